@@ -1,0 +1,94 @@
+/** @file adept_hwprofile.h  A GPU: specification-sheet numbers with sources, and fitted parameters if there are any.
+ *  JSON files in hwprofiles/, embedded in the library by name, or read from a path. Calls: adept_json. */
+#ifndef ADEPT_HWPROFILE_H
+#define ADEPT_HWPROFILE_H
+#include "adept_arena.h"
+#include "adept_error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(field and JSON key, required, meaning). SI units, dense peaks; NAN where unknown or the GPU has no such unit. */
+#define ADEPT_SPEC_LIST(X)                                                                              \
+    X(vector_fp32_flops_per_s, 1, "peak of the FP32 ALUs, multiply-add = 2")                            \
+    X(vector_fp16_flops_per_s, 0, "peak of packed FP16 arithmetic outside matrix units")                \
+    X(vector_bf16_flops_per_s, 0, "peak of packed BF16 arithmetic outside matrix units")                \
+    X(vector_fp64_flops_per_s, 0, "peak of the FP64 ALUs")                                              \
+    X(tensor_fp32_flops_per_s, 0, "matrix units on FP32 operands without rounding (AMD CDNA)")          \
+    X(tensor_tf32_flops_per_s, 0, "matrix units, TF32, dense")                                          \
+    X(tensor_bf16_flops_per_s, 0, "matrix units, BF16, dense")                                          \
+    X(tensor_fp16_flops_per_s, 0, "matrix units, FP16 with FP32 accumulate, dense")                     \
+    X(tensor_fp8_flops_per_s, 0, "matrix units, FP8, dense")                                            \
+    X(tensor_fp64_flops_per_s, 0, "matrix units, FP64")                                                 \
+    X(mem_bytes, 1, "device memory")                                                                    \
+    X(mem_bytes_per_s, 1, "device memory bandwidth")                                                    \
+    X(l2_bytes, 1, "last-level on-chip cache shared by all SMs")                                        \
+    X(sm_count, 1, "streaming multiprocessors or compute units")                                        \
+    X(clock_base_hz, 0, "base core clock")                                                              \
+    X(clock_boost_hz, 1, "boost core clock the peaks refer to")                                         \
+    X(clock_min_hz, 0, "lowest core clock under load")                                                  \
+    X(tdp_w, 1, "board power limit by default")                                                         \
+    X(power_limit_min_w, 0, "lowest settable board power limit")                                        \
+    X(power_limit_max_w, 0, "highest settable board power limit")                                       \
+    X(idle_w, 0, "board power when idle")                                                               \
+    X(link_bytes_per_s, 1, "GPU to GPU inside a node, both directions together (NVLink, xGMI, or PCIe)") \
+    X(pcie_bytes_per_s, 0, "host link, both directions together")
+
+typedef struct adept_specs {
+#define X(name, required, text) double name;
+    ADEPT_SPEC_LIST(X)
+#undef X
+} adept_specs;
+
+typedef enum adept_granularity { ADEPT_GRANULARITY_MODEL, ADEPT_GRANULARITY_OPERATOR } adept_granularity;
+
+/* One named number of theta_H. Names and bounds of the parameters a granularity knows are in adept_model.h. */
+typedef struct adept_parameter {
+    const char *name;
+    double value;
+} adept_parameter;
+
+typedef struct adept_hwprofile {
+    adept_arena *arena;
+    const char *name; /* "a100-sxm-40gb" */
+    size_t n_aliases;
+    const char *const *aliases;
+    const char *vendor;       /* "NVIDIA", "AMD" */
+    const char *architecture; /* "Ampere" */
+    const char *path;         /* file it came from, or "built in" */
+    adept_specs specs;
+    /* fit */
+    bool calibrated;
+    adept_granularity granularity;
+    const char *saturation;   /* "sigmoid", ... ; NULL: default */
+    size_t n_parameters;
+    const adept_parameter *parameters;
+    const char *fit_json;     /* the fit object as it stands in the file, compact, for `predict --json`; NULL if none */
+} adept_hwprofile;
+
+void adept_hwprofile_free(adept_hwprofile *hw); /* NULL allowed */
+
+/**
+ * A GPU by name or alias (case-insensitive, '_' = '-'), or by file if the text contains '/' or ends in ".json".
+ * @return ADEPT_E_UNKNOWN_GPU with the nearest names in the message; ADEPT_E_INVALID for a bad file.
+ * Never falls back to another GPU. Thread-safe.
+ */
+adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err);
+adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, const char *text, size_t size, adept_error *err);
+/** Names built in, in alphabetical order; NULL past the end. */
+const char *adept_hwprofile_builtin_name(size_t index);
+/** The built-in profile's JSON text as embedded (for `gpus NAME --json`); NULL if there is none of that index. */
+const char *adept_hwprofile_builtin_json(size_t index, size_t *size);
+/** Source of one specification number ("NVIDIA A100 datasheet ..."), "" if the file gives none. Borrowed. */
+const char *adept_hwprofile_source(const adept_hwprofile *hw, const char *spec_name);
+/** Address of a number for what-if sweeps: "specs.mem_bytes_per_s"; NULL if there is no such key. */
+double *adept_hwprofile_number(adept_hwprofile *hw, const char *key);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

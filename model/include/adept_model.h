@@ -1,0 +1,144 @@
+/** @file adept_model.h  Workload profile + hardware profile -> time, power, energy, memory of one step.
+ *  Equations of the ADEPT thesis (numbers 4.6-4.15) with the resolutions listed in docs/MODEL.md. Calls: workload, handlers (optimizers). */
+#ifndef ADEPT_MODEL_H
+#define ADEPT_MODEL_H
+#include "adept_hwprofile.h"
+#include "adept_profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ parameters theta_H -------------------------- */
+
+/* How a parameter without fitted value gets its default. */
+typedef struct adept_parameter_info {
+    const char *name;      /* "beta_gemm" */
+    double low, high;      /* bounds of the fit */
+    double fallback;       /* default; NAN: from the specification sheet, see adept_parameters_default() */
+    bool log_scale;        /* scale parameter: fitted in its logarithm */
+    const char *meaning;   /* one line with unit */
+} adept_parameter_info;
+
+/* X(field, low, high, default, log scale, meaning): granularity "model". NAN default: derived from the sheet. */
+#define ADEPT_MODEL_PARAMETER_LIST(X)                                                                       \
+    X(beta_gemm, 0.001, 1, 0.7, 1, "share of the peak that matrix products reach, eq 4.10")                 \
+    X(beta_conv, 0.001, 1, 0.6, 1, "share of the peak that convolutions reach, eq 4.10")                    \
+    X(beta_alu, 0.001, 1, 0.5, 1, "share of the peak that other arithmetic reaches, eq 4.10")               \
+    X(r_m, 0.1, 5000, 16, 1, "reference of the GEMM row tiles (M/16), eq 4.11")                             \
+    X(r_n, 0.1, 5000, 16, 1, "reference of the GEMM column tiles (N/8), eq 4.11")                           \
+    X(r_k, 0.1, 5000, 16, 1, "reference of the GEMM depth tiles (K/8 or K/4), eq 4.11")                     \
+    X(r_c, 0.001, 1e4, 64, 1, "reference of the convolution channel blocks (Cin/8*Cout/8)")                 \
+    X(r_s, 1, 1e5, 196, 1, "reference of the convolution's output pixels")                                  \
+    X(c_gemm, 1e-4, 50, 1, 1, "time scale of matrix products, eq 4.9")                                      \
+    X(c_conv, 1e-4, 50, 1, 1, "time scale of convolutions, eq 4.9")                                         \
+    X(c_alu, 1e-4, 50, 1, 1, "time scale of other arithmetic, eq 4.9")                                      \
+    X(c_mem, 0.01, 20, 1.2, 1, "time scale of memory traffic, eq 4.13")                                     \
+    X(c_opt, 0.1, 10, 1.2, 1, "time scale of the optimizer")                                                \
+    X(lambda_miss, 0.01, 1, 0.5, 0, "lowest share of traffic that misses L2, eq 4.13")                      \
+    X(k_wset, 0.01, 10, 1, 1, "multiplies the working set, eq 4.13")                                        \
+    X(l_hop_s, 1e-7, 1e-3, 5e-6, 1, "latency of one ring hop in s, eq 4.8")                                 \
+    X(bw_eff_bytes_per_s, 1e9, 1e12, NAN, 1, "all-reduce bus bandwidth in bytes/s, eq 4.8; sheet: 0.73 of one direction of the link") \
+    X(overlap, 0, 1, 0, 0, "share of the all-reduce hidden behind the backward pass; thesis: 0")            \
+    X(t_kern_s, 1e-7, 1e-4, 2e-6, 1, "serial cost of one kernel launch in s")                               \
+    X(t_fixed_s, 0, 0.1, 0, 0, "constant time of a step in s")                                              \
+    X(p_static_w, 5, 800, NAN, 1, "power of one GPU's share of the scope when idle in W, eq 4.14; sheet: idle_w") \
+    X(c_power, 0.1, 2, 1, 1, "scale of the dynamic power, eq 4.14")                                         \
+    X(u_mem, 0, 1, 0.5, 0, "utilisation while the optimizer runs")                                          \
+    X(u_comm, 0, 1, 0.3, 0, "utilisation while communicating")                                              \
+    X(c_gemm_lowp, 1e-3, 10, 1, 1, "time multiplier of matrix products in bf16/fp16")                       \
+    X(c_conv_lowp, 1e-3, 10, 1, 1, "time multiplier of convolutions in bf16/fp16")                          \
+    X(c_alu_lowp, 1e-3, 10, 1, 1, "time multiplier of other arithmetic in bf16/fp16")                       \
+    X(grad_bytes_lowp, 2, 4, 2, 0, "bytes per gradient element in bf16/fp16 mode, eq 4.4; torch.autocast keeps 4") \
+    X(v_slope, 0, 1, 0.5, 0, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")       \
+    X(mem_power_share, 0, 1, 0.3, 0, "share of the dynamic power that does not follow the core clock")
+
+typedef struct adept_model_parameters {
+#define X(name, low, high, def, log, text) double name;
+    ADEPT_MODEL_PARAMETER_LIST(X)
+#undef X
+} adept_model_parameters;
+
+const adept_parameter_info *adept_model_parameter_info(size_t index); /* NULL past the end */
+/** Defaults for this GPU, then the fitted values on top. @return ADEPT_E_INVALID for an unknown or non-finite one. */
+adept_status adept_model_parameters_get(adept_model_parameters *out, const adept_hwprofile *hw, adept_error *err);
+
+/* ------------------------------------------------------------------ the equations ------------------------------- */
+
+/** Saturation functions, x >= 0 -> [0, 1] (thesis section 4.3.7.2). */
+typedef double (*adept_saturation)(double x);
+double adept_sat_sigmoid(double x);   /* 1/(1+exp(-x)): 1/2 at 0, as the thesis prints it */
+double adept_sat_arctan(double x);    /* 2/pi atan(x) */
+double adept_sat_softsign(double x);  /* x/(1+x) */
+double adept_sat_algebraic(double x); /* x/sqrt(1+x^2) */
+double adept_sat_tanh(double x);
+/** By name "sigmoid" ... ; NULL if unknown. Index order: names for listings, NULL past the end. */
+adept_saturation adept_saturation_by_name(const char *name);
+const char *adept_saturation_name(size_t index);
+
+/* ------------------------------------------------------------------ prediction ---------------------------------- */
+
+typedef struct adept_run {        /* how the workload runs on the hardware */
+    int64_t gpus;                 /* data-parallel GPUs of one node; 0: 1 */
+    double power_limit_w;         /* per GPU; 0: the default limit of the board */
+    const char *saturation;       /* NULL: the fit's, else "sigmoid" */
+} adept_run;
+
+typedef enum adept_bound { ADEPT_BOUND_COMPUTE, ADEPT_BOUND_MEMORY, ADEPT_BOUND_LAUNCH, ADEPT_BOUND_COMMUNICATION } adept_bound;
+const char *adept_bound_name(adept_bound bound);
+
+typedef struct adept_memory {
+    double weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, other_bytes, peak_bytes;
+    double capacity_bytes;
+    bool fits;
+} adept_memory;
+
+typedef struct adept_prediction {
+    double step_time_s;
+    double power_avg_w;      /* all GPUs together */
+    double energy_step_j;    /* power_avg_w * step_time_s, exactly */
+    double edp_js;           /* energy_step_j * step_time_s */
+    double samples_per_s;    /* batch * gpus * grad_accum / step_time_s */
+    double energy_per_sample_j;
+    /* time */
+    double pass_s, optimizer_s, comm_s, kernel_launch_s, fixed_s; /* sum = step_time_s */
+    double gemm_s, conv_s, alu_s, memory_s;                        /* inside pass_s, for all accumulation passes */
+    double clock_ratio;      /* core clock / boost clock under the power limit; 1: not limited */
+    adept_bound bound;
+    /* power of each phase, all GPUs */
+    double pass_w, optimizer_w, comm_w, idle_w;
+    /* work of the whole step on all GPUs */
+    double gemm_flops, conv_flops, alu_flops, total_flops, macs_forward /* one forward pass on one GPU */;
+    double bytes_read, bytes_written, kernels; /* one GPU */
+    double mfu;              /* GEMM and conv FLOPs / (step_time_s * gpus * dense peak of the arithmetic) */
+    adept_memory memory;     /* of one GPU */
+    size_t n_warnings;
+    char warnings[8][256];
+} adept_prediction;
+
+/**
+ * Predict one step.
+ * @param out   written only on ADEPT_OK; no allocation
+ * @param prof  borrowed
+ * @param hw    borrowed
+ * @return ADEPT_E_USAGE if the GPU has no unit for the precision or the power limit is out of range;
+ *         ADEPT_E_INVALID if a parameter is missing or not finite
+ * Thread-safe, deterministic.
+ */
+ADEPT_API adept_status adept_predict(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
+                                     const adept_run *run, adept_error *err);
+
+/** Time of one merged operator (all its executions, forward and backward, all accumulation passes), its energy at the
+ *  pass's power, scaled so that the sum over operators is pass_s. */
+typedef struct adept_op_prediction {
+    double time_s, energy_j;
+    adept_bound bound;
+} adept_op_prediction;
+/** @param out array of prof->n_ops entries */
+ADEPT_API adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
+                                         const adept_run *run, adept_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

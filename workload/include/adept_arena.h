@@ -1,0 +1,39 @@
+/** @file adept_arena.h  One allocator per graph or run: everything in it is freed together. Calls: adept_error. */
+#ifndef ADEPT_ARENA_H
+#define ADEPT_ARENA_H
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct adept_arena adept_arena;
+
+/**
+ * @return NULL when memory is out. With the environment variable ADEPT_DEBUG_ARENA set, every object gets its
+ * own malloc so that sanitizers and valgrind see its bounds.
+ * Not thread-safe: one arena belongs to one thread at a time.
+ */
+adept_arena *adept_arena_new(void);
+void adept_arena_free(adept_arena *arena);
+
+/** Zeroed memory aligned for any type; NULL when memory is out. */
+void *adept_arena_alloc(adept_arena *arena, size_t size_bytes);
+
+/** Zeroed array; NULL when n * size overflows or memory is out. */
+void *adept_arena_array(adept_arena *arena, size_t n, size_t size_bytes);
+
+/** Copy of n bytes of text with a terminating zero. */
+char *adept_arena_strndup(adept_arena *arena, const char *text, size_t n);
+char *adept_arena_strdup(adept_arena *arena, const char *text);
+
+/** Equal strings give the same pointer, so that names can be compared by ==. */
+const char *adept_arena_intern(adept_arena *arena, const char *text);
+
+size_t adept_arena_used_bytes(const adept_arena *arena);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

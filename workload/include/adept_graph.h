@@ -1,0 +1,140 @@
+/** @file adept_graph.h  The neutral graph every model reader produces: plain C, no libtorch type.
+ *  Readers (TorchScript shim, .pt2) build it; the interpreter walks it. Calls: adept_arena, adept_value.
+ *
+ *  The graph is flat: module calls and functions are inlined by the reader, and every node names the module it came
+ *  from. What is left of control flow are the blocks of prim::If and prim::Loop. Values are SSA and numbered from 0.
+ */
+#ifndef ADEPT_GRAPH_H
+#define ADEPT_GRAPH_H
+#include "adept_arena.h"
+#include "adept_error.h"
+#include "adept_value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A parameter or buffer. Two names of one tensor (tied weights) are one entry. */
+typedef struct adept_param {
+    const char *name; /* first name found, "layer1.0.conv1.weight" */
+    adept_dtype dtype;
+    int ndim;
+    int64_t dims[ADEPT_MAX_DIMS];
+    bool requires_grad;
+    bool is_buffer; /* running statistics, masks, constants of the trace: not counted as parameters */
+    int32_t n_names; /* how many names (module attributes) share it: > 1 means tied */
+} adept_param;
+
+/** A module of the hierarchy; index 0 is always the root, path "". */
+typedef struct adept_module {
+    const char *path;       /* "layer1.0.conv1" */
+    const char *class_name; /* "torch.nn.modules.conv.Conv2d", without TorchScript's ___torch_mangle_N */
+} adept_module;
+
+typedef struct adept_block adept_block;
+
+typedef struct adept_node {
+    const char *op;       /* "aten::conv2d", "prim::If"; without overload and namespace prefix of torch.ops */
+    const char *overload; /* "Tensor", "" */
+    int32_t module;       /* index into modules */
+    int32_t n_inputs, n_outputs, n_blocks;
+    const int32_t *inputs;          /* value numbers; -1: argument omitted */
+    const char *const *input_names; /* schema argument names, NULL entries where unknown (prim nodes) */
+    const int32_t *outputs;
+    adept_block *const *blocks; /* prim::If: then, else; prim::Loop: body */
+    const adept_value *constant; /* prim::Constant only; tensors in it carry shape and, if small, values */
+    int32_t param;               /* adept::param only: index into params; else -1 */
+} adept_node;
+
+struct adept_block {
+    int32_t n_params, n_returns;
+    const int32_t *params;
+    const int32_t *returns;
+    size_t n_nodes;
+    adept_node *nodes;
+};
+
+typedef struct adept_graph_input {
+    const char *name;
+    int32_t value;
+    bool has_shape; /* shape known from the file (traced inputs, .pt2 tensor_values) */
+    adept_dtype dtype; /* valid if has_shape */
+    int ndim;
+    int64_t dims[ADEPT_MAX_DIMS]; /* -1: the batch (symbolic in the file) */
+    adept_value constant;         /* kind != UNSET: not a tensor, this fixed value (.pt2 constant_input, None) */
+} adept_graph_input;
+
+typedef struct adept_graph {
+    adept_arena *arena;
+    const char *format;   /* "torchscript" or "export" */
+    const char *producer; /* "torch 2.6.0" or "" */
+    size_t n_params, n_modules, n_inputs, n_values;
+    adept_param *params;
+    adept_module *modules;
+    adept_graph_input *inputs;
+    int64_t hint_batch;      /* batch of adept.json, 0 if none */
+    size_t n_hint_specs;     /* input specs of adept.json, in input order */
+    const char **hint_specs;
+    adept_block *body;
+    const char *path;        /* file it was read from, for messages */
+    char sha256[65];         /* of the file, lower-case hex, "" if not read from a file */
+} adept_graph;
+
+void adept_graph_free(adept_graph *graph); /* NULL allowed */
+
+/* ---- building: used by the readers; every function returns a status or an index >= 0, -1 when memory is out ---- */
+
+typedef struct adept_graph_builder adept_graph_builder;
+
+adept_graph_builder *adept_graph_builder_new(void);
+void adept_graph_builder_free(adept_graph_builder *b); /* also frees an unfinished graph; NULL allowed */
+adept_arena *adept_graph_builder_arena(adept_graph_builder *b);
+/** Paths are unique: the same path and class give the same index. */
+int32_t adept_graph_builder_module(adept_graph_builder *b, const char *path, const char *class_name);
+int32_t adept_graph_builder_param(adept_graph_builder *b, const adept_param *param);
+/** Another name of parameter `index` (tied). */
+void adept_graph_builder_param_alias(adept_graph_builder *b, int32_t index);
+int32_t adept_graph_builder_value(adept_graph_builder *b); /* a fresh value number */
+int32_t adept_graph_builder_input(adept_graph_builder *b, const adept_graph_input *input);
+
+typedef struct adept_node_desc {
+    const char *op, *overload;
+    int32_t module;
+    int32_t n_inputs;
+    const int32_t *inputs;
+    const char *const *input_names; /* may be NULL */
+    int32_t n_outputs;
+    const int32_t *outputs;
+    const adept_value *constant; /* deep-copied */
+    int32_t param;               /* -1 if none */
+} adept_node_desc;
+
+/** Append a node to the innermost open block. Copies everything. */
+adept_status adept_graph_builder_node(adept_graph_builder *b, const adept_node_desc *desc, adept_error *err);
+/** Open a block of the node appended last (its blocks in order); close it with its return values. */
+adept_status adept_graph_builder_block_begin(adept_graph_builder *b, int32_t n_params, const int32_t *params,
+                                             adept_error *err);
+adept_status adept_graph_builder_block_end(adept_graph_builder *b, int32_t n_returns, const int32_t *returns,
+                                           adept_error *err);
+/** Close the root block (opened by _new) and hand over the graph. The builder is consumed, also on failure. */
+adept_status adept_graph_builder_finish(adept_graph_builder *b, int32_t n_returns, const int32_t *returns,
+                                        adept_graph **out, adept_error *err);
+/** Value of a new prim::Constant / adept::param node in the innermost block; -1 and err on failure. */
+int32_t adept_graph_builder_constant(adept_graph_builder *b, int32_t module, const adept_value *value, adept_error *err);
+int32_t adept_graph_builder_param_ref(adept_graph_builder *b, int32_t module, int32_t param, adept_error *err);
+
+/* ---- the graph as bytes: what the loader's child process hands to its parent ---- */
+
+typedef struct adept_buffer {
+    unsigned char *data; /* malloc'ed */
+    size_t size, capacity;
+} adept_buffer;
+
+adept_status adept_graph_write(adept_buffer *out, const adept_graph *graph, adept_error *err);
+/** Reads bytes of an untrusted process: every count, index and size is checked against what is there. */
+adept_status adept_graph_read(adept_graph **out, const unsigned char *data, size_t size, adept_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

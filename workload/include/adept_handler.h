@@ -1,0 +1,195 @@
+/** @file adept_handler.h  What a layer handler is, and what it may ask and say. Calls: adept_value.
+ *
+ *  A handler is one file handlers/op_NAME.c that defines `const adept_handler adept_handler_NAME`. It knows the shape
+ *  of its operators' outputs and their cost, forward and backward. Both functions are pure: no I/O, no globals, no
+ *  allocation but through the call's functions. Errors are sticky: the first adept_call_fail() wins, later getters
+ *  return harmless defaults, so a handler checks adept_call_ok() only before it would divide or index by what it got.
+ */
+#ifndef ADEPT_HANDLER_H
+#define ADEPT_HANDLER_H
+#include "adept_error.h"
+#include "adept_value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum adept_mode { ADEPT_MODE_TRAIN, ADEPT_MODE_FWBW, ADEPT_MODE_INFER } adept_mode;
+typedef enum adept_precision { ADEPT_FP32, ADEPT_TF32, ADEPT_AMP_BF16, ADEPT_AMP_FP16 } adept_precision;
+typedef enum adept_attention { ADEPT_ATTENTION_AUTO, ADEPT_ATTENTION_EAGER, ADEPT_ATTENTION_FUSED } adept_attention;
+
+/* What torch.autocast does to an operator's floating inputs (PyTorch "Automatic Mixed Precision" op lists). */
+typedef enum adept_cast {
+    ADEPT_CAST_NONE,    /* runs in the type of its inputs */
+    ADEPT_CAST_LOWER,   /* inputs are cast to bf16/fp16: matrix products, convolutions */
+    ADEPT_CAST_FP32,    /* inputs are cast to fp32: softmax, norms, losses, exp, pow, ... */
+    ADEPT_CAST_PROMOTE  /* several inputs are cast to the widest among them: cat, stack, index_put, ... */
+} adept_cast;
+
+/* One operator name of a handler. `data` is the handler's own business: a FLOP count, a flag, a table row. */
+typedef struct adept_op {
+    const char *name; /* "aten::relu"; the in-place form "aten::relu_" is found through it */
+    adept_cast cast;
+    const void *data;
+} adept_op;
+
+/* ------------------------------------------------------------------ the call: arguments, outputs ---------------- */
+
+typedef struct adept_call adept_call;
+
+const char *adept_call_op(const adept_call *c);     /* "aten::add" also for "aten::add_" */
+const void *adept_call_data(const adept_call *c);   /* data of the matching adept_op row */
+bool adept_call_inplace(const adept_call *c);       /* the operator was written with a trailing underscore */
+bool adept_call_training(const adept_call *c);      /* mode is train or fwbw: batch norm and dropout are active */
+adept_mode adept_call_mode(const adept_call *c);
+adept_attention adept_call_attention(const adept_call *c);
+bool adept_call_ok(const adept_call *c);
+void adept_call_fail(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3); /* the shapes do not fit: exit 3 or 2 */
+/** The operator is known but not this use of it: reported like an operator without a handler (exit 4). */
+void adept_call_unsupported(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3);
+
+/** Arguments by schema name. Missing optional arguments (omitted or None) give NULL or the default. */
+const adept_value *adept_arg(const adept_call *c, const char *name); /* NULL if omitted; kind NONE if None */
+int adept_arg_count(const adept_call *c);
+const adept_value *adept_arg_at(const adept_call *c, int position);
+const char *adept_arg_name_at(const adept_call *c, int position);
+const adept_tensor *adept_arg_tensor(adept_call *c, const char *name);     /* required: fails the call, never NULL */
+const adept_tensor *adept_arg_tensor_opt(adept_call *c, const char *name); /* NULL if omitted or None */
+int64_t adept_arg_int(adept_call *c, const char *name, int64_t fallback);  /* also 0-dim tensors with a known value */
+double adept_arg_float(adept_call *c, const char *name, double fallback);
+bool adept_arg_bool(adept_call *c, const char *name, bool fallback);
+const char *adept_arg_string(adept_call *c, const char *name, const char *fallback);
+bool adept_arg_given(const adept_call *c, const char *name); /* present and not None */
+/** Integer list (or one integer) into out; returns how many, fails the call if more than max. -1 if omitted/None. */
+int adept_arg_ints(adept_call *c, const char *name, int64_t *out, int max);
+/** The same, one integer or a 1-element list repeated n times; omitted gives fallback n times. stride, padding, ... */
+void adept_arg_ints_n(adept_call *c, const char *name, int64_t *out, int n, int64_t fallback);
+/** Tensor list; returns how many. items[i] may be NULL for None entries. Fails the call if it is not a list. */
+size_t adept_arg_tensors(adept_call *c, const char *name, const adept_tensor *const **items);
+/** Is this value an integer (or bool) known now? 0-dim tensors with a value count. */
+bool adept_value_as_int(const adept_value *v, int64_t *out);
+bool adept_value_as_float(const adept_value *v, double *out);
+
+/** Wrap a negative dimension (-1 is the last); fails the call when out of range. */
+int adept_call_dim(adept_call *c, int64_t dim, int ndim);
+
+/* Outputs, in schema order. An in-place operator's first output must be adept_out_alias of its first argument. */
+adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims); /* contiguous, new memory */
+adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like);                           /* same dims and dtype */
+/** A view: shares memory (and parameter identity) with base. */
+adept_tensor *adept_out_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);
+adept_tensor *adept_out_alias(adept_call *c, const adept_tensor *base); /* the very same tensor */
+/** In-place calls give an alias of `self`, others a new tensor of dtype and dims. */
+adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims);
+void adept_out_int(adept_call *c, int64_t v);
+void adept_out_float(adept_call *c, double v);
+void adept_out_bool(adept_call *c, bool v);
+void adept_out_string(adept_call *c, const char *v);
+void adept_out_none(adept_call *c);
+void adept_out_unknown(adept_call *c); /* a scalar that depends on data */
+void adept_out_value(adept_call *c, const adept_value *v);
+/** A list or tuple of tensors made so far with the adept_new_* functions below. */
+adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t n);
+adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims);
+adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);
+/** Give a small tensor its known elements (copied; n == numel <= 64, else ignored). */
+void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double *values);
+/** The list grows; fails the call when memory is out. */
+void adept_list_append(adept_call *c, adept_list *list, const adept_value *v);
+
+/** Numpy broadcasting of two shapes; fails the call, naming both, if they do not fit. Returns ndim. */
+int adept_broadcast(adept_call *c, const adept_tensor *a, const adept_tensor *b, int64_t *dims);
+int adept_broadcast_dims(adept_call *c, int na, const int64_t *a, int nb, const int64_t *b, int64_t *dims);
+/** torch.result_type of values: tensors with dimensions, then 0-dim tensors, then Python scalars. */
+adept_dtype adept_promote(const adept_value *const *values, int n);
+
+/* After shape(): how many outputs, and their tensors (NULL if the output is no tensor). */
+int adept_result_count(const adept_call *c);
+const adept_value *adept_result_at(const adept_call *c, int position);
+const adept_tensor *adept_result_tensor(const adept_call *c, int position);
+
+/* ------------------------------------------------------------------ the cost ------------------------------------ */
+
+typedef enum adept_pass { ADEPT_FORWARD, ADEPT_BACKWARD } adept_pass;
+typedef enum adept_unit {
+    ADEPT_UNIT_GEMM, /* matrix product: tensor cores where the precision has them */
+    ADEPT_UNIT_CONV, /* convolution, likewise */
+    ADEPT_UNIT_ALU   /* everything else: CUDA cores, usually bound by bytes */
+} adept_unit;
+
+/* One kernel launch (or `launches` of them that move the given bytes in total). FLOPs: a multiply-add is 2. */
+typedef struct adept_kernel {
+    adept_pass pass;
+    adept_unit unit;
+    adept_dtype dtype;     /* element type of the arithmetic; decides the peak */
+    double flops;          /* on `unit` */
+    double flops_alu;      /* beside it on the ALU (bias, epilogue); 0 if unit is ALU */
+    double bytes_read, bytes_written;
+    double launches;
+    double elements;       /* elements processed by a generic (ALU) kernel: thesis sigma_elem; 0 for GEMM and CONV */
+    /* Matrix product: `batch` products of (m x k) by (k x n). Convolution: its implicit GEMM for this pass,
+     * batch = groups. 0 for ALU kernels. */
+    double m, n, k, batch;
+    /* Convolution only: channels of the layer (total, not per group), output pixels of one image, kernel taps, groups. */
+    double channels_in, channels_out, pixels, taps, groups;
+    double working_set_bytes; /* input + weight + output of the operator, for the L2 term; 0: bytes_read + bytes_written */
+} adept_kernel;
+
+typedef struct adept_cost adept_cost;
+
+/** Does the backward of this call run at all (training, and its result reaches the loss)? */
+bool adept_cost_backward(const adept_cost *cost);
+/** Must the backward of this call produce the gradient of that argument? False for NULL. */
+bool adept_cost_wants_grad(const adept_cost *cost, const adept_tensor *argument);
+/** Record a kernel. Backward kernels are ignored (not an error) when adept_cost_backward() is false. */
+void adept_cost_kernel(adept_cost *cost, const adept_kernel *kernel);
+/** An elementwise kernel: flops and bytes as given, one launch. Shorthand of the above. */
+void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
+                    double bytes_read, double bytes_written);
+/** Autograd keeps this tensor until the backward. Its memory is counted once per storage, parameters not at all;
+ *  ignored when there is no backward. */
+void adept_cost_save(adept_cost *cost, const adept_tensor *t);
+/** Autograd keeps something that is not one of the call's tensors: a dropout mask, softmax statistics. */
+void adept_cost_save_bytes(adept_cost *cost, double bytes);
+/** Temporary memory of the kernel beside its operands (workspace). */
+void adept_cost_workspace(adept_cost *cost, double bytes);
+
+/* ------------------------------------------------------------------ the handler --------------------------------- */
+
+/* A worked example. `call` is an operator with arguments, tensors as SPECs, * for requires_grad:
+ *   "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*)"
+ *   values: 3  0.5  true  none  "text"  [1,2]  [f32:2x3*, f32:2x3]
+ * All counts are compared exactly (relative 1e-12), so a field left out means 0. Mode is train. */
+typedef struct adept_case_counts {
+    double gemm, conv, alu; /* FLOPs by unit; alu includes kernels' flops_alu */
+    double read, written;   /* bytes */
+    double launches;
+} adept_case_counts;
+
+typedef struct adept_handler_case {
+    const char *name; /* why the numbers are what they are, in a few words */
+    const char *call;
+    const char *out;  /* outputs as printed: "f32:32x3072", "i:5", "[f32:2, f32:2]"; NULL: not checked */
+    adept_case_counts forward, backward;
+    double saved_bytes; /* what autograd keeps: unique storages among non-parameters (all tensors here are non-parameters) */
+    double m, n, k, batch; /* of the first GEMM or CONV kernel, 0 if none */
+} adept_handler_case;
+
+typedef struct adept_handler {
+    const char *kind;      /* "conv", "linear", ... as it appears in reports and profiles */
+    const adept_op *ops;   /* ends with a row whose name is NULL */
+    void (*shape)(adept_call *c);
+    /* Runs after shape() succeeded on the same arguments, with the same getters. NULL: moves no data (views, sizes). */
+    void (*cost)(adept_call *c, adept_cost *cost);
+    const adept_handler_case *cases; /* ends with a row whose call is NULL; at least one */
+} adept_handler;
+
+/** All handlers, generated from handlers/op_*.c; ends with NULL. Passed to the interpreter as an argument. */
+typedef struct adept_handler_table {
+    const adept_handler *const *handlers;
+} adept_handler_table;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,47 @@
+/** @file adept_import.h  Model file -> adept_graph. Calls: adept_graph, libzip, cJSON; libtorch only through dlopen in a child. */
+#ifndef ADEPT_IMPORT_H
+#define ADEPT_IMPORT_H
+#include "adept_graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct adept_import_options {
+    bool trust;               /* load archives whose code defines __setstate__ (their code runs in the child) */
+    double timeout_s;         /* wall clock given to the loader's child; 0: 120 s */
+    const char *torch_module; /* path of the libtorch shim; NULL: ADEPT_TORCH_MODULE, then beside the program, then the install path */
+} adept_import_options;
+
+/**
+ * Read a TorchScript .pt or torch.export .pt2; the container decides, not the file's name.
+ * Nothing in the file is executed in this process, weight data is never read.
+ * A .pt is loaded by libtorch in a forked child with limits on CPU time, files and memory: call it from a process that
+ * may fork. A crash or hang of the loader is ADEPT_E_INVALID.
+ * @param out      caller frees with adept_graph_free; set only on ADEPT_OK
+ * @param options  NULL for defaults
+ * @return ADEPT_E_INVALID with file and place for any bad file; ADEPT_E_UNSUPPORTED if the shim is not installed
+ */
+adept_status adept_import_model(adept_graph **out, const char *path, const adept_import_options *options, adept_error *err);
+
+/** Parts of it, each usable alone (tests, fuzzers). */
+typedef enum adept_file_format { ADEPT_FORMAT_TORCHSCRIPT, ADEPT_FORMAT_EXPORT, ADEPT_FORMAT_PROFILE } adept_file_format;
+
+/** Look at the container: zip with code/ -> TorchScript, zip with an exported program -> export, '{' -> profile JSON. */
+adept_status adept_file_detect(adept_file_format *out, const char *path, adept_error *err);
+/** Refuse hostile or useless archives before libtorch sees them: __setstate__, nesting, sizes, state_dict only, ... */
+adept_status adept_torchscript_check(const char *path, bool trust, adept_error *err);
+/** Read adept.json and traced_inputs.pkl of a TorchScript archive into the graph's input hints. */
+adept_status adept_torchscript_hints(adept_graph *graph, const char *path, adept_error *err);
+/** A .pt2, without libtorch. */
+adept_status adept_export_read(adept_graph **out, const char *path, adept_error *err);
+/** The same from memory: the program's JSON, and the optional weights config (torch >= 2.8), for the fuzzer. */
+adept_status adept_export_parse(adept_graph **out, const char *name, const char *json, size_t json_size,
+                                const char *weights_json, size_t weights_size, adept_error *err);
+/** SHA-256 of a file as 64 hex digits. */
+adept_status adept_file_sha256(char hex[65], const char *path, adept_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

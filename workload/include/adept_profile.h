@@ -1,0 +1,160 @@
+/** @file adept_profile.h  Graph + inputs + configuration -> workload profile: what one step computes and moves.
+ *  A profile depends on no hardware. It is a plain struct, written and read as JSON (CONTRACT "profile --json").
+ *  Calls: adept_graph, adept_handler, cJSON. */
+#ifndef ADEPT_PROFILE_H
+#define ADEPT_PROFILE_H
+#include "adept_graph.h"
+#include "adept_handler.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Shape of one input, "[DTYPE:]D1xD2x..."; the batch dimension may be written B (dims entry -1). */
+typedef struct adept_input_spec {
+    adept_dtype dtype;
+    int ndim;
+    int64_t dims[ADEPT_MAX_DIMS]; /* -1: B */
+} adept_input_spec;
+
+/** @return ADEPT_E_USAGE with a message quoting the text. Thread-safe. */
+adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, adept_error *err);
+char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t size);
+
+/** What runs. Zero-initialised is a valid default: train, fp32, auto attention, shapes from the file. */
+typedef struct adept_workload_config {
+    adept_mode mode;
+    adept_precision precision;
+    adept_attention attention;
+    const char *optimizer;   /* NULL: "adamw"; ignored (none) unless mode is train */
+    int64_t batch_size;      /* per GPU; 0: as in the specs or the file */
+    int64_t grad_accum;      /* forward-backward passes per optimizer step; 0: 1 */
+    size_t n_inputs;         /* 0: shapes from the file */
+    const adept_input_spec *inputs;
+    bool allow_unsupported;  /* count an operator without handler as an elementwise copy, with a warning */
+} adept_workload_config;
+
+/* X-lists of the words used in options, CSV and JSON */
+const char *adept_mode_name(adept_mode mode);                     /* train fwbw infer */
+const char *adept_precision_name(adept_precision precision);      /* fp32 tf32 bf16 fp16 */
+const char *adept_attention_name(adept_attention attention);      /* auto eager fused */
+bool adept_mode_from_name(adept_mode *out, const char *name);
+bool adept_precision_from_name(adept_precision *out, const char *name);
+bool adept_attention_from_name(adept_attention *out, const char *name);
+const char *adept_pass_name(adept_pass pass);                     /* forward backward */
+const char *adept_unit_name(adept_unit unit);                     /* gemm conv alu */
+
+/** Operators that are identical (same shapes, arguments, gradients and place in the module tree up to list indices). */
+typedef struct adept_profile_op {
+    const char *path;         /* "layers.{0-21}.mlp.up_proj"; braces list the indices found at that place */
+    const char *module_class; /* "torch.nn.modules.linear.Linear" */
+    const char *kind;         /* handler kind; "cast" for the casts autocast inserts, "unsupported" if allowed */
+    const char *op;           /* "aten::linear" */
+    const char *inputs;       /* "f32:8192x2048, f32:5632x2048" */
+    const char *outputs;
+    int64_t count;            /* executions per forward pass */
+    size_t n_kernels;         /* forward and backward */
+    const adept_kernel *kernels;
+    double saved_bytes;       /* of one execution: memory autograd keeps that nothing before it kept already */
+} adept_profile_op;
+
+typedef struct adept_profile_totals {
+    double gemm_flops[2], conv_flops[2], alu_flops[2]; /* by adept_pass */
+    double bytes_read[2], bytes_written[2];
+    double kernels[2];
+    double macs_forward; /* GEMM and convolution only: torchvision's "GFLOPS" */
+} adept_profile_totals;
+
+/** Thesis eq 4.6: FLOP-weighted means over GEMMs (m, n, k as they are, not yet divided by tiles) and convolutions.
+ *  Weights are forward and backward FLOPs. 0 where the model has no such operator. */
+typedef struct adept_profile_features {
+    double gemm_m, gemm_n, gemm_k, gemm_batch;
+    double conv_channel_blocks; /* mean of (c_in/8)*(c_out/8) */
+    double conv_pixels;         /* mean of output height * width */
+    double elements;            /* thesis sigma_elem: elements processed by generic kernels */
+    double working_set_bytes;   /* byte-weighted mean of the operators' working sets */
+} adept_profile_features;
+
+typedef struct adept_profile_input {
+    const char *name;
+    const char *shape; /* as run, "f32:256x3x224x224" */
+} adept_profile_input;
+
+typedef struct adept_unsupported {
+    const char *op;     /* "mylib::flash" */
+    const char *reason; /* NULL: no handler; else which use of a known operator */
+    const char *path;   /* module of the first */
+    int64_t count;
+} adept_unsupported;
+
+typedef struct adept_profile {
+    adept_arena *arena; /* owns everything below */
+    /* model */
+    const char *model_path;
+    const char *model_sha256;
+    const char *producer;
+    int64_t params, trainable_params; /* tied parameters once, buffers not */
+    int64_t trainable_tensors;
+    double weights_bytes;             /* parameters and buffers as stored in memory */
+    double trainable_bytes;           /* trainable parameters in their own type */
+    /* configuration */
+    adept_mode mode;
+    adept_precision precision;
+    adept_attention attention;
+    const char *optimizer; /* "none" unless mode is train */
+    int64_t batch_size;    /* per GPU and pass */
+    int64_t grad_accum;
+    size_t n_inputs;
+    const adept_profile_input *inputs;
+    /* what runs */
+    size_t n_ops;
+    const adept_profile_op *ops;
+    adept_profile_totals totals;
+    adept_profile_features features;
+    double activations_bytes;   /* saved for backward, storages once; infer: largest set alive at one time */
+    double temporary_bytes;     /* largest temporary at one time (workspace, gradient of the largest activation) */
+    double autocast_copy_bytes; /* low-precision copies of weights that autocast keeps for the pass */
+    size_t n_warnings;
+    const char *const *warnings;
+} adept_profile;
+
+void adept_profile_free(adept_profile *profile); /* NULL allowed */
+
+/**
+ * Walk the graph: shapes, then what gradients reach, then costs, then merging of identical operators.
+ * @param out          set on ADEPT_OK; caller frees
+ * @param unsupported  may be NULL; on ADEPT_E_UNSUPPORTED the list of all operators without a handler,
+ *                     malloc'ed as one block that the caller frees with free(); the err message is a summary of it
+ * @return ADEPT_E_USAGE if a shape is missing or does not fit the model (names option or module);
+ *         ADEPT_E_INVALID if the graph is inconsistent; ADEPT_E_UNSUPPORTED
+ * Thread-safe on distinct graphs; the same graph may be shared by threads (it is only read). Deterministic.
+ */
+adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, const adept_handler_table *handlers,
+                                 const adept_workload_config *config, adept_unsupported **unsupported,
+                                 size_t *n_unsupported, adept_error *err);
+
+/** Recompute totals and features from ops (after reading or editing). */
+void adept_profile_summarise(adept_profile *profile);
+
+/** JSON text of the profile (CONTRACT "profile --json"), malloc'ed; NULL when memory is out. */
+char *adept_profile_to_json(const adept_profile *profile);
+/** Parse what adept_profile_to_json wrote (untrusted: every field is checked). `name` is for messages. */
+adept_status adept_profile_from_json(adept_profile **out, const char *name, const char *text, size_t size, adept_error *err);
+adept_status adept_profile_read(adept_profile **out, const char *path, adept_error *err);
+
+/** Operators summed by module path, by operator name or by kind. For reports. */
+typedef enum adept_group_by { ADEPT_BY_LAYER, ADEPT_BY_OP, ADEPT_BY_KIND } adept_group_by;
+typedef struct adept_profile_group {
+    const char *name;         /* path, operator or kind; borrowed from the profile */
+    const char *module_class; /* ADEPT_BY_LAYER, else "" */
+    int64_t count;            /* operator executions per pass */
+    adept_profile_totals totals;
+    double saved_bytes;
+} adept_profile_group;
+/** malloc'ed array in order of first appearance; NULL when memory is out. */
+adept_profile_group *adept_profile_group_by(const adept_profile *profile, adept_group_by by, size_t *n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

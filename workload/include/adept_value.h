@@ -1,0 +1,113 @@
+/** @file adept_value.h  Element types, tensors without data, and the values an operator takes and returns.
+ *  Calls: adept_arena. A tensor here is its metadata: no element is ever stored, except the few of small integer
+ *  tensors that carry sizes (NumToTensor, arange(3), ...). */
+#ifndef ADEPT_VALUE_H
+#define ADEPT_VALUE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ADEPT_MAX_DIMS 8
+
+/* X(name, text in SPECs and JSON, bytes per element, c10::ScalarType number, torch.export number, class b/i/f/c) */
+#define ADEPT_DTYPE_LIST(X)                    \
+    X(U8, "u8", 1, 0, 1, 'i')                  \
+    X(I8, "i8", 1, 1, 2, 'i')                  \
+    X(I16, "i16", 2, 2, 3, 'i')                \
+    X(I32, "i32", 4, 3, 4, 'i')                \
+    X(I64, "i64", 8, 4, 5, 'i')                \
+    X(F16, "f16", 2, 5, 6, 'f')                \
+    X(F32, "f32", 4, 6, 7, 'f')                \
+    X(F64, "f64", 8, 7, 8, 'f')                \
+    X(C32, "c32", 4, 8, 9, 'c')                \
+    X(C64, "c64", 8, 9, 10, 'c')               \
+    X(C128, "c128", 16, 10, 11, 'c')           \
+    X(BOOL, "bool", 1, 11, 12, 'b')            \
+    X(BF16, "bf16", 2, 15, 13, 'f')            \
+    X(F8E5M2, "f8e5m2", 1, 23, 30, 'f')        \
+    X(F8E4M3, "f8e4m3", 1, 24, 29, 'f')
+
+typedef enum adept_dtype {
+#define X(name, text, bytes, c10, pt2, cls) ADEPT_##name,
+    ADEPT_DTYPE_LIST(X)
+#undef X
+    ADEPT_DTYPE_COUNT,
+    ADEPT_DTYPE_NONE = -1
+} adept_dtype;
+
+int adept_dtype_bytes(adept_dtype dtype);        /* bytes of one element */
+const char *adept_dtype_name(adept_dtype dtype); /* "f32"; "none" for ADEPT_DTYPE_NONE */
+adept_dtype adept_dtype_from_name(const char *name, size_t length); /* ADEPT_DTYPE_NONE if unknown */
+adept_dtype adept_dtype_from_c10(int64_t scalar_type);              /* TorchScript's numbers */
+adept_dtype adept_dtype_from_export(int64_t scalar_type);           /* torch.export's numbers */
+int64_t adept_dtype_to_c10(adept_dtype dtype);
+bool adept_dtype_is_float(adept_dtype dtype);
+bool adept_dtype_is_complex(adept_dtype dtype);
+bool adept_dtype_is_integer(adept_dtype dtype); /* true for integers, false for bool */
+
+typedef struct adept_tensor {
+    adept_dtype dtype;
+    int ndim;
+    int64_t dims[ADEPT_MAX_DIMS];
+    int64_t strides[ADEPT_MAX_DIMS]; /* in elements; 0 where expanded */
+    int32_t storage;                 /* identity of the memory it lives in: views share it */
+    int32_t param;                   /* index of the graph's parameter or buffer whose storage this is, or -1 */
+    bool requires_grad;              /* a gradient is wanted for it or for something it was computed from */
+    int n_values;                    /* known elements (small integer, bool or float tensors), 0 if unknown */
+    const double *values;            /* n_values numbers in row-major order, exact up to 2^53 */
+} adept_tensor;
+
+int64_t adept_tensor_numel(const adept_tensor *t);
+/** Bytes of numel elements: what a kernel moves when it reads or writes the tensor once. */
+double adept_tensor_bytes(const adept_tensor *t);
+/** Bytes of the distinct elements: an expanded dimension (stride 0) is read once. */
+double adept_tensor_unique_bytes(const adept_tensor *t);
+bool adept_tensor_is_contiguous(const adept_tensor *t);
+bool adept_tensor_same_shape(const adept_tensor *a, const adept_tensor *b);
+/** Row-major strides for dims. */
+void adept_strides_contiguous(int ndim, const int64_t *dims, int64_t *strides);
+/** "f32:2x3x4" into text; returns text. A 0-dim tensor prints as "f32:". */
+char *adept_tensor_print(const adept_tensor *t, char *text, size_t size);
+
+typedef enum adept_value_kind {
+    ADEPT_VALUE_UNSET = 0, /* never computed */
+    ADEPT_VALUE_NONE,
+    ADEPT_VALUE_INT,
+    ADEPT_VALUE_FLOAT,
+    ADEPT_VALUE_BOOL,
+    ADEPT_VALUE_STRING, /* also devices */
+    ADEPT_VALUE_TENSOR,
+    ADEPT_VALUE_LIST,  /* mutable, shared by reference */
+    ADEPT_VALUE_TUPLE, /* same representation */
+    ADEPT_VALUE_DICT,  /* items alternate key, value */
+    ADEPT_VALUE_UNKNOWN /* a scalar that depends on tensor data */
+} adept_value_kind;
+
+struct adept_list;
+typedef struct adept_value {
+    adept_value_kind kind;
+    union {
+        int64_t i;
+        double f;
+        bool b;
+        const char *s;
+        adept_tensor *t;
+        struct adept_list *list;
+    } u;
+} adept_value;
+
+typedef struct adept_list {
+    adept_value *items;
+    size_t n, capacity;
+} adept_list;
+
+const char *adept_value_kind_name(adept_value_kind kind);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

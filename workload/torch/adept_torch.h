@@ -1,0 +1,25 @@
+/** @file adept_torch.h  The libtorch shim's whole interface: one C function, found by dlsym. No torch type crosses it. */
+#ifndef ADEPT_TORCH_H
+#define ADEPT_TORCH_H
+#include "adept_graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ADEPT_TORCH_ABI 1
+#define ADEPT_TORCH_SYMBOL "adept_torch_import"
+
+/**
+ * Load a TorchScript archive and lower it to a graph: module calls inlined, attributes resolved, parameters by tensor
+ * identity. Runs in the loader's child process; never throws; reads no weight data.
+ * @param abi ADEPT_TORCH_ABI of the caller; another number is refused with ADEPT_E_INTERNAL
+ * @param out caller frees with adept_graph_free (of its own copy of the workload library)
+ */
+ADEPT_API adept_status adept_torch_import(int abi, adept_graph **out, const char *path, adept_error *err);
+typedef adept_status (*adept_torch_import_fn)(int abi, adept_graph **out, const char *path, adept_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
