@@ -1,0 +1,177 @@
+/** @file arena.c  Chunked allocator with interned strings. Calls: nothing.
+ *  In the debug mode (environment ADEPT_DEBUG_ARENA) every object is its own chunk, so that an overrun of one object
+ *  is an overrun of one malloc, which sanitizers and valgrind report. */
+#include "adept_arena.h"
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CHUNK_BYTES ((size_t)4096)
+#define LAST_CHUNK_BYTES ((size_t)1 << 20)
+#define ALIGNMENT alignof(max_align_t)
+
+typedef struct chunk {
+    struct chunk *next;
+    size_t size, used; /* of data */
+    alignas(max_align_t) unsigned char data[];
+} chunk;
+
+typedef struct interned {
+    struct interned *next; /* in the same bucket */
+    uint64_t hash;
+    char text[];
+} interned;
+
+struct adept_arena {
+    chunk *chunks; /* the first one is being filled */
+    size_t next_chunk_bytes;
+    size_t used_bytes;
+    interned **buckets; /* n_buckets is 0 or a power of two */
+    size_t n_buckets, n_interned;
+    bool debug;
+};
+
+adept_arena *adept_arena_new(void)
+{
+    adept_arena *arena = calloc(1, sizeof *arena);
+    if (!arena) return NULL;
+    arena->next_chunk_bytes = FIRST_CHUNK_BYTES;
+    arena->debug = getenv("ADEPT_DEBUG_ARENA") != NULL;
+    return arena;
+}
+
+void adept_arena_free(adept_arena *arena)
+{
+    if (!arena) return;
+    for (chunk *c = arena->chunks; c;) {
+        chunk *next = c->next;
+        free(c);
+        c = next;
+    }
+    free(arena->buckets);
+    free(arena);
+}
+
+/* calloc: the memory handed out must be zero, and fresh pages from the system already are. */
+static chunk *chunk_new(size_t size)
+{
+    if (size > SIZE_MAX - sizeof(chunk)) return NULL;
+    chunk *c = calloc(1, sizeof *c + size);
+    if (c) c->size = size;
+    return c;
+}
+
+/* An object too large for a common chunk gets its own, put behind the one being filled so that its rest is not lost. */
+static void *alloc_alone(adept_arena *arena, size_t size)
+{
+    chunk *c = chunk_new(size);
+    if (!c) return NULL;
+    c->used = size;
+    if (arena->chunks) {
+        c->next = arena->chunks->next;
+        arena->chunks->next = c;
+    } else {
+        arena->chunks = c;
+    }
+    arena->used_bytes += size;
+    return c->data;
+}
+
+void *adept_arena_alloc(adept_arena *arena, size_t size_bytes)
+{
+    if (size_bytes == 0) size_bytes = 1;
+    if (arena->debug) return alloc_alone(arena, size_bytes);
+    if (size_bytes > SIZE_MAX - ALIGNMENT) return NULL;
+    size_t size = (size_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    chunk *c = arena->chunks;
+    if (!c || size > c->size - c->used) {
+        if (size > arena->next_chunk_bytes / 4) return alloc_alone(arena, size);
+        c = chunk_new(arena->next_chunk_bytes);
+        if (!c) return NULL;
+        c->next = arena->chunks;
+        arena->chunks = c;
+        if (arena->next_chunk_bytes < LAST_CHUNK_BYTES) arena->next_chunk_bytes *= 2;
+    }
+    void *p = c->data + c->used;
+    c->used += size;
+    arena->used_bytes += size;
+    return p;
+}
+
+void *adept_arena_array(adept_arena *arena, size_t n, size_t size_bytes)
+{
+    if (size_bytes != 0 && n > SIZE_MAX / size_bytes) return NULL;
+    return adept_arena_alloc(arena, n * size_bytes);
+}
+
+char *adept_arena_strndup(adept_arena *arena, const char *text, size_t n)
+{
+    if (n == SIZE_MAX) return NULL;
+    char *copy = adept_arena_alloc(arena, n + 1);
+    if (copy && n) memcpy(copy, text, n);
+    return copy;
+}
+
+char *adept_arena_strdup(adept_arena *arena, const char *text)
+{
+    return adept_arena_strndup(arena, text, strlen(text));
+}
+
+/* FNV-1a, 64 bits (public domain, Fowler/Noll/Vo). It starts from the arena's address, which differs between runs, so
+ * that a file cannot choose strings that all fall into one bucket. */
+static uint64_t hash_text(const adept_arena *arena, const char *text)
+{
+    uint64_t hash = 14695981039346656037u ^ ((uint64_t)(uintptr_t)arena >> 4) * 0x9e3779b97f4a7c15u;
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        hash = (hash ^ *p) * 1099511628211u;
+    }
+    return hash;
+}
+
+static bool grow_buckets(adept_arena *arena)
+{
+    size_t n = arena->n_buckets ? arena->n_buckets * 2 : 64;
+    interned **buckets = calloc(n, sizeof(interned *));
+    if (!buckets) return false;
+    for (size_t i = 0; i < arena->n_buckets; i++) {
+        for (interned *e = arena->buckets[i]; e;) {
+            interned *next = e->next;
+            interned **bucket = &buckets[e->hash & (n - 1)];
+            e->next = *bucket;
+            *bucket = e;
+            e = next;
+        }
+    }
+    free(arena->buckets);
+    arena->buckets = buckets;
+    arena->n_buckets = n;
+    return true;
+}
+
+const char *adept_arena_intern(adept_arena *arena, const char *text)
+{
+    uint64_t hash = hash_text(arena, text);
+    if (arena->n_buckets) {
+        for (interned *e = arena->buckets[hash & (arena->n_buckets - 1)]; e; e = e->next) {
+            if (e->hash == hash && strcmp(e->text, text) == 0) return e->text;
+        }
+    }
+    if (arena->n_interned >= arena->n_buckets && !grow_buckets(arena)) return NULL;
+    size_t length = strlen(text);
+    interned *e = adept_arena_alloc(arena, sizeof *e + length + 1);
+    if (!e) return NULL;
+    memcpy(e->text, text, length + 1);
+    e->hash = hash;
+    interned **bucket = &arena->buckets[hash & (arena->n_buckets - 1)];
+    e->next = *bucket;
+    *bucket = e;
+    arena->n_interned++;
+    return e->text;
+}
+
+size_t adept_arena_used_bytes(const adept_arena *arena)
+{
+    return arena->used_bytes;
+}

@@ -1,0 +1,169 @@
+/** @file value.c  Element types, tensor metadata, names of value kinds. Calls: nothing. */
+#include "adept_value.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct dtype_row {
+    const char *name;
+    int bytes;
+    int c10, export_number;
+    char cls; /* b, i, f, c */
+} dtype_row;
+
+static const dtype_row dtypes[ADEPT_DTYPE_COUNT] = {
+#define X(id, text, size, c10_number, pt2_number, class_letter)                                                        \
+    [ADEPT_##id] = {text, size, c10_number, pt2_number, class_letter},
+    ADEPT_DTYPE_LIST(X)
+#undef X
+};
+
+static const dtype_row *row_of(adept_dtype dtype)
+{
+    return dtype >= 0 && dtype < ADEPT_DTYPE_COUNT ? &dtypes[dtype] : NULL;
+}
+
+int adept_dtype_bytes(adept_dtype dtype)
+{
+    const dtype_row *row = row_of(dtype);
+    return row ? row->bytes : 0;
+}
+
+const char *adept_dtype_name(adept_dtype dtype)
+{
+    const dtype_row *row = row_of(dtype);
+    return row ? row->name : "none";
+}
+
+adept_dtype adept_dtype_from_name(const char *name, size_t length)
+{
+    for (int i = 0; i < ADEPT_DTYPE_COUNT; i++) {
+        if (strlen(dtypes[i].name) == length && memcmp(dtypes[i].name, name, length) == 0) return (adept_dtype)i;
+    }
+    return ADEPT_DTYPE_NONE;
+}
+
+adept_dtype adept_dtype_from_c10(int64_t scalar_type)
+{
+    for (int i = 0; i < ADEPT_DTYPE_COUNT; i++) {
+        if (dtypes[i].c10 == scalar_type) return (adept_dtype)i;
+    }
+    return ADEPT_DTYPE_NONE;
+}
+
+adept_dtype adept_dtype_from_export(int64_t scalar_type)
+{
+    for (int i = 0; i < ADEPT_DTYPE_COUNT; i++) {
+        if (dtypes[i].export_number == scalar_type) return (adept_dtype)i;
+    }
+    return ADEPT_DTYPE_NONE;
+}
+
+int64_t adept_dtype_to_c10(adept_dtype dtype)
+{
+    const dtype_row *row = row_of(dtype);
+    return row ? row->c10 : -1;
+}
+
+static bool has_class(adept_dtype dtype, char cls)
+{
+    const dtype_row *row = row_of(dtype);
+    return row && row->cls == cls;
+}
+
+bool adept_dtype_is_float(adept_dtype dtype)
+{
+    return has_class(dtype, 'f');
+}
+
+bool adept_dtype_is_complex(adept_dtype dtype)
+{
+    return has_class(dtype, 'c');
+}
+
+bool adept_dtype_is_integer(adept_dtype dtype)
+{
+    return has_class(dtype, 'i');
+}
+
+int64_t adept_tensor_numel(const adept_tensor *t)
+{
+    int64_t n = 1;
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->dims[i] == 0) return 0;
+    }
+    for (int i = 0; i < t->ndim; i++) {
+        if (__builtin_mul_overflow(n, t->dims[i], &n)) return INT64_MAX;
+    }
+    return n;
+}
+
+double adept_tensor_bytes(const adept_tensor *t)
+{
+    return (double)adept_tensor_numel(t) * adept_dtype_bytes(t->dtype);
+}
+
+double adept_tensor_unique_bytes(const adept_tensor *t)
+{
+    double n = 1;
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->strides[i] != 0 || t->dims[i] == 0) n *= (double)t->dims[i];
+    }
+    return n * adept_dtype_bytes(t->dtype);
+}
+
+bool adept_tensor_is_contiguous(const adept_tensor *t)
+{
+    if (adept_tensor_numel(t) == 0) return true;
+    int64_t expected = 1;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        if (t->dims[i] == 1) continue; /* its stride is never used */
+        if (t->strides[i] != expected) return false;
+        expected *= t->dims[i];
+    }
+    return true;
+}
+
+bool adept_tensor_same_shape(const adept_tensor *a, const adept_tensor *b)
+{
+    if (a->ndim != b->ndim) return false;
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->dims[i] != b->dims[i]) return false;
+    }
+    return true;
+}
+
+/* As PyTorch does, a dimension of size 0 counts as 1, so that strides stay positive. */
+void adept_strides_contiguous(int ndim, const int64_t *dims, int64_t *strides)
+{
+    int64_t stride = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[i] = stride;
+        if (dims[i] > 1 && __builtin_mul_overflow(stride, dims[i], &stride)) stride = INT64_MAX;
+    }
+}
+
+char *adept_tensor_print(const adept_tensor *t, char *text, size_t size)
+{
+    if (size == 0) return text;
+    int written = snprintf(text, size, "%s:", adept_dtype_name(t->dtype));
+    size_t used = written > 0 ? (size_t)written : 0;
+    for (int i = 0; i < t->ndim && used < size; i++) {
+        written = snprintf(text + used, size - used, i ? "x%" PRId64 : "%" PRId64, t->dims[i]);
+        if (written < 0) break;
+        used += (size_t)written;
+    }
+    return text;
+}
+
+const char *adept_value_kind_name(adept_value_kind kind)
+{
+    static const char *const names[] = {
+        [ADEPT_VALUE_UNSET] = "unset",   [ADEPT_VALUE_NONE] = "None",       [ADEPT_VALUE_INT] = "int",
+        [ADEPT_VALUE_FLOAT] = "float",   [ADEPT_VALUE_BOOL] = "bool",       [ADEPT_VALUE_STRING] = "string",
+        [ADEPT_VALUE_TENSOR] = "tensor", [ADEPT_VALUE_LIST] = "list",       [ADEPT_VALUE_TUPLE] = "tuple",
+        [ADEPT_VALUE_DICT] = "dict",     [ADEPT_VALUE_UNKNOWN] = "unknown",
+    };
+    size_t i = (size_t)kind;
+    return i < sizeof names / sizeof names[0] ? names[i] : "invalid";
+}
