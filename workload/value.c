@@ -119,7 +119,7 @@ bool adept_tensor_is_contiguous(const adept_tensor *t)
     for (int i = t->ndim - 1; i >= 0; i--) {
         if (t->dims[i] == 1) continue; /* its stride is never used */
         if (t->strides[i] != expected) return false;
-        expected *= t->dims[i];
+        if (__builtin_mul_overflow(expected, t->dims[i], &expected)) return false;
     }
     return true;
 }
