@@ -1,0 +1,313 @@
+/** @file json.c  Files as text, and cJSON with checks. Calls: cJSON. */
+#include "adept_json.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_COUNT 9007199254740992.0 /* 2^53: beyond it doubles skip integers */
+
+/* ---- files ---- */
+
+static adept_status io_error(adept_error *err, adept_status status, const char *path, const char *what)
+{
+    return adept_error_set(err, status, "%s: %s: %s", path, what, strerror(errno));
+}
+
+static adept_status read_all(int fd, char *text, size_t size, const char *path, adept_error *err)
+{
+    for (size_t at = 0; at < size;) {
+        ssize_t n = read(fd, text + at, size - at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return io_error(err, ADEPT_E_INVALID, path, "cannot read");
+        if (n == 0) return adept_error_set(err, ADEPT_E_INVALID, "%s: shrank while it was read", path);
+        at += (size_t)n;
+    }
+    return ADEPT_OK;
+}
+
+static adept_status read_open(char **text, size_t *size, int fd, const char *path, size_t max_bytes, adept_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return io_error(err, ADEPT_E_INVALID, path, "cannot read");
+    if (S_ISDIR(st.st_mode)) return adept_error_set(err, ADEPT_E_INVALID, "%s: is a directory", path);
+    if (!S_ISREG(st.st_mode)) return adept_error_set(err, ADEPT_E_INVALID, "%s: not a regular file", path);
+    if ((uintmax_t)st.st_size > max_bytes || (uintmax_t)st.st_size >= SIZE_MAX) {
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: %jd bytes, more than the %zu that are read", path,
+                               (intmax_t)st.st_size, max_bytes);
+    }
+    size_t length = (size_t)st.st_size;
+    char *buffer = malloc(length + 1);
+    if (!buffer) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);
+    adept_status status = read_all(fd, buffer, length, path, err);
+    if (status != ADEPT_OK) {
+        free(buffer);
+        return status;
+    }
+    buffer[length] = '\0';
+    *text = buffer;
+    *size = length;
+    return ADEPT_OK;
+}
+
+adept_status adept_file_read(char **text, size_t *size, const char *path, size_t max_bytes, adept_error *err)
+{
+    /* O_NONBLOCK: a named pipe must give a message, not wait for a writer. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return io_error(err, ADEPT_E_INVALID, path, "cannot open");
+    adept_status status = read_open(text, size, fd, path, max_bytes, err);
+    close(fd);
+    return status;
+}
+
+static bool write_all(int fd, const char *text, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        ssize_t n = write(fd, text + at, size - at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return false;
+        at += (size_t)n;
+    }
+    return fsync(fd) == 0;
+}
+
+/* A new file beside the target: open() applies the umask, and a file that is replaced hands on its mode. */
+static int create_beside(const char *target, char *temporary, size_t size)
+{
+    int fd = -1;
+    for (int attempt = 0; fd < 0 && attempt < 100; attempt++) {
+        snprintf(temporary, size, "%s.%ld-%d.tmp", target, (long)getpid(), attempt);
+        fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST) break;
+    }
+    struct stat st;
+    if (fd >= 0 && stat(target, &st) == 0 && fchmod(fd, st.st_mode & 07777) != 0) {
+        int saved = errno;
+        close(fd);
+        unlink(temporary);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+/* The rename itself must survive a power cut; a folder that cannot be synced (some network file systems) is no error.
+ */
+static void sync_folder(const char *path)
+{
+    char *folder = strdup(path);
+    if (!folder) return;
+    char *slash = strrchr(folder, '/');
+    if (slash) slash[slash == folder] = '\0';
+    int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+    free(folder);
+}
+
+static adept_status replace(const char *path, char *temporary, size_t temporary_size, const char *text, size_t size,
+                            adept_error *err)
+{
+    int fd = create_beside(path, temporary, temporary_size);
+    if (fd < 0) return io_error(err, ADEPT_E_IO, path, "cannot write");
+    bool ok = write_all(fd, text, size);
+    int saved = errno;
+    if (close(fd) != 0 && ok) {
+        ok = false;
+        saved = errno;
+    }
+    if (ok && rename(temporary, path) != 0) {
+        ok = false;
+        saved = errno;
+    }
+    if (!ok) {
+        unlink(temporary);
+        errno = saved;
+        return io_error(err, ADEPT_E_IO, path, "cannot write");
+    }
+    sync_folder(path);
+    return ADEPT_OK;
+}
+
+adept_status adept_file_write(const char *path, const char *text, size_t size, adept_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        return adept_error_set(err, ADEPT_E_IO, "%s: not a regular file", path);
+    }
+    /* Through a symbolic link the file behind it is replaced, not the link. */
+    char *target = realpath(path, NULL);
+    const char *real = target ? target : path;
+    size_t temporary_size = strlen(real) + 64; /* ".PID-N.tmp" */
+    char *temporary = malloc(temporary_size);
+    adept_status status = temporary ? replace(real, temporary, temporary_size, text, size, err)
+                                    : adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);
+    free(temporary);
+    free(target);
+    return status;
+}
+
+/* ---- parsing ---- */
+
+static void locate(const char *text, size_t offset, int *line, int *column)
+{
+    *line = *column = 1;
+    for (size_t i = 0; i < offset; i++) {
+        if (text[i] == '\n') {
+            ++*line;
+            *column = 1;
+        } else {
+            ++*column;
+        }
+    }
+}
+
+static adept_status parse_error(const char *name, const char *text, size_t offset, const char *what, adept_error *err)
+{
+    int line, column;
+    locate(text, offset, &line, &column);
+    adept_status status = adept_error_set(err, ADEPT_E_INVALID, "%s:%d:%d: %s", name, line, column, what);
+    if (err) err->line = line;
+    return status;
+}
+
+static bool only_space(const char *text, size_t size, size_t *at)
+{
+    while (*at < size && (text[*at] == ' ' || text[*at] == '\n' || text[*at] == '\r' || text[*at] == '\t'))
+        ++*at;
+    return *at == size;
+}
+
+adept_status adept_json_parse(cJSON **out, const char *name, const char *text, size_t size, adept_error *err)
+{
+    const char *end = text;
+    cJSON *root = cJSON_ParseWithLengthOpts(text, size, &end, 0);
+    size_t offset = end && end >= text && (size_t)(end - text) <= size ? (size_t)(end - text) : size;
+    if (!root) {
+        size_t at = 0;
+        if (only_space(text, size, &at)) return parse_error(name, text, at, "empty, JSON expected", err);
+        return parse_error(name, text, offset, "not valid JSON", err);
+    }
+    if (!only_space(text, size, &offset)) {
+        cJSON_Delete(root);
+        return parse_error(name, text, offset, "text after the end of the JSON value", err);
+    }
+    *out = root;
+    return ADEPT_OK;
+}
+
+/* ---- sticky reader ---- */
+
+void adept_json_fail(adept_json_reader *r, const char *format, ...)
+{
+    if (r->status != ADEPT_OK) return;
+    char what[768];
+    va_list args;
+    va_start(args, format);
+    if (vsnprintf(what, sizeof what, format, args) < 0) what[0] = '\0';
+    va_end(args);
+    r->status = adept_error_set(r->err, ADEPT_E_INVALID, "%s: %s", r->name, what);
+}
+
+/* Messages name the object a key was looked for in, when it has a name itself. */
+static const cJSON *find(adept_json_reader *r, const cJSON *parent, const char *key, bool required)
+{
+    if (r->status != ADEPT_OK) return NULL;
+    const cJSON *item = cJSON_IsObject(parent) ? cJSON_GetObjectItemCaseSensitive(parent, key) : NULL;
+    if (!item && required) {
+        const char *where = parent && parent->string ? parent->string : NULL;
+        if (where)
+            adept_json_fail(r, "\"%s\" is missing in \"%s\"", key, where);
+        else
+            adept_json_fail(r, "\"%s\" is missing", key);
+    }
+    return item;
+}
+
+const cJSON *adept_json_object(adept_json_reader *r, const cJSON *parent, const char *key)
+{
+    const cJSON *item = find(r, parent, key, true);
+    if (item && !cJSON_IsObject(item)) {
+        adept_json_fail(r, "\"%s\" is not an object", key);
+        return NULL;
+    }
+    return item;
+}
+
+const cJSON *adept_json_array(adept_json_reader *r, const cJSON *parent, const char *key)
+{
+    const cJSON *item = find(r, parent, key, true);
+    if (item && !cJSON_IsArray(item)) {
+        adept_json_fail(r, "\"%s\" is not an array", key);
+        return NULL;
+    }
+    return item;
+}
+
+static double number_of(adept_json_reader *r, const cJSON *item, const char *key, double fallback)
+{
+    if (!item) return fallback;
+    if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble)) {
+        adept_json_fail(r, "\"%s\" is not a finite number", key);
+        return fallback;
+    }
+    return item->valuedouble;
+}
+
+double adept_json_number(adept_json_reader *r, const cJSON *parent, const char *key)
+{
+    return number_of(r, find(r, parent, key, true), key, 0);
+}
+
+double adept_json_number_or(adept_json_reader *r, const cJSON *parent, const char *key, double fallback)
+{
+    return number_of(r, find(r, parent, key, false), key, fallback);
+}
+
+int64_t adept_json_count(adept_json_reader *r, const cJSON *parent, const char *key)
+{
+    double v = adept_json_number(r, parent, key);
+    if (r->status != ADEPT_OK) return 0;
+    if (v < 0 || v > MAX_COUNT || v != floor(v)) {
+        adept_json_fail(r, "\"%s\" is not a whole number from 0 to 2^53", key);
+        return 0;
+    }
+    return (int64_t)v;
+}
+
+bool adept_json_bool(adept_json_reader *r, const cJSON *parent, const char *key)
+{
+    const cJSON *item = find(r, parent, key, true);
+    if (item && !cJSON_IsBool(item)) {
+        adept_json_fail(r, "\"%s\" is neither true nor false", key);
+        return false;
+    }
+    return item && cJSON_IsTrue(item);
+}
+
+const char *adept_json_string(adept_json_reader *r, const cJSON *parent, const char *key)
+{
+    const cJSON *item = find(r, parent, key, true);
+    if (item && !cJSON_IsString(item)) {
+        adept_json_fail(r, "\"%s\" is not a string", key);
+        return "";
+    }
+    return item ? item->valuestring : "";
+}
+
+const char *adept_json_string_or(adept_json_reader *r, const cJSON *parent, const char *key, const char *fallback)
+{
+    const cJSON *item = find(r, parent, key, false);
+    if (item && !cJSON_IsString(item)) {
+        adept_json_fail(r, "\"%s\" is not a string", key);
+        return fallback;
+    }
+    return item ? item->valuestring : fallback;
+}
