@@ -1,0 +1,18 @@
+/** @file archive.h  Untrusted zip archives: entries are read whole, with a limit. Calls: libzip, adept_error. */
+#ifndef ADEPT_ARCHIVE_H
+#define ADEPT_ARCHIVE_H
+#include "adept_error.h"
+#include <stddef.h>
+#include <zip.h>
+
+/** Open read-only. Says what is wrong when it is no zip: missing, directory, empty, truncated, old torch.save, ... */
+adept_status adept_archive_open(zip_t **out, const char *path, adept_error *err);
+
+/**
+ * Read one entry, at most max_bytes; malloc'ed, zero-terminated.
+ * A claimed size that its compressed bytes cannot produce is refused before it is allocated; the checksum is verified.
+ */
+adept_status adept_archive_read(char **data, size_t *size, zip_t *zip, const char *path, zip_uint64_t index,
+                                size_t max_bytes, adept_error *err);
+
+#endif
