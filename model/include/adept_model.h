@@ -138,6 +138,28 @@ typedef struct adept_op_prediction {
 ADEPT_API adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                          const adept_run *run, adept_error *err);
 
+/** The same summed by module path, in order of first appearance: the rows of `predict --by layer`. */
+typedef struct adept_layer_prediction {
+    const char *path, *module_class; /* borrowed from the profile */
+    int64_t count;                   /* operator executions per pass */
+    double time_s, energy_j;         /* of one step; times sum to pass_s */
+    double flops, bytes_read, bytes_written; /* of one step on one GPU, forward and backward */
+    adept_bound bound;               /* of most of its time */
+} adept_layer_prediction;
+/** @param out malloc'ed array of *n rows that the caller frees with free() */
+ADEPT_API adept_status adept_predict_layers(adept_layer_prediction **out, size_t *n, const adept_profile *prof,
+                                            const adept_hwprofile *hw, const adept_run *run, adept_error *err);
+
+/** A whole job of many steps. NAN where what it needs was not given. */
+typedef struct adept_totals {
+    double steps, time_s, energy_kwh;
+    double co2e_g; /* energy * carbon intensity */
+    double cost;   /* energy * price, in the price's currency */
+} adept_totals;
+/** @param carbon_g_per_kwh, price_per_kwh NAN if not given */
+ADEPT_API adept_totals adept_predict_totals(const adept_prediction *p, double steps, double carbon_g_per_kwh,
+                                            double price_per_kwh);
+
 #ifdef __cplusplus
 }
 #endif

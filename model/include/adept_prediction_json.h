@@ -1,0 +1,25 @@
+/** @file adept_prediction_json.h  A prediction as JSON text (CONTRACT "predict --json"). Calls: model, cJSON. */
+#ifndef ADEPT_PREDICTION_JSON_H
+#define ADEPT_PREDICTION_JSON_H
+#include "adept_model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Every number reads back as the very same double. What cannot be known is null and named in "warnings".
+ * @param p        of exactly this profile, GPU and run
+ * @param run      NULL: one GPU, no power limit
+ * @param totals   NULL: "total" is null
+ * @param layers   n_layers rows of adept_predict_layers(); NULL: no "layers" key
+ * @return malloc'ed text without trailing newline; NULL when memory is out. Thread-safe.
+ */
+ADEPT_API char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *prof,
+                                         const adept_hwprofile *hw, const adept_run *run, const adept_totals *totals,
+                                         const adept_layer_prediction *layers, size_t n_layers);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

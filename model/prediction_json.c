@@ -1,0 +1,249 @@
+/** @file prediction_json.c  Prediction -> JSON text; see adept_prediction_json.h. Calls: cJSON. */
+#include "adept_prediction_json.h"
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SCHEMA_VERSION 1
+
+/* The writer's state: memory running out anywhere is remembered and turns the whole text into NULL. */
+typedef struct writer {
+    bool failed;
+    cJSON *warnings;
+} writer;
+
+/* cJSON prints 15 digits wherever that is within an ulp, so its numbers may come back changed; the shortest of 15 to 17
+ * digits that reads back equal never does. A locale's decimal comma would be no JSON. */
+static void print_number(char text[32], double value)
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, 32, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    for (char *c = text; *c; c++)
+        if (*c == ',') *c = '.';
+}
+
+static cJSON *keep(writer *w, cJSON *item)
+{
+    if (!item) w->failed = true;
+    return item;
+}
+
+static cJSON *add_object(writer *w, cJSON *parent, const char *key)
+{
+    return keep(w, cJSON_AddObjectToObject(parent, key));
+}
+
+static void add_null(writer *w, cJSON *parent, const char *key)
+{
+    keep(w, cJSON_AddNullToObject(parent, key));
+}
+
+/* Not finite: unknown, hence null. The caller says why in a warning. */
+static void add_number(writer *w, cJSON *parent, const char *key, double value)
+{
+    if (!isfinite(value)) {
+        add_null(w, parent, key);
+        return;
+    }
+    char text[32];
+    print_number(text, value);
+    keep(w, cJSON_AddRawToObject(parent, key, text));
+}
+
+static void add_integer(writer *w, cJSON *parent, const char *key, int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    keep(w, cJSON_AddRawToObject(parent, key, text));
+}
+
+static void add_bool(writer *w, cJSON *parent, const char *key, bool value)
+{
+    keep(w, cJSON_AddBoolToObject(parent, key, value));
+}
+
+/* NULL or "": unknown, hence null. */
+static void add_string(writer *w, cJSON *parent, const char *key, const char *value)
+{
+    if (value && *value)
+        keep(w, cJSON_AddStringToObject(parent, key, value));
+    else
+        add_null(w, parent, key);
+}
+
+static void add_warning(writer *w, const char *text)
+{
+    cJSON *item = keep(w, cJSON_CreateString(text));
+    if (item && !cJSON_AddItemToArray(w->warnings, item)) {
+        cJSON_Delete(item);
+        w->failed = true;
+    }
+}
+
+static void add_model(writer *w, cJSON *root, const adept_profile *prof)
+{
+    cJSON *o = add_object(w, root, "model");
+    add_string(w, o, "path", prof->model_path);
+    add_string(w, o, "sha256", prof->model_sha256);
+    add_integer(w, o, "params", prof->params);
+    add_integer(w, o, "trainable_params", prof->trainable_params);
+    if (!prof->model_sha256 || !*prof->model_sha256) add_warning(w, "model.sha256 is unknown: the profile has none");
+}
+
+static void add_gpu(writer *w, cJSON *root, const adept_hwprofile *hw)
+{
+    cJSON *o = add_object(w, root, "gpu");
+    add_string(w, o, "name", hw->name);
+    add_bool(w, o, "calibrated", hw->calibrated);
+    if (hw->fit_json)
+        keep(w, cJSON_AddRawToObject(o, "fit", hw->fit_json));
+    else
+        add_null(w, o, "fit");
+}
+
+static void add_config(writer *w, cJSON *root, const adept_profile *prof, const adept_run *run)
+{
+    cJSON *o = add_object(w, root, "config");
+    add_string(w, o, "mode", adept_mode_name(prof->mode));
+    add_string(w, o, "precision", adept_precision_name(prof->precision));
+    add_integer(w, o, "batch_size", prof->batch_size);
+    add_integer(w, o, "gpus", run->gpus == 0 ? 1 : run->gpus);
+    add_string(w, o, "optimizer", prof->optimizer);
+    add_integer(w, o, "grad_accum", prof->grad_accum);
+    add_string(w, o, "attention", adept_attention_name(prof->attention));
+    /* null: the board's default limit, as an empty cell in a measurement CSV */
+    add_number(w, o, "power_limit_w", run->power_limit_w == 0.0 ? NAN : run->power_limit_w);
+}
+
+static void add_results(writer *w, cJSON *root, const adept_prediction *p)
+{
+    add_number(w, root, "step_time_s", p->step_time_s);
+    add_number(w, root, "power_avg_w", p->power_avg_w);
+    add_number(w, root, "energy_step_j", p->energy_step_j);
+    add_number(w, root, "edp_js", p->edp_js);
+    add_number(w, root, "samples_per_s", p->samples_per_s);
+    add_number(w, root, "energy_per_sample_j", p->energy_per_sample_j);
+    keep(w, cJSON_AddStringToObject(root, "power_scope", "gpu"));
+    add_null(w, root, "interval"); /* this granularity has no error model */
+    cJSON *phases = add_object(w, root, "time");
+    add_number(w, phases, "pass_s", p->pass_s);
+    add_number(w, phases, "optimizer_s", p->optimizer_s);
+    add_number(w, phases, "comm_s", p->comm_s);
+    add_number(w, phases, "kernel_launch_s", p->kernel_launch_s);
+    add_number(w, phases, "fixed_s", p->fixed_s);
+    cJSON *pass = add_object(w, root, "pass");
+    add_number(w, pass, "gemm_s", p->gemm_s);
+    add_number(w, pass, "conv_s", p->conv_s);
+    add_number(w, pass, "alu_s", p->alu_s);
+    add_number(w, pass, "memory_s", p->memory_s);
+    add_number(w, pass, "clock_ratio", p->clock_ratio);
+    cJSON *power = add_object(w, root, "power");
+    add_number(w, power, "pass_w", p->pass_w);
+    add_number(w, power, "optimizer_w", p->optimizer_w);
+    add_number(w, power, "comm_w", p->comm_w);
+    add_number(w, power, "idle_w", p->idle_w);
+    keep(w, cJSON_AddStringToObject(root, "bound", adept_bound_name(p->bound)));
+}
+
+static void add_work(writer *w, cJSON *root, const adept_prediction *p)
+{
+    cJSON *flops = add_object(w, root, "flops");
+    add_number(w, flops, "gemm", p->gemm_flops);
+    add_number(w, flops, "conv", p->conv_flops);
+    add_number(w, flops, "alu", p->alu_flops);
+    add_number(w, flops, "total", p->total_flops);
+    add_number(w, root, "macs_forward", p->macs_forward);
+    cJSON *bytes = add_object(w, root, "bytes");
+    add_number(w, bytes, "read", p->bytes_read);
+    add_number(w, bytes, "written", p->bytes_written);
+    add_number(w, root, "kernels", p->kernels);
+    add_number(w, root, "mfu", p->mfu);
+}
+
+static void add_memory(writer *w, cJSON *root, const adept_memory *m)
+{
+    cJSON *o = add_object(w, root, "memory");
+    add_number(w, o, "weights_bytes", m->weights_bytes);
+    add_number(w, o, "gradients_bytes", m->gradients_bytes);
+    add_number(w, o, "optimizer_bytes", m->optimizer_bytes);
+    add_number(w, o, "activations_bytes", m->activations_bytes);
+    add_number(w, o, "other_bytes", m->other_bytes);
+    add_number(w, o, "peak_bytes", m->peak_bytes);
+    add_number(w, o, "capacity_bytes", m->capacity_bytes);
+    add_bool(w, o, "fits", m->fits);
+}
+
+static void add_totals(writer *w, cJSON *root, const adept_totals *t)
+{
+    if (!t) {
+        add_null(w, root, "total");
+        return;
+    }
+    cJSON *o = add_object(w, root, "total");
+    add_number(w, o, "steps", t->steps);
+    add_number(w, o, "time_s", t->time_s);
+    add_number(w, o, "energy_kwh", t->energy_kwh);
+    add_number(w, o, "co2e_g", t->co2e_g);
+    add_number(w, o, "cost", t->cost);
+    if (!isfinite(t->co2e_g)) add_warning(w, "total.co2e_g is unknown: no carbon intensity given");
+    if (!isfinite(t->cost)) add_warning(w, "total.cost is unknown: no electricity price given");
+}
+
+static void add_layers(writer *w, cJSON *root, const adept_layer_prediction *layers, size_t n)
+{
+    if (!layers) return;
+    cJSON *array = keep(w, cJSON_AddArrayToObject(root, "layers"));
+    for (size_t i = 0; i < n && !w->failed; i++) {
+        const adept_layer_prediction *l = &layers[i];
+        cJSON *o = keep(w, cJSON_CreateObject());
+        if (!o) return;
+        if (!cJSON_AddItemToArray(array, o)) {
+            cJSON_Delete(o);
+            w->failed = true;
+            return;
+        }
+        /* The root module's path is the empty text, not unknown. */
+        keep(w, cJSON_AddStringToObject(o, "path", l->path));
+        keep(w, cJSON_AddStringToObject(o, "module_class", l->module_class));
+        add_integer(w, o, "count", l->count);
+        add_number(w, o, "time_s", l->time_s);
+        add_number(w, o, "energy_j", l->energy_j);
+        add_number(w, o, "flops", l->flops);
+        add_number(w, o, "bytes_read", l->bytes_read);
+        add_number(w, o, "bytes_written", l->bytes_written);
+        keep(w, cJSON_AddStringToObject(o, "bound", adept_bound_name(l->bound)));
+    }
+}
+
+char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *prof, const adept_hwprofile *hw,
+                               const adept_run *run, const adept_totals *totals, const adept_layer_prediction *layers,
+                               size_t n_layers)
+{
+    static const adept_run default_run = {0};
+    if (!run) run = &default_run;
+    writer w = {0};
+    cJSON *root = keep(&w, cJSON_CreateObject());
+    w.warnings = keep(&w, cJSON_CreateArray());
+    for (size_t i = 0; i < prof->n_warnings; i++)
+        add_warning(&w, prof->warnings[i]);
+    for (size_t i = 0; i < p->n_warnings; i++)
+        add_warning(&w, p->warnings[i]);
+    add_integer(&w, root, "schema_version", SCHEMA_VERSION);
+    add_model(&w, root, prof);
+    add_gpu(&w, root, hw);
+    add_config(&w, root, prof, run);
+    add_results(&w, root, p);
+    add_work(&w, root, p);
+    add_memory(&w, root, &p->memory);
+    add_totals(&w, root, totals);
+    add_layers(&w, root, layers, n_layers);
+    /* Last, because the parts above add to it; it belongs to root only once that has worked. */
+    if (!w.failed && !cJSON_AddItemToObject(root, "warnings", w.warnings)) w.failed = true;
+    if (w.failed) cJSON_Delete(w.warnings);
+    char *text = w.failed ? NULL : cJSON_Print(root);
+    cJSON_Delete(root);
+    return text;
+}
