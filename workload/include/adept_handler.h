@@ -73,7 +73,9 @@ bool adept_value_as_float(const adept_value *v, double *out);
 /** Wrap a negative dimension (-1 is the last); fails the call when out of range. */
 int adept_call_dim(adept_call *c, int64_t dim, int ndim);
 
-/* Outputs, in schema order. An in-place operator's first output must be adept_out_alias of its first argument. */
+/* Outputs, in schema order. An in-place operator's first output must be adept_out_alias of its first argument.
+ * Floating outputs require grad if any tensor argument does; the handler of a non-differentiable operator (detach,
+ * zeros_like, argmax, ...) clears requires_grad of what these functions return. */
 adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims); /* contiguous, new memory */
 adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like);                           /* same dims and dtype */
 /** A view: shares memory (and parameter identity) with base. */

@@ -56,6 +56,7 @@ typedef struct adept_profile_op {
     size_t n_kernels;         /* forward and backward */
     const adept_kernel *kernels;
     double saved_bytes;       /* of one execution: memory autograd keeps that nothing before it kept already */
+    bool tied;                /* one of its parameters has several names in the model (shared weights) */
 } adept_profile_op;
 
 typedef struct adept_profile_totals {

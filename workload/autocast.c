@@ -1,0 +1,114 @@
+/* torch.autocast: which operators see their floating inputs in another type, and what the casts cost.
+ * Source: PyTorch "Automatic Mixed Precision package", CUDA Op-Specific Behavior; aten/src/ATen/autocast_mode.cpp caches
+ * the low-precision copy of leaf parameters for the duration of the forward pass. */
+#include "interp.h"
+#include <string.h>
+
+static void cast_shape(adept_call *c)
+{
+    (void)c; /* the result is made by cast_tensor below */
+}
+
+static void cast_cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *from = c->args[0].u.t, *to = c->results[0].u.t;
+    double n = (double)adept_tensor_numel(to);
+    adept_cost_alu(cost, ADEPT_FORWARD, to->dtype, n, 0, adept_tensor_unique_bytes(from), adept_tensor_bytes(to));
+    if (adept_cost_wants_grad(cost, from))
+        adept_cost_alu(cost, ADEPT_BACKWARD, from->dtype, n, 0, adept_tensor_bytes(to), n * adept_dtype_bytes(from->dtype));
+}
+
+static const adept_op cast_rows[] = {{"autocast::to", ADEPT_CAST_NONE, NULL}, {NULL, ADEPT_CAST_NONE, NULL}};
+const adept_handler adept_cast_handler = {.kind = "cast", .ops = cast_rows, .shape = cast_shape, .cost = cast_cost};
+
+/* Tensors autocast touches: floating, not double, and no size carried as a 0-dim CPU tensor. */
+static bool is_eligible(const adept_tensor *t)
+{
+    return adept_dtype_is_float(t->dtype) && t->dtype != ADEPT_F64 && t->n_values == 0;
+}
+
+static adept_dtype lower_type(const adept_interp *in)
+{
+    return in->run.precision == ADEPT_AMP_FP16 ? ADEPT_F16 : ADEPT_BF16;
+}
+
+static adept_status cast_tensor(adept_interp *in, adept_tensor **t, adept_dtype to, int32_t module)
+{
+    adept_tensor *from = *t;
+    bool whole_param = from->param >= 0 && from == in->param_tensor[from->param];
+    if (whole_param && to == lower_type(in) && in->param_cast[from->param]) {
+        *t = in->param_cast[from->param];
+        return ADEPT_OK;
+    }
+    adept_tensor *copy = adept_run_tensor_new(&in->run, to, from->ndim, from->dims, (int32_t)in->n_records);
+    adept_value *args = adept_arena_array(in->run.arena, 2, sizeof *args);
+    static const char *const names[] = {"self"};
+    if (!copy || !args) return adept_interp_nomem(in);
+    copy->requires_grad = from->requires_grad;
+    copy->param = from->param;
+    if (whole_param && to == lower_type(in)) {
+        in->run.storages[copy->storage].resident = true;
+        in->autocast_copy_bytes += adept_tensor_bytes(copy);
+        in->param_cast[from->param] = copy;
+    }
+    args[0] = (adept_value){ADEPT_VALUE_TENSOR, {.t = from}};
+    args[1] = (adept_value){ADEPT_VALUE_TENSOR, {.t = copy}};
+    adept_call call = {.run = &in->run,
+                       .handler = &adept_cast_handler,
+                       .row = cast_rows,
+                       .any_grad = from->requires_grad,
+                       .n_args = 1,
+                       .args = args,
+                       .arg_names = names,
+                       .n_results = 1,
+                       .results_capacity = 1,
+                       .results = args + 1,
+                       .record = (int32_t)in->n_records};
+    *t = copy;
+    return adept_interp_record(in, &call, module);
+}
+
+/* Visit every tensor argument in place; lists are copied before one of their entries changes. */
+static adept_status cast_all(adept_interp *in, adept_value *args, int n_args, adept_dtype to, int32_t module)
+{
+    for (int i = 0; i < n_args; i++) {
+        adept_value *v = &args[i];
+        if (v->kind == ADEPT_VALUE_TENSOR && is_eligible(v->u.t) && v->u.t->dtype != to) {
+            adept_status status = cast_tensor(in, &v->u.t, to, module);
+            if (status) return status;
+        }
+        if (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) continue;
+        size_t n = v->u.list->n;
+        adept_list *copy = adept_arena_alloc(in->run.arena, sizeof *copy);
+        adept_value *items = adept_arena_array(in->run.arena, n + 1, sizeof *items);
+        if (!copy || !items) return adept_interp_nomem(in);
+        if (n) memcpy(items, v->u.list->items, n * sizeof *items);
+        *copy = (adept_list){items, n, n + 1};
+        adept_status status = ADEPT_OK;
+        for (size_t k = 0; k < n && !status; k++)
+            if (items[k].kind == ADEPT_VALUE_TENSOR && is_eligible(items[k].u.t) && items[k].u.t->dtype != to)
+                status = cast_tensor(in, &items[k].u.t, to, module);
+        if (status) return status;
+        v->u.list = copy;
+    }
+    return ADEPT_OK;
+}
+
+static void widest(const adept_tensor *t, void *context)
+{
+    adept_dtype *wide = context;
+    if (!is_eligible(t)) return;
+    if (*wide == ADEPT_DTYPE_NONE || adept_dtype_bytes(t->dtype) > adept_dtype_bytes(*wide)) *wide = t->dtype;
+}
+
+adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, adept_cast cast, int32_t module)
+{
+    adept_dtype to = cast == ADEPT_CAST_LOWER ? lower_type(in) : ADEPT_F32;
+    if (cast == ADEPT_CAST_PROMOTE) {
+        adept_call probe = {.n_args = n_args, .args = args};
+        to = ADEPT_DTYPE_NONE;
+        adept_call_each_tensor(&probe, widest, &to);
+        if (to == ADEPT_DTYPE_NONE) return ADEPT_OK;
+    }
+    return cast_all(in, args, n_args, to, module);
+}

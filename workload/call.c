@@ -1,0 +1,746 @@
+/* The operator call as handlers see it: arguments by name, outputs, sticky failure. */
+#include "call.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_KNOWN_VALUES 64
+
+/* ---------------------------------------------------------------- state of a run ---------------- */
+
+int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param, bool resident)
+{
+    if (run->n_storages == run->storages_capacity) {
+        size_t capacity = run->storages_capacity ? 2 * run->storages_capacity : 256;
+        if (capacity > INT32_MAX) return -1;
+        adept_storage *grown = realloc(run->storages, capacity * sizeof *grown);
+        if (!grown) return -1;
+        run->storages = grown;
+        run->storages_capacity = capacity;
+    }
+    run->storages[run->n_storages] = (adept_storage){bytes, param, -1, resident, false};
+    return (int32_t)run->n_storages++;
+}
+
+void adept_run_state_free(adept_run_state *run)
+{
+    free(run->storages);
+    run->storages = NULL;
+    run->n_storages = run->storages_capacity = 0;
+}
+
+static bool shape_is_sane(adept_dtype dtype, int ndim, const int64_t *dims)
+{
+    int64_t numel = adept_dtype_bytes(dtype);
+    for (int d = 0; d < ndim; d++)
+        if (dims[d] < 0 || __builtin_mul_overflow(numel, dims[d], &numel)) return false;
+    return true;
+}
+
+static adept_tensor_node *node_new(adept_run_state *run, int32_t producer)
+{
+    adept_tensor_node *node = adept_arena_alloc(run->arena, sizeof *node);
+    if (!node) return NULL;
+    node->producer = producer;
+    node->tensor.param = -1;
+    return node;
+}
+
+adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims, int32_t producer)
+{
+    if (ndim < 0 || ndim > ADEPT_MAX_DIMS || !shape_is_sane(dtype, ndim, dims)) return NULL;
+    adept_tensor_node *node = node_new(run, producer);
+    if (!node) return NULL;
+    adept_tensor *t = &node->tensor;
+    t->dtype = dtype;
+    t->ndim = ndim;
+    memcpy(t->dims, dims, (size_t)ndim * sizeof *dims);
+    adept_strides_contiguous(ndim, t->dims, t->strides);
+    t->storage = adept_run_storage_new(run, adept_tensor_bytes(t), -1, false);
+    return t->storage < 0 ? NULL : t;
+}
+
+int32_t adept_tensor_producer(const adept_tensor *t)
+{
+    return ((const adept_tensor_node *)t)->producer;
+}
+
+/* ---------------------------------------------------------------- lookup ---------------- */
+
+static const adept_op *find_row(const adept_handler *handler, const char *op)
+{
+    for (const adept_op *row = handler->ops; row->name; row++)
+        if (!strcmp(row->name, op)) return row;
+    return NULL;
+}
+
+bool adept_handler_find(const adept_handler_table *table, const char *op, const adept_handler **handler,
+                        const adept_op **row, bool *inplace)
+{
+    char base[128];
+    *inplace = false;
+    for (int pass = 0; pass < 2; pass++) {
+        for (const adept_handler *const *h = table->handlers; *h; h++) {
+            *row = find_row(*h, pass ? base : op);
+            if (*row) {
+                *handler = *h;
+                *inplace = pass == 1;
+                return true;
+            }
+        }
+        size_t n = strlen(op);
+        /* "aten::add_" is the in-place "aten::add"; "aten::__is__" is not the in-place form of anything */
+        if (n < 2 || n >= sizeof base || op[n - 1] != '_' || op[n - 2] == '_') break;
+        memcpy(base, op, n - 1);
+        base[n - 1] = 0;
+    }
+    return false;
+}
+
+const char *adept_call_op(const adept_call *c)
+{
+    return c->row->name;
+}
+
+const void *adept_call_data(const adept_call *c)
+{
+    return c->row->data;
+}
+
+bool adept_call_inplace(const adept_call *c)
+{
+    return c->inplace;
+}
+
+bool adept_call_training(const adept_call *c)
+{
+    return c->run->mode != ADEPT_MODE_INFER;
+}
+
+adept_mode adept_call_mode(const adept_call *c)
+{
+    return c->run->mode;
+}
+
+adept_attention adept_call_attention(const adept_call *c)
+{
+    return c->run->attention;
+}
+
+/* ---------------------------------------------------------------- failure ---------------- */
+
+bool adept_call_ok(const adept_call *c)
+{
+    return c->failure == ADEPT_CALL_FINE;
+}
+
+static void fail(adept_call *c, adept_call_failure failure, const char *format, va_list args)
+{
+    if (c->failure != ADEPT_CALL_FINE) return;
+    c->failure = failure;
+    vsnprintf(c->run->message, sizeof c->run->message, format, args);
+}
+
+void adept_call_fail(adept_call *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(c, ADEPT_CALL_MISFIT, format, args);
+    va_end(args);
+}
+
+void adept_call_unsupported(adept_call *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(c, ADEPT_CALL_UNSUPPORTED, format, args);
+    va_end(args);
+}
+
+static void out_of_memory(adept_call *c)
+{
+    if (c->failure != ADEPT_CALL_FINE) return;
+    c->failure = ADEPT_CALL_NOMEM;
+    snprintf(c->run->message, sizeof c->run->message, "out of memory");
+}
+
+static adept_tensor *scratch(adept_call *c)
+{
+    adept_tensor_node *node = &c->run->scratch;
+    memset(node, 0, sizeof *node);
+    node->producer = -1;
+    node->tensor.dtype = ADEPT_F32;
+    node->tensor.param = -1;
+    return &node->tensor;
+}
+
+/* ---------------------------------------------------------------- arguments ---------------- */
+
+const adept_value *adept_arg(const adept_call *c, const char *name)
+{
+    for (int i = 0; i < c->n_args; i++)
+        if (c->arg_names[i] && !strcmp(c->arg_names[i], name))
+            return c->args[i].kind == ADEPT_VALUE_UNSET ? NULL : &c->args[i];
+    return NULL;
+}
+
+int adept_arg_count(const adept_call *c)
+{
+    return c->n_args;
+}
+
+const adept_value *adept_arg_at(const adept_call *c, int position)
+{
+    if (position < 0 || position >= c->n_args || c->args[position].kind == ADEPT_VALUE_UNSET) return NULL;
+    return &c->args[position];
+}
+
+const char *adept_arg_name_at(const adept_call *c, int position)
+{
+    return position >= 0 && position < c->n_args ? c->arg_names[position] : NULL;
+}
+
+bool adept_arg_given(const adept_call *c, const char *name)
+{
+    const adept_value *v = adept_arg(c, name);
+    return v && v->kind != ADEPT_VALUE_NONE;
+}
+
+const adept_tensor *adept_arg_tensor_opt(adept_call *c, const char *name)
+{
+    const adept_value *v = adept_arg(c, name);
+    if (!v || v->kind == ADEPT_VALUE_NONE) return NULL;
+    if (v->kind == ADEPT_VALUE_TENSOR) return v->u.t;
+    adept_call_fail(c, "argument '%s' is %s, not a tensor", name, adept_value_kind_name(v->kind));
+    return NULL;
+}
+
+const adept_tensor *adept_arg_tensor(adept_call *c, const char *name)
+{
+    const adept_tensor *t = adept_arg_tensor_opt(c, name);
+    if (t) return t;
+    adept_call_fail(c, "tensor argument '%s' is missing", name);
+    return scratch(c);
+}
+
+bool adept_value_as_float(const adept_value *v, double *out)
+{
+    if (!v) return false;
+    switch (v->kind) {
+    case ADEPT_VALUE_INT: *out = (double)v->u.i; return true;
+    case ADEPT_VALUE_FLOAT: *out = v->u.f; return true;
+    case ADEPT_VALUE_BOOL: *out = v->u.b; return true;
+    case ADEPT_VALUE_TENSOR:
+        if (v->u.t->n_values != 1) return false;
+        *out = v->u.t->values[0];
+        return true;
+    default: return false;
+    }
+}
+
+bool adept_value_as_int(const adept_value *v, int64_t *out)
+{
+    double f;
+    if (v && v->kind == ADEPT_VALUE_INT) {
+        *out = v->u.i;
+        return true;
+    }
+    if (!adept_value_as_float(v, &f) || v->kind == ADEPT_VALUE_FLOAT) return false;
+    if (!(fabs(f) <= 9007199254740992.0)) return false; /* 2^53: beyond it a double is no exact integer */
+    *out = (int64_t)f;
+    return true;
+}
+
+/* A value that is there but not known, or of the wrong kind. */
+static void bad_scalar(adept_call *c, const char *name, const adept_value *v, const char *wanted)
+{
+    if (v->kind == ADEPT_VALUE_UNKNOWN || v->kind == ADEPT_VALUE_TENSOR)
+        adept_call_fail(c, "argument '%s' depends on tensor data and is not known before running", name);
+    else
+        adept_call_fail(c, "argument '%s' is %s, not %s", name, adept_value_kind_name(v->kind), wanted);
+}
+
+int64_t adept_arg_int(adept_call *c, const char *name, int64_t fallback)
+{
+    const adept_value *v = adept_arg(c, name);
+    int64_t i;
+    if (!v || v->kind == ADEPT_VALUE_NONE) return fallback;
+    if (adept_value_as_int(v, &i)) return i;
+    bad_scalar(c, name, v, "an integer");
+    return fallback;
+}
+
+double adept_arg_float(adept_call *c, const char *name, double fallback)
+{
+    const adept_value *v = adept_arg(c, name);
+    double f;
+    if (!v || v->kind == ADEPT_VALUE_NONE) return fallback;
+    if (adept_value_as_float(v, &f)) return f;
+    bad_scalar(c, name, v, "a number");
+    return fallback;
+}
+
+bool adept_arg_bool(adept_call *c, const char *name, bool fallback)
+{
+    return adept_arg_int(c, name, fallback) != 0;
+}
+
+const char *adept_arg_string(adept_call *c, const char *name, const char *fallback)
+{
+    const adept_value *v = adept_arg(c, name);
+    if (!v || v->kind == ADEPT_VALUE_NONE) return fallback;
+    if (v->kind == ADEPT_VALUE_STRING) return v->u.s;
+    bad_scalar(c, name, v, "a string");
+    return fallback;
+}
+
+static bool is_sequence(const adept_value *v)
+{
+    return v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE;
+}
+
+int adept_arg_ints(adept_call *c, const char *name, int64_t *out, int max)
+{
+    const adept_value *v = adept_arg(c, name);
+    if (!v || v->kind == ADEPT_VALUE_NONE) return -1;
+    if (!is_sequence(v)) {
+        if (max < 1 || !adept_value_as_int(v, &out[0])) {
+            bad_scalar(c, name, v, "a list of integers");
+            return 0;
+        }
+        return 1;
+    }
+    if (v->u.list->n > (size_t)max) {
+        adept_call_fail(c, "argument '%s' has %zu entries, at most %d are supported", name, v->u.list->n, max);
+        return 0;
+    }
+    for (size_t i = 0; i < v->u.list->n; i++)
+        if (!adept_value_as_int(&v->u.list->items[i], &out[i])) {
+            bad_scalar(c, name, &v->u.list->items[i], "an integer");
+            return 0;
+        }
+    return (int)v->u.list->n;
+}
+
+void adept_arg_ints_n(adept_call *c, const char *name, int64_t *out, int n, int64_t fallback)
+{
+    int given = adept_arg_ints(c, name, out, n);
+    if (given <= 0) { /* omitted, None, empty list or failed */
+        for (int i = 0; i < n; i++)
+            out[i] = fallback;
+    } else if (given == 1) {
+        for (int i = 1; i < n; i++)
+            out[i] = out[0];
+    } else if (given != n) {
+        adept_call_fail(c, "argument '%s' has %d entries, %d expected", name, given, n);
+    }
+}
+
+size_t adept_arg_tensors(adept_call *c, const char *name, const adept_tensor *const **items)
+{
+    const adept_value *v = adept_arg(c, name);
+    *items = NULL;
+    if (!v || !is_sequence(v)) {
+        adept_call_fail(c, "argument '%s' is not a list of tensors", name);
+        return 0;
+    }
+    const adept_tensor **array = adept_arena_array(c->run->arena, v->u.list->n + 1, sizeof *array);
+    if (!array) {
+        out_of_memory(c);
+        return 0;
+    }
+    for (size_t i = 0; i < v->u.list->n; i++) {
+        const adept_value *item = &v->u.list->items[i];
+        if (item->kind != ADEPT_VALUE_TENSOR && item->kind != ADEPT_VALUE_NONE) {
+            adept_call_fail(c, "entry %zu of '%s' is %s, not a tensor", i, name, adept_value_kind_name(item->kind));
+            return 0;
+        }
+        array[i] = item->kind == ADEPT_VALUE_TENSOR ? item->u.t : NULL;
+    }
+    *items = array;
+    return v->u.list->n;
+}
+
+int adept_call_dim(adept_call *c, int64_t dim, int ndim)
+{
+    int64_t range = ndim > 0 ? ndim : 1; /* 0-dim tensors accept -1 and 0 */
+    if (dim < -range || dim >= range) {
+        adept_call_fail(c, "dimension %lld is out of range for a tensor of %d dimensions", (long long)dim, ndim);
+        return 0;
+    }
+    return (int)(dim < 0 ? dim + range : dim);
+}
+
+void adept_call_each_tensor(const adept_call *c, void (*visit)(const adept_tensor *t, void *context), void *context)
+{
+    for (int i = 0; i < c->n_args; i++) {
+        const adept_value *v = &c->args[i];
+        if (v->kind == ADEPT_VALUE_TENSOR) visit(v->u.t, context);
+        if (!is_sequence(v)) continue;
+        for (size_t k = 0; k < v->u.list->n; k++)
+            if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR) visit(v->u.list->items[k].u.t, context);
+    }
+}
+
+/* ---------------------------------------------------------------- outputs ---------------- */
+
+static void push(adept_call *c, adept_value v)
+{
+    if (c->n_results == c->results_capacity) {
+        int capacity = c->results_capacity ? 2 * c->results_capacity : 4;
+        adept_value *grown = adept_arena_array(c->run->arena, (size_t)capacity, sizeof *grown);
+        if (!grown) {
+            out_of_memory(c);
+            return;
+        }
+        if (c->n_results) memcpy(grown, c->results, (size_t)c->n_results * sizeof *grown);
+        c->results = grown;
+        c->results_capacity = capacity;
+    }
+    c->results[c->n_results++] = v;
+}
+
+static adept_tensor *push_tensor(adept_call *c, adept_tensor *t)
+{
+    push(c, (adept_value){ADEPT_VALUE_TENSOR, {.t = t}});
+    return t;
+}
+
+adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
+{
+    if (!adept_call_ok(c)) return scratch(c);
+    if (ndim > ADEPT_MAX_DIMS) {
+        adept_call_fail(c, "a tensor of %d dimensions; at most %d are supported", ndim, ADEPT_MAX_DIMS);
+        return scratch(c);
+    }
+    if (dtype < 0 || dtype >= ADEPT_DTYPE_COUNT) {
+        adept_call_fail(c, "result of unknown element type");
+        return scratch(c);
+    }
+    if (!shape_is_sane(dtype, ndim, dims)) {
+        adept_call_fail(c, "result with a negative or absurdly large dimension");
+        return scratch(c);
+    }
+    adept_tensor *t = adept_run_tensor_new(c->run, dtype, ndim, dims, c->record);
+    if (!t) {
+        out_of_memory(c);
+        return scratch(c);
+    }
+    t->requires_grad = c->any_grad && (adept_dtype_is_float(dtype) || adept_dtype_is_complex(dtype));
+    return t;
+}
+
+adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides)
+{
+    if (!adept_call_ok(c)) return scratch(c);
+    if (ndim > ADEPT_MAX_DIMS) {
+        adept_call_fail(c, "a view of %d dimensions; at most %d are supported", ndim, ADEPT_MAX_DIMS);
+        return scratch(c);
+    }
+    /* an expanded view may claim any size: the product must still be a number */
+    if (!shape_is_sane(base->dtype, ndim, dims)) {
+        adept_call_fail(c, "view with a negative or absurdly large dimension");
+        return scratch(c);
+    }
+    adept_tensor_node *node = node_new(c->run, c->record);
+    if (!node) {
+        out_of_memory(c);
+        return scratch(c);
+    }
+    adept_tensor *t = &node->tensor;
+    t->dtype = base->dtype;
+    t->ndim = ndim;
+    memcpy(t->dims, dims, (size_t)ndim * sizeof *dims);
+    memcpy(t->strides, strides, (size_t)ndim * sizeof *strides);
+    t->storage = base->storage;
+    t->param = base->param;
+    t->requires_grad = base->requires_grad;
+    return t;
+}
+
+adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
+{
+    return push_tensor(c, adept_new_tensor(c, dtype, ndim, dims));
+}
+
+adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like)
+{
+    return adept_out_tensor(c, like->dtype, like->ndim, like->dims);
+}
+
+adept_tensor *adept_out_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides)
+{
+    return push_tensor(c, adept_new_view(c, base, ndim, dims, strides));
+}
+
+adept_tensor *adept_out_alias(adept_call *c, const adept_tensor *base)
+{
+    adept_tensor *t = adept_new_view(c, base, base->ndim, base->dims, base->strides);
+    if (c->inplace) {
+        t->requires_grad = t->requires_grad || (c->any_grad && adept_dtype_is_float(t->dtype));
+    } else {
+        t->n_values = base->n_values;
+        t->values = base->values;
+    }
+    return push_tensor(c, t);
+}
+
+static bool same_dims(const adept_tensor *t, int ndim, const int64_t *dims)
+{
+    return t->ndim == ndim && !memcmp(t->dims, dims, (size_t)ndim * sizeof *dims);
+}
+
+adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims)
+{
+    if (!c->inplace) return adept_out_tensor(c, dtype, ndim, dims);
+    if (!same_dims(self, ndim, dims)) {
+        char shape[160];
+        adept_call_fail(c, "in place: the result does not have the shape of its target %s",
+                        adept_tensor_print(self, shape, sizeof shape));
+    }
+    return adept_out_alias(c, self);
+}
+
+void adept_out_value(adept_call *c, const adept_value *v)
+{
+    push(c, *v);
+}
+
+void adept_out_int(adept_call *c, int64_t v)
+{
+    push(c, (adept_value){ADEPT_VALUE_INT, {.i = v}});
+}
+
+void adept_out_float(adept_call *c, double v)
+{
+    push(c, (adept_value){ADEPT_VALUE_FLOAT, {.f = v}});
+}
+
+void adept_out_bool(adept_call *c, bool v)
+{
+    push(c, (adept_value){ADEPT_VALUE_BOOL, {.b = v}});
+}
+
+void adept_out_string(adept_call *c, const char *v)
+{
+    const char *copy = adept_arena_strdup(c->run->arena, v);
+    if (!copy) out_of_memory(c);
+    push(c, (adept_value){ADEPT_VALUE_STRING, {.s = copy ? copy : ""}});
+}
+
+void adept_out_none(adept_call *c)
+{
+    push(c, (adept_value){ADEPT_VALUE_NONE, {.i = 0}});
+}
+
+void adept_out_unknown(adept_call *c)
+{
+    push(c, (adept_value){ADEPT_VALUE_UNKNOWN, {.i = 0}});
+}
+
+adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t n)
+{
+    adept_list *list = adept_arena_alloc(c->run->arena, sizeof *list);
+    adept_value *items = adept_arena_array(c->run->arena, n + 1, sizeof *items);
+    if (!list || !items) {
+        out_of_memory(c);
+        static adept_list empty; /* never written: n is 0 and callers check adept_call_ok before filling */
+        return list ? list : &empty;
+    }
+    *list = (adept_list){items, n, n + 1};
+    push(c, (adept_value){list_or_tuple, {.list = list}});
+    return list;
+}
+
+void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double *values)
+{
+    if (n <= 0 || n > MAX_KNOWN_VALUES || adept_tensor_numel(t) != n || t == &c->run->scratch.tensor) return;
+    double *copy = adept_arena_array(c->run->arena, (size_t)n, sizeof *copy);
+    if (!copy) {
+        out_of_memory(c);
+        return;
+    }
+    memcpy(copy, values, (size_t)n * sizeof *copy);
+    t->values = copy;
+    t->n_values = n;
+}
+
+void adept_list_append(adept_call *c, adept_list *list, const adept_value *v)
+{
+    if (list->n == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 4;
+        adept_value *grown = adept_arena_array(c->run->arena, capacity, sizeof *grown);
+        if (!grown) {
+            out_of_memory(c);
+            return;
+        }
+        if (list->n) memcpy(grown, list->items, list->n * sizeof *grown);
+        list->items = grown;
+        list->capacity = capacity;
+    }
+    list->items[list->n++] = *v;
+}
+
+int adept_result_count(const adept_call *c)
+{
+    return c->n_results;
+}
+
+const adept_value *adept_result_at(const adept_call *c, int position)
+{
+    return position >= 0 && position < c->n_results ? &c->results[position] : NULL;
+}
+
+const adept_tensor *adept_result_tensor(const adept_call *c, int position)
+{
+    const adept_value *v = adept_result_at(c, position);
+    return v && v->kind == ADEPT_VALUE_TENSOR ? v->u.t : NULL;
+}
+
+/* ---------------------------------------------------------------- shapes and types ---------------- */
+
+static void print_dims(char *text, size_t size, int n, const int64_t *dims)
+{
+    size_t used = (size_t)snprintf(text, size, "[");
+    for (int i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? ", " : "", (long long)dims[i]);
+    if (used < size) snprintf(text + used, size - used, "]");
+}
+
+int adept_broadcast_dims(adept_call *c, int na, const int64_t *a, int nb, const int64_t *b, int64_t *dims)
+{
+    int n = na > nb ? na : nb;
+    for (int i = 0; i < n; i++) {
+        int64_t da = i < na ? a[na - 1 - i] : 1, db = i < nb ? b[nb - 1 - i] : 1;
+        if (da != db && da != 1 && db != 1) {
+            char ta[160], tb[160];
+            print_dims(ta, sizeof ta, na, a);
+            print_dims(tb, sizeof tb, nb, b);
+            adept_call_fail(c, "shapes %s and %s do not broadcast", ta, tb);
+            return 0;
+        }
+        dims[n - 1 - i] = da == 1 ? db : da;
+    }
+    return n;
+}
+
+int adept_broadcast(adept_call *c, const adept_tensor *a, const adept_tensor *b, int64_t *dims)
+{
+    return adept_broadcast_dims(c, a->ndim, a->dims, b->ndim, b->dims, dims);
+}
+
+/* bool < integer < float < complex */
+static int category(adept_dtype dtype)
+{
+    if (adept_dtype_is_complex(dtype)) return 3;
+    if (adept_dtype_is_float(dtype)) return 2;
+    return dtype == ADEPT_BOOL ? 0 : 1;
+}
+
+/* torch.promote_types of two tensors of the same priority. */
+static adept_dtype promote_pair(adept_dtype a, adept_dtype b)
+{
+    if (a == ADEPT_DTYPE_NONE || a == b) return b;
+    if (b == ADEPT_DTYPE_NONE) return a;
+    int ca = category(a), cb = category(b);
+    if (ca != cb) return ca > cb ? a : b;
+    if (adept_dtype_bytes(a) != adept_dtype_bytes(b)) return adept_dtype_bytes(a) > adept_dtype_bytes(b) ? a : b;
+    if (ca == 2) return ADEPT_F32; /* f16 with bf16 */
+    return ADEPT_I16;              /* u8 with i8 */
+}
+
+static adept_dtype scalar_type(const adept_value *v)
+{
+    switch (v->kind) {
+    case ADEPT_VALUE_BOOL: return ADEPT_BOOL;
+    case ADEPT_VALUE_INT: return ADEPT_I64;
+    case ADEPT_VALUE_FLOAT: return ADEPT_F32; /* torch.get_default_dtype() */
+    case ADEPT_VALUE_UNKNOWN: return ADEPT_BOOL; /* kind unknown: must not widen anything */
+    default: return ADEPT_DTYPE_NONE;
+    }
+}
+
+adept_dtype adept_promote(const adept_value *const *values, int n)
+{
+    adept_dtype dims = ADEPT_DTYPE_NONE, zero = ADEPT_DTYPE_NONE, scalar = ADEPT_DTYPE_NONE;
+    for (int i = 0; i < n; i++) {
+        const adept_value *v = values[i];
+        if (!v || v->kind == ADEPT_VALUE_NONE) continue;
+        if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim > 0)
+            dims = promote_pair(dims, v->u.t->dtype);
+        else if (v->kind == ADEPT_VALUE_TENSOR)
+            zero = promote_pair(zero, v->u.t->dtype);
+        else
+            scalar = promote_pair(scalar, scalar_type(v));
+    }
+    /* a lower priority decides only if its category is higher (torch.result_type) */
+    adept_dtype result = dims;
+    if (result == ADEPT_DTYPE_NONE || (zero != ADEPT_DTYPE_NONE && category(zero) > category(result)))
+        result = result == ADEPT_DTYPE_NONE ? zero : promote_pair(result, zero);
+    if (result == ADEPT_DTYPE_NONE || (scalar != ADEPT_DTYPE_NONE && category(scalar) > category(result)))
+        result = result == ADEPT_DTYPE_NONE ? scalar : promote_pair(result, scalar);
+    return result;
+}
+
+/* ---------------------------------------------------------------- cost ---------------- */
+
+bool adept_cost_backward(const adept_cost *cost)
+{
+    return cost->backward;
+}
+
+bool adept_cost_wants_grad(const adept_cost *cost, const adept_tensor *argument)
+{
+    return cost->backward && argument && argument->requires_grad;
+}
+
+void adept_cost_kernel(adept_cost *cost, const adept_kernel *kernel)
+{
+    if (kernel->pass == ADEPT_BACKWARD && !cost->backward) return;
+    if (cost->n_kernels == cost->capacity) {
+        size_t capacity = cost->capacity ? 2 * cost->capacity : 4;
+        adept_kernel *grown = adept_arena_array(cost->call->run->arena, capacity, sizeof *grown);
+        if (!grown) {
+            out_of_memory(cost->call);
+            return;
+        }
+        if (cost->n_kernels) memcpy(grown, cost->kernels, cost->n_kernels * sizeof *grown);
+        cost->kernels = grown;
+        cost->capacity = capacity;
+    }
+    cost->kernels[cost->n_kernels++] = *kernel;
+}
+
+void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
+                    double bytes_read, double bytes_written)
+{
+    adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
+                                            .unit = ADEPT_UNIT_ALU,
+                                            .dtype = dtype,
+                                            .flops = flops,
+                                            .bytes_read = bytes_read,
+                                            .bytes_written = bytes_written,
+                                            .launches = 1,
+                                            .elements = elements});
+}
+
+void adept_cost_save(adept_cost *cost, const adept_tensor *t)
+{
+    if (!t || !cost->backward || t->storage < 0) return;
+    adept_storage *storage = &cost->call->run->storages[t->storage];
+    if (storage->resident || storage->saved) return;
+    storage->saved = true;
+    cost->saved_bytes += storage->bytes;
+}
+
+void adept_cost_save_bytes(adept_cost *cost, double bytes)
+{
+    if (cost->backward) cost->saved_bytes += bytes;
+}
+
+void adept_cost_workspace(adept_cost *cost, double bytes)
+{
+    cost->workspace_bytes += bytes;
+}

@@ -1,0 +1,73 @@
+/** @file call.h  Behind adept_call and adept_cost: what the interpreter shares with its handlers. Private to workload/. */
+#ifndef ADEPT_CALL_H
+#define ADEPT_CALL_H
+#include "adept_arena.h"
+#include "adept_handler.h"
+#include "adept_profile.h"
+
+/* Memory that tensors live in. Views share one. */
+typedef struct adept_storage {
+    double bytes;
+    int32_t param;       /* parameter or buffer it holds, else -1 */
+    int32_t last_writer; /* record that last wrote into it in place with a gradient, -1 if none */
+    bool resident;       /* weights, buffers, constants, autocast copies: not an activation */
+    bool saved;          /* counted as kept for the backward already */
+} adept_storage;
+
+/* A tensor and the record that produced it (-1: input, parameter, constant). Every tensor of a run is one of these. */
+typedef struct adept_tensor_node {
+    adept_tensor tensor;
+    int32_t producer;
+} adept_tensor_node;
+
+typedef enum adept_call_failure { ADEPT_CALL_FINE, ADEPT_CALL_MISFIT, ADEPT_CALL_UNSUPPORTED, ADEPT_CALL_NOMEM } adept_call_failure;
+
+/* State of one run that outlives its calls. */
+typedef struct adept_run_state {
+    adept_arena *arena;
+    adept_mode mode;
+    adept_precision precision;
+    adept_attention attention;
+    adept_storage *storages;
+    size_t n_storages, storages_capacity;
+    char message[400];         /* of the call that failed */
+    adept_tensor_node scratch; /* what failing functions return, so that handlers need no NULL checks */
+} adept_run_state;
+
+struct adept_call {
+    adept_run_state *run;
+    const adept_handler *handler;
+    const adept_op *row;
+    bool inplace;
+    bool any_grad; /* some tensor argument requires grad */
+    int n_args;
+    const adept_value *args;
+    const char *const *arg_names; /* entries may be NULL */
+    int n_results, results_capacity;
+    adept_value *results;
+    int32_t record; /* producer number of new tensors */
+    adept_call_failure failure;
+};
+
+struct adept_cost {
+    adept_call *call;
+    bool backward;
+    size_t n_kernels, capacity;
+    adept_kernel *kernels;   /* arena */
+    double saved_bytes;      /* newly kept by this call */
+    double workspace_bytes;
+};
+
+/** Storage number, -1 when memory is out. */
+int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param, bool resident);
+/** A tensor in new memory; NULL when memory is out or the size overflows. */
+adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims, int32_t producer);
+void adept_run_state_free(adept_run_state *run); /* storages; the arena is the owner's */
+
+/** Find the row for an operator name: exact, else without its trailing underscore (in place). */
+bool adept_handler_find(const adept_handler_table *table, const char *op, const adept_handler **handler,
+                        const adept_op **row, bool *inplace);
+/** Visit each tensor argument, also inside lists. */
+void adept_call_each_tensor(const adept_call *c, void (*visit)(const adept_tensor *t, void *context), void *context);
+int32_t adept_tensor_producer(const adept_tensor *t);
+#endif

@@ -1,0 +1,119 @@
+/* Which operators run backward, and how much memory a forward-only pass holds at one time. */
+#include "interp.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- reach of the gradient ---------------- */
+
+/* The record that made t, and the chain of in-place writers of its memory: all feed whoever reads t. */
+static void mark(adept_interp *in, const adept_tensor *t, int32_t before)
+{
+    int32_t producer = adept_tensor_producer(t);
+    if (!t->requires_grad) return;
+    if (producer >= 0) in->records[producer].reached = true;
+    if (t->storage < 0) return;
+    int32_t writer = in->run.storages[t->storage].last_writer;
+    if (writer >= 0 && writer < before) in->records[writer].reached = true;
+}
+
+typedef struct mark_context {
+    adept_interp *in;
+    int32_t before;
+} mark_context;
+
+static void mark_visit(const adept_tensor *t, void *context)
+{
+    const mark_context *m = context;
+    mark(m->in, t, m->before);
+}
+
+static void mark_value(adept_interp *in, const adept_value *v, int depth)
+{
+    if (v->kind == ADEPT_VALUE_TENSOR) mark(in, v->u.t, INT32_MAX);
+    if (depth > 64 || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE && v->kind != ADEPT_VALUE_DICT)) return;
+    for (size_t i = 0; i < v->u.list->n; i++)
+        mark_value(in, &v->u.list->items[i], depth + 1);
+}
+
+void adept_gradient_reach(adept_interp *in)
+{
+    if (in->run.mode == ADEPT_MODE_INFER) return;
+    const adept_block *body = in->graph->body;
+    for (int32_t i = 0; i < body->n_returns; i++)
+        mark_value(in, &in->env[body->returns[i]], 0);
+    for (size_t i = in->n_records; i-- > 0;) {
+        adept_record *r = &in->records[i];
+        if (!r->reached) continue;
+        mark_context context = {in, (int32_t)i};
+        adept_call_each_tensor(&r->call, mark_visit, &context);
+    }
+}
+
+/* ---------------------------------------------------------------- lifetime of activations ---------------- */
+
+typedef struct lifetime {
+    int32_t *last;  /* by storage: record that uses it last, -1 if none */
+    int32_t record; /* being visited */
+} lifetime;
+
+static void use(const adept_tensor *t, void *context)
+{
+    lifetime *l = context;
+    if (t->storage >= 0) l->last[t->storage] = l->record;
+}
+
+static void use_value(const adept_value *v, lifetime *l, int depth)
+{
+    if (v->kind == ADEPT_VALUE_TENSOR) use(v->u.t, l);
+    if (depth > 64 || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE)) return;
+    for (size_t i = 0; i < v->u.list->n; i++)
+        use_value(&v->u.list->items[i], l, depth + 1);
+}
+
+adept_status adept_alive_peak(const adept_interp *in, double *peak_bytes)
+{
+    size_t n = in->run.n_storages;
+    lifetime l = {malloc((n + 1) * sizeof *l.last), 0};
+    double *freed = calloc(in->n_records + 2, sizeof *freed); /* bytes whose last use is that record */
+    bool *born = calloc(n + 1, sizeof *born);
+    if (!l.last || !freed || !born) {
+        free(l.last), free(freed), free(born);
+        return adept_error_set(in->err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
+    }
+    memset(l.last, -1, (n + 1) * sizeof *l.last);
+    for (size_t i = 0; i < in->n_records; i++) {
+        l.record = (int32_t)i;
+        adept_call_each_tensor(&in->records[i].call, use, &l);
+        for (int k = 0; k < in->records[i].call.n_results; k++)
+            use_value(&in->records[i].call.results[k], &l, 0);
+    }
+    l.record = (int32_t)in->n_records; /* the model's outputs live on */
+    for (int32_t i = 0; i < in->graph->body->n_returns; i++)
+        use_value(&in->env[in->graph->body->returns[i]], &l, 0);
+    for (size_t s = 0; s < n; s++)
+        if (l.last[s] >= 0 && !in->run.storages[s].resident) freed[l.last[s]] += in->run.storages[s].bytes;
+    /* sweep: a storage is born with the first record that returns it; the inputs are there from the start */
+    double alive = 0, peak = 0;
+    for (size_t i = 0; i < in->n_records; i++)
+        for (int k = 0; k < in->records[i].call.n_results; k++) {
+            const adept_tensor *t = adept_result_tensor(&in->records[i].call, k);
+            if (t && t->storage >= 0) born[t->storage] = true;
+        }
+    for (size_t s = 0; s < n; s++)
+        if (!born[s] && l.last[s] >= 0 && !in->run.storages[s].resident) alive += in->run.storages[s].bytes;
+    memset(born, 0, n * sizeof *born);
+    for (size_t i = 0; i < in->n_records; i++) {
+        for (int k = 0; k < in->records[i].call.n_results; k++) {
+            const adept_tensor *t = adept_result_tensor(&in->records[i].call, k);
+            if (!t || t->storage < 0 || born[t->storage] || in->run.storages[t->storage].resident) continue;
+            if (adept_tensor_producer(t) != (int32_t)i) continue;
+            born[t->storage] = true;
+            alive += in->run.storages[t->storage].bytes;
+        }
+        if (alive > peak) peak = alive;
+        alive -= freed[i];
+    }
+    *peak_bytes = peak;
+    free(l.last), free(freed), free(born);
+    return ADEPT_OK;
+}

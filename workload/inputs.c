@@ -1,0 +1,200 @@
+/* Input shapes: the SPEC syntax, and which source wins: --input, adept.json, what the file stores. */
+#include "interp.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH (-1)
+#define SPEC_HELP "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch"
+
+/* ---------------------------------------------------------------- SPEC ---------------- */
+
+static adept_status bad_spec(const char *text, const char *why, adept_error *err)
+{
+    return adept_error_set(err, ADEPT_E_USAGE, "input '%.100s': %s; " SPEC_HELP, text, why);
+}
+
+/* One dimension at *p: B or a positive integer. */
+static bool parse_dim(const char **p, int64_t *out)
+{
+    if (**p == 'B') {
+        *out = BATCH;
+        ++*p;
+        return true;
+    }
+    if (!isdigit((unsigned char)**p)) return false;
+    int64_t v = 0;
+    for (; isdigit((unsigned char)**p); ++*p)
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, **p - '0', &v)) return false;
+    *out = v;
+    return v > 0;
+}
+
+adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, adept_error *err)
+{
+    adept_input_spec spec = {.dtype = ADEPT_F32};
+    const char *p = text;
+    const char *colon = strchr(text, ':');
+    if (colon) {
+        spec.dtype = adept_dtype_from_name(text, (size_t)(colon - text));
+        if (spec.dtype == ADEPT_DTYPE_NONE) return bad_spec(text, "unknown element type", err);
+        p = colon + 1;
+    }
+    if (!colon && !*p) return bad_spec(text, "empty", err);
+    while (*p) { /* "f32:" alone is a tensor without dimensions */
+        if (spec.ndim == ADEPT_MAX_DIMS) return bad_spec(text, "too many dimensions", err);
+        if (!parse_dim(&p, &spec.dims[spec.ndim++])) return bad_spec(text, "a dimension is no positive integer", err);
+        if (!*p) break;
+        if (*p++ != 'x' || !*p) return bad_spec(text, "dimensions are joined by 'x'", err);
+    }
+    int batches = 0;
+    for (int d = 0; d < spec.ndim; d++)
+        batches += spec.dims[d] == BATCH;
+    if (batches > 1) return bad_spec(text, "B stands twice", err);
+    *out = spec;
+    return ADEPT_OK;
+}
+
+char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "%s:", adept_dtype_name(spec->dtype));
+    for (int d = 0; d < spec->ndim && used < size; d++) {
+        const char *x = d ? "x" : "";
+        used += spec->dims[d] == BATCH ? (size_t)snprintf(text + used, size - used, "%sB", x)
+                                       : (size_t)snprintf(text + used, size - used, "%s%lld", x, (long long)spec->dims[d]);
+    }
+    return text;
+}
+
+/* ---------------------------------------------------------------- binding ---------------- */
+
+static size_t tensor_inputs(const adept_graph *g)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_inputs; i++)
+        n += g->inputs[i].constant.kind == ADEPT_VALUE_UNSET;
+    return n;
+}
+
+/* Inputs that have a default (None, a number) may be given a tensor, too, once all others have theirs. */
+static bool takes_spec(const adept_graph_input *input, size_t n_specs, size_t n_tensors)
+{
+    return input->constant.kind == ADEPT_VALUE_UNSET ||
+           (n_specs > n_tensors && input->constant.kind == ADEPT_VALUE_NONE);
+}
+
+/* The specs to use, in the order of the graph's tensor inputs; from_file tells whose fault a misfit is. */
+static adept_status choose_specs(adept_interp *in, adept_input_spec **out, size_t *n_out, bool *from_file)
+{
+    const adept_graph *g = in->graph;
+    const adept_workload_config *config = in->config;
+    size_t n = config->n_inputs ? config->n_inputs : g->n_hint_specs ? g->n_hint_specs : tensor_inputs(g);
+    adept_input_spec *specs = calloc(n + 1, sizeof *specs);
+    if (!specs) return adept_interp_nomem(in);
+    *out = specs;
+    *n_out = n;
+    *from_file = config->n_inputs == 0;
+    if (config->n_inputs) {
+        memcpy(specs, config->inputs, n * sizeof *specs);
+        return ADEPT_OK;
+    }
+    if (g->n_hint_specs) {
+        for (size_t i = 0; i < n; i++) {
+            adept_error detail;
+            if (adept_input_spec_parse(&specs[i], g->hint_specs[i], &detail))
+                return adept_error_set(in->err, ADEPT_E_INVALID, "%s: adept.json: %s", g->path, detail.message);
+        }
+        return ADEPT_OK;
+    }
+    size_t k = 0;
+    for (size_t i = 0; i < g->n_inputs; i++) {
+        const adept_graph_input *input = &g->inputs[i];
+        if (input->constant.kind != ADEPT_VALUE_UNSET) continue;
+        if (!input->has_shape)
+            return adept_error_set(in->err, ADEPT_E_USAGE,
+                                   "%s: the file does not say the shape of input '%s'; give it with --input, for instance "
+                                   "--input Bx3x224x224 --batch 32",
+                                   g->path, input->name);
+        specs[k].dtype = input->dtype;
+        specs[k].ndim = input->ndim;
+        memcpy(specs[k].dims, input->dims, sizeof specs[k].dims);
+        k++;
+    }
+    return ADEPT_OK;
+}
+
+static bool has_batch_mark(const adept_input_spec *spec)
+{
+    for (int d = 0; d < spec->ndim; d++)
+        if (spec->dims[d] == BATCH) return true;
+    return false;
+}
+
+/* Replace B, or with --batch the leading dimension of every input. */
+static adept_status apply_batch(adept_interp *in, adept_input_spec *specs, size_t n)
+{
+    bool marked = false;
+    for (size_t i = 0; i < n; i++)
+        marked = marked || has_batch_mark(&specs[i]);
+    int64_t batch = in->config->batch_size ? in->config->batch_size : in->graph->hint_batch;
+    if (marked && batch <= 0)
+        return adept_error_set(in->err, ADEPT_E_USAGE, "%s: the input shapes leave the batch open (B); give it with --batch",
+                               in->graph->path);
+    bool replace_leading = !marked && in->config->batch_size > 0;
+    for (size_t i = 0; i < n; i++) {
+        for (int d = 0; d < specs[i].ndim; d++)
+            if (specs[i].dims[d] == BATCH) specs[i].dims[d] = batch;
+        if (replace_leading && specs[i].ndim > 0) specs[i].dims[0] = batch;
+    }
+    if (marked || replace_leading)
+        in->batch_size = batch;
+    else
+        in->batch_size = n && specs[0].ndim > 0 ? specs[0].dims[0] : 1;
+    return ADEPT_OK;
+}
+
+static adept_status bind_one(adept_interp *in, const adept_graph_input *input, const adept_input_spec *spec)
+{
+    adept_tensor *t = adept_run_tensor_new(&in->run, spec->dtype, spec->ndim, spec->dims, -1);
+    char text[160];
+    if (!t)
+        return adept_error_set(in->err, ADEPT_E_USAGE, "%s: input '%s': shape %s is too large", in->graph->path, input->name,
+                               adept_input_spec_print(spec, text, sizeof text));
+    in->env[input->value] = (adept_value){ADEPT_VALUE_TENSOR, {.t = t}};
+    return ADEPT_OK;
+}
+
+static adept_status bind_all(adept_interp *in, const adept_input_spec *specs, size_t n_specs)
+{
+    const adept_graph *g = in->graph;
+    size_t n_tensors = tensor_inputs(g), k = 0;
+    for (size_t i = 0; i < g->n_inputs; i++) {
+        const adept_graph_input *input = &g->inputs[i];
+        if (k < n_specs && takes_spec(input, n_specs, n_tensors)) {
+            adept_status status = bind_one(in, input, &specs[k++]);
+            if (status) return status;
+        } else if (input->constant.kind != ADEPT_VALUE_UNSET) {
+            in->env[input->value] = input->constant;
+        } else {
+            return adept_error_set(in->err, ADEPT_E_USAGE, "%s: no shape for input '%s': the model takes %zu, %zu given; "
+                                   "repeat --input in the order of the model's inputs", g->path, input->name, n_tensors, n_specs);
+        }
+    }
+    if (k < n_specs)
+        return adept_error_set(in->err, ADEPT_E_USAGE, "%s: %zu input shapes given, the model takes %zu", g->path, n_specs, k);
+    return ADEPT_OK;
+}
+
+adept_status adept_interp_bind_inputs(adept_interp *in)
+{
+    adept_input_spec *specs = NULL;
+    size_t n = 0;
+    bool from_file = false;
+    adept_status status = choose_specs(in, &specs, &n, &from_file);
+    in->user_shapes = !from_file || in->config->batch_size > 0;
+    if (!status) status = apply_batch(in, specs, n);
+    if (!status) status = bind_all(in, specs, n);
+    free(specs);
+    return status;
+}

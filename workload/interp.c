@@ -1,0 +1,326 @@
+/* The graph walk. Every node is either structural (lists, control flow: structure.c) or an operator, whose handler
+ * computes the outputs' shapes. Operators are recorded; gradients and costs come in later passes over the records. */
+#include "interp.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_STEPS 2000000
+
+adept_status adept_interp_nomem(adept_interp *in)
+{
+    return adept_error_set(in->err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
+}
+
+void adept_interp_place(const adept_interp *in, int32_t module, char *text, size_t size)
+{
+    const adept_module *m = &in->graph->modules[module];
+    if (m->path[0])
+        snprintf(text, size, "%s: module '%s' (%s)", in->graph->path, m->path, m->class_name);
+    else
+        snprintf(text, size, "%s", in->graph->path);
+}
+
+/* ---------------------------------------------------------------- records ---------------- */
+
+adept_status adept_interp_record(adept_interp *in, const adept_call *call, int32_t module)
+{
+    if (in->n_records == in->records_capacity) {
+        size_t capacity = in->records_capacity ? 2 * in->records_capacity : 1024;
+        adept_record *grown = realloc(in->records, capacity * sizeof *grown);
+        if (!grown) return adept_interp_nomem(in);
+        in->records = grown;
+        in->records_capacity = capacity;
+    }
+    in->records[in->n_records++] = (adept_record){.call = *call, .module = module};
+    return ADEPT_OK;
+}
+
+static void writes_gradient(adept_interp *in, const adept_call *call)
+{
+    if (!call->inplace || !call->any_grad || call->n_results == 0) return;
+    const adept_tensor *t = adept_result_tensor(call, 0);
+    if (t && t->storage >= 0 && t->requires_grad) in->run.storages[t->storage].last_writer = call->record;
+}
+
+/* ---------------------------------------------------------------- unsupported operators ---------------- */
+
+adept_status adept_interp_unsupported(adept_interp *in, const char *op, const char *reason, int32_t module)
+{
+    for (size_t i = 0; i < in->n_unsupported; i++) {
+        adept_unsupported *u = &in->unsupported[i];
+        if (strcmp(u->op, op) || strcmp(u->reason ? u->reason : "", reason ? reason : "")) continue;
+        u->count++;
+        return ADEPT_OK;
+    }
+    if (in->n_unsupported == in->unsupported_capacity) {
+        size_t capacity = in->unsupported_capacity ? 2 * in->unsupported_capacity : 8;
+        adept_unsupported *grown = realloc(in->unsupported, capacity * sizeof *grown);
+        if (!grown) return adept_interp_nomem(in);
+        in->unsupported = grown;
+        in->unsupported_capacity = capacity;
+    }
+    adept_arena *arena = in->run.arena;
+    in->unsupported[in->n_unsupported++] =
+        (adept_unsupported){adept_arena_strdup(arena, op), reason ? adept_arena_strdup(arena, reason) : NULL,
+                            adept_arena_strdup(arena, in->graph->modules[module].path), 1};
+    const adept_unsupported *u = &in->unsupported[in->n_unsupported - 1];
+    return u->op && u->path && (!reason || u->reason) ? ADEPT_OK : adept_interp_nomem(in);
+}
+
+static const adept_row_cache *find_row(adept_interp *in, const char *op);
+
+/* After the first unsupported operator shapes are unknown: the rest is listed by name, in every block. */
+static adept_status survey(adept_interp *in, const adept_block *block)
+{
+    for (size_t i = 0; i < block->n_nodes; i++) {
+        const adept_node *node = &block->nodes[i];
+        for (int32_t b = 0; b < node->n_blocks; b++) {
+            adept_status status = survey(in, node->blocks[b]);
+            if (status) return status;
+        }
+        if (adept_interp_is_structural(node->op)) continue;
+        const adept_row_cache *row = find_row(in, node->op);
+        if (!row) return adept_interp_nomem(in);
+        if (row->handler) continue;
+        adept_status status = adept_interp_unsupported(in, node->op, NULL, node->module);
+        if (status) return status;
+    }
+    return ADEPT_OK;
+}
+
+static adept_status list_unsupported(adept_interp *in)
+{
+    adept_status status = survey(in, in->graph->body);
+    if (status) return status;
+    char names[700] = "";
+    size_t used = 0;
+    int64_t total = 0;
+    for (size_t i = 0; i < in->n_unsupported; i++) {
+        const adept_unsupported *u = &in->unsupported[i];
+        total += u->count;
+        if (used < sizeof names - 1)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s x%lld", i ? ", " : "", u->op, (long long)u->count);
+    }
+    return adept_error_set(in->err, ADEPT_E_UNSUPPORTED, "%s: %lld operator%s not supported: %s", in->graph->path,
+                           (long long)total, total == 1 ? "" : "s", names);
+}
+
+/* ---------------------------------------------------------------- operators ---------------- */
+
+static adept_row_cache *cache_slot(adept_row_cache *cache, size_t size, const char *op)
+{
+    size_t i = ((uintptr_t)op >> 3) * 0x9E3779B97F4A7C15u % size;
+    while (cache[i].op && cache[i].op != op)
+        i = (i + 1) % size;
+    return &cache[i];
+}
+
+/* Row of an operator name through a cache by address; handler is NULL in it if there is none. NULL: out of memory. */
+static const adept_row_cache *find_row(adept_interp *in, const char *op)
+{
+    if (2 * in->cache_used >= in->cache_size) {
+        size_t size = in->cache_size ? 2 * in->cache_size : 256;
+        adept_row_cache *grown = calloc(size, sizeof *grown);
+        if (!grown) return NULL;
+        for (size_t i = 0; i < in->cache_size; i++)
+            if (in->cache[i].op) *cache_slot(grown, size, in->cache[i].op) = in->cache[i];
+        free(in->cache);
+        in->cache = grown;
+        in->cache_size = size;
+    }
+    adept_row_cache *slot = cache_slot(in->cache, in->cache_size, op);
+    if (!slot->op) {
+        slot->op = op;
+        in->cache_used++;
+        if (!adept_handler_find(in->handlers, op, &slot->handler, &slot->row, &slot->inplace)) slot->handler = NULL;
+    }
+    return slot;
+}
+
+static void note_grad(const adept_tensor *t, void *any)
+{
+    if (t->requires_grad) *(bool *)any = true;
+}
+
+/* A tensor whose memory received a gradient-carrying value in place carries it too, whichever name it is read by. */
+static bool refresh_tensor(adept_interp *in, adept_value *v)
+{
+    if (v->kind != ADEPT_VALUE_TENSOR) return true;
+    const adept_tensor *t = v->u.t;
+    if (t->requires_grad || t->storage < 0 || in->run.storages[t->storage].last_writer < 0) return true;
+    if (!adept_dtype_is_float(t->dtype)) return true;
+    adept_tensor_node *copy = adept_arena_alloc(in->run.arena, sizeof *copy);
+    if (!copy) return false;
+    *copy = *(const adept_tensor_node *)t;
+    copy->tensor.requires_grad = true;
+    v->u.t = &copy->tensor;
+    return true;
+}
+
+static adept_status gather_args(adept_interp *in, const adept_node *node, adept_value **out)
+{
+    adept_value *args = adept_arena_array(in->run.arena, (size_t)node->n_inputs + 1, sizeof *args);
+    if (!args) return adept_interp_nomem(in);
+    for (int32_t i = 0; i < node->n_inputs; i++) {
+        if (node->inputs[i] >= 0) args[i] = in->env[node->inputs[i]];
+        if (!refresh_tensor(in, &args[i])) return adept_interp_nomem(in);
+    }
+    *out = args;
+    return ADEPT_OK;
+}
+
+static adept_status call_failed(adept_interp *in, const adept_call *call, const adept_node *node)
+{
+    char place[400];
+    if (call->failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);
+    if (call->failure == ADEPT_CALL_UNSUPPORTED) {
+        adept_status status = adept_interp_unsupported(in, node->op, in->run.message, node->module);
+        return status ? status : ADEPT_E_UNSUPPORTED;
+    }
+    adept_interp_place(in, node->module, place, sizeof place);
+    return adept_error_set(in->err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID, "%s: %s: %s%s", place, node->op,
+                           in->run.message,
+                           in->user_shapes ? " (do the input shapes and --batch fit the model, or was a size fixed at tracing?)"
+                                           : "");
+}
+
+/* --allow-unsupported: an elementwise operator on its first tensor argument. */
+static void guess_shape(adept_call *c)
+{
+    for (int i = 0; i < c->n_args; i++)
+        if (c->args[i].kind == ADEPT_VALUE_TENSOR) {
+            adept_out_like(c, c->args[i].u.t);
+            return;
+        }
+    adept_call_fail(c, "no handler, and no tensor argument to guess its result from");
+}
+
+static void guess_cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    double n = (double)adept_tensor_numel(out), bytes = adept_tensor_bytes(out);
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, n, bytes, bytes);
+    adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, n, bytes, bytes);
+}
+
+static const adept_op guess_row = {"unsupported", ADEPT_CAST_NONE, NULL};
+static const adept_handler guess_handler = {.kind = "unsupported", .shape = guess_shape, .cost = guess_cost};
+
+static bool makes_tensor(const adept_call *call)
+{
+    for (int i = 0; i < call->n_results; i++) {
+        const adept_value *v = &call->results[i];
+        if (v->kind == ADEPT_VALUE_TENSOR || v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE) return true;
+    }
+    return false;
+}
+
+static bool is_autocast(const adept_interp *in)
+{
+    return in->run.precision == ADEPT_AMP_BF16 || in->run.precision == ADEPT_AMP_FP16;
+}
+
+static adept_status find_handler(adept_interp *in, const adept_node *node, adept_row_cache *out)
+{
+    const adept_row_cache *row = find_row(in, node->op);
+    if (!row) return adept_interp_nomem(in);
+    *out = *row;
+    if (out->handler) return ADEPT_OK;
+    adept_status status = adept_interp_unsupported(in, node->op, NULL, node->module);
+    if (status) return status;
+    if (!in->config->allow_unsupported) return ADEPT_E_UNSUPPORTED;
+    *out = (adept_row_cache){node->op, &guess_handler, &guess_row, false};
+    return ADEPT_OK;
+}
+
+static adept_status run_operator(adept_interp *in, const adept_node *node)
+{
+    adept_row_cache row;
+    adept_value *args;
+    adept_status status = find_handler(in, node, &row);
+    if (status || (status = gather_args(in, node, &args))) return status;
+    if (is_autocast(in) && row.row->cast != ADEPT_CAST_NONE) {
+        status = adept_interp_autocast(in, args, node->n_inputs, row.row->cast, node->module);
+        if (status) return status;
+    }
+    adept_call call = {.run = &in->run,
+                       .handler = row.handler,
+                       .row = row.row,
+                       .inplace = row.inplace,
+                       .n_args = node->n_inputs,
+                       .args = args,
+                       .arg_names = node->input_names,
+                       .record = (int32_t)in->n_records};
+    adept_call_each_tensor(&call, note_grad, &call.any_grad);
+    row.handler->shape(&call);
+    if (call.failure != ADEPT_CALL_FINE) return call_failed(in, &call, node);
+    if (call.n_results < node->n_outputs)
+        return adept_error_set(in->err, ADEPT_E_INTERNAL, "handler '%s' gives %d of the %d results of %s", row.handler->kind,
+                               call.n_results, node->n_outputs, node->op);
+    for (int32_t i = 0; i < node->n_outputs; i++)
+        in->env[node->outputs[i]] = call.results[i];
+    if (!row.handler->cost && !makes_tensor(&call)) return ADEPT_OK;
+    writes_gradient(in, &call);
+    return adept_interp_record(in, &call, node->module);
+}
+
+adept_tensor *adept_interp_param(adept_interp *in, int32_t param)
+{
+    if (in->param_tensor[param]) return in->param_tensor[param];
+    const adept_param *p = &in->graph->params[param];
+    adept_tensor *t = adept_run_tensor_new(&in->run, p->dtype, p->ndim, p->dims, -1);
+    if (!t) return NULL;
+    t->param = param;
+    in->run.storages[t->storage].param = param;
+    in->run.storages[t->storage].resident = true;
+    t->requires_grad = p->requires_grad && !p->is_buffer && in->run.mode != ADEPT_MODE_INFER;
+    return in->param_tensor[param] = t;
+}
+
+adept_status adept_interp_block(adept_interp *in, const adept_block *block)
+{
+    for (size_t i = 0; i < block->n_nodes; i++) {
+        const adept_node *node = &block->nodes[i];
+        if (++in->steps > MAX_STEPS)
+            return adept_error_set(in->err, ADEPT_E_INVALID, "%s: more than %d operators to execute; a loop without end?",
+                                   in->graph->path, MAX_STEPS);
+        adept_status status = adept_interp_is_structural(node->op) ? adept_interp_structural(in, node)
+                                                                   : run_operator(in, node);
+        if (status) return status;
+    }
+    return ADEPT_OK;
+}
+
+adept_status adept_interp_run(adept_interp *in)
+{
+    const adept_graph *g = in->graph;
+    in->run.arena = adept_arena_new();
+    in->env = calloc(g->n_values + 1, sizeof *in->env);
+    in->param_tensor = calloc(g->n_params + 1, sizeof *in->param_tensor);
+    in->param_cast = calloc(g->n_params + 1, sizeof *in->param_cast);
+    if (!in->run.arena || !in->env || !in->param_tensor || !in->param_cast) return adept_interp_nomem(in);
+    in->run.mode = in->config->mode;
+    in->run.precision = in->config->precision;
+    in->run.attention = in->config->attention;
+    adept_status status = adept_interp_bind_inputs(in);
+    if (status) return status;
+    status = adept_interp_block(in, g->body);
+    if (status == ADEPT_E_UNSUPPORTED) {
+        adept_status listed = list_unsupported(in);
+        return listed;
+    }
+    return status;
+}
+
+void adept_interp_free(adept_interp *in)
+{
+    adept_run_state_free(&in->run);
+    adept_arena_free(in->run.arena);
+    free(in->env);
+    free(in->param_tensor);
+    free(in->param_cast);
+    free(in->records);
+    free(in->cache);
+    free(in->unsupported);
+}

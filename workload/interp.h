@@ -1,0 +1,69 @@
+/** @file interp.h  The graph walk: shapes and types of every value, one record per operator executed. Private. */
+#ifndef ADEPT_INTERP_H
+#define ADEPT_INTERP_H
+#include "call.h"
+
+/* One executed operator, kept for the gradient pass and the cost pass. */
+typedef struct adept_record {
+    adept_call call;
+    int32_t module;
+    bool reached; /* its backward runs: what it computed reaches the outputs through floating tensors */
+} adept_record;
+
+typedef struct adept_row_cache {
+    const char *op; /* interned by the graph: compared by address */
+    const adept_handler *handler;
+    const adept_op *row;
+    bool inplace;
+} adept_row_cache;
+
+typedef struct adept_interp {
+    const adept_graph *graph;
+    const adept_handler_table *handlers;
+    const adept_workload_config *config;
+    adept_error *err;
+    adept_run_state run;
+    adept_value *env;            /* by value number */
+    adept_tensor **param_tensor; /* by parameter, made when first used */
+    adept_tensor **param_cast;   /* low-precision copy autocast keeps */
+    double autocast_copy_bytes;
+    adept_record *records;
+    size_t n_records, records_capacity;
+    adept_row_cache *cache;
+    size_t cache_size, cache_used;
+    int64_t steps; /* nodes executed, bounded: a loop in a hostile file must end */
+    bool user_shapes; /* shapes came from the caller: a misfit is a usage error, else the file is at fault */
+    int64_t batch_size;
+    adept_unsupported *unsupported; /* arena strings, malloc'ed array */
+    size_t n_unsupported, unsupported_capacity;
+} adept_interp;
+
+/** Evaluate the graph. On ADEPT_E_UNSUPPORTED the list is complete for the whole graph. */
+adept_status adept_interp_run(adept_interp *in);
+void adept_interp_free(adept_interp *in);
+
+/* Parts, by file. */
+adept_status adept_interp_bind_inputs(adept_interp *in);                                            /* inputs.c */
+bool adept_interp_is_structural(const char *op);                                                    /* structure.c */
+adept_status adept_interp_structural(adept_interp *in, const adept_node *node);                     /* structure.c */
+adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, adept_cast cast, int32_t module); /* autocast.c */
+adept_status adept_interp_block(adept_interp *in, const adept_block *block);                        /* interp.c */
+adept_status adept_interp_record(adept_interp *in, const adept_call *call, int32_t module);         /* interp.c */
+adept_status adept_interp_unsupported(adept_interp *in, const char *op, const char *reason, int32_t module); /* interp.c */
+adept_tensor *adept_interp_param(adept_interp *in, int32_t param);                                  /* interp.c */
+/** "FILE: module 'PATH' (CLASS): " of a node, for messages. */
+void adept_interp_place(const adept_interp *in, int32_t module, char *text, size_t size);           /* interp.c */
+adept_status adept_interp_nomem(adept_interp *in);
+
+/* The pseudo-operator of autocast's casts (autocast.c) and of allowed unsupported operators (interp.c). */
+extern const adept_handler adept_cast_handler;
+
+/** Mark the records whose backward runs. */
+void adept_gradient_reach(adept_interp *in); /* gradient.c */
+
+typedef struct adept_memory_use {
+    double activations_bytes, temporary_bytes;
+} adept_memory_use;
+/** Largest set of activations alive at one time in a forward pass without backward. */
+adept_status adept_alive_peak(const adept_interp *in, double *peak_bytes); /* gradient.c */
+#endif

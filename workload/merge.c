@@ -1,0 +1,280 @@
+/* Merging: a profile grows with distinct operators, not with layers. Two executions are the same operator if they agree
+ * in everything but the list indices in their module path: "layers.0.mlp" and "layers.1.mlp" are "layers.{0-1}.mlp". */
+#include "merge.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_INDICES 8 /* numeric components of one path that are folded; further ones are compared as text */
+
+/* Sorted distinct numbers seen at one numeric component. */
+typedef struct index_set {
+    int32_t *items;
+    size_t n, capacity;
+} index_set;
+
+typedef struct merged {
+    adept_profile_op op;
+    const char *pattern; /* path with '*' for numeric components */
+    size_t hash, n_sets;
+    index_set sets[MAX_INDICES];
+} merged;
+
+struct adept_merger {
+    adept_arena *arena;
+    merged *items;
+    size_t n, capacity;
+    size_t *slots; /* index + 1, open addressing */
+    size_t n_slots;
+};
+
+adept_merger *adept_merger_new(adept_arena *arena)
+{
+    adept_merger *m = calloc(1, sizeof *m);
+    if (m) m->arena = arena;
+    return m;
+}
+
+void adept_merger_free(adept_merger *m)
+{
+    if (!m) return;
+    for (size_t i = 0; i < m->n; i++)
+        for (size_t k = 0; k < m->items[i].n_sets; k++)
+            free(m->items[i].sets[k].items);
+    free(m->items);
+    free(m->slots);
+    free(m);
+}
+
+static bool set_add(index_set *s, int32_t v)
+{
+    size_t at = s->n;
+    if (s->n && v <= s->items[s->n - 1]) { /* usually they come in order */
+        size_t low = 0;
+        while (low < at) {
+            size_t mid = (low + at) / 2;
+            if (s->items[mid] < v)
+                low = mid + 1;
+            else
+                at = mid;
+        }
+        if (s->items[at] == v) return true;
+    }
+    if (s->n == s->capacity) {
+        size_t capacity = s->capacity ? 2 * s->capacity : 4;
+        int32_t *grown = realloc(s->items, capacity * sizeof *grown);
+        if (!grown) return false;
+        s->items = grown;
+        s->capacity = capacity;
+    }
+    memmove(s->items + at + 1, s->items + at, (s->n - at) * sizeof *s->items);
+    s->items[at] = v;
+    s->n++;
+    return true;
+}
+
+/* ---------------------------------------------------------------- paths ---------------- */
+
+/* A component that is a list index: 1 to 9 digits. Returns its length, 0 if it is not one. */
+static size_t index_length(const char *component)
+{
+    size_t n = 0;
+    while (isdigit((unsigned char)component[n]))
+        n++;
+    return n >= 1 && n <= 9 && (component[n] == '.' || component[n] == 0) ? n : 0;
+}
+
+/* pattern has room for strlen(path) + 1; returns how many indices were folded */
+static size_t fold(const char *path, char *pattern, int32_t *indices)
+{
+    size_t n = 0;
+    while (*path) {
+        size_t digits = n < MAX_INDICES ? index_length(path) : 0;
+        if (digits) {
+            indices[n++] = atoi(path);
+            *pattern++ = '*';
+            path += digits;
+        }
+        while (*path && *path != '.')
+            *pattern++ = *path++;
+        if (*path == '.') *pattern++ = *path++;
+    }
+    *pattern = 0;
+    return n;
+}
+
+/* "3", "{0-21}", "{0,2-5}"; text NULL only measures */
+static size_t print_set(const index_set *s, char *text, size_t size)
+{
+    size_t used = 0;
+#define PUT(...) used += (size_t)snprintf(used < size ? text + used : NULL, used < size ? size - used : 0, __VA_ARGS__)
+    if (s->n > 1) PUT("{");
+    for (size_t i = 0; i < s->n;) {
+        size_t j = i;
+        while (j + 1 < s->n && s->items[j + 1] == s->items[j] + 1)
+            j++;
+        PUT("%s%d", i ? "," : "", s->items[i]);
+        if (j > i) PUT("%s%d", j > i + 1 ? "-" : ",", s->items[j]);
+        i = j + 1;
+    }
+    if (s->n > 1) PUT("}");
+#undef PUT
+    return used;
+}
+
+static const char *unfold(adept_arena *arena, const merged *m)
+{
+    size_t size = strlen(m->pattern) + 1;
+    for (size_t i = 0; i < m->n_sets; i++)
+        size += print_set(&m->sets[i], NULL, 0);
+    char *path = adept_arena_alloc(arena, size + 1), *out = path;
+    if (!path) return NULL;
+    size_t set = 0;
+    for (const char *p = m->pattern; *p; p++) {
+        bool index = *p == '*' && set < m->n_sets && (p == m->pattern || p[-1] == '.') && (p[1] == '.' || p[1] == 0);
+        if (index)
+            out += print_set(&m->sets[set++], out, size + 1 - (size_t)(out - path));
+        else
+            *out++ = *p;
+    }
+    *out = 0;
+    return path;
+}
+
+/* ---------------------------------------------------------------- equality ---------------- */
+
+static size_t mix(size_t h, const void *data, size_t n)
+{
+    const unsigned char *p = data;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * 1099511628211u;
+    return h;
+}
+
+static size_t mix_text(size_t h, const char *text)
+{
+    return mix(h, text, strlen(text) + 1);
+}
+
+static size_t hash_op(const adept_profile_op *op, const char *pattern)
+{
+    size_t h = mix_text(1469598103934665603u, pattern);
+    h = mix_text(mix_text(mix_text(h, op->op), op->inputs), op->outputs);
+    h = mix(h, &op->saved_bytes, sizeof op->saved_bytes);
+    for (size_t i = 0; i < op->n_kernels; i++) {
+        const adept_kernel *k = &op->kernels[i];
+        double key[] = {k->flops, k->bytes_read, k->bytes_written, k->m, k->n, k->k};
+        h = mix(h, key, sizeof key);
+    }
+    return h;
+}
+
+static bool same_kernel(const adept_kernel *a, const adept_kernel *b)
+{
+    return a->pass == b->pass && a->unit == b->unit && a->dtype == b->dtype && a->flops == b->flops &&
+           a->flops_alu == b->flops_alu && a->bytes_read == b->bytes_read && a->bytes_written == b->bytes_written &&
+           a->launches == b->launches && a->elements == b->elements && a->m == b->m && a->n == b->n && a->k == b->k &&
+           a->batch == b->batch && a->channels_in == b->channels_in && a->channels_out == b->channels_out &&
+           a->pixels == b->pixels && a->taps == b->taps && a->groups == b->groups &&
+           a->working_set_bytes == b->working_set_bytes;
+}
+
+static bool same_op(const merged *m, const adept_profile_op *op, const char *pattern)
+{
+    const adept_profile_op *o = &m->op;
+    if (strcmp(m->pattern, pattern) || strcmp(o->op, op->op) || strcmp(o->kind, op->kind) ||
+        strcmp(o->module_class, op->module_class) || strcmp(o->inputs, op->inputs) || strcmp(o->outputs, op->outputs) ||
+        o->saved_bytes != op->saved_bytes || o->tied != op->tied || o->n_kernels != op->n_kernels)
+        return false;
+    for (size_t i = 0; i < op->n_kernels; i++)
+        if (!same_kernel(&o->kernels[i], &op->kernels[i])) return false;
+    return true;
+}
+
+/* ---------------------------------------------------------------- the merger ---------------- */
+
+static bool grow(adept_merger *m)
+{
+    if (m->n == m->capacity) {
+        size_t capacity = m->capacity ? 2 * m->capacity : 64;
+        merged *grown = realloc(m->items, capacity * sizeof *grown);
+        if (!grown) return false;
+        m->items = grown;
+        m->capacity = capacity;
+    }
+    if (2 * m->n < m->n_slots) return true;
+    size_t n_slots = m->n_slots ? 2 * m->n_slots : 256;
+    size_t *slots = calloc(n_slots, sizeof *slots);
+    if (!slots) return false;
+    for (size_t i = 0; i < m->n; i++) {
+        size_t s = m->items[i].hash % n_slots;
+        while (slots[s])
+            s = (s + 1) % n_slots;
+        slots[s] = i + 1;
+    }
+    free(m->slots);
+    m->slots = slots;
+    m->n_slots = n_slots;
+    return true;
+}
+
+static merged *insert(adept_merger *m, const adept_profile_op *op, const char *pattern, size_t hash, size_t n_sets)
+{
+    merged *item = &m->items[m->n];
+    memset(item, 0, sizeof *item);
+    item->op = *op;
+    item->op.count = 0;
+    item->hash = hash;
+    item->pattern = adept_arena_intern(m->arena, pattern);
+    item->op.module_class = adept_arena_intern(m->arena, op->module_class);
+    item->op.kind = adept_arena_intern(m->arena, op->kind);
+    item->op.op = adept_arena_intern(m->arena, op->op);
+    item->op.inputs = adept_arena_intern(m->arena, op->inputs);
+    item->op.outputs = adept_arena_intern(m->arena, op->outputs);
+    adept_kernel *kernels = adept_arena_array(m->arena, op->n_kernels + 1, sizeof *kernels);
+    if (!item->pattern || !item->op.module_class || !item->op.kind || !item->op.op || !item->op.inputs ||
+        !item->op.outputs || !kernels)
+        return NULL;
+    if (op->n_kernels) memcpy(kernels, op->kernels, op->n_kernels * sizeof *kernels);
+    item->op.kernels = kernels;
+    item->n_sets = n_sets;
+    m->n++;
+    return item;
+}
+
+bool adept_merger_add(adept_merger *m, const adept_profile_op *op)
+{
+    char buffer[256];
+    size_t length = strlen(op->path);
+    char *pattern = length < sizeof buffer ? buffer : malloc(length + 1);
+    int32_t indices[MAX_INDICES];
+    if (!pattern || !grow(m)) return false;
+    size_t n_sets = fold(op->path, pattern, indices), hash = hash_op(op, pattern);
+    size_t s = hash % m->n_slots;
+    while (m->slots[s]) {
+        const merged *item = &m->items[m->slots[s] - 1];
+        if (item->hash == hash && same_op(item, op, pattern)) break;
+        s = (s + 1) % m->n_slots;
+    }
+    merged *item = m->slots[s] ? &m->items[m->slots[s] - 1] : insert(m, op, pattern, hash, n_sets);
+    if (pattern != buffer) free(pattern);
+    if (!item) return false;
+    m->slots[s] = (size_t)(item - m->items) + 1;
+    item->op.count++;
+    for (size_t i = 0; i < n_sets; i++)
+        if (!set_add(&item->sets[i], indices[i])) return false;
+    return true;
+}
+
+adept_profile_op *adept_merger_finish(adept_merger *m, size_t *n)
+{
+    adept_profile_op *ops = adept_arena_array(m->arena, m->n + 1, sizeof *ops);
+    if (!ops) return NULL;
+    for (size_t i = 0; i < m->n; i++) {
+        ops[i] = m->items[i].op;
+        if (!(ops[i].path = unfold(m->arena, &m->items[i]))) return NULL;
+    }
+    *n = m->n;
+    return ops;
+}

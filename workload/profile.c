@@ -1,0 +1,176 @@
+/* What a profile is once built: names of its words, totals and features, groups for reports. */
+#include "adept_profile.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char *const mode_names[] = {"train", "fwbw", "infer"};
+static const char *const precision_names[] = {"fp32", "tf32", "bf16", "fp16"};
+static const char *const attention_names[] = {"auto", "eager", "fused"};
+static const char *const pass_names[] = {"forward", "backward"};
+static const char *const unit_names[] = {"gemm", "conv", "alu"};
+
+static int find_name(const char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], name)) return (int)i;
+    return -1;
+}
+
+const char *adept_mode_name(adept_mode mode)
+{
+    return mode_names[mode];
+}
+
+const char *adept_precision_name(adept_precision precision)
+{
+    return precision_names[precision];
+}
+
+const char *adept_attention_name(adept_attention attention)
+{
+    return attention_names[attention];
+}
+
+const char *adept_pass_name(adept_pass pass)
+{
+    return pass_names[pass];
+}
+
+const char *adept_unit_name(adept_unit unit)
+{
+    return unit_names[unit];
+}
+
+bool adept_mode_from_name(adept_mode *out, const char *name)
+{
+    int i = find_name(mode_names, COUNT(mode_names), name);
+    if (i >= 0) *out = (adept_mode)i;
+    return i >= 0;
+}
+
+bool adept_precision_from_name(adept_precision *out, const char *name)
+{
+    int i = find_name(precision_names, COUNT(precision_names), name);
+    if (i >= 0) *out = (adept_precision)i;
+    return i >= 0;
+}
+
+bool adept_attention_from_name(adept_attention *out, const char *name)
+{
+    int i = find_name(attention_names, COUNT(attention_names), name);
+    if (i >= 0) *out = (adept_attention)i;
+    return i >= 0;
+}
+
+void adept_profile_free(adept_profile *profile)
+{
+    if (profile) adept_arena_free(profile->arena); /* the struct itself lies in its arena */
+}
+
+/* ---------------------------------------------------------------- totals ---------------- */
+
+static void add_kernel(adept_profile_totals *t, const adept_kernel *k, double count)
+{
+    double *unit = k->unit == ADEPT_UNIT_GEMM ? t->gemm_flops : k->unit == ADEPT_UNIT_CONV ? t->conv_flops : t->alu_flops;
+    unit[k->pass] += count * k->flops;
+    t->alu_flops[k->pass] += count * k->flops_alu;
+    t->bytes_read[k->pass] += count * k->bytes_read;
+    t->bytes_written[k->pass] += count * k->bytes_written;
+    t->kernels[k->pass] += count * k->launches;
+    if (k->unit != ADEPT_UNIT_ALU && k->pass == ADEPT_FORWARD) t->macs_forward += count * k->flops / 2;
+}
+
+static void add_op(adept_profile_totals *t, const adept_profile_op *op)
+{
+    for (size_t i = 0; i < op->n_kernels; i++)
+        add_kernel(t, &op->kernels[i], (double)op->count);
+}
+
+typedef struct weighted {
+    double sum[4], weight;
+} weighted;
+
+static double mean(const weighted *w, int i)
+{
+    return w->weight > 0 ? w->sum[i] / w->weight : 0;
+}
+
+/* Thesis eq 4.6: D_d = sum(F_i * D_d,i) / sum(F_i), forward and backward products alike (resolution 18). */
+static void features(adept_profile *p)
+{
+    weighted gemm = {{0}, 0}, conv = {{0}, 0}, set = {{0}, 0};
+    double elements = 0;
+    for (size_t i = 0; i < p->n_ops; i++)
+        for (size_t j = 0; j < p->ops[i].n_kernels; j++) {
+            const adept_kernel *k = &p->ops[i].kernels[j];
+            double count = (double)p->ops[i].count, f = count * k->flops, v = count * (k->bytes_read + k->bytes_written);
+            elements += count * k->elements;
+            set.weight += v;
+            set.sum[0] += v * (k->working_set_bytes > 0 ? k->working_set_bytes : k->bytes_read + k->bytes_written);
+            if (k->unit == ADEPT_UNIT_GEMM) {
+                gemm.weight += f;
+                gemm.sum[0] += f * k->m, gemm.sum[1] += f * k->n, gemm.sum[2] += f * k->k, gemm.sum[3] += f * k->batch;
+            } else if (k->unit == ADEPT_UNIT_CONV) {
+                conv.weight += f;
+                conv.sum[0] += f * (k->channels_in / 8) * (k->channels_out / 8), conv.sum[1] += f * k->pixels;
+            }
+        }
+    p->features = (adept_profile_features){mean(&gemm, 0), mean(&gemm, 1), mean(&gemm, 2), mean(&gemm, 3),
+                                           mean(&conv, 0), mean(&conv, 1), elements,       mean(&set, 0)};
+}
+
+void adept_profile_summarise(adept_profile *profile)
+{
+    memset(&profile->totals, 0, sizeof profile->totals);
+    for (size_t i = 0; i < profile->n_ops; i++)
+        add_op(&profile->totals, &profile->ops[i]);
+    features(profile);
+}
+
+/* ---------------------------------------------------------------- groups ---------------- */
+
+static const char *group_name(const adept_profile_op *op, adept_group_by by)
+{
+    return by == ADEPT_BY_LAYER ? op->path : by == ADEPT_BY_OP ? op->op : op->kind;
+}
+
+static size_t hash_name(const char *name)
+{
+    size_t h = 1469598103934665603u;
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 1099511628211u;
+    return h;
+}
+
+adept_profile_group *adept_profile_group_by(const adept_profile *profile, adept_group_by by, size_t *n)
+{
+    size_t size = 2 * profile->n_ops + 16, count = 0;
+    adept_profile_group *groups = calloc(profile->n_ops + 1, sizeof *groups);
+    size_t *slots = calloc(size, sizeof *slots); /* index + 1 into groups, open addressing */
+    if (!groups || !slots) {
+        free(groups);
+        free(slots);
+        return NULL;
+    }
+    for (size_t i = 0; i < profile->n_ops; i++) {
+        const adept_profile_op *op = &profile->ops[i];
+        const char *name = group_name(op, by);
+        size_t s = hash_name(name) % size;
+        while (slots[s] && strcmp(groups[slots[s] - 1].name, name))
+            s = (s + 1) % size;
+        if (!slots[s]) {
+            slots[s] = ++count;
+            groups[count - 1].name = name;
+            groups[count - 1].module_class = by == ADEPT_BY_LAYER ? op->module_class : "";
+        }
+        adept_profile_group *g = &groups[slots[s] - 1];
+        g->count += op->count;
+        g->saved_bytes += (double)op->count * op->saved_bytes;
+        add_op(&g->totals, op);
+    }
+    free(slots);
+    *n = count;
+    return groups;
+}

@@ -1,0 +1,295 @@
+/* Graph -> profile: run the shapes, find what gradients reach, ask every handler for its cost, merge. */
+#include "interp.h"
+#include "merge.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MAX 512 /* printed shapes of one operator's tensors; longer lists end in "..." */
+
+typedef struct builder {
+    adept_interp in;
+    adept_profile *profile;
+    adept_merger *merger;
+    double temporary_bytes, saved_bytes;
+} builder;
+
+/* ---------------------------------------------------------------- text of shapes ---------------- */
+
+typedef struct shape_text {
+    char text[TEXT_MAX];
+    size_t used;
+    bool full;
+} shape_text;
+
+static void append_shape(const adept_tensor *t, void *context)
+{
+    shape_text *s = context;
+    char one[200];
+    if (s->full) return;
+    adept_tensor_print(t, one, sizeof one);
+    size_t need = strlen(one) + 2;
+    if (s->used + need + 4 >= sizeof s->text) {
+        strcpy(s->text + s->used, " ...");
+        s->full = true;
+        return;
+    }
+    s->used += (size_t)snprintf(s->text + s->used, sizeof s->text - s->used, "%s%s", s->used ? ", " : "", one);
+}
+
+static void append_results(const adept_call *call, shape_text *s)
+{
+    for (int i = 0; i < call->n_results; i++) {
+        const adept_value *v = &call->results[i];
+        if (v->kind == ADEPT_VALUE_TENSOR) append_shape(v->u.t, s);
+        if (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) continue;
+        for (size_t k = 0; k < v->u.list->n; k++)
+            if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR) append_shape(v->u.list->items[k].u.t, s);
+    }
+}
+
+/* ---------------------------------------------------------------- one record ---------------- */
+
+static bool is_count(double x)
+{
+    return isfinite(x) && x >= 0;
+}
+
+static bool kernel_is_sane(const adept_kernel *k)
+{
+    return is_count(k->flops) && is_count(k->flops_alu) && is_count(k->bytes_read) && is_count(k->bytes_written) &&
+           is_count(k->launches) && is_count(k->elements) && is_count(k->m) && is_count(k->n) && is_count(k->k) &&
+           is_count(k->batch) && is_count(k->working_set_bytes) && k->dtype >= 0 && k->dtype < ADEPT_DTYPE_COUNT;
+}
+
+typedef struct size_sum {
+    const adept_run_state *run;
+    double bytes;
+    bool grads_only;
+} size_sum;
+
+static void add_size(const adept_tensor *t, void *context)
+{
+    size_sum *s = context;
+    if (t->storage < 0 || s->run->storages[t->storage].resident) return;
+    if (!s->grads_only || t->requires_grad) s->bytes += adept_tensor_unique_bytes(t);
+}
+
+typedef struct tie_search {
+    const adept_graph *graph;
+    bool found;
+} tie_search;
+
+static void find_tied(const adept_tensor *t, void *context)
+{
+    tie_search *s = context;
+    if (t->param >= 0 && s->graph->params[t->param].n_names > 1) s->found = true;
+}
+
+/* Memory beside the saved activations while this operator runs: its results and workspace in the forward; in the
+ * backward the gradients of its results and of its arguments. */
+static double temporary(const adept_interp *in, const adept_record *r, double workspace_bytes, double saved_bytes)
+{
+    size_sum forward = {&in->run, workspace_bytes, false}, backward = {&in->run, workspace_bytes, true};
+    for (int i = 0; i < r->call.n_results; i++)
+        if (r->call.results[i].kind == ADEPT_VALUE_TENSOR) {
+            add_size(r->call.results[i].u.t, &forward);
+            add_size(r->call.results[i].u.t, &backward);
+        }
+    adept_call_each_tensor(&r->call, add_size, &backward);
+    forward.bytes -= saved_bytes;
+    return r->reached && backward.bytes > forward.bytes ? backward.bytes : forward.bytes;
+}
+
+static adept_status cost_record(builder *b, adept_record *r)
+{
+    adept_interp *in = &b->in;
+    const adept_module *module = &in->graph->modules[r->module];
+    adept_cost cost = {.call = &r->call, .backward = r->reached && r->call.any_grad && in->run.mode != ADEPT_MODE_INFER};
+    r->call.handler->cost(&r->call, &cost);
+    if (r->call.failure != ADEPT_CALL_FINE)
+        return adept_error_set(in->err, ADEPT_E_INTERNAL, "%s: cost of %s in module '%s': %s", in->graph->path,
+                               r->call.row->name, module->path, in->run.message);
+    for (size_t i = 0; i < cost.n_kernels; i++)
+        if (!kernel_is_sane(&cost.kernels[i]))
+            return adept_error_set(in->err, ADEPT_E_INTERNAL, "handler '%s' gives a negative or undefined count for %s",
+                                   r->call.handler->kind, r->call.row->name);
+    double temp = temporary(in, r, cost.workspace_bytes, cost.saved_bytes);
+    if (temp > b->temporary_bytes) b->temporary_bytes = temp;
+    b->saved_bytes += cost.saved_bytes;
+    if (cost.n_kernels == 0 && cost.saved_bytes == 0) return ADEPT_OK;
+    shape_text inputs = {"", 0, false}, outputs = {"", 0, false};
+    adept_call_each_tensor(&r->call, append_shape, &inputs);
+    append_results(&r->call, &outputs);
+    tie_search tie = {in->graph, false};
+    adept_call_each_tensor(&r->call, find_tied, &tie);
+    adept_profile_op op = {.path = module->path,
+                           .module_class = module->class_name,
+                           .kind = r->call.handler->kind,
+                           .op = r->call.row->name,
+                           .inputs = inputs.text,
+                           .outputs = outputs.text,
+                           .n_kernels = cost.n_kernels,
+                           .kernels = cost.kernels,
+                           .saved_bytes = cost.saved_bytes,
+                           .tied = tie.found};
+    return adept_merger_add(b->merger, &op) ? ADEPT_OK : adept_interp_nomem(in);
+}
+
+/* ---------------------------------------------------------------- the profile ---------------- */
+
+static adept_status describe_model(adept_profile *p, const adept_graph *g)
+{
+    p->model_path = adept_arena_strdup(p->arena, g->path ? g->path : "");
+    p->model_sha256 = adept_arena_strdup(p->arena, g->sha256);
+    p->producer = adept_arena_strdup(p->arena, g->producer ? g->producer : "");
+    for (size_t i = 0; i < g->n_params; i++) {
+        const adept_param *q = &g->params[i];
+        double numel = 1;
+        for (int d = 0; d < q->ndim; d++)
+            numel *= (double)q->dims[d];
+        p->weights_bytes += numel * adept_dtype_bytes(q->dtype);
+        if (q->is_buffer) continue;
+        p->params += (int64_t)numel;
+        if (!q->requires_grad) continue;
+        p->trainable_params += (int64_t)numel;
+        p->trainable_bytes += numel * adept_dtype_bytes(q->dtype);
+        p->trainable_tensors++;
+    }
+    return p->model_path && p->model_sha256 && p->producer ? ADEPT_OK : ADEPT_E_NOMEM;
+}
+
+static adept_status describe_config(adept_profile *p, const adept_interp *in)
+{
+    const adept_workload_config *c = in->config;
+    p->mode = c->mode;
+    p->precision = c->precision;
+    p->attention = c->attention;
+    p->optimizer = adept_arena_strdup(p->arena, c->mode != ADEPT_MODE_TRAIN ? "none" : c->optimizer ? c->optimizer : "adamw");
+    p->batch_size = in->batch_size;
+    p->grad_accum = c->grad_accum > 0 ? c->grad_accum : 1;
+    adept_profile_input *inputs = adept_arena_array(p->arena, in->graph->n_inputs + 1, sizeof *inputs);
+    if (!inputs || !p->optimizer) return ADEPT_E_NOMEM;
+    for (size_t i = 0; i < in->graph->n_inputs; i++) {
+        const adept_graph_input *input = &in->graph->inputs[i];
+        const adept_value *v = &in->env[input->value];
+        char text[200];
+        if (v->kind != ADEPT_VALUE_TENSOR) continue;
+        adept_profile_input *out = &inputs[p->n_inputs++];
+        out->name = adept_arena_strdup(p->arena, input->name);
+        out->shape = adept_arena_strdup(p->arena, adept_tensor_print(v->u.t, text, sizeof text));
+        if (!out->name || !out->shape) return ADEPT_E_NOMEM;
+    }
+    p->inputs = inputs;
+    return ADEPT_OK;
+}
+
+static bool add_warning(adept_profile *p, const char *text)
+{
+    const char **warnings = adept_arena_array(p->arena, p->n_warnings + 1, sizeof *warnings);
+    const char *copy = adept_arena_strdup(p->arena, text);
+    if (!warnings || !copy) return false;
+    for (size_t i = 0; i < p->n_warnings; i++)
+        warnings[i] = p->warnings[i];
+    warnings[p->n_warnings++] = copy;
+    p->warnings = warnings;
+    return true;
+}
+
+static bool warn(builder *b)
+{
+    adept_profile *p = b->profile;
+    for (size_t i = 0; i < b->in.n_unsupported; i++) {
+        const adept_unsupported *u = &b->in.unsupported[i];
+        char text[400];
+        snprintf(text, sizeof text, "operator %.100s (%lld times, first in '%.100s') has no handler: counted as an elementwise "
+                 "operator, its real cost is unknown", u->op, (long long)u->count, u->path);
+        if (!add_warning(p, text)) return false;
+    }
+    if (p->mode != ADEPT_MODE_INFER && p->trainable_params == 0)
+        return add_warning(p, "no parameter requires a gradient: the backward pass and the optimizer are empty");
+    return true;
+}
+
+static adept_status build(builder *b)
+{
+    adept_interp *in = &b->in;
+    adept_status status = adept_interp_run(in);
+    if (status) return status;
+    adept_gradient_reach(in);
+    for (size_t i = 0; i < in->n_records && !status; i++)
+        if (in->records[i].call.handler->cost) status = cost_record(b, &in->records[i]);
+    if (status) return status;
+    adept_profile *p = b->profile;
+    if (describe_model(p, in->graph) || describe_config(p, in)) return adept_interp_nomem(in);
+    if (!(p->ops = adept_merger_finish(b->merger, &p->n_ops))) return adept_interp_nomem(in);
+    p->temporary_bytes = b->temporary_bytes;
+    p->autocast_copy_bytes = in->autocast_copy_bytes;
+    p->activations_bytes = b->saved_bytes;
+    if (p->mode == ADEPT_MODE_INFER) { /* the sweep over lifetimes counts results and operands alike */
+        status = adept_alive_peak(in, &p->activations_bytes);
+        p->temporary_bytes = 0;
+    }
+    if (!status && !warn(b)) status = adept_interp_nomem(in);
+    if (!status) adept_profile_summarise(p);
+    return status;
+}
+
+/* The list as one block: the entries, then their texts. */
+static adept_unsupported *pack_unsupported(const adept_interp *in)
+{
+    size_t size = in->n_unsupported * sizeof(adept_unsupported) + 1;
+    for (size_t i = 0; i < in->n_unsupported; i++) {
+        const adept_unsupported *u = &in->unsupported[i];
+        size += strlen(u->op) + strlen(u->path) + (u->reason ? strlen(u->reason) : 0) + 3;
+    }
+    adept_unsupported *list = malloc(size);
+    if (!list) return NULL;
+    char *text = (char *)(list + in->n_unsupported);
+    for (size_t i = 0; i < in->n_unsupported; i++) {
+        list[i] = in->unsupported[i];
+        const char **fields[] = {&list[i].op, &list[i].reason, &list[i].path};
+        for (size_t k = 0; k < 3; k++) {
+            if (!*fields[k]) continue;
+            size_t n = strlen(*fields[k]) + 1;
+            memcpy(text, *fields[k], n);
+            *fields[k] = text;
+            text += n;
+        }
+    }
+    return list;
+}
+
+adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, const adept_handler_table *handlers,
+                                 const adept_workload_config *config, adept_unsupported **unsupported,
+                                 size_t *n_unsupported, adept_error *err)
+{
+    static const adept_workload_config defaults = {0};
+    builder b = {.in = {.graph = graph, .handlers = handlers, .config = config ? config : &defaults, .err = err}};
+    adept_status status = ADEPT_OK;
+    if (unsupported) {
+        *unsupported = NULL;
+        *n_unsupported = 0;
+    }
+    adept_arena *arena = adept_arena_new();
+    if (arena) b.profile = adept_arena_alloc(arena, sizeof *b.profile);
+    if (b.profile) b.merger = adept_merger_new(arena);
+    if (b.merger) {
+        b.profile->arena = arena;
+        status = build(&b);
+    } else {
+        status = adept_interp_nomem(&b.in);
+    }
+    if (status == ADEPT_E_UNSUPPORTED && unsupported) {
+        *unsupported = pack_unsupported(&b.in);
+        if (*unsupported) *n_unsupported = b.in.n_unsupported;
+    }
+    adept_merger_free(b.merger);
+    adept_interp_free(&b.in);
+    if (status == ADEPT_OK)
+        *out = b.profile;
+    else
+        adept_arena_free(arena);
+    return status;
+}

@@ -1,0 +1,244 @@
+/* Structural operators of TorchScript: constants, lists and tuples, control flow with known conditions. */
+#include "interp.h"
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_TRIPS 1000000
+
+static adept_status place_error(adept_interp *in, const adept_node *node, const char *what)
+{
+    char place[400];
+    adept_interp_place(in, node->module, place, sizeof place);
+    return adept_error_set(in->err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID, "%s: %s: %s", place, node->op, what);
+}
+
+static const adept_value *input_value(const adept_interp *in, const adept_node *node, int32_t i)
+{
+    static const adept_value none = {ADEPT_VALUE_NONE, {.i = 0}};
+    return i < node->n_inputs && node->inputs[i] >= 0 ? &in->env[node->inputs[i]] : &none;
+}
+
+static void set_output(adept_interp *in, const adept_node *node, int32_t i, adept_value v)
+{
+    if (i < node->n_outputs) in->env[node->outputs[i]] = v;
+}
+
+/* A constant of the graph as a value of this run: tensors get memory of their own, lists are fresh and mutable. */
+static bool import_constant(adept_interp *in, const adept_value *from, adept_value *to, int depth)
+{
+    *to = *from;
+    if (depth > 64) return false;
+    if (from->kind == ADEPT_VALUE_TENSOR) {
+        const adept_tensor *c = from->u.t;
+        adept_tensor *t = adept_run_tensor_new(&in->run, c->dtype, c->ndim, c->dims, -1);
+        if (!t) return false;
+        t->n_values = c->n_values;
+        t->values = c->values;
+        in->run.storages[t->storage].resident = true;
+        to->u.t = t;
+    } else if (from->kind == ADEPT_VALUE_LIST || from->kind == ADEPT_VALUE_TUPLE || from->kind == ADEPT_VALUE_DICT) {
+        adept_list *list = adept_arena_alloc(in->run.arena, sizeof *list);
+        size_t n = from->u.list->n;
+        if (!list || !(list->items = adept_arena_array(in->run.arena, n + 1, sizeof *list->items))) return false;
+        list->n = n;
+        list->capacity = n + 1;
+        for (size_t i = 0; i < n; i++)
+            if (!import_constant(in, &from->u.list->items[i], &list->items[i], depth + 1)) return false;
+        to->u.list = list;
+    }
+    return true;
+}
+
+static adept_status do_constant(adept_interp *in, const adept_node *node)
+{
+    static const adept_value none = {ADEPT_VALUE_NONE, {.i = 0}};
+    adept_value v;
+    if (!import_constant(in, node->constant ? node->constant : &none, &v, 0)) return adept_interp_nomem(in);
+    set_output(in, node, 0, v);
+    return ADEPT_OK;
+}
+
+static adept_status do_param(adept_interp *in, const adept_node *node)
+{
+    adept_tensor *t = adept_interp_param(in, node->param);
+    if (!t) return adept_interp_nomem(in);
+    set_output(in, node, 0, (adept_value){ADEPT_VALUE_TENSOR, {.t = t}});
+    return ADEPT_OK;
+}
+
+static adept_status construct(adept_interp *in, const adept_node *node, adept_value_kind kind)
+{
+    adept_list *list = adept_arena_alloc(in->run.arena, sizeof *list);
+    size_t n = (size_t)node->n_inputs;
+    if (!list || !(list->items = adept_arena_array(in->run.arena, n + 1, sizeof *list->items))) return adept_interp_nomem(in);
+    list->n = n;
+    list->capacity = n + 1;
+    for (size_t i = 0; i < n; i++)
+        list->items[i] = *input_value(in, node, (int32_t)i);
+    set_output(in, node, 0, (adept_value){kind, {.list = list}});
+    return ADEPT_OK;
+}
+
+static adept_status do_list(adept_interp *in, const adept_node *node)
+{
+    return construct(in, node, ADEPT_VALUE_LIST);
+}
+
+static adept_status do_tuple(adept_interp *in, const adept_node *node)
+{
+    return construct(in, node, ADEPT_VALUE_TUPLE);
+}
+
+static adept_status do_dict(adept_interp *in, const adept_node *node)
+{
+    return construct(in, node, ADEPT_VALUE_DICT);
+}
+
+static bool is_sequence(const adept_value *v)
+{
+    return v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE;
+}
+
+static adept_status do_unpack(adept_interp *in, const adept_node *node)
+{
+    const adept_value *v = input_value(in, node, 0);
+    if (!is_sequence(v)) return place_error(in, node, "its argument is not a list or tuple");
+    if (v->u.list->n != (size_t)node->n_outputs) {
+        char what[120];
+        snprintf(what, sizeof what, "%zu elements where the model unpacks %d", v->u.list->n, node->n_outputs);
+        return place_error(in, node, what);
+    }
+    for (int32_t i = 0; i < node->n_outputs; i++)
+        set_output(in, node, i, v->u.list->items[i]);
+    return ADEPT_OK;
+}
+
+static adept_status do_tuple_index(adept_interp *in, const adept_node *node)
+{
+    const adept_value *v = input_value(in, node, 0);
+    int64_t i;
+    if (!is_sequence(v) || !adept_value_as_int(input_value(in, node, 1), &i))
+        return place_error(in, node, "not a tuple and a known index");
+    int64_t n = (int64_t)v->u.list->n;
+    if (i < 0) i += n;
+    if (i < 0 || i >= n) return place_error(in, node, "index out of range");
+    set_output(in, node, 0, v->u.list->items[i]);
+    return ADEPT_OK;
+}
+
+static adept_status do_nothing(adept_interp *in, const adept_node *node)
+{
+    for (int32_t i = 0; i < node->n_outputs; i++)
+        set_output(in, node, i, (adept_value){ADEPT_VALUE_UNKNOWN, {.i = 0}});
+    return ADEPT_OK;
+}
+
+static adept_status do_raise(adept_interp *in, const adept_node *node)
+{
+    const adept_value *v = input_value(in, node, 0);
+    char what[300];
+    snprintf(what, sizeof what, "the model stops here with \"%.200s\"", v->kind == ADEPT_VALUE_STRING ? v->u.s : "an exception");
+    return place_error(in, node, what);
+}
+
+/* ---------------------------------------------------------------- control flow ---------------- */
+
+static bool only_raises(const adept_block *block)
+{
+    for (size_t i = 0; i < block->n_nodes; i++)
+        if (!strcmp(block->nodes[i].op, "prim::RaiseException")) return true;
+    return false;
+}
+
+static adept_status do_if(adept_interp *in, const adept_node *node)
+{
+    int64_t condition;
+    if (node->n_blocks != 2) return place_error(in, node, "malformed");
+    const adept_block *taken;
+    if (adept_value_as_int(input_value(in, node, 0), &condition))
+        taken = node->blocks[condition ? 0 : 1];
+    else if (only_raises(node->blocks[0])) /* a data-dependent assertion: assume that it holds */
+        taken = node->blocks[1];
+    else if (only_raises(node->blocks[1]))
+        taken = node->blocks[0];
+    else
+        return place_error(in, node, "the condition depends on tensor data and is not known before running");
+    adept_status status = adept_interp_block(in, taken);
+    if (status) return status;
+    if (taken->n_returns != node->n_outputs) return place_error(in, node, "malformed");
+    for (int32_t i = 0; i < node->n_outputs; i++)
+        in->env[node->outputs[i]] = in->env[taken->returns[i]];
+    return ADEPT_OK;
+}
+
+/* prim::Loop(max_trips, condition, carried...) with body(trip, carried...) -> (condition, carried...) */
+static adept_status do_loop(adept_interp *in, const adept_node *node)
+{
+    int64_t max_trips, condition;
+    if (node->n_blocks != 1 || node->n_inputs < 2) return place_error(in, node, "malformed");
+    const adept_block *body = node->blocks[0];
+    int32_t carried = node->n_inputs - 2;
+    if (body->n_params != carried + 1 || body->n_returns != carried + 1 || node->n_outputs != carried)
+        return place_error(in, node, "malformed");
+    if (!adept_value_as_int(input_value(in, node, 0), &max_trips) ||
+        !adept_value_as_int(input_value(in, node, 1), &condition))
+        return place_error(in, node, "the number of trips depends on tensor data and is not known before running");
+    for (int32_t i = 0; i < carried; i++)
+        in->env[body->params[i + 1]] = *input_value(in, node, i + 2);
+    for (int64_t trip = 0; condition && trip < max_trips; trip++) {
+        if (trip >= MAX_TRIPS) return place_error(in, node, "more than a million trips");
+        in->env[body->params[0]] = (adept_value){ADEPT_VALUE_INT, {.i = trip}};
+        adept_status status = adept_interp_block(in, body);
+        if (status) return status;
+        if (!adept_value_as_int(&in->env[body->returns[0]], &condition))
+            return place_error(in, node, "the condition depends on tensor data and is not known before running");
+        in->steps++; /* an empty body must count, too */
+        adept_value *next = adept_arena_array(in->run.arena, (size_t)carried + 1, sizeof *next);
+        if (!next) return adept_interp_nomem(in);
+        for (int32_t i = 0; i < carried; i++) /* all read before any is written: the body may swap them */
+            next[i] = in->env[body->returns[i + 1]];
+        for (int32_t i = 0; i < carried; i++)
+            in->env[body->params[i + 1]] = next[i];
+    }
+    for (int32_t i = 0; i < carried; i++)
+        in->env[node->outputs[i]] = in->env[body->params[i + 1]];
+    return ADEPT_OK;
+}
+
+/* ---------------------------------------------------------------- table ---------------- */
+
+static const struct {
+    const char *op;
+    adept_status (*run)(adept_interp *in, const adept_node *node);
+} structural[] = {
+    {"prim::Constant", do_constant},
+    {"adept::param", do_param},
+    {"prim::ListConstruct", do_list},
+    {"prim::TupleConstruct", do_tuple},
+    {"prim::DictConstruct", do_dict},
+    {"prim::ListUnpack", do_unpack},
+    {"prim::TupleUnpack", do_unpack},
+    {"prim::TupleIndex", do_tuple_index},
+    {"prim::If", do_if},
+    {"prim::Loop", do_loop},
+    {"prim::RaiseException", do_raise},
+    {"prim::Uninitialized", do_nothing},
+    {"prim::Print", do_nothing},
+};
+
+#define N_STRUCTURAL (sizeof structural / sizeof *structural)
+
+bool adept_interp_is_structural(const char *op)
+{
+    if (strncmp(op, "prim::", 6) && strncmp(op, "adept::", 7)) return false;
+    for (size_t i = 0; i < N_STRUCTURAL; i++)
+        if (!strcmp(structural[i].op, op)) return true;
+    return false;
+}
+
+adept_status adept_interp_structural(adept_interp *in, const adept_node *node)
+{
+    for (size_t i = 0; i < N_STRUCTURAL; i++)
+        if (!strcmp(structural[i].op, node->op)) return structural[i].run(in, node);
+    return adept_error_set(in->err, ADEPT_E_INTERNAL, "no structural operator %s", node->op);
+}
