@@ -1,0 +1,24 @@
+/** @file call_text.h  An operator call written as text, for the handlers' worked examples and for tests.
+ *
+ *  "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=none) @infer @eager"
+ *  Values: tensors as SPECs (* = requires grad, "f32:" has no dimensions, "=v" gives a 0-dim integer its value: "i64:=5"),
+ *  3, 0.5, -1, true, false, none, "text", lists [..]. Flags: @infer, @eager, @fused. */
+#ifndef ADEPT_CALL_TEXT_H
+#define ADEPT_CALL_TEXT_H
+#include "call.h"
+
+typedef struct call_text {
+    adept_run_state run;
+    adept_call call;
+    adept_cost cost;
+} call_text;
+
+/** Parse, find the handler, run shape(), and cost() if shape succeeded. Returns NULL or what went wrong (static text or
+ *  the handler's message). Free with call_text_free in any case. */
+const char *call_text_run(call_text *t, const adept_handler_table *table, const char *text);
+void call_text_free(call_text *t);
+/** Outputs as text: "f32:32x3072, i:5, [f32:2, f32:2]". */
+void call_text_print(const call_text *t, char *text, size_t size);
+/** Sums of the kernels of one pass. */
+adept_case_counts call_text_counts(const call_text *t, adept_pass pass);
+#endif

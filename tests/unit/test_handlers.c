@@ -1,0 +1,151 @@
+/* Every handler's worked examples, and the rules every handler keeps. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "adept_handlers.h"
+#include "call_text.h"
+
+static bool close_to(double a, double b)
+{
+    return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
+}
+
+static int check(const char *what, double got, double want)
+{
+    if (close_to(got, want)) return 0;
+    print_error("    %s: %.17g, expected %.17g\n", what, got, want);
+    return 1;
+}
+
+static int check_counts(const char *pass, adept_case_counts got, adept_case_counts want)
+{
+    char what[64];
+    int bad = 0;
+#define X(field) snprintf(what, sizeof what, "%s.%s", pass, #field), bad += check(what, got.field, want.field);
+    X(gemm) X(conv) X(alu) X(read) X(written) X(launches)
+#undef X
+    return bad;
+}
+
+static int check_case(const adept_handler_case *example)
+{
+    call_text t;
+    char outputs[2000];
+    const char *error = call_text_run(&t, adept_handlers(), example->call);
+    int bad = 0;
+    if (error) {
+        print_error("    %s\n", error);
+        call_text_free(&t);
+        return 1;
+    }
+    call_text_print(&t, outputs, sizeof outputs);
+    if (example->out && strcmp(outputs, example->out)) {
+        print_error("    outputs: %s, expected %s\n", outputs, example->out);
+        bad++;
+    }
+    bad += check_counts("forward", call_text_counts(&t, ADEPT_FORWARD), example->forward);
+    bad += check_counts("backward", call_text_counts(&t, ADEPT_BACKWARD), example->backward);
+    bad += check("saved_bytes", t.cost.saved_bytes, example->saved_bytes);
+    const adept_kernel *product = NULL;
+    for (size_t i = 0; i < t.cost.n_kernels && !product; i++)
+        if (t.cost.kernels[i].unit != ADEPT_UNIT_ALU) product = &t.cost.kernels[i];
+    bad += check("m", product ? product->m : 0, example->m);
+    bad += check("n", product ? product->n : 0, example->n);
+    bad += check("k", product ? product->k : 0, example->k);
+    bad += check("batch", product ? product->batch : 0, example->batch);
+    call_text_free(&t);
+    return bad;
+}
+
+static void worked_examples(void **state)
+{
+    (void)state;
+    int failed = 0, n = 0;
+    for (const adept_handler *const *h = adept_handlers()->handlers; *h; h++)
+        for (const adept_handler_case *c = (*h)->cases; c->call; c++, n++)
+            if (check_case(c)) {
+                print_error("  ^ %s: \"%s\": %s\n", (*h)->kind, c->name, c->call);
+                failed++;
+            }
+    print_message("%d worked examples\n", n);
+    assert_int_equal(failed, 0);
+    assert_true(n > 0);
+}
+
+static void handlers_are_complete(void **state)
+{
+    (void)state;
+    for (const adept_handler *const *h = adept_handlers()->handlers; *h; h++) {
+        assert_non_null((*h)->kind);
+        assert_non_null((*h)->shape);
+        assert_non_null((*h)->ops);
+        assert_non_null((*h)->ops[0].name);
+        assert_non_null((*h)->cases);
+        assert_non_null((*h)->cases[0].call);
+    }
+}
+
+static void operator_names_are_unique(void **state)
+{
+    (void)state;
+    for (const adept_handler *const *h = adept_handlers()->handlers; *h; h++)
+        for (const adept_op *row = (*h)->ops; row->name; row++) {
+            int found = 0;
+            for (const adept_handler *const *g = adept_handlers()->handlers; *g; g++)
+                for (const adept_op *other = (*g)->ops; other->name; other++)
+                    found += !strcmp(row->name, other->name);
+            if (found != 1) print_error("%s is defined %d times\n", row->name, found);
+            assert_int_equal(found, 1);
+        }
+}
+
+/* No handler may crash or loop on arguments that make no sense: each operator of each worked example is called again with
+ * every argument in turn replaced by values of the wrong kind, and by none. */
+static void survive_wrong_arguments(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"none", "3", "-1", "0.5", "[]", "[1]", "[-7,0]", "f32:", "f32:0", "i64:3x0x5", "\"x\"",
+                                        "unknown", "[f32:2x2, none]", "9000000000000000000", "f32:2x3x4x5x6x7x8x9"};
+    int calls = 0;
+    for (const adept_handler *const *h = adept_handlers()->handlers; *h; h++)
+        for (const adept_handler_case *c = (*h)->cases; c->call; c++) {
+            const char *start = strchr(c->call, '(') + 1;
+            while (*start && *start != ')') {
+                const char *equals = strchr(start, '='), *end = start;
+                int depth = 0;
+                while (*end && (depth > 0 || (*end != ',' && *end != ')'))) {
+                    depth += (*end == '[') - (*end == ']');
+                    end++;
+                }
+                const char *value = equals && equals < end ? equals + 1 : start;
+                for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+                    char text[1000];
+                    call_text t;
+                    snprintf(text, sizeof text, "%.*s%s%s", (int)(value - c->call), c->call, wrong[w], end);
+                    call_text_run(&t, adept_handlers(), text); /* any answer will do */
+                    call_text_free(&t);
+                    calls++;
+                }
+                start = *end == ',' ? end + 1 : end;
+                while (*start == ' ')
+                    start++;
+            }
+        }
+    print_message("%d calls with wrong arguments\n", calls);
+    assert_true(calls > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(handlers_are_complete),
+        cmocka_unit_test(operator_names_are_unique),
+        cmocka_unit_test(worked_examples),
+        cmocka_unit_test(survive_wrong_arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
