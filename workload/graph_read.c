@@ -450,7 +450,7 @@ static void read_all(reader *r, adept_graph **out)
     read_params(r);
     read_values(r);
     read_inputs(r);
-    if (r->status != ADEPT_OK) return;
+    if (r->status != ADEPT_OK || !reserve_numbers(r, 64)) return;
     read_block(r, 0, true);
     size_t n_returns = get_numbers(r, 0);
     if (r->status == ADEPT_OK && left(r)) fail(r, "bytes after the end");
