@@ -1,0 +1,50 @@
+/** @file cli.h  What the commands share: their table row, the error they hand back, argument parsing. Calls:
+ * adept_error. */
+#ifndef ADEPT_CLI_H
+#define ADEPT_CLI_H
+#include "adept_error.h"
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/** One run of the program: where a command leaves what went wrong. main() prints it and picks the exit code. */
+typedef struct adept_cli {
+    adept_error err;
+    char *details; /* malloc'ed lines to print after the message, each ending in a newline; NULL if none */
+} adept_cli;
+
+/** One row of the command table: a subcommand, defined in its own cmd_NAME.c. */
+typedef struct adept_command {
+    const char *name;    /* "predict" */
+    const char *summary; /* one line for `adept --help` */
+    /** argv[0] is the command's name. Writes to stdout only what belongs to the result, and only on success. */
+    adept_status (*run)(adept_cli *cli, int argc, char **argv);
+} adept_command;
+
+extern const adept_command adept_command_predict;
+extern const adept_command adept_command_profile;
+extern const adept_command adept_command_gpus;
+extern const adept_command adept_command_handlers;
+
+/** What a command's parser fills on behalf of adept_cli_parse(). */
+typedef struct adept_parse {
+    const struct argp *argp; /* the command's */
+    const char *command;     /* "predict" */
+    adept_cli *cli;
+    void *input;     /* the command's own options, seen by its parser as ((adept_parse *)state->input)->input */
+    bool help_shown; /* --help or --version was given and answered: nothing is left to do */
+} adept_parse;
+
+/**
+ * Parse a command's arguments. --help and --version are added to its options and answered on stdout. Every error is
+ * one line in cli->err with status ADEPT_E_USAGE. Options and arguments may be mixed, whatever POSIXLY_CORRECT says.
+ */
+adept_status adept_cli_parse(adept_parse *parse, int argc, char **argv);
+
+/** For parsers: keep the message and stop the parse. */
+error_t adept_cli_usage(const struct argp_state *state, const char *format, ...) ADEPT_PRINTF(2, 3);
+
+/** The commands' table, ends with NULL. */
+extern const adept_command *const adept_commands[];
+
+#endif

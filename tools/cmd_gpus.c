@@ -1,0 +1,260 @@
+/** @file cmd_gpus.c  `adept gpus [NAME]`: the GPUs adept knows, and where every number about one comes from. */
+#include "adept_hwprofile.h"
+#include "adept_json.h"
+#include "cli.h"
+#include "json_out.h"
+#include "table.h"
+#include "units.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct gpus_options {
+    const char *name;
+    bool json;
+} gpus_options;
+
+enum { KEY_JSON = 0x300 };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    gpus_options *o = ((adept_parse *)state->hook)->input;
+
+    switch (key) {
+    case KEY_JSON:
+        o->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->name) return adept_cli_usage(state, "gpus takes one NAME, '%s' is one too many", arg);
+        o->name = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"json", KEY_JSON, NULL, 0, "Print JSON; for one GPU its hardware profile, which --gpu FILE reads", 1},
+    {0},
+};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "[NAME|FILE]",
+    .doc = "List the GPUs adept knows, or show one with the source of each number. Peaks are dense."
+           "\vExamples:\n"
+           "  adept gpus\n"
+           "  adept gpus a100\n"
+           "  adept gpus a100 --json > mine.json    # edit it, then: adept predict ... --gpu ./mine.json",
+};
+
+/* ---------------------------------------------------------------- all of them ------------------------------------ */
+
+static adept_text in_tera(double flops_per_s)
+{
+    return adept_units_digits(flops_per_s / 1e12);
+}
+
+static const char *join_aliases(const adept_hwprofile *hw, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < hw->n_aliases && used < size; i++) {
+        int n = snprintf(text + used, size - used, "%s%s", i ? ", " : "", hw->aliases[i]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return text;
+}
+
+static bool add_row(adept_table *table, const adept_hwprofile *hw)
+{
+    char aliases[128];
+    const adept_specs *s = &hw->specs;
+    const adept_text fp32 = in_tera(s->vector_fp32_flops_per_s), tf32 = in_tera(s->tensor_tf32_flops_per_s),
+                     bf16 = in_tera(s->tensor_bf16_flops_per_s), memory = adept_units_bytes(s->mem_bytes),
+                     bandwidth = adept_units_digits(s->mem_bytes_per_s / 1e9), tdp = adept_units_digits(s->tdp_w);
+    const char *cells[] = {hw->name,
+                           join_aliases(hw, aliases, sizeof aliases),
+                           fp32.s,
+                           tf32.s,
+                           bf16.s,
+                           memory.s,
+                           bandwidth.s,
+                           tdp.s,
+                           hw->calibrated ? "yes" : "no"};
+
+    return adept_table_row(table, cells);
+}
+
+static adept_status list_text(adept_cli *cli)
+{
+    static const adept_column columns[] = {{"NAME", false}, {"ALIASES", false}, {"FP32 TFLOP/s", true},
+                                           {"TF32", true},  {"BF16", true},     {"MEMORY", true},
+                                           {"GB/s", true},  {"TDP W", true},    {"CALIBRATED", false}};
+    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
+    adept_status status = ADEPT_OK;
+    const char *name;
+
+    for (size_t i = 0; status == ADEPT_OK && (name = adept_hwprofile_builtin_name(i)) != NULL; i++) {
+        adept_hwprofile *hw = NULL;
+        status = adept_hwprofile_open(&hw, name, &cli->err);
+        if (status == ADEPT_OK && (!table || !add_row(table, hw)))
+            status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+        adept_hwprofile_free(hw);
+    }
+    if (status == ADEPT_OK && table) adept_table_print(table, stdout, 0);
+    adept_table_free(table);
+    return status;
+}
+
+static bool add_specs(cJSON *row, const adept_specs *specs)
+{
+    cJSON *object = cJSON_AddObjectToObject(row, "specs");
+    bool ok = object != NULL;
+
+#define X(field, required, text) ok = ok && adept_json_add_number(object, #field, specs->field);
+    ADEPT_SPEC_LIST(X)
+#undef X
+    return ok;
+}
+
+static bool add_summary(cJSON *list, const adept_hwprofile *hw)
+{
+    cJSON *row = cJSON_CreateObject();
+
+    if (!cJSON_AddItemToArray(list, row)) return false;
+    cJSON *aliases = cJSON_AddStringToObject(row, "name", hw->name) ? cJSON_AddArrayToObject(row, "aliases") : NULL;
+    bool ok = aliases != NULL;
+    for (size_t i = 0; ok && i < hw->n_aliases; i++)
+        ok = cJSON_AddItemToArray(aliases, cJSON_CreateString(hw->aliases[i]));
+    return ok && cJSON_AddStringToObject(row, "vendor", hw->vendor) &&
+           cJSON_AddStringToObject(row, "architecture", hw->architecture) &&
+           cJSON_AddBoolToObject(row, "calibrated", hw->calibrated) && add_specs(row, &hw->specs);
+}
+
+static adept_status list_json(adept_cli *cli)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON *list = cJSON_AddNumberToObject(root, "schema_version", 1) ? cJSON_AddArrayToObject(root, "gpus") : NULL;
+    adept_status status = list ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    const char *name;
+
+    for (size_t i = 0; status == ADEPT_OK && (name = adept_hwprofile_builtin_name(i)) != NULL; i++) {
+        adept_hwprofile *hw = NULL;
+        status = adept_hwprofile_open(&hw, name, &cli->err);
+        if (status == ADEPT_OK && !add_summary(list, hw))
+            status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+        adept_hwprofile_free(hw);
+    }
+    if (status == ADEPT_OK) return adept_json_emit(cli, root);
+    cJSON_Delete(root);
+    return status;
+}
+
+/* ---------------------------------------------------------------- one of them ------------------------------------ */
+
+/* The unit is the suffix of the field's name: "mem_bytes_per_s" -> "B/s". */
+static adept_text spec_text(const char *field, double value)
+{
+    static const struct {
+        const char *suffix, *unit;
+    } units[] = {
+        {"_flops_per_s", "FLOP/s"},
+        {"_bytes_per_s", "B/s"},
+        {"_hz", "Hz"},
+        {"_w", "W"},
+    };
+    size_t length = strlen(field);
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t n = strlen(units[i].suffix);
+        if (length > n && strcmp(field + length - n, units[i].suffix) == 0) return adept_units_si(value, units[i].unit);
+    }
+    if (length > 6 && strcmp(field + length - 6, "_bytes") == 0) return adept_units_bytes(value);
+    return adept_units_digits(value);
+}
+
+static bool add_spec_row(adept_table *table, const adept_hwprofile *hw, const char *field, double value,
+                         const char *meaning)
+{
+    const adept_text text = spec_text(field, value);
+    const char *cells[] = {field, isfinite(value) ? text.s : "-",
+                           isfinite(value) ? adept_hwprofile_source(hw, field) : "", meaning};
+
+    return adept_table_row(table, cells);
+}
+
+static bool fill_specs(adept_table *table, const adept_hwprofile *hw)
+{
+    bool ok = table != NULL;
+
+#define X(field, required, text) ok = ok && add_spec_row(table, hw, #field, hw->specs.field, text);
+    ADEPT_SPEC_LIST(X)
+#undef X
+    return ok;
+}
+
+static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
+{
+    static const adept_column columns[] = {{"NUMBER", false}, {"VALUE", true}, {"SOURCE", false}, {"MEANING", false}};
+    char aliases[256];
+    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
+
+    if (!fill_specs(table, hw)) {
+        adept_table_free(table);
+        return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    }
+    adept_print_clean(stdout, hw->name);
+    if (hw->n_aliases > 0) {
+        fputs(" (also ", stdout);
+        adept_print_clean(stdout, join_aliases(hw, aliases, sizeof aliases));
+        fputs(")", stdout);
+    }
+    fputs(": ", stdout);
+    adept_print_clean(stdout, hw->vendor);
+    putchar(' ');
+    adept_print_clean(stdout, hw->architecture);
+    puts(hw->calibrated ? ", calibrated" : ", not calibrated");
+    adept_table_print(table, stdout, 0);
+    adept_table_free(table);
+    return ADEPT_OK;
+}
+
+/* The profile as it stands in its file: what `--gpu FILE` reads. */
+static adept_status show_json(adept_cli *cli, const adept_hwprofile *hw)
+{
+    const char *name;
+    char *text = NULL;
+    size_t size;
+
+    for (size_t i = 0; (name = adept_hwprofile_builtin_name(i)) != NULL; i++) {
+        if (strcmp(hw->path, "built in") != 0 || strcmp(name, hw->name) != 0) continue;
+        const char *embedded = adept_hwprofile_builtin_json(i, &size);
+        fwrite(embedded, 1, size, stdout);
+        return ADEPT_OK;
+    }
+    adept_status status = adept_file_read(&text, &size, hw->path, 1 << 20, &cli->err);
+    if (status == ADEPT_OK) fwrite(text, 1, size, stdout);
+    free(text);
+    return status;
+}
+
+static adept_status run(adept_cli *cli, int argc, char **argv)
+{
+    gpus_options o = {.name = NULL};
+    adept_parse p = {.argp = &argp, .command = "gpus", .cli = cli, .input = &o};
+    adept_hwprofile *hw = NULL;
+    adept_status status = adept_cli_parse(&p, argc, argv);
+
+    if (status != ADEPT_OK || p.help_shown) return status;
+    if (!o.name) return o.json ? list_json(cli) : list_text(cli);
+    status = adept_hwprofile_open(&hw, o.name, &cli->err);
+    if (status == ADEPT_OK) status = o.json ? show_json(cli, hw) : show_text(cli, hw);
+    adept_hwprofile_free(hw);
+    return status;
+}
+
+const adept_command adept_command_gpus = {"gpus", "list the GPUs, or show one with its sources", run};

@@ -1,0 +1,121 @@
+/** @file cmd_handlers.c  `adept handlers`: the operators adept can count, by kind. */
+#include "adept_handlers.h"
+#include "cli.h"
+#include "json_out.h"
+#include "table.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_JSON = 0x300 };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    bool *json = ((adept_parse *)state->hook)->input;
+
+    switch (key) {
+    case KEY_JSON:
+        *json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        return adept_cli_usage(state, "handlers takes no argument, '%s' given", arg);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"json", KEY_JSON, NULL, 0, "Print JSON", 1},
+    {0},
+};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .doc = "List the operators adept can count, by the kind they appear as in reports."
+           "\vExamples:\n"
+           "  adept handlers\n"
+           "  adept handlers --json\n"
+           "\n"
+           "The in-place form of an operator (aten::relu_ for aten::relu) is supported with it.",
+};
+
+static int by_kind(const void *a, const void *b)
+{
+    return strcmp((*(const adept_handler *const *)a)->kind, (*(const adept_handler *const *)b)->kind);
+}
+
+/* The handlers, sorted by kind; malloc'ed. */
+static const adept_handler **sorted_handlers(size_t *n)
+{
+    const adept_handler_table *table = adept_handlers();
+
+    *n = 0;
+    while (table->handlers[*n])
+        ++*n;
+    const adept_handler **sorted = malloc((*n + 1) * sizeof *sorted);
+    if (!sorted) return NULL;
+    memcpy(sorted, table->handlers, (*n + 1) * sizeof *sorted);
+    qsort(sorted, *n, sizeof *sorted, by_kind);
+    return sorted;
+}
+
+static void print_text(const adept_handler *const *handlers, size_t n)
+{
+    enum { INDENT = 18, RIGHT_MARGIN = 100 };
+
+    for (size_t i = 0; i < n; i++) {
+        int column = INDENT;
+        printf("%-*s", INDENT - 1, handlers[i]->kind);
+        for (const adept_op *op = handlers[i]->ops; op->name; op++) {
+            int width = (int)strlen(op->name) + 1;
+            if (column + width > RIGHT_MARGIN && column > INDENT) {
+                printf("\n%*s", INDENT - 1, "");
+                column = INDENT;
+            }
+            printf(" %s", op->name);
+            column += width;
+        }
+        putchar('\n');
+    }
+}
+
+static cJSON *handlers_json(const adept_handler *const *handlers, size_t n)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON *list;
+    bool ok = cJSON_AddNumberToObject(root, "schema_version", 1) != NULL;
+
+    ok = ok && (list = cJSON_AddArrayToObject(root, "handlers")) != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        cJSON *row = cJSON_CreateObject();
+        ok = cJSON_AddItemToArray(list, row) && cJSON_AddStringToObject(row, "kind", handlers[i]->kind);
+        cJSON *ops = ok ? cJSON_AddArrayToObject(row, "operators") : NULL;
+        ok = ops != NULL;
+        for (const adept_op *op = handlers[i]->ops; ok && op->name; op++)
+            ok = cJSON_AddItemToArray(ops, cJSON_CreateString(op->name));
+    }
+    if (ok) return root;
+    cJSON_Delete(root);
+    return NULL;
+}
+
+static adept_status run(adept_cli *cli, int argc, char **argv)
+{
+    bool json = false;
+    adept_parse p = {.argp = &argp, .command = "handlers", .cli = cli, .input = &json};
+    adept_status status = adept_cli_parse(&p, argc, argv);
+    size_t n;
+
+    if (status != ADEPT_OK || p.help_shown) return status;
+    const adept_handler **handlers = sorted_handlers(&n);
+    if (!handlers) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    if (json)
+        status = adept_json_emit(cli, handlers_json(handlers, n));
+    else
+        print_text(handlers, n);
+    free(handlers);
+    return status;
+}
+
+const adept_command adept_command_handlers = {"handlers", "list the operators that can be counted", run};

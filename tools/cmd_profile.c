@@ -1,0 +1,122 @@
+/** @file cmd_profile.c  `adept profile`: what one step of a model computes and moves, on no hardware in particular. */
+#include "adept_json.h"
+#include "cli.h"
+#include "groups.h"
+#include "groups_json.h"
+#include "load.h"
+#include "report.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct profile_options {
+    const char *model;
+    const char *output;
+    bool json;
+    adept_grouping grouping;
+    adept_workload_options workload;
+} profile_options;
+
+enum { KEY_JSON = 0x300 };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    profile_options *o = ((adept_parse *)state->hook)->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->workload;
+        state->child_inputs[1] = &o->grouping;
+        return 0;
+    case 'o':
+        o->output = arg;
+        return *arg ? 0 : adept_cli_usage(state, "--output: the file name is empty");
+    case KEY_JSON:
+        o->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->model) return adept_cli_usage(state, "profile takes one MODEL, '%s' is one too many", arg);
+        o->model = arg;
+        return 0;
+    case ARGP_KEY_END:
+        return o->model ? 0 : adept_cli_usage(state, "profile needs a MODEL; see adept profile --help");
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"output", 'o', "FILE", 0, "Write the profile to FILE, for predict on machines without libtorch", 1},
+    {"json", KEY_JSON, NULL, 0, "Print JSON", 1},
+    {0},
+};
+
+static const struct argp_child children[] = {
+    {&adept_workload_argp, 0, NULL, 0}, {&adept_grouping_argp, 0, NULL, 0}, {0}};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "MODEL|PROFILE",
+    .doc = "Count what one step of a model computes and moves. MODEL is a TorchScript .pt or a torch.export .pt2; "
+           "nothing of it is run. PROFILE is what -o wrote."
+           "\vExamples:\n"
+           "  adept profile resnet50.pt\n"
+           "  adept profile resnet50.pt --batch 64 --precision bf16 --by layer --depth 1\n"
+           "  adept profile bert.pt --input i64:Bx512 --batch 32 -o bert.profile.json\n"
+           "  adept profile resnet50.pt --json > resnet50.profile.json",
+    .children = children,
+};
+
+/* With --by the table's rows come behind the profile; the result is still a PROFILE. */
+static adept_status print_json(adept_cli *cli, const profile_options *o, char **json, const adept_groups *groups)
+{
+    adept_status status = ADEPT_OK;
+
+    if (o->grouping.given) status = adept_groups_append_json(cli, json, groups, &o->grouping, 1, false);
+    if (status == ADEPT_OK) puts(*json);
+    return status;
+}
+
+static adept_status emit(adept_cli *cli, const profile_options *o, const adept_profile *profile, adept_groups *groups)
+{
+    char *json = adept_profile_to_json(profile);
+    adept_status status = ADEPT_OK;
+
+    if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
+    if (o->output) status = adept_file_write(o->output, json, strlen(json), &cli->err);
+    if (status == ADEPT_OK)
+        status = o->json ? print_json(cli, o, &json, groups)
+                         : adept_report_profile(cli, stdout, profile, groups, &o->grouping);
+    free(json);
+    return status;
+}
+
+static adept_status profile_model(adept_cli *cli, const profile_options *o)
+{
+    adept_profile *profile = NULL;
+    adept_groups groups = {.n = 0};
+    adept_status status = adept_load_profile(cli, &profile, o->model, &o->workload);
+
+    if (status == ADEPT_OK && o->grouping.given) status = adept_groups_make(cli, &groups, profile, NULL, &o->grouping);
+    if (status == ADEPT_OK && o->grouping.given && o->grouping.by != ADEPT_BY_LAYER)
+        status = adept_groups_sort(cli, &groups); /* layers stay in the model's order */
+    if (status == ADEPT_OK) status = emit(cli, o, profile, &groups);
+    adept_groups_free(&groups);
+    adept_profile_free(profile);
+    return status;
+}
+
+static adept_status run(adept_cli *cli, int argc, char **argv)
+{
+    profile_options *o = calloc(1, sizeof *o); /* the input specs make it large for the stack */
+    adept_parse p = {.argp = &argp, .command = "profile", .cli = cli, .input = o};
+
+    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    adept_status status = adept_cli_parse(&p, argc, argv);
+    if (status == ADEPT_OK && !p.help_shown) status = profile_model(cli, o);
+    free(o);
+    return status;
+}
+
+const adept_command adept_command_profile = {"profile", "count what a model computes and moves; save it with -o", run};

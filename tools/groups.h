@@ -1,0 +1,53 @@
+/** @file groups.h  The rows of a report: operators summed by layer, operator name or kind. Calls: workload, model. */
+#ifndef ADEPT_GROUPS_H
+#define ADEPT_GROUPS_H
+#include "adept_model.h"
+#include "adept_profile.h"
+#include "cli.h"
+
+/* What --by and --depth ask for. */
+typedef struct adept_grouping {
+    bool given;
+    adept_group_by by;
+    int64_t depth; /* components of the module path to keep, 0: all */
+} adept_grouping;
+
+typedef struct adept_group {
+    char *name;                  /* module path, operator or kind; "" is the model itself */
+    const char *module_class;    /* "Conv2d"; "" if several or not by layer; borrowed from the profile */
+    int64_t count;               /* operator executions per pass */
+    adept_profile_totals totals; /* of one pass on one GPU */
+    double saved_bytes;
+    /* 0 without prediction */
+    double time_s, energy_j; /* of one step */
+    double bound_time_s[ADEPT_BOUND_COMMUNICATION + 1];
+} adept_group;
+
+typedef struct adept_groups {
+    adept_group *rows; /* in order of first appearance */
+    size_t n;
+} adept_groups;
+
+/**
+ * @param predictions  one for each operator of the profile, or NULL
+ * @param out          freed with adept_groups_free, also after a failure
+ */
+adept_status adept_groups_make(adept_cli *cli, adept_groups *out, const adept_profile *profile,
+                               const adept_op_prediction *predictions, const adept_grouping *grouping);
+void adept_groups_free(adept_groups *groups);
+
+/** Most time first; without predictions most FLOPs, then most bytes. Equal rows keep their order. */
+adept_status adept_groups_sort(adept_cli *cli, adept_groups *groups);
+
+adept_bound adept_group_bound(const adept_group *group); /* of most of its time */
+double adept_group_flops(const adept_group *group);      /* of one pass on one GPU, forward and backward */
+double adept_group_bytes(const adept_group *group);
+
+/** The last component of a class name: "torch.nn.modules.conv.Conv2d" -> "Conv2d". Borrowed. */
+const char *adept_class_short(const char *module_class);
+
+/* The options --by and --depth, for a command's argp. Its input is an adept_grouping. */
+extern const struct argp adept_grouping_argp;
+const char *adept_group_by_name(adept_group_by by); /* "layer" */
+
+#endif

@@ -1,0 +1,69 @@
+/** @file nearest.c  Edit distance on short words: three rows, no allocation. */
+#include "nearest.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_WORD 63
+
+static size_t min2(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static int lower(char c)
+{
+    return tolower((unsigned char)c);
+}
+
+size_t adept_edit_distance(const char *a, const char *b)
+{
+    size_t rows[3][MAX_WORD + 1];
+    size_t n = strlen(a), m = strlen(b);
+
+    if (n > MAX_WORD || m > MAX_WORD) return n > m ? n : m; /* no word of ours is that long: as far as it can be */
+    for (size_t j = 0; j <= m; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t *now = rows[i % 3];
+        const size_t *before = rows[(i + 2) % 3], *before2 = rows[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t replace = before[j - 1] + (lower(a[i - 1]) != lower(b[j - 1]));
+            now[j] = min2(replace, min2(before[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+                now[j] = min2(now[j], before2[j - 2] + 1);
+        }
+    }
+    return rows[n % 3][m];
+}
+
+const char *adept_nearest(const char *text, adept_name_at name_at)
+{
+    const char *best = NULL;
+    size_t best_distance = strlen(text) / 3 + 2; /* farther than that is another word, not a typing error */
+    const char *name;
+
+    for (size_t i = 0; (name = name_at(i)) != NULL; i++) {
+        size_t distance = adept_edit_distance(text, name);
+        if (distance < best_distance && distance < strlen(name)) {
+            best = name;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+char *adept_names_list(char *text, size_t size, adept_name_at name_at)
+{
+    size_t used = 0;
+    const char *name;
+
+    text[0] = '\0';
+    for (size_t i = 0; (name = name_at(i)) != NULL && used < size; i++) {
+        int n = snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", name);
+        if (n < 0) break;
+        used += (size_t)n;
+    }
+    return text;
+}

@@ -1,0 +1,18 @@
+/** @file nearest.h  "did you mean": names close to a mistyped one. Calls: nothing. */
+#ifndef ADEPT_NEAREST_H
+#define ADEPT_NEAREST_H
+#include <stddef.h>
+
+/** Name number `index` of a listing, NULL past the end. */
+typedef const char *(*adept_name_at)(size_t index);
+
+/** The listed name that differs least from `text` (edits, case ignored); NULL if none is close. */
+const char *adept_nearest(const char *text, adept_name_at name_at);
+
+/** All listed names, separated by commas, cut at the end of the buffer. Returns text. */
+char *adept_names_list(char *text, size_t size, adept_name_at name_at);
+
+/** Number of single-character edits (insert, delete, replace, swap neighbours) between two words, case ignored. */
+size_t adept_edit_distance(const char *a, const char *b);
+
+#endif

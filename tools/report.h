@@ -1,0 +1,31 @@
+/** @file report.h  Results as text for people. What programs read is the JSON. Calls: workload, model. */
+#ifndef ADEPT_REPORT_H
+#define ADEPT_REPORT_H
+#include "adept_model.h"
+#include "adept_profile.h"
+#include "cli.h"
+#include "groups.h"
+
+/** Model, what runs, and the input shapes: the head of both reports. */
+void adept_report_workload(FILE *out, const adept_profile *profile);
+
+/** "Warnings" and one line each; nothing if there is none. Either list may be empty. */
+void adept_report_warning(FILE *out, bool *headed, const char *text);
+
+/** A finished prediction and what it is of. */
+typedef struct adept_prediction_report {
+    const adept_profile *profile;
+    const adept_hwprofile *hw;
+    const adept_run *run;
+    const adept_prediction *prediction;
+    const adept_totals *totals; /* NULL if no number of steps was given */
+    const adept_groups *groups; /* by layer unless --by says otherwise, most time first */
+    const adept_grouping *grouping;
+} adept_prediction_report;
+
+adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_prediction_report *report);
+
+adept_status adept_report_profile(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,
+                                  const adept_grouping *grouping);
+
+#endif

@@ -1,0 +1,168 @@
+/** @file report_predict.c  A prediction at a glance, and the table behind it. */
+#include "report.h"
+#include "table.h"
+#include "units.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_EXPENSIVE 3
+#define BAR_WIDTH 30
+
+static bool trains(const adept_profile *profile)
+{
+    return profile->mode != ADEPT_MODE_INFER;
+}
+
+static void print_gpu(FILE *out, const adept_prediction_report *r)
+{
+    int64_t gpus = r->run->gpus > 0 ? r->run->gpus : 1;
+
+    fprintf(out, "GPU      %" PRId64 " x ", gpus);
+    adept_print_clean(out, r->hw->name);
+    fputs(" (", out);
+    adept_print_clean(out, r->hw->vendor);
+    fputc(' ', out);
+    adept_print_clean(out, r->hw->architecture);
+    fputc(')', out);
+    if (r->run->power_limit_w > 0) fprintf(out, ", limited to %s each", adept_units_si(r->run->power_limit_w, "W").s);
+    fputs(r->hw->calibrated ? ", calibrated\n" : ", not calibrated: an estimate from the specification sheet\n", out);
+}
+
+static void print_headline(FILE *out, const adept_prediction_report *r)
+{
+    const adept_prediction *p = r->prediction;
+
+    fprintf(out, "\nStep time  %-12s %s samples/s\n", adept_units_time(p->step_time_s).s,
+            adept_units_digits(p->samples_per_s).s);
+    fprintf(out, "Power      %-12s average of the step, %s\n", adept_units_si(p->power_avg_w, "W").s,
+            r->run->gpus > 1 ? "all GPU boards together" : "GPU board");
+    fprintf(out, "Energy     %-12s per step, %s per sample\n", adept_units_si(p->energy_step_j, "J").s,
+            adept_units_si(p->energy_per_sample_j, "J").s);
+    fprintf(out, "Bound by   %-12s %s of the peak FLOP/s used (MFU)", adept_bound_name(p->bound),
+            adept_units_percent(p->mfu).s);
+    if (p->clock_ratio < 1) fprintf(out, ", clock at %s", adept_units_percent(p->clock_ratio).s);
+    fputc('\n', out);
+}
+
+static void print_phase(FILE *out, const char *name, double time_s, double step_time_s)
+{
+    double share = time_s / step_time_s;
+
+    fprintf(out, "  %-21s %10s  %7s  %s\n", name, adept_units_time(time_s).s, adept_units_percent(share).s,
+            adept_units_bar(share, BAR_WIDTH).s);
+}
+
+static void print_times(FILE *out, const adept_prediction_report *r)
+{
+    const adept_prediction *p = r->prediction;
+    double step_s = p->step_time_s;
+
+    fputs("\nWhere the time goes\n", out);
+    print_phase(out, trains(r->profile) ? "forward and backward" : "forward", p->pass_s, step_s);
+    if (r->profile->mode == ADEPT_MODE_TRAIN) print_phase(out, "optimizer", p->optimizer_s, step_s);
+    if (r->run->gpus > 1) print_phase(out, "communication", p->comm_s, step_s);
+    print_phase(out, "kernel launches", p->kernel_launch_s, step_s);
+    if (p->fixed_s > 0) print_phase(out, "fixed", p->fixed_s, step_s);
+    fprintf(out,
+            "  The pass computes for %s (matrix products %s, convolutions %s, other %s)\n"
+            "  and, meanwhile, moves data for %s.\n",
+            adept_units_time(p->gemm_s + p->conv_s + p->alu_s).s, adept_units_time(p->gemm_s).s,
+            adept_units_time(p->conv_s).s, adept_units_time(p->alu_s).s, adept_units_time(p->memory_s).s);
+}
+
+static void print_memory(FILE *out, const adept_prediction_report *r)
+{
+    const adept_memory *m = &r->prediction->memory;
+
+    fprintf(out, "\nMemory of %s: %s of %s, %s\n", r->run->gpus > 1 ? "each GPU" : "the GPU",
+            adept_units_bytes(m->peak_bytes).s, adept_units_bytes(m->capacity_bytes).s,
+            m->fits ? "fits" : "DOES NOT FIT");
+    fprintf(out, "  weights %s, ", adept_units_bytes(m->weights_bytes).s);
+    if (trains(r->profile))
+        fprintf(out, "gradients %s, optimizer state %s, ", adept_units_bytes(m->gradients_bytes).s,
+                adept_units_bytes(m->optimizer_bytes).s);
+    fprintf(out, "activations %s, other %s\n", adept_units_bytes(m->activations_bytes).s,
+            adept_units_bytes(m->other_bytes).s);
+}
+
+static void print_totals(FILE *out, const adept_totals *t)
+{
+    fprintf(out, "\nAll %.0f steps: %s, %s", t->steps, adept_units_time(t->time_s).s, adept_units_kwh(t->energy_kwh).s);
+    if (isfinite(t->co2e_g)) fprintf(out, ", %s", adept_units_si(t->co2e_g, "g CO2e").s);
+    if (isfinite(t->cost)) fprintf(out, ", cost %s", adept_units_digits(t->cost).s);
+    fputc('\n', out);
+}
+
+/* ---------------------------------------------------------------- the table -------------------------------------- */
+
+static bool add_row(adept_table *table, const adept_prediction_report *r, const adept_group *g)
+{
+    char count[32];
+    double passes = (double)r->profile->grad_accum;
+    const adept_text gflop = adept_units_digits(adept_group_flops(g) * passes / 1e9),
+                     gb = adept_units_digits(adept_group_bytes(g) * passes / 1e9),
+                     ms = adept_units_digits(g->time_s * 1e3),
+                     share = adept_units_percent(g->time_s / r->prediction->step_time_s),
+                     joule = adept_units_digits(g->energy_j);
+    const char *cells[] = {*g->name ? g->name : "(model)",
+                           adept_class_short(g->module_class),
+                           count,
+                           gflop.s,
+                           gb.s,
+                           ms.s,
+                           share.s,
+                           joule.s,
+                           g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"};
+
+    snprintf(count, sizeof count, "%" PRId64, g->count);
+    return adept_table_row(table, cells);
+}
+
+static adept_status print_table(adept_cli *cli, FILE *out, const adept_prediction_report *r, size_t n_rows)
+{
+    static const adept_column columns[] = {{"path", false}, {"class", false}, {"count", true},
+                                           {"GFLOP", true}, {"GB", true},     {"ms", true},
+                                           {"step", true},  {"J", true},      {"bound", false}};
+    adept_column titled[sizeof columns / sizeof *columns];
+    bool ok = true;
+
+    memcpy(titled, columns, sizeof columns);
+    if (r->grouping->by != ADEPT_BY_LAYER) titled[0].title = adept_group_by_name(r->grouping->by);
+    adept_table *table = adept_table_new(titled, sizeof columns / sizeof *columns);
+    for (size_t i = 0; table && ok && i < n_rows; i++)
+        ok = add_row(table, r, &r->groups->rows[i]);
+    if (table && ok) adept_table_print(table, out, 2);
+    adept_table_free(table);
+    return table && ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
+}
+
+static const char *table_note(const adept_prediction_report *r)
+{
+    return r->run->gpus > 1 ? "a step's forward and backward passes; work of one GPU, energy of all"
+                            : "a step's forward and backward passes";
+}
+
+adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_prediction_report *r)
+{
+    size_t n = r->groups->n;
+    bool headed = false;
+
+    adept_report_workload(out, r->profile);
+    print_gpu(out, r);
+    print_headline(out, r);
+    print_times(out, r);
+    print_memory(out, r);
+    if (r->totals) print_totals(out, r->totals);
+    if (r->grouping->given)
+        fprintf(out, "\nBy %s (%s)\n", adept_group_by_name(r->grouping->by), table_note(r));
+    else
+        fprintf(out, "\nMost expensive layers (%s)\n", table_note(r));
+    adept_status status = print_table(cli, out, r, r->grouping->given || n < MOST_EXPENSIVE ? n : MOST_EXPENSIVE);
+    for (size_t i = 0; i < r->profile->n_warnings; i++)
+        adept_report_warning(out, &headed, r->profile->warnings[i]);
+    for (size_t i = 0; i < r->prediction->n_warnings; i++)
+        adept_report_warning(out, &headed, r->prediction->warnings[i]);
+    return status;
+}

@@ -1,0 +1,136 @@
+/** @file report_profile.c  What one pass of a model computes and moves. */
+#include "report.h"
+#include "table.h"
+#include "units.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static double pass_flops(const adept_profile_totals *t, adept_pass pass)
+{
+    return t->gemm_flops[pass] + t->conv_flops[pass] + t->alu_flops[pass];
+}
+
+static bool add_total(adept_table *table, const char *name, double forward, double backward, const char *unit)
+{
+    const adept_text f = adept_units_si(forward, unit), b = adept_units_si(backward, unit),
+                     sum = adept_units_si(forward + backward, unit);
+    const char *cells[] = {name, f.s, b.s, sum.s};
+
+    return adept_table_row(table, cells);
+}
+
+static bool fill_totals(adept_table *table, const adept_profile_totals *t)
+{
+    return table && add_total(table, "matrix products", t->gemm_flops[0], t->gemm_flops[1], "FLOP") &&
+           add_total(table, "convolutions", t->conv_flops[0], t->conv_flops[1], "FLOP") &&
+           add_total(table, "other arithmetic", t->alu_flops[0], t->alu_flops[1], "FLOP") &&
+           add_total(table, "all arithmetic", pass_flops(t, ADEPT_FORWARD), pass_flops(t, ADEPT_BACKWARD), "FLOP") &&
+           add_total(table, "read", t->bytes_read[0], t->bytes_read[1], "B") &&
+           add_total(table, "written", t->bytes_written[0], t->bytes_written[1], "B") &&
+           add_total(table, "kernels", t->kernels[0], t->kernels[1], "");
+}
+
+static adept_status print_totals(adept_cli *cli, FILE *out, const adept_profile *profile)
+{
+    static const adept_column columns[] = {
+        {"one pass on one GPU", false}, {"forward", true}, {"backward", true}, {"both", true}};
+    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
+    bool ok = fill_totals(table, &profile->totals);
+
+    if (ok) {
+        fputc('\n', out);
+        adept_table_print(table, out, 0);
+        fprintf(out, "forward multiply-adds (MACs) of matrix products and convolutions: %s\n",
+                adept_units_si(profile->totals.macs_forward, "").s);
+    }
+    adept_table_free(table);
+    return ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
+}
+
+static void print_memory(FILE *out, const adept_profile *profile)
+{
+    fprintf(out, "\nMemory: weights and buffers %s, activations %s, largest temporary %s",
+            adept_units_bytes(profile->weights_bytes).s, adept_units_bytes(profile->activations_bytes).s,
+            adept_units_bytes(profile->temporary_bytes).s);
+    if (profile->autocast_copy_bytes > 0)
+        fprintf(out, ", autocast copies of weights %s", adept_units_bytes(profile->autocast_copy_bytes).s);
+    fputc('\n', out);
+}
+
+/* A model without matrix products has no mean dimensions: the line is left out rather than printed as zeros. */
+static void print_features(FILE *out, const adept_profile *profile)
+{
+    const adept_profile_features *f = &profile->features;
+
+    fputs("\nStructure (FLOP-weighted means)\n", out);
+    if (f->gemm_m > 0)
+        fprintf(out, "  matrix products  M %s, N %s, K %s, batch %s\n", adept_units_digits(f->gemm_m).s,
+                adept_units_digits(f->gemm_n).s, adept_units_digits(f->gemm_k).s, adept_units_digits(f->gemm_batch).s);
+    if (f->conv_pixels > 0)
+        fprintf(out, "  convolutions     channel blocks (Cin/8*Cout/8) %s, output pixels %s\n",
+                adept_units_digits(f->conv_channel_blocks).s, adept_units_digits(f->conv_pixels).s);
+    fprintf(out, "  other            %s elements in generic kernels, working set %s\n",
+            adept_units_si(f->elements, "").s, adept_units_bytes(f->working_set_bytes).s);
+}
+
+static bool add_row(adept_table *table, const adept_profile *profile, const adept_group *g)
+{
+    char count[32];
+    double flops = adept_group_flops(g), bytes = adept_group_bytes(g);
+    double all = pass_flops(&profile->totals, ADEPT_FORWARD) + pass_flops(&profile->totals, ADEPT_BACKWARD);
+    const adept_text forward = adept_units_digits(pass_flops(&g->totals, ADEPT_FORWARD) / 1e9),
+                     backward = adept_units_digits(pass_flops(&g->totals, ADEPT_BACKWARD) / 1e9),
+                     share = adept_units_percent(all > 0 ? flops / all : 0), gb = adept_units_digits(bytes / 1e9),
+                     intensity = adept_units_digits(bytes > 0 ? flops / bytes : 0),
+                     saved = adept_units_bytes(g->saved_bytes);
+    const char *cells[] = {*g->name ? g->name : "(model)",
+                           adept_class_short(g->module_class),
+                           count,
+                           forward.s,
+                           backward.s,
+                           share.s,
+                           gb.s,
+                           bytes > 0 ? intensity.s : "-",
+                           saved.s};
+
+    snprintf(count, sizeof count, "%" PRId64, g->count);
+    return adept_table_row(table, cells);
+}
+
+static adept_status print_groups(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,
+                                 const adept_grouping *grouping)
+{
+    static const adept_column columns[] = {{"path", false},     {"class", false}, {"count", true},
+                                           {"GFLOP fwd", true}, {"bwd", true},    {"share", true},
+                                           {"GB", true},        {"FLOP/B", true}, {"saved", true}};
+    adept_column titled[sizeof columns / sizeof *columns];
+    bool ok = true;
+
+    memcpy(titled, columns, sizeof columns);
+    if (grouping->by != ADEPT_BY_LAYER) titled[0].title = adept_group_by_name(grouping->by);
+    adept_table *table = adept_table_new(titled, sizeof columns / sizeof *columns);
+    for (size_t i = 0; table && ok && i < groups->n; i++)
+        ok = add_row(table, profile, &groups->rows[i]);
+    if (table && ok) {
+        fprintf(out, "\nBy %s (one pass on one GPU)\n", adept_group_by_name(grouping->by));
+        adept_table_print(table, out, 2);
+    }
+    adept_table_free(table);
+    return table && ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
+}
+
+adept_status adept_report_profile(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,
+                                  const adept_grouping *grouping)
+{
+    bool headed = false;
+
+    adept_report_workload(out, profile);
+    adept_status status = print_totals(cli, out, profile);
+    print_memory(out, profile);
+    print_features(out, profile);
+    if (status == ADEPT_OK && grouping->given) status = print_groups(cli, out, profile, groups, grouping);
+    for (size_t i = 0; i < profile->n_warnings; i++)
+        adept_report_warning(out, &headed, profile->warnings[i]);
+    return status;
+}

@@ -1,0 +1,52 @@
+/** @file report_workload.c  The head of the reports, and their warnings. */
+#include "report.h"
+#include "table.h"
+#include "units.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_params(FILE *out, const adept_profile *profile)
+{
+    fprintf(out, "%s parameters", adept_units_si((double)profile->params, "").s);
+    if (profile->trainable_params != profile->params)
+        fprintf(out, " (%s trainable)", adept_units_si((double)profile->trainable_params, "").s);
+}
+
+static void print_inputs(FILE *out, const adept_profile *profile)
+{
+    fputs("Input    ", out);
+    for (size_t i = 0; i < profile->n_inputs; i++) {
+        fputs(i > 0 ? ", " : "", out);
+        adept_print_clean(out, profile->inputs[i].name);
+        fputc(' ', out);
+        adept_print_clean(out, profile->inputs[i].shape);
+    }
+    fputc('\n', out);
+}
+
+void adept_report_workload(FILE *out, const adept_profile *profile)
+{
+    fputs("Model    ", out);
+    adept_print_clean(out, profile->model_path);
+    fputs(": ", out);
+    print_params(out, profile);
+    fprintf(out, "\nRun      %s, %s, batch %" PRId64, adept_mode_name(profile->mode),
+            adept_precision_name(profile->precision), profile->batch_size);
+    if (profile->grad_accum > 1) fprintf(out, " x %" PRId64 " accumulation passes", profile->grad_accum);
+    if (profile->mode == ADEPT_MODE_TRAIN) {
+        fputs(", ", out);
+        adept_print_clean(out, profile->optimizer);
+    }
+    fprintf(out, ", attention %s\n", adept_attention_name(profile->attention));
+    print_inputs(out, profile);
+}
+
+void adept_report_warning(FILE *out, bool *headed, const char *text)
+{
+    if (!*headed) fputs("\nWarnings\n", out);
+    *headed = true;
+    fputs("  ", out);
+    adept_print_clean(out, text);
+    fputc('\n', out);
+}

@@ -1,0 +1,118 @@
+/** @file units.c  Formatting only: nothing here is read back by a program. */
+#include "units.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Decimals that give three significant digits; the limits are where rounding carries into the next digit. */
+static int decimals(double magnitude)
+{
+    if (magnitude >= 99.95) return 0;
+    return magnitude >= 9.995 ? 1 : 2;
+}
+
+static adept_text with_prefix(double value, double base, const char *const *prefixes, int n, int start,
+                              const char *unit)
+{
+    adept_text text;
+    double magnitude = fabs(value);
+    int i = start;
+
+    if (!isfinite(value)) {
+        snprintf(text.s, sizeof text.s, "unknown");
+        return text;
+    }
+    while (magnitude >= base - 0.5 && i + 1 < n) { /* would print as 1000 */
+        magnitude /= base;
+        i++;
+    }
+    while (magnitude > 0 && magnitude < 0.9995 && i > 0) {
+        magnitude *= base;
+        i--;
+    }
+    if (value == 0) i = start;
+    const char *space = *prefixes[i] || *unit ? " " : "";
+    snprintf(text.s, sizeof text.s, "%.*f%s%s%s", value == 0 ? 0 : decimals(magnitude), copysign(magnitude, value),
+             space, prefixes[i], unit);
+    return text;
+}
+
+adept_text adept_units_si(double value, const char *unit)
+{
+    static const char *const prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+    return with_prefix(value, 1000, prefixes, 11, 4, unit);
+}
+
+adept_text adept_units_bytes(double bytes)
+{
+    static const char *const prefixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+    adept_text text;
+
+    if (!(fabs(bytes) < 1023.5)) return with_prefix(bytes, 1024, prefixes, 6, 0, "B");
+    snprintf(text.s, sizeof text.s, "%.0f B", bytes); /* no part of a byte */
+    return text;
+}
+
+adept_text adept_units_kwh(double energy_kwh)
+{
+    static const char *const prefixes[] = {"u", "m", "", "k", "M", "G", "T"};
+    return with_prefix(1000 * energy_kwh, 1000, prefixes, 7, 2, "Wh");
+}
+
+adept_text adept_units_time(double time_s)
+{
+    adept_text text;
+
+    if (!isfinite(time_s) || time_s < 59.95) return adept_units_si(time_s, "s");
+    if (time_s < 3599.5) {
+        int s = (int)lround(time_s);
+        snprintf(text.s, sizeof text.s, "%d min %02d s", s / 60, s % 60);
+    } else if (time_s < 48 * 3600.0 - 30) {
+        int minutes = (int)lround(time_s / 60);
+        snprintf(text.s, sizeof text.s, "%d h %02d min", minutes / 60, minutes % 60);
+    } else {
+        snprintf(text.s, sizeof text.s, "%s days", adept_units_digits(time_s / 86400).s);
+    }
+    return text;
+}
+
+adept_text adept_units_percent(double share)
+{
+    adept_text text;
+
+    if (isfinite(share))
+        snprintf(text.s, sizeof text.s, "%.1f %%", 100 * share);
+    else
+        snprintf(text.s, sizeof text.s, "unknown");
+    return text;
+}
+
+adept_text adept_units_digits(double value)
+{
+    adept_text text;
+    double magnitude = fabs(value);
+
+    if (!isfinite(value))
+        snprintf(text.s, sizeof text.s, "-");
+    else if (value == 0)
+        snprintf(text.s, sizeof text.s, "0");
+    else if (magnitude >= 1e12 || magnitude < 1e-4)
+        snprintf(text.s, sizeof text.s, "%.2e", value);
+    else if (magnitude < 0.9995) /* leading zeros are not significant */
+        snprintf(text.s, sizeof text.s, "%.*f", 2 - (int)floor(log10(magnitude)), value);
+    else
+        snprintf(text.s, sizeof text.s, "%.*f", decimals(magnitude), value);
+    return text;
+}
+
+adept_text adept_units_bar(double share, int width)
+{
+    adept_text text;
+    int n = isfinite(share) ? (int)lround(fmin(fmax(share, 0), 1) * width) : 0;
+
+    if (n == 0 && share > 0) n = 1; /* a share that is there is seen */
+    if (n > (int)sizeof text.s - 1) n = (int)sizeof text.s - 1;
+    memset(text.s, '#', (size_t)n);
+    text.s[n] = '\0';
+    return text;
+}

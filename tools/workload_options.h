@@ -1,0 +1,19 @@
+/** @file workload_options.h  WORKLOAD OPTIONS of the commands that read a model. Calls: workload, handlers. */
+#ifndef ADEPT_WORKLOAD_OPTIONS_H
+#define ADEPT_WORKLOAD_OPTIONS_H
+#include "adept_profile.h"
+#include <argp.h>
+
+#define ADEPT_MAX_INPUT_OPTIONS 64
+
+typedef struct adept_workload_options {
+    adept_workload_config config; /* inputs points into `inputs`: do not copy the struct */
+    adept_input_spec inputs[ADEPT_MAX_INPUT_OPTIONS];
+    bool mode_given, precision_given, attention_given;
+    bool trust;
+} adept_workload_options;
+
+/** A child for a command's argp; its input is an adept_workload_options, zero-initialised. */
+extern const struct argp adept_workload_argp;
+
+#endif
