@@ -3,7 +3,7 @@
 #define TOY_MODEL_H
 #include "adept_model.h"
 
-#define TOY_N_PARAMETERS 22
+#define TOY_N_PARAMETERS 24
 
 typedef struct toy_gpu {
     adept_hwprofile hw;
