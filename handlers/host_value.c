@@ -1,0 +1,615 @@
+/* Scalar arithmetic with Python's rules, and the elements of small tensors known on the host. */
+#include "host_value.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool adept_fn_is_comparison(adept_fn fn)
+{
+    return (fn >= ADEPT_FN_EQ && fn <= ADEPT_FN_GE) || (fn >= ADEPT_FN_LOGICAL_AND && fn <= ADEPT_FN_LOGICAL_XOR) ||
+           fn == ADEPT_FN_LOGICAL_NOT || fn == ADEPT_FN_ISNAN;
+}
+
+/* ---------------------------------------------------------------- integers ---------------- */
+
+static bool int_floordiv(int64_t a, int64_t b, int64_t *out)
+{
+    if (b == 0 || (b == -1 && a == INT64_MIN)) return false;
+    *out = a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+    return true;
+}
+
+static bool int_remainder(int64_t a, int64_t b, int64_t *out)
+{
+    if (b == 0 || b == -1) {
+        *out = 0;
+        return b != 0;
+    }
+    int64_t r = a % b;
+    *out = r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    return true;
+}
+
+static bool int_pow(int64_t base, int64_t exponent, int64_t *out)
+{
+    int64_t result = 1;
+    if (exponent < 0) return false;
+    for (int bit = 62; bit >= 0; bit--) {
+        if (__builtin_mul_overflow(result, result, &result)) return false;
+        if ((exponent >> bit & 1) && __builtin_mul_overflow(result, base, &result)) return false;
+    }
+    *out = result;
+    return true;
+}
+
+static bool int_shift(adept_fn fn, int64_t a, int64_t b, int64_t *out)
+{
+    if (b < 0 || b > 62) return false;
+    if (fn == ADEPT_FN_LSHIFT) return !__builtin_mul_overflow(a, (int64_t)1 << b, out);
+    *out = a >= 0 ? a >> b : ~(~a >> b);
+    return true;
+}
+
+static bool int_compare(adept_fn fn, int64_t a, int64_t b, int64_t *out)
+{
+    switch (fn) {
+    case ADEPT_FN_EQ:
+        *out = a == b;
+        return true;
+    case ADEPT_FN_NE:
+        *out = a != b;
+        return true;
+    case ADEPT_FN_LT:
+        *out = a < b;
+        return true;
+    case ADEPT_FN_LE:
+        *out = a <= b;
+        return true;
+    case ADEPT_FN_GT:
+        *out = a > b;
+        return true;
+    case ADEPT_FN_GE:
+        *out = a >= b;
+        return true;
+    case ADEPT_FN_LOGICAL_AND:
+        *out = a && b;
+        return true;
+    case ADEPT_FN_LOGICAL_OR:
+        *out = a || b;
+        return true;
+    case ADEPT_FN_LOGICAL_XOR:
+        *out = !a != !b;
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool adept_fn_ints(adept_fn fn, int64_t a, int64_t b, int64_t *out)
+{
+    switch (fn) {
+    case ADEPT_FN_ADD:
+        return !__builtin_add_overflow(a, b, out);
+    case ADEPT_FN_SUB:
+        return !__builtin_sub_overflow(a, b, out);
+    case ADEPT_FN_MUL:
+        return !__builtin_mul_overflow(a, b, out);
+    case ADEPT_FN_FLOORDIV:
+        return int_floordiv(a, b, out);
+    case ADEPT_FN_REMAINDER:
+        return int_remainder(a, b, out);
+    case ADEPT_FN_TRUNCDIV:
+    case ADEPT_FN_FMOD:
+        if (b == 0 || (b == -1 && a == INT64_MIN)) return false;
+        *out = fn == ADEPT_FN_TRUNCDIV ? a / b : a % b;
+        return true;
+    case ADEPT_FN_POW:
+        return int_pow(a, b, out);
+    case ADEPT_FN_MAX:
+        *out = a > b ? a : b;
+        return true;
+    case ADEPT_FN_MIN:
+        *out = a < b ? a : b;
+        return true;
+    case ADEPT_FN_AND:
+        *out = a & b;
+        return true;
+    case ADEPT_FN_OR:
+        *out = a | b;
+        return true;
+    case ADEPT_FN_XOR:
+        *out = a ^ b;
+        return true;
+    case ADEPT_FN_LSHIFT:
+    case ADEPT_FN_RSHIFT:
+        return int_shift(fn, a, b, out);
+    default:
+        return int_compare(fn, a, b, out);
+    }
+}
+
+/* ---------------------------------------------------------------- floats ---------------- */
+
+static bool float_compare(adept_fn fn, double a, double b, double *out)
+{
+    switch (fn) {
+    case ADEPT_FN_EQ:
+        *out = a == b;
+        return true;
+    case ADEPT_FN_NE:
+        *out = a != b;
+        return true;
+    case ADEPT_FN_LT:
+        *out = a < b;
+        return true;
+    case ADEPT_FN_LE:
+        *out = a <= b;
+        return true;
+    case ADEPT_FN_GT:
+        *out = a > b;
+        return true;
+    case ADEPT_FN_GE:
+        *out = a >= b;
+        return true;
+    case ADEPT_FN_LOGICAL_AND:
+        *out = a != 0 && b != 0;
+        return true;
+    case ADEPT_FN_LOGICAL_OR:
+        *out = a != 0 || b != 0;
+        return true;
+    case ADEPT_FN_LOGICAL_XOR:
+        *out = (a != 0) != (b != 0);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static double float_remainder(double a, double b)
+{
+    double r = fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+bool adept_fn_floats(adept_fn fn, double a, double b, double *out)
+{
+    switch (fn) {
+    case ADEPT_FN_ADD:
+        *out = a + b;
+        return true;
+    case ADEPT_FN_SUB:
+        *out = a - b;
+        return true;
+    case ADEPT_FN_MUL:
+        *out = a * b;
+        return true;
+    case ADEPT_FN_DIV:
+        *out = b != 0 ? a / b : 0;
+        return b != 0;
+    case ADEPT_FN_FLOORDIV:
+        *out = b != 0 ? floor(a / b) : 0;
+        return b != 0;
+    case ADEPT_FN_TRUNCDIV:
+        *out = b != 0 ? trunc(a / b) : 0;
+        return b != 0;
+    case ADEPT_FN_REMAINDER:
+        *out = b != 0 ? float_remainder(a, b) : 0;
+        return b != 0;
+    case ADEPT_FN_FMOD:
+        *out = b != 0 ? fmod(a, b) : 0;
+        return b != 0;
+    case ADEPT_FN_POW:
+        *out = pow(a, b);
+        return true;
+    case ADEPT_FN_MAX:
+        *out = a > b ? a : b;
+        return true;
+    case ADEPT_FN_MIN:
+        *out = a < b ? a : b;
+        return true;
+    case ADEPT_FN_ATAN2:
+        *out = atan2(a, b);
+        return true;
+    default:
+        return float_compare(fn, a, b, out);
+    }
+}
+
+/* Python and PyTorch round halves to the even neighbour, whatever the C rounding mode is. */
+static double round_half_even(double a)
+{
+    double r = round(a);
+    return fabs(a - trunc(a)) == 0.5 ? 2 * round(a / 2) : r;
+}
+
+bool adept_fn_float(adept_fn fn, double a, double *out)
+{
+    switch (fn) {
+    case ADEPT_FN_NEG:
+        *out = -a;
+        return true;
+    case ADEPT_FN_ABS:
+        *out = fabs(a);
+        return true;
+    case ADEPT_FN_SIGN:
+        *out = (a > 0) - (a < 0);
+        return true;
+    case ADEPT_FN_SQRT:
+        *out = sqrt(a);
+        return true;
+    case ADEPT_FN_RSQRT:
+        *out = 1 / sqrt(a);
+        return true;
+    case ADEPT_FN_RECIPROCAL:
+        *out = 1 / a;
+        return true;
+    case ADEPT_FN_EXP:
+        *out = exp(a);
+        return true;
+    case ADEPT_FN_EXPM1:
+        *out = expm1(a);
+        return true;
+    case ADEPT_FN_LOG:
+        *out = log(a);
+        return true;
+    case ADEPT_FN_LOG2:
+        *out = log2(a);
+        return true;
+    case ADEPT_FN_LOG10:
+        *out = log10(a);
+        return true;
+    case ADEPT_FN_LOG1P:
+        *out = log1p(a);
+        return true;
+    case ADEPT_FN_SIN:
+        *out = sin(a);
+        return true;
+    case ADEPT_FN_COS:
+        *out = cos(a);
+        return true;
+    case ADEPT_FN_TAN:
+        *out = tan(a);
+        return true;
+    case ADEPT_FN_TANH:
+        *out = tanh(a);
+        return true;
+    case ADEPT_FN_FLOOR:
+        *out = floor(a);
+        return true;
+    case ADEPT_FN_CEIL:
+        *out = ceil(a);
+        return true;
+    case ADEPT_FN_ROUND:
+        *out = round_half_even(a);
+        return true;
+    case ADEPT_FN_TRUNC:
+        *out = trunc(a);
+        return true;
+    case ADEPT_FN_SQUARE:
+        *out = a * a;
+        return true;
+    case ADEPT_FN_LOGICAL_NOT:
+        *out = a == 0;
+        return true;
+    case ADEPT_FN_ISNAN:
+        *out = isnan(a);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---------------------------------------------------------------- operators on scalars ---------------- */
+
+bool adept_host_is_scalar(const adept_value *v)
+{
+    return v && (v->kind == ADEPT_VALUE_INT || v->kind == ADEPT_VALUE_FLOAT || v->kind == ADEPT_VALUE_BOOL ||
+                 v->kind == ADEPT_VALUE_UNKNOWN);
+}
+
+static bool is_list(const adept_value *v)
+{
+    return v && (v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE);
+}
+
+static void concatenate(adept_call *c, const adept_value *a, const adept_value *b)
+{
+    const adept_list *la = a->u.list, *lb = b->u.list;
+    adept_list *out = adept_out_list(c, a->kind, la->n + lb->n);
+    if (!adept_call_ok(c)) return;
+    if (la->n) memcpy(out->items, la->items, la->n * sizeof *out->items);
+    if (lb->n) memcpy(out->items + la->n, lb->items, lb->n * sizeof *out->items);
+}
+
+static void repeat(adept_call *c, const adept_value *list, int64_t times)
+{
+    size_t n = list->u.list->n, total;
+    if (times < 0) times = 0;
+    if (__builtin_mul_overflow(n, (size_t)times, &total) || total > 1000000) {
+        adept_call_fail(c, "a list of more than a million elements");
+        return;
+    }
+    adept_list *out = adept_out_list(c, list->kind, total);
+    if (!adept_call_ok(c)) return;
+    for (size_t i = 0; i < total; i++)
+        out->items[i] = list->u.list->items[i % n];
+}
+
+/* Lists and strings: +, *, ==, !=. Returns false if fn or the kinds are none of these. */
+static bool sequence_binary(adept_call *c, adept_fn fn, const adept_value *a, const adept_value *b)
+{
+    int64_t times;
+    if (fn == ADEPT_FN_EQ || fn == ADEPT_FN_NE) {
+        bool known, equal = adept_host_equal(a, b, &known);
+        if (known)
+            adept_out_bool(c, equal == (fn == ADEPT_FN_EQ));
+        else
+            adept_out_unknown(c);
+        return true;
+    }
+    if (fn == ADEPT_FN_ADD && is_list(a) && is_list(b)) {
+        concatenate(c, a, b);
+        return true;
+    }
+    if (fn == ADEPT_FN_MUL && is_list(a) && adept_value_as_int(b, &times)) {
+        repeat(c, a, times);
+        return true;
+    }
+    if (fn == ADEPT_FN_ADD && a->kind == ADEPT_VALUE_STRING && b->kind == ADEPT_VALUE_STRING) {
+        char text[4096];
+        if (strlen(a->u.s) + strlen(b->u.s) >= sizeof text) return false;
+        strcpy(text, a->u.s);
+        strcat(text, b->u.s);
+        adept_out_string(c, text);
+        return true;
+    }
+    return false;
+}
+
+static bool is_whole(const adept_value *v)
+{
+    return v->kind == ADEPT_VALUE_INT || v->kind == ADEPT_VALUE_BOOL;
+}
+
+static void int_binary(adept_call *c, adept_fn fn, const adept_value *a, const adept_value *b)
+{
+    int64_t ia = 0, ib = 0, result;
+    double f;
+    adept_value_as_int(a, &ia);
+    adept_value_as_int(b, &ib);
+    if (fn == ADEPT_FN_DIV || fn == ADEPT_FN_ATAN2 || (fn == ADEPT_FN_POW && ib < 0)) {
+        if (adept_fn_floats(fn, (double)ia, (double)ib, &f))
+            adept_out_float(c, f);
+        else
+            adept_call_fail(c, "division of %lld by zero", (long long)ia);
+    } else if (!adept_fn_ints(fn, ia, ib, &result)) {
+        adept_call_fail(c, "overflow, division by zero or no such operation: %lld, %lld", (long long)ia, (long long)ib);
+    } else if (adept_fn_is_comparison(fn) || (fn >= ADEPT_FN_AND && fn <= ADEPT_FN_XOR && a->kind == ADEPT_VALUE_BOOL &&
+                                              b->kind == ADEPT_VALUE_BOOL)) {
+        adept_out_bool(c, result != 0);
+    } else {
+        adept_out_int(c, result);
+    }
+}
+
+void adept_host_binary(adept_call *c, adept_fn fn, const adept_value *a, const adept_value *b)
+{
+    double fa, fb, result;
+    if (!a || !b) {
+        adept_call_fail(c, "two operands expected");
+    } else if (!adept_host_is_scalar(a) || !adept_host_is_scalar(b)) {
+        if (!sequence_binary(c, fn, a, b))
+            adept_call_unsupported(c, "not defined here for %s and %s", adept_value_kind_name(a->kind),
+                                   adept_value_kind_name(b->kind));
+    } else if (a->kind == ADEPT_VALUE_UNKNOWN || b->kind == ADEPT_VALUE_UNKNOWN) {
+        adept_out_unknown(c);
+    } else if (is_whole(a) && is_whole(b)) {
+        int_binary(c, fn, a, b);
+    } else {
+        adept_value_as_float(a, &fa);
+        adept_value_as_float(b, &fb);
+        if (!adept_fn_floats(fn, fa, fb, &result))
+            adept_call_fail(c, "division by zero or no such operation: %g, %g", fa, fb);
+        else if (adept_fn_is_comparison(fn))
+            adept_out_bool(c, result != 0);
+        else
+            adept_out_float(c, result);
+    }
+}
+
+static bool stays_whole(adept_fn fn)
+{
+    return fn == ADEPT_FN_NEG || fn == ADEPT_FN_ABS || fn == ADEPT_FN_SIGN || fn == ADEPT_FN_SQUARE;
+}
+
+static void float_unary(adept_call *c, adept_fn fn, double a)
+{
+    double result;
+    if (!adept_fn_float(fn, a, &result))
+        adept_call_unsupported(c, "not defined here for a number");
+    else if (adept_fn_is_comparison(fn))
+        adept_out_bool(c, result != 0);
+    else if ((fn == ADEPT_FN_FLOOR || fn == ADEPT_FN_CEIL) && fabs(result) <= 9007199254740992.0)
+        adept_out_int(c, (int64_t)result); /* math.floor and math.ceil give an int */
+    else
+        adept_out_float(c, result);
+}
+
+void adept_host_unary(adept_call *c, adept_fn fn, const adept_value *a)
+{
+    if (!a || !adept_host_is_scalar(a)) {
+        adept_call_unsupported(c, "not defined here for %s", a ? adept_value_kind_name(a->kind) : "a missing argument");
+    } else if (a->kind == ADEPT_VALUE_UNKNOWN) {
+        adept_out_unknown(c);
+    } else if (a->kind == ADEPT_VALUE_FLOAT) {
+        float_unary(c, fn, a->u.f);
+    } else {
+        int64_t i = 0;
+        adept_value_as_int(a, &i);
+        if (fn == ADEPT_FN_NOT)
+            adept_out_int(c, ~i);
+        else if (!stays_whole(fn))
+            float_unary(c, fn, (double)i);
+        else if (fn == ADEPT_FN_SQUARE ? !adept_fn_ints(ADEPT_FN_MUL, i, i, &i) : i == INT64_MIN)
+            adept_call_fail(c, "integer overflow");
+        else
+            adept_out_int(c, fn == ADEPT_FN_NEG            ? -i
+                             : fn == ADEPT_FN_SIGN         ? (i > 0) - (i < 0)
+                             : fn == ADEPT_FN_ABS && i < 0 ? -i
+                                                           : i);
+    }
+}
+
+bool adept_host_equal(const adept_value *a, const adept_value *b, bool *known)
+{
+    double fa, fb;
+    int64_t ia, ib;
+    *known = a->kind != ADEPT_VALUE_UNKNOWN && b->kind != ADEPT_VALUE_UNKNOWN && a->kind != ADEPT_VALUE_TENSOR &&
+             b->kind != ADEPT_VALUE_TENSOR;
+    if (!*known) return false;
+    if (adept_value_as_int(a, &ia) && adept_value_as_int(b, &ib)) return ia == ib;
+    if (adept_value_as_float(a, &fa) && adept_value_as_float(b, &fb)) return fa == fb;
+    if (a->kind == ADEPT_VALUE_STRING && b->kind == ADEPT_VALUE_STRING) return !strcmp(a->u.s, b->u.s);
+    if (is_list(a) && is_list(b)) {
+        if (a->u.list == b->u.list) return true; /* also ends the comparison of a list that contains itself */
+        if (a->u.list->n != b->u.list->n) return false;
+        for (size_t i = 0; i < a->u.list->n; i++) {
+            const adept_value *ea = &a->u.list->items[i], *eb = &b->u.list->items[i];
+            if (is_list(ea) || is_list(eb)) *known = false; /* nested lists are not compared */
+            if (!*known || !adept_host_equal(ea, eb, known)) return false;
+        }
+        return true;
+    }
+    return a->kind == ADEPT_VALUE_NONE && b->kind == ADEPT_VALUE_NONE;
+}
+
+/* ---------------------------------------------------------------- elements of small tensors ---------------- */
+
+#define MAX_KNOWN 64 /* as many as adept_tensor_set_values keeps */
+
+/* Element of operand v at row-major position i of a result of shape `out`; false if not known. */
+static bool element(const adept_value *v, const adept_tensor *out, int64_t i, double *value)
+{
+    if (v->kind != ADEPT_VALUE_TENSOR) return adept_value_as_float(v, value);
+    const adept_tensor *t = v->u.t;
+    if (t->n_values == 0) return false;
+    int64_t position = 0, stride = 1;
+    for (int d = out->ndim - 1; d >= 0; d--) {
+        int own = d - (out->ndim - t->ndim);
+        int64_t index = i % out->dims[d];
+        i /= out->dims[d];
+        if (own < 0) continue;
+        if (t->dims[own] != 1) position += index * stride;
+        stride *= t->dims[own];
+    }
+    if (position >= t->n_values) return false;
+    *value = t->values[position];
+    return true;
+}
+
+static bool computes(adept_dtype dtype, adept_fn fn, double a, double b, double *out)
+{
+    int64_t result;
+    if (adept_dtype_is_float(dtype) || a != floor(a) || b != floor(b)) return adept_fn_floats(fn, a, b, out);
+    if (fabs(a) > 9007199254740992.0 || fabs(b) > 9007199254740992.0) return false;
+    if (!adept_fn_ints(fn, (int64_t)a, (int64_t)b, &result)) return adept_fn_floats(fn, a, b, out);
+    *out = (double)result;
+    return true;
+}
+
+static void forget(adept_tensor *t)
+{
+    t->n_values = 0;
+    t->values = NULL;
+}
+
+void adept_host_set_binary(adept_call *c, adept_tensor *out, adept_fn fn, const adept_value *a, const adept_value *b)
+{
+    double values[MAX_KNOWN], x, y;
+    int64_t n = adept_tensor_numel(out);
+    forget(out);
+    if (n > MAX_KNOWN || !adept_call_ok(c) || adept_dtype_is_complex(out->dtype)) return;
+    for (int64_t i = 0; i < n; i++)
+        if (!element(a, out, i, &x) || !element(b, out, i, &y) || !computes(out->dtype, fn, x, y, &values[i])) return;
+    adept_tensor_set_values(c, out, (int)n, values);
+}
+
+void adept_host_set_unary(adept_call *c, adept_tensor *out, adept_fn fn, const adept_tensor *a)
+{
+    double values[MAX_KNOWN];
+    int n = a->n_values;
+    bool same_size = adept_tensor_numel(out) == n;
+    const double *from = a->values; /* `out` may be an alias of `a` */
+    forget(out);
+    if (n == 0 || n > MAX_KNOWN || !same_size || !adept_call_ok(c)) return;
+    for (int i = 0; i < n; i++)
+        if (!adept_fn_float(fn, from[i], &values[i])) return;
+    adept_tensor_set_values(c, out, n, values);
+}
+
+void adept_host_set_same(adept_call *c, adept_tensor *out, const adept_tensor *from)
+{
+    double values[MAX_KNOWN];
+    int n = from->n_values;
+    if (n == 0 || n > MAX_KNOWN || adept_tensor_numel(out) != n) return;
+    for (int i = 0; i < n; i++) {
+        values[i] = from->values[i];
+        if (out->dtype == ADEPT_BOOL) values[i] = values[i] != 0;
+        if (adept_dtype_is_integer(out->dtype)) values[i] = trunc(values[i]);
+    }
+    adept_tensor_set_values(c, out, n, values);
+}
+
+/* ---------------------------------------------------------------- text ---------------- */
+
+static bool print_list(const adept_value *v, char *text, size_t size)
+{
+    const adept_list *list = v->u.list;
+    size_t used = 0;
+    bool tuple = v->kind == ADEPT_VALUE_TUPLE;
+    if (size < 4) return false;
+    text[used++] = tuple ? '(' : '[';
+    for (size_t i = 0; i < list->n; i++) {
+        const adept_value *item = &list->items[i];
+        if (item->kind == ADEPT_VALUE_LIST || item->kind == ADEPT_VALUE_TUPLE) return false; /* bounds the recursion */
+        if (i > 0) {
+            if (size - used < 4) return false;
+            memcpy(text + used, ", ", 2);
+            used += 2;
+        }
+        if (!adept_host_print(item, text + used, size - used)) return false;
+        used += strlen(text + used);
+    }
+    if (size - used < 2) return false;
+    text[used++] = tuple ? ')' : ']';
+    text[used] = 0;
+    return true;
+}
+
+bool adept_host_print(const adept_value *v, char *text, size_t size)
+{
+    int n;
+    switch (v->kind) {
+    case ADEPT_VALUE_NONE:
+        n = snprintf(text, size, "None");
+        break;
+    case ADEPT_VALUE_INT:
+        n = snprintf(text, size, "%lld", (long long)v->u.i);
+        break;
+    case ADEPT_VALUE_BOOL:
+        n = snprintf(text, size, "%s", v->u.b ? "True" : "False");
+        break;
+    case ADEPT_VALUE_STRING:
+        n = snprintf(text, size, "%s", v->u.s);
+        break;
+    case ADEPT_VALUE_FLOAT:
+        n = snprintf(text, size, floor(v->u.f) == v->u.f && fabs(v->u.f) < 1e15 ? "%.1f" : "%.12g", v->u.f);
+        break;
+    case ADEPT_VALUE_LIST:
+    case ADEPT_VALUE_TUPLE:
+        return print_list(v, text, size);
+    default:
+        return false;
+    }
+    return n >= 0 && (size_t)n < size;
+}

@@ -1,0 +1,249 @@
+/* Arithmetic on two operands: tensors with broadcasting and type promotion, Python scalars, lists and strings. */
+#include "elementwise_cost.h"
+#include "host_value.h"
+
+/* Derivative of one operand, as kernels over the result's shape, and what it reads besides the gradient. */
+typedef struct gradient {
+    adept_chain chain;       /* reads and writes of whole tensors: the gradient and intermediate results */
+    int self, other, result; /* how often each of these is read; read at all means kept by autograd */
+} gradient;
+
+typedef struct arithmetic {
+    adept_fn fn;
+    bool gives_float; /* of integers, too */
+    double flops;
+    gradient self, other;
+} arithmetic;
+
+/* Formulas as in PyTorch's derivatives.yaml; one kernel per operation. Masks of one byte per element are not counted.
+ */
+static const arithmetic add = {.fn = ADEPT_FN_ADD, .flops = 1};
+static const arithmetic sub = {.fn = ADEPT_FN_SUB, .flops = 1, .other = {.chain = {1, 1, 1, 1}}};
+static const arithmetic mul = {.fn = ADEPT_FN_MUL,
+                               .flops = 1,
+                               .self = {.chain = {1, 1, 1, 1}, .other = 1},
+                               .other = {.chain = {1, 1, 1, 1}, .self = 1}};
+/* self: grad / other; other: -grad * ((self / other) / other) */
+static const arithmetic divide = {.fn = ADEPT_FN_DIV,
+                                  .gives_float = true,
+                                  .flops = 1,
+                                  .self = {.chain = {1, 1, 1, 1}, .other = 1},
+                                  .other = {.chain = {4, 4, 4, 4}, .self = 1, .other = 2}};
+/* rounded division has derivative zero; of the remainder the other's is -grad * floor(self / other) */
+static const arithmetic floordiv = {.fn = ADEPT_FN_FLOORDIV, .flops = 2};
+static const arithmetic truncdiv = {.fn = ADEPT_FN_TRUNCDIV, .flops = 2};
+static const arithmetic remain = {
+    .fn = ADEPT_FN_REMAINDER, .flops = 4, .other = {.chain = {4, 3, 3, 3}, .self = 1, .other = 1}};
+static const arithmetic fmodulo = {
+    .fn = ADEPT_FN_FMOD, .flops = 4, .other = {.chain = {4, 3, 3, 3}, .self = 1, .other = 1}};
+/* where(self == other, grad / 2, grad).masked_fill_(self < other, 0) */
+static const arithmetic larger = {.fn = ADEPT_FN_MAX,
+                                  .flops = 1,
+                                  .self = {.chain = {5, 4, 3, 5}, .self = 2, .other = 2},
+                                  .other = {.chain = {5, 4, 3, 5}, .self = 2, .other = 2}};
+static const arithmetic smaller = {.fn = ADEPT_FN_MIN,
+                                   .flops = 1,
+                                   .self = {.chain = {5, 4, 3, 5}, .self = 2, .other = 2},
+                                   .other = {.chain = {5, 4, 3, 5}, .self = 2, .other = 2}};
+/* grad * other * 1 / (self * self + other * other), and the same with -self */
+static const arithmetic arctan2 = {.fn = ADEPT_FN_ATAN2,
+                                   .gives_float = true,
+                                   .flops = 5,
+                                   .self = {.chain = {6, 7, 6, 6}, .self = 2, .other = 3},
+                                   .other = {.chain = {7, 8, 7, 7}, .self = 3, .other = 2}};
+/* tensor ** tensor. self: where(other == 0, 0, grad * (other * self ** (other - 1)));
+ * other: grad * where(self == 0 and other >= 0, 0, result * log(self)). Scalar operands: see pow_gradient. */
+static const arithmetic power = {.fn = ADEPT_FN_POW,
+                                 .flops = 3,
+                                 .self = {.chain = {8, 5, 5, 6}, .self = 1, .other = 3},
+                                 .other = {.chain = {7, 4, 4, 7}, .self = 2, .other = 1, .result = 1}};
+
+static const adept_op ops[] = {
+    {"aten::add", ADEPT_CAST_NONE, &add},
+    {"aten::sub", ADEPT_CAST_NONE, &sub},
+    {"aten::subtract", ADEPT_CAST_NONE, &sub},
+    {"aten::rsub", ADEPT_CAST_NONE, &sub},
+    {"aten::mul", ADEPT_CAST_NONE, &mul},
+    {"aten::multiply", ADEPT_CAST_NONE, &mul},
+    {"aten::div", ADEPT_CAST_NONE, &divide},
+    {"aten::divide", ADEPT_CAST_NONE, &divide},
+    {"aten::true_divide", ADEPT_CAST_NONE, &divide},
+    {"aten::floor_divide", ADEPT_CAST_NONE, &floordiv},
+    {"aten::floordiv", ADEPT_CAST_NONE, &floordiv},
+    {"aten::remainder", ADEPT_CAST_NONE, &remain},
+    {"aten::fmod", ADEPT_CAST_NONE, &fmodulo},
+    {"aten::maximum", ADEPT_CAST_NONE, &larger},
+    {"aten::minimum", ADEPT_CAST_NONE, &smaller},
+    {"aten::fmax", ADEPT_CAST_NONE, &larger},
+    {"aten::fmin", ADEPT_CAST_NONE, &smaller},
+    {"aten::atan2", ADEPT_CAST_PROMOTE, &arctan2},
+    {"aten::pow", ADEPT_CAST_FP32, &power},
+    {0},
+};
+
+/* ---------------------------------------------------------------- which arithmetic ---------------- */
+
+/* The row, or another one for div(..., rounding_mode=...). */
+static const arithmetic *row_of(adept_call *c)
+{
+    const arithmetic *row = adept_call_data(c);
+    const char *mode = row == &divide ? adept_arg_string(c, "rounding_mode", "") : "";
+    if (mode[0] == 'f') return &floordiv;
+    if (mode[0] == 't') return &truncdiv;
+    return row;
+}
+
+static bool is_reversed(const adept_call *c)
+{
+    return adept_call_data(c) == &sub && adept_call_op(c)[6] == 'r'; /* aten::rsub */
+}
+
+static double alpha_of(adept_call *c)
+{
+    const arithmetic *row = adept_call_data(c);
+    return row == &add || row == &sub ? adept_arg_float(c, "alpha", 1) : 1;
+}
+
+/* Multiplications and special functions that x ** exponent costs; PyTorch's CUDA kernel knows the small ones. */
+static double pow_flops(double exponent)
+{
+    if (exponent == 0 || exponent == 1) return 0;
+    if (exponent == 2 || exponent == 0.5 || exponent == -1 || exponent == -0.5) return 1;
+    if (exponent == 3 || exponent == -2) return 2;
+    return 3; /* exp(exponent * log(x)) */
+}
+
+/* ---------------------------------------------------------------- shape ---------------- */
+
+static void shape(adept_call *c)
+{
+    const arithmetic *row = row_of(c);
+    const adept_value *a = adept_arg_at(c, 0), *b = adept_arg_at(c, 1);
+    double alpha = alpha_of(c);
+    if (!a || !b) {
+        adept_call_fail(c, "two operands expected");
+        return;
+    }
+    if (a->kind != ADEPT_VALUE_TENSOR && b->kind != ADEPT_VALUE_TENSOR) {
+        adept_host_binary(c, row->fn, is_reversed(c) ? b : a, is_reversed(c) ? a : b);
+        return;
+    }
+    adept_dtype dtype = adept_promote((const adept_value *[]){a, b}, 2);
+    if (row->gives_float && !adept_dtype_is_float(dtype) && !adept_dtype_is_complex(dtype)) dtype = ADEPT_F32;
+    adept_tensor *out = adept_elem_out_binary(c, a, b, dtype);
+    if (alpha != 1) { /* no size is ever computed with a factor */
+        out->n_values = 0;
+        return;
+    }
+    adept_host_set_binary(c, out, row->fn, is_reversed(c) ? b : a, is_reversed(c) ? a : b);
+}
+
+/* ---------------------------------------------------------------- cost ---------------- */
+
+/* The gradients of x ** exponent with one scalar operand are shorter than those of two tensors. */
+static gradient pow_gradient(const adept_value *self, const adept_value *exponent)
+{
+    double e;
+    if (self->kind != ADEPT_VALUE_TENSOR) /* grad * (result * log(self)) */
+        return (gradient){{2, 2, 2, 2}, 0, 0, 1};
+    if (adept_value_as_float(exponent, &e) && e == 0) return (gradient){{0, 0, 1, 1}, 0, 0, 0};
+    if (!adept_value_as_float(exponent, &e)) e = 4; /* not known: the general kernel */
+    /* grad * (exponent * self ** (exponent - 1)) */
+    return (gradient){{pow_flops(e - 1) + 2, 3, 3, 3}, 1, 0, 0};
+}
+
+static gradient gradient_of(adept_call *c, const arithmetic *row, bool of_self)
+{
+    const adept_value *a = adept_arg_at(c, 0), *b = adept_arg_at(c, 1);
+    if (row == &power && (a->kind != ADEPT_VALUE_TENSOR || b->kind != ADEPT_VALUE_TENSOR || adept_elem_on_host(b->u.t)))
+        return pow_gradient(a, b);
+    if ((row == &floordiv || row == &truncdiv)) return (gradient){{0, 0, 1, 1}, 0, 0, 0}; /* zeros */
+    gradient g = of_self != is_reversed(c) ? row->self : row->other;
+    bool scaled = alpha_of(c) != 1 && of_self == is_reversed(c);
+    if (scaled && row == &add) g.chain = (adept_chain){1, 1, 1, 1}; /* grad * alpha; of sub the negation is this */
+    return g;
+}
+
+static void backward(adept_call *c, adept_cost *cost, const arithmetic *row, bool of_self)
+{
+    const adept_tensor *self = adept_elem_tensor_at(c, 0), *other = adept_elem_tensor_at(c, 1);
+    const adept_tensor *out = adept_result_tensor(c, 0), *wanted = of_self ? self : other;
+    if (!adept_cost_wants_grad(cost, wanted)) return;
+    gradient g = gradient_of(c, row, of_self);
+    adept_elem_chain(cost, ADEPT_BACKWARD, out, &g.chain,
+                     g.self * adept_elem_read(self) + g.other * adept_elem_read(other) +
+                         g.result * adept_elem_read(out));
+    if (g.self) adept_elem_save_input(c, cost, self);
+    if (g.other) adept_elem_save_input(c, cost, other);
+    if (g.result) adept_cost_save(cost, out);
+    adept_elem_grad_to(cost, out, wanted);
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *self = adept_elem_tensor_at(c, 0), *other = adept_elem_tensor_at(c, 1);
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    const arithmetic *row = row_of(c);
+    double exponent, flops = row->flops + (alpha_of(c) != 1);
+    if (!out || adept_elem_all_on_host(c)) return;
+    if (row == &power && adept_value_as_float(adept_arg_at(c, 1), &exponent)) flops = pow_flops(exponent);
+    adept_elem_forward(cost, out, flops, adept_elem_read(self) + (self == other ? 0 : adept_elem_read(other)));
+    backward(c, cost, row, true);
+    backward(c, cost, row, false);
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "residual add: 6 elements of 4 bytes, the gradient passes through",
+     .call = "aten::add(self=f32:2x3*, other=f32:2x3*)",
+     .out = "f32:2x3",
+     .forward = {.alu = 6, .read = 2 * 24, .written = 24, .launches = 1}},
+    {.name = "bias: its gradient is summed over the broadcast dimension",
+     .call = "aten::add(self=f32:4x3*, other=f32:3*)",
+     .out = "f32:4x3",
+     .forward = {.alu = 12, .read = 48 + 12, .written = 48, .launches = 1},
+     .backward = {.alu = 12, .read = 48, .written = 12, .launches = 1}},
+    {.name = "product: two gradients and the sum of the broadcast one; each operand is kept for the other",
+     .call = "aten::mul(self=f32:4x3*, other=f32:3*)",
+     .out = "f32:4x3",
+     .forward = {.alu = 12, .read = 48 + 12, .written = 48, .launches = 1},
+     /* grad * other: 12, 48 + 12 -> 48; grad * self: 12, 48 + 48 -> 48; sum: 12, 48 -> 12 */
+     .backward = {.alu = 36, .read = 60 + 96 + 48, .written = 48 + 48 + 12, .launches = 3},
+     .saved_bytes = 48 + 12},
+    {.name = "scale by a Python number: nothing is kept, bf16 stays bf16",
+     .call = "aten::mul(self=bf16:8*, other=0.5)",
+     .out = "bf16:8",
+     .forward = {.alu = 8, .read = 16, .written = 16, .launches = 1},
+     .backward = {.alu = 8, .read = 16, .written = 16, .launches = 1}},
+    {.name = "in place, the other operand wants a gradient: self is copied before it is overwritten",
+     .call = "aten::mul_(self=f32:8, other=f32:8*)",
+     .out = "f32:8",
+     /* product 8 FLOP, 64 -> 32, and the copy 32 -> 32 */
+     .forward = {.alu = 8, .read = 64 + 32, .written = 32 + 32, .launches = 2},
+     .backward = {.alu = 8, .read = 64, .written = 32, .launches = 1},
+     .saved_bytes = 32},
+    {.name = "bf16 with f32 gives f32; the bf16 operand's gradient is cast back",
+     .call = "aten::add(self=bf16:8*, other=f32:8)",
+     .out = "f32:8",
+     .forward = {.alu = 8, .read = 16 + 32, .written = 32, .launches = 1},
+     .backward = {.read = 32, .written = 16, .launches = 1}},
+    {.name = "square: grad * (2 * x ** 1) is three kernels, the copy x ** 1 without arithmetic",
+     .call = "aten::pow(self=f32:8*, exponent=2)",
+     .out = "f32:8",
+     .forward = {.alu = 8, .read = 32, .written = 32, .launches = 1},
+     /* x -> x ** 1; 2 * that; grad * that: reads 1 + 1 + 2 */
+     .backward = {.alu = 16, .read = 4 * 32, .written = 3 * 32, .launches = 3},
+     .saved_bytes = 32},
+    {.name = "1 - x: reversed, the gradient is negated",
+     .call = "aten::rsub(self=f32:8*, other=1.0, alpha=1)",
+     .out = "f32:8",
+     .forward = {.alu = 8, .read = 32, .written = 32, .launches = 1},
+     .backward = {.alu = 8, .read = 32, .written = 32, .launches = 1}},
+    {.name = "integers divide to a float", .call = "aten::div(a=7, b=2)", .out = "f:3.5"},
+    {.name = "Python rounds towards minus infinity", .call = "aten::floordiv(a=-7, b=2)", .out = "i:-4"},
+    {.name = "the remainder has the sign of the divisor", .call = "aten::remainder(a=-7, b=4)", .out = "i:1"},
+    {.name = "lists are concatenated", .call = "aten::add(a=[1,2], b=[3])", .out = "[i:1, i:2, i:3]"},
+    {0},
+};
+
+const adept_handler adept_handler_arithmetic = {
+    .kind = "arithmetic", .ops = ops, .shape = shape, .cost = cost, .cases = cases};

@@ -1,0 +1,121 @@
+/* Comparisons, logic and bit operations on two operands: tensors, Python scalars, strings, devices and lists. */
+#include "elementwise_cost.h"
+#include "host_value.h"
+
+typedef struct comparison {
+    adept_fn fn;
+    bool gives_bool;
+    double flops;
+} comparison;
+
+static const comparison eq = {ADEPT_FN_EQ, true, 1}, ne = {ADEPT_FN_NE, true, 1}, lt = {ADEPT_FN_LT, true, 1},
+                        le = {ADEPT_FN_LE, true, 1}, gt = {ADEPT_FN_GT, true, 1}, ge = {ADEPT_FN_GE, true, 1};
+static const comparison logical_and = {ADEPT_FN_LOGICAL_AND, true, 1}, logical_or = {ADEPT_FN_LOGICAL_OR, true, 1},
+                        logical_xor = {ADEPT_FN_LOGICAL_XOR, true, 1};
+static const comparison bit_and = {ADEPT_FN_AND, false, 1}, bit_or = {ADEPT_FN_OR, false, 1},
+                        bit_xor = {ADEPT_FN_XOR, false, 1}, left = {ADEPT_FN_LSHIFT, false, 1},
+                        right = {ADEPT_FN_RSHIFT, false, 1};
+/* |self - other| <= atol + rtol * |other| */
+static const comparison close_to = {ADEPT_FN_NONE, true, 6};
+
+static const adept_op ops[] = {
+    {"aten::eq", ADEPT_CAST_NONE, &eq},
+    {"aten::ne", ADEPT_CAST_NONE, &ne},
+    {"aten::not_equal", ADEPT_CAST_NONE, &ne},
+    {"aten::lt", ADEPT_CAST_NONE, &lt},
+    {"aten::less", ADEPT_CAST_NONE, &lt},
+    {"aten::le", ADEPT_CAST_NONE, &le},
+    {"aten::less_equal", ADEPT_CAST_NONE, &le},
+    {"aten::gt", ADEPT_CAST_NONE, &gt},
+    {"aten::greater", ADEPT_CAST_NONE, &gt},
+    {"aten::ge", ADEPT_CAST_NONE, &ge},
+    {"aten::greater_equal", ADEPT_CAST_NONE, &ge},
+    {"aten::logical_and", ADEPT_CAST_NONE, &logical_and},
+    {"aten::logical_or", ADEPT_CAST_NONE, &logical_or},
+    {"aten::logical_xor", ADEPT_CAST_NONE, &logical_xor},
+    {"aten::bitwise_and", ADEPT_CAST_NONE, &bit_and},
+    {"aten::bitwise_or", ADEPT_CAST_NONE, &bit_or},
+    {"aten::bitwise_xor", ADEPT_CAST_NONE, &bit_xor},
+    {"aten::__and__", ADEPT_CAST_NONE, &bit_and},
+    {"aten::__or__", ADEPT_CAST_NONE, &bit_or},
+    {"aten::__xor__", ADEPT_CAST_NONE, &bit_xor},
+    {"aten::bitwise_left_shift", ADEPT_CAST_NONE, &left},
+    {"aten::bitwise_right_shift", ADEPT_CAST_NONE, &right},
+    {"aten::__lshift__", ADEPT_CAST_NONE, &left},
+    {"aten::__rshift__", ADEPT_CAST_NONE, &right},
+    {"aten::isclose", ADEPT_CAST_NONE, &close_to},
+    {"aten::equal", ADEPT_CAST_NONE, &eq},
+    {0},
+};
+
+static bool is_whole_tensor(const adept_call *c) /* aten::equal: one bool for both tensors */
+{
+    return adept_call_op(c)[6] == 'e' && adept_call_op(c)[8] == 'u';
+}
+
+static void shape_equal(adept_call *c, const adept_value *a, const adept_value *b)
+{
+    if (a->kind == ADEPT_VALUE_TENSOR && b->kind == ADEPT_VALUE_TENSOR && !adept_tensor_same_shape(a->u.t, b->u.t))
+        adept_out_bool(c, false);
+    else
+        adept_out_unknown(c);
+}
+
+static void shape(adept_call *c)
+{
+    const comparison *row = adept_call_data(c);
+    const adept_value *a = adept_arg_at(c, 0), *b = adept_arg_at(c, 1);
+    if (!a || !b) {
+        adept_call_fail(c, "two operands expected");
+    } else if (is_whole_tensor(c)) {
+        shape_equal(c, a, b);
+    } else if (a->kind != ADEPT_VALUE_TENSOR && b->kind != ADEPT_VALUE_TENSOR) {
+        adept_host_binary(c, row->fn, a, b);
+    } else if (a->kind == ADEPT_VALUE_NONE || b->kind == ADEPT_VALUE_NONE) {
+        adept_out_bool(c, row->fn == ADEPT_FN_NE); /* a tensor is never None */
+    } else {
+        adept_dtype dtype = row->gives_bool ? ADEPT_BOOL : adept_promote((const adept_value *[]){a, b}, 2);
+        adept_host_set_binary(c, adept_elem_out_binary(c, a, b, dtype), row->fn, a, b);
+    }
+}
+
+/* Not differentiable: there is no backward. */
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const comparison *row = adept_call_data(c);
+    const adept_tensor *self = adept_elem_tensor_at(c, 0), *other = adept_elem_tensor_at(c, 1);
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    double read = adept_elem_read(self) + adept_elem_read(other);
+    if (adept_elem_all_on_host(c)) return;
+    if (out)
+        adept_elem_forward(cost, out, row->flops, read);
+    else if (self && other && adept_tensor_same_shape(self, other))
+        adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, (double)adept_tensor_numel(self),
+                       (double)adept_tensor_numel(self), read, 1);
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "a comparison gives one byte per element and has no gradient",
+     .call = "aten::eq(self=f32:2x3*, other=0)",
+     .out = "bool:2x3",
+     .forward = {.alu = 6, .read = 24, .written = 6, .launches = 1}},
+    {.name = "broadcast: 4 rows against 3 columns",
+     .call = "aten::lt(self=i64:4x1, other=i64:3)",
+     .out = "bool:4x3",
+     .forward = {.alu = 12, .read = 32 + 24, .written = 12, .launches = 1}},
+    {.name = "bit operations keep the type",
+     .call = "aten::__and__(self=i64:8, other=1)",
+     .out = "i64:8",
+     .forward = {.alu = 8, .read = 64, .written = 64, .launches = 1}},
+    {.name = "known numbers", .call = "aten::ge(a=3, b=2.5)", .out = "b:true"},
+    {.name = "strings", .call = "aten::ne(a=\"same\", b=\"same\")", .out = "b:false"},
+    {.name = "lists", .call = "aten::eq(a=[1,2], b=[1,3])", .out = "b:false"},
+    {.name = "two bools give a bool", .call = "aten::__or__(a=true, b=false)", .out = "b:true"},
+    {.name = "tensors of different shape are not equal",
+     .call = "aten::equal(self=f32:2, other=f32:3)",
+     .out = "b:false"},
+    {0},
+};
+
+const adept_handler adept_handler_compare = {
+    .kind = "compare", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
