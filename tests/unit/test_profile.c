@@ -1,0 +1,401 @@
+/* From graph to profile: gradients, casts, saved memory, merging, control flow, unsupported operators, JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "adept_handlers.h"
+#include "adept_profile.h"
+#include "graph_text.h"
+
+/* Two linear layers, batch 2: 4 -> 8 -> 3. */
+static const char two_linears[] = "input x f32:2x4\n"
+                                  "param w1 f32:8x4 grad\n"
+                                  "param w2 f32:3x8 grad\n"
+                                  "h = aten::linear(input=x, weight=w1, bias=none) @ fc1 torch.nn.Linear\n"
+                                  "a = aten::relu_(self=h) @ act torch.nn.ReLU\n"
+                                  "y = aten::linear(input=a, weight=w2, bias=none) @ fc2 torch.nn.Linear\n"
+                                  "return y\n";
+
+static adept_profile *build_with(const char *text, const adept_workload_config *config)
+{
+    adept_graph *g = graph_text(text);
+    adept_profile *p = NULL;
+    adept_error err = {0};
+    adept_status status = adept_profile_build(&p, g, adept_handlers(), config, NULL, NULL, &err);
+    if (status) fail_msg("%s", err.message);
+    adept_graph_free(g);
+    return p;
+}
+
+static adept_status build_fails(const char *text, const adept_workload_config *config, adept_error *err)
+{
+    adept_graph *g = graph_text(text);
+    adept_profile *p = NULL;
+    adept_status status = adept_profile_build(&p, g, adept_handlers(), config, NULL, NULL, err);
+    adept_graph_free(g);
+    assert_null(p);
+    assert_int_not_equal(status, ADEPT_OK);
+    return status;
+}
+
+static const adept_profile_op *find_op(const adept_profile *p, const char *path, const char *op)
+{
+    for (size_t i = 0; i < p->n_ops; i++)
+        if (!strcmp(p->ops[i].path, path) && !strcmp(p->ops[i].op, op)) return &p->ops[i];
+    fail_msg("no operator %s at '%s'", op, path);
+    return NULL;
+}
+
+static double flops(const adept_profile_op *op, adept_pass pass)
+{
+    double sum = 0;
+    for (size_t i = 0; i < op->n_kernels; i++)
+        if (op->kernels[i].pass == pass && op->kernels[i].unit == ADEPT_UNIT_GEMM) sum += op->kernels[i].flops;
+    return sum;
+}
+
+static void counts_a_small_network(void **state)
+{
+    (void)state;
+    adept_workload_config config = {0};
+    adept_profile *p = build_with(two_linears, &config);
+    assert_int_equal(p->params, 8 * 4 + 3 * 8);
+    assert_int_equal(p->trainable_tensors, 2);
+    assert_int_equal(p->batch_size, 2);
+    assert_string_equal(p->optimizer, "adamw");
+    assert_true(p->totals.macs_forward == 2 * 4 * 8 + 2 * 8 * 3);
+    /* fc1 has no input gradient: the input of the model wants none */
+    assert_true(flops(find_op(p, "fc1", "aten::linear"), ADEPT_FORWARD) == 2 * 2 * 4 * 8);
+    assert_true(flops(find_op(p, "fc1", "aten::linear"), ADEPT_BACKWARD) == 2 * 2 * 4 * 8);
+    assert_true(flops(find_op(p, "fc2", "aten::linear"), ADEPT_BACKWARD) == 2 * (2 * 2 * 8 * 3));
+    /* saved: x (2*4*4 bytes) by fc1; relu_ writes into fc1's output: that memory once (2*8*4); weights are no activations */
+    assert_true(p->activations_bytes == 2 * 4 * 4 + 2 * 8 * 4);
+    adept_profile_free(p);
+}
+
+static void infer_has_no_backward(void **state)
+{
+    (void)state;
+    adept_workload_config config = {.mode = ADEPT_MODE_INFER};
+    adept_profile *p = build_with(two_linears, &config);
+    assert_string_equal(p->optimizer, "none");
+    assert_true(p->totals.kernels[ADEPT_BACKWARD] == 0);
+    assert_true(p->totals.gemm_flops[ADEPT_BACKWARD] == 0);
+    for (size_t i = 0; i < p->n_ops; i++)
+        assert_true(p->ops[i].saved_bytes == 0);
+    /* alive together: x and h, then h (relu_ in place) and y: 32 + 64, 64 + 24 */
+    assert_true(p->activations_bytes == 32 + 64);
+    adept_profile_free(p);
+}
+
+static void frozen_weights_need_no_gradient(void **state)
+{
+    (void)state;
+    adept_workload_config config = {0};
+    adept_profile *p = build_with("input x f32:2x4\n"
+                                  "param w1 f32:8x4\n"
+                                  "param w2 f32:3x8 grad\n"
+                                  "h = aten::linear(input=x, weight=w1, bias=none) @ fc1 Linear\n"
+                                  "y = aten::linear(input=h, weight=w2, bias=none) @ fc2 Linear\n"
+                                  "return y\n",
+                                  &config);
+    assert_int_equal(p->params, 56);
+    assert_int_equal(p->trainable_params, 24);
+    assert_true(flops(find_op(p, "fc1", "aten::linear"), ADEPT_BACKWARD) == 0);
+    /* only the weight's gradient in fc2: nothing before it learns */
+    assert_true(flops(find_op(p, "fc2", "aten::linear"), ADEPT_BACKWARD) == 2 * 2 * 8 * 3);
+    adept_profile_free(p);
+}
+
+static void what_does_not_reach_the_output_has_no_backward(void **state)
+{
+    (void)state;
+    adept_workload_config config = {0};
+    adept_profile *p = build_with("input x f32:2x4\n"
+                                  "param w f32:8x4 grad\n"
+                                  "h = aten::linear(input=x, weight=w, bias=none) @ used Linear\n"
+                                  "d = aten::linear(input=x, weight=w, bias=none) @ dead Linear\n"
+                                  "return h\n",
+                                  &config);
+    assert_true(flops(find_op(p, "dead", "aten::linear"), ADEPT_FORWARD) == 128);
+    assert_true(flops(find_op(p, "dead", "aten::linear"), ADEPT_BACKWARD) == 0);
+    assert_true(flops(find_op(p, "used", "aten::linear"), ADEPT_BACKWARD) == 128);
+    adept_profile_free(p);
+}
+
+/* A gradient that flows through memory written in place: zeros, a slice of it, copy_ into the slice. */
+static void gradients_flow_through_memory_written_in_place(void **state)
+{
+    (void)state;
+    adept_workload_config config = {0};
+    adept_profile *p = build_with("input x f32:2x4\n"
+                                  "param w f32:8x4 grad\n"
+                                  "h = aten::linear(input=x, weight=w, bias=none) @ fc Linear\n"
+                                  "z = aten::zeros(size=[2, 16], dtype=6)\n"
+                                  "s = aten::slice(self=z, dim=1, start=0, end=8, step=1)\n"
+                                  "c = aten::copy_(self=s, src=h)\n"
+                                  "return z\n",
+                                  &config);
+    assert_true(flops(find_op(p, "fc", "aten::linear"), ADEPT_BACKWARD) == 128);
+    adept_profile_free(p);
+}
+
+static void identical_layers_merge(void **state)
+{
+    (void)state;
+    char text[4000] = "input x f32:2x4\nparam w0 f32:4x4 grad\n";
+    for (int i = 1; i < 12; i++)
+        sprintf(text + strlen(text), "param w%d f32:4x4 grad\n", i);
+    strcat(text, "h0 = aten::linear(input=x, weight=w0, bias=none) @ layers.0.fc Linear\n");
+    for (int i = 1; i < 12; i++)
+        sprintf(text + strlen(text), "h%d = aten::linear(input=h%d, weight=w%d, bias=none) @ layers.%d.fc Linear\n", i, i - 1, i, i);
+    strcat(text, "return h11\n");
+    adept_workload_config config = {0};
+    adept_profile *p = build_with(text, &config);
+    /* the first layer has no input gradient, so it is another operator than the eleven others */
+    assert_int_equal(p->n_ops, 2);
+    assert_string_equal(p->ops[0].path, "layers.0.fc");
+    assert_string_equal(p->ops[1].path, "layers.{1-11}.fc");
+    assert_int_equal(p->ops[1].count, 11);
+    size_t n = 0;
+    adept_profile_group *groups = adept_profile_group_by(p, ADEPT_BY_KIND, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(groups[0].count, 12);
+    assert_true(groups[0].totals.macs_forward == p->totals.macs_forward);
+    free(groups);
+    adept_profile_free(p);
+}
+
+static void autocast_casts_and_keeps_copies(void **state)
+{
+    (void)state;
+    adept_workload_config config = {.precision = ADEPT_AMP_BF16};
+    adept_profile *p = build_with("input x f32:2x4\n"
+                                  "param w f32:4x4 grad tied\n"
+                                  "h = aten::linear(input=x, weight=w, bias=none) @ a Linear\n"
+                                  "y = aten::linear(input=h, weight=w, bias=none) @ b Linear\n"
+                                  "s = aten::softmax(self=y, dim=1, dtype=none) @ c Softmax\n"
+                                  "return s\n",
+                                  &config);
+    /* the weight is cast once for both uses: 16 elements of 2 bytes are kept for the pass */
+    assert_true(p->autocast_copy_bytes == 32);
+    assert_int_equal(find_op(p, "a", "autocast::to")->count + 0, 1);
+    assert_string_equal(find_op(p, "a", "aten::linear")->inputs, "bf16:2x4, bf16:4x4");
+    assert_string_equal(find_op(p, "c", "aten::softmax")->inputs, "f32:2x4");
+    assert_true(find_op(p, "b", "aten::linear")->tied);
+    for (size_t i = 0; i < p->n_ops; i++) /* the second linear sees bf16 already: no cast of its own */
+        if (!strcmp(p->ops[i].path, "b")) assert_string_equal(p->ops[i].kind, "linear");
+    adept_profile_free(p);
+}
+
+static void conditions_on_known_sizes_are_followed(void **state)
+{
+    (void)state;
+    static const char text[] = "input x f32:2x4\n"
+                               "param w f32:8x4 grad\n"
+                               "n = aten::size(self=x, dim=0)\n"
+                               "big = aten::gt(a=n, b=4)\n"
+                               "if big\n"
+                               "u = aten::relu(self=x) @ big ReLU\n"
+                               "yields u\n"
+                               "else\n"
+                               "v = aten::linear(input=x, weight=w, bias=none) @ small Linear\n"
+                               "yields v\n"
+                               "end -> r\n"
+                               "return r\n";
+    adept_workload_config config = {0};
+    adept_profile *p = build_with(text, &config);
+    assert_true(p->totals.macs_forward == 64);
+    adept_profile_free(p);
+    config.batch_size = 8;
+    p = build_with(text, &config);
+    assert_true(p->totals.macs_forward == 0);
+    adept_profile_free(p);
+}
+
+static void twice_the_batch_is_twice_the_work(void **state)
+{
+    (void)state;
+    adept_workload_config config = {.batch_size = 3};
+    adept_profile *a = build_with(two_linears, &config);
+    config.batch_size = 6;
+    adept_profile *b = build_with(two_linears, &config);
+    assert_true(b->totals.macs_forward == 2 * a->totals.macs_forward);
+    assert_true(b->totals.gemm_flops[1] == 2 * a->totals.gemm_flops[1]);
+    assert_true(b->activations_bytes == 2 * a->activations_bytes);
+    assert_int_equal(b->batch_size, 6);
+    adept_profile_free(a);
+    adept_profile_free(b);
+}
+
+static void lists_all_unsupported_operators(void **state)
+{
+    (void)state;
+    adept_graph *g = graph_text("input x f32:2x4\n"
+                                "a = mylib::flash(self=x) @ attn.0 Flash\n"
+                                "b = mylib::flash(self=a) @ attn.1 Flash\n"
+                                "c = mylib::rope(self=b) @ rope Rope\n"
+                                "return c\n");
+    adept_profile *p = NULL;
+    adept_unsupported *list = NULL;
+    size_t n = 0;
+    adept_error err = {0};
+    adept_workload_config config = {0};
+    assert_int_equal(adept_profile_build(&p, g, adept_handlers(), &config, &list, &n, &err), ADEPT_E_UNSUPPORTED);
+    assert_int_equal(n, 2);
+    assert_string_equal(list[0].op, "mylib::flash");
+    assert_int_equal(list[0].count, 2);
+    assert_string_equal(list[0].path, "attn.0");
+    assert_string_equal(list[1].op, "mylib::rope");
+    assert_non_null(strstr(err.message, "mylib::flash x2, mylib::rope x1"));
+    free(list);
+    config.allow_unsupported = true;
+    assert_int_equal(adept_profile_build(&p, g, adept_handlers(), &config, NULL, NULL, &err), ADEPT_OK);
+    assert_true(p->n_warnings >= 2);
+    assert_non_null(strstr(p->warnings[0], "mylib::flash"));
+    adept_profile_free(p);
+    adept_graph_free(g);
+}
+
+static void misfits_name_the_module(void **state)
+{
+    (void)state;
+    adept_error err;
+    adept_workload_config config = {.batch_size = 8};
+    /* a batch of 2 baked into a view: 8 x 4 elements are no 2 x 4 */
+    static const char baked[] = "input x f32:2x4\n"
+                                "param w f32:4x4 grad\n"
+                                "v = aten::view(self=x, size=[2, 4]) @ encoder.3 Block\n"
+                                "y = aten::linear(input=v, weight=w, bias=none) @ fc Linear\n"
+                                "return y\n";
+    assert_int_equal(build_fails(baked, &config, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "encoder.3"));
+    assert_null(strchr(err.message, '\n'));
+    /* the same from the file alone is the file's fault */
+    static const char broken[] = "input x f32:8x4\nv = aten::view(self=x, size=[2, 4])\nreturn v\n";
+    adept_workload_config plain = {0};
+    assert_int_equal(build_fails(broken, &plain, &err), ADEPT_E_INVALID);
+}
+
+static void missing_shapes_name_the_option(void **state)
+{
+    (void)state;
+    adept_error err;
+    adept_workload_config config = {0};
+    assert_int_equal(build_fails("input x\nr = aten::relu(self=x)\nreturn r\n", &config, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "--input"));
+    adept_input_spec specs[2];
+    assert_int_equal(adept_input_spec_parse(&specs[0], "Bx3", NULL), ADEPT_OK);
+    assert_int_equal(adept_input_spec_parse(&specs[1], "Bx3", NULL), ADEPT_OK);
+    config.inputs = specs;
+    config.n_inputs = 1;
+    assert_int_equal(build_fails("input x\nr = aten::relu(self=x)\nreturn r\n", &config, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "--batch"));
+    config.n_inputs = 2;
+    config.batch_size = 4;
+    assert_int_equal(build_fails("input x\nr = aten::relu(self=x)\nreturn r\n", &config, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "2 input shapes given, the model takes 1"));
+}
+
+static void input_specs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *printed;
+    } good[] = {{"Bx3x224x224", "f32:Bx3x224x224"}, {"i64:Bx512", "i64:Bx512"}, {"16x8", "f32:16x8"}, {"bool:", "bool:"},
+                {"bf16:7", "bf16:7"}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        adept_input_spec spec;
+        char text[100];
+        assert_int_equal(adept_input_spec_parse(&spec, good[i].text, NULL), ADEPT_OK);
+        assert_string_equal(adept_input_spec_print(&spec, text, sizeof text), good[i].printed);
+    }
+    static const char *const bad[] = {"", "x", "3x", "x3", "3xx4", "0x4", "-1x4", "f99:3", "3.5", "BxB", "3x4 ", " 3",
+                                      "99999999999999999999", "1x1x1x1x1x1x1x1x1", "3,4", "f32", "3xB4"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        adept_input_spec spec;
+        adept_error err;
+        if (adept_input_spec_parse(&spec, bad[i], &err) != ADEPT_E_USAGE) fail_msg("'%s' was accepted", bad[i]);
+        assert_non_null(strstr(err.message, bad[i]));
+    }
+}
+
+static void json_keeps_every_number(void **state)
+{
+    (void)state;
+    adept_workload_config config = {.precision = ADEPT_AMP_FP16, .grad_accum = 3, .optimizer = "sgd"};
+    adept_profile *p = build_with(two_linears, &config), *q = NULL;
+    char *text = adept_profile_to_json(p);
+    adept_error err = {0};
+    assert_non_null(text);
+    if (adept_profile_from_json(&q, "t", text, strlen(text), &err)) fail_msg("%s", err.message);
+    char *again = adept_profile_to_json(q);
+    assert_string_equal(text, again);
+    assert_memory_equal(&p->totals, &q->totals, sizeof p->totals);
+    assert_memory_equal(&p->features, &q->features, sizeof p->features);
+    assert_int_equal(q->grad_accum, 3);
+    assert_string_equal(q->optimizer, "sgd");
+    free(text);
+    free(again);
+    adept_profile_free(p);
+    adept_profile_free(q);
+}
+
+/* Every line of a good profile removed or damaged in turn: an error that names the file, never a crash. */
+static void damaged_json_is_refused(void **state)
+{
+    (void)state;
+    adept_workload_config config = {0};
+    adept_profile *p = build_with(two_linears, &config);
+    char *text = adept_profile_to_json(p);
+    size_t n = strlen(text);
+    int refused = 0;
+    for (size_t cut = 0; cut < n; cut += 7) {
+        adept_profile *q = NULL;
+        adept_error err = {0};
+        adept_status status = adept_profile_from_json(&q, "cut.json", text, cut, &err);
+        assert_int_equal(status, ADEPT_E_INVALID);
+        assert_non_null(strstr(err.message, "cut.json"));
+        refused++;
+    }
+    static const char *const keys[] = {"\"schema_version\"", "\"path\"", "\"params\"", "\"mode\"", "\"count\"", "\"kernels\"",
+                                       "\"dtype\"", "\"ops\"", "\"activations_bytes\"", "\"warnings\"", "\"batch_size\""};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        char *copy = strdup(text), *at = strstr(copy, keys[i]);
+        adept_profile *q = NULL;
+        adept_error err = {0};
+        assert_non_null(at);
+        at[1] = '#';
+        assert_int_equal(adept_profile_from_json(&q, "key.json", copy, n, &err), ADEPT_E_INVALID);
+        free(copy);
+        refused++;
+    }
+    assert_true(refused > 100);
+    free(text);
+    adept_profile_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(input_specs),
+        cmocka_unit_test(counts_a_small_network),
+        cmocka_unit_test(infer_has_no_backward),
+        cmocka_unit_test(frozen_weights_need_no_gradient),
+        cmocka_unit_test(what_does_not_reach_the_output_has_no_backward),
+        cmocka_unit_test(gradients_flow_through_memory_written_in_place),
+        cmocka_unit_test(identical_layers_merge),
+        cmocka_unit_test(autocast_casts_and_keeps_copies),
+        cmocka_unit_test(conditions_on_known_sizes_are_followed),
+        cmocka_unit_test(twice_the_batch_is_twice_the_work),
+        cmocka_unit_test(lists_all_unsupported_operators),
+        cmocka_unit_test(misfits_name_the_module),
+        cmocka_unit_test(missing_shapes_name_the_option),
+        cmocka_unit_test(json_keeps_every_number),
+        cmocka_unit_test(damaged_json_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
