@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 /** Constant, ends with a NULL entry. Thread-safe. */
-const adept_handler_table *adept_handlers(void);
+ADEPT_API const adept_handler_table *adept_handlers(void);
 #ifdef __cplusplus
 }
 #endif

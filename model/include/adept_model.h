@@ -59,9 +59,9 @@ typedef struct adept_model_parameters {
 #undef X
 } adept_model_parameters;
 
-const adept_parameter_info *adept_model_parameter_info(size_t index); /* NULL past the end */
+ADEPT_API const adept_parameter_info *adept_model_parameter_info(size_t index); /* NULL past the end */
 /** Defaults for this GPU, then the fitted values on top. @return ADEPT_E_INVALID for an unknown or non-finite one. */
-adept_status adept_model_parameters_get(adept_model_parameters *out, const adept_hwprofile *hw, adept_error *err);
+ADEPT_API adept_status adept_model_parameters_get(adept_model_parameters *out, const adept_hwprofile *hw, adept_error *err);
 
 /* ------------------------------------------------------------------ the equations ------------------------------- */
 
@@ -73,8 +73,8 @@ double adept_sat_softsign(double x);  /* x/(1+x) */
 double adept_sat_algebraic(double x); /* x/sqrt(1+x^2) */
 double adept_sat_tanh(double x);
 /** By name "sigmoid" ... ; NULL if unknown. Index order: names for listings, NULL past the end. */
-adept_saturation adept_saturation_by_name(const char *name);
-const char *adept_saturation_name(size_t index);
+ADEPT_API adept_saturation adept_saturation_by_name(const char *name);
+ADEPT_API const char *adept_saturation_name(size_t index);
 
 /* ------------------------------------------------------------------ prediction ---------------------------------- */
 
@@ -85,7 +85,7 @@ typedef struct adept_run {        /* how the workload runs on the hardware */
 } adept_run;
 
 typedef enum adept_bound { ADEPT_BOUND_COMPUTE, ADEPT_BOUND_MEMORY, ADEPT_BOUND_LAUNCH, ADEPT_BOUND_COMMUNICATION } adept_bound;
-const char *adept_bound_name(adept_bound bound);
+ADEPT_API const char *adept_bound_name(adept_bound bound);
 
 typedef struct adept_memory {
     double weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, other_bytes, peak_bytes;

@@ -80,7 +80,7 @@ typedef struct adept_graph {
     char sha256[65];         /* of the file, lower-case hex, "" if not read from a file */
 } adept_graph;
 
-void adept_graph_free(adept_graph *graph); /* NULL allowed */
+ADEPT_API void adept_graph_free(adept_graph *graph); /* NULL allowed */
 
 /* ---- building: used by the readers; every function returns a status or an index >= 0, -1 when memory is out ---- */
 

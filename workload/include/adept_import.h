@@ -22,13 +22,13 @@ typedef struct adept_import_options {
  * @param options  NULL for defaults
  * @return ADEPT_E_INVALID with file and place for any bad file; ADEPT_E_UNSUPPORTED if the shim is not installed
  */
-adept_status adept_import_model(adept_graph **out, const char *path, const adept_import_options *options, adept_error *err);
+ADEPT_API adept_status adept_import_model(adept_graph **out, const char *path, const adept_import_options *options, adept_error *err);
 
 /** Parts of it, each usable alone (tests, fuzzers). */
 typedef enum adept_file_format { ADEPT_FORMAT_TORCHSCRIPT, ADEPT_FORMAT_EXPORT, ADEPT_FORMAT_PROFILE } adept_file_format;
 
 /** Look at the container: zip with code/ -> TorchScript, zip with an exported program -> export, '{' -> profile JSON. */
-adept_status adept_file_detect(adept_file_format *out, const char *path, adept_error *err);
+ADEPT_API adept_status adept_file_detect(adept_file_format *out, const char *path, adept_error *err);
 /** Refuse hostile or useless archives before libtorch sees them: __setstate__, nesting, sizes, state_dict only, ... */
 adept_status adept_torchscript_check(const char *path, bool trust, adept_error *err);
 /** Read adept.json and traced_inputs.pkl of a TorchScript archive into the graph's input hints. */

@@ -18,7 +18,7 @@ typedef struct adept_input_spec {
 } adept_input_spec;
 
 /** @return ADEPT_E_USAGE with a message quoting the text. Thread-safe. */
-adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, adept_error *err);
+ADEPT_API adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, adept_error *err);
 char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t size);
 
 /** What runs. Zero-initialised is a valid default: train, fp32, auto attention, shapes from the file. */
@@ -35,12 +35,12 @@ typedef struct adept_workload_config {
 } adept_workload_config;
 
 /* X-lists of the words used in options, CSV and JSON */
-const char *adept_mode_name(adept_mode mode);                     /* train fwbw infer */
-const char *adept_precision_name(adept_precision precision);      /* fp32 tf32 bf16 fp16 */
-const char *adept_attention_name(adept_attention attention);      /* auto eager fused */
-bool adept_mode_from_name(adept_mode *out, const char *name);
-bool adept_precision_from_name(adept_precision *out, const char *name);
-bool adept_attention_from_name(adept_attention *out, const char *name);
+ADEPT_API const char *adept_mode_name(adept_mode mode);                     /* train fwbw infer */
+ADEPT_API const char *adept_precision_name(adept_precision precision);      /* fp32 tf32 bf16 fp16 */
+ADEPT_API const char *adept_attention_name(adept_attention attention);      /* auto eager fused */
+ADEPT_API bool adept_mode_from_name(adept_mode *out, const char *name);
+ADEPT_API bool adept_precision_from_name(adept_precision *out, const char *name);
+ADEPT_API bool adept_attention_from_name(adept_attention *out, const char *name);
 const char *adept_pass_name(adept_pass pass);                     /* forward backward */
 const char *adept_unit_name(adept_unit unit);                     /* gemm conv alu */
 
@@ -119,7 +119,7 @@ typedef struct adept_profile {
     const char *const *warnings;
 } adept_profile;
 
-void adept_profile_free(adept_profile *profile); /* NULL allowed */
+ADEPT_API void adept_profile_free(adept_profile *profile); /* NULL allowed */
 
 /**
  * Walk the graph: shapes, then what gradients reach, then costs, then merging of identical operators.
@@ -130,7 +130,7 @@ void adept_profile_free(adept_profile *profile); /* NULL allowed */
  *         ADEPT_E_INVALID if the graph is inconsistent; ADEPT_E_UNSUPPORTED
  * Thread-safe on distinct graphs; the same graph may be shared by threads (it is only read). Deterministic.
  */
-adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, const adept_handler_table *handlers,
+ADEPT_API adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, const adept_handler_table *handlers,
                                  const adept_workload_config *config, adept_unsupported **unsupported,
                                  size_t *n_unsupported, adept_error *err);
 
@@ -138,10 +138,10 @@ adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, 
 void adept_profile_summarise(adept_profile *profile);
 
 /** JSON text of the profile (CONTRACT "profile --json"), malloc'ed; NULL when memory is out. */
-char *adept_profile_to_json(const adept_profile *profile);
+ADEPT_API char *adept_profile_to_json(const adept_profile *profile);
 /** Parse what adept_profile_to_json wrote (untrusted: every field is checked). `name` is for messages. */
-adept_status adept_profile_from_json(adept_profile **out, const char *name, const char *text, size_t size, adept_error *err);
-adept_status adept_profile_read(adept_profile **out, const char *path, adept_error *err);
+ADEPT_API adept_status adept_profile_from_json(adept_profile **out, const char *name, const char *text, size_t size, adept_error *err);
+ADEPT_API adept_status adept_profile_read(adept_profile **out, const char *path, adept_error *err);
 
 /** Operators summed by module path, by operator name or by kind. For reports. */
 typedef enum adept_group_by { ADEPT_BY_LAYER, ADEPT_BY_OP, ADEPT_BY_KIND } adept_group_by;
