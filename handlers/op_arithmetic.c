@@ -1,6 +1,7 @@
 /* Arithmetic on two operands: tensors with broadcasting and type promotion, Python scalars, lists and strings. */
 #include "elementwise_cost.h"
 #include "host_value.h"
+#include <string.h>
 
 /* Derivative of one operand, as kernels over the result's shape, and what it reads besides the gradient. */
 typedef struct gradient {
@@ -95,7 +96,7 @@ static const arithmetic *row_of(adept_call *c)
 
 static bool is_reversed(const adept_call *c)
 {
-    return adept_call_data(c) == &sub && adept_call_op(c)[6] == 'r'; /* aten::rsub */
+    return !strcmp(adept_call_op(c), "aten::rsub");
 }
 
 static double alpha_of(adept_call *c)

@@ -1,0 +1,285 @@
+/* The activation functions of torch.nn, and clamp. FLOPs per element: elementwise_cost.h. */
+#include "elementwise_cost.h"
+#include "host_value.h"
+#include <string.h>
+
+/* What autograd keeps (PyTorch, derivatives.yaml). */
+typedef enum kept {
+    KEEP_SELF,               /* written in place: a copy of self made before */
+    KEEP_RESULT,             /* nothing more than the result */
+    KEEP_SELF_OR_OVERWRITTEN /* self; written in place the result, from which the derivative is computed as well */
+} kept;
+
+typedef struct activation {
+    double flops;
+    kept keeps;
+} activation;
+
+static const activation relu = {1, KEEP_RESULT};
+static const activation bounded = {2, KEEP_SELF};                   /* min(max(x, a), b) */
+static const activation gelu = {8, KEEP_SELF};                      /* x/2 (1 + erf(x / sqrt 2)); also with tanh */
+static const activation silu = {5, KEEP_SELF};                      /* x / (1 + exp(-x)) */
+static const activation mish = {9, KEEP_SELF};                      /* x tanh(log(1 + exp(x))): 1 + 5 + 3 */
+static const activation tanh_row = {5, KEEP_RESULT};                /* (e - 1) / (e + 1), e = exp(2 x) */
+static const activation sigmoid = {4, KEEP_RESULT};                 /* 1 / (1 + exp(-x)) */
+static const activation hardswish = {5, KEEP_SELF};                 /* x min(max(x + 3, 0), 6) / 6 */
+static const activation hardsigmoid = {4, KEEP_SELF};               /* min(max(x + 3, 0), 6) / 6 */
+static const activation leaky_relu = {2, KEEP_SELF_OR_OVERWRITTEN}; /* x > 0 ? x : a x */
+static const activation elu = {4, KEEP_SELF_OR_OVERWRITTEN};        /* x > 0 ? x : a (exp(x) - 1) */
+static const activation scaled_elu = {5, KEEP_SELF_OR_OVERWRITTEN}; /* elu with one factor more */
+static const activation softplus = {6, KEEP_SELF};                  /* b x > t ? x : log(1 + exp(b x)) / b */
+static const activation log_sigmoid = {7, KEEP_SELF};               /* min(0, x) - log(1 + exp(-|x|)) */
+static const activation glu = {5, KEEP_SELF};                       /* a sigmoid(b) */
+static const activation prelu = {2, KEEP_SELF};
+static const activation threshold = {2, KEEP_SELF};
+static const activation shrink = {3, KEEP_SELF}; /* |x| > l ? ... : 0 */
+static const activation clamp = {2, KEEP_SELF}, clamp_one = {1, KEEP_SELF};
+
+static const adept_op ops[] = {
+    {"aten::relu", ADEPT_CAST_NONE, &relu},
+    {"aten::relu6", ADEPT_CAST_NONE, &bounded},
+    {"aten::hardtanh", ADEPT_CAST_NONE, &bounded},
+    {"aten::gelu", ADEPT_CAST_NONE, &gelu},
+    {"aten::silu", ADEPT_CAST_NONE, &silu},
+    {"aten::mish", ADEPT_CAST_NONE, &mish},
+    {"aten::tanh", ADEPT_CAST_NONE, &tanh_row},
+    {"aten::sigmoid", ADEPT_CAST_NONE, &sigmoid},
+    {"aten::special_expit", ADEPT_CAST_NONE, &sigmoid},
+    {"aten::hardswish", ADEPT_CAST_NONE, &hardswish},
+    {"aten::hardsigmoid", ADEPT_CAST_NONE, &hardsigmoid},
+    {"aten::leaky_relu", ADEPT_CAST_NONE, &leaky_relu},
+    {"aten::rrelu", ADEPT_CAST_NONE, &leaky_relu},
+    {"aten::rrelu_with_noise", ADEPT_CAST_NONE, &leaky_relu},
+    {"aten::elu", ADEPT_CAST_NONE, &elu},
+    {"aten::celu", ADEPT_CAST_NONE, &scaled_elu},
+    {"aten::selu", ADEPT_CAST_NONE, &scaled_elu},
+    {"aten::softplus", ADEPT_CAST_FP32, &softplus},
+    {"aten::log_sigmoid", ADEPT_CAST_NONE, &log_sigmoid},
+    {"aten::log_sigmoid_forward", ADEPT_CAST_NONE, &log_sigmoid},
+    {"aten::glu", ADEPT_CAST_NONE, &glu},
+    {"aten::prelu", ADEPT_CAST_NONE, &prelu},
+    {"aten::_prelu_kernel", ADEPT_CAST_NONE, &prelu},
+    {"aten::threshold", ADEPT_CAST_NONE, &threshold},
+    {"aten::hardshrink", ADEPT_CAST_NONE, &shrink},
+    {"aten::softshrink", ADEPT_CAST_NONE, &shrink},
+    {"aten::clamp", ADEPT_CAST_NONE, &clamp},
+    {"aten::clip", ADEPT_CAST_NONE, &clamp},
+    {"aten::clamp_min", ADEPT_CAST_NONE, &clamp_one},
+    {"aten::clamp_max", ADEPT_CAST_NONE, &clamp_one},
+    {0},
+};
+
+static bool is_clamp(const activation *row)
+{
+    return row == &clamp || row == &clamp_one;
+}
+
+/* ---------------------------------------------------------------- shape ---------------- */
+
+static void shape_glu(adept_call *c, const adept_tensor *self)
+{
+    int64_t dims[ADEPT_MAX_DIMS];
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), self->ndim);
+    if (!adept_call_ok(c)) return;
+    memcpy(dims, self->dims, sizeof dims);
+    if (self->ndim == 0 || dims[dim] % 2 != 0) {
+        adept_call_fail(c, "dimension %d cannot be halved", dim);
+        return;
+    }
+    dims[dim] /= 2;
+    adept_out_tensor(c, self->dtype, self->ndim, dims);
+}
+
+/* The bounds of a size: out = min(max(self, low), high), where known. */
+static void set_clamped(adept_call *c, adept_tensor *out, const adept_value *self, const adept_value *low,
+                        const adept_value *high)
+{
+    adept_tensor stage = *self->u.t;
+    const adept_value v = {ADEPT_VALUE_TENSOR, {.t = &stage}};
+    if (low) {
+        adept_host_set_binary(c, out, ADEPT_FN_MAX, &v, low);
+        stage = *out;
+    }
+    if (high) adept_host_set_binary(c, out, ADEPT_FN_MIN, &v, high);
+}
+
+static void shape_clamp(adept_call *c, const adept_value *self)
+{
+    const adept_value *low = adept_arg_given(c, "min") ? adept_arg(c, "min") : NULL;
+    const adept_value *high = adept_arg_given(c, "max") ? adept_arg(c, "max") : NULL;
+    if (!low && !high) {
+        adept_call_fail(c, "at least one of 'min' and 'max' expected");
+        return;
+    }
+    adept_dtype dtype = adept_promote((const adept_value *[]){self, low, high}, 3);
+    const adept_tensor *bound_low = low && low->kind == ADEPT_VALUE_TENSOR ? low->u.t : self->u.t;
+    const adept_tensor *bound_high = high && high->kind == ADEPT_VALUE_TENSOR ? high->u.t : self->u.t;
+    int64_t dims[ADEPT_MAX_DIMS];
+    int ndim = adept_broadcast(c, self->u.t, bound_low, dims);
+    ndim = adept_broadcast_dims(c, ndim, dims, bound_high->ndim, bound_high->dims, dims);
+    adept_tensor *out = adept_out_result(c, self->u.t, dtype, ndim, dims);
+    if (!adept_call_ok(c)) return;
+    if (!adept_call_inplace(c))
+        adept_elem_set_strides(out, (const adept_tensor *[]){self->u.t, bound_low, bound_high}, 3);
+    set_clamped(c, out, self, low, high);
+}
+
+static void shape(adept_call *c)
+{
+    const activation *row = adept_call_data(c);
+    const adept_value *v = adept_arg_at(c, 0);
+    if (row == &tanh_row && adept_host_is_scalar(v)) {
+        adept_host_unary(c, ADEPT_FN_TANH, v);
+        return;
+    }
+    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
+        adept_call_fail(c, "tensor argument 'self' is missing");
+        return;
+    }
+    const adept_tensor *self = v->u.t;
+    if (row == &glu) {
+        shape_glu(c, self);
+    } else if (is_clamp(row)) {
+        shape_clamp(c, v);
+    } else {
+        bool is_number = adept_dtype_is_float(self->dtype) || adept_dtype_is_complex(self->dtype);
+        bool gives_float = row == &tanh_row || row == &sigmoid;
+        adept_elem_out_unary(c, self, gives_float && !is_number ? ADEPT_F32 : self->dtype);
+        if (!strcmp(adept_call_op(c), "aten::log_sigmoid_forward")) /* it gives a buffer, empty on a GPU */
+            adept_out_tensor(c, self->dtype, 1, (const int64_t[]){0});
+    }
+}
+
+/* ---------------------------------------------------------------- cost ---------------- */
+
+static bool is_random(const adept_call *c)
+{
+    return !strncmp(adept_call_op(c), "aten::rrelu", strlen("aten::rrelu")) && adept_call_training(c);
+}
+
+static void cost_clamp(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
+{
+    const adept_value *low = adept_arg(c, "min"), *high = adept_arg(c, "max");
+    const adept_tensor *bounds[2] = {low && low->kind == ADEPT_VALUE_TENSOR ? low->u.t : NULL,
+                                     high && high->kind == ADEPT_VALUE_TENSOR ? high->u.t : NULL};
+    int n = adept_arg_given(c, "min") + adept_arg_given(c, "max");
+    double read = adept_elem_read(bounds[0]) + adept_elem_read(bounds[1]);
+    if (adept_elem_all_on_host(c)) return;
+    adept_elem_forward(cost, out, n, adept_elem_read(self) + read);
+    /* where(self >= min and self <= max, grad, 0): a comparison per bound, their and, the selection */
+    adept_chain chain = {2 * n, 1, 1, 2 * n};
+    if (adept_cost_wants_grad(cost, self)) {
+        adept_elem_chain(cost, ADEPT_BACKWARD, out, &chain, n * adept_elem_read(self) + read);
+        adept_elem_grad_to(cost, out, self);
+    }
+    for (int i = 0; i < 2; i++)
+        if (adept_cost_wants_grad(cost, bounds[i])) { /* where(self < min, grad, 0) */
+            adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){2, 1, 1, 2}, adept_elem_read(self) + read);
+            adept_elem_grad_to(cost, out, bounds[i]);
+        }
+    adept_elem_save_input(c, cost, self);
+    for (int i = 0; i < 2; i++)
+        if (bounds[i]) adept_elem_save_input(c, cost, bounds[i]);
+}
+
+/* One kernel for both gradients: the weight's has the shape of self first and is then summed. */
+static void cost_prelu(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
+{
+    const adept_tensor *weight = adept_elem_tensor_at(c, 1);
+    double n = (double)adept_tensor_numel(self);
+    adept_elem_forward(cost, out, prelu.flops, adept_elem_read(self) + adept_elem_read(weight));
+    if (!adept_cost_backward(cost)) return;
+    bool both = adept_cost_wants_grad(cost, weight);
+    adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){2 * prelu.flops, 1, 1 + both, 1},
+                     adept_elem_read(self) + adept_elem_read(weight));
+    if (both && n > (double)adept_tensor_numel(weight))
+        adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, n, adept_tensor_bytes(out), adept_tensor_bytes(weight));
+    adept_elem_save_input(c, cost, self);
+    adept_elem_save_input(c, cost, weight);
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const activation *row = adept_call_data(c);
+    const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
+    if (!out || !self) return;
+    if (is_clamp(row)) {
+        cost_clamp(c, cost, self, out);
+        return;
+    }
+    if (row == &prelu) {
+        cost_prelu(c, cost, self, out);
+        return;
+    }
+    double noise = is_random(c) ? 1 : 0; /* the slopes drawn are written and read again */
+    adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){row->flops, 0, 1 + noise, 1}, adept_elem_read(self));
+    if (!adept_cost_wants_grad(cost, self)) return;
+    bool keep_result = row->keeps == KEEP_RESULT || (row->keeps == KEEP_SELF_OR_OVERWRITTEN && adept_call_inplace(c));
+    if (keep_result)
+        adept_cost_save(cost, out);
+    else
+        adept_elem_save_input(c, cost, self);
+    adept_cost_save_bytes(cost, noise * adept_tensor_bytes(out));
+    double n = (double)adept_tensor_numel(out), read = (1 + noise) * adept_tensor_bytes(out) + adept_elem_read(self);
+    if (n > 0) adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, 2 * row->flops * n, read, adept_tensor_bytes(self));
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "ReLU: 1 FLOP per element, 2 backward, the result is kept",
+     .call = "aten::relu(self=f32:2x3*)",
+     .out = "f32:2x3",
+     .forward = {.alu = 6, .read = 24, .written = 24, .launches = 1},
+     .backward = {.alu = 12, .read = 48, .written = 24, .launches = 1},
+     .saved_bytes = 24},
+    {.name = "GELU in bf16: 8 FLOPs, the input is kept",
+     .call = "aten::gelu(self=bf16:4x10*, approximate=\"none\")",
+     .out = "bf16:4x10",
+     .forward = {.alu = 320, .read = 80, .written = 80, .launches = 1},
+     .backward = {.alu = 640, .read = 160, .written = 80, .launches = 1},
+     .saved_bytes = 80},
+    {.name = "hardswish in place: autograd keeps a copy of the input, which is one more kernel (32 -> 32 bytes)",
+     .call = "aten::hardswish_(self=f32:8*)",
+     .out = "f32:8",
+     .forward = {.alu = 40, .read = 64, .written = 64, .launches = 2},
+     .backward = {.alu = 80, .read = 64, .written = 32, .launches = 1},
+     .saved_bytes = 32},
+    {.name = "leaky ReLU in place: the result is enough",
+     .call = "aten::leaky_relu_(self=f32:8*, negative_slope=0.1)",
+     .out = "f32:8",
+     .forward = {.alu = 16, .read = 32, .written = 32, .launches = 1},
+     .backward = {.alu = 32, .read = 64, .written = 32, .launches = 1},
+     .saved_bytes = 32},
+    {.name = "GLU halves a dimension: reads 6 of 10, writes 6 of 5; backward reads both and writes 6 of 10",
+     .call = "aten::glu(self=f32:6x10*, dim=-1)",
+     .out = "f32:6x5",
+     .forward = {.alu = 150, .read = 240, .written = 120, .launches = 1},
+     .backward = {.alu = 300, .read = 120 + 240, .written = 240, .launches = 1},
+     .saved_bytes = 240},
+    {.name = "PReLU: gradients of input and weight in one kernel, the weight's then summed from 8 to 2 elements",
+     .call = "aten::prelu(self=f32:4x2*, weight=f32:2*)",
+     .out = "f32:4x2",
+     .forward = {.alu = 16, .read = 32 + 8, .written = 32, .launches = 1},
+     .backward = {.alu = 32 + 8, .read = 32 + 32 + 8 + 32, .written = 64 + 8, .launches = 2},
+     .saved_bytes = 32 + 8},
+    {.name = "clamp to both sides: two comparisons, their and, a selection",
+     .call = "aten::clamp(self=f32:8*, min=0, max=1)",
+     .out = "f32:8",
+     .forward = {.alu = 16, .read = 32, .written = 32, .launches = 1},
+     .backward = {.alu = 32, .read = 32 + 64, .written = 32, .launches = 4},
+     .saved_bytes = 32},
+    {.name = "a size is clamped on the host", .call = "aten::clamp(self=i64:=9, min=1, max=4)", .out = "i64:"},
+    {.name = "randomised leaky ReLU: the slopes are written, kept and read",
+     .call = "aten::rrelu(self=f32:8*, lower=0.1, upper=0.3, training=true)",
+     .out = "f32:8",
+     .forward = {.alu = 16, .read = 32, .written = 64, .launches = 1},
+     .backward = {.alu = 32, .read = 96, .written = 32, .launches = 1},
+     .saved_bytes = 64},
+    {.name = "nothing is kept without backward",
+     .call = "aten::silu(self=f32:8) @infer",
+     .out = "f32:8",
+     .forward = {.alu = 40, .read = 32, .written = 32, .launches = 1}},
+    {0},
+};
+
+const adept_handler adept_handler_activation = {
+    .kind = "activation", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
