@@ -1,0 +1,85 @@
+/* adept_torch_import: the module's one function. Everything in it runs inside guard(), so that no exception leaves. */
+#include "adept_torch.h"
+#include "failure.hpp"
+#include "lower.hpp"
+#include "reader.hpp"
+#include "schemas.hpp"
+#include <c10/util/Exception.h>
+#include <memory>
+#include <new>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+namespace adept
+{
+namespace
+{
+
+/* libtorch's messages start with empty lines and go on with a backtrace. */
+std::string first_line(const std::string &text)
+{
+    size_t begin = text.find_first_not_of(" \t\r\n");
+    if (begin == std::string::npos) return "no reason given";
+    size_t end = text.find_first_of("\r\n", begin);
+    return text.substr(begin, end == std::string::npos ? end : end - begin);
+}
+
+/* Loading again after declaring an operator costs a tenth of a second, and happens only for operators of others. */
+torch::jit::Module load(const std::string &path)
+{
+    declare_newer_operators();
+    unknown_operators unknown;
+    torch::jit::ExtraFilesMap no_extra_files;
+    for (;;) {
+        try {
+            return torch::jit::load(std::make_shared<model_reader>(path), c10::Device(c10::kCPU), no_extra_files);
+        } catch (const failure &) {
+            throw;
+        } catch (const std::exception &e) {
+            if (!unknown.declare_from(e.what())) throw;
+        }
+    }
+}
+
+adept_graph *import_file(const char *path)
+{
+    torch::jit::Module module = load(path);
+    adept_graph *graph = lowering(module._ivalue()).run();
+    graph->format = "torchscript";
+    return graph;
+}
+
+template <typename Body> adept_status guard(const char *path, adept_error *err, Body body) noexcept
+{
+    try {
+        try {
+            body();
+            return ADEPT_OK;
+        } catch (const failure &e) {
+            return adept_error_set(err, e.status(), "%s: %s", path, e.what());
+        } catch (const c10::Error &e) {
+            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path,
+                                   first_line(e.what_without_backtrace()).c_str());
+        } catch (const std::bad_alloc &) {
+            return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);
+        } catch (const std::exception &e) {
+            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, first_line(e.what()).c_str());
+        }
+    } catch (...) { /* not a standard exception, or no memory left to word the message */
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: the loader failed", path);
+    }
+}
+
+} // namespace
+} // namespace adept
+
+extern "C" adept_status adept_torch_import(int abi, adept_graph **out, const char *path, adept_error *err)
+{
+    if (abi != ADEPT_TORCH_ABI) {
+        return adept_error_set(
+            err, ADEPT_E_INTERNAL,
+            "the libtorch module has interface version %d, this program %d: they come from different builds",
+            ADEPT_TORCH_ABI, abi);
+    }
+    return adept::guard(path, err, [&] { *out = adept::import_file(path); });
+}

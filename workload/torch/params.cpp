@@ -1,0 +1,76 @@
+#include "params.hpp"
+#include "failure.hpp"
+#include "values.hpp"
+#include <ATen/core/class_type.h>
+#include <algorithm>
+
+namespace adept
+{
+namespace
+{
+
+constexpr int max_module_depth = 500;
+constexpr size_t max_attributes = 4000000; /* one module reachable along many paths must not unfold without end */
+
+std::string join(const std::string &path, const std::string &name)
+{
+    return path.empty() ? name : path + "." + name;
+}
+
+} // namespace
+
+param_registry::param_registry(adept_graph_builder *builder, const c10::ivalue::Object &root) : builder_(builder)
+{
+    visit(root, "", 0);
+}
+
+int32_t param_registry::find(const at::Tensor &tensor) const
+{
+    auto found = by_tensor_.find(tensor.unsafeGetTensorImpl());
+    return found == by_tensor_.end() ? -1 : found->second;
+}
+
+void param_registry::add(const at::Tensor &tensor, const std::string &name, bool is_buffer)
+{
+    auto found = by_tensor_.find(tensor.unsafeGetTensorImpl());
+    if (found != by_tensor_.end()) {
+        adept_graph_builder_param_alias(builder_, found->second);
+        return;
+    }
+    adept_tensor meta = tensor_meta(tensor, name);
+    adept_param param{};
+    param.name = name.c_str();
+    param.dtype = meta.dtype;
+    param.ndim = meta.ndim;
+    std::copy_n(meta.dims, meta.ndim, param.dims);
+    param.requires_grad = meta.requires_grad;
+    param.is_buffer = is_buffer;
+    param.n_names = 1;
+    int32_t index = adept_graph_builder_param(builder_, &param);
+    if (index < 0) throw std::bad_alloc();
+    by_tensor_.emplace(tensor.unsafeGetTensorImpl(), index);
+}
+
+void param_registry::visit(const c10::ivalue::Object &module, const std::string &path, int depth)
+{
+    if (depth > max_module_depth) fail_invalid("module '" + path + "': modules nested too deeply");
+    const auto &type = *module.type();
+    size_t n = std::min(type.numAttributes(), module.slots().size());
+    visited_ += n + 1;
+    if (visited_ > max_attributes) fail_invalid("module '" + path + "': too many module attributes");
+    for (size_t i = 0; i < n; i++) {
+        const c10::IValue &slot = module.slots()[i];
+        if (!slot.isTensor() || !slot.toTensor().defined()) continue;
+        if (type.is_parameter(i) || type.is_buffer(i)) {
+            add(slot.toTensor(), join(path, type.getAttributeName(i)), type.is_buffer(i));
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        const c10::IValue &slot = module.slots()[i];
+        if (slot.isObject() && slot.toObjectRef().type()->is_module()) {
+            visit(slot.toObjectRef(), join(path, type.getAttributeName(i)), depth + 1);
+        }
+    }
+}
+
+} // namespace adept

@@ -1,0 +1,31 @@
+/** @file params.hpp  Every parameter and buffer of the module tree, once each, by the identity of its tensor. */
+#ifndef ADEPT_TORCH_PARAMS_HPP
+#define ADEPT_TORCH_PARAMS_HPP
+#include "adept_graph.h"
+#include <ATen/core/ivalue.h>
+#include <string>
+#include <unordered_map>
+
+namespace adept
+{
+
+class param_registry
+{
+  public:
+    /** Registers all of `root` with the builder, in the order of Module.named_parameters(), buffers included. */
+    param_registry(adept_graph_builder *builder, const c10::ivalue::Object &root);
+
+    /** Index of the parameter or buffer that this very tensor is, -1 if it is none. */
+    int32_t find(const at::Tensor &tensor) const;
+
+  private:
+    void visit(const c10::ivalue::Object &module, const std::string &path, int depth);
+    void add(const at::Tensor &tensor, const std::string &name, bool is_buffer);
+
+    adept_graph_builder *builder_;
+    std::unordered_map<const void *, int32_t> by_tensor_;
+    size_t visited_ = 0;
+};
+
+} // namespace adept
+#endif
