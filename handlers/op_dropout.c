@@ -1,0 +1,172 @@
+/* Dropout in its variants, and bernoulli. The mode decides, not the flag baked into the file: active in training unless
+ * the probability is 0, nothing at all in inference. 2 FLOPs per element: draw and scale. */
+#include "gemm_cost.h"
+
+typedef enum kind {
+    ELEMENT, /* one fused kernel; keeps a mask of one byte per element */
+    NATIVE,  /* the same, and the mask is a result */
+    CHANNEL, /* noise for every channel of every image, in the input's type; multiplied in */
+    ALPHA,   /* noise that keeps mean and variance of SELU's output: a chain of elementwise kernels */
+    DRAW     /* bernoulli: ones and zeros, in every mode; its gradient is zero */
+} kind;
+
+typedef struct form {
+    kind kind;
+    bool channel; /* ALPHA only: noise per channel */
+} form;
+
+static const form element = {.kind = ELEMENT}, native = {.kind = NATIVE};
+static const form feature = {.kind = CHANNEL};
+static const form draw = {.kind = DRAW};
+static const form alpha = {.kind = ALPHA}, feature_alpha = {.kind = ALPHA, .channel = true};
+
+static const adept_op ops[] = {
+    {"aten::dropout", ADEPT_CAST_NONE, &element},
+    {"aten::native_dropout", ADEPT_CAST_NONE, &native},
+    {"aten::feature_dropout", ADEPT_CAST_NONE, &feature},
+    {"aten::alpha_dropout", ADEPT_CAST_NONE, &alpha},
+    {"aten::feature_alpha_dropout", ADEPT_CAST_NONE, &feature_alpha},
+    {"aten::bernoulli", ADEPT_CAST_NONE, &draw},
+    {0},
+};
+
+static bool is_active(adept_call *c)
+{
+    return adept_call_training(c) && adept_arg_float(c, "p", 0.5) > 0;
+}
+
+static void draw_shape(adept_call *c)
+{
+    const adept_tensor *x = adept_arg_tensor(c, "self");
+    if (adept_call_ok(c)) adept_out_result(c, x, x->dtype, x->ndim, x->dims);
+}
+
+static void draw_cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *x = adept_arg_tensor(c, "self"), *out = adept_result_tensor(c, 0);
+    const adept_value *p = adept_arg(c, "p");
+    double n = (double)adept_tensor_numel(out), read = 0;
+    if (p && p->kind == ADEPT_VALUE_TENSOR)
+        read = adept_tensor_unique_bytes(p->u.t);
+    else if (!adept_arg_given(c, "p") && !adept_call_inplace(c))
+        read = adept_tensor_unique_bytes(x); /* the probabilities */
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, n, read, adept_tensor_bytes(out));
+}
+
+static void shape(adept_call *c)
+{
+    const form *f = adept_call_data(c);
+    if (f->kind == DRAW) {
+        draw_shape(c);
+        return;
+    }
+    const adept_tensor *x = adept_arg_tensor(c, "input");
+    double p = adept_arg_float(c, "p", 0.5);
+    if (!(p >= 0 && p <= 1)) adept_call_fail(c, "probability %g is not between 0 and 1", p);
+    if ((f->kind == CHANNEL || f->channel) && x->ndim < 2)
+        adept_call_fail(c, "dropout of channels wants two dimensions");
+    if (!adept_call_ok(c)) return;
+    if (is_active(c))
+        adept_out_result(c, x, x->dtype, x->ndim, x->dims);
+    else
+        adept_out_alias(c, x);
+    if (f->kind == NATIVE) adept_out_tensor(c, ADEPT_BOOL, x->ndim, x->dims);
+}
+
+/* One kernel draws, drops and scales, and notes in the mask what it kept; the backward is mask * dy * scale. */
+static void fused_cost(adept_cost *cost, const adept_tensor *x, double n, double bytes)
+{
+    double mask_bytes = n;
+    adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, 2 * n, adept_tensor_unique_bytes(x), bytes + mask_bytes);
+    adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, 4 * n, bytes + mask_bytes, bytes);
+    adept_cost_save_bytes(cost, mask_bytes);
+}
+
+/* bernoulli_ and div_ on the noise, then x * noise; backward dy * noise. */
+static void channel_cost(adept_cost *cost, const adept_tensor *x, double n, double bytes)
+{
+    double noise = (double)x->dims[0] * (double)x->dims[1], noise_bytes = noise * adept_dtype_bytes(x->dtype);
+    adept_alu_kernels(cost, ADEPT_FORWARD, x->dtype, noise, 2 * noise, noise_bytes, 2 * noise_bytes, 2);
+    adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, n, adept_tensor_unique_bytes(x) + noise_bytes, bytes);
+    adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, n, bytes + noise_bytes, bytes);
+    adept_cost_save_bytes(cost, noise_bytes);
+}
+
+/* PyTorch's _dropout_impl: noise ~ bernoulli; b = (noise - 1) * c1 + c2, three kernels; noise *= a; x * noise + b, two.
+ */
+static void alpha_cost(adept_cost *cost, const adept_tensor *x, bool channel, double n, double bytes)
+{
+    double noise = channel ? (double)x->dims[0] * (double)x->dims[1] : n;
+    double noise_bytes = noise * adept_dtype_bytes(x->dtype);
+    adept_alu_kernels(cost, ADEPT_FORWARD, x->dtype, 5 * noise, 5 * noise, 4 * noise_bytes, 5 * noise_bytes, 5);
+    adept_alu_kernels(cost, ADEPT_FORWARD, x->dtype, 2 * n, 2 * n,
+                      adept_tensor_unique_bytes(x) + bytes + 2 * noise_bytes, 2 * bytes, 2);
+    adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, n, bytes + noise_bytes, bytes);
+    adept_cost_save_bytes(cost, noise_bytes);
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const form *f = adept_call_data(c);
+    if (f->kind == DRAW) {
+        draw_cost(c, cost);
+        return;
+    }
+    const adept_tensor *x = adept_arg_tensor(c, "input");
+    double n = (double)adept_tensor_numel(x), bytes = adept_tensor_bytes(x);
+    if (!is_active(c)) return;
+    if (f->kind == CHANNEL)
+        channel_cost(cost, x, n, bytes);
+    else if (f->kind == ALPHA)
+        alpha_cost(cost, x, f->channel, n, bytes);
+    else
+        fused_cost(cost, x, n, bytes);
+}
+
+static const adept_handler_case cases[] = {
+    /* 60 elements: writes 240 bytes and 60 of mask; backward reads dy and mask */
+    {.name = "training, whatever the baked flag says",
+     .call = "aten::dropout(input=f32:2x5x6*, p=0.1, train=false)",
+     .out = "f32:2x5x6",
+     .forward = {.alu = 120, .read = 240, .written = 300, .launches = 1},
+     .backward = {.alu = 240, .read = 300, .written = 240, .launches = 1},
+     .saved_bytes = 60},
+    {.name = "inference costs nothing",
+     .call = "aten::dropout(input=f32:2x5x6, p=0.1, train=true) @infer",
+     .out = "f32:2x5x6"},
+    {.name = "probability zero costs nothing",
+     .call = "aten::dropout(input=f32:2x5x6*, p=0., train=true)",
+     .out = "f32:2x5x6"},
+    {.name = "mask returned",
+     .call = "aten::native_dropout(input=bf16:4x5*, p=0.5, train=true)",
+     .out = "bf16:4x5, bool:4x5",
+     .forward = {.alu = 40, .read = 40, .written = 60, .launches = 1},
+     .backward = {.alu = 80, .read = 60, .written = 40, .launches = 1},
+     .saved_bytes = 20},
+    /* 6 noise values: drawn and divided (12 FLOPs, reads 24, writes 48), then 384 products */
+    {.name = "channels",
+     .call = "aten::feature_dropout(input=f32:2x3x8x8*, p=0.3, train=true)",
+     .out = "f32:2x3x8x8",
+     .forward = {.alu = 12 + 384, .read = 24 + 1536 + 24, .written = 48 + 1536, .launches = 3},
+     .backward = {.alu = 384, .read = 1560, .written = 1536, .launches = 1},
+     .saved_bytes = 24},
+    /* 20 elements, 80 bytes: five kernels on the noise and two on the data */
+    {.name = "alpha dropout",
+     .call = "aten::alpha_dropout(input=f32:4x5*, p=0.3, train=true)",
+     .out = "f32:4x5",
+     .forward = {.alu = 140, .read = 4 * 80 + 4 * 80, .written = 5 * 80 + 2 * 80, .launches = 7},
+     .backward = {.alu = 20, .read = 160, .written = 80, .launches = 1},
+     .saved_bytes = 80},
+    {.name = "stochastic depth draws one number per image",
+     .call = "aten::bernoulli_(self=f32:8x1x1x1, p=0.8)",
+     .out = "f32:8x1x1x1",
+     .forward = {.alu = 8, .written = 32, .launches = 1}},
+    {.name = "probabilities given as a tensor",
+     .call = "aten::bernoulli(self=f32:4x5)",
+     .out = "f32:4x5",
+     .forward = {.alu = 20, .read = 80, .written = 80, .launches = 1}},
+    {0},
+};
+
+const adept_handler adept_handler_dropout = {
+    .kind = "dropout", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
