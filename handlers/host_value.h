@@ -71,6 +71,7 @@ bool adept_fn_float(adept_fn fn, double a, double *out);
 bool adept_host_equal(const adept_value *a, const adept_value *b, bool *known);
 /** Is it an int, float, bool or a scalar not known yet? */
 bool adept_host_is_scalar(const adept_value *v);
+bool adept_host_is_list(const adept_value *v); /* list or tuple */
 
 /** Output of a binary operator none of whose arguments is a tensor: scalars, strings, lists. */
 void adept_host_binary(adept_call *c, adept_fn fn, const adept_value *a, const adept_value *b);
@@ -86,9 +87,8 @@ void adept_host_set_same(adept_call *c, adept_tensor *out, const adept_tensor *f
 /** Text of a value as Python's str() prints it; false if it depends on data or does not fit. */
 bool adept_host_print(const adept_value *v, char *text, size_t size);
 
-/* Python's list methods whose names tensors use as well. */
-void adept_list_slice(adept_call *c);   /* aten::slice on a list or a string: (l, start, end, step) */
-void adept_list_copy(adept_call *c);    /* aten::copy of a list or dict */
-void adept_list_find(adept_call *c);    /* aten::index: position of an element */
-void adept_string_split(adept_call *c); /* aten::split on a string: (self, separator, max) */
+/* Python's list methods whose operator names tensors use as well; argument 0 must be of that kind. */
+void adept_list_slice(adept_call *c); /* aten::slice on a list or a string: (l, start, end, step) */
+void adept_list_copy(adept_call *c);  /* aten::copy of a list or dict */
+void adept_list_find(adept_call *c);  /* aten::index: position of an element */
 #endif

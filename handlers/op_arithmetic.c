@@ -116,6 +116,15 @@ static double pow_flops(double exponent)
 
 /* ---------------------------------------------------------------- shape ---------------- */
 
+/* list += list: whoever holds the list sees it grow. */
+static void extend(adept_call *c, const adept_value *list, const adept_list *more)
+{
+    size_t n = more->n; /* may be the same list */
+    for (size_t i = 0; i < n; i++)
+        adept_list_append(c, list->u.list, &more->items[i]);
+    adept_out_value(c, list);
+}
+
 static void shape(adept_call *c)
 {
     const arithmetic *row = row_of(c);
@@ -123,6 +132,10 @@ static void shape(adept_call *c)
     double alpha = alpha_of(c);
     if (!a || !b) {
         adept_call_fail(c, "two operands expected");
+        return;
+    }
+    if (adept_call_inplace(c) && adept_host_is_list(a) && adept_host_is_list(b)) {
+        extend(c, a, b->u.list);
         return;
     }
     if (a->kind != ADEPT_VALUE_TENSOR && b->kind != ADEPT_VALUE_TENSOR) {
@@ -242,6 +255,7 @@ static const adept_handler_case cases[] = {
     {.name = "integers divide to a float", .call = "aten::div(a=7, b=2)", .out = "f:3.5"},
     {.name = "Python rounds towards minus infinity", .call = "aten::floordiv(a=-7, b=2)", .out = "i:-4"},
     {.name = "the remainder has the sign of the divisor", .call = "aten::remainder(a=-7, b=4)", .out = "i:1"},
+    {.name = "a list grows in place", .call = "aten::add_(self=[1,2], b=[3])", .out = "[i:1, i:2, i:3]"},
     {.name = "lists are concatenated", .call = "aten::add(a=[1,2], b=[3])", .out = "[i:1, i:2, i:3]"},
     {0},
 };

@@ -1,0 +1,280 @@
+/* Conversions between tensors and Python numbers, identity tests, and the arithmetic of range(): nothing runs on the
+ * device. (item() makes the host wait for the device, which this model of a step does not see.) */
+#include "host_value.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void scalar_shape(adept_call *c, const adept_value *v);
+
+typedef struct scalar_row {
+    scalar_shape *shape;
+} scalar_row;
+
+/* ---------------------------------------------------------------- numbers ---------------- */
+
+/* Known to be no tensor element and no number yet: stays unknown. Anything else is a misuse. */
+static void not_a_number(adept_call *c, const adept_value *v)
+{
+    if (v->kind == ADEPT_VALUE_UNKNOWN || v->kind == ADEPT_VALUE_TENSOR)
+        adept_out_unknown(c);
+    else
+        adept_call_fail(c, "%s is not a number", adept_value_kind_name(v->kind));
+}
+
+static void to_int(adept_call *c, const adept_value *v)
+{
+    int64_t i;
+    double f;
+    char *end;
+    if (v->kind == ADEPT_VALUE_STRING) {
+        i = strtoll(v->u.s, &end, 10);
+        if (*v->u.s && !*end)
+            adept_out_int(c, i);
+        else
+            adept_call_fail(c, "the string is not an integer");
+    } else if (adept_value_as_int(v, &i)) {
+        adept_out_int(c, i);
+    } else if (adept_value_as_float(v, &f) && fabs(f) < 9007199254740992.0) {
+        adept_out_int(c, (int64_t)f); /* towards zero */
+    } else {
+        not_a_number(c, v);
+    }
+}
+
+static void to_float(adept_call *c, const adept_value *v)
+{
+    double f;
+    char *end;
+    if (v->kind == ADEPT_VALUE_STRING) { /* float("inf") */
+        f = strtod(v->u.s, &end);
+        if (*v->u.s && !*end)
+            adept_out_float(c, f);
+        else
+            adept_call_fail(c, "the string is not a number");
+    } else if (adept_value_as_float(v, &f)) {
+        adept_out_float(c, f);
+    } else {
+        not_a_number(c, v);
+    }
+}
+
+static void to_bool(adept_call *c, const adept_value *v)
+{
+    double f;
+    if (adept_value_as_float(v, &f))
+        adept_out_bool(c, f != 0);
+    else
+        not_a_number(c, v);
+}
+
+/* The element of a one-element tensor as a Python number of its own type. */
+static void item(adept_call *c, const adept_value *v)
+{
+    if (v->kind != ADEPT_VALUE_TENSOR) {
+        if (adept_host_is_scalar(v))
+            adept_out_value(c, v);
+        else
+            not_a_number(c, v);
+    } else if (adept_tensor_numel(v->u.t) != 1) {
+        adept_call_fail(c, "a tensor of one element expected");
+    } else if (v->u.t->dtype == ADEPT_BOOL) {
+        to_bool(c, v);
+    } else if (adept_dtype_is_integer(v->u.t->dtype)) {
+        to_int(c, v);
+    } else {
+        to_float(c, v);
+    }
+}
+
+static void to_tensor(adept_call *c, const adept_value *v)
+{
+    double f;
+    adept_dtype dtype = v->kind == ADEPT_VALUE_FLOAT ? ADEPT_F64 : v->kind == ADEPT_VALUE_BOOL ? ADEPT_BOOL : ADEPT_I64;
+    if (!adept_host_is_scalar(v)) {
+        not_a_number(c, v);
+        return;
+    }
+    adept_tensor *out = adept_out_tensor(c, dtype, 0, (const int64_t[]){0});
+    if (adept_value_as_float(v, &f)) adept_tensor_set_values(c, out, 1, &f);
+}
+
+/* prim::min, prim::max of two numbers or of a list of them. */
+static void extremum(adept_call *c, const adept_value *v)
+{
+    adept_fn fn = !strcmp(adept_call_op(c), "prim::max") ? ADEPT_FN_MAX : ADEPT_FN_MIN;
+    const adept_value *other = adept_arg_at(c, 1);
+    if (!adept_host_is_list(v)) {
+        adept_host_binary(c, fn, v, other);
+        return;
+    }
+    if (other || v->u.list->n == 0) {
+        adept_call_unsupported(c, "minimum or maximum of two lists or of an empty one");
+        return;
+    }
+    const adept_value *best = &v->u.list->items[0];
+    for (size_t i = 0; i < v->u.list->n; i++) {
+        double a, b;
+        const adept_value *item_i = &v->u.list->items[i];
+        if (!adept_value_as_float(item_i, &a) || !adept_value_as_float(best, &b)) {
+            not_a_number(c, item_i);
+            return;
+        }
+        if (fn == ADEPT_FN_MAX ? a > b : a < b) best = item_i;
+    }
+    adept_out_value(c, best);
+}
+
+/* Number of steps of range(lo, hi, step), and the value of step i: how TorchScript writes such loops. */
+static void range_length(adept_call *c, const adept_value *v)
+{
+    int64_t lo, hi, step, span, n;
+    if (!adept_value_as_int(v, &lo) || !adept_value_as_int(adept_arg_at(c, 1), &hi) ||
+        !adept_value_as_int(adept_arg_at(c, 2), &step)) {
+        adept_out_unknown(c);
+        return;
+    }
+    if (step == 0 || step == INT64_MIN || __builtin_sub_overflow(hi, lo, &span)) {
+        adept_call_fail(c, "range with step %lld or absurd bounds", (long long)step);
+        return;
+    }
+    n = span / step + (span % step != 0 && (span > 0) == (step > 0));
+    adept_out_int(c, (span > 0) == (step > 0) && span != 0 ? n : 0);
+}
+
+static void derive_index(adept_call *c, const adept_value *v)
+{
+    int64_t i, start, step;
+    if (!adept_value_as_int(v, &i) || !adept_value_as_int(adept_arg_at(c, 1), &start) ||
+        !adept_value_as_int(adept_arg_at(c, 2), &step))
+        adept_out_unknown(c);
+    else if (__builtin_mul_overflow(i, step, &i) || __builtin_add_overflow(i, start, &i))
+        adept_call_fail(c, "integer overflow");
+    else
+        adept_out_int(c, i);
+}
+
+static void divmod_shape(adept_call *c, const adept_value *v)
+{
+    adept_host_binary(c, ADEPT_FN_FLOORDIV, v, adept_arg_at(c, 1));
+    adept_host_binary(c, ADEPT_FN_REMAINDER, v, adept_arg_at(c, 1));
+}
+
+/* ---------------------------------------------------------------- identity and logic ---------------- */
+
+static void negate(adept_call *c, const adept_value *v)
+{
+    double f;
+    if (adept_value_as_float(v, &f))
+        adept_out_bool(c, f == 0);
+    else
+        not_a_number(c, v);
+}
+
+static bool is_same(const adept_value *a, const adept_value *b, bool *known)
+{
+    *known = true;
+    if (a->kind == ADEPT_VALUE_NONE || b->kind == ADEPT_VALUE_NONE) return a->kind == b->kind;
+    if (a->kind == ADEPT_VALUE_TENSOR && b->kind == ADEPT_VALUE_TENSOR) return a->u.t == b->u.t;
+    return adept_host_equal(a, b, known);
+}
+
+static void identity(adept_call *c, const adept_value *v)
+{
+    bool known = false, same = false, wanted = !strcmp(adept_call_op(c), "aten::__is__");
+    const adept_value *other = adept_arg_at(c, 1);
+    if (other) same = is_same(v, other, &known);
+    if (known)
+        adept_out_bool(c, same == wanted);
+    else
+        adept_out_unknown(c);
+}
+
+static void pass(adept_call *c, const adept_value *v)
+{
+    adept_out_value(c, v);
+}
+
+static void unwrap(adept_call *c, const adept_value *v)
+{
+    if (v->kind == ADEPT_VALUE_NONE)
+        adept_call_fail(c, "None where the model promises a value");
+    else
+        adept_out_value(c, v);
+}
+
+static void nothing(adept_call *c, const adept_value *v)
+{
+    (void)c;
+    (void)v;
+}
+
+/* ---------------------------------------------------------------- table ---------------- */
+
+static const scalar_row int_row = {to_int}, float_row = {to_float}, bool_row = {to_bool}, item_row = {item},
+                        tensor_row = {to_tensor}, extremum_row = {extremum}, length_row = {range_length},
+                        index_row = {derive_index}, divmod_row = {divmod_shape}, not_row = {negate},
+                        is_row = {identity}, pass_row = {pass}, unwrap_row = {unwrap}, nothing_row = {nothing};
+
+static const adept_op ops[] = {
+    {"aten::Int", ADEPT_CAST_NONE, &int_row},
+    {"aten::IntImplicit", ADEPT_CAST_NONE, &int_row},
+    {"aten::Float", ADEPT_CAST_NONE, &float_row},
+    {"aten::FloatImplicit", ADEPT_CAST_NONE, &float_row},
+    {"aten::Bool", ADEPT_CAST_NONE, &bool_row},
+    {"aten::is_nonzero", ADEPT_CAST_NONE, &bool_row},
+    {"aten::item", ADEPT_CAST_NONE, &item_row},
+    {"aten::_local_scalar_dense", ADEPT_CAST_NONE, &item_row},
+    {"aten::ScalarImplicit", ADEPT_CAST_NONE, &item_row},
+    {"prim::NumToTensor", ADEPT_CAST_NONE, &tensor_row},
+    {"prim::min", ADEPT_CAST_NONE, &extremum_row},
+    {"prim::max", ADEPT_CAST_NONE, &extremum_row},
+    {"aten::__range_length", ADEPT_CAST_NONE, &length_row},
+    {"aten::__derive_index", ADEPT_CAST_NONE, &index_row},
+    {"aten::divmod", ADEPT_CAST_NONE, &divmod_row},
+    {"aten::__not__", ADEPT_CAST_NONE, &not_row},
+    {"aten::__is__", ADEPT_CAST_NONE, &is_row},
+    {"aten::__isnot__", ADEPT_CAST_NONE, &is_row},
+    {"prim::unchecked_cast", ADEPT_CAST_NONE, &pass_row},
+    {"prim::unchecked_unwrap_optional", ADEPT_CAST_NONE, &unwrap_row},
+    {"aten::_unwrap_optional", ADEPT_CAST_NONE, &unwrap_row},
+    /* assertions and messages of the model: assumed to hold, never shown */
+    {"aten::warn", ADEPT_CAST_NONE, &nothing_row},
+    {"aten::_assert_async", ADEPT_CAST_NONE, &nothing_row},
+    {"aten::_assert_scalar", ADEPT_CAST_NONE, &nothing_row},
+    {"aten::_assert_tensor_metadata", ADEPT_CAST_NONE, &nothing_row},
+    {"aten::sym_constrain_range", ADEPT_CAST_NONE, &nothing_row},
+    {"aten::sym_constrain_range_for_size", ADEPT_CAST_NONE, &nothing_row},
+    {0},
+};
+
+static void shape(adept_call *c)
+{
+    const scalar_row *row = adept_call_data(c);
+    const adept_value *v = adept_arg_at(c, 0);
+    if (!v && row != &nothing_row)
+        adept_call_fail(c, "an argument is missing");
+    else
+        row->shape(c, v);
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "the value of a 0-dim tensor that carries a size", .call = "aten::Int(a=i64:=7)", .out = "i:7"},
+    {.name = "a tensor's element is not known", .call = "aten::Int(a=i64:)", .out = "?"},
+    {.name = "towards zero", .call = "aten::Int(a=-2.5)", .out = "i:-2"},
+    {.name = "a size becomes a tensor", .call = "prim::NumToTensor(5)", .out = "i64:"},
+    {.name = "the element keeps its type", .call = "aten::item(self=i64:=7)", .out = "i:7"},
+    {.name = "largest of two", .call = "prim::max(3, 5)", .out = "i:5"},
+    {.name = "smallest of a list", .call = "prim::min([4,2,8])", .out = "i:2"},
+    {.name = "range(1, 10, 4) is 1, 5, 9", .call = "aten::__range_length(lo=1, hi=10, step=4)", .out = "i:3"},
+    {.name = "range(10, 1, -4) is 10, 6, 2", .call = "aten::__range_length(lo=10, hi=1, step=-4)", .out = "i:3"},
+    {.name = "range(5, 5, 1) is empty", .call = "aten::__range_length(lo=5, hi=5, step=1)", .out = "i:0"},
+    {.name = "step 2 of range(1, 10, 4)", .call = "aten::__derive_index(index=2, start=1, step=4)", .out = "i:9"},
+    {.name = "quotient and remainder", .call = "aten::divmod(x=-7, y=4)", .out = "i:-2, i:1"},
+    {.name = "a tensor is not None", .call = "aten::__isnot__(self=f32:2, obj=none)", .out = "b:true"},
+    {.name = "negation", .call = "aten::__not__(self=false)", .out = "b:true"},
+    {.name = "an assertion has no result", .call = "aten::warn(message=\"x\", stacklevel=2)", .out = ""},
+    {0},
+};
+
+const adept_handler adept_handler_scalar = {.kind = "scalar", .ops = ops, .shape = shape, .cases = cases};
