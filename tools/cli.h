@@ -28,10 +28,11 @@ extern const adept_command adept_command_handlers;
 
 /** What a command's parser fills on behalf of adept_cli_parse(). */
 typedef struct adept_parse {
+    struct argp root;        /* first, filled by adept_cli_parse(): how the parsers below find this record */
     const struct argp *argp; /* the command's */
     const char *command;     /* "predict" */
     adept_cli *cli;
-    void *input;     /* the command's own options, seen by its parser as ((adept_parse *)state->input)->input */
+    void *input;     /* state->input of the command's parser */
     bool help_shown; /* --help or --version was given and answered: nothing is left to do */
 } adept_parse;
 

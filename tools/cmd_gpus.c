@@ -19,7 +19,7 @@ enum { KEY_JSON = 0x300 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    gpus_options *o = ((adept_parse *)state->hook)->input;
+    gpus_options *o = state->input;
 
     switch (key) {
     case KEY_JSON:
@@ -47,7 +47,9 @@ static const struct argp argp = {
            "\vExamples:\n"
            "  adept gpus\n"
            "  adept gpus a100\n"
-           "  adept gpus a100 --json > mine.json    # edit it, then: adept predict ... --gpu ./mine.json",
+           "  adept gpus a100 --json > mine.json\n"
+           "\n"
+           "A hardware profile can be edited and given to predict: --gpu ./mine.json",
 };
 
 /* ---------------------------------------------------------------- all of them ------------------------------------ */
@@ -76,24 +78,19 @@ static bool add_row(adept_table *table, const adept_hwprofile *hw)
     const adept_text fp32 = in_tera(s->vector_fp32_flops_per_s), tf32 = in_tera(s->tensor_tf32_flops_per_s),
                      bf16 = in_tera(s->tensor_bf16_flops_per_s), memory = adept_units_bytes(s->mem_bytes),
                      bandwidth = adept_units_digits(s->mem_bytes_per_s / 1e9), tdp = adept_units_digits(s->tdp_w);
-    const char *cells[] = {hw->name,
-                           join_aliases(hw, aliases, sizeof aliases),
-                           fp32.s,
-                           tf32.s,
-                           bf16.s,
-                           memory.s,
-                           bandwidth.s,
-                           tdp.s,
-                           hw->calibrated ? "yes" : "no"};
+    const char *calibrated = hw->calibrated ? "yes" : "no";
+    const char *cells[] = {hw->name, fp32.s,     tf32.s,
+                           bf16.s,   memory.s,   bandwidth.s,
+                           tdp.s,    calibrated, join_aliases(hw, aliases, sizeof aliases)};
 
     return adept_table_row(table, cells);
 }
 
 static adept_status list_text(adept_cli *cli)
 {
-    static const adept_column columns[] = {{"NAME", false}, {"ALIASES", false}, {"FP32 TFLOP/s", true},
-                                           {"TF32", true},  {"BF16", true},     {"MEMORY", true},
-                                           {"GB/s", true},  {"TDP W", true},    {"CALIBRATED", false}};
+    static const adept_column columns[] = {{"NAME", false}, {"FP32 TFLOP/s", true}, {"TF32", true},
+                                           {"BF16", true},  {"MEMORY", true},       {"GB/s", true},
+                                           {"TDP W", true}, {"CALIBRATED", false},  {"ALIASES", false}};
     adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
     adept_status status = ADEPT_OK;
     const char *name;
@@ -181,8 +178,8 @@ static bool add_spec_row(adept_table *table, const adept_hwprofile *hw, const ch
                          const char *meaning)
 {
     const adept_text text = spec_text(field, value);
-    const char *cells[] = {field, isfinite(value) ? text.s : "-",
-                           isfinite(value) ? adept_hwprofile_source(hw, field) : "", meaning};
+    const char *source = isfinite(value) ? adept_hwprofile_source(hw, field) : "";
+    const char *cells[] = {field, isfinite(value) ? text.s : "-", meaning, source};
 
     return adept_table_row(table, cells);
 }
@@ -199,7 +196,7 @@ static bool fill_specs(adept_table *table, const adept_hwprofile *hw)
 
 static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
 {
-    static const adept_column columns[] = {{"NUMBER", false}, {"VALUE", true}, {"SOURCE", false}, {"MEANING", false}};
+    static const adept_column columns[] = {{"NUMBER", false}, {"VALUE", true}, {"MEANING", false}, {"SOURCE", false}};
     char aliases[256];
     adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
 

@@ -11,7 +11,7 @@ enum { KEY_JSON = 0x300 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    bool *json = ((adept_parse *)state->hook)->input;
+    bool *json = state->input;
 
     switch (key) {
     case KEY_JSON:

@@ -91,7 +91,7 @@ static error_t check(const struct argp_state *state, const predict_options *o)
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    predict_options *o = ((adept_parse *)state->hook)->input;
+    predict_options *o = state->input;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -113,25 +113,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
+    {NULL, 0, NULL, 0, "Where it runs:", 1},
     {"gpu", KEY_GPU, "NAME|FILE", 0,
-     "The GPU: a name `adept gpus` lists, or a hardware profile (a path with '/' or "
-     "ending in .json). Required",
+     "The GPU: a name that `adept gpus` lists, or a hardware profile (a path with '/', or ending in .json). Required",
      1},
     {"gpus", KEY_GPUS, "N", 0, "Data-parallel GPUs of one node (default 1)", 1},
     {"power-limit", KEY_LIMIT, "W", 0, "Board power limit of each GPU in watts", 1},
-    {"steps", KEY_STEPS, "N", 0, "Also print the totals of N steps", 1},
-    {"samples", KEY_SAMPLES, "N", 0, "Also print the totals of N samples, rounded up to whole steps", 1},
-    {"carbon-intensity", KEY_CARBON, "G", 0, "Grams of CO2e per kWh: adds the emissions to the totals", 1},
-    {"price", KEY_PRICE, "P", 0, "Price of a kWh, in any currency: adds the cost to the totals", 1},
-    {"pue", KEY_PUE, "X", 0,
-     "Power usage effectiveness of the site (at least 1): multiplies emissions and cost, not "
-     "the energy of the GPUs",
-     1},
     {"saturation", KEY_SATURATION, "NAME", 0,
-     "Saturation function of the model: sigmoid, arctan, softsign, algebraic "
-     "or tanh",
-     1},
-    {"json", KEY_JSON, NULL, 0, "Print JSON", 1},
+     "Saturation function of the model: sigmoid, arctan, softsign, algebraic or tanh", 1},
+    {NULL, 0, NULL, 0, "The whole job:", 3},
+    {"steps", KEY_STEPS, "N", 0, "Print the totals of N steps", 3},
+    {"samples", KEY_SAMPLES, "N", 0, "Print the totals of N samples, rounded up to whole steps", 3},
+    {"carbon-intensity", KEY_CARBON, "G", 0, "Grams of CO2e per kWh: adds the emissions to the totals", 3},
+    {"price", KEY_PRICE, "P", 0, "Price of a kWh, in any currency: adds the cost to the totals", 3},
+    {"pue", KEY_PUE, "X", 0,
+     "Power usage effectiveness of the site, at least 1: multiplies emissions and cost, not the energy of the GPUs", 3},
+    {"json", KEY_JSON, NULL, 0, "Print JSON", 4},
     {0},
 };
 
@@ -148,10 +145,10 @@ static const struct argp argp = {
         "\vExamples:\n"
         "  adept predict resnet50.pt --gpu a100\n"
         "  adept predict resnet50.pt --gpu h100 --precision bf16 --batch 512 --by layer\n"
-        "  adept predict gpt2.pt --input i64:Bx1024 --batch 8 --gpu a100 --gpus 4 --grad-accum 4\n"
-        "  adept predict resnet50.profile.json --gpu a100 --power-limit 250 --samples 1281167 "
-        "--carbon-intensity 56 --price 0.20\n"
-        "  adept predict resnet50.pt --gpu ./my-gpu.json --mode infer --json",
+        "  adept predict gpt2.pt --input i64:Bx1024 --batch 8 --gpu a100 --gpus 4\n"
+        "  adept predict resnet50.profile.json --gpu a100 --power-limit 250\n"
+        "  adept predict vit.pt --gpu a100 --steps 500 --carbon-intensity 56\n"
+        "  adept predict resnet50.pt --gpu ./mine.json --mode infer --json",
     .children = children,
 };
 

@@ -21,7 +21,7 @@ enum { KEY_JSON = 0x300 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    profile_options *o = ((adept_parse *)state->hook)->input;
+    profile_options *o = state->input;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -46,8 +46,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "Write the profile to FILE, for predict on machines without libtorch", 1},
-    {"json", KEY_JSON, NULL, 0, "Print JSON", 1},
+    {"output", 'o', "FILE", 0, "Also write the profile to FILE, which predict reads on machines without libtorch", 4},
+    {"json", KEY_JSON, NULL, 0, "Print JSON", 4},
     {0},
 };
 

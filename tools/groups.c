@@ -8,8 +8,9 @@
 enum { KEY_BY = 0x200, KEY_DEPTH };
 
 static const struct argp_option options[] = {
-    {"by", KEY_BY, "WHAT", 0, "Print the whole table: by layer, op or kind", 3},
-    {"depth", KEY_DEPTH, "N", 0, "With --by layer: sum up the layers below the first N parts of the module path", 3},
+    {NULL, 0, NULL, 0, "What is printed:", 4},
+    {"by", KEY_BY, "WHAT", 0, "Print the whole table: by layer, op or kind", 4},
+    {"depth", KEY_DEPTH, "N", 0, "With --by layer: sum up the layers below the first N parts of the module path", 4},
     {0},
 };
 

@@ -23,26 +23,26 @@ static bool add_work(cJSON *row, const adept_group *g, double passes)
            adept_json_add_number(row, "saved_bytes", g->saved_bytes);
 }
 
-static bool add_row(cJSON *rows, const adept_group *g, double passes, bool predicted)
+static bool add_row(cJSON *rows, const adept_group *g, bool by_layer, double passes, bool predicted)
 {
     cJSON *row = cJSON_CreateObject();
 
     if (!cJSON_AddItemToArray(rows, row)) return false;
     bool ok = cJSON_AddStringToObject(row, "name", g->name) &&
-              cJSON_AddStringToObject(row, "module_class", g->module_class) &&
+              (!by_layer || cJSON_AddStringToObject(row, "module_class", g->module_class)) &&
               adept_json_add_number(row, "count", (double)g->count) && add_work(row, g, passes);
     if (!ok || !predicted) return ok;
     return adept_json_add_number(row, "time_s", g->time_s) && adept_json_add_number(row, "energy_j", g->energy_j) &&
            cJSON_AddStringToObject(row, "bound", adept_bound_name(adept_group_bound(g)));
 }
 
-static char *print_rows(const adept_groups *groups, double passes, bool predicted)
+static char *print_rows(const adept_groups *groups, bool by_layer, double passes, bool predicted)
 {
     cJSON *rows = cJSON_CreateArray();
     bool ok = rows != NULL;
 
     for (size_t i = 0; ok && i < groups->n; i++)
-        ok = add_row(rows, &groups->rows[i], passes, predicted);
+        ok = add_row(rows, &groups->rows[i], by_layer, passes, predicted);
     char *text = ok ? cJSON_Print(rows) : NULL;
     cJSON_Delete(rows);
     return text;
@@ -51,10 +51,12 @@ static char *print_rows(const adept_groups *groups, double passes, bool predicte
 adept_status adept_groups_append_json(adept_cli *cli, char **text, const adept_groups *groups,
                                       const adept_grouping *grouping, double passes, bool predicted)
 {
-    char *rows = print_rows(groups, passes, predicted);
-    char *end = strrchr(*text, '}');
+    char *rows = print_rows(groups, grouping->by == ADEPT_BY_LAYER, passes, predicted);
+    const char *end = strrchr(*text, '}');
     char *extended = NULL;
 
+    while (end && end > *text && strchr(" \t\n", end[-1]))
+        end--;
     if (rows && end &&
         asprintf(&extended, "%.*s,\n\t\"by\":\t\"%s\",\n\t\"groups\":\t%s\n}", (int)(end - *text), *text,
                  adept_group_by_name(grouping->by), rows) < 0)

@@ -26,9 +26,15 @@ static void collect_options(const struct argp *argp, option_list *list)
         collect_options(child->argp, list);
 }
 
+/* state->hook is private to each parser; the root argp is what all of them see. */
+static adept_parse *parse_of(const struct argp_state *state)
+{
+    return (adept_parse *)state->root_argp;
+}
+
 static adept_error *error_of(const struct argp_state *state)
 {
-    return &((adept_parse *)state->hook)->cli->err;
+    return &parse_of(state)->cli->err;
 }
 
 error_t adept_cli_usage(const struct argp_state *state, const char *format, ...)
@@ -45,7 +51,7 @@ error_t adept_cli_usage(const struct argp_state *state, const char *format, ...)
 
 static void unknown_option(const struct argp_state *state, const char *word, const char *name)
 {
-    const adept_parse *parse = state->hook;
+    const adept_parse *parse = parse_of(state);
     option_list list = {.n = 0};
     const char *best = NULL;
     size_t best_distance = strlen(name) / 3 + 2;
@@ -135,18 +141,18 @@ static void explain_failure(const struct argp_state *state)
     int next = state->next;
     if (next > 0 && explain(state, state->argv[next - 1])) return;
     if (next < state->argc && explain(state, state->argv[next])) return;
-    adept_cli_usage(state, "the arguments cannot be understood; see adept %s --help",
-                    ((adept_parse *)state->hook)->command);
+    adept_cli_usage(state, "the arguments cannot be understood; see adept %s --help", parse_of(state)->command);
 }
 
 static error_t parse_common(int key, char *arg, struct argp_state *state)
 {
-    adept_parse *parse = state->hook;
+    adept_parse *parse = parse_of(state);
 
     (void)arg;
     switch (key) {
     case 'h':
         parse->help_shown = true;
+        setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* -o is the only short option with a value: no need for it */
         argp_help(state->root_argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, state->name);
         return STOP;
     case 'V':
@@ -160,12 +166,11 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 
 static error_t parse_root(int key, char *arg, struct argp_state *state)
 {
-    adept_parse *parse = state->input;
+    adept_parse *parse = parse_of(state);
 
     (void)arg;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->hook = parse;
         state->child_inputs[0] = parse->input;
         return 0;
     case ARGP_KEY_ERROR:
@@ -187,8 +192,9 @@ adept_status adept_cli_parse(adept_parse *parse, int argc, char **argv)
     char name[64];
     struct argp command = *parse->argp;
     const struct argp_child children[] = {{&command, 0, NULL, 0}, {&common, 0, NULL, 0}, {0}};
-    const struct argp root = {
-        .parser = parse_root, .args_doc = command.args_doc, .doc = command.doc, .children = children};
+
+    parse->root =
+        (struct argp){.parser = parse_root, .args_doc = command.args_doc, .doc = command.doc, .children = children};
 
     command.args_doc = NULL; /* argp would print what parent and child both have twice */
     command.doc = NULL;
@@ -196,7 +202,7 @@ adept_status adept_cli_parse(adept_parse *parse, int argc, char **argv)
     char *const own_name = argv[0];
     argv[0] = name; /* argp calls the program by it */
     error_t failed =
-        argp_parse(&root, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT | ARGP_IN_ORDER, NULL, parse);
+        argp_parse(&parse->root, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT | ARGP_IN_ORDER, NULL, NULL);
     argv[0] = own_name;
     if (parse->help_shown || failed == 0) return ADEPT_OK;
     if (parse->cli->err.status == ADEPT_OK)

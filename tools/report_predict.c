@@ -65,11 +65,11 @@ static void print_times(FILE *out, const adept_prediction_report *r)
     if (r->run->gpus > 1) print_phase(out, "communication", p->comm_s, step_s);
     print_phase(out, "kernel launches", p->kernel_launch_s, step_s);
     if (p->fixed_s > 0) print_phase(out, "fixed", p->fixed_s, step_s);
-    fprintf(out,
-            "  The pass computes for %s (matrix products %s, convolutions %s, other %s)\n"
-            "  and, meanwhile, moves data for %s.\n",
-            adept_units_time(p->gemm_s + p->conv_s + p->alu_s).s, adept_units_time(p->gemm_s).s,
-            adept_units_time(p->conv_s).s, adept_units_time(p->alu_s).s, adept_units_time(p->memory_s).s);
+    fprintf(out, "  The pass computes for %s (", adept_units_time(p->gemm_s + p->conv_s + p->alu_s).s);
+    if (p->gemm_s > 0) fprintf(out, "matrix products %s, ", adept_units_time(p->gemm_s).s);
+    if (p->conv_s > 0) fprintf(out, "convolutions %s, ", adept_units_time(p->conv_s).s);
+    fprintf(out, "other %s)\n  and, meanwhile, moves data for %s.\n", adept_units_time(p->alu_s).s,
+            adept_units_time(p->memory_s).s);
 }
 
 static void print_memory(FILE *out, const adept_prediction_report *r)

@@ -13,6 +13,7 @@ static double pass_flops(const adept_profile_totals *t, adept_pass pass)
 
 static bool add_total(adept_table *table, const char *name, double forward, double backward, const char *unit)
 {
+    if (forward + backward == 0) return true;
     const adept_text f = adept_units_si(forward, unit), b = adept_units_si(backward, unit),
                      sum = adept_units_si(forward + backward, unit);
     const char *cells[] = {name, f.s, b.s, sum.s};

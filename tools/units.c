@@ -40,6 +40,12 @@ static adept_text with_prefix(double value, double base, const char *const *pref
 adept_text adept_units_si(double value, const char *unit)
 {
     static const char *const prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+
+    if (*unit == '\0' && fabs(value) < 999.5 && value == floor(value)) { /* a number of things */
+        adept_text text;
+        snprintf(text.s, sizeof text.s, "%.0f", value);
+        return text;
+    }
     return with_prefix(value, 1000, prefixes, 11, 4, unit);
 }
 
@@ -71,7 +77,7 @@ adept_text adept_units_time(double time_s)
         int minutes = (int)lround(time_s / 60);
         snprintf(text.s, sizeof text.s, "%d h %02d min", minutes / 60, minutes % 60);
     } else {
-        snprintf(text.s, sizeof text.s, "%s days", adept_units_digits(time_s / 86400).s);
+        snprintf(text.s, sizeof text.s, "%.*f days", decimals(time_s / 86400), time_s / 86400);
     }
     return text;
 }

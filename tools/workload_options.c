@@ -66,7 +66,7 @@ static error_t parse_input(const struct argp_state *state, adept_workload_option
     if (o->config.n_inputs == ADEPT_MAX_INPUT_OPTIONS)
         return adept_cli_usage(state, "--input: more than %d inputs", ADEPT_MAX_INPUT_OPTIONS);
     if (adept_input_spec_parse(&o->inputs[o->config.n_inputs], text, &err) != ADEPT_OK)
-        return adept_cli_usage(state, "--input: %s", err.message);
+        return adept_cli_usage(state, "--%s", err.message); /* "input '3y': ..." */
     o->config.inputs = o->inputs;
     o->config.n_inputs++;
     return 0;

@@ -1,0 +1,61 @@
+# Files that are not what they should be: exit code 3 (6 for an unknown GPU) and one line that names the file.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+p=$data/mlp.profile.json
+
+# bad NAME: as a model, a profile and a hardware profile
+bad() {
+    expect_error 3 "$1" profile "$work/$1"
+    expect_error 3 "$1" predict "$work/$1" --gpu a100
+    expect_error 3 "$1" predict "$p" --gpu "$work/$1"
+    expect_error 3 "$1" gpus "$work/$1"
+}
+
+bad missing.pt
+: >"$work/empty.pt"
+bad empty.pt
+head -c 4096 /dev/urandom >"$work/random.pt"
+bad random.pt
+printf 'PK\003\004 this is no archive' >"$work/zip.pt"
+bad zip.pt
+mkdir "$work/folder.pt"
+bad folder.pt
+echo '{}' >"$work/object.json"
+bad object.json
+echo '{"schema_version": 1' >"$work/cut.json"
+bad cut.json
+printf '{"a":%0100000d}' 0 >"$work/number.json"
+bad number.json
+awk 'BEGIN { for (i = 0; i < 200000; i++) printf "{\"a\":"; }' >"$work/deep.json"
+bad deep.json
+head -c 1000 "$p" >"$work/truncated.profile.json"
+bad truncated.profile.json
+sed 's/"schema_version": *1/"schema_version":2/' "$p" >"$work/newer.profile.json"
+bad newer.profile.json
+# every number of a profile counts something
+sed 's/"flops": *[0-9]*/"flops":-1/' "$p" >"$work/negative.profile.json"
+bad negative.profile.json
+sed 's/"flops": *[0-9]*/"flops":1e308/' "$p" >"$work/overflow.profile.json"
+bad overflow.profile.json
+sed 's/"batch_size": *[0-9]*/"batch_size":0/' "$p" >"$work/nobatch.profile.json"
+bad nobatch.profile.json
+
+# a profile is no GPU and a GPU is no profile
+run gpus a100 --json
+cp "$work/out" "$work/gpu.json"
+expect_ok predict "$p" --gpu "$work/gpu.json"
+expect_error 3 'gpu.json' predict "$work/gpu.json" --gpu a100
+expect_error 3 'mlp.profile.json' predict "$p" --gpu "$p"
+
+# unknown GPUs, with the near ones
+expect_error 6 "'h1000'.*h100" predict "$p" --gpu h1000
+expect_error 6 "'a10p'.*a10" gpus a10p
+expect_error 6 "unknown GPU" predict "$p" --gpu ''
+expect_error 6 "unknown GPU" predict "$p" --gpu 'completely different'
+# it is found before a model is read
+expect_error 6 "unknown GPU" predict "$work/missing.pt" --gpu h1000
+
+# control characters do not reach the terminal, those in names of files included
+name=$(printf 'esc\033[31mape.pt')
+expect_error 3 'esc.\[31mape.pt' profile "$work/$name"
+grep -q "$(printf '\033')" "$work/err" && fail 'an escape sequence in a message'
+finish

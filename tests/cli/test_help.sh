@@ -1,0 +1,36 @@
+# Help goes to stdout with exit code 0, and the examples in it are valid command lines.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+
+expect_ok --help
+commands=$(sed -n 's/^  \([a-z]*\) .*/\1/p' "$work/out" | grep -v adept)
+[ "$(echo "$commands" | tr '\n' ' ')" = 'predict profile gpus handlers ' ] || fail "commands listed: $commands"
+expect_ok --version
+shows '^adept [0-9]+\.[0-9]+\.[0-9]+$'
+
+: >"$work/examples"
+for command in $commands; do
+    expect_ok "$command" --version
+    shows '^adept [0-9]'
+    expect_ok "$command" --help
+    shows "^Usage: adept $command"
+    shows '^Examples:$'
+    shows '--json  '
+    if awk 'length > 79' "$work/out" | grep -q .; then
+        fail "help of $command is wider than 79 columns"
+    fi
+    sed -n 's/^  adept //p' "$work/out" >>"$work/examples"
+    [ "$(grep -c "^$command" "$work/examples")" -ge 2 ] || fail "$command --help has fewer than two examples"
+done
+
+# The files in the examples do not exist here: reading them (exit code 3) is as far as a valid command line gets.
+cd "$work" || exit 1
+while IFS= read -r example; do
+    checks=$((checks + 1))
+    sh -c "\"\$ADEPT\" $example" >"$work/out" 2>"$work/err" </dev/null
+    rc=$?
+    case $rc in
+    0 | 3) ;;
+    *) fail "exit code $rc: adept $example" ;;
+    esac
+done <"$work/examples"
+finish

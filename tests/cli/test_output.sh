@@ -1,0 +1,58 @@
+# A result that cannot be written is a failure (exit code 1), on a full disk and on a closed pipe.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+p=$data/mlp.profile.json
+
+# to_full ARGUMENT...
+to_full() {
+    checks=$((checks + 1))
+    : >"$work/out"
+    "$ADEPT" "$@" >/dev/full 2>"$work/err"
+    rc=$?
+    if [ "$rc" -ne 1 ] || ! grep -q '^adept: cannot write standard output' "$work/err"; then
+        fail "exit code $rc on a full disk: adept $*"
+    fi
+}
+
+if [ -c /dev/full ]; then
+    to_full --help
+    to_full --version
+    to_full predict --help
+    to_full gpus
+    to_full gpus --json
+    to_full handlers
+    to_full profile "$p"
+    to_full profile "$p" --json
+    to_full predict "$p" --gpu a100
+    to_full predict "$p" --gpu a100 --json
+fi
+
+checks=$((checks + 1))
+"$ADEPT" gpus >&- 2>"$work/err"
+rc=$?
+[ "$rc" -eq 1 ] || fail "exit code $rc with standard output closed"
+
+# The reader is gone before the first byte: waits for it, then writes.
+checks=$((checks + 1))
+mkfifo "$work/pipe"
+(
+    exec 3>"$work/pipe"
+    while [ ! -e "$work/gone" ]; do sleep 0.05; done
+    "$ADEPT" gpus --json >&3 2>"$work/err"
+    echo $? >"$work/rc"
+) &
+: <"$work/pipe"
+: >"$work/gone"
+wait
+[ "$(cat "$work/rc")" = 1 ] || fail "exit code $(cat "$work/rc") on a closed pipe"
+grep -q '^adept: cannot write standard output' "$work/err" || fail 'no message on a closed pipe'
+
+# -o keeps the old content when the new one cannot be written, and leaves no temporary file behind
+mkdir "$work/dir"
+expect_ok profile "$p" -o "$work/dir/a.json"
+cp "$work/dir/a.json" "$work/first"
+expect_ok profile "$work/dir/a.json" -o "$work/dir/a.json"
+cmp -s "$work/first" "$work/dir/a.json" || fail 'a profile read and written again differs'
+[ "$(ls "$work/dir")" = a.json ] || fail "-o leaves files behind: $(ls "$work/dir")"
+expect_error 1 'missing/a.json' profile "$p" -o "$work/missing/a.json"
+expect_error 1 "$work/dir" profile "$p" -o "$work/dir"
+finish

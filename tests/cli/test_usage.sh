@@ -1,0 +1,74 @@
+# Wrong usage: exit code 2 and one line that names the option and quotes what was given.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+p=$data/mlp.profile.json
+
+expect_error 2 'no command given'
+expect_error 2 "unknown command 'calibrate'" calibrate
+expect_error 2 "unknown command 'sweep'" sweep
+expect_error 2 "unknown command 'predcit'; did you mean 'predict'" predcit
+expect_error 2 "unknown option '--gpu'" --gpu a100
+expect_error 2 "unknown command ''" ''
+
+expect_error 2 'predict needs a MODEL or PROFILE' predict
+expect_error 2 'profile needs a MODEL' profile
+expect_error 2 "'two' is one too many" predict one two --gpu a100
+expect_error 2 "'two' is one too many" profile one two
+expect_error 2 "'two' is one too many" gpus one two
+expect_error 2 'handlers takes no argument' handlers one
+expect_error 2 '--gpu is missing' predict "$p"
+
+# option syntax
+expect_error 2 "unknown option '--gpuz=1'; did you mean --gpu" predict "$p" --gpuz=1
+expect_error 2 "unknown option '--colour'" predict "$p" --gpu a100 --colour
+expect_error 2 "unknown option '-x'" predict "$p" -x
+expect_error 2 "unknown option '-xo'" profile "$p" --json -xo
+expect_error 2 "'--gpu' needs a value" predict "$p" --gpu
+expect_error 2 "'-o' needs a value" profile "$p" -o
+expect_error 2 "'--json' takes no value" predict "$p" --gpu a100 --json=yes
+expect_error 2 "'--p' is ambiguous" predict "$p" --p 3 --gpu a100
+expect_error 2 'file name is empty' profile "$p" -o ''
+
+# numbers
+for option in --batch --gpus --grad-accum --steps --samples --depth; do
+    for value in '' x 1x 1.5 1e3 0x10 ' 1' '1 ' nan inf; do
+        expect_error 2 "$option: '$value' is not a whole number" predict "$p" --gpu a100 --by layer "$option" "$value"
+    done
+    expect_error 2 "$option: '0' is too small" predict "$p" --gpu a100 --by layer "$option" 0
+    expect_error 2 "$option: '-3' is too small" predict "$p" --gpu a100 --by layer "$option" -3
+    expect_error 2 "$option: '9223372036854775808' is out of range" \
+        predict "$p" --gpu a100 --by layer "$option" 9223372036854775808
+done
+for option in --power-limit --carbon-intensity --price --pue; do
+    for value in '' x 1x 0x10 ' 1' nan NAN inf -inf 1e 1,5; do
+        expect_error 2 "$option: '$value' is not a number" predict "$p" --gpu a100 --steps 1 "$option" "$value"
+    done
+    expect_error 2 "$option: '-1' is too small" predict "$p" --gpu a100 --steps 1 "$option" -1
+    expect_error 2 "$option: '1e999' is out of range" predict "$p" --gpu a100 --steps 1 "$option=1e999"
+done
+expect_error 2 "--power-limit: '0' is not above 0" predict "$p" --gpu a100 --power-limit 0
+expect_error 2 "--pue: '0.5' is too small, at least 1" predict "$p" --gpu a100 --steps 1 --price 1 --pue 0.5
+expect_error 2 'power limit 5000 W' predict "$p" --gpu a100 --power-limit 5000
+
+# words
+expect_error 2 "--mode: 'trian' is not one of train, fwbw, infer" predict "$p" --gpu a100 --mode trian
+expect_error 2 "--precision: 'fp8' is not one of fp32, tf32, bf16, fp16" predict "$p" --gpu a100 --precision fp8
+expect_error 2 "--attention: '' is not one of auto, eager, fused" predict "$p" --gpu a100 --attention=
+expect_error 2 "--optimizer: 'sdg' is not one of .*adamw" predict "$p" --gpu a100 --optimizer sdg
+expect_error 2 "--saturation: 'relu' is not one of sigmoid" predict "$p" --gpu a100 --saturation relu
+expect_error 2 "--by: 'layers' is not one of layer, op, kind" predict "$p" --gpu a100 --by layers
+expect_error 2 "--input '3y'" profile "$p" --input 3y
+expect_error 2 "--input ''" profile "$p" --input ''
+expect_error 2 "--input 'f32:0x3'|--input 'f33:2x3'" profile "$p" --input f33:2x3
+
+# options that need or exclude others
+expect_error 2 '--depth needs --by layer' predict "$p" --gpu a100 --depth 2
+expect_error 2 '--depth needs --by layer' predict "$p" --gpu a100 --depth 2 --by kind
+expect_error 2 '--steps and --samples exclude' predict "$p" --gpu a100 --steps 2 --samples 2
+expect_error 2 '--price needs --steps or --samples' predict "$p" --gpu a100 --price 1
+expect_error 2 '--carbon-intensity needs --steps or --samples' predict "$p" --gpu a100 --carbon-intensity 1
+expect_error 2 '--pue needs' predict "$p" --gpu a100 --steps 1 --pue 1.5
+
+# options and arguments may be mixed, whatever the environment says
+POSIXLY_CORRECT=1 expect_ok predict "$p" --gpu a100
+expect_ok predict --gpu=a100 -- "$p"
+finish

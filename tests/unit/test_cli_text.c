@@ -1,0 +1,158 @@
+/* Numbers as people read them, "did you mean", tables: the parts of the reports that no other test sees closely. */
+#include "nearest.h"
+#include "table.h"
+#include "units.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void three_digits_and_a_prefix(void **state)
+{
+    (void)state;
+    assert_string_equal(adept_units_si(0.0123, "s").s, "12.3 ms");
+    assert_string_equal(adept_units_si(1.234e12, "FLOP").s, "1.23 TFLOP");
+    assert_string_equal(adept_units_si(312, "W").s, "312 W");
+    assert_string_equal(adept_units_si(999.4, "W").s, "999 W");
+    assert_string_equal(adept_units_si(999.6, "W").s, "1.00 kW"); /* not 1000 W */
+    assert_string_equal(adept_units_si(9.996e-6, "s").s, "10.0 us");
+    assert_string_equal(adept_units_si(-2.5e3, "J").s, "-2.50 kJ");
+    assert_string_equal(adept_units_si(0, "W").s, "0 W");
+    assert_string_equal(adept_units_si(NAN, "W").s, "unknown");
+    assert_string_equal(adept_units_si(INFINITY, "W").s, "unknown");
+    assert_string_equal(adept_units_si(25557032, "").s, "25.6 M");
+    assert_string_equal(adept_units_si(161, "").s, "161");
+    assert_string_equal(adept_units_si(0, "").s, "0");
+}
+
+static void capacities_use_powers_of_1024(void **state)
+{
+    (void)state;
+    assert_string_equal(adept_units_bytes(42949672960.0).s, "40.0 GiB"); /* 40 * 2^30 */
+    assert_string_equal(adept_units_bytes(1000).s, "1000 B");
+    assert_string_equal(adept_units_bytes(1024).s, "1.00 KiB");
+    assert_string_equal(adept_units_bytes(1048064).s, "1.00 MiB"); /* 1023.5 KiB would print as 1024 */
+    assert_string_equal(adept_units_bytes(0).s, "0 B");
+    assert_string_equal(adept_units_bytes(NAN).s, "unknown");
+}
+
+static void long_times_are_said_as_people_do(void **state)
+{
+    (void)state;
+    assert_string_equal(adept_units_time(0.000453).s, "453 us");
+    assert_string_equal(adept_units_time(59.94).s, "59.9 s");
+    assert_string_equal(adept_units_time(59.96).s, "1 min 00 s");
+    assert_string_equal(adept_units_time(200).s, "3 min 20 s");
+    assert_string_equal(adept_units_time(3599.9).s, "1 h 00 min");
+    assert_string_equal(adept_units_time(7500).s, "2 h 05 min");
+    assert_string_equal(adept_units_time(48 * 3600).s, "2.00 days");
+    assert_string_equal(adept_units_time(86400 * 365.0).s, "365 days");
+    assert_string_equal(adept_units_time(NAN).s, "unknown");
+    assert_string_equal(adept_units_kwh(0.0214).s, "21.4 Wh");
+    assert_string_equal(adept_units_kwh(3.2).s, "3.20 kWh");
+    assert_string_equal(adept_units_kwh(1234).s, "1.23 MWh");
+}
+
+static void plain_digits(void **state)
+{
+    (void)state;
+    assert_string_equal(adept_units_digits(1234.4).s, "1234");
+    assert_string_equal(adept_units_digits(0.012345).s, "0.0123");
+    assert_string_equal(adept_units_digits(12.345).s, "12.3");
+    assert_string_equal(adept_units_digits(1e-7).s, "1.00e-07");
+    assert_string_equal(adept_units_digits(NAN).s, "-");
+    assert_string_equal(adept_units_percent(0.8923).s, "89.2 %");
+    assert_string_equal(adept_units_percent(NAN).s, "unknown");
+    assert_string_equal(adept_units_bar(0.5, 10).s, "#####");
+    assert_string_equal(adept_units_bar(0.001, 10).s, "#"); /* seen, however small */
+    assert_string_equal(adept_units_bar(0, 10).s, "");
+    assert_string_equal(adept_units_bar(2, 10).s, "##########");
+    assert_string_equal(adept_units_bar(NAN, 10).s, "");
+}
+
+static const char *fruit(size_t index)
+{
+    static const char *const names[] = {"apple", "pear", "peach", NULL};
+    return names[index];
+}
+
+static void edits_between_words(void **state)
+{
+    (void)state;
+    assert_int_equal(adept_edit_distance("", "abc"), 3);
+    assert_int_equal(adept_edit_distance("abc", ""), 3);
+    assert_int_equal(adept_edit_distance("kitten", "sitting"), 3);
+    assert_int_equal(adept_edit_distance("predcit", "predict"), 1); /* neighbours swapped */
+    assert_int_equal(adept_edit_distance("GPU", "gpu"), 0);
+    char longer[200];
+    memset(longer, 'a', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_int_equal(adept_edit_distance(longer, "a"), 199); /* beyond any name: no search in it */
+    assert_string_equal(adept_nearest("aple", fruit), "apple");
+    assert_string_equal(adept_nearest("paech", fruit), "peach");
+    assert_null(adept_nearest("banana", fruit));
+    assert_null(adept_nearest("", fruit));
+    char list[12];
+    assert_string_equal(adept_names_list(list, sizeof list, fruit), "apple, pear");
+}
+
+static char *print_table(const adept_column *columns, size_t n_columns, const char *const *cells, size_t n_rows)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    adept_table *table = adept_table_new(columns, n_columns);
+
+    assert_non_null(table);
+    for (size_t i = 0; i < n_rows; i++)
+        assert_true(adept_table_row(table, cells + i * n_columns));
+    adept_table_print(table, out, 2);
+    adept_table_free(table);
+    fclose(out);
+    return text;
+}
+
+static void columns_are_aligned(void **state)
+{
+    (void)state;
+    const adept_column columns[] = {{"name", false}, {"empty", true}, {"n", true}, {"why", false}};
+    const char *cells[] = {"a", "", "1", "", "bcdef", "", "1234", "x"};
+    char *text = print_table(columns, 4, cells, 2);
+
+    assert_string_equal(text, "  name      n  why\n"
+                              "  a         1\n"
+                              "  bcdef  1234  x\n");
+    free(text);
+}
+
+static void text_of_a_file_cannot_steer_the_terminal(void **state)
+{
+    (void)state;
+    const adept_column columns[] = {{"path", false}, {"n", true}};
+    /* escape, newline, delete, and U+009B (one-character CSI); U+00E9 is a letter and one column wide */
+    const char *cells[] = {"a\033[31m\n\x7f\xc2\x9b", "1", "\xc3\xa9", "2"};
+    char *text = print_table(columns, 2, cells, 2);
+
+    assert_string_equal(text, "  path        n\n"
+                              "  a?[31m????  1\n"
+                              "  \xc3\xa9           2\n");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_digits_and_a_prefix),
+        cmocka_unit_test(capacities_use_powers_of_1024),
+        cmocka_unit_test(long_times_are_said_as_people_do),
+        cmocka_unit_test(plain_digits),
+        cmocka_unit_test(edits_between_words),
+        cmocka_unit_test(columns_are_aligned),
+        cmocka_unit_test(text_of_a_file_cannot_steer_the_terminal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
