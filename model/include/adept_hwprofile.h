@@ -68,25 +68,26 @@ typedef struct adept_hwprofile {
     size_t n_parameters;
     const adept_parameter *parameters;
     const char *fit_json;     /* the fit object as it stands in the file, compact, for `predict --json`; NULL if none */
+    const char *const *sources; /* one per row of ADEPT_SPEC_LIST, "" if the file gives none; NULL: none at all */
 } adept_hwprofile;
 
-void adept_hwprofile_free(adept_hwprofile *hw); /* NULL allowed */
+ADEPT_API void adept_hwprofile_free(adept_hwprofile *hw); /* NULL allowed */
 
 /**
  * A GPU by name or alias (case-insensitive, '_' = '-'), or by file if the text contains '/' or ends in ".json".
  * @return ADEPT_E_UNKNOWN_GPU with the nearest names in the message; ADEPT_E_INVALID for a bad file.
  * Never falls back to another GPU. Thread-safe.
  */
-adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err);
-adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, const char *text, size_t size, adept_error *err);
+ADEPT_API adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err);
+ADEPT_API adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, const char *text, size_t size, adept_error *err);
 /** Names built in, in alphabetical order; NULL past the end. */
-const char *adept_hwprofile_builtin_name(size_t index);
+ADEPT_API const char *adept_hwprofile_builtin_name(size_t index);
 /** The built-in profile's JSON text as embedded (for `gpus NAME --json`); NULL if there is none of that index. */
-const char *adept_hwprofile_builtin_json(size_t index, size_t *size);
+ADEPT_API const char *adept_hwprofile_builtin_json(size_t index, size_t *size);
 /** Source of one specification number ("NVIDIA A100 datasheet ..."), "" if the file gives none. Borrowed. */
-const char *adept_hwprofile_source(const adept_hwprofile *hw, const char *spec_name);
+ADEPT_API const char *adept_hwprofile_source(const adept_hwprofile *hw, const char *spec_name);
 /** Address of a number for what-if sweeps: "specs.mem_bytes_per_s"; NULL if there is no such key. */
-double *adept_hwprofile_number(adept_hwprofile *hw, const char *key);
+ADEPT_API double *adept_hwprofile_number(adept_hwprofile *hw, const char *key);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,331 @@
+/** @file hwprofile.c  Reading one hardware profile: every number is checked for presence, unit and consistency.
+ *  Calls: adept_json, adept_arena. */
+#include "adept_hwprofile.h"
+#include "adept_json.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SCHEMA_VERSION 1
+#define MAX_NAME_LENGTH 63
+#define MAX_ALIASES 64
+#define MAX_PARAMETERS 1024 /* checked for repeated names pair by pair */
+
+typedef struct spec_info {
+    const char *name;
+    bool required;
+    size_t offset; /* in adept_specs */
+} spec_info;
+
+static const spec_info infos[] = {
+#define X(name, required, text) {#name, required, offsetof(adept_specs, name)},
+    ADEPT_SPEC_LIST(X)
+#undef X
+};
+
+#define N_SPECS (sizeof infos / sizeof infos[0])
+_Static_assert(N_SPECS <= 64, "check_keys() has a bit for each");
+
+/* What no GPU exceeds, by the ending of the name: a number outside was written in another unit (TFLOP/s, GB, MHz). */
+static const struct {
+    const char *ending, *unit;
+    double low, high;
+} ranges[] = {
+    {"_flops_per_s", "FLOP/s", 1e9, 1e18},
+    {"_bytes_per_s", "bytes/s", 1e9, 1e15},
+    {"l2_bytes", "bytes", 1e4, 1e10},
+    {"mem_bytes", "bytes", 1e8, 1e14},
+    {"sm_count", "units", 1, 1e5},
+    {"_hz", "Hz", 1e7, 1e11},
+    {"_w", "W", 1, 2e4},
+};
+
+static double *spec_at(adept_specs *specs, size_t index)
+{
+    return (double *)((char *)specs + infos[index].offset);
+}
+
+/* N_SPECS if there is no such number. */
+static size_t spec_index(const char *name)
+{
+    size_t i = 0;
+    while (i < N_SPECS && strcmp(infos[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static void out_of_memory(adept_json_reader *r)
+{
+    if (r->status == ADEPT_OK) r->status = adept_error_set(r->err, ADEPT_E_NOMEM, "%s: out of memory", r->name);
+}
+
+static const char *keep(adept_json_reader *r, adept_arena *arena, const char *text)
+{
+    const char *copy = r->status == ADEPT_OK ? adept_arena_strdup(arena, text) : NULL;
+    if (!copy) out_of_memory(r);
+    return copy;
+}
+
+/* ---- keys ---- */
+
+/* A misspelt or repeated key would silently leave a default in place. */
+static void check_keys(adept_json_reader *r, const cJSON *object, const char *where, const char *const *allowed,
+                       size_t n_allowed)
+{
+    if (r->status != ADEPT_OK) return; /* `object` may not be one */
+    uint64_t seen = 0;                 /* bit per allowed key */
+    for (const cJSON *item = object->child; item; item = item->next) {
+        size_t i = 0;
+        while (i < n_allowed && strcmp(allowed[i], item->string) != 0)
+            i++;
+        if (i == n_allowed) {
+            adept_json_fail(r, "unknown key \"%.80s\"%s", item->string, where);
+            return;
+        }
+        if (seen >> i & 1) {
+            adept_json_fail(r, "key \"%s\"%s is given twice", item->string, where);
+            return;
+        }
+        seen |= (uint64_t)1 << i;
+    }
+}
+
+/* ---- name and aliases ---- */
+
+/* Lower case, digits and '-': what a name typed by a person is brought to before it is looked up. */
+static bool is_name(const char *text)
+{
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    return n > 0 && n <= MAX_NAME_LENGTH && text[n] == '\0';
+}
+
+static void check_name(adept_json_reader *r, const char *what, const char *name)
+{
+    if (r->status == ADEPT_OK && !is_name(name))
+        adept_json_fail(r, "%s \"%.80s\" is not 1 to %d lower-case letters, digits and '-'", what, name,
+                        MAX_NAME_LENGTH);
+}
+
+static void read_aliases(adept_json_reader *r, adept_hwprofile *hw, const cJSON *array)
+{
+    int n = cJSON_GetArraySize(array);
+    if (n > MAX_ALIASES) adept_json_fail(r, "more than %d aliases", MAX_ALIASES);
+    if (r->status != ADEPT_OK || n <= 0) return;
+    const char **aliases = adept_arena_array(hw->arena, (size_t)n, sizeof *aliases);
+    if (!aliases) out_of_memory(r);
+    size_t count = 0;
+    for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next) {
+        if (!cJSON_IsString(item)) {
+            adept_json_fail(r, "an entry of \"aliases\" is not a string");
+            return;
+        }
+        check_name(r, "alias", item->valuestring);
+        bool repeated = strcmp(item->valuestring, hw->name) == 0;
+        for (size_t i = 0; i < count; i++)
+            repeated = repeated || strcmp(item->valuestring, aliases[i]) == 0;
+        if (repeated) adept_json_fail(r, "alias \"%.80s\" is given twice", item->valuestring);
+        aliases[count++] = keep(r, hw->arena, item->valuestring);
+    }
+    hw->aliases = aliases;
+    hw->n_aliases = count;
+}
+
+/* ---- specs ---- */
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t n = strlen(text), m = strlen(ending);
+    return n >= m && strcmp(text + n - m, ending) == 0;
+}
+
+static void check_range(adept_json_reader *r, const char *name, double value)
+{
+    size_t i = 0;
+    while (!ends_with(name, ranges[i].ending)) /* every name has a row: the unit test walks them all */
+        i++;
+    if (!(value >= ranges[i].low && value <= ranges[i].high))
+        adept_json_fail(r, "specs.%s = %g is outside %g to %g %s: is it in that unit?", name, value, ranges[i].low,
+                        ranges[i].high, ranges[i].unit);
+    else if (strcmp(name, "sm_count") == 0 && value != floor(value))
+        adept_json_fail(r, "specs.%s = %g is not a whole number", name, value);
+}
+
+static void read_spec(adept_json_reader *r, adept_hwprofile *hw, const char **source, double *value, const cJSON *item)
+{
+    static const char *const keys[] = {"value", "source"};
+    if (!cJSON_IsObject(item)) {
+        adept_json_fail(r, "specs.%s is not {\"value\": number, \"source\": text}", item->string);
+        return;
+    }
+    char where[80];
+    snprintf(where, sizeof where, " in specs.%s", item->string);
+    check_keys(r, item, where, keys, 2);
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(item, "value");
+    const cJSON *text = cJSON_GetObjectItemCaseSensitive(item, "source");
+    if (!cJSON_IsNumber(number) || !isfinite(number->valuedouble))
+        adept_json_fail(r, "specs.%s.value is missing or not a finite number", item->string);
+    if (text && !cJSON_IsString(text)) adept_json_fail(r, "specs.%s.source is not a string", item->string);
+    if (r->status != ADEPT_OK) return;
+    check_range(r, item->string, number->valuedouble);
+    *value = number->valuedouble;
+    if (text) *source = keep(r, hw->arena, text->valuestring);
+}
+
+static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
+{
+    const char *names[N_SPECS];
+    for (size_t i = 0; i < N_SPECS; i++)
+        names[i] = infos[i].name;
+    check_keys(r, object, " in \"specs\"", names, N_SPECS);
+    const char **sources = adept_arena_array(hw->arena, N_SPECS, sizeof *sources);
+    if (!sources) out_of_memory(r);
+    for (size_t i = 0; i < N_SPECS && r->status == ADEPT_OK; i++) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, infos[i].name);
+        *spec_at(&hw->specs, i) = NAN;
+        sources[i] = "";
+        if (item)
+            read_spec(r, hw, &sources[i], spec_at(&hw->specs, i), item);
+        else if (infos[i].required)
+            adept_json_fail(r, "specs.%s is missing", infos[i].name);
+    }
+    hw->sources = sources;
+}
+
+/* Either may be unknown (NAN). */
+static void check_order(adept_json_reader *r, const adept_hwprofile *hw, const char *low, const char *high)
+{
+    double a = *spec_at((adept_specs *)&hw->specs, spec_index(low));
+    double b = *spec_at((adept_specs *)&hw->specs, spec_index(high));
+    if (a > b) adept_json_fail(r, "specs.%s = %g is more than specs.%s = %g", low, a, high, b);
+}
+
+static void check_consistency(adept_json_reader *r, const adept_hwprofile *hw)
+{
+    check_order(r, hw, "power_limit_min_w", "tdp_w");
+    check_order(r, hw, "tdp_w", "power_limit_max_w");
+    check_order(r, hw, "idle_w", "tdp_w");
+    check_order(r, hw, "clock_min_hz", "clock_boost_hz");
+    check_order(r, hw, "clock_base_hz", "clock_boost_hz");
+    check_order(r, hw, "l2_bytes", "mem_bytes");
+}
+
+/* ---- fit ---- */
+
+static void read_parameters(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
+{
+    int n = object ? cJSON_GetArraySize(object) : 0;
+    if (n == 0) adept_json_fail(r, "fit.parameters is empty");
+    if (n > MAX_PARAMETERS) adept_json_fail(r, "fit.parameters has more than %d entries", MAX_PARAMETERS);
+    if (r->status != ADEPT_OK) return;
+    adept_parameter *parameters = adept_arena_array(hw->arena, (size_t)n, sizeof *parameters);
+    if (!parameters) out_of_memory(r);
+    size_t count = 0;
+    for (const cJSON *item = object->child; item && r->status == ADEPT_OK; item = item->next) {
+        if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble))
+            adept_json_fail(r, "fit.parameters.%.80s is not a finite number", item->string);
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(parameters[i].name, item->string) == 0)
+                adept_json_fail(r, "fit.parameters.%.80s is given twice", item->string);
+        parameters[count++] = (adept_parameter){keep(r, hw->arena, item->string), item->valuedouble};
+    }
+    hw->parameters = parameters;
+    hw->n_parameters = count;
+}
+
+static void read_granularity(adept_json_reader *r, adept_hwprofile *hw, const char *name)
+{
+    if (r->status != ADEPT_OK) return;
+    if (strcmp(name, "model") == 0)
+        hw->granularity = ADEPT_GRANULARITY_MODEL;
+    else if (strcmp(name, "operator") == 0)
+        hw->granularity = ADEPT_GRANULARITY_OPERATOR;
+    else
+        adept_json_fail(r, "fit.granularity \"%.80s\" is neither \"model\" nor \"operator\"", name);
+}
+
+/* The other keys of a fit (dataset, errors, date ...) tell people where it came from; they are handed on unread. */
+static void read_fit(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
+{
+    if (!fit || cJSON_IsNull(fit)) return;
+    if (!cJSON_IsObject(fit)) {
+        adept_json_fail(r, "\"fit\" is neither an object nor null");
+        return;
+    }
+    read_granularity(r, hw, adept_json_string(r, fit, "granularity"));
+    const char *saturation = adept_json_string_or(r, fit, "saturation", NULL);
+    if (saturation) hw->saturation = keep(r, hw->arena, saturation);
+    read_parameters(r, hw, adept_json_object(r, fit, "parameters"));
+    if (r->status != ADEPT_OK) return;
+    char *text = cJSON_PrintUnformatted(fit);
+    hw->fit_json = text ? keep(r, hw->arena, text) : NULL;
+    if (!hw->fit_json) out_of_memory(r);
+    cJSON_free(text);
+    hw->calibrated = true;
+}
+
+/* ---- the whole file ---- */
+
+static void read_profile(adept_json_reader *r, adept_hwprofile *hw, const cJSON *root)
+{
+    static const char *const keys[] = {"schema_version", "name",  "aliases", "vendor",
+                                       "architecture",   "notes", "specs",   "fit"};
+    if (!cJSON_IsObject(root)) adept_json_fail(r, "not a JSON object");
+    int64_t version = adept_json_count(r, root, "schema_version");
+    if (version != SCHEMA_VERSION)
+        adept_json_fail(r, "schema_version %lld is not %d, the one this program reads", (long long)version,
+                        SCHEMA_VERSION);
+    check_keys(r, root, "", keys, sizeof keys / sizeof keys[0]);
+    const char *name = adept_json_string(r, root, "name");
+    check_name(r, "name", name);
+    hw->name = keep(r, hw->arena, name);
+    if (cJSON_GetObjectItemCaseSensitive(root, "aliases")) read_aliases(r, hw, adept_json_array(r, root, "aliases"));
+    hw->vendor = keep(r, hw->arena, adept_json_string(r, root, "vendor"));
+    hw->architecture = keep(r, hw->arena, adept_json_string_or(r, root, "architecture", ""));
+    adept_json_string_or(r, root, "notes", ""); /* for people: only its type is checked */
+    read_specs(r, hw, adept_json_object(r, root, "specs"));
+    check_consistency(r, hw);
+    read_fit(r, hw, cJSON_GetObjectItemCaseSensitive(root, "fit"));
+}
+
+adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, const char *text, size_t size,
+                                       adept_error *err)
+{
+    cJSON *root = NULL;
+    adept_status status = adept_json_parse(&root, name, text, size, err);
+    if (status != ADEPT_OK) return status;
+    adept_json_reader r = {.name = name, .err = err};
+    adept_arena *arena = adept_arena_new();
+    adept_hwprofile *hw = arena ? adept_arena_alloc(arena, sizeof *hw) : NULL;
+    if (hw) {
+        hw->arena = arena;
+        hw->path = keep(&r, arena, name);
+        read_profile(&r, hw, root);
+    } else {
+        out_of_memory(&r);
+    }
+    cJSON_Delete(root);
+    if (r.status == ADEPT_OK)
+        *out = hw;
+    else
+        adept_arena_free(arena);
+    return r.status;
+}
+
+void adept_hwprofile_free(adept_hwprofile *hw)
+{
+    if (hw) adept_arena_free(hw->arena); /* hw itself lies in it */
+}
+
+const char *adept_hwprofile_source(const adept_hwprofile *hw, const char *spec_name)
+{
+    size_t i = spec_index(spec_name);
+    return i < N_SPECS && hw->sources ? hw->sources[i] : "";
+}
+
+double *adept_hwprofile_number(adept_hwprofile *hw, const char *key)
+{
+    static const char prefix[] = "specs.";
+    if (strncmp(key, prefix, sizeof prefix - 1) != 0) return NULL;
+    size_t i = spec_index(key + sizeof prefix - 1);
+    return i < N_SPECS ? spec_at(&hw->specs, i) : NULL;
+}

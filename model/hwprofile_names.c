@@ -1,0 +1,253 @@
+/** @file hwprofile_names.c  GPUs by name: the built-in profiles, their aliases, and what a mistyped name may mean.
+ *  Calls: adept_json. */
+#include "adept_hwprofile.h"
+#include "adept_json.h"
+#include "embedded.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_SIZE 64 /* of the longest name or alias, zero included (hwprofile.c allows 63) */
+#define MAX_FILE_BYTES ((size_t)1 << 20)
+#define MAX_NEAREST 5
+
+/* ---- built-in files ---- */
+
+static const adept_embedded *builtin(size_t index)
+{
+    for (size_t i = 0; adept_embedded_hwprofiles[i].name; i++)
+        if (i == index) return &adept_embedded_hwprofiles[i];
+    return NULL;
+}
+
+const char *adept_hwprofile_builtin_name(size_t index)
+{
+    const adept_embedded *file = builtin(index);
+    return file ? file->name : NULL;
+}
+
+const char *adept_hwprofile_builtin_json(size_t index, size_t *size)
+{
+    const adept_embedded *file = builtin(index);
+    if (size) *size = file ? file->size : 0;
+    return file ? file->text : NULL;
+}
+
+static adept_status open_builtin(adept_hwprofile **out, const adept_embedded *file, adept_error *err)
+{
+    adept_status status = adept_hwprofile_from_json(out, file->name, file->text, file->size, err);
+    if (status == ADEPT_OK) (*out)->path = "built in";
+    return status;
+}
+
+/* ---- looking a name up ---- */
+
+/* Lower case, and '-' for the other separators in use. @return false if it is longer than any name. */
+static bool normalise(char out[NAME_SIZE], const char *text)
+{
+    size_t n = 0;
+    for (; text[n]; n++) {
+        if (n + 1 >= NAME_SIZE) return false;
+        char c = text[n];
+        if (c >= 'A' && c <= 'Z') c = (char)(c - 'A' + 'a'); /* not tolower(): it follows the locale */
+        out[n] = c == '_' || c == ' ' ? '-' : c;
+    }
+    out[n] = '\0';
+    return true;
+}
+
+static adept_status find_alias(const adept_embedded **found, const char *name, adept_error *err)
+{
+    for (const adept_embedded *file = adept_embedded_hwprofiles; file->name; file++) {
+        cJSON *root = NULL;
+        adept_status status = adept_json_parse(&root, file->name, file->text, file->size, err);
+        if (status != ADEPT_OK) return status;
+        const cJSON *alias;
+        cJSON_ArrayForEach(alias, cJSON_GetObjectItemCaseSensitive(root, "aliases"))
+        {
+            if (cJSON_IsString(alias) && strcmp(alias->valuestring, name) == 0) *found = file;
+        }
+        cJSON_Delete(root);
+        if (*found) return ADEPT_OK;
+    }
+    return ADEPT_OK;
+}
+
+static adept_status find_builtin(const adept_embedded **found, const char *name, adept_error *err)
+{
+    for (const adept_embedded *file = adept_embedded_hwprofiles; file->name; file++) {
+        if (strcmp(file->name, name) != 0) continue;
+        *found = file;
+        return ADEPT_OK;
+    }
+    return find_alias(found, name, err);
+}
+
+/* ---- nearest names ---- */
+
+static int min3(int a, int b, int c)
+{
+    int m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+/* Damerau-Levenshtein distance (optimal string alignment): insert, delete, replace or swap neighbours. */
+static int edit_distance(const char *a, const char *b)
+{
+    int n = (int)strlen(a), m = (int)strlen(b);
+    int d[NAME_SIZE][NAME_SIZE]; /* of the first i and j characters */
+    for (int i = 0; i <= n; i++)
+        for (int j = 0; j <= m; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            d[i][j] = min3(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < d[i][j])
+                d[i][j] = d[i - 2][j - 2] + 1;
+        }
+    return d[n][m];
+}
+
+static bool has_word(const char *name, const char *word, size_t n)
+{
+    for (const char *at = name; *at; at += *at == '-') {
+        size_t length = strcspn(at, "-");
+        if (length == n && memcmp(at, word, n) == 0) return true;
+        at += length;
+    }
+    return false;
+}
+
+/* "a100-80gb" names a100-pcie-80gb and a100-sxm-80gb: all its words are there. */
+static bool has_all_words(const char *name, const char *typed)
+{
+    bool any = false;
+    for (const char *at = typed; *at; at += *at == '-') {
+        size_t n = strcspn(at, "-");
+        if (n > 0 && !has_word(name, at, n)) return false;
+        any = any || n > 0;
+        at += n;
+    }
+    return any;
+}
+
+#define NOT_NEAR 10000
+
+/* Larger is further. Near is: the beginning of a name, one typing error in three letters, all the words of a name in
+ * any order, and one name inside the other. */
+static int score(const char *name, const char *typed)
+{
+    int n = (int)strlen(name), m = (int)strlen(typed);
+    int edits = edit_distance(name, typed);
+    int by_errors = edits <= (m < 3 ? 1 : m / 3) ? 32 * edits : NOT_NEAR;
+    int by_parts = NOT_NEAR;
+    if (m >= 2 && strncmp(name, typed, (size_t)m) == 0)
+        by_parts = 24 + (n - m);
+    else if (has_all_words(name, typed))
+        by_parts = 40;
+    else if (m >= 2 && strstr(name, typed))
+        by_parts = 48 + (n - m);
+    else if (n >= 3 && strstr(typed, name))
+        by_parts = 48 + 2 * (m - n);
+    return by_errors < by_parts ? by_errors : by_parts;
+}
+
+typedef struct near_name {
+    int score;
+    const char *name;      /* of the profile */
+    char alias[NAME_SIZE]; /* "" if the name itself is the nearer */
+} near_name;
+
+static adept_status near_of(near_name *out, const adept_embedded *file, const char *typed, adept_error *err)
+{
+    cJSON *root = NULL;
+    adept_status status = adept_json_parse(&root, file->name, file->text, file->size, err);
+    if (status != ADEPT_OK) return status;
+    *out = (near_name){.score = score(file->name, typed), .name = file->name};
+    const cJSON *item;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "aliases"))
+    {
+        char alias[NAME_SIZE];
+        if (!cJSON_IsString(item) || !normalise(alias, item->valuestring)) continue;
+        int s = score(alias, typed);
+        if (s >= out->score) continue;
+        out->score = s;
+        memcpy(out->alias, alias, sizeof alias);
+    }
+    cJSON_Delete(root);
+    return ADEPT_OK;
+}
+
+/* Keeps the list sorted by score; among equals the order of the names. */
+static void insert(near_name list[MAX_NEAREST], size_t *n, const near_name *item)
+{
+    size_t at = *n;
+    while (at > 0 && list[at - 1].score > item->score)
+        at--;
+    if (at == MAX_NEAREST) return;
+    if (*n < MAX_NEAREST) ++*n;
+    memmove(&list[at + 1], &list[at], (*n - 1 - at) * sizeof *list);
+    list[at] = *item;
+}
+
+static adept_status unknown_gpu(const char *name, const near_name *list, size_t n, adept_error *err)
+{
+    char text[512] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *alias = list[i].alias;
+        int length = snprintf(text + used, sizeof text - used, "%s %s%s%s%s", i == 0 ? "; nearest:" : ",", list[i].name,
+                              *alias ? " (" : "", alias, *alias ? ")" : "");
+        if (length < 0 || (size_t)length >= sizeof text - used) {
+            text[used] = '\0';
+            break;
+        }
+        used += (size_t)length;
+    }
+    return adept_error_set(err, ADEPT_E_UNKNOWN_GPU, "unknown GPU '%.80s'%s; `adept gpus` lists all", name, text);
+}
+
+/* @param typed normalised, or NULL if it is too long to be near anything */
+static adept_status suggest(const char *name, const char *typed, adept_error *err)
+{
+    near_name list[MAX_NEAREST];
+    size_t n = 0;
+    for (const adept_embedded *file = adept_embedded_hwprofiles; typed && *typed && file->name; file++) {
+        near_name item;
+        adept_status status = near_of(&item, file, typed, err);
+        if (status != ADEPT_OK) return status;
+        if (item.score < NOT_NEAR) insert(list, &n, &item);
+    }
+    return unknown_gpu(name, list, n, err);
+}
+
+/* ---- opening ---- */
+
+static bool is_path(const char *text)
+{
+    size_t n = strlen(text);
+    return strchr(text, '/') != NULL || (n >= 5 && strcmp(text + n - 5, ".json") == 0);
+}
+
+static adept_status open_file(adept_hwprofile **out, const char *path, adept_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    adept_status status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, err);
+    if (status != ADEPT_OK) return status;
+    status = adept_hwprofile_from_json(out, path, text, size, err);
+    free(text);
+    return status;
+}
+
+adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err)
+{
+    if (is_path(name_or_path)) return open_file(out, name_or_path, err);
+    char name[NAME_SIZE];
+    if (!normalise(name, name_or_path)) return suggest(name_or_path, NULL, err);
+    const adept_embedded *file = NULL;
+    adept_status status = find_builtin(&file, name, err);
+    if (status != ADEPT_OK) return status;
+    return file ? open_builtin(out, file, err) : suggest(name_or_path, name, err);
+}

@@ -1,0 +1,462 @@
+/** @file test_hwprofiles.c  Every file of hwprofiles/: complete, sourced, and consistent with what a GPU is made of. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "adept_hwprofile.h"
+#include "adept_json.h"
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static adept_hwprofile *open_gpu(const char *name)
+{
+    adept_hwprofile *hw = NULL;
+    adept_error err = {0};
+    if (adept_hwprofile_open(&hw, name, &err) != ADEPT_OK) fail_msg("%s: %s", name, err.message);
+    return hw;
+}
+
+typedef struct spec_row {
+    const char *name;
+    bool required;
+    size_t offset;
+} spec_row;
+
+static const spec_row rows[] = {
+#define X(name, required, text) {#name, required, offsetof(adept_specs, name)},
+    ADEPT_SPEC_LIST(X)
+#undef X
+};
+#define N_ROWS (sizeof rows / sizeof rows[0])
+
+static double spec_value(const adept_hwprofile *hw, size_t row)
+{
+    return *(const double *)((const char *)&hw->specs + rows[row].offset);
+}
+
+/* NAN compares false, so unknown numbers pass. */
+static void not_more(const adept_hwprofile *hw, const char *what, double a, double b)
+{
+    if (a > b) fail_msg("%s: %s: %g > %g", hw->name, what, a, b);
+}
+
+/* expected is computed here from the parts; NAN in the file fails. */
+static void near(const adept_hwprofile *hw, const char *what, double in_file, double expected, double tolerance)
+{
+    if (!(fabs(in_file - expected) <= tolerance * expected))
+        fail_msg("%s: %s is %g in the file, %g from its parts (tolerance %g %%)", hw->name, what, in_file, expected,
+                 100 * tolerance);
+}
+
+/* ---- for every file ---- */
+
+static void each_builtin(void (*check)(const adept_hwprofile *hw))
+{
+    size_t n = 0;
+    for (; adept_hwprofile_builtin_name(n); n++) {
+        adept_hwprofile *hw = open_gpu(adept_hwprofile_builtin_name(n));
+        check(hw);
+        adept_hwprofile_free(hw);
+    }
+    assert_true(n >= 23);
+}
+
+static void check_identity(const adept_hwprofile *hw)
+{
+    assert_string_equal(hw->path, "built in");
+    assert_true(strcmp(hw->vendor, "NVIDIA") == 0 || strcmp(hw->vendor, "AMD") == 0);
+    assert_true(strlen(hw->architecture) >= 4);
+    adept_hwprofile *same = open_gpu(hw->name);
+    assert_string_equal(same->name, hw->name);
+    adept_hwprofile_free(same);
+    for (size_t i = 0; i < hw->n_aliases; i++) {
+        same = open_gpu(hw->aliases[i]);
+        assert_string_equal(same->name, hw->name);
+        adept_hwprofile_free(same);
+    }
+}
+
+static void test_identity(void **state)
+{
+    (void)state;
+    each_builtin(check_identity);
+}
+
+static void check_numbers(const adept_hwprofile *hw)
+{
+    for (size_t i = 0; i < N_ROWS; i++) {
+        double value = spec_value(hw, i);
+        const char *source = adept_hwprofile_source(hw, rows[i].name);
+        if (rows[i].required && !isfinite(value)) fail_msg("%s: %s is missing", hw->name, rows[i].name);
+        if (isnan(value)) {
+            assert_string_equal(source, "");
+        } else {
+            assert_true(value > 0);
+            if (strlen(source) < 12) fail_msg("%s: %s: source \"%s\"", hw->name, rows[i].name, source);
+        }
+    }
+}
+
+static void test_numbers_and_sources(void **state)
+{
+    (void)state;
+    each_builtin(check_numbers);
+}
+
+static void check_order(const adept_hwprofile *hw)
+{
+    const adept_specs *s = &hw->specs;
+    const double slack = 1.01; /* published figures are rounded */
+    not_more(hw, "tensor bf16 <= fp8", s->tensor_bf16_flops_per_s, s->tensor_fp8_flops_per_s);
+    not_more(hw, "tensor bf16 <= fp16", s->tensor_bf16_flops_per_s, s->tensor_fp16_flops_per_s);
+    not_more(hw, "tensor tf32 <= bf16", s->tensor_tf32_flops_per_s, s->tensor_bf16_flops_per_s);
+    not_more(hw, "tensor fp32 <= tf32", s->tensor_fp32_flops_per_s, s->tensor_tf32_flops_per_s * slack);
+    not_more(hw, "vector fp32 <= tensor tf32", s->vector_fp32_flops_per_s, s->tensor_tf32_flops_per_s * slack);
+    not_more(hw, "vector fp32 <= tensor fp32", s->vector_fp32_flops_per_s, s->tensor_fp32_flops_per_s * slack);
+    not_more(hw, "vector fp32 <= fp16", s->vector_fp32_flops_per_s, s->vector_fp16_flops_per_s * slack);
+    not_more(hw, "vector fp64 <= fp32", s->vector_fp64_flops_per_s, s->vector_fp32_flops_per_s * slack);
+    not_more(hw, "limit min <= tdp", s->power_limit_min_w, s->tdp_w);
+    not_more(hw, "tdp <= limit max", s->tdp_w, s->power_limit_max_w);
+    not_more(hw, "idle <= quarter of tdp", s->idle_w, s->tdp_w / 4);
+    not_more(hw, "clock min <= base", s->clock_min_hz, s->clock_base_hz);
+    not_more(hw, "clock base <= boost", s->clock_base_hz, s->clock_boost_hz);
+    not_more(hw, "PCIe <= link", s->pcie_bytes_per_s, s->link_bytes_per_s);
+    /* Halving the operand doubles the rate on every matrix unit that has both types; a sparse figure beside a dense
+     * one breaks this. (CDNA 1 alone has bf16 at half the fp16 rate.) */
+    if (isfinite(s->tensor_fp8_flops_per_s))
+        near(hw, "fp8 / bf16", s->tensor_fp8_flops_per_s / s->tensor_bf16_flops_per_s, 2, 0.02);
+    if (isfinite(s->tensor_tf32_flops_per_s))
+        near(hw, "bf16 / tf32", s->tensor_bf16_flops_per_s / s->tensor_tf32_flops_per_s, 2, 0.02);
+}
+
+static void test_order(void **state)
+{
+    (void)state;
+    each_builtin(check_order);
+}
+
+/* "...-40gb" has 40 GiB: HBM stacks are powers of two (hwprofiles/README.md). */
+static void check_capacity(const adept_hwprofile *hw)
+{
+    const double gib = 1073741824.0;
+    const char *last = strrchr(hw->name, '-');
+    if (last) assert_true(hw->specs.mem_bytes == strtod(last + 1, NULL) * gib);
+    /* A multiple of half a GiB: 15/16 of 8, 16, 24 or 48 GiB where ECC is taken from the memory itself. */
+    double halves = hw->specs.mem_bytes / (gib / 2);
+    assert_true(halves == round(halves));
+    double kib = hw->specs.l2_bytes / 1024;
+    assert_true(kib == round(kib));
+}
+
+static void test_capacity(void **state)
+{
+    (void)state;
+    each_builtin(check_capacity);
+}
+
+/* ---- against the parts a GPU is made of ---- */
+
+/* Per SM or compute unit: fp32 and fp64 multiply-adds a clock outside the matrix units, the ratio of packed fp16 to
+ * fp32, dense fp16 FLOP a clock in the matrix units (0: none) and the clock they are quoted at (0: boost); memory bus
+ * in bits and Gbit/s per pin; links to other GPUs and GB/s of each, both directions (0: over PCIe).
+ * From the vendors' architecture papers, not from the files. */
+typedef struct parts {
+    const char *name;
+    double fp32_lanes, fp64_lanes, fp16_ratio;
+    double tensor_flops_per_clock, tensor_clock_hz, tensor_tolerance;
+    double bus_bits, gbit_per_s, memory_tolerance;
+    double links, link_gbytes_per_s;
+    double pcie_generation;
+} parts;
+
+#define BASE 0.013 /* figures rounded to two or three digits: P4 5.5 (5.44), V100 PCIe 14 (14.13), L40S 362 (366) */
+#define MEM 0.006  /* V100 900 (898), MI300X 5300 (5325) */
+
+static const parts known[] = {
+    {"a10", 128, 2, 1, 1024, 0, BASE, 384, 12.5, MEM, 0, 0, 4},
+    {"a100-pcie-40gb", 64, 32, 4, 2048, 0, BASE, 5120, 2.43, MEM, 0, 0, 4},
+    {"a100-pcie-80gb", 64, 32, 4, 2048, 0, BASE, 5120, 3.024, MEM, 0, 0, 4},
+    {"a100-sxm-40gb", 64, 32, 4, 2048, 0, BASE, 5120, 2.43, MEM, 12, 50, 4},
+    {"a100-sxm-80gb", 64, 32, 4, 2048, 0, BASE, 5120, 3.186, MEM, 12, 50, 4},
+    {"a40", 128, 2, 1, 1024, 0, BASE, 384, 14.5, MEM, 0, 0, 4},
+    /* quoted below the boost clock of a single board; 8 TB/s is rounded from 3996 MHz */
+    {"b200", 128, 64, 0, 8192, 0, 0.06, 8192, 7.992, 0.03, 18, 100, 5},
+    {"h100-pcie-80gb", 128, 64, 2, 4096, 1620e6, BASE, 5120, 3.186, MEM, 0, 0, 5},
+    {"h100-sxm-80gb", 128, 64, 2, 4096, 1830e6, BASE, 5120, 5.238, MEM, 18, 50, 5},
+    /* memory clock 3201 MHz: 4.92 TB/s, published as 4.8 */
+    {"h200-sxm-141gb", 128, 64, 2, 4096, 1830e6, BASE, 6144, 6.402, 0.03, 18, 50, 5},
+    {"l4", 128, 2, 1, 1024, 0, BASE, 192, 12.5, MEM, 0, 0, 4},
+    {"l40", 128, 2, 1, 512, 0, BASE, 384, 18, MEM, 0, 0, 4},
+    {"l40s", 128, 2, 1, 1024, 0, BASE, 384, 18, MEM, 0, 0, 4},
+    {"mi100", 64, 32, 0, 1024, 0, BASE, 4096, 2.4, MEM, 0, 0, 4},
+    {"mi210", 64, 64, 0, 1024, 0, BASE, 4096, 3.2, MEM, 0, 0, 4},
+    {"mi250", 64, 64, 0, 1024, 0, BASE, 8192, 3.2, MEM, 6, 100, 4},
+    {"mi300x", 128, 64, 0, 2048, 0, BASE, 8192, 5.2, MEM, 7, 128, 5},
+    {"p100-pcie-16gb", 64, 32, 2, 0, 0, 0, 4096, 1.43, MEM, 0, 0, 3},
+    {"p4", 128, 4, 0, 0, 0, 0, 256, 6.0, MEM, 0, 0, 3},
+    {"rtx6000", 64, 2, 2, 1024, 0, BASE, 384, 14, MEM, 0, 0, 3},
+    {"t4", 64, 2, 2, 1024, 0, BASE, 256, 10, MEM, 0, 0, 3},
+    {"v100-pcie-32gb", 64, 32, 2, 1024, 0, BASE, 4096, 1.754, MEM, 0, 0, 3},
+    {"v100-sxm2-32gb", 64, 32, 2, 1024, 0, BASE, 4096, 1.754, MEM, 6, 50, 3},
+};
+
+static void check_arithmetic(const adept_hwprofile *hw, const parts *p)
+{
+    const adept_specs *s = &hw->specs;
+    double per_lane = s->sm_count * 2 * s->clock_boost_hz;
+    near(hw, "vector fp32", s->vector_fp32_flops_per_s, p->fp32_lanes * per_lane, BASE);
+    near(hw, "vector fp64", s->vector_fp64_flops_per_s, p->fp64_lanes * per_lane, BASE);
+    if (p->fp16_ratio > 0)
+        near(hw, "vector fp16", s->vector_fp16_flops_per_s, p->fp16_ratio * p->fp32_lanes * per_lane, BASE);
+    else
+        assert_true(isnan(s->vector_fp16_flops_per_s));
+    if (p->tensor_flops_per_clock > 0) {
+        double clock_hz = p->tensor_clock_hz > 0 ? p->tensor_clock_hz : s->clock_boost_hz;
+        near(hw, "tensor fp16", s->tensor_fp16_flops_per_s, s->sm_count * p->tensor_flops_per_clock * clock_hz,
+             p->tensor_tolerance);
+    } else {
+        assert_true(isnan(s->tensor_fp16_flops_per_s));
+    }
+}
+
+static void check_transfer(const adept_hwprofile *hw, const parts *p)
+{
+    const adept_specs *s = &hw->specs;
+    near(hw, "memory bandwidth", s->mem_bytes_per_s, p->bus_bits / 8 * p->gbit_per_s * 1e9, p->memory_tolerance);
+    /* 16 lanes, two directions: 1 GB/s per lane and direction in generation 3, doubling with each. */
+    near(hw, "PCIe", s->pcie_bytes_per_s, 16 * 2 * 1e9 * pow(2, p->pcie_generation - 3), 0);
+    double links = p->links * p->link_gbytes_per_s * 1e9;
+    near(hw, "link", s->link_bytes_per_s, links > 0 ? links : s->pcie_bytes_per_s, 0);
+}
+
+static void test_arithmetic(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        adept_hwprofile *hw = open_gpu(known[i].name);
+        check_arithmetic(hw, &known[i]);
+        check_transfer(hw, &known[i]);
+        adept_hwprofile_free(hw);
+    }
+}
+
+/* The rest of what the papers and sheets say: ratio of packed bf16 to fp32, FLOP a clock and SM of the matrix units in
+ * fp32 and fp64 (at the boost clock), ratio of their bf16 to fp16 rate; GiB of memory, 1 if its ECC takes a sixteenth
+ * of it; MiB of the cache all SMs share; watts. 0: has none. */
+typedef struct sheet {
+    const char *name;
+    double bf16_ratio, fp32_matrix, fp64_matrix, bf16_to_fp16;
+    double mem_gib, inline_ecc, l2_mib, tdp_w;
+} sheet;
+
+static const sheet sheets[] = {
+    {"a10", 1, 0, 0, 1, 24, 1, 6, 150},
+    {"a100-pcie-40gb", 2, 0, 128, 1, 40, 0, 40, 250},
+    {"a100-pcie-80gb", 2, 0, 128, 1, 80, 0, 40, 300},
+    {"a100-sxm-40gb", 2, 0, 128, 1, 40, 0, 40, 400},
+    {"a100-sxm-80gb", 2, 0, 128, 1, 80, 0, 40, 400},
+    {"a40", 1, 0, 0, 1, 48, 1, 6, 300},
+    {"b200", 0, 0, 128, 1, 180, 0, 126, 1000},
+    {"h100-pcie-80gb", 2, 0, 256, 1, 80, 0, 50, 350},
+    {"h100-sxm-80gb", 2, 0, 256, 1, 80, 0, 50, 700},
+    {"h200-sxm-141gb", 2, 0, 256, 1, 141, 0, 60, 700},
+    {"l4", 1, 0, 0, 1, 24, 1, 48, 72},
+    {"l40", 1, 0, 0, 1, 48, 1, 96, 300},
+    {"l40s", 1, 0, 0, 1, 48, 1, 96, 350},
+    {"mi100", 0, 256, 0, 0.5, 32, 0, 8, 300},
+    {"mi210", 0, 256, 256, 1, 64, 0, 8, 300},
+    {"mi250", 0, 256, 256, 1, 128, 0, 16, 500},
+    {"mi300x", 0, 256, 256, 1, 192, 0, 256, 750},
+    {"p100-pcie-16gb", 0, 0, 0, 0, 16, 0, 4, 250},
+    {"p4", 0, 0, 0, 0, 8, 1, 2, 75},
+    {"rtx6000", 0, 0, 0, 0, 24, 0, 6, 260},
+    {"t4", 0, 0, 0, 0, 16, 1, 4, 70},
+    {"v100-pcie-32gb", 0, 0, 0, 0, 32, 0, 6, 250},
+    {"v100-sxm2-32gb", 0, 0, 0, 0, 32, 0, 6, 300},
+};
+
+/* parts = 0: the GPU has no such unit, and the file must not give it a rate */
+static void near_or_none(const adept_hwprofile *hw, const char *what, double in_file, double parts_value)
+{
+    if (parts_value > 0)
+        near(hw, what, in_file, parts_value, BASE);
+    else if (!isnan(in_file))
+        fail_msg("%s: %s is %g in the file, but there is no such unit", hw->name, what, in_file);
+}
+
+static void check_sheet(const adept_hwprofile *hw, const sheet *e)
+{
+    const adept_specs *s = &hw->specs;
+    double clocks = s->sm_count * s->clock_boost_hz;
+    near_or_none(hw, "vector bf16", s->vector_bf16_flops_per_s, e->bf16_ratio * s->vector_fp32_flops_per_s);
+    near_or_none(hw, "matrix fp32", s->tensor_fp32_flops_per_s, e->fp32_matrix * clocks);
+    near_or_none(hw, "matrix fp64", s->tensor_fp64_flops_per_s, e->fp64_matrix * clocks);
+    near_or_none(hw, "matrix bf16", s->tensor_bf16_flops_per_s,
+                 e->bf16_to_fp16 > 0 ? e->bf16_to_fp16 * s->tensor_fp16_flops_per_s : 0);
+    near(hw, "memory", s->mem_bytes, e->mem_gib * 1073741824.0 * (e->inline_ecc > 0 ? 15.0 / 16 : 1), 0);
+    near(hw, "L2", s->l2_bytes, e->l2_mib * 1048576.0, 0);
+    near(hw, "tdp", s->tdp_w, e->tdp_w, 0);
+    if (isfinite(s->power_limit_max_w)) near(hw, "highest limit", s->power_limit_max_w, e->tdp_w, 0);
+}
+
+static void test_sheets(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof sheets / sizeof sheets[0]; i++) {
+        assert_string_equal(sheets[i].name, known[i].name);
+        adept_hwprofile *hw = open_gpu(sheets[i].name);
+        check_sheet(hw, &sheets[i]);
+        adept_hwprofile_free(hw);
+    }
+}
+
+/* The matrix types each generation has, so that a peak cannot vanish or appear unnoticed. */
+static void test_units_of_generations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *architecture;
+        bool fp32, tf32, bf16, fp16, fp8;
+    } has[] = {
+        {"Pascal", 0, 0, 0, 0, 0},    {"Volta", 0, 0, 0, 1, 0},        {"Turing", 0, 0, 0, 1, 0},
+        {"Ampere", 0, 1, 1, 1, 0},    {"Ada Lovelace", 0, 1, 1, 1, 1}, {"Hopper", 0, 1, 1, 1, 1},
+        {"CDNA", 1, 0, 1, 1, 0},      {"CDNA 2", 1, 0, 1, 1, 0},       {"CDNA 3", 1, 1, 1, 1, 1},
+        {"Blackwell", 0, 1, 1, 1, 1},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        adept_hwprofile *hw = open_gpu(known[i].name);
+        size_t j = 0;
+        while (j < sizeof has / sizeof has[0] && strcmp(has[j].architecture, hw->architecture) != 0)
+            j++;
+        assert_true(j < sizeof has / sizeof has[0]);
+        assert_int_equal(isfinite(hw->specs.tensor_fp32_flops_per_s) != 0, has[j].fp32);
+        assert_int_equal(isfinite(hw->specs.tensor_tf32_flops_per_s) != 0, has[j].tf32);
+        assert_int_equal(isfinite(hw->specs.tensor_bf16_flops_per_s) != 0, has[j].bf16);
+        assert_int_equal(isfinite(hw->specs.tensor_fp16_flops_per_s) != 0, has[j].fp16);
+        assert_int_equal(isfinite(hw->specs.tensor_fp8_flops_per_s) != 0, has[j].fp8);
+        adept_hwprofile_free(hw);
+    }
+}
+
+/* ---- all files together ---- */
+
+static void assert_not_among(const char *name, const adept_hwprofile *other)
+{
+    if (strcmp(name, other->name) == 0) fail_msg("\"%s\" is also the name of %s", name, other->name);
+    for (size_t i = 0; i < other->n_aliases; i++)
+        if (strcmp(name, other->aliases[i]) == 0) fail_msg("\"%s\" is also an alias of %s", name, other->name);
+}
+
+static void test_names_are_unique_and_sorted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; adept_hwprofile_builtin_name(i); i++) {
+        const char *next = adept_hwprofile_builtin_name(i + 1);
+        if (next) assert_true(strcmp(adept_hwprofile_builtin_name(i), next) < 0);
+        adept_hwprofile *a = open_gpu(adept_hwprofile_builtin_name(i));
+        for (size_t j = 0; adept_hwprofile_builtin_name(j); j++) {
+            if (i == j) continue;
+            adept_hwprofile *b = open_gpu(adept_hwprofile_builtin_name(j));
+            assert_not_among(a->name, b);
+            for (size_t k = 0; k < a->n_aliases; k++)
+                assert_not_among(a->aliases[k], b);
+            adept_hwprofile_free(b);
+        }
+        adept_hwprofile_free(a);
+    }
+}
+
+static void test_headline_names(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"a100", "a100-sxm-40gb"},           {"h100", "h100-sxm-80gb"},  {"h200", "h200-sxm-141gb"},
+        {"v100", "v100-sxm2-32gb"},          {"p100", "p100-pcie-16gb"}, {"a100-sxm4-40gb", "a100-sxm-40gb"},
+        {"h100-sxm5-80gb", "h100-sxm-80gb"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        adept_hwprofile *hw = open_gpu(pairs[i][0]);
+        assert_string_equal(hw->name, pairs[i][1]);
+        adept_hwprofile_free(hw);
+    }
+}
+
+/* The library carries exactly the files of the folder, byte by byte. */
+static void test_embedding(void **state)
+{
+    (void)state;
+    size_t n_files = 0, n_builtin = 0;
+    DIR *folder = opendir(ADEPT_SOURCE_DIR "/hwprofiles");
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        size_t length = strlen(entry->d_name);
+        n_files += length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
+    }
+    closedir(folder);
+    for (; adept_hwprofile_builtin_name(n_builtin); n_builtin++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/hwprofiles/%s.json", ADEPT_SOURCE_DIR, adept_hwprofile_builtin_name(n_builtin));
+        char *text = NULL;
+        size_t size = 0, embedded_size = 0;
+        assert_int_equal(adept_file_read(&text, &size, path, 1 << 20, NULL), ADEPT_OK);
+        const char *embedded = adept_hwprofile_builtin_json(n_builtin, &embedded_size);
+        assert_int_equal(size, embedded_size);
+        assert_memory_equal(text, embedded, size);
+        assert_int_equal(embedded[embedded_size], 0);
+        free(text);
+    }
+    assert_int_equal(n_files, n_builtin);
+    size_t size = 1;
+    assert_null(adept_hwprofile_builtin_json(n_builtin, &size));
+    assert_int_equal(size, 0);
+}
+
+/* Written by another JSON printer and read again, nothing changes. */
+static void test_round_trip(void **state)
+{
+    (void)state;
+    for (size_t i = 0; adept_hwprofile_builtin_name(i); i++) {
+        size_t size = 0;
+        const char *text = adept_hwprofile_builtin_json(i, &size);
+        cJSON *json = cJSON_ParseWithLength(text, size);
+        char *printed = cJSON_Print(json);
+        assert_non_null(printed);
+        adept_hwprofile *again = NULL, *hw = open_gpu(adept_hwprofile_builtin_name(i));
+        assert_int_equal(adept_hwprofile_from_json(&again, "again", printed, strlen(printed), NULL), ADEPT_OK);
+        for (size_t row = 0; row < N_ROWS; row++) {
+            double a = spec_value(hw, row), b = spec_value(again, row);
+            assert_true(a == b || (isnan(a) && isnan(b)));
+            assert_string_equal(adept_hwprofile_source(hw, rows[row].name),
+                                adept_hwprofile_source(again, rows[row].name));
+        }
+        assert_int_equal(hw->calibrated, again->calibrated);
+        assert_int_equal(hw->n_aliases, again->n_aliases);
+        adept_hwprofile_free(again);
+        adept_hwprofile_free(hw);
+        cJSON_free(printed);
+        cJSON_Delete(json);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_numbers_and_sources),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_arithmetic),
+        cmocka_unit_test(test_units_of_generations),
+        cmocka_unit_test(test_sheets),
+        cmocka_unit_test(test_headline_names),
+        cmocka_unit_test(test_names_are_unique_and_sorted),
+        cmocka_unit_test(test_embedding),
+        cmocka_unit_test(test_round_trip),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
