@@ -1,0 +1,357 @@
+/* Python's lists, tuples and dicts. Lists are shared by reference, as in Python: a change is seen by every holder. */
+#include "host_value.h"
+#include <string.h>
+
+typedef struct container_row {
+    void (*shape)(adept_call *c, const adept_value *v);
+} container_row;
+
+/* Index of the call's argument `position` into n elements, wrapped; -1 after a failure. */
+static int64_t index_arg(adept_call *c, int position, size_t n)
+{
+    int64_t i;
+    const adept_value *v = adept_arg_at(c, position);
+    if (!adept_value_as_int(v, &i)) {
+        adept_call_fail(c, "the index depends on tensor data or is missing");
+        return -1;
+    }
+    int64_t wrapped = i < 0 ? i + (int64_t)n : i;
+    if (wrapped >= 0 && wrapped < (int64_t)n) return wrapped;
+    adept_call_fail(c, "index %lld is out of range for %zu elements", (long long)i, n);
+    return -1;
+}
+
+/* Position of a key's value in a dict, -1 if it has none. */
+static int64_t find_key(const adept_value *dict, const adept_value *key)
+{
+    bool known;
+    for (size_t i = 0; key && i + 1 < dict->u.list->n; i += 2)
+        if (adept_host_equal(&dict->u.list->items[i], key, &known)) return (int64_t)i + 1;
+    return -1;
+}
+
+static bool is_container(const adept_value *v)
+{
+    return adept_host_is_list(v) || (v && v->kind == ADEPT_VALUE_DICT);
+}
+
+/* ---------------------------------------------------------------- reading ---------------- */
+
+static void len(adept_call *c, const adept_value *v)
+{
+    if (v->kind == ADEPT_VALUE_STRING)
+        adept_out_int(c, (int64_t)strlen(v->u.s));
+    else if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim > 0)
+        adept_out_int(c, v->u.t->dims[0]);
+    else if (v->kind == ADEPT_VALUE_DICT)
+        adept_out_int(c, (int64_t)v->u.list->n / 2);
+    else if (adept_host_is_list(v))
+        adept_out_int(c, (int64_t)v->u.list->n);
+    else
+        adept_call_fail(c, "%s has no length", adept_value_kind_name(v->kind));
+}
+
+static void get_char(adept_call *c, const char *text)
+{
+    int64_t i = index_arg(c, 1, strlen(text));
+    if (i >= 0) adept_out_string(c, (char[]){text[i], 0});
+}
+
+static void getitem(adept_call *c, const adept_value *v)
+{
+    int64_t i;
+    if (v->kind == ADEPT_VALUE_STRING) {
+        get_char(c, v->u.s);
+        return;
+    }
+    if (v->kind == ADEPT_VALUE_DICT) {
+        i = find_key(v, adept_arg_at(c, 1));
+        if (i < 0) adept_call_fail(c, "the dict has no such key");
+    } else {
+        i = index_arg(c, 1, v->u.list->n);
+    }
+    if (i >= 0) adept_out_value(c, &v->u.list->items[i]);
+}
+
+/* dict.get(key, default) */
+static void get(adept_call *c, const adept_value *v)
+{
+    int64_t i = find_key(v, adept_arg_at(c, 1));
+    const adept_value *fallback = adept_arg_at(c, 2);
+    if (i >= 0)
+        adept_out_value(c, &v->u.list->items[i]);
+    else if (fallback)
+        adept_out_value(c, fallback);
+    else
+        adept_out_none(c);
+}
+
+static void contains(adept_call *c, const adept_value *v)
+{
+    const adept_value *wanted = adept_arg_at(c, 1);
+    bool all_known = true;
+    if (!wanted) {
+        adept_call_fail(c, "element to look for expected");
+        return;
+    }
+    if (v->kind == ADEPT_VALUE_STRING) {
+        if (wanted->kind == ADEPT_VALUE_STRING)
+            adept_out_bool(c, strstr(v->u.s, wanted->u.s) != NULL);
+        else
+            adept_call_fail(c, "a string expected");
+        return;
+    }
+    size_t step = v->kind == ADEPT_VALUE_DICT ? 2 : 1;
+    for (size_t i = 0; i < v->u.list->n; i += step) {
+        bool known;
+        if (adept_host_equal(&v->u.list->items[i], wanted, &known)) {
+            adept_out_bool(c, true);
+            return;
+        }
+        all_known = all_known && known;
+    }
+    if (all_known)
+        adept_out_bool(c, false);
+    else
+        adept_out_unknown(c);
+}
+
+static void count(adept_call *c, const adept_value *v)
+{
+    const adept_value *wanted = adept_arg_at(c, 1);
+    int64_t n = 0;
+    bool known = wanted != NULL;
+    for (size_t i = 0; known && i < v->u.list->n; i++)
+        n += adept_host_equal(&v->u.list->items[i], wanted, &known);
+    if (known)
+        adept_out_int(c, n);
+    else
+        adept_out_unknown(c);
+}
+
+/* list(iterable) is a new list with the same elements. */
+static void list(adept_call *c, const adept_value *v)
+{
+    size_t step = v->kind == ADEPT_VALUE_DICT ? 2 : 1; /* of a dict: its keys */
+    adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, v->u.list->n / step);
+    if (!adept_call_ok(c)) return;
+    for (size_t i = 0; i < out->n; i++)
+        out->items[i] = v->u.list->items[i * step];
+}
+
+static void values(adept_call *c, const adept_value *v)
+{
+    adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, v->u.list->n / 2);
+    if (!adept_call_ok(c)) return;
+    for (size_t i = 0; i < out->n; i++)
+        out->items[i] = v->u.list->items[2 * i + 1];
+}
+
+/* ---------------------------------------------------------------- changing ---------------- */
+
+static void append(adept_call *c, const adept_value *v)
+{
+    const adept_value *element = adept_arg_at(c, 1);
+    if (!element) {
+        adept_call_fail(c, "element expected");
+        return;
+    }
+    adept_list_append(c, v->u.list, element);
+    adept_out_value(c, v);
+}
+
+static void extend(adept_call *c, const adept_value *v)
+{
+    const adept_value *more = adept_arg_at(c, 1);
+    if (!adept_host_is_list(more)) {
+        adept_call_fail(c, "two lists expected");
+        return;
+    }
+    size_t n = more->u.list->n; /* may be the same list */
+    for (size_t i = 0; i < n; i++)
+        adept_list_append(c, v->u.list, &more->u.list->items[i]);
+}
+
+static void insert(adept_call *c, const adept_value *v)
+{
+    const adept_value *element = adept_arg_at(c, 2);
+    adept_list *l = v->u.list;
+    int64_t i, n = (int64_t)l->n;
+    if (!adept_value_as_int(adept_arg_at(c, 1), &i) || !element) {
+        adept_call_fail(c, "a known index and an element expected");
+        return;
+    }
+    if (i < 0) i = i < -n ? 0 : i + n;
+    if (i > n) i = n;
+    adept_value inserted = *element;
+    adept_list_append(c, l, &inserted);
+    if (!adept_call_ok(c)) return;
+    memmove(l->items + i + 1, l->items + i, (size_t)(n - i) * sizeof *l->items);
+    l->items[i] = inserted;
+}
+
+static void remove_at(adept_list *l, size_t i, size_t n)
+{
+    memmove(l->items + i, l->items + i + n, (l->n - i - n) * sizeof *l->items);
+    l->n -= n;
+}
+
+static void pop(adept_call *c, const adept_value *v)
+{
+    int64_t i;
+    if (v->kind == ADEPT_VALUE_DICT) {
+        i = find_key(v, adept_arg_at(c, 1));
+        if (i < 0) {
+            adept_call_fail(c, "the dict has no such key");
+            return;
+        }
+        adept_out_value(c, &v->u.list->items[i]);
+        remove_at(v->u.list, (size_t)i - 1, 2);
+        return;
+    }
+    i = adept_arg_at(c, 1) ? index_arg(c, 1, v->u.list->n) : (int64_t)v->u.list->n - 1;
+    if (i < 0) {
+        adept_call_fail(c, "pop from an empty list");
+        return;
+    }
+    adept_out_value(c, &v->u.list->items[i]);
+    remove_at(v->u.list, (size_t)i, 1);
+}
+
+static void delete (adept_call *c, const adept_value *v)
+{
+    int64_t i = v->kind == ADEPT_VALUE_DICT ? find_key(v, adept_arg_at(c, 1)) : index_arg(c, 1, v->u.list->n);
+    if (i < 0)
+        adept_call_fail(c, "the dict has no such key");
+    else if (v->kind == ADEPT_VALUE_DICT)
+        remove_at(v->u.list, (size_t)i - 1, 2);
+    else
+        remove_at(v->u.list, (size_t)i, 1);
+}
+
+static void clear(adept_call *c, const adept_value *v)
+{
+    (void)c;
+    v->u.list->n = 0;
+}
+
+static void reverse(adept_call *c, const adept_value *v)
+{
+    adept_list *l = v->u.list;
+    (void)c;
+    for (size_t i = 0; i < l->n / 2; i++) {
+        adept_value moved = l->items[i];
+        l->items[i] = l->items[l->n - 1 - i];
+        l->items[l->n - 1 - i] = moved;
+    }
+}
+
+static void setitem(adept_call *c, const adept_value *v)
+{
+    const adept_value *key = adept_arg_at(c, 1), *element = adept_arg_at(c, 2);
+    if (!key || !element) {
+        adept_call_fail(c, "index and element expected");
+        return;
+    }
+    int64_t i = v->kind == ADEPT_VALUE_DICT ? find_key(v, key) : index_arg(c, 1, v->u.list->n);
+    if (i >= 0) {
+        v->u.list->items[i] = *element;
+    } else if (v->kind == ADEPT_VALUE_DICT) {
+        adept_list_append(c, v->u.list, key);
+        adept_list_append(c, v->u.list, element);
+    }
+    adept_out_value(c, v);
+}
+
+/* dict(): empty. rangelist(n): [0, 1, .. n-1] */
+static void new_dict(adept_call *c, const adept_value *v)
+{
+    (void)v;
+    adept_out_list(c, ADEPT_VALUE_DICT, 0);
+}
+
+static void rangelist(adept_call *c, const adept_value *v)
+{
+    int64_t n;
+    if (!adept_value_as_int(v, &n) || n < 0 || n > 1000000) {
+        adept_call_fail(c, "a known length of at most a million expected");
+        return;
+    }
+    adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, (size_t)n);
+    if (!adept_call_ok(c)) return;
+    for (int64_t i = 0; i < n; i++)
+        out->items[i] = (adept_value){ADEPT_VALUE_INT, {.i = i}};
+}
+
+/* ---------------------------------------------------------------- table ---------------- */
+
+static const container_row len_row = {len}, getitem_row = {getitem}, contains_row = {contains};
+static const container_row new_dict_row = {new_dict}, rangelist_row = {rangelist};
+static const container_row count_row = {count}, append_row = {append}, extend_row = {extend}, insert_row = {insert},
+                           reverse_row = {reverse};
+static const container_row list_row = {list}, pop_row = {pop}, delete_row = {delete}, clear_row = {clear},
+                           setitem_row = {setitem};
+static const container_row get_row = {get}, values_row = {values};
+
+static const adept_op ops[] = {
+    {"aten::len", ADEPT_CAST_NONE, &len_row},
+    {"aten::__getitem__", ADEPT_CAST_NONE, &getitem_row},
+    {"aten::__contains__", ADEPT_CAST_NONE, &contains_row},
+    {"aten::count", ADEPT_CAST_NONE, &count_row},
+    {"aten::list", ADEPT_CAST_NONE, &list_row},
+    {"aten::append", ADEPT_CAST_NONE, &append_row},
+    {"aten::extend", ADEPT_CAST_NONE, &extend_row},
+    {"aten::insert", ADEPT_CAST_NONE, &insert_row},
+    {"aten::pop", ADEPT_CAST_NONE, &pop_row},
+    {"aten::clear", ADEPT_CAST_NONE, &clear_row},
+    {"aten::reverse", ADEPT_CAST_NONE, &reverse_row},
+    {"aten::_set_item", ADEPT_CAST_NONE, &setitem_row},
+    {"aten::Delete", ADEPT_CAST_NONE, &delete_row},
+    {"aten::dict", ADEPT_CAST_NONE, &new_dict_row},
+    {"aten::keys", ADEPT_CAST_NONE, &list_row},
+    {"aten::values", ADEPT_CAST_NONE, &values_row},
+    {"aten::get", ADEPT_CAST_NONE, &get_row},
+    {"prim::rangelist", ADEPT_CAST_NONE, &rangelist_row},
+    {0},
+};
+
+/* Is v of a kind the row's function can take? */
+static bool accepts(const container_row *row, const adept_value *v)
+{
+    if (row == &new_dict_row) return true;
+    if (!v) return false;
+    if (row == &len_row || row == &rangelist_row) return true;
+    if (row == &getitem_row || row == &contains_row) return is_container(v) || v->kind == ADEPT_VALUE_STRING;
+    if (row == &get_row || row == &values_row) return v->kind == ADEPT_VALUE_DICT;
+    if (row == &count_row || row == &append_row || row == &extend_row || row == &insert_row || row == &reverse_row)
+        return adept_host_is_list(v);
+    return is_container(v);
+}
+
+static void shape(adept_call *c)
+{
+    const container_row *row = adept_call_data(c);
+    const adept_value *v = adept_arg_at(c, 0);
+    if (accepts(row, v) && (row != &new_dict_row || !v))
+        row->shape(c, v);
+    else
+        adept_call_unsupported(c, "not defined here for %s", v ? adept_value_kind_name(v->kind) : "a missing argument");
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "length of a list", .call = "aten::len(a=[5,6,7])", .out = "i:3"},
+    {.name = "length of a tensor is its first dimension", .call = "aten::len(t=f32:4x2)", .out = "i:4"},
+    {.name = "from the end", .call = "aten::__getitem__(list=[5,6,7], idx=-1)", .out = "i:7"},
+    {.name = "membership", .call = "aten::__contains__(l=[5,6,7], item=6)", .out = "b:true"},
+    {.name = "part of a string", .call = "aten::__contains__(l=\"cuda:0\", item=\"cpu\")", .out = "b:false"},
+    {.name = "append gives the list back", .call = "aten::append(self=[5], el=6)", .out = "[i:5, i:6]"},
+    {.name = "extend has no result", .call = "aten::extend(self=[5], other=[6])", .out = ""},
+    {.name = "insert in front", .call = "aten::insert(self=[5], idx=0, el=4)", .out = ""},
+    {.name = "pop takes the last", .call = "aten::pop(self=[5,6], idx=-1)", .out = "i:6"},
+    {.name = "set", .call = "aten::_set_item(l=[5,6], idx=0, el=9)", .out = "[i:9, i:6]"},
+    {.name = "a copy", .call = "aten::list(l=[f32:2, f32:3])", .out = "[f32:2, f32:3]"},
+    {.name = "range as a list", .call = "prim::rangelist(3)", .out = "[i:0, i:1, i:2]"},
+    {0},
+};
+
+const adept_handler adept_handler_list = {.kind = "list", .ops = ops, .shape = shape, .cases = cases};
