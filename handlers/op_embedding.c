@@ -1,0 +1,145 @@
+/* embedding: rows of a table gathered by index; embedding_bag: the rows of each bag reduced to one. */
+#include "adept_handler.h"
+
+static const char bag;
+
+static const adept_op ops[] = {
+    {"aten::embedding", ADEPT_CAST_NONE, NULL},
+    {"aten::embedding_bag", ADEPT_CAST_NONE, &bag},
+    {"aten::_embedding_bag", ADEPT_CAST_NONE, &bag},
+    {"aten::_embedding_bag_forward_only", ADEPT_CAST_NONE, &bag},
+    {0},
+};
+
+typedef enum bag_mode { SUM, MEAN, MAX } bag_mode;
+
+static void embedding_shape(adept_call *c, const adept_tensor *table, const adept_tensor *indices)
+{
+    int64_t dims[ADEPT_MAX_DIMS + 1];
+    for (int i = 0; i < indices->ndim; i++)
+        dims[i] = indices->dims[i];
+    dims[indices->ndim] = table->dims[1];
+    adept_out_tensor(c, table->dtype, indices->ndim + 1, dims);
+}
+
+/* Results as on CUDA: bags, which bag each index is in, size of the bags, and the winners in mode max. */
+static void bag_shape(adept_call *c, const adept_tensor *table, const adept_tensor *indices)
+{
+    const adept_tensor *offsets = adept_arg_tensor(c, "offsets");
+    const adept_tensor *scale = adept_arg_tensor_opt(c, "per_sample_weights");
+    int64_t last = adept_arg_bool(c, "include_last_offset", false), mode = adept_arg_int(c, "mode", SUM);
+    if (adept_call_ok(c) && (indices->ndim != 1 || offsets->ndim != 1 || offsets->dims[0] < last))
+        adept_call_fail(c, "indices and offsets are not vectors");
+    if (adept_call_ok(c) && (mode < SUM || mode > MAX)) adept_call_fail(c, "mode %lld is unknown", (long long)mode);
+    if (adept_call_ok(c) && scale && !adept_tensor_same_shape(scale, indices))
+        adept_call_fail(c, "per_sample_weights does not have the shape of the indices");
+    if (!adept_call_ok(c)) return;
+    int64_t out[2] = {offsets->dims[0] - last, table->dims[1]}, none = 0;
+    adept_out_tensor(c, table->dtype, 2, out);
+    adept_out_tensor(c, indices->dtype, 1, indices->dims);
+    adept_out_tensor(c, indices->dtype, 1, offsets->dims);
+    if (mode == MAX)
+        adept_out_tensor(c, indices->dtype, 2, out);
+    else
+        adept_out_tensor(c, indices->dtype, 1, &none);
+}
+
+static void shape(adept_call *c)
+{
+    const adept_tensor *table = adept_arg_tensor(c, "weight"), *indices = adept_arg_tensor(c, "indices");
+    char text[160];
+    if (!adept_call_ok(c)) return;
+    if (table->ndim != 2)
+        adept_call_fail(c, "weight %s is not a matrix", adept_tensor_print(table, text, sizeof text));
+    else if (!adept_dtype_is_integer(indices->dtype))
+        adept_call_fail(c, "indices %s are no integers (is the input's type i64?)",
+                        adept_tensor_print(indices, text, sizeof text));
+    else if (adept_call_data(c))
+        bag_shape(c, table, indices);
+    else
+        embedding_shape(c, table, indices);
+}
+
+/* The gradient of the table: zeros of its size, then a row added for each index, in place. A sparse gradient is the
+ * output gradient itself beside the indices: no kernel. */
+static void table_gradient(adept_call *c, adept_cost *cost, const adept_tensor *table, const adept_tensor *indices)
+{
+    double rows = (double)adept_tensor_numel(indices),
+           row_bytes = (double)table->dims[1] * adept_dtype_bytes(table->dtype);
+    double n = rows * (double)table->dims[1];
+    if (!adept_cost_wants_grad(cost, table) || adept_arg_bool(c, "sparse", false)) return;
+    adept_cost_alu(cost, ADEPT_BACKWARD, table->dtype, 0, 0, 0, adept_tensor_bytes(table));
+    adept_cost_alu(cost, ADEPT_BACKWARD, table->dtype, n, n, 2 * rows * row_bytes + adept_tensor_bytes(indices),
+                   rows * row_bytes);
+}
+
+static void bag_cost(adept_call *c, adept_cost *cost, const adept_tensor *table, const adept_tensor *indices)
+{
+    const adept_tensor *scale = adept_arg_tensor_opt(c, "per_sample_weights");
+    double n = (double)adept_tensor_numel(indices) * (double)table->dims[1], size = adept_dtype_bytes(table->dtype);
+    double scale_bytes = scale ? adept_tensor_unique_bytes(scale) : 0, written = 0;
+    double index_bytes = adept_tensor_unique_bytes(indices) + adept_tensor_unique_bytes(adept_arg_tensor(c, "offsets"));
+    for (int i = 0; i < 4; i++)
+        written += adept_tensor_bytes(adept_result_tensor(c, i));
+    adept_cost_alu(cost, ADEPT_FORWARD, table->dtype, n, scale ? 2 * n : n, n * size + index_bytes + scale_bytes,
+                   written);
+    table_gradient(c, cost, table, indices);
+    if (adept_cost_wants_grad(cost, scale)) /* a dot product of each row with its bag's gradient */
+        adept_cost_alu(cost, ADEPT_BACKWARD, table->dtype, n, 2 * n, 2 * n * size + adept_tensor_bytes(indices),
+                       scale_bytes);
+    adept_cost_save(cost, indices);
+    adept_cost_save(cost, adept_arg_tensor(c, "offsets"));
+    for (int i = 1; i < 4; i++)
+        adept_cost_save(cost, adept_result_tensor(c, i));
+    if (scale) adept_cost_save(cost, scale);
+    if (adept_cost_wants_grad(cost, scale)) adept_cost_save(cost, table);
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *table = adept_arg_tensor(c, "weight"), *indices = adept_arg_tensor(c, "indices");
+    if (adept_call_data(c)) {
+        bag_cost(c, cost, table, indices);
+        return;
+    }
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    double bytes = adept_tensor_bytes(out);
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, (double)adept_tensor_numel(out), 0,
+                   bytes + adept_tensor_unique_bytes(indices), bytes);
+    table_gradient(c, cost, table, indices);
+    adept_cost_save(cost, indices);
+}
+
+static const adept_handler_case cases[] = {
+    /* 2x8 tokens of 4 features: 64 elements, 256 bytes, 128 bytes of indices. Backward: 100x4 zeros = 1600 bytes, then
+     * 16 rows read from the gradient, added to 16 rows read and written */
+    {.name = "token embedding",
+     .call =
+         "aten::embedding(weight=f32:100x4*, indices=i64:2x8, padding_idx=-1, scale_grad_by_freq=false, sparse=false)",
+     .out = "f32:2x8x4",
+     .forward = {.read = 384, .written = 256, .launches = 1},
+     .backward = {.alu = 64, .read = 2 * 256 + 128, .written = 1600 + 256, .launches = 2},
+     .saved_bytes = 128},
+    {.name = "frozen table",
+     .call = "aten::embedding(weight=bf16:100x4, indices=i32:8)",
+     .out = "bf16:8x4",
+     .forward = {.read = 64 + 32, .written = 64, .launches = 1}},
+    /* 6 rows in 2 bags: 24 adds; reads 96 + 48 + 16, writes 2x4 bags 32, 6 + 2 integers 64 */
+    {.name = "bags summed, sparse gradient",
+     .call = "aten::embedding_bag(weight=f32:100x4*, indices=i64:6, offsets=i64:2, scale_grad_by_freq=false, mode=0, "
+             "sparse=true, per_sample_weights=none, include_last_offset=false)",
+     .out = "f32:2x4, i64:6, i64:2, i64:0",
+     .forward = {.alu = 24, .read = 160, .written = 96, .launches = 1},
+     .saved_bytes = 48 + 16 + 48 + 16},
+    {.name = "bags maximised, end of the last bag given",
+     .call = "aten::embedding_bag(weight=f32:10x4*, indices=i64:6, offsets=i64:3, scale_grad_by_freq=false, mode=2, "
+             "sparse=false, per_sample_weights=none, include_last_offset=true, padding_idx=none)",
+     .out = "f32:2x4, i64:6, i64:3, i64:2x4",
+     .forward = {.alu = 24, .read = 96 + 48 + 24, .written = 32 + 48 + 24 + 64, .launches = 1},
+     .backward = {.alu = 24, .read = 2 * 96 + 48, .written = 160 + 96, .launches = 2},
+     .saved_bytes = 48 + 24 + 48 + 24 + 64},
+    {0},
+};
+
+const adept_handler adept_handler_embedding = {
+    .kind = "embedding", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
