@@ -65,7 +65,7 @@ static adept_status cast_tensor(adept_interp *in, adept_tensor **t, adept_dtype 
                        .results = args + 1,
                        .record = (int32_t)in->n_records};
     *t = copy;
-    return adept_interp_record(in, &call, module);
+    return adept_interp_record(in, &call, NULL, module);
 }
 
 /* Visit every tensor argument in place; lists are copied before one of their entries changes. */

@@ -147,7 +147,8 @@ static adept_status apply_batch(adept_interp *in, adept_input_spec *specs, size_
             if (specs[i].dims[d] == BATCH) specs[i].dims[d] = batch;
         if (replace_leading && specs[i].ndim > 0) specs[i].dims[0] = batch;
     }
-    if (marked || replace_leading)
+    in->batch_asked = marked || replace_leading;
+    if (in->batch_asked)
         in->batch_size = batch;
     else
         in->batch_size = n && specs[0].ndim > 0 ? specs[0].dims[0] : 1;

@@ -23,7 +23,7 @@ void adept_interp_place(const adept_interp *in, int32_t module, char *text, size
 
 /* ---------------------------------------------------------------- records ---------------- */
 
-adept_status adept_interp_record(adept_interp *in, const adept_call *call, int32_t module)
+adept_status adept_interp_record(adept_interp *in, const adept_call *call, const adept_node *node, int32_t module)
 {
     if (in->n_records == in->records_capacity) {
         size_t capacity = in->records_capacity ? 2 * in->records_capacity : 1024;
@@ -32,7 +32,7 @@ adept_status adept_interp_record(adept_interp *in, const adept_call *call, int32
         in->records = grown;
         in->records_capacity = capacity;
     }
-    in->records[in->n_records++] = (adept_record){.call = *call, .module = module};
+    in->records[in->n_records++] = (adept_record){.call = *call, .node = node, .module = module};
     return ADEPT_OK;
 }
 
@@ -262,7 +262,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
         in->env[node->outputs[i]] = call.results[i];
     if (!row.handler->cost && !makes_tensor(&call)) return ADEPT_OK;
     writes_gradient(in, &call);
-    return adept_interp_record(in, &call, node->module);
+    return adept_interp_record(in, &call, node, node->module);
 }
 
 adept_tensor *adept_interp_param(adept_interp *in, int32_t param)

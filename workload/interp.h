@@ -6,8 +6,10 @@
 /* One executed operator, kept for the gradient pass and the cost pass. */
 typedef struct adept_record {
     adept_call call;
+    const adept_node *node; /* NULL for the casts autocast inserts */
     int32_t module;
     bool reached; /* its backward runs: what it computed reaches the outputs through floating tensors */
+    bool skipped; /* part of a fused kernel: costs nothing by itself */
 } adept_record;
 
 typedef struct adept_row_cache {
@@ -33,7 +35,9 @@ typedef struct adept_interp {
     size_t cache_size, cache_used;
     int64_t steps; /* nodes executed, bounded: a loop in a hostile file must end */
     bool user_shapes; /* shapes came from the caller: a misfit is a usage error, else the file is at fault */
+    bool batch_asked; /* the batch is a choice of this run, not a number the file stores with its shapes */
     int64_t batch_size;
+    int n_fused; /* eager attentions replaced by a fused kernel */
     adept_unsupported *unsupported; /* arena strings, malloc'ed array */
     size_t n_unsupported, unsupported_capacity;
 } adept_interp;
@@ -48,7 +52,7 @@ bool adept_interp_is_structural(const char *op);                                
 adept_status adept_interp_structural(adept_interp *in, const adept_node *node);                     /* structure.c */
 adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, adept_cast cast, int32_t module); /* autocast.c */
 adept_status adept_interp_block(adept_interp *in, const adept_block *block);                        /* interp.c */
-adept_status adept_interp_record(adept_interp *in, const adept_call *call, int32_t module);         /* interp.c */
+adept_status adept_interp_record(adept_interp *in, const adept_call *call, const adept_node *node, int32_t module); /* interp.c */
 adept_status adept_interp_unsupported(adept_interp *in, const char *op, const char *reason, int32_t module); /* interp.c */
 adept_tensor *adept_interp_param(adept_interp *in, int32_t param);                                  /* interp.c */
 /** "FILE: module 'PATH' (CLASS): " of a node, for messages. */
@@ -58,12 +62,15 @@ adept_status adept_interp_nomem(adept_interp *in);
 /* The pseudo-operator of autocast's casts (autocast.c) and of allowed unsupported operators (interp.c). */
 extern const adept_handler adept_cast_handler;
 
+/** Replace eager attention by fused kernels (--attention fused). */
+adept_status adept_fuse_attention(adept_interp *in); /* attention.c */
+
+/** Refuse a batch that the trace cannot follow (ADEPT_E_USAGE naming the module). Run after adept_interp_run. */
+adept_status adept_batch_check(const adept_interp *in, adept_error *err); /* batch_check.c */
+
 /** Mark the records whose backward runs. */
 void adept_gradient_reach(adept_interp *in); /* gradient.c */
 
-typedef struct adept_memory_use {
-    double activations_bytes, temporary_bytes;
-} adept_memory_use;
 /** Largest set of activations alive at one time in a forward pass without backward. */
 adept_status adept_alive_peak(const adept_interp *in, double *peak_bytes); /* gradient.c */
 #endif

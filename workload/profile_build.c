@@ -216,10 +216,12 @@ static adept_status build(builder *b)
 {
     adept_interp *in = &b->in;
     adept_status status = adept_interp_run(in);
+    if (!status) status = adept_batch_check(in, in->err);
     if (status) return status;
+    if (in->run.attention == ADEPT_ATTENTION_FUSED && (status = adept_fuse_attention(in))) return status;
     adept_gradient_reach(in);
     for (size_t i = 0; i < in->n_records && !status; i++)
-        if (in->records[i].call.handler->cost) status = cost_record(b, &in->records[i]);
+        if (in->records[i].call.handler->cost && !in->records[i].skipped) status = cost_record(b, &in->records[i]);
     if (status) return status;
     adept_profile *p = b->profile;
     if (describe_model(p, in->graph) || describe_config(p, in)) return adept_interp_nomem(in);

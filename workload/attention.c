@@ -1,0 +1,222 @@
+/* Eager attention as one fused kernel: what --attention fused asks for. In the records
+ *
+ *     scores = matmul(q, k^T)  ->  scale, mask, bias, casts  ->  softmax  ->  dropout, casts  ->  out = matmul(p, v)
+ *
+ * is one flash-attention call: the score matrix is never written to memory nor kept for the backward, which recomputes it
+ * (Dao et al., "FlashAttention", 2022). The second product's record becomes a call of scaled_dot_product_attention on q, k
+ * and v, the records between are skipped. Views stay: they cost nothing. */
+#include "interp.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CHAIN 24 /* records between a product and the softmax */
+#define MAX_MASKS 4
+
+typedef struct fusion {
+    adept_interp *in;
+    int32_t *consumers;      /* by record: how many records read one of its results */
+    int32_t chain[2 * MAX_CHAIN];
+    int n_chain;
+    adept_value masks[MAX_MASKS]; /* other operands of the chain: biases may want gradients */
+    int n_masks;
+} fusion;
+
+static bool is_one_of(const char *op, const char *const *names)
+{
+    for (; *names; names++)
+        if (!strcmp(op, *names)) return true;
+    return false;
+}
+
+static bool is_product(const char *op)
+{
+    static const char *const names[] = {"aten::matmul", "aten::bmm", "aten::baddbmm", NULL};
+    return is_one_of(op, names);
+}
+
+static bool is_pointwise(const char *op)
+{
+    static const char *const names[] = {"aten::div", "aten::mul", "aten::add", "aten::sub", "aten::masked_fill", "aten::where",
+                                        "aten::to", "aten::_to_copy", "aten::type_as", "aten::float", "aten::dropout", "aten::maximum",
+                                        "aten::max", "aten::clamp", "autocast::to", NULL};
+    return is_one_of(op, names);
+}
+
+static bool is_reshape(const char *op)
+{
+    static const char *const names[] = {"aten::view", "aten::reshape", "aten::unsqueeze", "aten::squeeze", "aten::_unsafe_view",
+                                        "aten::contiguous", "aten::expand", "aten::detach", "aten::alias", NULL};
+    return is_one_of(op, names);
+}
+
+static bool is_softmax(const char *op)
+{
+    static const char *const names[] = {"aten::softmax", "aten::_softmax", NULL};
+    return is_one_of(op, names);
+}
+
+static void count_consumer(const adept_tensor *t, void *context)
+{
+    int32_t *consumers = context;
+    int32_t producer = adept_tensor_producer(t);
+    if (producer >= 0) consumers[producer]++;
+}
+
+static const adept_tensor *tensor_arg(const adept_record *r, int i)
+{
+    return i < r->call.n_args && r->call.args[i].kind == ADEPT_VALUE_TENSOR ? r->call.args[i].u.t : NULL;
+}
+
+/* Backwards from a softmax argument to the product q k^T through scaling and masking; collects the chain. */
+static int32_t find_scores(fusion *f, const adept_tensor *t)
+{
+    int32_t index = adept_tensor_producer(t);
+    if (index < 0 || f->n_chain == MAX_CHAIN) return -1;
+    const adept_record *r = &f->in->records[index];
+    const char *op = r->call.row->name;
+    if (f->consumers[index] != 1) return -1; /* somebody else wants the scores: they must exist */
+    if (is_product(op)) return index;
+    if (!is_pointwise(op) && !is_reshape(op)) return -1;
+    f->chain[f->n_chain++] = index;
+    int64_t numel = adept_tensor_numel(adept_result_tensor(&r->call, 0));
+    int n_chain = f->n_chain, n_masks = f->n_masks;
+    int32_t found = -1;
+    for (int i = 0; i < r->call.n_args && found < 0; i++) {
+        const adept_tensor *a = tensor_arg(r, i);
+        if (!a || !adept_dtype_is_float(a->dtype) || adept_tensor_numel(a) != numel) continue;
+        f->n_chain = n_chain;
+        f->n_masks = n_masks;
+        found = find_scores(f, a);
+        for (int k = 0; found >= 0 && k < r->call.n_args; k++)
+            if (k != i && tensor_arg(r, k) && tensor_arg(r, k)->requires_grad && f->n_masks < MAX_MASKS)
+                f->masks[f->n_masks++] = r->call.args[k];
+    }
+    return found;
+}
+
+/* The next record that reads the only result of `index`, if exactly one does. */
+static int32_t only_consumer(const fusion *f, int32_t index)
+{
+    if (f->consumers[index] != 1) return -1;
+    for (size_t i = (size_t)index + 1; i < f->in->n_records; i++)
+        for (int k = 0; k < f->in->records[i].call.n_args; k++) {
+            const adept_tensor *t = tensor_arg(&f->in->records[i], k);
+            if (t && adept_tensor_producer(t) == index) return (int32_t)i;
+        }
+    return -1;
+}
+
+/* Forwards from the softmax through dropout and casts to the product with v. */
+static int32_t find_output(fusion *f, int32_t softmax, double *dropout_p)
+{
+    int32_t index = softmax;
+    for (int step = 0; step < MAX_CHAIN; step++) {
+        int32_t next = only_consumer(f, index);
+        if (next < 0) return -1;
+        const adept_record *r = &f->in->records[next];
+        const char *op = r->call.row->name;
+        const adept_tensor *first = tensor_arg(r, 0);
+        if (is_product(op)) return first && adept_tensor_producer(first) == index ? next : -1;
+        if (!is_pointwise(op) && !is_reshape(op)) return -1;
+        if (!strcmp(op, "aten::dropout")) adept_value_as_float(adept_arg(&r->call, "p"), dropout_p);
+        f->chain[f->n_chain++] = next;
+        index = next;
+    }
+    return -1;
+}
+
+/* k^T of the product as k: the last two dimensions swapped back. */
+static adept_tensor *transposed(adept_interp *in, const adept_tensor *t)
+{
+    adept_tensor_node *node = adept_arena_alloc(in->run.arena, sizeof *node);
+    if (!node) return NULL;
+    *node = *(const adept_tensor_node *)t;
+    adept_tensor *k = &node->tensor;
+    int a = k->ndim - 1, b = k->ndim - 2;
+    int64_t dim = k->dims[a], stride = k->strides[a];
+    k->dims[a] = k->dims[b], k->strides[a] = k->strides[b];
+    k->dims[b] = dim, k->strides[b] = stride;
+    return k;
+}
+
+static bool is_attention_shape(const adept_tensor *q, const adept_tensor *kt, const adept_tensor *v)
+{
+    if (!q || !kt || !v || q->ndim < 3 || kt->ndim != q->ndim || v->ndim != q->ndim) return false;
+    return kt->dims[kt->ndim - 1] == v->dims[v->ndim - 2] && kt->dims[kt->ndim - 2] == q->dims[q->ndim - 1];
+}
+
+/* The operands of a product: baddbmm has the addend first. */
+static const adept_tensor *operand(const adept_record *r, int i)
+{
+    return tensor_arg(r, strcmp(r->call.row->name, "aten::baddbmm") ? i : i + 1);
+}
+
+static adept_status replace(fusion *f, int32_t scores, int32_t softmax, int32_t output, double dropout_p,
+                            const adept_handler *handler, const adept_op *row)
+{
+    static const char *const names[] = {"query", "key", "value", "dropout_p", NULL, NULL, NULL, NULL};
+    adept_interp *in = f->in;
+    adept_record *out = &in->records[output];
+    const adept_tensor *q = operand(&in->records[scores], 0);
+    adept_tensor *k = transposed(in, operand(&in->records[scores], 1));
+    adept_value *args = adept_arena_array(in->run.arena, 4 + MAX_MASKS, sizeof *args);
+    if (!k || !args) return adept_interp_nomem(in);
+    args[0] = (adept_value){ADEPT_VALUE_TENSOR, {.t = (adept_tensor *)q}};
+    args[1] = (adept_value){ADEPT_VALUE_TENSOR, {.t = k}};
+    args[2] = (adept_value){ADEPT_VALUE_TENSOR, {.t = (adept_tensor *)operand(out, 1)}};
+    args[3] = (adept_value){ADEPT_VALUE_FLOAT, {.f = dropout_p}};
+    for (int i = 0; i < f->n_masks; i++)
+        args[4 + i] = f->masks[i];
+    adept_call call = {.run = &in->run, .handler = handler, .row = row, .any_grad = out->call.any_grad, .n_args = 4 + f->n_masks,
+                       .args = args, .arg_names = names, .record = output};
+    handler->shape(&call);
+    const adept_tensor *result = adept_result_tensor(&call, 0), *wanted = adept_result_tensor(&out->call, 0);
+    if (call.failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);
+    if (call.failure != ADEPT_CALL_FINE || !result || !adept_tensor_same_shape(result, wanted)) return ADEPT_OK;
+    call.results = out->call.results; /* whoever reads the product's result goes on reading it */
+    call.n_results = 1;
+    out->call = call;
+    in->records[scores].skipped = in->records[softmax].skipped = true;
+    for (int i = 0; i < f->n_chain; i++)
+        in->records[f->chain[i]].skipped = true;
+    in->n_fused++;
+    return ADEPT_OK;
+}
+
+static adept_status fuse(fusion *f, int32_t softmax, const adept_handler *handler, const adept_op *row)
+{
+    const adept_tensor *argument = tensor_arg(&f->in->records[softmax], 0);
+    double dropout_p = 0;
+    f->n_chain = f->n_masks = 0;
+    if (!argument) return ADEPT_OK;
+    int32_t scores = find_scores(f, argument);
+    if (scores < 0) return ADEPT_OK;
+    int32_t output = find_output(f, softmax, &dropout_p);
+    if (output < 0) return ADEPT_OK;
+    const adept_interp *in = f->in;
+    if (!is_attention_shape(operand(&in->records[scores], 0), operand(&in->records[scores], 1),
+                            operand(&in->records[output], 1)))
+        return ADEPT_OK;
+    return replace(f, scores, softmax, output, dropout_p, handler, row);
+}
+
+adept_status adept_fuse_attention(adept_interp *in)
+{
+    const adept_handler *handler;
+    const adept_op *row;
+    bool inplace;
+    if (!adept_handler_find(in->handlers, "aten::scaled_dot_product_attention", &handler, &row, &inplace)) return ADEPT_OK;
+    fusion f = {.in = in, .consumers = calloc(in->n_records + 1, sizeof(int32_t))};
+    if (!f.consumers) return adept_interp_nomem(in);
+    for (size_t i = 0; i < in->n_records; i++)
+        adept_call_each_tensor(&in->records[i].call, count_consumer, f.consumers);
+    for (int32_t i = 0; i < in->graph->body->n_returns; i++) { /* a returned tensor must exist */
+        const adept_value *v = &in->env[in->graph->body->returns[i]];
+        if (v->kind == ADEPT_VALUE_TENSOR) count_consumer(v->u.t, f.consumers);
+    }
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < in->n_records && !status; i++)
+        if (is_softmax(in->records[i].call.row->name)) status = fuse(&f, (int32_t)i, handler, row);
+    free(f.consumers);
+    return status;
+}
