@@ -1,6 +1,7 @@
 # What the scripts beside it share. Each is run with ADEPT (the program) and ADEPT_SOURCE_DIR set.
 set -u
 : "${ADEPT:?}" "${ADEPT_SOURCE_DIR:?}"
+[ -x "$ADEPT" ] || { echo "no program $ADEPT"; exit 1; }
 data=$ADEPT_SOURCE_DIR/tests/cli/data
 models=$ADEPT_SOURCE_DIR/data/models
 work=$(mktemp -d) || exit 1
