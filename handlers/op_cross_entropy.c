@@ -1,0 +1,165 @@
+/* Cross entropy: log_softmax over the classes, 5 FLOPs each, and the negative log likelihood, which picks one class per
+ * row. nll_loss is the second half alone. */
+#include "gemm_cost.h"
+
+typedef struct form {
+    bool softmax;      /* the input are logits */
+    bool total_weight; /* returned too */
+} form;
+
+static const form entropy = {.softmax = true}, nll = {0}, nll_forward = {.total_weight = true};
+
+static const adept_op ops[] = {
+    {"aten::cross_entropy_loss", ADEPT_CAST_FP32, &entropy},
+    {"aten::nll_loss", ADEPT_CAST_FP32, &nll},
+    {"aten::nll_loss2d", ADEPT_CAST_FP32, &nll},
+    {"aten::nll_loss_nd", ADEPT_CAST_FP32, &nll},
+    {"aten::nll_loss_forward", ADEPT_CAST_FP32, &nll_forward},
+    {"aten::nll_loss2d_forward", ADEPT_CAST_FP32, &nll_forward},
+    {0},
+};
+
+#define FLOPS_PER_CLASS 5
+enum { REDUCE_NONE };
+
+/* A call read: classes are dimension 1, or 0 of a single row. */
+typedef struct rows {
+    const adept_tensor *x, *target, *weight;
+    double n, classes;
+    bool probabilities; /* the target gives every class a probability */
+    double n_rows;
+    int ndim; /* dimensions of the input without the classes */
+    int64_t dims[ADEPT_MAX_DIMS];
+} rows;
+
+static rows read_rows(adept_call *c)
+{
+    const form *f = adept_call_data(c);
+    rows r = {.x = adept_arg_tensor(c, "self"),
+              .target = adept_arg_tensor(c, "target"),
+              .weight = adept_arg_tensor_opt(c, "weight"),
+              .n_rows = 1};
+    char tx[160], tt[160];
+    if (!adept_call_ok(c)) return r;
+    int dim = r.x->ndim > 1 ? 1 : 0;
+    for (int i = 0; i < r.x->ndim; i++)
+        if (i != dim) r.n_rows *= (double)(r.dims[r.ndim++] = r.x->dims[i]);
+    r.probabilities = f->softmax && adept_dtype_is_float(r.target->dtype);
+    bool fits = r.x->ndim > 0 && (r.probabilities ? adept_tensor_same_shape(r.x, r.target) : r.target->ndim == r.ndim);
+    for (int i = 0; i < r.ndim && fits && !r.probabilities; i++)
+        fits = r.target->dims[i] == r.dims[i];
+    if (!fits) {
+        adept_call_fail(c, "target %s does not fit the input %s", adept_tensor_print(r.target, tt, sizeof tt),
+                        adept_tensor_print(r.x, tx, sizeof tx));
+        return r;
+    }
+    if (r.weight && (r.weight->ndim != 1 || r.weight->dims[0] != r.x->dims[dim]))
+        adept_call_fail(c, "weight %s, but %lld classes", adept_tensor_print(r.weight, tt, sizeof tt),
+                        (long long)r.x->dims[dim]);
+    r.classes = (double)r.x->dims[dim];
+    r.n = r.n_rows * r.classes;
+    return r;
+}
+
+static void shape(adept_call *c)
+{
+    const form *f = adept_call_data(c);
+    rows r = read_rows(c);
+    int64_t reduction = adept_arg_int(c, "reduction", 1);
+    if (reduction < 0 || reduction > 2) adept_call_fail(c, "reduction %lld is unknown", (long long)reduction);
+    if (!adept_call_ok(c)) return;
+    adept_out_tensor(c, r.x->dtype, reduction == REDUCE_NONE ? r.ndim : 0, r.dims);
+    if (f->total_weight) adept_out_tensor(c, r.x->dtype, 0, r.dims);
+}
+
+/* One class of every row, or the product with the probabilities and its sum. Backward: zeros with one entry per row, or
+ * the gradient times the probabilities. */
+static void likelihood_cost(adept_cost *cost, const rows *r, const adept_tensor *out)
+{
+    double size = adept_dtype_bytes(r->x->dtype), picked = r->n_rows * size;
+    double index = adept_tensor_unique_bytes(r->target), weight = r->weight ? adept_tensor_unique_bytes(r->weight) : 0;
+    if (r->probabilities) {
+        adept_alu_kernels(cost, ADEPT_FORWARD, out->dtype, 2 * r->n, 2 * r->n, 2 * r->n * size + index + weight,
+                          r->n * size + adept_tensor_bytes(out), 2);
+        adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, r->n, r->n, index + weight + adept_tensor_bytes(out),
+                       r->n * size);
+        return;
+    }
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, r->n_rows, 0, picked + index + weight,
+                   adept_tensor_bytes(out) + size);
+    adept_alu_kernels(cost, ADEPT_BACKWARD, out->dtype, r->n, 0, adept_tensor_bytes(out) + index + weight + size,
+                      r->n * size + picked, 2);
+    adept_cost_save_bytes(cost, size); /* the total weight */
+}
+
+static void softmax_cost(adept_cost *cost, const rows *r)
+{
+    double bytes = r->n * adept_dtype_bytes(r->x->dtype), flops = FLOPS_PER_CLASS * r->n;
+    adept_cost_alu(cost, ADEPT_FORWARD, r->x->dtype, r->n, flops, adept_tensor_unique_bytes(r->x), bytes);
+    adept_cost_alu(cost, ADEPT_BACKWARD, r->x->dtype, r->n, 2 * flops, 2 * bytes, bytes);
+    adept_cost_save_bytes(cost, bytes); /* the log probabilities, for either half */
+}
+
+/* Label smoothing adds the sum of all log probabilities of a row; its gradient is added to the other one. */
+static void smoothing_cost(adept_cost *cost, const rows *r)
+{
+    double size = adept_dtype_bytes(r->x->dtype), bytes = r->n * size;
+    adept_cost_alu(cost, ADEPT_FORWARD, r->x->dtype, r->n, r->n, bytes, r->n_rows * size);
+    adept_alu_kernels(cost, ADEPT_BACKWARD, r->x->dtype, 2 * r->n, r->n, r->n_rows * size + 2 * bytes, 2 * bytes, 2);
+    adept_cost_save_bytes(cost, r->n_rows); /* the mask of ignored rows */
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const form *f = adept_call_data(c);
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    rows r = read_rows(c);
+    if (f->softmax) softmax_cost(cost, &r);
+    likelihood_cost(cost, &r, out);
+    if (f->softmax && !r.probabilities && adept_arg_float(c, "label_smoothing", 0) > 0) smoothing_cost(cost, &r);
+    if (!f->softmax) adept_cost_save(cost, r.x);
+    adept_cost_save(cost, r.target);
+    adept_cost_save(cost, r.weight);
+}
+
+static const adept_handler_case cases[] = {
+    /* 4 rows of 10 classes: 5 * 40 FLOPs. log_softmax reads and writes 160; picking reads 4 values and 4 indices,
+     * writes loss and total weight. Backward: reads a gradient, a total weight and 32 of indices, writes 160 zeros and
+     * 4 entries; then log_softmax's. Keeps 160 of log probabilities, the target and the total weight. */
+    {.name = "class indices",
+     .call = "aten::cross_entropy_loss(self=f32:4x10*, target=i64:4, weight=none, reduction=1, ignore_index=-100, "
+             "label_smoothing=0.)",
+     .out = "f32:",
+     .forward = {.alu = 200, .read = 160 + 16 + 32, .written = 160 + 8, .launches = 2},
+     .backward = {.alu = 400, .read = 320 + 40, .written = 160 + 176, .launches = 3},
+     .saved_bytes = 160 + 32 + 4},
+    {.name = "label smoothing",
+     .call = "aten::cross_entropy_loss(self=f32:4x10*, target=i64:4, weight=none, reduction=1, ignore_index=-100, "
+             "label_smoothing=0.1)",
+     .out = "f32:",
+     .forward = {.alu = 200 + 40, .read = 208 + 160, .written = 168 + 16, .launches = 3},
+     .backward = {.alu = 400 + 40, .read = 360 + 16 + 320, .written = 336 + 320, .launches = 5},
+     .saved_bytes = 196 + 4},
+    {.name = "class probabilities",
+     .call = "aten::cross_entropy_loss(self=f32:4x10*, target=f32:4x10, weight=none, reduction=1, ignore_index=-100, "
+             "label_smoothing=0.)",
+     .out = "f32:",
+     .forward = {.alu = 200 + 80, .read = 160 + 480, .written = 160 + 164, .launches = 3},
+     .backward = {.alu = 400 + 40, .read = 320 + 164, .written = 160 + 160, .launches = 2},
+     .saved_bytes = 160 + 160},
+    /* images: 2x3 classes of 5x5 pixels, a loss for each pixel */
+    {.name = "per pixel, class weights, not reduced",
+     .call = "aten::nll_loss_nd(self=f32:2x3x5x5*, target=i64:2x5x5, weight=f32:3, reduction=0, ignore_index=-100)",
+     .out = "f32:2x5x5",
+     .forward = {.read = 200 + 400 + 12, .written = 200 + 4, .launches = 1},
+     .backward = {.read = 200 + 400 + 12 + 4, .written = 600 + 200, .launches = 2},
+     .saved_bytes = 600 + 400 + 12 + 4},
+    {.name = "total weight returned, one row",
+     .call = "aten::nll_loss_forward(self=f32:10, target=i64:, weight=none, reduction=2, ignore_index=-100)",
+     .out = "f32:, f32:",
+     .forward = {.read = 4 + 8, .written = 8, .launches = 1}},
+    {0},
+};
+
+const adept_handler adept_handler_cross_entropy = {
+    .kind = "cross_entropy", .ops = ops, .shape = shape, .cost = cost, .cases = cases};

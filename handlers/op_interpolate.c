@@ -1,0 +1,118 @@
+/* Resizing of images: nearest, linear, cubic. FLOPs per output element: one multiply-add (2) per tap of the kernel,
+ * none for a copy of the nearest. The backward spreads each gradient over the same taps: the same number of
+ * multiply-adds. */
+#include "adept_handler.h"
+#include <math.h>
+
+#define MAX_SPATIAL 3
+
+typedef struct form {
+    int spatial;
+    int taps; /* 1: nearest */
+} form;
+
+static const form nearest1 = {1, 1}, nearest2 = {2, 1}, nearest3 = {3, 1};
+static const form linear1 = {1, 2}, bilinear2 = {2, 4}, trilinear3 = {3, 8}, bicubic2 = {2, 16};
+
+static const adept_op ops[] = {
+    {"aten::upsample_nearest1d", ADEPT_CAST_FP32, &nearest1},
+    {"aten::upsample_nearest2d", ADEPT_CAST_FP32, &nearest2},
+    {"aten::upsample_nearest3d", ADEPT_CAST_FP32, &nearest3},
+    {"aten::_upsample_nearest_exact1d", ADEPT_CAST_FP32, &nearest1},
+    {"aten::_upsample_nearest_exact2d", ADEPT_CAST_FP32, &nearest2},
+    {"aten::_upsample_nearest_exact3d", ADEPT_CAST_FP32, &nearest3},
+    {"aten::upsample_linear1d", ADEPT_CAST_FP32, &linear1},
+    {"aten::upsample_bilinear2d", ADEPT_CAST_FP32, &bilinear2},
+    {"aten::upsample_trilinear3d", ADEPT_CAST_FP32, &trilinear3},
+    {"aten::upsample_bicubic2d", ADEPT_CAST_FP32, &bicubic2},
+    {0},
+};
+
+static const adept_tensor *input_of(adept_call *c)
+{
+    return adept_arg_tensor(c, adept_arg_given(c, "input") ? "input" : "self");
+}
+
+/* scale_factors: one number per dimension. PyTorch takes floor(size * scale) in double. */
+static void scaled_size(adept_call *c, const adept_tensor *x, int spatial, int64_t *size)
+{
+    const adept_value *v = adept_arg(c, "scale_factors");
+    if (!v || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) || v->u.list->n != (size_t)spatial) {
+        adept_call_fail(c, "neither output_size nor %d scale_factors are given", spatial);
+        return;
+    }
+    for (int i = 0; i < spatial; i++) {
+        double scale;
+        if (!adept_value_as_float(&v->u.list->items[i], &scale)) {
+            adept_call_fail(c, "scale_factors[%d] is %s, not a number", i,
+                            adept_value_kind_name(v->u.list->items[i].kind));
+            return;
+        }
+        double scaled = floor((double)x->dims[2 + i] * scale);
+        if (!(scaled >= 0 && scaled <= 1e12)) {
+            adept_call_fail(c, "scale factor %g of %lld elements", scale, (long long)x->dims[2 + i]);
+            return;
+        }
+        size[i] = (int64_t)scaled;
+    }
+}
+
+static void shape(adept_call *c)
+{
+    const form *f = adept_call_data(c);
+    const adept_tensor *x = input_of(c);
+    int64_t dims[ADEPT_MAX_DIMS];
+    if (!adept_call_ok(c)) return;
+    if (x->ndim != f->spatial + 2) {
+        char text[160];
+        adept_call_fail(c, "input %s, but %d dimensions are wanted", adept_tensor_print(x, text, sizeof text),
+                        f->spatial + 2);
+        return;
+    }
+    dims[0] = x->dims[0], dims[1] = x->dims[1];
+    if (adept_arg_given(c, "output_size"))
+        adept_arg_ints_n(c, "output_size", dims + 2, f->spatial, -1);
+    else
+        scaled_size(c, x, f->spatial, dims + 2);
+    if (adept_call_ok(c)) adept_out_tensor(c, x->dtype, x->ndim, dims);
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const form *f = adept_call_data(c);
+    const adept_tensor *x = input_of(c), *y = adept_result_tensor(c, 0);
+    double n = (double)adept_tensor_numel(y), flops = f->taps > 1 ? 2 * f->taps * n : 0;
+    adept_cost_alu(cost, ADEPT_FORWARD, y->dtype, n, flops, adept_tensor_unique_bytes(x), adept_tensor_bytes(y));
+    adept_cost_alu(cost, ADEPT_BACKWARD, y->dtype, n, f->taps > 1 ? flops : n, adept_tensor_bytes(y),
+                   adept_tensor_bytes(x));
+}
+
+static const adept_handler_case cases[] = {
+    /* 2x3x8x8 from 2x3x4x4: 384 elements from 96; backward adds each of 384 to its source */
+    {.name = "nearest, twice the size",
+     .call = "aten::upsample_nearest2d(input=f32:2x3x4x4*, output_size=none, scale_factors=[2.0,2.0])",
+     .out = "f32:2x3x8x8",
+     .forward = {.read = 384, .written = 1536, .launches = 1},
+     .backward = {.alu = 384, .read = 1536, .written = 384, .launches = 1}},
+    /* 2x3x5x7 = 210 elements of 4 taps: 210 * 8 */
+    {.name = "bilinear to a size",
+     .call = "aten::upsample_bilinear2d(self=f32:2x3x4x4*, output_size=[5,7], align_corners=false, scales_h=none, "
+             "scales_w=none)",
+     .out = "f32:2x3x5x7",
+     .forward = {.alu = 1680, .read = 384, .written = 840, .launches = 1},
+     .backward = {.alu = 1680, .read = 840, .written = 384, .launches = 1}},
+    /* floor(5 * 1.5) = 7; 3 * 7 outputs of 2 taps */
+    {.name = "linear by a fraction",
+     .call = "aten::upsample_linear1d(input=f32:1x3x5, output_size=none, align_corners=false, scale_factors=[1.5])",
+     .out = "f32:1x3x7",
+     .forward = {.alu = 84, .read = 60, .written = 84, .launches = 1}},
+    {.name = "bicubic",
+     .call = "aten::upsample_bicubic2d(input=f32:1x1x4x4*, output_size=[8,8], align_corners=true, scale_factors=none)",
+     .out = "f32:1x1x8x8",
+     .forward = {.alu = 2048, .read = 64, .written = 256, .launches = 1},
+     .backward = {.alu = 2048, .read = 256, .written = 64, .launches = 1}},
+    {0},
+};
+
+const adept_handler adept_handler_interpolate = {
+    .kind = "interpolate", .ops = ops, .shape = shape, .cost = cost, .cases = cases};

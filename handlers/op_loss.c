@@ -1,0 +1,167 @@
+/* Losses that compare two tensors element by element, and then sum or average. The elementwise part is one fused kernel
+ * or a chain of them, as PyTorch implements it; the reduction is one more kernel. */
+#include "gemm_cost.h"
+
+/* Whole tensors read and written, and launches, of a chain of elementwise kernels. */
+typedef struct chain {
+    double reads, writes, launches;
+} chain;
+
+typedef struct loss {
+    double flops; /* per element, forward; twice that backward (spec 2.1) */
+    chain forward, backward;
+    bool keeps_input, keeps_target; /* for the backward */
+    bool keeps_result;              /* an intermediate result of the full size */
+    bool same_shape;                /* no broadcasting */
+} loss;
+
+/* (x - t)^2 */
+static const loss mse = {2, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true};
+/* sub, abs; backward sgn, mul */
+static const loss l1 = {2, {3, 2, 2}, {2, 2, 2}, .keeps_result = true};
+/* difference, absolute value, compare, square, scale */
+static const loss smooth = {5, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true};
+/* xlogy(t, t), t * x, sub; backward neg, mul */
+static const loss kl = {4, {5, 3, 3}, {2, 2, 2}, .keeps_target = true};
+/* exp(t), t - x, mul; backward mul, neg */
+static const loss kl_log = {3, {5, 3, 3}, {2, 2, 2}, .keeps_result = true};
+/* (t - 1) max(log(1 - x), -100) - t max(log x, -100) */
+static const loss bce = {9, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true, .same_shape = true};
+/* (1 - t) x - log_sigmoid(x): rsub, mul, log_sigmoid (6 FLOPs), sub; backward (sigmoid(x) - t) grad: three */
+static const loss bce_logits = {9, {6, 4, 4}, {4, 3, 3}, .keeps_input = true, .keeps_target = true, .same_shape = true};
+
+static const adept_op ops[] = {
+    {"aten::mse_loss", ADEPT_CAST_FP32, &mse},
+    {"aten::l1_loss", ADEPT_CAST_FP32, &l1},
+    {"aten::smooth_l1_loss", ADEPT_CAST_FP32, &smooth},
+    {"aten::huber_loss", ADEPT_CAST_FP32, &smooth},
+    {"aten::kl_div", ADEPT_CAST_FP32, &kl},
+    {"aten::binary_cross_entropy", ADEPT_CAST_NONE, &bce},
+    {"aten::binary_cross_entropy_with_logits", ADEPT_CAST_FP32, &bce_logits},
+    {0},
+};
+
+enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
+
+static int64_t reduction_of(adept_call *c)
+{
+    int64_t reduction = adept_arg_int(c, "reduction", REDUCE_MEAN);
+    if (reduction < REDUCE_NONE || reduction > REDUCE_SUM)
+        adept_call_fail(c, "reduction %lld is unknown", (long long)reduction);
+    return reduction;
+}
+
+static void shape(adept_call *c)
+{
+    const loss *l = adept_call_data(c);
+    const adept_tensor *x = adept_arg_tensor(c, "self"), *t = adept_arg_tensor(c, "target");
+    const adept_value *both[2] = {adept_arg(c, "self"), adept_arg(c, "target")};
+    int64_t dims[ADEPT_MAX_DIMS], reduction = reduction_of(c);
+    if (!adept_call_ok(c)) return;
+    if (l->same_shape && !adept_tensor_same_shape(x, t)) {
+        char tx[160], tt[160];
+        adept_call_fail(c, "input %s and target %s differ in shape", adept_tensor_print(x, tx, sizeof tx),
+                        adept_tensor_print(t, tt, sizeof tt));
+        return;
+    }
+    int n = adept_broadcast(c, x, t, dims);
+    if (adept_call_ok(c)) adept_out_tensor(c, adept_promote(both, 2), reduction == REDUCE_NONE ? n : 0, dims);
+}
+
+/* Chains are counted in tensors of the broadcast size. */
+typedef struct sizes {
+    double n, bytes, grad_bytes; /* grad_bytes: of the output gradient */
+} sizes;
+
+static void element_kernels(adept_cost *cost, adept_pass pass, adept_dtype dtype, const sizes *s, double flops,
+                            const chain *k, double extra_read)
+{
+    adept_alu_kernels(cost, pass, dtype, s->n * k->launches, flops * s->n, k->reads * s->bytes + extra_read,
+                      k->writes * s->bytes, k->launches);
+}
+
+/* `weight` of the elements and `pos_weight` of binary cross entropy: more kernels on the same elements, both ways. */
+static void weight_cost(adept_cost *cost, adept_dtype dtype, const sizes *s, const adept_tensor *weight, const chain *k)
+{
+    if (!weight) return;
+    element_kernels(cost, ADEPT_FORWARD, dtype, s, k->launches, k, adept_tensor_unique_bytes(weight));
+    element_kernels(cost, ADEPT_BACKWARD, dtype, s, k->launches, k, adept_tensor_unique_bytes(weight));
+    adept_cost_save(cost, weight);
+}
+
+static void save(adept_cost *cost, const loss *l, const adept_tensor *x, const adept_tensor *t, double bytes)
+{
+    if (l->keeps_input || adept_cost_wants_grad(cost, t)) adept_cost_save(cost, x);
+    if (l->keeps_target) adept_cost_save(cost, t);
+    if (l->keeps_result) adept_cost_save_bytes(cost, bytes);
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const loss *l = adept_call_data(c);
+    const adept_tensor *x = adept_arg_tensor(c, "self"), *t = adept_arg_tensor(c, "target");
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    static const chain by_weight = {1, 1, 1}, by_pos_weight = {3, 3, 3};
+    int64_t dims[ADEPT_MAX_DIMS];
+    int ndim = adept_broadcast(c, x, t, dims);
+    sizes s = {.n = 1, .grad_bytes = adept_tensor_bytes(out)};
+    for (int i = 0; i < ndim; i++)
+        s.n *= (double)dims[i];
+    s.bytes = s.n * adept_dtype_bytes(out->dtype);
+    if (l == &kl && adept_arg_bool(c, "log_target", false)) l = &kl_log;
+    element_kernels(cost, ADEPT_FORWARD, out->dtype, &s, l->flops, &l->forward, 0);
+    if (reduction_of(c) != REDUCE_NONE)
+        adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, s.n, s.n, s.bytes, adept_tensor_bytes(out));
+    for (int i = 0; i < 2; i++) /* the target rarely wants a gradient; it costs as much */
+        if (adept_cost_wants_grad(cost, i ? t : x))
+            element_kernels(cost, ADEPT_BACKWARD, out->dtype, &s, 2 * l->flops, &l->backward, s.grad_bytes);
+    weight_cost(cost, out->dtype, &s, adept_arg_tensor_opt(c, "weight"), &by_weight);
+    weight_cost(cost, out->dtype, &s, adept_arg_tensor_opt(c, "pos_weight"), &by_pos_weight);
+    save(cost, l, x, t, s.bytes);
+}
+
+static const adept_handler_case cases[] = {
+    /* 40 elements of 4 bytes: square reads x and t, writes 160; the mean reads 160, writes 4: 2 * 40 + 40 FLOPs.
+     * backward: 4 * 40, reads x, t and one gradient */
+    {.name = "mean square",
+     .call = "aten::mse_loss(self=f32:4x10*, target=f32:4x10, reduction=1)",
+     .out = "f32:",
+     .forward = {.alu = 120, .read = 320 + 160, .written = 160 + 4, .launches = 2},
+     .backward = {.alu = 160, .read = 320 + 4, .written = 160, .launches = 1},
+     .saved_bytes = 320},
+    /* sub, abs, sum; keeps the difference */
+    {.name = "sum of absolute differences",
+     .call = "aten::l1_loss(self=f32:4x10*, target=f32:4x10, reduction=2)",
+     .out = "f32:",
+     .forward = {.alu = 120, .read = 480 + 160, .written = 320 + 4, .launches = 3},
+     .backward = {.alu = 160, .read = 320 + 4, .written = 320, .launches = 2},
+     .saved_bytes = 160},
+    /* target broadcast to 4x10; no reduction: the gradient has the full size */
+    {.name = "smooth, not reduced, broadcast",
+     .call = "aten::smooth_l1_loss(self=f32:4x10*, target=f32:1x10, reduction=0, beta=1.0)",
+     .out = "f32:4x10",
+     .forward = {.alu = 200, .read = 320, .written = 160, .launches = 1},
+     .backward = {.alu = 400, .read = 320 + 160, .written = 160, .launches = 1},
+     .saved_bytes = 160 + 40},
+    {.name = "divergence of log probabilities",
+     .call = "aten::kl_div(self=f32:4x10*, target=f32:4x10, reduction=1, log_target=true)",
+     .out = "f32:",
+     .forward = {.alu = 120 + 40, .read = 800 + 160, .written = 480 + 4, .launches = 4},
+     .backward = {.alu = 240, .read = 320 + 4, .written = 320, .launches = 2},
+     .saved_bytes = 160},
+    /* 9 + 1 FLOPs for the loss and its mean, 1 for the weights of 40 bytes (one kernel more each way) */
+    {.name = "binary cross entropy with weights",
+     .call = "aten::binary_cross_entropy_with_logits(self=f32:4x10*, target=f32:4x10, weight=f32:10, pos_weight=none, "
+             "reduction=1)",
+     .out = "f32:",
+     .forward = {.alu = 360 + 40 + 40, .read = 960 + 160 + 200, .written = 640 + 4 + 160, .launches = 6},
+     .backward = {.alu = 720 + 40, .read = 640 + 4 + 200, .written = 480 + 160, .launches = 4},
+     .saved_bytes = 320 + 40},
+    {.name = "binary cross entropy, inference",
+     .call = "aten::binary_cross_entropy(self=f32:4x10, target=f32:4x10, weight=none, reduction=0) @infer",
+     .out = "f32:4x10",
+     .forward = {.alu = 360, .read = 320, .written = 160, .launches = 1}},
+    {0},
+};
+
+const adept_handler adept_handler_loss = {.kind = "loss", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
