@@ -1,6 +1,7 @@
 /* Questions about a tensor's metadata, its device, and the state of the process: no data is moved. */
 #include "elementwise_cost.h"
 #include "host_value.h"
+#include "layout.h"
 #include <string.h>
 
 /* Everything runs on one CUDA device. */
@@ -84,8 +85,7 @@ static void is_complex(adept_call *c, const adept_tensor *self)
 
 static void is_contiguous(adept_call *c, const adept_tensor *self)
 {
-    int64_t format = adept_arg_int(c, "memory_format", 0); /* 0: row-major, torch.contiguous_format */
-    adept_out_bool(c, format == 0 && adept_tensor_is_contiguous(self));
+    adept_out_bool(c, adept_layout_has_format(self, adept_arg_int(c, "memory_format", ADEPT_FORMAT_ROW_MAJOR)));
 }
 
 static void requires_grad(adept_call *c, const adept_tensor *self)

@@ -1,0 +1,145 @@
+/* Copies and conversions to another element type. What neither changes type nor must copy is the same tensor. */
+#include "elementwise_cost.h"
+#include "host_value.h"
+#include "layout.h"
+
+typedef enum copy_kind { CLONE, TO, CAST, COPY } copy_kind;
+
+typedef struct copy_row {
+    copy_kind kind;
+    adept_dtype dtype; /* CAST only */
+} copy_row;
+
+static const copy_row clone_row = {.kind = CLONE}, to = {.kind = TO}, to_copy = {.kind = TO}, copy = {.kind = COPY};
+static const copy_row f32 = {CAST, ADEPT_F32}, f64 = {CAST, ADEPT_F64}, f16 = {CAST, ADEPT_F16},
+                      bf16 = {CAST, ADEPT_BF16}, i8 = {CAST, ADEPT_I8}, u8 = {CAST, ADEPT_U8}, i16 = {CAST, ADEPT_I16},
+                      i32 = {CAST, ADEPT_I32}, i64 = {CAST, ADEPT_I64}, boolean = {CAST, ADEPT_BOOL};
+
+static const adept_op ops[] = {
+    {"aten::clone", ADEPT_CAST_NONE, &clone_row},
+    {"aten::lift_fresh_copy", ADEPT_CAST_NONE, &clone_row},
+    {"aten::to", ADEPT_CAST_NONE, &to},
+    {"aten::_to_copy", ADEPT_CAST_NONE, &to_copy},
+    {"aten::type_as", ADEPT_CAST_NONE, &to},
+    {"aten::cuda", ADEPT_CAST_NONE, &to}, /* everything is on the one device */
+    {"aten::cpu", ADEPT_CAST_NONE, &to},
+    {"aten::copy", ADEPT_CAST_NONE, &copy},
+    {"aten::float", ADEPT_CAST_NONE, &f32},
+    {"aten::_cast_Float", ADEPT_CAST_NONE, &f32},
+    {"aten::double", ADEPT_CAST_NONE, &f64},
+    {"aten::_cast_Double", ADEPT_CAST_NONE, &f64},
+    {"aten::half", ADEPT_CAST_NONE, &f16},
+    {"aten::_cast_Half", ADEPT_CAST_NONE, &f16},
+    {"aten::bfloat16", ADEPT_CAST_NONE, &bf16},
+    {"aten::char", ADEPT_CAST_NONE, &i8},
+    {"aten::_cast_Char", ADEPT_CAST_NONE, &i8},
+    {"aten::byte", ADEPT_CAST_NONE, &u8},
+    {"aten::_cast_Byte", ADEPT_CAST_NONE, &u8},
+    {"aten::short", ADEPT_CAST_NONE, &i16},
+    {"aten::_cast_Short", ADEPT_CAST_NONE, &i16},
+    {"aten::int", ADEPT_CAST_NONE, &i32},
+    {"aten::_cast_Int", ADEPT_CAST_NONE, &i32},
+    {"aten::long", ADEPT_CAST_NONE, &i64},
+    {"aten::_cast_Long", ADEPT_CAST_NONE, &i64},
+    {"aten::bool", ADEPT_CAST_NONE, &boolean},
+    {0},
+};
+
+/* ---------------------------------------------------------------- shape ---------------- */
+
+static adept_dtype wanted_type(adept_call *c, const copy_row *row, const adept_tensor *self)
+{
+    const adept_value *other = adept_arg(c, "other");
+    if (row->kind == CAST) return row->dtype;
+    if (row->kind == CLONE) return self->dtype;
+    if (other && other->kind == ADEPT_VALUE_TENSOR) return other->u.t->dtype;
+    if (!adept_arg_given(c, "dtype")) return self->dtype;
+    adept_dtype dtype = adept_dtype_from_c10(adept_arg_int(c, "dtype", -1));
+    if (dtype == ADEPT_DTYPE_NONE) adept_call_fail(c, "unknown element type");
+    return dtype;
+}
+
+/* self.copy_(src): the target keeps its type and shape. */
+static void shape_copy(adept_call *c, const adept_tensor *self)
+{
+    const adept_tensor *src = adept_arg_tensor(c, "src");
+    int64_t dims[ADEPT_MAX_DIMS];
+    int ndim = adept_broadcast(c, self, src, dims);
+    adept_tensor *out = adept_out_result(c, self, self->dtype, ndim, dims);
+    if (!adept_call_ok(c)) return;
+    out->n_values = 0;
+    adept_host_set_same(c, out, src);
+}
+
+static void shape(adept_call *c)
+{
+    const copy_row *row = adept_call_data(c);
+    const adept_value *v = adept_arg_at(c, 0);
+    if (row->kind == COPY && v && (adept_host_is_list(v) || v->kind == ADEPT_VALUE_DICT) && !adept_call_inplace(c)) {
+        adept_list_copy(c);
+        return;
+    }
+    const adept_tensor *self = adept_arg_tensor(c, "self");
+    if (row->kind == COPY) {
+        shape_copy(c, self);
+        return;
+    }
+    adept_dtype dtype = wanted_type(c, row, self);
+    int64_t format = adept_arg_int(c, "memory_format", ADEPT_FORMAT_PRESERVE);
+    bool must_copy = row == &clone_row || row == &to_copy || adept_arg_bool(c, "copy", false);
+    if (!must_copy && dtype == self->dtype && adept_layout_has_format(self, format)) {
+        adept_out_alias(c, self);
+        return;
+    }
+    adept_tensor *out = adept_out_tensor(c, dtype, self->ndim, self->dims);
+    if (!adept_call_ok(c)) return;
+    adept_layout_set_format(out, format, self);
+    adept_host_set_same(c, out, self);
+}
+
+/* ---------------------------------------------------------------- cost ---------------- */
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const copy_row *row = adept_call_data(c);
+    const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
+    const adept_tensor *src = row->kind == COPY ? adept_elem_tensor_at(c, 1) : self;
+    if (!out || (src && adept_elem_on_host(out) && adept_elem_on_host(src))) return;
+    if (row->kind != COPY && out->storage == self->storage) return;
+    adept_elem_forward(cost, out, 0, adept_elem_read(src));
+    if (adept_cost_wants_grad(cost, src)) adept_elem_grad_to(cost, out, src);
+    /* what was overwritten gets no gradient: zeros */
+    if (row->kind == COPY && adept_cost_wants_grad(cost, self)) adept_elem_fill(cost, ADEPT_BACKWARD, out);
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "clone: one read, one write, the gradient passes",
+     .call = "aten::clone(self=f32:2x3*, memory_format=none)",
+     .out = "f32:2x3",
+     .forward = {.read = 24, .written = 24, .launches = 1}},
+    {.name = "to bf16 and the gradient back to f32",
+     .call = "aten::to(self=f32:2x3*, dtype=15, non_blocking=false, copy=false, memory_format=none)",
+     .out = "bf16:2x3",
+     .forward = {.read = 24, .written = 12, .launches = 1},
+     .backward = {.read = 12, .written = 24, .launches = 1}},
+    {.name = "to the type it has: the same tensor",
+     .call = "aten::to(self=f32:2x3*, dtype=6, non_blocking=false, copy=false, memory_format=none)",
+     .out = "f32:2x3"},
+    {.name = "to a device: there is only one",
+     .call = "aten::to(self=i64:2x3, device=\"cuda:0\", dtype=none)",
+     .out = "i64:2x3"},
+    {.name = "a known size changes its type on the host", .call = "aten::to(self=i64:=3, dtype=6)", .out = "f32:"},
+    {.name = "a mask as numbers",
+     .call = "aten::float(self=bool:8)",
+     .out = "f32:8",
+     .forward = {.read = 8, .written = 32, .launches = 1}},
+    {.name = "copy_ broadcasts its source, whose gradient is summed; the overwritten gradient is zero",
+     .call = "aten::copy_(self=f32:4x2*, src=f32:2*)",
+     .out = "f32:4x2",
+     .forward = {.read = 8, .written = 32, .launches = 1},
+     .backward = {.alu = 8, .read = 32, .written = 8 + 32, .launches = 2}},
+    {.name = "a list is copied", .call = "aten::copy(self=[1,2])", .out = "[i:1, i:2]"},
+    {0},
+};
+
+const adept_handler adept_handler_copy = {.kind = "copy", .ops = ops, .shape = shape, .cost = cost, .cases = cases};

@@ -1,0 +1,188 @@
+/* Other sizes for the same elements in the same order: a view where the strides allow it, else a copy. */
+#include "elementwise_cost.h"
+#include "host_value.h"
+#include "layout.h"
+#include <string.h>
+
+typedef enum reshape_kind {
+    TO_SIZE, /* an argument gives the sizes */
+    LIKE,    /* another tensor gives them */
+    FLATTEN,
+    UNFLATTEN,
+    RAVEL,
+    CONTIGUOUS
+} reshape_kind;
+
+typedef struct reshape_row {
+    reshape_kind kind;
+    const char *sizes; /* argument that holds the sizes or the other tensor */
+    bool may_copy;     /* else the model promises that the strides fit */
+} reshape_row;
+
+static const reshape_row view = {TO_SIZE, "size", false}, reshape = {TO_SIZE, "shape", true},
+                         reshape_alias = {TO_SIZE, "size", true}, view_as = {LIKE, "other", false},
+                         reshape_as = {LIKE, "other", true}, flatten = {FLATTEN, NULL, true},
+                         unflatten = {UNFLATTEN, "sizes", false}, ravel = {RAVEL, NULL, true},
+                         contiguous = {CONTIGUOUS, NULL, true};
+
+static const adept_op ops[] = {
+    {"aten::view", ADEPT_CAST_NONE, &view},
+    {"aten::_unsafe_view", ADEPT_CAST_NONE, &view},
+    {"aten::reshape", ADEPT_CAST_NONE, &reshape},
+    {"aten::_reshape_alias", ADEPT_CAST_NONE, &reshape_alias},
+    {"aten::view_as", ADEPT_CAST_NONE, &view_as},
+    {"aten::reshape_as", ADEPT_CAST_NONE, &reshape_as},
+    {"aten::flatten", ADEPT_CAST_NONE, &flatten},
+    {"aten::unflatten", ADEPT_CAST_NONE, &unflatten},
+    {"aten::ravel", ADEPT_CAST_NONE, &ravel},
+    {"aten::contiguous", ADEPT_CAST_NONE, &contiguous},
+    {0},
+};
+
+/* ---------------------------------------------------------------- the new sizes ---------------- */
+
+static int flatten_dims(adept_call *c, const adept_tensor *self, int64_t *dims)
+{
+    int first = adept_call_dim(c, adept_arg_int(c, "start_dim", 0), self->ndim);
+    int last = adept_call_dim(c, adept_arg_int(c, "end_dim", -1), self->ndim), n = 0;
+    if (first > last) adept_call_fail(c, "flatten: the first dimension comes behind the last");
+    if (!adept_call_ok(c)) return 0;
+    for (int d = 0; d < first; d++)
+        dims[n++] = self->dims[d];
+    dims[n] = 1;
+    for (int d = first; d <= last && d < self->ndim; d++)
+        if (__builtin_mul_overflow(dims[n], self->dims[d], &dims[n])) /* of an empty tensor, by its other dimensions */
+            adept_call_fail(c, "flatten: more elements than can be counted");
+    n++;
+    for (int d = last + 1; d < self->ndim; d++)
+        dims[n++] = self->dims[d];
+    return n;
+}
+
+static int unflatten_dims(adept_call *c, const adept_tensor *self, int64_t *dims)
+{
+    int64_t sizes[ADEPT_MAX_DIMS];
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
+    int n = adept_arg_ints(c, "sizes", sizes, ADEPT_MAX_DIMS);
+    if (n < 0 || self->ndim == 0 || n + self->ndim - 1 > ADEPT_MAX_DIMS)
+        adept_call_fail(c, "unflatten: sizes for one dimension expected");
+    if (!adept_call_ok(c)) return 0;
+    adept_layout_infer(c, self->dims[dim], n, sizes);
+    memcpy(dims, self->dims, (size_t)dim * sizeof *dims);
+    memcpy(dims + dim, sizes, (size_t)n * sizeof *dims);
+    memcpy(dims + dim + n, self->dims + dim + 1, (size_t)(self->ndim - dim - 1) * sizeof *dims);
+    return self->ndim - 1 + n;
+}
+
+static int new_dims(adept_call *c, const reshape_row *row, const adept_tensor *self, int64_t *dims)
+{
+    const adept_tensor *other;
+    int n;
+    switch (row->kind) {
+    case TO_SIZE:
+        n = adept_arg_ints(c, row->sizes, dims, ADEPT_MAX_DIMS);
+        if (n < 0) adept_call_fail(c, "argument '%s' is missing", row->sizes);
+        break;
+    case LIKE:
+        other = adept_arg_tensor(c, row->sizes);
+        memcpy(dims, other->dims, sizeof other->dims);
+        n = other->ndim;
+        break;
+    case FLATTEN:
+        return flatten_dims(c, self, dims);
+    case UNFLATTEN:
+        return unflatten_dims(c, self, dims);
+    default:
+        dims[0] = adept_tensor_numel(self);
+        return 1; /* RAVEL */
+    }
+    if (adept_call_ok(c)) adept_layout_infer(c, adept_tensor_numel(self), n, dims);
+    return n;
+}
+
+/* ---------------------------------------------------------------- shape and cost ---------------- */
+
+static void shape_contiguous(adept_call *c, const adept_tensor *self)
+{
+    int64_t format = adept_arg_int(c, "memory_format", ADEPT_FORMAT_ROW_MAJOR);
+    if (adept_layout_has_format(self, format)) {
+        adept_out_alias(c, self);
+        return;
+    }
+    adept_tensor *out = adept_out_like(c, self);
+    if (!adept_call_ok(c)) return;
+    adept_layout_set_format(out, format, self);
+    adept_host_set_same(c, out, self);
+}
+
+/* The same bytes read as another element type. */
+static void shape_view_dtype(adept_call *c, const adept_tensor *self)
+{
+    adept_dtype dtype = adept_dtype_from_c10(adept_arg_int(c, "dtype", -1));
+    adept_layout l = adept_layout_of(self);
+    int from = adept_dtype_bytes(self->dtype), to = adept_dtype_bytes(dtype), last = self->ndim - 1;
+    bool fits = to > 0 && (from == to || (last >= 0 && l.strides[last] == 1 && l.dims[last] < INT64_MAX / 16 &&
+                                          l.dims[last] * from % to == 0));
+    if (!fits) adept_call_fail(c, "view of %s as %s", adept_dtype_name(self->dtype), adept_dtype_name(dtype));
+    if (!adept_call_ok(c)) return;
+    if (from != to) {
+        l.dims[last] = l.dims[last] * from / to;
+        for (int d = 0; d < last; d++)
+            if (__builtin_mul_overflow(l.strides[d], from, &l.strides[d])) l.strides[d] = INT64_MAX;
+        for (int d = 0; d < last; d++)
+            l.strides[d] /= to;
+    }
+    adept_out_view(c, self, l.ndim, l.dims, l.strides)->dtype = dtype;
+}
+
+static void shape(adept_call *c)
+{
+    const reshape_row *row = adept_call_data(c);
+    const adept_tensor *self = adept_arg_tensor(c, "self");
+    int64_t dims[ADEPT_MAX_DIMS], strides[ADEPT_MAX_DIMS];
+    if (row->kind == CONTIGUOUS) {
+        shape_contiguous(c, self);
+        return;
+    }
+    if (row == &view && adept_arg_given(c, "dtype")) {
+        shape_view_dtype(c, self);
+        return;
+    }
+    int ndim = new_dims(c, row, self, dims);
+    if (!adept_call_ok(c)) return;
+    adept_layout from = adept_layout_of(self);
+    bool fits = adept_layout_reshape(&from, ndim, dims, strides);
+    /* A view that the model takes is legal: if our strides do not allow it, they missed a copy made before. */
+    if (!fits) adept_strides_contiguous(ndim, dims, strides);
+    adept_tensor *out = fits || !row->may_copy ? adept_out_view(c, self, ndim, dims, strides)
+                                               : adept_out_tensor(c, self->dtype, ndim, dims);
+    if (adept_call_ok(c)) adept_host_set_same(c, out, self);
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
+    if (out->storage != self->storage) adept_elem_copy(cost, ADEPT_FORWARD, self, out->dtype);
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "a view costs nothing; -1 is what is left of 24",
+     .call = "aten::view(self=f32:2x3x4*, size=[6,-1])",
+     .out = "f32:6x4"},
+    {.name = "from dimension 1 on",
+     .call = "aten::flatten(self=f32:2x3x4*, start_dim=1, end_dim=-1)",
+     .out = "f32:2x12"},
+    {.name = "a number becomes a vector", .call = "aten::flatten(self=f32:, start_dim=0, end_dim=-1)", .out = "f32:1"},
+    {.name = "heads", .call = "aten::unflatten(self=f32:2x12, dim=1, sizes=[3,-1])", .out = "f32:2x3x4"},
+    {.name = "sizes of another tensor", .call = "aten::reshape_as(self=f32:12, other=f32:3x4)", .out = "f32:3x4"},
+    {.name = "contiguous already", .call = "aten::contiguous(self=f32:2x3*, memory_format=0)", .out = "f32:2x3"},
+    {.name = "reordered to channels last: a copy of 48 elements",
+     .call = "aten::contiguous(self=f32:2x3x2x4*, memory_format=2)",
+     .out = "f32:2x3x2x4",
+     .forward = {.read = 192, .written = 192, .launches = 1}},
+    {.name = "4 bytes as two bf16", .call = "aten::view(self=f32:2x3, dtype=15)", .out = "bf16:2x6"},
+    {0},
+};
+
+const adept_handler adept_handler_reshape = {
+    .kind = "reshape", .ops = ops, .shape = shape, .cost = cost, .cases = cases};

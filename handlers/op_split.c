@@ -1,0 +1,196 @@
+/* One tensor as a list of views along a dimension. Backward, the parts' gradients are concatenated in one kernel. */
+#include "elementwise_cost.h"
+#include "layout.h"
+#include <inttypes.h>
+
+typedef enum split_kind { SPLIT, CHUNK, TENSOR_SPLIT, UNBIND } split_kind;
+
+static const split_kind split = SPLIT, chunk = CHUNK, tensor_split = TENSOR_SPLIT, unbind = UNBIND;
+
+static const adept_op ops[] = {
+    {"aten::split", ADEPT_CAST_NONE, &split},
+    {"aten::unsafe_split", ADEPT_CAST_NONE, &split},
+    {"aten::split_with_sizes", ADEPT_CAST_NONE, &split},
+    {"aten::unsafe_split_with_sizes", ADEPT_CAST_NONE, &split},
+    {"aten::chunk", ADEPT_CAST_NONE, &chunk},
+    {"aten::unsafe_chunk", ADEPT_CAST_NONE, &chunk},
+    {"aten::tensor_split", ADEPT_CAST_NONE, &tensor_split},
+    {"aten::unbind", ADEPT_CAST_NONE, &unbind},
+    {0},
+};
+
+/* More parts than any model has. */
+#define MAX_PARTS 65536
+
+typedef struct parts {
+    const adept_tensor *self;
+    int dim;
+    adept_list *out;
+} parts;
+
+static void add(adept_call *c, parts *p, int64_t start, int64_t length, bool remove)
+{
+    adept_layout layout = adept_layout_of(p->self), row_major = adept_layout_row_major(p->self);
+    adept_layout_narrow(&layout, p->dim, start, length, 1);
+    adept_layout_narrow(&row_major, p->dim, start, length, 1);
+    if (remove) {
+        adept_layout_remove(&layout, p->dim);
+        adept_layout_remove(&row_major, p->dim);
+    }
+    adept_tensor *view = adept_layout_new(c, p->self, &layout, &row_major);
+    if (adept_call_ok(c)) adept_list_append(c, p->out, &(adept_value){ADEPT_VALUE_TENSOR, {.t = view}});
+}
+
+static bool too_many(adept_call *c, int64_t n)
+{
+    if (n > MAX_PARTS) adept_call_fail(c, "%" PRId64 " parts; at most %d are supported", n, MAX_PARTS);
+    return !adept_call_ok(c);
+}
+
+/* Parts of `size`, the last one smaller. */
+static void equal_parts(adept_call *c, parts *p, int64_t size)
+{
+    int64_t n = p->self->dims[p->dim];
+    if (size < 0 || (size == 0 && n > 0)) {
+        adept_call_fail(c, "split into parts of %" PRId64, size);
+        return;
+    }
+    if (n == 0) {
+        add(c, p, 0, 0, false);
+        return;
+    }
+    if (too_many(c, n / size)) return;
+    for (int64_t start = 0; start < n && adept_call_ok(c); start += size) {
+        if (size > n - start) size = n - start;
+        add(c, p, start, size, false);
+    }
+}
+
+static void sized_parts(adept_call *c, parts *p, const adept_list *sizes)
+{
+    int64_t start = 0, size, n = p->self->dims[p->dim];
+    if (too_many(c, (int64_t)sizes->n)) return;
+    for (size_t i = 0; i < sizes->n && adept_call_ok(c); i++) {
+        if (!adept_value_as_int(&sizes->items[i], &size) || size < 0 || size > n - start) {
+            adept_call_fail(c, "the sizes of the parts are not known or exceed %" PRId64, n);
+            return;
+        }
+        add(c, p, start, size, false);
+        start += size;
+    }
+    if (start != n) adept_call_fail(c, "the sizes of the parts sum to %" PRId64 ", not %" PRId64, start, n);
+}
+
+/* numpy.array_split: n parts, the first ones larger by one; or cut before the given indices. */
+static void array_parts(adept_call *c, parts *p)
+{
+    int64_t indices[1024], size = p->self->dims[p->dim];
+    bool by_indices = adept_arg_given(c, "indices");
+    if (by_indices) {
+        int n = adept_arg_ints(c, "indices", indices, 1024);
+        int64_t start = 0;
+        for (int i = 0; i <= n && adept_call_ok(c); i++) {
+            int64_t end = i < n ? indices[i] : size;
+            if (end < 0) end = end < -size ? 0 : end + size;
+            if (end > size) end = size;
+            add(c, p, start, end > start ? end - start : 0, false);
+            start = end;
+        }
+        return;
+    }
+    int64_t n = adept_arg_int(c, "sections", adept_arg_int(c, "tensor_indices_or_sections", 0));
+    if (n <= 0) adept_call_fail(c, "tensor_split: a positive number of parts expected");
+    if (too_many(c, n)) return;
+    for (int64_t i = 0, start = 0; i < n && adept_call_ok(c); i++) {
+        int64_t length = size / n + (i < size % n);
+        add(c, p, start, length, false);
+        start += length;
+    }
+}
+
+static void chunks(adept_call *c, parts *p)
+{
+    int64_t n = adept_arg_int(c, "chunks", 0), size = p->self->dims[p->dim];
+    if (n <= 0) adept_call_fail(c, "chunk: a positive number of parts expected");
+    if (!adept_call_ok(c)) return;
+    int64_t part = size / n + (size % n != 0);
+    if (part > 0) {
+        equal_parts(c, p, part);
+        return;
+    }
+    if (too_many(c, n)) return;
+    for (int64_t i = 0; i < n; i++) /* of nothing: as many empty ones as asked for */
+        add(c, p, 0, 0, false);
+}
+
+static void split_parts(adept_call *c, parts *p)
+{
+    const adept_value *v = adept_arg_at(c, 1);
+    int64_t size;
+    if (v && (v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE))
+        sized_parts(c, p, v->u.list);
+    else if (adept_value_as_int(v, &size))
+        equal_parts(c, p, size);
+    else
+        adept_call_fail(c, "split: the size of the parts is missing or not known");
+}
+
+static void shape(adept_call *c)
+{
+    const adept_value *v = adept_arg_at(c, 0);
+    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
+        adept_call_unsupported(c, "not defined here for %s", v ? adept_value_kind_name(v->kind) : "a missing argument");
+        return;
+    }
+    parts p = {.self = v->u.t};
+    p.dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), p.self->ndim);
+    if (p.self->ndim == 0) adept_call_fail(c, "the tensor has no dimension");
+    p.out = adept_out_list(c, ADEPT_VALUE_LIST, 0);
+    if (!adept_call_ok(c)) return;
+    switch (*(const split_kind *)adept_call_data(c)) {
+    case SPLIT:
+        split_parts(c, &p);
+        break;
+    case CHUNK:
+        chunks(c, &p);
+        break;
+    case TENSOR_SPLIT:
+        array_parts(c, &p);
+        break;
+    case UNBIND:
+        if (too_many(c, p.self->dims[p.dim])) return;
+        for (int64_t i = 0; i < p.self->dims[p.dim]; i++)
+            add(c, &p, i, 1, true);
+        break;
+    }
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *self = adept_elem_tensor_at(c, 0);
+    if (adept_cost_wants_grad(cost, self)) adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){0, 1, 1, 1}, 0);
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "query, key, value: views; backward concatenates 36 gradients",
+     .call = "aten::chunk(self=f32:2x18*, chunks=3, dim=-1)",
+     .out = "[f32:2x6, f32:2x6, f32:2x6]",
+     .backward = {.read = 144, .written = 144, .launches = 1}},
+    {.name = "chunks of ceil(7 / 3) = 3",
+     .call = "aten::chunk(self=f32:7, chunks=3, dim=0)",
+     .out = "[f32:3, f32:3, f32:1]"},
+    {.name = "of size 2, the last one smaller",
+     .call = "aten::split(self=f32:5x2, split_size=2, dim=0)",
+     .out = "[f32:2x2, f32:2x2, f32:1x2]"},
+    {.name = "of given sizes", .call = "aten::split(self=f32:5, split_size=[2,3], dim=0)", .out = "[f32:2, f32:3]"},
+    {.name = "as equal as possible",
+     .call = "aten::tensor_split(self=f32:7, sections=3, dim=0)",
+     .out = "[f32:3, f32:2, f32:2]"},
+    {.name = "cut before 2 and 5",
+     .call = "aten::tensor_split(self=f32:7, indices=[2,5], dim=0)",
+     .out = "[f32:2, f32:3, f32:2]"},
+    {.name = "rows", .call = "aten::unbind(self=f32:2x3, dim=0)", .out = "[f32:3, f32:3]"},
+    {0},
+};
+
+const adept_handler adept_handler_split = {.kind = "split", .ops = ops, .shape = shape, .cost = cost, .cases = cases};

@@ -1,0 +1,422 @@
+/* Views of one tensor: another order or part of the same memory. Nothing is moved forward; backward, a part's gradient
+ * is copied into zeros of the whole, and what was expanded is summed. */
+#include "elementwise_cost.h"
+#include "host_value.h"
+#include "layout.h"
+#include <inttypes.h>
+#include <string.h>
+
+typedef enum gradient_kind {
+    FREE, /* a view of the gradient */
+    PART, /* zeros of the whole, then a copy */
+    SUM   /* over what was expanded */
+} gradient_kind;
+
+typedef struct view_row {
+    adept_layout_change *change;
+    gradient_kind gradient;
+} view_row;
+
+static int dim_arg(adept_call *c, const char *name, int64_t fallback, const adept_layout *l)
+{
+    return adept_call_dim(c, adept_arg_int(c, name, fallback), l->ndim);
+}
+
+static void swap(int64_t *a, int64_t *b)
+{
+    int64_t kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static void swap_dims(adept_layout *l, int a, int b)
+{
+    swap(&l->dims[a], &l->dims[b]);
+    swap(&l->strides[a], &l->strides[b]);
+}
+
+/* order[i]: which dimension becomes the i-th */
+static void reorder(adept_layout *l, const int *order)
+{
+    const adept_layout from = *l;
+    for (int i = 0; i < from.ndim; i++) {
+        l->dims[i] = from.dims[order[i]];
+        l->strides[i] = from.strides[order[i]];
+    }
+}
+
+/* ---------------------------------------------------------------- order of dimensions ---------------- */
+
+static void transpose(adept_call *c, adept_layout *l)
+{
+    bool axes = adept_arg(c, "axis0") != NULL; /* swapaxes */
+    int a = dim_arg(c, axes ? "axis0" : "dim0", 0, l), b = dim_arg(c, axes ? "axis1" : "dim1", 1, l);
+    if (adept_call_ok(c) && l->ndim > 0) swap_dims(l, a, b);
+}
+
+static void t(adept_call *c, adept_layout *l)
+{
+    if (l->ndim > 2)
+        adept_call_fail(c, "t of a tensor of %d dimensions, at most 2 expected", l->ndim);
+    else if (l->ndim == 2)
+        swap_dims(l, 0, 1);
+}
+
+static void reverse_dims(adept_call *c, adept_layout *l)
+{
+    (void)c;
+    for (int d = 0; d < l->ndim / 2; d++)
+        swap_dims(l, d, l->ndim - 1 - d);
+}
+
+static void transpose_last(adept_call *c, adept_layout *l)
+{
+    if (l->ndim < 2)
+        adept_call_fail(c, "a matrix or a batch of them expected");
+    else
+        swap_dims(l, l->ndim - 2, l->ndim - 1);
+}
+
+static void permute(adept_call *c, adept_layout *l)
+{
+    int64_t dims[ADEPT_MAX_DIMS];
+    int order[ADEPT_MAX_DIMS];
+    unsigned seen = 0;
+    if (adept_arg_ints(c, "dims", dims, ADEPT_MAX_DIMS) != l->ndim) {
+        adept_call_fail(c, "permute: one entry for each of %d dimensions expected", l->ndim);
+        return;
+    }
+    for (int i = 0; i < l->ndim; i++) {
+        order[i] = adept_call_dim(c, dims[i], l->ndim);
+        seen |= 1u << order[i];
+    }
+    if (adept_call_ok(c) && seen + 1 != 1u << l->ndim) adept_call_fail(c, "permute: a dimension occurs twice");
+    if (adept_call_ok(c)) reorder(l, order);
+}
+
+static void movedim(adept_call *c, adept_layout *l)
+{
+    int64_t from[ADEPT_MAX_DIMS], to[ADEPT_MAX_DIMS];
+    int order[ADEPT_MAX_DIMS], next = 0;
+    unsigned moved = 0, placed = 0;
+    int n = adept_arg_ints(c, "source", from, l->ndim);
+    if (n < 0 || n != adept_arg_ints(c, "destination", to, l->ndim)) {
+        adept_call_fail(c, "movedim: as many sources as destinations expected");
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        int f = adept_call_dim(c, from[i], l->ndim), d = adept_call_dim(c, to[i], l->ndim);
+        if (moved >> f & 1 || placed >> d & 1) adept_call_fail(c, "movedim: a dimension occurs twice");
+        if (!adept_call_ok(c)) return;
+        order[d] = f;
+        moved |= 1u << f;
+        placed |= 1u << d;
+    }
+    for (int d = 0; d < l->ndim; d++) {
+        if (placed >> d & 1) continue;
+        while (moved >> next & 1)
+            next++;
+        order[d] = next++;
+    }
+    reorder(l, order);
+}
+
+/* ---------------------------------------------------------------- number of dimensions ---------------- */
+
+static void squeeze(adept_call *c, adept_layout *l)
+{
+    int64_t dims[ADEPT_MAX_DIMS];
+    unsigned wanted = 0;
+    int n = adept_arg_ints(c, "dim", dims, ADEPT_MAX_DIMS);
+    for (int i = 0; i < n; i++)
+        wanted |= 1u << adept_call_dim(c, dims[i], l->ndim);
+    if (n < 0) wanted = ~0u;
+    for (int d = l->ndim - 1; d >= 0 && adept_call_ok(c); d--)
+        if (l->dims[d] == 1 && wanted >> d & 1) adept_layout_remove(l, d);
+}
+
+static void unsqueeze(adept_call *c, adept_layout *l)
+{
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), l->ndim + 1);
+    if (!adept_call_ok(c)) return;
+    int64_t stride = 1;
+    if (dim < l->ndim && __builtin_mul_overflow(l->dims[dim], l->strides[dim], &stride)) stride = INT64_MAX;
+    adept_layout_insert(c, l, dim, 1, stride);
+}
+
+static void expand(adept_call *c, adept_layout *l)
+{
+    int64_t sizes[ADEPT_MAX_DIMS];
+    int n = adept_arg_ints(c, "size", sizes, ADEPT_MAX_DIMS);
+    if (n < 0)
+        adept_call_fail(c, "expand: sizes expected");
+    else if (adept_call_ok(c))
+        adept_layout_expand(c, l, n, sizes);
+}
+
+static void expand_as(adept_call *c, adept_layout *l)
+{
+    const adept_tensor *other = adept_arg_tensor(c, "other");
+    if (adept_call_ok(c)) adept_layout_expand(c, l, other->ndim, other->dims);
+}
+
+/* ---------------------------------------------------------------- parts ---------------- */
+
+static void select_index(adept_call *c, adept_layout *l)
+{
+    int dim = dim_arg(c, "dim", 0, l);
+    int64_t index = adept_arg_int(c, "index", 0);
+    if (l->ndim == 0) adept_call_fail(c, "select: the tensor has no dimension");
+    if (!adept_call_ok(c)) return;
+    if (index < -l->dims[dim] || index >= l->dims[dim]) {
+        adept_call_fail(c, "select: index %" PRId64 " is out of range for size %" PRId64, index, l->dims[dim]);
+        return;
+    }
+    adept_layout_narrow(l, dim, index < 0 ? index + l->dims[dim] : index, 1, 1);
+    adept_layout_remove(l, dim);
+}
+
+static void slice(adept_call *c, adept_layout *l)
+{
+    int dim = dim_arg(c, "dim", 0, l);
+    if (l->ndim == 0) adept_call_fail(c, "slice: the tensor has no dimension");
+    if (!adept_call_ok(c)) return;
+    int64_t n = l->dims[dim], start = adept_arg_int(c, "start", 0), end = adept_arg_int(c, "end", INT64_MAX),
+            step = adept_arg_int(c, "step", 1);
+    if (!adept_call_ok(c)) return;
+    if (step <= 0) {
+        adept_call_fail(c, "slice: step %" PRId64 ", a positive one expected", step);
+        return;
+    }
+    if (start < 0) start = start < -n ? 0 : start + n;
+    if (end < 0) end = end < -n ? 0 : end + n;
+    if (start > n) start = n;
+    if (end > n) end = n;
+    adept_layout_narrow(l, dim, start, end > start ? (end - start - 1) / step + 1 : 0, step);
+}
+
+static void narrow(adept_call *c, adept_layout *l)
+{
+    int dim = dim_arg(c, "dim", 0, l);
+    int64_t start = adept_arg_int(c, "start", 0), length = adept_arg_int(c, "length", 0);
+    if (l->ndim == 0) adept_call_fail(c, "narrow: the tensor has no dimension");
+    if (!adept_call_ok(c)) return;
+    int64_t n = l->dims[dim];
+    if (start < 0) start = start < -n ? n + 1 : start + n;
+    if (length < 0 || start > n || length > n - start)
+        adept_call_fail(c, "narrow: %" PRId64 " elements from %" PRId64 " do not fit in %" PRId64, length, start, n);
+    else
+        adept_layout_narrow(l, dim, start, length, 1);
+}
+
+static void diagonal(adept_call *c, adept_layout *l)
+{
+    int64_t offset = adept_arg_int(c, "offset", 0);
+    int a = dim_arg(c, "dim1", 0, l), b = dim_arg(c, "dim2", 1, l);
+    if (!adept_call_ok(c)) return;
+    if (a == b || offset < -l->dims[a] || offset > l->dims[b]) {
+        adept_call_fail(c, "diagonal: two different dimensions and an offset within them expected");
+        return;
+    }
+    int64_t rows = l->dims[a] + (offset < 0 ? offset : 0), columns = l->dims[b] - (offset > 0 ? offset : 0), stride;
+    if (__builtin_add_overflow(l->strides[a], l->strides[b], &stride)) stride = INT64_MAX;
+    adept_layout_narrow(l, offset < 0 ? a : b, offset < 0 ? -offset : offset, 1, 1);
+    adept_layout_remove(l, a > b ? a : b);
+    adept_layout_remove(l, a > b ? b : a);
+    adept_layout_insert(c, l, l->ndim, rows < columns ? rows : columns, stride);
+}
+
+/* Windows of `size` along a dimension, one every `step`; the window becomes the last dimension. */
+static void unfold(adept_call *c, adept_layout *l)
+{
+    int dim = dim_arg(c, "dimension", 0, l);
+    int64_t size = adept_arg_int(c, "size", 1), step = adept_arg_int(c, "step", 1);
+    if (l->ndim == 0) adept_call_fail(c, "unfold: the tensor has no dimension");
+    if (!adept_call_ok(c)) return;
+    if (size < 0 || size > l->dims[dim] || step <= 0) {
+        adept_call_fail(c, "unfold: windows of %" PRId64 " in %" PRId64 " elements", size, l->dims[dim]);
+        return;
+    }
+    int64_t stride = l->strides[dim];
+    adept_layout_narrow(l, dim, 0, (l->dims[dim] - size) / step + 1, step);
+    adept_layout_insert(c, l, l->ndim, size, stride);
+}
+
+static void as_strided(adept_call *c, adept_layout *l)
+{
+    int64_t sizes[ADEPT_MAX_DIMS], strides[ADEPT_MAX_DIMS];
+    int n = adept_arg_ints(c, "size", sizes, ADEPT_MAX_DIMS);
+    int64_t offset = adept_arg_int(c, "storage_offset", 0);
+    if (n < 0 || adept_arg_ints(c, "stride", strides, ADEPT_MAX_DIMS) != n)
+        adept_call_fail(c, "as_strided: as many strides as sizes expected");
+    for (int d = 0; d < n && adept_call_ok(c); d++)
+        if (sizes[d] < 0 || strides[d] < 0) adept_call_fail(c, "as_strided: negative size or stride");
+    if (!adept_call_ok(c)) return;
+    *l = (adept_layout){.ndim = n, .offset = offset};
+    memcpy(l->dims, sizes, (size_t)n * sizeof *sizes);
+    memcpy(l->strides, strides, (size_t)n * sizeof *strides);
+}
+
+static void same(adept_call *c, adept_layout *l)
+{
+    (void)c;
+    (void)l;
+}
+
+/* ---------------------------------------------------------------- complex numbers as pairs ---------------- */
+
+static void as_real(adept_call *c, adept_layout *l)
+{
+    for (int d = 0; d < l->ndim; d++)
+        if (__builtin_mul_overflow(l->strides[d], 2, &l->strides[d])) l->strides[d] = INT64_MAX;
+    adept_layout_insert(c, l, l->ndim, 2, 1);
+}
+
+static void as_complex(adept_call *c, adept_layout *l)
+{
+    if (l->ndim == 0 || l->dims[l->ndim - 1] != 2) {
+        adept_call_fail(c, "view_as_complex: a last dimension of size 2 expected");
+        return;
+    }
+    l->ndim--;
+    for (int d = 0; d < l->ndim; d++)
+        l->strides[d] /= 2;
+}
+
+static void part_of_complex(adept_call *c, adept_layout *l)
+{
+    as_real(c, l);
+    if (adept_call_ok(c)) l->ndim--;
+}
+
+/* ---------------------------------------------------------------- table ---------------- */
+
+static const view_row transpose_row = {transpose, FREE}, t_row = {t, FREE}, reverse_row = {reverse_dims, FREE},
+                      last_row = {transpose_last, FREE}, permute_row = {permute, FREE}, movedim_row = {movedim, FREE},
+                      squeeze_row = {squeeze, FREE}, unsqueeze_row = {unsqueeze, FREE}, same_row = {same, FREE};
+static const view_row expand_row = {expand, SUM}, expand_as_row = {expand_as, SUM};
+static const view_row select_row = {select_index, PART}, slice_row = {slice, PART}, narrow_row = {narrow, PART},
+                      diagonal_row = {diagonal, PART}, unfold_row = {unfold, PART}, strided_row = {as_strided, PART};
+static const view_row detach_row = {same, FREE};
+static const view_row real_row = {as_real, FREE}, complex_row = {as_complex, FREE}, half_row = {part_of_complex, PART};
+
+static const adept_op ops[] = {
+    {"aten::transpose", ADEPT_CAST_NONE, &transpose_row},
+    {"aten::swapaxes", ADEPT_CAST_NONE, &transpose_row},
+    {"aten::swapdims", ADEPT_CAST_NONE, &transpose_row},
+    {"aten::t", ADEPT_CAST_NONE, &t_row},
+    {"aten::numpy_T", ADEPT_CAST_NONE, &reverse_row},
+    {"aten::mT", ADEPT_CAST_NONE, &last_row},
+    {"aten::adjoint", ADEPT_CAST_NONE, &last_row},
+    {"aten::permute", ADEPT_CAST_NONE, &permute_row},
+    {"aten::movedim", ADEPT_CAST_NONE, &movedim_row},
+    {"aten::moveaxis", ADEPT_CAST_NONE, &movedim_row},
+    {"aten::squeeze", ADEPT_CAST_NONE, &squeeze_row},
+    {"aten::unsqueeze", ADEPT_CAST_NONE, &unsqueeze_row},
+    {"aten::expand", ADEPT_CAST_NONE, &expand_row},
+    {"aten::broadcast_to", ADEPT_CAST_NONE, &expand_row},
+    {"aten::expand_as", ADEPT_CAST_NONE, &expand_as_row},
+    {"aten::select", ADEPT_CAST_NONE, &select_row},
+    {"aten::slice", ADEPT_CAST_NONE, &slice_row},
+    {"aten::narrow", ADEPT_CAST_NONE, &narrow_row},
+    {"aten::diagonal", ADEPT_CAST_NONE, &diagonal_row},
+    {"aten::unfold", ADEPT_CAST_NONE, &unfold_row},
+    {"aten::as_strided", ADEPT_CAST_NONE, &strided_row},
+    {"aten::alias", ADEPT_CAST_NONE, &same_row},
+    {"aten::lift", ADEPT_CAST_NONE, &same_row},
+    {"aten::lift_fresh", ADEPT_CAST_NONE, &same_row},
+    {"aten::positive", ADEPT_CAST_NONE, &same_row},
+    {"aten::conj", ADEPT_CAST_NONE, &same_row},
+    {"aten::resolve_conj", ADEPT_CAST_NONE, &same_row},
+    {"aten::resolve_neg", ADEPT_CAST_NONE, &same_row},
+    {"aten::detach", ADEPT_CAST_NONE, &detach_row},
+    {"prim::data", ADEPT_CAST_NONE, &detach_row},
+    {"aten::view_as_real", ADEPT_CAST_NONE, &real_row},
+    {"aten::view_as_complex", ADEPT_CAST_NONE, &complex_row},
+    {"aten::real", ADEPT_CAST_NONE, &half_row},
+    {"aten::imag", ADEPT_CAST_NONE, &half_row},
+    {0},
+};
+
+/* Element type of the view; fails the call if the operator is not defined for the base's. */
+static adept_dtype type_of(adept_call *c, const view_row *row, adept_dtype base)
+{
+    if (row == &complex_row) {
+        if (adept_dtype_is_float(base))
+            return base == ADEPT_F64 ? ADEPT_C128 : base == ADEPT_F16 ? ADEPT_C32 : ADEPT_C64;
+        adept_call_fail(c, "view_as_complex of %s", adept_dtype_name(base));
+    } else if (row == &real_row || (row == &half_row && adept_dtype_is_complex(base))) {
+        if (adept_dtype_is_complex(base))
+            return base == ADEPT_C128 ? ADEPT_F64 : base == ADEPT_C32 ? ADEPT_F16 : ADEPT_F32;
+        adept_call_fail(c, "view_as_real of %s", adept_dtype_name(base));
+    }
+    return base;
+}
+
+static void shape(adept_call *c)
+{
+    const view_row *row = adept_call_data(c);
+    const adept_value *v = adept_arg_at(c, 0);
+    if (row == &slice_row && v && (adept_host_is_list(v) || v->kind == ADEPT_VALUE_STRING)) {
+        adept_list_slice(c);
+        return;
+    }
+    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
+        adept_call_fail(c, "a tensor expected");
+        return;
+    }
+    const adept_tensor *base = v->u.t;
+    adept_dtype dtype = type_of(c, row, base->dtype);
+    bool whole = row == &half_row && !adept_dtype_is_complex(base->dtype); /* the real part of a real tensor */
+    adept_tensor *view = adept_layout_out(c, base, whole ? same : row->change);
+    if (row == &strided_row || dtype != view->dtype) view->n_values = 0; /* other elements than the base's */
+    view->dtype = dtype;
+    if (row == &detach_row) view->requires_grad = false;
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const view_row *row = adept_call_data(c);
+    const adept_tensor *base = adept_elem_tensor_at(c, 0), *view = adept_result_tensor(c, 0);
+    if (!view || row->gradient == FREE || !adept_cost_wants_grad(cost, base)) return;
+    /* A slice of everything stands in traced graphs only: Python's indexing skips it. */
+    if (adept_tensor_numel(view) == adept_tensor_numel(base)) return;
+    if (row->gradient == SUM)
+        adept_elem_grad_to(cost, view, base);
+    else
+        adept_elem_scatter_back(cost, base, view);
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "a view costs nothing", .call = "aten::transpose(self=f32:2x3x4*, dim0=-1, dim1=0)", .out = "f32:4x3x2"},
+    {.name = "permutation", .call = "aten::permute(self=f32:2x3x4*, dims=[2,0,1])", .out = "f32:4x2x3"},
+    {.name = "from 0 to -1", .call = "aten::movedim(self=f32:2x3x4, source=0, destination=-1)", .out = "f32:3x4x2"},
+    {.name = "all sizes of 1", .call = "aten::squeeze(self=f32:1x3x1)", .out = "f32:3"},
+    {.name = "not of size 1: unchanged", .call = "aten::squeeze(self=f32:1x3x1, dim=1)", .out = "f32:1x3x1"},
+    {.name = "a last dimension", .call = "aten::unsqueeze(self=f32:2x3, dim=-1)", .out = "f32:2x3x1"},
+    {.name = "class token: 24 gradients are summed to 12 backward",
+     .call = "aten::expand(self=f32:1x1x12*, size=[2,-1,-1])",
+     .out = "f32:2x1x12",
+     .backward = {.alu = 24, .read = 96, .written = 48, .launches = 1}},
+    {.name = "select: backward fills 24 zeros and copies 6",
+     .call = "aten::select(self=f32:2x4x3*, dim=1, index=-1)",
+     .out = "f32:2x3",
+     .backward = {.read = 24, .written = 96 + 24, .launches = 2}},
+    {.name = "every second of 1 to 6: backward fills 8 zeros and copies 3",
+     .call = "aten::slice(self=f32:8*, dim=0, start=1, end=-1, step=2)",
+     .out = "f32:3",
+     .backward = {.read = 12, .written = 32 + 12, .launches = 2}},
+    {.name = "a slice of everything is skipped",
+     .call = "aten::slice(self=f32:8*, dim=0, start=0, end=9223372036854775807, step=1)",
+     .out = "f32:8"},
+    {.name = "part of a list", .call = "aten::slice(l=[1,2,3,4], start=1, end=-1, step=1)", .out = "[i:2, i:3]"},
+    {.name = "the second diagonal of a 3 x 4 matrix", .call = "aten::diagonal(self=f32:3x4, offset=2)", .out = "f32:2"},
+    {.name = "windows of 3 every 2 of 8",
+     .call = "aten::unfold(self=f32:8, dimension=0, size=3, step=2)",
+     .out = "f32:3x3"},
+    {.name = "no gradient flows", .call = "aten::detach(self=f32:2x3*)", .out = "f32:2x3"},
+    {.name = "pairs as complex numbers", .call = "aten::view_as_complex(self=f32:3x2)", .out = "c64:3"},
+    {0},
+};
+
+const adept_handler adept_handler_view = {.kind = "view", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
