@@ -1,0 +1,197 @@
+/** @file attention_cost.c  Kernels of softmax(Q K^T) V, fused or one by one. Calls: adept_handler, gemm_cost. */
+#include "attention_cost.h"
+#include "gemm_cost.h"
+
+/* FLOPs per score (spec 2.1): scale 1, softmax 5, mask 1, dropout 2. */
+#define SCALE 1
+#define SOFTMAX 5
+#define MASK 1
+#define DROPOUT 2
+#define STATISTIC_BYTES 4 /* logarithm of a row's sum: fp32 */
+#define RNG_BYTES 16      /* seed and offset of the dropout's random numbers */
+
+/* Bytes of the matrices, all heads. */
+typedef struct traffic {
+    double matrices; /* score matrices: batch * heads */
+    double scores;   /* their elements */
+    double score_bytes, rows;
+    double q, k, v, out;     /* k and v with as many heads as q */
+    double k_given, v_given; /* k and v as they come */
+    double mask;
+} traffic;
+
+static traffic measure(const adept_attention_sizes *a)
+{
+    double size = adept_dtype_bytes(a->dtype), matrices = a->batch * a->heads, given = a->batch * a->kv_heads;
+    return (traffic){.matrices = matrices,
+                     .scores = matrices * a->queries * a->keys,
+                     .score_bytes = matrices * a->queries * a->keys * size,
+                     .rows = matrices * a->queries,
+                     .q = matrices * a->queries * a->width * size,
+                     .k = matrices * a->keys * a->width * size,
+                     .v = matrices * a->keys * a->value_width * size,
+                     .out = matrices * a->queries * a->value_width * size,
+                     .k_given = given * a->keys * a->width * size,
+                     .v_given = given * a->keys * a->value_width * size,
+                     .mask = a->mask ? adept_tensor_unique_bytes(a->mask) : 0};
+}
+
+static void alu(adept_cost *cost, adept_pass pass, const adept_attention_sizes *a, double elements, double flops,
+                double read, double written)
+{
+    adept_cost_alu(cost, pass, a->dtype, elements, flops, read, written);
+}
+
+/* Sum of the gradients of the heads that share one key or value head. */
+static void group_sum(adept_cost *cost, const adept_attention_sizes *a, double full_bytes, double given_bytes)
+{
+    double n = full_bytes / adept_dtype_bytes(a->dtype);
+    if (a->kv_heads < a->heads) alu(cost, ADEPT_BACKWARD, a, n, n, full_bytes, given_bytes);
+}
+
+/* The mask's gradient is that of the scores, summed where the mask was broadcast. */
+static void mask_gradient(adept_cost *cost, const adept_attention_sizes *a, const traffic *t)
+{
+    if (adept_cost_wants_grad(cost, a->mask) && (double)adept_tensor_numel(a->mask) < t->scores)
+        alu(cost, ADEPT_BACKWARD, a, t->scores, t->scores, t->score_bytes, adept_tensor_bytes(a->mask));
+}
+
+static void fused_backward(adept_cost *cost, const adept_attention_sizes *a, const traffic *t, double flops_per_score)
+{
+    double out_elements = t->rows * a->value_width, row_bytes = t->rows * STATISTIC_BYTES;
+    /* row sums of dO * O, then one kernel: Q K^T again, dP = dO V^T, dV = P^T dO, dQ = dS K, dK = dS^T Q */
+    alu(cost, ADEPT_BACKWARD, a, out_elements, 2 * out_elements, 2 * t->out, row_bytes);
+    double written = t->q + t->k + t->v;
+    if (adept_cost_wants_grad(cost, a->mask)) written += t->score_bytes;
+    adept_cost_kernel(cost,
+                      &(adept_kernel){.pass = ADEPT_BACKWARD,
+                                      .unit = ADEPT_UNIT_GEMM,
+                                      .dtype = a->dtype,
+                                      .flops = 2 * t->scores * (3 * a->width + 2 * a->value_width),
+                                      .flops_alu = 2 * flops_per_score * t->scores,
+                                      .bytes_read = t->q + t->k_given + t->v_given + t->out + 2 * row_bytes + t->mask,
+                                      .bytes_written = written,
+                                      .launches = 1,
+                                      .m = a->queries,
+                                      .n = a->keys,
+                                      .k = a->width,
+                                      .batch = t->matrices});
+    group_sum(cost, a, t->k, t->k_given);
+    group_sum(cost, a, t->v, t->v_given);
+    mask_gradient(cost, a, t);
+}
+
+void adept_attention_fused(adept_cost *cost, const adept_attention_sizes *a, const adept_tensor *out,
+                           const adept_tensor *statistics)
+{
+    traffic t = measure(a);
+    double flops_per_score = SCALE + SOFTMAX + (a->mask ? MASK : 0) + (a->dropout ? DROPOUT : 0);
+    double row_bytes = adept_cost_backward(cost) ? t.rows * STATISTIC_BYTES : 0;
+    adept_cost_kernel(cost, &(adept_kernel){.pass = ADEPT_FORWARD,
+                                            .unit = ADEPT_UNIT_GEMM,
+                                            .dtype = a->dtype,
+                                            .flops = 2 * t.scores * (a->width + a->value_width),
+                                            .flops_alu = flops_per_score * t.scores,
+                                            .bytes_read = t.q + t.k_given + t.v_given + t.mask,
+                                            .bytes_written = t.out + row_bytes,
+                                            .launches = 1,
+                                            .m = a->queries,
+                                            .n = a->keys,
+                                            .k = a->width,
+                                            .batch = t.matrices});
+    if (!adept_cost_backward(cost)) return;
+    fused_backward(cost, a, &t, flops_per_score);
+    adept_cost_save(cost, a->q);
+    adept_cost_save(cost, a->k);
+    adept_cost_save(cost, a->v);
+    adept_cost_save(cost, a->mask);
+    adept_cost_save(cost, out);
+    if (statistics)
+        adept_cost_save(cost, statistics);
+    else
+        adept_cost_save_bytes(cost, row_bytes);
+    adept_cost_save_bytes(cost, RNG_BYTES);
+}
+
+/* ---------------------------------------------------------------- one kernel after another ---------------- */
+
+static void product(adept_cost *cost, adept_pass pass, const adept_attention_sizes *a, double m, double n, double k,
+                    double read, double written)
+{
+    adept_gemm g = {.dtype = a->dtype, .m = m, .n = n, .k = k, .batch = a->batch * a->heads};
+    adept_gemm_kernel(cost, pass, &g, 1, read, written, 0);
+}
+
+/* A causal mask is made as a matrix, a boolean one turned into numbers; both are then added to the scores. */
+static void add_mask(adept_cost *cost, const adept_attention_sizes *a, const traffic *t)
+{
+    bool boolean = a->causal || (a->mask && a->mask->dtype == ADEPT_BOOL);
+    double elements = a->causal ? a->queries * a->keys : a->mask ? (double)adept_tensor_numel(a->mask) : 0;
+    double bytes = boolean ? elements * adept_dtype_bytes(a->dtype) : t->mask;
+    if (!a->causal && !a->mask) return;
+    if (boolean) alu(cost, ADEPT_FORWARD, a, elements, elements, elements * adept_dtype_bytes(ADEPT_BOOL), bytes);
+    alu(cost, ADEPT_FORWARD, a, t->scores, MASK * t->scores, t->score_bytes + bytes, t->score_bytes);
+}
+
+static void eager_forward(adept_cost *cost, const adept_attention_sizes *a, const traffic *t)
+{
+    double size = adept_dtype_bytes(a->dtype);
+    alu(cost, ADEPT_FORWARD, a, t->q / size, SCALE * t->q / size, t->q, t->q);
+    if (a->kv_heads < a->heads) { /* repeat_interleave */
+        alu(cost, ADEPT_FORWARD, a, t->k / size, 0, t->k_given, t->k);
+        alu(cost, ADEPT_FORWARD, a, t->v / size, 0, t->v_given, t->v);
+    }
+    alu(cost, ADEPT_FORWARD, a, t->k / size, SCALE * t->k / size, t->k, t->k);
+    product(cost, ADEPT_FORWARD, a, a->queries, a->keys, a->width, t->q + t->k, t->score_bytes);
+    add_mask(cost, a, t);
+    alu(cost, ADEPT_FORWARD, a, t->scores, SOFTMAX * t->scores, t->score_bytes, t->score_bytes);
+    if (a->dropout)
+        alu(cost, ADEPT_FORWARD, a, t->scores, DROPOUT * t->scores, t->score_bytes, t->score_bytes + t->scores);
+    product(cost, ADEPT_FORWARD, a, a->queries, a->value_width, a->keys, t->score_bytes + t->v, t->out);
+}
+
+static void eager_backward(adept_cost *cost, const adept_attention_sizes *a, const traffic *t, bool want_q, bool want_k,
+                           bool want_v)
+{
+    double size = adept_dtype_bytes(a->dtype);
+    if (want_v) {
+        product(cost, ADEPT_BACKWARD, a, a->keys, a->value_width, a->queries, t->score_bytes + t->out, t->v);
+        group_sum(cost, a, t->v, t->v_given);
+    }
+    if (!want_q && !want_k && !adept_cost_wants_grad(cost, a->mask)) return;
+    product(cost, ADEPT_BACKWARD, a, a->queries, a->keys, a->value_width, t->out + t->v, t->score_bytes);
+    if (a->dropout)
+        alu(cost, ADEPT_BACKWARD, a, t->scores, 2 * DROPOUT * t->scores, t->score_bytes + t->scores, t->score_bytes);
+    alu(cost, ADEPT_BACKWARD, a, t->scores, 2 * SOFTMAX * t->scores, 2 * t->score_bytes, t->score_bytes);
+    mask_gradient(cost, a, t);
+    if (want_q) {
+        product(cost, ADEPT_BACKWARD, a, a->queries, a->width, a->keys, t->score_bytes + t->k, t->q);
+        alu(cost, ADEPT_BACKWARD, a, t->q / size, SCALE * t->q / size, t->q, t->q);
+    }
+    if (want_k) {
+        product(cost, ADEPT_BACKWARD, a, a->keys, a->width, a->queries, t->score_bytes + t->q, t->k);
+        alu(cost, ADEPT_BACKWARD, a, t->k / size, SCALE * t->k / size, t->k, t->k);
+        group_sum(cost, a, t->k, t->k_given);
+    }
+}
+
+void adept_attention_eager(adept_cost *cost, const adept_attention_sizes *a)
+{
+    traffic t = measure(a);
+    bool want_q = adept_cost_wants_grad(cost, a->q), want_k = adept_cost_wants_grad(cost, a->k);
+    bool want_v = adept_cost_wants_grad(cost, a->v);
+    bool want_scores = want_q || want_k || adept_cost_wants_grad(cost, a->mask);
+    eager_forward(cost, a, &t);
+    eager_backward(cost, a, &t, want_q, want_k, want_v);
+    /* products keep what they multiplied: the scaled copies of Q and K, the softmax or what dropout made of it, and V
+     */
+    if (want_k) adept_cost_save_bytes(cost, t.q);
+    if (want_q) adept_cost_save_bytes(cost, t.k);
+    if (want_scores || (want_v && !a->dropout)) adept_cost_save_bytes(cost, t.score_bytes);
+    if (a->dropout && want_scores) adept_cost_save_bytes(cost, t.scores);
+    if (a->dropout && want_v) adept_cost_save_bytes(cost, t.score_bytes);
+    if (want_scores && a->kv_heads < a->heads)
+        adept_cost_save_bytes(cost, t.v);
+    else if (want_scores)
+        adept_cost_save(cost, a->v);
+}
