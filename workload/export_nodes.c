@@ -1,0 +1,498 @@
+/** @file export_nodes.c  Operators of a .pt2 -> graph nodes. Calls: adept_graph, cJSON.
+ *
+ *  - "torch.ops.aten.add.Tensor" is aten::add, overload Tensor. Other namespaces keep their name: mylib::flash.
+ *  - Arithmetic of symbolic sizes ("_operator.mul", "math.ceil", "torch.sym_max") is what TorchScript has for numbers:
+ *    aten::mul(a, b) and so on, so that the interpreter computes it again for other input shapes.
+ *  - aten.sym_size is aten::size. Assertions on sizes compute nothing a model's cost depends on: they are left out.
+ *  - Regions (no_grad, disabled autocast, nested compile regions) are subgraphs: they are inlined. What leaves a
+ * no_grad region is detached, so that no backward pass is counted for it. Other higher-order operators (cond,
+ * while_loop, enabled autocast, ...) stay nodes "higher_order::NAME", which no handler knows. */
+#include "export_private.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_REGION_DEPTH 32
+
+/* ---- module path ---- */
+
+static char *copy_span(adept_export_reader *r, const char *text, size_t n)
+{
+    char *copy = adept_arena_strndup(r->scratch, text, n);
+    if (!copy) adept_export_nomem(r);
+    return copy;
+}
+
+/* "L['self'].layer1", "L__self__.layer1" and "layer1@1" (the second call) are all layer1. */
+static char *clean_path(adept_export_reader *r, const char *path, size_t n)
+{
+    if (n >= 3 && memcmp(path, "L['", 3) == 0) {
+        const char *end = memmem(path, n, "']", 2);
+        size_t skip = end ? (size_t)(end - path) + 2 : 0;
+        path += skip;
+        n -= skip;
+    }
+    if (n > 0 && path[0] == '.') {
+        path++;
+        n--;
+    }
+    const char *at = n ? memrchr(path, '@', n) : NULL;
+    if (at && strspn(at + 1, "0123456789") == n - (size_t)(at - path) - 1) n = (size_t)(at - path);
+    return copy_span(r, path, n);
+}
+
+/* "<class 'a.B'>" of early files is a.B. */
+static char *clean_class(adept_export_reader *r, const char *name, size_t n)
+{
+    static const char prefix[] = "<class '";
+    if (n > sizeof prefix && memcmp(name, prefix, sizeof prefix - 1) == 0 && memcmp(name + n - 2, "'>", 2) == 0) {
+        name += sizeof prefix - 1;
+        n -= sizeof prefix + 1;
+    }
+    return copy_span(r, name, n);
+}
+
+/* One entry "key,path,class"; neither key nor class holds a comma. */
+static int32_t add_module(adept_export_reader *r, const char *entry, size_t n)
+{
+    const char *first = memchr(entry, ',', n);
+    const char *last = memrchr(entry, ',', n);
+    if (!first || first == last) return 0;
+    const char *path = clean_path(r, first + 1, (size_t)(last - first) - 1);
+    const char *class_name = clean_class(r, last + 1, n - (size_t)(last - entry) - 1);
+    if (r->status != ADEPT_OK) return 0;
+    int32_t module = adept_graph_builder_module(r->b, path, class_name);
+    if (module < 0) adept_export_nomem(r);
+    return module;
+}
+
+/* The last entry of the stack is the innermost module, the first one the model itself. */
+static void find_module(adept_export_reader *r, const cJSON *node)
+{
+    const cJSON *metadata = cJSON_GetObjectItemCaseSensitive(node, "metadata");
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(metadata, "nn_module_stack");
+    const char *stack = cJSON_IsString(item) ? item->valuestring : "";
+    if (strncmp(stack, "_empty_nn_module_stack", 22) == 0) stack = "";
+    if (r->last_stack && strcmp(stack, r->last_stack) == 0) return;
+    r->last_stack = stack;
+    r->module = 0;
+    if (!stack[0]) return;
+    if (!r->root_named) {
+        r->root_named = true;
+        if (add_module(r, stack, strcspn(stack, ";")) != 0) r->root_named = false;
+    }
+    const char *last = strrchr(stack, ';');
+    last = last ? last + 1 : stack;
+    r->module = add_module(r, last, strlen(last));
+}
+
+/* ---- operator names ---- */
+
+typedef struct op_name {
+    const char *op, *overload;
+} op_name;
+
+/* Python's functions on numbers -> TorchScript's. Names that agree need no row. */
+static const struct {
+    const char *target, *op;
+} renamed[] = {
+    {"_operator.truediv", "aten::div"},
+    {"_operator.mod", "aten::remainder"},
+    {"_operator.and_", "aten::__and__"},
+    {"_operator.or_", "aten::__or__"},
+    {"_operator.xor", "aten::__xor__"},
+    {"_operator.not_", "aten::__not__"},
+    {"_operator.lshift", "aten::__lshift__"},
+    {"_operator.rshift", "aten::__rshift__"},
+    {"_operator.getitem", "aten::__getitem__"},
+    {"torch.sym_int", "aten::Int"},
+    {"torch.sym_float", "aten::Float"},
+    {"torch.sym_not", "aten::__not__"},
+    {"torch.sym_max", "prim::max"},
+    {"torch.sym_min", "prim::min"},
+    {"torch.sym_sqrt", "aten::sqrt"},
+    {"torch._sym_sqrt", "aten::sqrt"},
+    {"torch.ops.aten.sym_size.int", "aten::size"},
+    {"torch.ops.aten.sym_size.default", "aten::size"},
+    {"torch.ops.aten.sym_stride.int", "aten::stride"},
+    {"torch.ops.aten.sym_stride.default", "aten::stride"},
+    {"torch.ops.aten.sym_numel.default", "aten::numel"},
+    {"torch.ops.aten.sym_storage_offset.default", "aten::storage_offset"},
+};
+
+/* Checks that torch.export inserts; they have no output. */
+static const char *const ignored[] = {
+    "torch.ops.aten._assert_scalar.default",      "torch.ops.aten._assert_async.msg",
+    "torch.ops.aten._assert_async.default",       "torch.ops.aten._assert_tensor_metadata.default",
+    "torch.ops.aten.sym_constrain_range.default", "torch.ops.aten.sym_constrain_range_for_size.default",
+};
+
+static const char *join(adept_export_reader *r, const char *namespace, size_t n_namespace, const char *name,
+                        size_t n_name)
+{
+    char *text = adept_arena_alloc(r->scratch, n_namespace + n_name + 3);
+    if (!text) {
+        adept_export_nomem(r);
+        return "";
+    }
+    memcpy(text, namespace, n_namespace);
+    memcpy(text + n_namespace, "::", 2);
+    memcpy(text + n_namespace + 2, name, n_name);
+    return text;
+}
+
+/* "torch.ops.NAMESPACE.NAME.OVERLOAD"; operators without overloads (higher_order) end after NAME. */
+static op_name split_target(adept_export_reader *r, const char *target)
+{
+    static const char prefix[] = "torch.ops.";
+    op_name name = {.op = target, .overload = ""};
+    if (strncmp(target, prefix, sizeof prefix - 1) != 0) {
+        const char *dot = strrchr(target, '.');
+        bool is_number = strncmp(target, "_operator.", 10) == 0 || strncmp(target, "math.", 5) == 0;
+        if (is_number)
+            name.op = join(r, "aten", 4, dot + 1, strlen(dot + 1));
+        else if (dot)
+            name.op = join(r, target, strcspn(target, "."), dot + 1, strlen(dot + 1));
+        return name;
+    }
+    const char *space = target + sizeof prefix - 1;
+    size_t n_space = strcspn(space, ".");
+    if (!space[n_space]) return name;
+    const char *op = space + n_space + 1;
+    const char *dot = strrchr(op, '.');
+    size_t n_op = dot ? (size_t)(dot - op) : strlen(op);
+    if (dot && strcmp(dot + 1, "default") != 0) name.overload = dot + 1;
+    name.op = join(r, space, n_space, op, n_op);
+    return name;
+}
+
+static op_name find_op(adept_export_reader *r, const char *target)
+{
+    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++) {
+        if (strcmp(renamed[i].target, target) == 0) return (op_name){.op = renamed[i].op, .overload = ""};
+    }
+    return split_target(r, target);
+}
+
+/* ---- outputs ---- */
+
+/* Names in a list output: the node returns one list, as in TorchScript, which is unpacked right behind it. */
+static void unpack(adept_export_reader *r, adept_export_scope *scope, int32_t list, const cJSON *elements)
+{
+    size_t n = 0;
+    for (const cJSON *e = elements->child; e; e = e->next)
+        n++;
+    int32_t *values = adept_arena_array(r->scratch, n, sizeof *values);
+    if (!values) adept_export_nomem(r);
+    for (size_t i = 0; i < n && r->status == ADEPT_OK; i++)
+        values[i] = adept_export_fresh(r);
+    if (r->status != ADEPT_OK) return;
+    adept_node_desc desc = {.op = "prim::ListUnpack",
+                            .module = r->module,
+                            .n_inputs = 1,
+                            .inputs = &list,
+                            .n_outputs = (int32_t)n,
+                            .outputs = values,
+                            .param = -1};
+    adept_export_node(r, &desc);
+    size_t i = 0;
+    for (const cJSON *e = elements->child; e; e = e->next, i++) {
+        const char *name = adept_export_element_name(e);
+        if (name) adept_export_bind(r, scope, name, values[i]);
+    }
+}
+
+/* Fresh values for the outputs; names of single ones are bound after the node is made. */
+static int32_t *new_outputs(adept_export_reader *r, const cJSON *outputs, size_t *n)
+{
+    *n = 0;
+    for (const cJSON *e = outputs->child; e; e = e->next)
+        ++*n;
+    int32_t *values = adept_arena_array(r->scratch, *n, sizeof *values);
+    if (!values) adept_export_nomem(r);
+    for (size_t i = 0; i < *n && r->status == ADEPT_OK; i++)
+        values[i] = adept_export_fresh(r);
+    return values;
+}
+
+static void bind_outputs(adept_export_reader *r, adept_export_scope *scope, const cJSON *outputs, const int32_t *values)
+{
+    size_t i = 0;
+    for (const cJSON *e = outputs->child; e && r->status == ADEPT_OK; e = e->next, i++) {
+        const cJSON *what = adept_export_union(r, e);
+        if (!what) return;
+        const char *name = adept_export_argument_name(e);
+        if (cJSON_IsArray(what))
+            unpack(r, scope, values[i], what);
+        else if (name)
+            adept_export_bind(r, scope, name, values[i]);
+    }
+}
+
+/* ---- plain operators ---- */
+
+typedef struct inputs_list {
+    int32_t *values;
+    const char **names;
+    size_t n;
+} inputs_list;
+
+static inputs_list read_inputs(adept_export_reader *r, const adept_export_scope *scope, const cJSON *inputs)
+{
+    inputs_list list = {0};
+    size_t n = 0;
+    for (const cJSON *e = inputs->child; e; e = e->next)
+        n++;
+    list.values = adept_arena_array(r->scratch, n, sizeof *list.values);
+    list.names = adept_arena_array(r->scratch, n, sizeof *list.names);
+    if (!list.values || !list.names) adept_export_nomem(r);
+    for (const cJSON *e = inputs->child; e && r->status == ADEPT_OK; e = e->next, list.n++) {
+        const char *name = adept_export_string(r, e, "name");
+        const cJSON *argument = adept_export_object(r, e, "arg");
+        if (r->status != ADEPT_OK) break;
+        list.names[list.n] = name[0] ? name : NULL;
+        bool is_graph = cJSON_GetObjectItemCaseSensitive(argument, "as_graph") != NULL;
+        list.values[list.n] = is_graph ? -1 : adept_export_argument(r, scope, argument);
+    }
+    return list;
+}
+
+static void plain_node(adept_export_reader *r, adept_export_scope *scope, const cJSON *inputs, const cJSON *outputs)
+{
+    op_name name = find_op(r, r->target);
+    inputs_list list = read_inputs(r, scope, inputs);
+    size_t n_outputs;
+    int32_t *values = new_outputs(r, outputs, &n_outputs);
+    if (r->status != ADEPT_OK) return;
+    adept_node_desc desc = {.op = name.op,
+                            .overload = name.overload,
+                            .module = r->module,
+                            .n_inputs = (int32_t)list.n,
+                            .inputs = list.values,
+                            .input_names = list.names,
+                            .n_outputs = (int32_t)n_outputs,
+                            .outputs = values,
+                            .param = -1};
+    adept_export_node(r, &desc);
+    bind_outputs(r, scope, outputs, values);
+}
+
+/* A sum of many sizes, written by torch >= 2.7: a chain of additions. */
+static int32_t add_pair(adept_export_reader *r, int32_t a, int32_t b)
+{
+    static const char *const names[] = {"a", "b"};
+    int32_t inputs[] = {a, b}, output = adept_export_fresh(r);
+    adept_node_desc desc = {.op = "aten::add",
+                            .module = r->module,
+                            .n_inputs = 2,
+                            .inputs = inputs,
+                            .input_names = names,
+                            .n_outputs = 1,
+                            .outputs = &output,
+                            .param = -1};
+    adept_export_node(r, &desc);
+    return output;
+}
+
+static void sum_node(adept_export_reader *r, adept_export_scope *scope, const cJSON *inputs, const cJSON *outputs)
+{
+    const cJSON *argument = adept_export_object(r, inputs->child, "arg");
+    const cJSON *terms = adept_export_union(r, argument);
+    if (r->status == ADEPT_OK && !cJSON_IsArray(terms)) adept_export_fail(r, "a list of numbers is expected");
+    int32_t sum = -1;
+    for (const cJSON *e = terms ? terms->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+        int32_t term = adept_export_term(r, scope, e);
+        sum = sum < 0 || r->status != ADEPT_OK ? term : add_pair(r, sum, term);
+    }
+    if (r->status == ADEPT_OK && sum < 0) adept_export_fail(r, "a sum of nothing");
+    const char *name = outputs->child ? adept_export_argument_name(outputs->child) : NULL;
+    if (name) adept_export_bind(r, scope, name, sum);
+}
+
+/* ---- regions ---- */
+
+/* All names in a run of arguments, lists flattened. */
+typedef struct flat_names {
+    const char **names;
+    bool *is_tensor;
+    size_t n, most;
+    bool in_tensors; /* the argument being visited */
+} flat_names;
+
+static void push_name(void *context, const char *name)
+{
+    flat_names *flat = context;
+    if (flat->n >= flat->most) return;
+    flat->is_tensor[flat->n] = flat->in_tensors;
+    flat->names[flat->n++] = name;
+}
+
+static void count_name(void *context, const char *name)
+{
+    (void)name;
+    ++*(size_t *)context;
+}
+
+/* From `first` on; the argument is the element itself, or under `key` in it. */
+static flat_names flatten(adept_export_reader *r, const cJSON *first, const char *key)
+{
+    flat_names flat = {0};
+    for (const cJSON *e = first; e; e = e->next) {
+        const cJSON *argument = key ? cJSON_GetObjectItemCaseSensitive(e, key) : e;
+        adept_export_each_name(argument, count_name, &flat.most);
+    }
+    flat.names = adept_arena_array(r->scratch, flat.most, sizeof *flat.names);
+    flat.is_tensor = adept_arena_array(r->scratch, flat.most, sizeof *flat.is_tensor);
+    if (!flat.names || !flat.is_tensor) {
+        adept_export_nomem(r);
+        return (flat_names){0};
+    }
+    for (const cJSON *e = first; e; e = e->next) {
+        const cJSON *argument = key ? cJSON_GetObjectItemCaseSensitive(e, key) : e;
+        flat.in_tensors = cJSON_IsObject(argument) && argument->child && strncmp(argument->child->string, "as_sym", 6);
+        adept_export_each_name(argument, push_name, &flat);
+    }
+    return flat;
+}
+
+typedef struct region {
+    const cJSON *graph;    /* the subgraph */
+    const cJSON *operands; /* first input behind it */
+    bool detach;
+} region;
+
+/* Is this a region whose meaning is clear? */
+static bool find_region(adept_export_reader *r, const cJSON *inputs, region *out)
+{
+    static const char prefix[] = "torch.ops.higher_order.";
+    if (strncmp(r->target, prefix, sizeof prefix - 1) != 0) return false;
+    const char *kind = r->target + sizeof prefix - 1;
+    bool is_grad = strcmp(kind, "wrap_with_set_grad_enabled") == 0;
+    bool is_autocast = strcmp(kind, "wrap_with_autocast") == 0;
+    if (!is_grad && !is_autocast && strcmp(kind, "wrap") != 0 && strcmp(kind, "invoke_subgraph") != 0) return false;
+    const cJSON *first_bool = NULL;
+    for (const cJSON *e = inputs->child; e; e = e->next) {
+        const cJSON *argument = cJSON_GetObjectItemCaseSensitive(e, "arg");
+        const cJSON *flag = cJSON_GetObjectItemCaseSensitive(argument, "as_bool");
+        if (!first_bool) first_bool = flag;
+        const cJSON *graph = cJSON_GetObjectItemCaseSensitive(argument, "as_graph");
+        if (!graph) continue;
+        out->graph = cJSON_GetObjectItemCaseSensitive(graph, "graph");
+        out->operands = e->next;
+        break;
+    }
+    if (!cJSON_IsObject(out->graph)) return false;
+    if (is_grad) {
+        if (!cJSON_IsBool(first_bool)) return false;
+        out->detach = cJSON_IsFalse(first_bool);
+    }
+    return !is_autocast || cJSON_IsFalse(first_bool); /* arguments: device, type, enabled, cache enabled, graph, ... */
+}
+
+static void bind_operands(adept_export_reader *r, const adept_export_scope *outer, adept_export_scope *inner,
+                          const region *reg)
+{
+    const cJSON *inputs = adept_export_array(r, reg->graph, "inputs");
+    flat_names wanted = flatten(r, inputs ? inputs->child : NULL, NULL);
+    flat_names given = flatten(r, reg->operands, "arg");
+    if (r->status == ADEPT_OK && wanted.n != given.n) {
+        adept_export_fail(r, "the region takes %zu values, %zu are given", wanted.n, given.n);
+    }
+    for (size_t i = 0; i < wanted.n && r->status == ADEPT_OK; i++) {
+        adept_export_bind(r, inner, wanted.names[i], adept_export_lookup(r, outer, given.names[i]));
+    }
+}
+
+static int32_t detached(adept_export_reader *r, int32_t value)
+{
+    static const char *const names[] = {"self"};
+    int32_t output = adept_export_fresh(r);
+    adept_node_desc desc = {.op = "aten::detach",
+                            .module = r->module,
+                            .n_inputs = 1,
+                            .inputs = &value,
+                            .input_names = names,
+                            .n_outputs = 1,
+                            .outputs = &output,
+                            .param = -1};
+    adept_export_node(r, &desc);
+    return output;
+}
+
+static void bind_results(adept_export_reader *r, adept_export_scope *outer, const adept_export_scope *inner,
+                         const region *reg, const cJSON *outputs)
+{
+    const cJSON *inner_outputs = adept_export_array(r, reg->graph, "outputs");
+    flat_names from = flatten(r, inner_outputs ? inner_outputs->child : NULL, NULL);
+    flat_names to = flatten(r, outputs->child, NULL);
+    if (r->status == ADEPT_OK && from.n != to.n) {
+        adept_export_fail(r, "the region returns %zu values, %zu are expected", from.n, to.n);
+    }
+    for (size_t i = 0; i < to.n && r->status == ADEPT_OK; i++) {
+        int32_t value = adept_export_lookup(r, inner, from.names[i]);
+        if (reg->detach && to.is_tensor[i] && r->status == ADEPT_OK) value = detached(r, value);
+        adept_export_bind(r, outer, to.names[i], value);
+    }
+}
+
+static void inline_region(adept_export_reader *r, adept_export_scope *outer, const region *reg, const cJSON *outputs)
+{
+    if (r->depth >= MAX_REGION_DEPTH) {
+        adept_export_fail(r, "regions nested more than %d deep", MAX_REGION_DEPTH);
+        return;
+    }
+    adept_export_scope inner = {{0}};
+    const char *target = r->target;
+    size_t index = r->node_index;
+    int32_t module = r->module;
+    bind_operands(r, outer, &inner, reg);
+    r->depth++;
+    if (r->status == ADEPT_OK) adept_export_nodes(r, &inner, reg->graph);
+    r->depth--;
+    r->target = target;
+    r->node_index = index;
+    r->module = module;
+    r->last_stack = NULL;
+    if (r->status == ADEPT_OK) bind_results(r, outer, &inner, reg, outputs);
+    adept_name_map_free(&inner.values);
+}
+
+/* ---- all ---- */
+
+static bool is_ignored(const char *target)
+{
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
+        if (strcmp(ignored[i], target) == 0) return true;
+    }
+    return false;
+}
+
+static void read_node(adept_export_reader *r, adept_export_scope *scope, const cJSON *node)
+{
+    r->target = NULL;
+    const char *target = adept_export_string(r, node, "target");
+    if (r->status != ADEPT_OK) return;
+    r->target = target;
+    if (is_ignored(target)) return;
+    const cJSON *inputs = adept_export_array(r, node, "inputs");
+    const cJSON *outputs = adept_export_array(r, node, "outputs");
+    if (r->status != ADEPT_OK) return;
+    find_module(r, node);
+    region reg = {0};
+    if (find_region(r, inputs, &reg))
+        inline_region(r, scope, &reg, outputs);
+    else if (strcmp(target, "torch.sym_sum") == 0)
+        sum_node(r, scope, inputs, outputs);
+    else
+        plain_node(r, scope, inputs, outputs);
+}
+
+void adept_export_nodes(adept_export_reader *r, adept_export_scope *scope, const cJSON *graph)
+{
+    const cJSON *nodes = adept_export_array(r, graph, "nodes");
+    size_t index = 0;
+    for (const cJSON *node = nodes ? nodes->child : NULL; node && r->status == ADEPT_OK; node = node->next) {
+        r->node_index = index++;
+        read_node(r, scope, node);
+    }
+    if (r->status == ADEPT_OK) r->target = NULL;
+}

@@ -1,0 +1,288 @@
+/** @file export_params.c  Parameters and buffers of a .pt2, and which of their names are one tensor. Calls:
+ * adept_graph.
+ *
+ *  When are two names one tensor (tied weights)?
+ *  - Equal names are: a strict export lists a tied parameter twice under one name.
+ *  - Names whose data lies in the same place (same storage, offset, sizes, strides) are, unless the place proves
+ * nothing: a tensor that was expanded from one element (stride 0), as in files saved without weights, may share that
+ * element with any other. Of two such tensors, one must be unused: PyTorch routes all uses of a tied parameter to one
+ * of its names, so a second name that the graph uses is a parameter of its own. */
+#include "export_private.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct tensor_spec {
+    const char *name;     /* "layer1.0.conv1.weight" */
+    const char *argument; /* name in the graph */
+    adept_param param;
+    const char *place; /* text: storage, offset, type, sizes, strides; NULL if not known */
+    bool expanded;     /* a dimension of stride 0 and more than one element */
+    bool used;
+    int32_t index; /* in the graph, once added */
+} tensor_spec;
+
+typedef struct spec_list {
+    tensor_spec *items;
+    size_t n;
+    adept_name_map by_argument; /* -> index */
+} spec_list;
+
+bool adept_export_dims(adept_export_reader *r, const cJSON *sizes, const char *what, int *ndim, int64_t *dims)
+{
+    if (!sizes) return false;
+    int n = 0;
+    for (const cJSON *e = sizes->child; e; e = e->next) {
+        if (n == ADEPT_MAX_DIMS) {
+            adept_export_fail(r, "'%s' has more than %d dimensions", what, ADEPT_MAX_DIMS);
+            return false;
+        }
+        adept_export_size size = adept_export_read_size(r, e);
+        if (r->status == ADEPT_OK && !size.known) adept_export_fail(r, "the shape of '%s' is not known", what);
+        if (r->status != ADEPT_OK) return false;
+        dims[n++] = size.value;
+    }
+    *ndim = n;
+    return true;
+}
+
+/* Sizes and strides of up to ADEPT_MAX_DIMS, and four numbers, each at most 20 digits and a separator. */
+typedef struct place_text {
+    char text[24 * (2 * ADEPT_MAX_DIMS + 4)];
+    size_t used;
+} place_text;
+
+static void append(place_text *t, char separator, int64_t number)
+{
+    int n = snprintf(t->text + t->used, sizeof t->text - t->used, "%c%" PRId64, separator, number);
+    if (n > 0) t->used += (size_t)n;
+}
+
+static const adept_export_place *find_place(const adept_export_reader *r, const adept_name_map *by_name,
+                                            const char *name)
+{
+    const uintptr_t *index = adept_name_map_get(by_name, name);
+    return index ? &r->places->items[*index] : NULL;
+}
+
+/* Everything that must agree for two names to be one tensor, as one text. */
+static void describe_place(adept_export_reader *r, tensor_spec *spec, const cJSON *meta,
+                           const adept_export_place *place)
+{
+    int64_t strides[ADEPT_MAX_DIMS];
+    int n = 0;
+    if (!adept_export_dims(r, adept_export_array(r, meta, "strides"), spec->name, &n, strides)) return;
+    if (n != spec->param.ndim) {
+        adept_export_fail(r, "'%s' has %d sizes and %d strides", spec->name, spec->param.ndim, n);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        spec->expanded |= strides[i] == 0 && spec->param.dims[i] > 1;
+    if (!place) return;
+    const cJSON *offset = cJSON_GetObjectItemCaseSensitive(meta, "storage_offset");
+    adept_export_size start = offset ? adept_export_read_size(r, offset) : (adept_export_size){0};
+    place_text t = {.used = 0};
+    append(&t, 'o', place->offset);
+    append(&t, '+', start.value);
+    append(&t, 't', spec->param.dtype);
+    append(&t, 'b', spec->param.is_buffer);
+    for (int i = 0; i < n; i++) {
+        append(&t, 'x', spec->param.dims[i]);
+        append(&t, '/', strides[i]);
+    }
+    size_t length = strlen(place->storage);
+    char *text = adept_arena_alloc(r->scratch, t.used + length + 2);
+    if (!text) {
+        adept_export_nomem(r);
+        return;
+    }
+    memcpy(text, t.text, t.used);
+    text[t.used] = ' ';
+    memcpy(text + t.used + 1, place->storage, length);
+    spec->place = text;
+}
+
+static void read_meta(adept_export_reader *r, tensor_spec *spec, const adept_name_map *places_by_name)
+{
+    const uintptr_t *found = adept_name_map_get(&r->metas, spec->argument);
+    if (!found) {
+        adept_export_fail(r, "the shape of '%s' ('%s') is missing", spec->name, spec->argument);
+        return;
+    }
+    const cJSON *meta = (const cJSON *)*found;
+    int64_t number = 0;
+    const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(meta, "dtype");
+    spec->param.dtype = adept_export_int(dtype, &number) ? adept_dtype_from_export(number) : ADEPT_DTYPE_NONE;
+    if (spec->param.dtype == ADEPT_DTYPE_NONE) {
+        adept_export_fail(r, "'%s' has an element type that is not known (%lld)", spec->name, (long long)number);
+        return;
+    }
+    spec->param.requires_grad = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "requires_grad"));
+    if (!adept_export_dims(r, adept_export_array(r, meta, "sizes"), spec->name, &spec->param.ndim, spec->param.dims)) {
+        return;
+    }
+    describe_place(r, spec, meta, find_place(r, places_by_name, spec->name));
+}
+
+static bool read_spec(adept_export_reader *r, tensor_spec *spec, const cJSON *input, const adept_name_map *places)
+{
+    static const struct {
+        const char *kind, *name_key;
+        bool is_buffer;
+    } rows[] = {{"parameter", "parameter_name", false},
+                {"buffer", "buffer_name", true},
+                {"tensor_constant", "tensor_constant_name", true}};
+    const cJSON *what = adept_export_union(r, input);
+    for (size_t i = 0; what && i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(what->string, rows[i].kind) != 0) continue;
+        *spec = (tensor_spec){.param.is_buffer = rows[i].is_buffer, .param.n_names = 1};
+        spec->name = spec->param.name = adept_export_string(r, what, rows[i].name_key);
+        spec->argument = adept_export_string(r, adept_export_object(r, what, "arg"), "name");
+        if (r->status == ADEPT_OK) read_meta(r, spec, places);
+        return r->status == ADEPT_OK;
+    }
+    return false;
+}
+
+/* ---- which are used ---- */
+
+static void mark_used(void *context, const char *name)
+{
+    spec_list *list = context;
+    const uintptr_t *index = adept_name_map_get(&list->by_argument, name);
+    if (index) list->items[*index].used = true;
+}
+
+static void mark_all_used(adept_export_reader *r, spec_list *list)
+{
+    const cJSON *nodes = adept_export_array(r, r->graph, "nodes");
+    for (const cJSON *node = nodes ? nodes->child : NULL; node; node = node->next) {
+        const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(node, "inputs");
+        for (const cJSON *in = cJSON_IsArray(inputs) ? inputs->child : NULL; in; in = in->next) {
+            adept_export_each_name(cJSON_GetObjectItemCaseSensitive(in, "arg"), mark_used, list);
+        }
+    }
+    const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(r->graph, "outputs");
+    for (const cJSON *out = cJSON_IsArray(outputs) ? outputs->child : NULL; out; out = out->next) {
+        adept_export_each_name(out, mark_used, list);
+    }
+}
+
+/* ---- which are the same ---- */
+
+/* Tensors that lie in one place. */
+typedef struct owner {
+    int32_t param;
+    bool used;
+} owner;
+
+/* Index of the parameter this spec is another name of, or -1. Registers it as owner of its place where it has none. */
+static int32_t find_twin(adept_export_reader *r, adept_name_map *by_place, const tensor_spec *spec, owner **own)
+{
+    *own = NULL;
+    if (!spec->place) return -1;
+    const uintptr_t *found = adept_name_map_get(by_place, spec->place);
+    if (found) {
+        *own = (owner *)*found;
+        bool same = !spec->expanded || !spec->used || !(*own)->used;
+        (*own)->used |= spec->used;
+        return same ? (*own)->param : -1;
+    }
+    owner *created = adept_arena_alloc(r->scratch, sizeof *created);
+    if (!created || !adept_name_map_put(by_place, spec->place, (uintptr_t)created)) {
+        adept_export_nomem(r);
+        return -1;
+    }
+    created->used = spec->used;
+    created->param = -1;
+    *own = created;
+    return -1;
+}
+
+static bool same_tensor_type(const adept_param *a, const adept_param *b)
+{
+    return a->dtype == b->dtype && a->ndim == b->ndim && a->is_buffer == b->is_buffer &&
+           memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof a->dims[0]) == 0;
+}
+
+/* The earlier spec of the same name, or -1. */
+static int32_t find_namesake(adept_export_reader *r, const spec_list *list, adept_name_map *by_name, size_t i)
+{
+    const tensor_spec *spec = &list->items[i];
+    const uintptr_t *found = adept_name_map_get(by_name, spec->name);
+    if (!found) {
+        if (!adept_name_map_put(by_name, spec->name, i)) adept_export_nomem(r);
+        return -1;
+    }
+    const tensor_spec *first = &list->items[*found];
+    if (!same_tensor_type(&first->param, &spec->param)) {
+        adept_export_fail(r, "'%s' is listed twice with different shapes", spec->name);
+    }
+    return first->index;
+}
+
+static void add_param(adept_export_reader *r, spec_list *list, adept_name_map *by_name, adept_name_map *by_place,
+                      size_t i)
+{
+    tensor_spec *spec = &list->items[i];
+    owner *own;
+    int32_t twin = find_twin(r, by_place, spec, &own);
+    int32_t namesake = find_namesake(r, list, by_name, i);
+    if (r->status != ADEPT_OK) return;
+    spec->index = namesake >= 0 ? namesake : twin;
+    if (spec->index >= 0) {
+        adept_graph_builder_param_alias(r->b, spec->index);
+    } else {
+        spec->index = adept_graph_builder_param(r->b, &spec->param);
+        if (spec->index < 0) adept_export_fail(r, "'%s' has an impossible shape", spec->name);
+    }
+    if (own && own->param < 0) own->param = spec->index;
+}
+
+static void add_all(adept_export_reader *r, adept_export_scope *scope, spec_list *list)
+{
+    adept_name_map by_name = {0}, by_place = {0};
+    for (size_t i = 0; i < list->n && r->status == ADEPT_OK; i++) {
+        const tensor_spec *spec = &list->items[i];
+        add_param(r, list, &by_name, &by_place, i);
+        if (r->status != ADEPT_OK || !spec->used) continue;
+        int32_t value = adept_graph_builder_param_ref(r->b, 0, spec->index, r->err);
+        if (value < 0)
+            adept_export_check(r, r->err->status);
+        else
+            adept_export_bind(r, scope, spec->argument, value);
+    }
+    adept_name_map_free(&by_name);
+    adept_name_map_free(&by_place);
+}
+
+static void collect(adept_export_reader *r, spec_list *list, const cJSON *inputs)
+{
+    adept_name_map places = {0};
+    size_t n = 0;
+    for (const cJSON *e = inputs->child; e; e = e->next)
+        n++;
+    list->items = adept_arena_array(r->scratch, n, sizeof *list->items);
+    if (!list->items) adept_export_nomem(r);
+    for (size_t i = 0; i < r->places->n; i++) {
+        if (!adept_name_map_put(&places, r->places->items[i].name, i)) adept_export_nomem(r);
+    }
+    for (const cJSON *e = inputs->child; e && r->status == ADEPT_OK; e = e->next) {
+        if (!read_spec(r, &list->items[list->n], e, &places)) continue;
+        if (!adept_name_map_put(&list->by_argument, list->items[list->n].argument, list->n)) adept_export_nomem(r);
+        list->n++;
+    }
+    adept_name_map_free(&places);
+}
+
+void adept_export_params(adept_export_reader *r, adept_export_scope *scope)
+{
+    spec_list list = {0};
+    const cJSON *inputs = adept_export_array(r, r->signature, "input_specs");
+    if (!inputs) return;
+    collect(r, &list, inputs);
+    if (r->status == ADEPT_OK) mark_all_used(r, &list);
+    if (r->status == ADEPT_OK) add_all(r, scope, &list);
+    adept_name_map_free(&list.by_argument);
+}

@@ -1,0 +1,137 @@
+/** @file export_private.h  Parts of the .pt2 reader. Calls: adept_graph, cJSON.
+ *
+ *  export_read.c      which entries of the archive hold the program and its weights' places
+ *  export_pickle.c    places of the weights in the flat archive (a torch.save file)
+ *  export_program.c   JSON text -> graph: signature, inputs, outputs
+ *  export_upgrade.c   signatures of the first schema
+ *  export_params.c    parameters and buffers; which names are one tensor
+ *  export_nodes.c     operators, module paths, regions (no_grad, autocast) that are inlined
+ *  export_args.c      arguments of every kind
+ *
+ *  Source of the format: torch/_export/serde/schema.py (schema major version 8) and serialize.py of PyTorch 2.6, and
+ *  docs.pytorch.org "PT2 Archive Spec"; files of 2.6 were tried. */
+#ifndef ADEPT_EXPORT_PRIVATE_H
+#define ADEPT_EXPORT_PRIVATE_H
+#include "adept_graph.h"
+#include "name_map.h"
+#include <cjson/cJSON.h>
+
+/** Where the data of a parameter lies: equal places are one tensor in memory. */
+typedef struct adept_export_place {
+    const char *name;    /* "layer1.0.conv1.weight" */
+    const char *storage; /* file or pickle key of the storage */
+    int64_t offset;      /* in elements; 0 where the format keeps it elsewhere */
+} adept_export_place;
+
+typedef struct adept_export_places {
+    adept_export_place *items; /* in the arena */
+    size_t n;
+    adept_arena *arena;
+} adept_export_places;
+
+typedef struct adept_export_source {
+    const char *name; /* of the file, for messages */
+    const char *json;
+    size_t json_size;
+    const adept_export_places *places; /* may be empty: then only equal names are tied */
+} adept_export_source;
+
+/** State of one reading. Errors are sticky in `status`. */
+typedef struct adept_export_reader {
+    const char *name;
+    adept_error *err; /* never NULL */
+    adept_status status;
+    adept_graph_builder *b;
+    adept_arena *scratch;
+    const cJSON *graph; /* the root graph */
+    const cJSON *signature;
+    adept_name_map metas; /* name -> TensorMeta of the root graph (cJSON *) */
+    const adept_export_places *places;
+    const char *target; /* of the node being read, for messages; NULL outside */
+    size_t node_index;
+    int32_t module;         /* of the node being read */
+    const char *last_stack; /* nn_module_stack that `module` came from */
+    bool root_named;
+    int depth;                /* of inlined regions */
+    const char *batch_symbol; /* expression of dimension 0 of the first tensor input, NULL if it is a number */
+    int64_t batch_hint;
+} adept_export_reader;
+
+/** Names of one graph -> value numbers. */
+typedef struct adept_export_scope {
+    adept_name_map values;
+} adept_export_scope;
+
+/** A size: a number, or an expression with the number it had when the model was exported. */
+typedef struct adept_export_size {
+    const char *symbol; /* NULL: a plain number */
+    bool known;         /* value is valid */
+    int64_t value;
+} adept_export_size;
+
+/** A constant or a reference to a value. */
+typedef struct adept_export_item {
+    int32_t ref; /* -1: the constant */
+    adept_value constant;
+} adept_export_item;
+
+/* ---- export_program.c ---- */
+adept_status adept_export_build(adept_graph **out, const adept_export_source *source, adept_error *err);
+/* ---- export_json.c ---- */
+/** Record the first error: "FILE: node 12 (torch.ops.aten.add.Tensor): ...". */
+void adept_export_fail(adept_export_reader *r, const char *format, ...) ADEPT_PRINTF(2, 3);
+void adept_export_nomem(adept_export_reader *r);
+/** After a builder call that may have failed for its own reasons. */
+void adept_export_check(adept_export_reader *r, adept_status status);
+/* ---- export_program.c ---- */
+void adept_export_bind(adept_export_reader *r, adept_export_scope *scope, const char *name, int32_t value);
+int32_t adept_export_fresh(adept_export_reader *r); /* a new value number; -1 after a failure */
+void adept_export_node(adept_export_reader *r, const adept_node_desc *desc);
+
+/* ---- export_json.c: access with messages: NULL, "" or 0 after a failure ---- */
+const cJSON *adept_export_object(adept_export_reader *r, const cJSON *parent, const char *key);
+const cJSON *adept_export_array(adept_export_reader *r, const cJSON *parent, const char *key);
+const char *adept_export_string(adept_export_reader *r, const cJSON *parent, const char *key);
+/** The one key of a union object whose value is not null. */
+const cJSON *adept_export_union(adept_export_reader *r, const cJSON *value);
+bool adept_export_int(const cJSON *value, int64_t *out); /* integers beyond int64 saturate */
+bool adept_export_float(const cJSON *value, double *out);
+adept_export_size adept_export_read_size(adept_export_reader *r, const cJSON *value);
+
+/* ---- export_upgrade.c ---- */
+void adept_export_upgrade(adept_export_reader *r);
+
+/* ---- export_args.c ---- */
+/** One argument: nodes for constants and lists are appended to the graph. Value number, or -1 after a failure. */
+int32_t adept_export_argument(adept_export_reader *r, const adept_export_scope *scope, const cJSON *argument);
+/** The same, but plain data stays a constant. False after a failure. */
+bool adept_export_convert(adept_export_reader *r, const adept_export_scope *scope, const cJSON *argument,
+                          adept_export_item *out);
+/** Value of a name, -1 and a failure if nothing defines it. */
+int32_t adept_export_lookup(adept_export_reader *r, const adept_export_scope *scope, const char *name);
+/** One number of a list: plain, {"as_int": ...} or {"as_name": ...}. */
+int32_t adept_export_term(adept_export_reader *r, const adept_export_scope *scope, const cJSON *element);
+/** Name in one element of a list of tensors or symbols, NULL if it has none. */
+const char *adept_export_element_name(const cJSON *element);
+/** Name of as_tensor, as_sym_int, ... arguments; NULL if it is none of them or a plain number. */
+const char *adept_export_argument_name(const cJSON *argument);
+/** Call visit for each name in an argument, those in lists included. */
+void adept_export_each_name(const cJSON *argument, void (*visit)(void *context, const char *name), void *context);
+
+/* ---- export_params.c ---- */
+/** All parameters and buffers of the signature: into the graph, and their names into the scope. */
+void adept_export_params(adept_export_reader *r, adept_export_scope *scope);
+bool adept_export_dims(adept_export_reader *r, const cJSON *sizes, const char *what, int *ndim, int64_t *dims);
+
+/* ---- export_nodes.c ---- */
+void adept_export_nodes(adept_export_reader *r, adept_export_scope *scope, const cJSON *graph);
+
+/* ---- export_pickle.c ---- */
+/** Places of the tensors in the data.pkl of a torch.save archive that holds a dictionary name -> tensor. */
+adept_status adept_export_pickle(adept_export_places *places, const char *name, const unsigned char *data, size_t size,
+                                 adept_error *err);
+/** Places in a weights config of torch >= 2.8. */
+adept_status adept_export_weights_config(adept_export_places *places, const char *name, const char *json, size_t size,
+                                         adept_error *err);
+
+#endif

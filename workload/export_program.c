@@ -1,0 +1,289 @@
+/** @file export_program.c  The JSON of a .pt2 -> graph: signature, inputs, outputs. Calls: adept_graph, cJSON. */
+#include "adept_import.h"
+#include "adept_json.h"
+#include "export_private.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- text ---- */
+
+/* Python's json writes numbers that JSON does not have. Outside of strings, "Infinity" becomes a number that overflows
+ * to it and "NaN" the string "N", both of the old length, so that error positions stay right. */
+static void replace_bare(char *json, size_t size)
+{
+    bool in_string = false;
+    for (size_t i = 0; i < size; i++) {
+        if (in_string) {
+            if (json[i] == '\\')
+                i++;
+            else if (json[i] == '"')
+                in_string = false;
+        } else if (json[i] == '"') {
+            in_string = true;
+        } else if (json[i] == 'I' && size - i >= 8 && memcmp(json + i, "Infinity", 8) == 0) {
+            memcpy(json + i, "1e999   ", 8);
+        } else if (json[i] == 'N' && size - i >= 3 && memcmp(json + i, "NaN", 3) == 0) {
+            memcpy(json + i, "\"N\"", 3);
+        }
+    }
+}
+
+static adept_status parse(cJSON **root, const adept_export_source *source, adept_error *err)
+{
+    const char *json = source->json;
+    char *copy = NULL;
+    if (memmem(json, source->json_size, "Infinity", 8) || memmem(json, source->json_size, "NaN", 3)) {
+        copy = malloc(source->json_size);
+        if (!copy) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", source->name);
+        memcpy(copy, json, source->json_size);
+        replace_bare(copy, source->json_size);
+        json = copy;
+    }
+    adept_status status = adept_json_parse(root, source->name, json, source->json_size, err);
+    free(copy);
+    return status;
+}
+
+/* ---- building blocks ---- */
+
+void adept_export_bind(adept_export_reader *r, adept_export_scope *scope, const char *name, int32_t value)
+{
+    if (r->status != ADEPT_OK || value < 0) return;
+    if (!adept_name_map_put(&scope->values, name, (uintptr_t)value)) adept_export_nomem(r);
+}
+
+int32_t adept_export_fresh(adept_export_reader *r)
+{
+    int32_t value = r->status == ADEPT_OK ? adept_graph_builder_value(r->b) : -1;
+    if (value < 0) adept_export_nomem(r);
+    return value;
+}
+
+void adept_export_node(adept_export_reader *r, const adept_node_desc *desc)
+{
+    if (r->status == ADEPT_OK) adept_export_check(r, adept_graph_builder_node(r->b, desc, r->err));
+}
+
+/* ---- inputs ---- */
+
+static void read_metas(adept_export_reader *r)
+{
+    const cJSON *values = adept_export_object(r, r->graph, "tensor_values");
+    for (const cJSON *v = values ? values->child : NULL; v && r->status == ADEPT_OK; v = v->next) {
+        const cJSON *meta = cJSON_GetObjectItemCaseSensitive(v, "meta"); /* schema 1 wraps it */
+        if (!adept_name_map_put(&r->metas, v->string, (uintptr_t)(meta ? meta : v))) adept_export_nomem(r);
+    }
+}
+
+/* The batch is what the first tensor's leading dimension is called; the first dimension of that name in every input. */
+static void read_input_shape(adept_export_reader *r, adept_graph_input *input, const cJSON *meta, bool is_first)
+{
+    int64_t number;
+    const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(meta, "dtype");
+    input->dtype = adept_export_int(dtype, &number) ? adept_dtype_from_export(number) : ADEPT_DTYPE_NONE;
+    if (input->dtype == ADEPT_DTYPE_NONE) adept_export_fail(r, "input '%s' has an unknown element type", input->name);
+    const cJSON *sizes = adept_export_array(r, meta, "sizes");
+    bool has_batch = false;
+    input->has_shape = true;
+    for (const cJSON *e = sizes ? sizes->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+        if (input->ndim == ADEPT_MAX_DIMS) {
+            adept_export_fail(r, "input '%s' has more than %d dimensions", input->name, ADEPT_MAX_DIMS);
+            return;
+        }
+        adept_export_size size = adept_export_read_size(r, e);
+        if (is_first && input->ndim == 0 && size.symbol) {
+            r->batch_symbol = size.symbol;
+            r->batch_hint = size.known && size.value > 0 ? size.value : 0;
+        }
+        bool is_batch = !has_batch && size.symbol && r->batch_symbol && strcmp(size.symbol, r->batch_symbol) == 0;
+        has_batch |= is_batch;
+        if (!is_batch && !size.known) input->has_shape = false; /* a size without hint: --input must give it */
+        input->dims[input->ndim++] = is_batch ? -1 : size.value;
+    }
+}
+
+/* A symbolic number as input: what it was when the model was exported. */
+static adept_value symbol_hint(adept_export_reader *r, const char *name)
+{
+    const cJSON *values = cJSON_GetObjectItemCaseSensitive(r->graph, "sym_int_values");
+    const cJSON *entry = cJSON_GetObjectItemCaseSensitive(values, name);
+    adept_export_size size = entry ? adept_export_read_size(r, entry) : (adept_export_size){0};
+    if (!size.known) return (adept_value){.kind = ADEPT_VALUE_UNKNOWN};
+    return (adept_value){.kind = ADEPT_VALUE_INT, .u.i = size.value};
+}
+
+static void add_input(adept_export_reader *r, adept_export_scope *scope, adept_graph_input *input, bool bind)
+{
+    input->value = adept_export_fresh(r);
+    if (r->status != ADEPT_OK) return;
+    if (adept_graph_builder_input(r->b, input) < 0) {
+        adept_export_fail(r, "input '%s' has an impossible shape", input->name);
+    } else if (bind) {
+        adept_export_bind(r, scope, input->name, input->value);
+    }
+}
+
+static void add_user_input(adept_export_reader *r, adept_export_scope *scope, const cJSON *argument, bool *seen_tensor)
+{
+    const cJSON *what = adept_export_union(r, argument);
+    if (!what) return;
+    const char *name = adept_export_argument_name(argument);
+    adept_graph_input input = {.name = name ? name : "(constant)"};
+    if (strcmp(what->string, "as_tensor") == 0 && name) {
+        const uintptr_t *meta = adept_name_map_get(&r->metas, name);
+        if (meta) {
+            read_input_shape(r, &input, (const cJSON *)*meta, !*seen_tensor);
+            *seen_tensor = true;
+        }
+    } else if (name) {
+        input.constant = symbol_hint(r, name);
+    } else {
+        adept_export_item item = {.ref = -1};
+        if (!adept_export_convert(r, scope, argument, &item)) return;
+        input.constant = item.constant;
+    }
+    add_input(r, scope, &input, name != NULL);
+}
+
+static void read_inputs(adept_export_reader *r, adept_export_scope *scope)
+{
+    const cJSON *specs = adept_export_array(r, r->signature, "input_specs");
+    bool seen_tensor = false;
+    for (const cJSON *e = specs ? specs->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+        const cJSON *what = adept_export_union(r, e);
+        if (!what) return;
+        if (strcmp(what->string, "user_input") == 0) {
+            add_user_input(r, scope, adept_export_object(r, what, "arg"), &seen_tensor);
+        } else if (strcmp(what->string, "constant_input") == 0) {
+            adept_graph_input input = {.name = adept_export_string(r, what, "name")};
+            adept_export_item item = {.ref = -1};
+            if (!adept_export_convert(r, scope, adept_export_object(r, what, "value"), &item)) return;
+            input.constant = item.constant;
+            add_input(r, scope, &input, true);
+        } else if (strcmp(what->string, "custom_obj") == 0 || strcmp(what->string, "token") == 0) {
+            adept_graph_input input = {.name = "(object)", .constant.kind = ADEPT_VALUE_UNKNOWN};
+            const char *name = adept_export_string(r, adept_export_object(r, what, "arg"), "name");
+            if (r->status == ADEPT_OK && name[0]) input.name = name;
+            add_input(r, scope, &input, true);
+        }
+    }
+}
+
+/* ---- outputs ---- */
+
+/* What the user gets; mutated buffers, tokens and plain numbers are no results of the model. */
+static size_t read_outputs(adept_export_reader *r, const adept_export_scope *scope, int32_t **returns)
+{
+    const cJSON *specs = adept_export_array(r, r->signature, "output_specs");
+    size_t n = 0, most = 0;
+    for (const cJSON *e = specs ? specs->child : NULL; e; e = e->next)
+        most++;
+    *returns = adept_arena_array(r->scratch, most, sizeof **returns);
+    if (!*returns) adept_export_nomem(r);
+    for (const cJSON *e = specs ? specs->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+        const cJSON *what = adept_export_union(r, e);
+        if (!what) return 0;
+        if (strcmp(what->string, "user_output") != 0 && strcmp(what->string, "loss_output") != 0) continue;
+        const cJSON *argument = adept_export_object(r, what, "arg");
+        const char *name = strcmp(what->string, "loss_output") == 0 ? adept_export_string(r, argument, "name")
+                                                                    : adept_export_argument_name(argument);
+        if (r->status != ADEPT_OK || !name) continue;
+        if (cJSON_GetObjectItemCaseSensitive(argument, "as_custom_obj")) continue;
+        (*returns)[n++] = adept_export_lookup(r, scope, name);
+    }
+    return n;
+}
+
+/* ---- the whole ---- */
+
+static const char *producer_of(adept_export_reader *r, const cJSON *root)
+{
+    const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "torch_version");
+    if (!cJSON_IsString(version)) return "";
+    size_t size = strlen(version->valuestring) + sizeof "torch ";
+    char *text = adept_arena_alloc(adept_graph_builder_arena(r->b), size);
+    if (!text) {
+        adept_export_nomem(r);
+        return "";
+    }
+    memcpy(text, "torch ", 6);
+    memcpy(text + 6, version->valuestring, size - 6);
+    return text;
+}
+
+/* {"major": 8, "minor": 2}, in the first files a number. A change of the major number means what is read here changed.
+ */
+static void check_version(adept_export_reader *r, const cJSON *root)
+{
+    const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "schema_version");
+    if (cJSON_IsObject(version)) version = cJSON_GetObjectItemCaseSensitive(version, "major");
+    int64_t major;
+    if (!version || !adept_export_int(version, &major) || major < 1) {
+        adept_export_fail(r, "no exported program: \"schema_version\" is missing");
+    } else if (major > 8) {
+        adept_export_fail(r, "schema version %lld is newer than 8, the last that is known", (long long)major);
+    }
+}
+
+static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
+{
+    adept_export_scope scope = {{0}};
+    int32_t *returns = NULL;
+    check_version(r, root);
+    const cJSON *module = adept_export_object(r, root, "graph_module");
+    r->graph = adept_export_object(r, module, "graph");
+    r->signature = adept_export_object(r, module, "signature");
+    if (r->status == ADEPT_OK) adept_export_upgrade(r);
+    if (r->status == ADEPT_OK) read_metas(r);
+    if (r->status == ADEPT_OK) adept_export_params(r, &scope);
+    if (r->status == ADEPT_OK) read_inputs(r, &scope);
+    if (r->status == ADEPT_OK) adept_export_nodes(r, &scope, r->graph);
+    size_t n_returns = r->status == ADEPT_OK ? read_outputs(r, &scope, &returns) : 0;
+    const char *producer = r->status == ADEPT_OK ? producer_of(r, root) : "";
+    adept_name_map_free(&scope.values);
+    adept_name_map_free(&r->metas);
+    if (r->status != ADEPT_OK) return;
+    adept_graph *graph = NULL;
+    adept_status status = adept_graph_builder_finish(r->b, (int32_t)n_returns, returns, &graph, r->err);
+    r->b = NULL;
+    adept_export_check(r, status);
+    if (status != ADEPT_OK) return;
+    graph->format = "export";
+    graph->producer = producer;
+    graph->hint_batch = r->batch_hint;
+    *out = graph;
+}
+
+adept_status adept_export_build(adept_graph **out, const adept_export_source *source, adept_error *err)
+{
+    static const adept_export_places none = {0};
+    adept_error local = {0};
+    cJSON *root = NULL;
+    if (!err) err = &local;
+    adept_status status = parse(&root, source, err);
+    if (status != ADEPT_OK) return status;
+    adept_export_reader r = {.name = source->name, .err = err, .places = source->places ? source->places : &none};
+    r.b = adept_graph_builder_new();
+    r.scratch = adept_arena_new();
+    if (r.b && r.scratch)
+        build(&r, root, out);
+    else
+        adept_export_nomem(&r);
+    adept_graph_builder_free(r.b);
+    adept_arena_free(r.scratch);
+    cJSON_Delete(root);
+    return r.status;
+}
+
+adept_status adept_export_parse(adept_graph **out, const char *name, const char *json, size_t json_size,
+                                const char *weights_json, size_t weights_size, adept_error *err)
+{
+    adept_export_places places = {.arena = adept_arena_new()};
+    if (!places.arena) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
+    adept_status status = ADEPT_OK;
+    if (weights_json) status = adept_export_weights_config(&places, name, weights_json, weights_size, err);
+    adept_export_source source = {.name = name, .json = json, .json_size = json_size, .places = &places};
+    if (status == ADEPT_OK) status = adept_export_build(out, &source, err);
+    adept_arena_free(places.arena);
+    return status;
+}

@@ -1,0 +1,110 @@
+/** @file export_upgrade.c  The signature of torch 2.1 (schema 1), rewritten as later files have it. Calls: cJSON.
+ *  Schema 1 lists dictionaries input name -> parameter or buffer name instead of "input_specs", and the names of the
+ *  user's outputs instead of "output_specs". */
+#include "export_private.h"
+
+/* Everything put into the tree is owned by it, and freed with it. */
+static cJSON *add_object(adept_export_reader *r, cJSON *parent, const char *key)
+{
+    cJSON *object = parent ? cJSON_AddObjectToObject(parent, key) : NULL;
+    if (!object) adept_export_nomem(r);
+    return object;
+}
+
+static void add_text(adept_export_reader *r, cJSON *parent, const char *key, const char *text)
+{
+    if (!parent || !cJSON_AddStringToObject(parent, key, text)) adept_export_nomem(r);
+}
+
+static cJSON *add_element(adept_export_reader *r, cJSON *array)
+{
+    cJSON *object = cJSON_CreateObject();
+    if (object && !cJSON_AddItemToArray(array, object)) {
+        cJSON_Delete(object);
+        object = NULL;
+    }
+    if (!object) adept_export_nomem(r);
+    return object;
+}
+
+static void add_user(adept_export_reader *r, cJSON *array, const char *kind, const cJSON *argument)
+{
+    cJSON *spec = add_object(r, add_element(r, array), kind);
+    cJSON *copy = spec ? cJSON_Duplicate(argument, 1) : NULL;
+    if (copy && !cJSON_AddItemToObject(spec, "arg", copy)) {
+        cJSON_Delete(copy);
+        copy = NULL;
+    }
+    if (!copy) adept_export_nomem(r);
+}
+
+static void add_tensor(adept_export_reader *r, cJSON *array, const char *kind, const char *name_key,
+                       const char *argument, const char *name)
+{
+    cJSON *spec = add_object(r, add_element(r, array), kind);
+    add_text(r, add_object(r, spec, "arg"), "name", argument);
+    add_text(r, spec, name_key, name);
+}
+
+/* {"key": "text"} -> map of key to text */
+static void read_dictionary(adept_export_reader *r, adept_name_map *map, const char *key)
+{
+    const cJSON *object = adept_export_object(r, r->signature, key);
+    for (const cJSON *e = object ? object->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+        if (!cJSON_IsString(e))
+            adept_export_fail(r, "\"%s\" holds something that is no string", key);
+        else if (!adept_name_map_put(map, e->string, (uintptr_t)e->valuestring))
+            adept_export_nomem(r);
+    }
+}
+
+static void upgrade_inputs(adept_export_reader *r, cJSON *specs)
+{
+    adept_name_map params = {0}, buffers = {0};
+    read_dictionary(r, &params, "inputs_to_parameters");
+    read_dictionary(r, &buffers, "inputs_to_buffers");
+    const cJSON *inputs = adept_export_array(r, r->graph, "inputs");
+    for (const cJSON *e = inputs ? inputs->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+        const char *name = adept_export_argument_name(e);
+        const uintptr_t *param = name ? adept_name_map_get(&params, name) : NULL;
+        const uintptr_t *buffer = name ? adept_name_map_get(&buffers, name) : NULL;
+        if (param)
+            add_tensor(r, specs, "parameter", "parameter_name", name, (const char *)*param);
+        else if (buffer)
+            add_tensor(r, specs, "buffer", "buffer_name", name, (const char *)*buffer);
+        else
+            add_user(r, specs, "user_input", e);
+    }
+    adept_name_map_free(&params);
+    adept_name_map_free(&buffers);
+}
+
+static void upgrade_outputs(adept_export_reader *r, cJSON *specs)
+{
+    adept_name_map users = {0};
+    const cJSON *names = adept_export_array(r, r->signature, "user_outputs");
+    for (const cJSON *e = names ? names->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+        if (cJSON_IsString(e) && !adept_name_map_put(&users, e->valuestring, 1)) adept_export_nomem(r);
+    }
+    const cJSON *outputs = adept_export_array(r, r->graph, "outputs");
+    for (const cJSON *e = outputs ? outputs->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+        const char *name = adept_export_argument_name(e);
+        if (name && adept_name_map_get(&users, name)) add_user(r, specs, "user_output", e);
+    }
+    adept_name_map_free(&users);
+}
+
+void adept_export_upgrade(adept_export_reader *r)
+{
+    cJSON *signature = (cJSON *)r->signature; /* part of the tree that the caller owns and frees */
+    if (cJSON_GetObjectItemCaseSensitive(signature, "input_specs")) return;
+    if (!cJSON_GetObjectItemCaseSensitive(signature, "inputs_to_parameters")) return;
+    cJSON *inputs = cJSON_AddArrayToObject(signature, "input_specs");
+    cJSON *outputs = cJSON_AddArrayToObject(signature, "output_specs");
+    if (!inputs || !outputs) {
+        adept_export_nomem(r);
+        return;
+    }
+    upgrade_inputs(r, inputs);
+    if (r->status == ADEPT_OK) upgrade_outputs(r, outputs);
+}
