@@ -1,0 +1,151 @@
+/* Several tensors in one: cat along a dimension, stack along a new one. Backward, the parts are views of the gradient.
+ */
+#include "elementwise_cost.h"
+#include <string.h>
+
+typedef enum concat_kind { CAT, STACK, HSTACK, VSTACK } concat_kind;
+
+static const concat_kind cat = CAT, stack = STACK, hstack = HSTACK, vstack = VSTACK;
+
+static const adept_op ops[] = {
+    {"aten::cat", ADEPT_CAST_PROMOTE, &cat},
+    {"aten::concat", ADEPT_CAST_PROMOTE, &cat},
+    {"aten::concatenate", ADEPT_CAST_PROMOTE, &cat},
+    {"aten::stack", ADEPT_CAST_PROMOTE, &stack},
+    {"aten::hstack", ADEPT_CAST_PROMOTE, &hstack},
+    {"aten::vstack", ADEPT_CAST_PROMOTE, &vstack},
+    {0},
+};
+
+typedef struct concat {
+    concat_kind kind;
+    int dim; /* of the result */
+    int ndim;
+    int64_t dims[ADEPT_MAX_DIMS];
+} concat;
+
+/* An input as it takes part: with the new dimension of stack and vstack. */
+static int part_dims(const concat *j, const adept_tensor *t, int64_t *dims)
+{
+    if (j->kind == VSTACK && t->ndim < 2) {
+        dims[0] = 1;
+        dims[1] = t->ndim == 1 ? t->dims[0] : 1;
+        return 2;
+    }
+    if (j->kind != STACK || t->ndim == ADEPT_MAX_DIMS) {
+        memcpy(dims, t->dims, sizeof t->dims);
+        return t->ndim;
+    }
+    for (int d = 0; d <= t->ndim; d++)
+        dims[d] = d < j->dim ? t->dims[d] : d == j->dim ? 1 : t->dims[d - 1];
+    return t->ndim + 1;
+}
+
+/* PyTorch lets cat skip empty vectors whatever the shape of the others. */
+static bool is_skipped(const concat *j, const adept_tensor *t)
+{
+    return j->kind == CAT && t->ndim == 1 && t->dims[0] == 0;
+}
+
+static void start(adept_call *c, concat *j, const adept_tensor *first)
+{
+    int64_t fallback = 0;
+    if (j->kind == HSTACK) fallback = first->ndim > 1;
+    int64_t dim = j->kind == CAT || j->kind == STACK ? adept_arg_int(c, "dim", 0) : fallback;
+    int ndim = j->kind == STACK ? first->ndim + 1 : j->kind == VSTACK && first->ndim < 2 ? 2 : first->ndim;
+    j->dim = adept_call_dim(c, dim, ndim);
+    if (ndim > ADEPT_MAX_DIMS || ndim == 0) adept_call_fail(c, "a result of %d dimensions", ndim);
+    if (!adept_call_ok(c)) return;
+    j->ndim = part_dims(j, first, j->dims);
+    j->dims[j->dim] = 0;
+}
+
+static void add(adept_call *c, concat *j, const adept_tensor *t)
+{
+    int64_t dims[ADEPT_MAX_DIMS];
+    int ndim = part_dims(j, t, dims);
+    bool fits = ndim == j->ndim;
+    for (int d = 0; fits && d < ndim; d++)
+        fits = d == j->dim || dims[d] == j->dims[d];
+    if (fits && !__builtin_add_overflow(j->dims[j->dim], dims[j->dim], &j->dims[j->dim])) return;
+    char text[200];
+    adept_call_fail(c, "%s does not fit the others along dimension %d", adept_tensor_print(t, text, sizeof text),
+                    j->dim);
+}
+
+static adept_dtype promote(adept_dtype a, const adept_tensor *t)
+{
+    adept_tensor sofar = {.dtype = a, .ndim = t->ndim}, next = *t;
+    const adept_value values[2] = {{ADEPT_VALUE_TENSOR, {.t = &sofar}}, {ADEPT_VALUE_TENSOR, {.t = &next}}};
+    return adept_promote((const adept_value *[]){&values[0], &values[1]}, 2);
+}
+
+/* Sizes put into a vector stay known. */
+static void set_values(adept_call *c, adept_tensor *out, const adept_tensor *const *items, size_t n)
+{
+    double values[64];
+    int used = 0;
+    if (out->ndim != 1) return;
+    for (size_t i = 0; i < n; i++) {
+        if (!items[i] || items[i]->n_values == 0 || used + items[i]->n_values > 64) return;
+        memcpy(values + used, items[i]->values, (size_t)items[i]->n_values * sizeof *values);
+        used += items[i]->n_values;
+    }
+    adept_tensor_set_values(c, out, used, values);
+}
+
+static void shape(adept_call *c)
+{
+    concat j = {.kind = *(const concat_kind *)adept_call_data(c)};
+    const adept_tensor *const *items;
+    const adept_tensor *first = NULL;
+    size_t n = adept_arg_tensors(c, "tensors", &items);
+    for (size_t i = 0; i < n; i++) {
+        if (!items[i]) adept_call_fail(c, "entry %zu of 'tensors' is None", i);
+        if (!first && items[i] && !is_skipped(&j, items[i])) first = items[i];
+    }
+    if (!first && n > 0) first = items[0]; /* all of them empty */
+    if (!first) adept_call_fail(c, "at least one tensor expected");
+    if (!adept_call_ok(c)) return;
+    adept_dtype dtype = first->dtype;
+    start(c, &j, first);
+    for (size_t i = 0; i < n && adept_call_ok(c); i++) {
+        dtype = promote(dtype, items[i]);
+        if (!is_skipped(&j, items[i])) add(c, &j, items[i]);
+    }
+    if (!adept_call_ok(c)) return;
+    adept_tensor *out = adept_out_tensor(c, dtype, j.ndim, j.dims);
+    if (adept_call_ok(c)) set_values(c, out, items, n);
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){0, 1, 1, 1}, 0);
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "2 x 3 and 2 x 5 side by side: 16 elements read and written, the gradients are views",
+     .call = "aten::cat(tensors=[f32:2x3*, f32:2x5*], dim=-1)",
+     .out = "f32:2x8",
+     .forward = {.read = 64, .written = 64, .launches = 1}},
+    {.name = "an empty vector is skipped",
+     .call = "aten::cat(tensors=[f32:0, f32:2x3], dim=1)",
+     .out = "f32:2x3",
+     .forward = {.read = 24, .written = 24, .launches = 1}},
+    {.name = "a new dimension",
+     .call = "aten::stack(tensors=[f32:2x3*, f32:2x3], dim=1)",
+     .out = "f32:2x2x3",
+     .forward = {.read = 48, .written = 48, .launches = 1}},
+    {.name = "vectors as rows",
+     .call = "aten::vstack(tensors=[f32:3, f32:3])",
+     .out = "f32:2x3",
+     .forward = {.read = 24, .written = 24, .launches = 1}},
+    {.name = "integers with floats give floats",
+     .call = "aten::hstack(tensors=[i64:2, f32:3])",
+     .out = "f32:5",
+     .forward = {.read = 20, .written = 20, .launches = 1}},
+    {0},
+};
+
+const adept_handler adept_handler_concat = {.kind = "concat", .ops = ops, .shape = shape, .cost = cost, .cases = cases};

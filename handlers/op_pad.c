@@ -1,0 +1,153 @@
+/* Padding with a constant, by reflection, by replication of the border, or circular. Negative padding cuts off. */
+#include "elementwise_cost.h"
+#include <inttypes.h>
+#include <string.h>
+
+typedef enum pad_mode { CONSTANT, REFLECT, REPLICATE, CIRCULAR, BY_NAME } pad_mode;
+
+static const pad_mode constant = CONSTANT, reflect = REFLECT, replicate = REPLICATE, circular = CIRCULAR,
+                      by_name = BY_NAME;
+
+static const adept_op ops[] = {
+    {"aten::pad", ADEPT_CAST_NONE, &by_name},
+    {"aten::constant_pad_nd", ADEPT_CAST_NONE, &constant},
+    {"aten::reflection_pad1d", ADEPT_CAST_NONE, &reflect},
+    {"aten::reflection_pad2d", ADEPT_CAST_NONE, &reflect},
+    {"aten::reflection_pad3d", ADEPT_CAST_NONE, &reflect},
+    {"aten::replication_pad1d", ADEPT_CAST_NONE, &replicate},
+    {"aten::replication_pad2d", ADEPT_CAST_NONE, &replicate},
+    {"aten::replication_pad3d", ADEPT_CAST_NONE, &replicate},
+    {"aten::_pad_circular", ADEPT_CAST_NONE, &circular},
+    {0},
+};
+
+/* Amounts by dimension of the tensor, before and behind. */
+typedef struct padding {
+    int64_t before[ADEPT_MAX_DIMS], behind[ADEPT_MAX_DIMS];
+    bool grows, shrinks;
+    int sides; /* that are not 0 */
+} padding;
+
+static pad_mode mode_of(adept_call *c)
+{
+    pad_mode mode = *(const pad_mode *)adept_call_data(c);
+    if (mode != BY_NAME) return mode;
+    const char *name = adept_arg_string(c, "mode", "constant");
+    if (!strcmp(name, "reflect")) return REFLECT;
+    if (!strcmp(name, "replicate")) return REPLICATE;
+    if (!strcmp(name, "circular")) return CIRCULAR;
+    if (strcmp(name, "constant")) adept_call_unsupported(c, "padding mode '%s'", name);
+    return CONSTANT;
+}
+
+/* The list starts with the last dimension. */
+static padding padding_of(adept_call *c, const adept_tensor *self)
+{
+    int64_t list[2 * ADEPT_MAX_DIMS];
+    padding p = {{0}, {0}, false, false, 0};
+    int n = adept_arg_ints(c, adept_arg(c, "pad") ? "pad" : "padding", list, 2 * ADEPT_MAX_DIMS);
+    if (n < 0 || n % 2 != 0 || n > 2 * self->ndim) {
+        adept_call_fail(c, "two amounts for each of at most %d dimensions expected", self->ndim);
+        return p;
+    }
+    for (int i = 0; i < n; i++) {
+        int d = self->ndim - 1 - i / 2;
+        *(i % 2 == 0 ? &p.before[d] : &p.behind[d]) = list[i];
+        p.grows = p.grows || list[i] > 0;
+        p.shrinks = p.shrinks || list[i] < 0;
+        p.sides += list[i] != 0;
+    }
+    return p;
+}
+
+static void shape(adept_call *c)
+{
+    const adept_tensor *self = adept_arg_tensor(c, "self");
+    int64_t dims[ADEPT_MAX_DIMS];
+    padding p = padding_of(c, self);
+    mode_of(c);
+    if (!adept_call_ok(c)) return;
+    for (int d = 0; d < self->ndim; d++)
+        if (__builtin_add_overflow(self->dims[d], p.before[d], &dims[d]) ||
+            __builtin_add_overflow(dims[d], p.behind[d], &dims[d]) || dims[d] < 0) {
+            adept_call_fail(c, "dimension %d of size %" PRId64 " cannot be padded by %" PRId64 " and %" PRId64, d,
+                            self->dims[d], p.before[d], p.behind[d]);
+            return;
+        }
+    adept_out_tensor(c, self->dtype, self->ndim, dims);
+}
+
+/* Elements that are in both: what a copy between them moves. */
+static adept_tensor inner(const adept_tensor *self, const adept_tensor *out, const padding *p)
+{
+    adept_tensor t = *out;
+    for (int d = 0; d < t.ndim; d++) {
+        int64_t cut = (p->before[d] < 0 ? p->before[d] : 0) + (p->behind[d] < 0 ? p->behind[d] : 0);
+        t.dims[d] = self->dims[d] + cut > 0 ? self->dims[d] + cut : 0;
+    }
+    return t;
+}
+
+/* Nothing to fill: one copy. Else the whole is filled first. */
+static void fill_and_copy(adept_cost *cost, adept_pass pass, const adept_tensor *whole, const adept_tensor *part,
+                          bool fill)
+{
+    if (fill) adept_elem_fill(cost, pass, whole);
+    adept_elem_chain(cost, pass, part, &(adept_chain){0, 1, 1, 1}, 0);
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *self = adept_arg_tensor(c, "self"), *out = adept_result_tensor(c, 0);
+    padding p = padding_of(c, self);
+    pad_mode mode = mode_of(c);
+    if (mode == CONSTANT) {
+        adept_tensor part = inner(self, out, &p);
+        fill_and_copy(cost, ADEPT_FORWARD, out, &part, p.grows);
+        fill_and_copy(cost, ADEPT_BACKWARD, self, &part, p.shrinks);
+        return;
+    }
+    if (mode == CIRCULAR) { /* the middle and each side are copied by a kernel of its own, and so back */
+        adept_chain chain = {0, 1, 1, 1 + p.sides};
+        adept_elem_chain(cost, ADEPT_FORWARD, out, &chain, 0);
+        adept_elem_chain(cost, ADEPT_BACKWARD, out, &chain, 0);
+        return;
+    }
+    adept_elem_forward(cost, out, 0, adept_elem_read(self));
+    adept_cost_save(cost, self); /* for its sizes only, but kept all the same */
+    adept_elem_fill(cost, ADEPT_BACKWARD, self);
+    double n = (double)adept_tensor_numel(out);
+    if (n > 0)
+        adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, n, adept_tensor_bytes(out), adept_tensor_bytes(self));
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "zeros around 2 x 3: fill 4 x 6, copy 6; backward copies the 6",
+     .call = "aten::pad(self=f32:2x3*, pad=[1,2,1,1], mode=\"constant\", value=none)",
+     .out = "f32:4x6",
+     .forward = {.read = 24, .written = 96 + 24, .launches = 2},
+     .backward = {.read = 24, .written = 24, .launches = 1}},
+    {.name = "nothing to add is a copy all the same",
+     .call = "aten::pad(self=f32:2x3*, pad=[0,0], mode=\"constant\", value=none)",
+     .out = "f32:2x3",
+     .forward = {.read = 24, .written = 24, .launches = 1},
+     .backward = {.read = 24, .written = 24, .launches = 1}},
+    {.name = "negative: 6 of 8 are copied; backward fills 8 and copies 6",
+     .call = "aten::constant_pad_nd(self=f32:8*, pad=[-1,-1], value=0)",
+     .out = "f32:6",
+     .forward = {.read = 24, .written = 24, .launches = 1},
+     .backward = {.read = 24, .written = 32 + 24, .launches = 2}},
+    {.name = "reflection: 4 read, 8 written; backward zeros 4 and adds 8 gradients to them",
+     .call = "aten::reflection_pad1d(self=f32:1x4*, padding=[2,2])",
+     .out = "f32:1x8",
+     .forward = {.read = 16, .written = 32, .launches = 1},
+     .backward = {.alu = 8, .read = 32, .written = 16 + 16, .launches = 2},
+     .saved_bytes = 16},
+    {.name = "circular: the middle and two sides",
+     .call = "aten::pad(self=f32:1x4, pad=[1,1], mode=\"circular\", value=none)",
+     .out = "f32:1x6",
+     .forward = {.read = 24, .written = 24, .launches = 3}},
+    {0},
+};
+
+const adept_handler adept_handler_pad = {.kind = "pad", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
