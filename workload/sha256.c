@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* Section 4.2.2: first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
-static const uint32_t round_constants[64] = {
+const uint32_t adept_sha256_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -44,7 +44,7 @@ static void compress(uint32_t state[8], const unsigned char *block)
     uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     for (int t = 0; t < 64; t++) {
         uint32_t s1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);
-        uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + round_constants[t] + w[t];
+        uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + adept_sha256_constants[t] + w[t];
         uint32_t s0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);
         uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
         h = g;
@@ -66,10 +66,20 @@ static void compress(uint32_t state[8], const unsigned char *block)
     state[7] += h;
 }
 
+void adept_sha256_blocks_portable(uint32_t state[8], const unsigned char *data, size_t n_blocks)
+{
+    for (; n_blocks > 0; n_blocks--, data += 64)
+        compress(state, data);
+}
+
+/* Section 5.3.3 */
 void adept_sha256_init(adept_sha256 *s)
 {
+    adept_sha256_blocks_fn *fast = adept_sha256_blocks_x86();
     *s = (adept_sha256){
-        .state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+        .state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19},
+        .blocks = fast ? fast : adept_sha256_blocks_portable,
+    };
 }
 
 void adept_sha256_update(adept_sha256 *s, const void *data, size_t size)
@@ -84,13 +94,13 @@ void adept_sha256_update(adept_sha256 *s, const void *data, size_t size)
         p += n;
         size -= n;
         if (s->pending < sizeof s->block) return;
-        compress(s->state, s->block);
+        s->blocks(s->state, s->block, 1);
         s->pending = 0;
     }
-    for (; size >= sizeof s->block; p += sizeof s->block, size -= sizeof s->block)
-        compress(s->state, p);
-    if (size) memcpy(s->block, p, size);
-    s->pending = size;
+    size_t whole = size / sizeof s->block * sizeof s->block;
+    s->blocks(s->state, p, whole / sizeof s->block);
+    s->pending = size - whole;
+    if (s->pending) memcpy(s->block, p + whole, s->pending);
 }
 
 void adept_sha256_hex(adept_sha256 *s, char hex[65])
@@ -99,13 +109,13 @@ void adept_sha256_hex(adept_sha256 *s, char hex[65])
     s->block[s->pending++] = 0x80;
     if (s->pending > 56) {
         memset(s->block + s->pending, 0, sizeof s->block - s->pending);
-        compress(s->state, s->block);
+        s->blocks(s->state, s->block, 1);
         s->pending = 0;
     }
     memset(s->block + s->pending, 0, 56 - s->pending);
     for (int i = 0; i < 8; i++)
         s->block[56 + i] = (unsigned char)(bits >> (56 - 8 * i));
-    compress(s->state, s->block);
+    s->blocks(s->state, s->block, 1);
     for (int i = 0; i < 64; i++)
         hex[i] = "0123456789abcdef"[s->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
     hex[64] = '\0';
