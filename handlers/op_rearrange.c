@@ -1,0 +1,301 @@
+/* Operators that write the elements of one tensor in another order, some of them several times or replaced by zero:
+ * one kernel that reads the tensor and writes the result, and one backward the other way round. */
+#include "elementwise_cost.h"
+#include "host_value.h"
+#include "layout.h"
+#include <inttypes.h>
+#include <string.h>
+
+typedef void rearrange_shape(adept_call *c, const adept_tensor *self);
+
+typedef struct rearrange_row {
+    rearrange_shape *shape;
+    bool sums; /* an element occurs several times: backward adds as many gradients */
+} rearrange_row;
+
+static bool multiply(adept_call *c, int64_t *value, int64_t factor)
+{
+    if (factor >= 0 && !__builtin_mul_overflow(*value, factor, value)) return true;
+    adept_call_fail(c, "a dimension of %" PRId64 " times %" PRId64, *value, factor);
+    return false;
+}
+
+static void out_of_type(adept_call *c, const adept_tensor *self, int ndim, const int64_t *dims)
+{
+    adept_out_tensor(c, self->dtype, ndim, dims);
+}
+
+/* ---------------------------------------------------------------- the same shape ---------------- */
+
+static void same_shape(adept_call *c, const adept_tensor *self)
+{
+    adept_out_result(c, self, self->dtype, self->ndim, self->dims)->n_values = 0;
+}
+
+static void roll(adept_call *c, const adept_tensor *self)
+{
+    int64_t dims[ADEPT_MAX_DIMS];
+    int n = adept_arg_ints(c, "dims", dims, ADEPT_MAX_DIMS);
+    for (int i = 0; i < n; i++)
+        adept_call_dim(c, dims[i], self->ndim);
+    same_shape(c, self);
+}
+
+static void triangle(adept_call *c, const adept_tensor *self)
+{
+    if (self->ndim < 2) adept_call_fail(c, "a matrix or a batch of them expected");
+    same_shape(c, self);
+}
+
+static void rot90(adept_call *c, const adept_tensor *self)
+{
+    int64_t axes[2] = {0, 1}, out[ADEPT_MAX_DIMS];
+    int64_t k = adept_arg_int(c, "k", 1);
+    int n = adept_arg_ints(c, "dims", axes, 2);
+    int a = adept_call_dim(c, axes[0], self->ndim), b = adept_call_dim(c, axes[1], self->ndim);
+    if ((n != 2 && n != -1) || self->ndim < 2 || a == b) adept_call_fail(c, "rot90: two different dimensions expected");
+    if (!adept_call_ok(c)) return;
+    memcpy(out, self->dims, sizeof out);
+    if (k % 2 != 0) {
+        out[a] = self->dims[b];
+        out[b] = self->dims[a];
+    }
+    out_of_type(c, self, self->ndim, out);
+}
+
+/* ---------------------------------------------------------------- repetition ---------------- */
+
+static void repeat(adept_call *c, const adept_tensor *self)
+{
+    bool tile = !strcmp(adept_call_op(c), "aten::tile");
+    int64_t times[ADEPT_MAX_DIMS], dims[ADEPT_MAX_DIMS];
+    int n = adept_arg_ints(c, tile ? "dims" : "repeats", times, ADEPT_MAX_DIMS);
+    if (n < 0 || (!tile && n < self->ndim))
+        adept_call_fail(c, "repetitions for each of %d dimensions expected", self->ndim);
+    if (!adept_call_ok(c)) return;
+    int ndim = n > self->ndim ? n : self->ndim;
+    for (int d = 0; d < ndim; d++) {
+        int own = d - (ndim - self->ndim), given = d - (ndim - n);
+        dims[d] = own >= 0 ? self->dims[own] : 1;
+        if (given >= 0 && !multiply(c, &dims[d], times[given])) return;
+    }
+    out_of_type(c, self, ndim, dims);
+}
+
+static void repeat_interleave(adept_call *c, const adept_tensor *self)
+{
+    int64_t dims[ADEPT_MAX_DIMS], times, size = adept_arg_int(c, "output_size", -1);
+    bool flat = !adept_arg_given(c, "dim");
+    int dim = flat ? 0 : adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
+    if (!adept_value_as_int(adept_arg(c, "repeats"), &times) && size < 0) {
+        adept_call_unsupported(c, "the size depends on data: repetitions from a tensor without output_size");
+        return;
+    }
+    if (!flat && self->ndim == 0) adept_call_fail(c, "the tensor has no dimension");
+    if (!adept_call_ok(c)) return;
+    memcpy(dims, self->dims, sizeof dims);
+    if (flat) dims[0] = adept_tensor_numel(self);
+    if (size >= 0)
+        dims[dim] = size;
+    else if (!multiply(c, &dims[dim], times))
+        return;
+    out_of_type(c, self, flat ? 1 : self->ndim, dims);
+}
+
+/* ---------------------------------------------------------------- channels and pixels ---------------- */
+
+static void pixel_shuffle(adept_call *c, const adept_tensor *self)
+{
+    bool up = !strcmp(adept_call_op(c), "aten::pixel_shuffle");
+    int64_t factor = adept_arg_int(c, up ? "upscale_factor" : "downscale_factor", 1), dims[ADEPT_MAX_DIMS],
+            area = factor;
+    if (self->ndim < 3 || factor <= 0 || factor > 65536) adept_call_fail(c, "an image and a positive factor expected");
+    if (!adept_call_ok(c)) return;
+    area *= factor;
+    memcpy(dims, self->dims, sizeof dims);
+    int64_t *channels = &dims[self->ndim - 3], *height = &dims[self->ndim - 2], *width = &dims[self->ndim - 1];
+    if (up ? *channels % area != 0 : *height % factor != 0 || *width % factor != 0) {
+        adept_call_fail(c, "the image cannot be divided by a factor of %" PRId64, factor);
+        return;
+    }
+    if (up) {
+        *channels /= area;
+        if (!multiply(c, height, factor) || !multiply(c, width, factor)) return;
+    } else {
+        *height /= factor;
+        *width /= factor;
+        if (!multiply(c, channels, area)) return;
+    }
+    out_of_type(c, self, self->ndim, dims);
+}
+
+static void channel_shuffle(adept_call *c, const adept_tensor *self)
+{
+    int64_t groups = adept_arg_int(c, "groups", 1);
+    if (self->ndim < 3 || groups <= 0 || self->dims[1] % groups != 0)
+        adept_call_fail(c, "channels that %" PRId64 " groups divide expected", groups);
+    if (adept_call_ok(c)) adept_out_like(c, self);
+}
+
+/* Number of positions of a window along one dimension, -1 if it does not fit. */
+static int64_t positions(int64_t size, int64_t kernel, int64_t dilation, int64_t padding, int64_t stride)
+{
+    int64_t padded, reach;
+    if (kernel <= 0 || dilation <= 0 || padding < 0 || stride <= 0 || padding > INT64_MAX / 4 ||
+        __builtin_add_overflow(size, 2 * padding, &padded) || __builtin_mul_overflow(dilation, kernel - 1, &reach) ||
+        reach >= padded)
+        return -1;
+    return (padded - reach - 1) / stride + 1;
+}
+
+/* torch.nn.Unfold and Fold between images (batch, channels, h, w) and columns (batch, channels * taps, positions). */
+static void columns(adept_call *c, const adept_tensor *self)
+{
+    bool to_image = !strcmp(adept_call_op(c), "aten::col2im");
+    int64_t kernel[2], dilation[2], padding[2], stride[2], image[2], dims[ADEPT_MAX_DIMS], taps = 1, n = 1;
+    int lead = self->ndim - (to_image ? 2 : 3); /* batch dimension or none */
+    adept_arg_ints_n(c, "kernel_size", kernel, 2, 1);
+    adept_arg_ints_n(c, "dilation", dilation, 2, 1);
+    adept_arg_ints_n(c, "padding", padding, 2, 0);
+    adept_arg_ints_n(c, "stride", stride, 2, 1);
+    if (to_image) adept_arg_ints_n(c, "output_size", image, 2, 1);
+    if (lead < 0 || lead > 1 || __builtin_mul_overflow(kernel[0], kernel[1], &taps) || taps <= 0)
+        adept_call_fail(c, "an image or its columns and a positive kernel expected");
+    if (!adept_call_ok(c)) return;
+    memcpy(dims, self->dims, sizeof dims);
+    for (int i = 0; i < 2; i++) {
+        if (!to_image) image[i] = self->dims[lead + 1 + i];
+        int64_t along = positions(image[i], kernel[i], dilation[i], padding[i], stride[i]);
+        if (along < 0 || __builtin_mul_overflow(n, along, &n)) {
+            adept_call_fail(c, "the kernel does not fit the image");
+            return;
+        }
+    }
+    if (!to_image) {
+        if (!multiply(c, &dims[lead], taps)) return;
+        dims[lead + 1] = n;
+    } else if (dims[lead] % taps != 0 || dims[lead + 1] != n) {
+        adept_call_fail(c, "%" PRId64 " columns of %" PRId64 " do not make the image", dims[lead + 1], dims[lead]);
+        return;
+    } else {
+        dims[lead] /= taps;
+        memcpy(dims + lead + 1, image, sizeof image);
+    }
+    out_of_type(c, self, lead + (to_image ? 3 : 2), dims);
+}
+
+/* ---------------------------------------------------------------- table and cost ---------------- */
+
+static const rearrange_row same_row = {same_shape, false}, roll_row = {roll, false}, triangle_row = {triangle, false},
+                           rot90_row = {rot90, false}, pixel_row = {pixel_shuffle, false},
+                           channel_row = {channel_shuffle, false};
+static const rearrange_row repeat_row = {repeat, true}, interleave_row = {repeat_interleave, true},
+                           columns_row = {columns, true};
+
+static const adept_op ops[] = {
+    {"aten::roll", ADEPT_CAST_NONE, &roll_row},
+    {"aten::flip", ADEPT_CAST_NONE, &same_row},
+    {"aten::fliplr", ADEPT_CAST_NONE, &same_row},
+    {"aten::flipud", ADEPT_CAST_NONE, &same_row},
+    {"aten::rot90", ADEPT_CAST_NONE, &rot90_row},
+    {"aten::tril", ADEPT_CAST_NONE, &triangle_row},
+    {"aten::triu", ADEPT_CAST_NONE, &triangle_row},
+    {"aten::repeat", ADEPT_CAST_NONE, &repeat_row},
+    {"aten::tile", ADEPT_CAST_NONE, &repeat_row},
+    {"aten::repeat_interleave", ADEPT_CAST_NONE, &interleave_row},
+    {"aten::pixel_shuffle", ADEPT_CAST_NONE, &pixel_row},
+    {"aten::pixel_unshuffle", ADEPT_CAST_NONE, &pixel_row},
+    {"aten::channel_shuffle", ADEPT_CAST_NONE, &channel_row},
+    {"aten::native_channel_shuffle", ADEPT_CAST_NONE, &channel_row},
+    {"aten::im2col", ADEPT_CAST_NONE, &columns_row},
+    {"aten::col2im", ADEPT_CAST_NONE, &columns_row},
+    {0},
+};
+
+static void shape(adept_call *c)
+{
+    const rearrange_row *row = adept_call_data(c);
+    const adept_tensor *self = adept_arg_tensor(c, "self");
+    if (adept_call_ok(c)) row->shape(c, self);
+}
+
+static bool is_fold(const adept_call *c)
+{
+    return !strcmp(adept_call_op(c), "aten::col2im");
+}
+
+/* PyTorch rolls one dimension after the other, each by a kernel; the loop of im2col has one per image. */
+static double kernels(adept_call *c, const adept_tensor *self)
+{
+    const rearrange_row *row = adept_call_data(c);
+    int64_t dims[ADEPT_MAX_DIMS];
+    if (row == &roll_row) {
+        int n = adept_arg_ints(c, "dims", dims, ADEPT_MAX_DIMS);
+        return n > 1 ? n : 1;
+    }
+    return row == &columns_row && self->ndim == (is_fold(c) ? 3 : 4) ? (double)self->dims[0] : 1;
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const rearrange_row *row = adept_call_data(c);
+    const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
+    bool folds = is_fold(c); /* the other way round: adds forward, copies backward */
+    double n = kernels(c, self), passes = row == &roll_row ? n : 1;
+    double small = adept_tensor_bytes(self), large = adept_tensor_bytes(out), in = (double)adept_tensor_numel(self);
+    if (large == 0) return;
+    adept_kernel kernel = {.pass = ADEPT_FORWARD,
+                           .unit = ADEPT_UNIT_ALU,
+                           .dtype = self->dtype,
+                           .flops = folds ? in : 0,
+                           .bytes_read = passes * adept_elem_read(self),
+                           .bytes_written = passes * large,
+                           .launches = n,
+                           .elements = passes * (double)adept_tensor_numel(out)};
+    adept_cost_kernel(cost, &kernel);
+    kernel.pass = ADEPT_BACKWARD;
+    kernel.flops = row->sums && !folds ? (double)adept_tensor_numel(out) : 0;
+    kernel.bytes_read = passes * large;
+    kernel.bytes_written = passes * small;
+    adept_cost_kernel(cost, &kernel);
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "shifted windows: two dimensions, two kernels",
+     .call = "aten::roll(self=f32:2x4x4*, shifts=[-1,-1], dims=[1,2])",
+     .out = "f32:2x4x4",
+     .forward = {.read = 256, .written = 256, .launches = 2},
+     .backward = {.read = 256, .written = 256, .launches = 2}},
+    {.name = "upper triangle",
+     .call = "aten::triu(self=f32:4x4, diagonal=1)",
+     .out = "f32:4x4",
+     .forward = {.read = 64, .written = 64, .launches = 1}},
+    {.name = "3 elements four times; backward sums 12 gradients",
+     .call = "aten::repeat(self=f32:3*, repeats=[4,1])",
+     .out = "f32:4x3",
+     .forward = {.read = 12, .written = 48, .launches = 1},
+     .backward = {.alu = 12, .read = 48, .written = 12, .launches = 1}},
+    {.name = "each element twice",
+     .call = "aten::repeat_interleave(self=f32:2x3, repeats=2, dim=1)",
+     .out = "f32:2x6",
+     .forward = {.read = 24, .written = 48, .launches = 1}},
+    {.name = "8 channels become 2 x 2 pixels of 2",
+     .call = "aten::pixel_shuffle(self=f32:1x8x3x3*, upscale_factor=2)",
+     .out = "f32:1x2x6x6",
+     .forward = {.read = 288, .written = 288, .launches = 1},
+     .backward = {.read = 288, .written = 288, .launches = 1}},
+    {.name = "windows of 2 x 2 in 3 x 3: 4 taps at 4 positions of 2 images, a kernel each; backward adds 32 gradients",
+     .call = "aten::im2col(self=f32:2x1x3x3*, kernel_size=[2,2], dilation=[1,1], padding=[0,0], stride=[1,1])",
+     .out = "f32:2x4x4",
+     .forward = {.read = 72, .written = 128, .launches = 2},
+     .backward = {.alu = 32, .read = 128, .written = 72, .launches = 2}},
+    {.name = "and back",
+     .call = "aten::col2im(self=f32:2x4x4, output_size=[3,3], kernel_size=[2,2], dilation=[1,1], padding=[0,0], "
+             "stride=[1,1])",
+     .out = "f32:2x1x3x3",
+     .forward = {.alu = 32, .read = 128, .written = 72, .launches = 2}},
+    {0},
+};
+
+const adept_handler adept_handler_rearrange = {
+    .kind = "rearrange", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
