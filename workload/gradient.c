@@ -9,10 +9,8 @@
 static void mark(adept_interp *in, const adept_tensor *t, int32_t before)
 {
     int32_t producer = adept_tensor_producer(t);
-    if (!t->requires_grad) return;
-    if (producer >= 0) in->records[producer].reached = true;
-    if (t->storage < 0) return;
-    int32_t writer = in->run.storages[t->storage].last_writer;
+    int32_t writer = t->storage >= 0 ? in->run.storages[t->storage].last_writer : -1;
+    if (producer >= 0 && t->requires_grad) in->records[producer].reached = true;
     if (writer >= 0 && writer < before) in->records[writer].reached = true;
 }
 

@@ -91,6 +91,10 @@ static adept_status survey(adept_interp *in, const adept_block *block)
 
 static adept_status list_unsupported(adept_interp *in)
 {
+    size_t kept = 0; /* the survey counts operators without a handler anew, where they stand in the graph */
+    for (size_t i = 0; i < in->n_unsupported; i++)
+        if (in->unsupported[i].reason) in->unsupported[kept++] = in->unsupported[i];
+    in->n_unsupported = kept;
     adept_status status = survey(in, in->graph->body);
     if (status) return status;
     char names[700] = "";

@@ -197,6 +197,11 @@ static cJSON *memory_json(const adept_profile *p)
     return NULL;
 }
 
+static cJSON *warnings_json(const adept_profile *p)
+{
+    return p->n_warnings ? cJSON_CreateStringArray((const char *const *)p->warnings, (int)p->n_warnings) : cJSON_CreateArray();
+}
+
 char *adept_profile_to_json(const adept_profile *p)
 {
     cJSON *o = cJSON_CreateObject();
@@ -206,7 +211,7 @@ char *adept_profile_to_json(const adept_profile *p)
         add_item(o, "inputs", inputs_json(p)) && add_item(o, "totals", totals_json(p)) &&
         add_item(o, "features", features_json(&p->features)) && add_item(o, "memory", memory_json(p)) &&
         add_item(o, "ops", ops_json(p)) &&
-        add_item(o, "warnings", cJSON_CreateStringArray((const char *const *)p->warnings, (int)p->n_warnings)))
+        add_item(o, "warnings", warnings_json(p)))
         text = cJSON_PrintBuffered(o, 1 << 16, 1);
     cJSON_Delete(o);
     return text;

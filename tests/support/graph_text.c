@@ -246,6 +246,6 @@ adept_graph *graph_text(const char *text)
     }
     free(copy);
     if (!graph) die(&s, "no return");
-    if (!graph->path) graph->path = "test";
+    if (!graph->path || !graph->path[0]) graph->path = "test";
     return graph;
 }
