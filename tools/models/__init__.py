@@ -1,8 +1,8 @@
 """The bundled models, one file per family. Each family module has MODELS, a dict from name to Entry."""
 from . import framework  # noqa: F401  (first: it must see torch before any model is built)
-from . import bert, gpt, llama, vision
+from . import bert, diffusion, gpt, llama, recommend, speech, t5, vision
 
-FAMILIES = (vision, bert, llama, gpt)
+FAMILIES = (vision, bert, llama, gpt, t5, diffusion, speech, recommend)
 
 
 def registry():

@@ -367,7 +367,7 @@ class DistilBertForSequenceClassification(nn.Module):
 
 
 def entry(model, length, batch, params, source, **config):
-    return Entry(lambda: model(BertConfig(**config)), ("i64:Bx%d" % length,), batch, params, source, shrink={length: 4})
+    return Entry(lambda: model(BertConfig(**config)), ("i64:Bx%d" % length,), batch, params, source, shrink={length: (4, 3)})
 
 
 LARGE = dict(layers=24, hidden=1024, embedding=1024, heads=16, ffn=4096)

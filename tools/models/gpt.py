@@ -204,7 +204,7 @@ class OPTForCausalLM(nn.Module):
 
 
 def entry(model, length, batch, params, source, **config):
-    return Entry(lambda: model(GPTConfig(**config)), ("i64:Bx%d" % length,), batch, params, source, shrink={length: 4})
+    return Entry(lambda: model(GPTConfig(**config)), ("i64:Bx%d" % length,), batch, params, source, shrink={length: (4, 3)})
 
 
 MODELS = {

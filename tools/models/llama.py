@@ -157,7 +157,7 @@ class LlamaForCausalLM(nn.Module):
 
 def entry(length, batch, params, source, **config):
     return Entry(lambda: LlamaForCausalLM(LlamaConfig(**config)), ("i64:Bx%d" % length,), batch, params, source,
-                 shrink={length: 4})
+                 shrink={length: (4, 3)})
 
 
 QWEN = dict(vocab=151936, tied=True, qkv_bias=True, rope_theta=1e6, norm_eps=1e-6)
