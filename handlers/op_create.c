@@ -1,0 +1,358 @@
+/* New tensors: constants, ranges, tensors from Python numbers, and filling existing ones. One kernel writes the
+ * elements; empty ones need none. None of them has a gradient. */
+#include "elementwise_cost.h"
+#include "host_value.h"
+#include "layout.h"
+#include <math.h>
+#include <string.h>
+
+typedef enum source {
+    SIZE,  /* argument 'size' */
+    LIKE,  /* as 'self' */
+    NEW,   /* argument 'size', type of 'self' */
+    FILL,  /* 'self' is overwritten */
+    RANGE, /* arange */
+    STEPS, /* linspace */
+    EYE,
+    TRIANGLE, /* row and column indices of a triangle */
+    DATA      /* Python numbers */
+} source;
+
+typedef enum content { ZEROS, ONES, VALUE /* an argument */, NOTHING, COMPUTED } content;
+
+typedef struct create_row {
+    source source;
+    content content;
+} create_row;
+
+static const create_row zeros = {SIZE, ZEROS}, ones = {SIZE, ONES}, full = {SIZE, VALUE}, empty = {SIZE, NOTHING};
+static const create_row zeros_like = {LIKE, ZEROS}, ones_like = {LIKE, ONES}, full_like = {LIKE, VALUE},
+                        empty_like = {LIKE, NOTHING};
+static const create_row new_zeros = {NEW, ZEROS}, new_ones = {NEW, ONES}, new_full = {NEW, VALUE},
+                        new_empty = {NEW, NOTHING};
+static const create_row fill = {FILL, VALUE}, zero = {FILL, ZEROS};
+static const create_row arange = {RANGE, COMPUTED}, linspace = {STEPS, COMPUTED}, eye = {EYE, COMPUTED};
+static const create_row tril_indices = {TRIANGLE, COMPUTED}, triu_indices = {TRIANGLE, COMPUTED};
+static const create_row tensor = {DATA, COMPUTED};
+
+static const adept_op ops[] = {
+    {"aten::zeros", ADEPT_CAST_NONE, &zeros},
+    {"aten::ones", ADEPT_CAST_NONE, &ones},
+    {"aten::full", ADEPT_CAST_NONE, &full},
+    {"aten::empty", ADEPT_CAST_NONE, &empty},
+    {"aten::empty_strided", ADEPT_CAST_NONE, &empty},
+    {"aten::zeros_like", ADEPT_CAST_NONE, &zeros_like},
+    {"aten::ones_like", ADEPT_CAST_NONE, &ones_like},
+    {"aten::full_like", ADEPT_CAST_NONE, &full_like},
+    {"aten::empty_like", ADEPT_CAST_NONE, &empty_like},
+    {"aten::new_zeros", ADEPT_CAST_NONE, &new_zeros},
+    {"aten::new_ones", ADEPT_CAST_NONE, &new_ones},
+    {"aten::new_full", ADEPT_CAST_NONE, &new_full},
+    {"aten::new_empty", ADEPT_CAST_NONE, &new_empty},
+    {"aten::new_empty_strided", ADEPT_CAST_NONE, &new_empty},
+    {"aten::fill", ADEPT_CAST_NONE, &fill},
+    {"aten::zero", ADEPT_CAST_NONE, &zero},
+    {"aten::arange", ADEPT_CAST_NONE, &arange},
+    {"aten::linspace", ADEPT_CAST_NONE, &linspace},
+    {"aten::eye", ADEPT_CAST_NONE, &eye},
+    {"aten::tril_indices", ADEPT_CAST_NONE, &tril_indices},
+    {"aten::triu_indices", ADEPT_CAST_NONE, &triu_indices},
+    {"aten::tensor", ADEPT_CAST_NONE, &tensor},
+    {"aten::as_tensor", ADEPT_CAST_NONE, &tensor},
+    {"aten::scalar_tensor", ADEPT_CAST_NONE, &tensor},
+    {0},
+};
+
+/* ---------------------------------------------------------------- element types ---------------- */
+
+/* Argument dtype, else the one the operator takes without it. */
+static adept_dtype type_or(adept_call *c, adept_dtype fallback)
+{
+    if (!adept_arg_given(c, "dtype")) return fallback;
+    adept_dtype dtype = adept_dtype_from_c10(adept_arg_int(c, "dtype", -1));
+    if (dtype == ADEPT_DTYPE_NONE) adept_call_fail(c, "unknown element type");
+    return dtype;
+}
+
+/* Of a Python number: torch.tensor(3) is i64, torch.tensor(0.5) is f32. */
+static adept_dtype type_of_number(const adept_value *v)
+{
+    if (v && v->kind == ADEPT_VALUE_TENSOR) return v->u.t->dtype;
+    if (v && v->kind == ADEPT_VALUE_BOOL) return ADEPT_BOOL;
+    return v && v->kind == ADEPT_VALUE_INT ? ADEPT_I64 : ADEPT_F32;
+}
+
+/* ---------------------------------------------------------------- constants ---------------- */
+
+/* A single constant is known to the host; larger tensors may be overwritten in parts, which the host would not see. */
+static void set_constant(adept_call *c, adept_tensor *out)
+{
+    const create_row *row = adept_call_data(c);
+    const adept_value *v = row->source == FILL ? adept_arg(c, "value") : adept_arg(c, "fill_value");
+    double value = row->content == ONES;
+    out->n_values = 0;
+    if (out->ndim != 0 || row->content == NOTHING) return;
+    if (row->content == VALUE && !adept_value_as_float(v, &value)) return;
+    adept_tensor_set_values(c, out, 1, &value);
+}
+
+static void shape_sized(adept_call *c, const create_row *row)
+{
+    int64_t dims[ADEPT_MAX_DIMS], strides[ADEPT_MAX_DIMS];
+    adept_dtype fallback = row == &full ? type_of_number(adept_arg(c, "fill_value")) : ADEPT_F32;
+    if (row->source == NEW) fallback = adept_arg_tensor(c, "self")->dtype;
+    int n = adept_arg_ints(c, "size", dims, ADEPT_MAX_DIMS);
+    if (n < 0) adept_call_fail(c, "argument 'size' is missing");
+    adept_dtype dtype = type_or(c, fallback);
+    if (!adept_call_ok(c)) return;
+    adept_tensor *out = adept_out_tensor(c, dtype, n, dims);
+    out->requires_grad = false;
+    if (row->content == NOTHING && adept_arg_ints(c, "stride", strides, ADEPT_MAX_DIMS) == n)
+        for (int d = 0; d < n && adept_call_ok(c); d++)
+            out->strides[d] = strides[d] >= 0 ? strides[d] : 0;
+    if (adept_call_ok(c)) set_constant(c, out);
+}
+
+static void shape_like(adept_call *c)
+{
+    const adept_tensor *self = adept_arg_tensor(c, "self");
+    int64_t format = adept_arg_int(c, "memory_format", ADEPT_FORMAT_PRESERVE);
+    adept_dtype dtype = type_or(c, self->dtype);
+    if (!adept_call_ok(c)) return;
+    adept_tensor *out = adept_out_tensor(c, dtype, self->ndim, self->dims);
+    out->requires_grad = false;
+    if (!adept_call_ok(c)) return;
+    adept_layout_set_format(out, format, self);
+    set_constant(c, out);
+}
+
+/* ---------------------------------------------------------------- ranges ---------------- */
+
+static bool is_whole(const adept_value *v)
+{
+    return !v || v->kind == ADEPT_VALUE_NONE || v->kind == ADEPT_VALUE_INT || v->kind == ADEPT_VALUE_BOOL ||
+           (v->kind == ADEPT_VALUE_TENSOR && !adept_dtype_is_float(v->u.t->dtype));
+}
+
+static void shape_range(adept_call *c)
+{
+    bool whole = is_whole(adept_arg(c, "start")) && is_whole(adept_arg(c, "end")) && is_whole(adept_arg(c, "step"));
+    double start = adept_arg_float(c, "start", 0), end = adept_arg_float(c, "end", 0),
+           step = adept_arg_float(c, "step", 1);
+    double values[64], n = step != 0 ? ceil((end - start) / step) : -1;
+    adept_dtype dtype = type_or(c, whole ? ADEPT_I64 : ADEPT_F32);
+    if (!(n >= 0 && n < 9007199254740992.0)) adept_call_fail(c, "arange from %g to %g by %g", start, end, step);
+    if (!adept_call_ok(c)) return;
+    adept_tensor *out = adept_out_tensor(c, dtype, 1, (const int64_t[]){(int64_t)n});
+    for (int i = 0; i < n && i < 64; i++)
+        values[i] = start + i * step;
+    if (n > 0 && n <= 64) adept_tensor_set_values(c, out, (int)n, values);
+}
+
+static void shape_steps(adept_call *c)
+{
+    int64_t steps = adept_arg_int(c, "steps", 100);
+    adept_dtype dtype = type_or(c, ADEPT_F32);
+    if (adept_call_ok(c)) adept_out_tensor(c, dtype, 1, &steps);
+}
+
+static void shape_eye(adept_call *c)
+{
+    int64_t n = adept_arg_int(c, "n", 0), dims[2] = {n, adept_arg_int(c, "m", n)};
+    adept_dtype dtype = type_or(c, ADEPT_F32);
+    if (adept_call_ok(c)) adept_out_tensor(c, dtype, 2, dims);
+}
+
+/* Elements on and below diagonal `offset` of rows x columns. */
+static int64_t below_diagonal(int64_t rows, int64_t columns, int64_t offset)
+{
+    int64_t n = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t here = r + 1 + offset;
+        n += here < 0 ? 0 : here > columns ? columns : here;
+    }
+    return n;
+}
+
+static void shape_triangle(adept_call *c, const create_row *row)
+{
+    int64_t rows = adept_arg_int(c, "row", 0), columns = adept_arg_int(c, "col", 0),
+            offset = adept_arg_int(c, "offset", 0);
+    adept_dtype dtype = type_or(c, ADEPT_I64);
+    const int64_t most = 1 << 20;
+    if (rows < 0 || columns < 0 || rows > most || columns > most || offset < -most || offset > most)
+        adept_call_fail(c, "a triangle of absurd size");
+    if (!adept_call_ok(c)) return;
+    int64_t n = row == &tril_indices ? below_diagonal(rows, columns, offset)
+                                     : rows * columns - below_diagonal(rows, columns, offset - 1);
+    adept_out_tensor(c, dtype, 2, (const int64_t[]){2, n});
+}
+
+/* ---------------------------------------------------------------- Python numbers ---------------- */
+
+typedef struct numbers {
+    int ndim;
+    int64_t dims[ADEPT_MAX_DIMS];
+    bool known;
+    int n;
+    double values[64];
+    adept_dtype dtype;
+} numbers;
+
+static void put_number(numbers *out, const adept_value *v)
+{
+    adept_dtype dtype = type_of_number(v);
+    if (out->dtype == ADEPT_DTYPE_NONE || adept_dtype_is_float(dtype) || out->dtype == ADEPT_BOOL) out->dtype = dtype;
+    if (out->n == 64 || !adept_value_as_float(v, &out->values[out->n]))
+        out->known = false;
+    else
+        out->n++;
+}
+
+/* Nested lists of equal lengths. */
+static void put_data(adept_call *c, numbers *out, const adept_value *v, int depth)
+{
+    if (!adept_host_is_list(v)) {
+        if (depth != out->ndim || (!adept_host_is_scalar(v) && v->kind != ADEPT_VALUE_TENSOR))
+            adept_call_fail(c, "lists of different depth, or elements that are no numbers");
+        else
+            put_number(out, v);
+        return;
+    }
+    if (depth == out->ndim || out->dims[depth] != (int64_t)v->u.list->n) {
+        adept_call_fail(c, "lists of different length");
+        return;
+    }
+    for (size_t i = 0; i < v->u.list->n && adept_call_ok(c); i++)
+        put_data(c, out, &v->u.list->items[i], depth + 1);
+}
+
+static void shape_data(adept_call *c)
+{
+    const adept_value *v = adept_arg_at(c, 0), *inner = v;
+    numbers data = {.known = true, .dtype = ADEPT_DTYPE_NONE};
+    int64_t numel = 1;
+    if (!v) {
+        adept_call_fail(c, "data expected");
+        return;
+    }
+    if (v->kind == ADEPT_VALUE_TENSOR && !strcmp(adept_call_op(c), "aten::as_tensor")) {
+        adept_out_alias(c, v->u.t);
+        return;
+    }
+    while (adept_host_is_list(inner) && data.ndim < ADEPT_MAX_DIMS) {
+        if (__builtin_mul_overflow(numel, (int64_t)inner->u.list->n, &numel) || numel > 1000000) {
+            adept_call_fail(c, "more than a million numbers");
+            return;
+        }
+        data.dims[data.ndim++] = (int64_t)inner->u.list->n;
+        if (inner->u.list->n == 0) break;
+        inner = &inner->u.list->items[0];
+    }
+    put_data(c, &data, v, 0);
+    bool is_scalar_tensor = !strcmp(adept_call_op(c), "aten::scalar_tensor");
+    adept_dtype natural = data.dtype == ADEPT_DTYPE_NONE || is_scalar_tensor ? ADEPT_F32 : data.dtype;
+    adept_dtype dtype = type_or(c, natural);
+    if (!adept_call_ok(c)) return;
+    adept_tensor *out = adept_out_tensor(c, dtype, data.ndim, data.dims);
+    out->requires_grad = false;
+    if (data.known && adept_call_ok(c)) adept_tensor_set_values(c, out, data.n, data.values);
+}
+
+/* ---------------------------------------------------------------- shape and cost ---------------- */
+
+static void shape(adept_call *c)
+{
+    const create_row *row = adept_call_data(c);
+    switch (row->source) {
+    case SIZE:
+    case NEW:
+        shape_sized(c, row);
+        break;
+    case LIKE:
+        shape_like(c);
+        break;
+    case FILL: {
+        const adept_tensor *self = adept_arg_tensor(c, "self");
+        adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
+        if (adept_call_ok(c)) set_constant(c, out);
+        break;
+    }
+    case RANGE:
+        shape_range(c);
+        break;
+    case STEPS:
+        shape_steps(c);
+        break;
+    case EYE:
+        shape_eye(c);
+        break;
+    case TRIANGLE:
+        shape_triangle(c, row);
+        break;
+    case DATA:
+        shape_data(c);
+        break;
+    }
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const create_row *row = adept_call_data(c);
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    if (row->content == NOTHING || adept_elem_on_host(out)) return;
+    if (row->source == DATA && adept_elem_tensor_at(c, 0)) return; /* as_tensor of a tensor */
+    /* start + i * step; constants take no arithmetic */
+    double flops = row->source == RANGE || row->source == STEPS ? 2 : 0;
+    adept_elem_forward(cost, out, flops, 0);
+    const adept_tensor *self = row->source == FILL ? adept_elem_tensor_at(c, 0) : NULL;
+    if (adept_cost_wants_grad(cost, self)) adept_elem_fill(cost, ADEPT_BACKWARD, out); /* overwritten: zeros */
+    const adept_tensor *value = row->source == FILL ? adept_elem_tensor_at(c, 1) : NULL;
+    if (adept_cost_wants_grad(cost, value)) adept_elem_grad_to(cost, out, value);
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "zeros of f32 are written once",
+     .call = "aten::zeros(size=[2,3], dtype=none)",
+     .out = "f32:2x3",
+     .forward = {.written = 24, .launches = 1}},
+    {.name = "empty memory costs nothing", .call = "aten::empty(size=[2,3], dtype=5)", .out = "f16:2x3"},
+    {.name = "an integer fills with integers",
+     .call = "aten::full(size=[4], fill_value=7)",
+     .out = "i64:4",
+     .forward = {.written = 32, .launches = 1}},
+    {.name = "type of self",
+     .call = "aten::new_zeros(self=bf16:8*, size=[5])",
+     .out = "bf16:5",
+     .forward = {.written = 10, .launches = 1}},
+    {.name = "no gradient flows into a constant of the same shape",
+     .call = "aten::ones_like(self=f32:8*)",
+     .out = "f32:8",
+     .forward = {.written = 32, .launches = 1}},
+    {.name = "fill in place: the old gradient is zero",
+     .call = "aten::fill_(self=f32:8*, value=1)",
+     .out = "f32:8",
+     .forward = {.written = 32, .launches = 1},
+     .backward = {.written = 32, .launches = 1}},
+    {.name = "ceil((10 - 1) / 4) = 3 positions",
+     .call = "aten::arange(start=1, end=10, step=4)",
+     .out = "i64:3",
+     .forward = {.alu = 6, .written = 24, .launches = 1}},
+    {.name = "up to a fraction",
+     .call = "aten::arange(end=2.5)",
+     .out = "f32:3",
+     .forward = {.alu = 6, .written = 12, .launches = 1}},
+    {.name = "a number known to the host", .call = "aten::tensor(data=5, dtype=none)", .out = "i64:"},
+    {.name = "nested lists",
+     .call = "aten::tensor(data=[[1,2,3],[4,5,6.5]], dtype=none)",
+     .out = "f32:2x3",
+     .forward = {.written = 24, .launches = 1}},
+    {.name = "a 3 x 3 triangle without its diagonal",
+     .call = "aten::triu_indices(row=3, col=3, offset=1)",
+     .out = "i64:2x3",
+     .forward = {.written = 48, .launches = 1}},
+    {.name = "identity", .call = "aten::eye(n=3)", .out = "f32:3x3", .forward = {.written = 36, .launches = 1}},
+    {0},
+};
+
+const adept_handler adept_handler_create = {.kind = "create", .ops = ops, .shape = shape, .cost = cost, .cases = cases};

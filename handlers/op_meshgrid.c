@@ -1,0 +1,54 @@
+/* torch.meshgrid: each vector expanded over the grid of all. Views; backward, each is summed over the others. */
+#include "elementwise_cost.h"
+#include <string.h>
+
+static const adept_op ops[] = {
+    {"aten::meshgrid", ADEPT_CAST_NONE, NULL},
+    {0},
+};
+
+static void shape(adept_call *c)
+{
+    const adept_tensor *const *items;
+    int64_t dims[ADEPT_MAX_DIMS];
+    size_t n = adept_arg_tensors(c, "tensors", &items);
+    bool swapped = !strcmp(adept_arg_string(c, "indexing", "ij"), "xy") && n >= 2;
+    if (n == 0 || n > ADEPT_MAX_DIMS) adept_call_fail(c, "1 to %d vectors expected", ADEPT_MAX_DIMS);
+    for (size_t i = 0; i < n; i++)
+        if (!items[i] || items[i]->ndim > 1) adept_call_fail(c, "entry %zu is not a vector", i);
+    adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, 0);
+    if (!adept_call_ok(c)) return;
+    for (size_t i = 0; i < n; i++) {
+        size_t d = swapped && i < 2 ? 1 - i : i; /* the first two change places */
+        dims[d] = items[i]->ndim == 1 ? items[i]->dims[0] : 1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int64_t strides[ADEPT_MAX_DIMS] = {0};
+        strides[swapped && i < 2 ? 1 - i : i] = items[i]->ndim == 1 ? items[i]->strides[0] : 1;
+        adept_tensor *view = adept_new_view(c, items[i], (int)n, dims, strides);
+        if (adept_call_ok(c)) adept_list_append(c, out, &(adept_value){ADEPT_VALUE_TENSOR, {.t = view}});
+    }
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *const *items;
+    const adept_value *out = adept_result_at(c, 0);
+    size_t n = adept_arg_tensors(c, "tensors", &items);
+    for (size_t i = 0; i < n && i < out->u.list->n; i++)
+        if (adept_cost_wants_grad(cost, items[i])) adept_elem_grad_to(cost, out->u.list->items[i].u.t, items[i]);
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "rows and columns; the gradient of one is summed over the other",
+     .call = "aten::meshgrid(tensors=[f32:2*, f32:3])",
+     .out = "[f32:2x3, f32:2x3]",
+     .backward = {.alu = 6, .read = 24, .written = 8, .launches = 1}},
+    {.name = "Cartesian indexing swaps the first two",
+     .call = "aten::meshgrid(tensors=[f32:2, f32:3], indexing=\"xy\")",
+     .out = "[f32:3x2, f32:3x2]"},
+    {0},
+};
+
+const adept_handler adept_handler_meshgrid = {
+    .kind = "meshgrid", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
