@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define INDEX_MARK '\001' /* stands for a list index in a pattern; no module name holds it */
 #define MAX_INDICES 8 /* numeric components of one path that are folded; further ones are compared as text */
 
 /* Sorted distinct numbers seen at one numeric component. */
@@ -16,7 +17,7 @@ typedef struct index_set {
 
 typedef struct merged {
     adept_profile_op op;
-    const char *pattern; /* path with '*' for numeric components */
+    const char *pattern; /* path with INDEX_MARK for list indices */
     size_t hash, n_sets;
     index_set sets[MAX_INDICES];
 } merged;
@@ -76,29 +77,31 @@ static bool set_add(index_set *s, int32_t v)
 
 /* ---------------------------------------------------------------- paths ---------------- */
 
-/* A component that is a list index: 1 to 9 digits. Returns its length, 0 if it is not one. */
-static size_t index_length(const char *component)
+/* Length of the list index at `at`: a component of 1 to 9 digits ("layers.0"), or the digits that end a component behind an
+ * underscore if it is not the last one ("encoder_layer_0.mlp", but not the "ln_1" of a leaf). 0 if there is none. */
+static size_t index_length(const char *path, const char *at)
 {
     size_t n = 0;
-    while (isdigit((unsigned char)component[n]))
+    while (isdigit((unsigned char)at[n]))
         n++;
-    return n >= 1 && n <= 9 && (component[n] == '.' || component[n] == 0) ? n : 0;
+    if (n < 1 || n > 9 || (at[n] != '.' && at[n] != 0)) return 0;
+    if (at == path || at[-1] == '.') return n;
+    return at[-1] == '_' && at[n] == '.' ? n : 0;
 }
 
 /* pattern has room for strlen(path) + 1; returns how many indices were folded */
 static size_t fold(const char *path, char *pattern, int32_t *indices)
 {
     size_t n = 0;
-    while (*path) {
-        size_t digits = n < MAX_INDICES ? index_length(path) : 0;
+    for (const char *p = path; *p;) {
+        size_t digits = n < MAX_INDICES ? index_length(path, p) : 0;
         if (digits) {
-            indices[n++] = atoi(path);
-            *pattern++ = '*';
-            path += digits;
+            indices[n++] = atoi(p);
+            *pattern++ = INDEX_MARK;
+            p += digits;
+        } else {
+            *pattern++ = *p++;
         }
-        while (*path && *path != '.')
-            *pattern++ = *path++;
-        if (*path == '.') *pattern++ = *path++;
     }
     *pattern = 0;
     return n;
@@ -132,8 +135,7 @@ static const char *unfold(adept_arena *arena, const merged *m)
     if (!path) return NULL;
     size_t set = 0;
     for (const char *p = m->pattern; *p; p++) {
-        bool index = *p == '*' && set < m->n_sets && (p == m->pattern || p[-1] == '.') && (p[1] == '.' || p[1] == 0);
-        if (index)
+        if (*p == INDEX_MARK && set < m->n_sets)
             out += print_set(&m->sets[set++], out, size + 1 - (size_t)(out - path));
         else
             *out++ = *p;

@@ -169,6 +169,27 @@ static void identical_layers_merge(void **state)
     adept_profile_free(p);
 }
 
+/* Indices behind an underscore fold inside a path, not at its end; a star in a name is just a star. */
+static void paths_fold_indices(void **state)
+{
+    (void)state;
+    adept_workload_config config = {0};
+    adept_profile *p = build_with("input x f32:2x4\n"
+                                  "a = aten::relu(self=x) @ blk_0.ln_1 N\n"
+                                  "b = aten::relu(self=x) @ blk_1.ln_1 N\n"
+                                  "c = aten::relu(self=x) @ blk_3.ln_1 N\n"
+                                  "d = aten::relu(self=x) @ blk_3.ln_2 N\n"
+                                  "e = aten::relu(self=x) @ a*b.7 N\n"
+                                  "f = aten::relu(self=x) @ a*b.9 N\n"
+                                  "return a, b, c, d, e, f\n",
+                                  &config);
+    assert_int_equal(p->n_ops, 3);
+    assert_string_equal(p->ops[0].path, "blk_{0,1,3}.ln_1");
+    assert_string_equal(p->ops[1].path, "blk_3.ln_2");
+    assert_string_equal(p->ops[2].path, "a*b.{7,9}");
+    adept_profile_free(p);
+}
+
 static void autocast_casts_and_keeps_copies(void **state)
 {
     (void)state;
@@ -388,6 +409,7 @@ int main(void)
         cmocka_unit_test(what_does_not_reach_the_output_has_no_backward),
         cmocka_unit_test(gradients_flow_through_memory_written_in_place),
         cmocka_unit_test(identical_layers_merge),
+        cmocka_unit_test(paths_fold_indices),
         cmocka_unit_test(autocast_casts_and_keeps_copies),
         cmocka_unit_test(conditions_on_known_sizes_are_followed),
         cmocka_unit_test(twice_the_batch_is_twice_the_work),
