@@ -1,0 +1,379 @@
+/* einsum: operands contracted from left to right, each pair as one batched matrix product (labels of both that stay are
+ * the batch, those that go are summed over), or as an elementwise product where nothing is summed. */
+#include "gemm_cost.h"
+#include <ctype.h>
+#include <string.h>
+
+/* Labels are bits: A-Z 0..25, a-z 26..51, the dimensions of an ellipsis 52..59 (the last of them is always bit 59). */
+#define LETTERS 52
+#define LABELS (LETTERS + ADEPT_MAX_DIMS)
+#define MAX_OPERANDS 16
+
+typedef uint64_t labels;
+
+typedef struct term {
+    int n;
+    int label[ADEPT_MAX_DIMS + 1]; /* of each dimension */
+    int ellipsis;                  /* how many of them stand for "...", -1: none is written */
+} term;
+
+typedef struct einsum {
+    int n;
+    const adept_tensor *operand[MAX_OPERANDS];
+    term in[MAX_OPERANDS], out;
+    labels in_set[MAX_OPERANDS], out_set; /* labels of more than one element: the others change no product */
+    int64_t size[LABELS];
+} einsum;
+
+static const adept_op ops[] = {
+    {"aten::einsum", ADEPT_CAST_LOWER, NULL},
+    {0},
+};
+
+/* ---------------------------------------------------------------- the equation ---------------- */
+
+static int label_of(char letter)
+{
+    return letter >= 'a' ? 26 + letter - 'a' : letter - 'A';
+}
+
+/* Reads one term up to ',', '-' or the end. The dimensions of an ellipsis are filled in by `ellipsis` (their number).
+ */
+static const char *read_term(adept_call *c, const char *p, term *t, int ellipsis)
+{
+    t->n = 0;
+    t->ellipsis = -1;
+    for (; *p && *p != ',' && *p != '-'; p++) {
+        int wanted = 1;
+        if (*p == ' ') continue;
+        if (!strncmp(p, "...", 3) && t->ellipsis < 0) {
+            wanted = t->ellipsis = ellipsis;
+            p += 2;
+        } else if (!isalpha((unsigned char)*p)) {
+            adept_call_fail(c, "equation: unexpected '%c'", *p);
+            return p;
+        }
+        if (t->n + wanted > ADEPT_MAX_DIMS) {
+            adept_call_fail(c, "equation: a term of more than %d dimensions", ADEPT_MAX_DIMS);
+            return p;
+        }
+        for (int i = 0; i < wanted; i++)
+            t->label[t->n++] = *p == '.' ? LABELS - wanted + i : label_of(*p);
+    }
+    return p;
+}
+
+static int count_letters(const char *p)
+{
+    int n = 0;
+    for (; *p && *p != ',' && *p != '-'; p++)
+        n += isalpha((unsigned char)*p) != 0;
+    return n;
+}
+
+static void note_size(adept_call *c, einsum *e, int label, int64_t size)
+{
+    int64_t *known = &e->size[label];
+    if (*known >= 0 && *known != 1 && size != 1 && *known != size)
+        adept_call_fail(c, "equation: one label has sizes %lld and %lld", (long long)*known, (long long)size);
+    if (*known < 0 || *known == 1) *known = size;
+}
+
+static const char *read_operand(adept_call *c, einsum *e, int i, const char *p)
+{
+    const adept_tensor *t = e->operand[i];
+    char text[160];
+    p = read_term(c, p, &e->in[i], t->ndim - count_letters(p) < 0 ? 0 : t->ndim - count_letters(p));
+    if (!adept_call_ok(c)) return p;
+    if (e->in[i].n != t->ndim) {
+        adept_call_fail(c, "equation: term %d has %d labels for %s", i + 1, e->in[i].n,
+                        adept_tensor_print(t, text, sizeof text));
+        return p;
+    }
+    for (int d = 0; d < t->ndim && adept_call_ok(c); d++)
+        note_size(c, e, e->in[i].label[d], t->dims[d]);
+    return p;
+}
+
+/* Without "->" the result has the ellipsis, then every letter that occurs once, in order. */
+static void implicit_output(adept_call *c, einsum *e, int ellipsis)
+{
+    int count[LABELS] = {0};
+    e->out.n = 0;
+    for (int i = 0; i < e->n; i++)
+        for (int d = 0; d < e->in[i].n; d++)
+            count[e->in[i].label[d]]++;
+    for (int i = 0; i < ellipsis; i++)
+        e->out.label[e->out.n++] = LABELS - ellipsis + i;
+    for (int l = 0; l < LETTERS; l++) {
+        if (count[l] != 1) continue;
+        if (e->out.n == ADEPT_MAX_DIMS) {
+            adept_call_fail(c, "equation: a result of more than %d dimensions", ADEPT_MAX_DIMS);
+            return;
+        }
+        e->out.label[e->out.n++] = l;
+    }
+}
+
+static void check_output(adept_call *c, const einsum *e)
+{
+    labels seen = 0;
+    for (int d = 0; d < e->out.n && adept_call_ok(c); d++) {
+        int l = e->out.label[d];
+        if (e->size[l] < 0 || (seen >> l & 1))
+            adept_call_fail(c, "equation: a label of the result is unknown or repeated");
+        seen |= (labels)1 << l;
+    }
+}
+
+static einsum read_einsum(adept_call *c)
+{
+    einsum e = {0};
+    const adept_tensor *const *items;
+    const char *p = adept_arg_string(c, "equation", "");
+    size_t n = adept_arg_tensors(c, "tensors", &items);
+    for (int l = 0; l < LABELS; l++)
+        e.size[l] = -1;
+    if (!adept_call_ok(c)) return e;
+    if (n < 1 || n > MAX_OPERANDS) {
+        adept_call_fail(c, "%zu operands; 1 to %d are supported", n, MAX_OPERANDS);
+        return e;
+    }
+    e.n = (int)n;
+    int ellipsis = 0;
+    for (int i = 0; i < e.n && adept_call_ok(c); i++) {
+        e.operand[i] = items[i];
+        if (!items[i] || (i > 0 && *p != ',')) {
+            adept_call_fail(c, "equation: %d operands, but fewer terms", e.n);
+            return e;
+        }
+        p = read_operand(c, &e, i, i ? p + 1 : p);
+        if (e.in[i].ellipsis > ellipsis) ellipsis = e.in[i].ellipsis;
+    }
+    if (adept_call_ok(c) && *p && strncmp(p, "->", 2) != 0) adept_call_fail(c, "equation: more terms than operands");
+    if (adept_call_ok(c) && *p && *read_term(c, p + 2, &e.out, ellipsis)) adept_call_fail(c, "equation: bad result");
+    if (adept_call_ok(c) && !*p) implicit_output(c, &e, ellipsis);
+    check_output(c, &e);
+    for (int i = 0; i < e.n && adept_call_ok(c); i++)
+        for (int d = 0; d < e.in[i].n; d++)
+            if (e.operand[i]->dims[d] != 1) e.in_set[i] |= (labels)1 << e.in[i].label[d];
+    for (int d = 0; d < e.out.n && adept_call_ok(c); d++)
+        if (e.size[e.out.label[d]] != 1) e.out_set |= (labels)1 << e.out.label[d];
+    return e;
+}
+
+/* ---------------------------------------------------------------- shapes ---------------- */
+
+/* Labels that operand `from` and later ones or the result still need. */
+static labels needed(const einsum *e, int from)
+{
+    labels set = e->out_set;
+    for (int i = from; i < e->n; i++)
+        set |= e->in_set[i];
+    return set;
+}
+
+static double size_of(const einsum *e, labels set)
+{
+    double n = 1;
+    for (int l = 0; l < LABELS; l++)
+        if (set >> l & 1) n *= (double)e->size[l];
+    return n;
+}
+
+/* One operand, nothing summed: dimensions exchanged, or the diagonal of a repeated label. */
+static bool is_view(const einsum *e)
+{
+    return e->n == 1 && !(e->in_set[0] & ~e->out_set);
+}
+
+static void view_strides(const einsum *e, int64_t *strides)
+{
+    for (int d = 0; d < e->out.n; d++) {
+        strides[d] = 0;
+        for (int i = 0; i < e->in[0].n; i++)
+            if (e->in[0].label[i] == e->out.label[d]) strides[d] += e->operand[0]->strides[i];
+    }
+}
+
+/* The last product writes batch, rows, columns; the result is that memory seen in the order of its labels. */
+static void product_strides(const einsum *e, adept_tensor *out)
+{
+    labels left = e->in_set[0], last = e->in_set[e->n - 1];
+    for (int i = 1; i < e->n - 1; i++)
+        left = (left | e->in_set[i]) & needed(e, i + 1);
+    if (!(left & last & ~e->out_set)) return; /* elementwise */
+    const labels group[3] = {left & last, left & ~last, last & ~left};
+    int64_t stride = 1;
+    for (int g = 2; g >= 0; g--)
+        for (int d = e->out.n - 1; d >= 0; d--) {
+            if (!(group[g] >> e->out.label[d] & 1)) continue;
+            out->strides[d] = stride;
+            if (out->dims[d] > 1) stride *= out->dims[d];
+        }
+}
+
+static void shape(adept_call *c)
+{
+    einsum e = read_einsum(c);
+    int64_t dims[ADEPT_MAX_DIMS + 1], strides[ADEPT_MAX_DIMS + 1];
+    if (!adept_call_ok(c)) return;
+    for (int d = 0; d < e.out.n; d++)
+        dims[d] = e.size[e.out.label[d]];
+    if (is_view(&e)) {
+        view_strides(&e, strides);
+        adept_out_view(c, e.operand[0], e.out.n, dims, strides);
+        return;
+    }
+    adept_tensor *out = adept_out_tensor(c, e.operand[0]->dtype, e.out.n, dims);
+    if (adept_call_ok(c) && e.n > 1) product_strides(&e, out);
+}
+
+/* ---------------------------------------------------------------- cost ---------------- */
+
+/* An operand or the product of those before. */
+typedef struct factor {
+    labels set;
+    adept_gemm_side side;
+    const adept_tensor *tensor; /* NULL: an intermediate result */
+} factor;
+
+static adept_dtype dtype_of(const einsum *e)
+{
+    return e->operand[0]->dtype;
+}
+
+static factor operand_factor(const adept_cost *cost, const einsum *e, int i)
+{
+    return (factor){e->in_set[i], adept_gemm_side_of(cost, e->operand[i]), e->operand[i]};
+}
+
+/* Sum a factor over labels no one else has; the gradient of that is an expansion, which costs nothing. */
+static void sum_out(adept_cost *cost, const einsum *e, factor *f, labels gone)
+{
+    if (!gone) return;
+    double before = size_of(e, f->set), after = size_of(e, f->set & ~gone);
+    adept_cost_alu(cost, ADEPT_FORWARD, dtype_of(e), before, before, f->side.bytes, after * f->side.size);
+    f->set &= ~gone;
+    f->tensor = NULL;
+    f->side.elements = after;
+    f->side.bytes = after * f->side.size;
+}
+
+static void save(adept_cost *cost, const factor *f, bool wanted)
+{
+    if (wanted && f->tensor) adept_cost_save(cost, f->tensor);
+    if (wanted && !f->tensor) adept_cost_save_bytes(cost, f->side.bytes);
+}
+
+/* Gradient of one factor of an elementwise product: times the other, summed over what was broadcast. */
+static void factor_gradient(adept_cost *cost, const einsum *e, const factor *f, const factor *other, double n)
+{
+    double size = f->side.size;
+    if (!f->side.grad) return;
+    adept_cost_alu(cost, ADEPT_BACKWARD, dtype_of(e), n, n, n * size + other->side.bytes, n * size);
+    if (size_of(e, f->set) < n)
+        adept_cost_alu(cost, ADEPT_BACKWARD, dtype_of(e), n, n, n * size, size_of(e, f->set) * size);
+}
+
+static factor multiply(adept_cost *cost, const einsum *e, factor a, factor b, labels keep)
+{
+    sum_out(cost, e, &a, a.set & ~b.set & ~keep);
+    sum_out(cost, e, &b, b.set & ~a.set & ~keep);
+    factor out = {.set = (a.set | b.set) & keep, .side = {.size = a.side.size, .grad = a.side.grad || b.side.grad}};
+    double n = size_of(e, out.set);
+    out.side.elements = n;
+    out.side.bytes = n * out.side.size;
+    if (!(a.set & b.set & ~keep)) {
+        adept_cost_alu(cost, ADEPT_FORWARD, dtype_of(e), n, n, a.side.bytes + b.side.bytes, out.side.bytes);
+        factor_gradient(cost, e, &a, &b, n);
+        factor_gradient(cost, e, &b, &a, n);
+    } else {
+        adept_gemm g = {.dtype = dtype_of(e),
+                        .m = size_of(e, a.set & ~b.set),
+                        .n = size_of(e, b.set & ~a.set),
+                        .k = size_of(e, a.set & b.set & ~keep),
+                        .batch = size_of(e, a.set & b.set & keep),
+                        .a = a.side,
+                        .b = b.side,
+                        .out_bytes = out.side.bytes};
+        adept_gemm_forward(cost, &g);
+        adept_gemm_backward(cost, &g);
+    }
+    save(cost, &a, b.side.grad);
+    save(cost, &b, a.side.grad);
+    return out;
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    einsum e = read_einsum(c);
+    if (is_view(&e)) return;
+    factor left = operand_factor(cost, &e, 0);
+    if (e.n == 1) sum_out(cost, &e, &left, left.set & ~e.out_set);
+    for (int i = 1; i < e.n; i++)
+        left = multiply(cost, &e, left, operand_factor(cost, &e, i), needed(&e, i + 1));
+}
+
+static const adept_handler_case cases[] = {
+    /* scores of 2*3 heads: 2 * 6 * 4*5*8 = 1920 FLOPs in 6 products of 4x8 by 8x5; q 192, k 240, out 120 elements */
+    {.name = "attention scores",
+     .call = "aten::einsum(equation=\"bhid,bhjd->bhij\", tensors=[f32:2x3x4x8*, f32:2x3x5x8*], path=none)",
+     .out = "f32:2x3x4x5",
+     .forward = {.gemm = 1920, .read = 4 * (192 + 240), .written = 480, .launches = 1},
+     .backward = {.gemm = 3840, .read = 4 * (120 + 240 + 120 + 192), .written = 4 * (192 + 240), .launches = 2},
+     .saved_bytes = 4 * (192 + 240),
+     .m = 4,
+     .n = 5,
+     .k = 8,
+     .batch = 6},
+    /* 2x5 rows by 6x3, the ellipsis being two dimensions: m = 10. The input is the model's. */
+    {.name = "ellipsis, first layer",
+     .call = "aten::einsum(equation=\"...i, ij\", tensors=[bf16:2x5x6, bf16:6x3*])",
+     .out = "bf16:2x5x3",
+     .forward = {.gemm = 360, .read = 2 * (60 + 18), .written = 60, .launches = 1},
+     .backward = {.gemm = 360, .read = 2 * (30 + 60), .written = 36, .launches = 1},
+     .saved_bytes = 120,
+     .m = 10,
+     .n = 3,
+     .k = 6,
+     .batch = 1},
+    /* nothing is summed: 30 products; each gradient is 30 products and a sum of 30 */
+    {.name = "outer product",
+     .call = "aten::einsum(equation=\"i,j->ij\", tensors=[f32:5*, f32:6*])",
+     .out = "f32:5x6",
+     .forward = {.alu = 30, .read = 44, .written = 120, .launches = 1},
+     .backward =
+         {.alu = 120, .read = (120 + 24) + 120 + (120 + 20) + 120, .written = 120 + 20 + 120 + 24, .launches = 4},
+     .saved_bytes = 44},
+    /* from the left: (2x3)(3x4) = 48 FLOPs, then (2x4)(4x5) = 80; the product between them is kept for the last one */
+    {.name = "three operands, the last with gradient",
+     .call = "aten::einsum(equation=\"ab,bc,cd->ad\", tensors=[f32:2x3, f32:3x4, f32:4x5*])",
+     .out = "f32:2x5",
+     .forward = {.gemm = 128, .read = 4 * (6 + 12) + 4 * (8 + 20), .written = 4 * (8 + 10), .launches = 2},
+     .backward = {.gemm = 80, .read = 4 * (10 + 8), .written = 80, .launches = 1},
+     .saved_bytes = 32,
+     .m = 2,
+     .n = 4,
+     .k = 3,
+     .batch = 1},
+    /* z occurs once and not in the result: 48 elements summed into 12 first; then 2*2*3*4 = 48 */
+    {.name = "a label summed before the product",
+     .call = "aten::einsum(equation=\"ijz,jk->ik\", tensors=[f32:3x4x4, f32:4x2])",
+     .out = "f32:3x2",
+     .forward = {.gemm = 48, .alu = 48, .read = 192 + 4 * (12 + 8), .written = 48 + 24, .launches = 2},
+     .m = 3,
+     .n = 2,
+     .k = 4,
+     .batch = 1},
+    {.name = "a transpose is a view",
+     .call = "aten::einsum(equation=\"ij->ji\", tensors=[f32:3x4*])",
+     .out = "f32:4x3"},
+    {.name = "the trace is a sum",
+     .call = "aten::einsum(equation=\"ii\", tensors=[f32:3x3])",
+     .out = "f32:",
+     .forward = {.alu = 3, .read = 36, .written = 4, .launches = 1}},
+    {0},
+};
+
+const adept_handler adept_handler_einsum = {.kind = "einsum", .ops = ops, .shape = shape, .cost = cost, .cases = cases};

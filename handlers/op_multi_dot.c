@@ -1,0 +1,143 @@
+/* linalg_multi_dot and chain_matmul: a chain of matrices, multiplied in the order of fewest FLOPs. */
+#include "gemm_cost.h"
+
+#define MAX_MATRICES 16
+
+static const char chain; /* chain_matmul: matrices only */
+
+static const adept_op ops[] = {
+    {"aten::linalg_multi_dot", ADEPT_CAST_LOWER, NULL},
+    {"aten::chain_matmul", ADEPT_CAST_LOWER, &chain},
+    {0},
+};
+
+/* A call read: matrix i is size[i] x size[i + 1]; a vector at either end is a matrix of one row or column. */
+typedef struct matrices {
+    int n;
+    const adept_tensor *matrix[MAX_MATRICES];
+    double size[MAX_MATRICES + 1];
+    int split[MAX_MATRICES][MAX_MATRICES]; /* matrices i..j are (i..split) (split + 1..j) */
+} matrices;
+
+static matrices read_matrices(adept_call *c)
+{
+    matrices m = {0};
+    const adept_tensor *const *items;
+    size_t n = adept_arg_tensors(c, adept_call_data(c) ? "matrices" : "tensors", &items);
+    if (adept_call_ok(c) && (n < 2 || n > MAX_MATRICES))
+        adept_call_fail(c, "%zu matrices; 2 to %d are supported", n, MAX_MATRICES);
+    if (!adept_call_ok(c)) return m;
+    m.n = (int)n;
+    for (int i = 0; i < m.n; i++) {
+        const adept_tensor *t = m.matrix[i] = items[i];
+        bool end = (i == 0 || i == m.n - 1) && !adept_call_data(c);
+        bool fits = t && (t->ndim == 2 || (t->ndim == 1 && end));
+        int64_t rows = fits && (t->ndim == 2 || i > 0) ? t->dims[0] : 1;
+        if (!fits || (i > 0 && (double)rows != m.size[i])) {
+            adept_call_fail(c, "matrix %d of the chain does not fit the one before it", i + 1);
+            return m;
+        }
+        m.size[i] = (double)rows;
+        m.size[i + 1] = t->ndim == 2 ? (double)t->dims[1] : i == 0 ? (double)t->dims[0] : 1;
+    }
+    return m;
+}
+
+/* The textbook dynamic programme over all ways to put parentheses. */
+static void plan(matrices *m)
+{
+    double flops[MAX_MATRICES][MAX_MATRICES] = {{0}};
+    for (int length = 2; length <= m->n; length++)
+        for (int i = 0; i + length <= m->n; i++) {
+            int j = i + length - 1;
+            flops[i][j] = -1;
+            for (int s = i; s < j; s++) {
+                double all = flops[i][s] + flops[s + 1][j] + m->size[i] * m->size[s + 1] * m->size[j + 1];
+                if (flops[i][j] >= 0 && all >= flops[i][j]) continue;
+                flops[i][j] = all;
+                m->split[i][j] = s;
+            }
+        }
+}
+
+static void shape(adept_call *c)
+{
+    matrices m = read_matrices(c);
+    int64_t dims[2];
+    int n = 0;
+    if (!adept_call_ok(c)) return;
+    const adept_tensor *first = m.matrix[0], *last = m.matrix[m.n - 1];
+    if (first->ndim == 2) dims[n++] = first->dims[0];
+    if (last->ndim == 2) dims[n++] = last->dims[1];
+    adept_out_tensor(c, first->dtype, n, dims);
+}
+
+/* What a part of the chain multiplies to. */
+typedef struct factor {
+    adept_gemm_side side;
+    const adept_tensor *tensor; /* NULL: an intermediate product */
+} factor;
+
+static void save(adept_cost *cost, const factor *f)
+{
+    if (f->tensor)
+        adept_cost_save(cost, f->tensor);
+    else
+        adept_cost_save_bytes(cost, f->side.bytes);
+}
+
+/* Depth at most MAX_MATRICES. */
+static factor multiply(adept_cost *cost, const matrices *m, int i, int j)
+{
+    if (i == j) return (factor){adept_gemm_side_of(cost, m->matrix[i]), m->matrix[i]};
+    int s = m->split[i][j];
+    factor a = multiply(cost, m, i, s), b = multiply(cost, m, s + 1, j);
+    double elements = m->size[i] * m->size[j + 1], size = a.side.size;
+    adept_gemm g = {.dtype = m->matrix[0]->dtype,
+                    .m = m->size[i],
+                    .n = m->size[j + 1],
+                    .k = m->size[s + 1],
+                    .batch = 1,
+                    .a = a.side,
+                    .b = b.side,
+                    .out_bytes = elements * size};
+    adept_gemm_forward(cost, &g);
+    adept_gemm_backward(cost, &g);
+    if (b.side.grad) save(cost, &a);
+    if (a.side.grad) save(cost, &b);
+    return (factor){{elements * size, elements, size, a.side.grad || b.side.grad}, NULL};
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    matrices m = read_matrices(c);
+    plan(&m);
+    multiply(cost, &m, 0, m.n - 1);
+}
+
+static const adept_handler_case cases[] = {
+    /* (10x100 by 100x5) by 5x50: 2 (5000 + 2500) = 15000 FLOPs; the other order would be 2 (25000 + 50000) */
+    {.name = "the cheaper order",
+     .call = "aten::linalg_multi_dot(tensors=[f32:10x100, f32:100x5, f32:5x50])",
+     .out = "f32:10x50",
+     .forward = {.gemm = 15000, .read = 4 * (1000 + 500 + 50 + 250), .written = 4 * (50 + 500), .launches = 2},
+     .m = 10,
+     .n = 5,
+     .k = 100,
+     .batch = 1},
+    /* a vector at the end: 4x3 by (3x2 by 2): 2*6 + 2*12 = 36; gradients of the first matrix only: 4x1 by 1x3 */
+    {.name = "ends in a vector",
+     .call = "aten::linalg_multi_dot(tensors=[f32:4x3*, f32:3x2, f32:2])",
+     .out = "f32:4",
+     .forward = {.gemm = 36, .read = 4 * (6 + 2 + 12 + 3), .written = 4 * (3 + 4), .launches = 2},
+     .backward = {.gemm = 24, .read = 4 * (4 + 3), .written = 48, .launches = 1},
+     .saved_bytes = 12,
+     .m = 3,
+     .n = 1,
+     .k = 2,
+     .batch = 1},
+    {0},
+};
+
+const adept_handler adept_handler_multi_dot = {
+    .kind = "matmul", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
