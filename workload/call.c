@@ -178,12 +178,19 @@ static adept_tensor *scratch(adept_call *c)
 
 /* ---------------------------------------------------------------- arguments ---------------- */
 
-const adept_value *adept_arg(const adept_call *c, const char *name)
+static int arg_index(const adept_call *c, const char *name)
 {
     for (int i = 0; i < c->n_args; i++)
-        if (c->arg_names[i] && !strcmp(c->arg_names[i], name))
-            return c->args[i].kind == ADEPT_VALUE_UNSET ? NULL : &c->args[i];
-    return NULL;
+        if (c->arg_names[i] && !strcmp(c->arg_names[i], name)) return i;
+    return -1;
+}
+
+const adept_value *adept_arg(const adept_call *c, const char *name)
+{
+    int i = arg_index(c, name);
+    /* dropout(input, ...) but dropout_(self, ...): in-place schemas call their target self */
+    if (i < 0 && c->inplace && !strcmp(name, "input")) i = arg_index(c, "self");
+    return i < 0 || c->args[i].kind == ADEPT_VALUE_UNSET ? NULL : &c->args[i];
 }
 
 int adept_arg_count(const adept_call *c)
