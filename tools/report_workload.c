@@ -10,7 +10,8 @@ static void print_params(FILE *out, const adept_profile *profile)
 {
     fprintf(out, "%s parameters", adept_units_si((double)profile->params, "").s);
     if (profile->trainable_params != profile->params)
-        fprintf(out, " (%s trainable)", adept_units_si((double)profile->trainable_params, "").s);
+        fprintf(out, ", %s of them frozen",
+                adept_units_si((double)(profile->params - profile->trainable_params), "").s);
 }
 
 static void print_inputs(FILE *out, const adept_profile *profile)
