@@ -8,7 +8,6 @@
 
 #include "adept_hwprofile.h"
 #include "adept_json.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +135,16 @@ static void test_optional_parts(void **state)
     assert_null(hw->fit_json);
     assert_null(hw->saturation);
     assert_int_equal(hw->n_parameters, 0);
+    adept_hwprofile_free(hw);
+    free(text);
+}
+
+static void test_granularity_model(void **state)
+{
+    (void)state;
+    char *text = edited("\"granularity\": \"operator\"", "\"granularity\": \"model\"");
+    adept_hwprofile *hw = parse_ok(text);
+    assert_int_equal(hw->granularity, ADEPT_GRANULARITY_MODEL);
     adept_hwprofile_free(hw);
     free(text);
 }
@@ -283,6 +292,40 @@ static void test_fit_must_be_object(void **state)
         assert_refused(text, "\"fit\" is neither an object nor null");
         free(text);
     }
+}
+
+/* n entries "PREFIX0", "PREFIX1" ... between two texts, each followed by `value`; malloc'ed. */
+static char *repeated(const char *prefix, int n, const char *value)
+{
+    size_t size = (size_t)n * 32 + 3, used = 0;
+    char *text = malloc(size);
+    assert_non_null(text);
+    for (int i = 0; i < n; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s\"%s%d\"%s", i > 0 ? ", " : "", prefix, i, value);
+    return text;
+}
+
+static void test_too_many(void **state)
+{
+    (void)state;
+    char *aliases = repeated("b", 64, "");
+    char *text = edited("\"x1\", \"x-one\"", aliases);
+    adept_hwprofile *hw = parse_ok(text);
+    assert_int_equal(hw->n_aliases, 64);
+    assert_string_equal(hw->aliases[63], "b63");
+    adept_hwprofile_free(hw);
+    free(text);
+    free(aliases);
+    aliases = repeated("b", 65, "");
+    text = edited("\"x1\", \"x-one\"", aliases);
+    assert_refused(text, "more than 64 aliases");
+    free(text);
+    free(aliases);
+    char *parameters = repeated("p", 1025, ": 1");
+    text = edited("\"beta_gemm\": 0.75, \"t_kern_s\": 2.5e-6", parameters);
+    assert_refused(text, "fit.parameters has more than 1024 entries");
+    free(text);
+    free(parameters);
 }
 
 /* Each number has a range of its own: zero, a negative number and a tiny one are refused by name. */
@@ -460,12 +503,20 @@ static void test_file_too_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything_is_read),      cmocka_unit_test(test_optional_parts),
-        cmocka_unit_test(test_number_by_key),           cmocka_unit_test(test_refused_texts),
-        cmocka_unit_test(test_refused_edits),           cmocka_unit_test(test_fit_must_be_object),
-        cmocka_unit_test(test_every_number_is_checked), cmocka_unit_test(test_spellings),
-        cmocka_unit_test(test_nearest_names),           cmocka_unit_test(test_no_fallback),
-        cmocka_unit_test(test_one_error_is_found),      cmocka_unit_test(test_files),
+        cmocka_unit_test(test_everything_is_read),
+        cmocka_unit_test(test_optional_parts),
+        cmocka_unit_test(test_number_by_key),
+        cmocka_unit_test(test_granularity_model),
+        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_refused_texts),
+        cmocka_unit_test(test_refused_edits),
+        cmocka_unit_test(test_fit_must_be_object),
+        cmocka_unit_test(test_every_number_is_checked),
+        cmocka_unit_test(test_spellings),
+        cmocka_unit_test(test_nearest_names),
+        cmocka_unit_test(test_no_fallback),
+        cmocka_unit_test(test_one_error_is_found),
+        cmocka_unit_test(test_files),
         cmocka_unit_test(test_file_too_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
