@@ -294,7 +294,7 @@ static void test_fit_must_be_object(void **state)
     }
 }
 
-/* n entries "PREFIX0", "PREFIX1" ... between two texts, each followed by `value`; malloc'ed. */
+/* "PREFIX0", "PREFIX1" ... n of them, each followed by `value`; malloc'ed. */
 static char *repeated(const char *prefix, int n, const char *value)
 {
     size_t size = (size_t)n * 32 + 3, used = 0;
