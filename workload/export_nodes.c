@@ -468,7 +468,7 @@ static bool is_ignored(const char *target)
 
 static void read_node(adept_export_reader *r, adept_export_scope *scope, const cJSON *node)
 {
-    r->target = NULL;
+    r->target = "?";
     const char *target = adept_export_string(r, node, "target");
     if (r->status != ADEPT_OK) return;
     r->target = target;

@@ -22,8 +22,10 @@ static void replace_bare(char *json, size_t size)
             in_string = true;
         } else if (json[i] == 'I' && size - i >= 8 && memcmp(json + i, "Infinity", 8) == 0) {
             memcpy(json + i, "1e999   ", 8);
+            i += 7;
         } else if (json[i] == 'N' && size - i >= 3 && memcmp(json + i, "NaN", 3) == 0) {
             memcpy(json + i, "\"N\"", 3);
+            i += 2;
         }
     }
 }
