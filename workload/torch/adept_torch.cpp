@@ -15,13 +15,33 @@ namespace adept
 namespace
 {
 
-/* libtorch's messages start with empty lines and go on with a backtrace. */
-std::string first_line(const std::string &text)
+/* One printable line of a message, from `begin` on. */
+std::string line_at(const std::string &text, size_t begin)
+{
+    std::string line = text.substr(begin, text.find_first_of("\r\n", begin) - begin);
+    for (char &c : line) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    }
+    return line.substr(0, line.find_last_not_of(' ') + 1);
+}
+
+/* libtorch's messages start with empty lines, and go on with a backtrace or an excerpt of the program in which the
+ * line above "<--- HERE" is the guilty one. */
+std::string summary(const std::string &text)
 {
     size_t begin = text.find_first_not_of(" \t\r\n");
     if (begin == std::string::npos) return "no reason given";
-    size_t end = text.find_first_of("\r\n", begin);
-    return text.substr(begin, end == std::string::npos ? end : end - begin);
+    std::string line = line_at(text, begin);
+    if (line.back() == ':') { /* a schema, followed by what is wrong with the call */
+        size_t next = text.find_first_not_of(" \t\r\n", begin + line.size());
+        if (next != std::string::npos) line += " " + line_at(text, next);
+    }
+    size_t here = text.find("<--- HERE");
+    size_t marks = here == std::string::npos ? here : text.rfind('\n', here);
+    if (marks == std::string::npos || marks == 0) return line;
+    size_t before = text.rfind('\n', marks - 1);
+    size_t code = text.find_first_not_of(' ', before == std::string::npos ? 0 : before + 1);
+    return line + " [" + line_at(text, code).substr(0, 200) + "]";
 }
 
 /* Loading again after declaring an operator costs a tenth of a second, and happens only for operators of others. */
@@ -58,12 +78,11 @@ template <typename Body> adept_status guard(const char *path, adept_error *err, 
         } catch (const failure &e) {
             return adept_error_set(err, e.status(), "%s: %s", path, e.what());
         } catch (const c10::Error &e) {
-            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path,
-                                   first_line(e.what_without_backtrace()).c_str());
+            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, summary(e.what_without_backtrace()).c_str());
         } catch (const std::bad_alloc &) {
             return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);
         } catch (const std::exception &e) {
-            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, first_line(e.what()).c_str());
+            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, summary(e.what()).c_str());
         }
     } catch (...) { /* not a standard exception, or no memory left to word the message */
         return adept_error_set(err, ADEPT_E_INVALID, "%s: the loader failed", path);

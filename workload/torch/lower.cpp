@@ -344,7 +344,8 @@ void lowering::lower_plain(frame &f, const jit::Node &node, ir_block &out)
     made.op = node.kind().toQualString();
     made.module = f.module;
     const c10::FunctionSchema *schema = node.maybeSchema();
-    if (schema) made.overload = schema->overload_name().c_str();
+    /* Overloads called "adept" are our own declarations of operators of other versions. */
+    if (schema && schema->overload_name().rfind("adept", 0) != 0) made.overload = schema->overload_name().c_str();
     for (size_t i = 0; i < node.inputs().size(); i++) {
         made.inputs.push_back(value_in(f, node, node.inputs()[i]));
         bool named = schema && i < schema->arguments().size();

@@ -164,23 +164,16 @@ void declare_newer_operators()
 
 /* ---- operators nobody told us about ---- */
 
-/* Any positional arguments, the keywords seen so far, one tensor out: enough to load the file and to name the operator.
- */
-bool unknown_operators::declare(const std::string &name, const std::string &keyword)
+/* Any positional arguments, exactly these keywords, one tensor out: enough to load the file and to name the operator.
+ * (A schema with "..." may have no defaults, so every set of keywords in use is an overload.) */
+bool unknown_operators::declare(const std::string &name, const keywords &words)
 {
-    std::vector<std::string> &keywords = keywords_[name];
-    if (!keyword.empty()) {
-        for (const std::string &known : keywords) {
-            if (known == keyword) return false;
-        }
-        keywords.push_back(keyword);
-    }
-    std::string schema = name;
-    if (!keywords.empty()) schema += ".adept" + std::to_string(keywords.size());
-    schema += "(";
-    if (!keywords.empty()) schema += "*, ";
-    for (const std::string &known : keywords)
-        schema += "Any " + known + "=None, ";
+    constexpr size_t most = 200; /* rounds of loading; a real file uses a handful of foreign operators */
+    if (declared_.size() >= most || !declared_.emplace(name, words).second) return false;
+    std::string schema = name + ".adept" + std::to_string(declared_.size()) + "(";
+    if (!words.empty()) schema += "*, ";
+    for (const std::string &word : words)
+        schema += "Any " + word + ", ";
     schema += "...) -> Tensor";
     torch::jit::registerOperator(torch::jit::Operator(schema, never_run, c10::AliasAnalysisKind::CONSERVATIVE));
     return true;
@@ -188,23 +181,22 @@ bool unknown_operators::declare(const std::string &name, const std::string &keyw
 
 bool unknown_operators::declare_from(const std::string &message)
 {
-    constexpr size_t most = 200; /* rounds of loading; a real file uses a handful of foreign operators */
-    if (keywords_.size() >= most) return false;
     static const std::regex unknown("Unknown builtin op: ([A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*)");
-    static const std::regex keyword("Keyword argument ([A-Za-z_][A-Za-z0-9_]*) unknown");
+    /* One of our own overloads and why it does not match: "ns::op.adept1(*, Any a, ...) -> Tensor:\n Keyword ..." */
+    static const std::regex keyword("([A-Za-z0-9_]+::[A-Za-z0-9_]+)\\.adept[0-9]+\\(([^\n]*)\\.\\.\\.\\)[^\n]*\n"
+                                    "\\s*Keyword argument ([A-Za-z0-9_]+) unknown");
+    static const std::regex word("Any ([A-Za-z0-9_]+)");
     std::smatch match;
-    if (std::regex_search(message, match, unknown)) {
-        if (keywords_.count(match[1])) return false;
-        return declare(match[1], "");
+    if (std::regex_search(message, match, unknown)) return declare(match[1], {});
+    bool progress = false;
+    for (std::sregex_iterator at(message.begin(), message.end(), keyword), end; at != end; ++at) {
+        std::string arguments = (*at)[2];
+        keywords words{(*at)[3]};
+        for (std::sregex_iterator w(arguments.begin(), arguments.end(), word); w != end; ++w)
+            words.insert((*w)[1]);
+        progress = declare((*at)[1], words) || progress;
     }
-    if (!std::regex_search(message, match, keyword)) return false;
-    for (const auto &known : keywords_) {
-        if (message.find(known.first + "(") != std::string::npos ||
-            message.find(known.first + ".adept") != std::string::npos) {
-            return known.second.size() < most && declare(known.first, match[1]);
-        }
-    }
-    return false;
+    return progress;
 }
 
 } // namespace adept

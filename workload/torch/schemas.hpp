@@ -1,9 +1,9 @@
 /** @file schemas.hpp  Operators that this libtorch does not know, declared so that files of newer versions load. */
 #ifndef ADEPT_TORCH_SCHEMAS_HPP
 #define ADEPT_TORCH_SCHEMAS_HPP
-#include <map>
+#include <set>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace adept
 {
@@ -21,9 +21,10 @@ class unknown_operators
     bool declare_from(const std::string &message);
 
   private:
-    bool declare(const std::string &name, const std::string &keyword);
+    using keywords = std::set<std::string>;
+    bool declare(const std::string &name, const keywords &words);
 
-    std::map<std::string, std::vector<std::string>> keywords_; /* of each operator declared so far */
+    std::set<std::pair<std::string, keywords>> declared_;
 };
 
 } // namespace adept

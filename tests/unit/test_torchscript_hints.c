@@ -1,0 +1,288 @@
+/* Input shapes found in the archive. Fixtures are made here: adept.json, and traced_inputs.pkl as PyTorch 2.6 writes it
+ * (disassembled with pickletools from a file that torch.jit.trace saved). */
+#include "adept_import.h"
+#include "zip_file.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char file[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(file, "/tmp/adept_test_hints_XXXXXX");
+    int fd = mkstemp(file);
+    if (fd < 0) return -1;
+    return close(fd);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return unlink(file);
+}
+
+/* A graph with the given inputs and nothing else; names starting with '=' have a fixed value. */
+static adept_graph *graph_of(size_t n, const char *const *names)
+{
+    adept_graph_builder *b = adept_graph_builder_new();
+    assert_non_null(b);
+    for (size_t i = 0; i < n; i++) {
+        adept_graph_input in = {.name = names[i], .value = adept_graph_builder_value(b)};
+        if (names[i][0] == '=') in.constant.kind = ADEPT_VALUE_NONE;
+        assert_true(adept_graph_builder_input(b, &in) >= 0);
+    }
+    adept_graph *g = NULL;
+    adept_error err;
+    assert_int_equal(adept_graph_builder_finish(b, 0, NULL, &g, &err), ADEPT_OK);
+    return g;
+}
+
+static adept_status hints(adept_graph *g, const char *json, const void *pickle, size_t pickle_size, adept_error *err)
+{
+    test_entry entries[3] = {TEST_TEXT("m/version", "3\n")};
+    size_t n = 1;
+    if (json) entries[n++] = (test_entry){"m/extra/adept.json", json, strlen(json)};
+    if (pickle) entries[n++] = (test_entry){"m/traced_inputs.pkl", pickle, pickle_size};
+    test_zip_write(file, entries, n, false);
+    return adept_torchscript_hints(g, file, err);
+}
+
+/* ---- adept.json ---- */
+
+static void test_json(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"ids", "mask"};
+    adept_error err = {0};
+    adept_graph *g = graph_of(2, names);
+    assert_int_equal(hints(g, "{\"inputs\":[\"i64:Bx256\",\"4x256\"],\"batch\":8,\"note\":1}", NULL, 0, &err),
+                     ADEPT_OK);
+    assert_int_equal(g->n_hint_specs, 2);
+    assert_string_equal(g->hint_specs[0], "i64:Bx256");
+    assert_string_equal(g->hint_specs[1], "4x256");
+    assert_int_equal(g->hint_batch, 8);
+    adept_graph_free(g);
+    g = graph_of(2, names);
+    assert_int_equal(hints(g, "{\"inputs\":[]}", NULL, 0, &err), ADEPT_OK);
+    assert_int_equal(g->hint_batch, 0);
+    assert_int_equal(g->n_hint_specs, 0);
+    adept_graph_free(g);
+}
+
+static void test_json_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "[]",
+        "{",
+        "{\"inputs\":\"2x3\"}",
+        "{\"inputs\":[3]}",
+        "{\"inputs\":[\"2x\"]}",
+        "{\"inputs\":[\"q8:2x3\"]}",
+        "{\"inputs\":[\"2x3\"],\"batch\":0}",
+        "{\"inputs\":[\"2x3\"],\"batch\":-1}",
+        "{\"inputs\":[\"2x3\"],\"batch\":1.5}",
+        "{\"inputs\":[\"2x3\"],\"batch\":\"8\"}",
+        "{\"batch\":8}",
+    };
+    static const char *const names[] = {"x"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        adept_graph *g = graph_of(1, names);
+        adept_error err = {0};
+        adept_status status = hints(g, bad[i], NULL, 0, &err);
+        if (status != ADEPT_E_INVALID) fail_msg("accepted: %s", bad[i]);
+        assert_non_null(strstr(err.message, "adept.json"));
+        assert_int_equal(g->n_hint_specs, 0);
+        adept_graph_free(g);
+    }
+}
+
+/* ---- traced_inputs.pkl ---- */
+
+/* A pickle while it is put together. */
+typedef struct text {
+    char bytes[4096];
+    size_t n;
+} text;
+
+static void put(text *t, const char *bytes, size_t n)
+{
+    assert_true(t->n + n <= sizeof t->bytes);
+    memcpy(t->bytes + t->n, bytes, n);
+    t->n += n;
+}
+
+#define PUT(t, literal) put(t, literal, sizeof(literal) - 1)
+
+static void put_string(text *t, const char *s)
+{
+    const char length[4] = {(char)strlen(s), 0, 0, 0};
+    PUT(t, "X");
+    put(t, length, 4);
+    put(t, s, strlen(s));
+}
+
+static void put_tensor(text *t, const char *storage, int n, const unsigned *dims)
+{
+    PUT(t, "ctorch._utils\n_rebuild_tensor_v2\n((");
+    put_string(t, "storage");
+    PUT(t, "ctorch\n");
+    put(t, storage, strlen(storage));
+    PUT(t, "\n");
+    put_string(t, "0");
+    put_string(t, "cpu");
+    PUT(t, "J\x01\x00\x00\x00tQK\x00(");
+    for (int i = 0; i < n; i++) {
+        const char number[5] = {'J', (char)(dims[i] & 255), (char)(dims[i] >> 8 & 255), (char)(dims[i] >> 16 & 255),
+                                (char)(dims[i] >> 24)};
+        put(t, number, 5);
+    }
+    PUT(t, "t(t\x89"
+           "ccollections\nOrderedDict\n)RtR");
+}
+
+static void begin(text *t)
+{
+    t->n = 0;
+    PUT(t, "\x80\x02"
+           "ctorch.jit._pickle\nrestore_type_tag\n}(");
+    put_string(t, "forward");
+    PUT(t, "ctorch.jit._pickle\nrestore_type_tag\n](");
+}
+
+static void end(text *t)
+{
+    PUT(t, "e");
+    put_string(t, "List[Any]");
+    PUT(t, "\x86Ru");
+    put_string(t, "Dict[str, List[Any]]");
+    PUT(t, "\x86R.");
+}
+
+static void assert_shape(const adept_graph_input *in, adept_dtype dtype, int n, const unsigned *dims)
+{
+    assert_true(in->has_shape);
+    assert_int_equal(in->dtype, dtype);
+    assert_int_equal(in->ndim, n);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(in->dims[i], dims[i]);
+}
+
+static const unsigned image[] = {2, 3, 224, 70000}, ids[] = {5, 0};
+
+static void test_traced(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"x", "=none", "ids", "flag"};
+    adept_graph *g = graph_of(4, names);
+    adept_error err = {0};
+    text t;
+    begin(&t);
+    put_tensor(&t, "FloatStorage", 4, image);
+    PUT(&t, "("); /* a tuple of two inputs, as the module flattens it */
+    put_tensor(&t, "LongStorage", 2, ids);
+    put_tensor(&t, "BoolStorage", 0, NULL);
+    PUT(&t, "t");
+    end(&t);
+    assert_int_equal(hints(g, NULL, t.bytes, t.n, &err), ADEPT_OK);
+    assert_shape(&g->inputs[0], ADEPT_F32, 4, image);
+    assert_false(g->inputs[1].has_shape);
+    assert_shape(&g->inputs[2], ADEPT_I64, 2, ids);
+    assert_shape(&g->inputs[3], ADEPT_BOOL, 0, NULL);
+    adept_graph_free(g);
+}
+
+/* All of it fits or nothing is taken; it is never an error. */
+static void assert_unknown(const text *t, size_t n)
+{
+    static const char *const names[] = {"x", "y"};
+    adept_graph *g = graph_of(2, names);
+    adept_error err = {0};
+    assert_int_equal(hints(g, NULL, t->bytes, n, &err), ADEPT_OK);
+    assert_false(g->inputs[0].has_shape);
+    assert_false(g->inputs[1].has_shape);
+    adept_graph_free(g);
+}
+
+static void test_traced_unusable(void **state)
+{
+    (void)state;
+    text t;
+    begin(&t); /* one tensor for two inputs */
+    put_tensor(&t, "FloatStorage", 4, image);
+    end(&t);
+    assert_unknown(&t, t.n);
+    begin(&t); /* three */
+    for (int i = 0; i < 3; i++)
+        put_tensor(&t, "FloatStorage", 4, image);
+    end(&t);
+    assert_unknown(&t, t.n);
+    begin(&t); /* an unknown type */
+    put_tensor(&t, "FloatStorage", 4, image);
+    put_tensor(&t, "QInt8Storage", 4, image);
+    end(&t);
+    assert_unknown(&t, t.n);
+    begin(&t); /* not a tensor */
+    put_tensor(&t, "FloatStorage", 4, image);
+    PUT(&t, "K\x05");
+    end(&t);
+    assert_unknown(&t, t.n);
+    static const unsigned negative[] = {2, 0xffffffffu}, nine[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const unsigned huge[] = {0x7fffffffu, 0x7fffffffu, 0x7fffffffu};
+    const struct {
+        int n;
+        const unsigned *dims;
+    } sizes[] = {{2, negative}, {9, nine}, {3, huge}};
+    for (size_t i = 0; i < 3; i++) {
+        begin(&t);
+        put_tensor(&t, "FloatStorage", 4, image);
+        put_tensor(&t, "FloatStorage", sizes[i].n, sizes[i].dims);
+        end(&t);
+        assert_unknown(&t, t.n);
+    }
+}
+
+static void test_traced_truncated(void **state)
+{
+    (void)state;
+    text t;
+    begin(&t);
+    put_tensor(&t, "FloatStorage", 4, image);
+    put_tensor(&t, "FloatStorage", 4, image);
+    end(&t);
+    for (size_t n = 0; n < t.n; n += 7)
+        assert_unknown(&t, n);
+}
+
+static void test_both(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"x"};
+    adept_graph *g = graph_of(1, names);
+    adept_error err = {0};
+    assert_int_equal(hints(g, "{\"inputs\":[\"2x3\"]}", "garbage", 7, &err), ADEPT_OK);
+    assert_int_equal(g->n_hint_specs, 1);
+    assert_false(g->inputs[0].has_shape);
+    adept_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_json_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_traced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_traced_unusable, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_traced_truncated, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_both, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("torchscript hints", tests, NULL, NULL);
+}

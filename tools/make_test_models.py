@@ -1,0 +1,217 @@
+#!/usr/bin/python3
+"""Write the small TorchScript files of tests/golden/models/ (Debian's python3-torch; a few KB each).
+
+usage: make_test_models.py OUTPUT_DIRECTORY
+Every file shows one thing the reader must get right; tests/unit/test_torchscript.c says what.
+"""
+import json
+import os
+import sys
+from typing import List, Optional, Tuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Tied(nn.Module):
+    """Two names of one weight."""
+
+    def __init__(self):
+        super().__init__()
+        self.word = nn.Embedding(11, 4)
+        self.decoder = nn.Linear(4, 11)
+        self.decoder.weight = self.word.weight
+
+    def forward(self, ids):
+        return self.decoder(self.word(ids))
+
+
+class CalledTwice(nn.Module):
+    """One module, two calls: the same path twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.block = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+
+    def forward(self, x):
+        return self.block(self.block(x))
+
+
+class Mixed(nn.Module):
+    """A frozen parameter, a buffer, a module list, a parameter that forward never uses."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(4), requires_grad=False)
+        self.register_buffer("offset", torch.arange(4, dtype=torch.float32))
+        self.layers = nn.ModuleList([nn.Linear(4, 4, bias=False) for _ in range(2)])
+        self.unused = nn.Linear(3, 2)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x * self.scale + self.offset
+
+
+class Flow(nn.Module):
+    """Branches and loops that only the interpreter can decide; an attribute read after it was assigned."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(2)])
+        self.register_buffer("calls", torch.zeros(1, dtype=torch.long))
+        self.rate = 0.5
+
+    def forward(self, x, steps: int = 3, mask: Optional[Tensor] = None):
+        for layer in self.layers:
+            x = layer(x)
+        if self.training:
+            self.calls = self.calls + 1
+            x = torch.dropout(x, self.rate, True)
+        for _ in range(steps):
+            x = torch.relu(x)
+        if mask is not None:
+            x = x * mask
+        return x, self.calls
+
+
+class Carried(nn.Module):
+    """An attribute assigned in a loop, read in the next round and after it."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("state", torch.zeros(4))
+
+    def forward(self, x):
+        for _ in range(5):
+            x = x + self.state
+            self.state = x * 2
+        return self.state
+
+
+class Inputs(nn.Module):
+    """Inputs within tuples."""
+
+    def forward(self, pair: Tuple[Tensor, Tensor], x):
+        return pair[0] + pair[1], [x]
+
+
+@torch.jit.script
+class Box(object):
+    def __init__(self, content: Tensor):
+        self.content = content
+
+    def doubled(self):
+        return self.content * 2
+
+
+class Objects(nn.Module):
+    """A class instance that lives in forward only, and a forked call."""
+
+    def forward(self, x):
+        box = Box(x)
+        box.content = x + 1
+        later = torch.jit.fork(torch.relu, box.doubled())
+        return torch.jit.wait(later)
+
+
+class Constants(nn.Module):
+    """Tensor constants: small ones carry their values, large ones their shape; lists of parameters."""
+
+    weights: List[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(4, 4))
+        self.weights = [self.weight]
+        self.table = torch.arange(6).view(2, 3).t()
+        self.big = torch.zeros(9, 9)
+
+    def forward(self, x):
+        return x + self.table.sum() + self.big.sum() + self.weights[0]
+
+
+class State(nn.Module):
+    """__setstate__: code that libtorch runs while it loads the file."""
+
+    count: int
+
+    def __init__(self):
+        super().__init__()
+        self.count = 1
+
+    @torch.jit.export
+    def __getstate__(self) -> Tuple[int, bool]:
+        return (41, self.training)
+
+    @torch.jit.export
+    def __setstate__(self, state: Tuple[int, bool]):
+        self.count = state[0] + 1
+        self.training = state[1]
+
+    def forward(self, x):
+        return x + self.count
+
+
+class Expanded(nn.Module):
+    """Weights of 64 MB in a file of a few KB: one element, expanded with stride 0."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(1).expand(4096, 4096))
+
+    def forward(self, x):
+        return x @ self.weight
+
+
+def flash(q, k, scale: float = 1.0):
+    return q * k * scale
+
+
+def rotary(x):
+    return x * 2
+
+
+class Foreign(nn.Module):
+    """Operators of libraries that the reader does not have."""
+
+    def forward(self, x):
+        y = torch.ops.mylib.flash(x, x)
+        y = torch.ops.mylib.flash(y, x, scale=0.5)
+        return torch.ops.mylib.rotary(y) + torch.ops.mylib.rotary(x)
+
+
+def save(directory, name, module, hints=None):
+    extra = {"adept.json": json.dumps(hints)} if hints else {}
+    torch.jit.save(module, os.path.join(directory, name + ".pt"), _extra_files=extra)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    out = sys.argv[1]
+    os.makedirs(out, exist_ok=True)
+    torch.manual_seed(1)
+    x = torch.zeros(2, 4)
+    library = torch.library.Library("mylib", "DEF")
+    library.define("flash(Tensor q, Tensor k, *, float scale=1.0) -> Tensor")
+    library.define("rotary(Tensor x) -> Tensor")
+    library.impl("flash", flash, "CPU")
+    library.impl("rotary", rotary, "CPU")
+    trace, script = torch.jit.trace, torch.jit.script
+    save(out, "tied", trace(Tied(), torch.zeros(2, 3, dtype=torch.long)), {"inputs": ["i64:Bx3"], "batch": 2})
+    save(out, "called_twice", trace(CalledTwice(), x))
+    save(out, "mixed", trace(Mixed(), x), {"inputs": ["2x4"]})
+    save(out, "flow_train", script(Flow().train()))
+    save(out, "flow_eval", script(Flow().eval()))
+    save(out, "carried", script(Carried()))
+    save(out, "inputs", script(Inputs()))
+    save(out, "objects", script(Objects()))
+    save(out, "constants", script(Constants()))
+    save(out, "state", script(State()))
+    save(out, "expanded", trace(Expanded(), torch.zeros(1, 4096)))
+    save(out, "foreign", trace(Foreign(), x))
+
+
+if __name__ == "__main__":
+    main()
