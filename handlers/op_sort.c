@@ -1,0 +1,156 @@
+/* Sorting and selecting along a dimension. FLOPs: comparisons of a merge sort, n log2(length); of a selection of k,
+ * n log2(k + 1). Each element is read and written once: short rows are sorted within one kernel. */
+#include "elementwise_cost.h"
+#include "host_value.h"
+#include <math.h>
+#include <string.h>
+
+typedef enum sort_kind { SORT, ARGSORT, TOPK, KTH, MEDIAN, UNIQUE } sort_kind;
+
+static const sort_kind sort = SORT, argsort = ARGSORT, topk = TOPK, kthvalue = KTH, median = MEDIAN, unique = UNIQUE;
+
+static const adept_op ops[] = {
+    {"aten::sort", ADEPT_CAST_NONE, &sort},         {"aten::argsort", ADEPT_CAST_NONE, &argsort},
+    {"aten::topk", ADEPT_CAST_NONE, &topk},         {"aten::kthvalue", ADEPT_CAST_NONE, &kthvalue},
+    {"aten::median", ADEPT_CAST_NONE, &median},     {"aten::unique_consecutive", ADEPT_CAST_NONE, &unique},
+    {"aten::unique_dim", ADEPT_CAST_NONE, &unique}, {"aten::_unique", ADEPT_CAST_NONE, &unique},
+    {"aten::_unique2", ADEPT_CAST_NONE, &unique},   {0},
+};
+
+static sort_kind kind_of(const adept_call *c)
+{
+    return *(const sort_kind *)adept_call_data(c);
+}
+
+/* ---------------------------------------------------------------- shape ---------------- */
+
+/* list.sort(reverse): in place, no result */
+static void sort_list(adept_call *c, adept_list *list)
+{
+    const adept_value *flag = adept_arg_at(c, 1);
+    bool reverse = flag && flag->kind == ADEPT_VALUE_BOOL && flag->u.b;
+    double a, b;
+    for (size_t i = 0; i < list->n; i++)
+        if (!adept_value_as_float(&list->items[i], &a)) {
+            adept_call_unsupported(c, "sort of a list of anything but known numbers");
+            return;
+        }
+    if (list->n > 4096) {
+        adept_call_unsupported(c, "sort of a list of %zu elements", list->n);
+        return;
+    }
+    for (size_t i = 1; i < list->n; i++)
+        for (size_t k = i; k > 0; k--) {
+            adept_value_as_float(&list->items[k - 1], &a);
+            adept_value_as_float(&list->items[k], &b);
+            if (reverse ? a >= b : a <= b) break;
+            adept_value moved = list->items[k];
+            list->items[k] = list->items[k - 1];
+            list->items[k - 1] = moved;
+        }
+}
+
+static void shape_all(adept_call *c, const adept_tensor *self)
+{
+    if (adept_tensor_numel(self) == 0) adept_call_fail(c, "no element to choose from");
+    if (adept_call_ok(c)) adept_out_tensor(c, self->dtype, 0, (const int64_t[]){0});
+}
+
+static void shape(adept_call *c)
+{
+    const adept_value *v = adept_arg_at(c, 0);
+    int64_t dims[ADEPT_MAX_DIMS];
+    if (kind_of(c) == SORT && adept_host_is_list(v)) {
+        sort_list(c, v->u.list);
+        return;
+    }
+    if (kind_of(c) == UNIQUE) {
+        adept_call_unsupported(c, "the size of the result depends on data");
+        return;
+    }
+    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
+        adept_call_fail(c, "a tensor expected");
+        return;
+    }
+    const adept_tensor *self = v->u.t;
+    if (kind_of(c) == MEDIAN && !adept_arg_given(c, "dim")) {
+        shape_all(c, self);
+        return;
+    }
+    int ndim = self->ndim, dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), ndim);
+    int64_t length = ndim > 0 ? self->dims[dim] : 1, k = adept_arg_int(c, "k", 1);
+    if ((kind_of(c) == TOPK || kind_of(c) == KTH) && (k < 0 || k > length))
+        adept_call_fail(c, "%lld of %lld elements", (long long)k, (long long)length);
+    if (!adept_call_ok(c)) return;
+    memcpy(dims, self->dims, sizeof dims);
+    if (kind_of(c) == TOPK && ndim > 0) dims[dim] = k;
+    if (kind_of(c) == KTH || kind_of(c) == MEDIAN) {
+        if (ndim > 0) dims[dim] = 1;
+        if (ndim > 0 && !adept_arg_bool(c, "keepdim", false)) {
+            memmove(dims + dim, dims + dim + 1, (size_t)(ndim - dim - 1) * sizeof *dims);
+            ndim--;
+        }
+    }
+    if (kind_of(c) != ARGSORT) adept_out_tensor(c, self->dtype, ndim, dims);
+    adept_out_tensor(c, ADEPT_I64, ndim, dims);
+}
+
+/* ---------------------------------------------------------------- cost ---------------- */
+
+/* Comparisons per element. */
+static double comparisons(adept_call *c, const adept_tensor *self)
+{
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), self->ndim);
+    double length = self->ndim > 0 ? (double)self->dims[dim] : 1;
+    if (kind_of(c) == TOPK) length = (double)adept_arg_int(c, "k", 1) + 1;
+    if (kind_of(c) == KTH || kind_of(c) == MEDIAN) length = 2;
+    return length > 1 ? ceil(log2(length)) : 0;
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
+    const adept_tensor *indices = adept_result_tensor(c, kind_of(c) == ARGSORT ? 0 : 1);
+    if (!self || !out || adept_tensor_numel(self) == 0) return;
+    double n = (double)adept_tensor_numel(self), written = indices ? adept_tensor_bytes(indices) : 0;
+    if (out != indices) written += adept_tensor_bytes(out);
+    adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, n, n * comparisons(c, self), adept_elem_read(self), written);
+    if (kind_of(c) == ARGSORT || !adept_cost_wants_grad(cost, self)) return;
+    if (!indices) { /* median of all: grad shared by the elements equal to it */
+        adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){3, 0, 1, 4},
+                         adept_elem_read(self) + 2 * adept_tensor_bytes(out));
+        adept_cost_save(cost, self);
+        adept_cost_save(cost, out);
+        return;
+    }
+    adept_elem_fill(cost, ADEPT_BACKWARD, self); /* zeros, into which the gradient is scattered */
+    adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){0, 1, 1, 1}, adept_tensor_bytes(indices));
+    adept_cost_save(cost, indices);
+}
+
+static const adept_handler_case cases[] = {
+    {.name = "rows of 8: log2(8) = 3 comparisons per element; backward zeros, then scatter by index",
+     .call = "aten::sort(self=f32:4x8*, dim=-1, descending=false)",
+     .out = "f32:4x8, i64:4x8",
+     .forward = {.alu = 96, .read = 128, .written = 128 + 256, .launches = 1},
+     .backward = {.read = 128 + 256, .written = 128 + 128, .launches = 2},
+     .saved_bytes = 256},
+    {.name = "best 2 of 8: log2(3) rounded up",
+     .call = "aten::topk(self=f32:4x8*, k=2, dim=-1, largest=true, sorted=true)",
+     .out = "f32:4x2, i64:4x2",
+     .forward = {.alu = 64, .read = 128, .written = 32 + 64, .launches = 1},
+     .backward = {.read = 32 + 64, .written = 128 + 32, .launches = 2},
+     .saved_bytes = 64},
+    {.name = "positions only",
+     .call = "aten::argsort(self=f32:4x8, dim=0, descending=true)",
+     .out = "i64:4x8",
+     .forward = {.alu = 64, .read = 128, .written = 256, .launches = 1}},
+    {.name = "third smallest",
+     .call = "aten::kthvalue(self=f32:4x8, k=3, dim=1, keepdim=false)",
+     .out = "f32:4, i64:4",
+     .forward = {.alu = 32, .read = 128, .written = 16 + 32, .launches = 1}},
+    {.name = "a Python list", .call = "aten::sort(self=[3,1,2], reverse=false)", .out = ""},
+    {0},
+};
+
+const adept_handler adept_handler_sort = {.kind = "sort", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
