@@ -1,7 +1,7 @@
 /** @file export_private.h  Parts of the .pt2 reader. Calls: adept_graph, cJSON.
  *
  *  export_read.c      which entries of the archive hold the program and its weights' places
- *  export_pickle.c    places of the weights in the flat archive (a torch.save file)
+ *  export_places.c    where the weights lie: of the flat archive (a torch.save file) and of the rooted one
  *  export_program.c   JSON text -> graph: signature, inputs, outputs
  *  export_upgrade.c   signatures of the first schema
  *  export_params.c    parameters and buffers; which names are one tensor
@@ -126,9 +126,9 @@ bool adept_export_dims(adept_export_reader *r, const cJSON *sizes, const char *w
 /* ---- export_nodes.c ---- */
 void adept_export_nodes(adept_export_reader *r, adept_export_scope *scope, const cJSON *graph);
 
-/* ---- export_pickle.c ---- */
+/* ---- export_places.c ---- */
 /** Places of the tensors in the data.pkl of a torch.save archive that holds a dictionary name -> tensor. */
-adept_status adept_export_pickle(adept_export_places *places, const char *name, const unsigned char *data, size_t size,
+adept_status adept_export_pickle(adept_export_places *places, const char *name, const void *data, size_t size,
                                  adept_error *err);
 /** Places in a weights config of torch >= 2.8. */
 adept_status adept_export_weights_config(adept_export_places *places, const char *name, const char *json, size_t size,

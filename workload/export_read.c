@@ -112,7 +112,7 @@ static adept_status read_inner(archive *a, zip_t *inner, adept_export_places *pl
         adept_status status =
             adept_archive_read(&data, &size, inner, a->path, (zip_uint64_t)i, MAX_PLACES_BYTES, a->err);
         if (status == ADEPT_OK) {
-            status = adept_export_pickle(places, a->path, (const unsigned char *)data, size, a->err);
+            status = adept_export_pickle(places, a->path, data, size, a->err);
         }
         free(data);
         return status;

@@ -118,7 +118,7 @@ static void gather(machine *m, adept_pickle_kind kind, size_t n)
     adept_pickle_value v = new_container(m, kind);
     if (m->fault) return;
     m->n_stack -= n;
-    append(m, v.u.items, m->stack + m->n_stack, n);
+    if (n > 0) append(m, v.u.items, m->stack + m->n_stack, n); /* the stack may be NULL when nothing was pushed */
     push(m, v);
 }
 
