@@ -1,55 +1,67 @@
-/* Optimizer steps. One row each: words of 4 bytes per parameter and FLOPs per parameter of one update.
- *
- * Words: theta is read and written by all; state (momenta, accumulators) is read and written once. The gradient is counted
- * apart, at its own size. Adam and AdamW are the thesis's eq 4.4 (theta, m, v read and written) and 4.5 (18 FLOPs).
- * FLOPs of the others count the multiplications, additions, divisions and roots of the update rule as PyTorch's
- * documentation of torch.optim prints it, weight decay included where it is on by default. Launches: kernels of the foreach
- * implementation for each group of up to 64 tensors (about one per elementwise step of the rule; 12 for AdamW). */
+/* What one optimizer step computes and moves. Algorithms as in the documentation of torch.optim (Lion: Chen et al.
+ * 2023, "Symbolic Discovery of Optimization Algorithms", algorithm 2), without weight decay unless the name implies it.
+ * Every word is read and written once, as the thesis counts AdamW (eq 4.4). Launches: the kernels of PyTorch's default
+ * foreach implementation, which takes up to 64 tensors at a time; AdamW's 12 are the specification's. */
 #include "adept_optimizer.h"
 #include <math.h>
 #include <string.h>
 
-#define GROUP_TENSORS 64.0
-#define WORD_BYTES 4.0
+#define WORD_BYTES 4
+#define TENSORS_PER_GROUP 64
 
-static const adept_optimizer rows[] = {
-    /* name       state read write flops launches */
+static const adept_optimizer optimizers[] = {
+    /* name, state, read, written, FLOPs, launches */
     {"none", 0, 0, 0, 0, 0},
-    {"sgd", 0, 1, 1, 2, 1},       /* theta -= lr*g */
-    {"momentum", 1, 2, 2, 4, 3},  /* m = mu*m + g; theta -= lr*m */
-    {"nesterov", 1, 2, 2, 6, 4},  /* m = mu*m + g; theta -= lr*(g + mu*m) */
-    {"adagrad", 1, 2, 2, 6, 4},   /* s += g*g; theta -= lr*g/(sqrt(s) + eps) */
-    {"rmsprop", 1, 2, 2, 8, 5},   /* v = a*v + (1-a)*g*g; theta -= lr*g/(sqrt(v) + eps) */
-    {"adadelta", 2, 3, 3, 16, 10}, /* v = r*v + (1-r)*g*g; d = sqrt(u+eps)/sqrt(v+eps)*g; u = r*u + (1-r)*d*d; theta -= lr*d */
-    {"adam", 2, 3, 3, 18, 12},    /* eq 4.4, 4.5; the decay AdamW adds is in the thesis's 18 */
-    {"adamw", 2, 3, 3, 18, 12},   /* eq 4.4, 4.5 */
-    {"nadam", 2, 3, 3, 20, 14},   /* Adam with the momentum looked ahead: one more product and sum */
-    {"adamax", 2, 3, 3, 12, 9},   /* m = b1*m + (1-b1)*g; u = max(b2*u, |g|+eps); theta -= lr/(1-b1^t)*m/u */
-    {"lion", 1, 2, 2, 10, 7},     /* theta -= lr*(sign(b1*m + (1-b1)*g) + wd*theta); m = b2*m + (1-b2)*g */
+    /* p -= lr g: multiply, subtract. add_ */
+    {"sgd", 0, 1, 1, 2, 1},
+    /* v = mu v + g; p -= lr v. mul_, add_, add_ */
+    {"momentum", 1, 2, 2, 4, 3},
+    /* v = mu v + g; p -= lr (g + mu v). mul_, add_, add_, add_ */
+    {"nesterov", 1, 2, 2, 6, 4},
+    /* m, v, bias corrections, root, epsilon, quotient, step, decay: eq 4.5 */
+    {"adam", 2, 3, 3, 18, 12},
+    {"adamw", 2, 3, 3, 18, 12},
+    /* m = b1 m + (1 - b1) g (3); u = max(b2 u, |g| + e) (4); p -= c m / u (3). lerp_, mul_, abs, add_, maximum_,
+       addcdiv_ */
+    {"adamax", 2, 3, 3, 10, 6},
+    /* m (3); v = b2 v + (1 - b2) g g (4); sqrt(v / c) + e (3); p -= c1 g / that, p -= c2 m / that (3 + 3).
+     * lerp_, mul_, addcmul_, div, sqrt_, add_, addcdiv_, addcdiv_ */
+    {"nadam", 2, 3, 3, 16, 8},
+    /* v = r v + (1 - r) g g (4); d = g sqrt(u + e) / sqrt(v + e) (6); u = r u + (1 - r) d d (4); p -= lr d (2).
+     * mul_, addcmul_, add, sqrt_, add, sqrt_, div_, mul_, mul_, addcmul_, add_ */
+    {"adadelta", 2, 3, 3, 16, 11},
+    /* s += g g (2); p -= lr g / (sqrt(s) + e) (5). addcmul_, sqrt, add_, mul_, addcdiv_ */
+    {"adagrad", 1, 2, 2, 7, 5},
+    /* v = a v + (1 - a) g g (4); p -= lr g / (sqrt(v) + e) (5). mul_, addcmul_, sqrt, add_, addcdiv_ */
+    {"rmsprop", 1, 2, 2, 9, 5},
+    /* c = sign(b1 m + (1 - b1) g) (4); p -= lr (c + l p) (4); m = b2 m + (1 - b2) g (3).
+     * mul, add_, sign_, mul_, add_, mul_, add_ */
+    {"lion", 1, 2, 2, 11, 7},
 };
 
-#define COUNT (sizeof rows / sizeof *rows)
+#define N_OPTIMIZERS (sizeof optimizers / sizeof *optimizers)
 
 const adept_optimizer *adept_optimizer_by_name(const char *name)
 {
-    for (size_t i = 0; i < COUNT; i++)
-        if (!strcmp(rows[i].name, name)) return &rows[i];
+    for (size_t i = 0; name && i < N_OPTIMIZERS; i++)
+        if (!strcmp(optimizers[i].name, name)) return &optimizers[i];
     return NULL;
 }
 
 const char *adept_optimizer_name(size_t index)
 {
-    return index < COUNT ? rows[index].name : NULL;
+    return index < N_OPTIMIZERS ? optimizers[index].name : NULL;
 }
 
-adept_optimizer_cost adept_optimizer_step(const adept_optimizer *optimizer, double params, double tensors, double grad_bytes)
+adept_optimizer_cost adept_optimizer_step(const adept_optimizer *optimizer, double params, double tensors,
+                                          double grad_bytes)
 {
-    double gradient_bytes = optimizer->flops_per_param > 0 ? params * grad_bytes : 0;
-    return (adept_optimizer_cost){
-        .flops = params * optimizer->flops_per_param,
-        .bytes_read = params * optimizer->read_words_per_param * WORD_BYTES + gradient_bytes,
-        .bytes_written = params * optimizer->write_words_per_param * WORD_BYTES,
-        .kernels = optimizer->launches_per_group * ceil(tensors / GROUP_TENSORS),
-        .state_bytes = params * optimizer->state_words_per_param * WORD_BYTES,
-    };
+    adept_optimizer_cost cost = {0};
+    if (optimizer->read_words_per_param == 0) return cost; /* none: not even the gradient is read */
+    cost.flops = optimizer->flops_per_param * params;
+    cost.bytes_read = (WORD_BYTES * optimizer->read_words_per_param + grad_bytes) * params;
+    cost.bytes_written = WORD_BYTES * optimizer->write_words_per_param * params;
+    cost.kernels = optimizer->launches_per_group * ceil(tensors / TENSORS_PER_GROUP);
+    cost.state_bytes = WORD_BYTES * optimizer->state_words_per_param * params;
+    return cost;
 }
