@@ -13,6 +13,7 @@ typedef struct builder {
     adept_profile *profile;
     adept_merger *merger;
     double temporary_bytes, saved_bytes;
+    int n_causal; /* fused attentions that skip what the mask hides */
 } builder;
 
 /* ---------------------------------------------------------------- text of shapes ---------------- */
@@ -115,6 +116,8 @@ static adept_status cost_record(builder *b, adept_record *r)
         if (!kernel_is_sane(&cost.kernels[i]))
             return adept_error_set(in->err, ADEPT_E_INTERNAL, "handler '%s' gives a negative or undefined count for %s",
                                    r->call.handler->kind, r->call.row->name);
+    int64_t causal = 0;
+    if (adept_value_as_int(adept_arg(&r->call, "is_causal"), &causal) && causal) b->n_causal++;
     double temp = temporary(in, r, cost.workspace_bytes, cost.saved_bytes);
     if (temp > b->temporary_bytes) b->temporary_bytes = temp;
     b->saved_bytes += cost.saved_bytes;
@@ -202,11 +205,18 @@ static bool warn(builder *b)
     adept_profile *p = b->profile;
     for (size_t i = 0; i < b->in.n_unsupported; i++) {
         const adept_unsupported *u = &b->in.unsupported[i];
-        char text[400];
-        snprintf(text, sizeof text, "operator %.100s (%lld times, first in '%.100s') has no handler: counted as an elementwise "
+        char line[400];
+        snprintf(line, sizeof line, "operator %.100s (%lld times, first in '%.100s') has no handler: counted as an elementwise "
                  "operator, its real cost is unknown", u->op, (long long)u->count, u->path);
-        if (!add_warning(p, text)) return false;
+        if (!add_warning(p, line)) return false;
     }
+    char text[400];
+    snprintf(text, sizeof text, "%d eager attention%s counted as fused kernels, as --attention fused asks", b->in.n_fused,
+             b->in.n_fused == 1 ? "" : "s");
+    if (b->in.n_fused && !add_warning(p, text)) return false;
+    snprintf(text, sizeof text, "%d causal attention%s counted in full: a kernel that skips the masked half computes less",
+             b->n_causal, b->n_causal == 1 ? "" : "s");
+    if (b->n_causal && !add_warning(p, text)) return false;
     if (p->mode != ADEPT_MODE_INFER && p->trainable_params == 0)
         return add_warning(p, "no parameter requires a gradient: the backward pass and the optimizer are empty");
     return true;

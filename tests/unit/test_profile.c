@@ -237,6 +237,70 @@ static void conditions_on_known_sizes_are_followed(void **state)
     adept_profile_free(p);
 }
 
+/* One head of 8 queries and keys of width 4: eager keeps scores and probabilities, fused neither. */
+static const char eager_attention[] = "input q f32:2x3x8x4\n"
+                                      "param wk f32:2x3x8x4 grad\n"
+                                      "param wv f32:2x3x8x4 grad\n"
+                                      "k = aten::relu(self=wk)\n"
+                                      "v = aten::relu(self=wv)\n"
+                                      "kt = aten::transpose(self=k, dim0=-2, dim1=-1)\n"
+                                      "s = aten::matmul(self=q, other=kt) @ attn A\n"
+                                      "d = aten::div(self=s, other=2.0) @ attn A\n"
+                                      "p = aten::softmax(self=d, dim=-1, dtype=none) @ attn A\n"
+                                      "o = aten::matmul(self=p, other=v) @ attn A\n";
+
+static void eager_attention_fuses_on_request(void **state)
+{
+    (void)state;
+    char text[1500], seen[1600];
+    adept_workload_config config = {.attention = ADEPT_ATTENTION_AUTO};
+    snprintf(text, sizeof text, "%s", eager_attention);
+    snprintf(seen, sizeof seen, "%sreturn o, p\n", text);
+    strcat(text, "return o\n");
+    adept_profile *eager = build_with(text, &config);
+    config.attention = ADEPT_ATTENTION_FUSED;
+    adept_profile *fused = build_with(text, &config);
+    /* two products of 2*3 matrices, 8x4x8 each: 2 * 6 * 256 MACs, fused or not */
+    assert_true(eager->totals.macs_forward == 2 * 6 * 256);
+    assert_true(fused->totals.macs_forward == eager->totals.macs_forward);
+    assert_true(fused->totals.bytes_read[0] < eager->totals.bytes_read[0]);
+    assert_true(fused->activations_bytes < eager->activations_bytes);
+    assert_true(fused->totals.kernels[0] < eager->totals.kernels[0]);
+    assert_int_equal(fused->n_warnings, 1);
+    adept_profile *kept = build_with(seen, &config); /* the probabilities are returned: they must be computed */
+    assert_int_equal(kept->n_warnings, 0);
+    assert_true(kept->totals.bytes_read[0] == eager->totals.bytes_read[0]);
+    adept_profile_free(eager);
+    adept_profile_free(fused);
+    adept_profile_free(kept);
+}
+
+/* int(x.shape[0]) wrote a 2 into the view: at batch 4 the rest of the batch would slip into the next dimension. */
+static void a_batch_fixed_by_the_trace_is_found(void **state)
+{
+    (void)state;
+    static const char text[] = "input x f32:2x3x4\n"
+                               "param w f32:4x4 grad\n"
+                               "v = aten::view(self=x, size=[2, -1, 4]) @ encoder.3 Block\n"
+                               "y = aten::linear(input=v, weight=w, bias=none) @ fc Linear\n"
+                               "return y\n";
+    adept_workload_config config = {0};
+    adept_error err;
+    adept_profile_free(build_with(text, &config));
+    config.batch_size = 4;
+    assert_int_equal(build_fails(text, &config, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "encoder.3"));
+    assert_non_null(strstr(err.message, "fixed when the model was traced"));
+    /* the batch folded into channels for one operator and unfolded again is no mistake */
+    static const char folded[] = "input x f32:2x3x4\n"
+                                 "n = aten::size(self=x, dim=0)\n"
+                                 "v = aten::view(self=x, size=[1, -1, 4])\n"
+                                 "r = aten::relu(self=v)\n"
+                                 "u = aten::view(self=r, size=[n, 3, 4])\n"
+                                 "return u\n";
+    adept_profile_free(build_with(folded, &config));
+}
+
 static void twice_the_batch_is_twice_the_work(void **state)
 {
     (void)state;
@@ -412,6 +476,8 @@ int main(void)
         cmocka_unit_test(paths_fold_indices),
         cmocka_unit_test(autocast_casts_and_keeps_copies),
         cmocka_unit_test(conditions_on_known_sizes_are_followed),
+        cmocka_unit_test(eager_attention_fuses_on_request),
+        cmocka_unit_test(a_batch_fixed_by_the_trace_is_found),
         cmocka_unit_test(twice_the_batch_is_twice_the_work),
         cmocka_unit_test(lists_all_unsupported_operators),
         cmocka_unit_test(misfits_name_the_module),
