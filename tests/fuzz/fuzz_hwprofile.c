@@ -1,0 +1,46 @@
+/** @file fuzz_hwprofile.c  Hardware profile JSON: whatever comes, a profile that can be used or a message. */
+#include "adept_hwprofile.h"
+#include "fuzz_require.h"
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static void check_error(adept_status status, const adept_hwprofile *hw, const adept_error *err)
+{
+    REQUIRE(hw == NULL);
+    REQUIRE(err->status == status);
+    REQUIRE(err->message[0] != '\0');
+    REQUIRE(strchr(err->message, '\n') == NULL);
+}
+
+static void check_profile(adept_hwprofile *hw)
+{
+#define X(name, required, text)                                                                                        \
+    REQUIRE(hw->specs.name > 0 || (!required && isnan(hw->specs.name)));                                               \
+    REQUIRE(adept_hwprofile_source(hw, #name) != NULL);                                                                \
+    REQUIRE(adept_hwprofile_number(hw, "specs." #name) == &hw->specs.name);
+    ADEPT_SPEC_LIST(X)
+#undef X
+    REQUIRE(hw->name[0] != '\0');
+    for (size_t i = 0; i < hw->n_aliases; i++)
+        REQUIRE(hw->aliases[i][0] != '\0');
+    REQUIRE(hw->calibrated == (hw->fit_json != NULL));
+    REQUIRE(hw->calibrated == (hw->n_parameters > 0));
+    for (size_t i = 0; i < hw->n_parameters; i++)
+        REQUIRE(isfinite(hw->parameters[i].value));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    adept_hwprofile *hw = NULL;
+    adept_error err = {0};
+    adept_status status = adept_hwprofile_from_json(&hw, "fuzz.json", (const char *)data, size, &err);
+    if (status == ADEPT_OK)
+        check_profile(hw);
+    else
+        check_error(status, hw, &err);
+    adept_hwprofile_free(hw);
+    return 0;
+}
