@@ -1,5 +1,6 @@
 /** @file graph_write.c  Graph -> bytes. Calls: adept_graph. Format: graph_stream.h. */
 #include "graph_stream.h"
+#include "name_map.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +8,7 @@ typedef struct writer {
     adept_buffer *out;
     adept_status status; /* sticky */
     adept_error *err;
-    const char **strings; /* open addressing over the text; NULL is free; n_slots is a power of two */
-    size_t *numbers;
-    size_t n_slots, n_strings;
+    adept_name_map strings; /* written so far -> their number */
 } writer;
 
 static void fail(writer *w, adept_status status, const char *what)
@@ -71,61 +70,23 @@ static void put_double(writer *w, double v)
     put_bytes(w, bytes, sizeof bytes);
 }
 
-/* ---- strings ---- */
-
-static size_t string_slot(const writer *w, const char *text)
-{
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
-        hash = (hash ^ *p) * 1099511628211u;
-    size_t slot = (size_t)(hash >> 7) & (w->n_slots - 1);
-    while (w->strings[slot] && strcmp(w->strings[slot], text) != 0)
-        slot = (slot + 1) & (w->n_slots - 1);
-    return slot;
-}
-
-static bool grow_strings(writer *w)
-{
-    writer grown = *w;
-    grown.n_slots = w->n_slots ? w->n_slots * 2 : 256;
-    grown.strings = calloc(grown.n_slots, sizeof *grown.strings);
-    grown.numbers = calloc(grown.n_slots, sizeof *grown.numbers);
-    if (!grown.strings || !grown.numbers) {
-        free(grown.strings);
-        free(grown.numbers);
-        return false;
-    }
-    for (size_t i = 0; i < w->n_slots; i++) {
-        if (!w->strings[i]) continue;
-        size_t slot = string_slot(&grown, w->strings[i]);
-        grown.strings[slot] = w->strings[i];
-        grown.numbers[slot] = w->numbers[i];
-    }
-    free(w->strings);
-    free(w->numbers);
-    *w = grown;
-    return true;
-}
-
 static void put_string(writer *w, const char *text)
 {
     if (!text) {
         put_count(w, 0);
         return;
     }
-    if (2 * (w->n_strings + 1) > w->n_slots && !grow_strings(w)) {
+    const uintptr_t *number = adept_name_map_get(&w->strings, text);
+    if (number) {
+        put_count(w, *number);
+        return;
+    }
+    if (!adept_name_map_put(&w->strings, text, w->strings.n + 1)) {
         fail(w, ADEPT_E_NOMEM, "out of memory");
         return;
     }
-    size_t slot = string_slot(w, text);
-    if (w->strings[slot]) {
-        put_count(w, w->numbers[slot] + 1);
-        return;
-    }
-    w->strings[slot] = text;
-    w->numbers[slot] = w->n_strings++;
     size_t length = strlen(text);
-    put_count(w, w->n_strings);
+    put_count(w, w->strings.n);
     put_count(w, length);
     put_bytes(w, text, length);
 }
@@ -282,7 +243,6 @@ adept_status adept_graph_write(adept_buffer *out, const adept_graph *graph, adep
     put_block(&w, graph->body);
     /* The reader takes no more values than bytes: each value costs at least the byte that defines it. */
     if (graph->n_values > out->size - start) fail(&w, ADEPT_E_INVALID, "values that nothing defines");
-    free(w.strings);
-    free(w.numbers);
+    adept_name_map_free(&w.strings);
     return w.status;
 }
