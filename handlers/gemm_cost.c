@@ -3,8 +3,30 @@
 
 adept_gemm_side adept_gemm_side_of(const adept_cost *cost, const adept_tensor *t)
 {
-    return (adept_gemm_side){adept_tensor_unique_bytes(t), (double)adept_tensor_numel(t), adept_dtype_bytes(t->dtype),
-                             adept_cost_wants_grad(cost, t)};
+    return (adept_gemm_side){t, adept_tensor_unique_bytes(t), (double)adept_tensor_numel(t),
+                             adept_dtype_bytes(t->dtype), adept_cost_wants_grad(cost, t)};
+}
+
+bool adept_gemm_dims_merge(int n, const int64_t *sizes, const int64_t *strides)
+{
+    int inner = -1; /* the last dimension looked at that has more than one element */
+    for (int i = n - 1; i >= 0; i--) {
+        int64_t step;
+        if (sizes[i] == 1) continue;
+        if (inner >= 0 && (__builtin_mul_overflow(strides[inner], sizes[inner], &step) || strides[i] != step))
+            return false;
+        inner = i;
+    }
+    return true;
+}
+
+adept_gemm_side adept_gemm_side_copied(adept_cost *cost, const adept_tensor *t, double elements)
+{
+    adept_gemm_side side = adept_gemm_side_of(cost, t);
+    adept_cost_alu(cost, ADEPT_FORWARD, t->dtype, elements, 0, side.bytes, elements * side.size);
+    side.bytes = elements * side.size;
+    side.tensor = NULL;
+    return side;
 }
 
 void adept_gemm_kernel(adept_cost *cost, adept_pass pass, const adept_gemm *g, double repeat, double bytes_read,
@@ -50,10 +72,18 @@ void adept_gemm_backward(adept_cost *cost, const adept_gemm *g)
     if (g->b.grad) operand_gradient(cost, &db, &g->b, g->a.bytes);
 }
 
-void adept_gemm_save(adept_cost *cost, const adept_tensor *a, const adept_tensor *b)
+static void save_side(adept_cost *cost, const adept_gemm_side *side)
 {
-    if (adept_cost_wants_grad(cost, b)) adept_cost_save(cost, a);
-    if (adept_cost_wants_grad(cost, a)) adept_cost_save(cost, b);
+    if (side->tensor)
+        adept_cost_save(cost, side->tensor);
+    else
+        adept_cost_save_bytes(cost, side->bytes);
+}
+
+void adept_gemm_save(adept_cost *cost, const adept_gemm *g)
+{
+    if (g->b.grad) save_side(cost, &g->a);
+    if (g->a.grad) save_side(cost, &g->b);
 }
 
 void adept_bias_gradient(adept_cost *cost, const adept_tensor *bias, const adept_tensor *out, bool shared_pass)

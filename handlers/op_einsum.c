@@ -235,7 +235,6 @@ static void shape(adept_call *c)
 typedef struct factor {
     labels set;
     adept_gemm_side side;
-    const adept_tensor *tensor; /* NULL: an intermediate result */
 } factor;
 
 static adept_dtype dtype_of(const einsum *e)
@@ -245,7 +244,7 @@ static adept_dtype dtype_of(const einsum *e)
 
 static factor operand_factor(const adept_cost *cost, const einsum *e, int i)
 {
-    return (factor){e->in_set[i], adept_gemm_side_of(cost, e->operand[i]), e->operand[i]};
+    return (factor){e->in_set[i], adept_gemm_side_of(cost, e->operand[i])};
 }
 
 /* Sum a factor over labels no one else has; the gradient of that is an expansion, which costs nothing. */
@@ -255,15 +254,9 @@ static void sum_out(adept_cost *cost, const einsum *e, factor *f, labels gone)
     double before = size_of(e, f->set), after = size_of(e, f->set & ~gone);
     adept_cost_alu(cost, ADEPT_FORWARD, dtype_of(e), before, before, f->side.bytes, after * f->side.size);
     f->set &= ~gone;
-    f->tensor = NULL;
+    f->side.tensor = NULL;
     f->side.elements = after;
     f->side.bytes = after * f->side.size;
-}
-
-static void save(adept_cost *cost, const factor *f, bool wanted)
-{
-    if (wanted && f->tensor) adept_cost_save(cost, f->tensor);
-    if (wanted && !f->tensor) adept_cost_save_bytes(cost, f->side.bytes);
 }
 
 /* Gradient of one factor of an elementwise product: times the other, summed over what was broadcast. */
@@ -284,24 +277,23 @@ static factor multiply(adept_cost *cost, const einsum *e, factor a, factor b, la
     double n = size_of(e, out.set);
     out.side.elements = n;
     out.side.bytes = n * out.side.size;
-    if (!(a.set & b.set & ~keep)) {
+    adept_gemm g = {.dtype = dtype_of(e),
+                    .m = size_of(e, a.set & ~b.set),
+                    .n = size_of(e, b.set & ~a.set),
+                    .k = size_of(e, a.set & b.set & ~keep),
+                    .batch = size_of(e, a.set & b.set & keep),
+                    .a = a.side,
+                    .b = b.side,
+                    .out_bytes = out.side.bytes};
+    if (a.set & b.set & ~keep) {
+        adept_gemm_forward(cost, &g);
+        adept_gemm_backward(cost, &g);
+    } else {
         adept_cost_alu(cost, ADEPT_FORWARD, dtype_of(e), n, n, a.side.bytes + b.side.bytes, out.side.bytes);
         factor_gradient(cost, e, &a, &b, n);
         factor_gradient(cost, e, &b, &a, n);
-    } else {
-        adept_gemm g = {.dtype = dtype_of(e),
-                        .m = size_of(e, a.set & ~b.set),
-                        .n = size_of(e, b.set & ~a.set),
-                        .k = size_of(e, a.set & b.set & ~keep),
-                        .batch = size_of(e, a.set & b.set & keep),
-                        .a = a.side,
-                        .b = b.side,
-                        .out_bytes = out.side.bytes};
-        adept_gemm_forward(cost, &g);
-        adept_gemm_backward(cost, &g);
     }
-    save(cost, &a, b.side.grad);
-    save(cost, &b, a.side.grad);
+    adept_gemm_save(cost, &g);
     return out;
 }
 

@@ -88,6 +88,13 @@ static product read_product(adept_call *c)
     return p;
 }
 
+/* Rows of an input of three or more dimensions that do not lie at one stride are copied first. Without a gradient of
+ * the weight PyTorch multiplies in batches instead. */
+static bool is_copied(const product *p)
+{
+    return p->b->requires_grad && p->a->ndim > 2 && !adept_gemm_dims_merge(p->a->ndim - 1, p->a->dims, p->a->strides);
+}
+
 static void cost(adept_call *c, adept_cost *cost)
 {
     product p = read_product(c);
@@ -97,7 +104,7 @@ static void cost(adept_call *c, adept_cost *cost)
                     .n = p.n,
                     .k = p.k,
                     .batch = 1,
-                    .a = adept_gemm_side_of(cost, p.a),
+                    .a = is_copied(&p) ? adept_gemm_side_copied(cost, p.a, p.m * p.k) : adept_gemm_side_of(cost, p.a),
                     .b = adept_gemm_side_of(cost, p.b),
                     .out_bytes = adept_tensor_bytes(out),
                     .extra_bytes = p.c ? adept_tensor_unique_bytes(p.c) : 0,
@@ -106,7 +113,7 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_gemm_backward(cost, &g);
     /* what is added without being broadcast passes its gradient on as it is */
     if (p.c && adept_tensor_numel(p.c) < adept_tensor_numel(out)) adept_bias_gradient(cost, p.c, out, g.b.grad);
-    adept_gemm_save(cost, p.a, p.b);
+    adept_gemm_save(cost, &g);
 }
 
 static const char addmm;

@@ -55,6 +55,7 @@ typedef struct product {
     int ndim;
     int64_t dims[ADEPT_MAX_DIMS];
     double m, n, k, batch;
+    bool a_copied, b_copied; /* into contiguous memory first */
 } product;
 
 static void misfit(adept_call *c, const product *p)
@@ -72,6 +73,47 @@ static double product_of(int n, const int64_t *dims)
     return all;
 }
 
+/* Can the batch dimensions of an operand, expanded to those of the result, be seen as one, together with its own
+ * dimension `own` if that is not -1? */
+static bool batch_merges(const product *p, int n_batch, const adept_tensor *t, int own)
+{
+    int64_t sizes[ADEPT_MAX_DIMS + 1], strides[ADEPT_MAX_DIMS + 1];
+    int missing = n_batch - (t->ndim > 2 ? t->ndim - 2 : 0), n = n_batch;
+    for (int i = 0; i < n_batch; i++) {
+        sizes[i] = p->dims[i];
+        strides[i] = i < missing || t->dims[i - missing] != p->dims[i] ? 0 : t->strides[i - missing];
+    }
+    if (own >= 0) sizes[n] = t->dims[own], strides[n] = t->strides[own], n++;
+    return adept_gemm_dims_merge(n, sizes, strides);
+}
+
+/* How PyTorch brings many matrices to one kernel (at::native::matmul, should_fold): a single matrix on the right meets
+ * all rows at once if they lie at one stride, or if the matrix wants a gradient, after copying the rows if they do not;
+ * on the left it meets all columns. Otherwise the products are a batch, and an operand whose batch dimensions,
+ * broadcast, do not merge into one is copied. */
+static void fold(product *p, int n_batch)
+{
+    const adept_tensor *a = p->a, *b = p->b;
+    if (n_batch == 0) return;
+    if (b->ndim <= 2) {
+        bool merges = batch_merges(p, n_batch, a, a->ndim - 2);
+        if (merges || b->requires_grad) {
+            p->a_copied = !merges;
+            p->m *= p->batch, p->batch = 1;
+            return;
+        }
+    } else if (a->ndim <= 2) {
+        bool merges = batch_merges(p, n_batch, b, b->ndim - 1);
+        if (a->requires_grad || (a->ndim == 1 && merges)) {
+            p->b_copied = !merges;
+            p->n *= p->batch, p->batch = 1;
+            return;
+        }
+    }
+    p->a_copied = a->ndim > 2 && !batch_merges(p, n_batch, a, -1);
+    p->b_copied = b->ndim > 2 && !batch_merges(p, n_batch, b, -1);
+}
+
 /* Batch dimensions of a and b broadcast, then rows of a, then columns of b; vectors have no rows or columns. */
 static void plan_matmul(adept_call *c, product *p)
 {
@@ -82,18 +124,14 @@ static void plan_matmul(adept_call *c, product *p)
         misfit(c, p);
         return;
     }
-    p->ndim = adept_broadcast_dims(c, a_batch, a->dims, b_batch, b->dims, p->dims);
+    int n_batch = p->ndim = adept_broadcast_dims(c, a_batch, a->dims, b_batch, b->dims, p->dims);
     p->batch = product_of(p->ndim, p->dims);
     if (a->ndim > 1) p->dims[p->ndim++] = a->dims[a->ndim - 2];
     if (b->ndim > 1) p->dims[p->ndim++] = b->dims[b->ndim - 1];
     p->m = a->ndim > 1 ? (double)a->dims[a->ndim - 2] : 1;
     p->n = b->ndim > 1 ? (double)b->dims[b->ndim - 1] : 1;
     p->k = (double)k;
-    /* with one matrix on either side the batch folds into the rows or columns of a single product, as PyTorch does */
-    if (b->ndim <= 2)
-        p->m *= p->batch, p->batch = 1;
-    else if (a->ndim <= 2)
-        p->n *= p->batch, p->batch = 1;
+    fold(p, n_batch);
 }
 
 /* result[i.., j..] = sum over k of a[i.., k] b[j.., k] */
@@ -204,6 +242,11 @@ static void summed_cost(adept_cost *cost, const product *p, const adept_gemm *g)
     adept_gemm_backward(cost, g);
 }
 
+static adept_gemm_side side(adept_cost *cost, const adept_tensor *t, bool copied, double elements)
+{
+    return copied ? adept_gemm_side_copied(cost, t, elements) : adept_gemm_side_of(cost, t);
+}
+
 static void cost(adept_call *c, adept_cost *cost)
 {
     product p = plan(c);
@@ -213,8 +256,8 @@ static void cost(adept_call *c, adept_cost *cost)
                     .n = p.n,
                     .k = p.k,
                     .batch = p.batch,
-                    .a = adept_gemm_side_of(cost, p.a),
-                    .b = adept_gemm_side_of(cost, p.b),
+                    .a = side(cost, p.a, p.a_copied, p.m * p.k * p.batch),
+                    .b = side(cost, p.b, p.b_copied, p.k * p.n * p.batch),
                     .out_bytes = adept_tensor_bytes(out),
                     .extra_bytes = p.added ? adept_tensor_unique_bytes(p.added) : 0,
                     .extra_flops = p.added ? (double)adept_tensor_numel(out) : 0};
@@ -228,7 +271,7 @@ static void cost(adept_call *c, adept_cost *cost)
     }
     if (p.added && adept_tensor_numel(p.added) < adept_tensor_numel(out))
         adept_bias_gradient(cost, p.added, out, g.b.grad && p.form->kind != OUTER);
-    adept_gemm_save(cost, p.a, p.b);
+    adept_gemm_save(cost, &g);
 }
 
 static const adept_handler_case cases[] = {
@@ -276,6 +319,42 @@ static const adept_handler_case cases[] = {
      .n = 3,
      .k = 6,
      .batch = 4},
+    /* one key head broadcast to 3 query heads of 2 images: no single stride shows 6 matrices, so b's 60 elements are
+     * copied to 180, which are kept, and whose gradient is summed back into 60. a 144, result 120 elements; 2*6*4*5*6 =
+     * 1440 */
+    {.name = "broadcast between batch dimensions copies",
+     .call = "aten::matmul(self=f32:2x3x4x6*, other=f32:2x1x6x5*)",
+     .out = "f32:2x3x4x5",
+     .forward = {.gemm = 1440, .read = 240 + 4 * (144 + 180), .written = 720 + 480, .launches = 2},
+     .backward = {.gemm = 2880,
+                  .alu = 180,
+                  .read = 4 * (120 + 180) + 4 * (120 + 144) + 720,
+                  .written = 576 + 720 + 240,
+                  .launches = 3},
+     .saved_bytes = 576 + 720,
+     .m = 4,
+     .n = 5,
+     .k = 6,
+     .batch = 6},
+    /* the left matrix wants a gradient: columns of both matrices side by side, copied for that; 2*5*6*(2*3) = 360 */
+    {.name = "one matrix by a batch",
+     .call = "aten::matmul(self=f32:5x6*, other=f32:2x6x3)",
+     .out = "f32:2x5x3",
+     .forward = {.gemm = 360, .read = 144 + 4 * (30 + 36), .written = 144 + 120, .launches = 2},
+     .backward = {.gemm = 360, .read = 4 * (30 + 36), .written = 120, .launches = 1},
+     .saved_bytes = 144,
+     .m = 5,
+     .n = 6,
+     .k = 6,
+     .batch = 1},
+    {.name = "one constant matrix by a batch stays a batch",
+     .call = "aten::matmul(self=f32:5x6, other=f32:2x6x3)",
+     .out = "f32:2x5x3",
+     .forward = {.gemm = 360, .read = 4 * (30 + 36), .written = 120, .launches = 1},
+     .m = 5,
+     .n = 3,
+     .k = 6,
+     .batch = 2},
     {.name = "vector by matrix, nothing wants a gradient",
      .call = "aten::matmul(self=f32:6, other=f32:6x3)",
      .out = "f32:3",

@@ -72,40 +72,23 @@ static void shape(adept_call *c)
     adept_out_tensor(c, first->dtype, n, dims);
 }
 
-/* What a part of the chain multiplies to. */
-typedef struct factor {
-    adept_gemm_side side;
-    const adept_tensor *tensor; /* NULL: an intermediate product */
-} factor;
-
-static void save(adept_cost *cost, const factor *f)
-{
-    if (f->tensor)
-        adept_cost_save(cost, f->tensor);
-    else
-        adept_cost_save_bytes(cost, f->side.bytes);
-}
-
 /* Depth at most MAX_MATRICES. */
-static factor multiply(adept_cost *cost, const matrices *m, int i, int j)
+static adept_gemm_side multiply(adept_cost *cost, const matrices *m, int i, int j)
 {
-    if (i == j) return (factor){adept_gemm_side_of(cost, m->matrix[i]), m->matrix[i]};
+    if (i == j) return adept_gemm_side_of(cost, m->matrix[i]);
     int s = m->split[i][j];
-    factor a = multiply(cost, m, i, s), b = multiply(cost, m, s + 1, j);
-    double elements = m->size[i] * m->size[j + 1], size = a.side.size;
     adept_gemm g = {.dtype = m->matrix[0]->dtype,
                     .m = m->size[i],
                     .n = m->size[j + 1],
                     .k = m->size[s + 1],
                     .batch = 1,
-                    .a = a.side,
-                    .b = b.side,
-                    .out_bytes = elements * size};
+                    .a = multiply(cost, m, i, s),
+                    .b = multiply(cost, m, s + 1, j)};
+    g.out_bytes = g.m * g.n * g.a.size;
     adept_gemm_forward(cost, &g);
     adept_gemm_backward(cost, &g);
-    if (b.side.grad) save(cost, &a);
-    if (a.side.grad) save(cost, &b);
-    return (factor){{elements * size, elements, size, a.side.grad || b.side.grad}, NULL};
+    adept_gemm_save(cost, &g);
+    return (adept_gemm_side){NULL, g.out_bytes, g.m * g.n, g.a.size, g.a.grad || g.b.grad};
 }
 
 static void cost(adept_call *c, adept_cost *cost)

@@ -71,7 +71,7 @@ static void cost(adept_call *c, adept_cost *cost)
                     .out_bytes = adept_tensor_bytes(out)};
     adept_gemm_forward(cost, &g);
     adept_gemm_backward(cost, &g);
-    adept_gemm_save(cost, p.a, p.b);
+    adept_gemm_save(cost, &g);
 }
 
 static const adept_handler_case cases[] = {
