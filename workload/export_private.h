@@ -45,7 +45,8 @@ typedef struct adept_export_reader {
     adept_arena *scratch;
     const cJSON *graph; /* the root graph */
     const cJSON *signature;
-    adept_name_map metas; /* name -> TensorMeta of the root graph (cJSON *) */
+    adept_name_map metas;   /* name -> TensorMeta of the root graph (cJSON *) */
+    adept_name_map symbols; /* name -> SymInt of the root graph (cJSON *) */
     const adept_export_places *places;
     const char *target; /* of the node being read, for messages; NULL outside */
     size_t node_index;

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* cJSON takes 64 bytes and an allocation for each value, so a small compressed file could ask for all memory. Programs
+ * have about 100 values a node. */
+#define MAX_VALUES 32000000
+
 /* ---- text ---- */
 
 /* Python's json writes numbers that JSON does not have. Outside of strings, "Infinity" becomes a number that overflows
@@ -30,9 +34,22 @@ static void replace_bare(char *json, size_t size)
     }
 }
 
+/* Upper bound of the values in a JSON text. */
+static size_t count_values(const char *json, size_t size)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < size; i++)
+        n += json[i] == ',' || json[i] == '[' || json[i] == '{';
+    return n;
+}
+
 static adept_status parse(cJSON **root, const adept_export_source *source, adept_error *err)
 {
     const char *json = source->json;
+    if (source->json_size > MAX_VALUES && count_values(json, source->json_size) > MAX_VALUES) {
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: the program holds more than %d values", source->name,
+                               MAX_VALUES);
+    }
     char *copy = NULL;
     if (memmem(json, source->json_size, "Infinity", 8) || memmem(json, source->json_size, "NaN", 3)) {
         copy = malloc(source->json_size);
@@ -75,6 +92,10 @@ static void read_metas(adept_export_reader *r)
         const cJSON *meta = cJSON_GetObjectItemCaseSensitive(v, "meta"); /* schema 1 wraps it */
         if (!adept_name_map_put(&r->metas, v->string, (uintptr_t)(meta ? meta : v))) adept_export_nomem(r);
     }
+    const cJSON *symbols = cJSON_GetObjectItemCaseSensitive(r->graph, "sym_int_values");
+    for (const cJSON *v = cJSON_IsObject(symbols) ? symbols->child : NULL; v && r->status == ADEPT_OK; v = v->next) {
+        if (!adept_name_map_put(&r->symbols, v->string, (uintptr_t)v)) adept_export_nomem(r);
+    }
 }
 
 /* The batch is what the first tensor's leading dimension is called; the first dimension of that name in every input. */
@@ -107,9 +128,9 @@ static void read_input_shape(adept_export_reader *r, adept_graph_input *input, c
 /* A symbolic number as input: what it was when the model was exported. */
 static adept_value symbol_hint(adept_export_reader *r, const char *name)
 {
-    const cJSON *values = cJSON_GetObjectItemCaseSensitive(r->graph, "sym_int_values");
-    const cJSON *entry = cJSON_GetObjectItemCaseSensitive(values, name);
-    adept_export_size size = entry ? adept_export_read_size(r, entry) : (adept_export_size){0};
+    const uintptr_t *entry = adept_name_map_get(&r->symbols, name);
+    adept_export_size size = {0};
+    if (entry) size = adept_export_read_size(r, (const cJSON *)*entry);
     if (!size.known) return (adept_value){.kind = ADEPT_VALUE_UNKNOWN};
     return (adept_value){.kind = ADEPT_VALUE_INT, .u.i = size.value};
 }
@@ -242,8 +263,11 @@ static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
     if (r->status == ADEPT_OK) adept_export_nodes(r, &scope, r->graph);
     size_t n_returns = r->status == ADEPT_OK ? read_outputs(r, &scope, &returns) : 0;
     const char *producer = r->status == ADEPT_OK ? producer_of(r, root) : "";
+    const char *path = adept_arena_strdup(adept_graph_builder_arena(r->b), r->name);
+    if (!path) adept_export_nomem(r);
     adept_name_map_free(&scope.values);
     adept_name_map_free(&r->metas);
+    adept_name_map_free(&r->symbols);
     if (r->status != ADEPT_OK) return;
     adept_graph *graph = NULL;
     adept_status status = adept_graph_builder_finish(r->b, (int32_t)n_returns, returns, &graph, r->err);
@@ -252,6 +276,7 @@ static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
     if (status != ADEPT_OK) return;
     graph->format = "export";
     graph->producer = producer;
+    graph->path = path;
     graph->hint_batch = r->batch_hint;
     *out = graph;
 }

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A program of a million nodes takes less; weights are never read. */
-#define MAX_PROGRAM_BYTES ((size_t)1 << 30)
-#define MAX_PLACES_BYTES ((size_t)1 << 28)
+/* About 2 KB a node, and 200 bytes a tensor of the state dictionary: enough for 250,000 nodes and 150,000 tensors. Data
+ * of weights is never read. */
+#define MAX_PROGRAM_BYTES ((size_t)1 << 29)
+#define MAX_PLACES_BYTES ((size_t)1 << 25)
 
 typedef struct archive {
     zip_t *zip;
