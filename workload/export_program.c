@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* cJSON takes 64 bytes and an allocation for each value, so a small compressed file could ask for all memory. Programs
- * have about 100 values a node. */
-#define MAX_VALUES 32000000
+ * have about 80 values a node. */
+#define MAX_VALUES 16000000
 
 /* ---- text ---- */
 
