@@ -87,7 +87,9 @@ static void shape_glu(adept_call *c, const adept_tensor *self)
         return;
     }
     dims[dim] /= 2;
-    adept_out_tensor(c, self->dtype, self->ndim, dims);
+    adept_tensor half = *self, *out = adept_out_tensor(c, self->dtype, self->ndim, dims);
+    half.dims[dim] /= 2;
+    if (adept_call_ok(c)) adept_elem_set_strides(out, (const adept_tensor *[]){&half}, 1);
 }
 
 /* The bounds of a size: out = min(max(self, low), high), where known. */

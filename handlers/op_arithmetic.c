@@ -144,12 +144,13 @@ static void shape(adept_call *c)
     }
     adept_dtype dtype = adept_promote((const adept_value *[]){a, b}, 2);
     if (row->gives_float && !adept_dtype_is_float(dtype) && !adept_dtype_is_complex(dtype)) dtype = ADEPT_F32;
-    adept_tensor *out = adept_elem_out_binary(c, a, b, dtype);
+    const adept_value *first = is_reversed(c) ? b : a, *second = is_reversed(c) ? a : b;
+    adept_tensor *out = adept_elem_out_binary(c, first, second, dtype);
     if (alpha != 1) { /* no size is ever computed with a factor */
         out->n_values = 0;
         return;
     }
-    adept_host_set_binary(c, out, row->fn, is_reversed(c) ? b : a, is_reversed(c) ? a : b);
+    adept_host_set_binary(c, out, row->fn, first, second);
 }
 
 /* ---------------------------------------------------------------- cost ---------------- */

@@ -113,7 +113,10 @@ static void shape(adept_call *c)
         check_index(c, self);
         check_reduction(c, self);
     }
-    if (adept_call_ok(c)) adept_out_result(c, self, self->dtype, self->ndim, self->dims)->n_values = 0;
+    if (!adept_call_ok(c)) return;
+    adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
+    if (adept_call_ok(c) && !adept_call_inplace(c)) adept_elem_set_strides(out, &self, 1);
+    out->n_values = 0;
 }
 
 /* ---------------------------------------------------------------- cost ---------------- */

@@ -55,7 +55,8 @@ static void shape(adept_call *c)
     }
     int ndim = broadcast_one(c, broadcast_one(c, broadcast_one(c, 0, dims, t[0]), dims, t[1]), dims, t[2]);
     adept_tensor *out = adept_out_result(c, t[0], result_type(c, v), ndim, dims);
-    if (adept_call_ok(c) && !adept_call_inplace(c)) adept_elem_set_strides(out, t, 3);
+    bool row_major = kind_of(c) == MASKED_FILL; /* it fills a copy made in that order */
+    if (adept_call_ok(c) && !adept_call_inplace(c) && !row_major) adept_elem_set_strides(out, t, 3);
     if (adept_call_inplace(c)) out->n_values = 0;
 }
 
