@@ -2,6 +2,7 @@
 #include "index_shape.h"
 #include "elementwise_cost.h"
 #include <math.h>
+#include <string.h>
 
 static bool is_mask(const adept_tensor *t)
 {
@@ -29,9 +30,11 @@ static void place(adept_call *c, adept_index *x, const adept_tensor *self, int n
             for (int i = 0; i < n_common; i++)
                 x->dims[x->ndim++] = common[i];
         if (d == self->ndim || (d < (int)x->n && x->items[d])) continue;
+        x->strides[x->ndim] = self->strides[d];
         x->dims[x->ndim++] = self->dims[d];
         kept++;
     }
+    x->n_behind = x->ndim - at - n_common;
 }
 
 adept_index adept_index_of(adept_call *c, const adept_tensor *self)
@@ -60,6 +63,28 @@ adept_index adept_index_of(adept_call *c, const adept_tensor *self)
         x.positions *= (double)common[d];
     place(c, &x, self, n_common, common);
     return x;
+}
+
+void adept_index_set_strides(adept_tensor *out, const adept_index *index)
+{
+    adept_tensor shown[1 + ADEPT_MAX_DIMS];
+    const adept_tensor *operands[1 + ADEPT_MAX_DIMS];
+    int n = 1;
+    shown[0] = *out;
+    memcpy(shown[0].strides, index->strides, sizeof index->strides);
+    for (size_t i = 0; i < index->n && n <= ADEPT_MAX_DIMS; i++) {
+        const adept_tensor *t = index->items[i];
+        if (!t || t->ndim + index->n_behind > out->ndim) continue;
+        adept_tensor *s = &shown[n++];
+        *s = *t;
+        for (int d = 0; d < index->n_behind; d++) {
+            s->dims[s->ndim] = 1;
+            s->strides[s->ndim++] = 0;
+        }
+    }
+    for (int i = 0; i < n; i++)
+        operands[i] = &shown[i];
+    adept_elem_set_strides(out, operands, n);
 }
 
 void adept_index_save(adept_cost *cost, const adept_index *index)

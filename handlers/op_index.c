@@ -33,7 +33,9 @@ static void shape_index(adept_call *c, const adept_tensor *self)
     adept_index x = adept_index_of(c, self);
     if (adept_call_ok(c) && x.by_mask)
         adept_call_unsupported(c, "indexing by a mask: the size of the result depends on data");
-    if (adept_call_ok(c)) adept_out_tensor(c, self->dtype, x.ndim, x.dims);
+    if (!adept_call_ok(c)) return;
+    adept_tensor *out = adept_out_tensor(c, self->dtype, x.ndim, x.dims);
+    if (adept_call_ok(c)) adept_index_set_strides(out, &x);
 }
 
 static void shape_select(adept_call *c, const adept_tensor *self)

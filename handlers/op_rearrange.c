@@ -29,7 +29,10 @@ static void out_of_type(adept_call *c, const adept_tensor *self, int ndim, const
 
 static void same_shape(adept_call *c, const adept_tensor *self)
 {
-    adept_out_result(c, self, self->dtype, self->ndim, self->dims)->n_values = 0;
+    adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
+    out->n_values = 0;
+    if (adept_call_ok(c) && !strncmp(adept_call_op(c), "aten::flip", strlen("aten::flip")))
+        adept_elem_set_strides(out, &self, 1);
 }
 
 static void roll(adept_call *c, const adept_tensor *self)

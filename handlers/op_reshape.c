@@ -151,7 +151,8 @@ static void shape(adept_call *c)
     int ndim = new_dims(c, row, self, dims);
     if (!adept_call_ok(c)) return;
     adept_layout from = adept_layout_of(self);
-    bool fits = adept_layout_reshape(&from, ndim, dims, strides);
+    bool fits = adept_layout_reshape(&from, ndim, dims, strides) &&
+                (row->kind != RAVEL || adept_tensor_is_contiguous(self)); /* ravel promises dense memory */
     /* A view that the model takes is legal: if our strides do not allow it, they missed a copy made before. */
     if (!fits) adept_strides_contiguous(ndim, dims, strides);
     adept_tensor *out = fits || !row->may_copy ? adept_out_view(c, self, ndim, dims, strides)

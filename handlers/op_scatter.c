@@ -115,7 +115,8 @@ static void shape(adept_call *c)
     }
     if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
-    if (adept_call_ok(c) && !adept_call_inplace(c)) adept_elem_set_strides(out, &self, 1);
+    bool clones = kind_of(c) == PUT || kind_of(c) == FILL_ROWS; /* the others write row-major memory */
+    if (adept_call_ok(c) && !adept_call_inplace(c) && clones) adept_elem_set_strides(out, &self, 1);
     out->n_values = 0;
 }
 

@@ -91,8 +91,11 @@ static void shape(adept_call *c)
             ndim--;
         }
     }
-    if (kind_of(c) != ARGSORT) adept_out_tensor(c, self->dtype, ndim, dims);
-    adept_out_tensor(c, ADEPT_I64, ndim, dims);
+    adept_tensor *out = kind_of(c) == ARGSORT ? NULL : adept_out_tensor(c, self->dtype, ndim, dims);
+    adept_tensor *indices = adept_out_tensor(c, ADEPT_I64, ndim, dims);
+    if (!adept_call_ok(c) || !adept_tensor_same_shape(indices, self)) return;
+    if (out) adept_elem_set_strides(out, &self, 1);
+    adept_elem_set_strides(indices, &self, 1);
 }
 
 /* ---------------------------------------------------------------- cost ---------------- */
