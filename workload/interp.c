@@ -240,10 +240,11 @@ static adept_status find_handler(adept_interp *in, const adept_node *node, adept
 
 static adept_status run_operator(adept_interp *in, const adept_node *node)
 {
-    adept_row_cache row;
-    adept_value *args;
+    adept_row_cache row = {0};
+    adept_value *args = NULL;
     adept_status status = find_handler(in, node, &row);
-    if (status || (status = gather_args(in, node, &args))) return status;
+    if (!status) status = gather_args(in, node, &args);
+    if (status) return status;
     if (is_autocast(in) && row.row->cast != ADEPT_CAST_NONE) {
         status = adept_interp_autocast(in, args, node->n_inputs, row.row->cast, node->module);
         if (status) return status;
