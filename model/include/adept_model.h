@@ -33,7 +33,7 @@ typedef struct adept_parameter_info {
     X(c_gemm, 1e-4, 50, 1, 1, "time scale of matrix products, eq 4.9")                                      \
     X(c_conv, 1e-4, 50, 1, 1, "time scale of convolutions, eq 4.9")                                         \
     X(c_alu, 1e-4, 50, 1, 1, "time scale of other arithmetic, eq 4.9")                                      \
-    X(c_mem, 0.01, 20, 1.2, 1, "time scale of memory traffic, eq 4.13")                                     \
+    X(c_mem, 0.01, 20, 2, 1, "time scale of memory traffic, eq 4.13")                                       \
     X(c_opt, 0.1, 10, 1.2, 1, "time scale of the optimizer")                                                \
     X(lambda_miss, 0.01, 1, 0.5, 0, "lowest share of traffic that misses L2, eq 4.13")                      \
     X(k_wset, 0.01, 10, 1, 1, "multiplies the working set, eq 4.13")                                        \
@@ -50,8 +50,8 @@ typedef struct adept_parameter_info {
     X(c_conv_lowp, 1e-3, 10, 1, 1, "time multiplier of convolutions in bf16/fp16")                          \
     X(c_alu_lowp, 1e-3, 10, 1, 1, "time multiplier of other arithmetic in bf16/fp16")                       \
     X(grad_bytes_lowp, 2, 4, 2, 0, "bytes per gradient element in bf16/fp16 mode, eq 4.4; torch.autocast keeps 4") \
-    X(v_slope, 0, 1, 0.5, 0, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")       \
-    X(mem_power_share, 0, 1, 0.3, 0, "share of the dynamic power that does not follow the core clock")
+    X(v_slope, 0, 1, 0.8, 0, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")       \
+    X(mem_power_share, 0, 1, 0.2, 0, "share of the dynamic power that does not follow the core clock")
 
 typedef struct adept_model_parameters {
 #define X(name, low, high, def, log, text) double name;

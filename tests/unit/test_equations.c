@@ -1,4 +1,5 @@
 /* The thesis's equations against numbers worked out by hand; the arithmetic stands beside each. */
+#include "adept_json.h"
 #include "equations.h"
 #include "peaks.h"
 #include "power_cap.h"
@@ -7,6 +8,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -297,6 +300,30 @@ static void bad_parameters_are_refused(void **state)
     assert_int_equal(adept_model_parameters_get(&p, &hw, NULL), ADEPT_E_INVALID);
 }
 
+/* docs/MODEL.md carries the list of parameters with bounds and defaults; "sheet" where the sheet gives the default. */
+static void documentation_lists_every_parameter(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row, *fallback;
+    } rows[] = {
+#define X(name, low, high, fallback, log_scale, text) {"| `" #name "` | " #low " to " #high " | ", #fallback},
+        ADEPT_MODEL_PARAMETER_LIST(X)
+#undef X
+    };
+    char *text = NULL;
+    size_t size = 0;
+    assert_int_equal(adept_file_read(&text, &size, ADEPT_SOURCE_DIR "/docs/MODEL.md", 1 << 20, NULL), ADEPT_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        /* NAN is a macro, and comes here written out. */
+        bool number = rows[i].fallback[0] >= '0' && rows[i].fallback[0] <= '9';
+        char row[256];
+        snprintf(row, sizeof row, "%s%s | ", rows[i].row, number ? rows[i].fallback : "sheet");
+        if (!strstr(text, row)) fail_msg("docs/MODEL.md has no row \"%s\"", row);
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +343,7 @@ int main(void)
         cmocka_unit_test(peaks_without_units),
         cmocka_unit_test(parameter_defaults),
         cmocka_unit_test(bad_parameters_are_refused),
+        cmocka_unit_test(documentation_lists_every_parameter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
