@@ -1,6 +1,6 @@
 /** @file prediction_json.c  Prediction -> JSON text; see adept_prediction_json.h. Calls: cJSON. */
 #include "adept_prediction_json.h"
-#include <cjson/cJSON.h>
+#include "adept_json.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,18 +12,6 @@ typedef struct writer {
     bool failed;
     cJSON *warnings;
 } writer;
-
-/* cJSON prints 15 digits wherever that is within an ulp, so its numbers may come back changed; the shortest of 15 to 17
- * digits that reads back equal never does. A locale's decimal comma would be no JSON. */
-static void print_number(char text[32], double value)
-{
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, 32, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
-    }
-    for (char *c = text; *c; c++)
-        if (*c == ',') *c = '.';
-}
 
 static cJSON *keep(writer *w, cJSON *item)
 {
@@ -44,13 +32,7 @@ static void add_null(writer *w, cJSON *parent, const char *key)
 /* Not finite: unknown, hence null. The caller says why in a warning. */
 static void add_number(writer *w, cJSON *parent, const char *key, double value)
 {
-    if (!isfinite(value)) {
-        add_null(w, parent, key);
-        return;
-    }
-    char text[32];
-    print_number(text, value);
-    keep(w, cJSON_AddRawToObject(parent, key, text));
+    if (!adept_json_add_number(parent, key, value)) w->failed = true;
 }
 
 static void add_integer(writer *w, cJSON *parent, const char *key, int64_t value)

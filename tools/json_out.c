@@ -1,14 +1,7 @@
 /** @file json_out.c  Printing goes through one buffer, so that a document that fails half-way prints nothing. */
 #include "json_out.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-bool adept_json_add_number(cJSON *object, const char *key, double value)
-{
-    return isfinite(value) ? cJSON_AddNumberToObject(object, key, value) != NULL
-                           : cJSON_AddNullToObject(object, key) != NULL;
-}
 
 adept_status adept_json_emit(adept_cli *cli, cJSON *document)
 {

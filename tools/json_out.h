@@ -2,10 +2,7 @@
 #ifndef ADEPT_JSON_OUT_H
 #define ADEPT_JSON_OUT_H
 #include "cli.h"
-#include <cjson/cJSON.h>
-
-/** Append a number, or null where it is not finite: an unknown quantity is never 0. @return false when memory is out */
-bool adept_json_add_number(cJSON *object, const char *key, double value);
+#include "adept_json.h"
 
 /** Print a document and a newline on stdout and free it. NULL, or a document that cannot be printed, is out of memory.
  */

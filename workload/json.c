@@ -311,3 +311,26 @@ const char *adept_json_string_or(adept_json_reader *r, const cJSON *parent, cons
     }
     return item ? item->valuestring : fallback;
 }
+
+/* ---------------------------------------------------------------- writing ---------------- */
+
+cJSON *adept_json_new_number(double value)
+{
+    char text[40];
+    if (!isfinite(value)) return cJSON_CreateNull();
+    for (int digits = 15; digits <= 17; digits++) { /* 17 always suffice */
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    for (char *c = text; *c; c++)
+        if (*c == ',') *c = '.'; /* a locale's decimal comma would be no JSON */
+    return cJSON_CreateRaw(text);
+}
+
+bool adept_json_add_number(cJSON *object, const char *key, double value)
+{
+    cJSON *number = adept_json_new_number(value);
+    if (number && cJSON_AddItemToObject(object, key, number)) return true;
+    cJSON_Delete(number);
+    return false;
+}

@@ -10,22 +10,18 @@
 #define MAX_FILE_BYTES (512u << 20)
 
 /* X(field): numbers of a kernel; a zero is not written and a missing one reads as zero */
-#define KERNEL_NUMBERS(X)                                                                                             \
-    X(flops) X(flops_alu) X(bytes_read) X(bytes_written) X(launches) X(elements) X(m) X(n) X(k) X(batch)             \
-    X(channels_in) X(channels_out) X(pixels) X(taps) X(groups) X(working_set_bytes)
+#define KERNEL_NUMBERS(X)                                                                                              \
+    X(flops)                                                                                                           \
+    X(flops_alu) X(bytes_read) X(bytes_written) X(launches) X(elements) X(m) X(n) X(k) X(batch) X(channels_in)         \
+        X(channels_out) X(pixels) X(taps) X(groups) X(working_set_bytes)
 
 #define MODEL_COUNTS(X) X(params) X(trainable_params) X(trainable_tensors)
 #define MODEL_BYTES(X) X(weights_bytes) X(trainable_bytes)
 #define MEMORY_BYTES(X) X(activations_bytes) X(temporary_bytes) X(autocast_copy_bytes)
-#define FEATURES(X)                                                                                                   \
+#define FEATURES(X)                                                                                                    \
     X(gemm_m) X(gemm_n) X(gemm_k) X(gemm_batch) X(conv_channel_blocks) X(conv_pixels) X(elements) X(working_set_bytes)
 
 /* ---------------------------------------------------------------- writing ---------------- */
-
-static bool add_number(cJSON *o, const char *key, double v)
-{
-    return cJSON_AddNumberToObject(o, key, v) != NULL;
-}
 
 static bool add_string(cJSON *o, const char *key, const char *v)
 {
@@ -44,7 +40,7 @@ static cJSON *kernel_json(const adept_kernel *k)
     cJSON *o = cJSON_CreateObject();
     bool ok = o && add_string(o, "pass", adept_pass_name(k->pass)) && add_string(o, "unit", adept_unit_name(k->unit)) &&
               add_string(o, "dtype", adept_dtype_name(k->dtype));
-#define X(field) ok = ok && (k->field == 0 || add_number(o, #field, k->field));
+#define X(field) ok = ok && (k->field == 0 || adept_json_add_number(o, #field, k->field));
     KERNEL_NUMBERS(X)
 #undef X
     if (ok) return o;
@@ -60,17 +56,19 @@ static bool add_op_sums(cJSON *o, const adept_profile_op *op)
         flops[op->kernels[i].pass] += op->kernels[i].flops + op->kernels[i].flops_alu;
         bytes[op->kernels[i].pass] += op->kernels[i].bytes_read + op->kernels[i].bytes_written;
     }
-    return add_number(o, "flops_forward", flops[0]) && add_number(o, "flops_backward", flops[1]) &&
-           add_number(o, "bytes_forward", bytes[0]) && add_number(o, "bytes_backward", bytes[1]);
+    return adept_json_add_number(o, "flops_forward", flops[0]) &&
+           adept_json_add_number(o, "flops_backward", flops[1]) &&
+           adept_json_add_number(o, "bytes_forward", bytes[0]) && adept_json_add_number(o, "bytes_backward", bytes[1]);
 }
 
 static cJSON *op_json(const adept_profile_op *op)
 {
     cJSON *o = cJSON_CreateObject();
     bool ok = o && add_string(o, "path", op->path) && add_string(o, "module_class", op->module_class) &&
-              add_string(o, "kind", op->kind) && add_string(o, "op", op->op) && add_number(o, "count", (double)op->count) &&
-              add_string(o, "inputs", op->inputs) && add_string(o, "outputs", op->outputs) &&
-              cJSON_AddBoolToObject(o, "tied", op->tied) && add_op_sums(o, op) && add_number(o, "saved_bytes", op->saved_bytes);
+              add_string(o, "kind", op->kind) && add_string(o, "op", op->op) &&
+              adept_json_add_number(o, "count", (double)op->count) && add_string(o, "inputs", op->inputs) &&
+              add_string(o, "outputs", op->outputs) && cJSON_AddBoolToObject(o, "tied", op->tied) &&
+              add_op_sums(o, op) && adept_json_add_number(o, "saved_bytes", op->saved_bytes);
     cJSON *kernels = ok ? cJSON_AddArrayToObject(o, "kernels") : NULL;
     for (size_t i = 0; kernels && i < op->n_kernels; i++) {
         cJSON *k = kernel_json(&op->kernels[i]);
@@ -103,7 +101,7 @@ static cJSON *model_json(const adept_profile *p)
     cJSON *o = cJSON_CreateObject();
     bool ok = o && add_string(o, "path", p->model_path) && add_string(o, "sha256", p->model_sha256) &&
               add_string(o, "producer", p->producer);
-#define X(field) ok = ok && add_number(o, #field, (double)p->field);
+#define X(field) ok = ok && adept_json_add_number(o, #field, (double)p->field);
     MODEL_COUNTS(X)
     MODEL_BYTES(X)
 #undef X
@@ -115,9 +113,11 @@ static cJSON *model_json(const adept_profile *p)
 static cJSON *config_json(const adept_profile *p)
 {
     cJSON *o = cJSON_CreateObject();
-    if (o && add_string(o, "mode", adept_mode_name(p->mode)) && add_string(o, "precision", adept_precision_name(p->precision)) &&
+    if (o && add_string(o, "mode", adept_mode_name(p->mode)) &&
+        add_string(o, "precision", adept_precision_name(p->precision)) &&
         add_string(o, "attention", adept_attention_name(p->attention)) && add_string(o, "optimizer", p->optimizer) &&
-        add_number(o, "batch_size", (double)p->batch_size) && add_number(o, "grad_accum", (double)p->grad_accum))
+        adept_json_add_number(o, "batch_size", (double)p->batch_size) &&
+        adept_json_add_number(o, "grad_accum", (double)p->grad_accum))
         return o;
     cJSON_Delete(o);
     return NULL;
@@ -166,7 +166,7 @@ static cJSON *totals_json(const adept_profile *p)
         {"saved_for_backward_bytes", p->mode == ADEPT_MODE_INFER ? 0 : p->activations_bytes},
     };
     for (size_t i = 0; o && i < sizeof rows / sizeof *rows; i++)
-        if (!add_number(o, rows[i].key, rows[i].value)) {
+        if (!adept_json_add_number(o, rows[i].key, rows[i].value)) {
             cJSON_Delete(o);
             return NULL;
         }
@@ -177,7 +177,7 @@ static cJSON *features_json(const adept_profile_features *f)
 {
     cJSON *o = cJSON_CreateObject();
     bool ok = o != NULL;
-#define X(field) ok = ok && add_number(o, #field, f->field);
+#define X(field) ok = ok && adept_json_add_number(o, #field, f->field);
     FEATURES(X)
 #undef X
     if (ok) return o;
@@ -189,7 +189,7 @@ static cJSON *memory_json(const adept_profile *p)
 {
     cJSON *o = cJSON_CreateObject();
     bool ok = o != NULL;
-#define X(field) ok = ok && add_number(o, #field, p->field);
+#define X(field) ok = ok && adept_json_add_number(o, #field, p->field);
     MEMORY_BYTES(X)
 #undef X
     if (ok) return o;
@@ -199,19 +199,19 @@ static cJSON *memory_json(const adept_profile *p)
 
 static cJSON *warnings_json(const adept_profile *p)
 {
-    return p->n_warnings ? cJSON_CreateStringArray((const char *const *)p->warnings, (int)p->n_warnings) : cJSON_CreateArray();
+    return p->n_warnings ? cJSON_CreateStringArray((const char *const *)p->warnings, (int)p->n_warnings)
+                         : cJSON_CreateArray();
 }
 
 char *adept_profile_to_json(const adept_profile *p)
 {
     cJSON *o = cJSON_CreateObject();
     char *text = NULL;
-    if (o && add_number(o, "schema_version", SCHEMA_VERSION) && add_string(o, "kind", "adept-profile") &&
+    if (o && adept_json_add_number(o, "schema_version", SCHEMA_VERSION) && add_string(o, "kind", "adept-profile") &&
         add_item(o, "model", model_json(p)) && add_item(o, "config", config_json(p)) &&
         add_item(o, "inputs", inputs_json(p)) && add_item(o, "totals", totals_json(p)) &&
         add_item(o, "features", features_json(&p->features)) && add_item(o, "memory", memory_json(p)) &&
-        add_item(o, "ops", ops_json(p)) &&
-        add_item(o, "warnings", warnings_json(p)))
+        add_item(o, "ops", ops_json(p)) && add_item(o, "warnings", warnings_json(p)))
         text = cJSON_PrintBuffered(o, 1 << 16, 1);
     cJSON_Delete(o);
     return text;
@@ -227,7 +227,8 @@ typedef struct reader {
 static const char *keep(reader *in, const char *text)
 {
     const char *copy = adept_arena_strdup(in->p->arena, text);
-    if (!copy && !in->r.status) in->r.status = adept_error_set(in->r.err, ADEPT_E_NOMEM, "%s: out of memory", in->r.name);
+    if (!copy && !in->r.status)
+        in->r.status = adept_error_set(in->r.err, ADEPT_E_NOMEM, "%s: out of memory", in->r.name);
     return copy ? copy : "";
 }
 
@@ -345,9 +346,12 @@ static void read_config(reader *in, const cJSON *root)
     in->p->grad_accum = adept_json_count(&in->r, o, "grad_accum");
     if (in->r.status) return;
     if (!adept_mode_from_name(&in->p->mode, mode)) adept_json_fail(&in->r, "unknown mode '%.40s'", mode);
-    if (!adept_precision_from_name(&in->p->precision, precision)) adept_json_fail(&in->r, "unknown precision '%.40s'", precision);
-    if (!adept_attention_from_name(&in->p->attention, attention)) adept_json_fail(&in->r, "unknown attention '%.40s'", attention);
-    if (in->p->batch_size < 1 || in->p->grad_accum < 1) adept_json_fail(&in->r, "batch_size and grad_accum are at least 1");
+    if (!adept_precision_from_name(&in->p->precision, precision))
+        adept_json_fail(&in->r, "unknown precision '%.40s'", precision);
+    if (!adept_attention_from_name(&in->p->attention, attention))
+        adept_json_fail(&in->r, "unknown attention '%.40s'", attention);
+    if (in->p->batch_size < 1 || in->p->grad_accum < 1)
+        adept_json_fail(&in->r, "batch_size and grad_accum are at least 1");
 }
 
 static void read_inputs(reader *in, const cJSON *root)
@@ -371,7 +375,8 @@ static void read_inputs(reader *in, const cJSON *root)
 
 static void read_rest(reader *in, const cJSON *root)
 {
-    const cJSON *memory = adept_json_object(&in->r, root, "memory"), *warnings = adept_json_array(&in->r, root, "warnings"), *item;
+    const cJSON *memory = adept_json_object(&in->r, root, "memory"),
+                *warnings = adept_json_array(&in->r, root, "warnings"), *item;
     if (in->r.status) return;
 #define X(field) in->p->field = amount(in, memory, #field);
     MEMORY_BYTES(X)
@@ -396,7 +401,8 @@ static void read_profile(reader *in, const cJSON *root)
     if (adept_json_count(&in->r, root, "schema_version") != SCHEMA_VERSION && !in->r.status)
         adept_json_fail(&in->r, "schema_version is not %d: written by another version of adept", SCHEMA_VERSION);
     const char *kind = adept_json_string(&in->r, root, "kind");
-    if (!in->r.status && strcmp(kind, "adept-profile")) adept_json_fail(&in->r, "not a workload profile ('kind' is '%.40s')", kind);
+    if (!in->r.status && strcmp(kind, "adept-profile"))
+        adept_json_fail(&in->r, "not a workload profile ('kind' is '%.40s')", kind);
     read_model(in, root);
     if (!in->r.status) read_config(in, root);
     if (!in->r.status) read_inputs(in, root);
@@ -411,7 +417,8 @@ static void read_profile(reader *in, const cJSON *root)
         adept_json_fail(&in->r, "the operators' counts add up to no finite number");
 }
 
-adept_status adept_profile_from_json(adept_profile **out, const char *name, const char *text, size_t size, adept_error *err)
+adept_status adept_profile_from_json(adept_profile **out, const char *name, const char *text, size_t size,
+                                     adept_error *err)
 {
     cJSON *root = NULL;
     adept_status status = adept_json_parse(&root, name, text, size, err);

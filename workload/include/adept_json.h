@@ -16,6 +16,12 @@ adept_status adept_file_write(const char *path, const char *text, size_t size, a
 /** Parse; on failure the message has name, line and column. */
 adept_status adept_json_parse(cJSON **out, const char *name, const char *text, size_t size, adept_error *err);
 
+/** A number that reads back as the same double: cJSON's own printing may lose the last bit. A number that is not finite
+ *  becomes null. NULL when memory is out. */
+cJSON *adept_json_new_number(double value);
+/** Add one to an object. @return false when memory is out */
+bool adept_json_add_number(cJSON *object, const char *key, double value);
+
 /** Sticky-error reader: the first failure is kept in `err`, later calls return the fallback. */
 typedef struct adept_json_reader {
     const char *name; /* file, for messages */
