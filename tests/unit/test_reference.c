@@ -130,6 +130,41 @@ static void counts_of_files_of_pytorch_2_6(void **state)
         check_pytorch(&rows[i]);
 }
 
+static void check_same(const char *what, double a, double b)
+{
+    if (fabs(a - b) > 0.005 * fmax(a, b)) fail_msg("%s: %.17g in the .pt, %.17g in the .pt2", what, a, b);
+}
+
+/* One model as TorchScript and as exported program: the same totals. */
+static void pt_and_pt2_agree(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"resnet50", "vit_b_16"};
+    static const adept_attention attentions[] = {ADEPT_ATTENTION_AUTO, ADEPT_ATTENTION_EAGER};
+    for (size_t i = 0; i < 4; i++) {
+        char pt[600], pt2[600];
+        adept_workload_config config = {.attention = attentions[i / 2]};
+        snprintf(pt, sizeof pt, ADEPT_SHARED_DIR "/models/%s.pt", names[i % 2]);
+        snprintf(pt2, sizeof pt2, ADEPT_SHARED_DIR "/models/%s.pt2", names[i % 2]);
+        FILE *f = fopen(pt2, "rb");
+        if (!f) skip();
+        fclose(f);
+        adept_profile *a = profile_of(pt, "2x3x224x224", &config), *b = profile_of(pt2, NULL, &config);
+        assert_int_equal(a->params, b->params);
+        assert_int_equal(a->trainable_params, b->trainable_params);
+        for (int pass = 0; pass < 2; pass++) {
+            check_same("GEMM FLOPs", a->totals.gemm_flops[pass], b->totals.gemm_flops[pass]);
+            check_same("convolution FLOPs", a->totals.conv_flops[pass], b->totals.conv_flops[pass]);
+            check_same("ALU FLOPs", a->totals.alu_flops[pass], b->totals.alu_flops[pass]);
+            check_same("bytes read", a->totals.bytes_read[pass], b->totals.bytes_read[pass]);
+            check_same("bytes written", a->totals.bytes_written[pass], b->totals.bytes_written[pass]);
+        }
+        check_same("saved bytes", a->activations_bytes, b->activations_bytes);
+        adept_profile_free(a);
+        adept_profile_free(b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +172,7 @@ int main(void)
         cmocka_unit_test(forward_macs_are_torchvisions),
         cmocka_unit_test(counts_are_pytorchs),
         cmocka_unit_test(counts_of_files_of_pytorch_2_6),
+        cmocka_unit_test(pt_and_pt2_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
