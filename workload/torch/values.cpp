@@ -1,8 +1,10 @@
 #include "values.hpp"
 #include "failure.hpp"
 #include "params.hpp"
-#include <ATen/ATen.h>
-#include <ATen/core/ivalue_inl.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
 #include <cmath>
 #include <cstring>
 
