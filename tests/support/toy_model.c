@@ -30,6 +30,8 @@ void toy_gpu_init(toy_gpu *gpu)
         {"u_comm", 0.2},
         {"overlap", 0},
         {"c_gemm_lowp", 1},
+        {"c_conv_lowp", 1},
+        {"c_alu_lowp", 1},
         {"v_slope", 0.5},
         {"mem_power_share", 0.3},
     };

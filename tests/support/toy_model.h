@@ -3,7 +3,7 @@
 #define TOY_MODEL_H
 #include "adept_model.h"
 
-#define TOY_N_PARAMETERS 26
+#define TOY_N_PARAMETERS 28
 
 typedef struct toy_gpu {
     adept_hwprofile hw;
