@@ -150,10 +150,12 @@ static void shape(adept_call *c)
     adept_layout from = adept_layout_of(self);
     bool fits = adept_layout_reshape(&from, ndim, dims, strides) &&
                 (row->kind != RAVEL || adept_tensor_is_contiguous(self)); /* ravel promises dense memory */
-    /* aten::view never copies, and a view that the model takes is legal. If our strides do not allow it, a copy was made
-     * before that the file does not show: torch.export drops contiguous() where its own kernels' layout made it idle. */
+    /* aten::view never copies, and a view that the model takes is legal. If our strides do not allow it, a copy was
+     * made before that the file does not show: torch.export drops contiguous() where its own kernels' layout made it
+     * idle. */
     if (!fits) adept_strides_contiguous(ndim, dims, strides);
-    adept_tensor *out = fits ? adept_out_view(c, self, ndim, dims, strides) : adept_out_tensor(c, self->dtype, ndim, dims);
+    adept_tensor *out =
+        fits ? adept_out_view(c, self, ndim, dims, strides) : adept_out_tensor(c, self->dtype, ndim, dims);
     if (adept_call_ok(c)) adept_host_set_same(c, out, self);
 }
 
