@@ -126,6 +126,23 @@ static adept_status do_tuple_index(adept_interp *in, const adept_node *node)
     return ADEPT_OK;
 }
 
+/* prim::TupleSlice(tuple, beg, end): the reader turns its attributes into arguments */
+static adept_status do_tuple_slice(adept_interp *in, const adept_node *node)
+{
+    const adept_value *v = input_value(in, node, 0);
+    int64_t begin, end;
+    if (!is_sequence(v) || !adept_value_as_int(input_value(in, node, 1), &begin) ||
+        !adept_value_as_int(input_value(in, node, 2), &end))
+        return place_error(in, node, "not a tuple and known bounds");
+    int64_t n = (int64_t)v->u.list->n;
+    if (begin < 0 || end < begin || end > n) return place_error(in, node, "bounds out of range");
+    adept_list *list = adept_arena_alloc(in->run.arena, sizeof *list);
+    if (!list) return adept_interp_nomem(in);
+    *list = (adept_list){v->u.list->items + begin, (size_t)(end - begin), 0}; /* capacity 0: growing copies */
+    set_output(in, node, 0, (adept_value){ADEPT_VALUE_TUPLE, {.list = list}});
+    return ADEPT_OK;
+}
+
 static adept_status do_nothing(adept_interp *in, const adept_node *node)
 {
     for (int32_t i = 0; i < node->n_outputs; i++)
@@ -219,6 +236,7 @@ static const struct {
     {"prim::ListUnpack", do_unpack},
     {"prim::TupleUnpack", do_unpack},
     {"prim::TupleIndex", do_tuple_index},
+    {"prim::TupleSlice", do_tuple_slice},
     {"prim::If", do_if},
     {"prim::Loop", do_loop},
     {"prim::RaiseException", do_raise},

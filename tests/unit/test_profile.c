@@ -301,6 +301,25 @@ static void a_batch_fixed_by_the_trace_is_found(void **state)
     adept_profile_free(build_with(folded, &config));
 }
 
+static void tuples_are_sliced(void **state)
+{
+    (void)state;
+    adept_workload_config config = {0};
+    adept_profile *p = build_with("input x f32:2x4\n"
+                                  "a = aten::relu(self=x) @ a R\n"
+                                  "t = prim::TupleConstruct(x, a, x)\n"
+                                  "s = prim::TupleSlice(t, 1, 3)\n"
+                                  "y, z = prim::TupleUnpack(s)\n"
+                                  "b = aten::tanh(self=y) @ b T\n"
+                                  "return b\n",
+                                  &config);
+    assert_string_equal(find_op(p, "b", "aten::tanh")->inputs, "f32:2x4");
+    adept_profile_free(p);
+    adept_error err;
+    assert_int_equal(build_fails("input x f32:2x4\nt = prim::TupleConstruct(x)\ns = prim::TupleSlice(t, 1, 3)\nreturn x\n",
+                                 &config, &err), ADEPT_E_INVALID);
+}
+
 static void twice_the_batch_is_twice_the_work(void **state)
 {
     (void)state;
@@ -478,6 +497,7 @@ int main(void)
         cmocka_unit_test(conditions_on_known_sizes_are_followed),
         cmocka_unit_test(eager_attention_fuses_on_request),
         cmocka_unit_test(a_batch_fixed_by_the_trace_is_found),
+        cmocka_unit_test(tuples_are_sliced),
         cmocka_unit_test(twice_the_batch_is_twice_the_work),
         cmocka_unit_test(lists_all_unsupported_operators),
         cmocka_unit_test(misfits_name_the_module),

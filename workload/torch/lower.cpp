@@ -356,6 +356,8 @@ void lowering::lower_plain(frame &f, const jit::Node &node, ir_block &out)
         made.inputs.push_back(emit_constant(f, node.i(jit::attr::end), "constant", out).value);
         made.names.push_back("beg");
         made.names.push_back("end");
+    } else if (node.kind() == c10::aten::warn) {
+        /* its attribute numbers the place, so that Python warns once */
     } else if (node.hasAttributes() || !node.blocks().empty()) {
         fail_unsupported(where(f) + ": " + node.kind().toQualString() + " is not supported");
     }
