@@ -7,6 +7,7 @@
 typedef struct gradient {
     adept_chain chain;       /* reads and writes of whole tensors: the gradient and intermediate results */
     int self, other, result; /* how often each of these is read; read at all means kept by autograd */
+    bool keeps_unread;       /* autograd keeps the operands although the derivative is zero */
 } gradient;
 
 typedef struct arithmetic {
@@ -59,6 +60,13 @@ static const arithmetic power = {.fn = ADEPT_FN_POW,
                                  .self = {.chain = {8, 5, 5, 6}, .self = 1, .other = 3},
                                  .other = {.chain = {7, 4, 4, 7}, .self = 2, .other = 1, .result = 1}};
 
+/* max + log1p(exp(-|difference|)): 1 + 1 + 1 + 1 + 1 + 2; grad / (1 + exp(other - self)) and the other way round */
+static const arithmetic logaddexp = {.fn = ADEPT_FN_NONE,
+                                     .gives_float = true,
+                                     .flops = 7,
+                                     .self = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1},
+                                     .other = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1}};
+
 static const adept_op ops[] = {
     {"aten::add", ADEPT_CAST_NONE, &add},
     {"aten::sub", ADEPT_CAST_NONE, &sub},
@@ -78,6 +86,7 @@ static const adept_op ops[] = {
     {"aten::fmax", ADEPT_CAST_NONE, &larger},
     {"aten::fmin", ADEPT_CAST_NONE, &smaller},
     {"aten::atan2", ADEPT_CAST_PROMOTE, &arctan2},
+    {"aten::logaddexp", ADEPT_CAST_NONE, &logaddexp},
     {"aten::pow", ADEPT_CAST_FP32, &power},
     {0},
 };
@@ -114,6 +123,13 @@ static double pow_flops(double exponent)
     return 3; /* exp(exponent * log(x)) */
 }
 
+/* Real operations in one of two complex numbers: (a + bi)(c + di) takes four products and two sums. */
+static double real_operations(const arithmetic *row, adept_dtype dtype)
+{
+    if (!adept_dtype_is_complex(dtype)) return 1;
+    return row == &mul || row == &divide ? 6 : 2;
+}
+
 /* ---------------------------------------------------------------- shape ---------------- */
 
 /* list += list: whoever holds the list sees it grow. */
@@ -146,6 +162,7 @@ static void shape(adept_call *c)
     if (row->gives_float && !adept_dtype_is_float(dtype) && !adept_dtype_is_complex(dtype)) dtype = ADEPT_F32;
     const adept_value *first = is_reversed(c) ? b : a, *second = is_reversed(c) ? a : b;
     adept_tensor *out = adept_elem_out_binary(c, first, second, dtype);
+    if (adept_call_data(c) == &floordiv) out->requires_grad = false;
     if (alpha != 1) { /* no size is ever computed with a factor */
         out->n_values = 0;
         return;
@@ -155,16 +172,18 @@ static void shape(adept_call *c)
 
 /* ---------------------------------------------------------------- cost ---------------- */
 
+static const gradient zeros = {.chain = {0, 0, 1, 1}, .keeps_unread = true};
+
 /* The gradients of x ** exponent with one scalar operand are shorter than those of two tensors. */
 static gradient pow_gradient(const adept_value *self, const adept_value *exponent)
 {
     double e;
     if (self->kind != ADEPT_VALUE_TENSOR) /* grad * (result * log(self)) */
-        return (gradient){{2, 2, 2, 2}, 0, 0, 1};
-    if (adept_value_as_float(exponent, &e) && e == 0) return (gradient){{0, 0, 1, 1}, 0, 0, 0};
+        return (gradient){.chain = {2, 2, 2, 2}, .result = 1};
+    if (adept_value_as_float(exponent, &e) && e == 0) return zeros;
     if (!adept_value_as_float(exponent, &e)) e = 4; /* not known: the general kernel */
     /* grad * (exponent * self ** (exponent - 1)) */
-    return (gradient){{pow_flops(e - 1) + 2, 3, 3, 3}, 1, 0, 0};
+    return (gradient){.chain = {pow_flops(e - 1) + 2, 3, 3, 3}, .self = 1};
 }
 
 static gradient gradient_of(adept_call *c, const arithmetic *row, bool of_self)
@@ -172,7 +191,8 @@ static gradient gradient_of(adept_call *c, const arithmetic *row, bool of_self)
     const adept_value *a = adept_arg_at(c, 0), *b = adept_arg_at(c, 1);
     if (row == &power && (a->kind != ADEPT_VALUE_TENSOR || b->kind != ADEPT_VALUE_TENSOR || adept_elem_on_host(b->u.t)))
         return pow_gradient(a, b);
-    if ((row == &floordiv || row == &truncdiv)) return (gradient){{0, 0, 1, 1}, 0, 0, 0}; /* zeros */
+    if (row == &floordiv || row == &truncdiv)
+        return (gradient){.chain = zeros.chain, .keeps_unread = b->kind == ADEPT_VALUE_TENSOR};
     gradient g = of_self != is_reversed(c) ? row->self : row->other;
     bool scaled = alpha_of(c) != 1 && of_self == is_reversed(c);
     if (scaled && row == &add) g.chain = (adept_chain){1, 1, 1, 1}; /* grad * alpha; of sub the negation is this */
@@ -185,12 +205,13 @@ static void backward(adept_call *c, adept_cost *cost, const arithmetic *row, boo
     const adept_tensor *out = adept_result_tensor(c, 0), *wanted = of_self ? self : other;
     if (!adept_cost_wants_grad(cost, wanted)) return;
     gradient g = gradient_of(c, row, of_self);
+    g.chain.flops *= real_operations(row, out->dtype);
     adept_elem_chain(cost, ADEPT_BACKWARD, out, &g.chain,
                      g.self * adept_elem_read(self) + g.other * adept_elem_read(other) +
                          g.result * adept_elem_read(out));
-    if (g.self) adept_elem_save_input(c, cost, self);
-    if (g.other) adept_elem_save_input(c, cost, other);
-    if (g.result) adept_cost_save(cost, out);
+    if (g.self || g.keeps_unread) adept_elem_save_input(c, cost, self);
+    if (g.other || g.keeps_unread) adept_elem_save_input(c, cost, other);
+    if (g.result || (row == &power && self && other)) adept_cost_save(cost, out);
     adept_elem_grad_to(cost, out, wanted);
 }
 
@@ -202,7 +223,9 @@ static void cost(adept_call *c, adept_cost *cost)
     double exponent, flops = row->flops + (alpha_of(c) != 1);
     if (!out || adept_elem_all_on_host(c)) return;
     if (row == &power && adept_value_as_float(adept_arg_at(c, 1), &exponent)) flops = pow_flops(exponent);
+    flops *= real_operations(row, out->dtype);
     adept_elem_forward(cost, out, flops, adept_elem_read(self) + (self == other ? 0 : adept_elem_read(other)));
+    if (adept_call_data(c) == &floordiv) return; /* floor_divide is not differentiable in PyTorch */
     backward(c, cost, row, true);
     backward(c, cost, row, false);
 }
@@ -253,6 +276,10 @@ static const adept_handler_case cases[] = {
      .out = "f32:8",
      .forward = {.alu = 8, .read = 32, .written = 32, .launches = 1},
      .backward = {.alu = 8, .read = 32, .written = 32, .launches = 1}},
+    {.name = "rotary embedding by complex numbers: 6 real operations each",
+     .call = "aten::mul(self=c64:4, other=c64:4)",
+     .out = "c64:4",
+     .forward = {.alu = 24, .read = 64, .written = 32, .launches = 1}},
     {.name = "integers divide to a float", .call = "aten::div(a=7, b=2)", .out = "f:3.5"},
     {.name = "Python rounds towards minus infinity", .call = "aten::floordiv(a=-7, b=2)", .out = "i:-4"},
     {.name = "the remainder has the sign of the divisor", .call = "aten::remainder(a=-7, b=4)", .out = "i:1"},

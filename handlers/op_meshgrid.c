@@ -1,13 +1,42 @@
-/* torch.meshgrid: each vector expanded over the grid of all. Views; backward, each is summed over the others. */
+/* Several tensors expanded to one shape: meshgrid and broadcast_tensors. Views; backward, each is summed again. */
 #include "elementwise_cost.h"
+#include "layout.h"
 #include <string.h>
 
 static const adept_op ops[] = {
     {"aten::meshgrid", ADEPT_CAST_NONE, NULL},
+    {"aten::broadcast_tensors", ADEPT_CAST_NONE, NULL},
     {0},
 };
 
-static void shape(adept_call *c)
+static void add(adept_call *c, adept_list *out, const adept_tensor *base, int ndim, const int64_t *dims,
+                const int64_t *strides)
+{
+    adept_tensor *view = adept_new_view(c, base, ndim, dims, strides);
+    if (adept_call_ok(c)) adept_list_append(c, out, &(adept_value){ADEPT_VALUE_TENSOR, {.t = view}});
+}
+
+static void shape_broadcast(adept_call *c)
+{
+    const adept_tensor *const *items;
+    int64_t dims[ADEPT_MAX_DIMS];
+    int ndim = 0;
+    size_t n = adept_arg_tensors(c, "tensors", &items);
+    for (size_t i = 0; i < n; i++) {
+        if (items[i])
+            ndim = adept_broadcast_dims(c, ndim, dims, items[i]->ndim, items[i]->dims, dims);
+        else
+            adept_call_fail(c, "entry %zu is None", i);
+    }
+    adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, 0);
+    for (size_t i = 0; i < n && adept_call_ok(c); i++) {
+        adept_layout l = adept_layout_of(items[i]);
+        adept_layout_expand(c, &l, ndim, dims);
+        add(c, out, items[i], l.ndim, l.dims, l.strides);
+    }
+}
+
+static void shape_meshgrid(adept_call *c)
 {
     const adept_tensor *const *items;
     int64_t dims[ADEPT_MAX_DIMS];
@@ -25,9 +54,16 @@ static void shape(adept_call *c)
     for (size_t i = 0; i < n; i++) {
         int64_t strides[ADEPT_MAX_DIMS] = {0};
         strides[swapped && i < 2 ? 1 - i : i] = items[i]->ndim == 1 ? items[i]->strides[0] : 1;
-        adept_tensor *view = adept_new_view(c, items[i], (int)n, dims, strides);
-        if (adept_call_ok(c)) adept_list_append(c, out, &(adept_value){ADEPT_VALUE_TENSOR, {.t = view}});
+        add(c, out, items[i], (int)n, dims, strides);
     }
+}
+
+static void shape(adept_call *c)
+{
+    if (!strcmp(adept_call_op(c), "aten::meshgrid"))
+        shape_meshgrid(c);
+    else
+        shape_broadcast(c);
 }
 
 static void cost(adept_call *c, adept_cost *cost)
@@ -47,6 +83,10 @@ static const adept_handler_case cases[] = {
     {.name = "Cartesian indexing swaps the first two",
      .call = "aten::meshgrid(tensors=[f32:2, f32:3], indexing=\"xy\")",
      .out = "[f32:3x2, f32:3x2]"},
+    {.name = "a row and a column to one shape",
+     .call = "aten::broadcast_tensors(tensors=[f32:3*, f32:2x1])",
+     .out = "[f32:2x3, f32:2x3]",
+     .backward = {.alu = 6, .read = 24, .written = 12, .launches = 1}},
     {0},
 };
 

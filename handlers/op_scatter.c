@@ -13,12 +13,13 @@ typedef enum scatter_kind {
     SCATTER_ADD,
     SCATTER_REDUCE,
     MASKED,
-    ONE_HOT
+    ONE_HOT,
+    PART
 } scatter_kind;
 
 static const scatter_kind put = PUT, add_rows = ADD_ROWS, copy_rows = COPY_ROWS, fill_rows = FILL_ROWS,
                           scatter = SCATTER, scatter_add = SCATTER_ADD, scatter_reduce = SCATTER_REDUCE,
-                          masked = MASKED, one_hot = ONE_HOT;
+                          masked = MASKED, part_row = PART, one_hot = ONE_HOT;
 
 static const adept_op ops[] = {
     {"aten::index_put", ADEPT_CAST_PROMOTE, &put},
@@ -32,6 +33,8 @@ static const adept_op ops[] = {
     {"aten::scatter_reduce", ADEPT_CAST_NONE, &scatter_reduce},
     {"aten::masked_scatter", ADEPT_CAST_NONE, &masked},
     {"aten::one_hot", ADEPT_CAST_NONE, &one_hot},
+    {"aten::slice_scatter", ADEPT_CAST_NONE, &part_row},
+    {"aten::select_scatter", ADEPT_CAST_NONE, &part_row},
     {0},
 };
 
@@ -45,7 +48,7 @@ static const adept_tensor *source_of(adept_call *c)
 {
     static const char *const names[] = {
         [PUT] = "values",      [ADD_ROWS] = "source",    [COPY_ROWS] = "source", [FILL_ROWS] = NULL, [SCATTER] = "src",
-        [SCATTER_ADD] = "src", [SCATTER_REDUCE] = "src", [MASKED] = "source",    [ONE_HOT] = NULL};
+        [SCATTER_ADD] = "src", [SCATTER_REDUCE] = "src", [MASKED] = "source",    [ONE_HOT] = NULL,   [PART] = "src"};
     const char *name = names[kind_of(c)];
     const adept_value *v = name ? adept_arg(c, name) : NULL;
     return v && v->kind == ADEPT_VALUE_TENSOR ? v->u.t : NULL;
@@ -109,6 +112,8 @@ static void shape(adept_call *c)
         int64_t dims[ADEPT_MAX_DIMS];
         adept_arg_tensor(c, "source");
         adept_broadcast(c, self, mask, dims);
+    } else if (kind_of(c) == PART) {
+        adept_arg_tensor(c, "src");
     } else {
         check_index(c, self);
         check_reduction(c, self);
@@ -227,12 +232,24 @@ static void cost_indexed(adept_call *c, adept_cost *cost, const adept_tensor *se
     }
 }
 
+/* slice_scatter, select_scatter: self with one part replaced, whose gradient is that part of the gradient */
+static void cost_part(adept_call *c, adept_cost *cost, const adept_tensor *self)
+{
+    const adept_tensor *source = source_of(c);
+    copy_self(c, cost, self);
+    write_some(cost, ADEPT_FORWARD, self, (double)adept_tensor_numel(source), true, 0, 0);
+    if (adept_cost_wants_grad(cost, self)) zero_written(cost, self, (double)adept_tensor_numel(source), 0);
+}
+
 static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self"), *out = adept_result_tensor(c, 0);
     switch (kind_of(c)) {
     case PUT:
         cost_put(c, cost, self);
+        break;
+    case PART:
+        cost_part(c, cost, self);
         break;
     case MASKED:
         cost_masked(c, cost, self);
@@ -281,6 +298,11 @@ static const adept_handler_case cases[] = {
      .forward = {.alu = 16, .read = 32 + 8 + 32 + 64 + 8, .written = 32 + 64 + 32, .launches = 3},
      .backward = {.alu = 8, .read = 64 + 8, .written = 64, .launches = 2},
      .saved_bytes = 8},
+    {.name = "one row of 4 replaced out of place: copy 20, write 4; backward copies 20 gradients and zeroes 4",
+     .call = "aten::select_scatter(self=f32:5x4*, src=f32:4*, dim=0, index=2)",
+     .out = "f32:5x4",
+     .forward = {.read = 80 + 16, .written = 80 + 16, .launches = 2},
+     .backward = {.read = 80, .written = 80 + 16, .launches = 2}},
     {.name = "one-hot: 12 zeros, 4 ones",
      .call = "aten::one_hot(self=i64:4, num_classes=3)",
      .out = "i64:4x3",

@@ -144,6 +144,15 @@ static void unsqueeze(adept_call *c, adept_layout *l)
     adept_layout_insert(c, l, dim, 1, stride);
 }
 
+/* atleast_1d, _2d, _3d: dimensions of size 1 in front; of three, the third one behind. */
+static void atleast(adept_call *c, adept_layout *l)
+{
+    int wanted = adept_call_op(c)[strlen("aten::atleast_")] - '0';
+    if (l->ndim == 0) adept_layout_insert(c, l, 0, 1, 1);
+    if (wanted >= 2 && l->ndim == 1) adept_layout_insert(c, l, 0, 1, 1);
+    if (wanted == 3 && l->ndim == 2) adept_layout_insert(c, l, 2, 1, 1);
+}
+
 static void expand(adept_call *c, adept_layout *l)
 {
     int64_t sizes[ADEPT_MAX_DIMS];
@@ -294,6 +303,7 @@ static void part_of_complex(adept_call *c, adept_layout *l)
 static const view_row transpose_row = {transpose, FREE}, t_row = {t, FREE}, reverse_row = {reverse_dims, FREE},
                       last_row = {transpose_last, FREE}, permute_row = {permute, FREE}, movedim_row = {movedim, FREE},
                       squeeze_row = {squeeze, FREE}, unsqueeze_row = {unsqueeze, FREE}, same_row = {same, FREE};
+static const view_row atleast_row = {atleast, FREE};
 static const view_row expand_row = {expand, SUM}, expand_as_row = {expand_as, SUM};
 static const view_row select_row = {select_index, PART}, slice_row = {slice, PART}, narrow_row = {narrow, PART},
                       diagonal_row = {diagonal, PART}, unfold_row = {unfold, PART}, strided_row = {as_strided, PART};
@@ -313,6 +323,9 @@ static const adept_op ops[] = {
     {"aten::moveaxis", ADEPT_CAST_NONE, &movedim_row},
     {"aten::squeeze", ADEPT_CAST_NONE, &squeeze_row},
     {"aten::unsqueeze", ADEPT_CAST_NONE, &unsqueeze_row},
+    {"aten::atleast_1d", ADEPT_CAST_NONE, &atleast_row},
+    {"aten::atleast_2d", ADEPT_CAST_NONE, &atleast_row},
+    {"aten::atleast_3d", ADEPT_CAST_NONE, &atleast_row},
     {"aten::expand", ADEPT_CAST_NONE, &expand_row},
     {"aten::broadcast_to", ADEPT_CAST_NONE, &expand_row},
     {"aten::expand_as", ADEPT_CAST_NONE, &expand_as_row},
@@ -394,6 +407,7 @@ static const adept_handler_case cases[] = {
     {.name = "all sizes of 1", .call = "aten::squeeze(self=f32:1x3x1)", .out = "f32:3"},
     {.name = "not of size 1: unchanged", .call = "aten::squeeze(self=f32:1x3x1, dim=1)", .out = "f32:1x3x1"},
     {.name = "a last dimension", .call = "aten::unsqueeze(self=f32:2x3, dim=-1)", .out = "f32:2x3x1"},
+    {.name = "a vector as an image row", .call = "aten::atleast_3d(self=f32:4)", .out = "f32:1x4x1"},
     {.name = "class token: 24 gradients are summed to 12 backward",
      .call = "aten::expand(self=f32:1x1x12*, size=[2,-1,-1])",
      .out = "f32:2x1x12",
