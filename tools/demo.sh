@@ -1,0 +1,15 @@
+#!/bin/sh
+# From a fresh Debian to a first prediction: install what is missing, build, predict a bundled model.
+# Usage: sh tools/demo.sh        (from anywhere; as root or with sudo)
+set -eu
+top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+build=$top/build
+sh "$top/tools/install_deps.sh" base torch
+if [ -f "$build/CMakeCache.txt" ]; then
+    sh "$top/tools/build.sh" "$build"
+else
+    sh "$top/tools/build.sh" "$build" -DADEPT_TESTS=OFF
+fi
+cd "$top"
+echo "+ build/tools/adept predict data/models/resnet50.pt --gpu a100" >&2
+exec build/tools/adept predict data/models/resnet50.pt --gpu a100

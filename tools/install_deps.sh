@@ -1,0 +1,50 @@
+#!/bin/sh
+# Install the Debian packages that building or testing adept needs. Does nothing, quickly, when they are there.
+# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate tests ci export   (default: base torch)
+set -eu
+
+packages_of() {
+    case $1 in
+    base) echo gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libzip-dev ;;
+    torch) echo g++ libtorch-dev ;;                     # to read TorchScript files
+    calibrate) echo libgsl-dev libnlopt-dev ;;          # to fit a GPU to measurements
+    tests) echo libcmocka-dev ;;
+    ci) echo clang libclang-rt-dev ;;
+    export) echo python3-torch python3-torchvision ;;   # to write model files; never needed to build
+    *) echo "install_deps.sh: no package set is called '$1'" >&2; return 1 ;;
+    esac
+}
+
+installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null 2>&1; then
+        sudo "$@"
+    else
+        echo "install_deps.sh: run this as root, or install sudo; missing packages:$missing" >&2
+        return 1
+    fi
+}
+
+[ $# -gt 0 ] || set -- base torch
+command -v dpkg-query >/dev/null 2>&1 || {
+    echo "install_deps.sh: not a Debian system; install by hand what is listed in $0" >&2
+    exit 1
+}
+missing=
+for set_name in "$@"; do
+    packages=$(packages_of "$set_name")
+    for package in $packages; do
+        installed "$package" || missing="$missing $package"
+    done
+done
+[ -n "$missing" ] || exit 0
+
+echo "Installing:$missing" >&2
+as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q >&2
+# shellcheck disable=SC2086  # a list of words
+as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing >&2

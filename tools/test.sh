@@ -1,0 +1,37 @@
+#!/bin/sh
+# Install what is missing, build and run all tests.
+# Usage: sh tools/test.sh [--ci]     (from anywhere; as root or with sudo)
+#   --ci   also build with clang and with -Werror, without libtorch, and with ASan and UBSan, and test each
+set -eu
+top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+LC_ALL=C
+export LC_ALL
+
+run_tests() {
+    echo "== ctest: $1" >&2
+    ctest --test-dir "$1" --output-on-failure --parallel "$(nproc)"
+}
+
+case ${1-} in
+'')
+    sh "$top/tools/install_deps.sh" base torch tests
+    sh "$top/tools/build.sh" "$top/build" -DADEPT_TESTS=ON
+    run_tests "$top/build"
+    ;;
+--ci)
+    sh "$top/tools/install_deps.sh" base torch tests ci
+    ci=$top/build-ci
+    # The compilers see everything; the tests run where they can find something new.
+    sh "$top/tools/build.sh" "$ci/clang" -DADEPT_WERROR=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+    sh "$top/tools/build.sh" "$ci/no-torch" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF
+    run_tests "$ci/no-torch"
+    sh "$top/tools/build.sh" "$ci/sanitize" -DADEPT_SANITIZE=address,undefined -DADEPT_WERROR=ON
+    run_tests "$ci/sanitize"
+    sh "$top/tools/build.sh" "$ci/gcc" -DADEPT_WERROR=ON
+    run_tests "$ci/gcc"
+    ;;
+*)
+    echo "usage: sh tools/test.sh [--ci]" >&2
+    exit 2
+    ;;
+esac
