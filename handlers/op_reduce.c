@@ -151,6 +151,7 @@ static void cost(adept_call *c, adept_cost *cost)
     const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
     if (!self || !out || adept_elem_all_on_host(c) || adept_tensor_numel(self) == 0) return;
     double n = (double)adept_tensor_numel(self), out_bytes = adept_tensor_bytes(out);
+    double kernels_over_self = row == &logsumexp ? 4 : 1;
     adept_kernel kernel = {.pass = ADEPT_FORWARD,
                            .unit = ADEPT_UNIT_ALU,
                            .dtype = self->dtype,
@@ -158,7 +159,7 @@ static void cost(adept_call *c, adept_cost *cost)
                            .bytes_read = adept_elem_read(self) + row->forward.reads * adept_tensor_bytes(self),
                            .bytes_written = row->results * out_bytes + row->forward.writes * adept_tensor_bytes(self),
                            .launches = 1 + row->forward.launches,
-                           .elements = n * (row->forward.launches > 0 ? 4 : 1)};
+                           .elements = n * kernels_over_self};
     adept_cost_kernel(cost, &kernel);
     if (!adept_cost_wants_grad(cost, self)) return;
     adept_chain chain = row == &norm ? norm_backward(exponent(c)) : row->backward;
