@@ -159,7 +159,7 @@ void adept_call_unsupported(adept_call *c, const char *format, ...)
     va_end(args);
 }
 
-static void out_of_memory(adept_call *c)
+void adept_call_nomem(adept_call *c)
 {
     if (c->failure != ADEPT_CALL_FINE) return;
     c->failure = ADEPT_CALL_NOMEM;
@@ -355,7 +355,7 @@ size_t adept_arg_tensors(adept_call *c, const char *name, const adept_tensor *co
     }
     const adept_tensor **array = adept_arena_array(c->run->arena, v->u.list->n + 1, sizeof *array);
     if (!array) {
-        out_of_memory(c);
+        adept_call_nomem(c);
         return 0;
     }
     for (size_t i = 0; i < v->u.list->n; i++) {
@@ -399,7 +399,7 @@ static void push(adept_call *c, adept_value v)
         int capacity = c->results_capacity ? 2 * c->results_capacity : 4;
         adept_value *grown = adept_arena_array(c->run->arena, (size_t)capacity, sizeof *grown);
         if (!grown) {
-            out_of_memory(c);
+            adept_call_nomem(c);
             return;
         }
         if (c->n_results) memcpy(grown, c->results, (size_t)c->n_results * sizeof *grown);
@@ -432,7 +432,7 @@ adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const
     }
     adept_tensor *t = adept_run_tensor_new(c->run, dtype, ndim, dims, c->record);
     if (!t) {
-        out_of_memory(c);
+        adept_call_nomem(c);
         return scratch(c);
     }
     t->requires_grad = c->any_grad && (adept_dtype_is_float(dtype) || adept_dtype_is_complex(dtype));
@@ -453,7 +453,7 @@ adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, 
     }
     adept_tensor_node *node = node_new(c->run, c->record);
     if (!node) {
-        out_of_memory(c);
+        adept_call_nomem(c);
         return scratch(c);
     }
     adept_tensor *t = &node->tensor;
@@ -533,7 +533,7 @@ void adept_out_bool(adept_call *c, bool v)
 void adept_out_string(adept_call *c, const char *v)
 {
     const char *copy = adept_arena_strdup(c->run->arena, v);
-    if (!copy) out_of_memory(c);
+    if (!copy) adept_call_nomem(c);
     push(c, (adept_value){ADEPT_VALUE_STRING, {.s = copy ? copy : ""}});
 }
 
@@ -552,7 +552,7 @@ adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t
     adept_list *list = adept_arena_alloc(c->run->arena, sizeof *list);
     adept_value *items = adept_arena_array(c->run->arena, n + 1, sizeof *items);
     if (!list || !items) {
-        out_of_memory(c);
+        adept_call_nomem(c);
         static adept_list empty; /* never written: n is 0 and callers check adept_call_ok before filling */
         return list ? list : &empty;
     }
@@ -566,7 +566,7 @@ void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double
     if (n <= 0 || n > MAX_KNOWN_VALUES || adept_tensor_numel(t) != n || t == &c->run->scratch.tensor) return;
     double *copy = adept_arena_array(c->run->arena, (size_t)n, sizeof *copy);
     if (!copy) {
-        out_of_memory(c);
+        adept_call_nomem(c);
         return;
     }
     memcpy(copy, values, (size_t)n * sizeof *copy);
@@ -580,7 +580,7 @@ void adept_list_append(adept_call *c, adept_list *list, const adept_value *v)
         size_t capacity = list->capacity ? 2 * list->capacity : 4;
         adept_value *grown = adept_arena_array(c->run->arena, capacity, sizeof *grown);
         if (!grown) {
-            out_of_memory(c);
+            adept_call_nomem(c);
             return;
         }
         if (list->n) memcpy(grown, list->items, list->n * sizeof *grown);
@@ -604,150 +604,4 @@ const adept_tensor *adept_result_tensor(const adept_call *c, int position)
 {
     const adept_value *v = adept_result_at(c, position);
     return v && v->kind == ADEPT_VALUE_TENSOR ? v->u.t : NULL;
-}
-
-/* ---------------------------------------------------------------- shapes and types ---------------- */
-
-static void print_dims(char *text, size_t size, int n, const int64_t *dims)
-{
-    size_t used = (size_t)snprintf(text, size, "[");
-    for (int i = 0; i < n && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? ", " : "", (long long)dims[i]);
-    if (used < size) snprintf(text + used, size - used, "]");
-}
-
-int adept_broadcast_dims(adept_call *c, int na, const int64_t *a, int nb, const int64_t *b, int64_t *dims)
-{
-    int n = na > nb ? na : nb;
-    for (int i = 0; i < n; i++) {
-        int64_t da = i < na ? a[na - 1 - i] : 1, db = i < nb ? b[nb - 1 - i] : 1;
-        if (da != db && da != 1 && db != 1) {
-            char ta[160], tb[160];
-            print_dims(ta, sizeof ta, na, a);
-            print_dims(tb, sizeof tb, nb, b);
-            adept_call_fail(c, "shapes %s and %s do not broadcast", ta, tb);
-            return 0;
-        }
-        dims[n - 1 - i] = da == 1 ? db : da;
-    }
-    return n;
-}
-
-int adept_broadcast(adept_call *c, const adept_tensor *a, const adept_tensor *b, int64_t *dims)
-{
-    return adept_broadcast_dims(c, a->ndim, a->dims, b->ndim, b->dims, dims);
-}
-
-/* bool < integer < float < complex */
-static int category(adept_dtype dtype)
-{
-    if (adept_dtype_is_complex(dtype)) return 3;
-    if (adept_dtype_is_float(dtype)) return 2;
-    return dtype == ADEPT_BOOL ? 0 : 1;
-}
-
-/* torch.promote_types of two tensors of the same priority. */
-static adept_dtype promote_pair(adept_dtype a, adept_dtype b)
-{
-    if (a == ADEPT_DTYPE_NONE || a == b) return b;
-    if (b == ADEPT_DTYPE_NONE) return a;
-    int ca = category(a), cb = category(b);
-    if (ca != cb) return ca > cb ? a : b;
-    if (adept_dtype_bytes(a) != adept_dtype_bytes(b)) return adept_dtype_bytes(a) > adept_dtype_bytes(b) ? a : b;
-    if (ca == 2) return ADEPT_F32; /* f16 with bf16 */
-    return ADEPT_I16;              /* u8 with i8 */
-}
-
-static adept_dtype scalar_type(const adept_value *v)
-{
-    switch (v->kind) {
-    case ADEPT_VALUE_BOOL: return ADEPT_BOOL;
-    case ADEPT_VALUE_INT: return ADEPT_I64;
-    case ADEPT_VALUE_FLOAT: return ADEPT_F32; /* torch.get_default_dtype() */
-    case ADEPT_VALUE_UNKNOWN: return ADEPT_BOOL; /* kind unknown: must not widen anything */
-    default: return ADEPT_DTYPE_NONE;
-    }
-}
-
-adept_dtype adept_promote(const adept_value *const *values, int n)
-{
-    adept_dtype dims = ADEPT_DTYPE_NONE, zero = ADEPT_DTYPE_NONE, scalar = ADEPT_DTYPE_NONE;
-    for (int i = 0; i < n; i++) {
-        const adept_value *v = values[i];
-        if (!v || v->kind == ADEPT_VALUE_NONE) continue;
-        if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim > 0)
-            dims = promote_pair(dims, v->u.t->dtype);
-        else if (v->kind == ADEPT_VALUE_TENSOR)
-            zero = promote_pair(zero, v->u.t->dtype);
-        else
-            scalar = promote_pair(scalar, scalar_type(v));
-    }
-    /* a lower priority decides only if its category is higher (torch.result_type) */
-    adept_dtype result = dims;
-    if (result == ADEPT_DTYPE_NONE || (zero != ADEPT_DTYPE_NONE && category(zero) > category(result)))
-        result = result == ADEPT_DTYPE_NONE ? zero : promote_pair(result, zero);
-    if (result == ADEPT_DTYPE_NONE || (scalar != ADEPT_DTYPE_NONE && category(scalar) > category(result)))
-        result = result == ADEPT_DTYPE_NONE ? scalar : promote_pair(result, scalar);
-    return result;
-}
-
-/* ---------------------------------------------------------------- cost ---------------- */
-
-bool adept_cost_backward(const adept_cost *cost)
-{
-    return cost->backward;
-}
-
-bool adept_cost_wants_grad(const adept_cost *cost, const adept_tensor *argument)
-{
-    return cost->backward && argument && argument->requires_grad;
-}
-
-void adept_cost_kernel(adept_cost *cost, const adept_kernel *kernel)
-{
-    if (kernel->pass == ADEPT_BACKWARD && !cost->backward) return;
-    if (cost->n_kernels == cost->capacity) {
-        size_t capacity = cost->capacity ? 2 * cost->capacity : 4;
-        adept_kernel *grown = adept_arena_array(cost->call->run->arena, capacity, sizeof *grown);
-        if (!grown) {
-            out_of_memory(cost->call);
-            return;
-        }
-        if (cost->n_kernels) memcpy(grown, cost->kernels, cost->n_kernels * sizeof *grown);
-        cost->kernels = grown;
-        cost->capacity = capacity;
-    }
-    cost->kernels[cost->n_kernels++] = *kernel;
-}
-
-void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
-                    double bytes_read, double bytes_written)
-{
-    adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
-                                            .unit = ADEPT_UNIT_ALU,
-                                            .dtype = dtype,
-                                            .flops = flops,
-                                            .bytes_read = bytes_read,
-                                            .bytes_written = bytes_written,
-                                            .launches = 1,
-                                            .elements = elements});
-}
-
-void adept_cost_save(adept_cost *cost, const adept_tensor *t)
-{
-    if (!t || !cost->backward || t->storage < 0) return;
-    adept_storage *storage = &cost->call->run->storages[t->storage];
-    if (storage->resident || storage->saved) return;
-    storage->saved = true;
-    cost->saved_bytes += storage->bytes;
-}
-
-void adept_cost_save_bytes(adept_cost *cost, double bytes)
-{
-    if (cost->backward) cost->saved_bytes += bytes;
-}
-
-void adept_cost_workspace(adept_cost *cost, double bytes)
-{
-    cost->workspace_bytes += bytes;
 }

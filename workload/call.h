@@ -70,4 +70,6 @@ bool adept_handler_find(const adept_handler_table *table, const char *op, const 
 /** Visit each tensor argument, also inside lists. */
 void adept_call_each_tensor(const adept_call *c, void (*visit)(const adept_tensor *t, void *context), void *context);
 int32_t adept_tensor_producer(const adept_tensor *t);
+/** Fail a call because memory is out. */
+void adept_call_nomem(adept_call *c);
 #endif

@@ -1,0 +1,62 @@
+/* What a handler says of its cost: kernels, and what autograd keeps. */
+#include "call.h"
+#include <string.h>
+
+bool adept_cost_backward(const adept_cost *cost)
+{
+    return cost->backward;
+}
+
+bool adept_cost_wants_grad(const adept_cost *cost, const adept_tensor *argument)
+{
+    return cost->backward && argument && argument->requires_grad;
+}
+
+void adept_cost_kernel(adept_cost *cost, const adept_kernel *kernel)
+{
+    if (kernel->pass == ADEPT_BACKWARD && !cost->backward) return;
+    if (cost->n_kernels == cost->capacity) {
+        size_t capacity = cost->capacity ? 2 * cost->capacity : 4;
+        adept_kernel *grown = adept_arena_array(cost->call->run->arena, capacity, sizeof *grown);
+        if (!grown) {
+            adept_call_nomem(cost->call);
+            return;
+        }
+        if (cost->n_kernels) memcpy(grown, cost->kernels, cost->n_kernels * sizeof *grown);
+        cost->kernels = grown;
+        cost->capacity = capacity;
+    }
+    cost->kernels[cost->n_kernels++] = *kernel;
+}
+
+void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
+                    double bytes_read, double bytes_written)
+{
+    adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
+                                            .unit = ADEPT_UNIT_ALU,
+                                            .dtype = dtype,
+                                            .flops = flops,
+                                            .bytes_read = bytes_read,
+                                            .bytes_written = bytes_written,
+                                            .launches = 1,
+                                            .elements = elements});
+}
+
+void adept_cost_save(adept_cost *cost, const adept_tensor *t)
+{
+    if (!t || !cost->backward || t->storage < 0) return;
+    adept_storage *storage = &cost->call->run->storages[t->storage];
+    if (storage->resident || storage->saved) return;
+    storage->saved = true;
+    cost->saved_bytes += storage->bytes;
+}
+
+void adept_cost_save_bytes(adept_cost *cost, double bytes)
+{
+    if (cost->backward) cost->saved_bytes += bytes;
+}
+
+void adept_cost_workspace(adept_cost *cost, double bytes)
+{
+    cost->workspace_bytes += bytes;
+}

@@ -1,0 +1,86 @@
+/* Broadcasting of shapes and promotion of element types, by PyTorch's rules. */
+#include "call.h"
+#include <stdio.h>
+
+static void print_dims(char *text, size_t size, int n, const int64_t *dims)
+{
+    size_t used = (size_t)snprintf(text, size, "[");
+    for (int i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? ", " : "", (long long)dims[i]);
+    if (used < size) snprintf(text + used, size - used, "]");
+}
+
+int adept_broadcast_dims(adept_call *c, int na, const int64_t *a, int nb, const int64_t *b, int64_t *dims)
+{
+    int n = na > nb ? na : nb;
+    for (int i = 0; i < n; i++) {
+        int64_t da = i < na ? a[na - 1 - i] : 1, db = i < nb ? b[nb - 1 - i] : 1;
+        if (da != db && da != 1 && db != 1) {
+            char ta[160], tb[160];
+            print_dims(ta, sizeof ta, na, a);
+            print_dims(tb, sizeof tb, nb, b);
+            adept_call_fail(c, "shapes %s and %s do not broadcast", ta, tb);
+            return 0;
+        }
+        dims[n - 1 - i] = da == 1 ? db : da;
+    }
+    return n;
+}
+
+int adept_broadcast(adept_call *c, const adept_tensor *a, const adept_tensor *b, int64_t *dims)
+{
+    return adept_broadcast_dims(c, a->ndim, a->dims, b->ndim, b->dims, dims);
+}
+
+/* bool < integer < float < complex */
+static int category(adept_dtype dtype)
+{
+    if (adept_dtype_is_complex(dtype)) return 3;
+    if (adept_dtype_is_float(dtype)) return 2;
+    return dtype == ADEPT_BOOL ? 0 : 1;
+}
+
+/* torch.promote_types of two tensors of the same priority. */
+static adept_dtype promote_pair(adept_dtype a, adept_dtype b)
+{
+    if (a == ADEPT_DTYPE_NONE || a == b) return b;
+    if (b == ADEPT_DTYPE_NONE) return a;
+    int ca = category(a), cb = category(b);
+    if (ca != cb) return ca > cb ? a : b;
+    if (adept_dtype_bytes(a) != adept_dtype_bytes(b)) return adept_dtype_bytes(a) > adept_dtype_bytes(b) ? a : b;
+    if (ca == 2) return ADEPT_F32; /* f16 with bf16 */
+    return ADEPT_I16;              /* u8 with i8 */
+}
+
+static adept_dtype scalar_type(const adept_value *v)
+{
+    switch (v->kind) {
+    case ADEPT_VALUE_BOOL: return ADEPT_BOOL;
+    case ADEPT_VALUE_INT: return ADEPT_I64;
+    case ADEPT_VALUE_FLOAT: return ADEPT_F32; /* torch.get_default_dtype() */
+    case ADEPT_VALUE_UNKNOWN: return ADEPT_BOOL; /* kind unknown: must not widen anything */
+    default: return ADEPT_DTYPE_NONE;
+    }
+}
+
+adept_dtype adept_promote(const adept_value *const *values, int n)
+{
+    adept_dtype dims = ADEPT_DTYPE_NONE, zero = ADEPT_DTYPE_NONE, scalar = ADEPT_DTYPE_NONE;
+    for (int i = 0; i < n; i++) {
+        const adept_value *v = values[i];
+        if (!v || v->kind == ADEPT_VALUE_NONE) continue;
+        if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim > 0)
+            dims = promote_pair(dims, v->u.t->dtype);
+        else if (v->kind == ADEPT_VALUE_TENSOR)
+            zero = promote_pair(zero, v->u.t->dtype);
+        else
+            scalar = promote_pair(scalar, scalar_type(v));
+    }
+    /* a lower priority decides only if its category is higher (torch.result_type) */
+    adept_dtype result = dims;
+    if (result == ADEPT_DTYPE_NONE || (zero != ADEPT_DTYPE_NONE && category(zero) > category(result)))
+        result = result == ADEPT_DTYPE_NONE ? zero : promote_pair(result, zero);
+    if (result == ADEPT_DTYPE_NONE || (scalar != ADEPT_DTYPE_NONE && category(scalar) > category(result)))
+        result = result == ADEPT_DTYPE_NONE ? scalar : promote_pair(result, scalar);
+    return result;
+}
