@@ -18,6 +18,7 @@ typedef struct adept_storage {
 typedef struct adept_tensor_node {
     adept_tensor tensor;
     int32_t producer;
+    int32_t grad_uses; /* operators whose backward adds to its gradient, counted by gradient.c */
 } adept_tensor_node;
 
 typedef enum adept_call_failure { ADEPT_CALL_FINE, ADEPT_CALL_MISFIT, ADEPT_CALL_UNSUPPORTED, ADEPT_CALL_NOMEM } adept_call_failure;

@@ -33,6 +33,38 @@ static void mark_value(adept_interp *in, const adept_value *v, int depth)
         mark_value(in, &v->u.list->items[i], depth + 1);
 }
 
+/* Operators that look at their second tensor's shape or type only. */
+static bool reads_metadata_only(const adept_record *r, int i)
+{
+    static const char *const names[] = {"aten::type_as", "aten::expand_as", "aten::view_as", "aten::reshape_as"};
+    for (size_t k = 0; i > 0 && k < sizeof names / sizeof *names; k++)
+        if (!strcmp(r->call.row->name, names[k])) return true;
+    return false;
+}
+
+static void count_use(const adept_value *v)
+{
+    if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->requires_grad) ((adept_tensor_node *)v->u.t)->grad_uses++;
+}
+
+static void count_uses(const adept_record *r)
+{
+    for (int i = 0; i < r->call.n_args; i++) {
+        const adept_value *v = &r->call.args[i];
+        if (reads_metadata_only(r, i)) continue;
+        count_use(v);
+        if (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) continue;
+        for (size_t k = 0; k < v->u.list->n; k++)
+            count_use(&v->u.list->items[k]);
+    }
+}
+
+int32_t adept_gradient_sums(const adept_tensor *t)
+{
+    int32_t uses = ((const adept_tensor_node *)t)->grad_uses;
+    return uses > 1 ? uses - 1 : 0;
+}
+
 void adept_gradient_reach(adept_interp *in)
 {
     if (in->run.mode == ADEPT_MODE_INFER) return;
@@ -41,7 +73,8 @@ void adept_gradient_reach(adept_interp *in)
         mark_value(in, &in->env[body->returns[i]], 0);
     for (size_t i = in->n_records; i-- > 0;) {
         adept_record *r = &in->records[i];
-        if (!r->reached) continue;
+        if (!r->reached || r->skipped) continue;
+        count_uses(r);
         mark_context context = {in, (int32_t)i};
         adept_call_each_tensor(&r->call, mark_visit, &context);
     }

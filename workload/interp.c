@@ -174,6 +174,24 @@ static adept_status gather_args(adept_interp *in, const adept_node *node, adept_
     return ADEPT_OK;
 }
 
+/* Lists are mutable: what the cost pass sees later must be what the operator saw. The copies count as steps, so that a
+ * hostile program cannot make many of a long list. */
+static adept_status snapshot_lists(adept_interp *in, adept_value *args, int n_args)
+{
+    for (int i = 0; i < n_args; i++) {
+        if (args[i].kind != ADEPT_VALUE_LIST) continue;
+        const adept_list *list = args[i].u.list;
+        adept_list *copy = adept_arena_alloc(in->run.arena, sizeof *copy);
+        adept_value *items = adept_arena_array(in->run.arena, list->n + 1, sizeof *items);
+        if (!copy || !items) return adept_interp_nomem(in);
+        if (list->n) memcpy(items, list->items, list->n * sizeof *items);
+        *copy = (adept_list){items, list->n, list->n + 1};
+        args[i].u.list = copy;
+        in->steps += (int64_t)(list->n / 4);
+    }
+    return ADEPT_OK;
+}
+
 static adept_status call_failed(adept_interp *in, const adept_call *call, const adept_node *node)
 {
     char place[400];
@@ -267,6 +285,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
         in->env[node->outputs[i]] = call.results[i];
     if (!row.handler->cost && !makes_tensor(&call)) return ADEPT_OK;
     writes_gradient(in, &call);
+    if (row.handler->cost && (status = snapshot_lists(in, args, node->n_inputs))) return status;
     return adept_interp_record(in, &call, node, node->module);
 }
 

@@ -68,9 +68,11 @@ adept_status adept_fuse_attention(adept_interp *in); /* attention.c */
 /** Refuse a batch that the trace cannot follow (ADEPT_E_USAGE naming the module). Run after adept_interp_run. */
 adept_status adept_batch_check(const adept_interp *in, adept_error *err); /* batch_check.c */
 
-/** Mark the records whose backward runs. */
+/** Mark the records whose backward runs, and count how many gradients meet at each tensor. */
 void adept_gradient_reach(adept_interp *in); /* gradient.c */
 
+/** Gradients that meet at a tensor are added up: one kernel for each beyond the first. */
+int32_t adept_gradient_sums(const adept_tensor *t); /* gradient.c */
 /** Largest set of activations alive at one time in a forward pass without backward. */
 adept_status adept_alive_peak(const adept_interp *in, double *peak_bytes); /* gradient.c */
 #endif

@@ -103,6 +103,58 @@ static double temporary(const adept_interp *in, const adept_record *r, double wo
     return r->reached && backward.bytes > forward.bytes ? backward.bytes : forward.bytes;
 }
 
+/* What autograd adds up where several operators use one tensor: two reads and a write for each gradient beyond the first.
+ * Residual connections and the q, k, v projections of one input are the usual places. */
+static adept_status sum_gradients(builder *b, const adept_tensor *t, int32_t module)
+{
+    double sums = adept_gradient_sums(t);
+    if (sums == 0) return ADEPT_OK;
+    const adept_module *m = &b->in.graph->modules[module];
+    double numel = (double)adept_tensor_numel(t), bytes = numel * adept_dtype_bytes(t->dtype);
+    char shape[200];
+    adept_tensor_print(t, shape, sizeof shape);
+    adept_kernel kernel = {.pass = ADEPT_BACKWARD,
+                           .unit = ADEPT_UNIT_ALU,
+                           .dtype = t->dtype,
+                           .flops = sums * numel,
+                           .bytes_read = sums * 2 * bytes,
+                           .bytes_written = sums * bytes,
+                           .launches = sums,
+                           .elements = sums * numel};
+    adept_profile_op op = {.path = m->path,
+                           .module_class = m->class_name,
+                           .kind = "gradient_sum",
+                           .op = "autograd::accumulate",
+                           .inputs = shape,
+                           .outputs = shape,
+                           .n_kernels = 1,
+                           .kernels = &kernel};
+    return adept_merger_add(b->merger, &op) ? ADEPT_OK : adept_interp_nomem(&b->in);
+}
+
+static adept_status sum_result_gradients(builder *b, const adept_record *r)
+{
+    adept_status status = ADEPT_OK;
+    for (int i = 0; i < r->call.n_results && !status; i++) {
+        const adept_value *v = &r->call.results[i];
+        if (v->kind == ADEPT_VALUE_TENSOR) status = sum_gradients(b, v->u.t, r->module);
+        if (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) continue;
+        for (size_t k = 0; k < v->u.list->n && !status; k++)
+            if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR && adept_tensor_producer(v->u.list->items[k].u.t) == r->call.record)
+                status = sum_gradients(b, v->u.list->items[k].u.t, r->module);
+    }
+    return status;
+}
+
+/* Weights used in several places: tied, or of a module that runs several times. */
+static adept_status sum_weight_gradients(builder *b)
+{
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < b->in.graph->n_params && !status; i++)
+        if (b->in.param_tensor[i]) status = sum_gradients(b, b->in.param_tensor[i], 0);
+    return status;
+}
+
 static adept_status cost_record(builder *b, adept_record *r)
 {
     adept_interp *in = &b->in;
@@ -230,8 +282,11 @@ static adept_status build(builder *b)
     if (status) return status;
     if (in->run.attention == ADEPT_ATTENTION_FUSED && (status = adept_fuse_attention(in))) return status;
     adept_gradient_reach(in);
-    for (size_t i = 0; i < in->n_records && !status; i++)
+    for (size_t i = 0; i < in->n_records && !status; i++) {
         if (in->records[i].call.handler->cost && !in->records[i].skipped) status = cost_record(b, &in->records[i]);
+        if (!status) status = sum_result_gradients(b, &in->records[i]);
+    }
+    if (!status) status = sum_weight_gradients(b);
     if (status) return status;
     adept_profile *p = b->profile;
     if (describe_model(p, in->graph) || describe_config(p, in)) return adept_interp_nomem(in);

@@ -301,6 +301,39 @@ static void a_batch_fixed_by_the_trace_is_found(void **state)
     adept_profile_free(build_with(folded, &config));
 }
 
+/* x + f(x): two gradients meet at h, the weight's too as it is used twice. */
+static void gradients_that_meet_are_added(void **state)
+{
+    (void)state;
+    adept_workload_config config = {0};
+    adept_profile *p = build_with("input x f32:2x4\n"
+                                  "param w f32:4x4 grad\n"
+                                  "h = aten::linear(input=x, weight=w, bias=none) @ a L\n"
+                                  "f = aten::linear(input=h, weight=w, bias=none) @ b L\n"
+                                  "y = aten::add(self=h, other=f, alpha=1) @ c A\n"
+                                  "return y\n",
+                                  &config);
+    const adept_profile_op *h = find_op(p, "a", "autograd::accumulate"), *w = find_op(p, "", "autograd::accumulate");
+    assert_true(h->kernels[0].bytes_read == 2 * 8 * 4 && h->kernels[0].bytes_written == 8 * 4 && h->kernels[0].flops == 8);
+    assert_true(w->kernels[0].bytes_read == 2 * 16 * 4 && w->kernels[0].launches == 1);
+    adept_profile_free(p);
+}
+
+/* A list that grows after it was read: the concatenation had two entries. */
+static void lists_are_costed_as_they_were(void **state)
+{
+    (void)state;
+    adept_workload_config config = {0};
+    adept_profile *p = build_with("input x f32:2x4\n"
+                                  "l = prim::ListConstruct(x, x)\n"
+                                  "c = aten::cat(tensors=l, dim=0) @ c C\n"
+                                  "m = aten::append(self=l, el=x)\n"
+                                  "return c\n",
+                                  &config);
+    assert_string_equal(find_op(p, "c", "aten::cat")->inputs, "f32:2x4, f32:2x4");
+    adept_profile_free(p);
+}
+
 static void tuples_are_sliced(void **state)
 {
     (void)state;
@@ -497,6 +530,8 @@ int main(void)
         cmocka_unit_test(conditions_on_known_sizes_are_followed),
         cmocka_unit_test(eager_attention_fuses_on_request),
         cmocka_unit_test(a_batch_fixed_by_the_trace_is_found),
+        cmocka_unit_test(gradients_that_meet_are_added),
+        cmocka_unit_test(lists_are_costed_as_they_were),
         cmocka_unit_test(tuples_are_sliced),
         cmocka_unit_test(twice_the_batch_is_twice_the_work),
         cmocka_unit_test(lists_all_unsupported_operators),
