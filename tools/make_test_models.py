@@ -2,6 +2,7 @@
 """Write the small TorchScript files of tests/golden/models/ (Debian's python3-torch; a few KB each).
 
 usage: make_test_models.py OUTPUT_DIRECTORY
+PyTorch 1.13 writes all files but newer.pt, which holds operators that came later and is written by PyTorch 2.5 or newer.
 Every file shows one thing the reader must get right; tests/unit/test_torchscript.c says what.
 """
 import json
@@ -181,6 +182,23 @@ class Foreign(nn.Module):
         return torch.ops.mylib.rotary(y) + torch.ops.mylib.rotary(x)
 
 
+class Newer(nn.Module):
+    """Operators that PyTorch 1.13 does not know; with traced inputs, which it does not write."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.RMSNorm(8) if hasattr(nn, "RMSNorm") else None
+
+    def forward(self, q, kv):
+        f = nn.functional
+        y = f.scaled_dot_product_attention(q, kv, kv, scale=0.5, enable_gqa=True)
+        y = self.norm(y) + f.rms_norm(y, [8])
+        y = y.unflatten(-1, (2, 4)).flatten(-2)
+        y = y + torch.std(y, dim=(0, 1), correction=None) + torch.var(y, dim=-1, keepdim=True, correction=0.5)
+        keep = torch.any(y > 0, dim=(0, 1)) | torch.all(y > 0, dim=(0, 1))
+        return (y * keep).unsqueeze(0).squeeze((0, 1))
+
+
 def save(directory, name, module, hints=None):
     extra = {"adept.json": json.dumps(hints)} if hints else {}
     torch.jit.save(module, os.path.join(directory, name + ".pt"), _extra_files=extra)
@@ -192,6 +210,10 @@ def main():
     out = sys.argv[1]
     os.makedirs(out, exist_ok=True)
     torch.manual_seed(1)
+    if hasattr(nn, "RMSNorm"):
+        newer = torch.jit.trace(Newer(), (torch.zeros(1, 4, 3, 8), torch.zeros(1, 2, 5, 8)))
+        save(out, "newer", newer)
+        return
     x = torch.zeros(2, 4)
     library = torch.library.Library("mylib", "DEF")
     library.define("flash(Tensor q, Tensor k, *, float scale=1.0) -> Tensor")

@@ -305,6 +305,33 @@ static void test_foreign(void **state)
     adept_graph_free(g);
 }
 
+/* Written by PyTorch 2.6: operators that libtorch 1.13 does not know, and the inputs it was traced with. */
+static void test_newer(void **state)
+{
+    (void)state;
+    adept_graph *g = load(MODEL("newer"));
+    const adept_node *attention = find(g, "aten::scaled_dot_product_attention", 0);
+    assert_non_null(attention);
+    assert_int_equal(argument(g, attention, "scale")->constant->kind, ADEPT_VALUE_FLOAT);
+    assert_true(argument(g, attention, "scale")->constant->u.f == 0.5);
+    assert_true(argument(g, attention, "enable_gqa")->constant->u.b);
+    assert_int_equal(argument(g, attention, "attn_mask")->constant->kind, ADEPT_VALUE_NONE);
+    const adept_node *norm = find(g, "aten::rms_norm", 0);
+    assert_place(g, norm, "norm", "torch.nn.modules.normalization.RMSNorm");
+    assert_string_equal(g->params[argument(g, norm, "weight")->param].name, "norm.weight");
+    assert_place(g, find(g, "aten::rms_norm", 1), "", "Newer");
+    assert_string_equal(find(g, "aten::any", 0)->overload, "dims");
+    assert_string_equal(find(g, "aten::squeeze", 0)->overload, "dims");
+    assert_string_equal(find(g, "aten::unflatten", 0)->input_names[2], "sizes");
+    assert_true(argument(g, find(g, "aten::var", 0), "correction")->constant->u.f == 0.5);
+    static const int64_t q[] = {1, 4, 3, 8}, kv[] = {1, 2, 5, 8};
+    assert_int_equal(g->n_inputs, 2);
+    assert_true(g->inputs[0].has_shape && g->inputs[1].has_shape);
+    assert_memory_equal(g->inputs[0].dims, q, sizeof q);
+    assert_memory_equal(g->inputs[1].dims, kv, sizeof kv);
+    adept_graph_free(g);
+}
+
 /* ---- torchvision models as PyTorch 2.6 traced them ---- */
 
 static adept_graph *load_shared(const char *name)
@@ -371,11 +398,11 @@ static void test_other_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tied),         cmocka_unit_test(test_called_twice), cmocka_unit_test(test_mixed),
-        cmocka_unit_test(test_flow),         cmocka_unit_test(test_carried),      cmocka_unit_test(test_inputs),
-        cmocka_unit_test(test_objects),      cmocka_unit_test(test_constants),    cmocka_unit_test(test_expanded),
-        cmocka_unit_test(test_foreign),      cmocka_unit_test(test_resnet50),     cmocka_unit_test(test_vit_b_16),
-        cmocka_unit_test(test_other_shared),
+        cmocka_unit_test(test_tied),     cmocka_unit_test(test_called_twice), cmocka_unit_test(test_mixed),
+        cmocka_unit_test(test_flow),     cmocka_unit_test(test_carried),      cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_objects),  cmocka_unit_test(test_constants),    cmocka_unit_test(test_expanded),
+        cmocka_unit_test(test_foreign),  cmocka_unit_test(test_newer),        cmocka_unit_test(test_resnet50),
+        cmocka_unit_test(test_vit_b_16), cmocka_unit_test(test_other_shared),
     };
     return cmocka_run_group_tests_name("torchscript", tests, NULL, NULL);
 }
