@@ -242,7 +242,8 @@ static adept_status print_json(adept_cli *cli, const work *w, const predict_opti
     free(layers);
     if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
     if (o->grouping.given && !by_layer)
-        status = adept_groups_append_json(cli, &json, &w->groups, &o->grouping, (double)w->profile->grad_accum, true);
+        status = adept_groups_append_json(cli, &json, &w->groups, &o->grouping, (double)w->profile->grad_accum,
+                                          ADEPT_ROWS_PREDICTED);
     if (status == ADEPT_OK) puts(json);
     free(json);
     return status;

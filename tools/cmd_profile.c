@@ -12,12 +12,13 @@
 typedef struct profile_options {
     const char *model;
     const char *output;
+    const char *gpu; /* NULL: no roofline */
     bool json;
     adept_grouping grouping;
     adept_workload_options workload;
 } profile_options;
 
-enum { KEY_JSON = 0x300 };
+enum { KEY_JSON = 0x300, KEY_GPU };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -31,6 +32,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'o':
         o->output = arg;
         return *arg ? 0 : adept_cli_usage(state, "--output: the file name is empty");
+    case KEY_GPU:
+        o->gpu = arg;
+        return 0;
     case KEY_JSON:
         o->json = true;
         return 0;
@@ -39,6 +43,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->model = arg;
         return 0;
     case ARGP_KEY_END:
+        if (o->gpu && !o->grouping.given) return adept_cli_usage(state, "--gpu is for the rows of --by layer, op or kind");
         return o->model ? 0 : adept_cli_usage(state, "profile needs a MODEL; see adept profile --help");
     default:
         return ARGP_ERR_UNKNOWN;
@@ -47,6 +52,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "Also write the profile to FILE, which predict reads on machines without libtorch", 4},
+    {"gpu", KEY_GPU, "NAME|FILE", 0,
+     "With --by: the side of this GPU's roofline each row lies on, and its least time at the sheet's peaks", 4},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 4},
     {0},
 };
@@ -63,6 +70,7 @@ static const struct argp argp = {
            "\vExamples:\n"
            "  adept profile resnet50.pt\n"
            "  adept profile resnet50.pt --batch 64 --precision bf16 --by layer --depth 1\n"
+           "  adept profile resnet50.pt --by kind --gpu a100\n"
            "  adept profile bert.pt --input i64:Bx512 --batch 32 -o bert.profile.json\n"
            "  adept profile resnet50.pt --json > resnet50.profile.json",
     .children = children,
@@ -73,7 +81,8 @@ static adept_status print_json(adept_cli *cli, const profile_options *o, char **
 {
     adept_status status = ADEPT_OK;
 
-    if (o->grouping.given) status = adept_groups_append_json(cli, json, groups, &o->grouping, 1, false);
+    if (o->grouping.given) status = adept_groups_append_json(cli, json, groups, &o->grouping, 1,
+                                                             o->gpu ? ADEPT_ROWS_ROOFLINE : ADEPT_ROWS_UNTIMED);
     if (status == ADEPT_OK) puts(*json);
     return status;
 }
@@ -87,8 +96,24 @@ static adept_status emit(adept_cli *cli, const profile_options *o, const adept_p
     if (o->output) status = adept_file_write(o->output, json, strlen(json), &cli->err);
     if (status == ADEPT_OK)
         status = o->json ? print_json(cli, o, &json, groups)
-                         : adept_report_profile(cli, stdout, profile, groups, &o->grouping);
+                         : adept_report_profile(cli, stdout, profile, groups, &o->grouping, o->gpu != NULL);
     free(json);
+    return status;
+}
+
+static adept_status make_groups(adept_cli *cli, const profile_options *o, const adept_profile *profile, adept_groups *groups)
+{
+    adept_hwprofile *hw = NULL;
+    adept_op_prediction *sides = NULL;
+    adept_status status = ADEPT_OK;
+
+    if (o->gpu) status = adept_hwprofile_open(&hw, o->gpu, &cli->err);
+    if (status == ADEPT_OK && o->gpu) status = adept_groups_roofline(cli, &sides, profile, hw);
+    if (status == ADEPT_OK) status = adept_groups_make(cli, groups, profile, sides, &o->grouping);
+    if (status == ADEPT_OK && o->grouping.by != ADEPT_BY_LAYER)
+        status = adept_groups_sort(cli, groups); /* layers stay in the model's order */
+    free(sides);
+    adept_hwprofile_free(hw);
     return status;
 }
 
@@ -98,9 +123,7 @@ static adept_status profile_model(adept_cli *cli, const profile_options *o)
     adept_groups groups = {.n = 0};
     adept_status status = adept_load_profile(cli, &profile, o->model, &o->workload);
 
-    if (status == ADEPT_OK && o->grouping.given) status = adept_groups_make(cli, &groups, profile, NULL, &o->grouping);
-    if (status == ADEPT_OK && o->grouping.given && o->grouping.by != ADEPT_BY_LAYER)
-        status = adept_groups_sort(cli, &groups); /* layers stay in the model's order */
+    if (status == ADEPT_OK && o->grouping.given) status = make_groups(cli, o, profile, &groups);
     if (status == ADEPT_OK) status = emit(cli, o, profile, &groups);
     adept_groups_free(&groups);
     adept_profile_free(profile);

@@ -194,6 +194,23 @@ adept_status adept_groups_make(adept_cli *cli, adept_groups *out, const adept_pr
     return ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while summing up the operators");
 }
 
+adept_status adept_groups_roofline(adept_cli *cli, adept_op_prediction **out, const adept_profile *profile,
+                                   const adept_hwprofile *hw)
+{
+    adept_op_prediction *sides = calloc(profile->n_ops + 1, sizeof *sides);
+    adept_status status = sides ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+
+    for (size_t i = 0; status == ADEPT_OK && i < profile->n_ops; i++) {
+        adept_roofline r;
+        status = adept_roofline_op(&r, &profile->ops[i], profile->precision, hw, &cli->err);
+        if (status != ADEPT_OK) break;
+        sides[i].time_s = r.least_s;
+        sides[i].bound = r.compute_s >= r.memory_s ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
+    }
+    *out = sides;
+    return status;
+}
+
 void adept_groups_free(adept_groups *groups)
 {
     for (size_t i = 0; i < groups->n; i++)

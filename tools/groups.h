@@ -18,10 +18,16 @@ typedef struct adept_group {
     int64_t count;               /* operator executions per pass */
     adept_profile_totals totals; /* of one pass on one GPU */
     double saved_bytes;
-    /* 0 without prediction */
-    double time_s, energy_j; /* of one step */
+    double time_s, energy_j; /* see adept_row_times */
     double bound_time_s[ADEPT_BOUND_COMMUNICATION + 1];
 } adept_group;
+
+/* What the times of the rows are. */
+typedef enum adept_row_times {
+    ADEPT_ROWS_UNTIMED,
+    ADEPT_ROWS_PREDICTED, /* of one step */
+    ADEPT_ROWS_ROOFLINE   /* least time of one pass at the sheet's peaks; energy_j is 0 */
+} adept_row_times;
 
 typedef struct adept_groups {
     adept_group *rows; /* in order of first appearance */
@@ -35,6 +41,10 @@ typedef struct adept_groups {
 adept_status adept_groups_make(adept_cli *cli, adept_groups *out, const adept_profile *profile,
                                const adept_op_prediction *predictions, const adept_grouping *grouping);
 void adept_groups_free(adept_groups *groups);
+
+/** One for each operator: the least time at the sheet's peaks and the side of the roofline it lies on. malloc'ed. */
+adept_status adept_groups_roofline(adept_cli *cli, adept_op_prediction **out, const adept_profile *profile,
+                                   const adept_hwprofile *hw);
 
 /** Most time first; without predictions most FLOPs, then most bytes. Equal rows keep their order. */
 adept_status adept_groups_sort(adept_cli *cli, adept_groups *groups);

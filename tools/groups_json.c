@@ -23,7 +23,7 @@ static bool add_work(cJSON *row, const adept_group *g, double passes)
            adept_json_add_number(row, "saved_bytes", g->saved_bytes);
 }
 
-static bool add_row(cJSON *rows, const adept_group *g, bool by_layer, double passes, bool predicted)
+static bool add_row(cJSON *rows, const adept_group *g, bool by_layer, double passes, adept_row_times times)
 {
     cJSON *row = cJSON_CreateObject();
 
@@ -31,27 +31,30 @@ static bool add_row(cJSON *rows, const adept_group *g, bool by_layer, double pas
     bool ok = cJSON_AddStringToObject(row, "name", g->name) &&
               (!by_layer || cJSON_AddStringToObject(row, "module_class", g->module_class)) &&
               adept_json_add_number(row, "count", (double)g->count) && add_work(row, g, passes);
-    if (!ok || !predicted) return ok;
+    if (!ok || times == ADEPT_ROWS_UNTIMED) return ok;
+    if (times == ADEPT_ROWS_ROOFLINE)
+        return adept_json_add_number(row, "roofline_s", g->time_s) &&
+               cJSON_AddStringToObject(row, "roofline_side", adept_bound_name(adept_group_bound(g)));
     return adept_json_add_number(row, "time_s", g->time_s) && adept_json_add_number(row, "energy_j", g->energy_j) &&
            cJSON_AddStringToObject(row, "bound", adept_bound_name(adept_group_bound(g)));
 }
 
-static char *print_rows(const adept_groups *groups, bool by_layer, double passes, bool predicted)
+static char *print_rows(const adept_groups *groups, bool by_layer, double passes, adept_row_times times)
 {
     cJSON *rows = cJSON_CreateArray();
     bool ok = rows != NULL;
 
     for (size_t i = 0; ok && i < groups->n; i++)
-        ok = add_row(rows, &groups->rows[i], by_layer, passes, predicted);
+        ok = add_row(rows, &groups->rows[i], by_layer, passes, times);
     char *text = ok ? cJSON_Print(rows) : NULL;
     cJSON_Delete(rows);
     return text;
 }
 
 adept_status adept_groups_append_json(adept_cli *cli, char **text, const adept_groups *groups,
-                                      const adept_grouping *grouping, double passes, bool predicted)
+                                      const adept_grouping *grouping, double passes, adept_row_times times)
 {
-    char *rows = print_rows(groups, grouping->by == ADEPT_BY_LAYER, passes, predicted);
+    char *rows = print_rows(groups, grouping->by == ADEPT_BY_LAYER, passes, times);
     const char *end = strrchr(*text, '}');
     char *extended = NULL;
 

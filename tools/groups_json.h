@@ -7,9 +7,9 @@
  * Append "by" and "groups" to the text of a JSON object.
  * @param text     malloc'ed; replaced
  * @param passes   accumulation passes a row stands for (its counts are of one)
- * @param predicted  the rows carry time and energy
+ * @param times    what the rows' times are
  */
 adept_status adept_groups_append_json(adept_cli *cli, char **text, const adept_groups *groups,
-                                      const adept_grouping *grouping, double passes, bool predicted);
+                                      const adept_grouping *grouping, double passes, adept_row_times times);
 
 #endif

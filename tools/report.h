@@ -25,7 +25,8 @@ typedef struct adept_prediction_report {
 
 adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_prediction_report *report);
 
+/** @param roofline the rows carry their least time and side of a GPU's roofline */
 adept_status adept_report_profile(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,
-                                  const adept_grouping *grouping);
+                                  const adept_grouping *grouping, bool roofline);
 
 #endif

@@ -84,7 +84,7 @@ static bool add_row(adept_table *table, const adept_profile *profile, const adep
                      backward = adept_units_digits(pass_flops(&g->totals, ADEPT_BACKWARD) / 1e9),
                      share = adept_units_percent(all > 0 ? flops / all : 0), gb = adept_units_digits(bytes / 1e9),
                      intensity = adept_units_digits(bytes > 0 ? flops / bytes : 0),
-                     saved = adept_units_bytes(g->saved_bytes);
+                     saved = adept_units_bytes(g->saved_bytes), least = adept_units_digits(1e3 * g->time_s);
     const char *cells[] = {*g->name ? g->name : "(model)",
                            adept_class_short(g->module_class),
                            count,
@@ -93,24 +93,28 @@ static bool add_row(adept_table *table, const adept_profile *profile, const adep
                            share.s,
                            gb.s,
                            bytes > 0 ? intensity.s : "-",
-                           saved.s};
+                           saved.s,
+                           least.s,
+                           g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"};
 
     snprintf(count, sizeof count, "%" PRId64, g->count);
     return adept_table_row(table, cells);
 }
 
 static adept_status print_groups(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,
-                                 const adept_grouping *grouping)
+                                 const adept_grouping *grouping, bool roofline)
 {
     static const adept_column columns[] = {{"path", false},     {"class", false}, {"count", true},
                                            {"GFLOP fwd", true}, {"bwd", true},    {"share", true},
-                                           {"GB", true},        {"FLOP/B", true}, {"saved", true}};
+                                           {"GB", true},        {"FLOP/B", true}, {"saved", true},
+                                           {"least ms", true},  {"side", false}};
+    size_t n_columns = sizeof columns / sizeof *columns - (roofline ? 0 : 2); /* the last two are the roofline's */
     adept_column titled[sizeof columns / sizeof *columns];
     bool ok = true;
 
     memcpy(titled, columns, sizeof columns);
     if (grouping->by != ADEPT_BY_LAYER) titled[0].title = adept_group_by_name(grouping->by);
-    adept_table *table = adept_table_new(titled, sizeof columns / sizeof *columns);
+    adept_table *table = adept_table_new(titled, n_columns);
     for (size_t i = 0; table && ok && i < groups->n; i++)
         ok = add_row(table, profile, &groups->rows[i]);
     if (table && ok) {
@@ -122,7 +126,7 @@ static adept_status print_groups(adept_cli *cli, FILE *out, const adept_profile 
 }
 
 adept_status adept_report_profile(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,
-                                  const adept_grouping *grouping)
+                                  const adept_grouping *grouping, bool roofline)
 {
     bool headed = false;
 
@@ -130,7 +134,7 @@ adept_status adept_report_profile(adept_cli *cli, FILE *out, const adept_profile
     adept_status status = print_totals(cli, out, profile);
     print_memory(out, profile);
     print_features(out, profile);
-    if (status == ADEPT_OK && grouping->given) status = print_groups(cli, out, profile, groups, grouping);
+    if (status == ADEPT_OK && grouping->given) status = print_groups(cli, out, profile, groups, grouping, roofline);
     for (size_t i = 0; i < profile->n_warnings; i++)
         adept_report_warning(out, &headed, profile->warnings[i]);
     return status;

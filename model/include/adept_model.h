@@ -160,6 +160,22 @@ typedef struct adept_totals {
 ADEPT_API adept_totals adept_predict_totals(const adept_prediction *p, double steps, double carbon_g_per_kwh,
                                             double price_per_kwh);
 
+/* ------------------------------------------------------------------ roofline ------------------------------------ */
+
+/** Bounds of one merged operator (all executions of one pass, forward and backward) at the peaks of the sheet. */
+typedef struct adept_roofline {
+    double compute_s; /* FLOPs / dense peak of their unit and type */
+    double memory_s;  /* bytes / memory bandwidth */
+    double least_s;   /* sum over kernels of the larger of the two: no GPU of this sheet is faster */
+} adept_roofline;
+
+/**
+ * Independent of every fitted parameter.
+ * @return ADEPT_E_USAGE if the GPU has no unit for the arithmetic. Thread-safe.
+ */
+ADEPT_API adept_status adept_roofline_op(adept_roofline *out, const adept_profile_op *op, adept_precision precision,
+                                         const adept_hwprofile *hw, adept_error *err);
+
 #ifdef __cplusplus
 }
 #endif
