@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Compare adept's counts of every torchvision classification model with torchvision's own, and write the table.
+
+    tools/export_models.py --all-torchvision DIR     # first: writes the files and DIR/index.csv
+    tools/check_zoo.py DIR REFERENCE.csv [--adept PROGRAM] [--table docs/TORCHVISION.md]
+
+REFERENCE.csv has columns builder, input_h, input_w, num_params, gmacs: num_params and _ops of the weights' meta data.
+Parameters must be equal, forward MACs within 0.5 %, unless EXCEPTIONS gives the convention that makes the difference.
+Exit code 1 if a file fails, a builder is missing, or a listed exception is not needed.
+"""
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+
+TOLERANCE = 0.005
+BATCH = 2  # scripted batch norm refuses to train on one value per channel
+
+# builder -> why torchvision's number differs. Differences of convention only; a missing operator is never one.
+EXCEPTIONS = {}
+
+
+def profile(program, path, shape):
+    command = [program, "profile", path, "--input", shape.replace("B", str(BATCH)), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[0])
+    return json.loads(done.stdout)["totals"]
+
+
+def read_reference(path):
+    """(builder, height) -> (params, gmacs)"""
+    with open(path, newline="") as file:
+        return {(row["builder"], int(row["input_h"])): (int(row["num_params"]), float(row["gmacs"]))
+                for row in csv.DictReader(file)}
+
+
+def check(row, totals, reference):
+    """A line of the table and whether it is as it should be."""
+    size = int(row["input"].rsplit("x", 1)[1])
+    published = reference.get((row["builder"], size))
+    macs = totals["macs_forward"] / BATCH / 1e9
+    if published is None:
+        return None, True
+    params, gmacs = published
+    # published with three decimals
+    error = 0 if abs(macs - gmacs) <= 0.0005 else macs / gmacs - 1
+    excused = row["builder"] in EXCEPTIONS
+    good = totals["params"] == params and (abs(error) <= TOLERANCE or excused)
+    note = EXCEPTIONS.get(row["builder"], "")
+    line = "| {} | {} | {} | {:,} | {} | {:.3f} | {:.3f} | {:+.2f} % | {} |".format(
+        row["builder"], row["mode"], size, totals["params"], "yes" if totals["params"] == params else "NO: {:,}".format(params),
+        macs, gmacs, 100 * error, note)
+    return line, good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("zoo")
+    parser.add_argument("reference")
+    parser.add_argument("--adept", default="build/tools/adept")
+    parser.add_argument("--table")
+    args = parser.parse_args()
+    reference = read_reference(args.reference)
+    lines, failed, seen = [], 0, set()
+    with open(os.path.join(args.zoo, "index.csv"), newline="") as file:
+        rows = sorted(csv.DictReader(file), key=lambda row: (row["builder"], row["file"]))
+    for row in rows:
+        try:
+            line, good = check(row, profile(args.adept, os.path.join(args.zoo, row["file"]), row["input"]), reference)
+        except RuntimeError as error:
+            line, good = "| {} | {} | | | | | | | {} |".format(row["builder"], row["mode"], error), False
+        if line:
+            lines.append(line)
+            seen.add(row["builder"])
+        if not good:
+            failed += 1
+            print("failed: " + (line or row["file"]), file=sys.stderr)
+    missing = sorted({builder for builder, _ in reference} - seen)
+    for builder in missing:
+        print("missing: " + builder, file=sys.stderr)
+    print("{} files of {} builders, {} failed, {} builders missing".format(len(lines), len(seen), failed, len(missing)))
+    if args.table:
+        with open(args.table, "w") as out:
+            out.write("# torchvision's classification models\n\n"
+                      "Counted by `adept profile` on files traced and scripted by torchvision 0.14.1, per image, against the\n"
+                      "`num_params` and `_ops` (multiply-adds in 1e9) that torchvision 0.21 publishes with its weights.\n"
+                      "Written by `tools/check_zoo.py`; a difference within the published rounding counts as none.\n\n"
+                      "| builder | mode | size | parameters | equal | GMACs | published | difference | remark |\n"
+                      "|---|---|---:|---:|---|---:|---:|---:|---|\n" + "\n".join(lines) + "\n")
+    return 1 if failed or missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
