@@ -23,6 +23,7 @@ typedef struct bench_case {
     const char *name;
     char *argv[6];
     double time_s[ROUNDS];
+    double cpu_s;     /* the least seen, of the process and its children: hardly moves with the load of the machine */
     double memory_mb; /* the largest seen, of the process and its children */
 } bench_case;
 
@@ -32,6 +33,11 @@ static double now_s(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double seconds(struct timeval t)
+{
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
 static void run_child(char **argv)
@@ -53,6 +59,8 @@ static bool run(bench_case *c, int round)
     if (child == 0) run_child(c->argv);
     if (child < 0 || wait4(child, &status, 0, &usage) != child) return false;
     c->time_s[round] = now_s() - start_s;
+    double cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    if (round == 0 || cpu_s < c->cpu_s) c->cpu_s = cpu_s;
     c->memory_mb = fmax(c->memory_mb, (double)usage.ru_maxrss * 1024 / 1e6); /* the kernel counts KiB */
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         fprintf(stderr, "bench_cli: %s failed\n", c->name);
@@ -73,7 +81,7 @@ static bool print_case(bench_case *c, const bench_case *empty, double limit_s, b
     double min_s = c->time_s[0], median_s = c->time_s[ROUNDS / 2];
     bool ok = min_s <= limit_s && (!check_memory || c->memory_mb <= MAX_MEMORY_MB);
 
-    printf("%-24s %8.1f %8.1f %9.1f", c->name, 1e3 * min_s, 1e3 * median_s, c->memory_mb);
+    printf("%-24s %8.1f %8.1f %8.1f %9.1f", c->name, 1e3 * min_s, 1e3 * median_s, 1e3 * c->cpu_s, c->memory_mb);
     if (empty)
         printf("  %6.2f %6.2f %6.2f", min_s / empty->time_s[0], median_s / empty->time_s[ROUNDS / 2],
                c->memory_mb / empty->memory_mb);
@@ -113,7 +121,8 @@ int main(int argc, char **argv)
         for (int i = 0; i < n; i++)
             if (!run(&cases[i], round)) return 1;
 
-    printf("%-24s %8s %8s %9s  ratio to the empty program\n", "", "min ms", "median", "peak MB");
+    printf("%-24s %8s %8s %8s %9s  min, median, peak against the empty program\n", "", "min ms", "median", "CPU ms",
+           "peak MB");
     bool ok = !empty || print_case(empty, empty, INFINITY, false);
     ok &= print_case(pt, empty, empty ? empty->time_s[0] + 0.3 : INFINITY, true);
     ok &= print_case(profile, empty, 0.020, true);
