@@ -17,6 +17,6 @@ test -z "$inside" || fail "exports $inside"
 
 # Direct and indirect dependencies.
 needed=$(readelf -d "$library" | grep NEEDED; ldd "$library")
-unwanted=$(echo "$needed" | grep -E 'torch|c10|gsl|nlopt|stdc\+\+' || true)
+unwanted=$(echo "$needed" | grep -E 'lib(torch|c10|gsl|nlopt|stdc\+\+)' || true)
 test -z "$unwanted" || fail "needs $unwanted"
 readelf -d "$library" | grep -q 'SONAME.*libadept\.so\.0\.1' || fail "has no SONAME libadept.so.0.1"
