@@ -190,6 +190,7 @@ binding lowering::declare_input(const c10::Argument &argument)
 adept_graph *lowering::run()
 {
     jit::Function *forward = root_.object->type->findMethod("forward");
+    if (!forward) forward = root_.object->type->findMethod("forward__0"); /* overloaded: torch.nn.LSTM by itself */
     if (!forward) fail_invalid("the module has no forward method");
     frame top;
     enter_module(top, root_);
@@ -358,7 +359,8 @@ void lowering::lower_plain(frame &f, const jit::Node &node, ir_block &out)
         made.names.push_back("end");
     } else if (node.kind() == c10::aten::warn) {
         /* its attribute numbers the place, so that Python warns once */
-    } else if (node.hasAttributes() || !node.blocks().empty()) {
+    } else if (!node.blocks().empty() || (node.hasAttributes() && !(schema && node.kind().is_aten()))) {
+        /* An attribute may be an argument in disguise. Those of aten operators are not (aten::warn numbers itself). */
         fail_unsupported(where(f) + ": " + node.kind().toQualString() + " is not supported");
     }
     for (const jit::Value *output : node.outputs())
