@@ -11,23 +11,43 @@
 #include "adept_import.h"
 #include "adept_profile.h"
 
-static adept_profile *profile_of(const char *name, const char *input, int64_t batch, adept_attention attention)
+/* The model read last: libtorch takes its time, and most tests profile one model several times. */
+static adept_graph *cached;
+static char cached_name[64];
+
+static const adept_graph *graph_of(const char *name)
 {
     char path[600];
-    adept_graph *g = NULL;
+    adept_error err = {0};
+    if (cached && !strcmp(cached_name, name)) return cached;
+    adept_graph_free(cached);
+    cached = NULL;
+    snprintf(path, sizeof path, ADEPT_SOURCE_DIR "/data/models/%s.pt", name);
+    snprintf(cached_name, sizeof cached_name, "%s", name);
+    if (adept_import_model(&cached, path, NULL, &err)) fail_msg("%s", err.message);
+    return cached;
+}
+
+static int forget_graph(void **state)
+{
+    (void)state;
+    adept_graph_free(cached);
+    cached = NULL;
+    return 0;
+}
+
+static adept_profile *profile_of(const char *name, const char *input, int64_t batch, adept_attention attention)
+{
     adept_profile *p = NULL;
     adept_error err = {0};
     adept_input_spec spec;
     adept_workload_config config = {.batch_size = batch, .attention = attention};
-    snprintf(path, sizeof path, ADEPT_SOURCE_DIR "/data/models/%s.pt", name);
     if (input) {
         assert_int_equal(adept_input_spec_parse(&spec, input, &err), ADEPT_OK);
         config.inputs = &spec;
         config.n_inputs = 1;
     }
-    if (adept_import_model(&g, path, NULL, &err)) fail_msg("%s", err.message);
-    if (adept_profile_build(&p, g, adept_handlers(), &config, NULL, NULL, &err)) fail_msg("%s", err.message);
-    adept_graph_free(g);
+    if (adept_profile_build(&p, graph_of(name), adept_handlers(), &config, NULL, NULL, &err)) fail_msg("%s", err.message);
     return p;
 }
 
@@ -167,5 +187,5 @@ int main(void)
         cmocka_unit_test(twice_the_length_is_more_than_twice_the_attention),
         cmocka_unit_test(fused_attention_moves_less),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, forget_graph);
 }
