@@ -8,6 +8,7 @@ Every file shows one thing the reader must get right; tests/unit/test_torchscrip
 import json
 import os
 import sys
+import zipfile
 from typing import List, Optional, Tuple
 
 import torch
@@ -201,7 +202,14 @@ class Newer(nn.Module):
 
 def save(directory, name, module, hints=None):
     extra = {"adept.json": json.dumps(hints)} if hints else {}
-    torch.jit.save(module, os.path.join(directory, name + ".pt"), _extra_files=extra)
+    path = os.path.join(directory, name + ".pt")
+    torch.jit.save(module, path, _extra_files=extra)
+    # Without the debug records, which name the folders of the machine that wrote the file.
+    with zipfile.ZipFile(path) as archive:
+        entries = [(e, archive.read(e)) for e in archive.infolist() if not e.filename.endswith(".debug_pkl")]
+    with zipfile.ZipFile(path, "w") as archive:
+        for entry, data in entries:
+            archive.writestr(zipfile.ZipInfo(entry.filename), data, entry.compress_type)
 
 
 def main():

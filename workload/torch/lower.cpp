@@ -359,8 +359,7 @@ void lowering::lower_plain(frame &f, const jit::Node &node, ir_block &out)
         made.names.push_back("end");
     } else if (node.kind() == c10::aten::warn) {
         /* its attribute numbers the place, so that Python warns once */
-    } else if (!node.blocks().empty() || (node.hasAttributes() && !(schema && node.kind().is_aten()))) {
-        /* An attribute may be an argument in disguise. Those of aten operators are not (aten::warn numbers itself). */
+    } else if (node.hasAttributes() || !node.blocks().empty()) {
         fail_unsupported(where(f) + ": " + node.kind().toQualString() + " is not supported");
     }
     for (const jit::Value *output : node.outputs())
