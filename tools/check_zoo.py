@@ -9,6 +9,7 @@ Parameters must be equal, forward MACs within 0.5 %, unless EXCEPTIONS gives the
 Exit code 1 if a file fails, a builder is missing, or a listed exception is not needed.
 """
 import argparse
+import concurrent.futures
 import csv
 import json
 import os
@@ -67,11 +68,16 @@ def main():
     lines, failed, seen = [], 0, set()
     with open(os.path.join(args.zoo, "index.csv"), newline="") as file:
         rows = sorted(csv.DictReader(file), key=lambda row: (row["builder"], row["file"]))
-    for row in rows:
+
+    def run(row):
         try:
-            line, good = check(row, profile(args.adept, os.path.join(args.zoo, row["file"]), row["input"]), reference)
+            return row, check(row, profile(args.adept, os.path.join(args.zoo, row["file"]), row["input"]), reference)
         except RuntimeError as error:
-            line, good = "| {} | {} | | | | | | | {} |".format(row["builder"], row["mode"], error), False
+            return row, ("| {} | {} | | | | | | | {} |".format(row["builder"], row["mode"], error), False)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(run, rows))
+    for row, (line, good) in results:
         if line:
             lines.append(line)
             seen.add(row["builder"])
