@@ -5,7 +5,7 @@
  *      adept_dataset_read(d, "runs.csv", &err);            (once per file)
  *      adept_dataset_select_gpu(d, hw, "a100", &err);      (rows of other GPUs are left out)
  *      adept_dataset_profiles(d, &options, &err);          (imports models; cached on disk)
- *      adept_dataset_check(d);                             (sets rows[i].suspect)
+ *      adept_dataset_check(d, &err);                       (sets rows[i].suspect)
  *      adept_dataset_exclude_suspect(d);                   (if asked for)
  *      ... d->rows, d->n ...
  *      adept_dataset_free(d);
@@ -32,8 +32,8 @@ typedef struct adept_columns {
 
 /** One row of a CSV. Texts are never NULL; an empty cell of a known column reads as its default. */
 typedef struct adept_measurement {
-    const char *file; /* path as given */
-    long line;        /* where the row begins, from 1 */
+    const char *file;             /* path as given */
+    long line;                    /* where the row begins, from 1 */
     const adept_columns *columns; /* of the dataset; more may come while files are read */
     size_t n_cells;               /* at most columns->n */
     const char *const *cells;     /* as written, "" if the file has no such column; see adept_measurement_text() */
@@ -80,14 +80,14 @@ typedef struct adept_dataset {
     size_t n_files;
     adept_source_file *files;
     adept_columns columns;
-    size_t n_excluded; /* rows that adept_dataset_exclude_suspect() dropped: behind the others, rows[n ..] */
+    size_t n_excluded;  /* rows that adept_dataset_exclude_suspect() dropped: behind the others, rows[n ..] */
     size_t n_other_gpu; /* rows that adept_dataset_select_gpu() dropped */
     size_t n_warnings;
     const char **warnings; /* one line each */
     struct adept_dataset_private *private_;
 } adept_dataset;
 
-adept_dataset *adept_dataset_new(void); /* NULL when memory is out */
+adept_dataset *adept_dataset_new(void);    /* NULL when memory is out */
 void adept_dataset_free(adept_dataset *d); /* NULL allowed; frees the profiles too */
 
 /**
@@ -103,32 +103,39 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
  * are dropped with a warning that counts them by name.
  * @param hw     borrowed until the dataset is freed
  * @param given  what the user wrote for --gpu, NULL if nothing
- * @return ADEPT_E_INVALID if no row is left (the message lists the GPUs there are), if a power limit is outside the
- *         board's range, or if the GPU has no unit for a row's precision
+ * @return ADEPT_E_INVALID if no row is left; the message lists the GPUs there are
  */
 adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *hw, const char *given, adept_error *err);
 
 typedef struct adept_dataset_options {
-    const char *models;   /* --models DIR; NULL: data/models of the source or install tree, if there is one */
-    bool no_cache;        /* neither read nor write the cache of profiles */
-    const char *cache;    /* its folder; NULL: $XDG_CACHE_HOME/adept, else $HOME/.cache/adept; not created: no cache */
-    int processes;        /* at the same time; 0: one per core */
-    bool trust;           /* see adept_import_options */
+    const char *models; /* --models DIR; NULL: data/models of the source or install tree, if there is one */
+    bool no_cache;      /* neither read nor write the cache of profiles */
+    const char *cache;  /* its folder; NULL: $XDG_CACHE_HOME/adept, else $HOME/.cache/adept; not created: no cache */
+    int processes;      /* at the same time; 0: one per core */
+    bool trust;         /* see adept_import_options */
     /** May be NULL. Called between jobs: configurations done, of all that must be computed. */
     void (*progress)(void *context, size_t done, size_t total);
     void *context;
 } adept_dataset_options;
 
 /**
- * Set rows[].profile: one profile per distinct (model, input, batch, mode, precision, optimizer, accum, attention). Each
- * model file is imported once, in worker processes; results are kept on disk under the hash of file, configuration and
- * program version. Call it before the process has threads.
+ * Set rows[].profile: one profile per distinct (model, input, batch, mode, precision, optimizer, accum, attention).
+ * Each model file is imported once, in worker processes; results are kept on disk under the hash of file, configuration
+ * and program version. Call it before the process has threads.
  * @return the first failure in row order, its message prefixed by file:line; ADEPT_E_INVALID if a model is not found
  */
 adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_options *options, adept_error *err);
 
-/** Set rows[].suspect of rows whose numbers contradict each other, the board or physics. @return false: memory is out */
-bool adept_dataset_check(adept_dataset *d);
+/**
+ * Predict every row once, so that what the model refuses is found here (a precision without a unit, a power limit
+ * outside the board's range), then set rows[].suspect of rows whose numbers contradict each other, the board or
+ * physics.
+ * @return ADEPT_E_INVALID naming file and line, ADEPT_E_NOMEM
+ */
+adept_status adept_dataset_check(adept_dataset *d, adept_error *err);
+/** On ADEPT_E_UNSUPPORTED of adept_dataset_profiles(): the operators of that model without a handler. Borrowed. */
+const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_t *n);
+
 /** Move suspect rows behind the others; n and n_excluded change. */
 void adept_dataset_exclude_suspect(adept_dataset *d);
 
@@ -147,11 +154,11 @@ const char *adept_measurement_column(size_t index);
  * @param like     gives model, input and everything that `config` below does not
  * @param out      owned by the dataset
  * @return ADEPT_E_UNSUPPORTED if the row's model is a saved profile, which is of one configuration only
- * Not thread-safe; must run before threads are started, since an import forks.
+ * Not thread-safe; must run while the process has no other threads, since an import forks.
  */
 typedef struct adept_measurement_change {
-    int64_t batch_size;        /* 0: unchanged */
-    const char *precision;     /* "fp32" ...; NULL: unchanged */
+    int64_t batch_size;    /* 0: unchanged */
+    const char *precision; /* "fp32" ...; NULL: unchanged */
 } adept_measurement_change;
 adept_status adept_dataset_profile_like(adept_dataset *d, const adept_measurement *like,
                                         const adept_measurement_change *change, const adept_profile **out,
