@@ -52,6 +52,63 @@ typedef struct adept_parameter {
     double value;
 } adept_parameter;
 
+/* What a targeted scalar is bound to, and the term whose time it multiplies (docs/MODEL.md, section 5). X(name in JSON) */
+#define ADEPT_SCALAR_TARGET_LIST(X) X(MODEL, "model") X(CLASS, "class") X(PRECISION, "precision") X(KIND, "kind")
+#define ADEPT_TERM_LIST(X) X(GEMM, "gemm") X(CONV, "conv") X(ALU, "alu") X(MEM, "mem") X(OPT, "opt")
+typedef enum adept_scalar_target {
+#define X(id, text) ADEPT_TARGET_##id,
+    ADEPT_SCALAR_TARGET_LIST(X)
+#undef X
+} adept_scalar_target;
+typedef enum adept_term {
+#define X(id, text) ADEPT_TERM_##id,
+    ADEPT_TERM_LIST(X)
+#undef X
+} adept_term;
+ADEPT_API const char *adept_scalar_target_name(adept_scalar_target target); /* "model"; NULL if there is none of that number */
+ADEPT_API const char *adept_term_name(adept_term term);                     /* "gemm"; likewise */
+ADEPT_API bool adept_scalar_target_from_name(adept_scalar_target *out, const char *name);
+ADEPT_API bool adept_term_from_name(adept_term *out, const char *name);
+
+/** A time multiplier of the share of one term that the target covers (thesis's S_op,s as a time scalar, resolution 5). Where several
+ *  cover the same work, they multiply. */
+typedef struct adept_scalar {
+    const char *name;           /* "albert_gemm": 1 to 63 letters, digits and '_' */
+    adept_scalar_target target;
+    const char *pattern;        /* '*' any text, '?' any character. model: file name without folder and extension; class: of the
+                                   module ("*.Linear"); precision: "bf16"; kind: of the operator ("softmax") */
+    adept_term term;            /* opt goes with model and precision only: an optimizer belongs to no module */
+    double value;
+} adept_scalar;
+#define ADEPT_MAX_SCALARS 32
+/** @return ADEPT_E_USAGE naming the scalar and what is wrong with it: name, pattern, combination, or a value that is not positive. */
+ADEPT_API adept_status adept_scalar_check(const adept_scalar *scalar, adept_error *err);
+
+/* Quantities whose calibrated range a fit records. X(field and JSON key, what of a step it is) */
+#define ADEPT_RANGE_LIST(X)                                                   \
+    X(batch_size, "batch size per GPU")                                       \
+    X(flops, "FLOPs of a step on one GPU, optimizer included")                \
+    X(bytes, "bytes read and written by a step on one GPU, optimizer included") \
+    X(gpus, "number of GPUs")                                                 \
+    X(power_limit_w, "power limit per GPU in W; the board's default if none is set")
+
+/** Where one run lies in those quantities. */
+typedef struct adept_range_point {
+#define X(name, text) double name;
+    ADEPT_RANGE_LIST(X)
+#undef X
+} adept_range_point;
+
+/** Error of a fit, from residuals: log(measured / predicted) lies in [low, high] with probability `level`. */
+typedef struct adept_intervals {
+    double level;                /* in (0, 1) */
+    double time_log[2];          /* low, high */
+    double power_log[2];         /* NAN: power was not measured */
+    double widen;                /* >= 1: width at twice the calibrated range, in widths within it */
+    adept_range_point low, high; /* calibrated range; NAN: not recorded */
+    unsigned precisions, modes;  /* bit per adept_precision, adept_mode that was measured; 0: not recorded */
+} adept_intervals;
+
 typedef struct adept_hwprofile {
     adept_arena *arena;
     const char *name; /* "a100-sxm-40gb" */
@@ -68,6 +125,9 @@ typedef struct adept_hwprofile {
     size_t n_parameters;
     const adept_parameter *parameters;
     const char *fit_json;     /* the fit object as it stands in the file, compact, for `predict --json`; NULL if none */
+    size_t n_scalars;
+    const adept_scalar *scalars;      /* fit.scalars */
+    const adept_intervals *intervals; /* fit.intervals; NULL if none */
     const char *const *sources; /* one per row of ADEPT_SPEC_LIST, "" if the file gives none; NULL: none at all */
 } adept_hwprofile;
 

@@ -112,6 +112,8 @@ typedef struct adept_prediction {
     double bytes_read, bytes_written, kernels; /* one GPU */
     double mfu;              /* GEMM and conv FLOPs / (step_time_s * gpus * dense peak of the arithmetic) */
     adept_memory memory;     /* of one GPU */
+    /* Where the measurement would lie with probability interval_level, low and high; NAN without a fit that says so. */
+    double interval_level, interval_time_s[2], interval_power_w[2];
     size_t n_warnings;
     char warnings[8][256];
 } adept_prediction;
@@ -127,6 +129,16 @@ typedef struct adept_prediction {
  */
 ADEPT_API adept_status adept_predict(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                      const adept_run *run, adept_error *err);
+
+/** The quantities of a prediction whose calibrated range a fit records (`p` of exactly these). */
+ADEPT_API adept_range_point adept_prediction_range_point(const adept_prediction *p, const adept_profile *prof,
+                                                         const adept_hwprofile *hw, const adept_run *run);
+
+/** How far a run lies outside the calibrated range: sum over the quantities of log2(value / nearest end of the range), and 1 for a
+ *  precision or a mode that was not measured. 0: inside. Intervals grow by (widen - 1) * max(|low|, |high|) of the log ratio at
+ *  either end for each unit: continuous at the edge of the range, `widen` times as wide at twice the range. */
+ADEPT_API double adept_intervals_outside(const adept_intervals *intervals, const adept_range_point *point,
+                                         adept_mode mode, adept_precision precision);
 
 /** Time of one merged operator (all its executions, forward and backward, all accumulation passes), its energy at the
  *  pass's power, scaled so that the sum over operators is pass_s. */

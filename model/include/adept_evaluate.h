@@ -1,0 +1,88 @@
+/** @file adept_evaluate.h  Many predictions under changing parameters: what a fit evaluates millions of times.
+ *
+ *  Workloads, GPUs and runs are compiled once into flat arrays; a parameter vector theta then gives time and power of
+ *  all rows at once, by the very arithmetic of adept_predict() (which compiles a single row). Work that rows share
+ *  (the same model at another number of GPUs or another power limit) is done once. Calls: model. */
+#ifndef ADEPT_EVALUATE_H
+#define ADEPT_EVALUATE_H
+#include "adept_model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One row: what runs, where, and how. `run.saturation` is not used: an evaluator has one function for all rows. */
+typedef struct adept_placement {
+    const adept_profile *profile;
+    const adept_hwprofile *hw; /* its sheet; its fit gives defaults only, and its fitted scalars are not applied */
+    adept_run run;
+} adept_placement;
+
+/** Immutable once made: any number of threads may use it at the same time. */
+typedef struct adept_evaluator adept_evaluator;
+
+/* Bounds of a targeted scalar as a parameter; fitted in its logarithm. */
+#define ADEPT_SCALAR_LOW 0.05
+#define ADEPT_SCALAR_HIGH 20.0
+
+/**
+ * Compile rows. Nothing of the arguments is kept: profiles and sheets may be freed afterwards.
+ * @param out         set on ADEPT_OK; caller frees with adept_evaluator_free()
+ * @param rows        n_rows >= 1
+ * @param granularity whose equations and parameters; this version has ADEPT_GRANULARITY_MODEL
+ * @param saturation  one name for all rows; NULL: that of the first row's fit, else "sigmoid"
+ * @param scalars     targeted scalars that become parameters after the granularity's own, in this order; values are
+ *                    their defaults; n_scalars <= ADEPT_MAX_SCALARS, names unlike each other and every parameter
+ * @return as adept_predict(), naming the row ("row 3: ..."); ADEPT_E_USAGE for a bad scalar or saturation name;
+ *         ADEPT_E_INVALID if a row has nothing to run; ADEPT_E_NOMEM
+ * Thread-safe. Takes O(kernels of all profiles * scalars).
+ */
+ADEPT_API adept_status adept_evaluator_new(adept_evaluator **out, const adept_placement *rows, size_t n_rows,
+                                           adept_granularity granularity, const char *saturation,
+                                           const adept_scalar *scalars, size_t n_scalars, adept_error *err);
+ADEPT_API void adept_evaluator_free(adept_evaluator *e); /* NULL allowed */
+
+ADEPT_API size_t adept_evaluator_n_rows(const adept_evaluator *e);
+/** Length of theta: the granularity's parameters, then the scalars. */
+ADEPT_API size_t adept_evaluator_n_parameters(const adept_evaluator *e);
+/** Name, bounds and scale of theta[index]; `fallback` is NAN where the default comes from the sheet: use
+ *  adept_evaluator_default(). Borrowed from the evaluator; NULL past the end. */
+ADEPT_API const adept_parameter_info *adept_evaluator_parameter(const adept_evaluator *e, size_t index);
+/** theta[index] of the first row's GPU: its fit's value, else the default of its sheet; a scalar's own value. Always
+ *  within the bounds; NAN past the end. */
+ADEPT_API double adept_evaluator_default(const adept_evaluator *e, size_t index);
+/** What theta[index] can change in some row, for some theta within the bounds. A parameter of the power law changes
+ *  the time of a row only by way of its power limit (c_power up to 2 makes any board reach its limit). */
+typedef struct adept_influence {
+    bool time, power;
+    bool time_by_limit_only; /* time, but only of rows whose board throttles */
+} adept_influence;
+ADEPT_API adept_influence adept_evaluator_influence(const adept_evaluator *e, size_t index);
+/** Name of the saturation function in use. */
+ADEPT_API const char *adept_evaluator_saturation(const adept_evaluator *e);
+
+/**
+ * Time of one step in s and average power of all GPUs together in W, of every row.
+ * @param theta    n_parameters finite values within the bounds; outside them the result is unspecified (not undefined)
+ * @param time_s   n_rows outputs, or NULL
+ * @param power_w  n_rows outputs, or NULL; NAN where the sheet has no tdp_w
+ * No allocation, no locks, no globals: reentrant; deterministic, with bit-identical results for every thread, machine
+ * word width and vector instruction set. O(rows); about 30 ns a row, more where the board throttles.
+ */
+ADEPT_API void adept_evaluate(const adept_evaluator *e, const double *theta, double *time_s, double *power_w);
+
+/**
+ * The same with exact derivatives. At a kink (a maximum, the edge of a limit) it is the derivative of the branch that
+ * the value was taken from.
+ * @param time_s, power_w  as adept_evaluate(), the same bits
+ * @param dtime_s  n_rows * n_parameters, row-major: dtime_s[row * n_parameters + i] = d time_s[row] / d theta[i]
+ * @param dpower_w likewise; each of the four may be NULL
+ * No allocation, reentrant. O(rows * parameters).
+ */
+ADEPT_API void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, double *time_s, double *power_w,
+                                       double *dtime_s, double *dpower_w);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
