@@ -121,6 +121,14 @@ void adept_sha256_hex(adept_sha256 *s, char hex[65])
     hex[64] = '\0';
 }
 
+void adept_bytes_sha256(char hex[65], const void *data, size_t size)
+{
+    adept_sha256 sha;
+    adept_sha256_init(&sha);
+    adept_sha256_update(&sha, data, size);
+    adept_sha256_hex(&sha, hex);
+}
+
 adept_status adept_file_sha256(char hex[65], const char *path, adept_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

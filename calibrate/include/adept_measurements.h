@@ -38,7 +38,10 @@ typedef struct adept_measurement {
     size_t n_cells;               /* at most columns->n */
     const char *const *cells;     /* as written, "" if the file has no such column; see adept_measurement_text() */
 
+    const char **texts; /* private: see adept_measurement_text() */
+
     const char *model;       /* as written: a path or a name */
+    const char *model_name;  /* its last component without extension: "../models/vgg16.pt" -> "vgg16" */
     const char *input;       /* "" or SPECs separated by ';' or blanks */
     const char *gpu;         /* as written, "" if not given */
     const char *optimizer;   /* "adamw" by default; "none" unless mode is train */
@@ -140,8 +143,9 @@ const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_
 void adept_dataset_exclude_suspect(adept_dataset *d);
 
 /**
- * Text of a row under a column's name, defaults filled in ("fp32", "1", the profile's batch size): what --by and
- * --leave-out group by. Also the derived columns "file" and, for `model`, its name without folder and extension.
+ * Text of a row under a column's name, as --by and --leave-out group by it: defaults filled in ("fp32", "1", the model
+ * file's batch size, "default" for the power limit), numbers in one form, `model` as model_name. "file" is the CSV's
+ * name.
  * @return NULL if no file of the dataset has such a column and it is not one of the known ones; else borrowed
  */
 const char *adept_measurement_text(const adept_measurement *m, const char *column);

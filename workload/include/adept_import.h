@@ -40,6 +40,8 @@ adept_status adept_export_parse(adept_graph **out, const char *name, const char 
                                 const char *weights_json, size_t weights_size, adept_error *err);
 /** SHA-256 of a file as 64 hex digits. */
 adept_status adept_file_sha256(char hex[65], const char *path, adept_error *err);
+/** SHA-256 of bytes in memory, likewise. */
+void adept_bytes_sha256(char hex[65], const void *data, size_t size);
 
 #ifdef __cplusplus
 }

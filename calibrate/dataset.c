@@ -1,0 +1,183 @@
+/** @file dataset.c  The memory of a dataset, and what does not depend on files. */
+#include "dataset_private.h"
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+adept_dataset *adept_dataset_new(void)
+{
+    adept_arena *arena = adept_arena_new();
+    adept_dataset *d = arena ? adept_arena_alloc(arena, sizeof *d) : NULL;
+    if (d) d->private_ = adept_arena_alloc(arena, sizeof *d->private_);
+    if (!d || !d->private_) {
+        adept_arena_free(arena);
+        return NULL;
+    }
+    d->arena = arena;
+    d->private_->numbers = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    if (!d->private_->numbers) {
+        adept_arena_free(arena);
+        return NULL;
+    }
+    return d;
+}
+
+void adept_dataset_free(adept_dataset *d)
+{
+    if (!d) return;
+    struct adept_dataset_private *p = d->private_;
+    for (size_t i = 0; i < p->n_profiles; i++)
+        adept_profile_free(p->profiles[i]);
+    for (size_t i = 0; i < p->n_graphs; i++)
+        adept_graph_free(p->graphs[i].graph);
+    free(p->profiles);
+    free(p->graphs);
+    freelocale(p->numbers);
+    adept_arena_free(d->arena);
+}
+
+bool adept_dataset_grow(adept_arena *arena, void **items, size_t n, size_t *capacity, size_t item_bytes)
+{
+    if (n < *capacity) return true;
+    if (*capacity > SIZE_MAX / 4) return false;
+    size_t wanted = *capacity ? 2 * *capacity : 16;
+    void *grown = adept_arena_array(arena, wanted, item_bytes);
+    if (!grown) return false;
+    if (n > 0) memcpy(grown, *items, n * item_bytes);
+    *items = grown;
+    *capacity = wanted;
+    return true;
+}
+
+bool adept_dataset_warn(adept_dataset *d, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    char *copy = adept_arena_strdup(d->arena, text);
+    if (!copy || !adept_dataset_grow(d->arena, (void **)&d->warnings, d->n_warnings, &d->private_->warning_capacity,
+                                     sizeof *d->warnings))
+        return false;
+    d->warnings[d->n_warnings++] = copy;
+    return true;
+}
+
+bool adept_dataset_own_profile(adept_dataset *d, adept_profile *profile)
+{
+    struct adept_dataset_private *p = d->private_;
+
+    if (p->n_profiles == p->profile_capacity) {
+        size_t wanted = p->profile_capacity ? 2 * p->profile_capacity : 16;
+        adept_profile **grown = reallocarray(p->profiles, wanted, sizeof *grown);
+        if (!grown) {
+            adept_profile_free(profile);
+            return false;
+        }
+        p->profiles = grown;
+        p->profile_capacity = wanted;
+    }
+    p->profiles[p->n_profiles++] = profile;
+    return true;
+}
+
+adept_status adept_row_fail(const adept_measurement *m, const char *column, adept_error *err, const char *format, ...)
+{
+    char text[768];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    adept_status status =
+        adept_error_set(err, ADEPT_E_INVALID, "%s:%ld: column %s: %s", m->file, m->line, column, text);
+    if (err) err->line = (int)m->line;
+    return status;
+}
+
+const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_t *n)
+{
+    *n = d->private_->n_unsupported;
+    return d->private_->unsupported;
+}
+
+/* ---------------------------------------------------------------- the GPU --------------------------------------- */
+
+/* GPU names are compared like adept_hwprofile_open() does: without case, '_' and blank are '-'. */
+static bool same_gpu(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        char x = *a == '_' || *a == ' ' ? '-' : (char)tolower((unsigned char)*a);
+        char y = *b == '_' || *b == ' ' ? '-' : (char)tolower((unsigned char)*b);
+        if (x != y) return false;
+        if (x == '\0') return true;
+    }
+}
+
+static bool is_this_gpu(const adept_hwprofile *hw, const char *given, const char *text)
+{
+    if (*text == '\0' || same_gpu(text, hw->name) || (given && same_gpu(text, given))) return true;
+    for (size_t i = 0; i < hw->n_aliases; i++)
+        if (same_gpu(text, hw->aliases[i])) return true;
+    return false;
+}
+
+/* "a40 (120 rows), t4 (6 rows)", cut at the end of the buffer. */
+static void list_gpus(const adept_dataset *d, const bool *dropped, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < d->n && used < size; i++) {
+        size_t n = 0;
+        bool first = dropped[i];
+        for (size_t j = 0; j < d->n; j++) {
+            if (!dropped[j] || strcmp(d->rows[i].gpu, d->rows[j].gpu) != 0) continue;
+            if (j < i) first = false;
+            n++;
+        }
+        if (first)
+            used += (size_t)snprintf(text + used, size - used, "%s%s (%zu row%s)", used ? ", " : "", d->rows[i].gpu, n,
+                                     n == 1 ? "" : "s");
+    }
+}
+
+adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *hw, const char *given, adept_error *err)
+{
+    char list[256];
+    size_t kept = 0, before = d->n;
+    bool *dropped = calloc(d->n + 1, sizeof *dropped);
+
+    if (!dropped) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < d->n; i++) {
+        dropped[i] = !is_this_gpu(hw, given, d->rows[i].gpu);
+        kept += !dropped[i];
+    }
+    bool ok = true;
+    if (kept < before) list_gpus(d, dropped, list, sizeof list);
+    if (kept > 0 && kept < before)
+        ok = adept_dataset_warn(d, "rows of other GPUs than %s are left out: %s", hw->name, list);
+    if (kept > 0) {
+        d->n = 0;
+        for (size_t i = 0; i < before; i++) {
+            if (dropped[i]) continue;
+            adept_measurement *m = &d->rows[d->n++];
+            *m = d->rows[i];
+            m->hw = hw;
+            if (*m->gpu == '\0') adept_row_set_text(m, "gpu", hw->name);
+            m->run = (adept_run){.gpus = m->gpus, .power_limit_w = m->power_limit_w};
+        }
+        d->n_other_gpu += before - kept;
+    }
+    free(dropped);
+    if (!ok) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    if (kept > 0) return ADEPT_OK;
+    if (before == 0) return adept_error_set(err, ADEPT_E_INVALID, "there is no row to use");
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: column gpu: no row is of %s; there are %s", d->rows[0].file,
+                           hw->name, list);
+}

@@ -1,0 +1,47 @@
+/** @file dataset_private.h  What the files of a dataset share. Private to calibrate/. Calls: adept_measurements. */
+#ifndef ADEPT_DATASET_PRIVATE_H
+#define ADEPT_DATASET_PRIVATE_H
+#include "adept_measurements.h"
+#include <locale.h>
+
+/* A model that adept_dataset_profile_like() imported. */
+typedef struct kept_graph {
+    const char *path;
+    adept_graph *graph;
+} kept_graph;
+
+struct adept_dataset_private {
+    locale_t numbers; /* "C": a decimal point whatever the program's locale */
+    size_t row_capacity, file_capacity, column_capacity, warning_capacity;
+    size_t n_profiles, profile_capacity;
+    adept_profile **profiles; /* owned; malloc'ed */
+    const char **model_paths; /* of rows[i]: the file its model was found in; arena, set by adept_dataset_profiles */
+    size_t n_graphs, graph_capacity;
+    kept_graph *graphs; /* malloc'ed */
+    adept_unsupported *unsupported;
+    size_t n_unsupported;
+    bool trust;
+};
+
+/** Make room for one more element of an arena's array. @return false when memory is out */
+bool adept_dataset_grow(adept_arena *arena, void **items, size_t n, size_t *capacity, size_t item_bytes);
+
+/** Keep a line for dataset->warnings. @return false when memory is out */
+bool adept_dataset_warn(adept_dataset *d, const char *format, ...) ADEPT_PRINTF(2, 3);
+
+/** Take ownership, also when it fails (false: memory is out, the profile is freed). */
+bool adept_dataset_own_profile(adept_dataset *d, adept_profile *profile);
+
+/** "file:line: column NAME: ..." */
+adept_status adept_row_fail(const adept_measurement *m, const char *column, adept_error *err, const char *format, ...)
+    ADEPT_PRINTF(4, 5);
+
+/** Set what adept_measurement_text() gives under a known column. `text` is borrowed. */
+void adept_row_set_text(adept_measurement *m, const char *column, const char *text);
+
+/** What a row runs, as adept_profile_build() wants it. `inputs` has room for ADEPT_ROW_MAX_INPUTS. */
+#define ADEPT_ROW_MAX_INPUTS 64
+adept_status adept_row_config(adept_workload_config *config, adept_input_spec *inputs, const adept_measurement *m,
+                              adept_error *err);
+
+#endif

@@ -1,0 +1,470 @@
+/** @file measurements.c  The columns of the measurement CSV (CONTRACT): texts to numbers, defaults, messages. */
+#include "adept_import.h"
+#include "adept_json.h"
+#include "adept_optimizer.h"
+#include "csv.h"
+#include "dataset_private.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* X(name, text where the cell is empty): columns adept knows. The order is CONTRACT's; `weight` is an addition. */
+#define COLUMN_LIST(X)                                                                                                 \
+    X(model, "")                                                                                                       \
+    X(input, "")                                                                                                       \
+    X(batch_size, "as in the file")                                                                                    \
+    X(gpu, "")                                                                                                         \
+    X(gpus, "1")                                                                                                       \
+    X(precision, "fp32")                                                                                               \
+    X(mode, "train")                                                                                                   \
+    X(optimizer, "adamw")                                                                                              \
+    X(grad_accum, "1")                                                                                                 \
+    X(attention, "auto")                                                                                               \
+    X(power_limit_w, "default")                                                                                        \
+    X(step_time_s, "")                                                                                                 \
+    X(avg_power_w, "")                                                                                                 \
+    X(power_scope, "gpu")                                                                                              \
+    X(source, "")                                                                                                      \
+    X(weight, "1")
+
+enum {
+#define X(name, fallback) COLUMN_##name,
+    COLUMN_LIST(X)
+#undef X
+        N_KNOWN
+};
+
+static const struct {
+    const char *name, *fallback;
+} known[N_KNOWN] = {
+#define X(name, fallback) {#name, fallback},
+    COLUMN_LIST(X)
+#undef X
+};
+
+const char *adept_measurement_column(size_t index)
+{
+    return index < N_KNOWN ? known[index].name : NULL;
+}
+
+/* Where the cells of one file go. */
+typedef struct layout {
+    size_t n;
+    int known[ADEPT_CSV_MAX_CELLS];     /* cell -> COLUMN_..., -1 */
+    size_t column[ADEPT_CSV_MAX_CELLS]; /* cell -> index into dataset->columns */
+    bool present[N_KNOWN];
+} layout;
+
+/* ---------------------------------------------------------------- the header ------------------------------------ */
+
+static size_t find_column(const adept_columns *columns, const char *name)
+{
+    size_t i = 0;
+    while (i < columns->n && strcmp(columns->names[i], name) != 0)
+        i++;
+    return i;
+}
+
+static bool add_column(adept_dataset *d, const char *name, size_t *index)
+{
+    *index = find_column(&d->columns, name);
+    if (*index < d->columns.n) return true;
+    char *copy = adept_arena_strdup(d->arena, name);
+    if (!copy || !adept_dataset_grow(d->arena, (void **)&d->columns.names, d->columns.n, &d->private_->column_capacity,
+                                     sizeof *d->columns.names))
+        return false;
+    ((const char **)d->columns.names)[d->columns.n++] = copy;
+    return true;
+}
+
+/* A blank before or behind a name or a number is never meant. */
+static const char *trimmed(adept_arena *arena, const adept_csv_cell *cell)
+{
+    const char *begin = cell->text + strspn(cell->text, " \t");
+    size_t n = strlen(begin);
+    while (n > 0 && (begin[n - 1] == ' ' || begin[n - 1] == '\t'))
+        n--;
+    return adept_arena_strndup(arena, begin, n);
+}
+
+static const char *const units_of_time[] = {"step_time_ms", "step_time_us", "step_time_ns", "step_time",
+                                            "time_s",       "time_ms",      "latency_ms",   NULL};
+
+static adept_status missing_column(const adept_csv *csv, const adept_dataset *d, const layout *l, const char *name,
+                                   adept_error *err)
+{
+    if (l->n == 1)
+        return adept_csv_fail(csv, csv->line, err,
+                              "column %s is missing; the header is a single cell: are the columns separated by commas?",
+                              name);
+    if (strcmp(name, "step_time_s") == 0)
+        for (size_t i = 0; i < l->n; i++)
+            for (size_t k = 0; units_of_time[k]; k++)
+                if (strcmp(d->columns.names[l->column[i]], units_of_time[k]) == 0)
+                    return adept_csv_fail(csv, csv->line, err,
+                                          "column step_time_s is missing; there is %s: convert it to seconds",
+                                          units_of_time[k]);
+    return adept_csv_fail(csv, csv->line, err, "column %s is missing from the header", name);
+}
+
+static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *l, adept_error *err)
+{
+    l->n = csv->n_cells;
+    for (size_t i = 0; i < l->n; i++) {
+        const char *name = trimmed(d->arena, &csv->cells[i]);
+        if (!name) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+        if (*name == '\0') return adept_csv_fail(csv, csv->line, err, "column %zu has no name in the header", i + 1);
+        if (!add_column(d, name, &l->column[i])) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+        for (size_t j = 0; j < i; j++)
+            if (l->column[j] == l->column[i])
+                return adept_csv_fail(csv, csv->line, err, "column %s stands twice in the header", name);
+        l->known[i] = -1;
+        for (int k = 0; k < N_KNOWN; k++)
+            if (strcmp(known[k].name, name) == 0) l->known[i] = k;
+        if (l->known[i] >= 0) l->present[l->known[i]] = true;
+    }
+    if (!l->present[COLUMN_model]) return missing_column(csv, d, l, "model", err);
+    if (!l->present[COLUMN_step_time_s]) return missing_column(csv, d, l, "step_time_s", err);
+    return ADEPT_OK;
+}
+
+/* ---------------------------------------------------------------- cells to numbers ------------------------------ */
+
+static bool parse_decimal(const adept_dataset *d, const char *text, double *out)
+{
+    char *end;
+
+    if (*text == '\0' || strspn(text, "+-.0123456789eE") != strlen(text)) return false;
+    *out = strtod_l(text, &end, d->private_->numbers);
+    return *end == '\0' && end != text && isfinite(*out);
+}
+
+static adept_status parse_number(const adept_dataset *d, const adept_measurement *m, int column, const char *text,
+                                 double low, bool low_allowed, double *out, adept_error *err)
+{
+    const char *name = known[column].name;
+
+    if (!parse_decimal(d, text, out)) return adept_row_fail(m, name, err, "'%.60s' is not a number", text);
+    if (*out < low || (!low_allowed && *out <= low))
+        return adept_row_fail(m, name, err, "%.60s is not %s %g", text, low_allowed ? "at least" : "above", low);
+    return ADEPT_OK;
+}
+
+static adept_status parse_count(const adept_dataset *d, const adept_measurement *m, int column, const char *text,
+                                int64_t *out, adept_error *err)
+{
+    double value;
+
+    /* "8.0" is what a table tool makes of 8. */
+    if (!parse_decimal(d, text, &value) || value != floor(value))
+        return adept_row_fail(m, known[column].name, err, "'%.60s' is not a whole number", text);
+    if (value < 1 || value > 9007199254740992.0)
+        return adept_row_fail(m, known[column].name, err, "%.60s is not in 1 .. 2^53", text);
+    *out = (int64_t)value;
+    return ADEPT_OK;
+}
+
+/* Adds " word" to a message buffer of 256 bytes. */
+static void add_word(char *list, const char *word)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, 256 - used, "%s%s", used ? ", " : "", word);
+}
+
+static adept_status parse_word(adept_measurement *m, int column, const char *text, adept_error *err)
+{
+    char list[256] = "";
+
+    switch (column) {
+    case COLUMN_precision:
+        if (adept_precision_from_name(&m->precision, text)) return ADEPT_OK;
+        for (int i = ADEPT_FP32; i <= ADEPT_AMP_FP16; i++)
+            add_word(list, adept_precision_name((adept_precision)i));
+        break;
+    case COLUMN_mode:
+        if (adept_mode_from_name(&m->mode, text)) return ADEPT_OK;
+        for (int i = ADEPT_MODE_TRAIN; i <= ADEPT_MODE_INFER; i++)
+            add_word(list, adept_mode_name((adept_mode)i));
+        break;
+    case COLUMN_attention:
+        if (adept_attention_from_name(&m->attention, text)) return ADEPT_OK;
+        for (int i = ADEPT_ATTENTION_AUTO; i <= ADEPT_ATTENTION_FUSED; i++)
+            add_word(list, adept_attention_name((adept_attention)i));
+        break;
+    case COLUMN_optimizer:
+        m->optimizer = text;
+        if (adept_optimizer_by_name(text)) return ADEPT_OK;
+        for (size_t i = 0; adept_optimizer_name(i); i++)
+            add_word(list, adept_optimizer_name(i));
+        break;
+    default:
+        m->power_scope = text;
+        if (strcmp(text, "gpu") == 0 || strcmp(text, "node") == 0) return ADEPT_OK;
+        add_word(list, "gpu, node");
+    }
+    return adept_row_fail(m, known[column].name, err, "'%.60s' is not one of %s", text, list);
+}
+
+/* `text` is not empty. */
+static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int column, const char *text,
+                               adept_error *err)
+{
+    switch (column) {
+    case COLUMN_model:
+        m->model = text;
+        return ADEPT_OK;
+    case COLUMN_input:
+        m->input = text;
+        return ADEPT_OK;
+    case COLUMN_gpu:
+        m->gpu = text;
+        return ADEPT_OK;
+    case COLUMN_source:
+        m->source = text;
+        return ADEPT_OK;
+    case COLUMN_batch_size:
+        return parse_count(d, m, column, text, &m->batch_size, err);
+    case COLUMN_gpus:
+        return parse_count(d, m, column, text, &m->gpus, err);
+    case COLUMN_grad_accum:
+        return parse_count(d, m, column, text, &m->grad_accum, err);
+    case COLUMN_power_limit_w:
+        return parse_number(d, m, column, text, 0, false, &m->power_limit_w, err);
+    case COLUMN_step_time_s:
+        return parse_number(d, m, column, text, 0, false, &m->step_time_s, err);
+    case COLUMN_avg_power_w:
+        return parse_number(d, m, column, text, 0, false, &m->power_avg_w, err);
+    case COLUMN_weight:
+        return parse_number(d, m, column, text, 0, true, &m->weight, err);
+    default:
+        return parse_word(m, column, text, err);
+    }
+}
+
+/* ---------------------------------------------------------------- inputs ---------------------------------------- */
+
+adept_status adept_row_config(adept_workload_config *config, adept_input_spec *inputs, const adept_measurement *m,
+                              adept_error *err)
+{
+    static const char separators[] = "; \t";
+
+    *config = (adept_workload_config){
+        .mode = m->mode,
+        .precision = m->precision,
+        .attention = m->attention,
+        .optimizer = m->optimizer,
+        .batch_size = m->batch_size,
+        .grad_accum = m->grad_accum,
+        .inputs = inputs,
+    };
+    for (const char *at = m->input + strspn(m->input, separators); *at; at += strspn(at, separators)) {
+        char word[256];
+        size_t n = strcspn(at, separators);
+        adept_error why = {0};
+        if (config->n_inputs == ADEPT_ROW_MAX_INPUTS)
+            return adept_row_fail(m, "input", err, "more than %d inputs", ADEPT_ROW_MAX_INPUTS);
+        if (n >= sizeof word) return adept_row_fail(m, "input", err, "'%.60s...' is too long", at);
+        memcpy(word, at, n);
+        word[n] = '\0';
+        if (adept_input_spec_parse(&inputs[config->n_inputs], word, &why) != ADEPT_OK)
+            return adept_row_fail(m, "input", err, "%s", why.message);
+        config->n_inputs++;
+        at += n;
+    }
+    return ADEPT_OK;
+}
+
+/* ---------------------------------------------------------------- rows ------------------------------------------ */
+
+static adept_status check_row(adept_measurement *m, adept_error *err)
+{
+    adept_workload_config config;
+    adept_input_spec inputs[ADEPT_ROW_MAX_INPUTS];
+
+    if (*m->model == '\0') return adept_row_fail(m, "model", err, "is empty");
+    if (isnan(m->step_time_s) && isnan(m->power_avg_w))
+        return adept_row_fail(m, "step_time_s", err, "is empty, and so is avg_power_w: the row measures nothing");
+    if (m->mode != ADEPT_MODE_TRAIN) m->optimizer = "none";
+    return adept_row_config(&config, inputs, m, err);
+}
+
+/* "../models/resnet50.pt" -> "resnet50" */
+static const char *short_name(adept_arena *arena, const char *model)
+{
+    static const char *const endings[] = {".profile.json", ".json", ".pt2", ".pt"};
+    const char *slash = strrchr(model, '/');
+    const char *name = slash ? slash + 1 : model;
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t ending = strlen(endings[i]);
+        if (n <= ending || strcmp(name + n - ending, endings[i]) != 0) continue;
+        n -= ending;
+        break;
+    }
+    return adept_arena_strndup(arena, name, n);
+}
+
+/* Numbers in one form: "8.0" and "8" are one group. */
+static bool normalise_texts(adept_dataset *d, adept_measurement *m)
+{
+    const struct {
+        int column;
+        double value;
+    } numbers[] = {
+        {COLUMN_batch_size, (double)m->batch_size},
+        {COLUMN_gpus, (double)m->gpus},
+        {COLUMN_grad_accum, (double)m->grad_accum},
+        {COLUMN_power_limit_w, m->power_limit_w},
+        {COLUMN_weight, m->weight},
+    };
+
+    m->model_name = short_name(d->arena, m->model);
+    m->texts[COLUMN_model] = m->model_name;
+    m->texts[COLUMN_optimizer] = m->optimizer;
+    bool ok = m->model_name != NULL;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && ok; i++) {
+        char text[32];
+        if (numbers[i].value == 0) continue; /* not given */
+        snprintf(text, sizeof text, "%.15g", numbers[i].value);
+        m->texts[numbers[i].column] = adept_arena_strdup(d->arena, text);
+        ok = m->texts[numbers[i].column] != NULL;
+    }
+    return ok;
+}
+
+static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layout *l, adept_measurement *m,
+                             adept_error *err)
+{
+    const char **cells = adept_arena_array(d->arena, d->columns.n, sizeof *cells);
+
+    if (!cells) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < d->columns.n; i++)
+        cells[i] = "";
+    m->line = csv->line;
+    m->cells = cells;
+    m->texts = adept_arena_array(d->arena, N_KNOWN, sizeof *m->texts);
+    if (!m->texts) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    for (int k = 0; k < N_KNOWN; k++)
+        m->texts[k] = known[k].fallback;
+    m->n_cells = d->columns.n;
+    if (csv->n_cells != l->n) {
+        const char *why = csv->n_cells > l->n ? "; a text with a comma must stand in quotes" : "";
+        return adept_csv_fail(csv, csv->line, err, "%zu cells, but the header has %zu%s", csv->n_cells, l->n, why);
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        const char *text =
+            l->known[i] >= 0 ? trimmed(d->arena, &csv->cells[i]) : adept_arena_strdup(d->arena, csv->cells[i].text);
+        if (!text) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+        cells[l->column[i]] = text;
+        if (l->known[i] < 0 || *text == '\0') continue;
+        adept_status status = parse_cell(d, m, l->known[i], text, err);
+        if (status != ADEPT_OK) return status;
+        m->texts[l->known[i]] = text;
+    }
+    adept_status status = check_row(m, err);
+    if (status != ADEPT_OK) return status;
+    return normalise_texts(d, m) ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+}
+
+static adept_status append_row(adept_dataset *d, const adept_csv *csv, const layout *l, const char *path,
+                               adept_error *err)
+{
+    adept_measurement m = {
+        .file = path,
+        .columns = &d->columns,
+        .model = "",
+        .input = "",
+        .gpu = "",
+        .optimizer = "adamw",
+        .power_scope = "gpu",
+        .source = "",
+        .gpus = 1,
+        .grad_accum = 1,
+        .mode = ADEPT_MODE_TRAIN,
+        .precision = ADEPT_FP32,
+        .attention = ADEPT_ATTENTION_AUTO,
+        .step_time_s = NAN,
+        .power_avg_w = NAN,
+        .weight = 1,
+    };
+    adept_status status = read_row(d, csv, l, &m, err);
+
+    if (status != ADEPT_OK) return status;
+    if (!adept_dataset_grow(d->arena, (void **)&d->rows, d->n, &d->private_->row_capacity, sizeof *d->rows))
+        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    d->rows[d->n++] = m;
+    return ADEPT_OK;
+}
+
+static adept_status read_records(adept_dataset *d, adept_csv *csv, const char *path, adept_error *err)
+{
+    layout l = {.n = 0};
+    bool more;
+    adept_status status = adept_csv_next(csv, &more, err);
+
+    if (status == ADEPT_OK && !more) return adept_error_set(err, ADEPT_E_INVALID, "%s: the file is empty", path);
+    if (status == ADEPT_OK) status = read_header(d, csv, &l, err);
+    while (status == ADEPT_OK) {
+        status = adept_csv_next(csv, &more, err);
+        if (status != ADEPT_OK || !more) break;
+        status = append_row(d, csv, &l, path, err);
+    }
+    return status;
+}
+
+adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char *text, size_t size, adept_error *err)
+{
+    adept_csv csv;
+    const char *slash = strrchr(path, '/');
+    size_t before = d->n;
+    adept_source_file file = {.path = adept_arena_strdup(d->arena, path)};
+
+    file.name = adept_arena_strdup(d->arena, slash ? slash + 1 : path);
+    if (!file.path || !file.name ||
+        !adept_dataset_grow(d->arena, (void **)&d->files, d->n_files, &d->private_->file_capacity, sizeof *d->files))
+        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    adept_bytes_sha256(file.sha256, text, size);
+    adept_status status = adept_csv_open(&csv, path, text, size, ADEPT_CSV_MAX_LINE_BYTES, err);
+    if (status == ADEPT_OK) status = read_records(d, &csv, file.path, err);
+    adept_csv_close(&csv);
+    if (status != ADEPT_OK) return status;
+    file.n_rows = d->n - before;
+    if (file.n_rows == 0) return adept_error_set(err, ADEPT_E_INVALID, "%s: a header, but no rows", path);
+    d->files[d->n_files++] = file;
+    return ADEPT_OK;
+}
+
+adept_status adept_dataset_read(adept_dataset *d, const char *path, adept_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    adept_status status = adept_file_read(&text, &size, path, ADEPT_CSV_MAX_FILE_BYTES, err);
+
+    if (status == ADEPT_OK) status = adept_dataset_parse(d, path, text, size, err);
+    free(text);
+    return status;
+}
+
+/* ---------------------------------------------------------------- texts ----------------------------------------- */
+
+const char *adept_measurement_text(const adept_measurement *m, const char *column)
+{
+    for (int k = 0; k < N_KNOWN; k++)
+        if (strcmp(known[k].name, column) == 0) return m->texts[k];
+    if (strcmp(column, "file") == 0) {
+        const char *slash = strrchr(m->file, '/');
+        return slash ? slash + 1 : m->file;
+    }
+    size_t i = find_column(m->columns, column);
+    if (i == m->columns->n) return NULL;
+    return i < m->n_cells ? m->cells[i] : ""; /* a column of a later file */
+}
+
+void adept_row_set_text(adept_measurement *m, const char *column, const char *text)
+{
+    for (int k = 0; k < N_KNOWN; k++)
+        if (strcmp(known[k].name, column) == 0) m->texts[k] = text;
+}
