@@ -11,15 +11,13 @@
  */
 #ifndef ADEPT_FIT_REPORT_H
 #define ADEPT_FIT_REPORT_H
+#include "adept_calibrate.h"
 #include "adept_measurements.h"
 #include <signal.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct adept_fit adept_fit;                 /* adept_calibrate.h */
-typedef struct adept_fit_options adept_fit_options; /* adept_calibrate.h */
 
 /* ------------------------------------------------------------------ errors ------------------------------------- */
 
@@ -123,7 +121,7 @@ typedef struct adept_held_out_options {
     double level;  /* of the intervals; 0: 0.8 */
     size_t n_by;   /* groups of the evaluations */
     const char *const *by;
-    volatile sig_atomic_t *stop; /* may be NULL; when it becomes non-zero no further fold is started */
+    const volatile sig_atomic_t *stop; /* may be NULL; when it becomes non-zero no further fold is started */
     /** May be NULL; called from one thread at a time after each fold, for progress. */
     void (*progress)(void *context, size_t done, size_t total);
     void *progress_context;
@@ -168,27 +166,19 @@ typedef struct adept_floors {
 
 /* ------------------------------------------------------------------ intervals ---------------------------------- */
 
-/** Where a calibrated profile has been checked: the smallest and largest value of its rows. */
-typedef struct adept_calibrated_range {
-    double batch_size[2], flops[2], bytes[2], gpus[2], power_limit_w[2]; /* of one GPU and step, but gpus */
-    bool mode[3];      /* by adept_mode */
-    bool precision[4]; /* by adept_precision */
-} adept_calibrated_range;
-
-/** Split-conformal bounds of ln(measured / predicted). */
+/** Split-conformal intervals, as the profile carries them and `predict` prints them. */
 typedef struct adept_conformal {
-    double level;     /* 0.8 */
-    size_t n_time, n_power; /* residuals */
-    double time_log[2], power_log[2]; /* NAN: too few residuals for that level */
-    const char *residuals; /* scheme of the held-out residuals, "in-sample" if there were none */
-    adept_calibrated_range range;
+    adept_intervals intervals; /* time_log, power_log NAN: too few residuals for the level */
+    size_t n_time, n_power;    /* residuals ln(measured / predicted) they were made of */
+    const char *residuals;     /* scheme of the held-out errors they are, "in-sample" if there were none */
 } adept_conformal;
 
 /**
- * Bounds that a new residual from the same source falls between with probability >= level, whatever its distribution:
- * order statistics of the n residuals, with one tail of (1 - level)/2 on each side, the median outwards never inside 0
- * omitted; where n is too small for two tails, the symmetric bound of their sizes; where too small for that, NAN.
- * @param residuals  sorted by the function
+ * Bounds between which ln(measured / predicted) of another row of the same kind lies with probability >= level, whatever
+ * the distribution: of n residuals in order those number (n + 1)(1 - level)/2 and (n + 1)(1 + level)/2, rounded
+ * outwards. Where n is too small for that (under 9 for a level of 0.8) the same bound on both sides from the residuals'
+ * sizes; where too small for that as well (under 4), NAN. Bounds include 0, the prediction itself.
+ * @param residuals  are sorted
  */
 void adept_conformal_bounds(double bounds[2], double *residuals, size_t n, double level);
 
