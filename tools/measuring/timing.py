@@ -1,0 +1,80 @@
+"""Timing of a step: many windows, each with the device idle before and after."""
+import math
+import statistics
+import time
+from dataclasses import dataclass
+from typing import List, Optional
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to measure."""
+    warmup_steps: int       # at least
+    warmup_s: float         # at least
+    steps: int              # at least
+    seconds: float          # at least
+    window_s: float         # of one timed window, at least: on a GPU, waiting for it after each step would cost time
+
+
+@dataclass
+class Timing:
+    """Seconds of one step, one value per window."""
+    windows_s: List[float]
+    steps: int
+    warmup_steps: int
+    power_w: Optional[float] = None
+
+    def quantile(self, share):
+        """Linear between the sorted values."""
+        values = sorted(self.windows_s)
+        place = share * (len(values) - 1)
+        low = int(place)
+        high = min(low + 1, len(values) - 1)
+        return values[low] + (place - low) * (values[high] - values[low])
+
+    @property
+    def median_s(self):
+        return statistics.median(self.windows_s)
+
+    @property
+    def std_s(self):
+        return statistics.stdev(self.windows_s) if len(self.windows_s) > 1 else 0.0
+
+    @property
+    def spread(self):
+        """Width of the middle 80 % of the windows relative to their median."""
+        return (self.quantile(0.9) - self.quantile(0.1)) / self.median_s
+
+
+def measure(step, synchronize, meter, plan):
+    """Run `step` as the plan says. The meter covers exactly the timed windows."""
+    warmup_steps, start = 0, time.perf_counter()
+    while warmup_steps < plan.warmup_steps or time.perf_counter() - start < plan.warmup_s:
+        step()
+        synchronize()
+        warmup_steps += 1
+    step_s = (time.perf_counter() - start) / warmup_steps   # an upper estimate: the first steps are slow
+    per_window = max(1, math.ceil(plan.window_s / step_s))
+    windows, steps = [], 0
+    synchronize()
+    meter.start()
+    start = time.perf_counter()
+    while steps < plan.steps or time.perf_counter() - start < plan.seconds:
+        begin = time.perf_counter()
+        for _ in range(per_window):
+            step()
+        synchronize()
+        windows.append((time.perf_counter() - begin) / per_window)
+        steps += per_window
+    return Timing(windows, steps, warmup_steps, meter.stop())
+
+
+def measure_steadily(step, synchronize, meter, plan, max_spread, repeats):
+    """Measure again while the spread is too wide; returns the steadiest timing and how often it was measured."""
+    best, count = None, 0
+    while count < repeats and (best is None or best.spread > max_spread):
+        timing = measure(step, synchronize, meter, plan)
+        count += 1
+        if best is None or timing.spread < best.spread:
+            best = timing
+    return best, count

@@ -1,0 +1,252 @@
+"""Models by name or file, with weights in memory, and their training step.
+
+The step is what the traced file holds and nothing else: no loss. The backward pass starts from fixed gradients of the
+model's outputs, drawn before the measurement, as a loss would hand them over.
+"""
+import contextlib
+import dataclasses
+import hashlib
+import json
+import math
+import multiprocessing
+import os
+import zipfile
+
+import torch
+from torch import nn
+
+from models import framework, registry, small
+
+LEARNING_RATE = 1e-5    # the weights hardly move, so that the last step computes what the first did
+OPTIMIZERS = {
+    "sgd": lambda p: torch.optim.SGD(p, lr=LEARNING_RATE),
+    "momentum": lambda p: torch.optim.SGD(p, lr=LEARNING_RATE, momentum=0.9),
+    "adam": lambda p: torch.optim.Adam(p, lr=LEARNING_RATE),
+    "adamw": lambda p: torch.optim.AdamW(p, lr=LEARNING_RATE),
+    "adadelta": lambda p: torch.optim.Adadelta(p, lr=LEARNING_RATE),
+}
+AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+class WorkloadError(Exception):
+    """A model that does not exist or does not run in this form."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """A model to measure. Exactly one of entry and file is set."""
+    name: str
+    inputs: tuple
+    batch: int
+    entry: object = None
+    file: str = None
+
+
+# ---- finding ---------------------------------------------------------------------------------------------------------
+
+def torchvision_entry(name):
+    """An Entry for a torchvision classification model; None if there is no such."""
+    import torchvision
+    from models import torchvision_zoo
+    if name not in torchvision.models.list_models(module=torchvision.models):
+        return None
+    size = torchvision_zoo.sizes(name)[0]
+    return framework.Entry(torchvision_zoo.builder(name, size), ("Bx3x{0}x{0}".format(size),), 8)
+
+
+def read_hints(path):
+    """The adept.json of a file, {} without one."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.namelist():
+                if entry.endswith("/extra/adept.json"):
+                    return json.loads(archive.read(entry))
+    except (OSError, zipfile.BadZipFile) as error:
+        raise WorkloadError("{}: {}".format(path, error)) from None
+    return {}
+
+
+def find(name, inputs=()):
+    """The workload of a name of tools/models or torchvision, or of a TorchScript file; `inputs` replace its own."""
+    if name.endswith(".pt"):
+        hints = read_hints(name)
+        specs = tuple(inputs) or tuple(hints.get("inputs", ()))
+        if not specs:
+            raise WorkloadError(name + ": the file names no inputs: give --input")
+        label = os.path.basename(name)[:-len(".pt")]
+        return Workload(label, specs, int(hints.get("batch", 1)), file=os.path.abspath(name))
+    entry = registry().get(name) or small.MODELS.get(name) or torchvision_entry(name)
+    if entry is None:
+        raise WorkloadError("no model {} in tools/models or torchvision".format(name))
+    return Workload(name, tuple(inputs) or entry.inputs, entry.batch, entry=entry)
+
+
+# ---- weights and inputs ----------------------------------------------------------------------------------------------
+
+def fill_parameters(model):
+    """Give stride-0 parameters memory of their own, with values that keep activations in range. Assigning `data` keeps
+    the parameter what it is, so tied ones stay tied."""
+    seen = []
+    for name, parameter in model.named_parameters():
+        value = torch.empty(parameter.shape, dtype=parameter.dtype)
+        if not value.is_floating_point():
+            value.zero_()
+        elif value.dim() > 1:
+            value.normal_(0, math.sqrt(2 / (value.numel() / value.shape[0])))
+        else:
+            value.fill_(1.0 if name.endswith("weight") else 0.0)
+        parameter.data = value
+        seen.append(parameter)
+    return seen
+
+
+def fill_buffers(model):
+    """The same for the buffers of a file, whose values are gone: variances 1, everything else 0."""
+    for name, buffer in model.named_buffers():
+        buffer.data = torch.full(buffer.shape, 1 if name.endswith("running_var") else 0, dtype=buffer.dtype)
+
+
+def load(workload):
+    """The module on the CPU, in train mode."""
+    if workload.file:
+        model = torch.jit.load(workload.file, map_location="cpu")
+        fill_buffers(model)
+    else:
+        with framework.no_memory():
+            model = workload.entry.build()
+    fill_parameters(model)
+    return model.train()
+
+
+def largest_embedding(model):
+    rows = [module.num_embeddings for module in model.modules() if isinstance(module, nn.Embedding)]
+    return max(rows, default=100)
+
+
+def make_inputs(workload, model, batch, device):
+    """Images and features from a normal distribution; words from the whole vocabulary; one number per sample (a time
+    step, a label) below 100, since it may index a small table."""
+    result = []
+    for spec in workload.inputs:
+        shape = framework.example(spec, batch, {})
+        if shape.is_floating_point():
+            value = torch.randn(shape.shape, device="cpu", dtype=torch.float32).to(shape.dtype)
+        elif shape.dtype == torch.bool:
+            value = torch.ones_like(shape)
+        else:
+            high = largest_embedding(model) if shape.dim() > 1 and not workload.file else 100
+            value = torch.randint(0, high, shape.shape, device="cpu", dtype=shape.dtype)
+        result.append(value.to(device))
+    return tuple(result)
+
+
+# ---- the step --------------------------------------------------------------------------------------------------------
+
+def switch_off_fast_paths(model):
+    """In eval mode, torch.nn.MultiheadAttention calls one fused operator that no trace of the training form has. Without
+    dropout its train mode computes the same."""
+    for module in model.modules():
+        if isinstance(module, nn.MultiheadAttention):
+            module.dropout = 0.0
+            module.training = True
+
+
+def set_tf32(allowed):
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    torch.backends.cudnn.allow_tf32 = allowed
+
+
+class Step:
+    """One configuration, ready to run: call it."""
+
+    def __init__(self, workload, config, device):
+        if config.mode == "train" and config.optimizer not in OPTIMIZERS:
+            raise WorkloadError("optimizer {} is not one of {}".format(config.optimizer, ", ".join(OPTIMIZERS)))
+        self.config, self.device = config, torch.device(device)
+        set_tf32(config.precision == "tf32")
+        self.model = load(workload).to(self.device)
+        self.inputs = make_inputs(workload, self.model, config.batch, self.device)
+        self.optimizer = None
+        if config.mode == "infer":
+            self.model.eval()
+            switch_off_fast_paths(self.model)
+        elif config.mode == "train":
+            self.optimizer = OPTIMIZERS[config.optimizer]([p for p in self.model.parameters() if p.requires_grad])
+        self.seeds = None if config.mode == "infer" else self.draw_seeds()
+
+    def autocast(self):
+        if self.config.precision not in AUTOCAST:
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, dtype=AUTOCAST[self.config.precision])
+
+    def forward(self):
+        with self.autocast():
+            return framework.outputs(self.model(*self.inputs))
+
+    def draw_seeds(self):
+        return [torch.randn_like(out) * 1e-3 for out in self.forward() if out.requires_grad]
+
+    def __call__(self):
+        if self.config.mode == "infer":
+            with torch.no_grad():
+                self.forward()
+            return
+        self.model.zero_grad(set_to_none=True)
+        for _ in range(self.config.grad_accum):
+            results = [out for out in self.forward() if out.requires_grad]
+            torch.autograd.backward(results, self.seeds)
+        if self.optimizer:
+            self.optimizer.step()
+
+    def synchronize(self):
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
+
+# ---- the trace -------------------------------------------------------------------------------------------------------
+
+def parameter_shapes(model):
+    return {name: tuple(p.shape) for name, p in model.named_parameters()}
+
+
+def write_or_check_trace(job):
+    """Runs in a process of its own (see export_models.py). Write the stride-0 trace of a named model unless the file is
+    there; then see that it is this model, and that it gives the model's output shapes at the sizes measured."""
+    name, inputs, path = job
+    workload = find(name, inputs)
+    entry = dataclasses.replace(workload.entry, inputs=workload.inputs, shrink={})
+    torch.manual_seed(0)
+    model = framework.build_small(entry.build).train()
+    if not os.path.exists(path):
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        framework.save(framework.trace(model, entry), path, entry)
+    traced = torch.jit.load(path).train()
+    if parameter_shapes(traced) != parameter_shapes(model):
+        return "{} holds another model than {}: its parameters differ".format(path, name)
+    library = framework.skip_products()
+    with torch.no_grad():
+        try:
+            framework.check_sizes(model, traced, entry)
+        except (AssertionError, RuntimeError) as error:
+            return "{} does not serve {}: {}".format(path, " ".join(inputs), str(error).strip().splitlines()[-1])
+    del library
+    return None
+
+
+def trace_of(workload, bundled, folder):
+    """Path of the traced file of what runs: the file itself, the bundled one, or one in `folder`, written if missing."""
+    if workload.file:
+        return workload.file
+    path = os.path.join(bundled, workload.name + ".pt")
+    if not os.path.exists(path):
+        path = os.path.join(folder, workload.name + ".pt")
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        problem = pool.map(write_or_check_trace, [(workload.name, workload.inputs, path)])[0]
+    if problem:
+        raise WorkloadError(problem)
+    return path
+
+
+def sha256(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()

@@ -1,0 +1,13 @@
+"""Models of few layers for measurements on machines that the published sizes would keep busy too long.
+
+They are not bundled: tools/measure_step.py writes their traces beside its measurements.
+"""
+from . import bert, gpt, llama
+
+MODELS = {
+    # TinyLlama-1.1B's layers at their full width, two of the 22.
+    "tinyllama_2layers": llama.entry(512, 16, None, "", layers=2, hidden=2048, heads=32, kv_heads=4, ffn=5632, vocab=32000),
+    "bert_base_seqcls": bert.entry(bert.BertForSequenceClassification, 256, 32, 109_483_778,
+                                   "Hugging Face, bert-base-uncased with 2 labels"),
+    "gpt2_small": gpt.entry(gpt.GPT2LMHeadModel, 1024, 8, 124_439_808, "Hugging Face, gpt2", layers=12, hidden=768, heads=12),
+}
