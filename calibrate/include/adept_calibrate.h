@@ -1,9 +1,10 @@
-/** @file adept_calibrate.h  Measured rows -> fitted parameters of a GPU: differential evolution, then a polish with exact
- *  gradients. What the fit is worth is adept_fit_report.h's business. Calls: model, GSL, NLopt.
+/** @file adept_calibrate.h  Measured rows -> fitted parameters of a GPU: differential evolution, then a polish with
+ * exact gradients. What the fit is worth is adept_fit_report.h's business. Calls: model, GSL, NLopt.
  *
- *  The loss is eq 4.16-4.18: weight_time * MAPE_time + weight_power * MAPE_power in percent, each MAPE the mean over the
- *  rows that have the quantity, weighted by the rows' weights. Rows may have only one of the two; a quantity that no row
- *  has counts 0. Everything here asks the evaluator for its parameters by index and never knows how a row is predicted. */
+ *  The loss is eq 4.16-4.18: weight_time * MAPE_time + weight_power * MAPE_power in percent, each MAPE the mean over
+ * the rows that have the quantity, weighted by the rows' weights. Rows may have only one of the two; a quantity that no
+ * row has counts 0. Everything here asks the evaluator for its parameters by index and never knows how a row is
+ * predicted. */
 #ifndef ADEPT_CALIBRATE_H
 #define ADEPT_CALIBRATE_H
 #include "adept_evaluate.h"
@@ -33,8 +34,8 @@ typedef struct adept_fit_progress {
     double best_loss;
     double evaluations; /* of this sub-fit so far */
     double evaluations_per_s;
-    double elapsed_s;   /* of this sub-fit */
-    double left_s;      /* guess from how fast the population contracts; NAN: unknown */
+    double elapsed_s; /* of this sub-fit */
+    double left_s;    /* guess from how fast the population contracts; NAN: unknown */
 } adept_fit_progress;
 
 typedef struct adept_checkpoint adept_checkpoint; /* below */
@@ -43,43 +44,43 @@ typedef struct adept_checkpoint adept_checkpoint; /* below */
 typedef struct adept_fit_options {
     /* what is fitted */
     adept_granularity granularity;
-    const char *saturation;         /* NULL: the base profile's, else the default */
-    size_t n_scalars;               /* targeted scalars besides the base profile's; a name already there replaces it */
+    const char *saturation; /* NULL: the base profile's, else the default */
+    size_t n_scalars;       /* targeted scalars besides the base profile's; a name already there replaces it */
     const adept_scalar *scalars;
-    size_t n_fixed;                 /* --fix P=V */
+    size_t n_fixed; /* --fix P=V */
     const adept_parameter *fixed;
-    size_t n_freed;                 /* --free P: fit what is fixed by default or undetermined */
+    size_t n_freed; /* --free P: fit what is fixed by default or undetermined */
     const char *const *freed;
-    size_t n_without;               /* --without SCALAR: a targeted scalar, or a parameter whose default is 1: held at 1 */
+    size_t n_without; /* --without SCALAR: a targeted scalar, or a parameter whose default is 1: held at 1 */
     const char *const *without;
-    const char *stage;              /* NULL: everything in one fit; "S1" .. "S7": stages of table 4.2 up to that one */
-    bool compare_saturations;       /* also fit with every saturation function; fit->saturations */
+    const char *stage;        /* NULL: everything in one fit; "S1" .. "S7": stages of table 4.2 up to that one */
+    bool compare_saturations; /* also fit with every saturation function; fit->saturations */
     /* objective */
     double weight_time, weight_power; /* 0.6, 0.4 */
-    double prior_weight;            /* percent of loss per unit of squared distance (in the logarithm for scale
-                                       parameters, in parts of the range otherwise) to the base profile's values,
-                                       summed over the free parameters; 0: none */
-    const bool *use;                /* one per row: false leaves the row out (held-out folds); NULL: all */
+    double prior_weight;              /* percent of loss per unit of squared distance (in the logarithm for scale
+                                         parameters, in parts of the range otherwise) to the base profile's values,
+                                         summed over the free parameters; 0: none */
+    const bool *use;                  /* one per row: false leaves the row out (held-out folds); NULL: all */
     /* differential evolution */
     adept_de_strategy strategy;
     adept_de_bounds bounds;
-    int population_per_parameter;   /* 15 */
-    int max_generations;            /* 50000; 0: only the polish */
+    int population_per_parameter;       /* 15 */
+    int max_generations;                /* 50000; 0: only the polish */
     double mutation_low, mutation_high; /* dither of F, 0.5 .. 1.5 */
-    double crossover;               /* 0.7 */
-    double tol, atol;               /* stop when std <= atol + tol * |mean| of the population's losses; 0.01, 0 */
-    double good_enough;             /* also stop when the best loss is below this, in percent; 0.001 */
-    bool polish;                    /* true */
-    size_t n_start;                 /* warm start by name; parameters not named start at the base profile's values */
+    double crossover;                   /* 0.7 */
+    double tol, atol;                   /* stop when std <= atol + tol * |mean| of the population's losses; 0.01, 0 */
+    double good_enough;                 /* also stop when the best loss is below this, in percent; 0.001 */
+    bool polish;                        /* true */
+    size_t n_start; /* warm start by name; parameters not named start at the base profile's values */
     const adept_parameter *start;
     uint64_t seed;
-    int threads;                    /* 0: one per core. Never changes the result. */
+    int threads; /* 0: one per core. Never changes the result. */
     /* running */
-    const char *label;              /* name of this fit for progress: "held out: albert"; NULL: none */
+    const char *label; /* name of this fit for progress: "held out: albert"; NULL: none */
     void (*progress)(void *context, const adept_fit_progress *progress); /* NULL: none */
     void *progress_context;
     const volatile sig_atomic_t *stop; /* nonzero: keep the best so far and return; NULL: never */
-    adept_checkpoint *checkpoint;   /* NULL: none */
+    adept_checkpoint *checkpoint;      /* NULL: none */
 } adept_fit_options;
 
 adept_fit_options adept_fit_options_default(void);
@@ -87,10 +88,10 @@ adept_fit_options adept_fit_options_default(void);
 /* ------------------------------------------------------------------ result -------------------------------------- */
 
 typedef enum adept_fit_state {
-    ADEPT_FIT_FREE,         /* fitted */
-    ADEPT_FIT_FIXED,        /* by --fix, --without, or the stage */
-    ADEPT_FIT_CONVENTION,   /* by default: another parameter does the same, or it is not the GPU's */
-    ADEPT_FIT_UNDETERMINED  /* these rows do not depend on it: kept at its default */
+    ADEPT_FIT_FREE,        /* fitted */
+    ADEPT_FIT_FIXED,       /* by --fix, --without, or the stage */
+    ADEPT_FIT_CONVENTION,  /* by default: another parameter does the same, or it is not the GPU's */
+    ADEPT_FIT_UNDETERMINED /* these rows do not depend on it: kept at its default */
 } adept_fit_state;
 const char *adept_fit_state_name(adept_fit_state state); /* "free", "fixed", "convention", "undetermined" */
 
@@ -98,51 +99,51 @@ typedef struct adept_fit_parameter {
     adept_parameter_info info; /* of the evaluator: name, bounds, scale, meaning */
     double value, start;       /* start: the base profile's value */
     adept_fit_state state;
-    const char *reason;        /* why it is not free; "" if it is */
-    bool at_bound;             /* free and within 1e-3 of the range of a bound */
+    const char *reason; /* why it is not free; "" if it is */
+    bool at_bound;      /* free and within 1e-3 of the range of a bound */
 } adept_fit_parameter;
 
 /** Loss of one vector; NAN where no row has the quantity. Percent. */
 typedef struct adept_fit_loss {
-    double total;             /* weighted sum, prior included */
-    double time, power;       /* MAPE */
+    double total;       /* weighted sum, prior included */
+    double time, power; /* MAPE */
     double prior;
-    size_t n_time, n_power;   /* rows with a positive weight */
+    size_t n_time, n_power; /* rows with a positive weight */
 } adept_fit_loss;
 
 /** One differential evolution with its polish. */
 typedef struct adept_fit_run {
-    const char *name;         /* "fit", "S1" .. "S7", or a saturation function */
-    const char *adds;         /* what a stage frees: "gemm of albert*"; "" otherwise */
-    bool skipped;             /* a stage that frees nothing these rows determine: the numbers of the one before */
+    const char *name; /* "fit", "S1" .. "S7", or a saturation function */
+    const char *adds; /* what a stage frees: "gemm of albert*"; "" otherwise */
+    bool skipped;     /* a stage that frees nothing these rows determine: the numbers of the one before */
     adept_fit_loss loss;
     size_t n_free;
     int generations;
-    double evaluations;       /* of rows all together, gradients not counted */
-    bool converged;           /* false: interrupted, or max_generations reached */
+    double evaluations; /* of rows all together, gradients not counted */
+    bool converged;     /* false: interrupted, or max_generations reached */
 } adept_fit_run;
 
 typedef struct adept_fit {
     adept_arena *arena; /* owns everything */
     adept_granularity granularity;
     const char *saturation;
-    size_t n_parameters;                /* of the evaluator: the granularity's, then the scalars */
+    size_t n_parameters; /* of the evaluator: the granularity's, then the scalars */
     const adept_fit_parameter *parameters;
-    const double *theta;                /* their values, as adept_evaluate() takes them */
-    size_t n_scalars;                   /* the last n_scalars parameters, with their targets and fitted values */
+    const double *theta; /* their values, as adept_evaluate() takes them */
+    size_t n_scalars;    /* the last n_scalars parameters, with their targets and fitted values */
     const adept_scalar *scalars;
-    adept_fit_loss loss;                /* in-sample */
+    adept_fit_loss loss; /* in-sample */
     size_t n_free;
-    int generations;                    /* of the runs this result came through */
+    int generations; /* of the runs this result came through */
     double evaluations;
-    double wall_s;                      /* never written to a file: differs from run to run */
+    double wall_s; /* never written to a file: differs from run to run */
     bool converged;
-    bool interrupted;                   /* by options->stop: the best so far */
+    bool interrupted; /* by options->stop: the best so far */
     uint64_t seed;
     size_t n_stages;
-    const adept_fit_run *stages;        /* with options->stage */
+    const adept_fit_run *stages; /* with options->stage */
     size_t n_saturations;
-    const adept_fit_run *saturations;   /* with options->compare_saturations, the chosen one among them */
+    const adept_fit_run *saturations; /* with options->compare_saturations, the chosen one among them */
 } adept_fit;
 
 /**
@@ -152,8 +153,9 @@ typedef struct adept_fit {
  * @return ADEPT_E_USAGE for an unknown parameter, scalar, stage or saturation, or a value outside its bounds;
  *         ADEPT_E_FIT if no row is usable, no parameter is left free, or no finite loss was found;
  *         ADEPT_E_IO if the checkpoint cannot be written (the old one is then intact)
- * Deterministic: the same rows, base, seed and options give the same bits with any number of threads, interrupted or not.
- * May be called by several threads at once. GSL's error handler, which is the process's, is off while any call runs.
+ * Deterministic: the same rows, base, seed and options give the same bits with any number of threads, interrupted or
+ * not. May be called by several threads at once. GSL's error handler, which is the process's, is off while any call
+ * runs.
  */
 adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, size_t n, const adept_hwprofile *base,
                              const adept_fit_options *options, adept_error *err);

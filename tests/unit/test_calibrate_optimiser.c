@@ -1,0 +1,418 @@
+/* Differential evolution, polish and thread pool on functions whose minimum is known. */
+#include "adept_calibrate.h"
+#include "differential_evolution.h"
+#include "polish.h"
+#include "worker_pool.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define N 6
+#define PI 3.14159265358979323846
+
+/* ---- functions on the unit cube ---- */
+
+static double scaled(double unit, double low, double high)
+{
+    return low + unit * (high - low);
+}
+
+/* Minimum 0 where all x are 1; bounds -2 .. 3. */
+static double rosenbrock(const void *context, const double *unit, double *scratch)
+{
+    (void)context;
+    double sum = 0.0;
+    for (size_t i = 0; i < N; i++)
+        scratch[i] = scaled(unit[i], -2.0, 3.0);
+    for (size_t i = 0; i + 1 < N; i++) {
+        double a = scratch[i + 1] - scratch[i] * scratch[i], b = 1.0 - scratch[i];
+        sum += 100.0 * a * a + b * b;
+    }
+    return sum;
+}
+
+/* Minimum 0 at 0 among 11^6 local ones; bounds -4 .. 5.12, so that the cube's centre is not the minimum. */
+static double rastrigin(const void *context, const double *unit, double *scratch)
+{
+    (void)context;
+    (void)scratch;
+    double sum = 10.0 * N;
+    for (size_t i = 0; i < N; i++) {
+        double x = scaled(unit[i], -4.0, 5.12);
+        sum += x * x - 10.0 * cos(2.0 * PI * x);
+    }
+    return sum;
+}
+
+/* Sum of |x - t|: minimum 0 at a corner of the function; t[0] lies outside, so its gene ends on the bound. */
+static const double targets[N] = {-0.2, 0.15, 0.5, 0.77, 0.9, 1.0};
+
+static double absolute(const void *context, const double *unit, double *scratch)
+{
+    (void)context;
+    (void)scratch;
+    double sum = 0.0;
+    for (size_t i = 0; i < N; i++)
+        sum += fabs(unit[i] - targets[i]);
+    return sum;
+}
+
+static double infinite_half(const void *context, const double *unit, double *scratch)
+{
+    return unit[0] < 0.5 ? NAN : absolute(context, unit, scratch);
+}
+
+/* ---- differential evolution ---- */
+
+static adept_de_settings settings(void)
+{
+    return (adept_de_settings){.n_population = 15 * N,
+                               .max_generations = 3000,
+                               .mutation_low = 0.5,
+                               .mutation_high = 1.5,
+                               .crossover = 0.7,
+                               .tol = 0.01,
+                               .seed = 7};
+}
+
+static adept_de *begin(adept_loss_fn *loss, const adept_de_settings *s, const double *start, adept_pool *pool)
+{
+    adept_de_problem problem = {.n = N, .loss = loss, .n_scratch = N, .start = start};
+    adept_de *de = NULL;
+    adept_error err = {0};
+    if (adept_de_new(&de, &problem, s, pool, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    adept_de_start(de);
+    return de;
+}
+
+static void run(adept_de *de, int generations)
+{
+    for (int i = 0; i < generations && !adept_de_converged(de); i++)
+        adept_de_step(de);
+}
+
+static void finds_minimum(adept_loss_fn *loss, adept_de_settings s, double highest)
+{
+    adept_pool *pool = adept_pool_new(1);
+    adept_de *de = begin(loss, &s, NULL, pool);
+    run(de, s.max_generations);
+    adept_de_view v = adept_de_look(de);
+    if (!(v.losses[v.best] <= highest)) fail_msg("%g after %d generations", v.losses[v.best], v.generation);
+    assert_true(v.evaluations == (double)v.n_population * (v.generation + 1));
+    adept_de_free(de);
+    adept_pool_free(pool);
+}
+
+static void evolution_finds_known_minima(void **state)
+{
+    (void)state;
+    adept_de_settings s = settings();
+    s.tol = 0.0;
+    s.good_enough = 1e-6;
+    finds_minimum(rosenbrock, s, 1e-6);
+    finds_minimum(rastrigin, s, 1e-6);
+    s.good_enough = 0.2 + 1e-6; /* of the gene whose target is outside */
+    finds_minimum(absolute, s, 0.2 + 1e-6);
+    s.strategy = ADEPT_DE_RAND1BIN;
+    s.bounds = ADEPT_DE_CLIP;
+    finds_minimum(absolute, s, 0.2 + 1e-6);
+    s.good_enough = 1e-6;
+    finds_minimum(rosenbrock, s, 1e-6);
+}
+
+static void losses_that_are_not_finite_lose(void **state)
+{
+    (void)state;
+    adept_pool *pool = adept_pool_new(1);
+    adept_de_settings s = settings();
+    adept_de *de = begin(infinite_half, &s, NULL, pool);
+    assert_true(isinf(adept_de_look(de).std) && !adept_de_converged(de));
+    run(de, 1000);
+    adept_de_view v = adept_de_look(de);
+    for (size_t i = 0; i < v.n_population; i++)
+        assert_true(isfinite(v.losses[i]) && v.population[i * N] >= 0.5);
+    assert_true(v.losses[v.best] < 0.7 + 0.05);
+    adept_de_free(de);
+    adept_pool_free(pool);
+}
+
+/* In each dimension, one individual in each of as many equal parts as there are individuals. */
+static void the_first_population_is_a_latin_hypercube(void **state)
+{
+    (void)state;
+    adept_pool *pool = adept_pool_new(1);
+    adept_de_settings s = settings();
+    adept_de *de = begin(absolute, &s, NULL, pool);
+    adept_de_view v = adept_de_look(de);
+    for (size_t j = 0; j < N; j++) {
+        bool seen[15 * N] = {false};
+        for (size_t i = 0; i < v.n_population; i++) {
+            size_t part = (size_t)(v.population[i * N + j] * (double)v.n_population);
+            assert_true(part < v.n_population && !seen[part]);
+            seen[part] = true;
+        }
+    }
+    adept_de_free(de);
+    adept_pool_free(pool);
+}
+
+static void the_start_is_an_individual_and_is_never_lost(void **state)
+{
+    (void)state;
+    static const double optimum[N] = {0.0, 0.15, 0.5, 0.77, 0.9, 1.0};
+    adept_pool *pool = adept_pool_new(1);
+    adept_de_settings s = settings();
+    adept_de *de = begin(absolute, &s, optimum, pool);
+    assert_memory_equal(adept_de_look(de).population, optimum, sizeof optimum);
+    for (int i = 0; i < 50; i++) {
+        adept_de_step(de);
+        adept_de_view v = adept_de_look(de);
+        assert_true(v.losses[v.best] <= absolute(NULL, optimum, NULL));
+    }
+    adept_de_free(de);
+    adept_pool_free(pool);
+}
+
+/* Population after 40 generations, with this number of threads, and copied into a new run after `cut` of them. */
+static double *population_after(int threads, uint64_t seed, int cut)
+{
+    adept_pool *pool = adept_pool_new(threads);
+    adept_de_settings s = settings();
+    s.seed = seed;
+    s.tol = 0.0;
+    adept_de *de = begin(rastrigin, &s, NULL, pool);
+    run(de, cut > 0 ? cut : 40);
+    if (cut > 0) {
+        adept_de_problem problem = {.n = N, .loss = rastrigin, .n_scratch = N};
+        adept_de *second = NULL;
+        assert_int_equal(adept_de_new(&second, &problem, &s, pool, NULL), ADEPT_OK);
+        adept_de_view v = adept_de_look(de);
+        assert_true(adept_de_restore(second, v.generation, v.evaluations, v.population, v.losses));
+        adept_de_free(de);
+        de = second;
+        run(de, 40 - cut);
+    }
+    adept_de_view v = adept_de_look(de);
+    assert_int_equal(v.generation, 40);
+    double *copy = malloc(v.n_population * N * sizeof *copy);
+    assert_non_null(copy);
+    memcpy(copy, v.population, v.n_population * N * sizeof *copy);
+    adept_de_free(de);
+    adept_pool_free(pool);
+    return copy;
+}
+
+static void neither_threads_nor_interruptions_change_a_bit(void **state)
+{
+    (void)state;
+    size_t size = 15 * N * N * sizeof(double);
+    double *one = population_after(1, 7, 0), *two = population_after(2, 7, 0), *five = population_after(5, 7, 0);
+    double *cut = population_after(2, 7, 13), *other = population_after(1, 8, 0);
+    assert_memory_equal(one, two, size);
+    assert_memory_equal(one, five, size);
+    assert_memory_equal(one, cut, size);
+    assert_memory_not_equal(one, other, size);
+    free(one);
+    free(two);
+    free(five);
+    free(cut);
+    free(other);
+}
+
+static void a_state_that_cannot_be_one_is_refused(void **state)
+{
+    (void)state;
+    adept_pool *pool = adept_pool_new(1);
+    adept_de_settings s = settings();
+    adept_de *de = begin(absolute, &s, NULL, pool);
+    adept_de_view v = adept_de_look(de);
+    double population[15 * N * N], losses[15 * N];
+    memcpy(population, v.population, sizeof population);
+    memcpy(losses, v.losses, sizeof losses);
+    assert_true(adept_de_restore(de, 3, 4.0 * 90, population, losses));
+    assert_false(adept_de_restore(de, -1, 90, population, losses));
+    assert_false(adept_de_restore(de, 1, NAN, population, losses));
+    losses[4] = NAN;
+    assert_false(adept_de_restore(de, 1, 90, population, losses));
+    losses[4] = INFINITY;
+    assert_true(adept_de_restore(de, 1, 90, population, losses));
+    population[17] = 1.5;
+    assert_false(adept_de_restore(de, 1, 90, population, losses));
+    population[17] = NAN;
+    assert_false(adept_de_restore(de, 1, 90, population, losses));
+    adept_de_free(de);
+    adept_pool_free(pool);
+}
+
+/* ---- trial vectors: what scipy's conventions say about them ---- */
+
+typedef struct recorder {
+    double seen[15 * N][N];
+    atomic_size_t n;
+} recorder;
+
+static double record(const void *context, const double *unit, double *scratch)
+{
+    (void)scratch;
+    recorder *r = *(recorder *const *)context;
+    size_t i = atomic_fetch_add(&r->n, 1);
+    if (i < 15 * N) memcpy(r->seen[i], unit, N * sizeof *unit);
+    return absolute(NULL, unit, NULL);
+}
+
+static void each_trial_changes_at_least_one_gene(void **state)
+{
+    (void)state;
+    recorder *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    adept_pool *pool = adept_pool_new(1);
+    adept_de_settings s = settings();
+    s.crossover = 0.0; /* only the forced gene */
+    adept_de_problem problem = {.n = N, .loss = record, .context = &r, .n_scratch = N};
+    adept_de *de = NULL;
+    assert_int_equal(adept_de_new(&de, &problem, &s, pool, NULL), ADEPT_OK);
+    adept_de_start(de);
+    double first[15 * N][N];
+    memcpy(first, adept_de_look(de).population, sizeof first);
+    atomic_store(&r->n, 0);
+    adept_de_step(de);
+    assert_int_equal(atomic_load(&r->n), 15 * N);
+    for (size_t i = 0; i < 15 * N; i++) {
+        int changed = 0;
+        for (size_t j = 0; j < N; j++) {
+            changed += r->seen[i][j] != first[i][j];
+            assert_true(r->seen[i][j] >= 0.0 && r->seen[i][j] <= 1.0);
+        }
+        assert_int_equal(changed, 1);
+    }
+    adept_de_free(de);
+    adept_pool_free(pool);
+    free(r);
+}
+
+/* ---- polish ---- */
+
+static double smooth_absolute(void *context, const double *unit, double smoothing, double *gradient, double *exact)
+{
+    (void)context;
+    double sum = 0.0;
+    *exact = absolute(NULL, unit, NULL);
+    for (size_t i = 0; i < N; i++) {
+        double d = unit[i] - targets[i], root = sqrt(d * d + smoothing * smoothing);
+        sum += root;
+        if (gradient) gradient[i] = root > 0.0 ? d / root : 0.0;
+    }
+    return sum;
+}
+
+static double smooth_rosenbrock(void *context, const double *unit, double smoothing, double *gradient, double *exact)
+{
+    (void)smoothing;
+    double scratch[N], *x = scratch;
+    *exact = rosenbrock(context, unit, scratch);
+    for (size_t i = 0; gradient && i < N; i++) {
+        double g = 0.0;
+        if (i + 1 < N) g += -400.0 * x[i] * (x[i + 1] - x[i] * x[i]) - 2.0 * (1.0 - x[i]);
+        if (i > 0) g += 200.0 * (x[i] - x[i - 1] * x[i - 1]);
+        gradient[i] = 5.0 * g; /* width of the bounds */
+    }
+    return *exact;
+}
+
+static double polished(adept_smooth_fn *smooth, const volatile sig_atomic_t *stop, double *unit, double *evaluations)
+{
+    adept_polish_problem problem = {.n = N, .smooth = smooth, .stop = stop};
+    double loss;
+    adept_error err = {0};
+    smooth(NULL, unit, 0.0, NULL, &loss);
+    if (adept_polish(&problem, unit, &loss, evaluations, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    double check;
+    smooth(NULL, unit, 0.0, NULL, &check);
+    assert_true(check == loss);
+    return loss;
+}
+
+static void the_polish_reaches_the_corner(void **state)
+{
+    (void)state;
+    double unit[N] = {0.5, 0.5, 0.1, 0.5, 0.5, 0.5}, evaluations = 0.0;
+    double loss = polished(smooth_absolute, NULL, unit, &evaluations);
+    if (fabs(loss - 0.2) > 1e-6) fail_msg("%.9g", loss);
+    assert_true(evaluations > 0.0);
+    assert_true(unit[0] == 0.0);
+}
+
+static void the_polish_follows_the_valley(void **state)
+{
+    (void)state;
+    double unit[N] = {0.4, 0.5, 0.5, 0.5, 0.5, 0.5}, evaluations = 0.0; /* 0, 0.5, 0.5 ... */
+    double loss = polished(smooth_rosenbrock, NULL, unit, &evaluations);
+    if (loss > 1e-10) fail_msg("%g", loss);
+}
+
+static void the_polish_never_loses_its_start(void **state)
+{
+    (void)state;
+    double optimum[N] = {0.0, 0.15, 0.5, 0.77, 0.9, 1.0}, unit[N], evaluations = 0.0;
+    memcpy(unit, optimum, sizeof unit);
+    assert_true(polished(smooth_absolute, NULL, unit, &evaluations) <= 0.2);
+    volatile sig_atomic_t stop = 1;
+    double far[N] = {0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, before = absolute(NULL, far, NULL);
+    assert_true(polished(smooth_absolute, &stop, far, &evaluations) <= before);
+}
+
+/* ---- thread pool ---- */
+
+typedef struct counter {
+    atomic_int visits[1000];
+    size_t n;
+} counter;
+
+static void visit(void *context, int worker, size_t begin, size_t end)
+{
+    counter *c = context;
+    assert_true(worker >= 0 && worker < 4 && begin < end && end <= c->n);
+    for (size_t i = begin; i < end; i++)
+        atomic_fetch_add(&c->visits[i], 1);
+}
+
+static void the_pool_visits_every_item_once(void **state)
+{
+    (void)state;
+    static counter c;
+    static const size_t sizes[] = {0, 1, 7, 8, 9, 1000};
+    adept_pool *pool = adept_pool_new(4);
+    assert_int_equal(adept_pool_threads(pool), 4);
+    for (int repeat = 0; repeat < 200; repeat++) {
+        memset(&c, 0, sizeof c);
+        c.n = sizes[repeat % 6];
+        adept_pool_run(pool, visit, &c, c.n);
+        for (size_t i = 0; i < 1000; i++)
+            assert_int_equal(atomic_load(&c.visits[i]), i < c.n);
+    }
+    adept_pool_free(pool);
+    adept_pool_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(evolution_finds_known_minima),
+        cmocka_unit_test(losses_that_are_not_finite_lose),
+        cmocka_unit_test(the_first_population_is_a_latin_hypercube),
+        cmocka_unit_test(the_start_is_an_individual_and_is_never_lost),
+        cmocka_unit_test(neither_threads_nor_interruptions_change_a_bit),
+        cmocka_unit_test(a_state_that_cannot_be_one_is_refused),
+        cmocka_unit_test(each_trial_changes_at_least_one_gene),
+        cmocka_unit_test(the_polish_reaches_the_corner),
+        cmocka_unit_test(the_polish_follows_the_valley),
+        cmocka_unit_test(the_polish_never_loses_its_start),
+        cmocka_unit_test(the_pool_visits_every_item_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
