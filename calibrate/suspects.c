@@ -1,0 +1,221 @@
+/** @file suspects.c  Rows that look wrong: units, the board's limits, repetitions that disagree, physics. They are
+ * named, and dropped only on request: a row may be odd and right (a board that cannot follow its power limit). */
+#include "dataset_private.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST_STEP_S 100.0 /* above it, milliseconds were probably meant */
+#define LARGEST_POWER_W 1e5  /* of one GPU; above it, milliwatts */
+#define OVER_LIMIT 1.05      /* boards regulate within a few percent */
+#define UNDER_IDLE 0.5
+#define REPEAT_SPREAD 1.10      /* largest over smallest of one configuration */
+#define REPEAT_OFF_MEDIAN 0.045 /* then these rows are named; of two such rows, both */
+
+/* Add a reason to those the row has. @return false when memory is out */
+static bool suspect(adept_dataset *d, adept_measurement *m, const char *format, ...) ADEPT_PRINTF(3, 4);
+
+static bool suspect(adept_dataset *d, adept_measurement *m, const char *format, ...)
+{
+    char text[768];
+    size_t used = 0;
+    va_list args;
+
+    if (m->suspect) used = (size_t)snprintf(text, sizeof text, "%.400s; ", m->suspect);
+    va_start(args, format);
+    vsnprintf(text + used, sizeof text - used, format, args);
+    va_end(args);
+    m->suspect = adept_arena_strdup(d->arena, text);
+    return m->suspect != NULL;
+}
+
+/* ---------------------------------------------------------------- one row ---------------------------------------- */
+
+static bool check_units(adept_dataset *d, adept_measurement *m)
+{
+    bool ok = true;
+
+    if (m->step_time_s > LONGEST_STEP_S)
+        ok = suspect(d, m, "step_time_s is %g s: are these milliseconds?", m->step_time_s);
+    if (ok && m->power_avg_w / (double)m->gpus > LARGEST_POWER_W)
+        ok = suspect(d, m, "avg_power_w is %g W: are these milliwatts?", m->power_avg_w);
+    return ok;
+}
+
+static bool check_board(adept_dataset *d, adept_measurement *m)
+{
+    const adept_specs *specs = &m->hw->specs;
+    double gpus = (double)m->gpus;
+    bool limited = m->power_limit_w > 0;
+    double limit_w = limited ? m->power_limit_w : specs->tdp_w;
+    bool ok = true;
+
+    if (isnan(m->power_avg_w) || strcmp(m->power_scope, "gpu") != 0) return true;
+    if (m->power_avg_w > OVER_LIMIT * gpus * limit_w) /* false where the limit is not known */
+        ok = suspect(d, m, "avg_power_w %g W is above the %s of %g W", m->power_avg_w,
+                     limited ? "power limit" : "board's power", gpus * limit_w);
+    if (ok && m->power_avg_w < UNDER_IDLE * gpus * specs->idle_w)
+        ok = suspect(d, m, "avg_power_w %g W is below half of the idle power, %g W", m->power_avg_w,
+                     gpus * specs->idle_w);
+    return ok;
+}
+
+/* Least time of the step's matrix products and convolutions at the sheet's peak; other arithmetic is left out, because
+ * what an activation function costs is a convention. */
+static adept_status least_time(const adept_measurement *m, double *least_s, adept_error *err)
+{
+    const adept_profile *p = m->profile;
+
+    *least_s = 0;
+    for (size_t i = 0; i < p->n_ops; i++) {
+        for (size_t k = 0; k < p->ops[i].n_kernels; k++) {
+            adept_kernel kernel = p->ops[i].kernels[k];
+            adept_profile_op one = {.count = p->ops[i].count, .n_kernels = 1, .kernels = &kernel};
+            adept_roofline bound;
+            if (kernel.unit == ADEPT_UNIT_ALU) continue;
+            kernel.flops_alu = 0;
+            adept_status status = adept_roofline_op(&bound, &one, p->precision, m->hw, err);
+            if (status != ADEPT_OK) return status;
+            *least_s += bound.compute_s * (double)p->grad_accum;
+        }
+    }
+    return ADEPT_OK;
+}
+
+static adept_status check_row(adept_dataset *d, adept_measurement *m, adept_error *err)
+{
+    adept_prediction prediction;
+    double least_s;
+    adept_error why = {0};
+    adept_status status = adept_predict(&prediction, m->profile, m->hw, &m->run, &why);
+
+    if (status == ADEPT_OK) status = least_time(m, &least_s, &why);
+    if (status != ADEPT_OK) {
+        adept_error_set(err, ADEPT_E_INVALID, "%s:%ld: %s", m->file, m->line, why.message);
+        if (err) err->line = (int)m->line;
+        return ADEPT_E_INVALID;
+    }
+    bool ok = check_units(d, m) && check_board(d, m);
+    if (ok && m->step_time_s < least_s)
+        ok =
+            suspect(d, m,
+                    "efficiency above 1: %g s is less than the %.3g s its matrix products and convolutions take at the "
+                    "peak of %s in %s",
+                    m->step_time_s, least_s, m->hw->name, adept_precision_name(m->precision));
+    return ok ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+}
+
+/* ---------------------------------------------------------------- repetitions ------------------------------------ */
+
+static int order_of(const void *a, const void *b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Rows of one configuration compare equal. */
+static int compare(const adept_measurement *x, const adept_measurement *y)
+{
+    int order = order_of(x->profile, y->profile);
+
+    if (order == 0) order = order_of(x->hw, y->hw);
+    if (order == 0) order = (x->gpus > y->gpus) - (x->gpus < y->gpus);
+    if (order == 0) order = (x->power_limit_w > y->power_limit_w) - (x->power_limit_w < y->power_limit_w);
+    return order != 0 ? order : strcmp(x->power_scope, y->power_scope);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const adept_measurement *x = *(adept_measurement *const *)a, *y = *(adept_measurement *const *)b;
+    int order = compare(x, y);
+    return order != 0 ? order : order_of(x, y); /* rows lie in one array: the order of the files */
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef double quantity(const adept_measurement *m);
+
+static double time_of(const adept_measurement *m)
+{
+    return m->step_time_s;
+}
+
+static double power_of(const adept_measurement *m)
+{
+    return m->power_avg_w;
+}
+
+/* `rows` are of one configuration. `scratch` has room for n numbers. */
+static bool check_repeats(adept_dataset *d, adept_measurement **rows, size_t n, double *scratch, const char *column,
+                          quantity *value)
+{
+    size_t measured = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(value(rows[i]))) scratch[measured++] = value(rows[i]);
+    if (measured < 2) return true;
+    qsort(scratch, measured, sizeof *scratch, compare_numbers);
+    if (scratch[measured - 1] <= REPEAT_SPREAD * scratch[0]) return true;
+    double median = (scratch[(measured - 1) / 2] + scratch[measured / 2]) / 2;
+    for (size_t i = 0; i < n; i++) {
+        double x = value(rows[i]);
+        if (isnan(x) || fabs(x / median - 1) <= REPEAT_OFF_MEDIAN) continue;
+        const adept_measurement *other = rows[i == 0 ? 1 : 0];
+        if (!suspect(d, rows[i], "%s %g disagrees with %zu other row%s of the same configuration (%s:%ld has %g)",
+                     column, x, measured - 1, measured == 2 ? "" : "s", other->file, other->line, value(other)))
+            return false;
+    }
+    return true;
+}
+
+static bool check_all_repeats(adept_dataset *d)
+{
+    adept_measurement **rows = calloc(d->n + 1, sizeof *rows);
+    double *scratch = calloc(d->n + 1, sizeof *scratch);
+    bool ok = rows && scratch;
+
+    for (size_t i = 0; ok && i < d->n; i++)
+        rows[i] = &d->rows[i];
+    if (ok) qsort(rows, d->n, sizeof *rows, compare_rows);
+    for (size_t begin = 0, end; ok && begin < d->n; begin = end) {
+        for (end = begin + 1; end < d->n && compare(rows[begin], rows[end]) == 0; end++)
+            ;
+        ok = check_repeats(d, rows + begin, end - begin, scratch, "step_time_s", time_of) &&
+             check_repeats(d, rows + begin, end - begin, scratch, "avg_power_w", power_of);
+    }
+    free(rows);
+    free(scratch);
+    return ok;
+}
+
+adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        d->rows[i].suspect = NULL;
+        adept_status status = check_row(d, &d->rows[i], err);
+        if (status != ADEPT_OK) return status;
+    }
+    return check_all_repeats(d) ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+}
+
+void adept_dataset_exclude_suspect(adept_dataset *d)
+{
+    adept_measurement *moved = adept_arena_array(d->arena, d->n + 1, sizeof *moved);
+    size_t kept = 0, n_moved = 0;
+
+    if (!moved) return;
+    for (size_t i = 0; i < d->n; i++) {
+        if (d->rows[i].suspect)
+            moved[n_moved++] = d->rows[i];
+        else
+            d->rows[kept++] = d->rows[i];
+    }
+    memcpy(d->rows + kept, moved, n_moved * sizeof *moved);
+    d->n = kept;
+    d->n_excluded += n_moved;
+}
