@@ -15,37 +15,43 @@ adept_status adept_conformal_fit(adept_conformal *out, const adept_scored *rows,
 /** Set the intervals of rows by bounds as they are. */
 void adept_conformal_apply(adept_scored *rows, size_t n, const adept_intervals *intervals);
 
-/** What a fit says of new rows: the fitted parameters free and, for what to measure next, those undetermined too.
- *  Coordinates are in units of what is known from the bounds alone: the standard deviation of a uniform distribution
- * over the range, of the logarithm for scale parameters. */
+/** What rows say of parameters. Coordinates are in units of what the bounds alone say: the standard deviation of a
+ * uniform distribution over the range, of the logarithm for scale parameters. */
 typedef struct adept_information {
     size_t n;           /* parameters considered */
     size_t *index;      /* theta index of each */
-    double *unit;       /* prior standard deviation: of ln(theta), or of theta */
-    double *covariance; /* n x n, of the coordinates */
-    double
-        *sensitivity; /* length of each parameter's column before the bounds are added: 0 means no row depends on it */
-    double *directions; /* n x n, columns: right singular vectors, best known first */
-    double *deviation;  /* standard deviation along each: at most 1 */
-    double noise_time, noise_power;
+    double *unit;       /* that standard deviation: of ln(theta), or of theta */
+    double *covariance; /* n x n, with the bounds as prior: a diagonal entry is at most 1 */
+    double *
+        sensitivity; /* length of each parameter's column of the Jacobian, prior not counted: 0, no row depends on it */
+    double *directions; /* n x n: column k is a combination of coordinates that is known by itself, best known first */
+    double *deviation;  /* standard deviation along each, at most 1 */
+    double noise_time, noise_power; /* standard deviation of ln(measured / predicted); NAN: none measured */
 } adept_information;
 
+/** The part that is arithmetic: info->n set, `jacobian` m x n in the coordinates, divided by the noise. Everything but
+ *  index, unit and noise is filled in. @return ADEPT_E_NOMEM, ADEPT_E_INTERNAL if the decomposition fails */
+adept_status adept_information_solve(adept_information *info, adept_arena *arena, const double *jacobian, size_t m,
+                                     adept_error *err);
+
 /**
- * Fisher information of ln(time) and ln(power) of the rows at the fitted parameters, and that of the bounds.
- * @param scored  in-sample predictions: their residuals give the noise
+ * Fisher information of ln(time) and ln(power) of rows at the fitted parameters.
+ * @param scored  in-sample predictions of the same n rows: their residuals give the noise
  * @param with_undetermined  also the parameters that no row depends on
  */
-adept_status adept_information_new(adept_information *out, adept_arena *arena, const adept_scored *scored, size_t n,
-                                   const adept_fit *fit, bool with_undetermined, adept_error *err);
+adept_status adept_information_new(adept_information *info, adept_arena *arena, const adept_measurement *rows,
+                                   const adept_scored *scored, size_t n, const adept_fit *fit, bool with_undetermined,
+                                   adept_error *err);
 
-/** d ln(time) and d ln(power) in the coordinates, from a row of adept_evaluate_gradient(); zeros where not finite. */
+/** d ln(value) in the coordinates, from one row of adept_evaluate_gradient(), divided by the noise; all 0 if the value
+ * or the noise is unknown. */
 void adept_information_row(double *out, const adept_information *info, const adept_fit *fit, double value,
-                           const double *gradient);
+                           const double *gradient, double noise);
 
-adept_status adept_identify(adept_identifiability *out, adept_arena *arena, const adept_scored *scored, size_t n,
-                            const adept_fit *fit, adept_error *err);
+adept_status adept_identify(adept_identifiability *out, adept_arena *arena, const adept_measurement *rows,
+                            const adept_scored *scored, size_t n, const adept_fit *fit, adept_error *err);
 
-/** @param n_wanted  at most; out->... fewer if there are not as many that tell anything */
+/** At most n_wanted configurations, best first. */
 adept_status adept_suggest(adept_suggestion **out, size_t *n, adept_arena *arena, adept_dataset *d,
                            const adept_scored *scored, const adept_fit *fit, size_t n_wanted, adept_error *err);
 #endif

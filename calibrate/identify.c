@@ -1,0 +1,256 @@
+/** @file identify.c  Which parameters the measured rows determine, and which trade against each other. Calls: GSL. */
+#include "fit_report.h"
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A parameter counts as determined if the rows leave at most half of the uncertainty its bounds leave, and a scale
+ * parameter only if it is known to a factor of e. */
+#define KNOWN_SHARE 0.5
+#define LARGEST_LOG_ERROR 1.0
+#define NO_SENSITIVITY 1e-9 /* of the Jacobian in those units: nothing a sum of rounding errors reaches by chance */
+#define AT_BOUND 1e-3
+#define STRONG_CORRELATION 0.95
+#define SHARED_DIRECTION 0.1 /* two parameters belong together if unknown directions hold that much of both */
+#define LEAST_EXPONENT 0.05
+
+static adept_status no_memory(adept_error *err)
+{
+    return adept_error_set(err, ADEPT_E_NOMEM, "identifiability: out of memory");
+}
+
+static double deviation(const adept_information *info, size_t i)
+{
+    return sqrt(info->covariance[i * info->n + i]);
+}
+
+/* ---- single parameters ---- */
+
+static double place_in_range(const adept_parameter_info *p, double value)
+{
+    return p->log_scale ? log(value / p->low) / log(p->high / p->low) : (value - p->low) / (p->high - p->low);
+}
+
+static adept_status judge(adept_parameter_report *r, adept_arena *arena, const adept_information *info, size_t i,
+                          adept_error *err)
+{
+    r->std_error = info->unit[i] * deviation(info, i);
+    if (info->sensitivity[i] < NO_SENSITIVITY) {
+        r->why_not = "no row's prediction depends on it at the fitted values";
+        return ADEPT_OK;
+    }
+    bool known_factor = !r->log_scale || r->std_error <= LARGEST_LOG_ERROR;
+    r->determined = deviation(info, i) <= KNOWN_SHARE && known_factor;
+    if (r->determined) return ADEPT_OK;
+    r->why_not = r->log_scale ? adept_report_text(arena, "known only to a factor of %.2g", exp(r->std_error))
+                              : adept_report_text(arena, "known only to +- %.2g", r->std_error);
+    return r->why_not ? ADEPT_OK : no_memory(err);
+}
+
+static adept_status report_parameters(adept_identifiability *out, adept_arena *arena, const adept_information *info,
+                                      const adept_fit *fit, adept_error *err)
+{
+    for (size_t i = 0; i < fit->n_parameters; i++) {
+        const adept_fit_parameter *p = &fit->parameters[i];
+        adept_parameter_report *r = &out->parameters[i];
+        *r = (adept_parameter_report){.value = p->value,
+                                      .low = p->info.low,
+                                      .high = p->info.high,
+                                      .log_scale = p->info.log_scale,
+                                      .free = p->state == ADEPT_FIT_FREE,
+                                      .std_error = NAN};
+        r->name = adept_arena_strdup(arena, p->info.name);
+        if (!r->free) r->kept = adept_arena_strdup(arena, p->reason ? p->reason : "");
+        if (!r->name || (!r->free && !r->kept)) return no_memory(err);
+        if (!r->free) continue;
+        r->at_low = place_in_range(&p->info, p->value) < AT_BOUND;
+        r->at_high = place_in_range(&p->info, p->value) > 1.0 - AT_BOUND;
+        out->n_free++;
+        out->n_at_bound += r->at_low || r->at_high;
+    }
+    for (size_t i = 0; i < info->n; i++) {
+        adept_status status = judge(&out->parameters[info->index[i]], arena, info, i, err);
+        if (status != ADEPT_OK) return status;
+        out->n_determined += out->parameters[info->index[i]].determined;
+    }
+    return ADEPT_OK;
+}
+
+/* ---- pairs ---- */
+
+static int strongest_first(const void *a, const void *b)
+{
+    const adept_correlation *x = a, *y = b;
+    if (fabs(x->value) != fabs(y->value)) return fabs(x->value) < fabs(y->value) ? 1 : -1;
+    if (x->a != y->a) return x->a > y->a ? 1 : -1;
+    return (x->b > y->b) - (x->b < y->b);
+}
+
+static adept_status report_correlations(adept_identifiability *out, adept_arena *arena, const adept_information *info,
+                                        adept_error *err)
+{
+    size_t n = info->n;
+    out->correlations = adept_arena_array(arena, n * n + 1, sizeof *out->correlations);
+    if (!out->correlations) return no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++) {
+            double value = info->covariance[i * n + j] / (deviation(info, i) * deviation(info, j));
+            if (fabs(value) <= STRONG_CORRELATION) continue;
+            out->correlations[out->n_correlations++] = (adept_correlation){info->index[i], info->index[j], value};
+        }
+    qsort(out->correlations, out->n_correlations, sizeof *out->correlations, strongest_first);
+    return ADEPT_OK;
+}
+
+/* ---- groups ---- */
+
+/* Share of the unknown directions that parameters i and j have in common. */
+static double shared(const adept_information *info, size_t i, size_t j)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < info->n; k++)
+        if (info->deviation[k] > KNOWN_SHARE)
+            sum += info->directions[i * info->n + k] * info->directions[j * info->n + k];
+    return sum;
+}
+
+/* The best-known combination of the members, largest exponent 1: of all rays through their common uncertainty, the
+ * shortest. False if it cannot be computed. */
+static bool best_known(double *exponents, double *std_error, const adept_information *info, const size_t *members,
+                       size_t n)
+{
+    gsl_matrix *c = gsl_matrix_alloc(n, n), *v = gsl_matrix_alloc(n, n);
+    gsl_vector *s = gsl_vector_alloc(n), *room = gsl_vector_alloc(n);
+    bool ok = c && v && s && room;
+    for (size_t i = 0; i < n && ok; i++)
+        for (size_t j = 0; j < n; j++)
+            gsl_matrix_set(c, i, j,
+                           info->unit[members[i]] * info->unit[members[j]] *
+                               info->covariance[members[i] * info->n + members[j]]);
+    ok = ok && gsl_linalg_SV_decomp(c, v, s, room) == GSL_SUCCESS;
+    if (ok) {
+        size_t largest = 0;
+        for (size_t i = 1; i < n; i++)
+            if (fabs(gsl_matrix_get(v, i, n - 1)) > fabs(gsl_matrix_get(v, largest, n - 1))) largest = i;
+        double scale = gsl_matrix_get(v, largest, n - 1);
+        for (size_t i = 0; i < n; i++)
+            exponents[i] = gsl_matrix_get(v, i, n - 1) / scale;
+        *std_error = sqrt(gsl_vector_get(s, n - 1)) / fabs(scale);
+    }
+    gsl_matrix_free(c);
+    gsl_matrix_free(v);
+    gsl_vector_free(s);
+    gsl_vector_free(room);
+    return ok;
+}
+
+/* "a / b", "a * b", "a^1.0 * b^-0.6" */
+static const char *combination_text(adept_arena *arena, const adept_identifiability *out, const size_t *members,
+                                    const double *exponents, size_t n)
+{
+    const char *text = "";
+    bool plain = n == 2 && fabs(fabs(exponents[0]) - fabs(exponents[1])) < LEAST_EXPONENT;
+    if (plain) {
+        const char *a = out->parameters[members[0]].name, *b = out->parameters[members[1]].name;
+        return adept_report_text(arena, "%s %c %s", a, exponents[0] * exponents[1] > 0.0 ? '*' : '/', b);
+    }
+    for (size_t i = 0; i < n && text; i++)
+        if (fabs(exponents[i]) >= LEAST_EXPONENT)
+            text = adept_report_text(arena, "%s%s%s^%.1f", text, *text ? " * " : "", out->parameters[members[i]].name,
+                                     exponents[i]);
+    return text;
+}
+
+static const char *list_text(adept_arena *arena, const adept_identifiability *out, const size_t *members, size_t n)
+{
+    const char *text = "";
+    for (size_t i = 0; i < n && text; i++)
+        text = adept_report_text(arena, "%s%s%s", text, i > 0 ? " with " : "", out->parameters[members[i]].name);
+    return text;
+}
+
+/* `members` are numbers within info; the group gets theta indices. */
+static adept_status add_group(adept_identifiability *out, adept_arena *arena, const adept_information *info,
+                              const size_t *members, size_t n, adept_error *err)
+{
+    size_t *parameters = adept_arena_array(arena, n, sizeof *parameters);
+    double *exponents = adept_arena_array(arena, n, sizeof *exponents);
+    if (!parameters || !exponents) return no_memory(err);
+    bool scales = true;
+    for (size_t i = 0; i < n; i++) {
+        parameters[i] = info->index[members[i]];
+        scales = scales && out->parameters[parameters[i]].log_scale;
+    }
+    adept_parameter_group *g = &out->groups[out->n_groups++];
+    *g = (adept_parameter_group){.n = n, .parameters = parameters, .std_error = NAN};
+    if (scales && best_known(exponents, &g->std_error, info, members, n))
+        g->text = combination_text(arena, out, parameters, exponents, n);
+    else
+        g->text = list_text(arena, out, parameters, n);
+    return g->text ? ADEPT_OK : no_memory(err);
+}
+
+/* Parameters that unknown directions connect, however many steps apart. */
+static size_t collect_group(size_t *members, bool *taken, const adept_information *info, const bool *candidate,
+                            size_t first)
+{
+    size_t n = 0;
+    members[n++] = first;
+    taken[first] = true;
+    for (size_t at = 0; at < n; at++)
+        for (size_t j = 0; j < info->n; j++) {
+            if (taken[j] || !candidate[j] || fabs(shared(info, members[at], j)) <= SHARED_DIRECTION) continue;
+            members[n++] = j;
+            taken[j] = true;
+        }
+    return n;
+}
+
+static int compare_indices(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+static adept_status report_groups(adept_identifiability *out, adept_arena *arena, const adept_information *info,
+                                  adept_error *err)
+{
+    size_t n = info->n;
+    bool *candidate = adept_arena_array(arena, n + 1, sizeof *candidate);
+    bool *taken = adept_arena_array(arena, n + 1, sizeof *taken);
+    size_t *members = adept_arena_array(arena, n + 1, sizeof *members);
+    out->groups = adept_arena_array(arena, n + 1, sizeof *out->groups);
+    if (!candidate || !taken || !members || !out->groups) return no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        candidate[i] = !out->parameters[info->index[i]].determined && info->sensitivity[i] >= NO_SENSITIVITY;
+    for (size_t i = 0; i < n; i++) {
+        if (!candidate[i] || taken[i]) continue;
+        size_t count = collect_group(members, taken, info, candidate, i);
+        if (count < 2) continue;
+        qsort(members, count, sizeof *members, compare_indices);
+        adept_status status = add_group(out, arena, info, members, count, err);
+        if (status != ADEPT_OK) return status;
+    }
+    return ADEPT_OK;
+}
+
+adept_status adept_identify(adept_identifiability *out, adept_arena *arena, const adept_measurement *rows,
+                            const adept_scored *scored, size_t n, const adept_fit *fit, adept_error *err)
+{
+    adept_information info = {0};
+    adept_status status = adept_information_new(&info, arena, rows, scored, n, fit, false, err);
+    if (status != ADEPT_OK) return status;
+    *out =
+        (adept_identifiability){.n = fit->n_parameters, .noise_time = info.noise_time, .noise_power = info.noise_power};
+    out->parameters = adept_arena_array(arena, fit->n_parameters + 1, sizeof *out->parameters);
+    if (!out->parameters) return no_memory(err);
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    status = report_parameters(out, arena, &info, fit, err);
+    if (status == ADEPT_OK) status = report_correlations(out, arena, &info, err);
+    if (status == ADEPT_OK) status = report_groups(out, arena, &info, err);
+    gsl_set_error_handler(handler);
+    return status;
+}
