@@ -1,7 +1,6 @@
 /** @file hwprofile.c  Reading one hardware profile: every number is checked for presence, unit and consistency.
  *  Calls: adept_json, adept_arena. */
-#include "adept_hwprofile.h"
-#include "adept_json.h"
+#include "hwprofile_read.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #define SCHEMA_VERSION 1
 #define MAX_NAME_LENGTH 63
 #define MAX_ALIASES 64
-#define MAX_PARAMETERS 1024 /* checked for repeated names pair by pair */
 
 typedef struct spec_info {
     const char *name;
@@ -54,23 +52,23 @@ static size_t spec_index(const char *name)
     return i;
 }
 
-static void out_of_memory(adept_json_reader *r)
+void adept_hwprofile_out_of_memory(adept_json_reader *r)
 {
     if (r->status == ADEPT_OK) r->status = adept_error_set(r->err, ADEPT_E_NOMEM, "%s: out of memory", r->name);
 }
 
-static const char *keep(adept_json_reader *r, adept_arena *arena, const char *text)
+const char *adept_hwprofile_keep(adept_json_reader *r, adept_arena *arena, const char *text)
 {
     const char *copy = r->status == ADEPT_OK ? adept_arena_strdup(arena, text) : NULL;
-    if (!copy) out_of_memory(r);
+    if (!copy) adept_hwprofile_out_of_memory(r);
     return copy;
 }
 
 /* ---- keys ---- */
 
 /* A misspelt or repeated key would silently leave a default in place. */
-static void check_keys(adept_json_reader *r, const cJSON *object, const char *where, const char *const *allowed,
-                       size_t n_allowed)
+void adept_hwprofile_check_keys(adept_json_reader *r, const cJSON *object, const char *where,
+                                const char *const *allowed, size_t n_allowed)
 {
     if (r->status != ADEPT_OK) return; /* `object` may not be one */
     uint64_t seen = 0;                 /* bit per allowed key */
@@ -112,7 +110,7 @@ static void read_aliases(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
     if (n > MAX_ALIASES) adept_json_fail(r, "more than %d aliases", MAX_ALIASES);
     if (r->status != ADEPT_OK || n <= 0) return;
     const char **aliases = adept_arena_array(hw->arena, (size_t)n, sizeof *aliases);
-    if (!aliases) out_of_memory(r);
+    if (!aliases) adept_hwprofile_out_of_memory(r);
     size_t count = 0;
     for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next) {
         if (!cJSON_IsString(item)) {
@@ -124,7 +122,7 @@ static void read_aliases(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
         for (size_t i = 0; i < count; i++)
             repeated = repeated || strcmp(item->valuestring, aliases[i]) == 0;
         if (repeated) adept_json_fail(r, "alias \"%.80s\" is given twice", item->valuestring);
-        aliases[count++] = keep(r, hw->arena, item->valuestring);
+        aliases[count++] = adept_hwprofile_keep(r, hw->arena, item->valuestring);
     }
     hw->aliases = aliases;
     hw->n_aliases = count;
@@ -159,7 +157,7 @@ static void read_spec(adept_json_reader *r, adept_hwprofile *hw, const char **so
     }
     char where[80];
     snprintf(where, sizeof where, " in specs.%s", item->string);
-    check_keys(r, item, where, keys, 2);
+    adept_hwprofile_check_keys(r, item, where, keys, 2);
     const cJSON *number = cJSON_GetObjectItemCaseSensitive(item, "value");
     const cJSON *text = cJSON_GetObjectItemCaseSensitive(item, "source");
     if (!cJSON_IsNumber(number) || !isfinite(number->valuedouble))
@@ -168,7 +166,7 @@ static void read_spec(adept_json_reader *r, adept_hwprofile *hw, const char **so
     if (r->status != ADEPT_OK) return;
     check_range(r, item->string, number->valuedouble);
     *value = number->valuedouble;
-    if (text) *source = keep(r, hw->arena, text->valuestring);
+    if (text) *source = adept_hwprofile_keep(r, hw->arena, text->valuestring);
 }
 
 static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
@@ -176,9 +174,9 @@ static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *o
     const char *names[N_SPECS];
     for (size_t i = 0; i < N_SPECS; i++)
         names[i] = infos[i].name;
-    check_keys(r, object, " in \"specs\"", names, N_SPECS);
+    adept_hwprofile_check_keys(r, object, " in \"specs\"", names, N_SPECS);
     const char **sources = adept_arena_array(hw->arena, N_SPECS, sizeof *sources);
-    if (!sources) out_of_memory(r);
+    if (!sources) adept_hwprofile_out_of_memory(r);
     for (size_t i = 0; i < N_SPECS && r->status == ADEPT_OK; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, infos[i].name);
         *spec_at(&hw->specs, i) = NAN;
@@ -209,60 +207,6 @@ static void check_consistency(adept_json_reader *r, const adept_hwprofile *hw)
     check_order(r, hw, "l2_bytes", "mem_bytes");
 }
 
-/* ---- fit ---- */
-
-static void read_parameters(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
-{
-    int n = object ? cJSON_GetArraySize(object) : 0;
-    if (n == 0) adept_json_fail(r, "fit.parameters is empty");
-    if (n > MAX_PARAMETERS) adept_json_fail(r, "fit.parameters has more than %d entries", MAX_PARAMETERS);
-    if (r->status != ADEPT_OK) return;
-    adept_parameter *parameters = adept_arena_array(hw->arena, (size_t)n, sizeof *parameters);
-    if (!parameters) out_of_memory(r);
-    size_t count = 0;
-    for (const cJSON *item = object->child; item && r->status == ADEPT_OK; item = item->next) {
-        if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble))
-            adept_json_fail(r, "fit.parameters.%.80s is not a finite number", item->string);
-        for (size_t i = 0; i < count; i++)
-            if (strcmp(parameters[i].name, item->string) == 0)
-                adept_json_fail(r, "fit.parameters.%.80s is given twice", item->string);
-        parameters[count++] = (adept_parameter){keep(r, hw->arena, item->string), item->valuedouble};
-    }
-    hw->parameters = parameters;
-    hw->n_parameters = count;
-}
-
-static void read_granularity(adept_json_reader *r, adept_hwprofile *hw, const char *name)
-{
-    if (r->status != ADEPT_OK) return;
-    if (strcmp(name, "model") == 0)
-        hw->granularity = ADEPT_GRANULARITY_MODEL;
-    else if (strcmp(name, "operator") == 0)
-        hw->granularity = ADEPT_GRANULARITY_OPERATOR;
-    else
-        adept_json_fail(r, "fit.granularity \"%.80s\" is neither \"model\" nor \"operator\"", name);
-}
-
-/* The other keys of a fit (dataset, errors, date ...) tell people where it came from; they are handed on unread. */
-static void read_fit(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
-{
-    if (!fit || cJSON_IsNull(fit)) return;
-    if (!cJSON_IsObject(fit)) {
-        adept_json_fail(r, "\"fit\" is neither an object nor null");
-        return;
-    }
-    read_granularity(r, hw, adept_json_string(r, fit, "granularity"));
-    const char *saturation = adept_json_string_or(r, fit, "saturation", NULL);
-    if (saturation) hw->saturation = keep(r, hw->arena, saturation);
-    read_parameters(r, hw, adept_json_object(r, fit, "parameters"));
-    if (r->status != ADEPT_OK) return;
-    char *text = cJSON_PrintUnformatted(fit);
-    hw->fit_json = text ? keep(r, hw->arena, text) : NULL;
-    if (!hw->fit_json) out_of_memory(r);
-    cJSON_free(text);
-    hw->calibrated = true;
-}
-
 /* ---- the whole file ---- */
 
 static void read_profile(adept_json_reader *r, adept_hwprofile *hw, const cJSON *root)
@@ -274,17 +218,17 @@ static void read_profile(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
     if (version != SCHEMA_VERSION)
         adept_json_fail(r, "schema_version %lld is not %d, the one this program reads", (long long)version,
                         SCHEMA_VERSION);
-    check_keys(r, root, "", keys, sizeof keys / sizeof keys[0]);
+    adept_hwprofile_check_keys(r, root, "", keys, sizeof keys / sizeof keys[0]);
     const char *name = adept_json_string(r, root, "name");
     check_name(r, "name", name);
-    hw->name = keep(r, hw->arena, name);
+    hw->name = adept_hwprofile_keep(r, hw->arena, name);
     if (cJSON_GetObjectItemCaseSensitive(root, "aliases")) read_aliases(r, hw, adept_json_array(r, root, "aliases"));
-    hw->vendor = keep(r, hw->arena, adept_json_string(r, root, "vendor"));
-    hw->architecture = keep(r, hw->arena, adept_json_string_or(r, root, "architecture", ""));
+    hw->vendor = adept_hwprofile_keep(r, hw->arena, adept_json_string(r, root, "vendor"));
+    hw->architecture = adept_hwprofile_keep(r, hw->arena, adept_json_string_or(r, root, "architecture", ""));
     adept_json_string_or(r, root, "notes", ""); /* for people: only its type is checked */
     read_specs(r, hw, adept_json_object(r, root, "specs"));
     check_consistency(r, hw);
-    read_fit(r, hw, cJSON_GetObjectItemCaseSensitive(root, "fit"));
+    adept_hwprofile_read_fit(r, hw, cJSON_GetObjectItemCaseSensitive(root, "fit"));
 }
 
 adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, const char *text, size_t size,
@@ -298,10 +242,10 @@ adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, 
     adept_hwprofile *hw = arena ? adept_arena_alloc(arena, sizeof *hw) : NULL;
     if (hw) {
         hw->arena = arena;
-        hw->path = keep(&r, arena, name);
+        hw->path = adept_hwprofile_keep(&r, arena, name);
         read_profile(&r, hw, root);
     } else {
-        out_of_memory(&r);
+        adept_hwprofile_out_of_memory(&r);
     }
     cJSON_Delete(root);
     if (r.status == ADEPT_OK)

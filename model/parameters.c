@@ -5,6 +5,7 @@
 
 /* Boards of 70 to 700 W idle at 0.09 to 0.17 of their limit; used where the sheet has no idle_w. */
 #define IDLE_SHARE_OF_TDP 0.12
+#define PLACEHOLDER_STATIC_W 50.0 /* any number within the bounds: it acts on nothing */
 /* 220 GB/s of bus bandwidth measured over 300 GB/s of NVLink 3 in one direction (docs/MODEL.md, resolution 10). */
 #define ALLREDUCE_SHARE_OF_LINK 0.73
 
@@ -37,6 +38,8 @@ static void set_defaults(adept_model_parameters *p, const adept_specs *specs)
     for (size_t i = 0; i < N_PARAMETERS; i++)
         *parameter_at(p, i) = infos[i].fallback;
     p->p_static_w = isnan(specs->idle_w) ? IDLE_SHARE_OF_TDP * specs->tdp_w : specs->idle_w;
+    /* Without tdp_w power is unknown whatever this is. */
+    if (isnan(p->p_static_w) && isnan(specs->tdp_w)) p->p_static_w = PLACEHOLDER_STATIC_W;
     p->bw_eff_bytes_per_s = ALLREDUCE_SHARE_OF_LINK * 0.5 * specs->link_bytes_per_s;
 }
 

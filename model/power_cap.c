@@ -2,36 +2,44 @@
 #include "power_cap.h"
 #include <math.h>
 
-#define BISECTIONS 60 /* halves [0, 1] below the spacing of doubles next to 1 */
+#define MAX_STEPS 100 /* far more than needed: the slowest case, f^3 = h from f = 1, takes about 3 a decade of h */
+
+/* Core power relative to full clock, f V(f)^2. */
+static double core_power(double clock_ratio, double v_slope)
+{
+    double voltage = 1.0 + v_slope * (clock_ratio - 1.0);
+    return clock_ratio * voltage * voltage;
+}
 
 double adept_power_at_clock_w(const adept_power_demand *d, double clock_ratio)
 {
-    double voltage = 1.0 + d->v_slope * (clock_ratio - 1.0);
-    double core = clock_ratio * voltage * voltage;
+    double core = core_power(clock_ratio, d->v_slope);
     return d->static_w + d->dynamic_w * (d->mem_power_share + (1.0 - d->mem_power_share) * core);
 }
 
-/* P rises with f, so bisection finds the crossing; the lower end is returned, where P <= limit holds. */
-static double highest_clock_within(const adept_power_demand *d, double limit_w, double low, double high)
+/* P(f) = limit. Core power rises with f and is convex there, so Newton's method from f = 1 comes down to the solution
+ * without passing it; it has arrived when rounding keeps it from falling further. */
+static double clock_at_limit(const adept_power_demand *d, double limit_w, double low)
 {
-    for (int i = 0; i < BISECTIONS; i++) {
-        double middle = 0.5 * (low + high);
-        if (adept_power_at_clock_w(d, middle) <= limit_w)
-            low = middle;
-        else
-            high = middle;
+    double target = ((limit_w - d->static_w) / d->dynamic_w - d->mem_power_share) / (1.0 - d->mem_power_share);
+    double f = 1.0, v = d->v_slope;
+    for (int i = 0; i < MAX_STEPS; i++) {
+        double voltage = 1.0 + v * (f - 1.0);
+        double next = f - (core_power(f, v) - target) / (voltage * (voltage + 2.0 * f * v));
+        if (!(next < f)) break;
+        f = next;
     }
-    return low;
+    return fmax(f, low);
 }
 
 adept_power_state adept_power_cap(const adept_power_demand *d, double limit_w, double min_clock_ratio)
 {
-    adept_power_state s = {.clock_ratio = 1.0};
-    if (adept_power_at_clock_w(d, 1.0) > limit_w) {
+    adept_power_state s = {.clock_ratio = 1.0, .power_w = d->static_w + d->dynamic_w};
+    if (d->dynamic_w > limit_w - d->static_w) {
         s.floored = adept_power_at_clock_w(d, min_clock_ratio) > limit_w;
-        s.clock_ratio = s.floored ? min_clock_ratio : highest_clock_within(d, limit_w, min_clock_ratio, 1.0);
+        s.clock_ratio = s.floored ? min_clock_ratio : clock_at_limit(d, limit_w, min_clock_ratio);
+        s.power_w = s.floored ? adept_power_at_clock_w(d, min_clock_ratio) : limit_w;
     }
     s.time_s = fmax(d->compute_s / s.clock_ratio, d->memory_s);
-    s.power_w = adept_power_at_clock_w(d, s.clock_ratio);
     return s;
 }

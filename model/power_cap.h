@@ -24,7 +24,8 @@ typedef struct adept_power_state {
 /** P(f) = static + dynamic * (share + (1 - share) * f * V(f)^2) in W. */
 double adept_power_at_clock_w(const adept_power_demand *d, double clock_ratio);
 
-/** The highest clock in [min_clock_ratio, 1] that keeps within the limit, and what follows from it. */
+/** The highest clock in [min_clock_ratio, 1] that keeps within the limit, and what follows from it. An unknown (NAN) power
+ *  or limit limits nothing. */
 adept_power_state adept_power_cap(const adept_power_demand *d, double limit_w, double min_clock_ratio);
 
 #endif

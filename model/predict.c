@@ -1,7 +1,8 @@
 /** @file predict.c  One step: times of the phases, their power, energy, memory (eq 4.7, 4.14, 4.15). */
+#include "evaluate.h"
+#include "interval.h"
 #include "memory.h"
 #include "peaks.h"
-#include "step.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,87 +28,48 @@ const char *adept_bound_name(adept_bound bound)
     return (unsigned)bound < sizeof names / sizeof names[0] ? names[bound] : "unknown";
 }
 
-/* The three phases that draw more than idle power, on one GPU. */
-typedef struct phases {
-    adept_power_state pass, optimizer, comm;
-    bool optimizer_computes; /* its arithmetic takes longer than its traffic */
-} phases;
+/* One step of one GPU: numbers, parameters, and what evaluating its single row left behind. */
+typedef struct step_state {
+    adept_step step;
+    adept_theta theta;
+    adept_rows block;
+    adept_scratch scratch;
+    adept_phases phases;
+} step_state;
 
-static adept_power_state run_phase(const adept_step *s, const adept_specs *specs, double compute_s, double memory_s,
-                                   double utilisation)
+static void fill_time(adept_prediction *out, const step_state *s)
 {
-    adept_power_demand d = {
-        .compute_s = compute_s,
-        .memory_s = memory_s,
-        .static_w = s->p.p_static_w,
-        .dynamic_w = adept_eq_dynamic_w(utilisation, s->p.p_static_w, specs->tdp_w, s->p.c_power),
-        .mem_power_share = s->p.mem_power_share,
-        .v_slope = s->p.v_slope,
-    };
-    adept_power_state state = adept_power_cap(&d, s->limit_w, s->min_clock_ratio);
-    /* A phase that never runs throttles nothing. */
-    if (state.time_s == 0.0) state.floored = false;
-    return state;
+    const adept_phase_times *t = &s->phases.time;
+    const adept_phase_powers *p = &s->phases.power;
+    double passes = s->step.numbers.pass[ADEPT_PASS_PASSES], gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
+    out->clock_ratio = s->phases.state[ADEPT_PHASE_PASS].clock_ratio;
+    double core_s = passes / out->clock_ratio; /* compute stretches with the clock, memory does not */
+    out->gemm_s = s->scratch.gemm_s[0] * core_s;
+    out->conv_s = s->scratch.conv_s[0] * core_s;
+    out->alu_s = s->scratch.alu_s[0] * core_s;
+    out->memory_s = s->scratch.memory_s[0] * passes;
+    out->pass_s = t->pass_s;
+    out->optimizer_s = t->optimizer_s;
+    out->comm_s = t->comm_s;
+    out->kernel_launch_s = t->launch_s;
+    out->fixed_s = t->fixed_s;
+    out->step_time_s = adept_eq_step_s(t);
+    out->pass_w = gpus * p->pass_w;
+    out->optimizer_w = gpus * p->optimizer_w;
+    out->comm_w = gpus * p->comm_w;
+    out->idle_w = gpus * p->idle_w;
+    out->power_avg_w = gpus * adept_eq_mean_power_w(t, p);
 }
 
-static phases run_phases(const adept_step *s, const adept_profile *prof, const adept_specs *specs)
+/* Without P_TDP not even idle power is known for sure. */
+static void forget_power(adept_prediction *out)
 {
-    double passes = (double)prof->grad_accum;
-    double compute_s = s->gemm_s + s->conv_s + s->alu_s;
-    const adept_optimizer_cost *optimizer = &s->work.optimizer;
-    double opt_memory_s = adept_eq_optimizer_memory_s(optimizer->bytes_read + optimizer->bytes_written,
-                                                      specs->mem_bytes_per_s, s->p.c_opt);
-    double opt_compute_s =
-        adept_eq_optimizer_compute_s(optimizer->flops, specs->vector_fp32_flops_per_s, s->p.beta_alu, s->p.c_alu);
-    double comm_s = adept_eq_allreduce_s(s->work.gradient_bytes > 0.0 ? s->gpus : 1.0, s->work.gradient_bytes,
-                                         s->p.l_hop_s, s->p.bw_eff_bytes_per_s);
-    return (phases){
-        .pass = run_phase(s, specs, compute_s * passes, s->memory_s * passes,
-                          adept_eq_pass_utilisation(compute_s, s->memory_s)),
-        .optimizer = run_phase(s, specs, opt_compute_s, opt_memory_s, s->p.u_mem),
-        .comm = run_phase(s, specs, 0.0, comm_s * (1.0 - s->p.overlap), s->p.u_comm),
-        .optimizer_computes = opt_compute_s > opt_memory_s,
-    };
+    out->pass_w = out->optimizer_w = out->comm_w = out->idle_w = out->power_avg_w = NAN;
 }
 
-static void fill_time(adept_prediction *out, const adept_step *s, const adept_profile *prof, const phases *ph)
+static void fill_energy(adept_prediction *out, double gpus, const adept_profile *prof)
 {
-    double passes = (double)prof->grad_accum;
-    double core_s = passes / ph->pass.clock_ratio; /* compute stretches with the clock, memory does not */
-    out->gemm_s = s->gemm_s * core_s;
-    out->conv_s = s->conv_s * core_s;
-    out->alu_s = s->alu_s * core_s;
-    out->memory_s = s->memory_s * passes;
-    out->clock_ratio = ph->pass.clock_ratio;
-    adept_phase_times t = {
-        .pass_s = ph->pass.time_s,
-        .optimizer_s = ph->optimizer.time_s,
-        .comm_s = ph->comm.time_s,
-        .launch_s = adept_eq_launch_s(passes, s->work.kernels, s->work.optimizer.kernels, s->p.t_kern_s),
-        .fixed_s = s->p.t_fixed_s,
-    };
-    adept_phase_powers p = {
-        .pass_w = s->gpus * ph->pass.power_w,
-        .optimizer_w = s->gpus * ph->optimizer.power_w,
-        .comm_w = s->gpus * ph->comm.power_w,
-        .idle_w = s->gpus * s->p.p_static_w,
-    };
-    out->pass_s = t.pass_s;
-    out->optimizer_s = t.optimizer_s;
-    out->comm_s = t.comm_s;
-    out->kernel_launch_s = t.launch_s;
-    out->fixed_s = t.fixed_s;
-    out->step_time_s = adept_eq_step_s(&t);
-    out->pass_w = p.pass_w;
-    out->optimizer_w = p.optimizer_w;
-    out->comm_w = p.comm_w;
-    out->idle_w = p.idle_w;
-    out->power_avg_w = adept_eq_mean_power_w(&t, &p);
-}
-
-static void fill_energy(adept_prediction *out, const adept_step *s, const adept_profile *prof)
-{
-    double samples = (double)prof->batch_size * s->gpus * (double)prof->grad_accum;
+    double samples = (double)prof->batch_size * gpus * (double)prof->grad_accum;
     out->energy_step_j = out->power_avg_w * out->step_time_s;
     out->edp_js = out->energy_step_j * out->step_time_s;
     out->samples_per_s = samples / out->step_time_s;
@@ -116,24 +78,26 @@ static void fill_energy(adept_prediction *out, const adept_step *s, const adept_
 
 /* MFU as the share of the step that the matrix work would take at its peaks: for one element type this is
  * FLOPs / (time * peak), and with several types it stays <= 1. */
-static void fill_work(adept_prediction *out, const adept_step *s, const adept_profile *prof)
+static void fill_work(adept_prediction *out, const adept_step *s, double gradient_bytes, const adept_profile *prof)
 {
-    double per_step = s->gpus * (double)prof->grad_accum, at_peak_s = 0.0;
+    double gpus = s->numbers.row[ADEPT_ROW_GPUS];
+    double per_step = gpus * (double)prof->grad_accum, at_peak_s = 0.0;
     double flops[ADEPT_UNIT_COUNT] = {0};
     for (int unit = 0; unit < ADEPT_UNIT_COUNT; unit++) {
         for (int dtype = 0; dtype < ADEPT_DTYPE_COUNT; dtype++) {
             double f = s->work.flops[unit][dtype];
             flops[unit] += f;
-            if (unit != ADEPT_UNIT_ALU && f > 0.0) at_peak_s += f / s->rates.peak[unit][dtype];
+            if (unit != ADEPT_UNIT_ALU && f > 0.0) at_peak_s += f / s->peaks.flops_per_s[unit][dtype];
         }
     }
     const adept_optimizer_cost *optimizer = &s->work.optimizer;
     out->gemm_flops = flops[ADEPT_UNIT_GEMM] * per_step;
     out->conv_flops = flops[ADEPT_UNIT_CONV] * per_step;
-    out->alu_flops = flops[ADEPT_UNIT_ALU] * per_step + optimizer->flops * s->gpus;
+    out->alu_flops = flops[ADEPT_UNIT_ALU] * per_step + optimizer->flops * gpus;
     out->total_flops = out->gemm_flops + out->conv_flops + out->alu_flops;
     out->macs_forward = prof->totals.macs_forward;
-    out->bytes_read = s->work.bytes_read * (double)prof->grad_accum + optimizer->bytes_read;
+    out->bytes_read = s->work.bytes_read * (double)prof->grad_accum + optimizer->bytes_read +
+                      s->work.optimizer_gradients * gradient_bytes;
     out->bytes_written = s->work.bytes_written * (double)prof->grad_accum + optimizer->bytes_written;
     out->kernels = s->work.kernels * (double)prof->grad_accum + optimizer->kernels;
     out->mfu = at_peak_s * (double)prof->grad_accum / out->step_time_s;
@@ -152,45 +116,114 @@ static adept_bound find_bound(const adept_prediction *out, bool optimizer_comput
     return (adept_bound)largest;
 }
 
-static void fill_warnings(adept_prediction *out, const adept_step *s, const adept_profile *prof,
-                          const adept_hwprofile *hw, const phases *ph)
+static void fill_warnings(adept_prediction *out, const step_state *s, const adept_profile *prof,
+                          const adept_hwprofile *hw)
 {
+    double gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
+    bool floored = false;
+    for (int i = 0; i < ADEPT_PHASES; i++)
+        floored = floored || s->phases.state[i].floored;
     if (!hw->calibrated)
         warn(out,
              "%s is not calibrated: parameters are defaults from the specification sheet, expect errors of tens "
              "of percent",
              hw->name);
+    if (isnan(hw->specs.tdp_w)) warn(out, "power and energy are unknown: %s has no tdp_w", hw->name);
     if (adept_peak_tf32_ignored(hw, prof->precision))
         warn(out, "%s has no TF32 units: tf32 has no effect there and runs as fp32", hw->name);
-    if (ph->pass.floored || ph->optimizer.floored || ph->comm.floored)
-        warn(out, "%s cannot keep within %g W: at its lowest clock it still draws more", hw->name, s->limit_w);
+    if (floored)
+        warn(out, "%s cannot keep within %g W: at its lowest clock it still draws more", hw->name,
+             s->step.numbers.row[ADEPT_ROW_LIMIT_W]);
     if (!out->memory.fits)
         warn(out, "needs about %.3g GiB of device memory, %s has %.3g GiB", out->memory.peak_bytes / 1073741824.0,
              hw->name, out->memory.capacity_bytes / 1073741824.0);
-    if (s->gpus > MAX_GPUS_PER_NODE)
+    if (gpus > MAX_GPUS_PER_NODE)
         warn(out, "%.0f GPUs are taken as one node with links alike; slower links between nodes are not modelled",
-             s->gpus);
+             gpus);
     if (out->mfu > 1.0) warn(out, "the fitted parameters give more FLOP/s than the peak of %s", hw->name);
 }
 
-static adept_status predict(adept_prediction *out, adept_step *s, const adept_profile *prof, const adept_hwprofile *hw,
+static adept_status check_fit(const adept_hwprofile *hw, adept_error *err)
+{
+    if (hw->granularity != ADEPT_GRANULARITY_MODEL)
+        return adept_error_set(err, ADEPT_E_INVALID,
+                               "%s: fit.granularity \"operator\" is not supported by this version", hw->name);
+    if (hw->n_scalars > ADEPT_MAX_SCALARS)
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.scalars has more than %d entries", hw->name,
+                               ADEPT_MAX_SCALARS);
+    for (size_t i = 0; i < hw->n_scalars; i++) {
+        adept_error detail = {0};
+        if (adept_scalar_check(&hw->scalars[i], &detail) != ADEPT_OK)
+            return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.scalars: %s", hw->name, detail.message);
+    }
+    return ADEPT_OK;
+}
+
+static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+{
+    const char *name = run->saturation ? run->saturation : hw->saturation ? hw->saturation : "sigmoid";
+    out->saturation = adept_saturation_kind_of(name);
+    if (out->saturation == ADEPT_SATURATIONS && run->saturation)
+        return adept_error_set(err, ADEPT_E_USAGE, "unknown saturation function \"%s\"", name);
+    if (out->saturation == ADEPT_SATURATIONS)
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%s\" is unknown", hw->name, name);
+    adept_status status = adept_model_parameters_get(&out->p, hw, err);
+    if (status != ADEPT_OK) return status;
+    if (out->p.p_static_w >= hw->specs.tdp_w)
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: p_static_w = %g is not below tdp_w = %g", hw->name,
+                               out->p.p_static_w, hw->specs.tdp_w);
+    return ADEPT_OK;
+}
+
+/* The fit's targeted scalars are constants here: they are multiplied into the work. */
+static adept_status evaluate(step_state *s, const adept_profile *prof, const adept_hwprofile *hw, const adept_run *run,
+                             adept_error *err)
+{
+    const adept_placement at = {prof, hw, *run};
+    adept_status status = check_fit(hw, err);
+    if (status == ADEPT_OK) status = adept_step_compile(&s->step, NULL, &at, hw->scalars, hw->n_scalars, err);
+    if (status == ADEPT_OK) status = set_theta(&s->theta, hw, run, err);
+    if (status != ADEPT_OK) return status;
+    adept_rows_init(&s->block);
+    status = adept_rows_add(&s->block, &s->step.numbers, NULL, err);
+    if (status != ADEPT_OK) return status;
+    adept_rows_forward(&s->scratch, &s->block, &s->theta);
+    adept_row_phases(&s->phases, &s->scratch, &s->block, 0, &s->theta);
+    return ADEPT_OK;
+}
+
+static adept_status predict(adept_prediction *out, step_state *s, const adept_profile *prof, const adept_hwprofile *hw,
                             const adept_run *run, adept_error *err)
 {
+    static const adept_run default_run = {0};
     adept_prediction p = {0};
-    adept_status status = adept_step_prepare(s, prof, hw, run, err);
+    if (!run) run = &default_run;
+    adept_status status = evaluate(s, prof, hw, run, err);
     if (status != ADEPT_OK) return status;
-    phases ph = run_phases(s, prof, &hw->specs);
-    fill_time(&p, s, prof, &ph);
-    if (!(p.step_time_s > 0.0) || !isfinite(p.step_time_s * p.step_time_s * p.power_avg_w))
+    fill_time(&p, s);
+    bool knows_power = !isnan(hw->specs.tdp_w);
+    if (!(p.step_time_s > 0.0) || !isfinite(p.step_time_s * p.step_time_s * (knows_power ? p.power_avg_w : 1.0)))
         return adept_error_set(err, ADEPT_E_INVALID,
                                "profile: its work takes %g s on %s: nothing to run, or a count "
                                "out of range",
                                p.step_time_s, hw->name);
-    fill_energy(&p, s, prof);
-    fill_work(&p, s, prof);
-    p.bound = find_bound(&p, ph.optimizer_computes);
-    p.memory = adept_memory_estimate(prof, s->work.optimizer.state_bytes, hw->specs.mem_bytes, (int64_t)s->gpus);
-    fill_warnings(&p, s, prof, hw, &ph);
+    if (!knows_power) forget_power(&p);
+    double gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
+    fill_energy(&p, gpus, prof);
+    fill_work(&p, &s->step,
+              adept_eq_gradient_bytes(s->step.work.gradient_bytes, s->step.work.autocast, s->theta.p.grad_bytes_lowp),
+              prof);
+    p.bound = find_bound(&p, s->scratch.opt_compute_s[0] > s->scratch.opt_memory_s[0]);
+    p.memory = adept_memory_estimate(prof, s->step.work.optimizer.state_bytes, hw->specs.mem_bytes, (int64_t)gpus);
+    fill_warnings(&p, s, prof, hw);
+    adept_range_point point = adept_prediction_range_point(&p, prof, hw, run);
+    double outside = adept_intervals_fill(&p, hw->intervals, &point, prof);
+    if (outside > 0.0) {
+        char what[160];
+        adept_intervals_describe(what, sizeof what, hw->intervals, &point, prof->mode, prof->precision);
+        warn(&p, "outside what %s was calibrated with (%s): the interval is widened, errors may be larger still", hw->name,
+             what);
+    }
     *out = p;
     return ADEPT_OK;
 }
@@ -198,33 +231,52 @@ static adept_status predict(adept_prediction *out, adept_step *s, const adept_pr
 adept_status adept_predict(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                            const adept_run *run, adept_error *err)
 {
-    adept_step step;
-    return predict(out, &step, prof, hw, run, err);
+    step_state state;
+    return predict(out, &state, prof, hw, run, err);
+}
+
+static double kernel_compute_s(const step_state *s, const adept_hwprofile *hw, adept_unit unit, adept_dtype dtype,
+                               double flops, const adept_cover *cover)
+{
+    const adept_model_parameters *p = &s->theta.p;
+    const double slopes[] = {s->scratch.slope_gemm[0], s->scratch.slope_conv[0], s->scratch.slope_alu};
+    const double lowp[] = {p->c_gemm_lowp, p->c_conv_lowp, p->c_alu_lowp};
+    static const adept_term terms[] = {ADEPT_TERM_GEMM, ADEPT_TERM_CONV, ADEPT_TERM_ALU};
+    if (!(flops > 0.0)) return 0.0;
+    bool is_lowp = adept_work_column_of(unit, dtype) != adept_work_column_of(unit, ADEPT_F32);
+    return flops / s->step.peaks.flops_per_s[unit][dtype] * slopes[unit] * (is_lowp ? lowp[unit] : 1.0) *
+           adept_scalar_product(hw->scalars, cover->term[terms[unit]]);
 }
 
 /* Time of one operator if its compute and its traffic overlapped only with each other, per pass. */
-static double op_alone_s(const adept_profile_op *op, const adept_rates *rates, double clock_ratio, adept_bound *bound)
+static double op_alone_s(const adept_profile_op *op, const adept_profile *prof, const step_state *s,
+                         const adept_hwprofile *hw, adept_bound *bound)
 {
+    adept_cover cover = adept_scalar_cover(hw->scalars, hw->n_scalars, prof, op);
     double compute_s = 0.0, bytes = 0.0;
     for (size_t i = 0; i < op->n_kernels; i++) {
-        compute_s += adept_rates_kernel_s(rates, &op->kernels[i]) / clock_ratio;
-        bytes += op->kernels[i].bytes_read + op->kernels[i].bytes_written;
+        const adept_kernel *k = &op->kernels[i];
+        compute_s += kernel_compute_s(s, hw, k->unit, k->dtype, k->flops, &cover) +
+                     kernel_compute_s(s, hw, ADEPT_UNIT_ALU, k->dtype, k->flops_alu, &cover);
+        bytes += k->bytes_read + k->bytes_written;
     }
-    double memory_s = bytes * rates->byte_s;
+    compute_s /= s->phases.state[ADEPT_PHASE_PASS].clock_ratio;
+    double memory_s = bytes / hw->specs.mem_bytes_per_s * s->scratch.slope_mem[0] *
+                      adept_scalar_product(hw->scalars, cover.term[ADEPT_TERM_MEM]);
     *bound = compute_s > memory_s ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
-    return fmax(compute_s, memory_s) * (double)op->count;
+    return adept_larger(compute_s, memory_s) * (double)op->count;
 }
 
 adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                const adept_run *run, adept_error *err)
 {
-    adept_step step;
+    step_state state;
     adept_prediction whole;
-    adept_status status = predict(&whole, &step, prof, hw, run, err);
+    adept_status status = predict(&whole, &state, prof, hw, run, err);
     if (status != ADEPT_OK) return status;
     double sum_s = 0.0;
     for (size_t i = 0; i < prof->n_ops; i++) {
-        out[i].time_s = op_alone_s(&prof->ops[i], &step.rates, whole.clock_ratio, &out[i].bound);
+        out[i].time_s = op_alone_s(&prof->ops[i], prof, &state, hw, &out[i].bound);
         sum_s += out[i].time_s;
     }
     /* Eq 4.7 takes one maximum over the whole pass, so the operators' own maxima sum to more: scale them down. */

@@ -100,6 +100,34 @@ static void add_config(writer *w, cJSON *root, const adept_profile *prof, const 
     add_number(w, o, "power_limit_w", run->power_limit_w == 0.0 ? NAN : run->power_limit_w);
 }
 
+/* null: an end that is not known. */
+static void add_pair(writer *w, cJSON *parent, const char *key, const double pair[2])
+{
+    if (!isfinite(pair[0]) || !isfinite(pair[1])) {
+        add_null(w, parent, key);
+        return;
+    }
+    cJSON *array = keep(w, cJSON_AddArrayToObject(parent, key));
+    for (int i = 0; i < 2 && array; i++) {
+        cJSON *item = keep(w, adept_json_new_number(pair[i]));
+        if (!item || cJSON_AddItemToArray(array, item)) continue;
+        cJSON_Delete(item);
+        w->failed = true;
+    }
+}
+
+static void add_interval(writer *w, cJSON *root, const adept_prediction *p)
+{
+    if (isnan(p->interval_level)) {
+        add_null(w, root, "interval");
+        return;
+    }
+    cJSON *o = add_object(w, root, "interval");
+    add_number(w, o, "level", p->interval_level);
+    add_pair(w, o, "step_time_s", p->interval_time_s);
+    add_pair(w, o, "power_avg_w", p->interval_power_w);
+}
+
 static void add_results(writer *w, cJSON *root, const adept_prediction *p)
 {
     add_number(w, root, "step_time_s", p->step_time_s);
@@ -109,7 +137,7 @@ static void add_results(writer *w, cJSON *root, const adept_prediction *p)
     add_number(w, root, "samples_per_s", p->samples_per_s);
     add_number(w, root, "energy_per_sample_j", p->energy_per_sample_j);
     keep(w, cJSON_AddStringToObject(root, "power_scope", "gpu"));
-    add_null(w, root, "interval"); /* this granularity has no error model */
+    add_interval(w, root, p);
     cJSON *phases = add_object(w, root, "time");
     add_number(w, phases, "pass_s", p->pass_s);
     add_number(w, phases, "optimizer_s", p->optimizer_s);

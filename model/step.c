@@ -1,4 +1,4 @@
-/** @file step.c  Checks of profile, GPU and run, and the pass at full clock; see step.h. */
+/** @file step.c  Checks of profile, GPU and run, and their numbers; see step.h. */
 #include "step.h"
 #include "peaks.h"
 #include <math.h>
@@ -14,14 +14,13 @@ static adept_status check_spec(const adept_hwprofile *hw, const char *name, doub
 
 static adept_status check_specs(const adept_hwprofile *hw, adept_error *err)
 {
-    if (hw->granularity != ADEPT_GRANULARITY_MODEL)
-        return adept_error_set(err, ADEPT_E_INVALID,
-                               "%s: fit.granularity \"operator\" is not supported by this version", hw->name);
     adept_status status = ADEPT_OK;
 #define X(field, required, text)                                                                                       \
     if (required && status == ADEPT_OK) status = check_spec(hw, #field, hw->specs.field, err);
     ADEPT_SPEC_LIST(X)
 #undef X
+    /* Optional, but a number where it is given. */
+    if (status == ADEPT_OK && !isnan(hw->specs.tdp_w)) status = check_spec(hw, "tdp_w", hw->specs.tdp_w, err);
     return status;
 }
 
@@ -34,72 +33,97 @@ static adept_status check_profile(const adept_profile *prof, adept_error *err)
     return ADEPT_OK;
 }
 
-static adept_status choose_saturation(adept_saturation *out, const adept_hwprofile *hw, const adept_run *run,
-                                      adept_error *err)
-{
-    const char *name = run->saturation ? run->saturation : hw->saturation ? hw->saturation : "sigmoid";
-    *out = adept_saturation_by_name(name);
-    if (*out) return ADEPT_OK;
-    if (run->saturation) return adept_error_set(err, ADEPT_E_USAGE, "unknown saturation function \"%s\"", name);
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%s\" is unknown", hw->name, name);
-}
+/* ---- the run ---- */
 
 /* Without a range in the sheet, any limit up to the board's own is accepted; if the board could not follow it, the
  * floor clock says so. */
-static adept_status choose_limit(adept_step *s, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+static adept_status check_limit(double limit_w, const adept_hwprofile *hw, adept_error *err)
 {
     const adept_specs *specs = &hw->specs;
     double low_w = isnan(specs->power_limit_min_w) ? 0.0 : specs->power_limit_min_w;
     double high_w = isnan(specs->power_limit_max_w) ? specs->tdp_w : specs->power_limit_max_w;
-    s->limit_given = run->power_limit_w != 0.0;
-    s->limit_w = s->limit_given ? run->power_limit_w : specs->tdp_w;
-    s->min_clock_ratio =
-        isnan(specs->clock_min_hz) ? MIN_CLOCK_RATIO : fmin(1.0, specs->clock_min_hz / specs->clock_boost_hz);
-    if (!s->limit_given || (s->limit_w > 0.0 && s->limit_w >= low_w && s->limit_w <= high_w)) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_USAGE, "power limit %g W is outside the range of %s, %g to %g W", s->limit_w,
+    if (limit_w == 0.0) return ADEPT_OK;
+    if (isnan(specs->tdp_w))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: what a power limit does is unknown without specs.tdp_w",
+                               hw->name);
+    if (limit_w > 0.0 && limit_w >= low_w && limit_w <= high_w) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_USAGE, "power limit %g W is outside the range of %s, %g to %g W", limit_w,
                            hw->name, low_w, high_w);
 }
 
-static adept_status check_run(adept_step *s, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+static adept_status compile_run(double *row, const adept_placement *at, const adept_work *work, adept_error *err)
 {
+    const adept_specs *specs = &at->hw->specs;
+    const adept_run *run = &at->run;
     if (run->gpus < 0) return adept_error_set(err, ADEPT_E_USAGE, "the number of GPUs must be at least 1");
-    s->gpus = run->gpus == 0 ? 1.0 : (double)run->gpus;
-    adept_status status = choose_limit(s, hw, run, err);
+    adept_status status = check_limit(run->power_limit_w, at->hw, err);
     if (status != ADEPT_OK) return status;
-    if (s->p.p_static_w >= hw->specs.tdp_w)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: p_static_w = %g is not below tdp_w = %g", hw->name,
-                               s->p.p_static_w, hw->specs.tdp_w);
+    row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
+    row[ADEPT_ROW_RING] = work->gradient_elements * work->gradient_bytes > 0.0 ? row[ADEPT_ROW_GPUS] : 1.0;
+    row[ADEPT_ROW_TDP_W] = specs->tdp_w;
+    row[ADEPT_ROW_LIMIT_W] = run->power_limit_w != 0.0 ? run->power_limit_w : specs->tdp_w;
+    row[ADEPT_ROW_MIN_CLOCK] =
+        isnan(specs->clock_min_hz) ? MIN_CLOCK_RATIO : fmin(1.0, specs->clock_min_hz / specs->clock_boost_hz);
     return ADEPT_OK;
 }
 
-static double unit_s(const adept_step *s, adept_unit unit)
+/* ---- the workload ---- */
+
+static bool has_work(const adept_work *work, adept_unit unit)
 {
-    double sum_s = 0.0;
+    bool any = false;
     for (int dtype = 0; dtype < ADEPT_DTYPE_COUNT; dtype++)
-        sum_s += s->work.flops[unit][dtype] * s->rates.flop_s[unit][dtype];
-    return sum_s;
+        any = any || work->flops[unit][dtype] > 0.0;
+    return any;
 }
 
-adept_status adept_step_prepare(adept_step *out, const adept_profile *prof, const adept_hwprofile *hw,
-                                const adept_run *run, adept_error *err)
+/* Dimensions of work that there is none of must not disturb: 1 saturates to something positive. */
+static adept_status compile_dimensions(double *dim, const adept_profile *prof, const adept_work *work, adept_error *err)
 {
-    static const adept_run default_run = {0};
-    if (!run) run = &default_run;
-    adept_step s = {0};
-    adept_saturation sat = NULL;
-    adept_status status = check_specs(hw, err);
-    if (status == ADEPT_OK) status = check_profile(prof, err);
-    if (status == ADEPT_OK) status = choose_saturation(&sat, hw, run, err);
-    if (status == ADEPT_OK) status = adept_peak_check_precision(hw, prof->precision, err);
-    if (status == ADEPT_OK) status = adept_model_parameters_get(&s.p, hw, err);
-    if (status == ADEPT_OK) status = check_run(&s, hw, run, err);
-    if (status == ADEPT_OK) status = adept_work_sum(&s.work, prof, &s.p, err);
-    if (status == ADEPT_OK) status = adept_rates_get(&s.rates, &s.work, prof, hw, &s.p, sat, err);
-    if (status != ADEPT_OK) return status;
-    s.gemm_s = unit_s(&s, ADEPT_UNIT_GEMM);
-    s.conv_s = unit_s(&s, ADEPT_UNIT_CONV);
-    s.alu_s = unit_s(&s, ADEPT_UNIT_ALU);
-    s.memory_s = (s.work.bytes_read + s.work.bytes_written) * s.rates.byte_s;
-    *out = s;
+    const adept_profile_features *f = &prof->features;
+    adept_gemm_tiles tiles = adept_eq_gemm_tiles(f, prof->precision);
+    bool gemm = has_work(work, ADEPT_UNIT_GEMM), conv = has_work(work, ADEPT_UNIT_CONV);
+    dim[ADEPT_DIM_M] = gemm ? tiles.m : 1.0;
+    dim[ADEPT_DIM_N] = gemm ? tiles.n : 1.0;
+    dim[ADEPT_DIM_K] = gemm ? tiles.k : 1.0;
+    dim[ADEPT_DIM_BLOCKS] = conv ? f->conv_channel_blocks : 1.0;
+    dim[ADEPT_DIM_PIXELS] = conv ? f->conv_pixels : 1.0;
+    for (int i = 0; i < ADEPT_DIMENSIONS; i++)
+        if (!(dim[i] >= 0.0)) /* NAN fails */
+            return adept_error_set(err, ADEPT_E_INVALID, "profile: a mean dimension of eq 4.6 is %g", dim[i]);
+    if (!(f->working_set_bytes >= 0.0))
+        return adept_error_set(err, ADEPT_E_INVALID, "profile: the mean working set is %g bytes", f->working_set_bytes);
     return ADEPT_OK;
+}
+
+static void compile_pass(double *pass, const adept_profile *prof, const adept_specs *specs, const adept_work *work)
+{
+    const adept_optimizer_cost *optimizer = &work->optimizer;
+    pass[ADEPT_PASS_WSET] = prof->features.working_set_bytes / specs->l2_bytes;
+    pass[ADEPT_PASS_PASSES] = (double)prof->grad_accum;
+    pass[ADEPT_PASS_GRAD_BYTES] = work->gradient_bytes;
+    pass[ADEPT_PASS_AUTOCAST] = work->autocast ? 1.0 : 0.0;
+    pass[ADEPT_PASS_GRAD_ELEMENTS] = work->gradient_elements;
+    pass[ADEPT_PASS_OPT_S] = (optimizer->bytes_read + optimizer->bytes_written) / specs->mem_bytes_per_s;
+    pass[ADEPT_PASS_OPT_GRAD_S] = work->optimizer_gradients / specs->mem_bytes_per_s;
+    pass[ADEPT_PASS_OPT_ALU_S] = optimizer->flops / specs->vector_fp32_flops_per_s;
+    pass[ADEPT_PASS_LAUNCHES] = (double)prof->grad_accum * work->kernels + optimizer->kernels;
+}
+
+adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const adept_placement *at,
+                                const adept_scalar *scalars, size_t n_scalars, adept_error *err)
+{
+    const adept_profile *prof = at->profile;
+    adept_step_numbers *numbers = &out->numbers;
+    adept_status status = check_specs(at->hw, err);
+    if (status == ADEPT_OK) status = check_profile(prof, err);
+    if (status == ADEPT_OK) status = adept_peak_check_precision(at->hw, prof->precision, err);
+    if (status == ADEPT_OK) status = adept_work_sum(&out->work, prof, err);
+    if (status == ADEPT_OK) status = compile_run(numbers->row, at, &out->work, err);
+    if (status == ADEPT_OK) status = adept_peaks_get(&out->peaks, &out->work, prof, at->hw, err);
+    if (status == ADEPT_OK) status = compile_dimensions(numbers->dim, prof, &out->work, err);
+    if (status != ADEPT_OK) return status;
+    compile_pass(numbers->pass, prof, &at->hw->specs, &out->work);
+    return adept_work_columns(numbers->work, pieces, prof, &out->peaks, at->hw->specs.mem_bytes_per_s, scalars,
+                              n_scalars, err);
 }

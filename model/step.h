@@ -1,24 +1,63 @@
-/** @file step.h  Everything adept_predict and adept_predict_ops both need, checked once. Private to model/. */
+/** @file step.h  One placement checked and reduced to the numbers that time and power are computed from. Private to
+ *  model/. */
 #ifndef ADEPT_STEP_H
 #define ADEPT_STEP_H
+#include "adept_evaluate.h"
 #include "equations.h"
-#include "power_cap.h"
 #include "work.h"
 
+/* Dimensions that saturation depends on, in eq 4.11's order. X(suffix, parameter that is its reference) */
+#define ADEPT_DIMENSION_LIST(X) X(M, r_m) X(N, r_n) X(K, r_k) X(BLOCKS, r_c) X(PIXELS, r_s)
+typedef enum adept_dimension {
+#define X(id, reference) ADEPT_DIM_##id,
+    ADEPT_DIMENSION_LIST(X)
+#undef X
+        ADEPT_DIMENSIONS
+} adept_dimension;
+
+/* Numbers of a pass and an optimizer's step besides its work: the same for every number of GPUs and power limit. */
+typedef enum adept_pass_column {
+    ADEPT_PASS_WSET,          /* working set / L2 */
+    ADEPT_PASS_PASSES,        /* forward-backward passes per step */
+    ADEPT_PASS_GRAD_BYTES,    /* of one gradient element in its own type */
+    ADEPT_PASS_AUTOCAST,      /* 1: grad_bytes_lowp holds for gradients, 0: not */
+    ADEPT_PASS_GRAD_ELEMENTS, /* that the all-reduce sends */
+    ADEPT_PASS_OPT_S,         /* the optimizer's traffic at full bandwidth, gradients not included */
+    ADEPT_PASS_OPT_GRAD_S,    /* per byte of a gradient element */
+    ADEPT_PASS_OPT_ALU_S,     /* its arithmetic at the peak */
+    ADEPT_PASS_LAUNCHES,      /* of the whole step */
+    ADEPT_PASS_COLUMNS
+} adept_pass_column;
+
+/* Numbers of the run. */
+typedef enum adept_row_column {
+    ADEPT_ROW_GPUS,
+    ADEPT_ROW_RING, /* GPUs of the all-reduce: 1 if nothing is sent */
+    ADEPT_ROW_TDP_W,
+    ADEPT_ROW_LIMIT_W,   /* per GPU */
+    ADEPT_ROW_MIN_CLOCK, /* relative to boost */
+    ADEPT_ROW_COLUMNS
+} adept_row_column;
+
+typedef struct adept_step_numbers {
+    double work[ADEPT_WORK_COLUMNS];
+    double dim[ADEPT_DIMENSIONS]; /* in tiles, blocks and pixels; 1 where there is no such work */
+    double pass[ADEPT_PASS_COLUMNS];
+    double row[ADEPT_ROW_COLUMNS];
+} adept_step_numbers;
+
 typedef struct adept_step {
-    adept_model_parameters p;
     adept_work work;
-    adept_rates rates;
-    double gpus;
-    double limit_w; /* per GPU */
-    bool limit_given;
-    double min_clock_ratio;
-    /* one pass of one GPU at full clock */
-    double gemm_s, conv_s, alu_s, memory_s;
+    adept_peaks peaks;
+    adept_step_numbers numbers;
 } adept_step;
 
-/** Check the inputs and compute the pass. @return as adept_predict. */
-adept_status adept_step_prepare(adept_step *out, const adept_profile *prof, const adept_hwprofile *hw,
-                                const adept_run *run, adept_error *err);
+/**
+ * Check profile, sheet and run, and compile them.
+ * @param pieces  NULL: the scalars' values are multiplied in; else see adept_work_columns()
+ * @return as adept_predict
+ */
+adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const adept_placement *at,
+                                const adept_scalar *scalars, size_t n_scalars, adept_error *err);
 
 #endif

@@ -1,8 +1,7 @@
-/** @file work.c  Sums over a profile's kernels and the GPU's rates for them; see work.h. */
+/** @file work.c  Sums over a profile's kernels; see work.h. */
 #include "work.h"
-#include "equations.h"
 #include "peaks.h"
-#include <math.h>
+#include <stdlib.h>
 
 #define PARAMETER_WORD_BYTES 4.0
 
@@ -11,15 +10,17 @@ static bool is_16bit(adept_dtype dtype)
     return dtype == ADEPT_BF16 || dtype == ADEPT_F16 || dtype == ADEPT_C32;
 }
 
-/* Gradients have the type of their parameters. For autocast the thesis takes 2 bytes (eq 4.4) although torch.autocast
- * keeps FP32 parameters and gradients: the parameter grad_bytes_lowp decides (resolution 14). */
-static double gradient_element_bytes(const adept_profile *prof, const adept_model_parameters *p)
+adept_work_column adept_work_column_of(adept_unit unit, adept_dtype dtype)
 {
-    if (prof->trainable_params <= 0) return PARAMETER_WORD_BYTES;
-    double stored = prof->trainable_bytes / (double)prof->trainable_params;
-    bool autocast = prof->precision == ADEPT_AMP_BF16 || prof->precision == ADEPT_AMP_FP16;
-    return autocast ? fmin(stored, p->grad_bytes_lowp) : stored;
+    static const adept_work_column columns[ADEPT_UNIT_COUNT][2] = {
+        [ADEPT_UNIT_GEMM] = {ADEPT_WORK_GEMM, ADEPT_WORK_GEMM_LOWP},
+        [ADEPT_UNIT_CONV] = {ADEPT_WORK_CONV, ADEPT_WORK_CONV_LOWP},
+        [ADEPT_UNIT_ALU] = {ADEPT_WORK_ALU, ADEPT_WORK_ALU_LOWP},
+    };
+    return columns[unit][is_16bit(dtype)];
 }
+
+/* ---- totals ---- */
 
 /* Written so that NAN fails. */
 static bool is_valid(const adept_kernel *k)
@@ -48,69 +49,121 @@ static adept_status sum_kernels(adept_work *w, const adept_profile *prof, adept_
     return ADEPT_OK;
 }
 
-adept_status adept_work_sum(adept_work *out, const adept_profile *prof, const adept_model_parameters *p,
-                            adept_error *err)
+static adept_status sum_optimizer(adept_work *w, const adept_profile *prof, adept_error *err)
+{
+    const char *name = prof->optimizer ? prof->optimizer : "none";
+    const adept_optimizer *optimizer = adept_optimizer_by_name(name);
+    if (!optimizer) return adept_error_set(err, ADEPT_E_INVALID, "profile: unknown optimizer \"%s\"", name);
+    double params = (double)prof->trainable_params, tensors = (double)prof->trainable_tensors;
+    w->optimizer = adept_optimizer_step(optimizer, params, tensors, 0.0);
+    /* Bytes are linear in those of a gradient element. */
+    w->optimizer_gradients = adept_optimizer_step(optimizer, params, tensors, 1.0).bytes_read - w->optimizer.bytes_read;
+    return ADEPT_OK;
+}
+
+adept_status adept_work_sum(adept_work *out, const adept_profile *prof, adept_error *err)
 {
     adept_work w = {0};
     adept_status status = sum_kernels(&w, prof, err);
     if (status != ADEPT_OK) return status;
-    double element_bytes = gradient_element_bytes(prof, p);
-    if (prof->mode != ADEPT_MODE_INFER) w.gradient_bytes = element_bytes * (double)prof->trainable_params;
-    if (prof->mode == ADEPT_MODE_TRAIN) {
-        const char *name = prof->optimizer ? prof->optimizer : "none";
-        const adept_optimizer *optimizer = adept_optimizer_by_name(name);
-        if (!optimizer) return adept_error_set(err, ADEPT_E_INVALID, "profile: unknown optimizer \"%s\"", name);
-        w.optimizer = adept_optimizer_step(optimizer, (double)prof->trainable_params, (double)prof->trainable_tensors,
-                                           element_bytes);
-    }
-    *out = w;
-    return ADEPT_OK;
+    double params = (double)prof->trainable_params;
+    w.gradient_bytes = prof->trainable_params > 0 ? prof->trainable_bytes / params : PARAMETER_WORD_BYTES;
+    w.autocast = prof->precision == ADEPT_AMP_BF16 || prof->precision == ADEPT_AMP_FP16;
+    if (prof->mode != ADEPT_MODE_INFER) w.gradient_elements = params;
+    if (prof->mode == ADEPT_MODE_TRAIN) status = sum_optimizer(&w, prof, err);
+    if (status == ADEPT_OK) *out = w;
+    return status;
 }
 
-/* Efficiency and time scale of the three units, eq 4.10 and the C of eq 4.9. */
-typedef struct unit_model {
-    double efficiency, c, c_16bit;
-} unit_model;
-
-static void unit_models(unit_model *units, const adept_profile *prof, const adept_model_parameters *p,
-                        adept_saturation sat)
+adept_status adept_peaks_get(adept_peaks *out, const adept_work *work, const adept_profile *prof,
+                             const adept_hwprofile *hw, adept_error *err)
 {
-    adept_gemm_tiles tiles = adept_eq_gemm_tiles(&prof->features, prof->precision);
-    units[ADEPT_UNIT_GEMM] = (unit_model){adept_eq_efficiency(p->beta_gemm, adept_eq_saturation_gemm(tiles, p, sat)),
-                                          p->c_gemm, p->c_gemm_lowp};
-    units[ADEPT_UNIT_CONV] =
-        (unit_model){adept_eq_efficiency(p->beta_conv, adept_eq_saturation_conv(&prof->features, p, sat)), p->c_conv,
-                     p->c_conv_lowp};
-    /* The thesis gives other arithmetic no dimensions to saturate (resolution 24). */
-    units[ADEPT_UNIT_ALU] = (unit_model){adept_eq_efficiency(p->beta_alu, 1.0), p->c_alu, p->c_alu_lowp};
-}
-
-adept_status adept_rates_get(adept_rates *out, const adept_work *work, const adept_profile *prof,
-                             const adept_hwprofile *hw, const adept_model_parameters *p, adept_saturation sat,
-                             adept_error *err)
-{
-    adept_rates r = {0};
-    unit_model units[ADEPT_UNIT_COUNT];
-    unit_models(units, prof, p, sat);
+    adept_peaks peaks = {0};
     for (int unit = 0; unit < ADEPT_UNIT_COUNT; unit++) {
         for (int dtype = 0; dtype < ADEPT_DTYPE_COUNT; dtype++) {
             if (work->flops[unit][dtype] == 0.0) continue;
-            adept_status status = adept_peak_flops_per_s(&r.peak[unit][dtype], hw, prof->precision, (adept_unit)unit,
-                                                         (adept_dtype)dtype, err);
+            adept_status status = adept_peak_flops_per_s(&peaks.flops_per_s[unit][dtype], hw, prof->precision,
+                                                         (adept_unit)unit, (adept_dtype)dtype, err);
             if (status != ADEPT_OK) return status;
-            double c = units[unit].c * (is_16bit((adept_dtype)dtype) ? units[unit].c_16bit : 1.0);
-            r.flop_s[unit][dtype] = adept_eq_operation_s(1.0, r.peak[unit][dtype], units[unit].efficiency, c);
         }
     }
-    double l2_factor =
-        adept_eq_l2_factor(p->k_wset * prof->features.working_set_bytes, hw->specs.l2_bytes, p->lambda_miss);
-    r.byte_s = adept_eq_memory_s(1.0, hw->specs.mem_bytes_per_s, l2_factor, p->c_mem);
-    *out = r;
+    *out = peaks;
     return ADEPT_OK;
 }
 
-double adept_rates_kernel_s(const adept_rates *rates, const adept_kernel *kernel)
+/* ---- columns ---- */
+
+/* Where amounts go; memory running out is remembered. */
+typedef struct sink {
+    double *columns;
+    adept_pieces *pieces; /* NULL: multiply by the values */
+    const adept_scalar *scalars;
+    bool failed;
+} sink;
+
+static adept_piece *new_piece(sink *s)
 {
-    return kernel->flops * rates->flop_s[kernel->unit][kernel->dtype] +
-           kernel->flops_alu * rates->flop_s[ADEPT_UNIT_ALU][kernel->dtype];
+    adept_pieces *p = s->pieces;
+    if (p->n == p->capacity) {
+        size_t capacity = p->capacity ? 2 * p->capacity : 8;
+        adept_piece *items = realloc(p->items, capacity * sizeof *items);
+        if (!items) {
+            s->failed = true;
+            return NULL;
+        }
+        p->items = items;
+        p->capacity = capacity;
+    }
+    return &p->items[p->n++];
+}
+
+static void add(sink *s, adept_work_column column, uint32_t scalars, double amount)
+{
+    if (amount == 0.0) return;
+    if (scalars == 0 || !s->pieces) {
+        s->columns[column] += amount * adept_scalar_product(s->scalars, scalars);
+        return;
+    }
+    for (size_t i = 0; i < s->pieces->n; i++) {
+        adept_piece *p = &s->pieces->items[i];
+        if (p->scalars != scalars || p->column != (uint32_t)column) continue;
+        p->amount += amount;
+        return;
+    }
+    adept_piece *p = new_piece(s);
+    if (p) *p = (adept_piece){amount, scalars, (uint32_t)column};
+}
+
+static void add_arithmetic(sink *s, const adept_peaks *peaks, adept_unit unit, adept_dtype dtype, double flops,
+                           const adept_cover *cover)
+{
+    static const adept_term terms[ADEPT_UNIT_COUNT] = {[ADEPT_UNIT_GEMM] = ADEPT_TERM_GEMM,
+                                                       [ADEPT_UNIT_CONV] = ADEPT_TERM_CONV,
+                                                       [ADEPT_UNIT_ALU] = ADEPT_TERM_ALU};
+    if (flops > 0.0)
+        add(s, adept_work_column_of(unit, dtype), cover->term[terms[unit]], flops / peaks->flops_per_s[unit][dtype]);
+}
+
+adept_status adept_work_columns(double columns[ADEPT_WORK_COLUMNS], adept_pieces *pieces, const adept_profile *prof,
+                                const adept_peaks *peaks, double mem_bytes_per_s, const adept_scalar *scalars,
+                                size_t n_scalars, adept_error *err)
+{
+    sink s = {.columns = columns, .pieces = pieces, .scalars = scalars};
+    for (int i = 0; i < ADEPT_WORK_COLUMNS; i++)
+        columns[i] = 0.0;
+    for (size_t i = 0; i < prof->n_ops; i++) {
+        const adept_profile_op *op = &prof->ops[i];
+        adept_cover cover = adept_scalar_cover(scalars, n_scalars, prof, op);
+        double count = (double)op->count;
+        for (size_t j = 0; j < op->n_kernels; j++) {
+            const adept_kernel *k = &op->kernels[j];
+            double bytes = k->bytes_read + k->bytes_written;
+            add_arithmetic(&s, peaks, k->unit, k->dtype, count * k->flops, &cover);
+            add_arithmetic(&s, peaks, ADEPT_UNIT_ALU, k->dtype, count * k->flops_alu, &cover);
+            add(&s, ADEPT_WORK_MEM, cover.term[ADEPT_TERM_MEM], count * bytes / mem_bytes_per_s);
+        }
+    }
+    adept_cover whole = adept_scalar_cover(scalars, n_scalars, prof, NULL);
+    add(&s, ADEPT_WORK_OPT, whole.term[ADEPT_TERM_OPT], 1.0);
+    return s.failed ? adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the shares of targeted scalars") : ADEPT_OK;
 }

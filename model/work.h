@@ -1,9 +1,10 @@
-/** @file work.h  A profile reduced to what the step-level equations need, and the cost of a unit of it on one GPU.
- *  Private to model/. Calls: workload, handlers (optimizers). */
+/** @file work.h  A profile reduced to what the step-level equations need, for one GPU's sheet. Private to model/.
+ *  Calls: workload, handlers (optimizers). */
 #ifndef ADEPT_WORK_H
 #define ADEPT_WORK_H
 #include "adept_model.h"
 #include "adept_optimizer.h"
+#include "scalar.h"
 
 #define ADEPT_UNIT_COUNT 3
 
@@ -12,27 +13,58 @@ typedef struct adept_work {
     double flops[ADEPT_UNIT_COUNT][ADEPT_DTYPE_COUNT];
     double bytes_read, bytes_written;
     double kernels;
-    double gradient_bytes; /* what the all-reduce sends; 0 in infer mode */
-    adept_optimizer_cost optimizer;
+    double gradient_elements;    /* what the all-reduce sends; 0 in infer mode */
+    double gradient_bytes;       /* of one element in its own type */
+    bool autocast;               /* then grad_bytes_lowp holds for them */
+    adept_optimizer_cost optimizer; /* without reading the gradient */
+    double optimizer_gradients;     /* elements of the gradient that it reads */
 } adept_work;
 
 /** @return ADEPT_E_INVALID if the profile is inconsistent (names what). */
-adept_status adept_work_sum(adept_work *out, const adept_profile *prof, const adept_model_parameters *p,
-                            adept_error *err);
+adept_status adept_work_sum(adept_work *out, const adept_profile *prof, adept_error *err);
 
-/* Eq 4.9 and 4.13 are linear in FLOPs and bytes: these are their slopes. 0 where the workload has no such work. */
-typedef struct adept_rates {
-    double flop_s[ADEPT_UNIT_COUNT][ADEPT_DTYPE_COUNT]; /* seconds per FLOP */
-    double peak[ADEPT_UNIT_COUNT][ADEPT_DTYPE_COUNT];   /* FLOP/s */
-    double byte_s;                                      /* seconds per byte */
-} adept_rates;
+/* FLOP/s of the units and types in use; 0 of all others. */
+typedef struct adept_peaks {
+    double flops_per_s[ADEPT_UNIT_COUNT][ADEPT_DTYPE_COUNT];
+} adept_peaks;
 
 /** @return ADEPT_E_USAGE if the GPU has no unit for some arithmetic of the workload. */
-adept_status adept_rates_get(adept_rates *out, const adept_work *work, const adept_profile *prof,
-                             const adept_hwprofile *hw, const adept_model_parameters *p, adept_saturation sat,
-                             adept_error *err);
+adept_status adept_peaks_get(adept_peaks *out, const adept_work *work, const adept_profile *prof,
+                             const adept_hwprofile *hw, adept_error *err);
 
-/** Seconds of compute of one kernel, its ALU epilogue included. */
-double adept_rates_kernel_s(const adept_rates *rates, const adept_kernel *kernel);
+/* What eq 4.9 and 4.13 are linear in: seconds of one pass at the peaks of the sheet. "LOWP" is arithmetic on 16-bit operands,
+ * which has time multipliers of its own; OPT is the optimizer's whole time, hence 1. */
+typedef enum adept_work_column {
+    ADEPT_WORK_GEMM, ADEPT_WORK_GEMM_LOWP,
+    ADEPT_WORK_CONV, ADEPT_WORK_CONV_LOWP,
+    ADEPT_WORK_ALU, ADEPT_WORK_ALU_LOWP,
+    ADEPT_WORK_MEM,
+    ADEPT_WORK_OPT,
+    ADEPT_WORK_COLUMNS
+} adept_work_column;
+
+/* The share of a column that a set of targeted scalars covers. */
+typedef struct adept_piece {
+    double amount;
+    uint32_t scalars; /* bit per scalar, not 0 */
+    uint32_t column;  /* adept_work_column */
+} adept_piece;
+
+/* Shares of one workload, one per column and set of scalars. Zero-initialised is empty; free(items) when done. */
+typedef struct adept_pieces {
+    adept_piece *items;
+    size_t n, capacity;
+} adept_pieces;
+
+/**
+ * Work by column. Covered work is multiplied by its scalars' values, or, if `pieces` is given, left out of the columns
+ * and listed there. @return ADEPT_E_NOMEM; never fails without `pieces`.
+ */
+adept_status adept_work_columns(double columns[ADEPT_WORK_COLUMNS], adept_pieces *pieces, const adept_profile *prof,
+                                const adept_peaks *peaks, double mem_bytes_per_s, const adept_scalar *scalars,
+                                size_t n_scalars, adept_error *err);
+
+/** Column of arithmetic of a unit on a type. */
+adept_work_column adept_work_column_of(adept_unit unit, adept_dtype dtype);
 
 #endif

@@ -21,10 +21,6 @@ typedef struct adept_placement {
 /** Immutable once made: any number of threads may use it at the same time. */
 typedef struct adept_evaluator adept_evaluator;
 
-/* Bounds of a targeted scalar as a parameter; fitted in its logarithm. */
-#define ADEPT_SCALAR_LOW 0.05
-#define ADEPT_SCALAR_HIGH 20.0
-
 /**
  * Compile rows. Nothing of the arguments is kept: profiles and sheets may be freed afterwards.
  * @param out         set on ADEPT_OK; caller frees with adept_evaluator_free()
@@ -43,7 +39,7 @@ ADEPT_API adept_status adept_evaluator_new(adept_evaluator **out, const adept_pl
 ADEPT_API void adept_evaluator_free(adept_evaluator *e); /* NULL allowed */
 
 ADEPT_API size_t adept_evaluator_n_rows(const adept_evaluator *e);
-/** Length of theta: the granularity's parameters, then the scalars. */
+/** Length of theta: the granularity's parameters, then the scalars (bounds ADEPT_SCALAR_LOW and _HIGH). */
 ADEPT_API size_t adept_evaluator_n_parameters(const adept_evaluator *e);
 /** Name, bounds and scale of theta[index]; `fallback` is NAN where the default comes from the sheet: use
  *  adept_evaluator_default(). Borrowed from the evaluator; NULL past the end. */

@@ -31,7 +31,7 @@ extern "C" {
     X(clock_base_hz, 0, "base core clock")                                                              \
     X(clock_boost_hz, 1, "boost core clock the peaks refer to")                                         \
     X(clock_min_hz, 0, "lowest core clock under load")                                                  \
-    X(tdp_w, 1, "board power limit by default")                                                         \
+    X(tdp_w, 0, "board power limit by default; without it power is unknown")                                                         \
     X(power_limit_min_w, 0, "lowest settable board power limit")                                        \
     X(power_limit_max_w, 0, "highest settable board power limit")                                       \
     X(idle_w, 0, "board power when idle")                                                               \
@@ -81,7 +81,10 @@ typedef struct adept_scalar {
     double value;
 } adept_scalar;
 #define ADEPT_MAX_SCALARS 32
-/** @return ADEPT_E_USAGE naming the scalar and what is wrong with it: name, pattern, combination, or a value that is not positive. */
+/* Bounds of the value, as of a parameter; fitted in its logarithm. */
+#define ADEPT_SCALAR_LOW 0.05
+#define ADEPT_SCALAR_HIGH 20.0
+/** @return ADEPT_E_USAGE naming the scalar and what is wrong with it: name, pattern, combination, or a value outside the bounds. */
 ADEPT_API adept_status adept_scalar_check(const adept_scalar *scalar, adept_error *err);
 
 /* Quantities whose calibrated range a fit records. X(field and JSON key, what of a step it is) */
@@ -103,7 +106,7 @@ typedef struct adept_range_point {
 typedef struct adept_intervals {
     double level;                /* in (0, 1) */
     double time_log[2];          /* low, high */
-    double power_log[2];         /* NAN: power was not measured */
+    double power_log[2];         /* NAN: power was not measured, or too few rows were */
     double widen;                /* >= 1: width at twice the calibrated range, in widths within it */
     adept_range_point low, high; /* calibrated range; NAN: not recorded */
     unsigned precisions, modes;  /* bit per adept_precision, adept_mode that was measured; 0: not recorded */

@@ -72,19 +72,14 @@ static void gemm_tiles(void **state)
 static void efficiency(void **state)
 {
     (void)state;
-    adept_model_parameters p = {.r_m = 2, .r_n = 4, .r_k = 1, .r_c = 64, .r_s = 196};
-    adept_gemm_tiles tiles = {.m = 2, .n = 12, .k = 9};
-    /* 1/(1+1) * 3/(1+3) * 9/(1+9) = 0.5 * 0.75 * 0.9 */
-    double s = adept_eq_saturation_gemm(tiles, &p, adept_sat_softsign);
+    /* Tiles 2, 12, 9 over references 2, 4, 1: 1/(1+1) * 3/(1+3) * 9/(1+9) = 0.5 * 0.75 * 0.9 */
+    double s = adept_eq_saturation_gemm(adept_sat_softsign(1), adept_sat_softsign(3), adept_sat_softsign(9));
     NEAR(s, 0.3375);
     NEAR(adept_eq_efficiency(0.7, s), 0.23625);
-    adept_profile_features f = {.conv_channel_blocks = 64, .conv_pixels = 588};
-    NEAR(adept_eq_saturation_conv(&f, &p, adept_sat_softsign), 0.375); /* 1/2 * 3/4 */
+    /* 64 blocks over 64 and 588 pixels over 196: 1/2 * 3/4 */
+    NEAR(adept_eq_saturation_conv(adept_sat_softsign(1), adept_sat_softsign(3)), 0.375);
     /* The learned reference of 2840 blocks switches the sigmoid off: sat(64/2840) = 0.5056, spec section 7 no. 3. */
-    p.r_c = 2840;
-    p.r_s = 1;
-    f.conv_pixels = 1e9;
-    WITHIN(adept_eq_saturation_conv(&f, &p, adept_sat_sigmoid), 0.5056, 5e-5);
+    WITHIN(adept_eq_saturation_conv(adept_sat_sigmoid(64.0 / 2840), adept_sat_sigmoid(1e9)), 0.5056, 5e-5);
 }
 
 static void operation_time(void **state)

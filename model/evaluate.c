@@ -1,0 +1,244 @@
+/** @file evaluate.c  The evaluator: its parameters, its rows in blocks, and evaluating them; see adept_evaluate.h. */
+#include "adept_evaluate.h"
+#include "evaluate.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define N_MODEL_PARAMETERS (sizeof(adept_model_parameters) / sizeof(double))
+#define MAX_NAME_SIZE 64
+
+#define X(name, low, high, fallback, log_scale, text)                                                                  \
+    _Static_assert(offsetof(adept_model_parameters, name) % sizeof(double) == 0, "a row of doubles");
+ADEPT_MODEL_PARAMETER_LIST(X)
+#undef X
+
+struct adept_evaluator {
+    size_t n_rows, n_blocks, n_scalars;
+    adept_rows *blocks;
+    adept_saturation_kind saturation;
+    double defaults[N_MODEL_PARAMETERS + ADEPT_MAX_SCALARS];
+    adept_parameter_info infos[N_MODEL_PARAMETERS + ADEPT_MAX_SCALARS];
+    char scalar_names[ADEPT_MAX_SCALARS][MAX_NAME_SIZE];
+    char scalar_meanings[ADEPT_MAX_SCALARS][512];
+};
+
+/* ---- parameters ---- */
+
+static void add_scalar_info(adept_evaluator *e, size_t i, const adept_scalar *s)
+{
+    snprintf(e->scalar_names[i], sizeof e->scalar_names[i], "%s", s->name);
+    snprintf(e->scalar_meanings[i], sizeof e->scalar_meanings[i], "time multiplier of %s where %s is %s",
+             adept_term_name(s->term), adept_scalar_target_name(s->target), s->pattern);
+    e->infos[N_MODEL_PARAMETERS + i] = (adept_parameter_info){
+        .name = e->scalar_names[i],
+        .low = ADEPT_SCALAR_LOW,
+        .high = ADEPT_SCALAR_HIGH,
+        .fallback = 1.0,
+        .log_scale = true,
+        .meaning = e->scalar_meanings[i],
+    };
+    e->defaults[N_MODEL_PARAMETERS + i] = fmin(ADEPT_SCALAR_HIGH, fmax(ADEPT_SCALAR_LOW, s->value));
+}
+
+static adept_status check_scalars(const adept_evaluator *e, const adept_scalar *scalars, size_t n, adept_error *err)
+{
+    if (n > ADEPT_MAX_SCALARS)
+        return adept_error_set(err, ADEPT_E_USAGE, "%zu targeted scalars are more than %d", n, ADEPT_MAX_SCALARS);
+    for (size_t i = 0; i < n; i++) {
+        adept_status status = adept_scalar_check(&scalars[i], err);
+        if (status != ADEPT_OK) return status;
+        bool taken = false;
+        for (size_t j = 0; j < N_MODEL_PARAMETERS; j++)
+            taken = taken || strcmp(scalars[i].name, e->infos[j].name) == 0;
+        for (size_t j = 0; j < i; j++)
+            taken = taken || strcmp(scalars[i].name, scalars[j].name) == 0;
+        if (taken)
+            return adept_error_set(err, ADEPT_E_USAGE, "scalar %s: the name is that of another parameter",
+                                   scalars[i].name);
+    }
+    return ADEPT_OK;
+}
+
+static adept_status set_parameters(adept_evaluator *e, const adept_hwprofile *hw, const adept_scalar *scalars,
+                                   size_t n_scalars, adept_error *err)
+{
+    adept_hwprofile sheet = *hw;
+    adept_model_parameters p;
+    /* The parameters of another granularity mean nothing here. */
+    if (hw->granularity != ADEPT_GRANULARITY_MODEL) sheet.n_parameters = 0;
+    for (size_t i = 0; i < N_MODEL_PARAMETERS; i++)
+        e->infos[i] = *adept_model_parameter_info(i);
+    adept_status status = check_scalars(e, scalars, n_scalars, err);
+    if (status == ADEPT_OK) status = adept_model_parameters_get(&p, &sheet, err);
+    if (status != ADEPT_OK) return status;
+    memcpy(e->defaults, &p, sizeof p);
+    for (size_t i = 0; i < N_MODEL_PARAMETERS; i++) /* what a sheet gives may lie outside */
+        e->defaults[i] = fmin(e->infos[i].high, fmax(e->infos[i].low, e->defaults[i]));
+    for (size_t i = 0; i < n_scalars; i++)
+        add_scalar_info(e, i, &scalars[i]);
+    e->n_scalars = n_scalars;
+    return ADEPT_OK;
+}
+
+static adept_status set_saturation(adept_evaluator *e, const char *name, const adept_hwprofile *hw, adept_error *err)
+{
+    const char *chosen = name ? name : hw->saturation ? hw->saturation : "sigmoid";
+    e->saturation = adept_saturation_kind_of(chosen);
+    if (e->saturation != ADEPT_SATURATIONS) return ADEPT_OK;
+    if (name) return adept_error_set(err, ADEPT_E_USAGE, "unknown saturation function \"%.80s\"", chosen);
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%.80s\" is unknown", hw->name, chosen);
+}
+
+/* ---- rows ---- */
+
+/* Say which row the message is about. */
+static adept_status in_row(adept_error *err, size_t row, adept_status status)
+{
+    if (!err || status == ADEPT_OK) return status;
+    char message[sizeof err->message];
+    snprintf(message, sizeof message, "row %zu: %.*s", row, (int)sizeof message - 32, err->message);
+    return adept_error_set(err, status, "%s", message);
+}
+
+static bool takes_time(const adept_step_numbers *numbers, const adept_pieces *pieces)
+{
+    double sum = numbers->pass[ADEPT_PASS_LAUNCHES] + numbers->pass[ADEPT_PASS_OPT_S];
+    for (int i = 0; i < ADEPT_WORK_OPT; i++)
+        sum += numbers->work[i];
+    for (size_t i = 0; i < pieces->n; i++)
+        if (pieces->items[i].column != ADEPT_WORK_OPT) sum += pieces->items[i].amount;
+    return sum > 0.0 && isfinite(sum);
+}
+
+static adept_status add_row(adept_rows *b, adept_pieces *pieces, const adept_placement *at,
+                            const adept_scalar *scalars, size_t n_scalars, adept_error *err)
+{
+    adept_step step;
+    pieces->n = 0;
+    adept_status status = adept_step_compile(&step, pieces, at, scalars, n_scalars, err);
+    if (status != ADEPT_OK) return status;
+    if (!takes_time(&step.numbers, pieces))
+        return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
+    return adept_rows_add(b, &step.numbers, pieces, err);
+}
+
+static adept_status add_rows(adept_evaluator *e, const adept_placement *rows, const adept_scalar *scalars,
+                             adept_error *err)
+{
+    adept_pieces pieces = {0};
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < e->n_rows && status == ADEPT_OK; i++)
+        status = in_row(err, i, add_row(&e->blocks[i / ADEPT_BLOCK_ROWS], &pieces, &rows[i], scalars, e->n_scalars, err));
+    free(pieces.items);
+    return status;
+}
+
+adept_status adept_evaluator_new(adept_evaluator **out, const adept_placement *rows, size_t n_rows,
+                                 adept_granularity granularity, const char *saturation, const adept_scalar *scalars,
+                                 size_t n_scalars, adept_error *err)
+{
+    if (granularity != ADEPT_GRANULARITY_MODEL)
+        return adept_error_set(err, ADEPT_E_USAGE, "granularity \"operator\" is not supported by this version");
+    if (n_rows == 0) return adept_error_set(err, ADEPT_E_USAGE, "there is no row to evaluate");
+    adept_evaluator *e = calloc(1, sizeof *e);
+    size_t n_blocks = (n_rows - 1) / ADEPT_BLOCK_ROWS + 1;
+    if (e && n_blocks <= SIZE_MAX / sizeof(adept_rows))
+        e->blocks = aligned_alloc(_Alignof(adept_rows), n_blocks * sizeof(adept_rows));
+    if (!e || !e->blocks) {
+        free(e);
+        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n_rows);
+    }
+    e->n_rows = n_rows;
+    e->n_blocks = n_blocks;
+    for (size_t i = 0; i < n_blocks; i++)
+        adept_rows_init(&e->blocks[i]);
+    adept_status status = set_parameters(e, rows[0].hw, scalars, n_scalars, err);
+    if (status == ADEPT_OK) status = set_saturation(e, saturation, rows[0].hw, err);
+    if (status == ADEPT_OK) status = add_rows(e, rows, scalars, err);
+    if (status == ADEPT_OK)
+        *out = e;
+    else
+        adept_evaluator_free(e);
+    return status;
+}
+
+void adept_evaluator_free(adept_evaluator *e)
+{
+    if (!e) return;
+    for (size_t i = 0; i < e->n_blocks; i++)
+        free(e->blocks[i].pieces);
+    free(e->blocks);
+    free(e);
+}
+
+size_t adept_evaluator_n_rows(const adept_evaluator *e)
+{
+    return e->n_rows;
+}
+
+size_t adept_evaluator_n_parameters(const adept_evaluator *e)
+{
+    return N_MODEL_PARAMETERS + e->n_scalars;
+}
+
+const adept_parameter_info *adept_evaluator_parameter(const adept_evaluator *e, size_t index)
+{
+    return index < adept_evaluator_n_parameters(e) ? &e->infos[index] : NULL;
+}
+
+double adept_evaluator_default(const adept_evaluator *e, size_t index)
+{
+    return index < adept_evaluator_n_parameters(e) ? e->defaults[index] : NAN;
+}
+
+const char *adept_evaluator_saturation(const adept_evaluator *e)
+{
+    return adept_saturation_name(e->saturation);
+}
+
+/* ---- evaluation ---- */
+
+static void set_theta(adept_theta *out, const adept_evaluator *e, const double *theta)
+{
+    memcpy(&out->p, theta, sizeof out->p);
+    memcpy(out->scalar, theta + N_MODEL_PARAMETERS, e->n_scalars * sizeof *theta);
+    out->saturation = e->saturation;
+}
+
+/* Rows whose board throttles: the clock is solved one row at a time. */
+static void limit_rows(adept_scratch *s, const adept_rows *b, const adept_theta *theta)
+{
+    for (size_t i = 0; i < b->n_rows; i++) {
+        if (!(s->over_w[i] > 0.0)) continue;
+        adept_phases phases;
+        adept_row_phases(&phases, s, b, i, theta);
+        s->step_s[i] = adept_eq_step_s(&phases.time);
+        s->power_w[i] = b->row[ADEPT_ROW_GPUS][i] * adept_eq_mean_power_w(&phases.time, &phases.power);
+    }
+}
+
+void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, double *time_s, double *power_w,
+                             double *dtime_s, double *dpower_w)
+{
+    adept_theta t;
+    adept_scratch s;
+    size_t n_parameters = adept_evaluator_n_parameters(e), done = 0;
+    set_theta(&t, e, theta);
+    for (size_t i = 0; i < e->n_blocks; i++) {
+        const adept_rows *b = &e->blocks[i];
+        adept_rows_forward(&s, b, &t);
+        limit_rows(&s, b, &t);
+        if (time_s) memcpy(time_s + done, s.step_s, b->n_rows * sizeof *time_s);
+        if (power_w) memcpy(power_w + done, s.power_w, b->n_rows * sizeof *power_w);
+        if (dtime_s || dpower_w)
+            adept_rows_gradient(dtime_s ? dtime_s + done * n_parameters : NULL,
+                                 dpower_w ? dpower_w + done * n_parameters : NULL, n_parameters, &s, b, &t);
+        done += b->n_rows;
+    }
+}
+
+void adept_evaluate(const adept_evaluator *e, const double *theta, double *time_s, double *power_w)
+{
+    adept_evaluate_gradient(e, theta, time_s, power_w, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/** @file hwprofile_fit.c  Reading the "fit" object of a hardware profile: parameters, targeted scalars, intervals.
+ *  Calls: adept_json, adept_arena. */
+#include "adept_model.h"
+#include "hwprofile_read.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_PARAMETERS 1024 /* checked for repeated names pair by pair */
+#define MAX_LOG_RATIO 20.0  /* of measured and predicted: a factor of 5e8 is no residual */
+#define DEFAULT_WIDEN 2.0
+#define MAX_WIDEN 100.0
+
+/* ---- parameters ---- */
+
+static void read_parameters(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
+{
+    int n = object ? cJSON_GetArraySize(object) : 0;
+    if (n == 0) adept_json_fail(r, "fit.parameters is empty");
+    if (n > MAX_PARAMETERS) adept_json_fail(r, "fit.parameters has more than %d entries", MAX_PARAMETERS);
+    if (r->status != ADEPT_OK) return;
+    adept_parameter *parameters = adept_arena_array(hw->arena, (size_t)n, sizeof *parameters);
+    if (!parameters) adept_hwprofile_out_of_memory(r);
+    size_t count = 0;
+    for (const cJSON *item = object->child; item && r->status == ADEPT_OK; item = item->next) {
+        if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble))
+            adept_json_fail(r, "fit.parameters.%.80s is not a finite number", item->string);
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(parameters[i].name, item->string) == 0)
+                adept_json_fail(r, "fit.parameters.%.80s is given twice", item->string);
+        parameters[count++] = (adept_parameter){adept_hwprofile_keep(r, hw->arena, item->string), item->valuedouble};
+    }
+    hw->parameters = parameters;
+    hw->n_parameters = count;
+}
+
+/* ---- targeted scalars ---- */
+
+static void read_target(adept_json_reader *r, adept_hwprofile *hw, adept_scalar *s, const cJSON *object, size_t i)
+{
+    if (r->status != ADEPT_OK) return;
+    const cJSON *item = object->child;
+    if (!item || item->next || !cJSON_IsString(item))
+        adept_json_fail(r, "fit.scalars[%zu].target is not one of model, class, precision, kind with a pattern", i);
+    else if (!adept_scalar_target_from_name(&s->target, item->string))
+        adept_json_fail(r, "fit.scalars[%zu].target \"%.80s\" is none of model, class, precision, kind", i, item->string);
+    else
+        s->pattern = adept_hwprofile_keep(r, hw->arena, item->valuestring);
+}
+
+static void read_scalar(adept_json_reader *r, adept_hwprofile *hw, adept_scalar *s, const cJSON *item, size_t i)
+{
+    static const char *const keys[] = {"name", "target", "term", "value"};
+    char where[40];
+    if (!cJSON_IsObject(item)) {
+        adept_json_fail(r, "fit.scalars[%zu] is not an object", i);
+        return;
+    }
+    snprintf(where, sizeof where, " in fit.scalars[%zu]", i);
+    adept_hwprofile_check_keys(r, item, where, keys, sizeof keys / sizeof *keys);
+    s->name = adept_hwprofile_keep(r, hw->arena, adept_json_string(r, item, "name"));
+    read_target(r, hw, s, adept_json_object(r, item, "target"), i);
+    const char *term = adept_json_string(r, item, "term");
+    if (r->status == ADEPT_OK && !adept_term_from_name(&s->term, term))
+        adept_json_fail(r, "fit.scalars[%zu].term \"%.80s\" is none of gemm, conv, alu, mem, opt", i, term);
+    s->value = adept_json_number(r, item, "value");
+    adept_error detail = {0};
+    if (r->status == ADEPT_OK && adept_scalar_check(s, &detail) != ADEPT_OK)
+        adept_json_fail(r, "fit.scalars[%zu]: %s", i, detail.message);
+}
+
+static void read_scalars(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
+{
+    if (r->status != ADEPT_OK || !cJSON_GetObjectItemCaseSensitive(fit, "scalars")) return;
+    const cJSON *array = adept_json_array(r, fit, "scalars");
+    int n = cJSON_GetArraySize(array);
+    if (n > ADEPT_MAX_SCALARS) adept_json_fail(r, "fit.scalars has more than %d entries", ADEPT_MAX_SCALARS);
+    if (r->status != ADEPT_OK || n <= 0) return;
+    adept_scalar *scalars = adept_arena_array(hw->arena, (size_t)n, sizeof *scalars);
+    if (!scalars) adept_hwprofile_out_of_memory(r);
+    size_t count = 0;
+    for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next, count++) {
+        scalars[count] = (adept_scalar){0};
+        read_scalar(r, hw, &scalars[count], item, count);
+        for (size_t i = 0; i < count && r->status == ADEPT_OK; i++)
+            if (strcmp(scalars[i].name, scalars[count].name) == 0)
+                adept_json_fail(r, "fit.scalars: the name \"%s\" is given twice", scalars[i].name);
+    }
+    hw->scalars = scalars;
+    hw->n_scalars = count;
+}
+
+/* ---- intervals ---- */
+
+/* [low, high] within the bounds; absent or null: NAN. */
+static void read_pair(adept_json_reader *r, double *low, double *high, const cJSON *object, const char *key, double least,
+                      double most)
+{
+    *low = *high = NAN;
+    const cJSON *pair = r->status == ADEPT_OK ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
+    if (!pair || cJSON_IsNull(pair)) return;
+    const cJSON *first = cJSON_GetArrayItem(pair, 0), *second = cJSON_GetArrayItem(pair, 1);
+    if (!cJSON_IsArray(pair) || cJSON_GetArraySize(pair) != 2 || !cJSON_IsNumber(first) || !cJSON_IsNumber(second) ||
+        !(first->valuedouble >= least && first->valuedouble <= second->valuedouble && second->valuedouble <= most)) {
+        adept_json_fail(r, "fit.intervals: %s is neither null nor [low, high] within %g to %g", key, least, most);
+        return;
+    }
+    *low = first->valuedouble;
+    *high = second->valuedouble;
+}
+
+static unsigned precision_bit(const char *name)
+{
+    adept_precision precision;
+    return adept_precision_from_name(&precision, name) ? 1u << precision : 0;
+}
+
+static unsigned mode_bit(const char *name)
+{
+    adept_mode mode;
+    return adept_mode_from_name(&mode, name) ? 1u << mode : 0;
+}
+
+static unsigned read_names(adept_json_reader *r, const cJSON *range, const char *key, unsigned (*bit_of)(const char *))
+{
+    const cJSON *array = r->status == ADEPT_OK ? cJSON_GetObjectItemCaseSensitive(range, key) : NULL;
+    unsigned bits = 0;
+    if (!array || cJSON_IsNull(array)) return 0;
+    if (!cJSON_IsArray(array)) adept_json_fail(r, "fit.intervals: %s is not an array", key);
+    for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next) {
+        unsigned bit = cJSON_IsString(item) ? bit_of(item->valuestring) : 0;
+        if (!bit) adept_json_fail(r, "fit.intervals: an entry of %s is not a known name", key);
+        bits |= bit;
+    }
+    return bits;
+}
+
+static void read_range(adept_json_reader *r, adept_intervals *in, const cJSON *range)
+{
+    static const char *const keys[] = {
+#define X(name, text) #name,
+        ADEPT_RANGE_LIST(X)
+#undef X
+            "precisions",
+        "modes"};
+    if (!range || cJSON_IsNull(range)) range = NULL;
+    if (range && !cJSON_IsObject(range)) adept_json_fail(r, "fit.intervals: range is not an object");
+    if (range) adept_hwprofile_check_keys(r, range, " in fit.intervals.range", keys, sizeof keys / sizeof *keys);
+#define X(name, text) read_pair(r, &in->low.name, &in->high.name, range, #name, 0.0, 1e30);
+    ADEPT_RANGE_LIST(X)
+#undef X
+    in->precisions = read_names(r, range, "precisions", precision_bit);
+    in->modes = read_names(r, range, "modes", mode_bit);
+}
+
+/* Keys that are not known here tell people how the intervals were made. */
+static void read_intervals(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
+{
+    if (r->status != ADEPT_OK || !object || cJSON_IsNull(object)) return;
+    if (!cJSON_IsObject(object)) {
+        adept_json_fail(r, "fit.intervals is neither an object nor null");
+        return;
+    }
+    adept_intervals *in = adept_arena_alloc(hw->arena, sizeof *in);
+    if (!in) {
+        adept_hwprofile_out_of_memory(r);
+        return;
+    }
+    *in = (adept_intervals){.level = adept_json_number(r, object, "level"),
+                            .widen = adept_json_number_or(r, object, "widen", DEFAULT_WIDEN)};
+    if (r->status == ADEPT_OK && !(in->level > 0.0 && in->level < 1.0))
+        adept_json_fail(r, "fit.intervals.level = %g is not between 0 and 1", in->level);
+    if (r->status == ADEPT_OK && !(in->widen >= 1.0 && in->widen <= MAX_WIDEN))
+        adept_json_fail(r, "fit.intervals.widen = %g is not within 1 to %g", in->widen, MAX_WIDEN);
+    read_pair(r, &in->time_log[0], &in->time_log[1], object, "time_log", -MAX_LOG_RATIO, MAX_LOG_RATIO);
+    read_pair(r, &in->power_log[0], &in->power_log[1], object, "power_log", -MAX_LOG_RATIO, MAX_LOG_RATIO);
+    read_range(r, in, cJSON_GetObjectItemCaseSensitive(object, "range"));
+    hw->intervals = in;
+}
+
+/* ---- the object ---- */
+
+static void read_granularity(adept_json_reader *r, adept_hwprofile *hw, const char *name)
+{
+    if (r->status != ADEPT_OK) return;
+    if (strcmp(name, "model") == 0)
+        hw->granularity = ADEPT_GRANULARITY_MODEL;
+    else if (strcmp(name, "operator") == 0)
+        hw->granularity = ADEPT_GRANULARITY_OPERATOR;
+    else
+        adept_json_fail(r, "fit.granularity \"%.80s\" is neither \"model\" nor \"operator\"", name);
+}
+
+/* The other keys of a fit (dataset, errors, date ...) tell people where it came from; they are handed on unread. */
+void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
+{
+    if (!fit || cJSON_IsNull(fit)) return;
+    if (!cJSON_IsObject(fit)) {
+        adept_json_fail(r, "\"fit\" is neither an object nor null");
+        return;
+    }
+    read_granularity(r, hw, adept_json_string(r, fit, "granularity"));
+    const char *saturation = adept_json_string_or(r, fit, "saturation", NULL);
+    if (saturation) hw->saturation = adept_hwprofile_keep(r, hw->arena, saturation);
+    read_parameters(r, hw, adept_json_object(r, fit, "parameters"));
+    read_scalars(r, hw, fit);
+    read_intervals(r, hw, cJSON_GetObjectItemCaseSensitive(fit, "intervals"));
+    if (r->status != ADEPT_OK) return;
+    char *text = cJSON_PrintUnformatted(fit);
+    hw->fit_json = text ? adept_hwprofile_keep(r, hw->arena, text) : NULL;
+    if (!hw->fit_json) adept_hwprofile_out_of_memory(r);
+    cJSON_free(text);
+    hw->calibrated = true;
+}

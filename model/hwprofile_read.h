@@ -1,0 +1,18 @@
+/** @file hwprofile_read.h  Parts of the hardware profile reader. Private to model/. Calls: adept_json, adept_arena. */
+#ifndef ADEPT_HWPROFILE_READ_H
+#define ADEPT_HWPROFILE_READ_H
+#include "adept_hwprofile.h"
+#include "adept_json.h"
+
+void adept_hwprofile_out_of_memory(adept_json_reader *r);
+/** A copy in the profile's arena; NULL after an error. */
+const char *adept_hwprofile_keep(adept_json_reader *r, adept_arena *arena, const char *text);
+/** Refuse keys that are not in the list, or that are given twice. `where` ends the message (" in specs.tdp_w").
+ *  At most 64 keys. */
+void adept_hwprofile_check_keys(adept_json_reader *r, const cJSON *object, const char *where,
+                                const char *const *allowed, size_t n_allowed);
+
+/** Read the "fit" object (NULL or JSON null: not calibrated) into hw. */
+void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit);
+
+#endif

@@ -1,0 +1,56 @@
+/** @file saturation.h  The saturation functions of thesis section 4.3.7.2 as inline arithmetic. Private to model/. */
+#ifndef ADEPT_SATURATION_H
+#define ADEPT_SATURATION_H
+#include "exp.h"
+#include <math.h>
+
+/* X(id, name) */
+#define ADEPT_SATURATION_LIST(X)                                                                                       \
+    X(SIGMOID, sigmoid) X(ARCTAN, arctan) X(SOFTSIGN, softsign) X(ALGEBRAIC, algebraic) X(TANH, tanh)
+typedef enum adept_saturation_kind {
+#define X(id, name) ADEPT_SATURATION_##id,
+    ADEPT_SATURATION_LIST(X)
+#undef X
+        ADEPT_SATURATIONS
+} adept_saturation_kind;
+
+/** ADEPT_SATURATIONS if there is none of that name. */
+adept_saturation_kind adept_saturation_kind_of(const char *name);
+
+#define ADEPT_TWO_OVER_PI 0.63661977236758134308
+
+/* Each takes x in [0, inf] to [0, 1]. */
+
+static inline double adept_saturate_sigmoid(double x)
+{
+    return 1.0 / (1.0 + adept_exp_negative(x));
+}
+
+/* Normalised by 2/pi so that it reaches 1 like the others (resolution 4). */
+static inline double adept_saturate_arctan(double x)
+{
+    return ADEPT_TWO_OVER_PI * atan(x);
+}
+
+/* Written as 1 - 1/(1+x) so that an infinite x gives 1 and not NaN. */
+static inline double adept_saturate_softsign(double x)
+{
+    return 1.0 - 1.0 / (1.0 + x);
+}
+
+/* x^2 must not overflow: from 1e9 on the result is 1 to the last bit. */
+static inline double adept_saturate_algebraic(double x)
+{
+    double at = x < 1e9 ? x : 1e9;
+    return at / sqrt(1.0 + at * at);
+}
+
+static inline double adept_saturate_tanh(double x)
+{
+    return tanh(x);
+}
+
+/** Elasticity x sat'(x) / sat(x), in [0, 1]: by how many percent sat rises when x does by one. */
+double adept_saturation_elasticity(adept_saturation_kind kind, double x);
+
+#endif

@@ -1,0 +1,153 @@
+/** @file scalar.c  Targeted scalars: names, checks, and what they cover; see scalar.h. Calls: nothing. */
+#include "scalar.h"
+#include <string.h>
+
+#define MAX_NAME_LENGTH 63
+#define MAX_PATTERN_LENGTH 255
+
+_Static_assert(ADEPT_MAX_SCALARS <= 32, "a cover is a mask of 32 bits");
+
+static const char *const target_names[] = {
+#define X(id, text) text,
+    ADEPT_SCALAR_TARGET_LIST(X)
+#undef X
+};
+static const char *const term_names[] = {
+#define X(id, text) text,
+    ADEPT_TERM_LIST(X)
+#undef X
+};
+
+const char *adept_scalar_target_name(adept_scalar_target target)
+{
+    return (unsigned)target < ADEPT_TARGET_COUNT ? target_names[target] : NULL;
+}
+
+const char *adept_term_name(adept_term term)
+{
+    return (unsigned)term < ADEPT_TERM_COUNT ? term_names[term] : NULL;
+}
+
+/* -1 if there is none. */
+static int index_of(const char *const *names, int n, const char *name)
+{
+    for (int i = 0; name && i < n; i++)
+        if (strcmp(names[i], name) == 0) return i;
+    return -1;
+}
+
+bool adept_scalar_target_from_name(adept_scalar_target *out, const char *name)
+{
+    int i = index_of(target_names, ADEPT_TARGET_COUNT, name);
+    if (i >= 0) *out = (adept_scalar_target)i;
+    return i >= 0;
+}
+
+bool adept_term_from_name(adept_term *out, const char *name)
+{
+    int i = index_of(term_names, ADEPT_TERM_COUNT, name);
+    if (i >= 0) *out = (adept_term)i;
+    return i >= 0;
+}
+
+static bool is_name(const char *text)
+{
+    size_t n = text ? strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
+    return n > 0 && n <= MAX_NAME_LENGTH && text[n] == '\0';
+}
+
+adept_status adept_scalar_check(const adept_scalar *s, adept_error *err)
+{
+    if (!is_name(s->name))
+        return adept_error_set(err, ADEPT_E_USAGE, "scalar \"%.80s\": the name is not 1 to %d letters, digits and '_'",
+                               s->name ? s->name : "", MAX_NAME_LENGTH);
+    if ((unsigned)s->target >= ADEPT_TARGET_COUNT || (unsigned)s->term >= ADEPT_TERM_COUNT)
+        return adept_error_set(err, ADEPT_E_USAGE, "scalar %s: there is no such target or term", s->name);
+    if (!s->pattern || !*s->pattern || strlen(s->pattern) > MAX_PATTERN_LENGTH)
+        return adept_error_set(err, ADEPT_E_USAGE, "scalar %s: the pattern of its target is not 1 to %d characters",
+                               s->name, MAX_PATTERN_LENGTH);
+    if (s->term == ADEPT_TERM_OPT && (s->target == ADEPT_TARGET_CLASS || s->target == ADEPT_TARGET_KIND))
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "scalar %s: the optimizer belongs to no %s; term opt goes with model or precision",
+                               s->name, target_names[s->target]);
+    if (!(s->value >= ADEPT_SCALAR_LOW && s->value <= ADEPT_SCALAR_HIGH)) /* NAN fails */
+        return adept_error_set(err, ADEPT_E_USAGE, "scalar %s: value %g is outside %g to %g", s->name, s->value,
+                               ADEPT_SCALAR_LOW, ADEPT_SCALAR_HIGH);
+    return ADEPT_OK;
+}
+
+/* On a mismatch only the last '*' need take one character more: what earlier ones could do, it can. */
+static bool glob_match_n(const char *pattern, const char *text, size_t length)
+{
+    const char *star = NULL, *end = text + length, *resume = text;
+    while (text < end) {
+        if (*pattern == '*') {
+            star = pattern++;
+            resume = text;
+        } else if (*pattern != '\0' && (*pattern == '?' || *pattern == *text)) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star + 1;
+            text = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+bool adept_glob_match(const char *pattern, const char *text)
+{
+    return glob_match_n(pattern, text, strlen(text));
+}
+
+/* The file name without its folder and the extensions that model files have; other dots belong to names ("qwen2.5"). */
+static bool matches_model(const char *pattern, const char *path)
+{
+    static const char *const extensions[] = {".profile.json", ".json", ".pt2", ".pth", ".pt"};
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *name = slash ? slash + 1 : path ? path : "";
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
+        size_t length = strlen(extensions[i]);
+        if (n <= length || strcmp(name + n - length, extensions[i]) != 0) continue;
+        n -= length;
+        break;
+    }
+    return glob_match_n(pattern, name, n);
+}
+
+static bool covers(const adept_scalar *s, const adept_profile *prof, const adept_profile_op *op)
+{
+    switch (s->target) {
+    case ADEPT_TARGET_MODEL:
+        return matches_model(s->pattern, prof->model_path);
+    case ADEPT_TARGET_PRECISION:
+        return adept_glob_match(s->pattern, adept_precision_name(prof->precision));
+    case ADEPT_TARGET_CLASS:
+        return op && op->module_class && adept_glob_match(s->pattern, op->module_class);
+    case ADEPT_TARGET_KIND:
+        return op && op->kind && adept_glob_match(s->pattern, op->kind);
+    }
+    return false;
+}
+
+adept_cover adept_scalar_cover(const adept_scalar *scalars, size_t n, const adept_profile *prof,
+                               const adept_profile_op *op)
+{
+    adept_cover cover = {{0}};
+    for (size_t i = 0; i < n; i++)
+        if (covers(&scalars[i], prof, op)) cover.term[scalars[i].term] |= (uint32_t)1 << i;
+    return cover;
+}
+
+double adept_scalar_product(const adept_scalar *scalars, uint32_t mask)
+{
+    double product = 1.0;
+    for (size_t i = 0; mask; i++, mask >>= 1)
+        if (mask & 1) product *= scalars[i].value;
+    return product;
+}
