@@ -1,0 +1,214 @@
+/** @file fit_json.c  A fit as the `fit` object of a hardware profile. Calls: model, cJSON. */
+#include "json_writer.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PROFILE_BYTES ((size_t)64 << 20)
+
+static void put_values(json_writer *w, cJSON *fit_object, const adept_fit *fit)
+{
+    cJSON *parameters = adept_put_object(w, fit_object, "parameters");
+    for (size_t i = 0; i < fit->n_parameters - fit->n_scalars; i++)
+        adept_put_number(w, parameters, fit->parameters[i].info.name, fit->parameters[i].value);
+    cJSON *scalars = adept_put_array(w, fit_object, "scalars");
+    for (size_t i = 0; i < fit->n_scalars; i++) {
+        const adept_scalar *s = &fit->scalars[i];
+        cJSON *o = adept_push_object(w, scalars);
+        adept_put_string(w, o, "name", s->name);
+        cJSON *target = adept_put_object(w, o, "target");
+        adept_put_string(w, target, adept_scalar_target_name(s->target), s->pattern);
+        adept_put_string(w, o, "term", adept_term_name(s->term));
+        adept_put_number(w, o, "value", s->value);
+    }
+}
+
+static void put_range(json_writer *w, cJSON *intervals, const adept_intervals *v)
+{
+    cJSON *range = adept_put_object(w, intervals, "range");
+#define X(name, text) adept_put_range(w, range, #name, v->low.name, v->high.name);
+    ADEPT_RANGE_LIST(X)
+#undef X
+    cJSON *precisions = adept_put_array(w, range, "precisions"), *modes = adept_put_array(w, range, "modes");
+    for (int p = ADEPT_FP32; p <= ADEPT_AMP_FP16; p++)
+        if (v->precisions >> p & 1) adept_push_string(w, precisions, adept_precision_name((adept_precision)p));
+    for (int m = ADEPT_MODE_TRAIN; m <= ADEPT_MODE_INFER; m++)
+        if (v->modes >> m & 1) adept_push_string(w, modes, adept_mode_name((adept_mode)m));
+}
+
+static void put_intervals(json_writer *w, cJSON *fit_object, const adept_conformal *c)
+{
+    const adept_intervals *v = &c->intervals;
+    if (isnan(v->time_log[0]) && isnan(v->power_log[0])) {
+        adept_put_null(w, fit_object, "intervals");
+        return;
+    }
+    cJSON *o = adept_put_object(w, fit_object, "intervals");
+    adept_put_number(w, o, "level", v->level);
+    adept_put_range(w, o, "time_log", v->time_log[0], v->time_log[1]);
+    adept_put_range(w, o, "power_log", v->power_log[0], v->power_log[1]);
+    adept_put_number(w, o, "widen", v->widen);
+    put_range(w, o, v);
+    adept_put_string(w, o, "residuals", c->residuals);
+    adept_put_integer(w, o, "n_time", (int64_t)c->n_time);
+    adept_put_integer(w, o, "n_power", (int64_t)c->n_power);
+}
+
+static void put_dataset(json_writer *w, cJSON *fit_object, const adept_dataset *d)
+{
+    cJSON *o = adept_put_object(w, fit_object, "dataset"), *files = adept_put_array(w, o, "files");
+    for (size_t i = 0; i < d->n_files; i++) {
+        cJSON *file = adept_push_object(w, files);
+        adept_put_string(w, file, "name", d->files[i].name); /* not the path: folders are nobody's business */
+        adept_put_string(w, file, "sha256", d->files[i].sha256);
+        adept_put_integer(w, file, "rows", (int64_t)d->files[i].n_rows);
+    }
+    adept_put_integer(w, o, "rows", (int64_t)d->n);
+    adept_put_integer(w, o, "excluded", (int64_t)d->n_excluded);
+    adept_put_integer(w, o, "other_gpus", (int64_t)d->n_other_gpu);
+}
+
+/* By scheme; a scheme that could not be done says why instead of numbers. */
+static void put_held_out(json_writer *w, cJSON *errors, const adept_fit_report *r)
+{
+    cJSON *o = adept_put_object(w, errors, "held_out");
+    for (size_t i = 0; i < r->n_held_out; i++) {
+        const adept_held_out *h = &r->held_out[i];
+        cJSON *scheme = adept_put_object(w, o, h->scheme);
+        if (!h->evaluation) {
+            adept_put_string(w, scheme, "impossible", h->impossible);
+            continue;
+        }
+        adept_put_integer(w, scheme, "folds", (int64_t)h->n_folds);
+        adept_put_integer(w, scheme, "folds_failed", (int64_t)h->n_failed);
+        adept_put_metrics(w, scheme, &h->evaluation->overall);
+    }
+}
+
+static void put_floor(json_writer *w, cJSON *parent, const char *key, const adept_evaluation *e)
+{
+    if (!e) {
+        adept_put_null(w, parent, key);
+        return;
+    }
+    cJSON *o = adept_put_object(w, parent, key);
+    adept_put_number(w, o, "mape_time", e->overall.time.mape);
+    adept_put_number(w, o, "mape_power", e->overall.power.mape);
+    adept_put_number(w, o, "mape_combined", e->overall.mape_combined);
+}
+
+static void put_floors(json_writer *w, cJSON *errors, const adept_fit_report *r)
+{
+    const adept_floors *f = &r->floors;
+    cJSON *o = adept_put_object(w, errors, "floors");
+    adept_put_number(w, o, "efficiency", f->values.efficiency);
+    adept_put_number(w, o, "power_w_per_gpu", f->power_w);
+    adept_put_number(w, o, "power_per_tdp", f->values.tdp_share);
+    put_floor(w, o, "in_sample", f->in_sample);
+    cJSON *held_out = adept_put_object(w, o, "held_out");
+    for (size_t i = 0; i < f->n_held_out; i++)
+        put_floor(w, held_out, r->held_out[i].scheme, f->held_out[i]);
+}
+
+static void put_errors(json_writer *w, cJSON *fit_object, const adept_fit_report *r)
+{
+    cJSON *errors = adept_put_object(w, fit_object, "errors");
+    adept_put_string(w, errors, "unit", "percent");
+    adept_put_metrics(w, adept_put_object(w, errors, "in_sample"), &r->in_sample->overall);
+    put_held_out(w, errors, r);
+    put_floors(w, errors, r);
+}
+
+static void put_identifiability(json_writer *w, cJSON *fit_object, const adept_identifiability *id)
+{
+    cJSON *o = adept_put_object(w, fit_object, "identifiability");
+    adept_put_integer(w, o, "free", (int64_t)id->n_free);
+    adept_put_integer(w, o, "determined", (int64_t)id->n_determined);
+    cJSON *bound = adept_put_array(w, o, "at_bound"), *unknown = adept_put_array(w, o, "undetermined");
+    cJSON *kept = adept_put_array(w, o, "kept");
+    for (size_t i = 0; i < id->n; i++) {
+        const adept_parameter_report *p = &id->parameters[i];
+        if (p->at_low || p->at_high) adept_push_string(w, bound, p->name);
+        if (p->free && !p->determined) adept_push_string(w, unknown, p->name);
+        if (!p->free) adept_push_string(w, kept, p->name);
+    }
+    cJSON *groups = adept_put_array(w, o, "groups");
+    for (size_t i = 0; i < id->n_groups; i++) {
+        cJSON *group = adept_push_object(w, groups);
+        adept_put_string(w, group, "text", id->groups[i].text);
+        adept_put_number(w, group, "std_error", id->groups[i].std_error);
+    }
+    adept_put_number(w, o, "noise_time_log", id->noise_time);
+    adept_put_number(w, o, "noise_power_log", id->noise_power);
+}
+
+void adept_put_fit(json_writer *w, cJSON *root, const adept_fit_report *r, const char *date)
+{
+    const adept_fit *fit = r->fit;
+    cJSON *o = adept_put_object(w, root, "fit");
+    adept_put_string(w, o, "granularity", fit->granularity == ADEPT_GRANULARITY_MODEL ? "model" : "operator");
+    adept_put_string(w, o, "saturation", fit->saturation);
+    put_values(w, o, fit);
+    put_intervals(w, o, &r->conformal);
+    put_dataset(w, o, r->dataset);
+    put_errors(w, o, r);
+    put_identifiability(w, o, &r->identifiability);
+    adept_put_unsigned(w, o, "seed", fit->seed);
+    adept_put_integer(w, o, "generations", fit->generations);
+    adept_put_bool(w, o, "converged", fit->converged);
+    if (date) adept_put_string(w, o, "date", date);
+    adept_put_string(w, o, "version", ADEPT_VERSION);
+}
+
+/* ---- the whole file ---- */
+
+/* The sheet as it stands: embedded, or the file it was read from. */
+static adept_status parse_base(cJSON **out, const adept_hwprofile *base, adept_error *err)
+{
+    const char *name = NULL, *text;
+    size_t size;
+    for (size_t i = 0; strcmp(base->path, "built in") == 0 && (name = adept_hwprofile_builtin_name(i)); i++)
+        if (strcmp(name, base->name) == 0 && (text = adept_hwprofile_builtin_json(i, &size)))
+            return adept_json_parse(out, base->name, text, size, err);
+    char *file = NULL;
+    adept_status status = adept_file_read(&file, &size, base->path, MAX_PROFILE_BYTES, err);
+    if (status == ADEPT_OK) status = adept_json_parse(out, base->path, file, size, err);
+    free(file);
+    return status;
+}
+
+/* What is written must be read again. */
+static adept_status check_readable(const char *text, const char *name, adept_error *err)
+{
+    adept_hwprofile *hw = NULL;
+    adept_error cause = {0};
+    if (adept_hwprofile_from_json(&hw, name, text, strlen(text), &cause) != ADEPT_OK)
+        return adept_error_set(err, ADEPT_E_INTERNAL, "the fitted profile is not readable: %s", cause.message);
+    adept_hwprofile_free(hw);
+    return ADEPT_OK;
+}
+
+adept_status adept_fit_report_to_hwprofile(char **text, const adept_fit_report *r, const char *date, adept_error *err)
+{
+    cJSON *root = NULL;
+    adept_status status = parse_base(&root, r->base, err);
+    if (status != ADEPT_OK) return status;
+    json_writer w = {0};
+    cJSON_DeleteItemFromObjectCaseSensitive(root, "fit");
+    adept_put_fit(&w, root, r, date);
+    char *body = adept_json_finish(&w, root, true);
+    size_t length = body ? strlen(body) : 0;
+    char *whole = body ? realloc(body, length + 2) : NULL;
+    if (!whole) {
+        free(body);
+        return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", r->base->name);
+    }
+    whole[length] = '\n';
+    whole[length + 1] = '\0';
+    status = check_readable(whole, r->base->name, err);
+    if (status == ADEPT_OK)
+        *text = whole;
+    else
+        free(whole);
+    return status;
+}

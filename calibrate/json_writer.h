@@ -1,0 +1,32 @@
+/** @file json_writer.h  Building JSON without checking every call: running out of memory is remembered. Private to
+ *  calibrate/. Calls: cJSON. */
+#ifndef ADEPT_CALIBRATE_JSON_WRITER_H
+#define ADEPT_CALIBRATE_JSON_WRITER_H
+#include "adept_json.h"
+#include "fit_report.h"
+
+typedef struct json_writer {
+    bool failed;
+} json_writer;
+
+cJSON *adept_put_object(json_writer *w, cJSON *parent, const char *key);
+cJSON *adept_put_array(json_writer *w, cJSON *parent, const char *key);
+cJSON *adept_push_object(json_writer *w, cJSON *array);
+void adept_put_number(json_writer *w, cJSON *parent, const char *key, double value); /* not finite: null */
+void adept_put_integer(json_writer *w, cJSON *parent, const char *key, int64_t value);
+void adept_put_unsigned(json_writer *w, cJSON *parent, const char *key, uint64_t value);
+void adept_put_bool(json_writer *w, cJSON *parent, const char *key, bool value);
+void adept_put_string(json_writer *w, cJSON *parent, const char *key, const char *value); /* NULL: null */
+void adept_put_null(json_writer *w, cJSON *parent, const char *key);
+void adept_put_range(json_writer *w, cJSON *parent, const char *key, double low, double high); /* NAN: null */
+void adept_push_string(json_writer *w, cJSON *array, const char *value);
+
+/** The text of `root`, which is freed, or NULL when memory was out anywhere. Compact unless `pretty`. */
+char *adept_json_finish(json_writer *w, cJSON *root, bool pretty);
+
+/** The keys of CONTRACT's `overall`, into an object. */
+void adept_put_metrics(json_writer *w, cJSON *object, const adept_metrics *m);
+
+/** The `fit` of a hardware profile. date NULL: left out. */
+void adept_put_fit(json_writer *w, cJSON *root, const adept_fit_report *r, const char *date);
+#endif
