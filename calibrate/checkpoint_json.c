@@ -1,0 +1,221 @@
+/** @file checkpoint_json.c  A checkpoint as text. Numbers of a population are the hexadecimal digits of their bits:
+ * exact, and a quarter of the size of decimal ones. Every record carries its own digest. */
+#include "adept_json.h"
+#include "checkpoint_private.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KIND "adept checkpoint"
+#define SCHEMA_VERSION 1
+#define DIGITS 16 /* of one number */
+#define MAX_GENERATIONS 2147483647.0
+
+/* ---- numbers as digits ---- */
+
+static char *print_numbers(const double *numbers, size_t n)
+{
+    static const char hex[] = "0123456789abcdef";
+    if (n > (SIZE_MAX - 1) / DIGITS) return NULL;
+    char *text = malloc(n * DIGITS + 1);
+    if (!text) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &numbers[i], sizeof bits);
+        for (size_t d = 0; d < DIGITS; d++)
+            text[i * DIGITS + d] = hex[bits >> (60 - 4 * d) & 15];
+    }
+    text[n * DIGITS] = '\0';
+    return text;
+}
+
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* malloc'ed; NULL unless the text is exactly n numbers */
+static double *parse_numbers(const char *text, size_t n)
+{
+    if (n > SIZE_MAX / DIGITS || strlen(text) != n * DIGITS) return NULL;
+    double *numbers = calloc(n > 0 ? n : 1, sizeof *numbers);
+    for (size_t i = 0; numbers && i < n; i++) {
+        uint64_t bits = 0;
+        for (size_t d = 0; d < DIGITS; d++) {
+            int digit = digit_of(text[i * DIGITS + d]);
+            if (digit < 0) {
+                free(numbers);
+                return NULL;
+            }
+            bits = bits << 4 | (uint64_t)digit;
+        }
+        memcpy(&numbers[i], &bits, sizeof bits);
+    }
+    return numbers;
+}
+
+/* ---- digests ---- */
+
+void adept_digest_text(adept_sha256 *sha, const char *text)
+{
+    adept_sha256_update(sha, text, strlen(text) + 1);
+}
+
+void adept_digest_numbers(adept_sha256 *sha, const double *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits;
+        double number = isnan(numbers[i]) ? NAN : numbers[i]; /* one NAN of many */
+        unsigned char bytes[8];
+        memcpy(&bits, &number, sizeof bits);
+        for (int b = 0; b < 8; b++)
+            bytes[b] = (unsigned char)(bits >> (8 * b));
+        adept_sha256_update(sha, bytes, sizeof bytes);
+    }
+}
+
+static void digest_part(char hex[65], const adept_part *part)
+{
+    adept_sha256 sha;
+    double header[] = {part->done,        part->converged, part->generation,
+                       part->evaluations, (double)part->n, (double)part->n_population};
+    adept_sha256_init(&sha);
+    adept_digest_text(&sha, part->key);
+    adept_digest_text(&sha, part->name);
+    adept_digest_numbers(&sha, header, sizeof header / sizeof header[0]);
+    adept_digest_numbers(&sha, part->points, part->n * part->n_population);
+    adept_digest_numbers(&sha, part->losses, part->n_population);
+    adept_sha256_hex(&sha, hex);
+}
+
+/* ---- printing ---- */
+
+static bool add_numbers(cJSON *object, const char *key, const double *numbers, size_t n)
+{
+    char *text = print_numbers(numbers, n);
+    bool ok = text && cJSON_AddStringToObject(object, key, text);
+    free(text);
+    return ok;
+}
+
+static bool add_part(cJSON *parts, const adept_part *part)
+{
+    char digest[65];
+    cJSON *object = cJSON_CreateObject();
+    if (!object || !cJSON_AddItemToArray(parts, object)) {
+        cJSON_Delete(object);
+        return false;
+    }
+    digest_part(digest, part);
+    return cJSON_AddStringToObject(object, "key", part->key) && cJSON_AddStringToObject(object, "name", part->name) &&
+           cJSON_AddBoolToObject(object, "done", part->done) &&
+           cJSON_AddBoolToObject(object, "converged", part->converged) &&
+           adept_json_add_number(object, "generation", part->generation) &&
+           adept_json_add_number(object, "evaluations", part->evaluations) &&
+           adept_json_add_number(object, "n", (double)part->n) &&
+           adept_json_add_number(object, "n_population", (double)part->n_population) &&
+           add_numbers(object, "points", part->points, part->n * part->n_population) &&
+           add_numbers(object, "losses", part->losses, part->n_population) &&
+           cJSON_AddStringToObject(object, "sha256", digest);
+}
+
+char *adept_checkpoint_print(const adept_checkpoint *c)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON *options = cJSON_Duplicate(c->options, true);
+    bool ok = root && options && cJSON_AddItemToObject(root, "options", options);
+    if (!ok) cJSON_Delete(options);
+    ok = ok && adept_json_add_number(root, "schema_version", SCHEMA_VERSION) &&
+         cJSON_AddStringToObject(root, "kind", KIND) && cJSON_AddStringToObject(root, "rows", c->rows);
+    cJSON *parts = ok ? cJSON_AddArrayToObject(root, "parts") : NULL;
+    ok = ok && parts;
+    for (size_t i = 0; ok && i < c->n_parts; i++)
+        ok = add_part(parts, &c->parts[i]);
+    char *text = ok ? cJSON_PrintUnformatted(root) : NULL;
+    cJSON_Delete(root);
+    return text;
+}
+
+/* ---- reading ---- */
+
+static void copy_text(adept_json_reader *r, const cJSON *object, const char *key, char *out, size_t size)
+{
+    const char *text = adept_json_string(r, object, key);
+    if (r->status != ADEPT_OK) return;
+    if (strlen(text) >= size)
+        adept_json_fail(r, "\"%s\" is too long", key);
+    else
+        memcpy(out, text, strlen(text) + 1);
+}
+
+static bool sizes_match(const adept_part *part, const char *points, const char *losses)
+{
+    size_t n_losses = strlen(losses) / DIGITS, n_points = strlen(points) / DIGITS;
+    return part->n > 0 && part->n_population > 0 && part->n_population == n_losses && n_points / part->n == n_losses &&
+           n_points % part->n == 0;
+}
+
+static void read_part(adept_json_reader *r, const cJSON *object, adept_part *part)
+{
+    char written[65] = "", computed[65];
+    copy_text(r, object, "key", part->key, sizeof part->key);
+    copy_text(r, object, "name", part->name, sizeof part->name);
+    copy_text(r, object, "sha256", written, sizeof written);
+    part->done = adept_json_bool(r, object, "done");
+    part->converged = adept_json_bool(r, object, "converged");
+    int64_t generation = adept_json_count(r, object, "generation");
+    part->evaluations = adept_json_number(r, object, "evaluations");
+    part->n = (size_t)adept_json_count(r, object, "n");
+    part->n_population = (size_t)adept_json_count(r, object, "n_population");
+    const char *points = adept_json_string(r, object, "points"), *losses = adept_json_string(r, object, "losses");
+    if (r->status != ADEPT_OK) return;
+    if ((double)generation > MAX_GENERATIONS || !sizes_match(part, points, losses)) {
+        adept_json_fail(r, "damaged: sizes of part \"%s\" disagree", part->name);
+        return;
+    }
+    part->generation = (int)generation;
+    part->points = parse_numbers(points, part->n * part->n_population);
+    part->losses = parse_numbers(losses, part->n_population);
+    if (!part->points || !part->losses) {
+        adept_json_fail(r, "damaged: part \"%s\" has bad numbers", part->name);
+        return;
+    }
+    digest_part(computed, part);
+    if (strcmp(written, computed) != 0) adept_json_fail(r, "damaged: part \"%s\"", part->name);
+}
+
+static adept_status read_parts(adept_json_reader *r, adept_checkpoint *c, const cJSON *parts, adept_error *err)
+{
+    const cJSON *object;
+    cJSON_ArrayForEach(object, parts)
+    {
+        adept_part part = {.n_population = 0};
+        read_part(r, object, &part);
+        if (r->status == ADEPT_OK) r->status = adept_checkpoint_add(c, &part, err);
+        adept_part_clear(&part);
+        if (r->status != ADEPT_OK) break;
+    }
+    return r->status;
+}
+
+adept_status adept_checkpoint_parse(adept_checkpoint *c, const char *name, const char *text, size_t size,
+                                    adept_error *err)
+{
+    cJSON *root = NULL;
+    adept_status status = adept_json_parse(&root, name, text, size, err);
+    if (status != ADEPT_OK) return status;
+    adept_json_reader r = {.name = name, .err = err, .status = ADEPT_OK};
+    const char *kind = adept_json_string(&r, root, "kind");
+    if (r.status == ADEPT_OK && strcmp(kind, KIND) != 0) adept_json_fail(&r, "not a checkpoint of adept calibrate");
+    if (adept_json_number(&r, root, "schema_version") != SCHEMA_VERSION)
+        adept_json_fail(&r, "a checkpoint of another version of adept");
+    const char *rows = adept_json_string(&r, root, "rows");
+    const cJSON *options = adept_json_object(&r, root, "options"), *parts = adept_json_array(&r, root, "parts");
+    status = r.status;
+    if (status == ADEPT_OK) status = adept_checkpoint_compare(c, name, rows, options, err);
+    if (status == ADEPT_OK) status = read_parts(&r, c, parts, err);
+    cJSON_Delete(root);
+    return status;
+}

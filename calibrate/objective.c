@@ -1,0 +1,216 @@
+/** @file objective.c  Eq 4.16-4.18 over the rows of an evaluator; see objective.h. */
+#include "objective.h"
+#include <math.h>
+#include <string.h>
+
+#define PERCENT 100.0
+
+/* ---- genes ---- */
+
+double adept_gene_value(const adept_gene *gene, double unit)
+{
+    double x = gene->offset + gene->width * unit;
+    if (gene->log_scale) x = exp(x);
+    return x < gene->low ? gene->low : x > gene->high ? gene->high : x; /* exp(log(high)) may be above high */
+}
+
+double adept_gene_unit(const adept_gene *gene, double value)
+{
+    double x = gene->log_scale ? log(fmax(value, gene->low)) : value;
+    return fmin(fmax((x - gene->offset) / gene->width, 0.0), 1.0);
+}
+
+static adept_gene gene_of(const adept_parameter_info *info, size_t parameter, double centre)
+{
+    adept_gene gene = {.parameter = parameter, .log_scale = info->log_scale, .low = info->low, .high = info->high};
+    gene.offset = info->log_scale ? log(info->low) : info->low;
+    gene.width = (info->log_scale ? log(info->high) : info->high) - gene.offset;
+    gene.prior = adept_gene_unit(&gene, centre);
+    gene.prior_width = info->log_scale ? gene.width : 1.0;
+    return gene;
+}
+
+bool adept_objective_free(adept_objective *o, adept_arena *arena, const bool *is_free, const double *centre)
+{
+    adept_gene *genes = adept_arena_array(arena, o->n_parameters + 1, sizeof *genes);
+    if (!genes) return false;
+    size_t n = 0;
+    for (int log_scale = 1; log_scale >= 0; log_scale--) {
+        for (size_t i = 0; i < o->n_parameters; i++) {
+            const adept_parameter_info *info = adept_evaluator_parameter(o->evaluator, i);
+            if (is_free[i] && info->log_scale == (bool)log_scale) genes[n++] = gene_of(info, i, centre[i]);
+        }
+    }
+    o->genes = genes;
+    o->n_genes = n;
+    return true;
+}
+
+void adept_objective_theta(const adept_objective *o, const double *unit, double *theta)
+{
+    memcpy(theta, o->fixed, o->n_parameters * sizeof *theta);
+    for (size_t j = 0; j < o->n_genes; j++)
+        theta[o->genes[j].parameter] = adept_gene_value(&o->genes[j], unit[j]);
+}
+
+void adept_objective_unit(const adept_objective *o, const double *theta, double *unit)
+{
+    for (size_t j = 0; j < o->n_genes; j++)
+        unit[j] = adept_gene_unit(&o->genes[j], theta[o->genes[j].parameter]);
+}
+
+/* ---- targets ---- */
+
+/* Weights that sum to the whole MAPE in percent, so that the loss is one sum. */
+static void normalise(adept_target *targets, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++)
+        sum += targets[i].weight;
+    for (size_t i = 0; i < n; i++)
+        targets[i].weight *= PERCENT / sum;
+}
+
+/* Written so that NAN, "not measured", fails. */
+static size_t collect(adept_target *targets, const adept_measurement *const *rows, size_t n, bool power)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        double measured = power ? rows[i]->power_avg_w : rows[i]->step_time_s;
+        if (!(measured > 0.0 && isfinite(measured) && rows[i]->weight > 0.0)) continue;
+        targets[count++] = (adept_target){.row = i, .inverse = 1.0 / measured, .weight = rows[i]->weight};
+    }
+    normalise(targets, count);
+    return count;
+}
+
+adept_status adept_objective_init(adept_objective *out, adept_arena *arena, const adept_evaluator *evaluator,
+                                  const adept_measurement *const *rows, size_t n, double weight_time,
+                                  double weight_power, adept_error *err)
+{
+    adept_target *times = adept_arena_array(arena, n, sizeof *times);
+    adept_target *powers = adept_arena_array(arena, n, sizeof *powers);
+    if (!times || !powers) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n);
+    *out = (adept_objective){.evaluator = evaluator,
+                             .n_rows = n,
+                             .n_parameters = adept_evaluator_n_parameters(evaluator),
+                             .weight_time = weight_time,
+                             .weight_power = weight_power,
+                             .times = times,
+                             .powers = powers};
+    out->n_times = weight_time > 0.0 ? collect(times, rows, n, false) : 0;
+    out->n_powers = weight_power > 0.0 ? collect(powers, rows, n, true) : 0;
+    if (out->n_times + out->n_powers == 0)
+        return adept_error_set(err, ADEPT_E_FIT, "no row has a measurement with a positive weight");
+    return ADEPT_OK;
+}
+
+/* ---- loss ---- */
+
+static double mape(const adept_target *targets, size_t n, const double *predicted)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < n; k++)
+        sum += targets[k].weight * fabs(predicted[targets[k].row] * targets[k].inverse - 1.0);
+    return sum;
+}
+
+/* The L2 distance to the base profile, in logarithms for scale parameters. */
+static double prior(const adept_objective *o, const double *unit, double *gradient)
+{
+    double sum = 0.0;
+    if (!(o->prior_weight > 0.0)) return 0.0;
+    for (size_t j = 0; j < o->n_genes; j++) {
+        const adept_gene *gene = &o->genes[j];
+        double distance = (unit[j] - gene->prior) * gene->prior_width;
+        sum += distance * distance;
+        if (gradient) gradient[j] += o->prior_weight * 2.0 * distance * gene->prior_width;
+    }
+    return o->prior_weight * sum;
+}
+
+size_t adept_objective_n_scratch(const adept_objective *o)
+{
+    return o->n_parameters + 2 * o->n_rows;
+}
+
+static double errors(const adept_objective *o, const double *time_s, const double *power_w)
+{
+    return o->weight_time * mape(o->times, o->n_times, time_s) +
+           o->weight_power * mape(o->powers, o->n_powers, power_w);
+}
+
+double adept_objective_loss(const void *objective, const double *unit, double *scratch)
+{
+    const adept_objective *o = objective;
+    double *theta = scratch, *time_s = theta + o->n_parameters, *power_w = time_s + o->n_rows;
+    adept_objective_theta(o, unit, theta);
+    adept_evaluate(o->evaluator, theta, time_s, o->n_powers > 0 ? power_w : NULL);
+    return errors(o, time_s, power_w) + prior(o, unit, NULL);
+}
+
+size_t adept_objective_n_gradient_scratch(const adept_objective *o)
+{
+    return adept_objective_n_scratch(o) + o->n_parameters * (1 + 2 * o->n_rows);
+}
+
+/* Adds weight * smoothed MAPE to the sum returned, and its derivatives to slope[0..n_parameters). */
+static double smooth_mape(const adept_target *targets, size_t n, const double *predicted, const double *derivatives,
+                          size_t n_parameters, double smoothing, double weight, double *slope)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        const adept_target *t = &targets[k];
+        double error = predicted[t->row] * t->inverse - 1.0;
+        double root = sqrt(error * error + smoothing * smoothing);
+        sum += t->weight * (root - smoothing);
+        if (!slope || !(root > 0.0)) continue;
+        double factor = weight * t->weight * t->inverse * error / root;
+        const double *row = derivatives + t->row * n_parameters;
+        for (size_t i = 0; i < n_parameters; i++)
+            slope[i] += factor * row[i];
+    }
+    return weight * sum;
+}
+
+double adept_objective_smooth(const adept_objective *o, const double *unit, double smoothing, double *gradient,
+                              double *exact, double *scratch)
+{
+    size_t n = o->n_parameters;
+    double *theta = scratch, *time_s = theta + n, *power_w = time_s + o->n_rows;
+    double *slope = power_w + o->n_rows, *dtime = slope + n, *dpower = dtime + n * o->n_rows;
+    bool powers = o->n_powers > 0;
+    adept_objective_theta(o, unit, theta);
+    if (gradient)
+        adept_evaluate_gradient(o->evaluator, theta, time_s, powers ? power_w : NULL, dtime, powers ? dpower : NULL);
+    else
+        adept_evaluate(o->evaluator, theta, time_s, powers ? power_w : NULL);
+    memset(slope, 0, n * sizeof *slope);
+    double smooth =
+        smooth_mape(o->times, o->n_times, time_s, dtime, n, smoothing, o->weight_time, gradient ? slope : NULL);
+    smooth +=
+        smooth_mape(o->powers, o->n_powers, power_w, dpower, n, smoothing, o->weight_power, gradient ? slope : NULL);
+    for (size_t j = 0; gradient && j < o->n_genes; j++) {
+        const adept_gene *gene = &o->genes[j];
+        gradient[j] = slope[gene->parameter] * gene->width * (gene->log_scale ? theta[gene->parameter] : 1.0);
+    }
+    double distance = prior(o, unit, gradient);
+    if (exact) *exact = errors(o, time_s, power_w) + distance;
+    return smooth + distance;
+}
+
+adept_fit_loss adept_objective_parts(const adept_objective *o, const double *theta, double *scratch)
+{
+    double *time_s = scratch, *power_w = scratch + o->n_rows;
+    adept_fit_loss loss = {.time = NAN, .power = NAN, .n_time = o->n_times, .n_power = o->n_powers};
+    adept_evaluate(o->evaluator, theta, time_s, power_w);
+    if (o->n_times > 0) loss.time = mape(o->times, o->n_times, time_s);
+    if (o->n_powers > 0) loss.power = mape(o->powers, o->n_powers, power_w);
+    for (size_t j = 0; j < o->n_genes; j++) {
+        const adept_gene *gene = &o->genes[j];
+        double distance = (adept_gene_unit(gene, theta[gene->parameter]) - gene->prior) * gene->prior_width;
+        loss.prior += o->prior_weight * distance * distance;
+    }
+    loss.total = errors(o, time_s, power_w) + loss.prior;
+    return loss;
+}
