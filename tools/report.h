@@ -5,12 +5,10 @@
 #include "adept_profile.h"
 #include "cli.h"
 #include "groups.h"
+#include "report_warning.h"
 
 /** Model, what runs, and the input shapes: the head of both reports. */
 void adept_report_workload(FILE *out, const adept_profile *profile);
-
-/** "Warnings" and one line each; nothing if there is none. Either list may be empty. */
-void adept_report_warning(FILE *out, bool *headed, const char *text);
 
 /** A finished prediction and what it is of. */
 typedef struct adept_prediction_report {
