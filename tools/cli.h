@@ -25,6 +25,8 @@ extern const adept_command adept_command_predict;
 extern const adept_command adept_command_profile;
 extern const adept_command adept_command_gpus;
 extern const adept_command adept_command_handlers;
+extern const adept_command adept_command_calibrate;
+extern const adept_command adept_command_evaluate;
 
 /** What a command's parser fills on behalf of adept_cli_parse(). */
 typedef struct adept_parse {

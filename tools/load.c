@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One line per operator the handlers do not know, malloc'ed; NULL when memory is out. */
-static char *list_unsupported(const adept_unsupported *ops, size_t n)
+char *adept_list_unsupported(const adept_unsupported *ops, size_t n)
 {
     char *text = NULL;
     size_t size;
@@ -44,7 +43,7 @@ static adept_status load_model(adept_cli *cli, adept_profile **out, const char *
     if (status != ADEPT_OK) return status;
     status =
         adept_profile_build(out, graph, adept_handlers(), &options->config, &unsupported, &n_unsupported, &cli->err);
-    if (status == ADEPT_E_UNSUPPORTED) cli->details = list_unsupported(unsupported, n_unsupported);
+    if (status == ADEPT_E_UNSUPPORTED) cli->details = adept_list_unsupported(unsupported, n_unsupported);
     free(unsupported);
     adept_graph_free(graph);
     return status;

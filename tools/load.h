@@ -14,4 +14,7 @@
 adept_status adept_load_profile(adept_cli *cli, adept_profile **out, const char *path,
                                 const adept_workload_options *options);
 
+/** One line per operator without a handler, malloc'ed: for cli->details. NULL when memory is out. */
+char *adept_list_unsupported(const adept_unsupported *ops, size_t n);
+
 #endif

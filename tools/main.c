@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 const adept_command *const adept_commands[] = {
-    &adept_command_predict, &adept_command_profile, &adept_command_gpus, &adept_command_handlers, NULL,
+    &adept_command_predict,  &adept_command_profile, &adept_command_calibrate, &adept_command_evaluate,
+    &adept_command_gpus,     &adept_command_handlers, NULL,
 };
 
 static const char *command_name(size_t index)
@@ -33,6 +34,7 @@ static void print_help(void)
          "  adept predict model.pt --gpu a100\n"
          "  adept profile model.pt -o model.profile.json\n"
          "  adept predict model.profile.json --gpu h100 --gpus 4 --steps 1000\n"
+         "  adept calibrate runs.csv --gpu a100 -o mine.json\n"
          "\n"
          "Exit codes: 0 done, 1 internal failure, 2 wrong usage, 3 bad input file, 4 operator not supported,\n"
          "5 fit failed, 6 unknown GPU, 7 a check failed.");

@@ -1,0 +1,299 @@
+/** @file calibrate_options.c  What is fitted, how long, and what is reported about it. */
+#include "calibrate_options.h"
+#include "nearest.h"
+#include "number.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEY_GRANULARITY = 0x600,
+    KEY_SATURATION,
+    KEY_COMPARE,
+    KEY_FIX,
+    KEY_FREE,
+    KEY_WITHOUT,
+    KEY_SCALAR,
+    KEY_STAGE,
+    KEY_WEIGHT_TIME,
+    KEY_WEIGHT_POWER,
+    KEY_PRIOR,
+    KEY_SEED,
+    KEY_THREADS,
+    KEY_GENERATIONS,
+    KEY_POPULATION,
+    KEY_TOL,
+    KEY_STRATEGY,
+    KEY_BOUNDS,
+    KEY_NO_POLISH,
+    KEY_LEAVE_OUT,
+    KEY_SUGGEST,
+    KEY_RESUME
+};
+
+static const struct argp_option options[] = {
+    {"output", 'o', "FILE.json", 0, "The hardware profile to write: the GPU's sheet with the fit. Required", 2},
+    {NULL, 0, NULL, 0, "What is fitted:", 3},
+    {"granularity", KEY_GRANULARITY, "NAME", 0, "model: the thesis's equations, on sums over the model (default)", 3},
+    {"saturation", KEY_SATURATION, "NAME", 0,
+     "Saturation function: sigmoid, arctan, softsign, algebraic or tanh (default: that of the GPU's fit, else sigmoid)",
+     3},
+    {"compare-saturations", KEY_COMPARE, NULL, 0, "Also fit with each of the other saturation functions", 3},
+    {"fix", KEY_FIX, "P=V", 0, "Hold parameter P at value V (repeatable)", 3},
+    {"free", KEY_FREE, "P,...", 0, "Fit parameters that are otherwise kept at their default", 3},
+    {"without", KEY_WITHOUT, "SCALAR,...", 0, "Hold scalars at 1: what they contribute (ablation)", 3},
+    {"scalar", KEY_SCALAR, "NAME=TERM@WHAT:PATTERN", 0,
+     "Fit a time multiplier of TERM (gemm, conv, alu, mem or opt) for a model, class, precision or kind of operator: "
+     "albert_mem=mem@model:albert* (repeatable)",
+     3},
+    {"stage", KEY_STAGE, "S1..S7", 0, "The stages of the thesis's table 4.2 up to this one, each started from the last",
+     3},
+    {NULL, 0, NULL, 0, "What counts as good:", 4},
+    {"weight-time", KEY_WEIGHT_TIME, "X", 0, "Weight of the error of times (default 0.6)", 4},
+    {"weight-power", KEY_WEIGHT_POWER, "X", 0, "Weight of the error of powers (default 0.4)", 4},
+    {"prior", KEY_PRIOR, "X", 0,
+     "Pull towards the values of --gpu, in percent of error per squared distance (default 0): with a fitted FILE of a "
+     "similar GPU, a few rows are enough",
+     4},
+    {"leave-out", KEY_LEAVE_OUT, "COLUMN|k-fold:N|none", 0,
+     "Held-out errors: leave out each value of a column in turn, or N random parts, and refit (repeatable; default "
+     "model "
+     "and k-fold:5)",
+     4},
+    {"suggest", KEY_SUGGEST, "N", 0, "Name N configurations whose measurement would help most (default 5)", 4},
+    {NULL, 0, NULL, 0, "How it is searched:", 5},
+    {"seed", KEY_SEED, "N", 0, "Same seed, same result, whatever the number of threads (default 1)", 5},
+    {"threads", KEY_THREADS, "N", 0, "Threads (default: one per core)", 5},
+    {"max-generations", KEY_GENERATIONS, "N", 0, "Generations of differential evolution at most (default 50000)", 5},
+    {"population", KEY_POPULATION, "N", 0, "Population per parameter (default 15)", 5},
+    {"tol", KEY_TOL, "X", 0,
+     "Converged when the population's losses spread less than X times their mean (default 0.01)", 5},
+    {"strategy", KEY_STRATEGY, "NAME", 0, "best1bin (default) or rand1bin", 5},
+    {"bounds", KEY_BOUNDS, "RULE", 0, "Genes outside their bounds are drawn anew (redraw, default) or clipped (clip)",
+     5},
+    {"no-polish", KEY_NO_POLISH, NULL, 0, "Without L-BFGS at the end", 5},
+    {"resume", KEY_RESUME, "FILE", 0,
+     "Continue an interrupted fit from its checkpoint, OUT.json.checkpoint: the result is that of an uninterrupted one",
+     5},
+    {0},
+};
+
+void adept_calibrate_options_init(adept_calibrate_options *o)
+{
+    memset(o, 0, sizeof *o);
+    o->fit = adept_fit_options_default();
+    o->fit.seed = 1;
+    o->n_suggestions = 5;
+}
+
+void adept_calibrate_options_free(adept_calibrate_options *o)
+{
+    adept_measurement_options_free(&o->measurements);
+    adept_words_free(&o->leave_out);
+    adept_words_free(&o->fixed);
+    adept_words_free(&o->freed);
+    adept_words_free(&o->without);
+    adept_words_free(&o->scalar_texts);
+}
+
+/* ---------------------------------------------------------------- lists ------------------------------------------ */
+
+/* A copy of the option's text that may be cut to pieces, kept in `words`. */
+static char *keep(adept_words *words, const char *text)
+{
+    char *copy = words->n < ADEPT_MAX_WORDS ? strdup(text) : NULL;
+
+    if (copy) words->words[words->n++] = copy;
+    return copy;
+}
+
+static error_t parse_fix(const struct argp_state *state, adept_calibrate_options *o, const char *arg)
+{
+    char *text = keep(&o->fixed, arg), *equals = text ? strchr(text, '=') : NULL;
+
+    if (!text) return adept_cli_usage(state, "--fix: more than %d", ADEPT_MAX_WORDS);
+    if (!equals || equals == text) return adept_cli_usage(state, "--fix: '%s' is not PARAMETER=VALUE", arg);
+    *equals = '\0';
+    adept_parameter *p = &o->fixed_values[o->fit.n_fixed++];
+    p->name = text;
+    o->fit.fixed = o->fixed_values;
+    return adept_number_double(state, "--fix", equals + 1, -INFINITY, &p->value);
+}
+
+/* NAME=TERM@WHAT:PATTERN */
+static error_t parse_scalar(const struct argp_state *state, adept_calibrate_options *o, const char *arg)
+{
+    char *text = keep(&o->scalar_texts, arg);
+    char *term = text ? strchr(text, '=') : NULL, *what = term ? strchr(term, '@') : NULL,
+         *pattern = what ? strchr(what, ':') : NULL;
+    adept_error err = {0};
+
+    if (o->fit.n_scalars == ADEPT_MAX_SCALARS)
+        return adept_cli_usage(state, "--scalar: more than %d", ADEPT_MAX_SCALARS);
+    if (!pattern) return adept_cli_usage(state, "--scalar: '%s' is not NAME=TERM@WHAT:PATTERN", arg);
+    *term++ = *what++ = *pattern++ = '\0';
+    adept_scalar *s = &o->scalars[o->fit.n_scalars];
+    *s = (adept_scalar){.name = text, .pattern = pattern, .value = 1};
+    if (!adept_term_from_name(&s->term, term))
+        return adept_cli_usage(state, "--scalar: '%s' is not one of gemm, conv, alu, mem, opt", term);
+    if (!adept_scalar_target_from_name(&s->target, what))
+        return adept_cli_usage(state, "--scalar: '%s' is not one of model, class, precision, kind", what);
+    if (adept_scalar_check(s, &err) != ADEPT_OK) return adept_cli_usage(state, "--scalar: %s", err.message);
+    o->fit.n_scalars++;
+    o->fit.scalars = o->scalars;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- single values ---------------------------------- */
+
+static error_t parse_count(const struct argp_state *state, const char *option, const char *arg, int64_t low, int *out)
+{
+    int64_t value;
+
+    if (adept_number_int(state, option, arg, low, &value) != 0) return EINVAL;
+    if (value > 100000000) return adept_cli_usage(state, "%s: '%s' is out of range", option, arg);
+    *out = (int)value;
+    return 0;
+}
+
+static error_t parse_search(int key, char *arg, const struct argp_state *state, adept_calibrate_options *o)
+{
+    int64_t seed;
+
+    switch (key) {
+    case KEY_SEED:
+        if (adept_number_int(state, "--seed", arg, 0, &seed) != 0) return EINVAL;
+        o->fit.seed = (uint64_t)seed;
+        return 0;
+    case KEY_THREADS:
+        return parse_count(state, "--threads", arg, 1, &o->fit.threads);
+    case KEY_GENERATIONS:
+        return parse_count(state, "--max-generations", arg, 0, &o->fit.max_generations);
+    case KEY_POPULATION:
+        return parse_count(state, "--population", arg, 1, &o->fit.population_per_parameter);
+    case KEY_TOL:
+        return adept_number_double(state, "--tol", arg, 0, &o->fit.tol);
+    case KEY_STRATEGY:
+        if (adept_de_strategy_from_name(&o->fit.strategy, arg)) return 0;
+        return adept_cli_usage(state, "--strategy: '%s' is not one of best1bin, rand1bin", arg);
+    case KEY_BOUNDS:
+        if (adept_de_bounds_from_name(&o->fit.bounds, arg)) return 0;
+        return adept_cli_usage(state, "--bounds: '%s' is not one of redraw, clip", arg);
+    case KEY_NO_POLISH:
+        o->fit.polish = false;
+        return 0;
+    case KEY_RESUME:
+        o->resume = arg;
+        return *arg ? 0 : adept_cli_usage(state, "--resume: the file name is empty");
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_stage(const struct argp_state *state, adept_calibrate_options *o, const char *arg)
+{
+    const char *name, *adds;
+
+    for (size_t i = 0; adept_fit_stage(i, &name, &adds); i++) {
+        if (strcmp(name, arg) != 0) continue;
+        o->fit.stage = name;
+        return 0;
+    }
+    return adept_cli_usage(state, "--stage: '%s' is not one of S1 to S7", arg);
+}
+
+static error_t parse_model(int key, char *arg, const struct argp_state *state, adept_calibrate_options *o)
+{
+    char list[128];
+
+    switch (key) {
+    case KEY_GRANULARITY:
+        if (strcmp(arg, "model") == 0) return 0;
+        return adept_cli_usage(state, "--granularity: '%s' is not one of model", arg);
+    case KEY_SATURATION:
+        o->fit.saturation = arg;
+        if (adept_saturation_by_name(arg)) return 0;
+        return adept_cli_usage(state, "--saturation: '%s' is not one of %s", arg,
+                               adept_names_list(list, sizeof list, adept_saturation_name));
+    case KEY_COMPARE:
+        o->fit.compare_saturations = true;
+        return 0;
+    case KEY_FIX:
+        return parse_fix(state, o, arg);
+    case KEY_FREE:
+        return adept_words_add(state, "--free", arg, &o->freed);
+    case KEY_WITHOUT:
+        return adept_words_add(state, "--without", arg, &o->without);
+    case KEY_SCALAR:
+        return parse_scalar(state, o, arg);
+    case KEY_STAGE:
+        return parse_stage(state, o, arg);
+    default:
+        return parse_search(key, arg, state, o);
+    }
+}
+
+static error_t check(const struct argp_state *state, adept_calibrate_options *o)
+{
+    error_t failed = adept_measurement_options_check(state, &o->measurements, "calibrate");
+
+    if (failed) return failed;
+    if (!o->output) return adept_cli_usage(state, "-o is missing: the file the fitted profile is written to");
+    if (o->fit.weight_time + o->fit.weight_power <= 0)
+        return adept_cli_usage(state, "--weight-time and --weight-power cannot both be 0");
+    for (size_t i = 0; i < o->leave_out.n && o->leave_out.n > 1; i++)
+        if (strcmp(o->leave_out.words[i], "none") == 0)
+            return adept_cli_usage(state, "--leave-out: none excludes all others");
+    o->fit.n_freed = o->freed.n;
+    o->fit.freed = o->freed.words;
+    o->fit.n_without = o->without.n;
+    o->fit.without = o->without.words;
+    return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    adept_calibrate_options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->measurements;
+        return 0;
+    case 'o':
+        o->output = arg;
+        return *arg ? 0 : adept_cli_usage(state, "--output: the file name is empty");
+    case KEY_WEIGHT_TIME:
+        return adept_number_double(state, "--weight-time", arg, 0, &o->fit.weight_time);
+    case KEY_WEIGHT_POWER:
+        return adept_number_double(state, "--weight-power", arg, 0, &o->fit.weight_power);
+    case KEY_PRIOR:
+        return adept_number_double(state, "--prior", arg, 0, &o->fit.prior_weight);
+    case KEY_LEAVE_OUT:
+        return adept_words_add(state, "--leave-out", arg, &o->leave_out);
+    case KEY_SUGGEST:
+        return adept_number_int(state, "--suggest", arg, 0, &o->n_suggestions);
+    case ARGP_KEY_END:
+        return check(state, o);
+    default:
+        return parse_model(key, arg, state, o);
+    }
+}
+
+static const struct argp_child children[] = {{&adept_measurement_argp, 0, NULL, 0}, {0}};
+
+const struct argp adept_calibrate_argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "MEASUREMENTS.csv... --gpu NAME|FILE -o OUT.json",
+    .doc =
+        "Fit the parameters of a GPU to measured runs, and say how far to trust the result. Write the hardware profile "
+        "that --gpu reads. Ctrl-C keeps the best so far."
+        "\vExamples:\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json --leave-out model,precision,k-fold:10 --plot fit.svg\n"
+        "  adept calibrate three.csv --gpu ./a100.json --prior 1 -o mine.json\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json --fix overlap=0.5 --scalar albert_mem=mem@model:albert*\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json --stage S7 --json\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json --resume mine.json.checkpoint",
+    .children = children,
+};

@@ -1,0 +1,245 @@
+/** @file cmd_calibrate.c  `adept calibrate`: measurements to a fitted hardware profile. */
+#include "adept_json.h"
+#include "calibrate_options.h"
+#include "plot.h"
+#include "report_fit.h"
+#include "units.h"
+#include <errno.h>
+#include <libgen.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const default_schemes[] = {"model", "k-fold:5"};
+static const char *const default_by[] = {"model", "precision", "gpus"};
+
+/* ---------------------------------------------------------------- interruption ----------------------------------- */
+
+static volatile sig_atomic_t stop_requested;
+
+static void request_stop(int signal_number)
+{
+    (void)signal_number;
+    stop_requested = 1;
+}
+
+/* The first one asks for the best so far; the second ends the program. */
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = request_stop, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---------------------------------------------------------------- the run ---------------------------------------- */
+
+/* Everything a calibration needs and gives; freed together. */
+typedef struct work {
+    adept_dataset *dataset;
+    adept_hwprofile *hw;
+    adept_fit *fit;
+    adept_fit_report *report;
+    adept_checkpoint *checkpoint;
+    char *checkpoint_path;
+    char *profile_text;
+    adept_progress progress;
+} work;
+
+static void work_free(work *w)
+{
+    adept_fit_report_free(w->report);
+    adept_fit_free(w->fit);
+    adept_checkpoint_free(w->checkpoint);
+    adept_dataset_free(w->dataset);
+    adept_hwprofile_free(w->hw);
+    free(w->checkpoint_path);
+    free(w->profile_text);
+}
+
+static void say_fit(void *context, const adept_fit_progress *p)
+{
+    const adept_text rate = adept_units_si(p->evaluations_per_s, ""),
+                     left = isfinite(p->left_s) ? adept_units_time(p->left_s) : (adept_text){"?"};
+
+    adept_progress_say(context, "%s: generation %d, loss %.3f %%, %s evaluations/s, %s left (Ctrl-C keeps the best)",
+                       p->part, p->generation, p->best_loss, rate.s, left.s);
+}
+
+static void say_folds(void *context, size_t done, size_t total)
+{
+    adept_progress_say(context, "held-out errors: %zu of %zu refits", done, total);
+}
+
+/* What cannot be written is found before the fit, not after it. */
+static adept_status check_folder(adept_cli *cli, const char *path)
+{
+    char *copy = strdup(path);
+
+    if (!copy) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    bool ok = access(dirname(copy), W_OK) == 0;
+    int saved = errno;
+    free(copy);
+    return ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_IO, "%s: cannot write: %s", path, strerror(saved));
+}
+
+static adept_status open_checkpoint(adept_cli *cli, work *w, adept_calibrate_options *o)
+{
+    adept_status status = ADEPT_OK;
+
+    if (o->resume) {
+        w->checkpoint_path = strdup(o->resume);
+        if (access(o->resume, R_OK) != 0)
+            return adept_error_set(&cli->err, ADEPT_E_INVALID, "--resume %s: %s", o->resume, strerror(errno));
+    } else if (asprintf(&w->checkpoint_path, "%s.checkpoint", o->output) < 0) {
+        w->checkpoint_path = NULL;
+    }
+    if (!w->checkpoint_path) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    status = adept_checkpoint_open(&w->checkpoint, w->checkpoint_path, o->resume != NULL, w->dataset->rows,
+                                   w->dataset->n, w->hw, &o->fit, &cli->err);
+    o->fit.checkpoint = w->checkpoint;
+    return status;
+}
+
+static adept_status make_report(adept_cli *cli, work *w, const adept_calibrate_options *o)
+{
+    const adept_words *by = &o->measurements.by, *schemes = &o->leave_out;
+    bool none = schemes->n == 1 && strcmp(schemes->words[0], "none") == 0;
+    const adept_fit_report_options options = {
+        .held_out =
+            {
+                .n_schemes = none         ? 0
+                             : schemes->n ? schemes->n
+                                          : sizeof default_schemes / sizeof *default_schemes,
+                .schemes = schemes->n ? schemes->words : default_schemes,
+                .seed = o->fit.seed,
+                .threads = o->fit.threads,
+                .n_by = by->n ? by->n : sizeof default_by / sizeof *default_by,
+                .by = by->n ? by->words : default_by,
+                .stop = &stop_requested,
+                .progress = say_folds,
+                .progress_context = &w->progress,
+            },
+        .n_suggestions = (size_t)o->n_suggestions,
+    };
+
+    return adept_fit_report_new(&w->report, w->dataset, w->hw, w->fit, &o->fit, &options, &cli->err);
+}
+
+/* Reproducible builds' variable, else today (UTC). */
+static adept_status date_text(adept_cli *cli, char *text, size_t size)
+{
+    const char *epoch = getenv("SOURCE_DATE_EPOCH");
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (epoch && *epoch) {
+        char *end;
+        errno = 0;
+        long long seconds = strtoll(epoch, &end, 10);
+        if (errno || *end || seconds < 0 || seconds > 253402300799)
+            return adept_error_set(&cli->err, ADEPT_E_USAGE, "SOURCE_DATE_EPOCH: '%s' is no number of seconds", epoch);
+        now = (time_t)seconds;
+    }
+    if (!gmtime_r(&now, &tm) || strftime(text, size, "%Y-%m-%d", &tm) == 0)
+        return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "the date is unknown");
+    return ADEPT_OK;
+}
+
+static adept_status write_profile(adept_cli *cli, work *w, const adept_calibrate_options *o)
+{
+    char date[32];
+    adept_status status = date_text(cli, date, sizeof date);
+
+    if (status == ADEPT_OK) status = adept_fit_report_to_hwprofile(&w->profile_text, w->report, date, &cli->err);
+    if (status != ADEPT_OK) return status;
+    return adept_file_write(o->output, w->profile_text, strlen(w->profile_text), &cli->err);
+}
+
+static adept_status interrupted(adept_cli *cli, const work *w, const adept_calibrate_options *o)
+{
+    return adept_error_set(&cli->err, ADEPT_E_FIT,
+                           "interrupted; the best so far (loss %.3f %%) is in %s; the same command with --resume %s "
+                           "continues",
+                           w->fit->loss.total, o->output, w->checkpoint_path);
+}
+
+/* The errors first of the rows that were held out; the rest is in the report. */
+static const adept_evaluation *held_out_of(const adept_fit_report *r)
+{
+    for (size_t i = 0; i < r->n_held_out; i++)
+        if (!r->held_out[i].impossible && r->held_out[i].evaluation) return r->held_out[i].evaluation;
+    return NULL;
+}
+
+static adept_status print(adept_cli *cli, work *w, const adept_calibrate_options *o)
+{
+    size_t n_warnings;
+    const char *const *warnings = adept_measurement_warnings(w->dataset, &n_warnings);
+
+    if (!warnings) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    if (!o->measurements.json) return adept_report_fit(cli, stdout, w->report, o->output, warnings, n_warnings);
+    char *json = adept_fit_report_to_json(w->report);
+    if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
+    puts(json);
+    free(json);
+    return ADEPT_OK;
+}
+
+static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
+{
+    adept_status status = open_checkpoint(cli, w, o);
+
+    if (status != ADEPT_OK) return status;
+    catch_signals();
+    o->fit.stop = &stop_requested;
+    o->fit.progress = w->progress.shown ? say_fit : NULL;
+    o->fit.progress_context = &w->progress;
+    status = adept_calibrate(&w->fit, w->dataset->rows, w->dataset->n, w->hw, &o->fit, &cli->err);
+    if (status == ADEPT_OK) status = make_report(cli, w, o);
+    adept_progress_end(&w->progress);
+    if (status == ADEPT_OK) status = write_profile(cli, w, o);
+    if (status != ADEPT_OK) return status;
+    if (!stop_requested) unlink(w->checkpoint_path); /* the result is there: nothing is left to resume */
+    return stop_requested ? interrupted(cli, w, o) : ADEPT_OK;
+}
+
+static adept_status calibrate(adept_cli *cli, adept_calibrate_options *o)
+{
+    work w = {.dataset = NULL};
+    const char *plot = o->measurements.plot;
+    adept_status status = plot ? adept_plot_check(cli) : ADEPT_OK;
+
+    adept_progress_init(&w.progress);
+    if (status == ADEPT_OK) status = check_folder(cli, o->output);
+    if (status == ADEPT_OK && plot) status = check_folder(cli, plot);
+    if (status == ADEPT_OK) status = adept_load_measurements(cli, &w.dataset, &w.hw, &o->measurements, &w.progress);
+    if (status == ADEPT_OK) status = fit(cli, &w, o);
+    if (status == ADEPT_OK && plot)
+        status = adept_plot_errors(cli, plot, w.report->in_sample, held_out_of(w.report), w.hw->name);
+    if (status == ADEPT_OK) status = print(cli, &w, o);
+    adept_progress_end(&w.progress);
+    work_free(&w);
+    return status;
+}
+
+static adept_status run(adept_cli *cli, int argc, char **argv)
+{
+    adept_calibrate_options *o = malloc(sizeof *o);
+    adept_parse p = {.argp = &adept_calibrate_argp, .command = "calibrate", .cli = cli, .input = o};
+
+    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    adept_calibrate_options_init(o);
+    adept_status status = adept_cli_parse(&p, argc, argv);
+    if (status == ADEPT_OK && !p.help_shown) status = calibrate(cli, o);
+    adept_calibrate_options_free(o);
+    free(o);
+    return status;
+}
+
+const adept_command adept_command_calibrate = {"calibrate", "fit a GPU's parameters to measured runs", run};

@@ -1,0 +1,89 @@
+/** @file cmd_evaluate.c  `adept evaluate`: predictions against measurements, without fitting. */
+#include "adept_fit_report.h"
+#include "cli.h"
+#include "measurement_options.h"
+#include "plot.h"
+#include "report_fit.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const default_by[] = {"model", "precision", "gpus"};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    adept_measurement_options *o = state->input;
+
+    (void)arg;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = o;
+        return 0;
+    case ARGP_KEY_END:
+        return adept_measurement_options_check(state, o, "evaluate");
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&adept_measurement_argp, 0, NULL, 0}, {0}};
+
+static const struct argp argp = {
+    .parser = parse,
+    .args_doc = "MEASUREMENTS.csv... --gpu NAME|FILE",
+    .doc = "Compare predictions with measurements: errors overall, by columns, and of single rows. Nothing is fitted."
+           "\vExamples:\n"
+           "  adept evaluate runs.csv --gpu a100\n"
+           "  adept evaluate runs.csv more.csv --gpu ./mine.json --by model,batch_size --plot errors.svg\n"
+           "  adept evaluate runs.csv --gpu ./mine.json --by model+precision --json",
+    .children = children,
+};
+
+static adept_status print(adept_cli *cli, const adept_measurement_options *o, const adept_evaluation *e,
+                          adept_dataset *d, const adept_hwprofile *hw)
+{
+    size_t n_warnings;
+    const char *const *warnings = adept_measurement_warnings(d, &n_warnings);
+
+    if (!warnings) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    if (!o->json) return adept_report_evaluation(cli, stdout, e, d, hw, warnings, n_warnings);
+    char *json = adept_evaluation_to_json(e, hw, warnings, n_warnings);
+    if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
+    puts(json);
+    free(json);
+    return ADEPT_OK;
+}
+
+static adept_status evaluate(adept_cli *cli, const adept_measurement_options *o)
+{
+    adept_progress progress;
+    adept_dataset *d = NULL;
+    adept_hwprofile *hw = NULL;
+    adept_evaluation *e = NULL;
+    adept_status status = o->plot ? adept_plot_check(cli) : ADEPT_OK;
+
+    if (status != ADEPT_OK) return status;
+    adept_progress_init(&progress);
+    status = adept_load_measurements(cli, &d, &hw, o, &progress);
+    if (status == ADEPT_OK)
+        status = adept_evaluation_new(&e, d->rows, d->n, o->by.n ? o->by.words : default_by,
+                                      o->by.n ? o->by.n : sizeof default_by / sizeof *default_by, &cli->err);
+    if (status == ADEPT_OK && o->plot) status = adept_plot_errors(cli, o->plot, e, NULL, hw->name);
+    if (status == ADEPT_OK) status = print(cli, o, e, d, hw);
+    adept_evaluation_free(e);
+    adept_dataset_free(d);
+    adept_hwprofile_free(hw);
+    return status;
+}
+
+static adept_status run(adept_cli *cli, int argc, char **argv)
+{
+    adept_measurement_options o = {.n_files = 0};
+    adept_parse p = {.argp = &argp, .command = "evaluate", .cli = cli, .input = &o};
+    adept_status status = adept_cli_parse(&p, argc, argv);
+
+    if (status == ADEPT_OK && !p.help_shown) status = evaluate(cli, &o);
+    adept_measurement_options_free(&o);
+    return status;
+}
+
+const adept_command adept_command_evaluate = {"evaluate", "compare predictions with measurements", run};

@@ -1,0 +1,56 @@
+/** @file progress.c  Progress goes to a terminal only: a log file is not the place for it. */
+#include "progress.h"
+#include "table.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define LEAST_INTERVAL_S 0.1
+
+void adept_progress_init(adept_progress *p)
+{
+    *p = (adept_progress){.shown = isatty(STDERR_FILENO) == 1};
+}
+
+static bool too_soon(adept_progress *p)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double since_s = (double)(now.tv_sec - p->last.tv_sec) + 1e-9 * (double)(now.tv_nsec - p->last.tv_nsec);
+    if (p->dirty && since_s < LEAST_INTERVAL_S) return true;
+    p->last = now;
+    return false;
+}
+
+/* A line that wraps could not be wiped. */
+static int terminal_width(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10 ? size.ws_col : 80;
+}
+
+void adept_progress_say(adept_progress *p, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+
+    if (!p->shown || too_soon(p)) return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    int width = terminal_width() - 1;
+    if (width < (int)sizeof text) text[width] = '\0';
+    fputs("\r", stderr);
+    adept_print_clean(stderr, text);
+    fputs("\033[K", stderr); /* erase to the end of the line */
+    fflush(stderr);
+    p->dirty = true;
+}
+
+void adept_progress_end(adept_progress *p)
+{
+    if (p->dirty) fputs("\r\033[K", stderr);
+    p->dirty = false;
+}

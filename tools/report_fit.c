@@ -1,0 +1,250 @@
+/** @file report_fit.c  The report of `adept calibrate`: what the fit is worth on rows it never saw, first. */
+#include "report_fit.h"
+#include "report_warning.h"
+#include "table.h"
+#include "units.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LINES 32
+#define N_WORST 5
+
+static adept_status no_memory(adept_cli *cli)
+{
+    return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
+}
+
+/* ---------------------------------------------------------------- head ------------------------------------------- */
+
+static void print_head(FILE *out, const adept_fit_report *r)
+{
+    const adept_fit *fit = r->fit;
+
+    fputs("GPU      ", out);
+    adept_print_clean(out, r->base->name);
+    fputs("\nRows     ", out);
+    fprintf(out, "%zu: %zu times, %zu powers; from ", r->dataset->n, fit->loss.n_time, fit->loss.n_power);
+    for (size_t i = 0; i < r->dataset->n_files; i++) {
+        if (i) fputs(", ", out);
+        adept_print_clean(out, r->dataset->files[i].name);
+    }
+    if (r->dataset->n_excluded > 0) fprintf(out, "; %zu suspect left out", r->dataset->n_excluded);
+    fprintf(out, "\nFit      %zu parameters, %s saturation, seed %" PRIu64 ", %d generations in %s%s\n", fit->n_free,
+            fit->saturation, fit->seed, fit->generations, adept_units_time(fit->wall_s).s,
+            fit->converged ? "" : ", NOT CONVERGED");
+}
+
+/* ---------------------------------------------------------------- errors ----------------------------------------- */
+
+/* "leave one model out", "5-fold" */
+static void scheme_text(char *text, size_t size, const char *scheme)
+{
+    if (strncmp(scheme, "k-fold:", 7) == 0)
+        snprintf(text, size, "%.20s parts", scheme + 7);
+    else
+        snprintf(text, size, "one %.60s at a time", scheme);
+}
+
+static adept_status print_errors(adept_cli *cli, FILE *out, const adept_fit_report *r)
+{
+    adept_error_line lines[2 * MAX_LINES + 2];
+    char texts[MAX_LINES][96];
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_held_out && i < MAX_LINES; i++) {
+        const adept_held_out *h = &r->held_out[i];
+        scheme_text(texts[i], sizeof texts[i], h->scheme);
+        if (h->impossible || !h->evaluation) continue;
+        lines[n++] = (adept_error_line){"HELD OUT", texts[i], &h->evaluation->overall};
+    }
+    lines[n++] = (adept_error_line){"in-sample", "rows it was fitted to", &r->in_sample->overall};
+    for (size_t i = 0; i < r->floors.n_held_out && i < MAX_LINES; i++)
+        if (r->floors.held_out[i])
+            lines[n++] = (adept_error_line){"floor, held out", texts[i], &r->floors.held_out[i]->overall};
+    if (r->floors.in_sample) lines[n++] = (adept_error_line){"floor, in-sample", "", &r->floors.in_sample->overall};
+    fputs("\nErrors, in percent of what was measured. Expect those of rows that were held out, not those in-sample.\n",
+          out);
+    adept_status status = adept_report_errors(cli, out, "", "", lines, n);
+    fputs("  floor: one efficiency for all times, one power for all rows; a fit must beat it.\n", out);
+    for (size_t i = 0; i < r->n_held_out; i++) {
+        const adept_held_out *h = &r->held_out[i];
+        if (h->impossible) fprintf(out, "  No held-out error by %s: %s\n", h->scheme, h->impossible);
+        if (h->n_failed > 0) fprintf(out, "  %zu of %zu folds by %s failed\n", h->n_failed, h->n_folds, h->scheme);
+    }
+    return status;
+}
+
+static const adept_held_out *first_held_out(const adept_fit_report *r)
+{
+    for (size_t i = 0; i < r->n_held_out; i++)
+        if (!r->held_out[i].impossible && r->held_out[i].evaluation) return &r->held_out[i];
+    return NULL;
+}
+
+static adept_status print_groups(adept_cli *cli, FILE *out, const adept_fit_report *r)
+{
+    const adept_held_out *h = first_held_out(r);
+    adept_status status = ADEPT_OK;
+    char heading[160], scheme[96];
+
+    if (h) {
+        scheme_text(scheme, sizeof scheme, h->scheme);
+        snprintf(heading, sizeof heading, "Held out (%s)", scheme);
+        status = adept_report_groups(cli, out, heading, h->evaluation);
+    }
+    if (status == ADEPT_OK) status = adept_report_groups(cli, out, "In-sample", r->in_sample);
+    if (status != ADEPT_OK) return status;
+    return adept_report_worst(cli, out, h ? "Rows predicted worst when held out" : "Rows predicted worst",
+                              h ? h->evaluation : r->in_sample, N_WORST);
+}
+
+/* ---------------------------------------------------------------- stages ----------------------------------------- */
+
+static bool add_run(adept_table *table, const adept_fit_run *run)
+{
+    char time[32], power[32], total[32], free_[32], generations[32];
+    const char *cells[] = {
+        run->name,   run->adds,
+        free_,       time,
+        power,       total,
+        generations, run->skipped ? "nothing these rows determine" : run->converged ? "" : "not converged"};
+
+    snprintf(time, sizeof time, isfinite(run->loss.time) ? "%.3f" : "", run->loss.time);
+    snprintf(power, sizeof power, isfinite(run->loss.power) ? "%.3f" : "", run->loss.power);
+    snprintf(total, sizeof total, "%.3f", run->loss.total);
+    snprintf(free_, sizeof free_, "%zu", run->n_free);
+    snprintf(generations, sizeof generations, "%d", run->generations);
+    return adept_table_row(table, cells);
+}
+
+static adept_status print_runs(adept_cli *cli, FILE *out, const char *heading, const adept_fit_run *runs, size_t n)
+{
+    static const adept_column columns[] = {{"", false},       {"adds", false}, {"free", true},        {"time %", true},
+                                           {"power %", true}, {"loss", true},  {"generations", true}, {"", false}};
+    adept_table *table;
+    bool ok = true;
+
+    if (n == 0) return ADEPT_OK;
+    table = adept_table_new(columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < n && ok && table; i++)
+        ok = add_run(table, &runs[i]);
+    if (table && ok) {
+        fprintf(out, "\n%s\n", heading);
+        adept_table_print(table, out, 2);
+    }
+    adept_table_free(table);
+    return table && ok ? ADEPT_OK : no_memory(cli);
+}
+
+/* ---------------------------------------------------------------- parameters ------------------------------------- */
+
+static bool add_parameter(adept_table *table, const adept_parameter_report *p)
+{
+    char value[32], low[32], high[32], error[32] = "", note[256];
+    const char *cells[] = {p->name, value, error, low, high, note};
+
+    snprintf(value, sizeof value, "%.4g", p->value);
+    snprintf(low, sizeof low, "%.3g", p->low);
+    snprintf(high, sizeof high, "%.3g", p->high);
+    if (p->free && isfinite(p->std_error))
+        snprintf(error, sizeof error, p->log_scale ? "x/ %.3g" : "+- %.2g",
+                 p->log_scale ? exp(p->std_error) : p->std_error);
+    if (!p->free)
+        snprintf(note, sizeof note, "kept: %.200s", p->kept ? p->kept : "");
+    else
+        snprintf(note, sizeof note, "%s%s%.180s",
+                 p->at_low    ? "AT ITS LOWER BOUND"
+                 : p->at_high ? "AT ITS UPPER BOUND"
+                              : "",
+                 (p->at_low || p->at_high) && !p->determined ? "; " : "",
+                 p->determined ? ""
+                 : p->why_not  ? p->why_not
+                               : "not determined");
+    return adept_table_row(table, cells);
+}
+
+static adept_status print_parameters(adept_cli *cli, FILE *out, const adept_identifiability *id)
+{
+    static const adept_column columns[] = {{"parameter", false}, {"value", true}, {"error", true},
+                                           {"from", true},       {"to", true},    {"", false}};
+    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
+    bool ok = table != NULL;
+
+    for (size_t i = 0; i < id->n && ok; i++)
+        if (id->parameters[i].free) ok = add_parameter(table, &id->parameters[i]);
+    for (size_t i = 0; i < id->n && ok; i++)
+        if (!id->parameters[i].free) ok = add_parameter(table, &id->parameters[i]);
+    if (ok) {
+        fprintf(out, "\nParameters: %zu free, %zu of them determined by these rows, %zu at a bound\n", id->n_free,
+                id->n_determined, id->n_at_bound);
+        adept_table_print(table, out, 2);
+    }
+    adept_table_free(table);
+    if (!ok) return no_memory(cli);
+    for (size_t i = 0; i < id->n_groups; i++)
+        fprintf(out, "%s  only known together: %s\n", i == 0 ? "\n" : "", id->groups[i].text);
+    for (size_t i = 0; i < id->n_correlations; i++)
+        fprintf(out, "%s  correlated %+.3f: %s, %s\n", i == 0 ? "\n" : "", id->correlations[i].value,
+                id->parameters[id->correlations[i].a].name, id->parameters[id->correlations[i].b].name);
+    return ADEPT_OK;
+}
+
+/* ---------------------------------------------------------------- the rest --------------------------------------- */
+
+static void print_suggestions(FILE *out, const adept_fit_report *r)
+{
+    if (r->n_suggestions == 0) return;
+    fputs("\nWhat to measure next\n", out);
+    for (size_t i = 0; i < r->n_suggestions; i++) {
+        fprintf(out, "  %zu. ", i + 1);
+        adept_print_clean(out, r->suggestions[i].text);
+        fputs(" (", out);
+        adept_print_clean(out, r->suggestions[i].reason);
+        fputs(")\n", out);
+    }
+}
+
+static void print_interval(FILE *out, const adept_conformal *c)
+{
+    const adept_intervals *v = &c->intervals;
+
+    if (!isfinite(v->time_log[0]) && !isfinite(v->power_log[0])) return;
+    fprintf(out, "\nIntervals of predictions: %.0f %% of measurements lie within", 100 * v->level);
+    if (isfinite(v->time_log[0]))
+        fprintf(out, " %+.1f .. %+.1f %% of the time", 100 * expm1(v->time_log[0]), 100 * expm1(v->time_log[1]));
+    if (isfinite(v->time_log[0]) && isfinite(v->power_log[0])) fputs(",", out);
+    if (isfinite(v->power_log[0]))
+        fprintf(out, " %+.1f .. %+.1f %% of the power", 100 * expm1(v->power_log[0]), 100 * expm1(v->power_log[1]));
+    bool in_sample = strcmp(c->residuals, "in-sample") == 0;
+    fprintf(out, "\n  from residuals %s%s%s; wider outside the calibrated range\n",
+            in_sample ? "in-sample: too narrow" : "of rows held out (", in_sample ? "" : c->residuals,
+            in_sample ? "" : ")");
+}
+
+adept_status adept_report_fit(adept_cli *cli, FILE *out, const adept_fit_report *r, const char *output,
+                              const char *const *warnings, size_t n_warnings)
+{
+    bool headed = false;
+
+    print_head(out, r);
+    adept_status status = print_errors(cli, out, r);
+    if (status == ADEPT_OK) status = print_groups(cli, out, r);
+    if (status == ADEPT_OK) status = print_runs(cli, out, "Stages (table 4.2)", r->fit->stages, r->fit->n_stages);
+    if (status == ADEPT_OK)
+        status = print_runs(cli, out, "Saturation functions", r->fit->saturations, r->fit->n_saturations);
+    if (status == ADEPT_OK) status = print_parameters(cli, out, &r->identifiability);
+    if (status != ADEPT_OK) return status;
+    print_interval(out, &r->conformal);
+    print_suggestions(out, r);
+    for (size_t i = 0; i < n_warnings; i++)
+        adept_report_warning(out, &headed, warnings[i]);
+    for (size_t i = 0; i < r->n_warnings; i++)
+        adept_report_warning(out, &headed, r->warnings[i]);
+    fprintf(out, "\nWritten: ");
+    adept_print_clean(out, output);
+    fprintf(out, "\n  adept predict MODEL --gpu %s%s\n", strchr(output, '/') || strstr(output, ".json") ? "" : "./",
+            output);
+    return ADEPT_OK;
+}
