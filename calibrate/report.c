@@ -258,9 +258,24 @@ static void warn_of_held_out(adept_fit_report *r)
     }
 }
 
+static void warn_of_rows(adept_fit_report *r)
+{
+    const adept_dataset *d = r->dataset;
+    size_t n_suspect = 0;
+    for (size_t i = 0; i < d->n; i++)
+        n_suspect += d->rows[i].suspect != NULL;
+    for (size_t i = 0; i < d->n_warnings; i++)
+        warn(r, d->warnings[i]);
+    if (n_suspect > 0)
+        warn(r, adept_report_text(r->arena, "%zu of %zu rows are suspect and were used; --exclude-suspect drops them",
+                                  n_suspect, d->n));
+    if (d->n_excluded > 0) warn(r, adept_report_text(r->arena, "%zu suspect rows were left out", d->n_excluded));
+}
+
 static void collect_warnings(adept_fit_report *r)
 {
     const adept_metrics *m = &r->in_sample->overall;
+    warn_of_rows(r);
     size_t numbers = m->time.n + m->power.n;
     if (r->fit->interrupted) warn(r, "the fit was interrupted: these are the best parameters found so far");
     if (!r->fit->interrupted && !r->fit->converged) warn(r, "the fit did not converge within its generations");

@@ -179,11 +179,11 @@ static const adept_evaluation *held_out_of(const adept_fit_report *r)
 
 static adept_status print(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
-    size_t n_warnings;
-    const char *const *warnings = adept_measurement_warnings(w->dataset, &n_warnings);
+    size_t n_suspect;
+    const char *const *suspects = adept_measurement_suspects(w->dataset, &n_suspect);
 
-    if (!warnings) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    if (!o->measurements.json) return adept_report_fit(cli, stdout, w->report, o->output, warnings, n_warnings);
+    if (!suspects) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    if (!o->measurements.json) return adept_report_fit(cli, stdout, w->report, o->output, suspects, n_suspect);
     char *json = adept_fit_report_to_json(w->report);
     if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
     puts(json);

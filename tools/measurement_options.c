@@ -169,22 +169,34 @@ adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hw
     return status;
 }
 
-const char *const *adept_measurement_warnings(adept_dataset *d, size_t *n)
+const char *const *adept_measurement_suspects(adept_dataset *d, size_t *n)
 {
-    const char **lines = adept_arena_array(d->arena, d->n_warnings + d->n + d->n_excluded + 1, sizeof *lines);
+    const char **lines = adept_arena_array(d->arena, d->n + d->n_excluded + 1, sizeof *lines);
 
     *n = 0;
-    if (!lines) return NULL;
-    for (size_t i = 0; i < d->n_warnings; i++)
-        lines[(*n)++] = d->warnings[i];
-    for (size_t i = 0; i < d->n + d->n_excluded; i++) {
+    for (size_t i = 0; lines && i < d->n + d->n_excluded; i++) {
         char text[1024];
         const adept_measurement *m = &d->rows[i];
         if (!m->suspect) continue;
-        snprintf(text, sizeof text, "%s:%ld: suspect%s: %.600s", m->file, m->line, i < d->n ? "" : " and left out",
+        snprintf(text, sizeof text, "%.300s:%ld: suspect%s: %.600s", m->file, m->line, i < d->n ? "" : " and left out",
                  m->suspect);
         lines[*n] = adept_arena_strdup(d->arena, text);
         if (!lines[(*n)++]) return NULL;
     }
+    return lines;
+}
+
+const char *const *adept_measurement_warnings(adept_dataset *d, size_t *n)
+{
+    size_t n_suspect;
+    const char *const *suspects = adept_measurement_suspects(d, &n_suspect);
+    const char **lines = adept_arena_array(d->arena, d->n_warnings + n_suspect + 1, sizeof *lines);
+
+    *n = 0;
+    if (!suspects || !lines) return NULL;
+    for (size_t i = 0; i < d->n_warnings; i++)
+        lines[(*n)++] = d->warnings[i];
+    for (size_t i = 0; i < n_suspect; i++)
+        lines[(*n)++] = suspects[i];
     return lines;
 }

@@ -123,7 +123,7 @@ static void put_bars(FILE *out, bool held_out, const bool *has)
 
     fputs("set title 'Mean absolute error by model'\nunset xlabel\nset ylabel 'percent'\nset yrange [0:*]\n"
           "set style data histograms\nset style histogram clustered gap 1\nset boxwidth 0.9\n"
-          "set xtics rotate by -35\nset key top right\nplot",
+          "set xtics rotate by -35\nset offsets graph 0, 0, graph 0.3, 0\nset key top right\nplot",
           out);
     for (int k = 0; k < 2; k++) {
         for (int set = 1; set >= 0; set--) {
