@@ -150,6 +150,14 @@ static double power_of(const adept_measurement *m)
     return m->power_avg_w;
 }
 
+/* The first row but number i that has the quantity; there is one. */
+static const adept_measurement *another(adept_measurement **rows, size_t n, size_t i, quantity *value)
+{
+    for (size_t k = 0; k < n; k++)
+        if (k != i && !isnan(value(rows[k]))) return rows[k];
+    return rows[i];
+}
+
 /* `rows` are of one configuration. `scratch` has room for n numbers. */
 static bool check_repeats(adept_dataset *d, adept_measurement **rows, size_t n, double *scratch, const char *column,
                           quantity *value)
@@ -165,7 +173,7 @@ static bool check_repeats(adept_dataset *d, adept_measurement **rows, size_t n, 
     for (size_t i = 0; i < n; i++) {
         double x = value(rows[i]);
         if (isnan(x) || fabs(x / median - 1) <= REPEAT_OFF_MEDIAN) continue;
-        const adept_measurement *other = rows[i == 0 ? 1 : 0];
+        const adept_measurement *other = another(rows, n, i, value);
         if (!suspect(d, rows[i], "%s %g disagrees with %zu other row%s of the same configuration (%s:%ld has %g)",
                      column, x, measured - 1, measured == 2 ? "" : "s", other->file, other->line, value(other)))
             return false;

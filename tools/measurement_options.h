@@ -42,8 +42,9 @@ void adept_measurement_options_free(adept_measurement_options *o);
 adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hwprofile **hw,
                                      const adept_measurement_options *o, adept_progress *progress);
 
-/** Warnings of the dataset, and one line for each suspect row that is kept. In the dataset's arena; NULL: out of memory
- */
+/** One line for each suspect row, kept or left out. In the dataset's arena; NULL when memory is out. */
+const char *const *adept_measurement_suspects(adept_dataset *d, size_t *n);
+/** Warnings of the dataset, then those lines. Likewise. */
 const char *const *adept_measurement_warnings(adept_dataset *d, size_t *n);
 
 #endif
