@@ -1,0 +1,54 @@
+/** @file fit_toy.h  Measured rows for tests of the fit's report: a CSV in memory on toy workloads, no file is read. */
+#ifndef FIT_TOY_H
+#define FIT_TOY_H
+#include "adept_measurements.h"
+#include "toy_model.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/** Rows of CSV text, first line the header. They have no profile yet. */
+static inline adept_dataset *toy_dataset(const char *csv)
+{
+    adept_error err = {0};
+    adept_dataset *d = adept_dataset_new();
+    assert_non_null(d);
+    if (adept_dataset_parse(d, "toy.csv", csv, strlen(csv), &err) != ADEPT_OK) fail_msg("%s", err.message);
+    return d;
+}
+
+#define TOY_N_WORKS 6
+
+/** Workloads unlike each other: the toy's FLOPs and bytes scaled. */
+typedef struct toy_world {
+    toy_gpu gpu;
+    toy_work works[TOY_N_WORKS];
+} toy_world;
+
+static inline void toy_world_init(toy_world *world)
+{
+    static const double flops[TOY_N_WORKS] = {1, 0.3, 4, 0.05, 2, 0.6}, bytes[TOY_N_WORKS] = {1, 2, 0.5, 0.3, 4, 0.1};
+    toy_gpu_init(&world->gpu);
+    for (int i = 0; i < TOY_N_WORKS; i++) {
+        toy_work_init(&world->works[i]);
+        toy_work_scale(&world->works[i], flops[i], bytes[i]);
+    }
+}
+
+/** The row's model "m0" ... "m5" is works[0] ... works[5]. */
+static inline void toy_world_join(const toy_world *world, adept_dataset *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        adept_measurement *m = &d->rows[i];
+        m->profile = &world->works[m->model[1] - '0'].prof;
+        m->hw = &world->gpu.hw;
+        m->run = (adept_run){.gpus = m->gpus, .power_limit_w = m->power_limit_w};
+    }
+}
+
+#endif
