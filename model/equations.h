@@ -1,9 +1,9 @@
 /** @file equations.h  The equations of the ADEPT thesis, one function each. Pure: no state, no allocation. Private to
  *  model/.
  *
- *  They are inline and free of calls so that compilers vectorise the loops over rows that use them (evaluate_forward.c).
- *  Numbers in brackets are the thesis's; "resolution N" is the entry of docs/MODEL.md that says how an ambiguous or
- *  missing point was settled. Seconds, bytes, watts and FLOPs (a multiply-add is 2) throughout. */
+ *  They are inline and free of calls so that compilers vectorise the loops over rows that use them
+ * (evaluate_forward.c). Numbers in brackets are the thesis's; "resolution N" is the entry of docs/MODEL.md that says
+ * how an ambiguous or missing point was settled. Seconds, bytes, watts and FLOPs (a multiply-add is 2) throughout. */
 #ifndef ADEPT_EQUATIONS_H
 #define ADEPT_EQUATIONS_H
 #include "adept_model.h"
@@ -133,8 +133,8 @@ static inline double adept_eq_pass_utilisation(double compute_s, double memory_s
     return compute_s >= memory_s ? at_most_1 : compute_s / memory_s;
 }
 
-/** Dynamic part of eq 4.14: U * (P_TDP - P_static) * C_P in W, not negative. C_P multiplies only this part (resolution 16).
- *  NAN for an unknown P_TDP. */
+/** Dynamic part of eq 4.14: U * (P_TDP - P_static) * C_P in W, not negative. C_P multiplies only this part (resolution
+ * 16). NAN for an unknown P_TDP. */
 static inline double adept_eq_dynamic_w(double utilisation, double static_w, double tdp_w, double c_power)
 {
     return utilisation * (adept_larger(0.0, tdp_w - static_w) * c_power);

@@ -111,8 +111,8 @@ static bool takes_time(const adept_step_numbers *numbers, const adept_pieces *pi
     return sum > 0.0 && isfinite(sum);
 }
 
-static adept_status add_row(adept_rows *b, adept_pieces *pieces, const adept_placement *at,
-                            const adept_scalar *scalars, size_t n_scalars, adept_error *err)
+static adept_status add_row(adept_rows *b, adept_pieces *pieces, const adept_placement *at, const adept_scalar *scalars,
+                            size_t n_scalars, adept_error *err)
 {
     adept_step step;
     pieces->n = 0;
@@ -129,7 +129,8 @@ static adept_status add_rows(adept_evaluator *e, const adept_placement *rows, co
     adept_pieces pieces = {0};
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < e->n_rows && status == ADEPT_OK; i++)
-        status = in_row(err, i, add_row(&e->blocks[i / ADEPT_BLOCK_ROWS], &pieces, &rows[i], scalars, e->n_scalars, err));
+        status =
+            in_row(err, i, add_row(&e->blocks[i / ADEPT_BLOCK_ROWS], &pieces, &rows[i], scalars, e->n_scalars, err));
     free(pieces.items);
     return status;
 }
@@ -197,6 +198,22 @@ const char *adept_evaluator_saturation(const adept_evaluator *e)
     return adept_saturation_name(e->saturation);
 }
 
+adept_influence adept_evaluator_influence(const adept_evaluator *e, size_t index)
+{
+    adept_influence out = {0};
+    for (size_t i = 0; i < e->n_rows && index < adept_evaluator_n_parameters(e); i++) {
+        const adept_rows *b = &e->blocks[i / ADEPT_BLOCK_ROWS];
+        size_t row = i % ADEPT_BLOCK_ROWS;
+        bool touched[N_MODEL_PARAMETERS + ADEPT_MAX_SCALARS] = {0};
+        adept_rows_touched(touched, b, row);
+        if (!touched[index]) continue;
+        out.time = !adept_never_changes_time(index);
+        out.power = out.power || !isnan(b->row[ADEPT_ROW_TDP_W][row]);
+    }
+    out.time_by_limit_only = out.time && adept_is_power_parameter(index);
+    return out;
+}
+
 /* ---- evaluation ---- */
 
 static void set_theta(adept_theta *out, const adept_evaluator *e, const double *theta)
@@ -233,7 +250,7 @@ void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, doub
         if (power_w) memcpy(power_w + done, s.power_w, b->n_rows * sizeof *power_w);
         if (dtime_s || dpower_w)
             adept_rows_gradient(dtime_s ? dtime_s + done * n_parameters : NULL,
-                                 dpower_w ? dpower_w + done * n_parameters : NULL, n_parameters, &s, b, &t);
+                                dpower_w ? dpower_w + done * n_parameters : NULL, n_parameters, &s, b, &t);
         done += b->n_rows;
     }
 }

@@ -39,7 +39,7 @@ typedef struct adept_rows {
 void adept_rows_init(adept_rows *b);
 /** Add a row to a block that has room. @return ADEPT_E_NOMEM; never fails without pieces. */
 adept_status adept_rows_add(adept_rows *b, const adept_step_numbers *numbers, const adept_pieces *pieces,
-                             adept_error *err);
+                            adept_error *err);
 
 /* Parameters of one evaluation. */
 typedef struct adept_theta {
@@ -51,17 +51,17 @@ typedef struct adept_theta {
 /* One pass of one GPU at full clock unless the name says otherwise. Only entries of the block's own are written. */
 typedef struct adept_scratch {
     _Alignas(64) double sat[ADEPT_DIMENSIONS][ADEPT_BLOCK_ROWS];
-    double work[ADEPT_WORK_COLUMNS][ADEPT_BLOCK_ROWS];     /* scalars multiplied in; only if the block has pieces */
-    adept_lane_array slope_gemm, slope_conv;               /* per class: seconds per second at the peak */
+    double work[ADEPT_WORK_COLUMNS][ADEPT_BLOCK_ROWS]; /* scalars multiplied in; only if the block has pieces */
+    adept_lane_array slope_gemm, slope_conv;           /* per class: seconds per second at the peak */
     double slope_alu;
-    adept_lane_array slope_mem;                            /* per pass */
+    adept_lane_array slope_mem; /* per pass */
     adept_lane_array gemm_s, conv_s, alu_s, compute_s, memory_s;
-    adept_lane_array pass_compute_s, pass_memory_s;        /* of all accumulation passes */
+    adept_lane_array pass_compute_s, pass_memory_s; /* of all accumulation passes */
     adept_lane_array utilisation;
     adept_lane_array opt_compute_s, opt_memory_s;
     adept_lane_array gradient_bytes, launch_s;
-    adept_lane_array comm_s;                               /* per row, as all that follow */
-    adept_lane_array step_s, power_w, over_w;              /* over_w > 0: some phase draws so much more than the limit */
+    adept_lane_array comm_s;                  /* per row, as all that follow */
+    adept_lane_array step_s, power_w, over_w; /* over_w > 0: some phase draws so much more than the limit */
 } adept_scratch;
 
 /** Fill the scratch for a block. Rows with over_w > 0 hold what they would be without a limit. */
@@ -83,6 +83,12 @@ void adept_row_phases(adept_phases *out, const adept_scratch *s, const adept_row
 
 /** d time / d theta and d power / d theta of every row of a block after adept_rows_forward(). */
 void adept_rows_gradient(double *dtime_s, double *dpower_w, size_t n_parameters, const adept_scratch *s,
-                          const adept_rows *b, const adept_theta *theta);
+                         const adept_rows *b, const adept_theta *theta);
+
+/** Set `touched` (zeroed, one per parameter and possible scalar) for what the row's time or power depends on. */
+void adept_rows_touched(bool touched[], const adept_rows *b, size_t row);
+/** Parameters of the power law: they change times only through a power limit. */
+bool adept_is_power_parameter(size_t index);
+bool adept_never_changes_time(size_t index);
 
 #endif

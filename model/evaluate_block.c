@@ -126,7 +126,7 @@ static size_t pass_index(adept_rows *b, const adept_step_numbers *numbers, const
 }
 
 adept_status adept_rows_add(adept_rows *b, const adept_step_numbers *numbers, const adept_pieces *pieces,
-                             adept_error *err)
+                            adept_error *err)
 {
     if (!add_pieces(b, pieces)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for targeted scalars");
     size_t at = b->n_rows++, n = b->n_rows;

@@ -40,9 +40,9 @@ INLINE void find_slopes(adept_scratch *restrict s, const adept_rows *restrict b,
     const double beta_gemm = p->beta_gemm, c_gemm = p->c_gemm, beta_conv = p->beta_conv, c_conv = p->c_conv;
     size_t n = ADEPT_PADDED(b->n_gemm);
     for (size_t i = 0; i < n; i++) {
-        double saturation = adept_eq_saturation_gemm(s->sat[ADEPT_DIM_M][b->gemm_dim[0][i]],
-                                                     s->sat[ADEPT_DIM_N][b->gemm_dim[1][i]],
-                                                     s->sat[ADEPT_DIM_K][b->gemm_dim[2][i]]);
+        double saturation =
+            adept_eq_saturation_gemm(s->sat[ADEPT_DIM_M][b->gemm_dim[0][i]], s->sat[ADEPT_DIM_N][b->gemm_dim[1][i]],
+                                     s->sat[ADEPT_DIM_K][b->gemm_dim[2][i]]);
         s->slope_gemm[i] = adept_eq_operation_s(1.0, 1.0, adept_eq_efficiency(beta_gemm, saturation), c_gemm);
     }
     n = ADEPT_PADDED(b->n_conv);
@@ -123,8 +123,9 @@ INLINE void find_rows(adept_scratch *restrict s, const adept_rows *restrict b, c
     size_t n = ADEPT_PADDED(b->n_rows);
     for (size_t i = 0; i < n; i++) {
         int32_t at = b->row_pass[i];
-        double comm_s = adept_eq_allreduce_s(b->row[ADEPT_ROW_RING][i], s->gradient_bytes[at], p.l_hop_s,
-                                             p.bw_eff_bytes_per_s) * exposed;
+        double comm_s =
+            adept_eq_allreduce_s(b->row[ADEPT_ROW_RING][i], s->gradient_bytes[at], p.l_hop_s, p.bw_eff_bytes_per_s) *
+            exposed;
         adept_phase_times t = {
             .pass_s = adept_larger(s->pass_compute_s[at], s->pass_memory_s[at]),
             .optimizer_s = adept_larger(s->opt_compute_s[at], s->opt_memory_s[at]),

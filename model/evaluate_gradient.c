@@ -292,7 +292,7 @@ static void find_elasticities(double (*out)[ADEPT_BLOCK_ROWS], const adept_rows 
 }
 
 void adept_rows_gradient(double *dtime_s, double *dpower_w, size_t n_parameters, const adept_scratch *s,
-                          const adept_rows *b, const adept_theta *theta)
+                         const adept_rows *b, const adept_theta *theta)
 {
     const double(*work)[ADEPT_BLOCK_ROWS] =
         b->n_pieces > 0 ? (const double(*)[ADEPT_BLOCK_ROWS])s->work : (const double(*)[ADEPT_BLOCK_ROWS])b->work;

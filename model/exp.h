@@ -6,10 +6,11 @@
 #include <string.h>
 
 /**
- * Relative error below 5e-16 (tests/unit/test_evaluate_exp.c). x above 700 counts as 700, where exp(-x) is 1e-304; so does NAN.
+ * Relative error below 5e-16 (tests/unit/test_evaluate_exp.c). x above 700 counts as 700, where exp(-x) is 1e-304; so
+ * does NAN.
  *
- * exp(-x) = 2^n * exp(r), |r| <= ln(2)/2, with n = round(-x / ln 2). Adding 1.5 * 2^52 rounds to an integer and leaves it
- * in the low bits of the sum. ln 2 is split so that n * LN2_HIGH is exact (fdlibm's constants). exp(r) is its Taylor
+ * exp(-x) = 2^n * exp(r), |r| <= ln(2)/2, with n = round(-x / ln 2). Adding 1.5 * 2^52 rounds to an integer and leaves
+ * it in the low bits of the sum. ln 2 is split so that n * LN2_HIGH is exact (fdlibm's constants). exp(r) is its Taylor
  * polynomial of degree 13: the remainder is below 4e-18.
  */
 static inline double adept_exp_negative(double x)

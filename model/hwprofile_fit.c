@@ -43,7 +43,8 @@ static void read_target(adept_json_reader *r, adept_hwprofile *hw, adept_scalar 
     if (!item || item->next || !cJSON_IsString(item))
         adept_json_fail(r, "fit.scalars[%zu].target is not one of model, class, precision, kind with a pattern", i);
     else if (!adept_scalar_target_from_name(&s->target, item->string))
-        adept_json_fail(r, "fit.scalars[%zu].target \"%.80s\" is none of model, class, precision, kind", i, item->string);
+        adept_json_fail(r, "fit.scalars[%zu].target \"%.80s\" is none of model, class, precision, kind", i,
+                        item->string);
     else
         s->pattern = adept_hwprofile_keep(r, hw->arena, item->valuestring);
 }
@@ -93,8 +94,8 @@ static void read_scalars(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
 /* ---- intervals ---- */
 
 /* [low, high] within the bounds; absent or null: NAN. */
-static void read_pair(adept_json_reader *r, double *low, double *high, const cJSON *object, const char *key, double least,
-                      double most)
+static void read_pair(adept_json_reader *r, double *low, double *high, const cJSON *object, const char *key,
+                      double least, double most)
 {
     *low = *high = NAN;
     const cJSON *pair = r->status == ADEPT_OK ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;

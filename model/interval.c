@@ -69,7 +69,8 @@ void adept_intervals_describe(char *text, size_t size, const adept_intervals *in
     }
     ADEPT_RANGE_LIST(X)
 #undef X
-    if (is_new(in->modes, (unsigned)mode)) append(text, size, &used, "%smode %s", used ? ", " : "", adept_mode_name(mode));
+    if (is_new(in->modes, (unsigned)mode))
+        append(text, size, &used, "%smode %s", used ? ", " : "", adept_mode_name(mode));
     if (is_new(in->precisions, (unsigned)precision))
         append(text, size, &used, "%sprecision %s", used ? ", " : "", adept_precision_name(precision));
 }

@@ -3,7 +3,8 @@
 #define ADEPT_INTERVAL_H
 #include "adept_model.h"
 
-/** Fill the interval fields of a prediction; NAN without intervals. @return how far it lies outside the calibrated range */
+/** Fill the interval fields of a prediction; NAN without intervals. @return how far it lies outside the calibrated
+ * range */
 double adept_intervals_fill(adept_prediction *p, const adept_intervals *intervals, const adept_range_point *point,
                             const adept_profile *prof);
 

@@ -221,8 +221,8 @@ static adept_status predict(adept_prediction *out, step_state *s, const adept_pr
     if (outside > 0.0) {
         char what[160];
         adept_intervals_describe(what, sizeof what, hw->intervals, &point, prof->mode, prof->precision);
-        warn(&p, "outside what %s was calibrated with (%s): the interval is widened, errors may be larger still", hw->name,
-             what);
+        warn(&p, "outside what %s was calibrated with (%s): the interval is widened, errors may be larger still",
+             hw->name, what);
     }
     *out = p;
     return ADEPT_OK;

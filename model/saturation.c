@@ -2,7 +2,8 @@
 #include "saturation.h"
 #include "adept_model.h"
 
-/* The public functions are defined for every double, as their formulas are: odd ones for x < 0, the sigmoid's 1 - sat(-x). */
+/* The public functions are defined for every double, as their formulas are: odd ones for x < 0, the sigmoid's 1 -
+ * sat(-x). */
 double adept_sat_sigmoid(double x)
 {
     if (isnan(x)) return x;
@@ -57,7 +58,8 @@ const char *adept_saturation_name(size_t index)
 }
 
 /* With e = x s'/s:  sigmoid s' = s (1 - s);  arctan 2/pi / (1 + x^2);  softsign 1/(1+x)^2;  algebraic (1+x^2)^-3/2;
- * tanh 1 - tanh^2, so that e = 2x / sinh(2x). Beyond 1e9 all but softsign's have vanished; at 0 all but the sigmoid are linear. */
+ * tanh 1 - tanh^2, so that e = 2x / sinh(2x). Beyond 1e9 all but softsign's have vanished; at 0 all but the sigmoid are
+ * linear. */
 double adept_saturation_elasticity(adept_saturation_kind kind, double x)
 {
     if (kind == ADEPT_SATURATION_SOFTSIGN) return 1.0 / (1.0 + x);

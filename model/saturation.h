@@ -32,10 +32,11 @@ static inline double adept_saturate_arctan(double x)
     return ADEPT_TWO_OVER_PI * atan(x);
 }
 
-/* Written as 1 - 1/(1+x) so that an infinite x gives 1 and not NaN. */
+/* An infinite x must give 1 and not NaN. */
 static inline double adept_saturate_softsign(double x)
 {
-    return 1.0 - 1.0 / (1.0 + x);
+    double at = x < 1e300 ? x : 1e300;
+    return at / (1.0 + at);
 }
 
 /* x^2 must not overflow: from 1e9 on the result is 1 to the last bit. */

@@ -12,7 +12,8 @@ typedef struct adept_cover {
     uint32_t term[ADEPT_TERM_COUNT];
 } adept_cover;
 
-/** What covers an operator's work; op NULL: what belongs to no operator, the optimizer's step. n <= ADEPT_MAX_SCALARS. */
+/** What covers an operator's work; op NULL: what belongs to no operator, the optimizer's step. n <= ADEPT_MAX_SCALARS.
+ */
 adept_cover adept_scalar_cover(const adept_scalar *scalars, size_t n, const adept_profile *prof,
                                const adept_profile_op *op);
 

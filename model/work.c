@@ -137,9 +137,8 @@ static void add(sink *s, adept_work_column column, uint32_t scalars, double amou
 static void add_arithmetic(sink *s, const adept_peaks *peaks, adept_unit unit, adept_dtype dtype, double flops,
                            const adept_cover *cover)
 {
-    static const adept_term terms[ADEPT_UNIT_COUNT] = {[ADEPT_UNIT_GEMM] = ADEPT_TERM_GEMM,
-                                                       [ADEPT_UNIT_CONV] = ADEPT_TERM_CONV,
-                                                       [ADEPT_UNIT_ALU] = ADEPT_TERM_ALU};
+    static const adept_term terms[ADEPT_UNIT_COUNT] = {
+        [ADEPT_UNIT_GEMM] = ADEPT_TERM_GEMM, [ADEPT_UNIT_CONV] = ADEPT_TERM_CONV, [ADEPT_UNIT_ALU] = ADEPT_TERM_ALU};
     if (flops > 0.0)
         add(s, adept_work_column_of(unit, dtype), cover->term[terms[unit]], flops / peaks->flops_per_s[unit][dtype]);
 }
@@ -165,5 +164,6 @@ adept_status adept_work_columns(double columns[ADEPT_WORK_COLUMNS], adept_pieces
     }
     adept_cover whole = adept_scalar_cover(scalars, n_scalars, prof, NULL);
     add(&s, ADEPT_WORK_OPT, whole.term[ADEPT_TERM_OPT], 1.0);
-    return s.failed ? adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the shares of targeted scalars") : ADEPT_OK;
+    return s.failed ? adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the shares of targeted scalars")
+                    : ADEPT_OK;
 }

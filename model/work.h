@@ -13,9 +13,9 @@ typedef struct adept_work {
     double flops[ADEPT_UNIT_COUNT][ADEPT_DTYPE_COUNT];
     double bytes_read, bytes_written;
     double kernels;
-    double gradient_elements;    /* what the all-reduce sends; 0 in infer mode */
-    double gradient_bytes;       /* of one element in its own type */
-    bool autocast;               /* then grad_bytes_lowp holds for them */
+    double gradient_elements;       /* what the all-reduce sends; 0 in infer mode */
+    double gradient_bytes;          /* of one element in its own type */
+    bool autocast;                  /* then grad_bytes_lowp holds for them */
     adept_optimizer_cost optimizer; /* without reading the gradient */
     double optimizer_gradients;     /* elements of the gradient that it reads */
 } adept_work;
@@ -32,12 +32,15 @@ typedef struct adept_peaks {
 adept_status adept_peaks_get(adept_peaks *out, const adept_work *work, const adept_profile *prof,
                              const adept_hwprofile *hw, adept_error *err);
 
-/* What eq 4.9 and 4.13 are linear in: seconds of one pass at the peaks of the sheet. "LOWP" is arithmetic on 16-bit operands,
- * which has time multipliers of its own; OPT is the optimizer's whole time, hence 1. */
+/* What eq 4.9 and 4.13 are linear in: seconds of one pass at the peaks of the sheet. "LOWP" is arithmetic on 16-bit
+ * operands, which has time multipliers of its own; OPT is the optimizer's whole time, hence 1. */
 typedef enum adept_work_column {
-    ADEPT_WORK_GEMM, ADEPT_WORK_GEMM_LOWP,
-    ADEPT_WORK_CONV, ADEPT_WORK_CONV_LOWP,
-    ADEPT_WORK_ALU, ADEPT_WORK_ALU_LOWP,
+    ADEPT_WORK_GEMM,
+    ADEPT_WORK_GEMM_LOWP,
+    ADEPT_WORK_CONV,
+    ADEPT_WORK_CONV_LOWP,
+    ADEPT_WORK_ALU,
+    ADEPT_WORK_ALU_LOWP,
     ADEPT_WORK_MEM,
     ADEPT_WORK_OPT,
     ADEPT_WORK_COLUMNS

@@ -222,7 +222,8 @@ static void test_refused_edits(void **state)
         {"\"tdp_w\"", "\"power_limit_max_w\"", "key \"power_limit_max_w\" in \"specs\" is given twice"},
         {"{\"value\": 400, \"source\": \"s18\"}", "400", "specs.tdp_w is not {\"value\": number"},
         {"{\"value\": 400, \"source\": \"s18\"}", "null", "specs.tdp_w is not {\"value\": number"},
-        {"\"tdp_w\": {\"value\": 400, \"source\": \"s18\"},\n", "", "specs.tdp_w is missing"},
+        {"\"tdp_w\": {\"value\": 400, \"source\": \"s18\"},\n", "", NULL}, /* then power is unknown */
+        {"\"sm_count\": {\"value\": 100, \"source\": \"s14\"},\n", "", "specs.sm_count is missing"},
         {"{\"value\": 400,", "{\"values\": 400,", "unknown key \"values\" in specs.tdp_w"},
         {"{\"value\": 400,", "{\"value\": 400, \"value\": 300,", "key \"value\" in specs.tdp_w is given twice"},
         {"{\"value\": 400,", "{", "specs.tdp_w.value is missing"},

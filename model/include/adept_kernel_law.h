@@ -1,0 +1,119 @@
+/** @file adept_kernel_law.h  Time of one kernel from its own dimensions and the sheet: the law of granularity "operator".
+ *  Calls: nothing.
+ *
+ *  The thesis applies eq 4.9-4.11 once, to the mean dimensions of a whole model. Here the same law is applied to every
+ *  kernel, and the saturation acts on what the hardware sees: the output is cut into tiles, tiles run in waves over the
+ *  SMs, and each wave costs
+ *      2 * tile_m * tile_n * k / (peak / SMs * beta * s(h / r_tile) * s(k / r_depth)) + wave_s,
+ *  with h the harmonic mean of the tile's sides (its arithmetic intensity), and s(x) = 2 / (1 + exp(-x)) - 1, a sigmoid
+ *  that is 0 at 0. Which tiles a library has for a family of kernels is a short list, found from measurements; the
+ *  fastest is taken, also with the depth split over several blocks. Traffic (compulsory bytes, and the share `reload`
+ *  of tile operands that the cache does not keep) overlaps with it: time = (compute^4 + memory^4)^(1/4). */
+#ifndef ADEPT_KERNEL_LAW_H
+#define ADEPT_KERNEL_LAW_H
+#include "adept_error.h"
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(name, low, high, default, prior, meaning). All are scale parameters, fitted in their logarithm. Prior: standard
+ * deviation of the logarithm over GPUs whose kernels were measured. */
+#define ADEPT_KERNEL_PARAMETER_LIST(X)                                                                      \
+    X(beta_gemm, 0.2, 1.1, 0.9, 0.15, "share of the peak that products of large matrices reach")            \
+    X(beta_bmm, 0.2, 1.1, 1.0, 0.15, "the same, batched products")                                          \
+    X(beta_conv, 0.2, 1.1, 0.85, 0.2, "the same, convolutions")                                             \
+    X(r_tile_gemm, 0.3, 200, 10, 1, "reference of a tile's harmonic mean side in elements")                 \
+    X(r_tile_bmm, 0.3, 200, 20, 1, "the same, batched products")                                            \
+    X(r_tile_conv, 0.3, 200, 20, 1, "the same, convolutions")                                               \
+    X(r_depth_gemm, 0.3, 200, 10, 1, "reference of the depth k in elements")                                \
+    X(r_depth_bmm, 0.3, 200, 7, 1, "the same, batched products")                                            \
+    X(r_depth_conv, 0.3, 200, 2, 1, "the same, convolutions")                                               \
+    X(wave_gemm_s, 1e-9, 1e-5, 1e-7, 1, "start and end of one wave of tiles in s")                          \
+    X(wave_bmm_s, 1e-9, 1e-5, 5e-7, 1.5, "the same, batched products")                                      \
+    X(wave_conv_s, 1e-9, 1e-5, 2e-7, 1, "the same, convolutions")                                           \
+    X(reload_gemm, 1e-3, 2, 0.2, 1, "share of tile operands read from device memory again")                 \
+    X(reload_bmm, 1e-3, 2, 0.05, 1.5, "the same, batched products")                                         \
+    X(reload_conv, 1e-3, 2, 0.2, 1, "the same, convolutions")                                               \
+    X(c_transform, 0.01, 4, 0.3, 1, "traffic of Winograd transforms relative to their bytes")               \
+    X(split_s, 1e-7, 1e-3, 1.5e-5, 1, "cost of splitting the depth over blocks in s")                       \
+    X(r_pitch_bytes, 1e4, 1e8, 1e6, 1.5, "row pitch at which address translation doubles a product's time") \
+    X(beta_mem, 0.2, 1.1, 0.82, 0.1, "share of the memory bandwidth that streaming kernels reach")          \
+    X(beta_alu, 0.02, 1.1, 0.5, 0.5, "share of the peak that element-wise arithmetic reaches")              \
+    X(c_softmax, 0.5, 5, 1.2, 0.15, "time of softmax relative to streaming its bytes")                      \
+    X(c_norm, 0.5, 5, 1.15, 0.15, "time of normalisations relative to streaming their bytes")               \
+    X(c_softmax_wide, 0.01, 3, 0.25, 0.8, "added to c_softmax if a row exceeds one block's registers")       \
+    X(c_norm_wide, 0.01, 3, 0.25, 0.8, "added to c_norm if a row exceeds one block's registers")
+
+typedef enum adept_kernel_parameter {
+#define X(name, low, high, def, prior, text) ADEPT_KP_##name,
+    ADEPT_KERNEL_PARAMETER_LIST(X)
+#undef X
+    ADEPT_KP_COUNT
+} adept_kernel_parameter;
+
+typedef enum adept_kernel_family {
+    ADEPT_FAMILY_GEMM, ADEPT_FAMILY_BMM, ADEPT_FAMILY_CONV, /* have a menu of tiles */
+    ADEPT_FAMILY_STREAM, ADEPT_FAMILY_SOFTMAX, ADEPT_FAMILY_NORM,
+    ADEPT_FAMILY_COUNT
+} adept_kernel_family;
+#define ADEPT_TILED_FAMILIES 3
+
+/* One kernel of a matrix library: output rows and columns of a block's tile. `winograd` is 0 for the product itself; e: F(e x e,
+ * 3 x 3), which multiplies (e+2)^2 times per e^2 outputs instead of 9 e^2. */
+typedef struct adept_tile {
+    int winograd;
+    double m, n;
+} adept_tile;
+
+#define ADEPT_MAX_TILES 8
+typedef struct adept_tile_menu {
+    size_t n; /* >= 1 */
+    adept_tile tiles[ADEPT_MAX_TILES];
+} adept_tile_menu;
+
+/* Menu used where no measurement has chosen one. */
+ADEPT_API extern const adept_tile_menu adept_tile_menu_default[ADEPT_TILED_FAMILIES];
+
+/* One execution of one kernel on one GPU at full clock. */
+typedef struct adept_kernel_case {
+    adept_kernel_family family;
+    /* matrix product, or implicit product of a convolution: `batch` times (m x k) by (k x n); 0 for others */
+    double m, n, k, batch;
+    double element_bytes;    /* of the operands */
+    double pitch_bytes;      /* row pitch of operands read along k; 0 if they are not */
+    double flops_per_s;      /* peak of the unit that multiplies */
+    /* convolution that Winograd's algorithm applies to: images, output side in pixels, channels; images 0: it does not */
+    double images, side, channels_in, channels_out;
+    /* every kernel */
+    double bytes;            /* compulsory traffic */
+    double alu_flops;        /* element-wise arithmetic */
+    double alu_flops_per_s;  /* its peak */
+    double row_elements;     /* what softmax and normalisations reduce over; 0 for others */
+    double bytes_per_s;      /* memory bandwidth of the sheet */
+    double sm_count;
+} adept_kernel_case;
+
+/**
+ * Time of one execution in s, without launch.
+ * @param theta     ADEPT_KP_COUNT values within their bounds
+ * @param menus     of the three tiled families
+ * @param gradient  NULL, or ADEPT_KP_COUNT sums to which weight * d time / d theta is added (of the tile chosen)
+ * Reentrant, deterministic, no allocation.
+ */
+ADEPT_API double adept_kernel_law_s(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menus, double weight,
+                          double *gradient);
+
+/** Name, bounds, default and spread of one parameter. */
+typedef struct adept_kernel_parameter_info {
+    const char *name;
+    double low, high, fallback, prior;
+    const char *meaning;
+} adept_kernel_parameter_info;
+ADEPT_API extern const adept_kernel_parameter_info adept_kernel_parameters[ADEPT_KP_COUNT];
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+/** @file naive_step.h  The equations of docs/MODEL.md written down once more, kernel by kernel and with the C library's
+ *  functions: what the flat and vectorised implementation is compared with. */
+#ifndef NAIVE_STEP_H
+#define NAIVE_STEP_H
+#include "adept_evaluate.h"
+
+typedef struct naive_step {
+    double time_s, power_w;
+    double clock_ratio; /* of the pass */
+} naive_step;
+
+/** @param theta  the model granularity's parameters, then one value per scalar */
+naive_step naive_predict(const adept_placement *at, const double *theta, const char *saturation,
+                         const adept_scalar *scalars, size_t n_scalars);
+
+#endif
