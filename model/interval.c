@@ -91,7 +91,7 @@ double adept_intervals_fill(adept_prediction *p, const adept_intervals *in, cons
     if (!in) return 0.0;
     double outside = adept_intervals_outside(in, point, prof->mode, prof->precision);
     double extra = (in->widen - 1.0) * outside;
-    p->interval_level = in->level;
+    if (!isnan(in->time_log[0]) || !isnan(in->power_log[0])) p->interval_level = in->level;
     set_interval(p->interval_time_s, p->step_time_s, in->time_log, extra);
     set_interval(p->interval_power_w, p->power_avg_w, in->power_log, extra);
     return outside;

@@ -143,6 +143,17 @@ static void fill_warnings(adept_prediction *out, const step_state *s, const adep
     if (out->mfu > 1.0) warn(out, "the fitted parameters give more FLOP/s than the peak of %s", hw->name);
 }
 
+static void fill_interval(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
+                          const adept_run *run)
+{
+    adept_range_point point = adept_prediction_range_point(out, prof, hw, run);
+    if (!(adept_intervals_fill(out, hw->intervals, &point, prof) > 0.0)) return;
+    char what[128];
+    adept_intervals_describe(what, sizeof what, hw->intervals, &point, prof->mode, prof->precision);
+    warn(out, "outside what %.40s was calibrated with (%s): %serrors may be larger", hw->name, what,
+         isnan(out->interval_level) ? "" : "the interval is widened, ");
+}
+
 static adept_status check_fit(const adept_hwprofile *hw, adept_error *err)
 {
     if (hw->granularity != ADEPT_GRANULARITY_MODEL)
@@ -216,14 +227,7 @@ static adept_status predict(adept_prediction *out, step_state *s, const adept_pr
     p.bound = find_bound(&p, s->scratch.opt_compute_s[0] > s->scratch.opt_memory_s[0]);
     p.memory = adept_memory_estimate(prof, s->step.work.optimizer.state_bytes, hw->specs.mem_bytes, (int64_t)gpus);
     fill_warnings(&p, s, prof, hw);
-    adept_range_point point = adept_prediction_range_point(&p, prof, hw, run);
-    double outside = adept_intervals_fill(&p, hw->intervals, &point, prof);
-    if (outside > 0.0) {
-        char what[160];
-        adept_intervals_describe(what, sizeof what, hw->intervals, &point, prof->mode, prof->precision);
-        warn(&p, "outside what %s was calibrated with (%s): the interval is widened, errors may be larger still",
-             hw->name, what);
-    }
+    fill_interval(&p, prof, hw, run);
     *out = p;
     return ADEPT_OK;
 }

@@ -126,6 +126,10 @@ static void add_interval(writer *w, cJSON *root, const adept_prediction *p)
     add_number(w, o, "level", p->interval_level);
     add_pair(w, o, "step_time_s", p->interval_time_s);
     add_pair(w, o, "power_avg_w", p->interval_power_w);
+    if (isnan(p->interval_time_s[0]))
+        add_warning(w, "interval.step_time_s is unknown: the fit has no residuals of time");
+    if (isnan(p->interval_power_w[0]))
+        add_warning(w, "interval.power_avg_w is unknown: the fit has no residuals of power");
 }
 
 static void add_results(writer *w, cJSON *root, const adept_prediction *p)
@@ -198,6 +202,7 @@ static void add_totals(writer *w, cJSON *root, const adept_totals *t)
     add_number(w, o, "energy_kwh", t->energy_kwh);
     add_number(w, o, "co2e_g", t->co2e_g);
     add_number(w, o, "cost", t->cost);
+    if (!isfinite(t->energy_kwh)) return; /* the prediction's own warning says why */
     if (!isfinite(t->co2e_g)) add_warning(w, "total.co2e_g is unknown: no carbon intensity given");
     if (!isfinite(t->cost)) add_warning(w, "total.cost is unknown: no electricity price given");
 }

@@ -30,6 +30,21 @@ static void print_gpu(FILE *out, const adept_prediction_report *r)
     fputs(r->hw->calibrated ? ", calibrated\n" : ", not calibrated: an estimate from the specification sheet\n", out);
 }
 
+/* "Interval   20.1 ms to 24.9 ms, 361 W to 395 W with 80 % probability" */
+static void print_interval(FILE *out, const adept_prediction *p)
+{
+    bool knows_time = isfinite(p->interval_time_s[0]), knows_power = isfinite(p->interval_power_w[0]);
+
+    if (!isfinite(p->interval_level)) return;
+    fputs("Interval   ", out);
+    if (knows_time)
+        fprintf(out, "%s to %s", adept_units_time(p->interval_time_s[0]).s, adept_units_time(p->interval_time_s[1]).s);
+    if (knows_power)
+        fprintf(out, "%s%s to %s", knows_time ? ", " : "", adept_units_si(p->interval_power_w[0], "W").s,
+                adept_units_si(p->interval_power_w[1], "W").s);
+    fprintf(out, " with %s probability\n", adept_units_percent(p->interval_level).s);
+}
+
 static void print_headline(FILE *out, const adept_prediction_report *r)
 {
     const adept_prediction *p = r->prediction;
@@ -40,6 +55,7 @@ static void print_headline(FILE *out, const adept_prediction_report *r)
             r->run->gpus > 1 ? "all GPU boards together" : "GPU board");
     fprintf(out, "Energy     %-12s per step, %s per sample\n", adept_units_si(p->energy_step_j, "J").s,
             adept_units_si(p->energy_per_sample_j, "J").s);
+    print_interval(out, p);
     fprintf(out, "Bound by   %-12s %s of the peak FLOP/s used (MFU)", adept_bound_name(p->bound),
             adept_units_percent(p->mfu).s);
     if (p->clock_ratio < 1) fprintf(out, ", clock at %s", adept_units_percent(p->clock_ratio).s);
