@@ -10,7 +10,8 @@
 #include <time.h>
 
 #define PROGRESS_INTERVAL_S 0.2
-#define CHECKPOINT_INTERVAL_S 3.0
+#define CHECKPOINT_INTERVAL_S 2.0
+#define FIRST_CHECKPOINT_S 0.3
 
 typedef struct run {
     const adept_objective *o;
@@ -193,7 +194,8 @@ static adept_status begin(run *r, adept_de *de, const adept_part *part, adept_er
 static adept_status evolve(run *r, adept_de *de, adept_error *err)
 {
     adept_status status = ADEPT_OK;
-    r->begin_s = r->checkpoint_s = now_s();
+    r->begin_s = now_s();
+    r->checkpoint_s = r->begin_s - CHECKPOINT_INTERVAL_S + FIRST_CHECKPOINT_S;
     r->progress_s = 0.0;
     while (status == ADEPT_OK && !stopped(r) && !adept_de_converged(de) &&
            adept_de_look(de).generation < r->options->max_generations) {
