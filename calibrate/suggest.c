@@ -8,7 +8,8 @@
 #define MAX_CONFIGURATIONS 512 /* of the rows, that are varied */
 #define MAX_WORKLOADS 8        /* whose batch and precision are varied: each imports a model file */
 #define MAX_CANDIDATES 4096
-#define LEAST_GAIN 0.01 /* nats */
+#define LEAST_GAIN 0.05  /* nats */
+#define GOOD_ENOUGH 0.05 /* standard error of ln(theta), or part of the range: better is of no use */
 #define N_REASONS 2
 #define LEAST_REASON 1.2 /* times smaller a standard error must become to be worth a word */
 
@@ -245,37 +246,90 @@ static adept_status candidate_lines(double *lines, const search *s, const adept_
     return status;
 }
 
-/* x^T C y */
-static double product(const adept_information *info, const double *x, const double *y)
+/* The covariance c after one more line was measured (Sherman and Morrison). `room` holds n numbers. */
+static void learn(double *c, size_t n, const double *line, double *room)
 {
-    double sum = 0.0;
-    for (size_t i = 0; i < info->n; i++)
-        for (size_t j = 0; j < info->n && x[i] != 0.0; j++)
-            sum += x[i] * info->covariance[i * info->n + j] * y[j];
-    return sum;
-}
-
-/* Half the growth of the log determinant of the information: ln det(I + B C B^T) / 2. */
-static double gain_of(const adept_information *info, const double *lines)
-{
-    const double *a = lines, *b = lines + info->n;
-    double aa = product(info, a, a), bb = product(info, b, b), ab = product(info, a, b);
-    return 0.5 * log((1.0 + aa) * (1.0 + bb) - ab * ab);
-}
-
-/* The covariance after one more line was measured (Sherman and Morrison). */
-static void learn(adept_information *info, const double *line, double *room)
-{
-    size_t n = info->n;
-    double divisor = 1.0 + product(info, line, line);
+    double divisor = 1.0;
     for (size_t i = 0; i < n; i++) {
         room[i] = 0.0;
         for (size_t j = 0; j < n; j++)
-            room[i] += info->covariance[i * n + j] * line[j];
+            room[i] += c[i * n + j] * line[j];
+        divisor += line[i] * room[i];
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            info->covariance[i * n + j] -= room[i] * room[j] / divisor;
+            c[i * n + j] -= room[i] * room[j] / divisor;
+}
+
+/* ln det of the covariance with what is good enough added to its diagonal: a parameter known better than that gives
+ * nothing more to gain. c is overwritten by its Cholesky factor. */
+static double log_determinant(double *c, size_t n, const double *enough)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++)
+        c[i * n + i] += enough[i];
+    for (size_t j = 0; j < n; j++) {
+        double pivot = c[j * n + j];
+        for (size_t k = 0; k < j; k++)
+            pivot -= c[j * n + k] * c[j * n + k];
+        pivot = fmax(pivot, 1e-300); /* positive but for rounding */
+        sum += log(pivot);
+        pivot = c[j * n + j] = sqrt(pivot);
+        for (size_t i = j + 1; i < n; i++) {
+            double x = c[i * n + j];
+            for (size_t k = 0; k < j; k++)
+                x -= c[i * n + k] * c[j * n + k];
+            c[i * n + j] = x / pivot;
+        }
+    }
+    return sum;
+}
+
+/* Memory of choose(). */
+typedef struct choice {
+    size_t n;       /* parameters */
+    double *lines;  /* of the candidates */
+    double *enough; /* variance of each parameter that is good enough */
+    double *trial;  /* n x n */
+    double *room;   /* n */
+    double *old;    /* n */
+} choice;
+
+static bool choice_new(choice *c, const adept_information *info, size_t n_candidates, const adept_fit *fit)
+{
+    size_t n = info->n;
+    c->n = n;
+    c->lines = calloc(2 * n_candidates, n * sizeof(double));
+    c->enough = calloc(n, sizeof(double));
+    c->trial = calloc(n * n, sizeof(double));
+    c->room = calloc(n, sizeof(double));
+    c->old = calloc(n, sizeof(double));
+    for (size_t i = 0; i < n && c->enough; i++) {
+        const adept_parameter_info *p = &fit->parameters[info->index[i]].info;
+        double wanted = GOOD_ENOUGH * (p->log_scale ? 1.0 : p->high - p->low) / info->unit[i];
+        c->enough[i] = wanted * wanted;
+    }
+    return c->lines && c->enough && c->trial && c->room && c->old;
+}
+
+static void choice_free(choice *c)
+{
+    free(c->lines);
+    free(c->enough);
+    free(c->trial);
+    free(c->room);
+    free(c->old);
+}
+
+/* Half the ln det that is left after measuring candidate i, or now (SIZE_MAX). */
+static double uncertainty(const choice *c, const adept_information *info, size_t i)
+{
+    memcpy(c->trial, info->covariance, c->n * c->n * sizeof *c->trial);
+    if (i != SIZE_MAX) {
+        learn(c->trial, c->n, c->lines + 2 * i * c->n, c->room);
+        learn(c->trial, c->n, c->lines + (2 * i + 1) * c->n, c->room);
+    }
+    return 0.5 * log_determinant(c->trial, c->n, c->enough);
 }
 
 /* ---- words ---- */
@@ -298,7 +352,7 @@ static const char *change_text(adept_arena *arena, const char *before, const ade
     double from = old_deviation * info->unit[i], to = sqrt(info->covariance[i * info->n + i]) * info->unit[i];
     const char *join = *before ? "; " : "";
     if (p->log_scale)
-        return adept_report_text(arena, "%s%s%s known to a factor of %.2g instead of %.2g", before, join, p->name,
+        return adept_report_text(arena, "%s%s%s known to a factor of %.3g instead of %.3g", before, join, p->name,
                                  exp(to), exp(from));
     return adept_report_text(arena, "%s%s%s known to +- %.2g instead of %.2g", before, join, p->name, to, from);
 }
@@ -325,14 +379,13 @@ static const char *reason_text(adept_arena *arena, const adept_information *info
 }
 
 static adept_status take(adept_suggestion *out, adept_arena *arena, search *s, adept_information *info,
-                         const double *lines, size_t best, double gain, double *room, adept_error *err)
+                         const choice *memory, size_t best, double gain, adept_error *err)
 {
     candidate *c = &s->list[best];
-    double *old = room, *product_room = room + info->n;
     for (size_t i = 0; i < info->n; i++)
-        old[i] = sqrt(info->covariance[i * info->n + i]);
-    learn(info, lines + 2 * best * info->n, product_room);
-    learn(info, lines + (2 * best + 1) * info->n, product_room);
+        memory->old[i] = sqrt(info->covariance[i * info->n + i]);
+    learn(info->covariance, info->n, memory->lines + 2 * best * info->n, memory->room);
+    learn(info->covariance, info->n, memory->lines + (2 * best + 1) * info->n, memory->room);
     c->taken = true;
     *out = (adept_suggestion){
         .like = c->like,
@@ -343,7 +396,7 @@ static adept_status take(adept_suggestion *out, adept_arena *arena, search *s, a
         .power_only = c->power_only,
         .gain = gain,
         .text = configuration_text(arena, c),
-        .reason = reason_text(arena, info, s->fit, old),
+        .reason = reason_text(arena, info, s->fit, memory->old),
     };
     return out->text && out->reason ? ADEPT_OK : no_memory(err);
 }
@@ -351,22 +404,22 @@ static adept_status take(adept_suggestion *out, adept_arena *arena, search *s, a
 static adept_status choose(adept_suggestion *out, size_t *n_out, adept_arena *arena, search *s, adept_information *info,
                            size_t n_wanted, adept_error *err)
 {
-    double *lines = calloc(2 * s->n, (info->n + 1) * sizeof *lines), *room = calloc(2 * info->n + 1, sizeof *room);
-    adept_status status = lines && room ? candidate_lines(lines, s, info, err) : no_memory(err);
+    choice memory = {0};
+    adept_status status =
+        choice_new(&memory, info, s->n, s->fit) ? candidate_lines(memory.lines, s, info, err) : no_memory(err);
     while (status == ADEPT_OK && *n_out < n_wanted) {
-        double most = LEAST_GAIN;
+        double now = uncertainty(&memory, info, SIZE_MAX), most = LEAST_GAIN;
         size_t best = s->n;
         for (size_t i = 0; i < s->n; i++) {
-            double gain = s->list[i].taken ? 0.0 : gain_of(info, lines + 2 * i * info->n);
+            double gain = s->list[i].taken ? 0.0 : now - uncertainty(&memory, info, i);
             if (!(gain > most)) continue;
             most = gain;
             best = i;
         }
         if (best == s->n) break;
-        status = take(&out[(*n_out)++], arena, s, info, lines, best, most, room, err);
+        status = take(&out[(*n_out)++], arena, s, info, &memory, best, most, err);
     }
-    free(lines);
-    free(room);
+    choice_free(&memory);
     return status;
 }
 

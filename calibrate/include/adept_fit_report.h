@@ -227,9 +227,10 @@ typedef struct adept_suggestion {
     adept_precision precision;
     double power_limit_w;          /* 0: the board's default */
     bool power_only;               /* this configuration is in the rows, without power */
-    double gain;                   /* what it adds to half the log determinant of the information, in nats */
+    double gain;                   /* nats by which it shrinks the uncertainty (half the log determinant of the covariance),
+                                      not counted what makes a parameter surer than 5 % */
     const char *text;              /* "resnet50, batch 64, bf16, 4 GPUs" */
-    const char *reason;            /* "bw_eff_bytes_per_s: standard error 1.9 -> 0.2" */
+    const char *reason;            /* "bw_eff_bytes_per_s known to a factor of 1.2 instead of 7.39" */
 } adept_suggestion;
 
 /* ------------------------------------------------------------------ the whole report --------------------------- */
