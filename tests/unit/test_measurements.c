@@ -1,0 +1,412 @@
+/* Measurement files: what is read, with which defaults, what is refused and with which words; rows of other GPUs; rows
+ * that look wrong. */
+#include "adept_measurements.h"
+#include "csv.h"
+#include "toy_model.h"
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static adept_dataset *parse(const char *text)
+{
+    adept_error err = {0};
+    adept_dataset *d = adept_dataset_new();
+    assert_non_null(d);
+    if (adept_dataset_parse(d, "runs/t.csv", text, strlen(text), &err) != ADEPT_OK) fail_msg("%s", err.message);
+    return d;
+}
+
+/* ---------------------------------------------------------------- reading ---------------------------------------- */
+
+static void every_column(void **state)
+{
+    (void)state;
+    adept_dataset *d =
+        parse("source,weight,power_scope,avg_power_w,step_time_s,power_limit_w,attention,grad_accum,optimizer,"
+              "mode,precision,gpus,gpu,batch_size,input,model\n"
+              "lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
+    const adept_measurement *m = d->rows;
+    assert_int_equal(d->n, 1);
+    assert_string_equal(m->model, "../x/bert.pt2");
+    assert_string_equal(m->model_name, "bert");
+    assert_string_equal(m->input, "i64:Bx512;f32:Bx3");
+    assert_string_equal(m->gpu, "h100");
+    assert_string_equal(m->optimizer, "sgd");
+    assert_string_equal(m->power_scope, "node");
+    assert_string_equal(m->source, "lab");
+    assert_int_equal(m->batch_size, 64);
+    assert_int_equal(m->gpus, 8);
+    assert_int_equal(m->grad_accum, 4);
+    assert_int_equal(m->mode, ADEPT_MODE_TRAIN);
+    assert_int_equal(m->precision, ADEPT_AMP_BF16);
+    assert_int_equal(m->attention, ADEPT_ATTENTION_FUSED);
+    assert_true(m->power_limit_w == 250 && m->step_time_s == 0.1 && m->power_avg_w == 1500.5 && m->weight == 2.5);
+    assert_int_equal(m->line, 2);
+    assert_string_equal(m->file, "runs/t.csv");
+    assert_string_equal(d->files[0].name, "t.csv");
+    assert_int_equal(d->files[0].n_rows, 1);
+    adept_dataset_free(d);
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    adept_dataset *d = parse("model,step_time_s\nresnet50,0.25\n");
+    const adept_measurement *m = d->rows;
+    assert_string_equal(m->optimizer, "adamw");
+    assert_string_equal(m->power_scope, "gpu");
+    assert_true(m->batch_size == 0 && m->gpus == 1 && m->grad_accum == 1 && m->power_limit_w == 0 && m->weight == 1);
+    assert_true(m->mode == ADEPT_MODE_TRAIN && m->precision == ADEPT_FP32 && m->attention == ADEPT_ATTENTION_AUTO);
+    assert_true(m->step_time_s == 0.25 && isnan(m->power_avg_w));
+    assert_string_equal(adept_measurement_text(m, "precision"), "fp32");
+    assert_string_equal(adept_measurement_text(m, "gpus"), "1");
+    assert_string_equal(adept_measurement_text(m, "power_limit_w"), "default");
+    assert_string_equal(adept_measurement_text(m, "file"), "t.csv");
+    assert_null(adept_measurement_text(m, "torch"));
+    adept_dataset_free(d);
+}
+
+static void power_alone_and_other_modes(void **state)
+{
+    (void)state;
+    adept_dataset *d = parse("model,step_time_s,avg_power_w,mode,optimizer\nm,,120,infer,adamw\nm,1,,fwbw,sgd\n");
+    assert_true(isnan(d->rows[0].step_time_s) && d->rows[0].power_avg_w == 120);
+    assert_string_equal(d->rows[0].optimizer, "none");
+    assert_string_equal(adept_measurement_text(&d->rows[1], "optimizer"), "none");
+    adept_dataset_free(d);
+}
+
+/* RFC 4180: CRLF, quotes, doubled quotes, commas and line ends in cells; a byte order mark; empty lines; no last line
+ * end. Lines are counted in the file, not in records. */
+static void the_format(void **state)
+{
+    (void)state;
+    adept_dataset *d = parse("\xef\xbb\xbf\"model\",step_time_s,\"my \"\"note\"\"\"\r\n"
+                             "a,1,\"x, y\r\nz \"\"q\"\"\"\r\n\r\n"
+                             "\"b\",2,\r\n"
+                             "c , 3 ,\" \"");
+    assert_int_equal(d->n, 3);
+    assert_string_equal(d->columns.names[2], "my \"note\"");
+    assert_string_equal(adept_measurement_text(&d->rows[0], "my \"note\""), "x, y\r\nz \"q\"");
+    assert_int_equal(d->rows[0].line, 2);
+    assert_int_equal(d->rows[1].line, 5);
+    assert_string_equal(d->rows[1].model, "b");
+    assert_string_equal(d->rows[2].model, "c"); /* blanks around what adept reads are not meant */
+    assert_true(d->rows[2].step_time_s == 3);
+    assert_string_equal(adept_measurement_text(&d->rows[2], "my \"note\""), " ");
+    adept_dataset_free(d);
+}
+
+static void numbers_have_one_form(void **state)
+{
+    (void)state;
+    adept_dataset *d = parse("model,step_time_s,batch_size,gpus,power_limit_w\na,1,8.0,+4,250.0\na,1,8,4,2.5e2\n");
+    static const char *const columns[] = {"batch_size", "gpus", "power_limit_w"};
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(adept_measurement_text(&d->rows[0], columns[i]),
+                            adept_measurement_text(&d->rows[1], columns[i]));
+    assert_string_equal(adept_measurement_text(&d->rows[0], "batch_size"), "8");
+    adept_dataset_free(d);
+}
+
+static void several_files(void **state)
+{
+    (void)state;
+    adept_error err = {0};
+    adept_dataset *d = parse("model,torch,step_time_s\na,2.1,1\n");
+    static const char second[] = "step_time_s,cuda,model\n2,12,b\n3,13,c\n";
+    assert_int_equal(adept_dataset_parse(d, "u.csv", second, strlen(second), &err), ADEPT_OK);
+    assert_int_equal(d->n, 3);
+    assert_int_equal(d->n_files, 2);
+    assert_int_equal(d->files[1].n_rows, 2);
+    assert_string_equal(adept_measurement_text(&d->rows[0], "torch"), "2.1");
+    assert_string_equal(adept_measurement_text(&d->rows[0], "cuda"), ""); /* a column of the other file */
+    assert_string_equal(adept_measurement_text(&d->rows[1], "torch"), "");
+    assert_string_equal(adept_measurement_text(&d->rows[2], "cuda"), "13");
+    /* SHA-256 of the bytes, from sha256sum */
+    assert_string_equal(d->files[1].sha256, "785ddd98469a2b8c609ebbcab432496f287996d3a8faea0c0f2daeecd228db5a");
+    adept_dataset_free(d);
+}
+
+/* A program that set a locale with a decimal comma reads the same numbers. */
+static void decimal_point(void **state)
+{
+    (void)state;
+    static const char *const commas[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8"};
+    bool set = false;
+    for (size_t i = 0; i < 3 && !set; i++)
+        set = setlocale(LC_NUMERIC, commas[i]) != NULL;
+    if (!set) skip();
+    adept_dataset *d = parse("model,step_time_s\na,1.5\n");
+    setlocale(LC_NUMERIC, "C");
+    assert_true(d->rows[0].step_time_s == 1.5);
+    adept_dataset_free(d);
+}
+
+/* ---------------------------------------------------------------- refusals --------------------------------------- */
+
+typedef struct refusal {
+    const char *text, *message;
+} refusal;
+
+#define HEAD                                                                                                           \
+    "model,step_time_s,avg_power_w,batch_size,gpus,precision,mode,optimizer,grad_accum,attention,power_limit_w,"       \
+    "power_scope,weight,input\n"
+
+static const refusal refusals[] = {
+    {"", "t.csv: the file is empty"},
+    {"\n\r\n", "t.csv: the file is empty"},
+    {"model,step_time_s\n", "t.csv: a header, but no rows"},
+    {"step_time_s\n1\n",
+     "t.csv:1: column model is missing; the header is a single cell: are the columns separated by commas?"},
+    {"model;step_time_s\na;1\n", "t.csv:1: column model is missing; the header is a single cell"},
+    {"model,batch_size\na,1\n", "t.csv:1: column step_time_s is missing from the header"},
+    {"model,step_time_ms\na,1\n",
+     "t.csv:1: column step_time_s is missing; there is step_time_ms: convert it to seconds"},
+    {"name,step_time_s\na,1\n", "t.csv:1: column model is missing from the header"},
+    {"model,step_time_s,model\na,1,b\n", "t.csv:1: column model stands twice in the header"},
+    {"model,step_time_s,x,x\na,1,b,c\n", "t.csv:1: column x stands twice in the header"},
+    {"model,,step_time_s\na,b,1\n", "t.csv:1: column 2 has no name in the header"},
+    {"model,step_time_s,\na,1,\n", "t.csv:1: column 3 has no name in the header"},
+    {"model,step_time_s\na,1\nb\n", "t.csv:3: 1 cells, but the header has 2"},
+    {"model,step_time_s\na,1,2\n", "t.csv:2: 3 cells, but the header has 2; a text with a comma must stand in quotes"},
+    {"model,step_time_s\na,\"1\n", "t.csv:2: column 2: the quote never ends"},
+    {"model,step_time_s\na,\"1\"2\n", "t.csv:2: column 2: text behind the closing quote"},
+    {"model,step_time_s\na\"b,1\n", "t.csv:2: column 1: a quote inside a cell"},
+    {"model,step_time_s\na,1\rb,2\n", "t.csv:2: column 2: a carriage return without line feed"},
+    {"\xff\xfem\0o\0", "t.csv:1: this is UTF-16 text; save it as UTF-8"},
+    {"model,step_time_s\na\xe9,1\n", "t.csv:2: byte 0xe9 is not UTF-8 text"},
+    {"model,step_time_s\n\xc0\xaf,1\n", "t.csv:2: byte 0xc0 is not UTF-8 text"},
+    {"model,step_time_s\n\xed\xa0\x80,1\n", "t.csv:2: byte 0xed is not UTF-8 text"},
+    {"PK\x03\x04,\xff", "t.csv:1: byte 0xff is not UTF-8 text"},
+    {HEAD ",1,,,,,,,,,,,,\n", "t.csv:2: column model: is empty"},
+    {HEAD "a,,,,,,,,,,,,,\n", "t.csv:2: column step_time_s: is empty, and so is avg_power_w: the row measures nothing"},
+    {HEAD "a,fast,,,,,,,,,,,,\n", "t.csv:2: column step_time_s: 'fast' is not a number"},
+    {HEAD "a,0,,,,,,,,,,,,\n", "t.csv:2: column step_time_s: 0 is not above 0"},
+    {HEAD "a,-0.1,,,,,,,,,,,,\n", "t.csv:2: column step_time_s: -0.1 is not above 0"},
+    {HEAD "a,nan,,,,,,,,,,,,\n", "t.csv:2: column step_time_s: 'nan' is not a number"},
+    {HEAD "a,inf,,,,,,,,,,,,\n", "t.csv:2: column step_time_s: 'inf' is not a number"},
+    {HEAD "a,1e999,,,,,,,,,,,,\n", "t.csv:2: column step_time_s: '1e999' is not a number"},
+    {HEAD "a,0x1p3,,,,,,,,,,,,\n", "t.csv:2: column step_time_s: '0x1p3' is not a number"},
+    {HEAD "a,1 2,,,,,,,,,,,,\n", "t.csv:2: column step_time_s: '1 2' is not a number"},
+    {HEAD "a,0.5s,,,,,,,,,,,,\n", "t.csv:2: column step_time_s: '0.5s' is not a number"},
+    {HEAD "a,\"0,5\",,,,,,,,,,,,\n", "t.csv:2: column step_time_s: '0,5' is not a number"},
+    {HEAD "a,--1,,,,,,,,,,,,\n", "t.csv:2: column step_time_s: '--1' is not a number"},
+    {HEAD "a,1,0,,,,,,,,,,,\n", "t.csv:2: column avg_power_w: 0 is not above 0"},
+    {HEAD "a,1,-5,,,,,,,,,,,\n", "t.csv:2: column avg_power_w: -5 is not above 0"},
+    {HEAD "a,1,300W,,,,,,,,,,,\n", "t.csv:2: column avg_power_w: '300W' is not a number"},
+    {HEAD "a,1,,0,,,,,,,,,,\n", "t.csv:2: column batch_size: 0 is not in 1 .. 2^53"},
+    {HEAD "a,1,,1.5,,,,,,,,,,\n", "t.csv:2: column batch_size: '1.5' is not a whole number"},
+    {HEAD "a,1,,1e300,,,,,,,,,,\n", "t.csv:2: column batch_size: 1e300 is not in 1 .. 2^53"},
+    {HEAD "a,1,,,-1,,,,,,,,,\n", "t.csv:2: column gpus: -1 is not in 1 .. 2^53"},
+    {HEAD "a,1,,,,fp8,,,,,,,,\n", "t.csv:2: column precision: 'fp8' is not one of fp32, tf32, bf16, fp16"},
+    {HEAD "a,1,,,,,inference,,,,,,,\n", "t.csv:2: column mode: 'inference' is not one of train, fwbw, infer"},
+    {HEAD "a,1,,,,,,lion9,,,,,,\n", "t.csv:2: column optimizer: 'lion9' is not one of none, sgd"},
+    {HEAD "a,1,,,,,,,x,,,,,\n", "t.csv:2: column grad_accum: 'x' is not a whole number"},
+    {HEAD "a,1,,,,,,,,flash,,,,\n", "t.csv:2: column attention: 'flash' is not one of auto, eager, fused"},
+    {HEAD "a,1,,,,,,,,,0,,,\n", "t.csv:2: column power_limit_w: 0 is not above 0"},
+    {HEAD "a,1,,,,,,,,,,rack,,\n", "t.csv:2: column power_scope: 'rack' is not one of gpu, node"},
+    {HEAD "a,1,,,,,,,,,,,-1,\n", "t.csv:2: column weight: -1 is not at least 0"},
+    {HEAD "a,1,,,,,,,,,,,,3y\n", "t.csv:2: column input: input '3y'"},
+    {HEAD "a,1,,,,,,,,,,,,\na,2,,,,,,,,,,,,f33:2\n", "t.csv:3: column input: input 'f33:2'"},
+};
+
+static void malformed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        adept_error err = {0};
+        adept_dataset *d = adept_dataset_new();
+        const char *text = refusals[i].text;
+        assert_int_equal(adept_dataset_parse(d, "t.csv", text, strlen(text), &err), ADEPT_E_INVALID);
+        if (strncmp(err.message, refusals[i].message, strlen(refusals[i].message)) != 0)
+            fail_msg("case %zu: expected '%s', got '%s'", i, refusals[i].message, err.message);
+        assert_null(strchr(err.message, '\n'));
+        adept_dataset_free(d);
+        d = adept_dataset_new(); /* without a place for the message */
+        assert_int_equal(adept_dataset_parse(d, "t.csv", text, strlen(text), NULL), ADEPT_E_INVALID);
+        adept_dataset_free(d);
+    }
+}
+
+static void expect_refusal(const char *text, size_t size, const char *message)
+{
+    adept_error err = {0};
+    adept_dataset *d = adept_dataset_new();
+    assert_int_equal(adept_dataset_parse(d, "t.csv", text, size, &err), ADEPT_E_INVALID);
+    if (strncmp(err.message, message, strlen(message)) != 0) fail_msg("expected '%s', got '%s'", message, err.message);
+    adept_dataset_free(d);
+}
+
+static void sizes_have_limits(void **state)
+{
+    (void)state;
+    static const char nul[] = "model,step_time_s\na\0,1\n";
+    expect_refusal(nul, sizeof nul - 1, "t.csv:2: a NUL byte: this is no text file");
+    /* 257 columns */
+    char header[2000];
+    size_t used = 0;
+    for (int i = 0; i < 257; i++)
+        used += (size_t)sprintf(header + used, "c%d,", i);
+    expect_refusal(header, used, "t.csv:1: more than 256 columns");
+    /* a line of just over the limit, and one that swallows the file because a quote is missing */
+    size_t size = ADEPT_CSV_MAX_LINE_BYTES + 64;
+    char *text = malloc(size);
+    memset(text, 'x', size);
+    memcpy(text, "model,step_time_s\n", 18);
+    expect_refusal(text, size, "t.csv:2: a line of more than 1048576 bytes");
+    text[18] = '"';
+    expect_refusal(text, size, "t.csv:2: a line of more than 1048576 bytes (is a quote missing its partner?)");
+    free(text);
+    adept_error err = {0};
+    adept_dataset *d = adept_dataset_new();
+    assert_int_equal(adept_dataset_read(d, "/no/such/file.csv", &err), ADEPT_E_INVALID);
+    assert_non_null(strstr(err.message, "/no/such/file.csv"));
+    adept_dataset_free(d);
+}
+
+/* ---------------------------------------------------------------- the GPU ---------------------------------------- */
+
+static void rows_of_other_gpus_are_left_out(void **state)
+{
+    (void)state;
+    adept_error err = {0};
+    adept_hwprofile *hw = NULL;
+    assert_int_equal(adept_hwprofile_open(&hw, "a100", &err), ADEPT_OK); /* an alias of a100-sxm-40gb */
+    adept_dataset *d = parse("model,step_time_s,gpu,gpus\n"
+                             "a,1,A100_SXM_40GB,2\nb,1,v100,1\nc,1,,1\nd,1,a100,1\ne,1,v100,1\nf,1,t4,1\ng,1,mine,1\n");
+    assert_int_equal(adept_dataset_select_gpu(d, hw, "mine", &err), ADEPT_OK);
+    assert_int_equal(d->n, 4);
+    assert_string_equal(d->rows[0].model, "a");
+    assert_string_equal(d->rows[1].model, "c");
+    assert_string_equal(d->rows[2].model, "d");
+    assert_string_equal(d->rows[3].model, "g"); /* what the user called it */
+    assert_true(d->rows[0].hw == hw && d->rows[0].run.gpus == 2);
+    assert_string_equal(adept_measurement_text(&d->rows[1], "gpu"), "a100-sxm-40gb");
+    assert_int_equal(d->n_other_gpu, 3);
+    assert_int_equal(d->n_warnings, 1);
+    assert_string_equal(d->warnings[0],
+                        "rows of other GPUs than a100-sxm-40gb are left out: v100 (2 rows), t4 (1 row)");
+    adept_dataset_free(d);
+
+    d = parse("model,step_time_s,gpu\na,1,v100\n");
+    assert_int_equal(adept_dataset_select_gpu(d, hw, "a100", &err), ADEPT_E_INVALID);
+    assert_string_equal(err.message, "runs/t.csv: column gpu: no row is of a100-sxm-40gb; there are v100 (1 row)");
+    adept_dataset_free(d);
+    adept_hwprofile_free(hw);
+}
+
+/* ---------------------------------------------------------------- suspects --------------------------------------- */
+
+/* The toy: 10 TFLOP/s in fp32, 300 W; two passes of 0.7e12 FLOPs of matrix products and convolutions each. */
+typedef struct world {
+    toy_gpu gpu;
+    toy_work work;
+    adept_dataset *d;
+} world;
+
+static void check(world *w, const char *csv)
+{
+    adept_error err = {0};
+    toy_gpu_init(&w->gpu);
+    toy_work_init(&w->work);
+    w->d = parse(csv);
+    for (size_t i = 0; i < w->d->n; i++) {
+        adept_measurement *m = &w->d->rows[i];
+        m->profile = &w->work.prof;
+        m->hw = &w->gpu.hw;
+        m->run = (adept_run){.gpus = m->gpus, .power_limit_w = m->power_limit_w};
+    }
+    if (adept_dataset_check(w->d, &err) != ADEPT_OK) fail_msg("%s", err.message);
+}
+
+static void is_suspect(const world *w, size_t row, const char *reason)
+{
+    const char *suspect = w->d->rows[row].suspect;
+    if (!suspect || !strstr(suspect, reason))
+        fail_msg("row %zu: '%s', not '%s'", row, suspect ? suspect : "no", reason);
+}
+
+static void suspicious_rows(void **state)
+{
+    (void)state;
+    world w;
+    check(&w, "model,step_time_s,avg_power_w,gpus,power_limit_w,power_scope\n"
+              "a,1,250,1,,\n"       /* fine */
+              "a,200,,2,,\n"        /* line 3: seconds? */
+              "a,,5e6,3,,node\n"    /* 5 MW */
+              "a,1,320,4,,\n"       /* fine: 80 W each */
+              "a,1,320,1,290,\n"    /* above the limit */
+              "a,1,640,2,300,\n"    /* 320 W each, more than 5 % above 300 */
+              "a,0.139,,5,,\n"      /* 1.4e12 FLOPs at 10 TFLOP/s take 0.14 s */
+              "a,0.141,,6,,\n"      /* fine */
+              "a,1,900,1,,node\n"); /* fine: the node has more than the board */
+    assert_null(w.d->rows[0].suspect);
+    is_suspect(&w, 1, "step_time_s is 200 s: are these milliseconds?");
+    is_suspect(&w, 2, "avg_power_w is 5e+06 W: are these milliwatts?");
+    assert_null(w.d->rows[3].suspect);
+    is_suspect(&w, 4, "avg_power_w 320 W is above the power limit of 290 W");
+    is_suspect(&w, 5, "avg_power_w 640 W is above the power limit of 600 W");
+    is_suspect(&w, 6, "efficiency above 1: 0.139 s is less than the 0.14 s");
+    assert_null(w.d->rows[7].suspect);
+    assert_null(w.d->rows[8].suspect);
+    adept_dataset_exclude_suspect(w.d);
+    assert_int_equal(w.d->n, 4);
+    assert_int_equal(w.d->n_excluded, 5);
+    assert_int_equal(w.d->rows[1].line, 5);
+    assert_int_equal(w.d->rows[4].line, 3); /* those left out come behind */
+    adept_dataset_free(w.d);
+}
+
+static void repetitions_that_disagree(void **state)
+{
+    (void)state;
+    world w;
+    check(&w, "model,step_time_s,avg_power_w,gpus\n"
+              "a,1.00,200,1\n"
+              "a,1.09,,1\n" /* within 10 % of the other */
+              "a,2.0,,2\n"
+              "a,2.4,,2\n" /* 20 % apart: nobody knows which */
+              "a,3.0,100,3\n"
+              "a,3.01,150,3\n" /* times agree, powers do not */
+              "a,5.0,,4\n"
+              "a,5.1,,4\n"
+              "a,9.0,,4\n" /* the odd one of three */
+              "a,1.0,,5\n");
+    assert_null(w.d->rows[0].suspect);
+    assert_null(w.d->rows[1].suspect);
+    is_suspect(&w, 2, "step_time_s 2 disagrees with 1 other row of the same configuration (runs/t.csv:5 has 2.4)");
+    is_suspect(&w, 3, "step_time_s 2.4 disagrees with 1 other row of the same configuration (runs/t.csv:4 has 2)");
+    is_suspect(&w, 4, "avg_power_w 100 disagrees");
+    is_suspect(&w, 5, "avg_power_w 150 disagrees");
+    assert_null(w.d->rows[6].suspect);
+    assert_null(w.d->rows[7].suspect);
+    is_suspect(&w, 8, "step_time_s 9 disagrees with 2 other rows of the same configuration (runs/t.csv:8 has 5)");
+    assert_null(w.d->rows[9].suspect);
+    adept_dataset_free(w.d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_column),
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(power_alone_and_other_modes),
+        cmocka_unit_test(the_format),
+        cmocka_unit_test(numbers_have_one_form),
+        cmocka_unit_test(several_files),
+        cmocka_unit_test(decimal_point),
+        cmocka_unit_test(malformed),
+        cmocka_unit_test(sizes_have_limits),
+        cmocka_unit_test(rows_of_other_gpus_are_left_out),
+        cmocka_unit_test(suspicious_rows),
+        cmocka_unit_test(repetitions_that_disagree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
