@@ -10,12 +10,18 @@
 
 #define N_WORST 5
 
+/* 1.23 but 12.3 */
+static int digits_behind(double value)
+{
+    return fabs(value) < 9.995 ? 2 : 1;
+}
+
 /* 12.34 -> "12.3", NAN -> "": a column nobody has numbers for is left out of the table. */
 static adept_text percent(double value)
 {
     adept_text text = {""};
 
-    if (isfinite(value)) snprintf(text.s, sizeof text.s, fabs(value) < 9.995 ? "%.2f" : "%.1f", value);
+    if (isfinite(value)) snprintf(text.s, sizeof text.s, "%.*f", digits_behind(value), value);
     return text;
 }
 
@@ -23,7 +29,7 @@ static adept_text signed_percent(double value)
 {
     adept_text text = {""};
 
-    if (isfinite(value)) snprintf(text.s, sizeof text.s, fabs(value) < 9.995 ? "%+.2f" : "%+.1f", value);
+    if (isfinite(value)) snprintf(text.s, sizeof text.s, "%+.*f", digits_behind(value), value);
     return text;
 }
 

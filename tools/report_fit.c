@@ -102,6 +102,13 @@ static adept_status print_groups(adept_cli *cli, FILE *out, const adept_fit_repo
 
 /* ---------------------------------------------------------------- stages ----------------------------------------- */
 
+/* "" where nothing was measured: the column is then left out. */
+static void percent(char *text, size_t size, double value)
+{
+    text[0] = '\0';
+    if (isfinite(value)) snprintf(text, size, "%.3f", value);
+}
+
 static bool add_run(adept_table *table, const adept_fit_run *run)
 {
     char time[32], power[32], total[32], free_[32], generations[32];
@@ -111,8 +118,8 @@ static bool add_run(adept_table *table, const adept_fit_run *run)
         power,       total,
         generations, run->skipped ? "nothing these rows determine" : run->converged ? "" : "not converged"};
 
-    snprintf(time, sizeof time, isfinite(run->loss.time) ? "%.3f" : "", run->loss.time);
-    snprintf(power, sizeof power, isfinite(run->loss.power) ? "%.3f" : "", run->loss.power);
+    percent(time, sizeof time, run->loss.time);
+    percent(power, sizeof power, run->loss.power);
     snprintf(total, sizeof total, "%.3f", run->loss.total);
     snprintf(free_, sizeof free_, "%zu", run->n_free);
     snprintf(generations, sizeof generations, "%d", run->generations);
