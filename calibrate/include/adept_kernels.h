@@ -1,0 +1,90 @@
+/** @file adept_kernels.h  Measured times of single kernels, and the kernel law (adept_kernel_law.h) fitted to them.
+ *  Calls: model, GSL, NLopt. */
+#ifndef ADEPT_KERNELS_H
+#define ADEPT_KERNELS_H
+#include "adept_hwprofile.h"
+#include "adept_kernel_law.h"
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One measured kernel. */
+typedef struct adept_kernel_row {
+    char op[16];            /* "bmm", "linear", "conv", "ln", "softmax", "add", ... */
+    adept_kernel_case work; /* peaks and bandwidth are those of the GPU it was read for */
+    double time_s;          /* of one call, as a program sees it: with launch and event overhead */
+} adept_kernel_row;
+
+typedef struct adept_kernel_rows {
+    size_t n;
+    adept_kernel_row *rows;
+} adept_kernel_rows;
+
+/**
+ * Read a CSV with the columns `op, latency_ms` and those the operators need: bmm and linear `B M N K` ((B,M,N) by
+ * (B,N,K), linear with bias), conv `B C_in C_out KS HW stride pad`, all others `B H` (rows and row length). An empty
+ * `dtype` is float32; float16 and bfloat16 run on the matrix units where the sheet has some.
+ * @param rows  empty or the rows of earlier files: those read are appended; free with adept_kernel_rows_free()
+ * @return ADEPT_E_INVALID naming file, line and column; ADEPT_E_USAGE if the GPU has no unit for a dtype
+ */
+adept_status adept_kernel_rows_read(adept_kernel_rows *rows, const char *path, const adept_hwprofile *hw,
+                                    adept_error *err);
+void adept_kernel_rows_free(adept_kernel_rows *rows);
+
+/** What one call costs beyond the kernel's own work; of this measurement, not of the GPU in a model's step. */
+typedef struct adept_kernel_overhead {
+    double event_s;    /* launch, events, empty pipeline */
+    double throttle;   /* long calls take 1 + throttle times as long: the board's clock falls */
+    double onset_s;    /* with half of it from this duration */
+} adept_kernel_overhead;
+
+/** Error of one family or operator on rows that the fit has seen, or on those held out. Percent. */
+typedef struct adept_kernel_error {
+    size_t n;
+    double mape, median, p90, bias;
+    double roofline_mape; /* max(FLOPs / peak, bytes / bandwidth) times one fitted factor, on the same rows */
+} adept_kernel_error;
+
+#define ADEPT_KERNEL_MAX_OPS 32
+
+typedef struct adept_kernel_fit {
+    double theta[ADEPT_KP_COUNT];
+    bool fitted[ADEPT_KP_COUNT]; /* else the default: no rows that depend on it */
+    adept_tile_menu menus[ADEPT_TILED_FAMILIES];
+    adept_kernel_overhead overhead[ADEPT_FAMILY_COUNT];
+    adept_kernel_error in_sample[ADEPT_FAMILY_COUNT], held_out[ADEPT_FAMILY_COUNT];
+    size_t n_ops; /* held out, by operator */
+    struct {
+        char op[16];
+        adept_kernel_family family;
+        adept_kernel_error held_out;
+    } ops[ADEPT_KERNEL_MAX_OPS];
+} adept_kernel_fit;
+
+typedef struct adept_kernel_fit_options {
+    double min_time_s;      /* rows below are left out: overhead hides the kernel; 0: 1e-4 */
+    double held_out;        /* share kept back, drawn by `seed`; 0: 0.2; < 0: none */
+    size_t rows_per_family; /* at most, drawn by `seed`; 0: 2000 */
+    uint64_t seed;
+    int threads;            /* 0: one per core; the result does not depend on it */
+    const volatile sig_atomic_t *stop; /* NULL, or set when the fit shall end early with ADEPT_E_FIT */
+} adept_kernel_fit_options;
+
+/**
+ * Fit tiles and parameters, family by family: streams first (they give beta_mem), then products, then convolutions.
+ * @return ADEPT_E_FIT if no family has enough rows (50) or the fit was stopped
+ */
+adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows *rows,
+                                  const adept_kernel_fit_options *options, adept_error *err);
+
+/** Predicted time of one measured call: overhead, throttling and the kernel. */
+double adept_kernel_row_predict_s(const adept_kernel_fit *fit, const adept_kernel_row *row);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,244 @@
+/** @file kernel_fit.c  The kernel law fitted to measured kernels, one family after the other; see adept_kernels.h. */
+#include "kernel_fit.h"
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+#include <math.h>
+#include <nlopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_TIME_S 1e-4
+#define HELD_OUT 0.2
+#define ROWS_PER_FAMILY 2000
+#define MIN_ROWS 50
+
+/* Overhead parameters come behind those of the law. Default, bounds, and spread of the logarithm. */
+enum { EVENT, THROTTLE, ONSET, N_OVERHEAD };
+static const struct {
+    double low, high, fallback, prior;
+} overhead_info[N_OVERHEAD] = {
+    [EVENT] = {1e-6, 1e-3, 3e-5, 0.7},
+    [THROTTLE] = {1e-3, 5, 0.05, 1.0},
+    [ONSET] = {1e-3, 1, 0.02, 1.0},
+};
+
+/* What each family fits; earlier families' values stay. -1 ends the list. */
+static const int family_parameters[ADEPT_FAMILY_COUNT][10] = {
+    [ADEPT_FAMILY_STREAM] = {ADEPT_KP_beta_mem, -1},
+    [ADEPT_FAMILY_SOFTMAX] = {ADEPT_KP_c_softmax, ADEPT_KP_c_softmax_wide, -1},
+    [ADEPT_FAMILY_NORM] = {ADEPT_KP_c_norm, ADEPT_KP_c_norm_wide, -1},
+    [ADEPT_FAMILY_GEMM] = {ADEPT_KP_beta_gemm, ADEPT_KP_r_tile_gemm, ADEPT_KP_r_depth_gemm, ADEPT_KP_wave_gemm_s,
+                           ADEPT_KP_reload_gemm, ADEPT_KP_split_s, ADEPT_KP_r_pitch_bytes, -1},
+    [ADEPT_FAMILY_BMM] = {ADEPT_KP_beta_bmm, ADEPT_KP_r_tile_bmm, ADEPT_KP_r_depth_bmm, ADEPT_KP_wave_bmm_s,
+                          ADEPT_KP_reload_bmm, -1},
+    [ADEPT_FAMILY_CONV] = {ADEPT_KP_beta_conv, ADEPT_KP_r_tile_conv, ADEPT_KP_r_depth_conv, ADEPT_KP_wave_conv_s,
+                           ADEPT_KP_reload_conv, ADEPT_KP_c_transform, -1},
+};
+static const adept_kernel_family order[] = {ADEPT_FAMILY_STREAM, ADEPT_FAMILY_SOFTMAX, ADEPT_FAMILY_NORM,
+                                            ADEPT_FAMILY_GEMM,   ADEPT_FAMILY_BMM,     ADEPT_FAMILY_CONV};
+
+/* ---------------------------------------------------------------- prediction ------------------------------------ */
+
+static double call_s(double kernel_s, const adept_kernel_overhead *o)
+{
+    return kernel_s * (1.0 + o->throttle * kernel_s / (kernel_s + o->onset_s)) + o->event_s;
+}
+
+double adept_kernel_row_predict_s(const adept_kernel_fit *fit, const adept_kernel_row *row)
+{
+    double kernel_s = adept_kernel_law_s(&row->work, fit->theta, fit->menus, 0.0, NULL);
+    return call_s(kernel_s, &fit->overhead[row->work.family]);
+}
+
+/* ---------------------------------------------------------------- objective ------------------------------------- */
+
+static double info_of(const adept_kernel_problem *p, size_t i, double *low, double *high, double *prior)
+{
+    if (i < p->n_law) {
+        const adept_kernel_parameter_info *info = &adept_kernel_parameters[p->law[i]];
+        *low = info->low, *high = info->high, *prior = info->prior;
+        return info->fallback;
+    }
+    size_t o = i - p->n_law;
+    *low = overhead_info[o].low, *high = overhead_info[o].high, *prior = overhead_info[o].prior;
+    return overhead_info[o].fallback;
+}
+
+static void unpack(const adept_kernel_problem *p, const double *x, double *theta, adept_kernel_overhead *o)
+{
+    memcpy(theta, p->theta, sizeof p->theta);
+    for (size_t i = 0; i < p->n_law; i++)
+        theta[p->law[i]] = exp(x[i]);
+    o->event_s = exp(x[p->n_law + EVENT]);
+    o->throttle = exp(x[p->n_law + THROTTLE]);
+    o->onset_s = exp(x[p->n_law + ONSET]);
+}
+
+/* Mean |log(predicted / measured)|, its corner at 0 rounded, plus the priors in the weight of a few rows each. */
+double adept_kernel_loss(const adept_kernel_problem *p, const adept_tile_menu *menu, const double *x, double *gradient)
+{
+    double theta[ADEPT_KP_COUNT], by_theta[ADEPT_KP_COUNT], loss = 0.0;
+    adept_tile_menu menus[ADEPT_TILED_FAMILIES];
+    adept_kernel_overhead o;
+    size_t n = p->n_law + N_OVERHEAD;
+    unpack(p, x, theta, &o);
+    memcpy(menus, adept_tile_menu_default, sizeof menus);
+    if (p->family < ADEPT_TILED_FAMILIES) menus[p->family] = *menu;
+    if (gradient) memset(gradient, 0, n * sizeof *gradient);
+    for (size_t r = 0; r < p->n; r++) {
+        const adept_kernel_row *row = &p->rows[r];
+        if (gradient) memset(by_theta, 0, sizeof by_theta);
+        double kernel_s = adept_kernel_law_s(&row->work, theta, menus, 1.0, gradient ? by_theta : NULL);
+        double predicted_s = call_s(kernel_s, &o), log_ratio = log(predicted_s / row->time_s);
+        double rounded = sqrt(log_ratio * log_ratio + p->smoothing * p->smoothing);
+        loss += rounded;
+        if (!gradient) continue;
+        double slope = log_ratio / rounded / predicted_s, late = kernel_s + o.onset_s;
+        double by_kernel = 1.0 + o.throttle * (kernel_s * kernel_s + 2.0 * kernel_s * o.onset_s) / (late * late);
+        for (size_t i = 0; i < p->n_law; i++)
+            gradient[i] += slope * by_kernel * by_theta[p->law[i]] * theta[p->law[i]];
+        gradient[p->n_law + EVENT] += slope * o.event_s;
+        gradient[p->n_law + THROTTLE] += slope * o.throttle * kernel_s * kernel_s / late;
+        gradient[p->n_law + ONSET] -= slope * o.throttle * kernel_s * kernel_s / (late * late) * o.onset_s;
+    }
+    for (size_t i = 0; i < n; i++) {
+        double low, high, prior, centre = log(info_of(p, i, &low, &high, &prior));
+        double z = (x[i] - centre) / prior;
+        loss += 0.5 * p->prior_weight * z * z;
+        if (gradient) gradient[i] = (gradient[i] + p->prior_weight * z / prior) / (double)p->n;
+    }
+    return loss / (double)p->n;
+}
+
+typedef struct descent {
+    const adept_kernel_problem *problem;
+    const adept_tile_menu *menu;
+    nlopt_opt opt;
+} descent;
+
+static double objective(unsigned n, const double *x, double *gradient, void *data)
+{
+    descent *d = data;
+    (void)n;
+    if (d->problem->stop && *d->problem->stop) nlopt_force_stop(d->opt);
+    double loss = adept_kernel_loss(d->problem, d->menu, x, gradient);
+    return isfinite(loss) ? loss : HUGE_VAL;
+}
+
+adept_status adept_kernel_descend(const adept_kernel_problem *p, const adept_tile_menu *menu, double *x, double *loss,
+                                  int max_evaluations, adept_error *err)
+{
+    size_t n = p->n_law + N_OVERHEAD;
+    double low[ADEPT_KERNEL_MAX_FREE], high[ADEPT_KERNEL_MAX_FREE];
+    descent d = {p, menu, nlopt_create(NLOPT_LD_LBFGS, (unsigned)n)};
+    if (!d.opt) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the kernel fit");
+    for (size_t i = 0; i < n; i++) {
+        double l, h, prior;
+        info_of(p, i, &l, &h, &prior);
+        low[i] = log(l), high[i] = log(h);
+    }
+    nlopt_set_min_objective(d.opt, objective, &d);
+    nlopt_set_lower_bounds(d.opt, low);
+    nlopt_set_upper_bounds(d.opt, high);
+    nlopt_set_ftol_rel(d.opt, 1e-6);
+    nlopt_set_maxeval(d.opt, max_evaluations);
+    nlopt_result result = nlopt_optimize(d.opt, x, loss);
+    nlopt_destroy(d.opt);
+    if (p->stop && *p->stop) return adept_error_set(err, ADEPT_E_FIT, "the kernel fit was stopped");
+    if (result == NLOPT_OUT_OF_MEMORY) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the kernel fit");
+    *loss = adept_kernel_loss(p, menu, x, NULL);
+    return ADEPT_OK;
+}
+
+/* ---------------------------------------------------------------- one family ------------------------------------ */
+
+static void begin(adept_kernel_problem *p, const adept_kernel_fit *fit, double *x)
+{
+    double low, high, prior;
+    p->n_law = 0;
+    memcpy(p->theta, fit->theta, sizeof p->theta);
+    for (const int *parameter = family_parameters[p->family]; *parameter >= 0; parameter++)
+        p->law[p->n_law++] = *parameter;
+    for (size_t i = 0; i < p->n_law + N_OVERHEAD; i++)
+        x[i] = log(info_of(p, i, &low, &high, &prior));
+}
+
+static adept_status fit_family(adept_kernel_fit *fit, adept_kernel_problem *p, int threads, adept_error *err)
+{
+    double x[ADEPT_KERNEL_MAX_FREE], loss = INFINITY;
+    adept_tile_menu menu = {0};
+    adept_status status = ADEPT_OK;
+    begin(p, fit, x);
+    if (p->family < ADEPT_TILED_FAMILIES) status = adept_kernel_choose_tiles(p, &menu, x, threads, err);
+    if (status == ADEPT_OK) status = adept_kernel_descend(p, &menu, x, &loss, 400, err);
+    if (status != ADEPT_OK) return status;
+    unpack(p, x, fit->theta, &fit->overhead[p->family]);
+    for (size_t i = 0; i < p->n_law; i++)
+        fit->fitted[p->law[i]] = true;
+    if (p->family < ADEPT_TILED_FAMILIES) fit->menus[p->family] = menu;
+    return ADEPT_OK;
+}
+
+/* Rows of one family, long enough to be seen behind the overhead, in random order. */
+static size_t draw(adept_kernel_row *out, const adept_kernel_rows *rows, adept_kernel_family family, double min_time_s,
+                   gsl_rng *rng)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->rows[i].work.family == family && rows->rows[i].time_s >= min_time_s) out[n++] = rows->rows[i];
+    if (n > 1) gsl_ran_shuffle(rng, out, n, sizeof *out);
+    return n;
+}
+
+static adept_status fit_and_score(adept_kernel_fit *fit, const adept_kernel_rows *rows,
+                                  const adept_kernel_fit_options *options, adept_kernel_row *drawn, gsl_rng *rng,
+                                  size_t *n_fitted, adept_error *err)
+{
+    double min_time_s = options->min_time_s > 0.0 ? options->min_time_s : MIN_TIME_S;
+    double share = options->held_out == 0.0 ? HELD_OUT : fmax(0.0, options->held_out);
+    size_t most = options->rows_per_family ? options->rows_per_family : ROWS_PER_FAMILY;
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < sizeof order / sizeof order[0] && status == ADEPT_OK; i++) {
+        size_t n = draw(drawn, rows, order[i], min_time_s, rng), kept = n - (size_t)(share * (double)n);
+        if (n < MIN_ROWS) continue;
+        adept_kernel_problem p = {.rows = drawn,
+                                  .n = kept < most ? kept : most,
+                                  .family = order[i],
+                                  .smoothing = 0.01,
+                                  .prior_weight = 0.1,
+                                  .stop = options->stop};
+        status = fit_family(fit, &p, options->threads, err);
+        if (status != ADEPT_OK) break;
+        fit->in_sample[order[i]] = adept_kernel_errors(fit, drawn, p.n, drawn, p.n, NULL);
+        fit->held_out[order[i]] = adept_kernel_errors(fit, drawn + kept, n - kept, drawn, p.n, NULL);
+        adept_kernel_errors_by_op(fit, order[i], drawn + kept, n - kept, drawn, p.n);
+        ++*n_fitted;
+    }
+    return status;
+}
+
+adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows *rows,
+                                  const adept_kernel_fit_options *options, adept_error *err)
+{
+    adept_kernel_fit fit = {0};
+    size_t n_fitted = 0;
+    adept_kernel_row *drawn = malloc((rows->n ? rows->n : 1) * sizeof *drawn);
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    adept_status status = ADEPT_OK;
+    if (!drawn || !rng) {
+        status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the kernel fit");
+    } else {
+        gsl_rng_set(rng, (unsigned long)options->seed);
+        for (int i = 0; i < ADEPT_KP_COUNT; i++)
+            fit.theta[i] = adept_kernel_parameters[i].fallback;
+        memcpy(fit.menus, adept_tile_menu_default, sizeof fit.menus);
+        status = fit_and_score(&fit, rows, options, drawn, rng, &n_fitted, err);
+        if (status == ADEPT_OK && n_fitted == 0)
+            status =
+                adept_error_set(err, ADEPT_E_FIT, "no family of kernels has %d rows that take long enough", MIN_ROWS);
+    }
+    if (rng) gsl_rng_free(rng);
+    free(drawn);
+    if (status == ADEPT_OK) *out = fit;
+    return status;
+}

@@ -1,0 +1,40 @@
+/** @file kernel_fit.h  Parts of the kernel fit. Private to calibrate/. Calls: model, GSL, NLopt. */
+#ifndef ADEPT_KERNEL_FIT_H
+#define ADEPT_KERNEL_FIT_H
+#include "adept_kernels.h"
+
+#define ADEPT_KERNEL_MAX_FREE 16
+
+/* One family's rows and what is free in it: parameters of the law, then the three of the overhead; x are logarithms. */
+typedef struct adept_kernel_problem {
+    const adept_kernel_row *rows;
+    size_t n;
+    adept_kernel_family family;
+    double theta[ADEPT_KP_COUNT]; /* values of what is not free */
+    size_t n_law;
+    int law[ADEPT_KERNEL_MAX_FREE];
+    double smoothing;    /* width of the rounded corner at zero error */
+    double prior_weight; /* of one parameter's prior, in rows */
+    const volatile sig_atomic_t *stop;
+} adept_kernel_problem;
+
+/** Smoothed mean absolute log error plus priors, and its exact gradient if not NULL. Thread-safe. */
+double adept_kernel_loss(const adept_kernel_problem *p, const adept_tile_menu *menu, const double *x, double *gradient);
+
+/** L-BFGS from x, which becomes the minimum; *loss its value. */
+adept_status adept_kernel_descend(const adept_kernel_problem *p, const adept_tile_menu *menu, double *x, double *loss,
+                                  int max_evaluations, adept_error *err);
+
+/** Find the tiles that the library seems to have: the best single one, then others while they help. x is warm-started
+ *  and becomes the parameters of the menu found. The result does not depend on the number of threads. */
+adept_status adept_kernel_choose_tiles(const adept_kernel_problem *p, adept_tile_menu *menu, double *x, int threads,
+                                       adept_error *err);
+
+/** Errors on n rows; the roofline's factor is fitted on `train`. `op`: only rows of this operator, NULL: all. */
+adept_kernel_error adept_kernel_errors(const adept_kernel_fit *fit, const adept_kernel_row *rows, size_t n,
+                                       const adept_kernel_row *train, size_t n_train, const char *op);
+/** Append one line for each operator found to fit->ops. */
+void adept_kernel_errors_by_op(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *rows,
+                               size_t n, const adept_kernel_row *train, size_t n_train);
+
+#endif

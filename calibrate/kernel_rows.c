@@ -1,0 +1,250 @@
+/** @file kernel_rows.c  The CSV of measured kernels: columns to kernel cases. */
+#include "adept_json.h"
+#include "adept_kernels.h"
+#include "csv.h"
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FILE_BYTES ((size_t)256 << 20)
+#define MAX_LINE_BYTES 4096
+#define MAX_ROWS ((size_t)4 << 20)
+#define MAX_DIM 1e12
+
+/* X(name in the file) */
+#define COLUMN_LIST(X)                                                                                                 \
+    X(op) X(B) X(M) X(N) X(K) X(H) X(C_in) X(C_out) X(KS) X(HW) X(stride) X(pad) X(dtype) X(latency_ms)
+
+enum {
+#define X(name) COLUMN_##name,
+    COLUMN_LIST(X)
+#undef X
+        N_COLUMNS
+};
+
+static const char *const column_names[N_COLUMNS] = {
+#define X(name) #name,
+    COLUMN_LIST(X)
+#undef X
+};
+
+/* Operators on (B, H) tensors: tensors read and written, arithmetic per element. */
+typedef struct row_operator {
+    const char *name;
+    adept_kernel_family family;
+    double tensors, flops;
+} row_operator;
+
+static const row_operator row_operators[] = {
+    {"ln", ADEPT_FAMILY_NORM, 2, 7},     {"softmax", ADEPT_FAMILY_SOFTMAX, 2, 5}, {"add", ADEPT_FAMILY_STREAM, 3, 1},
+    {"mul", ADEPT_FAMILY_STREAM, 3, 1},  {"div", ADEPT_FAMILY_STREAM, 3, 1},      {"pow", ADEPT_FAMILY_STREAM, 3, 1},
+    {"addu", ADEPT_FAMILY_STREAM, 2, 1}, {"mulu", ADEPT_FAMILY_STREAM, 2, 1},     {"divu", ADEPT_FAMILY_STREAM, 2, 1},
+    {"powu", ADEPT_FAMILY_STREAM, 2, 1}, {"relu", ADEPT_FAMILY_STREAM, 2, 1},     {"gelu", ADEPT_FAMILY_STREAM, 2, 8},
+    {"tanh", ADEPT_FAMILY_STREAM, 2, 5},
+};
+
+typedef struct reader {
+    adept_csv csv;
+    const adept_hwprofile *hw;
+    int column_of_cell[ADEPT_CSV_MAX_CELLS]; /* -1: not ours */
+    size_t n_cells;
+    const char *cells[N_COLUMNS]; /* of the current record; "" where the file has no such column */
+    adept_status status;
+    adept_error *err;
+} reader;
+
+static adept_status read_header(reader *r)
+{
+    bool more = false, present[N_COLUMNS] = {false};
+    adept_status status = adept_csv_next(&r->csv, &more, r->err);
+    if (status != ADEPT_OK) return status;
+    if (!more) return adept_csv_fail(&r->csv, 1, r->err, "empty file: a header line is needed");
+    r->n_cells = r->csv.n_cells;
+    for (size_t i = 0; i < r->n_cells; i++) {
+        r->column_of_cell[i] = -1;
+        for (int c = 0; c < N_COLUMNS; c++) {
+            if (strcmp(r->csv.cells[i].text, column_names[c]) != 0) continue;
+            if (present[c])
+                return adept_csv_fail(&r->csv, r->csv.line, r->err, "column \"%s\" occurs twice", column_names[c]);
+            present[c] = true;
+            r->column_of_cell[i] = c;
+        }
+    }
+    if (!present[COLUMN_op]) return adept_csv_fail(&r->csv, r->csv.line, r->err, "column \"op\" is missing");
+    if (!present[COLUMN_latency_ms])
+        return adept_csv_fail(&r->csv, r->csv.line, r->err, "column \"latency_ms\" is missing");
+    return ADEPT_OK;
+}
+
+/* A positive number; `whole`: an integer, at least `low`. The first failure of a record is kept. */
+static double number(reader *r, int column, double low, bool whole)
+{
+    const char *text = r->cells[column];
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (r->status != ADEPT_OK) return 1.0;
+    if (text[0] == '\0')
+        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column %s: \"%s\" needs a number",
+                                   column_names[column], r->cells[COLUMN_op]);
+    else if (*end != '\0' || !isfinite(value) || value < low || value > MAX_DIM || (whole && value != floor(value)))
+        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column %s: \"%s\" is not %s of at least %g",
+                                   column_names[column], text, whole ? "a whole number" : "a number", low);
+    return r->status == ADEPT_OK ? value : 1.0;
+}
+
+/* Element size and the peaks of the arithmetic. */
+static void read_dtype(reader *r, adept_kernel_case *c)
+{
+    const char *text = r->cells[COLUMN_dtype];
+    const adept_specs *s = &r->hw->specs;
+    c->alu_flops_per_s = s->vector_fp32_flops_per_s;
+    c->bytes_per_s = s->mem_bytes_per_s;
+    c->sm_count = s->sm_count;
+    c->element_bytes = 2;
+    if (text[0] == '\0' || strcmp(text, "float32") == 0) {
+        c->element_bytes = 4;
+        c->flops_per_s = isnan(s->tensor_fp32_flops_per_s) ? s->vector_fp32_flops_per_s : s->tensor_fp32_flops_per_s;
+    } else if (strcmp(text, "float16") == 0) {
+        c->flops_per_s = s->tensor_fp16_flops_per_s;
+    } else if (strcmp(text, "bfloat16") == 0) {
+        c->flops_per_s = s->tensor_bf16_flops_per_s;
+    } else {
+        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err,
+                                   "column dtype: \"%s\" is none of float32, float16, bfloat16", text);
+        return;
+    }
+    if (!isfinite(c->flops_per_s))
+        r->status = adept_error_set(r->err, ADEPT_E_USAGE, "%s:%ld: %s has no matrix units for %s", r->csv.name,
+                                    r->csv.line, r->hw->name, text);
+}
+
+static void read_product(reader *r, adept_kernel_case *c, bool linear)
+{
+    double batch = number(r, COLUMN_B, 1, true);
+    c->m = number(r, COLUMN_M, 1, true);
+    c->k = number(r, COLUMN_N, 1, true); /* (B,M,N) by (B,N,K): N is summed over */
+    c->n = number(r, COLUMN_K, 1, true);
+    c->family = linear ? ADEPT_FAMILY_GEMM : ADEPT_FAMILY_BMM;
+    c->batch = linear ? 1.0 : batch;
+    if (linear) {
+        c->m *= batch; /* all leading dimensions are rows of one product */
+        c->pitch_bytes = c->k * c->element_bytes;
+    }
+    c->bytes = c->element_bytes * c->batch * (c->m * c->k + c->k * c->n + c->m * c->n);
+}
+
+static void read_conv(reader *r, adept_kernel_case *c)
+{
+    double images = number(r, COLUMN_B, 1, true), size = number(r, COLUMN_HW, 1, true);
+    double taps = number(r, COLUMN_KS, 1, true), stride = number(r, COLUMN_stride, 1, true);
+    double pad = number(r, COLUMN_pad, 0, true);
+    c->channels_in = number(r, COLUMN_C_in, 1, true);
+    c->channels_out = number(r, COLUMN_C_out, 1, true);
+    if (r->status != ADEPT_OK) return;
+    if (size + 2 * pad < taps) {
+        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column KS: the window does not fit the padded input");
+        return;
+    }
+    c->family = ADEPT_FAMILY_CONV;
+    c->side = floor((size + 2 * pad - taps) / stride) + 1;
+    c->images = taps == 3 && stride == 1 ? images : 0.0;
+    c->m = images * c->side * c->side;
+    c->n = c->channels_out;
+    c->k = c->channels_in * taps * taps;
+    c->batch = 1;
+    c->bytes = c->element_bytes * (images * c->channels_in * size * size + c->k * c->n + c->m * c->n);
+}
+
+static void read_rows_operator(reader *r, adept_kernel_case *c, const row_operator *op)
+{
+    double rows = number(r, COLUMN_B, 1, true), length = number(r, COLUMN_H, 1, true);
+    c->family = op->family;
+    c->bytes = op->tensors * rows * length * c->element_bytes;
+    c->alu_flops = op->flops * rows * length;
+    c->row_elements = op->family == ADEPT_FAMILY_STREAM ? 0.0 : length;
+}
+
+static adept_status read_record(reader *r, adept_kernel_row *row)
+{
+    const char *op = r->cells[COLUMN_op];
+    r->status = ADEPT_OK;
+    *row = (adept_kernel_row){0};
+    read_dtype(r, &row->work);
+    row->time_s = number(r, COLUMN_latency_ms, 1e-9, false) * 1e-3;
+    if (r->status != ADEPT_OK) return r->status;
+    snprintf(row->op, sizeof row->op, "%s", op);
+    if (strcmp(op, "bmm") == 0 || strcmp(op, "linear") == 0) {
+        read_product(r, &row->work, op[0] == 'l');
+        return r->status;
+    }
+    if (strcmp(op, "conv") == 0) {
+        read_conv(r, &row->work);
+        return r->status;
+    }
+    for (size_t i = 0; i < sizeof row_operators / sizeof row_operators[0]; i++) {
+        if (strcmp(op, row_operators[i].name) != 0) continue;
+        read_rows_operator(r, &row->work, &row_operators[i]);
+        return r->status;
+    }
+    return adept_csv_fail(&r->csv, r->csv.line, r->err, "column op: unknown operator \"%s\"", op);
+}
+
+static adept_status append(adept_kernel_rows *rows, size_t *capacity, const adept_kernel_row *row, adept_error *err)
+{
+    if (rows->n == MAX_ROWS) return adept_error_set(err, ADEPT_E_INVALID, "more than %zu kernel rows", MAX_ROWS);
+    if (rows->n == *capacity) {
+        size_t wanted = *capacity ? 2 * *capacity : 1024;
+        adept_kernel_row *more = realloc(rows->rows, wanted * sizeof *more);
+        if (!more) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for kernel rows");
+        rows->rows = more;
+        *capacity = wanted;
+    }
+    rows->rows[rows->n++] = *row;
+    return ADEPT_OK;
+}
+
+static adept_status read_records(reader *r, adept_kernel_rows *rows)
+{
+    size_t capacity = rows->n;
+    adept_status status = read_header(r);
+    for (bool more = true; status == ADEPT_OK;) {
+        adept_kernel_row row;
+        status = adept_csv_next(&r->csv, &more, r->err);
+        if (status != ADEPT_OK || !more) break;
+        if (r->csv.n_cells != r->n_cells)
+            return adept_csv_fail(&r->csv, r->csv.line, r->err, "%zu cells, the header has %zu", r->csv.n_cells,
+                                  r->n_cells);
+        for (int c = 0; c < N_COLUMNS; c++)
+            r->cells[c] = "";
+        for (size_t i = 0; i < r->n_cells; i++)
+            if (r->column_of_cell[i] >= 0) r->cells[r->column_of_cell[i]] = r->csv.cells[i].text;
+        status = read_record(r, &row);
+        if (status == ADEPT_OK) status = append(rows, &capacity, &row, r->err);
+    }
+    return status;
+}
+
+adept_status adept_kernel_rows_read(adept_kernel_rows *rows, const char *path, const adept_hwprofile *hw,
+                                    adept_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    reader r = {.hw = hw, .err = err};
+    adept_status status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, err);
+    if (status != ADEPT_OK) return status;
+    status = adept_csv_open(&r.csv, path, text, size, MAX_LINE_BYTES, err);
+    if (status == ADEPT_OK) {
+        status = read_records(&r, rows);
+        adept_csv_close(&r.csv);
+    }
+    free(text);
+    return status;
+}
+
+void adept_kernel_rows_free(adept_kernel_rows *rows)
+{
+    free(rows->rows);
+    *rows = (adept_kernel_rows){0};
+}

@@ -1,0 +1,252 @@
+/** @file test_kernel_fit.c  Measured kernels: the CSV, the loss's gradient, and fits of a known truth. */
+#include "adept_kernels.h"
+#include "kernel_fit.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+// after the headers cmocka needs
+#include <cmocka.h>
+
+static adept_hwprofile *open_gpu(const char *name)
+{
+    adept_hwprofile *hw = NULL;
+    adept_error err = {0};
+    assert_int_equal(adept_hwprofile_open(&hw, name, &err), ADEPT_OK);
+    return hw;
+}
+
+/* ---------------------------------------------------------------- the file -------------------------------------- */
+
+static adept_status read_text(adept_kernel_rows *rows, const char *text, adept_error *err)
+{
+    char path[] = "/tmp/adept_kernels_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    adept_hwprofile *hw = open_gpu("v100-pcie-32gb");
+    adept_status status = adept_kernel_rows_read(rows, path, hw, err);
+    adept_hwprofile_free(hw);
+    unlink(path);
+    return status;
+}
+
+#define HEADER "op,B,M,N,K,H,C_in,C_out,KS,HW,stride,pad,dtype,latency_ms\n"
+
+static void test_columns(void **state)
+{
+    (void)state;
+    adept_kernel_rows rows = {0};
+    adept_error err = {0};
+    assert_int_equal(read_text(&rows,
+                               HEADER "bmm,8,64,32,16,,,,,,,,float32,0.5\r\n"
+                                      "linear,2,100,300,50,,,,,,,,float16,1\n"
+                                      "conv,4,,,,,3,64,7,224,2,3,,2\n"
+                                      "conv,4,,,,,16,64,3,10,1,1,float32,2\n"
+                                      "softmax,12,,,,2000,,,,,,,float32,3\n"
+                                      "add,10,,,,20,,,,,,,float32,0.25\n",
+                               &err),
+                     ADEPT_OK);
+    assert_int_equal(rows.n, 6);
+    const adept_kernel_row *r = rows.rows;
+    assert_string_equal(r[0].op, "bmm");
+    assert_true(r[0].work.m == 64 && r[0].work.k == 32 && r[0].work.n == 16 && r[0].work.batch == 8);
+    assert_float_equal(r[0].work.bytes, 4.0 * 8 * (64 * 32 + 32 * 16 + 64 * 16), 0);
+    assert_float_equal(r[0].time_s, 0.5e-3, 1e-18);
+    /* linear: the batch joins the rows; fp16 runs on the V100's tensor cores, 112 TFLOP/s; rows of 300 * 2 bytes */
+    assert_true(r[1].work.m == 200 && r[1].work.k == 300 && r[1].work.n == 50 && r[1].work.batch == 1);
+    assert_true(r[1].work.flops_per_s == 112e12 && r[1].work.pitch_bytes == 600);
+    /* (224 + 6 - 7) / 2 + 1 = 112; no Winograd for 7x7 at stride 2 */
+    assert_true(r[2].work.m == 4 * 112 * 112 && r[2].work.k == 3 * 49 && r[2].work.n == 64 && r[2].work.images == 0);
+    assert_true(r[3].work.images == 4 && r[3].work.side == 10);
+    assert_float_equal(r[4].work.bytes, 4.0 * 2 * 12 * 2000, 0);
+    assert_true(r[4].work.row_elements == 2000);
+    assert_float_equal(r[5].work.bytes, 4.0 * 3 * 200, 0);
+    adept_kernel_rows_free(&rows);
+}
+
+static void test_bad_files(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+        adept_status status;
+    } cases[] = {
+        {"", "empty file", ADEPT_E_INVALID},
+        {"op,B\n", "column \"latency_ms\" is missing", ADEPT_E_INVALID},
+        {"B,latency_ms\n", "column \"op\" is missing", ADEPT_E_INVALID},
+        {"op,op,latency_ms\n", ":1: column \"op\" occurs twice", ADEPT_E_INVALID},
+        {HEADER "bmm,8,64,32,16,,,,,,,,float32\n", ":2: 13 cells, the header has 14", ADEPT_E_INVALID},
+        {HEADER "bmm,8,64,,16,,,,,,,,float32,1\n", ":2: column N: \"bmm\" needs a number", ADEPT_E_INVALID},
+        {HEADER "bmm,8,64,3.5,16,,,,,,,,float32,1\n", ":2: column N: \"3.5\" is not a whole number", ADEPT_E_INVALID},
+        {HEADER "bmm,8,64,0,16,,,,,,,,float32,1\n", ":2: column N: \"0\" is not", ADEPT_E_INVALID},
+        {HEADER "bmm,8,64,3,16,,,,,,,,float32,-1\n", ":2: column latency_ms: \"-1\" is not", ADEPT_E_INVALID},
+        {HEADER "bmm,8,64,3,16,,,,,,,,float32,nan\n", ":2: column latency_ms: \"nan\" is not", ADEPT_E_INVALID},
+        {HEADER "bmm,8,64,3,1e99,,,,,,,,float32,1\n", ":2: column K: \"1e99\" is not", ADEPT_E_INVALID},
+        {HEADER "bmm,8,64,3,16,,,,,,,,int8,1\n", ":2: column dtype: \"int8\" is none of", ADEPT_E_INVALID},
+        {HEADER "bmm,8,64,3,16,,,,,,,,bfloat16,1\n", "no matrix units for bfloat16", ADEPT_E_USAGE},
+        {HEADER "fft,8,64,3,16,,,,,,,,float32,1\n", ":2: column op: unknown operator \"fft\"", ADEPT_E_INVALID},
+        {HEADER "conv,4,,,,,3,64,7,2,1,0,,2\n", ":2: column KS: the window does not fit", ADEPT_E_INVALID},
+        {HEADER "add,10,,,,20,,,,,,,float32,0.2\nln,1,,,,,,,,,,,float32,1\n", ":3: column H: \"ln\" needs",
+         ADEPT_E_INVALID},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        adept_kernel_rows rows = {0};
+        adept_error err = {0};
+        assert_int_equal(read_text(&rows, cases[i].text, &err), cases[i].status);
+        if (!strstr(err.message, cases[i].message)) fail_msg("\"%s\" lacks \"%s\"", err.message, cases[i].message);
+        adept_kernel_rows_free(&rows);
+    }
+}
+
+/* ---------------------------------------------------------------- the fit --------------------------------------- */
+
+static double uniform(double low, double high)
+{
+    return low + (high - low) * rand() / (double)RAND_MAX;
+}
+static double dimension(double low, double high)
+{
+    return floor(exp(uniform(log(low), log(high))));
+}
+
+/* A GPU of known parameters: batched products in tiles of 64 x 128 alone, streams at 0.9 of the bandwidth. */
+static void truth(adept_kernel_fit *fit)
+{
+    memset(fit, 0, sizeof *fit);
+    for (int i = 0; i < ADEPT_KP_COUNT; i++)
+        fit->theta[i] = adept_kernel_parameters[i].fallback;
+    memcpy(fit->menus, adept_tile_menu_default, sizeof fit->menus);
+    fit->menus[ADEPT_FAMILY_BMM] = (adept_tile_menu){1, {{0, 64, 128}}};
+    fit->theta[ADEPT_KP_beta_mem] = 0.9;
+    fit->theta[ADEPT_KP_beta_bmm] = 0.8;
+    fit->theta[ADEPT_KP_wave_bmm_s] = 2e-6;
+    for (int i = 0; i < ADEPT_FAMILY_COUNT; i++)
+        fit->overhead[i] = (adept_kernel_overhead){2e-5, 0.05, 0.02};
+}
+
+static adept_kernel_rows synthetic(const adept_kernel_fit *fit, size_t n, double noise)
+{
+    adept_kernel_rows rows = {n, calloc(n, sizeof(adept_kernel_row))};
+    assert_non_null(rows.rows);
+    srand(3);
+    for (size_t i = 0; i < n; i++) {
+        adept_kernel_case *c = &rows.rows[i].work;
+        *c = (adept_kernel_case){
+            .element_bytes = 4, .flops_per_s = 14e12, .alu_flops_per_s = 14e12, .bytes_per_s = 9e11, .sm_count = 80};
+        if (i % 4 == 0) {
+            strcpy(rows.rows[i].op, "add");
+            c->family = ADEPT_FAMILY_STREAM;
+            c->bytes = exp(uniform(log(1e8), log(1e9)));
+        } else {
+            strcpy(rows.rows[i].op, "bmm");
+            c->family = ADEPT_FAMILY_BMM;
+            c->m = dimension(16, 2000), c->n = dimension(16, 2000), c->k = dimension(16, 1000);
+            c->batch = dimension(16, 500);
+            c->bytes = 4 * c->batch * (c->m * c->k + c->k * c->n + c->m * c->n);
+        }
+        rows.rows[i].time_s = adept_kernel_row_predict_s(fit, &rows.rows[i]) * exp(uniform(-noise, noise));
+    }
+    return rows;
+}
+
+/* Uniform noise of +-5 % has a mean of 2.5 %. */
+static void test_recovers_truth(void **state)
+{
+    (void)state;
+    adept_kernel_fit true_fit, one, two;
+    truth(&true_fit);
+    adept_kernel_rows rows = synthetic(&true_fit, 1200, 0.05);
+    adept_kernel_fit_options options = {.seed = 1, .threads = 1};
+    adept_error err = {0};
+    assert_int_equal(adept_kernel_fit_run(&one, &rows, &options, &err), ADEPT_OK);
+    options.threads = 2;
+    assert_int_equal(adept_kernel_fit_run(&two, &rows, &options, &err), ADEPT_OK);
+    assert_memory_equal(one.theta, two.theta, sizeof one.theta);
+    assert_int_equal(two.menus[ADEPT_FAMILY_BMM].n, 1);
+    assert_true(two.menus[ADEPT_FAMILY_BMM].tiles[0].m == 64 && two.menus[ADEPT_FAMILY_BMM].tiles[0].n == 128);
+    assert_true(one.held_out[ADEPT_FAMILY_BMM].mape < 1.2 * 2.5);
+    assert_true(one.held_out[ADEPT_FAMILY_STREAM].mape < 1.2 * 2.5);
+    assert_true(one.held_out[ADEPT_FAMILY_BMM].mape < 0.5 * one.held_out[ADEPT_FAMILY_BMM].roofline_mape);
+    assert_float_equal(one.theta[ADEPT_KP_beta_mem], 0.9, 0.02);
+    assert_int_equal(one.menus[ADEPT_FAMILY_BMM].n, 1);
+    assert_true(one.menus[ADEPT_FAMILY_BMM].tiles[0].m == 64 && one.menus[ADEPT_FAMILY_BMM].tiles[0].n == 128);
+    assert_true(one.fitted[ADEPT_KP_beta_bmm] && !one.fitted[ADEPT_KP_beta_conv]);
+    assert_int_equal(one.n_ops, 2);
+    adept_kernel_rows_free(&rows);
+}
+
+static void test_too_few_rows(void **state)
+{
+    (void)state;
+    adept_kernel_fit true_fit, fit;
+    truth(&true_fit);
+    adept_kernel_rows rows = synthetic(&true_fit, 40, 0);
+    adept_kernel_fit_options options = {.seed = 1};
+    adept_error err = {0};
+    assert_int_equal(adept_kernel_fit_run(&fit, &rows, &options, &err), ADEPT_E_FIT);
+    adept_kernel_rows_free(&rows);
+}
+
+static void test_loss_gradient(void **state)
+{
+    (void)state;
+    adept_kernel_fit fit;
+    truth(&fit);
+    adept_kernel_rows rows = synthetic(&fit, 200, 0.2);
+    adept_kernel_problem p = {.rows = rows.rows,
+                              .n = rows.n,
+                              .family = ADEPT_FAMILY_BMM,
+                              .n_law = 3,
+                              .law = {ADEPT_KP_beta_bmm, ADEPT_KP_wave_bmm_s, ADEPT_KP_reload_bmm},
+                              .smoothing = 0.01,
+                              .prior_weight = 0.1};
+    memcpy(p.theta, fit.theta, sizeof p.theta);
+    double x[6] = {log(0.7), log(1e-6), log(0.1), log(3e-5), log(0.1), log(0.01)}, gradient[6];
+    adept_kernel_loss(&p, &fit.menus[ADEPT_FAMILY_BMM], x, gradient);
+    for (int i = 0; i < 6; i++) {
+        double at = x[i];
+        x[i] = at + 1e-6;
+        double above = adept_kernel_loss(&p, &fit.menus[ADEPT_FAMILY_BMM], x, NULL);
+        x[i] = at - 1e-6;
+        double below = adept_kernel_loss(&p, &fit.menus[ADEPT_FAMILY_BMM], x, NULL);
+        x[i] = at;
+        assert_float_equal(gradient[i], (above - below) / 2e-6, 1e-5);
+    }
+    adept_kernel_rows_free(&rows);
+}
+
+/* NeuSight's kernels of one GPU, where they are at hand: batched products within 10 %, half of the roofline's error. */
+static void test_public_kernels(void **state)
+{
+    (void)state;
+    const char *path = ADEPT_SHARED_DIR "/data/kernels/p100-pcie-16gb.csv";
+    if (access(path, R_OK) != 0) skip();
+    adept_hwprofile *hw = open_gpu("p100-pcie-16gb");
+    adept_kernel_rows rows = {0};
+    adept_kernel_fit fit;
+    adept_kernel_fit_options options = {.seed = 1, .rows_per_family = 300};
+    adept_error err = {0};
+    assert_int_equal(adept_kernel_rows_read(&rows, path, hw, &err), ADEPT_OK);
+    assert_int_equal(rows.n, 51567);
+    assert_int_equal(adept_kernel_fit_run(&fit, &rows, &options, &err), ADEPT_OK);
+    const adept_kernel_error *e = &fit.held_out[ADEPT_FAMILY_BMM];
+    print_message("P100 bmm, %zu rows held out: %.1f %%, roofline %.1f %%\n", e->n, e->mape, e->roofline_mape);
+    assert_true(e->mape < 10 && e->mape < 0.5 * e->roofline_mape);
+    adept_kernel_rows_free(&rows);
+    adept_hwprofile_free(hw);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns),        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_recovers_truth), cmocka_unit_test(test_too_few_rows),
+        cmocka_unit_test(test_loss_gradient),  cmocka_unit_test(test_public_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

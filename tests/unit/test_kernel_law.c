@@ -1,0 +1,233 @@
+/** @file test_kernel_law.c  The law of granularity "operator": worked examples, derivatives, monotonicity. */
+#include "adept_kernel_law.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+// after the headers cmocka needs
+#include <cmocka.h>
+
+/* Two SMs of 1 TFLOP/s each; memory so fast that it does not count unless a test says so. */
+static const adept_kernel_case toy = {.family = ADEPT_FAMILY_GEMM,
+                                      .element_bytes = 4,
+                                      .flops_per_s = 2e12,
+                                      .alu_flops_per_s = 1e12,
+                                      .bytes_per_s = 1e18,
+                                      .sm_count = 2};
+
+static void defaults(double *theta)
+{
+    for (int i = 0; i < ADEPT_KP_COUNT; i++)
+        theta[i] = adept_kernel_parameters[i].fallback;
+}
+
+/* Saturations at 1 (their references far below any dimension), full peaks. */
+static void ideal(double *theta)
+{
+    defaults(theta);
+    for (int family = 0; family < ADEPT_TILED_FAMILIES; family++) {
+        theta[ADEPT_KP_beta_gemm + family] = 1;
+        theta[ADEPT_KP_r_tile_gemm + family] = theta[ADEPT_KP_r_depth_gemm + family] = 0.3;
+        theta[ADEPT_KP_wave_gemm_s + family] = 1e-7;
+    }
+    theta[ADEPT_KP_beta_mem] = 0.8;
+}
+
+static double law(const adept_kernel_case *c, const double *theta, adept_tile tile)
+{
+    adept_tile_menu menus[ADEPT_TILED_FAMILIES];
+    for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
+        menus[i] = (adept_tile_menu){1, {tile}};
+    return adept_kernel_law_s(c, theta, menus, 0, NULL);
+}
+
+static void expect(double got, double wanted)
+{
+    assert_float_equal(got / wanted, 1.0, 1e-9);
+}
+
+/* 256 x 128 in tiles of 128 x 64: 4 tiles, 2 waves on 2 SMs, each 2*128*64*512 FLOPs = 8.388608 us and 0.1 us. Two
+ * pieces of the depth would take 4 waves of 4.194304 + 0.1 us and the cost of a split. */
+static void test_waves(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    ideal(theta);
+    c.m = 256, c.n = 128, c.k = 512, c.batch = 1;
+    expect(law(&c, theta, (adept_tile){0, 128, 64}), 2 * 8.488608e-6);
+    c.m = 257; /* a third row of tiles: 6 tiles, 3 waves */
+    expect(law(&c, theta, (adept_tile){0, 128, 64}), 3 * 8.488608e-6);
+}
+
+/* tanh(1/2) = 0.46211715726 where the tile's side equals its reference; likewise for the depth. */
+static void test_saturation(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    ideal(theta);
+    c.m = 64, c.n = 64, c.k = 100, c.batch = 1; /* one tile, one wave: 819200 FLOPs = 0.8192 us */
+    theta[ADEPT_KP_r_tile_gemm] = 64;
+    expect(law(&c, theta, (adept_tile){0, 64, 64}), 0.8192e-6 / 0.46211715726 + 1e-7);
+    theta[ADEPT_KP_r_tile_gemm] = 0.3;
+    theta[ADEPT_KP_r_depth_gemm] = 100;
+    expect(law(&c, theta, (adept_tile){0, 64, 64}), 0.8192e-6 / 0.46211715726 + 1e-7);
+}
+
+/* One tile, 4096 deep, two SMs: halves of 2048 run side by side. One wave of 2*64*64*2048 FLOPs = 16.777216 us and
+ * 0.1 us, three more passes over 64x64 floats at no cost here, and the split's own 1 us, instead of 33.554432 + 0.1. */
+static void test_split_depth(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    ideal(theta);
+    theta[ADEPT_KP_split_s] = 1e-6;
+    c.m = 64, c.n = 64, c.k = 4096, c.batch = 1;
+    expect(law(&c, theta, (adept_tile){0, 64, 64}), 16.877216e-6 + 1e-6);
+}
+
+/* Memory alone: 8e6 bytes compulsory and 0.5 of (64+64)*64*4 = 32768 bytes of tile operands at 0.8 TB/s. */
+static void test_traffic(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    ideal(theta);
+    theta[ADEPT_KP_reload_gemm] = 0.5;
+    theta[ADEPT_KP_wave_gemm_s] = 1e-9;
+    c.m = 64, c.n = 64, c.k = 64, c.batch = 1, c.bytes = 8e6, c.bytes_per_s = 1e12, c.flops_per_s = 1e18;
+    expect(law(&c, theta, (adept_tile){0, 64, 64}), (8e6 + 16384) / 0.8e12);
+    c.pitch_bytes = theta[ADEPT_KP_r_pitch_bytes] / 4;
+    expect(law(&c, theta, (adept_tile){0, 64, 64}), 1.25 * (8e6 + 16384) / 0.8e12);
+}
+
+/* F(2x2, 3x3) of an 8x8 image: 16 patches, 16 products of (16 x 32) by (32 x 32) = 1 tile each, 8 waves on 2 SMs of
+ * 2*32*32*32 FLOPs = 0.065536 us + 0.1 us; the product itself, 64 x 32 x 288, has 2 tiles and takes 0.589824 + 0.1. */
+static void test_winograd(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    ideal(theta);
+    c.family = ADEPT_FAMILY_CONV;
+    c.m = 64, c.n = 32, c.k = 288, c.batch = 1, c.images = 1, c.side = 8, c.channels_in = c.channels_out = 32;
+    expect(law(&c, theta, (adept_tile){2, 32, 32}), 8 * 0.165536e-6);
+    expect(law(&c, theta, (adept_tile){0, 32, 32}), 0.689824e-6);
+    adept_tile_menu menus[ADEPT_TILED_FAMILIES] = {[ADEPT_FAMILY_CONV] = {2, {{2, 32, 32}, {0, 32, 32}}}};
+    expect(adept_kernel_law_s(&c, theta, menus, 0, NULL), 0.689824e-6); /* the faster of both */
+}
+
+/* 9e6 bytes at 0.8 of 0.9 TB/s: 12.5 us; softmax 1.2 times that, and 1.45 times beyond 1024 elements a row. */
+static void test_streams(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    ideal(theta);
+    theta[ADEPT_KP_c_softmax] = 1.2, theta[ADEPT_KP_c_softmax_wide] = 0.25, theta[ADEPT_KP_beta_alu] = 0.5;
+    c.family = ADEPT_FAMILY_STREAM, c.bytes = 9e6, c.bytes_per_s = 0.9e12;
+    expect(adept_kernel_law_s(&c, theta, adept_tile_menu_default, 0, NULL), 12.5e-6);
+    c.alu_flops = 12.5e6 / 2; /* 12.5 us of arithmetic as well: the fourth root of 2 times */
+    expect(adept_kernel_law_s(&c, theta, adept_tile_menu_default, 0, NULL), 12.5e-6 * pow(2, 0.25));
+    c.family = ADEPT_FAMILY_SOFTMAX, c.alu_flops = 0, c.row_elements = 1024;
+    expect(adept_kernel_law_s(&c, theta, adept_tile_menu_default, 0, NULL), 15e-6);
+    c.row_elements = 1025;
+    expect(adept_kernel_law_s(&c, theta, adept_tile_menu_default, 0, NULL), 12.5e-6 * 1.45);
+}
+
+static double uniform(double low, double high)
+{
+    return low + (high - low) * rand() / (double)RAND_MAX;
+}
+static double dimension(void)
+{
+    return floor(exp(uniform(0, 8)));
+}
+
+static adept_kernel_case random_case(void)
+{
+    adept_kernel_case c = {.family = (adept_kernel_family)(rand() % ADEPT_FAMILY_COUNT),
+                           .element_bytes = 4,
+                           .flops_per_s = 14e12,
+                           .alu_flops_per_s = 14e12,
+                           .bytes_per_s = 9e11,
+                           .sm_count = 80,
+                           .bytes = exp(uniform(8, 20)),
+                           .alu_flops = exp(uniform(8, 24)),
+                           .row_elements = dimension()};
+    if (c.family >= ADEPT_TILED_FAMILIES) return c;
+    c.m = dimension(), c.n = dimension(), c.k = dimension(), c.batch = dimension();
+    c.pitch_bytes = 4 * c.k;
+    if (c.family == ADEPT_FAMILY_CONV && rand() % 2) {
+        c.images = 1 + rand() % 64, c.side = 1 + rand() % 64;
+        c.channels_in = dimension(), c.channels_out = dimension();
+        c.m = c.images * c.side * c.side, c.n = c.channels_out, c.k = 9 * c.channels_in, c.batch = 1;
+    }
+    return c;
+}
+
+/* Central differences of every parameter; where a small step changes the tile chosen, the derivative has a jump and
+ * the two sides differ: such points are drawn anew. */
+static void test_gradient(void **state)
+{
+    (void)state;
+    srand(7);
+    int compared = 0;
+    for (int round = 0; round < 400; round++) {
+        adept_kernel_case c = random_case();
+        double theta[ADEPT_KP_COUNT], gradient[ADEPT_KP_COUNT] = {0};
+        for (int i = 0; i < ADEPT_KP_COUNT; i++)
+            theta[i] = adept_kernel_parameters[i].fallback * exp(uniform(-0.3, 0.1));
+        double t = adept_kernel_law_s(&c, theta, adept_tile_menu_default, 1, gradient);
+        assert_float_equal(adept_kernel_law_s(&c, theta, adept_tile_menu_default, 1, NULL) / t, 1, 0);
+        for (int i = 0; i < ADEPT_KP_COUNT; i++) {
+            double at = theta[i], step = 1e-5 * at;
+            theta[i] = at + step;
+            double above = adept_kernel_law_s(&c, theta, adept_tile_menu_default, 1, NULL);
+            theta[i] = at - step;
+            double below = adept_kernel_law_s(&c, theta, adept_tile_menu_default, 1, NULL);
+            theta[i] = at;
+            if (fabs((above - t) - (t - below)) > 1e-8 * t) continue;
+            double relative = (above - below) / (2 * step) * at / t;
+            assert_float_equal(gradient[i] * at / t, relative, 1e-6);
+            if (relative != 0) compared++;
+        }
+    }
+    assert_true(compared > 1000);
+}
+
+/* Twice the batch, the depth or the bytes never takes less time. */
+static void test_monotone(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    defaults(theta);
+    srand(11);
+    for (int round = 0; round < 2000; round++) {
+        adept_kernel_case c = random_case(), twice = c;
+        double t = adept_kernel_law_s(&c, theta, adept_tile_menu_default, 0, NULL);
+        assert_true(isfinite(t) && t > 0);
+        twice.bytes *= 2;
+        assert_true(adept_kernel_law_s(&twice, theta, adept_tile_menu_default, 0, NULL) >= t);
+        twice = c, twice.batch *= 2, twice.images *= 2;
+        assert_true(adept_kernel_law_s(&twice, theta, adept_tile_menu_default, 0, NULL) >= t);
+        twice = c, twice.bytes_per_s *= 2, twice.flops_per_s *= 2, twice.alu_flops_per_s *= 2;
+        assert_true(adept_kernel_law_s(&twice, theta, adept_tile_menu_default, 0, NULL) <= t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_waves),    cmocka_unit_test(test_saturation), cmocka_unit_test(test_split_depth),
+        cmocka_unit_test(test_traffic),  cmocka_unit_test(test_winograd),   cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_gradient), cmocka_unit_test(test_monotone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
