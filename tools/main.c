@@ -107,6 +107,7 @@ int main(int argc, char **argv)
 
     occupy_standard_descriptors();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
+    signal(SIGXFSZ, SIG_IGN); /* and so is a file at the limit of its size */
     adept_status status = dispatch(&cli, argc, argv);
     if (status == ADEPT_OK) status = close_output(&cli);
     if (status != ADEPT_OK) print_error(&cli);
