@@ -108,7 +108,10 @@ static bool takes_time(const adept_step_numbers *numbers, const adept_pieces *pi
         sum += numbers->work[i];
     for (size_t i = 0; i < pieces->n; i++)
         if (pieces->items[i].column != ADEPT_WORK_OPT) sum += pieces->items[i].amount;
-    return sum > 0.0 && isfinite(sum);
+    bool has_dimensions = true; /* 0 saturates to 0, where work would take forever */
+    for (int i = 0; i < ADEPT_DIMENSIONS; i++)
+        has_dimensions = has_dimensions && numbers->dim[i] > 0.0;
+    return sum > 0.0 && isfinite(sum) && has_dimensions;
 }
 
 static adept_status add_row(adept_rows *b, adept_pieces *pieces, const adept_placement *at, const adept_scalar *scalars,

@@ -1,5 +1,6 @@
 /* An embedding scheduler in small: knows only libadept.so and its headers. A workload goes through JSON and is
  * predicted on two GPUs; exit 0 if the numbers make sense. */
+#include "adept_evaluate.h"
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_prediction_json.h"
@@ -53,6 +54,23 @@ static adept_profile *make_profile(adept_error *err)
     return profile;
 }
 
+/* What a fit or a what-if loop does: the same step, compiled once. */
+static bool evaluate(const adept_prediction *expected, const adept_profile *profile, const char *name, adept_error *err)
+{
+    adept_hwprofile *gpu = NULL;
+    adept_evaluator *evaluator = NULL;
+    double theta[64], time_s = 0, power_w = 0;
+    bool ok = adept_hwprofile_open(&gpu, name, err) == ADEPT_OK;
+    adept_placement row = {profile, gpu, {.gpus = 2}};
+    ok = ok && adept_evaluator_new(&evaluator, &row, 1, ADEPT_GRANULARITY_MODEL, NULL, NULL, 0, err) == ADEPT_OK;
+    for (size_t i = 0; ok && i < adept_evaluator_n_parameters(evaluator); i++)
+        theta[i] = adept_evaluator_default(evaluator, i);
+    if (ok) adept_evaluate(evaluator, theta, &time_s, &power_w);
+    adept_evaluator_free(evaluator);
+    adept_hwprofile_free(gpu);
+    return ok && time_s == expected->step_time_s && power_w == expected->power_avg_w;
+}
+
 static bool predict(adept_prediction *out, const adept_profile *profile, const char *name, adept_error *err)
 {
     adept_hwprofile *gpu = NULL;
@@ -72,7 +90,7 @@ int main(void)
     adept_prediction a100, h100;
     adept_profile *profile = make_profile(&err);
     bool ok = profile && predict(&a100, profile, "a100", &err) && predict(&h100, profile, "h100", &err) &&
-              h100.step_time_s < a100.step_time_s;
+              h100.step_time_s < a100.step_time_s && evaluate(&a100, profile, "a100", &err);
     /* The other half of the chain must link too: a scheduler may read model files itself. */
     adept_graph *graph = NULL;
     ok = ok && adept_handlers()->handlers[0] && adept_import_model(&graph, "/nonexistent.pt", NULL, &err) != ADEPT_OK;

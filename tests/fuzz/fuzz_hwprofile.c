@@ -1,6 +1,7 @@
 /** @file fuzz_hwprofile.c  Hardware profile JSON: whatever comes, a profile that can be used or a message. */
 #include "adept_hwprofile.h"
 #include "fuzz_require.h"
+#include "adept_model.h"
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -11,6 +12,16 @@ static void check_error(adept_status status, const adept_hwprofile *hw, const ad
     REQUIRE(err->status == status);
     REQUIRE(err->message[0] != '\0');
     REQUIRE(strchr(err->message, '\n') == NULL);
+}
+
+static void check_intervals(const adept_intervals *in)
+{
+    const adept_range_point point = {1, 1e12, 1e9, 2, 300};
+    REQUIRE(in->level > 0 && in->level < 1 && in->widen >= 1);
+    REQUIRE(isnan(in->time_log[0]) || in->time_log[0] <= in->time_log[1]);
+    REQUIRE(isnan(in->power_log[0]) || in->power_log[0] <= in->power_log[1]);
+    double outside = adept_intervals_outside(in, &point, ADEPT_MODE_TRAIN, ADEPT_FP32);
+    REQUIRE(outside >= 0 && isfinite(outside));
 }
 
 static void check_profile(adept_hwprofile *hw)
@@ -28,6 +39,10 @@ static void check_profile(adept_hwprofile *hw)
     REQUIRE(hw->calibrated == (hw->n_parameters > 0));
     for (size_t i = 0; i < hw->n_parameters; i++)
         REQUIRE(isfinite(hw->parameters[i].value));
+    REQUIRE(hw->n_scalars <= ADEPT_MAX_SCALARS);
+    for (size_t i = 0; i < hw->n_scalars; i++)
+        REQUIRE(adept_scalar_check(&hw->scalars[i], NULL) == ADEPT_OK);
+    if (hw->intervals) check_intervals(hw->intervals);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
