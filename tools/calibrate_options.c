@@ -290,10 +290,11 @@ const struct argp adept_calibrate_argp = {
         "that --gpu reads. Ctrl-C keeps the best so far."
         "\vExamples:\n"
         "  adept calibrate runs.csv --gpu a100 -o mine.json\n"
-        "  adept calibrate runs.csv --gpu a100 -o mine.json --leave-out model,precision,k-fold:10 --plot fit.svg\n"
-        "  adept calibrate three.csv --gpu ./a100.json --prior 1 -o mine.json\n"
-        "  adept calibrate runs.csv --gpu a100 -o mine.json --fix overlap=0.5 --scalar albert_mem=mem@model:albert*\n"
-        "  adept calibrate runs.csv --gpu a100 -o mine.json --stage S7 --json\n"
-        "  adept calibrate runs.csv --gpu a100 -o mine.json --resume mine.json.checkpoint",
+        "  adept calibrate a.csv b.csv --gpu a100 -o mine.json --plot fit.svg\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json --leave-out gpus,k-fold:9\n"
+        "  adept calibrate three.csv --gpu ./similar.json --prior 1 -o mine.json\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json --fix overlap=0.5 --json\n"
+        "  adept calibrate runs.csv --gpu a100 -o m.json --scalar x=mem@model:albert*\n"
+        "  adept calibrate runs.csv --gpu a100 -o m.json --resume m.json.checkpoint",
     .children = children,
 };

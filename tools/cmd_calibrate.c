@@ -213,12 +213,12 @@ static adept_status calibrate(adept_cli *cli, adept_calibrate_options *o)
 {
     work w = {.dataset = NULL};
     const char *plot = o->measurements.plot;
-    adept_status status = plot ? adept_plot_check(cli) : ADEPT_OK;
+    adept_status status = check_folder(cli, o->output);
 
     adept_progress_init(&w.progress);
-    if (status == ADEPT_OK) status = check_folder(cli, o->output);
     if (status == ADEPT_OK && plot) status = check_folder(cli, plot);
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &w.dataset, &w.hw, &o->measurements, &w.progress);
+    if (status == ADEPT_OK && plot) status = adept_plot_check(cli);
     if (status == ADEPT_OK) status = fit(cli, &w, o);
     if (status == ADEPT_OK && plot)
         status = adept_plot_errors(cli, plot, w.report->in_sample, held_out_of(w.report), w.hw->name);

@@ -33,7 +33,8 @@ static const struct argp argp = {
     .doc = "Compare predictions with measurements: errors overall, by columns, and of single rows. Nothing is fitted."
            "\vExamples:\n"
            "  adept evaluate runs.csv --gpu a100\n"
-           "  adept evaluate runs.csv more.csv --gpu ./mine.json --by model,batch_size --plot errors.svg\n"
+           "  adept evaluate a.csv b.csv --gpu ./mine.json --by model,batch_size\n"
+           "  adept evaluate runs.csv --gpu ./mine.json --plot errors.svg\n"
            "  adept evaluate runs.csv --gpu ./mine.json --by model+precision --json",
     .children = children,
 };
@@ -59,11 +60,10 @@ static adept_status evaluate(adept_cli *cli, const adept_measurement_options *o)
     adept_dataset *d = NULL;
     adept_hwprofile *hw = NULL;
     adept_evaluation *e = NULL;
-    adept_status status = o->plot ? adept_plot_check(cli) : ADEPT_OK;
 
-    if (status != ADEPT_OK) return status;
     adept_progress_init(&progress);
-    status = adept_load_measurements(cli, &d, &hw, o, &progress);
+    adept_status status = adept_load_measurements(cli, &d, &hw, o, &progress);
+    if (status == ADEPT_OK && o->plot) status = adept_plot_check(cli);
     if (status == ADEPT_OK)
         status = adept_evaluation_new(&e, d->rows, d->n, o->by.n ? o->by.words : default_by,
                                       o->by.n ? o->by.n : sizeof default_by / sizeof *default_by, &cli->err);
