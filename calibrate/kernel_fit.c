@@ -27,6 +27,7 @@ static const int family_parameters[ADEPT_FAMILY_COUNT][10] = {
     [ADEPT_FAMILY_STREAM] = {ADEPT_KP_beta_mem, -1},
     [ADEPT_FAMILY_SOFTMAX] = {ADEPT_KP_c_softmax, ADEPT_KP_c_softmax_wide, -1},
     [ADEPT_FAMILY_NORM] = {ADEPT_KP_c_norm, ADEPT_KP_c_norm_wide, -1},
+    [ADEPT_FAMILY_DEPTHWISE] = {-1}, /* no measurements have it */
     [ADEPT_FAMILY_GEMM] = {ADEPT_KP_beta_gemm, ADEPT_KP_r_tile_gemm, ADEPT_KP_r_depth_gemm, ADEPT_KP_wave_gemm_s,
                            ADEPT_KP_reload_gemm, ADEPT_KP_split_s, ADEPT_KP_r_pitch_bytes, -1},
     [ADEPT_FAMILY_BMM] = {ADEPT_KP_beta_bmm, ADEPT_KP_r_tile_bmm, ADEPT_KP_r_depth_bmm, ADEPT_KP_wave_bmm_s,
@@ -46,7 +47,7 @@ static double call_s(double kernel_s, const adept_kernel_overhead *o)
 
 double adept_kernel_row_predict_s(const adept_kernel_fit *fit, const adept_kernel_row *row)
 {
-    double kernel_s = adept_kernel_law_s(&row->work, fit->theta, fit->menus, 0.0, NULL);
+    double kernel_s = adept_kernel_law(&row->work, fit->theta, fit->menus, 0.0, NULL).time_s;
     return call_s(kernel_s, &fit->overhead[row->work.family]);
 }
 
@@ -77,7 +78,8 @@ static void unpack(const adept_kernel_problem *p, const double *x, double *theta
 /* Mean |log(predicted / measured)|, its corner at 0 rounded, plus the priors in the weight of a few rows each. */
 double adept_kernel_loss(const adept_kernel_problem *p, const adept_tile_menu *menu, const double *x, double *gradient)
 {
-    double theta[ADEPT_KP_COUNT], by_theta[ADEPT_KP_COUNT], loss = 0.0;
+    double theta[ADEPT_KP_COUNT], loss = 0.0;
+    adept_kernel_gradient by_theta;
     adept_tile_menu menus[ADEPT_TILED_FAMILIES];
     adept_kernel_overhead o;
     size_t n = p->n_law + N_OVERHEAD;
@@ -87,8 +89,8 @@ double adept_kernel_loss(const adept_kernel_problem *p, const adept_tile_menu *m
     if (gradient) memset(gradient, 0, n * sizeof *gradient);
     for (size_t r = 0; r < p->n; r++) {
         const adept_kernel_row *row = &p->rows[r];
-        if (gradient) memset(by_theta, 0, sizeof by_theta);
-        double kernel_s = adept_kernel_law_s(&row->work, theta, menus, 1.0, gradient ? by_theta : NULL);
+        if (gradient) memset(&by_theta, 0, sizeof by_theta);
+        double kernel_s = adept_kernel_law(&row->work, theta, menus, 1.0, gradient ? &by_theta : NULL).time_s;
         double predicted_s = call_s(kernel_s, &o), log_ratio = log(predicted_s / row->time_s);
         double rounded = sqrt(log_ratio * log_ratio + p->smoothing * p->smoothing);
         loss += rounded;
@@ -96,7 +98,7 @@ double adept_kernel_loss(const adept_kernel_problem *p, const adept_tile_menu *m
         double slope = log_ratio / rounded / predicted_s, late = kernel_s + o.onset_s;
         double by_kernel = 1.0 + o.throttle * (kernel_s * kernel_s + 2.0 * kernel_s * o.onset_s) / (late * late);
         for (size_t i = 0; i < p->n_law; i++)
-            gradient[i] += slope * by_kernel * by_theta[p->law[i]] * theta[p->law[i]];
+            gradient[i] += slope * by_kernel * by_theta.time_s[p->law[i]] * theta[p->law[i]];
         gradient[p->n_law + EVENT] += slope * o.event_s;
         gradient[p->n_law + THROTTLE] += slope * o.throttle * kernel_s * kernel_s / late;
         gradient[p->n_law + ONSET] -= slope * o.throttle * kernel_s * kernel_s / (late * late) * o.onset_s;

@@ -100,30 +100,57 @@ static double pitch_factor(const adept_kernel_case *c, const double *theta)
     return 1.0 + c->pitch_bytes / theta[ADEPT_KP_r_pitch_bytes];
 }
 
-/* Each term's derivative with the others held, times weight. */
-static void add_gradient(double *gradient, const adept_kernel_case *c, const double *theta, const candidate *r,
-                         double weight)
+/* What compute and memory contribute: t^4 = c^4 + m^4, and the share c^4 / t^4 of t follows the core clock. */
+typedef struct overlap {
+    double time_s, core_s;
+    double time_by_compute, time_by_memory, core_by_compute, core_by_memory; /* partial derivatives */
+} overlap;
+
+static overlap overlap_of(double compute_s, double memory_s)
+{
+    overlap o = {.time_s = combine(compute_s, memory_s)};
+    if (o.time_s == 0.0) return o;
+    double c = compute_s / o.time_s, m = memory_s / o.time_s, share = c * c * c * c;
+    o.core_s = o.time_s * share;
+    o.time_by_compute = c * c * c;
+    o.time_by_memory = m * m * m;
+    o.core_by_compute = c * c * c * (4.0 - 3.0 * share);
+    o.core_by_memory = -3.0 * share * m * m * m;
+    return o;
+}
+
+/* Add to both sums the derivative by a parameter that changes compute and memory by these amounts. */
+static void add(adept_kernel_gradient *g, int parameter, const overlap *o, double weight, double dcompute,
+                double dmemory)
+{
+    g->time_s[parameter] += weight * (o->time_by_compute * dcompute + o->time_by_memory * dmemory);
+    g->core_s[parameter] += weight * (o->core_by_compute * dcompute + o->core_by_memory * dmemory);
+}
+
+/* Each term's derivative with the others held. */
+static void add_gradient(adept_kernel_gradient *g, const adept_kernel_case *c, const double *theta, const candidate *r,
+                         const overlap *o, double weight)
 {
     int family = (int)c->family;
     double factor = pitch_factor(c, theta), w = weight * factor, rate = memory_rate(c, theta);
-    double overlap_s = r->time_s - r->serial_s;
-    double by_compute = w * pow(r->compute_s / overlap_s, 3), by_memory = w * pow(r->memory_s / overlap_s, 3);
     double beta = theta[ADEPT_KP_beta_gemm + family];
     double r_tile = theta[ADEPT_KP_r_tile_gemm + family], r_depth = theta[ADEPT_KP_r_depth_gemm + family];
     double arithmetic_s = r->waves * r->work_s / (beta * r->tile_sat * r->depth_sat);
-    gradient[ADEPT_KP_beta_gemm + family] -= by_compute * arithmetic_s / beta;
-    gradient[ADEPT_KP_r_tile_gemm + family] +=
-        by_compute * arithmetic_s / r->tile_sat * saturate_slope(r->tile_sat) * r->side / (r_tile * r_tile);
-    gradient[ADEPT_KP_r_depth_gemm + family] +=
-        by_compute * arithmetic_s / r->depth_sat * saturate_slope(r->depth_sat) * r->depth / (r_depth * r_depth);
-    gradient[ADEPT_KP_wave_gemm_s + family] += by_compute * r->waves;
-    gradient[ADEPT_KP_reload_gemm + family] += by_memory * r->reload_bytes / rate;
-    gradient[ADEPT_KP_c_transform] += by_memory * r->product->scaled_bytes / rate;
+    double by_tile = saturate_slope(r->tile_sat) / r->tile_sat * r->side / (r_tile * r_tile);
+    double by_depth = saturate_slope(r->depth_sat) / r->depth_sat * r->depth / (r_depth * r_depth);
+    add(g, ADEPT_KP_beta_gemm + family, o, w, -arithmetic_s / beta, 0.0);
+    add(g, ADEPT_KP_r_tile_gemm + family, o, w, arithmetic_s * by_tile, 0.0);
+    add(g, ADEPT_KP_r_depth_gemm + family, o, w, arithmetic_s * by_depth, 0.0);
+    add(g, ADEPT_KP_wave_gemm_s + family, o, w, r->waves, 0.0);
+    add(g, ADEPT_KP_reload_gemm + family, o, w, 0.0, r->reload_bytes / rate);
+    add(g, ADEPT_KP_c_transform, o, w, 0.0, r->product->scaled_bytes / rate);
+    add(g, ADEPT_KP_beta_mem, o, w, 0.0, -r->memory_s / theta[ADEPT_KP_beta_mem]);
     double serial_traffic_s = (r->product->serial_bytes + split_bytes(c, r->product, r->split)) / rate;
-    gradient[ADEPT_KP_beta_mem] -= (by_memory * r->memory_s + w * serial_traffic_s) / theta[ADEPT_KP_beta_mem];
-    if (r->split > 1) gradient[ADEPT_KP_split_s] += w;
-    double pitch = theta[ADEPT_KP_r_pitch_bytes];
-    gradient[ADEPT_KP_r_pitch_bytes] -= weight * r->time_s * c->pitch_bytes / (pitch * pitch);
+    g->time_s[ADEPT_KP_beta_mem] -= w * serial_traffic_s / theta[ADEPT_KP_beta_mem];
+    if (r->split > 1) g->time_s[ADEPT_KP_split_s] += w;
+    double pitch = theta[ADEPT_KP_r_pitch_bytes], by_pitch = weight * c->pitch_bytes / (pitch * pitch);
+    g->time_s[ADEPT_KP_r_pitch_bytes] -= by_pitch * r->time_s;
+    g->core_s[ADEPT_KP_r_pitch_bytes] -= by_pitch * o->core_s;
 }
 
 /* Products of F(e x e, 3 x 3): one per element of the transformed (e+2)^2 tile. */
@@ -141,8 +168,8 @@ static product winograd_product(const adept_kernel_case *c, double e)
     };
 }
 
-static double tiled_s(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menu, double weight,
-                      double *gradient)
+static adept_kernel_time tiled(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menu,
+                               double weight, adept_kernel_gradient *gradient)
 {
     const product direct = {.m = c->m, .n = c->n, .k = c->k, .batch = c->batch, .bytes = c->bytes};
     product winograd[ADEPT_MAX_TILES];
@@ -160,33 +187,44 @@ static double tiled_s(const adept_kernel_case *c, const double *theta, const ade
             if (r.time_s < best.time_s) best = r;
         }
     }
-    if (gradient) add_gradient(gradient, c, theta, &best, weight);
-    return best.time_s * pitch_factor(c, theta);
+    overlap o = overlap_of(best.compute_s, best.memory_s);
+    if (gradient) add_gradient(gradient, c, theta, &best, &o, weight);
+    double factor = pitch_factor(c, theta);
+    return (adept_kernel_time){best.time_s * factor, o.core_s * factor};
 }
+
+/* Scales of the families that stream: a factor of the memory time, and what is added to it for wide rows. -1: none. */
+static const struct {
+    int scale, wide;
+} stream_scales[ADEPT_FAMILY_COUNT] = {
+    [ADEPT_FAMILY_STREAM] = {-1, -1},
+    [ADEPT_FAMILY_SOFTMAX] = {ADEPT_KP_c_softmax, ADEPT_KP_c_softmax_wide},
+    [ADEPT_FAMILY_NORM] = {ADEPT_KP_c_norm, ADEPT_KP_c_norm_wide},
+    [ADEPT_FAMILY_DEPTHWISE] = {ADEPT_KP_c_depthwise, -1},
+};
 
 /* Element-wise arithmetic and traffic overlap like those of products. */
-static double streaming_s(const adept_kernel_case *c, const double *theta, double weight, double *gradient)
+static adept_kernel_time streaming(const adept_kernel_case *c, const double *theta, double weight,
+                                   adept_kernel_gradient *gradient)
 {
-    bool softmax = c->family == ADEPT_FAMILY_SOFTMAX, rows = softmax || c->family == ADEPT_FAMILY_NORM;
-    bool wide = rows && c->row_elements > WIDE_ROW;
-    int scale = softmax ? ADEPT_KP_c_softmax : ADEPT_KP_c_norm;
-    int wide_scale = softmax ? ADEPT_KP_c_softmax_wide : ADEPT_KP_c_norm_wide;
+    int scale = stream_scales[c->family].scale;
+    int wide = c->row_elements > WIDE_ROW ? stream_scales[c->family].wide : -1;
     double stream_s = c->bytes / memory_rate(c, theta);
-    double memory_s = stream_s * (rows ? theta[scale] + (wide ? theta[wide_scale] : 0.0) : 1.0);
+    double memory_s = stream_s * ((scale < 0 ? 1.0 : theta[scale]) + (wide < 0 ? 0.0 : theta[wide]));
     double alu_s = c->alu_flops > 0.0 ? c->alu_flops / (c->alu_flops_per_s * theta[ADEPT_KP_beta_alu]) : 0.0;
-    double time_s = combine(alu_s, memory_s);
-    if (!gradient || time_s == 0.0) return time_s;
-    double by_memory = weight * pow(memory_s / time_s, 3), by_alu = weight * pow(alu_s / time_s, 3);
-    gradient[ADEPT_KP_beta_mem] -= by_memory * memory_s / theta[ADEPT_KP_beta_mem];
-    gradient[ADEPT_KP_beta_alu] -= by_alu * alu_s / theta[ADEPT_KP_beta_alu];
-    if (rows) gradient[scale] += by_memory * stream_s;
-    if (wide) gradient[wide_scale] += by_memory * stream_s;
-    return time_s;
+    overlap o = overlap_of(alu_s, memory_s);
+    if (gradient) {
+        add(gradient, ADEPT_KP_beta_mem, &o, weight, 0.0, -memory_s / theta[ADEPT_KP_beta_mem]);
+        add(gradient, ADEPT_KP_beta_alu, &o, weight, -alu_s / theta[ADEPT_KP_beta_alu], 0.0);
+        if (scale >= 0) add(gradient, scale, &o, weight, 0.0, stream_s);
+        if (wide >= 0) add(gradient, wide, &o, weight, 0.0, stream_s);
+    }
+    return (adept_kernel_time){o.time_s, o.core_s};
 }
 
-double adept_kernel_law_s(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menus, double weight,
-                          double *gradient)
+adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menus,
+                                   double weight, adept_kernel_gradient *gradient)
 {
-    if (c->family < ADEPT_TILED_FAMILIES) return tiled_s(c, theta, &menus[c->family], weight, gradient);
-    return streaming_s(c, theta, weight, gradient);
+    if (c->family < ADEPT_TILED_FAMILIES) return tiled(c, theta, &menus[c->family], weight, gradient);
+    return streaming(c, theta, weight, gradient);
 }

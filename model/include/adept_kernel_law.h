@@ -43,6 +43,7 @@ extern "C" {
     X(beta_alu, 0.02, 1.1, 0.5, 0.5, "share of the peak that element-wise arithmetic reaches")              \
     X(c_softmax, 0.5, 5, 1.2, 0.15, "time of softmax relative to streaming its bytes")                      \
     X(c_norm, 0.5, 5, 1.15, 0.15, "time of normalisations relative to streaming their bytes")               \
+    X(c_depthwise, 0.5, 20, 2, 0.5, "time of depthwise convolutions relative to streaming their bytes")     \
     X(c_softmax_wide, 0.01, 3, 0.25, 0.8, "added to c_softmax if a row exceeds one block's registers")       \
     X(c_norm_wide, 0.01, 3, 0.25, 0.8, "added to c_norm if a row exceeds one block's registers")
 
@@ -55,7 +56,7 @@ typedef enum adept_kernel_parameter {
 
 typedef enum adept_kernel_family {
     ADEPT_FAMILY_GEMM, ADEPT_FAMILY_BMM, ADEPT_FAMILY_CONV, /* have a menu of tiles */
-    ADEPT_FAMILY_STREAM, ADEPT_FAMILY_SOFTMAX, ADEPT_FAMILY_NORM,
+    ADEPT_FAMILY_STREAM, ADEPT_FAMILY_SOFTMAX, ADEPT_FAMILY_NORM, ADEPT_FAMILY_DEPTHWISE,
     ADEPT_FAMILY_COUNT
 } adept_kernel_family;
 #define ADEPT_TILED_FAMILIES 3
@@ -95,15 +96,26 @@ typedef struct adept_kernel_case {
     double sm_count;
 } adept_kernel_case;
 
+/** Time of one execution in s, without launch. Compute and memory overlap; `core_s` is the part that follows the core
+ *  clock: at f times the full clock the kernel takes about core_s / f + time_s - core_s. */
+typedef struct adept_kernel_time {
+    double time_s, core_s;
+} adept_kernel_time;
+
+/** Sums that derivatives are added to, weight * d / d theta (of the tile chosen). */
+typedef struct adept_kernel_gradient {
+    double time_s[ADEPT_KP_COUNT], core_s[ADEPT_KP_COUNT];
+} adept_kernel_gradient;
+
 /**
- * Time of one execution in s, without launch.
  * @param theta     ADEPT_KP_COUNT values within their bounds
- * @param menus     of the three tiled families
- * @param gradient  NULL, or ADEPT_KP_COUNT sums to which weight * d time / d theta is added (of the tile chosen)
- * Reentrant, deterministic, no allocation.
+ * @param menus     of the three tiled families; each must have a tile without Winograd
+ * @param gradient  NULL, or sums to add to
+ * Reentrant, deterministic, no allocation. About 50 ns per tile on the menu.
  */
-ADEPT_API double adept_kernel_law_s(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menus, double weight,
-                          double *gradient);
+ADEPT_API adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const double *theta,
+                                             const adept_tile_menu *menus, double weight,
+                                             adept_kernel_gradient *gradient);
 
 /** Name, bounds, default and spread of one parameter. */
 typedef struct adept_kernel_parameter_info {

@@ -37,12 +37,17 @@ static void ideal(double *theta)
     theta[ADEPT_KP_beta_mem] = 0.8;
 }
 
+static double time_s(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menus)
+{
+    return adept_kernel_law(c, theta, menus, 0, NULL).time_s;
+}
+
 static double law(const adept_kernel_case *c, const double *theta, adept_tile tile)
 {
     adept_tile_menu menus[ADEPT_TILED_FAMILIES];
     for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
         menus[i] = (adept_tile_menu){1, {tile}};
-    return adept_kernel_law_s(c, theta, menus, 0, NULL);
+    return time_s(c, theta, menus);
 }
 
 static void expect(double got, double wanted)
@@ -120,7 +125,21 @@ static void test_winograd(void **state)
     expect(law(&c, theta, (adept_tile){2, 32, 32}), 8 * 0.165536e-6);
     expect(law(&c, theta, (adept_tile){0, 32, 32}), 0.689824e-6);
     adept_tile_menu menus[ADEPT_TILED_FAMILIES] = {[ADEPT_FAMILY_CONV] = {2, {{2, 32, 32}, {0, 32, 32}}}};
-    expect(adept_kernel_law_s(&c, theta, menus, 0, NULL), 0.689824e-6); /* the faster of both */
+    expect(time_s(&c, theta, menus), 0.689824e-6); /* the faster of both */
+}
+
+/* Compute and memory alike: half of the fourth power each, so half of the time follows the clock. */
+static void test_core_share(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    ideal(theta);
+    theta[ADEPT_KP_beta_alu] = 0.5;
+    c.family = ADEPT_FAMILY_STREAM, c.bytes = 8e6, c.bytes_per_s = 1e12, c.alu_flops = 5e6; /* 10 us each */
+    adept_kernel_time t = adept_kernel_law(&c, theta, adept_tile_menu_default, 0, NULL);
+    expect(t.time_s, 10e-6 * pow(2, 0.25));
+    expect(t.core_s, 5e-6 * pow(2, 0.25));
 }
 
 /* 9e6 bytes at 0.8 of 0.9 TB/s: 12.5 us; softmax 1.2 times that, and 1.45 times beyond 1024 elements a row. */
@@ -132,13 +151,13 @@ static void test_streams(void **state)
     ideal(theta);
     theta[ADEPT_KP_c_softmax] = 1.2, theta[ADEPT_KP_c_softmax_wide] = 0.25, theta[ADEPT_KP_beta_alu] = 0.5;
     c.family = ADEPT_FAMILY_STREAM, c.bytes = 9e6, c.bytes_per_s = 0.9e12;
-    expect(adept_kernel_law_s(&c, theta, adept_tile_menu_default, 0, NULL), 12.5e-6);
+    expect(time_s(&c, theta, adept_tile_menu_default), 12.5e-6);
     c.alu_flops = 12.5e6 / 2; /* 12.5 us of arithmetic as well: the fourth root of 2 times */
-    expect(adept_kernel_law_s(&c, theta, adept_tile_menu_default, 0, NULL), 12.5e-6 * pow(2, 0.25));
+    expect(time_s(&c, theta, adept_tile_menu_default), 12.5e-6 * pow(2, 0.25));
     c.family = ADEPT_FAMILY_SOFTMAX, c.alu_flops = 0, c.row_elements = 1024;
-    expect(adept_kernel_law_s(&c, theta, adept_tile_menu_default, 0, NULL), 15e-6);
+    expect(time_s(&c, theta, adept_tile_menu_default), 15e-6);
     c.row_elements = 1025;
-    expect(adept_kernel_law_s(&c, theta, adept_tile_menu_default, 0, NULL), 12.5e-6 * 1.45);
+    expect(time_s(&c, theta, adept_tile_menu_default), 12.5e-6 * 1.45);
 }
 
 static double uniform(double low, double high)
@@ -173,7 +192,7 @@ static adept_kernel_case random_case(void)
 }
 
 /* Central differences of every parameter; where a small step changes the tile chosen, the derivative has a jump and
- * the two sides differ: such points are drawn anew. */
+ * the two sides differ: such points are left out. */
 static void test_gradient(void **state)
 {
     (void)state;
@@ -181,22 +200,25 @@ static void test_gradient(void **state)
     int compared = 0;
     for (int round = 0; round < 400; round++) {
         adept_kernel_case c = random_case();
-        double theta[ADEPT_KP_COUNT], gradient[ADEPT_KP_COUNT] = {0};
+        double theta[ADEPT_KP_COUNT];
+        adept_kernel_gradient gradient = {{0}, {0}};
         for (int i = 0; i < ADEPT_KP_COUNT; i++)
             theta[i] = adept_kernel_parameters[i].fallback * exp(uniform(-0.3, 0.1));
-        double t = adept_kernel_law_s(&c, theta, adept_tile_menu_default, 1, gradient);
-        assert_float_equal(adept_kernel_law_s(&c, theta, adept_tile_menu_default, 1, NULL) / t, 1, 0);
+        adept_kernel_time t = adept_kernel_law(&c, theta, adept_tile_menu_default, 2, &gradient);
+        assert_true(t.core_s >= 0 && t.core_s <= t.time_s * (1 + 1e-12));
         for (int i = 0; i < ADEPT_KP_COUNT; i++) {
-            double at = theta[i], step = 1e-5 * at;
+            double at = theta[i], step = 1e-5 * at, scale = at / t.time_s / 2;
             theta[i] = at + step;
-            double above = adept_kernel_law_s(&c, theta, adept_tile_menu_default, 1, NULL);
+            adept_kernel_time above = adept_kernel_law(&c, theta, adept_tile_menu_default, 0, NULL);
             theta[i] = at - step;
-            double below = adept_kernel_law_s(&c, theta, adept_tile_menu_default, 1, NULL);
+            adept_kernel_time below = adept_kernel_law(&c, theta, adept_tile_menu_default, 0, NULL);
             theta[i] = at;
-            if (fabs((above - t) - (t - below)) > 1e-8 * t) continue;
-            double relative = (above - below) / (2 * step) * at / t;
-            assert_float_equal(gradient[i] * at / t, relative, 1e-6);
-            if (relative != 0) compared++;
+            if (fabs((above.time_s - t.time_s) - (t.time_s - below.time_s)) > 1e-8 * t.time_s) continue;
+            double time_slope = (above.time_s - below.time_s) / step * scale;
+            double core_slope = (above.core_s - below.core_s) / step * scale;
+            assert_float_equal(gradient.time_s[i] * scale, time_slope, 1e-6);
+            assert_float_equal(gradient.core_s[i] * scale, core_slope, 1e-6);
+            if (time_slope != 0) compared++;
         }
     }
     assert_true(compared > 1000);
@@ -211,23 +233,23 @@ static void test_monotone(void **state)
     srand(11);
     for (int round = 0; round < 2000; round++) {
         adept_kernel_case c = random_case(), twice = c;
-        double t = adept_kernel_law_s(&c, theta, adept_tile_menu_default, 0, NULL);
+        double t = time_s(&c, theta, adept_tile_menu_default);
         assert_true(isfinite(t) && t > 0);
         twice.bytes *= 2;
-        assert_true(adept_kernel_law_s(&twice, theta, adept_tile_menu_default, 0, NULL) >= t);
+        assert_true(time_s(&twice, theta, adept_tile_menu_default) >= t);
         twice = c, twice.batch *= 2, twice.images *= 2;
-        assert_true(adept_kernel_law_s(&twice, theta, adept_tile_menu_default, 0, NULL) >= t);
+        assert_true(time_s(&twice, theta, adept_tile_menu_default) >= t);
         twice = c, twice.bytes_per_s *= 2, twice.flops_per_s *= 2, twice.alu_flops_per_s *= 2;
-        assert_true(adept_kernel_law_s(&twice, theta, adept_tile_menu_default, 0, NULL) <= t);
+        assert_true(time_s(&twice, theta, adept_tile_menu_default) <= t);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waves),    cmocka_unit_test(test_saturation), cmocka_unit_test(test_split_depth),
-        cmocka_unit_test(test_traffic),  cmocka_unit_test(test_winograd),   cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_gradient), cmocka_unit_test(test_monotone),
+        cmocka_unit_test(test_waves),      cmocka_unit_test(test_saturation), cmocka_unit_test(test_split_depth),
+        cmocka_unit_test(test_traffic),    cmocka_unit_test(test_winograd),   cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_core_share), cmocka_unit_test(test_gradient),   cmocka_unit_test(test_monotone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
