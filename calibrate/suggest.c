@@ -13,12 +13,16 @@
 #define N_REASONS 2
 #define LEAST_REASON 1.2 /* times smaller a standard error must become to be worth a word */
 
+/* The one thing that differs from a measured row. */
+typedef enum change { NOTHING, GPUS, POWER_LIMIT, BATCH, PRECISION, POWER } change;
+
 typedef struct candidate {
     const adept_measurement *like;
     const adept_profile *profile;
     int64_t gpus;
     double power_limit_w;
-    bool power_only, taken;
+    change change;
+    bool taken;
 } candidate;
 
 typedef struct search {
@@ -76,7 +80,7 @@ static bool can_run(const candidate *c)
 
 static bool same_candidate(const candidate *a, const candidate *b)
 {
-    return a->power_only == b->power_only && a->gpus == b->gpus && same_work(a->profile, b->profile) &&
+    return (a->change == POWER) == (b->change == POWER) && a->gpus == b->gpus && same_work(a->profile, b->profile) &&
            same_workload(a->like, b->like) && same_limit(a->like->hw, a->power_limit_w, b->power_limit_w);
 }
 
@@ -84,8 +88,8 @@ static void add(search *s, candidate c)
 {
     for (size_t i = 0; i < s->n; i++)
         if (same_candidate(&c, &s->list[i])) return;
-    if (s->n == MAX_CANDIDATES || (!c.power_only && !can_run(&c))) return;
-    for (size_t i = 0; i < s->dataset->n && !c.power_only; i++)
+    if (s->n == MAX_CANDIDATES || (c.change != POWER && !can_run(&c))) return;
+    for (size_t i = 0; i < s->dataset->n && c.change != POWER; i++)
         if (is_measured(&c, &s->dataset->rows[i])) return;
     s->list[s->n++] = c;
 }
@@ -97,6 +101,7 @@ static void vary_gpus(search *s, const candidate *from)
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         candidate c = *from;
         c.gpus = counts[i];
+        c.change = GPUS;
         add(s, c);
     }
 }
@@ -109,16 +114,18 @@ static void vary_power_limit(search *s, const candidate *from)
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         candidate c = *from;
         c.power_limit_w = limits[i];
+        c.change = POWER_LIMIT;
         if (isfinite(limits[i])) add(s, c);
     }
 }
 
 /* A model that cannot be had in that configuration (a saved profile, a batch fixed by the trace) is no candidate. */
-static adept_status add_changed(search *s, const candidate *from, adept_measurement_change change, adept_error *err)
+static adept_status add_changed(search *s, const candidate *from, adept_measurement_change to, adept_error *err)
 {
     candidate c = *from;
     adept_error cause = {0};
-    adept_status status = adept_dataset_profile_like(s->dataset, from->like, &change, &c.profile, &cause);
+    c.change = to.precision ? PRECISION : BATCH;
+    adept_status status = adept_dataset_profile_like(s->dataset, from->like, &to, &c.profile, &cause);
     if (status == ADEPT_E_NOMEM) return no_memory(err);
     if (status == ADEPT_OK) add(s, c);
     return ADEPT_OK;
@@ -156,8 +163,8 @@ static adept_status vary_workload(search *s, const adept_measurement *like, adep
         if (row->profile->batch_size < smallest->profile->batch_size) smallest = row;
         if (row->profile->batch_size > largest->profile->batch_size) largest = row;
     }
-    candidate low = {smallest, smallest->profile, smallest->gpus, smallest->power_limit_w, false, false};
-    candidate high = {largest, largest->profile, largest->gpus, largest->power_limit_w, false, false};
+    candidate low = {smallest, smallest->profile, smallest->gpus, smallest->power_limit_w, NOTHING, false};
+    candidate high = {largest, largest->profile, largest->gpus, largest->power_limit_w, NOTHING, false};
     adept_measurement_change half = {.batch_size = smallest->profile->batch_size / 2};
     adept_measurement_change twice = {.batch_size = largest->profile->batch_size * 2};
     adept_status status = half.batch_size > 0 ? add_changed(s, &low, half, err) : ADEPT_OK;
@@ -174,7 +181,7 @@ static adept_status vary_workload(search *s, const adept_measurement *like, adep
 static bool is_first(const search *s, size_t i, bool whole)
 {
     const adept_measurement *rows = s->dataset->rows;
-    candidate c = {&rows[i], rows[i].profile, rows[i].gpus, rows[i].power_limit_w, false, false};
+    candidate c = {&rows[i], rows[i].profile, rows[i].gpus, rows[i].power_limit_w, NOTHING, false};
     for (size_t j = 0; j < i; j++)
         if (whole ? is_measured(&c, &rows[j]) : same_workload(&rows[i], &rows[j])) return false;
     return true;
@@ -197,10 +204,10 @@ static adept_status collect(search *s, adept_error *err)
     for (size_t i = 0; i < n_rows && status == ADEPT_OK; i++) {
         const adept_measurement *row = &s->dataset->rows[i];
         if (is_first(s, i, true)) {
-            candidate c = {row, row->profile, row->gpus, row->power_limit_w, false, false};
+            candidate c = {row, row->profile, row->gpus, row->power_limit_w, NOTHING, false};
             vary_gpus(s, &c);
             if (s->any_power) vary_power_limit(s, &c);
-            c.power_only = true;
+            c.change = POWER;
             if (s->any_power && !power_is_measured(s, &c)) add(s, c);
         }
         if (n_workloads < MAX_WORKLOADS && is_first(s, i, false)) {
@@ -233,7 +240,7 @@ static adept_status candidate_lines(double *lines, const search *s, const adept_
         adept_evaluate_gradient(e, s->fit->theta, value, value + n, gradient, gradient + n * n_theta);
         for (size_t i = 0; i < n; i++) {
             double *line = lines + 2 * i * info->n;
-            double noise_time = s->list[i].power_only ? NAN : info->noise_time;
+            double noise_time = s->list[i].change == POWER ? NAN : info->noise_time;
             adept_information_row(line, info, s->fit, value[i], gradient + i * n_theta, noise_time);
             adept_information_row(line + info->n, info, s->fit, value[n + i], gradient + (n + i) * n_theta,
                                   info->noise_power);
@@ -341,7 +348,7 @@ static const char *configuration_text(adept_arena *arena, const candidate *c)
         arena, "%s, batch %lld, %s, %s, %lld GPU%s", adept_measurement_text(c->like, "model"), (long long)p->batch_size,
         adept_precision_name(p->precision), adept_mode_name(p->mode), (long long)c->gpus, c->gpus == 1 ? "" : "s");
     if (text && c->power_limit_w > 0.0) text = adept_report_text(arena, "%s, limit %g W", text, c->power_limit_w);
-    if (text && c->power_only) text = adept_report_text(arena, "%s: power", text);
+    if (text && c->change == POWER) text = adept_report_text(arena, "%s: power", text);
     return text;
 }
 
@@ -357,15 +364,18 @@ static const char *change_text(adept_arena *arena, const char *before, const ade
     return adept_report_text(arena, "%s%s%s known to +- %.2g instead of %.2g", before, join, p->name, to, from);
 }
 
-/* The parameters that gain most; `old` are the standard deviations before. */
-static const char *reason_text(adept_arena *arena, const adept_information *info, const adept_fit *fit, double *old)
+/* The parameters that gain most; `memory->old` are the standard deviations before. */
+static const char *reason_text(adept_arena *arena, const adept_information *info, const adept_fit *fit,
+                               const choice *memory)
 {
+    double *old = memory->old;
     const char *text = "";
     for (int k = 0; k < N_REASONS && text; k++) {
         size_t best = 0;
         double most = 0.0;
         for (size_t i = 0; i < info->n; i++) {
-            double ratio = old[i] / sqrt(info->covariance[i * info->n + i]);
+            double enough = memory->enough[i], now = info->covariance[i * info->n + i];
+            double ratio = old[i] > 0.0 ? sqrt((old[i] * old[i] + enough) / (now + enough)) : 0.0;
             if (ratio > most) {
                 most = ratio;
                 best = i;
@@ -378,6 +388,14 @@ static const char *reason_text(adept_arena *arena, const adept_information *info
     return text;
 }
 
+/* A second measurement of the same kind on the same model shares the error of the equations with the first, which
+ * counts for more than its noise: it would tell less than its Jacobian says. */
+static bool same_kind(const candidate *a, const candidate *b)
+{
+    return a->change == b->change && (a->change != PRECISION || a->profile->precision == b->profile->precision) &&
+           same_workload(a->like, b->like);
+}
+
 static adept_status take(adept_suggestion *out, adept_arena *arena, search *s, adept_information *info,
                          const choice *memory, size_t best, double gain, adept_error *err)
 {
@@ -386,17 +404,18 @@ static adept_status take(adept_suggestion *out, adept_arena *arena, search *s, a
         memory->old[i] = sqrt(info->covariance[i * info->n + i]);
     learn(info->covariance, info->n, memory->lines + 2 * best * info->n, memory->room);
     learn(info->covariance, info->n, memory->lines + (2 * best + 1) * info->n, memory->room);
-    c->taken = true;
+    for (size_t i = 0; i < s->n; i++)
+        if (same_kind(c, &s->list[i])) s->list[i].taken = true;
     *out = (adept_suggestion){
         .like = c->like,
         .batch_size = c->profile->batch_size,
         .gpus = c->gpus,
         .precision = c->profile->precision,
         .power_limit_w = c->power_limit_w,
-        .power_only = c->power_only,
+        .power_only = c->change == POWER,
         .gain = gain,
         .text = configuration_text(arena, c),
-        .reason = reason_text(arena, info, s->fit, memory->old),
+        .reason = reason_text(arena, info, s->fit, memory),
     };
     return out->text && out->reason ? ADEPT_OK : no_memory(err);
 }
