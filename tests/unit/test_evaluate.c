@@ -26,7 +26,7 @@ static const adept_scalar scalars[] = {
     {"relu_alu", ADEPT_TARGET_KIND, "relu", ADEPT_TERM_ALU, 3},
     {"bf16_mem", ADEPT_TARGET_PRECISION, "bf16", ADEPT_TERM_MEM, 2},
     {"relu_mem", ADEPT_TARGET_KIND, "re*", ADEPT_TERM_MEM, 0.7},
-    {"other_opt", ADEPT_TARGET_MODEL, "other", ADEPT_TERM_OPT, 4},
+    {"all_opt", ADEPT_TARGET_MODEL, "*o*", ADEPT_TERM_OPT, 4},
     {"nothing", ADEPT_TARGET_KIND, "softmax", ADEPT_TERM_ALU, 9},
 };
 #define N_SCALARS (sizeof scalars / sizeof *scalars)
@@ -398,6 +398,85 @@ static void gradient_outputs_are_optional(void **state)
     free(f);
 }
 
+/* ---- influence ---- */
+
+/* Those of `names` (each between spaces) that matter to one row. */
+static void influence_is(const adept_placement *row, const char *names, bool expected)
+{
+    adept_evaluator *e = NULL;
+    adept_error err = {0};
+    char text[256];
+    if (adept_evaluator_new(&e, row, 1, ADEPT_GRANULARITY_MODEL, NULL, NULL, 0, &err) != ADEPT_OK)
+        fail_msg("%s", err.message);
+    snprintf(text, sizeof text, " %s ", names);
+    size_t found = 0;
+    for (size_t i = 0; i < adept_evaluator_n_parameters(e); i++) {
+        char word[64];
+        snprintf(word, sizeof word, " %s ", adept_evaluator_parameter(e, i)->name);
+        if (!strstr(text, word)) continue;
+        found++;
+        adept_influence influence = adept_evaluator_influence(e, i);
+        if ((influence.time || influence.power) != expected) fail_msg("%s: influence is not %d", word, expected);
+    }
+    assert_true(found > 0);
+    assert_false(adept_evaluator_influence(e, adept_evaluator_n_parameters(e)).time);
+    adept_evaluator_free(e);
+}
+
+static void influence_follows_the_work(void **state)
+{
+    (void)state;
+    fixture *f = fresh();
+    toy_work *w = &f->work[0]; /* fp32, train, adamw */
+    adept_placement row = {&w->prof, &f->gpu.hw, {0}};
+    const char *comm = "l_hop_s bw_eff_bytes_per_s overlap u_comm", *lowp = "c_gemm_lowp c_conv_lowp c_alu_lowp";
+    influence_is(&row, comm, false);
+    influence_is(&row, lowp, false);
+    influence_is(&row, "grad_bytes_lowp", false);
+    influence_is(&row, "beta_gemm r_m r_n r_k c_gemm beta_conv r_c r_s c_conv beta_alu c_alu c_mem c_opt u_mem", true);
+    influence_is(&row, "t_kern_s t_fixed_s p_static_w c_power v_slope mem_power_share", true);
+    row.run.gpus = 2;
+    influence_is(&row, comm, true);
+    w->prof.mode = ADEPT_MODE_INFER;
+    influence_is(&row, comm, false);
+    influence_is(&row, "c_opt u_mem", false);
+    w->prof.mode = ADEPT_MODE_FWBW;
+    influence_is(&row, comm, true);
+    influence_is(&row, "c_opt u_mem", false);
+    /* 16-bit operands */
+    w->prof.precision = ADEPT_AMP_BF16;
+    influence_is(&row, "grad_bytes_lowp", true);
+    w->prof.trainable_bytes /= 2; /* gradients of 2 bytes anyhow */
+    influence_is(&row, "grad_bytes_lowp", false);
+    w->kernels[0].dtype = ADEPT_BF16;
+    influence_is(&row, "c_gemm_lowp", true);
+    influence_is(&row, "c_conv_lowp c_alu_lowp", false);
+    /* the cache: 10 MB; k_wset from 0.01 to 10, lambda_miss from 0.01 */
+    for (int k = 0; k < TOY_N_KERNELS; k++)
+        w->kernels[k].working_set_bytes = 1.1e9;
+    adept_profile_summarise(&w->prof);
+    influence_is(&row, "k_wset lambda_miss", false);
+    for (int k = 0; k < TOY_N_KERNELS; k++)
+        w->kernels[k].working_set_bytes = 0.9e9;
+    adept_profile_summarise(&w->prof);
+    influence_is(&row, "k_wset lambda_miss", true);
+    for (int k = 0; k < TOY_N_KERNELS; k++)
+        w->kernels[k].working_set_bytes = 9e3;
+    adept_profile_summarise(&w->prof);
+    influence_is(&row, "k_wset", false);
+    influence_is(&row, "lambda_miss", true);
+    /* no convolution, no matrix product, and then nothing but the optimizer */
+    w->ops[1].n_kernels = 0;
+    influence_is(&row, "beta_conv r_c r_s c_conv", false);
+    w->ops[0].n_kernels = 0;
+    influence_is(&row, "beta_gemm r_m r_n r_k c_gemm", false);
+    w->ops[2].n_kernels = 0;
+    w->prof.mode = ADEPT_MODE_TRAIN;
+    influence_is(&row, "beta_alu c_alu c_opt u_mem", true);
+    influence_is(&row, "c_mem lambda_miss", false);
+    free(f);
+}
+
 /* ---- edges ---- */
 
 /* At C_power 1 a row that computes all the time draws exactly its limit: no throttling, and no rounding into it. */
@@ -507,8 +586,9 @@ int main(void)
         cmocka_unit_test(agrees_with_the_naive_equations), cmocka_unit_test(agrees_with_predict),
         cmocka_unit_test(rows_do_not_disturb_each_other),  cmocka_unit_test(arguments_may_go),
         cmocka_unit_test(vectors_change_nothing),          cmocka_unit_test(gradients_are_exact),
-        cmocka_unit_test(gradient_outputs_are_optional),   cmocka_unit_test(the_limit_itself_is_no_kink),
-        cmocka_unit_test(power_is_unknown_without_tdp),    cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(gradient_outputs_are_optional),   cmocka_unit_test(influence_follows_the_work),
+        cmocka_unit_test(the_limit_itself_is_no_kink),     cmocka_unit_test(power_is_unknown_without_tdp),
+        cmocka_unit_test(bad_arguments_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
