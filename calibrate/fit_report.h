@@ -48,8 +48,17 @@ adept_status adept_information_new(adept_information *info, adept_arena *arena, 
 void adept_information_row(double *out, const adept_information *info, const adept_fit *fit, double value,
                            const double *gradient, double noise);
 
+/** Parameters of a fit without some of the rows. */
+typedef struct adept_refitted {
+    const char *fold_id;
+    const double *theta; /* in the fit's order */
+    const bool *free;
+} adept_refitted;
+
+/** @param refits  of the folds of one scheme, in an order that does not depend on threads; n_refits under 3: unused */
 adept_status adept_identify(adept_identifiability *out, adept_arena *arena, const adept_measurement *rows,
-                            const adept_scored *scored, size_t n, const adept_fit *fit, adept_error *err);
+                            const adept_scored *scored, size_t n, const adept_fit *fit, const adept_refitted *refits,
+                            size_t n_refits, adept_error *err);
 
 /** At most n_wanted configurations, best first. */
 adept_status adept_suggest(adept_suggestion **out, size_t *n, adept_arena *arena, adept_dataset *d,

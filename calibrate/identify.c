@@ -8,9 +8,10 @@
 #include <string.h>
 
 /* A parameter counts as determined if the rows leave at most half of the uncertainty its bounds leave, and a scale
- * parameter only if it is known to a factor of e. */
+ * parameter only if it is known to a factor of 2. */
 #define KNOWN_SHARE 0.5
-#define LARGEST_LOG_ERROR 1.0
+#define LARGEST_LOG_ERROR 0.6931471805599453
+#define LEAST_REFITS 3      /* two values have no spread to speak of */
 #define NO_SENSITIVITY 1e-9 /* of the Jacobian in those units: nothing a sum of rounding errors reaches by chance */
 #define AT_BOUND 1e-3
 #define STRONG_CORRELATION 0.95
@@ -34,16 +35,39 @@ static double place_in_range(const adept_parameter_info *p, double value)
     return p->log_scale ? log(value / p->low) / log(p->high / p->low) : (value - p->low) / (p->high - p->low);
 }
 
+/* Delete-a-group jackknife (Efron and Tibshirani 1993, chapter 11) over the refits in which it was free: a refit may
+ * end in another optimum, which the curvature at this one knows nothing of. */
+static void add_refits(adept_parameter_report *r, size_t parameter, const adept_refitted *refits, size_t n_refits)
+{
+    double sum = 0.0, squares = 0.0, low = INFINITY, high = -INFINITY;
+    size_t n = 0;
+    for (size_t k = 0; k < n_refits; k++) {
+        if (!refits[k].free[parameter]) continue;
+        double value = refits[k].theta[parameter], x = r->log_scale ? log(value) : value;
+        n++;
+        sum += x;
+        squares += x * x;
+        low = fmin(low, value);
+        high = fmax(high, value);
+    }
+    if (n < LEAST_REFITS) return;
+    double mean = sum / (double)n, variance = fmax(0.0, squares - (double)n * mean * mean);
+    r->std_error = fmax(r->std_error, sqrt((double)(n - 1) / (double)n * variance));
+    r->refit_low = low;
+    r->refit_high = high;
+}
+
 static adept_status judge(adept_parameter_report *r, adept_arena *arena, const adept_information *info, size_t i,
-                          adept_error *err)
+                          const adept_refitted *refits, size_t n_refits, adept_error *err)
 {
     r->std_error = info->unit[i] * deviation(info, i);
+    add_refits(r, info->index[i], refits, n_refits);
     if (info->sensitivity[i] < NO_SENSITIVITY) {
         r->why_not = "no row's prediction depends on it at the fitted values";
         return ADEPT_OK;
     }
     bool known_factor = !r->log_scale || r->std_error <= LARGEST_LOG_ERROR;
-    r->determined = deviation(info, i) <= KNOWN_SHARE && known_factor;
+    r->determined = r->std_error <= KNOWN_SHARE * info->unit[i] && known_factor;
     if (r->determined) return ADEPT_OK;
     r->why_not = r->log_scale ? adept_report_text(arena, "known only to a factor of %.2g", exp(r->std_error))
                               : adept_report_text(arena, "known only to +- %.2g", r->std_error);
@@ -51,7 +75,8 @@ static adept_status judge(adept_parameter_report *r, adept_arena *arena, const a
 }
 
 static adept_status report_parameters(adept_identifiability *out, adept_arena *arena, const adept_information *info,
-                                      const adept_fit *fit, adept_error *err)
+                                      const adept_fit *fit, const adept_refitted *refits, size_t n_refits,
+                                      adept_error *err)
 {
     for (size_t i = 0; i < fit->n_parameters; i++) {
         const adept_fit_parameter *p = &fit->parameters[i];
@@ -61,7 +86,9 @@ static adept_status report_parameters(adept_identifiability *out, adept_arena *a
                                       .high = p->info.high,
                                       .log_scale = p->info.log_scale,
                                       .free = p->state == ADEPT_FIT_FREE,
-                                      .std_error = NAN};
+                                      .std_error = NAN,
+                                      .refit_low = NAN,
+                                      .refit_high = NAN};
         r->name = adept_arena_strdup(arena, p->info.name);
         if (!r->free) r->kept = adept_arena_strdup(arena, p->reason ? p->reason : "");
         if (!r->name || (!r->free && !r->kept)) return no_memory(err);
@@ -72,7 +99,7 @@ static adept_status report_parameters(adept_identifiability *out, adept_arena *a
         out->n_at_bound += r->at_low || r->at_high;
     }
     for (size_t i = 0; i < info->n; i++) {
-        adept_status status = judge(&out->parameters[info->index[i]], arena, info, i, err);
+        adept_status status = judge(&out->parameters[info->index[i]], arena, info, i, refits, n_refits, err);
         if (status != ADEPT_OK) return status;
         out->n_determined += out->parameters[info->index[i]].determined;
     }
@@ -238,7 +265,8 @@ static adept_status report_groups(adept_identifiability *out, adept_arena *arena
 }
 
 adept_status adept_identify(adept_identifiability *out, adept_arena *arena, const adept_measurement *rows,
-                            const adept_scored *scored, size_t n, const adept_fit *fit, adept_error *err)
+                            const adept_scored *scored, size_t n, const adept_fit *fit, const adept_refitted *refits,
+                            size_t n_refits, adept_error *err)
 {
     adept_information info = {0};
     adept_status status = adept_information_new(&info, arena, rows, scored, n, fit, false, err);
@@ -248,7 +276,7 @@ adept_status adept_identify(adept_identifiability *out, adept_arena *arena, cons
     out->parameters = adept_arena_array(arena, fit->n_parameters + 1, sizeof *out->parameters);
     if (!out->parameters) return no_memory(err);
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    status = report_parameters(out, arena, &info, fit, err);
+    status = report_parameters(out, arena, &info, fit, refits, n_refits, err);
     if (status == ADEPT_OK) status = report_correlations(out, arena, &info, err);
     if (status == ADEPT_OK) status = report_groups(out, arena, &info, err);
     gsl_set_error_handler(handler);

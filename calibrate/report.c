@@ -1,6 +1,7 @@
 /** @file report.c  Everything there is to say about a fit, put together. Calls: calibrate, measurements, model. */
 #include "fit_report.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,76 @@ typedef struct refit_context {
     const adept_hwprofile *base;
     const adept_fit_options *options;
     const volatile sig_atomic_t *stop;
+    pthread_mutex_t lock; /* of the following */
+    adept_arena *arena;
+    size_t n_refits, capacity;
+    adept_refitted *refits; /* in the order they ended */
 } refit_context;
+
+/* Keep the parameters of a fold's fit. */
+static bool remember(refit_context *c, const char *fold_id, const adept_fit *fit)
+{
+    size_t n = fit->n_parameters;
+    pthread_mutex_lock(&c->lock);
+    if (c->n_refits == c->capacity) {
+        size_t capacity = 2 * c->capacity + 16;
+        adept_refitted *grown = adept_arena_array(c->arena, capacity, sizeof *grown);
+        if (grown && c->n_refits > 0) memcpy(grown, c->refits, c->n_refits * sizeof *grown);
+        if (grown) {
+            c->refits = grown;
+            c->capacity = capacity;
+        }
+    }
+    const char *id = adept_arena_strdup(c->arena, fold_id);
+    double *theta = adept_arena_array(c->arena, n + 1, sizeof *theta);
+    bool *is_free = adept_arena_array(c->arena, n + 1, sizeof *is_free), ok = false;
+    if (id && theta && is_free && c->n_refits < c->capacity) {
+        for (size_t i = 0; i < n; i++) {
+            theta[i] = fit->theta[i];
+            is_free[i] = fit->parameters[i].state == ADEPT_FIT_FREE;
+        }
+        c->refits[c->n_refits++] = (adept_refitted){id, theta, is_free};
+        ok = true;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return ok;
+}
+
+static int by_fold(const void *a, const void *b)
+{
+    return strcmp(((const adept_refitted *)a)->fold_id, ((const adept_refitted *)b)->fold_id);
+}
+
+/* The refits of one scheme side by side, for the spread of the parameters: k folds if there are any, since a model left
+ * out takes more with it than a share of the rows. */
+static void choose_refits(const adept_refitted **out, size_t *n, refit_context *c, const adept_fit_report *r)
+{
+    const adept_held_out *scheme = NULL;
+    *n = 0;
+    *out = c->refits;
+    if (c->n_refits == 0) return;
+    qsort(c->refits, c->n_refits, sizeof *c->refits, by_fold);
+    for (size_t i = 0; i < r->n_held_out; i++) {
+        bool k_fold = strncmp(r->held_out[i].scheme, "k-fold:", 7) == 0;
+        if (!r->held_out[i].impossible && (!scheme || k_fold)) scheme = &r->held_out[i];
+        if (k_fold && scheme == &r->held_out[i]) break;
+    }
+    size_t length = scheme ? strlen(scheme->scheme) : 0;
+    for (size_t i = 0; i < c->n_refits && scheme; i++) {
+        const char *id = c->refits[i].fold_id;
+        if (strncmp(id, scheme->scheme, length) != 0 || id[length] != '=') continue;
+        if (*n == 0) *out = &c->refits[i]; /* sorted: they stand together */
+        ++*n;
+    }
+}
+
+/* Another seed for each fold: what all of them find does not hang on one path through the search. */
+static uint64_t fold_seed(uint64_t seed, const char *fold_id)
+{
+    for (const char *at = fold_id; *at; at++)
+        seed = (seed ^ (unsigned char)*at) * 0x100000001b3u; /* FNV-1a */
+    return seed >> 1;                                        /* fits any signed type on the way */
+}
 
 static adept_status predict_rows(const adept_fit *fit, const refit_context *c, double *time_s, double *power_w,
                                  adept_error *err)
@@ -50,7 +120,7 @@ static adept_status predict_rows(const adept_fit *fit, const refit_context *c, d
 static adept_status refit_fold(void *context, const char *fold_id, const bool *train, double *time_s, double *power_w,
                                bool *stopped, adept_error *err)
 {
-    const refit_context *c = context;
+    refit_context *c = context;
     adept_fit_options options = *c->options;
     bool *use = calloc(c->n, sizeof *use);
     if (!use) return no_memory(err);
@@ -59,6 +129,7 @@ static adept_status refit_fold(void *context, const char *fold_id, const bool *t
     options.use = use;
     options.n_start = 0;
     options.threads = 1;
+    options.seed = fold_seed(c->options->seed, fold_id);
     options.compare_saturations = false;
     options.progress = NULL;
     options.label = fold_id;
@@ -68,6 +139,7 @@ static adept_status refit_fold(void *context, const char *fold_id, const bool *t
     if (status == ADEPT_OK) {
         *stopped = fit->interrupted;
         if (!*stopped) status = predict_rows(fit, c, time_s, power_w, err);
+        if (!*stopped && status == ADEPT_OK && !remember(c, fold_id, fit)) status = no_memory(err);
     }
     adept_fit_free(fit);
     free(use);
@@ -98,15 +170,15 @@ static adept_status score_in_sample(adept_scored **out, const adept_fit_report *
     return status;
 }
 
-static adept_status run_held_out(adept_fit_report *r, const adept_fit_options *fit_options,
-                                 const adept_fit_report_options *options, adept_error *err)
+static adept_status run_held_out(adept_fit_report *r, refit_context *c, const adept_fit_report_options *options,
+                                 adept_error *err)
 {
-    const adept_dataset *d = r->dataset;
-    refit_context c = {d->rows, d->n, r->base, fit_options, options->held_out.stop};
     adept_refit refit = options->refit ? options->refit : refit_fold;
-    void *context = options->refit ? options->refit_context : &c;
+    void *context = options->refit ? options->refit_context : c;
+    if (pthread_mutex_init(&c->lock, NULL) != 0) return no_memory(err);
     adept_status status =
-        adept_held_out_run(&r->held_out, r->arena, d->rows, d->n, refit, context, &options->held_out, err);
+        adept_held_out_run(&r->held_out, r->arena, c->rows, c->n, refit, context, &options->held_out, err);
+    pthread_mutex_destroy(&c->lock);
     if (status == ADEPT_OK) r->n_held_out = options->held_out.n_schemes;
     return status;
 }
@@ -300,17 +372,24 @@ static void collect_warnings(adept_fit_report *r)
 
 /* ---- all of it ---- */
 
-static adept_status fill(adept_fit_report *r, adept_dataset *d, const adept_fit_options *fit_options,
-                         const adept_fit_report_options *options, adept_error *err)
+static adept_status fill(adept_fit_report *r, adept_dataset *d, adept_arena *refit_arena,
+                         const adept_fit_options *fit_options, const adept_fit_report_options *options,
+                         adept_error *err)
 {
     const adept_held_out_options *h = &options->held_out;
+    refit_context context = {
+        .rows = d->rows, .n = d->n, .base = r->base, .options = fit_options, .stop = h->stop, .arena = refit_arena};
     adept_scored *scored = NULL;
+    const adept_refitted *refits = NULL;
+    size_t n_refits = 0;
     adept_status status = score_in_sample(&scored, r, err);
-    if (status == ADEPT_OK) status = run_held_out(r, fit_options, options, err);
+    if (status == ADEPT_OK) status = run_held_out(r, &context, options, err);
     if (status == ADEPT_OK) status = make_intervals(r, scored, options, err);
     if (status == ADEPT_OK) status = adept_evaluation_of(&r->in_sample, scored, d->n, h->by, h->n_by, err);
     if (status == ADEPT_OK) status = make_floors(r, h, err);
-    if (status == ADEPT_OK) status = adept_identify(&r->identifiability, r->arena, d->rows, scored, d->n, r->fit, err);
+    choose_refits(&refits, &n_refits, &context, r);
+    if (status == ADEPT_OK)
+        status = adept_identify(&r->identifiability, r->arena, d->rows, scored, d->n, r->fit, refits, n_refits, err);
     bool stopped = h->stop && *h->stop; /* somebody waits: do not import models now */
     if (status == ADEPT_OK && options->n_suggestions > 0 && !stopped)
         status =
@@ -333,7 +412,10 @@ adept_status adept_fit_report_new(adept_fit_report **out, adept_dataset *d, cons
     }
     *r = (adept_fit_report){
         .arena = arena, .dataset = d, .base = base, .fit = fit, .seed = fit->seed, .warnings = warnings};
-    adept_status status = fill(r, d, fit_options, options, err);
+    /* Its own arena: the report's is used by the threads of the folds. */
+    adept_arena *refit_arena = adept_arena_new();
+    adept_status status = refit_arena ? fill(r, d, refit_arena, fit_options, options, err) : no_memory(err);
+    if (refit_arena) adept_arena_free(refit_arena);
     if (status == ADEPT_OK)
         *out = r;
     else

@@ -182,6 +182,7 @@ static void put_parameters(json_writer *w, cJSON *root, const adept_identifiabil
         adept_put_bool(w, o, "free", p->free);
         adept_put_string(w, o, "kept", p->kept);
         adept_put_number(w, o, "std_error", p->std_error);
+        adept_put_range(w, o, "refits", p->refit_low, p->refit_high);
         adept_put_string(w, o, "at_bound", p->at_low ? "low" : p->at_high ? "high" : NULL);
         adept_put_bool(w, o, "determined", p->determined);
         adept_put_string(w, o, "why_not", p->why_not);

@@ -190,7 +190,10 @@ typedef struct adept_parameter_report {
     bool log_scale;
     bool free;              /* was fitted */
     const char *kept;       /* why not, if not free ("fixed by --fix", "these rows do not depend on it") */
-    double std_error;       /* of ln(value) for a parameter of logarithmic scale, else of the value; NAN if not free */
+    double std_error;       /* of ln(value) for a parameter of logarithmic scale, else of the value; NAN if not free. The larger
+                               of two: from the Fisher information at the fit, and from how it moves when folds are left out
+                               (delete-a-group jackknife), which also sees other optima */
+    double refit_low, refit_high; /* of the value in the refits of the folds; NAN with fewer than 3 */
     bool at_low, at_high;   /* within 0.001 of the range of the bound */
     bool determined;
     const char *why_not;    /* if free and not determined */

@@ -133,7 +133,7 @@ static adept_identifiability identify(scene *s)
 {
     adept_identifiability id;
     adept_error err = {0};
-    if (adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, &err) != ADEPT_OK)
+    if (adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, NULL, 0, &err) != ADEPT_OK)
         fail_msg("%s", err.message);
     assert_int_equal(id.n, s->fit.n_parameters);
     assert_int_equal(id.n_free, s->fit.n_free);
@@ -237,6 +237,48 @@ static void bounds_are_noticed(void **state)
     scene_free(s);
 }
 
+static size_t index_of(const scene *s, const char *name)
+{
+    size_t i = 0;
+    while (i < s->fit.n_parameters && strcmp(s->parameters[i].info.name, name) != 0)
+        i++;
+    assert_true(i < s->fit.n_parameters);
+    return i;
+}
+
+/* Three refits find t_fixed_s = 0.01, 0.02, 0.03: squares about the mean 2e-4, jackknife sqrt(2/3 * 2e-4). And c_mem =
+ * 1, e, e^2: sqrt(2/3 * 2) in the logarithm, far more than the curvature says. A fourth had both kept at some default.
+ */
+static void refits_show_what_the_curvature_does_not(void **state)
+{
+    (void)state;
+    const char *free_names[] = {"t_fixed_s", "c_mem"};
+    scene *s = scene_new(time_only, 1, free_names, 2);
+    double theta[4][64] = {{0}};
+    bool was_free[64], was_kept[64] = {false};
+    adept_refitted refits[4];
+    memset(was_free, true, sizeof was_free);
+    size_t t_fixed = index_of(s, "t_fixed_s"), c_mem = index_of(s, "c_mem");
+    for (int k = 0; k < 4; k++) {
+        theta[k][t_fixed] = k == 3 ? 0.1 : 0.01 * (k + 1);
+        theta[k][c_mem] = k == 3 ? 20 : exp(k);
+        refits[k] = (adept_refitted){"k", theta[k], k == 3 ? was_kept : was_free};
+    }
+    adept_identifiability id;
+    assert_int_equal(adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, refits, 4, NULL), ADEPT_OK);
+    assert_float_equal(id.parameters[t_fixed].std_error, sqrt(2.0 / 3 * 2e-4), 1e-9);
+    assert_float_equal(id.parameters[t_fixed].refit_low, 0.01, 1e-12);
+    assert_float_equal(id.parameters[t_fixed].refit_high, 0.03, 1e-12);
+    assert_float_equal(id.parameters[c_mem].std_error, sqrt(2.0 / 3 * 2), 1e-9);
+    assert_false(id.parameters[c_mem].determined);
+    assert_string_equal(id.parameters[c_mem].why_not, "known only to a factor of 3.2"); /* e^1.1547 */
+    /* two say nothing */
+    assert_int_equal(adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, refits, 2, NULL), ADEPT_OK);
+    assert_true(isnan(id.parameters[c_mem].refit_low));
+    assert_true(id.parameters[c_mem].determined);
+    scene_free(s);
+}
+
 /* ---- what to measure ---- */
 
 static adept_suggestion *suggest(scene *s, size_t *n, size_t wanted)
@@ -318,6 +360,7 @@ int main(void)
         cmocka_unit_test(noise_comes_from_the_residuals),
         cmocka_unit_test(only_the_quotient_is_determined),
         cmocka_unit_test(bounds_are_noticed),
+        cmocka_unit_test(refits_show_what_the_curvature_does_not),
         cmocka_unit_test(several_gpus_are_suggested),
         cmocka_unit_test(missing_power_is_suggested),
         cmocka_unit_test(what_cannot_run_is_not_suggested),
