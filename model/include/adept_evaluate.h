@@ -62,9 +62,10 @@ ADEPT_API const char *adept_evaluator_saturation(const adept_evaluator *e);
  * @param theta    n_parameters finite values within the bounds; outside them the result is unspecified (not undefined)
  * @param time_s   n_rows outputs, or NULL
  * @param power_w  n_rows outputs, or NULL; NAN where the sheet has no tdp_w
- * No allocation, no locks, no globals: reentrant; deterministic, with bit-identical results for every thread, machine
- * word width and vector instruction set. O(rows). On a core of 2.6 GHz with AVX2, 32 rows
- * of 16 workloads take 0.35 us, where all boards throttle 3 us (tests/bench/bench_evaluate.c).
+ * No allocation, no locks, no globals: reentrant. Deterministic: the same bits in every thread and with every vector
+ * instruction set; with arctan and tanh, which the C library computes, on machines where that gives the same.
+ * O(rows). On a core of 2.6 GHz with AVX2, 32 rows of 16 workloads take 0.35 us; where all boards throttle, 3 us
+ * (tests/bench/bench_evaluate.c).
  */
 ADEPT_API void adept_evaluate(const adept_evaluator *e, const double *theta, double *time_s, double *power_w);
 
