@@ -186,12 +186,13 @@ static bool check_all_repeats(adept_dataset *d)
     adept_measurement **rows = calloc(d->n + 1, sizeof *rows);
     double *scratch = calloc(d->n + 1, sizeof *scratch);
     bool ok = rows && scratch;
+    size_t n = 0;
 
     for (size_t i = 0; ok && i < d->n; i++)
-        rows[i] = &d->rows[i];
-    if (ok) qsort(rows, d->n, sizeof *rows, compare_rows);
-    for (size_t begin = 0, end; ok && begin < d->n; begin = end) {
-        for (end = begin + 1; end < d->n && compare(rows[begin], rows[end]) == 0; end++)
+        if (!d->rows[i].suspect) rows[n++] = &d->rows[i]; /* a row that is wrong by itself says nothing of the others */
+    if (ok) qsort(rows, n, sizeof *rows, compare_rows);
+    for (size_t begin = 0, end; ok && begin < n; begin = end) {
+        for (end = begin + 1; end < n && compare(rows[begin], rows[end]) == 0; end++)
             ;
         ok = check_repeats(d, rows + begin, end - begin, scratch, "step_time_s", time_of) &&
              check_repeats(d, rows + begin, end - begin, scratch, "avg_power_w", power_of);

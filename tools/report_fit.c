@@ -38,13 +38,13 @@ static void print_head(FILE *out, const adept_fit_report *r)
 
 /* ---------------------------------------------------------------- errors ----------------------------------------- */
 
-/* "leave one model out", "5-fold" */
+/* "by model", "in 5 parts" */
 static void scheme_text(char *text, size_t size, const char *scheme)
 {
     if (strncmp(scheme, "k-fold:", 7) == 0)
-        snprintf(text, size, "%.20s parts", scheme + 7);
+        snprintf(text, size, "in %.20s parts", scheme + 7);
     else
-        snprintf(text, size, "one %.60s at a time", scheme);
+        snprintf(text, size, "by %.60s", scheme);
 }
 
 static adept_status print_errors(adept_cli *cli, FILE *out, const adept_fit_report *r)
@@ -91,10 +91,10 @@ static adept_status print_groups(adept_cli *cli, FILE *out, const adept_fit_repo
 
     if (h) {
         scheme_text(scheme, sizeof scheme, h->scheme);
-        snprintf(heading, sizeof heading, "Held out (%s)", scheme);
+        snprintf(heading, sizeof heading, "Held out %s: errors", scheme);
         status = adept_report_groups(cli, out, heading, h->evaluation);
     }
-    if (status == ADEPT_OK) status = adept_report_groups(cli, out, "In-sample", r->in_sample);
+    if (status == ADEPT_OK) status = adept_report_groups(cli, out, "In-sample errors", r->in_sample);
     if (status != ADEPT_OK) return status;
     return adept_report_worst(cli, out, h ? "Rows predicted worst when held out" : "Rows predicted worst",
                               h ? h->evaluation : r->in_sample, N_WORST);

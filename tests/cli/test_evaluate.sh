@@ -1,0 +1,61 @@
+# adept evaluate: errors of predictions that are known by hand, columns, plots.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+"$ADEPT" evaluate --help >/dev/null 2>&1 || { echo "built without GSL and NLopt"; exit 77; }
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+cd "$work" || exit 1
+
+# The prediction itself, from `predict`; measured values that are 0, +25 and -20 % off it.
+"$ADEPT" predict "$data/mlp.profile.json" --gpu a100 --json >p.json
+number() {
+    grep -o "\"$1\":[[:space:]]*[0-9.e+-]*" p.json | head -1 | sed 's/.*:[[:space:]]*//'
+}
+time=$(number step_time_s)
+power=$(number power_avg_w)
+awk -v t="$time" -v p="$power" 'BEGIN {
+    print "model,step_time_s,avg_power_w,batch_size,lab"
+    printf "mlp,%.17g,%.17g,256,x\n", t, p
+    printf "mlp,%.17g,,256,x\n", t / 1.25
+    printf "mlp,%.17g,,256,\"y, z\"\n", t / 0.8
+}' >rows.csv
+expect_ok evaluate rows.csv --gpu a100 --models "$data"
+shows '^GPU +a100-sxm-40gb, not calibrated'
+# mean of 0, 25 and 20; median 20; largest 25; bias (0 + 25 - 20) / 3; combined 0.6 * 15 + 0.4 * 0
+shows '^  all rows +3 +15\.0 +20\.0 +24\.0 +25\.0 +\+1\.67 +0\.00 +0\.00 +\+0\.00 +0\.00 +9\.00$'
+expect_ok evaluate rows.csv --gpu a100 --models "$data" --by lab,lab+model
+shows '^  x +2 +12\.5 '
+shows '^  y, z +1 +20\.0 '
+shows '^Errors by lab, model$'
+shows '^  y, z, mlp '
+expect_ok evaluate rows.csv --gpu a100 --models "$data" --by lab --json
+shows '^\{ *"schema_version" *: *1'
+shows '"y, z"'
+shows '"rows"'
+expect_error 2 'colour' evaluate rows.csv --gpu a100 --models "$data" --by colour
+expect_error 2 'evaluate needs a MEASUREMENTS.csv' evaluate
+expect_error 2 '--gpu is missing' evaluate rows.csv
+expect_error 6 'unknown GPU' evaluate rows.csv --gpu b1000
+expect_error 2 "unknown option '--seed'" evaluate rows.csv --gpu a100 --seed 1
+
+# plots
+expect_error 2 'file name is empty' evaluate rows.csv --gpu a100 --plot ''
+checks=$((checks + 1))
+PATH=/nonexistent "$ADEPT" evaluate rows.csv --gpu a100 --models "$data" --plot x.svg >out 2>err
+rc=$?
+[ "$rc" -eq 1 ] && grep -q 'needs gnuplot' err && [ ! -e x.svg ] || fail "no gnuplot: exit code $rc"
+if command -v gnuplot >/dev/null; then
+    # a model whose name is a program for a shell, and one for gnuplot
+    cp "$data/mlp.profile.json" "\`touch hacked\`.profile.json"
+    cp "$data/mlp.profile.json" 'a"; system("touch hacked"); x=".profile.json'
+    {
+        cat rows.csv
+        echo '`touch hacked`.profile.json,0.002,200,256,z'
+        echo '"a""; system(""touch hacked""); x="".profile.json",0.003,250,256,z'
+    } >names.csv
+    expect_ok evaluate names.csv --gpu a100 --models "$data" --plot p.svg
+    checks=$((checks + 1))
+    grep -q '</svg>' p.svg || fail "no picture"
+    [ ! -e hacked ] || fail "gnuplot ran what a model is called"
+    expect_error 1 'no/such/p.svg' evaluate rows.csv --gpu a100 --models "$data" --plot no/such/p.svg
+fi
+finish
