@@ -4,7 +4,7 @@
 set -eu
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 build=$top/build
-sh "$top/tools/install_deps.sh" base torch
+sh "$top/tools/install_deps.sh" base torch calibrate
 if [ -f "$build/CMakeCache.txt" ]; then
     sh "$top/tools/build.sh" "$build"
 else

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Install the Debian packages that building or testing adept needs. Does nothing, quickly, when they are there.
-# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate tests ci export   (default: base torch)
+# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate plots tests ci export   (default: base torch calibrate)
 set -eu
 
 packages_of() {
     case $1 in
     base) echo gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libzip-dev ;;
     torch) echo g++ libtorch-dev ;;                     # to read TorchScript files
-    calibrate) echo libgsl-dev libnlopt-dev ;;          # to fit a GPU to measurements
+    calibrate) echo libgsl-dev libnlopt-dev ;;          # to fit a GPU to measurements, and to evaluate
+    plots) echo gnuplot-nox ;;                          # --plot
     tests) echo libcmocka-dev ;;
     ci) echo clang libclang-rt-dev ;;
     export) echo python3-torch python3-torchvision ;;   # to write model files; never needed to build
@@ -30,7 +31,7 @@ as_root() {
     fi
 }
 
-[ $# -gt 0 ] || set -- base torch
+[ $# -gt 0 ] || set -- base torch calibrate
 command -v dpkg-query >/dev/null 2>&1 || {
     echo "install_deps.sh: not a Debian system; install by hand what is listed in $0" >&2
     exit 1
