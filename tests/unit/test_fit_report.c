@@ -3,6 +3,7 @@
 #include "adept_fit_report.h"
 #include "fit_toy.h"
 #include <cjson/cJSON.h>
+#include <unistd.h>
 
 /* Free in these fits; everything else is fixed at its true value, so that few generations suffice. */
 static const adept_parameter truth[] = {
@@ -150,6 +151,35 @@ static void unseen_rows_are_predicted_worse(void **state)
     assert_int_equal(r->conformal.intervals.precisions, 1u << ADEPT_FP32);
     assert_int_equal(r->conformal.intervals.modes, 1u << ADEPT_MODE_TRAIN);
     adept_fit_report_free(r);
+    scene_free(s);
+}
+
+/* Nothing of a row that is left out may reach the fit that predicts it: not by the fit of all rows, nor by starting
+ * from it. With the times of m5 ten times as long everything else changes, the prediction of m5 without m5 does not,
+ * bit by bit. */
+static void nothing_leaks_from_the_rows_held_out(void **state)
+{
+    (void)state;
+    scene *s = scene_new(twelve_rows, 5);
+    adept_fit_report *before = report(s, 2);
+    for (size_t i = 0; i < s->d->n; i++)
+        if (strcmp(s->d->rows[i].model, "m5") == 0) s->d->rows[i].step_time_s *= 10;
+    adept_fit_free(s->fit);
+    assert_int_equal(adept_calibrate(&s->fit, s->d->rows, s->d->n, s->base, &s->fit_options, NULL), ADEPT_OK);
+    adept_fit_report *after = report(s, 2);
+    size_t same = 0, other = 0;
+    for (size_t i = 0; i < s->d->n; i++) {
+        const adept_scored *a = &before->held_out[0].evaluation->rows[i], *b = &after->held_out[0].evaluation->rows[i];
+        bool equal = a->time_s == b->time_s && a->power_w == b->power_w;
+        if (strcmp(s->d->rows[i].model, "m5") == 0)
+            same += equal;
+        else
+            other += !equal;
+    }
+    assert_int_equal(same, 2);
+    assert_int_equal(other, 10);
+    adept_fit_report_free(before);
+    adept_fit_report_free(after);
     scene_free(s);
 }
 
@@ -308,6 +338,51 @@ static void fitted_profile_reads_back(void **state)
     scene_free(s);
 }
 
+/* A fitted profile as the sheet of the next fit: from its file, its old fit replaced, and a warning that it may have
+ * seen these rows. */
+static void fitted_profile_can_be_fitted_again(void **state)
+{
+    (void)state;
+    scene *s = scene_new(twelve_rows, 5);
+    char *text = profile_text(s, 1), path[] = "/tmp/adept_fit_XXXXXX.json";
+    int fd = mkstemps(path, 5);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    adept_hwprofile *again;
+    assert_int_equal(adept_hwprofile_open(&again, path, NULL), ADEPT_OK);
+    adept_hwprofile_free(s->base);
+    s->base = again;
+    for (size_t i = 0; i < s->d->n; i++)
+        s->d->rows[i].hw = again;
+    adept_fit_free(s->fit);
+    s->fit_options.seed = 4;
+    assert_int_equal(adept_calibrate(&s->fit, s->d->rows, s->d->n, s->base, &s->fit_options, NULL), ADEPT_OK);
+    adept_fit_report *r = report(s, 1);
+    assert_non_null(warning_with(r, "is itself fitted"));
+    char *second = NULL;
+    assert_int_equal(adept_fit_report_to_hwprofile(&second, r, "2026-11-22", NULL), ADEPT_OK);
+    cJSON *root = cJSON_Parse(second);
+    assert_string_equal(at(root, "fit.date")->valuestring, "2026-11-22");
+    assert_int_equal(at(root, "fit.seed")->valueint, 4);
+    size_t n_fits = 0;
+    for (const cJSON *item = root->child; item; item = item->next)
+        n_fits += strcmp(item->string, "fit") == 0;
+    assert_int_equal(n_fits, 1);
+    cJSON_Delete(root);
+    unlink(path);
+    adept_error err = {0};
+    char *third = NULL;
+    assert_int_equal(adept_fit_report_to_hwprofile(&third, r, "2026-11-22", &err),
+                     ADEPT_E_INVALID); /* the sheet is gone */
+    assert_null(third);
+    assert_non_null(strstr(err.message, path));
+    free(second);
+    free(text);
+    adept_fit_report_free(r);
+    scene_free(s);
+}
+
 static void fitted_profile_is_byte_identical(void **state)
 {
     (void)state;
@@ -362,9 +437,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_truth_is_found_again_on_unseen_rows),
         cmocka_unit_test(unseen_rows_are_predicted_worse),
+        cmocka_unit_test(nothing_leaks_from_the_rows_held_out),
         cmocka_unit_test(calibrate_json_is_the_contract),
         cmocka_unit_test(evaluate_json_is_the_contract),
         cmocka_unit_test(fitted_profile_reads_back),
+        cmocka_unit_test(fitted_profile_can_be_fitted_again),
         cmocka_unit_test(fitted_profile_is_byte_identical),
         cmocka_unit_test(one_model_has_no_held_out_error),
         cmocka_unit_test(wrong_columns_are_usage_errors),

@@ -101,6 +101,28 @@ static void without_noise(void **state)
     scene_end(&c);
 }
 
+/* The scalars travel too. */
+static void check_profile(const scene *c)
+{
+    char *text = NULL;
+    adept_hwprofile *hw = NULL;
+    adept_error err = {0};
+    if (adept_fit_report_to_hwprofile(&text, c->report, "2026-11-21", &err) != ADEPT_OK) fail_msg("%s", err.message);
+    assert_int_equal(adept_hwprofile_from_json(&hw, "fitted.json", text, strlen(text), NULL), ADEPT_OK);
+    assert_int_equal(hw->n_scalars, SYNTHETIC_N_SCALARS);
+    assert_string_equal(hw->scalars[0].name, "albert_gemm");
+    assert_true(hw->scalars[0].value != 1.0 && hw->scalars[0].value == c->fit->scalars[0].value);
+    for (size_t i = 0; i < c->d->n; i++) {
+        adept_prediction p;
+        const adept_measurement *m = &c->d->rows[i];
+        assert_int_equal(adept_predict(&p, m->profile, hw, &m->run, NULL), ADEPT_OK);
+        assert_float_equal(p.step_time_s / c->report->in_sample->rows[i].time_s, 1, 1e-12);
+        assert_float_equal(p.power_avg_w / c->report->in_sample->rows[i].power_w, 1, 1e-12);
+    }
+    adept_hwprofile_free(hw);
+    free(text);
+}
+
 static void with_noise(void **state)
 {
     (void)state;
@@ -108,6 +130,7 @@ static void with_noise(void **state)
     scene_init(&c, 0.02, 12);
     const adept_evaluation *held_out = c.report->held_out[0].evaluation;
     check_promises(&c);
+    check_profile(&c);
     /* the noise it infers from 64 residuals of a fit of 24 numbers is the noise there was, to a factor of 2 */
     assert_true(c.report->identifiability.noise_time > 0.01 && c.report->identifiability.noise_time < 0.04);
     assert_true(c.report->identifiability.noise_power > 0.01 && c.report->identifiability.noise_power < 0.04);
