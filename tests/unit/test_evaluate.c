@@ -280,6 +280,36 @@ static void vectors_change_nothing(void **state)
     free(f);
 }
 
+/* Passes are stored once, and only what is the same in every number is one pass. */
+static void equal_passes_are_shared_and_no_others(void **state)
+{
+    (void)state;
+    fixture *f = fresh();
+    adept_rows *b = aligned_alloc(_Alignof(adept_rows), sizeof *b);
+    assert_non_null(b);
+    adept_rows_init(b);
+    toy_work *like = &f->work[1];
+    for (int i = 0; i < 9; i++) {
+        toy_work_init(like);
+        like->kernels[4].bytes_read *= i < 3 ? 1 : 2; /* its traffic */
+        like->kernels[3].flops *= i < 6 ? 1 : 2;      /* and its arithmetic, nothing else */
+        adept_profile_summarise(&like->prof);
+        f->rows[0].profile = &like->prof;
+        f->rows[0].run = (adept_run){.gpus = 1 + i % 3};
+        adept_step step;
+        assert_int_equal(adept_step_compile(&step, NULL, &f->rows[0], NULL, 0, NULL), ADEPT_OK);
+        assert_int_equal(adept_rows_add(b, &step.numbers, NULL, NULL), ADEPT_OK);
+        assert_int_equal(b->row_pass[i], i / 3);
+    }
+    assert_int_equal(b->n_passes, 3);
+    assert_int_equal(b->n_gemm, 1);
+    assert_int_equal(b->n_conv, 1);
+    for (int d = 0; d < ADEPT_DIMENSIONS; d++)
+        assert_int_equal(b->n_dim[d], 1);
+    free(b);
+    free(f);
+}
+
 /* ---- gradients ---- */
 
 /* Central difference of row values; both sides must lie on the same smooth piece, which the curvature shows: at a kink
@@ -583,11 +613,17 @@ static void bad_arguments_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_the_naive_equations), cmocka_unit_test(agrees_with_predict),
-        cmocka_unit_test(rows_do_not_disturb_each_other),  cmocka_unit_test(arguments_may_go),
-        cmocka_unit_test(vectors_change_nothing),          cmocka_unit_test(gradients_are_exact),
-        cmocka_unit_test(gradient_outputs_are_optional),   cmocka_unit_test(influence_follows_the_work),
-        cmocka_unit_test(the_limit_itself_is_no_kink),     cmocka_unit_test(power_is_unknown_without_tdp),
+        cmocka_unit_test(agrees_with_the_naive_equations),
+        cmocka_unit_test(agrees_with_predict),
+        cmocka_unit_test(rows_do_not_disturb_each_other),
+        cmocka_unit_test(arguments_may_go),
+        cmocka_unit_test(vectors_change_nothing),
+        cmocka_unit_test(equal_passes_are_shared_and_no_others),
+        cmocka_unit_test(gradients_are_exact),
+        cmocka_unit_test(gradient_outputs_are_optional),
+        cmocka_unit_test(influence_follows_the_work),
+        cmocka_unit_test(the_limit_itself_is_no_kink),
+        cmocka_unit_test(power_is_unknown_without_tdp),
         cmocka_unit_test(bad_arguments_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,11 @@ static void distance_is_counted_in_doublings(void **state)
     NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), 2.0);
     at.batch_size = 8 * (1 + 1e-12); /* rounding */
     NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), 0.0);
+    at.batch_size = 8.04; /* but half a percent is a distance */
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), log2(1.005));
+    at.batch_size = 3.98;
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), -log2(0.995));
+    at.batch_size = 4;
     in->low.gpus = in->high.gpus = 1;
     NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), 2.0);
     in->precisions = 1u << ADEPT_TF32;
