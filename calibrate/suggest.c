@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MAX_CONFIGURATIONS 512 /* of the rows, that are varied */
-#define MAX_WORKLOADS 8        /* whose batch and precision are varied: each imports a model file */
+#define MAX_WORKLOADS 4        /* whose batch and precision are varied: a .pt takes half a second to import */
 #define MAX_CANDIDATES 4096
 #define LEAST_GAIN 0.05  /* nats */
 #define GOOD_ENOUGH 0.05 /* standard error of ln(theta), or part of the range: better is of no use */
