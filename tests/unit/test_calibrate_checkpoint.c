@@ -4,6 +4,8 @@
 #include "adept_json.h"
 #include "synthetic_rows.h"
 #include <fcntl.h>
+#include <gsl/gsl_errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -258,6 +260,64 @@ static void finished_folds_are_not_fitted_again(void **state)
     synthetic_free(s);
 }
 
+/* ---- several fits at once ---- */
+
+typedef struct side {
+    const synthetic *s;
+    adept_fit_options o;
+    bool use[N];
+    pthread_t thread;
+    adept_fit *fit;
+} side;
+
+static void ours(const char *reason, const char *file, int line, int error)
+{
+    (void)reason;
+    (void)file;
+    (void)line;
+    (void)error;
+}
+
+static void *fit_aside(void *argument)
+{
+    side *w = argument;
+    if (adept_calibrate(&w->fit, w->s->rows, N, w->s->hw, &w->o, NULL) != ADEPT_OK) w->fit = NULL;
+    return NULL;
+}
+
+static void fits_may_run_side_by_side(void **state)
+{
+    (void)state;
+    synthetic *s = made();
+    adept_fit_options o = small_options();
+    o.max_generations = 60;
+    unlink(path);
+    static side sides[3];
+    gsl_error_handler_t *found = gsl_set_error_handler(ours);
+    adept_checkpoint *c = opened(false, s, &o);
+    for (size_t k = 0; k < 3; k++) {
+        sides[k] = (side){.s = s, .o = o};
+        for (size_t i = 0; i < N; i++)
+            sides[k].use[i] = i % 3 != k;
+        sides[k].o.use = sides[k].use;
+        sides[k].o.checkpoint = c;
+        assert_int_equal(pthread_create(&sides[k].thread, NULL, fit_aside, &sides[k]), 0);
+    }
+    for (size_t k = 0; k < 3; k++) {
+        pthread_join(sides[k].thread, NULL);
+        assert_non_null(sides[k].fit);
+        sides[k].o.checkpoint = NULL;
+        adept_fit *alone = fit_of(s, &sides[k].o);
+        same(alone, sides[k].fit);
+        adept_fit_free(alone);
+        adept_fit_free(sides[k].fit);
+    }
+    assert_int_equal(adept_checkpoint_n_finished(c), 3);
+    adept_checkpoint_free(c);
+    assert_true(gsl_set_error_handler(found) == ours); /* switched off while fits ran, and restored */
+    synthetic_free(s);
+}
+
 /* ---- kill -9 ---- */
 
 static adept_fit_options long_options(void)
@@ -471,6 +531,7 @@ int main(void)
         cmocka_unit_test(stages_in_pieces_end_the_same),
         cmocka_unit_test(saturations_in_pieces_end_the_same),
         cmocka_unit_test(finished_folds_are_not_fitted_again),
+        cmocka_unit_test(fits_may_run_side_by_side),
         cmocka_unit_test(a_killed_fit_goes_on_from_its_file),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
         cmocka_unit_test(checkpoints_of_something_else_are_refused),
