@@ -26,7 +26,9 @@ sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 warnings.filterwarnings("ignore")
 
+PROTOCOL = ("warmup_steps", "warmup_seconds", "steps", "seconds", "window", "max_spread", "repeats")
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+ALONE = 0.97    # share of a CPU core's time; what is missing went to other programs
 MODES = ("train", "fwbw", "infer")
 STEP = ("zero_grad(set_to_none=True), forward, backward from fixed gradients of the outputs (no loss), optimizer step; "
         "fwbw: without the optimizer; infer: forward under no_grad in eval mode")
@@ -115,6 +117,16 @@ def cpu_name():
     return platform.processor() or platform.machine()
 
 
+def math_libraries():
+    """File names of the BLAS and kernel libraries in this process: a build says "generic" and runs what is installed."""
+    try:
+        with open("/proc/self/maps") as file:
+            names = {os.path.basename(os.path.realpath(line.split()[-1])) for line in file if ".so" in line}
+    except OSError:
+        return []
+    return sorted(name for name in names if any(word in name for word in ("blas", "mkl", "dnnl", "blis")))
+
+
 def gpu_facts(torch, meter):
     properties = torch.cuda.get_device_properties(0)
     facts = {"name": properties.name, "memory_bytes": properties.total_memory, "cuda": torch.version.cuda,
@@ -129,8 +141,9 @@ def provenance(torch, args, meter, why_no_power, memory_kept):
     import torchvision
     facts = {"step": STEP, "python": platform.python_version(), "torch": torch.__version__,
              "torchvision": torchvision.__version__, "torch_config": torch.__config__.show().strip().splitlines(),
-             "cpu": {"name": cpu_name(), "threads": torch.get_num_threads(), "allocator_keeps_memory": memory_kept},
-             "arguments": {k: v for k, v in vars(args).items() if k not in ("out", "traces", "bundled", "models")},
+             "cpu": {"name": cpu_name(), "threads": torch.get_num_threads(), "allocator_keeps_memory": memory_kept,
+                     "libraries": math_libraries()},
+             "protocol": {name: getattr(args, name) for name in PROTOCOL},
              "power": meter.method if why_no_power is None else "none: " + why_no_power}
     if args.device == "cuda":
         facts["gpu"] = gpu_facts(torch, meter)
@@ -188,8 +201,8 @@ def fill(row, timing, repeats, meter, idle_w):
     row.update(step_time_s=digits(timing.median_s), time_min_s=digits(min(timing.windows_s)),
                time_p10_s=digits(timing.quantile(0.1)), time_p90_s=digits(timing.quantile(0.9)),
                time_std_s=digits(timing.std_s), steps=timing.steps, windows=len(timing.windows_s), repeats=repeats,
-               warmup_steps=timing.warmup_steps, date=now(), power_method=meter.method,
-               avg_power_w=digits(timing.power_w), idle_power_w=digits(idle_w))
+               cpu_share="{:.3f}".format(timing.cpu_share), warmup_steps=timing.warmup_steps, date=now(),
+               power_method=meter.method, avg_power_w=digits(timing.power_w), idle_power_w=digits(idle_w))
     if timing.power_w is not None:
         row["power_scope"] = "gpu"
 
@@ -248,21 +261,27 @@ class Session:
             if self.args.device == "cuda":
                 self.torch.cuda.empty_cache()
 
+    def is_steady(self, timing):
+        """One thread on a core of its own gets all of the time."""
+        alone = self.args.device != "cpu" or self.torch.get_num_threads() > 1 or timing.cpu_share >= ALONE
+        return alone and timing.spread <= self.args.max_spread
+
     def measure_row(self, workload, config, row, label):
         from measuring import timing, workloads
         self.torch.manual_seed(0)
         if self.args.device == "cuda":
             self.torch.cuda.reset_peak_memory_stats()
         step = workloads.Step(workload, config, self.args.device)
-        best, repeats = timing.measure_steadily(step, step.synchronize, self.meter, self.plan, self.args.max_spread,
+        best, repeats = timing.measure_steadily(step, step.synchronize, self.meter, self.plan, self.is_steady,
                                                 self.args.repeats)
         fill(row, best, repeats, self.meter, self.idle_w)
         if self.args.device == "cuda":
             row["peak_memory_bytes"] = self.torch.cuda.max_memory_allocated()
         self.table.append(row)
         watts = "" if best.power_w is None else "  {:.1f} W".format(best.power_w)
-        print("{}: {:.6g} s, spread {:.1f} %{}".format(label, best.median_s, 100 * best.spread, watts), file=sys.stderr,
-              flush=True)
+        note = "" if self.is_steady(best) else "  (not steady: {:.0f} % of the CPU)".format(100 * best.cpu_share)
+        print("{}: {:.6g} s, spread {:.1f} %{}{}".format(label, best.median_s, 100 * best.spread, watts, note),
+              file=sys.stderr, flush=True)
 
 
 def use_gpu(torch):

@@ -53,6 +53,12 @@ static void near(const adept_hwprofile *hw, const char *what, double in_file, do
                  100 * tolerance);
 }
 
+/* A processor core, measured rather than taken from a sheet: no board, no limit, no round numbers. */
+static bool is_cpu(const adept_hwprofile *hw)
+{
+    return strncmp(hw->name, "cpu-", 4) == 0;
+}
+
 /* ---- for every file ---- */
 
 static void each_builtin(void (*check)(const adept_hwprofile *hw))
@@ -69,7 +75,7 @@ static void each_builtin(void (*check)(const adept_hwprofile *hw))
 static void check_identity(const adept_hwprofile *hw)
 {
     assert_string_equal(hw->path, "built in");
-    assert_true(strcmp(hw->vendor, "NVIDIA") == 0 || strcmp(hw->vendor, "AMD") == 0);
+    assert_true(strcmp(hw->vendor, "NVIDIA") == 0 || strcmp(hw->vendor, "AMD") == 0 || is_cpu(hw));
     assert_true(strlen(hw->architecture) >= 4);
     adept_hwprofile *same = open_gpu(hw->name);
     assert_string_equal(same->name, hw->name);
@@ -93,6 +99,8 @@ static void check_numbers(const adept_hwprofile *hw)
         double value = spec_value(hw, i);
         const char *source = adept_hwprofile_source(hw, rows[i].name);
         if (rows[i].required && !isfinite(value)) fail_msg("%s: %s is missing", hw->name, rows[i].name);
+        if (strcmp(rows[i].name, "tdp_w") == 0 && isfinite(value) == is_cpu(hw))
+            fail_msg("%s: boards have a power limit, a core has none", hw->name);
         if (isnan(value)) {
             assert_string_equal(source, "");
         } else {
@@ -145,7 +153,7 @@ static void check_capacity(const adept_hwprofile *hw)
 {
     const double gib = 1073741824.0;
     const char *last = strrchr(hw->name, '-');
-    if (last) assert_true(hw->specs.mem_bytes == strtod(last + 1, NULL) * gib);
+    if (last && !is_cpu(hw)) assert_true(hw->specs.mem_bytes == strtod(last + 1, NULL) * gib);
     /* A multiple of half a GiB: 15/16 of 8, 16, 24 or 48 GiB where ECC is taken from the memory itself. */
     double halves = hw->specs.mem_bytes / (gib / 2);
     assert_true(halves == round(halves));

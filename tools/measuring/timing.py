@@ -22,6 +22,7 @@ class Timing:
     windows_s: List[float]
     steps: int
     warmup_steps: int
+    cpu_share: float        # CPU time of this process over wall time: under 1 on one thread, something else ran
     power_w: Optional[float] = None
 
     def quantile(self, share):
@@ -58,7 +59,7 @@ def measure(step, synchronize, meter, plan):
     windows, steps = [], 0
     synchronize()
     meter.start()
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.process_time()
     while steps < plan.steps or time.perf_counter() - start < plan.seconds:
         begin = time.perf_counter()
         for _ in range(per_window):
@@ -66,15 +67,18 @@ def measure(step, synchronize, meter, plan):
         synchronize()
         windows.append((time.perf_counter() - begin) / per_window)
         steps += per_window
-    return Timing(windows, steps, warmup_steps, meter.stop())
+    power_w = meter.stop()
+    cpu_share = (time.process_time() - cpu_start) / (time.perf_counter() - start)
+    return Timing(windows, steps, warmup_steps, cpu_share, power_w)
 
 
-def measure_steadily(step, synchronize, meter, plan, max_spread, repeats):
-    """Measure again while the spread is too wide; returns the steadiest timing and how often it was measured."""
+def measure_steadily(step, synchronize, meter, plan, is_steady, repeats):
+    """Measure again while `is_steady` says no; returns the best timing and how often it was measured. The best is the
+    steady one, else the one of the least spread."""
     best, count = None, 0
-    while count < repeats and (best is None or best.spread > max_spread):
+    while count < repeats and (best is None or not is_steady(best)):
         timing = measure(step, synchronize, meter, plan)
         count += 1
-        if best is None or timing.spread < best.spread:
+        if best is None or is_steady(timing) or timing.spread < best.spread:
             best = timing
     return best, count

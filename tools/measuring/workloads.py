@@ -3,6 +3,7 @@
 The step is what the traced file holds and nothing else: no loss. The backward pass starts from fixed gradients of the
 model's outputs, drawn before the measurement, as a loss would hand them over.
 """
+import collections
 import contextlib
 import dataclasses
 import hashlib
@@ -207,39 +208,59 @@ def parameter_shapes(model):
     return {name: tuple(p.shape) for name, p in model.named_parameters()}
 
 
+def operators(traced):
+    """How often each operator stands in the whole graph."""
+    return collections.Counter(node.kind() for node in traced.inlined_graph.nodes() if node.kind().startswith("aten::"))
+
+
+def mismatch(path, traced, model, entry):
+    """Why the file at `path` is not a trace of `model` that serves the sizes of `entry`; None if it is one. Its operators
+    are compared too: newer versions of torchvision and PyTorch run fused ones where older ones did not."""
+    found = torch.jit.load(path).train()
+    if parameter_shapes(found) != parameter_shapes(model):
+        return "its parameters are of another model"
+    if operators(found) != operators(traced):
+        return "its operators are not those that run here"
+    library = framework.skip_products()
+    try:
+        with torch.no_grad():
+            framework.check_sizes(model, found, entry)
+    except (AssertionError, RuntimeError) as error:
+        return str(error).strip().splitlines()[-1]
+    finally:
+        del library
+    return None
+
+
 def write_or_check_trace(job):
-    """Runs in a process of its own (see export_models.py). Write the stride-0 trace of a named model unless the file is
-    there; then see that it is this model, and that it gives the model's output shapes at the sizes measured."""
-    name, inputs, path = job
+    """Runs in a process of its own (see export_models.py). Returns (path of the stride-0 trace, None) or (None, problem):
+    the bundled file if it is what runs here, else one in `folder`, written if missing."""
+    name, inputs, bundled, folder = job
     workload = find(name, inputs)
     entry = dataclasses.replace(workload.entry, inputs=workload.inputs, shrink={})
     torch.manual_seed(0)
     model = framework.build_small(entry.build).train()
+    try:
+        traced = framework.trace(model, entry)
+    except AssertionError as error:
+        return None, str(error)
+    path = os.path.join(bundled, name + ".pt")
+    if os.path.exists(path) and mismatch(path, traced, model, entry) is None:
+        return path, None
+    path = os.path.join(folder, name + ".pt")
     if not os.path.exists(path):
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        framework.save(framework.trace(model, entry), path, entry)
-    traced = torch.jit.load(path).train()
-    if parameter_shapes(traced) != parameter_shapes(model):
-        return "{} holds another model than {}: its parameters differ".format(path, name)
-    library = framework.skip_products()
-    with torch.no_grad():
-        try:
-            framework.check_sizes(model, traced, entry)
-        except (AssertionError, RuntimeError) as error:
-            return "{} does not serve {}: {}".format(path, " ".join(inputs), str(error).strip().splitlines()[-1])
-    del library
-    return None
+        os.makedirs(folder, exist_ok=True)
+        framework.save(traced, path, entry)
+    problem = mismatch(path, traced, model, entry)
+    return path, problem and "{}: {} (--traces names another folder)".format(path, problem)
 
 
 def trace_of(workload, bundled, folder):
-    """Path of the traced file of what runs: the file itself, the bundled one, or one in `folder`, written if missing."""
+    """Path of the traced file of what runs: of a file, the file itself."""
     if workload.file:
         return workload.file
-    path = os.path.join(bundled, workload.name + ".pt")
-    if not os.path.exists(path):
-        path = os.path.join(folder, workload.name + ".pt")
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        problem = pool.map(write_or_check_trace, [(workload.name, workload.inputs, path)])[0]
+        path, problem = pool.map(write_or_check_trace, [(workload.name, workload.inputs, bundled, folder)])[0]
     if problem:
         raise WorkloadError(problem)
     return path
