@@ -121,8 +121,7 @@ static int compare(const adept_measurement *x, const adept_measurement *y)
 
     if (order == 0) order = order_of(x->hw, y->hw);
     if (order == 0) order = (x->gpus > y->gpus) - (x->gpus < y->gpus);
-    if (order == 0) order = (x->power_limit_w > y->power_limit_w) - (x->power_limit_w < y->power_limit_w);
-    return order != 0 ? order : strcmp(x->power_scope, y->power_scope);
+    return order != 0 ? order : (x->power_limit_w > y->power_limit_w) - (x->power_limit_w < y->power_limit_w);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -202,6 +201,23 @@ static bool check_all_repeats(adept_dataset *d)
     return ok;
 }
 
+/* docs/MODEL.md: what is predicted is the power of the boards. The rest of a node is no GPU's property. */
+static bool drop_node_powers(adept_dataset *d)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n; i++) {
+        if (strcmp(d->rows[i].power_scope, "node") != 0 || isnan(d->rows[i].power_avg_w)) continue;
+        d->rows[i].power_avg_w = NAN;
+        n++;
+    }
+    return n == 0 ||
+           adept_dataset_warn(d,
+                              "%zu power%s of whole nodes (power_scope node) %s not used: what is predicted is "
+                              "the power of the GPU boards",
+                              n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+}
+
 adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
 {
     for (size_t i = 0; i < d->n; i++) {
@@ -209,7 +225,8 @@ adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
         adept_status status = check_row(d, &d->rows[i], err);
         if (status != ADEPT_OK) return status;
     }
-    return check_all_repeats(d) ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    return drop_node_powers(d) && check_all_repeats(d) ? ADEPT_OK
+                                                       : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
 }
 
 void adept_dataset_exclude_suspect(adept_dataset *d)

@@ -10,6 +10,7 @@
 
 #define MAX_LINES 32
 #define N_WORST 5
+#define LINE_WIDTH 110
 
 static adept_status no_memory(adept_cli *cli)
 {
@@ -151,25 +152,43 @@ static bool add_parameter(adept_table *table, const adept_parameter_report *p)
 {
     char value[32], low[32], high[32], error[32] = "", note[256];
     const char *cells[] = {p->name, value, error, low, high, note};
+    const char *bound = p->at_low ? "AT ITS LOWER BOUND" : p->at_high ? "AT ITS UPPER BOUND" : "";
+    const char *why = p->determined ? "" : p->why_not ? p->why_not : "not determined";
 
     snprintf(value, sizeof value, "%.4g", p->value);
     snprintf(low, sizeof low, "%.3g", p->low);
     snprintf(high, sizeof high, "%.3g", p->high);
-    if (p->free && isfinite(p->std_error))
-        snprintf(error, sizeof error, p->log_scale ? "x/ %.3g" : "+- %.2g",
-                 p->log_scale ? exp(p->std_error) : p->std_error);
-    if (!p->free)
-        snprintf(note, sizeof note, "kept: %.200s", p->kept ? p->kept : "");
-    else
-        snprintf(note, sizeof note, "%s%s%.180s",
-                 p->at_low    ? "AT ITS LOWER BOUND"
-                 : p->at_high ? "AT ITS UPPER BOUND"
-                              : "",
-                 (p->at_low || p->at_high) && !p->determined ? "; " : "",
-                 p->determined ? ""
-                 : p->why_not  ? p->why_not
-                               : "not determined");
+    if (isfinite(p->std_error) && p->log_scale) snprintf(error, sizeof error, "x/ %.3g", exp(p->std_error));
+    if (isfinite(p->std_error) && !p->log_scale) snprintf(error, sizeof error, "+- %.2g", p->std_error);
+    snprintf(note, sizeof note, "%s%s%.180s", bound, *bound && *why ? "; " : "", why);
     return adept_table_row(table, cells);
+}
+
+/* Those kept for the same reason, as a paragraph: "name = value, ...". */
+static void print_kept_for(FILE *out, const adept_identifiability *id, const char *reason)
+{
+    int column = fprintf(out, "  kept, %s:", reason);
+
+    for (size_t i = 0; i < id->n; i++) {
+        char text[96];
+        const adept_parameter_report *p = &id->parameters[i];
+        if (p->free || strcmp(p->kept ? p->kept : "", reason) != 0) continue;
+        int n = snprintf(text, sizeof text, " %.60s = %.4g", p->name, p->value);
+        if (column + n > LINE_WIDTH) column = fprintf(out, "\n   ") - 1;
+        column += fprintf(out, "%s", text);
+    }
+    fputc('\n', out);
+}
+
+static void print_kept(FILE *out, const adept_identifiability *id)
+{
+    for (size_t i = 0; i < id->n; i++) {
+        const char *reason = id->parameters[i].kept ? id->parameters[i].kept : "";
+        bool first = !id->parameters[i].free;
+        for (size_t k = 0; k < i && first; k++)
+            first = id->parameters[k].free || strcmp(id->parameters[k].kept ? id->parameters[k].kept : "", reason) != 0;
+        if (first) print_kept_for(out, id, reason);
+    }
 }
 
 static adept_status print_parameters(adept_cli *cli, FILE *out, const adept_identifiability *id)
@@ -181,19 +200,18 @@ static adept_status print_parameters(adept_cli *cli, FILE *out, const adept_iden
 
     for (size_t i = 0; i < id->n && ok; i++)
         if (id->parameters[i].free) ok = add_parameter(table, &id->parameters[i]);
-    for (size_t i = 0; i < id->n && ok; i++)
-        if (!id->parameters[i].free) ok = add_parameter(table, &id->parameters[i]);
     if (ok) {
         fprintf(out, "\nParameters: %zu free, %zu of them determined by these rows, %zu at a bound\n", id->n_free,
                 id->n_determined, id->n_at_bound);
         adept_table_print(table, out, 2);
+        print_kept(out, id);
     }
     adept_table_free(table);
     if (!ok) return no_memory(cli);
     for (size_t i = 0; i < id->n_groups; i++)
-        fprintf(out, "%s  only known together: %s\n", i == 0 ? "\n" : "", id->groups[i].text);
+        fprintf(out, "  only known together: %s\n", id->groups[i].text);
     for (size_t i = 0; i < id->n_correlations; i++)
-        fprintf(out, "%s  correlated %+.3f: %s, %s\n", i == 0 ? "\n" : "", id->correlations[i].value,
+        fprintf(out, "  correlated %+.3f: %s, %s\n", id->correlations[i].value,
                 id->parameters[id->correlations[i].a].name, id->parameters[id->correlations[i].b].name);
     return ADEPT_OK;
 }

@@ -132,7 +132,8 @@ adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_option
 /**
  * Predict every row once, so that what the model refuses is found here (a precision without a unit, a power limit
  * outside the board's range), then set rows[].suspect of rows whose numbers contradict each other, the board or
- * physics.
+ * physics. Powers of whole
+ * nodes become NAN, with a warning: no board's power can be compared with them.
  * @return ADEPT_E_INVALID naming file and line, ADEPT_E_NOMEM
  */
 adept_status adept_dataset_check(adept_dataset *d, adept_error *err);

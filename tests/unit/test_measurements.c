@@ -356,6 +356,10 @@ static void suspicious_rows(void **state)
     is_suspect(&w, 6, "efficiency above 1: 0.139 s is less than the 0.14 s");
     assert_null(w.d->rows[7].suspect);
     assert_null(w.d->rows[8].suspect);
+    assert_true(isnan(w.d->rows[8].power_avg_w)); /* no board's power */
+    assert_int_equal(w.d->n_warnings, 1);
+    assert_string_equal(w.d->warnings[0], "2 powers of whole nodes (power_scope node) are not used: what is predicted "
+                                          "is the power of the GPU boards");
     adept_dataset_exclude_suspect(w.d);
     assert_int_equal(w.d->n, 4);
     assert_int_equal(w.d->n_excluded, 5);
