@@ -1,0 +1,46 @@
+# The loop of the README on the measurements that travel with adept, and every public file of the shared data there is:
+# calibrate, evaluate with the result, predict with it. Needs libtorch, since the measured models are TorchScript files.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+need_torch
+"$ADEPT" calibrate --help >/dev/null 2>&1 || { echo "built without GSL and NLopt"; exit 77; }
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+cd "$work" || exit 1
+
+# loop CSV GPU: fit, and compare what evaluate says of the fitted profile with what calibrate said
+loop() {
+    checks=$((checks + 1))
+    run calibrate "$1" --gpu "$2" -o fit.json --leave-out model --suggest 1
+    [ "$rc" -eq 0 ] || { fail "exit code $rc: calibrate $1"; return; }
+    shows '^  in-sample '
+    fitted=$(awk '$1 == "in-sample" { print $8; exit }' out)
+    expect_ok evaluate "$1" --gpu ./fit.json
+    shows ', calibrated'
+    evaluated=$(awk '$1 == "all" { print $4; exit }' out)
+    checks=$((checks + 1))
+    [ -n "$fitted" ] && [ "$fitted" = "$evaluated" ] || fail "$1: calibrate says $fitted %, evaluate $evaluated %"
+    expect_ok predict "$models/resnet50.pt" --gpu ./fit.json
+    shows ', calibrated'
+}
+
+n=0
+for csv in "$ADEPT_SOURCE_DIR"/data/measurements/*.csv; do
+    [ -e "$csv" ] || continue
+    name=$(basename "$csv" .csv)
+    loop "$csv" "$ADEPT_SOURCE_DIR/hwprofiles/$name.json"
+    n=$((n + 1))
+done
+for csv in "${ADEPT_SHARED_DIR:-/nonexistent}"/data/*_*.csv; do
+    [ -e "$csv" ] || continue
+    name=$(basename "$csv" .csv)
+    gpu=${name#*_}
+    case $name in
+    *predictions) continue ;; # other people's predictions, no measurements
+    dosgroup_*) gpu=a100-sxm-40gb ;;
+    esac
+    loop "$csv" "$gpu"
+    n=$((n + 1))
+done
+checks=$((checks + 1))
+[ "$n" -gt 0 ] || fail "there are no measurements"
+finish
