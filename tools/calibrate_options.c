@@ -18,6 +18,7 @@ enum {
     KEY_WEIGHT_TIME,
     KEY_WEIGHT_POWER,
     KEY_PRIOR,
+    KEY_FROM_SHEET,
     KEY_SEED,
     KEY_THREADS,
     KEY_GENERATIONS,
@@ -54,6 +55,10 @@ static const struct argp_option options[] = {
     {"prior", KEY_PRIOR, "X", 0,
      "Pull towards the values of --gpu, in percent of error per squared distance (default 0): with a fitted FILE of a "
      "similar GPU, a few rows are enough",
+     4},
+    {"from-sheet", KEY_FROM_SHEET, NULL, 0,
+     "Forget the fit that --gpu already has; otherwise it is the start, and what the rows do not determine keeps its "
+     "values",
      4},
     {"leave-out", KEY_LEAVE_OUT, "COLUMN|k-fold:N|none", 0,
      "Held-out errors: leave out each value of a column in turn, or N random parts, and refit (repeatable; default "
@@ -241,6 +246,8 @@ static error_t check(const struct argp_state *state, adept_calibrate_options *o)
     if (!o->output) return adept_cli_usage(state, "-o is missing: the file the fitted profile is written to");
     if (o->fit.weight_time + o->fit.weight_power <= 0)
         return adept_cli_usage(state, "--weight-time and --weight-power cannot both be 0");
+    if (o->from_sheet && o->fit.prior_weight > 0)
+        return adept_cli_usage(state, "--from-sheet and --prior exclude each other");
     for (size_t i = 0; i < o->leave_out.n && o->leave_out.n > 1; i++)
         if (strcmp(o->leave_out.words[i], "none") == 0)
             return adept_cli_usage(state, "--leave-out: none excludes all others");
@@ -268,6 +275,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return adept_number_double(state, "--weight-power", arg, 0, &o->fit.weight_power);
     case KEY_PRIOR:
         return adept_number_double(state, "--prior", arg, 0, &o->fit.prior_weight);
+    case KEY_FROM_SHEET:
+        o->from_sheet = true;
+        return 0;
     case KEY_LEAVE_OUT:
         return adept_words_add(state, "--leave-out", arg, &o->leave_out);
     case KEY_SUGGEST:

@@ -14,6 +14,7 @@ typedef struct adept_calibrate_options {
     adept_parameter fixed_values[ADEPT_MAX_WORDS];
     adept_scalar scalars[ADEPT_MAX_SCALARS];
     int64_t n_suggestions;
+    bool from_sheet; /* forget the fit that the GPU already has */
 } adept_calibrate_options;
 
 extern const struct argp adept_calibrate_argp;

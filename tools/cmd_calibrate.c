@@ -209,6 +209,17 @@ static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
     return stop_requested ? interrupted(cli, w, o) : ADEPT_OK;
 }
 
+static void forget_fit(adept_hwprofile *hw)
+{
+    hw->calibrated = false;
+    hw->granularity = ADEPT_GRANULARITY_MODEL;
+    hw->saturation = NULL;
+    hw->n_parameters = 0;
+    hw->n_scalars = 0;
+    hw->intervals = NULL;
+    hw->fit_json = NULL;
+}
+
 static adept_status calibrate(adept_cli *cli, adept_calibrate_options *o)
 {
     work w = {.dataset = NULL};
@@ -218,6 +229,7 @@ static adept_status calibrate(adept_cli *cli, adept_calibrate_options *o)
     adept_progress_init(&w.progress);
     if (status == ADEPT_OK && plot) status = check_folder(cli, plot);
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &w.dataset, &w.hw, &o->measurements, &w.progress);
+    if (status == ADEPT_OK && o->from_sheet) forget_fit(w.hw);
     if (status == ADEPT_OK && plot) status = adept_plot_check(cli);
     if (status == ADEPT_OK) status = fit(cli, &w, o);
     if (status == ADEPT_OK && plot)

@@ -89,12 +89,18 @@ done
 ok $quick -o h.json --leave-out none --stage S7
 shows '^Stages'
 ok $quick -o i.json --leave-out none --scalar mlp_mem=mem@model:ml*
-shows '^  mlp_mem '
+shows ' mlp_mem '
 grep -q '"ml\*"' i.json || fail "the profile does not have the scalar's target"
 expect_ok predict "$data/mlp.profile.json" --gpu ./i.json
 ok $quick -o w.json --leave-out none --scalar mlp_mem=mem@model:ml* --without mlp_mem
 checks=$((checks + 1))
 ! grep -q mlp_mem out w.json || fail "--without keeps the scalar"
+
+# from a fitted profile: it is the start, unless it is to be forgotten
+ok $quick -o b.json --threads 2 --leave-out gpus --gpu ./a.json --from-sheet
+same a.json b.json
+ok $quick -o s.json --leave-out none --gpu ./a.json --prior 10
+shows '^  a100-sxm-40gb is itself fitted'
 
 # wrong usage
 bad() {
@@ -125,6 +131,7 @@ bad "--seed: '-1' is too small" --seed -1
 bad "--threads: '0' is too small" --threads 0
 bad "--population: 'x'" --population x
 bad "--tol: '-1' is too small" --tol -1
+bad 'from-sheet and --prior exclude' --from-sheet --prior 1
 bad 'cannot both be 0' --weight-time 0 --weight-power 0
 bad 'colour' --leave-out colour
 bad 'k-fold:1' --leave-out k-fold:1
