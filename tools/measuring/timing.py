@@ -49,13 +49,14 @@ class Timing:
 
 def measure(step, synchronize, meter, plan):
     """Run `step` as the plan says. The meter covers exactly the timed windows."""
-    warmup_steps, start = 0, time.perf_counter()
+    warmup_steps, fastest_s, start = 0, math.inf, time.perf_counter()
     while warmup_steps < plan.warmup_steps or time.perf_counter() - start < plan.warmup_s:
+        begin = time.perf_counter()
         step()
         synchronize()
+        fastest_s = min(fastest_s, time.perf_counter() - begin)     # the first steps are slow
         warmup_steps += 1
-    step_s = (time.perf_counter() - start) / warmup_steps   # an upper estimate: the first steps are slow
-    per_window = max(1, math.ceil(plan.window_s / step_s))
+    per_window = max(1, math.ceil(plan.window_s / fastest_s))
     windows, steps = [], 0
     synchronize()
     meter.start()

@@ -88,7 +88,7 @@ def fill_parameters(model):
     """Give stride-0 parameters memory of their own, with values that keep activations in range. Assigning `data` keeps
     the parameter what it is, so tied ones stay tied."""
     for name, parameter in model.named_parameters():
-        value = torch.empty(parameter.shape, dtype=parameter.dtype)
+        value = torch.empty(parameter.shape, dtype=parameter.dtype, device=parameter.device)
         if not value.is_floating_point():
             value.zero_()
         elif value.dim() > 1:
@@ -101,7 +101,8 @@ def fill_parameters(model):
 def fill_buffers(model):
     """The same for the buffers of a file, whose values are gone: variances 1, everything else 0."""
     for name, buffer in model.named_buffers():
-        buffer.data = torch.full(buffer.shape, 1 if name.endswith("running_var") else 0, dtype=buffer.dtype)
+        buffer.data = torch.full(buffer.shape, 1 if name.endswith("running_var") else 0, dtype=buffer.dtype,
+                                 device=buffer.device)
 
 
 def load(workload):
