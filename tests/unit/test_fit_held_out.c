@@ -143,6 +143,27 @@ static void repeats_stay_in_one_fold(void **state)
     adept_dataset_free(d);
 }
 
+/* Another power limit or number of GPUs is another configuration. */
+static void limits_and_gpus_make_configurations(void **state)
+{
+    (void)state;
+    static toy_world world;
+    toy_world_init(&world);
+    adept_dataset *d =
+        toy_dataset("model,gpus,power_limit_w,step_time_s\nm0,1,150,1\nm0,1,200,2\nm0,2,200,3\nm0,1,150,4\n");
+    toy_world_join(&world, d);
+    adept_arena *arena = adept_arena_new();
+    stub s = {.d = d};
+    const char *names[] = {"k-fold:9"};
+    adept_held_out_options options = schemes(names, 1);
+    adept_held_out *h = run(&s, arena, &options);
+    assert_int_equal(h->n_folds, 3);
+    assert_int_equal(h->evaluation->rows[0].fold, h->evaluation->rows[3].fold);
+    adept_held_out_clear(h, 1);
+    adept_arena_free(arena);
+    adept_dataset_free(d);
+}
+
 static void one_configuration_cannot_be_dealt(void **state)
 {
     (void)state;
@@ -353,6 +374,7 @@ int main(void)
         cmocka_unit_test(leave_one_model_out),
         cmocka_unit_test(one_group_cannot_be_left_out),
         cmocka_unit_test(repeats_stay_in_one_fold),
+        cmocka_unit_test(limits_and_gpus_make_configurations),
         cmocka_unit_test(one_configuration_cannot_be_dealt),
         cmocka_unit_test(threads_do_not_matter_but_the_seed_does),
         cmocka_unit_test(failed_folds_are_named_and_left_out),
