@@ -202,6 +202,36 @@ static void noise_comes_from_the_residuals(void **state)
     scene_free(s);
 }
 
+static void weights_of_powers(void **state)
+{
+    (void)state;
+    const char *free_names[] = {"p_static_w"};
+    scene *two = scene_new("model,gpus,step_time_s,avg_power_w\nm3,1,,1\nm4,1,,1\n", 1, free_names, 1);
+    scene *one = scene_new("model,gpus,step_time_s,avg_power_w\nm3,1,,1\n", 1, free_names, 1);
+    adept_identifiability of_two = identify(two), of_one = identify(one);
+    assert_true(named(&of_two, "p_static_w")->std_error < named(&of_one, "p_static_w")->std_error);
+    two->d->rows[1].weight = 0;
+    of_two = identify(two);
+    assert_float_equal(named(&of_two, "p_static_w")->std_error, named(&of_one, "p_static_w")->std_error, 1e-12);
+    assert_true(isnan(of_one.noise_time));
+    scene_free(two);
+    scene_free(one);
+}
+
+/* A step of 2 s says little of a constant time within 0.1 s: 1 % of it is 20 ms, more than half of the 29 ms that the
+ * bounds alone leave. */
+static void linear_parameters_can_be_unknown(void **state)
+{
+    (void)state;
+    const char *free_names[] = {"t_fixed_s"};
+    scene *s = scene_new("model,gpus,step_time_s\nm2,1,1\n", 1, free_names, 1);
+    assert_true(s->scored[0].time_s > 2);
+    adept_identifiability id = identify(s);
+    assert_false(named(&id, "t_fixed_s")->determined);
+    assert_non_null(strstr(named(&id, "t_fixed_s")->why_not, "known only to +- 0.02"));
+    scene_free(s);
+}
+
 /* Eq 4.9 and 4.10: only c_gemm / beta_gemm is in any prediction. */
 static void only_the_quotient_is_determined(void **state)
 {
@@ -347,6 +377,20 @@ static void missing_power_is_suggested(void **state)
     scene_free(s);
 }
 
+/* One number, known to less than a percent: there is nothing worth measuring. */
+static void what_is_known_well_is_not_measured_again(void **state)
+{
+    (void)state;
+    const char *free_names[] = {"c_mem"};
+    scene *s = scene_new(time_only, 1, free_names, 1);
+    for (size_t i = 0; i < s->fit.n_parameters; i++)
+        if (s->parameters[i].state == ADEPT_FIT_UNDETERMINED) s->parameters[i].state = ADEPT_FIT_FIXED;
+    size_t n;
+    suggest(s, &n, 5);
+    assert_int_equal(n, 0);
+    scene_free(s);
+}
+
 /* Nothing is suggested that was measured, or that needs more memory than there is. */
 static void what_cannot_run_is_not_suggested(void **state)
 {
@@ -372,11 +416,14 @@ int main(void)
         cmocka_unit_test(without_rows_the_bounds_are_all_there_is),
         cmocka_unit_test(standard_error_of_a_linear_parameter),
         cmocka_unit_test(noise_comes_from_the_residuals),
+        cmocka_unit_test(weights_of_powers),
+        cmocka_unit_test(linear_parameters_can_be_unknown),
         cmocka_unit_test(only_the_quotient_is_determined),
         cmocka_unit_test(bounds_are_noticed),
         cmocka_unit_test(refits_show_what_the_curvature_does_not),
         cmocka_unit_test(several_gpus_are_suggested),
         cmocka_unit_test(missing_power_is_suggested),
+        cmocka_unit_test(what_is_known_well_is_not_measured_again),
         cmocka_unit_test(what_cannot_run_is_not_suggested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
