@@ -260,6 +260,36 @@ static void finished_folds_are_not_fitted_again(void **state)
     synthetic_free(s);
 }
 
+/* What differs in anything that changes a result is another sub-fit, though the measurements are the same. */
+static void sub_fits_are_told_apart(void **state)
+{
+    (void)state;
+    synthetic *s = made();
+    adept_fit_options o = small_options(), others[6];
+    o.max_generations = 40;
+    for (size_t k = 0; k < 6; k++)
+        others[k] = o;
+    others[1].seed = 2;
+    others[2].start = synthetic_truth;
+    others[2].n_start = 4;
+    others[3].tol = 0.5;
+    others[4].prior_weight = 0.1;
+    others[5].polish = false;
+    unlink(path);
+    adept_checkpoint *c = opened(false, s, &o);
+    for (size_t k = 0; k < 6; k++) {
+        adept_fit *plain = fit_of(s, &others[k]);
+        others[k].checkpoint = c;
+        adept_fit *kept = fit_of(s, &others[k]);
+        same(plain, kept);
+        assert_int_equal(adept_checkpoint_n_finished(c), k + 1);
+        adept_fit_free(plain);
+        adept_fit_free(kept);
+    }
+    adept_checkpoint_free(c);
+    synthetic_free(s);
+}
+
 /* ---- several fits at once ---- */
 
 typedef struct side {
@@ -531,6 +561,7 @@ int main(void)
         cmocka_unit_test(stages_in_pieces_end_the_same),
         cmocka_unit_test(saturations_in_pieces_end_the_same),
         cmocka_unit_test(finished_folds_are_not_fitted_again),
+        cmocka_unit_test(sub_fits_are_told_apart),
         cmocka_unit_test(fits_may_run_side_by_side),
         cmocka_unit_test(a_killed_fit_goes_on_from_its_file),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),

@@ -60,6 +60,14 @@ static const adept_fit_parameter *parameter(const adept_fit *fit, const char *na
     return NULL;
 }
 
+static void expect(const adept_fit *fit, const char *name, adept_fit_state state)
+{
+    const adept_fit_parameter *p = parameter(fit, name);
+    if (p->state != state) fail_msg("%s is %s (%s)", name, adept_fit_state_name(p->state), p->reason);
+    assert_true((p->state == ADEPT_FIT_FREE) == (p->reason[0] == '\0'));
+    if (p->state != ADEPT_FIT_FREE && p->state != ADEPT_FIT_FIXED) assert_true(p->value == p->start);
+}
+
 static double truth_of(const synthetic *s, const char *name)
 {
     for (size_t i = 0; i < adept_evaluator_n_parameters(s->evaluator); i++)
@@ -168,6 +176,9 @@ static void with_noise(double noise, uint64_t seed)
     synthetic *s = made(noise, seed);
     adept_fit_options o = small_options();
     adept_fit *fit = fit_of(s, &o);
+    /* No board reaches its limit here, though in the search some did: the law of the clock is not determined. */
+    expect(fit, "v_slope", ADEPT_FIT_UNDETERMINED);
+    assert_true(strstr(parameter(fit, "v_slope")->reason, "fitted model") != NULL);
     double at_truth = loss_of(s, s->time_s, s->power_w), time_s[N], power_w[N];
     /* In-sample: no worse than the truth itself, whose error is the noise. */
     if (!(fit->loss.total <= 1.2 * at_truth)) fail_msg("%g %%, at the truth %g %%", fit->loss.total, at_truth);
@@ -199,14 +210,6 @@ static void with_five_percent_of_noise(void **state)
 }
 
 /* ---- what rows determine ---- */
-
-static void expect(const adept_fit *fit, const char *name, adept_fit_state state)
-{
-    const adept_fit_parameter *p = parameter(fit, name);
-    if (p->state != state) fail_msg("%s is %s (%s)", name, adept_fit_state_name(p->state), p->reason);
-    assert_true((p->state == ADEPT_FIT_FREE) == (p->reason[0] == '\0'));
-    if (p->state != ADEPT_FIT_FREE && p->state != ADEPT_FIT_FIXED) assert_true(p->value == p->start);
-}
 
 static void what_rows_do_not_touch_stays(void **state)
 {
@@ -501,6 +504,19 @@ static void all_saturation_functions_in_one_run(void **state)
 
 /* ---- transfer: a base profile, three rows of another machine ---- */
 
+/* The prior by hand: squared logarithms of the ratios, squared parts of the range for parameters of linear scale. */
+static void check_prior(const adept_fit *fit, double weight)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < fit->n_parameters; i++) {
+        const adept_fit_parameter *p = &fit->parameters[i];
+        double range = p->info.high - p->info.low;
+        double distance = p->info.log_scale ? log(p->value / p->start) : (p->value - p->start) / range;
+        if (p->state == ADEPT_FIT_FREE) sum += weight * distance * distance;
+    }
+    if (fabs(sum - fit->loss.prior) > 1e-9 * (1.0 + sum)) fail_msg("prior %g instead of %g", fit->loss.prior, sum);
+}
+
 static void three_points_adapt_a_profile(void **state)
 {
     (void)state;
@@ -538,6 +554,7 @@ static void three_points_adapt_a_profile(void **state)
         fail_msg("all rows: base %g %%, adapted %g %%, without prior %g %%", before.total, with.total, without.total);
     if (fabs(parameter(fit, "beta_gemm")->value / 0.5 - 1.0) > 0.05) fail_msg("%g", parameter(fit, "beta_gemm")->value);
     assert_true(fit->loss.prior > 0.0 && free_fit->loss.prior == 0.0);
+    check_prior(fit, 0.3);
     assert_true(fabs(fit->loss.total - 0.6 * fit->loss.time - 0.4 * fit->loss.power - fit->loss.prior) < 1e-9);
     adept_fit_free(fit);
     adept_fit_free(free_fit);
@@ -559,9 +576,11 @@ static void a_warm_start_is_not_lost(void **state)
     if (!(fit->loss.total < 1e-9)) fail_msg("%g", fit->loss.total);
     assert_true(fit->generations == 0 && fit->converged && !fit->interrupted);
     adept_fit_free(fit);
-    o.max_generations = 5;
+    o.max_generations = 1;
+    o.polish = false; /* nothing better is found, so not a bit of it may change on the way through genes and back */
     fit = fit_of(s, &o);
-    assert_true(fit->loss.total < 1e-9);
+    for (size_t i = 0; i < fit->n_parameters; i++)
+        if (fit->parameters[i].state == ADEPT_FIT_FREE) assert_true(fit->theta[i] == s->truth[i]);
     adept_fit_free(fit);
     synthetic_free(s);
 }

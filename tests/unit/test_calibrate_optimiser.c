@@ -397,7 +397,7 @@ static double smooth_absolute(void *context, const double *unit, double smoothin
     *exact = absolute(NULL, unit, NULL);
     for (size_t i = 0; i < N; i++) {
         double d = unit[i] - targets[i], root = sqrt(d * d + smoothing * smoothing);
-        sum += root;
+        sum += root - smoothing;
         if (gradient) gradient[i] = root > 0.0 ? d / root : 0.0;
     }
     return sum;
