@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_LISTED_GPUS 5
+
 adept_dataset *adept_dataset_new(void)
 {
     adept_arena *arena = adept_arena_new();
@@ -127,29 +129,32 @@ static bool is_this_gpu(const adept_hwprofile *hw, const char *given, const char
     return false;
 }
 
-/* "a40 (120 rows), t4 (6 rows)", cut at the end of the buffer. */
+/* "a40 (120 rows), t4 (6 rows)" of the rows dropped; of more than a few GPUs the first. */
 static void list_gpus(const adept_dataset *d, const bool *dropped, char *text, size_t size)
 {
-    size_t used = 0;
+    const char *names[MAX_LISTED_GPUS];
+    size_t counts[MAX_LISTED_GPUS] = {0}, n = 0, others = 0, used = 0;
 
-    text[0] = '\0';
-    for (size_t i = 0; i < d->n && used < size; i++) {
-        size_t n = 0;
-        bool first = dropped[i];
-        for (size_t j = 0; j < d->n; j++) {
-            if (!dropped[j] || strcmp(d->rows[i].gpu, d->rows[j].gpu) != 0) continue;
-            if (j < i) first = false;
-            n++;
-        }
-        if (first)
-            used += (size_t)snprintf(text + used, size - used, "%s%s (%zu row%s)", used ? ", " : "", d->rows[i].gpu, n,
-                                     n == 1 ? "" : "s");
+    for (size_t i = 0; i < d->n; i++) {
+        size_t k = 0;
+        if (!dropped[i]) continue;
+        while (k < n && strcmp(names[k], d->rows[i].gpu) != 0)
+            k++;
+        if (k == n && n < MAX_LISTED_GPUS) names[n++] = d->rows[i].gpu;
+        if (k < n)
+            counts[k]++;
+        else
+            others++;
     }
+    for (size_t k = 0; k < n; k++)
+        used += (size_t)snprintf(text + used, size - used, "%s%.40s (%zu row%s)", k ? ", " : "", names[k], counts[k],
+                                 counts[k] == 1 ? "" : "s");
+    if (others > 0) snprintf(text + used, size - used, ", others (%zu)", others);
 }
 
 adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *hw, const char *given, adept_error *err)
 {
-    char list[256];
+    char list[MAX_LISTED_GPUS * 80 + 40] = "";
     size_t kept = 0, before = d->n;
     bool *dropped = calloc(d->n + 1, sizeof *dropped);
 

@@ -125,6 +125,17 @@ static error_t parse_fix(const struct argp_state *state, adept_calibrate_options
     return adept_number_double(state, "--fix", equals + 1, -INFINITY, &p->value);
 }
 
+/* "K-fold:5" is "k-fold:5". */
+static error_t parse_leave_out(const struct argp_state *state, adept_calibrate_options *o, const char *arg)
+{
+    size_t first = o->leave_out.n;
+    error_t failed = adept_words_add(state, "--leave-out", arg, &o->leave_out);
+
+    for (size_t i = first; i < o->leave_out.n; i++)
+        if (strncmp(o->leave_out.words[i], "K-fold:", 7) == 0) *(char *)o->leave_out.words[i] = 'k';
+    return failed;
+}
+
 /* NAME=TERM@WHAT:PATTERN */
 static error_t parse_scalar(const struct argp_state *state, adept_calibrate_options *o, const char *arg)
 {
@@ -279,7 +290,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->from_sheet = true;
         return 0;
     case KEY_LEAVE_OUT:
-        return adept_words_add(state, "--leave-out", arg, &o->leave_out);
+        return parse_leave_out(state, o, arg);
     case KEY_SUGGEST:
         return adept_number_int(state, "--suggest", arg, 0, &o->n_suggestions);
     case ARGP_KEY_END:

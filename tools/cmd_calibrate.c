@@ -5,7 +5,6 @@
 #include "report_fit.h"
 #include "units.h"
 #include <errno.h>
-#include <libgen.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -77,16 +76,16 @@ static void say_folds(void *context, size_t done, size_t total)
     adept_progress_say(context, "held-out errors: %zu of %zu refits", done, total);
 }
 
-/* What cannot be written is found before the fit, not after it. */
-static adept_status check_folder(adept_cli *cli, const char *path)
+/* Found before the fit, not after it. */
+static adept_status check_outputs(adept_cli *cli, const adept_calibrate_options *o)
 {
-    char *copy = strdup(path);
+    const char *paths[] = {o->output, o->measurements.plot};
+    adept_status status = ADEPT_OK;
 
-    if (!copy) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    bool ok = access(dirname(copy), W_OK) == 0;
-    int saved = errno;
-    free(copy);
-    return ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_IO, "%s: cannot write: %s", path, strerror(saved));
+    for (size_t i = 0; i < 2 && status == ADEPT_OK; i++) {
+        if (paths[i]) status = adept_measurement_output_check(cli, paths[i], &o->measurements);
+    }
+    return status;
 }
 
 static adept_status open_checkpoint(adept_cli *cli, work *w, adept_calibrate_options *o)
@@ -225,10 +224,9 @@ static adept_status calibrate(adept_cli *cli, adept_calibrate_options *o)
 {
     work w = {.dataset = NULL};
     const char *plot = o->measurements.plot;
-    adept_status status = check_folder(cli, o->output);
+    adept_status status = check_outputs(cli, o);
 
     adept_progress_init(&w.progress);
-    if (status == ADEPT_OK && plot) status = check_folder(cli, plot);
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &w.dataset, &w.hw, &o->measurements, &w.progress);
     if (status == ADEPT_OK && o->from_sheet) forget_fit(w.hw);
     if (status == ADEPT_OK && plot) status = adept_plot_check(cli);

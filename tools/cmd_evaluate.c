@@ -62,7 +62,8 @@ static adept_status evaluate(adept_cli *cli, const adept_measurement_options *o)
     adept_evaluation *e = NULL;
 
     adept_progress_init(&progress);
-    adept_status status = adept_load_measurements(cli, &d, &hw, o, &progress);
+    adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, o) : ADEPT_OK;
+    if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, o, &progress);
     if (status == ADEPT_OK && o->plot) status = adept_plot_check(cli);
     if (status == ADEPT_OK)
         status = adept_evaluation_new(&e, d->rows, d->n, o->by.n ? o->by.words : default_by,

@@ -1,9 +1,13 @@
 /** @file measurement_options.c  Measurement files on the command line, and reading them. */
 #include "measurement_options.h"
 #include "load.h"
+#include <errno.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { KEY_GPU = 0x500, KEY_MODELS, KEY_NO_CACHE, KEY_EXCLUDE, KEY_TRUST, KEY_BY, KEY_PLOT, KEY_JSON };
 
@@ -113,6 +117,42 @@ error_t adept_measurement_options_check(const struct argp_state *state, const ad
 void adept_measurement_options_free(adept_measurement_options *o)
 {
     adept_words_free(&o->by);
+}
+
+/* ---------------------------------------------------------------- what is written -------------------------------- */
+
+static adept_status check_writable(adept_cli *cli, const char *path)
+{
+    struct stat st;
+    char *copy = strdup(path);
+
+    if (!copy) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    bool ok = access(dirname(copy), W_OK) == 0;
+    int saved = errno;
+    free(copy);
+    if (!ok) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: cannot write: %s", path, strerror(saved));
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return adept_error_set(&cli->err, ADEPT_E_IO, "%s: cannot write: not a regular file", path);
+    return ADEPT_OK;
+}
+
+/* Measurements are worth more than a fit of them. */
+static adept_status check_not_measurements(adept_cli *cli, const char *path, const adept_measurement_options *o)
+{
+    struct stat out, in;
+
+    if (stat(path, &out) != 0) return ADEPT_OK;
+    for (size_t i = 0; i < o->n_files; i++)
+        if (stat(o->files[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return adept_error_set(&cli->err, ADEPT_E_USAGE, "%s: would be written over, but it is the measurements",
+                                   path);
+    return ADEPT_OK;
+}
+
+adept_status adept_measurement_output_check(adept_cli *cli, const char *path, const adept_measurement_options *o)
+{
+    adept_status status = check_writable(cli, path);
+    return status == ADEPT_OK ? check_not_measurements(cli, path, o) : status;
 }
 
 /* ---------------------------------------------------------------- reading ---------------------------------------- */

@@ -35,6 +35,9 @@ error_t adept_measurement_options_check(const struct argp_state *state, const ad
                                         const char *command);
 void adept_measurement_options_free(adept_measurement_options *o);
 
+/** Can a result be written there, in the place of what is there? Asked before work that would be lost. */
+adept_status adept_measurement_output_check(adept_cli *cli, const char *path, const adept_measurement_options *o);
+
 /**
  * Open the GPU, read the files, join them with profiles, look for suspect rows.
  * @param hw, d  set on ADEPT_OK; caller frees, the dataset first

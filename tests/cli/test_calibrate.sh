@@ -66,7 +66,7 @@ ok $quick -o sub/c.json --threads 3 --leave-out gpus --seed 1
 same a.json sub/c.json
 
 # JSON
-ok $quick -o j.json --leave-out k-fold:2,gpus --leave-out lab --json
+ok $quick -o j.json --leave-out K-fold:2,gpus --leave-out lab --json
 shows '^\{ *"schema_version" *: *1'
 for key in held_out in_sample overall groups mape_time mape_power mape_combined bias_time floors warnings; do
     shows "\"$key\""
@@ -142,6 +142,10 @@ expect_error 6 "unknown GPU" calibrate rows.csv --gpu a1000 -o x.json
 expect_error 3 'no-such.csv' calibrate no-such.csv --gpu a100 -o x.json
 expect_error 3 "no/such: not a folder" calibrate rows.csv --gpu a100 --models no/such -o x.json
 expect_error 1 'no/such/x.json: cannot write' calibrate rows.csv --gpu a100 --models "$data" -o no/such/x.json
+expect_error 1 '/dev/null: cannot write: not a regular file' calibrate rows.csv --gpu a100 --models "$data" -o /dev/null
+expect_error 1 'sub: cannot write: not a regular file' calibrate rows.csv --gpu a100 --models "$data" -o sub
+expect_error 2 'it is the measurements' calibrate rows.csv --gpu a100 --models "$data" -o sub/../rows.csv
+expect_error 2 'it is the measurements' calibrate rows.csv --gpu a100 --models "$data" -o x.json --plot rows.csv
 expect_error 3 '--resume nothing' calibrate rows.csv --gpu a100 --models "$data" -o x.json --resume nothing
 
 # nothing to fit

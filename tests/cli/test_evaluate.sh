@@ -38,6 +38,7 @@ expect_error 6 'unknown GPU' evaluate rows.csv --gpu b1000
 expect_error 2 "unknown option '--seed'" evaluate rows.csv --gpu a100 --seed 1
 
 # plots
+expect_error 2 'it is the measurements' evaluate rows.csv --gpu a100 --models "$data" --plot rows.csv
 expect_error 2 'file name is empty' evaluate rows.csv --gpu a100 --plot ''
 checks=$((checks + 1))
 PATH=/nonexistent "$ADEPT" evaluate rows.csv --gpu a100 --models "$data" --plot x.svg >out 2>err
