@@ -211,7 +211,6 @@ adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_eval
     adept_status status = adept_report_errors(cli, out, "", "", &all, 1);
     if (status == ADEPT_OK) status = adept_report_groups(cli, out, "Errors", e);
     if (status == ADEPT_OK) status = adept_report_worst(cli, out, "Rows predicted worst", e, N_WORST);
-    for (size_t i = 0; i < n_warnings; i++)
-        adept_report_warning(out, &headed, warnings[i]);
+    adept_report_warnings(out, &headed, warnings, n_warnings);
     return status;
 }

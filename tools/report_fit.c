@@ -263,8 +263,7 @@ adept_status adept_report_fit(adept_cli *cli, FILE *out, const adept_fit_report 
     if (status != ADEPT_OK) return status;
     print_interval(out, &r->conformal);
     print_suggestions(out, r);
-    for (size_t i = 0; i < n_warnings; i++)
-        adept_report_warning(out, &headed, warnings[i]);
+    adept_report_warnings(out, &headed, warnings, n_warnings);
     for (size_t i = 0; i < r->n_warnings; i++)
         adept_report_warning(out, &headed, r->warnings[i]);
     fprintf(out, "\nWritten: ");
