@@ -121,12 +121,24 @@ static bool same_gpu(const char *a, const char *b)
     }
 }
 
+/* "runs/mine.json" is called mine. */
+static bool is_file_of(const char *given, const char *text)
+{
+    char name[256];
+    const char *slash = strrchr(given, '/');
+    int n = snprintf(name, sizeof name, "%s", slash ? slash + 1 : given);
+
+    if (n < 5 || n >= (int)sizeof name || strcmp(name + n - 5, ".json") != 0) return false;
+    name[n - 5] = '\0';
+    return same_gpu(text, name);
+}
+
 static bool is_this_gpu(const adept_hwprofile *hw, const char *given, const char *text)
 {
     if (*text == '\0' || same_gpu(text, hw->name) || (given && same_gpu(text, given))) return true;
     for (size_t i = 0; i < hw->n_aliases; i++)
         if (same_gpu(text, hw->aliases[i])) return true;
-    return false;
+    return given && is_file_of(given, text);
 }
 
 /* "a40 (120 rows), t4 (6 rows)" of the rows dropped; of more than a few GPUs the first. */
@@ -183,6 +195,7 @@ adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *h
     if (!ok) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     if (kept > 0) return ADEPT_OK;
     if (before == 0) return adept_error_set(err, ADEPT_E_INVALID, "there is no row to use");
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: column gpu: no row is of %s; there are %s", d->rows[0].file,
-                           hw->name, list);
+    return adept_error_set(err, ADEPT_E_INVALID,
+                           "%s: column gpu: no row is of %s; there are %s. The column must name the GPU, or be empty",
+                           d->rows[0].file, hw->name, list);
 }

@@ -15,7 +15,6 @@ struct adept_dataset_private {
     size_t row_capacity, file_capacity, column_capacity, warning_capacity;
     size_t n_profiles, profile_capacity;
     adept_profile **profiles; /* owned; malloc'ed */
-    const char **model_paths; /* of rows[i]: the file its model was found in; arena, set by adept_dataset_profiles */
     size_t n_graphs, graph_capacity;
     kept_graph *graphs; /* malloc'ed */
     adept_unsupported *unsupported;

@@ -76,12 +76,11 @@ static adept_status add_rows(plan *p, adept_error *err)
     adept_dataset *d = p->d;
     adept_status status = adept_models_folder(&folder, d->arena, p->options->models, err);
 
-    d->private_->model_paths = adept_arena_array(d->arena, d->n + 1, sizeof *d->private_->model_paths);
-    if (!d->private_->model_paths) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     for (size_t i = 0; i < d->n && status == ADEPT_OK; i++) {
         status = adept_models_find(&path, d->arena, &d->rows[i], folder, err);
-        d->private_->model_paths[i] = path;
-        if (status == ADEPT_OK) status = add_row(p, i, path, err);
+        if (status != ADEPT_OK) return status;
+        d->rows[i].model_path = path;
+        status = add_row(p, i, path, err);
     }
     return status;
 }
@@ -374,7 +373,7 @@ adept_status adept_dataset_profile_like(adept_dataset *d, const adept_measuremen
     adept_file_format format;
     const adept_graph *graph = NULL;
     adept_profile *profile = NULL;
-    const char *path = like->profile ? like->profile->model_path : NULL;
+    const char *path = like->model_path;
 
     if (!path) return adept_error_set(err, ADEPT_E_USAGE, "the row has no profile yet");
     adept_status status = adept_row_config(&config, specs, like, err);

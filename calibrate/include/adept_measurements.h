@@ -62,6 +62,7 @@ typedef struct adept_measurement {
     /* What predicts it; borrowed. profile: set by adept_dataset_profiles(), hw and run: by adept_dataset_select_gpu().
      * Rows of the same configuration share one profile. */
     const adept_profile *profile;
+    const char *model_path; /* the file that `model` means; set with the profile */
     const adept_hwprofile *hw;
     adept_run run; /* gpus and power_limit_w; saturation NULL */
 

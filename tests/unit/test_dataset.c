@@ -261,6 +261,9 @@ static void saved_profiles(void **state)
     adept_dataset *d = load_ok("model,batch_size,step_time_s,input\nmlp,256,1,\nmlp,,1,Bx1024\n", &computed);
     assert_int_equal(computed, 0); /* nothing to count */
     assert_int_equal(d->rows[1].batch_size, 256);
+    const adept_measurement_change twice = {.batch_size = 512};
+    const adept_profile *other;
+    assert_int_equal(adept_dataset_profile_like(d, &d->rows[0], &twice, &other, NULL), ADEPT_E_UNSUPPORTED);
     adept_dataset_free(d);
     expect("model,batch_size,step_time_s\nmlp,256,1\nmlp,32,1\n", ADEPT_E_INVALID, "runs.csv:3: ");
     expect("model,batch_size,step_time_s\nmlp,32,1\n", ADEPT_E_INVALID, "recorded with batch_size 256");

@@ -297,7 +297,16 @@ static void rows_of_other_gpus_are_left_out(void **state)
 
     d = parse("model,step_time_s,gpu\na,1,v100\n");
     assert_int_equal(adept_dataset_select_gpu(d, hw, "a100", &err), ADEPT_E_INVALID);
-    assert_string_equal(err.message, "runs/t.csv: column gpu: no row is of a100-sxm-40gb; there are v100 (1 row)");
+    assert_string_equal(err.message, "runs/t.csv: column gpu: no row is of a100-sxm-40gb; there are v100 (1 row). "
+                                     "The column must name the GPU, or be empty");
+    adept_dataset_free(d);
+
+    d = parse("model,step_time_s,gpu\na,1,My_Own\nb,1,t4\nc,1,a\nd,1,b\ne,1,c\nf,1,d\ng,1,e\nh,1,f\n");
+    assert_int_equal(adept_dataset_select_gpu(d, hw, "runs/my-own.json", &err), ADEPT_OK); /* what the file is called */
+    assert_int_equal(d->n, 1);
+    assert_string_equal(d->warnings[0],
+                        "rows of other GPUs than a100-sxm-40gb are left out: t4 (1 row), a (1 row), b (1 row), "
+                        "c (1 row), d (1 row), others (2)");
     adept_dataset_free(d);
     adept_hwprofile_free(hw);
 }
