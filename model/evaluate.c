@@ -1,6 +1,7 @@
 /** @file evaluate.c  The evaluator: its parameters, its rows in blocks, and evaluating them; see adept_evaluate.h. */
 #include "adept_evaluate.h"
 #include "evaluate.h"
+#include "evaluate_operator.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +14,17 @@
 ADEPT_MODEL_PARAMETER_LIST(X)
 #undef X
 
+/* Entries of theta before the scalars. */
+#define MAX_PARAMETERS                                                                                                 \
+    ((size_t)ADEPT_OPERATOR_PARAMETERS > N_MODEL_PARAMETERS ? (size_t)ADEPT_OPERATOR_PARAMETERS : N_MODEL_PARAMETERS)
+
 struct adept_evaluator {
-    size_t n_rows, n_blocks, n_scalars;
+    size_t n_rows, n_blocks, n_scalars, n_parameters; /* n_parameters: of the granularity */
     adept_rows *blocks;
+    adept_operator_rows *operator_rows; /* granularity "operator": then there are no blocks */
     adept_saturation_kind saturation;
-    double defaults[N_MODEL_PARAMETERS + ADEPT_MAX_SCALARS];
-    adept_parameter_info infos[N_MODEL_PARAMETERS + ADEPT_MAX_SCALARS];
+    double defaults[MAX_PARAMETERS + ADEPT_MAX_SCALARS];
+    adept_parameter_info infos[MAX_PARAMETERS + ADEPT_MAX_SCALARS];
     char scalar_names[ADEPT_MAX_SCALARS][MAX_NAME_SIZE];
     char scalar_meanings[ADEPT_MAX_SCALARS][512];
 };
@@ -138,28 +144,59 @@ static adept_status add_rows(adept_evaluator *e, const adept_placement *rows, co
     return status;
 }
 
+/* ---- granularity "operator" ---- */
+
+static adept_status fill_operator(adept_evaluator *e, const adept_placement *rows, const char *saturation,
+                                  adept_error *err)
+{
+    size_t row = 0;
+    if (e->n_scalars > 0)
+        return adept_error_set(err, ADEPT_E_USAGE, "targeted scalars belong to granularity \"model\"");
+    if (saturation && strcmp(saturation, "sigmoid") != 0)
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "granularity \"operator\" saturates by the sigmoid, not by \"%.80s\"", saturation);
+    e->n_parameters = ADEPT_OPERATOR_PARAMETERS;
+    e->saturation = ADEPT_SATURATION_SIGMOID;
+    for (size_t i = 0; i < e->n_parameters; i++)
+        e->infos[i] = *adept_operator_parameter_info(i);
+    adept_status status = adept_operator_parameters_get(e->defaults, rows[0].hw, err);
+    if (status != ADEPT_OK) return status;
+    for (size_t i = 0; i < e->n_parameters; i++) /* what a sheet gives may lie outside */
+        e->defaults[i] = fmin(e->infos[i].high, fmax(e->infos[i].low, e->defaults[i]));
+    status = adept_operator_rows_new(&e->operator_rows, rows, e->n_rows, &row, err);
+    return in_row(err, row, status);
+}
+
+/* ---- granularity "model" ---- */
+
+static adept_status fill_model(adept_evaluator *e, const adept_placement *rows, const char *saturation,
+                               const adept_scalar *scalars, adept_error *err)
+{
+    size_t n_blocks = (e->n_rows - 1) / ADEPT_BLOCK_ROWS + 1;
+    if (n_blocks <= SIZE_MAX / sizeof(adept_rows))
+        e->blocks = aligned_alloc(_Alignof(adept_rows), n_blocks * sizeof(adept_rows));
+    if (!e->blocks) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", e->n_rows);
+    e->n_blocks = n_blocks;
+    e->n_parameters = N_MODEL_PARAMETERS;
+    for (size_t i = 0; i < n_blocks; i++)
+        adept_rows_init(&e->blocks[i]);
+    adept_status status = set_parameters(e, rows[0].hw, scalars, e->n_scalars, err);
+    if (status == ADEPT_OK) status = set_saturation(e, saturation, rows[0].hw, err);
+    if (status == ADEPT_OK) status = add_rows(e, rows, scalars, err);
+    return status;
+}
+
 adept_status adept_evaluator_new(adept_evaluator **out, const adept_placement *rows, size_t n_rows,
                                  adept_granularity granularity, const char *saturation, const adept_scalar *scalars,
                                  size_t n_scalars, adept_error *err)
 {
-    if (granularity != ADEPT_GRANULARITY_MODEL)
-        return adept_error_set(err, ADEPT_E_USAGE, "granularity \"operator\" is not supported by this version");
     if (n_rows == 0) return adept_error_set(err, ADEPT_E_USAGE, "there is no row to evaluate");
     adept_evaluator *e = calloc(1, sizeof *e);
-    size_t n_blocks = (n_rows - 1) / ADEPT_BLOCK_ROWS + 1;
-    if (e && n_blocks <= SIZE_MAX / sizeof(adept_rows))
-        e->blocks = aligned_alloc(_Alignof(adept_rows), n_blocks * sizeof(adept_rows));
-    if (!e || !e->blocks) {
-        free(e);
-        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n_rows);
-    }
+    if (!e) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n_rows);
     e->n_rows = n_rows;
-    e->n_blocks = n_blocks;
-    for (size_t i = 0; i < n_blocks; i++)
-        adept_rows_init(&e->blocks[i]);
-    adept_status status = set_parameters(e, rows[0].hw, scalars, n_scalars, err);
-    if (status == ADEPT_OK) status = set_saturation(e, saturation, rows[0].hw, err);
-    if (status == ADEPT_OK) status = add_rows(e, rows, scalars, err);
+    e->n_scalars = n_scalars;
+    adept_status status = granularity == ADEPT_GRANULARITY_OPERATOR ? fill_operator(e, rows, saturation, err)
+                                                                    : fill_model(e, rows, saturation, scalars, err);
     if (status == ADEPT_OK)
         *out = e;
     else
@@ -173,6 +210,7 @@ void adept_evaluator_free(adept_evaluator *e)
     for (size_t i = 0; i < e->n_blocks; i++)
         free(e->blocks[i].pieces);
     free(e->blocks);
+    adept_operator_rows_free(e->operator_rows);
     free(e);
 }
 
@@ -183,7 +221,7 @@ size_t adept_evaluator_n_rows(const adept_evaluator *e)
 
 size_t adept_evaluator_n_parameters(const adept_evaluator *e)
 {
-    return N_MODEL_PARAMETERS + e->n_scalars;
+    return e->n_parameters + e->n_scalars;
 }
 
 const adept_parameter_info *adept_evaluator_parameter(const adept_evaluator *e, size_t index)
@@ -204,6 +242,8 @@ const char *adept_evaluator_saturation(const adept_evaluator *e)
 adept_influence adept_evaluator_influence(const adept_evaluator *e, size_t index)
 {
     adept_influence out = {0};
+    if (e->operator_rows && index < e->n_parameters)
+        return adept_operator_rows_influence(e->operator_rows, e->defaults, index);
     for (size_t i = 0; i < e->n_rows && index < adept_evaluator_n_parameters(e); i++) {
         const adept_rows *b = &e->blocks[i / ADEPT_BLOCK_ROWS];
         size_t row = i % ADEPT_BLOCK_ROWS;
@@ -244,6 +284,10 @@ void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, doub
     adept_theta t;
     adept_scratch s;
     size_t n_parameters = adept_evaluator_n_parameters(e), done = 0;
+    if (e->operator_rows) {
+        adept_operator_rows_evaluate(e->operator_rows, theta, time_s, power_w, dtime_s, dpower_w);
+        return;
+    }
     set_theta(&t, e, theta);
     for (size_t i = 0; i < e->n_blocks; i++) {
         const adept_rows *b = &e->blocks[i];

@@ -179,6 +179,51 @@ static void read_intervals(adept_json_reader *r, adept_hwprofile *hw, const cJSO
     hw->intervals = in;
 }
 
+/* ---- tiles ---- */
+
+/* ["128x64", "winograd4:32x32"]: short, without repetition, with one tile that serves every shape. */
+static void read_menu(adept_json_reader *r, adept_tile_menu *menu, const cJSON *array, const char *family)
+{
+    bool direct = false;
+    *menu = (adept_tile_menu){0};
+    if (!cJSON_IsArray(array) || cJSON_GetArraySize(array) < 1 || cJSON_GetArraySize(array) > ADEPT_MAX_TILES) {
+        adept_json_fail(r, "fit.tiles.%s is not an array of 1 to %d tiles", family, ADEPT_MAX_TILES);
+        return;
+    }
+    for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next) {
+        adept_tile *tile = &menu->tiles[menu->n++];
+        if (!cJSON_IsString(item) || !adept_tile_parse(tile, item->valuestring))
+            adept_json_fail(r, "fit.tiles.%s[%zu] is not a tile like \"128x64\" or \"winograd4:32x32\"", family,
+                            menu->n - 1);
+        direct = direct || tile->winograd == 0;
+    }
+    if (r->status == ADEPT_OK && !direct) adept_json_fail(r, "fit.tiles.%s has no tile without Winograd", family);
+}
+
+static void read_tiles(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
+{
+    const char *families[ADEPT_TILED_FAMILIES];
+    if (r->status != ADEPT_OK || !object || cJSON_IsNull(object)) return;
+    if (!cJSON_IsObject(object)) {
+        adept_json_fail(r, "fit.tiles is neither an object nor null");
+        return;
+    }
+    adept_tile_menu *menus = adept_arena_array(hw->arena, ADEPT_TILED_FAMILIES, sizeof *menus);
+    if (!menus) {
+        adept_hwprofile_out_of_memory(r);
+        return;
+    }
+    for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
+        families[i] = adept_kernel_family_name(i);
+    adept_hwprofile_check_keys(r, object, " in fit.tiles", families, ADEPT_TILED_FAMILIES);
+    for (int i = 0; i < ADEPT_TILED_FAMILIES && r->status == ADEPT_OK; i++) {
+        const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, families[i]);
+        menus[i] = adept_tile_menu_default[i];
+        if (array) read_menu(r, &menus[i], array, families[i]);
+    }
+    hw->tiles = menus;
+}
+
 /* ---- the object ---- */
 
 static void read_granularity(adept_json_reader *r, adept_hwprofile *hw, const char *name)
@@ -206,6 +251,7 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
     read_parameters(r, hw, adept_json_object(r, fit, "parameters"));
     read_scalars(r, hw, fit);
     read_intervals(r, hw, cJSON_GetObjectItemCaseSensitive(fit, "intervals"));
+    read_tiles(r, hw, cJSON_GetObjectItemCaseSensitive(fit, "tiles"));
     if (r->status != ADEPT_OK) return;
     char *text = cJSON_PrintUnformatted(fit);
     hw->fit_json = text ? adept_hwprofile_keep(r, hw->arena, text) : NULL;

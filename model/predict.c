@@ -2,6 +2,7 @@
 #include "evaluate.h"
 #include "interval.h"
 #include "memory.h"
+#include "operator_step.h"
 #include "peaks.h"
 #include <math.h>
 #include <stdarg.h>
@@ -35,7 +36,21 @@ typedef struct step_state {
     adept_rows block;
     adept_scratch scratch;
     adept_phases phases;
+    /* granularity "operator" instead of the four above */
+    bool by_operator;
+    double operator_theta[ADEPT_OPERATOR_PARAMETERS];
+    const adept_tile_menu *menus;
+    adept_operator_numbers numbers;
+    adept_operator_sums sums;
+    adept_operator_state state;
 } step_state;
+
+adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_run *run)
+{
+    if (run->equations == ADEPT_EQUATIONS_MODEL) return ADEPT_GRANULARITY_MODEL;
+    if (run->equations == ADEPT_EQUATIONS_OPERATOR || !hw->calibrated) return ADEPT_GRANULARITY_OPERATOR;
+    return hw->granularity;
+}
 
 static void fill_time(adept_prediction *out, const step_state *s)
 {
@@ -59,6 +74,30 @@ static void fill_time(adept_prediction *out, const step_state *s)
     out->comm_w = gpus * p->comm_w;
     out->idle_w = gpus * p->idle_w;
     out->power_avg_w = gpus * adept_eq_mean_power_w(t, p);
+}
+
+/* The pass is the sum of its kernels' times: the parts that follow the core clock by unit, and the rest. */
+static void fill_operator_time(adept_prediction *out, const step_state *s)
+{
+    const adept_operator_numbers *n = &s->numbers;
+    const adept_operator_state *state = &s->state;
+    const adept_operator_sums *sums = &s->sums;
+    double core = n->passes / state->clock_ratio,
+           stretch = adept_operator_memory_stretch(state->clock_ratio, s->operator_theta);
+    out->clock_ratio = state->clock_ratio;
+    out->gemm_s = core * sums->core_by_unit_s[ADEPT_UNIT_GEMM];
+    out->conv_s = core * sums->core_by_unit_s[ADEPT_UNIT_CONV];
+    out->alu_s = core * sums->core_by_unit_s[ADEPT_UNIT_ALU];
+    out->memory_s = n->passes * (sums->time_s - sums->core_s) * stretch;
+    out->pass_s = core * sums->core_s + out->memory_s;
+    out->optimizer_s = state->optimizer_s * stretch;
+    out->comm_s = state->comm_s;
+    out->kernel_launch_s = state->launch_s + fmax(0.0, state->host_s - state->device_s);
+    out->fixed_s = s->operator_theta[ADEPT_OP_t_fixed_s];
+    out->step_time_s = state->step_s;
+    out->pass_w = out->optimizer_w = n->gpus * state->busy_power_w;
+    out->comm_w = out->idle_w = n->gpus * s->operator_theta[ADEPT_OP_p_static_w];
+    out->power_avg_w = n->gpus * state->power_w;
 }
 
 /* Without P_TDP not even idle power is known for sure. */
@@ -120,8 +159,8 @@ static void fill_warnings(adept_prediction *out, const step_state *s, const adep
                           const adept_hwprofile *hw)
 {
     double gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
-    bool floored = false;
-    for (int i = 0; i < ADEPT_PHASES; i++)
+    bool floored = s->by_operator && s->state.floored;
+    for (int i = 0; i < ADEPT_PHASES && !s->by_operator; i++)
         floored = floored || s->phases.state[i].floored;
     if (!hw->calibrated)
         warn(out,
@@ -156,9 +195,6 @@ static void fill_interval(adept_prediction *out, const adept_profile *prof, cons
 
 static adept_status check_fit(const adept_hwprofile *hw, adept_error *err)
 {
-    if (hw->granularity != ADEPT_GRANULARITY_MODEL)
-        return adept_error_set(err, ADEPT_E_INVALID,
-                               "%s: fit.granularity \"operator\" is not supported by this version", hw->name);
     if (hw->n_scalars > ADEPT_MAX_SCALARS)
         return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.scalars has more than %d entries", hw->name,
                                ADEPT_MAX_SCALARS);
@@ -178,7 +214,9 @@ static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const
         return adept_error_set(err, ADEPT_E_USAGE, "unknown saturation function \"%s\"", name);
     if (out->saturation == ADEPT_SATURATIONS)
         return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%s\" is unknown", hw->name, name);
-    adept_status status = adept_model_parameters_get(&out->p, hw, err);
+    adept_hwprofile of_granularity = *hw;
+    if (hw->granularity != ADEPT_GRANULARITY_MODEL) of_granularity.n_parameters = 0;
+    adept_status status = adept_model_parameters_get(&out->p, &of_granularity, err);
     if (status != ADEPT_OK) return status;
     if (out->p.p_static_w >= hw->specs.tdp_w)
         return adept_error_set(err, ADEPT_E_INVALID, "%s: p_static_w = %g is not below tdp_w = %g", hw->name,
@@ -203,15 +241,45 @@ static adept_status evaluate(step_state *s, const adept_profile *prof, const ade
     return ADEPT_OK;
 }
 
+/* Kernel by kernel; nothing is kept of them. */
+static adept_status evaluate_operator(step_state *s, const adept_profile *prof, const adept_hwprofile *hw,
+                                      const adept_run *run, adept_error *err)
+{
+    const adept_placement at = {prof, hw, *run};
+    adept_status status = adept_step_compile(&s->step, NULL, &at, NULL, 0, err);
+    if (status == ADEPT_OK) status = adept_operator_parameters_get(s->operator_theta, hw, err);
+    if (status != ADEPT_OK) return status;
+    s->menus = hw->tiles ? hw->tiles : adept_tile_menu_default;
+    s->numbers = adept_operator_numbers_of(&s->step, &hw->specs);
+    s->sums = (adept_operator_sums){0};
+    for (size_t i = 0; i < prof->n_ops; i++) {
+        for (size_t j = 0; j < prof->ops[i].n_kernels; j++) {
+            adept_operator_kernel k;
+            status = adept_operator_kernel_of(&k, &prof->ops[i], &prof->ops[i].kernels[j], prof, hw, err);
+            if (status != ADEPT_OK) return status;
+            adept_operator_sums_add(&s->sums, NULL, &k, s->operator_theta, s->menus);
+        }
+    }
+    if (s->operator_theta[ADEPT_OP_p_static_w] >= hw->specs.tdp_w)
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: p_static_w = %g is not below tdp_w = %g", hw->name,
+                               s->operator_theta[ADEPT_OP_p_static_w], hw->specs.tdp_w);
+    s->state = adept_operator_solve(&s->numbers, &s->sums, s->operator_theta);
+    return ADEPT_OK;
+}
+
 static adept_status predict(adept_prediction *out, step_state *s, const adept_profile *prof, const adept_hwprofile *hw,
                             const adept_run *run, adept_error *err)
 {
     static const adept_run default_run = {0};
     adept_prediction p = {0};
     if (!run) run = &default_run;
-    adept_status status = evaluate(s, prof, hw, run, err);
+    s->by_operator = adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR;
+    adept_status status = s->by_operator ? evaluate_operator(s, prof, hw, run, err) : evaluate(s, prof, hw, run, err);
     if (status != ADEPT_OK) return status;
-    fill_time(&p, s);
+    if (s->by_operator)
+        fill_operator_time(&p, s);
+    else
+        fill_time(&p, s);
     bool knows_power = !isnan(hw->specs.tdp_w);
     if (!(p.step_time_s > 0.0) || !isfinite(p.step_time_s * p.step_time_s * (knows_power ? p.power_avg_w : 1.0)))
         return adept_error_set(err, ADEPT_E_INVALID,
@@ -221,10 +289,12 @@ static adept_status predict(adept_prediction *out, step_state *s, const adept_pr
     if (!knows_power) forget_power(&p);
     double gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
     fill_energy(&p, gpus, prof);
-    fill_work(&p, &s->step,
-              adept_eq_gradient_bytes(s->step.work.gradient_bytes, s->step.work.autocast, s->theta.p.grad_bytes_lowp),
-              prof);
-    p.bound = find_bound(&p, s->scratch.opt_compute_s[0] > s->scratch.opt_memory_s[0]);
+    const adept_work *work = &s->step.work;
+    double gradient_bytes =
+        s->by_operator ? work->gradient_bytes
+                       : adept_eq_gradient_bytes(work->gradient_bytes, work->autocast, s->theta.p.grad_bytes_lowp);
+    fill_work(&p, &s->step, gradient_bytes, prof);
+    p.bound = find_bound(&p, !s->by_operator && s->scratch.opt_compute_s[0] > s->scratch.opt_memory_s[0]);
     p.memory = adept_memory_estimate(prof, s->step.work.optimizer.state_bytes, hw->specs.mem_bytes, (int64_t)gpus);
     fill_warnings(&p, s, prof, hw);
     fill_interval(&p, prof, hw, run);
@@ -271,6 +341,28 @@ static double op_alone_s(const adept_profile_op *op, const adept_profile *prof, 
     return adept_larger(compute_s, memory_s) * (double)op->count;
 }
 
+/* Each operator's own kernels, at the clock of the step; energy at the pass's power. */
+static adept_status predict_operators(adept_op_prediction *out, const step_state *s, const adept_prediction *whole,
+                                      const adept_profile *prof, const adept_hwprofile *hw, adept_error *err)
+{
+    double stretch = adept_operator_memory_stretch(whole->clock_ratio, s->operator_theta);
+    for (size_t i = 0; i < prof->n_ops; i++) {
+        adept_operator_sums sums = {0};
+        for (size_t j = 0; j < prof->ops[i].n_kernels; j++) {
+            adept_operator_kernel k;
+            adept_status status = adept_operator_kernel_of(&k, &prof->ops[i], &prof->ops[i].kernels[j], prof, hw, err);
+            if (status != ADEPT_OK) return status;
+            adept_operator_sums_add(&sums, NULL, &k, s->operator_theta, s->menus);
+        }
+        double core_s = s->numbers.passes * sums.core_s / whole->clock_ratio;
+        double memory_s = s->numbers.passes * (sums.time_s - sums.core_s) * stretch;
+        out[i].time_s = core_s + memory_s;
+        out[i].bound = core_s > memory_s ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
+        out[i].energy_j = out[i].time_s * whole->pass_w;
+    }
+    return ADEPT_OK;
+}
+
 adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                const adept_run *run, adept_error *err)
 {
@@ -278,6 +370,7 @@ adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *pr
     adept_prediction whole;
     adept_status status = predict(&whole, &state, prof, hw, run, err);
     if (status != ADEPT_OK) return status;
+    if (state.by_operator) return predict_operators(out, &state, &whole, prof, hw, err);
     double sum_s = 0.0;
     for (size_t i = 0; i < prof->n_ops; i++) {
         out[i].time_s = op_alone_s(&prof->ops[i], prof, &state, hw, &out[i].bound);

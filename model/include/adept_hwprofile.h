@@ -4,6 +4,7 @@
 #define ADEPT_HWPROFILE_H
 #include "adept_arena.h"
 #include "adept_error.h"
+#include "adept_kernel_law.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -131,6 +132,7 @@ typedef struct adept_hwprofile {
     size_t n_scalars;
     const adept_scalar *scalars;      /* fit.scalars */
     const adept_intervals *intervals; /* fit.intervals; NULL if none */
+    const adept_tile_menu *tiles;     /* fit.tiles: ADEPT_TILED_FAMILIES menus of granularity "operator"; NULL: the default ones */
     const char *const *sources; /* one per row of ADEPT_SPEC_LIST, "" if the file gives none; NULL: none at all */
 } adept_hwprofile;
 

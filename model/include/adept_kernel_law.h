@@ -12,6 +12,7 @@
 #ifndef ADEPT_KERNEL_LAW_H
 #define ADEPT_KERNEL_LAW_H
 #include "adept_error.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -76,6 +77,12 @@ typedef struct adept_tile_menu {
 
 /* Menu used where no measurement has chosen one. */
 ADEPT_API extern const adept_tile_menu adept_tile_menu_default[ADEPT_TILED_FAMILIES];
+
+/** "gemm", "bmm", "conv", ...; NULL past the end. */
+ADEPT_API const char *adept_kernel_family_name(int family);
+/** "128x64", or "winograd4:128x64" for F(4 x 4, 3 x 3). @return false if the text is none: sides are powers of two from 8 to 512 */
+ADEPT_API bool adept_tile_parse(adept_tile *out, const char *text);
+ADEPT_API void adept_tile_print(char *text, size_t size, const adept_tile *tile);
 
 /* One execution of one kernel on one GPU at full clock. */
 typedef struct adept_kernel_case {

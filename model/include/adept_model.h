@@ -78,11 +78,19 @@ ADEPT_API const char *adept_saturation_name(size_t index);
 
 /* ------------------------------------------------------------------ prediction ---------------------------------- */
 
+/* Which equations predict: those the GPU was fitted with, or a named granularity. The fitted parameters of one mean nothing to
+ * the other, which then uses the defaults of the sheet. */
+typedef enum adept_equations { ADEPT_EQUATIONS_OF_FIT, ADEPT_EQUATIONS_MODEL, ADEPT_EQUATIONS_OPERATOR } adept_equations;
+
 typedef struct adept_run {        /* how the workload runs on the hardware */
     int64_t gpus;                 /* data-parallel GPUs of one node; 0: 1 */
     double power_limit_w;         /* per GPU; 0: the default limit of the board */
     const char *saturation;       /* NULL: the fit's, else "sigmoid" */
+    adept_equations equations;    /* 0: those of the fit, else granularity "operator" */
 } adept_run;
+
+/** Which equations a prediction of this GPU and run uses. */
+ADEPT_API adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_run *run);
 
 typedef enum adept_bound { ADEPT_BOUND_COMPUTE, ADEPT_BOUND_MEMORY, ADEPT_BOUND_LAUNCH, ADEPT_BOUND_COMMUNICATION } adept_bound;
 ADEPT_API const char *adept_bound_name(adept_bound bound);

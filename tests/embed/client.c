@@ -62,7 +62,8 @@ static bool evaluate(const adept_prediction *expected, const adept_profile *prof
     double theta[64], time_s = 0, power_w = 0;
     bool ok = adept_hwprofile_open(&gpu, name, err) == ADEPT_OK;
     adept_placement row = {profile, gpu, {.gpus = 2}};
-    ok = ok && adept_evaluator_new(&evaluator, &row, 1, ADEPT_GRANULARITY_MODEL, NULL, NULL, 0, err) == ADEPT_OK;
+    ok = ok &&
+         adept_evaluator_new(&evaluator, &row, 1, adept_granularity_of(gpu, &row.run), NULL, NULL, 0, err) == ADEPT_OK;
     for (size_t i = 0; ok && i < adept_evaluator_n_parameters(evaluator); i++)
         theta[i] = adept_evaluator_default(evaluator, i);
     if (ok) adept_evaluate(evaluator, theta, &time_s, &power_w);

@@ -82,7 +82,7 @@ static fixture *fresh(void)
     for (int i = 0; i < N_ROWS; i++) {
         static const int64_t gpus[] = {0, 1, 2, 4, 8};
         static const double limits_w[] = {0, 0, 120, 200, 300, 350};
-        f->rows[i] = (adept_placement){&f->work[i % N_WORKS].prof, &f->gpu.hw, {gpus[i % 5], limits_w[i % 6], NULL}};
+        f->rows[i] = (adept_placement){&f->work[i % N_WORKS].prof, &f->gpu.hw, {gpus[i % 5], limits_w[i % 6], NULL, ADEPT_EQUATIONS_MODEL}};
     }
     return f;
 }
@@ -295,7 +295,7 @@ static void equal_passes_are_shared_and_no_others(void **state)
         like->kernels[3].flops *= i < 6 ? 1 : 2;      /* and its arithmetic, nothing else */
         adept_profile_summarise(&like->prof);
         f->rows[0].profile = &like->prof;
-        f->rows[0].run = (adept_run){.gpus = 1 + i % 3};
+        f->rows[0].run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL, .gpus = 1 + i % 3};
         adept_step step;
         assert_int_equal(adept_step_compile(&step, NULL, &f->rows[0], NULL, 0, NULL), ADEPT_OK);
         assert_int_equal(adept_rows_add(b, &step.numbers, NULL, NULL), ADEPT_OK);
@@ -590,7 +590,8 @@ static void bad_arguments_are_refused(void **state)
     for (size_t i = 0; i <= ADEPT_MAX_SCALARS; i++)
         many[i] = scalars[0];
     refuse(f, 0, model, NULL, NULL, 0, ADEPT_E_USAGE, "no row");
-    refuse(f, 1, ADEPT_GRANULARITY_OPERATOR, NULL, NULL, 0, ADEPT_E_USAGE, "\"operator\" is not supported");
+    refuse(f, 1, ADEPT_GRANULARITY_OPERATOR, NULL, scalars, 1, ADEPT_E_USAGE, "belong to granularity \"model\"");
+    refuse(f, 1, ADEPT_GRANULARITY_OPERATOR, "tanh", NULL, 0, ADEPT_E_USAGE, "saturates by the sigmoid");
     refuse(f, 1, model, "relu", NULL, 0, ADEPT_E_USAGE, "unknown saturation function \"relu\"");
     refuse(f, 1, model, NULL, two, 2, ADEPT_E_USAGE, "scalar toy_gemm: the name is that of another parameter");
     refuse(f, 1, model, NULL, many, ADEPT_MAX_SCALARS + 1, ADEPT_E_USAGE, "33 targeted scalars are more than 32");

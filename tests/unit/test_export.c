@@ -64,12 +64,13 @@ static void test_golden(void **state)
 
 static char *replace_once(const char *text, const char *from, const char *to)
 {
-    const char *at = strstr(text, from);
-    if (!at) fail_msg("'%s' is not in the file", from);
-    size_t head = (size_t)(at - text), size = strlen(text) + strlen(to) + 1;
+    size_t head = 0, length = strlen(text), size = length + strlen(to) + 1;
+    while (head < length && strncmp(text + head, from, strlen(from)) != 0)
+        head++;
+    if (head == length) fail_msg("'%s' is not in the file", from);
     char *out = malloc(size);
     assert_non_null(out);
-    snprintf(out, size, "%.*s%s%s", (int)head, text, to, at + strlen(from));
+    snprintf(out, size, "%.*s%s%s", (int)head, text, to, text + head + strlen(from));
     return out;
 }
 

@@ -22,7 +22,7 @@ static void fresh(fixture *f)
 {
     toy_gpu_init(&f->gpu);
     toy_work_init(&f->work);
-    f->run = (adept_run){0};
+    f->run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL};
 }
 
 static adept_prediction predict(const fixture *f)
@@ -399,7 +399,7 @@ static void is_deterministic(void **state)
     (void)state;
     fixture f;
     fresh(&f);
-    f.run = (adept_run){.gpus = 3, .power_limit_w = 120};
+    f.run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL, .gpus = 3, .power_limit_w = 120};
     adept_prediction a, b;
     memset(&a, 0, sizeof a);
     memset(&b, 0xff, sizeof b);
@@ -496,9 +496,6 @@ static void bad_input_is_refused(void **state)
     fresh(&f);
     f.gpu.hw.specs.idle_w = 300;
     refuse(&f, ADEPT_E_INVALID, "p_static_w");
-    fresh(&f);
-    f.gpu.hw.granularity = ADEPT_GRANULARITY_OPERATOR;
-    refuse(&f, ADEPT_E_INVALID, "not supported by this version");
     fresh(&f);
     f.gpu.hw.saturation = "cubic";
     refuse(&f, ADEPT_E_INVALID, "cubic");

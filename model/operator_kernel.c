@@ -1,0 +1,126 @@
+/** @file operator_kernel.c  A profile's kernel as the kernel law sees it: its family, dimensions and peaks. */
+#include "operator_step.h"
+#include "peaks.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Matrix units are worth telling apart from ALUs by their energy and by how much of the peak is reached. */
+#define TENSOR_PEAK_RATIO 1.5
+/* Channels per group below which a convolution is no matrix product: libraries have kernels of their own for it. */
+#define DEPTHWISE_CHANNELS 4.0
+/* Sides and counts of images are recovered from products of whole numbers. */
+#define WHOLE_TOLERANCE 1e-6
+
+/* ---- rows of softmax and normalisations ---- */
+
+/* "f32:8x16x512x64, f32:64": the last dimension of the first tensor, or the product of all behind the second for batch
+ * norm, times the first: what one mean is taken over. 0 if the text is something else. */
+static double row_elements(const char *inputs, bool batch_norm)
+{
+    const char *at = strchr(inputs, ':');
+    double last = 0.0, all = 1.0, channels = 1.0;
+    if (!at) return 0.0;
+    for (int i = 0; *at == ':' || *at == 'x'; i++) {
+        char *end;
+        last = strtod(at + 1, &end);
+        if (end == at + 1) return 0.0;
+        all *= last;
+        if (i == 1) channels = last;
+        at = end;
+    }
+    return batch_norm ? all / fmax(1.0, channels) : last;
+}
+
+static adept_kernel_family row_family(const char *kind)
+{
+    if (strcmp(kind, "softmax") == 0) return ADEPT_FAMILY_SOFTMAX;
+    if (strcmp(kind, "layer_norm") == 0 || strcmp(kind, "rms_norm") == 0 || strcmp(kind, "group_norm") == 0 ||
+        strcmp(kind, "batch_norm") == 0)
+        return ADEPT_FAMILY_NORM;
+    return ADEPT_FAMILY_STREAM;
+}
+
+/* ---- convolutions ---- */
+
+static bool is_whole(double x)
+{
+    return fabs(x - nearbyint(x)) <= WHOLE_TOLERANCE * fmax(1.0, fabs(x));
+}
+
+/* Winograd's algorithm applies to 3 x 3 windows at stride 1 without groups, forward and for the input gradient. Stride
+ * 1 shows in the bytes: input and output have the same number of pixels. */
+static void find_winograd(adept_kernel_case *c, const adept_kernel *k)
+{
+    bool input_gradient = k->pass == ADEPT_BACKWARD && k->n == k->channels_in && k->k == k->channels_out * k->taps;
+    if (k->taps != 9.0 || k->groups != 1.0 || k->pixels <= 0.0) return;
+    if (k->pass == ADEPT_BACKWARD && !input_gradient) return;
+    double images = k->m / k->pixels, inputs = k->channels_in, outputs = k->channels_out;
+    double compulsory = c->element_bytes * (k->m * (inputs + outputs) + 9.0 * inputs * outputs);
+    double bias = c->element_bytes * outputs;
+    if (images < 1.0 || !is_whole(images) || fabs(c->bytes - compulsory) > bias + WHOLE_TOLERANCE * compulsory) return;
+    c->images = images;
+    c->side = sqrt(k->pixels);
+    c->channels_in = input_gradient ? outputs : inputs;
+    c->channels_out = input_gradient ? inputs : outputs;
+}
+
+/* ---- all kernels ---- */
+
+bool adept_operator_is_tensor(double peak_flops_per_s, double alu_flops_per_s)
+{
+    return peak_flops_per_s > TENSOR_PEAK_RATIO * alu_flops_per_s;
+}
+
+static adept_status find_peaks(adept_operator_kernel *out, const adept_kernel *k, const adept_profile *prof,
+                               const adept_hwprofile *hw, adept_error *err)
+{
+    adept_kernel_case *c = &out->work;
+    double vector = 0.0;
+    adept_status status = adept_peak_flops_per_s(&vector, hw, prof->precision, ADEPT_UNIT_ALU, k->dtype, err);
+    c->alu_flops_per_s = vector;
+    if (status != ADEPT_OK || k->unit == ADEPT_UNIT_ALU) return status;
+    status = adept_peak_flops_per_s(&c->flops_per_s, hw, prof->precision, k->unit, k->dtype, err);
+    out->tensor = adept_operator_is_tensor(c->flops_per_s, vector);
+    return status;
+}
+
+/* A product's library kernel reads operand rows along k in the forward pass of a linear layer only. */
+static void set_product(adept_kernel_case *c, const adept_kernel *k)
+{
+    c->family = k->unit == ADEPT_UNIT_CONV ? ADEPT_FAMILY_CONV : k->batch > 1.0 ? ADEPT_FAMILY_BMM : ADEPT_FAMILY_GEMM;
+    c->m = fmax(1.0, k->m), c->n = fmax(1.0, k->n), c->k = fmax(1.0, k->k), c->batch = fmax(1.0, k->batch);
+    if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = c->k * c->element_bytes;
+    if (c->family != ADEPT_FAMILY_CONV) return;
+    double groups = fmax(1.0, k->groups);
+    if (groups > 1.0 && k->channels_in / groups <= DEPTHWISE_CHANNELS &&
+        k->channels_out / groups <= DEPTHWISE_CHANNELS) {
+        c->family = ADEPT_FAMILY_DEPTHWISE;
+        c->alu_flops = k->flops;
+        return;
+    }
+    find_winograd(c, k);
+}
+
+adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_profile_op *op, const adept_kernel *k,
+                                      const adept_profile *prof, const adept_hwprofile *hw, adept_error *err)
+{
+    memset(out, 0, sizeof *out); /* padding too: equal kernels are found by their bytes */
+    adept_kernel_case *c = &out->work;
+    out->count = (double)op->count;
+    c->element_bytes = adept_dtype_bytes(k->dtype);
+    c->bytes = k->bytes_read + k->bytes_written;
+    c->bytes_per_s = hw->specs.mem_bytes_per_s;
+    c->sm_count = hw->specs.sm_count;
+    c->family = row_family(op->kind);
+    c->alu_flops = k->unit == ADEPT_UNIT_ALU ? k->flops : k->flops_alu;
+    if (k->unit != ADEPT_UNIT_ALU && k->flops > 0.0)
+        set_product(c, k);
+    else if (c->family != ADEPT_FAMILY_STREAM)
+        c->row_elements = row_elements(op->inputs, strcmp(op->kind, "batch_norm") == 0);
+    adept_status status = find_peaks(out, k, prof, hw, err);
+    if (status != ADEPT_OK) return status;
+    if (!(isfinite(c->bytes) && isfinite(c->m * c->n * c->k * c->batch) && c->bytes >= 0.0 && c->alu_flops >= 0.0))
+        return adept_error_set(err, ADEPT_E_INVALID, "profile: a kernel of %s has a count out of range", op->path);
+    return ADEPT_OK;
+}
