@@ -92,8 +92,9 @@ static void child_main(int fd, adept_profile_job *const *jobs, size_t n, const a
     const adept_import_options import = {.trust = options->trust};
     adept_graph *graph = NULL;
     adept_error err = {0};
+    struct sigaction now;
 
-    signal(SIGINT, SIG_DFL);
+    if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler != SIG_IGN) signal(SIGINT, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     adept_status status = adept_import_model(&graph, jobs[0]->path, &import, &err);
     for (size_t i = 0; i < n; i++) {

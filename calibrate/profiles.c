@@ -255,12 +255,15 @@ static void keep_unsupported(adept_dataset *d, const char *json, size_t size)
         adept_json_reader r = {.name = "", .err = NULL};
         const char *reason = adept_json_string(&r, item, "reason");
         if (!ops || r.status != ADEPT_OK) break;
-        ops[d->private_->n_unsupported++] = (adept_unsupported){
+        adept_unsupported *o = &ops[d->private_->n_unsupported];
+        *o = (adept_unsupported){
             .op = adept_arena_strdup(d->arena, adept_json_string(&r, item, "op")),
             .reason = *reason ? adept_arena_strdup(d->arena, reason) : NULL,
             .path = adept_arena_strdup(d->arena, adept_json_string(&r, item, "path")),
             .count = adept_json_count(&r, item, "count"),
         };
+        if (!o->op || !o->path) break;
+        d->private_->n_unsupported++;
     }
     cJSON_Delete(list);
 }

@@ -229,12 +229,12 @@ adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
                                                        : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
 }
 
-void adept_dataset_exclude_suspect(adept_dataset *d)
+bool adept_dataset_exclude_suspect(adept_dataset *d)
 {
     adept_measurement *moved = adept_arena_array(d->arena, d->n + 1, sizeof *moved);
     size_t kept = 0, n_moved = 0;
 
-    if (!moved) return;
+    if (!moved) return false;
     for (size_t i = 0; i < d->n; i++) {
         if (d->rows[i].suspect)
             moved[n_moved++] = d->rows[i];
@@ -244,4 +244,5 @@ void adept_dataset_exclude_suspect(adept_dataset *d)
     memcpy(d->rows + kept, moved, n_moved * sizeof *moved);
     d->n = kept;
     d->n_excluded += n_moved;
+    return true;
 }

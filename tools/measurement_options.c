@@ -186,7 +186,7 @@ static adept_status read_all(adept_cli *cli, adept_dataset *d, const adept_hwpro
     }
     if (status == ADEPT_OK) status = adept_dataset_check(d, &cli->err);
     if (status != ADEPT_OK || !o->exclude_suspect) return status;
-    adept_dataset_exclude_suspect(d);
+    if (!adept_dataset_exclude_suspect(d)) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     return d->n > 0
                ? ADEPT_OK
                : adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: every row is suspect, nothing is left; the first: %s",

@@ -141,8 +141,8 @@ adept_status adept_dataset_check(adept_dataset *d, adept_error *err);
 /** On ADEPT_E_UNSUPPORTED of adept_dataset_profiles(): the operators of that model without a handler. Borrowed. */
 const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_t *n);
 
-/** Move suspect rows behind the others; n and n_excluded change. */
-void adept_dataset_exclude_suspect(adept_dataset *d);
+/** Move suspect rows behind the others; n and n_excluded change. @return false, and nothing changed: memory is out */
+bool adept_dataset_exclude_suspect(adept_dataset *d);
 
 /**
  * Text of a row under a column's name, as --by and --leave-out group by it: defaults filled in ("fp32", "1", the model

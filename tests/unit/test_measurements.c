@@ -369,7 +369,7 @@ static void suspicious_rows(void **state)
     assert_int_equal(w.d->n_warnings, 1);
     assert_string_equal(w.d->warnings[0], "2 powers of whole nodes (power_scope node) are not used: what is predicted "
                                           "is the power of the GPU boards");
-    adept_dataset_exclude_suspect(w.d);
+    assert_true(adept_dataset_exclude_suspect(w.d));
     assert_int_equal(w.d->n, 4);
     assert_int_equal(w.d->n_excluded, 5);
     assert_int_equal(w.d->rows[1].line, 5);
