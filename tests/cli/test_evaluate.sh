@@ -37,6 +37,17 @@ expect_error 2 '--gpu is missing' evaluate rows.csv
 expect_error 6 'unknown GPU' evaluate rows.csv --gpu b1000
 expect_error 2 "unknown option '--seed'" evaluate rows.csv --gpu a100 --seed 1
 
+# operators without a handler: all of them, as `profile` lists them
+if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
+    printf 'model,step_time_s\nunsupported,1\n' >u.csv
+    checks=$((checks + 1))
+    run evaluate u.csv --gpu a100 --models "$data"
+    [ "$rc" -eq 4 ] || fail "exit code $rc instead of 4"
+    [ "$(wc -l <err)" -eq 3 ] || fail "not a summary and two operators"
+    grep -q '^adept: u\.csv:2: ' err || fail "the row is not named"
+    grep -Eq '^adept:   aten::fft_ifft: 2 times, first in mix: ' err || fail 'fft_ifft is not listed'
+fi
+
 # plots
 expect_error 2 'it is the measurements' evaluate rows.csv --gpu a100 --models "$data" --plot rows.csv
 expect_error 2 'file name is empty' evaluate rows.csv --gpu a100 --plot ''
