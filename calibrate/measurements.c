@@ -415,6 +415,14 @@ static adept_status read_records(adept_dataset *d, adept_csv *csv, const char *p
     return status;
 }
 
+static bool warn_of_copy(adept_dataset *d, const adept_source_file *file)
+{
+    for (size_t i = 0; i < d->n_files; i++)
+        if (strcmp(d->files[i].sha256, file->sha256) == 0)
+            return adept_dataset_warn(d, "%s is a copy of %s: its rows count twice", file->path, d->files[i].path);
+    return true;
+}
+
 adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char *text, size_t size, adept_error *err)
 {
     adept_csv csv;
@@ -433,8 +441,9 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
     if (status != ADEPT_OK) return status;
     file.n_rows = d->n - before;
     if (file.n_rows == 0) return adept_error_set(err, ADEPT_E_INVALID, "%s: a header, but no rows", path);
+    bool ok = warn_of_copy(d, &file);
     d->files[d->n_files++] = file;
-    return ADEPT_OK;
+    return ok ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
 }
 
 adept_status adept_dataset_read(adept_dataset *d, const char *path, adept_error *err)

@@ -134,6 +134,19 @@ static void several_files(void **state)
     adept_dataset_free(d);
 }
 
+static void a_file_given_twice(void **state)
+{
+    (void)state;
+    static const char text[] = "model,step_time_s\na,1\n", other[] = "model,step_time_s\na,2\n";
+    adept_dataset *d = parse(text);
+    assert_int_equal(adept_dataset_parse(d, "other.csv", other, strlen(other), NULL), ADEPT_OK);
+    assert_int_equal(d->n_warnings, 0);
+    assert_int_equal(adept_dataset_parse(d, "copy.csv", text, strlen(text), NULL), ADEPT_OK);
+    assert_int_equal(d->n_warnings, 1);
+    assert_string_equal(d->warnings[0], "copy.csv is a copy of runs/t.csv: its rows count twice");
+    adept_dataset_free(d);
+}
+
 /* A program that set a locale with a decimal comma reads the same numbers. */
 static void decimal_point(void **state)
 {
@@ -414,6 +427,7 @@ int main(void)
         cmocka_unit_test(the_format),
         cmocka_unit_test(numbers_have_one_form),
         cmocka_unit_test(several_files),
+        cmocka_unit_test(a_file_given_twice),
         cmocka_unit_test(decimal_point),
         cmocka_unit_test(malformed),
         cmocka_unit_test(sizes_have_limits),
