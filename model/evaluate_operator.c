@@ -1,6 +1,7 @@
 /** @file evaluate_operator.c  Rows of granularity "operator"; see evaluate_operator.h. */
 #include "evaluate_operator.h"
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,9 @@ static void add_kernel(pass *p, const adept_operator_kernel *k)
 {
     for (size_t i = 0; i < p->n; i++) {
         adept_operator_kernel *known = &p->kernels[i];
-        if (known->tensor != k->tensor || memcmp(&known->work, &k->work, sizeof k->work) != 0) continue;
+        if (known->simt_flops != k->simt_flops || known->tensor_flops != k->tensor_flops ||
+            memcmp(&known->work, &k->work, sizeof k->work) != 0)
+            continue;
         known->count += k->count;
         return;
     }
@@ -109,36 +112,66 @@ void adept_operator_rows_free(adept_operator_rows *r)
 
 /* ---- evaluating ---- */
 
-static void sum_pass(adept_operator_sums *sums, adept_operator_sums_gradient *gradient, const pass *p,
-                     const double *theta)
+/* Rows of one pass that are summed side by side: each kernel's law is evaluated once for them. */
+#define CHUNK 8
+
+typedef struct sum {
+    size_t row;
+    adept_operator_total total;
+    adept_operator_total_gradient by_theta;
+} sum;
+
+static void sum_chunk(sum *sums, size_t n, const adept_operator_rows *rows, const pass *p, const double *theta,
+                      bool gradient)
 {
-    memset(sums, 0, sizeof *sums);
-    if (gradient) memset(gradient, 0, sizeof *gradient);
-    for (size_t i = 0; i < p->n; i++)
-        adept_operator_sums_add(sums, gradient, &p->kernels[i], theta, p->menus);
+    adept_operator_time t;
+    for (size_t k = 0; k < p->n; k++) {
+        adept_operator_time_of(&t, &p->kernels[k], theta, p->menus, gradient);
+        for (size_t i = 0; i < n; i++) {
+            const adept_operator_numbers *numbers = &rows->rows[sums[i].row].numbers;
+            adept_operator_add(&sums[i].total, gradient ? &sums[i].by_theta : NULL, &t,
+                               numbers->passes * p->kernels[k].count, numbers, theta);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        const adept_operator_numbers *numbers = &rows->rows[sums[i].row].numbers;
+        adept_operator_optimizer_time(&t, numbers, theta, gradient);
+        adept_operator_add_optimizer(&sums[i].total, gradient ? &sums[i].by_theta : NULL, &t, numbers, theta);
+    }
+}
+
+static void finish(const sum *s, const adept_operator_numbers *n, const double *theta, double *time_s, double *power_w,
+                   double *dtime_s, double *dpower_w)
+{
+    double dtime[ADEPT_OPERATOR_PARAMETERS], dpower[ADEPT_OPERATOR_PARAMETERS];
+    adept_operator_state state = adept_operator_finish(&s->total, n, theta);
+    if (time_s) time_s[s->row] = state.step_s;
+    if (power_w) power_w[s->row] = n->gpus * state.power_w;
+    if (!dtime_s && !dpower_w) return;
+    adept_operator_finish_gradient(dtime, dpower, &s->by_theta, &s->total, &state, n, theta);
+    for (size_t k = 0; k < ADEPT_OPERATOR_PARAMETERS; k++) {
+        if (dtime_s) dtime_s[s->row * ADEPT_OPERATOR_PARAMETERS + k] = dtime[k];
+        if (dpower_w) dpower_w[s->row * ADEPT_OPERATOR_PARAMETERS + k] = n->gpus * dpower[k];
+    }
 }
 
 void adept_operator_rows_evaluate(const adept_operator_rows *rows, const double *theta, double *time_s, double *power_w,
                                   double *dtime_s, double *dpower_w)
 {
-    double dtime[ADEPT_OPERATOR_PARAMETERS], dpower[ADEPT_OPERATOR_PARAMETERS];
-    adept_operator_sums_gradient by_theta;
+    sum sums[CHUNK];
     bool gradient = dtime_s || dpower_w;
     for (size_t p = 0; p < rows->n_passes; p++) {
-        adept_operator_sums sums;
-        sum_pass(&sums, gradient ? &by_theta : NULL, &rows->passes[p], theta);
-        for (size_t i = 0; i < rows->n_rows; i++) {
-            const adept_operator_numbers *n = &rows->rows[i].numbers;
-            if (rows->rows[i].pass != p) continue;
-            adept_operator_state s = adept_operator_solve(n, &sums, theta);
-            if (time_s) time_s[i] = s.step_s;
-            if (power_w) power_w[i] = n->gpus * s.power_w;
-            if (!gradient) continue;
-            adept_operator_gradient(dtime, dpower, n, &sums, &by_theta, &s, theta);
-            for (size_t k = 0; k < ADEPT_OPERATOR_PARAMETERS; k++) {
-                if (dtime_s) dtime_s[i * ADEPT_OPERATOR_PARAMETERS + k] = dtime[k];
-                if (dpower_w) dpower_w[i * ADEPT_OPERATOR_PARAMETERS + k] = n->gpus * dpower[k];
+        for (size_t next = 0; next < rows->n_rows;) {
+            size_t n = 0;
+            for (; next < rows->n_rows && n < CHUNK; next++) {
+                if (rows->rows[next].pass != p) continue;
+                memset(&sums[n], 0, gradient ? sizeof sums[n] : offsetof(sum, by_theta));
+                sums[n++].row = next;
             }
+            if (n == 0) break;
+            sum_chunk(sums, n, rows, &rows->passes[p], theta, gradient);
+            for (size_t i = 0; i < n; i++)
+                finish(&sums[i], &rows->rows[sums[i].row].numbers, theta, time_s, power_w, dtime_s, dpower_w);
         }
     }
 }
@@ -148,17 +181,14 @@ void adept_operator_rows_evaluate(const adept_operator_rows *rows, const double 
 static void note_influence(adept_influence *out, const adept_operator_rows *rows, const double *theta, size_t index)
 {
     double dtime[ADEPT_OPERATOR_PARAMETERS], dpower[ADEPT_OPERATOR_PARAMETERS];
-    adept_operator_sums_gradient by_theta;
-    for (size_t p = 0; p < rows->n_passes; p++) {
-        adept_operator_sums sums;
-        sum_pass(&sums, &by_theta, &rows->passes[p], theta);
-        for (size_t i = 0; i < rows->n_rows; i++) {
-            if (rows->rows[i].pass != p) continue;
-            adept_operator_state s = adept_operator_solve(&rows->rows[i].numbers, &sums, theta);
-            adept_operator_gradient(dtime, dpower, &rows->rows[i].numbers, &sums, &by_theta, &s, theta);
-            out->time = out->time || dtime[index] != 0.0;
-            out->power = out->power || (isfinite(dpower[index]) && dpower[index] != 0.0);
-        }
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        sum s = {.row = i};
+        const adept_operator_numbers *n = &rows->rows[i].numbers;
+        sum_chunk(&s, 1, rows, &rows->passes[rows->rows[i].pass], theta, true);
+        adept_operator_state state = adept_operator_finish(&s.total, n, theta);
+        adept_operator_finish_gradient(dtime, dpower, &s.by_theta, &s.total, &state, n, theta);
+        out->time = out->time || dtime[index] != 0.0;
+        out->power = out->power || (isfinite(dpower[index]) && dpower[index] != 0.0);
     }
 }
 

@@ -79,9 +79,13 @@ static adept_status find_peaks(adept_operator_kernel *out, const adept_kernel *k
     double vector = 0.0;
     adept_status status = adept_peak_flops_per_s(&vector, hw, prof->precision, ADEPT_UNIT_ALU, k->dtype, err);
     c->alu_flops_per_s = vector;
+    out->simt_flops = k->flops_alu + (k->unit == ADEPT_UNIT_ALU ? k->flops : 0.0);
     if (status != ADEPT_OK || k->unit == ADEPT_UNIT_ALU) return status;
     status = adept_peak_flops_per_s(&c->flops_per_s, hw, prof->precision, k->unit, k->dtype, err);
-    out->tensor = adept_operator_is_tensor(c->flops_per_s, vector);
+    if (status == ADEPT_OK && adept_operator_is_tensor(c->flops_per_s, vector))
+        out->tensor_flops = k->flops;
+    else
+        out->simt_flops += k->flops;
     return status;
 }
 

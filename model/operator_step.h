@@ -1,14 +1,16 @@
-/** @file operator_step.h  One step by granularity "operator": every kernel by the kernel law, summed; the host's launches,
- *  communication, the energy law and the clock under a power limit. Private to model/. Calls: workload, handlers.
+/** @file operator_step.h  One step by granularity "operator": every kernel by the kernel law, under the power limit; the host's
+ *  launches, communication and the energy law. Private to model/. Calls: workload, handlers.
  *
- *  Of one GPU, f the core clock relative to the highest:
- *      T_dev(f) = passes * (core_s / f + other_s * r(f)) + launches * t_launch + T_opt * r(f)
- *      r(f)     = 1 + mem_core_share * (1/f - 1): caches and crossbar run on the core clock
- *      T(f)     = max(T_dev(f), launches * t_host) + T_comm * (1 - overlap) + t_fixed
- *      P(f)     = P_static + (v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + u_active * (P_TDP - P_static) * f * T_dev(f))
- *                 + e_mem * V) / T(f),      v(f) = 1 - v_slope * (1 - f)
- *  F and V: the step's FLOPs and bytes, optimizer included. f is the highest clock at which P(f)
- *  keeps within the limit (the board's own if none is set). */
+ *  Kernel i of one GPU takes core_i at full clock that follows the core clock, and mem_i that does not quite. At clock f, relative
+ *  to the highest,
+ *      t_i(f) = core_i / f + mem_i * r(f),        r(f) = 1 + mem_core_share * (1/f - 1)
+ *      e_i(f) = v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + W_active * f * t_i(f)) + e_mem * V_i
+ *      v(f)   = 1 - v_slope * (1 - f),            W_active = u_active * (P_TDP - P_static)
+ *  and runs at the highest clock with P_static + e_i / t_i <= limit (the board's own if none is set): boards are held by what the
+ *  running kernel draws, so that the mean stays below the limit (Zeus's traces: 171 W under 250 W falls to 155 W under 225 W).
+ *      T = max(sum t_i + launches * t_launch, launches * t_host) + T_comm * (1 - overlap) + t_fixed
+ *      P = P_static + sum e_i / T
+ *  The optimizer is a kernel that streams, times c_opt. */
 #ifndef ADEPT_OPERATOR_STEP_H
 #define ADEPT_OPERATOR_STEP_H
 #include "adept_evaluate.h"
@@ -18,34 +20,45 @@
 /* One kernel of a pass. */
 typedef struct adept_operator_kernel {
     adept_kernel_case work;
-    double count; /* executions per pass */
-    bool tensor;  /* on matrix units */
+    double simt_flops, tensor_flops; /* of one execution */
+    double count;                    /* executions per pass */
 } adept_operator_kernel;
 
 /* What a step needs besides its kernels. */
 typedef struct adept_operator_numbers {
     double passes, launches; /* launches of the whole step */
-    double optimizer_bytes, bytes_per_s;
-    double simt_flops, tensor_flops, mem_bytes; /* of the step, optimizer included */
+    double optimizer_bytes, optimizer_flops, bytes_per_s;
     double gpus, ring, gradient_bytes;
     double tdp_w, limit_w, min_clock;
 } adept_operator_numbers;
 
-/* Sums over the kernels of one pass at full clock. */
-typedef struct adept_operator_sums {
-    double time_s, core_s;
-    double core_by_unit_s[ADEPT_UNIT_COUNT]; /* gemm conv alu */
-} adept_operator_sums;
-typedef struct adept_operator_sums_gradient {
-    double time_s[ADEPT_OPERATOR_PARAMETERS], core_s[ADEPT_OPERATOR_PARAMETERS];
-} adept_operator_sums_gradient;
+/* One execution of a kernel at full clock, with derivatives if they are wanted. */
+typedef struct adept_operator_time {
+    adept_kernel_family family;
+    double time_s, core_s, simt_flops, tensor_flops, bytes;
+    double dtime_s[ADEPT_OPERATOR_PARAMETERS], dcore_s[ADEPT_OPERATOR_PARAMETERS];
+} adept_operator_time;
 
-/* The step at the clock found. */
+/* Sums over the kernels of a step, each at its own clock. */
+typedef struct adept_operator_total {
+    double time_s;                        /* all kernels, the optimizer's too */
+    double unit_core_s[ADEPT_UNIT_COUNT]; /* what follows the clock, by gemm conv alu; without the optimizer */
+    double memory_s;                      /* the rest, without the optimizer */
+    double optimizer_s;
+    double full_clock_core_s, core_s; /* with and without every clock at its highest: their ratio is the mean clock */
+    double energy_j;                  /* above idle */
+    bool floored;                     /* some kernel draws more than the limit at the lowest clock */
+} adept_operator_total;
+typedef struct adept_operator_total_gradient {
+    double time_s[ADEPT_OPERATOR_PARAMETERS], energy_j[ADEPT_OPERATOR_PARAMETERS];
+} adept_operator_total_gradient;
+
+/* The step. */
 typedef struct adept_operator_state {
-    double clock_ratio, step_s, device_s, host_s, comm_s, optimizer_s, launch_s;
+    double step_s, device_s, host_s, comm_s, launch_s;
     double power_w;      /* of one GPU, average over the step; NAN without tdp_w */
     double busy_power_w; /* while kernels run */
-    bool floored;        /* even the lowest clock draws more than the limit */
+    double clock_ratio;
 } adept_operator_state;
 
 /** Matrix arithmetic at this peak runs on matrix units, not on ALUs of that peak. */
@@ -58,20 +71,29 @@ adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_pr
 /** Everything but the kernels, of a step that adept_step_compile() has checked. */
 adept_operator_numbers adept_operator_numbers_of(const adept_step *step, const adept_specs *specs);
 
-/** Add one kernel; gradient may be NULL. */
-void adept_operator_sums_add(adept_operator_sums *sums, adept_operator_sums_gradient *gradient,
-                             const adept_operator_kernel *k, const double *theta, const adept_tile_menu *menus);
+/** Time of one execution at full clock; derivatives only if `gradient`. */
+void adept_operator_time_of(adept_operator_time *out, const adept_operator_kernel *k, const double *theta,
+                            const adept_tile_menu *menus, bool gradient);
+/** The same of the optimizer. */
+void adept_operator_optimizer_time(adept_operator_time *out, const adept_operator_numbers *n, const double *theta,
+                                   bool gradient);
+
+/** Add `executions` of a kernel under the row's power limit. @param gradient NULL, or sums to add to */
+void adept_operator_add(adept_operator_total *total, adept_operator_total_gradient *gradient,
+                        const adept_operator_time *t, double executions, const adept_operator_numbers *n,
+                        const double *theta);
+/** The same of the optimizer, once. */
+void adept_operator_add_optimizer(adept_operator_total *total, adept_operator_total_gradient *gradient,
+                                  const adept_operator_time *t, const adept_operator_numbers *n, const double *theta);
 
 /** Time and power of the step. */
-adept_operator_state adept_operator_solve(const adept_operator_numbers *n, const adept_operator_sums *sums,
-                                          const double *theta);
+adept_operator_state adept_operator_finish(const adept_operator_total *total, const adept_operator_numbers *n,
+                                           const double *theta);
 
-/** r(f): of memory-bound time at a clock. */
-double adept_operator_memory_stretch(double clock, const double *theta);
-
-/** d step_s / d theta and d power_w / d theta at the state found, exact, the clock's own dependence included. */
-void adept_operator_gradient(double dtime_s[ADEPT_OPERATOR_PARAMETERS], double dpower_w[ADEPT_OPERATOR_PARAMETERS],
-                             const adept_operator_numbers *n, const adept_operator_sums *sums,
-                             const adept_operator_sums_gradient *by_theta, const adept_operator_state *state,
-                             const double *theta);
+/** d step_s / d theta and d power_w / d theta, exact, the clocks' own dependence included. */
+void adept_operator_finish_gradient(double dtime_s[ADEPT_OPERATOR_PARAMETERS],
+                                    double dpower_w[ADEPT_OPERATOR_PARAMETERS],
+                                    const adept_operator_total_gradient *by_theta, const adept_operator_total *total,
+                                    const adept_operator_state *state, const adept_operator_numbers *n,
+                                    const double *theta);
 #endif

@@ -41,7 +41,7 @@ typedef struct step_state {
     double operator_theta[ADEPT_OPERATOR_PARAMETERS];
     const adept_tile_menu *menus;
     adept_operator_numbers numbers;
-    adept_operator_sums sums;
+    adept_operator_total total;
     adept_operator_state state;
 } step_state;
 
@@ -79,25 +79,23 @@ static void fill_time(adept_prediction *out, const step_state *s)
 /* The pass is the sum of its kernels' times: the parts that follow the core clock by unit, and the rest. */
 static void fill_operator_time(adept_prediction *out, const step_state *s)
 {
-    const adept_operator_numbers *n = &s->numbers;
+    const adept_operator_total *total = &s->total;
     const adept_operator_state *state = &s->state;
-    const adept_operator_sums *sums = &s->sums;
-    double core = n->passes / state->clock_ratio,
-           stretch = adept_operator_memory_stretch(state->clock_ratio, s->operator_theta);
+    double gpus = s->numbers.gpus;
     out->clock_ratio = state->clock_ratio;
-    out->gemm_s = core * sums->core_by_unit_s[ADEPT_UNIT_GEMM];
-    out->conv_s = core * sums->core_by_unit_s[ADEPT_UNIT_CONV];
-    out->alu_s = core * sums->core_by_unit_s[ADEPT_UNIT_ALU];
-    out->memory_s = n->passes * (sums->time_s - sums->core_s) * stretch;
-    out->pass_s = core * sums->core_s + out->memory_s;
-    out->optimizer_s = state->optimizer_s * stretch;
+    out->gemm_s = total->unit_core_s[ADEPT_UNIT_GEMM];
+    out->conv_s = total->unit_core_s[ADEPT_UNIT_CONV];
+    out->alu_s = total->unit_core_s[ADEPT_UNIT_ALU];
+    out->memory_s = total->memory_s;
+    out->pass_s = total->time_s - total->optimizer_s;
+    out->optimizer_s = total->optimizer_s;
     out->comm_s = state->comm_s;
     out->kernel_launch_s = state->launch_s + fmax(0.0, state->host_s - state->device_s);
     out->fixed_s = s->operator_theta[ADEPT_OP_t_fixed_s];
     out->step_time_s = state->step_s;
-    out->pass_w = out->optimizer_w = n->gpus * state->busy_power_w;
-    out->comm_w = out->idle_w = n->gpus * s->operator_theta[ADEPT_OP_p_static_w];
-    out->power_avg_w = n->gpus * state->power_w;
+    out->pass_w = out->optimizer_w = gpus * state->busy_power_w;
+    out->comm_w = out->idle_w = gpus * s->operator_theta[ADEPT_OP_p_static_w];
+    out->power_avg_w = gpus * state->power_w;
 }
 
 /* Without P_TDP not even idle power is known for sure. */
@@ -159,7 +157,7 @@ static void fill_warnings(adept_prediction *out, const step_state *s, const adep
                           const adept_hwprofile *hw)
 {
     double gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
-    bool floored = s->by_operator && s->state.floored;
+    bool floored = s->by_operator && s->total.floored;
     for (int i = 0; i < ADEPT_PHASES && !s->by_operator; i++)
         floored = floored || s->phases.state[i].floored;
     if (!hw->calibrated)
@@ -242,28 +240,40 @@ static adept_status evaluate(step_state *s, const adept_profile *prof, const ade
 }
 
 /* Kernel by kernel; nothing is kept of them. */
+static adept_status add_operator(adept_operator_total *total, const step_state *s, const adept_profile_op *op,
+                                 const adept_profile *prof, const adept_hwprofile *hw, adept_error *err)
+{
+    adept_operator_time t;
+    for (size_t i = 0; i < op->n_kernels; i++) {
+        adept_operator_kernel k;
+        adept_status status = adept_operator_kernel_of(&k, op, &op->kernels[i], prof, hw, err);
+        if (status != ADEPT_OK) return status;
+        adept_operator_time_of(&t, &k, s->operator_theta, s->menus, false);
+        adept_operator_add(total, NULL, &t, s->numbers.passes * k.count, &s->numbers, s->operator_theta);
+    }
+    return ADEPT_OK;
+}
+
 static adept_status evaluate_operator(step_state *s, const adept_profile *prof, const adept_hwprofile *hw,
                                       const adept_run *run, adept_error *err)
 {
     const adept_placement at = {prof, hw, *run};
+    adept_operator_time t;
     adept_status status = adept_step_compile(&s->step, NULL, &at, NULL, 0, err);
     if (status == ADEPT_OK) status = adept_operator_parameters_get(s->operator_theta, hw, err);
     if (status != ADEPT_OK) return status;
-    s->menus = hw->tiles ? hw->tiles : adept_tile_menu_default;
-    s->numbers = adept_operator_numbers_of(&s->step, &hw->specs);
-    s->sums = (adept_operator_sums){0};
-    for (size_t i = 0; i < prof->n_ops; i++) {
-        for (size_t j = 0; j < prof->ops[i].n_kernels; j++) {
-            adept_operator_kernel k;
-            status = adept_operator_kernel_of(&k, &prof->ops[i], &prof->ops[i].kernels[j], prof, hw, err);
-            if (status != ADEPT_OK) return status;
-            adept_operator_sums_add(&s->sums, NULL, &k, s->operator_theta, s->menus);
-        }
-    }
     if (s->operator_theta[ADEPT_OP_p_static_w] >= hw->specs.tdp_w)
         return adept_error_set(err, ADEPT_E_INVALID, "%s: p_static_w = %g is not below tdp_w = %g", hw->name,
                                s->operator_theta[ADEPT_OP_p_static_w], hw->specs.tdp_w);
-    s->state = adept_operator_solve(&s->numbers, &s->sums, s->operator_theta);
+    s->menus = hw->tiles ? hw->tiles : adept_tile_menu_default;
+    s->numbers = adept_operator_numbers_of(&s->step, &hw->specs);
+    s->total = (adept_operator_total){0};
+    for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK; i++)
+        status = add_operator(&s->total, s, &prof->ops[i], prof, hw, err);
+    if (status != ADEPT_OK) return status;
+    adept_operator_optimizer_time(&t, &s->numbers, s->operator_theta, false);
+    adept_operator_add_optimizer(&s->total, NULL, &t, &s->numbers, s->operator_theta);
+    s->state = adept_operator_finish(&s->total, &s->numbers, s->operator_theta);
     return ADEPT_OK;
 }
 
@@ -341,24 +351,18 @@ static double op_alone_s(const adept_profile_op *op, const adept_profile *prof, 
     return adept_larger(compute_s, memory_s) * (double)op->count;
 }
 
-/* Each operator's own kernels, at the clock of the step; energy at the pass's power. */
-static adept_status predict_operators(adept_op_prediction *out, const step_state *s, const adept_prediction *whole,
-                                      const adept_profile *prof, const adept_hwprofile *hw, adept_error *err)
+/* Each operator's own kernels, each at its clock; idle power by time. */
+static adept_status predict_operators(adept_op_prediction *out, const step_state *s, const adept_profile *prof,
+                                      const adept_hwprofile *hw, adept_error *err)
 {
-    double stretch = adept_operator_memory_stretch(whole->clock_ratio, s->operator_theta);
     for (size_t i = 0; i < prof->n_ops; i++) {
-        adept_operator_sums sums = {0};
-        for (size_t j = 0; j < prof->ops[i].n_kernels; j++) {
-            adept_operator_kernel k;
-            adept_status status = adept_operator_kernel_of(&k, &prof->ops[i], &prof->ops[i].kernels[j], prof, hw, err);
-            if (status != ADEPT_OK) return status;
-            adept_operator_sums_add(&sums, NULL, &k, s->operator_theta, s->menus);
-        }
-        double core_s = s->numbers.passes * sums.core_s / whole->clock_ratio;
-        double memory_s = s->numbers.passes * (sums.time_s - sums.core_s) * stretch;
-        out[i].time_s = core_s + memory_s;
-        out[i].bound = core_s > memory_s ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
-        out[i].energy_j = out[i].time_s * whole->pass_w;
+        adept_operator_total total = {0};
+        adept_status status = add_operator(&total, s, &prof->ops[i], prof, hw, err);
+        if (status != ADEPT_OK) return status;
+        double idle_w = s->operator_theta[ADEPT_OP_p_static_w];
+        out[i].time_s = total.time_s;
+        out[i].bound = total.memory_s < 0.5 * total.time_s ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
+        out[i].energy_j = isnan(hw->specs.tdp_w) ? NAN : s->numbers.gpus * (total.energy_j + idle_w * total.time_s);
     }
     return ADEPT_OK;
 }
@@ -370,7 +374,7 @@ adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *pr
     adept_prediction whole;
     adept_status status = predict(&whole, &state, prof, hw, run, err);
     if (status != ADEPT_OK) return status;
-    if (state.by_operator) return predict_operators(out, &state, &whole, prof, hw, err);
+    if (state.by_operator) return predict_operators(out, &state, prof, hw, err);
     double sum_s = 0.0;
     for (size_t i = 0; i < prof->n_ops; i++) {
         out[i].time_s = op_alone_s(&prof->ops[i], prof, &state, hw, &out[i].bound);
