@@ -4,6 +4,7 @@
 #include "fit_rows.h"
 #include "fit_run.h"
 #include "stages.h"
+#include "adept_operator_model.h"
 #include <gsl/gsl_errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -52,6 +53,7 @@ typedef struct problem {
     double *centre; /* of the prior: the base profile */
     bool *is_free;
     double *scratch; /* for gradients */
+    double *spread;  /* of the parameters over GPUs, where the granularity knows it */
 } problem;
 
 static void problem_free(problem *p)
@@ -68,8 +70,9 @@ static adept_status allocate(problem *p, adept_error *err)
     p->fixed = adept_arena_array(p->arena, n, sizeof *p->fixed);
     p->centre = adept_arena_array(p->arena, n, sizeof *p->centre);
     p->is_free = adept_arena_array(p->arena, n, sizeof *p->is_free);
+    p->spread = adept_arena_array(p->arena, n, sizeof *p->spread);
     p->scratch = adept_arena_array(p->arena, adept_objective_n_gradient_scratch(&p->objective), sizeof *p->scratch);
-    if (p->parameters && p->theta && p->fixed && p->centre && p->is_free && p->scratch) return ADEPT_OK;
+    if (p->parameters && p->theta && p->fixed && p->centre && p->is_free && p->scratch && p->spread) return ADEPT_OK;
     return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
 }
 
@@ -115,6 +118,17 @@ static adept_status check_predictable(const problem *p, adept_error *err)
     return ADEPT_OK;
 }
 
+/* Around the base profile: what other GPUs say of a parameter that the rows hardly touch. */
+static void set_priors(problem *p)
+{
+    p->objective.prior_weight = p->options->prior_weight;
+    p->objective.rounding = p->options->rounding;
+    if (p->options->granularity != ADEPT_GRANULARITY_OPERATOR || !(p->options->prior_rows > 0.0)) return;
+    for (size_t i = 0; i < p->objective.n_parameters; i++)
+        p->spread[i] = adept_operator_parameter_prior(i);
+    adept_objective_spread(&p->objective, p->spread, p->options->prior_rows);
+}
+
 static void hold_later_stages(problem *p)
 {
     size_t last = 0;
@@ -145,7 +159,7 @@ static adept_status problem_init(problem *p, const adept_measurement *rows, size
         status =
             adept_fit_parameters_choose(p->parameters, &p->objective, base, options, p->rows.limited, p->arena, err);
     if (status != ADEPT_OK) return status;
-    p->objective.prior_weight = options->prior_weight;
+    set_priors(p);
     p->objective.fixed = p->fixed;
     hold_later_stages(p);
     status = apply_start(p, err);
@@ -336,7 +350,8 @@ static adept_status calibrate(adept_fit *fit, const adept_measurement *rows, siz
     adept_fit_run run = {.name = "fit"};
     adept_pool *pool = adept_pool_new(options->threads);
     if (!pool) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for threads");
-    const char *saturation = options->saturation ? options->saturation : base->saturation;
+    const char *of_base = adept_fit_base_is_alike(base, options) ? base->saturation : NULL;
+    const char *saturation = options->saturation ? options->saturation : of_base;
     adept_status status = problem_init(&p, rows, n, base, options, saturation, err);
     if (status == ADEPT_OK) status = run_all(&p, fit, &run, pool, err);
     if (status == ADEPT_OK) status = finish(fit, &p, err);

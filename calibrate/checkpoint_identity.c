@@ -32,8 +32,9 @@ static void digest_targets(adept_sha256 *sha, const adept_target *targets, size_
 
 void adept_digest_objective(adept_sha256 *sha, const adept_objective *o, double *scratch)
 {
-    double sizes[] = {(double)o->n_rows, (double)o->n_parameters, (double)o->n_times, (double)o->n_powers,
-                      o->weight_time,    o->weight_power,         (double)o->n_genes, o->prior_weight};
+    double sizes[] = {
+        (double)o->n_rows, (double)o->n_parameters, (double)o->n_times, (double)o->n_powers, o->weight_time,
+        o->weight_power,   (double)o->n_genes,      o->prior_weight,    o->spread_weight,    o->rounding};
     double *theta = scratch, *time_s = theta + o->n_parameters, *power_w = time_s + o->n_rows;
     adept_digest_text(sha, ADEPT_VERSION);
     adept_digest_text(sha, adept_evaluator_saturation(o->evaluator));
@@ -52,8 +53,8 @@ void adept_digest_objective(adept_sha256 *sha, const adept_objective *o, double 
         adept_digest_numbers(sha, numbers, 4);
     }
     for (size_t j = 0; j < o->n_genes; j++) {
-        double numbers[] = {(double)o->genes[j].parameter, o->genes[j].prior};
-        adept_digest_numbers(sha, numbers, 2);
+        double numbers[] = {(double)o->genes[j].parameter, o->genes[j].prior, o->genes[j].spreads};
+        adept_digest_numbers(sha, numbers, 3);
     }
     if (o->fixed) adept_digest_numbers(sha, o->fixed, o->n_parameters);
 }
@@ -141,10 +142,13 @@ static bool add_options(cJSON *options, const adept_fit_options *o)
     double weights[] = {o->weight_time, o->weight_power}, mutation[] = {o->mutation_low, o->mutation_high};
     double tolerance[] = {o->tol, o->atol, o->good_enough}, population = o->population_per_parameter;
     double generations = o->max_generations, polish = o->polish, compare = o->compare_saturations;
+    double restarts = o->restarts;
     return add_text(options, "granularity", o->granularity == ADEPT_GRANULARITY_MODEL ? "model" : "operator") &&
            add_text(options, "saturation", o->saturation) && add_text(options, "stage", o->stage) &&
            add_numbers(options, "all saturations", &compare, 1) && add_numbers(options, "weights", weights, 2) &&
            add_numbers(options, "prior weight", &o->prior_weight, 1) &&
+           add_numbers(options, "prior rows", &o->prior_rows, 1) && add_numbers(options, "rounding", &o->rounding, 1) &&
+           add_numbers(options, "restarts", &restarts, 1) &&
            add_text(options, "strategy", adept_de_strategy_name(o->strategy)) &&
            add_text(options, "bounds", adept_de_bounds_name(o->bounds)) &&
            add_numbers(options, "population per parameter", &population, 1) &&

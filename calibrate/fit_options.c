@@ -61,6 +61,18 @@ adept_fit_options adept_fit_options_default(void)
                                .seed = 1};
 }
 
+adept_fit_options adept_fit_options_for(adept_granularity granularity)
+{
+    adept_fit_options o = adept_fit_options_default();
+    if (granularity != ADEPT_GRANULARITY_OPERATOR) return o;
+    o.granularity = granularity;
+    o.max_generations = 0;
+    o.restarts = 4;
+    o.prior_rows = 0.05;
+    o.rounding = 0.01;
+    return o;
+}
+
 static bool is_share(double x)
 {
     return x >= 0.0 && x <= 1.0;
@@ -75,6 +87,17 @@ adept_status adept_fit_options_check(const adept_fit_options *o, adept_error *er
                                o->weight_power);
     if (!(o->prior_weight >= 0.0 && isfinite(o->prior_weight)))
         return adept_error_set(err, ADEPT_E_USAGE, "prior weight %g: at least 0", o->prior_weight);
+    if (!(o->prior_rows >= 0.0 && isfinite(o->prior_rows)))
+        return adept_error_set(err, ADEPT_E_USAGE, "prior of %g rows: at least 0", o->prior_rows);
+    if (!(o->rounding >= 0.0 && o->rounding <= 1.0))
+        return adept_error_set(err, ADEPT_E_USAGE, "rounding %g: 0 to 1", o->rounding);
+    if (o->restarts < 0 || o->restarts > 10000)
+        return adept_error_set(err, ADEPT_E_USAGE, "%d restarts: 0 to 10000", o->restarts);
+    if (o->granularity == ADEPT_GRANULARITY_OPERATOR && (o->stage || o->compare_saturations || o->n_scalars > 0))
+        return adept_error_set(err, ADEPT_E_USAGE, "granularity \"operator\" has no %s",
+                               o->stage                 ? "stages"
+                               : o->compare_saturations ? "choice of saturation functions"
+                                                        : "targeted scalars");
     if (o->population_per_parameter < 1 || o->population_per_parameter > 10000)
         return adept_error_set(err, ADEPT_E_USAGE, "population of %d per parameter: 1 to 10000",
                                o->population_per_parameter);

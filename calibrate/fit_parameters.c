@@ -22,6 +22,20 @@ static const struct convention {
     {"grad_bytes_lowp", "a property of the training program"},
 };
 
+/* Granularity "operator" has too many parameters for a few steps. What is fitted to steps: a factor for each kind of
+ * work (the shape of the law is the kernels' business), what no kernel alone shows, and the power law. */
+static const char *const of_steps[] = {
+    "beta_gemm",          "beta_bmm",   "beta_conv",  "beta_mem", "beta_tensor", "c_norm",
+    "c_depthwise",        "c_opt",      "t_launch_s", "t_host_s", "t_fixed_s",   "l_hop_s",
+    "bw_eff_bytes_per_s", "p_static_w", "u_active",   "e_simt_j", "e_tensor_j",  "e_mem_j",
+    "mem_core_share",     "v_slope",
+};
+
+bool adept_fit_base_is_alike(const adept_hwprofile *base, const adept_fit_options *options)
+{
+    return !base->calibrated || base->granularity == options->granularity;
+}
+
 /* ---- targeted scalars ---- */
 
 static bool is_named(const char *name, const char *const *names, size_t n)
@@ -56,7 +70,7 @@ adept_status adept_fit_scalars(adept_scalar **out, size_t *n, adept_arena *arena
     adept_scalar *list = adept_arena_array(arena, base->n_scalars + options->n_scalars + last + 1, sizeof *list);
     if (!list) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     *n = 0;
-    for (size_t i = 0; i < base->n_scalars; i++)
+    for (size_t i = 0; i < base->n_scalars && adept_fit_base_is_alike(base, options); i++)
         put_scalar(list, n, &base->scalars[i], true, options);
     for (size_t i = 0; i < options->n_scalars; i++)
         put_scalar(list, n, &options->scalars[i], true, options);
@@ -138,6 +152,17 @@ static adept_status check_freed(adept_fit_parameter *list, size_t n, const adept
             return adept_error_set(err, ADEPT_E_USAGE, "--free %s contradicts %s", options->freed[i], p->reason);
     }
     return ADEPT_OK;
+}
+
+static void hold_kernels(adept_fit_parameter *list, size_t n, const adept_fit_options *options)
+{
+    for (size_t i = 0; i < n; i++) {
+        adept_fit_parameter *p = &list[i];
+        if (p->state != ADEPT_FIT_FREE || is_named(p->info.name, of_steps, sizeof of_steps / sizeof of_steps[0]) ||
+            is_named(p->info.name, options->freed, options->n_freed))
+            continue;
+        hold(p, p->start, ADEPT_FIT_CONVENTION, "told by measured kernels, not by steps");
+    }
 }
 
 static void hold_conventions(adept_fit_parameter *list, size_t n, const adept_fit_options *options)
@@ -238,13 +263,14 @@ adept_status adept_fit_parameters_choose(adept_fit_parameter *out, const adept_o
     for (size_t i = 0; i < n; i++) {
         out[i] = (adept_fit_parameter){.info = *adept_evaluator_parameter(o->evaluator, i), .reason = ""};
         out[i].start = adept_evaluator_default(o->evaluator, i);
-        set_start(&out[i], base);
+        if (adept_fit_base_is_alike(base, options)) set_start(&out[i], base);
     }
     adept_status status = hold_fixed(out, n, options, err);
     if (status == ADEPT_OK) status = hold_without(out, n, base, options, err);
     if (status == ADEPT_OK) status = check_freed(out, n, options, err);
     if (status != ADEPT_OK) return status;
     hold_conventions(out, n, options);
+    if (options->granularity == ADEPT_GRANULARITY_OPERATOR) hold_kernels(out, n, options);
     return hold_untouched(out, o, options, limited, arena, err);
 }
 

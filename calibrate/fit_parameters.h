@@ -6,6 +6,9 @@
 
 #define ADEPT_EVERY_STAGE ((size_t)-1)
 
+/** Whether the base profile's fitted numbers mean the same in this fit: parameters of another granularity do not. */
+bool adept_fit_base_is_alike(const adept_hwprofile *base, const adept_fit_options *options);
+
 /**
  * Targeted scalars of a fit: the base profile's, then the options' (a name already there is replaced), then those of
  * the stages, less --without.

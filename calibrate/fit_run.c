@@ -3,6 +3,8 @@
 #include "checkpoint.h"
 #include "differential_evolution.h"
 #include "polish.h"
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +22,8 @@ typedef struct run {
     const char *name;
     char label[128];
     char key[65];
-    double *start, *best; /* n_genes, on the unit cube */
-    double *scratch;      /* for the gradient, of the calling thread */
+    double *start, *best, *trial; /* n_genes, on the unit cube */
+    double *scratch;              /* for the gradient, of the calling thread */
     double best_loss;
     adept_run_result result;
     double begin_s, progress_s, checkpoint_s;
@@ -72,6 +74,7 @@ static void make_key(run *r)
                         s.atol,
                         s.good_enough,
                         r->options->polish,
+                        r->options->restarts,
                         (double)(s.seed >> 32),
                         (double)(s.seed & 0xffffffffu)};
     adept_sha256 sha;
@@ -237,15 +240,54 @@ static double smooth(void *context, const double *unit, double smoothing, double
     return adept_objective_smooth(r->o, unit, smoothing, gradient, exact, r->scratch);
 }
 
+static adept_status polish_from(run *r, double *unit, double *loss, adept_error *err)
+{
+    adept_polish_problem problem = {
+        .n = r->o->n_genes, .smooth = smooth, .context = r, .rounding = r->o->rounding, .stop = r->options->stop};
+    double evaluations = 0.0;
+    adept_status status = adept_polish(&problem, unit, loss, &evaluations, err);
+    r->result.evaluations += evaluations;
+    return status;
+}
+
 static adept_status polish(run *r, const adept_de *de, adept_error *err)
 {
-    adept_polish_problem problem = {.n = r->o->n_genes, .smooth = smooth, .context = r, .stop = r->options->stop};
-    double evaluations = 0.0;
-    adept_status status = adept_polish(&problem, r->best, &r->best_loss, &evaluations, err);
-    r->result.evaluations += evaluations;
+    adept_status status = polish_from(r, r->best, &r->best_loss, err);
     if (status != ADEPT_OK || !stopped(r)) return status;
     r->result.interrupted = true; /* the polish is short: a resumed run repeats it from the population */
     return de ? put_running(r, de, true, err) : ADEPT_OK;
+}
+
+/* ---- polishes from other points ---- */
+
+static void draw_trial(run *r, gsl_rng *rng)
+{
+    for (size_t j = 0; j < r->o->n_genes; j++) {
+        const adept_gene *gene = &r->o->genes[j];
+        double unit =
+            gene->spreads > 0.0 ? gene->prior + gsl_ran_gaussian(rng, 1.0) / gene->spreads : gsl_rng_uniform(rng);
+        r->trial[j] = fmin(fmax(unit, 0.0), 1.0);
+    }
+}
+
+static adept_status restart(run *r, adept_error *err)
+{
+    adept_status status = ADEPT_OK;
+    gsl_rng *rng = r->options->restarts > 0 ? gsl_rng_alloc(gsl_rng_mt19937) : NULL;
+    if (r->options->restarts > 0 && !rng) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
+    if (rng) gsl_rng_set(rng, (unsigned long)r->options->seed);
+    for (int i = 0; i < r->options->restarts && status == ADEPT_OK && !stopped(r); i++) {
+        draw_trial(r, rng);
+        double loss = adept_objective_loss(r->o, r->trial, r->scratch);
+        if (!isfinite(loss)) continue;
+        status = polish_from(r, r->trial, &loss, err);
+        if (!(loss < r->best_loss)) continue;
+        r->best_loss = loss;
+        memcpy(r->best, r->trial, r->o->n_genes * sizeof *r->best);
+    }
+    if (rng) gsl_rng_free(rng);
+    r->result.interrupted = r->result.interrupted || stopped(r);
+    return status;
 }
 
 /* ---- all of it ---- */
@@ -268,6 +310,9 @@ static adept_status solve(run *r, adept_error *err)
         else
             r->result = (adept_run_result){0, 1.0, true, stopped(r)};
         if (status == ADEPT_OK && r->options->polish && !r->result.interrupted) status = polish(r, de, err);
+        if (status == ADEPT_OK && r->options->polish && !de && !r->result.interrupted) status = restart(r, err);
+        if (status == ADEPT_OK && !de && r->result.interrupted && r->options->checkpoint)
+            status = adept_checkpoint_save(r->options->checkpoint, err); /* what --resume reads, if only its identity */
         if (status == ADEPT_OK && !r->result.interrupted) status = put_done(r, err);
     }
     adept_de_free(de);
@@ -293,16 +338,17 @@ adept_status adept_run_solve(adept_run_result *out, const adept_objective *o, co
 {
     size_t n = o->n_genes;
     run r = {.o = o, .options = options, .pool = pool, .name = name, .begin_ratio = NAN};
-    double *memory = calloc(2 * n + o->n_parameters + adept_objective_n_gradient_scratch(o), sizeof *memory);
+    double *memory = calloc(3 * n + o->n_parameters + adept_objective_n_gradient_scratch(o), sizeof *memory);
     if (!memory) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
     r.start = memory;
     r.best = memory + n;
-    r.scratch = memory + 2 * n + o->n_parameters;
+    r.trial = memory + 2 * n;
+    r.scratch = memory + 3 * n + o->n_parameters;
     snprintf(r.label, sizeof r.label, "%s%s%s", options->label ? options->label : "", options->label ? ": " : "", name);
     adept_objective_unit(o, theta, r.start);
     adept_status status = solve(&r, err);
     if (status == ADEPT_OK) {
-        take_better(&r, theta, memory + 2 * n);
+        take_better(&r, theta, memory + 3 * n);
         *out = r.result;
     }
     free(memory);

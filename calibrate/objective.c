@@ -20,13 +20,14 @@ double adept_gene_unit(const adept_gene *gene, double value)
     return fmin(fmax((x - gene->offset) / gene->width, 0.0), 1.0);
 }
 
-static adept_gene gene_of(const adept_parameter_info *info, size_t parameter, double centre)
+static adept_gene gene_of(const adept_parameter_info *info, size_t parameter, double centre, const double *spread)
 {
     adept_gene gene = {.parameter = parameter, .log_scale = info->log_scale, .low = info->low, .high = info->high};
     gene.offset = info->log_scale ? log(info->low) : info->low;
     gene.width = (info->log_scale ? log(info->high) : info->high) - gene.offset;
     gene.prior = adept_gene_unit(&gene, centre);
     gene.prior_width = info->log_scale ? gene.width : 1.0;
+    gene.spreads = spread && spread[parameter] > 0.0 ? gene.width / spread[parameter] : 0.0;
     return gene;
 }
 
@@ -38,7 +39,7 @@ bool adept_objective_free(adept_objective *o, adept_arena *arena, const bool *is
     for (int log_scale = 1; log_scale >= 0; log_scale--) {
         for (size_t i = 0; i < o->n_parameters; i++) {
             const adept_parameter_info *info = adept_evaluator_parameter(o->evaluator, i);
-            if (is_free[i] && info->log_scale == (bool)log_scale) genes[n++] = gene_of(info, i, centre[i]);
+            if (is_free[i] && info->log_scale == (bool)log_scale) genes[n++] = gene_of(info, i, centre[i], o->spread);
         }
     }
     o->genes = genes;
@@ -107,26 +108,42 @@ adept_status adept_objective_init(adept_objective *out, adept_arena *arena, cons
 
 /* ---- loss ---- */
 
-static double mape(const adept_target *targets, size_t n, const double *predicted)
+static double rounded(double error, double rounding)
+{
+    return rounding > 0.0 ? sqrt(error * error + rounding * rounding) - rounding : fabs(error);
+}
+
+static double mape(const adept_target *targets, size_t n, const double *predicted, double rounding)
 {
     double sum = 0.0;
     for (size_t k = 0; k < n; k++)
-        sum += targets[k].weight * fabs(predicted[targets[k].row] * targets[k].inverse - 1.0);
+        sum += targets[k].weight * rounded(predicted[targets[k].row] * targets[k].inverse - 1.0, rounding);
     return sum;
 }
 
-/* The L2 distance to the base profile, in logarithms for scale parameters. */
+void adept_objective_spread(adept_objective *o, const double *spread, double rows)
+{
+    double weight = (o->n_times > 0 ? o->weight_time : 0.0) + (o->n_powers > 0 ? o->weight_power : 0.0);
+    o->spread = spread;
+    o->spread_weight = PERCENT * weight * rows / (double)(o->n_times + o->n_powers);
+}
+
+/* The L2 distance to the base profile, in logarithms for scale parameters; and in spreads, where those are known. */
+static double prior_of_gene(const adept_objective *o, const adept_gene *gene, double unit, double *slope)
+{
+    double distance = (unit - gene->prior) * gene->prior_width, z = (unit - gene->prior) * gene->spreads;
+    *slope = o->prior_weight * 2.0 * distance * gene->prior_width + o->spread_weight * z * gene->spreads;
+    return o->prior_weight * distance * distance + o->spread_weight * 0.5 * z * z;
+}
+
 static double prior(const adept_objective *o, const double *unit, double *gradient)
 {
-    double sum = 0.0;
-    if (!(o->prior_weight > 0.0)) return 0.0;
+    double sum = 0.0, slope;
     for (size_t j = 0; j < o->n_genes; j++) {
-        const adept_gene *gene = &o->genes[j];
-        double distance = (unit[j] - gene->prior) * gene->prior_width;
-        sum += distance * distance;
-        if (gradient) gradient[j] += o->prior_weight * 2.0 * distance * gene->prior_width;
+        sum += prior_of_gene(o, &o->genes[j], unit[j], &slope);
+        if (gradient) gradient[j] += slope;
     }
-    return o->prior_weight * sum;
+    return sum;
 }
 
 size_t adept_objective_n_scratch(const adept_objective *o)
@@ -136,8 +153,8 @@ size_t adept_objective_n_scratch(const adept_objective *o)
 
 static double errors(const adept_objective *o, const double *time_s, const double *power_w)
 {
-    return o->weight_time * mape(o->times, o->n_times, time_s) +
-           o->weight_power * mape(o->powers, o->n_powers, power_w);
+    return o->weight_time * mape(o->times, o->n_times, time_s, o->rounding) +
+           o->weight_power * mape(o->powers, o->n_powers, power_w, o->rounding);
 }
 
 double adept_objective_loss(const void *objective, const double *unit, double *scratch)
@@ -180,6 +197,7 @@ double adept_objective_smooth(const adept_objective *o, const double *unit, doub
     double *theta = scratch, *time_s = theta + n, *power_w = time_s + o->n_rows;
     double *slope = power_w + o->n_rows, *dtime = slope + n, *dpower = dtime + n * o->n_rows;
     bool powers = o->n_powers > 0;
+    smoothing = fmax(smoothing, o->rounding);
     adept_objective_theta(o, unit, theta);
     if (gradient)
         adept_evaluate_gradient(o->evaluator, theta, time_s, powers ? power_w : NULL, dtime, powers ? dpower : NULL);
@@ -204,12 +222,11 @@ adept_fit_loss adept_objective_parts(const adept_objective *o, const double *the
     double *time_s = scratch, *power_w = scratch + o->n_rows;
     adept_fit_loss loss = {.time = NAN, .power = NAN, .n_time = o->n_times, .n_power = o->n_powers};
     adept_evaluate(o->evaluator, theta, time_s, power_w);
-    if (o->n_times > 0) loss.time = mape(o->times, o->n_times, time_s);
-    if (o->n_powers > 0) loss.power = mape(o->powers, o->n_powers, power_w);
+    if (o->n_times > 0) loss.time = mape(o->times, o->n_times, time_s, 0.0);
+    if (o->n_powers > 0) loss.power = mape(o->powers, o->n_powers, power_w, 0.0);
     for (size_t j = 0; j < o->n_genes; j++) {
-        const adept_gene *gene = &o->genes[j];
-        double distance = (adept_gene_unit(gene, theta[gene->parameter]) - gene->prior) * gene->prior_width;
-        loss.prior += o->prior_weight * distance * distance;
+        double slope, unit = adept_gene_unit(&o->genes[j], theta[o->genes[j].parameter]);
+        loss.prior += prior_of_gene(o, &o->genes[j], unit, &slope);
     }
     loss.total = errors(o, time_s, power_w) + loss.prior;
     return loss;

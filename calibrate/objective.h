@@ -12,6 +12,7 @@ typedef struct adept_gene {
     double offset, width; /* of the value or its logarithm */
     double prior;         /* the base profile's value, as a gene */
     double prior_width;   /* distance that a whole range counts in the prior */
+    double spreads;       /* of the parameter over GPUs that its range spans; 0: unknown */
 } adept_gene;
 
 double adept_gene_value(const adept_gene *gene, double unit);
@@ -34,6 +35,9 @@ typedef struct adept_objective {
     const adept_gene *genes; /* scale parameters first */
     const double *fixed;     /* theta with the values of what is not free */
     double prior_weight;
+    const double *spread; /* of every parameter over GPUs, in the logarithm for scale parameters; NULL: unknown */
+    double spread_weight; /* percent of loss per half squared distance in spreads */
+    double rounding; /* width of the rounded corner that the loss itself has at each number's zero error; 0: none */
 } adept_objective;
 
 /**
@@ -47,6 +51,9 @@ adept_status adept_objective_init(adept_objective *out, adept_arena *arena, cons
 /** Genes of the parameters marked free, from their bounds, centred for the prior on `centre`. @return false: no memory
  */
 bool adept_objective_free(adept_objective *o, adept_arena *arena, const bool *is_free, const double *centre);
+
+/** Prior of known spread: one parameter's weighs like `rows` of the measured numbers. Before adept_objective_free(). */
+void adept_objective_spread(adept_objective *o, const double *spread, double rows);
 
 /** Doubles of scratch memory that the functions below want. */
 size_t adept_objective_n_scratch(const adept_objective *o);

@@ -70,10 +70,11 @@ static adept_status one_round(search *s, size_t first_smoothing, double *x, adep
     adept_status status = ADEPT_OK;
     memcpy(x, s->best, s->problem->n * sizeof *x);
     for (size_t i = first_smoothing; i < N_SMOOTHINGS && status == ADEPT_OK && !stopped(s); i++) {
-        s->smoothing = smoothings[i];
+        s->smoothing = fmax(smoothings[i], s->problem->rounding);
         status = descend(s, NLOPT_LD_LBFGS, LBFGS_EVALUATIONS, x, err);
+        if (smoothings[i] <= s->problem->rounding) break;
     }
-    if (status != ADEPT_OK || stopped(s)) return status;
+    if (status != ADEPT_OK || stopped(s) || s->problem->rounding > 0.0) return status;
     s->smoothing = 0.0;
     memcpy(x, s->best, s->problem->n * sizeof *x);
     return descend(s, NLOPT_LN_SBPLX, SIMPLEX_EVALUATIONS_PER_GENE * (int)s->problem->n, x, err);

@@ -17,6 +17,7 @@ typedef struct adept_polish_problem {
     size_t n;
     adept_smooth_fn *smooth;
     void *context;
+    double rounding; /* the loss has no corners narrower than this: no smoothing below it and no simplex; 0: it has */
     const volatile sig_atomic_t *stop; /* may be NULL */
 } adept_polish_problem;
 

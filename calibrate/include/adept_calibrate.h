@@ -60,7 +60,11 @@ typedef struct adept_fit_options {
     double prior_weight;              /* percent of loss per unit of squared distance (in the logarithm for scale
                                          parameters, in parts of the range otherwise) to the base profile's values,
                                          summed over the free parameters; 0: none */
-    const bool *use;                  /* one per row: false leaves the row out (held-out folds); NULL: all */
+    double prior_rows; /* granularity "operator": the prior of known spread (adept_operator_model.h) around
+                          the base profile's values; one parameter's weighs like so many rows. 0: none */
+    double rounding;   /* of the loss: |e| becomes sqrt(e^2 + rounding^2) - rounding, so that errors within
+                          it are averaged and not one row's met exactly; 0: the loss as it stands */
+    const bool *use;   /* one per row: false leaves the row out (held-out folds); NULL: all */
     /* differential evolution */
     adept_de_strategy strategy;
     adept_de_bounds bounds;
@@ -71,6 +75,8 @@ typedef struct adept_fit_options {
     double tol, atol;                   /* stop when std <= atol + tol * |mean| of the population's losses; 0.01, 0 */
     double good_enough;                 /* also stop when the best loss is below this, in percent; 0.001 */
     bool polish;                        /* true */
+    int restarts;                       /* polishes from random points besides the one from the start (without
+                                           generations only): drawn from the prior, or the bounds where there is none */
     size_t n_start; /* warm start by name; parameters not named start at the base profile's values */
     const adept_parameter *start;
     uint64_t seed;
@@ -83,7 +89,9 @@ typedef struct adept_fit_options {
     adept_checkpoint *checkpoint;      /* NULL: none */
 } adept_fit_options;
 
-adept_fit_options adept_fit_options_default(void);
+adept_fit_options adept_fit_options_default(void); /* of granularity "model" */
+/** Of another granularity: "operator" has priors and is fitted by descents from the base, without evolution. */
+adept_fit_options adept_fit_options_for(adept_granularity granularity);
 
 /* ------------------------------------------------------------------ result -------------------------------------- */
 
