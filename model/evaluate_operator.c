@@ -117,26 +117,43 @@ void adept_operator_rows_free(adept_operator_rows *r)
 
 typedef struct sum {
     size_t row;
+    adept_operator_clock clock;
     adept_operator_total total;
     adept_operator_total_gradient by_theta;
 } sum;
 
+/* The kernels of a pass at full clock. The optimizer, which rows need not share, comes on top. */
+static void list_kernels(adept_operator_list *list, const pass *p, double passes, const double *theta)
+{
+    adept_operator_time t;
+    list->n = 0;
+    for (size_t k = 0; k < p->n; k++) {
+        adept_operator_time_of(&t, &p->kernels[k], theta, p->menus, false);
+        adept_operator_list_add(list, &t, passes * p->kernels[k].count);
+    }
+}
+
 static void sum_chunk(sum *sums, size_t n, const adept_operator_rows *rows, const pass *p, const double *theta,
                       bool gradient)
 {
+    adept_operator_list list;
     adept_operator_time t;
+    list_kernels(&list, p, rows->rows[sums[0].row].numbers.passes, theta);
+    adept_operator_optimizer_time(&t, &rows->rows[sums[0].row].numbers, theta, gradient);
+    adept_operator_list_add(&list, &t, 1.0);
+    for (size_t i = 0; i < n; i++) {
+        const adept_operator_numbers *numbers = &rows->rows[sums[i].row].numbers;
+        sums[i].clock = adept_operator_solve(&list, numbers, theta);
+        adept_operator_add_optimizer(&sums[i].total, gradient ? &sums[i].by_theta : NULL, &t, sums[i].clock, numbers,
+                                     theta);
+    }
     for (size_t k = 0; k < p->n; k++) {
         adept_operator_time_of(&t, &p->kernels[k], theta, p->menus, gradient);
         for (size_t i = 0; i < n; i++) {
             const adept_operator_numbers *numbers = &rows->rows[sums[i].row].numbers;
             adept_operator_add(&sums[i].total, gradient ? &sums[i].by_theta : NULL, &t,
-                               numbers->passes * p->kernels[k].count, numbers, theta);
+                               numbers->passes * p->kernels[k].count, sums[i].clock, numbers, theta);
         }
-    }
-    for (size_t i = 0; i < n; i++) {
-        const adept_operator_numbers *numbers = &rows->rows[sums[i].row].numbers;
-        adept_operator_optimizer_time(&t, numbers, theta, gradient);
-        adept_operator_add_optimizer(&sums[i].total, gradient ? &sums[i].by_theta : NULL, &t, numbers, theta);
     }
 }
 
@@ -148,7 +165,7 @@ static void finish(const sum *s, const adept_operator_numbers *n, const double *
     if (time_s) time_s[s->row] = state.step_s;
     if (power_w) power_w[s->row] = n->gpus * state.power_w;
     if (!dtime_s && !dpower_w) return;
-    adept_operator_finish_gradient(dtime, dpower, &s->by_theta, &s->total, &state, n, theta);
+    adept_operator_finish_gradient(dtime, dpower, &s->by_theta, &s->total, &state, s->clock, n, theta);
     for (size_t k = 0; k < ADEPT_OPERATOR_PARAMETERS; k++) {
         if (dtime_s) dtime_s[s->row * ADEPT_OPERATOR_PARAMETERS + k] = dtime[k];
         if (dpower_w) dpower_w[s->row * ADEPT_OPERATOR_PARAMETERS + k] = n->gpus * dpower[k];
@@ -186,7 +203,7 @@ static void note_influence(adept_influence *out, const adept_operator_rows *rows
         const adept_operator_numbers *n = &rows->rows[i].numbers;
         sum_chunk(&s, 1, rows, &rows->passes[rows->rows[i].pass], theta, true);
         adept_operator_state state = adept_operator_finish(&s.total, n, theta);
-        adept_operator_finish_gradient(dtime, dpower, &s.by_theta, &s.total, &state, n, theta);
+        adept_operator_finish_gradient(dtime, dpower, &s.by_theta, &s.total, &state, s.clock, n, theta);
         out->time = out->time || dtime[index] != 0.0;
         out->power = out->power || (isfinite(dpower[index]) && dpower[index] != 0.0);
     }

@@ -12,6 +12,7 @@ adept_operator_numbers adept_operator_numbers_of(const adept_step *step, const a
     return (adept_operator_numbers){
         .passes = step->numbers.pass[ADEPT_PASS_PASSES],
         .launches = step->numbers.pass[ADEPT_PASS_LAUNCHES],
+        .tensors = step->updated_tensors,
         .optimizer_bytes = work->optimizer.bytes_read + work->optimizer.bytes_written +
                            work->optimizer_gradients * work->gradient_bytes,
         .optimizer_flops = work->optimizer.flops,
@@ -75,16 +76,13 @@ void adept_operator_optimizer_time(adept_operator_time *out, const adept_operato
     out->dtime_s[ADEPT_KP_beta_mem] = -out->time_s / theta[ADEPT_KP_beta_mem];
 }
 
-/* ---- one kernel under a limit ---- */
+/* ---- one kernel at one clock ---- */
 
-/* One execution at some clock. */
 typedef struct execution {
-    double clock, voltage;
     double time_s, memory_s;
+    double voltage;
     double core_j; /* energy at full voltage of what follows the voltage */
     double energy_j;
-    bool limited; /* the clock is what the limit leaves, neither the highest nor the lowest */
-    bool floored;
 } execution;
 
 static double active_w(const adept_operator_numbers *n, const double *theta)
@@ -92,47 +90,85 @@ static double active_w(const adept_operator_numbers *n, const double *theta)
     return theta[ADEPT_OP_u_active] * (n->tdp_w - theta[ADEPT_OP_p_static_w]);
 }
 
-static execution at_clock(const adept_operator_time *t, const adept_operator_numbers *n, const double *theta,
+static execution at_clock(const adept_operator_entry *e, const adept_operator_numbers *n, const double *theta,
                           double clock)
 {
-    execution x = {.clock = clock, .voltage = 1.0 - theta[ADEPT_OP_v_slope] * (1.0 - clock)};
-    x.memory_s = (t->time_s - t->core_s) * (1.0 + theta[ADEPT_OP_mem_core_share] * (1.0 / clock - 1.0));
-    x.time_s = t->core_s / clock + x.memory_s;
-    x.core_j = theta[ADEPT_OP_e_simt_j] * t->simt_flops + theta[ADEPT_OP_e_tensor_j] * t->tensor_flops +
+    execution x = {.voltage = 1.0 - theta[ADEPT_OP_v_slope] * (1.0 - clock)};
+    x.memory_s = (e->time_s - e->core_s) * (1.0 + theta[ADEPT_OP_mem_core_share] * (1.0 / clock - 1.0));
+    x.time_s = e->core_s / clock + x.memory_s;
+    x.core_j = theta[ADEPT_OP_e_simt_j] * e->simt_flops + theta[ADEPT_OP_e_tensor_j] * e->tensor_flops +
                active_w(n, theta) * clock * x.time_s;
-    x.energy_j = x.voltage * x.voltage * x.core_j + theta[ADEPT_OP_e_mem_j] * t->bytes;
+    x.energy_j = x.voltage * x.voltage * x.core_j + theta[ADEPT_OP_e_mem_j] * e->bytes;
     return x;
 }
 
-/* Above idle. A NAN limit is never reached. */
-static bool over_limit(const execution *x, const adept_operator_numbers *n, const double *theta)
+static adept_operator_entry entry_of(const adept_operator_time *t, double executions)
 {
-    return x->energy_j > (n->limit_w - theta[ADEPT_OP_p_static_w]) * x->time_s;
+    return (adept_operator_entry){executions, t->time_s, t->core_s, t->simt_flops, t->tensor_flops, t->bytes};
 }
 
-static execution run(const adept_operator_time *t, const adept_operator_numbers *n, const double *theta)
+/* ---- the clock ---- */
+
+static double power_8(double x)
 {
-    execution x = at_clock(t, n, theta, 1.0);
-    if (!over_limit(&x, n, theta)) return x;
-    x = at_clock(t, n, theta, n->min_clock);
-    x.floored = over_limit(&x, n, theta);
-    if (x.floored) return x;
+    double x2 = x * x, x4 = x2 * x2;
+    return x4 * x4;
+}
+
+/* A kernel's power relative to the limit. */
+static double load_of(const execution *x, const adept_operator_numbers *n, const double *theta)
+{
+    return (theta[ADEPT_OP_p_static_w] + x->energy_j / x->time_s) / n->limit_w;
+}
+
+void adept_operator_list_add(adept_operator_list *list, const adept_operator_time *t, double executions)
+{
+    adept_operator_entry e = entry_of(t, executions);
+    if (!(e.time_s > 0.0)) return;
+    if (list->n < ADEPT_OPERATOR_MAX_ENTRIES) {
+        list->entries[list->n++] = e;
+        return;
+    }
+    adept_operator_entry *last = &list->entries[ADEPT_OPERATOR_MAX_ENTRIES - 1];
+    double a = last->executions, b = e.executions;
+    *last = (adept_operator_entry){.executions = 1.0,
+                                   .time_s = a * last->time_s + b * e.time_s,
+                                   .core_s = a * last->core_s + b * e.core_s,
+                                   .simt_flops = a * last->simt_flops + b * e.simt_flops,
+                                   .tensor_flops = a * last->tensor_flops + b * e.tensor_flops,
+                                   .bytes = a * last->bytes + b * e.bytes};
+}
+
+/* A NAN limit or power is never over. */
+static bool over_limit(const adept_operator_list *list, const adept_operator_numbers *n, const double *theta,
+                       double clock)
+{
+    double balance = 0.0;
+    for (size_t i = 0; i < list->n; i++) {
+        execution x = at_clock(&list->entries[i], n, theta, clock);
+        balance += list->entries[i].executions * x.time_s * (power_8(load_of(&x, n, theta)) - 1.0);
+    }
+    return balance > 0.0;
+}
+
+adept_operator_clock adept_operator_solve(const adept_operator_list *list, const adept_operator_numbers *n,
+                                          const double *theta)
+{
+    if (!over_limit(list, n, theta, 1.0)) return (adept_operator_clock){.ratio = 1.0};
+    if (over_limit(list, n, theta, n->min_clock)) return (adept_operator_clock){.ratio = n->min_clock, .floored = true};
     double low = n->min_clock, high = 1.0;
     for (int i = 0; i < BISECTIONS; i++) {
         double middle = 0.5 * (low + high);
-        x = at_clock(t, n, theta, middle);
-        *(over_limit(&x, n, theta) ? &high : &low) = middle;
+        *(over_limit(list, n, theta, middle) ? &high : &low) = middle;
     }
-    x = at_clock(t, n, theta, low);
-    x.limited = true;
-    return x;
+    return (adept_operator_clock){.ratio = low, .limited = true};
 }
 
-/* ---- its derivatives ---- */
+/* ---- sums ---- */
 
-/* Of the energy at a fixed clock and time. */
-static double energy_slope(size_t i, const adept_operator_time *t, const execution *x, const adept_operator_numbers *n,
-                           const double *theta)
+/* Of a kernel's energy at a fixed clock and time. */
+static double energy_slope(size_t i, const adept_operator_time *t, const execution *x, double clock,
+                           const adept_operator_numbers *n, const double *theta)
 {
     double v = x->voltage;
     switch (i) {
@@ -143,42 +179,40 @@ static double energy_slope(size_t i, const adept_operator_time *t, const executi
     case ADEPT_OP_e_mem_j:
         return t->bytes;
     case ADEPT_OP_u_active:
-        return v * v * (n->tdp_w - theta[ADEPT_OP_p_static_w]) * x->clock * x->time_s;
+        return v * v * (n->tdp_w - theta[ADEPT_OP_p_static_w]) * clock * x->time_s;
     case ADEPT_OP_p_static_w:
-        return -v * v * theta[ADEPT_OP_u_active] * x->clock * x->time_s;
+        return -v * v * theta[ADEPT_OP_u_active] * clock * x->time_s;
     case ADEPT_OP_v_slope:
-        return -2.0 * v * (1.0 - x->clock) * x->core_j;
+        return -2.0 * v * (1.0 - clock) * x->core_j;
     default:
         return 0.0;
     }
 }
 
-static void add_gradient(adept_operator_total_gradient *g, const adept_operator_time *t, const execution *x,
-                         double executions, const adept_operator_numbers *n, const double *theta)
+/* Derivatives at a fixed clock, and by the clock. */
+static void add_gradient(adept_operator_total *total, adept_operator_total_gradient *g, const adept_operator_time *t,
+                         const execution *x, double executions, double f, const adept_operator_numbers *n,
+                         const double *theta)
 {
-    double f = x->clock, v = x->voltage, active = active_w(n, theta), share = theta[ADEPT_OP_mem_core_share];
+    double v = x->voltage, active = active_w(n, theta), share = theta[ADEPT_OP_mem_core_share];
     double stretch = 1.0 + share * (1.0 / f - 1.0), full_memory_s = t->time_s - t->core_s;
-    double allowed_w = n->limit_w - theta[ADEPT_OP_p_static_w];
-    /* By the clock: of the time, of the energy, and of what must be 0 while the limit holds, e - allowed * t. */
-    double time_by_f = -(t->core_s + full_memory_s * share) / (f * f);
-    double energy_by_f = 2.0 * v * theta[ADEPT_OP_v_slope] * x->core_j + v * v * active * (x->time_s + f * time_by_f);
-    double balance_by_f = energy_by_f - allowed_w * time_by_f;
+    double load = load_of(x, n, theta), over = power_8(load) - 1.0;
+    double by_load = 8.0 * power_8(load) / load / n->limit_w, draw_w = x->energy_j / x->time_s;
+    double time_f = -(t->core_s + full_memory_s * share) / (f * f);
+    double energy_f = 2.0 * v * theta[ADEPT_OP_v_slope] * x->core_j + v * v * active * (x->time_s + f * time_f);
+    total->time_by_f += executions * time_f;
+    total->energy_by_f += executions * energy_f;
+    total->balance_by_f += executions * (time_f * over + by_load * (energy_f - draw_w * time_f));
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
         double time = t->dcore_s[i] / f + (t->dtime_s[i] - t->dcore_s[i]) * stretch;
         if (i == ADEPT_OP_mem_core_share) time += full_memory_s * (1.0 / f - 1.0);
-        double energy = energy_slope(i, t, x, n, theta) + v * v * active * f * time;
-        if (x->limited && balance_by_f != 0.0) { /* the clock moves so that the limit still holds */
-            double balance = energy - allowed_w * time + (i == ADEPT_OP_p_static_w ? x->time_s : 0.0);
-            double clock = -balance / balance_by_f;
-            time += time_by_f * clock;
-            energy += energy_by_f * clock;
-        }
+        double energy = energy_slope(i, t, x, f, n, theta) + v * v * active * f * time;
+        double idle = i == ADEPT_OP_p_static_w ? x->time_s : 0.0;
         g->time_s[i] += executions * time;
         g->energy_j[i] += executions * energy;
+        g->balance[i] += executions * (time * over + by_load * (idle + energy - draw_w * time));
     }
 }
-
-/* ---- sums ---- */
 
 static adept_unit unit_of(adept_kernel_family family)
 {
@@ -187,31 +221,33 @@ static adept_unit unit_of(adept_kernel_family family)
 }
 
 static execution add(adept_operator_total *total, adept_operator_total_gradient *gradient, const adept_operator_time *t,
-                     double executions, const adept_operator_numbers *n, const double *theta)
+                     double executions, adept_operator_clock clock, const adept_operator_numbers *n,
+                     const double *theta)
 {
-    execution x = run(t, n, theta);
+    adept_operator_entry e = entry_of(t, executions);
+    execution x = {0};
+    if (!(e.time_s > 0.0)) return x; /* nothing to run */
+    x = at_clock(&e, n, theta, clock.ratio);
     total->time_s += executions * x.time_s;
     total->energy_j += executions * x.energy_j;
-    total->full_clock_core_s += executions * t->core_s;
-    total->core_s += executions * t->core_s / x.clock;
-    total->floored = total->floored || x.floored;
-    if (gradient) add_gradient(gradient, t, &x, executions, n, theta);
+    if (gradient) add_gradient(total, gradient, t, &x, executions, clock.ratio, n, theta);
     return x;
 }
 
 void adept_operator_add(adept_operator_total *total, adept_operator_total_gradient *gradient,
-                        const adept_operator_time *t, double executions, const adept_operator_numbers *n,
-                        const double *theta)
+                        const adept_operator_time *t, double executions, adept_operator_clock clock,
+                        const adept_operator_numbers *n, const double *theta)
 {
-    execution x = add(total, gradient, t, executions, n, theta);
+    execution x = add(total, gradient, t, executions, clock, n, theta);
     total->unit_core_s[unit_of(t->family)] += executions * (x.time_s - x.memory_s);
     total->memory_s += executions * x.memory_s;
 }
 
 void adept_operator_add_optimizer(adept_operator_total *total, adept_operator_total_gradient *gradient,
-                                  const adept_operator_time *t, const adept_operator_numbers *n, const double *theta)
+                                  const adept_operator_time *t, adept_operator_clock clock,
+                                  const adept_operator_numbers *n, const double *theta)
 {
-    total->optimizer_s += add(total, gradient, t, 1.0, n, theta).time_s;
+    total->optimizer_s += add(total, gradient, t, 1.0, clock, n, theta).time_s;
 }
 
 /* ---- the step ---- */
@@ -220,12 +256,11 @@ adept_operator_state adept_operator_finish(const adept_operator_total *total, co
                                            const double *theta)
 {
     adept_operator_state s = {
-        .host_s = n->launches * theta[ADEPT_OP_t_host_s],
+        .host_s = n->launches * theta[ADEPT_OP_t_host_s] + n->tensors * theta[ADEPT_OP_t_tensor_s],
         .launch_s = n->launches * theta[ADEPT_OP_t_launch_s],
         .comm_s =
             (1.0 - theta[ADEPT_OP_overlap]) * adept_eq_allreduce_s(n->ring, n->gradient_bytes, theta[ADEPT_OP_l_hop_s],
                                                                    theta[ADEPT_OP_bw_eff_bytes_per_s]),
-        .clock_ratio = total->core_s > 0.0 ? total->full_clock_core_s / total->core_s : 1.0,
     };
     s.device_s = total->time_s + s.launch_s;
     s.step_s = fmax(s.device_s, s.host_s) + s.comm_s + theta[ADEPT_OP_t_fixed_s];
@@ -245,19 +280,28 @@ static double comm_slope(size_t i, const adept_operator_numbers *n, const double
     return 0.0;
 }
 
+static double host_slope(size_t i, const adept_operator_numbers *n)
+{
+    if (i == ADEPT_OP_t_host_s) return n->launches;
+    return i == ADEPT_OP_t_tensor_s ? n->tensors : 0.0;
+}
+
 void adept_operator_finish_gradient(double dtime_s[ADEPT_OPERATOR_PARAMETERS],
                                     double dpower_w[ADEPT_OPERATOR_PARAMETERS],
                                     const adept_operator_total_gradient *by_theta, const adept_operator_total *total,
-                                    const adept_operator_state *s, const adept_operator_numbers *n, const double *theta)
+                                    const adept_operator_state *s, adept_operator_clock clock,
+                                    const adept_operator_numbers *n, const double *theta)
 {
     double mean_w = total->energy_j / s->step_s;
-    bool waits_for_device = s->device_s > s->host_s;
+    bool waits_for_device = s->device_s > s->host_s, moves = clock.limited && total->balance_by_f != 0.0;
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
-        double device = by_theta->time_s[i] + (i == ADEPT_OP_t_launch_s ? n->launches : 0.0);
-        double host = i == ADEPT_OP_t_host_s ? n->launches : 0.0;
-        double step =
-            (waits_for_device ? device : host) + comm_slope(i, n, theta) + (i == ADEPT_OP_t_fixed_s ? 1.0 : 0.0);
+        /* under a limit the clock moves so that the limit still holds */
+        double by_f = moves ? -by_theta->balance[i] / total->balance_by_f : 0.0;
+        double device = by_theta->time_s[i] + by_f * total->time_by_f + (i == ADEPT_OP_t_launch_s ? n->launches : 0.0);
+        double energy = by_theta->energy_j[i] + by_f * total->energy_by_f;
+        double step = (waits_for_device ? device : host_slope(i, n)) + comm_slope(i, n, theta) +
+                      (i == ADEPT_OP_t_fixed_s ? 1.0 : 0.0);
         dtime_s[i] = step;
-        dpower_w[i] = (by_theta->energy_j[i] - mean_w * step) / s->step_s + (i == ADEPT_OP_p_static_w ? 1.0 : 0.0);
+        dpower_w[i] = (energy - mean_w * step) / s->step_s + (i == ADEPT_OP_p_static_w ? 1.0 : 0.0);
     }
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* GPUs of one node joined by equal links: what the ring's single bandwidth can stand for. */
 #define MAX_GPUS_PER_NODE 8
@@ -41,6 +42,7 @@ typedef struct step_state {
     double operator_theta[ADEPT_OPERATOR_PARAMETERS];
     const adept_tile_menu *menus;
     adept_operator_numbers numbers;
+    adept_operator_clock clock;
     adept_operator_total total;
     adept_operator_state state;
 } step_state;
@@ -50,6 +52,12 @@ adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_ru
     if (run->equations == ADEPT_EQUATIONS_MODEL) return ADEPT_GRANULARITY_MODEL;
     if (run->equations == ADEPT_EQUATIONS_OPERATOR || !hw->calibrated) return ADEPT_GRANULARITY_OPERATOR;
     return hw->granularity;
+}
+
+const char *adept_granularity_name(size_t granularity)
+{
+    static const char *const names[] = {[ADEPT_GRANULARITY_MODEL] = "model", [ADEPT_GRANULARITY_OPERATOR] = "operator"};
+    return granularity < sizeof names / sizeof names[0] ? names[granularity] : NULL;
 }
 
 static void fill_time(adept_prediction *out, const step_state *s)
@@ -82,7 +90,7 @@ static void fill_operator_time(adept_prediction *out, const step_state *s)
     const adept_operator_total *total = &s->total;
     const adept_operator_state *state = &s->state;
     double gpus = s->numbers.gpus;
-    out->clock_ratio = state->clock_ratio;
+    out->clock_ratio = s->clock.ratio;
     out->gemm_s = total->unit_core_s[ADEPT_UNIT_GEMM];
     out->conv_s = total->unit_core_s[ADEPT_UNIT_CONV];
     out->alu_s = total->unit_core_s[ADEPT_UNIT_ALU];
@@ -140,31 +148,51 @@ static void fill_work(adept_prediction *out, const adept_step *s, double gradien
     out->mfu = at_peak_s * (double)prof->grad_accum / out->step_time_s;
 }
 
-/* The largest term. Pass and optimizer count for what they wait on; the constant time is the host's, like launches. */
-static adept_bound find_bound(const adept_prediction *out, bool optimizer_computes)
+/* The largest term. Pass and optimizer count for what they wait on; the constant time is the host's, like launches.
+ * Where the GPU waits for the host (granularity "operator"), faster kernels would gain nothing: all that time is the
+ * launches'. */
+static adept_bound find_bound(const adept_prediction *out, bool optimizer_computes, bool waits_for_host)
 {
     double terms_s[] = {0.0, 0.0, out->kernel_launch_s + out->fixed_s, out->comm_s};
     bool computes = out->gemm_s + out->conv_s + out->alu_s > out->memory_s;
-    terms_s[computes ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY] += out->pass_s;
-    terms_s[optimizer_computes ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY] += out->optimizer_s;
+    adept_bound pass = computes ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
+    adept_bound optimizer = optimizer_computes ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
+    terms_s[waits_for_host ? ADEPT_BOUND_LAUNCH : pass] += out->pass_s;
+    terms_s[waits_for_host ? ADEPT_BOUND_LAUNCH : optimizer] += out->optimizer_s;
     int largest = ADEPT_BOUND_COMPUTE;
     for (int i = ADEPT_BOUND_MEMORY; i <= ADEPT_BOUND_COMMUNICATION; i++)
         if (terms_s[i] > terms_s[largest]) largest = i;
     return (adept_bound)largest;
 }
 
-static void fill_warnings(adept_prediction *out, const step_state *s, const adept_profile *prof,
-                          const adept_hwprofile *hw)
+/* A fit of one granularity says nothing of predictions by the other. */
+bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run)
 {
-    double gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
-    bool floored = s->by_operator && s->total.floored;
-    for (int i = 0; i < ADEPT_PHASES && !s->by_operator; i++)
-        floored = floored || s->phases.state[i].floored;
-    if (!hw->calibrated)
+    return hw->calibrated && hw->granularity == adept_granularity_of(hw, run);
+}
+
+static void warn_uncalibrated(adept_prediction *out, const adept_hwprofile *hw)
+{
+    if (hw->calibrated)
+        warn(out,
+             "%s is calibrated for granularity %s: here parameters are defaults from the specification sheet, expect "
+             "errors of tens of percent",
+             hw->name, adept_granularity_name(hw->granularity));
+    else
         warn(out,
              "%s is not calibrated: parameters are defaults from the specification sheet, expect errors of tens "
              "of percent",
              hw->name);
+}
+
+static void fill_warnings(adept_prediction *out, const step_state *s, const adept_profile *prof,
+                          const adept_hwprofile *hw, const adept_run *run)
+{
+    double gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
+    bool floored = s->by_operator && s->clock.floored;
+    for (int i = 0; i < ADEPT_PHASES && !s->by_operator; i++)
+        floored = floored || s->phases.state[i].floored;
+    if (!adept_calibrated_for(hw, run)) warn_uncalibrated(out, hw);
     if (isnan(hw->specs.tdp_w)) warn(out, "power and energy are unknown: %s has no tdp_w", hw->name);
     if (adept_peak_tf32_ignored(hw, prof->precision))
         warn(out, "%s has no TF32 units: tf32 has no effect there and runs as fp32", hw->name);
@@ -177,16 +205,20 @@ static void fill_warnings(adept_prediction *out, const step_state *s, const adep
     if (gpus > MAX_GPUS_PER_NODE)
         warn(out, "%.0f GPUs are taken as one node with links alike; slower links between nodes are not modelled",
              gpus);
-    if (out->mfu > 1.0) warn(out, "the fitted parameters give more FLOP/s than the peak of %s", hw->name);
+    if (out->mfu > 1.0 && s->by_operator)
+        warn(out, "more FLOP/s than the peak of %s: Winograd's algorithm multiplies less than is counted", hw->name);
+    else if (out->mfu > 1.0)
+        warn(out, "the fitted parameters give more FLOP/s than the peak of %s", hw->name);
 }
 
 static void fill_interval(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                           const adept_run *run)
 {
     adept_range_point point = adept_prediction_range_point(out, prof, hw, run);
-    if (!(adept_intervals_fill(out, hw->intervals, &point, prof) > 0.0)) return;
+    const adept_intervals *intervals = adept_calibrated_for(hw, run) ? hw->intervals : NULL;
+    if (!(adept_intervals_fill(out, intervals, &point, prof) > 0.0)) return;
     char what[128];
-    adept_intervals_describe(what, sizeof what, hw->intervals, &point, prof->mode, prof->precision);
+    adept_intervals_describe(what, sizeof what, intervals, &point, prof->mode, prof->precision);
     warn(out, "outside what %.40s was calibrated with (%s): %serrors may be larger", hw->name, what,
          isnan(out->interval_level) ? "" : "the interval is widened, ");
 }
@@ -239,9 +271,10 @@ static adept_status evaluate(step_state *s, const adept_profile *prof, const ade
     return ADEPT_OK;
 }
 
-/* Kernel by kernel; nothing is kept of them. */
-static adept_status add_operator(adept_operator_total *total, const step_state *s, const adept_profile_op *op,
-                                 const adept_profile *prof, const adept_hwprofile *hw, adept_error *err)
+/* One operator's kernels: into the list that the clock is solved from, or at the clock found into the total. */
+static adept_status add_operator(adept_operator_list *list, adept_operator_total *total, const step_state *s,
+                                 const adept_profile_op *op, const adept_profile *prof, const adept_hwprofile *hw,
+                                 adept_error *err)
 {
     adept_operator_time t;
     for (size_t i = 0; i < op->n_kernels; i++) {
@@ -249,7 +282,9 @@ static adept_status add_operator(adept_operator_total *total, const step_state *
         adept_status status = adept_operator_kernel_of(&k, op, &op->kernels[i], prof, hw, err);
         if (status != ADEPT_OK) return status;
         adept_operator_time_of(&t, &k, s->operator_theta, s->menus, false);
-        adept_operator_add(total, NULL, &t, s->numbers.passes * k.count, &s->numbers, s->operator_theta);
+        double executions = s->numbers.passes * k.count;
+        if (list) adept_operator_list_add(list, &t, executions);
+        if (total) adept_operator_add(total, NULL, &t, executions, s->clock, &s->numbers, s->operator_theta);
     }
     return ADEPT_OK;
 }
@@ -258,7 +293,13 @@ static adept_status evaluate_operator(step_state *s, const adept_profile *prof, 
                                       const adept_run *run, adept_error *err)
 {
     const adept_placement at = {prof, hw, *run};
+    adept_operator_list list;
     adept_operator_time t;
+    if (run->saturation && strcmp(run->saturation, "sigmoid") != 0)
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "granularity \"operator\" saturates by the sigmoid, not by \"%.80s\": that is for "
+                               "granularity \"model\"",
+                               run->saturation);
     adept_status status = adept_step_compile(&s->step, NULL, &at, NULL, 0, err);
     if (status == ADEPT_OK) status = adept_operator_parameters_get(s->operator_theta, hw, err);
     if (status != ADEPT_OK) return status;
@@ -268,11 +309,16 @@ static adept_status evaluate_operator(step_state *s, const adept_profile *prof, 
     s->menus = hw->tiles ? hw->tiles : adept_tile_menu_default;
     s->numbers = adept_operator_numbers_of(&s->step, &hw->specs);
     s->total = (adept_operator_total){0};
+    list.n = 0;
     for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK; i++)
-        status = add_operator(&s->total, s, &prof->ops[i], prof, hw, err);
-    if (status != ADEPT_OK) return status;
+        status = add_operator(&list, NULL, s, &prof->ops[i], prof, hw, err);
     adept_operator_optimizer_time(&t, &s->numbers, s->operator_theta, false);
-    adept_operator_add_optimizer(&s->total, NULL, &t, &s->numbers, s->operator_theta);
+    adept_operator_list_add(&list, &t, 1.0);
+    s->clock = adept_operator_solve(&list, &s->numbers, s->operator_theta);
+    for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK; i++)
+        status = add_operator(NULL, &s->total, s, &prof->ops[i], prof, hw, err);
+    if (status != ADEPT_OK) return status;
+    adept_operator_add_optimizer(&s->total, NULL, &t, s->clock, &s->numbers, s->operator_theta);
     s->state = adept_operator_finish(&s->total, &s->numbers, s->operator_theta);
     return ADEPT_OK;
 }
@@ -304,9 +350,10 @@ static adept_status predict(adept_prediction *out, step_state *s, const adept_pr
         s->by_operator ? work->gradient_bytes
                        : adept_eq_gradient_bytes(work->gradient_bytes, work->autocast, s->theta.p.grad_bytes_lowp);
     fill_work(&p, &s->step, gradient_bytes, prof);
-    p.bound = find_bound(&p, !s->by_operator && s->scratch.opt_compute_s[0] > s->scratch.opt_memory_s[0]);
+    p.bound = find_bound(&p, !s->by_operator && s->scratch.opt_compute_s[0] > s->scratch.opt_memory_s[0],
+                         s->by_operator && s->state.host_s > s->state.device_s);
     p.memory = adept_memory_estimate(prof, s->step.work.optimizer.state_bytes, hw->specs.mem_bytes, (int64_t)gpus);
-    fill_warnings(&p, s, prof, hw);
+    fill_warnings(&p, s, prof, hw, run);
     fill_interval(&p, prof, hw, run);
     *out = p;
     return ADEPT_OK;
@@ -357,7 +404,7 @@ static adept_status predict_operators(adept_op_prediction *out, const step_state
 {
     for (size_t i = 0; i < prof->n_ops; i++) {
         adept_operator_total total = {0};
-        adept_status status = add_operator(&total, s, &prof->ops[i], prof, hw, err);
+        adept_status status = add_operator(NULL, &total, s, &prof->ops[i], prof, hw, err);
         if (status != ADEPT_OK) return status;
         double idle_w = s->operator_theta[ADEPT_OP_p_static_w];
         out[i].time_s = total.time_s;

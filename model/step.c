@@ -2,6 +2,7 @@
 #include "step.h"
 #include "peaks.h"
 #include <math.h>
+#include <string.h>
 
 /* The lowest clock of data-center boards is 0.09 (V100) to 0.15 (A100) of the highest; used if the sheet has none. */
 #define MIN_CLOCK_RATIO 0.15
@@ -124,6 +125,8 @@ adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const ade
     if (status == ADEPT_OK) status = compile_dimensions(numbers->dim, prof, &out->work, err);
     if (status != ADEPT_OK) return status;
     compile_pass(numbers->pass, prof, &at->hw->specs, &out->work);
+    bool updates = prof->mode == ADEPT_MODE_TRAIN && strcmp(prof->optimizer, "none") != 0;
+    out->updated_tensors = updates ? (double)prof->trainable_tensors : 0.0;
     return adept_work_columns(numbers->work, pieces, prof, &out->peaks, at->hw->specs.mem_bytes_per_s, scalars,
                               n_scalars, err);
 }

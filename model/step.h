@@ -50,6 +50,7 @@ typedef struct adept_step {
     adept_work work;
     adept_peaks peaks;
     adept_step_numbers numbers;
+    double updated_tensors; /* parameters that the optimizer updates; 0 unless the mode is train */
 } adept_step;
 
 /**
