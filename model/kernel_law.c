@@ -173,7 +173,7 @@ static adept_kernel_time tiled(const adept_kernel_case *c, const double *theta, 
 {
     const product direct = {.m = c->m, .n = c->n, .k = c->k, .batch = c->batch, .bytes = c->bytes};
     product winograd[ADEPT_MAX_TILES];
-    candidate best = {.time_s = INFINITY};
+    candidate best = {.product = NULL};
     for (size_t i = 0; i < menu->n; i++) {
         const adept_tile *tile = &menu->tiles[i];
         const product *p = &direct;
@@ -184,7 +184,7 @@ static adept_kernel_time tiled(const adept_kernel_case *c, const double *theta, 
         }
         for (int split = 1; split <= MAX_SPLIT && (split == 1 || p->k / split >= MIN_SPLIT_DEPTH); split *= 2) {
             candidate r = try_tile(c, theta, p, tile, split);
-            if (r.time_s < best.time_s) best = r;
+            if (!best.product || r.time_s < best.time_s) best = r; /* the first even if it takes forever */
         }
     }
     overlap o = overlap_of(best.compute_s, best.memory_s);

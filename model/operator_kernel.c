@@ -23,7 +23,7 @@ static double row_elements(const char *inputs, bool batch_norm)
     if (!at) return 0.0;
     for (int i = 0; *at == ':' || *at == 'x'; i++) {
         char *end;
-        last = strtod(at + 1, &end);
+        last = (double)strtoll(at + 1, &end, 10);
         if (end == at + 1) return 0.0;
         all *= last;
         if (i == 1) channels = last;
@@ -67,6 +67,12 @@ static void find_winograd(adept_kernel_case *c, const adept_kernel *k)
 
 /* ---- all kernels ---- */
 
+/* Products of a recurrent layer: one launch per time step, counted together. */
+static double launches_of(const adept_kernel *k)
+{
+    return fmax(1.0, k->launches);
+}
+
 bool adept_operator_is_tensor(double peak_flops_per_s, double alu_flops_per_s)
 {
     return peak_flops_per_s > TENSOR_PEAK_RATIO * alu_flops_per_s;
@@ -89,11 +95,15 @@ static adept_status find_peaks(adept_operator_kernel *out, const adept_kernel *k
     return status;
 }
 
-/* A product's library kernel reads operand rows along k in the forward pass of a linear layer only. */
+/* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain products, the
+ * sum of both (five) depths for attention in one kernel, and of the input gradient of a strided convolution, most of
+ * whose taps meet no output, the mean. Library kernels read operand rows along k in the forward pass of a linear layer
+ * only. */
 static void set_product(adept_kernel_case *c, const adept_kernel *k)
 {
     c->family = k->unit == ADEPT_UNIT_CONV ? ADEPT_FAMILY_CONV : k->batch > 1.0 ? ADEPT_FAMILY_BMM : ADEPT_FAMILY_GEMM;
-    c->m = fmax(1.0, k->m), c->n = fmax(1.0, k->n), c->k = fmax(1.0, k->k), c->batch = fmax(1.0, k->batch);
+    c->m = k->m, c->n = k->n, c->batch = k->batch;
+    c->k = k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch);
     if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = c->k * c->element_bytes;
     if (c->family != ADEPT_FAMILY_CONV) return;
     double groups = fmax(1.0, k->groups);
@@ -106,25 +116,42 @@ static void set_product(adept_kernel_case *c, const adept_kernel *k)
     find_winograd(c, k);
 }
 
+/* Beyond this no sum, product or fourth power of the law stays a number. */
+#define MOST 1e30
+
+/* Written so that NAN fails. */
+static bool is_possible(const adept_operator_kernel *k)
+{
+    const adept_kernel_case *c = &k->work;
+    return c->bytes >= 0.0 && c->bytes <= MOST && c->alu_flops >= 0.0 && c->alu_flops <= MOST && k->count <= MOST &&
+           c->m <= MOST && c->n <= MOST && c->batch <= MOST && c->m * c->n * c->k * c->batch <= MOST;
+}
+
 adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_profile_op *op, const adept_kernel *k,
                                       const adept_profile *prof, const adept_hwprofile *hw, adept_error *err)
 {
     memset(out, 0, sizeof *out); /* padding too: equal kernels are found by their bytes */
     adept_kernel_case *c = &out->work;
-    out->count = (double)op->count;
+    bool product = k->unit != ADEPT_UNIT_ALU && k->flops > 0.0;
+    double repeats = product ? launches_of(k) : 1.0;
+    out->count = (double)op->count * repeats;
     c->element_bytes = adept_dtype_bytes(k->dtype);
-    c->bytes = k->bytes_read + k->bytes_written;
+    c->bytes = (k->bytes_read + k->bytes_written) / repeats;
     c->bytes_per_s = hw->specs.mem_bytes_per_s;
     c->sm_count = hw->specs.sm_count;
     c->family = row_family(op->kind);
     c->alu_flops = k->unit == ADEPT_UNIT_ALU ? k->flops : k->flops_alu;
-    if (k->unit != ADEPT_UNIT_ALU && k->flops > 0.0)
+    if (product && !(k->m > 0.0 && k->n > 0.0 && k->k > 0.0 && k->batch > 0.0))
+        return adept_error_set(err, ADEPT_E_INVALID, "profile: a product of %s has no dimensions", op->path);
+    if (product)
         set_product(c, k);
     else if (c->family != ADEPT_FAMILY_STREAM)
         c->row_elements = row_elements(op->inputs, strcmp(op->kind, "batch_norm") == 0);
     adept_status status = find_peaks(out, k, prof, hw, err);
     if (status != ADEPT_OK) return status;
-    if (!(isfinite(c->bytes) && isfinite(c->m * c->n * c->k * c->batch) && c->bytes >= 0.0 && c->alu_flops >= 0.0))
+    out->simt_flops /= repeats;
+    out->tensor_flops /= repeats;
+    if (!is_possible(out))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: a kernel of %s has a count out of range", op->path);
     return ADEPT_OK;
 }
