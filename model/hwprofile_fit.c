@@ -237,6 +237,15 @@ static void read_granularity(adept_json_reader *r, adept_hwprofile *hw, const ch
         adept_json_fail(r, "fit.granularity \"%.80s\" is neither \"model\" nor \"operator\"", name);
 }
 
+/* What the other granularity has must not be lost silently. */
+static void check_operator_keys(adept_json_reader *r, const char *saturation, const cJSON *scalars)
+{
+    if (saturation && strcmp(saturation, "sigmoid") != 0)
+        adept_json_fail(r, "fit.saturation \"%.80s\": granularity \"operator\" saturates by the sigmoid", saturation);
+    if (cJSON_GetArraySize(scalars) > 0)
+        adept_json_fail(r, "fit.scalars belong to granularity \"model\", not to \"operator\"");
+}
+
 /* The other keys of a fit (dataset, errors, date ...) tell people where it came from; they are handed on unread. */
 void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
 {
@@ -248,6 +257,8 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
     read_granularity(r, hw, adept_json_string(r, fit, "granularity"));
     const char *saturation = adept_json_string_or(r, fit, "saturation", NULL);
     if (saturation) hw->saturation = adept_hwprofile_keep(r, hw->arena, saturation);
+    if (r->status == ADEPT_OK && hw->granularity == ADEPT_GRANULARITY_OPERATOR)
+        check_operator_keys(r, saturation, cJSON_GetObjectItemCaseSensitive(fit, "scalars"));
     read_parameters(r, hw, adept_json_object(r, fit, "parameters"));
     read_scalars(r, hw, fit);
     read_intervals(r, hw, cJSON_GetObjectItemCaseSensitive(fit, "intervals"));

@@ -75,15 +75,16 @@ static void add_model(writer *w, cJSON *root, const adept_profile *prof)
     if (!prof->model_sha256 || !*prof->model_sha256) add_warning(w, "model.sha256 is unknown: the profile has none");
 }
 
-static void add_gpu(writer *w, cJSON *root, const adept_hwprofile *hw)
+static void add_gpu(writer *w, cJSON *root, const adept_hwprofile *hw, const adept_run *run)
 {
     cJSON *o = add_object(w, root, "gpu");
     add_string(w, o, "name", hw->name);
-    add_bool(w, o, "calibrated", hw->calibrated);
+    add_bool(w, o, "calibrated", adept_calibrated_for(hw, run));
     if (hw->fit_json)
         keep(w, cJSON_AddRawToObject(o, "fit", hw->fit_json));
     else
         add_null(w, o, "fit");
+    add_string(w, root, "granularity", adept_granularity_name(adept_granularity_of(hw, run)));
 }
 
 static void add_config(writer *w, cJSON *root, const adept_profile *prof, const adept_run *run)
@@ -248,7 +249,7 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
         add_warning(&w, p->warnings[i]);
     add_integer(&w, root, "schema_version", SCHEMA_VERSION);
     add_model(&w, root, prof);
-    add_gpu(&w, root, hw);
+    add_gpu(&w, root, hw, run);
     add_config(&w, root, prof, run);
     add_results(&w, root, p);
     add_work(&w, root, p);

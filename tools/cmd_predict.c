@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     KEY_GPU = 0x300,
@@ -18,6 +19,7 @@ enum {
     KEY_LIMIT,
     KEY_STEPS,
     KEY_SAMPLES,
+    KEY_GRANULARITY,
     KEY_SATURATION,
     KEY_CARBON,
     KEY_PRICE,
@@ -37,6 +39,8 @@ typedef struct predict_options {
 
 static error_t parse_run(int key, char *arg, const struct argp_state *state, predict_options *o)
 {
+    char list[128];
+
     switch (key) {
     case KEY_GPU:
         o->gpu = arg;
@@ -46,10 +50,18 @@ static error_t parse_run(int key, char *arg, const struct argp_state *state, pre
     case KEY_LIMIT:
         if (adept_number_double(state, "--power-limit", arg, 0, &o->run.power_limit_w) != 0) return EINVAL;
         return o->run.power_limit_w > 0 ? 0 : adept_cli_usage(state, "--power-limit: '%s' is not above 0 W", arg);
+    case KEY_GRANULARITY:
+        if (strcmp(arg, adept_granularity_name(ADEPT_GRANULARITY_MODEL)) == 0)
+            o->run.equations = ADEPT_EQUATIONS_MODEL;
+        else if (strcmp(arg, adept_granularity_name(ADEPT_GRANULARITY_OPERATOR)) == 0)
+            o->run.equations = ADEPT_EQUATIONS_OPERATOR;
+        else
+            return adept_cli_usage(state, "--granularity: '%s' is not one of %s", arg,
+                                   adept_names_list(list, sizeof list, adept_granularity_name));
+        return 0;
     case KEY_SATURATION:
         o->run.saturation = arg;
         if (adept_saturation_by_name(arg)) return 0;
-        char list[128];
         return adept_cli_usage(state, "--saturation: '%s' is not one of %s", arg,
                                adept_names_list(list, sizeof list, adept_saturation_name));
     default:
@@ -119,8 +131,12 @@ static const struct argp_option options[] = {
      1},
     {"gpus", KEY_GPUS, "N", 0, "Data-parallel GPUs of one node (default 1)", 1},
     {"power-limit", KEY_LIMIT, "W", 0, "Board power limit of each GPU in watts", 1},
+    {"granularity", KEY_GRANULARITY, "NAME", 0,
+     "operator: every kernel's time from its own dimensions; model: the thesis's equations on means over the whole "
+     "model. Default: what the GPU was calibrated with, else operator",
+     1},
     {"saturation", KEY_SATURATION, "NAME", 0,
-     "Saturation function of the model: sigmoid, arctan, softsign, algebraic or tanh", 1},
+     "Saturation function of granularity model: sigmoid, arctan, softsign, algebraic or tanh", 1},
     {NULL, 0, NULL, 0, "The whole job:", 3},
     {"steps", KEY_STEPS, "N", 0, "Print the totals of N steps", 3},
     {"samples", KEY_SAMPLES, "N", 0, "Print the totals of N samples, rounded up to whole steps", 3},
@@ -147,6 +163,7 @@ static const struct argp argp = {
         "  adept predict resnet50.pt --gpu h100 --precision bf16 --batch 512 --by layer\n"
         "  adept predict gpt2.pt --input i64:Bx1024 --batch 8 --gpu a100 --gpus 4\n"
         "  adept predict resnet50.profile.json --gpu a100 --power-limit 250\n"
+        "  adept predict resnet50.pt --gpu a100 --granularity model\n"
         "  adept predict vit.pt --gpu a100 --steps 500 --carbon-intensity 56\n"
         "  adept predict resnet50.pt --gpu ./mine.json --mode infer --json",
     .children = children,

@@ -15,6 +15,11 @@ static bool trains(const adept_profile *profile)
     return profile->mode != ADEPT_MODE_INFER;
 }
 
+static bool by_operator(const adept_prediction_report *r)
+{
+    return adept_granularity_of(r->hw, r->run) == ADEPT_GRANULARITY_OPERATOR;
+}
+
 static void print_gpu(FILE *out, const adept_prediction_report *r)
 {
     int64_t gpus = r->run->gpus > 0 ? r->run->gpus : 1;
@@ -27,7 +32,12 @@ static void print_gpu(FILE *out, const adept_prediction_report *r)
     adept_print_clean(out, r->hw->architecture);
     fputc(')', out);
     if (r->run->power_limit_w > 0) fprintf(out, ", limited to %s each", adept_units_si(r->run->power_limit_w, "W").s);
-    fputs(r->hw->calibrated ? ", calibrated\n" : ", not calibrated: an estimate from the specification sheet\n", out);
+    fputs(adept_calibrated_for(r->hw, r->run) ? ", calibrated\n"
+                                              : ", not calibrated: an estimate from the specification sheet\n",
+          out);
+    fputs(by_operator(r) ? "Method   operator: the time of every kernel from its own dimensions\n"
+                         : "Method   model: the thesis's equations on means over the whole model\n",
+          out);
 }
 
 /* "Interval   20.1 ms to 24.9 ms, 361 W to 395 W with 80 % probability" */
@@ -70,6 +80,19 @@ static void print_phase(FILE *out, const char *name, double time_s, double step_
             adept_units_bar(share, BAR_WIDTH).s);
 }
 
+/* By the model's equations compute and traffic of the whole pass overlap; by operator each kernel's do, and its time is
+ * split into what follows the core clock and what waits for memory. */
+static void print_pass(FILE *out, const adept_prediction *p, bool of_kernels)
+{
+    fprintf(out, "  The pass computes for %s (", adept_units_time(p->gemm_s + p->conv_s + p->alu_s).s);
+    if (p->gemm_s > 0) fprintf(out, "matrix products %s, ", adept_units_time(p->gemm_s).s);
+    if (p->conv_s > 0) fprintf(out, "convolutions %s, ", adept_units_time(p->conv_s).s);
+    fprintf(out, "other %s)\n  and%s %s.\n", adept_units_time(p->alu_s).s,
+            of_kernels ? " waits for memory for" : ", meanwhile, moves data for", adept_units_time(p->memory_s).s);
+    if (of_kernels && p->bound == ADEPT_BOUND_LAUNCH)
+        fprintf(out, "  The GPU waits for the host, which launches %s kernels.\n", adept_units_digits(p->kernels).s);
+}
+
 static void print_times(FILE *out, const adept_prediction_report *r)
 {
     const adept_prediction *p = r->prediction;
@@ -81,11 +104,7 @@ static void print_times(FILE *out, const adept_prediction_report *r)
     if (r->run->gpus > 1) print_phase(out, "communication", p->comm_s, step_s);
     print_phase(out, "kernel launches", p->kernel_launch_s, step_s);
     if (p->fixed_s > 0) print_phase(out, "fixed", p->fixed_s, step_s);
-    fprintf(out, "  The pass computes for %s (", adept_units_time(p->gemm_s + p->conv_s + p->alu_s).s);
-    if (p->gemm_s > 0) fprintf(out, "matrix products %s, ", adept_units_time(p->gemm_s).s);
-    if (p->conv_s > 0) fprintf(out, "convolutions %s, ", adept_units_time(p->conv_s).s);
-    fprintf(out, "other %s)\n  and, meanwhile, moves data for %s.\n", adept_units_time(p->alu_s).s,
-            adept_units_time(p->memory_s).s);
+    print_pass(out, p, by_operator(r));
 }
 
 static void print_memory(FILE *out, const adept_prediction_report *r)

@@ -91,6 +91,10 @@ typedef struct adept_run {        /* how the workload runs on the hardware */
 
 /** Which equations a prediction of this GPU and run uses. */
 ADEPT_API adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_run *run);
+/** Is the GPU calibrated for them? Else parameters are defaults, and its intervals do not apply. */
+ADEPT_API bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run);
+/** "model", "operator"; NULL past the end. */
+ADEPT_API const char *adept_granularity_name(size_t granularity);
 
 typedef enum adept_bound { ADEPT_BOUND_COMPUTE, ADEPT_BOUND_MEMORY, ADEPT_BOUND_LAUNCH, ADEPT_BOUND_COMMUNICATION } adept_bound;
 ADEPT_API const char *adept_bound_name(adept_bound bound);

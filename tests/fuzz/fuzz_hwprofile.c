@@ -24,6 +24,21 @@ static void check_intervals(const adept_intervals *in)
     REQUIRE(outside >= 0 && isfinite(outside));
 }
 
+static void check_tiles(const adept_tile_menu *menus)
+{
+    for (int family = 0; family < ADEPT_TILED_FAMILIES; family++) {
+        bool direct = false;
+        REQUIRE(menus[family].n >= 1 && menus[family].n <= ADEPT_MAX_TILES);
+        for (size_t i = 0; i < menus[family].n; i++) {
+            const adept_tile *tile = &menus[family].tiles[i];
+            REQUIRE(tile->m >= 8 && tile->m <= 512 && tile->n >= 8 && tile->n <= 512);
+            REQUIRE(tile->winograd == 0 || tile->winograd == 2 || tile->winograd == 4);
+            direct = direct || tile->winograd == 0;
+        }
+        REQUIRE(direct);
+    }
+}
+
 static void check_profile(adept_hwprofile *hw)
 {
 #define X(name, required, text)                                                                                        \
@@ -43,6 +58,8 @@ static void check_profile(adept_hwprofile *hw)
     for (size_t i = 0; i < hw->n_scalars; i++)
         REQUIRE(adept_scalar_check(&hw->scalars[i], NULL) == ADEPT_OK);
     if (hw->intervals) check_intervals(hw->intervals);
+    if (hw->tiles) check_tiles(hw->tiles);
+    if (hw->calibrated && hw->granularity == ADEPT_GRANULARITY_OPERATOR) REQUIRE(hw->n_scalars == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

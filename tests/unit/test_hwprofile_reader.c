@@ -41,7 +41,7 @@ static const char base[] =
     "\"idle_w\": {\"value\": 50, \"source\": \"s21\"},\n"
     "\"link_bytes_per_s\": {\"value\": 600e9, \"source\": \"s22\"},\n"
     "\"pcie_bytes_per_s\": {\"value\": 64e9}},\n"
-    "\"fit\": {\"granularity\": \"operator\", \"saturation\": \"tanh\", \"dataset\": {\"rows\": 12},\n"
+    "\"fit\": {\"granularity\": \"operator\", \"saturation\": \"sigmoid\", \"dataset\": {\"rows\": 12},\n"
     "         \"parameters\": {\"beta_gemm\": 0.75, \"t_kern_s\": 2.5e-6}}}\n";
 
 /* The base with `old` replaced once; fails the test if it is not there. malloc'ed. */
@@ -103,13 +103,14 @@ static void test_everything_is_read(void **state)
     assert_string_equal(adept_hwprofile_source(hw, "no_such_number"), "");
     assert_true(hw->calibrated);
     assert_int_equal(hw->granularity, ADEPT_GRANULARITY_OPERATOR);
-    assert_string_equal(hw->saturation, "tanh");
+    assert_string_equal(hw->saturation, "sigmoid");
     assert_int_equal(hw->n_parameters, 2);
     assert_string_equal(hw->parameters[0].name, "beta_gemm");
     assert_true(hw->parameters[0].value == 0.75);
     assert_true(hw->parameters[1].value == 2.5e-6);
-    assert_string_equal(hw->fit_json, "{\"granularity\":\"operator\",\"saturation\":\"tanh\",\"dataset\":{\"rows\":12},"
-                                      "\"parameters\":{\"beta_gemm\":0.75,\"t_kern_s\":2.5e-06}}");
+    assert_string_equal(hw->fit_json,
+                        "{\"granularity\":\"operator\",\"saturation\":\"sigmoid\",\"dataset\":{\"rows\":12},"
+                        "\"parameters\":{\"beta_gemm\":0.75,\"t_kern_s\":2.5e-06}}");
     adept_hwprofile_free(hw);
     adept_hwprofile_free(NULL);
 }
@@ -257,7 +258,28 @@ static void test_refused_edits(void **state)
         {"\"granularity\": \"operator\"", "\"granularity\": \"kernel\"", "fit.granularity \"kernel\" is neither"},
         {"\"granularity\": \"operator\"", "\"granularity\": 1", "\"granularity\" is not a string"},
         {"\"granularity\": \"operator\", ", "", "\"granularity\" is missing in \"fit\""},
-        {"\"saturation\": \"tanh\"", "\"saturation\": 1", "\"saturation\" is not a string"},
+        {"\"saturation\": \"sigmoid\"", "\"saturation\": 1", "\"saturation\" is not a string"},
+        {"\"saturation\": \"sigmoid\"", "\"saturation\": \"tanh\"",
+         "fit.saturation \"tanh\": granularity \"operator\" saturates by the sigmoid"},
+        {"\"dataset\"",
+         "\"scalars\": [{\"name\": \"s\", \"target\": {\"model\": \"*\"}, \"term\": \"gemm\", \"value\": 2}], "
+         "\"dataset\"",
+         "fit.scalars belong to granularity \"model\", not to \"operator\""},
+        {"\"dataset\"", "\"tiles\": [], \"dataset\"", "fit.tiles is neither an object nor null"},
+        {"\"dataset\"", "\"tiles\": {\"stream\": [\"64x64\"]}, \"dataset\"", "unknown key \"stream\" in fit.tiles"},
+        {"\"dataset\"", "\"tiles\": {\"gemm\": \"64x64\"}, \"dataset\"",
+         "fit.tiles.gemm is not an array of 1 to 8 tiles"},
+        {"\"dataset\"", "\"tiles\": {\"bmm\": []}, \"dataset\"", "fit.tiles.bmm is not an array of 1 to 8 tiles"},
+        {"\"dataset\"", "\"tiles\": {\"bmm\": [1,1,1,1,1,1,1,1,1]}, \"dataset\"",
+         "fit.tiles.bmm is not an array of 1 to 8 tiles"},
+        {"\"dataset\"", "\"tiles\": {\"conv\": [\"64x64\", 7]}, \"dataset\"",
+         "fit.tiles.conv[1] is not a tile like \"128x64\" or \"winograd4:32x32\""},
+        {"\"dataset\"", "\"tiles\": {\"conv\": [\"64x48\"]}, \"dataset\"", "fit.tiles.conv[0] is not a tile"},
+        {"\"dataset\"", "\"tiles\": {\"conv\": [\"winograd3:64x64\"]}, \"dataset\"", "fit.tiles.conv[0] is not a tile"},
+        {"\"dataset\"", "\"tiles\": {\"conv\": [\"winograd4:32x32\"]}, \"dataset\"",
+         "fit.tiles.conv has no tile without Winograd"},
+        {"\"dataset\"", "\"tiles\": null, \"dataset\"", NULL},
+        {"\"dataset\"", "\"tiles\": {}, \"dataset\"", NULL},
         {"\"parameters\": {", "\"parameter\": {", "\"parameters\" is missing in \"fit\""},
         {"{\"beta_gemm\": 0.75, \"t_kern_s\": 2.5e-6}", "{}", "fit.parameters is empty"},
         {"{\"beta_gemm\": 0.75, \"t_kern_s\": 2.5e-6}", "[]", "\"parameters\" is not an object"},
@@ -277,6 +299,39 @@ static void test_refused_edits(void **state)
     char *l2 = strstr(text, "41943040");
     memcpy(l2, "20000e+4", 8);
     assert_refused(text, "specs.l2_bytes = 2e+08 is more than specs.mem_bytes = 1e+08");
+    free(text);
+}
+
+/* Menus that the file gives; the others are those used where nothing was measured. */
+static void test_tiles(void **state)
+{
+    (void)state;
+    adept_hwprofile *hw = parse_ok(base);
+    assert_null(hw->tiles);
+    adept_hwprofile_free(hw);
+    char *text = edited("\"dataset\"", "\"tiles\": {\"gemm\": [\"8x512\"], \"conv\": [\"128x64\", \"winograd2:32x16\", "
+                                       "\"winograd4:64x64\"]}, \"dataset\"");
+    hw = parse_ok(text);
+    assert_non_null(hw->tiles);
+    const adept_tile_menu *gemm = &hw->tiles[ADEPT_FAMILY_GEMM], *conv = &hw->tiles[ADEPT_FAMILY_CONV];
+    assert_int_equal(gemm->n, 1);
+    assert_true(gemm->tiles[0].winograd == 0 && gemm->tiles[0].m == 8 && gemm->tiles[0].n == 512);
+    assert_int_equal(conv->n, 3);
+    assert_true(conv->tiles[0].winograd == 0 && conv->tiles[0].m == 128 && conv->tiles[0].n == 64);
+    assert_true(conv->tiles[1].winograd == 2 && conv->tiles[1].m == 32 && conv->tiles[1].n == 16);
+    assert_true(conv->tiles[2].winograd == 4 && conv->tiles[2].m == 64 && conv->tiles[2].n == 64);
+    const adept_tile_menu *bmm = &hw->tiles[ADEPT_FAMILY_BMM], *usual = &adept_tile_menu_default[ADEPT_FAMILY_BMM];
+    assert_int_equal(bmm->n, usual->n);
+    assert_true(bmm->tiles[0].m == usual->tiles[0].m && bmm->tiles[0].n == usual->tiles[0].n);
+    for (size_t i = 0; i < conv->n; i++) { /* as texts, there and back */
+        char printed[32];
+        adept_tile again;
+        adept_tile_print(printed, sizeof printed, &conv->tiles[i]);
+        assert_true(adept_tile_parse(&again, printed));
+        assert_true(again.winograd == conv->tiles[i].winograd && again.m == conv->tiles[i].m &&
+                    again.n == conv->tiles[i].n);
+    }
+    adept_hwprofile_free(hw);
     free(text);
 }
 
@@ -511,6 +566,7 @@ int main(void)
         cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_refused_texts),
         cmocka_unit_test(test_refused_edits),
+        cmocka_unit_test(test_tiles),
         cmocka_unit_test(test_fit_must_be_object),
         cmocka_unit_test(test_every_number_is_checked),
         cmocka_unit_test(test_spellings),
