@@ -1,4 +1,5 @@
 /** @file fit_json.c  A fit as the `fit` object of a hardware profile. Calls: model, cJSON. */
+#include "adept_kernels.h"
 #include "json_writer.h"
 #include <math.h>
 #include <stdlib.h>
@@ -142,6 +143,18 @@ static void put_identifiability(json_writer *w, cJSON *fit_object, const adept_i
     adept_put_number(w, o, "noise_power_log", id->noise_power);
 }
 
+/* What kernels have told the base: this fit stands on it. */
+static void put_kernels(json_writer *w, cJSON *fit_object, const adept_hwprofile *base)
+{
+    static const char *const keys[] = {"tiles", "kernels"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        cJSON *part = adept_kernel_part(base, keys[i]);
+        if (!part || (fit_object && cJSON_AddItemToObject(fit_object, keys[i], part))) continue;
+        cJSON_Delete(part);
+        w->failed = true;
+    }
+}
+
 void adept_put_fit(json_writer *w, cJSON *root, const adept_fit_report *r, const char *date)
 {
     const adept_fit *fit = r->fit;
@@ -150,6 +163,7 @@ void adept_put_fit(json_writer *w, cJSON *root, const adept_fit_report *r, const
     adept_put_string(w, o, "saturation", fit->saturation);
     put_values(w, o, fit);
     put_intervals(w, o, &r->conformal);
+    if (fit->granularity == ADEPT_GRANULARITY_OPERATOR) put_kernels(w, o, r->base);
     put_dataset(w, o, r->dataset);
     put_errors(w, o, r);
     put_identifiability(w, o, &r->identifiability);
@@ -188,6 +202,26 @@ static adept_status check_readable(const char *text, const char *name, adept_err
     return ADEPT_OK;
 }
 
+/* `root`, which is freed, as the text of a file. */
+static adept_status finish_profile(char **text, json_writer *w, cJSON *root, const char *name, adept_error *err)
+{
+    char *body = adept_json_finish(w, root, true);
+    size_t length = body ? strlen(body) : 0;
+    char *whole = body ? realloc(body, length + 2) : NULL;
+    if (!whole) {
+        free(body);
+        return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
+    }
+    whole[length] = '\n';
+    whole[length + 1] = '\0';
+    adept_status status = check_readable(whole, name, err);
+    if (status == ADEPT_OK)
+        *text = whole;
+    else
+        free(whole);
+    return status;
+}
+
 adept_status adept_fit_report_to_hwprofile(char **text, const adept_fit_report *r, const char *date, adept_error *err)
 {
     cJSON *root = NULL;
@@ -196,19 +230,23 @@ adept_status adept_fit_report_to_hwprofile(char **text, const adept_fit_report *
     json_writer w = {0};
     cJSON_DeleteItemFromObjectCaseSensitive(root, "fit");
     adept_put_fit(&w, root, r, date);
-    char *body = adept_json_finish(&w, root, true);
-    size_t length = body ? strlen(body) : 0;
-    char *whole = body ? realloc(body, length + 2) : NULL;
-    if (!whole) {
-        free(body);
-        return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", r->base->name);
+    return finish_profile(text, &w, root, r->base->name, err);
+}
+
+adept_status adept_kernel_fit_to_hwprofile(char **text, const adept_hwprofile *hw, const char *date, adept_error *err)
+{
+    cJSON *root = NULL;
+    adept_status status = parse_base(&root, hw, err);
+    if (status != ADEPT_OK) return status;
+    json_writer w = {0};
+    cJSON_DeleteItemFromObjectCaseSensitive(root, "fit");
+    cJSON *fit = hw->fit_json ? cJSON_Parse(hw->fit_json) : NULL;
+    if (!fit || !cJSON_AddItemToObject(root, "fit", fit)) {
+        cJSON_Delete(fit);
+        cJSON_Delete(root);
+        return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", hw->name);
     }
-    whole[length] = '\n';
-    whole[length + 1] = '\0';
-    status = check_readable(whole, r->base->name, err);
-    if (status == ADEPT_OK)
-        *text = whole;
-    else
-        free(whole);
-    return status;
+    adept_put_string(&w, fit, "date", date);
+    adept_put_string(&w, fit, "version", ADEPT_VERSION);
+    return finish_profile(text, &w, root, hw->name, err);
 }

@@ -24,6 +24,10 @@ void adept_push_string(json_writer *w, cJSON *array, const char *value);
 /** The text of `root`, which is freed, or NULL when memory was out anywhere. Compact unless `pretty`. */
 char *adept_json_finish(json_writer *w, cJSON *root, bool pretty);
 
+/** A part of a fit of granularity "operator", as it stands in the profile: "tiles", "kernels". The caller's to delete;
+ * NULL if there is none. */
+cJSON *adept_kernel_part(const adept_hwprofile *hw, const char *key);
+
 /** The keys of CONTRACT's `overall`, into an object. */
 void adept_put_metrics(json_writer *w, cJSON *object, const adept_metrics *m);
 

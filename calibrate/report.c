@@ -1,4 +1,5 @@
 /** @file report.c  Everything there is to say about a fit, put together. Calls: calibrate, measurements, model. */
+#include "adept_kernels.h"
 #include "fit_report.h"
 #include <math.h>
 #include <pthread.h>
@@ -351,7 +352,7 @@ static void collect_warnings(adept_fit_report *r)
     size_t numbers = m->time.n + m->power.n;
     if (r->fit->interrupted) warn(r, "the fit was interrupted: these are the best parameters found so far");
     if (!r->fit->interrupted && !r->fit->converged) warn(r, "the fit did not converge within its generations");
-    if (r->base->calibrated)
+    if (r->base->calibrated && !adept_fit_is_of_kernels(r->base))
         warn(r,
              adept_report_text(r->arena, "%s is itself fitted: if to some of these rows, held-out errors are too small",
                                r->base->name));

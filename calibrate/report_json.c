@@ -1,4 +1,5 @@
 /** @file report_json.c  `evaluate --json` and `calibrate --json`. Calls: cJSON. */
+#include "adept_kernels.h"
 #include "json_writer.h"
 #include <math.h>
 #include <stdio.h>
@@ -234,6 +235,18 @@ static void put_runs(json_writer *w, cJSON *root, const char *key, const adept_f
         adept_put_integer(w, o, "generations", runs[i].generations);
         adept_put_bool(w, o, "converged", runs[i].converged);
     }
+}
+
+char *adept_kernel_fit_to_json(const adept_hwprofile *hw)
+{
+    json_writer w = {0};
+    cJSON *root = cJSON_CreateObject();
+    adept_put_integer(&w, root, "schema_version", SCHEMA_VERSION);
+    adept_put_string(&w, adept_put_object(&w, root, "gpu"), "name", hw->name);
+    adept_put_null(&w, root, "held_out");
+    adept_put_null(&w, root, "in_sample");
+    if (!cJSON_AddRawToObject(root, "fit", hw->fit_json)) w.failed = true;
+    return adept_json_finish(&w, root, false);
 }
 
 char *adept_fit_report_to_json(const adept_fit_report *r)

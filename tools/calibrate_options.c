@@ -18,6 +18,9 @@ enum {
     KEY_WEIGHT_TIME,
     KEY_WEIGHT_POWER,
     KEY_PRIOR,
+    KEY_PRIOR_ROWS,
+    KEY_KERNELS,
+    KEY_RESTARTS,
     KEY_FROM_SHEET,
     KEY_SEED,
     KEY_THREADS,
@@ -35,7 +38,15 @@ enum {
 static const struct argp_option options[] = {
     {"output", 'o', "FILE.json", 0, "The hardware profile to write: the GPU's sheet with the fit. Required", 2},
     {NULL, 0, NULL, 0, "What is fitted:", 3},
-    {"granularity", KEY_GRANULARITY, "NAME", 0, "model: the thesis's equations, on sums over the model (default)", 3},
+    {"granularity", KEY_GRANULARITY, "NAME", 0,
+     "model: the thesis's equations, on sums over the model (default); operator: every kernel by itself, few "
+     "parameters "
+     "fitted around the values of --gpu and --kernels",
+     3},
+    {"kernels", KEY_KERNELS, "FILE", 0,
+     "Times of single kernels, fitted first: their law is the base of the steps' fit, or the result if there are no "
+     "steps. Implies --granularity operator (repeatable)",
+     3},
     {"saturation", KEY_SATURATION, "NAME", 0,
      "Saturation function: sigmoid, arctan, softsign, algebraic or tanh (default: that of the GPU's fit, else sigmoid)",
      3},
@@ -56,6 +67,8 @@ static const struct argp_option options[] = {
      "Pull towards the values of --gpu, in percent of error per squared distance (default 0): with a fitted FILE of a "
      "similar GPU, a few rows are enough",
      4},
+    {"prior-rows", KEY_PRIOR_ROWS, "X", 0,
+     "Granularity operator: the prior of one parameter weighs like X rows (default 0.05)", 4},
     {"from-sheet", KEY_FROM_SHEET, NULL, 0,
      "Forget the fit that --gpu already has; otherwise it is the start, and what the rows do not determine keeps its "
      "values",
@@ -69,7 +82,9 @@ static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "How it is searched:", 5},
     {"seed", KEY_SEED, "N", 0, "Same seed, same result, whatever the number of threads (default 1)", 5},
     {"threads", KEY_THREADS, "N", 0, "Threads (default: one per core)", 5},
-    {"max-generations", KEY_GENERATIONS, "N", 0, "Generations of differential evolution at most (default 50000)", 5},
+    {"max-generations", KEY_GENERATIONS, "N", 0,
+     "Generations of differential evolution at most (default 50000; operator: none, descents from the base only)", 5},
+    {"restarts", KEY_RESTARTS, "N", 0, "Without generations: descents from N other points (default 0; operator: 4)", 5},
     {"population", KEY_POPULATION, "N", 0, "Population per parameter (default 15)", 5},
     {"tol", KEY_TOL, "X", 0,
      "Converged when the population's losses spread less than X times their mean (default 0.01)", 5},
@@ -89,6 +104,8 @@ void adept_calibrate_options_init(adept_calibrate_options *o)
     o->fit = adept_fit_options_default();
     o->fit.seed = 1;
     o->n_suggestions = 5;
+    o->generations = o->restarts = -1;
+    o->prior_rows = -1;
 }
 
 void adept_calibrate_options_free(adept_calibrate_options *o)
@@ -184,7 +201,9 @@ static error_t parse_search(int key, char *arg, const struct argp_state *state, 
     case KEY_THREADS:
         return parse_count(state, "--threads", arg, 1, &o->fit.threads);
     case KEY_GENERATIONS:
-        return parse_count(state, "--max-generations", arg, 0, &o->fit.max_generations);
+        return parse_count(state, "--max-generations", arg, 0, &o->generations);
+    case KEY_RESTARTS:
+        return parse_count(state, "--restarts", arg, 0, &o->restarts);
     case KEY_POPULATION:
         return parse_count(state, "--population", arg, 1, &o->fit.population_per_parameter);
     case KEY_TOL:
@@ -224,8 +243,13 @@ static error_t parse_model(int key, char *arg, const struct argp_state *state, a
 
     switch (key) {
     case KEY_GRANULARITY:
-        if (strcmp(arg, "model") == 0) return 0;
-        return adept_cli_usage(state, "--granularity: '%s' is not one of model", arg);
+        o->granularity = arg;
+        if (strcmp(arg, "model") == 0 || strcmp(arg, "operator") == 0) return 0;
+        return adept_cli_usage(state, "--granularity: '%s' is not one of model, operator", arg);
+    case KEY_KERNELS:
+        if (o->n_kernels == ADEPT_MAX_WORDS) return adept_cli_usage(state, "--kernels: more than %d", ADEPT_MAX_WORDS);
+        o->kernels[o->n_kernels++] = arg;
+        return *arg ? 0 : adept_cli_usage(state, "--kernels: the file name is empty");
     case KEY_SATURATION:
         o->fit.saturation = arg;
         if (adept_saturation_by_name(arg)) return 0;
@@ -249,10 +273,41 @@ static error_t parse_model(int key, char *arg, const struct argp_state *state, a
     }
 }
 
+/* What a granularity does by default, where nothing else was said. */
+static error_t apply_granularity(const struct argp_state *state, adept_calibrate_options *o)
+{
+    bool operators = o->n_kernels > 0 || (o->granularity && strcmp(o->granularity, "operator") == 0);
+    const adept_fit_options of =
+        adept_fit_options_for(operators ? ADEPT_GRANULARITY_OPERATOR : ADEPT_GRANULARITY_MODEL);
+
+    if (o->n_kernels > 0 && o->granularity && strcmp(o->granularity, "operator") != 0)
+        return adept_cli_usage(state, "--kernels and --granularity %s exclude each other", o->granularity);
+    if (!operators && o->prior_rows >= 0) return adept_cli_usage(state, "--prior-rows is of --granularity operator");
+    o->fit.granularity = of.granularity;
+    o->fit.rounding = of.rounding;
+    o->fit.prior_rows = o->prior_rows >= 0 ? o->prior_rows : of.prior_rows;
+    o->fit.max_generations = o->generations >= 0 ? o->generations : of.max_generations;
+    o->fit.restarts = o->restarts >= 0 ? o->restarts : of.restarts;
+    return 0;
+}
+
+/* Kernels alone are a fit; of what concerns steps, nothing can be asked then. */
+static error_t check_kernels_alone(const struct argp_state *state, const adept_calibrate_options *o)
+{
+    if (!o->measurements.gpu) return adept_cli_usage(state, "--gpu is missing; `adept gpus` lists the names");
+    if (o->measurements.plot) return adept_cli_usage(state, "--plot needs a MEASUREMENTS.csv besides --kernels");
+    if (o->resume) return adept_cli_usage(state, "--resume needs a MEASUREMENTS.csv besides --kernels");
+    return 0;
+}
+
 static error_t check(const struct argp_state *state, adept_calibrate_options *o)
 {
-    error_t failed = adept_measurement_options_check(state, &o->measurements, "calibrate");
+    bool alone = o->n_kernels > 0 && o->measurements.n_files == 0;
+    error_t failed =
+        alone ? check_kernels_alone(state, o) : adept_measurement_options_check(state, &o->measurements, "calibrate");
 
+    if (failed) return failed;
+    failed = apply_granularity(state, o);
     if (failed) return failed;
     if (!o->output) return adept_cli_usage(state, "-o is missing: the file the fitted profile is written to");
     if (o->fit.weight_time + o->fit.weight_power <= 0)
@@ -286,6 +341,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return adept_number_double(state, "--weight-power", arg, 0, &o->fit.weight_power);
     case KEY_PRIOR:
         return adept_number_double(state, "--prior", arg, 0, &o->fit.prior_weight);
+    case KEY_PRIOR_ROWS:
+        return adept_number_double(state, "--prior-rows", arg, 0, &o->prior_rows);
     case KEY_FROM_SHEET:
         o->from_sheet = true;
         return 0;
@@ -305,7 +362,7 @@ static const struct argp_child children[] = {{&adept_measurement_argp, 0, NULL, 
 const struct argp adept_calibrate_argp = {
     .options = options,
     .parser = parse,
-    .args_doc = "MEASUREMENTS.csv... --gpu NAME|FILE -o OUT.json",
+    .args_doc = "[MEASUREMENTS.csv...] [--kernels FILE]... --gpu NAME|FILE -o OUT.json",
     .doc =
         "Fit the parameters of a GPU to measured runs, and say how far to trust the result. Write the hardware profile "
         "that --gpu reads. Ctrl-C keeps the best so far."
@@ -313,6 +370,7 @@ const struct argp adept_calibrate_argp = {
         "  adept calibrate runs.csv --gpu a100 -o mine.json\n"
         "  adept calibrate a.csv b.csv --gpu a100 -o mine.json --plot fit.svg\n"
         "  adept calibrate runs.csv --gpu a100 -o mine.json --leave-out gpus,k-fold:9\n"
+        "  adept calibrate runs.csv --kernels kernels.csv --gpu a100 -o mine.json\n"
         "  adept calibrate three.csv --gpu ./similar.json --prior 1 -o mine.json\n"
         "  adept calibrate runs.csv --gpu a100 -o mine.json --fix overlap=0.5 --json\n"
         "  adept calibrate runs.csv --gpu a100 -o m.json --scalar x=mem@model:albert*\n"

@@ -14,6 +14,11 @@ typedef struct adept_calibrate_options {
     adept_parameter fixed_values[ADEPT_MAX_WORDS];
     adept_scalar scalars[ADEPT_MAX_SCALARS];
     int64_t n_suggestions;
+    const char *granularity; /* NULL: not given */
+    size_t n_kernels;
+    const char *kernels[ADEPT_MAX_WORDS];
+    double prior_rows; /* below 0: not given, as the next two */
+    int generations, restarts;
     bool from_sheet; /* forget the fit that the GPU already has */
 } adept_calibrate_options;
 

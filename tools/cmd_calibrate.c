@@ -1,5 +1,6 @@
 /** @file cmd_calibrate.c  `adept calibrate`: measurements to a fitted hardware profile. */
 #include "adept_json.h"
+#include "calibrate_kernels.h"
 #include "calibrate_options.h"
 #include "plot.h"
 #include "report_fit.h"
@@ -42,6 +43,7 @@ static void catch_signals(void)
 typedef struct work {
     adept_dataset *dataset;
     adept_hwprofile *hw;
+    adept_kernel_fit kernels; /* with --kernels */
     adept_fit *fit;
     adept_fit_report *report;
     adept_checkpoint *checkpoint;
@@ -85,6 +87,9 @@ static adept_status check_outputs(adept_cli *cli, const adept_calibrate_options 
     for (size_t i = 0; i < 2 && status == ADEPT_OK; i++) {
         if (paths[i]) status = adept_measurement_output_check(cli, paths[i], &o->measurements);
     }
+    adept_measurement_options kernels = {.n_files = o->n_kernels};
+    memcpy(kernels.files, o->kernels, sizeof o->kernels);
+    if (status == ADEPT_OK) status = adept_measurement_output_check(cli, o->output, &kernels);
     return status;
 }
 
@@ -183,7 +188,12 @@ static adept_status print(adept_cli *cli, work *w, const adept_calibrate_options
     const char *const *suspects = adept_measurement_suspects(w->dataset, &n_suspect);
 
     if (!suspects) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    if (!o->measurements.json) return adept_report_fit(cli, stdout, w->report, o->output, suspects, n_suspect);
+    if (!o->measurements.json) {
+        adept_status status = adept_report_fit(cli, stdout, w->report, o->output, suspects, n_suspect);
+        if (status != ADEPT_OK || o->n_kernels == 0) return status;
+        fputc('\n', stdout);
+        return adept_kernels_report(cli, stdout, &w->kernels, o);
+    }
     char *json = adept_fit_report_to_json(w->report);
     if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
     puts(json);
@@ -217,23 +227,58 @@ static void forget_fit(adept_hwprofile *hw)
     hw->n_parameters = 0;
     hw->n_scalars = 0;
     hw->intervals = NULL;
+    hw->tiles = NULL;
     hw->fit_json = NULL;
+}
+
+static adept_status fit_kernels(adept_cli *cli, work *w, const adept_calibrate_options *o)
+{
+    if (o->n_kernels == 0) return ADEPT_OK;
+    catch_signals();
+    return adept_kernels_calibrate(cli, &w->kernels, w->hw, o, &stop_requested, &w->progress);
+}
+
+/* Kernels without steps: their law is the result. */
+static adept_status calibrate_kernels(adept_cli *cli, work *w, const adept_calibrate_options *o)
+{
+    char date[32];
+    adept_status status = adept_hwprofile_open(&w->hw, o->measurements.gpu, &cli->err);
+
+    if (status == ADEPT_OK) status = fit_kernels(cli, w, o);
+    if (status == ADEPT_OK) status = date_text(cli, date, sizeof date);
+    if (status == ADEPT_OK) status = adept_kernel_fit_to_hwprofile(&w->profile_text, w->hw, date, &cli->err);
+    if (status == ADEPT_OK) status = adept_file_write(o->output, w->profile_text, strlen(w->profile_text), &cli->err);
+    if (status != ADEPT_OK) return status;
+    if (!o->measurements.json) return adept_kernels_report_alone(cli, stdout, &w->kernels, w->hw, o);
+    char *json = adept_kernel_fit_to_json(w->hw);
+    if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
+    puts(json);
+    free(json);
+    return ADEPT_OK;
+}
+
+static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_options *o)
+{
+    const char *plot = o->measurements.plot;
+    adept_status status = adept_load_measurements(cli, &w->dataset, &w->hw, &o->measurements, &w->progress);
+
+    if (status == ADEPT_OK && o->from_sheet) forget_fit(w->hw);
+    if (status == ADEPT_OK && plot) status = adept_plot_check(cli);
+    if (status == ADEPT_OK) status = fit_kernels(cli, w, o);
+    if (status == ADEPT_OK) status = fit(cli, w, o);
+    if (status == ADEPT_OK && plot)
+        status = adept_plot_errors(cli, plot, w->report->in_sample, held_out_of(w->report), w->hw->name);
+    return status == ADEPT_OK ? print(cli, w, o) : status;
 }
 
 static adept_status calibrate(adept_cli *cli, adept_calibrate_options *o)
 {
     work w = {.dataset = NULL};
-    const char *plot = o->measurements.plot;
     adept_status status = check_outputs(cli, o);
 
     adept_progress_init(&w.progress);
-    if (status == ADEPT_OK) status = adept_load_measurements(cli, &w.dataset, &w.hw, &o->measurements, &w.progress);
-    if (status == ADEPT_OK && o->from_sheet) forget_fit(w.hw);
-    if (status == ADEPT_OK && plot) status = adept_plot_check(cli);
-    if (status == ADEPT_OK) status = fit(cli, &w, o);
-    if (status == ADEPT_OK && plot)
-        status = adept_plot_errors(cli, plot, w.report->in_sample, held_out_of(w.report), w.hw->name);
-    if (status == ADEPT_OK) status = print(cli, &w, o);
+    if (status == ADEPT_OK)
+        status = o->measurements.n_files > 0 ? calibrate_steps(cli, &w, o) : calibrate_kernels(cli, &w, o);
     adept_progress_end(&w.progress);
     work_free(&w);
     return status;

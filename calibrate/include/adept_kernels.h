@@ -81,6 +81,31 @@ typedef struct adept_kernel_fit_options {
 adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows *rows,
                                   const adept_kernel_fit_options *options, adept_error *err);
 
+/** A file of measured kernels, for the record. */
+typedef struct adept_kernel_file {
+    const char *name; /* without folders */
+    char sha256[65];
+    size_t n_rows;
+} adept_kernel_file;
+
+/**
+ * Make a fit of kernels the fit of a GPU: start, centre of the priors and value of all that is not fitted, for whatever
+ * predicts or calibrates with `hw` from now on. What was not fitted keeps the granularity's default; an earlier fit of
+ * `hw` is forgotten.
+ */
+adept_status adept_kernel_fit_apply(adept_hwprofile *hw, const adept_kernel_fit *fit, const adept_kernel_file *files,
+                                    size_t n_files, uint64_t seed, adept_error *err);
+/** Whether the fit of a GPU comes from kernels alone, no step. */
+bool adept_fit_is_of_kernels(const adept_hwprofile *hw);
+/**
+ * The hardware profile of a GPU whose fit is of kernels alone: its sheet's JSON with that fit, as adept_fit_report.h's
+ * adept_fit_report_to_hwprofile() does for steps.
+ * @param text  malloc'ed, ends in a newline
+ */
+adept_status adept_kernel_fit_to_hwprofile(char **text, const adept_hwprofile *hw, const char *date, adept_error *err);
+/** `calibrate --json` of kernels alone. malloc'ed; NULL when memory is out. */
+char *adept_kernel_fit_to_json(const adept_hwprofile *hw);
+
 /** Predicted time of one measured call: overhead, throttling and the kernel. */
 double adept_kernel_row_predict_s(const adept_kernel_fit *fit, const adept_kernel_row *row);
 

@@ -1,0 +1,144 @@
+/** @file calibrate_kernels.c  `adept calibrate --kernels`: reading, fitting, and the tables. */
+#include "calibrate_kernels.h"
+#include "adept_import.h"
+#include "table.h"
+#include <stdlib.h>
+#include <string.h>
+
+static adept_status no_memory(adept_cli *cli)
+{
+    return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory for measured kernels");
+}
+
+/* ---------------------------------------------------------------- the fit ---------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static adept_status read_files(adept_cli *cli, adept_kernel_rows *rows, adept_kernel_file *files,
+                               const adept_hwprofile *hw, const adept_calibrate_options *o)
+{
+    adept_status status = ADEPT_OK;
+
+    for (size_t i = 0; i < o->n_kernels && status == ADEPT_OK; i++) {
+        size_t before = rows->n;
+        files[i].name = base_name(o->kernels[i]);
+        status = adept_kernel_rows_read(rows, o->kernels[i], hw, &cli->err);
+        if (status == ADEPT_OK) status = adept_file_sha256(files[i].sha256, o->kernels[i], &cli->err);
+        files[i].n_rows = rows->n - before;
+    }
+    return status;
+}
+
+adept_status adept_kernels_calibrate(adept_cli *cli, adept_kernel_fit *out, adept_hwprofile *hw,
+                                     const adept_calibrate_options *o, const volatile sig_atomic_t *stop,
+                                     adept_progress *progress)
+{
+    const adept_kernel_fit_options how = {.seed = o->fit.seed, .threads = o->fit.threads, .stop = stop};
+    adept_kernel_rows rows = {0};
+    adept_kernel_file *files = calloc(o->n_kernels, sizeof *files);
+
+    if (!files) return no_memory(cli);
+    adept_progress_say(progress, "fitting kernels; Ctrl-C stops");
+    adept_status status = read_files(cli, &rows, files, hw, o);
+    if (status == ADEPT_OK) status = adept_kernel_fit_run(out, &rows, &how, &cli->err);
+    if (status == ADEPT_OK) status = adept_kernel_fit_apply(hw, out, files, o->n_kernels, o->fit.seed, &cli->err);
+    adept_progress_end(progress);
+    adept_kernel_rows_free(&rows);
+    free(files);
+    return status;
+}
+
+/* ---------------------------------------------------------------- the report ------------------------------------- */
+
+static bool add_line(adept_table *table, const char *which, const char *op, const char *family,
+                     const adept_kernel_error *e)
+{
+    char n[32], numbers[5][32];
+    const double values[5] = {e->mape, e->median, e->p90, e->bias, e->roofline_mape};
+    const char *cells[] = {which, op, family, n, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
+
+    if (e->n == 0) return true;
+    snprintf(n, sizeof n, "%zu", e->n);
+    for (int i = 0; i < 5; i++)
+        snprintf(numbers[i], sizeof numbers[i], i == 3 ? "%+.2f" : "%.2f", values[i]);
+    return adept_table_row(table, cells);
+}
+
+static bool add_lines(adept_table *table, const adept_kernel_fit *fit)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < fit->n_ops && ok; i++)
+        ok = add_line(table, "HELD OUT", fit->ops[i].op, adept_kernel_family_name(fit->ops[i].family),
+                      &fit->ops[i].held_out);
+    for (int i = 0; i < ADEPT_FAMILY_COUNT && ok; i++)
+        ok = add_line(table, "HELD OUT", "all", adept_kernel_family_name(i), &fit->held_out[i]);
+    for (int i = 0; i < ADEPT_FAMILY_COUNT && ok; i++)
+        ok = add_line(table, "in-sample", "all", adept_kernel_family_name(i), &fit->in_sample[i]);
+    return ok;
+}
+
+adept_status adept_kernels_report(adept_cli *cli, FILE *out, const adept_kernel_fit *fit,
+                                  const adept_calibrate_options *o)
+{
+    static const adept_column columns[] = {{"", false},   {"operator", false}, {"family", false},
+                                           {"n", true},   {"error %", true},   {"median", true},
+                                           {"p90", true}, {"bias", true},      {"roofline %", true}};
+    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
+    bool ok = table && add_lines(table, fit);
+
+    if (ok) {
+        fputs("Kernels  from ", out);
+        for (size_t i = 0; i < o->n_kernels; i++) {
+            if (i) fputs(", ", out);
+            adept_print_clean(out, base_name(o->kernels[i]));
+        }
+        fputs(
+            "\n\nErrors of single kernels, in percent of the measured time; roofline: peaks and bandwidth of the sheet"
+            " times\none fitted factor, on the same rows.\n",
+            out);
+        adept_table_print(table, out, 2);
+    }
+    adept_table_free(table);
+    return ok ? ADEPT_OK : no_memory(cli);
+}
+
+static void print_values(FILE *out, const adept_kernel_fit *fit)
+{
+    fputs("\nTiles\n", out);
+    for (int i = 0; i < ADEPT_TILED_FAMILIES; i++) {
+        fprintf(out, "  %s:", adept_kernel_family_name(i));
+        for (size_t k = 0; k < fit->menus[i].n; k++) {
+            char text[64];
+            adept_tile_print(text, sizeof text, &fit->menus[i].tiles[k]);
+            fprintf(out, " %s", text);
+        }
+        fputs(fit->in_sample[i].n ? "\n" : " (default: no rows)\n", out);
+    }
+    fputs("\nParameters\n", out);
+    for (int i = 0; i < ADEPT_KP_COUNT; i++)
+        fprintf(out, "  %-15s %10.4g%s\n", adept_kernel_parameters[i].name, fit->theta[i],
+                fit->fitted[i] ? "" : "  (default: no rows)");
+}
+
+adept_status adept_kernels_report_alone(adept_cli *cli, FILE *out, const adept_kernel_fit *fit,
+                                        const adept_hwprofile *hw, const adept_calibrate_options *o)
+{
+    fputs("GPU      ", out);
+    adept_print_clean(out, hw->name);
+    fputc('\n', out);
+    adept_status status = adept_kernels_report(cli, out, fit, o);
+    if (status != ADEPT_OK) return status;
+    print_values(out, fit);
+    fputs("\nNo step was measured: the profile has no errors and no intervals of steps, and what kernels do not tell\n"
+          "(launches, the optimizer, power) keeps its default. Add MEASUREMENTS.csv for those.\n\nWritten: ",
+          out);
+    adept_print_clean(out, o->output);
+    fputc('\n', out);
+    return ADEPT_OK;
+}
