@@ -80,7 +80,7 @@ void adept_operator_optimizer_time(adept_operator_time *out, const adept_operato
 
 typedef struct execution {
     double time_s, memory_s;
-    double voltage;
+    double voltage, voltage_by_f;
     double core_j; /* energy at full voltage of what follows the voltage */
     double energy_j;
 } execution;
@@ -93,7 +93,11 @@ static double active_w(const adept_operator_numbers *n, const double *theta)
 static execution at_clock(const adept_operator_entry *e, const adept_operator_numbers *n, const double *theta,
                           double clock)
 {
-    execution x = {.voltage = 1.0 - theta[ADEPT_OP_v_slope] * (1.0 - clock)};
+    execution x = {.voltage = 1.0 - theta[ADEPT_OP_v_slope] * (1.0 - clock), .voltage_by_f = theta[ADEPT_OP_v_slope]};
+    if (x.voltage <= theta[ADEPT_OP_v_min]) {
+        x.voltage = theta[ADEPT_OP_v_min];
+        x.voltage_by_f = 0.0;
+    }
     x.memory_s = (e->time_s - e->core_s) * (1.0 + theta[ADEPT_OP_mem_core_share] * (1.0 / clock - 1.0));
     x.time_s = e->core_s / clock + x.memory_s;
     x.core_j = theta[ADEPT_OP_e_simt_j] * e->simt_flops + theta[ADEPT_OP_e_tensor_j] * e->tensor_flops +
@@ -183,7 +187,9 @@ static double energy_slope(size_t i, const adept_operator_time *t, const executi
     case ADEPT_OP_p_static_w:
         return -v * v * theta[ADEPT_OP_u_active] * clock * x->time_s;
     case ADEPT_OP_v_slope:
-        return -2.0 * v * (1.0 - clock) * x->core_j;
+        return x->voltage_by_f > 0.0 ? -2.0 * v * (1.0 - clock) * x->core_j : 0.0;
+    case ADEPT_OP_v_min:
+        return x->voltage_by_f > 0.0 ? 0.0 : 2.0 * v * x->core_j;
     default:
         return 0.0;
     }
@@ -199,7 +205,7 @@ static void add_gradient(adept_operator_total *total, adept_operator_total_gradi
     double load = load_of(x, n, theta), over = power_8(load) - 1.0;
     double by_load = 8.0 * power_8(load) / load / n->limit_w, draw_w = x->energy_j / x->time_s;
     double time_f = -(t->core_s + full_memory_s * share) / (f * f);
-    double energy_f = 2.0 * v * theta[ADEPT_OP_v_slope] * x->core_j + v * v * active * (x->time_s + f * time_f);
+    double energy_f = 2.0 * v * x->voltage_by_f * x->core_j + v * v * active * (x->time_s + f * time_f);
     total->time_by_f += executions * time_f;
     total->energy_by_f += executions * energy_f;
     total->balance_by_f += executions * (time_f * over + by_load * (energy_f - draw_w * time_f));
@@ -257,7 +263,7 @@ adept_operator_state adept_operator_finish(const adept_operator_total *total, co
 {
     adept_operator_state s = {
         .host_s = n->launches * theta[ADEPT_OP_t_host_s] + n->tensors * theta[ADEPT_OP_t_tensor_s],
-        .launch_s = n->launches * theta[ADEPT_OP_t_launch_s],
+        .launch_s = n->launches * theta[ADEPT_OP_t_launch_s] + n->tensors * theta[ADEPT_OP_t_tensor_s],
         .comm_s =
             (1.0 - theta[ADEPT_OP_overlap]) * adept_eq_allreduce_s(n->ring, n->gradient_bytes, theta[ADEPT_OP_l_hop_s],
                                                                    theta[ADEPT_OP_bw_eff_bytes_per_s]),
@@ -280,9 +286,10 @@ static double comm_slope(size_t i, const adept_operator_numbers *n, const double
     return 0.0;
 }
 
-static double host_slope(size_t i, const adept_operator_numbers *n)
+/* Of the host's time, or of the gaps between kernels. */
+static double launch_slope(size_t i, adept_operator_parameter launch, const adept_operator_numbers *n)
 {
-    if (i == ADEPT_OP_t_host_s) return n->launches;
+    if (i == launch) return n->launches;
     return i == ADEPT_OP_t_tensor_s ? n->tensors : 0.0;
 }
 
@@ -297,9 +304,9 @@ void adept_operator_finish_gradient(double dtime_s[ADEPT_OPERATOR_PARAMETERS],
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
         /* under a limit the clock moves so that the limit still holds */
         double by_f = moves ? -by_theta->balance[i] / total->balance_by_f : 0.0;
-        double device = by_theta->time_s[i] + by_f * total->time_by_f + (i == ADEPT_OP_t_launch_s ? n->launches : 0.0);
+        double device = by_theta->time_s[i] + by_f * total->time_by_f + launch_slope(i, ADEPT_OP_t_launch_s, n);
         double energy = by_theta->energy_j[i] + by_f * total->energy_by_f;
-        double step = (waits_for_device ? device : host_slope(i, n)) + comm_slope(i, n, theta) +
+        double step = (waits_for_device ? device : launch_slope(i, ADEPT_OP_t_host_s, n)) + comm_slope(i, n, theta) +
                       (i == ADEPT_OP_t_fixed_s ? 1.0 : 0.0);
         dtime_s[i] = step;
         dpower_w[i] = (energy - mean_w * step) / s->step_s + (i == ADEPT_OP_p_static_w ? 1.0 : 0.0);

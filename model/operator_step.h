@@ -5,11 +5,11 @@
  *  to the highest,
  *      t_i(f) = core_i / f + mem_i * r(f),        r(f) = 1 + mem_core_share * (1/f - 1)
  *      e_i(f) = v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + W_active * f * t_i(f)) + e_mem * V_i
- *      v(f)   = 1 - v_slope * (1 - f),            W_active = u_active * (P_TDP - P_static)
+ *      v(f)   = max(v_min, 1 - v_slope * (1 - f)),            W_active = u_active * (P_TDP - P_static)
  *  f is one clock for the whole step: the highest at which the kernels keep within the limit L (the board's own if none is set) in
  *  the sense  sum t_i * ((P_static + e_i / t_i) / L)^8 <= sum t_i.  Boards are held by their hungriest kernels, not by the mean:
  *  in Zeus's traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %.
- *      T = max(sum t_i + launches * t_launch, launches * t_host + tensors * t_tensor) + T_comm * (1 - overlap) + t_fixed
+ *      T = max(sum t_i + launches * t_launch, launches * t_host) + tensors * t_tensor + T_comm * (1 - overlap) + t_fixed
  *      P = P_static + sum e_i / T
  *  The optimizer is a kernel that streams, times c_opt. */
 #ifndef ADEPT_OPERATOR_STEP_H

@@ -16,7 +16,7 @@ extern "C" {
     X(beta_tensor, 0.05, 1.1, 0.7, 1, 0.25, "matrix units: share of their peak, times beta of the family")      \
     X(t_launch_s, 1e-8, 2e-5, 1.5e-6, 1, 0.5, "gap between two kernels on the GPU in s")                        \
     X(t_host_s, 1e-7, 1e-4, 5e-6, 1, 0.5, "host time per kernel launch in s")                                   \
-    X(t_tensor_s, 1e-8, 1e-4, 2e-6, 1, 1.5, "host time of the optimizer per parameter tensor in s")              \
+    X(t_tensor_s, 1e-8, 1e-3, 2e-6, 1, 1.5, "time of the optimizer per parameter tensor in s, on host and GPU")   \
     X(t_fixed_s, 1e-6, 0.1, 1e-4, 1, 1.5, "constant time of a step in s")                                       \
     X(c_opt, 0.3, 5, 1.1, 1, 0.3, "time of the optimizer relative to streaming its bytes")                      \
     X(l_hop_s, 1e-7, 1e-3, 5e-6, 1, 1, "latency of one ring hop in s, eq 4.8")                                  \
@@ -28,7 +28,8 @@ extern "C" {
     X(e_tensor_j, 1e-14, 1e-10, 1e-12, 1, 0.4, "energy of one FLOP on the matrix units in J")                   \
     X(e_mem_j, 1e-12, 1e-9, 6e-11, 1, 0.4, "energy of one byte from or to device memory in J")                  \
     X(mem_core_share, 0, 1, 0.3, 0, 0.2, "share of memory-bound time that follows the core clock (caches do)")  \
-    X(v_slope, 0, 1, 0.6, 0, 0.2, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")
+    X(v_slope, 0, 2, 0.8, 0, 0.3, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")      \
+    X(v_min, 0.4, 1, 0.7, 0, 0.08, "lowest relative core voltage")
 
 typedef enum adept_operator_parameter {
     ADEPT_OP_BEFORE_FIRST = ADEPT_KP_COUNT - 1,
