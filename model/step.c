@@ -125,7 +125,7 @@ adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const ade
     if (status == ADEPT_OK) status = compile_dimensions(numbers->dim, prof, &out->work, err);
     if (status != ADEPT_OK) return status;
     compile_pass(numbers->pass, prof, &at->hw->specs, &out->work);
-    bool updates = prof->mode == ADEPT_MODE_TRAIN && strcmp(prof->optimizer, "none") != 0;
+    bool updates = prof->mode == ADEPT_MODE_TRAIN && prof->optimizer && strcmp(prof->optimizer, "none") != 0;
     out->updated_tensors = updates ? (double)prof->trainable_tensors : 0.0;
     return adept_work_columns(numbers->work, pieces, prof, &out->peaks, at->hw->specs.mem_bytes_per_s, scalars,
                               n_scalars, err);
