@@ -81,6 +81,7 @@ void adept_operator_optimizer_time(adept_operator_time *out, const adept_operato
 typedef struct execution {
     double time_s, memory_s;
     double voltage, voltage_by_f;
+    bool lowest_voltage;
     double core_j; /* energy at full voltage of what follows the voltage */
     double energy_j;
 } execution;
@@ -97,6 +98,7 @@ static execution at_clock(const adept_operator_entry *e, const adept_operator_nu
     if (x.voltage <= theta[ADEPT_OP_v_min]) {
         x.voltage = theta[ADEPT_OP_v_min];
         x.voltage_by_f = 0.0;
+        x.lowest_voltage = true;
     }
     x.memory_s = (e->time_s - e->core_s) * (1.0 + theta[ADEPT_OP_mem_core_share] * (1.0 / clock - 1.0));
     x.time_s = e->core_s / clock + x.memory_s;
@@ -187,9 +189,9 @@ static double energy_slope(size_t i, const adept_operator_time *t, const executi
     case ADEPT_OP_p_static_w:
         return -v * v * theta[ADEPT_OP_u_active] * clock * x->time_s;
     case ADEPT_OP_v_slope:
-        return x->voltage_by_f > 0.0 ? -2.0 * v * (1.0 - clock) * x->core_j : 0.0;
+        return x->lowest_voltage ? 0.0 : -2.0 * v * (1.0 - clock) * x->core_j;
     case ADEPT_OP_v_min:
-        return x->voltage_by_f > 0.0 ? 0.0 : 2.0 * v * x->core_j;
+        return x->lowest_voltage ? 2.0 * v * x->core_j : 0.0;
     default:
         return 0.0;
     }
