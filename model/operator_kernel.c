@@ -67,6 +67,12 @@ static void find_winograd(adept_kernel_case *c, const adept_kernel *k)
 
 /* ---- all kernels ---- */
 
+/* A whole number that a division has just missed: it will be rounded up. */
+static double without_rounding(double x)
+{
+    return is_whole(x) ? nearbyint(x) : x;
+}
+
 /* Products of a recurrent layer: one launch per time step, counted together. */
 static double launches_of(const adept_kernel *k)
 {
@@ -103,7 +109,7 @@ static void set_product(adept_kernel_case *c, const adept_kernel *k)
 {
     c->family = k->unit == ADEPT_UNIT_CONV ? ADEPT_FAMILY_CONV : k->batch > 1.0 ? ADEPT_FAMILY_BMM : ADEPT_FAMILY_GEMM;
     c->m = k->m, c->n = k->n, c->batch = k->batch;
-    c->k = k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch);
+    c->k = without_rounding(k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch));
     if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = c->k * c->element_bytes;
     if (c->family != ADEPT_FAMILY_CONV) return;
     double groups = fmax(1.0, k->groups);
