@@ -23,13 +23,13 @@ extern "C" {
     X(bw_eff_bytes_per_s, 1e9, 1e12, NAN, 1, 0.5, "all-reduce bus bandwidth in bytes/s, eq 4.8")                \
     X(overlap, 0, 1, 0.5, 0, 0.3, "share of the all-reduce hidden behind the backward pass")                    \
     X(p_static_w, 5, 800, NAN, 1, 0.3, "power of one idle GPU in W")                                            \
-    X(u_active, 0.01, 2, 0.2, 1, 0.5, "power while any kernel runs, relative to tdp_w - p_static_w")            \
-    X(e_simt_j, 1e-13, 1e-10, 1.2e-11, 1, 0.4, "energy of one FLOP on the ALUs in J")                           \
+    X(u_active, 0.01, 2, 0.5, 1, 0.5, "power while any kernel runs, relative to tdp_w - p_static_w")            \
+    X(e_simt_j, 1e-13, 1e-10, 1e-11, 1, 0.4, "energy of one FLOP on the ALUs in J")                           \
     X(e_tensor_j, 1e-14, 1e-10, 1e-12, 1, 0.4, "energy of one FLOP on the matrix units in J")                   \
     X(e_mem_j, 1e-12, 1e-9, 6e-11, 1, 0.4, "energy of one byte from or to device memory in J")                  \
-    X(mem_core_share, 0, 1, 0.3, 0, 0.2, "share of memory-bound time that follows the core clock (caches do)")  \
-    X(v_slope, 0, 2, 0.8, 0, 0.3, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")      \
-    X(v_min, 0.4, 1, 0.7, 0, 0.08, "lowest relative core voltage")
+    X(mem_core_share, 0, 1, 0.4, 0, 0.2, "share of memory-bound time that follows the core clock (caches do)")  \
+    X(v_slope, 0, 2, 1.1, 0, 0.3, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")      \
+    X(v_min, 0.4, 1, 0.74, 0, 0.08, "lowest relative core voltage")
 
 typedef enum adept_operator_parameter {
     ADEPT_OP_BEFORE_FIRST = ADEPT_KP_COUNT - 1,
