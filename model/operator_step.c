@@ -135,6 +135,14 @@ void adept_operator_list_add(adept_operator_list *list, const adept_operator_tim
         list->entries[list->n++] = e;
         return;
     }
+    for (size_t i = 0; i < list->n; i++) {
+        adept_operator_entry *known = &list->entries[i];
+        if (known->time_s != e.time_s || known->core_s != e.core_s || known->simt_flops != e.simt_flops ||
+            known->tensor_flops != e.tensor_flops || known->bytes != e.bytes)
+            continue;
+        known->executions += executions;
+        return;
+    }
     adept_operator_entry *last = &list->entries[ADEPT_OPERATOR_MAX_ENTRIES - 1];
     double a = last->executions, b = e.executions;
     *last = (adept_operator_entry){.executions = 1.0,

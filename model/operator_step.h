@@ -41,8 +41,9 @@ typedef struct adept_operator_time {
     double dtime_s[ADEPT_OPERATOR_PARAMETERS], dcore_s[ADEPT_OPERATOR_PARAMETERS];
 } adept_operator_time;
 
-/* What the clock is solved from: kernels of a step, `executions` of each. When there are more than fit, the rest counts as one. */
-#define ADEPT_OPERATOR_MAX_ENTRIES 512
+/* What the clock is solved from: kernels of a step, `executions` of each. When there are more than fit, those unlike all others
+ * count as one. The largest of the bundled models has 1700. */
+#define ADEPT_OPERATOR_MAX_ENTRIES 2048
 typedef struct adept_operator_entry {
     double executions, time_s, core_s, simt_flops, tensor_flops, bytes;
 } adept_operator_entry;
