@@ -1,0 +1,300 @@
+#include "naive_operator.h"
+#include "adept_optimizer.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define P(name) theta[ADEPT_OP_##name]
+#define K(name) theta[ADEPT_KP_##name]
+
+/* Of the three families of products. */
+typedef struct family {
+    double beta, r_tile, r_depth, wave_s, reload;
+    const adept_tile_menu *menu;
+} family;
+
+typedef struct product {
+    double m, n, k, batch, beside_bytes, after_bytes;
+} product;
+
+static double first(double a, double b)
+{
+    return isnan(a) ? b : a;
+}
+
+static double vector_peak(const adept_specs *s, adept_dtype dtype)
+{
+    return dtype == ADEPT_F64 ? s->vector_fp64_flops_per_s : s->vector_fp32_flops_per_s;
+}
+
+static double matrix_peak(const adept_specs *s, adept_precision precision, adept_dtype dtype)
+{
+    double fp32 = first(s->tensor_fp32_flops_per_s, s->vector_fp32_flops_per_s);
+    if (dtype == ADEPT_BF16) return first(s->tensor_bf16_flops_per_s, s->vector_bf16_flops_per_s);
+    if (dtype == ADEPT_F16) return first(s->tensor_fp16_flops_per_s, s->vector_fp16_flops_per_s);
+    if (dtype != ADEPT_F32) abort();
+    return precision == ADEPT_TF32 ? first(s->tensor_tf32_flops_per_s, fp32) : fp32;
+}
+
+static bool on_matrix_units(const adept_kernel *k, const adept_placement *at)
+{
+    return k->unit != ADEPT_UNIT_ALU &&
+           matrix_peak(&at->hw->specs, at->profile->precision, k->dtype) > 1.5 * vector_peak(&at->hw->specs, k->dtype);
+}
+
+static double sat(double x)
+{
+    return 2 / (1 + exp(-x)) - 1;
+}
+
+static family family_of(const adept_kernel *k, const adept_placement *at, const double *theta)
+{
+    const adept_tile_menu *menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
+    if (k->unit == ADEPT_UNIT_CONV)
+        return (family){K(beta_conv), K(r_tile_conv), K(r_depth_conv), K(wave_conv_s), K(reload_conv), &menus[2]};
+    if (k->batch > 1)
+        return (family){K(beta_bmm), K(r_tile_bmm), K(r_depth_bmm), K(wave_bmm_s), K(reload_bmm), &menus[1]};
+    return (family){K(beta_gemm), K(r_tile_gemm), K(r_depth_gemm), K(wave_gemm_s), K(reload_gemm), &menus[0]};
+}
+
+/* Time of a product in one tile and `split` pieces; *core_s: what follows the clock. */
+static double tiled_s(double *core_s, const family *f, const product *p, double tile_m, double tile_n, int split,
+                      double peak, double bytes_per_s, double element, double sms, const double *theta)
+{
+    double tiles = ceil(p->m / tile_m) * ceil(p->n / tile_n) * p->batch, depth = ceil(p->k / split);
+    double harmonic = 2 / (1 / tile_m + 1 / tile_n);
+    double wave_s =
+        2 * tile_m * tile_n * depth / (peak / sms * f->beta * sat(harmonic / f->r_tile) * sat(depth / f->r_depth)) +
+        f->wave_s;
+    double compute_s = ceil(tiles * split / sms) * wave_s;
+    double memory_s = (p->beside_bytes + f->reload * tiles * (tile_m + tile_n) * p->k * element) / bytes_per_s;
+    double after_s = p->after_bytes / bytes_per_s;
+    if (split > 1) after_s += (split + 1) * p->m * p->n * p->batch * element / bytes_per_s + K(split_s);
+    double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
+    *core_s = together_s * pow(compute_s / together_s, 4);
+    return together_s + after_s;
+}
+
+/* Stride 1 and 3 x 3 windows: by the bytes, as many pixels come in as go out. */
+static bool winograd_applies(const adept_kernel *k, double element, bool *swapped)
+{
+    *swapped = k->pass == ADEPT_BACKWARD;
+    if (k->unit != ADEPT_UNIT_CONV || k->taps != 9 || k->groups != 1) return false;
+    if (*swapped && !(k->n == k->channels_in && k->k == 9 * k->channels_out)) return false;
+    double images = k->m / k->pixels;
+    double bytes = element * (k->m * (k->channels_in + k->channels_out) + 9 * k->channels_in * k->channels_out);
+    return images >= 1 && fabs(images - round(images)) < 1e-6 * images &&
+           fabs(k->bytes_read + k->bytes_written - bytes) <= element * k->channels_out + 1e-6 * bytes;
+}
+
+static product winograd(const adept_kernel *k, int e, double element, bool swapped, const double *theta)
+{
+    double across = ceil(sqrt(k->pixels) / e), patches = k->m / k->pixels * across * across;
+    double points = (e + 2) * (e + 2);
+    double in = swapped ? k->channels_out : k->channels_in, out = swapped ? k->channels_in : k->channels_out;
+    return (product){.m = patches,
+                     .n = out,
+                     .k = in,
+                     .batch = points,
+                     .beside_bytes = K(c_transform) * element * points * (patches * (in + out) + in * out),
+                     .after_bytes = k->bytes_read + k->bytes_written + 2 * element * points * in * out};
+}
+
+/* The fastest tile and split; ties cannot matter. */
+static double product_s(double *core_s, const adept_kernel *k, const adept_placement *at, const double *theta)
+{
+    const adept_specs *specs = &at->hw->specs;
+    family f = family_of(k, at, theta);
+    double element = adept_dtype_bytes(k->dtype), repeats = fmax(1, k->launches), best = INFINITY;
+    double peak = matrix_peak(specs, at->profile->precision, k->dtype);
+    double bytes_per_s = specs->mem_bytes_per_s * K(beta_mem);
+    if (on_matrix_units(k, at)) peak *= P(beta_tensor);
+    product direct = {k->m,
+                      k->n,
+                      k->flops / repeats / (2 * k->m * k->n * k->batch),
+                      k->batch,
+                      (k->bytes_read + k->bytes_written) / repeats,
+                      0};
+    bool swapped;
+    for (size_t i = 0; i < f.menu->n; i++) {
+        const adept_tile *tile = &f.menu->tiles[i];
+        if (tile->winograd && !(repeats == 1 && winograd_applies(k, element, &swapped))) continue;
+        product p = tile->winograd ? winograd(k, tile->winograd, element, swapped, theta) : direct;
+        for (int split = 1; split <= 16; split *= 2) {
+            double core, time;
+            if (split > 1 && p.k / split < 128) break;
+            time = tiled_s(&core, &f, &p, tile->m, tile->n, split, peak, bytes_per_s, element, specs->sm_count, theta);
+            if (time >= best) continue;
+            best = time;
+            *core_s = core;
+        }
+    }
+    bool linear = k->unit == ADEPT_UNIT_GEMM && k->batch <= 1 && k->pass == ADEPT_FORWARD;
+    double pitch = linear ? 1 + direct.k * element / K(r_pitch_bytes) : 1;
+    *core_s *= pitch * repeats;
+    return best * pitch * repeats;
+}
+
+/* "f32:8x64x7x7, ...": the last dimension; 1: the product of all but the second. */
+static double row_of(const char *inputs, bool but_second)
+{
+    double dims[16] = {0}, all = 1;
+    int n = 0;
+    const char *at = strchr(inputs, ':');
+    for (; at && (*at == ':' || *at == 'x') && n < 16; n++) {
+        int used = 0;
+        if (sscanf(at + 1, "%lf%n", &dims[n], &used) != 1) return 0;
+        at += 1 + used;
+    }
+    if (n == 0) return 0;
+    for (int i = 0; i < n; i++)
+        if (i != 1) all *= dims[i];
+    return but_second ? all : dims[n - 1];
+}
+
+static double stream_scale(const adept_profile_op *op, const double *theta)
+{
+    bool softmax = !strcmp(op->kind, "softmax"), batch_norm = !strcmp(op->kind, "batch_norm");
+    bool norm = batch_norm || !strcmp(op->kind, "layer_norm") || !strcmp(op->kind, "rms_norm") ||
+                !strcmp(op->kind, "group_norm");
+    bool wide = row_of(op->inputs, batch_norm) > 1024;
+    if (softmax) return K(c_softmax) + (wide ? K(c_softmax_wide) : 0);
+    if (norm) return K(c_norm) + (wide ? K(c_norm_wide) : 0);
+    return 1;
+}
+
+void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_op *op, const adept_kernel *k,
+                           const adept_placement *at, const double *theta)
+{
+    const adept_specs *specs = &at->hw->specs;
+    bool is_product = k->unit != ADEPT_UNIT_ALU && k->flops > 0;
+    bool depthwise = is_product && k->unit == ADEPT_UNIT_CONV && k->groups > 1 && k->channels_in / k->groups <= 4 &&
+                     k->channels_out / k->groups <= 4;
+    if (is_product && !depthwise) {
+        *time_s = product_s(core_s, k, at, theta);
+        return;
+    }
+    double flops = depthwise || k->unit == ADEPT_UNIT_ALU ? k->flops : k->flops_alu;
+    double scale = depthwise ? K(c_depthwise) : stream_scale(op, theta);
+    double compute_s = flops / (vector_peak(specs, k->dtype) * K(beta_alu));
+    double memory_s = scale * (k->bytes_read + k->bytes_written) / (specs->mem_bytes_per_s * K(beta_mem));
+    double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
+    *core_s = together_s > 0 ? together_s * pow(compute_s / together_s, 4) : 0;
+    *time_s = together_s;
+}
+
+/* ---- the step ---- */
+
+typedef struct row {
+    double times, time_s, core_s, simt_flops, tensor_flops, bytes;
+} row;
+
+typedef struct step {
+    row *rows;
+    size_t n;
+    const double *theta;
+    double tdp_w, limit_w;
+} step;
+
+static double time_at(const row *r, double f, const double *theta)
+{
+    return r->core_s / f + (r->time_s - r->core_s) * (1 + P(mem_core_share) * (1 / f - 1));
+}
+
+static double energy_at(const step *s, const row *r, double f)
+{
+    const double *theta = s->theta;
+    double v = fmax(P(v_min), 1 - P(v_slope) * (1 - f));
+    double core_j = P(e_simt_j) * r->simt_flops + P(e_tensor_j) * r->tensor_flops +
+                    P(u_active) * (s->tdp_w - P(p_static_w)) * f * time_at(r, f, theta);
+    return v * v * core_j + P(e_mem_j) * r->bytes;
+}
+
+/* Above 0: too much for the limit. */
+static double excess(const step *s, double f)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double t = time_at(&s->rows[i], f, s->theta);
+        if (t <= 0) continue;
+        double watts = s->theta[ADEPT_OP_p_static_w] + energy_at(s, &s->rows[i], f) / t;
+        sum += s->rows[i].times * t * (pow(watts / s->limit_w, 8) - 1);
+    }
+    return sum;
+}
+
+static void add_kernels(step *s, double *launches, const adept_placement *at)
+{
+    const adept_profile *prof = at->profile;
+    double passes = (double)prof->grad_accum;
+    for (size_t i = 0; i < prof->n_ops; i++) {
+        for (size_t j = 0; j < prof->ops[i].n_kernels; j++) {
+            const adept_kernel *k = &prof->ops[i].kernels[j];
+            bool tensor = on_matrix_units(k, at);
+            row r = {.times = passes * (double)prof->ops[i].count, .bytes = k->bytes_read + k->bytes_written};
+            r.simt_flops = k->flops_alu + (tensor ? 0 : k->flops);
+            r.tensor_flops = tensor ? k->flops : 0;
+            naive_operator_kernel(&r.time_s, &r.core_s, &prof->ops[i], k, at, s->theta);
+            *launches += r.times * k->launches;
+            s->rows[s->n++] = r;
+        }
+    }
+}
+
+static double clock_of(const step *s, const adept_specs *specs, bool *floored)
+{
+    double lowest = isnan(specs->clock_min_hz) ? 0.15 : specs->clock_min_hz / specs->clock_boost_hz, highest = 1;
+    *floored = false;
+    if (!(excess(s, 1) > 0)) return 1;
+    *floored = excess(s, lowest) > 0;
+    if (*floored) return lowest;
+    for (int i = 0; i < 100; i++) {
+        double middle = 0.5 * (lowest + highest);
+        if (excess(s, middle) > 0)
+            highest = middle;
+        else
+            lowest = middle;
+    }
+    return lowest;
+}
+
+naive_operator naive_operator_predict(const adept_placement *at, const double *theta)
+{
+    const adept_profile *prof = at->profile;
+    const adept_specs *specs = &at->hw->specs;
+    double gpus = at->run.gpus > 0 ? (double)at->run.gpus : 1, launches = 0, tensors = 0, energy_j = 0;
+    double params = (double)prof->trainable_params, gradient_bytes = params > 0 ? prof->trainable_bytes : 0;
+    step s = {.theta = theta, .tdp_w = specs->tdp_w};
+    naive_operator out = {0};
+    size_t n = 1;
+    for (size_t i = 0; i < prof->n_ops; i++)
+        n += prof->ops[i].n_kernels;
+    s.rows = calloc(n, sizeof *s.rows);
+    if (!s.rows) abort();
+    s.limit_w = at->run.power_limit_w > 0 ? at->run.power_limit_w : s.tdp_w;
+    add_kernels(&s, &launches, at);
+    if (prof->mode == ADEPT_MODE_TRAIN) {
+        adept_optimizer_cost o =
+            adept_optimizer_step(adept_optimizer_by_name(prof->optimizer), params, (double)prof->trainable_tensors,
+                                 params > 0 ? gradient_bytes / params : 4);
+        double bytes = o.bytes_read + o.bytes_written;
+        s.rows[s.n++] = (row){1, P(c_opt) * bytes / (specs->mem_bytes_per_s * K(beta_mem)), 0, o.flops, 0, bytes};
+        launches += o.kernels;
+        tensors = (double)prof->trainable_tensors;
+    }
+    out.clock_ratio = clock_of(&s, specs, &out.floored);
+    out.device_s = launches * P(t_launch_s) + tensors * P(t_tensor_s);
+    for (size_t i = 0; i < s.n; i++) {
+        out.device_s += s.rows[i].times * time_at(&s.rows[i], out.clock_ratio, theta);
+        energy_j += s.rows[i].times * energy_at(&s, &s.rows[i], out.clock_ratio);
+    }
+    free(s.rows);
+    out.host_s = launches * P(t_host_s) + tensors * P(t_tensor_s);
+    out.time_s = fmax(out.device_s, out.host_s) + P(t_fixed_s);
+    if (gpus > 1 && prof->mode != ADEPT_MODE_INFER && params > 0)
+        out.time_s += (1 - P(overlap)) *
+                      (2 * (gpus - 1) * P(l_hop_s) + 2 * (gpus - 1) / gpus * gradient_bytes / P(bw_eff_bytes_per_s));
+    out.power_w = gpus * (P(p_static_w) + energy_j / out.time_s);
+    return out;
+}

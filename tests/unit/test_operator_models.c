@@ -1,0 +1,270 @@
+/* Granularity "operator" on every bundled model, in every precision and mode, on several GPUs, under power limits:
+ * adept_predict, the evaluator and the naive writing of the equations agree; what a step is made of adds up; exact
+ * derivatives are those of central differences. */
+#include "adept_evaluate.h"
+#include "adept_handlers.h"
+#include "adept_import.h"
+#include "adept_operator_model.h"
+#include "naive_operator.h"
+#include "operator_step.h"
+#include <dirent.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define N_MODES 3
+#define N_PRECISIONS 3
+#define N_RUNS 6
+#define N_ROWS (N_MODES * N_RUNS)
+#define N_THETA ADEPT_OPERATOR_PARAMETERS
+
+static const char *const gpu_names[] = {"v100-pcie-32gb", "a100-sxm-40gb", "t4", "h100-sxm-80gb"};
+#define N_GPUS (sizeof gpu_names / sizeof *gpu_names)
+
+static adept_hwprofile *gpus[N_GPUS];
+static size_t n_models, n_rows, n_limited, n_floored, n_host_bound, n_slopes, n_over_peak, most_kernels;
+
+static bool is_near(double a, double b, double tolerance)
+{
+    return fabs(a - b) <= tolerance * fmax(fabs(a), fabs(b));
+}
+
+static double random_in(uint64_t *seed, double low, double high)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return low + (high - low) * (double)(*seed >> 11) / 9007199254740992.0;
+}
+
+/* Around the defaults, within the bounds. */
+static void random_theta(double *theta, const adept_evaluator *e, uint64_t *seed)
+{
+    for (size_t i = 0; i < N_THETA; i++) {
+        const adept_parameter_info *info = adept_evaluator_parameter(e, i);
+        double at = adept_evaluator_default(e, i);
+        double wide = i == ADEPT_OP_t_host_s ? 2.5 : 0.6; /* hosts that keep up, and that do not */
+        at = info->log_scale ? at * exp(random_in(seed, -wide, wide)) : at + random_in(seed, -0.2, 0.2);
+        theta[i] = fmin(info->high, fmax(info->low, at));
+    }
+}
+
+static adept_prediction predict(const adept_placement *at, const char *what)
+{
+    adept_prediction p;
+    adept_error err = {0};
+    if (adept_predict(&p, at->profile, at->hw, &at->run, &err) != ADEPT_OK) fail_msg("%s: %s", what, err.message);
+    return p;
+}
+
+static void check_sums(const adept_prediction *p, const adept_placement *at, const char *what)
+{
+    double sum_s = p->pass_s + p->optimizer_s + p->comm_s + p->kernel_launch_s + p->fixed_s, ops_s = 0, layers_s = 0;
+    double energy_j = p->pass_w * p->pass_s + p->optimizer_w * p->optimizer_s + p->comm_w * p->comm_s +
+                      p->idle_w * (p->kernel_launch_s + p->fixed_s);
+    if (!is_near(sum_s, p->step_time_s, 1e-12))
+        fail_msg("%s: phases %.17g s, step %.17g s", what, sum_s, p->step_time_s);
+    if (!is_near(energy_j, p->energy_step_j, 1e-12))
+        fail_msg("%s: phases %g J, step %g J", what, energy_j, p->energy_step_j);
+    if (!is_near(p->gemm_s + p->conv_s + p->alu_s + p->memory_s, p->pass_s, 1e-12))
+        fail_msg("%s: parts of the pass", what);
+    assert_true(p->gemm_s >= 0 && p->conv_s >= 0 && p->alu_s >= 0 && p->memory_s >= 0);
+    adept_op_prediction *ops = calloc(at->profile->n_ops + 1, sizeof *ops);
+    adept_layer_prediction *layers = NULL;
+    size_t n_layers = 0;
+    assert_non_null(ops);
+    assert_int_equal(adept_predict_ops(ops, at->profile, at->hw, &at->run, NULL), ADEPT_OK);
+    assert_int_equal(adept_predict_layers(&layers, &n_layers, at->profile, at->hw, &at->run, NULL), ADEPT_OK);
+    for (size_t i = 0; i < at->profile->n_ops; i++)
+        ops_s += ops[i].time_s;
+    for (size_t i = 0; i < n_layers; i++)
+        layers_s += layers[i].time_s;
+    if (!is_near(ops_s, p->pass_s, 1e-12)) fail_msg("%s: operators %.17g s, pass %.17g s", what, ops_s, p->pass_s);
+    if (!is_near(layers_s, p->pass_s, 1e-12)) fail_msg("%s: layers %.17g s, pass %.17g s", what, layers_s, p->pass_s);
+    free(layers);
+    free(ops);
+}
+
+/* Kernel by kernel, so that a difference has a place. */
+static void check_kernels(const adept_placement *at, const double *theta, const char *what)
+{
+    const adept_profile *prof = at->profile;
+    const adept_tile_menu *menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
+    size_t n = 0;
+    for (size_t i = 0; i < prof->n_ops; i++)
+        n += prof->ops[i].n_kernels;
+    most_kernels = n > most_kernels ? n : most_kernels;
+    for (size_t i = 0; i < prof->n_ops; i++) {
+        const adept_profile_op *op = &prof->ops[i];
+        for (size_t j = 0; j < op->n_kernels; j++) {
+            adept_operator_kernel k;
+            adept_operator_time t;
+            double time_s, core_s;
+            naive_operator_kernel(&time_s, &core_s, op, &op->kernels[j], at, theta);
+            assert_int_equal(adept_operator_kernel_of(&k, op, &op->kernels[j], prof, at->hw, NULL), ADEPT_OK);
+            adept_operator_time_of(&t, &k, theta, menus, false);
+            double repeats = k.count / (double)op->count;
+            if (!is_near(repeats * t.time_s, time_s, 1e-9) || !is_near(repeats * t.core_s, core_s, 1e-9))
+                fail_msg("%s: kernel %zu of %s (%s, %s): %.12g s (%.12g s), naive %.12g s (%.12g s)", what, j, op->path,
+                         op->op, op->inputs, repeats * t.time_s, repeats * t.core_s, time_s, core_s);
+        }
+    }
+}
+
+static void compare(const adept_placement *rows, size_t n, uint64_t seed, const char *path)
+{
+    adept_evaluator *e = NULL;
+    adept_error err = {0};
+    adept_parameter parameters[N_THETA];
+    double theta[N_THETA], time_s[N_ROWS], power_w[N_ROWS];
+    char what[1200];
+    if (adept_evaluator_new(&e, rows, n, ADEPT_GRANULARITY_OPERATOR, NULL, NULL, 0, &err) != ADEPT_OK)
+        fail_msg("%s: %s", path, err.message);
+    random_theta(theta, e, &seed);
+    adept_evaluate(e, theta, time_s, power_w);
+    adept_hwprofile fitted = *rows[0].hw;
+    for (size_t i = 0; i < N_THETA; i++)
+        parameters[i] = (adept_parameter){adept_operator_parameter_info(i)->name, theta[i]};
+    fitted.parameters = parameters;
+    fitted.n_parameters = N_THETA;
+    fitted.granularity = ADEPT_GRANULARITY_OPERATOR;
+    fitted.calibrated = true;
+    for (size_t i = 0; i < n; i++) {
+        adept_placement at = {rows[i].profile, &fitted, rows[i].run};
+        snprintf(what, sizeof what, "%s on %s, row %zu", path, fitted.name, i);
+        adept_prediction p = predict(&at, what);
+        if (i % N_RUNS == 0) check_kernels(&at, theta, what);
+        naive_operator naive = naive_operator_predict(&at, theta);
+        if (!is_near(p.step_time_s, time_s[i], 1e-10) || !is_near(p.power_avg_w, power_w[i], 1e-10))
+            fail_msg("%s: evaluator %.17g s %.17g W, predicted %.17g s %.17g W", what, time_s[i], power_w[i],
+                     p.step_time_s, p.power_avg_w);
+        if (!is_near(naive.time_s, time_s[i], 1e-9) || !is_near(naive.power_w, power_w[i], 1e-9))
+            fail_msg("%s: evaluator %.17g s %.17g W, naive %.17g s %.17g W (clock %g and %g)", what, time_s[i],
+                     power_w[i], naive.time_s, naive.power_w, p.clock_ratio, naive.clock_ratio);
+        double limit_w = at.run.power_limit_w > 0 ? at.run.power_limit_w : fitted.specs.tdp_w;
+        double gpus_used = (double)at.run.gpus;
+        if (!naive.floored) assert_true(p.power_avg_w <= gpus_used * limit_w * (1 + 1e-9));
+        if (naive.host_s > naive.device_s && p.comm_s < naive.host_s) assert_int_equal(p.bound, ADEPT_BOUND_LAUNCH);
+        check_sums(&p, &at, what);
+        n_limited += p.clock_ratio < 1;
+        n_floored += naive.floored;
+        n_host_bound += naive.host_s > naive.device_s;
+        n_over_peak += p.mfu > 1;
+    }
+    adept_evaluator_free(e);
+}
+
+/* Where a small step changes a tile, or which of host and GPU is slower, the two sides differ: left out. */
+static void check_slopes(const adept_placement *rows, size_t n, uint64_t seed, const char *path)
+{
+    static double dtime_s[N_ROWS * N_THETA], dpower_w[N_ROWS * N_THETA];
+    double theta[N_THETA], time_s[3][N_ROWS], power_w[3][N_ROWS];
+    adept_evaluator *e = NULL;
+    assert_int_equal(adept_evaluator_new(&e, rows, n, ADEPT_GRANULARITY_OPERATOR, NULL, NULL, 0, NULL), ADEPT_OK);
+    random_theta(theta, e, &seed);
+    adept_evaluate_gradient(e, theta, time_s[1], power_w[1], dtime_s, dpower_w);
+    for (size_t k = 0; k < N_THETA; k++) {
+        double at = theta[k], step = 1e-5 * at;
+        theta[k] = at - step;
+        adept_evaluate(e, theta, time_s[0], power_w[0]);
+        theta[k] = at + step;
+        adept_evaluate(e, theta, time_s[2], power_w[2]);
+        theta[k] = at;
+        for (size_t i = 0; i < n; i++) {
+            double bend_s = time_s[2][i] + time_s[0][i] - 2 * time_s[1][i], t = time_s[1][i];
+            double bend_w = power_w[2][i] + power_w[0][i] - 2 * power_w[1][i], w = power_w[1][i];
+            if (fabs(bend_s) > 1e-8 * t || fabs(bend_w) > 1e-8 * w) continue;
+            double by_time = (time_s[2][i] - time_s[0][i]) / (2 * step) * at / t;
+            double by_power = (power_w[2][i] - power_w[0][i]) / (2 * step) * at / w;
+            double exact_time = dtime_s[i * N_THETA + k] * at / t, exact_power = dpower_w[i * N_THETA + k] * at / w;
+            if (fabs(by_time - exact_time) > 2e-6 || fabs(by_power - exact_power) > 2e-6)
+                fail_msg("%s on %s, row %zu: by %s time %g for %g, power %g for %g", path, rows[0].hw->name, i,
+                         adept_evaluator_parameter(e, k)->name, exact_time, by_time, exact_power, by_power);
+            n_slopes += by_time != 0 || by_power != 0;
+        }
+    }
+    adept_evaluator_free(e);
+}
+
+static size_t add_runs(adept_placement *rows, const adept_profile *profile, const adept_hwprofile *hw)
+{
+    static const int64_t counts[N_RUNS] = {1, 4, 2, 1, 8, 1};
+    double low_w = hw->specs.power_limit_min_w, tdp_w = hw->specs.tdp_w;
+    if (isnan(low_w)) low_w = 0.4 * tdp_w;
+    for (int i = 0; i < N_RUNS; i++) /* the board's own limit, then lower and lower */
+        rows[i] = (adept_placement){
+            profile,
+            hw,
+            {counts[i], i == 0 ? 0 : tdp_w - (tdp_w - low_w) * (i - 1) / 4, NULL, ADEPT_EQUATIONS_OPERATOR}};
+    return N_RUNS;
+}
+
+static void check_model(const char *path, bool slopes)
+{
+    static const adept_mode modes[N_MODES] = {ADEPT_MODE_TRAIN, ADEPT_MODE_FWBW, ADEPT_MODE_INFER};
+    static const adept_precision precisions[N_PRECISIONS] = {ADEPT_FP32, ADEPT_TF32, ADEPT_AMP_FP16};
+    adept_graph *graph = NULL;
+    adept_error err = {0};
+    if (adept_import_model(&graph, path, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    for (int p = 0; p < N_PRECISIONS; p++) {
+        adept_profile *profiles[N_MODES] = {0};
+        adept_placement rows[N_ROWS];
+        const adept_hwprofile *hw = gpus[(n_models + (size_t)p) % N_GPUS];
+        size_t n = 0;
+        for (int m = 0; m < N_MODES; m++) {
+            const adept_workload_config config = {.mode = modes[m],
+                                                  .precision = precisions[p],
+                                                  .grad_accum = 1 + p % 2,
+                                                  .optimizer = p ? "adamw" : "sgd"};
+            if (adept_profile_build(&profiles[m], graph, adept_handlers(), &config, NULL, NULL, &err) != ADEPT_OK)
+                fail_msg("%s: %s", path, err.message);
+            profiles[m]->model_path = path;
+            n += add_runs(rows + n, profiles[m], hw);
+        }
+        compare(rows, n, n_models * 100 + (size_t)p, path);
+        if (slopes) check_slopes(rows, n, n_models * 100 + (size_t)p + 50, path);
+        n_rows += n;
+        for (int m = 0; m < N_MODES; m++)
+            adept_profile_free(profiles[m]);
+    }
+    adept_graph_free(graph);
+}
+
+static void all_bundled_models(void **state)
+{
+    (void)state;
+    DIR *folder = opendir(ADEPT_SOURCE_DIR "/data/models");
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        char path[1024];
+        if (!strstr(entry->d_name, ".pt")) continue;
+        snprintf(path, sizeof path, "%s/data/models/%s", ADEPT_SOURCE_DIR, entry->d_name);
+        check_model(path, n_models % 4 == 0);
+        n_models++;
+    }
+    closedir(folder);
+    print_message(
+        "%zu rows: %zu limited, %zu floored, %zu host-bound, %zu above the peak; %zu slopes; up to %zu kernels\n",
+        n_rows, n_limited, n_floored, n_host_bound, n_over_peak, n_slopes, most_kernels);
+    assert_true(most_kernels < ADEPT_OPERATOR_MAX_ENTRIES); /* else predict and evaluator may lump differently */
+    assert_true(n_models >= 20);
+    assert_int_equal(n_rows, n_models * N_PRECISIONS * N_ROWS);
+    /* the rows are of all kinds */
+    assert_true(n_limited > n_rows / 10 && n_limited < n_rows && n_host_bound > 20 && n_slopes > 5000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_bundled_models)};
+    if (!getenv("ADEPT_TORCH_MODULE")) return 77; /* built without libtorch: no .pt can be read */
+    for (size_t i = 0; i < N_GPUS; i++)
+        if (adept_hwprofile_open(&gpus[i], gpu_names[i], NULL) != ADEPT_OK) return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (size_t i = 0; i < N_GPUS; i++)
+        adept_hwprofile_free(gpus[i]);
+    return failed;
+}
