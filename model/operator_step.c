@@ -279,7 +279,8 @@ adept_operator_state adept_operator_finish(const adept_operator_total *total, co
                                                                    theta[ADEPT_OP_bw_eff_bytes_per_s]),
     };
     s.device_s = total->time_s + s.launch_s;
-    s.step_s = fmax(s.device_s, s.host_s) + s.comm_s + theta[ADEPT_OP_t_fixed_s];
+    /* not fmax(), which would hide a device time that is not a number */
+    s.step_s = (s.host_s > s.device_s ? s.host_s : s.device_s) + s.comm_s + theta[ADEPT_OP_t_fixed_s];
     s.power_w = theta[ADEPT_OP_p_static_w] + total->energy_j / s.step_s;
     s.busy_power_w = theta[ADEPT_OP_p_static_w] + (total->time_s > 0.0 ? total->energy_j / total->time_s : 0.0);
     return s;
