@@ -80,17 +80,26 @@ static void print_phase(FILE *out, const char *name, double time_s, double step_
             adept_units_bar(share, BAR_WIDTH).s);
 }
 
+static bool print_part(FILE *out, const char *name, double time_s, double least_s, bool headed)
+{
+    if (!(time_s > least_s)) return headed;
+    fprintf(out, "%s%s %s", headed ? ", " : " (", name, adept_units_time(time_s).s);
+    return true;
+}
+
 /* By the model's equations compute and traffic of the whole pass overlap; by operator each kernel's do, and its time is
  * split into what follows the core clock and what waits for memory. */
 static void print_pass(FILE *out, const adept_prediction *p, bool of_kernels)
 {
-    fprintf(out, "  The pass computes for %s (", adept_units_time(p->gemm_s + p->conv_s + p->alu_s).s);
-    if (p->gemm_s > 0) fprintf(out, "matrix products %s, ", adept_units_time(p->gemm_s).s);
-    if (p->conv_s > 0) fprintf(out, "convolutions %s, ", adept_units_time(p->conv_s).s);
-    fprintf(out, "other %s)\n  and%s %s.\n", adept_units_time(p->alu_s).s,
+    double compute_s = p->gemm_s + p->conv_s + p->alu_s, least_s = 1e-3 * compute_s; /* too little to name */
+    fprintf(out, "  The pass computes for %s", adept_units_time(compute_s).s);
+    bool headed = print_part(out, "matrix products", p->gemm_s, least_s, false);
+    headed = print_part(out, "convolutions", p->conv_s, least_s, headed);
+    headed = print_part(out, "other", p->alu_s, least_s, headed);
+    fprintf(out, "%s\n  and%s %s.\n", headed ? ")" : "",
             of_kernels ? " waits for memory for" : ", meanwhile, moves data for", adept_units_time(p->memory_s).s);
     if (of_kernels && p->bound == ADEPT_BOUND_LAUNCH)
-        fprintf(out, "  The GPU waits for the host, which launches %s kernels.\n", adept_units_digits(p->kernels).s);
+        fprintf(out, "  The GPU waits for the host, which launches %.0f kernels.\n", p->kernels);
 }
 
 static void print_times(FILE *out, const adept_prediction_report *r)

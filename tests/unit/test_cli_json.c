@@ -96,6 +96,7 @@ static void predict_has_the_published_keys(void **state)
         {"gpu.name", 's'},
         {"gpu.calibrated", 'b'},
         {"gpu.fit", '0'},
+        {"granularity", 's'},
         {"config.mode", 's'},
         {"config.precision", 's'},
         {"config.batch_size", 'n'},
