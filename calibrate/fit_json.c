@@ -246,6 +246,11 @@ adept_status adept_kernel_fit_to_hwprofile(char **text, const adept_hwprofile *h
         cJSON_Delete(root);
         return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", hw->name);
     }
+    /* cJSON prints a number that it has read with the last bit lost; these are what steps fitted later start from. */
+    cJSON_DeleteItemFromObjectCaseSensitive(fit, "parameters");
+    cJSON *parameters = adept_put_object(&w, fit, "parameters");
+    for (size_t i = 0; i < hw->n_parameters; i++)
+        adept_put_number(&w, parameters, hw->parameters[i].name, hw->parameters[i].value);
     adept_put_string(&w, fit, "date", date);
     adept_put_string(&w, fit, "version", ADEPT_VERSION);
     return finish_profile(text, &w, root, hw->name, err);
