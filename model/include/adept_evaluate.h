@@ -25,7 +25,7 @@ typedef struct adept_evaluator adept_evaluator;
  * Compile rows. Nothing of the arguments is kept: profiles and sheets may be freed afterwards.
  * @param out         set on ADEPT_OK; caller frees with adept_evaluator_free()
  * @param rows        n_rows >= 1
- * @param granularity whose equations and parameters; this version has ADEPT_GRANULARITY_MODEL
+ * @param granularity whose equations and parameters; "operator" has neither scalars nor a saturation but the sigmoid
  * @param saturation  one name for all rows; NULL: that of the first row's fit, else "sigmoid"
  * @param scalars     targeted scalars that become parameters after the granularity's own, in this order; values are
  *                    their defaults; n_scalars <= ADEPT_MAX_SCALARS, names unlike each other and every parameter
@@ -65,7 +65,8 @@ ADEPT_API const char *adept_evaluator_saturation(const adept_evaluator *e);
  * No allocation, no locks, no globals: reentrant. Deterministic: the same bits in every thread and with every vector
  * instruction set; with arctan and tanh, which the C library computes, on machines where that gives the same.
  * O(rows). On a core of 2.6 GHz with AVX2, 32 rows of 16 workloads take 0.35 us; where all boards throttle, 3 us
- * (tests/bench/bench_evaluate.c).
+ * (tests/bench/bench_evaluate.c). By granularity "operator" O(distinct kernels of all workloads): ResNet-50 takes 36 us, and
+ * 15 us more under a limit (tests/bench/bench_operator.c).
  */
 ADEPT_API void adept_evaluate(const adept_evaluator *e, const double *theta, double *time_s, double *power_w);
 

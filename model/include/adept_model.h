@@ -1,5 +1,5 @@
 /** @file adept_model.h  Workload profile + hardware profile -> time, power, energy, memory of one step.
- *  Equations of the ADEPT thesis (numbers 4.6-4.15) with the resolutions listed in docs/MODEL.md. Calls: workload, handlers (optimizers). */
+ *  Equations of the ADEPT thesis (numbers 4.6-4.15) with the resolutions listed in docs/MODEL.md, or kernel by kernel (its section 8). Calls: workload, handlers (optimizers). */
 #ifndef ADEPT_MODEL_H
 #define ADEPT_MODEL_H
 #include "adept_hwprofile.h"
@@ -114,7 +114,7 @@ typedef struct adept_prediction {
     double energy_per_sample_j;
     /* time */
     double pass_s, optimizer_s, comm_s, kernel_launch_s, fixed_s; /* sum = step_time_s */
-    double gemm_s, conv_s, alu_s, memory_s;                        /* inside pass_s, for all accumulation passes */
+    double gemm_s, conv_s, alu_s, memory_s; /* inside pass_s, for all accumulation passes; by operator: sum = pass_s */
     double clock_ratio;      /* core clock / boost clock under the power limit; 1: not limited */
     adept_bound bound;
     /* power of each phase, all GPUs */
@@ -152,8 +152,9 @@ ADEPT_API adept_range_point adept_prediction_range_point(const adept_prediction 
 ADEPT_API double adept_intervals_outside(const adept_intervals *intervals, const adept_range_point *point,
                                          adept_mode mode, adept_precision precision);
 
-/** Time of one merged operator (all its executions, forward and backward, all accumulation passes), its energy at the
- *  pass's power, scaled so that the sum over operators is pass_s. */
+/** Time of one merged operator (all its executions, forward and backward, all accumulation passes) and its energy. Times
+ *  sum to pass_s. By granularity "operator" both are those of its own kernels; by "model" times are scaled to that sum, and
+ *  energy is at the pass's power. */
 typedef struct adept_op_prediction {
     double time_s, energy_j;
     adept_bound bound;

@@ -1,4 +1,4 @@
-/** @file naive_operator.h  Granularity "operator" as docs/MODEL.md, section 7, has it, written down once more: kernel
+/** @file naive_operator.h  Granularity "operator" as docs/MODEL.md, section 8, has it, written down once more: kernel
  * by kernel, nothing merged, nothing shared. What the evaluator and adept_predict() are compared with. */
 #ifndef NAIVE_OPERATOR_H
 #define NAIVE_OPERATOR_H

@@ -1,5 +1,6 @@
 /* Steps by granularity "operator", worked out by hand term by term, and what holds whatever the parameters are. */
 #include "adept_evaluate.h"
+#include "adept_json.h"
 #include "adept_operator_model.h"
 #include "adept_optimizer.h"
 #include "toy_model.h"
@@ -8,6 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -596,6 +599,50 @@ static void is_deterministic(void **state)
     assert_true(a.step_time_s == b.step_time_s && a.power_avg_w == b.power_avg_w && a.clock_ratio == b.clock_ratio);
 }
 
+/* ---- the list of parameters ---- */
+
+static void documentation_lists_every_parameter(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *low, *high, *fallback, *meaning;
+    } rows[] = {
+#define X(name, low, high, def, prior, text) {#name, #low, #high, #def, text},
+        ADEPT_KERNEL_PARAMETER_LIST(X)
+#undef X
+#define X(name, low, high, def, log, prior, text) {#name, #low, #high, #def, text},
+            ADEPT_OPERATOR_STEP_LIST(X)
+#undef X
+    };
+    char *text = NULL;
+    size_t size = 0;
+    assert_int_equal(sizeof rows / sizeof *rows, N_THETA);
+    assert_int_equal(adept_file_read(&text, &size, ADEPT_SOURCE_DIR "/docs/MODEL.md", 1 << 20, NULL), ADEPT_OK);
+    for (size_t i = 0; i < N_THETA; i++) {
+        bool number = rows[i].fallback[0] >= '0' && rows[i].fallback[0] <= '9'; /* NAN comes here written out */
+        char row[400];
+        snprintf(row, sizeof row, "\n| `%s` | %s to %s | %s | %s |\n", rows[i].name, rows[i].low, rows[i].high,
+                 number ? rows[i].fallback : "sheet", rows[i].meaning);
+        if (!strstr(text, row)) fail_msg("docs/MODEL.md lacks the row %s", row);
+    }
+    free(text);
+}
+
+static void parameters_are_possible(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_THETA; i++) {
+        const adept_parameter_info *info = adept_operator_parameter_info(i);
+        assert_true(info->low < info->high && adept_operator_parameter_prior(i) > 0);
+        assert_true(isnan(info->fallback) || (info->fallback >= info->low && info->fallback <= info->high));
+        assert_true(!info->log_scale || info->low > 0);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(info->name, adept_operator_parameter_info(j)->name);
+    }
+    assert_null(adept_operator_parameter_info(N_THETA));
+    assert_true(isnan(adept_operator_parameter_prior(N_THETA)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -619,6 +666,8 @@ int main(void)
         cmocka_unit_test(lower_limits),
         cmocka_unit_test(more_work_and_better_boards),
         cmocka_unit_test(is_deterministic),
+        cmocka_unit_test(documentation_lists_every_parameter),
+        cmocka_unit_test(parameters_are_possible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
