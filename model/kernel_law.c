@@ -16,10 +16,11 @@ const adept_kernel_parameter_info adept_kernel_parameters[ADEPT_KP_COUNT] = {
 #undef X
 };
 
+/* What the kernel fit finds: products on an A100, convolutions on a V100. */
 const adept_tile_menu adept_tile_menu_default[ADEPT_TILED_FAMILIES] = {
-    [ADEPT_FAMILY_GEMM] = {3, {{0, 128, 128}, {0, 128, 64}, {0, 32, 32}}},
-    [ADEPT_FAMILY_BMM] = {1, {{0, 64, 128}}},
-    [ADEPT_FAMILY_CONV] = {3, {{0, 128, 128}, {0, 128, 64}, {4, 32, 32}}},
+    [ADEPT_FAMILY_GEMM] = {3, {{0, 32, 64}, {0, 64, 128}, {0, 32, 32}}},
+    [ADEPT_FAMILY_BMM] = {1, {{0, 128, 128}}},
+    [ADEPT_FAMILY_CONV] = {4, {{0, 128, 16}, {4, 32, 32}, {0, 256, 64}, {4, 64, 16}}},
 };
 
 /* Parameters of the three tiled families stand next to each other. */

@@ -46,6 +46,16 @@ static adept_status set_fitted(double *theta, const adept_parameter *fitted, con
                            gpu, fitted->name);
 }
 
+/* Energy per operation falls with the process. The defaults are fitted on 12 nm (V100) and hold at 7 nm (A100); with
+ * them, boards of the 4 nm and 5 nm generations would throttle to a third of what is measured on them. */
+static double process_energy(const char *architecture)
+{
+    static const char *const newer[] = {"Ada Lovelace", "Hopper", "Blackwell"};
+    for (size_t i = 0; architecture && i < sizeof newer / sizeof newer[0]; i++)
+        if (strcmp(architecture, newer[i]) == 0) return 0.35;
+    return 1.0;
+}
+
 adept_status adept_operator_parameters_get(double theta[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw,
                                            adept_error *err)
 {
@@ -59,6 +69,8 @@ adept_status adept_operator_parameters_get(double theta[ADEPT_OPERATOR_PARAMETER
     /* What the sheet says of idle power and links does not depend on the granularity. */
     theta[ADEPT_OP_p_static_w] = of_sheet.p_static_w;
     theta[ADEPT_OP_bw_eff_bytes_per_s] = of_sheet.bw_eff_bytes_per_s;
+    theta[ADEPT_OP_e_simt_j] *= process_energy(hw->architecture);
+    theta[ADEPT_OP_e_tensor_j] *= process_energy(hw->architecture);
     bool fitted = hw->calibrated && hw->granularity == ADEPT_GRANULARITY_OPERATOR;
     for (size_t i = 0; fitted && i < hw->n_parameters && status == ADEPT_OK; i++)
         status = set_fitted(theta, &hw->parameters[i], hw->name, err);

@@ -22,31 +22,31 @@ extern "C" {
 /* X(name, low, high, default, prior, meaning). All are scale parameters, fitted in their logarithm. Prior: standard
  * deviation of the logarithm over GPUs whose kernels were measured. */
 #define ADEPT_KERNEL_PARAMETER_LIST(X)                                                                      \
-    X(beta_gemm, 0.2, 1.1, 0.9, 0.15, "share of the peak that products of large matrices reach")            \
-    X(beta_bmm, 0.2, 1.1, 1.0, 0.15, "the same, batched products")                                          \
-    X(beta_conv, 0.2, 1.1, 0.85, 0.2, "the same, convolutions")                                             \
-    X(r_tile_gemm, 0.3, 200, 10, 1, "reference of a tile's harmonic mean side in elements")                 \
+    X(beta_gemm, 0.2, 1.1, 0.93, 0.15, "share of the peak that products of large matrices reach")            \
+    X(beta_bmm, 0.2, 1.1, 1.03, 0.15, "the same, batched products")                                          \
+    X(beta_conv, 0.2, 1.1, 0.89, 0.2, "the same, convolutions")                                             \
+    X(r_tile_gemm, 0.3, 200, 14, 1, "reference of a tile's harmonic mean side in elements")                 \
     X(r_tile_bmm, 0.3, 200, 20, 1, "the same, batched products")                                            \
-    X(r_tile_conv, 0.3, 200, 20, 1, "the same, convolutions")                                               \
-    X(r_depth_gemm, 0.3, 200, 10, 1, "reference of the depth k in elements")                                \
-    X(r_depth_bmm, 0.3, 200, 7, 1, "the same, batched products")                                            \
-    X(r_depth_conv, 0.3, 200, 2, 1, "the same, convolutions")                                               \
-    X(wave_gemm_s, 1e-9, 1e-5, 1e-7, 1, "start and end of one wave of tiles in s")                          \
-    X(wave_bmm_s, 1e-9, 1e-5, 5e-7, 1.5, "the same, batched products")                                      \
+    X(r_tile_conv, 0.3, 200, 7.6, 1, "the same, convolutions")                                               \
+    X(r_depth_gemm, 0.3, 200, 16, 1, "reference of the depth k in elements")                                \
+    X(r_depth_bmm, 0.3, 200, 3, 1, "the same, batched products")                                            \
+    X(r_depth_conv, 0.3, 200, 1, 1, "the same, convolutions")                                               \
+    X(wave_gemm_s, 1e-9, 1e-5, 5e-8, 1, "start and end of one wave of tiles in s")                          \
+    X(wave_bmm_s, 1e-9, 1e-5, 2e-6, 1.5, "the same, batched products")                                      \
     X(wave_conv_s, 1e-9, 1e-5, 2e-7, 1, "the same, convolutions")                                           \
-    X(reload_gemm, 1e-3, 2, 0.2, 1, "share of tile operands read from device memory again")                 \
-    X(reload_bmm, 1e-3, 2, 0.05, 1.5, "the same, batched products")                                         \
-    X(reload_conv, 1e-3, 2, 0.2, 1, "the same, convolutions")                                               \
-    X(c_transform, 0.01, 4, 0.3, 1, "traffic of Winograd transforms relative to their bytes")               \
-    X(split_s, 1e-7, 1e-3, 1.5e-5, 1, "cost of splitting the depth over blocks in s")                       \
-    X(r_pitch_bytes, 1e4, 1e8, 1e6, 1.5, "row pitch at which address translation doubles a product's time") \
-    X(beta_mem, 0.2, 1.1, 0.82, 0.1, "share of the memory bandwidth that streaming kernels reach")          \
+    X(reload_gemm, 1e-3, 2, 0.35, 1, "share of tile operands read from device memory again")                 \
+    X(reload_bmm, 1e-3, 2, 0.06, 1.5, "the same, batched products")                                         \
+    X(reload_conv, 1e-3, 2, 0.75, 1, "the same, convolutions")                                               \
+    X(c_transform, 0.01, 4, 0.9, 1, "traffic of Winograd transforms relative to their bytes")               \
+    X(split_s, 1e-7, 1e-3, 4e-5, 1, "cost of splitting the depth over blocks in s")                       \
+    X(r_pitch_bytes, 1e4, 1e8, 2e6, 1.5, "row pitch at which address translation doubles a product's time") \
+    X(beta_mem, 0.2, 1.1, 0.89, 0.1, "share of the memory bandwidth that streaming kernels reach")          \
     X(beta_alu, 0.02, 1.1, 0.5, 0.5, "share of the peak that element-wise arithmetic reaches")              \
-    X(c_softmax, 0.5, 5, 1.2, 0.15, "time of softmax relative to streaming its bytes")                      \
-    X(c_norm, 0.5, 5, 1.15, 0.15, "time of normalisations relative to streaming their bytes")               \
+    X(c_softmax, 0.5, 5, 1, 0.15, "time of softmax relative to streaming its bytes")                      \
+    X(c_norm, 0.5, 5, 1.12, 0.15, "time of normalisations relative to streaming their bytes")               \
     X(c_depthwise, 0.5, 20, 2, 0.5, "time of depthwise convolutions relative to streaming their bytes")     \
-    X(c_softmax_wide, 0.01, 3, 0.25, 0.8, "added to c_softmax if a row exceeds one block's registers")       \
-    X(c_norm_wide, 0.01, 3, 0.25, 0.8, "added to c_norm if a row exceeds one block's registers")
+    X(c_softmax_wide, 0.01, 3, 0.35, 0.8, "added to c_softmax if a row exceeds one block's registers")       \
+    X(c_norm_wide, 0.01, 3, 0.15, 0.8, "added to c_norm if a row exceeds one block's registers")
 
 typedef enum adept_kernel_parameter {
 #define X(name, low, high, def, prior, text) ADEPT_KP_##name,
