@@ -201,16 +201,20 @@ static void extend(double *low, double *high, double value)
     *high = fmax(*high, value);
 }
 
-static adept_status set_range(adept_intervals *v, const adept_measurement *rows, size_t n, adept_error *err)
+/* By the equations that are fitted: they count a gradient's bytes each in its way. */
+static adept_status set_range(adept_intervals *v, const adept_measurement *rows, size_t n,
+                              adept_granularity granularity, adept_error *err)
 {
 #define X(name, text) v->low.name = v->high.name = NAN;
     ADEPT_RANGE_LIST(X)
 #undef X
     for (size_t i = 0; i < n; i++) {
         adept_prediction p;
-        adept_status status = adept_predict(&p, rows[i].profile, rows[i].hw, &rows[i].run, err);
+        adept_run run = rows[i].run;
+        run.equations = granularity == ADEPT_GRANULARITY_OPERATOR ? ADEPT_EQUATIONS_OPERATOR : ADEPT_EQUATIONS_MODEL;
+        adept_status status = adept_predict(&p, rows[i].profile, rows[i].hw, &run, err);
         if (status != ADEPT_OK) return status;
-        adept_range_point at = adept_prediction_range_point(&p, rows[i].profile, rows[i].hw, &rows[i].run);
+        adept_range_point at = adept_prediction_range_point(&p, rows[i].profile, rows[i].hw, &run);
 #define X(name, text) extend(&v->low.name, &v->high.name, at.name);
         ADEPT_RANGE_LIST(X)
 #undef X
@@ -230,7 +234,7 @@ static adept_status make_intervals(adept_fit_report *r, adept_scored *scored, co
         adept_conformal_fit(&r->conformal, from, n, level_of(options), best ? best->scheme : "in-sample", err);
     if (status != ADEPT_OK) return status;
     r->conformal.intervals.widen = WIDEN;
-    status = set_range(&r->conformal.intervals, r->dataset->rows, r->dataset->n, err);
+    status = set_range(&r->conformal.intervals, r->dataset->rows, r->dataset->n, r->fit->granularity, err);
     if (status == ADEPT_OK) adept_conformal_apply(scored, r->dataset->n, &r->conformal.intervals);
     return status;
 }
