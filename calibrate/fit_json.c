@@ -146,13 +146,11 @@ static void put_identifiability(json_writer *w, cJSON *fit_object, const adept_i
 /* What kernels have told the base: this fit stands on it. */
 static void put_kernels(json_writer *w, cJSON *fit_object, const adept_hwprofile *base)
 {
-    static const char *const keys[] = {"tiles", "kernels"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        cJSON *part = adept_kernel_part(base, keys[i]);
-        if (!part || (fit_object && cJSON_AddItemToObject(fit_object, keys[i], part))) continue;
-        cJSON_Delete(part);
-        w->failed = true;
-    }
+    cJSON *kernels = adept_kernel_part(base, "kernels");
+    if (base->tiles) adept_put_tiles(w, fit_object, base->tiles);
+    if (!kernels || (fit_object && cJSON_AddItemToObject(fit_object, "kernels", kernels))) return;
+    cJSON_Delete(kernels);
+    w->failed = true;
 }
 
 void adept_put_fit(json_writer *w, cJSON *root, const adept_fit_report *r, const char *date)

@@ -24,7 +24,10 @@ void adept_push_string(json_writer *w, cJSON *array, const char *value);
 /** The text of `root`, which is freed, or NULL when memory was out anywhere. Compact unless `pretty`. */
 char *adept_json_finish(json_writer *w, cJSON *root, bool pretty);
 
-/** A part of a fit of granularity "operator", as it stands in the profile: "tiles", "kernels". The caller's to delete;
+/** fit.tiles: the menus of the three tiled families. */
+void adept_put_tiles(json_writer *w, cJSON *fit_object, const adept_tile_menu *menus);
+
+/** A part of a fit of granularity "operator", as it stands in the profile: "kernels". The caller's to delete;
  * NULL if there is none. */
 cJSON *adept_kernel_part(const adept_hwprofile *hw, const char *key);
 

@@ -46,7 +46,7 @@ static void put_families(json_writer *w, cJSON *kernels, const adept_kernel_fit 
     }
 }
 
-static void put_tiles(json_writer *w, cJSON *fit_object, const adept_tile_menu *menus)
+void adept_put_tiles(json_writer *w, cJSON *fit_object, const adept_tile_menu *menus)
 {
     cJSON *tiles = adept_put_object(w, fit_object, "tiles");
     for (int i = 0; i < ADEPT_TILED_FAMILIES; i++) {
@@ -67,7 +67,7 @@ static char *fit_object(const adept_kernel_fit *fit, const adept_kernel_file *fi
     cJSON *parameters = adept_put_object(&w, root, "parameters");
     for (int i = 0; i < ADEPT_KP_COUNT; i++)
         if (fit->fitted[i]) adept_put_number(&w, parameters, adept_kernel_parameters[i].name, fit->theta[i]);
-    put_tiles(&w, root, fit->menus);
+    adept_put_tiles(&w, root, fit->menus);
     cJSON *kernels = adept_put_object(&w, root, "kernels"), *array = adept_put_array(&w, kernels, "files");
     for (size_t i = 0; i < n_files; i++) {
         cJSON *file = adept_push_object(&w, array);

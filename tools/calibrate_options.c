@@ -1,5 +1,6 @@
 /** @file calibrate_options.c  What is fitted, how long, and what is reported about it. */
 #include "calibrate_options.h"
+#include "adept_kernel_law.h"
 #include "nearest.h"
 #include "number.h"
 #include <math.h>
@@ -20,6 +21,7 @@ enum {
     KEY_PRIOR,
     KEY_PRIOR_ROWS,
     KEY_KERNELS,
+    KEY_TILES,
     KEY_RESTARTS,
     KEY_FROM_SHEET,
     KEY_SEED,
@@ -46,6 +48,11 @@ static const struct argp_option options[] = {
     {"kernels", KEY_KERNELS, "FILE", 0,
      "Times of single kernels, fitted first: their law is the base of the steps' fit, or the result if there are no "
      "steps. Implies --granularity operator (repeatable)",
+     3},
+    {"tiles", KEY_TILES, "FAMILY=MxN,...", 0,
+     "Granularity operator: the tiles that libraries cut products into, where no kernels were measured; FAMILY is "
+     "gemm, "
+     "bmm or conv (repeatable; default: those of --gpu)",
      3},
     {"saturation", KEY_SATURATION, "NAME", 0,
      "Saturation function: sigmoid, arctan, softsign, algebraic or tanh (default: that of the GPU's fit, else sigmoid)",
@@ -116,6 +123,7 @@ void adept_calibrate_options_free(adept_calibrate_options *o)
     adept_words_free(&o->freed);
     adept_words_free(&o->without);
     adept_words_free(&o->scalar_texts);
+    adept_words_free(&o->tile_texts);
 }
 
 /* ---------------------------------------------------------------- lists ------------------------------------------ */
@@ -140,6 +148,33 @@ static error_t parse_fix(const struct argp_state *state, adept_calibrate_options
     p->name = text;
     o->fit.fixed = o->fixed_values;
     return adept_number_double(state, "--fix", equals + 1, -INFINITY, &p->value);
+}
+
+static error_t parse_menu(const struct argp_state *state, adept_tile_menu *menu, char *list)
+{
+    char *rest = NULL;
+    bool plain = false;
+
+    menu->n = 0;
+    for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        if (menu->n == ADEPT_MAX_TILES) return adept_cli_usage(state, "--tiles: more than %d", ADEPT_MAX_TILES);
+        adept_tile *tile = &menu->tiles[menu->n++];
+        if (!adept_tile_parse(tile, word))
+            return adept_cli_usage(state, "--tiles: '%s' is not a tile like 128x64 or winograd4:32x32", word);
+        plain = plain || tile->winograd == 0;
+    }
+    return plain ? 0 : adept_cli_usage(state, "--tiles: there must be a tile without Winograd");
+}
+
+static error_t parse_tiles(const struct argp_state *state, adept_calibrate_options *o, const char *arg)
+{
+    char *text = keep(&o->tile_texts, arg), *equals = text ? strchr(text, '=') : NULL;
+
+    if (!equals) return adept_cli_usage(state, "--tiles: '%s' is not FAMILY=MxN,...", arg);
+    *equals = '\0';
+    for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
+        if (strcmp(text, adept_kernel_family_name(i)) == 0) return parse_menu(state, &o->tiles[i], equals + 1);
+    return adept_cli_usage(state, "--tiles: '%s' is not one of gemm, bmm, conv", text);
 }
 
 /* "K-fold:5" is "k-fold:5". */
@@ -246,6 +281,8 @@ static error_t parse_model(int key, char *arg, const struct argp_state *state, a
         o->granularity = arg;
         if (strcmp(arg, "model") == 0 || strcmp(arg, "operator") == 0) return 0;
         return adept_cli_usage(state, "--granularity: '%s' is not one of model, operator", arg);
+    case KEY_TILES:
+        return parse_tiles(state, o, arg);
     case KEY_KERNELS:
         if (o->n_kernels == ADEPT_MAX_WORDS) return adept_cli_usage(state, "--kernels: more than %d", ADEPT_MAX_WORDS);
         o->kernels[o->n_kernels++] = arg;
@@ -282,6 +319,11 @@ static error_t apply_granularity(const struct argp_state *state, adept_calibrate
 
     if (o->n_kernels > 0 && o->granularity && strcmp(o->granularity, "operator") != 0)
         return adept_cli_usage(state, "--kernels and --granularity %s exclude each other", o->granularity);
+    for (int i = 0; i < ADEPT_TILED_FAMILIES; i++) {
+        if (o->tiles[i].n == 0) continue;
+        if (!operators) return adept_cli_usage(state, "--tiles is of --granularity operator");
+        if (o->n_kernels > 0) return adept_cli_usage(state, "--tiles: --kernels finds them");
+    }
     if (!operators && o->prior_rows >= 0) return adept_cli_usage(state, "--prior-rows is of --granularity operator");
     o->fit.granularity = of.granularity;
     o->fit.rounding = of.rounding;

@@ -17,7 +17,9 @@ typedef struct adept_calibrate_options {
     const char *granularity; /* NULL: not given */
     size_t n_kernels;
     const char *kernels[ADEPT_MAX_WORDS];
-    double prior_rows; /* below 0: not given, as the next two */
+    adept_words tile_texts;
+    adept_tile_menu tiles[ADEPT_TILED_FAMILIES]; /* n 0: not given */
+    double prior_rows;                           /* below 0: not given, as the next two */
     int generations, restarts;
     bool from_sheet; /* forget the fit that the GPU already has */
 } adept_calibrate_options;

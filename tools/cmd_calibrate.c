@@ -231,6 +231,20 @@ static void forget_fit(adept_hwprofile *hw)
     hw->fit_json = NULL;
 }
 
+static adept_status set_tiles(adept_cli *cli, adept_hwprofile *hw, const adept_calibrate_options *o)
+{
+    adept_tile_menu *menus = adept_arena_array(hw->arena, ADEPT_TILED_FAMILIES, sizeof *menus);
+    bool any = false;
+
+    if (!menus) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    for (int i = 0; i < ADEPT_TILED_FAMILIES; i++) {
+        any = any || o->tiles[i].n > 0;
+        menus[i] = o->tiles[i].n > 0 ? o->tiles[i] : hw->tiles ? hw->tiles[i] : adept_tile_menu_default[i];
+    }
+    if (any) hw->tiles = menus;
+    return ADEPT_OK;
+}
+
 static adept_status fit_kernels(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
     if (o->n_kernels == 0) return ADEPT_OK;
@@ -263,6 +277,7 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
     adept_status status = adept_load_measurements(cli, &w->dataset, &w->hw, &o->measurements, &w->progress);
 
     if (status == ADEPT_OK && o->from_sheet) forget_fit(w->hw);
+    if (status == ADEPT_OK) status = set_tiles(cli, w->hw, o);
     if (status == ADEPT_OK && plot) status = adept_plot_check(cli);
     if (status == ADEPT_OK) status = fit_kernels(cli, w, o);
     if (status == ADEPT_OK) status = fit(cli, w, o);
