@@ -625,7 +625,40 @@ static void documentation_lists_every_parameter(void **state)
                  number ? rows[i].fallback : "sheet", rows[i].meaning);
         if (!strstr(text, row)) fail_msg("docs/MODEL.md lacks the row %s", row);
     }
+    for (int family = 0; family < ADEPT_TILED_FAMILIES; family++) {
+        const adept_tile_menu *menu = &adept_tile_menu_default[family];
+        char row[400];
+        int used = snprintf(row, sizeof row, "\n| `%s` | ", adept_kernel_family_name(family));
+        for (size_t i = 0; i < menu->n; i++) {
+            char tile[32];
+            adept_tile_print(tile, sizeof tile, &menu->tiles[i]);
+            used += snprintf(row + used, sizeof row - (size_t)used, "%s%s", i ? ", " : "", tile);
+        }
+        snprintf(row + used, sizeof row - (size_t)used, " |\n");
+        if (!strstr(text, row)) fail_msg("docs/MODEL.md lacks the row %s", row);
+    }
     free(text);
+}
+
+/* What a sheet's architecture says of energy: 0.35 of the listed defaults from 5 nm on. */
+static void newer_processes_need_less_energy(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gpu;
+        double factor;
+    } cases[] = {{"v100-pcie-32gb", 1}, {"a100-sxm-40gb", 1}, {"h100-sxm-80gb", 0.35},
+                 {"l4", 0.35},          {"b200", 0.35},       {"mi100", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double theta[N_THETA];
+        adept_hwprofile *hw = NULL;
+        assert_int_equal(adept_hwprofile_open(&hw, cases[i].gpu, NULL), ADEPT_OK);
+        assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
+        for (int k = ADEPT_OP_e_simt_j; k <= ADEPT_OP_e_tensor_j; k++)
+            near(theta[k], cases[i].factor * adept_operator_parameter_info((size_t)k)->fallback);
+        near(theta[ADEPT_OP_e_mem_j], adept_operator_parameter_info(ADEPT_OP_e_mem_j)->fallback);
+        adept_hwprofile_free(hw);
+    }
 }
 
 static void parameters_are_possible(void **state)
@@ -667,6 +700,7 @@ int main(void)
         cmocka_unit_test(more_work_and_better_boards),
         cmocka_unit_test(is_deterministic),
         cmocka_unit_test(documentation_lists_every_parameter),
+        cmocka_unit_test(newer_processes_need_less_energy),
         cmocka_unit_test(parameters_are_possible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
