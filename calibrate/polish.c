@@ -48,8 +48,8 @@ static adept_status descend(search *s, nlopt_algorithm algorithm, int max_evalua
     nlopt_set_min_objective(s->opt, objective, s);
     nlopt_set_lower_bounds1(s->opt, 0.0);
     nlopt_set_upper_bounds1(s->opt, 1.0);
-    nlopt_set_ftol_rel(s->opt, 1e-12);
-    nlopt_set_xtol_rel(s->opt, 1e-13);
+    nlopt_set_ftol_rel(s->opt, s->problem->rounding > 0.0 ? 1e-7 : 1e-12);
+    nlopt_set_xtol_rel(s->opt, s->problem->rounding > 0.0 ? 1e-7 : 1e-13);
     nlopt_set_maxeval(s->opt, max_evaluations);
     if (algorithm == NLOPT_LN_SBPLX) nlopt_set_initial_step1(s->opt, SIMPLEX_STEP);
     nlopt_result result = nlopt_optimize(s->opt, x, &value);
