@@ -230,6 +230,38 @@ static void without_padding(void **state)
     adept_profile_free(p);
 }
 
+/* Windows of 1 x 1 are no case for Winograd's algorithm even where the weights' bytes vanish beside the pixels'. */
+static void windows_of_one(void **state)
+{
+    (void)state;
+    const double m = 64.0 * 1024 * 1024;
+    adept_kernel k = {.unit = ADEPT_UNIT_CONV,
+                      .dtype = ADEPT_F32,
+                      .flops = 2 * m * 4 * 4 * 9,
+                      .launches = 1,
+                      .bytes_read = 4 * (m * 4 + 9 * 16),
+                      .bytes_written = 4 * m * 4,
+                      .m = m,
+                      .n = 4,
+                      .k = 36,
+                      .batch = 1,
+                      .channels_in = 4,
+                      .channels_out = 4,
+                      .pixels = 1024 * 1024,
+                      .taps = 9,
+                      .groups = 1};
+    const adept_profile_op op = {.path = "c", .kind = "conv", .inputs = "", .count = 1};
+    const adept_profile p = {.n_ops = 0};
+    adept_operator_kernel out;
+    toy_gpu gpu;
+    toy_gpu_init(&gpu);
+    assert_int_equal(adept_operator_kernel_of(&out, &op, &k, &p, &gpu.hw, NULL), ADEPT_OK);
+    assert_true(out.work.images == 64 && out.work.side == 1024);
+    k.taps = 1, k.k = 4, k.flops /= 9, k.bytes_read -= 4 * 8 * 16;
+    assert_int_equal(adept_operator_kernel_of(&out, &op, &k, &p, &gpu.hw, NULL), ADEPT_OK);
+    assert_true(out.work.images == 0 && out.work.k == 4);
+}
+
 static void groups(void **state)
 {
     (void)state;
@@ -321,10 +353,17 @@ static void row_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear),    cmocka_unit_test(batched_products),          cmocka_unit_test(fused_attention),
-        cmocka_unit_test(recurrent), cmocka_unit_test(winograd_where_it_applies), cmocka_unit_test(strides),
-        cmocka_unit_test(groups),    cmocka_unit_test(without_padding),           cmocka_unit_test(rows),
+        cmocka_unit_test(linear),
+        cmocka_unit_test(batched_products),
+        cmocka_unit_test(fused_attention),
+        cmocka_unit_test(recurrent),
+        cmocka_unit_test(winograd_where_it_applies),
+        cmocka_unit_test(strides),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(without_padding),
+        cmocka_unit_test(rows),
         cmocka_unit_test(row_texts),
+        cmocka_unit_test(windows_of_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
