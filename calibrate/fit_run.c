@@ -260,12 +260,13 @@ static adept_status polish(run *r, const adept_de *de, adept_error *err)
 
 /* ---- polishes from other points ---- */
 
-static void draw_trial(run *r, gsl_rng *rng)
+/* Ever wider around the prior: the first stay where other GPUs are, the last find one unlike them. */
+static void draw_trial(run *r, gsl_rng *rng, double width)
 {
     for (size_t j = 0; j < r->o->n_genes; j++) {
         const adept_gene *gene = &r->o->genes[j];
         double unit =
-            gene->spreads > 0.0 ? gene->prior + gsl_ran_gaussian(rng, 1.0) / gene->spreads : gsl_rng_uniform(rng);
+            gene->spreads > 0.0 ? gene->prior + gsl_ran_gaussian(rng, width) / gene->spreads : gsl_rng_uniform(rng);
         r->trial[j] = fmin(fmax(unit, 0.0), 1.0);
     }
 }
@@ -277,7 +278,7 @@ static adept_status restart(run *r, adept_error *err)
     if (r->options->restarts > 0 && !rng) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
     if (rng) gsl_rng_set(rng, (unsigned long)r->options->seed);
     for (int i = 0; i < r->options->restarts && status == ADEPT_OK && !stopped(r); i++) {
-        draw_trial(r, rng);
+        draw_trial(r, rng, 1.0 + i);
         double loss = adept_objective_loss(r->o, r->trial, r->scratch);
         if (!isfinite(loss)) continue;
         status = polish_from(r, r->trial, &loss, err);
