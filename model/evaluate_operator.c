@@ -139,6 +139,7 @@ static void sum_chunk(sum *sums, size_t n, const adept_operator_rows *rows, cons
     adept_operator_list list;
     adept_operator_time t;
     list_kernels(&list, p, rows->rows[sums[0].row].numbers.passes, theta);
+    size_t n_kernels = list.n;
     adept_operator_optimizer_time(&t, &rows->rows[sums[0].row].numbers, theta, gradient);
     adept_operator_list_add(&list, &t, 1.0);
     for (size_t i = 0; i < n; i++) {
@@ -146,6 +147,12 @@ static void sum_chunk(sum *sums, size_t n, const adept_operator_rows *rows, cons
         sums[i].clock = adept_operator_solve(&list, numbers, theta);
         adept_operator_add_optimizer(&sums[i].total, gradient ? &sums[i].by_theta : NULL, &t, sums[i].clock, numbers,
                                      theta);
+    }
+    if (!gradient && list.n < ADEPT_OPERATOR_MAX_ENTRIES) { /* the list has all of it */
+        for (size_t i = 0; i < n; i++)
+            adept_operator_add_list(&sums[i].total, &list, n_kernels, sums[i].clock, &rows->rows[sums[i].row].numbers,
+                                    theta);
+        return;
     }
     for (size_t k = 0; k < p->n; k++) {
         adept_operator_time_of(&t, &p->kernels[k], theta, p->menus, gradient);

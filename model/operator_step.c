@@ -259,6 +259,17 @@ void adept_operator_add(adept_operator_total *total, adept_operator_total_gradie
     total->memory_s += executions * x.memory_s;
 }
 
+void adept_operator_add_list(adept_operator_total *total, const adept_operator_list *list, size_t n,
+                             adept_operator_clock clock, const adept_operator_numbers *numbers, const double *theta)
+{
+    for (size_t i = 0; i < n; i++) {
+        const adept_operator_entry *e = &list->entries[i];
+        execution x = at_clock(e, numbers, theta, clock.ratio);
+        total->time_s += e->executions * x.time_s;
+        total->energy_j += e->executions * x.energy_j;
+    }
+}
+
 void adept_operator_add_optimizer(adept_operator_total *total, adept_operator_total_gradient *gradient,
                                   const adept_operator_time *t, adept_operator_clock clock,
                                   const adept_operator_numbers *n, const double *theta)

@@ -106,6 +106,9 @@ adept_operator_clock adept_operator_solve(const adept_operator_list *list, const
 void adept_operator_add(adept_operator_total *total, adept_operator_total_gradient *gradient,
                         const adept_operator_time *t, double executions, adept_operator_clock clock,
                         const adept_operator_numbers *n, const double *theta);
+/** The first n entries of a list: only into time_s and energy_j, with the same bits. */
+void adept_operator_add_list(adept_operator_total *total, const adept_operator_list *list, size_t n,
+                             adept_operator_clock clock, const adept_operator_numbers *numbers, const double *theta);
 /** The same of the optimizer, once. */
 void adept_operator_add_optimizer(adept_operator_total *total, adept_operator_total_gradient *gradient,
                                   const adept_operator_time *t, adept_operator_clock clock,

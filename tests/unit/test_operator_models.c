@@ -168,7 +168,10 @@ static void check_slopes(const adept_placement *rows, size_t n, uint64_t seed, c
     adept_evaluator *e = NULL;
     assert_int_equal(adept_evaluator_new(&e, rows, n, ADEPT_GRANULARITY_OPERATOR, NULL, NULL, 0, NULL), ADEPT_OK);
     random_theta(theta, e, &seed);
+    adept_evaluate(e, theta, time_s[0], power_w[0]);
     adept_evaluate_gradient(e, theta, time_s[1], power_w[1], dtime_s, dpower_w);
+    for (size_t i = 0; i < n; i++) /* the same bits */
+        assert_true(time_s[0][i] == time_s[1][i] && power_w[0][i] == power_w[1][i]);
     for (size_t k = 0; k < N_THETA; k++) {
         double at = theta[k], step = 1e-5 * at;
         theta[k] = at - step;
