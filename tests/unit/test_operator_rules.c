@@ -1,0 +1,295 @@
+/* Granularity "operator": which fits it takes, what is refused, what holds whatever the parameters are, and their list.
+ */
+#include "adept_json.h"
+#include "operator_toy.h"
+
+/* ---- which equations ---- */
+
+static void each_granularity_has_its_own_fit(void **state)
+{
+    (void)state;
+    static const adept_intervals intervals = {.level = 0.8,
+                                              .time_log = {-0.1, 0.1},
+                                              .power_log = {-0.1, 0.1},
+                                              .widen = 2,
+                                              .low = {NAN, NAN, NAN, NAN, NAN},
+                                              .high = {NAN, NAN, NAN, NAN, NAN}};
+    fixture f;
+    fresh(&f, 100, 3);
+    f.gpu.hw.intervals = &intervals;
+    assert_int_equal(adept_granularity_of(&f.gpu.hw, &f.run), ADEPT_GRANULARITY_OPERATOR);
+    assert_true(adept_calibrated_for(&f.gpu.hw, &f.run));
+    near(predict(&f).interval_time_s[1], predict(&f).step_time_s * exp(0.1));
+    double by_operator_s = predict(&f).step_time_s;
+    f.run.equations = ADEPT_EQUATIONS_MODEL;
+    adept_prediction p = predict(&f);
+    assert_true(p.step_time_s != by_operator_s);
+    assert_true(isnan(p.interval_level) && isnan(p.interval_time_s[0]));
+    assert_true(warns(&p, "calibrated for granularity operator"));
+    assert_false(adept_calibrated_for(&f.gpu.hw, &f.run));
+    f.gpu.hw.granularity = ADEPT_GRANULARITY_MODEL; /* such a fit, asked for the other equations */
+    f.run.equations = ADEPT_EQUATIONS_OPERATOR;
+    p = predict(&f);
+    assert_true(isnan(p.interval_level) && warns(&p, "calibrated for granularity model"));
+    f.gpu.hw.calibrated = false; /* no fit at all: operator */
+    f.run.equations = ADEPT_EQUATIONS_OF_FIT;
+    assert_int_equal(adept_granularity_of(&f.gpu.hw, &f.run), ADEPT_GRANULARITY_OPERATOR);
+    assert_true(predict(&f).step_time_s == p.step_time_s);
+    assert_true(warns((p = predict(&f), &p), "not calibrated"));
+    assert_string_equal(adept_granularity_name(ADEPT_GRANULARITY_MODEL), "model");
+    assert_string_equal(adept_granularity_name(ADEPT_GRANULARITY_OPERATOR), "operator");
+    assert_null(adept_granularity_name(2));
+}
+
+static void what_is_refused(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f, 100, 3);
+    f.run.saturation = "tanh";
+    refuse(&f, ADEPT_E_USAGE, "granularity \"operator\" saturates by the sigmoid, not by \"tanh\"");
+    f.run.saturation = "sigmoid";
+    predict(&f);
+    f.parameters[0].value = 7;
+    refuse(&f, ADEPT_E_INVALID, "toy: fit.parameters.beta_gemm = 7 is outside");
+    f.parameters[0] = (adept_parameter){"t_kern_s", 1e-6};
+    refuse(&f, ADEPT_E_INVALID, "fit.parameters.t_kern_s is not a parameter of granularity \"operator\"");
+    fresh(&f, 100, 3);
+    set(&f, "p_static_w", 300);
+    refuse(&f, ADEPT_E_INVALID, "p_static_w = 300 is not below tdp_w = 300");
+    fresh(&f, 100, 3);
+    f.kernels[0].m = 0;
+    refuse(&f, ADEPT_E_INVALID, "a product of fc has no dimensions");
+    fresh(&f, 100, 3);
+    f.kernels[1].bytes_read = 1e40;
+    refuse(&f, ADEPT_E_INVALID, "a kernel of act has a count out of range");
+    fresh(&f, 100, 3);
+    f.kernels[0].m = f.kernels[0].n = 1e40;
+    refuse(&f, ADEPT_E_INVALID, "a kernel of fc has a count out of range");
+    fresh(&f, 100, 3);
+    f.kernels[0].dtype = ADEPT_F64; /* the toy has no double precision */
+    refuse(&f, ADEPT_E_USAGE, "toy has no unit for");
+}
+
+/* A sheet of absurd numbers gives infinite times, but no crash, with derivatives or without. */
+static void infinite_times_are_survived(void **state)
+{
+    (void)state;
+    fixture f;
+    double theta[N_THETA], time_s, dtime_s[N_THETA];
+    adept_evaluator *e = NULL;
+    fresh(&f, 100, 3);
+    f.gpu.hw.specs.vector_fp32_flops_per_s = 1e-300;
+    refuse(&f, ADEPT_E_INVALID, "its work takes ");
+    f.gpu.hw.specs.tdp_w = f.gpu.hw.specs.power_limit_min_w = f.gpu.hw.specs.power_limit_max_w = NAN;
+    refuse(&f, ADEPT_E_INVALID, "its work takes ");
+    const adept_placement at = {&f.prof, &f.gpu.hw, f.run};
+    assert_int_equal(adept_evaluator_new(&e, &at, 1, ADEPT_GRANULARITY_OPERATOR, NULL, NULL, 0, NULL), ADEPT_OK);
+    for (size_t i = 0; i < N_THETA; i++)
+        theta[i] = adept_evaluator_default(e, i);
+    adept_evaluate_gradient(e, theta, &time_s, NULL, dtime_s, NULL);
+    assert_false(isfinite(time_s));
+    adept_evaluator_free(e);
+}
+
+static void the_evaluator_refuses(void **state)
+{
+    (void)state;
+    static const adept_scalar scalar = {"s", ADEPT_TARGET_MODEL, "*", ADEPT_TERM_GEMM, 1};
+    fixture f;
+    adept_evaluator *e = NULL;
+    adept_error err = {0};
+    fresh(&f, 100, 3);
+    adept_placement rows[2] = {{&f.prof, &f.gpu.hw, f.run}, {&f.prof, &f.gpu.hw, f.run}};
+    assert_int_equal(adept_evaluator_new(&e, rows, 2, ADEPT_GRANULARITY_OPERATOR, NULL, &scalar, 1, &err),
+                     ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "targeted scalars belong to granularity \"model\""));
+    assert_int_equal(adept_evaluator_new(&e, rows, 2, ADEPT_GRANULARITY_OPERATOR, "tanh", NULL, 0, &err),
+                     ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "saturates by the sigmoid"));
+    rows[1].run.power_limit_w = 99;
+    assert_int_equal(adept_evaluator_new(&e, rows, 2, ADEPT_GRANULARITY_OPERATOR, NULL, NULL, 0, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "row 1: power limit 99 W is outside"));
+    rows[1].run.power_limit_w = 0;
+    f.ops[0].count = f.ops[1].count = 0;
+    assert_int_equal(adept_evaluator_new(&e, rows, 2, ADEPT_GRANULARITY_OPERATOR, NULL, NULL, 0, &err),
+                     ADEPT_E_INVALID);
+    assert_non_null(strstr(err.message, "row 0: profile: nothing to run"));
+    assert_null(e);
+}
+
+/* ---- properties ---- */
+
+static double random_in(uint64_t *seed, double low, double high)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return low + (high - low) * (double)(*seed >> 11) / 9007199254740992.0;
+}
+
+static void random_fixture(fixture *f, uint64_t *seed)
+{
+    fresh(f, 1 + (int64_t)random_in(seed, 0, 1000), 1 + (int64_t)random_in(seed, 0, 100));
+    f->kernels[0].bytes_read = exp(random_in(seed, 10, 18));
+    for (size_t i = 0; i < N_THETA; i++) {
+        const adept_parameter_info *info = adept_operator_parameter_info(i);
+        double at = isnan(info->fallback) ? f->parameters[i].value : info->fallback;
+        at = info->log_scale ? at * exp(random_in(seed, -1, 1)) : random_in(seed, info->low, info->high);
+        f->parameters[i].value = fmin(info->high, fmax(info->low, at));
+    }
+}
+
+/* A lower limit is never faster and never draws more; the mean of a board that can follow stays within the limit. */
+static void lower_limits(void **state)
+{
+    (void)state;
+    fixture f;
+    uint64_t seed = 3;
+    int limited = 0;
+    for (int round = 0; round < 300; round++) {
+        random_fixture(&f, &seed);
+        adept_prediction last = {.power_avg_w = INFINITY, .clock_ratio = 1};
+        for (double limit_w = 350; limit_w >= 100; limit_w -= 10) {
+            f.run.power_limit_w = limit_w;
+            adept_prediction p = predict(&f);
+            assert_true(p.step_time_s >= last.step_time_s * (1 - 1e-12));
+            assert_true(p.power_avg_w <= last.power_avg_w * (1 + 1e-12) && p.clock_ratio <= last.clock_ratio);
+            if (!warns(&p, "cannot keep within")) assert_true(p.pass_w <= limit_w * (1 + 1e-9));
+            assert_true(p.clock_ratio >= 0.2 && p.power_avg_w >= f.parameters[ADEPT_OP_p_static_w].value);
+            near(p.pass_s + p.optimizer_s + p.comm_s + p.kernel_launch_s + p.fixed_s, p.step_time_s);
+            limited += p.clock_ratio < 1;
+            last = p;
+        }
+    }
+    assert_true(limited > 500 && limited < 300 * 26);
+}
+
+/* Where the board does not throttle: more of anything costs time, and a better board saves it. */
+static void more_work_and_better_boards(void **state)
+{
+    (void)state;
+    fixture f;
+    uint64_t seed = 5;
+    for (int round = 0; round < 300; round++) {
+        random_fixture(&f, &seed);
+        f.gpu.hw.specs.tdp_w = f.gpu.hw.specs.power_limit_min_w = f.gpu.hw.specs.power_limit_max_w = NAN;
+        double before_s = predict(&f).step_time_s;
+        f.gpu.hw.specs.mem_bytes_per_s *= 1.3;
+        assert_true(predict(&f).step_time_s <= before_s);
+        f.gpu.hw.specs.vector_fp32_flops_per_s *= 1.3;
+        assert_true(predict(&f).step_time_s <= before_s);
+        f.gpu.hw.specs.mem_bytes_per_s /= 1.3;
+        assert_true(predict(&f).step_time_s <= before_s);
+        f.gpu.hw.specs.vector_fp32_flops_per_s /= 1.3;
+        f.kernels[0].m *= 2, f.kernels[0].flops *= 2, f.kernels[0].bytes_read *= 2, f.kernels[1].bytes_read *= 2;
+        assert_true(predict(&f).step_time_s >= before_s);
+    }
+}
+
+static void is_deterministic(void **state)
+{
+    (void)state;
+    fixture f;
+    uint64_t seed = 9;
+    random_fixture(&f, &seed);
+    f.run.power_limit_w = 150;
+    adept_prediction a, b;
+    memset(&a, 0, sizeof a);
+    memset(&b, 0xff, sizeof b);
+    a = predict(&f);
+    b = predict(&f);
+    assert_true(a.step_time_s == b.step_time_s && a.power_avg_w == b.power_avg_w && a.clock_ratio == b.clock_ratio);
+}
+
+/* ---- the list of parameters ---- */
+
+static void documentation_lists_every_parameter(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *low, *high, *fallback, *meaning;
+    } rows[] = {
+#define X(name, low, high, def, prior, text) {#name, #low, #high, #def, text},
+        ADEPT_KERNEL_PARAMETER_LIST(X)
+#undef X
+#define X(name, low, high, def, log, prior, text) {#name, #low, #high, #def, text},
+            ADEPT_OPERATOR_STEP_LIST(X)
+#undef X
+    };
+    char *text = NULL;
+    size_t size = 0;
+    assert_int_equal(sizeof rows / sizeof *rows, N_THETA);
+    assert_int_equal(adept_file_read(&text, &size, ADEPT_SOURCE_DIR "/docs/MODEL.md", 1 << 20, NULL), ADEPT_OK);
+    for (size_t i = 0; i < N_THETA; i++) {
+        bool number = rows[i].fallback[0] >= '0' && rows[i].fallback[0] <= '9'; /* NAN comes here written out */
+        char row[400];
+        snprintf(row, sizeof row, "\n| `%s` | %s to %s | %s | %s |\n", rows[i].name, rows[i].low, rows[i].high,
+                 number ? rows[i].fallback : "sheet", rows[i].meaning);
+        if (!strstr(text, row)) fail_msg("docs/MODEL.md lacks the row %s", row);
+    }
+    for (int family = 0; family < ADEPT_TILED_FAMILIES; family++) {
+        const adept_tile_menu *menu = &adept_tile_menu_default[family];
+        char row[400];
+        int used = snprintf(row, sizeof row, "\n| `%s` | ", adept_kernel_family_name(family));
+        for (size_t i = 0; i < menu->n; i++) {
+            char tile[32];
+            adept_tile_print(tile, sizeof tile, &menu->tiles[i]);
+            used += snprintf(row + used, sizeof row - (size_t)used, "%s%s", i ? ", " : "", tile);
+        }
+        snprintf(row + used, sizeof row - (size_t)used, " |\n");
+        if (!strstr(text, row)) fail_msg("docs/MODEL.md lacks the row %s", row);
+    }
+    free(text);
+}
+
+/* What a sheet's architecture says of energy: 0.35 of the listed defaults from 5 nm on. */
+static void newer_processes_need_less_energy(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gpu;
+        double factor;
+    } cases[] = {{"v100-pcie-32gb", 1}, {"a100-sxm-40gb", 1}, {"h100-sxm-80gb", 0.35},
+                 {"l4", 0.35},          {"b200", 0.35},       {"mi100", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double theta[N_THETA];
+        adept_hwprofile *hw = NULL;
+        assert_int_equal(adept_hwprofile_open(&hw, cases[i].gpu, NULL), ADEPT_OK);
+        assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
+        for (int k = ADEPT_OP_e_simt_j; k <= ADEPT_OP_e_tensor_j; k++)
+            near(theta[k], cases[i].factor * adept_operator_parameter_info((size_t)k)->fallback);
+        near(theta[ADEPT_OP_e_mem_j], adept_operator_parameter_info(ADEPT_OP_e_mem_j)->fallback);
+        adept_hwprofile_free(hw);
+    }
+}
+
+static void parameters_are_possible(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_THETA; i++) {
+        const adept_parameter_info *info = adept_operator_parameter_info(i);
+        assert_true(info->low < info->high && adept_operator_parameter_prior(i) > 0);
+        assert_true(isnan(info->fallback) || (info->fallback >= info->low && info->fallback <= info->high));
+        assert_true(!info->log_scale || info->low > 0);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(info->name, adept_operator_parameter_info(j)->name);
+    }
+    assert_null(adept_operator_parameter_info(N_THETA));
+    assert_true(isnan(adept_operator_parameter_prior(N_THETA)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_granularity_has_its_own_fit),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(infinite_times_are_survived),
+        cmocka_unit_test(the_evaluator_refuses),
+        cmocka_unit_test(lower_limits),
+        cmocka_unit_test(more_work_and_better_boards),
+        cmocka_unit_test(is_deterministic),
+        cmocka_unit_test(documentation_lists_every_parameter),
+        cmocka_unit_test(newer_processes_need_less_energy),
+        cmocka_unit_test(parameters_are_possible),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
