@@ -31,6 +31,10 @@ static const char *const of_steps[] = {
     "mem_core_share",     "v_slope",
 };
 
+/* Boards that reach their limit by themselves show in times how much energy arithmetic takes. The rest of the power law
+ * would only say the same once more. */
+static const char *const of_throttling[] = {"e_simt_j", "e_tensor_j"};
+
 bool adept_fit_base_is_alike(const adept_hwprofile *base, const adept_fit_options *options)
 {
     return !base->calibrated || base->granularity == options->granularity;
@@ -236,7 +240,10 @@ static adept_status hold_untouched(adept_fit_parameter *list, const adept_object
     gsl_rng_free(rng);
     for (size_t i = 0; i < o->n_parameters; i++) {
         if (list[i].state != ADEPT_FIT_FREE || is_named(list[i].info.name, options->freed, options->n_freed)) continue;
-        bool of_power = adept_evaluator_influence(o->evaluator, i).time_by_limit_only && o->n_powers == 0 && !limited;
+        bool throttling = options->granularity == ADEPT_GRANULARITY_OPERATOR &&
+                          is_named(list[i].info.name, of_throttling, sizeof of_throttling / sizeof of_throttling[0]);
+        bool of_power = adept_evaluator_influence(o->evaluator, i).time_by_limit_only && o->n_powers == 0 && !limited &&
+                        !throttling;
         if (of_power)
             hold(&list[i], list[i].start, ADEPT_FIT_UNDETERMINED, "no row has power or a power limit");
         else if (!touched[i])

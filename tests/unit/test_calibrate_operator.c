@@ -139,10 +139,13 @@ static void test_free_parameters(void **state)
     fit = fit_of(s, &o);
     assert_int_equal(parameter(fit, "r_tile_gemm")->state, ADEPT_FIT_FREE);
     adept_fit_free(fit);
-    for (size_t i = 0; i < N; i++) /* times of boards without a limit tell nothing of the power law */
+    /* Times alone: of the power law, only the energy of arithmetic is tried, since a board may throttle by itself. */
+    for (size_t i = 0; i < N; i++)
         s->rows[i].power_avg_w = NAN;
     fit = fit_of(s, &o);
     assert_int_equal(parameter(fit, "e_mem_j")->state, ADEPT_FIT_UNDETERMINED);
+    assert_non_null(strstr(parameter(fit, "e_mem_j")->reason, "power limit"));
+    assert_null(strstr(parameter(fit, "e_simt_j")->reason, "power limit"));
     adept_fit_free(fit);
     synthetic_free(s);
 }
