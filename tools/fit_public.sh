@@ -1,0 +1,46 @@
+#!/bin/sh
+# Fit the GPUs that public measurements exist for, and put the fits into hwprofiles/:
+#
+#     ADEPT=build/tools/adept sh tools/fit_public.sh DIR [GPU...]
+#
+# DIR holds the measurements in adept's CSV: neusight_GPU.csv and kernels/GPU.csv (github sitar-lab/NeuSight, MIT,
+# ASPLOS'25 labels), zeus_GPU.csv (github ml-energy/zeus, Apache-2.0, NSDI'23 traces). The same files and the same seed
+# give the same profiles, but for the date: set SOURCE_DATE_EPOCH to repeat that too.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+adept=${ADEPT:?set ADEPT to the program}
+data=${1:?the folder of the measurements}
+shift
+[ $# -gt 0 ] || set -- a100-pcie-40gb p100-pcie-16gb t4 p4 v100-pcie-32gb a40
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Zeus's steps are bound by the host below some batch size: 36 to 65 ms whatever the GPU does, with the data loader and
+# an optimizer that launches kernels tensor by tensor. That is no property of the GPU, so those rows stay out, and the
+# host keeps its defaults.
+device_bound_rows() {
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; print; next }
+             $column["model"] == "resnet50" ? $column["batch_size"] >= 16 : $column["batch_size"] >= 1024' "$1"
+}
+
+for gpu; do
+    set --
+    file=$data/neusight_$gpu.csv
+    [ ! -f "$file" ] || set -- "$@" "$file"
+    left_out=model
+    if [ -f "$data/zeus_$gpu.csv" ] || [ -f "$data/zeus_${gpu%%-*}.csv" ]; then
+        file=$data/zeus_$gpu.csv
+        [ -f "$file" ] || file=$data/zeus_${gpu%%-*}.csv
+        device_bound_rows "$file" > "$work/zeus_$gpu.csv"
+        set -- "$@" "$work/zeus_$gpu.csv"
+        left_out=batch_size # two models only: leaving one out leaves nothing like it
+    fi
+    [ ! -f "$data/kernels/$gpu.csv" ] || set -- "$@" --kernels "$data/kernels/$gpu.csv"
+    echo "$gpu" >&2
+    "$adept" calibrate "$@" --gpu "$root/hwprofiles/$gpu.json" --from-sheet --granularity operator \
+        --leave-out "$left_out" --free e_simt_j --prior-rows 0.01 --fix t_host_s=5e-6 --fix t_fixed_s=1e-4 --suggest 0 -o "$work/$gpu.json" \
+        > "$work/$gpu.txt"
+    sed -n '/^Errors, /,/^$/p' "$work/$gpu.txt"
+    mv "$work/$gpu.json" "$root/hwprofiles/$gpu.json"
+done
