@@ -60,10 +60,10 @@ static const struct argp_option options[] = {
     {"compare-saturations", KEY_COMPARE, NULL, 0, "Also fit with each of the other saturation functions", 3},
     {"fix", KEY_FIX, "P=V", 0, "Hold parameter P at value V (repeatable)", 3},
     {"free", KEY_FREE, "P,...", 0, "Fit parameters that are otherwise kept at their default", 3},
-    {"without", KEY_WITHOUT, "SCALAR,...", 0, "Hold scalars at 1: what they contribute (ablation)", 3},
-    {"scalar", KEY_SCALAR, "NAME=TERM@WHAT:PATTERN", 0,
-     "Fit a time multiplier of TERM (gemm, conv, alu, mem or opt) for a model, class, precision or kind of operator: "
-     "albert_mem=mem@model:albert* (repeatable)",
+    {"without", KEY_WITHOUT, "SCALAR,...", 0, "Hold scalars at 1, to see what they contribute", 3},
+    {"scalar", KEY_SCALAR, "SPEC", 0,
+     "Fit a time multiplier, NAME=TERM@WHAT:PATTERN: of TERM (gemm, conv, alu, mem or opt) for a model, class, "
+     "precision or kind of operator, as albert_mem=mem@model:albert* (repeatable)",
      3},
     {"stage", KEY_STAGE, "S1..S7", 0, "The stages of the thesis's table 4.2 up to this one, each started from the last",
      3},
