@@ -39,7 +39,7 @@ for gpu; do
     [ ! -f "$data/kernels/$gpu.csv" ] || set -- "$@" --kernels "$data/kernels/$gpu.csv"
     echo "$gpu" >&2
     "$adept" calibrate "$@" --gpu "$root/hwprofiles/$gpu.json" --from-sheet --granularity operator \
-        --leave-out "$left_out" --free e_simt_j --prior-rows 0.01 --fix t_host_s=5e-6 --fix t_fixed_s=1e-4 --suggest 0 -o "$work/$gpu.json" \
+        --leave-out "$left_out" --free e_simt_j --prior-rows 0.01 --fix t_host_s=2.5e-5 --fix t_fixed_s=1e-4 --suggest 0 -o "$work/$gpu.json" \
         > "$work/$gpu.txt"
     sed -n '/^Errors, /,/^$/p' "$work/$gpu.txt"
     mv "$work/$gpu.json" "$root/hwprofiles/$gpu.json"
