@@ -18,7 +18,7 @@
 /* Within two spreads of the defaults, as a real GPU would be. */
 static const adept_parameter truth[] = {
     {"beta_gemm", 0.8},   {"beta_conv", 0.7},    {"beta_mem", 0.72},    {"beta_tensor", 0.5},
-    {"t_host_s", 1.7e-5}, {"t_fixed_s", 0.0015}, {"c_opt", 1.4},        {"p_static_w", 70},
+    {"t_host_s", 7e-6},  {"t_fixed_s", 0.0015}, {"c_opt", 1.4},        {"p_static_w", 70},
     {"e_simt_j", 2e-11},  {"e_mem_j", 9e-11},    {"e_tensor_j", 2e-12},
 };
 #define N_TRUTH (sizeof truth / sizeof truth[0])
