@@ -242,8 +242,8 @@ static adept_status hold_untouched(adept_fit_parameter *list, const adept_object
         if (list[i].state != ADEPT_FIT_FREE || is_named(list[i].info.name, options->freed, options->n_freed)) continue;
         bool throttling = options->granularity == ADEPT_GRANULARITY_OPERATOR &&
                           is_named(list[i].info.name, of_throttling, sizeof of_throttling / sizeof of_throttling[0]);
-        bool of_power = adept_evaluator_influence(o->evaluator, i).time_by_limit_only && o->n_powers == 0 && !limited &&
-                        !throttling;
+        bool of_power = o->n_powers == 0 && !limited && !throttling &&
+                        adept_evaluator_influence(o->evaluator, i).time_by_limit_only;
         if (of_power)
             hold(&list[i], list[i].start, ADEPT_FIT_UNDETERMINED, "no row has power or a power limit");
         else if (!touched[i])

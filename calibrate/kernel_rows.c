@@ -2,7 +2,6 @@
 #include "adept_json.h"
 #include "adept_kernels.h"
 #include "csv.h"
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

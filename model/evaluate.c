@@ -152,14 +152,12 @@ static adept_status fill_operator(adept_evaluator *e, const adept_placement *row
     size_t row = 0;
     if (e->n_scalars > 0)
         return adept_error_set(err, ADEPT_E_USAGE, "targeted scalars belong to granularity \"model\"");
-    if (saturation && strcmp(saturation, "sigmoid") != 0)
-        return adept_error_set(err, ADEPT_E_USAGE,
-                               "granularity \"operator\" saturates by the sigmoid, not by \"%.80s\"", saturation);
     e->n_parameters = ADEPT_OPERATOR_PARAMETERS;
     e->saturation = ADEPT_SATURATION_SIGMOID;
     for (size_t i = 0; i < e->n_parameters; i++)
         e->infos[i] = *adept_operator_parameter_info(i);
-    adept_status status = adept_operator_parameters_get(e->defaults, rows[0].hw, err);
+    adept_status status = adept_operator_check_saturation(saturation, err);
+    if (status == ADEPT_OK) status = adept_operator_parameters_get(e->defaults, rows[0].hw, err);
     if (status != ADEPT_OK) return status;
     for (size_t i = 0; i < e->n_parameters; i++) /* what a sheet gives may lie outside */
         e->defaults[i] = fmin(e->infos[i].high, fmax(e->infos[i].low, e->defaults[i]));

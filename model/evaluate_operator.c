@@ -222,10 +222,9 @@ adept_influence adept_operator_rows_influence(const adept_operator_rows *rows, c
     double theta[ADEPT_OPERATOR_PARAMETERS];
     memcpy(theta, defaults, sizeof theta);
     note_influence(&out, rows, theta, index);
-    bool without_limit = out.time;
     theta[ADEPT_OP_t_host_s] = adept_operator_parameter_info(ADEPT_OP_t_host_s)->high;
     note_influence(&out, rows, theta, index);
-    without_limit = out.time;
+    bool without_limit = out.time;
     memcpy(theta, defaults, sizeof theta);
     for (int i = ADEPT_OP_e_simt_j; i <= ADEPT_OP_e_mem_j; i++)
         theta[i] = adept_operator_parameter_info((size_t)i)->high;

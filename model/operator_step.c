@@ -6,6 +6,15 @@
 
 #define BISECTIONS 40
 
+adept_status adept_operator_check_saturation(const char *name, adept_error *err)
+{
+    if (!name || strcmp(name, "sigmoid") == 0) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_USAGE,
+                           "granularity \"operator\" saturates by the sigmoid, not by \"%.80s\": that is for "
+                           "granularity \"model\"",
+                           name);
+}
+
 adept_operator_numbers adept_operator_numbers_of(const adept_step *step, const adept_specs *specs)
 {
     const adept_work *work = &step->work;
@@ -110,7 +119,8 @@ static execution at_clock(const adept_operator_entry *e, const adept_operator_nu
 
 static adept_operator_entry entry_of(const adept_operator_time *t, double executions)
 {
-    return (adept_operator_entry){executions, t->time_s, t->core_s, t->simt_flops, t->tensor_flops, t->bytes};
+    return (adept_operator_entry){executions,      t->time_s, t->core_s, t->simt_flops,
+                                  t->tensor_flops, t->bytes,  t->family};
 }
 
 /* ---- the clock ---- */
@@ -150,7 +160,8 @@ void adept_operator_list_add(adept_operator_list *list, const adept_operator_tim
                                    .core_s = a * last->core_s + b * e.core_s,
                                    .simt_flops = a * last->simt_flops + b * e.simt_flops,
                                    .tensor_flops = a * last->tensor_flops + b * e.tensor_flops,
-                                   .bytes = a * last->bytes + b * e.bytes};
+                                   .bytes = a * last->bytes + b * e.bytes,
+                                   .family = last->family};
 }
 
 /* A NAN limit or power is never over. */
@@ -236,45 +247,52 @@ static adept_unit unit_of(adept_kernel_family family)
     return family < ADEPT_TILED_FAMILIES ? ADEPT_UNIT_GEMM : ADEPT_UNIT_ALU;
 }
 
-static execution add(adept_operator_total *total, adept_operator_total_gradient *gradient, const adept_operator_time *t,
-                     double executions, adept_operator_clock clock, const adept_operator_numbers *n,
-                     const double *theta)
+/* Time and energy of an entry at the step's clock; by unit too unless it is the optimizer. */
+static execution add_entry(adept_operator_total *total, const adept_operator_entry *e, bool optimizer,
+                           adept_operator_clock clock, const adept_operator_numbers *n, const double *theta)
+{
+    execution x = {0};
+    if (!(e->time_s > 0.0)) return x; /* nothing to run */
+    x = at_clock(e, n, theta, clock.ratio);
+    total->time_s += e->executions * x.time_s;
+    total->energy_j += e->executions * x.energy_j;
+    if (optimizer) {
+        total->optimizer_s += e->executions * x.time_s;
+    } else {
+        total->unit_core_s[unit_of(e->family)] += e->executions * (x.time_s - x.memory_s);
+        total->memory_s += e->executions * x.memory_s;
+    }
+    return x;
+}
+
+static void add(adept_operator_total *total, adept_operator_total_gradient *gradient, const adept_operator_time *t,
+                double executions, bool optimizer, adept_operator_clock clock, const adept_operator_numbers *n,
+                const double *theta)
 {
     adept_operator_entry e = entry_of(t, executions);
-    execution x = {0};
-    if (!(e.time_s > 0.0)) return x; /* nothing to run */
-    x = at_clock(&e, n, theta, clock.ratio);
-    total->time_s += executions * x.time_s;
-    total->energy_j += executions * x.energy_j;
-    if (gradient) add_gradient(total, gradient, t, &x, executions, clock.ratio, n, theta);
-    return x;
+    execution x = add_entry(total, &e, optimizer, clock, n, theta);
+    if (gradient && x.time_s > 0.0) add_gradient(total, gradient, t, &x, executions, clock.ratio, n, theta);
 }
 
 void adept_operator_add(adept_operator_total *total, adept_operator_total_gradient *gradient,
                         const adept_operator_time *t, double executions, adept_operator_clock clock,
                         const adept_operator_numbers *n, const double *theta)
 {
-    execution x = add(total, gradient, t, executions, clock, n, theta);
-    total->unit_core_s[unit_of(t->family)] += executions * (x.time_s - x.memory_s);
-    total->memory_s += executions * x.memory_s;
+    add(total, gradient, t, executions, false, clock, n, theta);
 }
 
 void adept_operator_add_list(adept_operator_total *total, const adept_operator_list *list, size_t n,
                              adept_operator_clock clock, const adept_operator_numbers *numbers, const double *theta)
 {
-    for (size_t i = 0; i < n; i++) {
-        const adept_operator_entry *e = &list->entries[i];
-        execution x = at_clock(e, numbers, theta, clock.ratio);
-        total->time_s += e->executions * x.time_s;
-        total->energy_j += e->executions * x.energy_j;
-    }
+    for (size_t i = 0; i < n; i++)
+        add_entry(total, &list->entries[i], false, clock, numbers, theta);
 }
 
 void adept_operator_add_optimizer(adept_operator_total *total, adept_operator_total_gradient *gradient,
                                   const adept_operator_time *t, adept_operator_clock clock,
                                   const adept_operator_numbers *n, const double *theta)
 {
-    total->optimizer_s += add(total, gradient, t, 1.0, clock, n, theta).time_s;
+    add(total, gradient, t, 1.0, true, clock, n, theta);
 }
 
 /* ---- the step ---- */

@@ -46,6 +46,7 @@ typedef struct adept_operator_time {
 #define ADEPT_OPERATOR_MAX_ENTRIES 2048
 typedef struct adept_operator_entry {
     double executions, time_s, core_s, simt_flops, tensor_flops, bytes;
+    adept_kernel_family family;
 } adept_operator_entry;
 typedef struct adept_operator_list {
     size_t n;
@@ -80,6 +81,9 @@ typedef struct adept_operator_state {
     double busy_power_w; /* while kernels run */
 } adept_operator_state;
 
+/** @return ADEPT_E_USAGE if a saturation is named that this granularity has not; NULL: none is */
+adept_status adept_operator_check_saturation(const char *name, adept_error *err);
+
 /** Matrix arithmetic at this peak runs on matrix units, not on ALUs of that peak. */
 bool adept_operator_is_tensor(double peak_flops_per_s, double alu_flops_per_s);
 
@@ -106,7 +110,7 @@ adept_operator_clock adept_operator_solve(const adept_operator_list *list, const
 void adept_operator_add(adept_operator_total *total, adept_operator_total_gradient *gradient,
                         const adept_operator_time *t, double executions, adept_operator_clock clock,
                         const adept_operator_numbers *n, const double *theta);
-/** The first n entries of a list: only into time_s and energy_j, with the same bits. */
+/** The first n entries of a list, with the same bits as adept_operator_add() of each. */
 void adept_operator_add_list(adept_operator_total *total, const adept_operator_list *list, size_t n,
                              adept_operator_clock clock, const adept_operator_numbers *numbers, const double *theta);
 /** The same of the optimizer, once. */

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* GPUs of one node joined by equal links: what the ring's single bandwidth can stand for. */
 #define MAX_GPUS_PER_NODE 8
@@ -236,6 +235,13 @@ static adept_status check_fit(const adept_hwprofile *hw, adept_error *err)
     return ADEPT_OK;
 }
 
+static adept_status check_static_w(double p_static_w, const adept_hwprofile *hw, adept_error *err)
+{
+    if (!(p_static_w >= hw->specs.tdp_w)) return ADEPT_OK; /* also without tdp_w */
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: p_static_w = %g is not below tdp_w = %g", hw->name, p_static_w,
+                           hw->specs.tdp_w);
+}
+
 static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
 {
     const char *name = run->saturation ? run->saturation : hw->saturation ? hw->saturation : "sigmoid";
@@ -247,11 +253,7 @@ static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const
     adept_hwprofile of_granularity = *hw;
     if (hw->granularity != ADEPT_GRANULARITY_MODEL) of_granularity.n_parameters = 0;
     adept_status status = adept_model_parameters_get(&out->p, &of_granularity, err);
-    if (status != ADEPT_OK) return status;
-    if (out->p.p_static_w >= hw->specs.tdp_w)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: p_static_w = %g is not below tdp_w = %g", hw->name,
-                               out->p.p_static_w, hw->specs.tdp_w);
-    return ADEPT_OK;
+    return status == ADEPT_OK ? check_static_w(out->p.p_static_w, hw, err) : status;
 }
 
 /* The fit's targeted scalars are constants here: they are multiplied into the work. */
@@ -295,28 +297,26 @@ static adept_status evaluate_operator(step_state *s, const adept_profile *prof, 
     const adept_placement at = {prof, hw, *run};
     adept_operator_list list;
     adept_operator_time t;
-    if (run->saturation && strcmp(run->saturation, "sigmoid") != 0)
-        return adept_error_set(err, ADEPT_E_USAGE,
-                               "granularity \"operator\" saturates by the sigmoid, not by \"%.80s\": that is for "
-                               "granularity \"model\"",
-                               run->saturation);
-    adept_status status = adept_step_compile(&s->step, NULL, &at, NULL, 0, err);
+    adept_status status = adept_operator_check_saturation(run->saturation, err);
+    if (status == ADEPT_OK) status = adept_step_compile(&s->step, NULL, &at, NULL, 0, err);
     if (status == ADEPT_OK) status = adept_operator_parameters_get(s->operator_theta, hw, err);
+    if (status == ADEPT_OK) status = check_static_w(s->operator_theta[ADEPT_OP_p_static_w], hw, err);
     if (status != ADEPT_OK) return status;
-    if (s->operator_theta[ADEPT_OP_p_static_w] >= hw->specs.tdp_w)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: p_static_w = %g is not below tdp_w = %g", hw->name,
-                               s->operator_theta[ADEPT_OP_p_static_w], hw->specs.tdp_w);
     s->menus = hw->tiles ? hw->tiles : adept_tile_menu_default;
     s->numbers = adept_operator_numbers_of(&s->step, &hw->specs);
     s->total = (adept_operator_total){0};
     list.n = 0;
     for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK; i++)
         status = add_operator(&list, NULL, s, &prof->ops[i], prof, hw, err);
+    size_t n_kernels = list.n;
     adept_operator_optimizer_time(&t, &s->numbers, s->operator_theta, false);
     adept_operator_list_add(&list, &t, 1.0);
     s->clock = adept_operator_solve(&list, &s->numbers, s->operator_theta);
-    for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK; i++)
-        status = add_operator(NULL, &s->total, s, &prof->ops[i], prof, hw, err);
+    if (list.n < ADEPT_OPERATOR_MAX_ENTRIES) /* the list has all of it: no need to work the kernels out again */
+        adept_operator_add_list(&s->total, &list, n_kernels, s->clock, &s->numbers, s->operator_theta);
+    else
+        for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK; i++)
+            status = add_operator(NULL, &s->total, s, &prof->ops[i], prof, hw, err);
     if (status != ADEPT_OK) return status;
     adept_operator_add_optimizer(&s->total, NULL, &t, s->clock, &s->numbers, s->operator_theta);
     s->state = adept_operator_finish(&s->total, &s->numbers, s->operator_theta);
