@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define BISECTIONS 40
+#define CLOCK_STEPS 64 /* far more than needed: halving alone takes 40 */
 
 adept_status adept_operator_check_saturation(const char *name, adept_error *err)
 {
@@ -87,10 +87,21 @@ void adept_operator_optimizer_time(adept_operator_time *out, const adept_operato
 
 /* ---- one kernel at one clock ---- */
 
+typedef struct core_voltage {
+    double relative, by_f;
+    bool lowest;
+} core_voltage;
+
+static core_voltage voltage_at(const double *theta, double clock)
+{
+    double slope = theta[ADEPT_OP_v_slope], lowest = theta[ADEPT_OP_v_min], relative = 1.0 - slope * (1.0 - clock);
+    if (relative <= lowest) return (core_voltage){.relative = lowest, .lowest = true};
+    return (core_voltage){.relative = relative, .by_f = slope};
+}
+
 typedef struct execution {
     double time_s, memory_s;
-    double voltage, voltage_by_f;
-    bool lowest_voltage;
+    core_voltage voltage;
     double core_j; /* energy at full voltage of what follows the voltage */
     double energy_j;
 } execution;
@@ -103,17 +114,12 @@ static double active_w(const adept_operator_numbers *n, const double *theta)
 static execution at_clock(const adept_operator_entry *e, const adept_operator_numbers *n, const double *theta,
                           double clock)
 {
-    execution x = {.voltage = 1.0 - theta[ADEPT_OP_v_slope] * (1.0 - clock), .voltage_by_f = theta[ADEPT_OP_v_slope]};
-    if (x.voltage <= theta[ADEPT_OP_v_min]) {
-        x.voltage = theta[ADEPT_OP_v_min];
-        x.voltage_by_f = 0.0;
-        x.lowest_voltage = true;
-    }
+    execution x = {.voltage = voltage_at(theta, clock)};
     x.memory_s = (e->time_s - e->core_s) * (1.0 + theta[ADEPT_OP_mem_core_share] * (1.0 / clock - 1.0));
     x.time_s = e->core_s / clock + x.memory_s;
     x.core_j = theta[ADEPT_OP_e_simt_j] * e->simt_flops + theta[ADEPT_OP_e_tensor_j] * e->tensor_flops +
                active_w(n, theta) * clock * x.time_s;
-    x.energy_j = x.voltage * x.voltage * x.core_j + theta[ADEPT_OP_e_mem_j] * e->bytes;
+    x.energy_j = x.voltage.relative * x.voltage.relative * x.core_j + theta[ADEPT_OP_e_mem_j] * e->bytes;
     return x;
 }
 
@@ -164,29 +170,80 @@ void adept_operator_list_add(adept_operator_list *list, const adept_operator_tim
                                    .family = last->family};
 }
 
-/* A NAN limit or power is never over. */
-static bool over_limit(const adept_operator_list *list, const adept_operator_numbers *n, const double *theta,
-                       double clock)
+/* How far the kernels are over the limit at a clock. */
+typedef struct balance {
+    double load; /* their mean power, as an eighth-power mean by time, relative to the limit: at most 1 within it */
+    double load_by_f; /* exact; of the branch taken where the voltage reaches its floor */
+    bool lowest_voltage;
+} balance;
+
+static double root_8(double x)
 {
-    double balance = 0.0;
-    for (size_t i = 0; i < list->n; i++) {
-        execution x = at_clock(&list->entries[i], n, theta, clock);
-        balance += list->entries[i].executions * x.time_s * (power_8(load_of(&x, n, theta)) - 1.0);
-    }
-    return balance > 0.0;
+    return sqrt(sqrt(sqrt(x)));
 }
 
+/* All kernels at one clock. What they share is worked out once. */
+static balance balance_at(const adept_operator_list *list, const adept_operator_numbers *n, const double *theta,
+                          double clock)
+{
+    const core_voltage common = voltage_at(theta, clock);
+    const double e_simt = theta[ADEPT_OP_e_simt_j], e_tensor = theta[ADEPT_OP_e_tensor_j],
+                 e_mem = theta[ADEPT_OP_e_mem_j], static_w = theta[ADEPT_OP_p_static_w];
+    const double v = common.relative, v2 = v * v, v2_by_f = 2.0 * v * common.by_f, active = active_w(n, theta);
+    const double inverse = 1.0 / clock, share = theta[ADEPT_OP_mem_core_share];
+    const double stretch = 1.0 + share * (inverse - 1.0), by_limit = 1.0 / n->limit_w;
+    double time = 0.0, time_by_f = 0.0, loaded = 0.0, loaded_by_f = 0.0;
+    for (size_t i = 0; i < list->n; i++) {
+        const adept_operator_entry *e = &list->entries[i];
+        double full_memory_s = e->time_s - e->core_s;
+        double t = e->core_s * inverse + full_memory_s * stretch;
+        double t_by_f = -(e->core_s + full_memory_s * share) * inverse * inverse;
+        double core_j = e_simt * e->simt_flops + e_tensor * e->tensor_flops + active * clock * t;
+        double energy_j = v2 * core_j + e_mem * e->bytes;
+        double energy_by_f = v2_by_f * core_j + v2 * active * (t + clock * t_by_f);
+        double draw_w = energy_j / t, load = (static_w + draw_w) * by_limit;
+        double load_2 = load * load, load_4 = load_2 * load_2, load_7 = load_4 * load_2 * load;
+        time += e->executions * t;
+        time_by_f += e->executions * t_by_f;
+        loaded += e->executions * t * load_7 * load;
+        loaded_by_f += e->executions * load_7 * (t_by_f * load + 8.0 * by_limit * (energy_by_f - draw_w * t_by_f));
+    }
+    double load = root_8(loaded / time);
+    return (balance){.load = load,
+                     .load_by_f = 0.125 * load * (loaded_by_f / loaded - time_by_f / time),
+                     .lowest_voltage = common.lowest};
+}
+
+/* The load is close to linear in the clock, so Newton's method needs a few steps; it starts at the highest clock and
+ * falls back to halving wherever a step leaves the interval that is known to hold the solution. A step this short
+ * leaves an error of its square, unless it passed the voltage's floor. */
+#define SHORT_STEP 1e-6
+#define NO_STEP 1e-13
+
+/* A NAN limit or power is never over. */
 adept_operator_clock adept_operator_solve(const adept_operator_list *list, const adept_operator_numbers *n,
                                           const double *theta)
 {
-    if (!over_limit(list, n, theta, 1.0)) return (adept_operator_clock){.ratio = 1.0};
-    if (over_limit(list, n, theta, n->min_clock)) return (adept_operator_clock){.ratio = n->min_clock, .floored = true};
-    double low = n->min_clock, high = 1.0;
-    for (int i = 0; i < BISECTIONS; i++) {
-        double middle = 0.5 * (low + high);
-        *(over_limit(list, n, theta, middle) ? &high : &low) = middle;
+    double low = n->min_clock, high = 1.0, clock = 1.0;
+    bool low_is_within = false; /* not known yet: seldom needed */
+    balance at = balance_at(list, n, theta, clock);
+    if (!(at.load > 1.0)) return (adept_operator_clock){.ratio = 1.0};
+    for (int i = 0; i < CLOCK_STEPS; i++) {
+        double next = clock - (at.load - 1.0) / at.load_by_f;
+        if (!(next > low && next < high)) next = low_is_within ? 0.5 * (low + high) : low;
+        double step = fabs(next - clock);
+        clock = next;
+        if (step < NO_STEP || (step < SHORT_STEP && voltage_at(theta, clock).lowest == at.lowest_voltage)) break;
+        at = balance_at(list, n, theta, clock);
+        if (at.load > 1.0 && clock == n->min_clock) return (adept_operator_clock){.ratio = clock, .floored = true};
+        if (at.load > 1.0) {
+            high = clock;
+        } else {
+            low = clock;
+            low_is_within = true;
+        }
     }
-    return (adept_operator_clock){.ratio = low, .limited = true};
+    return (adept_operator_clock){.ratio = clock, .limited = true};
 }
 
 /* ---- sums ---- */
@@ -195,7 +252,7 @@ adept_operator_clock adept_operator_solve(const adept_operator_list *list, const
 static double energy_slope(size_t i, const adept_operator_time *t, const execution *x, double clock,
                            const adept_operator_numbers *n, const double *theta)
 {
-    double v = x->voltage;
+    double v = x->voltage.relative;
     switch (i) {
     case ADEPT_OP_e_simt_j:
         return v * v * t->simt_flops;
@@ -208,9 +265,9 @@ static double energy_slope(size_t i, const adept_operator_time *t, const executi
     case ADEPT_OP_p_static_w:
         return -v * v * theta[ADEPT_OP_u_active] * clock * x->time_s;
     case ADEPT_OP_v_slope:
-        return x->lowest_voltage ? 0.0 : -2.0 * v * (1.0 - clock) * x->core_j;
+        return x->voltage.lowest ? 0.0 : -2.0 * v * (1.0 - clock) * x->core_j;
     case ADEPT_OP_v_min:
-        return x->lowest_voltage ? 2.0 * v * x->core_j : 0.0;
+        return x->voltage.lowest ? 2.0 * v * x->core_j : 0.0;
     default:
         return 0.0;
     }
@@ -221,12 +278,12 @@ static void add_gradient(adept_operator_total *total, adept_operator_total_gradi
                          const execution *x, double executions, double f, const adept_operator_numbers *n,
                          const double *theta)
 {
-    double v = x->voltage, active = active_w(n, theta), share = theta[ADEPT_OP_mem_core_share];
+    double v = x->voltage.relative, active = active_w(n, theta), share = theta[ADEPT_OP_mem_core_share];
     double stretch = 1.0 + share * (1.0 / f - 1.0), full_memory_s = t->time_s - t->core_s;
     double load = load_of(x, n, theta), over = power_8(load) - 1.0;
     double by_load = 8.0 * power_8(load) / load / n->limit_w, draw_w = x->energy_j / x->time_s;
     double time_f = -(t->core_s + full_memory_s * share) / (f * f);
-    double energy_f = 2.0 * v * x->voltage_by_f * x->core_j + v * v * active * (x->time_s + f * time_f);
+    double energy_f = 2.0 * v * x->voltage.by_f * x->core_j + v * v * active * (x->time_s + f * time_f);
     total->time_by_f += executions * time_f;
     total->energy_by_f += executions * energy_f;
     total->balance_by_f += executions * (time_f * over + by_load * (energy_f - draw_w * time_f));

@@ -66,7 +66,7 @@ ADEPT_API const char *adept_evaluator_saturation(const adept_evaluator *e);
  * instruction set; with arctan and tanh, which the C library computes, on machines where that gives the same.
  * O(rows). On a core of 2.6 GHz with AVX2, 32 rows of 16 workloads take 0.35 us; where all boards throttle, 3 us
  * (tests/bench/bench_evaluate.c). By granularity "operator" O(distinct kernels of all workloads): ResNet-50 takes 17 us, and
- * 15 us more per row under a limit; with derivatives 50 us and 16 us more per row (tests/bench/bench_operator.c).
+ * 3 us more per row under a limit; with derivatives 50 us and 13 us more per row (tests/bench/bench_operator.c).
  */
 ADEPT_API void adept_evaluate(const adept_evaluator *e, const double *theta, double *time_s, double *power_w);
 

@@ -149,6 +149,8 @@ static void compare(const adept_placement *rows, size_t n, uint64_t seed, const 
                      power_w[i], naive.time_s, naive.power_w, p.clock_ratio, naive.clock_ratio);
         double limit_w = at.run.power_limit_w > 0 ? at.run.power_limit_w : fitted.specs.tdp_w;
         double gpus_used = (double)at.run.gpus;
+        if (!is_near(p.clock_ratio, naive.clock_ratio, 1e-9))
+            fail_msg("%s: clock %.17g, halving finds %.17g", what, p.clock_ratio, naive.clock_ratio);
         if (!naive.floored) assert_true(p.power_avg_w <= gpus_used * limit_w * (1 + 1e-9));
         if (naive.host_s > naive.device_s && p.comm_s < naive.host_s) assert_int_equal(p.bound, ADEPT_BOUND_LAUNCH);
         check_sums(&p, &at, what);
