@@ -61,10 +61,10 @@ typedef struct adept_scratch {
     adept_lane_array opt_compute_s, opt_memory_s;
     adept_lane_array gradient_bytes, launch_s;
     adept_lane_array comm_s;                  /* per row, as all that follow */
-    adept_lane_array step_s, power_w, over_w; /* over_w > 0: some phase draws so much more than the limit */
+    adept_lane_array step_s, power_w, over_w; /* over_w > 0: some phase draws that much more than the limit, or the clock is locked */
 } adept_scratch;
 
-/** Fill the scratch for a block. Rows with over_w > 0 hold what they would be without a limit. */
+/** Fill the scratch for a block. Rows with over_w > 0 hold what they would be at full clock. */
 void adept_rows_forward(adept_scratch *s, const adept_rows *b, const adept_theta *theta);
 /** The same by the portable code only, to compare with. */
 void adept_rows_forward_portable(adept_scratch *s, const adept_rows *b, const adept_theta *theta);

@@ -150,7 +150,9 @@ INLINE void find_rows(adept_scratch *restrict s, const adept_rows *restrict b, c
         s->comm_s[i] = comm_s;
         s->step_s[i] = adept_eq_step_s(&t);
         s->power_w[i] = b->row[ADEPT_ROW_GPUS][i] * adept_eq_mean_power_w(&t, &power);
-        s->over_w[i] = adept_larger(adept_larger(over_pass_w, over_optimizer_w), over_comm_w);
+        /* A locked clock is no matter of these loops either. */
+        double locked = b->row[ADEPT_ROW_MAX_CLOCK][i] < 1.0 ? 1.0 : 0.0;
+        s->over_w[i] = adept_larger(adept_larger(adept_larger(over_pass_w, over_optimizer_w), over_comm_w), locked);
     }
 }
 
@@ -194,7 +196,7 @@ void adept_rows_forward(adept_scratch *s, const adept_rows *b, const adept_theta
 static void find_phase(adept_phases *out, int phase, double compute_s, double memory_s, double utilisation,
                        const double *limit_row, const adept_model_parameters *p)
 {
-    double tdp_w = limit_row[0], limit_w = limit_row[1], min_clock = limit_row[2];
+    double tdp_w = limit_row[0], limit_w = limit_row[1], min_clock = limit_row[2], max_clock = limit_row[3];
     out->demand[phase] = (adept_power_demand){
         .compute_s = compute_s,
         .memory_s = memory_s,
@@ -203,7 +205,7 @@ static void find_phase(adept_phases *out, int phase, double compute_s, double me
         .mem_power_share = p->mem_power_share,
         .v_slope = p->v_slope,
     };
-    out->state[phase] = adept_power_cap(&out->demand[phase], limit_w, min_clock);
+    out->state[phase] = adept_power_cap(&out->demand[phase], limit_w, min_clock, max_clock);
     /* A phase that never runs throttles nothing. */
     if (out->state[phase].time_s == 0.0) out->state[phase].floored = false;
 }
@@ -214,7 +216,7 @@ void adept_row_phases(adept_phases *out, const adept_scratch *s, const adept_row
     const adept_model_parameters *p = &theta->p;
     size_t at = (size_t)b->row_pass[row];
     const double limits[] = {b->row[ADEPT_ROW_TDP_W][row], b->row[ADEPT_ROW_LIMIT_W][row],
-                             b->row[ADEPT_ROW_MIN_CLOCK][row]};
+                             b->row[ADEPT_ROW_MIN_CLOCK][row], b->row[ADEPT_ROW_MAX_CLOCK][row]};
     find_phase(out, ADEPT_PHASE_PASS, s->pass_compute_s[at], s->pass_memory_s[at], s->utilisation[at], limits, p);
     find_phase(out, ADEPT_PHASE_OPTIMIZER, s->opt_compute_s[at], s->opt_memory_s[at], p->u_mem, limits, p);
     find_phase(out, ADEPT_PHASE_COMM, 0.0, s->comm_s[row], p->u_comm, limits, p);

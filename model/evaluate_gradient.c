@@ -57,7 +57,7 @@ static void throttled_slope(phase_slope *out, const adept_power_demand *d, doubl
     out->time[BY_V_SLOPE] = time_by_f * -(core * 2.0 * f * v * (f - 1.0)) / by_f;
 }
 
-/* At a clock that does not move: full speed, or the floor. */
+/* At a clock that does not move: full speed, locked, or the floor. */
 static void fixed_clock_slope(phase_slope *out, const adept_power_demand *d, double f, const double *ddynamic)
 {
     double v = 1.0 + d->v_slope * (f - 1.0), g = f * v * v, core = 1.0 - d->mem_power_share;
@@ -76,7 +76,7 @@ static void fixed_clock_slope(phase_slope *out, const adept_power_demand *d, dou
 }
 
 static phase_slope find_phase_slope(const adept_power_demand *d, const adept_power_state *state, double utilisation,
-                                    double tdp_w, double limit_w, double c_power)
+                                    double tdp_w, double c_power)
 {
     phase_slope out = {{0}, {0}};
     double above_w = tdp_w - d->static_w, ddynamic[PHASE_QUANTITIES] = {0};
@@ -85,8 +85,7 @@ static phase_slope find_phase_slope(const adept_power_demand *d, const adept_pow
         ddynamic[BY_STATIC] = -utilisation * c_power;
         ddynamic[BY_C_POWER] = utilisation * above_w;
     }
-    bool limited = d->dynamic_w > limit_w - d->static_w;
-    if (limited && !state->floored)
+    if (state->limited && !state->floored)
         throttled_slope(&out, d, state->clock_ratio, ddynamic);
     else
         fixed_clock_slope(&out, d, state->clock_ratio, ddynamic);
@@ -129,14 +128,14 @@ static row_slope find_row_slope(const adept_scratch *s, const adept_rows *b, siz
 {
     const adept_model_parameters *p = &theta->p;
     size_t at = (size_t)b->row_pass[row];
-    double tdp_w = b->row[ADEPT_ROW_TDP_W][row], limit_w = b->row[ADEPT_ROW_LIMIT_W][row];
+    double tdp_w = b->row[ADEPT_ROW_TDP_W][row];
     const double utilisation[ADEPT_PHASES] = {s->utilisation[at], p->u_mem, p->u_comm};
     adept_phases ph;
     phase_slope slope[ADEPT_PHASES];
     row_slope sum = {{0}, {0}};
     adept_row_phases(&ph, s, b, row, theta);
     for (int i = 0; i < ADEPT_PHASES; i++)
-        slope[i] = find_phase_slope(&ph.demand[i], &ph.state[i], utilisation[i], tdp_w, limit_w, p->c_power);
+        slope[i] = find_phase_slope(&ph.demand[i], &ph.state[i], utilisation[i], tdp_w, p->c_power);
     add_pass(&sum, &slope[ADEPT_PHASE_PASS], &ph.state[ADEPT_PHASE_PASS], s->compute_s[at], s->memory_s[at],
              b->pass[ADEPT_PASS_PASSES][at]);
     const adept_power_state *opt = &ph.state[ADEPT_PHASE_OPTIMIZER], *comm = &ph.state[ADEPT_PHASE_COMM];

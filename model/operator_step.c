@@ -32,6 +32,7 @@ adept_operator_numbers adept_operator_numbers_of(const adept_step *step, const a
         .tdp_w = specs->tdp_w,
         .limit_w = step->numbers.row[ADEPT_ROW_LIMIT_W],
         .min_clock = step->numbers.row[ADEPT_ROW_MIN_CLOCK],
+        .max_clock = step->numbers.row[ADEPT_ROW_MAX_CLOCK],
     };
 }
 
@@ -224,10 +225,11 @@ static balance balance_at(const adept_operator_list *list, const adept_operator_
 adept_operator_clock adept_operator_solve(const adept_operator_list *list, const adept_operator_numbers *n,
                                           const double *theta)
 {
-    double low = n->min_clock, high = 1.0, clock = 1.0;
+    double low = n->min_clock, high = n->max_clock, clock = high;
     bool low_is_within = false; /* not known yet: seldom needed */
     balance at = balance_at(list, n, theta, clock);
-    if (!(at.load > 1.0)) return (adept_operator_clock){.ratio = 1.0};
+    if (!(at.load > 1.0)) return (adept_operator_clock){.ratio = clock};
+    if (!(low < high)) return (adept_operator_clock){.ratio = clock, .floored = true};
     for (int i = 0; i < CLOCK_STEPS; i++) {
         double next = clock - (at.load - 1.0) / at.load_by_f;
         if (!(next > low && next < high)) next = low_is_within ? 0.5 * (low + high) : low;

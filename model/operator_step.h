@@ -31,7 +31,7 @@ typedef struct adept_operator_numbers {
     double tensors;          /* parameters that the optimizer updates */
     double optimizer_bytes, optimizer_flops, bytes_per_s;
     double gpus, ring, gradient_bytes;
-    double tdp_w, limit_w, min_clock;
+    double tdp_w, limit_w, min_clock, max_clock;
 } adept_operator_numbers;
 
 /* One execution of a kernel at full clock, with derivatives if they are wanted. */
@@ -55,7 +55,7 @@ typedef struct adept_operator_list {
 
 typedef struct adept_operator_clock {
     double ratio;
-    bool limited; /* it is what the limit leaves, neither the highest nor the lowest */
+    bool limited; /* it is what the limit leaves, neither the highest (or locked) nor the lowest */
     bool floored; /* even the lowest is too high for the limit */
 } adept_operator_clock;
 

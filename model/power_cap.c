@@ -32,10 +32,16 @@ static double clock_at_limit(const adept_power_demand *d, double limit_w, double
     return fmax(f, low);
 }
 
-adept_power_state adept_power_cap(const adept_power_demand *d, double limit_w, double min_clock_ratio)
+adept_power_state adept_power_cap(const adept_power_demand *d, double limit_w, double min_clock_ratio,
+                                  double max_clock_ratio)
 {
-    adept_power_state s = {.clock_ratio = 1.0, .power_w = d->static_w + d->dynamic_w};
-    if (d->dynamic_w > limit_w - d->static_w) {
+    adept_power_state s = {.clock_ratio = max_clock_ratio, .power_w = d->static_w + d->dynamic_w};
+    s.limited = d->dynamic_w > limit_w - d->static_w;
+    if (max_clock_ratio < 1.0) {
+        s.power_w = adept_power_at_clock_w(d, max_clock_ratio);
+        s.limited = s.power_w > limit_w;
+    }
+    if (s.limited) {
         s.floored = adept_power_at_clock_w(d, min_clock_ratio) > limit_w;
         s.clock_ratio = s.floored ? min_clock_ratio : clock_at_limit(d, limit_w, min_clock_ratio);
         s.power_w = s.floored ? adept_power_at_clock_w(d, min_clock_ratio) : limit_w;

@@ -15,17 +15,19 @@ typedef struct adept_power_demand {
 } adept_power_demand;
 
 typedef struct adept_power_state {
-    double clock_ratio; /* f in [f_min, 1] */
+    double clock_ratio; /* f in [f_min, f_max] */
     double time_s;      /* max(compute_s / f, memory_s) */
     double power_w;     /* P(f) */
-    bool floored;       /* even f_min draws more than the limit */
+    bool limited;       /* the limit allows less than f_max */
+    bool floored;       /* limited, and even f_min draws more */
 } adept_power_state;
 
 /** P(f) = static + dynamic * (share + (1 - share) * f * V(f)^2) in W. */
 double adept_power_at_clock_w(const adept_power_demand *d, double clock_ratio);
 
-/** The highest clock in [min_clock_ratio, 1] that keeps within the limit, and what follows from it. An unknown (NAN) power
- *  or limit limits nothing. */
-adept_power_state adept_power_cap(const adept_power_demand *d, double limit_w, double min_clock_ratio);
+/** The highest clock in [min_clock_ratio, max_clock_ratio] that keeps within the limit, and what follows from it. An unknown (NAN)
+ *  power or limit limits nothing. max_clock_ratio is at most 1. */
+adept_power_state adept_power_cap(const adept_power_demand *d, double limit_w, double min_clock_ratio,
+                                  double max_clock_ratio);
 
 #endif

@@ -1,9 +1,8 @@
 /** @file predict.c  One step: times of the phases, their power, energy, memory (eq 4.7, 4.14, 4.15). */
-#include "evaluate.h"
 #include "interval.h"
 #include "memory.h"
-#include "operator_step.h"
 #include "peaks.h"
+#include "placed_step.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,23 +28,6 @@ const char *adept_bound_name(adept_bound bound)
     return (unsigned)bound < sizeof names / sizeof names[0] ? names[bound] : "unknown";
 }
 
-/* One step of one GPU: numbers, parameters, and what evaluating its single row left behind. */
-typedef struct step_state {
-    adept_step step;
-    adept_theta theta;
-    adept_rows block;
-    adept_scratch scratch;
-    adept_phases phases;
-    /* granularity "operator" instead of the four above */
-    bool by_operator;
-    double operator_theta[ADEPT_OPERATOR_PARAMETERS];
-    const adept_tile_menu *menus;
-    adept_operator_numbers numbers;
-    adept_operator_clock clock;
-    adept_operator_total total;
-    adept_operator_state state;
-} step_state;
-
 adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_run *run)
 {
     if (run->equations == ADEPT_EQUATIONS_MODEL) return ADEPT_GRANULARITY_MODEL;
@@ -59,12 +41,11 @@ const char *adept_granularity_name(size_t granularity)
     return granularity < sizeof names / sizeof names[0] ? names[granularity] : NULL;
 }
 
-static void fill_time(adept_prediction *out, const step_state *s)
+static void fill_phases(adept_prediction *out, const adept_placed_step *s)
 {
     const adept_phase_times *t = &s->phases.time;
     const adept_phase_powers *p = &s->phases.power;
     double passes = s->step.numbers.pass[ADEPT_PASS_PASSES], gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
-    out->clock_ratio = s->phases.state[ADEPT_PHASE_PASS].clock_ratio;
     double core_s = passes / out->clock_ratio; /* compute stretches with the clock, memory does not */
     out->gemm_s = s->scratch.gemm_s[0] * core_s;
     out->conv_s = s->scratch.conv_s[0] * core_s;
@@ -75,21 +56,18 @@ static void fill_time(adept_prediction *out, const step_state *s)
     out->comm_s = t->comm_s;
     out->kernel_launch_s = t->launch_s;
     out->fixed_s = t->fixed_s;
-    out->step_time_s = adept_eq_step_s(t);
     out->pass_w = gpus * p->pass_w;
     out->optimizer_w = gpus * p->optimizer_w;
     out->comm_w = gpus * p->comm_w;
     out->idle_w = gpus * p->idle_w;
-    out->power_avg_w = gpus * adept_eq_mean_power_w(t, p);
 }
 
 /* The pass is the sum of its kernels' times: the parts that follow the core clock by unit, and the rest. */
-static void fill_operator_time(adept_prediction *out, const step_state *s)
+static void fill_kernels(adept_prediction *out, const adept_placed_step *s)
 {
     const adept_operator_total *total = &s->total;
     const adept_operator_state *state = &s->state;
     double gpus = s->numbers.gpus;
-    out->clock_ratio = s->clock.ratio;
     out->gemm_s = total->unit_core_s[ADEPT_UNIT_GEMM];
     out->conv_s = total->unit_core_s[ADEPT_UNIT_CONV];
     out->alu_s = total->unit_core_s[ADEPT_UNIT_ALU];
@@ -99,16 +77,21 @@ static void fill_operator_time(adept_prediction *out, const step_state *s)
     out->comm_s = state->comm_s;
     out->kernel_launch_s = state->launch_s + fmax(0.0, state->host_s - state->device_s);
     out->fixed_s = s->operator_theta[ADEPT_OP_t_fixed_s];
-    out->step_time_s = state->step_s;
     out->pass_w = out->optimizer_w = gpus * state->busy_power_w;
     out->comm_w = out->idle_w = gpus * s->operator_theta[ADEPT_OP_p_static_w];
-    out->power_avg_w = gpus * state->power_w;
 }
 
-/* Without P_TDP not even idle power is known for sure. */
-static void forget_power(adept_prediction *out)
+static void fill_time(adept_prediction *out, const adept_placed_step *s)
 {
-    out->pass_w = out->optimizer_w = out->comm_w = out->idle_w = out->power_avg_w = NAN;
+    out->clock_ratio = adept_placed_step_clock(s);
+    out->clock_hz = out->clock_ratio * s->hw->specs.clock_boost_hz;
+    if (s->by_operator)
+        fill_kernels(out, s);
+    else
+        fill_phases(out, s);
+    out->step_time_s = adept_placed_step_time_s(s);
+    out->power_avg_w = adept_placed_step_power_w(s);
+    if (isnan(out->power_avg_w)) out->pass_w = out->optimizer_w = out->comm_w = out->idle_w = NAN;
 }
 
 static void fill_energy(adept_prediction *out, double gpus, const adept_profile *prof)
@@ -184,20 +167,20 @@ static void warn_uncalibrated(adept_prediction *out, const adept_hwprofile *hw)
              hw->name);
 }
 
-static void fill_warnings(adept_prediction *out, const step_state *s, const adept_profile *prof,
+static void fill_warnings(adept_prediction *out, const adept_placed_step *s, const adept_profile *prof,
                           const adept_hwprofile *hw, const adept_run *run)
 {
     double gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
-    bool floored = s->by_operator && s->clock.floored;
-    for (int i = 0; i < ADEPT_PHASES && !s->by_operator; i++)
-        floored = floored || s->phases.state[i].floored;
     if (!adept_calibrated_for(hw, run)) warn_uncalibrated(out, hw);
     if (isnan(hw->specs.tdp_w)) warn(out, "power and energy are unknown: %s has no tdp_w", hw->name);
     if (adept_peak_tf32_ignored(hw, prof->precision))
         warn(out, "%s has no TF32 units: tf32 has no effect there and runs as fp32", hw->name);
-    if (floored)
-        warn(out, "%s cannot keep within %g W: at its lowest clock it still draws more", hw->name,
-             s->step.numbers.row[ADEPT_ROW_LIMIT_W]);
+    double limit_w = s->step.numbers.row[ADEPT_ROW_LIMIT_W];
+    if (adept_placed_step_floored(s))
+        warn(out, "%s cannot keep within %g W: at its lowest clock it still draws more", hw->name, limit_w);
+    else if (run->clock_hz != 0.0 && adept_placed_step_limited(s))
+        warn(out, "the power limit of %g W leaves a lower clock than the %.0f MHz asked for: %.0f MHz", limit_w,
+             run->clock_hz * 1e-6, out->clock_hz * 1e-6);
     if (!out->memory.fits)
         warn(out, "needs about %.3g GiB of device memory, %s has %.3g GiB", out->memory.peak_bytes / 1073741824.0,
              hw->name, out->memory.capacity_bytes / 1073741824.0);
@@ -222,127 +205,21 @@ static void fill_interval(adept_prediction *out, const adept_profile *prof, cons
          isnan(out->interval_level) ? "" : "the interval is widened, ");
 }
 
-static adept_status check_fit(const adept_hwprofile *hw, adept_error *err)
-{
-    if (hw->n_scalars > ADEPT_MAX_SCALARS)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.scalars has more than %d entries", hw->name,
-                               ADEPT_MAX_SCALARS);
-    for (size_t i = 0; i < hw->n_scalars; i++) {
-        adept_error detail = {0};
-        if (adept_scalar_check(&hw->scalars[i], &detail) != ADEPT_OK)
-            return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.scalars: %s", hw->name, detail.message);
-    }
-    return ADEPT_OK;
-}
-
-static adept_status check_static_w(double p_static_w, const adept_hwprofile *hw, adept_error *err)
-{
-    if (!(p_static_w >= hw->specs.tdp_w)) return ADEPT_OK; /* also without tdp_w */
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: p_static_w = %g is not below tdp_w = %g", hw->name, p_static_w,
-                           hw->specs.tdp_w);
-}
-
-static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
-{
-    const char *name = run->saturation ? run->saturation : hw->saturation ? hw->saturation : "sigmoid";
-    out->saturation = adept_saturation_kind_of(name);
-    if (out->saturation == ADEPT_SATURATIONS && run->saturation)
-        return adept_error_set(err, ADEPT_E_USAGE, "unknown saturation function \"%s\"", name);
-    if (out->saturation == ADEPT_SATURATIONS)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%s\" is unknown", hw->name, name);
-    adept_hwprofile of_granularity = *hw;
-    if (hw->granularity != ADEPT_GRANULARITY_MODEL) of_granularity.n_parameters = 0;
-    adept_status status = adept_model_parameters_get(&out->p, &of_granularity, err);
-    return status == ADEPT_OK ? check_static_w(out->p.p_static_w, hw, err) : status;
-}
-
-/* The fit's targeted scalars are constants here: they are multiplied into the work. */
-static adept_status evaluate(step_state *s, const adept_profile *prof, const adept_hwprofile *hw, const adept_run *run,
-                             adept_error *err)
-{
-    const adept_placement at = {prof, hw, *run};
-    adept_status status = check_fit(hw, err);
-    if (status == ADEPT_OK) status = adept_step_compile(&s->step, NULL, &at, hw->scalars, hw->n_scalars, err);
-    if (status == ADEPT_OK) status = set_theta(&s->theta, hw, run, err);
-    if (status != ADEPT_OK) return status;
-    adept_rows_init(&s->block);
-    status = adept_rows_add(&s->block, &s->step.numbers, NULL, err);
-    if (status != ADEPT_OK) return status;
-    adept_rows_forward(&s->scratch, &s->block, &s->theta);
-    adept_row_phases(&s->phases, &s->scratch, &s->block, 0, &s->theta);
-    return ADEPT_OK;
-}
-
-/* One operator's kernels: into the list that the clock is solved from, or at the clock found into the total. */
-static adept_status add_operator(adept_operator_list *list, adept_operator_total *total, const step_state *s,
-                                 const adept_profile_op *op, const adept_profile *prof, const adept_hwprofile *hw,
-                                 adept_error *err)
-{
-    adept_operator_time t;
-    for (size_t i = 0; i < op->n_kernels; i++) {
-        adept_operator_kernel k;
-        adept_status status = adept_operator_kernel_of(&k, op, &op->kernels[i], prof, hw, err);
-        if (status != ADEPT_OK) return status;
-        adept_operator_time_of(&t, &k, s->operator_theta, s->menus, false);
-        double executions = s->numbers.passes * k.count;
-        if (list) adept_operator_list_add(list, &t, executions);
-        if (total) adept_operator_add(total, NULL, &t, executions, s->clock, &s->numbers, s->operator_theta);
-    }
-    return ADEPT_OK;
-}
-
-static adept_status evaluate_operator(step_state *s, const adept_profile *prof, const adept_hwprofile *hw,
-                                      const adept_run *run, adept_error *err)
-{
-    const adept_placement at = {prof, hw, *run};
-    adept_operator_list list;
-    adept_operator_time t;
-    adept_status status = adept_operator_check_saturation(run->saturation, err);
-    if (status == ADEPT_OK) status = adept_step_compile(&s->step, NULL, &at, NULL, 0, err);
-    if (status == ADEPT_OK) status = adept_operator_parameters_get(s->operator_theta, hw, err);
-    if (status == ADEPT_OK) status = check_static_w(s->operator_theta[ADEPT_OP_p_static_w], hw, err);
-    if (status != ADEPT_OK) return status;
-    s->menus = hw->tiles ? hw->tiles : adept_tile_menu_default;
-    s->numbers = adept_operator_numbers_of(&s->step, &hw->specs);
-    s->total = (adept_operator_total){0};
-    list.n = 0;
-    for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK; i++)
-        status = add_operator(&list, NULL, s, &prof->ops[i], prof, hw, err);
-    size_t n_kernels = list.n;
-    adept_operator_optimizer_time(&t, &s->numbers, s->operator_theta, false);
-    adept_operator_list_add(&list, &t, 1.0);
-    s->clock = adept_operator_solve(&list, &s->numbers, s->operator_theta);
-    if (list.n < ADEPT_OPERATOR_MAX_ENTRIES) /* the list has all of it: no need to work the kernels out again */
-        adept_operator_add_list(&s->total, &list, n_kernels, s->clock, &s->numbers, s->operator_theta);
-    else
-        for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK; i++)
-            status = add_operator(NULL, &s->total, s, &prof->ops[i], prof, hw, err);
-    if (status != ADEPT_OK) return status;
-    adept_operator_add_optimizer(&s->total, NULL, &t, s->clock, &s->numbers, s->operator_theta);
-    s->state = adept_operator_finish(&s->total, &s->numbers, s->operator_theta);
-    return ADEPT_OK;
-}
-
-static adept_status predict(adept_prediction *out, step_state *s, const adept_profile *prof, const adept_hwprofile *hw,
-                            const adept_run *run, adept_error *err)
+static adept_status predict(adept_prediction *out, adept_placed_step *s, const adept_profile *prof,
+                            const adept_hwprofile *hw, const adept_run *run, adept_error *err)
 {
     static const adept_run default_run = {0};
     adept_prediction p = {0};
     if (!run) run = &default_run;
-    s->by_operator = adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR;
-    adept_status status = s->by_operator ? evaluate_operator(s, prof, hw, run, err) : evaluate(s, prof, hw, run, err);
+    adept_status status = adept_placed_step_init(s, prof, hw, run, err);
     if (status != ADEPT_OK) return status;
-    if (s->by_operator)
-        fill_operator_time(&p, s);
-    else
-        fill_time(&p, s);
+    fill_time(&p, s);
     bool knows_power = !isnan(hw->specs.tdp_w);
     if (!(p.step_time_s > 0.0) || !isfinite(p.step_time_s * p.step_time_s * (knows_power ? p.power_avg_w : 1.0)))
         return adept_error_set(err, ADEPT_E_INVALID,
                                "profile: its work takes %g s on %s: nothing to run, or a count "
                                "out of range",
                                p.step_time_s, hw->name);
-    if (!knows_power) forget_power(&p);
     double gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
     fill_energy(&p, gpus, prof);
     const adept_work *work = &s->step.work;
@@ -362,12 +239,12 @@ static adept_status predict(adept_prediction *out, step_state *s, const adept_pr
 adept_status adept_predict(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                            const adept_run *run, adept_error *err)
 {
-    step_state state;
+    adept_placed_step state;
     return predict(out, &state, prof, hw, run, err);
 }
 
-static double kernel_compute_s(const step_state *s, const adept_hwprofile *hw, adept_unit unit, adept_dtype dtype,
-                               double flops, const adept_cover *cover)
+static double kernel_compute_s(const adept_placed_step *s, const adept_hwprofile *hw, adept_unit unit,
+                               adept_dtype dtype, double flops, const adept_cover *cover)
 {
     const adept_model_parameters *p = &s->theta.p;
     const double slopes[] = {s->scratch.slope_gemm[0], s->scratch.slope_conv[0], s->scratch.slope_alu};
@@ -380,7 +257,7 @@ static double kernel_compute_s(const step_state *s, const adept_hwprofile *hw, a
 }
 
 /* Time of one operator if its compute and its traffic overlapped only with each other, per pass. */
-static double op_alone_s(const adept_profile_op *op, const adept_profile *prof, const step_state *s,
+static double op_alone_s(const adept_profile_op *op, const adept_profile *prof, const adept_placed_step *s,
                          const adept_hwprofile *hw, adept_bound *bound)
 {
     adept_cover cover = adept_scalar_cover(hw->scalars, hw->n_scalars, prof, op);
@@ -399,12 +276,12 @@ static double op_alone_s(const adept_profile_op *op, const adept_profile *prof, 
 }
 
 /* Each operator's own kernels, each at its clock; idle power by time. */
-static adept_status predict_operators(adept_op_prediction *out, const step_state *s, const adept_profile *prof,
+static adept_status predict_operators(adept_op_prediction *out, const adept_placed_step *s, const adept_profile *prof,
                                       const adept_hwprofile *hw, adept_error *err)
 {
     for (size_t i = 0; i < prof->n_ops; i++) {
         adept_operator_total total = {0};
-        adept_status status = add_operator(NULL, &total, s, &prof->ops[i], prof, hw, err);
+        adept_status status = adept_placed_step_operator(&total, s, &prof->ops[i], err);
         if (status != ADEPT_OK) return status;
         double idle_w = s->operator_theta[ADEPT_OP_p_static_w];
         out[i].time_s = total.time_s;
@@ -417,7 +294,7 @@ static adept_status predict_operators(adept_op_prediction *out, const step_state
 adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                const adept_run *run, adept_error *err)
 {
-    step_state state;
+    adept_placed_step state;
     adept_prediction whole;
     adept_status status = predict(&whole, &state, prof, hw, run, err);
     if (status != ADEPT_OK) return status;

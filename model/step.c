@@ -52,19 +52,33 @@ static adept_status check_limit(double limit_w, const adept_hwprofile *hw, adept
                            hw->name, low_w, high_w);
 }
 
+static double min_clock_ratio(const adept_specs *specs)
+{
+    return isnan(specs->clock_min_hz) ? MIN_CLOCK_RATIO : fmin(1.0, specs->clock_min_hz / specs->clock_boost_hz);
+}
+
+static adept_status check_clock(double clock_hz, const adept_hwprofile *hw, adept_error *err)
+{
+    double high_hz = hw->specs.clock_boost_hz, low_hz = min_clock_ratio(&hw->specs) * high_hz;
+    if (clock_hz == 0.0 || (clock_hz >= low_hz && clock_hz <= high_hz)) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_USAGE, "core clock %g MHz is outside the range of %s, %g to %g MHz",
+                           clock_hz * 1e-6, hw->name, low_hz * 1e-6, high_hz * 1e-6);
+}
+
 static adept_status compile_run(double *row, const adept_placement *at, const adept_work *work, adept_error *err)
 {
     const adept_specs *specs = &at->hw->specs;
     const adept_run *run = &at->run;
     if (run->gpus < 0) return adept_error_set(err, ADEPT_E_USAGE, "the number of GPUs must be at least 1");
     adept_status status = check_limit(run->power_limit_w, at->hw, err);
+    if (status == ADEPT_OK) status = check_clock(run->clock_hz, at->hw, err);
     if (status != ADEPT_OK) return status;
     row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
     row[ADEPT_ROW_RING] = work->gradient_elements * work->gradient_bytes > 0.0 ? row[ADEPT_ROW_GPUS] : 1.0;
     row[ADEPT_ROW_TDP_W] = specs->tdp_w;
     row[ADEPT_ROW_LIMIT_W] = run->power_limit_w != 0.0 ? run->power_limit_w : specs->tdp_w;
-    row[ADEPT_ROW_MIN_CLOCK] =
-        isnan(specs->clock_min_hz) ? MIN_CLOCK_RATIO : fmin(1.0, specs->clock_min_hz / specs->clock_boost_hz);
+    row[ADEPT_ROW_MIN_CLOCK] = min_clock_ratio(specs);
+    row[ADEPT_ROW_MAX_CLOCK] = run->clock_hz != 0.0 ? run->clock_hz / specs->clock_boost_hz : 1.0;
     return ADEPT_OK;
 }
 

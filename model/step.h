@@ -36,6 +36,7 @@ typedef enum adept_row_column {
     ADEPT_ROW_TDP_W,
     ADEPT_ROW_LIMIT_W,   /* per GPU */
     ADEPT_ROW_MIN_CLOCK, /* relative to boost */
+    ADEPT_ROW_MAX_CLOCK, /* 1, or what the clock is locked to */
     ADEPT_ROW_COLUMNS
 } adept_row_column;
 

@@ -85,6 +85,7 @@ typedef enum adept_equations { ADEPT_EQUATIONS_OF_FIT, ADEPT_EQUATIONS_MODEL, AD
 typedef struct adept_run {        /* how the workload runs on the hardware */
     int64_t gpus;                 /* data-parallel GPUs of one node; 0: 1 */
     double power_limit_w;         /* per GPU; 0: the default limit of the board */
+    double clock_hz;              /* the core clock is locked to this; 0: it is not */
     const char *saturation;       /* NULL: the fit's, else "sigmoid" */
     adept_equations equations;    /* 0: those of the fit, else granularity "operator" */
 } adept_run;
@@ -115,7 +116,8 @@ typedef struct adept_prediction {
     /* time */
     double pass_s, optimizer_s, comm_s, kernel_launch_s, fixed_s; /* sum = step_time_s */
     double gemm_s, conv_s, alu_s, memory_s; /* inside pass_s, for all accumulation passes; by operator: sum = pass_s */
-    double clock_ratio;      /* core clock / boost clock under the power limit; 1: not limited */
+    double clock_ratio;      /* core clock / boost clock; 1 unless locked or under the power limit */
+    double clock_hz;
     adept_bound bound;
     /* power of each phase, all GPUs */
     double pass_w, optimizer_w, comm_w, idle_w;

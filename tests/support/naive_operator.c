@@ -242,11 +242,13 @@ static void add_kernels(step *s, double *launches, const adept_placement *at)
     }
 }
 
-static double clock_of(const step *s, const adept_specs *specs, bool *floored)
+static double clock_of(const step *s, const adept_placement *at, bool *floored)
 {
-    double lowest = isnan(specs->clock_min_hz) ? 0.15 : specs->clock_min_hz / specs->clock_boost_hz, highest = 1;
+    const adept_specs *specs = &at->hw->specs;
+    double lowest = isnan(specs->clock_min_hz) ? 0.15 : specs->clock_min_hz / specs->clock_boost_hz;
+    double highest = at->run.clock_hz > 0 ? at->run.clock_hz / specs->clock_boost_hz : 1;
     *floored = false;
-    if (!(excess(s, 1) > 0)) return 1;
+    if (!(excess(s, highest) > 0)) return highest;
     *floored = excess(s, lowest) > 0;
     if (*floored) return lowest;
     for (int i = 0; i < 100; i++) {
@@ -283,7 +285,7 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
         launches += o.kernels;
         tensors = (double)prof->trainable_tensors;
     }
-    out.clock_ratio = clock_of(&s, specs, &out.floored);
+    out.clock_ratio = clock_of(&s, at, &out.floored);
     out.device_s = launches * P(t_launch_s) + tensors * P(t_tensor_s);
     for (size_t i = 0; i < s.n; i++) {
         out.device_s += s.rows[i].times * time_at(&s.rows[i], out.clock_ratio, theta);

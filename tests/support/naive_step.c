@@ -13,7 +13,7 @@ typedef struct context {
     const double *values; /* of the scalars */
     const adept_scalar *scalars;
     size_t n_scalars;
-    double static_w, tdp_w, limit_w, lowest_clock;
+    double static_w, tdp_w, limit_w, lowest_clock, highest_clock;
 } context;
 
 static double saturate(const char *name, double x)
@@ -84,10 +84,11 @@ static double arithmetic_s(const context *c, const adept_profile_op *op, adept_u
 static double phase_w(const context *c, double utilisation, double *clock)
 {
     double dynamic_w = utilisation * fmax(0, c->tdp_w - c->static_w) * c->p.c_power;
-    double low = c->lowest_clock, high = 1, share = c->p.mem_power_share;
-    *clock = 1;
-    if (!(dynamic_w > c->limit_w - c->static_w)) return c->static_w + dynamic_w;
+    double low = c->lowest_clock, high = c->highest_clock, share = c->p.mem_power_share;
+    *clock = high;
+    if (high == 1 && !(dynamic_w > c->limit_w - c->static_w)) return c->static_w + dynamic_w;
 #define POWER(f) (c->static_w + dynamic_w * (share + (1 - share) * (f)*pow(1 + c->p.v_slope * ((f)-1), 2)))
+    if (high < 1 && !(POWER(high) > c->limit_w)) return POWER(high);
     for (int i = 0; i < 200 && POWER(low) <= c->limit_w; i++) {
         double middle = 0.5 * (low + high);
         if (middle == low || middle == high) break;
@@ -141,6 +142,7 @@ naive_step naive_predict(const adept_placement *at, const double *theta, const c
     c.tdp_w = c.specs->tdp_w;
     c.limit_w = at->run.power_limit_w > 0 ? at->run.power_limit_w : c.tdp_w;
     c.lowest_clock = isnan(c.specs->clock_min_hz) ? 0.15 : c.specs->clock_min_hz / c.specs->clock_boost_hz;
+    c.highest_clock = at->run.clock_hz > 0 ? at->run.clock_hz / c.specs->clock_boost_hz : 1;
     double gpus = at->run.gpus > 0 ? (double)at->run.gpus : 1, passes = (double)prof->grad_accum;
     double params = (double)prof->trainable_params, grad_bytes = params > 0 ? prof->trainable_bytes / params : 4;
     if (prof->precision == ADEPT_AMP_BF16 || prof->precision == ADEPT_AMP_FP16)

@@ -148,28 +148,37 @@ static void power_cap_by_hand(void **state)
     NEAR(adept_power_at_clock_w(&demand, 1.0), 400.0);
     /* f 1/2: V = 0.75, f V^2 = 0.28125, 50 + 350 * (0.3 + 0.7 * 0.28125) = 50 + 350 * 0.496875 */
     NEAR(adept_power_at_clock_w(&demand, 0.5), 223.90625);
-    adept_power_state s = adept_power_cap(&demand, 223.90625, 0.1);
+    adept_power_state s = adept_power_cap(&demand, 223.90625, 0.1, 1.0);
     NEAR(s.clock_ratio, 0.5);
     NEAR(s.time_s, 2.0); /* max(1/0.5, 1.5) */
     NEAR(s.power_w, 223.90625);
     assert_false(s.floored);
     /* Not limited: 400 W or more changes nothing at all. */
-    s = adept_power_cap(&demand, 400.0, 0.1);
+    s = adept_power_cap(&demand, 400.0, 0.1, 1.0);
     assert_true(s.clock_ratio == 1.0 && s.time_s == 1.5 && s.power_w == 400.0 && !s.floored);
     /* Floor 0.6: V = 0.8, f V^2 = 0.384, 50 + 350 * (0.3 + 0.7 * 0.384) = 50 + 350 * 0.5688 */
-    s = adept_power_cap(&demand, 200.0, 0.6);
+    s = adept_power_cap(&demand, 200.0, 0.6, 1.0);
     assert_true(s.floored && s.clock_ratio == 0.6);
     NEAR(s.power_w, 249.08);
     NEAR(s.time_s, 1.0 / 0.6);
+    /* Locked to 1/2: as above without a limit, or with one that allows more; a lower one counts. */
+    s = adept_power_cap(&demand, NAN, 0.1, 0.5);
+    assert_true(s.clock_ratio == 0.5 && !s.limited);
+    NEAR(s.power_w, 223.90625);
+    s = adept_power_cap(&demand, 230, 0.1, 0.5);
+    assert_true(s.clock_ratio == 0.5 && !s.limited);
+    s = adept_power_cap(&demand, 200, 0.1, 0.5);
+    assert_true(s.clock_ratio < 0.5 && s.limited && !s.floored);
+    NEAR(s.power_w, 200);
 }
 
 static void power_cap_is_monotone(void **state)
 {
     (void)state;
-    adept_power_state last = adept_power_cap(&demand, 60, 0.2);
+    adept_power_state last = adept_power_cap(&demand, 60, 0.2, 1.0);
     assert_true(last.floored);
     for (double limit_w = 61; limit_w < 450; limit_w += 0.5) {
-        adept_power_state s = adept_power_cap(&demand, limit_w, 0.2);
+        adept_power_state s = adept_power_cap(&demand, limit_w, 0.2, 1.0);
         assert_true(s.time_s <= last.time_s);
         assert_true(s.clock_ratio >= last.clock_ratio && s.clock_ratio <= 1.0);
         assert_true(s.power_w >= last.power_w);

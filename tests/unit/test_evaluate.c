@@ -82,7 +82,13 @@ static fixture *fresh(void)
     for (int i = 0; i < N_ROWS; i++) {
         static const int64_t gpus[] = {0, 1, 2, 4, 8};
         static const double limits_w[] = {0, 0, 120, 200, 300, 350};
-        f->rows[i] = (adept_placement){&f->work[i % N_WORKS].prof, &f->gpu.hw, {gpus[i % 5], limits_w[i % 6], NULL, ADEPT_EQUATIONS_MODEL}};
+        static const double clocks_hz[] = {0, 0, 0, 0, 0.6e9, 0, 1.2e9};
+        f->rows[i] = (adept_placement){&f->work[i % N_WORKS].prof,
+                                       &f->gpu.hw,
+                                       {.gpus = gpus[i % 5],
+                                        .power_limit_w = limits_w[i % 6],
+                                        .clock_hz = clocks_hz[i % 7],
+                                        .equations = ADEPT_EQUATIONS_MODEL}};
     }
     return f;
 }

@@ -81,7 +81,8 @@ static size_t add_runs(adept_placement *rows, const adept_profile *profile, cons
     static const int64_t gpus[] = {1, 2, 4, 8};
     static const double limits_w[] = {0, 150, 280};
     for (size_t i = 0; i < N_RUNS; i++)
-        rows[i] = (adept_placement){profile, hw, {gpus[i % 4], limits_w[i / 4], NULL, ADEPT_EQUATIONS_MODEL}};
+        rows[i] = (adept_placement){
+            profile, hw, {.gpus = gpus[i % 4], .power_limit_w = limits_w[i / 4], .equations = ADEPT_EQUATIONS_MODEL}};
     return N_RUNS;
 }
 

@@ -207,7 +207,10 @@ static size_t add_runs(adept_placement *rows, const adept_profile *profile, cons
         rows[i] = (adept_placement){
             profile,
             hw,
-            {counts[i], i == 0 ? 0 : tdp_w - (tdp_w - low_w) * (i - 1) / 4, NULL, ADEPT_EQUATIONS_OPERATOR}};
+            {.gpus = counts[i],
+             .power_limit_w = i == 0 ? 0 : tdp_w - (tdp_w - low_w) * (i - 1) / 4,
+             .clock_hz = i == 2 ? 0.8 * hw->specs.clock_boost_hz : 0,
+             .equations = ADEPT_EQUATIONS_OPERATOR}};
     return N_RUNS;
 }
 
