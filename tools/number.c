@@ -42,3 +42,33 @@ error_t adept_number_double(const struct argp_state *state, const char *option, 
     *out = value;
     return 0;
 }
+
+static const adept_suffix *unit_of(const char *name, const adept_suffix *units)
+{
+    for (; units->name; units++)
+        if (strcmp(units->name, name) == 0) return units;
+    return NULL;
+}
+
+error_t adept_number_quantity(const struct argp_state *state, const char *option, const char *text,
+                              const adept_suffix *units, const adept_suffix *plain, double *out)
+{
+    char number[64];
+    size_t digits = strspn(text, "+-.0123456789");
+    double value;
+
+    /* an exponent's e belongs to the number, the first letter of a unit does not */
+    if ((text[digits] == 'e' || text[digits] == 'E') && text[digits + 1 + strspn(text + digits + 1, "+-")] >= '0' &&
+        text[digits + 1 + strspn(text + digits + 1, "+-")] <= '9')
+        digits += 1 + strspn(text + digits + 1, "+-0123456789");
+    const adept_suffix *unit = text[digits] == '\0' ? plain : unit_of(text + digits, units);
+    if (!unit || digits >= sizeof number)
+        return adept_cli_usage(state, "%s: '%s' is not a number with a unit such as %s", option, text, plain->name);
+    memcpy(number, text, digits);
+    number[digits] = '\0';
+    error_t failed = adept_number_double(state, option, number, 0, &value);
+    if (failed) return failed;
+    *out = value * unit->scale;
+    if (!(*out > 0) || !isfinite(*out)) return adept_cli_usage(state, "%s: '%s' is out of range", option, text);
+    return 0;
+}

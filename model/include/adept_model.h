@@ -144,6 +144,30 @@ typedef struct adept_prediction {
 ADEPT_API adept_status adept_predict(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                      const adept_run *run, adept_error *err);
 
+/** A step under one power limit. Power and energy are those of all GPUs, the limit is one GPU's. */
+typedef struct adept_limit_choice {
+    double limit_w, clock_hz;
+    double step_time_s, power_avg_w, energy_step_j, edp_js;
+    /* relative to the board's default limit: 0.05 is 5 % more time, less energy, a smaller product of energy and time */
+    double slowdown, energy_saving, edp_saving;
+} adept_limit_choice;
+typedef struct adept_power_limits {
+    bool known;          /* false: `reason` says why, and the rest is 0 */
+    char reason[128];
+    double low_w, high_w; /* limits looked at: what the board can be set to and can follow */
+    adept_limit_choice unset;          /* the board's default limit */
+    adept_limit_choice energy_optimal; /* least energy per step */
+    adept_limit_choice edp_optimal;    /* least energy per step times step time */
+} adept_power_limits;
+/**
+ * The power limits of least energy and of least energy times time, over every limit from power_limit_min_w (or what the lowest
+ * clock draws) to power_limit_max_w (or tdp_w). Where a limit gains nothing, it is the board's default.
+ * @param run  its power limit is not used, a locked clock is
+ * @return as adept_predict(). Thread-safe, deterministic. Takes about 150 times what a prediction does without its kernels.
+ */
+ADEPT_API adept_status adept_predict_power_limits(adept_power_limits *out, const adept_profile *prof,
+                                                  const adept_hwprofile *hw, const adept_run *run, adept_error *err);
+
 /** The quantities of a prediction whose calibrated range a fit records (`p` of exactly these). */
 ADEPT_API adept_range_point adept_prediction_range_point(const adept_prediction *p, const adept_profile *prof,
                                                          const adept_hwprofile *hw, const adept_run *run);

@@ -1,0 +1,175 @@
+/** @file optimal_limit.c  The power limits of least energy and of least energy times time. Calls: nothing.
+ *
+ *  Energy over the limit is smooth but for a few kinks: where the board stops being limited, where the voltage reaches
+ * its floor, where the GPU starts to wait for the host. Between them it falls and rises at most a few times. So: a grid
+ * that no valley of consequence falls through, then golden sections around its two best valleys. */
+#include "placed_step.h"
+#include <math.h>
+#include <stdio.h>
+
+#define GRID 33
+#define SECTIONS 26 /* of a bracket of two grid cells, 1/16 of the range: to a 4-millionth of it */
+#define HALVINGS 24 /* of the range, for the lowest limit that the board follows */
+#define VALLEYS 2   /* looked into */
+#define EQUAL 1e-9  /* what differs by less is the same: then the board's default, else the higher limit */
+#define GOLDEN 0.6180339887498949
+
+typedef struct point {
+    double limit_w, time_s, power_w, clock_hz;
+    bool floored;
+} point;
+
+static double energy_of(const point *p)
+{
+    return p->power_w * p->time_s;
+}
+
+static double edp_of(const point *p)
+{
+    return p->power_w * p->time_s * p->time_s;
+}
+
+typedef double (*objective)(const point *p);
+
+static adept_status at_limit(point *out, adept_placed_step *s, double limit_w, adept_error *err)
+{
+    adept_status status = adept_placed_step_limit(s, limit_w, err);
+    *out = (point){
+        .limit_w = limit_w,
+        .time_s = adept_placed_step_time_s(s),
+        .power_w = adept_placed_step_power_w(s),
+        .clock_hz = adept_placed_step_clock(s) * s->hw->specs.clock_boost_hz,
+        .floored = adept_placed_step_floored(s),
+    };
+    return status;
+}
+
+/* Below it a limit changes nothing: the board keeps its lowest clock and draws more. */
+static adept_status raise_to_followed(double *low_w, adept_placed_step *s, double high_w, adept_error *err)
+{
+    point p;
+    adept_status status = at_limit(&p, s, *low_w, err);
+    if (status != ADEPT_OK || !p.floored) return status;
+    for (int i = 0; i < HALVINGS && status == ADEPT_OK; i++) {
+        double middle_w = 0.5 * (*low_w + high_w);
+        status = at_limit(&p, s, middle_w, err);
+        *(p.floored ? low_w : &high_w) = middle_w;
+    }
+    *low_w = high_w;
+    return status;
+}
+
+/* The best of a bracket of limits and of what is known already. */
+static adept_status search_bracket(point *best, adept_placed_step *s, double low_w, double high_w, objective of,
+                                   adept_error *err)
+{
+    point a, b;
+    adept_status status = at_limit(&a, s, high_w - GOLDEN * (high_w - low_w), err);
+    if (status == ADEPT_OK) status = at_limit(&b, s, low_w + GOLDEN * (high_w - low_w), err);
+    for (int i = 0; i < SECTIONS && status == ADEPT_OK; i++) {
+        if (of(&a) < of(&b)) {
+            high_w = b.limit_w;
+            b = a;
+            status = at_limit(&a, s, high_w - GOLDEN * (high_w - low_w), err);
+        } else {
+            low_w = a.limit_w;
+            a = b;
+            status = at_limit(&b, s, low_w + GOLDEN * (high_w - low_w), err);
+        }
+    }
+    if (status == ADEPT_OK && of(&a) < of(best)) *best = a;
+    if (status == ADEPT_OK && of(&b) < of(best)) *best = b;
+    return status;
+}
+
+static bool is_valley(const point *grid, size_t i, objective of)
+{
+    return (i == 0 || of(&grid[i]) <= of(&grid[i - 1])) && (i == GRID - 1 || of(&grid[i]) <= of(&grid[i + 1]));
+}
+
+static adept_status minimise(point *best, adept_placed_step *s, const point *grid, objective of, adept_error *err)
+{
+    size_t valley[VALLEYS] = {0}, n = 0;
+    for (size_t i = 0; i < GRID; i++) {
+        if (!is_valley(grid, i, of)) continue;
+        size_t at = n < VALLEYS ? n++ : VALLEYS;
+        for (; at > 0 && of(&grid[i]) < of(&grid[valley[at - 1]]); at--)
+            if (at < VALLEYS) valley[at] = valley[at - 1];
+        if (at < VALLEYS) valley[at] = i;
+    }
+    *best = grid[valley[0]];
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < n && status == ADEPT_OK; i++) {
+        size_t low = valley[i] > 0 ? valley[i] - 1 : 0, high = valley[i] + 1 < GRID ? valley[i] + 1 : GRID - 1;
+        status = search_bracket(best, s, grid[low].limit_w, grid[high].limit_w, of, err);
+    }
+    return status;
+}
+
+/* Where nothing is gained, nothing need be set; and of equals the least restrictive. */
+static void prefer_higher(point *best, const point *grid, const point *unset, objective of)
+{
+    double most = of(best) * (1.0 + EQUAL);
+    for (size_t i = 0; i < GRID; i++)
+        if (grid[i].limit_w > best->limit_w && of(&grid[i]) <= most) *best = grid[i];
+    if (of(unset) <= most) *best = *unset;
+}
+
+static adept_limit_choice choice_of(const point *p, const point *unset)
+{
+    return (adept_limit_choice){
+        .limit_w = p->limit_w,
+        .clock_hz = p->clock_hz,
+        .step_time_s = p->time_s,
+        .power_avg_w = p->power_w,
+        .energy_step_j = energy_of(p),
+        .edp_js = edp_of(p),
+        .slowdown = p->time_s / unset->time_s - 1.0,
+        .energy_saving = 1.0 - energy_of(p) / energy_of(unset),
+        .edp_saving = 1.0 - edp_of(p) / edp_of(unset),
+    };
+}
+
+static adept_status find_limits(adept_power_limits *out, adept_placed_step *s, adept_error *err)
+{
+    const adept_specs *specs = &s->hw->specs;
+    double low_w = isnan(specs->power_limit_min_w) ? 0.0 : specs->power_limit_min_w;
+    double high_w = isnan(specs->power_limit_max_w) ? specs->tdp_w : specs->power_limit_max_w;
+    point grid[GRID], unset, best[2];
+    adept_status status = at_limit(&unset, s, specs->tdp_w, err);
+    if (status == ADEPT_OK) status = raise_to_followed(&low_w, s, high_w, err);
+    for (size_t i = 0; i < GRID && status == ADEPT_OK; i++)
+        status = at_limit(&grid[i], s, low_w + (high_w - low_w) * (double)i / (GRID - 1), err);
+    static const objective objectives[2] = {energy_of, edp_of};
+    for (size_t i = 0; i < 2 && status == ADEPT_OK; i++) {
+        status = minimise(&best[i], s, grid, objectives[i], err);
+        if (status == ADEPT_OK) prefer_higher(&best[i], grid, &unset, objectives[i]);
+    }
+    if (status != ADEPT_OK) return status;
+    out->low_w = low_w;
+    out->high_w = high_w;
+    out->unset = choice_of(&unset, &unset);
+    out->energy_optimal = choice_of(&best[0], &unset);
+    out->edp_optimal = choice_of(&best[1], &unset);
+    out->known = true;
+    return ADEPT_OK;
+}
+
+adept_status adept_predict_power_limits(adept_power_limits *out, const adept_profile *prof, const adept_hwprofile *hw,
+                                        const adept_run *run, adept_error *err)
+{
+    adept_placed_step s;
+    adept_power_limits limits = {.known = false};
+    adept_run at_default = run ? *run : (adept_run){0};
+    at_default.power_limit_w = 0.0;
+    adept_status status = adept_placed_step_init(&s, prof, hw, &at_default, err);
+    if (status != ADEPT_OK) return status;
+    if (isnan(hw->specs.tdp_w))
+        snprintf(limits.reason, sizeof limits.reason, "power is unknown: %.80s has no tdp_w", hw->name);
+    else if (!(adept_placed_step_power_w(&s) > 0.0 && adept_placed_step_time_s(&s) > 0.0))
+        return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
+    else
+        status = find_limits(&limits, &s, err);
+    if (status == ADEPT_OK) *out = limits;
+    return status;
+}
