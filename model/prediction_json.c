@@ -99,6 +99,7 @@ static void add_config(writer *w, cJSON *root, const adept_profile *prof, const 
     add_string(w, o, "attention", adept_attention_name(prof->attention));
     /* null: the board's default limit, as an empty cell in a measurement CSV */
     add_number(w, o, "power_limit_w", run->power_limit_w == 0.0 ? NAN : run->power_limit_w);
+    add_number(w, o, "clock_hz", run->clock_hz == 0.0 ? NAN : run->clock_hz); /* null: not locked */
 }
 
 /* null: an end that is not known. */
@@ -155,6 +156,7 @@ static void add_results(writer *w, cJSON *root, const adept_prediction *p)
     add_number(w, pass, "alu_s", p->alu_s);
     add_number(w, pass, "memory_s", p->memory_s);
     add_number(w, pass, "clock_ratio", p->clock_ratio);
+    add_number(w, pass, "clock_hz", p->clock_hz);
     cJSON *power = add_object(w, root, "power");
     add_number(w, power, "pass_w", p->pass_w);
     add_number(w, power, "optimizer_w", p->optimizer_w);
@@ -208,6 +210,37 @@ static void add_totals(writer *w, cJSON *root, const adept_totals *t)
     if (!isfinite(t->cost)) add_warning(w, "total.cost is unknown: no electricity price given");
 }
 
+static void add_choice(writer *w, cJSON *parent, const char *key, const adept_limit_choice *c)
+{
+    cJSON *o = add_object(w, parent, key);
+    add_number(w, o, "limit_w", c->limit_w);
+    add_number(w, o, "clock_hz", c->clock_hz);
+    add_number(w, o, "step_time_s", c->step_time_s);
+    add_number(w, o, "power_avg_w", c->power_avg_w);
+    add_number(w, o, "energy_step_j", c->energy_step_j);
+    add_number(w, o, "edp_js", c->edp_js);
+    add_number(w, o, "slowdown", c->slowdown);
+    add_number(w, o, "energy_saving", c->energy_saving);
+    add_number(w, o, "edp_saving", c->edp_saving);
+}
+
+static void add_limits(writer *w, cJSON *root, const adept_power_limits *l)
+{
+    char text[160];
+    if (!l->known) {
+        add_null(w, root, "power_limits");
+        snprintf(text, sizeof text, "power_limits are unknown: %s", l->reason);
+        add_warning(w, text);
+        return;
+    }
+    cJSON *o = add_object(w, root, "power_limits");
+    const double range_w[2] = {l->low_w, l->high_w};
+    add_pair(w, o, "range_w", range_w);
+    add_choice(w, o, "default", &l->unset);
+    add_choice(w, o, "energy_optimal", &l->energy_optimal);
+    add_choice(w, o, "edp_optimal", &l->edp_optimal);
+}
+
 static void add_layers(writer *w, cJSON *root, const adept_layer_prediction *layers, size_t n)
 {
     if (!layers) return;
@@ -235,8 +268,8 @@ static void add_layers(writer *w, cJSON *root, const adept_layer_prediction *lay
 }
 
 char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *prof, const adept_hwprofile *hw,
-                               const adept_run *run, const adept_totals *totals, const adept_layer_prediction *layers,
-                               size_t n_layers)
+                               const adept_run *run, const adept_totals *totals, const adept_power_limits *limits,
+                               const adept_layer_prediction *layers, size_t n_layers)
 {
     static const adept_run default_run = {0};
     if (!run) run = &default_run;
@@ -255,6 +288,7 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
     add_work(&w, root, p);
     add_memory(&w, root, &p->memory);
     add_totals(&w, root, totals);
+    if (limits) add_limits(&w, root, limits);
     add_layers(&w, root, layers, n_layers);
     /* Last, because the parts above add to it; it belongs to root only once that has worked. */
     if (!w.failed && !cJSON_AddItemToObject(root, "warnings", w.warnings)) w.failed = true;

@@ -17,6 +17,7 @@ enum {
     KEY_GPU = 0x300,
     KEY_GPUS,
     KEY_LIMIT,
+    KEY_CLOCK,
     KEY_STEPS,
     KEY_SAMPLES,
     KEY_GRANULARITY,
@@ -39,6 +40,7 @@ typedef struct predict_options {
 
 static error_t parse_run(int key, char *arg, const struct argp_state *state, predict_options *o)
 {
+    static const adept_suffix clocks[] = {{"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}, {"GHz", 1e9}, {NULL, 0}};
     char list[128];
 
     switch (key) {
@@ -50,6 +52,8 @@ static error_t parse_run(int key, char *arg, const struct argp_state *state, pre
     case KEY_LIMIT:
         if (adept_number_double(state, "--power-limit", arg, 0, &o->run.power_limit_w) != 0) return EINVAL;
         return o->run.power_limit_w > 0 ? 0 : adept_cli_usage(state, "--power-limit: '%s' is not above 0 W", arg);
+    case KEY_CLOCK:
+        return adept_number_quantity(state, "--clock", arg, clocks, &clocks[2], &o->run.clock_hz);
     case KEY_GRANULARITY:
         if (strcmp(arg, adept_granularity_name(ADEPT_GRANULARITY_MODEL)) == 0)
             o->run.equations = ADEPT_EQUATIONS_MODEL;
@@ -131,6 +135,11 @@ static const struct argp_option options[] = {
      1},
     {"gpus", KEY_GPUS, "N", 0, "Data-parallel GPUs of one node (default 1)", 1},
     {"power-limit", KEY_LIMIT, "W", 0, "Board power limit of each GPU in watts", 1},
+    {"clock", KEY_CLOCK, "MHZ", 0,
+     "Lock the core clock, in MHz as nvidia-smi prints it or with a unit: 1410, 1410MHz, 1.41GHz. A power limit, the "
+     "board's "
+     "own too, that leaves less counts",
+     1},
     {"granularity", KEY_GRANULARITY, "NAME", 0,
      "operator: every kernel's time from its own dimensions; model: the thesis's equations on means over the whole "
      "model. Default: what the GPU was calibrated with, else operator",
@@ -163,6 +172,7 @@ static const struct argp argp = {
         "  adept predict resnet50.pt --gpu h100 --precision bf16 --batch 512 --by layer\n"
         "  adept predict gpt2.pt --input i64:Bx1024 --batch 8 --gpu a100 --gpus 4\n"
         "  adept predict resnet50.profile.json --gpu a100 --power-limit 250\n"
+        "  adept predict resnet50.profile.json --gpu a100 --clock 1200\n"
         "  adept predict resnet50.pt --gpu a100 --granularity model\n"
         "  adept predict vit.pt --gpu a100 --steps 500 --carbon-intensity 56\n"
         "  adept predict resnet50.pt --gpu ./mine.json --mode infer --json",
@@ -176,6 +186,7 @@ typedef struct work {
     adept_profile *profile;
     adept_hwprofile *hw;
     adept_prediction prediction;
+    adept_power_limits limits;
     adept_op_prediction *ops;
     adept_groups groups;
     adept_totals totals;
@@ -214,6 +225,7 @@ static adept_status compute(adept_cli *cli, work *w, const predict_options *o)
 
     if (status == ADEPT_OK) status = adept_load_profile(cli, &w->profile, o->model, &o->workload);
     if (status == ADEPT_OK) status = adept_predict(&w->prediction, w->profile, w->hw, &o->run, &cli->err);
+    if (status == ADEPT_OK) status = adept_predict_power_limits(&w->limits, w->profile, w->hw, &o->run, &cli->err);
     if (status != ADEPT_OK) return status;
     sum_up(w, o);
     w->ops = calloc(w->profile->n_ops + 1, sizeof *w->ops);
@@ -255,7 +267,7 @@ static adept_status print_json(adept_cli *cli, const work *w, const predict_opti
 
     if (!by_layer || layers)
         json = adept_prediction_to_json(&w->prediction, w->profile, w->hw, &o->run, w->has_totals ? &w->totals : NULL,
-                                        layers, w->groups.n);
+                                        &w->limits, layers, w->groups.n);
     free(layers);
     if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
     if (o->grouping.given && !by_layer)
@@ -274,6 +286,7 @@ static adept_status print_text(adept_cli *cli, work *w, const predict_options *o
         .run = &o->run,
         .prediction = &w->prediction,
         .totals = w->has_totals ? &w->totals : NULL,
+        .limits = &w->limits,
         .groups = &w->groups,
         .grouping = &o->grouping,
     };

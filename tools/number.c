@@ -62,7 +62,7 @@ error_t adept_number_quantity(const struct argp_state *state, const char *option
         text[digits + 1 + strspn(text + digits + 1, "+-")] <= '9')
         digits += 1 + strspn(text + digits + 1, "+-0123456789");
     const adept_suffix *unit = text[digits] == '\0' ? plain : unit_of(text + digits, units);
-    if (!unit || digits >= sizeof number)
+    if (!unit || digits == 0 || digits >= sizeof number)
         return adept_cli_usage(state, "%s: '%s' is not a number with a unit such as %s", option, text, plain->name);
     memcpy(number, text, digits);
     number[digits] = '\0';

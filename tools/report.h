@@ -17,6 +17,7 @@ typedef struct adept_prediction_report {
     const adept_run *run;
     const adept_prediction *prediction;
     const adept_totals *totals; /* NULL if no number of steps was given */
+    const adept_power_limits *limits;
     const adept_groups *groups; /* by layer unless --by says otherwise, most time first */
     const adept_grouping *grouping;
 } adept_prediction_report;

@@ -32,6 +32,7 @@ static void print_gpu(FILE *out, const adept_prediction_report *r)
     adept_print_clean(out, r->hw->architecture);
     fputc(')', out);
     if (r->run->power_limit_w > 0) fprintf(out, ", limited to %s each", adept_units_si(r->run->power_limit_w, "W").s);
+    if (r->run->clock_hz > 0) fprintf(out, ", clock locked to %s", adept_units_si(r->run->clock_hz, "Hz").s);
     fputs(adept_calibrated_for(r->hw, r->run) ? ", calibrated\n"
                                               : ", not calibrated: an estimate from the specification sheet\n",
           out);
@@ -131,6 +132,32 @@ static void print_memory(FILE *out, const adept_prediction_report *r)
             adept_units_bytes(m->other_bytes).s);
 }
 
+static bool is_default(const adept_limit_choice *c, const adept_power_limits *l)
+{
+    return c->limit_w == l->unset.limit_w;
+}
+
+static void print_choice(FILE *out, const char *name, const adept_limit_choice *c, const adept_power_limits *l)
+{
+    fprintf(out, "  %-23s %7s", name, adept_units_si(c->limit_w, "W").s);
+    if (is_default(c, l)) {
+        fputs("  the default of the board\n", out);
+        return;
+    }
+    fprintf(out, "  %9s %9s %9s  %6s time", adept_units_time(c->step_time_s).s, adept_units_si(c->power_avg_w, "W").s,
+            adept_units_si(c->energy_step_j, "J").s, adept_units_change(c->slowdown).s);
+    fprintf(out, ", %6s energy\n", adept_units_change(-c->energy_saving).s);
+}
+
+/* Limits are of one board, power and energy of all. */
+static void print_limits(FILE *out, const adept_power_limits *l)
+{
+    if (!l->known) return; /* a warning of the prediction says why */
+    fprintf(out, "\nBest power limits (of %.0f to %.0f W)\n", l->low_w, l->high_w);
+    print_choice(out, "least energy", &l->energy_optimal, l);
+    print_choice(out, "least energy x time", &l->edp_optimal, l);
+}
+
 static void print_totals(FILE *out, const adept_totals *t)
 {
     fprintf(out, "\nAll %.0f steps: %s, %s", t->steps, adept_units_time(t->time_s).s, adept_units_kwh(t->energy_kwh).s);
@@ -198,6 +225,7 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
     print_headline(out, r);
     print_times(out, r);
     print_memory(out, r);
+    print_limits(out, r->limits);
     if (r->totals) print_totals(out, r->totals);
     if (r->grouping->given)
         fprintf(out, "\nBy %s (%s)\n", adept_group_by_name(r->grouping->by), table_note(r));

@@ -93,6 +93,17 @@ adept_text adept_units_percent(double share)
     return text;
 }
 
+adept_text adept_units_change(double share)
+{
+    adept_text text;
+
+    if (isfinite(share))
+        snprintf(text.s, sizeof text.s, "%+.1f %%", 100 * share);
+    else
+        snprintf(text.s, sizeof text.s, "unknown");
+    return text;
+}
+
 adept_text adept_units_digits(double value)
 {
     adept_text text;

@@ -48,6 +48,22 @@ expect_error 2 "--power-limit: '0' is not above 0" predict "$p" --gpu a100 --pow
 expect_error 2 "--pue: '0.5' is too small, at least 1" predict "$p" --gpu a100 --steps 1 --price 1 --pue 0.5
 expect_error 2 'power limit 5000 W' predict "$p" --gpu a100 --power-limit 5000
 
+# quantities: a number, then a unit; case counts (Mb is no MB)
+for value in '' x MHz 1400mhz '1400 MHz' 1400MHzz 1e 0x10 nan inf 1,5; do
+    expect_error 2 "--clock: '$value' is not a number with a unit such as MHz" predict "$p" --gpu a100 --clock "$value"
+done
+expect_error 2 "--clock: '-1' is too small" predict "$p" --gpu a100 --clock=-1
+expect_error 2 "--clock: '0' is out of range" predict "$p" --gpu a100 --clock 0
+expect_error 2 "--clock: '1e999' is out of range" predict "$p" --gpu a100 --clock 1e999GHz
+expect_error 2 'core clock 1500 MHz is outside the range of a100-sxm-40gb, [0-9.]* to 1410 MHz' predict "$p" --gpu a100 --clock 1500
+expect_error 2 'core clock 1e-06 MHz is outside the range' predict "$p" --gpu a100 --clock 1Hz
+for value in 1200 1200MHz 1.2GHz 1.2e9Hz 12e2 1200000kHz; do
+    expect_ok predict "$p" --gpu a100 --clock "$value" --json
+    shows '"clock_hz":[[:space:]]*1200000000'
+done
+expect_ok predict "$p" --gpu a100 --clock 1200
+shows '^GPU .*clock locked to 1.20 GHz'
+
 # words
 expect_error 2 "--mode: 'trian' is not one of train, fwbw, infer" predict "$p" --gpu a100 --mode trian
 expect_error 2 "--precision: 'fp8' is not one of fp32, tf32, bf16, fp16" predict "$p" --gpu a100 --precision fp8

@@ -78,7 +78,7 @@ static bool predict(adept_prediction *out, const adept_profile *profile, const c
     adept_run run = {.gpus = 2};
     char *json = NULL;
     if (adept_hwprofile_open(&gpu, name, err) == ADEPT_OK && adept_predict(out, profile, gpu, &run, err) == ADEPT_OK)
-        json = adept_prediction_to_json(out, profile, gpu, &run, NULL, NULL, 0);
+        json = adept_prediction_to_json(out, profile, gpu, &run, NULL, NULL, NULL, 0);
     bool ok = json && strstr(json, "\"schema_version\"") && out->energy_step_j == out->power_avg_w * out->step_time_s;
     free(json);
     adept_hwprofile_free(gpu);

@@ -175,7 +175,7 @@ static void everything_outside_fits_into_the_warning(void **state)
 static cJSON *to_json(const fixture *f, const adept_prediction *p)
 {
     cJSON *root = NULL;
-    char *text = adept_prediction_to_json(p, &f->work.prof, &f->gpu.hw, &f->run, NULL, NULL, 0);
+    char *text = adept_prediction_to_json(p, &f->work.prof, &f->gpu.hw, &f->run, NULL, NULL, NULL, 0);
     assert_non_null(text);
     assert_int_equal(adept_json_parse(&root, "prediction", text, strlen(text), NULL), ADEPT_OK);
     free(text);
@@ -225,7 +225,7 @@ static void unknown_power(void **state)
     assert_true(p.step_time_s == with.step_time_s && isnan(p.power_avg_w) && isnan(p.energy_step_j));
     assert_non_null(warning(&p, "power and energy are unknown: toy has no tdp_w"));
     adept_totals totals = adept_predict_totals(&p, 10, 56, 0.2);
-    char *text = adept_prediction_to_json(&p, &f.work.prof, &f.gpu.hw, &f.run, &totals, NULL, 0);
+    char *text = adept_prediction_to_json(&p, &f.work.prof, &f.gpu.hw, &f.run, &totals, NULL, NULL, 0);
     cJSON *root = cJSON_Parse(text);
     static const char *const keys[] = {"power_avg_w", "energy_step_j", "edp_js", "energy_per_sample_j"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

@@ -28,7 +28,7 @@ static void predict(fixture *f)
 
 static cJSON *to_json(const fixture *f, const adept_totals *totals, const adept_layer_prediction *layers, size_t n)
 {
-    char *text = adept_prediction_to_json(&f->p, &f->work.prof, &f->gpu.hw, &f->run, totals, layers, n);
+    char *text = adept_prediction_to_json(&f->p, &f->work.prof, &f->gpu.hw, &f->run, totals, NULL, layers, n);
     assert_non_null(text);
     cJSON *root = cJSON_Parse(text);
     assert_non_null(root);
@@ -68,6 +68,7 @@ static void numbers_read_back_exactly(void **state)
         {"config.gpus", 4},
         {"config.grad_accum", 2},
         {"config.power_limit_w", 150},
+        {"pass.clock_hz", f.p.clock_hz},
         {"step_time_s", f.p.step_time_s},
         {"power_avg_w", f.p.power_avg_w},
         {"energy_step_j", f.p.energy_step_j},
@@ -164,6 +165,7 @@ static void unknown_is_null_with_a_warning(void **state)
     assert_true(cJSON_IsNull(at(root, "model.sha256")) && warns(root, "model.sha256"));
     assert_true(cJSON_IsNull(at(root, "gpu.fit")));
     assert_true(cJSON_IsNull(at(root, "config.power_limit_w")));
+    assert_true(cJSON_IsNull(at(root, "config.clock_hz")));
     assert_true(at(root, "config.gpus")->valuedouble == 1);
     assert_true(at(root, "total.steps")->valuedouble == 100);
     assert_true(at(root, "total.energy_kwh")->valuedouble == totals.energy_kwh);
@@ -172,6 +174,41 @@ static void unknown_is_null_with_a_warning(void **state)
     root = to_json(&f, &totals, NULL, 0);
     assert_true(at(root, "total.co2e_g")->valuedouble == totals.co2e_g);
     assert_false(warns(root, "total."));
+    cJSON_Delete(root);
+}
+
+static cJSON *with_limits(const fixture *f, const adept_power_limits *limits)
+{
+    char *text = adept_prediction_to_json(&f->p, &f->work.prof, &f->gpu.hw, &f->run, NULL, limits, NULL, 0);
+    assert_non_null(text);
+    cJSON *root = cJSON_Parse(text);
+    free(text);
+    assert_non_null(root);
+    return root;
+}
+
+static void best_power_limits(void **state)
+{
+    (void)state;
+    fixture f;
+    adept_power_limits limits = {.known = true, .low_w = 100, .high_w = 350};
+    limits.unset = (adept_limit_choice){.limit_w = 300, .step_time_s = 0.5};
+    limits.energy_optimal = (adept_limit_choice){.limit_w = 151.5, .slowdown = 0.25, .energy_saving = 0.125};
+    limits.edp_optimal = (adept_limit_choice){.limit_w = 200, .clock_hz = 1e9, .edp_js = 7, .edp_saving = 0.0625};
+    predict(&f);
+    cJSON *root = with_limits(&f, &limits);
+    assert_true(cJSON_GetArrayItem(at(root, "power_limits.range_w"), 1)->valuedouble == 350);
+    assert_true(at(root, "power_limits.default.limit_w")->valuedouble == 300);
+    assert_true(at(root, "power_limits.energy_optimal.limit_w")->valuedouble == 151.5);
+    assert_true(at(root, "power_limits.energy_optimal.slowdown")->valuedouble == 0.25);
+    assert_true(at(root, "power_limits.energy_optimal.energy_saving")->valuedouble == 0.125);
+    assert_true(at(root, "power_limits.edp_optimal.clock_hz")->valuedouble == 1e9);
+    assert_true(at(root, "power_limits.edp_optimal.edp_js")->valuedouble == 7);
+    assert_true(at(root, "power_limits.edp_optimal.edp_saving")->valuedouble == 0.0625);
+    cJSON_Delete(root);
+    limits = (adept_power_limits){.reason = "power is unknown: toy has no tdp_w"};
+    root = with_limits(&f, &limits);
+    assert_true(cJSON_IsNull(at(root, "power_limits")) && warns(root, "power_limits are unknown: power is unknown"));
     cJSON_Delete(root);
 }
 
@@ -236,7 +273,7 @@ static void out_of_memory_gives_null(void **state)
     size_t needed = 0;
     for (; !text && needed < 10000; needed++) {
         allocations_left = needed;
-        text = adept_prediction_to_json(&f.p, &f.work.prof, &f.gpu.hw, &f.run, &totals, rows, 2);
+        text = adept_prediction_to_json(&f.p, &f.work.prof, &f.gpu.hw, &f.run, &totals, NULL, rows, 2);
     }
     cJSON_InitHooks(NULL);
     assert_non_null(text);
@@ -254,6 +291,7 @@ int main(void)
         cmocka_unit_test(awkward_numbers),
         cmocka_unit_test(texts_and_flags),
         cmocka_unit_test(unknown_is_null_with_a_warning),
+        cmocka_unit_test(best_power_limits),
         cmocka_unit_test(warnings_of_profile_and_prediction),
         cmocka_unit_test(layers),
         cmocka_unit_test(out_of_memory_gives_null),
