@@ -38,6 +38,7 @@ static void put_families(json_writer *w, cJSON *kernels, const adept_kernel_fit 
         adept_put_number(w, o, "event_s", fit->overhead[i].event_s);
         adept_put_number(w, o, "throttle", fit->overhead[i].throttle);
         adept_put_number(w, o, "onset_s", fit->overhead[i].onset_s);
+        adept_put_number(w, o, "drift_s", fit->overhead[i].drift_s);
     }
     for (size_t i = 0; i < fit->n_ops; i++) {
         cJSON *o = adept_put_object(w, ops, fit->ops[i].op);

@@ -13,13 +13,14 @@
 #define MIN_ROWS 50
 
 /* Overhead parameters come behind those of the law. Default, bounds, and spread of the logarithm. */
-enum { EVENT, THROTTLE, ONSET, N_OVERHEAD };
+enum { EVENT, THROTTLE, ONSET, DRIFT, N_OVERHEAD };
 static const struct {
     double low, high, fallback, prior;
 } overhead_info[N_OVERHEAD] = {
     [EVENT] = {1e-6, 1e-3, 3e-5, 0.7},
     [THROTTLE] = {1e-3, 5, 0.05, 1.0},
     [ONSET] = {1e-3, 1, 0.02, 1.0},
+    [DRIFT] = {1e-12, 1e-5, 1e-9, 3.0}, /* none, unless rows show it */
 };
 
 /* What each family fits; earlier families' values stay. -1 ends the list. */
@@ -40,15 +41,15 @@ static const adept_kernel_family order[] = {ADEPT_FAMILY_STREAM, ADEPT_FAMILY_SO
 
 /* ---------------------------------------------------------------- prediction ------------------------------------ */
 
-static double call_s(double kernel_s, const adept_kernel_overhead *o)
+static double call_s(double kernel_s, double earlier, const adept_kernel_overhead *o)
 {
-    return kernel_s * (1.0 + o->throttle * kernel_s / (kernel_s + o->onset_s)) + o->event_s;
+    return kernel_s * (1.0 + o->throttle * kernel_s / (kernel_s + o->onset_s)) + o->event_s + o->drift_s * earlier;
 }
 
 double adept_kernel_row_predict_s(const adept_kernel_fit *fit, const adept_kernel_row *row)
 {
     double kernel_s = adept_kernel_law(&row->work, fit->theta, fit->menus, 0.0, NULL).time_s;
-    return call_s(kernel_s, &fit->overhead[row->work.family]);
+    return call_s(kernel_s, row->earlier, &fit->overhead[row->work.family]);
 }
 
 /* ---------------------------------------------------------------- objective ------------------------------------- */
@@ -73,6 +74,7 @@ static void unpack(const adept_kernel_problem *p, const double *x, double *theta
     o->event_s = exp(x[p->n_law + EVENT]);
     o->throttle = exp(x[p->n_law + THROTTLE]);
     o->onset_s = exp(x[p->n_law + ONSET]);
+    o->drift_s = exp(x[p->n_law + DRIFT]);
 }
 
 /* Mean |log(predicted / measured)|, its corner at 0 rounded, plus the priors in the weight of a few rows each. */
@@ -91,7 +93,7 @@ double adept_kernel_loss(const adept_kernel_problem *p, const adept_tile_menu *m
         const adept_kernel_row *row = &p->rows[r];
         if (gradient) memset(&by_theta, 0, sizeof by_theta);
         double kernel_s = adept_kernel_law(&row->work, theta, menus, 1.0, gradient ? &by_theta : NULL).time_s;
-        double predicted_s = call_s(kernel_s, &o), log_ratio = log(predicted_s / row->time_s);
+        double predicted_s = call_s(kernel_s, row->earlier, &o), log_ratio = log(predicted_s / row->time_s);
         double rounded = sqrt(log_ratio * log_ratio + p->smoothing * p->smoothing);
         loss += rounded;
         if (!gradient) continue;
@@ -100,6 +102,7 @@ double adept_kernel_loss(const adept_kernel_problem *p, const adept_tile_menu *m
         for (size_t i = 0; i < p->n_law; i++)
             gradient[i] += slope * by_kernel * by_theta.time_s[p->law[i]] * theta[p->law[i]];
         gradient[p->n_law + EVENT] += slope * o.event_s;
+        gradient[p->n_law + DRIFT] += slope * o.drift_s * row->earlier;
         gradient[p->n_law + THROTTLE] += slope * o.throttle * kernel_s * kernel_s / late;
         gradient[p->n_law + ONSET] -= slope * o.throttle * kernel_s * kernel_s / (late * late) * o.onset_s;
     }

@@ -5,7 +5,7 @@
 
 #define ADEPT_KERNEL_MAX_FREE 16
 
-/* One family's rows and what is free in it: parameters of the law, then the three of the overhead; x are logarithms. */
+/* One family's rows and what is free in it: parameters of the law, then the four of the overhead; x are logarithms. */
 typedef struct adept_kernel_problem {
     const adept_kernel_row *rows;
     size_t n;

@@ -50,6 +50,11 @@ typedef struct reader {
     int column_of_cell[ADEPT_CSV_MAX_CELLS]; /* -1: not ours */
     size_t n_cells;
     const char *cells[N_COLUMNS]; /* of the current record; "" where the file has no such column */
+    size_t n_seen;                /* operators so far, and their rows */
+    struct {
+        char op[16];
+        double n;
+    } seen[ADEPT_KERNEL_MAX_OPS];
     adept_status status;
     adept_error *err;
 } reader;
@@ -190,6 +195,17 @@ static adept_status read_record(reader *r, adept_kernel_row *row)
     return adept_csv_fail(&r->csv, r->csv.line, r->err, "column op: unknown operator \"%s\"", op);
 }
 
+/* How many rows of this operator the file had so far. */
+static double count_earlier(reader *r, const char *op)
+{
+    size_t i = 0;
+    while (i < r->n_seen && strcmp(r->seen[i].op, op) != 0)
+        i++;
+    if (i == ADEPT_KERNEL_MAX_OPS) return 0.0;
+    if (i == r->n_seen) snprintf(r->seen[r->n_seen++].op, sizeof r->seen[i].op, "%s", op);
+    return r->seen[i].n++;
+}
+
 static adept_status append(adept_kernel_rows *rows, size_t *capacity, const adept_kernel_row *row, adept_error *err)
 {
     if (rows->n == MAX_ROWS) return adept_error_set(err, ADEPT_E_INVALID, "more than %zu kernel rows", MAX_ROWS);
@@ -220,7 +236,9 @@ static adept_status read_records(reader *r, adept_kernel_rows *rows)
         for (size_t i = 0; i < r->n_cells; i++)
             if (r->column_of_cell[i] >= 0) r->cells[r->column_of_cell[i]] = r->csv.cells[i].text;
         status = read_record(r, &row);
-        if (status == ADEPT_OK) status = append(rows, &capacity, &row, r->err);
+        if (status != ADEPT_OK) break;
+        row.earlier = count_earlier(r, row.op);
+        status = append(rows, &capacity, &row, r->err);
     }
     return status;
 }

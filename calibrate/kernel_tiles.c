@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #define SEARCH_EVALUATIONS 40
-#define LEAST_GAIN 0.015 /* of the loss, relative */
+#define CHOSEN_EVALUATIONS 200 /* else the next tile would be paid for with what this one's parameters still owe */
+#define LEAST_GAIN 0.015       /* of the loss, relative */
 #define MAX_MENU 4
 #define MAX_CANDIDATES 64
 #define MAX_THREADS 64
@@ -129,9 +130,9 @@ adept_status adept_kernel_choose_tiles(const adept_kernel_problem *p, adept_tile
         if (try_all(s, threads) != ADEPT_OK) break;
         size_t best = best_candidate(s);
         if (!(s->loss[best] < loss * (1.0 - LEAST_GAIN))) break;
-        loss = s->loss[best];
         s->menu.tiles[s->menu.n++] = s->candidates[best];
         memcpy(x, s->found[best], sizeof s->found[best]);
+        s->status = adept_kernel_descend(p, &s->menu, x, &loss, CHOSEN_EVALUATIONS, err);
     }
     adept_status status = s->status;
     *menu = s->menu;

@@ -17,6 +17,7 @@ typedef struct adept_kernel_row {
     char op[16];            /* "bmm", "linear", "conv", "ln", "softmax", "add", ... */
     adept_kernel_case work; /* peaks and bandwidth are those of the GPU it was read for */
     double time_s;          /* of one call, as a program sees it: with launch and event overhead */
+    double earlier;         /* rows of the same operator before it in its file */
 } adept_kernel_row;
 
 typedef struct adept_kernel_rows {
@@ -40,6 +41,7 @@ typedef struct adept_kernel_overhead {
     double event_s;    /* launch, events, empty pipeline */
     double throttle;   /* long calls take 1 + throttle times as long: the board's clock falls */
     double onset_s;    /* with half of it from this duration */
+    double drift_s;    /* added by each call of another shape measured before: a program that gets slower on the way */
 } adept_kernel_overhead;
 
 /** Error of one family or operator on rows that the fit has seen, or on those held out. Percent. */

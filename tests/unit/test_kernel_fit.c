@@ -63,6 +63,8 @@ static void test_columns(void **state)
     /* (224 + 6 - 7) / 2 + 1 = 112; no Winograd for 7x7 at stride 2 */
     assert_true(r[2].work.m == 4 * 112 * 112 && r[2].work.k == 3 * 49 && r[2].work.n == 64 && r[2].work.images == 0);
     assert_true(r[3].work.images == 4 && r[3].work.side == 10);
+    /* the second convolution of the file, the first of all others */
+    assert_true(r[3].earlier == 1 && r[2].earlier == 0 && r[5].earlier == 0);
     assert_float_equal(r[4].work.bytes, 4.0 * 2 * 12 * 2000, 0);
     assert_true(r[4].work.row_elements == 2000);
     assert_float_equal(r[5].work.bytes, 4.0 * 3 * 200, 0);
@@ -126,7 +128,7 @@ static void truth(adept_kernel_fit *fit)
     fit->theta[ADEPT_KP_beta_bmm] = 0.8;
     fit->theta[ADEPT_KP_wave_bmm_s] = 2e-6;
     for (int i = 0; i < ADEPT_FAMILY_COUNT; i++)
-        fit->overhead[i] = (adept_kernel_overhead){2e-5, 0.05, 0.02};
+        fit->overhead[i] = (adept_kernel_overhead){2e-5, 0.05, 0.02, i == ADEPT_FAMILY_BMM ? 1e-7 : 1e-12};
 }
 
 static adept_kernel_rows synthetic(const adept_kernel_fit *fit, size_t n, double noise)
@@ -149,6 +151,7 @@ static adept_kernel_rows synthetic(const adept_kernel_fit *fit, size_t n, double
             c->batch = dimension(16, 500);
             c->bytes = 4 * c->batch * (c->m * c->k + c->k * c->n + c->m * c->n);
         }
+        rows.rows[i].earlier = (double)i;
         rows.rows[i].time_s = adept_kernel_row_predict_s(fit, &rows.rows[i]) * exp(uniform(-noise, noise));
     }
     return rows;
@@ -177,6 +180,8 @@ static void test_recovers_truth(void **state)
     assert_true(one.menus[ADEPT_FAMILY_BMM].tiles[0].m == 64 && one.menus[ADEPT_FAMILY_BMM].tiles[0].n == 128);
     assert_true(one.fitted[ADEPT_KP_beta_bmm] && !one.fitted[ADEPT_KP_beta_conv]);
     assert_int_equal(one.n_ops, 2);
+    assert_float_equal(one.overhead[ADEPT_FAMILY_BMM].drift_s, 1e-7, 2e-8);
+    assert_true(one.overhead[ADEPT_FAMILY_STREAM].drift_s < 2e-8);
     adept_kernel_rows_free(&rows);
 }
 
@@ -206,9 +211,9 @@ static void test_loss_gradient(void **state)
                               .smoothing = 0.01,
                               .prior_weight = 0.1};
     memcpy(p.theta, fit.theta, sizeof p.theta);
-    double x[6] = {log(0.7), log(1e-6), log(0.1), log(3e-5), log(0.1), log(0.01)}, gradient[6];
+    double x[7] = {log(0.7), log(1e-6), log(0.1), log(3e-5), log(0.1), log(0.01), log(1e-7)}, gradient[7];
     adept_kernel_loss(&p, &fit.menus[ADEPT_FAMILY_BMM], x, gradient);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         double at = x[i];
         x[i] = at + 1e-6;
         double above = adept_kernel_loss(&p, &fit.menus[ADEPT_FAMILY_BMM], x, NULL);
