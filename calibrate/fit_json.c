@@ -31,7 +31,7 @@ static void put_range(json_writer *w, cJSON *intervals, const adept_intervals *v
     ADEPT_RANGE_LIST(X)
 #undef X
     cJSON *precisions = adept_put_array(w, range, "precisions"), *modes = adept_put_array(w, range, "modes");
-    for (int p = ADEPT_FP32; p <= ADEPT_AMP_FP16; p++)
+    for (int p = ADEPT_FP32; p < ADEPT_PRECISION_COUNT; p++)
         if (v->precisions >> p & 1) adept_push_string(w, precisions, adept_precision_name((adept_precision)p));
     for (int m = ADEPT_MODE_TRAIN; m <= ADEPT_MODE_INFER; m++)
         if (v->modes >> m & 1) adept_push_string(w, modes, adept_mode_name((adept_mode)m));

@@ -180,7 +180,7 @@ static adept_status parse_word(adept_measurement *m, int column, const char *tex
     switch (column) {
     case COLUMN_precision:
         if (adept_precision_from_name(&m->precision, text)) return ADEPT_OK;
-        for (int i = ADEPT_FP32; i <= ADEPT_AMP_FP16; i++)
+        for (int i = ADEPT_FP32; i < ADEPT_PRECISION_COUNT; i++)
             add_word(list, adept_precision_name((adept_precision)i));
         break;
     case COLUMN_mode:

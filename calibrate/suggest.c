@@ -149,8 +149,9 @@ static bool has_units(const adept_specs *s, adept_precision precision)
         return !isnan(s->tensor_bf16_flops_per_s) || !isnan(s->vector_bf16_flops_per_s);
     case ADEPT_AMP_FP16:
         return !isnan(s->tensor_fp16_flops_per_s) || !isnan(s->vector_fp16_flops_per_s);
+    default:
+        return false; /* another model, not another way of running this one */
     }
-    return false;
 }
 
 /* Half the smallest batch, twice the largest, and at the largest the precisions that were not measured. */
@@ -169,7 +170,7 @@ static adept_status vary_workload(search *s, const adept_measurement *like, adep
     adept_measurement_change twice = {.batch_size = largest->profile->batch_size * 2};
     adept_status status = half.batch_size > 0 ? add_changed(s, &low, half, err) : ADEPT_OK;
     if (status == ADEPT_OK) status = add_changed(s, &high, twice, err);
-    for (int p = ADEPT_FP32; p <= ADEPT_AMP_FP16 && status == ADEPT_OK; p++) {
+    for (int p = ADEPT_FP32; p < ADEPT_PRECISION_COUNT && status == ADEPT_OK; p++) {
         adept_precision precision = (adept_precision)p;
         if (!has_units(&like->hw->specs, precision) || has_precision(s, like, precision)) continue;
         status = add_changed(s, &high, (adept_measurement_change){.precision = adept_precision_name(precision)}, err);

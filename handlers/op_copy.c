@@ -50,13 +50,11 @@ static const adept_op ops[] = {
 static adept_dtype wanted_type(adept_call *c, const copy_row *row, const adept_tensor *self)
 {
     const adept_value *other = adept_arg(c, "other");
-    if (row->kind == CAST) return row->dtype;
+    if (row->kind == CAST) return adept_call_dtype(c, row->dtype);
     if (row->kind == CLONE) return self->dtype;
     if (other && other->kind == ADEPT_VALUE_TENSOR) return other->u.t->dtype;
     if (!adept_arg_given(c, "dtype")) return self->dtype;
-    adept_dtype dtype = adept_dtype_from_c10(adept_arg_int(c, "dtype", -1));
-    if (dtype == ADEPT_DTYPE_NONE) adept_call_fail(c, "unknown element type");
-    return dtype;
+    return adept_arg_dtype(c, "dtype");
 }
 
 /* self.copy_(src): the target keeps its type and shape. */

@@ -34,10 +34,7 @@ static const adept_op ops[] = {
 
 static adept_dtype type_or(adept_call *c, adept_dtype fallback)
 {
-    if (!adept_arg_given(c, "dtype")) return fallback;
-    adept_dtype dtype = adept_dtype_from_c10(adept_arg_int(c, "dtype", -1));
-    if (dtype == ADEPT_DTYPE_NONE) adept_call_fail(c, "unknown element type");
-    return dtype;
+    return adept_arg_given(c, "dtype") ? adept_arg_dtype(c, "dtype") : adept_call_dtype(c, fallback);
 }
 
 static void shape_sized(adept_call *c, adept_dtype dtype)

@@ -23,9 +23,9 @@ static void shape(adept_call *c)
     adept_dtype dtype = x->dtype;
     adept_call_dim(c, adept_arg_int(c, "dim", -1), x->ndim);
     if (adept_call_data(c)) {
-        if (adept_arg_bool(c, "half_to_float", false)) dtype = ADEPT_F32;
+        if (adept_arg_bool(c, "half_to_float", false)) dtype = adept_call_dtype(c, ADEPT_F32);
     } else if (adept_arg_given(c, "dtype")) {
-        dtype = adept_dtype_from_c10(adept_arg_int(c, "dtype", -1));
+        dtype = adept_arg_dtype(c, "dtype");
     }
     if (adept_call_ok(c) && !adept_dtype_is_float(dtype)) adept_call_fail(c, "element type is not floating");
     if (adept_call_ok(c)) adept_out_tensor(c, dtype, x->ndim, x->dims);

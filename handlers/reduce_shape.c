@@ -29,10 +29,6 @@ int adept_reduce_dim(adept_call *c, const adept_tensor *t, int64_t fallback)
 
 adept_dtype adept_reduce_sum_type(adept_call *c, const adept_tensor *t)
 {
-    if (adept_arg_given(c, "dtype")) {
-        adept_dtype dtype = adept_dtype_from_c10(adept_arg_int(c, "dtype", -1));
-        if (dtype == ADEPT_DTYPE_NONE) adept_call_fail(c, "unknown element type");
-        return dtype;
-    }
+    if (adept_arg_given(c, "dtype")) return adept_arg_dtype(c, "dtype");
     return adept_dtype_is_integer(t->dtype) || t->dtype == ADEPT_BOOL ? ADEPT_I64 : t->dtype;
 }

@@ -29,7 +29,7 @@ typedef struct adept_gemm_tiles {
  *  tf32). The matrix instruction is 16x8x8 on 16-bit operands and 16x8x4 on TF32; FP32 is given TF32's tile. */
 static inline adept_gemm_tiles adept_eq_gemm_tiles(const adept_profile_features *features, adept_precision precision)
 {
-    bool is_16bit = precision == ADEPT_AMP_BF16 || precision == ADEPT_AMP_FP16;
+    bool is_16bit = adept_precision_low_dtype(precision) != ADEPT_DTYPE_NONE;
     return (adept_gemm_tiles){
         .m = features->gemm_m / 16.0,
         .n = features->gemm_n / 8.0,

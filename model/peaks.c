@@ -52,8 +52,8 @@ adept_status adept_peak_flops_per_s(double *out, const adept_hwprofile *hw, adep
 
 adept_status adept_peak_check_precision(const adept_hwprofile *hw, adept_precision precision, adept_error *err)
 {
-    if (precision != ADEPT_AMP_BF16 && precision != ADEPT_AMP_FP16) return ADEPT_OK;
-    adept_dtype dtype = precision == ADEPT_AMP_BF16 ? ADEPT_BF16 : ADEPT_F16;
+    adept_dtype dtype = adept_precision_low_dtype(precision);
+    if (dtype == ADEPT_DTYPE_NONE) return ADEPT_OK;
     if (matrix_peak(&hw->specs, precision, dtype) > 0.0) return ADEPT_OK;
     bool has_fp16 = matrix_peak(&hw->specs, precision, ADEPT_F16) > 0.0;
     return adept_error_set(err, ADEPT_E_USAGE, "%s has no units for %s: use --precision %s", hw->name,

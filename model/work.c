@@ -68,7 +68,7 @@ adept_status adept_work_sum(adept_work *out, const adept_profile *prof, adept_er
     if (status != ADEPT_OK) return status;
     double params = (double)prof->trainable_params;
     w.gradient_bytes = prof->trainable_params > 0 ? prof->trainable_bytes / params : PARAMETER_WORD_BYTES;
-    w.autocast = prof->precision == ADEPT_AMP_BF16 || prof->precision == ADEPT_AMP_FP16;
+    w.autocast = adept_precision_is_autocast(prof->precision);
     if (prof->mode != ADEPT_MODE_INFER) w.gradient_elements = params;
     if (prof->mode == ADEPT_MODE_TRAIN) status = sum_optimizer(&w, prof, err);
     if (status == ADEPT_OK) *out = w;

@@ -26,7 +26,9 @@ static const struct argp_option options[] = {
     {"batch", KEY_BATCH, "N", 0, "Samples per GPU and pass; replaces the leading dimension of every input, or B", 2},
     {"mode", KEY_MODE, "MODE", 0,
      "train (forward, backward, optimizer; the default), fwbw (without the optimizer) or infer", 2},
-    {"precision", KEY_PRECISION, "P", 0, "fp32 (default), tf32, bf16 or fp16; the last two mean autocast", 2},
+    {"precision", KEY_PRECISION, "P", 0, 
+     "fp32 (default), tf32, bf16 or fp16 (autocast over fp32 weights), pure-bf16 or pure-fp16 (the whole model in 16 bits)",
+     2},
     {"optimizer", KEY_OPTIMIZER, "NAME", 0, "none, sgd, momentum, adam, adamw (default), ...", 2},
     {"grad-accum", KEY_GRAD_ACCUM, "N", 0, "Forward-backward passes per optimizer step (default 1)", 2},
     {"attention", KEY_ATTENTION, "HOW", 0, "auto (as the file says; default), eager or fused", 2},
@@ -43,7 +45,7 @@ static const char *mode_name(size_t i)
 
 static const char *precision_name(size_t i)
 {
-    return i <= ADEPT_AMP_FP16 ? adept_precision_name((adept_precision)i) : NULL;
+    return i < ADEPT_PRECISION_COUNT ? adept_precision_name((adept_precision)i) : NULL;
 }
 
 static const char *attention_name(size_t i)

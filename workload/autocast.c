@@ -21,7 +21,7 @@ static void cast_cost(adept_call *c, adept_cost *cost)
 static const adept_op cast_rows[] = {{"autocast::to", ADEPT_CAST_NONE, NULL}, {NULL, ADEPT_CAST_NONE, NULL}};
 const adept_handler adept_cast_handler = {.kind = "cast", .ops = cast_rows, .shape = cast_shape, .cost = cast_cost};
 
-/* Tensors autocast touches: floating, not double, and no size carried as a 0-dim CPU tensor. */
+/* Tensors that are cast: floating, not double, and no size carried as a 0-dim CPU tensor. */
 static bool is_eligible(const adept_tensor *t)
 {
     return adept_dtype_is_float(t->dtype) && t->dtype != ADEPT_F64 && t->n_values == 0;
@@ -29,7 +29,7 @@ static bool is_eligible(const adept_tensor *t)
 
 static adept_dtype lower_type(const adept_interp *in)
 {
-    return in->run.precision == ADEPT_AMP_FP16 ? ADEPT_F16 : ADEPT_BF16;
+    return adept_precision_low_dtype(in->run.precision);
 }
 
 static adept_status cast_tensor(adept_interp *in, adept_tensor **t, adept_dtype to, int32_t module)
@@ -68,12 +68,18 @@ static adept_status cast_tensor(adept_interp *in, adept_tensor **t, adept_dtype 
     return adept_interp_record(in, &call, NULL, module);
 }
 
+static bool needs_cast(const adept_tensor *t, adept_dtype to, int least_dims)
+{
+    return is_eligible(t) && t->ndim >= least_dims && t->dtype != to;
+}
+
 /* Visit every tensor argument in place; lists are copied before one of their entries changes. */
-static adept_status cast_all(adept_interp *in, adept_value *args, int n_args, adept_dtype to, int32_t module)
+static adept_status cast_all(adept_interp *in, adept_value *args, int n_args, adept_dtype to, int least_dims,
+                             int32_t module)
 {
     for (int i = 0; i < n_args; i++) {
         adept_value *v = &args[i];
-        if (v->kind == ADEPT_VALUE_TENSOR && is_eligible(v->u.t) && v->u.t->dtype != to) {
+        if (v->kind == ADEPT_VALUE_TENSOR && needs_cast(v->u.t, to, least_dims)) {
             adept_status status = cast_tensor(in, &v->u.t, to, module);
             if (status) return status;
         }
@@ -86,7 +92,7 @@ static adept_status cast_all(adept_interp *in, adept_value *args, int n_args, ad
         *copy = (adept_list){items, n, n + 1};
         adept_status status = ADEPT_OK;
         for (size_t k = 0; k < n && !status; k++)
-            if (items[k].kind == ADEPT_VALUE_TENSOR && is_eligible(items[k].u.t) && items[k].u.t->dtype != to)
+            if (items[k].kind == ADEPT_VALUE_TENSOR && needs_cast(items[k].u.t, to, least_dims))
                 status = cast_tensor(in, &items[k].u.t, to, module);
         if (status) return status;
         v->u.list = copy;
@@ -101,6 +107,22 @@ static void widest(const adept_tensor *t, void *context)
     if (*wide == ADEPT_DTYPE_NONE || adept_dtype_bytes(t->dtype) > adept_dtype_bytes(*wide)) *wide = t->dtype;
 }
 
+static void find_low(const adept_tensor *t, void *context)
+{
+    adept_dtype *low = context;
+    if (t->dtype == *low && t->ndim > 0) *low = ADEPT_DTYPE_NONE; /* found */
+}
+
+/* What still has 32 bits in a pure run was computed from integers. A model cast as a whole would have cast it where the
+ * trace, made in FP32, had nothing to do. Tensors without dimensions do not widen others. */
+adept_status adept_interp_unify(adept_interp *in, adept_value *args, int n_args, int32_t module)
+{
+    adept_dtype low = lower_type(in), found = low;
+    adept_call probe = {.n_args = n_args, .args = args};
+    adept_call_each_tensor(&probe, find_low, &found);
+    return found == low ? ADEPT_OK : cast_all(in, args, n_args, low, 1, module);
+}
+
 adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, adept_cast cast, int32_t module)
 {
     adept_dtype to = cast == ADEPT_CAST_LOWER ? lower_type(in) : ADEPT_F32;
@@ -110,5 +132,5 @@ adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_ar
         adept_call_each_tensor(&probe, widest, &to);
         if (to == ADEPT_DTYPE_NONE) return ADEPT_OK;
     }
-    return cast_all(in, args, n_args, to, module);
+    return cast_all(in, args, n_args, to, 0, module);
 }

@@ -269,6 +269,18 @@ static void bad_scalar(adept_call *c, const char *name, const adept_value *v, co
         adept_call_fail(c, "argument '%s' is %s, not %s", name, adept_value_kind_name(v->kind), wanted);
 }
 
+adept_dtype adept_call_dtype(const adept_call *c, adept_dtype dtype)
+{
+    return adept_precision_stored_dtype(c->run->precision, dtype);
+}
+
+adept_dtype adept_arg_dtype(adept_call *c, const char *name)
+{
+    adept_dtype dtype = adept_dtype_from_c10(adept_arg_int(c, name, -1));
+    if (dtype == ADEPT_DTYPE_NONE) adept_call_fail(c, "unknown element type");
+    return adept_call_dtype(c, dtype);
+}
+
 int64_t adept_arg_int(adept_call *c, const char *name, int64_t fallback)
 {
     const adept_value *v = adept_arg(c, name);

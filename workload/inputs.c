@@ -157,7 +157,8 @@ static adept_status apply_batch(adept_interp *in, adept_input_spec *specs, size_
 
 static adept_status bind_one(adept_interp *in, const adept_graph_input *input, const adept_input_spec *spec)
 {
-    adept_tensor *t = adept_run_tensor_new(&in->run, spec->dtype, spec->ndim, spec->dims, -1);
+    adept_tensor *t = adept_run_tensor_new(
+        &in->run, adept_precision_stored_dtype(in->run.precision, spec->dtype), spec->ndim, spec->dims, -1);
     char text[160];
     if (!t)
         return adept_error_set(in->err, ADEPT_E_USAGE, "%s: input '%s': shape %s is too large", in->graph->path, input->name,

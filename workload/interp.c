@@ -238,11 +238,6 @@ static bool makes_tensor(const adept_call *call)
     return false;
 }
 
-static bool is_autocast(const adept_interp *in)
-{
-    return in->run.precision == ADEPT_AMP_BF16 || in->run.precision == ADEPT_AMP_FP16;
-}
-
 static adept_status find_handler(adept_interp *in, const adept_node *node, adept_row_cache *out)
 {
     const adept_row_cache *row = find_row(in, node->op);
@@ -263,8 +258,12 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     adept_status status = find_handler(in, node, &row);
     if (!status) status = gather_args(in, node, &args);
     if (status) return status;
-    if (is_autocast(in) && row.row->cast != ADEPT_CAST_NONE) {
+    if (adept_precision_is_autocast(in->run.precision) && row.row->cast != ADEPT_CAST_NONE) {
         status = adept_interp_autocast(in, args, node->n_inputs, row.row->cast, node->module);
+        if (status) return status;
+    }
+    if (adept_precision_is_pure(in->run.precision) && !row.inplace) {
+        status = adept_interp_unify(in, args, node->n_inputs, node->module);
         if (status) return status;
     }
     adept_call call = {.run = &in->run,
@@ -293,7 +292,8 @@ adept_tensor *adept_interp_param(adept_interp *in, int32_t param)
 {
     if (in->param_tensor[param]) return in->param_tensor[param];
     const adept_param *p = &in->graph->params[param];
-    adept_tensor *t = adept_run_tensor_new(&in->run, p->dtype, p->ndim, p->dims, -1);
+    adept_tensor *t = adept_run_tensor_new(
+        &in->run, adept_precision_stored_dtype(in->run.precision, p->dtype), p->ndim, p->dims, -1);
     if (!t) return NULL;
     t->param = param;
     in->run.storages[t->storage].param = param;

@@ -51,6 +51,7 @@ adept_status adept_interp_bind_inputs(adept_interp *in);                        
 bool adept_interp_is_structural(const char *op);                                                    /* structure.c */
 adept_status adept_interp_structural(adept_interp *in, const adept_node *node);                     /* structure.c */
 adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, adept_cast cast, int32_t module); /* autocast.c */
+adept_status adept_interp_unify(adept_interp *in, adept_value *args, int n_args, int32_t module); /* autocast.c */
 adept_status adept_interp_block(adept_interp *in, const adept_block *block);                        /* interp.c */
 adept_status adept_interp_record(adept_interp *in, const adept_call *call, const adept_node *node, int32_t module); /* interp.c */
 adept_status adept_interp_unsupported(adept_interp *in, const char *op, const char *reason, int32_t module); /* interp.c */

@@ -6,7 +6,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *const mode_names[] = {"train", "fwbw", "infer"};
-static const char *const precision_names[] = {"fp32", "tf32", "bf16", "fp16"};
+static const char *const precision_names[] = {"fp32", "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16"};
 static const char *const attention_names[] = {"auto", "eager", "fused"};
 static const char *const pass_names[] = {"forward", "backward"};
 static const char *const unit_names[] = {"gemm", "conv", "alu"};
@@ -26,6 +26,28 @@ const char *adept_mode_name(adept_mode mode)
 const char *adept_precision_name(adept_precision precision)
 {
     return precision_names[precision];
+}
+
+bool adept_precision_is_autocast(adept_precision precision)
+{
+    return precision == ADEPT_AMP_BF16 || precision == ADEPT_AMP_FP16;
+}
+
+bool adept_precision_is_pure(adept_precision precision)
+{
+    return precision == ADEPT_PURE_BF16 || precision == ADEPT_PURE_FP16;
+}
+
+adept_dtype adept_precision_low_dtype(adept_precision precision)
+{
+    if (precision == ADEPT_AMP_BF16 || precision == ADEPT_PURE_BF16) return ADEPT_BF16;
+    if (precision == ADEPT_AMP_FP16 || precision == ADEPT_PURE_FP16) return ADEPT_F16;
+    return ADEPT_DTYPE_NONE;
+}
+
+adept_dtype adept_precision_stored_dtype(adept_precision precision, adept_dtype dtype)
+{
+    return adept_precision_is_pure(precision) && dtype == ADEPT_F32 ? adept_precision_low_dtype(precision) : dtype;
 }
 
 const char *adept_attention_name(adept_attention attention)

@@ -194,22 +194,22 @@ static adept_status cost_record(builder *b, adept_record *r)
 
 /* ---------------------------------------------------------------- the profile ---------------- */
 
-static adept_status describe_model(adept_profile *p, const adept_graph *g)
+static adept_status describe_model(adept_profile *p, const adept_graph *g, adept_precision precision)
 {
     p->model_path = adept_arena_strdup(p->arena, g->path ? g->path : "");
     p->model_sha256 = adept_arena_strdup(p->arena, g->sha256);
     p->producer = adept_arena_strdup(p->arena, g->producer ? g->producer : "");
     for (size_t i = 0; i < g->n_params; i++) {
         const adept_param *q = &g->params[i];
-        double numel = 1;
+        double numel = 1, element_bytes = adept_dtype_bytes(adept_precision_stored_dtype(precision, q->dtype));
         for (int d = 0; d < q->ndim; d++)
             numel *= (double)q->dims[d];
-        p->weights_bytes += numel * adept_dtype_bytes(q->dtype);
+        p->weights_bytes += numel * element_bytes;
         if (q->is_buffer) continue;
         p->params += (int64_t)numel;
         if (!q->requires_grad) continue;
         p->trainable_params += (int64_t)numel;
-        p->trainable_bytes += numel * adept_dtype_bytes(q->dtype);
+        p->trainable_bytes += numel * element_bytes;
         p->trainable_tensors++;
     }
     return p->model_path && p->model_sha256 && p->producer ? ADEPT_OK : ADEPT_E_NOMEM;
@@ -289,7 +289,7 @@ static adept_status build(builder *b)
     if (!status) status = sum_weight_gradients(b);
     if (status) return status;
     adept_profile *p = b->profile;
-    if (describe_model(p, in->graph) || describe_config(p, in)) return adept_interp_nomem(in);
+    if (describe_model(p, in->graph, in->run.precision) || describe_config(p, in)) return adept_interp_nomem(in);
     if (!(p->ops = adept_merger_finish(b->merger, &p->n_ops))) return adept_interp_nomem(in);
     p->temporary_bytes = b->temporary_bytes;
     p->autocast_copy_bytes = in->autocast_copy_bytes;

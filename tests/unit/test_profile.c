@@ -212,6 +212,38 @@ static void autocast_casts_and_keeps_copies(void **state)
     adept_profile_free(p);
 }
 
+/* model.half(): half the bytes of every tensor, and no cast. Types written in the trace stand for the model's own. */
+static void pure_16_bit_halves_bytes_without_casts(void **state)
+{
+    (void)state;
+    static const char text[] = "input x f32:2x4\n"
+                               "input ids i64:2x4\n"
+                               "param w f32:4x4 grad\n"
+                               "h = aten::linear(input=x, weight=w, bias=none) @ a Linear\n"
+                               "s = aten::softmax(self=h, dim=1, dtype=6) @ c Softmax\n"
+                               "m = aten::mul(self=ids, other=0.5) @ mask Mask\n"
+                               "y = aten::add(self=s, other=m, alpha=1) @ d Add\n"
+                               "return y\n";
+    adept_workload_config config = {.precision = ADEPT_PURE_FP16};
+    adept_profile *p = build_with(text, &config);
+    assert_true(p->weights_bytes == 32 && p->trainable_bytes == 32 && p->autocast_copy_bytes == 0);
+    assert_string_equal(find_op(p, "a", "aten::linear")->inputs, "f16:2x4, f16:4x4");
+    assert_string_equal(find_op(p, "c", "aten::softmax")->outputs, "f16:2x4");
+    /* integers times a number are 32 bits; what meets them stays at 16 */
+    assert_string_equal(find_op(p, "mask", "aten::mul")->outputs, "f32:2x4");
+    assert_string_equal(find_op(p, "d", "aten::add")->inputs, "f16:2x4, f16:2x4");
+    int casts = 0;
+    for (size_t i = 0; i < p->n_ops; i++)
+        casts += !strcmp(p->ops[i].kind, "cast");
+    assert_int_equal(casts, 1);
+    adept_profile_free(p);
+    assert_true(adept_precision_is_pure(ADEPT_PURE_BF16) && !adept_precision_is_autocast(ADEPT_PURE_BF16));
+    assert_int_equal(adept_precision_stored_dtype(ADEPT_PURE_BF16, ADEPT_F32), ADEPT_BF16);
+    assert_int_equal(adept_precision_stored_dtype(ADEPT_PURE_BF16, ADEPT_F64), ADEPT_F64);
+    assert_int_equal(adept_precision_stored_dtype(ADEPT_AMP_BF16, ADEPT_F32), ADEPT_F32);
+    assert_int_equal(adept_precision_low_dtype(ADEPT_TF32), ADEPT_DTYPE_NONE);
+}
+
 static void conditions_on_known_sizes_are_followed(void **state)
 {
     (void)state;
@@ -527,6 +559,7 @@ int main(void)
         cmocka_unit_test(identical_layers_merge),
         cmocka_unit_test(paths_fold_indices),
         cmocka_unit_test(autocast_casts_and_keeps_copies),
+        cmocka_unit_test(pure_16_bit_halves_bytes_without_casts),
         cmocka_unit_test(conditions_on_known_sizes_are_followed),
         cmocka_unit_test(eager_attention_fuses_on_request),
         cmocka_unit_test(a_batch_fixed_by_the_trace_is_found),

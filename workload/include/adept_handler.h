@@ -15,7 +15,17 @@ extern "C" {
 #endif
 
 typedef enum adept_mode { ADEPT_MODE_TRAIN, ADEPT_MODE_FWBW, ADEPT_MODE_INFER } adept_mode;
-typedef enum adept_precision { ADEPT_FP32, ADEPT_TF32, ADEPT_AMP_BF16, ADEPT_AMP_FP16 } adept_precision;
+/* AMP: torch.autocast over FP32 weights. PURE: the whole model was cast, model.bfloat16() or model.half(): weights,
+ * activations, gradients and optimizer state have 16 bits, and nothing is cast on the way. */
+typedef enum adept_precision {
+    ADEPT_FP32,
+    ADEPT_TF32,
+    ADEPT_AMP_BF16,
+    ADEPT_AMP_FP16,
+    ADEPT_PURE_BF16,
+    ADEPT_PURE_FP16,
+    ADEPT_PRECISION_COUNT
+} adept_precision;
 typedef enum adept_attention { ADEPT_ATTENTION_AUTO, ADEPT_ATTENTION_EAGER, ADEPT_ATTENTION_FUSED } adept_attention;
 
 /* What torch.autocast does to an operator's floating inputs (PyTorch "Automatic Mixed Precision" op lists). */
@@ -66,6 +76,11 @@ int adept_arg_ints(adept_call *c, const char *name, int64_t *out, int max);
 void adept_arg_ints_n(adept_call *c, const char *name, int64_t *out, int n, int64_t fallback);
 /** Tensor list; returns how many. items[i] may be NULL for None entries. Fails the call if it is not a list. */
 size_t adept_arg_tensors(adept_call *c, const char *name, const adept_tensor *const **items);
+/** Argument that names an element type, as the run has it (adept_call_dtype()); fails the call if the type is unknown. */
+adept_dtype adept_arg_dtype(adept_call *c, const char *name);
+/** The element type that a type written in the model stands for: a model traced in FP32 has FP32 where it means "my own
+ *  type" (x.to(self.dtype)), and the trace cannot tell, so in a pure 16-bit run every FP32 becomes that type. */
+adept_dtype adept_call_dtype(const adept_call *c, adept_dtype dtype);
 /** Is this value an integer (or bool) known now? 0-dim tensors with a value count. */
 bool adept_value_as_int(const adept_value *v, int64_t *out);
 bool adept_value_as_float(const adept_value *v, double *out);

@@ -36,8 +36,14 @@ typedef struct adept_workload_config {
 
 /* X-lists of the words used in options, CSV and JSON */
 ADEPT_API const char *adept_mode_name(adept_mode mode);                     /* train fwbw infer */
-ADEPT_API const char *adept_precision_name(adept_precision precision);      /* fp32 tf32 bf16 fp16 */
+ADEPT_API const char *adept_precision_name(adept_precision precision);      /* fp32 tf32 bf16 fp16 pure-bf16 pure-fp16 */
 ADEPT_API const char *adept_attention_name(adept_attention attention);      /* auto eager fused */
+ADEPT_API bool adept_precision_is_autocast(adept_precision precision);
+ADEPT_API bool adept_precision_is_pure(adept_precision precision);
+/** Type of 16-bit products: ADEPT_BF16 or ADEPT_F16; ADEPT_DTYPE_NONE in fp32 and tf32. */
+ADEPT_API adept_dtype adept_precision_low_dtype(adept_precision precision);
+/** What a type stored in the model becomes: in pure 16-bit precisions FP32 becomes that type, all else stays. */
+ADEPT_API adept_dtype adept_precision_stored_dtype(adept_precision precision, adept_dtype dtype);
 ADEPT_API bool adept_mode_from_name(adept_mode *out, const char *name);
 ADEPT_API bool adept_precision_from_name(adept_precision *out, const char *name);
 ADEPT_API bool adept_attention_from_name(adept_attention *out, const char *name);
