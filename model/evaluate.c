@@ -184,11 +184,25 @@ static adept_status fill_model(adept_evaluator *e, const adept_placement *rows, 
     return status;
 }
 
+/* What has no exact derivatives, or none yet, is left to adept_predict(). */
+static adept_status check_communication(const adept_run *run, adept_granularity granularity, adept_error *err)
+{
+    if (run->overlap == ADEPT_OVERLAP_BUCKETED)
+        return adept_error_set(err, ADEPT_E_USAGE, "an evaluator hides a fixed share of the all-reduce, not buckets");
+    if (run->allreduce == ADEPT_ALLREDUCE_AUTO && granularity == ADEPT_GRANULARITY_MODEL)
+        return adept_error_set(err, ADEPT_E_USAGE, "granularity \"model\" needs one algorithm of the all-reduce");
+    return ADEPT_OK;
+}
+
 adept_status adept_evaluator_new(adept_evaluator **out, const adept_placement *rows, size_t n_rows,
                                  adept_granularity granularity, const char *saturation, const adept_scalar *scalars,
                                  size_t n_scalars, adept_error *err)
 {
     if (n_rows == 0) return adept_error_set(err, ADEPT_E_USAGE, "there is no row to evaluate");
+    for (size_t i = 0; i < n_rows; i++) {
+        adept_status allowed = in_row(err, i, check_communication(&rows[i].run, granularity, err));
+        if (allowed != ADEPT_OK) return allowed;
+    }
     adept_evaluator *e = calloc(1, sizeof *e);
     if (!e) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n_rows);
     e->n_rows = n_rows;

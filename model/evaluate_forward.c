@@ -123,9 +123,9 @@ INLINE void find_rows(adept_scratch *restrict s, const adept_rows *restrict b, c
     size_t n = ADEPT_PADDED(b->n_rows);
     for (size_t i = 0; i < n; i++) {
         int32_t at = b->row_pass[i];
-        double comm_s =
-            adept_eq_allreduce_s(b->row[ADEPT_ROW_RING][i], s->gradient_bytes[at], p.l_hop_s, p.bw_eff_bytes_per_s) *
-            exposed;
+        adept_allreduce_law law = {b->row[ADEPT_ROW_HOPS][i], b->row[ADEPT_ROW_VOLUME][i],
+                                   b->row[ADEPT_ROW_BETWEEN_S][i], b->row[ADEPT_ROW_BETWEEN_S_PER_BYTE][i]};
+        double comm_s = adept_allreduce_law_s(&law, s->gradient_bytes[at], p.l_hop_s, p.bw_eff_bytes_per_s) * exposed;
         adept_phase_times t = {
             .pass_s = adept_larger(s->pass_compute_s[at], s->pass_memory_s[at]),
             .optimizer_s = adept_larger(s->opt_compute_s[at], s->opt_memory_s[at]),

@@ -219,16 +219,17 @@ static void add_other_work(const gradient *g, const adept_scratch *s, const adep
 static void add_run(const gradient *g, const adept_scratch *s, const adept_rows *b, size_t row, size_t at,
                     const adept_model_parameters *p, const double (*work)[ADEPT_BLOCK_ROWS])
 {
-    double ring = b->row[ADEPT_ROW_RING][row], hops = 2.0 * (ring - 1.0), exposed = 1.0 - p->overlap;
-    double bw = p->bw_eff_bytes_per_s, sent_s = hops / ring * s->gradient_bytes[at] / bw;
-    add(g, INDEX(l_hop_s), Q_COMM, hops * exposed);
+    adept_allreduce_law law = {b->row[ADEPT_ROW_HOPS][row], b->row[ADEPT_ROW_VOLUME][row],
+                               b->row[ADEPT_ROW_BETWEEN_S][row], b->row[ADEPT_ROW_BETWEEN_S_PER_BYTE][row]};
+    double bw = p->bw_eff_bytes_per_s, sent_s = law.volume * s->gradient_bytes[at] / bw, exposed = 1.0 - p->overlap;
+    add(g, INDEX(l_hop_s), Q_COMM, law.hops * exposed);
     add(g, INDEX(bw_eff_bytes_per_s), Q_COMM, -sent_s / bw * exposed);
-    add(g, INDEX(overlap), Q_COMM, -(hops * p->l_hop_s + sent_s));
+    add(g, INDEX(overlap), Q_COMM, -adept_allreduce_law_s(&law, s->gradient_bytes[at], p->l_hop_s, bw));
     if (b->pass[ADEPT_PASS_AUTOCAST][at] != 0.0 && p->grad_bytes_lowp <= b->pass[ADEPT_PASS_GRAD_BYTES][at]) {
         double read_s = b->pass[ADEPT_PASS_OPT_GRAD_S][at] * p->c_opt * work[ADEPT_WORK_OPT][at];
         double elements = b->pass[ADEPT_PASS_GRAD_ELEMENTS][at];
         add(g, INDEX(grad_bytes_lowp), Q_OPT_MEMORY, read_s);
-        add(g, INDEX(grad_bytes_lowp), Q_COMM, hops / ring * elements / bw * exposed);
+        add(g, INDEX(grad_bytes_lowp), Q_COMM, (law.volume / bw + law.between_s_per_byte) * elements * exposed);
     }
     add(g, INDEX(t_kern_s), Q_LAUNCH, b->pass[ADEPT_PASS_LAUNCHES][at]);
     add(g, INDEX(t_fixed_s), Q_FIXED, 1.0);

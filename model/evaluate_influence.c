@@ -44,10 +44,14 @@ static void touch_memory(bool *touched, const adept_rows *b, size_t pass)
 static void touch_rest(bool *touched, const adept_rows *b, size_t row, size_t pass)
 {
     const adept_parameter_info *bytes = adept_model_parameter_info(INDEX(grad_bytes_lowp));
-    bool optimizer = b->pass[ADEPT_PASS_OPT_S][pass] > 0.0, sends = b->row[ADEPT_ROW_RING][row] > 1.0;
+    bool optimizer = b->pass[ADEPT_PASS_OPT_S][pass] > 0.0, sends = false;
+    for (int i = ADEPT_ROW_HOPS; i <= ADEPT_ROW_BETWEEN_S_PER_BYTE; i++)
+        sends = sends || b->row[i][row] > 0.0;
     bool knows_power = !isnan(b->row[ADEPT_ROW_TDP_W][row]);
     touched[INDEX(c_opt)] = optimizer;
-    touched[INDEX(l_hop_s)] = touched[INDEX(bw_eff_bytes_per_s)] = touched[INDEX(overlap)] = sends;
+    touched[INDEX(l_hop_s)] = b->row[ADEPT_ROW_HOPS][row] > 0.0;
+    touched[INDEX(bw_eff_bytes_per_s)] = b->row[ADEPT_ROW_VOLUME][row] > 0.0;
+    touched[INDEX(overlap)] = sends;
     touched[INDEX(grad_bytes_lowp)] = (optimizer || sends) && b->pass[ADEPT_PASS_AUTOCAST][pass] != 0.0 &&
                                       b->pass[ADEPT_PASS_GRAD_BYTES][pass] > bytes->low;
     touched[INDEX(t_kern_s)] = b->pass[ADEPT_PASS_LAUNCHES][pass] > 0.0;

@@ -27,8 +27,8 @@ adept_operator_numbers adept_operator_numbers_of(const adept_step *step, const a
         .optimizer_flops = work->optimizer.flops,
         .bytes_per_s = specs->mem_bytes_per_s,
         .gpus = step->numbers.row[ADEPT_ROW_GPUS],
-        .ring = step->numbers.row[ADEPT_ROW_RING],
         .gradient_bytes = work->gradient_elements * work->gradient_bytes,
+        .network = step->network,
         .tdp_w = specs->tdp_w,
         .limit_w = step->numbers.row[ADEPT_ROW_LIMIT_W],
         .min_clock = step->numbers.row[ADEPT_ROW_MIN_CLOCK],
@@ -112,11 +112,16 @@ static double active_w(const adept_operator_numbers *n, const double *theta)
     return theta[ADEPT_OP_u_active] * (n->tdp_w - theta[ADEPT_OP_p_static_w]);
 }
 
+double adept_operator_stretch(const double *theta, double clock)
+{
+    return 1.0 + theta[ADEPT_OP_mem_core_share] * (1.0 / clock - 1.0);
+}
+
 static execution at_clock(const adept_operator_entry *e, const adept_operator_numbers *n, const double *theta,
                           double clock)
 {
     execution x = {.voltage = voltage_at(theta, clock)};
-    x.memory_s = (e->time_s - e->core_s) * (1.0 + theta[ADEPT_OP_mem_core_share] * (1.0 / clock - 1.0));
+    x.memory_s = (e->time_s - e->core_s) * adept_operator_stretch(theta, clock);
     x.time_s = e->core_s / clock + x.memory_s;
     x.core_j = theta[ADEPT_OP_e_simt_j] * e->simt_flops + theta[ADEPT_OP_e_tensor_j] * e->tensor_flops +
                active_w(n, theta) * clock * x.time_s;
@@ -362,10 +367,11 @@ adept_operator_state adept_operator_finish(const adept_operator_total *total, co
     adept_operator_state s = {
         .host_s = n->launches * theta[ADEPT_OP_t_host_s] + n->tensors * theta[ADEPT_OP_t_tensor_s],
         .launch_s = n->launches * theta[ADEPT_OP_t_launch_s] + n->tensors * theta[ADEPT_OP_t_tensor_s],
-        .comm_s =
-            (1.0 - theta[ADEPT_OP_overlap]) * adept_eq_allreduce_s(n->ring, n->gradient_bytes, theta[ADEPT_OP_l_hop_s],
-                                                                   theta[ADEPT_OP_bw_eff_bytes_per_s]),
     };
+    double all_comm_s = adept_network_allreduce_s(&n->network, n->gradient_bytes, theta[ADEPT_OP_l_hop_s],
+                                                  theta[ADEPT_OP_bw_eff_bytes_per_s]);
+    s.comm_s = (1.0 - theta[ADEPT_OP_overlap]) * all_comm_s;
+    s.comm_hidden_s = all_comm_s - s.comm_s;
     s.device_s = total->time_s + s.launch_s;
     /* not fmax(), which would hide a device time that is not a number */
     s.step_s = (s.host_s > s.device_s ? s.host_s : s.device_s) + s.comm_s + theta[ADEPT_OP_t_fixed_s];
@@ -376,13 +382,14 @@ adept_operator_state adept_operator_finish(const adept_operator_total *total, co
 
 static double comm_slope(size_t i, const adept_operator_numbers *n, const double *theta)
 {
-    if (n->ring <= 1.0) return 0.0;
-    double exposed = 1.0 - theta[ADEPT_OP_overlap], bw = theta[ADEPT_OP_bw_eff_bytes_per_s];
-    double transfer_s = 2.0 * (n->ring - 1.0) / n->ring * n->gradient_bytes / bw;
-    if (i == ADEPT_OP_l_hop_s) return exposed * 2.0 * (n->ring - 1.0);
-    if (i == ADEPT_OP_bw_eff_bytes_per_s) return -exposed * transfer_s / bw;
-    if (i == ADEPT_OP_overlap) return -(2.0 * (n->ring - 1.0) * theta[ADEPT_OP_l_hop_s] + transfer_s);
-    return 0.0;
+    if (i != ADEPT_OP_l_hop_s && i != ADEPT_OP_bw_eff_bytes_per_s && i != ADEPT_OP_overlap) return 0.0;
+    double exposed = 1.0 - theta[ADEPT_OP_overlap], l_hop_s = theta[ADEPT_OP_l_hop_s];
+    double bw = theta[ADEPT_OP_bw_eff_bytes_per_s];
+    const adept_allreduce_law *law = adept_network_law(&n->network, n->gradient_bytes, l_hop_s, bw);
+    if (!law) return 0.0;
+    if (i == ADEPT_OP_l_hop_s) return exposed * law->hops;
+    if (i == ADEPT_OP_bw_eff_bytes_per_s) return -exposed * law->volume * n->gradient_bytes / (bw * bw);
+    return -adept_allreduce_law_s(law, n->gradient_bytes, l_hop_s, bw);
 }
 
 /* Of the host's time, or of the gaps between kernels. */

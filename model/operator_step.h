@@ -30,7 +30,8 @@ typedef struct adept_operator_numbers {
     double passes, launches; /* launches of the whole step */
     double tensors;          /* parameters that the optimizer updates */
     double optimizer_bytes, optimizer_flops, bytes_per_s;
-    double gpus, ring, gradient_bytes;
+    double gpus, gradient_bytes;
+    adept_network network;
     double tdp_w, limit_w, min_clock, max_clock;
 } adept_operator_numbers;
 
@@ -76,7 +77,8 @@ typedef struct adept_operator_total_gradient {
 
 /* The step. */
 typedef struct adept_operator_state {
-    double step_s, device_s, host_s, comm_s, launch_s;
+    double step_s, device_s, host_s, launch_s;
+    double comm_s, comm_hidden_s; /* exposed, and what runs beside the backward pass */
     double power_w;      /* of one GPU, average over the step; NAN without tdp_w */
     double busy_power_w; /* while kernels run */
 } adept_operator_state;
@@ -102,6 +104,9 @@ void adept_operator_optimizer_time(adept_operator_time *out, const adept_operato
                                    bool gradient);
 
 void adept_operator_list_add(adept_operator_list *list, const adept_operator_time *t, double executions);
+/** Time of what does not follow the core clock, at a clock, relative to full clock. */
+double adept_operator_stretch(const double *theta, double clock);
+
 /** Highest clock that the limit allows. */
 adept_operator_clock adept_operator_solve(const adept_operator_list *list, const adept_operator_numbers *n,
                                           const double *theta);

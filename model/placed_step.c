@@ -39,6 +39,20 @@ static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const
     return status == ADEPT_OK ? check_static_w(out->p.p_static_w, hw, err) : status;
 }
 
+/* A row has one law of the all-reduce. */
+static void take_fastest_law(adept_placed_step *s)
+{
+    const adept_network *net = &s->step.network;
+    const adept_allreduce_law *law =
+        adept_network_law(net, s->scratch.gradient_bytes[0], s->theta.p.l_hop_s, s->theta.p.bw_eff_bytes_per_s);
+    if (!law || law == &net->laws[0]) return;
+    double row[ADEPT_ROW_COLUMNS];
+    adept_step_set_law(row, net, (size_t)(law - net->laws));
+    for (int i = ADEPT_ROW_HOPS; i <= ADEPT_ROW_BETWEEN_S_PER_BYTE; i++)
+        s->block.row[i][0] = row[i];
+    adept_rows_forward(&s->scratch, &s->block, &s->theta);
+}
+
 /* The fit's targeted scalars are constants here: they are multiplied into the work. */
 static adept_status place_row(adept_placed_step *s, const adept_placement *at, adept_error *err)
 {
@@ -49,8 +63,10 @@ static adept_status place_row(adept_placed_step *s, const adept_placement *at, a
     if (status != ADEPT_OK) return status;
     adept_rows_init(&s->block);
     status = adept_rows_add(&s->block, &s->step.numbers, NULL, err);
-    if (status == ADEPT_OK) adept_rows_forward(&s->scratch, &s->block, &s->theta);
-    return status;
+    if (status != ADEPT_OK) return status;
+    adept_rows_forward(&s->scratch, &s->block, &s->theta);
+    take_fastest_law(s);
+    return ADEPT_OK;
 }
 
 /* ---- granularity "operator" ---- */

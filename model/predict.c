@@ -54,6 +54,9 @@ static void fill_phases(adept_prediction *out, const adept_placed_step *s)
     out->pass_s = t->pass_s;
     out->optimizer_s = t->optimizer_s;
     out->comm_s = t->comm_s;
+    out->comm_hidden_s = adept_network_allreduce_s(&s->step.network, s->scratch.gradient_bytes[0], s->theta.p.l_hop_s,
+                                                   s->theta.p.bw_eff_bytes_per_s) -
+                         t->comm_s;
     out->kernel_launch_s = t->launch_s;
     out->fixed_s = t->fixed_s;
     out->pass_w = gpus * p->pass_w;
@@ -75,6 +78,7 @@ static void fill_kernels(adept_prediction *out, const adept_placed_step *s)
     out->pass_s = total->time_s - total->optimizer_s;
     out->optimizer_s = total->optimizer_s;
     out->comm_s = state->comm_s;
+    out->comm_hidden_s = state->comm_hidden_s;
     out->kernel_launch_s = state->launch_s + fmax(0.0, state->host_s - state->device_s);
     out->fixed_s = s->operator_theta[ADEPT_OP_t_fixed_s];
     out->pass_w = out->optimizer_w = gpus * state->busy_power_w;

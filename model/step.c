@@ -65,16 +65,30 @@ static adept_status check_clock(double clock_hz, const adept_hwprofile *hw, adep
                            clock_hz * 1e-6, hw->name, low_hz * 1e-6, high_hz * 1e-6);
 }
 
-static adept_status compile_run(double *row, const adept_placement *at, const adept_work *work, adept_error *err)
+void adept_step_set_law(double *row, const adept_network *net, size_t index)
+{
+    adept_allreduce_law law = index < net->n ? net->laws[index] : (adept_allreduce_law){0};
+    row[ADEPT_ROW_HOPS] = law.hops;
+    row[ADEPT_ROW_VOLUME] = law.volume;
+    row[ADEPT_ROW_BETWEEN_S] = law.between_s;
+    row[ADEPT_ROW_BETWEEN_S_PER_BYTE] = law.between_s_per_byte;
+}
+
+static adept_status compile_run(double *row, adept_network *net, const adept_placement *at, const adept_work *work,
+                                adept_error *err)
 {
     const adept_specs *specs = &at->hw->specs;
     const adept_run *run = &at->run;
     if (run->gpus < 0) return adept_error_set(err, ADEPT_E_USAGE, "the number of GPUs must be at least 1");
     adept_status status = check_limit(run->power_limit_w, at->hw, err);
     if (status == ADEPT_OK) status = check_clock(run->clock_hz, at->hw, err);
+    if (status == ADEPT_OK) status = adept_network_of(net, run, err);
+    if (status == ADEPT_OK && !(run->bucket_bytes >= 0.0))
+        status = adept_error_set(err, ADEPT_E_USAGE, "the size of a bucket must not be negative");
     if (status != ADEPT_OK) return status;
     row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
-    row[ADEPT_ROW_RING] = work->gradient_elements * work->gradient_bytes > 0.0 ? row[ADEPT_ROW_GPUS] : 1.0;
+    if (!(work->gradient_elements * work->gradient_bytes > 0.0)) net->n = 0;
+    adept_step_set_law(row, net, 0);
     row[ADEPT_ROW_TDP_W] = specs->tdp_w;
     row[ADEPT_ROW_LIMIT_W] = run->power_limit_w != 0.0 ? run->power_limit_w : specs->tdp_w;
     row[ADEPT_ROW_MIN_CLOCK] = min_clock_ratio(specs);
@@ -134,7 +148,7 @@ adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const ade
     if (status == ADEPT_OK) status = check_profile(prof, err);
     if (status == ADEPT_OK) status = adept_peak_check_precision(at->hw, prof->precision, err);
     if (status == ADEPT_OK) status = adept_work_sum(&out->work, prof, err);
-    if (status == ADEPT_OK) status = compile_run(numbers->row, at, &out->work, err);
+    if (status == ADEPT_OK) status = compile_run(numbers->row, &out->network, at, &out->work, err);
     if (status == ADEPT_OK) status = adept_peaks_get(&out->peaks, &out->work, prof, at->hw, err);
     if (status == ADEPT_OK) status = compile_dimensions(numbers->dim, prof, &out->work, err);
     if (status != ADEPT_OK) return status;

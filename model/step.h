@@ -3,6 +3,7 @@
 #ifndef ADEPT_STEP_H
 #define ADEPT_STEP_H
 #include "adept_evaluate.h"
+#include "communication.h"
 #include "equations.h"
 #include "work.h"
 
@@ -32,7 +33,10 @@ typedef enum adept_pass_column {
 /* Numbers of the run. */
 typedef enum adept_row_column {
     ADEPT_ROW_GPUS,
-    ADEPT_ROW_RING, /* GPUs of the all-reduce: 1 if nothing is sent */
+    ADEPT_ROW_HOPS, /* the all-reduce's law; 0 if nothing is sent */
+    ADEPT_ROW_VOLUME,
+    ADEPT_ROW_BETWEEN_S,
+    ADEPT_ROW_BETWEEN_S_PER_BYTE,
     ADEPT_ROW_TDP_W,
     ADEPT_ROW_LIMIT_W,   /* per GPU */
     ADEPT_ROW_MIN_CLOCK, /* relative to boost */
@@ -51,8 +55,12 @@ typedef struct adept_step {
     adept_work work;
     adept_peaks peaks;
     adept_step_numbers numbers;
+    adept_network network;  /* n 0 if nothing is sent; the row has its first law */
     double updated_tensors; /* parameters that the optimizer updates; 0 unless the mode is train */
 } adept_step;
+
+/** Put one law of a network into the numbers of a run. */
+void adept_step_set_law(double *row, const adept_network *net, size_t index);
 
 /**
  * Check profile, sheet and run, and compile them.

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define INDEX_MARK '\001' /* stands for a list index in a pattern; no module name holds it */
-#define MAX_INDICES 8 /* numeric components of one path that are folded; further ones are compared as text */
+#define MAX_INDICES 8     /* numeric components of one path that are folded; further ones are compared as text */
 
 /* Sorted distinct numbers seen at one numeric component. */
 typedef struct index_set {
@@ -28,6 +28,7 @@ struct adept_merger {
     size_t n, capacity;
     size_t *slots; /* index + 1, open addressing */
     size_t n_slots;
+    int64_t n_added;
 };
 
 adept_merger *adept_merger_new(adept_arena *arena)
@@ -77,8 +78,9 @@ static bool set_add(index_set *s, int32_t v)
 
 /* ---------------------------------------------------------------- paths ---------------- */
 
-/* Length of the list index at `at`: a component of 1 to 9 digits ("layers.0"), or the digits that end a component behind an
- * underscore if it is not the last one ("encoder_layer_0.mlp", but not the "ln_1" of a leaf). 0 if there is none. */
+/* Length of the list index at `at`: a component of 1 to 9 digits ("layers.0"), or the digits that end a component
+ * behind an underscore if it is not the last one ("encoder_layer_0.mlp", but not the "ln_1" of a leaf). 0 if there is
+ * none. */
 static size_t index_length(const char *path, const char *at)
 {
     size_t n = 0;
@@ -227,6 +229,8 @@ static merged *insert(adept_merger *m, const adept_profile_op *op, const char *p
     memset(item, 0, sizeof *item);
     item->op = *op;
     item->op.count = 0;
+    item->op.gradient_bytes = 0;
+    item->op.places = item->op.gradient_places = (adept_profile_places){0};
     item->hash = hash;
     item->pattern = adept_arena_intern(m->arena, pattern);
     item->op.module_class = adept_arena_intern(m->arena, op->module_class);
@@ -243,6 +247,12 @@ static merged *insert(adept_merger *m, const adept_profile_op *op, const char *p
     item->n_sets = n_sets;
     m->n++;
     return item;
+}
+
+static void add_place(adept_profile_places *places, int64_t place)
+{
+    if (places->n++ == 0) places->first = place;
+    places->last = place;
 }
 
 bool adept_merger_add(adept_merger *m, const adept_profile_op *op)
@@ -264,6 +274,9 @@ bool adept_merger_add(adept_merger *m, const adept_profile_op *op)
     if (!item) return false;
     m->slots[s] = (size_t)(item - m->items) + 1;
     item->op.count++;
+    item->op.gradient_bytes += op->gradient_bytes;
+    if (op->gradient_bytes > 0) add_place(&item->op.gradient_places, m->n_added);
+    add_place(&item->op.places, m->n_added++);
     for (size_t i = 0; i < n_sets; i++)
         if (!set_add(&item->sets[i], indices[i])) return false;
     return true;

@@ -10,7 +10,7 @@ adept_merger *adept_merger_new(adept_arena *arena);
 void adept_merger_free(adept_merger *m);
 /**
  * Add one execution. Strings and kernels are copied when the operator is new.
- * @param op   count is ignored; path is the plain module path: "layers.3.mlp"
+ * @param op   count and places are ignored, gradient_bytes are summed and no matter of likeness; path is the plain module path: "layers.3.mlp"
  * @return false when memory is out
  */
 bool adept_merger_add(adept_merger *m, const adept_profile_op *op);

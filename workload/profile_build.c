@@ -13,6 +13,8 @@ typedef struct builder {
     adept_profile *profile;
     adept_merger *merger;
     double temporary_bytes, saved_bytes;
+    bool *used;             /* parameters that some operator has used so far */
+    double gradient_bytes;  /* of parameters first used since the last operator that runs anything */
     int n_causal; /* fused attentions that skip what the mask hides */
 } builder;
 
@@ -86,6 +88,26 @@ static void find_tied(const adept_tensor *t, void *context)
 {
     tie_search *s = context;
     if (t->param >= 0 && s->graph->params[t->param].n_names > 1) s->found = true;
+}
+
+/* A gradient is complete when the backward of the parameter's first use has run. */
+static void find_first_use(const adept_tensor *t, void *context)
+{
+    builder *b = context;
+    if (t->param < 0 || b->used[t->param]) return;
+    b->used[t->param] = true;
+    const adept_param *p = &b->in.graph->params[t->param];
+    double bytes = adept_dtype_bytes(p->dtype);
+    for (int d = 0; d < p->ndim; d++)
+        bytes *= (double)p->dims[d];
+    if (!p->is_buffer && p->requires_grad) b->gradient_bytes += bytes;
+}
+
+static double take_gradients(builder *b)
+{
+    double bytes = b->in.run.mode == ADEPT_MODE_INFER ? 0 : b->gradient_bytes;
+    b->gradient_bytes = 0;
+    return bytes;
 }
 
 /* Memory beside the saved activations while this operator runs: its results and workspace in the forward; in the
@@ -188,7 +210,8 @@ static adept_status cost_record(builder *b, adept_record *r)
                            .n_kernels = cost.n_kernels,
                            .kernels = cost.kernels,
                            .saved_bytes = cost.saved_bytes,
-                           .tied = tie.found};
+                           .tied = tie.found,
+                           .gradient_bytes = take_gradients(b)};
     return adept_merger_add(b->merger, &op) ? ADEPT_OK : adept_interp_nomem(in);
 }
 
@@ -282,7 +305,9 @@ static adept_status build(builder *b)
     if (status) return status;
     if (in->run.attention == ADEPT_ATTENTION_FUSED && (status = adept_fuse_attention(in))) return status;
     adept_gradient_reach(in);
+    if (!(b->used = calloc(in->graph->n_params + 1, sizeof *b->used))) return adept_interp_nomem(in);
     for (size_t i = 0; i < in->n_records && !status; i++) {
+        adept_call_each_tensor(&in->records[i].call, find_first_use, b);
         if (in->records[i].call.handler->cost && !in->records[i].skipped) status = cost_record(b, &in->records[i]);
         if (!status) status = sum_result_gradients(b, &in->records[i]);
     }
@@ -353,6 +378,7 @@ adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, 
         if (*unsupported) *n_unsupported = b.in.n_unsupported;
     }
     adept_merger_free(b.merger);
+    free(b.used);
     adept_interp_free(&b.in);
     if (status == ADEPT_OK)
         *out = b.profile;

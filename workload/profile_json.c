@@ -12,8 +12,9 @@
 /* X(field): numbers of a kernel; a zero is not written and a missing one reads as zero */
 #define KERNEL_NUMBERS(X)                                                                                              \
     X(flops)                                                                                                           \
-    X(flops_alu) X(bytes_read) X(bytes_written) X(launches) X(elements) X(m) X(n) X(k) X(batch) X(channels_in)         \
-        X(channels_out) X(pixels) X(taps) X(groups) X(working_set_bytes)
+    X(flops_alu)                                                                                                       \
+    X(bytes_read) X(bytes_written) X(launches) X(elements) X(m) X(n) X(k) X(batch) X(channels_in) X(channels_out)      \
+        X(pixels) X(taps) X(groups) X(working_set_bytes)
 
 #define MODEL_COUNTS(X) X(params) X(trainable_params) X(trainable_tensors)
 #define MODEL_BYTES(X) X(weights_bytes) X(trainable_bytes)
@@ -61,6 +62,14 @@ static bool add_op_sums(cJSON *o, const adept_profile_op *op)
            adept_json_add_number(o, "bytes_forward", bytes[0]) && adept_json_add_number(o, "bytes_backward", bytes[1]);
 }
 
+static bool add_places(cJSON *o, const char *key, const adept_profile_places *p)
+{
+    cJSON *places = p->n > 0 ? cJSON_AddObjectToObject(o, key) : NULL;
+    return p->n == 0 || (places && adept_json_add_number(places, "n", (double)p->n) &&
+                         adept_json_add_number(places, "first", (double)p->first) &&
+                         adept_json_add_number(places, "last", (double)p->last));
+}
+
 static cJSON *op_json(const adept_profile_op *op)
 {
     cJSON *o = cJSON_CreateObject();
@@ -68,7 +77,10 @@ static cJSON *op_json(const adept_profile_op *op)
               add_string(o, "kind", op->kind) && add_string(o, "op", op->op) &&
               adept_json_add_number(o, "count", (double)op->count) && add_string(o, "inputs", op->inputs) &&
               add_string(o, "outputs", op->outputs) && cJSON_AddBoolToObject(o, "tied", op->tied) &&
-              add_op_sums(o, op) && adept_json_add_number(o, "saved_bytes", op->saved_bytes);
+              add_op_sums(o, op) && adept_json_add_number(o, "saved_bytes", op->saved_bytes) &&
+              add_places(o, "places", &op->places) &&
+              (op->gradient_places.n == 0 || adept_json_add_number(o, "gradient_bytes", op->gradient_bytes)) &&
+              add_places(o, "gradient_places", &op->gradient_places);
     cJSON *kernels = ok ? cJSON_AddArrayToObject(o, "kernels") : NULL;
     for (size_t i = 0; kernels && i < op->n_kernels; i++) {
         cJSON *k = kernel_json(&op->kernels[i]);
@@ -277,6 +289,19 @@ static void read_kernel(reader *in, const cJSON *o, adept_kernel *k)
 #undef X
 }
 
+/* Optional: profiles written before have none. */
+static void read_places(reader *in, const cJSON *o, const char *key, int64_t most, adept_profile_places *p)
+{
+    const cJSON *places = cJSON_GetObjectItemCaseSensitive(o, key);
+    if (!places || in->r.status) return;
+    p->n = adept_json_count(&in->r, places, "n");
+    p->first = adept_json_count(&in->r, places, "first");
+    p->last = adept_json_count(&in->r, places, "last");
+    if (in->r.status) return;
+    if (p->n < 1 || p->n > most || p->first > p->last || (p->n == 1 && p->first != p->last))
+        adept_json_fail(&in->r, "\"%s\" are none", key);
+}
+
 static void read_op(reader *in, const cJSON *o, adept_profile_op *op)
 {
     op->path = keep(in, adept_json_string(&in->r, o, "path"));
@@ -288,6 +313,9 @@ static void read_op(reader *in, const cJSON *o, adept_profile_op *op)
     op->count = adept_json_count(&in->r, o, "count");
     op->tied = adept_json_bool(&in->r, o, "tied");
     op->saved_bytes = amount(in, o, "saved_bytes");
+    read_places(in, o, "places", op->count, &op->places);
+    read_places(in, o, "gradient_places", op->count, &op->gradient_places);
+    if (op->gradient_places.n > 0) op->gradient_bytes = amount(in, o, "gradient_bytes");
     const cJSON *kernels = adept_json_array(&in->r, o, "kernels"), *item;
     if (in->r.status) return;
     adept_kernel *array = adept_arena_array(in->p->arena, (size_t)cJSON_GetArraySize(kernels) + 1, sizeof *array);

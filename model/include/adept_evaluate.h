@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-/** One row: what runs, where, and how. `run.saturation` is not used: an evaluator has one function for all rows. */
+/** One row: what runs, where, and how. `run.saturation` is not used: an evaluator has one function for all rows. Of communication
+ *  the share `overlap` is hidden (ADEPT_OVERLAP_AUTO means that here); buckets are refused, and ADEPT_ALLREDUCE_AUTO by granularity "model". */
 typedef struct adept_placement {
     const adept_profile *profile;
     const adept_hwprofile *hw; /* its sheet; its fit gives defaults only, and its fitted scalars are not applied */

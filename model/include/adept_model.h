@@ -82,12 +82,29 @@ ADEPT_API const char *adept_saturation_name(size_t index);
  * the other, which then uses the defaults of the sheet. */
 typedef enum adept_equations { ADEPT_EQUATIONS_OF_FIT, ADEPT_EQUATIONS_MODEL, ADEPT_EQUATIONS_OPERATOR } adept_equations;
 
+/* How gradients are summed over GPUs. */
+typedef enum adept_allreduce { ADEPT_ALLREDUCE_RING, ADEPT_ALLREDUCE_TREE, ADEPT_ALLREDUCE_AUTO } adept_allreduce;
+/* How much of that the backward pass hides. AUTO: buckets where the granularity is "operator" and the profile knows where its
+ * parameters are, unless the GPU's fit comes from several GPUs: then, and in all other cases, the parameter `overlap`. */
+typedef enum adept_overlap { ADEPT_OVERLAP_AUTO, ADEPT_OVERLAP_FIXED, ADEPT_OVERLAP_BUCKETED } adept_overlap;
+/* "ring", "tree", "auto"; "auto", "fixed", "bucketed"; NULL past the end */
+ADEPT_API const char *adept_allreduce_name(size_t allreduce);
+ADEPT_API const char *adept_overlap_name(size_t overlap);
+#define ADEPT_BUCKET_BYTES (25.0 * 1024 * 1024)      /* PyTorch's bucket_cap_mb */
+#define ADEPT_FIRST_BUCKET_BYTES (1024.0 * 1024)     /* and its first bucket */
+
 typedef struct adept_run {        /* how the workload runs on the hardware */
-    int64_t gpus;                 /* data-parallel GPUs of one node; 0: 1 */
+    int64_t gpus;                 /* data-parallel GPUs of all nodes together; 0: 1 */
     double power_limit_w;         /* per GPU; 0: the default limit of the board */
     double clock_hz;              /* the core clock is locked to this; 0: it is not */
     const char *saturation;       /* NULL: the fit's, else "sigmoid" */
     adept_equations equations;    /* 0: those of the fit, else granularity "operator" */
+    int64_t nodes;                /* with as many GPUs each; 0: 1 */
+    double internode_bytes_per_s; /* of one node's network in one direction, all its adapters together; needed for several nodes */
+    double internode_latency_s;   /* of one hop between nodes; 0: 10 us */
+    adept_allreduce allreduce;    /* between nodes if there are several: inside them it is a ring's */
+    adept_overlap overlap;
+    double bucket_bytes;          /* 0: ADEPT_BUCKET_BYTES */
 } adept_run;
 
 /** Which equations a prediction of this GPU and run uses. */
@@ -115,6 +132,8 @@ typedef struct adept_prediction {
     double energy_per_sample_j;
     /* time */
     double pass_s, optimizer_s, comm_s, kernel_launch_s, fixed_s; /* sum = step_time_s */
+    double comm_hidden_s;    /* what of the all-reduce runs beside the backward pass: comm_s is the rest */
+    double comm_buckets;     /* all-reduces of a step; 0: a fixed share is hidden */
     double gemm_s, conv_s, alu_s, memory_s; /* inside pass_s, for all accumulation passes; by operator: sum = pass_s */
     double clock_ratio;      /* core clock / boost clock; 1 unless locked or under the power limit */
     double clock_hz;
@@ -134,7 +153,7 @@ typedef struct adept_prediction {
 
 /**
  * Predict one step.
- * @param out   written only on ADEPT_OK; no allocation
+ * @param out   written only on ADEPT_OK; nothing to free
  * @param prof  borrowed
  * @param hw    borrowed
  * @return ADEPT_E_USAGE if the GPU has no unit for the precision or the power limit is out of range;

@@ -1,5 +1,6 @@
 #include "naive_operator.h"
 #include "adept_optimizer.h"
+#include "naive_step.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,8 +296,7 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
     out.host_s = launches * P(t_host_s) + tensors * P(t_tensor_s);
     out.time_s = fmax(out.device_s, out.host_s) + P(t_fixed_s);
     if (gpus > 1 && prof->mode != ADEPT_MODE_INFER && params > 0)
-        out.time_s += (1 - P(overlap)) *
-                      (2 * (gpus - 1) * P(l_hop_s) + 2 * (gpus - 1) / gpus * gradient_bytes / P(bw_eff_bytes_per_s));
+        out.time_s += (1 - P(overlap)) * naive_allreduce_s(&at->run, gradient_bytes, P(l_hop_s), P(bw_eff_bytes_per_s));
     out.power_w = gpus * (P(p_static_w) + energy_j / out.time_s);
     return out;
 }

@@ -131,6 +131,29 @@ static pass_times one_pass(const context *c, const char *saturation)
     return t;
 }
 
+static double one_level_s(double n, int tree, double bytes, double l_hop_s, double bytes_per_s)
+{
+    if (tree) return n > 1 ? 2 * ceil(log2(n)) * l_hop_s + 2 * bytes / bytes_per_s : 0;
+    return 2 * (n - 1) * (l_hop_s + bytes / n / bytes_per_s);
+}
+
+double naive_allreduce_s(const adept_run *run, double bytes, double l_hop_s, double bytes_per_s)
+{
+    double gpus = (double)run->gpus, nodes = run->nodes > 0 ? (double)run->nodes : 1;
+    double ring_s = one_level_s(gpus, 0, bytes, l_hop_s, bytes_per_s),
+           tree_s = one_level_s(gpus, 1, bytes, l_hop_s, bytes_per_s);
+    if (nodes > 1) {
+        double latency_s = run->internode_latency_s > 0 ? run->internode_latency_s : 1e-5, inside = gpus / nodes;
+        /* reduce-scatter and all-gather: inside - 1 steps of bytes / inside each; shards add up to all bytes again */
+        double scatter_s = (inside - 1) * (l_hop_s + bytes / inside / bytes_per_s);
+        ring_s = 2 * scatter_s + one_level_s(nodes, 0, bytes, latency_s, run->internode_bytes_per_s);
+        tree_s = 2 * scatter_s + one_level_s(nodes, 1, bytes, latency_s, run->internode_bytes_per_s);
+    }
+    return run->allreduce == ADEPT_ALLREDUCE_RING   ? ring_s
+           : run->allreduce == ADEPT_ALLREDUCE_TREE ? tree_s
+                                                    : fmin(ring_s, tree_s);
+}
+
 naive_step naive_predict(const adept_placement *at, const double *theta, const char *saturation,
                          const adept_scalar *scalars, size_t n_scalars)
 {
@@ -157,8 +180,7 @@ naive_step naive_predict(const adept_placement *at, const double *theta, const c
     double opt_compute_s = opt.flops / (c.specs->vector_fp32_flops_per_s * c.p.beta_alu) * c.p.c_alu * opt_factor;
     double sent_bytes = prof->mode == ADEPT_MODE_INFER ? 0 : params * grad_bytes, comm_s = 0;
     if (gpus > 1 && sent_bytes > 0)
-        comm_s = (2 * (gpus - 1) * c.p.l_hop_s + 2 * (gpus - 1) / gpus * sent_bytes / c.p.bw_eff_bytes_per_s) *
-                 (1 - c.p.overlap);
+        comm_s = naive_allreduce_s(&at->run, sent_bytes, c.p.l_hop_s, c.p.bw_eff_bytes_per_s) * (1 - c.p.overlap);
     double idle_s = (passes * pass.launches + opt.kernels) * c.p.t_kern_s + c.p.t_fixed_s;
     double utilisation = pass.compute_s >= pass.memory_s ? (pass.compute_s > 0) : pass.compute_s / pass.memory_s;
     double clock[3];

@@ -13,4 +13,7 @@ typedef struct naive_step {
 naive_step naive_predict(const adept_placement *at, const double *theta, const char *saturation,
                          const adept_scalar *scalars, size_t n_scalars);
 
+/** Seconds of an all-reduce as docs/MODEL.md has it: ring or tree, inside a node and between nodes. */
+double naive_allreduce_s(const adept_run *run, double bytes, double l_hop_s, double bytes_per_s);
+
 #endif

@@ -88,6 +88,9 @@ static fixture *fresh(void)
                                        {.gpus = gpus[i % 5],
                                         .power_limit_w = limits_w[i % 6],
                                         .clock_hz = clocks_hz[i % 7],
+                                        .allreduce = i % 11 == 4 ? ADEPT_ALLREDUCE_TREE : ADEPT_ALLREDUCE_RING,
+                                        .nodes = gpus[i % 5] == 8 && i % 2 ? 4 : 0,
+                                        .internode_bytes_per_s = 2.5e10,
                                         .equations = ADEPT_EQUATIONS_MODEL}};
     }
     return f;

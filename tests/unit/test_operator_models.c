@@ -204,13 +204,16 @@ static size_t add_runs(adept_placement *rows, const adept_profile *profile, cons
     double low_w = hw->specs.power_limit_min_w, tdp_w = hw->specs.tdp_w;
     if (isnan(low_w)) low_w = 0.4 * tdp_w;
     for (int i = 0; i < N_RUNS; i++) /* the board's own limit, then lower and lower */
-        rows[i] = (adept_placement){
-            profile,
-            hw,
-            {.gpus = counts[i],
-             .power_limit_w = i == 0 ? 0 : tdp_w - (tdp_w - low_w) * (i - 1) / 4,
-             .clock_hz = i == 2 ? 0.8 * hw->specs.clock_boost_hz : 0,
-             .equations = ADEPT_EQUATIONS_OPERATOR}};
+        rows[i] = (adept_placement){profile,
+                                    hw,
+                                    {.gpus = counts[i],
+                                     .power_limit_w = i == 0 ? 0 : tdp_w - (tdp_w - low_w) * (i - 1) / 4,
+                                     .clock_hz = i == 2 ? 0.8 * hw->specs.clock_boost_hz : 0,
+                                     .allreduce = (adept_allreduce)(i % 3),
+                                     .nodes = counts[i] % 2 == 0 && i % 2 ? 2 : 0,
+                                     .internode_bytes_per_s = 5e10,
+                                     .overlap = ADEPT_OVERLAP_FIXED,
+                                     .equations = ADEPT_EQUATIONS_OPERATOR}};
     return N_RUNS;
 }
 

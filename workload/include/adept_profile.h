@@ -50,6 +50,12 @@ ADEPT_API bool adept_attention_from_name(adept_attention *out, const char *name)
 const char *adept_pass_name(adept_pass pass);                     /* forward backward */
 const char *adept_unit_name(adept_unit unit);                     /* gemm conv alu */
 
+/** Places in the order of execution: every execution of an operator has one, counted from 0 through the forward pass. */
+typedef struct adept_profile_places {
+    int64_t n;           /* how many */
+    int64_t first, last; /* of them; those between are taken as evenly spaced */
+} adept_profile_places;
+
 /** Operators that are identical (same shapes, arguments, gradients and place in the module tree up to list indices). */
 typedef struct adept_profile_op {
     const char *path;         /* "layers.{0-21}.mlp.up_proj"; braces list the indices found at that place */
@@ -63,6 +69,11 @@ typedef struct adept_profile_op {
     const adept_kernel *kernels;
     double saved_bytes;       /* of one execution: memory autograd keeps that nothing before it kept already */
     bool tied;                /* one of its parameters has several names in the model (shared weights) */
+    adept_profile_places places; /* of its executions; n 0: not known (a profile written before there were places) */
+    /* Gradients that are complete once its backward has run: of trainable parameters that nothing before it uses. Of all
+     * executions together, in the parameters' own type; the places of the executions that have some. */
+    double gradient_bytes;
+    adept_profile_places gradient_places;
 } adept_profile_op;
 
 typedef struct adept_profile_totals {

@@ -1,0 +1,218 @@
+/** @file communication.c  All-reduces by ring and tree, inside and between nodes, alone or in buckets; see
+ * communication.h. */
+#include "communication.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* One hop between nodes if nothing else is said: a few microseconds of an RDMA network and of NCCL's proxy. A round
+ * guess. */
+#define INTERNODE_LATENCY_S 1e-5
+/* Executions of an operator beyond that many, less if there are many operators, are taken together in equal groups: the
+ * timeline stays as fine as it need be, and no count in a file decides how much memory it takes. */
+#define MAX_PIECES_OF_ONE 4096
+#define MAX_PIECES 1000000
+
+/* ---- one all-reduce ---- */
+
+const char *adept_allreduce_name(size_t allreduce)
+{
+    static const char *const names[] = {
+        [ADEPT_ALLREDUCE_RING] = "ring", [ADEPT_ALLREDUCE_TREE] = "tree", [ADEPT_ALLREDUCE_AUTO] = "auto"};
+    return allreduce < sizeof names / sizeof names[0] ? names[allreduce] : NULL;
+}
+
+const char *adept_overlap_name(size_t overlap)
+{
+    static const char *const names[] = {
+        [ADEPT_OVERLAP_AUTO] = "auto", [ADEPT_OVERLAP_FIXED] = "fixed", [ADEPT_OVERLAP_BUCKETED] = "bucketed"};
+    return overlap < sizeof names / sizeof names[0] ? names[overlap] : NULL;
+}
+
+/* n ranks in a ring: every byte passes 2 (n-1)/n links in 2 (n-1) steps (eq 4.8). */
+static void ring(double n, double *hops, double *volume)
+{
+    *hops = 2.0 * (n - 1.0);
+    *volume = *hops / n;
+}
+
+/* Two binary trees, each of half the data: up and down again, in 2 ceil(log2 n) steps once the pipeline is filled;
+ * every rank receives and sends each byte twice, whatever n is. */
+static void tree(double n, double *hops, double *volume)
+{
+    *hops = 0.0;
+    for (double reached = 1.0; reached < n; reached *= 2.0)
+        *hops += 2.0;
+    *volume = n > 1.0 ? 2.0 : 0.0;
+}
+
+/* Several nodes: reduce-scatter in every node, all-reduce of the shards between nodes, all-gather in every node. The
+ * first and the last together are a ring's all-reduce; between nodes all shards share the node's network. */
+static adept_allreduce_law law_of(const adept_run *run, double gpus, double nodes, bool by_tree)
+{
+    adept_allreduce_law law = {0};
+    double hops, volume;
+    if (nodes <= 1.0) {
+        (by_tree ? tree : ring)(gpus, &law.hops, &law.volume);
+        return law;
+    }
+    ring(gpus / nodes, &law.hops, &law.volume);
+    (by_tree ? tree : ring)(nodes, &hops, &volume);
+    law.between_s = hops * (run->internode_latency_s > 0.0 ? run->internode_latency_s : INTERNODE_LATENCY_S);
+    law.between_s_per_byte = volume / run->internode_bytes_per_s;
+    return law;
+}
+
+static adept_status check(const adept_run *run, int64_t gpus, int64_t nodes, adept_error *err)
+{
+    if (nodes < 1) return adept_error_set(err, ADEPT_E_USAGE, "the number of nodes must be at least 1");
+    if (nodes > 1 && gpus % nodes != 0)
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "%lld GPUs cannot be shared equally by %lld nodes: --gpus counts all", (long long)gpus,
+                               (long long)nodes);
+    if (!(run->internode_latency_s >= 0.0) || !isfinite(run->internode_latency_s))
+        return adept_error_set(err, ADEPT_E_USAGE, "the latency between nodes must not be negative");
+    if (nodes > 1 && !(run->internode_bytes_per_s > 0.0 && isfinite(run->internode_bytes_per_s)))
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "several nodes need the bandwidth between them: --internode-bandwidth");
+    return ADEPT_OK;
+}
+
+adept_status adept_network_of(adept_network *out, const adept_run *run, adept_error *err)
+{
+    int64_t gpus = run->gpus == 0 ? 1 : run->gpus, nodes = run->nodes == 0 ? 1 : run->nodes;
+    adept_status status = check(run, gpus, nodes, err);
+    out->n = 0;
+    if (status != ADEPT_OK || gpus < 2) return status;
+    if (run->allreduce != ADEPT_ALLREDUCE_TREE) out->laws[out->n++] = law_of(run, (double)gpus, (double)nodes, false);
+    if (run->allreduce != ADEPT_ALLREDUCE_RING) out->laws[out->n++] = law_of(run, (double)gpus, (double)nodes, true);
+    return ADEPT_OK;
+}
+
+const adept_allreduce_law *adept_network_law(const adept_network *net, double bytes, double l_hop_s,
+                                             double bw_bytes_per_s)
+{
+    const adept_allreduce_law *best = net->n > 0 ? &net->laws[0] : NULL;
+    if (net->n > 1 && adept_allreduce_law_s(&net->laws[1], bytes, l_hop_s, bw_bytes_per_s) <
+                          adept_allreduce_law_s(best, bytes, l_hop_s, bw_bytes_per_s))
+        best = &net->laws[1];
+    return best;
+}
+
+double adept_network_allreduce_s(const adept_network *net, double bytes, double l_hop_s, double bw_bytes_per_s)
+{
+    const adept_allreduce_law *law = adept_network_law(net, bytes, l_hop_s, bw_bytes_per_s);
+    return law ? adept_allreduce_law_s(law, bytes, l_hop_s, bw_bytes_per_s) : 0.0;
+}
+
+/* ---- the order of the backward pass ---- */
+
+bool adept_backward_plan_known(const adept_profile *prof)
+{
+    bool any = false;
+    for (size_t i = 0; i < prof->n_ops; i++) {
+        if (prof->ops[i].places.n < 1) return false;
+        any = any || prof->ops[i].gradient_bytes > 0.0;
+    }
+    return any;
+}
+
+static size_t n_pieces(const adept_profile_places *places, size_t n_ops)
+{
+    size_t most = MAX_PIECES / n_ops;
+    if (most > MAX_PIECES_OF_ONE) most = MAX_PIECES_OF_ONE;
+    if (most < 1) most = 1;
+    return (uint64_t)places->n < most ? (size_t)places->n : most;
+}
+
+static double place_of(const adept_profile_places *places, size_t i, size_t n)
+{
+    double span = (double)(places->last - places->first);
+    return (double)places->first + (n > 1 ? span * (double)i / (double)(n - 1) : 0.0);
+}
+
+/* Later places first; of one place (its gradients are complete after its kernels) kernels first, then by operator, so
+ * that the order is the same everywhere. */
+static int by_place(const void *a, const void *b)
+{
+    const adept_backward_piece *x = a, *y = b;
+    if (x->place != y->place) return x->place < y->place ? 1 : -1;
+    if ((x->gradient_bytes > 0.0) != (y->gradient_bytes > 0.0)) return x->gradient_bytes > 0.0 ? 1 : -1;
+    return (x->op > y->op) - (x->op < y->op);
+}
+
+static bool has_backward(const adept_profile_op *op)
+{
+    for (size_t i = 0; i < op->n_kernels; i++)
+        if (op->kernels[i].pass == ADEPT_BACKWARD) return true;
+    return false;
+}
+
+adept_status adept_backward_plan_new(adept_backward_plan *out, const adept_profile *prof, adept_error *err)
+{
+    size_t most = 0;
+    double sent_bytes = 0.0;
+    *out = (adept_backward_plan){0};
+    if (!adept_backward_plan_known(prof))
+        return adept_error_set(err, ADEPT_E_INVALID,
+                               "profile: it does not say where its parameters are; make it anew with adept profile");
+    for (size_t i = 0; i < prof->n_ops; i++)
+        most += n_pieces(&prof->ops[i].places, prof->n_ops) + n_pieces(&prof->ops[i].gradient_places, prof->n_ops);
+    out->pieces = calloc(most, sizeof *out->pieces);
+    if (!out->pieces) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the order of the backward pass");
+    for (size_t i = 0; i < prof->n_ops; i++) {
+        const adept_profile_op *op = &prof->ops[i];
+        size_t n = has_backward(op) ? n_pieces(&op->places, prof->n_ops) : 0,
+               n_gradients = n_pieces(&op->gradient_places, prof->n_ops);
+        for (size_t k = 0; k < n; k++)
+            out->pieces[out->n++] = (adept_backward_piece){
+                .place = place_of(&op->places, k, n), .op = i, .executions = (double)op->count / (double)n};
+        for (size_t k = 0; k < n_gradients; k++)
+            out->pieces[out->n++] = (adept_backward_piece){.place = place_of(&op->gradient_places, k, n_gradients),
+                                                           .op = i,
+                                                           .gradient_bytes = op->gradient_bytes / (double)n_gradients};
+        sent_bytes += op->gradient_bytes;
+    }
+    qsort(out->pieces, out->n, sizeof *out->pieces, by_place);
+    out->rest_bytes = fmax(0.0, prof->trainable_bytes - sent_bytes);
+    return ADEPT_OK;
+}
+
+void adept_backward_plan_free(adept_backward_plan *plan)
+{
+    free(plan->pieces);
+    *plan = (adept_backward_plan){0};
+}
+
+/* ---- the timeline ---- */
+
+typedef struct timeline {
+    double now_s, link_free_s; /* of the backward pass; when the last all-reduce ends */
+    double filled_bytes;
+    adept_communication sum;
+} timeline;
+
+static void send(timeline *t, const adept_bucket_rule *rule)
+{
+    if (!(t->filled_bytes > 0.0)) return;
+    double takes_s = adept_network_allreduce_s(rule->net, t->filled_bytes, rule->l_hop_s, rule->bw_bytes_per_s);
+    t->link_free_s = fmax(t->link_free_s, t->now_s) + takes_s;
+    t->sum.total_s += takes_s;
+    t->sum.buckets += 1.0;
+    t->filled_bytes = 0.0;
+}
+
+adept_communication adept_communicate_buckets(const adept_backward_plan *plan, const double *op_backward_s,
+                                              const adept_bucket_rule *rule)
+{
+    timeline t = {0};
+    for (size_t i = 0; i < plan->n; i++) {
+        const adept_backward_piece *p = &plan->pieces[i];
+        t.now_s += p->executions * op_backward_s[p->op];
+        t.filled_bytes += p->gradient_bytes;
+        if (t.filled_bytes >= (t.sum.buckets > 0.0 ? rule->bytes : rule->first_bytes)) send(&t, rule);
+    }
+    t.filled_bytes += plan->rest_bytes;
+    send(&t, rule);
+    t.sum.exposed_s = fmax(0.0, t.link_free_s - t.now_s);
+    return t.sum;
+}

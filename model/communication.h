@@ -1,0 +1,79 @@
+/** @file communication.h  The all-reduce of data-parallel training: its time, and what of it the backward pass hides.
+ * Private to model/. Calls: workload. */
+#ifndef ADEPT_COMMUNICATION_H
+#define ADEPT_COMMUNICATION_H
+#include "adept_model.h"
+
+/* ---- one all-reduce ---- */
+
+/* An all-reduce of `bytes` takes hops * l_hop + volume * bytes / bw inside a node and between_s + between_s_per_byte *
+ * bytes between nodes. */
+typedef struct adept_allreduce_law {
+    double hops, volume, between_s, between_s_per_byte;
+} adept_allreduce_law;
+
+static inline double adept_allreduce_law_s(const adept_allreduce_law *law, double bytes, double l_hop_s,
+                                           double bw_bytes_per_s)
+{
+    return law->hops * l_hop_s + law->volume * bytes / bw_bytes_per_s +
+           (law->between_s + law->between_s_per_byte * bytes);
+}
+
+/* Of the algorithms allowed the fastest is taken. n 0: nothing is sent. */
+typedef struct adept_network {
+    size_t n;
+    adept_allreduce_law laws[2];
+} adept_network;
+
+/** @return ADEPT_E_USAGE if the GPUs do not fill the nodes, or nothing is said of the network between them */
+adept_status adept_network_of(adept_network *out, const adept_run *run, adept_error *err);
+
+/** The law that holds for that many bytes; NULL if nothing is sent. */
+const adept_allreduce_law *adept_network_law(const adept_network *net, double bytes, double l_hop_s,
+                                             double bw_bytes_per_s);
+/** Time in s; 0 if nothing is sent. */
+double adept_network_allreduce_s(const adept_network *net, double bytes, double l_hop_s, double bw_bytes_per_s);
+
+/* ---- buckets ---- */
+
+/* Executions of one operator in the backward pass, and the gradients that are complete after them. */
+typedef struct adept_backward_piece {
+    double place; /* in forward order */
+    size_t op;
+    double executions, gradient_bytes;
+} adept_backward_piece;
+
+/* The backward pass in the order it runs. */
+typedef struct adept_backward_plan {
+    size_t n;
+    adept_backward_piece *pieces;
+    double rest_bytes; /* gradients of parameters that no operator uses: sent last */
+} adept_backward_plan;
+
+/** Does the profile say where its parameters are? */
+bool adept_backward_plan_known(const adept_profile *prof);
+/** @return ADEPT_E_NOMEM; ADEPT_E_INVALID if places are missing */
+adept_status adept_backward_plan_new(adept_backward_plan *out, const adept_profile *prof, adept_error *err);
+void adept_backward_plan_free(adept_backward_plan *plan);
+
+typedef struct adept_communication {
+    double total_s, exposed_s;
+    double buckets; /* all-reduces of a step */
+} adept_communication;
+
+/* What buckets are filled and sent with. */
+typedef struct adept_bucket_rule {
+    double first_bytes, bytes; /* a bucket is sent as soon as it holds that much */
+    double l_hop_s, bw_bytes_per_s;
+    const adept_network *net;
+} adept_bucket_rule;
+
+/**
+ * All-reduces in buckets beside the backward pass: each starts when its last gradient is complete and the one before it
+ * has ended; exposed is what remains after the pass.
+ * @param op_backward_s  time of one execution's backward, one per operator of the profile
+ */
+adept_communication adept_communicate_buckets(const adept_backward_plan *plan, const double *op_backward_s,
+                                              const adept_bucket_rule *rule);
+
+#endif
