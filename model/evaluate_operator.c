@@ -5,12 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A distinct kernel and how often each pass runs it. */
+typedef struct counted_kernel {
+    adept_operator_kernel kernel;
+    double counts[2]; /* by adept_pass */
+} counted_kernel;
+
 /* One pass of one workload on one GPU: what all rows of it share. */
 typedef struct pass {
     const adept_profile *profile; /* only compared while rows are added, never read later */
     const adept_hwprofile *hw;
     size_t n;
-    adept_operator_kernel *kernels; /* distinct ones */
+    counted_kernel *kernels; /* distinct ones */
     adept_tile_menu menus[ADEPT_TILED_FAMILIES];
 } pass;
 
@@ -30,14 +36,15 @@ struct adept_operator_rows {
 static void add_kernel(pass *p, const adept_operator_kernel *k)
 {
     for (size_t i = 0; i < p->n; i++) {
-        adept_operator_kernel *known = &p->kernels[i];
+        const adept_operator_kernel *known = &p->kernels[i].kernel;
         if (known->simt_flops != k->simt_flops || known->tensor_flops != k->tensor_flops ||
             memcmp(&known->work, &k->work, sizeof k->work) != 0)
             continue;
-        known->count += k->count;
+        p->kernels[i].counts[k->pass] += k->count;
         return;
     }
-    p->kernels[p->n++] = *k;
+    p->kernels[p->n].kernel = *k;
+    p->kernels[p->n++].counts[k->pass] = k->count;
 }
 
 static adept_status compile_pass(pass *p, const adept_placement *at, adept_error *err)
@@ -68,7 +75,7 @@ static adept_status add_row(adept_operator_rows *rows, size_t index, const adept
     adept_status status = adept_step_compile(&step, NULL, at, NULL, 0, err);
     if (status != ADEPT_OK) return status;
     r->numbers = adept_operator_numbers_of(&step, &at->hw->specs);
-    if (!(r->numbers.launches > 0.0))
+    if (!(r->numbers.launches[ADEPT_PART_FORWARD] > 0.0))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
     for (r->pass = 0; r->pass < rows->n_passes; r->pass++)
         if (rows->passes[r->pass].profile == at->profile && rows->passes[r->pass].hw == at->hw) return ADEPT_OK;
@@ -122,15 +129,29 @@ typedef struct sum {
     adept_operator_total_gradient by_theta;
 } sum;
 
+static adept_executions executions_of(const counted_kernel *k, double passes)
+{
+    return (adept_executions){.part = {passes * k->counts[ADEPT_FORWARD], passes * k->counts[ADEPT_BACKWARD]}};
+}
+
 /* The kernels of a pass at full clock. The optimizer, which rows need not share, comes on top. */
 static void list_kernels(adept_operator_list *list, const pass *p, double passes, const double *theta)
 {
     adept_operator_time t;
     list->n = 0;
     for (size_t k = 0; k < p->n; k++) {
-        adept_operator_time_of(&t, &p->kernels[k], theta, p->menus, false);
-        adept_operator_list_add(list, &t, passes * p->kernels[k].count);
+        const adept_executions executions = executions_of(&p->kernels[k], passes);
+        adept_operator_time_of(&t, &p->kernels[k].kernel, theta, p->menus, false);
+        adept_operator_list_add(list, &t, &executions);
     }
+}
+
+static void add_to_all(sum *sums, size_t n, const adept_operator_rows *rows, const adept_operator_time *t,
+                       const adept_executions *executions, const double *theta, bool gradient)
+{
+    for (size_t i = 0; i < n; i++)
+        adept_operator_add(&sums[i].total, gradient ? &sums[i].by_theta : NULL, t, executions, sums[i].clock,
+                           &rows->rows[sums[i].row].numbers, theta);
 }
 
 static void sum_chunk(sum *sums, size_t n, const adept_operator_rows *rows, const pass *p, const double *theta,
@@ -139,29 +160,24 @@ static void sum_chunk(sum *sums, size_t n, const adept_operator_rows *rows, cons
     adept_operator_list list;
     adept_operator_time t;
     list_kernels(&list, p, rows->rows[sums[0].row].numbers.passes, theta);
-    size_t n_kernels = list.n;
-    adept_operator_optimizer_time(&t, &rows->rows[sums[0].row].numbers, theta, gradient);
-    adept_operator_list_add(&list, &t, 1.0);
+    adept_operator_optimizer_time(&t, &rows->rows[sums[0].row].numbers, theta, false);
+    adept_operator_list_add(&list, &t, &adept_optimizer_execution);
     for (size_t i = 0; i < n; i++) {
         const adept_operator_numbers *numbers = &rows->rows[sums[i].row].numbers;
         sums[i].clock = adept_operator_solve(&list, numbers, theta);
-        adept_operator_add_optimizer(&sums[i].total, gradient ? &sums[i].by_theta : NULL, &t, sums[i].clock, numbers,
-                                     theta);
     }
     if (!gradient && list.n < ADEPT_OPERATOR_MAX_ENTRIES) { /* the list has all of it */
         for (size_t i = 0; i < n; i++)
-            adept_operator_add_list(&sums[i].total, &list, n_kernels, sums[i].clock, &rows->rows[sums[i].row].numbers,
-                                    theta);
+            adept_operator_add_list(&sums[i].total, &list, sums[i].clock, &rows->rows[sums[i].row].numbers, theta);
         return;
     }
     for (size_t k = 0; k < p->n; k++) {
-        adept_operator_time_of(&t, &p->kernels[k], theta, p->menus, gradient);
-        for (size_t i = 0; i < n; i++) {
-            const adept_operator_numbers *numbers = &rows->rows[sums[i].row].numbers;
-            adept_operator_add(&sums[i].total, gradient ? &sums[i].by_theta : NULL, &t,
-                               numbers->passes * p->kernels[k].count, sums[i].clock, numbers, theta);
-        }
+        const adept_executions executions = executions_of(&p->kernels[k], rows->rows[sums[0].row].numbers.passes);
+        adept_operator_time_of(&t, &p->kernels[k].kernel, theta, p->menus, gradient);
+        add_to_all(sums, n, rows, &t, &executions, theta, gradient);
     }
+    adept_operator_optimizer_time(&t, &rows->rows[sums[0].row].numbers, theta, gradient);
+    add_to_all(sums, n, rows, &t, &adept_optimizer_execution, theta, gradient);
 }
 
 static void finish(const sum *s, const adept_operator_numbers *n, const double *theta, double *time_s, double *power_w,

@@ -141,6 +141,7 @@ adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_pr
     bool product = k->unit != ADEPT_UNIT_ALU && k->flops > 0.0;
     double repeats = product ? launches_of(k) : 1.0;
     out->count = (double)op->count * repeats;
+    out->pass = k->pass;
     c->element_bytes = adept_dtype_bytes(k->dtype);
     c->bytes = (k->bytes_read + k->bytes_written) / repeats;
     c->bytes_per_s = hw->specs.mem_bytes_per_s;

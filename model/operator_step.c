@@ -20,7 +20,8 @@ adept_operator_numbers adept_operator_numbers_of(const adept_step *step, const a
     const adept_work *work = &step->work;
     return (adept_operator_numbers){
         .passes = step->numbers.pass[ADEPT_PASS_PASSES],
-        .launches = step->numbers.pass[ADEPT_PASS_LAUNCHES],
+        .launches = {step->numbers.pass[ADEPT_PASS_PASSES] * work->kernels[ADEPT_FORWARD],
+                     step->numbers.pass[ADEPT_PASS_PASSES] * work->kernels[ADEPT_BACKWARD], work->optimizer.kernels},
         .tensors = step->updated_tensors,
         .optimizer_bytes = work->optimizer.bytes_read + work->optimizer.bytes_written +
                            work->optimizer_gradients * work->gradient_bytes,
@@ -129,9 +130,23 @@ static execution at_clock(const adept_operator_entry *e, const adept_operator_nu
     return x;
 }
 
-static adept_operator_entry entry_of(const adept_operator_time *t, double executions)
+const adept_executions adept_optimizer_execution = {.part = {[ADEPT_PART_OPTIMIZER] = 1.0}};
+
+adept_executions adept_operator_executions(const adept_operator_kernel *k, const adept_operator_numbers *n)
 {
-    return (adept_operator_entry){executions,      t->time_s, t->core_s, t->simt_flops,
+    adept_executions e = {.part = {0.0}};
+    e.part[k->pass] = n->passes * k->count;
+    return e;
+}
+
+static double all_of(const adept_executions *e)
+{
+    return e->part[ADEPT_PART_FORWARD] + e->part[ADEPT_PART_BACKWARD] + e->part[ADEPT_PART_OPTIMIZER];
+}
+
+static adept_operator_entry entry_of(const adept_operator_time *t, const adept_executions *executions)
+{
+    return (adept_operator_entry){*executions,     t->time_s, t->core_s, t->simt_flops,
                                   t->tensor_flops, t->bytes,  t->family};
 }
 
@@ -149,7 +164,23 @@ static double load_of(const execution *x, const adept_operator_numbers *n, const
     return (theta[ADEPT_OP_p_static_w] + x->energy_j / x->time_s) / n->limit_w;
 }
 
-void adept_operator_list_add(adept_operator_list *list, const adept_operator_time *t, double executions)
+/* As one kernel that runs once, and in each part for its share of the time. */
+static adept_operator_entry joined(const adept_operator_entry *x, const adept_operator_entry *y)
+{
+    double a = all_of(&x->executions), b = all_of(&y->executions), time_s = a * x->time_s + b * y->time_s;
+    adept_operator_entry out = {.time_s = time_s,
+                                .core_s = a * x->core_s + b * y->core_s,
+                                .simt_flops = a * x->simt_flops + b * y->simt_flops,
+                                .tensor_flops = a * x->tensor_flops + b * y->tensor_flops,
+                                .bytes = a * x->bytes + b * y->bytes,
+                                .family = x->family};
+    for (int p = 0; p < ADEPT_PARTS; p++)
+        out.executions.part[p] = (x->executions.part[p] * x->time_s + y->executions.part[p] * y->time_s) / time_s;
+    return out;
+}
+
+void adept_operator_list_add(adept_operator_list *list, const adept_operator_time *t,
+                             const adept_executions *executions)
 {
     adept_operator_entry e = entry_of(t, executions);
     if (!(e.time_s > 0.0)) return;
@@ -162,18 +193,12 @@ void adept_operator_list_add(adept_operator_list *list, const adept_operator_tim
         if (known->time_s != e.time_s || known->core_s != e.core_s || known->simt_flops != e.simt_flops ||
             known->tensor_flops != e.tensor_flops || known->bytes != e.bytes)
             continue;
-        known->executions += executions;
+        for (int p = 0; p < ADEPT_PARTS; p++)
+            known->executions.part[p] += executions->part[p];
         return;
     }
     adept_operator_entry *last = &list->entries[ADEPT_OPERATOR_MAX_ENTRIES - 1];
-    double a = last->executions, b = e.executions;
-    *last = (adept_operator_entry){.executions = 1.0,
-                                   .time_s = a * last->time_s + b * e.time_s,
-                                   .core_s = a * last->core_s + b * e.core_s,
-                                   .simt_flops = a * last->simt_flops + b * e.simt_flops,
-                                   .tensor_flops = a * last->tensor_flops + b * e.tensor_flops,
-                                   .bytes = a * last->bytes + b * e.bytes,
-                                   .family = last->family};
+    *last = joined(last, &e);
 }
 
 /* How far the kernels are over the limit at a clock. */
@@ -209,10 +234,11 @@ static balance balance_at(const adept_operator_list *list, const adept_operator_
         double energy_by_f = v2_by_f * core_j + v2 * active * (t + clock * t_by_f);
         double draw_w = energy_j / t, load = (static_w + draw_w) * by_limit;
         double load_2 = load * load, load_4 = load_2 * load_2, load_7 = load_4 * load_2 * load;
-        time += e->executions * t;
-        time_by_f += e->executions * t_by_f;
-        loaded += e->executions * t * load_7 * load;
-        loaded_by_f += e->executions * load_7 * (t_by_f * load + 8.0 * by_limit * (energy_by_f - draw_w * t_by_f));
+        double executions = all_of(&e->executions);
+        time += executions * t;
+        time_by_f += executions * t_by_f;
+        loaded += executions * t * load_7 * load;
+        loaded_by_f += executions * load_7 * (t_by_f * load + 8.0 * by_limit * (energy_by_f - draw_w * t_by_f));
     }
     double load = root_8(loaded / time);
     return (balance){.load = load,
@@ -282,16 +308,18 @@ static double energy_slope(size_t i, const adept_operator_time *t, const executi
 
 /* Derivatives at a fixed clock, and by the clock. */
 static void add_gradient(adept_operator_total *total, adept_operator_total_gradient *g, const adept_operator_time *t,
-                         const execution *x, double executions, double f, const adept_operator_numbers *n,
+                         const execution *x, const adept_executions *by_part, double f, const adept_operator_numbers *n,
                          const double *theta)
 {
+    double executions = all_of(by_part);
     double v = x->voltage.relative, active = active_w(n, theta), share = theta[ADEPT_OP_mem_core_share];
     double stretch = 1.0 + share * (1.0 / f - 1.0), full_memory_s = t->time_s - t->core_s;
     double load = load_of(x, n, theta), over = power_8(load) - 1.0;
     double by_load = 8.0 * power_8(load) / load / n->limit_w, draw_w = x->energy_j / x->time_s;
     double time_f = -(t->core_s + full_memory_s * share) / (f * f);
     double energy_f = 2.0 * v * x->voltage.by_f * x->core_j + v * v * active * (x->time_s + f * time_f);
-    total->time_by_f += executions * time_f;
+    for (int p = 0; p < ADEPT_PARTS; p++)
+        total->time_by_f[p] += by_part->part[p] * time_f;
     total->energy_by_f += executions * energy_f;
     total->balance_by_f += executions * (time_f * over + by_load * (energy_f - draw_w * time_f));
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
@@ -299,7 +327,8 @@ static void add_gradient(adept_operator_total *total, adept_operator_total_gradi
         if (i == ADEPT_OP_mem_core_share) time += full_memory_s * (1.0 / f - 1.0);
         double energy = energy_slope(i, t, x, f, n, theta) + v * v * active * f * time;
         double idle = i == ADEPT_OP_p_static_w ? x->time_s : 0.0;
-        g->time_s[i] += executions * time;
+        for (int p = 0; p < ADEPT_PARTS; p++)
+            g->time_s[p][i] += by_part->part[p] * time;
         g->energy_j[i] += executions * energy;
         g->balance[i] += executions * (time * over + by_load * (idle + energy - draw_w * time));
     }
@@ -311,72 +340,95 @@ static adept_unit unit_of(adept_kernel_family family)
     return family < ADEPT_TILED_FAMILIES ? ADEPT_UNIT_GEMM : ADEPT_UNIT_ALU;
 }
 
-/* Time and energy of an entry at the step's clock; by unit too unless it is the optimizer. */
-static execution add_entry(adept_operator_total *total, const adept_operator_entry *e, bool optimizer,
-                           adept_operator_clock clock, const adept_operator_numbers *n, const double *theta)
+/* Time and energy of an entry at the step's clock; by unit too unless in the optimizer. */
+static execution add_entry(adept_operator_total *total, const adept_operator_entry *e, adept_operator_clock clock,
+                           const adept_operator_numbers *n, const double *theta)
 {
     execution x = {0};
     if (!(e->time_s > 0.0)) return x; /* nothing to run */
     x = at_clock(e, n, theta, clock.ratio);
-    total->time_s += e->executions * x.time_s;
-    total->energy_j += e->executions * x.energy_j;
-    if (optimizer) {
-        total->optimizer_s += e->executions * x.time_s;
-    } else {
-        total->unit_core_s[unit_of(e->family)] += e->executions * (x.time_s - x.memory_s);
-        total->memory_s += e->executions * x.memory_s;
-    }
+    const double *part = e->executions.part;
+    for (int p = 0; p < ADEPT_PARTS; p++)
+        total->time_s[p] += part[p] * x.time_s;
+    total->energy_j += all_of(&e->executions) * x.energy_j;
+    double in_passes = part[ADEPT_PART_FORWARD] + part[ADEPT_PART_BACKWARD];
+    total->unit_core_s[unit_of(e->family)] += in_passes * (x.time_s - x.memory_s);
+    total->memory_s += in_passes * x.memory_s;
     return x;
 }
 
-static void add(adept_operator_total *total, adept_operator_total_gradient *gradient, const adept_operator_time *t,
-                double executions, bool optimizer, adept_operator_clock clock, const adept_operator_numbers *n,
-                const double *theta)
+void adept_operator_add(adept_operator_total *total, adept_operator_total_gradient *gradient,
+                        const adept_operator_time *t, const adept_executions *executions, adept_operator_clock clock,
+                        const adept_operator_numbers *n, const double *theta)
 {
     adept_operator_entry e = entry_of(t, executions);
-    execution x = add_entry(total, &e, optimizer, clock, n, theta);
+    execution x = add_entry(total, &e, clock, n, theta);
     if (gradient && x.time_s > 0.0) add_gradient(total, gradient, t, &x, executions, clock.ratio, n, theta);
 }
 
-void adept_operator_add(adept_operator_total *total, adept_operator_total_gradient *gradient,
-                        const adept_operator_time *t, double executions, adept_operator_clock clock,
-                        const adept_operator_numbers *n, const double *theta)
+void adept_operator_add_list(adept_operator_total *total, const adept_operator_list *list, adept_operator_clock clock,
+                             const adept_operator_numbers *numbers, const double *theta)
 {
-    add(total, gradient, t, executions, false, clock, n, theta);
-}
-
-void adept_operator_add_list(adept_operator_total *total, const adept_operator_list *list, size_t n,
-                             adept_operator_clock clock, const adept_operator_numbers *numbers, const double *theta)
-{
-    for (size_t i = 0; i < n; i++)
-        add_entry(total, &list->entries[i], false, clock, numbers, theta);
-}
-
-void adept_operator_add_optimizer(adept_operator_total *total, adept_operator_total_gradient *gradient,
-                                  const adept_operator_time *t, adept_operator_clock clock,
-                                  const adept_operator_numbers *n, const double *theta)
-{
-    add(total, gradient, t, 1.0, true, clock, n, theta);
+    for (size_t i = 0; i < list->n; i++)
+        add_entry(total, &list->entries[i], clock, numbers, theta);
 }
 
 /* ---- the step ---- */
 
+static double tensors_in(int part, const adept_operator_numbers *n)
+{
+    return part == ADEPT_PART_OPTIMIZER ? n->tensors : 0.0;
+}
+
+/* The end of the last part by the recursion of operator_step.h is the longest of these ways through the step: up to
+ * some point the host's time counts, from there on the GPU's. With accumulation the time is linear in the pass in which
+ * that point lies, so only the first and the last pass can be the longest. */
+static double busy_s(double exposed[ADEPT_PARTS], const double device_s[ADEPT_PARTS], const double host_s[ADEPT_PARTS],
+                     double passes)
+{
+    const double ways[][ADEPT_PARTS] = {
+        {1.0, 1.0, 1.0},                                         /* the GPU is never idle */
+        {(passes - 1.0) / passes, 1.0, 1.0},                     /* from the first backward pass on */
+        {(passes - 1.0) / passes, (passes - 1.0) / passes, 1.0}, /* from the second pass on */
+        {0.0, 1.0 / passes, 1.0},                                /* from the last backward pass on */
+        {0.0, 0.0, 1.0},                                         /* the optimizer */
+        {0.0, 0.0, 0.0},                                         /* the GPU always waits */
+    };
+    double longest = 0.0;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        double time_s = 0.0;
+        for (int p = 0; p < ADEPT_PARTS; p++)
+            time_s += ways[i][p] * device_s[p] + (1.0 - ways[i][p]) * host_s[p];
+        if (i > 0 && !(time_s > longest)) continue; /* a device time that is not a number stays */
+        longest = time_s;
+        memcpy(exposed, ways[i], sizeof ways[i]);
+    }
+    return longest;
+}
+
 adept_operator_state adept_operator_finish(const adept_operator_total *total, const adept_operator_numbers *n,
                                            const double *theta)
 {
-    adept_operator_state s = {
-        .host_s = n->launches * theta[ADEPT_OP_t_host_s] + n->tensors * theta[ADEPT_OP_t_tensor_s],
-        .launch_s = n->launches * theta[ADEPT_OP_t_launch_s] + n->tensors * theta[ADEPT_OP_t_tensor_s],
-    };
     double all_comm_s = adept_network_allreduce_s(&n->network, n->gradient_bytes, theta[ADEPT_OP_l_hop_s],
                                                   theta[ADEPT_OP_bw_eff_bytes_per_s]);
-    s.comm_s = (1.0 - theta[ADEPT_OP_overlap]) * all_comm_s;
+    adept_operator_state s = {.comm_s = (1.0 - theta[ADEPT_OP_overlap]) * all_comm_s};
     s.comm_hidden_s = all_comm_s - s.comm_s;
-    s.device_s = total->time_s + s.launch_s;
-    /* not fmax(), which would hide a device time that is not a number */
-    s.step_s = (s.host_s > s.device_s ? s.host_s : s.device_s) + s.comm_s + theta[ADEPT_OP_t_fixed_s];
+    double device_s[ADEPT_PARTS], host_s[ADEPT_PARTS], kernels_s = 0.0;
+    for (int p = 0; p < ADEPT_PARTS; p++) {
+        double tensors_s = tensors_in(p, n) * theta[ADEPT_OP_t_tensor_s];
+        double gaps_s = n->launches[p] * theta[ADEPT_OP_t_launch_s] + tensors_s;
+        host_s[p] = n->launches[p] * theta[ADEPT_OP_t_host_s] + tensors_s;
+        device_s[p] = total->time_s[p] + gaps_s;
+        s.launch_s += gaps_s;
+        kernels_s += total->time_s[p];
+    }
+    double work_s = busy_s(s.exposed, device_s, host_s, n->passes);
+    for (int p = 0; p < ADEPT_PARTS; p++)
+        s.hidden_s[p] = (1.0 - s.exposed[p]) * total->time_s[p];
+    s.wait_s = adept_larger(0.0, work_s - kernels_s - s.launch_s);
+    s.step_s = work_s + s.comm_s + theta[ADEPT_OP_t_fixed_s];
     s.power_w = theta[ADEPT_OP_p_static_w] + total->energy_j / s.step_s;
-    s.busy_power_w = theta[ADEPT_OP_p_static_w] + (total->time_s > 0.0 ? total->energy_j / total->time_s : 0.0);
+    s.busy_power_w = theta[ADEPT_OP_p_static_w] + (kernels_s > 0.0 ? total->energy_j / kernels_s : 0.0);
     return s;
 }
 
@@ -392,11 +444,16 @@ static double comm_slope(size_t i, const adept_operator_numbers *n, const double
     return -adept_allreduce_law_s(law, n->gradient_bytes, l_hop_s, bw);
 }
 
-/* Of the host's time, or of the gaps between kernels. */
-static double launch_slope(size_t i, adept_operator_parameter launch, const adept_operator_numbers *n)
+/* Of the step by a parameter of launches, the kernels' own times apart. */
+static double launch_slope(size_t i, const adept_operator_state *s, const adept_operator_numbers *n)
 {
-    if (i == launch) return n->launches;
-    return i == ADEPT_OP_t_tensor_s ? n->tensors : 0.0;
+    double slope = 0.0;
+    if (i == ADEPT_OP_t_tensor_s) return n->tensors;
+    for (int p = 0; p < ADEPT_PARTS; p++) {
+        if (i == ADEPT_OP_t_launch_s) slope += s->exposed[p] * n->launches[p];
+        if (i == ADEPT_OP_t_host_s) slope += (1.0 - s->exposed[p]) * n->launches[p];
+    }
+    return slope;
 }
 
 void adept_operator_finish_gradient(double dtime_s[ADEPT_OPERATOR_PARAMETERS],
@@ -406,14 +463,14 @@ void adept_operator_finish_gradient(double dtime_s[ADEPT_OPERATOR_PARAMETERS],
                                     const adept_operator_numbers *n, const double *theta)
 {
     double mean_w = total->energy_j / s->step_s;
-    bool waits_for_device = s->device_s > s->host_s, moves = clock.limited && total->balance_by_f != 0.0;
+    bool moves = clock.limited && total->balance_by_f != 0.0;
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
         /* under a limit the clock moves so that the limit still holds */
         double by_f = moves ? -by_theta->balance[i] / total->balance_by_f : 0.0;
-        double device = by_theta->time_s[i] + by_f * total->time_by_f + launch_slope(i, ADEPT_OP_t_launch_s, n);
+        double step = launch_slope(i, s, n) + comm_slope(i, n, theta) + (i == ADEPT_OP_t_fixed_s ? 1.0 : 0.0);
+        for (int p = 0; p < ADEPT_PARTS; p++)
+            step += s->exposed[p] * (by_theta->time_s[p][i] + by_f * total->time_by_f[p]);
         double energy = by_theta->energy_j[i] + by_f * total->energy_by_f;
-        double step = (waits_for_device ? device : launch_slope(i, ADEPT_OP_t_host_s, n)) + comm_slope(i, n, theta) +
-                      (i == ADEPT_OP_t_fixed_s ? 1.0 : 0.0);
         dtime_s[i] = step;
         dpower_w[i] = (energy - mean_w * step) / s->step_s + (i == ADEPT_OP_p_static_w ? 1.0 : 0.0);
     }

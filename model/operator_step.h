@@ -1,17 +1,18 @@
-/** @file operator_step.h  One step by granularity "operator": every kernel by the kernel law, under the power limit; the host's
- *  launches, communication and the energy law. Private to model/. Calls: workload, handlers.
+/** @file operator_step.h  One step by granularity "operator": every kernel by the kernel law, under the power limit;
+ * the host's launches, communication and the energy law. Private to model/. Calls: workload, handlers.
  *
- *  Kernel i of one GPU takes core_i at full clock that follows the core clock, and mem_i that does not quite. At clock f, relative
- *  to the highest,
- *      t_i(f) = core_i / f + mem_i * r(f),        r(f) = 1 + mem_core_share * (1/f - 1)
- *      e_i(f) = v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + W_active * f * t_i(f)) + e_mem * V_i
- *      v(f)   = max(v_min, 1 - v_slope * (1 - f)),            W_active = u_active * (P_TDP - P_static)
- *  f is one clock for the whole step: the highest at which the kernels keep within the limit L (the board's own if none is set) in
- *  the sense  sum t_i * ((P_static + e_i / t_i) / L)^8 <= sum t_i.  Boards are held by their hungriest kernels, not by the mean:
- *  in Zeus's traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %.
- *      T = max(sum t_i + launches * t_launch, launches * t_host) + tensors * t_tensor + T_comm * (1 - overlap) + t_fixed
- *      P = P_static + sum e_i / T
- *  The optimizer is a kernel that streams, times c_opt. */
+ *  Kernel i of one GPU takes core_i at full clock that follows the core clock, and mem_i that does not quite. At clock
+ * f, relative to the highest, t_i(f) = core_i / f + mem_i * r(f),        r(f) = 1 + mem_core_share * (1/f - 1) e_i(f) =
+ * v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + W_active * f * t_i(f)) + e_mem * V_i v(f)   = max(v_min, 1 -
+ * v_slope * (1 - f)),            W_active = u_active * (P_TDP - P_static) f is one clock for the whole step: the
+ * highest at which the kernels keep within the limit L (the board's own if none is set) in the sense  sum t_i *
+ * ((P_static + e_i / t_i) / L)^8 <= sum t_i.  Boards are held by their hungriest kernels, not by the mean: in Zeus's
+ * traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %. Forward, backward
+ * and optimizer each take the host H and the GPU D: H = launches * t_host,   D = sum t_i + launches * t_launch,   in
+ * the optimizer both + tensors * t_tensor The host launches ahead of the GPU, never the other way round: after each
+ * part host += H,   end = max(end + D, host) so a forward pass that waits for the host and an optimizer that waits for
+ * memory add up, whichever is longer in sum. T = end + T_comm * (1 - overlap) + t_fixed P = P_static + sum e_i / T The
+ * optimizer is a kernel that streams, times c_opt. */
 #ifndef ADEPT_OPERATOR_STEP_H
 #define ADEPT_OPERATOR_STEP_H
 #include "adept_evaluate.h"
@@ -23,12 +24,29 @@ typedef struct adept_operator_kernel {
     adept_kernel_case work;
     double simt_flops, tensor_flops; /* of one execution */
     double count;                    /* executions per pass */
+    adept_pass pass;
 } adept_operator_kernel;
+
+/* What runs one after the other: the host launches kernels in this order, and the GPU runs them in it. With gradient
+ * accumulation forward and backward alternate. */
+typedef enum adept_part {
+    ADEPT_PART_FORWARD = ADEPT_FORWARD,
+    ADEPT_PART_BACKWARD = ADEPT_BACKWARD,
+    ADEPT_PART_OPTIMIZER,
+    ADEPT_PARTS
+} adept_part;
+
+/* How often a step runs a kernel in each of its parts. */
+typedef struct adept_executions {
+    double part[ADEPT_PARTS];
+} adept_executions;
+extern const adept_executions adept_optimizer_execution; /* once, in the optimizer */
 
 /* What a step needs besides its kernels. */
 typedef struct adept_operator_numbers {
-    double passes, launches; /* launches of the whole step */
-    double tensors;          /* parameters that the optimizer updates */
+    double passes;
+    double launches[ADEPT_PARTS]; /* of the whole step */
+    double tensors;               /* parameters that the optimizer updates */
     double optimizer_bytes, optimizer_flops, bytes_per_s;
     double gpus, gradient_bytes;
     adept_network network;
@@ -42,11 +60,12 @@ typedef struct adept_operator_time {
     double dtime_s[ADEPT_OPERATOR_PARAMETERS], dcore_s[ADEPT_OPERATOR_PARAMETERS];
 } adept_operator_time;
 
-/* What the clock is solved from: kernels of a step, `executions` of each. When there are more than fit, those unlike all others
- * count as one. The largest of the bundled models has 1700. */
+/* What the clock is solved from: kernels of a step, `executions` of each. When there are more than fit, those unlike
+ * all others count as one. The largest of the bundled models has 1700. */
 #define ADEPT_OPERATOR_MAX_ENTRIES 2048
 typedef struct adept_operator_entry {
-    double executions, time_s, core_s, simt_flops, tensor_flops, bytes;
+    adept_executions executions;
+    double time_s, core_s, simt_flops, tensor_flops, bytes;
     adept_kernel_family family;
 } adept_operator_entry;
 typedef struct adept_operator_list {
@@ -62,25 +81,28 @@ typedef struct adept_operator_clock {
 
 /* Sums over the kernels of a step at its clock. */
 typedef struct adept_operator_total {
-    double time_s;                        /* all kernels, the optimizer's too */
+    double time_s[ADEPT_PARTS];           /* of kernels */
     double unit_core_s[ADEPT_UNIT_COUNT]; /* what follows the clock, by gemm conv alu; without the optimizer */
     double memory_s;                      /* the rest, without the optimizer */
-    double optimizer_s;
-    double energy_j; /* above idle */
+    double energy_j;                      /* above idle */
     /* by the clock: only with a gradient */
-    double time_by_f, energy_by_f, balance_by_f;
+    double time_by_f[ADEPT_PARTS], energy_by_f, balance_by_f;
 } adept_operator_total;
 typedef struct adept_operator_total_gradient {
-    double time_s[ADEPT_OPERATOR_PARAMETERS], energy_j[ADEPT_OPERATOR_PARAMETERS];
+    double time_s[ADEPT_PARTS][ADEPT_OPERATOR_PARAMETERS], energy_j[ADEPT_OPERATOR_PARAMETERS];
     double balance[ADEPT_OPERATOR_PARAMETERS]; /* of sum t * ((p / L)^8 - 1), which is 0 while the limit holds */
 } adept_operator_total_gradient;
 
 /* The step. */
 typedef struct adept_operator_state {
-    double step_s, device_s, host_s, launch_s;
+    double step_s;
     double comm_s, comm_hidden_s; /* exposed, and what runs beside the backward pass */
-    double power_w;      /* of one GPU, average over the step; NAN without tdp_w */
-    double busy_power_w; /* while kernels run */
+    double launch_s;              /* gaps between kernels */
+    double wait_s;                /* how much longer the host takes than the GPU */
+    double exposed[ADEPT_PARTS];  /* share of a part whose time is the GPU's and not the host's */
+    double hidden_s[ADEPT_PARTS]; /* kernels that run in the shadow of the host */
+    double power_w;               /* of one GPU, average over the step; NAN without tdp_w */
+    double busy_power_w;          /* while kernels run */
 } adept_operator_state;
 
 /** @return ADEPT_E_USAGE if a saturation is named that this granularity has not; NULL: none is */
@@ -103,26 +125,23 @@ void adept_operator_time_of(adept_operator_time *out, const adept_operator_kerne
 void adept_operator_optimizer_time(adept_operator_time *out, const adept_operator_numbers *n, const double *theta,
                                    bool gradient);
 
-void adept_operator_list_add(adept_operator_list *list, const adept_operator_time *t, double executions);
+/** Executions of a kernel in all passes of a step. */
+adept_executions adept_operator_executions(const adept_operator_kernel *k, const adept_operator_numbers *n);
+void adept_operator_list_add(adept_operator_list *list, const adept_operator_time *t,
+                             const adept_executions *executions);
 /** Time of what does not follow the core clock, at a clock, relative to full clock. */
 double adept_operator_stretch(const double *theta, double clock);
-
 /** Highest clock that the limit allows. */
 adept_operator_clock adept_operator_solve(const adept_operator_list *list, const adept_operator_numbers *n,
                                           const double *theta);
 
 /** Add `executions` of a kernel at the step's clock. @param gradient NULL, or sums to add to */
 void adept_operator_add(adept_operator_total *total, adept_operator_total_gradient *gradient,
-                        const adept_operator_time *t, double executions, adept_operator_clock clock,
+                        const adept_operator_time *t, const adept_executions *executions, adept_operator_clock clock,
                         const adept_operator_numbers *n, const double *theta);
-/** The first n entries of a list, with the same bits as adept_operator_add() of each. */
-void adept_operator_add_list(adept_operator_total *total, const adept_operator_list *list, size_t n,
-                             adept_operator_clock clock, const adept_operator_numbers *numbers, const double *theta);
-/** The same of the optimizer, once. */
-void adept_operator_add_optimizer(adept_operator_total *total, adept_operator_total_gradient *gradient,
-                                  const adept_operator_time *t, adept_operator_clock clock,
-                                  const adept_operator_numbers *n, const double *theta);
-
+/** All entries of a list, with the same bits as adept_operator_add() of each. */
+void adept_operator_add_list(adept_operator_total *total, const adept_operator_list *list, adept_operator_clock clock,
+                             const adept_operator_numbers *numbers, const double *theta);
 /** Time and power of the step. */
 adept_operator_state adept_operator_finish(const adept_operator_total *total, const adept_operator_numbers *n,
                                            const double *theta);

@@ -103,18 +103,18 @@ static bool is_same(const adept_operator_kernel *a, const adept_operator_kernel 
 /* A kernel of the step into the list that the clock is solved from. */
 static void list_kernel(adept_placed_step *s, known_kernels *known, const adept_operator_kernel *k)
 {
-    double executions = s->numbers.passes * k->count;
+    const adept_executions executions = adept_operator_executions(k, &s->numbers);
     adept_operator_time t;
     size_t at = slot_of(k) % SLOTS;
     for (; known->slots[at]; at = (at + 1) % SLOTS) {
         size_t i = known->slots[at] - 1u;
         if (!is_same(&known->kernels[i], k)) continue;
-        s->list.entries[i].executions += executions;
+        s->list.entries[i].executions.part[k->pass] += executions.part[k->pass];
         return;
     }
     size_t entry = s->list.n;
     adept_operator_time_of(&t, k, s->operator_theta, s->menus, false);
-    adept_operator_list_add(&s->list, &t, executions);
+    adept_operator_list_add(&s->list, &t, &executions);
     if (entry != known->n || s->list.n != entry + 1 || known->n == MAX_KNOWN) return; /* nothing to run, or no room */
     known->kernels[known->n] = *k;
     known->slots[at] = (uint16_t)++known->n;
@@ -135,9 +135,8 @@ static adept_status list_kernels(adept_placed_step *s, adept_error *err)
             list_kernel(s, &known, &k);
         }
     }
-    s->n_kernels = s->list.n;
     adept_operator_optimizer_time(&s->optimizer, &s->numbers, s->operator_theta, false);
-    adept_operator_list_add(&s->list, &s->optimizer, 1.0);
+    adept_operator_list_add(&s->list, &s->optimizer, &adept_optimizer_execution);
     return ADEPT_OK;
 }
 
@@ -162,7 +161,8 @@ adept_status adept_placed_step_operator(adept_operator_total *total, const adept
         adept_status status = adept_operator_kernel_of(&k, op, &op->kernels[i], s->profile, s->hw, err);
         if (status != ADEPT_OK) return status;
         adept_operator_time_of(&t, &k, s->operator_theta, s->menus, false);
-        adept_operator_add(total, NULL, &t, s->numbers.passes * k.count, s->clock, &s->numbers, s->operator_theta);
+        const adept_executions executions = adept_operator_executions(&k, &s->numbers);
+        adept_operator_add(total, NULL, &t, &executions, s->clock, &s->numbers, s->operator_theta);
     }
     return ADEPT_OK;
 }
@@ -172,14 +172,15 @@ static adept_status run_kernels(adept_placed_step *s, adept_error *err)
     s->clock = adept_operator_solve(&s->list, &s->numbers, s->operator_theta);
     s->total = (adept_operator_total){0};
     if (s->list.n < ADEPT_OPERATOR_MAX_ENTRIES) { /* the list has all of it: no need to work the kernels out again */
-        adept_operator_add_list(&s->total, &s->list, s->n_kernels, s->clock, &s->numbers, s->operator_theta);
+        adept_operator_add_list(&s->total, &s->list, s->clock, &s->numbers, s->operator_theta);
     } else {
         for (size_t i = 0; i < s->profile->n_ops; i++) {
             adept_status status = adept_placed_step_operator(&s->total, s, &s->profile->ops[i], err);
             if (status != ADEPT_OK) return status;
         }
+        adept_operator_add(&s->total, NULL, &s->optimizer, &adept_optimizer_execution, s->clock, &s->numbers,
+                           s->operator_theta);
     }
-    adept_operator_add_optimizer(&s->total, NULL, &s->optimizer, s->clock, &s->numbers, s->operator_theta);
     s->state = adept_operator_finish(&s->total, &s->numbers, s->operator_theta);
     return ADEPT_OK;
 }

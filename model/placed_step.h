@@ -19,7 +19,6 @@ typedef struct adept_placed_step {
     double operator_theta[ADEPT_OPERATOR_PARAMETERS];
     const adept_tile_menu *menus;
     adept_operator_numbers numbers;
-    size_t n_kernels;         /* entries of the list before the optimizer */
     adept_operator_list list; /* at full clock */
     adept_operator_time optimizer;
     adept_operator_clock clock; /* under the limit, as all that follow */

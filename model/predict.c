@@ -75,11 +75,11 @@ static void fill_kernels(adept_prediction *out, const adept_placed_step *s)
     out->conv_s = total->unit_core_s[ADEPT_UNIT_CONV];
     out->alu_s = total->unit_core_s[ADEPT_UNIT_ALU];
     out->memory_s = total->memory_s;
-    out->pass_s = total->time_s - total->optimizer_s;
-    out->optimizer_s = total->optimizer_s;
+    out->pass_s = total->time_s[ADEPT_PART_FORWARD] + total->time_s[ADEPT_PART_BACKWARD];
+    out->optimizer_s = total->time_s[ADEPT_PART_OPTIMIZER];
     out->comm_s = state->comm_s;
     out->comm_hidden_s = state->comm_hidden_s;
-    out->kernel_launch_s = state->launch_s + fmax(0.0, state->host_s - state->device_s);
+    out->kernel_launch_s = state->launch_s + state->wait_s;
     out->fixed_s = s->operator_theta[ADEPT_OP_t_fixed_s];
     out->pass_w = out->optimizer_w = gpus * state->busy_power_w;
     out->comm_w = out->idle_w = gpus * s->operator_theta[ADEPT_OP_p_static_w];
@@ -130,21 +130,24 @@ static void fill_work(adept_prediction *out, const adept_step *s, double gradien
     out->bytes_read = s->work.bytes_read * (double)prof->grad_accum + optimizer->bytes_read +
                       s->work.optimizer_gradients * gradient_bytes;
     out->bytes_written = s->work.bytes_written * (double)prof->grad_accum + optimizer->bytes_written;
-    out->kernels = s->work.kernels * (double)prof->grad_accum + optimizer->kernels;
+    out->kernels = (s->work.kernels[ADEPT_FORWARD] + s->work.kernels[ADEPT_BACKWARD]) * (double)prof->grad_accum +
+                   optimizer->kernels;
     out->mfu = at_peak_s * (double)prof->grad_accum / out->step_time_s;
 }
 
 /* The largest term. Pass and optimizer count for what they wait on; the constant time is the host's, like launches.
- * Where the GPU waits for the host (granularity "operator"), faster kernels would gain nothing: all that time is the
+ * Where the GPU waits for the host (granularity "operator"), faster kernels would gain nothing: their time is the
  * launches'. */
-static adept_bound find_bound(const adept_prediction *out, bool optimizer_computes, bool waits_for_host)
+static adept_bound find_bound(const adept_prediction *out, bool optimizer_computes, double hidden_pass_s,
+                              double hidden_optimizer_s)
 {
     double terms_s[] = {0.0, 0.0, out->kernel_launch_s + out->fixed_s, out->comm_s};
     bool computes = out->gemm_s + out->conv_s + out->alu_s > out->memory_s;
     adept_bound pass = computes ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
     adept_bound optimizer = optimizer_computes ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
-    terms_s[waits_for_host ? ADEPT_BOUND_LAUNCH : pass] += out->pass_s;
-    terms_s[waits_for_host ? ADEPT_BOUND_LAUNCH : optimizer] += out->optimizer_s;
+    terms_s[ADEPT_BOUND_LAUNCH] += hidden_pass_s + hidden_optimizer_s;
+    terms_s[pass] += out->pass_s - hidden_pass_s;
+    terms_s[optimizer] += out->optimizer_s - hidden_optimizer_s;
     int largest = ADEPT_BOUND_COMPUTE;
     for (int i = ADEPT_BOUND_MEMORY; i <= ADEPT_BOUND_COMMUNICATION; i++)
         if (terms_s[i] > terms_s[largest]) largest = i;
@@ -231,8 +234,11 @@ static adept_status predict(adept_prediction *out, adept_placed_step *s, const a
         s->by_operator ? work->gradient_bytes
                        : adept_eq_gradient_bytes(work->gradient_bytes, work->autocast, s->theta.p.grad_bytes_lowp);
     fill_work(&p, &s->step, gradient_bytes, prof);
-    p.bound = find_bound(&p, !s->by_operator && s->scratch.opt_compute_s[0] > s->scratch.opt_memory_s[0],
-                         s->by_operator && s->state.host_s > s->state.device_s);
+    if (s->by_operator)
+        p.bound = find_bound(&p, false, s->state.hidden_s[ADEPT_PART_FORWARD] + s->state.hidden_s[ADEPT_PART_BACKWARD],
+                             s->state.hidden_s[ADEPT_PART_OPTIMIZER]);
+    else
+        p.bound = find_bound(&p, s->scratch.opt_compute_s[0] > s->scratch.opt_memory_s[0], 0.0, 0.0);
     p.memory = adept_memory_estimate(prof, s->step.work.optimizer.state_bytes, hw->specs.mem_bytes, (int64_t)gpus);
     fill_warnings(&p, s, prof, hw, run);
     fill_interval(&p, prof, hw, run);
@@ -288,9 +294,9 @@ static adept_status predict_operators(adept_op_prediction *out, const adept_plac
         adept_status status = adept_placed_step_operator(&total, s, &prof->ops[i], err);
         if (status != ADEPT_OK) return status;
         double idle_w = s->operator_theta[ADEPT_OP_p_static_w];
-        out[i].time_s = total.time_s;
-        out[i].bound = total.memory_s < 0.5 * total.time_s ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
-        out[i].energy_j = isnan(hw->specs.tdp_w) ? NAN : s->numbers.gpus * (total.energy_j + idle_w * total.time_s);
+        out[i].time_s = total.time_s[ADEPT_PART_FORWARD] + total.time_s[ADEPT_PART_BACKWARD];
+        out[i].bound = total.memory_s < 0.5 * out[i].time_s ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
+        out[i].energy_j = isnan(hw->specs.tdp_w) ? NAN : s->numbers.gpus * (total.energy_j + idle_w * out[i].time_s);
     }
     return ADEPT_OK;
 }

@@ -136,7 +136,8 @@ static void compile_pass(double *pass, const adept_profile *prof, const adept_sp
     pass[ADEPT_PASS_OPT_S] = (optimizer->bytes_read + optimizer->bytes_written) / specs->mem_bytes_per_s;
     pass[ADEPT_PASS_OPT_GRAD_S] = work->optimizer_gradients / specs->mem_bytes_per_s;
     pass[ADEPT_PASS_OPT_ALU_S] = optimizer->flops / specs->vector_fp32_flops_per_s;
-    pass[ADEPT_PASS_LAUNCHES] = (double)prof->grad_accum * work->kernels + optimizer->kernels;
+    pass[ADEPT_PASS_LAUNCHES] =
+        (double)prof->grad_accum * (work->kernels[ADEPT_FORWARD] + work->kernels[ADEPT_BACKWARD]) + optimizer->kernels;
 }
 
 adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const adept_placement *at,

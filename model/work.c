@@ -25,8 +25,9 @@ adept_work_column adept_work_column_of(adept_unit unit, adept_dtype dtype)
 /* Written so that NAN fails. */
 static bool is_valid(const adept_kernel *k)
 {
-    return (unsigned)k->unit < ADEPT_UNIT_COUNT && (unsigned)k->dtype < ADEPT_DTYPE_COUNT && k->flops >= 0.0 &&
-           k->flops_alu >= 0.0 && k->bytes_read >= 0.0 && k->bytes_written >= 0.0 && k->launches >= 0.0;
+    return (unsigned)k->pass < 2 && (unsigned)k->unit < ADEPT_UNIT_COUNT && (unsigned)k->dtype < ADEPT_DTYPE_COUNT &&
+           k->flops >= 0.0 && k->flops_alu >= 0.0 && k->bytes_read >= 0.0 && k->bytes_written >= 0.0 &&
+           k->launches >= 0.0;
 }
 
 static adept_status sum_kernels(adept_work *w, const adept_profile *prof, adept_error *err)
@@ -38,12 +39,12 @@ static adept_status sum_kernels(adept_work *w, const adept_profile *prof, adept_
             const adept_kernel *k = &op->kernels[j];
             if (!is_valid(k))
                 return adept_error_set(err, ADEPT_E_INVALID,
-                                       "profile: ops[%zu].kernels[%zu] has a bad unit, type or count", i, j);
+                                       "profile: ops[%zu].kernels[%zu] has a bad pass, unit, type or count", i, j);
             w->flops[k->unit][k->dtype] += count * k->flops;
             w->flops[ADEPT_UNIT_ALU][k->dtype] += count * k->flops_alu;
             w->bytes_read += count * k->bytes_read;
             w->bytes_written += count * k->bytes_written;
-            w->kernels += count * k->launches;
+            w->kernels[k->pass] += count * k->launches;
         }
     }
     return ADEPT_OK;

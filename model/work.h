@@ -12,7 +12,7 @@
 typedef struct adept_work {
     double flops[ADEPT_UNIT_COUNT][ADEPT_DTYPE_COUNT];
     double bytes_read, bytes_written;
-    double kernels;
+    double kernels[2]; /* launches by adept_pass */
     double gradient_elements;       /* what the all-reduce sends; 0 in infer mode */
     double gradient_bytes;          /* of one element in its own type */
     bool autocast;                  /* then grad_bytes_lowp holds for them */

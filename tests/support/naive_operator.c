@@ -189,6 +189,8 @@ void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_o
 
 typedef struct row {
     double times, time_s, core_s, simt_flops, tensor_flops, bytes;
+    double launches; /* of all times */
+    int part;        /* 0 forward, 1 backward, 2 optimizer */
 } row;
 
 typedef struct step {
@@ -225,7 +227,7 @@ static double excess(const step *s, double f)
     return sum;
 }
 
-static void add_kernels(step *s, double *launches, const adept_placement *at)
+static void add_kernels(step *s, const adept_placement *at)
 {
     const adept_profile *prof = at->profile;
     double passes = (double)prof->grad_accum;
@@ -237,7 +239,8 @@ static void add_kernels(step *s, double *launches, const adept_placement *at)
             r.simt_flops = k->flops_alu + (tensor ? 0 : k->flops);
             r.tensor_flops = tensor ? k->flops : 0;
             naive_operator_kernel(&r.time_s, &r.core_s, &prof->ops[i], k, at, s->theta);
-            *launches += r.times * k->launches;
+            r.launches = r.times * k->launches;
+            r.part = k->pass;
             s->rows[s->n++] = r;
         }
     }
@@ -262,11 +265,19 @@ static double clock_of(const step *s, const adept_placement *at, bool *floored)
     return lowest;
 }
 
+/* The host launches it, then the GPU can be done with it. */
+static void run_part(naive_operator *o, double device_s, double host_s)
+{
+    o->host_s += host_s;
+    o->device_s += device_s;
+    o->end_s = fmax(o->end_s + device_s, o->host_s);
+}
+
 naive_operator naive_operator_predict(const adept_placement *at, const double *theta)
 {
     const adept_profile *prof = at->profile;
     const adept_specs *specs = &at->hw->specs;
-    double gpus = at->run.gpus > 0 ? (double)at->run.gpus : 1, launches = 0, tensors = 0, energy_j = 0;
+    double gpus = at->run.gpus > 0 ? (double)at->run.gpus : 1, tensors = 0, energy_j = 0;
     double params = (double)prof->trainable_params, gradient_bytes = params > 0 ? prof->trainable_bytes : 0;
     step s = {.theta = theta, .tdp_w = specs->tdp_w};
     naive_operator out = {0};
@@ -276,25 +287,30 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
     s.rows = calloc(n, sizeof *s.rows);
     if (!s.rows) abort();
     s.limit_w = at->run.power_limit_w > 0 ? at->run.power_limit_w : s.tdp_w;
-    add_kernels(&s, &launches, at);
+    add_kernels(&s, at);
     if (prof->mode == ADEPT_MODE_TRAIN) {
         adept_optimizer_cost o =
             adept_optimizer_step(adept_optimizer_by_name(prof->optimizer), params, (double)prof->trainable_tensors,
                                  params > 0 ? gradient_bytes / params : 4);
         double bytes = o.bytes_read + o.bytes_written;
-        s.rows[s.n++] = (row){1, P(c_opt) * bytes / (specs->mem_bytes_per_s * K(beta_mem)), 0, o.flops, 0, bytes};
-        launches += o.kernels;
+        double time_s = P(c_opt) * bytes / (specs->mem_bytes_per_s * K(beta_mem));
+        s.rows[s.n++] = (row){1, time_s, 0, o.flops, 0, bytes, o.kernels, 2};
         tensors = (double)prof->trainable_tensors;
     }
     out.clock_ratio = clock_of(&s, at, &out.floored);
-    out.device_s = launches * P(t_launch_s) + tensors * P(t_tensor_s);
+    double device_s[3] = {0, 0, tensors * P(t_tensor_s)}, host_s[3] = {0, 0, tensors * P(t_tensor_s)};
     for (size_t i = 0; i < s.n; i++) {
-        out.device_s += s.rows[i].times * time_at(&s.rows[i], out.clock_ratio, theta);
-        energy_j += s.rows[i].times * energy_at(&s, &s.rows[i], out.clock_ratio);
+        const row *r = &s.rows[i];
+        device_s[r->part] += r->times * time_at(r, out.clock_ratio, theta) + r->launches * P(t_launch_s);
+        host_s[r->part] += r->launches * P(t_host_s);
+        energy_j += r->times * energy_at(&s, r, out.clock_ratio);
     }
     free(s.rows);
-    out.host_s = launches * P(t_host_s) + tensors * P(t_tensor_s);
-    out.time_s = fmax(out.device_s, out.host_s) + P(t_fixed_s);
+    for (int pass = 0; pass < prof->grad_accum; pass++)
+        for (int part = 0; part < 2; part++)
+            run_part(&out, device_s[part] / (double)prof->grad_accum, host_s[part] / (double)prof->grad_accum);
+    run_part(&out, device_s[2], host_s[2]);
+    out.time_s = out.end_s + P(t_fixed_s);
     if (gpus > 1 && prof->mode != ADEPT_MODE_INFER && params > 0)
         out.time_s += (1 - P(overlap)) * naive_allreduce_s(&at->run, gradient_bytes, P(l_hop_s), P(bw_eff_bytes_per_s));
     out.power_w = gpus * (P(p_static_w) + energy_j / out.time_s);

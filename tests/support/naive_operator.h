@@ -7,7 +7,7 @@
 
 typedef struct naive_operator {
     double time_s, power_w, clock_ratio;
-    double host_s, device_s; /* of the step, without communication */
+    double host_s, device_s, end_s; /* of the step without communication: each alone, and both */
     bool floored;
 } naive_operator;
 
