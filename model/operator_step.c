@@ -30,6 +30,7 @@ adept_operator_numbers adept_operator_numbers_of(const adept_step *step, const a
         .gpus = step->numbers.row[ADEPT_ROW_GPUS],
         .gradient_bytes = work->gradient_elements * work->gradient_bytes,
         .network = step->network,
+        .bucketed_s = {NAN, NAN},
         .tdp_w = specs->tdp_w,
         .limit_w = step->numbers.row[ADEPT_ROW_LIMIT_W],
         .min_clock = step->numbers.row[ADEPT_ROW_MIN_CLOCK],
@@ -413,6 +414,10 @@ adept_operator_state adept_operator_finish(const adept_operator_total *total, co
                                                   theta[ADEPT_OP_bw_eff_bytes_per_s]);
     adept_operator_state s = {.comm_s = (1.0 - theta[ADEPT_OP_overlap]) * all_comm_s};
     s.comm_hidden_s = all_comm_s - s.comm_s;
+    if (!isnan(n->bucketed_s[ADEPT_COMM_EXPOSED])) {
+        s.comm_s = n->bucketed_s[ADEPT_COMM_EXPOSED];
+        s.comm_hidden_s = n->bucketed_s[ADEPT_COMM_HIDDEN];
+    }
     double device_s[ADEPT_PARTS], host_s[ADEPT_PARTS], kernels_s = 0.0;
     for (int p = 0; p < ADEPT_PARTS; p++) {
         double tensors_s = tensors_in(p, n) * theta[ADEPT_OP_t_tensor_s];

@@ -42,6 +42,9 @@ typedef struct adept_executions {
 } adept_executions;
 extern const adept_executions adept_optimizer_execution; /* once, in the optimizer */
 
+/* What of an all-reduce costs time, and what runs beside the backward pass. */
+enum { ADEPT_COMM_EXPOSED, ADEPT_COMM_HIDDEN };
+
 /* What a step needs besides its kernels. */
 typedef struct adept_operator_numbers {
     double passes;
@@ -50,6 +53,7 @@ typedef struct adept_operator_numbers {
     double optimizer_bytes, optimizer_flops, bytes_per_s;
     double gpus, gradient_bytes;
     adept_network network;
+    double bucketed_s[2]; /* all-reduces beside the backward pass by what they cost; NAN: the share `overlap` is hidden */
     double tdp_w, limit_w, min_clock, max_clock;
 } adept_operator_numbers;
 

@@ -155,6 +155,17 @@ static adept_status find_limits(adept_power_limits *out, adept_placed_step *s, a
     return ADEPT_OK;
 }
 
+static adept_status find(adept_power_limits *out, adept_placed_step *s, adept_error *err)
+{
+    if (isnan(s->hw->specs.tdp_w)) {
+        snprintf(out->reason, sizeof out->reason, "power is unknown: %.80s has no tdp_w", s->hw->name);
+        return ADEPT_OK;
+    }
+    if (!(adept_placed_step_power_w(s) > 0.0 && adept_placed_step_time_s(s) > 0.0))
+        return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
+    return find_limits(out, s, err);
+}
+
 adept_status adept_predict_power_limits(adept_power_limits *out, const adept_profile *prof, const adept_hwprofile *hw,
                                         const adept_run *run, adept_error *err)
 {
@@ -163,13 +174,8 @@ adept_status adept_predict_power_limits(adept_power_limits *out, const adept_pro
     adept_run at_default = run ? *run : (adept_run){0};
     at_default.power_limit_w = 0.0;
     adept_status status = adept_placed_step_init(&s, prof, hw, &at_default, err);
-    if (status != ADEPT_OK) return status;
-    if (isnan(hw->specs.tdp_w))
-        snprintf(limits.reason, sizeof limits.reason, "power is unknown: %.80s has no tdp_w", hw->name);
-    else if (!(adept_placed_step_power_w(&s) > 0.0 && adept_placed_step_time_s(&s) > 0.0))
-        return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
-    else
-        status = find_limits(&limits, &s, err);
+    if (status == ADEPT_OK) status = find(&limits, &s, err);
+    adept_placed_step_free(&s);
     if (status == ADEPT_OK) *out = limits;
     return status;
 }

@@ -181,6 +181,13 @@ static adept_status run_kernels(adept_placed_step *s, adept_error *err)
         adept_operator_add(&s->total, NULL, &s->optimizer, &adept_optimizer_execution, s->clock, &s->numbers,
                            s->operator_theta);
     }
+    if (s->in_buckets) {
+        adept_communication c =
+            adept_backward_communicate(&s->backward, s->clock.ratio, &s->step.network, s->operator_theta);
+        s->numbers.bucketed_s[ADEPT_COMM_EXPOSED] = c.exposed_s;
+        s->numbers.bucketed_s[ADEPT_COMM_HIDDEN] = c.total_s - c.exposed_s;
+        s->buckets = c.buckets;
+    }
     s->state = adept_operator_finish(&s->total, &s->numbers, s->operator_theta);
     return ADEPT_OK;
 }
@@ -204,10 +211,21 @@ adept_status adept_placed_step_init(adept_placed_step *s, const adept_profile *p
     const adept_placement at = {prof, hw, *run};
     s->profile = prof;
     s->hw = hw;
+    s->in_buckets = false;
+    s->backward = (adept_backward){0};
+    s->buckets = 0.0;
     s->by_operator = adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR;
     adept_status status = s->by_operator ? place_kernels(s, &at, err) : place_row(s, &at, err);
+    if (status == ADEPT_OK) status = adept_backward_wanted(&s->in_buckets, prof, hw, run, &s->step.network, err);
+    if (status == ADEPT_OK && s->in_buckets)
+        status = adept_backward_init(&s->backward, prof, hw, run, s->operator_theta, s->menus, err);
     if (status != ADEPT_OK) return status;
     return adept_placed_step_limit(s, s->step.numbers.row[ADEPT_ROW_LIMIT_W], err);
+}
+
+void adept_placed_step_free(adept_placed_step *s)
+{
+    adept_backward_free(&s->backward);
 }
 
 double adept_placed_step_time_s(const adept_placed_step *s)

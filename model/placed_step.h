@@ -1,7 +1,8 @@
-/** @file placed_step.h  One step of one GPU: what holds under every power limit, worked out once, and the times and powers under
- *  one limit. Private to model/. Calls: workload, handlers. */
+/** @file placed_step.h  One step of one GPU: what holds under every power limit, worked out once, and the times and
+ * powers under one limit. Private to model/. Calls: workload, handlers. */
 #ifndef ADEPT_PLACED_STEP_H
 #define ADEPT_PLACED_STEP_H
+#include "backward.h"
 #include "evaluate.h"
 #include "operator_step.h"
 
@@ -21,18 +22,23 @@ typedef struct adept_placed_step {
     adept_operator_numbers numbers;
     adept_operator_list list; /* at full clock */
     adept_operator_time optimizer;
+    bool in_buckets;         /* gradients are sent beside the backward pass; else a share of the all-reduce is hidden */
+    adept_backward backward; /* owned */
     adept_operator_clock clock; /* under the limit, as all that follow */
     adept_operator_total total;
     adept_operator_state state;
+    double buckets; /* all-reduces of a step; 0: not in buckets */
 } adept_placed_step;
 
 /**
  * Check and place a step, and work it out under the run's limit.
  * @param run  borrowed like profile and GPU for as long as the step is used
- * @return as adept_predict()
+ * @return as adept_predict(); adept_placed_step_free() whatever it is
  */
 adept_status adept_placed_step_init(adept_placed_step *s, const adept_profile *prof, const adept_hwprofile *hw,
                                     const adept_run *run, adept_error *err);
+
+void adept_placed_step_free(adept_placed_step *s);
 
 /** The same step under another limit in W per GPU, which need not be one that the board can be set to. */
 adept_status adept_placed_step_limit(adept_placed_step *s, double limit_w, adept_error *err);
@@ -47,7 +53,8 @@ bool adept_placed_step_limited(const adept_placed_step *s);
 /** Does even the lowest clock draw more than the limit? */
 bool adept_placed_step_floored(const adept_placed_step *s);
 
-/** Add one operator's kernels, forward and backward, of all accumulation passes, at the step's clock. By granularity "operator". */
+/** Add one operator's kernels, forward and backward, of all accumulation passes, at the step's clock. By granularity
+ * "operator". */
 adept_status adept_placed_step_operator(adept_operator_total *total, const adept_placed_step *s,
                                         const adept_profile_op *op, adept_error *err);
 

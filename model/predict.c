@@ -79,6 +79,7 @@ static void fill_kernels(adept_prediction *out, const adept_placed_step *s)
     out->optimizer_s = total->time_s[ADEPT_PART_OPTIMIZER];
     out->comm_s = state->comm_s;
     out->comm_hidden_s = state->comm_hidden_s;
+    out->comm_buckets = s->buckets;
     out->kernel_launch_s = state->launch_s + state->wait_s;
     out->fixed_s = s->operator_theta[ADEPT_OP_t_fixed_s];
     out->pass_w = out->optimizer_w = gpus * state->busy_power_w;
@@ -191,8 +192,8 @@ static void fill_warnings(adept_prediction *out, const adept_placed_step *s, con
     if (!out->memory.fits)
         warn(out, "needs about %.3g GiB of device memory, %s has %.3g GiB", out->memory.peak_bytes / 1073741824.0,
              hw->name, out->memory.capacity_bytes / 1073741824.0);
-    if (gpus > MAX_GPUS_PER_NODE)
-        warn(out, "%.0f GPUs are taken as one node with links alike; slower links between nodes are not modelled",
+    if (gpus > MAX_GPUS_PER_NODE && run->nodes < 2)
+        warn(out, "%.0f GPUs are taken as one node with links alike: say how many nodes they are, and what joins these",
              gpus);
     if (out->mfu > 1.0 && s->by_operator)
         warn(out, "more FLOP/s than the peak of %s: Winograd's algorithm multiplies less than is counted", hw->name);
@@ -250,7 +251,9 @@ adept_status adept_predict(adept_prediction *out, const adept_profile *prof, con
                            const adept_run *run, adept_error *err)
 {
     adept_placed_step state;
-    return predict(out, &state, prof, hw, run, err);
+    adept_status status = predict(out, &state, prof, hw, run, err);
+    adept_placed_step_free(&state);
+    return status;
 }
 
 static double kernel_compute_s(const adept_placed_step *s, const adept_hwprofile *hw, adept_unit unit,
@@ -301,17 +304,16 @@ static adept_status predict_operators(adept_op_prediction *out, const adept_plac
     return ADEPT_OK;
 }
 
-adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
-                               const adept_run *run, adept_error *err)
+static adept_status predict_ops(adept_op_prediction *out, adept_placed_step *state, const adept_profile *prof,
+                                const adept_hwprofile *hw, const adept_run *run, adept_error *err)
 {
-    adept_placed_step state;
     adept_prediction whole;
-    adept_status status = predict(&whole, &state, prof, hw, run, err);
+    adept_status status = predict(&whole, state, prof, hw, run, err);
     if (status != ADEPT_OK) return status;
-    if (state.by_operator) return predict_operators(out, &state, prof, hw, err);
+    if (state->by_operator) return predict_operators(out, state, prof, hw, err);
     double sum_s = 0.0;
     for (size_t i = 0; i < prof->n_ops; i++) {
-        out[i].time_s = op_alone_s(&prof->ops[i], prof, &state, hw, &out[i].bound);
+        out[i].time_s = op_alone_s(&prof->ops[i], prof, state, hw, &out[i].bound);
         sum_s += out[i].time_s;
     }
     /* Eq 4.7 takes one maximum over the whole pass, so the operators' own maxima sum to more: scale them down. */
@@ -321,4 +323,13 @@ adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *pr
         out[i].energy_j = out[i].time_s * whole.pass_w;
     }
     return ADEPT_OK;
+}
+
+adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
+                               const adept_run *run, adept_error *err)
+{
+    adept_placed_step state;
+    adept_status status = predict_ops(out, &state, prof, hw, run, err);
+    adept_placed_step_free(&state);
+    return status;
 }

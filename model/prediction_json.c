@@ -94,6 +94,7 @@ static void add_config(writer *w, cJSON *root, const adept_profile *prof, const 
     add_string(w, o, "precision", adept_precision_name(prof->precision));
     add_integer(w, o, "batch_size", prof->batch_size);
     add_integer(w, o, "gpus", run->gpus == 0 ? 1 : run->gpus);
+    add_integer(w, o, "nodes", run->nodes == 0 ? 1 : run->nodes);
     add_string(w, o, "optimizer", prof->optimizer);
     add_integer(w, o, "grad_accum", prof->grad_accum);
     add_string(w, o, "attention", adept_attention_name(prof->attention));
@@ -148,6 +149,7 @@ static void add_results(writer *w, cJSON *root, const adept_prediction *p)
     add_number(w, phases, "pass_s", p->pass_s);
     add_number(w, phases, "optimizer_s", p->optimizer_s);
     add_number(w, phases, "comm_s", p->comm_s);
+    add_number(w, phases, "comm_hidden_s", p->comm_hidden_s); /* no part of the sum */
     add_number(w, phases, "kernel_launch_s", p->kernel_launch_s);
     add_number(w, phases, "fixed_s", p->fixed_s);
     cJSON *pass = add_object(w, root, "pass");
@@ -163,6 +165,23 @@ static void add_results(writer *w, cJSON *root, const adept_prediction *p)
     add_number(w, power, "comm_w", p->comm_w);
     add_number(w, power, "idle_w", p->idle_w);
     keep(w, cJSON_AddStringToObject(root, "bound", adept_bound_name(p->bound)));
+}
+
+/* null: one GPU, or nothing to send. */
+static void add_communication(writer *w, cJSON *root, const adept_prediction *p, const adept_run *run)
+{
+    if (!(p->comm_s + p->comm_hidden_s > 0.0)) {
+        add_null(w, root, "communication");
+        return;
+    }
+    cJSON *o = add_object(w, root, "communication");
+    add_string(w, o, "allreduce", adept_allreduce_name(run->allreduce));
+    add_string(w, o, "overlap",
+               adept_overlap_name(p->comm_buckets > 0.0 ? ADEPT_OVERLAP_BUCKETED : ADEPT_OVERLAP_FIXED));
+    add_number(w, o, "buckets", p->comm_buckets > 0.0 ? p->comm_buckets : NAN);
+    add_number(w, o, "total_s", p->comm_s + p->comm_hidden_s);
+    add_number(w, o, "exposed_s", p->comm_s);
+    add_number(w, o, "hidden_s", p->comm_hidden_s);
 }
 
 static void add_work(writer *w, cJSON *root, const adept_prediction *p)
@@ -285,6 +304,7 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
     add_gpu(&w, root, hw, run);
     add_config(&w, root, prof, run);
     add_results(&w, root, p);
+    add_communication(&w, root, p, run);
     add_work(&w, root, p);
     add_memory(&w, root, &p->memory);
     add_totals(&w, root, totals);

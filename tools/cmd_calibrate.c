@@ -271,11 +271,19 @@ static adept_status calibrate_kernels(adept_cli *cli, work *w, const adept_calib
     return ADEPT_OK;
 }
 
+/* What is fitted is the share of an all-reduce that is hidden, so errors are of that. */
+static void hide_fixed_share(adept_dataset *dataset)
+{
+    for (size_t i = 0; i < dataset->n; i++)
+        dataset->rows[i].run.overlap = ADEPT_OVERLAP_FIXED;
+}
+
 static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_options *o)
 {
     const char *plot = o->measurements.plot;
     adept_status status = adept_load_measurements(cli, &w->dataset, &w->hw, &o->measurements, &w->progress);
 
+    if (status == ADEPT_OK) hide_fixed_share(w->dataset);
     if (status == ADEPT_OK && o->from_sheet) forget_fit(w->hw);
     if (status == ADEPT_OK) status = set_tiles(cli, w->hw, o);
     if (status == ADEPT_OK && plot) status = adept_plot_check(cli);

@@ -18,6 +18,12 @@ enum {
     KEY_GPUS,
     KEY_LIMIT,
     KEY_CLOCK,
+    KEY_NODES,
+    KEY_INTERNODE_BANDWIDTH,
+    KEY_INTERNODE_LATENCY,
+    KEY_ALLREDUCE,
+    KEY_OVERLAP,
+    KEY_BUCKET,
     KEY_STEPS,
     KEY_SAMPLES,
     KEY_GRANULARITY,
@@ -73,6 +79,51 @@ static error_t parse_run(int key, char *arg, const struct argp_state *state, pre
     }
 }
 
+/* Index of a word in a list of names. */
+static error_t parse_word(const struct argp_state *state, const char *option, const char *arg,
+                          const char *(*name_of)(size_t), size_t *out)
+{
+    char list[128];
+
+    for (*out = 0; name_of(*out); (*out)++)
+        if (strcmp(arg, name_of(*out)) == 0) return 0;
+    return adept_cli_usage(state, "%s: '%s' is not one of %s", option, arg,
+                           adept_names_list(list, sizeof list, name_of));
+}
+
+static error_t parse_network(int key, char *arg, const struct argp_state *state, predict_options *o)
+{
+    static const adept_suffix bandwidths[] = {{"B/s", 1},          {"MB/s", 1e6},       {"GB/s", 1e9},
+                                              {"Mbit/s", 1e6 / 8}, {"Gbit/s", 1e9 / 8}, {NULL, 0}};
+    static const adept_suffix times[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {NULL, 0}};
+    static const adept_suffix sizes[] = {{"B", 1},      {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
+                                         {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0}};
+    size_t index;
+    error_t failed;
+
+    switch (key) {
+    case KEY_NODES:
+        return adept_number_int(state, "--nodes", arg, 1, &o->run.nodes);
+    case KEY_INTERNODE_BANDWIDTH:
+        return adept_number_quantity(state, "--internode-bandwidth", arg, bandwidths, &bandwidths[0],
+                                     &o->run.internode_bytes_per_s);
+    case KEY_INTERNODE_LATENCY:
+        return adept_number_quantity(state, "--internode-latency", arg, times, &times[0], &o->run.internode_latency_s);
+    case KEY_ALLREDUCE:
+        failed = parse_word(state, "--allreduce", arg, adept_allreduce_name, &index);
+        if (!failed) o->run.allreduce = (adept_allreduce)index;
+        return failed;
+    case KEY_OVERLAP:
+        failed = parse_word(state, "--overlap", arg, adept_overlap_name, &index);
+        if (!failed) o->run.overlap = (adept_overlap)index;
+        return failed;
+    case KEY_BUCKET:
+        return adept_number_quantity(state, "--bucket-bytes", arg, sizes, &sizes[0], &o->run.bucket_bytes);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 static error_t parse_total(int key, char *arg, const struct argp_state *state, predict_options *o)
 {
     switch (key) {
@@ -87,14 +138,18 @@ static error_t parse_total(int key, char *arg, const struct argp_state *state, p
     case KEY_PUE:
         return adept_number_double(state, "--pue", arg, 1, &o->pue);
     default:
-        return parse_run(key, arg, state, o);
+        break;
     }
+    error_t error = parse_network(key, arg, state, o);
+    return error == ARGP_ERR_UNKNOWN ? parse_run(key, arg, state, o) : error;
 }
 
 static error_t check(const struct argp_state *state, const predict_options *o)
 {
     if (!o->model) return adept_cli_usage(state, "predict needs a MODEL or PROFILE; see adept predict --help");
     if (!o->gpu) return adept_cli_usage(state, "--gpu is missing; `adept gpus` lists the names");
+    if (o->run.nodes < 2 && (o->run.internode_bytes_per_s > 0 || o->run.internode_latency_s > 0))
+        return adept_cli_usage(state, "--internode-bandwidth and --internode-latency need --nodes");
     if (o->steps > 0 && o->samples > 0) return adept_cli_usage(state, "--steps and --samples exclude each other");
     bool counted = o->steps > 0 || o->samples > 0;
     if (!isnan(o->carbon_g_per_kwh) && !counted)
@@ -133,7 +188,7 @@ static const struct argp_option options[] = {
     {"gpu", KEY_GPU, "NAME|FILE", 0,
      "The GPU: a name that `adept gpus` lists, or a hardware profile (a path with '/', or ending in .json). Required",
      1},
-    {"gpus", KEY_GPUS, "N", 0, "Data-parallel GPUs of one node (default 1)", 1},
+    {"gpus", KEY_GPUS, "N", 0, "Data-parallel GPUs, those of all nodes together (default 1)", 1},
     {"power-limit", KEY_LIMIT, "W", 0, "Board power limit of each GPU in watts", 1},
     {"clock", KEY_CLOCK, "MHZ", 0,
      "Lock the core clock, in MHz as nvidia-smi prints it or with a unit: 1410, 1410MHz, 1.41GHz. A power limit, the "
@@ -146,6 +201,23 @@ static const struct argp_option options[] = {
      1},
     {"saturation", KEY_SATURATION, "NAME", 0,
      "Saturation function of granularity model: sigmoid, arctan, softsign, algebraic or tanh", 1},
+    {NULL, 0, NULL, 0, "How several GPUs communicate:", 2},
+    {"nodes", KEY_NODES, "N", 0, "Nodes that the GPUs are shared by equally (default 1); needs --internode-bandwidth",
+     2},
+    {"internode-bandwidth", KEY_INTERNODE_BANDWIDTH, "RATE", 0,
+     "Network of one node in one direction, all adapters together: bytes/s, or with a unit: 200Gbit/s, 25GB/s", 2},
+    {"internode-latency", KEY_INTERNODE_LATENCY, "TIME", 0,
+     "One hop between nodes: seconds, or with a unit: 10us (the default)", 2},
+    {"allreduce", KEY_ALLREDUCE, "NAME", 0,
+     "ring (default), tree (double binary), or auto: the faster for every size; between nodes if there are several", 2},
+    {"overlap", KEY_OVERLAP, "NAME", 0,
+     "bucketed: buckets of gradients are sent while the backward pass runs, as DistributedDataParallel does; fixed: "
+     "the "
+     "share that the hardware profile says is hidden; auto (default): bucketed where the profile of the model knows "
+     "its "
+     "parameters and the GPU was not fitted on several GPUs",
+     2},
+    {"bucket-bytes", KEY_BUCKET, "SIZE", 0, "Size of a bucket: bytes, or with a unit (default 25MiB)", 2},
     {NULL, 0, NULL, 0, "The whole job:", 3},
     {"steps", KEY_STEPS, "N", 0, "Print the totals of N steps", 3},
     {"samples", KEY_SAMPLES, "N", 0, "Print the totals of N samples, rounded up to whole steps", 3},
@@ -171,6 +243,7 @@ static const struct argp argp = {
         "  adept predict resnet50.pt --gpu a100\n"
         "  adept predict resnet50.pt --gpu h100 --precision bf16 --batch 512 --by layer\n"
         "  adept predict gpt2.pt --input i64:Bx1024 --batch 8 --gpu a100 --gpus 4\n"
+        "  adept predict gpt2.pt --gpu h100 --gpus 64 --nodes 8 --internode-bandwidth 3200Gbit/s --allreduce auto\n"
         "  adept predict resnet50.profile.json --gpu a100 --power-limit 250\n"
         "  adept predict resnet50.profile.json --gpu a100 --clock 1200\n"
         "  adept predict resnet50.pt --gpu a100 --granularity model\n"

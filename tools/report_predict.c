@@ -26,6 +26,7 @@ static void print_gpu(FILE *out, const adept_prediction_report *r)
 
     fprintf(out, "GPU      %" PRId64 " x ", gpus);
     adept_print_clean(out, r->hw->name);
+    if (r->run->nodes > 1) fprintf(out, " in %" PRId64 " nodes", r->run->nodes);
     fputs(" (", out);
     adept_print_clean(out, r->hw->vendor);
     fputc(' ', out);
@@ -103,6 +104,17 @@ static void print_pass(FILE *out, const adept_prediction *p, bool of_kernels)
         fprintf(out, "  The GPU waits for the host, which launches %.0f kernels.\n", p->kernels);
 }
 
+/* "All-reduce: 12.3 ms in 9 buckets, 11.0 ms of it hidden behind the backward pass." */
+static void print_communication(FILE *out, const adept_prediction *p)
+{
+    double all_s = p->comm_s + p->comm_hidden_s;
+
+    if (!(all_s > 0)) return;
+    fprintf(out, "  All-reduce: %s", adept_units_time(all_s).s);
+    if (p->comm_buckets > 0) fprintf(out, " in %.0f bucket%s", p->comm_buckets, p->comm_buckets > 1 ? "s" : "");
+    fprintf(out, ", %s of it hidden behind the backward pass.\n", adept_units_time(p->comm_hidden_s).s);
+}
+
 static void print_times(FILE *out, const adept_prediction_report *r)
 {
     const adept_prediction *p = r->prediction;
@@ -115,6 +127,7 @@ static void print_times(FILE *out, const adept_prediction_report *r)
     print_phase(out, "kernel launches", p->kernel_launch_s, step_s);
     if (p->fixed_s > 0) print_phase(out, "fixed", p->fixed_s, step_s);
     print_pass(out, p, by_operator(r));
+    if (r->run->gpus > 1) print_communication(out, p);
 }
 
 static void print_memory(FILE *out, const adept_prediction_report *r)

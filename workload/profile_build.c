@@ -97,7 +97,7 @@ static void find_first_use(const adept_tensor *t, void *context)
     if (t->param < 0 || b->used[t->param]) return;
     b->used[t->param] = true;
     const adept_param *p = &b->in.graph->params[t->param];
-    double bytes = adept_dtype_bytes(p->dtype);
+    double bytes = adept_dtype_bytes(adept_precision_stored_dtype(b->in.config->precision, p->dtype));
     for (int d = 0; d < p->ndim; d++)
         bytes *= (double)p->dims[d];
     if (!p->is_buffer && p->requires_grad) b->gradient_bytes += bytes;

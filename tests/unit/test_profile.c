@@ -160,12 +160,51 @@ static void identical_layers_merge(void **state)
     assert_string_equal(p->ops[0].path, "layers.0.fc");
     assert_string_equal(p->ops[1].path, "layers.{1-11}.fc");
     assert_int_equal(p->ops[1].count, 11);
+    assert_true(p->ops[0].places.n == 1 && p->ops[0].places.first == 0 && p->ops[0].places.last == 0);
+    assert_true(p->ops[1].places.n == 11 && p->ops[1].places.first == 1 && p->ops[1].places.last == 11);
+    assert_true(p->ops[0].gradient_bytes == 64 && p->ops[1].gradient_bytes == 11 * 64);
+    assert_memory_equal(&p->ops[1].gradient_places, &p->ops[1].places, sizeof p->ops[1].places);
     size_t n = 0;
     adept_profile_group *groups = adept_profile_group_by(p, ADEPT_BY_KIND, &n);
     assert_int_equal(n, 1);
     assert_int_equal(groups[0].count, 12);
     assert_true(groups[0].totals.macs_forward == p->totals.macs_forward);
     free(groups);
+    adept_profile_free(p);
+}
+
+/* A gradient is complete after the backward of the first use, also by way of a view; frozen ones and buffers have none. */
+static void gradients_are_complete_at_the_first_use(void **state)
+{
+    (void)state;
+    static const char text[] = "input x f32:2x4\n"
+                               "param w f32:4x4 grad\n"
+                               "param frozen f32:4x4\n"
+                               "param v f32:4x4 grad\n"
+                               "h0 = aten::linear(input=x, weight=w, bias=none) @ layers.0.fc Linear\n"
+                               "h1 = aten::linear(input=h0, weight=w, bias=none) @ layers.1.fc Linear\n"
+                               "h2 = aten::linear(input=h1, weight=w, bias=none) @ layers.2.fc Linear\n"
+                               "f = aten::linear(input=h2, weight=frozen, bias=none) @ frozen Linear\n"
+                               "t = aten::t(self=v) @ head Head\n"
+                               "y = aten::matmul(self=f, other=t) @ head Head\n"
+                               "return y\n";
+    adept_workload_config config = {.precision = ADEPT_PURE_BF16};
+    adept_profile *p = build_with(text, &config);
+    double sum = 0;
+    for (size_t i = 0; i < p->n_ops; i++) {
+        const adept_profile_op *op = &p->ops[i];
+        bool first = strcmp(op->path, "layers.0.fc") == 0, head = strcmp(op->op, "aten::matmul") == 0;
+        assert_true(op->places.n == op->count);
+        assert_true(op->gradient_bytes == (first || head ? 32 : 0)); /* 16 elements of 2 bytes */
+        assert_int_equal(op->gradient_places.n, first || head);
+        sum += op->gradient_bytes;
+    }
+    assert_true(sum == p->trainable_bytes);
+    adept_profile_free(p);
+    config = (adept_workload_config){.mode = ADEPT_MODE_INFER};
+    p = build_with(text, &config);
+    for (size_t i = 0; i < p->n_ops; i++)
+        assert_true(p->ops[i].gradient_bytes == 0 && p->ops[i].gradient_places.n == 0);
     adept_profile_free(p);
 }
 
@@ -542,6 +581,22 @@ static void damaged_json_is_refused(void **state)
         free(copy);
         refused++;
     }
+    static const char *const places[][2] = {{"\"n\":", "\"n\":0,\"x\":"},
+                                            {"\"n\":", "\"n\":-"},
+                                            {"\"first\":", "\"first\":9,\"x\":"},
+                                            {"\"last\":", "\"last\":1e99,\"x\":"},
+                                            {"\"places\":", "\"places\":1,\"x\":"}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char *at = strstr(text, places[i][0]), copy[20000];
+        adept_profile *q = NULL;
+        adept_error err = {0};
+        assert_true(at && n + 40 < sizeof copy);
+        at += strlen(places[i][0]);
+        snprintf(copy, sizeof copy, "%.*s%s%s", (int)(at - strlen(places[i][0]) - text), text, places[i][1], at + strspn(at, " \t"));
+        if (adept_profile_from_json(&q, "places.json", copy, strlen(copy), &err) != ADEPT_E_INVALID)
+            fail_msg("%s was accepted", places[i][1]);
+        refused++;
+    }
     assert_true(refused > 100);
     free(text);
     adept_profile_free(p);
@@ -557,6 +612,7 @@ int main(void)
         cmocka_unit_test(what_does_not_reach_the_output_has_no_backward),
         cmocka_unit_test(gradients_flow_through_memory_written_in_place),
         cmocka_unit_test(identical_layers_merge),
+        cmocka_unit_test(gradients_are_complete_at_the_first_use),
         cmocka_unit_test(paths_fold_indices),
         cmocka_unit_test(autocast_casts_and_keeps_copies),
         cmocka_unit_test(pure_16_bit_halves_bytes_without_casts),
