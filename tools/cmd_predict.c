@@ -201,23 +201,22 @@ static const struct argp_option options[] = {
      1},
     {"saturation", KEY_SATURATION, "NAME", 0,
      "Saturation function of granularity model: sigmoid, arctan, softsign, algebraic or tanh", 1},
-    {NULL, 0, NULL, 0, "How several GPUs communicate:", 2},
     {"nodes", KEY_NODES, "N", 0, "Nodes that the GPUs are shared by equally (default 1); needs --internode-bandwidth",
-     2},
+     1},
     {"internode-bandwidth", KEY_INTERNODE_BANDWIDTH, "RATE", 0,
-     "Network of one node in one direction, all adapters together: bytes/s, or with a unit: 200Gbit/s, 25GB/s", 2},
+     "Network of one node in one direction, all adapters together: bytes/s, or with a unit: 200Gbit/s, 25GB/s", 1},
     {"internode-latency", KEY_INTERNODE_LATENCY, "TIME", 0,
-     "One hop between nodes: seconds, or with a unit: 10us (the default)", 2},
+     "One hop between nodes: seconds, or with a unit: 10us (the default)", 1},
     {"allreduce", KEY_ALLREDUCE, "NAME", 0,
-     "ring (default), tree (double binary), or auto: the faster for every size; between nodes if there are several", 2},
+     "ring (default), tree (double binary), or auto: the faster for every size; between nodes if there are several", 1},
     {"overlap", KEY_OVERLAP, "NAME", 0,
      "bucketed: buckets of gradients are sent while the backward pass runs, as DistributedDataParallel does; fixed: "
      "the "
      "share that the hardware profile says is hidden; auto (default): bucketed where the profile of the model knows "
      "its "
      "parameters and the GPU was not fitted on several GPUs",
-     2},
-    {"bucket-bytes", KEY_BUCKET, "SIZE", 0, "Size of a bucket: bytes, or with a unit (default 25MiB)", 2},
+     1},
+    {"bucket-bytes", KEY_BUCKET, "SIZE", 0, "Size of a bucket: bytes, or with a unit (default 25MiB)", 1},
     {NULL, 0, NULL, 0, "The whole job:", 3},
     {"steps", KEY_STEPS, "N", 0, "Print the totals of N steps", 3},
     {"samples", KEY_SAMPLES, "N", 0, "Print the totals of N samples, rounded up to whole steps", 3},
@@ -243,7 +242,7 @@ static const struct argp argp = {
         "  adept predict resnet50.pt --gpu a100\n"
         "  adept predict resnet50.pt --gpu h100 --precision bf16 --batch 512 --by layer\n"
         "  adept predict gpt2.pt --input i64:Bx1024 --batch 8 --gpu a100 --gpus 4\n"
-        "  adept predict gpt2.pt --gpu h100 --gpus 64 --nodes 8 --internode-bandwidth 3200Gbit/s --allreduce auto\n"
+        "  adept predict a.pt --gpu t4 --gpus 8 --nodes 2 --internode-bandwidth 5GB/s\n"
         "  adept predict resnet50.profile.json --gpu a100 --power-limit 250\n"
         "  adept predict resnet50.profile.json --gpu a100 --clock 1200\n"
         "  adept predict resnet50.pt --gpu a100 --granularity model\n"

@@ -64,6 +64,34 @@ done
 expect_ok predict "$p" --gpu a100 --clock 1200
 shows '^GPU .*clock locked to 1.20 GHz'
 
+# networks
+expect_error 2 "--nodes: 'x' is not a whole number" predict "$p" --gpu a100 --nodes x
+expect_error 2 "--nodes: '0' is too small" predict "$p" --gpu a100 --nodes 0
+expect_error 2 'several nodes need the bandwidth between them: --internode-bandwidth' predict "$p" --gpu a100 --gpus 8 --nodes 2
+expect_error 2 '6 GPUs cannot be shared equally by 4 nodes' \
+    predict "$p" --gpu a100 --gpus 6 --nodes 4 --internode-bandwidth 25GB/s
+expect_error 2 'need --nodes' predict "$p" --gpu a100 --gpus 8 --internode-bandwidth 25GB/s
+expect_error 2 'need --nodes' predict "$p" --gpu a100 --gpus 8 --internode-latency 5us
+expect_error 2 "--internode-bandwidth: '25Gb/s' is not a number with a unit such as B/s" \
+    predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 25Gb/s
+expect_error 2 "--internode-latency: '5min' is not a number with a unit such as s" \
+    predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 25GB/s --internode-latency 5min
+expect_error 2 "--bucket-bytes: '0' is out of range" predict "$p" --gpu a100 --gpus 8 --bucket-bytes 0
+expect_error 2 "--allreduce: 'rings' is not one of ring, tree, auto" predict "$p" --gpu a100 --allreduce rings
+expect_error 2 "--overlap: 'all' is not one of auto, fixed, bucketed" predict "$p" --gpu a100 --overlap all
+expect_error 2 'the profile does not say where its parameters are' predict "$p" --gpu a100 --gpus 8 --overlap bucketed
+expect_error 2 'granularity "model" has none' predict "$p" --gpu a100 --gpus 8 --overlap bucketed --granularity model
+# 200 Gbit/s are 25 GB/s
+expect_ok predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 200Gbit/s --json
+shows '"nodes":[[:space:]]*2'
+grep comm_s "$work/out" >"$work/gbit"
+expect_ok predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 25e9 --internode-latency 0.01ms --json
+grep comm_s "$work/out" >"$work/bytes"
+cmp -s "$work/gbit" "$work/bytes" || fail '200Gbit/s are not 25e9 bytes/s'
+expect_ok predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 25GB/s
+shows '^GPU      8 x a100-sxm-40gb in 2 nodes'
+shows '^  All-reduce: .* hidden behind the backward pass'
+
 # words
 expect_error 2 "--mode: 'trian' is not one of train, fwbw, infer" predict "$p" --gpu a100 --mode trian
 expect_error 2 "--precision: 'fp8' is not one of fp32, tf32, bf16, fp16" predict "$p" --gpu a100 --precision fp8

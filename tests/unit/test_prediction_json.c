@@ -69,6 +69,11 @@ static void numbers_read_back_exactly(void **state)
         {"config.grad_accum", 2},
         {"config.power_limit_w", 150},
         {"pass.clock_hz", f.p.clock_hz},
+        {"config.nodes", 1},
+        {"time.comm_hidden_s", f.p.comm_hidden_s},
+        {"communication.total_s", f.p.comm_s + f.p.comm_hidden_s},
+        {"communication.exposed_s", f.p.comm_s},
+        {"communication.hidden_s", f.p.comm_hidden_s},
         {"step_time_s", f.p.step_time_s},
         {"power_avg_w", f.p.power_avg_w},
         {"energy_step_j", f.p.energy_step_j},
@@ -132,6 +137,7 @@ static void texts_and_flags(void **state)
         {"model.path", "a \"b\"\n.pt"}, {"model.sha256", "00"},       {"gpu.name", "toy"},
         {"config.mode", "train"},       {"config.precision", "fp32"}, {"config.optimizer", "adamw"},
         {"config.attention", "auto"},   {"power_scope", "gpu"},       {"bound", "compute"},
+        {"communication.allreduce", "ring"}, {"communication.overlap", "fixed"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_string_equal(cJSON_GetStringValue(at(root, rows[i][0])), rows[i][1]);
@@ -174,6 +180,28 @@ static void unknown_is_null_with_a_warning(void **state)
     root = to_json(&f, &totals, NULL, 0);
     assert_true(at(root, "total.co2e_g")->valuedouble == totals.co2e_g);
     assert_false(warns(root, "total."));
+    cJSON_Delete(root);
+}
+
+static void communication(void **state)
+{
+    (void)state;
+    fixture f;
+    predict(&f);
+    assert_true(f.p.comm_s > 0);
+    cJSON *root = to_json(&f, NULL, NULL, 0);
+    assert_true(cJSON_IsNull(at(root, "communication.buckets")));
+    cJSON_Delete(root);
+    f.p.comm_buckets = 7;
+    f.run.allreduce = ADEPT_ALLREDUCE_AUTO;
+    root = to_json(&f, NULL, NULL, 0);
+    assert_true(at(root, "communication.buckets")->valuedouble == 7);
+    assert_string_equal(cJSON_GetStringValue(at(root, "communication.overlap")), "bucketed");
+    assert_string_equal(cJSON_GetStringValue(at(root, "communication.allreduce")), "auto");
+    cJSON_Delete(root);
+    f.p.comm_s = f.p.comm_hidden_s = 0; /* one GPU */
+    root = to_json(&f, NULL, NULL, 0);
+    assert_true(cJSON_IsNull(at(root, "communication")));
     cJSON_Delete(root);
 }
 
@@ -291,6 +319,7 @@ int main(void)
         cmocka_unit_test(awkward_numbers),
         cmocka_unit_test(texts_and_flags),
         cmocka_unit_test(unknown_is_null_with_a_warning),
+        cmocka_unit_test(communication),
         cmocka_unit_test(best_power_limits),
         cmocka_unit_test(warnings_of_profile_and_prediction),
         cmocka_unit_test(layers),
