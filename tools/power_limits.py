@@ -123,17 +123,22 @@ def section(results, held_out):
 
 
 def plot(results, path):
-    """Measured energies as points, the predicted curve as a line, one small panel per group, each relative to the highest limit."""
-    columns = 6
-    rows = -(-len(results) // columns)
-    script = [f"set terminal svg size {210 * columns},{170 * rows} noenhanced font 'sans,9' background rgb 'white'",
-              f"set multiplot layout {rows},{columns}", "set grid lc rgb '#e0e0e0'", "unset key", "set format x '%g W'"]
+    """One panel per GPU and model, one colour per batch size: points measured, the predicted curve a line, relative to the highest limit."""
+    panels = {}
     for r in results:
-        top = r["measured"][max(r["measured"])]
-        script.append(f"set title '{r['gpu'].split('-')[0]} {r['model'].split('_')[0]} {r['batch']}' offset 0,-0.6")
-        script.append("plot '-' with lines lw 2 lc rgb '#d95f02', '-' with points pt 7 ps 0.5 lc rgb '#1b6ca8'")
-        script += [f"{w} {e / top}" for w, e in r["curve"]] + ["e"]
-        script += [f"{w} {e / top}" for w, e in r["measured"].items()] + ["e"]
+        panels.setdefault((r["gpu"], r["model"]), []).append(r)
+    script = [f"set terminal svg size 1000,{360 * -(-len(panels) // 2)} noenhanced font 'sans,11' background rgb 'white'",
+              f"set multiplot layout {-(-len(panels) // 2)},2", "set grid lc rgb '#e0e0e0'", "set key outside right title 'batch'",
+              "set xlabel 'power limit in W'", "set ylabel 'energy per step, highest limit = 1'"]
+    for (gpu, model), group in panels.items():
+        script.append(f"set title '{gpu}, {model}'")
+        curves = [f"'-' with lines lw 1.5 lc {i + 1} title '{r['batch']}', '-' with points pt 7 ps 0.6 lc {i + 1} notitle"
+                  for i, r in enumerate(group)]
+        script.append("plot " + ", ".join(curves))
+        for r in group:
+            top, top_predicted = r["measured"][max(r["measured"])], r["curve"][-1][1]
+            script += [f"{w:.6g} {e / top_predicted:.5g}" for w, e in r["curve"]] + ["e"]
+            script += [f"{w:.6g} {e / top:.5g}" for w, e in sorted(r["measured"].items())] + ["e"]
     script.append("unset multiplot")
     done = subprocess.run(["gnuplot", "--default-settings", "-"], input="\n".join(script) + "\n", capture_output=True, text=True)
     if done.returncode != 0 or not done.stdout:
@@ -165,8 +170,8 @@ def main():
     text = HEAD + "## Shipped fits\n\n" + section(shipped, False)
     if args.plot:
         plot(shipped, args.plot)
-        text += (f"\n![Energy per step over the power limit]({args.plot.name})\n\nEnergy per step relative to the highest limit: points measured, "
-                 "lines predicted; GPU, model and batch size above each.\n")
+        text += (f"\n![Energy per step over the power limit]({args.plot.name})\n\nEnergy per step relative to that at the highest limit: points measured, "
+                 "lines predicted, a colour per batch size.\n")
     if args.held_out:
         reports = [(file, gpu, fit_without(args.adept, file, gpu, args.models)) for file, gpu in files]
         text += "\n## Held out\n\n" + section([r for file, gpu, report in reports

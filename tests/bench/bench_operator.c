@@ -38,6 +38,19 @@ static double predict_us(const adept_placement *at)
     return best;
 }
 
+static double limits_us(const adept_placement *at)
+{
+    double best = INFINITY;
+    adept_error err = {0};
+    for (int round = 0; round < 5; round++) {
+        adept_power_limits limits;
+        double start = now_s();
+        check(adept_predict_power_limits(&limits, at->profile, at->hw, &at->run, &err), &err);
+        best = fmin(best, (now_s() - start) * 1e6);
+    }
+    return best;
+}
+
 static double evaluate_us(const adept_placement *at, size_t n_rows, bool gradient)
 {
     static double time_s[N_ROWS], power_w[N_ROWS], dtime_s[N_ROWS * ADEPT_OPERATOR_PARAMETERS],
@@ -83,6 +96,9 @@ static void measure(const char *path, const adept_hwprofile *hw)
            evaluate_us(&limited, N_ROWS, false));
     printf("  %-22s %9.1f %9.1f\n", "  with gradient", evaluate_us(&free_run, N_ROWS, true),
            evaluate_us(&limited, N_ROWS, true));
+    const adept_placement eight = {profile, hw, {.gpus = 8, .equations = ADEPT_EQUATIONS_OPERATOR}};
+    printf("  %-22s %9.1f\n", "predict 8 GPUs", predict_us(&eight));
+    printf("  %-22s %9.1f\n", "best power limits", limits_us(&free_run));
     adept_profile_free(profile);
 }
 
