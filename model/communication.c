@@ -213,6 +213,6 @@ adept_communication adept_communicate_buckets(const adept_backward_plan *plan, c
     }
     t.filled_bytes += plan->rest_bytes;
     send(&t, rule);
-    t.sum.exposed_s = fmax(0.0, t.link_free_s - t.now_s);
+    t.sum.exposed_s = fmin(t.sum.total_s, fmax(0.0, t.link_free_s - t.now_s)); /* rounding could make it more */
     return t.sum;
 }

@@ -112,7 +112,8 @@ static void print_communication(FILE *out, const adept_prediction *p)
     if (!(all_s > 0)) return;
     fprintf(out, "  All-reduce: %s", adept_units_time(all_s).s);
     if (p->comm_buckets > 0) fprintf(out, " in %.0f bucket%s", p->comm_buckets, p->comm_buckets > 1 ? "s" : "");
-    fprintf(out, ", %s of it hidden behind the backward pass.\n", adept_units_time(p->comm_hidden_s).s);
+    fprintf(out, ", %s of it hidden behind the backward pass.\n",
+            p->comm_hidden_s > 1e-6 * all_s ? adept_units_time(p->comm_hidden_s).s : "none");
 }
 
 static void print_times(FILE *out, const adept_prediction_report *r)
