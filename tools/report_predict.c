@@ -153,7 +153,7 @@ static bool is_default(const adept_limit_choice *c, const adept_power_limits *l)
 
 static void print_choice(FILE *out, const char *name, const adept_limit_choice *c, const adept_power_limits *l)
 {
-    fprintf(out, "  %-23s %7s", name, adept_units_si(c->limit_w, "W").s);
+    fprintf(out, "  %-20s %10s", name, adept_units_si(c->limit_w, "W").s);
     if (is_default(c, l)) {
         fputs("  the default of the board\n", out);
         return;
@@ -168,6 +168,7 @@ static void print_limits(FILE *out, const adept_power_limits *l)
 {
     if (!l->known) return; /* a warning of the prediction says why */
     fprintf(out, "\nBest power limits (of %.0f to %.0f W)\n", l->low_w, l->high_w);
+    fprintf(out, "  %-20s %10s  %9s %9s %9s\n", "", "limit", "step time", "power", "energy");
     print_choice(out, "least energy", &l->energy_optimal, l);
     print_choice(out, "least energy x time", &l->edp_optimal, l);
 }
