@@ -158,7 +158,7 @@ static adept_status find_limits(adept_power_limits *out, adept_placed_step *s, a
 static adept_status find(adept_power_limits *out, adept_placed_step *s, adept_error *err)
 {
     if (isnan(s->hw->specs.tdp_w)) {
-        snprintf(out->reason, sizeof out->reason, "power is unknown: %.80s has no tdp_w", s->hw->name);
+        snprintf(out->reason, sizeof out->reason, "%.80s has no tdp_w", s->hw->name);
         return ADEPT_OK;
     }
     if (!(adept_placed_step_power_w(s) > 0.0 && adept_placed_step_time_s(s) > 0.0))
