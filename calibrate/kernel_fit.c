@@ -25,9 +25,9 @@ static const struct {
 
 /* What each family fits; earlier families' values stay. -1 ends the list. */
 static const int family_parameters[ADEPT_FAMILY_COUNT][10] = {
-    [ADEPT_FAMILY_STREAM] = {ADEPT_KP_beta_mem, -1},
+    [ADEPT_FAMILY_STREAM] = {ADEPT_KP_beta_mem, ADEPT_KP_beta_alu, -1},
     [ADEPT_FAMILY_SOFTMAX] = {ADEPT_KP_c_softmax, ADEPT_KP_c_softmax_wide, -1},
-    [ADEPT_FAMILY_NORM] = {ADEPT_KP_c_norm, ADEPT_KP_c_norm_wide, -1},
+    [ADEPT_FAMILY_NORM] = {ADEPT_KP_c_norm, ADEPT_KP_c_norm_wide, ADEPT_KP_row_norm_s, -1},
     [ADEPT_FAMILY_DEPTHWISE] = {-1}, /* no measurements have it */
     [ADEPT_FAMILY_GEMM] = {ADEPT_KP_beta_gemm, ADEPT_KP_r_tile_gemm, ADEPT_KP_r_depth_gemm, ADEPT_KP_wave_gemm_s,
                            ADEPT_KP_reload_gemm, ADEPT_KP_split_s, ADEPT_KP_r_pitch_bytes, -1},

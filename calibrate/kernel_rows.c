@@ -38,9 +38,9 @@ typedef struct row_operator {
 
 static const row_operator row_operators[] = {
     {"ln", ADEPT_FAMILY_NORM, 2, 7},     {"softmax", ADEPT_FAMILY_SOFTMAX, 2, 5}, {"add", ADEPT_FAMILY_STREAM, 3, 1},
-    {"mul", ADEPT_FAMILY_STREAM, 3, 1},  {"div", ADEPT_FAMILY_STREAM, 3, 1},      {"pow", ADEPT_FAMILY_STREAM, 3, 1},
+    {"mul", ADEPT_FAMILY_STREAM, 3, 1},  {"div", ADEPT_FAMILY_STREAM, 3, 1},      {"pow", ADEPT_FAMILY_STREAM, 3, 38},
     {"addu", ADEPT_FAMILY_STREAM, 2, 1}, {"mulu", ADEPT_FAMILY_STREAM, 2, 1},     {"divu", ADEPT_FAMILY_STREAM, 2, 1},
-    {"powu", ADEPT_FAMILY_STREAM, 2, 1}, {"relu", ADEPT_FAMILY_STREAM, 2, 1},     {"gelu", ADEPT_FAMILY_STREAM, 2, 8},
+    {"powu", ADEPT_FAMILY_STREAM, 2, 38}, {"relu", ADEPT_FAMILY_STREAM, 2, 1},     {"gelu", ADEPT_FAMILY_STREAM, 2, 8},
     {"tanh", ADEPT_FAMILY_STREAM, 2, 5},
 };
 

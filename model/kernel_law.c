@@ -8,7 +8,9 @@
 #define MAX_SPLIT 16
 /* Rows beyond this many elements do not fit the registers of one pass of PyTorch's softmax and layer-norm kernels
  * (aten/src/ATen/native/cuda/PersistentSoftmax.cuh: dim_size <= 1024). */
-#define WIDE_ROW 1024.0
+#define WIDE_SOFTMAX 1024.0
+/* In measurements of five GPUs layer norm slows down at this length. */
+#define WIDE_NORM 1536.0
 
 const adept_kernel_parameter_info adept_kernel_parameters[ADEPT_KP_COUNT] = {
 #define X(name, low, high, def, prior, text) {#name, low, high, def, prior, text},
@@ -49,11 +51,11 @@ typedef struct product {
 
 typedef struct candidate {
     double time_s;
-    double waves, work_s;       /* work_s: one wave's arithmetic at the peak */
-    double tile_sat, depth_sat; /* s(h / r_tile), s(k / r_depth) */
-    double side, depth;         /* h and the piece's k */
-    double compute_s, memory_s; /* overlapping */
-    double serial_s, reload_bytes;
+    double waves, work_s;          /* work_s: one wave's arithmetic at the peak */
+    double tile_sat, depth_sat;    /* s(h / r_tile), s(k / r_depth) */
+    double side, depth;            /* h and the piece's k */
+    double compute_s, memory_s;    /* overlapping */
+    double serial_s, reload_bytes; /* reload_bytes: as many as reading them again takes time, far rows included */
     int split;
     const product *product;
 } candidate;
@@ -74,6 +76,12 @@ static double split_bytes(const adept_kernel_case *c, const product *p, int spli
     return split == 1 ? 0.0 : (split + 1) * c->element_bytes * p->m * p->n * p->batch;
 }
 
+/* Pieces of rows a long pitch apart come from as many pages: they take longer to read again. */
+static double far_rows(const adept_kernel_case *c, const double *theta)
+{
+    return 1.0 + c->pitch_bytes / theta[ADEPT_KP_r_pitch_bytes];
+}
+
 static candidate try_tile(const adept_kernel_case *c, const double *theta, const product *p, const adept_tile *tile,
                           int split)
 {
@@ -87,18 +95,13 @@ static candidate try_tile(const adept_kernel_case *c, const double *theta, const
     r.depth_sat = saturate(r.depth / of_family(theta, ADEPT_KP_r_depth_gemm, c->family));
     double efficiency = of_family(theta, ADEPT_KP_beta_gemm, c->family) * r.tile_sat * r.depth_sat;
     r.compute_s = r.waves * (r.work_s / efficiency + of_family(theta, ADEPT_KP_wave_gemm_s, c->family));
-    r.reload_bytes = c->element_bytes * tiles * (tile->m + tile->n) * p->k;
+    r.reload_bytes = c->element_bytes * tiles * (tile->m + tile->n) * p->k * far_rows(c, theta);
     r.memory_s = (p->bytes + p->scaled_bytes * theta[ADEPT_KP_c_transform] +
                   r.reload_bytes * of_family(theta, ADEPT_KP_reload_gemm, c->family)) /
                  rate;
     r.serial_s = (p->serial_bytes + split_bytes(c, p, split)) / rate + (split > 1 ? theta[ADEPT_KP_split_s] : 0.0);
     r.time_s = combine(r.compute_s, r.memory_s) + r.serial_s;
     return r;
-}
-
-static double pitch_factor(const adept_kernel_case *c, const double *theta)
-{
-    return 1.0 + c->pitch_bytes / theta[ADEPT_KP_r_pitch_bytes];
 }
 
 /* What compute and memory contribute: t^4 = c^4 + m^4, and the share c^4 / t^4 of t follows the core clock. */
@@ -130,10 +133,10 @@ static void add(adept_kernel_gradient *g, int parameter, const overlap *o, doubl
 
 /* Each term's derivative with the others held. */
 static void add_gradient(adept_kernel_gradient *g, const adept_kernel_case *c, const double *theta, const candidate *r,
-                         const overlap *o, double weight)
+                         const overlap *o, double w)
 {
     int family = (int)c->family;
-    double factor = pitch_factor(c, theta), w = weight * factor, rate = memory_rate(c, theta);
+    double rate = memory_rate(c, theta);
     double beta = theta[ADEPT_KP_beta_gemm + family];
     double r_tile = theta[ADEPT_KP_r_tile_gemm + family], r_depth = theta[ADEPT_KP_r_depth_gemm + family];
     double arithmetic_s = r->waves * r->work_s / (beta * r->tile_sat * r->depth_sat);
@@ -149,9 +152,9 @@ static void add_gradient(adept_kernel_gradient *g, const adept_kernel_case *c, c
     double serial_traffic_s = (r->product->serial_bytes + split_bytes(c, r->product, r->split)) / rate;
     g->time_s[ADEPT_KP_beta_mem] -= w * serial_traffic_s / theta[ADEPT_KP_beta_mem];
     if (r->split > 1) g->time_s[ADEPT_KP_split_s] += w;
-    double pitch = theta[ADEPT_KP_r_pitch_bytes], by_pitch = weight * c->pitch_bytes / (pitch * pitch);
-    g->time_s[ADEPT_KP_r_pitch_bytes] -= by_pitch * r->time_s;
-    g->core_s[ADEPT_KP_r_pitch_bytes] -= by_pitch * o->core_s;
+    double reload_s = r->reload_bytes * theta[ADEPT_KP_reload_gemm + family] / rate;
+    double pitch = theta[ADEPT_KP_r_pitch_bytes], share = c->pitch_bytes / (pitch + c->pitch_bytes);
+    add(g, ADEPT_KP_r_pitch_bytes, o, w, 0.0, -reload_s * share / pitch);
 }
 
 /* Products of F(e x e, 3 x 3): one per element of the transformed (e+2)^2 tile. */
@@ -183,25 +186,27 @@ static adept_kernel_time tiled(const adept_kernel_case *c, const double *theta, 
             winograd[i] = winograd_product(c, tile->winograd);
             p = &winograd[i];
         }
-        for (int split = 1; split <= MAX_SPLIT && (split == 1 || p->k / split >= MIN_SPLIT_DEPTH); split *= 2) {
+        int most = p->batch > 1.0 ? 1 : MAX_SPLIT; /* libraries split no batched products */
+        for (int split = 1; split <= most && (split == 1 || p->k / split >= MIN_SPLIT_DEPTH); split *= 2) {
             candidate r = try_tile(c, theta, p, tile, split);
             if (!best.product || r.time_s < best.time_s) best = r; /* the first even if it takes forever */
         }
     }
     overlap o = overlap_of(best.compute_s, best.memory_s);
     if (gradient) add_gradient(gradient, c, theta, &best, &o, weight);
-    double factor = pitch_factor(c, theta);
-    return (adept_kernel_time){best.time_s * factor, o.core_s * factor};
+    return (adept_kernel_time){best.time_s, o.core_s};
 }
 
-/* Scales of the families that stream: a factor of the memory time, and what is added to it for wide rows. -1: none. */
+/* Of the families that stream: a factor of the memory time, what is added to it for wide rows, and the time of one row
+ * on one SM, which waits twice for all its threads. -1: none. */
 static const struct {
-    int scale, wide;
+    int scale, wide, row;
+    double wide_elements;
 } stream_scales[ADEPT_FAMILY_COUNT] = {
-    [ADEPT_FAMILY_STREAM] = {-1, -1},
-    [ADEPT_FAMILY_SOFTMAX] = {ADEPT_KP_c_softmax, ADEPT_KP_c_softmax_wide},
-    [ADEPT_FAMILY_NORM] = {ADEPT_KP_c_norm, ADEPT_KP_c_norm_wide},
-    [ADEPT_FAMILY_DEPTHWISE] = {ADEPT_KP_c_depthwise, -1},
+    [ADEPT_FAMILY_STREAM] = {-1, -1, -1, INFINITY},
+    [ADEPT_FAMILY_SOFTMAX] = {ADEPT_KP_c_softmax, ADEPT_KP_c_softmax_wide, -1, WIDE_SOFTMAX},
+    [ADEPT_FAMILY_NORM] = {ADEPT_KP_c_norm, ADEPT_KP_c_norm_wide, ADEPT_KP_row_norm_s, WIDE_NORM},
+    [ADEPT_FAMILY_DEPTHWISE] = {ADEPT_KP_c_depthwise, -1, -1, INFINITY},
 };
 
 /* Element-wise arithmetic and traffic overlap like those of products. */
@@ -209,18 +214,22 @@ static adept_kernel_time streaming(const adept_kernel_case *c, const double *the
                                    adept_kernel_gradient *gradient)
 {
     int scale = stream_scales[c->family].scale;
-    int wide = c->row_elements > WIDE_ROW ? stream_scales[c->family].wide : -1;
+    int wide = c->row_elements > stream_scales[c->family].wide_elements ? stream_scales[c->family].wide : -1;
+    int row = c->row_elements > 0.0 ? stream_scales[c->family].row : -1;
     double stream_s = c->bytes / memory_rate(c, theta);
     double memory_s = stream_s * ((scale < 0 ? 1.0 : theta[scale]) + (wide < 0 ? 0.0 : theta[wide]));
     double alu_s = c->alu_flops > 0.0 ? c->alu_flops / (c->alu_flops_per_s * theta[ADEPT_KP_beta_alu]) : 0.0;
+    double rows = row < 0 ? 0.0 : c->bytes / (2.0 * c->element_bytes * c->row_elements) / c->sm_count; /* on one SM */
+    double rows_s = row < 0 ? 0.0 : rows * theta[row];
     overlap o = overlap_of(alu_s, memory_s);
     if (gradient) {
+        if (row >= 0) gradient->time_s[row] += weight * rows, gradient->core_s[row] += weight * rows;
         add(gradient, ADEPT_KP_beta_mem, &o, weight, 0.0, -memory_s / theta[ADEPT_KP_beta_mem]);
         add(gradient, ADEPT_KP_beta_alu, &o, weight, -alu_s / theta[ADEPT_KP_beta_alu], 0.0);
         if (scale >= 0) add(gradient, scale, &o, weight, 0.0, stream_s);
         if (wide >= 0) add(gradient, wide, &o, weight, 0.0, stream_s);
     }
-    return (adept_kernel_time){o.time_s, o.core_s};
+    return (adept_kernel_time){o.time_s + rows_s, o.core_s + rows_s};
 }
 
 adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menus,

@@ -39,14 +39,15 @@ extern "C" {
     X(reload_conv, 1e-3, 2, 0.75, 1, "the same, convolutions")                                               \
     X(c_transform, 0.01, 4, 0.9, 1, "traffic of Winograd transforms relative to their bytes")               \
     X(split_s, 1e-7, 1e-3, 4e-5, 1, "cost of splitting the depth over blocks in s")                       \
-    X(r_pitch_bytes, 1e4, 1e8, 2e6, 1.5, "row pitch at which address translation doubles a product's time") \
+    X(r_pitch_bytes, 1e3, 1e8, 3e5, 1.5, "row pitch at which operands take twice as long to read again")    \
     X(beta_mem, 0.2, 1.1, 0.89, 0.1, "share of the memory bandwidth that streaming kernels reach")          \
     X(beta_alu, 0.02, 1.1, 0.5, 0.5, "share of the peak that element-wise arithmetic reaches")              \
     X(c_softmax, 0.5, 5, 1, 0.15, "time of softmax relative to streaming its bytes")                      \
     X(c_norm, 0.5, 5, 1.12, 0.15, "time of normalisations relative to streaming their bytes")               \
     X(c_depthwise, 0.5, 20, 2, 0.5, "time of depthwise convolutions relative to streaming their bytes")     \
     X(c_softmax_wide, 0.01, 3, 0.35, 0.8, "added to c_softmax if a row exceeds one block's registers")       \
-    X(c_norm_wide, 0.01, 3, 0.15, 0.8, "added to c_norm if a row exceeds one block's registers")
+    X(c_norm_wide, 0.01, 3, 0.15, 0.8, "added to c_norm if a row exceeds 1536 elements")                   \
+    X(row_norm_s, 1e-9, 1e-5, 3e-7, 1, "time of one row of a normalisation on one SM in s, beside its bytes")
 
 typedef enum adept_kernel_parameter {
 #define X(name, low, high, def, prior, text) ADEPT_KP_##name,

@@ -61,7 +61,7 @@ static family family_of(const adept_kernel *k, const adept_placement *at, const 
 
 /* Time of a product in one tile and `split` pieces; *core_s: what follows the clock. */
 static double tiled_s(double *core_s, const family *f, const product *p, double tile_m, double tile_n, int split,
-                      double peak, double bytes_per_s, double element, double sms, const double *theta)
+                      double peak, double bytes_per_s, double element, double sms, double pitch, const double *theta)
 {
     double tiles = ceil(p->m / tile_m) * ceil(p->n / tile_n) * p->batch, depth = ceil(p->k / split);
     double harmonic = 2 / (1 / tile_m + 1 / tile_n);
@@ -69,7 +69,7 @@ static double tiled_s(double *core_s, const family *f, const product *p, double 
         2 * tile_m * tile_n * depth / (peak / sms * f->beta * sat(harmonic / f->r_tile) * sat(depth / f->r_depth)) +
         f->wave_s;
     double compute_s = ceil(tiles * split / sms) * wave_s;
-    double memory_s = (p->beside_bytes + f->reload * tiles * (tile_m + tile_n) * p->k * element) / bytes_per_s;
+    double memory_s = (p->beside_bytes + pitch * f->reload * tiles * (tile_m + tile_n) * p->k * element) / bytes_per_s;
     double after_s = p->after_bytes / bytes_per_s;
     if (split > 1) after_s += (split + 1) * p->m * p->n * p->batch * element / bytes_per_s + K(split_s);
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
@@ -117,24 +117,24 @@ static double product_s(double *core_s, const adept_kernel *k, const adept_place
                       k->batch,
                       (k->bytes_read + k->bytes_written) / repeats,
                       0};
-    bool swapped;
+    bool swapped, linear = k->unit == ADEPT_UNIT_GEMM && k->batch <= 1 && k->pass == ADEPT_FORWARD;
+    double pitch = linear ? 1 + direct.k * element / K(r_pitch_bytes) : 1;
     for (size_t i = 0; i < f.menu->n; i++) {
         const adept_tile *tile = &f.menu->tiles[i];
         if (tile->winograd && !(repeats == 1 && winograd_applies(k, element, &swapped))) continue;
         product p = tile->winograd ? winograd(k, tile->winograd, element, swapped, theta) : direct;
         for (int split = 1; split <= 16; split *= 2) {
             double core, time;
-            if (split > 1 && p.k / split < 128) break;
-            time = tiled_s(&core, &f, &p, tile->m, tile->n, split, peak, bytes_per_s, element, specs->sm_count, theta);
+            if (split > 1 && (p.k / split < 128 || p.batch > 1)) break;
+            time = tiled_s(&core, &f, &p, tile->m, tile->n, split, peak, bytes_per_s, element, specs->sm_count, pitch,
+                           theta);
             if (time >= best) continue;
             best = time;
             *core_s = core;
         }
     }
-    bool linear = k->unit == ADEPT_UNIT_GEMM && k->batch <= 1 && k->pass == ADEPT_FORWARD;
-    double pitch = linear ? 1 + direct.k * element / K(r_pitch_bytes) : 1;
-    *core_s *= pitch * repeats;
-    return best * pitch * repeats;
+    *core_s *= repeats;
+    return best * repeats;
 }
 
 /* "f32:8x64x7x7, ...": the last dimension; 1: the product of all but the second. */
@@ -154,15 +154,26 @@ static double row_of(const char *inputs, bool but_second)
     return but_second ? all : dims[n - 1];
 }
 
+static bool is_norm(const adept_profile_op *op)
+{
+    return !strcmp(op->kind, "batch_norm") || !strcmp(op->kind, "layer_norm") || !strcmp(op->kind, "rms_norm") ||
+           !strcmp(op->kind, "group_norm");
+}
+
 static double stream_scale(const adept_profile_op *op, const double *theta)
 {
-    bool softmax = !strcmp(op->kind, "softmax"), batch_norm = !strcmp(op->kind, "batch_norm");
-    bool norm = batch_norm || !strcmp(op->kind, "layer_norm") || !strcmp(op->kind, "rms_norm") ||
-                !strcmp(op->kind, "group_norm");
-    bool wide = row_of(op->inputs, batch_norm) > 1024;
-    if (softmax) return K(c_softmax) + (wide ? K(c_softmax_wide) : 0);
-    if (norm) return K(c_norm) + (wide ? K(c_norm_wide) : 0);
+    double row = row_of(op->inputs, !strcmp(op->kind, "batch_norm"));
+    if (!strcmp(op->kind, "softmax")) return K(c_softmax) + (row > 1024 ? K(c_softmax_wide) : 0);
+    if (is_norm(op)) return K(c_norm) + (row > 1536 ? K(c_norm_wide) : 0);
     return 1;
+}
+
+/* Rows of a normalisation, by bytes in and out, one after another on each SM. */
+static double rows_s(const adept_profile_op *op, const adept_kernel *k, double sms, const double *theta)
+{
+    double row = row_of(op->inputs, !strcmp(op->kind, "batch_norm"));
+    if (!is_norm(op) || row == 0) return 0;
+    return K(row_norm_s) * (k->bytes_read + k->bytes_written) / (2 * row * adept_dtype_bytes(k->dtype)) / sms;
 }
 
 void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_op *op, const adept_kernel *k,
@@ -182,7 +193,9 @@ void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_o
     double memory_s = scale * (k->bytes_read + k->bytes_written) / (specs->mem_bytes_per_s * K(beta_mem));
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
     *core_s = together_s > 0 ? together_s * pow(compute_s / together_s, 4) : 0;
-    *time_s = together_s;
+    double each_row_s = is_product ? 0 : rows_s(op, k, specs->sm_count, theta);
+    *core_s += each_row_s;
+    *time_s = together_s + each_row_s;
 }
 
 /* ---- the step ---- */

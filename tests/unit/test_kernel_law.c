@@ -95,6 +95,10 @@ static void test_split_depth(void **state)
     theta[ADEPT_KP_split_s] = 1e-6;
     c.m = 64, c.n = 64, c.k = 4096, c.batch = 1;
     expect(law(&c, theta, (adept_tile){0, 64, 64}), 16.877216e-6 + 1e-6);
+    c.batch = 2; /* batched products are not split: both SMs have one of them each */
+    expect(law(&c, theta, (adept_tile){0, 64, 64}), 33.554432e-6 + 1e-7);
+    c.sm_count = 4, c.flops_per_s = 4e12;
+    expect(law(&c, theta, (adept_tile){0, 64, 64}), 33.554432e-6 + 1e-7);
 }
 
 /* Memory alone: 8e6 bytes compulsory and 0.5 of (64+64)*64*4 = 32768 bytes of tile operands at 0.8 TB/s. */
@@ -109,7 +113,7 @@ static void test_traffic(void **state)
     c.m = 64, c.n = 64, c.k = 64, c.batch = 1, c.bytes = 8e6, c.bytes_per_s = 1e12, c.flops_per_s = 1e18;
     expect(law(&c, theta, (adept_tile){0, 64, 64}), (8e6 + 16384) / 0.8e12);
     c.pitch_bytes = theta[ADEPT_KP_r_pitch_bytes] / 4;
-    expect(law(&c, theta, (adept_tile){0, 64, 64}), 1.25 * (8e6 + 16384) / 0.8e12);
+    expect(law(&c, theta, (adept_tile){0, 64, 64}), (8e6 + 1.25 * 16384) / 0.8e12); /* only what is read again */
 }
 
 /* F(2x2, 3x3) of an 8x8 image: 16 patches, 16 products of (16 x 32) by (32 x 32) = 1 tile each, 8 waves on 2 SMs of
@@ -158,6 +162,27 @@ static void test_streams(void **state)
     expect(time_s(&c, theta, adept_tile_menu_default), 15e-6);
     c.row_elements = 1025;
     expect(time_s(&c, theta, adept_tile_menu_default), 12.5e-6 * 1.45);
+}
+
+/* 9e6 bytes in and out of 1125 rows of 1000 floats, on 2 SMs: 562.5 rows of 20 ns after 12.5 us * 1.1; at 1536 elements
+ * 732.421875 / 2 rows, beyond that c_norm_wide as well. A row's time follows the core clock. */
+static void test_norms(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    ideal(theta);
+    theta[ADEPT_KP_c_norm] = 1.1, theta[ADEPT_KP_c_norm_wide] = 0.2, theta[ADEPT_KP_row_norm_s] = 20e-9;
+    c.family = ADEPT_FAMILY_NORM, c.bytes = 9e6, c.bytes_per_s = 0.9e12, c.row_elements = 1000;
+    adept_kernel_time t = adept_kernel_law(&c, theta, adept_tile_menu_default, 0, NULL);
+    expect(t.time_s, 13.75e-6 + 562.5 * 20e-9);
+    expect(t.core_s, 562.5 * 20e-9);
+    c.row_elements = 1536;
+    expect(time_s(&c, theta, adept_tile_menu_default), 13.75e-6 + 366.2109375 * 20e-9);
+    c.row_elements = 1537;
+    expect(time_s(&c, theta, adept_tile_menu_default), 16.25e-6 + 1125e3 / 1537 / 2 * 20e-9);
+    c.row_elements = 0; /* unknown */
+    expect(time_s(&c, theta, adept_tile_menu_default), 13.75e-6);
 }
 
 static double uniform(double low, double high)
@@ -247,9 +272,10 @@ static void test_monotone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waves),      cmocka_unit_test(test_saturation), cmocka_unit_test(test_split_depth),
-        cmocka_unit_test(test_traffic),    cmocka_unit_test(test_winograd),   cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_core_share), cmocka_unit_test(test_gradient),   cmocka_unit_test(test_monotone),
+        cmocka_unit_test(test_waves),    cmocka_unit_test(test_saturation), cmocka_unit_test(test_split_depth),
+        cmocka_unit_test(test_traffic),  cmocka_unit_test(test_winograd),   cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_norms),    cmocka_unit_test(test_core_share), cmocka_unit_test(test_gradient),
+        cmocka_unit_test(test_monotone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
