@@ -6,6 +6,8 @@
 /* Shortest piece of the depth that is worth a block of its own. */
 #define MIN_SPLIT_DEPTH 128.0
 #define MAX_SPLIT 16
+/* Rows at which half of their pages miss the translation cache; fits to five GPUs found 60 to 210. */
+#define MANY_ROWS 200.0
 /* Rows beyond this many elements do not fit the registers of one pass of PyTorch's softmax and layer-norm kernels
  * (aten/src/ATen/native/cuda/PersistentSoftmax.cuh: dim_size <= 1024). */
 #define WIDE_SOFTMAX 1024.0
@@ -51,11 +53,11 @@ typedef struct product {
 
 typedef struct candidate {
     double time_s;
-    double waves, work_s;          /* work_s: one wave's arithmetic at the peak */
-    double tile_sat, depth_sat;    /* s(h / r_tile), s(k / r_depth) */
-    double side, depth;            /* h and the piece's k */
-    double compute_s, memory_s;    /* overlapping */
-    double serial_s, reload_bytes; /* reload_bytes: as many as reading them again takes time, far rows included */
+    double waves, work_s;       /* work_s: one wave's arithmetic at the peak */
+    double tile_sat, depth_sat; /* s(h / r_tile), s(k / r_depth) */
+    double side, depth;         /* h and the piece's k */
+    double compute_s, memory_s; /* overlapping */
+    double serial_s, reload_bytes;
     int split;
     const product *product;
 } candidate;
@@ -76,10 +78,19 @@ static double split_bytes(const adept_kernel_case *c, const product *p, int spli
     return split == 1 ? 0.0 : (split + 1) * c->element_bytes * p->m * p->n * p->batch;
 }
 
-/* Pieces of rows a long pitch apart come from as many pages: they take longer to read again. */
-static double far_rows(const adept_kernel_case *c, const double *theta)
+/* Rows a long pitch apart lie in pages of their own, and many rows in more pages than address translation keeps: the
+ * share of its full cost that a product pays. */
+typedef struct far_rows {
+    double share, share_by_pitch; /* its derivative by r_pitch_bytes */
+} far_rows;
+
+static far_rows find_far_rows(const adept_kernel_case *c, const double *theta)
 {
-    return 1.0 + c->pitch_bytes / theta[ADEPT_KP_r_pitch_bytes];
+    double x = c->pitch_bytes / theta[ADEPT_KP_r_pitch_bytes], square = x * x, many = c->m / (c->m + MANY_ROWS);
+    return (far_rows){
+        .share = many * square / (1.0 + square),
+        .share_by_pitch = -2.0 * many * square / ((1.0 + square) * (1.0 + square)) / theta[ADEPT_KP_r_pitch_bytes],
+    };
 }
 
 static candidate try_tile(const adept_kernel_case *c, const double *theta, const product *p, const adept_tile *tile,
@@ -95,7 +106,7 @@ static candidate try_tile(const adept_kernel_case *c, const double *theta, const
     r.depth_sat = saturate(r.depth / of_family(theta, ADEPT_KP_r_depth_gemm, c->family));
     double efficiency = of_family(theta, ADEPT_KP_beta_gemm, c->family) * r.tile_sat * r.depth_sat;
     r.compute_s = r.waves * (r.work_s / efficiency + of_family(theta, ADEPT_KP_wave_gemm_s, c->family));
-    r.reload_bytes = c->element_bytes * tiles * (tile->m + tile->n) * p->k * far_rows(c, theta);
+    r.reload_bytes = c->element_bytes * tiles * (tile->m + tile->n) * p->k;
     r.memory_s = (p->bytes + p->scaled_bytes * theta[ADEPT_KP_c_transform] +
                   r.reload_bytes * of_family(theta, ADEPT_KP_reload_gemm, c->family)) /
                  rate;
@@ -152,9 +163,6 @@ static void add_gradient(adept_kernel_gradient *g, const adept_kernel_case *c, c
     double serial_traffic_s = (r->product->serial_bytes + split_bytes(c, r->product, r->split)) / rate;
     g->time_s[ADEPT_KP_beta_mem] -= w * serial_traffic_s / theta[ADEPT_KP_beta_mem];
     if (r->split > 1) g->time_s[ADEPT_KP_split_s] += w;
-    double reload_s = r->reload_bytes * theta[ADEPT_KP_reload_gemm + family] / rate;
-    double pitch = theta[ADEPT_KP_r_pitch_bytes], share = c->pitch_bytes / (pitch + c->pitch_bytes);
-    add(g, ADEPT_KP_r_pitch_bytes, o, w, 0.0, -reload_s * share / pitch);
 }
 
 /* Products of F(e x e, 3 x 3): one per element of the transformed (e+2)^2 tile. */
@@ -193,8 +201,17 @@ static adept_kernel_time tiled(const adept_kernel_case *c, const double *theta, 
         }
     }
     overlap o = overlap_of(best.compute_s, best.memory_s);
-    if (gradient) add_gradient(gradient, c, theta, &best, &o, weight);
-    return (adept_kernel_time){best.time_s, o.core_s};
+    far_rows far = find_far_rows(c, theta);
+    double factor = 1.0 + theta[ADEPT_KP_c_pages] * far.share;
+    if (gradient) {
+        double by_pitch = theta[ADEPT_KP_c_pages] * far.share_by_pitch;
+        add_gradient(gradient, c, theta, &best, &o, weight * factor);
+        gradient->time_s[ADEPT_KP_c_pages] += weight * far.share * best.time_s;
+        gradient->core_s[ADEPT_KP_c_pages] += weight * far.share * o.core_s;
+        gradient->time_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * best.time_s;
+        gradient->core_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * o.core_s;
+    }
+    return (adept_kernel_time){best.time_s * factor, o.core_s * factor};
 }
 
 /* Of the families that stream: a factor of the memory time, what is added to it for wide rows, and the time of one row

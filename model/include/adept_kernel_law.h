@@ -39,7 +39,8 @@ extern "C" {
     X(reload_conv, 1e-3, 2, 0.75, 1, "the same, convolutions")                                               \
     X(c_transform, 0.01, 4, 0.9, 1, "traffic of Winograd transforms relative to their bytes")               \
     X(split_s, 1e-7, 1e-3, 4e-5, 1, "cost of splitting the depth over blocks in s")                       \
-    X(r_pitch_bytes, 1e3, 1e8, 3e5, 1.5, "row pitch at which operands take twice as long to read again")    \
+    X(r_pitch_bytes, 1e4, 1e8, 8e4, 0.7, "row pitch from which rows lie in pages of their own")             \
+    X(c_pages, 1e-3, 10, 0.2, 1.5, "slowdown of products whose many rows lie in pages of their own")        \
     X(beta_mem, 0.2, 1.1, 0.89, 0.1, "share of the memory bandwidth that streaming kernels reach")          \
     X(beta_alu, 0.02, 1.1, 0.5, 0.5, "share of the peak that element-wise arithmetic reaches")              \
     X(c_softmax, 0.5, 5, 1, 0.15, "time of softmax relative to streaming its bytes")                      \

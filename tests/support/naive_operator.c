@@ -61,7 +61,7 @@ static family family_of(const adept_kernel *k, const adept_placement *at, const 
 
 /* Time of a product in one tile and `split` pieces; *core_s: what follows the clock. */
 static double tiled_s(double *core_s, const family *f, const product *p, double tile_m, double tile_n, int split,
-                      double peak, double bytes_per_s, double element, double sms, double pitch, const double *theta)
+                      double peak, double bytes_per_s, double element, double sms, const double *theta)
 {
     double tiles = ceil(p->m / tile_m) * ceil(p->n / tile_n) * p->batch, depth = ceil(p->k / split);
     double harmonic = 2 / (1 / tile_m + 1 / tile_n);
@@ -69,7 +69,7 @@ static double tiled_s(double *core_s, const family *f, const product *p, double 
         2 * tile_m * tile_n * depth / (peak / sms * f->beta * sat(harmonic / f->r_tile) * sat(depth / f->r_depth)) +
         f->wave_s;
     double compute_s = ceil(tiles * split / sms) * wave_s;
-    double memory_s = (p->beside_bytes + pitch * f->reload * tiles * (tile_m + tile_n) * p->k * element) / bytes_per_s;
+    double memory_s = (p->beside_bytes + f->reload * tiles * (tile_m + tile_n) * p->k * element) / bytes_per_s;
     double after_s = p->after_bytes / bytes_per_s;
     if (split > 1) after_s += (split + 1) * p->m * p->n * p->batch * element / bytes_per_s + K(split_s);
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
@@ -118,7 +118,8 @@ static double product_s(double *core_s, const adept_kernel *k, const adept_place
                       (k->bytes_read + k->bytes_written) / repeats,
                       0};
     bool swapped, linear = k->unit == ADEPT_UNIT_GEMM && k->batch <= 1 && k->pass == ADEPT_FORWARD;
-    double pitch = linear ? 1 + direct.k * element / K(r_pitch_bytes) : 1;
+    double pages = direct.k * element / K(r_pitch_bytes), pitch = 1;
+    if (linear) pitch += K(c_pages) * k->m / (k->m + 200) / (1 + 1 / (pages * pages));
     for (size_t i = 0; i < f.menu->n; i++) {
         const adept_tile *tile = &f.menu->tiles[i];
         if (tile->winograd && !(repeats == 1 && winograd_applies(k, element, &swapped))) continue;
@@ -126,15 +127,14 @@ static double product_s(double *core_s, const adept_kernel *k, const adept_place
         for (int split = 1; split <= 16; split *= 2) {
             double core, time;
             if (split > 1 && (p.k / split < 128 || p.batch > 1)) break;
-            time = tiled_s(&core, &f, &p, tile->m, tile->n, split, peak, bytes_per_s, element, specs->sm_count, pitch,
-                           theta);
+            time = tiled_s(&core, &f, &p, tile->m, tile->n, split, peak, bytes_per_s, element, specs->sm_count, theta);
             if (time >= best) continue;
             best = time;
             *core_s = core;
         }
     }
-    *core_s *= repeats;
-    return best * repeats;
+    *core_s *= pitch * repeats;
+    return best * pitch * repeats;
 }
 
 /* "f32:8x64x7x7, ...": the last dimension; 1: the product of all but the second. */

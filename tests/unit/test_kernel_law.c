@@ -112,8 +112,9 @@ static void test_traffic(void **state)
     theta[ADEPT_KP_wave_gemm_s] = 1e-9;
     c.m = 64, c.n = 64, c.k = 64, c.batch = 1, c.bytes = 8e6, c.bytes_per_s = 1e12, c.flops_per_s = 1e18;
     expect(law(&c, theta, (adept_tile){0, 64, 64}), (8e6 + 16384) / 0.8e12);
-    c.pitch_bytes = theta[ADEPT_KP_r_pitch_bytes] / 4;
-    expect(law(&c, theta, (adept_tile){0, 64, 64}), (8e6 + 1.25 * 16384) / 0.8e12); /* only what is read again */
+    /* rows twice the reference apart: 4/5 of the pages, 64 rows of 64 + 200 */
+    theta[ADEPT_KP_c_pages] = 1.65, c.pitch_bytes = theta[ADEPT_KP_r_pitch_bytes] * 2;
+    expect(law(&c, theta, (adept_tile){0, 64, 64}), (1 + 1.65 * 0.8 * 64 / 264) * (8e6 + 16384) / 0.8e12);
 }
 
 /* F(2x2, 3x3) of an 8x8 image: 16 patches, 16 products of (16 x 32) by (32 x 32) = 1 tile each, 8 waves on 2 SMs of
