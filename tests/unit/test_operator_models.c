@@ -49,7 +49,7 @@ static void random_theta(double *theta, const adept_evaluator *e, uint64_t *seed
     for (size_t i = 0; i < N_THETA; i++) {
         const adept_parameter_info *info = adept_evaluator_parameter(e, i);
         double at = adept_evaluator_default(e, i);
-        double wide = i == ADEPT_OP_t_host_s ? 2.5 : 0.6; /* hosts that keep up, and that do not */
+        double wide = i == ADEPT_OP_t_host_s ? 3.5 : 0.6; /* hosts that keep up, and that do not */
         at = info->log_scale ? at * exp(random_in(seed, -wide, wide)) : at + random_in(seed, -0.2, 0.2);
         theta[i] = fmin(info->high, fmax(info->low, at));
     }
