@@ -7,6 +7,9 @@
 
 /* Matrix units are worth telling apart from ALUs by their energy and by how much of the peak is reached. */
 #define TENSOR_PEAK_RATIO 1.5
+/* What the energy of a FLOP on matrix units is quoted for. They are fed as many bytes per second for every type, so that
+ * twice the width halves the rate and doubles the energy of a FLOP. */
+#define TENSOR_OPERAND_BYTES 2.0
 /* Channels per group below which a convolution is no matrix product: libraries have kernels of their own for it. */
 #define DEPTHWISE_CHANNELS 4.0
 /* Sides and counts of images are recovered from products of whole numbers. */
@@ -95,7 +98,7 @@ static adept_status find_peaks(adept_operator_kernel *out, const adept_kernel *k
     if (status != ADEPT_OK || k->unit == ADEPT_UNIT_ALU) return status;
     status = adept_peak_flops_per_s(&c->flops_per_s, hw, prof->precision, k->unit, k->dtype, err);
     if (status == ADEPT_OK && adept_operator_is_tensor(c->flops_per_s, vector))
-        out->tensor_flops = k->flops;
+        out->tensor_flops = k->flops * adept_dtype_bytes(k->dtype) / TENSOR_OPERAND_BYTES;
     else
         out->simt_flops += k->flops;
     return status;

@@ -22,7 +22,7 @@
 /* One kernel of a pass. */
 typedef struct adept_operator_kernel {
     adept_kernel_case work;
-    double simt_flops, tensor_flops; /* of one execution */
+    double simt_flops, tensor_flops; /* of one execution; the latter in operations on 16-bit operands: TF32's are two */
     double count;                    /* executions per pass */
     adept_pass pass;
 } adept_operator_kernel;

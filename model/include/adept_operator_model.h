@@ -1,5 +1,5 @@
-/** @file adept_operator_model.h  Parameters of granularity "operator": those of the kernel law (adept_kernel_law.h), then those of
- *  a step. The equations are in docs/MODEL.md, section "operator". Calls: nothing. */
+/** @file adept_operator_model.h  Parameters of granularity "operator": those of the kernel law (adept_kernel_law.h),
+ * then those of a step. The equations are in docs/MODEL.md, section "operator". Calls: nothing. */
 #ifndef ADEPT_OPERATOR_MODEL_H
 #define ADEPT_OPERATOR_MODEL_H
 #include "adept_kernel_law.h"
@@ -9,26 +9,26 @@
 extern "C" {
 #endif
 
-/* X(name, low, high, default, log scale, prior, meaning). NAN default: derived from the sheet. Prior: standard deviation of the
- * logarithm, or of the value where the scale is not logarithmic. A GPU whose kernels need more power than its
- * limit throttles by itself. */
-#define ADEPT_OPERATOR_STEP_LIST(X)                                                                             \
-    X(beta_tensor, 0.05, 1.1, 0.7, 1, 0.25, "matrix units: share of their peak, times beta of the family")      \
-    X(t_launch_s, 1e-8, 2e-5, 1.5e-6, 1, 0.5, "gap between two kernels on the GPU in s")                        \
-    X(t_host_s, 1e-7, 1e-4, 5e-6, 1, 0.5, "host time per kernel launch in s")                                   \
-    X(t_tensor_s, 1e-8, 1e-3, 2e-6, 1, 1.5, "time of the optimizer per parameter tensor in s, on host and GPU")   \
-    X(t_fixed_s, 1e-6, 0.1, 1e-4, 1, 1.5, "constant time of a step in s")                                       \
-    X(c_opt, 0.3, 5, 1.1, 1, 0.3, "time of the optimizer relative to streaming its bytes")                      \
-    X(l_hop_s, 1e-7, 1e-3, 5e-6, 1, 1, "latency of one ring hop in s, eq 4.8")                                  \
-    X(bw_eff_bytes_per_s, 1e9, 1e12, NAN, 1, 0.5, "all-reduce bus bandwidth in bytes/s, eq 4.8")                \
-    X(overlap, 0, 1, 0.5, 0, 0.3, "share of the all-reduce hidden behind the backward pass")                    \
-    X(p_static_w, 5, 800, NAN, 1, 0.3, "power of one idle GPU in W")                                            \
-    X(u_active, 0.01, 2, 0.5, 1, 0.5, "power while any kernel runs, relative to tdp_w - p_static_w")            \
-    X(e_simt_j, 1e-13, 1e-10, 1e-11, 1, 0.4, "energy of one FLOP on the ALUs in J")                           \
-    X(e_tensor_j, 1e-14, 1e-10, 1e-12, 1, 0.4, "energy of one FLOP on the matrix units in J")                   \
-    X(e_mem_j, 1e-12, 1e-9, 6e-11, 1, 0.4, "energy of one byte from or to device memory in J")                  \
-    X(mem_core_share, 0, 1, 0.4, 0, 0.2, "share of memory-bound time that follows the core clock (caches do)")  \
-    X(v_slope, 0, 2, 1.1, 0, 0.3, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")      \
+/* X(name, low, high, default, log scale, prior, meaning). NAN default: derived from the sheet. Prior: standard
+ * deviation of the logarithm, or of the value where the scale is not logarithmic. A GPU whose kernels need more power
+ * than its limit throttles by itself. */
+#define ADEPT_OPERATOR_STEP_LIST(X)                                                                                    \
+    X(beta_tensor, 0.05, 1.1, 0.7, 1, 0.25, "matrix units: share of their peak, times beta of the family")             \
+    X(t_launch_s, 1e-8, 2e-5, 1.5e-6, 1, 0.5, "gap between two kernels on the GPU in s")                               \
+    X(t_host_s, 1e-7, 1e-4, 5e-6, 1, 0.5, "host time per kernel launch in s")                                          \
+    X(t_tensor_s, 1e-8, 1e-3, 2e-6, 1, 1.5, "time of the optimizer per parameter tensor in s, on host and GPU")        \
+    X(t_fixed_s, 1e-6, 0.1, 1e-4, 1, 1.5, "constant time of a step in s")                                              \
+    X(c_opt, 0.3, 5, 1.1, 1, 0.3, "time of the optimizer relative to streaming its bytes")                             \
+    X(l_hop_s, 1e-7, 1e-3, 5e-6, 1, 1, "latency of one ring hop in s, eq 4.8")                                         \
+    X(bw_eff_bytes_per_s, 1e9, 1e12, NAN, 1, 0.5, "all-reduce bus bandwidth in bytes/s, eq 4.8")                       \
+    X(overlap, 0, 1, 0.5, 0, 0.3, "share of the all-reduce hidden behind the backward pass")                           \
+    X(p_static_w, 5, 800, NAN, 1, 0.8, "power of one idle GPU in W")                                                   \
+    X(u_active, 0.01, 2, 0.5, 1, 0.5, "power while any kernel runs, relative to tdp_w - p_static_w")                   \
+    X(e_simt_j, 1e-13, 1e-10, 1e-11, 1, 0.4, "energy of one FLOP on the ALUs in J")                                    \
+    X(e_tensor_j, 1e-14, 1e-10, 1e-12, 1, 0.4, "energy of one FLOP on 16 bits on the matrix units in J")               \
+    X(e_mem_j, 1e-12, 1e-9, 6e-11, 1, 0.4, "energy of one byte from or to device memory in J")                         \
+    X(mem_core_share, 0, 1, 0.4, 0, 0.2, "share of memory-bound time that follows the core clock (caches do)")         \
+    X(v_slope, 0, 2, 1.1, 0, 0.3, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")             \
     X(v_min, 0.4, 1, 0.74, 0, 0.08, "lowest relative core voltage")
 
 typedef enum adept_operator_parameter {
@@ -36,7 +36,7 @@ typedef enum adept_operator_parameter {
 #define X(name, low, high, def, log, prior, text) ADEPT_OP_##name,
     ADEPT_OPERATOR_STEP_LIST(X)
 #undef X
-    ADEPT_OPERATOR_PARAMETERS
+        ADEPT_OPERATOR_PARAMETERS
 } adept_operator_parameter;
 
 /** Name, bounds, default of theta[index], 0 <= index < ADEPT_OPERATOR_PARAMETERS; NULL past the end. */

@@ -250,7 +250,7 @@ static void add_kernels(step *s, const adept_placement *at)
             bool tensor = on_matrix_units(k, at);
             row r = {.times = passes * (double)prof->ops[i].count, .bytes = k->bytes_read + k->bytes_written};
             r.simt_flops = k->flops_alu + (tensor ? 0 : k->flops);
-            r.tensor_flops = tensor ? k->flops : 0;
+            r.tensor_flops = tensor ? k->flops * adept_dtype_bytes(k->dtype) / 2 : 0; /* TF32: twice the energy */
             naive_operator_kernel(&r.time_s, &r.core_s, &prof->ops[i], k, at, s->theta);
             r.launches = r.times * k->launches;
             r.part = k->pass;

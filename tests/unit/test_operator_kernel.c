@@ -96,7 +96,7 @@ static void batched_products(void **state)
     adept_operator_kernel k = kernel(p, "aten::bmm", ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_BMM, 8, 4, 8, 6);
     assert_true(k.work.pitch_bytes == 0);
-    assert_true(k.work.flops_per_s == 80e12 && k.tensor_flops == 6 * 2 * 8 * 4 * 8 && k.simt_flops == 0);
+    assert_true(k.work.flops_per_s == 80e12 && k.tensor_flops == 2 * 6 * 2 * 8 * 4 * 8 && k.simt_flops == 0);
     k = kernel(p, "aten::bmm", ADEPT_BACKWARD, 0);
     is_product(&k, ADEPT_FAMILY_BMM, 8, 4, 8, 6); /* dw = x^T dy; x needs no gradient */
     adept_profile_free(p);
