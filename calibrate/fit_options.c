@@ -67,7 +67,7 @@ adept_fit_options adept_fit_options_for(adept_granularity granularity)
     if (granularity != ADEPT_GRANULARITY_OPERATOR) return o;
     o.granularity = granularity;
     o.max_generations = 0;
-    o.restarts = 4;
+    o.restarts = 12;
     o.prior_rows = 0.05;
     o.rounding = 0.01;
     return o;

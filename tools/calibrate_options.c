@@ -91,7 +91,7 @@ static const struct argp_option options[] = {
     {"threads", KEY_THREADS, "N", 0, "Threads (default: one per core)", 5},
     {"max-generations", KEY_GENERATIONS, "N", 0,
      "Generations of differential evolution at most (default 50000; operator: none, descents from the base only)", 5},
-    {"restarts", KEY_RESTARTS, "N", 0, "Without generations: descents from N other points (default 0; operator: 4)", 5},
+    {"restarts", KEY_RESTARTS, "N", 0, "Without generations: descents from N other points (default 0; operator: 12)", 5},
     {"population", KEY_POPULATION, "N", 0, "Population per parameter (default 15)", 5},
     {"tol", KEY_TOL, "X", 0,
      "Converged when the population's losses spread less than X times their mean (default 0.01)", 5},

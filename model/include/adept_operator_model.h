@@ -22,7 +22,7 @@ extern "C" {
     X(l_hop_s, 1e-7, 1e-3, 5e-6, 1, 1, "latency of one ring hop in s, eq 4.8")                                         \
     X(bw_eff_bytes_per_s, 1e9, 1e12, NAN, 1, 0.5, "all-reduce bus bandwidth in bytes/s, eq 4.8")                       \
     X(overlap, 0, 1, 0.5, 0, 0.3, "share of the all-reduce hidden behind the backward pass")                           \
-    X(p_static_w, 5, 800, NAN, 1, 0.8, "power of one idle GPU in W")                                                   \
+    X(p_static_w, 5, 800, NAN, 1, 0.6, "power of one idle GPU in W")                                                   \
     X(u_active, 0.01, 2, 0.5, 1, 0.5, "power while any kernel runs, relative to tdp_w - p_static_w")                   \
     X(e_simt_j, 1e-13, 1e-10, 1e-11, 1, 0.4, "energy of one FLOP on the ALUs in J")                                    \
     X(e_tensor_j, 1e-14, 1e-10, 1e-12, 1, 0.4, "energy of one FLOP on 16 bits on the matrix units in J")               \

@@ -134,13 +134,14 @@ static void energy(void **state)
     f.run.gpus = 2;
     set(&f, "overlap", 1);
     near(predict(&f).power_avg_w, 2 * p.power_avg_w);
-    /* TF32 on matrix units of 80 TFLOP/s, 0.7 of them: the time of 1/8/0.7 of the FLOPs, the energy of e_tensor */
+    /* TF32 on matrix units of 80 TFLOP/s, 0.7 of them: the time of 1/8/0.7 of the FLOPs, the energy of e_tensor, for
+     * 32-bit operands twice */
     fresh(&f, 100, 0);
     f.prof.precision = ADEPT_TF32;
     set(&f, "e_simt_j", 1e-10);
     double tensor_s = 100 * (67.108864e-6 / 5.6 + 1e-9);
     near(predict(&f).gemm_s, tensor_s);
-    near(predict(&f).pass_w, 40 + 100 * 1e-12 * PRODUCT_FLOPS / tensor_s + 130);
+    near(predict(&f).pass_w, 40 + 100 * 2e-12 * PRODUCT_FLOPS / tensor_s + 130);
 }
 
 /* The optimizer's FLOPs and bytes take energy like any kernel's: 18 and 28 per parameter. */
