@@ -289,6 +289,10 @@ static void step_in_buckets(void **state)
     f.prof.grad_accum = 1;
     f.run.overlap = ADEPT_OVERLAP_AUTO;
     near(predict(&f).comm_s, p.comm_s);
+    f.run.bucket_bytes = -1;
+    refuse(&f, ADEPT_E_USAGE, "the size of a bucket must not be negative");
+    f.run.bucket_bytes = NAN;
+    refuse(&f, ADEPT_E_USAGE, "the size of a bucket must not be negative");
     f.run.bucket_bytes = 2e8;                    /* five products */
     assert_true(predict(&f).comm_buckets == 21); /* the first of 1 MiB is one product's */
     set(&f, "t_host_s", 1e-4);                   /* the host needs 100 us per launch: so does the backward pass */
