@@ -52,7 +52,7 @@ typedef struct product {
 } product;
 
 typedef struct candidate {
-    double time_s;
+    double time_s;              /* without overlap where that shows already that it is not the fastest */
     double waves, work_s;       /* work_s: one wave's arithmetic at the peak */
     double tile_sat, depth_sat; /* s(h / r_tile), s(k / r_depth) */
     double side, depth;         /* h and the piece's k */
@@ -93,16 +93,21 @@ static far_rows find_far_rows(const adept_kernel_case *c, const double *theta)
     };
 }
 
+static double tile_side(const adept_tile *tile)
+{
+    return 2.0 * tile->m * tile->n / (tile->m + tile->n);
+}
+
 static candidate try_tile(const adept_kernel_case *c, const double *theta, const product *p, const adept_tile *tile,
-                          int split)
+                          double tile_sat, int split, double best_s)
 {
     double tiles = ceil(p->m / tile->m) * ceil(p->n / tile->n) * p->batch;
     double rate = memory_rate(c, theta);
     candidate r = {.split = split, .product = p, .depth = ceil(p->k / split)};
-    r.side = 2.0 * tile->m * tile->n / (tile->m + tile->n);
+    r.side = tile_side(tile);
     r.waves = ceil(tiles * split / c->sm_count);
     r.work_s = 2.0 * tile->m * tile->n * r.depth / (c->flops_per_s / c->sm_count);
-    r.tile_sat = saturate(r.side / of_family(theta, ADEPT_KP_r_tile_gemm, c->family));
+    r.tile_sat = tile_sat;
     r.depth_sat = saturate(r.depth / of_family(theta, ADEPT_KP_r_depth_gemm, c->family));
     double efficiency = of_family(theta, ADEPT_KP_beta_gemm, c->family) * r.tile_sat * r.depth_sat;
     r.compute_s = r.waves * (r.work_s / efficiency + of_family(theta, ADEPT_KP_wave_gemm_s, c->family));
@@ -111,7 +116,8 @@ static candidate try_tile(const adept_kernel_case *c, const double *theta, const
                   r.reload_bytes * of_family(theta, ADEPT_KP_reload_gemm, c->family)) /
                  rate;
     r.serial_s = (p->serial_bytes + split_bytes(c, p, split)) / rate + (split > 1 ? theta[ADEPT_KP_split_s] : 0.0);
-    r.time_s = combine(r.compute_s, r.memory_s) + r.serial_s;
+    r.time_s = fmax(r.compute_s, r.memory_s) + r.serial_s; /* at least */
+    if (r.time_s < best_s) r.time_s = combine(r.compute_s, r.memory_s) + r.serial_s;
     return r;
 }
 
@@ -194,9 +200,10 @@ static adept_kernel_time tiled(const adept_kernel_case *c, const double *theta, 
             winograd[i] = winograd_product(c, tile->winograd);
             p = &winograd[i];
         }
+        double tile_sat = saturate(tile_side(tile) / of_family(theta, ADEPT_KP_r_tile_gemm, c->family));
         int most = p->batch > 1.0 ? 1 : MAX_SPLIT; /* libraries split no batched products */
         for (int split = 1; split <= most && (split == 1 || p->k / split >= MIN_SPLIT_DEPTH); split *= 2) {
-            candidate r = try_tile(c, theta, p, tile, split);
+            candidate r = try_tile(c, theta, p, tile, tile_sat, split, best.product ? best.time_s : INFINITY);
             if (!best.product || r.time_s < best.time_s) best = r; /* the first even if it takes forever */
         }
     }
