@@ -1,0 +1,65 @@
+/** @file adept_plan.h  One workload on one GPU, compiled once and then predicted for many runs: what a scheduler asks thousands of
+ *  times a second. Time of kernels at full clock depends on neither GPUs nor limits nor clocks, so all sums over kernels are taken
+ *  when a plan is made, and a prediction is left with the run: its clock, the host, communication. Calls: model. */
+#ifndef ADEPT_PLAN_H
+#define ADEPT_PLAN_H
+#include "adept_model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Immutable once made: any number of threads may predict from it at the same time. */
+typedef struct adept_plan adept_plan;
+
+/**
+ * @param out  set on ADEPT_OK; caller frees with adept_plan_free()
+ * @param prof borrowed during the call only
+ * @param hw   borrowed: must outlive the plan
+ * @param how  `equations` and `saturation` of all runs; the rest is not used. NULL: those of the fit
+ * @return as adept_predict(); ADEPT_E_NOMEM. Thread-safe.
+ */
+ADEPT_API adept_status adept_plan_new(adept_plan **out, const adept_profile *prof, const adept_hwprofile *hw,
+                                      const adept_run *how, adept_error *err);
+ADEPT_API void adept_plan_free(adept_plan *plan); /* NULL allowed */
+
+/** The quantities of adept_prediction with the same names; equal to them but for rounding (a relative 1e-9, usually 1e-15). */
+typedef struct adept_plan_result {
+    double step_time_s;
+    double power_avg_w;   /* all GPUs together; NAN without tdp_w */
+    double energy_step_j; /* power_avg_w * step_time_s, exactly */
+    double edp_js;
+    double samples_per_s, energy_per_sample_j;
+    double pass_s, optimizer_s, comm_s, kernel_launch_s, fixed_s; /* sum = step_time_s */
+    double comm_hidden_s;
+    double clock_ratio, clock_hz;
+    double peak_bytes, capacity_bytes; /* memory of one GPU */
+    adept_bound bound;
+    bool fits;
+    bool limited; /* the power limit (or the board's own) leaves a lower clock than asked for */
+    bool floored; /* even the lowest clock draws more than the limit */
+} adept_plan_result;
+
+/**
+ * Predict one step.
+ * @param out written only on ADEPT_OK
+ * @param run as of adept_predict(), but for `equations` and `saturation`, which are the plan's; NULL: one GPU, nothing set
+ * @return as adept_predict()
+ * No allocation, no locks. Thread-safe on a shared plan, deterministic.
+ */
+ADEPT_API adept_status adept_plan_predict(adept_plan_result *out, const adept_plan *plan, const adept_run *run,
+                                          adept_error *err);
+
+/** Where the measurement of a predicted run would lie, as adept_prediction has it; NAN without a fit that says so. */
+typedef struct adept_plan_interval {
+    double level, time_s[2], power_w[2];
+    bool outside; /* of what the GPU was calibrated with: the interval is wider */
+} adept_plan_interval;
+/** @param result of this plan and run. No allocation, thread-safe. */
+ADEPT_API void adept_plan_interval_of(adept_plan_interval *out, const adept_plan *plan, const adept_run *run,
+                                      const adept_plan_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
