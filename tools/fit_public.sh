@@ -26,6 +26,15 @@ device_bound_rows() {
              $column["model"] == "resnet50" ? $column["batch_size"] >= 16 : $column["batch_size"] >= 1024' "$1"
 }
 
+# How the law is fitted; tools/accuracy.py reads this line.
+law='--free e_simt_j --prior-rows 0.02'
+
+# Batched products of the kernel files are timed alone, as plain rows times columns, and for long: steps run the attention's
+# faster. With them the held-out error of the V100's steps is 3.7 % instead of 2.3, and of the others the same or larger.
+kernels_for_steps() {
+    grep -v '^bmm,' "$1"
+}
+
 for gpu; do
     set --
     file=$data/neusight_$gpu.csv
@@ -38,10 +47,13 @@ for gpu; do
         set -- "$@" "$work/zeus_$gpu.csv"
         left_out=batch_size # two models only: leaving one out leaves nothing like it
     fi
-    [ ! -f "$data/kernels/$gpu.csv" ] || set -- "$@" --kernels "$data/kernels/$gpu.csv"
+    if [ -f "$data/kernels/$gpu.csv" ]; then
+        kernels_for_steps "$data/kernels/$gpu.csv" > "$work/kernels_$gpu.csv"
+        set -- "$@" --kernels "$work/kernels_$gpu.csv"
+    fi
     echo "$gpu" >&2
     "$adept" calibrate "$@" --gpu "$root/hwprofiles/$gpu.json" --from-sheet --granularity operator \
-        --leave-out "$left_out" --free e_simt_j --prior-rows 0.01 --fix t_host_s=2.5e-5 --fix t_fixed_s=1e-4 --suggest 0 -o "$work/$gpu.json" \
+        --leave-out "$left_out" $law --fix t_host_s=2.5e-5 --fix t_fixed_s=1e-4 --suggest 0 -o "$work/$gpu.json" \
         > "$work/$gpu.txt"
     sed -n '/^Errors, /,/^$/p' "$work/$gpu.txt"
     mv "$work/$gpu.json" "$root/hwprofiles/$gpu.json"
