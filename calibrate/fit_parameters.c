@@ -25,10 +25,9 @@ static const struct convention {
 /* Granularity "operator" has too many parameters for a few steps. What is fitted to steps: a factor for each kind of
  * work (the shape of the law is the kernels' business), what no kernel alone shows, and the power law. */
 static const char *const of_steps[] = {
-    "beta_gemm",          "beta_bmm",   "beta_conv",  "beta_mem", "beta_tensor", "c_norm",
-    "c_depthwise",        "c_opt",      "t_launch_s", "t_host_s", "t_fixed_s",   "l_hop_s",
-    "bw_eff_bytes_per_s", "p_static_w", "u_active",   "e_simt_j", "e_tensor_j",  "e_mem_j",
-    "mem_core_share",     "v_slope",
+    "beta_gemm",  "beta_bmm",   "beta_conv", "beta_mem",   "beta_tensor", "c_norm",         "c_depthwise",
+    "c_opt",      "t_launch_s", "t_host_s",  "t_sample_s", "t_fixed_s",   "l_hop_s",        "bw_eff_bytes_per_s",
+    "p_static_w", "u_active",   "e_simt_j",  "e_tensor_j", "e_mem_j",     "mem_core_share", "v_slope",
 };
 
 /* Boards that reach their limit by themselves show in times how much energy arithmetic takes. The rest of the power law

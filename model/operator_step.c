@@ -23,6 +23,7 @@ adept_operator_numbers adept_operator_numbers_of(const adept_step *step, const a
         .launches = {step->numbers.pass[ADEPT_PASS_PASSES] * work->kernels[ADEPT_FORWARD],
                      step->numbers.pass[ADEPT_PASS_PASSES] * work->kernels[ADEPT_BACKWARD], work->optimizer.kernels},
         .tensors = step->updated_tensors,
+        .samples = step->samples,
         .optimizer_bytes = work->optimizer.bytes_read + work->optimizer.bytes_written +
                            work->optimizer_gradients * work->gradient_bytes,
         .optimizer_flops = work->optimizer.flops,
@@ -423,6 +424,7 @@ adept_operator_state adept_operator_finish(const adept_operator_total *total, co
         double tensors_s = tensors_in(p, n) * theta[ADEPT_OP_t_tensor_s];
         double gaps_s = n->launches[p] * theta[ADEPT_OP_t_launch_s] + tensors_s;
         host_s[p] = n->launches[p] * theta[ADEPT_OP_t_host_s] + tensors_s;
+        if (p == ADEPT_PART_FORWARD) host_s[p] += n->samples * theta[ADEPT_OP_t_sample_s];
         device_s[p] = total->time_s[p] + gaps_s;
         s.launch_s += gaps_s;
         kernels_s += total->time_s[p];
@@ -454,6 +456,7 @@ static double launch_slope(size_t i, const adept_operator_state *s, const adept_
 {
     double slope = 0.0;
     if (i == ADEPT_OP_t_tensor_s) return n->tensors;
+    if (i == ADEPT_OP_t_sample_s) return (1.0 - s->exposed[ADEPT_PART_FORWARD]) * n->samples;
     for (int p = 0; p < ADEPT_PARTS; p++) {
         if (i == ADEPT_OP_t_launch_s) slope += s->exposed[p] * n->launches[p];
         if (i == ADEPT_OP_t_host_s) slope += (1.0 - s->exposed[p]) * n->launches[p];

@@ -1,18 +1,23 @@
-/** @file operator_step.h  One step by granularity "operator": every kernel by the kernel law, under the power limit;
- * the host's launches, communication and the energy law. Private to model/. Calls: workload, handlers.
+/** @file operator_step.h  One step by granularity "operator": every kernel by the kernel law, under the power limit; the host's
+ *  launches, communication and the energy law. Private to model/. Calls: workload, handlers.
  *
- *  Kernel i of one GPU takes core_i at full clock that follows the core clock, and mem_i that does not quite. At clock
- * f, relative to the highest, t_i(f) = core_i / f + mem_i * r(f),        r(f) = 1 + mem_core_share * (1/f - 1) e_i(f) =
- * v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + W_active * f * t_i(f)) + e_mem * V_i v(f)   = max(v_min, 1 -
- * v_slope * (1 - f)),            W_active = u_active * (P_TDP - P_static) f is one clock for the whole step: the
- * highest at which the kernels keep within the limit L (the board's own if none is set) in the sense  sum t_i *
- * ((P_static + e_i / t_i) / L)^8 <= sum t_i.  Boards are held by their hungriest kernels, not by the mean: in Zeus's
- * traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %. Forward, backward
- * and optimizer each take the host H and the GPU D: H = launches * t_host,   D = sum t_i + launches * t_launch,   in
- * the optimizer both + tensors * t_tensor The host launches ahead of the GPU, never the other way round: after each
- * part host += H,   end = max(end + D, host) so a forward pass that waits for the host and an optimizer that waits for
- * memory add up, whichever is longer in sum. T = end + T_comm * (1 - overlap) + t_fixed P = P_static + sum e_i / T The
- * optimizer is a kernel that streams, times c_opt. */
+ *  Kernel i of one GPU takes core_i at full clock that follows the core clock, and mem_i that does not quite. At clock f, relative
+ *  to the highest,
+ *      t_i(f) = core_i / f + mem_i * r(f),        r(f) = 1 + mem_core_share * (1/f - 1)
+ *      e_i(f) = v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + W_active * f * t_i(f)) + e_mem * V_i
+ *      v(f)   = max(v_min, 1 - v_slope * (1 - f)),            W_active = u_active * (P_TDP - P_static)
+ *  f is one clock for the whole step: the highest at which the kernels keep within the limit L (the board's own if none is set) in
+ *  the sense  sum t_i * ((P_static + e_i / t_i) / L)^8 <= sum t_i.  Boards are held by their hungriest kernels, not by the mean:
+ *  in Zeus's traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %.
+ *  Forward, backward and optimizer each take the host H and the GPU D:
+ *      H = launches * t_host,   D = sum t_i + launches * t_launch,   in the optimizer both + tensors * t_tensor,
+ *                                                                    in the forward pass H + samples * t_sample
+ *  The host launches ahead of the GPU, never the other way round: after each part
+ *      host += H,   end = max(end + D, host)
+ *  so a forward pass that waits for the host and an optimizer that waits for memory add up, whichever is longer in sum.
+ *      T = end + T_comm * (1 - overlap) + t_fixed
+ *      P = P_static + sum e_i / T
+ *  The optimizer is a kernel that streams, times c_opt. */
 #ifndef ADEPT_OPERATOR_STEP_H
 #define ADEPT_OPERATOR_STEP_H
 #include "adept_evaluate.h"
@@ -50,6 +55,7 @@ typedef struct adept_operator_numbers {
     double passes;
     double launches[ADEPT_PARTS]; /* of the whole step */
     double tensors;               /* parameters that the optimizer updates */
+    double samples;               /* of one GPU and all passes */
     double optimizer_bytes, optimizer_flops, bytes_per_s;
     double gpus, gradient_bytes;
     adept_network network;

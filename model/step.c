@@ -155,6 +155,7 @@ adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const ade
     if (status != ADEPT_OK) return status;
     compile_pass(numbers->pass, prof, &at->hw->specs, &out->work);
     bool updates = prof->mode == ADEPT_MODE_TRAIN && prof->optimizer && strcmp(prof->optimizer, "none") != 0;
+    out->samples = (double)prof->batch_size * (double)prof->grad_accum;
     out->updated_tensors = updates ? (double)prof->trainable_tensors : 0.0;
     return adept_work_columns(numbers->work, pieces, prof, &out->peaks, at->hw->specs.mem_bytes_per_s, scalars,
                               n_scalars, err);

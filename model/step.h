@@ -56,6 +56,7 @@ typedef struct adept_step {
     adept_peaks peaks;
     adept_step_numbers numbers;
     adept_network network;  /* n 0 if nothing is sent; the row has its first law */
+    double samples;         /* of one GPU and all passes */
     double updated_tensors; /* parameters that the optimizer updates; 0 unless the mode is train */
 } adept_step;
 

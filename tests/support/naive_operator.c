@@ -319,6 +319,7 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
         energy_j += r->times * energy_at(&s, r, out.clock_ratio);
     }
     free(s.rows);
+    host_s[0] += (double)(prof->batch_size * prof->grad_accum) * P(t_sample_s);
     for (int pass = 0; pass < prof->grad_accum; pass++)
         for (int part = 0; part < 2; part++)
             run_part(&out, device_s[part] / (double)prof->grad_accum, host_s[part] / (double)prof->grad_accum);

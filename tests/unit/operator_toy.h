@@ -52,18 +52,14 @@ static inline void set(fixture *f, const char *name, double value)
 static inline void set_parameters(fixture *f)
 {
     static const adept_parameter values[] = {
-        {"beta_gemm", 0.8},      {"r_tile_gemm", 0.3},
-        {"r_depth_gemm", 0.3},   {"wave_gemm_s", 1e-9},
-        {"reload_gemm", 1e-3},   {"beta_mem", 0.8},
-        {"beta_alu", 0.5},       {"t_launch_s", 1e-6},
-        {"t_host_s", 1e-7},      {"t_tensor_s", 1e-8},
-        {"t_fixed_s", 2e-3},     {"c_opt", 1.25},
-        {"l_hop_s", 1e-5},       {"bw_eff_bytes_per_s", 1e11},
-        {"overlap", 0.5},        {"p_static_w", 40},
-        {"u_active", 0.5},       {"e_simt_j", 1e-11},
-        {"e_tensor_j", 1e-12},   {"e_mem_j", 1e-10},
-        {"mem_core_share", 0.4}, {"v_slope", 0.5},
-        {"v_min", 0.4},
+        {"beta_gemm", 0.8},      {"r_tile_gemm", 0.3},  {"r_depth_gemm", 0.3},
+        {"wave_gemm_s", 1e-9},   {"reload_gemm", 1e-3}, {"beta_mem", 0.8},
+        {"beta_alu", 0.5},       {"t_launch_s", 1e-6},  {"t_host_s", 1e-7},
+        {"t_tensor_s", 1e-8},    {"t_sample_s", 1e-9},  {"t_fixed_s", 2e-3},
+        {"c_opt", 1.25},         {"l_hop_s", 1e-5},     {"bw_eff_bytes_per_s", 1e11},
+        {"overlap", 0.5},        {"p_static_w", 40},    {"u_active", 0.5},
+        {"e_simt_j", 1e-11},     {"e_tensor_j", 1e-12}, {"e_mem_j", 1e-10},
+        {"mem_core_share", 0.4}, {"v_slope", 0.5},      {"v_min", 0.4},
     };
     for (size_t i = 0; i < N_THETA; i++)
         f->parameters[i] =
