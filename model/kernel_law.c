@@ -27,6 +27,12 @@ const adept_tile_menu adept_tile_menu_default[ADEPT_TILED_FAMILIES] = {
     [ADEPT_FAMILY_CONV] = {4, {{0, 128, 16}, {4, 32, 32}, {0, 256, 64}, {4, 64, 16}}},
 };
 
+#define MATRIX_TILES                                                                                                   \
+    {                                                                                                                  \
+        6, {{0, 256, 128}, {0, 128, 256}, {0, 128, 128}, {0, 128, 64}, {0, 64, 128}, {0, 64, 64}}                      \
+    }
+const adept_tile_menu adept_tile_menu_matrix[ADEPT_TILED_FAMILIES] = {MATRIX_TILES, MATRIX_TILES, MATRIX_TILES};
+
 /* Parameters of the three tiled families stand next to each other. */
 static double of_family(const double *theta, int first, adept_kernel_family family)
 {

@@ -59,7 +59,8 @@ void adept_operator_time_of(adept_operator_time *out, const adept_operator_kerne
     bool tensor = k->tensor_flops > 0.0;
     if (tensor) c.flops_per_s *= theta[ADEPT_OP_beta_tensor];
     if (gradient) memset(&g, 0, sizeof g);
-    adept_kernel_time t = adept_kernel_law(&c, theta, menus, 1.0, gradient ? &g : NULL);
+    adept_kernel_time t =
+        adept_kernel_law(&c, theta, tensor ? adept_tile_menu_matrix : menus, 1.0, gradient ? &g : NULL);
     out->family = c.family;
     out->time_s = t.time_s;
     out->core_s = t.core_s;

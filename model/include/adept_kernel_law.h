@@ -79,6 +79,9 @@ typedef struct adept_tile_menu {
 
 /* Menu used where no measurement has chosen one. */
 ADEPT_API extern const adept_tile_menu adept_tile_menu_default[ADEPT_TILED_FAMILIES];
+/** Menu on matrix units, whatever was chosen for the ALUs: the thread block tiles that NVIDIA's "Matrix Multiplication
+ * Background User's Guide" lists for cuBLAS. Their operands would not arrive in time for smaller tiles alone. */
+ADEPT_API extern const adept_tile_menu adept_tile_menu_matrix[ADEPT_TILED_FAMILIES];
 
 /** "gemm", "bmm", "conv", ...; NULL past the end. */
 ADEPT_API const char *adept_kernel_family_name(int family);

@@ -52,6 +52,7 @@ static double sat(double x)
 static family family_of(const adept_kernel *k, const adept_placement *at, const double *theta)
 {
     const adept_tile_menu *menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
+    if (on_matrix_units(k, at)) menus = adept_tile_menu_matrix;
     if (k->unit == ADEPT_UNIT_CONV)
         return (family){K(beta_conv), K(r_tile_conv), K(r_depth_conv), K(wave_conv_s), K(reload_conv), &menus[2]};
     if (k->batch > 1)
