@@ -9,7 +9,7 @@ static bool fitted_share(const adept_hwprofile *hw, const adept_run *run)
     return adept_calibrated_for(hw, run) && hw->intervals && hw->intervals->high.gpus > 1.0;
 }
 
-adept_status adept_backward_wanted(bool *wanted, const adept_profile *prof, const adept_hwprofile *hw,
+adept_status adept_backward_wanted(bool *wanted, bool places_known, const adept_hwprofile *hw,
                                    const adept_run *run, const adept_network *net, adept_error *err)
 {
     bool by_operator = adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR,
@@ -19,11 +19,11 @@ adept_status adept_backward_wanted(bool *wanted, const adept_profile *prof, cons
         return adept_error_set(err, ADEPT_E_USAGE,
                                "buckets need the time of every operator: granularity \"model\" has none");
     if (net->n == 0 || !by_operator || run->overlap == ADEPT_OVERLAP_FIXED) return ADEPT_OK;
-    if (asked && !adept_backward_plan_known(prof))
+    if (asked && !places_known)
         return adept_error_set(
             err, ADEPT_E_USAGE,
             "buckets: the profile does not say where its parameters are; make it anew with adept profile");
-    *wanted = asked || (adept_backward_plan_known(prof) && !fitted_share(hw, run));
+    *wanted = asked || (places_known && !fitted_share(hw, run));
     return ADEPT_OK;
 }
 

@@ -19,8 +19,9 @@ typedef struct adept_backward {
     double bucket_bytes;
 } adept_backward;
 
-/** Are gradients sent in buckets? @return ADEPT_E_USAGE if they are asked for but cannot be */
-adept_status adept_backward_wanted(bool *wanted, const adept_profile *prof, const adept_hwprofile *hw,
+/** Are gradients sent in buckets? @param places_known  adept_backward_plan_known() of the profile
+ *  @return ADEPT_E_USAGE if they are asked for but cannot be */
+adept_status adept_backward_wanted(bool *wanted, bool places_known, const adept_hwprofile *hw,
                                    const adept_run *run, const adept_network *net, adept_error *err);
 
 /** @return ADEPT_E_NOMEM, or as adept_operator_kernel_of(); free with adept_backward_free() in every case */

@@ -78,6 +78,14 @@ typedef struct adept_phases {
 } adept_phases;
 enum { ADEPT_PHASE_PASS, ADEPT_PHASE_OPTIMIZER, ADEPT_PHASE_COMM, ADEPT_PHASES };
 
+/* What the phases of one row are made of. */
+typedef struct adept_full_clock {
+    double pass_compute_s, pass_memory_s, utilisation, opt_compute_s, opt_memory_s, comm_s, launch_s;
+    double tdp_w, limit_w, min_clock, max_clock;
+} adept_full_clock;
+
+adept_full_clock adept_row_full_clock(const adept_scratch *s, const adept_rows *b, size_t row);
+void adept_phases_of(adept_phases *out, const adept_full_clock *full, const adept_model_parameters *p);
 void adept_row_phases(adept_phases *out, const adept_scratch *s, const adept_rows *b, size_t row,
                       const adept_theta *theta);
 

@@ -210,21 +210,17 @@ static void find_phase(adept_phases *out, int phase, double compute_s, double me
     if (out->state[phase].time_s == 0.0) out->state[phase].floored = false;
 }
 
-void adept_row_phases(adept_phases *out, const adept_scratch *s, const adept_rows *b, size_t row,
-                      const adept_theta *theta)
+void adept_phases_of(adept_phases *out, const adept_full_clock *full, const adept_model_parameters *p)
 {
-    const adept_model_parameters *p = &theta->p;
-    size_t at = (size_t)b->row_pass[row];
-    const double limits[] = {b->row[ADEPT_ROW_TDP_W][row], b->row[ADEPT_ROW_LIMIT_W][row],
-                             b->row[ADEPT_ROW_MIN_CLOCK][row], b->row[ADEPT_ROW_MAX_CLOCK][row]};
-    find_phase(out, ADEPT_PHASE_PASS, s->pass_compute_s[at], s->pass_memory_s[at], s->utilisation[at], limits, p);
-    find_phase(out, ADEPT_PHASE_OPTIMIZER, s->opt_compute_s[at], s->opt_memory_s[at], p->u_mem, limits, p);
-    find_phase(out, ADEPT_PHASE_COMM, 0.0, s->comm_s[row], p->u_comm, limits, p);
+    const double limits[] = {full->tdp_w, full->limit_w, full->min_clock, full->max_clock};
+    find_phase(out, ADEPT_PHASE_PASS, full->pass_compute_s, full->pass_memory_s, full->utilisation, limits, p);
+    find_phase(out, ADEPT_PHASE_OPTIMIZER, full->opt_compute_s, full->opt_memory_s, p->u_mem, limits, p);
+    find_phase(out, ADEPT_PHASE_COMM, 0.0, full->comm_s, p->u_comm, limits, p);
     out->time = (adept_phase_times){
         .pass_s = out->state[ADEPT_PHASE_PASS].time_s,
         .optimizer_s = out->state[ADEPT_PHASE_OPTIMIZER].time_s,
         .comm_s = out->state[ADEPT_PHASE_COMM].time_s,
-        .launch_s = s->launch_s[at],
+        .launch_s = full->launch_s,
         .fixed_s = p->t_fixed_s,
     };
     out->power = (adept_phase_powers){
@@ -233,4 +229,29 @@ void adept_row_phases(adept_phases *out, const adept_scratch *s, const adept_row
         .comm_w = out->state[ADEPT_PHASE_COMM].power_w,
         .idle_w = p->p_static_w,
     };
+}
+
+adept_full_clock adept_row_full_clock(const adept_scratch *s, const adept_rows *b, size_t row)
+{
+    size_t at = (size_t)b->row_pass[row];
+    return (adept_full_clock){
+        .pass_compute_s = s->pass_compute_s[at],
+        .pass_memory_s = s->pass_memory_s[at],
+        .utilisation = s->utilisation[at],
+        .opt_compute_s = s->opt_compute_s[at],
+        .opt_memory_s = s->opt_memory_s[at],
+        .comm_s = s->comm_s[row],
+        .launch_s = s->launch_s[at],
+        .tdp_w = b->row[ADEPT_ROW_TDP_W][row],
+        .limit_w = b->row[ADEPT_ROW_LIMIT_W][row],
+        .min_clock = b->row[ADEPT_ROW_MIN_CLOCK][row],
+        .max_clock = b->row[ADEPT_ROW_MAX_CLOCK][row],
+    };
+}
+
+void adept_row_phases(adept_phases *out, const adept_scratch *s, const adept_rows *b, size_t row,
+                      const adept_theta *theta)
+{
+    const adept_full_clock full = adept_row_full_clock(s, b, row);
+    adept_phases_of(out, &full, &theta->p);
 }

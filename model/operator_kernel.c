@@ -165,3 +165,21 @@ adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_pr
         return adept_error_set(err, ADEPT_E_INVALID, "profile: a kernel of %s has a count out of range", op->path);
     return ADEPT_OK;
 }
+
+uint64_t adept_operator_kernel_hash(const adept_operator_kernel *k)
+{
+    uint64_t hash = 0, word;
+    const unsigned char *bytes = (const unsigned char *)&k->work;
+    for (size_t i = 0; i + sizeof word <= sizeof k->work; i += sizeof word) {
+        memcpy(&word, bytes + i, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    return hash ^ hash >> 32;
+}
+
+bool adept_operator_kernel_same(const adept_operator_kernel *a, const adept_operator_kernel *b)
+{
+    return a->simt_flops == b->simt_flops && a->tensor_flops == b->tensor_flops &&
+           memcmp(&a->work, &b->work, sizeof a->work) == 0;
+}

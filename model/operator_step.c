@@ -111,9 +111,14 @@ typedef struct execution {
     double energy_j;
 } execution;
 
-static double active_w(const adept_operator_numbers *n, const double *theta)
+double adept_operator_active_w(const adept_operator_numbers *n, const double *theta)
 {
     return theta[ADEPT_OP_u_active] * (n->tdp_w - theta[ADEPT_OP_p_static_w]);
+}
+
+double adept_operator_voltage(const double *theta, double clock)
+{
+    return voltage_at(theta, clock).relative;
 }
 
 double adept_operator_stretch(const double *theta, double clock)
@@ -128,7 +133,7 @@ static execution at_clock(const adept_operator_entry *e, const adept_operator_nu
     x.memory_s = (e->time_s - e->core_s) * adept_operator_stretch(theta, clock);
     x.time_s = e->core_s / clock + x.memory_s;
     x.core_j = theta[ADEPT_OP_e_simt_j] * e->simt_flops + theta[ADEPT_OP_e_tensor_j] * e->tensor_flops +
-               active_w(n, theta) * clock * x.time_s;
+               adept_operator_active_w(n, theta) * clock * x.time_s;
     x.energy_j = x.voltage.relative * x.voltage.relative * x.core_j + theta[ADEPT_OP_e_mem_j] * e->bytes;
     return x;
 }
@@ -223,7 +228,8 @@ static balance balance_at(const adept_operator_list *list, const adept_operator_
     const core_voltage common = voltage_at(theta, clock);
     const double e_simt = theta[ADEPT_OP_e_simt_j], e_tensor = theta[ADEPT_OP_e_tensor_j],
                  e_mem = theta[ADEPT_OP_e_mem_j], static_w = theta[ADEPT_OP_p_static_w];
-    const double v = common.relative, v2 = v * v, v2_by_f = 2.0 * v * common.by_f, active = active_w(n, theta);
+    const double v = common.relative, v2 = v * v, v2_by_f = 2.0 * v * common.by_f,
+                 active = adept_operator_active_w(n, theta);
     const double inverse = 1.0 / clock, share = theta[ADEPT_OP_mem_core_share];
     const double stretch = 1.0 + share * (inverse - 1.0), by_limit = 1.0 / n->limit_w;
     double time = 0.0, time_by_f = 0.0, loaded = 0.0, loaded_by_f = 0.0;
@@ -315,7 +321,7 @@ static void add_gradient(adept_operator_total *total, adept_operator_total_gradi
                          const double *theta)
 {
     double executions = all_of(by_part);
-    double v = x->voltage.relative, active = active_w(n, theta), share = theta[ADEPT_OP_mem_core_share];
+    double v = x->voltage.relative, active = adept_operator_active_w(n, theta), share = theta[ADEPT_OP_mem_core_share];
     double stretch = 1.0 + share * (1.0 / f - 1.0), full_memory_s = t->time_s - t->core_s;
     double load = load_of(x, n, theta), over = power_8(load) - 1.0;
     double by_load = 8.0 * power_8(load) / load / n->limit_w, draw_w = x->energy_j / x->time_s;

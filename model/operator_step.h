@@ -125,6 +125,10 @@ bool adept_operator_is_tensor(double peak_flops_per_s, double alu_flops_per_s);
 adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_profile_op *op, const adept_kernel *k,
                                       const adept_profile *prof, const adept_hwprofile *hw, adept_error *err);
 
+/** Equal kernels, however often and in whichever pass they run, have equal hashes. */
+uint64_t adept_operator_kernel_hash(const adept_operator_kernel *k);
+bool adept_operator_kernel_same(const adept_operator_kernel *a, const adept_operator_kernel *b);
+
 /** Everything but the kernels, of a step that adept_step_compile() has checked. */
 adept_operator_numbers adept_operator_numbers_of(const adept_step *step, const adept_specs *specs);
 
@@ -139,6 +143,10 @@ void adept_operator_optimizer_time(adept_operator_time *out, const adept_operato
 adept_executions adept_operator_executions(const adept_operator_kernel *k, const adept_operator_numbers *n);
 void adept_operator_list_add(adept_operator_list *list, const adept_operator_time *t,
                              const adept_executions *executions);
+/** Core voltage at a clock, relative to that at full clock. */
+double adept_operator_voltage(const double *theta, double clock);
+/** Power while any kernel runs at full clock, above idle. */
+double adept_operator_active_w(const adept_operator_numbers *n, const double *theta);
 /** Time of what does not follow the core clock, at a clock, relative to full clock. */
 double adept_operator_stretch(const double *theta, double clock);
 /** Highest clock that the limit allows. */

@@ -82,33 +82,15 @@ typedef struct known_kernels {
     uint16_t slots[SLOTS];                    /* index + 1 */
 } known_kernels;
 
-static size_t slot_of(const adept_operator_kernel *k)
-{
-    uint64_t hash = 0, word;
-    const unsigned char *bytes = (const unsigned char *)&k->work;
-    for (size_t i = 0; i + sizeof word <= sizeof k->work; i += sizeof word) {
-        memcpy(&word, bytes + i, sizeof word);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-    }
-    return (size_t)(hash ^ hash >> 32);
-}
-
-static bool is_same(const adept_operator_kernel *a, const adept_operator_kernel *b)
-{
-    return a->simt_flops == b->simt_flops && a->tensor_flops == b->tensor_flops &&
-           memcmp(&a->work, &b->work, sizeof a->work) == 0;
-}
-
 /* A kernel of the step into the list that the clock is solved from. */
 static void list_kernel(adept_placed_step *s, known_kernels *known, const adept_operator_kernel *k)
 {
     const adept_executions executions = adept_operator_executions(k, &s->numbers);
     adept_operator_time t;
-    size_t at = slot_of(k) % SLOTS;
+    size_t at = (size_t)adept_operator_kernel_hash(k) % SLOTS;
     for (; known->slots[at]; at = (at + 1) % SLOTS) {
         size_t i = known->slots[at] - 1u;
-        if (!is_same(&known->kernels[i], k)) continue;
+        if (!adept_operator_kernel_same(&known->kernels[i], k)) continue;
         s->list.entries[i].executions.part[k->pass] += executions.part[k->pass];
         return;
     }
@@ -140,12 +122,17 @@ static adept_status list_kernels(adept_placed_step *s, adept_error *err)
     return ADEPT_OK;
 }
 
+adept_status adept_placed_step_theta(double *theta, const adept_hwprofile *hw, adept_error *err)
+{
+    adept_status status = adept_operator_parameters_get(theta, hw, err);
+    return status == ADEPT_OK ? check_static_w(theta[ADEPT_OP_p_static_w], hw, err) : status;
+}
+
 static adept_status place_kernels(adept_placed_step *s, const adept_placement *at, adept_error *err)
 {
     adept_status status = adept_operator_check_saturation(at->run.saturation, err);
     if (status == ADEPT_OK) status = adept_step_compile(&s->step, NULL, at, NULL, 0, err);
-    if (status == ADEPT_OK) status = adept_operator_parameters_get(s->operator_theta, at->hw, err);
-    if (status == ADEPT_OK) status = check_static_w(s->operator_theta[ADEPT_OP_p_static_w], at->hw, err);
+    if (status == ADEPT_OK) status = adept_placed_step_theta(s->operator_theta, at->hw, err);
     if (status != ADEPT_OK) return status;
     s->menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
     s->numbers = adept_operator_numbers_of(&s->step, &at->hw->specs);
@@ -216,7 +203,8 @@ adept_status adept_placed_step_init(adept_placed_step *s, const adept_profile *p
     s->buckets = 0.0;
     s->by_operator = adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR;
     adept_status status = s->by_operator ? place_kernels(s, &at, err) : place_row(s, &at, err);
-    if (status == ADEPT_OK) status = adept_backward_wanted(&s->in_buckets, prof, hw, run, &s->step.network, err);
+    if (status == ADEPT_OK)
+        status = adept_backward_wanted(&s->in_buckets, adept_backward_plan_known(prof), hw, run, &s->step.network, err);
     if (status == ADEPT_OK && s->in_buckets)
         status = adept_backward_init(&s->backward, prof, hw, run, s->operator_theta, s->menus, err);
     if (status != ADEPT_OK) return status;

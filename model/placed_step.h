@@ -53,6 +53,9 @@ bool adept_placed_step_limited(const adept_placed_step *s);
 /** Does even the lowest clock draw more than the limit? */
 bool adept_placed_step_floored(const adept_placed_step *s);
 
+/** Parameters of granularity "operator", checked against the sheet. */
+adept_status adept_placed_step_theta(double *theta, const adept_hwprofile *hw, adept_error *err);
+
 /** Add one operator's kernels, forward and backward, of all accumulation passes, at the step's clock. By granularity
  * "operator". */
 adept_status adept_placed_step_operator(adept_operator_total *total, const adept_placed_step *s,

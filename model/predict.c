@@ -1,4 +1,5 @@
 /** @file predict.c  One step: times of the phases, their power, energy, memory (eq 4.7, 4.14, 4.15). */
+#include "bound.h"
 #include "interval.h"
 #include "memory.h"
 #include "peaks.h"
@@ -136,23 +137,21 @@ static void fill_work(adept_prediction *out, const adept_step *s, double gradien
     out->mfu = at_peak_s * (double)prof->grad_accum / out->step_time_s;
 }
 
-/* The largest term. Pass and optimizer count for what they wait on; the constant time is the host's, like launches.
- * Where the GPU waits for the host (granularity "operator"), faster kernels would gain nothing: their time is the
- * launches'. */
 static adept_bound find_bound(const adept_prediction *out, bool optimizer_computes, double hidden_pass_s,
                               double hidden_optimizer_s)
 {
-    double terms_s[] = {0.0, 0.0, out->kernel_launch_s + out->fixed_s, out->comm_s};
-    bool computes = out->gemm_s + out->conv_s + out->alu_s > out->memory_s;
-    adept_bound pass = computes ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
-    adept_bound optimizer = optimizer_computes ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
-    terms_s[ADEPT_BOUND_LAUNCH] += hidden_pass_s + hidden_optimizer_s;
-    terms_s[pass] += out->pass_s - hidden_pass_s;
-    terms_s[optimizer] += out->optimizer_s - hidden_optimizer_s;
-    int largest = ADEPT_BOUND_COMPUTE;
-    for (int i = ADEPT_BOUND_MEMORY; i <= ADEPT_BOUND_COMMUNICATION; i++)
-        if (terms_s[i] > terms_s[largest]) largest = i;
-    return (adept_bound)largest;
+    const adept_bound_terms terms = {
+        .core_s = out->gemm_s + out->conv_s + out->alu_s,
+        .memory_s = out->memory_s,
+        .pass_s = out->pass_s,
+        .optimizer_s = out->optimizer_s,
+        .launch_s = out->kernel_launch_s + out->fixed_s,
+        .comm_s = out->comm_s,
+        .hidden_pass_s = hidden_pass_s,
+        .hidden_optimizer_s = hidden_optimizer_s,
+        .optimizer_computes = optimizer_computes,
+    };
+    return adept_bound_of(&terms);
 }
 
 /* A fit of one granularity says nothing of predictions by the other. */

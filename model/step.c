@@ -74,20 +74,19 @@ void adept_step_set_law(double *row, const adept_network *net, size_t index)
     row[ADEPT_ROW_BETWEEN_S_PER_BYTE] = law.between_s_per_byte;
 }
 
-static adept_status compile_run(double *row, adept_network *net, const adept_placement *at, const adept_work *work,
-                                adept_error *err)
+adept_status adept_step_compile_run(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *run,
+                                    bool sends, adept_error *err)
 {
-    const adept_specs *specs = &at->hw->specs;
-    const adept_run *run = &at->run;
+    const adept_specs *specs = &hw->specs;
     if (run->gpus < 0) return adept_error_set(err, ADEPT_E_USAGE, "the number of GPUs must be at least 1");
-    adept_status status = check_limit(run->power_limit_w, at->hw, err);
-    if (status == ADEPT_OK) status = check_clock(run->clock_hz, at->hw, err);
+    adept_status status = check_limit(run->power_limit_w, hw, err);
+    if (status == ADEPT_OK) status = check_clock(run->clock_hz, hw, err);
     if (status == ADEPT_OK) status = adept_network_of(net, run, err);
     if (status == ADEPT_OK && !(run->bucket_bytes >= 0.0))
         status = adept_error_set(err, ADEPT_E_USAGE, "the size of a bucket must not be negative");
     if (status != ADEPT_OK) return status;
     row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
-    if (!(work->gradient_elements * work->gradient_bytes > 0.0)) net->n = 0;
+    if (!sends) net->n = 0;
     adept_step_set_law(row, net, 0);
     row[ADEPT_ROW_TDP_W] = specs->tdp_w;
     row[ADEPT_ROW_LIMIT_W] = run->power_limit_w != 0.0 ? run->power_limit_w : specs->tdp_w;
@@ -149,7 +148,9 @@ adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const ade
     if (status == ADEPT_OK) status = check_profile(prof, err);
     if (status == ADEPT_OK) status = adept_peak_check_precision(at->hw, prof->precision, err);
     if (status == ADEPT_OK) status = adept_work_sum(&out->work, prof, err);
-    if (status == ADEPT_OK) status = compile_run(numbers->row, &out->network, at, &out->work, err);
+    if (status == ADEPT_OK)
+        status =
+            adept_step_compile_run(numbers->row, &out->network, at->hw, &at->run, adept_work_sends(&out->work), err);
     if (status == ADEPT_OK) status = adept_peaks_get(&out->peaks, &out->work, prof, at->hw, err);
     if (status == ADEPT_OK) status = compile_dimensions(numbers->dim, prof, &out->work, err);
     if (status != ADEPT_OK) return status;

@@ -63,6 +63,11 @@ typedef struct adept_step {
 /** Put one law of a network into the numbers of a run. */
 void adept_step_set_law(double *row, const adept_network *net, size_t index);
 
+/** Check a run against the sheet, and fill the numbers of ADEPT_ROW_ and the network.
+ *  @param sends  are there gradients to be summed? */
+adept_status adept_step_compile_run(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *run,
+                                    bool sends, adept_error *err);
+
 /**
  * Check profile, sheet and run, and compile them.
  * @param pieces  NULL: the scalars' values are multiplied in; else see adept_work_columns()

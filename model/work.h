@@ -23,6 +23,12 @@ typedef struct adept_work {
 /** @return ADEPT_E_INVALID if the profile is inconsistent (names what). */
 adept_status adept_work_sum(adept_work *out, const adept_profile *prof, adept_error *err);
 
+/** Are there gradients to be summed over GPUs? */
+static inline bool adept_work_sends(const adept_work *work)
+{
+    return work->gradient_elements * work->gradient_bytes > 0.0;
+}
+
 /* FLOP/s of the units and types in use; 0 of all others. */
 typedef struct adept_peaks {
     double flops_per_s[ADEPT_UNIT_COUNT][ADEPT_DTYPE_COUNT];

@@ -1,0 +1,265 @@
+/** @file plan_kernels.c  Kernels of one step summed once, and the step under any run; see plan_kernels.h. */
+#include "plan_kernels.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- distinct kernels ---- */
+
+typedef struct kernel_set {
+    adept_operator_kernel *kernels; /* entries[i] is one execution of kernels[i], and how often it runs */
+    adept_operator_entry *entries;
+    uint32_t *slots;           /* index + 1 */
+    size_t n, n_slots;         /* a power of two */
+    adept_plan_span *backward; /* one execution's backward, per operator; NULL: not wanted */
+} kernel_set;
+
+static adept_status set_new(kernel_set *set, const adept_profile *prof, bool places_known, adept_error *err)
+{
+    size_t most = 1; /* the optimizer */
+    for (size_t i = 0; i < prof->n_ops; i++)
+        most += prof->ops[i].n_kernels;
+    *set = (kernel_set){.n_slots = 16};
+    while (set->n_slots < 2 * most)
+        set->n_slots *= 2;
+    set->kernels = malloc(most * sizeof *set->kernels);
+    set->entries = malloc(most * sizeof *set->entries);
+    set->slots = calloc(set->n_slots, sizeof *set->slots);
+    if (places_known) set->backward = calloc(prof->n_ops + 1, sizeof *set->backward);
+    if (set->kernels && set->entries && set->slots && (set->backward || !places_known)) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", most);
+}
+
+static void set_free(kernel_set *set)
+{
+    free(set->kernels);
+    free(set->entries);
+    free(set->slots);
+    free(set->backward);
+}
+
+static adept_operator_entry entry_of(const adept_operator_time *t)
+{
+    return (adept_operator_entry){.time_s = t->time_s,
+                                  .core_s = t->core_s,
+                                  .simt_flops = t->simt_flops,
+                                  .tensor_flops = t->tensor_flops,
+                                  .bytes = t->bytes,
+                                  .family = t->family};
+}
+
+static adept_operator_entry *find(kernel_set *set, const adept_operator_kernel *k, const double *theta,
+                                  const adept_tile_menu *menus)
+{
+    size_t at = (size_t)adept_operator_kernel_hash(k) & (set->n_slots - 1);
+    for (; set->slots[at]; at = (at + 1) & (set->n_slots - 1))
+        if (adept_operator_kernel_same(&set->kernels[set->slots[at] - 1u], k))
+            return &set->entries[set->slots[at] - 1u];
+    adept_operator_time t;
+    adept_operator_time_of(&t, k, theta, menus, false);
+    set->kernels[set->n] = *k;
+    set->entries[set->n] = entry_of(&t);
+    set->slots[at] = (uint32_t)++set->n;
+    return &set->entries[set->n - 1];
+}
+
+static adept_status add_operator(kernel_set *set, size_t index, const adept_plan_kernels *plan,
+                                 const adept_placement *at, const adept_tile_menu *menus, adept_error *err)
+{
+    const adept_profile_op *op = &at->profile->ops[index];
+    for (size_t j = 0; j < op->n_kernels; j++) {
+        adept_operator_kernel k;
+        adept_status status = adept_operator_kernel_of(&k, op, &op->kernels[j], at->profile, at->hw, err);
+        if (status != ADEPT_OK) return status;
+        adept_operator_entry *entry = find(set, &k, plan->theta, menus);
+        const adept_executions executions = adept_operator_executions(&k, &plan->numbers);
+        entry->executions.part[k.pass] += executions.part[k.pass];
+        if (!set->backward || k.pass != ADEPT_BACKWARD || op->count <= 0) continue;
+        double repeats = k.count / (double)op->count;
+        set->backward[index].core_s += repeats * entry->core_s;
+        set->backward[index].memory_s += repeats * (entry->time_s - entry->core_s);
+        set->backward[index].launches += op->kernels[j].launches;
+    }
+    return ADEPT_OK;
+}
+
+static void add_optimizer(kernel_set *set, const adept_plan_kernels *plan)
+{
+    adept_operator_time t;
+    adept_operator_optimizer_time(&t, &plan->numbers, plan->theta, false);
+    set->entries[set->n] = entry_of(&t);
+    set->entries[set->n++].executions = adept_optimizer_execution;
+}
+
+/* ---- sums ---- */
+
+/* Kernels without time run nothing; the rest stays in place. */
+static void sum_entries(adept_plan_kernels *plan, kernel_set *set)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < set->n; i++) {
+        const adept_operator_entry e = set->entries[i];
+        if (!(e.time_s > 0.0)) continue;
+        double all = 0.0;
+        for (int p = 0; p < ADEPT_PARTS; p++) {
+            plan->part[p].core_s += e.executions.part[p] * e.core_s;
+            plan->part[p].memory_s += e.executions.part[p] * (e.time_s - e.core_s);
+            all += e.executions.part[p];
+        }
+        plan->core_j +=
+            all * (plan->theta[ADEPT_OP_e_simt_j] * e.simt_flops + plan->theta[ADEPT_OP_e_tensor_j] * e.tensor_flops);
+        plan->memory_j += all * plan->theta[ADEPT_OP_e_mem_j] * e.bytes;
+        set->entries[n++] = e;
+    }
+    set->n = n;
+}
+
+static void advance(adept_plan_span *now, double executions, const adept_plan_span *by)
+{
+    now->core_s += executions * by->core_s;
+    now->memory_s += executions * by->memory_s;
+    now->launches += executions * by->launches;
+}
+
+static adept_status order_gradients(adept_plan_kernels *plan, const adept_profile *prof,
+                                    const adept_plan_span *backward, adept_error *err)
+{
+    adept_backward_plan order;
+    adept_status status = adept_backward_plan_new(&order, prof, err);
+    if (status != ADEPT_OK) return status;
+    for (size_t i = 0; i < order.n; i++)
+        plan->n_gradients += order.pieces[i].gradient_bytes > 0.0;
+    plan->gradients = calloc(plan->n_gradients + 1, sizeof *plan->gradients);
+    plan->rest_bytes = order.rest_bytes;
+    if (!plan->gradients)
+        status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu gradients", plan->n_gradients);
+    for (size_t i = 0, at = 0; i < order.n && status == ADEPT_OK; i++) {
+        const adept_backward_piece *p = &order.pieces[i];
+        advance(&plan->backward, p->executions, &backward[p->op]);
+        if (p->gradient_bytes > 0.0)
+            plan->gradients[at++] = (adept_plan_gradient){.before = plan->backward, .bytes = p->gradient_bytes};
+    }
+    adept_backward_plan_free(&order);
+    return status;
+}
+
+adept_status adept_plan_kernels_new(adept_plan_kernels *plan, const adept_step *step, const adept_placement *at,
+                                    bool places_known, adept_error *err)
+{
+    const adept_tile_menu *menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
+    kernel_set set;
+    *plan = (adept_plan_kernels){.numbers = adept_operator_numbers_of(step, &at->hw->specs)};
+    adept_status status = adept_placed_step_theta(plan->theta, at->hw, err);
+    if (status != ADEPT_OK) return status;
+    status = set_new(&set, at->profile, places_known, err);
+    for (size_t i = 0; i < at->profile->n_ops && status == ADEPT_OK; i++)
+        status = add_operator(&set, i, plan, at, menus, err);
+    if (status == ADEPT_OK) {
+        add_optimizer(&set, plan);
+        sum_entries(plan, &set);
+        status = adept_clock_table_build(&plan->clock, set.entries, set.n, &plan->numbers, plan->theta, err);
+    }
+    if (status == ADEPT_OK && places_known) status = order_gradients(plan, at->profile, set.backward, err);
+    set_free(&set);
+    return status;
+}
+
+void adept_plan_kernels_free(adept_plan_kernels *plan)
+{
+    adept_clock_table_free(&plan->clock);
+    free(plan->gradients);
+    *plan = (adept_plan_kernels){0};
+}
+
+/* ---- one run ---- */
+
+/* An all-reduce by the fastest law, linear in the bytes. */
+typedef struct linear_laws {
+    size_t n;
+    double at_0_s[2], per_byte_s[2];
+} linear_laws;
+
+static linear_laws laws_of(const adept_network *net, const double *theta)
+{
+    linear_laws out = {.n = net->n};
+    for (size_t i = 0; i < net->n; i++) {
+        const adept_allreduce_law *law = &net->laws[i];
+        out.at_0_s[i] = law->hops * theta[ADEPT_OP_l_hop_s] + law->between_s;
+        out.per_byte_s[i] = law->volume / theta[ADEPT_OP_bw_eff_bytes_per_s] + law->between_s_per_byte;
+    }
+    return out;
+}
+
+static double send_s(const linear_laws *laws, double bytes)
+{
+    double takes_s = laws->at_0_s[0] + laws->per_byte_s[0] * bytes;
+    return laws->n < 2 ? takes_s : fmin(takes_s, laws->at_0_s[1] + laws->per_byte_s[1] * bytes);
+}
+
+/* At one clock: seconds per second of each. */
+typedef struct pace {
+    double core, memory, launch_s;
+} pace;
+
+static double span_s(const adept_plan_span *span, const pace *at)
+{
+    return span->core_s * at->core + span->memory_s * at->memory + span->launches * at->launch_s;
+}
+
+/* adept_communicate_buckets() on the sums of this plan: buckets are filled as gradients become complete. */
+static void send_buckets(double bucketed_s[2], const adept_plan_kernels *plan, const linear_laws *laws, pace at,
+                         double bucket_bytes)
+{
+    double filled = 0.0, link_free_s = 0.0, total_s = 0.0, most = fmin(ADEPT_FIRST_BUCKET_BYTES, bucket_bytes);
+    double end_s = span_s(&plan->backward, &at), host_s = plan->backward.launches * plan->theta[ADEPT_OP_t_host_s];
+    double stretch = host_s > end_s && end_s > 0.0 ? host_s / end_s : 1.0;
+    for (size_t i = 0; i < plan->n_gradients; i++) {
+        filled += plan->gradients[i].bytes;
+        if (!(filled >= most)) continue;
+        double takes_s = send_s(laws, filled);
+        link_free_s = adept_larger(link_free_s, span_s(&plan->gradients[i].before, &at) * stretch) + takes_s;
+        total_s += takes_s;
+        filled = 0.0;
+        most = bucket_bytes;
+    }
+    end_s *= stretch;
+    filled += plan->rest_bytes;
+    if (filled > 0.0) {
+        double takes_s = send_s(laws, filled);
+        link_free_s = adept_larger(link_free_s, end_s) + takes_s;
+        total_s += takes_s;
+    }
+    bucketed_s[ADEPT_COMM_EXPOSED] = adept_smaller(total_s, adept_larger(0.0, link_free_s - end_s));
+    bucketed_s[ADEPT_COMM_HIDDEN] = total_s - bucketed_s[ADEPT_COMM_EXPOSED];
+}
+
+void adept_plan_kernels_run(adept_plan_step *out, const adept_plan_kernels *plan, const double *row,
+                            const adept_network *net, double bucket_bytes)
+{
+    const double *theta = plan->theta;
+    adept_operator_numbers numbers = plan->numbers;
+    numbers.gpus = row[ADEPT_ROW_GPUS];
+    numbers.limit_w = row[ADEPT_ROW_LIMIT_W];
+    numbers.max_clock = row[ADEPT_ROW_MAX_CLOCK];
+    numbers.network = *net;
+    out->clock = adept_clock_table_solve(&plan->clock, numbers.limit_w, numbers.max_clock);
+    double f = out->clock.ratio, v = adept_operator_voltage(theta, f);
+    const pace at = {1.0 / f, adept_operator_stretch(theta, f), theta[ADEPT_OP_t_launch_s]};
+    adept_operator_total total = {0};
+    out->core_s = out->memory_s = 0.0;
+    double all_s = 0.0;
+    for (int p = 0; p < ADEPT_PARTS; p++) {
+        double core_s = plan->part[p].core_s * at.core, memory_s = plan->part[p].memory_s * at.memory;
+        out->part_s[p] = total.time_s[p] = core_s + memory_s;
+        all_s += total.time_s[p];
+        if (p == ADEPT_PART_OPTIMIZER) continue;
+        out->core_s += core_s;
+        out->memory_s += memory_s;
+    }
+    total.energy_j = v * v * (plan->core_j + adept_operator_active_w(&numbers, theta) * f * all_s) + plan->memory_j;
+    if (bucket_bytes > 0.0) {
+        const linear_laws laws = laws_of(net, theta);
+        send_buckets(numbers.bucketed_s, plan, &laws, at, bucket_bytes);
+    }
+    out->state = adept_operator_finish(&total, &numbers, theta);
+}

@@ -1,0 +1,49 @@
+/** @file plan_kernels.h  A plan by granularity "operator": sums over kernels at full clock. Private to model/. */
+#ifndef ADEPT_PLAN_KERNELS_H
+#define ADEPT_PLAN_KERNELS_H
+#include "clock_table.h"
+#include "placed_step.h"
+
+/* Time of kernels at full clock that follows the core clock, and the rest; how many launches they are. */
+typedef struct adept_plan_span {
+    double core_s, memory_s, launches;
+} adept_plan_span;
+
+/* Gradients complete at some point of the backward pass. */
+typedef struct adept_plan_gradient {
+    adept_plan_span before; /* from the start of the pass */
+    double bytes;
+} adept_plan_gradient;
+
+typedef struct adept_plan_kernels {
+    double theta[ADEPT_OPERATOR_PARAMETERS];
+    adept_operator_numbers numbers;    /* of one GPU with nothing set */
+    adept_plan_span part[ADEPT_PARTS]; /* of the step; launches are in the numbers */
+    double core_j, memory_j; /* energy that follows the voltage, and that does not; power while active apart */
+    adept_clock_table clock;
+    size_t n_gradients;
+    adept_plan_gradient *gradients; /* owned; in the order of the backward pass */
+    adept_plan_span backward;       /* all of one pass */
+    double rest_bytes;              /* sent with the last bucket */
+} adept_plan_kernels;
+
+/** @param places_known  is there an order of the backward pass?
+ *  @return as adept_plan_new(); adept_plan_kernels_free() whatever it is */
+adept_status adept_plan_kernels_new(adept_plan_kernels *out, const adept_step *step, const adept_placement *at,
+                                    bool places_known, adept_error *err);
+void adept_plan_kernels_free(adept_plan_kernels *plan); /* zeroed is fine */
+
+/* One run of it. */
+typedef struct adept_plan_step {
+    adept_operator_clock clock;
+    adept_operator_state state;
+    double core_s, memory_s; /* of the passes */
+    double part_s[ADEPT_PARTS];
+} adept_plan_step;
+
+/** @param row, net      as of adept_step_compile_run()
+ *  @param bucket_bytes  0: the share `overlap` is hidden */
+void adept_plan_kernels_run(adept_plan_step *out, const adept_plan_kernels *plan, const double *row,
+                            const adept_network *net, double bucket_bytes);
+
+#endif

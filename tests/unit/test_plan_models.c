@@ -1,0 +1,71 @@
+/* Plans against adept_predict() on every bundled model: every number, by both granularities, over random runs. */
+#include "plan_compare.h"
+#include "adept_handlers.h"
+#include "adept_import.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_RUNS 40
+
+static const char *const gpu_names[] = {"v100-pcie-32gb", "a100-sxm-40gb",        "t4", "h100-sxm-80gb", "p4",
+                                        "mi250",          "cpu-xeon-avx512-1core"};
+#define N_GPUS (sizeof gpu_names / sizeof *gpu_names)
+static adept_hwprofile *gpus[N_GPUS];
+
+static void check_model(const char *path)
+{
+    static const adept_mode modes[] = {ADEPT_MODE_TRAIN, ADEPT_MODE_INFER, ADEPT_MODE_FWBW};
+    static const adept_precision precisions[] = {ADEPT_FP32, ADEPT_AMP_FP16, ADEPT_TF32};
+    adept_graph *graph = NULL;
+    adept_error err = {0};
+    uint64_t seed = 7;
+    for (const char *c = strrchr(path, '/'); *c; c++)
+        seed = 31 * seed + (unsigned char)*c;
+    if (adept_import_model(&graph, path, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    for (int p = 0; p < 3; p++) {
+        adept_profile *profile = NULL;
+        const adept_workload_config config = {.mode = modes[p], .precision = precisions[p], .grad_accum = 1 + p};
+        if (adept_profile_build(&profile, graph, adept_handlers(), &config, NULL, NULL, &err) != ADEPT_OK)
+            fail_msg("%s: %s", path, err.message);
+        for (size_t g = 0; g < N_GPUS; g++)
+            compare_runs(profile, gpus[g], N_RUNS, &seed, path);
+        adept_profile_free(profile);
+    }
+    adept_graph_free(graph);
+}
+
+static void all_bundled_models(void **state)
+{
+    (void)state;
+    size_t n_models = 0;
+    DIR *folder = opendir(ADEPT_SOURCE_DIR "/data/models");
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        char path[1024];
+        if (!strstr(entry->d_name, ".pt")) continue;
+        snprintf(path, sizeof path, "%s/data/models/%s", ADEPT_SOURCE_DIR, entry->d_name);
+        check_model(path);
+        n_models++;
+    }
+    closedir(folder);
+    print_message("%zu models, %zu runs: %zu refused, %zu limited, %zu floored, %zu in buckets; most unlike %.1e\n",
+                  n_models, seen.runs, seen.refused, seen.limited, seen.floored, seen.bucketed, seen.most);
+    assert_true(n_models >= 20 && seen.runs > 10000);
+    assert_true(seen.refused > 100 && seen.limited > 1000 && seen.floored > 20 && seen.bucketed > 1000);
+    for (int b = 0; b < 4; b++)
+        assert_true(seen.bound[b] > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_bundled_models)};
+    if (!getenv("ADEPT_TORCH_MODULE")) return 77; /* built without libtorch: no .pt can be read */
+    for (size_t i = 0; i < N_GPUS; i++)
+        if (adept_hwprofile_open(&gpus[i], gpu_names[i], NULL) != ADEPT_OK) return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (size_t i = 0; i < N_GPUS; i++)
+        adept_hwprofile_free(gpus[i]);
+    return failed;
+}
