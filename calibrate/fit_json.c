@@ -1,5 +1,6 @@
 /** @file fit_json.c  A fit as the `fit` object of a hardware profile. Calls: model, cJSON. */
 #include "adept_kernels.h"
+#include "adept_operator_model.h"
 #include "json_writer.h"
 #include <math.h>
 #include <stdlib.h>
@@ -7,11 +8,12 @@
 
 #define MAX_PROFILE_BYTES ((size_t)64 << 20)
 
-static void put_values(json_writer *w, cJSON *fit_object, const adept_fit *fit)
+static void put_values(json_writer *w, cJSON *fit_object, const adept_fit *fit, bool shared)
 {
     cJSON *parameters = adept_put_object(w, fit_object, "parameters");
     for (size_t i = 0; i < fit->n_parameters - fit->n_scalars; i++)
-        adept_put_number(w, parameters, fit->parameters[i].info.name, fit->parameters[i].value);
+        if (!shared || !adept_operator_is_own(i))
+            adept_put_number(w, parameters, fit->parameters[i].info.name, fit->parameters[i].value);
     cJSON *scalars = adept_put_array(w, fit_object, "scalars");
     for (size_t i = 0; i < fit->n_scalars; i++) {
         const adept_scalar *s = &fit->scalars[i];
@@ -69,6 +71,21 @@ static void put_dataset(json_writer *w, cJSON *fit_object, const adept_dataset *
     adept_put_integer(w, o, "other_gpus", (int64_t)d->n_other_gpu);
 }
 
+/* Of each GPU left out, predicted from its sheet and the others. */
+static void put_by_gpu(json_writer *w, cJSON *scheme, const adept_evaluation *e)
+{
+    cJSON *o = adept_put_object(w, scheme, "by_gpu");
+    for (size_t i = 0; i < e->n_groups; i++) {
+        const adept_group *g = &e->groups[i];
+        if (g->n_columns != 1 || strcmp(g->columns[0], "gpu") != 0) continue;
+        cJSON *gpu = adept_put_object(w, o, g->values[0]);
+        adept_put_integer(w, gpu, "n", (int64_t)g->metrics.n);
+        adept_put_number(w, gpu, "mape_time", g->metrics.time.mape);
+        adept_put_number(w, gpu, "bias_time", g->metrics.time.bias);
+        adept_put_number(w, gpu, "mape_power", g->metrics.power.mape);
+    }
+}
+
 /* By scheme; a scheme that could not be done says why instead of numbers. */
 static void put_held_out(json_writer *w, cJSON *errors, const adept_fit_report *r)
 {
@@ -83,6 +100,7 @@ static void put_held_out(json_writer *w, cJSON *errors, const adept_fit_report *
         adept_put_integer(w, scheme, "folds", (int64_t)h->n_folds);
         adept_put_integer(w, scheme, "folds_failed", (int64_t)h->n_failed);
         adept_put_metrics(w, scheme, &h->evaluation->overall);
+        if (adept_held_out_is_grouped(h->scheme)) put_by_gpu(w, scheme, h->evaluation);
     }
 }
 
@@ -153,13 +171,30 @@ static void put_kernels(json_writer *w, cJSON *fit_object, const adept_hwprofile
     w->failed = true;
 }
 
+static void put_texts(json_writer *w, cJSON *o, const char *key, const char *const *texts, size_t n)
+{
+    cJSON *array = adept_put_array(w, o, key);
+    for (size_t i = 0; i < n; i++)
+        adept_push_string(w, array, texts[i]);
+}
+
+/* Whose numbers these are that others get. */
+static void put_donors(json_writer *w, cJSON *fit_object, const adept_hwprofile *base)
+{
+    if (!base->transferred) return;
+    adept_put_bool(w, fit_object, "transferred", true);
+    put_texts(w, fit_object, "gpus", base->donors, base->n_donors);
+    put_texts(w, fit_object, "vendors", base->donor_vendors, base->n_donor_vendors);
+}
+
 void adept_put_fit(json_writer *w, cJSON *root, const adept_fit_report *r, const char *date)
 {
     const adept_fit *fit = r->fit;
     cJSON *o = adept_put_object(w, root, "fit");
+    put_donors(w, o, r->base);
     adept_put_string(w, o, "granularity", fit->granularity == ADEPT_GRANULARITY_MODEL ? "model" : "operator");
     adept_put_string(w, o, "saturation", fit->saturation);
-    put_values(w, o, fit);
+    put_values(w, o, fit, r->base->transferred);
     put_intervals(w, o, &r->conformal);
     if (fit->granularity == ADEPT_GRANULARITY_OPERATOR) put_kernels(w, o, r->base);
     put_dataset(w, o, r->dataset);
@@ -174,9 +209,11 @@ void adept_put_fit(json_writer *w, cJSON *root, const adept_fit_report *r, const
 
 /* ---- the whole file ---- */
 
-/* The sheet as it stands: embedded, or the file it was read from. */
+/* The sheet as it stands: embedded, or the file it was read from. What several GPUs share has none. */
 static adept_status parse_base(cJSON **out, const adept_hwprofile *base, adept_error *err)
 {
+    static const char no_sheet[] = "{\"schema_version\": 1}";
+    if (base->transferred) return adept_json_parse(out, base->name, no_sheet, sizeof no_sheet - 1, err);
     const char *name = NULL, *text;
     size_t size;
     for (size_t i = 0; strcmp(base->path, "built in") == 0 && (name = adept_hwprofile_builtin_name(i)); i++)
@@ -190,29 +227,39 @@ static adept_status parse_base(cJSON **out, const adept_hwprofile *base, adept_e
 }
 
 /* What is written must be read again. */
-static adept_status check_readable(const char *text, const char *name, adept_error *err)
+static adept_status check_readable(const char *text, const adept_hwprofile *base, adept_error *err)
 {
-    adept_hwprofile *hw = NULL;
+    adept_hwprofile *hw = NULL, *any = NULL;
     adept_error cause = {0};
-    if (adept_hwprofile_from_json(&hw, name, text, strlen(text), &cause) != ADEPT_OK)
-        return adept_error_set(err, ADEPT_E_INTERNAL, "the fitted profile is not readable: %s", cause.message);
+    adept_status status;
+    if (base->transferred) {
+        size_t size;
+        const char *json = adept_hwprofile_builtin_json(0, &size);
+        status = adept_hwprofile_from_json(&any, adept_hwprofile_builtin_name(0), json, size, &cause);
+        if (status == ADEPT_OK) status = adept_hwprofile_transfer(any, base->name, text, strlen(text), &cause);
+    } else {
+        status = adept_hwprofile_from_json(&hw, base->name, text, strlen(text), &cause);
+    }
     adept_hwprofile_free(hw);
-    return ADEPT_OK;
+    adept_hwprofile_free(any);
+    if (status == ADEPT_OK) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_INTERNAL, "the fitted profile is not readable: %s", cause.message);
 }
 
 /* `root`, which is freed, as the text of a file. */
-static adept_status finish_profile(char **text, json_writer *w, cJSON *root, const char *name, adept_error *err)
+static adept_status finish_profile(char **text, json_writer *w, cJSON *root, const adept_hwprofile *base,
+                                   adept_error *err)
 {
     char *body = adept_json_finish(w, root, true);
     size_t length = body ? strlen(body) : 0;
     char *whole = body ? realloc(body, length + 2) : NULL;
     if (!whole) {
         free(body);
-        return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
+        return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", base->name);
     }
     whole[length] = '\n';
     whole[length + 1] = '\0';
-    adept_status status = check_readable(whole, name, err);
+    adept_status status = check_readable(whole, base, err);
     if (status == ADEPT_OK)
         *text = whole;
     else
@@ -228,7 +275,7 @@ adept_status adept_fit_report_to_hwprofile(char **text, const adept_fit_report *
     json_writer w = {0};
     cJSON_DeleteItemFromObjectCaseSensitive(root, "fit");
     adept_put_fit(&w, root, r, date);
-    return finish_profile(text, &w, root, r->base->name, err);
+    return finish_profile(text, &w, root, r->base, err);
 }
 
 adept_status adept_kernel_fit_to_hwprofile(char **text, const adept_hwprofile *hw, const char *date, adept_error *err)
@@ -249,7 +296,8 @@ adept_status adept_kernel_fit_to_hwprofile(char **text, const adept_hwprofile *h
     cJSON *parameters = adept_put_object(&w, fit, "parameters");
     for (size_t i = 0; i < hw->n_parameters; i++)
         adept_put_number(&w, parameters, hw->parameters[i].name, hw->parameters[i].value);
+    put_donors(&w, fit, hw);
     adept_put_string(&w, fit, "date", date);
     adept_put_string(&w, fit, "version", ADEPT_VERSION);
-    return finish_profile(text, &w, root, hw->name, err);
+    return finish_profile(text, &w, root, hw, err);
 }

@@ -6,11 +6,15 @@
 /** printf into the arena; NULL when memory is out. */
 const char *adept_report_text(adept_arena *arena, const char *format, ...) ADEPT_PRINTF(2, 3);
 
-/** Set the intervals of rows from the residuals of the rows of other folds: what a row's own fold taught nothing. */
-adept_status adept_conformal_cross(adept_scored *rows, size_t n, double level, adept_error *err);
+/** Whether folds of that scheme are what is exchangeable, and not their rows: GPUs. */
+bool adept_held_out_is_grouped(const char *scheme);
+
+/** Set the intervals of rows from the residuals of the rows of other folds: what a row's own fold taught nothing.
+ *  @param grouped  by adept_conformal_bounds_of_groups(), folds being the groups */
+adept_status adept_conformal_cross(adept_scored *rows, size_t n, double level, bool grouped, adept_error *err);
 
 /** Bounds from the residuals of all rows. `residuals` is a name for the result; the range is left empty. */
-adept_status adept_conformal_fit(adept_conformal *out, const adept_scored *rows, size_t n, double level,
+adept_status adept_conformal_fit(adept_conformal *out, const adept_scored *rows, size_t n, double level, bool grouped,
                                  const char *residuals, adept_error *err);
 /** Set the intervals of rows by bounds as they are. */
 void adept_conformal_apply(adept_scored *rows, size_t n, const adept_intervals *intervals);

@@ -43,6 +43,11 @@ static long k_of(const char *scheme)
     return k >= 2 ? k : -1;
 }
 
+bool adept_held_out_is_grouped(const char *scheme)
+{
+    return strcmp(scheme, "gpu") == 0;
+}
+
 adept_status adept_held_out_check(const char *scheme, const adept_measurement *rows, size_t n, adept_error *err)
 {
     long k = k_of(scheme);
@@ -342,7 +347,7 @@ static adept_status score(split *s, const adept_measurement *rows, size_t n, con
             .measured = &rows[i], .time_s = s->time_s[i], .power_w = s->power_w[i], .fold = s->fold_of[i]};
     }
     double level = options->level > 0.0 ? options->level : DEFAULT_LEVEL;
-    adept_status status = adept_conformal_cross(scored, count, level, err);
+    adept_status status = adept_conformal_cross(scored, count, level, adept_held_out_is_grouped(h->scheme), err);
     if (status == ADEPT_OK)
         status = adept_evaluation_of(&h->evaluation, scored, count, options->by, options->n_by, err);
     free(scored);

@@ -27,7 +27,28 @@ static void put_error(json_writer *w, cJSON *parent, const char *key, const adep
     adept_put_number(w, o, "roofline_mape", e->roofline_mape);
 }
 
-static void put_families(json_writer *w, cJSON *kernels, const adept_kernel_fit *fit)
+static void put_overhead(json_writer *w, cJSON *o, const adept_kernel_overhead *overhead)
+{
+    adept_put_number(w, o, "event_s", overhead->event_s);
+    adept_put_number(w, o, "throttle", overhead->throttle);
+    adept_put_number(w, o, "onset_s", overhead->onset_s);
+    adept_put_number(w, o, "drift_s", overhead->drift_s);
+}
+
+/* Of several GPUs: the law is one, how well it does is not. */
+static void put_gpus(json_writer *w, cJSON *family, const adept_kernel_fit *fit, int i, const char *const *gpus)
+{
+    cJSON *by_gpu = adept_put_object(w, family, "by_gpu");
+    for (size_t g = 0; g < fit->n_gpus; g++) {
+        if (fit->gpu_held_out[i][g].n == 0) continue;
+        cJSON *o = adept_put_object(w, by_gpu, gpus[g]);
+        put_error(w, o, "held_out", &fit->gpu_held_out[i][g]);
+        put_overhead(w, o, &fit->overhead[i][g]);
+    }
+}
+
+/* `gpus`: names, if the kernels are of several. */
+static void put_families(json_writer *w, cJSON *kernels, const adept_kernel_fit *fit, const char *const *gpus)
 {
     cJSON *families = adept_put_object(w, kernels, "families"), *ops = adept_put_object(w, kernels, "operators");
     for (int i = 0; i < ADEPT_FAMILY_COUNT; i++) {
@@ -35,10 +56,10 @@ static void put_families(json_writer *w, cJSON *kernels, const adept_kernel_fit 
         cJSON *o = adept_put_object(w, families, adept_kernel_family_name(i));
         put_error(w, o, "held_out", &fit->held_out[i]);
         put_error(w, o, "in_sample", &fit->in_sample[i]);
-        adept_put_number(w, o, "event_s", fit->overhead[i].event_s);
-        adept_put_number(w, o, "throttle", fit->overhead[i].throttle);
-        adept_put_number(w, o, "onset_s", fit->overhead[i].onset_s);
-        adept_put_number(w, o, "drift_s", fit->overhead[i].drift_s);
+        if (gpus)
+            put_gpus(w, o, fit, i, gpus);
+        else
+            put_overhead(w, o, &fit->overhead[i][0]);
     }
     for (size_t i = 0; i < fit->n_ops; i++) {
         cJSON *o = adept_put_object(w, ops, fit->ops[i].op);
@@ -60,7 +81,8 @@ void adept_put_tiles(json_writer *w, cJSON *fit_object, const adept_tile_menu *m
     }
 }
 
-static char *fit_object(const adept_kernel_fit *fit, const adept_kernel_file *files, size_t n_files, uint64_t seed)
+static char *fit_object(const adept_kernel_fit *fit, const adept_kernel_file *files, size_t n_files, uint64_t seed,
+                        const char *const *gpus)
 {
     json_writer w = {0};
     cJSON *root = cJSON_CreateObject();
@@ -78,7 +100,7 @@ static char *fit_object(const adept_kernel_fit *fit, const adept_kernel_file *fi
     }
     adept_put_unsigned(&w, kernels, "seed", seed);
     adept_put_string(&w, kernels, "unit", "percent");
-    put_families(&w, kernels, fit);
+    put_families(&w, kernels, fit, gpus);
     return adept_json_finish(&w, root, false);
 }
 
@@ -102,11 +124,12 @@ static adept_status set_values(adept_hwprofile *hw, const adept_kernel_fit *fit,
 adept_status adept_kernel_fit_apply(adept_hwprofile *hw, const adept_kernel_fit *fit, const adept_kernel_file *files,
                                     size_t n_files, uint64_t seed, adept_error *err)
 {
-    char *text = fit_object(fit, files, n_files, seed);
+    const char *const *gpus = hw->transferred && hw->n_donors >= fit->n_gpus ? hw->donors : NULL;
+    char *text = fit_object(fit, files, n_files, seed, gpus);
     hw->fit_json = text ? adept_arena_strdup(hw->arena, text) : NULL;
     free(text);
     if (!hw->fit_json) return no_memory(err);
-    hw->calibrated = true;
+    hw->calibrated = !hw->transferred; /* several GPUs' values are shared ones */
     hw->granularity = ADEPT_GRANULARITY_OPERATOR;
     hw->saturation = NULL;
     hw->n_scalars = 0;

@@ -7,9 +7,10 @@
 #include <string.h>
 
 /* No kernel of this sheet is faster. */
-static double roofline_s(const adept_kernel_case *c)
+static double roofline_s(const adept_kernel_row *row)
 {
-    double product_s = 2.0 * c->m * c->n * c->k * c->batch / c->flops_per_s;
+    const adept_kernel_case *c = &row->work;
+    double product_s = 2.0 * c->m * c->n * c->k * c->batch / (c->flops_per_s / row->tensor_share);
     return fmax(fmax(product_s, c->alu_flops / c->alu_flops_per_s), c->bytes / c->bytes_per_s);
 }
 
@@ -17,7 +18,7 @@ static double roofline_s(const adept_kernel_case *c)
 static double roofline_factor(const adept_kernel_row *rows, size_t n, double *scratch)
 {
     for (size_t i = 0; i < n; i++)
-        scratch[i] = rows[i].time_s / roofline_s(&rows[i].work);
+        scratch[i] = rows[i].time_s / roofline_s(&rows[i]);
     gsl_sort(scratch, 1, n);
     return n ? gsl_stats_median_from_sorted_data(scratch, 1, n) : 1.0;
 }
@@ -39,7 +40,7 @@ adept_kernel_error adept_kernel_errors(const adept_kernel_fit *fit, const adept_
         scratch[e.n++] = fabs(error);
         e.mape += fabs(error);
         e.bias += error;
-        e.roofline_mape += fabs(factor * roofline_s(&rows[i].work) / rows[i].time_s - 1.0);
+        e.roofline_mape += fabs(factor * roofline_s(&rows[i]) / rows[i].time_s - 1.0);
     }
     if (e.n) {
         gsl_sort(scratch, 1, e.n);
@@ -51,6 +52,19 @@ adept_kernel_error adept_kernel_errors(const adept_kernel_fit *fit, const adept_
     }
     free(scratch);
     return e;
+}
+
+void adept_kernel_errors_by_gpu(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *rows,
+                                size_t n, const adept_kernel_row *train, size_t n_train)
+{
+    for (size_t first = 0; first < n;) { /* rows of a GPU stand together */
+        size_t last = first;
+        while (last < n && rows[last].gpu == rows[first].gpu)
+            last++;
+        fit->gpu_held_out[family][rows[first].gpu] =
+            adept_kernel_errors(fit, rows + first, last - first, train, n_train, NULL);
+        first = last;
+    }
 }
 
 void adept_kernel_errors_by_op(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *rows,

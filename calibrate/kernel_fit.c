@@ -10,6 +10,7 @@
 #define MIN_TIME_S 1e-4
 #define HELD_OUT 0.2
 #define ROWS_PER_FAMILY 2000
+#define ROWS_OF_EACH_GPU 1000 /* where there are several */
 #define MIN_ROWS 50
 
 /* Overhead parameters come behind those of the law. Default, bounds, and spread of the logarithm. */
@@ -49,7 +50,7 @@ static double call_s(double kernel_s, double earlier, const adept_kernel_overhea
 double adept_kernel_row_predict_s(const adept_kernel_fit *fit, const adept_kernel_row *row)
 {
     double kernel_s = adept_kernel_law(&row->work, fit->theta, fit->menus, 0.0, NULL).time_s;
-    return call_s(kernel_s, row->earlier, &fit->overhead[row->work.family]);
+    return call_s(kernel_s, row->earlier, &fit->overhead[row->work.family][row->gpu]);
 }
 
 /* ---------------------------------------------------------------- objective ------------------------------------- */
@@ -61,51 +62,66 @@ static double info_of(const adept_kernel_problem *p, size_t i, double *low, doub
         *low = info->low, *high = info->high, *prior = info->prior;
         return info->fallback;
     }
-    size_t o = i - p->n_law;
+    size_t o = (i - p->n_law) % N_OVERHEAD;
     *low = overhead_info[o].low, *high = overhead_info[o].high, *prior = overhead_info[o].prior;
     return overhead_info[o].fallback;
 }
 
-static void unpack(const adept_kernel_problem *p, const double *x, double *theta, adept_kernel_overhead *o)
+static size_t n_free(const adept_kernel_problem *p)
+{
+    return p->n_law + N_OVERHEAD * p->n_gpus;
+}
+
+static void unpack(const adept_kernel_problem *p, const double *x, double *theta, adept_kernel_overhead *overheads)
 {
     memcpy(theta, p->theta, sizeof p->theta);
     for (size_t i = 0; i < p->n_law; i++)
         theta[p->law[i]] = exp(x[i]);
-    o->event_s = exp(x[p->n_law + EVENT]);
-    o->throttle = exp(x[p->n_law + THROTTLE]);
-    o->onset_s = exp(x[p->n_law + ONSET]);
-    o->drift_s = exp(x[p->n_law + DRIFT]);
+    for (size_t g = 0; g < p->n_gpus; g++) {
+        const double *of_gpu = x + p->n_law + N_OVERHEAD * g;
+        overheads[g] =
+            (adept_kernel_overhead){exp(of_gpu[EVENT]), exp(of_gpu[THROTTLE]), exp(of_gpu[ONSET]), exp(of_gpu[DRIFT])};
+    }
+}
+
+/* One row's part of the loss, and of the gradient if that is wanted. */
+static double add_row(const adept_kernel_problem *p, size_t r, const double *theta, const adept_tile_menu *menus,
+                      const adept_kernel_overhead *overheads, double *gradient)
+{
+    const adept_kernel_row *row = &p->rows[r];
+    const adept_kernel_overhead *o = &overheads[row->gpu];
+    double weight = p->weights ? p->weights[r] : 1.0;
+    adept_kernel_gradient by_theta;
+    if (gradient) memset(&by_theta, 0, sizeof by_theta);
+    double kernel_s = adept_kernel_law(&row->work, theta, menus, 1.0, gradient ? &by_theta : NULL).time_s;
+    double predicted_s = call_s(kernel_s, row->earlier, o), log_ratio = log(predicted_s / row->time_s);
+    double rounded = sqrt(log_ratio * log_ratio + p->smoothing * p->smoothing);
+    if (!gradient) return weight * rounded;
+    double slope = weight * log_ratio / rounded / predicted_s, late = kernel_s + o->onset_s;
+    double by_kernel = 1.0 + o->throttle * (kernel_s * kernel_s + 2.0 * kernel_s * o->onset_s) / (late * late);
+    double *by_overhead = gradient + p->n_law + N_OVERHEAD * row->gpu;
+    for (size_t i = 0; i < p->n_law; i++)
+        gradient[i] += slope * by_kernel * by_theta.time_s[p->law[i]] * theta[p->law[i]];
+    by_overhead[EVENT] += slope * o->event_s;
+    by_overhead[DRIFT] += slope * o->drift_s * row->earlier;
+    by_overhead[THROTTLE] += slope * o->throttle * kernel_s * kernel_s / late;
+    by_overhead[ONSET] -= slope * o->throttle * kernel_s * kernel_s / (late * late) * o->onset_s;
+    return weight * rounded;
 }
 
 /* Mean |log(predicted / measured)|, its corner at 0 rounded, plus the priors in the weight of a few rows each. */
 double adept_kernel_loss(const adept_kernel_problem *p, const adept_tile_menu *menu, const double *x, double *gradient)
 {
     double theta[ADEPT_KP_COUNT], loss = 0.0;
-    adept_kernel_gradient by_theta;
     adept_tile_menu menus[ADEPT_TILED_FAMILIES];
-    adept_kernel_overhead o;
-    size_t n = p->n_law + N_OVERHEAD;
-    unpack(p, x, theta, &o);
+    adept_kernel_overhead overheads[ADEPT_KERNEL_MAX_GPUS];
+    size_t n = n_free(p);
+    unpack(p, x, theta, overheads);
     memcpy(menus, adept_tile_menu_default, sizeof menus);
     if (p->family < ADEPT_TILED_FAMILIES) menus[p->family] = *menu;
     if (gradient) memset(gradient, 0, n * sizeof *gradient);
-    for (size_t r = 0; r < p->n; r++) {
-        const adept_kernel_row *row = &p->rows[r];
-        if (gradient) memset(&by_theta, 0, sizeof by_theta);
-        double kernel_s = adept_kernel_law(&row->work, theta, menus, 1.0, gradient ? &by_theta : NULL).time_s;
-        double predicted_s = call_s(kernel_s, row->earlier, &o), log_ratio = log(predicted_s / row->time_s);
-        double rounded = sqrt(log_ratio * log_ratio + p->smoothing * p->smoothing);
-        loss += rounded;
-        if (!gradient) continue;
-        double slope = log_ratio / rounded / predicted_s, late = kernel_s + o.onset_s;
-        double by_kernel = 1.0 + o.throttle * (kernel_s * kernel_s + 2.0 * kernel_s * o.onset_s) / (late * late);
-        for (size_t i = 0; i < p->n_law; i++)
-            gradient[i] += slope * by_kernel * by_theta.time_s[p->law[i]] * theta[p->law[i]];
-        gradient[p->n_law + EVENT] += slope * o.event_s;
-        gradient[p->n_law + DRIFT] += slope * o.drift_s * row->earlier;
-        gradient[p->n_law + THROTTLE] += slope * o.throttle * kernel_s * kernel_s / late;
-        gradient[p->n_law + ONSET] -= slope * o.throttle * kernel_s * kernel_s / (late * late) * o.onset_s;
-    }
+    for (size_t r = 0; r < p->n; r++)
+        loss += add_row(p, r, theta, menus, overheads, gradient);
     for (size_t i = 0; i < n; i++) {
         double low, high, prior, centre = log(info_of(p, i, &low, &high, &prior));
         double z = (x[i] - centre) / prior;
@@ -133,7 +149,7 @@ static double objective(unsigned n, const double *x, double *gradient, void *dat
 adept_status adept_kernel_descend(const adept_kernel_problem *p, const adept_tile_menu *menu, double *x, double *loss,
                                   int max_evaluations, adept_error *err)
 {
-    size_t n = p->n_law + N_OVERHEAD;
+    size_t n = n_free(p);
     double low[ADEPT_KERNEL_MAX_FREE], high[ADEPT_KERNEL_MAX_FREE];
     descent d = {p, menu, nlopt_create(NLOPT_LD_LBFGS, (unsigned)n)};
     if (!d.opt) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the kernel fit");
@@ -164,7 +180,7 @@ static void begin(adept_kernel_problem *p, const adept_kernel_fit *fit, double *
     memcpy(p->theta, fit->theta, sizeof p->theta);
     for (const int *parameter = family_parameters[p->family]; *parameter >= 0; parameter++)
         p->law[p->n_law++] = *parameter;
-    for (size_t i = 0; i < p->n_law + N_OVERHEAD; i++)
+    for (size_t i = 0; i < n_free(p); i++)
         x[i] = log(info_of(p, i, &low, &high, &prior));
 }
 
@@ -177,49 +193,103 @@ static adept_status fit_family(adept_kernel_fit *fit, adept_kernel_problem *p, i
     if (p->family < ADEPT_TILED_FAMILIES) status = adept_kernel_choose_tiles(p, &menu, x, threads, err);
     if (status == ADEPT_OK) status = adept_kernel_descend(p, &menu, x, &loss, 400, err);
     if (status != ADEPT_OK) return status;
-    unpack(p, x, fit->theta, &fit->overhead[p->family]);
+    unpack(p, x, fit->theta, fit->overhead[p->family]);
     for (size_t i = 0; i < p->n_law; i++)
         fit->fitted[p->law[i]] = true;
     if (p->family < ADEPT_TILED_FAMILIES) fit->menus[p->family] = menu;
     return ADEPT_OK;
 }
 
-/* Rows of one family, long enough to be seen behind the overhead, in random order. */
-static size_t draw(adept_kernel_row *out, const adept_kernel_rows *rows, adept_kernel_family family, double min_time_s,
-                   gsl_rng *rng)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < rows->n; i++)
-        if (rows->rows[i].work.family == family && rows->rows[i].time_s >= min_time_s) out[n++] = rows->rows[i];
-    if (n > 1) gsl_ran_shuffle(rng, out, n, sizeof *out);
-    return n;
-}
+/* Rows of one family, long enough to be seen behind the overhead, in random order: those to fit, and those held out. */
+typedef struct drawing {
+    adept_kernel_row *fitted, *held_out, *room; /* `room` for one GPU's */
+    double *weights;
+    size_t n_fitted, n_held_out, n_gpus_drawn;
+} drawing;
 
-static adept_status fit_and_score(adept_kernel_fit *fit, const adept_kernel_rows *rows,
-                                  const adept_kernel_fit_options *options, adept_kernel_row *drawn, gsl_rng *rng,
-                                  size_t *n_fitted, adept_error *err)
+static void draw_gpu(drawing *d, const adept_kernel_rows *rows, adept_kernel_family family, size_t gpu,
+                     const adept_kernel_fit_options *options, size_t most, gsl_rng *rng)
 {
     double min_time_s = options->min_time_s > 0.0 ? options->min_time_s : MIN_TIME_S;
     double share = options->held_out == 0.0 ? HELD_OUT : fmax(0.0, options->held_out);
-    size_t most = options->rows_per_family ? options->rows_per_family : ROWS_PER_FAMILY;
+    size_t n = 0;
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->rows[i].gpu == gpu && rows->rows[i].work.family == family && rows->rows[i].time_s >= min_time_s)
+            d->room[n++] = rows->rows[i];
+    if (n < MIN_ROWS) return;
+    gsl_ran_shuffle(rng, d->room, n, sizeof *d->room);
+    size_t kept = n - (size_t)(share * (double)n), used = kept < most ? kept : most;
+    memcpy(d->fitted + d->n_fitted, d->room, used * sizeof *d->room);
+    for (size_t i = 0; i < used; i++)
+        d->weights[d->n_fitted + i] = 1.0 / (double)used;
+    d->n_fitted += used;
+    memcpy(d->held_out + d->n_held_out, d->room + kept, (n - kept) * sizeof *d->room);
+    d->n_held_out += n - kept;
+    d->n_gpus_drawn++;
+}
+
+static void draw(drawing *d, const adept_kernel_rows *rows, adept_kernel_family family, size_t n_gpus,
+                 const adept_kernel_fit_options *options, gsl_rng *rng)
+{
+    size_t most = options->rows_per_family ? options->rows_per_family : n_gpus > 1 ? ROWS_OF_EACH_GPU : ROWS_PER_FAMILY;
+    d->n_fitted = d->n_held_out = d->n_gpus_drawn = 0;
+    for (size_t gpu = 0; gpu < n_gpus; gpu++)
+        draw_gpu(d, rows, family, gpu, options, most, rng);
+    for (size_t i = 0; i < d->n_fitted; i++) /* 1 on average */
+        d->weights[i] *= (double)d->n_fitted / (double)d->n_gpus_drawn;
+}
+
+static adept_status fit_and_score(adept_kernel_fit *fit, const adept_kernel_rows *rows,
+                                  const adept_kernel_fit_options *options, drawing *d, gsl_rng *rng, size_t *n_fitted,
+                                  adept_error *err)
+{
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < sizeof order / sizeof order[0] && status == ADEPT_OK; i++) {
-        size_t n = draw(drawn, rows, order[i], min_time_s, rng), kept = n - (size_t)(share * (double)n);
-        if (n < MIN_ROWS) continue;
-        adept_kernel_problem p = {.rows = drawn,
-                                  .n = kept < most ? kept : most,
+        draw(d, rows, order[i], fit->n_gpus, options, rng);
+        if (d->n_fitted == 0) continue;
+        adept_kernel_problem p = {.rows = d->fitted,
+                                  .n = d->n_fitted,
+                                  .weights = fit->n_gpus > 1 ? d->weights : NULL,
+                                  .n_gpus = fit->n_gpus,
                                   .family = order[i],
                                   .smoothing = 0.01,
                                   .prior_weight = 0.1,
                                   .stop = options->stop};
         status = fit_family(fit, &p, options->threads, err);
         if (status != ADEPT_OK) break;
-        fit->in_sample[order[i]] = adept_kernel_errors(fit, drawn, p.n, drawn, p.n, NULL);
-        fit->held_out[order[i]] = adept_kernel_errors(fit, drawn + kept, n - kept, drawn, p.n, NULL);
-        adept_kernel_errors_by_op(fit, order[i], drawn + kept, n - kept, drawn, p.n);
+        fit->in_sample[order[i]] = adept_kernel_errors(fit, d->fitted, d->n_fitted, d->fitted, d->n_fitted, NULL);
+        fit->held_out[order[i]] = adept_kernel_errors(fit, d->held_out, d->n_held_out, d->fitted, d->n_fitted, NULL);
+        adept_kernel_errors_by_gpu(fit, order[i], d->held_out, d->n_held_out, d->fitted, d->n_fitted);
+        adept_kernel_errors_by_op(fit, order[i], d->held_out, d->n_held_out, d->fitted, d->n_fitted);
         ++*n_fitted;
     }
     return status;
+}
+
+static bool drawing_new(drawing *d, size_t n)
+{
+    d->fitted = calloc(n, sizeof *d->fitted);
+    d->held_out = calloc(n, sizeof *d->held_out);
+    d->room = calloc(n, sizeof *d->room);
+    d->weights = calloc(n, sizeof *d->weights);
+    return d->fitted && d->held_out && d->room && d->weights;
+}
+
+static void drawing_free(drawing *d)
+{
+    free(d->fitted);
+    free(d->held_out);
+    free(d->room);
+    free(d->weights);
+}
+
+static adept_status count_gpus(size_t *n, const adept_kernel_rows *rows, adept_error *err)
+{
+    *n = 1;
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->rows[i].gpu >= *n) *n = rows->rows[i].gpu + 1;
+    if (*n <= ADEPT_KERNEL_MAX_GPUS) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_USAGE, "kernels of more than %d GPUs", ADEPT_KERNEL_MAX_GPUS);
 }
 
 adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows *rows,
@@ -227,23 +297,24 @@ adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows
 {
     adept_kernel_fit fit = {0};
     size_t n_fitted = 0;
-    adept_kernel_row *drawn = malloc((rows->n ? rows->n : 1) * sizeof *drawn);
+    drawing d;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     adept_status status = ADEPT_OK;
-    if (!drawn || !rng) {
+    if (!drawing_new(&d, rows->n ? rows->n : 1) || !rng) {
         status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the kernel fit");
     } else {
         gsl_rng_set(rng, (unsigned long)options->seed);
         for (int i = 0; i < ADEPT_KP_COUNT; i++)
             fit.theta[i] = adept_kernel_parameters[i].fallback;
         memcpy(fit.menus, adept_tile_menu_default, sizeof fit.menus);
-        status = fit_and_score(&fit, rows, options, drawn, rng, &n_fitted, err);
+        status = count_gpus(&fit.n_gpus, rows, err);
+        if (status == ADEPT_OK) status = fit_and_score(&fit, rows, options, &d, rng, &n_fitted, err);
         if (status == ADEPT_OK && n_fitted == 0)
             status =
                 adept_error_set(err, ADEPT_E_FIT, "no family of kernels has %d rows that take long enough", MIN_ROWS);
     }
     if (rng) gsl_rng_free(rng);
-    free(drawn);
+    drawing_free(&d);
     if (status == ADEPT_OK) *out = fit;
     return status;
 }

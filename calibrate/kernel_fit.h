@@ -3,12 +3,15 @@
 #define ADEPT_KERNEL_FIT_H
 #include "adept_kernels.h"
 
-#define ADEPT_KERNEL_MAX_FREE 16
+#define ADEPT_KERNEL_MAX_FREE (16 + 4 * ADEPT_KERNEL_MAX_GPUS)
 
-/* One family's rows and what is free in it: parameters of the law, then the four of the overhead; x are logarithms. */
+/* One family's rows and what is free in it: parameters of the law, then the four of each GPU's overhead; x are
+ * logarithms. */
 typedef struct adept_kernel_problem {
     const adept_kernel_row *rows;
     size_t n;
+    const double *weights; /* one per row, 1 on average; NULL: all 1 */
+    size_t n_gpus;
     adept_kernel_family family;
     double theta[ADEPT_KP_COUNT]; /* values of what is not free */
     size_t n_law;
@@ -33,6 +36,9 @@ adept_status adept_kernel_choose_tiles(const adept_kernel_problem *p, adept_tile
 /** Errors on n rows; the roofline's factor is fitted on `train`. `op`: only rows of this operator, NULL: all. */
 adept_kernel_error adept_kernel_errors(const adept_kernel_fit *fit, const adept_kernel_row *rows, size_t n,
                                        const adept_kernel_row *train, size_t n_train, const char *op);
+/** The same for each GPU; rows of one stand together. */
+void adept_kernel_errors_by_gpu(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *rows, size_t n,
+                                const adept_kernel_row *train, size_t n_train);
 /** Append one line for each operator found to fit->ops. */
 void adept_kernel_errors_by_op(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *rows,
                                size_t n, const adept_kernel_row *train, size_t n_train);

@@ -1,6 +1,7 @@
 /** @file kernel_rows.c  The CSV of measured kernels: columns to kernel cases. */
 #include "adept_json.h"
 #include "adept_kernels.h"
+#include "adept_operator_model.h"
 #include "csv.h"
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 /* X(name in the file) */
 #define COLUMN_LIST(X)                                                                                                 \
-    X(op) X(B) X(M) X(N) X(K) X(H) X(C_in) X(C_out) X(KS) X(HW) X(stride) X(pad) X(dtype) X(latency_ms)
+    X(op) X(B) X(M) X(N) X(K) X(H) X(C_in) X(C_out) X(KS) X(HW) X(stride) X(pad) X(dtype) X(latency_ms) X(gpu)
 
 enum {
 #define X(name) COLUMN_##name,
@@ -37,16 +38,17 @@ typedef struct row_operator {
 } row_operator;
 
 static const row_operator row_operators[] = {
-    {"ln", ADEPT_FAMILY_NORM, 2, 7},     {"softmax", ADEPT_FAMILY_SOFTMAX, 2, 5}, {"add", ADEPT_FAMILY_STREAM, 3, 1},
-    {"mul", ADEPT_FAMILY_STREAM, 3, 1},  {"div", ADEPT_FAMILY_STREAM, 3, 1},      {"pow", ADEPT_FAMILY_STREAM, 3, 38},
-    {"addu", ADEPT_FAMILY_STREAM, 2, 1}, {"mulu", ADEPT_FAMILY_STREAM, 2, 1},     {"divu", ADEPT_FAMILY_STREAM, 2, 1},
+    {"ln", ADEPT_FAMILY_NORM, 2, 7},      {"softmax", ADEPT_FAMILY_SOFTMAX, 2, 5}, {"add", ADEPT_FAMILY_STREAM, 3, 1},
+    {"mul", ADEPT_FAMILY_STREAM, 3, 1},   {"div", ADEPT_FAMILY_STREAM, 3, 1},      {"pow", ADEPT_FAMILY_STREAM, 3, 38},
+    {"addu", ADEPT_FAMILY_STREAM, 2, 1},  {"mulu", ADEPT_FAMILY_STREAM, 2, 1},     {"divu", ADEPT_FAMILY_STREAM, 2, 1},
     {"powu", ADEPT_FAMILY_STREAM, 2, 38}, {"relu", ADEPT_FAMILY_STREAM, 2, 1},     {"gelu", ADEPT_FAMILY_STREAM, 2, 8},
     {"tanh", ADEPT_FAMILY_STREAM, 2, 5},
 };
 
 typedef struct reader {
     adept_csv csv;
-    const adept_hwprofile *hw;
+    const adept_hwprofile *hw;               /* of the current record */
+    const adept_kernel_gpus *gpus;           /* NULL: all rows are of `hw`, whatever they say */
     int column_of_cell[ADEPT_CSV_MAX_CELLS]; /* -1: not ours */
     size_t n_cells;
     const char *cells[N_COLUMNS]; /* of the current record; "" where the file has no such column */
@@ -98,30 +100,48 @@ static double number(reader *r, int column, double low, bool whole)
     return r->status == ADEPT_OK ? value : 1.0;
 }
 
-/* Element size and the peaks of the arithmetic. */
-static void read_dtype(reader *r, adept_kernel_case *c)
+/* Which GPU a record is of. */
+static void read_gpu(reader *r, adept_kernel_row *row)
 {
-    const char *text = r->cells[COLUMN_dtype];
-    const adept_specs *s = &r->hw->specs;
-    c->alu_flops_per_s = s->vector_fp32_flops_per_s;
-    c->bytes_per_s = s->mem_bytes_per_s;
-    c->sm_count = s->sm_count;
-    c->element_bytes = 2;
-    if (text[0] == '\0' || strcmp(text, "float32") == 0) {
-        c->element_bytes = 4;
-        c->flops_per_s = isnan(s->tensor_fp32_flops_per_s) ? s->vector_fp32_flops_per_s : s->tensor_fp32_flops_per_s;
-    } else if (strcmp(text, "float16") == 0) {
-        c->flops_per_s = s->tensor_fp16_flops_per_s;
-    } else if (strcmp(text, "bfloat16") == 0) {
-        c->flops_per_s = s->tensor_bf16_flops_per_s;
-    } else {
+    const char *name = r->cells[COLUMN_gpu];
+    adept_error cause = {0};
+    if (!r->gpus) return;
+    if (*name == '\0') name = r->gpus->unnamed;
+    if (!name) {
+        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column gpu: the row does not say whose kernel it is");
+        return;
+    }
+    r->status = r->gpus->find(r->gpus->context, name, &r->hw, &row->gpu, &cause);
+    if (r->status != ADEPT_OK)
+        adept_error_set(r->err, r->status, "%s:%ld: column gpu: %s", r->csv.name, r->csv.line, cause.message);
+}
+
+/* Element size and the peaks of the arithmetic: those of a step's kernels. */
+static void read_dtype(reader *r, adept_kernel_row *row)
+{
+    static const struct {
+        const char *name;
+        adept_dtype dtype;
+    } dtypes[] = {{"float32", ADEPT_F32}, {"float16", ADEPT_F16}, {"bfloat16", ADEPT_BF16}};
+    const char *text = *r->cells[COLUMN_dtype] ? r->cells[COLUMN_dtype] : dtypes[0].name;
+    adept_kernel_case *c = &row->work;
+    adept_error cause = {0};
+    size_t i = 0;
+    while (i < 3 && strcmp(text, dtypes[i].name) != 0)
+        i++;
+    if (i == 3) {
         r->status = adept_csv_fail(&r->csv, r->csv.line, r->err,
                                    "column dtype: \"%s\" is none of float32, float16, bfloat16", text);
         return;
     }
-    if (!isfinite(c->flops_per_s))
-        r->status = adept_error_set(r->err, ADEPT_E_USAGE, "%s:%ld: %s has no matrix units for %s", r->csv.name,
-                                    r->csv.line, r->hw->name, text);
+    c->bytes_per_s = r->hw->specs.mem_bytes_per_s;
+    c->sm_count = r->hw->specs.sm_count;
+    c->l2_bytes = r->hw->specs.l2_bytes;
+    c->element_bytes = adept_dtype_bytes(dtypes[i].dtype);
+    r->status =
+        adept_operator_peaks(&c->flops_per_s, &c->alu_flops_per_s, &row->tensor_share, r->hw, dtypes[i].dtype, &cause);
+    if (r->status != ADEPT_OK)
+        adept_error_set(r->err, r->status, "%s:%ld: %s", r->csv.name, r->csv.line, cause.message);
 }
 
 static void read_product(reader *r, adept_kernel_case *c, bool linear)
@@ -175,7 +195,8 @@ static adept_status read_record(reader *r, adept_kernel_row *row)
     const char *op = r->cells[COLUMN_op];
     r->status = ADEPT_OK;
     *row = (adept_kernel_row){0};
-    read_dtype(r, &row->work);
+    read_gpu(r, row);
+    if (r->status == ADEPT_OK) read_dtype(r, row);
     row->time_s = number(r, COLUMN_latency_ms, 1e-9, false) * 1e-3;
     if (r->status != ADEPT_OK) return r->status;
     snprintf(row->op, sizeof row->op, "%s", op);
@@ -243,21 +264,33 @@ static adept_status read_records(reader *r, adept_kernel_rows *rows)
     return status;
 }
 
-adept_status adept_kernel_rows_read(adept_kernel_rows *rows, const char *path, const adept_hwprofile *hw,
-                                    adept_error *err)
+static adept_status read_file(adept_kernel_rows *rows, reader *r, const char *path)
 {
     char *text = NULL;
     size_t size = 0;
-    reader r = {.hw = hw, .err = err};
-    adept_status status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, err);
+    adept_status status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, r->err);
     if (status != ADEPT_OK) return status;
-    status = adept_csv_open(&r.csv, path, text, size, MAX_LINE_BYTES, err);
+    status = adept_csv_open(&r->csv, path, text, size, MAX_LINE_BYTES, r->err);
     if (status == ADEPT_OK) {
-        status = read_records(&r, rows);
-        adept_csv_close(&r.csv);
+        status = read_records(r, rows);
+        adept_csv_close(&r->csv);
     }
     free(text);
     return status;
+}
+
+adept_status adept_kernel_rows_read(adept_kernel_rows *rows, const char *path, const adept_hwprofile *hw,
+                                    adept_error *err)
+{
+    reader r = {.hw = hw, .err = err};
+    return read_file(rows, &r, path);
+}
+
+adept_status adept_kernel_rows_read_gpus(adept_kernel_rows *rows, const char *path, const adept_kernel_gpus *gpus,
+                                         adept_error *err)
+{
+    reader r = {.gpus = gpus, .err = err};
+    return read_file(rows, &r, path);
 }
 
 void adept_kernel_rows_free(adept_kernel_rows *rows)

@@ -10,6 +10,8 @@
 /* An interval is twice as wide at twice the calibrated range: no measurement says how wide it must be out there, so
  * that is a convention (docs/CALIBRATION.md). */
 #define WIDEN 2.0
+/* Errors on a GPU never seen are of the GPU more than of the workload: half as wide again at four times the range. */
+#define WIDEN_SHARED 1.25
 #define MAX_WARNINGS 32
 
 static adept_status no_memory(adept_error *err)
@@ -35,7 +37,8 @@ typedef struct refit_context {
     const adept_hwprofile *base;
     const adept_fit_options *options;
     const volatile sig_atomic_t *stop;
-    pthread_mutex_t lock; /* of the following */
+    const adept_shared *shared; /* NULL: one GPU */
+    pthread_mutex_t lock;       /* of the following */
     adept_arena *arena;
     size_t n_refits, capacity;
     adept_refitted *refits; /* in the order they ended */
@@ -106,14 +109,66 @@ static uint64_t fold_seed(uint64_t seed, const char *fold_id)
     return seed >> 1;                                        /* fits any signed type on the way */
 }
 
-static adept_status predict_rows(const adept_fit *fit, const refit_context *c, double *time_s, double *power_w,
-                                 adept_error *err)
+static adept_status predict_rows(const adept_fit *fit, const adept_measurement *rows, size_t n, double *time_s,
+                                 double *power_w, adept_error *err)
 {
     adept_evaluator *e = NULL;
-    adept_status status = adept_fit_evaluator(&e, fit, c->rows, c->n, err);
+    adept_status status = adept_fit_evaluator(&e, fit, rows, n, err);
     if (status == ADEPT_OK) adept_evaluate(e, fit->theta, time_s, power_w);
     adept_evaluator_free(e);
     return status;
+}
+
+/* What a fold is fitted to. */
+typedef struct fold_rows {
+    bool *use;
+    adept_measurement *rows; /* the report's, or a copy on GPUs without the kernels of those left out */
+    const adept_hwprofile *base;
+    adept_shared *shared; /* of such a copy */
+} fold_rows;
+
+static void fold_rows_free(fold_rows *f)
+{
+    free(f->use);
+    if (f->shared) free(f->rows);
+    adept_shared_free(f->shared);
+}
+
+/* GPUs of which the fold has rows, and those that have kernels only. @return whether kernels are lost */
+static bool gpus_of_fold(bool *gpus, const refit_context *c, const bool *use)
+{
+    size_t n = adept_shared_n_gpus(c->shared);
+    bool lost = false;
+    for (size_t g = 0; g < n; g++) {
+        bool has_rows = false;
+        gpus[g] = false;
+        for (size_t i = 0; i < c->n; i++) {
+            if (c->rows[i].hw != adept_shared_gpu(c->shared, g)) continue;
+            has_rows = true;
+            gpus[g] = gpus[g] || use[i];
+        }
+        gpus[g] = gpus[g] || !has_rows;
+        lost = lost || (!gpus[g] && adept_shared_has_kernels(c->shared, g));
+    }
+    return lost;
+}
+
+static adept_status fold_rows_new(fold_rows *f, const refit_context *c, const bool *train, adept_error *err)
+{
+    bool gpus[ADEPT_KERNEL_MAX_GPUS];
+    *f = (fold_rows){.use = calloc(c->n, sizeof *f->use), .rows = (adept_measurement *)c->rows, .base = c->base};
+    if (!f->use) return no_memory(err);
+    for (size_t i = 0; i < c->n; i++)
+        f->use[i] = train[i] && (!c->options->use || c->options->use[i]);
+    if (!c->shared || !gpus_of_fold(gpus, c, f->use)) return ADEPT_OK;
+    adept_status status = adept_shared_without(&f->shared, c->shared, gpus, c->stop, err);
+    if (status != ADEPT_OK) return status;
+    f->rows = malloc(c->n * sizeof *f->rows);
+    if (!f->rows) return no_memory(err);
+    memcpy(f->rows, c->rows, c->n * sizeof *f->rows);
+    adept_shared_replace(f->shared, c->shared, f->rows, c->n);
+    f->base = adept_shared_base(f->shared);
+    return ADEPT_OK;
 }
 
 /* The whole fit again, from the sheet: a start at the fit of all rows would carry what it learned from those left out.
@@ -123,11 +178,11 @@ static adept_status refit_fold(void *context, const char *fold_id, const bool *t
 {
     refit_context *c = context;
     adept_fit_options options = *c->options;
-    bool *use = calloc(c->n, sizeof *use);
-    if (!use) return no_memory(err);
-    for (size_t i = 0; i < c->n; i++)
-        use[i] = train[i] && (!c->options->use || c->options->use[i]);
-    options.use = use;
+    fold_rows f;
+    adept_fit *fit = NULL;
+    adept_status status = fold_rows_new(&f, c, train, err);
+    *stopped = status == ADEPT_E_FIT && c->stop && *c->stop;
+    options.use = f.use;
     options.n_start = 0;
     options.threads = 1;
     options.seed = fold_seed(c->options->seed, fold_id);
@@ -135,16 +190,15 @@ static adept_status refit_fold(void *context, const char *fold_id, const bool *t
     options.progress = NULL;
     options.label = fold_id;
     options.stop = c->stop;
-    adept_fit *fit = NULL;
-    adept_status status = adept_calibrate(&fit, c->rows, c->n, c->base, &options, err);
+    if (status == ADEPT_OK) status = adept_calibrate(&fit, f.rows, c->n, f.base, &options, err);
     if (status == ADEPT_OK) {
         *stopped = fit->interrupted;
-        if (!*stopped) status = predict_rows(fit, c, time_s, power_w, err);
+        if (!*stopped) status = predict_rows(fit, f.rows, c->n, time_s, power_w, err);
         if (!*stopped && status == ADEPT_OK && !remember(c, fold_id, fit)) status = no_memory(err);
     }
     adept_fit_free(fit);
-    free(use);
-    return status;
+    fold_rows_free(&f);
+    return *stopped ? ADEPT_OK : status;
 }
 
 /* ---- parts ---- */
@@ -153,10 +207,10 @@ static adept_status refit_fold(void *context, const char *fold_id, const bool *t
 static adept_status score_in_sample(adept_scored **out, const adept_fit_report *r, adept_error *err)
 {
     size_t n = r->dataset->n;
-    refit_context c = {.rows = r->dataset->rows, .n = n};
     double *time_s = calloc(n, sizeof *time_s), *power_w = calloc(n, sizeof *power_w);
     adept_scored *scored = adept_arena_array(r->arena, n, sizeof *scored);
-    adept_status status = time_s && power_w && scored ? predict_rows(r->fit, &c, time_s, power_w, err) : no_memory(err);
+    adept_status status =
+        time_s && power_w && scored ? predict_rows(r->fit, r->dataset->rows, n, time_s, power_w, err) : no_memory(err);
     for (size_t i = 0; i < n && status == ADEPT_OK; i++)
         scored[i] = (adept_scored){.measured = &r->dataset->rows[i],
                                    .time_s = time_s[i],
@@ -184,11 +238,13 @@ static adept_status run_held_out(adept_fit_report *r, refit_context *c, const ad
     return status;
 }
 
-/* The scheme that predicted most rows, the first among equals; NULL: none did. */
+/* The scheme that predicted most rows, the first among equals; NULL: none did. A set for GPUs never measured is as
+ * right as it is on GPUs left out. */
 static const adept_held_out *best_scheme(const adept_fit_report *r)
 {
     const adept_held_out *best = NULL;
     for (size_t i = 0; i < r->n_held_out; i++) {
+        if (r->base->transferred && !adept_held_out_is_grouped(r->held_out[i].scheme)) continue;
         const adept_evaluation *e = r->held_out[i].evaluation;
         if (e && e->n > (best ? best->evaluation->n : 0)) best = &r->held_out[i];
     }
@@ -229,12 +285,15 @@ static adept_status make_intervals(adept_fit_report *r, adept_scored *scored, co
 {
     const adept_held_out *best = best_scheme(r);
     const adept_scored *from = best ? best->evaluation->rows : scored;
-    size_t n = best ? best->evaluation->n : r->dataset->n;
+    size_t n = best ? best->evaluation->n : r->base->transferred ? 0 : r->dataset->n;
+    bool grouped = best && adept_held_out_is_grouped(best->scheme);
     adept_status status =
-        adept_conformal_fit(&r->conformal, from, n, level_of(options), best ? best->scheme : "in-sample", err);
+        adept_conformal_fit(&r->conformal, from, n, level_of(options), grouped, best ? best->scheme : "in-sample", err);
     if (status != ADEPT_OK) return status;
-    r->conformal.intervals.widen = WIDEN;
-    status = set_range(&r->conformal.intervals, r->dataset->rows, r->dataset->n, r->fit->granularity, err);
+    adept_intervals *v = &r->conformal.intervals;
+    v->widen = r->base->transferred ? WIDEN_SHARED : WIDEN;
+    status = set_range(v, r->dataset->rows, r->dataset->n, r->fit->granularity, err);
+    if (r->base->transferred) v->low.power_limit_w = v->high.power_limit_w = NAN; /* boards differ in watts */
     if (status == ADEPT_OK) adept_conformal_apply(scored, r->dataset->n, &r->conformal.intervals);
     return status;
 }
@@ -349,6 +408,13 @@ static void warn_of_rows(adept_fit_report *r)
     if (d->n_excluded > 0) warn(r, adept_report_text(r->arena, "%zu suspect rows were left out", d->n_excluded));
 }
 
+static bool is_donor(const adept_hwprofile *hw)
+{
+    for (size_t i = 0; i < hw->n_donors; i++)
+        if (strcmp(hw->donors[i], hw->name) == 0) return true;
+    return false;
+}
+
 static void collect_warnings(adept_fit_report *r)
 {
     const adept_metrics *m = &r->in_sample->overall;
@@ -356,7 +422,12 @@ static void collect_warnings(adept_fit_report *r)
     size_t numbers = m->time.n + m->power.n;
     if (r->fit->interrupted) warn(r, "the fit was interrupted: these are the best parameters found so far");
     if (!r->fit->interrupted && !r->fit->converged) warn(r, "the fit did not converge within its generations");
-    if (r->base->calibrated && !adept_fit_is_of_kernels(r->base))
+    if (r->base->n_donors > 0 && !r->base->transferred && is_donor(r->base))
+        warn(r, adept_report_text(r->arena,
+                                  "the shared parameters that %s starts from were fitted to it too: held-out errors "
+                                  "may be too small",
+                                  r->base->name));
+    else if (r->base->calibrated && r->base->n_donors == 0 && !adept_fit_is_of_kernels(r->base))
         warn(r,
              adept_report_text(r->arena, "%s is itself fitted: if to some of these rows, held-out errors are too small",
                                r->base->name));
@@ -364,7 +435,9 @@ static void collect_warnings(adept_fit_report *r)
         warn(r,
              adept_report_text(r->arena, "%zu parameters were fitted to %zu numbers: the in-sample error says nothing",
                                r->fit->n_free, numbers));
-    if (r->n_held_out > 0 && strcmp(r->conformal.residuals, "in-sample") == 0)
+    if (r->base->transferred && strcmp(r->conformal.residuals, "in-sample") == 0)
+        warn(r, "no intervals: they are those of GPUs left out, and none was");
+    else if (r->n_held_out > 0 && strcmp(r->conformal.residuals, "in-sample") == 0)
         warn(r, "intervals are of in-sample residuals, since no row could be held out: they are too narrow");
     if (isnan(r->conformal.intervals.time_log[0]) && m->time.n > 0)
         warn(r, adept_report_text(r->arena, "no interval of the time: %zu residuals are too few for a level of %g",
@@ -382,8 +455,13 @@ static adept_status fill(adept_fit_report *r, adept_dataset *d, adept_arena *ref
                          adept_error *err)
 {
     const adept_held_out_options *h = &options->held_out;
-    refit_context context = {
-        .rows = d->rows, .n = d->n, .base = r->base, .options = fit_options, .stop = h->stop, .arena = refit_arena};
+    refit_context context = {.rows = d->rows,
+                             .n = d->n,
+                             .base = r->base,
+                             .options = fit_options,
+                             .stop = h->stop,
+                             .shared = options->shared,
+                             .arena = refit_arena};
     adept_scored *scored = NULL;
     const adept_refitted *refits = NULL;
     size_t n_refits = 0;

@@ -10,5 +10,6 @@ typedef struct adept_embedded {
 } adept_embedded;
 
 extern const adept_embedded adept_embedded_hwprofiles[]; /* sorted by name, ends with name == NULL */
+extern const adept_embedded adept_embedded_shared;       /* parameters for GPUs without a fit; text NULL: none */
 
 #endif

@@ -146,6 +146,19 @@ static adept_status add_rows(adept_evaluator *e, const adept_placement *rows, co
 
 /* ---- granularity "operator" ---- */
 
+/* Of rows on several GPUs, the set they share; what each has of its own is then the first one's. */
+static adept_status operator_defaults(double *theta, const adept_hwprofile *hw, adept_error *err)
+{
+    double own[ADEPT_OPERATOR_PARAMETERS];
+    adept_status status = adept_operator_parameters_get(own, hw, err);
+    memcpy(theta, own, sizeof own);
+    if (status != ADEPT_OK || !hw->transferred) return status;
+    status = adept_operator_parameters_shared(theta, hw, err);
+    for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++)
+        if (adept_operator_is_own(i)) theta[i] = own[i];
+    return status;
+}
+
 static adept_status fill_operator(adept_evaluator *e, const adept_placement *rows, const char *saturation,
                                   adept_error *err)
 {
@@ -157,7 +170,7 @@ static adept_status fill_operator(adept_evaluator *e, const adept_placement *row
     for (size_t i = 0; i < e->n_parameters; i++)
         e->infos[i] = *adept_operator_parameter_info(i);
     adept_status status = adept_operator_check_saturation(saturation, err);
-    if (status == ADEPT_OK) status = adept_operator_parameters_get(e->defaults, rows[0].hw, err);
+    if (status == ADEPT_OK) status = operator_defaults(e->defaults, rows[0].hw, err);
     if (status != ADEPT_OK) return status;
     for (size_t i = 0; i < e->n_parameters; i++) /* what a sheet gives may lie outside */
         e->defaults[i] = fmin(e->infos[i].high, fmax(e->infos[i].low, e->defaults[i]));

@@ -1,5 +1,6 @@
 /** @file evaluate_operator.c  Rows of granularity "operator"; see evaluate_operator.h. */
 #include "evaluate_operator.h"
+#include "operator_own.h"
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -18,6 +19,9 @@ typedef struct pass {
     size_t n;
     counted_kernel *kernels; /* distinct ones */
     adept_tile_menu menus[ADEPT_TILED_FAMILIES];
+    bool shared; /* theta is several GPUs': this one's own follows from it */
+    adept_operator_owner owner;
+    double p_static_w, bw_eff_bytes_per_s;
 } pass;
 
 typedef struct row {
@@ -47,6 +51,36 @@ static void add_kernel(pass *p, const adept_operator_kernel *k)
     p->kernels[p->n++].counts[k->pass] = k->count;
 }
 
+static adept_status set_own(pass *p, const adept_hwprofile *hw, adept_error *err)
+{
+    double own[ADEPT_OPERATOR_PARAMETERS];
+    p->shared = hw->transferred;
+    if (!p->shared) return ADEPT_OK;
+    adept_status status = adept_operator_parameters_get(own, hw, err);
+    p->p_static_w = own[ADEPT_OP_p_static_w];
+    p->bw_eff_bytes_per_s = own[ADEPT_OP_bw_eff_bytes_per_s];
+    p->owner = adept_operator_owner_of(hw, p->p_static_w);
+    return status;
+}
+
+static void own_theta(double own[ADEPT_OPERATOR_PARAMETERS], const pass *p, const double *theta)
+{
+    memcpy(own, theta, ADEPT_OPERATOR_PARAMETERS * sizeof *own);
+    if (!p->shared) return;
+    own[ADEPT_OP_p_static_w] = p->p_static_w;
+    own[ADEPT_OP_bw_eff_bytes_per_s] = p->bw_eff_bytes_per_s;
+    adept_operator_own(own, theta, &p->owner);
+}
+
+/* Derivatives by this GPU's own parameters to those by theta. */
+static void own_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS], const pass *p, const double *theta)
+{
+    if (!p->shared) return;
+    for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++)
+        if (adept_operator_is_own(i)) slopes[i] = 0.0;
+    adept_operator_own_slopes(slopes, theta, &p->owner);
+}
+
 static adept_status compile_pass(pass *p, const adept_placement *at, adept_error *err)
 {
     const adept_profile *prof = at->profile;
@@ -56,6 +90,8 @@ static adept_status compile_pass(pass *p, const adept_placement *at, adept_error
     *p = (pass){.profile = prof, .hw = at->hw, .kernels = calloc(most ? most : 1, sizeof *p->kernels)};
     if (!p->kernels) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", most);
     memcpy(p->menus, at->hw->tiles ? at->hw->tiles : adept_tile_menu_default, sizeof p->menus);
+    adept_status own = set_own(p, at->hw, err);
+    if (own != ADEPT_OK) return own;
     for (size_t i = 0; i < prof->n_ops; i++) {
         for (size_t j = 0; j < prof->ops[i].n_kernels; j++) {
             adept_operator_kernel k;
@@ -180,8 +216,8 @@ static void sum_chunk(sum *sums, size_t n, const adept_operator_rows *rows, cons
     add_to_all(sums, n, rows, &t, &adept_optimizer_execution, theta, gradient);
 }
 
-static void finish(const sum *s, const adept_operator_numbers *n, const double *theta, double *time_s, double *power_w,
-                   double *dtime_s, double *dpower_w)
+static void finish(const sum *s, const adept_operator_numbers *n, const pass *p, const double *shared,
+                   const double *theta, double *time_s, double *power_w, double *dtime_s, double *dpower_w)
 {
     double dtime[ADEPT_OPERATOR_PARAMETERS], dpower[ADEPT_OPERATOR_PARAMETERS];
     adept_operator_state state = adept_operator_finish(&s->total, n, theta);
@@ -189,6 +225,8 @@ static void finish(const sum *s, const adept_operator_numbers *n, const double *
     if (power_w) power_w[s->row] = n->gpus * state.power_w;
     if (!dtime_s && !dpower_w) return;
     adept_operator_finish_gradient(dtime, dpower, &s->by_theta, &s->total, &state, s->clock, n, theta);
+    own_slopes(dtime, p, shared);
+    own_slopes(dpower, p, shared);
     for (size_t k = 0; k < ADEPT_OPERATOR_PARAMETERS; k++) {
         if (dtime_s) dtime_s[s->row * ADEPT_OPERATOR_PARAMETERS + k] = dtime[k];
         if (dpower_w) dpower_w[s->row * ADEPT_OPERATOR_PARAMETERS + k] = n->gpus * dpower[k];
@@ -201,6 +239,9 @@ void adept_operator_rows_evaluate(const adept_operator_rows *rows, const double 
     sum sums[CHUNK];
     bool gradient = dtime_s || dpower_w;
     for (size_t p = 0; p < rows->n_passes; p++) {
+        const pass *at = &rows->passes[p];
+        double own[ADEPT_OPERATOR_PARAMETERS];
+        own_theta(own, at, theta);
         for (size_t next = 0; next < rows->n_rows;) {
             size_t n = 0;
             for (; next < rows->n_rows && n < CHUNK; next++) {
@@ -209,9 +250,9 @@ void adept_operator_rows_evaluate(const adept_operator_rows *rows, const double 
                 sums[n++].row = next;
             }
             if (n == 0) break;
-            sum_chunk(sums, n, rows, &rows->passes[p], theta, gradient);
+            sum_chunk(sums, n, rows, at, own, gradient);
             for (size_t i = 0; i < n; i++)
-                finish(&sums[i], &rows->rows[sums[i].row].numbers, theta, time_s, power_w, dtime_s, dpower_w);
+                finish(&sums[i], &rows->rows[sums[i].row].numbers, at, theta, own, time_s, power_w, dtime_s, dpower_w);
         }
     }
 }
@@ -224,9 +265,14 @@ static void note_influence(adept_influence *out, const adept_operator_rows *rows
     for (size_t i = 0; i < rows->n_rows; i++) {
         sum s = {.row = i};
         const adept_operator_numbers *n = &rows->rows[i].numbers;
-        sum_chunk(&s, 1, rows, &rows->passes[rows->rows[i].pass], theta, true);
-        adept_operator_state state = adept_operator_finish(&s.total, n, theta);
-        adept_operator_finish_gradient(dtime, dpower, &s.by_theta, &s.total, &state, s.clock, n, theta);
+        const pass *at = &rows->passes[rows->rows[i].pass];
+        double own[ADEPT_OPERATOR_PARAMETERS];
+        own_theta(own, at, theta);
+        sum_chunk(&s, 1, rows, at, own, true);
+        adept_operator_state state = adept_operator_finish(&s.total, n, own);
+        adept_operator_finish_gradient(dtime, dpower, &s.by_theta, &s.total, &state, s.clock, n, own);
+        own_slopes(dtime, at, theta);
+        own_slopes(dpower, at, theta);
         out->time = out->time || dtime[index] != 0.0;
         out->power = out->power || (isfinite(dpower[index]) && dpower[index] != 0.0);
     }

@@ -34,6 +34,7 @@ static const struct {
     {"l2_bytes", "bytes", 1e4, 1e10},
     {"mem_bytes", "bytes", 1e8, 1e14},
     {"sm_count", "units", 1, 1e5},
+    {"_nm", "nm", 1, 1000},
     {"_hz", "Hz", 1e7, 1e11},
     {"_w", "W", 1, 2e4},
 };
@@ -218,6 +219,11 @@ static void read_profile(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
     if (version != SCHEMA_VERSION)
         adept_json_fail(r, "schema_version %lld is not %d, the one this program reads", (long long)version,
                         SCHEMA_VERSION);
+    if (cJSON_IsObject(root) && !cJSON_GetObjectItemCaseSensitive(root, "specs") &&
+        adept_hwprofile_is_transferred(r, cJSON_GetObjectItemCaseSensitive(root, "fit")))
+        adept_json_fail(r,
+                        "parameters shared by GPUs, not a GPU: `adept gpus NAME --shared FILE --json` puts them into a "
+                        "GPU's profile");
     adept_hwprofile_check_keys(r, root, "", keys, sizeof keys / sizeof keys[0]);
     const char *name = adept_json_string(r, root, "name");
     check_name(r, "name", name);

@@ -263,10 +263,11 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
     read_scalars(r, hw, fit);
     read_intervals(r, hw, cJSON_GetObjectItemCaseSensitive(fit, "intervals"));
     read_tiles(r, hw, cJSON_GetObjectItemCaseSensitive(fit, "tiles"));
+    hw->calibrated = true;
+    if (adept_hwprofile_is_transferred(r, fit)) adept_hwprofile_read_transfer(r, hw, fit);
     if (r->status != ADEPT_OK) return;
     char *text = cJSON_PrintUnformatted(fit);
     hw->fit_json = text ? adept_hwprofile_keep(r, hw->arena, text) : NULL;
     if (!hw->fit_json) adept_hwprofile_out_of_memory(r);
     cJSON_free(text);
-    hw->calibrated = true;
 }

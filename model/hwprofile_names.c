@@ -40,6 +40,15 @@ static adept_status open_builtin(adept_hwprofile **out, const adept_embedded *fi
     return status;
 }
 
+/* Without a fit of its own, a GPU has the parameters fitted to others. */
+static adept_status transfer(adept_hwprofile *hw, adept_error *err)
+{
+    size_t size;
+    const char *text = adept_hwprofile_shared_json(&size);
+    if (hw->calibrated || hw->transferred || !text) return ADEPT_OK;
+    return adept_hwprofile_transfer(hw, "the built-in shared parameters", text, size, err);
+}
+
 /* ---- looking a name up ---- */
 
 /* Lower case, and '-' for the other separators in use. @return false if it is longer than any name. */
@@ -241,7 +250,7 @@ static adept_status open_file(adept_hwprofile **out, const char *path, adept_err
     return status;
 }
 
-adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err)
+static adept_status open_as_it_stands(adept_hwprofile **out, const char *name_or_path, adept_error *err)
 {
     if (is_path(name_or_path)) return open_file(out, name_or_path, err);
     char name[NAME_SIZE];
@@ -250,4 +259,16 @@ adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_pat
     adept_status status = find_builtin(&file, name, err);
     if (status != ADEPT_OK) return status;
     return file ? open_builtin(out, file, err) : suggest(name_or_path, name, err);
+}
+
+adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err)
+{
+    adept_hwprofile *hw = NULL;
+    adept_status status = open_as_it_stands(&hw, name_or_path, err);
+    if (status == ADEPT_OK) status = transfer(hw, err);
+    if (status == ADEPT_OK)
+        *out = hw;
+    else
+        adept_hwprofile_free(hw);
+    return status;
 }

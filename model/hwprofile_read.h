@@ -15,4 +15,9 @@ void adept_hwprofile_check_keys(adept_json_reader *r, const cJSON *object, const
 /** Read the "fit" object (NULL or JSON null: not calibrated) into hw. */
 void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit);
 
+/** Whether a "fit" object is a set of parameters shared by GPUs. */
+bool adept_hwprofile_is_transferred(adept_json_reader *r, const cJSON *fit);
+/** What such a fit has besides: the GPUs it came from. */
+void adept_hwprofile_read_transfer(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit);
+
 #endif

@@ -13,6 +13,7 @@
 #define WIDE_SOFTMAX 1024.0
 /* In measurements of five GPUs layer norm slows down at this length. */
 #define WIDE_NORM 1536.0
+#define CACHE_PER_SM 102400.0
 
 const adept_kernel_parameter_info adept_kernel_parameters[ADEPT_KP_COUNT] = {
 #define X(name, low, high, def, prior, text) {#name, low, high, def, prior, text},
@@ -104,6 +105,14 @@ static double tile_side(const adept_tile *tile)
     return 2.0 * tile->m * tile->n / (tile->m + tile->n);
 }
 
+/* Operands that another SM has read before are in the cache more often the more of it there is for each SM; relative to the
+ * 70 to 105 KB of Pascal, Volta and Turing. */
+static double cache_misses(const adept_kernel_case *c)
+{
+    double per_sm = c->l2_bytes / c->sm_count;
+    return c->sm_count > 1.0 && per_sm > CACHE_PER_SM ? CACHE_PER_SM / per_sm : 1.0;
+}
+
 static candidate try_tile(const adept_kernel_case *c, const double *theta, const product *p, const adept_tile *tile,
                           double tile_sat, int split, double best_s)
 {
@@ -117,7 +126,7 @@ static candidate try_tile(const adept_kernel_case *c, const double *theta, const
     r.depth_sat = saturate(r.depth / of_family(theta, ADEPT_KP_r_depth_gemm, c->family));
     double efficiency = of_family(theta, ADEPT_KP_beta_gemm, c->family) * r.tile_sat * r.depth_sat;
     r.compute_s = r.waves * (r.work_s / efficiency + of_family(theta, ADEPT_KP_wave_gemm_s, c->family));
-    r.reload_bytes = c->element_bytes * tiles * (tile->m + tile->n) * p->k;
+    r.reload_bytes = c->element_bytes * tiles * (tile->m + tile->n) * p->k * cache_misses(c);
     r.memory_s = (p->bytes + p->scaled_bytes * theta[ADEPT_KP_c_transform] +
                   r.reload_bytes * of_family(theta, ADEPT_KP_reload_gemm, c->family)) /
                  rate;

@@ -104,6 +104,22 @@ static adept_status find_peaks(adept_operator_kernel *out, const adept_kernel *k
     return status;
 }
 
+adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops_per_s, double *tensor_share,
+                                  const adept_hwprofile *hw, adept_dtype dtype, adept_error *err)
+{
+    double theta[ADEPT_OPERATOR_PARAMETERS];
+    adept_status status = adept_operator_parameters_get(theta, hw, err);
+    if (status == ADEPT_OK)
+        status = adept_peak_flops_per_s(alu_flops_per_s, hw, ADEPT_FP32, ADEPT_UNIT_ALU, dtype, err);
+    if (status == ADEPT_OK)
+        status = adept_peak_flops_per_s(product_flops_per_s, hw, ADEPT_FP32, ADEPT_UNIT_GEMM, dtype, err);
+    if (status != ADEPT_OK) return status;
+    bool tensor = adept_operator_is_tensor(*product_flops_per_s, *alu_flops_per_s);
+    *tensor_share = tensor ? theta[ADEPT_OP_beta_tensor] : 1.0;
+    *product_flops_per_s *= *tensor_share;
+    return ADEPT_OK;
+}
+
 /* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain products, the
  * sum of both (five) depths for attention in one kernel, and of the input gradient of a strided convolution, most of
  * whose taps meet no output, the mean. Library kernels read operand rows along k in the forward pass of a linear layer
@@ -149,6 +165,7 @@ adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_pr
     c->bytes = (k->bytes_read + k->bytes_written) / repeats;
     c->bytes_per_s = hw->specs.mem_bytes_per_s;
     c->sm_count = hw->specs.sm_count;
+    c->l2_bytes = hw->specs.l2_bytes;
     c->family = row_family(op->kind);
     c->alu_flops = k->unit == ADEPT_UNIT_ALU ? k->flops : k->flops_alu;
     if (product && !(k->m > 0.0 && k->n > 0.0 && k->k > 0.0 && k->batch > 0.0))

@@ -1,6 +1,7 @@
 /** @file operator_parameters.c  theta_H of granularity "operator": list, defaults from the sheet, fitted values on top.
  */
 #include "adept_operator_model.h"
+#include "operator_own.h"
 #include <math.h>
 #include <string.h>
 
@@ -46,17 +47,81 @@ static adept_status set_fitted(double *theta, const adept_parameter *fitted, con
                            gpu, fitted->name);
 }
 
-/* Energy per operation falls with the process. The defaults are fitted on 12 nm (V100) and hold at 7 nm (A100); with
- * them, boards of the 4 nm and 5 nm generations would throttle to a third of what is measured on them. */
-static double process_energy(const char *architecture)
+/* ---- from what GPUs share to one GPU's own ---- */
+
+/* What shared values refer to: a V100 PCIe. */
+#define REFERENCE_NM 12.0
+#define REFERENCE_CLOCK_HZ 1.38e9
+#define REFERENCE_ACTIVE_J (220.0 / 14e12) /* (P_TDP - P_static) per FLOP of the ALUs' peak */
+
+/* Energy per operation goes with the process's name: multiplying what foundries publish for the same speed (TSMC: 12 nm
+ * FFC 25 % below 16 nm FFC, 10 nm 35 % below 16 nm, 7 nm 40 % below 10 nm, 5 nm 30 % below 7 nm, 4 nm some 10 % below;
+ * Samsung: 8 nm 46 % below 14 nm) gives 1.33, 1, 0.72, 0.52, 0.36 and 0.33 at 16, 12, 8, 7, 5 and 4 nm: nm / 12 within
+ * 25 %. The clock at the same voltage goes with its cube root (TSMC: 10 nm 15 %, 7 nm 20 % more, 5 nm 15 % more: 1.6
+ * from 16 nm to 5 nm, by the root 1.5). */
+adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w)
 {
-    static const char *const newer[] = {"Ada Lovelace", "Hopper", "Blackwell"};
-    for (size_t i = 0; architecture && i < sizeof newer / sizeof newer[0]; i++)
-        if (strcmp(architecture, newer[i]) == 0) return 0.35;
-    return 1.0;
+    const adept_specs *s = &hw->specs;
+    adept_operator_owner o = {.process = 1.0, .speed = 1.0, .active = 1.0};
+    if (isnan(s->process_nm)) return o;
+    o.process = s->process_nm / REFERENCE_NM;
+    o.speed = s->clock_boost_hz / REFERENCE_CLOCK_HZ * cbrt(o.process);
+    if (s->tdp_w > p_static_w)
+        o.active = REFERENCE_ACTIVE_J * s->vector_fp32_flops_per_s * o.process / (s->tdp_w - p_static_w);
+    return o;
 }
 
-adept_status adept_operator_parameters_get(double theta[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw,
+/* Voltage at this GPU's highest clock, relative to that at the reference clock. */
+static double voltage(const adept_operator_owner *o, const double *shared, bool *lowest)
+{
+    double v = 1.0 - shared[ADEPT_OP_v_slope] * (1.0 - o->speed);
+    *lowest = v <= shared[ADEPT_OP_v_min];
+    return *lowest ? shared[ADEPT_OP_v_min] : v;
+}
+
+void adept_operator_own(double *own, const double *shared, const adept_operator_owner *o)
+{
+    bool lowest;
+    double v = voltage(o, shared, &lowest);
+    own[ADEPT_OP_u_active] = shared[ADEPT_OP_u_active] * o->active * v * v;
+    own[ADEPT_OP_e_simt_j] = shared[ADEPT_OP_e_simt_j] * o->process * v * v;
+    own[ADEPT_OP_e_tensor_j] = shared[ADEPT_OP_e_tensor_j] * o->process * v * v;
+    own[ADEPT_OP_v_slope] = shared[ADEPT_OP_v_slope] * o->speed / v;
+    own[ADEPT_OP_v_min] = shared[ADEPT_OP_v_min] / v;
+}
+
+void adept_operator_own_slopes(double *slopes, const double *shared, const adept_operator_owner *o)
+{
+    bool lowest;
+    double v = voltage(o, shared, &lowest), v_slope = shared[ADEPT_OP_v_slope], v_min = shared[ADEPT_OP_v_min];
+    double by_voltage = 0.0;
+    for (int i = ADEPT_OP_u_active; i <= ADEPT_OP_e_tensor_j; i++) {
+        double factor = (i == ADEPT_OP_u_active ? o->active : o->process) * v;
+        by_voltage += 2.0 * slopes[i] * shared[i] * factor;
+        slopes[i] *= factor * v;
+    }
+    by_voltage -= slopes[ADEPT_OP_v_slope] * v_slope * o->speed / (v * v) + slopes[ADEPT_OP_v_min] * v_min / (v * v);
+    slopes[ADEPT_OP_v_slope] *= o->speed / v;
+    slopes[ADEPT_OP_v_min] /= v;
+    if (lowest)
+        slopes[ADEPT_OP_v_min] += by_voltage;
+    else
+        slopes[ADEPT_OP_v_slope] -= by_voltage * (1.0 - o->speed);
+}
+
+/* A board with a program on it keeps its memory and core clocks up: nvidia-smi lists some 27 W for a T4 (9 W without a
+ * program), 22 W P4, 31 W P100, 37 W V100, 35 to 50 W A100, 57 W RTX 6000, 75 W A40, 70 W H100. That is 2.5 to 4.4 W
+ * per TFLOP/s of the ALUs at 12 nm: silicon that leaks. */
+#define AWAKE_J 3e-12
+
+static double awake_w(const adept_specs *s)
+{
+    double w = AWAKE_J * s->vector_fp32_flops_per_s * s->process_nm / REFERENCE_NM;
+    return w < 0.5 * s->tdp_w ? w : 0.0; /* NAN too: no process, or no power at all */
+}
+
+adept_status adept_operator_parameters_own(double own[ADEPT_OPERATOR_PARAMETERS],
+                                           const double shared[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw,
                                            adept_error *err)
 {
     adept_model_parameters of_sheet;
@@ -64,15 +129,65 @@ adept_status adept_operator_parameters_get(double theta[ADEPT_OPERATOR_PARAMETER
     sheet.n_parameters = 0;
     adept_status status = adept_model_parameters_get(&of_sheet, &sheet, err);
     if (status != ADEPT_OK) return status;
+    adept_operator_owner owner = adept_operator_owner_of(hw, fmax(of_sheet.p_static_w, awake_w(&hw->specs)));
+    memcpy(own, shared, ADEPT_OPERATOR_PARAMETERS * sizeof *own);
+    /* What the sheet says of idle power and links does not depend on the granularity. */
+    own[ADEPT_OP_p_static_w] = fmax(of_sheet.p_static_w, awake_w(&hw->specs));
+    own[ADEPT_OP_bw_eff_bytes_per_s] = of_sheet.bw_eff_bytes_per_s;
+    adept_operator_own(own, shared, &owner);
+    return ADEPT_OK;
+}
+
+bool adept_operator_is_own(size_t index)
+{
+    return index == ADEPT_OP_p_static_w || index == ADEPT_OP_bw_eff_bytes_per_s;
+}
+
+static adept_status set_all_fitted(double theta[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw, adept_error *err)
+{
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < hw->n_parameters && status == ADEPT_OK; i++)
+        status = set_fitted(theta, &hw->parameters[i], hw->name, err);
+    return status;
+}
+
+adept_status adept_operator_parameters_shared(double theta[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw,
+                                              adept_error *err)
+{
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++)
         theta[i] = infos[i].fallback;
-    /* What the sheet says of idle power and links does not depend on the granularity. */
-    theta[ADEPT_OP_p_static_w] = of_sheet.p_static_w;
-    theta[ADEPT_OP_bw_eff_bytes_per_s] = of_sheet.bw_eff_bytes_per_s;
-    theta[ADEPT_OP_e_simt_j] *= process_energy(hw->architecture);
-    theta[ADEPT_OP_e_tensor_j] *= process_energy(hw->architecture);
+    return hw->transferred ? set_all_fitted(theta, hw, err) : ADEPT_OK;
+}
+
+adept_status adept_operator_parameters_get(double theta[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw,
+                                           adept_error *err)
+{
+    double shared[ADEPT_OPERATOR_PARAMETERS];
+    adept_status status = adept_operator_parameters_shared(shared, hw, err);
+    if (status == ADEPT_OK) status = adept_operator_parameters_own(theta, shared, hw, err);
     bool fitted = hw->calibrated && hw->granularity == ADEPT_GRANULARITY_OPERATOR;
-    for (size_t i = 0; fitted && i < hw->n_parameters && status == ADEPT_OK; i++)
-        status = set_fitted(theta, &hw->parameters[i], hw->name, err);
+    return status == ADEPT_OK && fitted ? set_all_fitted(theta, hw, err) : status;
+}
+
+adept_status adept_hwprofile_adopt(adept_hwprofile *hw, adept_granularity granularity, adept_error *err)
+{
+    double theta[ADEPT_OPERATOR_PARAMETERS];
+    if (!hw->transferred) return ADEPT_OK;
+    if (granularity != ADEPT_GRANULARITY_OPERATOR) {
+        adept_hwprofile_forget_fit(hw);
+        return ADEPT_OK;
+    }
+    adept_parameter *parameters = adept_arena_array(hw->arena, ADEPT_OPERATOR_PARAMETERS, sizeof *parameters);
+    adept_status status = adept_operator_parameters_get(theta, hw, err);
+    if (!parameters) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", hw->name);
+    for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
+        const adept_parameter_info *info = &infos[i];
+        parameters[i] = (adept_parameter){info->name, fmin(info->high, fmax(info->low, theta[i]))};
+    }
+    hw->parameters = parameters;
+    hw->n_parameters = ADEPT_OPERATOR_PARAMETERS;
+    hw->calibrated = true;
+    hw->transferred = false;
+    hw->intervals = NULL;
     return status;
 }

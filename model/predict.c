@@ -160,9 +160,29 @@ bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run)
     return hw->calibrated && hw->granularity == adept_granularity_of(hw, run);
 }
 
-static void warn_uncalibrated(adept_prediction *out, const adept_hwprofile *hw)
+bool adept_transferred_for(const adept_hwprofile *hw, const adept_run *run)
 {
-    if (hw->calibrated)
+    return hw->transferred && adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR;
+}
+
+static void warn_transferred(adept_prediction *out, const adept_hwprofile *hw)
+{
+    char names[128] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < hw->n_donors && used < sizeof names; i++) {
+        int n = snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", hw->donors[i]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    warn(out, "%.40s is not calibrated: parameters are transferred from %s%s%s", hw->name, names,
+         used >= sizeof names ? " ..." : "",
+         hw->other_vendor ? ", all of other vendors: expect errors of tens of percent" : "");
+}
+
+static void warn_uncalibrated(adept_prediction *out, const adept_hwprofile *hw, const adept_run *run)
+{
+    if (adept_transferred_for(hw, run))
+        warn_transferred(out, hw);
+    else if (hw->calibrated)
         warn(out,
              "%s is calibrated for granularity %s: here parameters are defaults from the specification sheet, expect "
              "errors of tens of percent",
@@ -178,7 +198,7 @@ static void fill_warnings(adept_prediction *out, const adept_placed_step *s, con
                           const adept_hwprofile *hw, const adept_run *run)
 {
     double gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
-    if (!adept_calibrated_for(hw, run)) warn_uncalibrated(out, hw);
+    if (!adept_calibrated_for(hw, run)) warn_uncalibrated(out, hw, run);
     if (isnan(hw->specs.tdp_w)) warn(out, "power and energy are unknown: %s has no tdp_w", hw->name);
     if (adept_peak_tf32_ignored(hw, prof->precision))
         warn(out, "%s has no TF32 units: tf32 has no effect there and runs as fp32", hw->name);
@@ -204,7 +224,8 @@ static void fill_interval(adept_prediction *out, const adept_profile *prof, cons
                           const adept_run *run)
 {
     adept_range_point point = adept_prediction_range_point(out, prof, hw, run);
-    const adept_intervals *intervals = adept_calibrated_for(hw, run) ? hw->intervals : NULL;
+    bool known = adept_calibrated_for(hw, run) || adept_transferred_for(hw, run);
+    const adept_intervals *intervals = known ? hw->intervals : NULL;
     if (!(adept_intervals_fill(out, intervals, &point, prof) > 0.0)) return;
     char what[128];
     adept_intervals_describe(what, sizeof what, intervals, &point, prof->mode, prof->precision);

@@ -80,7 +80,7 @@ static void add_gpu(writer *w, cJSON *root, const adept_hwprofile *hw, const ade
     cJSON *o = add_object(w, root, "gpu");
     add_string(w, o, "name", hw->name);
     add_bool(w, o, "calibrated", adept_calibrated_for(hw, run));
-    if (hw->fit_json)
+    if (hw->fit_json && hw->transferred == adept_transferred_for(hw, run))
         keep(w, cJSON_AddRawToObject(o, "fit", hw->fit_json));
     else
         add_null(w, o, "fit");

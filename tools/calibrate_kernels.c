@@ -4,6 +4,7 @@
 #include "table.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static adept_status no_memory(adept_cli *cli)
 {
@@ -50,6 +51,33 @@ adept_status adept_kernels_calibrate(adept_cli *cli, adept_kernel_fit *out, adep
     adept_progress_end(progress);
     adept_kernel_rows_free(&rows);
     free(files);
+    return status;
+}
+
+/* "t4=runs/kernels.csv": GPU and file; a file of the whole name is not taken apart. */
+static adept_status read_shared(adept_cli *cli, adept_shared *shared, const char *text)
+{
+    const char *equals = strchr(text, '='), *slash = strchr(text, '/');
+    char *gpu =
+        equals && (!slash || slash > equals) && access(text, F_OK) != 0 ? strndup(text, (size_t)(equals - text)) : NULL;
+    adept_status status = adept_shared_read_kernels(shared, gpu ? equals + 1 : text, gpu, &cli->err);
+
+    free(gpu);
+    return status;
+}
+
+adept_status adept_kernels_calibrate_shared(adept_cli *cli, adept_kernel_fit *out, adept_shared *shared,
+                                            const adept_calibrate_options *o, const volatile sig_atomic_t *stop,
+                                            adept_progress *progress)
+{
+    const adept_kernel_fit_options how = {.seed = o->fit.seed, .threads = o->fit.threads, .stop = stop};
+    adept_status status = ADEPT_OK;
+
+    adept_progress_say(progress, "fitting kernels; Ctrl-C stops");
+    for (size_t i = 0; i < o->n_kernels && status == ADEPT_OK; i++)
+        status = read_shared(cli, shared, o->kernels[i]);
+    if (status == ADEPT_OK) status = adept_shared_fit_kernels(shared, out, &how, &cli->err);
+    adept_progress_end(progress);
     return status;
 }
 

@@ -12,6 +12,11 @@ adept_status adept_kernels_calibrate(adept_cli *cli, adept_kernel_fit *out, adep
                                      const adept_calibrate_options *o, const volatile sig_atomic_t *stop,
                                      adept_progress *progress);
 
+/** The same for several GPUs: FILE is of the GPU that its column `gpu`, GPU=FILE or its base name says. */
+adept_status adept_kernels_calibrate_shared(adept_cli *cli, adept_kernel_fit *out, adept_shared *shared,
+                                            const adept_calibrate_options *o, const volatile sig_atomic_t *stop,
+                                            adept_progress *progress);
+
 /** Errors by operator, those of rows held out first. */
 adept_status adept_kernels_report(adept_cli *cli, FILE *out, const adept_kernel_fit *fit,
                                   const adept_calibrate_options *o);

@@ -41,13 +41,15 @@ static const struct argp_option options[] = {
     {"output", 'o', "FILE.json", 0, "The hardware profile to write: the GPU's sheet with the fit. Required", 2},
     {NULL, 0, NULL, 0, "What is fitted:", 3},
     {"granularity", KEY_GRANULARITY, "NAME", 0,
-     "model: the thesis's equations, on sums over the model (default); operator: every kernel by itself, few "
-     "parameters "
-     "fitted around the values of --gpu and --kernels",
+     "operator: every kernel by itself, few parameters fitted around the values of --gpu and --kernels; model: the "
+     "thesis's equations, on sums over the model (default: that of the GPU's fit, else operator; model with an option "
+     "that only it has: --stage, --scalar, --without, --saturation, --compare-saturations)",
      3},
-    {"kernels", KEY_KERNELS, "FILE", 0,
+    {"kernels", KEY_KERNELS, "[GPU=]FILE", 0,
      "Times of single kernels, fitted first: their law is the base of the steps' fit, or the result if there are no "
-     "steps. Implies --granularity operator (repeatable)",
+     "steps. Implies --granularity operator. With --gpu auto they are of the GPU that the file's column gpu names, "
+     "else "
+     "of GPU, else of the GPU that FILE is called after (repeatable)",
      3},
     {"tiles", KEY_TILES, "FAMILY=MxN,...", 0,
      "Granularity operator: the tiles that libraries cut products into, where no kernels were measured; FAMILY is "
@@ -82,8 +84,7 @@ static const struct argp_option options[] = {
      4},
     {"leave-out", KEY_LEAVE_OUT, "COLUMN|k-fold:N|none", 0,
      "Held-out errors: leave out each value of a column in turn, or N random parts, and refit (repeatable; default "
-     "model "
-     "and k-fold:5)",
+     "model and k-fold:5; with --gpu auto gpu, its kernels too, and model)",
      4},
     {"suggest", KEY_SUGGEST, "N", 0, "Name N configurations whose measurement would help most (default 5)", 4},
     {NULL, 0, NULL, 0, "How it is searched:", 5},
@@ -310,15 +311,42 @@ static error_t parse_model(int key, char *arg, const struct argp_state *state, a
     }
 }
 
+/* Options that only the thesis's equations have. */
+static bool asks_for_model(const adept_calibrate_options *o)
+{
+    return o->fit.stage || o->fit.saturation || o->fit.compare_saturations || o->fit.n_scalars > 0 || o->without.n > 0;
+}
+
+/* A GPU that is fitted already keeps its equations. One that cannot be opened is reported later. */
+static bool is_fitted_by_model(const char *gpu)
+{
+    adept_hwprofile *hw = NULL;
+    adept_error ignored = {0};
+    bool is = adept_hwprofile_open(&hw, gpu, &ignored) == ADEPT_OK && hw->calibrated &&
+              hw->granularity == ADEPT_GRANULARITY_MODEL;
+
+    adept_hwprofile_free(hw);
+    return is;
+}
+
+static bool by_operator(const adept_calibrate_options *o)
+{
+    if (o->n_kernels > 0 || o->shared) return true;
+    if (o->granularity) return strcmp(o->granularity, "operator") == 0;
+    return !asks_for_model(o) && (o->from_sheet || !is_fitted_by_model(o->measurements.gpu));
+}
+
 /* What a granularity does by default, where nothing else was said. */
 static error_t apply_granularity(const struct argp_state *state, adept_calibrate_options *o)
 {
-    bool operators = o->n_kernels > 0 || (o->granularity && strcmp(o->granularity, "operator") == 0);
+    bool operators = by_operator(o);
     const adept_fit_options of =
         adept_fit_options_for(operators ? ADEPT_GRANULARITY_OPERATOR : ADEPT_GRANULARITY_MODEL);
 
     if (o->n_kernels > 0 && o->granularity && strcmp(o->granularity, "operator") != 0)
         return adept_cli_usage(state, "--kernels and --granularity %s exclude each other", o->granularity);
+    if (o->shared && o->granularity && strcmp(o->granularity, "operator") != 0)
+        return adept_cli_usage(state, "--gpu auto is of --granularity operator, whose parameters GPUs can share");
     for (int i = 0; i < ADEPT_TILED_FAMILIES; i++) {
         if (o->tiles[i].n == 0) continue;
         if (!operators) return adept_cli_usage(state, "--tiles is of --granularity operator");
@@ -345,6 +373,7 @@ static error_t check_kernels_alone(const struct argp_state *state, const adept_c
 static error_t check(const struct argp_state *state, adept_calibrate_options *o)
 {
     bool alone = o->n_kernels > 0 && o->measurements.n_files == 0;
+    o->shared = o->measurements.gpu && strcmp(o->measurements.gpu, "auto") == 0;
     error_t failed =
         alone ? check_kernels_alone(state, o) : adept_measurement_options_check(state, &o->measurements, "calibrate");
 
@@ -413,6 +442,7 @@ const struct argp adept_calibrate_argp = {
         "  adept calibrate a.csv b.csv --gpu a100 -o mine.json --plot fit.svg\n"
         "  adept calibrate runs.csv --gpu a100 -o mine.json --leave-out gpus,k-fold:9\n"
         "  adept calibrate runs.csv --kernels kernels.csv --gpu a100 -o mine.json\n"
+        "  adept calibrate v100.csv t4.csv --gpu auto --kernels k/t4.csv -o shared.json\n"
         "  adept calibrate three.csv --gpu ./similar.json --prior 1 -o mine.json\n"
         "  adept calibrate runs.csv --gpu a100 -o mine.json --fix overlap=0.5 --json\n"
         "  adept calibrate runs.csv --gpu a100 -o m.json --scalar x=mem@model:albert*\n"

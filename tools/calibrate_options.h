@@ -14,7 +14,7 @@ typedef struct adept_calibrate_options {
     adept_parameter fixed_values[ADEPT_MAX_WORDS];
     adept_scalar scalars[ADEPT_MAX_SCALARS];
     int64_t n_suggestions;
-    const char *granularity; /* NULL: not given */
+    const char *granularity; /* NULL: not given: that of the GPU's fit, else operator */
     size_t n_kernels;
     const char *kernels[ADEPT_MAX_WORDS];
     adept_words tile_texts;
@@ -22,6 +22,7 @@ typedef struct adept_calibrate_options {
     double prior_rows;                           /* below 0: not given, as the next two */
     int generations, restarts;
     bool from_sheet; /* forget the fit that the GPU already has */
+    bool shared;     /* --gpu auto: one fit for the GPUs that the rows name */
 } adept_calibrate_options;
 
 extern const struct argp adept_calibrate_argp;

@@ -1,5 +1,6 @@
 /** @file cmd_calibrate.c  `adept calibrate`: measurements to a fitted hardware profile. */
 #include "adept_json.h"
+#include "adept_operator_model.h"
 #include "calibrate_kernels.h"
 #include "calibrate_options.h"
 #include "plot.h"
@@ -16,6 +17,9 @@
 
 static const char *const default_schemes[] = {"model", "k-fold:5"};
 static const char *const default_by[] = {"model", "precision", "gpus"};
+/* Of a set for GPUs never measured: what is it worth there? */
+static const char *const shared_schemes[] = {"gpu", "model"};
+static const char *const shared_by[] = {"gpu", "model", "precision"};
 
 /* ---------------------------------------------------------------- interruption ----------------------------------- */
 
@@ -42,7 +46,8 @@ static void catch_signals(void)
 /* Everything a calibration needs and gives; freed together. */
 typedef struct work {
     adept_dataset *dataset;
-    adept_hwprofile *hw;
+    adept_shared *shared;     /* with --gpu auto */
+    adept_hwprofile *hw;      /* the GPU; or the base of `shared`, which owns it */
     adept_kernel_fit kernels; /* with --kernels */
     adept_fit *fit;
     adept_fit_report *report;
@@ -58,7 +63,8 @@ static void work_free(work *w)
     adept_fit_free(w->fit);
     adept_checkpoint_free(w->checkpoint);
     adept_dataset_free(w->dataset);
-    adept_hwprofile_free(w->hw);
+    if (!w->shared) adept_hwprofile_free(w->hw);
+    adept_shared_free(w->shared);
     free(w->checkpoint_path);
     free(w->profile_text);
 }
@@ -115,17 +121,25 @@ static adept_status make_report(adept_cli *cli, work *w, const adept_calibrate_o
 {
     const adept_words *by = &o->measurements.by, *schemes = &o->leave_out;
     bool none = schemes->n == 1 && strcmp(schemes->words[0], "none") == 0;
+    size_t n_default_by = o->shared ? sizeof shared_by / sizeof *shared_by : sizeof default_by / sizeof *default_by;
+    size_t n_default_schemes =
+        o->shared ? sizeof shared_schemes / sizeof *shared_schemes : sizeof default_schemes / sizeof *default_schemes;
     const adept_fit_report_options options = {
+        .shared = w->shared,
         .held_out =
             {
                 .n_schemes = none         ? 0
                              : schemes->n ? schemes->n
-                                          : sizeof default_schemes / sizeof *default_schemes,
-                .schemes = schemes->n ? schemes->words : default_schemes,
+                                          : n_default_schemes,
+                .schemes = schemes->n  ? schemes->words
+                           : o->shared ? shared_schemes
+                                       : default_schemes,
                 .seed = o->fit.seed,
                 .threads = o->fit.threads,
-                .n_by = by->n ? by->n : sizeof default_by / sizeof *default_by,
-                .by = by->n ? by->words : default_by,
+                .n_by = by->n ? by->n : n_default_by,
+                .by = by->n       ? by->words
+                      : o->shared ? shared_by
+                                  : default_by,
                 .stop = &stop_requested,
                 .progress = say_folds,
                 .progress_context = &w->progress,
@@ -219,18 +233,6 @@ static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
     return stop_requested ? interrupted(cli, w, o) : ADEPT_OK;
 }
 
-static void forget_fit(adept_hwprofile *hw)
-{
-    hw->calibrated = false;
-    hw->granularity = ADEPT_GRANULARITY_MODEL;
-    hw->saturation = NULL;
-    hw->n_parameters = 0;
-    hw->n_scalars = 0;
-    hw->intervals = NULL;
-    hw->tiles = NULL;
-    hw->fit_json = NULL;
-}
-
 static adept_status set_tiles(adept_cli *cli, adept_hwprofile *hw, const adept_calibrate_options *o)
 {
     adept_tile_menu *menus = adept_arena_array(hw->arena, ADEPT_TILED_FAMILIES, sizeof *menus);
@@ -249,6 +251,7 @@ static adept_status fit_kernels(adept_cli *cli, work *w, const adept_calibrate_o
 {
     if (o->n_kernels == 0) return ADEPT_OK;
     catch_signals();
+    if (w->shared) return adept_kernels_calibrate_shared(cli, &w->kernels, w->shared, o, &stop_requested, &w->progress);
     return adept_kernels_calibrate(cli, &w->kernels, w->hw, o, &stop_requested, &w->progress);
 }
 
@@ -256,8 +259,10 @@ static adept_status fit_kernels(adept_cli *cli, work *w, const adept_calibrate_o
 static adept_status calibrate_kernels(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
     char date[32];
-    adept_status status = adept_hwprofile_open(&w->hw, o->measurements.gpu, &cli->err);
+    adept_status status = ADEPT_OK;
 
+    if (!w->shared) status = adept_hwprofile_open(&w->hw, o->measurements.gpu, &cli->err);
+    if (status == ADEPT_OK && !w->shared && w->hw->transferred) adept_hwprofile_forget_fit(w->hw);
     if (status == ADEPT_OK) status = fit_kernels(cli, w, o);
     if (status == ADEPT_OK) status = date_text(cli, date, sizeof date);
     if (status == ADEPT_OK) status = adept_kernel_fit_to_hwprofile(&w->profile_text, w->hw, date, &cli->err);
@@ -281,10 +286,13 @@ static void hide_fixed_share(adept_dataset *dataset)
 static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_options *o)
 {
     const char *plot = o->measurements.plot;
-    adept_status status = adept_load_measurements(cli, &w->dataset, &w->hw, &o->measurements, &w->progress);
+    adept_status status =
+        w->shared ? adept_load_measurements_of_gpus(cli, &w->dataset, w->shared, &o->measurements, &w->progress)
+                  : adept_load_measurements(cli, &w->dataset, &w->hw, &o->measurements, &w->progress);
 
     if (status == ADEPT_OK) hide_fixed_share(w->dataset);
-    if (status == ADEPT_OK && o->from_sheet) forget_fit(w->hw);
+    if (status == ADEPT_OK && !w->shared && o->from_sheet) adept_hwprofile_forget_fit(w->hw);
+    if (status == ADEPT_OK && !w->shared) status = adept_hwprofile_adopt(w->hw, o->fit.granularity, &cli->err);
     if (status == ADEPT_OK) status = set_tiles(cli, w->hw, o);
     if (status == ADEPT_OK && plot) status = adept_plot_check(cli);
     if (status == ADEPT_OK) status = fit_kernels(cli, w, o);
@@ -300,6 +308,13 @@ static adept_status calibrate(adept_cli *cli, adept_calibrate_options *o)
     adept_status status = check_outputs(cli, o);
 
     adept_progress_init(&w.progress);
+    if (status == ADEPT_OK && o->shared) {
+        w.shared = adept_shared_new();
+        if (w.shared)
+            w.hw = adept_shared_base(w.shared);
+        else
+            status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    }
     if (status == ADEPT_OK)
         status = o->measurements.n_files > 0 ? calibrate_steps(cli, &w, o) : calibrate_kernels(cli, &w, o);
     adept_progress_end(&w.progress);

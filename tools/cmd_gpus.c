@@ -12,10 +12,11 @@
 
 typedef struct gpus_options {
     const char *name;
+    const char *shared; /* a file of `calibrate --gpu auto`; NULL: the GPU as it is */
     bool json;
 } gpus_options;
 
-enum { KEY_JSON = 0x300 };
+enum { KEY_JSON = 0x300, KEY_SHARED };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -24,6 +25,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_JSON:
         o->json = true;
+        return 0;
+    case KEY_SHARED:
+        o->shared = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->shared && !o->name) return adept_cli_usage(state, "--shared is for one GPU: give its NAME");
         return 0;
     case ARGP_KEY_ARG:
         if (o->name) return adept_cli_usage(state, "gpus takes one NAME, '%s' is one too many", arg);
@@ -36,6 +43,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "Print JSON; for one GPU its hardware profile, which --gpu FILE reads", 1},
+    {"shared", KEY_SHARED, "FILE", 0,
+     "Give NAME the parameters that `adept calibrate --gpu auto` fitted to other GPUs; with --json, a profile for "
+     "--gpu",
+     1},
     {0},
 };
 
@@ -48,6 +59,7 @@ static const struct argp argp = {
            "  adept gpus\n"
            "  adept gpus a100\n"
            "  adept gpus a100 --json > mine.json\n"
+           "  adept gpus h200 --shared ours.json --json > h200.json\n"
            "\n"
            "A hardware profile can be edited and given to predict: --gpu ./mine.json",
 };
@@ -78,7 +90,7 @@ static bool add_row(adept_table *table, const adept_hwprofile *hw)
     const adept_text fp32 = in_tera(s->vector_fp32_flops_per_s), tf32 = in_tera(s->tensor_tf32_flops_per_s),
                      bf16 = in_tera(s->tensor_bf16_flops_per_s), memory = adept_units_bytes(s->mem_bytes),
                      bandwidth = adept_units_digits(s->mem_bytes_per_s / 1e9), tdp = adept_units_digits(s->tdp_w);
-    const char *calibrated = hw->calibrated ? "yes" : "no";
+    const char *calibrated = hw->calibrated ? "yes" : hw->transferred ? "transferred" : "no";
     const char *cells[] = {hw->name, fp32.s,     tf32.s,
                            bf16.s,   memory.s,   bandwidth.s,
                            tdp.s,    calibrated, join_aliases(hw, aliases, sizeof aliases)};
@@ -129,7 +141,8 @@ static bool add_summary(cJSON *list, const adept_hwprofile *hw)
         ok = cJSON_AddItemToArray(aliases, cJSON_CreateString(hw->aliases[i]));
     return ok && cJSON_AddStringToObject(row, "vendor", hw->vendor) &&
            cJSON_AddStringToObject(row, "architecture", hw->architecture) &&
-           cJSON_AddBoolToObject(row, "calibrated", hw->calibrated) && add_specs(row, &hw->specs);
+           cJSON_AddBoolToObject(row, "calibrated", hw->calibrated) &&
+           cJSON_AddBoolToObject(row, "transferred", hw->transferred) && add_specs(row, &hw->specs);
 }
 
 static adept_status list_json(adept_cli *cli)
@@ -214,27 +227,74 @@ static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
     adept_print_clean(stdout, hw->vendor);
     putchar(' ');
     adept_print_clean(stdout, hw->architecture);
-    puts(hw->calibrated ? ", calibrated" : ", not calibrated");
+    if (hw->transferred)
+        printf(", not calibrated: parameters transferred from %zu other GPUs%s\n", hw->n_donors,
+               hw->other_vendor ? ", all of other vendors" : "");
+    else
+        puts(hw->calibrated ? ", calibrated" : ", not calibrated");
     adept_table_print(table, stdout, 0);
     adept_table_free(table);
     return ADEPT_OK;
 }
 
-/* The profile as it stands in its file: what `--gpu FILE` reads. */
-static adept_status show_json(adept_cli *cli, const adept_hwprofile *hw)
+/* The profile's text as it stands in its file: what `--gpu FILE` reads. malloc'ed. */
+static adept_status profile_text(adept_cli *cli, char **text, size_t *size, const adept_hwprofile *hw)
 {
     const char *name;
-    char *text = NULL;
-    size_t size;
 
     for (size_t i = 0; (name = adept_hwprofile_builtin_name(i)) != NULL; i++) {
         if (strcmp(hw->path, "built in") != 0 || strcmp(name, hw->name) != 0) continue;
-        const char *embedded = adept_hwprofile_builtin_json(i, &size);
-        fwrite(embedded, 1, size, stdout);
-        return ADEPT_OK;
+        const char *embedded = adept_hwprofile_builtin_json(i, size);
+        *text = strndup(embedded, *size);
+        return *text ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     }
-    adept_status status = adept_file_read(&text, &size, hw->path, 1 << 20, &cli->err);
+    return adept_file_read(text, size, hw->path, 1 << 20, &cli->err);
+}
+
+/* The same with the fit of a shared set, which adept_hwprofile_transfer() has accepted. */
+static adept_status put_fit(adept_cli *cli, char **text, size_t *size, const adept_hwprofile *hw)
+{
+    cJSON *root = NULL, *fit = cJSON_Parse(hw->fit_json);
+    adept_status status = adept_json_parse(&root, hw->path, *text, *size, &cli->err);
+    char *with_fit = NULL;
+
+    if (status == ADEPT_OK) {
+        cJSON_DeleteItemFromObjectCaseSensitive(root, "fit");
+        if (fit && cJSON_AddItemToObject(root, "fit", fit)) {
+            fit = NULL;
+            with_fit = cJSON_Print(root);
+        }
+        if (!with_fit) status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    }
+    cJSON_Delete(fit);
+    cJSON_Delete(root);
+    if (status != ADEPT_OK) return status;
+    free(*text);
+    *text = with_fit;
+    *size = strlen(with_fit);
+    return ADEPT_OK;
+}
+
+static adept_status show_json(adept_cli *cli, const adept_hwprofile *hw, bool with_shared)
+{
+    char *text = NULL;
+    size_t size = 0;
+    adept_status status = profile_text(cli, &text, &size, hw);
+
+    if (status == ADEPT_OK && with_shared) status = put_fit(cli, &text, &size, hw);
     if (status == ADEPT_OK) fwrite(text, 1, size, stdout);
+    if (status == ADEPT_OK && with_shared) putchar('\n');
+    free(text);
+    return status;
+}
+
+static adept_status transfer(adept_cli *cli, adept_hwprofile *hw, const char *path)
+{
+    char *text = NULL;
+    size_t size;
+    adept_status status = adept_file_read(&text, &size, path, 1 << 20, &cli->err);
+
+    if (status == ADEPT_OK) status = adept_hwprofile_transfer(hw, path, text, size, &cli->err);
     free(text);
     return status;
 }
@@ -249,7 +309,8 @@ static adept_status run(adept_cli *cli, int argc, char **argv)
     if (status != ADEPT_OK || p.help_shown) return status;
     if (!o.name) return o.json ? list_json(cli) : list_text(cli);
     status = adept_hwprofile_open(&hw, o.name, &cli->err);
-    if (status == ADEPT_OK) status = o.json ? show_json(cli, hw) : show_text(cli, hw);
+    if (status == ADEPT_OK && o.shared) status = transfer(cli, hw, o.shared);
+    if (status == ADEPT_OK) status = o.json ? show_json(cli, hw, o.shared != NULL) : show_text(cli, hw);
     adept_hwprofile_free(hw);
     return status;
 }

@@ -1,7 +1,9 @@
 #!/bin/sh
 # Fit the GPUs that public measurements exist for, and put the fits into hwprofiles/:
 #
-#     ADEPT=build/tools/adept sh tools/fit_public.sh DIR [GPU...]
+#     ADEPT=build/tools/adept sh tools/fit_public.sh DIR [GPU...|shared]
+#
+# Then, or with "shared" alone, the set of parameters for GPUs that nobody measured: hwprofiles/shared/shared.json.
 #
 # DIR holds the measurements in adept's CSV: neusight_GPU.csv and kernels/GPU.csv (github sitar-lab/NeuSight, MIT,
 # ASPLOS'25 labels), zeus_GPU.csv (github ml-energy/zeus, Apache-2.0, NSDI'23 traces). The same files and the same seed
@@ -12,7 +14,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 adept=${ADEPT:?set ADEPT to the program}
 data=${1:?the folder of the measurements}
 shift
-[ $# -gt 0 ] || set -- a100-pcie-40gb p100-pcie-16gb t4 p4 v100-pcie-32gb a40
+[ $# -gt 0 ] || set -- a100-pcie-40gb p100-pcie-16gb t4 p4 v100-pcie-32gb a40 shared
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -35,7 +37,32 @@ kernels_for_steps() {
     grep -v '^bmm,' "$1"
 }
 
+# One set for all, from the GPUs since Volta. Pascal's stay out: cuBLAS multiplies more slowly there (0.6 of the peak in
+# linear layers, against 0.77 to 0.85), and the P4 throttles by temperature to a third. tools/accuracy.py has what the set says of them.
+# Host and constant time keep their defaults: they are of a program, not of a GPU.
+fit_shared() {
+    set --
+    for gpu in v100-pcie-32gb a100-pcie-40gb t4; do
+        kernels_for_steps "$data/kernels/$gpu.csv" > "$work/$gpu.csv"
+        set -- "$@" "$data/neusight_$gpu.csv" --kernels "$work/$gpu.csv"
+    done
+    for file in zeus_v100-pcie-32gb zeus_a40; do
+        device_bound_rows "$data/$file.csv" > "$work/$file.csv"
+        set -- "$@" "$work/$file.csv"
+    done
+    "$adept" calibrate "$@" --gpu auto --leave-out gpu --by gpu,gpu+file --prior-rows 0.1 --fix t_host_s=5e-6 \
+        --fix t_fixed_s=1e-4 --suggest 0 -o "$work/shared.json" > "$work/shared.txt"
+    sed -n '/^Errors, /,/^$/p;/^Held out by gpu: errors by gpu, file/,/^$/p' "$work/shared.txt"
+    mkdir -p "$root/hwprofiles/shared"
+    mv "$work/shared.json" "$root/hwprofiles/shared/shared.json"
+}
+
 for gpu; do
+    if [ "$gpu" = shared ]; then
+        echo "$gpu" >&2
+        fit_shared
+        continue
+    fi
     set --
     file=$data/neusight_$gpu.csv
     [ ! -f "$file" ] || set -- "$@" "$file"

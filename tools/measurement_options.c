@@ -16,7 +16,7 @@ static const struct argp_option options[] = {
     {"gpu", KEY_GPU, "NAME|FILE", 0,
      "The GPU: a name that `adept gpus` lists, or a hardware profile (a path with '/', or ending in .json). Rows of "
      "other "
-     "GPUs are left out. Required",
+     "GPUs are left out. Required. calibrate --gpu auto: one fit for all GPUs that the column gpu names",
      1},
     {"models", KEY_MODELS, "DIR", 0,
      "Folder in which names of the column model are looked up: NAME.pt, NAME.pt2, NAME.profile.json (default: the "
@@ -162,7 +162,8 @@ static void say_profiles(void *context, size_t done, size_t total)
     adept_progress_say(context, "counting the models' work: %zu of %zu configurations", done, total);
 }
 
-static adept_status read_all(adept_cli *cli, adept_dataset *d, const adept_hwprofile *hw,
+/* `hw`: the GPU, or NULL: `shared` gets those of the rows. */
+static adept_status read_all(adept_cli *cli, adept_dataset *d, const adept_hwprofile *hw, adept_shared *shared,
                              const adept_measurement_options *o, adept_progress *progress)
 {
     const adept_dataset_options how = {
@@ -176,7 +177,9 @@ static adept_status read_all(adept_cli *cli, adept_dataset *d, const adept_hwpro
 
     for (size_t i = 0; i < o->n_files && status == ADEPT_OK; i++)
         status = adept_dataset_read(d, o->files[i], &cli->err);
-    if (status == ADEPT_OK) status = adept_dataset_select_gpu(d, hw, o->gpu, &cli->err);
+    if (status == ADEPT_OK)
+        status = shared ? adept_dataset_select_each(d, shared, &cli->err)
+                        : adept_dataset_select_gpu(d, hw, o->gpu, &cli->err);
     if (status == ADEPT_OK) status = adept_dataset_profiles(d, &how, &cli->err);
     adept_progress_end(progress);
     if (status == ADEPT_E_UNSUPPORTED) {
@@ -200,12 +203,28 @@ adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hw
 
     if (status != ADEPT_OK) return status;
     *d = adept_dataset_new();
-    status = *d ? read_all(cli, *d, *hw, o, progress) : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    status =
+        *d ? read_all(cli, *d, *hw, NULL, o, progress) : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     if (status == ADEPT_OK) return status;
     adept_dataset_free(*d);
     adept_hwprofile_free(*hw);
     *d = NULL;
     *hw = NULL;
+    return status;
+}
+
+adept_status adept_load_measurements_of_gpus(adept_cli *cli, adept_dataset **d, adept_shared *s,
+                                             const adept_measurement_options *o, adept_progress *progress)
+{
+    *d = adept_dataset_new();
+    adept_status status =
+        *d ? read_all(cli, *d, NULL, s, o, progress) : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    if (status == ADEPT_OK) {
+        adept_shared_weigh(*d);
+        return ADEPT_OK;
+    }
+    adept_dataset_free(*d);
+    *d = NULL;
     return status;
 }
 

@@ -3,6 +3,7 @@
 #ifndef ADEPT_MEASUREMENT_OPTIONS_H
 #define ADEPT_MEASUREMENT_OPTIONS_H
 #include "adept_measurements.h"
+#include "adept_shared.h"
 #include "cli.h"
 #include "progress.h"
 
@@ -44,6 +45,9 @@ adept_status adept_measurement_output_check(adept_cli *cli, const char *path, co
  */
 adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hwprofile **hw,
                                      const adept_measurement_options *o, adept_progress *progress);
+/** The same with the GPU of each row; `s` is the caller's and must outlive the dataset. */
+adept_status adept_load_measurements_of_gpus(adept_cli *cli, adept_dataset **d, adept_shared *s,
+                                             const adept_measurement_options *o, adept_progress *progress);
 
 /** One line for each suspect row, kept or left out. In the dataset's arena; NULL when memory is out. */
 const char *const *adept_measurement_suspects(adept_dataset *d, size_t *n);

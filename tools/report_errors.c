@@ -205,7 +205,10 @@ adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_eval
 
     fputs("GPU     ", out);
     adept_print_clean(out, hw->name);
-    fputs(hw->calibrated ? ", calibrated\n" : ", not calibrated: an estimate from the specification sheet\n", out);
+    if (hw->transferred)
+        fprintf(out, ", not calibrated: parameters transferred from %zu other GPUs\n", hw->n_donors);
+    else
+        fputs(hw->calibrated ? ", calibrated\n" : ", not calibrated: an estimate from the specification sheet\n", out);
     fprintf(out, "Rows    %zu of %zu file%s\n", e->n, d->n_files, d->n_files == 1 ? "" : "s");
     fputs("\nErrors, in percent of what was measured\n", out);
     adept_status status = adept_report_errors(cli, out, "", "", &all, 1);

@@ -25,6 +25,10 @@ static void print_head(FILE *out, const adept_fit_report *r)
 
     fputs("GPU      ", out);
     adept_print_clean(out, r->base->name);
+    for (size_t i = 0; i < r->base->n_donors && r->base->transferred; i++) {
+        fputs(i ? ", " : " by ", out);
+        adept_print_clean(out, r->base->donors[i]);
+    }
     fputs("\nRows     ", out);
     fprintf(out, "%zu: %zu times, %zu powers; from ", r->dataset->n, fit->loss.n_time, fit->loss.n_power);
     for (size_t i = 0; i < r->dataset->n_files; i++) {
@@ -268,6 +272,12 @@ adept_status adept_report_fit(adept_cli *cli, FILE *out, const adept_fit_report 
         adept_report_warning(out, &headed, r->warnings[i]);
     fprintf(out, "\nWritten: ");
     adept_print_clean(out, output);
+    if (r->base->transferred) {
+        fputs("\n  adept gpus NAME --shared ", out);
+        adept_print_clean(out, output);
+        fputs(" --json > NAME.json; adept predict MODEL --gpu ./NAME.json\n", out);
+        return ADEPT_OK;
+    }
     fprintf(out, "\n  adept predict MODEL --gpu %s%s\n", strchr(output, '/') || strstr(output, ".json") ? "" : "./",
             output);
     return ADEPT_OK;

@@ -13,6 +13,7 @@
 #define ADEPT_FIT_REPORT_H
 #include "adept_calibrate.h"
 #include "adept_measurements.h"
+#include "adept_shared.h"
 #include <signal.h>
 
 #ifdef __cplusplus
@@ -182,6 +183,19 @@ typedef struct adept_conformal {
  */
 void adept_conformal_bounds(double bounds[2], double *residuals, size_t n, double level);
 
+/** A residual and the group (a GPU) it is of. */
+typedef struct adept_grouped_residual {
+    double value;
+    size_t group;
+} adept_grouped_residual;
+/**
+ * Bounds for a row of a group never seen. Rows of one group are alike, so groups are what is exchangeable: each of G groups has the
+ * probability 1/(G + 1), shared by its rows, and 1/(G + 1) is at infinity ("pooling CDFs": Dunn, Wasserman, Ramdas, JASA 118, 2023). NAN
+ * where the level cannot be promised: fewer than 4 groups for 0.8; under 9 the same bound on both sides.
+ * @param residuals  are sorted
+ */
+void adept_conformal_bounds_of_groups(double bounds[2], adept_grouped_residual *residuals, size_t n, double level);
+
 /* ------------------------------------------------------------------ what the rows determine -------------------- */
 
 typedef struct adept_parameter_report {
@@ -243,6 +257,8 @@ typedef struct adept_fit_report_options {
     size_t n_suggestions;            /* 0: none; usually 5 */
     adept_refit refit;               /* NULL: adept_calibrate() on the rows of the fold, from the sheet's defaults */
     void *refit_context;
+    const adept_shared *shared;      /* the rows are of several GPUs that share what is fitted; NULL: of one. A fold that leaves out
+                                        all steps of a GPU leaves out its kernels too */
 } adept_fit_report_options;
 
 typedef struct adept_fit_report {

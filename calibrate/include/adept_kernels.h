@@ -16,9 +16,14 @@ extern "C" {
 typedef struct adept_kernel_row {
     char op[16];            /* "bmm", "linear", "conv", "ln", "softmax", "add", ... */
     adept_kernel_case work; /* peaks and bandwidth are those of the GPU it was read for */
+    double tensor_share;    /* beta_tensor, which is in the peak of the product; 1 off the matrix units */
     double time_s;          /* of one call, as a program sees it: with launch and event overhead */
     double earlier;         /* rows of the same operator before it in its file */
+    size_t gpu;             /* which one of several; 0 if there is but one */
 } adept_kernel_row;
+
+/** GPUs that one fit can be made of. */
+#define ADEPT_KERNEL_MAX_GPUS 16
 
 typedef struct adept_kernel_rows {
     size_t n;
@@ -28,12 +33,25 @@ typedef struct adept_kernel_rows {
 /**
  * Read a CSV with the columns `op, latency_ms` and those the operators need: bmm and linear `B M N K` ((B,M,N) by
  * (B,N,K), linear with bias), conv `B C_in C_out KS HW stride pad`, all others `B H` (rows and row length). An empty
- * `dtype` is float32; float16 and bfloat16 run on the matrix units where the sheet has some.
+ * `dtype` is float32; float16 and bfloat16 run on the matrix units where the sheet has some, times beta_tensor of `hw`, else on the
+ * ALUs' packed rate. Peaks are those of a step's kernels (docs/MODEL.md, section 3).
  * @param rows  empty or the rows of earlier files: those read are appended; free with adept_kernel_rows_free()
  * @return ADEPT_E_INVALID naming file, line and column; ADEPT_E_USAGE if the GPU has no unit for a dtype
  */
 adept_status adept_kernel_rows_read(adept_kernel_rows *rows, const char *path, const adept_hwprofile *hw,
                                     adept_error *err);
+
+/** The GPUs that a file of several names in its column `gpu`. */
+typedef struct adept_kernel_gpus {
+    void *context;
+    /** @param index  becomes adept_kernel_row.gpu
+     *  @return the message gets file and line */
+    adept_status (*find)(void *context, const char *name, const adept_hwprofile **hw, size_t *index, adept_error *err);
+    const char *unnamed; /* of rows that name none: "v100-pcie-32gb"; NULL: that is an error */
+} adept_kernel_gpus;
+/** The same of several GPUs: every row says in its column `gpu` whose it is, or all are of gpus->unnamed. */
+adept_status adept_kernel_rows_read_gpus(adept_kernel_rows *rows, const char *path, const adept_kernel_gpus *gpus,
+                                         adept_error *err);
 void adept_kernel_rows_free(adept_kernel_rows *rows);
 
 /** What one call costs beyond the kernel's own work; of this measurement, not of the GPU in a model's step. */
@@ -57,8 +75,10 @@ typedef struct adept_kernel_fit {
     double theta[ADEPT_KP_COUNT];
     bool fitted[ADEPT_KP_COUNT]; /* else the default: no rows that depend on it */
     adept_tile_menu menus[ADEPT_TILED_FAMILIES];
-    adept_kernel_overhead overhead[ADEPT_FAMILY_COUNT];
+    size_t n_gpus;               /* whose kernels they are */
+    adept_kernel_overhead overhead[ADEPT_FAMILY_COUNT][ADEPT_KERNEL_MAX_GPUS];
     adept_kernel_error in_sample[ADEPT_FAMILY_COUNT], held_out[ADEPT_FAMILY_COUNT];
+    adept_kernel_error gpu_held_out[ADEPT_FAMILY_COUNT][ADEPT_KERNEL_MAX_GPUS];
     size_t n_ops; /* held out, by operator */
     struct {
         char op[16];
@@ -70,14 +90,16 @@ typedef struct adept_kernel_fit {
 typedef struct adept_kernel_fit_options {
     double min_time_s;      /* rows below are left out: overhead hides the kernel; 0: 1e-4 */
     double held_out;        /* share kept back, drawn by `seed`; 0: 0.2; < 0: none */
-    size_t rows_per_family; /* at most, drawn by `seed`; 0: 2000 */
+    size_t rows_per_family; /* at most, drawn by `seed`, of each GPU; 0: 2000, of several GPUs 1000 */
     uint64_t seed;
     int threads;            /* 0: one per core; the result does not depend on it */
     const volatile sig_atomic_t *stop; /* NULL, or set when the fit shall end early with ADEPT_E_FIT */
 } adept_kernel_fit_options;
 
 /**
- * Fit tiles and parameters, family by family: streams first (they give beta_mem), then products, then convolutions.
+ * Fit tiles and parameters, family by family: streams first (they give beta_mem), then products, then convolutions. Rows of several
+ * GPUs get one law and one set of tiles, since all of it is relative to their peaks; overheads are each GPU's own. Each GPU
+ * counts the same, however many rows it has.
  * @return ADEPT_E_FIT if no family has enough rows (50) or the fit was stopped
  */
 adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows *rows,

@@ -29,6 +29,7 @@ extern "C" {
     X(mem_bytes_per_s, 1, "device memory bandwidth")                                                    \
     X(l2_bytes, 1, "last-level on-chip cache shared by all SMs")                                        \
     X(sm_count, 1, "streaming multiprocessors or compute units")                                        \
+    X(process_nm, 0, "name of the manufacturing process in nm; energy per operation follows it")         \
     X(clock_base_hz, 0, "base core clock")                                                              \
     X(clock_boost_hz, 1, "boost core clock the peaks refer to")                                         \
     X(clock_min_hz, 0, "lowest core clock under load")                                                  \
@@ -128,6 +129,12 @@ typedef struct adept_hwprofile {
     const char *saturation;   /* "sigmoid", ... ; NULL: default */
     size_t n_parameters;
     const adept_parameter *parameters;
+    bool transferred;         /* not calibrated, but parameters, tiles and intervals are those of a set fitted to other GPUs */
+    bool other_vendor;        /* transferred, and none of those GPUs is of this vendor */
+    size_t n_donors;
+    const char *const *donors; /* the GPUs that the set was fitted to */
+    size_t n_donor_vendors;
+    const char *const *donor_vendors;
     const char *fit_json;     /* the fit object as it stands in the file, compact, for `predict --json`; NULL if none */
     size_t n_scalars;
     const adept_scalar *scalars;      /* fit.scalars */
@@ -145,6 +152,17 @@ ADEPT_API void adept_hwprofile_free(adept_hwprofile *hw); /* NULL allowed */
  */
 ADEPT_API adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err);
 ADEPT_API adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, const char *text, size_t size, adept_error *err);
+/**
+ * Give a GPU without a fit the parameters of a shared set (`adept calibrate --gpu auto -o FILE`): it is then "transferred". What
+ * the GPU had is forgotten. adept_hwprofile_open() does this with the built-in set for every GPU that has no fit of its own.
+ * @param name  of the text, for messages
+ * @return ADEPT_E_INVALID if the text is no such set
+ */
+ADEPT_API adept_status adept_hwprofile_transfer(adept_hwprofile *hw, const char *name, const char *text, size_t size, adept_error *err);
+/** Forget fit and transfer: parameters are then the defaults of the sheet. */
+ADEPT_API void adept_hwprofile_forget_fit(adept_hwprofile *hw);
+/** The built-in shared set's JSON; NULL if the library was built without one. */
+ADEPT_API const char *adept_hwprofile_shared_json(size_t *size);
 /** Names built in, in alphabetical order; NULL past the end. */
 ADEPT_API const char *adept_hwprofile_builtin_name(size_t index);
 /** The built-in profile's JSON text as embedded (for `gpus NAME --json`); NULL if there is none of that index. */

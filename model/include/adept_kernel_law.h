@@ -106,6 +106,7 @@ typedef struct adept_kernel_case {
     double row_elements;     /* what softmax and normalisations reduce over; 0 for others */
     double bytes_per_s;      /* memory bandwidth of the sheet */
     double sm_count;
+    double l2_bytes;         /* last cache that all SMs share; 0: not told */
 } adept_kernel_case;
 
 /** Time of one execution in s, without launch. Compute and memory overlap; `core_s` is the part that follows the core

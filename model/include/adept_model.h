@@ -111,6 +111,8 @@ typedef struct adept_run {        /* how the workload runs on the hardware */
 ADEPT_API adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_run *run);
 /** Is the GPU calibrated for them? Else parameters are defaults, and its intervals do not apply. */
 ADEPT_API bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run);
+/** Are its parameters those fitted to other GPUs? Its intervals are then of errors on GPUs left out. */
+ADEPT_API bool adept_transferred_for(const adept_hwprofile *hw, const adept_run *run);
 /** "model", "operator"; NULL past the end. */
 ADEPT_API const char *adept_granularity_name(size_t granularity);
 

@@ -49,6 +49,29 @@ ADEPT_API double adept_operator_parameter_prior(size_t index);
 ADEPT_API adept_status adept_operator_parameters_get(double theta[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw,
                                                      adept_error *err);
 
+/** Parameters that several GPUs can share (`adept calibrate --gpu auto`): as above, but before the GPU's own numbers are put in. Of
+ *  a GPU whose profile is transferred the shared set's values, else the listed defaults; NAN where each GPU has its own. */
+ADEPT_API adept_status adept_operator_parameters_shared(double theta[ADEPT_OPERATOR_PARAMETERS],
+                                                        const adept_hwprofile *hw, adept_error *err);
+/** A shared set as it is on this GPU: idle power and links from its sheet; energies and voltages by its process and its clock
+ *  (docs/MODEL.md, section 8). */
+ADEPT_API adept_status adept_operator_parameters_own(double own[ADEPT_OPERATOR_PARAMETERS],
+                                                     const double shared[ADEPT_OPERATOR_PARAMETERS],
+                                                     const adept_hwprofile *hw, adept_error *err);
+/** Make a transferred set a GPU's own parameters, as base of a fit to its own measurements; for granularity "model", which knows
+ *  none of them, just forget it. Others are left as they are. */
+ADEPT_API adept_status adept_hwprofile_adopt(adept_hwprofile *hw, adept_granularity granularity, adept_error *err);
+/** Whether each GPU has its own value whatever is shared. */
+ADEPT_API bool adept_operator_is_own(size_t index);
+
+/**
+ * Peaks that a kernel on operands of one type runs at, as in a step: products (matrix units, times beta_tensor of the GPU's parameters,
+ * where it has some), element-wise arithmetic, and that factor (1 off the matrix units).
+ * @return ADEPT_E_USAGE if the GPU has no unit for products of that type
+ */
+ADEPT_API adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops_per_s, double *tensor_share,
+                                            const adept_hwprofile *hw, adept_dtype dtype, adept_error *err);
+
 #ifdef __cplusplus
 }
 #endif

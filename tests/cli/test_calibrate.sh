@@ -97,8 +97,9 @@ checks=$((checks + 1))
 ! grep -q mlp_mem out w.json || fail "--without keeps the scalar"
 
 # from a fitted profile: it is the start, unless it is to be forgotten
+ok $quick -o d.json --threads 2 --leave-out gpus --from-sheet
 ok $quick -o b.json --threads 2 --leave-out gpus --gpu ./a.json --from-sheet
-same a.json b.json
+same d.json b.json
 ok $quick -o s.json --leave-out none --gpu ./a.json --prior 10
 shows '^  a100-sxm-40gb is itself fitted'
 

@@ -97,11 +97,11 @@ expect_error 2 'not a tile like' calibrate rows.csv --granularity operator --til
 expect_error 2 'not FAMILY=' calibrate rows.csv --granularity operator --tiles 64x64 $gpu -o x.json
 expect_error 2 'not one of gemm, bmm, conv' calibrate rows.csv --tiles stream=64x64 $gpu -o x.json
 expect_error 2 'without Winograd' calibrate rows.csv --granularity operator --tiles conv=winograd4:32x32 $gpu -o x.json
-expect_error 2 'tiles is of --granularity operator' calibrate rows.csv --tiles gemm=64x64 $gpu -o x.json
+expect_error 2 'tiles is of --granularity operator' calibrate rows.csv --granularity model --tiles gemm=64x64 $gpu -o x.json
 expect_error 2 'kernels finds them' calibrate --kernels kernels.csv --tiles gemm=64x64 $gpu -o x.json
 expect_error 2 'exclude each other' calibrate --kernels kernels.csv --granularity model $gpu -o x.json
 expect_error 2 'not one of model, operator' calibrate rows.csv --granularity layer $gpu -o x.json
-expect_error 2 'prior-rows is of --granularity operator' calibrate rows.csv --prior-rows 1 $gpu -o x.json
+expect_error 2 'prior-rows is of --granularity operator' calibrate rows.csv --granularity model --prior-rows 1 $gpu -o x.json
 expect_error 2 'gpu is missing' calibrate --kernels kernels.csv -o x.json
 expect_error 2 'o is missing' calibrate --kernels kernels.csv $gpu
 expect_error 2 'plot needs a MEASUREMENTS' calibrate --kernels kernels.csv $gpu -o x.json --plot x.svg

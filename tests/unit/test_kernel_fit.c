@@ -57,9 +57,12 @@ static void test_columns(void **state)
     assert_true(r[0].work.m == 64 && r[0].work.k == 32 && r[0].work.n == 16 && r[0].work.batch == 8);
     assert_float_equal(r[0].work.bytes, 4.0 * 8 * (64 * 32 + 32 * 16 + 64 * 16), 0);
     assert_float_equal(r[0].time_s, 0.5e-3, 1e-18);
-    /* linear: the batch joins the rows; fp16 runs on the V100's tensor cores, 112 TFLOP/s; rows of 300 * 2 bytes */
+    /* linear: the batch joins the rows; fp16 runs on the V100's tensor cores, 112 TFLOP/s times beta_tensor as in a step; rows of
+     * 300 * 2 bytes */
     assert_true(r[1].work.m == 200 && r[1].work.k == 300 && r[1].work.n == 50 && r[1].work.batch == 1);
-    assert_true(r[1].work.flops_per_s == 112e12 && r[1].work.pitch_bytes == 600);
+    assert_true(r[1].tensor_share > 0 && r[1].tensor_share < 1 && r[0].tensor_share == 1);
+    assert_float_equal(r[1].work.flops_per_s, 112e12 * r[1].tensor_share, 1);
+    assert_true(r[1].work.pitch_bytes == 600);
     /* (224 + 6 - 7) / 2 + 1 = 112; no Winograd for 7x7 at stride 2 */
     assert_true(r[2].work.m == 4 * 112 * 112 && r[2].work.k == 3 * 49 && r[2].work.n == 64 && r[2].work.images == 0);
     assert_true(r[3].work.images == 4 && r[3].work.side == 10);
@@ -90,7 +93,7 @@ static void test_bad_files(void **state)
         {HEADER "bmm,8,64,3,16,,,,,,,,float32,nan\n", ":2: column latency_ms: \"nan\" is not", ADEPT_E_INVALID},
         {HEADER "bmm,8,64,3,1e99,,,,,,,,float32,1\n", ":2: column K: \"1e99\" is not", ADEPT_E_INVALID},
         {HEADER "bmm,8,64,3,16,,,,,,,,int8,1\n", ":2: column dtype: \"int8\" is none of", ADEPT_E_INVALID},
-        {HEADER "bmm,8,64,3,16,,,,,,,,bfloat16,1\n", "no matrix units for bfloat16", ADEPT_E_USAGE},
+        {HEADER "bmm,8,64,3,16,,,,,,,,bfloat16,1\n", ":2: v100-pcie-32gb has no unit for matrix products in bf16", ADEPT_E_USAGE},
         {HEADER "fft,8,64,3,16,,,,,,,,float32,1\n", ":2: column op: unknown operator \"fft\"", ADEPT_E_INVALID},
         {HEADER "conv,4,,,,,3,64,7,2,1,0,,2\n", ":2: column KS: the window does not fit", ADEPT_E_INVALID},
         {HEADER "add,10,,,,20,,,,,,,float32,0.2\nln,1,,,,,,,,,,,float32,1\n", ":3: column H: \"ln\" needs",
@@ -128,7 +131,7 @@ static void truth(adept_kernel_fit *fit)
     fit->theta[ADEPT_KP_beta_bmm] = 0.8;
     fit->theta[ADEPT_KP_wave_bmm_s] = 2e-6;
     for (int i = 0; i < ADEPT_FAMILY_COUNT; i++)
-        fit->overhead[i] = (adept_kernel_overhead){2e-5, 0.05, 0.02, i == ADEPT_FAMILY_BMM ? 1e-7 : 1e-12};
+        fit->overhead[i][0] = (adept_kernel_overhead){2e-5, 0.05, 0.02, i == ADEPT_FAMILY_BMM ? 1e-7 : 1e-12};
 }
 
 static adept_kernel_rows synthetic(const adept_kernel_fit *fit, size_t n, double noise)
@@ -138,6 +141,7 @@ static adept_kernel_rows synthetic(const adept_kernel_fit *fit, size_t n, double
     srand(3);
     for (size_t i = 0; i < n; i++) {
         adept_kernel_case *c = &rows.rows[i].work;
+        rows.rows[i].tensor_share = 1;
         *c = (adept_kernel_case){
             .element_bytes = 4, .flops_per_s = 14e12, .alu_flops_per_s = 14e12, .bytes_per_s = 9e11, .sm_count = 80};
         if (i % 4 == 0) {
@@ -180,8 +184,8 @@ static void test_recovers_truth(void **state)
     assert_true(one.menus[ADEPT_FAMILY_BMM].tiles[0].m == 64 && one.menus[ADEPT_FAMILY_BMM].tiles[0].n == 128);
     assert_true(one.fitted[ADEPT_KP_beta_bmm] && !one.fitted[ADEPT_KP_beta_conv]);
     assert_int_equal(one.n_ops, 2);
-    assert_float_equal(one.overhead[ADEPT_FAMILY_BMM].drift_s, 1e-7, 2e-8);
-    assert_true(one.overhead[ADEPT_FAMILY_STREAM].drift_s < 2e-8);
+    assert_float_equal(one.overhead[ADEPT_FAMILY_BMM][0].drift_s, 1e-7, 2e-8);
+    assert_true(one.overhead[ADEPT_FAMILY_STREAM][0].drift_s < 2e-8);
     adept_kernel_rows_free(&rows);
 }
 
@@ -208,6 +212,7 @@ static void test_loss_gradient(void **state)
                               .family = ADEPT_FAMILY_BMM,
                               .n_law = 3,
                               .law = {ADEPT_KP_beta_bmm, ADEPT_KP_wave_bmm_s, ADEPT_KP_reload_bmm},
+                              .n_gpus = 1,
                               .smoothing = 0.01,
                               .prior_weight = 0.1};
     memcpy(p.theta, fit.theta, sizeof p.theta);

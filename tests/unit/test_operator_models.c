@@ -300,8 +300,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_bundled_models)};
     if (!getenv("ADEPT_TORCH_MODULE")) return 77; /* built without libtorch: no .pt can be read */
-    for (size_t i = 0; i < N_GPUS; i++)
+    for (size_t i = 0; i < N_GPUS; i++) {
         if (adept_hwprofile_open(&gpus[i], gpu_names[i], NULL) != ADEPT_OK) return 1;
+        if (gpus[i]->transferred) adept_hwprofile_forget_fit(gpus[i]); /* theta is each GPU's own here */
+    }
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     for (size_t i = 0; i < N_GPUS; i++)
         adept_hwprofile_free(gpus[i]);

@@ -241,24 +241,42 @@ static void documentation_lists_every_parameter(void **state)
     free(text);
 }
 
-/* What a sheet's architecture says of energy: 0.35 of the listed defaults from 5 nm on. */
-static void newer_processes_need_less_energy(void **state)
+/* Worked out by hand from process, clock and peak of the sheets; shared values refer to a V100 PCIe: 12 nm, 1380 MHz.
+ */
+static void own_parameters_follow_the_process(void **state)
 {
     (void)state;
     static const struct {
         const char *gpu;
-        double factor;
-    } cases[] = {{"v100-pcie-32gb", 1}, {"a100-sxm-40gb", 1}, {"h100-sxm-80gb", 0.35},
-                 {"l4", 0.35},          {"b200", 0.35},       {"mi100", 1}};
+        double process, volts, static_w;
+    } cases[] = {
+        {"v100-pcie-32gb", 1, 1, 42},              /* 3 W for each of 14 TFLOP/s */
+        {"a100-sxm-40gb", 7.0 / 12, 0.839085, 50}, /* 1410 MHz where 7 nm could do 1652 */
+        {"p4", 16.0 / 12, 0.832595, 22},           /* 1063 of 1254 MHz; 3 W * 5.5 * 4/3 */
+        {"h100-sxm-80gb", 4.0 / 12, 0.994304, 84}, /* 0.12 of 700 W is more than 66.9 */
+        {"t4", 1, 1.167391, 24.3},                 /* 1590 of 1380 MHz */
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        double theta[N_THETA];
+        double theta[N_THETA], v = cases[i].volts, near_enough = 1e-5;
         adept_hwprofile *hw = NULL;
         assert_int_equal(adept_hwprofile_open(&hw, cases[i].gpu, NULL), ADEPT_OK);
-        hw->calibrated = false; /* what the sheet alone gives */
+        adept_hwprofile_forget_fit(hw); /* what the sheet alone gives */
         assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
         for (int k = ADEPT_OP_e_simt_j; k <= ADEPT_OP_e_tensor_j; k++)
-            near(theta[k], cases[i].factor * adept_operator_parameter_info((size_t)k)->fallback);
+            assert_float_equal(theta[k] / adept_operator_parameter_info((size_t)k)->fallback, cases[i].process * v * v,
+                               near_enough);
+        assert_float_equal(theta[ADEPT_OP_v_min], 0.74 / v, near_enough);
+        assert_float_equal(theta[ADEPT_OP_p_static_w], cases[i].static_w, 0.02);
+        /* u_active is relative to 220 W at 14 TFLOP/s: the watts are alike for alike silicon at one voltage */
+        double active_w = theta[ADEPT_OP_u_active] * (hw->specs.tdp_w - theta[ADEPT_OP_p_static_w]);
+        double of_reference_w = 0.5 * 220 * hw->specs.vector_fp32_flops_per_s / 14e12 * cases[i].process * v * v;
+        assert_float_equal(active_w / of_reference_w, 1, near_enough);
         near(theta[ADEPT_OP_e_mem_j], adept_operator_parameter_info(ADEPT_OP_e_mem_j)->fallback);
+        /* without a process nothing is known of it */
+        hw->specs.process_nm = NAN;
+        assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
+        for (int k = ADEPT_OP_u_active; k <= ADEPT_OP_v_min; k++)
+            near(theta[k], adept_operator_parameter_info((size_t)k)->fallback);
         adept_hwprofile_free(hw);
     }
 }
@@ -289,7 +307,7 @@ int main(void)
         cmocka_unit_test(more_work_and_better_boards),
         cmocka_unit_test(is_deterministic),
         cmocka_unit_test(documentation_lists_every_parameter),
-        cmocka_unit_test(newer_processes_need_less_energy),
+        cmocka_unit_test(own_parameters_follow_the_process),
         cmocka_unit_test(parameters_are_possible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,26 @@
+/** @file operator_own.h  One GPU's own parameters from those that GPUs share. Private to model/. Calls: nothing. */
+#ifndef ADEPT_OPERATOR_OWN_H
+#define ADEPT_OPERATOR_OWN_H
+#include "adept_operator_model.h"
+
+/* What the sheet says beside the shared parameters, relative to the GPU that these refer to; all 1 where no process is
+ * known. */
+typedef struct adept_operator_owner {
+    double process; /* energy of one operation at the same voltage */
+    double speed;   /* highest clock, over the clock that the process reaches at the reference voltage */
+    double active;  /* power of all ALUs' clocks, over what u_active is relative to */
+} adept_operator_owner;
+
+adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w);
+
+/**
+ * Energies, active power and voltages of one GPU: voltage is the same function of the clock, relative to what the
+ * process reaches, V(f) = max(v_min, 1 - v_slope * (1 - speed * f)), so the energies are those at the reference voltage
+ * times V(1)^2, and v_slope and v_min are relative to V(1).
+ * @param own  the others stay as they are
+ */
+void adept_operator_own(double *own, const double *shared, const adept_operator_owner *o);
+/** Derivatives by the own parameters become those by the shared ones. */
+void adept_operator_own_slopes(double *slopes, const double *shared, const adept_operator_owner *o);
+
+#endif
