@@ -124,12 +124,14 @@ static adept_status set_values(adept_hwprofile *hw, const adept_kernel_fit *fit,
 adept_status adept_kernel_fit_apply(adept_hwprofile *hw, const adept_kernel_fit *fit, const adept_kernel_file *files,
                                     size_t n_files, uint64_t seed, adept_error *err)
 {
-    const char *const *gpus = hw->transferred && hw->n_donors >= fit->n_gpus ? hw->donors : NULL;
+    const char *const *gpus = fit->n_gpus > 1 && hw->n_donors >= fit->n_gpus ? hw->donors : NULL;
     char *text = fit_object(fit, files, n_files, seed, gpus);
     hw->fit_json = text ? adept_arena_strdup(hw->arena, text) : NULL;
     free(text);
     if (!hw->fit_json) return no_memory(err);
-    hw->calibrated = !hw->transferred; /* several GPUs' values are shared ones */
+    hw->calibrated = true;
+    hw->transferred = hw->other_vendor = false;
+    hw->n_donors = hw->n_donor_vendors = 0;
     hw->granularity = ADEPT_GRANULARITY_OPERATOR;
     hw->saturation = NULL;
     hw->n_scalars = 0;

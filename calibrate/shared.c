@@ -248,12 +248,23 @@ adept_status adept_shared_read_kernels(adept_shared *s, const char *path, const 
     return ADEPT_OK;
 }
 
+/* As the fit of one GPU, but it stays shared by all. */
+static adept_status apply_to(adept_hwprofile *hw, const adept_shared *s, const adept_kernel_fit *fit, adept_error *err)
+{
+    size_t n_donors = hw->n_donors, n_vendors = hw->n_donor_vendors;
+    adept_status status = adept_kernel_fit_apply(hw, fit, s->files, s->n_files, s->how.seed, err);
+    hw->calibrated = false;
+    hw->transferred = true;
+    hw->n_donors = n_donors;
+    hw->n_donor_vendors = n_vendors;
+    return status;
+}
+
 static adept_status apply(adept_shared *s, const adept_kernel_fit *fit, adept_error *err)
 {
-    uint64_t seed = s->how.seed;
-    adept_status status = adept_kernel_fit_apply(s->base, fit, s->files, s->n_files, seed, err);
+    adept_status status = apply_to(s->base, s, fit, err);
     for (size_t i = 0; i < s->n && status == ADEPT_OK; i++)
-        status = adept_kernel_fit_apply(s->gpus[i], fit, s->files, s->n_files, seed, err);
+        status = apply_to(s->gpus[i], s, fit, err);
     return status;
 }
 

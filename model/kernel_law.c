@@ -105,8 +105,8 @@ static double tile_side(const adept_tile *tile)
     return 2.0 * tile->m * tile->n / (tile->m + tile->n);
 }
 
-/* Operands that another SM has read before are in the cache more often the more of it there is for each SM; relative to the
- * 70 to 105 KB of Pascal, Volta and Turing. */
+/* Operands that another SM has read before are in the cache more often the more of it there is for each SM; relative to
+ * the 70 to 105 KB of Pascal, Volta and Turing. */
 static double cache_misses(const adept_kernel_case *c)
 {
     double per_sm = c->l2_bytes / c->sm_count;
