@@ -232,7 +232,8 @@ void adept_plan_interval_of(adept_plan_interval *out, const adept_plan *plan, co
     p.bytes_read = plan->bytes;
     p.bytes_written = 0.0;
     adept_range_point point = adept_prediction_range_point(&p, &plan->described, plan->hw, &run);
-    const adept_intervals *intervals = adept_calibrated_for(plan->hw, &run) ? plan->hw->intervals : NULL;
+    bool known = adept_calibrated_for(plan->hw, &run) || adept_transferred_for(plan->hw, &run);
+    const adept_intervals *intervals = known ? plan->hw->intervals : NULL;
     out->outside = adept_intervals_fill(&p, intervals, &point, &plan->described) > 0.0;
     out->level = p.interval_level;
     for (int i = 0; i < 2; i++) {
