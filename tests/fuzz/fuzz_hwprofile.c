@@ -50,8 +50,8 @@ static void check_profile(adept_hwprofile *hw)
     REQUIRE(hw->name[0] != '\0');
     for (size_t i = 0; i < hw->n_aliases; i++)
         REQUIRE(hw->aliases[i][0] != '\0');
-    REQUIRE(hw->calibrated == (hw->fit_json != NULL));
-    REQUIRE(hw->calibrated == (hw->n_parameters > 0));
+    REQUIRE((hw->calibrated || hw->transferred) == (hw->fit_json != NULL));
+    REQUIRE((hw->calibrated || hw->transferred) == (hw->n_parameters > 0));
     for (size_t i = 0; i < hw->n_parameters; i++)
         REQUIRE(isfinite(hw->parameters[i].value));
     REQUIRE(hw->n_scalars <= ADEPT_MAX_SCALARS);
