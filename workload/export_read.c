@@ -169,17 +169,56 @@ static adept_status read_archive(adept_graph **out, archive *a, adept_export_pla
     return status;
 }
 
+static adept_status read_opened(adept_graph **out, archive *a)
+{
+    adept_status status = ADEPT_OK;
+    adept_export_places places = {.arena = adept_arena_new()};
+    if (!places.arena)
+        status = adept_error_set(a->err, ADEPT_E_NOMEM, "%s: out of memory", a->path);
+    else
+        status = read_archive(out, a, &places);
+    adept_arena_free(places.arena);
+    zip_discard(a->zip);
+    return status;
+}
+
 adept_status adept_export_read(adept_graph **out, const char *path, adept_error *err)
 {
     archive a = {.path = path, .err = err};
     adept_status status = adept_archive_open(&a.zip, path, err);
+    return status == ADEPT_OK ? read_opened(out, &a) : status;
+}
+
+static adept_status name_graph(adept_graph **out, adept_graph *graph, const char *name, adept_error *err)
+{
+    graph->path = adept_arena_strdup(graph->arena, name);
+    if (!graph->path) {
+        adept_graph_free(graph);
+        return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
+    }
+    *out = graph;
+    return ADEPT_OK;
+}
+
+adept_status adept_export_import(adept_graph **out, const char *path, adept_error *err)
+{
+    adept_graph *graph = NULL;
+    adept_status status = adept_export_read(&graph, path, err);
     if (status != ADEPT_OK) return status;
-    adept_export_places places = {.arena = adept_arena_new()};
-    if (!places.arena)
-        status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);
-    else
-        status = read_archive(out, &a, &places);
-    adept_arena_free(places.arena);
-    zip_discard(a.zip);
+    status = adept_file_sha256(graph->sha256, path, err);
+    if (status == ADEPT_OK) return name_graph(out, graph, path, err);
+    adept_graph_free(graph);
     return status;
+}
+
+adept_status adept_export_import_bytes(adept_graph **out, const char *name, const void *data, size_t size,
+                                       adept_error *err)
+{
+    archive a = {.path = name, .err = err};
+    adept_graph *graph = NULL;
+    adept_status status = adept_archive_open_bytes(&a.zip, name, data, size, err);
+    if (status == ADEPT_OK) status = read_opened(&graph, &a);
+    if (status != ADEPT_OK) return status;
+    adept_bytes_sha256(graph->sha256, data, size);
+    return name_graph(out, graph, name, err);
 }

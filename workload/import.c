@@ -1,99 +1,6 @@
-/** @file import.c  Which reader a file belongs to, decided by its content. Calls: libzip, the readers. */
+/** @file import.c  A model file into a graph. Calls: the readers. */
 #include "adept_import.h"
-#include "archive.h"
 #include "torchscript.h"
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
-
-/* What the names in an archive tell. PyTorch puts everything under one root folder; the .pt2 of 2.1-2.7 has none. */
-typedef struct contents {
-    bool code, constants, pickle; /* ROOT/code/..., ROOT/constants.pkl, ROOT/data.pkl */
-    bool program;                 /* an exported program in JSON */
-    bool compiled;                /* ROOT/data/aotinductor/... */
-} contents;
-
-static bool has_prefix(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static bool has_suffix(const char *text, const char *suffix)
-{
-    size_t n = strlen(text), m = strlen(suffix);
-    return n >= m && strcmp(text + n - m, suffix) == 0;
-}
-
-static void note_name(contents *c, const char *name)
-{
-    if (strcmp(name, "serialized_exported_program.json") == 0) c->program = true;
-    const char *slash = strchr(name, '/');
-    if (!slash) return;
-    const char *rest = slash + 1;
-    if (has_prefix(rest, "code/")) c->code = true;
-    if (strcmp(rest, "constants.pkl") == 0) c->constants = true;
-    if (strcmp(rest, "data.pkl") == 0) c->pickle = true;
-    if (has_prefix(rest, "models/") && has_suffix(rest, ".json")) c->program = true;
-    if (has_prefix(rest, "data/aotinductor/") || has_prefix(name, "data/aotinductor/")) c->compiled = true;
-}
-
-static adept_status decide(adept_file_format *out, const contents *c, const char *path, adept_error *err)
-{
-    if (c->program) {
-        *out = ADEPT_FORMAT_EXPORT;
-        return ADEPT_OK;
-    }
-    if (c->code || c->constants) {
-        *out = ADEPT_FORMAT_TORCHSCRIPT;
-        return ADEPT_OK;
-    }
-    const char *what = "a zip archive, but not one that torch.jit or torch.export wrote";
-    if (c->pickle) {
-        what = "holds weights only (torch.save), no program: export the model with torch.jit.trace(...).save or "
-               "torch.export.save";
-    } else if (c->compiled) {
-        what = "a package compiled by AOTInductor, which holds no graph: export the model with torch.export.save";
-    }
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, what);
-}
-
-static adept_status detect_archive(adept_file_format *out, const char *path, adept_error *err)
-{
-    zip_t *zip = NULL;
-    adept_status status = adept_archive_open(&zip, path, err);
-    if (status != ADEPT_OK) return status;
-    contents c = {0};
-    zip_int64_t n = zip_get_num_entries(zip, 0);
-    for (zip_int64_t i = 0; i < n; i++) {
-        const char *name = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-        if (name) note_name(&c, name);
-    }
-    zip_discard(zip);
-    return decide(out, &c, path, err);
-}
-
-/* A JSON object, after white space. Whether it is a profile is for the profile reader to say. */
-static bool starts_json(const char *path)
-{
-    char head[256];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return false;
-    ssize_t n = read(fd, head, sizeof head);
-    close(fd);
-    for (ssize_t i = 0; i < n; i++) {
-        if (!strchr(" \t\r\n", head[i]) || head[i] == '\0') return head[i] == '{';
-    }
-    return false;
-}
-
-adept_status adept_file_detect(adept_file_format *out, const char *path, adept_error *err)
-{
-    if (starts_json(path)) {
-        *out = ADEPT_FORMAT_PROFILE;
-        return ADEPT_OK;
-    }
-    return detect_archive(out, path, err);
-}
 
 static adept_status import_torchscript(adept_graph **out, const char *path, const adept_import_options *options,
                                        adept_error *err)
@@ -123,10 +30,8 @@ adept_status adept_import_model(adept_graph **out, const char *path, const adept
                                path);
     }
     adept_graph *graph = NULL;
-    if (format == ADEPT_FORMAT_EXPORT)
-        status = adept_export_read(&graph, path, err);
-    else
-        status = import_torchscript(&graph, path, options ? options : &defaults, err);
+    if (format == ADEPT_FORMAT_EXPORT) return adept_export_import(out, path, err);
+    status = import_torchscript(&graph, path, options ? options : &defaults, err);
     if (status != ADEPT_OK) return status;
     graph->path = adept_arena_strdup(graph->arena, path);
     if (!graph->path) status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);

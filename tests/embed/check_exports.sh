@@ -1,22 +1,27 @@
 #!/bin/sh
-# libadept.so exports adept_* only and needs neither libtorch, C++ nor GSL. usage: check_exports.sh LIBRARY
+# libadept.so exports what its headers declare and nothing else, all with a version; it needs neither libtorch, C++ nor GSL, and
+# cannot fork, open modules, print or exit. usage: check_exports.sh LIBRARY HEADERS
 set -eu
 library=$1
+headers=$2
+LC_ALL=C
+export LC_ALL
 fail() { echo "$library: $1" >&2; exit 1; }
 
-names=$(nm -D --defined-only "$library" | awk '{print $NF}' | sed 's/@.*//')
-for name in adept_predict adept_predict_ops adept_evaluator_new adept_evaluate adept_evaluate_gradient adept_prediction_to_json adept_profile_read adept_profile_build \
-            adept_hwprofile_open adept_import_model adept_handlers adept_error_set; do
-    echo "$names" | grep -qx "$name" || fail "does not export $name"
-done
-foreign=$(echo "$names" | grep -v '^adept_' || true)
-test -z "$foreign" || fail "exports $foreign"
-# The equations are an inside matter.
-inside=$(echo "$names" | grep -E '^adept_(eq|rows|step)_' || true)
-test -z "$inside" || fail "exports $inside"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# Declarations may break lines; a name is followed by '('.
+cat "$headers"/*.h | tr '\n' ' ' | grep -o 'ADEPT_API [^;(]*adept_[a-z_]*(' | grep -o 'adept_[a-z_]*($' | tr -d '(' | sort >"$work/declared"
+nm -D --defined-only "$library" | awk '$2 == "T" {print $3}' | sed 's/@.*//' | sort >"$work/exported"
+[ "$(wc -l <"$work/declared")" -ge 20 ] || fail "too few declarations found in $headers"
+diff "$work/declared" "$work/exported" || fail "exports differ from the headers' declarations (< declared, > exported)"
+nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /@@ADEPT_/' | grep . && fail "a symbol without version"
 
 # Direct and indirect dependencies.
 needed=$(readelf -d "$library" | grep NEEDED; ldd "$library")
 unwanted=$(echo "$needed" | grep -E 'lib(torch|c10|gsl|nlopt|stdc\+\+)' || true)
 test -z "$unwanted" || fail "needs $unwanted"
 readelf -d "$library" | grep -q 'SONAME.*libadept\.so\.0\.1' || fail "has no SONAME libadept.so.0.1"
+calls=$(nm -D --undefined-only "$library" | awk '{print $NF}' | sed 's/@.*//' |
+    grep -xE 'fork|vfork|clone|exec.*|system|popen|dlopen|exit|_exit|abort|printf|puts|putchar|perror|pthread_create' || true)
+test -z "$calls" || fail "calls $calls"

@@ -1,0 +1,101 @@
+/** @file adept/workload.h  What runs (a workload) and where (a GPU), loaded from files or memory. Part of <adept/adept.h>.
+ *
+ *  Loading allocates and parses; do it once. A handle is immutable: any number of threads may use one at the same time, and each is
+ *  freed once, when nothing uses it any more. All files and bytes are treated as hostile. */
+#ifndef ADEPT_PUBLIC_WORKLOAD_H
+#define ADEPT_PUBLIC_WORKLOAD_H
+#include <adept/error.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A model with shapes, precision, mode and optimizer: everything of a step that does not depend on the GPU. */
+typedef struct adept_workload adept_workload;
+/** A GPU: its specification sheet, and fitted parameters if there are any. */
+typedef struct adept_gpu adept_gpu;
+
+/** How to profile a model file. Zero or NULL is the default everywhere. Not for saved profiles, where this is recorded: what is
+ *  given must then agree with it. */
+typedef struct adept_model_options {
+    const char *mode;          /* "train" (default), "fwbw", "infer" */
+    const char *precision;     /* "fp32" (default), "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16" */
+    const char *optimizer;     /* "adamw" (default), "sgd", "none", ... */
+    const char *attention;     /* "auto" (default), "eager", "fused" */
+    int64_t batch_size;        /* per GPU and pass; 0: as in the file */
+    int64_t grad_accum;        /* forward-backward passes per optimizer step; 0: 1 */
+    const char *const *inputs; /* n_inputs shapes as of `--input`: "Bx3x224x224", "i64:Bx512" */
+    size_t n_inputs;           /* 0: as in the file */
+    int allow_unsupported;     /* count an operator that is not known as a copy */
+    void *reserved[4];
+} adept_model_options;
+
+/**
+ * Load a profile that `adept profile -o` wrote, or a model that torch.export saved (.pt2); the content decides, not the name.
+ * @param out      set on ADEPT_OK; adept_workload_free()
+ * @param options  NULL: defaults
+ * @return ADEPT_E_INVALID for a bad file; ADEPT_E_USAGE for an option that does not fit it; ADEPT_E_UNSUPPORTED for an operator
+ *         without a handler, and for TorchScript (.pt): no libtorch is loaded here, `adept profile MODEL.pt -o FILE` writes a profile
+ * Thread-safe: concurrent loads wait for each other while they parse JSON.
+ */
+ADEPT_API adept_status adept_workload_open(adept_workload **out, const char *path, const adept_model_options *options,
+                                           adept_error *err);
+/** The same from `size` bytes in memory, which may go when it returns. `name` is for messages. */
+ADEPT_API adept_status adept_workload_read(adept_workload **out, const char *name, const void *data, size_t size,
+                                           const adept_model_options *options, adept_error *err);
+/** NULL allowed. Nothing else may be using it. */
+ADEPT_API void adept_workload_free(adept_workload *workload);
+/** The profile as JSON, which adept_workload_read() reads. @param text  zero-terminated; adept_text_free(). Thread-safe. */
+ADEPT_API adept_status adept_workload_to_json(char **text, const adept_workload *workload, adept_error *err);
+/** Free a text that the library made; NULL allowed. Thread-safe. */
+ADEPT_API void adept_text_free(char *text);
+
+/** What is known of a workload. Texts are borrowed from it. */
+typedef struct adept_workload_info {
+    const char *model;      /* path it was profiled from */
+    const char *mode;       /* "train" */
+    const char *precision;  /* "bf16" */
+    const char *optimizer;  /* "adamw"; "none" unless mode is train */
+    const char *attention;  /* "auto" */
+    int64_t batch_size;     /* per GPU and pass */
+    int64_t grad_accum;
+    int64_t params, trainable_params;
+    double flops_forward, flops_backward; /* of one pass on one GPU */
+    double macs_forward;    /* multiply-adds of matrix products and convolutions */
+    double reserved[4];
+} adept_workload_info;
+/** Thread-safe. */
+ADEPT_API void adept_workload_describe(adept_workload_info *out, const adept_workload *workload);
+
+/**
+ * A GPU by name or alias ("a100", "h100-sxm-80gb"; upper or lower case), or by file if the text has a '/' or ends in ".json".
+ * @param out  set on ADEPT_OK; adept_gpu_free()
+ * @return ADEPT_E_UNKNOWN_GPU with the nearest names; ADEPT_E_INVALID for a bad file. Never another GPU.
+ * Thread-safe, as adept_workload_open().
+ */
+ADEPT_API adept_status adept_gpu_open(adept_gpu **out, const char *name_or_path, adept_error *err);
+/** The same from the text of a hardware profile in memory. */
+ADEPT_API adept_status adept_gpu_read(adept_gpu **out, const char *name, const void *data, size_t size, adept_error *err);
+/** NULL allowed. Nothing else may be using it. */
+ADEPT_API void adept_gpu_free(adept_gpu *gpu);
+/** Names of the GPUs built in, in alphabetical order; NULL past the end. Constant. Thread-safe. */
+ADEPT_API const char *adept_gpu_name(size_t index);
+
+/** What is known of a GPU; NAN where it is not. Texts are borrowed from it. */
+typedef struct adept_gpu_info {
+    const char *name, *vendor, *architecture;
+    const char *granularity;  /* that it is calibrated for, "model" or "operator"; NULL: it is not calibrated */
+    double mem_bytes;
+    double clock_boost_hz, clock_min_hz;
+    double tdp_w, power_limit_min_w, power_limit_max_w, idle_w; /* of the board */
+    double reserved[4];
+} adept_gpu_info;
+/** Thread-safe. */
+ADEPT_API void adept_gpu_describe(adept_gpu_info *out, const adept_gpu *gpu);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,23 @@
+/** @file handles.h  What the public handles hold, and the checks that their functions share. Private to library/. Calls: model. */
+#ifndef ADEPT_LIBRARY_HANDLES_H
+#define ADEPT_LIBRARY_HANDLES_H
+#include <adept/adept.h>
+#include "adept_model.h"
+
+struct adept_workload {
+    adept_profile *profile; /* owned */
+};
+
+struct adept_gpu {
+    adept_hwprofile *hw; /* owned */
+};
+
+/* cJSON keeps the place of its last error in a static that adept never reads but every parse writes: parses of this library take
+ * turns. */
+void adept_library_lock(void);
+void adept_library_unlock(void);
+
+/** An argument that must not be NULL is. */
+adept_status adept_library_missing(const char *function, const char *argument, adept_error *err);
+
+#endif

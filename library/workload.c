@@ -1,0 +1,260 @@
+/** @file workload.c  Handles of workloads: saved profiles, and models that are read without libtorch. Calls: workload,
+ *  handlers. */
+#include "adept_handlers.h"
+#include "adept_import.h"
+#include "adept_optimizer.h"
+#include "handles.h"
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file, or bytes in memory. */
+typedef struct source {
+    const char *name;
+    const void *data; /* NULL: read the file */
+    size_t size;
+} source;
+
+/* ---- options ---- */
+
+static adept_status unknown_word(const char *option, const char *word, adept_error *err)
+{
+    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%s' is not known", option, word);
+}
+
+static adept_status set_words(adept_workload_config *c, const adept_model_options *o, adept_error *err)
+{
+    if (o->mode && !adept_mode_from_name(&c->mode, o->mode)) return unknown_word("mode", o->mode, err);
+    if (o->precision && !adept_precision_from_name(&c->precision, o->precision))
+        return unknown_word("precision", o->precision, err);
+    if (o->attention && !adept_attention_from_name(&c->attention, o->attention))
+        return unknown_word("attention", o->attention, err);
+    if (o->optimizer && !adept_optimizer_by_name(o->optimizer)) return unknown_word("optimizer", o->optimizer, err);
+    return ADEPT_OK;
+}
+
+/* @param inputs  malloc'ed, the caller frees it whatever the result */
+static adept_status set_inputs(adept_workload_config *c, adept_input_spec **inputs, const adept_model_options *o,
+                               adept_error *err)
+{
+    if (o->n_inputs == 0) return ADEPT_OK;
+    if (!o->inputs) return adept_error_set(err, ADEPT_E_USAGE, "options: inputs is NULL");
+    *inputs = calloc(o->n_inputs, sizeof **inputs);
+    if (!*inputs) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < o->n_inputs; i++) {
+        if (!o->inputs[i]) return adept_error_set(err, ADEPT_E_USAGE, "options: input %zu is NULL", i);
+        adept_status status = adept_input_spec_parse(&(*inputs)[i], o->inputs[i], err);
+        if (status != ADEPT_OK) return status;
+    }
+    c->inputs = *inputs;
+    c->n_inputs = o->n_inputs;
+    return ADEPT_OK;
+}
+
+static adept_status set_config(adept_workload_config *c, adept_input_spec **inputs, const adept_model_options *o,
+                               adept_error *err)
+{
+    if (o->batch_size < 0 || o->grad_accum < 0)
+        return adept_error_set(err, ADEPT_E_USAGE, "options: batch_size and grad_accum must not be negative");
+    *c = (adept_workload_config){
+        .optimizer = o->optimizer,
+        .batch_size = o->batch_size,
+        .grad_accum = o->grad_accum,
+        .allow_unsupported = o->allow_unsupported != 0,
+    };
+    adept_status status = set_words(c, o, err);
+    return status == ADEPT_OK ? set_inputs(c, inputs, o, err) : status;
+}
+
+/* ---- saved profiles ---- */
+
+static adept_status contradiction(const char *name, const char *option, const char *given, const char *recorded,
+                                  adept_error *err)
+{
+    return adept_error_set(err, ADEPT_E_USAGE, "%s: recorded with %s %s, which the option %s contradicts", name, option,
+                           recorded, given);
+}
+
+static adept_status check_word(const char *name, const char *option, const char *given, const char *recorded,
+                               adept_error *err)
+{
+    return !given || strcmp(given, recorded) == 0 ? ADEPT_OK : contradiction(name, option, given, recorded, err);
+}
+
+static adept_status check_count(const char *name, const char *option, int64_t given, int64_t recorded, adept_error *err)
+{
+    char a[32], b[32];
+    if (given == 0 || given == recorded) return ADEPT_OK;
+    snprintf(a, sizeof a, "%" PRId64, given);
+    snprintf(b, sizeof b, "%" PRId64, recorded);
+    return contradiction(name, option, a, b, err);
+}
+
+static adept_status check_input(const adept_profile *p, const char *name, const adept_workload_config *c, size_t i,
+                                adept_error *err)
+{
+    char shape[256];
+    adept_input_spec spec = c->inputs[i];
+    for (int d = 0; d < spec.ndim; d++)
+        if (spec.dims[d] < 0 || (d == 0 && c->batch_size > 0)) spec.dims[d] = p->batch_size;
+    adept_input_spec_print(&spec, shape, sizeof shape);
+    return check_word(name, "input", shape, i < p->n_inputs ? p->inputs[i].shape : "no such input", err);
+}
+
+static adept_status check_recorded(const adept_profile *p, const char *name, const adept_model_options *o,
+                                   const adept_workload_config *c, adept_error *err)
+{
+    bool trains = p->mode == ADEPT_MODE_TRAIN; /* an optimizer means nothing in other modes */
+    adept_status status = check_word(name, "mode", o->mode, adept_mode_name(p->mode), err);
+    if (status == ADEPT_OK)
+        status = check_word(name, "precision", o->precision, adept_precision_name(p->precision), err);
+    if (status == ADEPT_OK)
+        status = check_word(name, "attention", o->attention, adept_attention_name(p->attention), err);
+    if (status == ADEPT_OK && trains) status = check_word(name, "optimizer", o->optimizer, p->optimizer, err);
+    if (status == ADEPT_OK) status = check_count(name, "batch_size", o->batch_size, p->batch_size, err);
+    if (status == ADEPT_OK) status = check_count(name, "grad_accum", o->grad_accum, p->grad_accum, err);
+    for (size_t i = 0; status == ADEPT_OK && i < c->n_inputs; i++)
+        status = check_input(p, name, c, i, err);
+    return status;
+}
+
+static adept_status load_saved(adept_profile **out, const source *from, const adept_model_options *o,
+                               const adept_workload_config *c, adept_error *err)
+{
+    adept_profile *profile = NULL;
+    adept_status status = from->data ? adept_profile_from_json(&profile, from->name, from->data, from->size, err)
+                                     : adept_profile_read(&profile, from->name, err);
+    if (status == ADEPT_OK) status = check_recorded(profile, from->name, o, c, err);
+    if (status == ADEPT_OK)
+        *out = profile;
+    else
+        adept_profile_free(profile);
+    return status;
+}
+
+/* ---- models ---- */
+
+static adept_status build(adept_profile **out, const adept_graph *graph, const adept_workload_config *c,
+                          adept_error *err)
+{
+    adept_unsupported *unsupported = NULL;
+    size_t n_unsupported = 0;
+    adept_status status =
+        adept_profile_build(out, graph, adept_handlers(), c, &unsupported, &n_unsupported, err);
+    free(unsupported); /* the message names them */
+    return status;
+}
+
+static adept_status load_model(adept_profile **out, const source *from, const adept_workload_config *c,
+                               adept_error *err)
+{
+    adept_graph *graph = NULL;
+    adept_status status = from->data ? adept_export_import_bytes(&graph, from->name, from->data, from->size, err)
+                                     : adept_export_import(&graph, from->name, err);
+    if (status == ADEPT_OK) status = build(out, graph, c, err);
+    adept_graph_free(graph);
+    return status;
+}
+
+static adept_status load_profile(adept_profile **out, const source *from, const adept_model_options *o,
+                                 const adept_workload_config *c, adept_error *err)
+{
+    adept_file_format format;
+    adept_status status = from->data ? adept_bytes_detect(&format, from->name, from->data, from->size, err)
+                                     : adept_file_detect(&format, from->name, err);
+    if (status != ADEPT_OK) return status;
+    switch (format) {
+    case ADEPT_FORMAT_PROFILE:
+        return load_saved(out, from, o, c, err);
+    case ADEPT_FORMAT_EXPORT:
+        return load_model(out, from, c, err);
+    case ADEPT_FORMAT_TORCHSCRIPT:
+        break;
+    }
+    return adept_error_set(err, ADEPT_E_UNSUPPORTED,
+                           "%s: a TorchScript file, which only the program adept reads: adept profile MODEL.pt -o FILE "
+                           "writes a profile for the library",
+                           from->name);
+}
+
+static adept_status load(adept_workload **out, const source *from, const adept_model_options *options,
+                         adept_error *err)
+{
+    static const adept_model_options defaults = {0};
+    const adept_model_options *o = options ? options : &defaults;
+    adept_workload_config config;
+    adept_input_spec *inputs = NULL;
+    adept_workload *workload = calloc(1, sizeof *workload);
+    if (!workload) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    adept_status status = set_config(&config, &inputs, o, err);
+    if (status == ADEPT_OK) {
+        adept_library_lock();
+        status = load_profile(&workload->profile, from, o, &config, err);
+        adept_library_unlock();
+    }
+    free(inputs);
+    if (status == ADEPT_OK)
+        *out = workload;
+    else
+        free(workload);
+    return status;
+}
+
+adept_status adept_workload_open(adept_workload **out, const char *path, const adept_model_options *options,
+                                 adept_error *err)
+{
+    if (!out) return adept_library_missing(__func__, "out", err);
+    if (!path) return adept_library_missing(__func__, "path", err);
+    return load(out, &(source){.name = path}, options, err);
+}
+
+adept_status adept_workload_read(adept_workload **out, const char *name, const void *data, size_t size,
+                                 const adept_model_options *options, adept_error *err)
+{
+    if (!out) return adept_library_missing(__func__, "out", err);
+    if (!data) return adept_library_missing(__func__, "data", err);
+    return load(out, &(source){name ? name : "memory", data, size}, options, err);
+}
+
+void adept_workload_free(adept_workload *workload)
+{
+    if (!workload) return;
+    adept_profile_free(workload->profile);
+    free(workload);
+}
+
+adept_status adept_workload_to_json(char **text, const adept_workload *workload, adept_error *err)
+{
+    if (!text) return adept_library_missing(__func__, "text", err);
+    if (!workload) return adept_library_missing(__func__, "workload", err);
+    char *json = adept_profile_to_json(workload->profile);
+    if (!json) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    *text = json;
+    return ADEPT_OK;
+}
+
+static double flops_of(const adept_profile_totals *t, adept_pass pass)
+{
+    return t->gemm_flops[pass] + t->conv_flops[pass] + t->alu_flops[pass];
+}
+
+void adept_workload_describe(adept_workload_info *out, const adept_workload *workload)
+{
+    const adept_profile *p = workload->profile;
+    *out = (adept_workload_info){
+        .model = p->model_path,
+        .mode = adept_mode_name(p->mode),
+        .precision = adept_precision_name(p->precision),
+        .optimizer = p->optimizer,
+        .attention = adept_attention_name(p->attention),
+        .batch_size = p->batch_size,
+        .grad_accum = p->grad_accum,
+        .params = p->params,
+        .trainable_params = p->trainable_params,
+        .flops_forward = flops_of(&p->totals, ADEPT_FORWARD),
+        .flops_backward = flops_of(&p->totals, ADEPT_BACKWARD),
+        .macs_forward = p->totals.macs_forward,
+    };
+}

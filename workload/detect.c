@@ -1,0 +1,117 @@
+/** @file detect.c  Which reader a file belongs to, decided by its content. Calls: libzip. */
+#include "adept_import.h"
+#include "archive.h"
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the names in an archive tell. PyTorch puts everything under one root folder; the .pt2 of 2.1-2.7 has none. */
+typedef struct contents {
+    bool code, constants, pickle; /* ROOT/code/..., ROOT/constants.pkl, ROOT/data.pkl */
+    bool program;                 /* an exported program in JSON */
+    bool compiled;                /* ROOT/data/aotinductor/... */
+} contents;
+
+static bool has_prefix(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool has_suffix(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), m = strlen(suffix);
+    return n >= m && strcmp(text + n - m, suffix) == 0;
+}
+
+static void note_name(contents *c, const char *name)
+{
+    if (strcmp(name, "serialized_exported_program.json") == 0) c->program = true;
+    const char *slash = strchr(name, '/');
+    if (!slash) return;
+    const char *rest = slash + 1;
+    if (has_prefix(rest, "code/")) c->code = true;
+    if (strcmp(rest, "constants.pkl") == 0) c->constants = true;
+    if (strcmp(rest, "data.pkl") == 0) c->pickle = true;
+    if (has_prefix(rest, "models/") && has_suffix(rest, ".json")) c->program = true;
+    if (has_prefix(rest, "data/aotinductor/") || has_prefix(name, "data/aotinductor/")) c->compiled = true;
+}
+
+static adept_status decide(adept_file_format *out, const contents *c, const char *path, adept_error *err)
+{
+    if (c->program) {
+        *out = ADEPT_FORMAT_EXPORT;
+        return ADEPT_OK;
+    }
+    if (c->code || c->constants) {
+        *out = ADEPT_FORMAT_TORCHSCRIPT;
+        return ADEPT_OK;
+    }
+    const char *what = "a zip archive, but not one that torch.jit or torch.export wrote";
+    if (c->pickle) {
+        what = "holds weights only (torch.save), no program: export the model with torch.jit.trace(...).save or "
+               "torch.export.save";
+    } else if (c->compiled) {
+        what = "a package compiled by AOTInductor, which holds no graph: export the model with torch.export.save";
+    }
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, what);
+}
+
+static adept_status detect_archive(adept_file_format *out, zip_t *zip, const char *path, adept_error *err)
+{
+    contents c = {0};
+    zip_int64_t n = zip_get_num_entries(zip, 0);
+    for (zip_int64_t i = 0; i < n; i++) {
+        const char *name = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+        if (name) note_name(&c, name);
+    }
+    return decide(out, &c, path, err);
+}
+
+/* A JSON object, after white space. Whether it is a profile is for the profile reader to say. */
+static bool starts_json(const char *head, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!strchr(" \t\r\n", head[i]) || head[i] == '\0') return head[i] == '{';
+    }
+    return false;
+}
+
+#define HEAD_BYTES 256
+
+static bool file_starts_json(const char *path)
+{
+    char head[HEAD_BYTES];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return false;
+    ssize_t n = read(fd, head, sizeof head);
+    close(fd);
+    return n > 0 && starts_json(head, (size_t)n);
+}
+
+static adept_status detect(adept_file_format *out, bool is_json, zip_t *zip, const char *path, adept_error *err)
+{
+    if (!is_json) return detect_archive(out, zip, path, err);
+    *out = ADEPT_FORMAT_PROFILE;
+    return ADEPT_OK;
+}
+
+adept_status adept_file_detect(adept_file_format *out, const char *path, adept_error *err)
+{
+    zip_t *zip = NULL;
+    bool is_json = file_starts_json(path);
+    adept_status status = is_json ? ADEPT_OK : adept_archive_open(&zip, path, err);
+    if (status == ADEPT_OK) status = detect(out, is_json, zip, path, err);
+    if (zip) zip_discard(zip);
+    return status;
+}
+
+adept_status adept_bytes_detect(adept_file_format *out, const char *name, const void *data, size_t size,
+                                adept_error *err)
+{
+    zip_t *zip = NULL;
+    bool is_json = starts_json(data, size < HEAD_BYTES ? size : HEAD_BYTES);
+    adept_status status = is_json ? ADEPT_OK : adept_archive_open_bytes(&zip, name, data, size, err);
+    if (status == ADEPT_OK) status = detect(out, is_json, zip, name, err);
+    if (zip) zip_discard(zip);
+    return status;
+}
