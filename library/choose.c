@@ -104,8 +104,8 @@ static void find_binding(adept_choice *out, const adept_estimate *estimates, siz
 static const char *constraint_name(uint32_t constraint)
 {
     switch (constraint) {
-#define X(name, bit, text)          \
-    case ADEPT_CONSTRAINT_##name: \
+#define X(name, bit, text)                                                                                             \
+    case ADEPT_CONSTRAINT_##name:                                                                                      \
         return text;
         ADEPT_CONSTRAINT_LIST(X)
 #undef X
@@ -170,7 +170,8 @@ static adept_status check_number(const char *name, double value, adept_error *er
 static adept_status check_goal(const adept_goal *g, adept_error *err)
 {
     if (g->objective < ADEPT_LEAST_TIME || g->objective > ADEPT_LEAST_EDP)
-        return adept_error_set(err, ADEPT_E_USAGE, "goal: objective is %d, which is no ADEPT_LEAST_", (int)g->objective);
+        return adept_error_set(err, ADEPT_E_USAGE, "goal: objective is %d, which is no ADEPT_LEAST_",
+                               (int)g->objective);
     if (g->samples > 0.0 && g->steps > 0.0)
         return adept_error_set(err, ADEPT_E_USAGE, "goal: samples and steps exclude each other");
     for (size_t i = 0; i < sizeof g->reserved / sizeof *g->reserved; i++)

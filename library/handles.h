@@ -1,4 +1,5 @@
-/** @file handles.h  What the public handles hold, and the checks that their functions share. Private to library/. Calls: model. */
+/** @file handles.h  What the public handles hold, and the checks that their functions share. Private to library/.
+ * Calls: model. */
 #ifndef ADEPT_LIBRARY_HANDLES_H
 #define ADEPT_LIBRARY_HANDLES_H
 #include <adept/adept.h>
@@ -12,8 +13,8 @@ struct adept_gpu {
     adept_hwprofile *hw; /* owned */
 };
 
-/* cJSON keeps the place of its last error in a static that adept never reads but every parse writes: parses of this library take
- * turns. */
+/* cJSON keeps the place of its last error in a static that adept never reads but every parse writes: parses of this
+ * library take turns. */
 void adept_library_lock(void);
 void adept_library_unlock(void);
 

@@ -12,10 +12,13 @@ struct adept_oracle {
     uint32_t notes; /* of every prediction */
 };
 
-_Static_assert((int)ADEPT_REDUCE_TREE == (int)ADEPT_ALLREDUCE_TREE && (int)ADEPT_REDUCE_AUTO == (int)ADEPT_ALLREDUCE_AUTO &&
-                   (int)ADEPT_HIDE_FIXED == (int)ADEPT_OVERLAP_FIXED && (int)ADEPT_HIDE_BUCKETED == (int)ADEPT_OVERLAP_BUCKETED,
+_Static_assert((int)ADEPT_REDUCE_TREE == (int)ADEPT_ALLREDUCE_TREE &&
+                   (int)ADEPT_REDUCE_AUTO == (int)ADEPT_ALLREDUCE_AUTO &&
+                   (int)ADEPT_HIDE_FIXED == (int)ADEPT_OVERLAP_FIXED &&
+                   (int)ADEPT_HIDE_BUCKETED == (int)ADEPT_OVERLAP_BUCKETED,
                "the public words for the all-reduce are the model's");
-_Static_assert((int)ADEPT_LARGEST_MEMORY == (int)ADEPT_BOUND_MEMORY && (int)ADEPT_LARGEST_LAUNCH == (int)ADEPT_BOUND_LAUNCH &&
+_Static_assert((int)ADEPT_LARGEST_MEMORY == (int)ADEPT_BOUND_MEMORY &&
+                   (int)ADEPT_LARGEST_LAUNCH == (int)ADEPT_BOUND_LAUNCH &&
                    (int)ADEPT_LARGEST_COMMUNICATION == (int)ADEPT_BOUND_COMMUNICATION,
                "the public words for bounds are the model's");
 
@@ -28,7 +31,8 @@ static adept_status set_equations(adept_equations *out, const char *granularity,
     else if (strcmp(granularity, adept_granularity_name(ADEPT_GRANULARITY_OPERATOR)) == 0)
         *out = ADEPT_EQUATIONS_OPERATOR;
     else
-        return adept_error_set(err, ADEPT_E_USAGE, "granularity '%.40s' is neither 'operator' nor 'model'", granularity);
+        return adept_error_set(err, ADEPT_E_USAGE, "granularity '%.40s' is neither 'operator' nor 'model'",
+                               granularity);
     return ADEPT_OK;
 }
 
@@ -114,7 +118,8 @@ static void fill(adept_estimate *out, const adept_oracle *o, const adept_run *ru
         .energy_step_j = p->energy_step_j,
         .edp_js = p->edp_js,
         .samples_per_s = p->samples_per_s,
-        .samples = (double)o->profile->batch_size * (double)o->profile->grad_accum * (double)(run->gpus ? run->gpus : 1),
+        .samples =
+            (double)o->profile->batch_size * (double)o->profile->grad_accum * (double)(run->gpus ? run->gpus : 1),
         .pass_s = p->pass_s,
         .optimizer_s = p->optimizer_s,
         .comm_s = p->comm_s,
@@ -168,8 +173,8 @@ adept_status adept_predict_many(adept_estimate *out, const adept_request *reques
 
 static adept_limit_estimate limit_of(const adept_limit_choice *c)
 {
-    return (adept_limit_estimate){c->limit_w,       c->clock_hz, c->step_time_s, c->power_avg_w,  c->energy_step_j,
-                                  c->edp_js,        c->slowdown, c->energy_saving, c->edp_saving};
+    return (adept_limit_estimate){c->limit_w, c->clock_hz, c->step_time_s,   c->power_avg_w, c->energy_step_j,
+                                  c->edp_js,  c->slowdown, c->energy_saving, c->edp_saving};
 }
 
 adept_status adept_predict_best_limits(adept_best_limits *out, const adept_request *request, adept_error *err)
@@ -181,7 +186,8 @@ adept_status adept_predict_best_limits(adept_best_limits *out, const adept_reque
     adept_run run = run_of(request);
     status = adept_predict_power_limits(&limits, request->oracle->profile, request->oracle->hw, &run, err);
     if (status != ADEPT_OK) return status;
-    if (!limits.known) return adept_error_set(err, ADEPT_E_UNSUPPORTED, "no power limits to compare: %s", limits.reason);
+    if (!limits.known)
+        return adept_error_set(err, ADEPT_E_UNSUPPORTED, "no power limits to compare: %s", limits.reason);
     *out = (adept_best_limits){limits.low_w, limits.high_w, limit_of(&limits.unset), limit_of(&limits.energy_optimal),
                                limit_of(&limits.edp_optimal)};
     return ADEPT_OK;

@@ -141,8 +141,7 @@ static adept_status build(adept_profile **out, const adept_graph *graph, const a
 {
     adept_unsupported *unsupported = NULL;
     size_t n_unsupported = 0;
-    adept_status status =
-        adept_profile_build(out, graph, adept_handlers(), c, &unsupported, &n_unsupported, err);
+    adept_status status = adept_profile_build(out, graph, adept_handlers(), c, &unsupported, &n_unsupported, err);
     free(unsupported); /* the message names them */
     return status;
 }
@@ -179,8 +178,7 @@ static adept_status load_profile(adept_profile **out, const source *from, const 
                            from->name);
 }
 
-static adept_status load(adept_workload **out, const source *from, const adept_model_options *options,
-                         adept_error *err)
+static adept_status load(adept_workload **out, const source *from, const adept_model_options *options, adept_error *err)
 {
     static const adept_model_options defaults = {0};
     const adept_model_options *o = options ? options : &defaults;

@@ -1,5 +1,5 @@
-/* What a scheduler written in C does: load once, predict many, choose. usage: consumer PROFILE. Exit code 0 if it all works and
- * the numbers make sense. */
+/* What a scheduler written in C does: load once, predict many, choose. usage: consumer PROFILE. Exit code 0 if it all
+ * works and the numbers make sense. */
 #include <adept/adept.h>
 #include <stdio.h>
 
@@ -39,7 +39,8 @@ int main(int argc, char **argv)
     adept_oracle *oracle = NULL;
     int failed = 1;
     if (argc != 2 || adept_abi_version() != ADEPT_ABI_VERSION) return 2;
-    if (adept_workload_open(&workload, argv[1], NULL, &err) == ADEPT_OK && adept_gpu_open(&gpu, "a100", &err) == ADEPT_OK &&
+    if (adept_workload_open(&workload, argv[1], NULL, &err) == ADEPT_OK &&
+        adept_gpu_open(&gpu, "a100", &err) == ADEPT_OK &&
         adept_oracle_new(&oracle, workload, gpu, NULL, &err) == ADEPT_OK)
         failed = choose(oracle, gpu, &err);
     if (failed) fprintf(stderr, "consumer: %s\n", err.message);

@@ -1,5 +1,5 @@
-/* An embedding scheduler in small: knows only libadept.so and <adept/adept.h>. One workload on two GPUs; exit 0 if the numbers
- * make sense. usage: embed_client PROFILE */
+/* An embedding scheduler in small: knows only libadept.so and <adept/adept.h>. One workload on two GPUs; exit 0 if the
+ * numbers make sense. usage: embed_client PROFILE */
 #include <adept/adept.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,10 +8,12 @@ static bool predict(adept_estimate *out, const adept_workload *workload, const c
 {
     adept_gpu *gpu = NULL;
     adept_oracle *oracle = NULL;
-    bool ok = adept_gpu_open(&gpu, name, err) == ADEPT_OK && adept_oracle_new(&oracle, workload, gpu, NULL, err) == ADEPT_OK;
+    bool ok =
+        adept_gpu_open(&gpu, name, err) == ADEPT_OK && adept_oracle_new(&oracle, workload, gpu, NULL, err) == ADEPT_OK;
     adept_request request = {.oracle = oracle, .gpus = 2};
     ok = ok && adept_predict_one(out, &request, err) == ADEPT_OK &&
-         out->energy_step_j == out->power_avg_w * out->step_time_s && out->edp_js == out->energy_step_j * out->step_time_s;
+         out->energy_step_j == out->power_avg_w * out->step_time_s &&
+         out->edp_js == out->energy_step_j * out->step_time_s;
     adept_oracle_free(oracle);
     adept_gpu_free(gpu);
     return ok;
