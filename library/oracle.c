@@ -1,4 +1,5 @@
 /** @file oracle.c  One workload on one GPU, and predictions of its steps. Calls: model. */
+#include "adept_plan.h"
 #include "adept_prediction_json.h"
 #include "handles.h"
 #include <math.h>
@@ -8,6 +9,7 @@
 struct adept_oracle {
     const adept_profile *profile; /* borrowed, like the GPU */
     const adept_hwprofile *hw;
+    adept_plan *plan; /* owned */
     adept_equations equations;
     uint32_t notes; /* of every prediction */
 };
@@ -47,10 +49,9 @@ adept_status adept_oracle_new(adept_oracle **out, const adept_workload *workload
     o->profile = workload->profile;
     o->hw = gpu->hw;
     adept_run run = {0};
-    adept_prediction p;
     adept_status status = set_equations(&run.equations, granularity, err);
     o->equations = run.equations;
-    if (status == ADEPT_OK) status = adept_predict(&p, o->profile, o->hw, &run, err);
+    if (status == ADEPT_OK) status = adept_plan_new(&o->plan, o->profile, o->hw, &run, err);
     if (status != ADEPT_OK) {
         free(o);
         return status;
@@ -63,6 +64,8 @@ adept_status adept_oracle_new(adept_oracle **out, const adept_workload *workload
 
 void adept_oracle_free(adept_oracle *oracle)
 {
+    if (!oracle) return;
+    adept_plan_free(oracle->plan);
     free(oracle);
 }
 
@@ -107,7 +110,7 @@ static void fill_failed(adept_estimate *out, adept_status status)
         *number = NAN;
 }
 
-static void fill(adept_estimate *out, const adept_oracle *o, const adept_run *run, const adept_prediction *p)
+static void fill(adept_estimate *out, const adept_oracle *o, const adept_run *run, const adept_plan_result *p)
 {
     *out = (adept_estimate){
         .status = ADEPT_OK,
@@ -127,26 +130,39 @@ static void fill(adept_estimate *out, const adept_oracle *o, const adept_run *ru
         .fixed_s = p->fixed_s,
         .comm_hidden_s = p->comm_hidden_s,
         .clock_hz = p->clock_hz,
-        .peak_bytes = p->memory.peak_bytes,
-        .capacity_bytes = p->memory.capacity_bytes,
-        .interval_level = p->interval_level,
-        .time_low_s = p->interval_time_s[0],
-        .time_high_s = p->interval_time_s[1],
-        .power_low_w = p->interval_power_w[0],
-        .power_high_w = p->interval_power_w[1],
+        .peak_bytes = p->peak_bytes,
+        .capacity_bytes = p->capacity_bytes,
     };
-    if (!p->memory.fits) out->notes |= ADEPT_NOTE_NO_ROOM;
+    if (!p->fits) out->notes |= ADEPT_NOTE_NO_ROOM;
+    if (p->limited) out->notes |= ADEPT_NOTE_LIMITED;
+    if (p->floored) out->notes |= ADEPT_NOTE_ABOVE_LIMIT;
+}
+
+static void fill_interval(adept_estimate *out, const adept_plan_interval *i)
+{
+    if (i->outside) out->notes |= ADEPT_NOTE_OUTSIDE;
+    out->interval_level = i->level;
+    out->time_low_s = i->time_s[0];
+    out->time_high_s = i->time_s[1];
+    out->power_low_w = i->power_w[0];
+    out->power_high_w = i->power_w[1];
 }
 
 adept_status adept_predict_one(adept_estimate *out, const adept_request *request, adept_error *err)
 {
     if (!out) return adept_library_missing(__func__, "out", err);
-    adept_prediction p;
+    adept_plan_result p;
+    adept_plan_interval interval;
     adept_status status = check_request(request, err);
     if (status == ADEPT_OK) {
+        const adept_oracle *o = request->oracle;
         adept_run run = run_of(request);
-        status = adept_predict(&p, request->oracle->profile, request->oracle->hw, &run, err);
-        if (status == ADEPT_OK) fill(out, request->oracle, &run, &p);
+        status = adept_plan_predict(&p, o->plan, &run, err);
+        if (status == ADEPT_OK) {
+            adept_plan_interval_of(&interval, o->plan, &run, &p);
+            fill(out, o, &run, &p);
+            fill_interval(out, &interval);
+        }
     }
     if (status != ADEPT_OK) fill_failed(out, status);
     return status;
@@ -159,7 +175,7 @@ adept_status adept_predict_many(adept_estimate *out, const adept_request *reques
     if (!requests) return adept_library_missing(__func__, "requests", err);
     adept_status first = ADEPT_OK;
     for (size_t i = 0; i < n; i++) {
-        adept_error detail;
+        adept_error detail; /* filled by whoever fails */
         bool wanted = first == ADEPT_OK && err;
         adept_status status = adept_predict_one(&out[i], &requests[i], wanted ? &detail : NULL);
         if (status == ADEPT_OK || first != ADEPT_OK) continue;

@@ -396,6 +396,63 @@ static void details(void **state)
     adept_workload_free(w);
 }
 
+/* ---- no allocation: the linker sends the library's calls here (tests/CMakeLists.txt) ---- */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+static size_t n_allocations;
+
+void *__wrap_malloc(size_t size)
+{
+    n_allocations++;
+    return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    n_allocations++;
+    return __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    n_allocations++;
+    return __real_realloc(old, size);
+}
+
+static void predictions_allocate_nothing(void **state)
+{
+    (void)state;
+    adept_workload *w = open_workload(MLP, NULL);
+    adept_gpu *gpu = open_gpu("a100");
+    for (int model = 0; model < 2; model++) {
+        size_t before = n_allocations;
+        adept_oracle *o = new_oracle(w, gpu, model ? "model" : "operator");
+        assert_true(n_allocations > before); /* the count works */
+        adept_request requests[RUNS + 1];
+        adept_estimate out[RUNS + 1];
+        adept_choice choice;
+        adept_error err;
+        for (size_t i = 0; i < RUNS; i++) {
+            requests[i] = runs[i];
+            requests[i].oracle = o;
+        }
+        requests[RUNS] = (adept_request){.oracle = o, .power_limit_w = 1e9}; /* nor does an error */
+        before = n_allocations;
+        adept_predict_many(out, requests, RUNS + 1, &err);
+        adept_choose(&choice, NULL, out, RUNS + 1, NULL, &err);
+        assert_int_equal(n_allocations, before);
+        assert_true(choice.n_feasible >= RUNS - 2);
+        adept_oracle_free(o);
+    }
+    adept_gpu_free(gpu);
+    adept_workload_free(w);
+}
+
 static void versions(void **state)
 {
     (void)state;
@@ -417,6 +474,7 @@ int main(void)
         cmocka_unit_test(exported_model),
         cmocka_unit_test(gpus),
         cmocka_unit_test(details),
+        cmocka_unit_test(predictions_allocate_nothing),
         cmocka_unit_test(versions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
