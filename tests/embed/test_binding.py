@@ -1,0 +1,125 @@
+"""tools/adept.py against the C compiler, the program and brute force. usage: test_binding.py LAYOUT ADEPT PROFILE DECLARED_HEADERS"""
+import ctypes
+import json
+import math
+import re
+import subprocess
+import sys
+import unittest
+
+import adept
+
+LAYOUT, ADEPT, PROFILE, HEADERS = sys.argv[1:5]
+CLASSES = {"adept_error": adept._Error, "adept_model_options": adept._ModelOptions, "adept_workload_info": adept.WorkloadInfo,
+           "adept_gpu_info": adept.GpuInfo, "adept_request": adept.Request, "adept_estimate": adept.Estimate,
+           "adept_limit_estimate": adept.LimitEstimate, "adept_best_limits": adept.BestLimits, "adept_goal": adept._Goal,
+           "adept_verdict": adept.Verdict, "adept_choice": adept.Choice}
+
+
+class Binding(unittest.TestCase):
+    def setUp(self):
+        self.workload = adept.Workload.open(PROFILE)
+        self.oracle = adept.Oracle(self.workload, adept.Gpu.open("v100-pcie-32gb"))
+
+    def test_layout(self):
+        seen = set()
+        for line in subprocess.run([LAYOUT], check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout.splitlines():
+            name, number = line.split()
+            struct, _, member = name.partition(".")
+            got = getattr(CLASSES[struct], member).offset if member else ctypes.sizeof(CLASSES[struct])
+            self.assertEqual(got, int(number), name)
+            seen.add(struct)
+        self.assertEqual(seen, set(CLASSES))
+
+    def test_functions_and_constants(self):
+        text = ""
+        for name in ("error", "version", "workload", "predict", "choose"):
+            with open("%s/%s.h" % (HEADERS, name), encoding="utf-8") as header:
+                text += header.read()
+        declared = set(re.findall(r"ADEPT_API[^;(]*?\badept_(\w+)\(", text))
+        self.assertEqual(declared, set(adept._FUNCTIONS))
+        self.assertIn("#define ADEPT_ABI_VERSION %d\n" % adept.ABI_VERSION, text)
+        statuses = re.findall(r"^    X\((\w+), \d+, \"", text, re.M)
+        for number, name in enumerate(n for n in statuses if n == "OK" or n.startswith("E_")):
+            self.assertEqual(getattr(adept, name), number, name)
+        for names in re.findall(r"^enum \{ (ADEPT_[A-Z_, ]+) \};", text, re.M):
+            for number, name in enumerate(names.split(", ")):
+                self.assertEqual(getattr(adept, name[6:]), number, name)
+        bits = re.findall(r"ADEPT_(NOTE_\w+) = (\d+)", text)
+        constraints = re.search(r"#define ADEPT_CONSTRAINT_LIST(.*?)\nenum", text, re.S).group(1)
+        bits += [("CONSTRAINT_" + name, bit) for name, bit in re.findall(r"X\((\w+), (\d+),", constraints)]
+        self.assertEqual(len(bits), 11)
+        for name, bit in bits:
+            self.assertEqual(getattr(adept, name), int(bit), name)
+
+    def test_equals_the_program(self):
+        for keywords, options in (({}, []), ({"gpus": 4}, ["--gpus", "4"]), ({"power_limit_w": 150}, ["--power-limit", "150"])):
+            out = subprocess.run([ADEPT, "predict", PROFILE, "--gpu", "v100-pcie-32gb", "--json"] + options, check=True,
+                                 stdout=subprocess.PIPE).stdout
+            expected = json.loads(out.decode())
+            estimate = self.oracle.predict(**keywords)
+            for key in ("step_time_s", "power_avg_w", "energy_step_j", "edp_js", "samples_per_s"):
+                self.assertTrue(math.isclose(getattr(estimate, key), expected[key], rel_tol=1e-9), key)
+            self.assertEqual(json.loads(self.oracle.predict_json(**keywords))["step_time_s"], expected["step_time_s"])
+        best = self.oracle.predict_best_limits()
+        self.assertTrue(best.low_w <= best.energy_optimal.limit_w <= best.high_w)
+        self.assertLessEqual(best.energy_optimal.energy_step_j, best.unset.energy_step_j)
+
+    def test_choose(self):
+        requests = [self.oracle.request(gpus=g, power_limit_w=w) for g in (1, 2, 4) for w in range(100, 251, 10)]
+        estimates = adept.predict_many(requests)
+        job = [(math.ceil(1e5 / e.samples), e) for e in estimates]
+        edp = [n * e.step_time_s * n * e.energy_step_j for n, e in job]
+        choice = adept.choose(estimates, adept.LEAST_EDP, samples=1e5)
+        self.assertTrue(math.isclose(edp[choice.best], min(edp), rel_tol=1e-12))
+        self.assertEqual(choice.n_feasible, len(requests))
+        budget = 300
+        feasible = [i for i, e in enumerate(estimates) if e.power_avg_w <= budget]
+        choice = adept.choose(estimates, adept.LEAST_TIME, samples=1e5, power_budget_w=budget)
+        self.assertEqual(choice.n_feasible, len(feasible))
+        self.assertTrue(math.isclose(choice.verdict.time_s, min(job[i][0] * job[i][1].step_time_s for i in feasible), rel_tol=1e-12))
+        self.assertEqual([v.violated != 0 for v in choice.verdicts], [i not in feasible for i in range(len(requests))])
+        with self.assertRaises(adept.Infeasible) as caught:
+            adept.choose(list(estimates), power_budget_w=1)
+        self.assertEqual(caught.exception.choice.binding, adept.CONSTRAINT_POWER)
+        self.assertIn("power budget of 1 W", str(caught.exception))
+
+    def test_memory_and_description(self):
+        text = self.workload.to_json()
+        again = adept.Workload.read(text)
+        self.assertEqual(again.to_json(), text)
+        info = adept.Workload.read(text.encode()).describe()
+        self.assertEqual((info.mode, info.precision, info.batch_size, info.params), ("train", "fp32", 256, 4239370))
+        names = adept.Gpu.names()
+        self.assertIn("a100-sxm-80gb", names)
+        self.assertEqual(names, sorted(names))
+        gpu = adept.Gpu.open("a100-sxm-80gb").describe()
+        self.assertEqual((gpu.name, gpu.tdp_w), ("a100-sxm-80gb", 400))
+        self.assertRegex(adept.version_text(), r"^\d+\.\d+\.\d+$")
+
+    def test_errors(self):
+        with self.assertRaises(adept.Error) as caught:
+            adept.Gpu.open("a1000")
+        self.assertEqual(caught.exception.status, adept.E_UNKNOWN_GPU)
+        with self.assertRaises(adept.Error) as caught:
+            adept.Workload.open(PROFILE, precision="bf16")
+        self.assertEqual(caught.exception.status, adept.E_USAGE)
+        with self.assertRaises(adept.Error):
+            adept.Workload.read("{}")
+        with self.assertRaises(adept.Error):
+            self.oracle.predict(gpus=-1)
+        estimates = adept.predict_many([self.oracle.request(), self.oracle.request(gpus=-1)], strict=False)
+        self.assertEqual([e.status for e in estimates], [adept.OK, adept.E_USAGE])
+        self.assertTrue(math.isnan(estimates[1].step_time_s))
+        with self.assertRaises(TypeError):
+            self.oracle.request(gpu=3)
+        with self.assertRaises(TypeError):
+            adept.choose([self.oracle.predict()], deadline=3)
+        self.oracle.close()
+        self.oracle.close()
+        with self.assertRaises(ValueError):
+            self.oracle.predict()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,346 @@
+"""Predictions of libadept from Python: one file over ctypes, no build step, Python 3.7 or newer.
+
+    import adept
+    workload = adept.Workload.open("resnet50.profile.json")
+    oracles = {name: adept.Oracle(workload, adept.Gpu.open(name)) for name in ("a100", "v100")}
+    requests = [o.request(gpus=n, power_limit_w=w) for o in oracles.values() for n in (1, 2, 4) for w in (150, 200, 250)]
+    estimates = adept.predict_many(requests)
+    choice = adept.choose(estimates, adept.LEAST_EDP, samples=1.28e6, deadline_s=3600)
+    print(choice.best, choice.verdict.time_s, choice.verdict.energy_j)
+
+The names, their meaning and the rules for threads are those of <adept/adept.h> (docs/LIBRARY.md, libadept(3)) without the prefix; errors are
+exceptions of class Error. The library is libadept.so as the system finds it, or the file named by the environment variable ADEPT_LIBRARY.
+"""
+import ctypes
+import os
+from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
+
+ABI_VERSION = 1
+
+(OK, E_INTERNAL, E_NOMEM, E_IO, E_USAGE, E_INVALID, E_UNSUPPORTED, E_FIT, E_UNKNOWN_GPU, E_CHECK, E_INFEASIBLE) = range(11)
+REDUCE_RING, REDUCE_TREE, REDUCE_AUTO = range(3)
+HIDE_AUTO, HIDE_FIXED, HIDE_BUCKETED = range(3)
+LARGEST_COMPUTE, LARGEST_MEMORY, LARGEST_LAUNCH, LARGEST_COMMUNICATION = range(4)
+NOTE_UNCALIBRATED, NOTE_NO_POWER, NOTE_NO_ROOM, NOTE_OUTSIDE, NOTE_LIMITED, NOTE_ABOVE_LIMIT = (1 << i for i in range(6))
+LEAST_TIME, LEAST_ENERGY, LEAST_EDP = range(3)
+CONSTRAINT_POWER, CONSTRAINT_DEADLINE, CONSTRAINT_ENERGY, CONSTRAINT_MEMORY, CONSTRAINT_PREDICTABLE = (1 << i for i in range(5))
+
+
+class Error(Exception):
+    """What the library refused. `status` is one of the E_ constants."""
+
+    def __init__(self, status, message):
+        super().__init__(message)
+        self.status = status
+
+
+# ---- the structures of the headers, member by member; tests compare sizes and offsets with the C compiler's ----
+
+class _Struct(ctypes.Structure):
+    def __init__(self, *values, **members):
+        unknown = set(members) - {name for name, *_ in self._fields_}
+        if unknown:  # ctypes would take it for a new attribute
+            raise TypeError("%s has no member %s" % (type(self).__name__.lstrip("_"), ", ".join(sorted(unknown))))
+        super().__init__(*values, **members)
+
+    def __repr__(self):
+        shown = ", ".join("%s=%r" % (name, getattr(self, name)) for name, *_ in self._fields_ if not name.startswith("reserved"))
+        return "%s(%s)" % (type(self).__name__, shown)
+
+
+def _doubles(names):
+    return [(name, c_double) for name in names.split()]
+
+
+_RESERVED = [("reserved", c_double * 4)]
+
+
+class _Error(_Struct):
+    _fields_ = [("status", c_int), ("line", c_int), ("message", c_char * 1024)]
+
+
+class _ModelOptions(_Struct):
+    _fields_ = [("mode", c_char_p), ("precision", c_char_p), ("optimizer", c_char_p), ("attention", c_char_p), ("batch_size", c_int64),
+                ("grad_accum", c_int64), ("inputs", POINTER(c_char_p)), ("n_inputs", c_size_t), ("allow_unsupported", c_int),
+                ("reserved", c_void_p * 4)]
+
+
+class WorkloadInfo(_Struct):
+    _fields_ = [("_model", c_char_p), ("_mode", c_char_p), ("_precision", c_char_p), ("_optimizer", c_char_p), ("_attention", c_char_p),
+                ("batch_size", c_int64), ("grad_accum", c_int64), ("params", c_int64), ("trainable_params", c_int64)
+                ] + _doubles("flops_forward flops_backward macs_forward") + _RESERVED
+
+
+class GpuInfo(_Struct):
+    _fields_ = [("_name", c_char_p), ("_vendor", c_char_p), ("_architecture", c_char_p), ("_granularity", c_char_p)] + _doubles(
+        "mem_bytes clock_boost_hz clock_min_hz tdp_w power_limit_min_w power_limit_max_w idle_w") + _RESERVED
+
+
+class Request(_Struct):
+    """How a step runs; made by Oracle.request(). Zero is the default everywhere."""
+    _fields_ = [("_oracle", c_void_p), ("gpus", c_int64), ("nodes", c_int64)] + _doubles(
+        "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("reduce", c_int32), ("hide", c_int32)
+                                                                                             ] + _RESERVED
+
+
+class Estimate(_Struct):
+    """A predicted step. Power and energy are those of all GPUs together. NAN: not known."""
+    _fields_ = [("status", c_int), ("notes", c_uint32), ("largest", c_int32), ("reserved_int", c_int32)] + _doubles(
+        "step_time_s power_avg_w energy_step_j edp_js samples_per_s samples pass_s optimizer_s comm_s launch_s fixed_s comm_hidden_s "
+        "clock_hz peak_bytes capacity_bytes interval_level time_low_s time_high_s power_low_w power_high_w") + _RESERVED
+
+
+class LimitEstimate(_Struct):
+    _fields_ = _doubles("limit_w clock_hz step_time_s power_avg_w energy_step_j edp_js slowdown energy_saving edp_saving")
+
+
+class BestLimits(_Struct):
+    _fields_ = _doubles("low_w high_w") + [(name, LimitEstimate) for name in ("unset", "energy_optimal", "edp_optimal")]
+
+
+class _Goal(_Struct):
+    _fields_ = [("objective", c_int32), ("ignore_memory", c_int32)] + _doubles(
+        "samples steps power_budget_w deadline_s energy_budget_j") + _RESERVED
+
+
+class Verdict(_Struct):
+    _fields_ = _doubles("steps time_s energy_j edp_js power_w") + [("violated", c_uint32), ("reserved", c_uint32)]
+
+
+class Choice(_Struct):
+    """`best` is the index of the option, `verdict` what its job takes; `verdicts` (a list) that of every option."""
+    _fields_ = [("best", c_size_t), ("n_feasible", c_size_t), ("binding", c_uint32), ("reserved", c_uint32), ("needed", c_double),
+                ("nearest", c_size_t), ("verdict", Verdict)]
+
+
+class Infeasible(Error):
+    """No option meets the constraints; `choice` names the binding one."""
+
+    def __init__(self, status, message, choice):
+        super().__init__(status, message)
+        self.choice = choice
+
+
+def _text_property(name):
+    def get(self):
+        value = getattr(self, name)
+        return None if value is None else value.decode("utf-8", "replace")
+    return property(get)
+
+
+for _class in (WorkloadInfo, GpuInfo):
+    for _name, _type in _class._fields_:
+        if _type is c_char_p:
+            setattr(_class, _name[1:], _text_property(_name))
+
+# ---- the functions ----
+
+_FUNCTIONS = {  # name: (result, arguments)
+    "abi_version": (c_int, []),
+    "version_text": (c_char_p, []),
+    "status_text": (c_char_p, [c_int]),
+    "workload_open": (c_int, [POINTER(c_void_p), c_char_p, POINTER(_ModelOptions), POINTER(_Error)]),
+    "workload_read": (c_int, [POINTER(c_void_p), c_char_p, c_char_p, c_size_t, POINTER(_ModelOptions), POINTER(_Error)]),
+    "workload_free": (None, [c_void_p]),
+    "workload_to_json": (c_int, [POINTER(c_void_p), c_void_p, POINTER(_Error)]),
+    "workload_describe": (None, [POINTER(WorkloadInfo), c_void_p]),
+    "text_free": (None, [c_void_p]),
+    "gpu_open": (c_int, [POINTER(c_void_p), c_char_p, POINTER(_Error)]),
+    "gpu_read": (c_int, [POINTER(c_void_p), c_char_p, c_char_p, c_size_t, POINTER(_Error)]),
+    "gpu_free": (None, [c_void_p]),
+    "gpu_name": (c_char_p, [c_size_t]),
+    "gpu_describe": (None, [POINTER(GpuInfo), c_void_p]),
+    "oracle_new": (c_int, [POINTER(c_void_p), c_void_p, c_void_p, c_char_p, POINTER(_Error)]),
+    "oracle_free": (None, [c_void_p]),
+    "predict_one": (c_int, [POINTER(Estimate), POINTER(Request), POINTER(_Error)]),
+    "predict_many": (c_int, [POINTER(Estimate), POINTER(Request), c_size_t, POINTER(_Error)]),
+    "predict_best_limits": (c_int, [POINTER(BestLimits), POINTER(Request), POINTER(_Error)]),
+    "predict_json": (c_int, [POINTER(c_void_p), POINTER(Request), POINTER(_Error)]),
+    "choose": (c_int, [POINTER(Choice), POINTER(Verdict), POINTER(Estimate), c_size_t, POINTER(_Goal), POINTER(_Error)]),
+}
+
+
+def _load():
+    library = ctypes.CDLL(os.environ.get("ADEPT_LIBRARY") or "libadept.so.%d.%d" % divmod(ABI_VERSION, 1000))
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(library, "adept_" + name)
+        function.restype, function.argtypes = result, arguments
+    if library.adept_abi_version() != ABI_VERSION:
+        raise ImportError("libadept has ABI version %d, adept.py is for %d" % (library.adept_abi_version(), ABI_VERSION))
+    return library
+
+
+_lib = _load()
+
+
+def _encode(text):
+    return None if text is None else os.fsencode(text)
+
+
+def _call(name, *arguments):
+    error = _Error()
+    status = getattr(_lib, "adept_" + name)(*arguments, byref(error))
+    if status != OK:
+        raise Error(status, error.message.decode("utf-8", "replace"))
+
+
+def _take_text(name, *arguments):
+    text = c_void_p()
+    _call(name, byref(text), *arguments)
+    try:
+        return ctypes.string_at(text).decode("utf-8")
+    finally:
+        _lib.adept_text_free(text)
+
+
+def version_text():
+    return _lib.adept_version_text().decode()
+
+
+class _Handle:
+    """Owns one handle of the library; freed with the object, or by close()."""
+
+    def __init__(self, pointer, free):
+        self._pointer, self._free = pointer, free
+
+    def close(self):
+        pointer, self._pointer = self._pointer, None
+        if pointer:
+            self._free(pointer)
+
+    def __del__(self):
+        if getattr(self, "_pointer", None):
+            self.close()
+
+    @property
+    def _as_parameter_(self):
+        if not self._pointer:
+            raise ValueError("used after close()")
+        return self._pointer
+
+
+class Workload(_Handle):
+    """What runs: a saved profile, or a model that torch.export saved. Keywords are the members of adept_model_options."""
+
+    def __init__(self, pointer):
+        super().__init__(pointer, _lib.adept_workload_free)
+
+    @staticmethod
+    def _options(mode=None, precision=None, optimizer=None, attention=None, batch_size=0, grad_accum=0, inputs=(), allow_unsupported=False):
+        specs = (c_char_p * len(inputs))(*[_encode(spec) for spec in inputs])
+        return _ModelOptions(_encode(mode), _encode(precision), _encode(optimizer), _encode(attention), batch_size, grad_accum, specs,
+                             len(inputs), int(allow_unsupported))
+
+    @classmethod
+    def open(cls, path, **options):
+        pointer = c_void_p()
+        _call("workload_open", byref(pointer), _encode(path), byref(cls._options(**options)))
+        return cls(pointer)
+
+    @classmethod
+    def read(cls, data, name="memory", **options):
+        pointer = c_void_p()
+        data = data.encode("utf-8") if isinstance(data, str) else bytes(data)
+        _call("workload_read", byref(pointer), _encode(name), data, len(data), byref(cls._options(**options)))
+        return cls(pointer)
+
+    def to_json(self):
+        return _take_text("workload_to_json", self)
+
+    def describe(self):
+        info = WorkloadInfo()
+        _lib.adept_workload_describe(byref(info), self)
+        info.owner = self  # its texts are the workload's
+        return info
+
+
+class Gpu(_Handle):
+    """Where it runs: by name ("a100"), or by the file or the text of a hardware profile."""
+
+    def __init__(self, pointer):
+        super().__init__(pointer, _lib.adept_gpu_free)
+
+    @classmethod
+    def open(cls, name_or_path):
+        pointer = c_void_p()
+        _call("gpu_open", byref(pointer), _encode(name_or_path))
+        return cls(pointer)
+
+    @classmethod
+    def read(cls, data, name="memory"):
+        pointer = c_void_p()
+        data = data.encode("utf-8") if isinstance(data, str) else bytes(data)
+        _call("gpu_read", byref(pointer), _encode(name), data, len(data))
+        return cls(pointer)
+
+    @staticmethod
+    def names():
+        found = []
+        while _lib.adept_gpu_name(len(found)) is not None:
+            found.append(_lib.adept_gpu_name(len(found)).decode())
+        return found
+
+    def describe(self):
+        info = GpuInfo()
+        _lib.adept_gpu_describe(byref(info), self)
+        info.owner = self
+        return info
+
+
+class Oracle(_Handle):
+    """One workload on one GPU, compiled. Keeps both."""
+
+    def __init__(self, workload, gpu, granularity=None):
+        pointer = c_void_p()
+        _call("oracle_new", byref(pointer), workload, gpu, _encode(granularity))
+        super().__init__(pointer, _lib.adept_oracle_free)
+        self.workload, self.gpu = workload, gpu
+
+    def request(self, **members):
+        """A Request: gpus, nodes, power_limit_w, clock_hz, ... by keyword."""
+        request = Request(**members)
+        request._oracle = self._as_parameter_
+        request.oracle = self  # lives as long as what asks it
+        return request
+
+    def predict(self, **members):
+        """The Estimate of one request."""
+        estimate = Estimate()
+        _call("predict_one", byref(estimate), byref(self.request(**members)))
+        return estimate
+
+    def predict_json(self, **members):
+        return _take_text("predict_json", byref(self.request(**members)))
+
+    def predict_best_limits(self, **members):
+        best = BestLimits()
+        _call("predict_best_limits", byref(best), byref(self.request(**members)))
+        return best
+
+
+def predict_many(requests, strict=True):
+    """A ctypes array of Estimates, one for each request: a sequence of them, or a ctypes array, which is not copied. Raises what the first
+    bad request caused, unless `strict` is false: then its estimate's `status` says so."""
+    array = requests if isinstance(requests, ctypes.Array) else (Request * len(requests))(*requests)
+    estimates = (Estimate * len(array))()
+    try:
+        _call("predict_many", estimates, array, len(array))
+    except Error:
+        if strict:
+            raise
+    return estimates
+
+
+def choose(estimates, objective=LEAST_TIME, **goal):
+    """The best option: a Choice. Keywords are the members of adept_goal. Raises Infeasible."""
+    array = estimates if isinstance(estimates, ctypes.Array) else (Estimate * len(estimates))(*estimates)
+    choice, verdicts = Choice(), (Verdict * len(array))()
+    try:
+        _call("choose", byref(choice), verdicts, array, len(array), byref(_Goal(objective=objective, **goal)))
+    except Error as error:
+        if error.status == E_INFEASIBLE:
+            choice.verdicts = list(verdicts)
+            raise Infeasible(error.status, str(error), choice) from None
+        raise
+    choice.verdicts = list(verdicts)
+    return choice
