@@ -57,6 +57,7 @@ void adept_gpu_describe(adept_gpu_info *out, const adept_gpu *gpu)
         .vendor = hw->vendor,
         .architecture = hw->architecture,
         .granularity = hw->calibrated ? adept_granularity_name(hw->granularity) : NULL,
+        .transferred = hw->transferred,
         .mem_bytes = hw->specs.mem_bytes,
         .clock_boost_hz = hw->specs.clock_boost_hz,
         .clock_min_hz = hw->specs.clock_min_hz,

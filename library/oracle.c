@@ -38,6 +38,13 @@ static adept_status set_equations(adept_equations *out, const char *granularity,
     return ADEPT_OK;
 }
 
+static uint32_t notes_of(const adept_hwprofile *hw, const adept_run *run)
+{
+    uint32_t notes = isnan(hw->specs.tdp_w) ? ADEPT_NOTE_NO_POWER : 0u;
+    if (adept_calibrated_for(hw, run)) return notes;
+    return notes | (adept_transferred_for(hw, run) ? ADEPT_NOTE_TRANSFERRED : ADEPT_NOTE_UNCALIBRATED);
+}
+
 adept_status adept_oracle_new(adept_oracle **out, const adept_workload *workload, const adept_gpu *gpu,
                               const char *granularity, adept_error *err)
 {
@@ -56,8 +63,7 @@ adept_status adept_oracle_new(adept_oracle **out, const adept_workload *workload
         free(o);
         return status;
     }
-    o->notes = (adept_calibrated_for(o->hw, &run) ? 0u : ADEPT_NOTE_UNCALIBRATED) |
-               (isnan(o->hw->specs.tdp_w) ? ADEPT_NOTE_NO_POWER : 0u);
+    o->notes = notes_of(o->hw, &run);
     *out = o;
     return ADEPT_OK;
 }

@@ -21,7 +21,8 @@ ABI_VERSION = 1
 REDUCE_RING, REDUCE_TREE, REDUCE_AUTO = range(3)
 HIDE_AUTO, HIDE_FIXED, HIDE_BUCKETED = range(3)
 LARGEST_COMPUTE, LARGEST_MEMORY, LARGEST_LAUNCH, LARGEST_COMMUNICATION = range(4)
-NOTE_UNCALIBRATED, NOTE_NO_POWER, NOTE_NO_ROOM, NOTE_OUTSIDE, NOTE_LIMITED, NOTE_ABOVE_LIMIT = (1 << i for i in range(6))
+(NOTE_UNCALIBRATED, NOTE_NO_POWER, NOTE_NO_ROOM, NOTE_OUTSIDE, NOTE_LIMITED, NOTE_ABOVE_LIMIT,
+ NOTE_TRANSFERRED) = (1 << i for i in range(7))
 LEAST_TIME, LEAST_ENERGY, LEAST_EDP = range(3)
 CONSTRAINT_POWER, CONSTRAINT_DEADLINE, CONSTRAINT_ENERGY, CONSTRAINT_MEMORY, CONSTRAINT_PREDICTABLE = (1 << i for i in range(5))
 
@@ -72,7 +73,8 @@ class WorkloadInfo(_Struct):
 
 
 class GpuInfo(_Struct):
-    _fields_ = [("_name", c_char_p), ("_vendor", c_char_p), ("_architecture", c_char_p), ("_granularity", c_char_p)] + _doubles(
+    _fields_ = [("_name", c_char_p), ("_vendor", c_char_p), ("_architecture", c_char_p), ("_granularity", c_char_p), ("transferred", c_int32),
+                ("reserved_int", c_int32)] + _doubles(
         "mem_bytes clock_boost_hz clock_min_hz tdp_w power_limit_min_w power_limit_max_w idle_w") + _RESERVED
 
 

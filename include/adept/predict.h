@@ -46,12 +46,13 @@ enum { ADEPT_LARGEST_COMPUTE, ADEPT_LARGEST_MEMORY, ADEPT_LARGEST_LAUNCH, ADEPT_
 
 /* Bits of adept_estimate.notes. */
 enum {
-    ADEPT_NOTE_UNCALIBRATED = 1,  /* the GPU is not calibrated for these equations: expect errors of tens of percent */
+    ADEPT_NOTE_UNCALIBRATED = 1,  /* parameters are defaults of the specification sheet: expect errors of tens of percent */
     ADEPT_NOTE_NO_POWER = 2,      /* power and energy are not known: the GPU's sheet has no tdp_w */
     ADEPT_NOTE_NO_ROOM = 4,       /* needs more memory than the GPU has */
     ADEPT_NOTE_OUTSIDE = 8,       /* outside what the GPU was calibrated with: intervals are wider */
     ADEPT_NOTE_LIMITED = 16,      /* the power limit, the board's own too, holds the clock back */
-    ADEPT_NOTE_ABOVE_LIMIT = 32   /* even the lowest clock draws more than the power limit */
+    ADEPT_NOTE_ABOVE_LIMIT = 32,  /* even the lowest clock draws more than the power limit */
+    ADEPT_NOTE_TRANSFERRED = 64   /* parameters were fitted to other GPUs, intervals are of errors on GPUs left out */
 };
 
 /** A predicted step. Power and energy are those of all GPUs together, memory is one GPU's. NAN: not known. */

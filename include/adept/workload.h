@@ -87,6 +87,8 @@ ADEPT_API const char *adept_gpu_name(size_t index);
 typedef struct adept_gpu_info {
     const char *name, *vendor, *architecture;
     const char *granularity;  /* that it is calibrated for, "model" or "operator"; NULL: it is not calibrated */
+    int32_t transferred;      /* not 0: not calibrated, but its parameters were fitted to other GPUs */
+    int32_t reserved_int;
     double mem_bytes;
     double clock_boost_hz, clock_min_hz;
     double tdp_w, power_limit_min_w, power_limit_max_w, idle_w; /* of the board */

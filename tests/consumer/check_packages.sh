@@ -1,0 +1,50 @@
+#!/bin/sh
+# Install the Debian packages of a build into a clean Debian system, and try them there. As root.
+# usage: check_packages.sh BUILD ROOT        BUILD: where `cpack -G DEB` ran; ROOT: a Debian system, for instance of debootstrap
+set -eu
+build=$1 root=$2
+top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
+fail() { echo "packages: $1" >&2; exit 1; }
+inside() { chroot "$root" env LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
+
+inbox=$root/tmp/adept-packages
+rm -rf "$inbox"
+mkdir -p "$inbox"
+cp "$build"/libadept_*.deb "$build"/libadept-dev_*.deb "$build"/adept_*.deb "$inbox"
+cp "$build"/adept-torch_*.deb "$inbox" 2>/dev/null || echo "packages: built without adept-torch"
+cp "$top/tests/cli/data/mlp.profile.json" "$top/data/models/resnet50.pt" "$top/tests/consumer/consumer.c" "$inbox"
+in=/tmp/adept-packages
+
+! inside sh -c 'command -v adept' >/dev/null || fail "adept is already there"
+inside sh -c "apt-get install -y -q --no-install-recommends $in/libadept_*.deb $in/adept_*.deb" >"$inbox/log" 2>&1 ||
+    { cat "$inbox/log" >&2; fail "adept does not install"; }
+inside adept predict $in/mlp.profile.json --gpu a100 --json | grep -q '"step_time_s"' || fail "no prediction"
+rc=0
+inside adept predict $in/resnet50.pt --gpu a100 >"$inbox/out" 2>&1 || rc=$?
+[ "$rc" -eq 4 ] && grep -q adept_torch.so "$inbox/out" || fail "a .pt without adept-torch: exit code $rc, $(cat "$inbox/out")"
+inside sh -c 'ls /usr/share/man/man1/adept-predict.1* /usr/share/bash-completion/completions/adept' >/dev/null || fail "no manual"
+# Debian strips documents from small systems; the licence stays.
+inside sh -c 'test -s /usr/share/doc/adept/copyright && test -s /usr/share/doc/libadept/copyright' || fail "no licence"
+
+if ls "$inbox"/adept-torch_*.deb >/dev/null 2>&1; then
+    inside sh -c "apt-get install -y -q --no-install-recommends $in/adept-torch_*.deb" >"$inbox/log" 2>&1 ||
+        { cat "$inbox/log" >&2; fail "adept-torch does not install"; }
+    inside adept predict $in/resnet50.pt --gpu a100 | grep -q 'ms' || fail "no prediction of a .pt"
+fi
+
+inside sh -c "apt-get install -y -q --no-install-recommends $in/libadept-dev_*.deb gcc libc6-dev pkg-config" >"$inbox/log" 2>&1 ||
+    { cat "$inbox/log" >&2; fail "libadept-dev does not install"; }
+inside sh -c "cc -std=c11 -Wall -Werror $in/consumer.c -o $in/consumer \$(pkg-config --cflags --libs adept) && $in/consumer $in/mlp.profile.json" ||
+    fail "a program does not build or run with libadept-dev"
+if inside sh -c 'command -v python3' >/dev/null; then
+    inside env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=/usr/share/adept/python python3 -c "
+import adept
+e = adept.Oracle(adept.Workload.open('$in/mlp.profile.json'), adept.Gpu.open('a100')).predict(gpus=2)
+assert e.step_time_s > 0 and e.power_avg_w > 0, e" || fail "the Python binding"
+fi
+
+inside sh -c 'dpkg --purge $(dpkg-query -W -f "\${Package} " adept-torch adept libadept-dev libadept 2>/dev/null)' >/dev/null || fail "cannot be removed"
+left=$(inside find /usr /etc -name '*adept*' -not -path '/usr/share/doc/*' | head)
+[ -z "$left" ] || fail "left behind: $left"
+rm -rf "$inbox"
+echo "packages: installed, used and removed"

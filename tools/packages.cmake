@@ -1,0 +1,47 @@
+# Debian packages: `cpack -G DEB` in a build tree that was configured with -DCMAKE_INSTALL_PREFIX=/usr. One for each component.
+set(CPACK_PACKAGE_NAME adept)
+set(CPACK_PACKAGE_VENDOR "adept")
+set(CPACK_PACKAGE_CONTACT "adept maintainers <adept@localhost>" CACHE STRING "Maintainer field of packages")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL libadept libadept-dev adept)
+if(TARGET adept_torch)
+  list(APPEND CPACK_COMPONENTS_ALL adept-torch)
+endif()
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${component} RENAME copyright COMPONENT ${component})
+endforeach()
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/adept COMPONENT adept)
+install(FILES docs/LIBRARY.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libadept-dev COMPONENT libadept-dev)
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON) # dpkg-shlibdeps says which libraries are needed
+set(CPACK_DEBIAN_LIBADEPT_PACKAGE_NAME libadept)
+set(CPACK_DEBIAN_LIBADEPT_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBADEPT_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_LIBADEPT_PACKAGE_SUGGESTS python3)
+set(CPACK_COMPONENT_LIBADEPT_DESCRIPTION "time, power and energy of a deep-learning step: library
+ Predicts what a training or inference step of a model costs on a GPU,
+ for programs to embed. Needs neither PyTorch nor a GPU.")
+set(CPACK_DEBIAN_LIBADEPT-DEV_PACKAGE_NAME libadept-dev)
+set(CPACK_DEBIAN_LIBADEPT-DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LIBADEPT-DEV_PACKAGE_DEPENDS "libadept (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_LIBADEPT-DEV_DESCRIPTION "time, power and energy of a deep-learning step: headers
+ C headers, pkg-config and CMake files, and the manual of libadept.")
+set(CPACK_DEBIAN_ADEPT_PACKAGE_NAME adept)
+set(CPACK_DEBIAN_ADEPT_PACKAGE_RECOMMENDS adept-torch)
+set(CPACK_DEBIAN_ADEPT_PACKAGE_SUGGESTS "gnuplot-nox, bash-completion")
+set(CPACK_COMPONENT_ADEPT_DESCRIPTION "time, power and energy of a deep-learning step before it runs
+ The program adept: profiles of models, predictions on GPUs, calibration.
+ Linked with the GNU Scientific Library, this binary is distributed under
+ the terms of the GPL 3; its own sources are under Apache-2.0.")
+set(CPACK_DEBIAN_ADEPT-TORCH_PACKAGE_NAME adept-torch)
+set(CPACK_DEBIAN_ADEPT-TORCH_PACKAGE_DEPENDS "adept (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_ADEPT-TORCH_DESCRIPTION "reads TorchScript models for adept
+ The module that reads TorchScript .pt files with libtorch. Without it,
+ adept reads torch.export .pt2 files and saved profiles.")
+include(CPack)
