@@ -35,8 +35,8 @@ function comment_text(raw,    n, lines, i, line, out) {
             out = out line "\n"
         }
     }
-    gsub(/\.PP\n\.TP/, ".TP", out)
-    sub(/\.PP\n$/, "", out)
+    gsub(/(\.PP\n)+\.TP/, ".TP", out)
+    sub(/(\.PP\n)+$/, "", out)
     return out
 }
 

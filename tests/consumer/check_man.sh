@@ -15,7 +15,7 @@ for command in $("$adept" --help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | gre
     done
     # No line of the help is lost: its words come back.
     tr -cs '[:alnum:]' '\n' <"$work/help" | tr '[:upper:]' '[:lower:]' | sort >"$work/a"
-    sed 's/\\f[BIR]//g' "$work/page" | tr -cs '[:alnum:]' '\n' | tr '[:upper:]' '[:lower:]' | sort >"$work/b"
+    sed "s/\\\\f[BIR]//g; s/\\\\(aq/'/g" "$work/page" | tr -cs '[:alnum:]' '\n' | tr '[:upper:]' '[:lower:]' | sort >"$work/b"
     lost=$(comm -23 "$work/a" "$work/b" | grep -vx 'usage' | head -n 5 | tr '\n' ' ')
     [ -z "$lost" ] || fail "adept-$command(1) lost: $lost"
 done
