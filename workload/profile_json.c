@@ -1,24 +1,17 @@
 /* Profile <-> JSON. The numbers that count are those of ops[].kernels[]; totals and features are written for readers of
  * the file and recomputed when it is read, so that an edited file cannot contradict itself. */
 #include "adept_json.h"
-#include "adept_profile.h"
+#include "profile_json.h"
+#include "profile_numbers.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SCHEMA_VERSION 1
-#define MAX_FILE_BYTES (512u << 20)
 
-/* X(field): numbers of a kernel; a zero is not written and a missing one reads as zero */
-#define KERNEL_NUMBERS(X)                                                                                              \
-    X(flops)                                                                                                           \
-    X(flops_alu)                                                                                                       \
-    X(bytes_read) X(bytes_written) X(launches) X(elements) X(m) X(n) X(k) X(batch) X(channels_in) X(channels_out)      \
-        X(pixels) X(taps) X(groups) X(working_set_bytes)
-
+/* Numbers of a kernel (ADEPT_KERNEL_NUMBERS): a zero is not written and a missing one reads as zero. */
 #define MODEL_COUNTS(X) X(params) X(trainable_params) X(trainable_tensors)
 #define MODEL_BYTES(X) X(weights_bytes) X(trainable_bytes)
-#define MEMORY_BYTES(X) X(activations_bytes) X(temporary_bytes) X(autocast_copy_bytes)
 #define FEATURES(X)                                                                                                    \
     X(gemm_m) X(gemm_n) X(gemm_k) X(gemm_batch) X(conv_channel_blocks) X(conv_pixels) X(elements) X(working_set_bytes)
 
@@ -42,7 +35,7 @@ static cJSON *kernel_json(const adept_kernel *k)
     bool ok = o && add_string(o, "pass", adept_pass_name(k->pass)) && add_string(o, "unit", adept_unit_name(k->unit)) &&
               add_string(o, "dtype", adept_dtype_name(k->dtype));
 #define X(field) ok = ok && (k->field == 0 || adept_json_add_number(o, #field, k->field));
-    KERNEL_NUMBERS(X)
+    ADEPT_KERNEL_NUMBERS(X)
 #undef X
     if (ok) return o;
     cJSON_Delete(o);
@@ -202,7 +195,7 @@ static cJSON *memory_json(const adept_profile *p)
     cJSON *o = cJSON_CreateObject();
     bool ok = o != NULL;
 #define X(field) ok = ok && adept_json_add_number(o, #field, p->field);
-    MEMORY_BYTES(X)
+    ADEPT_MEMORY_BYTES(X)
 #undef X
     if (ok) return o;
     cJSON_Delete(o);
@@ -215,16 +208,23 @@ static cJSON *warnings_json(const adept_profile *p)
                          : cJSON_CreateArray();
 }
 
-char *adept_profile_to_json(const adept_profile *p)
+cJSON *adept_profile_json_new(const adept_profile *p)
 {
     cJSON *o = cJSON_CreateObject();
-    char *text = NULL;
     if (o && adept_json_add_number(o, "schema_version", SCHEMA_VERSION) && add_string(o, "kind", "adept-profile") &&
         add_item(o, "model", model_json(p)) && add_item(o, "config", config_json(p)) &&
         add_item(o, "inputs", inputs_json(p)) && add_item(o, "totals", totals_json(p)) &&
         add_item(o, "features", features_json(&p->features)) && add_item(o, "memory", memory_json(p)) &&
         add_item(o, "ops", ops_json(p)) && add_item(o, "warnings", warnings_json(p)))
-        text = cJSON_PrintBuffered(o, 1 << 16, 1);
+        return o;
+    cJSON_Delete(o);
+    return NULL;
+}
+
+char *adept_profile_to_json(const adept_profile *p)
+{
+    cJSON *o = adept_profile_json_new(p);
+    char *text = o ? cJSON_PrintBuffered(o, 1 << 16, 1) : NULL;
     cJSON_Delete(o);
     return text;
 }
@@ -285,7 +285,7 @@ static void read_kernel(reader *in, const cJSON *o, adept_kernel *k)
     if (!unit_from_name(&k->unit, unit)) adept_json_fail(&in->r, "unknown unit '%.40s'", unit);
     if (k->dtype == ADEPT_DTYPE_NONE) adept_json_fail(&in->r, "unknown element type '%.40s'", dtype);
 #define X(field) k->field = amount_or_zero(in, o, #field);
-    KERNEL_NUMBERS(X)
+    ADEPT_KERNEL_NUMBERS(X)
 #undef X
 }
 
@@ -407,7 +407,7 @@ static void read_rest(reader *in, const cJSON *root)
                 *warnings = adept_json_array(&in->r, root, "warnings"), *item;
     if (in->r.status) return;
 #define X(field) in->p->field = amount(in, memory, #field);
-    MEMORY_BYTES(X)
+    ADEPT_MEMORY_BYTES(X)
 #undef X
     const char **texts = adept_arena_array(in->p->arena, (size_t)cJSON_GetArraySize(warnings) + 1, sizeof *texts);
     if (!texts) {
@@ -445,12 +445,9 @@ static void read_profile(reader *in, const cJSON *root)
         adept_json_fail(&in->r, "the operators' counts add up to no finite number");
 }
 
-adept_status adept_profile_from_json(adept_profile **out, const char *name, const char *text, size_t size,
-                                     adept_error *err)
+adept_status adept_profile_json_read(adept_profile **out, const char *name, const cJSON *root, adept_error *err)
 {
-    cJSON *root = NULL;
-    adept_status status = adept_json_parse(&root, name, text, size, err);
-    if (status) return status;
+    adept_status status = ADEPT_OK;
     adept_arena *arena = adept_arena_new();
     adept_profile *p = arena ? adept_arena_alloc(arena, sizeof *p) : NULL;
     if (p) {
@@ -461,7 +458,6 @@ adept_status adept_profile_from_json(adept_profile **out, const char *name, cons
     } else {
         status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
     }
-    cJSON_Delete(root);
     if (status)
         adept_arena_free(arena);
     else
@@ -469,11 +465,22 @@ adept_status adept_profile_from_json(adept_profile **out, const char *name, cons
     return status;
 }
 
+adept_status adept_profile_from_json(adept_profile **out, const char *name, const char *text, size_t size,
+                                     adept_error *err)
+{
+    cJSON *root = NULL;
+    adept_status status = adept_json_parse(&root, name, text, size, err);
+    if (status) return status;
+    status = adept_profile_json_read(out, name, root, err);
+    cJSON_Delete(root);
+    return status;
+}
+
 adept_status adept_profile_read(adept_profile **out, const char *path, adept_error *err)
 {
     char *text = NULL;
     size_t size = 0;
-    adept_status status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, err);
+    adept_status status = adept_file_read(&text, &size, path, ADEPT_PROFILE_FILE_BYTES, err);
     if (status) return status;
     status = adept_profile_from_json(out, path, text, size, err);
     free(text);

@@ -1,0 +1,14 @@
+/** @file profile_json.h  Profiles as cJSON trees. Private to workload/. Calls: cJSON. */
+#ifndef ADEPT_PROFILE_JSON_H
+#define ADEPT_PROFILE_JSON_H
+#include "adept_json.h"
+#include "adept_profile.h"
+
+#define ADEPT_PROFILE_FILE_BYTES (512u << 20) /* larger files are refused */
+
+/** NULL when memory is out; free with cJSON_Delete(). */
+cJSON *adept_profile_json_new(const adept_profile *profile);
+/** As adept_profile_from_json(). */
+adept_status adept_profile_json_read(adept_profile **out, const char *name, const cJSON *root, adept_error *err);
+
+#endif
