@@ -4,21 +4,52 @@
 #include "groups.h"
 #include "groups_json.h"
 #include "load.h"
+#include "number.h"
 #include "report.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_BATCH_POINTS 256
+
 typedef struct profile_options {
     const char *model;
     const char *output;
     const char *gpu; /* NULL: no roofline */
+    const char *batches; /* NULL: one batch size */
+    adept_batch_range range;
+    int64_t points[MAX_BATCH_POINTS];
     bool json;
     adept_grouping grouping;
     adept_workload_options workload;
 } profile_options;
 
-enum { KEY_JSON = 0x300, KEY_GPU };
+enum { KEY_JSON = 0x300, KEY_GPU, KEY_BATCHES };
+
+/* "A:B", or some of the batch sizes of a range: "1,2,64". */
+static error_t parse_batches(const struct argp_state *state, profile_options *o, char *arg)
+{
+    adept_batch_range *r = &o->range;
+    bool is_range = strchr(arg, ':') != NULL;
+    const char *separator = is_range ? ":" : ",";
+    o->batches = arg;
+    r->n_points = 0;
+    r->points = o->points;
+    for (char *word; (word = strsep(&arg, separator));) {
+        if (r->n_points == (is_range ? 2 : MAX_BATCH_POINTS))
+            return adept_cli_usage(state, "--batches: too many numbers");
+        error_t error = adept_number_int(state, "--batches", word, 1, &o->points[r->n_points++]);
+        if (error) return error;
+    }
+    if (r->n_points < 2) return adept_cli_usage(state, "--batches takes FROM:TO or N,N,...");
+    r->low = r->high = o->points[0];
+    for (size_t i = 1; i < r->n_points; i++) {
+        if (o->points[i] < r->low) r->low = o->points[i];
+        if (o->points[i] > r->high) r->high = o->points[i];
+    }
+    return is_range && r->low != o->points[0] ? adept_cli_usage(state, "--batches: the range is empty") : 0;
+}
+
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -35,6 +66,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_GPU:
         o->gpu = arg;
         return 0;
+    case KEY_BATCHES:
+        return parse_batches(state, o, arg);
     case KEY_JSON:
         o->json = true;
         return 0;
@@ -52,6 +85,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "Also write the profile to FILE, which predict reads on machines without libtorch", 4},
+    {"batches", KEY_BATCHES, "FROM:TO|N,N,...", 0,
+     "Make the profile hold for every batch size from the smallest to the largest: predict --batch N then needs no model", 4},
     {"gpu", KEY_GPU, "NAME|FILE", 0,
      "With --by: the side of this GPU's roofline each row lies on, and its least time at the sheet's peaks", 4},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 4},
@@ -72,6 +107,7 @@ static const struct argp argp = {
            "  adept profile resnet50.pt --batch 64 --precision bf16 --by layer --depth 1\n"
            "  adept profile resnet50.pt --by kind --gpu a100\n"
            "  adept profile bert.pt --input i64:Bx512 --batch 32 -o bert.profile.json\n"
+           "  adept profile resnet50.pt --batches 1:256 -o resnet50.profile.json\n"
            "  adept profile resnet50.pt --json > resnet50.profile.json",
     .children = children,
 };
@@ -87,9 +123,10 @@ static adept_status print_json(adept_cli *cli, const profile_options *o, char **
     return status;
 }
 
-static adept_status emit(adept_cli *cli, const profile_options *o, const adept_profile *profile, adept_groups *groups)
+static adept_status emit(adept_cli *cli, const profile_options *o, const adept_profile *profile,
+                         const adept_batches *batches, adept_groups *groups)
 {
-    char *json = adept_profile_to_json(profile);
+    char *json = batches ? adept_batches_to_json(batches) : adept_profile_to_json(profile);
     adept_status status = ADEPT_OK;
 
     if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
@@ -120,13 +157,18 @@ static adept_status make_groups(adept_cli *cli, const profile_options *o, const 
 static adept_status profile_model(adept_cli *cli, const profile_options *o)
 {
     adept_profile *profile = NULL;
+    adept_batches *batches = NULL;
     adept_groups groups = {.n = 0};
-    adept_status status = adept_load_profile(cli, &profile, o->model, &o->workload);
+    adept_status status = o->batches ? adept_load_batches(cli, &batches, o->model, &o->workload, &o->range)
+                                     : adept_load_profile(cli, &profile, o->model, &o->workload);
+    if (status == ADEPT_OK && batches)
+        status = adept_batches_at(&profile, batches, adept_batches_base(batches), &cli->err);
 
     if (status == ADEPT_OK && o->grouping.given) status = make_groups(cli, o, profile, &groups);
-    if (status == ADEPT_OK) status = emit(cli, o, profile, &groups);
+    if (status == ADEPT_OK) status = emit(cli, o, profile, batches, &groups);
     adept_groups_free(&groups);
     adept_profile_free(profile);
+    adept_batches_free(batches);
     return status;
 }
 

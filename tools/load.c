@@ -31,23 +31,82 @@ char *adept_list_unsupported(const adept_unsupported *ops, size_t n)
     return text;
 }
 
+static adept_status build(adept_cli *cli, adept_profile **out, const adept_graph *graph,
+                          const adept_workload_config *config)
+{
+    adept_unsupported *unsupported = NULL;
+    size_t n_unsupported = 0;
+
+    adept_status status =
+        adept_profile_build(out, graph, adept_handlers(), config, &unsupported, &n_unsupported, &cli->err);
+    if (status == ADEPT_E_UNSUPPORTED) cli->details = adept_list_unsupported(unsupported, n_unsupported);
+    free(unsupported);
+    return status;
+}
+
 static adept_status load_model(adept_cli *cli, adept_profile **out, const char *path,
                                const adept_workload_options *options)
 {
     const adept_import_options import = {.trust = options->trust};
     adept_graph *graph = NULL;
-    adept_unsupported *unsupported = NULL;
-    size_t n_unsupported = 0;
 
     adept_status status = adept_import_model(&graph, path, &import, &cli->err);
-    if (status != ADEPT_OK) return status;
-    status =
-        adept_profile_build(out, graph, adept_handlers(), &options->config, &unsupported, &n_unsupported, &cli->err);
-    if (status == ADEPT_E_UNSUPPORTED) cli->details = adept_list_unsupported(unsupported, n_unsupported);
-    free(unsupported);
+    if (status == ADEPT_OK) status = build(cli, out, graph, &options->config);
     adept_graph_free(graph);
     return status;
 }
+
+/* ---- several batch sizes ---- */
+
+typedef struct walk {
+    const adept_graph *graph;
+    adept_workload_config config;
+} walk;
+
+static adept_status walk_at(adept_profile **out, int64_t batch, void *context, adept_error *err)
+{
+    walk *w = context;
+    w->config.batch_size = batch;
+    return adept_profile_build(out, w->graph, adept_handlers(), &w->config, NULL, NULL, err);
+}
+
+/* The profile's own batch is that of --batch, else the file's if it is in the range, else the smallest. */
+static adept_status walk_batches(adept_cli *cli, adept_batches **out, const adept_graph *graph,
+                                 const adept_workload_config *config, adept_batch_range range)
+{
+    adept_profile *profile = NULL;
+    walk w = {graph, *config};
+
+    adept_status status = build(cli, &profile, graph, config);
+    if (status != ADEPT_OK) return status;
+    range.base = profile->batch_size;
+    adept_profile_free(profile);
+    if (range.base < range.low || range.base > range.high) {
+        if (config->batch_size > 0)
+            return adept_error_set(&cli->err, ADEPT_E_USAGE, "--batch %" PRId64 " is none of --batches", range.base);
+        range.base = range.low;
+    }
+    return adept_batches_new(out, walk_at, &w, &range, &cli->err);
+}
+
+adept_status adept_load_batches(adept_cli *cli, adept_batches **out, const char *path,
+                                const adept_workload_options *options, const adept_batch_range *range)
+{
+    const adept_import_options import = {.trust = options->trust};
+    adept_graph *graph = NULL;
+    adept_file_format format;
+
+    adept_status status = adept_file_detect(&format, path, &cli->err);
+    if (status != ADEPT_OK) return status;
+    if (format == ADEPT_FORMAT_PROFILE)
+        return adept_error_set(&cli->err, ADEPT_E_USAGE, "--batches needs the model; %s is a profile", path);
+    status = adept_import_model(&graph, path, &import, &cli->err);
+    if (status == ADEPT_OK) status = walk_batches(cli, out, graph, &options->config, *range);
+    adept_graph_free(graph);
+    return status;
+}
+
+/* ---- saved profiles ---- */
 
 static adept_status contradiction(adept_cli *cli, const char *path, const char *option, const char *given,
                                   const char *recorded)
@@ -121,7 +180,7 @@ static adept_status load_saved(adept_cli *cli, adept_profile **out, const char *
                                const adept_workload_options *options)
 {
     adept_profile *profile = NULL;
-    adept_status status = adept_profile_read(&profile, path, &cli->err);
+    adept_status status = adept_profile_read_at(&profile, path, options->config.batch_size, &cli->err);
 
     if (status == ADEPT_OK) status = check_options(cli, profile, path, options);
     if (status != ADEPT_OK) {

@@ -1,6 +1,7 @@
 /** @file load.h  MODEL|PROFILE -> adept_profile. Calls: workload, handlers. */
 #ifndef ADEPT_LOAD_H
 #define ADEPT_LOAD_H
+#include "adept_batches.h"
 #include "adept_profile.h"
 #include "cli.h"
 #include "workload_options.h"
@@ -13,6 +14,14 @@
  */
 adept_status adept_load_profile(adept_cli *cli, adept_profile **out, const char *path,
                                 const adept_workload_options *options);
+
+/**
+ * Profiles of a range of batch sizes, from a model file.
+ * @param range  its base is not used: --batch, else what the file says, else the smallest
+ * @return as adept_batches_new() and adept_load_profile(); ADEPT_E_USAGE if the file is a profile
+ */
+adept_status adept_load_batches(adept_cli *cli, adept_batches **out, const char *path,
+                                const adept_workload_options *options, const adept_batch_range *range);
 
 /** One line per operator without a handler, malloc'ed: for cli->details. NULL when memory is out. */
 char *adept_list_unsupported(const adept_unsupported *ops, size_t n);

@@ -74,13 +74,14 @@ static const adept_batch_piece *piece_of(const adept_batches *b, int64_t batch)
     return NULL;
 }
 
-adept_status adept_batches_at(adept_profile **out, const adept_batches *b, int64_t batch, adept_error *err)
+static adept_status make(adept_profile **out, const adept_batches *b, int64_t batch, bool own_names, adept_error *err)
 {
     const adept_batch_piece *piece = piece_of(b, batch);
     if (!piece)
         return adept_error_set(err, ADEPT_E_USAGE,
                                "%s: a batch of %" PRId64 " lies outside those it was profiled for, %" PRId64
-                               " to %" PRId64 "; profile the model again: adept profile MODEL --batches FROM:TO -o FILE",
+                               " to %" PRId64
+                               "; profile the model again: adept profile MODEL --batches FROM:TO -o FILE",
                                b->pieces[0].profile->model_path, batch, adept_batches_low(b), adept_batches_high(b));
     double x = (double)(batch - piece->profile->batch_size);
     adept_numbers_copy copy = adept_numbers_copy_of(piece->profile, &piece->numbers);
@@ -88,9 +89,11 @@ adept_status adept_batches_at(adept_profile **out, const adept_batches *b, int64
     adept_status status = ADEPT_OK;
     copy.profile->batch_size = batch;
     if (!set_plain(&copy, piece, x))
-        status = adept_error_set(err, ADEPT_E_INVALID, "profile: \"batches\" give a negative count at a batch of %" PRId64,
-                                 batch);
+        status = adept_error_set(err, ADEPT_E_INVALID,
+                                 "profile: \"batches\" give a negative count at a batch of %" PRId64, batch);
     if (status == ADEPT_OK) status = set_texts(&copy, piece, x, err);
+    if (status == ADEPT_OK && own_names && !adept_numbers_own_names(&copy))
+        status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a profile");
     if (status != ADEPT_OK) {
         adept_profile_free(copy.profile);
         return status;
@@ -98,6 +101,22 @@ adept_status adept_batches_at(adept_profile **out, const adept_batches *b, int64
     if (x != 0.0) adept_profile_summarise(copy.profile);
     *out = copy.profile;
     return ADEPT_OK;
+}
+
+adept_status adept_batches_at(adept_profile **out, const adept_batches *b, int64_t batch, adept_error *err)
+{
+    return make(out, b, batch, false, err);
+}
+
+adept_status adept_profile_read_at(adept_profile **out, const char *path, int64_t batch, adept_error *err)
+{
+    adept_batches *b = NULL;
+    adept_status status = adept_batches_read(&b, path, err);
+    if (status != ADEPT_OK) return status;
+    bool single = batch == 0 || b->n_checked == 0;
+    status = make(out, b, single ? b->base : batch, true, err);
+    adept_batches_free(b);
+    return status;
 }
 
 int64_t adept_batches_base(const adept_batches *b)
@@ -214,7 +233,7 @@ static adept_status walk(const walked **out, walker *w, int64_t batch)
 
 /* ---- which batches are walked ---- */
 
-#define ALL_OF 64     /* a range of that many is walked in full */
+#define ALL_OF 64       /* a range of that many is walked in full */
 #define FILL_SAMPLES 24 /* else ends, powers of two with their neighbours, and that many spread over the range */
 
 static int by_value(const void *a, const void *b)
@@ -428,7 +447,8 @@ adept_status adept_batches_new(adept_batches **out, adept_batch_walk walk_at, vo
     adept_status status = b ? check_range(range, err) : no_memory(err);
     if (status == ADEPT_OK) status = choose_samples(&w, range);
     if (status == ADEPT_OK) b->base = range->base;
-    for (int64_t low = range->low; status == ADEPT_OK && low <= range->high; low = b->pieces[b->n_pieces - 1].high + 1) {
+    for (int64_t low = range->low; status == ADEPT_OK && low <= range->high;
+         low = b->pieces[b->n_pieces - 1].high + 1) {
         status = add_piece(b, &w, low, range->high);
         if (status != ADEPT_OK) break;
     }

@@ -38,7 +38,8 @@ static bool add_terms(cJSON *o, const adept_batch_piece *p)
 static cJSON *piece_json(const adept_batches *b, const adept_batch_piece *p)
 {
     cJSON *o = cJSON_CreateObject();
-    bool ok = o && adept_json_add_number(o, "low", (double)p->low) && adept_json_add_number(o, "high", (double)p->high) &&
+    bool ok = o && adept_json_add_number(o, "low", (double)p->low) &&
+              adept_json_add_number(o, "high", (double)p->high) &&
               adept_json_add_number(o, "numbers", (double)p->numbers.n) && add_terms(o, p);
     if (ok && p->profile->batch_size != b->base) ok = add_item(o, "profile", adept_profile_json_new(p->profile));
     if (ok) return o;
@@ -198,7 +199,8 @@ static void read_batches(reader *in, const cJSON *o)
         if (in->r.status != ADEPT_OK) return;
         read_piece(in, item);
     }
-    if (in->r.status == ADEPT_OK && in->base) adept_json_fail(&in->r, "no piece of \"batches\" has the profile's own batch");
+    if (in->r.status == ADEPT_OK && in->base)
+        adept_json_fail(&in->r, "no piece of \"batches\" has the profile's own batch");
     read_checked(in, o);
 }
 

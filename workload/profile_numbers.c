@@ -77,8 +77,8 @@ static void add_op(collector *c, const adept_profile *p, size_t i, size_t *kerne
     add_places(c, &op->places);
     add_places(c, &op->gradient_places);
     if (!c->counting)
-        fprintf(c->rest, "%s\n%s\n%s\n%s\n%" PRId64 " %d %zu\n", op->path, op->module_class, op->kind, op->op, op->count,
-                op->tied, op->n_kernels);
+        fprintf(c->rest, "%s\n%s\n%s\n%s\n%" PRId64 " %d %zu\n", op->path, op->module_class, op->kind, op->op,
+                op->count, op->tied, op->n_kernels);
     for (size_t j = 0; j < op->n_kernels; j++, ++*kernel) {
         const adept_kernel *k = &op->kernels[j];
         size_t base = *kernel * sizeof *k;
@@ -92,7 +92,8 @@ static void add_op(collector *c, const adept_profile *p, size_t i, size_t *kerne
 static void add_texts(collector *c, const adept_profile *p)
 {
     for (size_t i = 0; i < p->n_inputs; i++)
-        add_text(c, ADEPT_REGION_INPUTS, i * sizeof *p->inputs + offsetof(adept_profile_input, shape), p->inputs[i].shape);
+        add_text(c, ADEPT_REGION_INPUTS, i * sizeof *p->inputs + offsetof(adept_profile_input, shape),
+                 p->inputs[i].shape);
     for (size_t i = 0; i < p->n_warnings; i++)
         add_text(c, ADEPT_REGION_WARNINGS, i * sizeof *p->warnings, p->warnings[i]);
     for (size_t i = 0; i < p->n_ops; i++) {
@@ -237,4 +238,27 @@ bool adept_numbers_set_text(adept_numbers_copy *copy, const adept_numbers_text *
     const char *printed = to;
     memcpy(field, &printed, sizeof printed);
     return true;
+}
+
+static bool own(adept_arena *arena, const char **text)
+{
+    return !*text || (*text = adept_arena_strdup(arena, *text)) != NULL;
+}
+
+bool adept_numbers_own_names(adept_numbers_copy *copy)
+{
+    adept_profile *p = copy->profile;
+    adept_profile_op *ops = (adept_profile_op *)(void *)copy->regions[ADEPT_REGION_OPS];
+    adept_profile_input *inputs = (adept_profile_input *)(void *)copy->regions[ADEPT_REGION_INPUTS];
+    const char **warnings = (const char **)(void *)copy->regions[ADEPT_REGION_WARNINGS];
+    bool ok = own(p->arena, &p->model_path) && own(p->arena, &p->model_sha256) && own(p->arena, &p->producer) &&
+              own(p->arena, &p->optimizer);
+    for (size_t i = 0; i < p->n_inputs && ok; i++)
+        ok = own(p->arena, &inputs[i].name) && own(p->arena, &inputs[i].shape);
+    for (size_t i = 0; i < p->n_warnings && ok; i++)
+        ok = own(p->arena, &warnings[i]);
+    for (size_t i = 0; i < p->n_ops && ok; i++)
+        ok = own(p->arena, &ops[i].path) && own(p->arena, &ops[i].module_class) && own(p->arena, &ops[i].kind) &&
+             own(p->arena, &ops[i].op) && own(p->arena, &ops[i].inputs) && own(p->arena, &ops[i].outputs);
+    return ok;
 }

@@ -10,8 +10,9 @@
 #define ADEPT_KERNEL_NUMBERS(X)                                                                                        \
     X(flops)                                                                                                           \
     X(flops_alu)                                                                                                       \
-    X(bytes_read) X(bytes_written) X(launches) X(elements) X(m) X(n) X(k) X(batch) X(channels_in) X(channels_out)      \
-        X(pixels) X(taps) X(groups) X(working_set_bytes)
+    X(bytes_read)                                                                                                      \
+    X(bytes_written) X(launches) X(elements) X(m) X(n) X(k) X(batch) X(channels_in) X(channels_out) X(pixels) X(taps)  \
+        X(groups) X(working_set_bytes)
 #define ADEPT_MEMORY_BYTES(X) X(activations_bytes) X(temporary_bytes) X(autocast_copy_bytes)
 
 /* Arrays that a copy of a profile has of its own. */
@@ -58,6 +59,8 @@ typedef struct adept_numbers_copy {
     char *regions[ADEPT_REGIONS];
 } adept_numbers_copy;
 adept_numbers_copy adept_numbers_copy_of(const adept_profile *profile, const adept_numbers *numbers);
+/** Copy names too, so that nothing of the original is used. @return false when memory is out */
+bool adept_numbers_own_names(adept_numbers_copy *copy);
 /** Print one text again with values[0 .. n) as its numbers. @return false when memory is out */
 bool adept_numbers_set_text(adept_numbers_copy *copy, const adept_numbers_text *text, const double *values);
 

@@ -1,5 +1,6 @@
-/* Batch sizes of every bundled model: the profile made from a few walks is, to the last byte of its JSON, that of profiling the model at
- * the batch, at every batch checked here, between and beyond what was walked; also after a round trip through a file. */
+/* Batch sizes of every bundled model: the profile made from a few walks is, to the last byte of its JSON, that of
+ * profiling the model at the batch, at every batch checked here, between and beyond what was walked; also after a round
+ * trip through a file. */
 #include "adept_batches.h"
 #include "adept_handlers.h"
 #include "adept_import.h"
@@ -40,8 +41,10 @@ static void compare(const adept_batches *b, model *m, int64_t batch, const char 
 {
     adept_profile *made = NULL, *walked = NULL;
     adept_error err = {0};
-    if (adept_batches_at(&made, b, batch, &err) != ADEPT_OK) fail_msg("%s at %lld: %s", path, (long long)batch, err.message);
-    if (profile_at(&walked, batch, m, &err) != ADEPT_OK) fail_msg("%s at %lld: %s", path, (long long)batch, err.message);
+    if (adept_batches_at(&made, b, batch, &err) != ADEPT_OK)
+        fail_msg("%s at %lld: %s", path, (long long)batch, err.message);
+    if (profile_at(&walked, batch, m, &err) != ADEPT_OK)
+        fail_msg("%s at %lld: %s", path, (long long)batch, err.message);
     char *a = adept_profile_to_json(made), *c = adept_profile_to_json(walked);
     assert_non_null(a);
     assert_non_null(c);
@@ -71,8 +74,9 @@ static void check_range(model *m, int64_t low, int64_t high, const char *path)
     if (adept_batches_from_json(&read, path, text, strlen(text), &err) != ADEPT_OK) fail_msg("%s", err.message);
     char *again = adept_batches_to_json(read);
     assert_string_equal(text, again);
-    const int64_t batches[] = {low, range.base, high, low + 1, low + 2, high - 1, low + (high - low) * 5 / 17,
-                               low + (high - low) * 11 / 17, 37, 100, 129};
+    const int64_t batches[] = {
+        low, range.base, high, low + 1, low + 2, high - 1, low + (high - low) * 5 / 17, low + (high - low) * 11 / 17,
+        37,  100,        129};
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++)
         if (batches[i] >= low && batches[i] <= high) compare(i % 2 ? b : read, m, batches[i], path);
     assert_int_equal(adept_batches_at(&outside, b, high + 1, &err), ADEPT_E_USAGE);

@@ -57,6 +57,10 @@ ADEPT_API adept_status adept_batches_from_json(adept_batches **out, const char *
                                                adept_error *err);
 ADEPT_API adept_status adept_batches_read(adept_batches **out, const char *path, adept_error *err);
 
+/** The profile that a file has for a batch size: as adept_batches_at(), but all of it its own. A batch of 0, or one that a file
+ *  written for a single batch size does not have, gives the file's own. */
+ADEPT_API adept_status adept_profile_read_at(adept_profile **out, const char *path, int64_t batch, adept_error *err);
+
 #ifdef __cplusplus
 }
 #endif
