@@ -22,7 +22,8 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON) # dpkg-shlibdeps says which libraries are needed
 set(CPACK_DEBIAN_LIBADEPT_PACKAGE_NAME libadept)
 set(CPACK_DEBIAN_LIBADEPT_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_LIBADEPT_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_LIBADEPT_PACKAGE_SUGGESTS python3)
 set(CPACK_COMPONENT_LIBADEPT_DESCRIPTION "time, power and energy of a deep-learning step: library
  Predicts what a training or inference step of a model costs on a GPU,
