@@ -3,10 +3,13 @@
 #ifndef ADEPT_LIBRARY_HANDLES_H
 #define ADEPT_LIBRARY_HANDLES_H
 #include <adept/adept.h>
+#include "adept_batches.h"
 #include "adept_model.h"
 
 struct adept_workload {
-    adept_profile *profile; /* owned */
+    adept_profile *profile;       /* owned */
+    const adept_batches *batches; /* other batch sizes; NULL: none */
+    adept_batches *owned;         /* the same, or NULL: those of the workload it was made from */
 };
 
 struct adept_gpu {

@@ -58,6 +58,9 @@ static adept_status set_config(adept_workload_config *c, adept_input_spec **inpu
 {
     if (o->batch_size < 0 || o->grad_accum < 0)
         return adept_error_set(err, ADEPT_E_USAGE, "options: batch_size and grad_accum must not be negative");
+    if ((o->batch_low != 0 || o->batch_high != 0) && (o->batch_low < 1 || o->batch_high < o->batch_low))
+        return adept_error_set(err, ADEPT_E_USAGE, "options: there are no batches from %" PRId64 " to %" PRId64,
+                               o->batch_low, o->batch_high);
     *c = (adept_workload_config){
         .optimizer = o->optimizer,
         .batch_size = o->batch_size,
@@ -113,51 +116,84 @@ static adept_status check_recorded(const adept_profile *p, const char *name, con
     if (status == ADEPT_OK)
         status = check_word(name, "attention", o->attention, adept_attention_name(p->attention), err);
     if (status == ADEPT_OK && trains) status = check_word(name, "optimizer", o->optimizer, p->optimizer, err);
-    if (status == ADEPT_OK) status = check_count(name, "batch_size", o->batch_size, p->batch_size, err);
     if (status == ADEPT_OK) status = check_count(name, "grad_accum", o->grad_accum, p->grad_accum, err);
     for (size_t i = 0; status == ADEPT_OK && i < c->n_inputs; i++)
         status = check_input(p, name, c, i, err);
     return status;
 }
 
-static adept_status load_saved(adept_profile **out, const source *from, const adept_model_options *o,
+/* The profile at the batch size wanted, 0: the own one. Takes the batches, also when it fails. */
+static adept_status take_batches(adept_workload *w, adept_batches *batches, int64_t batch_size, adept_error *err)
+{
+    w->batches = w->owned = batches;
+    return adept_batches_at(&w->profile, batches, batch_size ? batch_size : adept_batches_base(batches), err);
+}
+
+static adept_status load_saved(adept_workload *w, const source *from, const adept_model_options *o,
                                const adept_workload_config *c, adept_error *err)
 {
-    adept_profile *profile = NULL;
-    adept_status status = from->data ? adept_profile_from_json(&profile, from->name, from->data, from->size, err)
-                                     : adept_profile_read(&profile, from->name, err);
-    if (status == ADEPT_OK) status = check_recorded(profile, from->name, o, c, err);
-    if (status == ADEPT_OK)
-        *out = profile;
-    else
-        adept_profile_free(profile);
-    return status;
+    adept_batches *batches = NULL;
+    adept_status status = from->data ? adept_batches_from_json(&batches, from->name, from->data, from->size, err)
+                                     : adept_batches_read(&batches, from->name, err);
+    if (status == ADEPT_OK) status = take_batches(w, batches, o->batch_size, err);
+    return status == ADEPT_OK ? check_recorded(w->profile, from->name, o, c, err) : status;
 }
 
 /* ---- models ---- */
 
-static adept_status build(adept_profile **out, const adept_graph *graph, const adept_workload_config *c,
-                          adept_error *err)
+typedef struct walk {
+    const adept_graph *graph;
+    adept_workload_config config;
+} walk;
+
+static adept_status build(adept_profile **out, const walk *w, adept_error *err)
 {
     adept_unsupported *unsupported = NULL;
     size_t n_unsupported = 0;
-    adept_status status = adept_profile_build(out, graph, adept_handlers(), c, &unsupported, &n_unsupported, err);
+    adept_status status =
+        adept_profile_build(out, w->graph, adept_handlers(), &w->config, &unsupported, &n_unsupported, err);
     free(unsupported); /* the message names them */
     return status;
 }
 
-static adept_status load_model(adept_profile **out, const source *from, const adept_workload_config *c,
-                               adept_error *err)
+static adept_status walk_at(adept_profile **out, int64_t batch, void *context, adept_error *err)
+{
+    walk at = *(const walk *)context;
+    at.config.batch_size = batch;
+    return build(out, &at, err);
+}
+
+/* The own batch is the one given, else the file's if it lies in the range, else the smallest. */
+static adept_status build_range(adept_workload *w, walk *model, const adept_model_options *o, adept_error *err)
+{
+    adept_batches *batches = NULL;
+    adept_batch_range range = {.low = o->batch_low, .high = o->batch_high, .base = o->batch_size};
+    if (range.base == 0) {
+        adept_profile *profile = NULL;
+        adept_status status = build(&profile, model, err);
+        if (status != ADEPT_OK) return status;
+        range.base = profile->batch_size;
+        adept_profile_free(profile);
+        if (range.base < range.low || range.base > range.high) range.base = range.low;
+    }
+    adept_status status = adept_batches_new(&batches, walk_at, model, &range, err);
+    return status == ADEPT_OK ? take_batches(w, batches, 0, err) : status;
+}
+
+static adept_status load_model(adept_workload *w, const source *from, const adept_model_options *o,
+                               const adept_workload_config *c, adept_error *err)
 {
     adept_graph *graph = NULL;
     adept_status status = from->data ? adept_export_import_bytes(&graph, from->name, from->data, from->size, err)
                                      : adept_export_import(&graph, from->name, err);
-    if (status == ADEPT_OK) status = build(out, graph, c, err);
+    walk model = {graph, *c};
+    if (status == ADEPT_OK)
+        status = o->batch_high > 0 ? build_range(w, &model, o, err) : build(&w->profile, &model, err);
     adept_graph_free(graph);
     return status;
 }
 
-static adept_status load_profile(adept_profile **out, const source *from, const adept_model_options *o,
+static adept_status load_profile(adept_workload *w, const source *from, const adept_model_options *o,
                                  const adept_workload_config *c, adept_error *err)
 {
     adept_file_format format;
@@ -166,9 +202,9 @@ static adept_status load_profile(adept_profile **out, const source *from, const 
     if (status != ADEPT_OK) return status;
     switch (format) {
     case ADEPT_FORMAT_PROFILE:
-        return load_saved(out, from, o, c, err);
+        return load_saved(w, from, o, c, err);
     case ADEPT_FORMAT_EXPORT:
-        return load_model(out, from, c, err);
+        return load_model(w, from, o, c, err);
     case ADEPT_FORMAT_TORCHSCRIPT:
         break;
     }
@@ -189,14 +225,14 @@ static adept_status load(adept_workload **out, const source *from, const adept_m
     adept_status status = set_config(&config, &inputs, o, err);
     if (status == ADEPT_OK) {
         adept_library_lock();
-        status = load_profile(&workload->profile, from, o, &config, err);
+        status = load_profile(workload, from, o, &config, err);
         adept_library_unlock();
     }
     free(inputs);
     if (status == ADEPT_OK)
         *out = workload;
     else
-        free(workload);
+        adept_workload_free(workload);
     return status;
 }
 
@@ -220,14 +256,35 @@ void adept_workload_free(adept_workload *workload)
 {
     if (!workload) return;
     adept_profile_free(workload->profile);
+    adept_batches_free(workload->owned);
     free(workload);
+}
+
+adept_status adept_workload_at_batch(adept_workload **out, const adept_workload *workload, int64_t batch_size,
+                                     adept_error *err)
+{
+    if (!out) return adept_library_missing(__func__, "out", err);
+    if (!workload) return adept_library_missing(__func__, "workload", err);
+    if (!workload->batches)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: loaded without other batch sizes",
+                               workload->profile->model_path);
+    adept_workload *w = calloc(1, sizeof *w);
+    if (!w) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    w->batches = workload->batches;
+    adept_status status = adept_batches_at(&w->profile, w->batches, batch_size, err);
+    if (status == ADEPT_OK)
+        *out = w;
+    else
+        free(w);
+    return status;
 }
 
 adept_status adept_workload_to_json(char **text, const adept_workload *workload, adept_error *err)
 {
     if (!text) return adept_library_missing(__func__, "text", err);
     if (!workload) return adept_library_missing(__func__, "workload", err);
-    char *json = adept_profile_to_json(workload->profile);
+    bool own = workload->batches && adept_batches_base(workload->batches) == workload->profile->batch_size;
+    char *json = own ? adept_batches_to_json(workload->batches) : adept_profile_to_json(workload->profile);
     if (!json) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     *text = json;
     return ADEPT_OK;
@@ -241,6 +298,7 @@ static double flops_of(const adept_profile_totals *t, adept_pass pass)
 void adept_workload_describe(adept_workload_info *out, const adept_workload *workload)
 {
     const adept_profile *p = workload->profile;
+    const adept_batches *batches = workload->batches;
     *out = (adept_workload_info){
         .model = p->model_path,
         .mode = adept_mode_name(p->mode),
@@ -248,6 +306,8 @@ void adept_workload_describe(adept_workload_info *out, const adept_workload *wor
         .optimizer = p->optimizer,
         .attention = adept_attention_name(p->attention),
         .batch_size = p->batch_size,
+        .batch_low = batches ? adept_batches_low(batches) : p->batch_size,
+        .batch_high = batches ? adept_batches_high(batches) : p->batch_size,
         .grad_accum = p->grad_accum,
         .params = p->params,
         .trainable_params = p->trainable_params,

@@ -24,7 +24,8 @@ typedef struct adept_model_options {
     const char *precision;     /* "fp32" (default), "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16" */
     const char *optimizer;     /* "adamw" (default), "sgd", "none", ... */
     const char *attention;     /* "auto" (default), "eager", "fused" */
-    int64_t batch_size;        /* per GPU and pass; 0: as in the file */
+    int64_t batch_size;        /* per GPU and pass; 0: as in the file. A profile saved with --batches has others than its own */
+    int64_t batch_low, batch_high; /* of a model: make all of these ready for adept_workload_at_batch(); 0 and 0: none */
     int64_t grad_accum;        /* forward-backward passes per optimizer step; 0: 1 */
     const char *const *inputs; /* n_inputs shapes as of `--input`: "Bx3x224x224", "i64:Bx512" */
     size_t n_inputs;           /* 0: as in the file */
@@ -45,9 +46,18 @@ ADEPT_API adept_status adept_workload_open(adept_workload **out, const char *pat
 /** The same from `size` bytes in memory, which may go when it returns. `name` is for messages. */
 ADEPT_API adept_status adept_workload_read(adept_workload **out, const char *name, const void *data, size_t size,
                                            const adept_model_options *options, adept_error *err);
+/**
+ * The same workload at another batch size, without a file: every count is what profiling the model at that size gives.
+ * @param out       set on ADEPT_OK; adept_workload_free(), before `workload`, whose names it uses
+ * @param workload  of a profile that `adept profile --batches` wrote, or a model loaded with a range of them
+ * @return ADEPT_E_USAGE for a batch outside the range, which adept_workload_describe() tells
+ * Thread-safe. Takes tens of microseconds.
+ */
+ADEPT_API adept_status adept_workload_at_batch(adept_workload **out, const adept_workload *workload, int64_t batch_size,
+                                               adept_error *err);
 /** NULL allowed. Nothing else may be using it. */
 ADEPT_API void adept_workload_free(adept_workload *workload);
-/** The profile as JSON, which adept_workload_read() reads. @param text  zero-terminated; adept_text_free(). Thread-safe. */
+/** The profile as JSON, which adept_workload_read() reads; with its other batch sizes unless this is one of them. @param text  zero-terminated; adept_text_free(). Thread-safe. */
 ADEPT_API adept_status adept_workload_to_json(char **text, const adept_workload *workload, adept_error *err);
 /** Free a text that the library made; NULL allowed. Thread-safe. */
 ADEPT_API void adept_text_free(char *text);
@@ -60,6 +70,7 @@ typedef struct adept_workload_info {
     const char *optimizer;  /* "adamw"; "none" unless mode is train */
     const char *attention;  /* "auto" */
     int64_t batch_size;     /* per GPU and pass */
+    int64_t batch_low, batch_high; /* what adept_workload_at_batch() can make */
     int64_t grad_accum;
     int64_t params, trainable_params;
     double flops_forward, flops_backward; /* of one pass on one GPU */

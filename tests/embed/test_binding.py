@@ -90,6 +90,9 @@ class Binding(unittest.TestCase):
         self.assertEqual(again.to_json(), text)
         info = adept.Workload.read(text.encode()).describe()
         self.assertEqual((info.mode, info.precision, info.batch_size, info.params), ("train", "fp32", 256, 4239370))
+        self.assertEqual(again.at_batch(256).to_json(), text)
+        with self.assertRaises(adept.Error):
+            again.at_batch(255)
         names = adept.Gpu.names()
         self.assertIn("a100-sxm-80gb", names)
         self.assertEqual(names, sorted(names))

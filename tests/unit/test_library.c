@@ -326,6 +326,80 @@ static void exported_model(void **state)
     adept_workload_free(file);
 }
 
+static char *json_of(const adept_workload *w)
+{
+    char *text = NULL;
+    assert_int_equal(adept_workload_to_json(&text, w, NULL), ADEPT_OK);
+    return text;
+}
+
+/* Every batch from the range, by way of JSON too, is the model profiled at it. */
+static void other_batch_sizes(void **state)
+{
+    (void)state;
+    const char *path = ADEPT_SHARED_DIR "/models/resnet50.pt2";
+    if (access(path, R_OK) != 0) skip();
+    static const int64_t batches[] = {1, 2, 7, 33, 48};
+    const adept_model_options range = {.batch_low = 1, .batch_high = 48, .batch_size = 8};
+    adept_error err = {0};
+    adept_workload *w = open_workload(path, &range), *again = NULL, *at = NULL;
+    adept_workload_info info;
+    char *text = json_of(w);
+    if (adept_workload_read(&again, "again", text, strlen(text), NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    adept_workload_describe(&info, again);
+    assert_true(info.batch_low == 1 && info.batch_high == 48 && info.batch_size == 8);
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        const adept_model_options direct = {.batch_size = batches[i]};
+        adept_workload *expected = open_workload(path, &direct), *saved = NULL;
+        char *want = json_of(expected);
+        for (int from_json = 0; from_json < 2; from_json++) {
+            if (adept_workload_at_batch(&at, from_json ? again : w, batches[i], &err) != ADEPT_OK)
+                fail_msg("%s", err.message);
+            char *got = json_of(at);
+            assert_string_equal(got, want);
+            adept_text_free(got);
+            adept_workload_free(at);
+        }
+        if (adept_workload_read(&saved, "saved", text, strlen(text), &direct, &err) != ADEPT_OK)
+            fail_msg("%s", err.message);
+        char *got = json_of(saved);
+        assert_string_equal(got, want);
+        adept_text_free(got);
+        adept_text_free(want);
+        adept_workload_free(saved);
+        adept_workload_free(expected);
+    }
+    at = NULL;
+    assert_int_equal(adept_workload_at_batch(&at, w, 49, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_workload_at_batch(&at, w, 0, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_workload_at_batch(&at, NULL, 1, &err), ADEPT_E_USAGE);
+    assert_null(at);
+    adept_text_free(text);
+    adept_workload_free(again);
+    adept_workload_free(w);
+    const adept_model_options wrong[] = {{.batch_low = 4, .batch_high = 2},
+                                         {.batch_high = 3},
+                                         {.batch_low = 4},
+                                         {.batch_low = 2, .batch_high = 4, .batch_size = 5}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(adept_workload_open(&at, path, &wrong[i], &err), ADEPT_E_USAGE);
+}
+
+static void one_batch_size(void **state)
+{
+    (void)state;
+    adept_error err = {0};
+    adept_workload *w = open_workload(MLP, NULL), *at = NULL;
+    assert_int_equal(adept_workload_at_batch(&at, w, 128, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_workload_at_batch(&at, w, 256, &err), ADEPT_OK);
+    char *a = json_of(w), *b = json_of(at);
+    assert_string_equal(a, b);
+    adept_text_free(a);
+    adept_text_free(b);
+    adept_workload_free(at);
+    adept_workload_free(w);
+}
+
 static void gpus(void **state)
 {
     (void)state;
@@ -475,6 +549,8 @@ int main(void)
         cmocka_unit_test(bad_bytes_are_messages),
         cmocka_unit_test(options_agree_with_a_profile),
         cmocka_unit_test(exported_model),
+        cmocka_unit_test(other_batch_sizes),
+        cmocka_unit_test(one_batch_size),
         cmocka_unit_test(gpus),
         cmocka_unit_test(details),
         cmocka_unit_test(predictions_allocate_nothing),
