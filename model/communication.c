@@ -3,6 +3,7 @@
 #include "communication.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One hop between nodes if nothing else is said: a few microseconds of an RDMA network and of NCCL's proxy. A round
  * guess. */
@@ -140,6 +141,41 @@ static int by_place(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
+/* Most pieces have places of their own, spread evenly: each goes into the compartment of its share of the range, of as
+ * many as there are pieces, and compartments with several are sorted. */
+static size_t compartment_of(double place, double last, double per_place, size_t n)
+{
+    double at = (last - place) * per_place;
+    return at < (double)(n - 1) ? (size_t)at : n - 1;
+}
+
+static bool sort_by_place(adept_backward_piece *pieces, size_t n)
+{
+    adept_backward_piece *unsorted = malloc((n + 1) * sizeof *unsorted);
+    size_t *end = calloc(n + 1, sizeof *end);
+    bool done = unsorted && end;
+    if (done && n > 0) {
+        double first = pieces[0].place, last = first;
+        for (size_t i = 1; i < n; i++) {
+            first = fmin(first, pieces[i].place);
+            last = fmax(last, pieces[i].place);
+        }
+        double per_place = last > first ? (double)n / (last - first) : 0.0;
+        memcpy(unsorted, pieces, n * sizeof *pieces);
+        for (size_t i = 0; i < n; i++)
+            end[compartment_of(unsorted[i].place, last, per_place, n) + 1]++;
+        for (size_t i = 0; i < n; i++)
+            end[i + 1] += end[i];
+        for (size_t i = 0; i < n; i++) /* afterwards end[c] is where compartment c ends */
+            pieces[end[compartment_of(unsorted[i].place, last, per_place, n)]++] = unsorted[i];
+        for (size_t c = 0, start = 0; c < n; start = end[c++])
+            if (end[c] - start > 1) qsort(pieces + start, end[c] - start, sizeof *pieces, by_place);
+    }
+    free(unsorted);
+    free(end);
+    return done;
+}
+
 static bool has_backward(const adept_profile_op *op)
 {
     for (size_t i = 0; i < op->n_kernels; i++)
@@ -172,7 +208,8 @@ adept_status adept_backward_plan_new(adept_backward_plan *out, const adept_profi
                                                            .gradient_bytes = op->gradient_bytes / (double)n_gradients};
         sent_bytes += op->gradient_bytes;
     }
-    qsort(out->pieces, out->n, sizeof *out->pieces, by_place);
+    if (!sort_by_place(out->pieces, out->n))
+        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the order of the backward pass");
     out->rest_bytes = fmax(0.0, prof->trainable_bytes - sent_bytes);
     return ADEPT_OK;
 }

@@ -185,14 +185,16 @@ adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_pr
 
 uint64_t adept_operator_kernel_hash(const adept_operator_kernel *k)
 {
-    uint64_t hash = 0, word;
+    uint64_t hash[2] = {0, 1}, word; /* two at a time, which do not wait for each other */
     const unsigned char *bytes = (const unsigned char *)&k->work;
     for (size_t i = 0; i + sizeof word <= sizeof k->work; i += sizeof word) {
+        uint64_t *part = &hash[i / sizeof word % 2];
         memcpy(&word, bytes + i, sizeof word);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
+        *part = (*part ^ word) * 0x9e3779b97f4a7c15u;
+        *part ^= *part >> 29;
     }
-    return hash ^ hash >> 32;
+    uint64_t both = hash[0] ^ (hash[1] << 31 | hash[1] >> 33);
+    return both ^ both >> 32;
 }
 
 bool adept_operator_kernel_same(const adept_operator_kernel *a, const adept_operator_kernel *b)

@@ -126,12 +126,11 @@ static adept_status order_gradients(adept_plan_kernels *plan, const adept_profil
 {
     adept_backward_plan order;
     adept_status status = adept_backward_plan_new(&order, prof, err);
-    if (status != ADEPT_OK) return status;
     for (size_t i = 0; i < order.n; i++)
         plan->n_gradients += order.pieces[i].gradient_bytes > 0.0;
     plan->gradients = calloc(plan->n_gradients + 1, sizeof *plan->gradients);
     plan->rest_bytes = order.rest_bytes;
-    if (!plan->gradients)
+    if (status == ADEPT_OK && !plan->gradients)
         status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu gradients", plan->n_gradients);
     for (size_t i = 0, at = 0; i < order.n && status == ADEPT_OK; i++) {
         const adept_backward_piece *p = &order.pieces[i];
