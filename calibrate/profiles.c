@@ -1,5 +1,6 @@
 /** @file profiles.c  Rows -> profiles: which configurations there are, which are kept from earlier runs, which to make.
  */
+#include "adept_batches.h"
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_json.h"
@@ -119,7 +120,7 @@ static adept_status contradiction(const entry *e, const char *what, const char *
                            e->job.path, what, recorded);
 }
 
-/* A saved profile is of one configuration; what the row says must be that one. */
+/* A saved profile is of one configuration, but for batch sizes; what the row says must be that one. */
 static adept_status check_saved(const entry *e, const adept_profile *p, adept_error *err)
 {
     const adept_workload_config *c = &e->job.config;
@@ -152,7 +153,7 @@ static adept_status check_saved(const entry *e, const adept_profile *p, adept_er
 static void read_saved(entry *e)
 {
     adept_error err = {0};
-    adept_status status = adept_profile_read(&e->profile, e->job.path, &err);
+    adept_status status = adept_profile_read_at(&e->profile, e->job.path, e->job.config.batch_size, &err);
 
     if (status == ADEPT_OK) status = check_saved(e, e->profile, &err);
     e->job.done = true;

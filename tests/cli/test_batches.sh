@@ -28,6 +28,19 @@ grep -q '"batch_size":[[:space:]]*\(200\|256\)' "$work/list.json" || fail 'own b
 expect_ok predict "$work/list.json" --gpu a100 --batch 250
 expect_error 2 '200 to 300' predict "$work/list.json" --gpu a100 --batch 199
 
+# rows of measurements with other batch sizes find them in it
+if "$ADEPT" evaluate --help >/dev/null 2>&1; then
+    mkdir "$work/models"
+    cp "$work/many.json" "$work/models/resnet50.profile.json"
+    printf 'model,batch_size,gpu,step_time_s\nresnet50,7,a100,0.01\nresnet50,50,a100,0.05\n' >"$work/rows.csv"
+    expect_ok evaluate "$work/rows.csv" --gpu a100 --models "$work/models" --json
+    shows '"n":[[:space:]]*2'
+    printf 'model,batch_size,gpu,step_time_s\nresnet50,700,a100,0.01\n' >"$work/rows.csv"
+    run evaluate "$work/rows.csv" --gpu a100 --models "$work/models" --json
+    checks=$((checks + 1))
+    grep -q 'a batch of 700 lies outside' "$work/err" || fail 'a batch outside is not named'
+fi
+
 expect_error 2 'none of --batches' profile "$m" --batches 1:8 --batch 9
 expect_error 2 'range is empty' profile "$m" --batches 8:1
 expect_error 2 'FROM:TO' profile "$m" --batches 8
