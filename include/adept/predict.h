@@ -106,7 +106,7 @@ typedef struct adept_best_limits {
  * The power limits of least energy and of least energy times time, over all that the board can be set to.
  * @param request  its power limit is not used, a locked clock is
  * @return as adept_predict_one(); ADEPT_E_UNSUPPORTED, with the reason, where no limit can be compared
- * Thread-safe. May allocate; takes about as long as a few hundred predictions.
+ * Thread-safe. May allocate; takes about as long as a thousand predictions.
  */
 ADEPT_API adept_status adept_predict_best_limits(adept_best_limits *out, const adept_request *request, adept_error *err);
 

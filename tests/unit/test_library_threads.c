@@ -1,0 +1,122 @@
+/* Eight threads load at the same time, and predict from shared handles: the same bits in each. Under ThreadSanitizer
+ * (-DADEPT_SANITIZE=thread) also: no races. */
+#include <adept/adept.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define MLP ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json"
+#define THREADS 8
+#define REQUESTS 256
+#define ROUNDS 20
+
+typedef struct shared {
+    const adept_workload *workload;
+    const adept_gpu *gpu;
+    adept_request requests[REQUESTS];
+    adept_estimate expected[REQUESTS];
+} shared;
+
+typedef struct worker {
+    pthread_t thread;
+    const shared *common;
+    size_t n_wrong;
+} worker;
+
+static void *predict(void *argument)
+{
+    worker *w = argument;
+    adept_estimate *out = calloc(REQUESTS, sizeof *out);
+    if (!out) w->n_wrong++;
+    for (int round = 0; out && round < ROUNDS; round++) {
+        w->n_wrong += adept_predict_many(out, w->common->requests, REQUESTS, NULL) != ADEPT_OK;
+        w->n_wrong += memcmp(out, w->common->expected, REQUESTS * sizeof *out) != 0;
+        adept_choice choice;
+        const adept_goal goal = {.objective = ADEPT_LEAST_EDP, .samples = 1e6};
+        w->n_wrong += adept_choose(&choice, NULL, out, REQUESTS, &goal, NULL) != ADEPT_OK;
+    }
+    free(out);
+    return NULL;
+}
+
+/* Everything but free() on shared handles, and handles of its own. */
+static void *load(void *argument)
+{
+    worker *w = argument;
+    for (int round = 0; round < ROUNDS; round++) {
+        adept_workload *workload = NULL, *at = NULL;
+        adept_gpu *gpu = NULL;
+        adept_oracle *own = NULL, *common = NULL;
+        adept_workload_info info;
+        char *a = NULL, *b = NULL;
+        adept_estimate e;
+        w->n_wrong += adept_workload_open(&workload, MLP, NULL, NULL) != ADEPT_OK;
+        w->n_wrong += adept_gpu_open(&gpu, "a100", NULL) != ADEPT_OK;
+        if (w->n_wrong > 0) return NULL;
+        w->n_wrong += adept_oracle_new(&own, workload, gpu, NULL, NULL) != ADEPT_OK;
+        w->n_wrong += adept_oracle_new(&common, w->common->workload, w->common->gpu, "model", NULL) != ADEPT_OK;
+        w->n_wrong += adept_workload_at_batch(&at, w->common->workload, 256, NULL) != ADEPT_OK;
+        if (w->n_wrong > 0) return NULL;
+        adept_workload_describe(&info, w->common->workload);
+        w->n_wrong += info.batch_size != 256;
+        adept_request request = w->common->requests[1];
+        request.oracle = own;
+        w->n_wrong += adept_predict_one(&e, &request, NULL) != ADEPT_OK;
+        w->n_wrong += memcmp(&e, &w->common->expected[1], sizeof e) != 0;
+        w->n_wrong += adept_predict_json(&a, &request, NULL) != ADEPT_OK;
+        w->n_wrong += adept_workload_to_json(&b, w->common->workload, NULL) != ADEPT_OK;
+        w->n_wrong += adept_gpu_open(&gpu, "no such", NULL) != ADEPT_E_UNKNOWN_GPU;
+        adept_text_free(a);
+        adept_text_free(b);
+        adept_oracle_free(own);
+        adept_oracle_free(common);
+        adept_gpu_free(gpu);
+        adept_workload_free(at);
+        adept_workload_free(workload);
+    }
+    return NULL;
+}
+
+static void threads_agree(void **state)
+{
+    (void)state;
+    static shared common;
+    worker workers[THREADS];
+    adept_workload *workload = NULL;
+    adept_gpu *gpu = NULL;
+    adept_oracle *oracles[2] = {NULL, NULL};
+    assert_int_equal(adept_workload_open(&workload, MLP, NULL, NULL), ADEPT_OK);
+    assert_int_equal(adept_gpu_open(&gpu, "a100", NULL), ADEPT_OK);
+    assert_int_equal(adept_oracle_new(&oracles[0], workload, gpu, "model", NULL), ADEPT_OK);
+    assert_int_equal(adept_oracle_new(&oracles[1], workload, gpu, NULL, NULL), ADEPT_OK);
+    common.workload = workload;
+    common.gpu = gpu;
+    for (int i = 0; i < REQUESTS; i++)
+        common.requests[i] = (adept_request){.oracle = oracles[i % 2], .gpus = 1 + i % 9, .power_limit_w = 150 + i % 200};
+    assert_int_equal(adept_predict_many(common.expected, common.requests, REQUESTS, NULL), ADEPT_OK);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.common = &common};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, i % 2 ? load : predict, &workers[i]), 0);
+    }
+    size_t n_wrong = 0;
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(workers[i].thread, NULL);
+        n_wrong += workers[i].n_wrong;
+    }
+    assert_int_equal(n_wrong, 0);
+    adept_oracle_free(oracles[0]);
+    adept_oracle_free(oracles[1]);
+    adept_gpu_free(gpu);
+    adept_workload_free(workload);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_agree)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
