@@ -30,4 +30,4 @@ cd "$top" # the profile records the path of the measurements as given
 # (tools/accuracy.py reads this line.)
 law='--fix t_sample_s=1e-9 --tiles gemm=8x64 --tiles bmm=8x64 --tiles conv=32x16 --free r_tile_gemm,r_tile_bmm,r_tile_conv,r_depth_gemm,r_depth_bmm,r_depth_conv,wave_gemm_s,wave_bmm_s,wave_conv_s,reload_gemm,reload_bmm,reload_conv,beta_alu,c_softmax'
 "$adept" calibrate "data/measurements/$name.csv" --gpu "$folder/$name.json" --models data/models --seed 1 -o "$out" \
-    --granularity operator $law "$@"
+    --from-sheet --granularity operator $law "$@"

@@ -4,6 +4,7 @@
 #     ADEPT=build/tools/adept sh tools/fit_public.sh DIR [GPU...|shared]
 #
 # Then, or with "shared" alone, the set of parameters for GPUs that nobody measured: hwprofiles/shared/shared.json.
+# PROFILES names another folder to write to; REPORTS one for the JSON report of the shared fit.
 #
 # DIR holds the measurements in adept's CSV: neusight_GPU.csv and kernels/GPU.csv (github sitar-lab/NeuSight, MIT,
 # ASPLOS'25 labels), zeus_GPU.csv (github ml-energy/zeus, Apache-2.0, NSDI'23 traces). The same files and the same seed
@@ -11,6 +12,7 @@
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+profiles=${PROFILES:-$root/hwprofiles}
 adept=${ADEPT:?set ADEPT to the program}
 data=${1:?the folder of the measurements}
 shift
@@ -51,10 +53,10 @@ fit_shared() {
         set -- "$@" "$work/$file.csv"
     done
     "$adept" calibrate "$@" --gpu auto --leave-out gpu --by gpu,gpu+file --prior-rows 0.1 --fix t_host_s=5e-6 --fix t_sample_s=1e-6 \
-        --fix t_fixed_s=1e-4 --suggest 0 -o "$work/shared.json" > "$work/shared.txt"
-    sed -n '/^Errors, /,/^$/p;/^Held out by gpu: errors by gpu, file/,/^$/p' "$work/shared.txt"
-    mkdir -p "$root/hwprofiles/shared"
-    mv "$work/shared.json" "$root/hwprofiles/shared/shared.json"
+        --fix t_fixed_s=1e-4 --suggest 0 --json -o "$work/shared.json" > "$work/report.json"
+    [ -z "${REPORTS:-}" ] || cp "$work/report.json" "$REPORTS/shared.json"
+    mkdir -p "$profiles/shared"
+    mv "$work/shared.json" "$profiles/shared/shared.json"
 }
 
 for gpu; do
@@ -83,5 +85,5 @@ for gpu; do
         --leave-out "$left_out" $law --fix t_host_s=2.5e-5 --fix t_fixed_s=1e-4 --suggest 0 -o "$work/$gpu.json" \
         > "$work/$gpu.txt"
     sed -n '/^Errors, /,/^$/p' "$work/$gpu.txt"
-    mv "$work/$gpu.json" "$root/hwprofiles/$gpu.json"
+    mv "$work/$gpu.json" "$profiles/$gpu.json"
 done
