@@ -10,7 +10,7 @@ cd "$work" || exit 1
 # loop CSV GPU: fit, and compare what evaluate says of the fitted profile with what calibrate said
 loop() {
     checks=$((checks + 1))
-    run calibrate "$1" --gpu "$2" -o fit.json --leave-out model --suggest 1
+    run calibrate "$1" --gpu "$2" -o fit.json --leave-out model --suggest 1 --restarts 1
     [ "$rc" -eq 0 ] || { fail "exit code $rc: calibrate $1"; return; }
     shows '^  in-sample '
     fitted=$(awk '$1 == "in-sample" { print $8; exit }' out)
