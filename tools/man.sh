@@ -1,6 +1,6 @@
 #!/bin/sh
 # Manual pages from what the program says itself, and of the C interface from its headers: no page can lag behind.
-# usage: man.sh ADEPT HEADERS OUTPUT_DIRECTORY      writes adept.1, adept-COMMAND.1 and libadept.3
+# usage: man.sh ADEPT HEADERS OUTPUT_DIRECTORY      writes adept.1, adept-COMMAND.1, libadept.3 and adept_FUNCTION.3
 set -eu
 adept=$1 headers=$2 out=$3
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -28,3 +28,7 @@ done
 rm -f "$out/help"
 awk -v version="$version" -f "$here/man3.awk" "$headers/version.h" "$headers/error.h" "$headers/workload.h" "$headers/predict.h" \
     "$headers/choose.h" >"$out/libadept.3"
+# man adept_choose
+sed -n 's/^\.SS \(adept_[a-z_]*\)()$/\1/p' "$out/libadept.3" | while IFS= read -r function; do
+    echo '.so man3/libadept.3' >"$out/$function.3"
+done

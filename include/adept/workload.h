@@ -57,7 +57,11 @@ ADEPT_API adept_status adept_workload_at_batch(adept_workload **out, const adept
                                                adept_error *err);
 /** NULL allowed. Nothing else may be using it. */
 ADEPT_API void adept_workload_free(adept_workload *workload);
-/** The profile as JSON, which adept_workload_read() reads; with its other batch sizes unless this is one of them. @param text  zero-terminated; adept_text_free(). Thread-safe. */
+/**
+ * The profile as JSON, which adept_workload_read() reads; with its other batch sizes unless this is one of them.
+ * @param text  zero-terminated; adept_text_free()
+ * Thread-safe.
+ */
 ADEPT_API adept_status adept_workload_to_json(char **text, const adept_workload *workload, adept_error *err);
 /** Free a text that the library made; NULL allowed. Thread-safe. */
 ADEPT_API void adept_text_free(char *text);

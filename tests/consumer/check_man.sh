@@ -22,8 +22,9 @@ done
 functions=$(cat "$headers"/*.h | tr '\n' ' ' | grep -o 'ADEPT_API [^;(]*adept_[a-z_]*(' | grep -o 'adept_[a-z_]*($' | tr -d '(')
 for function in $functions; do
     grep -qx "\.SS $function()" "$man/libadept.3" || fail "libadept(3) lacks $function()"
+    grep -qx '\.so man3/libadept\.3' "$man/$function.3" || fail "no page $function(3)"
 done
 if command -v mandoc >/dev/null 2>&1; then
-    mandoc -T lint -W warning "$man"/*.[13] | grep -v 'missing date' && fail "mandoc warns"
+    mandoc -T lint -W warning "$man"/*.1 "$man/libadept.3" | grep -v 'missing date' && fail "mandoc warns"
 fi
 exit 0

@@ -5,7 +5,7 @@ set -eu
 build=$1 root=$2
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 fail() { echo "packages: $1" >&2; exit 1; }
-inside() { chroot "$root" env LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
+inside() { chroot "$root" env -i LC_ALL=C DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
 
 inbox=$root/tmp/adept-packages
 rm -rf "$inbox"
