@@ -27,7 +27,7 @@ static adept_verdict judge(const adept_estimate *e, const adept_goal *g)
     if (exceeds(v.time_s, g->deadline_s)) v.violated |= ADEPT_CONSTRAINT_DEADLINE;
     if (exceeds(v.energy_j, g->energy_budget_j)) v.violated |= ADEPT_CONSTRAINT_ENERGY;
     if ((e->notes & ADEPT_NOTE_NO_ROOM) && !g->ignore_memory) v.violated |= ADEPT_CONSTRAINT_MEMORY;
-    if (isnan(v.time_s) || (g->objective != ADEPT_LEAST_TIME && isnan(v.energy_j)))
+    if (!isfinite(v.time_s) || (g->objective != ADEPT_LEAST_TIME && !isfinite(v.edp_js)))
         v.violated |= ADEPT_CONSTRAINT_PREDICTABLE;
     return v;
 }

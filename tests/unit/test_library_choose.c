@@ -282,6 +282,18 @@ static void unknown_power(void **state)
     assert_int_equal(choose(e, 2, (adept_goal){.energy_budget_j = 1e6}).best, 1);
 }
 
+/* A job too large for its energy-delay product to be a number is no option; nor is an estimate of no samples. */
+static void out_of_range(void **state)
+{
+    (void)state;
+    const adept_estimate e = option(1, 100);
+    refuse(&e, 1, (adept_goal){.objective = ADEPT_LEAST_EDP, .steps = 1e200}, "1 miss a prediction");
+    assert_int_equal(choose(&e, 1, (adept_goal){.steps = 1e200}).best, 0);
+    adept_estimate none = option(1, 100);
+    none.samples = 0;
+    refuse(&none, 1, (adept_goal){.samples = 10}, "1 miss a prediction");
+}
+
 static void wrong_goals(void **state)
 {
     (void)state;
@@ -311,6 +323,7 @@ int main(void)
         cmocka_unit_test(ties),
         cmocka_unit_test(binding_constraint),
         cmocka_unit_test(unknown_power),
+        cmocka_unit_test(out_of_range),
         cmocka_unit_test(wrong_goals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
