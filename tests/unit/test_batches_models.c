@@ -102,7 +102,7 @@ static void check_model(const char *path)
     } else {
         check_range(&m, 1, 150, path);
         m.config = (adept_workload_config){.mode = ADEPT_MODE_INFER, .precision = ADEPT_AMP_FP16};
-        check_range(&m, 2, 40, path);
+        check_range(&m, 2, 12, path);
     }
     adept_profile_free(profile);
     adept_graph_free(graph);
