@@ -55,7 +55,7 @@ static void all_bundled_models(void **state)
     assert_true(n_models >= 20 && seen.runs > 10000);
     assert_true(seen.refused > 100 && seen.limited > 1000 && seen.floored > 20 && seen.bucketed > 1000);
     for (int b = 0; b < 4; b++)
-        assert_true(seen.bound[b] > 100);
+        assert_true(seen.bound[b] > 10);
 }
 
 int main(void)
