@@ -51,8 +51,7 @@ typedef struct merger {
 
 static void merge(merger *m, const adept_operator_entry *e, const double *theta)
 {
-    const double *part = e->executions.part;
-    double count = part[ADEPT_PART_FORWARD] + part[ADEPT_PART_BACKWARD] + part[ADEPT_PART_OPTIMIZER];
+    double count = adept_executions_all(&e->executions);
     double kernel[COLUMNS] = {
         [CORE_S] = e->core_s,
         [MEMORY_S] = e->time_s - e->core_s,

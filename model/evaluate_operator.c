@@ -40,10 +40,7 @@ struct adept_operator_rows {
 static void add_kernel(pass *p, const adept_operator_kernel *k)
 {
     for (size_t i = 0; i < p->n; i++) {
-        const adept_operator_kernel *known = &p->kernels[i].kernel;
-        if (known->simt_flops != k->simt_flops || known->tensor_flops != k->tensor_flops ||
-            memcmp(&known->work, &k->work, sizeof k->work) != 0)
-            continue;
+        if (!adept_operator_kernel_same(&p->kernels[i].kernel, k)) continue;
         p->kernels[i].counts[k->pass] += k->count;
         return;
     }

@@ -147,12 +147,7 @@ adept_executions adept_operator_executions(const adept_operator_kernel *k, const
     return e;
 }
 
-static double all_of(const adept_executions *e)
-{
-    return e->part[ADEPT_PART_FORWARD] + e->part[ADEPT_PART_BACKWARD] + e->part[ADEPT_PART_OPTIMIZER];
-}
-
-static adept_operator_entry entry_of(const adept_operator_time *t, const adept_executions *executions)
+adept_operator_entry adept_operator_entry_of(const adept_operator_time *t, const adept_executions *executions)
 {
     return (adept_operator_entry){*executions,     t->time_s, t->core_s, t->simt_flops,
                                   t->tensor_flops, t->bytes,  t->family};
@@ -175,7 +170,7 @@ static double load_of(const execution *x, const adept_operator_numbers *n, const
 /* As one kernel that runs once, and in each part for its share of the time. */
 static adept_operator_entry joined(const adept_operator_entry *x, const adept_operator_entry *y)
 {
-    double a = all_of(&x->executions), b = all_of(&y->executions), time_s = a * x->time_s + b * y->time_s;
+    double a = adept_executions_all(&x->executions), b = adept_executions_all(&y->executions), time_s = a * x->time_s + b * y->time_s;
     adept_operator_entry out = {.time_s = time_s,
                                 .core_s = a * x->core_s + b * y->core_s,
                                 .simt_flops = a * x->simt_flops + b * y->simt_flops,
@@ -190,7 +185,7 @@ static adept_operator_entry joined(const adept_operator_entry *x, const adept_op
 void adept_operator_list_add(adept_operator_list *list, const adept_operator_time *t,
                              const adept_executions *executions)
 {
-    adept_operator_entry e = entry_of(t, executions);
+    adept_operator_entry e = adept_operator_entry_of(t, executions);
     if (!(e.time_s > 0.0)) return;
     if (list->n < ADEPT_OPERATOR_MAX_ENTRIES) {
         list->entries[list->n++] = e;
@@ -243,7 +238,7 @@ static balance balance_at(const adept_operator_list *list, const adept_operator_
         double energy_by_f = v2_by_f * core_j + v2 * active * (t + clock * t_by_f);
         double draw_w = energy_j / t, load = (static_w + draw_w) * by_limit;
         double load_2 = load * load, load_4 = load_2 * load_2, load_7 = load_4 * load_2 * load;
-        double executions = all_of(&e->executions);
+        double executions = adept_executions_all(&e->executions);
         time += executions * t;
         time_by_f += executions * t_by_f;
         loaded += executions * t * load_7 * load;
@@ -320,7 +315,7 @@ static void add_gradient(adept_operator_total *total, adept_operator_total_gradi
                          const execution *x, const adept_executions *by_part, double f, const adept_operator_numbers *n,
                          const double *theta)
 {
-    double executions = all_of(by_part);
+    double executions = adept_executions_all(by_part);
     double v = x->voltage.relative, active = adept_operator_active_w(n, theta), share = theta[ADEPT_OP_mem_core_share];
     double stretch = 1.0 + share * (1.0 / f - 1.0), full_memory_s = t->time_s - t->core_s;
     double load = load_of(x, n, theta), over = power_8(load) - 1.0;
@@ -359,7 +354,7 @@ static execution add_entry(adept_operator_total *total, const adept_operator_ent
     const double *part = e->executions.part;
     for (int p = 0; p < ADEPT_PARTS; p++)
         total->time_s[p] += part[p] * x.time_s;
-    total->energy_j += all_of(&e->executions) * x.energy_j;
+    total->energy_j += adept_executions_all(&e->executions) * x.energy_j;
     double in_passes = part[ADEPT_PART_FORWARD] + part[ADEPT_PART_BACKWARD];
     total->unit_core_s[unit_of(e->family)] += in_passes * (x.time_s - x.memory_s);
     total->memory_s += in_passes * x.memory_s;
@@ -370,7 +365,7 @@ void adept_operator_add(adept_operator_total *total, adept_operator_total_gradie
                         const adept_operator_time *t, const adept_executions *executions, adept_operator_clock clock,
                         const adept_operator_numbers *n, const double *theta)
 {
-    adept_operator_entry e = entry_of(t, executions);
+    adept_operator_entry e = adept_operator_entry_of(t, executions);
     execution x = add_entry(total, &e, clock, n, theta);
     if (gradient && x.time_s > 0.0) add_gradient(total, gradient, t, &x, executions, clock.ratio, n, theta);
 }

@@ -47,6 +47,11 @@ typedef struct adept_executions {
 } adept_executions;
 extern const adept_executions adept_optimizer_execution; /* once, in the optimizer */
 
+static inline double adept_executions_all(const adept_executions *e)
+{
+    return e->part[ADEPT_PART_FORWARD] + e->part[ADEPT_PART_BACKWARD] + e->part[ADEPT_PART_OPTIMIZER];
+}
+
 /* What of an all-reduce costs time, and what runs beside the backward pass. */
 enum { ADEPT_COMM_EXPOSED, ADEPT_COMM_HIDDEN };
 
@@ -141,6 +146,8 @@ void adept_operator_optimizer_time(adept_operator_time *out, const adept_operato
 
 /** Executions of a kernel in all passes of a step. */
 adept_executions adept_operator_executions(const adept_operator_kernel *k, const adept_operator_numbers *n);
+/** A kernel as the lists and tables of a step hold it. */
+adept_operator_entry adept_operator_entry_of(const adept_operator_time *t, const adept_executions *executions);
 void adept_operator_list_add(adept_operator_list *list, const adept_operator_time *t,
                              const adept_executions *executions);
 /** Core voltage at a clock, relative to that at full clock. */

@@ -38,16 +38,6 @@ static void set_free(kernel_set *set)
     free(set->backward);
 }
 
-static adept_operator_entry entry_of(const adept_operator_time *t)
-{
-    return (adept_operator_entry){.time_s = t->time_s,
-                                  .core_s = t->core_s,
-                                  .simt_flops = t->simt_flops,
-                                  .tensor_flops = t->tensor_flops,
-                                  .bytes = t->bytes,
-                                  .family = t->family};
-}
-
 static adept_operator_entry *find(kernel_set *set, const adept_operator_kernel *k, const double *theta,
                                   const adept_tile_menu *menus)
 {
@@ -58,7 +48,7 @@ static adept_operator_entry *find(kernel_set *set, const adept_operator_kernel *
     adept_operator_time t;
     adept_operator_time_of(&t, k, theta, menus, false);
     set->kernels[set->n] = *k;
-    set->entries[set->n] = entry_of(&t);
+    set->entries[set->n] = adept_operator_entry_of(&t, &(const adept_executions){.part = {0.0}});
     set->slots[at] = (uint32_t)++set->n;
     return &set->entries[set->n - 1];
 }
@@ -87,8 +77,7 @@ static void add_optimizer(kernel_set *set, const adept_plan_kernels *plan)
 {
     adept_operator_time t;
     adept_operator_optimizer_time(&t, &plan->numbers, plan->theta, false);
-    set->entries[set->n] = entry_of(&t);
-    set->entries[set->n++].executions = adept_optimizer_execution;
+    set->entries[set->n++] = adept_operator_entry_of(&t, &adept_optimizer_execution);
 }
 
 /* ---- sums ---- */
@@ -100,11 +89,10 @@ static void sum_entries(adept_plan_kernels *plan, kernel_set *set)
     for (size_t i = 0; i < set->n; i++) {
         const adept_operator_entry e = set->entries[i];
         if (!(e.time_s > 0.0)) continue;
-        double all = 0.0;
+        double all = adept_executions_all(&e.executions);
         for (int p = 0; p < ADEPT_PARTS; p++) {
             plan->part[p].core_s += e.executions.part[p] * e.core_s;
             plan->part[p].memory_s += e.executions.part[p] * (e.time_s - e.core_s);
-            all += e.executions.part[p];
         }
         plan->core_j +=
             all * (plan->theta[ADEPT_OP_e_simt_j] * e.simt_flops + plan->theta[ADEPT_OP_e_tensor_j] * e.tensor_flops);

@@ -15,7 +15,7 @@ extern "C" {
 typedef struct adept_parameter_info {
     const char *name;      /* "beta_gemm" */
     double low, high;      /* bounds of the fit */
-    double fallback;       /* default; NAN: from the specification sheet, see adept_parameters_default() */
+    double fallback;       /* default; NAN: from the specification sheet, see adept_model_parameters_get() */
     bool log_scale;        /* scale parameter: fitted in its logarithm */
     const char *meaning;   /* one line with unit */
 } adept_parameter_info;

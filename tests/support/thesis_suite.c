@@ -1,4 +1,5 @@
 #include "thesis_suite.h"
+#include <math.h>
 #include <string.h>
 
 /* Totals and features that `adept profile` counts for the bundled models: batch sizes of table 4.1, 256 tokens
@@ -391,4 +392,16 @@ void thesis_suite_init(thesis_suite *suite, const adept_hwprofile *hw)
         suite->points[i] = (adept_placement){.profile = &suite->profiles[i % THESIS_N_PROFILES],
                                              .hw = hw,
                                              .run = {.gpus = i < THESIS_N_PROFILES ? 1 : 4}};
+}
+
+void thesis_suite_give_dimensions(thesis_suite *suite)
+{
+    for (size_t i = 0; i < THESIS_N_PROFILES; i++) {
+        for (size_t j = 0; j < THESIS_N_KERNELS; j++) {
+            adept_kernel *k = &suite->kernels[i][j];
+            if (k->unit == ADEPT_UNIT_ALU || !(k->flops > 0.0)) continue;
+            k->m = 4096, k->n = 1024, k->k = 512, k->batch = 1;
+            k->launches = fmax(1.0, nearbyint(k->flops / (2.0 * 4096 * 1024 * 512)));
+        }
+    }
 }

@@ -18,4 +18,8 @@ typedef struct thesis_suite {
 /** @param hw of all points, borrowed */
 void thesis_suite_init(thesis_suite *suite, const adept_hwprofile *hw);
 
+/** The suite has sums over a model: give its FLOPs the dimensions that granularity "operator" needs, products of
+ *  4096 x 512 by 512 x 1024. */
+void thesis_suite_give_dimensions(thesis_suite *suite);
+
 #endif

@@ -4,7 +4,7 @@
 #include "adept_batches.h"
 #include "adept_handlers.h"
 #include "adept_import.h"
-#include <dirent.h>
+#include "bundled_models.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,8 +89,9 @@ static void check_range(model *m, int64_t low, int64_t high, const char *path)
     adept_batches_free(read);
 }
 
-static void check_model(const char *path)
+static void check_model(const char *path, void *context)
 {
+    (void)context;
     adept_graph *graph = NULL;
     adept_profile *profile = NULL;
     adept_error err = {0};
@@ -111,17 +112,7 @@ static void check_model(const char *path)
 static void all_bundled_models(void **state)
 {
     (void)state;
-    size_t n_models = 0;
-    DIR *folder = opendir(ADEPT_SOURCE_DIR "/data/models");
-    assert_non_null(folder);
-    for (const struct dirent *entry; (entry = readdir(folder));) {
-        char path[1024];
-        if (!strstr(entry->d_name, ".pt")) continue;
-        snprintf(path, sizeof path, "%s/data/models/%s", ADEPT_SOURCE_DIR, entry->d_name);
-        check_model(path);
-        n_models++;
-    }
-    closedir(folder);
+    size_t n_models = bundled_models_each(check_model, NULL);
     print_message("%zu models, %zu of one batch size; %zu ranges, %zu profiles compared, %zu of batches not walked\n",
                   n_models, n_fixed, n_ranges, n_compared, n_unwalked);
     assert_true(n_models >= 20 && n_fixed <= n_models / 4);

@@ -23,19 +23,6 @@ static const adept_parameter truth[] = {
 };
 #define N_TRUTH (sizeof truth / sizeof truth[0])
 
-/* The suite has sums over a model; here its FLOPs come from products of 4096 x 512 by 512 x 1024. */
-static void give_dimensions(thesis_suite *suite)
-{
-    for (size_t i = 0; i < THESIS_N_PROFILES; i++) {
-        for (size_t j = 0; j < THESIS_N_KERNELS; j++) {
-            adept_kernel *k = &suite->kernels[i][j];
-            if (k->unit == ADEPT_UNIT_ALU || !(k->flops > 0.0)) continue;
-            k->m = 4096, k->n = 1024, k->k = 512, k->batch = 1;
-            k->launches = fmax(1.0, nearbyint(k->flops / (2.0 * 4096 * 1024 * 512)));
-        }
-    }
-}
-
 /* The 32 configurations, measured on a GPU of that truth; `kernels`: NULL, or whose tiles and defaults it has. */
 static synthetic *made(double noise, const adept_kernel_fit *kernels)
 {
@@ -43,7 +30,7 @@ static synthetic *made(double noise, const adept_kernel_fit *kernels)
     adept_error err = {0};
     assert_non_null(s);
     if (kernels) assert_int_equal(adept_kernel_fit_apply(s->hw, kernels, NULL, 0, 1, &err), ADEPT_OK);
-    give_dimensions(&s->suite);
+    thesis_suite_give_dimensions(&s->suite);
     adept_evaluator_free(s->evaluator);
     s->evaluator = NULL;
     if (adept_evaluator_new(&s->evaluator, s->suite.points, N, ADEPT_GRANULARITY_OPERATOR, NULL, NULL, 0, &err) !=

@@ -3,8 +3,8 @@
 #include "adept_evaluate.h"
 #include "adept_handlers.h"
 #include "adept_import.h"
+#include "bundled_models.h"
 #include "naive_step.h"
-#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,8 +86,15 @@ static size_t add_runs(adept_placement *rows, const adept_profile *profile, cons
     return N_RUNS;
 }
 
-static void check_model(const char *path, const adept_hwprofile *hw, size_t *n_rows)
+typedef struct checking {
+    adept_hwprofile *hw;
+    size_t n_rows;
+} checking;
+
+static void check_model(const char *path, void *context)
 {
+    checking *c = context;
+    const adept_hwprofile *hw = c->hw;
     static const adept_mode modes[N_MODES] = {ADEPT_MODE_TRAIN, ADEPT_MODE_FWBW, ADEPT_MODE_INFER};
     static const adept_precision precisions[N_PRECISIONS] = {ADEPT_FP32, ADEPT_TF32, ADEPT_AMP_BF16, ADEPT_AMP_FP16};
     adept_graph *graph = NULL;
@@ -106,7 +113,7 @@ static void check_model(const char *path, const adept_hwprofile *hw, size_t *n_r
             n += add_runs(rows + n, profiles[m], hw);
         }
         compare(rows, n, adept_saturation_name((size_t)p), path);
-        *n_rows += n;
+        c->n_rows += n;
         for (int m = 0; m < N_MODES; m++)
             adept_profile_free(profiles[m]);
     }
@@ -116,24 +123,14 @@ static void check_model(const char *path, const adept_hwprofile *hw, size_t *n_r
 static void all_bundled_models(void **state)
 {
     (void)state;
-    adept_hwprofile *hw = NULL;
+    checking c = {.hw = NULL};
     adept_error err = {0};
-    size_t n_models = 0, n_rows = 0;
-    if (adept_hwprofile_open(&hw, "a100-sxm-40gb", &err) != ADEPT_OK) fail_msg("%s", err.message);
-    adept_hwprofile_forget_fit(hw); /* what the sheet alone gives */
-    DIR *folder = opendir(ADEPT_SOURCE_DIR "/data/models");
-    assert_non_null(folder);
-    for (const struct dirent *entry; (entry = readdir(folder));) {
-        char path[1024];
-        if (!strstr(entry->d_name, ".pt")) continue;
-        snprintf(path, sizeof path, "%s/data/models/%s", ADEPT_SOURCE_DIR, entry->d_name);
-        check_model(path, hw, &n_rows);
-        n_models++;
-    }
-    closedir(folder);
-    adept_hwprofile_free(hw);
+    if (adept_hwprofile_open(&c.hw, "a100-sxm-40gb", &err) != ADEPT_OK) fail_msg("%s", err.message);
+    adept_hwprofile_forget_fit(c.hw); /* what the sheet alone gives */
+    size_t n_models = bundled_models_each(check_model, &c);
+    adept_hwprofile_free(c.hw);
     assert_true(n_models >= 20);
-    assert_int_equal(n_rows, n_models * N_PRECISIONS * N_MODES * N_RUNS);
+    assert_int_equal(c.n_rows, n_models * N_PRECISIONS * N_MODES * N_RUNS);
 }
 
 int main(void)

@@ -5,9 +5,9 @@
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_operator_model.h"
+#include "bundled_models.h"
 #include "naive_operator.h"
 #include "operator_step.h"
-#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -239,8 +239,10 @@ static uint64_t number_of(const char *name)
     return sum;
 }
 
-static void check_model(const char *path, const char *name)
+static void check_model(const char *path, void *context)
 {
+    (void)context;
+    const char *name = strrchr(path, '/') + 1;
     static const adept_mode modes[N_MODES] = {ADEPT_MODE_TRAIN, ADEPT_MODE_FWBW, ADEPT_MODE_INFER};
     static const adept_precision precisions[N_PRECISIONS] = {ADEPT_FP32, ADEPT_TF32, ADEPT_AMP_FP16};
     adept_graph *graph = NULL;
@@ -273,16 +275,7 @@ static void check_model(const char *path, const char *name)
 static void all_bundled_models(void **state)
 {
     (void)state;
-    DIR *folder = opendir(ADEPT_SOURCE_DIR "/data/models");
-    assert_non_null(folder);
-    for (const struct dirent *entry; (entry = readdir(folder));) {
-        char path[1024];
-        if (!strstr(entry->d_name, ".pt")) continue;
-        snprintf(path, sizeof path, "%s/data/models/%s", ADEPT_SOURCE_DIR, entry->d_name);
-        check_model(path, entry->d_name);
-        n_models++;
-    }
-    closedir(folder);
+    n_models = bundled_models_each(check_model, NULL);
     print_message("%zu rows: %zu limited, %zu floored, %zu host-bound, %zu partly, %zu above the peak; %zu slopes; up "
                   "to %zu kernels\n",
                   n_rows, n_limited, n_floored, n_host_bound, n_in_turn, n_over_peak, n_slopes, most_kernels);

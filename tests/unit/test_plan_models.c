@@ -2,7 +2,7 @@
 #include "plan_compare.h"
 #include "adept_handlers.h"
 #include "adept_import.h"
-#include <dirent.h>
+#include "bundled_models.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,9 @@ static const char *const gpu_names[] = {"v100-pcie-32gb", "a100-sxm-40gb",      
 #define N_GPUS (sizeof gpu_names / sizeof *gpu_names)
 static adept_hwprofile *gpus[N_GPUS];
 
-static void check_model(const char *path)
+static void check_model(const char *path, void *context)
 {
+    (void)context;
     static const adept_mode modes[] = {ADEPT_MODE_TRAIN, ADEPT_MODE_INFER, ADEPT_MODE_FWBW};
     static const adept_precision precisions[] = {ADEPT_FP32, ADEPT_AMP_FP16, ADEPT_TF32};
     adept_graph *graph = NULL;
@@ -39,17 +40,7 @@ static void check_model(const char *path)
 static void all_bundled_models(void **state)
 {
     (void)state;
-    size_t n_models = 0;
-    DIR *folder = opendir(ADEPT_SOURCE_DIR "/data/models");
-    assert_non_null(folder);
-    for (const struct dirent *entry; (entry = readdir(folder));) {
-        char path[1024];
-        if (!strstr(entry->d_name, ".pt")) continue;
-        snprintf(path, sizeof path, "%s/data/models/%s", ADEPT_SOURCE_DIR, entry->d_name);
-        check_model(path);
-        n_models++;
-    }
-    closedir(folder);
+    size_t n_models = bundled_models_each(check_model, NULL);
     print_message("%zu models, %zu runs: %zu refused, %zu limited, %zu floored, %zu in buckets; most unlike %.1e\n",
                   n_models, seen.runs, seen.refused, seen.limited, seen.floored, seen.bucketed, seen.most);
     assert_true(n_models >= 20 && seen.runs > 10000);

@@ -29,19 +29,6 @@ typedef struct pair {
     adept_shared *shared;
 } pair;
 
-/* The suite has sums over a model; here its FLOPs come from products of 4096 x 512 by 512 x 1024. */
-static void give_dimensions(thesis_suite *suite)
-{
-    for (size_t i = 0; i < THESIS_N_PROFILES; i++) {
-        for (size_t j = 0; j < THESIS_N_KERNELS; j++) {
-            adept_kernel *k = &suite->kernels[i][j];
-            if (k->unit == ADEPT_UNIT_ALU || !(k->flops > 0.0)) continue;
-            k->m = 4096, k->n = 1024, k->k = 512, k->batch = 1;
-            k->launches = fmax(1.0, nearbyint(k->flops / (2.0 * 4096 * 1024 * 512)));
-        }
-    }
-}
-
 static void pair_new(pair *p, const char *first, const char *second)
 {
     const char *const names[N_GPUS] = {first, second};
@@ -51,7 +38,7 @@ static void pair_new(pair *p, const char *first, const char *second)
     for (size_t g = 0; g < N_GPUS; g++) {
         p->gpus[g] = synthetic_new(names[g], 0, 1);
         assert_non_null(p->gpus[g]);
-        give_dimensions(&p->gpus[g]->suite);
+        thesis_suite_give_dimensions(&p->gpus[g]->suite);
         p->gpus[g]->hw->transferred = true; /* as adept_dataset_select_each() makes them */
         p->gpus[g]->hw->granularity = ADEPT_GRANULARITY_OPERATOR;
         memcpy(&places[g * N], p->gpus[g]->suite.points, N * sizeof *places);
