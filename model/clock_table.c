@@ -154,7 +154,21 @@ static adept_clock_node evaluate(const adept_clock_table *table, double clock)
 static void add_nodes(adept_clock_table *table, double low, double high)
 {
     for (int i = 0; i < ADEPT_CLOCK_CELLS && low < high; i++)
-        table->nodes[table->n_nodes++] = evaluate(table, low + (high - low) * i / ADEPT_CLOCK_CELLS);
+        table->nodes[table->n_nodes++] =
+            (adept_clock_node){.clock = low + (high - low) * i / ADEPT_CLOCK_CELLS, .power_w = NAN};
+}
+
+/* One limit needs a few of the nodes only, and then those that lie in no table yet are worked out on the way. */
+static adept_clock_node node_at(const adept_clock_table *table, size_t i)
+{
+    const adept_clock_node *node = &table->nodes[i];
+    return isnan(node->power_w) ? evaluate(table, node->clock) : *node;
+}
+
+void adept_clock_table_fill(adept_clock_table *table)
+{
+    for (size_t i = 0; i < table->n_nodes; i++)
+        table->nodes[i] = node_at(table, i);
 }
 
 adept_status adept_clock_table_build(adept_clock_table *out, const adept_operator_entry *entries, size_t n,
@@ -173,7 +187,7 @@ adept_status adept_clock_table_build(adept_clock_table *out, const adept_operato
     kink = fmin(1.0, fmax(low, kink));
     add_nodes(out, low, kink);
     add_nodes(out, kink, 1.0);
-    out->nodes[out->n_nodes++] = evaluate(out, 1.0);
+    out->nodes[out->n_nodes++] = evaluate(out, 1.0); /* every limit needs it */
     return ADEPT_OK;
 }
 
@@ -222,15 +236,18 @@ static double refine(const adept_clock_table *table, double limit_w, double cloc
 
 adept_operator_clock adept_clock_table_solve(const adept_clock_table *table, double limit_w, double max_clock)
 {
-    const adept_clock_node *nodes = table->nodes;
     size_t last = table->n_nodes - 1, cell = last;
-    double high_w = max_clock < 1.0 ? evaluate(table, max_clock).power_w : nodes[last].power_w;
+    adept_clock_node low = table->nodes[last], above = low;
+    double high_w = max_clock < 1.0 ? evaluate(table, max_clock).power_w : low.power_w;
+    double min_clock = table->nodes[0].clock;
     if (!(high_w > limit_w)) return (adept_operator_clock){.ratio = max_clock};
-    if (!(nodes[0].clock < max_clock)) return (adept_operator_clock){.ratio = max_clock, .floored = true};
-    while (cell > 0 && (nodes[cell].clock >= max_clock || nodes[cell].power_w > limit_w))
-        cell--;
-    if (nodes[cell].power_w > limit_w) return (adept_operator_clock){.ratio = nodes[0].clock, .floored = true};
-    double high = fmin(max_clock, nodes[cell + 1].clock);
-    double clock = fmin(high, interpolate(&nodes[cell], &nodes[cell + 1], limit_w));
-    return (adept_operator_clock){.ratio = refine(table, limit_w, clock, nodes[cell].clock, high), .limited = true};
+    if (!(min_clock < max_clock)) return (adept_operator_clock){.ratio = max_clock, .floored = true};
+    while (cell > 0 && (low.clock >= max_clock || low.power_w > limit_w)) {
+        above = low;
+        low = node_at(table, --cell);
+    }
+    if (low.power_w > limit_w) return (adept_operator_clock){.ratio = min_clock, .floored = true};
+    double high = fmin(max_clock, above.clock);
+    double clock = fmin(high, interpolate(&low, &above, limit_w));
+    return (adept_operator_clock){.ratio = refine(table, limit_w, clock, low.clock, high), .limited = true};
 }

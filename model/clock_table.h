@@ -18,6 +18,7 @@ typedef struct adept_clock_table {
     size_t stride, n;
     double static_w, active_w, core_share, v_slope, v_min;
     size_t n_nodes;
+    /* power_w NAN: not worked out yet */
     adept_clock_node nodes[2 * ADEPT_CLOCK_CELLS + 1]; /* from the lowest clock to 1 */
 } adept_clock_table;
 
@@ -29,6 +30,8 @@ typedef struct adept_clock_table {
  */
 adept_status adept_clock_table_build(adept_clock_table *out, const adept_operator_entry *entries, size_t n,
                                      const adept_operator_numbers *numbers, const double *theta, adept_error *err);
+/** Work all nodes out: pays from a few limits on, changes no bit. */
+void adept_clock_table_fill(adept_clock_table *table);
 void adept_clock_table_free(adept_clock_table *table);
 
 /** As adept_operator_solve() of the same kernels. `min_clock` is that of the numbers it was built with. */

@@ -56,24 +56,4 @@ bool adept_backward_plan_known(const adept_profile *prof);
 adept_status adept_backward_plan_new(adept_backward_plan *out, const adept_profile *prof, adept_error *err);
 void adept_backward_plan_free(adept_backward_plan *plan);
 
-typedef struct adept_communication {
-    double total_s, exposed_s;
-    double buckets; /* all-reduces of a step */
-} adept_communication;
-
-/* What buckets are filled and sent with. */
-typedef struct adept_bucket_rule {
-    double first_bytes, bytes; /* a bucket is sent as soon as it holds that much */
-    double l_hop_s, bw_bytes_per_s;
-    const adept_network *net;
-} adept_bucket_rule;
-
-/**
- * All-reduces in buckets beside the backward pass: each starts when its last gradient is complete and the one before it
- * has ended; exposed is what remains after the pass.
- * @param op_backward_s  time of one execution's backward, one per operator of the profile
- */
-adept_communication adept_communicate_buckets(const adept_backward_plan *plan, const double *op_backward_s,
-                                              const adept_bucket_rule *rule);
-
 #endif

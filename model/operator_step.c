@@ -338,7 +338,7 @@ static void add_gradient(adept_operator_total *total, adept_operator_total_gradi
     }
 }
 
-static adept_unit unit_of(adept_kernel_family family)
+adept_unit adept_operator_unit_of(adept_kernel_family family)
 {
     if (family == ADEPT_FAMILY_CONV) return ADEPT_UNIT_CONV;
     return family < ADEPT_TILED_FAMILIES ? ADEPT_UNIT_GEMM : ADEPT_UNIT_ALU;
@@ -356,7 +356,7 @@ static execution add_entry(adept_operator_total *total, const adept_operator_ent
         total->time_s[p] += part[p] * x.time_s;
     total->energy_j += adept_executions_all(&e->executions) * x.energy_j;
     double in_passes = part[ADEPT_PART_FORWARD] + part[ADEPT_PART_BACKWARD];
-    total->unit_core_s[unit_of(e->family)] += in_passes * (x.time_s - x.memory_s);
+    total->unit_core_s[adept_operator_unit_of(e->family)] += in_passes * (x.time_s - x.memory_s);
     total->memory_s += in_passes * x.memory_s;
     return x;
 }

@@ -150,6 +150,8 @@ adept_executions adept_operator_executions(const adept_operator_kernel *k, const
 adept_operator_entry adept_operator_entry_of(const adept_operator_time *t, const adept_executions *executions);
 void adept_operator_list_add(adept_operator_list *list, const adept_operator_time *t,
                              const adept_executions *executions);
+/** Whose time a family counts as. */
+adept_unit adept_operator_unit_of(adept_kernel_family family);
 /** Core voltage at a clock, relative to that at full clock. */
 double adept_operator_voltage(const double *theta, double clock);
 /** Power while any kernel runs at full clock, above idle. */

@@ -31,9 +31,9 @@ static double edp_of(const point *p)
 
 typedef double (*objective)(const point *p);
 
-static adept_status at_limit(point *out, adept_placed_step *s, double limit_w, adept_error *err)
+static void at_limit(point *out, adept_placed_step *s, double limit_w)
 {
-    adept_status status = adept_placed_step_limit(s, limit_w, err);
+    adept_placed_step_limit(s, limit_w);
     *out = (point){
         .limit_w = limit_w,
         .time_s = adept_placed_step_time_s(s),
@@ -41,45 +41,41 @@ static adept_status at_limit(point *out, adept_placed_step *s, double limit_w, a
         .clock_hz = adept_placed_step_clock(s) * s->hw->specs.clock_boost_hz,
         .floored = adept_placed_step_floored(s),
     };
-    return status;
 }
 
 /* Below it a limit changes nothing: the board keeps its lowest clock and draws more. */
-static adept_status raise_to_followed(double *low_w, adept_placed_step *s, double high_w, adept_error *err)
+static void raise_to_followed(double *low_w, adept_placed_step *s, double high_w)
 {
     point p;
-    adept_status status = at_limit(&p, s, *low_w, err);
-    if (status != ADEPT_OK || !p.floored) return status;
-    for (int i = 0; i < HALVINGS && status == ADEPT_OK; i++) {
+    at_limit(&p, s, *low_w);
+    if (!p.floored) return;
+    for (int i = 0; i < HALVINGS; i++) {
         double middle_w = 0.5 * (*low_w + high_w);
-        status = at_limit(&p, s, middle_w, err);
+        at_limit(&p, s, middle_w);
         *(p.floored ? low_w : &high_w) = middle_w;
     }
     *low_w = high_w;
-    return status;
 }
 
 /* The best of a bracket of limits and of what is known already. */
-static adept_status search_bracket(point *best, adept_placed_step *s, double low_w, double high_w, objective of,
-                                   adept_error *err)
+static void search_bracket(point *best, adept_placed_step *s, double low_w, double high_w, objective of)
 {
     point a, b;
-    adept_status status = at_limit(&a, s, high_w - GOLDEN * (high_w - low_w), err);
-    if (status == ADEPT_OK) status = at_limit(&b, s, low_w + GOLDEN * (high_w - low_w), err);
-    for (int i = 0; i < SECTIONS && status == ADEPT_OK; i++) {
+    at_limit(&a, s, high_w - GOLDEN * (high_w - low_w));
+    at_limit(&b, s, low_w + GOLDEN * (high_w - low_w));
+    for (int i = 0; i < SECTIONS; i++) {
         if (of(&a) < of(&b)) {
             high_w = b.limit_w;
             b = a;
-            status = at_limit(&a, s, high_w - GOLDEN * (high_w - low_w), err);
+            at_limit(&a, s, high_w - GOLDEN * (high_w - low_w));
         } else {
             low_w = a.limit_w;
             a = b;
-            status = at_limit(&b, s, low_w + GOLDEN * (high_w - low_w), err);
+            at_limit(&b, s, low_w + GOLDEN * (high_w - low_w));
         }
     }
-    if (status == ADEPT_OK && of(&a) < of(best)) *best = a;
-    if (status == ADEPT_OK && of(&b) < of(best)) *best = b;
-    return status;
+    if (of(&a) < of(best)) *best = a;
+    if (of(&b) < of(best)) *best = b;
 }
 
 static bool is_valley(const point *grid, size_t i, objective of)
@@ -87,7 +83,7 @@ static bool is_valley(const point *grid, size_t i, objective of)
     return (i == 0 || of(&grid[i]) <= of(&grid[i - 1])) && (i == GRID - 1 || of(&grid[i]) <= of(&grid[i + 1]));
 }
 
-static adept_status minimise(point *best, adept_placed_step *s, const point *grid, objective of, adept_error *err)
+static void minimise(point *best, adept_placed_step *s, const point *grid, objective of)
 {
     size_t valley[VALLEYS] = {0}, n = 0;
     for (size_t i = 0; i < GRID; i++) {
@@ -98,12 +94,10 @@ static adept_status minimise(point *best, adept_placed_step *s, const point *gri
         if (at < VALLEYS) valley[at] = i;
     }
     *best = grid[valley[0]];
-    adept_status status = ADEPT_OK;
-    for (size_t i = 0; i < n && status == ADEPT_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         size_t low = valley[i] > 0 ? valley[i] - 1 : 0, high = valley[i] + 1 < GRID ? valley[i] + 1 : GRID - 1;
-        status = search_bracket(best, s, grid[low].limit_w, grid[high].limit_w, of, err);
+        search_bracket(best, s, grid[low].limit_w, grid[high].limit_w, of);
     }
-    return status;
 }
 
 /* Where nothing is gained, nothing need be set; and of equals the least restrictive. */
@@ -130,29 +124,27 @@ static adept_limit_choice choice_of(const point *p, const point *unset)
     };
 }
 
-static adept_status find_limits(adept_power_limits *out, adept_placed_step *s, adept_error *err)
+static void find_limits(adept_power_limits *out, adept_placed_step *s)
 {
     const adept_specs *specs = &s->hw->specs;
     double low_w = isnan(specs->power_limit_min_w) ? 0.0 : specs->power_limit_min_w;
     double high_w = isnan(specs->power_limit_max_w) ? specs->tdp_w : specs->power_limit_max_w;
     point grid[GRID], unset, best[2];
-    adept_status status = at_limit(&unset, s, specs->tdp_w, err);
-    if (status == ADEPT_OK) status = raise_to_followed(&low_w, s, high_w, err);
-    for (size_t i = 0; i < GRID && status == ADEPT_OK; i++)
-        status = at_limit(&grid[i], s, low_w + (high_w - low_w) * (double)i / (GRID - 1), err);
+    at_limit(&unset, s, specs->tdp_w);
+    raise_to_followed(&low_w, s, high_w);
+    for (size_t i = 0; i < GRID; i++)
+        at_limit(&grid[i], s, low_w + (high_w - low_w) * (double)i / (GRID - 1));
     static const objective objectives[2] = {energy_of, edp_of};
-    for (size_t i = 0; i < 2 && status == ADEPT_OK; i++) {
-        status = minimise(&best[i], s, grid, objectives[i], err);
-        if (status == ADEPT_OK) prefer_higher(&best[i], grid, &unset, objectives[i]);
+    for (size_t i = 0; i < 2; i++) {
+        minimise(&best[i], s, grid, objectives[i]);
+        prefer_higher(&best[i], grid, &unset, objectives[i]);
     }
-    if (status != ADEPT_OK) return status;
     out->low_w = low_w;
     out->high_w = high_w;
     out->unset = choice_of(&unset, &unset);
     out->energy_optimal = choice_of(&best[0], &unset);
     out->edp_optimal = choice_of(&best[1], &unset);
     out->known = true;
-    return ADEPT_OK;
 }
 
 static adept_status find(adept_power_limits *out, adept_placed_step *s, adept_error *err)
@@ -163,7 +155,8 @@ static adept_status find(adept_power_limits *out, adept_placed_step *s, adept_er
     }
     if (!(adept_placed_step_power_w(s) > 0.0 && adept_placed_step_time_s(s) > 0.0))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
-    return find_limits(out, s, err);
+    find_limits(out, s);
+    return ADEPT_OK;
 }
 
 adept_status adept_predict_power_limits(adept_power_limits *out, const adept_profile *prof, const adept_hwprofile *hw,
@@ -174,6 +167,7 @@ adept_status adept_predict_power_limits(adept_power_limits *out, const adept_pro
     adept_run at_default = run ? *run : (adept_run){0};
     at_default.power_limit_w = 0.0;
     adept_status status = adept_placed_step_init(&s, prof, hw, &at_default, err);
+    if (status == ADEPT_OK) adept_placed_step_tabulate(&s);
     if (status == ADEPT_OK) status = find(&limits, &s, err);
     adept_placed_step_free(&s);
     if (status == ADEPT_OK) *out = limits;

@@ -18,13 +18,6 @@ static adept_status check_fit(const adept_hwprofile *hw, adept_error *err)
     return ADEPT_OK;
 }
 
-static adept_status check_static_w(double p_static_w, const adept_hwprofile *hw, adept_error *err)
-{
-    if (!(p_static_w >= hw->specs.tdp_w)) return ADEPT_OK; /* also without tdp_w */
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: p_static_w = %g is not below tdp_w = %g", hw->name, p_static_w,
-                           hw->specs.tdp_w);
-}
-
 static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
 {
     const char *name = run->saturation ? run->saturation : hw->saturation ? hw->saturation : "sigmoid";
@@ -36,21 +29,7 @@ static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const
     adept_hwprofile of_granularity = *hw;
     if (hw->granularity != ADEPT_GRANULARITY_MODEL) of_granularity.n_parameters = 0;
     adept_status status = adept_model_parameters_get(&out->p, &of_granularity, err);
-    return status == ADEPT_OK ? check_static_w(out->p.p_static_w, hw, err) : status;
-}
-
-/* A row has one law of the all-reduce. */
-static void take_fastest_law(adept_placed_step *s)
-{
-    const adept_network *net = &s->step.network;
-    const adept_allreduce_law *law =
-        adept_network_law(net, s->scratch.gradient_bytes[0], s->theta.p.l_hop_s, s->theta.p.bw_eff_bytes_per_s);
-    if (!law || law == &net->laws[0]) return;
-    double row[ADEPT_ROW_COLUMNS];
-    adept_step_set_law(row, net, (size_t)(law - net->laws));
-    for (int i = ADEPT_ROW_HOPS; i <= ADEPT_ROW_BETWEEN_S_PER_BYTE; i++)
-        s->block.row[i][0] = row[i];
-    adept_rows_forward(&s->scratch, &s->block, &s->theta);
+    return status == ADEPT_OK ? adept_step_check_static_w(out->p.p_static_w, hw, err) : status;
 }
 
 /* The fit's targeted scalars are constants here: they are multiplied into the work. */
@@ -65,78 +44,32 @@ static adept_status place_row(adept_placed_step *s, const adept_placement *at, a
     status = adept_rows_add(&s->block, &s->step.numbers, NULL, err);
     if (status != ADEPT_OK) return status;
     adept_rows_forward(&s->scratch, &s->block, &s->theta);
-    take_fastest_law(s);
+    s->full = adept_row_full_clock(&s->scratch, &s->block, 0);
     return ADEPT_OK;
+}
+
+/* A row has one law of the all-reduce, a run the fastest of several. */
+double adept_phases_run(adept_phases *out, const adept_full_clock *known, const adept_model_parameters *p,
+                        double gradient_bytes, const double *row, const adept_network *net)
+{
+    adept_full_clock full = *known;
+    double all_comm_s = adept_network_allreduce_s(net, gradient_bytes, p->l_hop_s, p->bw_eff_bytes_per_s);
+    full.comm_s = all_comm_s * (1.0 - p->overlap);
+    full.limit_w = row[ADEPT_ROW_LIMIT_W];
+    full.max_clock = row[ADEPT_ROW_MAX_CLOCK];
+    adept_phases_of(out, &full, p);
+    return all_comm_s - full.comm_s;
 }
 
 /* ---- granularity "operator" ---- */
-
-/* Distinct kernels whose law has been evaluated, found by their bytes. Beyond that many, equal kernels are evaluated
- * again. */
-#define MAX_KNOWN 256
-#define SLOTS 512 /* a power of two, more than MAX_KNOWN */
-
-typedef struct known_kernels {
-    size_t n;
-    adept_operator_kernel kernels[MAX_KNOWN]; /* kernels[i] is entry i of the list */
-    uint16_t slots[SLOTS];                    /* index + 1 */
-} known_kernels;
-
-/* A kernel of the step into the list that the clock is solved from. */
-static void list_kernel(adept_placed_step *s, known_kernels *known, const adept_operator_kernel *k)
-{
-    const adept_executions executions = adept_operator_executions(k, &s->numbers);
-    adept_operator_time t;
-    size_t at = (size_t)adept_operator_kernel_hash(k) % SLOTS;
-    for (; known->slots[at]; at = (at + 1) % SLOTS) {
-        size_t i = known->slots[at] - 1u;
-        if (!adept_operator_kernel_same(&known->kernels[i], k)) continue;
-        s->list.entries[i].executions.part[k->pass] += executions.part[k->pass];
-        return;
-    }
-    size_t entry = s->list.n;
-    adept_operator_time_of(&t, k, s->operator_theta, s->menus, false);
-    adept_operator_list_add(&s->list, &t, &executions);
-    if (entry != known->n || s->list.n != entry + 1 || known->n == MAX_KNOWN) return; /* nothing to run, or no room */
-    known->kernels[known->n] = *k;
-    known->slots[at] = (uint16_t)++known->n;
-}
-
-static adept_status list_kernels(adept_placed_step *s, adept_error *err)
-{
-    known_kernels known;
-    known.n = 0;
-    memset(known.slots, 0, sizeof known.slots);
-    s->list.n = 0;
-    for (size_t i = 0; i < s->profile->n_ops; i++) {
-        const adept_profile_op *op = &s->profile->ops[i];
-        for (size_t j = 0; j < op->n_kernels; j++) {
-            adept_operator_kernel k;
-            adept_status status = adept_operator_kernel_of(&k, op, &op->kernels[j], s->profile, s->hw, err);
-            if (status != ADEPT_OK) return status;
-            list_kernel(s, &known, &k);
-        }
-    }
-    adept_operator_optimizer_time(&s->optimizer, &s->numbers, s->operator_theta, false);
-    adept_operator_list_add(&s->list, &s->optimizer, &adept_optimizer_execution);
-    return ADEPT_OK;
-}
-
-adept_status adept_placed_step_theta(double *theta, const adept_hwprofile *hw, adept_error *err)
-{
-    adept_status status = adept_operator_parameters_get(theta, hw, err);
-    return status == ADEPT_OK ? check_static_w(theta[ADEPT_OP_p_static_w], hw, err) : status;
-}
 
 static adept_status place_kernels(adept_placed_step *s, const adept_placement *at, adept_error *err)
 {
     adept_status status = adept_operator_check_saturation(at->run.saturation, err);
     if (status == ADEPT_OK) status = adept_step_compile(&s->step, NULL, at, NULL, 0, err);
-    if (status == ADEPT_OK) status = adept_placed_step_theta(s->operator_theta, at->hw, err);
     if (status != ADEPT_OK) return status;
-    s->menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
-    s->numbers = adept_operator_numbers_of(&s->step, &at->hw->specs);
-    return list_kernels(s, err);
+    bool in_order = adept_backward_plan_known(at->profile) && s->step.network.n > 0;
+    return adept_plan_kernels_new(&s->kernels, &s->step, at, in_order, err);
 }
 
 adept_status adept_placed_step_operator(adept_operator_total *total, const adept_placed_step *s,
@@ -147,96 +80,75 @@ adept_status adept_placed_step_operator(adept_operator_total *total, const adept
         adept_operator_kernel k;
         adept_status status = adept_operator_kernel_of(&k, op, &op->kernels[i], s->profile, s->hw, err);
         if (status != ADEPT_OK) return status;
-        adept_operator_time_of(&t, &k, s->operator_theta, s->menus, false);
-        const adept_executions executions = adept_operator_executions(&k, &s->numbers);
-        adept_operator_add(total, NULL, &t, &executions, s->clock, &s->numbers, s->operator_theta);
+        adept_operator_time_of(&t, &k, s->kernels.theta, s->kernels.menus, false);
+        const adept_executions executions = adept_operator_executions(&k, &s->kernels.numbers);
+        adept_operator_add(total, NULL, &t, &executions, s->at.clock, &s->kernels.numbers, s->kernels.theta);
     }
-    return ADEPT_OK;
-}
-
-static adept_status run_kernels(adept_placed_step *s, adept_error *err)
-{
-    s->clock = adept_operator_solve(&s->list, &s->numbers, s->operator_theta);
-    s->total = (adept_operator_total){0};
-    if (s->list.n < ADEPT_OPERATOR_MAX_ENTRIES) { /* the list has all of it: no need to work the kernels out again */
-        adept_operator_add_list(&s->total, &s->list, s->clock, &s->numbers, s->operator_theta);
-    } else {
-        for (size_t i = 0; i < s->profile->n_ops; i++) {
-            adept_status status = adept_placed_step_operator(&s->total, s, &s->profile->ops[i], err);
-            if (status != ADEPT_OK) return status;
-        }
-        adept_operator_add(&s->total, NULL, &s->optimizer, &adept_optimizer_execution, s->clock, &s->numbers,
-                           s->operator_theta);
-    }
-    if (s->in_buckets) {
-        adept_communication c =
-            adept_backward_communicate(&s->backward, s->clock.ratio, &s->step.network, s->operator_theta);
-        s->numbers.bucketed_s[ADEPT_COMM_EXPOSED] = c.exposed_s;
-        s->numbers.bucketed_s[ADEPT_COMM_HIDDEN] = c.total_s - c.exposed_s;
-        s->buckets = c.buckets;
-    }
-    s->state = adept_operator_finish(&s->total, &s->numbers, s->operator_theta);
     return ADEPT_OK;
 }
 
 /* ---- both ---- */
 
-adept_status adept_placed_step_limit(adept_placed_step *s, double limit_w, adept_error *err)
+void adept_placed_step_limit(adept_placed_step *s, double limit_w)
 {
-    if (s->by_operator) {
-        s->numbers.limit_w = limit_w;
-        return run_kernels(s, err);
-    }
-    s->block.row[ADEPT_ROW_LIMIT_W][0] = limit_w;
-    adept_row_phases(&s->phases, &s->scratch, &s->block, 0, &s->theta);
-    return ADEPT_OK;
+    double *row = s->step.numbers.row;
+    row[ADEPT_ROW_LIMIT_W] = limit_w;
+    if (s->by_operator)
+        adept_plan_kernels_run(&s->at, &s->kernels, row, &s->step.network, s->bucket_bytes);
+    else
+        s->comm_hidden_s = adept_phases_run(&s->phases, &s->full, &s->theta.p, s->scratch.gradient_bytes[0], row,
+                                            &s->step.network);
+}
+
+void adept_placed_step_tabulate(adept_placed_step *s)
+{
+    if (s->by_operator) adept_clock_table_fill(&s->kernels.clock);
 }
 
 adept_status adept_placed_step_init(adept_placed_step *s, const adept_profile *prof, const adept_hwprofile *hw,
                                     const adept_run *run, adept_error *err)
 {
     const adept_placement at = {prof, hw, *run};
+    bool in_buckets = false;
     s->profile = prof;
     s->hw = hw;
-    s->in_buckets = false;
-    s->backward = (adept_backward){0};
-    s->buckets = 0.0;
+    s->kernels = (adept_plan_kernels){0};
     s->by_operator = adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR;
     adept_status status = s->by_operator ? place_kernels(s, &at, err) : place_row(s, &at, err);
     if (status == ADEPT_OK)
-        status = adept_backward_wanted(&s->in_buckets, adept_backward_plan_known(prof), hw, run, &s->step.network, err);
-    if (status == ADEPT_OK && s->in_buckets)
-        status = adept_backward_init(&s->backward, prof, hw, run, s->operator_theta, s->menus, err);
+        status = adept_backward_wanted(&in_buckets, adept_backward_plan_known(prof), hw, run, &s->step.network, err);
     if (status != ADEPT_OK) return status;
-    return adept_placed_step_limit(s, s->step.numbers.row[ADEPT_ROW_LIMIT_W], err);
+    s->bucket_bytes = !in_buckets ? 0.0 : run->bucket_bytes > 0.0 ? run->bucket_bytes : ADEPT_BUCKET_BYTES;
+    adept_placed_step_limit(s, s->step.numbers.row[ADEPT_ROW_LIMIT_W]);
+    return ADEPT_OK;
 }
 
 void adept_placed_step_free(adept_placed_step *s)
 {
-    adept_backward_free(&s->backward);
+    adept_plan_kernels_free(&s->kernels);
 }
 
 double adept_placed_step_time_s(const adept_placed_step *s)
 {
-    return s->by_operator ? s->state.step_s : adept_eq_step_s(&s->phases.time);
+    return s->by_operator ? s->at.state.step_s : adept_eq_step_s(&s->phases.time);
 }
 
 double adept_placed_step_power_w(const adept_placed_step *s)
 {
     double gpus = s->step.numbers.row[ADEPT_ROW_GPUS];
     if (isnan(s->hw->specs.tdp_w)) return NAN; /* without P_TDP not even idle power is known for sure */
-    return gpus * (s->by_operator ? s->state.power_w : adept_eq_mean_power_w(&s->phases.time, &s->phases.power));
+    return gpus * (s->by_operator ? s->at.state.power_w : adept_eq_mean_power_w(&s->phases.time, &s->phases.power));
 }
 
 double adept_placed_step_clock(const adept_placed_step *s)
 {
-    return s->by_operator ? s->clock.ratio : s->phases.state[ADEPT_PHASE_PASS].clock_ratio;
+    return s->by_operator ? s->at.clock.ratio : s->phases.state[ADEPT_PHASE_PASS].clock_ratio;
 }
 
 bool adept_placed_step_limited(const adept_placed_step *s)
 {
     bool limited = false;
-    if (s->by_operator) return s->clock.limited || s->clock.floored;
+    if (s->by_operator) return s->at.clock.limited || s->at.clock.floored;
     for (int i = 0; i < ADEPT_PHASES; i++)
         limited = limited || (s->phases.state[i].limited && s->phases.state[i].time_s > 0.0);
     return limited;
@@ -245,7 +157,7 @@ bool adept_placed_step_limited(const adept_placed_step *s)
 bool adept_placed_step_floored(const adept_placed_step *s)
 {
     bool floored = false;
-    if (s->by_operator) return s->clock.floored;
+    if (s->by_operator) return s->at.clock.floored;
     for (int i = 0; i < ADEPT_PHASES; i++)
         floored = floored || s->phases.state[i].floored;
     return floored;

@@ -2,9 +2,8 @@
  * powers under one limit. Private to model/. Calls: workload, handlers. */
 #ifndef ADEPT_PLACED_STEP_H
 #define ADEPT_PLACED_STEP_H
-#include "backward.h"
 #include "evaluate.h"
-#include "operator_step.h"
+#include "plan_kernels.h"
 
 typedef struct adept_placed_step {
     const adept_profile *profile;
@@ -15,19 +14,13 @@ typedef struct adept_placed_step {
     adept_theta theta;
     adept_rows block; /* one row */
     adept_scratch scratch;
+    adept_full_clock full;
     adept_phases phases; /* under the limit */
+    double comm_hidden_s;
     /* granularity "operator" */
-    double operator_theta[ADEPT_OPERATOR_PARAMETERS];
-    const adept_tile_menu *menus;
-    adept_operator_numbers numbers;
-    adept_operator_list list; /* at full clock */
-    adept_operator_time optimizer;
-    bool in_buckets;         /* gradients are sent beside the backward pass; else a share of the all-reduce is hidden */
-    adept_backward backward; /* owned */
-    adept_operator_clock clock; /* under the limit, as all that follow */
-    adept_operator_total total;
-    adept_operator_state state;
-    double buckets; /* all-reduces of a step; 0: not in buckets */
+    adept_plan_kernels kernels; /* owned */
+    double bucket_bytes;        /* 0: a share of the all-reduce is hidden, not what buckets send beside the backward pass */
+    adept_plan_step at;         /* under the limit */
 } adept_placed_step;
 
 /**
@@ -41,7 +34,17 @@ adept_status adept_placed_step_init(adept_placed_step *s, const adept_profile *p
 void adept_placed_step_free(adept_placed_step *s);
 
 /** The same step under another limit in W per GPU, which need not be one that the board can be set to. */
-adept_status adept_placed_step_limit(adept_placed_step *s, double limit_w, adept_error *err);
+void adept_placed_step_limit(adept_placed_step *s, double limit_w);
+
+/** For many limits: prepare what each would work out for itself. Changes no bit. */
+void adept_placed_step_tabulate(adept_placed_step *s);
+
+/** The phases of a run by granularity "model".
+ *  @param known  of one GPU with nothing set
+ *  @param row, net  as of adept_step_compile_run()
+ *  @return what of the all-reduce is hidden in s */
+double adept_phases_run(adept_phases *out, const adept_full_clock *known, const adept_model_parameters *p,
+                        double gradient_bytes, const double *row, const adept_network *net);
 
 double adept_placed_step_time_s(const adept_placed_step *s);
 /** Of all GPUs, average over the step; NAN where it is not known. */
@@ -52,9 +55,6 @@ double adept_placed_step_clock(const adept_placed_step *s);
 bool adept_placed_step_limited(const adept_placed_step *s);
 /** Does even the lowest clock draw more than the limit? */
 bool adept_placed_step_floored(const adept_placed_step *s);
-
-/** Parameters of granularity "operator", checked against the sheet. */
-adept_status adept_placed_step_theta(double *theta, const adept_hwprofile *hw, adept_error *err);
 
 /** Add one operator's kernels, forward and backward, of all accumulation passes, at the step's clock. By granularity
  * "operator". */

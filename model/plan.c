@@ -3,7 +3,7 @@
 #include "bound.h"
 #include "interval.h"
 #include "memory.h"
-#include "plan_kernels.h"
+#include "placed_step.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -57,7 +57,9 @@ static adept_status compile_kernels(adept_plan *plan, const adept_placement *at,
     if (status == ADEPT_OK) status = adept_step_compile(&step, NULL, at, NULL, 0, err);
     if (status != ADEPT_OK) return status;
     describe(plan, &step, step.work.gradient_bytes, at->profile);
-    return adept_plan_kernels_new(&plan->kernels, &step, at, plan->places_known && plan->sends, err);
+    status = adept_plan_kernels_new(&plan->kernels, &step, at, plan->places_known && plan->sends, err);
+    if (status == ADEPT_OK) adept_clock_table_fill(&plan->kernels.clock);
+    return status;
 }
 
 static void take_phases(adept_plan *plan, const adept_placed_step *s, const adept_profile *prof)
@@ -66,7 +68,7 @@ static void take_phases(adept_plan *plan, const adept_placed_step *s, const adep
     double passes = (double)prof->grad_accum;
     const adept_work *work = &s->step.work;
     out->p = s->theta.p;
-    out->full = adept_row_full_clock(&s->scratch, &s->block, 0);
+    out->full = s->full;
     out->core_s = (s->scratch.gemm_s[0] + s->scratch.conv_s[0] + s->scratch.alu_s[0]) * passes;
     out->memory_s = s->scratch.memory_s[0] * passes;
     out->gradient_bytes = s->scratch.gradient_bytes[0];
@@ -150,20 +152,13 @@ static void predict_phases(adept_plan_result *out, const adept_plan *plan, const
 {
     const plan_phases *known = &plan->phases;
     adept_phases phases;
-    adept_full_clock full = known->full;
-    double all_comm_s =
-        adept_network_allreduce_s(net, known->gradient_bytes, known->p.l_hop_s, known->p.bw_eff_bytes_per_s);
-    full.comm_s = all_comm_s * (1.0 - known->p.overlap);
-    full.limit_w = row[ADEPT_ROW_LIMIT_W];
-    full.max_clock = row[ADEPT_ROW_MAX_CLOCK];
-    adept_phases_of(&phases, &full, &known->p);
+    out->comm_hidden_s = adept_phases_run(&phases, &known->full, &known->p, known->gradient_bytes, row, net);
     out->step_time_s = adept_eq_step_s(&phases.time);
     out->power_avg_w =
         isnan(row[ADEPT_ROW_TDP_W]) ? NAN : row[ADEPT_ROW_GPUS] * adept_eq_mean_power_w(&phases.time, &phases.power);
     out->pass_s = phases.time.pass_s;
     out->optimizer_s = phases.time.optimizer_s;
     out->comm_s = phases.time.comm_s;
-    out->comm_hidden_s = all_comm_s - out->comm_s;
     out->kernel_launch_s = phases.time.launch_s;
     out->fixed_s = phases.time.fixed_s;
     out->clock_ratio = phases.state[ADEPT_PHASE_PASS].clock_ratio;
@@ -179,7 +174,7 @@ static void predict_phases(adept_plan_result *out, const adept_plan *plan, const
         .optimizer_s = out->optimizer_s,
         .launch_s = out->kernel_launch_s + out->fixed_s,
         .comm_s = out->comm_s,
-        .optimizer_computes = full.opt_compute_s > full.opt_memory_s,
+        .optimizer_computes = known->full.opt_compute_s > known->full.opt_memory_s,
     };
     out->bound = adept_bound_of(&terms);
 }

@@ -54,14 +54,14 @@ static adept_operator_entry *find(kernel_set *set, const adept_operator_kernel *
 }
 
 static adept_status add_operator(kernel_set *set, size_t index, const adept_plan_kernels *plan,
-                                 const adept_placement *at, const adept_tile_menu *menus, adept_error *err)
+                                 const adept_placement *at, adept_error *err)
 {
     const adept_profile_op *op = &at->profile->ops[index];
     for (size_t j = 0; j < op->n_kernels; j++) {
         adept_operator_kernel k;
         adept_status status = adept_operator_kernel_of(&k, op, &op->kernels[j], at->profile, at->hw, err);
         if (status != ADEPT_OK) return status;
-        adept_operator_entry *entry = find(set, &k, plan->theta, menus);
+        adept_operator_entry *entry = find(set, &k, plan->theta, plan->menus);
         const adept_executions executions = adept_operator_executions(&k, &plan->numbers);
         entry->executions.part[k.pass] += executions.part[k.pass];
         if (!set->backward || k.pass != ADEPT_BACKWARD || op->count <= 0) continue;
@@ -80,6 +80,12 @@ static void add_optimizer(kernel_set *set, const adept_plan_kernels *plan)
     set->entries[set->n++] = adept_operator_entry_of(&t, &adept_optimizer_execution);
 }
 
+adept_status adept_plan_kernels_theta(double *theta, const adept_hwprofile *hw, adept_error *err)
+{
+    adept_status status = adept_operator_parameters_get(theta, hw, err);
+    return status == ADEPT_OK ? adept_step_check_static_w(theta[ADEPT_OP_p_static_w], hw, err) : status;
+}
+
 /* ---- sums ---- */
 
 /* Kernels without time run nothing; the rest stays in place. */
@@ -94,6 +100,8 @@ static void sum_entries(adept_plan_kernels *plan, kernel_set *set)
             plan->part[p].core_s += e.executions.part[p] * e.core_s;
             plan->part[p].memory_s += e.executions.part[p] * (e.time_s - e.core_s);
         }
+        plan->unit_core_s[adept_operator_unit_of(e.family)] +=
+            (e.executions.part[ADEPT_PART_FORWARD] + e.executions.part[ADEPT_PART_BACKWARD]) * e.core_s;
         plan->core_j +=
             all * (plan->theta[ADEPT_OP_e_simt_j] * e.simt_flops + plan->theta[ADEPT_OP_e_tensor_j] * e.tensor_flops);
         plan->memory_j += all * plan->theta[ADEPT_OP_e_mem_j] * e.bytes;
@@ -133,14 +141,14 @@ static adept_status order_gradients(adept_plan_kernels *plan, const adept_profil
 adept_status adept_plan_kernels_new(adept_plan_kernels *plan, const adept_step *step, const adept_placement *at,
                                     bool places_known, adept_error *err)
 {
-    const adept_tile_menu *menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
     kernel_set set;
-    *plan = (adept_plan_kernels){.numbers = adept_operator_numbers_of(step, &at->hw->specs)};
-    adept_status status = adept_placed_step_theta(plan->theta, at->hw, err);
+    *plan = (adept_plan_kernels){.numbers = adept_operator_numbers_of(step, &at->hw->specs),
+                                 .menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default};
+    adept_status status = adept_plan_kernels_theta(plan->theta, at->hw, err);
     if (status != ADEPT_OK) return status;
     status = set_new(&set, at->profile, places_known, err);
     for (size_t i = 0; i < at->profile->n_ops && status == ADEPT_OK; i++)
-        status = add_operator(&set, i, plan, at, menus, err);
+        status = add_operator(&set, i, plan, at, err);
     if (status == ADEPT_OK) {
         add_optimizer(&set, plan);
         sum_entries(plan, &set);
@@ -193,11 +201,12 @@ static double span_s(const adept_plan_span *span, const pace *at)
     return span->core_s * at->core + span->memory_s * at->memory + span->launches * at->launch_s;
 }
 
-/* adept_communicate_buckets() on the sums of this plan: buckets are filled as gradients become complete. */
-static void send_buckets(double bucketed_s[2], const adept_plan_kernels *plan, const linear_laws *laws, pace at,
+/* All-reduces in buckets beside the backward pass: a bucket is sent as soon as it is full of complete gradients and the one
+ * before it has been; exposed is what remains after the pass. @return how many */
+static double send_buckets(double bucketed_s[2], const adept_plan_kernels *plan, const linear_laws *laws, pace at,
                          double bucket_bytes)
 {
-    double filled = 0.0, link_free_s = 0.0, total_s = 0.0, most = fmin(ADEPT_FIRST_BUCKET_BYTES, bucket_bytes);
+    double filled = 0.0, link_free_s = 0.0, total_s = 0.0, n = 0.0, most = fmin(ADEPT_FIRST_BUCKET_BYTES, bucket_bytes);
     double end_s = span_s(&plan->backward, &at), host_s = plan->backward.launches * plan->theta[ADEPT_OP_t_host_s];
     double stretch = host_s > end_s && end_s > 0.0 ? host_s / end_s : 1.0;
     for (size_t i = 0; i < plan->n_gradients; i++) {
@@ -206,6 +215,7 @@ static void send_buckets(double bucketed_s[2], const adept_plan_kernels *plan, c
         double takes_s = send_s(laws, filled);
         link_free_s = adept_larger(link_free_s, span_s(&plan->gradients[i].before, &at) * stretch) + takes_s;
         total_s += takes_s;
+        n += 1.0;
         filled = 0.0;
         most = bucket_bytes;
     }
@@ -215,9 +225,11 @@ static void send_buckets(double bucketed_s[2], const adept_plan_kernels *plan, c
         double takes_s = send_s(laws, filled);
         link_free_s = adept_larger(link_free_s, end_s) + takes_s;
         total_s += takes_s;
+        n += 1.0;
     }
     bucketed_s[ADEPT_COMM_EXPOSED] = adept_smaller(total_s, adept_larger(0.0, link_free_s - end_s));
     bucketed_s[ADEPT_COMM_HIDDEN] = total_s - bucketed_s[ADEPT_COMM_EXPOSED];
+    return n;
 }
 
 void adept_plan_kernels_run(adept_plan_step *out, const adept_plan_kernels *plan, const double *row,
@@ -244,9 +256,11 @@ void adept_plan_kernels_run(adept_plan_step *out, const adept_plan_kernels *plan
         out->memory_s += memory_s;
     }
     total.energy_j = v * v * (plan->core_j + adept_operator_active_w(&numbers, theta) * f * all_s) + plan->memory_j;
+    out->energy_j = total.energy_j;
+    out->buckets = 0.0;
     if (bucket_bytes > 0.0) {
         const linear_laws laws = laws_of(net, theta);
-        send_buckets(numbers.bucketed_s, plan, &laws, at, bucket_bytes);
+        out->buckets = send_buckets(numbers.bucketed_s, plan, &laws, at, bucket_bytes);
     }
     out->state = adept_operator_finish(&total, &numbers, theta);
 }

@@ -1,8 +1,9 @@
 /** @file plan_kernels.h  A plan by granularity "operator": sums over kernels at full clock. Private to model/. */
 #ifndef ADEPT_PLAN_KERNELS_H
 #define ADEPT_PLAN_KERNELS_H
+#include "backward.h"
 #include "clock_table.h"
-#include "placed_step.h"
+#include "evaluate.h"
 
 /* Time of kernels at full clock that follows the core clock, and the rest; how many launches they are. */
 typedef struct adept_plan_span {
@@ -19,6 +20,8 @@ typedef struct adept_plan_kernels {
     double theta[ADEPT_OPERATOR_PARAMETERS];
     adept_operator_numbers numbers;    /* of one GPU with nothing set */
     adept_plan_span part[ADEPT_PARTS]; /* of the step; launches are in the numbers */
+    double unit_core_s[ADEPT_UNIT_COUNT]; /* what follows the core clock in the passes, by unit */
+    const adept_tile_menu *menus;         /* the GPU's */
     double core_j, memory_j; /* energy that follows the voltage, and that does not; power while active apart */
     adept_clock_table clock;
     size_t n_gradients;
@@ -27,7 +30,11 @@ typedef struct adept_plan_kernels {
     double rest_bytes;              /* sent with the last bucket */
 } adept_plan_kernels;
 
-/** @param places_known  is there an order of the backward pass?
+/** Parameters of granularity "operator", checked against the sheet. */
+adept_status adept_plan_kernels_theta(double *theta, const adept_hwprofile *hw, adept_error *err);
+
+/** Of one run, or after adept_clock_table_fill() of many.
+ *  @param places_known  is there an order of the backward pass?
  *  @return as adept_plan_new(); adept_plan_kernels_free() whatever it is */
 adept_status adept_plan_kernels_new(adept_plan_kernels *out, const adept_step *step, const adept_placement *at,
                                     bool places_known, adept_error *err);
@@ -39,6 +46,8 @@ typedef struct adept_plan_step {
     adept_operator_state state;
     double core_s, memory_s; /* of the passes */
     double part_s[ADEPT_PARTS];
+    double energy_j; /* of one GPU above idle */
+    double buckets;  /* all-reduces of a step; 0: not in buckets */
 } adept_plan_step;
 
 /** @param row, net      as of adept_step_compile_run()

@@ -55,9 +55,7 @@ static void fill_phases(adept_prediction *out, const adept_placed_step *s)
     out->pass_s = t->pass_s;
     out->optimizer_s = t->optimizer_s;
     out->comm_s = t->comm_s;
-    out->comm_hidden_s = adept_network_allreduce_s(&s->step.network, s->scratch.gradient_bytes[0], s->theta.p.l_hop_s,
-                                                   s->theta.p.bw_eff_bytes_per_s) -
-                         t->comm_s;
+    out->comm_hidden_s = s->comm_hidden_s;
     out->kernel_launch_s = t->launch_s;
     out->fixed_s = t->fixed_s;
     out->pass_w = gpus * p->pass_w;
@@ -69,22 +67,23 @@ static void fill_phases(adept_prediction *out, const adept_placed_step *s)
 /* The pass is the sum of its kernels' times: the parts that follow the core clock by unit, and the rest. */
 static void fill_kernels(adept_prediction *out, const adept_placed_step *s)
 {
-    const adept_operator_total *total = &s->total;
-    const adept_operator_state *state = &s->state;
-    double gpus = s->numbers.gpus;
-    out->gemm_s = total->unit_core_s[ADEPT_UNIT_GEMM];
-    out->conv_s = total->unit_core_s[ADEPT_UNIT_CONV];
-    out->alu_s = total->unit_core_s[ADEPT_UNIT_ALU];
-    out->memory_s = total->memory_s;
-    out->pass_s = total->time_s[ADEPT_PART_FORWARD] + total->time_s[ADEPT_PART_BACKWARD];
-    out->optimizer_s = total->time_s[ADEPT_PART_OPTIMIZER];
+    const adept_plan_step *at = &s->at;
+    const adept_operator_state *state = &at->state;
+    double gpus = s->step.numbers.row[ADEPT_ROW_GPUS], core = 1.0 / at->clock.ratio;
+    const double *unit_core_s = s->kernels.unit_core_s, *theta = s->kernels.theta;
+    out->gemm_s = unit_core_s[ADEPT_UNIT_GEMM] * core;
+    out->conv_s = unit_core_s[ADEPT_UNIT_CONV] * core;
+    out->alu_s = unit_core_s[ADEPT_UNIT_ALU] * core;
+    out->memory_s = at->memory_s;
+    out->pass_s = at->part_s[ADEPT_PART_FORWARD] + at->part_s[ADEPT_PART_BACKWARD];
+    out->optimizer_s = at->part_s[ADEPT_PART_OPTIMIZER];
     out->comm_s = state->comm_s;
     out->comm_hidden_s = state->comm_hidden_s;
-    out->comm_buckets = s->buckets;
+    out->comm_buckets = at->buckets;
     out->kernel_launch_s = state->launch_s + state->wait_s;
-    out->fixed_s = s->operator_theta[ADEPT_OP_t_fixed_s];
+    out->fixed_s = theta[ADEPT_OP_t_fixed_s];
     out->pass_w = out->optimizer_w = gpus * state->busy_power_w;
-    out->comm_w = out->idle_w = gpus * s->operator_theta[ADEPT_OP_p_static_w];
+    out->comm_w = out->idle_w = gpus * theta[ADEPT_OP_p_static_w];
 }
 
 static void fill_time(adept_prediction *out, const adept_placed_step *s)
@@ -256,8 +255,8 @@ static adept_status predict(adept_prediction *out, adept_placed_step *s, const a
                        : adept_eq_gradient_bytes(work->gradient_bytes, work->autocast, s->theta.p.grad_bytes_lowp);
     fill_work(&p, &s->step, gradient_bytes, prof);
     if (s->by_operator)
-        p.bound = find_bound(&p, false, s->state.hidden_s[ADEPT_PART_FORWARD] + s->state.hidden_s[ADEPT_PART_BACKWARD],
-                             s->state.hidden_s[ADEPT_PART_OPTIMIZER]);
+        p.bound = find_bound(&p, false, s->at.state.hidden_s[ADEPT_PART_FORWARD] + s->at.state.hidden_s[ADEPT_PART_BACKWARD],
+                             s->at.state.hidden_s[ADEPT_PART_OPTIMIZER]);
     else
         p.bound = find_bound(&p, s->scratch.opt_compute_s[0] > s->scratch.opt_memory_s[0], 0.0, 0.0);
     p.memory = adept_memory_estimate(prof, s->step.work.optimizer.state_bytes, hw->specs.mem_bytes, (int64_t)gpus);
@@ -316,10 +315,10 @@ static adept_status predict_operators(adept_op_prediction *out, const adept_plac
         adept_operator_total total = {0};
         adept_status status = adept_placed_step_operator(&total, s, &prof->ops[i], err);
         if (status != ADEPT_OK) return status;
-        double idle_w = s->operator_theta[ADEPT_OP_p_static_w];
+        double idle_w = s->kernels.theta[ADEPT_OP_p_static_w];
         out[i].time_s = total.time_s[ADEPT_PART_FORWARD] + total.time_s[ADEPT_PART_BACKWARD];
         out[i].bound = total.memory_s < 0.5 * out[i].time_s ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
-        out[i].energy_j = isnan(hw->specs.tdp_w) ? NAN : s->numbers.gpus * (total.energy_j + idle_w * out[i].time_s);
+        out[i].energy_j = isnan(hw->specs.tdp_w) ? NAN : s->step.numbers.row[ADEPT_ROW_GPUS] * (total.energy_j + idle_w * out[i].time_s);
     }
     return ADEPT_OK;
 }

@@ -34,6 +34,13 @@ static adept_status check_profile(const adept_profile *prof, adept_error *err)
     return ADEPT_OK;
 }
 
+adept_status adept_step_check_static_w(double p_static_w, const adept_hwprofile *hw, adept_error *err)
+{
+    if (!(p_static_w >= hw->specs.tdp_w)) return ADEPT_OK; /* also without tdp_w */
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: p_static_w = %g is not below tdp_w = %g", hw->name, p_static_w,
+                           hw->specs.tdp_w);
+}
+
 /* ---- the run ---- */
 
 /* Without a range in the sheet, any limit up to the board's own is accepted; if the board could not follow it, the

@@ -60,6 +60,9 @@ typedef struct adept_step {
     double updated_tensors; /* parameters that the optimizer updates; 0 unless the mode is train */
 } adept_step;
 
+/** @return ADEPT_E_INVALID if idle power is not below tdp_w */
+adept_status adept_step_check_static_w(double p_static_w, const adept_hwprofile *hw, adept_error *err);
+
 /** Put one law of a network into the numbers of a run. */
 void adept_step_set_law(double *row, const adept_network *net, size_t index);
 

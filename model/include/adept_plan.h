@@ -23,7 +23,8 @@ ADEPT_API adept_status adept_plan_new(adept_plan **out, const adept_profile *pro
                                       const adept_run *how, adept_error *err);
 ADEPT_API void adept_plan_free(adept_plan *plan); /* NULL allowed */
 
-/** The quantities of adept_prediction with the same names; equal to them but for rounding (a relative 1e-9, usually 1e-15). */
+/** The quantities of adept_prediction with the same names; equal to them to the last bit: adept_predict() works a step
+ *  out by the same code. */
 typedef struct adept_plan_result {
     double step_time_s;
     double power_avg_w;   /* all GPUs together; NAN without tdp_w */

@@ -12,7 +12,6 @@
 
 static struct {
     size_t runs, refused, limited, floored, bucketed, bound[4];
-    double most; /* relative difference */
 } seen;
 
 static inline double draw(uint64_t *seed)
@@ -46,20 +45,9 @@ static inline adept_run random_run(const adept_specs *specs, adept_equations equ
 
 static inline void same(double got, double wanted, const char *name, const char *what, const adept_run *run)
 {
-    double scale = fmax(fabs(got), fabs(wanted));
-    if ((isnan(got) && isnan(wanted)) || scale == 0 || got == wanted) return;
-    double unlike = fabs(got - wanted) / scale;
-    if (!(unlike <= 1e-9))
-        fail_msg("%s, %lld GPUs, %g W, %g Hz: %s is %.17g in the plan, %.17g predicted", what, (long long)run->gpus,
-                 run->power_limit_w, run->clock_hz, name, got, wanted);
-    seen.most = fmax(seen.most, unlike);
-}
-
-/* Differences of long times, to the accuracy of those. */
-static inline void same_part(double got, double wanted, double whole, const char *name, const char *what)
-{
-    if (!(fabs(got - wanted) <= 1e-9 * fabs(whole)))
-        fail_msg("%s: %s is %.17g in the plan, %.17g predicted", what, name, got, wanted);
+    if ((isnan(got) && isnan(wanted)) || got == wanted) return;
+    fail_msg("%s, %lld GPUs, %g W, %g Hz: %s is %.17g in the plan, %.17g predicted", what, (long long)run->gpus,
+             run->power_limit_w, run->clock_hz, name, got, wanted);
 }
 
 static inline void compare_result(const adept_plan_result *r, const adept_prediction *p, const adept_run *run,
@@ -67,11 +55,8 @@ static inline void compare_result(const adept_plan_result *r, const adept_predic
 {
 #define X(name) same(r->name, p->name, #name, what, run);
     X(step_time_s) X(power_avg_w) X(energy_step_j) X(edp_js) X(samples_per_s) X(energy_per_sample_j) X(pass_s)
-    X(optimizer_s) X(fixed_s) X(clock_ratio) X(clock_hz)
+    X(optimizer_s) X(fixed_s) X(clock_ratio) X(clock_hz) X(comm_s) X(comm_hidden_s) X(kernel_launch_s)
 #undef X
-    same_part(r->comm_s, p->comm_s, p->step_time_s, "comm_s", what);
-    same_part(r->comm_hidden_s, p->comm_hidden_s, p->step_time_s, "comm_hidden_s", what);
-    same_part(r->kernel_launch_s, p->kernel_launch_s, p->step_time_s, "kernel_launch_s", what);
     assert_true(r->energy_step_j == r->power_avg_w * r->step_time_s || isnan(r->energy_step_j));
     assert_true(r->peak_bytes == p->memory.peak_bytes && r->capacity_bytes == p->memory.capacity_bytes);
     assert_int_equal(r->fits, p->memory.fits);

@@ -1,5 +1,5 @@
 /* All-reduces by hand: ring, tree, nodes, and buckets beside a backward pass. */
-#include "communication.h"
+#include "naive_buckets.h"
 #include "equations.h"
 #include "operator_toy.h"
 
@@ -135,7 +135,7 @@ static void four_layers(adept_profile *prof, adept_profile_op *ops, const adept_
 
 static const adept_kernel backward_kernel = {.pass = ADEPT_BACKWARD};
 
-static adept_communication communicate(const adept_profile *prof, double first, double size, double latency_s,
+static naive_communication communicate(const adept_profile *prof, double first, double size, double latency_s,
                                        double bw)
 {
     static const double layer_s[] = {1, 1, 1, 1};
@@ -143,8 +143,8 @@ static adept_communication communicate(const adept_profile *prof, double first, 
     adept_backward_plan plan;
     adept_error err = {0};
     if (adept_backward_plan_new(&plan, prof, &err) != ADEPT_OK) fail_msg("%s", err.message);
-    const adept_bucket_rule rule = {first, size, latency_s, bw, &net};
-    adept_communication c = adept_communicate_buckets(&plan, layer_s, &rule);
+    const naive_bucket_rule rule = {first, size, latency_s, bw, &net};
+    naive_communication c = naive_communicate_buckets(&plan, layer_s, &rule);
     adept_backward_plan_free(&plan);
     return c;
 }
@@ -159,7 +159,7 @@ static void two_buckets_by_hand(void **state)
     four_layers(&prof, ops, &backward_kernel);
     /* 350 bytes at 100 per s and 2 hops of 0.05 s: from 2 to 5.6 s; 300 bytes: from there to 8.7 s; the pass ends at 4
      */
-    adept_communication c = communicate(&prof, 300, 300, 0.05, 100);
+    naive_communication c = communicate(&prof, 300, 300, 0.05, 100);
     near(c.total_s, 3.6 + 3.1);
     near(c.exposed_s, 8.7 - 4);
     assert_true(c.buckets == 2);
@@ -183,7 +183,7 @@ static void limits_of_buckets(void **state)
     adept_profile prof;
     adept_profile_op ops[4];
     four_layers(&prof, ops, &backward_kernel);
-    adept_communication c = communicate(&prof, 1, 1, 0, INFINITY); /* nothing takes time */
+    naive_communication c = communicate(&prof, 1, 1, 0, INFINITY); /* nothing takes time */
     assert_true(c.exposed_s == 0 && c.total_s == 0 && c.buckets == 4);
     c = communicate(&prof, 1, 1, 0, 1e12);
     assert_true(c.exposed_s < 1e-9);
@@ -224,7 +224,7 @@ static void merged_operators_are_spread(void **state)
          .gradient_places = {3, 0, 4}},
         {.path = "head", .count = 1, .n_kernels = 1, .kernels = &backward_kernel, .places = {1, 5, 5}}};
     adept_profile prof = {.n_ops = 2, .ops = ops, .trainable_bytes = 90};
-    adept_communication c = communicate(&prof, 30, 30, 0, 60); /* 0.5 s each, at 2, 3 and 4 s */
+    naive_communication c = communicate(&prof, 30, 30, 0, 60); /* 0.5 s each, at 2, 3 and 4 s */
     near(c.total_s, 1.5);
     near(c.exposed_s, 0.5);
     /* a weight that all three share is complete when the first execution's backward, the last, is */
