@@ -93,6 +93,20 @@ void adept_row_phases(adept_phases *out, const adept_scratch *s, const adept_row
 void adept_rows_gradient(double *dtime_s, double *dpower_w, size_t n_parameters, const adept_scratch *s,
                          const adept_rows *b, const adept_theta *theta);
 
+/* d time and d power by one quantity. */
+typedef struct adept_slope_pair {
+    double time, power;
+} adept_slope_pair;
+
+/** The same by what a row's time and power depend on: compute_s, memory_s of one pass, those of the optimizer, comm_s,
+ *  static power and c_power. A power limit's share in it is included. */
+typedef struct adept_row_slopes {
+    adept_slope_pair compute, memory, opt_compute, opt_memory, comm, static_w, c_power;
+} adept_row_slopes;
+adept_row_slopes adept_row_slopes_of(const adept_scratch *s, const adept_rows *b, size_t row, const adept_theta *theta);
+/** By the clock of the phases whose clock does not move: those at the lowest (`floored`), or at the highest. */
+adept_slope_pair adept_row_clock_slope(const adept_phases *ph, bool floored, double gpus);
+
 /** Set `touched` (zeroed, one per parameter and possible scalar) for what the row's time or power depends on. */
 void adept_rows_touched(bool touched[], const adept_rows *b, size_t row);
 /** Parameters of the power law: they change times only through a power limit. */

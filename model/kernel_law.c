@@ -107,10 +107,14 @@ static double tile_side(const adept_tile *tile)
 
 /* Operands that another SM has read before are in the cache more often the more of it there is for each SM; relative to
  * the 70 to 105 KB of Pascal, Volta and Turing. */
+bool adept_kernel_l2_matters(const adept_kernel_case *c)
+{
+    return c->sm_count > 1.0 && c->l2_bytes / c->sm_count > CACHE_PER_SM;
+}
+
 static double cache_misses(const adept_kernel_case *c)
 {
-    double per_sm = c->l2_bytes / c->sm_count;
-    return c->sm_count > 1.0 && per_sm > CACHE_PER_SM ? CACHE_PER_SM / per_sm : 1.0;
+    return adept_kernel_l2_matters(c) ? CACHE_PER_SM / (c->l2_bytes / c->sm_count) : 1.0;
 }
 
 static candidate try_tile(const adept_kernel_case *c, const double *theta, const product *p, const adept_tile *tile,

@@ -444,6 +444,7 @@ adept_operator_state adept_operator_finish(const adept_operator_total *total, co
 static double comm_slope(size_t i, const adept_operator_numbers *n, const double *theta)
 {
     if (i != ADEPT_OP_l_hop_s && i != ADEPT_OP_bw_eff_bytes_per_s && i != ADEPT_OP_overlap) return 0.0;
+    if (!isnan(n->bucketed_s[ADEPT_COMM_EXPOSED])) return 0.0; /* its derivatives are backward.c's */
     double exposed = 1.0 - theta[ADEPT_OP_overlap], l_hop_s = theta[ADEPT_OP_l_hop_s];
     double bw = theta[ADEPT_OP_bw_eff_bytes_per_s];
     const adept_allreduce_law *law = adept_network_law(&n->network, n->gradient_bytes, l_hop_s, bw);

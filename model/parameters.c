@@ -1,5 +1,5 @@
 /** @file parameters.c  theta_H of the model granularity: list, defaults from the sheet, fitted values on top. */
-#include "adept_model.h"
+#include "operator_own.h"
 #include <math.h>
 #include <string.h>
 
@@ -41,6 +41,16 @@ static void set_defaults(adept_model_parameters *p, const adept_specs *specs)
     /* Without tdp_w power is unknown whatever this is. */
     if (isnan(p->p_static_w) && isnan(specs->tdp_w)) p->p_static_w = PLACEHOLDER_STATIC_W;
     p->bw_eff_bytes_per_s = ALLREDUCE_SHARE_OF_LINK * 0.5 * specs->link_bytes_per_s;
+}
+
+void adept_model_sheet_by_spec(adept_model_parameters *by_spec, const adept_specs *specs, adept_spec spec)
+{
+    *by_spec = (adept_model_parameters){0};
+    if (spec == ADEPT_SPEC_idle_w && !isnan(specs->idle_w)) by_spec->p_static_w = specs->idle_w;
+    if (spec == ADEPT_SPEC_tdp_w && isnan(specs->idle_w) && !isnan(specs->tdp_w))
+        by_spec->p_static_w = IDLE_SHARE_OF_TDP * specs->tdp_w;
+    if (spec == ADEPT_SPEC_link_bytes_per_s)
+        by_spec->bw_eff_bytes_per_s = ALLREDUCE_SHARE_OF_LINK * 0.5 * specs->link_bytes_per_s;
 }
 
 static adept_status set_fitted(adept_model_parameters *p, const adept_parameter *fitted, const char *gpu,

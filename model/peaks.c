@@ -2,47 +2,58 @@
 #include "peaks.h"
 #include <math.h>
 
-/* The first number the sheet has; NAN if it has neither. */
-static double first_known(double a, double b)
+static double number(const adept_specs *specs, adept_spec spec)
 {
-    return isnan(a) ? b : a;
+    return spec < ADEPT_SPECS ? ((const double *)specs)[spec] : NAN;
+}
+
+/* The first number that the sheet has. */
+static adept_spec first_known(const adept_specs *specs, adept_spec a, adept_spec b)
+{
+    return isnan(number(specs, a)) ? b : a;
 }
 
 /* PyTorch's elementwise, reduction and normalisation kernels convert 16-bit operands and compute in FP32 ("opmath"),
  * and integers run at most at the FP32 rate; only double precision has its own. */
-static double alu_peak(const adept_specs *s, adept_dtype dtype)
+static adept_spec alu_peak(adept_dtype dtype)
 {
-    return dtype == ADEPT_F64 || dtype == ADEPT_C128 ? s->vector_fp64_flops_per_s : s->vector_fp32_flops_per_s;
+    return dtype == ADEPT_F64 || dtype == ADEPT_C128 ? ADEPT_SPEC_vector_fp64_flops_per_s
+                                                     : ADEPT_SPEC_vector_fp32_flops_per_s;
 }
 
 /* Matrix products and convolutions: the matrix units where the GPU has them for the type, else the ALUs. */
-static double matrix_peak(const adept_specs *s, adept_precision precision, adept_dtype dtype)
+static adept_spec matrix_peak(const adept_specs *s, adept_precision precision, adept_dtype dtype)
 {
-    double fp32 = first_known(s->tensor_fp32_flops_per_s, s->vector_fp32_flops_per_s);
+    adept_spec fp32 = first_known(s, ADEPT_SPEC_tensor_fp32_flops_per_s, ADEPT_SPEC_vector_fp32_flops_per_s);
     switch (dtype) {
     case ADEPT_F32:
     case ADEPT_C64:
-        return precision == ADEPT_TF32 ? first_known(s->tensor_tf32_flops_per_s, fp32) : fp32;
+        return precision == ADEPT_TF32 ? first_known(s, ADEPT_SPEC_tensor_tf32_flops_per_s, fp32) : fp32;
     case ADEPT_BF16:
-        return first_known(s->tensor_bf16_flops_per_s, s->vector_bf16_flops_per_s);
+        return first_known(s, ADEPT_SPEC_tensor_bf16_flops_per_s, ADEPT_SPEC_vector_bf16_flops_per_s);
     case ADEPT_F16:
     case ADEPT_C32:
-        return first_known(s->tensor_fp16_flops_per_s, s->vector_fp16_flops_per_s);
+        return first_known(s, ADEPT_SPEC_tensor_fp16_flops_per_s, ADEPT_SPEC_vector_fp16_flops_per_s);
     case ADEPT_F64:
     case ADEPT_C128:
-        return first_known(s->tensor_fp64_flops_per_s, s->vector_fp64_flops_per_s);
+        return first_known(s, ADEPT_SPEC_tensor_fp64_flops_per_s, ADEPT_SPEC_vector_fp64_flops_per_s);
     case ADEPT_F8E4M3:
     case ADEPT_F8E5M2:
-        return s->tensor_fp8_flops_per_s;
+        return ADEPT_SPEC_tensor_fp8_flops_per_s;
     default:
-        return NAN; /* CUDA PyTorch has no matrix product of integers */
+        return ADEPT_SPECS; /* CUDA PyTorch has no matrix product of integers */
     }
+}
+
+adept_spec adept_peak_spec(const adept_specs *specs, adept_precision precision, adept_unit unit, adept_dtype dtype)
+{
+    return unit == ADEPT_UNIT_ALU ? alu_peak(dtype) : matrix_peak(specs, precision, dtype);
 }
 
 adept_status adept_peak_flops_per_s(double *out, const adept_hwprofile *hw, adept_precision precision, adept_unit unit,
                                     adept_dtype dtype, adept_error *err)
 {
-    double peak = unit == ADEPT_UNIT_ALU ? alu_peak(&hw->specs, dtype) : matrix_peak(&hw->specs, precision, dtype);
+    double peak = number(&hw->specs, adept_peak_spec(&hw->specs, precision, unit, dtype));
     if (!(peak > 0.0))
         return adept_error_set(err, ADEPT_E_USAGE, "%s has no unit for %s in %s", hw->name,
                                unit == ADEPT_UNIT_ALU ? "arithmetic" : "matrix products", adept_dtype_name(dtype));
@@ -54,8 +65,9 @@ adept_status adept_peak_check_precision(const adept_hwprofile *hw, adept_precisi
 {
     adept_dtype dtype = adept_precision_low_dtype(precision);
     if (dtype == ADEPT_DTYPE_NONE) return ADEPT_OK;
-    if (matrix_peak(&hw->specs, precision, dtype) > 0.0) return ADEPT_OK;
-    bool has_fp16 = matrix_peak(&hw->specs, precision, ADEPT_F16) > 0.0;
+    const adept_specs *s = &hw->specs;
+    if (number(s, matrix_peak(s, precision, dtype)) > 0.0) return ADEPT_OK;
+    bool has_fp16 = number(s, matrix_peak(s, precision, ADEPT_F16)) > 0.0;
     return adept_error_set(err, ADEPT_E_USAGE, "%s has no units for %s: use --precision %s", hw->name,
                            adept_precision_name(precision), has_fp16 ? "fp16 or fp32" : "fp32");
 }

@@ -18,7 +18,8 @@ static adept_status check_fit(const adept_hwprofile *hw, adept_error *err)
     return ADEPT_OK;
 }
 
-static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const adept_run *run, const double *theta,
+                              adept_error *err)
 {
     const char *name = run->saturation ? run->saturation : hw->saturation ? hw->saturation : "sigmoid";
     out->saturation = adept_saturation_kind_of(name);
@@ -29,16 +30,17 @@ static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const
     adept_hwprofile of_granularity = *hw;
     if (hw->granularity != ADEPT_GRANULARITY_MODEL) of_granularity.n_parameters = 0;
     adept_status status = adept_model_parameters_get(&out->p, &of_granularity, err);
+    if (status == ADEPT_OK && theta) memcpy(&out->p, theta, sizeof out->p);
     return status == ADEPT_OK ? adept_step_check_static_w(out->p.p_static_w, hw, err) : status;
 }
 
 /* The fit's targeted scalars are constants here: they are multiplied into the work. */
-static adept_status place_row(adept_placed_step *s, const adept_placement *at, adept_error *err)
+static adept_status place_row(adept_placed_step *s, const adept_placement *at, const double *theta, adept_error *err)
 {
     const adept_hwprofile *hw = at->hw;
     adept_status status = check_fit(hw, err);
     if (status == ADEPT_OK) status = adept_step_compile(&s->step, NULL, at, hw->scalars, hw->n_scalars, err);
-    if (status == ADEPT_OK) status = set_theta(&s->theta, hw, &at->run, err);
+    if (status == ADEPT_OK) status = set_theta(&s->theta, hw, &at->run, theta, err);
     if (status != ADEPT_OK) return status;
     adept_rows_init(&s->block);
     status = adept_rows_add(&s->block, &s->step.numbers, NULL, err);
@@ -63,13 +65,14 @@ double adept_phases_run(adept_phases *out, const adept_full_clock *known, const 
 
 /* ---- granularity "operator" ---- */
 
-static adept_status place_kernels(adept_placed_step *s, const adept_placement *at, adept_error *err)
+static adept_status place_kernels(adept_placed_step *s, const adept_placement *at, const double *theta,
+                                  adept_error *err)
 {
     adept_status status = adept_operator_check_saturation(at->run.saturation, err);
     if (status == ADEPT_OK) status = adept_step_compile(&s->step, NULL, at, NULL, 0, err);
     if (status != ADEPT_OK) return status;
     bool in_order = adept_backward_plan_known(at->profile) && s->step.network.n > 0;
-    return adept_plan_kernels_new(&s->kernels, &s->step, at, in_order, err);
+    return adept_plan_kernels_new(&s->kernels, &s->step, at, in_order, theta, err);
 }
 
 adept_status adept_placed_step_operator(adept_operator_total *total, const adept_placed_step *s,
@@ -108,13 +111,19 @@ void adept_placed_step_tabulate(adept_placed_step *s)
 adept_status adept_placed_step_init(adept_placed_step *s, const adept_profile *prof, const adept_hwprofile *hw,
                                     const adept_run *run, adept_error *err)
 {
+    return adept_placed_step_init_at(s, prof, hw, run, NULL, err);
+}
+
+adept_status adept_placed_step_init_at(adept_placed_step *s, const adept_profile *prof, const adept_hwprofile *hw,
+                                       const adept_run *run, const double *theta, adept_error *err)
+{
     const adept_placement at = {prof, hw, *run};
     bool in_buckets = false;
     s->profile = prof;
     s->hw = hw;
     s->kernels = (adept_plan_kernels){0};
     s->by_operator = adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR;
-    adept_status status = s->by_operator ? place_kernels(s, &at, err) : place_row(s, &at, err);
+    adept_status status = s->by_operator ? place_kernels(s, &at, theta, err) : place_row(s, &at, theta, err);
     if (status == ADEPT_OK)
         status = adept_backward_wanted(&in_buckets, adept_backward_plan_known(prof), hw, run, &s->step.network, err);
     if (status != ADEPT_OK) return status;

@@ -31,6 +31,11 @@ typedef struct adept_placed_step {
 adept_status adept_placed_step_init(adept_placed_step *s, const adept_profile *prof, const adept_hwprofile *hw,
                                     const adept_run *run, adept_error *err);
 
+/** The same with other parameters than the GPU's: those of its granularity for this run, in order. @param theta  NULL:
+ * the GPU's */
+adept_status adept_placed_step_init_at(adept_placed_step *s, const adept_profile *prof, const adept_hwprofile *hw,
+                                       const adept_run *run, const double *theta, adept_error *err);
+
 void adept_placed_step_free(adept_placed_step *s);
 
 /** The same step under another limit in W per GPU, which need not be one that the board can be set to. */

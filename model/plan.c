@@ -57,7 +57,7 @@ static adept_status compile_kernels(adept_plan *plan, const adept_placement *at,
     if (status == ADEPT_OK) status = adept_step_compile(&step, NULL, at, NULL, 0, err);
     if (status != ADEPT_OK) return status;
     describe(plan, &step, step.work.gradient_bytes, at->profile);
-    status = adept_plan_kernels_new(&plan->kernels, &step, at, plan->places_known && plan->sends, err);
+    status = adept_plan_kernels_new(&plan->kernels, &step, at, plan->places_known && plan->sends, NULL, err);
     if (status == ADEPT_OK) adept_clock_table_fill(&plan->kernels.clock);
     return status;
 }

@@ -139,12 +139,16 @@ static adept_status order_gradients(adept_plan_kernels *plan, const adept_profil
 }
 
 adept_status adept_plan_kernels_new(adept_plan_kernels *plan, const adept_step *step, const adept_placement *at,
-                                    bool places_known, adept_error *err)
+                                    bool places_known, const double *theta, adept_error *err)
 {
     kernel_set set;
     *plan = (adept_plan_kernels){.numbers = adept_operator_numbers_of(step, &at->hw->specs),
                                  .menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default};
     adept_status status = adept_plan_kernels_theta(plan->theta, at->hw, err);
+    if (status == ADEPT_OK && theta) {
+        memcpy(plan->theta, theta, sizeof plan->theta);
+        status = adept_step_check_static_w(theta[ADEPT_OP_p_static_w], at->hw, err);
+    }
     if (status != ADEPT_OK) return status;
     status = set_new(&set, at->profile, places_known, err);
     for (size_t i = 0; i < at->profile->n_ops && status == ADEPT_OK; i++)
@@ -170,13 +174,15 @@ void adept_plan_kernels_free(adept_plan_kernels *plan)
 
 /* An all-reduce by the fastest law, linear in the bytes. */
 typedef struct linear_laws {
+    const adept_network *net;
+    const double *theta;
     size_t n;
     double at_0_s[2], per_byte_s[2];
 } linear_laws;
 
 static linear_laws laws_of(const adept_network *net, const double *theta)
 {
-    linear_laws out = {.n = net->n};
+    linear_laws out = {.net = net, .theta = theta, .n = net->n};
     for (size_t i = 0; i < net->n; i++) {
         const adept_allreduce_law *law = &net->laws[i];
         out.at_0_s[i] = law->hops * theta[ADEPT_OP_l_hop_s] + law->between_s;
@@ -201,35 +207,66 @@ static double span_s(const adept_plan_span *span, const pace *at)
     return span->core_s * at->core + span->memory_s * at->memory + span->launches * at->launch_s;
 }
 
-/* All-reduces in buckets beside the backward pass: a bucket is sent as soon as it is full of complete gradients and the one
- * before it has been; exposed is what remains after the pass. @return how many */
-static double send_buckets(double bucketed_s[2], const adept_plan_kernels *plan, const linear_laws *laws, pace at,
-                         double bucket_bytes)
+/* What is on the link, and since when without a pause. */
+typedef struct link_state {
+    double free_s, total_s, n;
+    adept_bucket_row *row; /* NULL: not wanted */
+} link_state;
+
+/* @param at  index of the gradient that completes the bucket */
+static void send(link_state *link, const linear_laws *laws, double bytes, double now_s, size_t at)
 {
-    double filled = 0.0, link_free_s = 0.0, total_s = 0.0, n = 0.0, most = fmin(ADEPT_FIRST_BUCKET_BYTES, bucket_bytes);
+    double takes_s = send_s(laws, bytes);
+    if (link->row) {
+        const adept_allreduce_law *law = adept_network_law(laws->net, bytes, laws->theta[ADEPT_OP_l_hop_s],
+                                                           laws->theta[ADEPT_OP_bw_eff_bytes_per_s]);
+        if (!(link->free_s > now_s)) *link->row = (adept_bucket_row){.first = at};
+        link->row->sum.hops += law->hops;
+        link->row->sum.volume += law->volume * bytes;
+        link->row->sum.between_s += law->between_s;
+        link->row->sum.between_s_per_byte += law->between_s_per_byte * bytes;
+    }
+    link->free_s = adept_larger(link->free_s, now_s) + takes_s;
+    link->total_s += takes_s;
+    link->n += 1.0;
+}
+
+/* All-reduces in buckets beside the backward pass: a bucket is sent as soon as it is full of complete gradients and the
+ * one before it has been; exposed is what remains after the pass. @return how many */
+static double send_buckets(double bucketed_s[2], const adept_plan_kernels *plan, const linear_laws *laws, pace at,
+                           double bucket_bytes, adept_bucket_row *row)
+{
+    double filled = 0.0, most = fmin(ADEPT_FIRST_BUCKET_BYTES, bucket_bytes);
     double end_s = span_s(&plan->backward, &at), host_s = plan->backward.launches * plan->theta[ADEPT_OP_t_host_s];
     double stretch = host_s > end_s && end_s > 0.0 ? host_s / end_s : 1.0;
+    link_state link = {.row = row};
     for (size_t i = 0; i < plan->n_gradients; i++) {
         filled += plan->gradients[i].bytes;
         if (!(filled >= most)) continue;
-        double takes_s = send_s(laws, filled);
-        link_free_s = adept_larger(link_free_s, span_s(&plan->gradients[i].before, &at) * stretch) + takes_s;
-        total_s += takes_s;
-        n += 1.0;
+        send(&link, laws, filled, span_s(&plan->gradients[i].before, &at) * stretch, i);
         filled = 0.0;
         most = bucket_bytes;
     }
     end_s *= stretch;
     filled += plan->rest_bytes;
-    if (filled > 0.0) {
-        double takes_s = send_s(laws, filled);
-        link_free_s = adept_larger(link_free_s, end_s) + takes_s;
-        total_s += takes_s;
-        n += 1.0;
-    }
-    bucketed_s[ADEPT_COMM_EXPOSED] = adept_smaller(total_s, adept_larger(0.0, link_free_s - end_s));
-    bucketed_s[ADEPT_COMM_HIDDEN] = total_s - bucketed_s[ADEPT_COMM_EXPOSED];
-    return n;
+    if (filled > 0.0) send(&link, laws, filled, end_s, plan->n_gradients);
+    bucketed_s[ADEPT_COMM_EXPOSED] = adept_smaller(link.total_s, adept_larger(0.0, link.free_s - end_s));
+    bucketed_s[ADEPT_COMM_HIDDEN] = link.total_s - bucketed_s[ADEPT_COMM_EXPOSED];
+    return link.n;
+}
+
+static pace pace_of(const double *theta, double f)
+{
+    return (pace){1.0 / f, adept_operator_stretch(theta, f), theta[ADEPT_OP_t_launch_s]};
+}
+
+void adept_plan_kernels_buckets(adept_bucket_row *out, const adept_plan_kernels *plan, const adept_network *net,
+                                double clock, double bucket_bytes)
+{
+    double bucketed_s[2];
+    const linear_laws laws = laws_of(net, plan->theta);
+    *out = (adept_bucket_row){.first = plan->n_gradients};
+    send_buckets(bucketed_s, plan, &laws, pace_of(plan->theta, clock), bucket_bytes, out);
 }
 
 void adept_plan_kernels_run(adept_plan_step *out, const adept_plan_kernels *plan, const double *row,
@@ -243,7 +280,7 @@ void adept_plan_kernels_run(adept_plan_step *out, const adept_plan_kernels *plan
     numbers.network = *net;
     out->clock = adept_clock_table_solve(&plan->clock, numbers.limit_w, numbers.max_clock);
     double f = out->clock.ratio, v = adept_operator_voltage(theta, f);
-    const pace at = {1.0 / f, adept_operator_stretch(theta, f), theta[ADEPT_OP_t_launch_s]};
+    const pace at = pace_of(theta, f);
     adept_operator_total total = {0};
     out->core_s = out->memory_s = 0.0;
     double all_s = 0.0;
@@ -260,7 +297,7 @@ void adept_plan_kernels_run(adept_plan_step *out, const adept_plan_kernels *plan
     out->buckets = 0.0;
     if (bucket_bytes > 0.0) {
         const linear_laws laws = laws_of(net, theta);
-        out->buckets = send_buckets(numbers.bucketed_s, plan, &laws, at, bucket_bytes);
+        out->buckets = send_buckets(numbers.bucketed_s, plan, &laws, at, bucket_bytes, NULL);
     }
     out->state = adept_operator_finish(&total, &numbers, theta);
 }

@@ -35,9 +35,10 @@ adept_status adept_plan_kernels_theta(double *theta, const adept_hwprofile *hw, 
 
 /** Of one run, or after adept_clock_table_fill() of many.
  *  @param places_known  is there an order of the backward pass?
+ *  @param theta  parameters; NULL: the GPU's
  *  @return as adept_plan_new(); adept_plan_kernels_free() whatever it is */
 adept_status adept_plan_kernels_new(adept_plan_kernels *out, const adept_step *step, const adept_placement *at,
-                                    bool places_known, adept_error *err);
+                                    bool places_known, const double *theta, adept_error *err);
 void adept_plan_kernels_free(adept_plan_kernels *plan); /* zeroed is fine */
 
 /* One run of it. */
@@ -54,5 +55,15 @@ typedef struct adept_plan_step {
  *  @param bucket_bytes  0: the share `overlap` is hidden */
 void adept_plan_kernels_run(adept_plan_step *out, const adept_plan_kernels *plan, const double *row,
                             const adept_network *net, double bucket_bytes);
+
+/* The all-reduces that follow each other without a pause up to the last one. */
+typedef struct adept_bucket_row {
+    size_t first;            /* index of the gradient after which the first is sent; n_gradients: with the last bucket */
+    adept_allreduce_law sum; /* hops, volume * bytes, between_s, between_s_per_byte * bytes of all of them */
+} adept_bucket_row;
+
+/** Of the step worked out for this run with these buckets: on them alone does the exposed time depend. */
+void adept_plan_kernels_buckets(adept_bucket_row *out, const adept_plan_kernels *plan, const adept_network *net,
+                                double clock, double bucket_bytes);
 
 #endif

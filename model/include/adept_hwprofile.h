@@ -46,6 +46,14 @@ typedef struct adept_specs {
 #undef X
 } adept_specs;
 
+/* The same in the same order: ADEPT_SPEC_mem_bytes is the index of `mem_bytes` among the doubles of adept_specs. */
+typedef enum adept_spec {
+#define X(name, required, text) ADEPT_SPEC_##name,
+    ADEPT_SPEC_LIST(X)
+#undef X
+        ADEPT_SPECS
+} adept_spec;
+
 typedef enum adept_granularity { ADEPT_GRANULARITY_MODEL, ADEPT_GRANULARITY_OPERATOR } adept_granularity;
 
 /* One named number of theta_H. Names and bounds of the parameters a granularity knows are in adept_model.h. */

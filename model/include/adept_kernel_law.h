@@ -130,6 +130,9 @@ ADEPT_API adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const d
                                              const adept_tile_menu *menus, double weight,
                                              adept_kernel_gradient *gradient);
 
+/** Do operands miss the cache less, in proportion to l2_bytes / sm_count? Else these do not matter for it. */
+ADEPT_API bool adept_kernel_l2_matters(const adept_kernel_case *c);
+
 /** Name, bounds, default and spread of one parameter. */
 typedef struct adept_kernel_parameter_info {
     const char *name;
