@@ -137,16 +137,17 @@ static bool ends_with(const char *text, const char *ending)
     return n >= m && strcmp(text + n - m, ending) == 0;
 }
 
-static void check_range(adept_json_reader *r, const char *name, double value)
+static adept_status check_range(const char *name, double value, adept_error *err)
 {
     size_t i = 0;
     while (!ends_with(name, ranges[i].ending)) /* every name has a row: the unit test walks them all */
         i++;
     if (!(value >= ranges[i].low && value <= ranges[i].high))
-        adept_json_fail(r, "specs.%s = %g is outside %g to %g %s: is it in that unit?", name, value, ranges[i].low,
-                        ranges[i].high, ranges[i].unit);
-    else if (strcmp(name, "sm_count") == 0 && value != floor(value))
-        adept_json_fail(r, "specs.%s = %g is not a whole number", name, value);
+        return adept_error_set(err, ADEPT_E_INVALID, "specs.%s = %g is outside %g to %g %s: is it in that unit?", name,
+                               value, ranges[i].low, ranges[i].high, ranges[i].unit);
+    if (strcmp(name, "sm_count") == 0 && value != floor(value))
+        return adept_error_set(err, ADEPT_E_INVALID, "specs.%s = %g is not a whole number", name, value);
+    return ADEPT_OK;
 }
 
 static void read_spec(adept_json_reader *r, adept_hwprofile *hw, const char **source, double *value, const cJSON *item)
@@ -165,7 +166,8 @@ static void read_spec(adept_json_reader *r, adept_hwprofile *hw, const char **so
         adept_json_fail(r, "specs.%s.value is missing or not a finite number", item->string);
     if (text && !cJSON_IsString(text)) adept_json_fail(r, "specs.%s.source is not a string", item->string);
     if (r->status != ADEPT_OK) return;
-    check_range(r, item->string, number->valuedouble);
+    adept_error wrong = {0};
+    if (check_range(item->string, number->valuedouble, &wrong) != ADEPT_OK) adept_json_fail(r, "%s", wrong.message);
     *value = number->valuedouble;
     if (text) *source = adept_hwprofile_keep(r, hw->arena, text->valuestring);
 }
@@ -190,22 +192,30 @@ static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *o
     hw->sources = sources;
 }
 
-/* Either may be unknown (NAN). */
-static void check_order(adept_json_reader *r, const adept_hwprofile *hw, const char *low, const char *high)
+/* Pairs of which the first is at most the second; either may be unknown (NAN). */
+static adept_status check_consistency(const adept_specs *specs, adept_error *err)
 {
-    double a = *spec_at((adept_specs *)&hw->specs, spec_index(low));
-    double b = *spec_at((adept_specs *)&hw->specs, spec_index(high));
-    if (a > b) adept_json_fail(r, "specs.%s = %g is more than specs.%s = %g", low, a, high, b);
+    static const char *const pairs[][2] = {
+        {"power_limit_min_w", "tdp_w"},     {"tdp_w", "power_limit_max_w"},    {"idle_w", "tdp_w"},
+        {"clock_min_hz", "clock_boost_hz"}, {"clock_base_hz", "clock_boost_hz"}, {"l2_bytes", "mem_bytes"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const char *low = pairs[i][0], *high = pairs[i][1];
+        double a = *spec_at((adept_specs *)specs, spec_index(low)), b = *spec_at((adept_specs *)specs, spec_index(high));
+        if (a > b)
+            return adept_error_set(err, ADEPT_E_INVALID, "specs.%s = %g is more than specs.%s = %g", low, a, high, b);
+    }
+    return ADEPT_OK;
 }
 
-static void check_consistency(adept_json_reader *r, const adept_hwprofile *hw)
+adept_status adept_hwprofile_check(const adept_hwprofile *hw, adept_error *err)
 {
-    check_order(r, hw, "power_limit_min_w", "tdp_w");
-    check_order(r, hw, "tdp_w", "power_limit_max_w");
-    check_order(r, hw, "idle_w", "tdp_w");
-    check_order(r, hw, "clock_min_hz", "clock_boost_hz");
-    check_order(r, hw, "clock_base_hz", "clock_boost_hz");
-    check_order(r, hw, "l2_bytes", "mem_bytes");
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < N_SPECS && status == ADEPT_OK; i++) {
+        double value = *spec_at((adept_specs *)&hw->specs, i);
+        if (!isnan(value) || infos[i].required) status = check_range(infos[i].name, value, err);
+    }
+    return status == ADEPT_OK ? check_consistency(&hw->specs, err) : status;
 }
 
 /* ---- the whole file ---- */
@@ -233,7 +243,9 @@ static void read_profile(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
     hw->architecture = adept_hwprofile_keep(r, hw->arena, adept_json_string_or(r, root, "architecture", ""));
     adept_json_string_or(r, root, "notes", ""); /* for people: only its type is checked */
     read_specs(r, hw, adept_json_object(r, root, "specs"));
-    check_consistency(r, hw);
+    adept_error wrong = {0};
+    if (r->status == ADEPT_OK && check_consistency(&hw->specs, &wrong) != ADEPT_OK)
+        adept_json_fail(r, "%s", wrong.message);
     adept_hwprofile_read_fit(r, hw, cJSON_GetObjectItemCaseSensitive(root, "fit"));
 }
 

@@ -65,17 +65,6 @@ adept_status adept_file_read(char **text, size_t *size, const char *path, size_t
     return status;
 }
 
-static bool write_all(int fd, const char *text, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        ssize_t n = write(fd, text + at, size - at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return false;
-        at += (size_t)n;
-    }
-    return fsync(fd) == 0;
-}
-
 /* A new file beside the target: open() applies the umask, and a file that is replaced hands on its mode. */
 static int create_beside(const char *target, char *temporary, size_t size)
 {
@@ -112,46 +101,73 @@ static void sync_folder(const char *path)
     free(folder);
 }
 
-static adept_status replace(const char *path, char *temporary, size_t temporary_size, const char *text, size_t size,
-                            adept_error *err)
+static adept_status out_of_memory(adept_error *err, const char *path)
 {
-    int fd = create_beside(path, temporary, temporary_size);
-    if (fd < 0) return io_error(err, ADEPT_E_IO, path, "cannot write");
-    bool ok = write_all(fd, text, size);
+    return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);
+}
+
+adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return adept_error_set(err, ADEPT_E_IO, "%s: not a regular file", path);
+    /* Through a symbolic link the file behind it is replaced, not the link. */
+    adept_file_out file = {.target = realpath(path, NULL)};
+    if (!file.target) file.target = strdup(path);
+    size_t size = file.target ? strlen(file.target) + 64 : 0; /* ".PID-N.tmp" */
+    file.temporary = file.target ? malloc(size) : NULL;
+    if (!file.temporary) {
+        free(file.target);
+        return out_of_memory(err, path);
+    }
+    int fd = create_beside(file.target, file.temporary, size);
+    adept_status status = fd < 0 ? io_error(err, ADEPT_E_IO, path, "cannot write") : ADEPT_OK;
+    file.stream = fd < 0 ? NULL : fdopen(fd, "w");
+    if (status == ADEPT_OK && !file.stream) {
+        close(fd);
+        unlink(file.temporary);
+        status = out_of_memory(err, path);
+    }
+    if (status == ADEPT_OK) {
+        *out = file;
+    } else {
+        free(file.temporary);
+        free(file.target);
+    }
+    return status;
+}
+
+adept_status adept_file_end(adept_file_out *file, bool keep, adept_error *err)
+{
+    if (!file->stream) return ADEPT_OK;
+    bool ok = fflush(file->stream) == 0 && !ferror(file->stream) && (!keep || fsync(fileno(file->stream)) == 0);
     int saved = errno;
-    if (close(fd) != 0 && ok) {
+    if (fclose(file->stream) != 0 && ok) {
         ok = false;
         saved = errno;
     }
-    if (ok && rename(temporary, path) != 0) {
+    if (ok && keep && rename(file->temporary, file->target) != 0) {
         ok = false;
         saved = errno;
     }
-    if (!ok) {
-        unlink(temporary);
-        errno = saved;
-        return io_error(err, ADEPT_E_IO, path, "cannot write");
-    }
-    sync_folder(path);
-    return ADEPT_OK;
+    if (!ok || !keep) unlink(file->temporary);
+    adept_status status = ADEPT_OK;
+    errno = saved;
+    if (keep && !ok) status = io_error(err, ADEPT_E_IO, file->target, "cannot write");
+    if (keep && ok) sync_folder(file->target);
+    free(file->temporary);
+    free(file->target);
+    *file = (adept_file_out){.stream = NULL};
+    return status;
 }
 
 adept_status adept_file_write(const char *path, const char *text, size_t size, adept_error *err)
 {
-    struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        return adept_error_set(err, ADEPT_E_IO, "%s: not a regular file", path);
-    }
-    /* Through a symbolic link the file behind it is replaced, not the link. */
-    char *target = realpath(path, NULL);
-    const char *real = target ? target : path;
-    size_t temporary_size = strlen(real) + 64; /* ".PID-N.tmp" */
-    char *temporary = malloc(temporary_size);
-    adept_status status = temporary ? replace(real, temporary, temporary_size, text, size, err)
-                                    : adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);
-    free(temporary);
-    free(target);
-    return status;
+    adept_file_out file = {.stream = NULL};
+    adept_status status = adept_file_begin(&file, path, err);
+    if (status != ADEPT_OK) return status;
+    fwrite(text, 1, size, file.stream); /* adept_file_end() sees whether it failed */
+    return adept_file_end(&file, true, err);
 }
 
 /* ---- parsing ---- */

@@ -180,6 +180,10 @@ ADEPT_API const char *adept_hwprofile_source(const adept_hwprofile *hw, const ch
 /** Address of a number for what-if sweeps: "specs.mem_bytes_per_s"; NULL if there is no such key. */
 ADEPT_API double *adept_hwprofile_number(adept_hwprofile *hw, const char *key);
 
+/** Are the numbers of the sheet possible, each and together? For those changed since a file was read.
+ *  @return ADEPT_E_INVALID naming the number */
+ADEPT_API adept_status adept_hwprofile_check(const adept_hwprofile *hw, adept_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,119 @@
+# adept sweep: every row is what adept predict says, in CSV and in JSON; points that cannot run; wrong usage; interruption.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+python=$(command -v python3) || { echo "no python3"; exit 77; }
+profile=$data/mlp.profile.json
+
+# check TEXT PYTHON: the last run's stdout as `text`, and `fail(...)`
+check() {
+    checks=$((checks + 1))
+    "$python" -c "
+import csv, io, json, math, sys
+text = open('$work/out').read()
+$2" >"$work/said" 2>&1 || { fail "$1"; sed 's/^/    /' "$work/said"; }
+}
+
+expect_ok sweep "$profile" --gpu a100 --vary power_limit_w=100:250:50 --vary gpus=1,2,4
+shows '^12 points: power_limit_w \(4 values\), gpus \(3 values\)$'
+shows '^least time \(objective\)'
+shows '^least energy times time'
+shows 'compared per sample'
+
+# rows equal single predictions to the last bit
+expect_ok sweep "$profile" --gpu t4 --vary power_limit_w=60:70:2.5 --vary gpus=1,2 --csv
+cp "$work/out" "$work/rows.csv"
+"$python" - "$ADEPT" "$profile" "$work/rows.csv" >"$work/said" 2>&1 <<'END' || { fail 'rows and predictions differ'; cat "$work/said"; }
+import csv, json, subprocess, sys
+rows = list(csv.DictReader(open(sys.argv[3])))
+assert len(rows) == 10, len(rows)
+for row in rows:
+    said = json.loads(subprocess.check_output([sys.argv[1], 'predict', sys.argv[2], '--gpu', 't4', '--json',
+        '--power-limit', row['power_limit_w'], '--gpus', row['gpus']]))
+    for key in ('step_time_s', 'power_avg_w', 'energy_step_j', 'edp_js', 'samples_per_s', 'energy_per_sample_j'):
+        assert float(row[key]) == said[key], (row, key, said[key])
+    assert row['bound'] == said['bound'] and row['fits'] == ('true' if said['memory']['fits'] else 'false')
+END
+checks=$((checks + 1))
+
+expect_ok sweep "$profile" --gpu a100 --vary specs.mem_bytes_per_s=x0.5,x1,x2 --vary grad_accum=1,2 --json
+check 'JSON of a hardware grid' "
+d = json.loads(text)
+assert d['schema_version'] == 1 and d['hypothetical'] is True and d['interrupted'] is False
+p = d['points']
+assert len(p) == 6 and [q['grad_accum'] for q in p] == [1, 1, 1, 2, 2, 2]
+assert p[0]['specs.mem_bytes_per_s'] * 2 == p[1]['specs.mem_bytes_per_s']
+assert p[0]['step_time_s'] >= p[1]['step_time_s'] >= p[2]['step_time_s']
+a = d['answers']
+assert a['points'] == 6 and a['failed'] == 0 and a['compared_per'] == 'sample'
+best = min(range(6), key=lambda i: p[i]['step_time_s'] / p[i]['grad_accum'])
+assert a['best']['index'] == a['least_time']['index'] == best
+front = [i for i in range(6) if not any(
+    p[j]['samples_per_s'] >= p[i]['samples_per_s'] and p[j]['energy_per_sample_j'] <= p[i]['energy_per_sample_j'] and
+    (p[j]['samples_per_s'] > p[i]['samples_per_s'] or p[j]['energy_per_sample_j'] < p[i]['energy_per_sample_j']) for j in range(6))]
+assert sorted(q['index'] for q in a['pareto']['points']) == front, (a['pareto'], front)"
+
+# points that cannot run are rows with a reason
+expect_ok sweep "$profile" --vary gpu=t4,a100 --vary power_limit_w=65,200 --csv
+check 'limits out of range' "
+rows = list(csv.DictReader(io.StringIO(text)))
+assert [(r['gpu'], r['power_limit_w'], r['reason'] == '') for r in rows] == [
+    ('t4', '65', True), ('t4', '200', False), ('a100-sxm-40gb', '65', False), ('a100-sxm-40gb', '200', True)], rows
+assert 'outside the range' in rows[1]['reason'] and rows[1]['step_time_s'] == ''"
+expect_ok sweep "$profile" --gpu a100 --vary power_limit_w=1,2
+shows '^No point can run$'
+
+# one at a time, and what is set for all points
+expect_ok sweep "$profile" --gpu a100 --one-at-a-time --vary gpus=1,2,3 --vary specs.l2_bytes=x1,x2 --set specs.tdp_w=x0.9 --csv
+check 'one at a time' "
+rows = list(csv.DictReader(io.StringIO(text)))
+assert [(r['gpus'], r['specs.l2_bytes']) for r in rows] == [('1', '41943040'), ('2', '41943040'), ('3', '41943040'),
+    ('1', '41943040'), ('1', '83886080')], rows
+assert rows[0]['step_time_s'] == rows[3]['step_time_s']"
+
+# ranges end where they say
+expect_ok sweep "$profile" --gpu a100 --vary specs.mem_bytes_per_s=1e12:2e12:1e11 --vary power_limit_w=x0.5:x1:x0.1 --csv
+check 'ends of ranges' "
+rows = list(csv.DictReader(io.StringIO(text)))
+assert len(rows) == 66 and rows[0]['specs.mem_bytes_per_s'] == '1000000000000' and rows[-1]['specs.mem_bytes_per_s'] == '2000000000000'
+assert [float(r['power_limit_w']) for r in rows[:6]] == [200, 240, 280, 320, 360, 400], rows[:6]"
+
+# into a file, and the answers as text
+expect_ok sweep "$profile" --gpu a100 --vary gpus=1:64:1 -o "$work/points.csv"
+[ "$(wc -l <"$work/points.csv")" -eq 65 ] || fail 'rows in the file'
+expect_ok sweep "$profile" --gpu a100 --vary gpus=1:64:1 --json -o "$work/points.json"
+"$python" -m json.tool "$work/points.json" >"$work/said" 2>&1 || fail 'JSON in the file'
+
+# wrong usage
+expect_error 2 "did you mean 'batch'" sweep "$profile" --gpu a100 --vary bach=1
+expect_error 2 "did you mean 'specs.l2_bytes'" sweep "$profile" --gpu a100 --vary specs.l2_byte=1
+expect_error 2 "did you mean 'fit.parameters.beta_gemm'" sweep "$profile" --gpu a100 --vary fit.parameters.beta_gem=1
+expect_error 2 'not KEY=VALUES' sweep "$profile" --gpu a100 --vary batch
+expect_error 2 'an empty value' sweep "$profile" --gpu a100 --vary gpus=1,,2
+expect_error 2 'FROM:TO:STEP' sweep "$profile" --gpu a100 --vary gpus=1:2
+expect_error 2 'do not lead' sweep "$profile" --gpu a100 --vary gpus=2:1:1
+expect_error 2 'more than' sweep "$profile" --gpu a100 --vary clock_hz=1:2e9:1
+expect_error 2 'not a whole number' sweep "$profile" --gpu a100 --vary gpus=1.5
+expect_error 2 'is not a number' sweep "$profile" --gpu a100 --vary gpus=0x10
+expect_error 2 'relative' sweep "$profile" --gpu a100 --vary specs.l2_bytes=x1,2
+expect_error 2 'given twice' sweep "$profile" --gpu a100 --vary gpus=1 --vary gpus=2
+expect_error 2 'not one of fp32' sweep "$profile" --gpu a100 --vary precision=fp31
+expect_error 2 'needs the model' sweep "$profile" --gpu a100 --vary precision=fp32
+expect_error 2 'vary is missing' sweep "$profile" --gpu a100
+expect_error 2 'gpu is missing' sweep "$profile" --vary batch=1
+expect_error 2 'exclude each other' sweep "$profile" --gpu a100 --vary gpu=t4
+expect_error 2 'no number of the hardware' sweep "$profile" --gpu a100 --vary gpus=1 --set batch=4
+expect_error 6 'nearest' sweep "$profile" --vary gpu=a100,h1000
+expect_error 3 'cannot open' sweep "$work/none.json" --gpu a100 --vary gpus=1
+
+# interrupted: whole rows, nothing left beside the file
+if command -v timeout >/dev/null 2>&1; then
+    timeout -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.0001 --vary gpus=1:8:1 --csv >"$work/out" 2>"$work/err"
+    rc=$?
+    checks=$((checks + 1))
+    grep -q '^adept: interrupted after [0-9]* of 12000008 points$' "$work/err" || fail "interruption is said ($rc)"
+    awk -F, 'NF != 14 { exit 1 }' "$work/out" || fail 'half rows'
+    [ "$(tail -c 1 "$work/out" | od -An -c | tr -d ' ')" = '\n' ] || fail 'the last row is cut'
+    mkdir "$work/folder"
+    timeout -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.0001 --vary gpus=1:8:1 -o "$work/folder/x" >"$work/out" 2>"$work/err"
+    [ -z "$(ls "$work/folder")" ] || fail "left behind: $(ls "$work/folder")"
+fi
+finish

@@ -1,0 +1,23 @@
+/** @file report_sweep.h  The answers of a sweep as text and as JSON. Calls: whatif. */
+#ifndef ADEPT_REPORT_SWEEP_H
+#define ADEPT_REPORT_SWEEP_H
+#include "adept_sweep_answers.h"
+#include "cli.h"
+#include "table.h"
+#include <stdio.h>
+
+/** A table of points: a label, the axes that vary (the first eight), and numbers. NULL when memory is out. */
+adept_table *adept_sweep_table_new(const adept_sweep *sweep, const char *label);
+/** @param reason NULL, or why it cannot run. @return false when memory is out */
+bool adept_sweep_table_add(adept_table *table, const adept_sweep *sweep, const char *label,
+                           const adept_sweep_found *found, const char *reason);
+
+/** @param points NULL, or a table of all points to print too */
+adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *answers,
+                                adept_sweep_objective objective, const adept_table *points);
+
+/** The value of "answers" in JSON. */
+void adept_sweep_answers_json(FILE *out, const adept_sweep *sweep, const adept_sweep_answers *answers,
+                              adept_sweep_objective objective);
+
+#endif

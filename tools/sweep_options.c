@@ -1,0 +1,183 @@
+/** @file sweep_options.c  What varies, what is set, what is best, and where it goes. */
+#include "sweep_options.h"
+#include "cli.h"
+#include "nearest.h"
+#include <errno.h>
+#include <string.h>
+
+enum { KEY_VARY = 0x300, KEY_SET, KEY_ONE, KEY_OBJECTIVE, KEY_IGNORE_MEMORY, KEY_CSV, KEY_JSON };
+
+/* ---- KEY=VALUES ---- */
+
+static error_t unknown_key(const struct argp_state *state, const char *option, const char *text)
+{
+    char key[80];
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(text, "="), text);
+    const char *near = adept_nearest(key, adept_sweep_key_name);
+    if (near) return adept_cli_usage(state, "%s: unknown key '%s'; did you mean '%s'?", option, key, near);
+    return adept_cli_usage(state,
+                           "%s: unknown key '%s'; keys are batch, precision, gpu, gpus, power_limit_w, ..., specs.NAME "
+                           "and fit.parameters.NAME (adept sweep --help)",
+                           option, key);
+}
+
+static bool is_known(const char *text)
+{
+    char key[80];
+    size_t n = strcspn(text, "=");
+    adept_sweep_axis axis;
+    adept_error err = {0};
+    snprintf(key, sizeof key, "%.*s=", (int)n, text);
+    if (!text[n] || n >= sizeof key - 2) return true; /* another complaint */
+    if (adept_sweep_axis_parse(&axis, key, &err) == ADEPT_OK) adept_sweep_axis_free(&axis);
+    return strncmp(err.message, "unknown key", strlen("unknown key")) != 0;
+}
+
+error_t adept_sweep_options_add(const struct argp_state *state, const char *option, const char *text,
+                                adept_sweep_axis *list, size_t *n)
+{
+    adept_error err = {0};
+    if (*n == ADEPT_SWEEP_MAX_AXES)
+        return adept_cli_usage(state, "%s: more than %d keys", option, ADEPT_SWEEP_MAX_AXES);
+    if (!is_known(text)) return unknown_key(state, option, text);
+    adept_status status = adept_sweep_axis_parse(&list[*n], text, &err);
+    if (status == ADEPT_E_NOMEM) return ENOMEM;
+    if (status != ADEPT_OK) return adept_cli_usage(state, "%s: %s", option, err.message);
+    for (size_t i = 0; i < *n; i++) {
+        if (strcmp(list[i].key, list[*n].key) != 0) continue;
+        adept_sweep_axis_free(&list[*n]);
+        return adept_cli_usage(state, "%s: %s is given twice", option, list[i].key);
+    }
+    ++*n;
+    return 0;
+}
+
+error_t adept_sweep_options_set(const struct argp_state *state, const char *text, adept_sweep_axis *list, size_t *n)
+{
+    error_t failed = adept_sweep_options_add(state, "--set", text, list, n);
+    if (failed) return failed;
+    const adept_sweep_axis *axis = &list[*n - 1];
+    if (axis->level != ADEPT_SWEEP_HARDWARE)
+        return adept_cli_usage(
+            state, "--set: %s is no number of the hardware, those are specs.NAME and fit.parameters.NAME", axis->key);
+    return axis->n == 1 ? 0 : adept_cli_usage(state, "--set: %s takes one value", axis->key);
+}
+
+/* ---- the command ---- */
+
+static error_t parse_objective(const struct argp_state *state, adept_sweep_options *o, const char *arg)
+{
+    char list[128];
+    for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++) {
+        if (strcmp(arg, adept_sweep_objective_name(i)) != 0) continue;
+        o->objective = (adept_sweep_objective)i;
+        return 0;
+    }
+    return adept_cli_usage(state, "--objective: '%s' is not one of %s", arg,
+                           adept_names_list(list, sizeof list, adept_sweep_objective_name));
+}
+
+static bool varies(const adept_sweep_options *o, adept_sweep_kind kind)
+{
+    for (size_t i = 0; i < o->n_axes; i++)
+        if (o->axes[i].kind == kind) return true;
+    return false;
+}
+
+static error_t check(const struct argp_state *state, const adept_sweep_options *o)
+{
+    if (!o->model) return adept_cli_usage(state, "sweep needs a MODEL or PROFILE; see adept sweep --help");
+    if (o->n_axes == 0) return adept_cli_usage(state, "--vary is missing: which numbers are swept?");
+    if (!o->where.gpu && (!varies(o, ADEPT_VARY_GPU) || o->one_at_a_time))
+        return adept_run_options_need_gpu(state, &o->where);
+    if (o->where.gpu && varies(o, ADEPT_VARY_GPU) && !o->one_at_a_time)
+        return adept_cli_usage(state, "--gpu and --vary gpu exclude each other, but with --one-at-a-time");
+    if (o->csv && o->json) return adept_cli_usage(state, "--csv and --json exclude each other");
+    return varies(o, ADEPT_VARY_NODES) ? 0 : adept_run_options_check(state, &o->where);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    adept_sweep_options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->where;
+        state->child_inputs[1] = &o->workload;
+        return 0;
+    case KEY_VARY:
+        return adept_sweep_options_add(state, "--vary", arg, o->axes, &o->n_axes);
+    case KEY_SET:
+        return adept_sweep_options_set(state, arg, o->fixed, &o->n_fixed);
+    case KEY_ONE:
+        o->one_at_a_time = true;
+        return 0;
+    case KEY_OBJECTIVE:
+        return parse_objective(state, o, arg);
+    case KEY_IGNORE_MEMORY:
+        o->ignore_memory = true;
+        return 0;
+    case KEY_CSV:
+        o->csv = true;
+        return 0;
+    case KEY_JSON:
+        o->json = true;
+        return 0;
+    case 'o':
+        o->output = arg;
+        return *arg ? 0 : adept_cli_usage(state, "--output: the file name is empty");
+    case ARGP_KEY_ARG:
+        if (o->model) return adept_cli_usage(state, "sweep takes one MODEL or PROFILE, '%s' is one too many", arg);
+        o->model = arg;
+        return 0;
+    case ARGP_KEY_END:
+        return check(state, o);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {NULL, 0, NULL, 0, "What varies:", 0},
+    {"vary", KEY_VARY, "KEY=VALUES", 0,
+     "Values V1,V2,... or FROM:TO:STEP of batch, grad_accum, precision, mode, optimizer, attention, gpu, gpus, nodes, "
+     "power_limit_w, clock_hz, internode_bytes_per_s, internode_latency_s, bucket_bytes, allreduce, overlap, or a "
+     "number "
+     "of the hardware profile: specs.NAME, fit.parameters.NAME. Numbers may be relative to what is there: x0.5,x1,x2. "
+     "Repeatable: all combinations",
+     0},
+    {"set", KEY_SET, "KEY=VALUE", 0, ADEPT_SET_HELP, 0},
+    {"one-at-a-time", KEY_ONE, NULL, 0, "Vary each key alone, everything else as the other options say", 0},
+    {"objective", KEY_OBJECTIVE, "NAME", 0, "What is best: step_time_s (default), energy_step_j or edp", 0},
+    {"ignore-memory", KEY_IGNORE_MEMORY, NULL, 0, "Let points be best that do not fit the GPU's memory", 0},
+    {"csv", KEY_CSV, NULL, 0, "Print every point as CSV", 4},
+    {"json", KEY_JSON, NULL, 0, "Print every point and the answers as JSON", 4},
+    {"output", 'o', "FILE", 0, "Write the points to FILE, as CSV unless --json is given, and the answers as text", 4},
+    {0},
+};
+
+static const struct argp_child children[] = {{&adept_run_argp, 0, NULL, 0}, {&adept_workload_argp, 0, NULL, 0}, {0}};
+
+const struct argp adept_sweep_argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "MODEL|PROFILE --gpu NAME|FILE --vary KEY=VALUES...",
+    .doc = "Predict a step at every point of a grid, and say which points are best: least time, least energy, least "
+           "product of both, the front between them and its knee. Every point has the numbers that adept predict gives."
+           "\vExamples:\n"
+           "  adept sweep resnet50.pt --gpu a100 --vary batch=16,32,64,128\n"
+           "  adept sweep gpt2.profile.json --gpu a100 --vary power_limit_w=100:250:10 --objective edp\n"
+           "  adept sweep vit.pt --vary gpu=a100,h100,l4 --vary precision=fp32,bf16 --csv\n"
+           "  adept sweep resnet50.pt --gpu a100 --vary specs.mem_bytes_per_s=x0.5:x2:x0.1 --vary "
+           "specs.l2_bytes=x1,x2,x4\n"
+           "  adept sweep resnet50.pt --gpu a100 --vary gpus=1:8:1 --vary batch=64 --json -o points.json",
+    .children = children,
+};
+
+void adept_sweep_options_free(adept_sweep_options *o)
+{
+    for (size_t i = 0; i < o->n_axes; i++)
+        adept_sweep_axis_free(&o->axes[i]);
+    for (size_t i = 0; i < o->n_fixed; i++)
+        adept_sweep_axis_free(&o->fixed[i]);
+}

@@ -1,0 +1,151 @@
+/** @file adept_sweep.h  Predictions over a grid of workloads, GPUs, hardware numbers and runs: every point has the bits
+ * that adept_predict() gives for it alone. docs/SWEEP.md. Calls: model. */
+#ifndef ADEPT_SWEEP_H
+#define ADEPT_SWEEP_H
+#include "adept_plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ what varies --------------------------------- */
+
+/* X(id, key, level). In the order of levels: what is outer is varied more slowly, so that a profile, a GPU and a plan
+ * serve all points inside. */
+#define ADEPT_SWEEP_KEY_LIST(X)                                                                                        \
+    X(BATCH, "batch", WORKLOAD)                                                                                        \
+    X(GRAD_ACCUM, "grad_accum", WORKLOAD)                                                                              \
+    X(PRECISION, "precision", WORKLOAD)                                                                                \
+    X(MODE, "mode", WORKLOAD)                                                                                          \
+    X(OPTIMIZER, "optimizer", WORKLOAD)                                                                                \
+    X(ATTENTION, "attention", WORKLOAD)                                                                                \
+    X(GPU, "gpu", GPU)                                                                                                 \
+    X(GPUS, "gpus", RUN)                                                                                               \
+    X(NODES, "nodes", RUN)                                                                                             \
+    X(POWER_LIMIT, "power_limit_w", RUN)                                                                               \
+    X(CLOCK, "clock_hz", RUN)                                                                                          \
+    X(INTERNODE_BANDWIDTH, "internode_bytes_per_s", RUN)                                                               \
+    X(INTERNODE_LATENCY, "internode_latency_s", RUN)                                                                   \
+    X(BUCKET, "bucket_bytes", RUN)                                                                                     \
+    X(ALLREDUCE, "allreduce", RUN)                                                                                     \
+    X(OVERLAP, "overlap", RUN)
+typedef enum adept_sweep_level {
+    ADEPT_SWEEP_WORKLOAD,
+    ADEPT_SWEEP_GPU,
+    ADEPT_SWEEP_HARDWARE,
+    ADEPT_SWEEP_RUN,
+    ADEPT_SWEEP_LEVELS
+} adept_sweep_level;
+typedef enum adept_sweep_kind {
+#define X(id, key, level) ADEPT_VARY_##id,
+    ADEPT_SWEEP_KEY_LIST(X)
+#undef X
+        ADEPT_VARY_SPEC, /* "specs.l2_bytes" */
+    ADEPT_VARY_PARAMETER /* "fit.parameters.beta_mem" */
+} adept_sweep_kind;
+
+/* One key and its values. */
+typedef struct adept_sweep_axis {
+    char key[80];
+    adept_sweep_kind kind;
+    adept_sweep_level level;
+    bool
+        relative; /* numbers multiply what is there: the sheet's number, the option given; of a limit the board's own */
+    size_t n;
+    double *numbers; /* n; of words (precision, ...) which of them; NULL for GPUs */
+    char **words;    /* n GPUs, names or files; NULL else */
+} adept_sweep_axis;
+
+/** Keys that can be varied on any GPU, for messages: "batch", ..., "specs.l2_bytes"; NULL past the end. */
+ADEPT_API const char *adept_sweep_key_name(size_t index);
+
+/**
+ * Read "KEY=V1,V2,..." or "KEY=FROM:TO:STEP"; a list may mix both. Numbers may be relative, all of an axis or none:
+ * "x0.5,x1,x2", "x0.8:x1.4:x0.1". Both ends of a range are exact: value i is FROM + i * STEP, rounded to the 12 digits
+ * that people write, and TO is hit if it is a whole number of steps away.
+ * @param out  adept_sweep_axis_free() it after ADEPT_OK
+ * @return ADEPT_E_USAGE with what is wrong; ADEPT_E_NOMEM
+ */
+ADEPT_API adept_status adept_sweep_axis_parse(adept_sweep_axis *out, const char *text, adept_error *err);
+ADEPT_API void adept_sweep_axis_free(adept_sweep_axis *axis); /* zeroed is fine */
+
+/** Set a hardware number of a GPU: specs, or parameters of its fit, which must be the caller's to write.
+ *  @param axis  of kind ADEPT_VARY_SPEC or ADEPT_VARY_PARAMETER
+ *  @return ADEPT_E_USAGE if the GPU does not have it, or the result is impossible */
+ADEPT_API adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_sweep_axis *axis, size_t value,
+                                              adept_error *err);
+
+/* ------------------------------------------------------------------ the grid ------------------------------------ */
+
+/* What a point's workload has instead of the sweep's own. */
+typedef struct adept_sweep_workload {
+    int64_t batch_size, grad_accum; /* 0: not varied */
+    int precision, mode, attention; /* -1: not varied, else adept_precision, adept_mode, adept_attention */
+    const char *optimizer;          /* NULL: not varied */
+} adept_sweep_workload;
+
+/** The profile of a workload. @param out borrowed: until the next call. @return what a point without a profile says of
+ * itself; ADEPT_E_NOMEM and ADEPT_E_INTERNAL end the sweep */
+typedef adept_status (*adept_sweep_profile_of)(const adept_profile **out, const adept_sweep_workload *workload,
+                                               void *context, adept_error *err);
+
+typedef struct adept_sweep {
+    size_t n_axes;
+    const adept_sweep_axis *axes; /* of distinct keys */
+    size_t n_fixed;
+    const adept_sweep_axis *fixed; /* hardware numbers with one value each, set on every GPU before any varies */
+    bool one_at_a_time;        /* each axis alone, with everything else as it is without it; else all combinations */
+    const adept_hwprofile *hw; /* where no axis is of GPUs, or with one_at_a_time */
+    adept_run run;
+    adept_sweep_profile_of profile_of;
+    void *context;
+} adept_sweep;
+
+#define ADEPT_SWEEP_MAX_AXES 16
+#define ADEPT_SWEEP_UNVARIED ((size_t)-1) /* in a point's `at`: this axis is not what varies here */
+
+/** One point. Borrowed during the call. */
+typedef struct adept_sweep_point {
+    uint64_t index;
+    const size_t *at;    /* of each axis, which of its values */
+    adept_status status; /* not ADEPT_OK: the point cannot run, for this reason */
+    const char *reason;
+    adept_plan_result result;
+    double samples;               /* of one step on all GPUs */
+    const adept_profile *profile; /* NULL: there is none */
+    const adept_hwprofile *hw;    /* with its numbers changed */
+    const adept_run *run;
+} adept_sweep_point;
+
+/** @return false: stop here */
+typedef bool (*adept_sweep_sink)(const adept_sweep_point *point, void *context);
+
+/** Number of points. @return ADEPT_E_USAGE if there are too many to number, or two axes have one key */
+ADEPT_API adept_status adept_sweep_size(uint64_t *out, const adept_sweep *sweep, adept_error *err);
+
+/**
+ * Hand every point to `sink`, in the order of their index: workloads vary slowest, then GPUs, hardware numbers, and
+ * runs; of one level the axis given first. Memory does not grow with the number of points.
+ * @return ADEPT_OK also when the sink stops it; ADEPT_E_UNKNOWN_GPU or ADEPT_E_INVALID for a GPU of an axis;
+ * ADEPT_E_NOMEM
+ */
+ADEPT_API adept_status adept_sweep_run(const adept_sweep *sweep, adept_sweep_sink sink, void *sink_context,
+                                       adept_error *err);
+
+/** Which values a point has, from its index. */
+ADEPT_API void adept_sweep_at(size_t *at, const adept_sweep *sweep, uint64_t index);
+
+/** Does the axis have words for values? */
+ADEPT_API bool adept_sweep_has_words(const adept_sweep_axis *axis);
+/** The number that a point has for an axis, made absolute; NAN where it is a word or not known. @param value  the
+ * point's at[] of the axis */
+ADEPT_API double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point);
+/** The word; NULL where it is a number or not known. */
+ADEPT_API const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point);
+/** Shortest of 15 to 17 digits that reads back as the same number; "" for NAN. */
+ADEPT_API void adept_sweep_print_number(char *text, size_t size, double value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

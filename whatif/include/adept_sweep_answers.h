@@ -1,0 +1,57 @@
+/** @file adept_sweep_answers.h  What a sweep's points say together: the best ones, and the front of time and energy.
+ * Calls: model. */
+#ifndef ADEPT_SWEEP_ANSWERS_H
+#define ADEPT_SWEEP_ANSWERS_H
+#include "adept_pareto.h"
+#include "adept_sweep.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(id, name on the command line and in JSON, meaning) */
+#define ADEPT_SWEEP_OBJECTIVE_LIST(X)                                                                                  \
+    X(TIME, "step_time_s", "least time")                                                                               \
+    X(ENERGY, "energy_step_j", "least energy")                                                                         \
+    X(EDP, "edp", "least energy times time")
+typedef enum adept_sweep_objective {
+#define X(id, name, text) ADEPT_SWEEP_LEAST_##id,
+    ADEPT_SWEEP_OBJECTIVE_LIST(X)
+#undef X
+        ADEPT_SWEEP_OBJECTIVES
+} adept_sweep_objective;
+ADEPT_API const char *adept_sweep_objective_name(size_t index); /* NULL past the end */
+ADEPT_API const char *adept_sweep_objective_text(size_t index);
+
+/* What is kept of a point. */
+typedef struct adept_sweep_found {
+    uint64_t index;
+    double step_time_s, power_avg_w, energy_step_j, samples, clock_hz, peak_bytes;
+} adept_sweep_found;
+ADEPT_API adept_sweep_found adept_sweep_found_of(const adept_sweep_point *point);
+
+typedef struct adept_sweep_answers {
+    uint64_t points, failed,
+        too_large;      /* of all points those that cannot run, and those whose memory does not suffice */
+    bool ignore_memory; /* points that do not fit count as if they did */
+    bool per_sample;    /* steps of different points have different numbers of samples: time and energy are compared per
+                           sample */
+    bool found[ADEPT_SWEEP_OBJECTIVES];
+    adept_sweep_found best[ADEPT_SWEEP_OBJECTIVES]; /* of equals the first */
+    adept_pareto front;
+    double first_samples;
+} adept_sweep_answers;
+
+/** @return ADEPT_E_NOMEM */
+ADEPT_API adept_status adept_sweep_answers_new(adept_sweep_answers *out, bool ignore_memory, adept_error *err);
+ADEPT_API void adept_sweep_answers_free(adept_sweep_answers *a);
+ADEPT_API void adept_sweep_answers_add(adept_sweep_answers *a, const adept_sweep_point *point);
+/** After the last point. */
+ADEPT_API void adept_sweep_answers_finish(adept_sweep_answers *a);
+/** Point number `i` of the front. */
+ADEPT_API adept_sweep_found adept_sweep_answers_front(const adept_sweep_answers *a, size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,397 @@
+/** @file sweep.c  The points of a grid, one after the other; see adept_sweep.h. */
+#include "adept_sweep.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Axes that vary, outermost first. */
+typedef struct grid {
+    const adept_sweep *sweep;
+    size_t n;
+    size_t axis[ADEPT_SWEEP_MAX_AXES];    /* of the sweep's */
+    size_t first[ADEPT_SWEEP_LEVELS + 1]; /* of a level; the last is n */
+    size_t at[ADEPT_SWEEP_MAX_AXES];      /* by axis of the sweep */
+} grid;
+
+typedef struct walk {
+    grid grid;
+    adept_sweep_point point;
+    adept_sweep_sink sink;
+    void *sink_context;
+    bool stopped;
+    adept_hwprofile **opened; /* by value of the axis of GPUs; owned */
+    const adept_sweep_axis *gpus;
+    adept_hwprofile hw;          /* of the point */
+    adept_parameter *parameters; /* its fit's, if some are changed; owned */
+    adept_run run;
+    adept_error why;
+} walk;
+
+static const adept_sweep_axis *axis_at(const grid *g, size_t i)
+{
+    return &g->sweep->axes[g->axis[i]];
+}
+
+/* ---- numbering ---- */
+
+static void take_axes(grid *g, size_t from, size_t to)
+{
+    g->n = 0;
+    for (int level = 0; level < ADEPT_SWEEP_LEVELS; level++) {
+        g->first[level] = g->n;
+        for (size_t i = from; i < to; i++)
+            if ((int)g->sweep->axes[i].level == level) g->axis[g->n++] = i;
+    }
+    g->first[ADEPT_SWEEP_LEVELS] = g->n;
+}
+
+adept_status adept_sweep_size(uint64_t *out, const adept_sweep *s, adept_error *err)
+{
+    uint64_t size = s->one_at_a_time ? 0 : 1;
+    if (s->n_axes == 0 || s->n_axes > ADEPT_SWEEP_MAX_AXES)
+        return adept_error_set(err, ADEPT_E_USAGE, "%zu keys vary, 1 to %d can", s->n_axes, ADEPT_SWEEP_MAX_AXES);
+    for (size_t i = 0; i < s->n_axes; i++) {
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(s->axes[i].key, s->axes[j].key) == 0)
+                return adept_error_set(err, ADEPT_E_USAGE, "%s is varied twice", s->axes[i].key);
+        uint64_t n = s->axes[i].n;
+        if (!s->one_at_a_time && n > (UINT64_MAX >> 11) / size) /* indices stay exact as doubles */
+            return adept_error_set(err, ADEPT_E_USAGE, "more points than can be numbered");
+        size = s->one_at_a_time ? size + n : size * n;
+    }
+    *out = size;
+    return ADEPT_OK;
+}
+
+void adept_sweep_at(size_t *at, const adept_sweep *s, uint64_t index)
+{
+    grid g = {.sweep = s};
+    for (size_t i = 0; i < s->n_axes; i++)
+        at[i] = ADEPT_SWEEP_UNVARIED;
+    for (size_t i = 0; i < s->n_axes && s->one_at_a_time; i++) {
+        if (index < s->axes[i].n) {
+            at[i] = (size_t)index;
+            return;
+        }
+        index -= s->axes[i].n;
+    }
+    take_axes(&g, 0, s->n_axes);
+    for (size_t i = g.n; i-- > 0;) {
+        at[g.axis[i]] = (size_t)(index % axis_at(&g, i)->n);
+        index /= axis_at(&g, i)->n;
+    }
+}
+
+/* The next combination of the axes of a level; false: it was the last, and the first is set again. */
+static bool next(grid *g, int level)
+{
+    for (size_t i = g->first[level + 1]; i-- > g->first[level];) {
+        if (++g->at[g->axis[i]] < axis_at(g, i)->n) return true;
+        g->at[g->axis[i]] = 0;
+    }
+    return false;
+}
+
+/* Points that share the axes outside a level. */
+static uint64_t points_inside(const grid *g, int level)
+{
+    uint64_t n = 1;
+    for (size_t i = g->first[level]; i < g->n; i++)
+        n *= axis_at(g, i)->n;
+    return n;
+}
+
+/* ---- points ---- */
+
+static void emit(walk *w)
+{
+    if (!w->sink(&w->point, w->sink_context)) w->stopped = true;
+    w->point.index++;
+}
+
+static void emit_failed(walk *w, adept_status status, const char *reason)
+{
+    w->point.status = status;
+    w->point.reason = reason;
+    w->point.result = (adept_plan_result){
+        NAN,   NAN,   NAN,  NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, ADEPT_BOUND_COMPUTE,
+        false, false, false};
+    w->point.samples = NAN;
+    emit(w);
+}
+
+/* What would end the sweep, and not be a point's own trouble. */
+static bool is_fatal(adept_status status)
+{
+    return status == ADEPT_E_NOMEM || status == ADEPT_E_INTERNAL;
+}
+
+static double scaled(const adept_sweep_axis *axis, size_t value, double base)
+{
+    return axis->relative ? axis->numbers[value] * base : axis->numbers[value];
+}
+
+static double or_else(double value, double otherwise)
+{
+    return value > 0.0 ? value : otherwise;
+}
+
+/* @return false: relative to something that is not known, or no whole number */
+static bool set_count(int64_t *out, double value)
+{
+    if (!(value >= 1.0 && value < 9e15 && value == floor(value))) return false;
+    *out = (int64_t)value;
+    return true;
+}
+
+static bool set_run(adept_run *run, const adept_sweep_axis *axis, size_t value, const adept_specs *specs)
+{
+    double *number;
+    switch (axis->kind) {
+    case ADEPT_VARY_GPUS:
+        return set_count(&run->gpus, scaled(axis, value, run->gpus > 0 ? (double)run->gpus : 1.0));
+    case ADEPT_VARY_NODES:
+        return set_count(&run->nodes, scaled(axis, value, run->nodes > 0 ? (double)run->nodes : 1.0));
+    case ADEPT_VARY_ALLREDUCE:
+        run->allreduce = (adept_allreduce)axis->numbers[value];
+        return true;
+    case ADEPT_VARY_OVERLAP:
+        run->overlap = (adept_overlap)axis->numbers[value];
+        return true;
+    case ADEPT_VARY_POWER_LIMIT:
+        number = &run->power_limit_w;
+        *number = scaled(axis, value, or_else(*number, specs->tdp_w));
+        break;
+    case ADEPT_VARY_CLOCK:
+        number = &run->clock_hz;
+        *number = scaled(axis, value, or_else(*number, specs->clock_boost_hz));
+        break;
+    case ADEPT_VARY_BUCKET:
+        number = &run->bucket_bytes;
+        *number = scaled(axis, value, or_else(*number, ADEPT_BUCKET_BYTES));
+        break;
+    case ADEPT_VARY_INTERNODE_BANDWIDTH:
+        number = &run->internode_bytes_per_s;
+        *number = scaled(axis, value, or_else(*number, NAN));
+        break;
+    default:
+        number = &run->internode_latency_s;
+        *number = scaled(axis, value, or_else(*number, NAN));
+        break;
+    }
+    return !isnan(*number);
+}
+
+/* @return NULL, or the axis that cannot be set */
+static const adept_sweep_axis *set_runs(walk *w)
+{
+    const grid *g = &w->grid;
+    w->run = g->sweep->run;
+    for (size_t i = g->first[ADEPT_SWEEP_RUN]; i < g->n; i++)
+        if (!set_run(&w->run, axis_at(g, i), g->at[g->axis[i]], &w->hw.specs)) return axis_at(g, i);
+    return NULL;
+}
+
+static void predict_point(walk *w, const adept_plan *plan, double samples)
+{
+    adept_sweep_point *p = &w->point;
+    const adept_sweep_axis *wrong = set_runs(w);
+    if (wrong) {
+        adept_error_set(&w->why, ADEPT_E_USAGE, "%s: nothing is known that it could be relative to, or no whole number",
+                        wrong->key);
+        emit_failed(w, ADEPT_E_USAGE, w->why.message);
+        return;
+    }
+    p->status = adept_plan_predict(&p->result, plan, &w->run, &w->why);
+    if (p->status != ADEPT_OK) {
+        emit_failed(w, p->status, w->why.message);
+        return;
+    }
+    p->reason = "";
+    p->samples = samples * (w->run.gpus > 0 ? (double)w->run.gpus : 1.0);
+    emit(w);
+}
+
+static void fail_inside(walk *w, int level, adept_status status)
+{
+    char reason[sizeof w->why.message];
+    memcpy(reason, w->why.message, sizeof reason);
+    for (uint64_t i = points_inside(&w->grid, level); i > 0 && !w->stopped; i--) {
+        (void)set_runs(w); /* so that rows show their runs */
+        emit_failed(w, status, reason);
+        for (int l = ADEPT_SWEEP_RUN; l >= level && !next(&w->grid, l);)
+            l--;
+    }
+}
+
+/* ---- levels ---- */
+
+static adept_status walk_runs(walk *w, adept_error *err)
+{
+    adept_plan *plan = NULL;
+    const adept_profile *profile = w->point.profile;
+    adept_status status = adept_plan_new(&plan, profile, &w->hw, &w->grid.sweep->run, &w->why);
+    if (is_fatal(status)) return adept_error_set(err, status, "%s", w->why.message);
+    if (status != ADEPT_OK) {
+        fail_inside(w, ADEPT_SWEEP_RUN, status);
+        return ADEPT_OK;
+    }
+    double samples = (double)profile->batch_size * (double)profile->grad_accum;
+    do
+        predict_point(w, plan, samples);
+    while (!w->stopped && next(&w->grid, ADEPT_SWEEP_RUN));
+    adept_plan_free(plan);
+    return ADEPT_OK;
+}
+
+static adept_status set_hardware(walk *w, const adept_hwprofile *base)
+{
+    const grid *g = &w->grid;
+    adept_status status = ADEPT_OK;
+    bool changes = g->sweep->n_fixed > 0 || g->first[ADEPT_SWEEP_HARDWARE] < g->first[ADEPT_SWEEP_RUN];
+    w->hw = *base;
+    if (w->parameters && base->n_parameters > 0) {
+        memcpy(w->parameters, base->parameters, base->n_parameters * sizeof *w->parameters);
+        w->hw.parameters = w->parameters;
+    }
+    for (size_t i = 0; i < g->sweep->n_fixed && status == ADEPT_OK; i++)
+        status = adept_sweep_set_number(&w->hw, &g->sweep->fixed[i], 0, &w->why);
+    for (size_t i = g->first[ADEPT_SWEEP_HARDWARE]; i < g->first[ADEPT_SWEEP_RUN] && status == ADEPT_OK; i++)
+        status = adept_sweep_set_number(&w->hw, axis_at(g, i), g->at[g->axis[i]], &w->why);
+    return status == ADEPT_OK && changes ? adept_hwprofile_check(&w->hw, &w->why) : status;
+}
+
+static adept_status own_parameters(walk *w, const adept_hwprofile *base, adept_error *err)
+{
+    bool changed = false;
+    const adept_sweep *s = w->grid.sweep;
+    for (size_t i = 0; i < s->n_axes; i++)
+        changed = changed || s->axes[i].kind == ADEPT_VARY_PARAMETER;
+    for (size_t i = 0; i < s->n_fixed; i++)
+        changed = changed || s->fixed[i].kind == ADEPT_VARY_PARAMETER;
+    free(w->parameters);
+    w->parameters = changed ? malloc((base->n_parameters + 1) * sizeof *w->parameters) : NULL;
+    return w->parameters || !changed ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for parameters");
+}
+
+static adept_status walk_hardware(walk *w, adept_error *err)
+{
+    const adept_hwprofile *base = w->gpus ? w->opened[w->grid.at[w->gpus - w->grid.sweep->axes]] : w->grid.sweep->hw;
+    adept_status status = own_parameters(w, base, err);
+    do {
+        if (status != ADEPT_OK) return status;
+        adept_status set = set_hardware(w, base);
+        w->point.hw = &w->hw;
+        if (set == ADEPT_OK)
+            status = walk_runs(w, err);
+        else
+            fail_inside(w, ADEPT_SWEEP_RUN, set);
+    } while (!w->stopped && next(&w->grid, ADEPT_SWEEP_HARDWARE));
+    return status;
+}
+
+static bool set_workload(adept_sweep_workload *out, const adept_sweep_axis *axis, size_t value)
+{
+    double number = axis->numbers[value];
+    switch (axis->kind) {
+    case ADEPT_VARY_BATCH:
+        return set_count(&out->batch_size, number);
+    case ADEPT_VARY_GRAD_ACCUM:
+        return set_count(&out->grad_accum, number);
+    case ADEPT_VARY_PRECISION:
+        out->precision = (int)number;
+        return true;
+    case ADEPT_VARY_MODE:
+        out->mode = (int)number;
+        return true;
+    case ADEPT_VARY_ATTENTION:
+        out->attention = (int)number;
+        return true;
+    default:
+        out->optimizer = adept_sweep_word_at(axis, value, &(adept_sweep_point){.status = ADEPT_OK});
+        return true;
+    }
+}
+
+static adept_status walk_workload(walk *w, adept_error *err)
+{
+    const grid *g = &w->grid;
+    const adept_sweep *s = g->sweep;
+    adept_sweep_workload workload = {.precision = -1, .mode = -1, .attention = -1};
+    for (size_t i = 0; i < g->first[ADEPT_SWEEP_GPU]; i++)
+        set_workload(&workload, axis_at(g, i), g->at[g->axis[i]]);
+    w->point.profile = NULL;
+    w->point.hw = NULL;
+    w->hw = (adept_hwprofile){.name = NULL}; /* rows without a profile show no numbers of the GPU before */
+    adept_status status = s->profile_of(&w->point.profile, &workload, s->context, &w->why);
+    if (is_fatal(status)) return adept_error_set(err, status, "%s", w->why.message);
+    if (status != ADEPT_OK) {
+        w->point.profile = NULL;
+        fail_inside(w, ADEPT_SWEEP_GPU, status);
+        return ADEPT_OK;
+    }
+    do
+        status = walk_hardware(w, err);
+    while (status == ADEPT_OK && !w->stopped && next(&w->grid, ADEPT_SWEEP_GPU));
+    return status;
+}
+
+static adept_status walk_grid(walk *w, size_t from, size_t to, adept_error *err)
+{
+    adept_status status;
+    const adept_sweep *s = w->grid.sweep;
+    for (size_t i = 0; i < s->n_axes; i++)
+        w->grid.at[i] = i >= from && i < to ? 0 : ADEPT_SWEEP_UNVARIED;
+    take_axes(&w->grid, from, to);
+    w->gpus = NULL;
+    for (size_t i = from; i < to; i++)
+        if (s->axes[i].kind == ADEPT_VARY_GPU) w->gpus = &s->axes[i];
+    do
+        status = walk_workload(w, err);
+    while (status == ADEPT_OK && !w->stopped && next(&w->grid, ADEPT_SWEEP_WORKLOAD));
+    return status;
+}
+
+/* All before the first point: a wrong name is found at once. */
+static adept_status open_gpus(walk *w, adept_error *err)
+{
+    const adept_sweep *s = w->grid.sweep;
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < s->n_axes; i++) {
+        const adept_sweep_axis *axis = &s->axes[i];
+        if (axis->kind != ADEPT_VARY_GPU) continue;
+        w->opened = calloc(axis->n, sizeof *w->opened);
+        if (!w->opened) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for GPUs");
+        for (size_t j = 0; j < axis->n && status == ADEPT_OK; j++)
+            status = adept_hwprofile_open(&w->opened[j], axis->words[j], err);
+        w->gpus = axis;
+    }
+    if (status == ADEPT_OK && !s->hw && (!w->gpus || s->one_at_a_time))
+        return adept_error_set(err, ADEPT_E_USAGE, "no GPU is given");
+    return status;
+}
+
+static void close_gpus(walk *w, const adept_sweep_axis *axis)
+{
+    for (size_t j = 0; axis && w->opened && j < axis->n; j++)
+        adept_hwprofile_free(w->opened[j]);
+    free(w->opened);
+}
+
+adept_status adept_sweep_run(const adept_sweep *s, adept_sweep_sink sink, void *sink_context, adept_error *err)
+{
+    uint64_t size;
+    walk w = {.grid = {.sweep = s}, .sink = sink, .sink_context = sink_context};
+    adept_status status = adept_sweep_size(&size, s, err);
+    if (status == ADEPT_OK) status = open_gpus(&w, err);
+    const adept_sweep_axis *opened = w.gpus;
+    w.point.at = w.grid.at;
+    w.point.run = &w.run;
+    for (size_t i = 0; i < s->n_axes && s->one_at_a_time && status == ADEPT_OK && !w.stopped; i++)
+        status = walk_grid(&w, i, i + 1, err);
+    if (status == ADEPT_OK && !s->one_at_a_time) status = walk_grid(&w, 0, s->n_axes, err);
+    close_gpus(&w, opened);
+    free(w.parameters);
+    return status;
+}

@@ -1,0 +1,383 @@
+/** @file sweep_axes.c  What a sweep varies: keys, lists and ranges of values. */
+#include "adept_optimizer.h"
+#include "adept_sweep.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_VALUES 20000000
+#define SPECS "specs."
+#define PARAMETERS "fit.parameters."
+
+/* ---- keys ---- */
+
+static const struct {
+    const char *name;
+    adept_sweep_level level;
+} keys[] = {
+#define X(id, key, of) [ADEPT_VARY_##id] = {key, ADEPT_SWEEP_##of},
+    ADEPT_SWEEP_KEY_LIST(X)
+#undef X
+};
+#define N_KEYS (sizeof keys / sizeof *keys)
+
+static const char *const specs[] = {
+#define X(name, required, text) SPECS #name,
+    ADEPT_SPEC_LIST(X)
+#undef X
+};
+#define N_SPECS (sizeof specs / sizeof *specs)
+
+const char *adept_sweep_key_name(size_t index)
+{
+    if (index < N_KEYS) return keys[index].name;
+    return index < N_KEYS + N_SPECS ? specs[index - N_KEYS] : NULL;
+}
+
+/* The name people know it by. */
+static const char *canonical(const char *key)
+{
+    return strcmp(key, SPECS "hbm_bytes_per_s") == 0 ? SPECS "mem_bytes_per_s" : key;
+}
+
+static adept_status find_key(adept_sweep_axis *out, const char *text, size_t length, adept_error *err)
+{
+    char key[sizeof out->key];
+    if (length == 0 || length >= sizeof key)
+        return adept_error_set(err, ADEPT_E_USAGE, "'%.80s' is not KEY=VALUES", text);
+    snprintf(key, sizeof key, "%.*s", (int)length, text);
+    snprintf(out->key, sizeof out->key, "%s", canonical(key));
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (strcmp(out->key, keys[i].name) != 0) continue;
+        out->kind = (adept_sweep_kind)i;
+        out->level = keys[i].level;
+        return ADEPT_OK;
+    }
+    out->level = ADEPT_SWEEP_HARDWARE;
+    out->kind = ADEPT_VARY_SPEC;
+    for (size_t i = 0; i < N_SPECS; i++)
+        if (strcmp(out->key, specs[i]) == 0) return ADEPT_OK;
+    out->kind = ADEPT_VARY_PARAMETER;
+    if (strncmp(key, PARAMETERS, sizeof PARAMETERS - 1) == 0 && key[sizeof PARAMETERS - 1]) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_USAGE, "unknown key '%s'", key);
+}
+
+/* ---- words ---- */
+
+static const char *precision_name(size_t i)
+{
+    return i < ADEPT_PRECISION_COUNT ? adept_precision_name((adept_precision)i) : NULL;
+}
+
+static const char *mode_name(size_t i)
+{
+    return i <= ADEPT_MODE_INFER ? adept_mode_name((adept_mode)i) : NULL;
+}
+
+static const char *attention_name(size_t i)
+{
+    return i <= ADEPT_ATTENTION_FUSED ? adept_attention_name((adept_attention)i) : NULL;
+}
+
+typedef const char *(*name_at)(size_t index);
+
+/* NULL: the key takes numbers. */
+static name_at names_of(adept_sweep_kind kind)
+{
+    switch (kind) {
+    case ADEPT_VARY_PRECISION:
+        return precision_name;
+    case ADEPT_VARY_MODE:
+        return mode_name;
+    case ADEPT_VARY_ATTENTION:
+        return attention_name;
+    case ADEPT_VARY_OPTIMIZER:
+        return adept_optimizer_name;
+    case ADEPT_VARY_ALLREDUCE:
+        return adept_allreduce_name;
+    case ADEPT_VARY_OVERLAP:
+        return adept_overlap_name;
+    default:
+        return NULL;
+    }
+}
+
+/* ---- values ---- */
+
+static adept_status grow(adept_sweep_axis *axis, size_t more, adept_error *err)
+{
+    if (more > MAX_VALUES - axis->n)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: more than %d values", axis->key, MAX_VALUES);
+    size_t n = axis->n + more;
+    void *grown = axis->kind == ADEPT_VARY_GPU ? realloc(axis->words, n * sizeof *axis->words)
+                                               : realloc(axis->numbers, n * sizeof *axis->numbers);
+    if (!grown) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory for %zu values", axis->key, n);
+    if (axis->kind == ADEPT_VARY_GPU)
+        axis->words = grown;
+    else
+        axis->numbers = grown;
+    return ADEPT_OK;
+}
+
+static adept_status add_word(adept_sweep_axis *axis, const char *word, adept_error *err)
+{
+    adept_status status = grow(axis, 1, err);
+    if (status != ADEPT_OK) return status;
+    if (axis->kind == ADEPT_VARY_GPU) {
+        char *copy = strdup(word);
+        if (!copy) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", axis->key);
+        axis->words[axis->n++] = copy;
+        return ADEPT_OK;
+    }
+    name_at names = names_of(axis->kind);
+    char list[200] = "";
+    for (size_t i = 0, used = 0; names(i); i++) {
+        if (strcmp(names(i), word) == 0) {
+            axis->numbers[axis->n++] = (double)i;
+            return ADEPT_OK;
+        }
+        int n = snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names(i));
+        used = n > 0 && used + (size_t)n < sizeof list ? used + (size_t)n : sizeof list - 1;
+    }
+    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not one of %s", axis->key, word, list);
+}
+
+/* "x1.5": relative. Decimal digits only: no hexadecimal, no infinity, nothing behind. */
+static adept_status read_number(double *out, bool *relative, const adept_sweep_axis *axis, const char *text,
+                                adept_error *err)
+{
+    char *end;
+    *relative = text[0] == 'x';
+    const char *digits = text + *relative;
+    bool plain = *digits && digits[strspn(digits, "+-.0123456789eE")] == '\0';
+    *out = plain ? strtod(digits, &end) : NAN;
+    if (!plain || *end || end == digits || !isfinite(*out))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number", axis->key, text);
+    return ADEPT_OK;
+}
+
+static bool counts(adept_sweep_kind kind)
+{
+    return kind == ADEPT_VARY_BATCH || kind == ADEPT_VARY_GRAD_ACCUM || kind == ADEPT_VARY_GPUS ||
+           kind == ADEPT_VARY_NODES;
+}
+
+/* What no point could have, whatever the GPU. */
+static adept_status check_number(const adept_sweep_axis *axis, double value, adept_error *err)
+{
+    bool zero = axis->kind == ADEPT_VARY_PARAMETER || axis->kind == ADEPT_VARY_INTERNODE_LATENCY;
+    if (!(value > 0.0) && !(zero && value == 0.0))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: %g is not above 0", axis->key, value);
+    if (counts(axis->kind) && !axis->relative && (value != floor(value) || value > 9007199254740992.0))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: %g is not a whole number", axis->key, value);
+    return ADEPT_OK;
+}
+
+static adept_status add_number(adept_sweep_axis *axis, double value, bool relative, adept_error *err)
+{
+    if (axis->n > 0 && axis->relative != relative)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: either all values are relative (x1.5) or none", axis->key);
+    axis->relative = relative;
+    adept_status status = check_number(axis, value, err);
+    if (status == ADEPT_OK) axis->numbers[axis->n++] = value;
+    return status;
+}
+
+/* Without the last digits' noise: 0.8 + 2 * 0.1 is 1. */
+static double tidy(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.12g", value);
+    double rounded = strtod(text, NULL);
+    return fabs(rounded - value) <= 1e-14 * fabs(value) * 8.0 ? rounded : value;
+}
+
+/* FROM:TO:STEP, cut at its colons. Counted, not accumulated. */
+static adept_status add_range(adept_sweep_axis *axis, char *const part[3], adept_error *err)
+{
+    double number[3];
+    bool relative[3];
+    for (int i = 0; i < 3; i++) {
+        adept_status status = read_number(&number[i], &relative[i], axis, part[i], err);
+        if (status != ADEPT_OK) return status;
+    }
+    double from = number[0], to = number[1], step = number[2], steps = (to - from) / step;
+    if (relative[0] != relative[1] || relative[0] != relative[2])
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: FROM, TO and STEP are all relative (x1.5) or none is",
+                               axis->key);
+    if (!(steps >= 0.0))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: steps of %g do not lead from %g to %g", axis->key, step, from,
+                               to);
+    if (!(steps < MAX_VALUES))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: more than %d values", axis->key, MAX_VALUES);
+    double whole = nearbyint(steps);
+    bool ends = fabs(steps - whole) <= 1e-9 * fmax(1.0, whole);
+    size_t n = (size_t)(ends ? whole : floor(steps)) + 1;
+    adept_status status = grow(axis, n, err);
+    for (size_t i = 0; i < n && status == ADEPT_OK; i++)
+        status = add_number(axis, ends && i + 1 == n ? to : tidy(from + (double)i * step), relative[0], err);
+    return status;
+}
+
+static adept_status add_item(adept_sweep_axis *axis, char *item, adept_error *err)
+{
+    if (!*item) return adept_error_set(err, ADEPT_E_USAGE, "%s: an empty value", axis->key);
+    if (axis->kind == ADEPT_VARY_GPU || names_of(axis->kind)) return add_word(axis, item, err);
+    char *part[3] = {item, strchr(item, ':'), NULL};
+    if (part[1]) {
+        *part[1]++ = '\0';
+        part[2] = strchr(part[1], ':');
+        if (!part[2] || strchr(part[2] + 1, ':'))
+            return adept_error_set(err, ADEPT_E_USAGE, "%s: a range is FROM:TO:STEP", axis->key);
+        *part[2]++ = '\0';
+        return add_range(axis, part, err);
+    }
+    double number;
+    bool relative;
+    adept_status status = read_number(&number, &relative, axis, item, err);
+    if (status == ADEPT_OK) status = grow(axis, 1, err);
+    return status == ADEPT_OK ? add_number(axis, number, relative, err) : status;
+}
+
+adept_status adept_sweep_axis_parse(adept_sweep_axis *out, const char *text, adept_error *err)
+{
+    adept_sweep_axis axis = {.n = 0};
+    const char *equals = strchr(text, '=');
+    if (!equals) return adept_error_set(err, ADEPT_E_USAGE, "'%.80s' is not KEY=VALUES", text);
+    adept_status status = find_key(&axis, text, (size_t)(equals - text), err);
+    char *values = status == ADEPT_OK ? strdup(equals + 1) : NULL;
+    if (status == ADEPT_OK && !values) status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", axis.key);
+    for (char *item = values; item && status == ADEPT_OK;) {
+        char *comma = strchr(item, ',');
+        if (comma) *comma = '\0';
+        status = add_item(&axis, item, err);
+        item = comma ? comma + 1 : NULL;
+    }
+    free(values);
+    if (status == ADEPT_OK)
+        *out = axis;
+    else
+        adept_sweep_axis_free(&axis);
+    return status;
+}
+
+void adept_sweep_axis_free(adept_sweep_axis *axis)
+{
+    for (size_t i = 0; axis->words && i < axis->n; i++)
+        free(axis->words[i]);
+    free(axis->words);
+    free(axis->numbers);
+    *axis = (adept_sweep_axis){.n = 0};
+}
+
+/* ---- hardware numbers ---- */
+
+static double *parameter_of(adept_hwprofile *hw, const char *name)
+{
+    for (size_t i = 0; i < hw->n_parameters; i++)
+        if (strcmp(hw->parameters[i].name, name) == 0) return (double *)&hw->parameters[i].value;
+    return NULL;
+}
+
+static double *number_of(adept_hwprofile *hw, const adept_sweep_axis *axis)
+{
+    if (axis->kind == ADEPT_VARY_PARAMETER) return parameter_of(hw, axis->key + sizeof PARAMETERS - 1);
+    return adept_hwprofile_number(hw, axis->key);
+}
+
+adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_sweep_axis *axis, size_t value, adept_error *err)
+{
+    double *number = number_of(hw, axis);
+    if (!number) return adept_error_set(err, ADEPT_E_USAGE, "%s has no %s", hw->name, axis->key);
+    double set = axis->relative ? axis->numbers[value] * *number : axis->numbers[value];
+    if (isnan(set))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: %s is not known and cannot be multiplied", hw->name, axis->key);
+    *number = set;
+    return ADEPT_OK;
+}
+
+/* ---- what a point has ---- */
+
+static const char *word_of(adept_sweep_kind kind, const adept_sweep_point *point)
+{
+    const adept_profile *profile = point->profile;
+    switch (kind) {
+    case ADEPT_VARY_PRECISION:
+        return profile ? adept_precision_name(profile->precision) : NULL;
+    case ADEPT_VARY_MODE:
+        return profile ? adept_mode_name(profile->mode) : NULL;
+    case ADEPT_VARY_ATTENTION:
+        return profile ? adept_attention_name(profile->attention) : NULL;
+    case ADEPT_VARY_OPTIMIZER:
+        return profile ? profile->optimizer : NULL;
+    case ADEPT_VARY_ALLREDUCE:
+        return adept_allreduce_name((size_t)point->run->allreduce);
+    case ADEPT_VARY_OVERLAP:
+        return adept_overlap_name((size_t)point->run->overlap);
+    default:
+        return NULL;
+    }
+}
+
+bool adept_sweep_has_words(const adept_sweep_axis *axis)
+{
+    return axis->kind == ADEPT_VARY_GPU || names_of(axis->kind);
+}
+
+const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point)
+{
+    name_at names = names_of(axis->kind);
+    if (axis->kind == ADEPT_VARY_GPU && point->hw) return point->hw->name;
+    if (value == ADEPT_SWEEP_UNVARIED) return word_of(axis->kind, point);
+    if (axis->kind == ADEPT_VARY_GPU) return axis->words[value];
+    return names ? names((size_t)axis->numbers[value]) : NULL;
+}
+
+static double or_nan(double value)
+{
+    return value > 0.0 ? value : NAN;
+}
+
+double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point)
+{
+    const adept_profile *profile = point->profile;
+    const adept_run *run = point->run;
+    if (adept_sweep_has_words(axis)) return NAN;
+    if (value != ADEPT_SWEEP_UNVARIED && !axis->relative) return axis->numbers[value];
+    switch (axis->kind) {
+    case ADEPT_VARY_BATCH:
+        return profile ? (double)profile->batch_size : NAN;
+    case ADEPT_VARY_GRAD_ACCUM:
+        return profile ? (double)profile->grad_accum : NAN;
+    case ADEPT_VARY_GPUS:
+        return run->gpus > 0 ? (double)run->gpus : 1.0;
+    case ADEPT_VARY_NODES:
+        return run->nodes > 0 ? (double)run->nodes : 1.0;
+    case ADEPT_VARY_POWER_LIMIT:
+        return run->power_limit_w > 0.0 ? run->power_limit_w : point->hw ? point->hw->specs.tdp_w : NAN;
+    case ADEPT_VARY_CLOCK:
+        return or_nan(run->clock_hz);
+    case ADEPT_VARY_INTERNODE_BANDWIDTH:
+        return or_nan(run->internode_bytes_per_s);
+    case ADEPT_VARY_INTERNODE_LATENCY:
+        return run->internode_latency_s;
+    case ADEPT_VARY_BUCKET:
+        return run->bucket_bytes > 0.0 ? run->bucket_bytes : ADEPT_BUCKET_BYTES;
+    default: {
+        const double *number = point->hw ? number_of((adept_hwprofile *)point->hw, axis) : NULL;
+        return number ? *number : NAN;
+    }
+    }
+}
+
+void adept_sweep_print_number(char *text, size_t size, double value)
+{
+    text[0] = '\0';
+    if (isnan(value)) return;
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, size, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) return;
+    }
+}
