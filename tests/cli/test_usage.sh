@@ -3,7 +3,7 @@
 p=$data/mlp.profile.json
 
 expect_error 2 'no command given'
-expect_error 2 "unknown command 'sweep'" sweep
+expect_error 2 "unknown command 'swoop'" swoop
 expect_error 2 "unknown command 'predcit'; did you mean 'predict'" predcit
 expect_error 2 "unknown option '--gpu'" --gpu a100
 expect_error 2 "unknown command ''" ''
