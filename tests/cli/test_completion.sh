@@ -23,6 +23,8 @@ completes '--help --version' --
 completes '--power-limit --precision --price --pue' predict --p
 completes '--power-limit' predict model.pt --gpu a100 --power
 completes 'train' predict --mode t
+completes 'parameters' diff --sort p
+completes 'time energy memory flops' diff --fail-on ''
 completes 'train fwbw infer' predict --mode ''
 completes 'train fwbw infer' predict --mode =
 completes 'infer' predict model.pt --mode = i
@@ -36,7 +38,7 @@ completes '' predict --power-limit 2
 completes '' nonsense x
 
 # All options of all commands are found, none is made up.
-for command in predict profile sweep gpus handlers; do
+for command in predict profile sweep diff gpus handlers; do
     run "$command" --help
     grep -Eo '^ {2,6}(-[a-zA-Z], )?--[a-z-]+' "$work/out" | grep -o -e '--[a-z-]*' | sort >"$work/expected"
     bash --norc --noprofile -c '. "$ADEPT_SOURCE_DIR/tools/completion/adept.bash"; _adept_options "$ADEPT" "$1"' x "$command" |

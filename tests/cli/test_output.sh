@@ -24,6 +24,8 @@ if [ -c /dev/full ]; then
     to_full profile "$p" --json
     to_full predict "$p" --gpu a100
     to_full predict "$p" --gpu a100 --json
+    to_full diff "$p" "$p" --gpu a100 --markdown
+    to_full diff "$p" "$p" --gpu a100 --new-gpu t4 --fail-above 0
 fi
 
 checks=$((checks + 1))

@@ -1,0 +1,303 @@
+/** @file report_diff.c  A difference for people: on a terminal, or as a comment on a change. */
+#include "diff_report.h"
+#include "grid.h"
+#include "groups.h"
+#include "report_warning.h"
+#include "units.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDING 1e-9 /* of the larger: no change */
+
+/* ---------------------------------------------------------------- numbers ---------------------------------------- */
+
+/* Change in units of `scale`, with its sign. */
+static adept_text change(double old, double now, double scale)
+{
+    double by = now - old;
+    adept_text text;
+
+    if (fabs(by) <= ROUNDING * fmax(fabs(old), fabs(now))) by = 0;
+    const adept_text digits = adept_units_digits(by / scale);
+    snprintf(text.s, sizeof text.s, "%s%.60s", by > 0 ? "+" : "", digits.s);
+    return text;
+}
+
+static adept_text growth(double old, double now)
+{
+    adept_text text;
+
+    if (fabs(now - old) <= ROUNDING * fmax(fabs(old), fabs(now))) now = old;
+    if (old == 0 && now != 0) {
+        snprintf(text.s, sizeof text.s, "new");
+        return text;
+    }
+    if (old == now) {
+        snprintf(text.s, sizeof text.s, "0 %%");
+        return text;
+    }
+    return adept_units_change(now / old - 1);
+}
+
+static adept_text joules(double energy_j)
+{
+    return adept_units_si(energy_j, "J");
+}
+
+static adept_text watts(double power_w)
+{
+    return adept_units_si(power_w, "W");
+}
+
+static adept_text flop(double flops)
+{
+    return adept_units_si(flops, "FLOP");
+}
+
+static adept_text traffic(double bytes)
+{
+    return adept_units_si(bytes, "B");
+}
+
+static adept_text number(double value)
+{
+    return adept_units_si(value, "");
+}
+
+/* ---------------------------------------------------------------- totals ----------------------------------------- */
+
+static void total_row(adept_grid *grid, const char *name, adept_text (*text)(double), double old, double now)
+{
+    const adept_text a = text(old), b = text(now), by = growth(old, now);
+    const char *cells[] = {name, a.s, b.s, by.s};
+
+    adept_grid_row(grid, cells);
+}
+
+static bool print_totals(FILE *out, const adept_diff_report *r)
+{
+    static const adept_column columns[] = {{"", false}, {"old", true}, {"new", true}, {"change", true}};
+    const adept_prediction *p = &r->diff->old, *q = &r->diff->now;
+    adept_grid grid;
+
+    adept_grid_begin(&grid, out, r->markdown, columns, 4);
+    total_row(&grid, "step time", adept_units_time, p->step_time_s, q->step_time_s);
+    total_row(&grid, "power", watts, p->power_avg_w, q->power_avg_w);
+    total_row(&grid, "energy per step", joules, p->energy_step_j, q->energy_step_j);
+    total_row(&grid, "energy per sample", joules, p->energy_per_sample_j, q->energy_per_sample_j);
+    total_row(&grid, "peak memory of a GPU", adept_units_bytes, p->memory.peak_bytes, q->memory.peak_bytes);
+    total_row(&grid, "activations", adept_units_bytes, p->memory.activations_bytes, q->memory.activations_bytes);
+    total_row(&grid, "weights", adept_units_bytes, p->memory.weights_bytes, q->memory.weights_bytes);
+    total_row(&grid, "arithmetic", flop, p->total_flops, q->total_flops);
+    total_row(&grid, "read and written", traffic, p->bytes_read + p->bytes_written, q->bytes_read + q->bytes_written);
+    total_row(&grid, "kernels", number, p->kernels, q->kernels);
+    total_row(&grid, "parameters", number, (double)r->old->profile->params, (double)r->now->profile->params);
+    return adept_grid_end(&grid);
+}
+
+/* ---------------------------------------------------------------- layers ----------------------------------------- */
+
+/* In the order of the table; no names of units in the cells, so that columns stay narrow. */
+static const double scales[ADEPT_DIFF_AMOUNTS] = {1e-3, 1, 1e9, 1e6, 1048576, 1048576};
+static const adept_column columns[] = {{"module", false}, {"what", false},   {"n", true},
+                                       {"ms", true},      {"J", true},       {"GFLOP", true},
+                                       {"MB", true},      {"act MiB", true}, {"par MiB", true}};
+#define N_COLUMNS (sizeof columns / sizeof *columns)
+
+static void amounts_row(adept_grid *grid, const char *name, const char *what, const char *n,
+                        const adept_diff_amounts *old, const adept_diff_amounts *now)
+{
+    adept_text texts[ADEPT_DIFF_AMOUNTS];
+    const char *cells[N_COLUMNS] = {name, what, n};
+
+    for (int i = 0; i < ADEPT_DIFF_AMOUNTS; i++) {
+        texts[i] = change(old->v[i], now->v[i], scales[i]);
+        cells[3 + i] = texts[i].s;
+    }
+    adept_grid_row(grid, cells);
+}
+
+static bool module_row(adept_grid *grid, const adept_diff_row *row)
+{
+    char n[32] = "", *name = NULL;
+    const char *path = *row->path ? row->path : "(model)";
+
+    if (row->modules > 0) snprintf(n, sizeof n, "%" PRId64, row->modules);
+    if (row->status == ADEPT_DIFF_RENAMED && asprintf(&name, "%s (was %s)", path, row->old_path) < 0) return false;
+    amounts_row(grid, name ? name : path, adept_diff_status_name(row->status), n, &row->old, &row->now);
+    free(name);
+    return true;
+}
+
+static bool part_changed(const adept_diff_part *part)
+{
+    for (int i = 0; i < ADEPT_DIFF_AMOUNTS; i++)
+        if (fabs(part->now.v[i] - part->old.v[i]) > ROUNDING * fmax(fabs(part->now.v[i]), fabs(part->old.v[i])))
+            return true;
+    return false;
+}
+
+static void part_rows(adept_grid *grid, const adept_diff *d)
+{
+    char name[64];
+
+    for (int i = 0; i < ADEPT_DIFF_PARTS; i++) {
+        if (!part_changed(&d->parts[i])) continue;
+        snprintf(name, sizeof name, "(%s)", d->parts[i].name);
+        amounts_row(grid, name, "no module", "", &d->parts[i].old, &d->parts[i].now);
+    }
+}
+
+static size_t count_rows(const adept_diff *d, adept_diff_status status)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n_rows; i++)
+        if (d->rows[i].status == status) n += d->rows[i].modules > 0 ? (size_t)d->rows[i].modules : 1;
+    return n;
+}
+
+static void print_counts(FILE *out, const adept_diff *d)
+{
+    static const adept_diff_status order[] = {ADEPT_DIFF_CHANGED, ADEPT_DIFF_ADDED, ADEPT_DIFF_REMOVED,
+                                              ADEPT_DIFF_RENAMED, ADEPT_DIFF_SAME};
+
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        fprintf(out, "%s%zu %s", i > 0 ? ", " : "", count_rows(d, order[i]), adept_diff_status_name(order[i]));
+}
+
+static bool print_rows(FILE *out, const adept_diff_report *r)
+{
+    const adept_diff *d = r->diff;
+    adept_grid grid;
+    int64_t shown = 0, left = 0;
+    bool ok = true;
+
+    adept_grid_begin(&grid, out, r->markdown, columns, N_COLUMNS);
+    for (size_t i = 0; ok && i < d->n_rows; i++) {
+        if (d->rows[i].status == ADEPT_DIFF_SAME) continue;
+        if (r->max_rows > 0 && shown == r->max_rows) {
+            left++;
+            continue;
+        }
+        ok = module_row(&grid, &d->rows[i]);
+        shown++;
+    }
+    part_rows(&grid, d);
+    amounts_row(&grid, "total", "", "", &d->old_total, &d->now_total);
+    ok = adept_grid_end(&grid) && ok;
+    if (left > 0)
+        fprintf(out, "%s%" PRId64 " rows with smaller changes are left out; --rows 0 shows all\n",
+                r->markdown ? "\n" : "  ", left);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- the whole -------------------------------------- */
+
+static void print_name(FILE *out, bool markdown, const char *text)
+{
+    if (markdown)
+        adept_markdown_text(out, text);
+    else
+        adept_print_clean(out, text);
+}
+
+static void print_side(FILE *out, const adept_diff_report *r, const char *name, const adept_diff_side *side)
+{
+    const adept_profile *p = side->profile;
+    int64_t gpus = side->run->gpus > 0 ? side->run->gpus : 1;
+
+    fprintf(out, r->markdown ? "- %s: " : "%-8s ", name);
+    print_name(out, r->markdown, p->model_path);
+    fprintf(out, ", %s, %s, batch %" PRId64, adept_mode_name(p->mode), adept_precision_name(p->precision),
+            p->batch_size);
+    if (p->grad_accum > 1) fprintf(out, " x %" PRId64, p->grad_accum);
+    if (p->mode == ADEPT_MODE_TRAIN) {
+        fputs(", ", out);
+        print_name(out, r->markdown, p->optimizer);
+    }
+    fprintf(out, ", on %" PRId64 " x ", gpus);
+    print_name(out, r->markdown, side->hw->name);
+    fputs(adept_calibrated_for(side->hw, side->run) ? " (calibrated)\n" : " (not calibrated)\n", out);
+}
+
+static void print_check(FILE *out, const adept_diff_report *r)
+{
+    bool failed = false;
+
+    if (isnan(r->check->limit)) return;
+    fprintf(out, "\n%sCheck%s  at most %+.3g %%:", r->markdown ? "**" : "", r->markdown ? "**" : "",
+            100 * r->check->limit);
+    for (size_t i = 0; i < ADEPT_DIFF_QUANTITIES; i++) {
+        if (!r->check->on[i]) continue;
+        fprintf(out, " %s %s%s,", adept_diff_quantity_name(i),
+                growth(adept_diff_value(&r->diff->old, (adept_diff_quantity)i),
+                       adept_diff_value(&r->diff->now, (adept_diff_quantity)i))
+                    .s,
+                r->check->exceeded[i] ? " (too much)" : "");
+        failed = failed || r->check->exceeded[i];
+    }
+    fprintf(out, " %s%s%s\n", r->markdown ? "**" : "", failed ? "failed" : "passed", r->markdown ? "**" : "");
+}
+
+static void print_warnings(FILE *out, const adept_diff_report *r)
+{
+    const adept_diff *d = r->diff;
+    bool headed = false;
+
+    for (size_t i = 0; i < d->n_warnings; i++) {
+        if (!r->markdown) {
+            adept_report_warning(out, &headed, d->warnings[i]);
+            continue;
+        }
+        fputs("\n> **Warning:** ", out);
+        adept_markdown_text(out, d->warnings[i]);
+        fputc('\n', out);
+    }
+}
+
+static adept_status print_text(adept_cli *cli, FILE *out, const adept_diff_report *r)
+{
+    print_side(out, r, "Old", r->old);
+    print_side(out, r, "New", r->now);
+    fputc('\n', out);
+    bool ok = print_totals(out, r);
+    fputs("\nModules: ", out);
+    print_counts(out, r->diff);
+    fprintf(out, "\nChanges of a step, largest change of %s first (time and energy of all GPUs, the rest of one)\n",
+            adept_diff_amount_name(r->sort));
+    ok = ok && print_rows(out, r);
+    print_check(out, r);
+    print_warnings(out, r);
+    return ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
+}
+
+static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_diff_report *r)
+{
+    const adept_prediction *p = &r->diff->old, *q = &r->diff->now;
+
+    fprintf(out, "### adept diff: step time %s, energy %s, memory %s\n\n", growth(p->step_time_s, q->step_time_s).s,
+            growth(p->energy_step_j, q->energy_step_j).s, growth(p->memory.peak_bytes, q->memory.peak_bytes).s);
+    print_side(out, r, "old", r->old);
+    print_side(out, r, "new", r->now);
+    fputc('\n', out);
+    bool ok = print_totals(out, r);
+    print_check(out, r);
+    print_warnings(out, r);
+    fputs("\n<details>\n<summary>Modules: ", out);
+    print_counts(out, r->diff);
+    fprintf(out,
+            "</summary>\n\nChanges of a step, largest change of %s first; time and energy of all GPUs, the rest of "
+            "one.\n\n",
+            adept_diff_amount_name(r->sort));
+    ok = ok && print_rows(out, r);
+    fputs("\n</details>\n\n<sub>Predicted by adept " ADEPT_VERSION ", not measured.</sub>\n", out);
+    return ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
+}
+
+adept_status adept_diff_print(adept_cli *cli, FILE *out, const adept_diff_report *r)
+{
+    return r->markdown ? print_markdown(cli, out, r) : print_text(cli, out, r);
+}

@@ -1,0 +1,271 @@
+/** @file diff.c  Both predictions, the parts of a step that no module has, and what makes two steps hard to compare. */
+#include "adept_arena.h"
+#include "adept_diff.h"
+#include "diff_match.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *adept_diff_amount_name(size_t amount)
+{
+    static const char *const names[] = {
+#define X(field, name, meaning) name,
+        ADEPT_DIFF_AMOUNT_LIST(X)
+#undef X
+    };
+    return amount < ADEPT_DIFF_AMOUNTS ? names[amount] : NULL;
+}
+
+const char *adept_diff_status_name(size_t status)
+{
+    static const char *const names[] = {"same", "changed", "added", "removed", "renamed"};
+
+    return status < sizeof names / sizeof *names ? names[status] : NULL;
+}
+
+const char *adept_diff_quantity_name(size_t quantity)
+{
+    static const char *const names[] = {"time", "energy", "memory", "flops"};
+
+    return quantity < ADEPT_DIFF_QUANTITIES ? names[quantity] : NULL;
+}
+
+/* ---------------------------------------------------------------- totals and what no module has ------------------ */
+
+static double gpus_of(const adept_run *run)
+{
+    return run->gpus > 0 ? (double)run->gpus : 1;
+}
+
+static adept_diff_amounts total_of(const adept_prediction *p, const adept_diff_side *side)
+{
+    return (adept_diff_amounts){{
+        [ADEPT_DIFF_time_s] = p->step_time_s,
+        [ADEPT_DIFF_energy_j] = p->energy_step_j,
+        [ADEPT_DIFF_flops] = p->total_flops / gpus_of(side->run),
+        [ADEPT_DIFF_bytes] = p->bytes_read + p->bytes_written,
+        [ADEPT_DIFF_activations_bytes] = p->memory.activations_bytes,
+        [ADEPT_DIFF_parameters_bytes] = p->memory.weights_bytes,
+    }};
+}
+
+enum { PART_OPTIMIZER, PART_COMMUNICATION, PART_LAUNCHES, PART_REST };
+static const char *const part_names[ADEPT_DIFF_PARTS] = {"optimizer", "communication", "kernel launches", "rest"};
+
+static adept_diff_amounts *side_of(adept_diff_part *part, bool old)
+{
+    return old ? &part->old : &part->now;
+}
+
+/* Times are the phases'. Energy of the pass is what its operators draw, of communication and waiting what idle boards
+ * draw; the optimizer has what is left then, and the arithmetic and traffic too. */
+static void fill_parts(adept_diff *d, bool old, const adept_diff_side *side, const adept_diff_amounts *in_modules)
+{
+    const adept_prediction *p = old ? &d->old : &d->now;
+    const adept_diff_amounts *total = old ? &d->old_total : &d->now_total;
+    bool optimizes = side->profile->mode == ADEPT_MODE_TRAIN;
+    adept_diff_amounts *optimizer = side_of(&d->parts[PART_OPTIMIZER], old),
+                       *comm = side_of(&d->parts[PART_COMMUNICATION], old),
+                       *launches = side_of(&d->parts[PART_LAUNCHES], old), *rest = side_of(&d->parts[PART_REST], old);
+    adept_diff_amounts *remainder = optimizes ? optimizer : rest;
+
+    optimizer->v[ADEPT_DIFF_time_s] = p->optimizer_s;
+    comm->v[ADEPT_DIFF_time_s] = p->comm_s;
+    comm->v[ADEPT_DIFF_energy_j] = p->comm_w * p->comm_s;
+    launches->v[ADEPT_DIFF_time_s] = p->kernel_launch_s;
+    launches->v[ADEPT_DIFF_energy_j] = p->idle_w * p->kernel_launch_s;
+    rest->v[ADEPT_DIFF_time_s] = p->fixed_s + (p->pass_s - in_modules->v[ADEPT_DIFF_time_s]);
+    rest->v[ADEPT_DIFF_energy_j] = p->idle_w * p->fixed_s;
+    remainder->v[ADEPT_DIFF_energy_j] += total->v[ADEPT_DIFF_energy_j] - in_modules->v[ADEPT_DIFF_energy_j] -
+                                         p->comm_w * p->comm_s - p->idle_w * (p->kernel_launch_s + p->fixed_s);
+    for (int i = ADEPT_DIFF_flops; i <= ADEPT_DIFF_bytes; i++)
+        remainder->v[i] = total->v[i] - in_modules->v[i];
+    for (int i = ADEPT_DIFF_activations_bytes; i <= ADEPT_DIFF_parameters_bytes; i++)
+        rest->v[i] = total->v[i] - (isnan(in_modules->v[i]) ? 0 : in_modules->v[i]);
+}
+
+static void fill_all_parts(adept_diff *d, const adept_diff_side *old, const adept_diff_side *now)
+{
+    adept_diff_amounts old_sum = {{0}}, now_sum = {{0}};
+
+    for (size_t i = 0; i < d->n_rows; i++) {
+        for (int k = 0; k < ADEPT_DIFF_AMOUNTS; k++) {
+            old_sum.v[k] += d->rows[i].old.v[k];
+            now_sum.v[k] += d->rows[i].now.v[k];
+        }
+    }
+    for (int i = 0; i < ADEPT_DIFF_PARTS; i++)
+        d->parts[i].name = part_names[i];
+    fill_parts(d, true, old, &old_sum);
+    fill_parts(d, false, now, &now_sum);
+}
+
+/* ---------------------------------------------------------------- warnings --------------------------------------- */
+
+static bool warn_words(adept_diff *d, const char *what, const char *old, const char *now)
+{
+    char text[256];
+
+    if (strcmp(old, now) == 0 || d->n_warnings == sizeof d->warnings / sizeof *d->warnings) return true;
+    snprintf(text, sizeof text, "%s differs: %.80s before, %.80s now", what, old, now);
+    d->warnings[d->n_warnings] = adept_arena_strdup(d->arena, text);
+    return d->warnings[d->n_warnings++] != NULL;
+}
+
+static bool warn_counts(adept_diff *d, const char *what, int64_t old, int64_t now)
+{
+    char a[32], b[32];
+
+    snprintf(a, sizeof a, "%lld", (long long)old);
+    snprintf(b, sizeof b, "%lld", (long long)now);
+    return warn_words(d, what, a, b);
+}
+
+static bool warn_inputs(adept_diff *d, const adept_profile *p, const adept_profile *q)
+{
+    if (p->batch_size != q->batch_size) return true; /* said already */
+    if (p->n_inputs != q->n_inputs)
+        return warn_counts(d, "the number of inputs", (int64_t)p->n_inputs, (int64_t)q->n_inputs);
+    for (size_t i = 0; i < p->n_inputs; i++)
+        if (strcmp(p->inputs[i].shape, q->inputs[i].shape) != 0)
+            return warn_words(d, "an input's shape", p->inputs[i].shape, q->inputs[i].shape);
+    return true;
+}
+
+static bool fill_warnings(adept_diff *d, const adept_diff_side *old, const adept_diff_side *now)
+{
+    const adept_profile *p = old->profile, *q = now->profile;
+
+    return warn_words(d, "precision", adept_precision_name(p->precision), adept_precision_name(q->precision)) &&
+           warn_words(d, "mode", adept_mode_name(p->mode), adept_mode_name(q->mode)) &&
+           warn_words(d, "optimizer", p->optimizer, q->optimizer) &&
+           warn_words(d, "attention", adept_attention_name(p->attention), adept_attention_name(q->attention)) &&
+           warn_counts(d, "batch size", p->batch_size, q->batch_size) &&
+           warn_counts(d, "gradient accumulation", p->grad_accum, q->grad_accum) && warn_inputs(d, p, q) &&
+           warn_words(d, "GPU", old->hw->name, now->hw->name);
+}
+
+/* ---------------------------------------------------------------- the whole -------------------------------------- */
+
+static adept_status predict_side(adept_prediction *out, adept_op_prediction **ops, const adept_diff_side *side,
+                                 adept_error *err)
+{
+    adept_status status = adept_predict(out, side->profile, side->hw, side->run, err);
+
+    if (status != ADEPT_OK) return status;
+    *ops = calloc(side->profile->n_ops + 1, sizeof **ops);
+    if (!*ops) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu operators", side->profile->n_ops);
+    return adept_predict_ops(*ops, side->profile, side->hw, side->run, err);
+}
+
+/* Profiles of inference, and old ones, do not say which module has how many. */
+static bool knows_parameters(const adept_profile *p)
+{
+    for (size_t i = 0; i < p->n_ops; i++)
+        if (p->ops[i].gradient_bytes > 0) return true;
+    return p->weights_bytes == 0;
+}
+
+static bool compare(adept_diff *d, const adept_diff_side *old, const adept_diff_side *now,
+                    adept_op_prediction *const ops[2], int64_t depth)
+{
+    bool known = knows_parameters(old->profile) && knows_parameters(now->profile);
+    const adept_diff_input in[2] = {{old->profile, ops[0], known}, {now->profile, ops[1], known}};
+    adept_diff_modules modules[2] = {{.n = 0}, {.n = 0}};
+    adept_diff_pair *pairs;
+    size_t n_pairs;
+
+    return adept_diff_modules_make(d->arena, modules, in, depth) &&
+           adept_diff_match(d->arena, &pairs, &n_pairs, &modules[0], &modules[1]) &&
+           adept_diff_rows(d->arena, &d->rows, &d->n_rows, pairs, n_pairs, &modules[0], &modules[1]) &&
+           fill_warnings(d, old, now);
+}
+
+adept_status adept_diff_new(adept_diff **out, const adept_diff_side *old, const adept_diff_side *now, int64_t depth,
+                            adept_error *err)
+{
+    adept_op_prediction *ops[2] = {NULL, NULL};
+    adept_diff *d = calloc(1, sizeof *d);
+    adept_status status = ADEPT_OK;
+
+    if (d) d->arena = adept_arena_new();
+    if (!d || !d->arena) status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    if (status == ADEPT_OK) status = predict_side(&d->old, &ops[0], old, err);
+    if (status == ADEPT_OK) status = predict_side(&d->now, &ops[1], now, err);
+    if (status == ADEPT_OK && !compare(d, old, now, ops, depth))
+        status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory while comparing modules");
+    if (status == ADEPT_OK) {
+        d->old_total = total_of(&d->old, old);
+        d->now_total = total_of(&d->now, now);
+        fill_all_parts(d, old, now);
+        adept_diff_sort(d, ADEPT_DIFF_time_s);
+        *out = d;
+        d = NULL;
+    }
+    free(ops[0]);
+    free(ops[1]);
+    adept_diff_free(d);
+    return status;
+}
+
+void adept_diff_free(adept_diff *diff)
+{
+    if (!diff) return;
+    adept_arena_free(diff->arena);
+    free(diff);
+}
+
+/* ---------------------------------------------------------------- order, checks ---------------------------------- */
+
+/* Unknown changes come last. */
+static double change_of(const adept_diff_row *row, int amount)
+{
+    double change = fabs(row->now.v[amount] - row->old.v[amount]);
+
+    return isnan(change) ? -1 : change;
+}
+
+static int by_change(const void *a, const void *b, void *context)
+{
+    const adept_diff_row *x = a, *y = b;
+    adept_diff_amount first = *(const adept_diff_amount *)context;
+
+    for (int i = -1; i < ADEPT_DIFF_AMOUNTS; i++) {
+        double p = change_of(x, i < 0 ? (int)first : i), q = change_of(y, i < 0 ? (int)first : i);
+        if (p != q) return p < q ? 1 : -1;
+    }
+    int order = strcmp(x->path, y->path);
+    if (order == 0) order = strcmp(x->old_path, y->old_path);
+    return order != 0 ? order : (int)x->status - (int)y->status;
+}
+
+void adept_diff_sort(adept_diff *diff, adept_diff_amount by)
+{
+    qsort_r(diff->rows, diff->n_rows, sizeof *diff->rows, by_change, &by);
+}
+
+double adept_diff_value(const adept_prediction *p, adept_diff_quantity quantity)
+{
+    switch (quantity) {
+    case ADEPT_DIFF_OF_TIME:
+        return p->step_time_s;
+    case ADEPT_DIFF_OF_ENERGY:
+        return p->energy_step_j;
+    case ADEPT_DIFF_OF_MEMORY:
+        return p->memory.peak_bytes;
+    case ADEPT_DIFF_OF_FLOPS:
+        return p->total_flops;
+    default:
+        return NAN;
+    }
+}
+
+double adept_diff_growth(const adept_diff *diff, adept_diff_quantity quantity)
+{
+    double old = adept_diff_value(&diff->old, quantity), now = adept_diff_value(&diff->now, quantity);
+
+    if (isnan(old) || isnan(now)) return NAN;
+    if (old == 0) return now > 0 ? INFINITY : 0;
+    return now / old - 1;
+}
