@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install the Debian packages that building or testing adept needs. Does nothing, quickly, when they are there.
-# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate plots tests ci export   (default: base torch calibrate)
+# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate plots tests slurm ci export   (default: base torch calibrate)
 set -eu
 
 packages_of() {
@@ -10,6 +10,7 @@ packages_of() {
     calibrate) echo libgsl-dev libnlopt-dev ;;          # to fit a GPU to measurements, and to evaluate
     plots) echo gnuplot-nox ;;                          # --plot
     tests) echo libcmocka-dev ;;
+    slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
     ci) echo clang libclang-rt-dev ;;
     export) echo python3-torch python3-torchvision ;;   # to write model files; never needed to build
     *) echo "install_deps.sh: no package set is called '$1'" >&2; return 1 ;;

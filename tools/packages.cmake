@@ -10,6 +10,10 @@ set(CPACK_COMPONENTS_ALL libadept libadept-dev adept)
 if(TARGET adept_torch)
   list(APPEND CPACK_COMPONENTS_ALL adept-torch)
 endif()
+if(TARGET adept_slurm_plugin)
+  list(APPEND CPACK_COMPONENTS_ALL adept-slurm)
+  install(FILES docs/SLURM.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/adept-slurm COMPONENT adept-slurm)
+endif()
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${component} RENAME copyright COMPONENT ${component})
 endforeach()
@@ -45,4 +49,16 @@ set(CPACK_DEBIAN_ADEPT-TORCH_PACKAGE_DEPENDS "adept (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_ADEPT-TORCH_DESCRIPTION "reads TorchScript models for adept
  The module that reads TorchScript .pt files with libtorch. Without it,
  adept reads torch.export .pt2 files and saved profiles.")
+# slurmctld refuses a plugin that was built for another version than its own.
+set(CPACK_DEBIAN_ADEPT-SLURM_PACKAGE_NAME adept-slurm)
+set(CPACK_DEBIAN_ADEPT-SLURM_PACKAGE_DEPENDS "libadept (= ${PROJECT_VERSION})")
+if(TARGET adept_slurm_plugin)
+  get_target_property(slurm_versions adept_slurm_plugin ADEPT_SLURM_VERSIONS)
+  list(GET slurm_versions 0 slurm_version)
+  list(GET slurm_versions 1 slurm_next)
+  string(APPEND CPACK_DEBIAN_ADEPT-SLURM_PACKAGE_DEPENDS ", slurmctld (>= ${slurm_version}), slurmctld (<< ${slurm_next})")
+endif()
+set(CPACK_COMPONENT_ADEPT-SLURM_DESCRIPTION "places jobs of Slurm by predicted time, power and energy
+ A job_submit plugin of slurmctld: a job with a comment adept:PROFILE gets
+ the partition, GPUs and power limit that libadept predicts to be best.")
 include(CPack)

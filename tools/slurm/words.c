@@ -1,0 +1,139 @@
+/** @file words.c  Words, numbers and quantities of comments and configurations. Calls: nothing. */
+#include "adept_slurm.h"
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const adept_slurm_unit adept_slurm_seconds[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
+const adept_slurm_unit adept_slurm_watts[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
+const adept_slurm_unit adept_slurm_joules[] = {{"J", 1},       {"kJ", 1e3},    {"MJ", 1e6}, {"Wh", 3600},
+                                               {"kWh", 3.6e6}, {"MWh", 3.6e9}, {NULL, 0}};
+static const char *const objectives[] = {
+    [ADEPT_LEAST_TIME] = "time", [ADEPT_LEAST_ENERGY] = "energy", [ADEPT_LEAST_EDP] = "edp"};
+
+adept_status adept_slurm_fail(adept_error *err, adept_status status, const char *format, ...)
+{
+    va_list args;
+    if (!err) return status;
+    err->status = status;
+    err->line = 0;
+    va_start(args, format);
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return status;
+}
+
+char *adept_slurm_word(char **rest)
+{
+    char *word = *rest + strspn(*rest, " \t\r");
+    if (*word == '\0') return NULL;
+    char *end = word + strcspn(word, " \t\r");
+    *rest = *end ? end + 1 : end;
+    *end = '\0';
+    return word;
+}
+
+char *adept_slurm_value(char *word)
+{
+    char *sign = strchr(word, '=');
+    if (!sign || sign == word || sign[1] == '\0') return NULL;
+    *sign = '\0';
+    return sign + 1;
+}
+
+/* How many characters of a text are a number; what strtod() reads beside decimal ones ("0x1", "nan", " 1") is none. */
+static size_t number_length(const char *text)
+{
+    size_t n = strspn(text, "0123456789");
+    if (text[n] == '.') n += 1 + strspn(text + n + 1, "0123456789");
+    if (n == 0 || (n == 1 && text[0] == '.')) return 0;
+    if (text[n] == 'e' || text[n] == 'E') {
+        size_t sign = text[n + 1] == '+' || text[n + 1] == '-';
+        size_t digits = strspn(text + n + 1 + sign, "0123456789");
+        if (digits > 0) n += 1 + sign + digits;
+    }
+    return n;
+}
+
+/* NAN unless it is a number above 0. */
+static double number_of(const char *text, size_t length)
+{
+    char digits[40];
+    if (length == 0 || length >= sizeof digits) return NAN;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    double value = strtod(digits, NULL);
+    return value > 0 && isfinite(value) ? value : NAN;
+}
+
+adept_status adept_slurm_number(double *out, const char *key, const char *text, adept_error *err)
+{
+    size_t length = number_length(text);
+    double value = text[length] == '\0' ? number_of(text, length) : NAN;
+    if (isnan(value)) return adept_slurm_fail(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number above 0", key, text);
+    *out = value;
+    return ADEPT_OK;
+}
+
+adept_status adept_slurm_quantity(double *out, const char *key, const char *text, const adept_slurm_unit *units,
+                                  const char *such, adept_error *err)
+{
+    size_t length = number_length(text);
+    double value = NAN;
+    for (; units->name; units++)
+        if (strcmp(units->name, text + length) == 0) value = number_of(text, length) * units->scale;
+    if (!isfinite(value))
+        return adept_slurm_fail(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number above 0 with a unit, such as %s", key,
+                                text, such);
+    *out = value;
+    return ADEPT_OK;
+}
+
+/* 1 to ADEPT_SLURM_GPUS_MAX, and where it ends; 0: it is not. */
+static unsigned gpu_number(const char **text)
+{
+    size_t length = strspn(*text, "0123456789");
+    if (length == 0 || length > 3) return 0;
+    unsigned long n = strtoul(*text, NULL, 10);
+    *text += length;
+    return n <= ADEPT_SLURM_GPUS_MAX ? (unsigned)n : 0;
+}
+
+adept_status adept_slurm_gpus(uint64_t *mask, const char *key, const char *text, adept_error *err)
+{
+    uint64_t bits = 0;
+    for (const char *at = text;; at++) {
+        unsigned low = gpu_number(&at), high = low;
+        if (low > 0 && *at == '-') {
+            at++;
+            high = gpu_number(&at);
+        }
+        if (low == 0 || high < low || (*at != ',' && *at != '\0'))
+            return adept_slurm_fail(err, ADEPT_E_USAGE,
+                                    "%s: '%.40s' is not a list of numbers from 1 to %d, such as 1,2,4-8", key, text,
+                                    ADEPT_SLURM_GPUS_MAX);
+        for (unsigned n = low; n <= high; n++)
+            bits |= UINT64_C(1) << (n - 1);
+        if (*at == '\0') break;
+    }
+    *mask = bits;
+    return ADEPT_OK;
+}
+
+adept_status adept_slurm_objective(int32_t *out, const char *key, const char *text, adept_error *err)
+{
+    for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++)
+        if (strcmp(objectives[i], text) == 0) {
+            *out = (int32_t)i;
+            return ADEPT_OK;
+        }
+    return adept_slurm_fail(err, ADEPT_E_USAGE, "%s: '%.40s' is none of time, energy, edp", key, text);
+}
+
+const char *adept_slurm_objective_name(int32_t objective)
+{
+    return objectives[objective];
+}
