@@ -1,0 +1,226 @@
+/* Elasticities: the rows are exact derivatives ranked, beside them real predictions; what a step waits for sums to its
+ * time, also by the power limit's own derivatives. */
+#include "adept_elasticity.h"
+#include "adept_handlers.h"
+#include "adept_import.h"
+#include "bundled_models.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t n_points, n_limited, n_whole;
+
+static adept_hwprofile *open_gpu(const char *name)
+{
+    adept_hwprofile *hw = NULL;
+    adept_error err = {0};
+    if (adept_hwprofile_open(&hw, name, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    return hw;
+}
+
+static adept_profile *read_mlp(void)
+{
+    adept_profile *profile = NULL;
+    adept_error err = {0};
+    if (adept_profile_read(&profile, ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json", &err) != ADEPT_OK)
+        fail_msg("%s", err.message);
+    return profile;
+}
+
+static bool is_near(double a, double b, double tolerance)
+{
+    return fabs(a - b) <= tolerance;
+}
+
+static adept_elasticities *find(const adept_profile *profile, const adept_hwprofile *hw, const adept_run *run)
+{
+    adept_elasticities *e = calloc(1, sizeof *e);
+    adept_error err = {0};
+    assert_non_null(e);
+    if (adept_elasticities_of(e, profile, hw, run, &err) != ADEPT_OK) fail_msg("%s: %s", hw->name, err.message);
+    return e;
+}
+
+static double exact_time(const adept_elasticities *e, adept_lever_kind kind, const char *key)
+{
+    const adept_elasticity *row = adept_elasticity_find(e, kind, key);
+    return row ? row->exact.time : 0.0;
+}
+
+/* ---- one workload, number by number ---- */
+
+static void effects_are_predictions(void **state)
+{
+    (void)state;
+    adept_profile *profile = read_mlp();
+    adept_hwprofile *hw = open_gpu("a100-sxm-40gb");
+    adept_run run = {.power_limit_w = 300};
+    adept_elasticities *e = find(profile, hw, &run);
+    adept_prediction base, p;
+    assert_int_equal(adept_predict(&base, profile, hw, &run, NULL), ADEPT_OK);
+    assert_true(e->time_s == base.step_time_s && e->power_w == base.power_avg_w);
+
+    const adept_elasticity *row = adept_elasticity_find(e, ADEPT_LEVER_SPEC, "mem_bytes_per_s");
+    assert_non_null(row);
+    assert_true(row->value == hw->specs.mem_bytes_per_s);
+    hw->specs.mem_bytes_per_s *= 1.1;
+    assert_int_equal(adept_predict(&p, profile, hw, &run, NULL), ADEPT_OK);
+    hw->specs.mem_bytes_per_s = row->value;
+    assert_true(is_near(row->more.time, p.step_time_s / base.step_time_s - 1, 1e-12));
+    assert_true(is_near(row->more.power, p.power_avg_w / base.power_avg_w - 1, 1e-12));
+    assert_true(is_near(row->more.energy, p.energy_step_j / base.energy_step_j - 1, 1e-12));
+    assert_true(is_near(row->more.edp, p.edp_js / base.edp_js - 1, 1e-12));
+
+    /* energy is power times time, and the product with time once more */
+    for (size_t i = 0; i < e->n; i++) {
+        const adept_relative_change *x = &e->rows[i].exact;
+        assert_true(is_near(x->energy, x->power + x->time, 1e-15) && is_near(x->edp, x->energy + x->time, 1e-15));
+    }
+    adept_hwprofile_adopt(hw, ADEPT_GRANULARITY_OPERATOR, NULL); /* parameters of its own, to change one by hand */
+    row = adept_elasticity_find(e, ADEPT_LEVER_PARAMETER, "t_host_s");
+    assert_non_null(row);
+    for (size_t i = 0; i < hw->n_parameters; i++)
+        if (strcmp(hw->parameters[i].name, "t_host_s") == 0) ((adept_parameter *)hw->parameters)[i].value *= 1.1;
+    assert_int_equal(adept_predict(&p, profile, hw, &run, NULL), ADEPT_OK);
+    assert_true(is_near(row->more.time, p.step_time_s / base.step_time_s - 1, 1e-9));
+    free(e);
+    adept_hwprofile_free(hw);
+    adept_profile_free(profile);
+}
+
+static void impossible_steps_are_unknown(void **state)
+{
+    (void)state;
+    adept_profile *profile = read_mlp();
+    adept_hwprofile *hw = open_gpu("a100-sxm-40gb");
+    adept_run run = {.clock_hz = hw->specs.clock_boost_hz, .equations = ADEPT_EQUATIONS_OPERATOR};
+    adept_elasticities *e = find(profile, hw, &run);
+    const adept_elasticity *clock = adept_elasticity_find(e, ADEPT_LEVER_RUN, "clock_hz");
+    assert_non_null(clock); /* 10 % more than the highest */
+    assert_true(isnan(clock->more.time) && isnan(clock->more.energy) && isfinite(clock->exact.time));
+    free(e);
+
+    adept_specs specs = hw->specs;
+    hw->specs.tdp_w = hw->specs.idle_w = NAN; /* power is unknown, time is not */
+    run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL};
+    e = find(profile, hw, &run);
+    assert_true(isnan(e->power_w) && e->n > 3);
+    for (size_t i = 0; i < e->n; i++)
+        assert_true(isfinite(e->rows[i].exact.time) && isnan(e->rows[i].exact.energy) && isnan(e->rows[i].more.edp));
+    hw->specs = specs;
+    free(e);
+    adept_hwprofile_free(hw);
+    adept_profile_free(profile);
+}
+
+static void names_are_complete(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ADEPT_WAITS; i++)
+        assert_true(adept_wait_name(i) && adept_wait_meaning(i));
+    assert_null(adept_wait_name(ADEPT_WAITS));
+    assert_null(adept_wait_meaning(ADEPT_WAITS));
+    assert_string_equal(adept_lever_kind_name(ADEPT_LEVER_PARAMETER), "parameter");
+    assert_null(adept_lever_kind_name(ADEPT_LEVER_PARAMETER + 1));
+}
+
+static void failures_are_those_of_predict(void **state)
+{
+    (void)state;
+    adept_profile *profile = read_mlp();
+    adept_hwprofile *hw = open_gpu("a100-sxm-40gb");
+    static adept_elasticities e;
+    adept_error err = {0};
+    const adept_run run = {.power_limit_w = 5000};
+    assert_int_equal(adept_elasticities_of(&e, profile, hw, &run, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "5000"));
+    assert_true(e.n == 0);
+    adept_hwprofile_free(hw);
+    adept_profile_free(profile);
+}
+
+/* ---- every bundled model ---- */
+
+/* The limit's share, from its own derivatives: limit, static power, and dynamic power by way of P_TDP. */
+static double power_share(const adept_elasticities *e, const adept_run *run, const adept_hwprofile *hw)
+{
+    bool by_operator = adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR;
+    const adept_elasticity *static_w = adept_elasticity_find(e, ADEPT_LEVER_PARAMETER, "p_static_w");
+    double above = static_w ? hw->specs.tdp_w / (hw->specs.tdp_w - static_w->value) : 0;
+    return -(exact_time(e, ADEPT_LEVER_RUN, "power_limit_w") + (static_w ? static_w->exact.time : 0) +
+             above * exact_time(e, ADEPT_LEVER_PARAMETER, by_operator ? "u_active" : "c_power"));
+}
+
+static void check(const adept_profile *profile, const adept_hwprofile *hw, const adept_run *run, const char *path)
+{
+    adept_elasticities *e = find(profile, hw, run);
+    double sum = 0;
+    for (int i = 0; i < ADEPT_WAITS; i++) {
+        /* a step takes no less when something takes longer, unless the clock rises with it */
+        double beyond = e->wait[ADEPT_WAIT_power] != 0 ? 0.5 : 1e-12;
+        if (!isfinite(e->wait[i]) || e->wait[i] < -beyond || e->wait[i] > 1 + beyond)
+            fail_msg("%s on %s: %s has the share %g", path, hw->name, adept_wait_name((size_t)i), e->wait[i]);
+        sum += e->wait[i];
+    }
+    if (!is_near(sum, 1, 1e-9)) fail_msg("%s on %s: shares sum to %.12g", path, hw->name, sum);
+    if (run->power_limit_w > 0 && !is_near(e->wait[ADEPT_WAIT_power], power_share(e, run, hw), 1e-9))
+        fail_msg("%s on %s: the limit's share is %.12g, by its derivatives %.12g", path, hw->name,
+                 e->wait[ADEPT_WAIT_power], power_share(e, run, hw));
+    for (size_t i = 0; i + 1 < e->n; i++)
+        assert_true(fabs(e->rows[i].exact.time) >= fabs(e->rows[i + 1].exact.time));
+    for (size_t i = 0; i < e->n; i++) {
+        n_whole += e->rows[i].whole && e->rows[i].more.time * e->rows[i].exact.time < 0;
+        if (e->rows[i].kind != ADEPT_LEVER_DESIGN) continue;
+        if (strcmp(e->rows[i].key, "peaks") == 0 && e->wait[ADEPT_WAIT_power] == 0 && e->rows[i].exact.time > 1e-12)
+            fail_msg("%s on %s: by higher peaks %g", path, hw->name, e->rows[i].exact.time);
+    }
+    n_points++;
+    n_limited += e->wait[ADEPT_WAIT_power] > 0;
+    free(e);
+}
+
+static void check_model(const char *path, void *context)
+{
+    adept_hwprofile **gpus = context;
+    adept_graph *graph = NULL;
+    adept_error err = {0};
+    if (adept_import_model(&graph, path, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    for (int i = 0; i < 2; i++) {
+        const adept_workload_config config = {.precision = i ? ADEPT_AMP_FP16 : ADEPT_FP32};
+        adept_profile *profile = NULL;
+        if (adept_profile_build(&profile, graph, adept_handlers(), &config, NULL, NULL, &err) != ADEPT_OK)
+            fail_msg("%s: %s", path, err.message);
+        for (int j = 0; gpus[j]; j++) {
+            adept_run run = {.gpus = j == 1 ? 4 : 1,
+                             .equations = i && j == 2 ? ADEPT_EQUATIONS_MODEL : ADEPT_EQUATIONS_OPERATOR};
+            check(profile, gpus[j], &run, path);
+            run.power_limit_w = fmax(0.7 * gpus[j]->specs.tdp_w, gpus[j]->specs.power_limit_min_w);
+            check(profile, gpus[j], &run, path);
+        }
+        adept_profile_free(profile);
+    }
+    adept_graph_free(graph);
+}
+
+static void all_bundled_models(void **state)
+{
+    (void)state;
+    if (!getenv("ADEPT_TORCH_MODULE")) skip(); /* built without libtorch: no .pt can be read */
+    adept_hwprofile *gpus[] = {open_gpu("a100-sxm-40gb"), open_gpu("h100-sxm-80gb"), open_gpu("t4"), NULL};
+    size_t n_models = bundled_models_each(check_model, gpus);
+    print_message("%zu models, %zu points, %zu limited; %zu finite steps the other way than the derivative\n", n_models,
+                  n_points, n_limited, n_whole);
+    assert_true(n_models >= 20 && n_limited > 30);
+    for (int i = 0; gpus[i]; i++)
+        adept_hwprofile_free(gpus[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(effects_are_predictions), cmocka_unit_test(impossible_steps_are_unknown),
+        cmocka_unit_test(names_are_complete),      cmocka_unit_test(failures_are_those_of_predict),
+        cmocka_unit_test(all_bundled_models),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
