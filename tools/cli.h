@@ -29,6 +29,7 @@ extern const adept_command adept_command_gpus;
 extern const adept_command adept_command_handlers;
 extern const adept_command adept_command_calibrate;
 extern const adept_command adept_command_evaluate;
+extern const adept_command adept_command_report;
 
 /** What a command's parser fills on behalf of adept_cli_parse(). */
 typedef struct adept_parse {

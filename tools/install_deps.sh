@@ -8,10 +8,10 @@ packages_of() {
     base) echo gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libzip-dev ;;
     torch) echo g++ libtorch-dev ;;                     # to read TorchScript files
     calibrate) echo libgsl-dev libnlopt-dev ;;          # to fit a GPU to measurements, and to evaluate
-    plots) echo gnuplot-nox ;;                          # --plot
+    plots) echo gnuplot-nox ;;                          # --plot, adept report
     tests) echo libcmocka-dev ;;
     slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
-    ci) echo clang libclang-rt-dev ;;
+    ci) echo clang libclang-rt-dev chromium ;;           # chromium: the reports as a browser shows them
     export) echo python3-torch python3-torchvision ;;   # to write model files; never needed to build
     *) echo "install_deps.sh: no package set is called '$1'" >&2; return 1 ;;
     esac

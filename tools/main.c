@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 const adept_command *const adept_commands[] = {
-    &adept_command_predict, &adept_command_profile, &adept_command_calibrate, &adept_command_evaluate,
-    &adept_command_sweep,   &adept_command_diff,    &adept_command_gpus,      &adept_command_handlers,
-    NULL,
+    &adept_command_predict,  &adept_command_report,
+    &adept_command_profile,  &adept_command_calibrate,
+    &adept_command_evaluate, &adept_command_sweep,
+    &adept_command_diff,     &adept_command_gpus,
+    &adept_command_handlers, NULL,
 };
 
 static const char *command_name(size_t index)

@@ -1,33 +1,11 @@
-/** @file plot.c  gnuplot gets its program through a pipe and writes the picture to another: neither a shell nor a file
- * name takes part, and texts of the measurements are quoted and stripped of everything that could be a command. */
+/** @file plot.c  Scatters and bars of errors, drawn by gnuplot. */
 #include "plot.h"
 #include "adept_json.h"
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
+#include "gnuplot.h"
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
-
-#define MAX_PICTURE_BYTES ((size_t)64 << 20)
-
-/* ---------------------------------------------------------------- the program ------------------------------------ */
-
-/* Letters, digits and a few signs; everything else becomes a blank. */
-static void put_label(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (const char *p = text; *p && p - text < 80; p++)
-        fputc(isalnum((unsigned char)*p) || strchr("_.+-,:()", *p) ? *p : ' ', out);
-    fputc('"', out);
-}
 
 typedef struct quantity {
     const char *name, *label, *axis;
@@ -87,7 +65,7 @@ static size_t put_models(FILE *out, const adept_evaluation *e, const adept_evalu
                 }
             }
         }
-        put_label(out, model);
+        adept_gnuplot_text(out, model);
         for (int k = 0; k < 2; k++)
             for (int set = 0; set < 2; set++)
                 if (counts[set][k] > 0)
@@ -152,7 +130,7 @@ static void put_script(FILE *out, const adept_evaluation *e, const adept_evaluat
     put_models(out, e, held_out);
     fprintf(out, "set terminal svg size %d,420 noenhanced font 'sans,11' background rgb 'white'\n", 420 * panels);
     fprintf(out, "set multiplot layout 1,%d title ", panels);
-    put_label(out, title);
+    adept_gnuplot_text(out, title);
     fputs("\nset grid lc rgb '#e0e0e0'\nset samples 200\n", out);
     for (int k = 0; k < 2; k++)
         if (has[k]) put_scatter(out, &quantities[k], has_held_out);
@@ -173,109 +151,9 @@ char *adept_plot_script(const adept_evaluation *e, const adept_evaluation *held_
     return NULL;
 }
 
-/* ---------------------------------------------------------------- running gnuplot -------------------------------- */
-
-static const char no_gnuplot[] = "--plot needs gnuplot, which cannot be started (Debian: gnuplot-nox)";
-
 adept_status adept_plot_check(adept_cli *cli)
 {
-    const char *path = getenv("PATH");
-
-    for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
-        char program[4096];
-        size_t n = strcspn(at, ":");
-        snprintf(program, sizeof program, "%.*s/gnuplot", (int)n, at);
-        if (n > 0 && n < sizeof program - 16 && access(program, X_OK) == 0) return ADEPT_OK;
-        at += n + (at[n] == ':');
-    }
-    return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s", no_gnuplot);
-}
-
-/* The program as an open file: gnuplot reads it at its own pace while we read the picture. */
-static int script_file(const char *text)
-{
-    int fd = memfd_create("plot", MFD_CLOEXEC);
-    size_t size = strlen(text);
-
-    for (size_t at = 0; fd >= 0 && at < size;) {
-        ssize_t n = write(fd, text + at, size - at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) {
-            close(fd);
-            return -1;
-        }
-        at += (size_t)n;
-    }
-    if (fd >= 0 && lseek(fd, 0, SEEK_SET) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-static bool start_gnuplot(pid_t *pid, int in, int out)
-{
-    char *const arguments[] = {"gnuplot", "--default-settings", "-", NULL};
-    posix_spawn_file_actions_t actions;
-    bool ok = posix_spawn_file_actions_init(&actions) == 0;
-
-    if (!ok) return false;
-    ok = posix_spawn_file_actions_adddup2(&actions, in, 0) == 0 &&
-         posix_spawn_file_actions_adddup2(&actions, out, 1) == 0 &&
-         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) == 0 &&
-         posix_spawnp(pid, "gnuplot", &actions, NULL, arguments, environ) == 0;
-    posix_spawn_file_actions_destroy(&actions);
-    return ok;
-}
-
-static char *read_picture(int fd, size_t *size)
-{
-    char *text = NULL;
-    size_t capacity = 0;
-
-    for (*size = 0;;) {
-        if (*size == capacity) {
-            capacity = 2 * capacity + 65536;
-            char *grown = capacity <= MAX_PICTURE_BYTES ? realloc(text, capacity) : NULL;
-            if (!grown) break;
-            text = grown;
-        }
-        ssize_t n = read(fd, text + *size, capacity - *size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n == 0) return text;
-        if (n < 0) break;
-        *size += (size_t)n;
-    }
-    free(text);
-    return NULL;
-}
-
-/* The picture, malloc'ed; NULL if gnuplot cannot be started or fails. */
-static char *draw(const char *script, size_t *size)
-{
-    int ends[2], in = script_file(script), how = 0;
-    pid_t pid;
-    char *picture = NULL;
-
-    if (in < 0) return NULL;
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        close(in);
-        return NULL;
-    }
-    bool started = start_gnuplot(&pid, in, ends[1]);
-    close(in);
-    close(ends[1]);
-    if (started) {
-        picture = read_picture(ends[0], size);
-        close(ends[0]);
-        while (waitpid(pid, &how, 0) < 0 && errno == EINTR)
-            ;
-    } else {
-        close(ends[0]);
-    }
-    if (picture && WIFEXITED(how) && WEXITSTATUS(how) == 0 && *size > 0) return picture;
-    free(picture);
-    return NULL;
+    return adept_gnuplot_check("--plot", &cli->err);
 }
 
 adept_status adept_plot_errors(adept_cli *cli, const char *path, const adept_evaluation *e,
@@ -285,7 +163,7 @@ adept_status adept_plot_errors(adept_cli *cli, const char *path, const adept_eva
     char *script = adept_plot_script(e, held_out, title);
 
     if (!script) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while plotting");
-    char *picture = draw(script, &size);
+    char *picture = adept_gnuplot_draw(script, &size);
     free(script);
     if (!picture) return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", path);
     adept_status status = adept_file_write(path, picture, size, &cli->err);

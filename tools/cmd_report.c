@@ -1,0 +1,214 @@
+/** @file cmd_report.c  `adept report`: a prediction as one HTML file with pictures. */
+#include "adept_model.h"
+#include "gnuplot.h"
+#include "json_out.h"
+#include "load.h"
+#include "report_html.h"
+#include "run_options.h"
+#include "units.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { KEY_PLOTS = 0x300, KEY_JSON };
+
+typedef struct report_options {
+    const char *model, *output, *plots;
+    bool json;
+    adept_run_options where;
+    adept_workload_options workload;
+} report_options;
+
+static error_t check(const struct argp_state *state, const report_options *o)
+{
+    if (!o->model) return adept_cli_usage(state, "report needs a MODEL or PROFILE; see adept report --help");
+    error_t wrong = adept_run_options_need_gpu(state, &o->where);
+    if (!wrong) wrong = adept_run_options_check(state, &o->where);
+    if (wrong) return wrong;
+    if (!o->output && !o->plots) return adept_cli_usage(state, "report needs -o FILE.html or --plots DIR");
+    if (o->output && strcmp(o->output, o->model) == 0)
+        return adept_cli_usage(state, "-o: '%s' is the model itself", o->output);
+    return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    report_options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->workload;
+        state->child_inputs[1] = &o->where;
+        return 0;
+    case 'o':
+        o->output = arg;
+        return *arg ? 0 : adept_cli_usage(state, "-o: the file name is empty");
+    case KEY_PLOTS:
+        o->plots = arg;
+        return *arg ? 0 : adept_cli_usage(state, "--plots: the folder's name is empty");
+    case KEY_JSON:
+        o->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->model) return adept_cli_usage(state, "report takes one MODEL or PROFILE, '%s' is one too many", arg);
+        o->model = arg;
+        return 0;
+    case ARGP_KEY_END:
+        return check(state, o);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {NULL, 0, NULL, 0, "What is written:", 4},
+    {"output", 'o', "FILE.html", 0, "The report: one file that needs no other and no network", 4},
+    {"plots", KEY_PLOTS, "DIR", 0, "Its pictures as SVG files, in a folder that is made if need be", 4},
+    {"json", KEY_JSON, NULL, 0, "Print what was written as JSON", 4},
+    {0},
+};
+
+static const struct argp_child children[] = {{&adept_workload_argp, 0, NULL, 0}, {&adept_run_argp, 0, NULL, 0}, {0}};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "MODEL|PROFILE --gpu NAME|FILE",
+    .doc = "Write a prediction as a report for people: headline, where time and energy go layer by layer, roofline, "
+           "power limits, memory, and where the numbers come from. Needs gnuplot."
+           "\vExamples:\n"
+           "  adept report resnet50.pt --gpu a100 -o resnet50.html\n"
+           "  adept report llama.profile.json --gpu h100 --gpus 8 -o llama.html\n"
+           "  adept report gpt2.pt --gpu a100 --precision bf16 --plots pictures",
+    .children = children,
+};
+
+/* ---------------------------------------------------------------- running it ------------------------------------- */
+
+typedef struct work {
+    adept_profile *profile;
+    adept_hwprofile *hw;
+    adept_prediction prediction;
+    adept_power_limits limits;
+    adept_op_prediction *ops;
+    adept_groups groups;
+    adept_pictures pictures;
+} work;
+
+static void work_free(work *w)
+{
+    adept_pictures_free(&w->pictures);
+    adept_groups_free(&w->groups);
+    free(w->ops);
+    adept_hwprofile_free(w->hw);
+    adept_profile_free(w->profile);
+}
+
+static adept_status compute(adept_cli *cli, work *w, const report_options *o)
+{
+    static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER};
+    const adept_run *run = &o->where.run;
+    adept_status status = adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err);
+
+    if (status == ADEPT_OK) status = adept_load_profile(cli, &w->profile, o->model, &o->workload);
+    if (status == ADEPT_OK) status = adept_predict(&w->prediction, w->profile, w->hw, run, &cli->err);
+    if (status == ADEPT_OK) status = adept_predict_power_limits(&w->limits, w->profile, w->hw, run, &cli->err);
+    if (status != ADEPT_OK) return status;
+    w->ops = calloc(w->profile->n_ops + 1, sizeof *w->ops);
+    if (!w->ops) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    status = adept_predict_ops(w->ops, w->profile, w->hw, run, &cli->err);
+    if (status == ADEPT_OK) status = adept_groups_make(cli, &w->groups, w->profile, w->ops, &by_layer);
+    return status == ADEPT_OK ? adept_groups_sort(cli, &w->groups) : status;
+}
+
+static adept_status write_plots(adept_cli *cli, const adept_pictures *p, const char *folder)
+{
+    adept_status status = ADEPT_OK;
+
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", folder, strerror(errno));
+    for (int i = 0; i < ADEPT_PICTURE_COUNT && status == ADEPT_OK; i++) {
+        char *path;
+        if (!p->svg[i]) continue;
+        if (asprintf(&path, "%s/%s", folder, adept_picture_file((adept_picture_id)i)) < 0)
+            return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+        status = adept_file_write(path, p->svg[i], p->size[i], &cli->err);
+        free(path);
+    }
+    return status;
+}
+
+static adept_status write_report(adept_cli *cli, const adept_prediction_report *r, const adept_pictures *p,
+                                 const char *path, size_t *size)
+{
+    char *html = adept_report_html(r, p, size);
+
+    if (!html) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while writing the report");
+    adept_status status = adept_file_write(path, html, *size, &cli->err);
+    free(html);
+    return status;
+}
+
+static adept_status print_json(adept_cli *cli, const report_options *o, const adept_pictures *p, size_t size)
+{
+    cJSON *document = cJSON_CreateObject();
+    bool ok = cJSON_AddNumberToObject(document, "schema_version", 1) != NULL;
+
+    ok &= (o->output ? cJSON_AddStringToObject(document, "report", o->output)
+                     : cJSON_AddNullToObject(document, "report")) != NULL;
+    ok &= adept_json_add_number(document, "report_bytes", (double)size);
+    cJSON *plots = cJSON_AddArrayToObject(document, "plots");
+    for (int i = 0; o->plots && i < ADEPT_PICTURE_COUNT; i++)
+        if (p->svg[i]) ok &= cJSON_AddItemToArray(plots, cJSON_CreateString(adept_picture_file((adept_picture_id)i)));
+    if (!ok || !plots) {
+        cJSON_Delete(document);
+        document = NULL;
+    }
+    return adept_json_emit(cli, document);
+}
+
+static adept_status print_written(adept_cli *cli, const report_options *o, const adept_pictures *p, size_t size)
+{
+    if (o->json) return print_json(cli, o, p, size);
+    if (o->output) printf("%s: %s\n", o->output, adept_units_bytes((double)size).s);
+    for (int i = 0; o->plots && i < ADEPT_PICTURE_COUNT; i++)
+        if (p->svg[i]) printf("%s/%s\n", o->plots, adept_picture_file((adept_picture_id)i));
+    return ADEPT_OK;
+}
+
+static adept_status report(adept_cli *cli, const report_options *o)
+{
+    work w = {.profile = NULL};
+    size_t size = 0;
+    adept_status status = adept_gnuplot_check("report", &cli->err);
+
+    if (status == ADEPT_OK) status = compute(cli, &w, o);
+    const adept_prediction_report r = {.profile = w.profile,
+                                       .hw = w.hw,
+                                       .run = &o->where.run,
+                                       .prediction = &w.prediction,
+                                       .limits = &w.limits,
+                                       .groups = &w.groups};
+    if (status == ADEPT_OK) status = adept_pictures_draw(cli, &w.pictures, &r, w.ops);
+    if (status == ADEPT_OK && o->output) status = write_report(cli, &r, &w.pictures, o->output, &size);
+    if (status == ADEPT_OK && o->plots) status = write_plots(cli, &w.pictures, o->plots);
+    if (status == ADEPT_OK) status = print_written(cli, o, &w.pictures, size);
+    work_free(&w);
+    return status;
+}
+
+static adept_status run(adept_cli *cli, int argc, char **argv)
+{
+    report_options *o = calloc(1, sizeof *o); /* the input specs make it large for the stack */
+    adept_parse p = {.argp = &argp, .command = "report", .cli = cli, .input = o};
+
+    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    adept_status status = adept_cli_parse(&p, argc, argv);
+    if (status == ADEPT_OK && !p.help_shown) status = report(cli, o);
+    free(o);
+    return status;
+}
+
+const adept_command adept_command_report = {"report", "write a prediction as an HTML report with pictures", run};

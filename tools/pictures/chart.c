@@ -1,0 +1,124 @@
+/** @file chart.c  What all charts have in common. */
+#include "chart.h"
+#include "gnuplot.h"
+#include "markup.h"
+#include <math.h>
+#include <string.h>
+
+#define LABEL_PX 12.0
+#define POINT_RADIUS_PX 4.5 /* of gnuplot's SVG at point size 1, with this font */
+
+adept_chart adept_chart_of(double width, double height)
+{
+    return (adept_chart){.width = width, .height = height, .frame = {86, 40, width - 86 - 18, height - 40 - 58, false}};
+}
+
+void adept_chart_ranges(adept_chart *c, double low_x, double high_x, double low_y, double high_y)
+{
+    c->low_x = low_x;
+    c->high_x = high_x;
+    c->low_y = low_y;
+    c->high_y = high_y;
+}
+
+void adept_chart_panel(FILE *out, const adept_chart *c)
+{
+    const adept_box *f = &c->frame;
+
+    fprintf(out, "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset tmargin at screen %.5f\n",
+            f->x / c->width, (f->x + f->width) / c->width, 1 - f->y / c->height);
+    fprintf(out, "set bmargin at screen %.5f\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n",
+            1 - (f->y + f->height) / c->height, c->low_x, c->high_x, c->low_y, c->high_y);
+}
+
+void adept_chart_begin(FILE *out, const adept_chart *c, const char *title)
+{
+    fprintf(out,
+            "set terminal svg size %.0f,%.0f noenhanced font 'sans-serif,%.0f' background rgb 'white' linewidth 1\n"
+            "set encoding utf8\n",
+            c->width, c->height, LABEL_PX);
+    fprintf(out, "set label 9999 ");
+    adept_gnuplot_text(out, title);
+    fprintf(out,
+            " at screen 0.002,%.5f left font 'sans-serif Bold,16' textcolor rgb '" ADEPT_INK "'\n"
+            "set border 3 lc rgb '" ADEPT_QUIET "'\nset tics nomirror out scale 0.6 textcolor rgb '" ADEPT_INK "'\n"
+            "set grid lc rgb '" ADEPT_GRID "' lw 1 dt 1\nset key textcolor rgb '" ADEPT_INK "' samplen 2\n",
+            1 - 16 / c->height);
+    adept_chart_panel(out, c);
+}
+
+static double along(double value, double low, double high, bool is_log)
+{
+    return is_log ? log(value / low) / log(high / low) : (value - low) / (high - low);
+}
+
+double adept_chart_x(const adept_chart *c, double x)
+{
+    return c->frame.x + c->frame.width * along(x, c->low_x, c->high_x, c->log_x);
+}
+
+double adept_chart_y(const adept_chart *c, double y)
+{
+    return c->frame.y + c->frame.height * (1 - along(y, c->low_y, c->high_y, c->log_y));
+}
+
+double adept_chart_scale(char *axis, size_t size, const char *name, const char *unit, double largest)
+{
+    static const char *const prefixes[] = {"n", "u", "m", "", "k", "M", "G", "T"};
+    int i = 0;
+
+    while (i < 7 && largest >= pow(1000, i - 2) * 0.9995)
+        i++;
+    snprintf(axis, size, "%s (%s%s)", name, prefixes[i], unit);
+    return pow(1000, 3 - i);
+}
+
+double adept_chart_text_width(const char *text, double font_px)
+{
+    return font_px * adept_markup_width(text, strlen(text));
+}
+
+void adept_chart_label(FILE *out, const adept_chart *c, const char *text, double x, double y, const char *align)
+{
+    fputs("set label ", out);
+    adept_gnuplot_text(out, text);
+    fprintf(out, " at screen %.5f,%.5f %s front font 'sans-serif,%.0f' textcolor rgb '" ADEPT_INK "'\n", x / c->width,
+            1 - y / c->height, align, LABEL_PX);
+}
+
+void adept_chart_rotated(FILE *out, const adept_chart *c, const char *text, double x, double y, double degrees)
+{
+    fputs("set label ", out);
+    adept_gnuplot_text(out, text);
+    fprintf(out,
+            " at screen %.5f,%.5f center rotate by %.1f front font 'sans-serif,%.0f' textcolor rgb '" ADEPT_INK "'\n",
+            x / c->width, 1 - y / c->height, degrees, LABEL_PX);
+}
+
+bool adept_chart_place(FILE *out, const adept_chart *c, adept_labels *labels, const char *text, double x, double y,
+                       double radius)
+{
+    double width = adept_chart_text_width(text, LABEL_PX);
+    adept_box box;
+
+    if (!adept_labels_place(&box, labels, x, y, radius, width, LABEL_PX + 4)) return false;
+    double near_x, near_y;
+    if (adept_labels_far(&box, x, y, radius, &near_x, &near_y))
+        fprintf(out,
+                "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead front lw 0.7 lc rgb '" ADEPT_QUIET "'\n",
+                x / c->width, 1 - y / c->height, near_x / c->width, 1 - near_y / c->height);
+    const char *align = near_x == box.x ? "left" : near_x == box.x + width ? "right" : "center";
+    double at = near_x == box.x ? box.x : near_x == box.x + width ? box.x + width : box.x + width / 2;
+    adept_chart_label(out, c, text, at, box.y + box.height / 2, align);
+    return true;
+}
+
+double adept_chart_point_size(double share)
+{
+    return fmin(fmax(4.5 * sqrt(share), 0.35), 3);
+}
+
+double adept_chart_point_radius(double share)
+{
+    return POINT_RADIUS_PX * adept_chart_point_size(share);
+}

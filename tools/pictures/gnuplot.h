@@ -1,0 +1,19 @@
+/** @file gnuplot.h  Running gnuplot: a program in, an SVG out. Calls: nothing. */
+#ifndef ADEPT_GNUPLOT_H
+#define ADEPT_GNUPLOT_H
+#include "adept_error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/** Is gnuplot there? Asked before work that would be lost. @param what needs it, for the message
+ *  @return ADEPT_E_INTERNAL if not */
+adept_status adept_gnuplot_check(const char *what, adept_error *err);
+
+/** Write a text as a string of gnuplot's language: letters, digits and a few signs; everything else becomes a blank. */
+void adept_gnuplot_text(FILE *out, const char *text);
+
+/** The picture, malloc'ed; NULL if gnuplot cannot be started or fails. */
+char *adept_gnuplot_draw(const char *script, size_t *size);
+
+#endif

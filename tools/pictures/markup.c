@@ -1,0 +1,138 @@
+/** @file markup.c  Names of layers are whatever a model file says: here they become harmless. */
+#include "markup.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define REPLACEMENT 0xFFFDu
+#define MAX_TEXT_CHARS 200
+
+/* One character of UTF-8 and its length in bytes; what is no character is one byte that becomes U+FFFD. */
+static size_t decode(uint32_t *out, const unsigned char *p, size_t left)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t n = *p < 0x80 ? 1 : *p >= 0xF0 && *p < 0xF8 ? 4 : *p >= 0xE0 ? 3 : 2;
+    uint32_t c = *p;
+
+    *out = REPLACEMENT;
+    if (*p >= 0xF8 || (*p >= 0x80 && *p < 0xC0) || n > left) return 1;
+    if (n > 1) c = *p & (0x7Fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xC0) != 0x80) return 1;
+        c = c << 6 | (p[i] & 0x3Fu);
+    }
+    if (c < least[n] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return 1;
+    *out = c;
+    return n;
+}
+
+static bool is_harmless(uint32_t c)
+{
+    if (c < 0x20 || (c >= 0x7F && c < 0xA0)) return false;                        /* control characters */
+    if (c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E)) return false; /* line ends, direction */
+    if (c >= 0x2060 && c <= 0x206F) return false;
+    return c != 0xFEFF && (c & 0xFFFE) != 0xFFFE && !(c >= 0xFDD0 && c < 0xFDF0);
+}
+
+static void put_char(FILE *out, const unsigned char *p, size_t n, uint32_t c)
+{
+    if (!is_harmless(c) || c == REPLACEMENT)
+        fputs("\xEF\xBF\xBD", out);
+    else if (c == '&')
+        fputs("&amp;", out);
+    else if (c == '<')
+        fputs("&lt;", out);
+    else if (c == '>')
+        fputs("&gt;", out);
+    else if (c == '"')
+        fputs("&quot;", out);
+    else if (c == '\'')
+        fputs("&#39;", out);
+    else
+        fwrite(p, 1, n, out);
+}
+
+size_t adept_markup_length(const char *text, size_t length)
+{
+    size_t chars = 0, end = strnlen(text, length);
+    uint32_t c;
+
+    for (size_t at = 0; at < end; chars++)
+        at += decode(&c, (const unsigned char *)text + at, end - at);
+    return chars;
+}
+
+/* Rounded up from the font's own metrics, kind by kind. */
+static double char_width(uint32_t c)
+{
+    if (c >= 0x7F) return 1;
+    if (c >= '0' && c <= '9') return 0.64;
+    if (strchr("mwMW@%", (int)c)) return 0.99;
+    if (strchr("ijl.,:;'|!", (int)c)) return 0.34;
+    if (strchr("frt()[]/ -", (int)c)) return 0.42;
+    if ((c >= 'a' && c <= 'z') || strchr("{}_\"*?$", (int)c)) return 0.64;
+    return 0.84;
+}
+
+double adept_markup_width(const char *text, size_t length)
+{
+    size_t end = strnlen(text, length);
+    double width = 0;
+    uint32_t c;
+
+    for (size_t at = 0; at < end;) {
+        at += decode(&c, (const unsigned char *)text + at, end - at);
+        width += char_width(c);
+    }
+    return width;
+}
+
+size_t adept_markup_fitting(const char *text, size_t length, double width)
+{
+    size_t end = strnlen(text, length), chars = 0;
+    double used = 1; /* the ellipsis */
+    uint32_t c;
+
+    if (adept_markup_width(text, length) <= width) return adept_markup_length(text, length);
+    for (size_t at = 0; at < end; chars++) {
+        at += decode(&c, (const unsigned char *)text + at, end - at);
+        used += char_width(c);
+        if (used > width) break;
+    }
+    return chars > 0 ? chars + 1 : 0;
+}
+
+void adept_markup_put(FILE *out, const char *text, size_t length, size_t max_chars)
+{
+    size_t end = strnlen(text, length);
+    bool cut = adept_markup_length(text, end) > max_chars;
+    size_t left = cut && max_chars > 0 ? max_chars - 1 : max_chars;
+
+    for (size_t at = 0; at < end && left > 0; left--) {
+        const unsigned char *p = (const unsigned char *)text + at;
+        uint32_t c;
+        size_t n = decode(&c, p, end - at);
+        put_char(out, p, n, c);
+        at += n;
+    }
+    if (cut && max_chars > 0) fputs("\xE2\x80\xA6", out);
+}
+
+void adept_markup_text(FILE *out, const char *text)
+{
+    adept_markup_put(out, text, strlen(text), MAX_TEXT_CHARS);
+}
+
+void adept_markup_base64(FILE *out, const char *bytes, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t at = 0; at < size; at += 3) {
+        size_t n = size - at < 3 ? size - at : 3;
+        uint32_t group = 0;
+        for (size_t i = 0; i < 3; i++)
+            group = group << 8 | (i < n ? (unsigned char)bytes[at + i] : 0u);
+        for (size_t i = 0; i < 4; i++)
+            fputc(i <= n ? digits[group >> (18 - 6 * i) & 63] : '=', out);
+    }
+}

@@ -1,0 +1,42 @@
+/** @file palette.h  One look for all pictures: colours of Okabe and Ito, which the colour-blind tell apart, each with a
+ *  hatch and a lightness of its own, so that a copy in grey is as good. Calls: nothing. */
+#ifndef ADEPT_PALETTE_H
+#define ADEPT_PALETTE_H
+#include <stdio.h>
+
+/* X(id, fill, text on it, hatch, what it stands for in a legend) */
+#define ADEPT_SHADE_LIST(X)                                                                                            \
+    X(COMPUTE, "#0072B2", "#ffffff", HATCH_NONE, "bound by compute")                                                   \
+    X(MEMORY, "#F2B134", "#000000", HATCH_SLASH, "bound by memory")                                                    \
+    X(LAUNCH, "#E3C1D6", "#000000", HATCH_DOTS, "kernel launches")                                                     \
+    X(COMMUNICATION, "#D55E00", "#000000", HATCH_CROSS, "communication")                                               \
+    X(OPTIMIZER, "#009E73", "#000000", HATCH_BARS, "optimizer")                                                        \
+    X(FIXED, "#C4C4C4", "#000000", HATCH_NONE, "fixed")                                                                \
+    X(GEMM, "#0072B2", "#ffffff", HATCH_NONE, "matrix products")                                                       \
+    X(CONV, "#56B4E9", "#000000", HATCH_BACKSLASH, "convolutions")                                                     \
+    X(ALU, "#F0E442", "#000000", HATCH_NONE, "other arithmetic")                                                       \
+    X(HIDDEN, "#F6CFB2", "#000000", HATCH_CROSS, "hidden")                                                             \
+    X(FREE, "#ffffff", "#000000", HATCH_NONE, "free")
+
+typedef enum adept_shade {
+#define X(id, fill, ink, hatch, text) ADEPT_SHADE_##id,
+    ADEPT_SHADE_LIST(X)
+#undef X
+        ADEPT_SHADE_COUNT
+} adept_shade;
+
+const char *adept_shade_fill(adept_shade shade); /* "#0072B2" */
+const char *adept_shade_ink(adept_shade shade);  /* of text on it */
+const char *adept_shade_text(adept_shade shade);
+
+/** The definitions of the hatches, once in an SVG. `id` makes them differ from those of other pictures of a page. */
+void adept_shade_hatches(FILE *out, const char *id);
+/** A rectangle: its fill, and its hatch above it. `id` as above. */
+void adept_shade_rect(FILE *out, const char *id, adept_shade shade, double x, double y, double width, double height);
+
+#define ADEPT_INK "#1a1a1a"   /* text */
+#define ADEPT_QUIET "#595959" /* text of less weight: 7:1 on white */
+#define ADEPT_GRID "#dddddd"
+#define ADEPT_FONT "font-family=\"system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif\""
+
+#endif

@@ -1,0 +1,252 @@
+/** @file roofline_plot.c  The roofline as a program for gnuplot. Margins and ranges are set, so that it is known where
+ * every point lies and labels can be placed around them. */
+#include "roofline_plot.h"
+#include "chart.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABELS 9
+#define LABEL_CHARS 28 /* of a path */
+#define LABEL_PX 12.0
+#define SAME_PX 4.0 /* marks closer than this are one to the eye */
+
+/* Lines of one chart, so that everything agrees on where things are. */
+typedef struct roof {
+    const adept_roofline_picture *p;
+    adept_chart chart;
+    adept_labels labels;
+} roof;
+
+static void set_ranges(roof *r)
+{
+    const adept_roofline_picture *p = r->p;
+    double low_x = INFINITY, high_x = 0, low_y = INFINITY, high_y = 0;
+
+    for (size_t i = 0; i < p->n_dots; i++) {
+        low_x = fmin(low_x, p->dots[i].intensity_flops_per_byte);
+        high_x = fmax(high_x, p->dots[i].intensity_flops_per_byte);
+        low_y = fmin(low_y, p->dots[i].rate_flops_per_s);
+        high_y = fmax(high_y, p->dots[i].rate_flops_per_s);
+    }
+    for (size_t i = 0; i < p->n_ceilings; i++) {
+        double ridge = p->ceilings[i].flops_per_s / p->mem_bytes_per_s;
+        low_x = fmin(low_x, ridge / 4);
+        high_x = fmax(high_x, ridge * 4);
+        high_y = fmax(high_y, p->ceilings[i].flops_per_s);
+        low_y = fmin(low_y, p->ceilings[i].flops_per_s / 30);
+    }
+    if (!(high_x > 0)) low_x = 1, high_x = 100, low_y = 1e9, high_y = 1e12;
+    adept_chart_ranges(&r->chart, low_x / 2, high_x * 2, low_y / 2, high_y * 2.5);
+}
+
+static void put_dots(FILE *out, const roof *r, adept_shade shade, const char *name)
+{
+    fprintf(out, "$%s << EOD\n", name);
+    for (size_t i = 0; i < r->p->n_dots; i++) {
+        const adept_roofline_dot *d = &r->p->dots[i];
+        if (d->shade != shade) continue;
+        fprintf(out, "%.9g %.9g %.4g\n", d->intensity_flops_per_byte, d->rate_flops_per_s,
+                adept_chart_point_size(d->share));
+    }
+    fputs("EOD\n", out);
+}
+
+/* From the left edge up along the bandwidth, then along the peak. */
+static void put_roofs(FILE *out, const roof *r)
+{
+    const adept_roofline_picture *p = r->p;
+    const adept_chart *c = &r->chart;
+
+    for (size_t i = 0; i < p->n_ceilings; i++) {
+        double ridge = p->ceilings[i].flops_per_s / p->mem_bytes_per_s;
+        double from = i == 0 ? fmax(c->low_x, c->low_y / p->mem_bytes_per_s) : ridge;
+        fprintf(out, "$roof%zu << EOD\n", i);
+        if (i == 0) fprintf(out, "%.9g %.9g\n", from, from * p->mem_bytes_per_s);
+        fprintf(out, "%.9g %.9g\n%.9g %.9g\nEOD\n", ridge, p->ceilings[i].flops_per_s, c->high_x,
+                p->ceilings[i].flops_per_s);
+    }
+}
+
+/* Lines and marks are where no label may lie. */
+static void take_lines(roof *r)
+{
+    const adept_roofline_picture *p = r->p;
+    const adept_chart *c = &r->chart;
+    double top = p->n_ceilings > 0 ? p->ceilings[0].flops_per_s : c->high_y;
+    double x0 = adept_chart_x(c, c->low_x), x1 = adept_chart_x(c, top / p->mem_bytes_per_s);
+
+    for (size_t i = 0; i < p->n_ceilings; i++) {
+        double ridge_x = adept_chart_x(c, p->ceilings[i].flops_per_s / p->mem_bytes_per_s);
+        adept_labels_take(&r->labels, (adept_box){ridge_x, adept_chart_y(c, p->ceilings[i].flops_per_s) - 2,
+                                                  c->frame.x + c->frame.width - ridge_x, 4, false});
+    }
+    for (double x = x0; x < x1; x += 6) {
+        double intensity = c->low_x * pow(c->high_x / c->low_x, (x - c->frame.x) / c->frame.width);
+        adept_labels_take(&r->labels,
+                          (adept_box){x - 3, adept_chart_y(c, intensity * p->mem_bytes_per_s) - 3, 6, 6, false});
+    }
+    for (size_t i = 0; i < p->n_dots; i++) {
+        const adept_roofline_dot *d = &p->dots[i];
+        double radius = adept_chart_point_radius(d->share);
+        adept_labels_take(&r->labels,
+                          (adept_box){adept_chart_x(c, d->intensity_flops_per_byte) - radius,
+                                      adept_chart_y(c, d->rate_flops_per_s) - radius, 2 * radius, 2 * radius, false});
+    }
+}
+
+/* Above its line or below it, as far to the right as there is room. */
+static void label_ceiling(FILE *out, roof *r, const adept_ceiling *ceiling)
+{
+    const adept_chart *c = &r->chart;
+    char text[128];
+    double line_y = adept_chart_y(c, ceiling->flops_per_s);
+
+    snprintf(text, sizeof text, "%s: %s", ceiling->name, adept_units_si(ceiling->flops_per_s, "FLOP/s").s);
+    double width = adept_chart_text_width(text, LABEL_PX), right = c->frame.x + c->frame.width - 4;
+    for (double x = right; x - width > c->frame.x; x -= 10) {
+        for (int side = -1; side <= 1; side += 2) {
+            adept_box box = {x - width, line_y + 12 * side - 8, width, 16, true};
+            if (!adept_labels_fits(&r->labels, box)) continue;
+            adept_labels_take(&r->labels, box);
+            adept_chart_label(out, c, text, x, line_y + 12 * side, "right");
+            return;
+        }
+    }
+}
+
+/* Along the slope, below the middle of its visible part. */
+static void label_slope(FILE *out, roof *r)
+{
+    const adept_roofline_picture *p = r->p;
+    const adept_chart *c = &r->chart;
+    double top = p->n_ceilings > 0 ? p->ceilings[0].flops_per_s : c->high_y;
+    double from = fmax(c->low_x, c->low_y / p->mem_bytes_per_s), to = fmin(c->high_x, top / p->mem_bytes_per_s);
+    char text[96];
+
+    if (!(to > from)) return;
+    double x0 = adept_chart_x(c, from), x1 = adept_chart_x(c, to), middle = sqrt(from * to);
+    double y0 = adept_chart_y(c, from * p->mem_bytes_per_s), y1 = adept_chart_y(c, to * p->mem_bytes_per_s);
+    double angle = atan2(y0 - y1, x1 - x0);
+    double x = adept_chart_x(c, middle) - 13 * sin(angle);
+    double y = adept_chart_y(c, middle * p->mem_bytes_per_s) - 13 * cos(angle);
+    snprintf(text, sizeof text, "memory: %s", adept_units_si(p->mem_bytes_per_s, "B/s").s);
+    adept_chart_rotated(out, c, text, x, y, angle * 180 / 3.14159265358979);
+    double half = adept_chart_text_width(text, LABEL_PX) / 2;
+    for (double at = -half; at < half; at += 12) /* what the slanted text covers */
+        adept_labels_take(&r->labels, (adept_box){x + at * cos(angle) - 8, y - at * sin(angle) - 8, 16, 16, true});
+}
+
+static void label_roofs(FILE *out, roof *r)
+{
+    take_lines(r);
+    for (size_t i = 0; i < r->p->n_ceilings; i++)
+        label_ceiling(out, r, &r->p->ceilings[i]);
+    label_slope(out, r);
+}
+
+/* The last parts of a path, as many as make a short label. */
+static const char *path_end(const char *path)
+{
+    while (strlen(path) > LABEL_CHARS) {
+        const char *dot = strchr(path, '.');
+        if (!dot || !dot[1]) return path + strlen(path) - LABEL_CHARS;
+        path = dot + 1;
+    }
+    return path;
+}
+
+/* Does another labelled dot belong to the same module? */
+static bool is_shared(const adept_roofline_picture *p, size_t at)
+{
+    for (size_t i = 0; i < p->n_dots && i < LABELS; i++)
+        if (i != at && strcmp(p->dots[i].name, p->dots[at].name) == 0) return true;
+    return false;
+}
+
+/* Marks that lie on this one share its label. Their number, and the share of all of them. */
+static size_t gather(const roof *r, size_t at, bool *told, double *share)
+{
+    const adept_roofline_dot *dots = r->p->dots, *d = &dots[at];
+    size_t n = 0;
+
+    *share = 0;
+    for (size_t i = at; i < r->p->n_dots; i++) {
+        double dx = adept_chart_x(&r->chart, dots[i].intensity_flops_per_byte) -
+                    adept_chart_x(&r->chart, d->intensity_flops_per_byte);
+        double dy = adept_chart_y(&r->chart, dots[i].rate_flops_per_s) - adept_chart_y(&r->chart, d->rate_flops_per_s);
+        if (told[i] || hypot(dx, dy) >= SAME_PX) continue;
+        told[i] = true;
+        *share += dots[i].share;
+        n++;
+    }
+    return n;
+}
+
+static void label_dots(FILE *out, roof *r)
+{
+    bool told[ADEPT_ROOFLINE_DOTS] = {false};
+
+    for (size_t i = 0, labels = 0; i < r->p->n_dots && labels < LABELS; i++) {
+        const adept_roofline_dot *d = &r->p->dots[i];
+        char text[224], more[32] = "";
+        double share;
+        if (told[i]) continue;
+        size_t n = gather(r, i, told, &share);
+        if (n > 1) snprintf(more, sizeof more, " + %zu more", n - 1);
+        snprintf(text, sizeof text, "%.100s%s%.40s%s %s", path_end(d->name), is_shared(r->p, i) ? " " : "",
+                 is_shared(r->p, i) ? d->kind : "", more, adept_units_percent(share).s);
+        adept_chart_place(out, &r->chart, &r->labels, text, adept_chart_x(&r->chart, d->intensity_flops_per_byte),
+                          adept_chart_y(&r->chart, d->rate_flops_per_s), adept_chart_point_radius(d->share));
+        labels++;
+    }
+}
+
+static void put_script(FILE *out, roof *r, const char *title)
+{
+    static const struct {
+        const char *name, *title;
+        adept_shade shade;
+        int mark;
+    } sets[] = {{"gemm", "matrix products", ADEPT_SHADE_GEMM, 7},
+                {"conv", "convolutions", ADEPT_SHADE_CONV, 5},
+                {"alu", "other arithmetic", ADEPT_SHADE_MEMORY, 9}};
+
+    adept_chart_begin(out, &r->chart, title);
+    fputs("set logscale xy\nset xlabel 'Arithmetic intensity (FLOP per byte read or written)'\n"
+          "set ylabel 'Arithmetic rate (FLOP/s)'\nset format y '%.0s %c'\nset format x '%g'\n"
+          "set key top left Left reverse\n",
+          out);
+    put_roofs(out, r);
+    put_dots(out, r, ADEPT_SHADE_GEMM, "gemm");
+    put_dots(out, r, ADEPT_SHADE_CONV, "conv");
+    put_dots(out, r, ADEPT_SHADE_ALU, "alu");
+    label_roofs(out, r);
+    label_dots(out, r);
+    fputs("plot ", out);
+    for (size_t i = 0; i < r->p->n_ceilings; i++)
+        fprintf(out, "$roof%zu using 1:2 with lines lw 2 dt %s lc rgb '" ADEPT_INK "' notitle, ", i,
+                i == 0 ? "1" : "2");
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        fprintf(out, "%s$%s using 1:2:3 with points pt %d ps variable lc rgb '%s' title '%s'", i > 0 ? ", " : "",
+                sets[i].name, sets[i].mark, adept_shade_fill(sets[i].shade), sets[i].title);
+    fputc('\n', out);
+}
+
+char *adept_roofline_script(const adept_roofline_picture *picture, const char *title)
+{
+    roof r = {.p = picture, .chart = adept_chart_of(1000, 480)};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out) return NULL;
+    r.chart.log_x = r.chart.log_y = true;
+    set_ranges(&r);
+    r.labels.frame = r.chart.frame;
+    put_script(out, &r, title);
+    adept_labels_free(&r.labels);
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}

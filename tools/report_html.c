@@ -1,0 +1,394 @@
+/** @file report_html.c  Headline first, then pictures from the whole to the parts, then where the numbers come from. */
+#include "report_html.h"
+#include "page.h"
+#include "units.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LAYER_ROWS 20
+
+/* "<p>text</p>" of a format. What it says of files is escaped with the rest. */
+static void put_paragraph(FILE *out, const char *format, ...) ADEPT_PRINTF(2, 3);
+static void put_paragraph(FILE *out, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    adept_page_element(out, "p", text);
+}
+
+static int64_t gpus_of(const adept_prediction_report *r)
+{
+    return r->run->gpus > 0 ? r->run->gpus : 1;
+}
+
+static bool trains(const adept_prediction_report *r)
+{
+    return r->profile->mode != ADEPT_MODE_INFER;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* ---------------------------------------------------------------- headline --------------------------------------- */
+
+static void begin(FILE *out, const adept_prediction_report *r)
+{
+    const adept_profile *p = r->profile;
+    char title[256], lead[512];
+    int at;
+
+    snprintf(title, sizeof title, "%.150s on %" PRId64 " x %.64s", file_name(p->model_path), gpus_of(r), r->hw->name);
+    at = snprintf(lead, sizeof lead, "One step: %s, %s, batch %" PRId64 "%s", adept_mode_name(p->mode),
+                  adept_precision_name(p->precision), p->batch_size, gpus_of(r) > 1 ? " per GPU" : "");
+    if (p->grad_accum > 1)
+        at += snprintf(lead + at, sizeof lead - (size_t)at, " x %" PRId64 " accumulation passes", p->grad_accum);
+    if (p->mode == ADEPT_MODE_TRAIN) at += snprintf(lead + at, sizeof lead - (size_t)at, ", %.60s", p->optimizer);
+    if (r->run->nodes > 1) at += snprintf(lead + at, sizeof lead - (size_t)at, ", in %" PRId64 " nodes", r->run->nodes);
+    if (r->run->power_limit_w > 0)
+        at += snprintf(lead + at, sizeof lead - (size_t)at, ", limited to %s each",
+                       adept_units_si(r->run->power_limit_w, "W").s);
+    if (r->run->clock_hz > 0)
+        snprintf(lead + at, sizeof lead - (size_t)at, ", clock locked to %s", adept_units_si(r->run->clock_hz, "Hz").s);
+    adept_page_begin(out, title, lead);
+}
+
+static adept_text range_note(const double *range, double level, adept_text (*print)(double))
+{
+    adept_text text = {""};
+
+    if (isfinite(range[0]) && isfinite(level))
+        snprintf(text.s, sizeof text.s, "%.18s to %.18s with %.0f %%", print(range[0]).s, print(range[1]).s,
+                 100 * level);
+    return text;
+}
+
+static adept_text print_power(double power_w)
+{
+    return adept_units_si(power_w, "W");
+}
+
+static void put_headline(FILE *out, const adept_prediction_report *r)
+{
+    const adept_prediction *p = r->prediction;
+    const adept_memory *m = &p->memory;
+    char memory[128], clock[96] = "";
+
+    snprintf(memory, sizeof memory, "of %s: %s", adept_units_bytes(m->capacity_bytes).s,
+             m->fits ? "fits" : "DOES NOT FIT");
+    if (p->clock_ratio < 1) snprintf(clock, sizeof clock, "clock at %s", adept_units_percent(p->clock_ratio).s);
+    adept_page_section(out, "headline", "At a glance");
+    adept_page_tiles_begin(out);
+    adept_page_tile(out, "Step time", adept_units_time(p->step_time_s).s,
+                    range_note(p->interval_time_s, p->interval_level, adept_units_time).s);
+    adept_page_tile(out, gpus_of(r) > 1 ? "Power of all GPU boards" : "Power of the GPU board",
+                    adept_units_si(p->power_avg_w, "W").s,
+                    range_note(p->interval_power_w, p->interval_level, print_power).s);
+    adept_page_tile(out, "Energy per step", adept_units_si(p->energy_step_j, "J").s, "");
+    adept_page_tile(out, "Samples per second", adept_units_digits(p->samples_per_s).s, "");
+    adept_page_tile(out, "Energy per sample", adept_units_si(p->energy_per_sample_j, "J").s, "");
+    adept_page_tile(out, "Bound by", adept_bound_name(p->bound), clock);
+    adept_page_tile(out, "Peak FLOP/s used (MFU)", adept_units_percent(p->mfu).s, "");
+    adept_page_tile(out, gpus_of(r) > 1 ? "Memory of each GPU" : "Memory", adept_units_bytes(m->peak_bytes).s, memory);
+    adept_page_tiles_end(out);
+    adept_page_section_end(out);
+}
+
+static void put_method(FILE *out, const adept_prediction_report *r)
+{
+    bool by_operator = adept_granularity_of(r->hw, r->run) == ADEPT_GRANULARITY_OPERATOR;
+
+    adept_page_section(out, "method", "How it was predicted");
+    put_paragraph(out, by_operator ? "Nothing was run. The time of every kernel comes from its own dimensions "
+                                     "(granularity \"operator\")."
+                                   : "Nothing was run. Times come from equations on means over the whole model "
+                                     "(granularity \"model\").");
+    if (adept_transferred_for(r->hw, r->run)) {
+        char donors[512] = "";
+        for (size_t i = 0, at = 0; i < r->hw->n_donors && at < sizeof donors; i++)
+            at += (size_t)snprintf(donors + at, sizeof donors - at, "%s%s", i > 0 ? ", " : "", r->hw->donors[i]);
+        put_paragraph(out,
+                      "%s is not calibrated: the parameters were fitted to measurements of other GPUs (%s) and "
+                      "transferred by the specification sheets. Intervals are those of GPUs that were left out of the "
+                      "fit.",
+                      r->hw->name, donors);
+    } else if (adept_calibrated_for(r->hw, r->run)) {
+        put_paragraph(out, "%s is calibrated: the parameters were fitted to measurements of it.", r->hw->name);
+    } else {
+        put_paragraph(out,
+                      "%s is not calibrated: this is an estimate from the specification sheet, without an interval.",
+                      r->hw->name);
+    }
+    adept_page_section_end(out);
+}
+
+static void put_warnings(FILE *out, const adept_prediction_report *r)
+{
+    if (r->profile->n_warnings + r->prediction->n_warnings == 0) return;
+    adept_page_section(out, "warnings", "Warnings");
+    fputs("<ul>\n", out);
+    for (size_t i = 0; i < r->profile->n_warnings && i < 100; i++)
+        adept_page_element(out, "li", r->profile->warnings[i]);
+    for (size_t i = 0; i < r->prediction->n_warnings; i++)
+        adept_page_element(out, "li", r->prediction->warnings[i]);
+    fputs("</ul>\n", out);
+    adept_page_section_end(out);
+}
+
+/* ---------------------------------------------------------------- pictures --------------------------------------- */
+
+static void put_step(FILE *out, const adept_prediction_report *r, const adept_pictures *pictures)
+{
+    const adept_prediction *p = r->prediction;
+
+    adept_page_section(out, "step", "Where time and energy go");
+    adept_page_figure_svg(out, pictures->svg[ADEPT_PICTURE_STEP],
+                          "Each bar is one step. Parts too narrow for a label are listed below it with their shares.");
+    if (p->comm_s + p->comm_hidden_s > 0)
+        put_paragraph(out,
+                      "The all-reduce of the gradients takes %s, %s of it behind the backward pass; only the rest "
+                      "lengthens the step.",
+                      adept_units_time(p->comm_s + p->comm_hidden_s).s,
+                      p->comm_hidden_s > 0 ? adept_units_time(p->comm_hidden_s).s : "none");
+    adept_page_figure_svg(out, pictures->svg[ADEPT_PICTURE_TIME],
+                          "Area is time. Rectangles nest as modules do; point at one for its full name. Indices in "
+                          "braces are equal layers, drawn as one.");
+    if (pictures->svg[ADEPT_PICTURE_ENERGY])
+        adept_page_figure_svg(out, pictures->svg[ADEPT_PICTURE_ENERGY],
+                              "The same for energy: layers that are larger here than above draw more power than the "
+                              "mean of the step.");
+    else
+        put_paragraph(out, "There is no picture of energy: the power of %s is not known.", r->hw->name);
+    adept_page_section_end(out);
+}
+
+static void put_roofline(FILE *out, const adept_prediction_report *r, const adept_pictures *pictures)
+{
+    char caption[768];
+
+    snprintf(caption, sizeof caption,
+             "Each mark is an operator, its area its share of the step: how much arithmetic it does per byte, and how "
+             "fast. Lines are peaks of %s's sheet; the slope is its memory. A mark under the slope waits for memory, "
+             "one far below the roof uses little of what it could. Marks above the slope find data in the cache. Not "
+             "shown: copies and the like without arithmetic (%s of the step) and operators that take next to no time "
+             "(%s).",
+             r->hw->name, adept_units_percent(pictures->roofline_no_arithmetic).s,
+             adept_units_percent(pictures->roofline_left_out).s);
+    adept_page_section(out, "roofline", "Roofline");
+    adept_page_figure_image(out, pictures->svg[ADEPT_PICTURE_ROOFLINE], pictures->size[ADEPT_PICTURE_ROOFLINE],
+                            "Roofline: arithmetic rate of the model's operators over their arithmetic intensity, with "
+                            "the peaks of the GPU. The table of layers has the numbers.",
+                            caption);
+    adept_page_section_end(out);
+}
+
+static void put_memory(FILE *out, const adept_prediction_report *r, const adept_pictures *pictures)
+{
+    adept_page_section(out, "memory", gpus_of(r) > 1 ? "Memory of each GPU" : "Memory");
+    adept_page_figure_svg(out, pictures->svg[ADEPT_PICTURE_MEMORY],
+                          trains(r) ? "Activations are what the forward pass keeps for the backward pass."
+                                    : "Activations are the largest set alive at one time.");
+    adept_page_section_end(out);
+}
+
+static void put_limit_row(FILE *out, const adept_page_column *columns, const char *name, const adept_limit_choice *c)
+{
+    const adept_text limit = adept_units_si(c->limit_w, "W"), time = adept_units_time(c->step_time_s),
+                     power = adept_units_si(c->power_avg_w, "W"), energy = adept_units_si(c->energy_step_j, "J"),
+                     slower = adept_units_change(c->slowdown), saved = adept_units_change(-c->energy_saving);
+    const char *const cells[] = {name, limit.s, time.s, power.s, energy.s, slower.s, saved.s};
+
+    adept_page_table_row(out, columns, cells, 7);
+}
+
+static void put_limits(FILE *out, const adept_prediction_report *r, const adept_pictures *pictures)
+{
+    static const adept_page_column columns[] = {{"", false},      {"limit", true}, {"step time", true}, {"power", true},
+                                                {"energy", true}, {"time", true},  {"energy", true}};
+    char caption[384];
+
+    adept_page_section(out, "power-limit", "Power limit");
+    if (!r->limits->known) {
+        put_paragraph(out, "Not known: %s.", r->limits->reason);
+        adept_page_section_end(out);
+        return;
+    }
+    int at = snprintf(caption, sizeof caption, "Limits from %.0f to %.0f W. Lines mark the limits of the table.",
+                      r->limits->low_w, r->limits->high_w);
+    if (isfinite(pictures->interval_level))
+        snprintf(caption + at, sizeof caption - (size_t)at,
+                 " The band is where a measurement lies with %.0f %% probability.", 100 * pictures->interval_level);
+    adept_page_figure_image(out, pictures->svg[ADEPT_PICTURE_LIMITS], pictures->size[ADEPT_PICTURE_LIMITS],
+                            "Step time, power and energy per step over the power limit of the board. The table below "
+                            "has the numbers at the marked limits.",
+                            caption);
+    adept_page_table_begin(out, "Limits of interest; changes are against the board's default", columns, 7);
+    put_limit_row(out, columns, "default of the board", &r->limits->unset);
+    put_limit_row(out, columns, "least energy", &r->limits->energy_optimal);
+    put_limit_row(out, columns, "least energy x time", &r->limits->edp_optimal);
+    adept_page_table_end(out);
+    adept_page_section_end(out);
+}
+
+/* ---------------------------------------------------------------- layers ----------------------------------------- */
+
+typedef struct layer_sum {
+    double time_s, energy_j, flops, bytes;
+    int64_t count;
+} layer_sum;
+
+static void put_layer(FILE *out, const adept_page_column *columns, const adept_prediction_report *r, const char *name,
+                      const char *module_class, const layer_sum *s, const char *bound)
+{
+    double passes = (double)r->profile->grad_accum;
+    char count[32];
+    const adept_text gflop = adept_units_digits(s->flops * passes / 1e9),
+                     gb = adept_units_digits(s->bytes * passes / 1e9), time = adept_units_time(s->time_s),
+                     share = adept_units_percent(s->time_s / r->prediction->step_time_s),
+                     energy = adept_units_si(s->energy_j, "J");
+    const char *const cells[] = {name, module_class, count, gflop.s, gb.s, time.s, share.s, energy.s, bound};
+
+    snprintf(count, sizeof count, "%" PRId64, s->count);
+    adept_page_table_row(out, columns, cells, 9);
+}
+
+static void put_layers(FILE *out, const adept_prediction_report *r)
+{
+    static const adept_page_column columns[] = {{"path", false}, {"class", false}, {"count", true},
+                                                {"GFLOP", true}, {"GB", true},     {"time", true},
+                                                {"step", true},  {"energy", true}, {"bound", false}};
+    layer_sum rest = {0};
+    char name[64];
+
+    adept_page_section(out, "layers", "Most expensive layers");
+    adept_page_table_begin(out,
+                           trains(r) ? "Forward and backward pass of one step, equal layers together"
+                                     : "One step, equal layers together",
+                           columns, 9);
+    for (size_t i = 0; i < r->groups->n; i++) {
+        const adept_group *g = &r->groups->rows[i];
+        const layer_sum s = {g->time_s, g->energy_j, adept_group_flops(g), adept_group_bytes(g), g->count};
+        if (i < LAYER_ROWS) {
+            put_layer(out, columns, r, *g->name ? g->name : "(model)", adept_class_short(g->module_class), &s,
+                      g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-");
+            continue;
+        }
+        rest = (layer_sum){rest.time_s + s.time_s, rest.energy_j + s.energy_j, rest.flops + s.flops,
+                           rest.bytes + s.bytes, rest.count + s.count};
+    }
+    snprintf(name, sizeof name, "%zu other layers", r->groups->n > LAYER_ROWS ? r->groups->n - LAYER_ROWS : 0);
+    if (r->groups->n > LAYER_ROWS) put_layer(out, columns, r, name, "", &rest, "");
+    adept_page_table_end(out);
+    adept_page_section_end(out);
+}
+
+/* ---------------------------------------------------------------- the end ---------------------------------------- */
+
+static void put_fact(FILE *out, const char *name, const char *value)
+{
+    static const adept_page_column columns[] = {{"", false}, {"", false}};
+    const char *const cells[] = {name, value};
+
+    adept_page_table_row(out, columns, cells, 2);
+}
+
+static void put_sheet(FILE *out, const adept_hwprofile *hw)
+{
+    static const adept_page_column columns[] = {
+        {"number", false}, {"value", true}, {"meaning", false}, {"source", false}};
+#define X(field, required, text) {#field, text, hw->specs.field},
+    const struct {
+        const char *key, *meaning;
+        double value;
+    } rows[] = {ADEPT_SPEC_LIST(X)};
+#undef X
+
+    fputs("<details>\n<summary>Specification sheet of the GPU</summary>\n", out);
+    adept_page_table_begin(out, "SI units", columns, 4);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char value[32];
+        if (!isfinite(rows[i].value)) continue;
+        snprintf(value, sizeof value, "%.6g", rows[i].value);
+        const char *const cells[] = {rows[i].key, value, rows[i].meaning, adept_hwprofile_source(hw, rows[i].key)};
+        adept_page_table_row(out, columns, cells, 4);
+    }
+    adept_page_table_end(out);
+    fputs("</details>\n", out);
+}
+
+static void put_provenance(FILE *out, const adept_prediction_report *r)
+{
+    static const adept_page_column columns[] = {{"what", false}, {"value", false}};
+    const adept_profile *p = r->profile;
+    char text[512];
+
+    adept_page_section(out, "provenance", "Where this comes from");
+    adept_page_table_begin(out, "What was read, and by what", columns, 2);
+    put_fact(out, "program", "adept " ADEPT_VERSION);
+    put_fact(out, "model", p->model_path);
+    put_fact(out, "SHA-256 of the model", p->model_sha256);
+    if (p->producer && *p->producer) put_fact(out, "written by", p->producer);
+    snprintf(text, sizeof text, "%" PRId64 ", %" PRId64 " of them trained", p->params, p->trainable_params);
+    put_fact(out, "parameters", text);
+    for (size_t i = 0; i < p->n_inputs && i < 32; i++) {
+        snprintf(text, sizeof text, "%.200s %.200s", p->inputs[i].name, p->inputs[i].shape);
+        put_fact(out, "input", text);
+    }
+    put_fact(out, "attention", adept_attention_name(p->attention));
+    put_fact(out, "GPU", r->hw->name);
+    put_fact(out, "sheet and fit", r->hw->path);
+    adept_page_table_end(out);
+    put_sheet(out, r->hw);
+    if (r->hw->fit_json) {
+        fputs("<details>\n<summary>The fit</summary>\n", out);
+        adept_page_element(out, "pre", r->hw->fit_json);
+        fputs("</details>\n", out);
+    }
+    adept_page_section_end(out);
+}
+
+static void put_totals(FILE *out, const adept_totals *t)
+{
+    adept_page_section(out, "totals", "The whole job");
+    adept_page_tiles_begin(out);
+    adept_page_tile(out, "Steps", adept_units_digits(t->steps).s, "");
+    adept_page_tile(out, "Time", adept_units_time(t->time_s).s, "");
+    adept_page_tile(out, "Energy", adept_units_kwh(t->energy_kwh).s, "of the GPU boards");
+    if (isfinite(t->co2e_g)) adept_page_tile(out, "Emissions", adept_units_si(t->co2e_g, "g CO2e").s, "");
+    if (isfinite(t->cost)) adept_page_tile(out, "Cost", adept_units_digits(t->cost).s, "");
+    adept_page_tiles_end(out);
+    adept_page_section_end(out);
+}
+
+char *adept_report_html(const adept_prediction_report *report, const adept_pictures *pictures, size_t *size)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+
+    if (!out) return NULL;
+    begin(out, report);
+    put_headline(out, report);
+    put_warnings(out, report);
+    if (report->totals) put_totals(out, report->totals);
+    put_step(out, report, pictures);
+    put_layers(out, report);
+    put_roofline(out, report, pictures);
+    put_limits(out, report, pictures);
+    put_memory(out, report, pictures);
+    put_method(out, report);
+    put_provenance(out, report);
+    adept_page_end(out,
+                   "Predicted by adept " ADEPT_VERSION ". This page is complete: it loads nothing and runs nothing.");
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
