@@ -30,6 +30,7 @@ extern const adept_command adept_command_handlers;
 extern const adept_command adept_command_calibrate;
 extern const adept_command adept_command_evaluate;
 extern const adept_command adept_command_report;
+extern const adept_command adept_command_serve;
 
 /** What a command's parser fills on behalf of adept_cli_parse(). */
 typedef struct adept_parse {

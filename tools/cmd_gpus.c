@@ -2,6 +2,7 @@
 #include "adept_hwprofile.h"
 #include "adept_json.h"
 #include "cli.h"
+#include "gpu_json.h"
 #include "json_out.h"
 #include "table.h"
 #include "units.h"
@@ -119,32 +120,6 @@ static adept_status list_text(adept_cli *cli)
     return status;
 }
 
-static bool add_specs(cJSON *row, const adept_specs *specs)
-{
-    cJSON *object = cJSON_AddObjectToObject(row, "specs");
-    bool ok = object != NULL;
-
-#define X(field, required, text) ok = ok && adept_json_add_number(object, #field, specs->field);
-    ADEPT_SPEC_LIST(X)
-#undef X
-    return ok;
-}
-
-static bool add_summary(cJSON *list, const adept_hwprofile *hw)
-{
-    cJSON *row = cJSON_CreateObject();
-
-    if (!cJSON_AddItemToArray(list, row)) return false;
-    cJSON *aliases = cJSON_AddStringToObject(row, "name", hw->name) ? cJSON_AddArrayToObject(row, "aliases") : NULL;
-    bool ok = aliases != NULL;
-    for (size_t i = 0; ok && i < hw->n_aliases; i++)
-        ok = cJSON_AddItemToArray(aliases, cJSON_CreateString(hw->aliases[i]));
-    return ok && cJSON_AddStringToObject(row, "vendor", hw->vendor) &&
-           cJSON_AddStringToObject(row, "architecture", hw->architecture) &&
-           cJSON_AddBoolToObject(row, "calibrated", hw->calibrated) &&
-           cJSON_AddBoolToObject(row, "transferred", hw->transferred) && add_specs(row, &hw->specs);
-}
-
 static adept_status list_json(adept_cli *cli)
 {
     cJSON *root = cJSON_CreateObject();
@@ -155,7 +130,7 @@ static adept_status list_json(adept_cli *cli)
     for (size_t i = 0; status == ADEPT_OK && (name = adept_hwprofile_builtin_name(i)) != NULL; i++) {
         adept_hwprofile *hw = NULL;
         status = adept_hwprofile_open(&hw, name, &cli->err);
-        if (status == ADEPT_OK && !add_summary(list, hw))
+        if (status == ADEPT_OK && !adept_gpu_add_summary(list, hw))
             status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
         adept_hwprofile_free(hw);
     }
@@ -237,21 +212,7 @@ static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
     return ADEPT_OK;
 }
 
-/* The profile's text as it stands in its file: what `--gpu FILE` reads. malloc'ed. */
-static adept_status profile_text(adept_cli *cli, char **text, size_t *size, const adept_hwprofile *hw)
-{
-    const char *name;
-
-    for (size_t i = 0; (name = adept_hwprofile_builtin_name(i)) != NULL; i++) {
-        if (strcmp(hw->path, "built in") != 0 || strcmp(name, hw->name) != 0) continue;
-        const char *embedded = adept_hwprofile_builtin_json(i, size);
-        *text = strndup(embedded, *size);
-        return *text ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    }
-    return adept_file_read(text, size, hw->path, 1 << 20, &cli->err);
-}
-
-/* The same with the fit of a shared set, which adept_hwprofile_transfer() has accepted. */
+/* The profile's text with the fit of a shared set, which adept_hwprofile_transfer() has accepted. */
 static adept_status put_fit(adept_cli *cli, char **text, size_t *size, const adept_hwprofile *hw)
 {
     cJSON *root = NULL, *fit = cJSON_Parse(hw->fit_json);
@@ -279,7 +240,7 @@ static adept_status show_json(adept_cli *cli, const adept_hwprofile *hw, bool wi
 {
     char *text = NULL;
     size_t size = 0;
-    adept_status status = profile_text(cli, &text, &size, hw);
+    adept_status status = adept_gpu_text(&text, &size, hw, &cli->err);
 
     if (status == ADEPT_OK && with_shared) status = put_fit(cli, &text, &size, hw);
     if (status == ADEPT_OK) fwrite(text, 1, size, stdout);

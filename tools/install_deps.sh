@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install the Debian packages that building or testing adept needs. Does nothing, quickly, when they are there.
-# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate plots tests slurm ci export   (default: base torch calibrate)
+# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate serve plots tests slurm ci export   (default: base torch calibrate serve)
 set -eu
 
 packages_of() {
@@ -8,8 +8,9 @@ packages_of() {
     base) echo gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libzip-dev ;;
     torch) echo g++ libtorch-dev ;;                     # to read TorchScript files
     calibrate) echo libgsl-dev libnlopt-dev ;;          # to fit a GPU to measurements, and to evaluate
+    serve) echo libmicrohttpd-dev ;;                    # adept serve
     plots) echo gnuplot-nox ;;                          # --plot, adept report
-    tests) echo libcmocka-dev ;;
+    tests) echo libcmocka-dev python3 ;;                # python3: the Python binding and adept serve are tested with it
     slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
     ci) echo clang libclang-rt-dev chromium ;;           # chromium: the reports as a browser shows them
     export) echo python3-torch python3-torchvision ;;   # to write model files; never needed to build
@@ -32,7 +33,7 @@ as_root() {
     fi
 }
 
-[ $# -gt 0 ] || set -- base torch calibrate
+[ $# -gt 0 ] || set -- base torch calibrate serve
 command -v dpkg-query >/dev/null 2>&1 || {
     echo "install_deps.sh: not a Debian system; install by hand what is listed in $0" >&2
     exit 1

@@ -15,7 +15,8 @@ const adept_command *const adept_commands[] = {
     &adept_command_profile,  &adept_command_calibrate,
     &adept_command_evaluate, &adept_command_sweep,
     &adept_command_diff,     &adept_command_gpus,
-    &adept_command_handlers, NULL,
+    &adept_command_handlers, &adept_command_serve,
+    NULL,
 };
 
 static const char *command_name(size_t index)

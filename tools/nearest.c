@@ -1,6 +1,7 @@
 /** @file nearest.c  Edit distance on short words: three rows, no allocation. */
 #include "nearest.h"
 #include <ctype.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,19 +39,24 @@ size_t adept_edit_distance(const char *a, const char *b)
     return rows[n % 3][m];
 }
 
+bool adept_is_nearer(size_t *best_distance, const char *text, const char *name)
+{
+    size_t distance = adept_edit_distance(text, name);
+    size_t allowed = strlen(text) / 3 + 2; /* farther than that is another word, not a typing error */
+
+    if (distance >= allowed || distance >= strlen(name) || distance >= *best_distance) return false;
+    *best_distance = distance;
+    return true;
+}
+
 const char *adept_nearest(const char *text, adept_name_at name_at)
 {
     const char *best = NULL;
-    size_t best_distance = strlen(text) / 3 + 2; /* farther than that is another word, not a typing error */
+    size_t best_distance = SIZE_MAX;
     const char *name;
 
-    for (size_t i = 0; (name = name_at(i)) != NULL; i++) {
-        size_t distance = adept_edit_distance(text, name);
-        if (distance < best_distance && distance < strlen(name)) {
-            best = name;
-            best_distance = distance;
-        }
-    }
+    for (size_t i = 0; (name = name_at(i)) != NULL; i++)
+        if (adept_is_nearer(&best_distance, text, name)) best = name;
     return best;
 }
 

@@ -1,6 +1,7 @@
 /** @file nearest.h  "did you mean": names close to a mistyped one. Calls: nothing. */
 #ifndef ADEPT_NEAREST_H
 #define ADEPT_NEAREST_H
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Name number `index` of a listing, NULL past the end. */
@@ -8,6 +9,9 @@ typedef const char *(*adept_name_at)(size_t index);
 
 /** The listed name that differs least from `text` (edits, case ignored); NULL if none is close. */
 const char *adept_nearest(const char *text, adept_name_at name_at);
+
+/** One step of that over any other list: is this name close, and closer than the best so far (SIZE_MAX before the first)? */
+bool adept_is_nearer(size_t *best_distance, const char *text, const char *name);
 
 /** All listed names, separated by commas, cut at the end of the buffer. Returns text. */
 char *adept_names_list(char *text, size_t size, adept_name_at name_at);

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const adept_suffix adept_suffix_sizes[] = {{"B", 1},      {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
+                                           {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0}};
+
 static bool only_of(const char *text, const char *characters)
 {
     return *text != '\0' && text[strspn(text, characters)] == '\0';

@@ -14,6 +14,9 @@ typedef struct adept_suffix {
     double scale;
 } adept_suffix;
 
+/** "B", "kB", "MB", "GB", "KiB", "MiB", "GiB". */
+extern const adept_suffix adept_suffix_sizes[];
+
 /** Finite decimal number above 0, with one of the units directly behind it; without a unit it is one of `plain`. */
 error_t adept_number_quantity(const struct argp_state *state, const char *option, const char *text,
                               const adept_suffix *units, const adept_suffix *plain, double *out);

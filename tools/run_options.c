@@ -72,8 +72,6 @@ static error_t parse_network(int key, char *arg, const struct argp_state *state,
     static const adept_suffix bandwidths[] = {{"B/s", 1},          {"MB/s", 1e6},       {"GB/s", 1e9},
                                               {"Mbit/s", 1e6 / 8}, {"Gbit/s", 1e9 / 8}, {NULL, 0}};
     static const adept_suffix times[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {NULL, 0}};
-    static const adept_suffix sizes[] = {{"B", 1},      {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
-                                         {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0}};
     size_t index;
     error_t failed;
 
@@ -94,7 +92,7 @@ static error_t parse_network(int key, char *arg, const struct argp_state *state,
         if (!failed) o->run.overlap = (adept_overlap)index;
         return failed;
     case KEY_BUCKET:
-        return adept_number_quantity(state, "--bucket-bytes", arg, sizes, &sizes[0], &o->run.bucket_bytes);
+        return adept_number_quantity(state, "--bucket-bytes", arg, adept_suffix_sizes, &adept_suffix_sizes[0], &o->run.bucket_bytes);
     default:
         return ARGP_ERR_UNKNOWN;
     }

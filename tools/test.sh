@@ -14,12 +14,12 @@ run_tests() {
 
 case ${1-} in
 '')
-    sh "$top/tools/install_deps.sh" base torch calibrate plots tests
+    sh "$top/tools/install_deps.sh" base torch calibrate serve plots tests
     sh "$top/tools/build.sh" "$top/build" -DADEPT_TESTS=ON
     run_tests "$top/build"
     ;;
 --ci)
-    sh "$top/tools/install_deps.sh" base torch calibrate plots tests slurm ci
+    sh "$top/tools/install_deps.sh" base torch calibrate serve plots tests slurm ci
     ci=$top/build-ci
     # The compilers see everything; the tests run where they can find something new.
     sh "$top/tools/build.sh" "$ci/clang" -DADEPT_WERROR=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++

@@ -330,16 +330,25 @@ const char *adept_json_string_or(adept_json_reader *r, const cJSON *parent, cons
 
 /* ---------------------------------------------------------------- writing ---------------- */
 
-cJSON *adept_json_new_number(double value)
+void adept_json_print_number(char *text, double value)
 {
-    char text[40];
-    if (!isfinite(value)) return cJSON_CreateNull();
+    if (!isfinite(value)) {
+        memcpy(text, "null", sizeof "null");
+        return;
+    }
     for (int digits = 15; digits <= 17; digits++) { /* 17 always suffice */
-        snprintf(text, sizeof text, "%.*g", digits, value);
+        snprintf(text, ADEPT_JSON_NUMBER_SIZE, "%.*g", digits, value);
         if (strtod(text, NULL) == value) break;
     }
     for (char *c = text; *c; c++)
         if (*c == ',') *c = '.'; /* a locale's decimal comma would be no JSON */
+}
+
+cJSON *adept_json_new_number(double value)
+{
+    char text[ADEPT_JSON_NUMBER_SIZE];
+    if (!isfinite(value)) return cJSON_CreateNull();
+    adept_json_print_number(text, value);
     return cJSON_CreateRaw(text);
 }
 

@@ -1,0 +1,273 @@
+"""Talks to `adept serve` over sockets, as test_serve.sh asks: all answers are checked against the server's own description.
+usage: serve_check.py ADEPT PROFILE BASE_URL_PORT SOCKET"""
+import http.client
+import json
+import socket
+import subprocess
+import sys
+
+adept, profile, port, path = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+failures = []
+checks = 0
+
+
+def check(condition, what):
+    global checks
+    checks += 1
+    if not condition:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(20)
+        self.sock.connect(path)
+
+
+def connect(unix=False):
+    return UnixConnection("localhost") if unix else http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+
+
+def ask(method, url, body=None, unix=False, headers=None):
+    connection = connect(unix)
+    if headers is None:
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+    data = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
+    connection.request(method, url, data, headers)
+    response = connection.getresponse()
+    text = response.read()
+    connection.close()
+    return response, text
+
+
+# ---- as much of JSON Schema as the description uses ----
+
+description = json.loads(ask("GET", "/openapi.json")[1])
+kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "number": (int, float), "integer": int}
+
+
+def is_a(value, kind):
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "integer":
+        return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return isinstance(value, kinds[kind])
+
+
+def faults(value, schema, at="body"):
+    if "$ref" in schema:
+        return faults(value, description["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]], at)
+    if "anyOf" in schema:
+        found = [faults(value, s, at) for s in schema["anyOf"]]
+        return [] if any(not f for f in found) else min(found, key=len)
+    types = schema.get("type")
+    types = [types] if isinstance(types, str) else types
+    if types and not any(is_a(value, t) for t in types):
+        return [f"{at}: {value!r:.60} is no {types}"]
+    if "enum" in schema and value not in schema["enum"]:
+        return [f"{at}: {value!r} is none of {schema['enum']}"]
+    result = []
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        result += [f"{at}: {key} is missing" for key in schema.get("required", []) if key not in value]
+        for key, item in value.items():
+            if key in properties:
+                result += faults(item, properties[key], f"{at}.{key}")
+            elif schema.get("additionalProperties") is False:
+                result.append(f"{at}: {key} is not described")
+            elif isinstance(schema.get("additionalProperties"), dict):
+                result += faults(item, schema["additionalProperties"], f"{at}.{key}")
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            result += faults(item, schema.get("items", {}), f"{at}[{i}]")
+        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
+            result.append(f"{at}: {len(value)} elements")
+    return result
+
+
+def template(url):
+    return "/v1/gpus/{name}" if url.startswith("/v1/gpus/") else url
+
+
+def expect(status, method, url, body=None, code=None, schema=None, unix=False, headers=None):
+    """The answer as JSON: of this status, and as described for it (`schema`: one of those that it may be)."""
+    response, text = ask(method, url, body, unix, headers)
+    what = f"{method} {url} {body!r:.80}"
+    check(response.status == status, f"{what}: status {response.status}, expected {status}: {text[:200]}")
+    check(response.getheader("Content-Type") == "application/json", f"{what}: no JSON")
+    answer = json.loads(text)
+    operation = description["paths"].get(template(url), {}).get(method.lower())
+    if operation and schema is None:
+        check(str(response.status) in operation["responses"], f"{what}: status {response.status} is not described")
+        described = operation["responses"].get(str(response.status), {"content": {"application/json": {"schema": {}}}})
+        wrong = faults(answer, described["content"]["application/json"]["schema"])
+    else:
+        wrong = faults(answer, {"$ref": "#/components/schemas/" + (schema or "Error")})
+    check(not wrong, f"{what}: {wrong[:3]}")
+    if code:
+        check(answer["error"]["code"] == code and answer["error"]["status"] == status, f"{what}: {answer['error']}")
+    return answer
+
+
+def program(*arguments):
+    return json.loads(subprocess.run([adept, *arguments, "--json"], check=True, capture_output=True).stdout)
+
+
+# ---- what it knows ----
+
+check(expect(200, "GET", "/v1/health")["workloads"] == 1, "one workload")
+workloads = expect(200, "GET", "/v1/workloads")["workloads"]
+check([w["name"] for w in workloads] == ["mlp"] and workloads[0]["batch_size"] == 256, f"workloads {workloads}")
+check(expect(200, "GET", "/v1/gpus") == program("gpus"), "GPUs as the program lists them")
+check(expect(200, "GET", "/v1/gpus/A100", unix=True) == program("gpus", "a100"), "a GPU as the program prints it")
+expect(404, "GET", "/v1/gpus/a1000000", code="unknown_gpu")
+
+# ---- predictions: the program's, field by field ----
+
+for keys, options in [
+    ({}, []),
+    ({"gpus": 4, "power_limit_w": 250}, ["--gpus", "4", "--power-limit", "250"]),
+    ({"clock_hz": 1.2e9, "granularity": "model"}, ["--clock", "1200", "--granularity", "model"]),
+    ({"gpus": 8, "nodes": 2, "internode_bytes_per_s": 5e9, "internode_latency_s": 2e-6, "allreduce": "tree", "overlap": "fixed"},
+     ["--gpus", "8", "--nodes", "2", "--internode-bandwidth", "5e9", "--internode-latency", "2us", "--allreduce", "tree", "--overlap",
+      "fixed"]),
+    ({"gpu": "h100", "batch_size": 256}, ["--batch", "256"]),
+]:
+    run = {"workload": "mlp", "gpu": "a100", **keys}
+    printed = program("predict", profile, "--gpu", run["gpu"], *options)
+    printed["warnings"] = [w for w in printed["warnings"] if "power_limits" not in w]
+    del printed["power_limits"]
+    for unix in (False, True):
+        check(expect(200, "POST", "/v1/predict", run, schema="Prediction", unix=unix) == printed, f"prediction of {keys}")
+    estimate = expect(200, "POST", "/v1/predict", {**run, "compact": True}, schema="Estimate")
+    for key in ("step_time_s", "power_avg_w", "energy_step_j", "edp_js", "samples_per_s"):
+        check(abs(estimate[key] - printed[key]) <= 1e-12 * abs(printed[key]), f"{key} of {keys}: {estimate[key]}, {printed[key]}")
+    check(estimate["bound"] == printed["bound"] and estimate["memory"]["peak_bytes"] == printed["memory"]["peak_bytes"], f"{keys}")
+    with open(profile, encoding="utf-8") as file:
+        own = {"profile": json.load(file), **{k: v for k, v in run.items() if k != "workload"}}
+    check(expect(200, "POST", "/v1/predict", {**own, "compact": True}, schema="Estimate") == estimate, f"inline profile, {keys}")
+
+single = expect(200, "POST", "/v1/predict", {"workload": "mlp", "gpu": "a100", "gpus": 2, "compact": True}, schema="Estimate")
+del single["schema_version"]
+many = {"workload": "mlp", "requests": [{"gpu": "a100", "gpus": 2}, {"gpu": "a10O"}, {"gpu": "a100", "gpus": 0}, {"gpu": "a100", "color": 1},
+                                        {"gpu": "t4", "power_limit_w": 1}, {}, 7, {"workload": "mpl", "gpu": "t4"}]}
+estimates = expect(200, "POST", "/v1/predict", many, schema="Estimates")["estimates"]
+check(estimates[0] == single, "an element is a single estimate")
+check([e["error"]["code"] for e in estimates[1:]] ==
+      ["unknown_gpu", "bad_request", "bad_request", "cannot_predict", "bad_request", "bad_request", "unknown_workload"], f"{estimates[1:]}")
+check("'mlp'" in estimates[7]["error"]["message"] and '"color"' in estimates[3]["error"]["message"], "messages name what is wrong")
+check(expect(200, "POST", "/v1/predict", {"requests": []}, schema="Estimates")["estimates"] == [], "no requests")
+
+# ---- choices ----
+
+options = [{"gpu": gpu, "gpus": n} for gpu in ("a100", "t4", "h100") for n in (1, 2)] + [{"gpu": "none"}]
+estimates = expect(200, "POST", "/v1/predict", {"workload": "mlp", "requests": options}, schema="Estimates")["estimates"][:6]
+jobs = [-(-1e6 // e["samples"]) * e["step_time_s"] for e in estimates]
+choice = expect(200, "POST", "/v1/choose", {"workload": "mlp", "goal": {"samples": 1e6}, "options": options})
+check(choice["best"] == jobs.index(min(jobs)) and choice["verdict"]["time_s"] == min(jobs), f"least time {choice['best']}, {jobs}")
+check(choice["estimate"] == estimates[choice["best"]] and choice["options"][choice["best"]] == choice["verdict"], "its estimate and verdict")
+check(choice["options"][6]["error"]["code"] == "unknown_gpu" and choice["n_feasible"] == 6, "an option that is none")
+steps = [e["energy_step_j"] for e in estimates]
+choice = expect(200, "POST", "/v1/choose", {"workload": "mlp", "goal": {"objective": "energy"}, "options": options})
+check(choice["best"] == steps.index(min(steps)), f"least energy {choice['best']}, {steps}")
+late = expect(422, "POST", "/v1/choose", {"workload": "mlp", "goal": {"samples": 1e6, "deadline_s": 0.5 * min(jobs)}, "options": options}, code="infeasible")
+check(late["best"] is None and late["binding"]["constraint"] == "deadline" and late["binding"]["nearest"] == jobs.index(min(jobs)), f"{late}")
+check("option" in late["error"]["message"] and late["binding"]["needed"] == min(jobs), "the binding constraint")
+expect(422, "POST", "/v1/choose", {"options": []}, code="infeasible")
+
+# ---- refusals ----
+
+run = {"workload": "mlp", "gpu": "a100"}
+for body, status, code in [
+    ("", 400, "bad_json"), ("{", 400, "bad_json"), ("[1,]", 400, "bad_json"), ("{} x", 400, "bad_json"), ('{"gpu":NaN}', 400, "bad_json"),
+    ('{"gpu":"\xff"}'.encode("latin-1"), 400, "bad_json"), ("[" * 100000, 400, "bad_json"), ('{"a":"\x00"}', 400, "bad_json"),
+    ('{"gpu":"a100","gpu":"t4"}', 400, "bad_request"), ("[]", 400, "bad_request"), ("null", 400, "bad_request"),
+    ('{"gpus":1e999}', 400, "bad_request"), ('{"gpus":1.5}', 400, "bad_request"), ('{"gpus":"2"}', 400, "bad_request"),
+    ('{"gpu":"a\\u0000"}', 400, "bad_request"), ({"workload": "mlp"}, 400, "bad_request"), ({"gpu": "a100"}, 400, "bad_request"),
+    ({**run, "gpux": 1}, 400, "bad_request"), ({**run, "goal": {}}, 400, "bad_request"), ({**run, "power_limit_w": -1}, 400, "bad_request"),
+    ({**run, "compact": True, "requests": []}, 400, "bad_request"), ({**run, "profile": {}}, 400, "bad_request"),
+    ({**run, "requests": {}}, 400, "bad_request"), ({**run, "allreduce": "star"}, 400, "bad_request"),
+    ({**run, "workload": "../../etc/passwd"}, 404, "unknown_workload"), ({**run, "gpu": "/etc/passwd"}, 404, "unknown_gpu"),
+    ({**run, "gpu": "./mine.json"}, 404, "unknown_gpu"), ({**run, "gpu": "x" * 128}, 400, "bad_request"),
+    ({**run, "batch_size": 255}, 422, "cannot_predict"), ({**run, "power_limit_w": 1e6}, 422, "cannot_predict"),
+    ({**run, "nodes": 2, "gpus": 2}, 422, "cannot_predict"),
+    ({**run, "gpus": 2, "overlap": "bucketed", "bucket_bytes": 1e6}, 422, "cannot_predict"), ({"gpu": "a100", "profile": {}}, 422, "bad_profile"),
+    ({"requests": [{}] * 10001}, 413, "too_large"), ("1" * 200000, 413, "too_large"),
+]:
+    expect(status, "POST", "/v1/predict", body, code=code)
+expect(400, "POST", "/v1/choose", run, code="bad_request")
+expect(400, "POST", "/v1/choose", {"options": [], "goal": {"samples": 1, "steps": 1}}, code="bad_request")
+expect(415, "POST", "/v1/predict", "{}", code="unsupported_media_type", headers={})
+expect(415, "POST", "/v1/predict", "{}", code="unsupported_media_type", headers={"Content-Type": "text/plain"})
+for method, url, status in [("GET", "/v1/predict", 405), ("POST", "/v1/gpus", 405), ("DELETE", "/v1/gpus/a100", 405), ("PUT", "/metrics", 405),
+                            ("GET", "/", 404), ("GET", "/v1/gpus/", 404), ("GET", "/v1/gpus/../gpus", 404), ("GET", "/v1", 404),
+                            ("OPTIONS", "*", 404), ("POST", "/v1/predict/", 404)]:
+    expect(status, method, url, code="method_not_allowed" if status == 405 else "not_found", schema="Error")
+check(ask("GET", "/v1/predict")[0].getheader("Allow") == "POST", "405 says what is allowed")
+response, text = ask("HEAD", "/v1/health")
+check(response.status == 200 and text == b"" and int(response.getheader("Content-Length")) > 40, "HEAD")
+
+# ---- every key that is described is known, and answers say so of no other ----
+
+for schema, url, rest in [("PredictRequest", "/v1/predict", run), ("ChooseRequest", "/v1/choose", {**run, "options": [{}]})]:
+    for key in description["components"]["schemas"][schema]["properties"]:
+        body = dict(rest)
+        body.setdefault(key, None)
+        expect(200, "POST", url, body)
+check(expect(200, "POST", "/v1/choose", {**run, "options": [{}], "goal": {k: None for k in description["components"]["schemas"]["Goal"]["properties"]}})
+      ["best"] == 0, "all keys of a goal")
+
+# ---- connections: kept alive, pipelined, half closed, broken ----
+
+connection = connect()
+for _ in range(3):
+    connection.request("POST", "/v1/predict", json.dumps(run), {"Content-Type": "application/json"})
+    check(connection.getresponse().read().startswith(b"{"), "kept alive")
+connection.close()
+
+
+def raw(data, unix=False, shut=False):
+    s = socket.socket(socket.AF_UNIX if unix else socket.AF_INET)
+    s.settimeout(20)
+    s.connect(path if unix else ("127.0.0.1", port))
+    s.sendall(data)
+    if shut:
+        s.shutdown(socket.SHUT_WR)
+    received = b""
+    try:
+        while True:
+            more = s.recv(65536)
+            if not more:
+                break
+            received += more
+    except ConnectionResetError:
+        pass
+    s.close()
+    return received
+
+
+body = json.dumps({**run, "compact": True}).encode()
+post = b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+get = b"GET /v1/health HTTP/1.1\r\nHost: x\r\n"
+for unix in (False, True):
+    check(raw(post + post + get + b"Connection: close\r\n\r\n", unix).count(b"HTTP/1.1 200") == 3, "pipelined")
+    check(b"HTTP/1.1 200" in raw(post, unix, shut=True), "half closed")
+chunked = post.replace(b"Content-Length: %d" % len(body), b"Transfer-Encoding: chunked\r\nConnection: close")
+chunks = b"".join(b"%x\r\n%s\r\n" % (1, body[i:i + 1]) for i in range(len(body))) + b"0\r\n\r\n"
+check(b"HTTP/1.1 200" in raw(chunked[:-len(body)] + chunks), "chunked")
+check(b"HTTP/1.1 413" in raw(b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n"), "announced too large")
+huge = b"8000\r\n" + b" " * 0x8000 + b"\r\n"
+check(b"HTTP/1.1 413" in raw(chunked[:-len(body)] + 8 * huge + b"0\r\n\r\n"), "too large in chunks")
+check(b" 4" in raw(b"GET /" + b"x" * 100000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")[:12], "a long address")
+for broken in (b"\x16\x03\x01\x02\x00\x01\x00", b"\r\n\r\n\r\n", b"GET\r\n\r\n", post[:-5], b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"):
+    raw(broken, shut=True)
+metrics = ask("GET", "/metrics")[1].decode()
+check('adept_requests_total{route="POST /v1/predict",status="200"}' in metrics, "requests are counted")
+check('adept_requests_total{route="GET /v1/health",status="200"}' in metrics and "adept_oracle_cache_hits_total" in metrics, metrics[:200])
+for line in metrics.splitlines():
+    check(line.startswith("# ") or (line.rsplit(" ", 1)[1].replace(".", "").isdigit() and line.startswith("adept_")), f"metrics: {line}")
+check(expect(200, "GET", "/v1/health")["status"] == "ok", "still there")
+print(f"{checks} checks, {len(failures)} failed")
+sys.exit(bool(failures))

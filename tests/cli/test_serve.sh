@@ -1,0 +1,153 @@
+# `adept serve`: every endpoint on both transports, answers equal to the program's, refusals, and an orderly end.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+"$ADEPT" serve --help >/dev/null 2>&1 || { echo "built without libmicrohttpd"; exit 77; }
+command -v python3 >/dev/null 2>&1 || { echo "no python3"; exit 77; }
+p=$data/mlp.profile.json
+: >"$work/out"
+
+# start ARGUMENT...: leaves pid, and the port that it says
+start() {
+    "$ADEPT" serve "$@" >"$work/out" 2>"$work/err" </dev/null &
+    pid=$!
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+        grep -q 'listening' "$work/err" && break
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.2
+    done
+    port=$(sed -n 's/.*listening on http:.*:\([0-9]*\)$/\1/p' "$work/err")
+}
+
+# stop SIGNAL: exit code 0, and nothing on stdout
+stop() {
+    checks=$((checks + 1))
+    kill "-$1" "$pid"
+    wait "$pid"
+    rc=$?
+    [ "$rc" -eq 0 ] && [ ! -s "$work/out" ] || fail "exit code $rc after $1"
+}
+trap 'kill "$pid" 2>/dev/null; rm -rf "$work"' EXIT
+pid=
+
+# ---- what it answers ----
+mkdir "$work/profiles"
+cp "$p" "$work/profiles/mlp.profile.json"
+echo 'no profile' >"$work/profiles/notes.txt"
+for threads in 1 3; do
+    start --listen 127.0.0.1:0 --socket "$work/s" --profiles "$work/profiles" --max-body 100kB --timeout 2 --threads $threads
+    checks=$((checks + 1))
+    python3 -B "$ADEPT_SOURCE_DIR/tests/cli/serve_check.py" "$ADEPT" "$p" "$port" "$work/s" >"$work/check" 2>&1 ||
+        { cat "$work/check"; fail "answers with $threads threads"; }
+    [ "$(stat -c %a "$work/s")" = 600 ] || fail "permissions of the socket"
+    run serve --listen 127.0.0.1:0 --socket "$work/s"
+    checks=$((checks + 1))
+    [ "$rc" -eq 2 ] && grep -q 'another server listens' "$work/err" || fail "a socket in use: $rc"
+    : >"$work/out"
+    stop TERM
+    [ ! -e "$work/s" ] || fail "the socket's file stays"
+done
+
+# ---- a stale socket is replaced, anything else is not; a request in flight is finished ----
+start --socket "$work/s" "$p"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+[ -S "$work/s" ] || fail "no stale socket to test with"
+start --socket "$work/s" --socket-mode 0660 "$p"
+checks=$((checks + 1))
+[ "$(stat -c %a "$work/s")" = 660 ] && [ -z "$port" ] || fail "with --socket alone there is no TCP"
+python3 -B - "$work/s" "$pid" >"$work/check" 2>&1 <<'EOF' || { cat "$work/check"; fail "a request in flight"; }
+import os, signal, socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(20)
+s.connect(sys.argv[1])
+body = b'{"workload":"mlp","gpu":"a100","compact":true}'
+s.sendall(b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:10])
+time.sleep(0.3)
+os.kill(int(sys.argv[2]), signal.SIGINT)
+time.sleep(0.3)
+s.sendall(body[10:])
+answer = b""
+while True:
+    more = s.recv(65536)
+    if not more:
+        break
+    answer += more
+sys.exit(not (answer.startswith(b"HTTP/1.1 200") and b"step_time_s" in answer and b"Connection: close" in answer))
+EOF
+checks=$((checks + 1))
+wait "$pid"
+rc=$?
+[ "$rc" -eq 0 ] && [ ! -e "$work/s" ] || fail "exit code $rc after SIGINT"
+expect_error 2 'exists and is no socket' serve --socket "$p"
+
+# ---- slow clients are cut off, one after the other ----
+start --listen 127.0.0.1:0 --timeout 1 "$p"
+python3 -B - "$port" >"$work/check" 2>&1 <<'EOF' || { cat "$work/check"; fail "slow clients"; }
+import socket, sys, time
+def slow(first):
+    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    s.settimeout(0.3)
+    begin = time.time()
+    try:
+        s.sendall(first)
+        while time.time() - begin < 20:
+            s.sendall(b"x")
+            try:
+                if not s.recv(1000):
+                    break
+            except socket.timeout:
+                pass
+    except (ConnectionResetError, BrokenPipeError):
+        pass
+    return time.time() - begin
+took = [slow(b""), slow(b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n")]
+print(took)
+sys.exit(not all(3 < t < 15 for t in took))
+EOF
+checks=$((checks + 1))
+grep -q 'warning' "$work/err" && fail "a warning on loopback"
+stop TERM
+
+# ---- what it does not start with ----
+for address in 0.0.0.0:0 '[::]:0' 192.0.2.1:80; do
+    expect_error 2 'no authentication; --allow-remote' serve --listen "$address" "$p"
+done
+start --listen 0.0.0.0:0 --allow-remote --log "$p"
+checks=$((checks + 1))
+grep -q 'warning: no authentication' "$work/err" && [ -n "$port" ] || fail "--allow-remote"
+python3 -B -c 'import sys, urllib.request; urllib.request.urlopen("http://127.0.0.1:%s/v1/health" % sys.argv[1]).read()' "$port" || fail "not reached"
+stop TERM
+grep -Eq '^adept serve: 200 [0-9]+ us GET /v1/health$' "$work/err" || fail "--log"
+for address in 8787 127.0.0.1 127.0.0.1: :80 127.0.0.1:65536 127.0.0.1:x '[::1:80' ::1:80 ''; do
+    expect_error 2 "^adept: --listen: '" serve --listen "$address" "$p"
+done
+expect_error 2 '--allow-remote needs --listen' serve --allow-remote "$p"
+expect_error 2 '--socket-mode needs --socket' serve --socket-mode 0660 "$p"
+expect_error 2 'is not an octal mode' serve --socket "$work/s" --socket-mode 999 "$p"
+expect_error 2 'a path of 1 to 107 bytes' serve --socket "$(printf '%0200d' 0)" "$p"
+expect_error 2 '--max-body' serve --max-body 1B "$p"
+expect_error 2 '--threads' serve --threads 0 "$p"
+expect_error 2 '--gpu a100: not a file' serve --gpu a100 "$p"
+expect_error 2 "there is a workload 'mlp' already" serve "$p" "$work/profiles/mlp.profile.json"
+expect_error 3 'no-such-file' serve "$work/no-such-file.json"
+expect_error 3 'cannot read the folder' serve --profiles "$work/nowhere"
+mkdir "$work/empty"
+expect_error 3 'no NAME.profile.json' serve --profiles "$work/empty"
+expect_error 4 'adept profile MODEL.pt -o FILE' serve "$models/vgg16.pt"
+"$ADEPT" gpus a100 --json >"$work/mine.json"
+expect_error 2 'name of another GPU' serve --gpu "$work/mine.json" --gpu "$work/mine.json" "$p"
+
+# ---- a GPU's file stands in place of the built-in one ----
+sed '/"tdp_w"/s/400/333/' "$work/mine.json" >"$work/other.json"
+start --listen 127.0.0.1:0 --gpu "$work/other.json" "$p"
+checks=$((checks + 1))
+python3 -B - "$port" "$work/other.json" >"$work/check" 2>&1 <<'EOF' || { cat "$work/check"; fail "--gpu FILE"; }
+import json, sys, urllib.request
+def get(url):
+    return json.loads(urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}{url}").read())
+mine = json.load(open(sys.argv[2]))
+assert get("/v1/gpus/a100") == mine, "the file"
+rows = [g for g in get("/v1/gpus")["gpus"] if g["name"] == mine["name"]]
+assert len(rows) == 1 and rows[0]["specs"]["tdp_w"] == 333, rows
+EOF
+stop TERM
+finish

@@ -1,0 +1,321 @@
+/** @file catalogue.c  The workloads and GPUs that clients may name. */
+#include "catalogue.h"
+#include "adept_hwprofile.h"
+#include "gpu_json.h"
+#include "nearest.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* A name or an alias; several lead to one GPU. */
+typedef struct gpu_name {
+    char *name;
+    size_t gpu;
+} gpu_name;
+
+struct adept_serve_catalogue {
+    adept_serve_workload *workloads; /* sorted by name */
+    size_t n_workloads;
+    adept_serve_gpu *gpus;
+    size_t n_gpus;
+    gpu_name *names; /* sorted, case ignored */
+    size_t n_names;
+    char *gpus_json;
+};
+
+static adept_status no_memory(adept_error *err)
+{
+    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+}
+
+/* ---- GPUs ---- */
+
+static int by_gpu_name(const void *a, const void *b)
+{
+    return strcasecmp(((const gpu_name *)a)->name, ((const gpu_name *)b)->name);
+}
+
+static const gpu_name *find_name(const adept_serve_catalogue *c, const char *name)
+{
+    for (size_t i = 0; i < c->n_names; i++)
+        if (strcasecmp(c->names[i].name, name) == 0) return &c->names[i];
+    return NULL;
+}
+
+/* The first GPU to have a name keeps it: those of files come first. */
+static adept_status add_name(adept_serve_catalogue *c, const char *name, size_t gpu, adept_error *err)
+{
+    if (find_name(c, name)) return ADEPT_OK;
+    gpu_name *names = realloc(c->names, (c->n_names + 1) * sizeof *names);
+    if (!names) return no_memory(err);
+    c->names = names;
+    char *copy = strdup(name);
+    if (!copy) return no_memory(err);
+    c->names[c->n_names++] = (gpu_name){copy, gpu};
+    return ADEPT_OK;
+}
+
+static adept_status add_names(adept_serve_catalogue *c, const adept_hwprofile *hw, size_t gpu, adept_error *err)
+{
+    adept_status status = add_name(c, hw->name, gpu, err);
+    for (size_t i = 0; status == ADEPT_OK && i < hw->n_aliases; i++)
+        status = add_name(c, hw->aliases[i], gpu, err);
+    return status;
+}
+
+static adept_status add_gpu(adept_serve_catalogue *c, const char *name_or_path, const adept_hwprofile *hw, cJSON *list,
+                            adept_error *err)
+{
+    adept_serve_gpu *gpus = realloc(c->gpus, (c->n_gpus + 1) * sizeof *gpus);
+    if (!gpus) return no_memory(err);
+    c->gpus = gpus;
+    adept_serve_gpu *gpu = &gpus[c->n_gpus];
+    *gpu = (adept_serve_gpu){0};
+    adept_status status = adept_gpu_open(&gpu->handle, name_or_path, err);
+    if (status == ADEPT_OK) status = adept_gpu_text(&gpu->json, &gpu->json_size, hw, err);
+    if (status == ADEPT_OK) status = add_names(c, hw, c->n_gpus, err);
+    if (status == ADEPT_OK && !adept_gpu_add_summary(list, hw)) status = no_memory(err);
+    c->n_gpus++; /* also a half-made one: it is freed with the others */
+    return status;
+}
+
+static adept_status load_gpu(adept_serve_catalogue *c, const char *name_or_path, bool is_file, cJSON *list, adept_error *err)
+{
+    adept_hwprofile *hw = NULL;
+    adept_status status = adept_hwprofile_open(&hw, name_or_path, err);
+    if (status != ADEPT_OK) return status;
+    const gpu_name *taken = find_name(c, hw->name);
+    if (!taken)
+        status = add_gpu(c, name_or_path, hw, list, err);
+    else if (is_file)
+        status = adept_error_set(err, ADEPT_E_USAGE, "--gpu %s: '%s' is the name of another GPU that was given",
+                                 name_or_path, hw->name);
+    adept_hwprofile_free(hw);
+    return status;
+}
+
+/* A name of the catalogue would be no addition; a file is one, also without a '/' in its path. */
+static adept_status load_gpu_file(adept_serve_catalogue *c, const char *path, cJSON *list, adept_error *err)
+{
+    size_t length = strlen(path);
+    if (strchr(path, '/') || (length >= 5 && strcmp(path + length - 5, ".json") == 0))
+        return load_gpu(c, path, true, list, err);
+    return adept_error_set(err, ADEPT_E_USAGE,
+                           "--gpu %s: not a file (a path with '/', or ending in .json); those of the catalogue are "
+                           "served anyway",
+                           path);
+}
+
+static adept_status load_gpus(adept_serve_catalogue *c, const char *const *files, size_t n, adept_error *err)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON *list = cJSON_AddNumberToObject(root, "schema_version", 1) ? cJSON_AddArrayToObject(root, "gpus") : NULL;
+    adept_status status = list ? ADEPT_OK : no_memory(err);
+    const char *name;
+    for (size_t i = 0; status == ADEPT_OK && i < n; i++)
+        status = load_gpu_file(c, files[i], list, err);
+    for (size_t i = 0; status == ADEPT_OK && (name = adept_gpu_name(i)); i++)
+        status = load_gpu(c, name, false, list, err);
+    if (status == ADEPT_OK && !(c->gpus_json = cJSON_Print(root))) status = no_memory(err);
+    if (status == ADEPT_OK) qsort(c->names, c->n_names, sizeof *c->names, by_gpu_name);
+    cJSON_Delete(root);
+    return status;
+}
+
+adept_status adept_serve_catalogue_new(adept_serve_catalogue **out, const char *const *gpu_files, size_t n_gpu_files,
+                                       adept_error *err)
+{
+    adept_serve_catalogue *c = calloc(1, sizeof *c);
+    if (!c) return no_memory(err);
+    adept_status status = load_gpus(c, gpu_files, n_gpu_files, err);
+    if (status == ADEPT_OK)
+        *out = c;
+    else
+        adept_serve_catalogue_free(c);
+    return status;
+}
+
+void adept_serve_catalogue_free(adept_serve_catalogue *c)
+{
+    if (!c) return;
+    for (size_t i = 0; i < c->n_workloads; i++) {
+        adept_workload_free(c->workloads[i].handle);
+        free(c->workloads[i].name);
+    }
+    for (size_t i = 0; i < c->n_gpus; i++) {
+        adept_gpu_free(c->gpus[i].handle);
+        free(c->gpus[i].json);
+    }
+    for (size_t i = 0; i < c->n_names; i++)
+        free(c->names[i].name);
+    free(c->workloads);
+    free(c->gpus);
+    free(c->names);
+    free(c->gpus_json);
+    free(c);
+}
+
+/* "_" and " " stand for "-", as on the command line. */
+const adept_serve_gpu *adept_serve_gpu_find(const adept_serve_catalogue *c, const char *name)
+{
+    char wanted[ADEPT_SERVE_NAME_SIZE];
+    size_t n = 0;
+    for (; name[n] && n + 1 < sizeof wanted; n++)
+        wanted[n] = name[n] == '_' || name[n] == ' ' ? '-' : name[n];
+    if (name[n]) return NULL;
+    wanted[n] = '\0';
+    const gpu_name key = {wanted, 0};
+    const gpu_name *found = bsearch(&key, c->names, c->n_names, sizeof key, by_gpu_name);
+    return found ? &c->gpus[found->gpu] : NULL;
+}
+
+const char *adept_serve_gpus_json(const adept_serve_catalogue *c)
+{
+    return c->gpus_json;
+}
+
+/* ---- workloads ---- */
+
+static int by_workload_name(const void *a, const void *b)
+{
+    return strcmp(((const adept_serve_workload *)a)->name, ((const adept_serve_workload *)b)->name);
+}
+
+/* malloc'ed; NULL when memory is out */
+static char *name_of(const char *path)
+{
+    static const char *const endings[] = {".profile.json", ".json", ".pt2"};
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t n = strlen(endings[i]);
+        if (length > n && strcmp(name + length - n, endings[i]) == 0) return strndup(name, length - n);
+    }
+    return strdup(name);
+}
+
+static adept_status check_name(const adept_serve_catalogue *c, const char *path, const char *name, adept_error *err)
+{
+    size_t length = strlen(name);
+    bool wrong = length == 0 || length >= ADEPT_SERVE_NAME_SIZE;
+    for (const char *at = name; *at; at++)
+        wrong = wrong || (unsigned char)*at < 0x20 || *at == 0x7f;
+    if (wrong)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: the file's name cannot be a workload's (1 to %d characters)", path,
+                               ADEPT_SERVE_NAME_SIZE - 1);
+    if (adept_serve_workload_find(c, name))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: there is a workload '%s' already", path, name);
+    return ADEPT_OK;
+}
+
+adept_status adept_serve_catalogue_add(adept_serve_catalogue *c, const char *path, adept_error *err)
+{
+    adept_workload *handle = NULL;
+    char *name = name_of(path);
+    if (!name) return no_memory(err);
+    adept_status status = check_name(c, path, name, err);
+    if (status == ADEPT_OK) status = adept_workload_open(&handle, path, NULL, err);
+    adept_serve_workload *all = NULL;
+    if (status == ADEPT_OK) {
+        all = realloc(c->workloads, (c->n_workloads + 1) * sizeof *all);
+        if (!all) status = no_memory(err);
+    }
+    if (status != ADEPT_OK) {
+        adept_workload_free(handle);
+        free(name);
+        return status;
+    }
+    c->workloads = all;
+    all[c->n_workloads++] = (adept_serve_workload){name, handle};
+    qsort(all, c->n_workloads, sizeof *all, by_workload_name);
+    return ADEPT_OK;
+}
+
+static int is_workload_file(const struct dirent *entry)
+{
+    static const char *const endings[] = {".profile.json", ".pt2"};
+    size_t length = strlen(entry->d_name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t n = strlen(endings[i]);
+        if (length > n && strcmp(entry->d_name + length - n, endings[i]) == 0) return 1;
+    }
+    return 0;
+}
+
+static adept_status add_entry(adept_serve_catalogue *c, const char *folder, const char *file, adept_error *err)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", folder, file) < 0) return no_memory(err);
+    adept_status status = adept_serve_catalogue_add(c, path, err);
+    free(path);
+    return status;
+}
+
+adept_status adept_serve_catalogue_add_folder(adept_serve_catalogue *c, const char *path, adept_error *err)
+{
+    struct dirent **entries = NULL;
+    int n = scandir(path, &entries, is_workload_file, alphasort);
+    if (n < 0) return adept_error_set(err, ADEPT_E_INVALID, "%s: cannot read the folder: %s", path, strerror(errno));
+    adept_status status = ADEPT_OK;
+    if (n == 0)
+        status = adept_error_set(err, ADEPT_E_INVALID,
+                                 "%s: no NAME.profile.json or NAME.pt2 in it; adept profile MODEL -o NAME.profile.json "
+                                 "writes one",
+                                 path);
+    for (int i = 0; i < n; i++) {
+        if (status == ADEPT_OK) status = add_entry(c, path, entries[i]->d_name, err);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+const adept_serve_workload *adept_serve_workload_find(const adept_serve_catalogue *c, const char *name)
+{
+    size_t low = 0, high = c->n_workloads;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(name, c->workloads[middle].name);
+        if (order == 0) return &c->workloads[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+size_t adept_serve_workload_count(const adept_serve_catalogue *c)
+{
+    return c->n_workloads;
+}
+
+const adept_serve_workload *adept_serve_workload_at(const adept_serve_catalogue *c, size_t index)
+{
+    return &c->workloads[index];
+}
+
+/* ---- what may have been meant ---- */
+
+const char *adept_serve_gpu_near(const adept_serve_catalogue *c, const char *name)
+{
+    const char *best = NULL;
+    size_t best_distance = SIZE_MAX;
+    for (size_t i = 0; i < c->n_names; i++)
+        if (adept_is_nearer(&best_distance, name, c->names[i].name)) best = c->names[i].name;
+    return best;
+}
+
+const char *adept_serve_workload_near(const adept_serve_catalogue *c, const char *name)
+{
+    const char *best = NULL;
+    size_t best_distance = SIZE_MAX;
+    for (size_t i = 0; i < c->n_workloads; i++)
+        if (adept_is_nearer(&best_distance, name, c->workloads[i].name)) best = c->workloads[i].name;
+    return best;
+}

@@ -1,0 +1,315 @@
+/** @file http.c  HTTP by libmicrohttpd: bodies with limits, answers, slow clients, an orderly end. */
+#include "http.h"
+#include <inttypes.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HEADER_BYTES 16384      /* of one connection: request line, headers, and a part of the body */
+#define BODIES_HELD 16          /* bodies and answers may take this many largest bodies together, */
+#define LEAST_HELD_BYTES ((uint64_t)256 << 20) /* but at least this */
+#define PATIENCE 6              /* headers, body and answer must each be through within so many timeouts */
+
+/* A connection; a list of them, so that slow ones can be found. */
+typedef struct peer {
+    int fd;
+    atomic_uint_fast64_t deadline_ns;
+    struct peer *previous, *next;
+} peer;
+
+struct adept_http {
+    adept_server *server;
+    adept_serve_metrics *metrics;
+    adept_http_options options;
+    struct MHD_Daemon *daemons[2];
+    uint64_t max_held_bytes;
+    atomic_uint in_flight;
+    atomic_bool stopping;
+    pthread_mutex_t lock; /* of the list */
+    peer *peers;
+};
+
+/* One request and its answer. */
+typedef struct exchange {
+    adept_serve_text body;
+    uint64_t held_bytes;
+    uint64_t begin_ns;
+    adept_serve_problem_kind refused; /* once `is_refused`: its body is read and thrown away */
+    bool is_refused;
+} exchange;
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- connections ---- */
+
+static void extend(adept_http *h, peer *p)
+{
+    if (p) atomic_store_explicit(&p->deadline_ns, now_ns() + (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u, memory_order_relaxed);
+}
+
+static peer *peer_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static void peer_arrives(adept_http *h, struct MHD_Connection *connection, void **context)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    peer *p = calloc(1, sizeof *p);
+    atomic_fetch_add(&h->metrics->connections, 1);
+    if (!p || !info) { /* only the check for slowness is lost, libmicrohttpd's own remains */
+        free(p);
+        return;
+    }
+    p->fd = info->connect_fd;
+    extend(h, p);
+    pthread_mutex_lock(&h->lock);
+    p->next = h->peers;
+    if (p->next) p->next->previous = p;
+    h->peers = p;
+    pthread_mutex_unlock(&h->lock);
+    *context = p;
+}
+
+static void peer_leaves(adept_http *h, peer *p)
+{
+    atomic_fetch_sub(&h->metrics->connections, 1);
+    if (!p) return;
+    pthread_mutex_lock(&h->lock); /* the descriptor is closed after this, so that adept_http_tend() never sees another's */
+    *(p->previous ? &p->previous->next : &h->peers) = p->next;
+    if (p->next) p->next->previous = p->previous;
+    pthread_mutex_unlock(&h->lock);
+    free(p);
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        peer_arrives(cls, connection, context);
+    else
+        peer_leaves(cls, *context);
+}
+
+void adept_http_tend(adept_http *h)
+{
+    uint64_t now = now_ns();
+    pthread_mutex_lock(&h->lock);
+    for (peer *p = h->peers; p; p = p->next) {
+        if (atomic_load_explicit(&p->deadline_ns, memory_order_relaxed) > now) continue;
+        shutdown(p->fd, SHUT_RDWR);
+        atomic_store_explicit(&p->deadline_ns, UINT64_MAX, memory_order_relaxed);
+        atomic_fetch_add(&h->metrics->dropped, 1);
+    }
+    pthread_mutex_unlock(&h->lock);
+}
+
+/* ---- requests ---- */
+
+static void hold(adept_http *h, exchange *x, uint64_t bytes)
+{
+    x->held_bytes += bytes;
+    atomic_fetch_add_explicit(&h->metrics->bytes_held, bytes, memory_order_relaxed);
+}
+
+static void on_completed(void *cls, struct MHD_Connection *connection, void **context, enum MHD_RequestTerminationCode code)
+{
+    adept_http *h = cls;
+    exchange *x = *context;
+    (void)code;
+    if (!x) return;
+    extend(h, peer_of(connection));
+    atomic_fetch_sub_explicit(&h->metrics->bytes_held, x->held_bytes, memory_order_relaxed);
+    atomic_fetch_sub(&h->in_flight, 1);
+    adept_serve_text_free(&x->body);
+    free(x);
+    *context = NULL;
+}
+
+/* One write, so that lines of several threads do not mix. */
+static void log_request(const exchange *x, const char *method, const char *url, int http_status)
+{
+    char line[320];
+    int n = snprintf(line, sizeof line, "adept serve: %d %" PRIu64 " us %.16s %.200s", http_status, (now_ns() - x->begin_ns) / 1000,
+                     method, url);
+    for (int i = 0; i < n; i++)
+        if ((unsigned char)line[i] < 0x20 || (unsigned char)line[i] >= 0x7f) line[i] = '?';
+    line[n] = '\n';
+    if (write(STDERR_FILENO, line, (size_t)n + 1) < 0) return; /* a log that cannot be written is no reason to stop */
+}
+
+static enum MHD_Result send_reply(adept_http *h, struct MHD_Connection *connection, exchange *x, const adept_serve_reply *reply)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(reply->size, (void *)(uintptr_t)reply->data,
+                                                                    reply->owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (!response) {
+        free(reply->owned);
+        return MHD_NO;
+    }
+    hold(h, x, reply->size);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (reply->allow) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow);
+    if (reply->http_status == MHD_HTTP_SERVICE_UNAVAILABLE) MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    if (atomic_load(&h->stopping)) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    enum MHD_Result result = MHD_queue_response(connection, (unsigned)reply->http_status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static const char *reason(adept_serve_problem_kind kind)
+{
+    switch (kind) {
+    case ADEPT_SERVE_TOO_LARGE:
+        return "the body is larger than --max-body allows";
+    case ADEPT_SERVE_TOO_SLOW:
+        return "the body took too long";
+    default:
+        return "too many bodies and answers at once; try again";
+    }
+}
+
+static enum MHD_Result refuse(adept_http *h, struct MHD_Connection *connection, exchange *x, const char *method, const char *url)
+{
+    adept_serve_reply reply;
+    adept_server_refuse(h->server, &reply, x->refused, reason(x->refused));
+    if (h->options.log) log_request(x, method, url, reply.http_status);
+    return send_reply(h, connection, x, &reply);
+}
+
+static void mark_refused(exchange *x, adept_serve_problem_kind kind)
+{
+    x->is_refused = true;
+    x->refused = kind;
+    adept_serve_text_free(&x->body);
+}
+
+static void take_body(adept_http *h, exchange *x, const char *data, size_t size)
+{
+    if (x->is_refused) return;
+    if (size > h->options.max_body_bytes - x->body.size) {
+        mark_refused(x, ADEPT_SERVE_TOO_LARGE);
+        return;
+    }
+    size_t before = x->body.capacity;
+    adept_serve_text_bytes(&x->body, data, size);
+    hold(h, x, x->body.capacity - before);
+    if (x->body.failed || atomic_load_explicit(&h->metrics->bytes_held, memory_order_relaxed) > h->max_held_bytes)
+        mark_refused(x, ADEPT_SERVE_OVERLOADED);
+    else if (now_ns() - x->begin_ns > (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u)
+        mark_refused(x, ADEPT_SERVE_TOO_SLOW);
+}
+
+/* Its headers are here. What announces too large a body is refused before it comes. */
+static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, const char *url, const char *method, void **context)
+{
+    exchange *x = calloc(1, sizeof *x);
+    if (!x) return MHD_NO;
+    *context = x;
+    x->begin_ns = now_ns();
+    atomic_fetch_add(&h->in_flight, 1);
+    extend(h, peer_of(connection));
+    const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (!length || strtoull(length, NULL, 10) <= h->options.max_body_bytes) return MHD_YES;
+    mark_refused(x, ADEPT_SERVE_TOO_LARGE);
+    return refuse(h, connection, x, method, url);
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url, const char *method,
+                                  const char *version, const char *data, size_t *size, void **context)
+{
+    adept_http *h = cls;
+    exchange *x = *context;
+    adept_serve_reply reply;
+    (void)version;
+    if (!x) return begin(h, connection, url, method, context);
+    if (*size > 0) {
+        take_body(h, x, data, *size);
+        *size = 0;
+        return MHD_YES;
+    }
+    extend(h, peer_of(connection));
+    if (x->is_refused) return refuse(h, connection, x, method, url);
+    const adept_serve_request request = {
+        .method = method,
+        .path = url,
+        .content_type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE),
+        .body = x->body.data,
+        .body_size = x->body.size,
+    };
+    adept_server_answer(h->server, &reply, &request);
+    if (h->options.log) log_request(x, method, url, reply.http_status);
+    return send_reply(h, connection, x, &reply);
+}
+
+/* ---- life ---- */
+
+static struct MHD_Daemon *start_daemon(adept_http *h, int fd)
+{
+    const adept_http_options *o = &h->options;
+    struct MHD_OptionItem threads[] = {{MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)o->threads, NULL}, {MHD_OPTION_END, 0, NULL}};
+    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, h,
+                            MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
+                            MHD_OPTION_CONNECTION_LIMIT, o->max_connections, MHD_OPTION_CONNECTION_TIMEOUT, o->timeout_s,
+                            MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
+                            MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, /* one thread is the daemon's own, more are a pool */
+                            o->threads > 1 ? MHD_OPTION_ARRAY : MHD_OPTION_END, threads, MHD_OPTION_END);
+}
+
+static void free_all(adept_http *h)
+{
+    pthread_mutex_destroy(&h->lock);
+    free(h);
+}
+
+adept_status adept_http_start(adept_http **out, adept_server *server, const adept_http_options *options, adept_error *err)
+{
+    const int fds[2] = {options->tcp, options->local};
+    adept_http *h = calloc(1, sizeof *h);
+    if (!h || pthread_mutex_init(&h->lock, NULL) != 0) {
+        free(h);
+        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    }
+    h->server = server;
+    h->metrics = adept_server_metrics(server);
+    h->options = *options;
+    h->max_held_bytes = BODIES_HELD * (uint64_t)options->max_body_bytes;
+    if (h->max_held_bytes < LEAST_HELD_BYTES) h->max_held_bytes = LEAST_HELD_BYTES;
+    for (int i = 0; i < 2; i++) {
+        if (fds[i] < 0) continue;
+        h->daemons[i] = start_daemon(h, fds[i]);
+        if (h->daemons[i]) continue;
+        if (i == 1 && h->daemons[0]) MHD_stop_daemon(h->daemons[0]);
+        free_all(h);
+        return adept_error_set(err, ADEPT_E_IO, "cannot start the HTTP server (libmicrohttpd %s)", MHD_get_version());
+    }
+    *out = h;
+    return ADEPT_OK;
+}
+
+void adept_http_stop(adept_http *h)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    uint64_t end_ns = now_ns() + (uint64_t)h->options.timeout_s * 1000000000u;
+    atomic_store(&h->stopping, true);
+    for (int i = 0; i < 2; i++) {
+        MHD_socket fd = h->daemons[i] ? MHD_quiesce_daemon(h->daemons[i]) : MHD_INVALID_SOCKET;
+        if (fd != MHD_INVALID_SOCKET) close(fd);
+    }
+    while (atomic_load(&h->in_flight) > 0 && now_ns() < end_ns)
+        nanosleep(&pause, NULL);
+    for (int i = 0; i < 2; i++)
+        if (h->daemons[i]) MHD_stop_daemon(h->daemons[i]);
+    free_all(h);
+}

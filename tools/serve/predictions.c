@@ -1,0 +1,270 @@
+/** @file predictions.c  POST /v1/predict and /v1/choose. */
+#include "predictions.h"
+#include "answer.h"
+#include "request.h"
+#include "server_private.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Where one body's oracles come from: the server's, or those of the profile it brought, which live as long as it. */
+typedef struct context {
+    adept_server *server;
+    adept_workload *profile;      /* NULL: the body has none */
+    adept_serve_oracles *oracles; /* of it */
+} context;
+
+#define ORACLES_OF_A_PROFILE 64
+
+bool adept_serve_unknown_gpu(const adept_serve_catalogue *c, const char *name, adept_serve_problem *p)
+{
+    const char *near = adept_serve_gpu_near(c, name);
+    if (near)
+        return adept_serve_refuse(p, ADEPT_SERVE_UNKNOWN_GPU, "unknown GPU '%.127s'; did you mean '%s'? GET /v1/gpus lists them",
+                                  name, near);
+    return adept_serve_refuse(p, ADEPT_SERVE_UNKNOWN_GPU, "unknown GPU '%.127s'; GET /v1/gpus lists them", name);
+}
+
+static bool unknown_workload(const adept_serve_catalogue *c, const char *name, adept_serve_problem *p)
+{
+    const char *near = adept_serve_workload_near(c, name);
+    if (near)
+        return adept_serve_refuse(p, ADEPT_SERVE_UNKNOWN_WORKLOAD,
+                                  "unknown workload '%s'; did you mean '%s'? GET /v1/workloads lists them", name, near);
+    return adept_serve_refuse(p, ADEPT_SERVE_UNKNOWN_WORKLOAD, "unknown workload '%s'; GET /v1/workloads lists them", name);
+}
+
+/* ---- the body's profile ---- */
+
+static bool open_context(context *c, adept_server *s, const adept_serve_body *body, adept_serve_problem *p)
+{
+    adept_error err = {0};
+    *c = (context){.server = s};
+    if (!body->profile.at) return true;
+    if (adept_workload_read(&c->profile, "profile", body->profile.at, body->profile.size, NULL, &err) != ADEPT_OK)
+        return adept_serve_refuse(p, ADEPT_SERVE_BAD_PROFILE, "%s", err.message);
+    atomic_fetch_add_explicit(&s->metrics.profiles, 1, memory_order_relaxed);
+    c->oracles = adept_serve_oracles_new(ORACLES_OF_A_PROFILE);
+    return c->oracles || adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
+}
+
+static void close_context(context *c)
+{
+    adept_serve_oracles_free(c->oracles);
+    adept_workload_free(c->profile);
+}
+
+/* ---- oracles ---- */
+
+typedef struct held_oracle {
+    adept_serve_oracles *oracles;
+    adept_serve_oracle *held;
+} held_oracle;
+
+static bool find_key(adept_serve_key *key, const context *c, const adept_serve_run *run, adept_serve_problem *p)
+{
+    const adept_serve_catalogue *catalogue = c->server->catalogue;
+    const adept_workload *workload = c->profile;
+    if (*run->workload) {
+        const adept_serve_workload *w = adept_serve_workload_find(catalogue, run->workload);
+        if (!w) return unknown_workload(catalogue, run->workload, p);
+        workload = w->handle;
+    }
+    if (!workload) return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"workload\" is missing");
+    if (!*run->gpu) return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"gpu\" is missing");
+    const adept_serve_gpu *gpu = adept_serve_gpu_find(catalogue, run->gpu);
+    if (!gpu) return adept_serve_unknown_gpu(catalogue, run->gpu, p);
+    adept_workload_info info;
+    adept_workload_describe(&info, workload);
+    int64_t batch_size = run->batch_size == info.batch_size ? 0 : run->batch_size;
+    if (batch_size != 0 && (batch_size < info.batch_low || batch_size > info.batch_high))
+        return adept_serve_refuse(p, ADEPT_SERVE_CANNOT_PREDICT,
+                                  "a batch_size of %lld is none of the profile's, %lld to %lld; adept profile --batches makes others",
+                                  (long long)batch_size, (long long)info.batch_low, (long long)info.batch_high);
+    *key = (adept_serve_key){workload, gpu->handle, batch_size, run->granularity};
+    return true;
+}
+
+static bool hold(held_oracle *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
+{
+    adept_serve_key key;
+    adept_error err = {0};
+    if (!find_key(&key, c, run, p)) return false;
+    out->oracles = key.workload == c->profile ? c->oracles : c->server->oracles;
+    adept_status status = adept_serve_oracles_hold(&out->held, out->oracles, &key, &err);
+    return status == ADEPT_OK || adept_serve_refuse_error(p, status, err.message);
+}
+
+/* ---- one run ---- */
+
+static bool estimate(adept_estimate *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
+{
+    held_oracle o;
+    adept_error err = {0};
+    if (!hold(&o, c, run, p)) return false;
+    adept_request request = run->request;
+    request.oracle = adept_serve_oracle_of(o.held);
+    adept_status status = adept_predict_one(out, &request, &err);
+    adept_serve_oracles_release(o.oracles, o.held);
+    atomic_fetch_add_explicit(&c->server->metrics.predictions, 1, memory_order_relaxed);
+    return status == ADEPT_OK || adept_serve_refuse_error(p, status, err.message);
+}
+
+static bool predict_full(adept_serve_text *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
+{
+    held_oracle o;
+    adept_error err = {0};
+    char *text = NULL;
+    if (!hold(&o, c, run, p)) return false;
+    adept_request request = run->request;
+    request.oracle = adept_serve_oracle_of(o.held);
+    adept_status status = adept_predict_json(&text, &request, &err);
+    adept_serve_oracles_release(o.oracles, o.held);
+    atomic_fetch_add_explicit(&c->server->metrics.predictions, 1, memory_order_relaxed);
+    if (status != ADEPT_OK) return adept_serve_refuse_error(p, status, err.message);
+    adept_serve_text_add(out, text);
+    adept_text_free(text);
+    return true;
+}
+
+static bool predict_compact(adept_serve_text *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
+{
+    adept_estimate e;
+    if (!estimate(&e, c, run, p)) return false;
+    adept_serve_print_estimate(out, "\"schema_version\":1,", &e);
+    return true;
+}
+
+/* ---- lists ---- */
+
+static void print_error(adept_serve_text *out, const adept_serve_problem *p)
+{
+    adept_serve_text_add(out, "{\"error\":");
+    adept_serve_problem_print(out, p);
+    adept_serve_text_add(out, "}");
+}
+
+static bool estimate_element(adept_estimate *out, const context *c, const adept_serve_body *body, adept_serve_span element,
+                             adept_serve_problem *p)
+{
+    adept_serve_run run = body->run;
+    return adept_serve_run_read(&run, element, p) && estimate(out, c, &run, p);
+}
+
+static void predict_list(adept_serve_text *out, const context *c, const adept_serve_body *body)
+{
+    adept_serve_cursor at = adept_serve_json_inside(body->list);
+    adept_serve_span element;
+    adept_serve_problem problem;
+    adept_estimate e;
+    adept_serve_text_add(out, "{\"schema_version\":1,\"estimates\":[");
+    for (size_t i = 0; adept_serve_json_next(&at, &element) && !out->failed; i++) {
+        if (i > 0) adept_serve_text_add(out, ",");
+        if (estimate_element(&e, c, body, element, &problem))
+            adept_serve_print_estimate(out, "", &e);
+        else
+            print_error(out, &problem);
+    }
+    adept_serve_text_add(out, "]}");
+}
+
+bool adept_serve_predict(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p)
+{
+    adept_serve_body body;
+    context c;
+    if (!adept_serve_body_read(&body, r->body, r->body_size,
+                               ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT, p))
+        return false;
+    bool ok = open_context(&c, s, &body, p);
+    if (ok && body.list.at)
+        predict_list(out, &c, &body);
+    else if (ok)
+        ok = body.compact ? predict_compact(out, &c, &body.run, p) : predict_full(out, &c, &body.run, p);
+    close_context(&c);
+    return ok;
+}
+
+/* ---- choosing ---- */
+
+typedef struct options {
+    adept_estimate *estimates;
+    adept_verdict *verdicts;
+    adept_serve_text errors; /* of the options that cannot be predicted, in order: "{...}" each */
+    size_t *error_ends;      /* of each option: where its error ends in `errors` */
+} options;
+
+static bool estimate_options(options *o, const context *c, const adept_serve_body *body, adept_serve_problem *p)
+{
+    adept_serve_cursor at = adept_serve_json_inside(body->list);
+    adept_serve_span element;
+    for (size_t i = 0; i < body->n && adept_serve_json_next(&at, &element); i++) {
+        if (!estimate_element(&o->estimates[i], c, body, element, p)) {
+            o->estimates[i] = (adept_estimate){.status = ADEPT_E_USAGE};
+            adept_serve_problem_print(&o->errors, p);
+        }
+        o->error_ends[i] = o->errors.size;
+    }
+    return !o->errors.failed || adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
+}
+
+static void print_options(adept_serve_text *out, const options *o, size_t n)
+{
+    adept_serve_text_add(out, ",\"options\":[");
+    for (size_t i = 0; i < n && !out->failed; i++) {
+        size_t begin = i > 0 ? o->error_ends[i - 1] : 0;
+        if (i > 0) adept_serve_text_add(out, ",");
+        if (o->error_ends[i] > begin) {
+            adept_serve_text_add(out, "{\"error\":");
+            adept_serve_text_bytes(out, o->errors.data + begin, o->error_ends[i] - begin);
+            adept_serve_text_add(out, "}");
+        } else {
+            adept_serve_print_verdict(out, &o->verdicts[i]);
+        }
+    }
+    adept_serve_text_add(out, "]}");
+}
+
+static bool choose(adept_serve_text *out, const context *c, const adept_serve_body *body, options *o, adept_serve_problem *p)
+{
+    adept_choice choice;
+    adept_error err = {0};
+    if (!estimate_options(o, c, body, p)) return false;
+    adept_status status = adept_choose(&choice, o->verdicts, o->estimates, body->n, &body->goal, &err);
+    if (status != ADEPT_OK) adept_serve_refuse_error(p, status, err.message);
+    if (status != ADEPT_OK && status != ADEPT_E_INFEASIBLE) return false;
+    adept_serve_text_add(out, "{\"schema_version\":1,");
+    if (status != ADEPT_OK) {
+        adept_serve_text_add(out, "\"error\":");
+        adept_serve_problem_print(out, p);
+        adept_serve_text_add(out, ",");
+    }
+    adept_serve_print_choice(out, &choice, body->n);
+    adept_serve_text_add(out, ",\"estimate\":");
+    if (choice.best < body->n)
+        adept_serve_print_estimate(out, "", &o->estimates[choice.best]);
+    else
+        adept_serve_text_add(out, "null");
+    print_options(out, o, body->n);
+    return status == ADEPT_OK;
+}
+
+bool adept_serve_choose(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p)
+{
+    adept_serve_body body;
+    context c;
+    if (!adept_serve_body_read(&body, r->body, r->body_size, ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL | ADEPT_SERVE_PROFILE,
+                               p))
+        return false;
+    options o = {.estimates = calloc(body.n + 1, sizeof *o.estimates),
+                 .verdicts = calloc(body.n + 1, sizeof *o.verdicts),
+                 .error_ends = calloc(body.n + 1, sizeof *o.error_ends)};
+    bool ok = open_context(&c, s, &body, p);
+    if (ok && (!o.estimates || !o.verdicts || !o.error_ends))
+        ok = adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
+    if (ok) ok = choose(out, &c, &body, &o, p);
+    close_context(&c);
+    free(o.estimates);
+    free(o.verdicts);
+    free(o.error_ends);
+    adept_serve_text_free(&o.errors);
+    return ok;
+}

@@ -1,0 +1,13 @@
+/** @file predictions.h  POST /v1/predict and /v1/choose. Calls: library. */
+#ifndef ADEPT_SERVE_PREDICTIONS_H
+#define ADEPT_SERVE_PREDICTIONS_H
+#include "server.h"
+
+bool adept_serve_predict(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p);
+/** Where no option is feasible, `out` has the whole answer, error included. */
+bool adept_serve_choose(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p);
+
+/** The problem that there is no such GPU; names the one that may have been meant. */
+bool adept_serve_unknown_gpu(const adept_serve_catalogue *c, const char *name, adept_serve_problem *p);
+
+#endif

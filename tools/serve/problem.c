@@ -1,0 +1,55 @@
+/** @file problem.c  Why a request is refused. */
+#include "problem.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct {
+    int http;
+    const char *word;
+} kinds[] = {
+#define X(name, http, word) {http, word},
+    ADEPT_SERVE_PROBLEM_LIST(X)
+#undef X
+};
+
+bool adept_serve_refuse(adept_serve_problem *p, adept_serve_problem_kind kind, const char *format, ...)
+{
+    va_list args;
+    p->kind = kind;
+    va_start(args, format);
+    vsnprintf(p->message, sizeof p->message, format, args);
+    va_end(args);
+    return false;
+}
+
+bool adept_serve_refuse_error(adept_serve_problem *p, adept_status status, const char *message)
+{
+    switch (status) {
+    case ADEPT_E_NOMEM:
+        return adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "%s", message);
+    case ADEPT_E_USAGE:
+    case ADEPT_E_INVALID:
+    case ADEPT_E_UNSUPPORTED:
+        return adept_serve_refuse(p, ADEPT_SERVE_CANNOT_PREDICT, "%s", message);
+    case ADEPT_E_INFEASIBLE:
+        return adept_serve_refuse(p, ADEPT_SERVE_INFEASIBLE, "%s", message);
+    default:
+        return adept_serve_refuse(p, ADEPT_SERVE_INTERNAL, "%s", message);
+    }
+}
+
+int adept_serve_problem_http(adept_serve_problem_kind kind)
+{
+    return kinds[kind].http;
+}
+
+void adept_serve_problem_print(adept_serve_text *out, const adept_serve_problem *p)
+{
+    adept_serve_text_add(out, "{\"status\":");
+    adept_serve_text_integer(out, kinds[p->kind].http);
+    adept_serve_text_add(out, ",\"code\":");
+    adept_serve_text_quote(out, kinds[p->kind].word);
+    adept_serve_text_add(out, ",\"message\":");
+    adept_serve_text_quote(out, p->message);
+    adept_serve_text_add(out, "}");
+}

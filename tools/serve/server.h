@@ -1,0 +1,47 @@
+/** @file server.h  What is answered, whatever the transport: method, path and body to status and body. Thread-safe; never fatal.
+ *  Calls: library. */
+#ifndef ADEPT_SERVE_SERVER_H
+#define ADEPT_SERVE_SERVER_H
+#include "catalogue.h"
+#include "metrics.h"
+#include "problem.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct adept_server adept_server;
+
+/**
+ * @param catalogue  taken, also when it fails
+ * @param capacity   oracles kept
+ */
+adept_status adept_server_new(adept_server **out, adept_serve_catalogue *catalogue, size_t capacity, adept_error *err);
+void adept_server_free(adept_server *s); /* NULL allowed */
+
+typedef struct adept_serve_request {
+    const char *method, *path;
+    const char *content_type; /* NULL: none was sent */
+    const char *body;
+    size_t body_size;
+} adept_serve_request;
+
+typedef struct adept_serve_reply {
+    int http_status;
+    const char *content_type;
+    const char *allow; /* methods, with status 405; else NULL */
+    const char *data;
+    size_t size;
+    char *owned; /* free(); NULL if `data` is constant */
+    size_t route; /* for adept_server_refuse() */
+} adept_serve_reply;
+
+/** Always an answer, if only that memory is out. */
+void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_serve_request *request);
+/** The answer to a request that the transport refuses, counted like the others. */
+void adept_server_refuse(adept_server *s, adept_serve_reply *out, adept_serve_problem_kind kind, const char *message);
+
+adept_serve_metrics *adept_server_metrics(adept_server *s);
+
+/** What the server answers, for the test of its description: "GET /v1/health"; NULL past the end. */
+const char *adept_server_route(size_t index);
+
+#endif
