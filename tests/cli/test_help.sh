@@ -3,14 +3,14 @@
 
 expect_ok --help
 commands=$(sed -n 's/^  \([a-z]*\) .*/\1/p' "$work/out" | grep -v adept)
-[ "$(echo "$commands" | tr '\n' ' ')" = 'predict report profile calibrate evaluate sweep diff gpus handlers ' ] || fail "commands listed: $commands"
+[ "$(echo "$commands" | tr '\n' ' ')" = 'predict report profile calibrate evaluate sweep diff gpus handlers serve ' ] || fail "commands listed: $commands"
 expect_ok --version
 shows '^adept [0-9]+\.[0-9]+\.[0-9]+$'
 
 : >"$work/examples"
 for command in $commands; do
     case $command in
-    calibrate | evaluate) # need GSL and NLopt
+    calibrate | evaluate | serve) # need GSL and NLopt, or libmicrohttpd
         "$ADEPT" "$command" --help >/dev/null 2>&1 || continue ;;
     esac
     expect_ok "$command" --version
@@ -18,7 +18,7 @@ for command in $commands; do
     expect_ok "$command" --help
     shows "^Usage: adept $command"
     shows '^Examples:$'
-    shows '--json  '
+    [ "$command" = serve ] || shows '--json  ' # it speaks nothing else
     if awk 'length > 79' "$work/out" | grep -q .; then
         fail "help of $command is wider than 79 columns"
     fi
