@@ -70,15 +70,19 @@ static error_t parse_limit(int key, char *arg, const struct argp_state *state, s
     switch (key) {
     case KEY_THREADS:
         if (adept_number_int(state, "--threads", arg, 1, &o->threads) != 0) return EINVAL;
-        return o->threads <= MAX_THREADS ? 0 : adept_cli_usage(state, "--threads: '%s' is more than %d", arg, MAX_THREADS);
+        return o->threads <= MAX_THREADS ? 0
+                                         : adept_cli_usage(state, "--threads: '%s' is more than %d", arg, MAX_THREADS);
     case KEY_MAX_BODY:
-        if (adept_number_quantity(state, "--max-body", arg, adept_suffix_sizes, &adept_suffix_sizes[0], &o->max_body_bytes) != 0)
+        if (adept_number_quantity(state, "--max-body", arg, adept_suffix_sizes, &adept_suffix_sizes[0],
+                                  &o->max_body_bytes) != 0)
             return EINVAL;
         if (o->max_body_bytes >= 1024 && o->max_body_bytes <= 1 << 30) return 0;
         return adept_cli_usage(state, "--max-body: '%s' is not between 1 KiB and 1 GiB", arg);
     case KEY_MAX_CONNECTIONS:
         if (adept_number_int(state, "--max-connections", arg, 1, &o->max_connections) != 0) return EINVAL;
-        return o->max_connections <= 1000000 ? 0 : adept_cli_usage(state, "--max-connections: '%s' is more than 1000000", arg);
+        return o->max_connections <= 1000000
+                   ? 0
+                   : adept_cli_usage(state, "--max-connections: '%s' is more than 1000000", arg);
     case KEY_TIMEOUT:
         if (adept_number_int(state, "--timeout", arg, 1, &o->timeout_s) != 0) return EINVAL;
         return o->timeout_s <= 3600 ? 0 : adept_cli_usage(state, "--timeout: '%s' is more than 3600 s", arg);
@@ -142,8 +146,7 @@ static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "What it knows:", 2},
     {"profiles", KEY_PROFILES, "DIR", 0,
      "Serve all NAME.profile.json and NAME.pt2 of a folder, by NAME; may be repeated", 2},
-    {"gpu", KEY_GPU, "FILE", 0,
-     "Serve a hardware profile too, in place of a GPU of the same name; may be repeated", 2},
+    {"gpu", KEY_GPU, "FILE", 0, "Serve a hardware profile too, in place of a GPU of the same name; may be repeated", 2},
     {NULL, 0, NULL, 0, "Limits:", 3},
     {"threads", KEY_THREADS, "N", 0, "Threads for each of address and socket (default 1)", 3},
     {"max-body", KEY_MAX_BODY, "SIZE", 0, "Largest request body, 512KiB, 16MiB, ... (default 8MiB)", 3},
@@ -162,7 +165,8 @@ static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "[PROFILE...]",
-    .doc = "Answer predictions over HTTP, in JSON, until SIGTERM or SIGINT. PROFILE is what `adept profile -o` wrote, or a torch.export "
+    .doc = "Answer predictions over HTTP, in JSON, until SIGTERM or SIGINT. PROFILE is what `adept profile -o` wrote, "
+           "or a torch.export "
            ".pt2; clients name it by its file name without folder and ending, and can name no file."
            "\vExamples:\n"
            "  adept serve resnet50.profile.json\n"
@@ -194,7 +198,8 @@ static adept_status set_connections(adept_cli *cli, unsigned *n, const serve_opt
     bool both = o->socket && o->listen;
     uint64_t each = o->max_connections ? (uint64_t)o->max_connections : DEFAULT_CONNECTIONS;
     uint64_t wanted = each * (both ? 2 : 1) + SPARE_FILES + 4 * (uint64_t)o->threads;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "no limit on open files");
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "no limit on open files");
     if (limit.rlim_cur < wanted) {
         limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
         if (setrlimit(RLIMIT_NOFILE, &limit) != 0) getrlimit(RLIMIT_NOFILE, &limit);
@@ -219,7 +224,8 @@ static void say(const char *before, const char *what)
 }
 
 /* Listens, then says where. */
-static adept_status open_sockets(adept_cli *cli, adept_http_options *http, adept_serve_socket_file *file, const serve_options *o)
+static adept_status open_sockets(adept_cli *cli, adept_http_options *http, adept_serve_socket_file *file,
+                                 const serve_options *o)
 {
     char bound[ADEPT_SERVE_ADDRESS_SIZE];
     adept_status status = ADEPT_OK;
@@ -227,7 +233,8 @@ static adept_status open_sockets(adept_cli *cli, adept_http_options *http, adept
     const char *address = o->listen ? o->listen : o->socket ? NULL : DEFAULT_ADDRESS;
     if (address) status = adept_serve_listen_tcp(&http->tcp, bound, address, o->allow_remote, &cli->err);
     if (status == ADEPT_OK && o->socket)
-        status = adept_serve_listen_unix(&http->local, file, o->socket, o->socket_mode ? o->socket_mode : 0600, &cli->err);
+        status =
+            adept_serve_listen_unix(&http->local, file, o->socket, o->socket_mode ? o->socket_mode : 0600, &cli->err);
     if (status != ADEPT_OK) {
         if (http->tcp >= 0) close(http->tcp);
         return status;
@@ -277,7 +284,8 @@ static adept_status serve(adept_cli *cli, const serve_options *o)
 static adept_status run(adept_cli *cli, int argc, char **argv)
 {
     const char **room = calloc(3 * (size_t)argc, sizeof *room);
-    serve_options o = {.folders = {room, 0}, .files = {room + argc, 0}, .gpus = {room + 2 * (size_t)argc, 0}, .threads = 1};
+    serve_options o = {
+        .folders = {room, 0}, .files = {room + argc, 0}, .gpus = {room + 2 * (size_t)argc, 0}, .threads = 1};
     adept_parse p = {.argp = &argp, .command = "serve", .cli = cli, .input = &o};
     if (!room) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     adept_status status = adept_cli_parse(&p, argc, argv);

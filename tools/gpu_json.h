@@ -1,4 +1,5 @@
-/** @file gpu_json.h  A GPU as JSON: a row of `adept gpus --json`, and its hardware profile. Calls: model, adept_json. */
+/** @file gpu_json.h  A GPU as JSON: a row of `adept gpus --json`, and its hardware profile. Calls: model, adept_json.
+ */
 #ifndef ADEPT_GPU_JSON_H
 #define ADEPT_GPU_JSON_H
 #include "adept_hwprofile.h"

@@ -1,5 +1,5 @@
-/** @file fuzz_serve.c  Any request is answered, with JSON that says what is wrong if something is. Input: "METHOD PATH\n" and the body;
- *  without such a line, all of it is the body of POST /v1/predict. */
+/** @file fuzz_serve.c  Any request is answered, with JSON that says what is wrong if something is. Input: "METHOD
+ * PATH\n" and the body; without such a line, all of it is the body of POST /v1/predict. */
 #include "fuzz_require.h"
 #include "serve/server.h"
 #include <cjson/cJSON.h>
@@ -25,7 +25,8 @@ static size_t split(char method[16], char path[128], const uint8_t *data, size_t
     const uint8_t *blank = end ? memchr(data, ' ', (size_t)(end - data)) : NULL;
     strcpy(method, "POST");
     strcpy(path, "/v1/predict");
-    if (!blank || blank - data >= 16 || end - blank > 127 || !isupper(data[0]) || memchr(data, 0, (size_t)(end - data))) return 0;
+    if (!blank || blank - data >= 16 || end - blank > 127 || !isupper(data[0]) || memchr(data, 0, (size_t)(end - data)))
+        return 0;
     memcpy(method, data, (size_t)(blank - data));
     method[blank - data] = '\0';
     memcpy(path, blank + 1, (size_t)(end - blank - 1));
@@ -36,7 +37,8 @@ static size_t split(char method[16], char path[128], const uint8_t *data, size_t
 static void check_problem(const cJSON *root, int http_status)
 {
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
-    const cJSON *code = cJSON_GetObjectItemCaseSensitive(error, "code"), *status = cJSON_GetObjectItemCaseSensitive(error, "status");
+    const cJSON *code = cJSON_GetObjectItemCaseSensitive(error, "code"),
+                *status = cJSON_GetObjectItemCaseSensitive(error, "status");
     const cJSON *message = cJSON_GetObjectItemCaseSensitive(error, "message");
     REQUIRE(cJSON_IsString(code) && cJSON_IsString(message) && message->valuestring[0]);
     REQUIRE(cJSON_IsNumber(status) && (int)status->valuedouble == http_status);

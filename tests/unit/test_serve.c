@@ -1,5 +1,5 @@
-/* The prediction server without its sockets: JSON of strangers, requests, the cache of oracles, and the description against
- * what is answered. */
+/* The prediction server without its sockets: JSON of strangers, requests, the cache of oracles, and the description
+ * against what is answered. */
 #include "serve/embedded_openapi.h"
 #include "serve/json_reader.h"
 #include "serve/oracles.h"
@@ -37,9 +37,23 @@ static adept_status check(const char *text, size_t size, adept_error *err)
 static void test_accepts(void **state)
 {
     (void)state;
-    static const char *const good[] = {"{}", "[]", " null ", "true", "false", "0", "-0", "1", "-12.5e+10", "1E-3", "0.5", "\"\"",
-                                       "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\"", "\"\\ud83d\\ude00\"", "\"\xc3\xa9\xf0\x9f\x98\x80\x7f\"",
-                                       "{\"a\":[1,{\"b\":null}],\"c\":\"d\"}", "\t[\r\n1 , 2 ] "};
+    static const char *const good[] = {"{}",
+                                       "[]",
+                                       " null ",
+                                       "true",
+                                       "false",
+                                       "0",
+                                       "-0",
+                                       "1",
+                                       "-12.5e+10",
+                                       "1E-3",
+                                       "0.5",
+                                       "\"\"",
+                                       "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\"",
+                                       "\"\\ud83d\\ude00\"",
+                                       "\"\xc3\xa9\xf0\x9f\x98\x80\x7f\"",
+                                       "{\"a\":[1,{\"b\":null}],\"c\":\"d\"}",
+                                       "\t[\r\n1 , 2 ] "};
     for (size_t i = 0; i < COUNT(good); i++) {
         adept_error err = {0};
         if (check(good[i], strlen(good[i]), &err) != ADEPT_OK) fail_msg("%s: %s", good[i], err.message);
@@ -49,12 +63,63 @@ static void test_accepts(void **state)
 static void test_refuses(void **state)
 {
     (void)state;
-    static const char *const bad[] = {
-        "", " ", "{", "}", "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{1:1}", "{,}",
-        "nul", "nulll", "True", "NaN", "Infinity", "-Infinity", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "0x10", "1_0", "\"",
-        "\"\\\"", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"", "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"", "\"\\", "\"\t\"", "\"\n\"",
-        "\"\x80\"", "\"\xc0\xaf\"", "\"\xe0\x9f\xbf\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"\xff\"", "\"\xc3\"", "\"\xf0\x9f\x98\"",
-        "'a'", "1 1", "{} {}", "/* */ 1", "\xef\xbb\xbf{}"};
+    static const char *const bad[] = {"",
+                                      " ",
+                                      "{",
+                                      "}",
+                                      "[",
+                                      "]",
+                                      "[1",
+                                      "[1,",
+                                      "[1,]",
+                                      "[,1]",
+                                      "[1 2]",
+                                      "{\"a\"}",
+                                      "{\"a\":}",
+                                      "{\"a\":1,}",
+                                      "{a:1}",
+                                      "{1:1}",
+                                      "{,}",
+                                      "nul",
+                                      "nulll",
+                                      "True",
+                                      "NaN",
+                                      "Infinity",
+                                      "-Infinity",
+                                      "-",
+                                      "+1",
+                                      "01",
+                                      "-01",
+                                      "1.",
+                                      ".5",
+                                      "1e",
+                                      "1e+",
+                                      "0x10",
+                                      "1_0",
+                                      "\"",
+                                      "\"\\\"",
+                                      "\"\\x\"",
+                                      "\"\\u12\"",
+                                      "\"\\u12g4\"",
+                                      "\"\\ud800\"",
+                                      "\"\\udc00\"",
+                                      "\"\\ud800\\u0041\"",
+                                      "\"\\",
+                                      "\"\t\"",
+                                      "\"\n\"",
+                                      "\"\x80\"",
+                                      "\"\xc0\xaf\"",
+                                      "\"\xe0\x9f\xbf\"",
+                                      "\"\xed\xa0\x80\"",
+                                      "\"\xf4\x90\x80\x80\"",
+                                      "\"\xff\"",
+                                      "\"\xc3\"",
+                                      "\"\xf0\x9f\x98\"",
+                                      "'a'",
+                                      "1 1",
+                                      "{} {}",
+                                      "/* */ 1",
+                                      "\xef\xbb\xbf{}"};
     for (size_t i = 0; i < COUNT(bad); i++) {
         adept_error err = {0};
         if (check(bad[i], strlen(bad[i]), &err) != ADEPT_E_INVALID || !strstr(err.message, "in line 1, column"))
@@ -74,7 +139,8 @@ static void test_depth(void **state)
         char text[2 * ADEPT_SERVE_MAX_DEPTH + 8];
         memset(text, '[', (size_t)depth);
         memset(text + depth, ']', (size_t)depth);
-        assert_int_equal(check(text, 2 * (size_t)depth, NULL), depth > ADEPT_SERVE_MAX_DEPTH ? ADEPT_E_INVALID : ADEPT_OK);
+        assert_int_equal(check(text, 2 * (size_t)depth, NULL),
+                         depth > ADEPT_SERVE_MAX_DEPTH ? ADEPT_E_INVALID : ADEPT_OK);
     }
 }
 
@@ -154,11 +220,13 @@ static bool read_body(adept_serve_body *out, const char *text, unsigned allowed,
 static void test_body(void **state)
 {
     (void)state;
-    static const char text[] =
-        "{\"workload\":\"w\",\"gpu\":null,\"gpus\":4,\"nodes\":2e0,\"batch_size\":8,\"power_limit_w\":250.5,\"clock_hz\":1e9,"
-        "\"internode_bytes_per_s\":5e9,\"internode_latency_s\":1e-6,\"bucket_bytes\":1,\"allreduce\":\"auto\",\"overlap\":\"bucketed\","
-        "\"granularity\":\"model\",\"options\":[{\"gpu\":\"b\",\"gpus\":8},{}],"
-        "\"goal\":{\"objective\":\"edp\",\"steps\":10,\"power_budget_w\":1,\"deadline_s\":2,\"energy_budget_j\":3,\"ignore_memory\":true}}";
+    static const char text[] = "{\"workload\":\"w\",\"gpu\":null,\"gpus\":4,\"nodes\":2e0,\"batch_size\":8,\"power_"
+                               "limit_w\":250.5,\"clock_hz\":1e9,"
+                               "\"internode_bytes_per_s\":5e9,\"internode_latency_s\":1e-6,\"bucket_bytes\":1,"
+                               "\"allreduce\":\"auto\",\"overlap\":\"bucketed\","
+                               "\"granularity\":\"model\",\"options\":[{\"gpu\":\"b\",\"gpus\":8},{}],"
+                               "\"goal\":{\"objective\":\"edp\",\"steps\":10,\"power_budget_w\":1,\"deadline_s\":2,"
+                               "\"energy_budget_j\":3,\"ignore_memory\":true}}";
     adept_serve_body b;
     adept_serve_problem p;
     assert_true(read_body(&b, text, ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL, &p));
@@ -166,10 +234,12 @@ static void test_body(void **state)
     assert_string_equal(b.run.workload, "w");
     assert_string_equal(b.run.gpu, "");
     assert_string_equal(b.run.granularity, "model");
-    assert_true(b.run.batch_size == 8 && r->gpus == 4 && r->nodes == 2 && r->power_limit_w == 250.5 && r->clock_hz == 1e9);
+    assert_true(b.run.batch_size == 8 && r->gpus == 4 && r->nodes == 2 && r->power_limit_w == 250.5 &&
+                r->clock_hz == 1e9);
     assert_true(r->internode_bytes_per_s == 5e9 && r->internode_latency_s == 1e-6 && r->bucket_bytes == 1);
     assert_true(r->reduce == ADEPT_REDUCE_AUTO && r->hide == ADEPT_HIDE_BUCKETED);
-    assert_true(b.goal.objective == ADEPT_LEAST_EDP && b.goal.steps == 10 && b.goal.power_budget_w == 1 && b.goal.deadline_s == 2);
+    assert_true(b.goal.objective == ADEPT_LEAST_EDP && b.goal.steps == 10 && b.goal.power_budget_w == 1 &&
+                b.goal.deadline_s == 2);
     assert_true(b.goal.energy_budget_j == 3 && b.goal.ignore_memory == 1 && b.n == 2);
     adept_serve_cursor c = adept_serve_json_inside(b.list);
     adept_serve_span element;
@@ -224,7 +294,8 @@ static void test_oracles(void **state)
     adept_serve_oracles *c = adept_serve_oracles_new(2);
     assert_non_null(c);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], 0, NULL}, NULL), ADEPT_OK);
+        assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], 0, NULL}, NULL),
+                         ADEPT_OK);
     adept_serve_oracles_count count = adept_serve_oracles_statistics(c);
     assert_true(count.misses == 3 && count.hits == 0 && count.kept == 2 && count.evicted == 1);
     adept_estimate e; /* the first is given up, but held: it still answers */
@@ -259,8 +330,8 @@ static adept_server *open_server(size_t capacity)
     adept_serve_catalogue *c = NULL;
     adept_server *s = NULL;
     adept_error err = {0};
-    if (adept_serve_catalogue_new(&c, NULL, 0, &err) != ADEPT_OK || adept_serve_catalogue_add(c, MLP, &err) != ADEPT_OK ||
-        adept_server_new(&s, c, capacity, &err) != ADEPT_OK)
+    if (adept_serve_catalogue_new(&c, NULL, 0, &err) != ADEPT_OK ||
+        adept_serve_catalogue_add(c, MLP, &err) != ADEPT_OK || adept_server_new(&s, c, capacity, &err) != ADEPT_OK)
         fail_msg("%s", err.message);
     return s;
 }
@@ -304,12 +375,13 @@ static void *ask(void *server)
     static const char *const gpus[] = {"a100", "t4", "h100", "V100-PCIe-32GB"};
     for (size_t i = 0; i < 200; i++) {
         char body[256], *text;
-        snprintf(body, sizeof body, "{\"workload\":\"mlp\",\"gpu\":\"%s\",\"gpus\":%zu,\"compact\":%s}", gpus[i % 4], 1 + i % 8,
-                 i % 3 ? "true" : "false");
+        snprintf(body, sizeof body, "{\"workload\":\"mlp\",\"gpu\":\"%s\",\"gpus\":%zu,\"compact\":%s}", gpus[i % 4],
+                 1 + i % 8, i % 3 ? "true" : "false");
         if (answer(server, "POST", "/v1/predict", body, &text) != 200) return text;
         free(text);
         if (answer(server, "GET", "/metrics", NULL, NULL) != 200) return server;
-        if (i % 50 == 0 && answer(server, "POST", "/v1/predict", "{\"gpu\":\"t4\",\"profile\":{\"a\":1}}", NULL) != 422) return server;
+        if (i % 50 == 0 && answer(server, "POST", "/v1/predict", "{\"gpu\":\"t4\",\"profile\":{\"a\":1}}", NULL) != 422)
+            return server;
     }
     return NULL;
 }
@@ -341,9 +413,9 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accepts), cmocka_unit_test(test_refuses),      cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_steps),   cmocka_unit_test(test_texts),        cmocka_unit_test(test_quotes),
-        cmocka_unit_test(test_body),    cmocka_unit_test(test_body_refused), cmocka_unit_test(test_oracles),
+        cmocka_unit_test(test_accepts),     cmocka_unit_test(test_refuses),      cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_steps),       cmocka_unit_test(test_texts),        cmocka_unit_test(test_quotes),
+        cmocka_unit_test(test_body),        cmocka_unit_test(test_body_refused), cmocka_unit_test(test_oracles),
         cmocka_unit_test(test_description), cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,8 @@
 #include "catalogue.h"
 #include "text.h"
 
-/** An estimate with status ADEPT_OK, keys as in `predict --json`; `first` goes in front of them: "\"schema_version\":1,". */
+/** An estimate with status ADEPT_OK, keys as in `predict --json`; `first` goes in front of them:
+ * "\"schema_version\":1,". */
 void adept_serve_print_estimate(adept_serve_text *out, const char *first, const adept_estimate *e);
 
 /** {"steps":...,"violated":["deadline"]} */

@@ -83,7 +83,8 @@ static adept_status add_gpu(adept_serve_catalogue *c, const char *name_or_path, 
     return status;
 }
 
-static adept_status load_gpu(adept_serve_catalogue *c, const char *name_or_path, bool is_file, cJSON *list, adept_error *err)
+static adept_status load_gpu(adept_serve_catalogue *c, const char *name_or_path, bool is_file, cJSON *list,
+                             adept_error *err)
 {
     adept_hwprofile *hw = NULL;
     adept_status status = adept_hwprofile_open(&hw, name_or_path, err);
@@ -206,8 +207,8 @@ static adept_status check_name(const adept_serve_catalogue *c, const char *path,
     for (const char *at = name; *at; at++)
         wrong = wrong || (unsigned char)*at < 0x20 || *at == 0x7f;
     if (wrong)
-        return adept_error_set(err, ADEPT_E_USAGE, "%s: the file's name cannot be a workload's (1 to %d characters)", path,
-                               ADEPT_SERVE_NAME_SIZE - 1);
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: the file's name cannot be a workload's (1 to %d characters)",
+                               path, ADEPT_SERVE_NAME_SIZE - 1);
     if (adept_serve_workload_find(c, name))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: there is a workload '%s' already", path, name);
     return ADEPT_OK;

@@ -1,5 +1,5 @@
-/** @file catalogue.h  The workloads and GPUs that clients may name. Loaded at start, then never changed: any thread may read it.
- *  Calls: library, model. */
+/** @file catalogue.h  The workloads and GPUs that clients may name. Loaded at start, then never changed: any thread may
+ * read it. Calls: library, model. */
 #ifndef ADEPT_SERVE_CATALOGUE_H
 #define ADEPT_SERVE_CATALOGUE_H
 #include <adept/adept.h>

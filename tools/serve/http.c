@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HEADER_BYTES 16384      /* of one connection: request line, headers, and a part of the body */
-#define BODIES_HELD 16          /* bodies and answers may take this many largest bodies together, */
+#define HEADER_BYTES 16384                     /* of one connection: request line, headers, and a part of the body */
+#define BODIES_HELD 16                         /* bodies and answers may take this many largest bodies together, */
 #define LEAST_HELD_BYTES ((uint64_t)256 << 20) /* but at least this */
-#define PATIENCE 6              /* headers, body and answer must each be through within so many timeouts */
+#define PATIENCE 6 /* headers, body and answer must each be through within so many timeouts */
 
 /* A connection; a list of them, so that slow ones can be found. */
 typedef struct peer {
@@ -54,7 +54,9 @@ static uint64_t now_ns(void)
 
 static void extend(adept_http *h, peer *p)
 {
-    if (p) atomic_store_explicit(&p->deadline_ns, now_ns() + (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u, memory_order_relaxed);
+    if (p)
+        atomic_store_explicit(&p->deadline_ns, now_ns() + (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u,
+                              memory_order_relaxed);
 }
 
 static peer *peer_of(struct MHD_Connection *connection)
@@ -86,7 +88,8 @@ static void peer_leaves(adept_http *h, peer *p)
 {
     atomic_fetch_sub(&h->metrics->connections, 1);
     if (!p) return;
-    pthread_mutex_lock(&h->lock); /* the descriptor is closed after this, so that adept_http_tend() never sees another's */
+    pthread_mutex_lock(
+        &h->lock); /* the descriptor is closed after this, so that adept_http_tend() never sees another's */
     *(p->previous ? &p->previous->next : &h->peers) = p->next;
     if (p->next) p->next->previous = p->previous;
     pthread_mutex_unlock(&h->lock);
@@ -123,7 +126,8 @@ static void hold(adept_http *h, exchange *x, uint64_t bytes)
     atomic_fetch_add_explicit(&h->metrics->bytes_held, bytes, memory_order_relaxed);
 }
 
-static void on_completed(void *cls, struct MHD_Connection *connection, void **context, enum MHD_RequestTerminationCode code)
+static void on_completed(void *cls, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode code)
 {
     adept_http *h = cls;
     exchange *x = *context;
@@ -141,18 +145,19 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 static void log_request(const exchange *x, const char *method, const char *url, int http_status)
 {
     char line[320];
-    int n = snprintf(line, sizeof line, "adept serve: %d %" PRIu64 " us %.16s %.200s", http_status, (now_ns() - x->begin_ns) / 1000,
-                     method, url);
+    int n = snprintf(line, sizeof line, "adept serve: %d %" PRIu64 " us %.16s %.200s", http_status,
+                     (now_ns() - x->begin_ns) / 1000, method, url);
     for (int i = 0; i < n; i++)
         if ((unsigned char)line[i] < 0x20 || (unsigned char)line[i] >= 0x7f) line[i] = '?';
     line[n] = '\n';
     if (write(STDERR_FILENO, line, (size_t)n + 1) < 0) return; /* a log that cannot be written is no reason to stop */
 }
 
-static enum MHD_Result send_reply(adept_http *h, struct MHD_Connection *connection, exchange *x, const adept_serve_reply *reply)
+static enum MHD_Result send_reply(adept_http *h, struct MHD_Connection *connection, exchange *x,
+                                  const adept_serve_reply *reply)
 {
-    struct MHD_Response *response = MHD_create_response_from_buffer(reply->size, (void *)(uintptr_t)reply->data,
-                                                                    reply->owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        reply->size, (void *)(uintptr_t)reply->data, reply->owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
     if (!response) {
         free(reply->owned);
         return MHD_NO;
@@ -161,7 +166,8 @@ static enum MHD_Result send_reply(adept_http *h, struct MHD_Connection *connecti
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (reply->allow) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow);
-    if (reply->http_status == MHD_HTTP_SERVICE_UNAVAILABLE) MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    if (reply->http_status == MHD_HTTP_SERVICE_UNAVAILABLE)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
     if (atomic_load(&h->stopping)) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     enum MHD_Result result = MHD_queue_response(connection, (unsigned)reply->http_status, response);
     MHD_destroy_response(response);
@@ -180,7 +186,8 @@ static const char *reason(adept_serve_problem_kind kind)
     }
 }
 
-static enum MHD_Result refuse(adept_http *h, struct MHD_Connection *connection, exchange *x, const char *method, const char *url)
+static enum MHD_Result refuse(adept_http *h, struct MHD_Connection *connection, exchange *x, const char *method,
+                              const char *url)
 {
     adept_serve_reply reply;
     adept_server_refuse(h->server, &reply, x->refused, reason(x->refused));
@@ -212,7 +219,8 @@ static void take_body(adept_http *h, exchange *x, const char *data, size_t size)
 }
 
 /* Its headers are here. What announces too large a body is refused before it comes. */
-static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, const char *url, const char *method, void **context)
+static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, const char *url, const char *method,
+                             void **context)
 {
     exchange *x = calloc(1, sizeof *x);
     if (!x) return MHD_NO;
@@ -258,12 +266,14 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 static struct MHD_Daemon *start_daemon(adept_http *h, int fd)
 {
     const adept_http_options *o = &h->options;
-    struct MHD_OptionItem threads[] = {{MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)o->threads, NULL}, {MHD_OPTION_END, 0, NULL}};
+    struct MHD_OptionItem threads[] = {{MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)o->threads, NULL},
+                                       {MHD_OPTION_END, 0, NULL}};
     return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, h,
                             MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
-                            MHD_OPTION_CONNECTION_LIMIT, o->max_connections, MHD_OPTION_CONNECTION_TIMEOUT, o->timeout_s,
-                            MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
-                            MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, /* one thread is the daemon's own, more are a pool */
+                            MHD_OPTION_CONNECTION_LIMIT, o->max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+                            o->timeout_s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION,
+                            on_connection, h, MHD_OPTION_SIGPIPE_HANDLED_BY_APP,
+                            1, /* one thread is the daemon's own, more are a pool */
                             o->threads > 1 ? MHD_OPTION_ARRAY : MHD_OPTION_END, threads, MHD_OPTION_END);
 }
 
@@ -273,7 +283,8 @@ static void free_all(adept_http *h)
     free(h);
 }
 
-adept_status adept_http_start(adept_http **out, adept_server *server, const adept_http_options *options, adept_error *err)
+adept_status adept_http_start(adept_http **out, adept_server *server, const adept_http_options *options,
+                              adept_error *err)
 {
     const int fds[2] = {options->tcp, options->local};
     adept_http *h = calloc(1, sizeof *h);

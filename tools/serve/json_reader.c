@@ -75,7 +75,10 @@ static int32_t hex4(const char *at, const char *end)
     if (end - at < 4) return -1;
     for (int i = 0; i < 4; i++) {
         char c = at[i];
-        int digit = is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int digit = is_digit(c)            ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
         if (digit < 0) return -1;
         value = 16 * value + digit;
     }

@@ -1,5 +1,5 @@
-/** @file json_reader.h  Strict JSON of strangers, read where it lies: RFC 8259 to the letter, valid UTF-8, bounded nesting. Nothing is
- *  allocated and nothing is shared between threads (cJSON keeps a static). Calls: adept_error. */
+/** @file json_reader.h  Strict JSON of strangers, read where it lies: RFC 8259 to the letter, valid UTF-8, bounded
+ * nesting. Nothing is allocated and nothing is shared between threads (cJSON keeps a static). Calls: adept_error. */
 #ifndef ADEPT_SERVE_JSON_READER_H
 #define ADEPT_SERVE_JSON_READER_H
 #include "adept_error.h"

@@ -32,7 +32,8 @@ static bool split(parts *out, const char *address)
     } else if (memchr(host, ':', length)) {
         return false; /* IPv6 needs brackets */
     }
-    if (length >= sizeof out->host || digits == 0 || digits > 5 || strspn(colon + 1, "0123456789") != digits) return false;
+    if (length >= sizeof out->host || digits == 0 || digits > 5 || strspn(colon + 1, "0123456789") != digits)
+        return false;
     memcpy(out->host, host, length);
     out->host[length] = '\0';
     memcpy(out->port, colon + 1, digits + 1);
@@ -61,7 +62,8 @@ static adept_status describe(char bound[ADEPT_SERVE_ADDRESS_SIZE], int fd, const
     socklen_t size = sizeof a;
     char host[64], port[8];
     if (getsockname(fd, (struct sockaddr *)(void *)&a, &size) != 0) return failed(fd, "listen on", address, err);
-    if (getnameinfo((struct sockaddr *)(void *)&a, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    if (getnameinfo((struct sockaddr *)(void *)&a, size, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
         close(fd);
         return adept_error_set(err, ADEPT_E_IO, "cannot tell the address of %s", address);
     }
@@ -81,14 +83,16 @@ static adept_status open_tcp(int *out, const struct addrinfo *a, const char *add
     return ADEPT_OK;
 }
 
-adept_status adept_serve_listen_tcp(int *fd, char bound[ADEPT_SERVE_ADDRESS_SIZE], const char *address, bool allow_remote,
-                                    adept_error *err)
+adept_status adept_serve_listen_tcp(int *fd, char bound[ADEPT_SERVE_ADDRESS_SIZE], const char *address,
+                                    bool allow_remote, adept_error *err)
 {
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    const struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     struct addrinfo *found = NULL;
     parts p;
     if (!split(&p, address))
-        return adept_error_set(err, ADEPT_E_USAGE, "--listen: '%s' is not ADDRESS:PORT, as in 127.0.0.1:8787 or [::1]:8787", address);
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "--listen: '%s' is not ADDRESS:PORT, as in 127.0.0.1:8787 or [::1]:8787", address);
     int why = strtol(p.port, NULL, 10) > 65535 ? EAI_SERVICE : getaddrinfo(p.host, p.port, &hints, &found);
     if (why != 0) return adept_error_set(err, ADEPT_E_USAGE, "--listen: '%s': %s", address, gai_strerror(why));
     adept_status status;
@@ -129,7 +133,8 @@ static adept_status make_room(const struct sockaddr_un *a, adept_error *err)
     return unlink(a->sun_path) == 0 ? ADEPT_OK : failed(-1, "replace", a->sun_path, err);
 }
 
-adept_status adept_serve_listen_unix(int *fd, adept_serve_socket_file *file, const char *path, mode_t mode, adept_error *err)
+adept_status adept_serve_listen_unix(int *fd, adept_serve_socket_file *file, const char *path, mode_t mode,
+                                     adept_error *err)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     struct stat st;
@@ -159,5 +164,6 @@ adept_status adept_serve_listen_unix(int *fd, adept_serve_socket_file *file, con
 void adept_serve_socket_remove(const adept_serve_socket_file *file)
 {
     struct stat st;
-    if (file->path && lstat(file->path, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode) unlink(file->path);
+    if (file->path && lstat(file->path, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode)
+        unlink(file->path);
 }

@@ -28,7 +28,8 @@ void adept_serve_metrics_count(adept_serve_metrics *m, size_t route, int http_st
     add(&m->within[route][b], 1);
 }
 
-void adept_serve_metric_print(adept_serve_text *out, const char *name, const char *kind, const char *help, uint64_t value)
+void adept_serve_metric_print(adept_serve_text *out, const char *name, const char *kind, const char *help,
+                              uint64_t value)
 {
     char line[256];
     snprintf(line, sizeof line, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", name, help, name, kind, name, value);
@@ -43,10 +44,12 @@ static void print_times(adept_serve_text *out, const adept_serve_metrics *m, con
         char bound[24] = "+Inf";
         if (b < ADEPT_SERVE_TIME_BOUNDS) snprintf(bound, sizeof bound, "%g", bounds_s[b]);
         sum += value_of(&m->within[r][b]);
-        snprintf(line, sizeof line, "adept_request_seconds_bucket{route=\"%s\",le=\"%s\"} %" PRIu64 "\n", route, bound, sum);
+        snprintf(line, sizeof line, "adept_request_seconds_bucket{route=\"%s\",le=\"%s\"} %" PRIu64 "\n", route, bound,
+                 sum);
         adept_serve_text_add(out, line);
     }
-    snprintf(line, sizeof line, "adept_request_seconds_sum{route=\"%s\"} %.9f\nadept_request_seconds_count{route=\"%s\"} %" PRIu64 "\n",
+    snprintf(line, sizeof line,
+             "adept_request_seconds_sum{route=\"%s\"} %.9f\nadept_request_seconds_count{route=\"%s\"} %" PRIu64 "\n",
              route, 1e-9 * (double)value_of(&m->time_ns[r]), route, sum);
     adept_serve_text_add(out, line);
 }
@@ -62,7 +65,8 @@ void adept_serve_metrics_print(adept_serve_text *out, const adept_serve_metrics 
             uint64_t value = value_of(&m->requests[r][s]);
             if (value == 0) continue;
             if (s < ADEPT_SERVE_STATUSES - 1) snprintf(status, sizeof status, "%d", statuses[s]);
-            snprintf(line, sizeof line, "adept_requests_total{route=\"%s\",status=\"%s\"} %" PRIu64 "\n", names[r], status, value);
+            snprintf(line, sizeof line, "adept_requests_total{route=\"%s\",status=\"%s\"} %" PRIu64 "\n", names[r],
+                     status, value);
             adept_serve_text_add(out, line);
         }
     adept_serve_text_add(out, "# HELP adept_request_seconds Time to work out an answer, without the network.\n"

@@ -1,4 +1,5 @@
-/** @file oracles.c  A hash table whose entries also stand in a list by last use. One lock, never held while compiling. */
+/** @file oracles.c  A hash table whose entries also stand in a list by last use. One lock, never held while compiling.
+ */
 #include "oracles.h"
 #include <pthread.h>
 #include <stdbool.h>
@@ -9,9 +10,9 @@ struct adept_serve_oracle {
     adept_oracle *oracle;
     adept_workload *owned; /* at another batch size; NULL: the oracle is of key.workload */
     size_t holders;
-    bool listed;                          /* in the table and the list */
-    adept_serve_oracle *chain;            /* next of the same bucket */
-    adept_serve_oracle *newer, *older;    /* by last use */
+    bool listed;                       /* in the table and the list */
+    adept_serve_oracle *chain;         /* next of the same bucket */
+    adept_serve_oracle *newer, *older; /* by last use */
 };
 
 struct adept_serve_oracles {

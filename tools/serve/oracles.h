@@ -21,12 +21,14 @@ typedef struct adept_serve_oracles_count {
     size_t kept;
 } adept_serve_oracles_count;
 
-/** @param capacity  how many are kept; those held by somebody beyond that go when they are released. @return NULL: no memory */
+/** @param capacity  how many are kept; those held by somebody beyond that go when they are released. @return NULL: no
+ * memory */
 adept_serve_oracles *adept_serve_oracles_new(size_t capacity);
 /** Nothing may be held any more. NULL allowed. */
 void adept_serve_oracles_free(adept_serve_oracles *c);
 
-/** @param out  hold of the oracle: adept_serve_oracles_release(). @return as adept_workload_at_batch() and adept_oracle_new() */
+/** @param out  hold of the oracle: adept_serve_oracles_release(). @return as adept_workload_at_batch() and
+ * adept_oracle_new() */
 adept_status adept_serve_oracles_hold(adept_serve_oracle **out, adept_serve_oracles *c, const adept_serve_key *key,
                                       adept_error *err);
 void adept_serve_oracles_release(adept_serve_oracles *c, adept_serve_oracle *held);

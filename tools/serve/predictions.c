@@ -19,8 +19,8 @@ bool adept_serve_unknown_gpu(const adept_serve_catalogue *c, const char *name, a
 {
     const char *near = adept_serve_gpu_near(c, name);
     if (near)
-        return adept_serve_refuse(p, ADEPT_SERVE_UNKNOWN_GPU, "unknown GPU '%.127s'; did you mean '%s'? GET /v1/gpus lists them",
-                                  name, near);
+        return adept_serve_refuse(p, ADEPT_SERVE_UNKNOWN_GPU,
+                                  "unknown GPU '%.127s'; did you mean '%s'? GET /v1/gpus lists them", name, near);
     return adept_serve_refuse(p, ADEPT_SERVE_UNKNOWN_GPU, "unknown GPU '%.127s'; GET /v1/gpus lists them", name);
 }
 
@@ -30,7 +30,8 @@ static bool unknown_workload(const adept_serve_catalogue *c, const char *name, a
     if (near)
         return adept_serve_refuse(p, ADEPT_SERVE_UNKNOWN_WORKLOAD,
                                   "unknown workload '%s'; did you mean '%s'? GET /v1/workloads lists them", name, near);
-    return adept_serve_refuse(p, ADEPT_SERVE_UNKNOWN_WORKLOAD, "unknown workload '%s'; GET /v1/workloads lists them", name);
+    return adept_serve_refuse(p, ADEPT_SERVE_UNKNOWN_WORKLOAD, "unknown workload '%s'; GET /v1/workloads lists them",
+                              name);
 }
 
 /* ---- the body's profile ---- */
@@ -77,9 +78,10 @@ static bool find_key(adept_serve_key *key, const context *c, const adept_serve_r
     adept_workload_describe(&info, workload);
     int64_t batch_size = run->batch_size == info.batch_size ? 0 : run->batch_size;
     if (batch_size != 0 && (batch_size < info.batch_low || batch_size > info.batch_high))
-        return adept_serve_refuse(p, ADEPT_SERVE_CANNOT_PREDICT,
-                                  "a batch_size of %lld is none of the profile's, %lld to %lld; adept profile --batches makes others",
-                                  (long long)batch_size, (long long)info.batch_low, (long long)info.batch_high);
+        return adept_serve_refuse(
+            p, ADEPT_SERVE_CANNOT_PREDICT,
+            "a batch_size of %lld is none of the profile's, %lld to %lld; adept profile --batches makes others",
+            (long long)batch_size, (long long)info.batch_low, (long long)info.batch_high);
     *key = (adept_serve_key){workload, gpu->handle, batch_size, run->granularity};
     return true;
 }
@@ -143,8 +145,8 @@ static void print_error(adept_serve_text *out, const adept_serve_problem *p)
     adept_serve_text_add(out, "}");
 }
 
-static bool estimate_element(adept_estimate *out, const context *c, const adept_serve_body *body, adept_serve_span element,
-                             adept_serve_problem *p)
+static bool estimate_element(adept_estimate *out, const context *c, const adept_serve_body *body,
+                             adept_serve_span element, adept_serve_problem *p)
 {
     adept_serve_run run = body->run;
     return adept_serve_run_read(&run, element, p) && estimate(out, c, &run, p);
@@ -223,7 +225,8 @@ static void print_options(adept_serve_text *out, const options *o, size_t n)
     adept_serve_text_add(out, "]}");
 }
 
-static bool choose(adept_serve_text *out, const context *c, const adept_serve_body *body, options *o, adept_serve_problem *p)
+static bool choose(adept_serve_text *out, const context *c, const adept_serve_body *body, options *o,
+                   adept_serve_problem *p)
 {
     adept_choice choice;
     adept_error err = {0};
@@ -251,8 +254,8 @@ bool adept_serve_choose(adept_server *s, adept_serve_text *out, const adept_serv
 {
     adept_serve_body body;
     context c;
-    if (!adept_serve_body_read(&body, r->body, r->body_size, ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL | ADEPT_SERVE_PROFILE,
-                               p))
+    if (!adept_serve_body_read(&body, r->body, r->body_size,
+                               ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL | ADEPT_SERVE_PROFILE, p))
         return false;
     options o = {.estimates = calloc(body.n + 1, sizeof *o.estimates),
                  .verdicts = calloc(body.n + 1, sizeof *o.verdicts),

@@ -161,7 +161,7 @@ static bool read_value(void *record, const field *f, adept_serve_span value, ade
 
 /* One or two tables of fields; the first is of `records[0]`, its duplicates are found by bits of seen[0]. */
 typedef struct object_kind {
-    const char *name;      /* "a request" */
+    const char *name;       /* "a request" */
     const field *fields[2]; /* the second may be NULL */
     void *records[2];
     unsigned allowed;
@@ -227,11 +227,13 @@ static bool count_runs(adept_serve_body *b, adept_serve_problem *p)
     adept_serve_span element;
     while (adept_serve_json_next(&c, &element))
         if (++b->n > ADEPT_SERVE_MAX_RUNS)
-            return adept_serve_refuse(p, ADEPT_SERVE_TOO_LARGE, "more than %d requests in one body", ADEPT_SERVE_MAX_RUNS);
+            return adept_serve_refuse(p, ADEPT_SERVE_TOO_LARGE, "more than %d requests in one body",
+                                      ADEPT_SERVE_MAX_RUNS);
     return true;
 }
 
-bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size, unsigned allowed, adept_serve_problem *p)
+bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size, unsigned allowed,
+                           adept_serve_problem *p)
 {
     adept_error err = {0};
     adept_serve_span root;
@@ -246,7 +248,8 @@ bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size,
     if (out->profile.at && *out->run.workload)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"profile\" and \"workload\" exclude each other");
     if (out->list.at && out->compact)
-        return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"compact\" is for one request: a list is answered so anyway");
+        return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST,
+                                  "\"compact\" is for one request: a list is answered so anyway");
     if (!out->list.at && (allowed & ADEPT_SERVE_OPTIONS))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"options\" is missing");
     return !out->list.at || count_runs(out, p);

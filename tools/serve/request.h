@@ -1,5 +1,5 @@
-/** @file request.h  Bodies of POST requests: JSON to what is asked. Unknown keys, duplicates and wrong types are refused by name.
- *  Calls: library. */
+/** @file request.h  Bodies of POST requests: JSON to what is asked. Unknown keys, duplicates and wrong types are
+ * refused by name. Calls: library. */
 #ifndef ADEPT_SERVE_REQUEST_H
 #define ADEPT_SERVE_REQUEST_H
 #include "catalogue.h"
@@ -21,8 +21,8 @@ enum {
     ADEPT_SERVE_REQUESTS = 1, /* "requests": array of runs */
     ADEPT_SERVE_OPTIONS = 2,  /* "options": array of runs, required */
     ADEPT_SERVE_GOAL = 4,
-    ADEPT_SERVE_PROFILE = 8,  /* "profile": object */
-    ADEPT_SERVE_COMPACT = 16  /* "compact": true or false */
+    ADEPT_SERVE_PROFILE = 8, /* "profile": object */
+    ADEPT_SERVE_COMPACT = 16 /* "compact": true or false */
 };
 
 typedef struct adept_serve_body {
@@ -35,7 +35,8 @@ typedef struct adept_serve_body {
 } adept_serve_body;
 
 /** @param allowed  ADEPT_SERVE_... bits. The body borrows from `text`. @return false, with the problem */
-bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size, unsigned allowed, adept_serve_problem *p);
+bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size, unsigned allowed,
+                           adept_serve_problem *p);
 
 /** An element of the list. @param run  holds what they have in common */
 bool adept_serve_run_read(adept_serve_run *run, adept_serve_span element, adept_serve_problem *p);

@@ -25,7 +25,8 @@ static bool answer_health(adept_server *s, adept_serve_text *out, const adept_se
     return true;
 }
 
-static bool answer_workloads(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool answer_workloads(adept_server *s, adept_serve_text *out, const adept_serve_request *r,
+                             adept_serve_problem *p)
 {
     (void)r, (void)p;
     adept_serve_text_add(out, "{\"schema_version\":1,\"workloads\":[");
@@ -60,7 +61,8 @@ static bool answer_openapi(adept_server *s, adept_serve_text *out, const adept_s
     return true;
 }
 
-static bool answer_metrics(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p);
+static bool answer_metrics(adept_server *s, adept_serve_text *out, const adept_serve_request *r,
+                           adept_serve_problem *p);
 
 /* ---- routes ---- */
 
@@ -100,7 +102,8 @@ static bool answer_metrics(adept_server *s, adept_serve_text *out, const adept_s
     METRIC("oracle_cache_evicted_total", "counter", "Oracles given up for others.", count.evicted);
     METRIC("oracle_cache_entries", "gauge", "Oracles kept.", count.kept);
     METRIC("connections", "gauge", "Open connections.", s->metrics.connections);
-    METRIC("connections_dropped_total", "counter", "Connections closed because they were too slow.", s->metrics.dropped);
+    METRIC("connections_dropped_total", "counter", "Connections closed because they were too slow.",
+           s->metrics.dropped);
     METRIC("held_bytes", "gauge", "Memory of bodies and answers on their way.", s->metrics.bytes_held);
 #undef METRIC
     return true;
@@ -136,7 +139,8 @@ static size_t find_route(const adept_serve_request *r, const char **allow, adept
         adept_serve_refuse(p, ADEPT_SERVE_WRONG_METHOD, "%s is for %s", r->path, *allow);
         return N_ROUTES;
     }
-    adept_serve_refuse(p, ADEPT_SERVE_NOT_FOUND, "there is no %.200s here; GET /openapi.json says what there is", r->path);
+    adept_serve_refuse(p, ADEPT_SERVE_NOT_FOUND, "there is no %.200s here; GET /openapi.json says what there is",
+                       r->path);
     return N_ROUTES;
 }
 
@@ -188,7 +192,8 @@ void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_se
         const route *r = &routes[out->route];
         out->content_type = r->content_type;
         if (strcmp(r->method, "POST") == 0 && !is_json(request->content_type))
-            ok = adept_serve_refuse(&problem, ADEPT_SERVE_WRONG_TYPE, "the body's Content-Type must be application/json");
+            ok = adept_serve_refuse(&problem, ADEPT_SERVE_WRONG_TYPE,
+                                    "the body's Content-Type must be application/json");
         else
             ok = r->answer(s, &text, request, &problem);
     }

@@ -1,5 +1,5 @@
-/** @file server.h  What is answered, whatever the transport: method, path and body to status and body. Thread-safe; never fatal.
- *  Calls: library. */
+/** @file server.h  What is answered, whatever the transport: method, path and body to status and body. Thread-safe;
+ * never fatal. Calls: library. */
 #ifndef ADEPT_SERVE_SERVER_H
 #define ADEPT_SERVE_SERVER_H
 #include "catalogue.h"
@@ -30,7 +30,7 @@ typedef struct adept_serve_reply {
     const char *allow; /* methods, with status 405; else NULL */
     const char *data;
     size_t size;
-    char *owned; /* free(); NULL if `data` is constant */
+    char *owned;  /* free(); NULL if `data` is constant */
     size_t route; /* for adept_server_refuse() */
 } adept_serve_reply;
 
