@@ -8,6 +8,7 @@
 #include "number.h"
 #include "report.h"
 #include "run_options.h"
+#include "vary.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ enum {
     KEY_CARBON,
     KEY_PRICE,
     KEY_PUE,
+    KEY_SET,
     KEY_JSON
 };
 
@@ -25,6 +27,8 @@ typedef struct predict_options {
     const char *model;
     int64_t steps, samples;                      /* 0: not given */
     double carbon_g_per_kwh, price_per_kwh, pue; /* NAN: not given */
+    adept_sweep_axis set[ADEPT_SWEEP_MAX_AXES];
+    size_t n_set;
     bool json;
     adept_grouping grouping;
     adept_run_options where;
@@ -75,6 +79,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &o->where;
         state->child_inputs[2] = &o->grouping;
         return 0;
+    case KEY_SET:
+        return adept_vary_set(state, arg, o->set, &o->n_set);
     case KEY_JSON:
         o->json = true;
         return 0;
@@ -90,6 +96,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
+    {"set", KEY_SET, "KEY=VALUE", 0, ADEPT_VARY_SET_HELP, 1},
     {NULL, 0, NULL, 0, "The whole job:", 3},
     {"steps", KEY_STEPS, "N", 0, "Print the totals of N steps", 3},
     {"samples", KEY_SAMPLES, "N", 0, "Print the totals of N samples, rounded up to whole steps", 3},
@@ -118,6 +125,7 @@ static const struct argp argp = {
         "  adept predict a.pt --gpu t4 --gpus 8 --nodes 2 --internode-bandwidth 5GB/s\n"
         "  adept predict resnet50.profile.json --gpu a100 --power-limit 250\n"
         "  adept predict resnet50.profile.json --gpu a100 --clock 1200\n"
+        "  adept predict resnet50.profile.json --gpu a100 --set specs.mem_bytes_per_s=x1.2\n"
         "  adept predict resnet50.pt --gpu a100 --granularity model\n"
         "  adept predict vit.pt --gpu a100 --steps 500 --carbon-intensity 56\n"
         "  adept predict resnet50.pt --gpu ./mine.json --mode infer --json",
@@ -163,15 +171,27 @@ static void sum_up(work *w, const predict_options *o)
                                      o->price_per_kwh * or_one(o->pue));
 }
 
+/* A number of --set makes it another GPU than the one that was measured. */
+static void warn_hypothetical(adept_prediction *p, const adept_sweep_axis *set, size_t n)
+{
+    const size_t most = sizeof p->warnings / sizeof p->warnings[0];
+    for (size_t i = 0; i < n && p->n_warnings < most; i++)
+        snprintf(p->warnings[p->n_warnings++], sizeof p->warnings[0],
+                 "a hypothetical GPU: %s set to %s%.6g; parameters that were fitted to the real one are kept", set[i].key,
+                 set[i].relative ? "x" : "", set[i].numbers[0]);
+}
+
 static adept_status compute(adept_cli *cli, work *w, const predict_options *o)
 {
     adept_status status =
         adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err); /* a wrong name is found before a slow load */
 
+    if (status == ADEPT_OK) status = adept_vary_apply(cli, w->hw, o->set, o->n_set);
     if (status == ADEPT_OK) status = adept_load_profile(cli, &w->profile, o->model, &o->workload);
     if (status == ADEPT_OK) status = adept_predict(&w->prediction, w->profile, w->hw, &o->where.run, &cli->err);
     if (status == ADEPT_OK) status = adept_predict_power_limits(&w->limits, w->profile, w->hw, &o->where.run, &cli->err);
     if (status != ADEPT_OK) return status;
+    warn_hypothetical(&w->prediction, o->set, o->n_set);
     sum_up(w, o);
     w->ops = calloc(w->profile->n_ops + 1, sizeof *w->ops);
     if (!w->ops) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
@@ -259,6 +279,8 @@ static adept_status run(adept_cli *cli, int argc, char **argv)
     o->carbon_g_per_kwh = o->price_per_kwh = o->pue = NAN;
     adept_status status = adept_cli_parse(&p, argc, argv);
     if (status == ADEPT_OK && !p.help_shown) status = predict(cli, o);
+    for (size_t i = 0; i < o->n_set; i++)
+        adept_sweep_axis_free(&o->set[i]);
     free(o);
     return status;
 }

@@ -1,7 +1,6 @@
 /** @file cmd_sweep.c  `adept sweep`: a grid of predictions, row by row, and what it answers. */
 #include "adept_json.h"
 #include "cli.h"
-#include "nearest.h"
 #include "progress.h"
 #include "report.h"
 #include "report_sweep.h"
@@ -42,7 +41,7 @@ static void catch_signals(void)
 
 /* Everything a sweep needs and gives; freed together. */
 typedef struct work {
-    const adept_sweep_options *o;
+    adept_sweep_options *o;
     adept_hwprofile *hw;
     adept_sweep_source source;
     adept_sweep sweep;
@@ -71,6 +70,7 @@ static bool take_point(const adept_sweep_point *point, void *context)
 {
     work *w = context;
     adept_sweep_answers_add(&w->answers, point);
+    adept_sweep_job_add(&w->o->job, point);
     if (w->out) {
         adept_sweep_rows_add(&w->rows, point);
         w->failed = ferror(w->out) != 0;
@@ -89,33 +89,6 @@ static bool take_point(const adept_sweep_point *point, void *context)
 
 /* ---------------------------------------------------------------- setting up ------------------------------------- */
 
-static const adept_hwprofile *names_of_hw; /* for parameter_key(), which has no context */
-
-static const char *parameter_key(size_t index)
-{
-    static char key[80];
-    if (index >= names_of_hw->n_parameters) return NULL;
-    snprintf(key, sizeof key, "fit.parameters.%s", names_of_hw->parameters[index].name);
-    return key;
-}
-
-/* A misspelt parameter is a mistake where the GPU is known before; of several GPUs some may have it. */
-static adept_status check_parameter(adept_cli *cli, const adept_hwprofile *hw, const adept_sweep_axis *axis)
-{
-    char nearest[128] = "";
-    if (axis->kind != ADEPT_VARY_PARAMETER) return ADEPT_OK;
-    names_of_hw = hw;
-    for (size_t i = 0; i < hw->n_parameters; i++)
-        if (strcmp(parameter_key(i), axis->key) == 0) return ADEPT_OK;
-    for (size_t i = 0, best = strlen(axis->key) / 3 + 2; i < hw->n_parameters; i++) {
-        size_t distance = adept_edit_distance(axis->key, parameter_key(i));
-        if (distance >= best) continue;
-        best = distance;
-        snprintf(nearest, sizeof nearest, "; did you mean '%s'?", parameter_key(i));
-    }
-    return adept_error_set(&cli->err, ADEPT_E_USAGE, "%s has no %s%s", hw->name, axis->key, nearest);
-}
-
 static adept_status open_gpu(adept_cli *cli, work *w)
 {
     const adept_sweep_options *o = w->o;
@@ -130,9 +103,9 @@ static adept_status open_gpu(adept_cli *cli, work *w)
     if (!o->where.gpu || status != ADEPT_OK) return status;
     status = adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err);
     for (size_t i = 0; i < o->n_axes && status == ADEPT_OK; i++)
-        status = check_parameter(cli, w->hw, &o->axes[i]);
+        status = adept_vary_check(cli, w->hw, &o->axes[i]);
     for (size_t i = 0; i < o->n_fixed && status == ADEPT_OK; i++)
-        status = check_parameter(cli, w->hw, &o->fixed[i]);
+        status = adept_vary_check(cli, w->hw, &o->fixed[i]);
     return status;
 }
 
@@ -154,6 +127,7 @@ static adept_status set_up(adept_cli *cli, work *w)
     w->sweep.hw = w->hw;
     if (status == ADEPT_OK)
         status = adept_sweep_source_open(cli, &w->source, o->model, &o->workload, o->axes, o->n_axes);
+    if (status == ADEPT_OK) status = adept_sweep_job_begin(&w->o->job, &cli->err);
     if (status == ADEPT_OK) status = adept_sweep_answers_new(&w->answers, o->ignore_memory, &cli->err);
     return status;
 }
@@ -221,7 +195,9 @@ static adept_status print_report(adept_cli *cli, work *w)
         puts("Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the real one are "
              "kept");
     putchar('\n');
-    return adept_report_sweep(cli, stdout, &w->sweep, &w->answers, w->o->objective, w->shown);
+    adept_status status = adept_report_sweep(cli, stdout, &w->sweep, &w->answers, w->o->objective, w->shown);
+    if (status == ADEPT_OK) adept_sweep_job_print(stdout, &w->o->job, &w->sweep);
+    return status;
 }
 
 static adept_status end_output(adept_cli *cli, work *w)
@@ -233,6 +209,8 @@ static adept_status end_output(adept_cli *cli, work *w)
                 "],\n  \"interrupted\":%s,\n  \"hypothetical\":%s,\n  \"answers\":", stop_requested ? "true" : "false",
                 hypothetical(&w->sweep) ? "true" : "false");
         adept_sweep_answers_json(w->out, &w->sweep, &w->answers, o->objective);
+        fputs(",\n  \"job\":", w->out);
+        adept_sweep_job_json(w->out, &w->o->job, &w->sweep);
         fputs("\n}\n", w->out);
     }
     if (stop_requested)
@@ -240,7 +218,8 @@ static adept_status end_output(adept_cli *cli, work *w)
                                w->answers.points, w->size, o->output ? "; " : "", o->output ? o->output : "",
                                o->output ? " is not written" : "");
     adept_status status = adept_file_end(&w->file, true, &cli->err);
-    return status == ADEPT_OK && w->out != stdout ? print_report(cli, w) : status;
+    if (status == ADEPT_OK && w->out != stdout) status = print_report(cli, w);
+    return status == ADEPT_OK ? adept_sweep_job_verdict(&o->job, &w->sweep, &cli->err) : status;
 }
 
 static adept_status sweep(adept_cli *cli, work *w)
@@ -265,6 +244,7 @@ static adept_status run(adept_cli *cli, int argc, char **argv)
     work w = {.o = o};
 
     if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    adept_sweep_job_init(&o->job);
     adept_status status = adept_cli_parse(&p, argc, argv);
     if (status == ADEPT_OK && !p.help_shown) {
         status = sweep(cli, &w);

@@ -4,6 +4,7 @@
 #include "units.h"
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define MOST_AXES 8
 #define MOST_OF_FRONT 24 /* rows that a person looks at */
@@ -19,12 +20,28 @@ static void print_axis_value(char *text, size_t size, const adept_sweep_axis *ax
         return;
     }
     const char *word = adept_sweep_word_at(axis, at, &point);
+    if (!word) word = adept_sweep_best_limit_name(axis, at);
     if (word) {
         snprintf(text, size, "%s", word);
         return;
     }
     text[0] = 'x';
     adept_sweep_print_number(text + axis->relative, size - axis->relative, axis->numbers[at]);
+}
+
+char *adept_sweep_describe_point(char *text, size_t size, const adept_sweep *sweep, uint64_t index)
+{
+    size_t at[ADEPT_SWEEP_MAX_AXES], used = 0;
+    char value[64];
+    adept_sweep_at(at, sweep, index);
+    text[0] = '\0';
+    for (size_t i = 0; i < sweep->n_axes && used < size; i++) {
+        if (at[i] == ADEPT_SWEEP_UNVARIED) continue;
+        print_axis_value(value, sizeof value, &sweep->axes[i], at[i]);
+        int n = snprintf(text + used, size - used, "%s%s=%s", used ? ", " : "", sweep->axes[i].key, value);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return text;
 }
 
 /* ---- tables ---- */
@@ -152,12 +169,12 @@ adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sw
 
 /* ---- JSON ---- */
 
-static void found_json(FILE *out, const adept_sweep *sweep, const adept_sweep_found *f)
+void adept_sweep_values_json(FILE *out, const adept_sweep *sweep, uint64_t index)
 {
     size_t at[ADEPT_SWEEP_MAX_AXES];
     char text[64];
-    adept_sweep_at(at, sweep, f->index);
-    fprintf(out, "{\"index\":%" PRIu64, f->index);
+    adept_sweep_at(at, sweep, index);
+    fprintf(out, "{\"index\":%" PRIu64, index);
     for (size_t i = 0; i < sweep->n_axes; i++) {
         const adept_sweep_axis *axis = &sweep->axes[i];
         if (at[i] == ADEPT_SWEEP_UNVARIED) continue;
@@ -165,11 +182,16 @@ static void found_json(FILE *out, const adept_sweep *sweep, const adept_sweep_fo
         adept_sweep_json_text(out, axis->key);
         fputc(':', out);
         print_axis_value(text, sizeof text, axis, at[i]);
-        if (axis->relative || adept_sweep_has_words(axis))
+        if (text[strspn(text, "+-.0123456789eE")] || adept_sweep_has_words(axis))
             adept_sweep_json_text(out, text);
         else
             fputs(text, out);
     }
+}
+
+static void found_json(FILE *out, const adept_sweep *sweep, const adept_sweep_found *f)
+{
+    adept_sweep_values_json(out, sweep, f->index);
     const struct {
         const char *name;
         double value;

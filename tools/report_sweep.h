@@ -16,6 +16,11 @@ bool adept_sweep_table_add(adept_table *table, const adept_sweep *sweep, const c
 adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *answers,
                                 adept_sweep_objective objective, const adept_table *points);
 
+/** "gpus=2, batch=64" */
+char *adept_sweep_describe_point(char *text, size_t size, const adept_sweep *sweep, uint64_t index);
+/** {"index":N,"gpus":2,... : index and values of a point; the caller goes on with ",..." and "}". */
+void adept_sweep_values_json(FILE *out, const adept_sweep *sweep, uint64_t index);
+
 /** The value of "answers" in JSON. */
 void adept_sweep_answers_json(FILE *out, const adept_sweep *sweep, const adept_sweep_answers *answers,
                               adept_sweep_objective objective);

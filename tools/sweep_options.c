@@ -2,68 +2,17 @@
 #include "sweep_options.h"
 #include "cli.h"
 #include "nearest.h"
-#include <errno.h>
 #include <string.h>
 
 enum { KEY_VARY = 0x300, KEY_SET, KEY_ONE, KEY_OBJECTIVE, KEY_IGNORE_MEMORY, KEY_CSV, KEY_JSON };
 
-/* ---- KEY=VALUES ---- */
-
-static error_t unknown_key(const struct argp_state *state, const char *option, const char *text)
-{
-    char key[80];
-    snprintf(key, sizeof key, "%.*s", (int)strcspn(text, "="), text);
-    const char *near = adept_nearest(key, adept_sweep_key_name);
-    if (near) return adept_cli_usage(state, "%s: unknown key '%s'; did you mean '%s'?", option, key, near);
-    return adept_cli_usage(state,
-                           "%s: unknown key '%s'; keys are batch, precision, gpu, gpus, power_limit_w, ..., specs.NAME "
-                           "and fit.parameters.NAME (adept sweep --help)",
-                           option, key);
-}
-
-static bool is_known(const char *text)
-{
-    char key[80];
-    size_t n = strcspn(text, "=");
-    adept_sweep_axis axis;
-    adept_error err = {0};
-    snprintf(key, sizeof key, "%.*s=", (int)n, text);
-    if (!text[n] || n >= sizeof key - 2) return true; /* another complaint */
-    if (adept_sweep_axis_parse(&axis, key, &err) == ADEPT_OK) adept_sweep_axis_free(&axis);
-    return strncmp(err.message, "unknown key", strlen("unknown key")) != 0;
-}
-
-error_t adept_sweep_options_add(const struct argp_state *state, const char *option, const char *text,
-                                adept_sweep_axis *list, size_t *n)
-{
-    adept_error err = {0};
-    if (*n == ADEPT_SWEEP_MAX_AXES)
-        return adept_cli_usage(state, "%s: more than %d keys", option, ADEPT_SWEEP_MAX_AXES);
-    if (!is_known(text)) return unknown_key(state, option, text);
-    adept_status status = adept_sweep_axis_parse(&list[*n], text, &err);
-    if (status == ADEPT_E_NOMEM) return ENOMEM;
-    if (status != ADEPT_OK) return adept_cli_usage(state, "%s: %s", option, err.message);
-    for (size_t i = 0; i < *n; i++) {
-        if (strcmp(list[i].key, list[*n].key) != 0) continue;
-        adept_sweep_axis_free(&list[*n]);
-        return adept_cli_usage(state, "%s: %s is given twice", option, list[i].key);
-    }
-    ++*n;
-    return 0;
-}
-
-error_t adept_sweep_options_set(const struct argp_state *state, const char *text, adept_sweep_axis *list, size_t *n)
-{
-    error_t failed = adept_sweep_options_add(state, "--set", text, list, n);
-    if (failed) return failed;
-    const adept_sweep_axis *axis = &list[*n - 1];
-    if (axis->level != ADEPT_SWEEP_HARDWARE)
-        return adept_cli_usage(
-            state, "--set: %s is no number of the hardware, those are specs.NAME and fit.parameters.NAME", axis->key);
-    return axis->n == 1 ? 0 : adept_cli_usage(state, "--set: %s takes one value", axis->key);
-}
-
 /* ---- the command ---- */
+
+/* The first aims are the objectives. */
+_Static_assert((int)ADEPT_AIM_TIME == (int)ADEPT_SWEEP_LEAST_TIME &&
+                   (int)ADEPT_AIM_ENERGY == (int)ADEPT_SWEEP_LEAST_ENERGY &&
+                   (int)ADEPT_AIM_EDP == (int)ADEPT_SWEEP_LEAST_EDP,
+               "aims");
 
 static error_t parse_objective(const struct argp_state *state, adept_sweep_options *o, const char *arg)
 {
@@ -84,8 +33,10 @@ static bool varies(const adept_sweep_options *o, adept_sweep_kind kind)
     return false;
 }
 
-static error_t check(const struct argp_state *state, const adept_sweep_options *o)
+static error_t check(const struct argp_state *state, adept_sweep_options *o)
 {
+    if (!o->job.aim_given) o->job.job.aim = (adept_aim)o->objective;
+    o->job.job.ignore_memory = o->ignore_memory;
     if (!o->model) return adept_cli_usage(state, "sweep needs a MODEL or PROFILE; see adept sweep --help");
     if (o->n_axes == 0) return adept_cli_usage(state, "--vary is missing: which numbers are swept?");
     if (!o->where.gpu && (!varies(o, ADEPT_VARY_GPU) || o->one_at_a_time))
@@ -93,6 +44,8 @@ static error_t check(const struct argp_state *state, const adept_sweep_options *
     if (o->where.gpu && varies(o, ADEPT_VARY_GPU) && !o->one_at_a_time)
         return adept_cli_usage(state, "--gpu and --vary gpu exclude each other, but with --one-at-a-time");
     if (o->csv && o->json) return adept_cli_usage(state, "--csv and --json exclude each other");
+    error_t wrong = adept_sweep_job_check(state, &o->job);
+    if (wrong) return wrong;
     return varies(o, ADEPT_VARY_NODES) ? 0 : adept_run_options_check(state, &o->where);
 }
 
@@ -104,11 +57,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->where;
         state->child_inputs[1] = &o->workload;
+        state->child_inputs[2] = &o->job;
         return 0;
     case KEY_VARY:
-        return adept_sweep_options_add(state, "--vary", arg, o->axes, &o->n_axes);
+        return adept_vary_add(state, "--vary", arg, o->axes, &o->n_axes);
     case KEY_SET:
-        return adept_sweep_options_set(state, arg, o->fixed, &o->n_fixed);
+        return adept_vary_set(state, arg, o->fixed, &o->n_fixed);
     case KEY_ONE:
         o->one_at_a_time = true;
         return 0;
@@ -146,7 +100,7 @@ static const struct argp_option options[] = {
      "of the hardware profile: specs.NAME, fit.parameters.NAME. Numbers may be relative to what is there: x0.5,x1,x2. "
      "Repeatable: all combinations",
      0},
-    {"set", KEY_SET, "KEY=VALUE", 0, ADEPT_SET_HELP, 0},
+    {"set", KEY_SET, "KEY=VALUE", 0, ADEPT_VARY_SET_HELP, 0},
     {"one-at-a-time", KEY_ONE, NULL, 0, "Vary each key alone, everything else as the other options say", 0},
     {"objective", KEY_OBJECTIVE, "NAME", 0, "What is best: step_time_s (default), energy_step_j or edp", 0},
     {"ignore-memory", KEY_IGNORE_MEMORY, NULL, 0, "Let points be best that do not fit the GPU's memory", 0},
@@ -156,7 +110,8 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const struct argp_child children[] = {{&adept_run_argp, 0, NULL, 0}, {&adept_workload_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {&adept_run_argp, 0, NULL, 0}, {&adept_workload_argp, 0, NULL, 0}, {&adept_sweep_job_argp, 0, NULL, 0}, {0}};
 
 const struct argp adept_sweep_argp = {
     .options = options,
@@ -170,6 +125,8 @@ const struct argp adept_sweep_argp = {
            "  adept sweep vit.pt --vary gpu=a100,h100,l4 --vary precision=fp32,bf16 --csv\n"
            "  adept sweep resnet50.pt --gpu a100 --vary specs.mem_bytes_per_s=x0.5:x2:x0.1 --vary "
            "specs.l2_bytes=x1,x2,x4\n"
+           "  adept sweep vit.pt --vary gpu=a100,h100,l4 --vary gpus=1,2,4,8 --vary batch=64,128 --samples 100000000 "
+           "--within-time 24h --within-energy 50kWh --gpu-price a100=1.2,h100=3.5,l4=0.6 --minimise cost\n"
            "  adept sweep resnet50.pt --gpu a100 --vary gpus=1:8:1 --vary batch=64 --json -o points.json",
     .children = children,
 };

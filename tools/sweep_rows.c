@@ -124,6 +124,7 @@ static adept_status keep_texts(adept_sweep_rows *rows, size_t i, adept_error *er
         size_t at[ADEPT_SWEEP_MAX_AXES] = {0};
         const adept_sweep_point point = {.at = at};
         row r = {.n = 0};
+        if (adept_sweep_best_limit_name(axis, j)) continue; /* differs from point to point */
         at[i] = j;
         print_value(&r, rows, i, &point);
         rows->texts[i][j] = strndup(r.text, r.n);
@@ -134,7 +135,8 @@ static adept_status keep_texts(adept_sweep_rows *rows, size_t i, adept_error *er
 
 static void put_value(row *r, const adept_sweep_rows *rows, size_t i, const adept_sweep_point *point)
 {
-    if (rows->texts[i] && point->at[i] != ADEPT_SWEEP_UNVARIED)
+    bool kept = rows->texts[i] && point->at[i] != ADEPT_SWEEP_UNVARIED && rows->texts[i][point->at[i]];
+    if (kept)
         put(r, rows->texts[i][point->at[i]]);
     else
         print_value(r, rows, i, point);

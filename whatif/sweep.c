@@ -160,6 +160,10 @@ static bool set_run(adept_run *run, const adept_sweep_axis *axis, size_t value, 
         run->overlap = (adept_overlap)axis->numbers[value];
         return true;
     case ADEPT_VARY_POWER_LIMIT:
+        if (adept_sweep_best_limit_name(axis, value)) {
+            run->power_limit_w = axis->numbers[value];
+            return true;
+        }
         number = &run->power_limit_w;
         *number = scaled(axis, value, or_else(*number, specs->tdp_w));
         break;
@@ -193,6 +197,19 @@ static const adept_sweep_axis *set_runs(walk *w)
     return NULL;
 }
 
+/* The run has everything else that it depends on. */
+static adept_status set_best_limit(walk *w)
+{
+    adept_power_limits limits;
+    bool of_energy = w->run.power_limit_w == ADEPT_SWEEP_LIMIT_ENERGY;
+    w->run.power_limit_w = 0.0;
+    adept_status status = adept_predict_power_limits(&limits, w->point.profile, &w->hw, &w->run, &w->why);
+    if (status != ADEPT_OK) return status;
+    if (!limits.known) return adept_error_set(&w->why, ADEPT_E_USAGE, "no best limit: %s", limits.reason);
+    w->run.power_limit_w = of_energy ? limits.energy_optimal.limit_w : limits.edp_optimal.limit_w;
+    return ADEPT_OK;
+}
+
 static void predict_point(walk *w, const adept_plan *plan, double samples)
 {
     adept_sweep_point *p = &w->point;
@@ -203,7 +220,8 @@ static void predict_point(walk *w, const adept_plan *plan, double samples)
         emit_failed(w, ADEPT_E_USAGE, w->why.message);
         return;
     }
-    p->status = adept_plan_predict(&p->result, plan, &w->run, &w->why);
+    p->status = w->run.power_limit_w < 0.0 ? set_best_limit(w) : ADEPT_OK;
+    if (p->status == ADEPT_OK) p->status = adept_plan_predict(&p->result, plan, &w->run, &w->why);
     if (p->status != ADEPT_OK) {
         emit_failed(w, p->status, w->why.message);
         return;

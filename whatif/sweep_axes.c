@@ -177,7 +177,10 @@ static adept_status check_number(const adept_sweep_axis *axis, double value, ade
 
 static adept_status add_number(adept_sweep_axis *axis, double value, bool relative, adept_error *err)
 {
-    if (axis->n > 0 && axis->relative != relative)
+    bool mixed = false;
+    for (size_t i = 0; i < axis->n && i < 3; i++) /* words take part in neither */
+        mixed = mixed || (!adept_sweep_best_limit_name(axis, i) && axis->relative != relative);
+    if (mixed)
         return adept_error_set(err, ADEPT_E_USAGE, "%s: either all values are relative (x1.5) or none", axis->key);
     axis->relative = relative;
     adept_status status = check_number(axis, value, err);
@@ -221,8 +224,34 @@ static adept_status add_range(adept_sweep_axis *axis, char *const part[3], adept
     return status;
 }
 
+static const struct {
+    const char *name;
+    double value;
+} best_limits[] = {{"energy-optimal", ADEPT_SWEEP_LIMIT_ENERGY}, {"edp-optimal", ADEPT_SWEEP_LIMIT_EDP}};
+
+const char *adept_sweep_best_limit_name(const adept_sweep_axis *axis, size_t value)
+{
+    for (size_t i = 0; i < 2 && axis->kind == ADEPT_VARY_POWER_LIMIT; i++)
+        if (axis->numbers[value] == best_limits[i].value) return best_limits[i].name;
+    return NULL;
+}
+
+/* NAN: it is none of these words. */
+static double best_limit_of(const adept_sweep_axis *axis, const char *item)
+{
+    for (size_t i = 0; i < 2 && axis->kind == ADEPT_VARY_POWER_LIMIT; i++)
+        if (strcmp(item, best_limits[i].name) == 0) return best_limits[i].value;
+    return NAN;
+}
+
 static adept_status add_item(adept_sweep_axis *axis, char *item, adept_error *err)
 {
+    double best_limit = best_limit_of(axis, item);
+    if (!isnan(best_limit)) {
+        adept_status grown = grow(axis, 1, err);
+        if (grown == ADEPT_OK) axis->numbers[axis->n++] = best_limit;
+        return grown;
+    }
     if (!*item) return adept_error_set(err, ADEPT_E_USAGE, "%s: an empty value", axis->key);
     if (axis->kind == ADEPT_VARY_GPU || names_of(axis->kind)) return add_word(axis, item, err);
     char *part[3] = {item, strchr(item, ':'), NULL};
@@ -345,7 +374,8 @@ double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const a
     const adept_profile *profile = point->profile;
     const adept_run *run = point->run;
     if (adept_sweep_has_words(axis)) return NAN;
-    if (value != ADEPT_SWEEP_UNVARIED && !axis->relative) return axis->numbers[value];
+    bool as_given = value != ADEPT_SWEEP_UNVARIED && !axis->relative && !adept_sweep_best_limit_name(axis, value);
+    if (as_given) return axis->numbers[value];
     switch (axis->kind) {
     case ADEPT_VARY_BATCH:
         return profile ? (double)profile->batch_size : NAN;
@@ -356,6 +386,7 @@ double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const a
     case ADEPT_VARY_NODES:
         return run->nodes > 0 ? (double)run->nodes : 1.0;
     case ADEPT_VARY_POWER_LIMIT:
+        if (run->power_limit_w < 0.0) return NAN; /* not worked out */
         return run->power_limit_w > 0.0 ? run->power_limit_w : point->hw ? point->hw->specs.tdp_w : NAN;
     case ADEPT_VARY_CLOCK:
         return or_nan(run->clock_hz);

@@ -104,6 +104,46 @@ expect_error 2 'no number of the hardware' sweep "$profile" --gpu a100 --vary gp
 expect_error 6 'nearest' sweep "$profile" --vary gpu=a100,h1000
 expect_error 3 'cannot open' sweep "$work/none.json" --gpu a100 --vary gpus=1
 
+# a job: which point does it best, and what stands in the way of a better one
+set -- $(sed -n 's/.*"batch_size":[[:space:]]*\([0-9]*\).*/\1/p' "$profile" | head -n 1)
+job="$profile --vary gpu=a100,t4 --vary gpus=1,2,4 --vary power_limit_w=x1,energy-optimal --vary batch=$1 --samples 1000000000"
+expect_ok sweep $job --minimise energy
+shows '^least energy of the job among 12 of 12 points that keep within everything:$'
+expect_ok sweep $job --minimise cost --gpu-price a100=1.2,t4=0.3 --price 0.3 --pue 1.2 --json
+check 'the cheapest' "
+d = json.loads(text)
+b = d['job']['best']
+def cost(p):
+    steps = math.ceil(1e9 / round(p['samples_per_s'] * p['step_time_s']))
+    return steps * (p['step_time_s'] * p['gpus'] * {'t4': 0.3, 'a100-sxm-40gb': 1.2}[p['gpu']] / 3600 + p['energy_step_j'] * 0.3 * 1.2 / 3.6e6)
+costs = [cost(p) for p in d['points']]
+assert costs.index(min(costs)) == b['index'] and abs(min(costs) / b['cost'] - 1) < 1e-9, (costs, b)"
+run sweep $job --within-time 1s
+checks=$((checks + 1))
+[ "$rc" -eq 7 ] && grep -q '^adept: no point keeps within the deadline of 1.00 s: the nearest (gpu=' "$work/err" || fail "a deadline ($rc)"
+expect_error 2 'not one of time, energy, edp, cost' sweep $job --minimise coast
+expect_error 2 'a cost needs --price' sweep $job --minimise cost
+expect_error 2 'exclude each other' sweep $job --steps 3
+expect_error 2 'gpu-price: ' sweep $job --gpu-price a1000=3
+expect_error 2 'with a unit' sweep $job --within-time 3weeks
+run sweep $job --within-power 1W --json
+checks=$((checks + 1))
+[ "$rc" -eq 7 ] || fail "exit code $rc of a job that cannot be done"
+check 'what would be needed' "
+b = json.loads(text)['job']['binding']
+assert b['constraint'] == 'power budget' and b['allowed'] == 1 and b['needed'] > 1 and json.loads(text)['job']['best'] is None"
+
+# predict --set is the sweep's point
+expect_ok predict "$profile" --gpu a100 --set specs.mem_bytes_per_s=x1.2 --set specs.l2_bytes=2e7 --json
+cp "$work/out" "$work/set.json"
+expect_ok sweep "$profile" --gpu a100 --vary specs.mem_bytes_per_s=x1.2 --vary specs.l2_bytes=2e7 --csv
+check 'predict --set' "
+d, row = json.load(open('$work/set.json')), next(csv.DictReader(io.StringIO(text)))
+assert float(row['step_time_s']) == d['step_time_s'] and float(row['energy_step_j']) == d['energy_step_j']
+assert any('hypothetical' in w for w in d['warnings']), d['warnings']"
+expect_error 2 'set: specs.l2_bytes = 1 is outside' predict "$profile" --gpu a100 --set specs.l2_bytes=1
+expect_error 2 "did you mean 'specs.sm_count'" predict "$profile" --gpu a100 --set specs.sm_counts=1
+
 # interrupted: whole rows, nothing left beside the file
 if command -v timeout >/dev/null 2>&1; then
     timeout -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.0001 --vary gpus=1:8:1 --csv >"$work/out" 2>"$work/err"

@@ -56,6 +56,12 @@ typedef struct adept_sweep_axis {
     char **words;    /* n GPUs, names or files; NULL else */
 } adept_sweep_axis;
 
+/* Values of power_limit_w that are worked out for each point: the limits of least energy and of least energy times time. */
+#define ADEPT_SWEEP_LIMIT_ENERGY (-1.0) /* "energy-optimal" */
+#define ADEPT_SWEEP_LIMIT_EDP (-2.0)    /* "edp-optimal" */
+/** The word for such a value; NULL for others. */
+ADEPT_API const char *adept_sweep_best_limit_name(const adept_sweep_axis *axis, size_t value);
+
 /** Keys that can be varied on any GPU, for messages: "batch", ..., "specs.l2_bytes"; NULL past the end. */
 ADEPT_API const char *adept_sweep_key_name(size_t index);
 

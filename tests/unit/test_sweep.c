@@ -1,0 +1,493 @@
+/* Sweeps against single predictions: every point of random grids, their best ones, fronts and inverse queries, each
+ * found a second time by adept_predict() alone and by loops over all pairs. */
+#include "adept_batches.h"
+#include "adept_chooser.h"
+#include "adept_sweep_answers.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define MOST_POINTS 4096
+#define N_CASES 200
+
+static adept_profile *profile;
+static uint64_t seed = 1;
+
+static double draw(void)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(seed >> 11) / 9007199254740992.0;
+}
+
+static size_t pick(size_t n)
+{
+    return (size_t)(draw() * (double)n);
+}
+
+static adept_sweep_axis axis_of(const char *text)
+{
+    adept_sweep_axis axis;
+    adept_error err = {0};
+    if (adept_sweep_axis_parse(&axis, text, &err) != ADEPT_OK) fail_msg("%s: %s", text, err.message);
+    return axis;
+}
+
+/* ---- what points there are, by single predictions ---- */
+
+typedef struct known_point {
+    adept_status status;
+    adept_prediction p;
+    double samples;
+} known_point;
+
+static known_point known[MOST_POINTS];
+static size_t n_known, n_failed, n_limited, n_points;
+
+static adept_status profile_of(const adept_profile **out, const adept_sweep_workload *w, void *context,
+                               adept_error *err)
+{
+    static adept_profile changed;
+    (void)context;
+    (void)err;
+    changed = *profile;
+    if (w->grad_accum > 0) changed.grad_accum = w->grad_accum;
+    if (w->optimizer) changed.optimizer = w->optimizer;
+    *out = &changed;
+    return ADEPT_OK;
+}
+
+static bool compare_point(const adept_sweep_point *point, void *context)
+{
+    adept_error err = {0};
+    adept_prediction p;
+    adept_hwprofile fresh = *point->hw; /* as a file with these numbers would say */
+    (void)context;
+    adept_status status = adept_predict(&p, point->profile, &fresh, point->run, &err);
+    known_point *k = &known[n_known++];
+    assert_true(point->index == n_known - 1 && n_known < MOST_POINTS);
+    *k = (known_point){.status = point->status};
+    n_points++;
+    if (point->status != ADEPT_OK) {
+        n_failed++;
+        bool not_settable = strstr(point->reason, " has no fit.") || strstr(point->reason, "cannot be multiplied") ||
+                            adept_hwprofile_check(&fresh, NULL) != ADEPT_OK;
+        if (status != ADEPT_OK && !not_settable) assert_string_equal(point->reason, err.message);
+        if (status == ADEPT_OK && !not_settable) fail_msg("%s, but it is predicted", point->reason);
+        assert_true(isnan(point->result.step_time_s) && isnan(point->result.energy_step_j));
+        return true;
+    }
+    if (status != ADEPT_OK) fail_msg("%s", err.message);
+    const adept_plan_result *r = &point->result;
+#define X(name)                                                                                                        \
+    if (!(r->name == p.name || (isnan(r->name) && isnan(p.name))))                                                     \
+        fail_msg(#name " %.17g, predicted %.17g", r->name, p.name);
+    X(step_time_s)
+    X(power_avg_w) X(energy_step_j) X(edp_js) X(samples_per_s) X(energy_per_sample_j) X(pass_s) X(optimizer_s) X(comm_s)
+        X(kernel_launch_s) X(fixed_s) X(comm_hidden_s) X(clock_ratio) X(clock_hz)
+#undef X
+            assert_true(r->peak_bytes == p.memory.peak_bytes && r->fits == p.memory.fits && r->bound == p.bound);
+    n_limited += r->limited;
+    k->p = p;
+    k->samples = point->samples;
+    return true;
+}
+
+/* ---- random grids ---- */
+
+static const char *const choices[] = {
+    "gpu=a100,t4,v100",
+    "gpu=h100,p100",
+    "grad_accum=1,2,8",
+    "optimizer=sgd,adamw,none",
+    "gpus=1,2,4,8",
+    "gpus=1:6:1",
+    "nodes=1,2",
+    "power_limit_w=x0.5:x1.1:x0.05",
+    "power_limit_w=60:400:20",
+    "power_limit_w=x0.7,energy-optimal,edp-optimal",
+    "clock_hz=x0.4:x1:x0.2",
+    "clock_hz=5e8,1e9,2e9",
+    "overlap=auto,fixed,bucketed",
+    "allreduce=ring,tree,auto",
+    "bucket_bytes=1e5,1e7",
+    "internode_bytes_per_s=1e9,1e11",
+    "specs.mem_bytes_per_s=x0.3,x1,x2.5",
+    "specs.hbm_bytes_per_s=2e11:1e12:2e11",
+    "specs.l2_bytes=x0.25,x1,x4",
+    "specs.tensor_fp16_flops_per_s=x0.5,x1,x2",
+    "specs.vector_fp32_flops_per_s=x0.5,x1,x2",
+    "specs.sm_count=40,80,160",
+    "specs.tdp_w=x0.6,x1,x1.4",
+    "specs.clock_boost_hz=x0.8,x1,x1.3",
+    "specs.idle_w=x0.5,x1",
+    "specs.mem_bytes=x0.001,x1",
+    "specs.process_nm=x0.5,x1",
+    "specs.link_bytes_per_s=x0.1,x1",
+    "specs.power_limit_min_w=x0.5,x1",
+    "fit.parameters.beta_mem=x0.9,x1",
+    "specs.clock_min_hz=x0.5,x1",
+};
+#define N_CHOICES (sizeof choices / sizeof *choices)
+
+typedef struct random_grid {
+    adept_sweep sweep;
+    adept_sweep_axis axes[4];
+} random_grid;
+
+static void make_grid(random_grid *g, adept_hwprofile *hw)
+{
+    uint64_t size;
+    bool gpus = false;
+    do {
+        g->sweep = (adept_sweep){.axes = g->axes, .profile_of = profile_of, .run = {.gpus = 1}};
+        gpus = false;
+        for (size_t wanted = 1 + pick(4); g->sweep.n_axes < wanted;) {
+            adept_sweep_axis axis = axis_of(choices[pick(N_CHOICES)]);
+            bool repeated = false;
+            for (size_t i = 0; i < g->sweep.n_axes; i++)
+                repeated = repeated || strcmp(axis.key, g->axes[i].key) == 0;
+            if (repeated) {
+                adept_sweep_axis_free(&axis);
+                continue;
+            }
+            gpus = gpus || axis.kind == ADEPT_VARY_GPU;
+            g->axes[g->sweep.n_axes++] = axis;
+        }
+        g->sweep.one_at_a_time = pick(8) == 0;
+        g->sweep.hw = gpus && !g->sweep.one_at_a_time ? NULL : hw;
+        if (pick(3) == 0) g->sweep.run.equations = ADEPT_EQUATIONS_MODEL;
+        if (pick(2)) g->sweep.run.gpus = 4;
+        if (pick(3) == 0) g->sweep.run.internode_bytes_per_s = 1e10;
+        assert_int_equal(adept_sweep_size(&size, &g->sweep, NULL), ADEPT_OK);
+        if (size < 400) return;
+        for (size_t i = 0; i < g->sweep.n_axes; i++)
+            adept_sweep_axis_free(&g->axes[i]);
+    } while (true);
+}
+
+/* ---- the best of all points, by loops ---- */
+
+static double per_sample(const known_point *k, int objective)
+{
+    double t = k->p.step_time_s / k->samples, e = k->p.energy_step_j / k->samples;
+    return objective == ADEPT_SWEEP_LEAST_TIME ? t : objective == ADEPT_SWEEP_LEAST_ENERGY ? e : t * e;
+}
+
+static bool counts(const known_point *k)
+{
+    return k->status == ADEPT_OK && k->p.memory.fits;
+}
+
+static void check_answers(const adept_sweep_answers *a)
+{
+    bool alike = true;
+    double samples = NAN;
+    for (size_t i = 0; i < n_known; i++) {
+        if (!counts(&known[i])) continue;
+        if (isnan(samples)) samples = known[i].samples;
+        alike = alike && known[i].samples == samples;
+    }
+    assert_int_equal(a->per_sample, !alike);
+    for (int o = 0; o < ADEPT_SWEEP_OBJECTIVES; o++) {
+        double least = INFINITY;
+        for (size_t i = 0; i < n_known; i++)
+            if (counts(&known[i])) least = fmin(least, per_sample(&known[i], o));
+        assert_int_equal(a->found[o], isfinite(least));
+        if (!a->found[o]) continue;
+        double found = per_sample(&known[a->best[o].index], o);
+        assert_true(found <= least * (1 + 1e-14));
+        assert_true(a->best[o].step_time_s == known[a->best[o].index].p.step_time_s);
+    }
+    if (!alike) return; /* the front's last bits depend on the division by samples */
+    size_t n = 0;
+    for (size_t i = 0; i < n_known; i++) {
+        bool beaten = !counts(&known[i]);
+        for (size_t j = 0; j < n_known && !beaten; j++) {
+            if (!counts(&known[j]) || j == i) continue;
+            const adept_prediction *p = &known[i].p, *q = &known[j].p;
+            bool no_worse = q->step_time_s <= p->step_time_s && q->energy_step_j <= p->energy_step_j;
+            bool better = q->step_time_s < p->step_time_s || q->energy_step_j < p->energy_step_j;
+            beaten = no_worse && (better || j < i);
+        }
+        bool listed = false;
+        for (size_t j = 0; j < a->front.n; j++)
+            listed = listed || a->front.front[j].id == i;
+        assert_int_equal(listed, !beaten);
+        n += !beaten;
+    }
+    assert_int_equal(n, a->front.n);
+}
+
+static bool add_answer(const adept_sweep_point *point, void *context)
+{
+    adept_sweep_answers_add(context, point);
+    return true;
+}
+
+/* ---- inverse queries ---- */
+
+typedef struct question {
+    adept_job job;
+    double price_per_s, price_per_j;
+    adept_chooser chooser;
+} question;
+
+static bool ask(const adept_sweep_point *point, void *context)
+{
+    question *q = context;
+    const adept_plan_result *r = &point->result;
+    const adept_option option = {point->status == ADEPT_OK,
+                                 r->fits,
+                                 r->step_time_s,
+                                 r->power_avg_w,
+                                 r->energy_step_j,
+                                 point->samples,
+                                 r->peak_bytes,
+                                 r->capacity_bytes,
+                                 q->price_per_s,
+                                 q->price_per_j};
+    adept_chooser_add(&q->chooser, point->index, &option, NULL);
+    return true;
+}
+
+/* What a job costs, without bits and choosers. */
+typedef struct bill {
+    double time_s, energy_j, cost, aim;
+    int broken, which; /* constraints that do not hold, and the last of them */
+} bill;
+
+static bill bill_of(const known_point *k, const question *q)
+{
+    const adept_job *g = &q->job;
+    double steps = ceil(g->samples / k->samples);
+    bill b = {steps * k->p.step_time_s, steps * k->p.energy_step_j, 0, 0, 0, -1};
+    b.cost = b.time_s * q->price_per_s + b.energy_j * q->price_per_j;
+    b.aim = g->aim == ADEPT_AIM_TIME     ? b.time_s
+            : g->aim == ADEPT_AIM_ENERGY ? b.energy_j
+            : g->aim == ADEPT_AIM_EDP    ? b.time_s * b.energy_j
+                                         : b.cost;
+    if (g->power_budget_w > 0 && k->p.power_avg_w > g->power_budget_w) b.broken++, b.which = ADEPT_WITHIN_POWER;
+    if (g->deadline_s > 0 && b.time_s > g->deadline_s) b.broken++, b.which = ADEPT_WITHIN_DEADLINE;
+    if (g->energy_budget_j > 0 && b.energy_j > g->energy_budget_j) b.broken++, b.which = ADEPT_WITHIN_ENERGY;
+    if (!k->p.memory.fits) b.broken++, b.which = ADEPT_WITHIN_MEMORY;
+    if (g->cost_budget > 0 && b.cost > g->cost_budget) b.broken++, b.which = ADEPT_WITHIN_COST;
+    return b;
+}
+
+static size_t n_feasible_cases, n_bound_cases, n_held_back;
+
+static void check_choice(const question *q)
+{
+    double best = INFINITY, without[ADEPT_WITHINS];
+    size_t n_feasible = 0;
+    for (int i = 0; i < ADEPT_WITHINS; i++)
+        without[i] = INFINITY;
+    for (size_t i = 0; i < n_known; i++) {
+        if (known[i].status != ADEPT_OK) continue;
+        bill b = bill_of(&known[i], q);
+        n_feasible += b.broken == 0;
+        if (b.broken == 0) best = fmin(best, b.aim);
+        if (b.broken == 1) without[b.which] = fmin(without[b.which], b.aim);
+    }
+    const adept_chooser *c = &q->chooser;
+    assert_int_equal(c->n, n_known);
+    assert_int_equal(c->n_feasible, n_feasible);
+    if (n_feasible > 0) {
+        bill b = bill_of(&known[c->best.id], q);
+        assert_true(b.broken == 0 && b.aim == best);
+        n_feasible_cases++;
+    }
+    int held_back = -1;
+    double better = best;
+    for (int i = 0; i < ADEPT_WITHINS; i++)
+        if (without[i] < better) better = without[i], held_back = i;
+    adept_within within;
+    bool said = adept_chooser_held_back(&within, c);
+    if (held_back >= 0) {
+        assert_true(said && (int)within == held_back);
+        assert_true(bill_of(&known[c->without[within].id], q).aim == better);
+        n_held_back += n_feasible > 0;
+    }
+    if (n_feasible > 0 || !c->has_nearest) return;
+    /* the constraint that, relaxed by the smallest factor, admits a point */
+    double least = INFINITY;
+    for (size_t i = 0; i < n_known; i++) {
+        if (known[i].status != ADEPT_OK) continue;
+        bill b = bill_of(&known[i], q);
+        const adept_prediction *p = &known[i].p;
+        if (b.broken != 1) continue;
+        double factor = b.which == ADEPT_WITHIN_POWER      ? p->power_avg_w / q->job.power_budget_w
+                        : b.which == ADEPT_WITHIN_DEADLINE ? b.time_s / q->job.deadline_s
+                        : b.which == ADEPT_WITHIN_ENERGY   ? b.energy_j / q->job.energy_budget_j
+                        : b.which == ADEPT_WITHIN_COST     ? b.cost / q->job.cost_budget
+                                                           : p->memory.peak_bytes / p->memory.capacity_bytes;
+        least = fmin(least, factor);
+    }
+    assert_true(c->factor == least);
+    n_bound_cases++;
+}
+
+/* Budgets near what some point needs, so that they decide. */
+static void make_question(question *q)
+{
+    *q = (question){.job = {.aim = (adept_aim)pick(ADEPT_AIMS), .samples = floor(1 + exp(20 * draw()))},
+                    .price_per_s = 1e-3 * draw(),
+                    .price_per_j = 1e-6 * draw()};
+    known_point k = {.status = ADEPT_E_USAGE};
+    for (int i = 0; i < 100 && k.status != ADEPT_OK; i++)
+        k = known[pick(n_known)];
+    if (k.status == ADEPT_OK) {
+        bill b = bill_of(&k, q);
+        if (pick(2)) q->job.deadline_s = b.time_s * (0.6 + 0.8 * draw());
+        if (pick(2)) q->job.energy_budget_j = b.energy_j * (0.6 + 0.8 * draw());
+        if (pick(3) == 0) q->job.power_budget_w = k.p.power_avg_w * (0.6 + 0.8 * draw());
+        if (pick(3) == 0) q->job.cost_budget = b.cost * (0.6 + 0.8 * draw());
+    }
+    assert_int_equal(adept_chooser_init(&q->chooser, &q->job, NULL), ADEPT_OK);
+}
+
+static void grids_and_questions(void **state)
+{
+    static const char *const names[] = {"a100", "t4", "h100", "v100", "mi250", "p4"};
+    (void)state;
+    for (int i = 0; i < N_CASES; i++) {
+        adept_hwprofile *hw;
+        random_grid g;
+        adept_error err = {0};
+        adept_sweep_answers answers;
+        question q;
+        assert_int_equal(adept_hwprofile_open(&hw, names[pick(6)], NULL), ADEPT_OK);
+        make_grid(&g, hw);
+        n_known = 0;
+        if (adept_sweep_run(&g.sweep, compare_point, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
+        uint64_t size;
+        assert_int_equal(adept_sweep_size(&size, &g.sweep, NULL), ADEPT_OK);
+        assert_true(size == n_known);
+        assert_int_equal(adept_sweep_answers_new(&answers, false, NULL), ADEPT_OK);
+        assert_int_equal(adept_sweep_run(&g.sweep, add_answer, &answers, NULL), ADEPT_OK);
+        adept_sweep_answers_finish(&answers);
+        check_answers(&answers);
+        adept_sweep_answers_free(&answers);
+        make_question(&q);
+        assert_int_equal(adept_sweep_run(&g.sweep, ask, &q, NULL), ADEPT_OK);
+        check_choice(&q);
+        for (size_t j = 0; j < g.sweep.n_axes; j++)
+            adept_sweep_axis_free(&g.axes[j]);
+        adept_hwprofile_free(hw);
+    }
+    print_message(
+        "%zu points, %zu cannot run, %zu limited; %zu cases feasible (%zu held back), %zu bound by one constraint\n",
+        n_points, n_failed, n_limited, n_feasible_cases, n_held_back, n_bound_cases);
+    assert_true(n_points > 5000 && n_failed > 200 && n_limited > 200);
+    assert_true(n_feasible_cases > 50 && n_held_back > 10 && n_bound_cases > 10);
+}
+
+/* ---- values ---- */
+
+static void check_values(const char *text, size_t n, const double *values)
+{
+    adept_sweep_axis axis = axis_of(text);
+    assert_int_equal(axis.n, n);
+    for (size_t i = 0; i < n; i++)
+        if (axis.numbers[i] != values[i]) fail_msg("%s: %.17g instead of %.17g", text, axis.numbers[i], values[i]);
+    adept_sweep_axis_free(&axis);
+}
+
+static void ranges_are_exact(void **state)
+{
+    (void)state;
+    check_values("specs.l2_bytes=x0.8:x1.4:x0.1", 7, (const double[]){0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4});
+    check_values("specs.mem_bytes_per_s=1e12:6e12:5e11", 11,
+                 (const double[]){1e12, 1.5e12, 2e12, 2.5e12, 3e12, 3.5e12, 4e12, 4.5e12, 5e12, 5.5e12, 6e12});
+    check_values("gpus=1:8:3,16", 4, (const double[]){1, 4, 7, 16});
+    check_values("power_limit_w=300:100:-100", 3, (const double[]){300, 200, 100});
+    check_values("clock_hz=5:5:1", 1, (const double[]){5});
+    adept_sweep_axis axis =
+        axis_of("clock_hz=0.1:1000000:0.1"); /* ten million values, none off by more than rounding */
+    assert_int_equal(axis.n, 10000000);
+    assert_true(axis.numbers[2] == 0.3 && axis.numbers[9999999] == 1e6 && axis.numbers[1234566] == 123456.7);
+    adept_sweep_axis_free(&axis);
+}
+
+/* ---- the front ---- */
+
+/* Many points in an order that is bad for a list: each is worse than all after it, or better. */
+static void front_of_many(void **state)
+{
+    (void)state;
+    for (int order = 0; order < 3; order++) {
+        adept_pareto p;
+        assert_int_equal(adept_pareto_new(&p, NULL), ADEPT_OK);
+        for (uint64_t i = 0; i < 20000; i++) {
+            double x = order == 0 ? (double)i : order == 1 ? 20000.0 - (double)i : 20000 * draw();
+            const adept_pareto_point point = {.time = 1 + x, .energy = 1e9 / (1 + x), .id = i};
+            const adept_pareto_point beaten = {.time = 1 + x, .energy = 2e9 / (1 + x), .id = i};
+            adept_pareto_add(&p, &point);
+            adept_pareto_add(&p, &beaten);
+        }
+        adept_pareto_finish(&p);
+        assert_int_equal(p.n, 20000);
+        assert_false(p.thinned);
+        for (size_t i = 1; i < p.n; i++)
+            assert_true(p.front[i].time > p.front[i - 1].time && p.front[i].energy < p.front[i - 1].energy);
+        adept_pareto_free(&p);
+    }
+}
+
+static void front_is_bounded(void **state)
+{
+    (void)state;
+    adept_pareto p;
+    assert_int_equal(adept_pareto_new(&p, NULL), ADEPT_OK);
+    for (uint64_t i = 0; i < 300000; i++) {
+        const adept_pareto_point point = {.time = 1.0 + (double)i, .energy = 1e6 - (double)i, .id = i};
+        adept_pareto_add(&p, &point);
+    }
+    adept_pareto_finish(&p);
+    assert_true(p.thinned && p.n <= ADEPT_PARETO_MOST && p.n > ADEPT_PARETO_MOST / 4);
+    assert_true(p.front[0].id == 0 && p.front[p.n - 1].id == 299999);
+    adept_pareto_free(&p);
+}
+
+/* Times 1, 2, 10 and energies 100, 20, 10: in logarithms (0, 1), (0.301, 0.301), (1, 0). */
+static void knee_by_hand(void **state)
+{
+    (void)state;
+    adept_pareto p;
+    const adept_pareto_point points[] = {
+        {.time = 10, .energy = 10, .id = 2}, {.time = 2, .energy = 20, .id = 1}, {.time = 1, .energy = 100, .id = 0}};
+    assert_int_equal(adept_pareto_new(&p, NULL), ADEPT_OK);
+    for (int i = 0; i < 3; i++)
+        adept_pareto_add(&p, &points[i]);
+    adept_pareto_finish(&p);
+    assert_int_equal(adept_pareto_knee(&p), 1);
+    const adept_pareto_point straight = {.time = 1.5, .energy = 1e9, .id = 3};
+    adept_pareto_add(&p, &straight);
+    adept_pareto_finish(&p);
+    assert_int_equal(p.n, 3);
+    p.n = 2;
+    assert_int_equal(adept_pareto_knee(&p), 2); /* too few */
+    adept_pareto_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grids_and_questions), cmocka_unit_test(ranges_are_exact), cmocka_unit_test(front_of_many),
+        cmocka_unit_test(front_is_bounded),    cmocka_unit_test(knee_by_hand),
+    };
+    adept_error err = {0};
+    if (adept_profile_read_at(&profile, ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json", 0, &err) != ADEPT_OK) {
+        fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    adept_profile_free(profile);
+    return failed;
+}
