@@ -1,9 +1,7 @@
-/** @file layers.c  Predictions summed by module path, and totals of a job of many steps. Calls: workload. */
+/** @file layers.c  Predictions summed by module path. Calls: workload. */
 #include "adept_model.h"
 #include <stdlib.h>
 #include <string.h>
-
-#define JOULES_PER_KWH 3.6e6
 
 /* Row of a path. Operators of one module follow each other, so the row found last is tried first. */
 static size_t row_of(const adept_layer_prediction *rows, size_t n, const char *path, size_t last)
@@ -65,17 +63,4 @@ adept_status adept_predict_layers(adept_layer_prediction **out, size_t *n, const
     free(compute_s);
     free(rows);
     return status;
-}
-
-adept_totals adept_predict_totals(const adept_prediction *p, double steps, double carbon_g_per_kwh,
-                                  double price_per_kwh)
-{
-    double energy_kwh = steps * p->energy_step_j / JOULES_PER_KWH;
-    return (adept_totals){
-        .steps = steps,
-        .time_s = steps * p->step_time_s,
-        .energy_kwh = energy_kwh,
-        .co2e_g = energy_kwh * carbon_g_per_kwh,
-        .cost = energy_kwh * price_per_kwh,
-    };
 }

@@ -212,6 +212,34 @@ static void add_memory(writer *w, cJSON *root, const adept_memory *m)
     add_bool(w, o, "fits", m->fits);
 }
 
+static void add_totals_interval(writer *w, cJSON *parent, const adept_totals *t)
+{
+    if (!isfinite(t->interval_level) || !isfinite(t->interval_time_s[0])) {
+        add_null(w, parent, "interval");
+        return;
+    }
+    cJSON *o = add_object(w, parent, "interval");
+    add_number(w, o, "level", t->interval_level);
+    add_pair(w, o, "time_s", t->interval_time_s);
+    add_pair(w, o, "energy_kwh", t->interval_energy_kwh);
+    add_pair(w, o, "co2e_g", t->interval_co2e_g);
+}
+
+/* What the totals were multiplied by, and where that comes from. */
+static void add_rates(writer *w, cJSON *parent, const adept_totals *t)
+{
+    add_number(w, parent, "carbon_g_per_kwh", t->carbon_g_per_kwh);
+    add_number(w, parent, "price_per_kwh", t->price_per_kwh);
+    add_number(w, parent, "gpu_hour_price", t->gpu_hour_price);
+    add_number(w, parent, "pue", t->pue);
+    add_number(w, parent, "host_power_w", t->host_power_w);
+    cJSON *o = add_object(w, parent, "sources");
+    add_string(w, o, "place", t->place);
+    add_string(w, o, "carbon_intensity", t->carbon_source);
+    add_number(w, o, "carbon_intensity_year", t->carbon_year > 0 ? t->carbon_year : NAN);
+    add_string(w, o, "pue", t->pue_source);
+}
+
 static void add_totals(writer *w, cJSON *root, const adept_totals *t)
 {
     if (!t) {
@@ -224,6 +252,14 @@ static void add_totals(writer *w, cJSON *root, const adept_totals *t)
     add_number(w, o, "energy_kwh", t->energy_kwh);
     add_number(w, o, "co2e_g", t->co2e_g);
     add_number(w, o, "cost", t->cost);
+    add_number(w, o, "samples", t->samples);
+    add_number(w, o, "epochs", t->epochs);
+    add_number(w, o, "hours", t->time_s / 3600.0);
+    add_number(w, o, "gpu_hours", t->gpu_hours);
+    add_number(w, o, "host_energy_kwh", t->host_energy_kwh);
+    add_number(w, o, "site_energy_kwh", t->site_energy_kwh);
+    add_totals_interval(w, o, t);
+    add_rates(w, o, t);
     if (!isfinite(t->energy_kwh)) return; /* the prediction's own warning says why */
     if (!isfinite(t->co2e_g)) add_warning(w, "total.co2e_g is unknown: no carbon intensity given");
     if (!isfinite(t->cost)) add_warning(w, "total.cost is unknown: no electricity price given");

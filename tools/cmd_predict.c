@@ -2,56 +2,30 @@
 #include "adept_model.h"
 #include "adept_prediction_json.h"
 #include "cli.h"
+#include "energy_label.h"
 #include "groups.h"
 #include "groups_json.h"
 #include "load.h"
-#include "number.h"
 #include "report.h"
 #include "run_options.h"
+#include "total_options.h"
 #include "vary.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-    KEY_STEPS = 0x300,
-    KEY_SAMPLES,
-    KEY_CARBON,
-    KEY_PRICE,
-    KEY_PUE,
-    KEY_SET,
-    KEY_JSON
-};
+enum { KEY_SET = 0x300, KEY_LABEL, KEY_JSON };
 
 typedef struct predict_options {
     const char *model;
-    int64_t steps, samples;                      /* 0: not given */
-    double carbon_g_per_kwh, price_per_kwh, pue; /* NAN: not given */
+    const char *label; /* file to write; NULL: none */
     adept_sweep_axis set[ADEPT_SWEEP_MAX_AXES];
     size_t n_set;
     bool json;
+    adept_job_spec job;
     adept_grouping grouping;
     adept_run_options where;
     adept_workload_options workload;
 } predict_options;
-
-static error_t parse_total(int key, char *arg, const struct argp_state *state, predict_options *o)
-{
-    switch (key) {
-    case KEY_STEPS:
-        return adept_number_int(state, "--steps", arg, 1, &o->steps);
-    case KEY_SAMPLES:
-        return adept_number_int(state, "--samples", arg, 1, &o->samples);
-    case KEY_CARBON:
-        return adept_number_double(state, "--carbon-intensity", arg, 0, &o->carbon_g_per_kwh);
-    case KEY_PRICE:
-        return adept_number_double(state, "--price", arg, 0, &o->price_per_kwh);
-    case KEY_PUE:
-        return adept_number_double(state, "--pue", arg, 1, &o->pue);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static error_t check(const struct argp_state *state, const predict_options *o)
 {
@@ -59,13 +33,12 @@ static error_t check(const struct argp_state *state, const predict_options *o)
     error_t wrong = adept_run_options_need_gpu(state, &o->where);
     if (!wrong) wrong = adept_run_options_check(state, &o->where);
     if (wrong) return wrong;
-    if (o->steps > 0 && o->samples > 0) return adept_cli_usage(state, "--steps and --samples exclude each other");
-    bool counted = o->steps > 0 || o->samples > 0;
-    if (!isnan(o->carbon_g_per_kwh) && !counted)
-        return adept_cli_usage(state, "--carbon-intensity needs --steps or --samples");
-    if (!isnan(o->price_per_kwh) && !counted) return adept_cli_usage(state, "--price needs --steps or --samples");
-    if (!isnan(o->pue) && isnan(o->carbon_g_per_kwh) && isnan(o->price_per_kwh))
-        return adept_cli_usage(state, "--pue needs --carbon-intensity or --price");
+    if (o->label && !adept_job_spec_given(&o->job))
+        return adept_cli_usage(state, "--label needs --steps, --samples or --epochs");
+    if (o->label && !adept_label_format_of(o->label))
+        return adept_cli_usage(state, "--label: '%s' ends in neither .md nor .json", o->label);
+    if (o->label && o->n_set > 0)
+        return adept_cli_usage(state, "--label and --set exclude each other: a label is of hardware that there is");
     return 0;
 }
 
@@ -77,7 +50,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->workload;
         state->child_inputs[1] = &o->where;
-        state->child_inputs[2] = &o->grouping;
+        state->child_inputs[2] = &o->job;
+        state->child_inputs[3] = &o->grouping;
+        return 0;
+    case KEY_LABEL:
+        o->label = arg;
         return 0;
     case KEY_SET:
         return adept_vary_set(state, arg, o->set, &o->n_set);
@@ -91,25 +68,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         return check(state, o);
     default:
-        return parse_total(key, arg, state, o);
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
 static const struct argp_option options[] = {
     {"set", KEY_SET, "KEY=VALUE", 0, ADEPT_VARY_SET_HELP, 1},
-    {NULL, 0, NULL, 0, "The whole job:", 3},
-    {"steps", KEY_STEPS, "N", 0, "Print the totals of N steps", 3},
-    {"samples", KEY_SAMPLES, "N", 0, "Print the totals of N samples, rounded up to whole steps", 3},
-    {"carbon-intensity", KEY_CARBON, "G", 0, "Grams of CO2e per kWh: adds the emissions to the totals", 3},
-    {"price", KEY_PRICE, "P", 0, "Price of a kWh, in any currency: adds the cost to the totals", 3},
-    {"pue", KEY_PUE, "X", 0,
-     "Power usage effectiveness of the site, at least 1: multiplies emissions and cost, not the energy of the GPUs", 3},
+    {"label", KEY_LABEL, "FILE.md|FILE.json", 0,
+     "Write an energy label of the job for a model card, as Markdown or as JSON by the file's name", 3},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 4},
     {0},
 };
 
-static const struct argp_child children[] = {
-    {&adept_workload_argp, 0, NULL, 0}, {&adept_run_argp, 0, NULL, 0}, {&adept_grouping_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&adept_workload_argp, 0, NULL, 0},
+                                             {&adept_run_argp, 0, NULL, 0},
+                                             {&adept_total_argp, 0, NULL, 0},
+                                             {&adept_grouping_argp, 0, NULL, 0},
+                                             {0}};
 
 static const struct argp argp = {
     .options = options,
@@ -128,6 +103,8 @@ static const struct argp argp = {
         "  adept predict resnet50.profile.json --gpu a100 --set specs.mem_bytes_per_s=x1.2\n"
         "  adept predict resnet50.pt --gpu a100 --granularity model\n"
         "  adept predict vit.pt --gpu a100 --steps 500 --carbon-intensity 56\n"
+        "  adept predict v.pt --gpu a100 --epochs 9 --dataset-size 1281167 --country FR\n"
+        "  adept predict a.pt --gpu t4 --steps 100 --country SE --label label.md\n"
         "  adept predict resnet50.pt --gpu ./mine.json --mode infer --json",
     .children = children,
 };
@@ -154,31 +131,14 @@ static void work_free(work *w)
     adept_profile_free(w->profile);
 }
 
-static double or_one(double value)
-{
-    return isnan(value) ? 1 : value;
-}
-
-static void sum_up(work *w, const predict_options *o)
-{
-    const adept_profile *p = w->profile;
-    double gpus = o->where.run.gpus > 0 ? (double)o->where.run.gpus : 1;
-    double samples_per_step = (double)p->batch_size * (double)p->grad_accum * gpus;
-    double steps = o->steps > 0 ? (double)o->steps : ceil((double)o->samples / samples_per_step);
-
-    w->has_totals = steps > 0;
-    w->totals = adept_predict_totals(&w->prediction, steps, o->carbon_g_per_kwh * or_one(o->pue),
-                                     o->price_per_kwh * or_one(o->pue));
-}
-
 /* A number of --set makes it another GPU than the one that was measured. */
 static void warn_hypothetical(adept_prediction *p, const adept_sweep_axis *set, size_t n)
 {
     const size_t most = sizeof p->warnings / sizeof p->warnings[0];
     for (size_t i = 0; i < n && p->n_warnings < most; i++)
         snprintf(p->warnings[p->n_warnings++], sizeof p->warnings[0],
-                 "a hypothetical GPU: %s set to %s%.6g; parameters that were fitted to the real one are kept", set[i].key,
-                 set[i].relative ? "x" : "", set[i].numbers[0]);
+                 "a hypothetical GPU: %s set to %s%.6g; parameters that were fitted to the real one are kept",
+                 set[i].key, set[i].relative ? "x" : "", set[i].numbers[0]);
 }
 
 static adept_status compute(adept_cli *cli, work *w, const predict_options *o)
@@ -189,10 +149,12 @@ static adept_status compute(adept_cli *cli, work *w, const predict_options *o)
     if (status == ADEPT_OK) status = adept_vary_apply(cli, w->hw, o->set, o->n_set);
     if (status == ADEPT_OK) status = adept_load_profile(cli, &w->profile, o->model, &o->workload);
     if (status == ADEPT_OK) status = adept_predict(&w->prediction, w->profile, w->hw, &o->where.run, &cli->err);
-    if (status == ADEPT_OK) status = adept_predict_power_limits(&w->limits, w->profile, w->hw, &o->where.run, &cli->err);
+    if (status == ADEPT_OK)
+        status = adept_predict_power_limits(&w->limits, w->profile, w->hw, &o->where.run, &cli->err);
     if (status != ADEPT_OK) return status;
     warn_hypothetical(&w->prediction, o->set, o->n_set);
-    sum_up(w, o);
+    w->has_totals = adept_job_spec_given(&o->job);
+    w->totals = adept_totals_of(&o->job, &w->prediction, w->profile, &o->where.run);
     w->ops = calloc(w->profile->n_ops + 1, sizeof *w->ops);
     if (!w->ops) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     status = adept_predict_ops(w->ops, w->profile, w->hw, &o->where.run, &cli->err);
@@ -231,8 +193,8 @@ static adept_status print_json(adept_cli *cli, const work *w, const predict_opti
     adept_status status = ADEPT_OK;
 
     if (!by_layer || layers)
-        json = adept_prediction_to_json(&w->prediction, w->profile, w->hw, &o->where.run, w->has_totals ? &w->totals : NULL,
-                                        &w->limits, layers, w->groups.n);
+        json = adept_prediction_to_json(&w->prediction, w->profile, w->hw, &o->where.run,
+                                        w->has_totals ? &w->totals : NULL, &w->limits, layers, w->groups.n);
     free(layers);
     if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
     if (o->grouping.given && !by_layer)
@@ -260,11 +222,19 @@ static adept_status print_text(adept_cli *cli, work *w, const predict_options *o
     return status == ADEPT_OK ? adept_report_prediction(cli, stdout, &report) : status;
 }
 
+static adept_status write_label(adept_cli *cli, const work *w, const predict_options *o)
+{
+    const adept_label label = {w->profile, w->hw, &o->where.run, &w->prediction, &w->totals};
+
+    return adept_label_write(cli, o->label, &label);
+}
+
 static adept_status predict(adept_cli *cli, const predict_options *o)
 {
     work w = {.profile = NULL};
     adept_status status = compute(cli, &w, o);
 
+    if (status == ADEPT_OK && o->label) status = write_label(cli, &w, o);
     if (status == ADEPT_OK) status = o->json ? print_json(cli, &w, o) : print_text(cli, &w, o);
     work_free(&w);
     return status;
@@ -276,7 +246,6 @@ static adept_status run(adept_cli *cli, int argc, char **argv)
     adept_parse p = {.argp = &argp, .command = "predict", .cli = cli, .input = o};
 
     if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    o->carbon_g_per_kwh = o->price_per_kwh = o->pue = NAN;
     adept_status status = adept_cli_parse(&p, argc, argv);
     if (status == ADEPT_OK && !p.help_shown) status = predict(cli, o);
     for (size_t i = 0; i < o->n_set; i++)

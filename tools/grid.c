@@ -32,7 +32,7 @@ static void print_line(adept_grid *grid, const char *const *cells)
 
 void adept_grid_begin(adept_grid *grid, FILE *out, bool markdown, const adept_column *columns, size_t n_columns)
 {
-    const char *titles[16];
+    const char *titles[16] = {NULL};
 
     *grid = (adept_grid){.out = out, .markdown = markdown, .n_columns = n_columns};
     if (!markdown) {

@@ -176,12 +176,46 @@ static void print_limits(FILE *out, const adept_power_limits *l)
     print_choice(out, "least energy x time", &l->edp_optimal, l);
 }
 
+/* " (20.1 h to 24.9 h)": nothing where the interval is not known. */
+static void print_range(FILE *out, adept_text (*text)(double), const double interval[2])
+{
+    if (isfinite(interval[0]) && isfinite(interval[1]))
+        fprintf(out, " (%s to %s)", text(interval[0]).s, text(interval[1]).s);
+}
+
+static adept_text grams(double mass_g)
+{
+    return adept_units_si(mass_g, "g CO2e");
+}
+
+/* What emissions and cost are of, and where their rates come from. */
+static void print_rates(FILE *out, const adept_totals *t)
+{
+    bool host = !isnan(t->host_power_w), pue = !isnan(t->pue);
+
+    if (host || pue)
+        fprintf(out, "  Site: %s, with%s%s\n", adept_units_kwh(t->site_energy_kwh).s, host ? " the hosts" : "",
+                pue ? (host ? " and its PUE" : " its PUE") : "");
+    if (!isnan(t->carbon_g_per_kwh)) {
+        fprintf(out, "  Grid: %.4g g CO2e/kWh", t->carbon_g_per_kwh);
+        if (t->place) fprintf(out, ", %s", t->place);
+        if (t->carbon_year > 0) fprintf(out, ", average of %d (%s)", t->carbon_year, t->carbon_source);
+        fputc('\n', out);
+    }
+    if (pue) fprintf(out, "  PUE: %.3g (%s)\n", t->pue, t->pue_source);
+}
+
 static void print_totals(FILE *out, const adept_totals *t)
 {
-    fprintf(out, "\nAll %.0f steps: %s, %s", t->steps, adept_units_time(t->time_s).s, adept_units_kwh(t->energy_kwh).s);
-    if (isfinite(t->co2e_g)) fprintf(out, ", %s", adept_units_si(t->co2e_g, "g CO2e").s);
+    fprintf(out, "\nAll %.0f steps: %s", t->steps, adept_units_time(t->time_s).s);
+    print_range(out, adept_units_time, t->interval_time_s);
+    fprintf(out, ", %s", adept_units_kwh(t->energy_kwh).s);
+    print_range(out, adept_units_kwh, t->interval_energy_kwh);
+    if (isfinite(t->co2e_g)) fprintf(out, ", %s", grams(t->co2e_g).s);
     if (isfinite(t->cost)) fprintf(out, ", cost %s", adept_units_digits(t->cost).s);
-    fputc('\n', out);
+    fprintf(out, "\n  Energy is that of the GPU boards; %.4g samples, %s GPU hours\n", t->samples,
+            adept_units_digits(t->gpu_hours).s);
+    print_rates(out, t);
 }
 
 /* ---------------------------------------------------------------- the table -------------------------------------- */

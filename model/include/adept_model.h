@@ -222,15 +222,22 @@ typedef struct adept_layer_prediction {
 ADEPT_API adept_status adept_predict_layers(adept_layer_prediction **out, size_t *n, const adept_profile *prof,
                                             const adept_hwprofile *hw, const adept_run *run, adept_error *err);
 
-/** A whole job of many steps. NAN where what it needs was not given. */
+/** A whole job of many steps (adept_totals.h makes it). NAN, texts NULL, where what it needs was not given or is not known. */
 typedef struct adept_totals {
-    double steps, time_s, energy_kwh;
-    double co2e_g; /* energy * carbon intensity */
-    double cost;   /* energy * price, in the price's currency */
+    double steps, samples, epochs;
+    double time_s, gpu_hours;
+    double energy_kwh;      /* of the GPU boards only */
+    double host_energy_kwh; /* of the hosts, if their power was given */
+    double site_energy_kwh; /* boards and hosts, times the PUE if one was given */
+    double co2e_g;          /* site energy * carbon intensity */
+    double cost;            /* site energy * price + GPU hours * their price, in the prices' currency */
+    /* where the totals would lie with probability interval_level */
+    double interval_level, interval_time_s[2], interval_energy_kwh[2] /* of the boards */, interval_co2e_g[2];
+    /* what was multiplied by */
+    double nodes, carbon_g_per_kwh, price_per_kwh, gpu_hour_price, pue, host_power_w;
+    int carbon_year;        /* 0: not known */
+    const char *place, *carbon_source, *pue_source; /* static, or "given" */
 } adept_totals;
-/** @param carbon_g_per_kwh, price_per_kwh NAN if not given */
-ADEPT_API adept_totals adept_predict_totals(const adept_prediction *p, double steps, double carbon_g_per_kwh,
-                                            double price_per_kwh);
 
 /* ------------------------------------------------------------------ roofline ------------------------------------ */
 

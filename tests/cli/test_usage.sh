@@ -28,7 +28,7 @@ expect_error 2 "'--p' is ambiguous" predict "$p" --p 3 --gpu a100
 expect_error 2 'file name is empty' profile "$p" -o ''
 
 # numbers
-for option in --batch --gpus --grad-accum --steps --samples --depth; do
+for option in --batch --gpus --grad-accum --steps --samples --epochs --dataset-size --depth; do
     for value in '' x 1x 1.5 1e3 0x10 ' 1' '1 ' nan inf; do
         expect_error 2 "$option: '$value' is not a whole number" predict "$p" --gpu a100 --by layer "$option" "$value"
     done
@@ -37,7 +37,7 @@ for option in --batch --gpus --grad-accum --steps --samples --depth; do
     expect_error 2 "$option: '9223372036854775808' is out of range" \
         predict "$p" --gpu a100 --by layer "$option" 9223372036854775808
 done
-for option in --power-limit --carbon-intensity --price --pue; do
+for option in --power-limit --carbon-intensity --price --pue --gpu-hour-price --host-power; do
     for value in '' x 1x 0x10 ' 1' nan NAN inf -inf 1e 1,5; do
         expect_error 2 "$option: '$value' is not a number" predict "$p" --gpu a100 --steps 1 "$option" "$value"
     done
@@ -106,10 +106,20 @@ expect_error 2 "--input 'f32:0x3'|--input 'f33:2x3'" profile "$p" --input f33:2x
 # options that need or exclude others
 expect_error 2 '--depth needs --by layer' predict "$p" --gpu a100 --depth 2
 expect_error 2 '--depth needs --by layer' predict "$p" --gpu a100 --depth 2 --by kind
-expect_error 2 '--steps and --samples exclude' predict "$p" --gpu a100 --steps 2 --samples 2
-expect_error 2 '--price needs --steps or --samples' predict "$p" --gpu a100 --price 1
-expect_error 2 '--carbon-intensity needs --steps or --samples' predict "$p" --gpu a100 --carbon-intensity 1
-expect_error 2 '--pue needs' predict "$p" --gpu a100 --steps 1 --pue 1.5
+expect_error 2 '--steps, --samples and --epochs exclude' predict "$p" --gpu a100 --steps 2 --samples 2
+expect_error 2 '--price needs --steps, --samples or --epochs' predict "$p" --gpu a100 --price 1
+expect_error 2 '--carbon-intensity needs --steps, --samples or --epochs' predict "$p" --gpu a100 --carbon-intensity 1
+expect_error 2 '--pue needs' predict "$p" --gpu a100 --pue 1.5
+expect_error 2 '--country needs' predict "$p" --gpu a100 --country DE
+expect_error 2 '--host-power needs' predict "$p" --gpu a100 --host-power 1
+expect_error 2 '--gpu-hour-price needs' predict "$p" --gpu a100 --gpu-hour-price 1
+expect_error 2 '--epochs needs --dataset-size' predict "$p" --gpu a100 --epochs 1
+expect_error 2 '--dataset-size needs --epochs' predict "$p" --gpu a100 --dataset-size 1
+expect_error 2 "--country: 'Germny' is not known; did you mean 'Germany'" predict "$p" --gpu a100 --steps 1 --country Germny
+expect_error 2 "--country: 'XX' is not one of WORLD, EU, " predict "$p" --gpu a100 --steps 1 --country XX
+expect_error 2 '--label needs --steps, --samples or --epochs' predict "$p" --gpu a100 --label l.md
+expect_error 2 "--label: 'l.txt' ends in neither" predict "$p" --gpu a100 --steps 1 --label l.txt
+expect_error 2 '--label and --set exclude' predict "$p" --gpu a100 --steps 1 --label l.md --set specs.mem_bytes_per_s=x2
 
 # options and arguments may be mixed, whatever the environment says
 POSIXLY_CORRECT=1 expect_ok predict "$p" --gpu a100

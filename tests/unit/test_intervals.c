@@ -1,6 +1,7 @@
 /* Intervals: read from the fit object, worked out by hand, wider outside the calibrated range, printed as JSON. */
 #include "adept_json.h"
 #include "adept_prediction_json.h"
+#include "adept_totals.h"
 #include "interval.h"
 #include "toy_model.h"
 #include <math.h>
@@ -224,7 +225,13 @@ static void unknown_power(void **state)
     adept_prediction p = predict(&f);
     assert_true(p.step_time_s == with.step_time_s && isnan(p.power_avg_w) && isnan(p.energy_step_j));
     assert_non_null(warning(&p, "power and energy are unknown: toy has no tdp_w"));
-    adept_totals totals = adept_predict_totals(&p, 10, 56, 0.2);
+    const adept_job_spec job = {.steps = 10,
+                                .carbon_g_per_kwh = 56,
+                                .price_per_kwh = 0.2,
+                                .gpu_hour_price = NAN,
+                                .pue = NAN,
+                                .host_power_w = NAN};
+    adept_totals totals = adept_totals_of(&job, &p, &f.work.prof, &f.run);
     char *text = adept_prediction_to_json(&p, &f.work.prof, &f.gpu.hw, &f.run, &totals, NULL, NULL, 0);
     cJSON *root = cJSON_Parse(text);
     static const char *const keys[] = {"power_avg_w", "energy_step_j", "edp_js", "energy_per_sample_j"};

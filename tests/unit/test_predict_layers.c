@@ -1,4 +1,4 @@
-/* The step apportioned to operators and layers, and multiplied to a job. */
+/* The step apportioned to operators and layers. */
 #include "adept_model.h"
 #include "toy_model.h"
 #include <math.h>
@@ -75,26 +75,11 @@ static void layers_gather_operators(void **state)
     assert_int_equal(adept_predict_layers(&rows, &n, &f.work.prof, &f.gpu.hw, &f.run, NULL), ADEPT_E_USAGE);
 }
 
-static void totals_of_a_job(void **state)
-{
-    (void)state;
-    adept_prediction p = {.step_time_s = 0.5, .energy_step_j = 360};
-    adept_totals t = adept_predict_totals(&p, 10000, 56, 0.25);
-    NEAR(t.steps, 10000);
-    NEAR(t.time_s, 5000);
-    NEAR(t.energy_kwh, 1.0); /* 3.6e6 J */
-    NEAR(t.co2e_g, 56);
-    NEAR(t.cost, 0.25);
-    t = adept_predict_totals(&p, 10000, NAN, NAN);
-    assert_true(isnan(t.co2e_g) && isnan(t.cost));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_sum_to_the_pass),
         cmocka_unit_test(layers_gather_operators),
-        cmocka_unit_test(totals_of_a_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* `predict --json`: the keys of the published interface, numbers that read back exactly, null where unknown. */
 #include "adept_prediction_json.h"
+#include "adept_totals.h"
 #include "toy_model.h"
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -24,6 +25,18 @@ static void predict(fixture *f)
     f->run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL, .gpus = 4, .power_limit_w = 150};
     toy_gpu_set(&f->gpu, "c_power", 1.0 / 3);
     assert_int_equal(adept_predict(&f->p, &f->work.prof, &f->gpu.hw, &f->run, NULL), ADEPT_OK);
+}
+
+static adept_totals totals_of(const fixture *f, double carbon_g_per_kwh, double price_per_kwh)
+{
+    const adept_job_spec job = {.steps = 100,
+                                .carbon_g_per_kwh = carbon_g_per_kwh,
+                                .price_per_kwh = price_per_kwh,
+                                .gpu_hour_price = NAN,
+                                .pue = NAN,
+                                .host_power_w = NAN};
+
+    return adept_totals_of(&job, &f->p, &f->work.prof, &f->run);
 }
 
 static cJSON *to_json(const fixture *f, const adept_totals *totals, const adept_layer_prediction *layers, size_t n)
@@ -134,10 +147,17 @@ static void texts_and_flags(void **state)
     f.gpu.hw.fit_json = "{\"version\":3}";
     cJSON *root = to_json(&f, NULL, NULL, 0);
     const char *const rows[][2] = {
-        {"model.path", "a \"b\"\n.pt"}, {"model.sha256", "00"},       {"gpu.name", "toy"},
-        {"config.mode", "train"},       {"config.precision", "fp32"}, {"config.optimizer", "adamw"},
-        {"config.attention", "auto"},   {"power_scope", "gpu"},       {"bound", "compute"},
-        {"communication.allreduce", "ring"}, {"communication.overlap", "fixed"},
+        {"model.path", "a \"b\"\n.pt"},
+        {"model.sha256", "00"},
+        {"gpu.name", "toy"},
+        {"config.mode", "train"},
+        {"config.precision", "fp32"},
+        {"config.optimizer", "adamw"},
+        {"config.attention", "auto"},
+        {"power_scope", "gpu"},
+        {"bound", "compute"},
+        {"communication.allreduce", "ring"},
+        {"communication.overlap", "fixed"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_string_equal(cJSON_GetStringValue(at(root, rows[i][0])), rows[i][1]);
@@ -164,7 +184,7 @@ static void unknown_is_null_with_a_warning(void **state)
     predict(&f);
     f.work.prof.model_sha256 = "";
     f.run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL};
-    adept_totals totals = adept_predict_totals(&f.p, 100, NAN, NAN);
+    adept_totals totals = totals_of(&f, NAN, NAN);
     cJSON *root = to_json(&f, &totals, NULL, 0);
     assert_true(cJSON_IsNull(at(root, "total.co2e_g")) && warns(root, "total.co2e_g"));
     assert_true(cJSON_IsNull(at(root, "total.cost")) && warns(root, "total.cost"));
@@ -176,7 +196,7 @@ static void unknown_is_null_with_a_warning(void **state)
     assert_true(at(root, "total.steps")->valuedouble == 100);
     assert_true(at(root, "total.energy_kwh")->valuedouble == totals.energy_kwh);
     cJSON_Delete(root);
-    totals = adept_predict_totals(&f.p, 100, 56, 0.25);
+    totals = totals_of(&f, 56, 0.25);
     root = to_json(&f, &totals, NULL, 0);
     assert_true(at(root, "total.co2e_g")->valuedouble == totals.co2e_g);
     assert_false(warns(root, "total."));
@@ -293,7 +313,7 @@ static void out_of_memory_gives_null(void **state)
     (void)state;
     fixture f;
     predict(&f);
-    adept_totals totals = adept_predict_totals(&f.p, 100, NAN, NAN);
+    adept_totals totals = totals_of(&f, NAN, NAN);
     adept_layer_prediction rows[2] = {{.path = "a", .module_class = "A"}, {.path = "b", .module_class = "B"}};
     cJSON_Hooks hooks = {failing_malloc, free};
     cJSON_InitHooks(&hooks);

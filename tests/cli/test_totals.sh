@@ -1,0 +1,66 @@
+# Totals of a job and its energy label.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+p=$data/mlp.profile.json # batch 256
+
+expect_ok predict "$p" --gpu v100-pcie-32gb --epochs 3 --dataset-size 1000 --country de
+shows '^All 12 steps: .* \(.* to .*\), .*Wh \(.* to .*\), .* CO2e$'
+shows 'Energy is that of the GPU boards; 3000 samples'
+shows 'Grid: 380 g CO2e/kWh, Germany, average of 2023 \(Ember'
+expect_ok predict "$p" --gpu v100-pcie-32gb --steps 7 --pue average --host-power 300
+shows 'Site: .*, with the hosts and its PUE'
+shows 'PUE: 1.56 \(Uptime Institute'
+expect_error 2 'exclude each other' predict "$p" --gpu a100 --steps 1 --samples 1
+expect_error 2 'exclude each other' predict "$p" --gpu a100 --steps 1 --epochs 1 --dataset-size 2
+
+expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000000 --country SE --pue 1.2 --price 0.3 --label "$work/label.md"
+cp "$work/label.md" "$work/out"
+shows '^## Energy and emissions \(predicted, not measured\)$'
+shows '^\| hardware \| 1 x v100-pcie-32gb \|$'
+shows '^\| emissions \| .* g CO2e \(80.0 % interval: .* to .*\) \|$'
+shows '^\| grid \| 40 g CO2e/kWh, Sweden 2023 \(Ember'
+shows '^\| method \| adept [0-9.]*, granularity operator; calibrated on'
+shows 'Left out: the hosts'
+checks=$((checks + 1))
+awk -F'|' '/^\|/ && NF != 4 { bad = 1 } END { exit bad }' "$work/label.md" || fail 'a row of the label is torn'
+
+expect_ok predict "$p" --gpu v100-pcie-32gb --gpus 2 --steps 1000000 --country SE --pue 1.2 --price 0.3 --label "$work/label.json" --json
+if command -v python3 >/dev/null 2>&1; then
+    checks=$((checks + 1))
+    python3 - "$work/out" "$work/label.json" >"$work/err" 2>&1 <<'END' || fail 'the totals in the JSON, or the label'
+import json, sys
+p, l = (json.load(open(f)) for f in sys.argv[1:])
+t = p["total"]
+near = lambda a, b: abs(a - b) <= 1e-12 * abs(b)
+assert near(t["time_s"], 1e6 * p["step_time_s"]) and near(t["hours"], t["time_s"] / 3600) and near(t["gpu_hours"], 2 * t["hours"])
+assert near(t["energy_kwh"], 1e6 * p["energy_step_j"] / 3.6e6) and near(t["site_energy_kwh"], 1.2 * t["energy_kwh"])
+assert near(t["co2e_g"], 40 * t["site_energy_kwh"]) and near(t["cost"], 0.3 * t["site_energy_kwh"])
+assert t["samples"] == 2 * 256 * 1e6 and t["epochs"] is None and t["host_energy_kwh"] is None
+i = t["interval"]
+assert i["level"] == p["interval"]["level"] and near(i["time_s"][1], 1e6 * p["interval"]["step_time_s"][1])
+for key in ("energy_kwh", "co2e_g"):
+    assert i[key][0] < t[key] < i[key][1]
+assert t["sources"]["place"] == "Sweden" and t["sources"]["carbon_intensity_year"] == 2023 and t["sources"]["pue"] == "given"
+e = l["co2_eq_emissions"]
+assert e["emissions"] == t["co2e_g"] and e["geographical_location"] == "Sweden" and e["hardware_used"] == "2 x v100-pcie-32gb"
+assert "predicted, not measured" in e["source"] and l["statement"] == "predicted, not measured" and l["schema_version"] == 1
+assert l["step_time_s"] == p["step_time_s"] and l["total"]["energy_kwh"] == t["energy_kwh"] and l["interval"]["co2e_g"] == i["co2e_g"]
+assert l["calibrated"] is True and "cooling and losses" in l["scope"]
+END
+fi
+
+# what cannot be known: null or "unknown", never 0
+expect_ok predict "$p" --gpu cpu-xeon-avx512-1core --steps 10 --country FR --label "$work/unknown.md"
+cp "$work/unknown.md" "$work/out"
+shows '^\| emissions \| unknown \|$'
+# a label is written whole or not at all
+expect_error 1 'missing/l.md' predict "$p" --gpu a100 --steps 1 --label "$work/missing/l.md"
+mkdir "$work/dir.md"
+expect_error 1 'dir.md' predict "$p" --gpu a100 --steps 1 --label "$work/dir.md"
+checks=$((checks + 1))
+[ -z "$(find "$work" -name '*.md?*' -o -name '*.json?*')" ] || fail 'a temporary file is left'
+# a model's name stays a name
+sed 's/"mlp\.pt"/"a|b<i>.pt"/' "$p" >"$work/evil.json"
+expect_ok predict "$work/evil.json" --gpu a100 --steps 1 --label "$work/evil.md"
+cp "$work/evil.md" "$work/out"
+shows '^\| model \| a\\\|b&lt;i>\.pt \|$'
+finish

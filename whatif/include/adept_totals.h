@@ -1,0 +1,50 @@
+/** @file adept_totals.h  A whole job of many steps: hours, energy, emissions, cost. Calls: model. */
+#ifndef ADEPT_TOTALS_H
+#define ADEPT_TOTALS_H
+#include "adept_model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Uptime Institute, Global Data Center Survey 2024: average annual PUE of the respondents' largest site. */
+#define ADEPT_PUE_AVERAGE 1.56
+#define ADEPT_PUE_AVERAGE_SOURCE "Uptime Institute, Global Data Center Survey 2024: average of the respondents"
+
+/** Average grid intensity of a country in a year; a row of data/grid_intensity.csv. */
+typedef struct adept_grid_intensity {
+    const char *code, *name; /* "DE", "Germany" */
+    double g_per_kwh;
+    int year;
+    const char *source;
+} adept_grid_intensity;
+
+/** NULL past the end. */
+const adept_grid_intensity *adept_grid_intensity_at(size_t index);
+/** By code or name, whatever the case; NULL if there is none. */
+const adept_grid_intensity *adept_grid_intensity_find(const char *name);
+
+/** A job, as it is asked for. Exactly one of steps, samples and epochs is given. NAN, or 0 for counts: not given. */
+typedef struct adept_job_spec {
+    int64_t steps, samples, epochs;
+    int64_t dataset_size;    /* samples of an epoch */
+    double carbon_g_per_kwh; /* counts more than the country's */
+    const adept_grid_intensity *country;
+    double price_per_kwh, gpu_hour_price; /* in one currency */
+    double pue;                           /* at least 1: site energy / energy of the machines */
+    bool pue_is_average;                  /* it is ADEPT_PUE_AVERAGE */
+    double host_power_w;                  /* of one node, beside its GPUs */
+} adept_job_spec;
+
+/**
+ * Multiply one step to a job. Samples are rounded up to whole steps, every epoch by itself.
+ * @param p    of exactly this profile and run
+ * @param run  not NULL
+ */
+adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *p, const adept_profile *prof,
+                             const adept_run *run);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
