@@ -100,7 +100,7 @@ static const struct argp argp = {
         "  adept predict a.pt --gpu t4 --gpus 8 --nodes 2 --internode-bandwidth 5GB/s\n"
         "  adept predict resnet50.profile.json --gpu a100 --power-limit 250\n"
         "  adept predict resnet50.profile.json --gpu a100 --clock 1200\n"
-        "  adept predict resnet50.profile.json --gpu a100 --set specs.mem_bytes_per_s=x1.2\n"
+        "  adept predict vit.profile.json --gpu a100 --set specs.l2_bytes=x2\n"
         "  adept predict resnet50.pt --gpu a100 --granularity model\n"
         "  adept predict vit.pt --gpu a100 --steps 500 --carbon-intensity 56\n"
         "  adept predict v.pt --gpu a100 --epochs 9 --dataset-size 1281167 --country FR\n"

@@ -121,13 +121,11 @@ const struct argp adept_sweep_argp = {
            "product of both, the front between them and its knee. Every point has the numbers that adept predict gives."
            "\vExamples:\n"
            "  adept sweep resnet50.pt --gpu a100 --vary batch=16,32,64,128\n"
-           "  adept sweep gpt2.profile.json --gpu a100 --vary power_limit_w=100:250:10 --objective edp\n"
+           "  adept sweep a.pt --gpu a100 --vary power_limit_w=100:250:10 --objective edp\n"
            "  adept sweep vit.pt --vary gpu=a100,h100,l4 --vary precision=fp32,bf16 --csv\n"
-           "  adept sweep resnet50.pt --gpu a100 --vary specs.mem_bytes_per_s=x0.5:x2:x0.1 --vary "
-           "specs.l2_bytes=x1,x2,x4\n"
-           "  adept sweep vit.pt --vary gpu=a100,h100,l4 --vary gpus=1,2,4,8 --vary batch=64,128 --samples 100000000 "
-           "--within-time 24h --within-energy 50kWh --gpu-price a100=1.2,h100=3.5,l4=0.6 --minimise cost\n"
-           "  adept sweep resnet50.pt --gpu a100 --vary gpus=1:8:1 --vary batch=64 --json -o points.json",
+           "  adept sweep a.pt --gpu a100 --vary specs.l2_bytes=x0.5:x2:x0.1 --json\n"
+           "  adept sweep a.pt --gpu a100 --vary gpus=1:8:1 --vary batch=64 -o points.csv\n"
+           "  adept sweep a.pt --gpu t4 --vary gpus=1,2 --samples 1000 --within-time 2h",
     .children = children,
 };
 

@@ -146,14 +146,14 @@ expect_error 2 "did you mean 'specs.sm_count'" predict "$profile" --gpu a100 --s
 
 # interrupted: whole rows, nothing left beside the file
 if command -v timeout >/dev/null 2>&1; then
-    timeout -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.0001 --vary gpus=1:8:1 --csv >"$work/out" 2>"$work/err"
+    timeout -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.001 --vary gpus=1:80:1 --csv >"$work/out" 2>"$work/err"
     rc=$?
     checks=$((checks + 1))
-    grep -q '^adept: interrupted after [0-9]* of 12000008 points$' "$work/err" || fail "interruption is said ($rc)"
+    grep -q '^adept: interrupted after [0-9]* of 12000080 points$' "$work/err" || fail "interruption is said ($rc)"
     awk -F, 'NF != 14 { exit 1 }' "$work/out" || fail 'half rows'
     [ "$(tail -c 1 "$work/out" | od -An -c | tr -d ' ')" = '\n' ] || fail 'the last row is cut'
     mkdir "$work/folder"
-    timeout -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.0001 --vary gpus=1:8:1 -o "$work/folder/x" >"$work/out" 2>"$work/err"
+    timeout -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.001 --vary gpus=1:80:1 -o "$work/folder/x" >"$work/out" 2>"$work/err"
     [ -z "$(ls "$work/folder")" ] || fail "left behind: $(ls "$work/folder")"
 fi
 finish
