@@ -1,6 +1,6 @@
 #!/bin/sh
 # Build the consumer against an installed adept by pkg-config and by CMake, run both, and look at what they link.
-# usage: run.sh cmake|pkg-config PREFIX WORK PROFILE      environment: CMAKE, CC, CXX, SOURCE
+# usage: run.sh cmake|pkg-config|cmake-static|pkg-config-static PREFIX WORK PROFILE      environment: CMAKE, CC, CXX, SOURCE
 set -eu
 how=$1 prefix=$2 work=$3 profile=$4
 : "${CMAKE:=cmake}" "${CC:=cc}" "${CXX:=c++}" "${SOURCE:?}"
@@ -11,17 +11,21 @@ mkdir -p "$work"
 libdir=$(dirname "$(find "$prefix" -name 'libadept.so' | head -n 1)")
 [ -f "$libdir/libadept.so" ] || fail "no libadept.so under $prefix"
 case $how in
-cmake)
-    "$CMAKE" -S "$SOURCE" -B "$work" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" \
+cmake*)
+    target=adept::adept
+    [ "$how" = cmake ] || target=adept::adept_static
+    "$CMAKE" -S "$SOURCE" -B "$work" -DCMAKE_PREFIX_PATH="$prefix" -DADEPT_TARGET=$target -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" \
         -DCMAKE_C_FLAGS="-Wall -Wextra -Wpedantic -Werror" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Wpedantic -Werror" >"$work/log" 2>&1 &&
         "$CMAKE" --build "$work" >>"$work/log" 2>&1 || { cat "$work/log" >&2; fail "does not build"; }
     ;;
-pkg-config)
+pkg-config*)
     PKG_CONFIG_PATH=$libdir/pkgconfig
     PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1
     export PKG_CONFIG_PATH PKG_CONFIG_ALLOW_SYSTEM_CFLAGS
     pkg-config --exact-version="$(sed -n 's/^Version: //p' "$libdir/pkgconfig/adept.pc")" adept || fail "no adept.pc"
     flags=$(pkg-config --cflags --libs adept)
+    # -ladept is libadept.so where both are
+    [ "$how" = pkg-config ] || flags=$(pkg-config --static --cflags --libs adept | sed 's/-ladept/-l:libadept.a/')
     # shellcheck disable=SC2086  # lists of words
     $CC -std=c11 -Wall -Wextra -Wpedantic -Werror "$SOURCE/consumer.c" -o "$work/consumer_c" $flags -Wl,-rpath,"$libdir"
     # shellcheck disable=SC2086
@@ -32,8 +36,15 @@ esac
 
 for program in consumer_c consumer_cxx; do
     "$work/$program" "$profile" || fail "$program fails"
-    readelf -d "$work/$program" | grep -q 'NEEDED.*libadept\.so\.[0-9]' || fail "$program does not need libadept.so.N"
-    ldd "$work/$program" | grep -q "libadept.*$libdir/" || fail "$program finds another libadept than the installed one"
+    case $how in
+    *-static)
+        ldd "$work/$program" | grep 'libadept' && fail "$program needs a shared libadept"
+        ;;
+    *)
+        readelf -d "$work/$program" | grep -q 'NEEDED.*libadept\.so\.[0-9]' || fail "$program does not need libadept.so.N"
+        ldd "$work/$program" | grep -q "libadept.*$libdir/" || fail "$program finds another libadept than the installed one"
+        ;;
+    esac
     unwanted=$(ldd "$work/$program" | grep -E 'lib(torch|c10|gsl|nlopt)|not found' || true)
     [ -z "$unwanted" ] || fail "$program needs $unwanted"
 done
