@@ -1,7 +1,16 @@
 # Debian packages: `cpack -G DEB` in a build tree that was configured with -DCMAKE_INSTALL_PREFIX=/usr. One for each component.
 set(CPACK_PACKAGE_NAME adept)
 set(CPACK_PACKAGE_VENDOR "adept")
-set(CPACK_PACKAGE_CONTACT "adept maintainers <adept@localhost>" CACHE STRING "Maintainer field of packages")
+# Who builds packages for others is their maintainer: DEBFULLNAME and DEBEMAIL as for Debian's own tools, or -DCPACK_PACKAGE_CONTACT=.
+# The project has no mailing list; ".invalid" says so to programs that read the field (RFC 2606).
+set(contact "The adept developers <developers@adept.invalid>")
+if(DEFINED ENV{DEBEMAIL})
+  set(contact "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+  if(NOT DEFINED ENV{DEBFULLNAME})
+    set(contact "$ENV{DEBEMAIL} <$ENV{DEBEMAIL}>")
+  endif()
+endif()
+set(CPACK_PACKAGE_CONTACT "${contact}" CACHE STRING "Maintainer field of packages: Name <address>")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -20,35 +29,41 @@ endforeach()
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/adept COMPONENT adept)
 install(FILES docs/LIBRARY.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libadept-dev COMPONENT libadept-dev)
 
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/tools/debian/files.cmake)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has its own, the first line of its description
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/library) # adept-slurm needs libadept.so, which is not installed yet
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON) # dpkg-shlibdeps says which libraries are needed
 set(CPACK_DEBIAN_LIBADEPT_PACKAGE_NAME libadept)
 set(CPACK_DEBIAN_LIBADEPT_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_LIBADEPT_PACKAGE_SUGGESTS python3)
+set(CPACK_DEBIAN_LIBADEPT_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/tools/debian/triggers)
 set(CPACK_COMPONENT_LIBADEPT_DESCRIPTION "time, power and energy of a deep-learning step: library
- Predicts what a training or inference step of a model costs on a GPU,
- for programs to embed. Needs neither PyTorch nor a GPU.")
+Predicts what a training or inference step of a model costs on a GPU,
+for programs to embed. Needs neither PyTorch nor a GPU.")
 set(CPACK_DEBIAN_LIBADEPT-DEV_PACKAGE_NAME libadept-dev)
 set(CPACK_DEBIAN_LIBADEPT-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBADEPT-DEV_PACKAGE_DEPENDS "libadept (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_LIBADEPT-DEV_PACKAGE_RECOMMENDS "libcjson-dev, libzip-dev") # to link libadept.a
 set(CPACK_COMPONENT_LIBADEPT-DEV_DESCRIPTION "time, power and energy of a deep-learning step: headers
- C headers, pkg-config and CMake files, and the manual of libadept.")
+C headers, static library, pkg-config and CMake files, and the manual of
+libadept.")
 set(CPACK_DEBIAN_ADEPT_PACKAGE_NAME adept)
 set(CPACK_DEBIAN_ADEPT_PACKAGE_RECOMMENDS adept-torch)
 set(CPACK_DEBIAN_ADEPT_PACKAGE_SUGGESTS "gnuplot-nox, bash-completion")
 set(CPACK_COMPONENT_ADEPT_DESCRIPTION "time, power and energy of a deep-learning step before it runs
- The program adept: profiles of models, predictions on GPUs, calibration.
- Linked with the GNU Scientific Library, this binary is distributed under
- the terms of the GPL 3; its own sources are under Apache-2.0.")
+The program adept: profiles of models, predictions on GPUs, calibration.
+Linked with the GNU Scientific Library, this binary is distributed under
+the terms of the GPL 3; its own sources are under Apache-2.0.")
 set(CPACK_DEBIAN_ADEPT-TORCH_PACKAGE_NAME adept-torch)
 set(CPACK_DEBIAN_ADEPT-TORCH_PACKAGE_DEPENDS "adept (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_ADEPT-TORCH_DESCRIPTION "reads TorchScript models for adept
- The module that reads TorchScript .pt files with libtorch. Without it,
- adept reads torch.export .pt2 files and saved profiles.")
+The module that reads TorchScript .pt files with libtorch. Without it,
+adept reads torch.export .pt2 files and saved profiles.")
 # slurmctld refuses a plugin that was built for another version than its own.
 set(CPACK_DEBIAN_ADEPT-SLURM_PACKAGE_NAME adept-slurm)
 set(CPACK_DEBIAN_ADEPT-SLURM_PACKAGE_DEPENDS "libadept (= ${PROJECT_VERSION})")
@@ -59,6 +74,6 @@ if(TARGET adept_slurm_plugin)
   string(APPEND CPACK_DEBIAN_ADEPT-SLURM_PACKAGE_DEPENDS ", slurmctld (>= ${slurm_version}), slurmctld (<< ${slurm_next})")
 endif()
 set(CPACK_COMPONENT_ADEPT-SLURM_DESCRIPTION "places jobs of Slurm by predicted time, power and energy
- A job_submit plugin of slurmctld: a job with a comment adept:PROFILE gets
- the partition, GPUs and power limit that libadept predicts to be best.")
+A job_submit plugin of slurmctld: a job with a comment adept:PROFILE gets
+the partition, GPUs and power limit that libadept predicts to be best.")
 include(CPack)
