@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install the Debian packages that building or testing adept needs. Does nothing, quickly, when they are there.
-# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate serve plots tests slurm ci export   (default: base torch calibrate serve)
+# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate serve plots tests slurm packages ci export   (default: base torch calibrate serve)
 set -eu
 
 packages_of() {
@@ -12,6 +12,7 @@ packages_of() {
     plots) echo gnuplot-nox ;;                          # --plot, adept report
     tests) echo libcmocka-dev python3 ;;                # python3: the Python binding and adept serve are tested with it
     slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
+    packages) echo dpkg-dev file lintian debootstrap python3 ;; # tests/consumer/check_all.sh
     ci) echo clang libclang-rt-dev chromium ;;           # chromium: the reports as a browser shows them
     export) echo python3-torch python3-torchvision ;;   # to write model files; never needed to build
     *) echo "install_deps.sh: no package set is called '$1'" >&2; return 1 ;;

@@ -11,9 +11,20 @@ inbox=$root/tmp/adept-packages
 rm -rf "$inbox"
 mkdir -p "$inbox"
 cp "$build"/libadept_*.deb "$build"/libadept-dev_*.deb "$build"/adept_*.deb "$inbox"
-cp "$build"/adept-torch_*.deb "$inbox" 2>/dev/null || echo "packages: built without adept-torch"
+for optional in adept-torch adept-slurm; do
+    cp "$build/$optional"_*.deb "$inbox" 2>/dev/null || echo "packages: built without $optional"
+done
+if command -v lintian >/dev/null 2>&1; then
+    lintian --allow-root --fail-on error,warning "$inbox"/*.deb || fail "lintian finds something"
+fi
 cp "$top/tests/cli/data/mlp.profile.json" "$top/data/models/resnet50.pt" "$top/tests/consumer/consumer.c" "$inbox"
 in=/tmp/adept-packages
+
+# What is installed there (munge, slurmctld) starts no daemons: they would run on this machine, outside of any init.
+policy=$root/usr/sbin/policy-rc.d
+printf '#!/bin/sh\nexit 101\n' >"$policy"
+chmod +x "$policy"
+trap 'rm -f "$policy"' EXIT
 
 ! inside sh -c 'command -v adept' >/dev/null || fail "adept is already there"
 inside sh -c "apt-get install -y -q --no-install-recommends $in/libadept_*.deb $in/adept_*.deb" >"$inbox/log" 2>&1 ||
@@ -36,6 +47,10 @@ inside sh -c "apt-get install -y -q --no-install-recommends $in/libadept-dev_*.d
     { cat "$inbox/log" >&2; fail "libadept-dev does not install"; }
 inside sh -c "cc -std=c11 -Wall -Werror $in/consumer.c -o $in/consumer \$(pkg-config --cflags --libs adept) && $in/consumer $in/mlp.profile.json" ||
     fail "a program does not build or run with libadept-dev"
+inside sh -c "apt-get install -y -q --no-install-recommends libcjson-dev libzip-dev" >"$inbox/log" 2>&1 ||
+    { cat "$inbox/log" >&2; fail "what libadept.a needs does not install"; }
+inside sh -c "cc -std=c11 $in/consumer.c -o $in/consumer \$(pkg-config --static --cflags --libs adept | sed s/-ladept/-l:libadept.a/) &&
+    ! ldd $in/consumer | grep libadept && $in/consumer $in/mlp.profile.json" || fail "a program does not build or run with libadept.a"
 if inside sh -c 'command -v python3' >/dev/null; then
     inside env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=/usr/share/adept/python python3 -c "
 import adept
@@ -43,7 +58,36 @@ e = adept.Oracle(adept.Workload.open('$in/mlp.profile.json'), adept.Gpu.open('a1
 assert e.step_time_s > 0 and e.power_avg_w > 0, e" || fail "the Python binding"
 fi
 
-inside sh -c 'dpkg --purge $(dpkg-query -W -f "\${Package} " adept-torch adept libadept-dev libadept 2>/dev/null)' >/dev/null || fail "cannot be removed"
+# A slurmctld without munge and nodes, for as long as it takes to load the plugin.
+slurmctld_loads() {
+    mkdir -p "$root/etc/slurm/adept" "$inbox/state"
+    cp "$inbox/mlp.profile.json" "$root/etc/slurm/adept"
+    cp "$root/usr/share/doc/adept-slurm/examples/adept.conf" "$root/etc/slurm" 2>/dev/null ||
+        cp "$top/tools/slurm/adept.conf.example" "$root/etc/slurm/adept.conf"
+    cat >"$root/etc/slurm/slurm.conf" <<EOC
+ClusterName=check
+SlurmctldHost=$(hostname -s)(127.0.0.1)
+SlurmctldPort=26817
+SlurmUser=root
+AuthType=auth/none
+CredType=cred/none
+JobSubmitPlugins=adept
+StateSaveLocation=$in/state
+SlurmctldPidFile=$in/slurmctld.pid
+NodeName=nowhere NodeAddr=127.0.0.1
+PartitionName=all Nodes=nowhere
+EOC
+    inside timeout -k 5 10 slurmctld -D >"$inbox/slurmctld.log" 2>&1 || true
+    rm -r "$root/etc/slurm/adept" "$root/etc/slurm/adept.conf" "$root/etc/slurm/slurm.conf"
+    grep -q 'job_submit/adept: libadept .* 3 kinds of GPUs from /etc/slurm/adept.conf' "$inbox/slurmctld.log"
+}
+if ls "$inbox"/adept-slurm_*.deb >/dev/null 2>&1; then
+    inside sh -c "apt-get install -y -q --no-install-recommends $in/adept-slurm_*.deb" >"$inbox/log" 2>&1 ||
+        { cat "$inbox/log" >&2; fail "adept-slurm does not install"; }
+    slurmctld_loads || { tail -n 20 "$inbox/slurmctld.log" >&2; fail "slurmctld does not load the plugin"; }
+fi
+
+inside sh -c 'dpkg --purge $(dpkg-query -W -f "\${Package} " adept-slurm adept-torch adept libadept-dev libadept 2>/dev/null)' >/dev/null || fail "cannot be removed"
 left=$(inside find /usr /etc -name '*adept*' -not -path '/usr/share/doc/*' | head)
 [ -z "$left" ] || fail "left behind: $left"
 rm -rf "$inbox"

@@ -1,0 +1,29 @@
+#!/bin/sh
+# All that is about adept as others meet it: builds it as packages are built, then programs against an installed tree, the packages in
+# a clean Debian, and the plugin in a real Slurm. As root, on Debian 12; needs the network, and some minutes.
+# usage: check_all.sh [BUILD [ROOT]]     BUILD: folder to build in (build-packages); ROOT: a clean Debian, made by debootstrap if it
+#                                        is not there, and then removed
+set -eu
+top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
+build=${1:-$top/build-packages}
+root=${2:-}
+[ "$(id -u)" = 0 ] || { echo "check_all.sh: must be root, for debootstrap, chroot and Slurm's daemons" >&2; exit 1; }
+sh "$top/tools/install_deps.sh" base torch calibrate serve tests slurm packages
+
+cmake -S "$top" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DADEPT_HARDEN=ON -DADEPT_TESTS=ON
+cmake --build "$build"
+ctest --test-dir "$build" --output-on-failure -R '^(consumer|embed|install|slurm)\.|test_slurm|test_library'
+
+(cd "$build" && rm -f ./*.deb && cpack -G DEB)
+made=
+finish() {
+    [ -z "$made" ] || rm -rf "$made"
+}
+trap finish EXIT
+trap 'exit 1' INT TERM HUP
+if [ -z "$root" ] || [ ! -x "$root/bin/sh" ]; then
+    [ -n "$root" ] || root=$(mktemp -d)
+    made=$root
+    debootstrap --variant=minbase bookworm "$root"
+fi
+sh "$top/tests/consumer/check_packages.sh" "$build" "$root"
