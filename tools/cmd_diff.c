@@ -12,12 +12,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_FAIL_ABOVE = 0x500, KEY_FAIL_ON, KEY_SORT, KEY_DEPTH, KEY_ROWS, KEY_NEW_GPU, KEY_MARKDOWN, KEY_JSON };
+enum {
+    KEY_FAIL_ABOVE = 0x500,
+    KEY_FAIL_ON,
+    KEY_SORT,
+    KEY_DEPTH,
+    KEY_ROWS,
+    KEY_NEW_GPU,
+    KEY_NEW_PRECISION,
+    KEY_NEW_BATCH,
+    KEY_MARKDOWN,
+    KEY_JSON
+};
 
 typedef struct diff_options {
     const char *models[2];
     size_t n_models;
     const char *new_gpu; /* NULL: as the old one's */
+    adept_precision new_precision;
+    bool new_precision_given;
+    int64_t new_batch; /* 0: as the old one's */
     adept_diff_check check;
     bool fail_on_given;
     adept_diff_amount sort;
@@ -99,6 +113,32 @@ static error_t parse_output(int key, char *arg, const struct argp_state *state, 
     }
 }
 
+static const char *precision_name(size_t i)
+{
+    return i < ADEPT_PRECISION_COUNT ? adept_precision_name((adept_precision)i) : NULL;
+}
+
+/* What is different for NEW. */
+static error_t parse_new(int key, char *arg, const struct argp_state *state, diff_options *o)
+{
+    char list[128];
+
+    switch (key) {
+    case KEY_NEW_GPU:
+        o->new_gpu = arg;
+        return 0;
+    case KEY_NEW_PRECISION:
+        o->new_precision_given = adept_precision_from_name(&o->new_precision, arg);
+        if (o->new_precision_given) return 0;
+        return adept_cli_usage(state, "--new-precision: '%s' is not one of %s", arg,
+                               adept_names_list(list, sizeof list, precision_name));
+    case KEY_NEW_BATCH:
+        return adept_number_int(state, "--new-batch", arg, 1, &o->new_batch);
+    default:
+        return parse_output(key, arg, state, o);
+    }
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     diff_options *o = state->input;
@@ -114,16 +154,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         return check(state, o);
-    case KEY_NEW_GPU:
-        o->new_gpu = arg;
-        return 0;
     default:
-        return parse_output(key, arg, state, o);
+        return parse_new(key, arg, state, o);
     }
 }
 
 static const struct argp_option options[] = {
     {"new-gpu", KEY_NEW_GPU, "NAME|FILE", 0, "NEW runs on this one instead: what another GPU changes", 1},
+    {"new-precision", KEY_NEW_PRECISION, "P", 0, "NEW runs in this one instead of --precision", 2},
+    {"new-batch", KEY_NEW_BATCH, "N", 0, "NEW runs with this one instead of --batch", 2},
     {NULL, 0, NULL, 0, "The check:", 3},
     {"fail-above", KEY_FAIL_ABOVE, "PERCENT", 0, "Exit with 7 if what --fail-on names grows by more than this", 3},
     {"fail-on", KEY_FAIL_ON, "LIST", 0,
@@ -152,7 +191,8 @@ static const struct argp argp = {
         "  adept diff old.pt new.pt --gpu a100\n"
         "  adept diff old.profile.json new.pt --gpu a100 --fail-above 5\n"
         "  adept diff old.pt new.pt --gpu h100 --fail-above 2 --fail-on memory --markdown\n"
-        "  adept diff model.pt model.pt --gpu a100 --new-gpu h100 --depth 3\n",
+        "  adept diff model.pt model.pt --gpu a100 --new-gpu h100 --depth 3\n"
+        "  adept diff model.pt model.pt --gpu a100 --new-precision bf16\n",
     .children = children,
 };
 
@@ -173,6 +213,22 @@ static void work_free(work *w)
     }
 }
 
+/* The options of NEW: those of both, with what was given for it alone. */
+static adept_status load_new(adept_cli *cli, work *w, const diff_options *o)
+{
+    adept_workload_options *now = malloc(sizeof *now);
+
+    if (!now) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    *now = o->workload;
+    if (now->config.n_inputs > 0) now->config.inputs = now->inputs;
+    if (o->new_precision_given) now->config.precision = o->new_precision;
+    now->precision_given = now->precision_given || o->new_precision_given;
+    if (o->new_batch > 0) now->config.batch_size = o->new_batch;
+    adept_status status = adept_load_profile(cli, &w->profiles[1], o->models[1], now);
+    free(now);
+    return status;
+}
+
 static adept_status load(adept_cli *cli, work *w, const diff_options *o)
 {
     const char *gpus[2] = {o->where.gpu, o->new_gpu ? o->new_gpu : o->where.gpu};
@@ -180,9 +236,8 @@ static adept_status load(adept_cli *cli, work *w, const diff_options *o)
 
     for (int i = 0; status == ADEPT_OK && i < 2; i++)
         status = adept_hwprofile_open(&w->gpus[i], gpus[i], &cli->err);
-    for (int i = 0; status == ADEPT_OK && i < 2; i++)
-        status = adept_load_profile(cli, &w->profiles[i], o->models[i], &o->workload);
-    return status;
+    if (status == ADEPT_OK) status = adept_load_profile(cli, &w->profiles[0], o->models[0], &o->workload);
+    return status == ADEPT_OK ? load_new(cli, w, o) : status;
 }
 
 /* A check that cannot be made is no check passed. */

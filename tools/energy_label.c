@@ -81,16 +81,6 @@ static void add_text(adept_grid *grid, const char *name, const char *text)
     adept_grid_row(grid, cells);
 }
 
-static adept_text joules(double value)
-{
-    return adept_units_si(value, "J");
-}
-
-static adept_text watts(double value)
-{
-    return adept_units_si(value, "W");
-}
-
 static adept_text grams(double value)
 {
     return adept_units_si(value, "g CO2e");
@@ -105,7 +95,8 @@ static void add_setup(adept_grid *grid, const adept_label *l)
     add_text(grid, "SHA-256", *p->model_sha256 ? p->model_sha256 : "unknown");
     snprintf(text, sizeof text, "%" PRId64 " x %.100s", gpus_of(l), l->hw->name);
     if (l->run->power_limit_w > 0)
-        snprintf(text + strlen(text), sizeof text - strlen(text), ", limited to %s", watts(l->run->power_limit_w).s);
+        snprintf(text + strlen(text), sizeof text - strlen(text), ", limited to %s",
+                 adept_units_watt(l->run->power_limit_w).s);
     if (l->run->clock_hz > 0)
         snprintf(text + strlen(text), sizeof text - strlen(text), ", clock %s",
                  adept_units_si(l->run->clock_hz, "Hz").s);
@@ -123,8 +114,8 @@ static void add_numbers(adept_grid *grid, const adept_label *l)
     char text[128];
 
     add_row(grid, "step time", adept_units_time, p->step_time_s, p->interval_level, p->interval_time_s);
-    add_row(grid, "power, all GPU boards", watts, p->power_avg_w, p->interval_level, p->interval_power_w);
-    add_row(grid, "energy per sample, GPU boards", joules, p->energy_per_sample_j, NAN, NULL);
+    add_row(grid, "power, all GPU boards", adept_units_watt, p->power_avg_w, p->interval_level, p->interval_power_w);
+    add_row(grid, "energy per sample, GPU boards", adept_units_joule, p->energy_per_sample_j, NAN, NULL);
     snprintf(text, sizeof text, "%.0f steps, %.0f samples", t->steps, t->samples);
     if (!isnan(t->epochs)) snprintf(text + strlen(text), sizeof text - strlen(text), ", %.0f epochs", t->epochs);
     add_text(grid, "job", text);

@@ -41,16 +41,6 @@ static adept_text growth(double old, double now)
     return adept_units_change(now / old - 1);
 }
 
-static adept_text joules(double energy_j)
-{
-    return adept_units_si(energy_j, "J");
-}
-
-static adept_text watts(double power_w)
-{
-    return adept_units_si(power_w, "W");
-}
-
 static adept_text flop(double flops)
 {
     return adept_units_si(flops, "FLOP");
@@ -84,9 +74,9 @@ static bool print_totals(FILE *out, const adept_diff_report *r)
 
     adept_grid_begin(&grid, out, r->markdown, columns, 4);
     total_row(&grid, "step time", adept_units_time, p->step_time_s, q->step_time_s);
-    total_row(&grid, "power", watts, p->power_avg_w, q->power_avg_w);
-    total_row(&grid, "energy per step", joules, p->energy_step_j, q->energy_step_j);
-    total_row(&grid, "energy per sample", joules, p->energy_per_sample_j, q->energy_per_sample_j);
+    total_row(&grid, "power", adept_units_watt, p->power_avg_w, q->power_avg_w);
+    total_row(&grid, "energy per step", adept_units_joule, p->energy_step_j, q->energy_step_j);
+    total_row(&grid, "energy per sample", adept_units_joule, p->energy_per_sample_j, q->energy_per_sample_j);
     total_row(&grid, "peak memory of a GPU", adept_units_bytes, p->memory.peak_bytes, q->memory.peak_bytes);
     total_row(&grid, "activations", adept_units_bytes, p->memory.activations_bytes, q->memory.activations_bytes);
     total_row(&grid, "weights", adept_units_bytes, p->memory.weights_bytes, q->memory.weights_bytes);

@@ -49,6 +49,16 @@ adept_text adept_units_si(double value, const char *unit)
     return with_prefix(value, 1000, prefixes, 11, 4, unit);
 }
 
+adept_text adept_units_joule(double energy_j)
+{
+    return adept_units_si(energy_j, "J");
+}
+
+adept_text adept_units_watt(double power_w)
+{
+    return adept_units_si(power_w, "W");
+}
+
 adept_text adept_units_bytes(double bytes)
 {
     static const char *const prefixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};

@@ -9,6 +9,8 @@ typedef struct adept_text {
 
 /* A number that is not finite prints as "unknown", or "-" where there is no unit. */
 adept_text adept_units_si(double value, const char *unit); /* 1.23e12, "FLOP" -> "1.23 TFLOP"; 2.5e7, "" -> "25.0 M" */
+adept_text adept_units_joule(double energy_j);       /* "2.32 J" */
+adept_text adept_units_watt(double power_w);
 adept_text adept_units_time(double time_s);          /* "12.3 ms", "41.0 s", "3 min 20 s", "2 h 05 min", "3.10 days" */
 adept_text adept_units_bytes(double bytes);          /* capacities, powers of 1024: "4.10 GiB" */
 adept_text adept_units_kwh(double energy_kwh);       /* "21.4 Wh", "3.20 kWh", "1.20 MWh" */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PATHS (1 << 16)  /* of one operator that are told apart */
-#define MAX_SHARES (1 << 20) /* of one side; beyond it operators stay as they are */
+#define MAX_PATHS (1 << 14)  /* of one operator that are told apart */
+#define MAX_SHARES (1 << 18) /* of one side; beyond it operators stay as they are */
 
 /* An operator's share in one module while these are sorted. */
 typedef struct entry {

@@ -41,6 +41,9 @@ expect_error 2 "--fail-above: '5%' is not a number" diff "$p" "$p" --gpu a100 --
 expect_error 2 "--sort: 'size' is not one of time, energy" diff "$p" "$p" --gpu a100 --sort size
 expect_error 2 "markdown and --json exclude" diff "$p" "$p" --gpu a100 --markdown --json
 expect_error 2 '--internode-bandwidth and --internode-latency need --nodes' diff "$p" "$p" --gpu a100 --internode-latency 1us
+expect_error 2 "--new-precision: 'int4' is not one of fp32, tf32" diff "$p" "$p" --gpu a100 --new-precision int4
+expect_error 2 "--new-batch: '0' is too small" diff "$p" "$p" --gpu a100 --new-batch 0
+expect_error 2 '--precision bf16 contradicts the profile' diff "$p" "$p" --gpu a100 --new-precision bf16
 expect_error 3 'nowhere' diff "$p" nowhere.json --gpu a100
 expect_error 6 'h9000' diff "$p" "$p" --gpu h9000
 expect_error 6 'h9000' diff "$p" "$p" --gpu a100 --new-gpu h9000
@@ -94,6 +97,9 @@ golden() {
 golden mlp "$p" "$work/wide.json" --gpu a100 --fail-above 5
 if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
     golden resnet50-on-v100 data/models/resnet50.pt data/models/resnet50.pt --gpu a100 --new-gpu v100 --batch 32 --rows 6
+    expect_ok diff data/models/resnet50.pt data/models/resnet50.pt --gpu a100 --batch 16 --new-precision bf16 --new-batch 32 --depth 1
+    shows 'precision differs: fp32 before, bf16 now'
+    shows 'batch size differs: 16 before, 32 now'
     golden qwen data/models/qwen2.5_0.5b.pt data/models/qwen2.5_1.5b.pt --gpu a100 --precision bf16 --batch 2 --depth 2
 fi
 finish
