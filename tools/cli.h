@@ -25,6 +25,7 @@ extern const adept_command adept_command_predict;
 extern const adept_command adept_command_profile;
 extern const adept_command adept_command_sweep;
 extern const adept_command adept_command_diff;
+extern const adept_command adept_command_explain;
 extern const adept_command adept_command_gpus;
 extern const adept_command adept_command_handlers;
 extern const adept_command adept_command_calibrate;

@@ -110,6 +110,14 @@ static outcome predict_with(const state *s, const double *theta)
 
 static const double more = 1.0 + ADEPT_ELASTICITY_STEP;
 
+static const outcome impossible = {NAN, NAN};
+
+/* Ten percent of a few SMs is none. */
+static bool too_few(double whole)
+{
+    return whole * ADEPT_ELASTICITY_STEP < 1.0;
+}
+
 static double *spec_at(adept_hwprofile *hw, size_t spec)
 {
     return (double *)&hw->specs + spec;
@@ -165,7 +173,8 @@ static void add_design(state *s, const design *d)
     }
     const adept_elasticity row = {
         .kind = ADEPT_LEVER_DESIGN, .key = d->key, .meaning = d->meaning, .value = NAN, .whole = d->whole};
-    add(s, row, &by, d->host ? predict_with(s, theta) : predict(s, &hw, s->run));
+    bool none = d->whole && too_few(*spec_at(&hw, d->spec) / more);
+    add(s, row, &by, none ? impossible : d->host ? predict_with(s, theta) : predict(s, &hw, s->run));
 }
 
 static void add_specs(state *s)
@@ -180,7 +189,7 @@ static void add_specs(state *s)
                                       .meaning = spec_numbers[j].meaning,
                                       .value = value,
                                       .whole = j == ADEPT_SPEC_sm_count};
-        add(s, row, &s->g.by_spec[j], predict(s, &hw, s->run));
+        add(s, row, &s->g.by_spec[j], row.whole && too_few(value) ? impossible : predict(s, &hw, s->run));
     }
 }
 

@@ -113,6 +113,20 @@ static void impossible_steps_are_unknown(void **state)
     adept_profile_free(profile);
 }
 
+static void tenths_of_an_sm_are_none(void **state)
+{
+    (void)state;
+    adept_profile *profile = read_mlp();
+    adept_hwprofile *hw = open_gpu("cpu-xeon-avx512-1core");
+    const adept_run run = {0};
+    adept_elasticities *e = find(profile, hw, &run);
+    const adept_elasticity *sms = adept_elasticity_find(e, ADEPT_LEVER_SPEC, "sm_count");
+    assert_true(hw->specs.sm_count == 1 && sms && sms->whole && isnan(sms->more.time));
+    free(e);
+    adept_hwprofile_free(hw);
+    adept_profile_free(profile);
+}
+
 static void names_are_complete(void **state)
 {
     (void)state;
@@ -218,8 +232,11 @@ static void all_bundled_models(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(effects_are_predictions), cmocka_unit_test(impossible_steps_are_unknown),
-        cmocka_unit_test(names_are_complete),      cmocka_unit_test(failures_are_those_of_predict),
+        cmocka_unit_test(effects_are_predictions),
+        cmocka_unit_test(impossible_steps_are_unknown),
+        cmocka_unit_test(names_are_complete),
+        cmocka_unit_test(tenths_of_an_sm_are_none),
+        cmocka_unit_test(failures_are_those_of_predict),
         cmocka_unit_test(all_bundled_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

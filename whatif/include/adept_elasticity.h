@@ -29,7 +29,7 @@ typedef struct adept_elasticity {
     bool whole;          /* comes in whole numbers: time moves in steps that a derivative does not see */
     adept_relative_change exact; /* percent for one percent, at the branch of every kink that holds now */
     adept_relative_change more;  /* change by ADEPT_ELASTICITY_STEP more, of a real prediction; NAN where that is impossible: a power
-                                    limit above the board's, a clock above the highest */
+                                    limit above the board's, a clock above the highest, 1.1 SMs */
 } adept_elasticity;
 #define ADEPT_ELASTICITY_STEP 0.1
 

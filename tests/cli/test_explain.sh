@@ -1,0 +1,52 @@
+# `adept explain`: sentences in three forms, the table of elasticities, errors.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+mlp=$data/mlp.profile.json
+
+expect_ok explain "$mlp" --gpu a100
+shows '^One training step of mlp \(fp32, batch [0-9]+\) on a100-sxm-40gb takes [0-9.]+ [mu]?s: [0-9.e+]+ samples/s\. It draws'
+shows '^What limits it$'
+shows '^  It is limited most(ly| of all) by .* \([0-9.]+ % of the time\)'
+shows '^What would help$'
+shows '^Warnings$'
+checks=$((checks + 1))
+awk 'length > 112 && !/^  a100|^  outside/' "$work/out" | grep -q . && fail "a line is not broken"
+grep -Eq '[^0-9]0\.0 %|nan|inf[^e]' "$work/out" && fail "a number that is none"
+
+# The numbers are those of predict and of sweep.
+expect_ok explain "$mlp" --gpu a100 --power-limit 200 --json
+shows '"schema_version":	1'
+shows '"sentences":	\['
+cp "$work/out" "$work/explained"
+run predict "$mlp" --gpu a100 --power-limit 200 --json
+checks=$((checks + 1))
+time_s=$(grep -o '"step_time_s":[[:space:]]*[0-9.e-]*' "$work/out" | head -n 1 | tr -d '[:space:]')
+[ -n "$time_s" ] && tr -d '[:space:]' <"$work/explained" | grep -qF "$time_s" || fail "explain and predict differ: $time_s"
+
+# 10 % less than 200 W is a prediction of its own.
+run predict "$mlp" --gpu a100 --power-limit 180 --json
+checks=$((checks + 1))
+time_s=$(grep -o '"step_time_s":[[:space:]]*[0-9.e-]*' "$work/out" | head -n 1 | tr -d '[:space:]')
+tr -d '[:space:]' <"$work/explained" | grep -qF "\"key\":\"power_limit\",\"what\":\"thepowerlimit10%lower(180W)\",\"possible\":true,\"reason\":null,\"fits\":true,\"unmeasured\":false,$time_s" ||
+    fail "the limit of 180 W: $time_s"
+tr -d '[:space:]' <"$work/explained" | grep -qF '"kind":"spec","key":"mem_bytes_per_s"' || fail "no elasticity by mem_bytes_per_s"
+
+expect_ok explain "$mlp" --gpu a100 --all --markdown
+shows '^### What limits it$'
+shows '^\| number \| kind \|'
+shows '^\| mem\\?_bytes\\?_per\\?_s \| spec \|'
+expect_ok explain "$mlp" --gpu a100 --all --granularity model
+shows '^  beta_gemm +parameter'
+expect_ok explain "$mlp" --gpu a100 --gpus 8
+shows 'The 8 GPUs together are [0-9.]+ times as fast as one'
+expect_ok explain "$mlp" --gpu cpu-xeon-avx512-1core
+shows 'no tdp_w'
+
+expect_error 2 'needs a MODEL or PROFILE' explain --gpu a100
+expect_error 2 '--gpu is missing' explain "$mlp"
+expect_error 2 'one too many' explain "$mlp" "$mlp" --gpu a100
+expect_error 2 'exclude each other' explain "$mlp" --gpu a100 --json --markdown
+expect_error 2 'power limit 5000' explain "$mlp" --gpu a100 --power-limit 5000
+expect_error 2 'contradicts' explain "$mlp" --gpu a100 --precision bf16
+expect_error 3 'missing.json' explain "$work/missing.json" --gpu a100
+expect_error 6 'did you mean|nearest|unknown GPU' explain "$mlp" --gpu a1000
+finish

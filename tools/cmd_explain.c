@@ -1,0 +1,120 @@
+/** @file cmd_explain.c  `adept explain`: what limits a step, and what would help, in sentences. */
+#include "cli.h"
+#include "explain.h"
+#include "json_out.h"
+#include "run_options.h"
+#include "workload_options.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { KEY_ALL = 0x600, KEY_MARKDOWN, KEY_JSON };
+
+typedef struct explain_options {
+    const char *model;
+    bool all, markdown, json;
+    adept_run_options where;
+    adept_workload_options workload;
+} explain_options;
+
+static error_t check(const struct argp_state *state, const explain_options *o)
+{
+    if (!o->model) return adept_cli_usage(state, "explain needs a MODEL or PROFILE; see adept explain --help");
+    if (o->markdown && o->json) return adept_cli_usage(state, "--markdown and --json exclude each other");
+    error_t wrong = adept_run_options_need_gpu(state, &o->where);
+    return wrong ? wrong : adept_run_options_check(state, &o->where);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    explain_options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->workload;
+        state->child_inputs[1] = &o->where;
+        return 0;
+    case KEY_ALL:
+        o->all = true;
+        return 0;
+    case KEY_MARKDOWN:
+        o->markdown = true;
+        return 0;
+    case KEY_JSON:
+        o->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->model) return adept_cli_usage(state, "explain takes one MODEL or PROFILE, '%s' is one too many", arg);
+        o->model = arg;
+        return 0;
+    case ARGP_KEY_END:
+        return check(state, o);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {NULL, 0, NULL, 0, "What is printed:", 3},
+    {"all", KEY_ALL, NULL, 0,
+     "Also the table of all elasticities: percent of time, power and energy for each percent of every number of the "
+     "GPU, "
+     "the run and the fit",
+     3},
+    {"markdown", KEY_MARKDOWN, NULL, 0, "Print Markdown", 3},
+    {"json", KEY_JSON, NULL, 0, "Print JSON: that of predict, and all numbers of the explanation in \"explain\"", 3},
+    {0},
+};
+
+static const struct argp_child children[] = {{&adept_workload_argp, 0, NULL, 0}, {&adept_run_argp, 0, NULL, 0}, {0}};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "MODEL|PROFILE --gpu NAME|FILE",
+    .doc = "Explain a step in sentences: what it costs and how sure that is, what limits it, which layers take its "
+           "time, and what would help by how much. Every number comes from exact derivatives or from a prediction of "
+           "its own. Other precisions and fused attention are tried where MODEL is a model; a PROFILE has one of each."
+           "\vExamples:\n"
+           "  adept explain resnet50.pt --gpu a100\n"
+           "  adept explain gpt2.pt --gpu h100 --precision bf16 --gpus 8 --all\n"
+           "  adept explain resnet50.profile.json --gpu t4 --power-limit 60 --json",
+    .children = children,
+};
+
+static adept_status print(adept_cli *cli, const adept_explanation *x, const explain_options *o)
+{
+    if (o->json) return adept_json_emit(cli, adept_explanation_to_json(x));
+    return adept_report_explanation(cli, stdout, x, o->markdown ? ADEPT_EXPLAIN_MARKDOWN : ADEPT_EXPLAIN_TEXT, o->all);
+}
+
+static adept_status explain(adept_cli *cli, const explain_options *o)
+{
+    adept_hwprofile *hw = NULL;
+    adept_sweep_source source = {0};
+    adept_explanation *x = calloc(1, sizeof *x);
+
+    if (!x) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    adept_status status = adept_hwprofile_open(&hw, o->where.gpu, &cli->err); /* found before a slow load */
+    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &source, o->model, &o->workload, NULL, 0);
+    if (status == ADEPT_OK) status = adept_explain(cli, x, &source, hw, &o->where.run);
+    if (status == ADEPT_OK) status = print(cli, x, o);
+    adept_explanation_free(x);
+    adept_sweep_source_close(&source);
+    adept_hwprofile_free(hw);
+    free(x);
+    return status;
+}
+
+static adept_status run(adept_cli *cli, int argc, char **argv)
+{
+    explain_options *o = calloc(1, sizeof *o); /* the input specs make it large for the stack */
+    adept_parse p = {.argp = &argp, .command = "explain", .cli = cli, .input = o};
+
+    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    adept_status status = adept_cli_parse(&p, argc, argv);
+    if (status == ADEPT_OK && !p.help_shown) status = explain(cli, o);
+    free(o);
+    return status;
+}
+
+const adept_command adept_command_explain = {"explain", "what limits a step and what would help, in sentences", run};

@@ -1,0 +1,80 @@
+/** @file explain.h  What limits a step and what would help, in facts and in sentences. Calls: workload, model, whatif.
+ */
+#ifndef ADEPT_EXPLAIN_H
+#define ADEPT_EXPLAIN_H
+#include "adept_elasticity.h"
+#include "adept_json.h"
+#include "cli.h"
+#include "groups.h"
+#include "sweep_source.h"
+
+/* What a changed run or workload is compared by. */
+typedef enum adept_explain_scale {
+    ADEPT_EXPLAIN_STEP,  /* the same work: time and energy of a step */
+    ADEPT_EXPLAIN_SAMPLE /* another amount of work: samples a second and energy per sample */
+} adept_explain_scale;
+
+/* One change that someone could make, and the prediction of it. */
+typedef struct adept_explain_change {
+    const char *key; /* "precision", "batch", "power_limit", ... */
+    char what[96];   /* "bf16 autocast": follows "With " */
+    adept_explain_scale scale;
+    bool possible;
+    char reason[128]; /* why not */
+    bool unmeasured;  /* another precision, which no measurement behind the parameters had */
+    adept_prediction p;
+} adept_explain_change;
+#define ADEPT_EXPLAIN_CHANGES 12
+
+/* A sentence and what it is about. */
+typedef struct adept_sentence {
+    const char *topic; /* "cost", "certainty", "memory", "limits", "layers", "levers", "change" */
+    char *text;
+} adept_sentence;
+#define ADEPT_EXPLAIN_SENTENCES 32
+
+typedef struct adept_explanation {
+    const adept_profile *profile; /* borrowed, like GPU and run */
+    const adept_hwprofile *hw;
+    const adept_run *run;
+    adept_prediction p;
+    adept_power_limits limits;
+    adept_elasticities elasticities;
+    adept_wait waits_for;       /* the largest of the waits */
+    adept_groups layers, kinds; /* most time first */
+    size_t n_changes;
+    adept_explain_change changes[ADEPT_EXPLAIN_CHANGES];
+    size_t n_sentences;
+    adept_sentence sentences[ADEPT_EXPLAIN_SENTENCES];
+} adept_explanation;
+
+/**
+ * @param out     adept_explanation_free() it whatever the result
+ * @param source  of the model or profile; must outlive the explanation, like `hw` and `run`
+ * @return as adept_predict()
+ */
+adept_status adept_explain(adept_cli *cli, adept_explanation *out, adept_sweep_source *source,
+                           const adept_hwprofile *hw, const adept_run *run);
+void adept_explanation_free(adept_explanation *x); /* zeroed is fine */
+
+/** For adept_explain(): fill `changes`. @return ADEPT_E_NOMEM, or ADEPT_E_INTERNAL */
+adept_status adept_explain_changes(adept_cli *cli, adept_explanation *x, adept_sweep_source *source);
+/** For adept_explain(): fill `sentences`. @return ADEPT_E_NOMEM */
+adept_status adept_explain_sentences(adept_cli *cli, adept_explanation *x);
+
+/** The rows that a report lists as levers: of the hardware, by the real effect of ten percent more on time.
+ *  @return how many of `most` */
+size_t adept_explain_levers(const adept_elasticity *rows[], size_t most, const adept_elasticities *e);
+/** "memory bandwidth", "peak FLOP/s": what there is ten percent more of; NULL if it is no lever. */
+const char *adept_explain_lever_name(const adept_elasticity *row);
+/** Share of the time that ten percent more saves; 0 if it does not help. */
+double adept_explain_saving(const adept_elasticity *row);
+
+typedef enum adept_explain_form { ADEPT_EXPLAIN_TEXT, ADEPT_EXPLAIN_MARKDOWN } adept_explain_form;
+/** @param all  with the table of every elasticity */
+adept_status adept_report_explanation(adept_cli *cli, FILE *out, const adept_explanation *x, adept_explain_form form,
+                                      bool all);
+/** What `predict --json` says, and "explain". NULL when memory is out. */
+cJSON *adept_explanation_to_json(const adept_explanation *x);
+
+#endif

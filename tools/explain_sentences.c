@@ -1,0 +1,321 @@
+/** @file explain_sentences.c  Facts as sentences, from few templates; see explain.h.
+ *
+ *  A share or a change that would print as 0.0 % is left out or called what it is, nothing; numbers that are not known
+ *  are not mentioned but where that is the point. */
+#include "explain.h"
+#include "table.h"
+#include "units.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEEN 0.00051 /* prints as 0.1 % */
+#define WORTH_A_WORD 0.01
+#define MOST_LEVERS 4
+#define MOST_LAYERS 3
+
+/* ---- writing ---- */
+
+typedef struct writer {
+    adept_explanation *x;
+    FILE *out; /* of the sentence that is being written */
+    char *text;
+    size_t size;
+    const char *topic;
+    bool failed;
+} writer;
+
+static bool begin(writer *w, const char *topic)
+{
+    w->topic = topic;
+    w->text = NULL;
+    w->out = w->x->n_sentences < ADEPT_EXPLAIN_SENTENCES ? open_memstream(&w->text, &w->size) : NULL;
+    w->failed = w->failed || !w->out;
+    return w->out != NULL;
+}
+
+static void end(writer *w)
+{
+    if (fclose(w->out) != 0) w->failed = true;
+    if (w->text) w->x->sentences[w->x->n_sentences++] = (adept_sentence){w->topic, w->text};
+}
+
+/* "a", "a and b", "a, b and c": what stands before item i of n. */
+static const char *joint(size_t i, size_t n)
+{
+    return i == 0 ? "" : i + 1 == n ? " and " : ", ";
+}
+
+static void percent(writer *w, double share)
+{
+    fputs(adept_units_percent(share).s, w->out);
+}
+
+/* "12.3 % less", "as much" */
+static void change(writer *w, double by, const char *more, const char *less, const char *same)
+{
+    if (fabs(by) < SEEN) {
+        fputs(same, w->out);
+        return;
+    }
+    percent(w, fabs(by));
+    fprintf(w->out, " %s", by > 0 ? more : less);
+}
+
+static const char *what_runs(const adept_profile *profile)
+{
+    if (profile->mode == ADEPT_MODE_TRAIN) return "training step";
+    return profile->mode == ADEPT_MODE_INFER ? "forward pass" : "forward and backward pass";
+}
+
+/* The file without folder and ending. */
+static void print_model(FILE *out, const char *path)
+{
+    char name[256];
+    const char *file = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path && *path ? path : "the model";
+    snprintf(name, sizeof name, "%s", file);
+    char *ending = strrchr(name, '.');
+    if (ending && ending != name) *ending = '\0';
+    adept_print_clean(out, name);
+}
+
+/* ---- what it costs ---- */
+
+static void say_cost(writer *w)
+{
+    const adept_explanation *x = w->x;
+    const adept_prediction *p = &x->p;
+    int64_t gpus = x->run->gpus > 0 ? x->run->gpus : 1;
+    if (!begin(w, "cost")) return;
+    fprintf(w->out, "One %s of ", what_runs(x->profile));
+    print_model(w->out, x->profile->model_path);
+    fprintf(w->out, " (%s, batch %" PRId64 ") on ", adept_precision_name(x->profile->precision),
+            x->profile->batch_size);
+    if (gpus > 1) fprintf(w->out, "%" PRId64 " x ", gpus);
+    adept_print_clean(w->out, x->hw->name);
+    if (x->run->nodes > 1) fprintf(w->out, " in %" PRId64 " nodes", x->run->nodes);
+    fprintf(w->out, " takes %s: %s samples/s.", adept_units_time(p->step_time_s).s,
+            adept_units_digits(p->samples_per_s).s);
+    if (isnan(p->power_avg_w))
+        fputs(" Its power is unknown, since the GPU's sheet has no tdp_w.", w->out);
+    else
+        fprintf(w->out, " It draws %s on average and needs %s, %s for each sample.",
+                adept_units_si(p->power_avg_w, "W").s, adept_units_si(p->energy_step_j, "J").s,
+                adept_units_si(p->energy_per_sample_j, "J").s);
+    end(w);
+}
+
+static void say_certainty(writer *w)
+{
+    const adept_explanation *x = w->x;
+    const adept_prediction *p = &x->p;
+    if (!begin(w, "certainty")) return;
+    if (adept_calibrated_for(x->hw, x->run))
+        fputs("The GPU is calibrated", w->out);
+    else if (adept_transferred_for(x->hw, x->run))
+        fprintf(w->out, "Nobody measured this GPU; its parameters come from %zu others", x->hw->n_donors);
+    else
+        fputs("The GPU is not calibrated; its parameters are those of its sheet, so expect errors of tens of percent",
+              w->out);
+    if (isfinite(p->interval_level) && isfinite(p->interval_time_s[0]))
+        fprintf(w->out, ": a measurement would lie between %s and %s with a probability of %.0f %%",
+                adept_units_time(p->interval_time_s[0]).s, adept_units_time(p->interval_time_s[1]).s,
+                100 * p->interval_level);
+    fputc('.', w->out);
+    end(w);
+}
+
+static void say_memory(writer *w)
+{
+    const adept_memory *m = &w->x->p.memory;
+    if (m->fits || !begin(w, "memory")) return;
+    fprintf(w->out, "It does not fit: it needs %s of memory, and the GPU has %s.", adept_units_bytes(m->peak_bytes).s,
+            adept_units_bytes(m->capacity_bytes).s);
+    end(w);
+}
+
+/* ---- what limits it ---- */
+
+static const char *const wait_phrases[ADEPT_WAITS] = {
+    [ADEPT_WAIT_arithmetic] = "arithmetic",   [ADEPT_WAIT_waves] = "waves of tiles that start and end",
+    [ADEPT_WAIT_memory] = "memory bandwidth", [ADEPT_WAIT_network] = "the network between GPUs",
+    [ADEPT_WAIT_host] = "the host",           [ADEPT_WAIT_gaps] = "gaps between kernels and splits of their depth",
+    [ADEPT_WAIT_power] = "the power limit",
+};
+
+static size_t rank_waits(int order[ADEPT_WAITS], const double *wait)
+{
+    size_t n = 0;
+    for (int i = 0; i < ADEPT_WAITS; i++) {
+        if (wait[i] < WORTH_A_WORD) continue;
+        size_t at = n++;
+        for (; at > 0 && wait[i] > wait[order[at - 1]]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return n;
+}
+
+static void say_waits(writer *w)
+{
+    const double *wait = w->x->elasticities.wait;
+    int order[ADEPT_WAITS];
+    size_t n = rank_waits(order, wait);
+    if (n == 0 || !begin(w, "limits")) return;
+    double most = wait[order[0]];
+    fprintf(w->out, "It is limited %s by %s (", most >= 0.5 ? "mostly" : "most of all", wait_phrases[order[0]]);
+    percent(w, most);
+    fputs(" of the time)", w->out);
+    for (size_t i = 1; i < n; i++) {
+        fprintf(w->out, "%s%s (", i == 1 ? ", then by " : joint(i - 1, n - 1), wait_phrases[order[i]]);
+        percent(w, wait[order[i]]);
+        fputc(')', w->out);
+    }
+    fputc('.', w->out);
+    end(w);
+}
+
+static void say_clock(writer *w)
+{
+    const adept_prediction *p = &w->x->p;
+    if (!(w->x->elasticities.wait[ADEPT_WAIT_power] > 0.0) || !(p->clock_ratio < 1.0 - SEEN) || !begin(w, "limits"))
+        return;
+    fprintf(w->out, "The power limit %sholds the core clock at %s, ",
+            w->x->run->power_limit_w > 0 ? "" : "of the board ", adept_units_si(p->clock_hz, "Hz").s);
+    percent(w, p->clock_ratio);
+    fputs(" of the highest.", w->out);
+    end(w);
+}
+
+/* ---- which layers ---- */
+
+/* Rows that are worth a word, of those sorted by time. */
+static size_t count_rows(const adept_groups *g, double step_s)
+{
+    size_t n = 0;
+    while (n < g->n && n < MOST_LAYERS && g->rows[n].time_s / step_s >= WORTH_A_WORD)
+        n++;
+    return n;
+}
+
+static void say_rows(writer *w, const adept_groups *g, const char *one, const char *many)
+{
+    double step_s = w->x->p.step_time_s, sum_s = 0;
+    size_t n = count_rows(g, step_s);
+    if (n == 0 || !begin(w, "layers")) return;
+    fputs(n == 1 ? one : many, w->out);
+    for (size_t i = 0; i < n; i++) {
+        const adept_group *row = &g->rows[i];
+        fputs(joint(i, n), w->out);
+        adept_print_clean(w->out, *row->name ? row->name : "the model itself");
+        fprintf(w->out, " (%s)", adept_units_percent(row->time_s / step_s).s);
+        sum_s += row->time_s;
+    }
+    if (n > 1) fprintf(w->out, ": together %s of the step", adept_units_percent(sum_s / step_s).s);
+    fputs(n == 1 ? " of the step." : ".", w->out);
+    end(w);
+}
+
+/* Where the host is behind, kernels run in its shadow, and their times say little. */
+static void say_layers(writer *w)
+{
+    const adept_groups *kinds = &w->x->kinds;
+    say_rows(w, &w->x->layers, "The most expensive layer is ", "The most expensive layers are ");
+    if (kinds->n > 1)
+        say_rows(w, kinds, "The most expensive kind of operator is ", "The most expensive kinds of operators are ");
+}
+
+/* ---- what would help ---- */
+
+static void say_levers(writer *w)
+{
+    const adept_elasticity *rows[MOST_LEVERS];
+    size_t n = adept_explain_levers(rows, MOST_LEVERS, &w->x->elasticities);
+    while (n > 0 && adept_explain_saving(rows[n - 1]) < SEEN)
+        n--;
+    if (!begin(w, "levers")) return;
+    if (n == 0)
+        fputs("Ten percent more of any one thing on the GPU's sheet would save less than 0.1 % of the time.", w->out);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(w->out, "%s percent more %s would save ", i == 0 ? "Ten" : "; ten", adept_explain_lever_name(rows[i]));
+        percent(w, adept_explain_saving(rows[i]));
+        if (i == 0) fputs(" of the time", w->out);
+    }
+    if (n > 0) fputc('.', w->out);
+    end(w);
+}
+
+static bool too_small(const adept_explain_change *c, const adept_prediction *now)
+{
+    bool by_energy = fabs(c->p.energy_step_j / now->energy_step_j - 1) < SEEN || isnan(c->p.energy_step_j);
+    return fabs(c->p.step_time_s / now->step_time_s - 1) < SEEN && by_energy;
+}
+
+/* "With X the step would take 5.10 ms, 12.3 % less, and 4.0 % less energy." */
+static void say_step_change(writer *w, const adept_explain_change *c)
+{
+    const adept_prediction *now = &w->x->p, *p = &c->p;
+    fprintf(w->out, "With %s it would take %s, ", c->what, adept_units_time(p->step_time_s).s);
+    change(w, p->step_time_s / now->step_time_s - 1, "more", "less", "as long as now");
+    if (!isnan(p->energy_step_j)) {
+        fputs(", and ", w->out);
+        change(w, p->energy_step_j / now->energy_step_j - 1, "more energy", "less energy", "the same energy");
+    }
+    if (c->unmeasured) fputs("; nothing was measured in that precision, so take it as a rough guess", w->out);
+}
+
+/* "With X there would be 1234 samples/s, 12.3 % more, at 4.0 % less energy each." */
+static void say_sample_change(writer *w, const adept_explain_change *c)
+{
+    const adept_prediction *now = &w->x->p, *p = &c->p;
+    fprintf(w->out, "With %s there would be %s samples/s, ", c->what, adept_units_digits(p->samples_per_s).s);
+    change(w, p->samples_per_s / now->samples_per_s - 1, "more", "fewer", "as many as now");
+    if (isnan(p->energy_per_sample_j)) return;
+    fputs(", at ", w->out);
+    change(w, p->energy_per_sample_j / now->energy_per_sample_j - 1, "more energy", "less energy", "the same energy");
+    fputs(" for each", w->out);
+}
+
+/* "The 4 GPUs do the work of 3.80." */
+static void say_scaling(writer *w, const adept_explain_change *c)
+{
+    double gpus = (double)w->x->run->gpus, speedup = w->x->p.samples_per_s / c->p.samples_per_s;
+    fprintf(w->out, "The %.0f GPUs together are %s times as fast as one", gpus, adept_units_digits(speedup).s);
+    if (1 - speedup / gpus < SEEN) return;
+    fputs(": ", w->out);
+    percent(w, 1 - speedup / gpus);
+    fputs(" of what they could do is lost to communication", w->out);
+}
+
+static void say_change(writer *w, const adept_explain_change *c)
+{
+    bool one_gpu = strcmp(c->key, "one_gpu") == 0;
+    if (!c->possible || (c->scale == ADEPT_EXPLAIN_STEP && too_small(c, &w->x->p))) return;
+    if (!begin(w, "change")) return;
+    if (!one_gpu && !c->p.memory.fits && w->x->p.memory.fits)
+        fprintf(w->out, "With %s it would not fit: %s of %s", c->what, adept_units_bytes(c->p.memory.peak_bytes).s,
+                adept_units_bytes(c->p.memory.capacity_bytes).s);
+    else if (one_gpu)
+        say_scaling(w, c);
+    else
+        (c->scale == ADEPT_EXPLAIN_STEP ? say_step_change : say_sample_change)(w, c);
+    fputc('.', w->out);
+    end(w);
+}
+
+adept_status adept_explain_sentences(adept_cli *cli, adept_explanation *x)
+{
+    writer w = {.x = x};
+    say_cost(&w);
+    say_certainty(&w);
+    say_memory(&w);
+    say_waits(&w);
+    say_clock(&w);
+    say_layers(&w);
+    say_levers(&w);
+    for (size_t i = 0; i < x->n_changes; i++)
+        say_change(&w, &x->changes[i]);
+    return w.failed ? adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory") : ADEPT_OK;
+}
