@@ -87,8 +87,11 @@ wait_until 60 all_done || fail "jobs do not end: $(squeue -h)"
 for id in $placed; do
     expect_job "$id" 'JobState=COMPLETED'
     gpus=$(job_field "$id" TresPerNode | sed 's/.*://')
+    expect_limits "$id" "$gpus"
     [ "$(cat "$work/jobs/$id")" = "$(job_field "$id" Partition) $gpus" ] || fail "job $id ran with: $(cat "$work/jobs/$id")"
 done
+
+grep -q -e ' -pl 200$' "$work/nvidia-smi.log" || fail "no job ran under a power limit"
 
 # ---- what the user fixes stays ----
 submit --hold --partition=turing --comment="adept:mlp gpus=1-2"

@@ -45,6 +45,8 @@ ReturnToService=2
 MaxJobCount=2000
 MinJobAge=300
 KillWait=1
+Prolog=$work/hook
+Epilog=$work/hook
 GresTypes=gpu
 NodeName=v1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$2 CPUs=256 RealMemory=1000 Gres=gpu:v100:8
 NodeName=a1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$3 CPUs=256 RealMemory=1000 Gres=gpu:a100:4
@@ -59,9 +61,23 @@ NodeName=v1 Name=gpu Type=v100 File=$work/gpus/v100-[0-7]
 NodeName=a1 Name=gpu Type=a100 File=$work/gpus/a100-[0-3]
 NodeName=t1 Name=gpu Type=t4 File=$work/gpus/t4-[0-1]
 EOC
-    mkdir "$work/gpus" # slurmd counts files; as nothing confines jobs to devices, any will do
+    # the hook that sites use, with an nvidia-smi that notes what it is asked
+    cat >"$work/hook" <<EOC
+#!/bin/sh
+PATH=$work/bin:$PATH SLURM_CONF=$work/slurm.conf exec sh $here/../../tools/slurm/power_limit.sh
+EOC
+    mkdir "$work/bin"
+    cat >"$work/bin/nvidia-smi" <<EOC
+#!/bin/sh
+case "\$*" in
+*--query-gpu*) echo 400.00 ;;
+*) echo "\$SLURM_JOB_ID \$*" >>$work/nvidia-smi.log ;;
+esac
+EOC
+    chmod +x "$work/hook" "$work/bin/nvidia-smi"
+    mkdir "$work/gpus" # slurmd counts device files; as nothing confines jobs to devices, any will do
     for gpu in v100-0 v100-1 v100-2 v100-3 v100-4 v100-5 v100-6 v100-7 a100-0 a100-1 a100-2 a100-3 t4-0 t4-1; do
-        : >"$work/gpus/$gpu"
+        ln -s /dev/null "$work/gpus/$gpu"
     done
 }
 

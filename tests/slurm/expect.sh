@@ -41,6 +41,16 @@ job_field() {
     job "$1" | tr ' ' '\n' | sed -n "s/^$2=//p" | head -n 1
 }
 
+# expect_limits ID GPUS: before the job each of its GPUs was set to the limit of its note, and to the default after it
+expect_limits() {
+    checks=$((checks + 1))
+    limit=$(job "$1" | sed -n 's/^ *AdminComment=.* limit_w=\([0-9.]*\) .*/\1/p')
+    set_to=$(grep "^$1 " "$work/nvidia-smi.log" 2>/dev/null | sed 's/.*-pl //' | tr '\n' ' ')
+    expected=
+    [ -z "$limit" ] || expected=$(for w in "$limit" 400.00; do for gpu in $(seq "$2"); do printf '%s ' $w; done; done)
+    [ "$set_to" = "$expected" ] || fail "power limits of job $1: '$set_to', expected '$expected'"
+}
+
 all_done() {
     [ -z "$(squeue -h -t PENDING,RUNNING,COMPLETING,CONFIGURING)" ]
 }
