@@ -1,9 +1,11 @@
 /** @file cmd_sweep.c  `adept sweep`: a grid of predictions, row by row, and what it answers. */
 #include "adept_json.h"
 #include "cli.h"
+#include "gnuplot.h"
 #include "progress.h"
 #include "report.h"
 #include "report_sweep.h"
+#include "sweep_html.h"
 #include "sweep_options.h"
 #include "sweep_rows.h"
 #include "sweep_source.h"
@@ -50,8 +52,9 @@ typedef struct work {
     FILE *out;           /* of rows; NULL: none */
     adept_file_out file; /* of --output */
     adept_sweep_rows rows;
-    adept_table *shown; /* of a small grid */
-    bool failed;        /* writing or memory */
+    adept_table *shown;      /* of a small grid */
+    adept_sweep_cloud cloud; /* of --plot and --html */
+    bool failed;             /* writing or memory */
     adept_progress progress;
 } work;
 
@@ -61,6 +64,7 @@ static void work_free(work *w)
     adept_file_end(&w->file, false, NULL);
     adept_sweep_rows_free(&w->rows);
     adept_table_free(w->shown);
+    adept_sweep_cloud_free(&w->cloud);
     adept_sweep_answers_free(&w->answers);
     adept_sweep_source_close(&w->source);
     adept_hwprofile_free(w->hw);
@@ -70,6 +74,7 @@ static bool take_point(const adept_sweep_point *point, void *context)
 {
     work *w = context;
     adept_sweep_answers_add(&w->answers, point);
+    if (w->cloud.dots) adept_sweep_cloud_add(&w->cloud, point);
     adept_sweep_job_add(&w->o->job, point);
     if (w->out) {
         adept_sweep_rows_add(&w->rows, point);
@@ -123,11 +128,14 @@ static adept_status set_up(adept_cli *cli, work *w)
         .context = &w->source,
     };
     adept_status status = adept_sweep_size(&w->size, &w->sweep, &cli->err);
+    if (status == ADEPT_OK && (o->plot || o->html))
+        status = adept_gnuplot_check(o->plot ? "--plot" : "--html", &cli->err);
     if (status == ADEPT_OK) status = open_gpu(cli, w);
     w->sweep.hw = w->hw;
     if (status == ADEPT_OK)
         status = adept_sweep_source_open(cli, &w->source, o->model, &o->workload, o->axes, o->n_axes);
     if (status == ADEPT_OK) status = adept_sweep_job_begin(&w->o->job, &cli->err);
+    if (status == ADEPT_OK && (o->plot || o->html)) status = adept_sweep_cloud_new(&w->cloud, &cli->err);
     if (status == ADEPT_OK) status = adept_sweep_answers_new(&w->answers, o->ignore_memory, &cli->err);
     return status;
 }
@@ -200,6 +208,23 @@ static adept_status print_report(adept_cli *cli, work *w)
     return status;
 }
 
+static adept_status draw(adept_cli *cli, const work *w)
+{
+    const char *path = w->source.base->model_path, *slash = strrchr(path, '/');
+    char title[256];
+    const adept_sweep_view view = {
+        .options = w->o,
+        .profile = w->source.base,
+        .hw = w->hw,
+        .hypothetical = hypothetical(&w->sweep),
+        .picture = {.sweep = &w->sweep, .answers = &w->answers, .cloud = &w->cloud, .title = title},
+    };
+
+    snprintf(title, sizeof title, "%.120s%s%.64s: what varies", slash && slash[1] ? slash + 1 : path,
+             w->hw ? " on " : "", w->hw ? w->hw->name : "");
+    return adept_sweep_write_views(cli, &view);
+}
+
 static adept_status end_output(adept_cli *cli, work *w)
 {
     const adept_sweep_options *o = w->o;
@@ -218,6 +243,7 @@ static adept_status end_output(adept_cli *cli, work *w)
                                w->answers.points, w->size, o->output ? "; " : "", o->output ? o->output : "",
                                o->output ? " is not written" : "");
     adept_status status = adept_file_end(&w->file, true, &cli->err);
+    if (status == ADEPT_OK && w->cloud.dots) status = draw(cli, w);
     if (status == ADEPT_OK && w->out != stdout) status = print_report(cli, w);
     return status == ADEPT_OK ? adept_sweep_job_verdict(&o->job, &w->sweep, &cli->err) : status;
 }

@@ -11,7 +11,7 @@
 
 /* ---- values of axes ---- */
 
-static void print_axis_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at)
+void adept_sweep_print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at)
 {
     size_t ats[ADEPT_SWEEP_MAX_AXES] = {at};
     const adept_sweep_point point = {.at = ats};
@@ -37,7 +37,7 @@ char *adept_sweep_describe_point(char *text, size_t size, const adept_sweep *swe
     text[0] = '\0';
     for (size_t i = 0; i < sweep->n_axes && used < size; i++) {
         if (at[i] == ADEPT_SWEEP_UNVARIED) continue;
-        print_axis_value(value, sizeof value, &sweep->axes[i], at[i]);
+        adept_sweep_print_value(value, sizeof value, &sweep->axes[i], at[i]);
         int n = snprintf(text + used, size - used, "%s%s=%s", used ? ", " : "", sweep->axes[i].key, value);
         used += n > 0 ? (size_t)n : 0;
     }
@@ -79,7 +79,7 @@ bool adept_sweep_table_add(adept_table *table, const adept_sweep *sweep, const c
     adept_sweep_at(at, sweep, f->index);
     cells[n++] = label;
     for (size_t i = 0; i < shown_axes(sweep); i++) {
-        print_axis_value(values[i], sizeof values[i], &sweep->axes[i], at[i]);
+        adept_sweep_print_value(values[i], sizeof values[i], &sweep->axes[i], at[i]);
         cells[n++] = values[i];
     }
     const adept_text texts[] = {adept_units_time(f->step_time_s), adept_units_si(f->power_avg_w, "W"),
@@ -181,7 +181,7 @@ void adept_sweep_values_json(FILE *out, const adept_sweep *sweep, uint64_t index
         fputc(',', out);
         adept_sweep_json_text(out, axis->key);
         fputc(':', out);
-        print_axis_value(text, sizeof text, axis, at[i]);
+        adept_sweep_print_value(text, sizeof text, axis, at[i]);
         if (text[strspn(text, "+-.0123456789eE")] || adept_sweep_has_words(axis))
             adept_sweep_json_text(out, text);
         else

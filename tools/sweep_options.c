@@ -4,7 +4,7 @@
 #include "nearest.h"
 #include <string.h>
 
-enum { KEY_VARY = 0x300, KEY_SET, KEY_ONE, KEY_OBJECTIVE, KEY_IGNORE_MEMORY, KEY_CSV, KEY_JSON };
+enum { KEY_VARY = 0x300, KEY_SET, KEY_ONE, KEY_OBJECTIVE, KEY_IGNORE_MEMORY, KEY_CSV, KEY_JSON, KEY_PLOT, KEY_HTML };
 
 /* ---- the command ---- */
 
@@ -46,6 +46,8 @@ static error_t check(const struct argp_state *state, adept_sweep_options *o)
     if (o->csv && o->json) return adept_cli_usage(state, "--csv and --json exclude each other");
     error_t wrong = adept_sweep_job_check(state, &o->job);
     if (wrong) return wrong;
+    if (o->plot && o->html && strcmp(o->plot, o->html) == 0)
+        return adept_cli_usage(state, "--plot and --html name the same file");
     return varies(o, ADEPT_VARY_NODES) ? 0 : adept_run_options_check(state, &o->where);
 }
 
@@ -80,6 +82,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'o':
         o->output = arg;
         return *arg ? 0 : adept_cli_usage(state, "--output: the file name is empty");
+    case KEY_PLOT:
+        o->plot = arg;
+        return *arg ? 0 : adept_cli_usage(state, "--plot: the file name is empty");
+    case KEY_HTML:
+        o->html = arg;
+        return *arg ? 0 : adept_cli_usage(state, "--html: the file name is empty");
     case ARGP_KEY_ARG:
         if (o->model) return adept_cli_usage(state, "sweep takes one MODEL or PROFILE, '%s' is one too many", arg);
         o->model = arg;
@@ -107,6 +115,9 @@ static const struct argp_option options[] = {
     {"csv", KEY_CSV, NULL, 0, "Print every point as CSV", 4},
     {"json", KEY_JSON, NULL, 0, "Print every point and the answers as JSON", 4},
     {"output", 'o', "FILE", 0, "Write the points to FILE, as CSV unless --json is given, and the answers as text", 4},
+    {"plot", KEY_PLOT, "FILE.svg", 0,
+     "Draw curves or maps over what varies, and the front of time and energy (needs gnuplot)", 4},
+    {"html", KEY_HTML, "FILE", 0, "Write answers, picture and front as one HTML file (needs gnuplot)", 4},
     {0},
 };
 

@@ -9,7 +9,8 @@
 
 typedef struct adept_sweep_options {
     const char *model;
-    const char *output; /* NULL: standard output */
+    const char *output;      /* NULL: standard output */
+    const char *plot, *html; /* NULL: none */
     adept_sweep_axis axes[ADEPT_SWEEP_MAX_AXES];
     size_t n_axes;
     adept_sweep_axis fixed[ADEPT_SWEEP_MAX_AXES];

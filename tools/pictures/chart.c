@@ -41,6 +41,7 @@ void adept_chart_begin(FILE *out, const adept_chart *c, const char *title)
     adept_gnuplot_text(out, title);
     fprintf(out,
             " at screen 0.002,%.5f left font 'sans-serif Bold,16' textcolor rgb '" ADEPT_INK "'\n"
+            "set style textbox opaque noborder fillcolor rgb '#ffffff' margins 0.2,0.1\n"
             "set border 3 lc rgb '" ADEPT_QUIET "'\nset tics nomirror out scale 0.6 textcolor rgb '" ADEPT_INK "'\n"
             "set grid lc rgb '" ADEPT_GRID "' lw 1 dt 1\nset key textcolor rgb '" ADEPT_INK "' samplen 2\n",
             1 - 16 / c->height);
@@ -82,8 +83,8 @@ void adept_chart_label(FILE *out, const adept_chart *c, const char *text, double
 {
     fputs("set label ", out);
     adept_gnuplot_text(out, text);
-    fprintf(out, " at screen %.5f,%.5f %s front font 'sans-serif,%.0f' textcolor rgb '" ADEPT_INK "'\n", x / c->width,
-            1 - y / c->height, align, LABEL_PX);
+    fprintf(out, " at screen %.5f,%.5f %s front boxed font 'sans-serif,%.0f' textcolor rgb '" ADEPT_INK "'\n",
+            x / c->width, 1 - y / c->height, align, LABEL_PX);
 }
 
 void adept_chart_rotated(FILE *out, const adept_chart *c, const char *text, double x, double y, double degrees)

@@ -1,0 +1,47 @@
+/** @file sweep_cloud.c  One point in `stride`, scattered over the grid: every stride-th one would leave out the same
+ * values of the inner axes each time. */
+#include "sweep_picture.h"
+#include <stdlib.h>
+
+adept_status adept_sweep_cloud_new(adept_sweep_cloud *out, adept_error *err)
+{
+    *out = (adept_sweep_cloud){.stride = 1, .dots = calloc(ADEPT_SWEEP_DOTS, sizeof *out->dots)};
+    return out->dots ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a picture");
+}
+
+void adept_sweep_cloud_free(adept_sweep_cloud *cloud)
+{
+    free(cloud->dots);
+    *cloud = (adept_sweep_cloud){.n = 0};
+}
+
+/* The finalizer of SplitMix64: neighbours share no bits. */
+static bool is_kept(const adept_sweep_cloud *cloud, uint64_t index)
+{
+    uint64_t h = index + 0x9E3779B97F4A7C15u;
+
+    h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9u;
+    h = (h ^ (h >> 27)) * 0x94D049BB133111EBu;
+    return ((h ^ (h >> 31)) & (cloud->stride - 1)) == 0;
+}
+
+/* Double the stride: what is kept then is what would have been kept with it from the start. */
+static void thin(adept_sweep_cloud *cloud)
+{
+    size_t n = 0;
+
+    cloud->stride *= 2;
+    for (size_t i = 0; i < cloud->n; i++)
+        if (is_kept(cloud, cloud->dots[i].index)) cloud->dots[n++] = cloud->dots[i];
+    cloud->n = n;
+}
+
+void adept_sweep_cloud_add(adept_sweep_cloud *cloud, const adept_sweep_point *point)
+{
+    if (point->status != ADEPT_OK || !is_kept(cloud, point->index)) return;
+    while (cloud->n == ADEPT_SWEEP_DOTS)
+        thin(cloud);
+    if (!is_kept(cloud, point->index)) return;
+    cloud->dots[cloud->n++] = (adept_sweep_dot){point->index, point->result.step_time_s, point->result.energy_step_j,
+                                                point->samples, point->result.fits};
+}

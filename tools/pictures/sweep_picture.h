@@ -1,0 +1,42 @@
+/** @file sweep_picture.h  A sweep as a picture: curves or maps over what varies, and the front of time and energy.
+ * Calls: whatif, chart. */
+#ifndef ADEPT_SWEEP_PICTURE_H
+#define ADEPT_SWEEP_PICTURE_H
+#include "adept_sweep_answers.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ADEPT_SWEEP_DOTS 4096 /* kept of a grid: beyond, one point in 2, 4, ... */
+
+/** A point of the grid that can run. */
+typedef struct adept_sweep_dot {
+    uint64_t index;
+    double step_time_s, energy_step_j, samples;
+    bool fits;
+} adept_sweep_dot;
+
+/** Points as they come, in memory that does not grow with the grid. */
+typedef struct adept_sweep_cloud {
+    uint64_t stride; /* a power of two: one point in so many is kept; 1: all */
+    size_t n;
+    adept_sweep_dot *dots;
+} adept_sweep_cloud;
+
+/** @return ADEPT_E_NOMEM */
+adept_status adept_sweep_cloud_new(adept_sweep_cloud *out, adept_error *err);
+void adept_sweep_cloud_free(adept_sweep_cloud *cloud); /* zeroed is fine */
+void adept_sweep_cloud_add(adept_sweep_cloud *cloud, const adept_sweep_point *point);
+
+typedef struct adept_sweep_picture {
+    const adept_sweep *sweep;
+    const adept_sweep_answers *answers; /* finished */
+    const adept_sweep_cloud *cloud;
+    const char *title;
+} adept_sweep_picture;
+
+/** The program for gnuplot, malloc'ed; NULL when memory is out. A sweep without a point that runs gives a picture that
+ *  says so. */
+char *adept_sweep_script(const adept_sweep_picture *picture);
+
+#endif

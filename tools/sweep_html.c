@@ -1,0 +1,203 @@
+/** @file sweep_html.c  The page of a sweep: the best points, the picture, the front, and what was asked. */
+#include "sweep_html.h"
+#include "adept_json.h"
+#include "gnuplot.h"
+#include "page.h"
+#include "report_sweep.h"
+#include "units.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRONT_ROWS 100
+#define MOST_AXES 8
+
+static size_t shown_axes(const adept_sweep *sweep)
+{
+    return sweep->n_axes < MOST_AXES ? sweep->n_axes : MOST_AXES;
+}
+
+static size_t make_columns(adept_page_column *columns, const adept_sweep *sweep, const char *first)
+{
+    static const adept_page_column numbers[] = {
+        {"step time", true}, {"power", true}, {"energy/step", true}, {"samples/s", true}, {"energy/sample", true}};
+    size_t n = 0;
+
+    columns[n++] = (adept_page_column){first, false};
+    for (size_t i = 0; i < shown_axes(sweep); i++)
+        columns[n++] = (adept_page_column){sweep->axes[i].key, !adept_sweep_has_words(&sweep->axes[i])};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        columns[n++] = numbers[i];
+    return n;
+}
+
+static void put_found(FILE *out, const adept_page_column *columns, size_t n_columns, const adept_sweep *sweep,
+                      const char *name, const adept_sweep_found *f)
+{
+    size_t at[ADEPT_SWEEP_MAX_AXES], n = 0;
+    char values[MOST_AXES][64];
+    const char *cells[MOST_AXES + 6];
+    const adept_text texts[] = {adept_units_time(f->step_time_s), adept_units_si(f->power_avg_w, "W"),
+                                adept_units_si(f->energy_step_j, "J"), adept_units_digits(f->samples / f->step_time_s),
+                                adept_units_si(f->energy_step_j / f->samples, "J")};
+
+    adept_sweep_at(at, sweep, f->index);
+    cells[n++] = name;
+    for (size_t i = 0; i < shown_axes(sweep); i++) {
+        adept_sweep_print_value(values[i], sizeof values[i], &sweep->axes[i], at[i]);
+        cells[n++] = values[i];
+    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        cells[n++] = texts[i].s;
+    adept_page_table_row(out, columns, cells, n_columns);
+}
+
+static void put_best(FILE *out, const adept_sweep_view *v)
+{
+    const adept_sweep_answers *a = v->picture.answers;
+    adept_page_column columns[MOST_AXES + 6];
+    size_t n = make_columns(columns, v->picture.sweep, "best"), knee = adept_pareto_knee(&a->front);
+
+    adept_page_section(out, "best", "Best points");
+    adept_page_table_begin(
+        out, a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step", columns, n);
+    for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", adept_sweep_objective_text(i),
+                 i == (size_t)v->options->objective ? " (objective)" : "");
+        if (a->found[i]) put_found(out, columns, n, v->picture.sweep, name, &a->best[i]);
+    }
+    if (knee < a->front.n) {
+        const adept_sweep_found f = adept_sweep_answers_front(a, knee);
+        put_found(out, columns, n, v->picture.sweep, "knee of the front", &f);
+    }
+    adept_page_table_end(out);
+    adept_page_section_end(out);
+}
+
+/* Both ends, and evenly what lies between. */
+static void put_front(FILE *out, const adept_sweep_view *v)
+{
+    const adept_sweep_answers *a = v->picture.answers;
+    adept_page_column columns[MOST_AXES + 6];
+    size_t n = make_columns(columns, v->picture.sweep, "no."), points = a->front.n;
+    size_t shown = points < FRONT_ROWS ? points : FRONT_ROWS;
+    char caption[160];
+
+    if (points < 2) return;
+    snprintf(caption, sizeof caption, "No point is better in both time and energy; %s%zu points%s",
+             a->front.thinned ? "thinned to " : "", points, shown < points ? ", some of them" : "");
+    adept_page_section(out, "front", "Front of time and energy");
+    adept_page_table_begin(out, caption, columns, n);
+    for (size_t i = 0; i < shown; i++) {
+        char name[32];
+        const adept_sweep_found f = adept_sweep_answers_front(a, i * (points - 1) / (shown - 1));
+        snprintf(name, sizeof name, "%" PRIu64, f.index);
+        put_found(out, columns, n, v->picture.sweep, name, &f);
+    }
+    adept_page_table_end(out);
+    adept_page_section_end(out);
+}
+
+static void put_picture(FILE *out, const adept_sweep_view *v, const char *svg, size_t size)
+{
+    const adept_sweep_cloud *cloud = v->picture.cloud;
+    char caption[384];
+    int at = snprintf(caption, sizeof caption,
+                      "Above, what varies; below, every point by its time and energy, and the front that no point "
+                      "lies below.");
+
+    if (cloud->stride > 1)
+        snprintf(caption + at, sizeof caption - (size_t)at, " Of the grid one point in %" PRIu64 " is drawn.",
+                 cloud->stride);
+    adept_page_section(out, "picture", "Picture");
+    adept_page_figure_image(out, svg, size,
+                            "Time and energy over what varies, and the front of time and energy. The tables have the "
+                            "numbers of the marked points.",
+                            caption);
+    adept_page_section_end(out);
+}
+
+static void put_asked(FILE *out, const adept_sweep_view *v)
+{
+    static const adept_page_column columns[] = {{"what", false}, {"value", false}};
+    const adept_sweep *s = v->picture.sweep;
+    const adept_sweep_answers *a = v->picture.answers;
+    char text[256];
+
+    adept_page_section(out, "provenance", "What was asked");
+    adept_page_table_begin(out, "The grid, and what was read", columns, 2);
+    for (size_t i = 0; i < s->n_axes; i++) {
+        char first[64], last[64];
+        adept_sweep_print_value(first, sizeof first, &s->axes[i], 0);
+        adept_sweep_print_value(last, sizeof last, &s->axes[i], s->axes[i].n - 1);
+        snprintf(text, sizeof text, "%zu value%s, %s to %s", s->axes[i].n, s->axes[i].n == 1 ? "" : "s", first, last);
+        const char *const cells[] = {s->axes[i].key, text};
+        adept_page_table_row(out, columns, cells, 2);
+    }
+    for (size_t i = 0; i < s->n_fixed; i++) {
+        adept_sweep_print_value(text, sizeof text, &s->fixed[i], 0);
+        const char *const cells[] = {s->fixed[i].key, text};
+        adept_page_table_row(out, columns, cells, 2);
+    }
+    snprintf(text, sizeof text, "%" PRIu64 ", of which %" PRIu64 " cannot run and %" PRIu64 " do not fit the memory",
+             a->points, a->failed, a->too_large);
+    const char *const rows[][2] = {{"points", text},
+                                   {"GPU", v->hw ? v->hw->name : "varied"},
+                                   {"model", v->profile->model_path},
+                                   {"SHA-256 of the model", v->profile->model_sha256},
+                                   {"program", "adept " ADEPT_VERSION}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        adept_page_table_row(out, columns, rows[i], 2);
+    adept_page_table_end(out);
+    adept_page_section_end(out);
+}
+
+static char *page_of(const adept_sweep_view *v, const char *svg, size_t svg_size, size_t *size)
+{
+    char *text = NULL, lead[256];
+    FILE *out = open_memstream(&text, size);
+
+    if (!out) return NULL;
+    snprintf(lead, sizeof lead, "%" PRIu64 " points%s. Every one is what adept predict says of it.",
+             v->picture.answers->points, v->picture.sweep->one_at_a_time ? ", one key at a time" : "");
+    adept_page_begin(out, v->picture.title, lead);
+    if (v->hypothetical) {
+        adept_page_section(out, "warnings", "Warnings");
+        adept_page_element(out, "p",
+                           "Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the "
+                           "real one are kept.");
+        adept_page_section_end(out);
+    }
+    put_best(out, v);
+    put_picture(out, v, svg, svg_size);
+    put_front(out, v);
+    put_asked(out, v);
+    adept_page_end(out,
+                   "Predicted by adept " ADEPT_VERSION ". This page is complete: it loads nothing and runs nothing.");
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
+
+adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *view)
+{
+    const adept_sweep_options *o = view->options;
+    char *script = adept_sweep_script(&view->picture);
+    size_t size = 0, page_size = 0;
+
+    if (!script) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while drawing");
+    char *svg = adept_gnuplot_draw(script, &size);
+    free(script);
+    if (!svg)
+        return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", o->plot ? o->plot : o->html);
+    adept_status status = o->plot ? adept_file_write(o->plot, svg, size, &cli->err) : ADEPT_OK;
+    char *page = o->html && status == ADEPT_OK ? page_of(view, svg, size, &page_size) : NULL;
+    if (page) status = adept_file_write(o->html, page, page_size, &cli->err);
+    if (o->html && status == ADEPT_OK && !page)
+        status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while writing the page");
+    free(page);
+    free(svg);
+    return status;
+}
