@@ -94,6 +94,8 @@ void adept_sweep_name(char *text, size_t size, const adept_sweep *sweep, uint64_
         const char *key = sweep->axes[i].key, *dot = strrchr(key, '.');
         if (sweep->axes[i].n < 2 || at[i] == ADEPT_SWEEP_UNVARIED) continue;
         adept_sweep_print_value(value, sizeof value, &sweep->axes[i], at[i]);
+        if (!adept_sweep_has_words(&sweep->axes[i]) && fabs(sweep->axes[i].numbers[at[i]]) >= 1e5)
+            snprintf(value, sizeof value, "%s", adept_units_si(sweep->axes[i].numbers[at[i]], "").s);
         int n = snprintf(text + used, size - used, "%s%s=%s", used > 0 ? ", " : "", dot ? dot + 1 : key, value);
         used = n > 0 && used + (size_t)n < size ? used + (size_t)n : size - 1;
     }
