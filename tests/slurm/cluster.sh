@@ -81,9 +81,9 @@ EOC
     done
 }
 
-# start COMMAND...: in the background; its process is remembered
+# start COMMAND...: in the background; its process is remembered, and does not outlive this shell even if that is killed
 start() {
-    "$@" </dev/null >>"$work/daemons.log" 2>&1 &
+    ${die_with_us:-} "$@" </dev/null >>"$work/daemons.log" 2>&1 &
     pids="${pids:-} $!"
 }
 
@@ -103,6 +103,7 @@ nodes_up() {
 }
 
 start_cluster() {
+    die_with_us=$(command -v setpriv) && die_with_us="$die_with_us --pdeathsig KILL --"
     mkdir -p "$work/munge" "$work/state" "$work/spool.v1" "$work/spool.a1" "$work/spool.t1"
     chmod 711 "$work" "$work/munge"
     head -c 128 /dev/urandom >"$work/munge/key"

@@ -10,15 +10,24 @@ cat >"$work/job.sh" <<'EOC'
 echo "$SLURM_JOB_PARTITION $SLURM_GPUS_ON_NODE"
 EOC
 
+# Without slurmctld every command would wait for it.
+count() {
+    checks=$((checks + 1))
+    kill -0 "$ctld" 2>/dev/null && return 0
+    tail -n 20 "$work/daemons.log"
+    echo "slurmctld is gone"
+    exit 1
+}
+
 # submit OPTION...: leaves id
 submit() {
-    checks=$((checks + 1))
+    count
     id=$(sbatch --parsable --output="$work/jobs/%j" "$@" "$work/job.sh" 2>"$work/err") || fail "sbatch $*: $(cat "$work/err")"
 }
 
 # refuse PATTERN OPTION...: not submitted, with a message like that
 refuse() {
-    checks=$((checks + 1))
+    count
     pattern=$1
     shift
     if sbatch --parsable --hold --output=/dev/null "$@" "$work/job.sh" >"$work/out" 2>"$work/err"; then
