@@ -142,8 +142,7 @@ static adept_status check_saved(const entry *e, const adept_profile *p, adept_er
         char shape[256];
         adept_input_spec spec = c->inputs[i];
         if (i >= p->n_inputs) return contradiction(e, "input", "fewer inputs", err);
-        for (int k = 0; k < spec.ndim; k++)
-            if (spec.dims[k] < 0 || (k == 0 && c->batch_size > 0)) spec.dims[k] = p->batch_size;
+        adept_input_spec_settle(&spec, p->batch_size, c->batch_size > 0, p->seq_length);
         adept_input_spec_print(&spec, shape, sizeof shape);
         if (strcmp(shape, p->inputs[i].shape) != 0) return contradiction(e, "input", p->inputs[i].shape, err);
     }

@@ -100,8 +100,7 @@ static adept_status check_input(const adept_profile *p, const char *name, const 
 {
     char shape[256];
     adept_input_spec spec = c->inputs[i];
-    for (int d = 0; d < spec.ndim; d++)
-        if (spec.dims[d] < 0 || (d == 0 && c->batch_size > 0)) spec.dims[d] = p->batch_size;
+    adept_input_spec_settle(&spec, p->batch_size, c->batch_size > 0, p->seq_length);
     adept_input_spec_print(&spec, shape, sizeof shape);
     return check_word(name, "input", shape, i < p->n_inputs ? p->inputs[i].shape : "no such input", err);
 }
@@ -156,10 +155,11 @@ static adept_status build(adept_profile **out, const walk *w, adept_error *err)
     return status;
 }
 
-static adept_status walk_at(adept_profile **out, int64_t batch, void *context, adept_error *err)
+static adept_status walk_at(adept_profile **out, int64_t batch, int64_t seq_length, void *context, adept_error *err)
 {
     walk at = *(const walk *)context;
     at.config.batch_size = batch;
+    if (seq_length > 0) at.config.seq_length = seq_length;
     return build(out, &at, err);
 }
 

@@ -93,6 +93,7 @@ static void add_config(writer *w, cJSON *root, const adept_profile *prof, const 
     add_string(w, o, "mode", adept_mode_name(prof->mode));
     add_string(w, o, "precision", adept_precision_name(prof->precision));
     add_integer(w, o, "batch_size", prof->batch_size);
+    if (prof->seq_length > 0) add_integer(w, o, "seq_length", prof->seq_length);
     add_integer(w, o, "gpus", run->gpus == 0 ? 1 : run->gpus);
     add_integer(w, o, "nodes", run->nodes == 0 ? 1 : run->nodes);
     add_string(w, o, "optimizer", prof->optimizer);

@@ -10,46 +10,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BATCH_POINTS 256
+#define MAX_POINTS 256
+
+/* --batches or --seq-lengths */
+typedef struct sizes {
+    adept_size_range range; /* all 0: not given */
+    int64_t points[MAX_POINTS];
+} sizes;
 
 typedef struct profile_options {
     const char *model;
     const char *output;
     const char *gpu; /* NULL: no roofline */
-    const char *batches; /* NULL: one batch size */
-    adept_batch_range range;
-    int64_t points[MAX_BATCH_POINTS];
+    sizes batches, lengths;
     bool json;
     adept_grouping grouping;
     adept_workload_options workload;
 } profile_options;
 
-enum { KEY_JSON = 0x300, KEY_GPU, KEY_BATCHES };
+enum { KEY_JSON = 0x300, KEY_GPU, KEY_BATCHES, KEY_SEQ_LENGTHS };
 
-/* "A:B", or some of the batch sizes of a range: "1,2,64". */
-static error_t parse_batches(const struct argp_state *state, profile_options *o, char *arg)
+/* "A:B", or some of the sizes of a range: "1,2,64". */
+static error_t parse_sizes(const struct argp_state *state, const char *option, char *arg, sizes *out)
 {
-    adept_batch_range *r = &o->range;
+    adept_size_range *r = &out->range;
     bool is_range = strchr(arg, ':') != NULL;
     const char *separator = is_range ? ":" : ",";
-    o->batches = arg;
     r->n_points = 0;
-    r->points = o->points;
+    r->points = out->points;
     for (char *word; (word = strsep(&arg, separator));) {
-        if (r->n_points == (is_range ? 2 : MAX_BATCH_POINTS))
-            return adept_cli_usage(state, "--batches: too many numbers");
-        error_t error = adept_number_int(state, "--batches", word, 1, &o->points[r->n_points++]);
+        if (r->n_points == (is_range ? 2 : MAX_POINTS)) return adept_cli_usage(state, "%s: too many numbers", option);
+        error_t error = adept_number_int(state, option, word, 1, &out->points[r->n_points++]);
         if (error) return error;
     }
-    if (r->n_points < 2) return adept_cli_usage(state, "--batches takes FROM:TO or N,N,...");
-    r->low = r->high = o->points[0];
+    if (r->n_points < 2) return adept_cli_usage(state, "%s takes FROM:TO or N,N,...", option);
+    r->low = r->high = out->points[0];
     for (size_t i = 1; i < r->n_points; i++) {
-        if (o->points[i] < r->low) r->low = o->points[i];
-        if (o->points[i] > r->high) r->high = o->points[i];
+        if (out->points[i] < r->low) r->low = out->points[i];
+        if (out->points[i] > r->high) r->high = out->points[i];
     }
-    return is_range && r->low != o->points[0] ? adept_cli_usage(state, "--batches: the range is empty") : 0;
+    return is_range && r->low != out->points[0] ? adept_cli_usage(state, "%s: the range is empty", option) : 0;
 }
-
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -67,7 +68,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->gpu = arg;
         return 0;
     case KEY_BATCHES:
-        return parse_batches(state, o, arg);
+        return parse_sizes(state, "--batches", arg, &o->batches);
+    case KEY_SEQ_LENGTHS:
+        return parse_sizes(state, "--seq-lengths", arg, &o->lengths);
     case KEY_JSON:
         o->json = true;
         return 0;
@@ -87,6 +90,8 @@ static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "Also write the profile to FILE, which predict reads on machines without libtorch", 4},
     {"batches", KEY_BATCHES, "FROM:TO|N,N,...", 0,
      "Make the profile hold for every batch size from the smallest to the largest: predict --batch N then needs no model", 4},
+    {"seq-lengths", KEY_SEQ_LENGTHS, "FROM:TO|N,N,...", 0,
+     "The same for every sequence length (S in --input): predict --seq-length N", 4},
     {"gpu", KEY_GPU, "NAME|FILE", 0,
      "With --by: the side of this GPU's roofline each row lies on, and its least time at the sheet's peaks", 4},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 4},
@@ -108,6 +113,7 @@ static const struct argp argp = {
            "  adept profile resnet50.pt --by kind --gpu a100\n"
            "  adept profile bert.pt --input i64:Bx512 --batch 32 -o bert.profile.json\n"
            "  adept profile resnet50.pt --batches 1:256 -o resnet50.profile.json\n"
+           "  adept profile gpt2_xl.pt --batches 1:64 --seq-lengths 16:1024 -o gpt2.profile.json\n"
            "  adept profile resnet50.pt --json > resnet50.profile.json",
     .children = children,
 };
@@ -159,8 +165,10 @@ static adept_status profile_model(adept_cli *cli, const profile_options *o)
     adept_profile *profile = NULL;
     adept_batches *batches = NULL;
     adept_groups groups = {.n = 0};
-    adept_status status = o->batches ? adept_load_batches(cli, &batches, o->model, &o->workload, &o->range)
-                                     : adept_load_profile(cli, &profile, o->model, &o->workload);
+    const adept_load_range range = {o->batches.range, o->lengths.range};
+    bool many = range.batches.high > 0 || range.lengths.high > 0;
+    adept_status status = many ? adept_load_batches(cli, &batches, o->model, &o->workload, &range)
+                               : adept_load_profile(cli, &profile, o->model, &o->workload);
     if (status == ADEPT_OK && batches)
         status = adept_batches_at(&profile, batches, adept_batches_base(batches), &cli->err);
 

@@ -56,41 +56,63 @@ static adept_status load_model(adept_cli *cli, adept_profile **out, const char *
     return status;
 }
 
-/* ---- several batch sizes ---- */
+/* ---- several batch sizes and lengths ---- */
 
 typedef struct walk {
     const adept_graph *graph;
     adept_workload_config config;
 } walk;
 
-static adept_status walk_at(adept_profile **out, int64_t batch, void *context, adept_error *err)
+static adept_status walk_at(adept_profile **out, int64_t batch, int64_t seq_length, void *context, adept_error *err)
 {
     walk *w = context;
     w->config.batch_size = batch;
+    if (seq_length > 0) w->config.seq_length = seq_length;
     return adept_profile_build(out, w->graph, adept_handlers(), &w->config, NULL, NULL, err);
 }
 
-/* The profile's own batch is that of --batch, else the file's if it is in the range, else the smallest. */
+/* The own size is the one given, else the file's if it is in the range, else the smallest. */
+static adept_status choose_base(adept_cli *cli, adept_size_range *range, const char *option, int64_t given, int64_t own)
+{
+    range->base = given > 0 ? given : own;
+    if (range->base >= range->low && range->base <= range->high) return ADEPT_OK;
+    if (given > 0)
+        return adept_error_set(&cli->err, ADEPT_E_USAGE, "--%s %" PRId64 " is none of --%s", option, given,
+                               strcmp(option, "batch") ? "seq-lengths" : "batches");
+    range->base = range->low;
+    return ADEPT_OK;
+}
+
+static adept_status choose_length(adept_cli *cli, walk *w, adept_size_range *lengths)
+{
+    int64_t own = 0;
+    adept_status status = adept_seq_length_of(&own, w->graph, &w->config, &cli->err);
+
+    if (status == ADEPT_OK) status = choose_base(cli, lengths, "seq-length", w->config.seq_length, own);
+    w->config.seq_length = lengths->base;
+    w->config.length_is_open = lengths->high > lengths->low; /* both of two neighbours are walked */
+    return status;
+}
+
 static adept_status walk_batches(adept_cli *cli, adept_batches **out, const adept_graph *graph,
-                                 const adept_workload_config *config, adept_batch_range range)
+                                 const adept_workload_config *config, const adept_load_range *asked)
 {
     adept_profile *profile = NULL;
     walk w = {graph, *config};
+    adept_size_range batches = asked->batches, lengths = asked->lengths;
 
-    adept_status status = build(cli, &profile, graph, config);
+    adept_status status = lengths.high > 0 ? choose_length(cli, &w, &lengths) : ADEPT_OK;
+    if (status == ADEPT_OK) status = build(cli, &profile, graph, &w.config);
     if (status != ADEPT_OK) return status;
-    range.base = profile->batch_size;
+    if (batches.high == 0) batches.low = batches.high = profile->batch_size;
+    status = choose_base(cli, &batches, "batch", config->batch_size, profile->batch_size);
     adept_profile_free(profile);
-    if (range.base < range.low || range.base > range.high) {
-        if (config->batch_size > 0)
-            return adept_error_set(&cli->err, ADEPT_E_USAGE, "--batch %" PRId64 " is none of --batches", range.base);
-        range.base = range.low;
-    }
-    return adept_batches_new(out, walk_at, &w, &range, &cli->err);
+    const adept_batch_range range = {batches.low, batches.high, batches.base, batches.points, batches.n_points, lengths};
+    return status == ADEPT_OK ? adept_batches_new(out, walk_at, &w, &range, &cli->err) : status;
 }
 
 adept_status adept_load_batches(adept_cli *cli, adept_batches **out, const char *path,
-                                const adept_workload_options *options, const adept_batch_range *range)
+                                const adept_workload_options *options, const adept_load_range *range)
 {
     const adept_import_options import = {.trust = options->trust};
     adept_graph *graph = NULL;
@@ -99,9 +121,10 @@ adept_status adept_load_batches(adept_cli *cli, adept_batches **out, const char 
     adept_status status = adept_file_detect(&format, path, &cli->err);
     if (status != ADEPT_OK) return status;
     if (format == ADEPT_FORMAT_PROFILE)
-        return adept_error_set(&cli->err, ADEPT_E_USAGE, "--batches needs the model; %s is a profile", path);
+        return adept_error_set(&cli->err, ADEPT_E_USAGE, "--%s needs the model; %s is a profile",
+                               range->lengths.high > 0 ? "seq-lengths" : "batches", path);
     status = adept_import_model(&graph, path, &import, &cli->err);
-    if (status == ADEPT_OK) status = walk_batches(cli, out, graph, &options->config, *range);
+    if (status == ADEPT_OK) status = walk_batches(cli, out, graph, &options->config, range);
     adept_graph_free(graph);
     return status;
 }
@@ -123,7 +146,7 @@ static adept_status check_count(adept_cli *cli, const char *path, const char *op
 
     if (given == 0 || given == recorded) return ADEPT_OK;
     snprintf(a, sizeof a, "%" PRId64, given);
-    snprintf(b, sizeof b, "%" PRId64, recorded);
+    snprintf(b, sizeof b, recorded > 0 ? "%" PRId64 : "none", recorded);
     return contradiction(cli, path, option, a, b);
 }
 
@@ -145,8 +168,7 @@ static adept_status check_input(adept_cli *cli, const adept_profile *profile, co
     if (index >= profile->n_inputs)
         return adept_error_set(&cli->err, ADEPT_E_USAGE, "--input %s: the profile %s was recorded with %zu inputs",
                                given, path, profile->n_inputs);
-    for (int d = 0; d < spec.ndim; d++)
-        if (spec.dims[d] < 0 || (d == 0 && config->batch_size > 0)) spec.dims[d] = profile->batch_size;
+    adept_input_spec_settle(&spec, profile->batch_size, config->batch_size > 0, profile->seq_length);
     adept_input_spec_print(&spec, resolved, sizeof resolved);
     return strcmp(resolved, profile->inputs[index].shape) == 0
                ? ADEPT_OK
@@ -170,6 +192,7 @@ static adept_status check_options(adept_cli *cli, const adept_profile *profile, 
     if (status == ADEPT_OK)
         status = check_word(cli, path, "--optimizer", optimizer_given, c->optimizer, profile->optimizer);
     if (status == ADEPT_OK) status = check_count(cli, path, "--batch", c->batch_size, profile->batch_size);
+    if (status == ADEPT_OK) status = check_count(cli, path, "--seq-length", c->seq_length, profile->seq_length);
     if (status == ADEPT_OK) status = check_count(cli, path, "--grad-accum", c->grad_accum, profile->grad_accum);
     for (size_t i = 0; status == ADEPT_OK && i < c->n_inputs; i++)
         status = check_input(cli, profile, path, c, i);
@@ -180,7 +203,8 @@ static adept_status load_saved(adept_cli *cli, adept_profile **out, const char *
                                const adept_workload_options *options)
 {
     adept_profile *profile = NULL;
-    adept_status status = adept_profile_read_at(&profile, path, options->config.batch_size, &cli->err);
+    adept_status status = adept_profile_read_at_length(&profile, path, options->config.batch_size,
+                                                       options->config.seq_length, &cli->err);
 
     if (status == ADEPT_OK) status = check_options(cli, profile, path, options);
     if (status != ADEPT_OK) {

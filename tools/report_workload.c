@@ -34,6 +34,7 @@ void adept_report_workload(FILE *out, const adept_profile *profile)
     print_params(out, profile);
     fprintf(out, "\nRun      %s, %s, batch %" PRId64, adept_mode_name(profile->mode),
             adept_precision_name(profile->precision), profile->batch_size);
+    if (profile->seq_length > 0) fprintf(out, ", sequence length %" PRId64, profile->seq_length);
     if (profile->grad_accum > 1) fprintf(out, " x %" PRId64 " accumulation passes", profile->grad_accum);
     if (profile->mode == ADEPT_MODE_TRAIN) {
         fputs(", ", out);

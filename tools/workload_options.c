@@ -8,6 +8,7 @@
 enum {
     KEY_INPUT = 0x100,
     KEY_BATCH,
+    KEY_SEQ_LENGTH,
     KEY_MODE,
     KEY_PRECISION,
     KEY_OPTIMIZER,
@@ -20,10 +21,12 @@ enum {
 static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "What runs:", 2},
     {"input", KEY_INPUT, "SPEC", 0,
-     "Shape of the model's next input, [DTYPE:]D1xD2x...; B is the batch: Bx3x224x224, i64:Bx512. Repeat it for each "
-     "input. Default: the shapes stored in the file",
+     "Shape of the model's next input, [DTYPE:]D1xD2x...; B is the batch, S the sequence length: Bx3x224x224, i64:BxS. Repeat "
+     "it for each input. Default: the shapes stored in the file",
      2},
     {"batch", KEY_BATCH, "N", 0, "Samples per GPU and pass; replaces the leading dimension of every input, or B", 2},
+    {"seq-length", KEY_SEQ_LENGTH, "N", 0,
+     "Sequence length: replaces S, or where no shape has one the L of the inputs i64:BxL", 2},
     {"mode", KEY_MODE, "MODE", 0,
      "train (forward, backward, optimizer; the default), fwbw (without the optimizer) or infer", 2},
     {"precision", KEY_PRECISION, "P", 0, 
@@ -105,6 +108,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return parse_input(state, o, arg);
     case KEY_BATCH:
         return adept_number_int(state, "--batch", arg, 1, &o->config.batch_size);
+    case KEY_SEQ_LENGTH:
+        return adept_number_int(state, "--seq-length", arg, 1, &o->config.seq_length);
     case KEY_GRAD_ACCUM:
         return adept_number_int(state, "--grad-accum", arg, 1, &o->config.grad_accum);
     case KEY_ALLOW:

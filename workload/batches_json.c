@@ -1,4 +1,5 @@
-/* Batch sizes <-> JSON: a profile of the base batch, and under "batches" what changes. */
+/* Batch sizes and lengths <-> JSON: a profile of the base, and under "batches" what changes. With lengths it is called "lengths" and
+ * has more keys, so that programs which know batches only do not take it for theirs. */
 #include "batches.h"
 #include "profile_json.h"
 #include <math.h>
@@ -22,42 +23,82 @@ static bool append(cJSON *array, double value)
     return false;
 }
 
+static const char *const term_names[] = {
+#define X(name, i, j) name,
+    ADEPT_TERM_LIST(X)
+#undef X
+};
+
+static bool add_coefficients(cJSON *o, const adept_batch_piece *p, int which)
+{
+    bool any = which < ADEPT_TERM_NEEDED;
+    for (size_t i = 0; i < p->n_terms; i++)
+        any = any || p->terms[i].c[which] != 0.0;
+    if (!any) return true;
+    cJSON *array = cJSON_AddArrayToObject(o, term_names[which]);
+    bool ok = array != NULL;
+    for (size_t i = 0; i < p->n_terms && ok; i++)
+        ok = append(array, p->terms[i].c[which]);
+    return ok;
+}
+
 static bool add_terms(cJSON *o, const adept_batch_piece *p)
 {
-    cJSON *numbers = cJSON_AddArrayToObject(o, "changing"), *first = cJSON_AddArrayToObject(o, "first"), *second = NULL;
-    bool ok = numbers && first, curved = false;
-    for (size_t i = 0; i < p->n_terms; i++)
-        curved = curved || p->terms[i].second != 0.0;
-    if (ok && curved) ok = (second = cJSON_AddArrayToObject(o, "second")) != NULL;
+    cJSON *numbers = cJSON_AddArrayToObject(o, "changing");
+    bool ok = numbers != NULL;
     for (size_t i = 0; i < p->n_terms && ok; i++)
-        ok = append(numbers, (double)p->terms[i].number) && append(first, p->terms[i].first) &&
-             (!second || append(second, p->terms[i].second));
+        ok = append(numbers, (double)p->terms[i].number);
+    for (int i = 0; i < ADEPT_TERM_COEFFICIENTS && ok; i++)
+        ok = add_coefficients(o, p, i);
     return ok;
+}
+
+/* Only where lengths vary: a file of batches stays what older programs read. */
+static bool add_lengths(cJSON *o, const adept_batches *b, adept_batch_point low, adept_batch_point high)
+{
+    return !adept_batches_vary_length(b) || (adept_json_add_number(o, "length_low", (double)low.length) &&
+                                             adept_json_add_number(o, "length_high", (double)high.length));
+}
+
+static bool is_base(const adept_batches *b, const adept_profile *p)
+{
+    return p->batch_size == b->base.batch && p->seq_length == b->base.length;
 }
 
 static cJSON *piece_json(const adept_batches *b, const adept_batch_piece *p)
 {
     cJSON *o = cJSON_CreateObject();
-    bool ok = o && adept_json_add_number(o, "low", (double)p->low) &&
-              adept_json_add_number(o, "high", (double)p->high) &&
+    bool ok = o && adept_json_add_number(o, "low", (double)p->low.batch) &&
+              adept_json_add_number(o, "high", (double)p->high.batch) && add_lengths(o, b, p->low, p->high) &&
               adept_json_add_number(o, "numbers", (double)p->numbers.n) && add_terms(o, p);
-    if (ok && p->profile->batch_size != b->base) ok = add_item(o, "profile", adept_profile_json_new(p->profile));
+    if (ok && !is_base(b, p->profile)) ok = add_item(o, "profile", adept_profile_json_new(p->profile));
     if (ok) return o;
     cJSON_Delete(o);
     return NULL;
 }
 
+static bool add_sizes(cJSON *o, const char *key, const int64_t *sizes, size_t n)
+{
+    cJSON *array = cJSON_AddArrayToObject(o, key);
+    bool ok = array != NULL;
+    for (size_t i = 0; i < n && ok; i++)
+        ok = append(array, (double)sizes[i]);
+    return ok;
+}
+
 static cJSON *batches_json(const adept_batches *b)
 {
     cJSON *o = cJSON_CreateObject();
+    adept_batch_point low = b->pieces[0].low, high = b->pieces[b->n_pieces - 1].high;
     bool ok = o && adept_json_add_number(o, "numbering", ADEPT_NUMBERING) &&
-              adept_json_add_number(o, "low", (double)adept_batches_low(b)) &&
-              adept_json_add_number(o, "high", (double)adept_batches_high(b));
-    cJSON *checked = ok ? cJSON_AddArrayToObject(o, "checked") : NULL;
-    cJSON *pieces = checked ? cJSON_AddArrayToObject(o, "pieces") : NULL;
+              adept_json_add_number(o, "low", (double)low.batch) &&
+              adept_json_add_number(o, "high", (double)high.batch) && add_lengths(o, b, low, high) &&
+              add_sizes(o, "checked", b->checked, b->n_checked);
+    if (ok && adept_batches_vary_length(b))
+        ok = add_sizes(o, "lengths_checked", b->lengths_checked, b->n_lengths_checked) &&
+             adept_json_add_number(o, "walks", (double)b->n_walks);
+    cJSON *pieces = ok ? cJSON_AddArrayToObject(o, "pieces") : NULL;
     ok = pieces != NULL;
-    for (size_t i = 0; i < b->n_checked && ok; i++)
-        ok = append(checked, (double)b->checked[i]);
     for (size_t i = 0; i < b->n_pieces && ok; i++) {
         cJSON *piece = piece_json(b, &b->pieces[i]);
         ok = piece && cJSON_AddItemToArray(pieces, piece);
@@ -71,11 +112,12 @@ static cJSON *batches_json(const adept_batches *b)
 char *adept_batches_to_json(const adept_batches *b)
 {
     const adept_profile *base = NULL;
+    const char *key = adept_batches_vary_length(b) ? "lengths" : "batches";
     for (size_t i = 0; i < b->n_pieces; i++)
-        if (b->pieces[i].profile->batch_size == b->base) base = b->pieces[i].profile;
+        if (is_base(b, b->pieces[i].profile)) base = b->pieces[i].profile;
     cJSON *o = base ? adept_profile_json_new(base) : NULL;
     char *text = NULL;
-    if (o && (b->n_checked == 0 || add_item(o, "batches", batches_json(b)))) text = cJSON_PrintBuffered(o, 1 << 16, 1);
+    if (o && (b->n_checked == 0 || add_item(o, key, batches_json(b)))) text = cJSON_PrintBuffered(o, 1 << 16, 1);
     cJSON_Delete(o);
     return text;
 }
@@ -86,6 +128,8 @@ typedef struct reader {
     adept_json_reader r;
     adept_batches *b;
     adept_profile *base; /* until a piece has taken it */
+    const char *key;     /* "batches" or "lengths" */
+    bool lengths;
 } reader;
 
 static void fail_memory(reader *in)
@@ -105,102 +149,154 @@ static void take_profile(reader *in, const cJSON *o, adept_batch_piece *p)
         in->base = NULL;
     }
     if (in->r.status == ADEPT_OK &&
-        (!p->profile || p->profile->batch_size < p->low || p->profile->batch_size > p->high))
-        adept_json_fail(&in->r, "a piece of \"batches\" has no profile within it");
+        (!p->profile || !adept_batch_piece_has(p, adept_batch_point_of(p->profile))))
+        adept_json_fail(&in->r, "a piece of \"%s\" has no profile within it", in->key);
     if (in->r.status == ADEPT_OK && !adept_numbers_collect(&p->numbers, p->profile)) fail_memory(in);
 }
 
 static double element(reader *in, const cJSON *item)
 {
     if (cJSON_IsNumber(item) && isfinite(item->valuedouble)) return item->valuedouble;
-    adept_json_fail(&in->r, "\"batches\" hold something that is no number");
+    adept_json_fail(&in->r, "\"%s\" hold something that is no number", in->key);
     return 0.0;
+}
+
+/* The array of one coefficient, *items its first; those that a file leaves out are 0. */
+static void find_coefficients(reader *in, const cJSON *o, int which, int n, const cJSON **items)
+{
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(o, term_names[which]);
+    *items = NULL;
+    if (which < ADEPT_TERM_NEEDED) array = adept_json_array(&in->r, o, term_names[which]);
+    if (!array || in->r.status != ADEPT_OK) return;
+    if (!cJSON_IsArray(array) || cJSON_GetArraySize(array) != n)
+        adept_json_fail(&in->r, "\"changing\" and \"%s\" of \"%s\" have different lengths", term_names[which], in->key);
+    else
+        *items = array->child;
 }
 
 static void read_terms(reader *in, const cJSON *o, adept_batch_piece *p)
 {
-    const cJSON *numbers = adept_json_array(&in->r, o, "changing"), *first = adept_json_array(&in->r, o, "first");
-    const cJSON *second = cJSON_GetObjectItemCaseSensitive(o, "second");
+    const cJSON *numbers = adept_json_array(&in->r, o, "changing"), *c[ADEPT_TERM_COEFFICIENTS] = {NULL}, *item;
     if (in->r.status != ADEPT_OK) return;
     int n = cJSON_GetArraySize(numbers);
-    if (cJSON_GetArraySize(first) != n || (second && (!cJSON_IsArray(second) || cJSON_GetArraySize(second) != n))) {
-        adept_json_fail(&in->r, "\"changing\", \"first\" and \"second\" of \"batches\" have different lengths");
-        return;
-    }
+    for (int i = 0; i < ADEPT_TERM_COEFFICIENTS; i++)
+        find_coefficients(in, o, i, n, &c[i]);
     p->terms = malloc(((size_t)n + 1) * sizeof *p->terms);
-    if (!p->terms) {
-        fail_memory(in);
-        return;
-    }
-    const cJSON *f = first->child, *s = second ? second->child : NULL, *item;
+    if (!p->terms) fail_memory(in);
     double before = -1.0;
     cJSON_ArrayForEach(item, numbers)
     {
+        if (in->r.status != ADEPT_OK) return;
         double number = element(in, item);
         if (!(number > before && number < (double)p->numbers.n) || number != floor(number))
-            adept_json_fail(&in->r, "\"changing\" of \"batches\" does not go up through the profile's numbers");
+            adept_json_fail(&in->r, "\"changing\" of \"%s\" does not go up through the profile's numbers", in->key);
         if (in->r.status != ADEPT_OK) return;
-        p->terms[p->n_terms++] = (adept_batch_term){(size_t)number, element(in, f), s ? element(in, s) : 0.0};
+        adept_batch_term *term = &p->terms[p->n_terms++];
+        *term = (adept_batch_term){.number = (size_t)number};
+        for (int i = 0; i < ADEPT_TERM_COEFFICIENTS; i++) {
+            if (!c[i]) continue;
+            term->c[i] = element(in, c[i]);
+            c[i] = c[i]->next;
+        }
         before = number;
-        f = f->next;
-        s = s ? s->next : NULL;
     }
     adept_batch_piece_index(p);
 }
 
+static bool in_order(adept_batch_point low, adept_batch_point high)
+{
+    return low.batch >= 1 && low.batch <= high.batch && high.batch <= ADEPT_MAX_BATCH && low.length <= high.length &&
+           high.length <= ADEPT_MAX_LENGTH;
+}
+
+/* In its row behind the piece before, or the first of the next row; check_rows() sees to the ends of rows. */
+static bool joins(const adept_batches *b, size_t i)
+{
+    if (i == 0) return true;
+    const adept_batch_piece *p = &b->pieces[i], *before = p - 1;
+    if (p->low.length == before->low.length)
+        return p->high.length == before->high.length && p->low.batch == before->high.batch + 1;
+    return p->low.length == before->high.length + 1 && p->low.batch == b->pieces[0].low.batch;
+}
+
 static void read_piece(reader *in, const cJSON *o)
 {
-    adept_batch_piece *p = &in->b->pieces[in->b->n_pieces];
-    p->low = adept_json_count(&in->r, o, "low");
-    p->high = adept_json_count(&in->r, o, "high");
+    adept_batches *b = in->b;
+    adept_batch_piece *p = &b->pieces[b->n_pieces];
+    p->low.batch = adept_json_count(&in->r, o, "low");
+    p->high.batch = adept_json_count(&in->r, o, "high");
+    p->low.length = in->lengths ? adept_json_count(&in->r, o, "length_low") : b->base.length;
+    p->high.length = in->lengths ? adept_json_count(&in->r, o, "length_high") : b->base.length;
     int64_t numbers = adept_json_count(&in->r, o, "numbers");
     if (in->r.status != ADEPT_OK) return;
-    if (p->low < 1 || p->low > p->high || p->high > ADEPT_MAX_BATCH)
-        adept_json_fail(&in->r, "a piece of \"batches\" is no range");
-    if (in->b->n_pieces > 0 && p->low != p[-1].high + 1) adept_json_fail(&in->r, "pieces of \"batches\" do not join");
-    in->b->n_pieces++; /* what it owns is freed from here on */
+    if (!in_order(p->low, p->high) || (in->lengths && p->low.length < 1))
+        adept_json_fail(&in->r, "a piece of \"%s\" is no range", in->key);
+    if (!joins(b, b->n_pieces)) adept_json_fail(&in->r, "pieces of \"%s\" do not join", in->key);
+    b->n_pieces++; /* what it owns is freed from here on */
     take_profile(in, o, p);
     if (in->r.status == ADEPT_OK && p->numbers.n != (size_t)numbers)
-        adept_json_fail(&in->r, "\"batches\" count %zu numbers in a profile of %zu", (size_t)numbers, p->numbers.n);
+        adept_json_fail(&in->r, "\"%s\" count %zu numbers in a profile of %zu", in->key, (size_t)numbers, p->numbers.n);
     if (in->r.status == ADEPT_OK) read_terms(in, o, p);
+}
+
+static void read_sizes(reader *in, const cJSON *o, const char *key, int64_t **sizes, size_t *n)
+{
+    const cJSON *array = adept_json_array(&in->r, o, key), *item;
+    if (in->r.status != ADEPT_OK) return;
+    *sizes = malloc(((size_t)cJSON_GetArraySize(array) + 1) * sizeof **sizes);
+    if (!*sizes) fail_memory(in);
+    double before = 0.0;
+    cJSON_ArrayForEach(item, array)
+    {
+        double size = in->r.status == ADEPT_OK ? element(in, item) : 0.0;
+        if (!(size > before && size <= ADEPT_MAX_BATCH) || size != floor(size))
+            adept_json_fail(&in->r, "\"%s\" of \"%s\" are no ascending sizes", key, in->key);
+        if (in->r.status != ADEPT_OK) return;
+        (*sizes)[(*n)++] = (int64_t)size;
+        before = size;
+    }
+    if (*n == 0) adept_json_fail(&in->r, "\"%s\" of \"%s\" is empty", key, in->key);
 }
 
 static void read_checked(reader *in, const cJSON *o)
 {
-    const cJSON *checked = adept_json_array(&in->r, o, "checked"), *item;
-    if (in->r.status != ADEPT_OK) return;
-    in->b->checked = malloc(((size_t)cJSON_GetArraySize(checked) + 1) * sizeof *in->b->checked);
-    if (!in->b->checked) fail_memory(in);
-    double before = 0.0;
-    cJSON_ArrayForEach(item, checked)
-    {
-        double batch = in->r.status == ADEPT_OK ? element(in, item) : 0.0;
-        if (!(batch > before && batch <= ADEPT_MAX_BATCH) || batch != floor(batch))
-            adept_json_fail(&in->r, "\"checked\" of \"batches\" are no ascending batch sizes");
-        if (in->r.status != ADEPT_OK) return;
-        in->b->checked[in->b->n_checked++] = (int64_t)batch;
-        before = batch;
-    }
-    if (in->b->n_checked == 0) adept_json_fail(&in->r, "\"checked\" of \"batches\" is empty");
+    read_sizes(in, o, "checked", &in->b->checked, &in->b->n_checked);
+    in->b->n_walks = in->b->n_checked;
+    if (!in->lengths || in->r.status != ADEPT_OK) return;
+    read_sizes(in, o, "lengths_checked", &in->b->lengths_checked, &in->b->n_lengths_checked);
+    in->b->n_walks = (size_t)adept_json_count(&in->r, o, "walks");
+}
+
+/* All rows end with the same batch, and there is more than one length. */
+static void check_rows(reader *in)
+{
+    const adept_batches *b = in->b;
+    for (size_t i = 1; i < b->n_pieces && in->r.status == ADEPT_OK; i++)
+        if (b->pieces[i].low.length != b->pieces[i - 1].low.length &&
+            b->pieces[i - 1].high.batch != adept_batches_high(b))
+            adept_json_fail(&in->r, "pieces of \"%s\" do not join", in->key);
+    if (in->r.status == ADEPT_OK && in->lengths && !adept_batches_vary_length(b))
+        adept_json_fail(&in->r, "\"%s\" have only one", in->key);
 }
 
 static void read_batches(reader *in, const cJSON *o)
 {
-    if (!cJSON_IsObject(o)) adept_json_fail(&in->r, "\"batches\" is no object");
+    if (!cJSON_IsObject(o)) adept_json_fail(&in->r, "\"%s\" is no object", in->key);
     int64_t numbering = adept_json_count(&in->r, o, "numbering");
     if (in->r.status == ADEPT_OK && numbering != ADEPT_NUMBERING)
-        adept_json_fail(&in->r, "\"batches\" were written by another version of adept: profile the model again");
+        adept_json_fail(&in->r, "\"%s\" were written by another version of adept: profile the model again", in->key);
     const cJSON *pieces = adept_json_array(&in->r, o, "pieces"), *item;
     if (in->r.status != ADEPT_OK) return;
     if (cJSON_GetArraySize(pieces) < 1 || cJSON_GetArraySize(pieces) > ADEPT_BATCH_PIECES)
-        adept_json_fail(&in->r, "\"batches\" have none or too many pieces");
+        adept_json_fail(&in->r, "\"%s\" have none or too many pieces", in->key);
     cJSON_ArrayForEach(item, pieces)
     {
         if (in->r.status != ADEPT_OK) return;
         read_piece(in, item);
     }
     if (in->r.status == ADEPT_OK && in->base)
-        adept_json_fail(&in->r, "no piece of \"batches\" has the profile's own batch");
+        adept_json_fail(&in->r, "no piece of \"%s\" has the profile's own batch and length", in->key);
+    if (in->r.status == ADEPT_OK) check_rows(in);
     read_checked(in, o);
 }
 
@@ -208,7 +304,7 @@ static void read_batches(reader *in, const cJSON *o)
 static void read_single(reader *in)
 {
     adept_batch_piece *p = &in->b->pieces[in->b->n_pieces++];
-    p->low = p->high = in->base->batch_size;
+    p->low = p->high = in->b->base;
     p->profile = in->base;
     in->base = NULL;
     if (!adept_numbers_collect(&p->numbers, p->profile)) fail_memory(in);
@@ -225,8 +321,11 @@ adept_status adept_batches_from_json(adept_batches **out, const char *name, cons
     if (!in.b) fail_memory(&in);
     if (in.b) in.r.status = adept_profile_json_read(&in.base, name, root, err);
     if (in.r.status == ADEPT_OK) {
-        const cJSON *batches = cJSON_GetObjectItemCaseSensitive(root, "batches");
-        in.b->base = in.base->batch_size;
+        const cJSON *batches = cJSON_GetObjectItemCaseSensitive(root, "lengths");
+        in.lengths = batches != NULL;
+        in.key = batches ? "lengths" : "batches";
+        if (!batches) batches = cJSON_GetObjectItemCaseSensitive(root, "batches");
+        in.b->base = adept_batch_point_of(in.base);
         if (batches)
             read_batches(&in, batches);
         else

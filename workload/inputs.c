@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH (-1)
-#define SPEC_HELP "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch"
+#define SPEC_HELP "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length"
 
 /* ---------------------------------------------------------------- SPEC ---------------- */
 
@@ -15,11 +14,11 @@ static adept_status bad_spec(const char *text, const char *why, adept_error *err
     return adept_error_set(err, ADEPT_E_USAGE, "input '%.100s': %s; " SPEC_HELP, text, why);
 }
 
-/* One dimension at *p: B or a positive integer. */
+/* One dimension at *p: B, S or a positive integer. */
 static bool parse_dim(const char **p, int64_t *out)
 {
-    if (**p == 'B') {
-        *out = BATCH;
+    if (**p == 'B' || **p == 'S') {
+        *out = **p == 'B' ? ADEPT_DIM_BATCH : ADEPT_DIM_LENGTH;
         ++*p;
         return true;
     }
@@ -50,7 +49,7 @@ adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, ade
     }
     int batches = 0;
     for (int d = 0; d < spec.ndim; d++)
-        batches += spec.dims[d] == BATCH;
+        batches += spec.dims[d] == ADEPT_DIM_BATCH;
     if (batches > 1) return bad_spec(text, "B stands twice", err);
     *out = spec;
     return ADEPT_OK;
@@ -60,11 +59,19 @@ char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t si
 {
     size_t used = (size_t)snprintf(text, size, "%s:", adept_dtype_name(spec->dtype));
     for (int d = 0; d < spec->ndim && used < size; d++) {
-        const char *x = d ? "x" : "";
-        used += spec->dims[d] == BATCH ? (size_t)snprintf(text + used, size - used, "%sB", x)
-                                       : (size_t)snprintf(text + used, size - used, "%s%lld", x, (long long)spec->dims[d]);
+        const char *x = d ? "x" : "", *mark = spec->dims[d] == ADEPT_DIM_BATCH ? "B" : "S";
+        used += spec->dims[d] < 0 ? (size_t)snprintf(text + used, size - used, "%s%s", x, mark)
+                                  : (size_t)snprintf(text + used, size - used, "%s%lld", x, (long long)spec->dims[d]);
     }
     return text;
+}
+
+void adept_input_spec_settle(adept_input_spec *spec, int64_t batch_size, bool leading, int64_t seq_length)
+{
+    for (int d = 0; d < spec->ndim; d++) {
+        if (spec->dims[d] == ADEPT_DIM_BATCH || (d == 0 && leading)) spec->dims[d] = batch_size;
+        if (spec->dims[d] == ADEPT_DIM_LENGTH) spec->dims[d] = seq_length;
+    }
 }
 
 /* ---------------------------------------------------------------- binding ---------------- */
@@ -124,29 +131,78 @@ static adept_status choose_specs(adept_interp *in, adept_input_spec **out, size_
     return ADEPT_OK;
 }
 
-static bool has_batch_mark(const adept_input_spec *spec)
+static bool has_mark(const adept_input_spec *specs, size_t n, int64_t mark)
 {
-    for (int d = 0; d < spec->ndim; d++)
-        if (spec->dims[d] == BATCH) return true;
+    for (size_t i = 0; i < n; i++)
+        for (int d = 0; d < specs[i].ndim; d++)
+            if (specs[i].dims[d] == mark) return true;
     return false;
+}
+
+/* Integers (or a mask) of B x L: what language models take. */
+static bool is_sequences(const adept_input_spec *spec)
+{
+    return spec->ndim == 2 && (adept_dtype_is_integer(spec->dtype) || spec->dtype == ADEPT_BOOL);
+}
+
+/* The length of inputs that have no S. Two lengths, or an input of another kind that may have the same one, leave it to the user. */
+static adept_status unmarked_length(int64_t *out, const adept_interp *in, const adept_input_spec *specs, size_t n)
+{
+    static const char give[] = "give each input with --input and S for the length, for instance --input i64:BxS";
+    const char *path = in->graph->path;
+    int64_t length = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_sequences(&specs[i])) continue;
+        if (length > 0 && specs[i].dims[1] != length)
+            return adept_error_set(in->err, ADEPT_E_USAGE, "%s: --seq-length: inputs have lengths of %lld and %lld; %s",
+                                   path, (long long)length, (long long)specs[i].dims[1], give);
+        length = specs[i].dims[1];
+    }
+    if (length <= 0)
+        return adept_error_set(in->err, ADEPT_E_USAGE,
+                               "%s: --seq-length: no input is a batch of token sequences (i64:BxL); if another "
+                               "dimension is the length, %s",
+                               path, give);
+    for (size_t i = 0; i < n; i++)
+        for (int d = 1; d < specs[i].ndim && !is_sequences(&specs[i]); d++)
+            if (specs[i].dims[d] == length)
+                return adept_error_set(in->err, ADEPT_E_USAGE,
+                                       "%s: --seq-length: input %zu has a dimension of %lld, which may be the length or not; %s",
+                                       path, i + 1, (long long)length, give);
+    *out = length;
+    return ADEPT_OK;
+}
+
+/* Replace S, or with --seq-length the L of B x L. */
+static adept_status apply_length(adept_interp *in, adept_input_spec *specs, size_t n)
+{
+    bool marked = has_mark(specs, n, ADEPT_DIM_LENGTH);
+    int64_t length = in->config->seq_length, before = ADEPT_DIM_LENGTH;
+    if (!marked && length <= 0) return ADEPT_OK;
+    if (length <= 0) length = in->graph->hint_seq_length;
+    if (length <= 0)
+        return adept_error_set(in->err, ADEPT_E_USAGE,
+                               "%s: the input shapes leave the sequence length open (S); give it with --seq-length",
+                               in->graph->path);
+    adept_status status = marked ? ADEPT_OK : unmarked_length(&before, in, specs, n);
+    for (size_t i = 0; i < n && status == ADEPT_OK; i++)
+        for (int d = 0; d < specs[i].ndim; d++)
+            if (specs[i].dims[d] == before && (marked || (d == 1 && is_sequences(&specs[i])))) specs[i].dims[d] = length;
+    in->seq_length = length;
+    return status;
 }
 
 /* Replace B, or with --batch the leading dimension of every input. */
 static adept_status apply_batch(adept_interp *in, adept_input_spec *specs, size_t n)
 {
-    bool marked = false;
-    for (size_t i = 0; i < n; i++)
-        marked = marked || has_batch_mark(&specs[i]);
+    bool marked = has_mark(specs, n, ADEPT_DIM_BATCH);
     int64_t batch = in->config->batch_size ? in->config->batch_size : in->graph->hint_batch;
     if (marked && batch <= 0)
         return adept_error_set(in->err, ADEPT_E_USAGE, "%s: the input shapes leave the batch open (B); give it with --batch",
                                in->graph->path);
     bool replace_leading = !marked && in->config->batch_size > 0;
-    for (size_t i = 0; i < n; i++) {
-        for (int d = 0; d < specs[i].ndim; d++)
-            if (specs[i].dims[d] == BATCH) specs[i].dims[d] = batch;
-        if (replace_leading && specs[i].ndim > 0) specs[i].dims[0] = batch;
-    }
+    for (size_t i = 0; i < n; i++)
+        adept_input_spec_settle(&specs[i], batch, replace_leading, in->seq_length);
     in->batch_asked = marked || replace_leading;
     if (in->batch_asked)
         in->batch_size = batch;
@@ -194,9 +250,25 @@ adept_status adept_interp_bind_inputs(adept_interp *in)
     size_t n = 0;
     bool from_file = false;
     adept_status status = choose_specs(in, &specs, &n, &from_file);
-    in->user_shapes = !from_file || in->config->batch_size > 0;
+    in->user_shapes = !from_file || in->config->batch_size > 0 || in->config->seq_length > 0;
+    if (!status) status = apply_length(in, specs, n);
     if (!status) status = apply_batch(in, specs, n);
     if (!status) status = bind_all(in, specs, n);
     free(specs);
+    return status;
+}
+
+adept_status adept_seq_length_of(int64_t *out, const adept_graph *graph, const adept_workload_config *config,
+                                 adept_error *err)
+{
+    adept_interp in = {.graph = graph, .config = config, .err = err};
+    adept_input_spec *specs = NULL;
+    size_t n = 0;
+    bool from_file;
+    int64_t length = graph->hint_seq_length;
+    adept_status status = choose_specs(&in, &specs, &n, &from_file);
+    if (!status && !has_mark(specs, n, ADEPT_DIM_LENGTH)) status = unmarked_length(&length, &in, specs, n);
+    free(specs);
+    if (!status) *out = length;
     return status;
 }

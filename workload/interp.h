@@ -37,6 +37,7 @@ typedef struct adept_interp {
     bool user_shapes; /* shapes came from the caller: a misfit is a usage error, else the file is at fault */
     bool batch_asked; /* the batch is a choice of this run, not a number the file stores with its shapes */
     int64_t batch_size;
+    int64_t seq_length; /* a choice of this run; 0: the shapes leave none open */
     int n_fused; /* eager attentions replaced by a fused kernel */
     adept_unsupported *unsupported; /* arena strings, malloc'ed array */
     size_t n_unsupported, unsupported_capacity;
@@ -68,6 +69,10 @@ adept_status adept_fuse_attention(adept_interp *in); /* attention.c */
 
 /** Refuse a batch that the trace cannot follow (ADEPT_E_USAGE naming the module). Run after adept_interp_run. */
 adept_status adept_batch_check(const adept_interp *in, adept_error *err); /* batch_check.c */
+/** The same for the sequence length. */
+adept_status adept_length_check(const adept_interp *in, adept_error *err); /* length_check.c */
+/** Refuse positions beyond a table of them. */
+adept_status adept_position_check(const adept_interp *in, adept_error *err); /* position_check.c */
 
 /** Mark the records whose backward runs, and count how many gradients meet at each tensor. */
 void adept_gradient_reach(adept_interp *in); /* gradient.c */

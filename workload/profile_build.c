@@ -246,6 +246,7 @@ static adept_status describe_config(adept_profile *p, const adept_interp *in)
     p->attention = c->attention;
     p->optimizer = adept_arena_strdup(p->arena, c->mode != ADEPT_MODE_TRAIN ? "none" : c->optimizer ? c->optimizer : "adamw");
     p->batch_size = in->batch_size;
+    p->seq_length = in->seq_length;
     p->grad_accum = c->grad_accum > 0 ? c->grad_accum : 1;
     adept_profile_input *inputs = adept_arena_array(p->arena, in->graph->n_inputs + 1, sizeof *inputs);
     if (!inputs || !p->optimizer) return ADEPT_E_NOMEM;
@@ -301,7 +302,9 @@ static adept_status build(builder *b)
 {
     adept_interp *in = &b->in;
     adept_status status = adept_interp_run(in);
+    if (!status) status = adept_position_check(in, in->err);
     if (!status) status = adept_batch_check(in, in->err);
+    if (!status) status = adept_length_check(in, in->err);
     if (status) return status;
     if (in->run.attention == ADEPT_ATTENTION_FUSED && (status = adept_fuse_attention(in))) return status;
     adept_gradient_reach(in);

@@ -122,6 +122,7 @@ static cJSON *config_json(const adept_profile *p)
         add_string(o, "precision", adept_precision_name(p->precision)) &&
         add_string(o, "attention", adept_attention_name(p->attention)) && add_string(o, "optimizer", p->optimizer) &&
         adept_json_add_number(o, "batch_size", (double)p->batch_size) &&
+        (p->seq_length == 0 || adept_json_add_number(o, "seq_length", (double)p->seq_length)) &&
         adept_json_add_number(o, "grad_accum", (double)p->grad_accum))
         return o;
     cJSON_Delete(o);
@@ -372,6 +373,10 @@ static void read_config(reader *in, const cJSON *root)
     in->p->optimizer = keep(in, adept_json_string(&in->r, o, "optimizer"));
     in->p->batch_size = adept_json_count(&in->r, o, "batch_size");
     in->p->grad_accum = adept_json_count(&in->r, o, "grad_accum");
+    if (cJSON_GetObjectItemCaseSensitive(o, "seq_length")) {
+        in->p->seq_length = adept_json_count(&in->r, o, "seq_length");
+        if (in->p->seq_length < 1) adept_json_fail(&in->r, "seq_length is at least 1");
+    }
     if (in->r.status) return;
     if (!adept_mode_from_name(&in->p->mode, mode)) adept_json_fail(&in->r, "unknown mode '%.40s'", mode);
     if (!adept_precision_from_name(&in->p->precision, precision))

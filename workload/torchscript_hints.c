@@ -28,7 +28,16 @@ static adept_status read_entry(char **data, size_t *size, zip_t *zip, const char
     return ADEPT_OK;
 }
 
-/* ---- adept.json: {"inputs": [SPEC, ...], "batch": N} ---- */
+/* ---- adept.json: {"inputs": [SPEC, ...], "batch": N, "seq_length": N} ---- */
+
+/* A size that may be left out; 0 then. */
+static int64_t optional_size(adept_json_reader *r, const cJSON *root, const char *key)
+{
+    if (!cJSON_GetObjectItemCaseSensitive(root, key)) return 0;
+    int64_t size = adept_json_count(r, root, key);
+    if (r->status == ADEPT_OK && size < 1) adept_json_fail(r, "\"%s\" must be at least 1", key);
+    return size;
+}
 
 static const char *checked_spec(adept_json_reader *r, adept_graph *graph, const cJSON *item)
 {
@@ -62,16 +71,13 @@ static adept_status fill_from_json(adept_graph *graph, const char *name, const c
     {
         if (r.status == ADEPT_OK) specs[n++] = checked_spec(&r, graph, item);
     }
-    int64_t batch = 0;
-    if (cJSON_GetObjectItemCaseSensitive(root, "batch")) {
-        batch = adept_json_count(&r, root, "batch");
-        if (r.status == ADEPT_OK && batch < 1) adept_json_fail(&r, "\"batch\" must be at least 1");
-    }
+    int64_t batch = optional_size(&r, root, "batch"), seq_length = optional_size(&r, root, "seq_length");
     cJSON_Delete(root);
     if (r.status != ADEPT_OK) return r.status;
     graph->hint_specs = specs;
     graph->n_hint_specs = n;
     graph->hint_batch = batch;
+    graph->hint_seq_length = seq_length;
     return ADEPT_OK;
 }
 

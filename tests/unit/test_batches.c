@@ -28,8 +28,9 @@ static const char *print(adept_arena *arena, const char *format, int64_t batch)
     return adept_arena_strdup(arena, text);
 }
 
-static adept_status walk(adept_profile **out, int64_t batch, void *context, adept_error *err)
+static adept_status walk(adept_profile **out, int64_t batch, int64_t seq_length, void *context, adept_error *err)
 {
+    (void)seq_length;
     behaviour *how = context;
     how->n_walks++;
     if (batch == how->fails_at) return adept_error_set(err, ADEPT_E_INVALID, "does not fit");
@@ -100,7 +101,7 @@ static void same_profile(const adept_batches *b, behaviour *how, int64_t batch)
     adept_profile *made = NULL, *walked = NULL;
     adept_error err = {0};
     if (adept_batches_at(&made, b, batch, &err) != ADEPT_OK) fail_msg("%lld: %s", (long long)batch, err.message);
-    assert_int_equal(walk(&walked, batch, how, NULL), ADEPT_OK);
+    assert_int_equal(walk(&walked, batch, 0, how, NULL), ADEPT_OK);
     char *a = adept_profile_to_json(made), *c = adept_profile_to_json(walked);
     if (strcmp(a, c) != 0) fail_msg("at a batch of %lld: made %s, walked %s", (long long)batch, a, c);
     free(a);
@@ -150,7 +151,7 @@ static void large_ranges_take_few_walks(void **state)
     adept_batches *b = batches_of(&how, 1, 32, 1000000);
     size_t n, n_walks = how.n_walks;
     const int64_t *checked = adept_batches_checked(b, &n);
-    assert_int_equal(n, n_walks);
+    assert_true(n <= n_walks && n_walks == adept_batches_walks(b)); /* some twice: nothing walked is kept */
     assert_true(n_walks < 150);
     for (size_t i = 1; i < n; i++)
         assert_true(checked[i] > checked[i - 1]);
@@ -198,7 +199,7 @@ static void what_cannot_be_is_refused(void **state)
     refuse((behaviour){0}, (adept_batch_range){.low = 3, .high = 2, .base = 3}, ADEPT_E_USAGE, "3 to 2");
     refuse((behaviour){0}, (adept_batch_range){.low = 2, .high = 3, .base = 1}, ADEPT_E_USAGE, "about 1");
     refuse((behaviour){0}, (adept_batch_range){.low = 1, .high = 2000000000, .base = 1}, ADEPT_E_USAGE, "at most");
-    refuse((behaviour){0}, (adept_batch_range){1, 100, 10, &outside, 1}, ADEPT_E_USAGE, "1 to 100");
+    refuse((behaviour){0}, (adept_batch_range){.low = 1, .high = 100, .base = 10, .points = &outside, .n_points = 1}, ADEPT_E_USAGE, "1 to 100");
 }
 
 static void batches_outside_are_refused(void **state)
@@ -259,7 +260,7 @@ static void profiles_read_at_a_batch_own_all(void **state)
     for (int i = 0; i < 3; i++) {
         adept_profile *p = NULL, *walked = NULL;
         assert_int_equal(adept_profile_read_at(&p, path, asked[i], NULL), ADEPT_OK);
-        assert_int_equal(walk(&walked, got[i], &how, NULL), ADEPT_OK);
+        assert_int_equal(walk(&walked, got[i], 0, &how, NULL), ADEPT_OK);
         char *a = adept_profile_to_json(p), *c = adept_profile_to_json(walked);
         assert_string_equal(a, c);
         free(a), free(c);

@@ -21,8 +21,9 @@ typedef struct model {
 
 static size_t n_ranges, n_compared, n_unwalked, n_fixed;
 
-static adept_status profile_at(adept_profile **out, int64_t batch, void *context, adept_error *err)
+static adept_status profile_at(adept_profile **out, int64_t batch, int64_t seq_length, void *context, adept_error *err)
 {
+    (void)seq_length;
     model *m = context;
     m->config.batch_size = batch;
     return adept_profile_build(out, m->graph, adept_handlers(), &m->config, NULL, NULL, err);
@@ -43,7 +44,7 @@ static void compare(const adept_batches *b, model *m, int64_t batch, const char 
     adept_error err = {0};
     if (adept_batches_at(&made, b, batch, &err) != ADEPT_OK)
         fail_msg("%s at %lld: %s", path, (long long)batch, err.message);
-    if (profile_at(&walked, batch, m, &err) != ADEPT_OK)
+    if (profile_at(&walked, batch, 0, m, &err) != ADEPT_OK)
         fail_msg("%s at %lld: %s", path, (long long)batch, err.message);
     char *a = adept_profile_to_json(made), *c = adept_profile_to_json(walked);
     assert_non_null(a);
@@ -97,7 +98,7 @@ static void check_model(const char *path, void *context)
     adept_error err = {0};
     if (adept_import_model(&graph, path, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
     model m = {.graph = graph};
-    if (profile_at(&profile, 3, &m, &err) != ADEPT_OK) {
+    if (profile_at(&profile, 3, 0, &m, &err) != ADEPT_OK) {
         n_fixed++; /* traced for one batch size: there is nothing to change */
         print_message("%s: %s\n", strrchr(path, '/') + 1, err.message);
     } else {

@@ -78,6 +78,7 @@ typedef struct adept_graph {
     adept_block *body;
     const char *path;        /* file it was read from, for messages */
     char sha256[65];         /* of the file, lower-case hex, "" if not read from a file */
+    int64_t hint_seq_length; /* sequence length of adept.json, 0 if none; not in the stream: adept.json is read behind it */
 } adept_graph;
 
 ADEPT_API void adept_graph_free(adept_graph *graph); /* NULL allowed */

@@ -10,16 +10,22 @@
 extern "C" {
 #endif
 
-/** Shape of one input, "[DTYPE:]D1xD2x..."; the batch dimension may be written B (dims entry -1). */
+/* Dimensions of a spec that are chosen later. */
+#define ADEPT_DIM_BATCH (-1)  /* written B */
+#define ADEPT_DIM_LENGTH (-2) /* written S: the sequence length */
+
+/** Shape of one input, "[DTYPE:]D1xD2x...". */
 typedef struct adept_input_spec {
     adept_dtype dtype;
     int ndim;
-    int64_t dims[ADEPT_MAX_DIMS]; /* -1: B */
+    int64_t dims[ADEPT_MAX_DIMS]; /* positive, ADEPT_DIM_BATCH or ADEPT_DIM_LENGTH */
 } adept_input_spec;
 
 /** @return ADEPT_E_USAGE with a message quoting the text. Thread-safe. */
 ADEPT_API adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, adept_error *err);
 char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t size);
+/** Put numbers for B and S; `leading` also puts the batch for the first dimension, as --batch does. */
+ADEPT_API void adept_input_spec_settle(adept_input_spec *spec, int64_t batch_size, bool leading, int64_t seq_length);
 
 /** What runs. Zero-initialised is a valid default: train, fp32, auto attention, shapes from the file. */
 typedef struct adept_workload_config {
@@ -28,9 +34,11 @@ typedef struct adept_workload_config {
     adept_attention attention;
     const char *optimizer;   /* NULL: "adamw"; ignored (none) unless mode is train */
     int64_t batch_size;      /* per GPU; 0: as in the specs or the file */
+    int64_t seq_length;      /* S; where no shape has one, the L of integer inputs B x L. 0: as in the specs or the file */
     int64_t grad_accum;      /* forward-backward passes per optimizer step; 0: 1 */
     size_t n_inputs;         /* 0: shapes from the file */
     const adept_input_spec *inputs;
+    bool length_is_open;     /* known from other lengths: do not look whether the trace fixed it */
     bool allow_unsupported;  /* count an operator without handler as an elementwise copy, with a warning */
 } adept_workload_config;
 
@@ -121,6 +129,7 @@ typedef struct adept_profile {
     adept_attention attention;
     const char *optimizer; /* "none" unless mode is train */
     int64_t batch_size;    /* per GPU and pass */
+    int64_t seq_length;    /* 0: it was no choice, only part of the shapes */
     int64_t grad_accum;
     size_t n_inputs;
     const adept_profile_input *inputs;
@@ -150,6 +159,14 @@ ADEPT_API void adept_profile_free(adept_profile *profile); /* NULL allowed */
 ADEPT_API adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, const adept_handler_table *handlers,
                                  const adept_workload_config *config, adept_unsupported **unsupported,
                                  size_t *n_unsupported, adept_error *err);
+
+/**
+ * The sequence length that shapes give when none is chosen: that of adept.json if they have an S (0 if it has none), else the L of the
+ * integer inputs B x L.
+ * @return ADEPT_E_USAGE if no input is a batch of sequences, or if their lengths differ
+ */
+ADEPT_API adept_status adept_seq_length_of(int64_t *out, const adept_graph *graph, const adept_workload_config *config,
+                                           adept_error *err);
 
 /** Recompute totals and features from ops (after reading or editing). */
 void adept_profile_summarise(adept_profile *profile);

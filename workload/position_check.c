@@ -1,0 +1,154 @@
+/* Does the sequence fit the table of positions? Indices are data and nobody keeps data, but those of positions come from arange or
+ * from counting a mask of ones, so that the largest is known. Everything that is not understood passes. */
+#include "interp.h"
+#include <string.h>
+
+#define MAX_STEPS 24 /* operators between arange and the table */
+
+/* What is known of an index tensor: its largest element, and whether all are the same. */
+typedef struct extent {
+    double largest;
+    bool constant;
+} extent;
+
+typedef struct search {
+    const adept_interp *in;
+    int32_t storages[MAX_STEPS]; /* memory the indices went through */
+    int n_storages;
+} search;
+
+static bool find_extent(extent *out, search *s, const adept_tensor *t);
+
+static const adept_tensor *tensor_at(const adept_call *c, int i)
+{
+    return i < c->n_args && c->args[i].kind == ADEPT_VALUE_TENSOR ? c->args[i].u.t : NULL;
+}
+
+static bool is_one_of(const char *op, const char *const *names)
+{
+    for (; *names; names++)
+        if (!strcmp(op, *names)) return true;
+    return false;
+}
+
+static double number(const adept_call *c, const char *name, double fallback, bool *known)
+{
+    const adept_value *v = adept_arg(c, name);
+    double out = fallback;
+    if (v && v->kind != ADEPT_VALUE_NONE && !adept_value_as_float(v, &out)) *known = false;
+    return out;
+}
+
+static bool range_extent(extent *out, const adept_call *c)
+{
+    bool known = true;
+    double start = number(c, "start", 0, &known), step = number(c, "step", 1, &known);
+    double n = (double)adept_tensor_numel(adept_result_tensor(c, 0));
+    *out = (extent){start + (n - 1) * step, n == 1};
+    return known && step > 0 && n > 0;
+}
+
+/* Counting along a dimension. */
+static bool sum_extent(extent *out, search *s, const adept_call *c)
+{
+    const adept_tensor *self = tensor_at(c, 0);
+    const adept_value *dim = adept_arg(c, "dim");
+    int64_t d;
+    if (!self || !dim || !adept_value_as_int(dim, &d) || !find_extent(out, s, self)) return false;
+    if (d < 0) d += self->ndim;
+    if (d < 0 || d >= self->ndim || !out->constant || out->largest < 0) return false;
+    *out = (extent){out->largest * (double)self->dims[d], self->dims[d] == 1};
+    return true;
+}
+
+/* Two operands, one of which is the same everywhere. */
+static bool pair_extent(extent *out, search *s, const adept_call *c)
+{
+    const char *op = c->row->name;
+    bool known = true;
+    extent other = {0, true};
+    if (c->n_args < 2 || !tensor_at(c, 0) || !find_extent(out, s, tensor_at(c, 0))) return false;
+    if (tensor_at(c, 1))
+        known = find_extent(&other, s, tensor_at(c, 1));
+    else
+        known = adept_value_as_float(&c->args[1], &other.largest);
+    double alpha = number(c, "alpha", 1, &known);
+    if (known && out->constant && !other.constant && strcmp(op, "aten::sub") != 0 && alpha == 1) {
+        extent first = *out; /* in any order */
+        *out = other;
+        other = first;
+    }
+    if (!known || !other.constant) return false;
+    if (!strcmp(op, "aten::mul")) {
+        out->largest *= other.largest;
+        return other.largest >= 0;
+    }
+    out->largest += (strcmp(op, "aten::add") ? -alpha : alpha) * other.largest;
+    return true;
+}
+
+static extent values_extent(const adept_tensor *t)
+{
+    extent out = {t->values[0], true};
+    for (int i = 1; i < t->n_values; i++) {
+        out.constant = out.constant && t->values[i] == t->values[0];
+        if (t->values[i] > out.largest) out.largest = t->values[i];
+    }
+    return out;
+}
+
+static bool find_extent(extent *out, search *s, const adept_tensor *t)
+{
+    static const char *const same[] = {"aten::to",       "aten::type_as", "aten::_to_copy",   "aten::unsqueeze", "aten::expand",
+                                       "aten::view",     "aten::reshape", "aten::contiguous", "aten::clone",     "aten::detach",
+                                       "aten::expand_as", "aten::alias",  "aten::lift_fresh", NULL};
+    static const char *const ones[] = {"aten::ones", "aten::ones_like", "aten::new_ones", NULL};
+    static const char *const pairs[] = {"aten::add", "aten::sub", "aten::mul", NULL};
+    int32_t producer = adept_tensor_producer(t);
+    if (t->n_values > 0) {
+        *out = values_extent(t);
+        return true;
+    }
+    if (producer < 0 || (size_t)producer >= s->in->n_records || s->n_storages == MAX_STEPS) return false;
+    const adept_call *c = &s->in->records[producer].call;
+    s->storages[s->n_storages++] = t->storage;
+    if (c->inplace || !c->row || c->n_results < 1 || c->results[0].kind != ADEPT_VALUE_TENSOR) return false;
+    const char *op = c->row->name;
+    *out = (extent){1, true};
+    if (is_one_of(op, ones)) return true;
+    if (!strcmp(op, "aten::arange")) return range_extent(out, c);
+    if (!strcmp(op, "aten::cumsum")) return sum_extent(out, s, c);
+    if (is_one_of(op, pairs)) return pair_extent(out, s, c);
+    return is_one_of(op, same) && tensor_at(c, 0) && find_extent(out, s, tensor_at(c, 0));
+}
+
+/* Somebody wrote into the indices: then nothing is known after all. */
+static bool was_written(const search *s)
+{
+    for (size_t i = 0; i < s->in->n_records; i++) {
+        const adept_call *c = &s->in->records[i].call;
+        const adept_tensor *t = c->inplace ? tensor_at(c, 0) : NULL;
+        for (int k = 0; t && k < s->n_storages; k++)
+            if (t->storage == s->storages[k]) return true;
+    }
+    return false;
+}
+
+adept_status adept_position_check(const adept_interp *in, adept_error *err)
+{
+    for (size_t i = 0; i < in->n_records; i++) {
+        const adept_call *c = &in->records[i].call;
+        if (!c->row || strcmp(c->row->name, "aten::embedding")) continue;
+        const adept_tensor *table = tensor_at(c, 0), *indices = tensor_at(c, 1);
+        search s = {.in = in};
+        extent found;
+        if (!table || !indices || !find_extent(&found, &s, indices)) continue;
+        if (found.largest < (double)table->dims[0] || was_written(&s)) continue;
+        char place[400];
+        adept_interp_place(in, in->records[i].module, place, sizeof place);
+        return adept_error_set(err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID,
+                               "%s: aten::embedding: position %.0f lies beyond the table of %lld (the sequence is too long for the model)",
+                               place, found.largest, (long long)table->dims[0]);
+    }
+    return ADEPT_OK;
+}
