@@ -53,21 +53,28 @@ static adept_status set_inputs(adept_workload_config *c, adept_input_spec **inpu
     return ADEPT_OK;
 }
 
+static adept_status check_ends(const char *what, int64_t low, int64_t high, adept_error *err)
+{
+    if ((low == 0 && high == 0) || (low >= 1 && high >= low)) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_USAGE, "options: there are no %s from %" PRId64 " to %" PRId64, what, low, high);
+}
+
 static adept_status set_config(adept_workload_config *c, adept_input_spec **inputs, const adept_model_options *o,
                                adept_error *err)
 {
-    if (o->batch_size < 0 || o->grad_accum < 0)
-        return adept_error_set(err, ADEPT_E_USAGE, "options: batch_size and grad_accum must not be negative");
-    if ((o->batch_low != 0 || o->batch_high != 0) && (o->batch_low < 1 || o->batch_high < o->batch_low))
-        return adept_error_set(err, ADEPT_E_USAGE, "options: there are no batches from %" PRId64 " to %" PRId64,
-                               o->batch_low, o->batch_high);
+    if (o->batch_size < 0 || o->seq_length < 0 || o->grad_accum < 0)
+        return adept_error_set(err, ADEPT_E_USAGE, "options: batch_size, seq_length and grad_accum must not be negative");
+    adept_status status = check_ends("batches", o->batch_low, o->batch_high, err);
+    if (status == ADEPT_OK) status = check_ends("sequence lengths", o->seq_low, o->seq_high, err);
+    if (status != ADEPT_OK) return status;
     *c = (adept_workload_config){
         .optimizer = o->optimizer,
         .batch_size = o->batch_size,
+        .seq_length = o->seq_length,
         .grad_accum = o->grad_accum,
         .allow_unsupported = o->allow_unsupported != 0,
     };
-    adept_status status = set_words(c, o, err);
+    status = set_words(c, o, err);
     return status == ADEPT_OK ? set_inputs(c, inputs, o, err) : status;
 }
 
@@ -121,11 +128,13 @@ static adept_status check_recorded(const adept_profile *p, const char *name, con
     return status;
 }
 
-/* The profile at the batch size wanted, 0: the own one. Takes the batches, also when it fails. */
-static adept_status take_batches(adept_workload *w, adept_batches *batches, int64_t batch_size, adept_error *err)
+/* The profile at the batch size and length wanted, 0: the own one. Takes the batches, also when it fails. */
+static adept_status take_batches(adept_workload *w, adept_batches *batches, int64_t batch_size, int64_t seq_length,
+                                 adept_error *err)
 {
     w->batches = w->owned = batches;
-    return adept_batches_at(&w->profile, batches, batch_size ? batch_size : adept_batches_base(batches), err);
+    return adept_batches_at_length(&w->profile, batches, batch_size ? batch_size : adept_batches_base(batches),
+                                   seq_length, err);
 }
 
 static adept_status load_saved(adept_workload *w, const source *from, const adept_model_options *o,
@@ -134,50 +143,28 @@ static adept_status load_saved(adept_workload *w, const source *from, const adep
     adept_batches *batches = NULL;
     adept_status status = from->data ? adept_batches_from_json(&batches, from->name, from->data, from->size, err)
                                      : adept_batches_read(&batches, from->name, err);
-    if (status == ADEPT_OK) status = take_batches(w, batches, o->batch_size, err);
+    if (status == ADEPT_OK) status = take_batches(w, batches, o->batch_size, o->seq_length, err);
     return status == ADEPT_OK ? check_recorded(w->profile, from->name, o, c, err) : status;
 }
 
 /* ---- models ---- */
 
-typedef struct walk {
-    const adept_graph *graph;
-    adept_workload_config config;
-} walk;
-
-static adept_status build(adept_profile **out, const walk *w, adept_error *err)
+static adept_status build(adept_profile **out, const adept_graph *graph, const adept_workload_config *c, adept_error *err)
 {
     adept_unsupported *unsupported = NULL;
     size_t n_unsupported = 0;
-    adept_status status =
-        adept_profile_build(out, w->graph, adept_handlers(), &w->config, &unsupported, &n_unsupported, err);
+    adept_status status = adept_profile_build(out, graph, adept_handlers(), c, &unsupported, &n_unsupported, err);
     free(unsupported); /* the message names them */
     return status;
 }
 
-static adept_status walk_at(adept_profile **out, int64_t batch, int64_t seq_length, void *context, adept_error *err)
-{
-    walk at = *(const walk *)context;
-    at.config.batch_size = batch;
-    if (seq_length > 0) at.config.seq_length = seq_length;
-    return build(out, &at, err);
-}
-
-/* The own batch is the one given, else the file's if it lies in the range, else the smallest. */
-static adept_status build_range(adept_workload *w, walk *model, const adept_model_options *o, adept_error *err)
+static adept_status build_range(adept_workload *w, const adept_graph *graph, const adept_model_options *o,
+                                const adept_workload_config *c, adept_error *err)
 {
     adept_batches *batches = NULL;
-    adept_batch_range range = {.low = o->batch_low, .high = o->batch_high, .base = o->batch_size};
-    if (range.base == 0) {
-        adept_profile *profile = NULL;
-        adept_status status = build(&profile, model, err);
-        if (status != ADEPT_OK) return status;
-        range.base = profile->batch_size;
-        adept_profile_free(profile);
-        if (range.base < range.low || range.base > range.high) range.base = range.low;
-    }
-    adept_status status = adept_batches_new(&batches, walk_at, model, &range, err);
-    return status == ADEPT_OK ? take_batches(w, batches, 0, err) : status;
+    const adept_model_range range = {{.low = o->batch_low, .high = o->batch_high}, {.low = o->seq_low, .high = o->seq_high}};
+    adept_status status = adept_batches_of_model(&batches, graph, adept_handlers(), c, &range, NULL, NULL, err);
+    return status == ADEPT_OK ? take_batches(w, batches, 0, 0, err) : status;
 }
 
 static adept_status load_model(adept_workload *w, const source *from, const adept_model_options *o,
@@ -186,9 +173,9 @@ static adept_status load_model(adept_workload *w, const source *from, const adep
     adept_graph *graph = NULL;
     adept_status status = from->data ? adept_export_import_bytes(&graph, from->name, from->data, from->size, err)
                                      : adept_export_import(&graph, from->name, err);
-    walk model = {graph, *c};
+    bool many = o->batch_high > 0 || o->seq_high > 0;
     if (status == ADEPT_OK)
-        status = o->batch_high > 0 ? build_range(w, &model, o, err) : build(&w->profile, &model, err);
+        status = many ? build_range(w, graph, o, c, err) : build(&w->profile, graph, c, err);
     adept_graph_free(graph);
     return status;
 }
@@ -260,18 +247,16 @@ void adept_workload_free(adept_workload *workload)
     free(workload);
 }
 
-adept_status adept_workload_at_batch(adept_workload **out, const adept_workload *workload, int64_t batch_size,
-                                     adept_error *err)
+static adept_status make_at(adept_workload **out, const adept_workload *from, int64_t batch_size, int64_t seq_length,
+                            adept_error *err)
 {
-    if (!out) return adept_library_missing(__func__, "out", err);
-    if (!workload) return adept_library_missing(__func__, "workload", err);
-    if (!workload->batches)
-        return adept_error_set(err, ADEPT_E_USAGE, "%s: loaded without other batch sizes",
-                               workload->profile->model_path);
+    if (!from->batches)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: loaded without other batch sizes and sequence lengths",
+                               from->profile->model_path);
     adept_workload *w = calloc(1, sizeof *w);
     if (!w) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    w->batches = workload->batches;
-    adept_status status = adept_batches_at(&w->profile, w->batches, batch_size, err);
+    w->batches = from->batches;
+    adept_status status = adept_batches_at_length(&w->profile, w->batches, batch_size, seq_length, err);
     if (status == ADEPT_OK)
         *out = w;
     else
@@ -279,11 +264,29 @@ adept_status adept_workload_at_batch(adept_workload **out, const adept_workload 
     return status;
 }
 
+adept_status adept_workload_at(adept_workload **out, const adept_workload *workload, int64_t batch_size,
+                               int64_t seq_length, adept_error *err)
+{
+    if (!out) return adept_library_missing(__func__, "out", err);
+    if (!workload) return adept_library_missing(__func__, "workload", err);
+    return make_at(out, workload, batch_size ? batch_size : workload->profile->batch_size,
+                   seq_length ? seq_length : workload->profile->seq_length, err);
+}
+
+adept_status adept_workload_at_batch(adept_workload **out, const adept_workload *workload, int64_t batch_size,
+                                     adept_error *err)
+{
+    if (!out) return adept_library_missing(__func__, "out", err);
+    if (!workload) return adept_library_missing(__func__, "workload", err);
+    return make_at(out, workload, batch_size, workload->profile->seq_length, err);
+}
+
 adept_status adept_workload_to_json(char **text, const adept_workload *workload, adept_error *err)
 {
     if (!text) return adept_library_missing(__func__, "text", err);
     if (!workload) return adept_library_missing(__func__, "workload", err);
-    bool own = workload->batches && adept_batches_base(workload->batches) == workload->profile->batch_size;
+    bool own = workload->batches && adept_batches_base(workload->batches) == workload->profile->batch_size &&
+               adept_batches_length(workload->batches) == workload->profile->seq_length;
     char *json = own ? adept_batches_to_json(workload->batches) : adept_profile_to_json(workload->profile);
     if (!json) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     *text = json;
@@ -314,5 +317,8 @@ void adept_workload_describe(adept_workload_info *out, const adept_workload *wor
         .flops_forward = flops_of(&p->totals, ADEPT_FORWARD),
         .flops_backward = flops_of(&p->totals, ADEPT_BACKWARD),
         .macs_forward = p->totals.macs_forward,
+        .seq_length = p->seq_length,
+        .seq_low = batches ? adept_batches_length_low(batches) : p->seq_length,
+        .seq_high = batches ? adept_batches_length_high(batches) : p->seq_length,
     };
 }

@@ -113,7 +113,7 @@ static const struct argp argp = {
            "  adept profile resnet50.pt --by kind --gpu a100\n"
            "  adept profile bert.pt --input i64:Bx512 --batch 32 -o bert.profile.json\n"
            "  adept profile resnet50.pt --batches 1:256 -o resnet50.profile.json\n"
-           "  adept profile gpt2_xl.pt --batches 1:64 --seq-lengths 16:1024 -o gpt2.profile.json\n"
+           "  adept profile gpt2.pt --batches 1:64 --seq-lengths 1:1024 -o gpt2.json\n"
            "  adept profile resnet50.pt --json > resnet50.profile.json",
     .children = children,
 };
@@ -165,7 +165,7 @@ static adept_status profile_model(adept_cli *cli, const profile_options *o)
     adept_profile *profile = NULL;
     adept_batches *batches = NULL;
     adept_groups groups = {.n = 0};
-    const adept_load_range range = {o->batches.range, o->lengths.range};
+    const adept_model_range range = {o->batches.range, o->lengths.range};
     bool many = range.batches.high > 0 || range.lengths.high > 0;
     adept_status status = many ? adept_load_batches(cli, &batches, o->model, &o->workload, &range)
                                : adept_load_profile(cli, &profile, o->model, &o->workload);

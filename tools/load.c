@@ -58,61 +58,21 @@ static adept_status load_model(adept_cli *cli, adept_profile **out, const char *
 
 /* ---- several batch sizes and lengths ---- */
 
-typedef struct walk {
-    const adept_graph *graph;
-    adept_workload_config config;
-} walk;
-
-static adept_status walk_at(adept_profile **out, int64_t batch, int64_t seq_length, void *context, adept_error *err)
+static adept_status walk_batches(adept_cli *cli, adept_batches **out, const adept_graph *graph,
+                                 const adept_workload_config *config, const adept_model_range *range)
 {
-    walk *w = context;
-    w->config.batch_size = batch;
-    if (seq_length > 0) w->config.seq_length = seq_length;
-    return adept_profile_build(out, w->graph, adept_handlers(), &w->config, NULL, NULL, err);
-}
+    adept_unsupported *unsupported = NULL;
+    size_t n_unsupported = 0;
 
-/* The own size is the one given, else the file's if it is in the range, else the smallest. */
-static adept_status choose_base(adept_cli *cli, adept_size_range *range, const char *option, int64_t given, int64_t own)
-{
-    range->base = given > 0 ? given : own;
-    if (range->base >= range->low && range->base <= range->high) return ADEPT_OK;
-    if (given > 0)
-        return adept_error_set(&cli->err, ADEPT_E_USAGE, "--%s %" PRId64 " is none of --%s", option, given,
-                               strcmp(option, "batch") ? "seq-lengths" : "batches");
-    range->base = range->low;
-    return ADEPT_OK;
-}
-
-static adept_status choose_length(adept_cli *cli, walk *w, adept_size_range *lengths)
-{
-    int64_t own = 0;
-    adept_status status = adept_seq_length_of(&own, w->graph, &w->config, &cli->err);
-
-    if (status == ADEPT_OK) status = choose_base(cli, lengths, "seq-length", w->config.seq_length, own);
-    w->config.seq_length = lengths->base;
-    w->config.length_is_open = lengths->high > lengths->low; /* both of two neighbours are walked */
+    adept_status status = adept_batches_of_model(out, graph, adept_handlers(), config, range, &unsupported,
+                                                 &n_unsupported, &cli->err);
+    if (unsupported) cli->details = adept_list_unsupported(unsupported, n_unsupported);
+    free(unsupported);
     return status;
 }
 
-static adept_status walk_batches(adept_cli *cli, adept_batches **out, const adept_graph *graph,
-                                 const adept_workload_config *config, const adept_load_range *asked)
-{
-    adept_profile *profile = NULL;
-    walk w = {graph, *config};
-    adept_size_range batches = asked->batches, lengths = asked->lengths;
-
-    adept_status status = lengths.high > 0 ? choose_length(cli, &w, &lengths) : ADEPT_OK;
-    if (status == ADEPT_OK) status = build(cli, &profile, graph, &w.config);
-    if (status != ADEPT_OK) return status;
-    if (batches.high == 0) batches.low = batches.high = profile->batch_size;
-    status = choose_base(cli, &batches, "batch", config->batch_size, profile->batch_size);
-    adept_profile_free(profile);
-    const adept_batch_range range = {batches.low, batches.high, batches.base, batches.points, batches.n_points, lengths};
-    return status == ADEPT_OK ? adept_batches_new(out, walk_at, &w, &range, &cli->err) : status;
-}
-
 adept_status adept_load_batches(adept_cli *cli, adept_batches **out, const char *path,
-                                const adept_workload_options *options, const adept_load_range *range)
+                                const adept_workload_options *options, const adept_model_range *range)
 {
     const adept_import_options import = {.trust = options->trust};
     adept_graph *graph = NULL;

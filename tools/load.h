@@ -15,18 +15,12 @@
 adept_status adept_load_profile(adept_cli *cli, adept_profile **out, const char *path,
                                 const adept_workload_options *options);
 
-/** Which batch sizes and sequence lengths; all 0 where one is not asked for. */
-typedef struct adept_load_range {
-    adept_size_range batches, lengths;
-} adept_load_range;
-
 /**
  * Profiles of a range of batch sizes and sequence lengths, from a model file.
- * @param range  bases are not used: --batch and --seq-length, else what the file says, else the smallest
- * @return as adept_batches_new() and adept_load_profile(); ADEPT_E_USAGE if the file is a profile
+ * @return as adept_batches_of_model() and adept_load_profile(); ADEPT_E_USAGE if the file is a profile
  */
 adept_status adept_load_batches(adept_cli *cli, adept_batches **out, const char *path,
-                                const adept_workload_options *options, const adept_load_range *range);
+                                const adept_workload_options *options, const adept_model_range *range);
 
 /** One line per operator without a handler, malloc'ed: for cli->details. NULL when memory is out. */
 char *adept_list_unsupported(const adept_unsupported *ops, size_t n);

@@ -41,7 +41,7 @@ if "$ADEPT" evaluate --help >/dev/null 2>&1; then
     grep -q 'a batch of 700 lies outside' "$work/err" || fail 'a batch outside is not named'
 fi
 
-expect_error 2 'none of --batches' profile "$m" --batches 1:8 --batch 9
+expect_error 2 'a batch of 9 is none of those to be made ready, 1 to 8' profile "$m" --batches 1:8 --batch 9
 expect_error 2 'range is empty' profile "$m" --batches 8:1
 expect_error 2 'FROM:TO' profile "$m" --batches 8
 expect_error 2 'not a whole number' profile "$m" --batches 1,,2

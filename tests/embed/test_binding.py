@@ -2,6 +2,7 @@
 import ctypes
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -64,6 +65,23 @@ class Binding(unittest.TestCase):
         best = self.oracle.predict_best_limits()
         self.assertTrue(best.low_w <= best.energy_optimal.limit_w <= best.high_w)
         self.assertLessEqual(best.energy_optimal.energy_step_j, best.unset.energy_step_j)
+
+    def test_other_sizes(self):
+        workload = adept.Workload.open(os.path.join(os.path.dirname(PROFILE), "lengths.profile.json"))
+        info = workload.describe()
+        self.assertEqual((info.batch_size, info.seq_length, info.seq_low, info.seq_high), (4, 16, 1, 100))
+        other = workload.at(batch_size=3, seq_length=33)
+        again = other.at_batch(5).at(3)
+        self.assertEqual((other.describe().batch_size, other.describe().seq_length), (3, 33))
+        self.assertEqual(other.to_json(), again.to_json())
+        gpu = adept.Gpu.open("v100-pcie-32gb")
+        out = subprocess.run([ADEPT, "predict", os.path.join(os.path.dirname(PROFILE), "lengths.profile.json"), "--gpu", "v100-pcie-32gb",
+                              "--batch", "3", "--seq-length", "33", "--json"], check=True, stdout=subprocess.PIPE).stdout
+        expected = json.loads(out.decode())
+        self.assertEqual(expected["config"]["seq_length"], 33)
+        self.assertTrue(math.isclose(adept.Oracle(other, gpu).predict().step_time_s, expected["step_time_s"], rel_tol=1e-9))
+        with self.assertRaisesRegex(adept.Error, "1 to 100"):
+            workload.at(seq_length=101)
 
     def test_choose(self):
         requests = [self.oracle.request(gpus=g, power_limit_w=w) for g in (1, 2, 4) for w in range(100, 251, 10)]

@@ -1,4 +1,4 @@
-/** @file fuzz_batches.c  Profiles of several batch sizes: what is accepted gives a profile or a message at every batch,
+/** @file fuzz_batches.c  Profiles of several batch sizes and lengths: what is accepted gives a profile or a message at each,
  * and is written and read again; a plan is made of it or refused. */
 #include "adept_batches.h"
 #include "adept_plan.h"
@@ -24,19 +24,30 @@ static void check_plan(const adept_profile *profile)
     adept_plan_free(plan);
 }
 
-static void check_batch(const adept_batches *batches, int64_t batch)
+static void check_sizes(const adept_batches *batches, int64_t batch, int64_t length)
 {
     adept_profile *profile = NULL;
     adept_error err = {0};
-    adept_status status = adept_batches_at(&profile, batches, batch, &err);
+    adept_status status = adept_batches_at_length(&profile, batches, batch, length, &err);
     REQUIRE((status == ADEPT_OK) == (profile != NULL));
     if (!profile) {
         REQUIRE(err.status == status && err.message[0] != '\0');
         return;
     }
-    REQUIRE(profile->batch_size == batch);
+    REQUIRE(profile->batch_size == batch && profile->seq_length == (length ? length : adept_batches_length(batches)));
     check_plan(profile);
     adept_profile_free(profile);
+}
+
+static void check_batch(const adept_batches *batches, int64_t batch)
+{
+    int64_t low = adept_batches_length_low(batches), high = adept_batches_length_high(batches);
+    check_sizes(batches, batch, 0);
+    if (low == high) return;
+    check_sizes(batches, batch, low);
+    check_sizes(batches, batch, high);
+    check_sizes(batches, batch, low + (high - low) / 2);
+    check_sizes(batches, batch, high + 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -51,6 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     int64_t low = adept_batches_low(batches), high = adept_batches_high(batches);
     REQUIRE(low >= 1 && low <= adept_batches_base(batches) && adept_batches_base(batches) <= high);
+    REQUIRE(adept_batches_length_low(batches) <= adept_batches_length(batches) &&
+            adept_batches_length(batches) <= adept_batches_length_high(batches));
     check_batch(batches, low);
     check_batch(batches, high);
     check_batch(batches, low + (high - low) / 2);

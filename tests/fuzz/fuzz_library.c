@@ -76,7 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_predictions(workload, "operator");
     check_saved(workload);
     adept_workload *at = NULL;
-    if (adept_workload_at_batch(&at, workload, info.batch_high, &err) == ADEPT_OK) check_predictions(at, NULL);
+    REQUIRE(info.seq_low <= info.seq_length && info.seq_length <= info.seq_high);
+    if (adept_workload_at(&at, workload, info.batch_high, info.seq_low, &err) == ADEPT_OK) check_predictions(at, NULL);
     adept_workload_free(at);
     adept_workload_free(workload);
     return 0;

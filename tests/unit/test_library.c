@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #define MLP ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json"
+#define LENGTHS ADEPT_SOURCE_DIR "/tests/cli/data/lengths.profile.json"
 
 static adept_workload *open_workload(const char *path, const adept_model_options *options)
 {
@@ -380,9 +381,64 @@ static void other_batch_sizes(void **state)
     const adept_model_options wrong[] = {{.batch_low = 4, .batch_high = 2},
                                          {.batch_high = 3},
                                          {.batch_low = 4},
-                                         {.batch_low = 2, .batch_high = 4, .batch_size = 5}};
+                                         {.batch_low = 2, .batch_high = 4, .batch_size = 5},
+                                         {.seq_low = 1, .seq_high = 4},
+                                         {.seq_low = 4, .seq_high = 1},
+                                         {.seq_length = 7},
+                                         {.seq_length = -1}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(adept_workload_open(&at, path, &wrong[i], &err), ADEPT_E_USAGE);
+}
+
+/* A language model's profile holds for batches and lengths; every one is the workload that the program's own profile gives. */
+static void other_sequence_lengths(void **state)
+{
+    (void)state;
+    adept_error err = {0};
+    adept_workload *w = open_workload(LENGTHS, NULL), *at = NULL, *other = NULL, *opened = NULL;
+    adept_workload_info info;
+    adept_workload_describe(&info, w);
+    assert_true(info.batch_low == 1 && info.batch_high == 12 && info.batch_size == 4);
+    assert_true(info.seq_low == 1 && info.seq_high == 100 && info.seq_length == 16);
+    double flops = info.flops_forward;
+    static const int64_t lengths[] = {1, 7, 33, 100};
+    for (size_t i = 0; i < 4; i++) {
+        if (adept_workload_at(&at, w, 3, lengths[i], &err) != ADEPT_OK) fail_msg("%s", err.message);
+        adept_workload_describe(&info, at);
+        assert_true(info.batch_size == 3 && info.seq_length == lengths[i] && info.seq_high == 100);
+        assert_true((info.flops_forward > flops) == (3 * lengths[i] > 4 * 16));
+        assert_int_equal(adept_workload_at(&other, at, 5, 0, &err), ADEPT_OK); /* keeps the length */
+        adept_workload_describe(&info, other);
+        assert_true(info.batch_size == 5 && info.seq_length == lengths[i]);
+        adept_workload_free(other);
+        assert_int_equal(adept_workload_at_batch(&other, at, 2, &err), ADEPT_OK);
+        adept_workload_describe(&info, other);
+        assert_true(info.batch_size == 2 && info.seq_length == lengths[i]);
+        adept_workload_free(other);
+        const adept_model_options options = {.batch_size = 3, .seq_length = lengths[i]};
+        opened = open_workload(LENGTHS, &options);
+        char *got = json_of(at), *want = json_of(opened);
+        assert_string_equal(got, want);
+        adept_text_free(got);
+        adept_text_free(want);
+        adept_workload_free(opened);
+        adept_workload_free(at);
+    }
+    at = NULL;
+    assert_int_equal(adept_workload_at(&at, w, 0, 101, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "1 to 100"));
+    assert_int_equal(adept_workload_at(&at, w, 13, 0, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_workload_at(&at, w, 0, -1, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_workload_at(&at, NULL, 0, 0, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_workload_at(NULL, w, 0, 0, &err), ADEPT_E_USAGE);
+    assert_null(at);
+    assert_int_equal(adept_workload_at(&at, w, 0, 0, &err), ADEPT_OK);
+    char *a = json_of(w), *b = json_of(at);
+    assert_string_equal(a, b);
+    adept_text_free(a);
+    adept_text_free(b);
+    adept_workload_free(at);
+    adept_workload_free(w);
 }
 
 static void one_batch_size(void **state)
@@ -391,6 +447,8 @@ static void one_batch_size(void **state)
     adept_error err = {0};
     adept_workload *w = open_workload(MLP, NULL), *at = NULL;
     assert_int_equal(adept_workload_at_batch(&at, w, 128, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_workload_at(&at, w, 0, 7, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "without a choice of sequence lengths"));
     assert_int_equal(adept_workload_at_batch(&at, w, 256, &err), ADEPT_OK);
     char *a = json_of(w), *b = json_of(at);
     assert_string_equal(a, b);
@@ -550,6 +608,7 @@ int main(void)
         cmocka_unit_test(options_agree_with_a_profile),
         cmocka_unit_test(exported_model),
         cmocka_unit_test(other_batch_sizes),
+        cmocka_unit_test(other_sequence_lengths),
         cmocka_unit_test(one_batch_size),
         cmocka_unit_test(gpus),
         cmocka_unit_test(details),

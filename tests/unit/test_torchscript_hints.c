@@ -72,7 +72,13 @@ static void test_json(void **state)
     g = graph_of(2, names);
     assert_int_equal(hints(g, "{\"inputs\":[]}", NULL, 0, &err), ADEPT_OK);
     assert_int_equal(g->hint_batch, 0);
+    assert_int_equal(g->hint_seq_length, 0);
     assert_int_equal(g->n_hint_specs, 0);
+    adept_graph_free(g);
+    g = graph_of(2, names);
+    assert_int_equal(hints(g, "{\"inputs\":[\"i64:BxS\",\"bool:BxS\"],\"batch\":8,\"seq_length\":512}", NULL, 0, &err), ADEPT_OK);
+    assert_int_equal(g->hint_seq_length, 512);
+    assert_string_equal(g->hint_specs[1], "bool:BxS");
     adept_graph_free(g);
 }
 
@@ -88,6 +94,8 @@ static void test_json_refused(void **state)
         "{\"inputs\":[\"2x\"]}",
         "{\"inputs\":[\"q8:2x3\"]}",
         "{\"inputs\":[\"2x3\"],\"batch\":0}",
+        "{\"inputs\":[\"BxS\"],\"seq_length\":0}",
+        "{\"inputs\":[\"BxS\"],\"seq_length\":\"long\"}",
         "{\"inputs\":[\"2x3\"],\"batch\":-1}",
         "{\"inputs\":[\"2x3\"],\"batch\":1.5}",
         "{\"inputs\":[\"2x3\"],\"batch\":\"8\"}",

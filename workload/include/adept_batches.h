@@ -45,6 +45,18 @@ ADEPT_API adept_status adept_batches_new(adept_batches **out, adept_batch_walk w
                                          const adept_batch_range *range, adept_error *err);
 ADEPT_API void adept_batches_free(adept_batches *batches); /* NULL allowed */
 
+/** Which sizes of a model are wanted; all 0 where only its own is. Bases are chosen: the configuration's, else what the file says if it
+ *  is in the range, else the smallest. */
+typedef struct adept_model_range {
+    adept_size_range batches, lengths;
+} adept_model_range;
+
+/** adept_batches_new() over the graph of a model. `unsupported` as of adept_profile_build(). */
+ADEPT_API adept_status adept_batches_of_model(adept_batches **out, const adept_graph *graph,
+                                              const adept_handler_table *handlers, const adept_workload_config *config,
+                                              const adept_model_range *range, adept_unsupported **unsupported,
+                                              size_t *n_unsupported, adept_error *err);
+
 /** The batch size that programs see which know nothing of others, and the smallest and largest there are profiles for. */
 ADEPT_API int64_t adept_batches_base(const adept_batches *batches);
 ADEPT_API int64_t adept_batches_low(const adept_batches *batches);

@@ -27,10 +27,12 @@ typedef struct adept_model_options {
     int64_t batch_size;        /* per GPU and pass; 0: as in the file. A profile saved with --batches has others than its own */
     int64_t batch_low, batch_high; /* of a model: make all of these ready for adept_workload_at_batch(); 0 and 0: none */
     int64_t grad_accum;        /* forward-backward passes per optimizer step; 0: 1 */
-    const char *const *inputs; /* n_inputs shapes as of `--input`: "Bx3x224x224", "i64:Bx512" */
+    const char *const *inputs; /* n_inputs shapes as of `--input`: "Bx3x224x224", "i64:BxS" */
     size_t n_inputs;           /* 0: as in the file */
     int allow_unsupported;     /* count an operator that is not known as a copy */
-    void *reserved[4];
+    int64_t seq_length;        /* S of the shapes; 0: as in the file. A profile saved with --seq-lengths has others than its own */
+    int64_t seq_low, seq_high; /* of a model: make all of these ready for adept_workload_at(); 0 and 0: none */
+    void *reserved[1];
 } adept_model_options;
 
 /**
@@ -55,10 +57,19 @@ ADEPT_API adept_status adept_workload_read(adept_workload **out, const char *nam
  */
 ADEPT_API adept_status adept_workload_at_batch(adept_workload **out, const adept_workload *workload, int64_t batch_size,
                                                adept_error *err);
+/**
+ * The same at another batch size and sequence length.
+ * @param batch_size, seq_length  0: that of `workload`
+ * @param workload  of a profile that `adept profile --batches --seq-lengths` wrote, or a model loaded with ranges of them
+ * @return ADEPT_E_USAGE outside the ranges, which adept_workload_describe() tells
+ * Thread-safe. Takes tens of microseconds.
+ */
+ADEPT_API adept_status adept_workload_at(adept_workload **out, const adept_workload *workload, int64_t batch_size,
+                                         int64_t seq_length, adept_error *err);
 /** NULL allowed. Nothing else may be using it. */
 ADEPT_API void adept_workload_free(adept_workload *workload);
 /**
- * The profile as JSON, which adept_workload_read() reads; with its other batch sizes unless this is one of them.
+ * The profile as JSON, which adept_workload_read() reads; with its other batch sizes and lengths unless this is one of them.
  * @param text  zero-terminated; adept_text_free()
  * Thread-safe.
  */
@@ -79,7 +90,9 @@ typedef struct adept_workload_info {
     int64_t params, trainable_params;
     double flops_forward, flops_backward; /* of one pass on one GPU */
     double macs_forward;    /* multiply-adds of matrix products and convolutions */
-    double reserved[4];
+    int64_t seq_length;     /* 0: the workload has no choice of lengths */
+    int64_t seq_low, seq_high; /* what adept_workload_at() can make */
+    double reserved[1];
 } adept_workload_info;
 /** Thread-safe. */
 ADEPT_API void adept_workload_describe(adept_workload_info *out, const adept_workload *workload);
