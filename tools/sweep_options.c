@@ -102,7 +102,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "What varies:", 0},
     {"vary", KEY_VARY, "KEY=VALUES", 0,
-     "Values V1,V2,... or FROM:TO:STEP of batch, grad_accum, precision, mode, optimizer, attention, gpu, gpus, nodes, "
+     "Values V1,V2,... or FROM:TO:STEP of batch, seq_length, grad_accum, precision, mode, optimizer, attention, gpu, gpus, nodes, "
      "power_limit_w, clock_hz, internode_bytes_per_s, internode_latency_s, bucket_bytes, allreduce, overlap, or a "
      "number "
      "of the hardware profile: specs.NAME, fit.parameters.NAME. Numbers may be relative to what is there: x0.5,x1,x2. "

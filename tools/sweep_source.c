@@ -1,4 +1,4 @@
-/** @file sweep_source.c  A model is imported once and walked once per workload; a saved profile knows its batch sizes.
+/** @file sweep_source.c  A model is imported once and walked once per workload; a saved profile knows its batch sizes and lengths.
  */
 #include "sweep_source.h"
 #include "adept_handlers.h"
@@ -36,6 +36,7 @@ static adept_status build(adept_sweep_source *s, adept_profile **out, const adep
 {
     adept_workload_config config = s->options->config;
     if (w->batch_size > 0) config.batch_size = w->batch_size;
+    if (w->seq_length > 0) config.seq_length = w->seq_length;
     if (w->precision >= 0) config.precision = (adept_precision)w->precision;
     if (w->mode >= 0) config.mode = (adept_mode)w->mode;
     if (w->attention >= 0) config.attention = (adept_attention)w->attention;
@@ -76,7 +77,7 @@ void adept_sweep_source_close(adept_sweep_source *s)
 
 static bool same_operators(const adept_sweep_workload *a, const adept_sweep_workload *b)
 {
-    return a->batch_size == b->batch_size && a->precision == b->precision && a->mode == b->mode &&
+    return a->batch_size == b->batch_size && a->seq_length == b->seq_length && a->precision == b->precision && a->mode == b->mode &&
            a->attention == b->attention;
 }
 
@@ -85,8 +86,9 @@ static adept_status make(adept_sweep_source *s, const adept_sweep_workload *w, a
     adept_profile *made = NULL;
     adept_status status = ADEPT_OK;
     if (!same_operators(w, &unvaried))
-        status =
-            s->graph ? build(s, &made, w, NULL, NULL, err) : adept_batches_at(&made, s->batches, w->batch_size, err);
+        status = s->graph ? build(s, &made, w, NULL, NULL, err)
+                          : adept_batches_at_length(&made, s->batches, w->batch_size > 0 ? w->batch_size : s->base->batch_size,
+                                                    w->seq_length > 0 ? w->seq_length : s->base->seq_length, err);
     if (status != ADEPT_OK) return status;
     adept_profile_free(s->made);
     s->made = made;

@@ -315,6 +315,8 @@ static bool set_workload(adept_sweep_workload *out, const adept_sweep_axis *axis
     switch (axis->kind) {
     case ADEPT_VARY_BATCH:
         return set_count(&out->batch_size, number);
+    case ADEPT_VARY_SEQ_LENGTH:
+        return set_count(&out->seq_length, number);
     case ADEPT_VARY_GRAD_ACCUM:
         return set_count(&out->grad_accum, number);
     case ADEPT_VARY_PRECISION:

@@ -160,8 +160,8 @@ static adept_status read_number(double *out, bool *relative, const adept_sweep_a
 
 static bool counts(adept_sweep_kind kind)
 {
-    return kind == ADEPT_VARY_BATCH || kind == ADEPT_VARY_GRAD_ACCUM || kind == ADEPT_VARY_GPUS ||
-           kind == ADEPT_VARY_NODES;
+    return kind == ADEPT_VARY_BATCH || kind == ADEPT_VARY_SEQ_LENGTH || kind == ADEPT_VARY_GRAD_ACCUM ||
+           kind == ADEPT_VARY_GPUS || kind == ADEPT_VARY_NODES;
 }
 
 /* What no point could have, whatever the GPU. */
@@ -379,6 +379,8 @@ double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const a
     switch (axis->kind) {
     case ADEPT_VARY_BATCH:
         return profile ? (double)profile->batch_size : NAN;
+    case ADEPT_VARY_SEQ_LENGTH:
+        return profile ? or_nan((double)profile->seq_length) : NAN;
     case ADEPT_VARY_GRAD_ACCUM:
         return profile ? (double)profile->grad_accum : NAN;
     case ADEPT_VARY_GPUS:

@@ -21,6 +21,21 @@ checks=$((checks + 1))
 "$ADEPT" profile "$p" --batch 5 --seq-length 77 --json >"$work/at.json" && "$ADEPT" predict "$work/at.json" --gpu a100 --json >"$work/a" &&
     "$ADEPT" predict "$p" --gpu a100 --batch 5 --seq-length 77 --json >"$work/b" && cmp -s "$work/a" "$work/b" || fail 'a profile at its size'
 
+# a sweep over lengths, and one at a length: its rows are single predictions
+expect_ok sweep "$p" --gpu a100 --batch 3 --vary seq_length=7,33,90 --csv
+cp "$work/out" "$work/rows"
+expect_ok sweep "$p" --gpu a100 --seq-length 33 --vary batch=2,3 --csv
+cp "$work/out" "$work/batches"
+for length in 7 33 90; do
+    expect_ok predict "$p" --gpu a100 --batch 3 --seq-length $length --json
+    energy=$(sed -n 's/^[[:space:]]*"energy_step_j":[[:space:]]*\([^,]*\),.*/\1/p' "$work/out" | head -1)
+    awk -F, -v length_="$length" -v energy="$energy" '$1 == length_ { found = ($4 + 0 == energy + 0) } END { exit !found }' "$work/rows" ||
+        fail "the sweep's row of length $length is not $energy J"
+    [ $length -ne 33 ] || awk -F, -v energy="$energy" '$1 == 3 { found = ($4 + 0 == energy + 0) } END { exit !found }' "$work/batches" ||
+        fail "the sweep's row of batch 3 is not $energy J"
+    checks=$((checks + 1))
+done
+
 [ -n "${ADEPT_TORCH_MODULE:-}" ] || { finish; exit; }
 m=$models/gpt2_large.pt
 

@@ -14,6 +14,7 @@ extern "C" {
  * serve all points inside. */
 #define ADEPT_SWEEP_KEY_LIST(X)                                                                                        \
     X(BATCH, "batch", WORKLOAD)                                                                                        \
+    X(SEQ_LENGTH, "seq_length", WORKLOAD)                                                                              \
     X(GRAD_ACCUM, "grad_accum", WORKLOAD)                                                                              \
     X(PRECISION, "precision", WORKLOAD)                                                                                \
     X(MODE, "mode", WORKLOAD)                                                                                          \
@@ -85,7 +86,7 @@ ADEPT_API adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_s
 
 /* What a point's workload has instead of the sweep's own. */
 typedef struct adept_sweep_workload {
-    int64_t batch_size, grad_accum; /* 0: not varied */
+    int64_t batch_size, seq_length, grad_accum; /* 0: not varied */
     int precision, mode, attention; /* -1: not varied, else adept_precision, adept_mode, adept_attention */
     const char *optimizer;          /* NULL: not varied */
 } adept_sweep_workload;
