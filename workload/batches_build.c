@@ -1,8 +1,10 @@
-/* Polynomials for a range of batch sizes and sequence lengths: found by walks at neighbouring sizes, checked by more walks.
+/* Polynomials for a range of batch sizes and sequence lengths: found by walks at neighbouring sizes, checked by more
+ * walks.
  *
- * Pieces come in rows. A row begins at its smallest length, where the range of batches is divided into pieces in full. The same batches
- * at the next two lengths give the polynomials their second variable, and then the row reaches as far as walks at larger lengths
- * agree: a few of each piece at every length tried, all samples at its last. Without a choice of lengths there is one row of one length. */
+ * Pieces come in rows. A row begins at its smallest length, where the range of batches is divided into pieces in full.
+ * The same batches at the next two lengths give the polynomials their second variable, and then the row reaches as far
+ * as walks at larger lengths agree: a few of each piece at every length tried, all samples at its last. Without a
+ * choice of lengths there is one row of one length. */
 #include "batches_walk.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,11 +14,11 @@
 
 /* A piece in the making. */
 typedef struct draft {
-    int64_t low, high;      /* batches */
-    adept_walked *from;     /* at `low` and the row's first length; owned */
+    int64_t low, high;        /* batches */
+    adept_walked *from;       /* at `low` and the row's first length; owned */
     double *grid[GRID][GRID]; /* numbers at `low` + i, length + j; NULL where there are none */
-    int n_batches;          /* along i */
-    adept_batch_term *terms; /* one for every number */
+    int n_batches;            /* along i */
+    adept_batch_term *terms;  /* one for every number */
 } draft;
 
 typedef struct builder {
@@ -198,8 +200,8 @@ static const draft *draft_of(const builder *b, int64_t batch)
     return d;
 }
 
-/* Does the row hold at a length? At both ends of every piece, where the batch is as large as the length, and at three batches that differ
- * from length to length; `all`: at every sample. */
+/* Does the row hold at a length? At both ends of every piece, where the batch is as large as the length, and at three
+ * batches that differ from length to length; `all`: at every sample. */
 static adept_status check_length(bool *holds, builder *b, int64_t length, bool all)
 {
     size_t n = all ? b->n_batches : 3;
@@ -254,8 +256,8 @@ static adept_status extend_row(builder *b)
 
 /* ---- finished pieces ---- */
 
-/* About the base where the piece has it, so that it needs no profile of its own. The polynomial's values about the base give its
- * coefficients there. */
+/* About the base where the piece has it, so that it needs no profile of its own. The polynomial's values about the base
+ * give its coefficients there. */
 static adept_status move_to_base(builder *b, draft *d, adept_batch_point base)
 {
     adept_walked *own = NULL;
@@ -385,7 +387,8 @@ static adept_status note_checked(const builder *b)
     return ADEPT_OK;
 }
 
-/* The longest first: a model whose positions end before it says so at once. Its dimensions say what else is to be walked. */
+/* The longest first: a model whose positions end before it says so at once. Its dimensions say what else is to be
+ * walked. */
 static adept_status choose_samples(builder *b)
 {
     adept_walked *longest = NULL;

@@ -1,5 +1,5 @@
-/* Batch sizes and lengths <-> JSON: a profile of the base, and under "batches" what changes. With lengths it is called "lengths" and
- * has more keys, so that programs which know batches only do not take it for theirs. */
+/* Batch sizes and lengths <-> JSON: a profile of the base, and under "batches" what changes. With lengths it is called
+ * "lengths" and has more keys, so that programs which know batches only do not take it for theirs. */
 #include "batches.h"
 #include "profile_json.h"
 #include <math.h>
@@ -148,8 +148,7 @@ static void take_profile(reader *in, const cJSON *o, adept_batch_piece *p)
         p->profile = in->base;
         in->base = NULL;
     }
-    if (in->r.status == ADEPT_OK &&
-        (!p->profile || !adept_batch_piece_has(p, adept_batch_point_of(p->profile))))
+    if (in->r.status == ADEPT_OK && (!p->profile || !adept_batch_piece_has(p, adept_batch_point_of(p->profile))))
         adept_json_fail(&in->r, "a piece of \"%s\" has no profile within it", in->key);
     if (in->r.status == ADEPT_OK && !adept_numbers_collect(&p->numbers, p->profile)) fail_memory(in);
 }

@@ -23,8 +23,9 @@ static adept_status choose_base(adept_size_range *range, const char *what, int64
     if (range->base >= range->low && range->base <= range->high) return ADEPT_OK;
     range->base = range->low;
     if (given == 0) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_USAGE, "a %s of %" PRId64 " is none of those to be made ready, %" PRId64 " to %" PRId64,
-                           what, given, range->low, range->high);
+    return adept_error_set(err, ADEPT_E_USAGE,
+                           "a %s of %" PRId64 " is none of those to be made ready, %" PRId64 " to %" PRId64, what,
+                           given, range->low, range->high);
 }
 
 static adept_status choose_length(model *m, adept_size_range *lengths, adept_error *err)

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 #define ALL_OF 64       /* a range of that many is walked in full */
-#define FILL_SAMPLES 24 /* else ends, powers of two with their neighbours, and that many spread over the range, twice */
+#define FILL_SAMPLES 24 /* else ends, powers of two with their neighbours, and that many spread over the range, twice  \
+                         */
 #define MOST_POWERS 40  /* of two in a range */
 
 adept_status adept_walk_nomem(adept_error *err)
@@ -124,7 +125,8 @@ static void add_all(samples *s)
 int64_t *adept_size_samples(const adept_size_range *range, const adept_numbers *numbers, size_t *n)
 {
     samples s = {.range = range};
-    size_t n_dims = numbers->n - numbers->n_plain, room = range->n_points + 3 * MOST_POWERS + 2 * FILL_SAMPLES + ALL_OF + 16;
+    size_t n_dims = numbers->n - numbers->n_plain,
+           room = range->n_points + 3 * MOST_POWERS + 2 * FILL_SAMPLES + ALL_OF + 16;
     int64_t *dims = malloc((n_dims + 1) * sizeof *dims);
     if (!dims) return NULL;
     for (size_t i = 0; i < n_dims; i++)

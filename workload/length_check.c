@@ -1,6 +1,7 @@
-/* Was the sequence length fixed when the model was traced? A view whose size was 512 then, beside a -1, runs at 1024 too and quietly
- * computes something else; a mask of 512 x 512 broadcasts to a length of 1. Neither survives a neighbour of the length: a model that
- * leaves the length open runs at one token more, or where that exceeds its positions, at one token less. */
+/* Was the sequence length fixed when the model was traced? A view whose size was 512 then, beside a -1, runs at 1024
+ * too and quietly computes something else; a mask of 512 x 512 broadcasts to a length of 1. Neither survives a
+ * neighbour of the length: a model that leaves the length open runs at one token more, or where that exceeds its
+ * positions, at one token less. */
 #include "interp.h"
 
 static adept_status run_at(const adept_interp *in, int64_t length, adept_error *err)
@@ -20,9 +21,10 @@ adept_status adept_length_check(const adept_interp *in, adept_error *err)
     int64_t length = in->seq_length;
     if (length == 0 || in->config->length_is_open || run_at(in, length + 1, &longer) == ADEPT_OK) return ADEPT_OK;
     if (length > 1 && run_at(in, length - 1, &shorter) == ADEPT_OK) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_USAGE,
-                           "%.200s: a sequence length of %lld runs, but no other near it, so the trace fixed it and --seq-length "
-                           "cannot choose it; give its number with --input. At one token %s: %s",
-                           in->graph->path, (long long)length, length > 1 ? "less" : "more",
-                           length > 1 ? shorter.message : longer.message);
+    return adept_error_set(
+        err, ADEPT_E_USAGE,
+        "%.200s: a sequence length of %lld runs, but no other near it, so the trace fixed it and --seq-length "
+        "cannot choose it; give its number with --input. At one token %s: %s",
+        in->graph->path, (long long)length, length > 1 ? "less" : "more",
+        length > 1 ? shorter.message : longer.message);
 }

@@ -1,5 +1,6 @@
-/* Does the sequence fit the table of positions? Indices are data and nobody keeps data, but those of positions come from arange or
- * from counting a mask of ones, so that the largest is known. Everything that is not understood passes. */
+/* Does the sequence fit the table of positions? Indices are data and nobody keeps data, but those of positions come
+ * from arange or from counting a mask of ones, so that the largest is known. Everything that is not understood passes.
+ */
 #include "interp.h"
 #include <string.h>
 
@@ -99,9 +100,13 @@ static extent values_extent(const adept_tensor *t)
 
 static bool find_extent(extent *out, search *s, const adept_tensor *t)
 {
-    static const char *const same[] = {"aten::to",       "aten::type_as", "aten::_to_copy",   "aten::unsqueeze", "aten::expand",
-                                       "aten::view",     "aten::reshape", "aten::contiguous", "aten::clone",     "aten::detach",
-                                       "aten::expand_as", "aten::alias",  "aten::lift_fresh", NULL};
+    static const char *const same[] = {"aten::to",         "aten::type_as",
+                                       "aten::_to_copy",   "aten::unsqueeze",
+                                       "aten::expand",     "aten::view",
+                                       "aten::reshape",    "aten::contiguous",
+                                       "aten::clone",      "aten::detach",
+                                       "aten::expand_as",  "aten::alias",
+                                       "aten::lift_fresh", NULL};
     static const char *const ones[] = {"aten::ones", "aten::ones_like", "aten::new_ones", NULL};
     static const char *const pairs[] = {"aten::add", "aten::sub", "aten::mul", NULL};
     int32_t producer = adept_tensor_producer(t);
@@ -146,9 +151,10 @@ adept_status adept_position_check(const adept_interp *in, adept_error *err)
         if (found.largest < (double)table->dims[0] || was_written(&s)) continue;
         char place[400];
         adept_interp_place(in, in->records[i].module, place, sizeof place);
-        return adept_error_set(err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID,
-                               "%s: aten::embedding: position %.0f lies beyond the table of %lld (the sequence is too long for the model)",
-                               place, found.largest, (long long)table->dims[0]);
+        return adept_error_set(
+            err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID,
+            "%s: aten::embedding: position %.0f lies beyond the table of %lld (the sequence is too long for the model)",
+            place, found.largest, (long long)table->dims[0]);
     }
     return ADEPT_OK;
 }

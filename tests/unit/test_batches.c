@@ -1,7 +1,7 @@
 /* Batch sizes from a few walks, on profiles made here: polynomials, pieces where they change, refusals, files that lie.
  */
-#include "adept_batches.h"
 #include "adept_json.h"
+#include "batches_compare.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,22 +102,7 @@ static void same_profile(const adept_batches *b, behaviour *how, int64_t batch)
     adept_error err = {0};
     if (adept_batches_at(&made, b, batch, &err) != ADEPT_OK) fail_msg("%lld: %s", (long long)batch, err.message);
     assert_int_equal(walk(&walked, batch, 0, how, NULL), ADEPT_OK);
-    char *a = adept_profile_to_json(made), *c = adept_profile_to_json(walked);
-    if (strcmp(a, c) != 0) fail_msg("at a batch of %lld: made %s, walked %s", (long long)batch, a, c);
-    free(a);
-    free(c);
-    adept_profile_free(made);
-    adept_profile_free(walked);
-}
-
-static adept_batches *through_file(const adept_batches *b)
-{
-    adept_batches *read = NULL;
-    adept_error err = {0};
-    char *text = adept_batches_to_json(b);
-    if (adept_batches_from_json(&read, "toy", text, strlen(text), &err) != ADEPT_OK) fail_msg("%s", err.message);
-    free(text);
-    return read;
+    profiles_are_same(made, walked, "toy");
 }
 
 static void every_batch_is_exact(void **state)
@@ -135,7 +120,8 @@ static void every_batch_is_exact(void **state)
     for (size_t i = 0; i < sizeof hows / sizeof *hows; i++) {
         const int64_t ranges[][3] = {{1, 1, 1}, {1, 2, 2}, {1, 1, 3}, {5, 40, 60}, {1, 64, 500}, {90, 400, 500}};
         for (size_t r = 0; r < 6; r++) {
-            adept_batches *b = batches_of(&hows[i], ranges[r][0], ranges[r][1], ranges[r][2]), *read = through_file(b);
+            adept_batches *b = batches_of(&hows[i], ranges[r][0], ranges[r][1], ranges[r][2]),
+                          *read = batches_through_file(b);
             for (int64_t batch = ranges[r][0]; batch <= ranges[r][2]; batch++)
                 same_profile(batch % 2 ? b : read, &hows[i], batch);
             adept_batches_free(b);
@@ -199,7 +185,8 @@ static void what_cannot_be_is_refused(void **state)
     refuse((behaviour){0}, (adept_batch_range){.low = 3, .high = 2, .base = 3}, ADEPT_E_USAGE, "3 to 2");
     refuse((behaviour){0}, (adept_batch_range){.low = 2, .high = 3, .base = 1}, ADEPT_E_USAGE, "about 1");
     refuse((behaviour){0}, (adept_batch_range){.low = 1, .high = 2000000000, .base = 1}, ADEPT_E_USAGE, "at most");
-    refuse((behaviour){0}, (adept_batch_range){.low = 1, .high = 100, .base = 10, .points = &outside, .n_points = 1}, ADEPT_E_USAGE, "1 to 100");
+    refuse((behaviour){0}, (adept_batch_range){.low = 1, .high = 100, .base = 10, .points = &outside, .n_points = 1},
+           ADEPT_E_USAGE, "1 to 100");
 }
 
 static void batches_outside_are_refused(void **state)
@@ -261,27 +248,13 @@ static void profiles_read_at_a_batch_own_all(void **state)
         adept_profile *p = NULL, *walked = NULL;
         assert_int_equal(adept_profile_read_at(&p, path, asked[i], NULL), ADEPT_OK);
         assert_int_equal(walk(&walked, got[i], 0, &how, NULL), ADEPT_OK);
-        char *a = adept_profile_to_json(p), *c = adept_profile_to_json(walked);
-        assert_string_equal(a, c);
-        free(a), free(c);
-        adept_profile_free(p);
-        adept_profile_free(walked);
+        profiles_are_same(p, walked, "toy");
     }
     adept_profile *p = NULL;
     assert_int_equal(adept_profile_read_at(&p, path, 91, NULL), ADEPT_E_USAGE);
     remove(path);
     free(text);
     adept_batches_free(b);
-}
-
-/* Replace the first `from` behind "batches"; both texts in full. */
-static char *replaced(const char *text, const char *from, const char *to)
-{
-    const char *start = strstr(text, "\"batches\""), *at = start ? strstr(start, from) : NULL;
-    if (!at) fail_msg("no %s in the file", from);
-    char *out = malloc(strlen(text) + strlen(to) + 1);
-    sprintf(out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    return out;
 }
 
 static void files_that_lie_are_refused(void **state)
@@ -304,19 +277,15 @@ static void files_that_lie_are_refused(void **state)
         {"\"profile\":", "\"profiles\":", "no profile within"},
     };
     behaviour how = {.linear = 3, .changes_at = 2};
-    adept_batches *b = batches_of(&how, 1, 7, 9), *read = NULL;
+    adept_batches *b = batches_of(&how, 1, 7, 9);
     char *text = adept_batches_to_json(b);
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        adept_error err = {0};
         /* "low" and "high" of the whole range are for readers; those of the second piece decide */
-        char *first =
-            !strncmp(lies[i].from, "\"high\"", 6) ? replaced(text, "\"high\":\t9", "\"high\":\t 9") : strdup(text);
-        char *bad = replaced(first, lies[i].from, lies[i].to);
-        if (adept_batches_from_json(&read, "toy", bad, strlen(bad), &err) == ADEPT_OK)
-            fail_msg("%s became %s, and it was read", lies[i].from, lies[i].to);
-        if (!strstr(err.message, lies[i].says)) fail_msg("%s: \"%s\"", lies[i].to, err.message);
+        char *first = !strncmp(lies[i].from, "\"high\"", 6)
+                          ? replaced_behind(text, "\"batches\"", "\"high\":\t9", "\"high\":\t 9")
+                          : strdup(text);
+        lie_is_refused(first, "\"batches\"", lies[i].from, lies[i].to, lies[i].says);
         free(first);
-        free(bad);
     }
     free(text);
     adept_batches_free(b);
@@ -334,7 +303,7 @@ static void impossible_numbers_are_refused(void **state)
     for (int i = 0; i < 3; i++) {
         char to[64];
         snprintf(to, sizeof to, "\"first\":\t[%s", firsts[i]);
-        char *bad = replaced(text, "\"first\":\t[16", to);
+        char *bad = replaced_behind(text, "\"batches\"", "\"first\":\t[16", to);
         assert_int_equal(adept_batches_from_json(&read, "toy", bad, strlen(bad), NULL), ADEPT_OK);
         assert_int_equal(adept_batches_at(&p, read, 7, NULL), ADEPT_OK);
         adept_profile_free(p);

@@ -1,9 +1,9 @@
 /* Batch sizes of every bundled model: the profile made from a few walks is, to the last byte of its JSON, that of
  * profiling the model at the batch, at every batch checked here, between and beyond what was walked; also after a round
  * trip through a file. */
-#include "adept_batches.h"
 #include "adept_handlers.h"
 #include "adept_import.h"
+#include "batches_compare.h"
 #include "bundled_models.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,21 +46,9 @@ static void compare(const adept_batches *b, model *m, int64_t batch, const char 
         fail_msg("%s at %lld: %s", path, (long long)batch, err.message);
     if (profile_at(&walked, batch, 0, m, &err) != ADEPT_OK)
         fail_msg("%s at %lld: %s", path, (long long)batch, err.message);
-    char *a = adept_profile_to_json(made), *c = adept_profile_to_json(walked);
-    assert_non_null(a);
-    assert_non_null(c);
-    if (strcmp(a, c) != 0) {
-        size_t at = 0;
-        while (a[at] == c[at])
-            at++;
-        fail_msg("%s at a batch of %lld: made \"%.60s\", walked \"%.60s\"", path, (long long)batch, a + at, c + at);
-    }
+    profiles_are_same(made, walked, path);
     n_compared++;
     n_unwalked += !was_walked(b, batch);
-    free(a);
-    free(c);
-    adept_profile_free(made);
-    adept_profile_free(walked);
 }
 
 static void check_range(model *m, int64_t low, int64_t high, const char *path)

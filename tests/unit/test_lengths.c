@@ -1,7 +1,7 @@
-/* Batch sizes and sequence lengths from walks, on profiles made here: polynomials in both, pieces where operators change, refusals,
- * files that lie. */
-#include "adept_batches.h"
+/* Batch sizes and sequence lengths from walks, on profiles made here: polynomials in both, pieces where operators
+ * change, refusals, files that lie. */
 #include "adept_json.h"
+#include "batches_compare.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,10 +14,11 @@
 /* What a model does: a product over all tokens, and attention. */
 typedef struct behaviour {
     int64_t batch_changes, length_changes; /* one operator more from here on; 0: never */
-    int64_t equal_at;                      /* at this length alone the two become one: 40 is a dimension of the model, 2^n is always walked */
-    double largest;                        /* temporary memory is at least this */
-    int64_t fails_above;                   /* positions, 0: no limit */
-    bool ignores_length;                   /* counts one length while it says another */
+    int64_t
+        equal_at;   /* at this length alone the two become one: 40 is a dimension of the model, 2^n is always walked */
+    double largest; /* temporary memory is at least this */
+    int64_t fails_above; /* positions, 0: no limit */
+    bool ignores_length; /* counts one length while it says another */
     size_t n_walks;
 } behaviour;
 
@@ -110,33 +111,16 @@ static adept_batches *make(behaviour *how, adept_batch_range range)
     return b;
 }
 
-static adept_batches *through_file(const adept_batches *b)
-{
-    adept_batches *read = NULL;
-    adept_error err = {0};
-    char *text = adept_batches_to_json(b);
-    if (adept_batches_from_json(&read, "toy", text, strlen(text), &err) != ADEPT_OK) fail_msg("%s", err.message);
-    char *again = adept_batches_to_json(read);
-    assert_string_equal(text, again);
-    free(text), free(again);
-    return read;
-}
-
 static void same_profile(const adept_batches *b, behaviour *how, int64_t batch, int64_t length)
 {
     adept_profile *made = NULL, *walked = NULL;
     adept_error err = {0};
     if (adept_batches_at_length(&made, b, batch, length, &err) != ADEPT_OK) fail_msg("%s", err.message);
     assert_int_equal(walk(&walked, batch, length, how, NULL), ADEPT_OK);
-    char *a = adept_profile_to_json(made), *c = adept_profile_to_json(walked);
-    if (strcmp(a, c) != 0) fail_msg("at %lld x %lld: made %s, walked %s", (long long)batch, (long long)length, a, c);
-    free(a), free(c);
-    adept_profile_free(made);
-    adept_profile_free(walked);
+    profiles_are_same(made, walked, "toy");
 }
 
-static const adept_batch_range small = {
-    .low = 1, .high = 9, .base = 4, .lengths = {.low = 1, .high = 40, .base = 16}};
+static const adept_batch_range small = {.low = 1, .high = 9, .base = 4, .lengths = {.low = 1, .high = 40, .base = 16}};
 
 static void every_pair_is_exact(void **state)
 {
@@ -159,7 +143,7 @@ static void every_pair_is_exact(void **state)
     };
     for (size_t i = 0; i < sizeof hows / sizeof *hows; i++)
         for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++) {
-            adept_batches *b = make(&hows[i], ranges[r]), *read = through_file(b);
+            adept_batches *b = make(&hows[i], ranges[r]), *read = batches_through_file(b);
             for (int64_t batch = ranges[r].low; batch <= ranges[r].high; batch++)
                 for (int64_t s = ranges[r].lengths.low; s <= ranges[r].lengths.high; s++)
                     same_profile((batch + s) % 2 ? b : read, &hows[i], batch, s);
@@ -173,10 +157,8 @@ static void large_ranges_take_few_walks(void **state)
     (void)state;
     behaviour how = {.batch_changes = 33, .length_changes = 3001};
     const int64_t points[] = {4711};
-    adept_batches *b = make(&how, (adept_batch_range){.low = 1,
-                                                      .high = 512,
-                                                      .base = 8,
-                                                      .lengths = {1, 100000, 512, points, 1}});
+    adept_batches *b =
+        make(&how, (adept_batch_range){.low = 1, .high = 512, .base = 8, .lengths = {1, 100000, 512, points, 1}});
     assert_true(how.n_walks == adept_batches_walks(b) && how.n_walks < 3000);
     size_t n, found = 0;
     const int64_t *lengths = adept_batches_lengths_checked(b, &n);
@@ -197,8 +179,8 @@ static void rows_end_where_they_must(void **state)
 {
     (void)state;
     behaviour how = {.largest = 4.0 * 5 * 200}; /* B S > 1000 with one batch: lengths of up to 200 */
-    adept_batches *b = make(&how, (adept_batch_range){
-                                      .low = 5, .high = 5, .base = 5, .lengths = {.low = 1, .high = 900, .base = 300}});
+    adept_batches *b = make(
+        &how, (adept_batch_range){.low = 5, .high = 5, .base = 5, .lengths = {.low = 1, .high = 900, .base = 300}});
     for (int64_t s = 1; s <= 900; s += 7)
         same_profile(b, &how, 5, s);
     same_profile(b, &how, 5, 200);
@@ -226,7 +208,8 @@ static void what_cannot_be_is_refused(void **state)
     refuse((behaviour){.fails_above = 1024}, lengths(1, 512, 1025), ADEPT_E_USAGE,
            "at a batch of 8 and a sequence length of 1025: too long");
     /* the larger of two counts, of which B S decides: no rectangles */
-    refuse((behaviour){.largest = 40000}, lengths(1, 512, 10000), ADEPT_E_UNSUPPORTED, "no polynomial in batch and length");
+    refuse((behaviour){.largest = 40000}, lengths(1, 512, 10000), ADEPT_E_UNSUPPORTED,
+           "no polynomial in batch and length");
     refuse((behaviour){.ignores_length = true}, lengths(1, 2, 3), ADEPT_E_INTERNAL, "counted another");
     refuse((behaviour){0}, lengths(0, 1, 3), ADEPT_E_USAGE, "sequence lengths 0 to 3 about 1");
     refuse((behaviour){0}, lengths(4, 4, 3), ADEPT_E_USAGE, "4 to 3");
@@ -285,12 +268,12 @@ static void one_length_is_a_file_of_batches(void **state)
 {
     (void)state;
     behaviour how = {0};
-    adept_batches *b = make(&how, (adept_batch_range){
-                                      .low = 1, .high = 9, .base = 4, .lengths = {.low = 7, .high = 7, .base = 7}});
+    adept_batches *b =
+        make(&how, (adept_batch_range){.low = 1, .high = 9, .base = 4, .lengths = {.low = 7, .high = 7, .base = 7}});
     char *text = adept_batches_to_json(b);
     assert_non_null(strstr(text, "\"batches\""));
     assert_null(strstr(text, "\"lengths\""));
-    adept_batches *read = through_file(b);
+    adept_batches *read = batches_through_file(b);
     same_profile(read, &how, 9, 7);
     free(text);
     adept_batches_free(b);
@@ -311,27 +294,13 @@ static void profiles_are_read_at_a_length(void **state)
         adept_profile *p = NULL, *walked = NULL;
         assert_int_equal(adept_profile_read_at_length(&p, path, asked[i][0], asked[i][1], NULL), ADEPT_OK);
         assert_int_equal(walk(&walked, asked[i][2], asked[i][3], &how, NULL), ADEPT_OK);
-        char *a = adept_profile_to_json(p), *c = adept_profile_to_json(walked);
-        assert_string_equal(a, c);
-        free(a), free(c);
-        adept_profile_free(p);
-        adept_profile_free(walked);
+        profiles_are_same(p, walked, "toy");
     }
     adept_profile *p = NULL;
     assert_int_equal(adept_profile_read_at_length(&p, path, 4, 41, NULL), ADEPT_E_USAGE);
     remove(path);
     free(text);
     adept_batches_free(b);
-}
-
-/* Replace the first `from` behind "lengths": both in full. */
-static char *replaced(const char *text, const char *from, const char *to)
-{
-    const char *start = strstr(text, "\"lengths\""), *at = start ? strstr(start, from) : NULL;
-    if (!at) fail_msg("no %s in the file", from);
-    char *out = malloc(strlen(text) + strlen(to) + 1);
-    sprintf(out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    return out;
 }
 
 static void files_that_lie_are_refused(void **state)
@@ -357,16 +326,10 @@ static void files_that_lie_are_refused(void **state)
         {"\"lengths\":", "\"lengths\":\t5, \"x\":", "no object"},
     };
     behaviour how = {.batch_changes = 3, .length_changes = 17};
-    adept_batches *b = make(&how, small), *read = NULL;
+    adept_batches *b = make(&how, small);
     char *text = adept_batches_to_json(b);
-    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        adept_error err = {0};
-        char *bad = replaced(text, lies[i].from, lies[i].to);
-        if (adept_batches_from_json(&read, "toy", bad, strlen(bad), &err) == ADEPT_OK)
-            fail_msg("%s became %s, and it was read", lies[i].from, lies[i].to);
-        if (!strstr(err.message, lies[i].says)) fail_msg("%s: \"%s\"", lies[i].to, err.message);
-        free(bad);
-    }
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+        lie_is_refused(text, "\"lengths\"", lies[i].from, lies[i].to, lies[i].says);
     free(text);
     adept_batches_free(b);
 }

@@ -1,9 +1,9 @@
-/* Sequence lengths of every bundled language model: the profile made for a batch and a length is, to the last byte of its JSON, that of
- * profiling the model with them, at the ends, at odd sizes and at random ones, also after a round trip through a file. Where a model has
- * positions for so many tokens only, longer ones are refused. */
-#include "adept_batches.h"
+/* Sequence lengths of every bundled language model: the profile made for a batch and a length is, to the last byte of
+ * its JSON, that of profiling the model with them, at the ends, at odd sizes and at random ones, also after a round
+ * trip through a file. Where a model has positions for so many tokens only, longer ones are refused. */
 #include "adept_handlers.h"
 #include "adept_import.h"
+#include "batches_compare.h"
 #include "bundled_models.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,10 +29,22 @@ static const struct {
     int64_t most;
     size_t n_inputs;
 } expected[] = {
-    {"albert_base_v2", 512, 1},  {"bert_base_qa", 512, 1}, {"bert_large_pretrain", 512, 1}, {"bert_large_seqcls", 512, 1},
-    {"distilbert_base", 512, 1}, {"gpt2_large", 1024, 1},  {"gpt2_xl", 1024, 1},            {"gpt3_27", 2048, 1},
-    {"gpt3_xl", 2048, 1},        {"llama3_8b", 0, 1},      {"opt_13", 2048, 1},             {"qwen2.5_0.5b", 0, 1},
-    {"qwen2.5_1.5b", 0, 1},      {"qwen2.5_3b", 0, 1},     {"switch_base_8", 0, 2},         {"t5_base", 0, 2},
+    {"albert_base_v2", 512, 1},
+    {"bert_base_qa", 512, 1},
+    {"bert_large_pretrain", 512, 1},
+    {"bert_large_seqcls", 512, 1},
+    {"distilbert_base", 512, 1},
+    {"gpt2_large", 1024, 1},
+    {"gpt2_xl", 1024, 1},
+    {"gpt3_27", 2048, 1},
+    {"gpt3_xl", 2048, 1},
+    {"llama3_8b", 0, 1},
+    {"opt_13", 2048, 1},
+    {"qwen2.5_0.5b", 0, 1},
+    {"qwen2.5_1.5b", 0, 1},
+    {"qwen2.5_3b", 0, 1},
+    {"switch_base_8", 0, 2},
+    {"t5_base", 0, 2},
     {"tinyllama_1.1b", 0, 1},
 };
 #define N_EXPECTED (sizeof expected / sizeof *expected)
@@ -60,19 +72,8 @@ static void compare(const adept_batches *b, model *m, int64_t batch, int64_t len
     adept_error err = {0};
     if (adept_batches_at_length(&made, b, batch, length, &err) != ADEPT_OK) fail_msg("%s: %s", m->path, err.message);
     if (profile_at(&walked, batch, length, m, &err) != ADEPT_OK) fail_msg("%s: %s", m->path, err.message);
-    char *a = adept_profile_to_json(made), *c = adept_profile_to_json(walked);
-    assert_true(a && c);
-    size_t at = 0;
-    while (a[at] && a[at] == c[at])
-        at++;
-    if (a[at] != c[at])
-        fail_msg("%s at %lld x %lld: made \"%.60s\", walked \"%.60s\"", m->path, (long long)batch, (long long)length,
-                 a + at, c + at);
+    profiles_are_same(made, walked, m->path);
     n_compared++;
-    free(a);
-    free(c);
-    adept_profile_free(made);
-    adept_profile_free(walked);
 }
 
 static double now_s(void)
@@ -113,9 +114,9 @@ static void check_range(model *m, int64_t low, int64_t high)
     assert_non_null(text);
     double written_s = now_s();
     if (adept_batches_from_json(&read, m->path, text, strlen(text), &err) != ADEPT_OK) fail_msg("%s", err.message);
-    print_message("%-24s lengths %4lld to %lld: %zu walks in %.1f s, %.2f MB, read in %.1f ms\n", m->path, (long long)low,
-                  (long long)high, adept_batches_walks(b), built_s - start_s, 1e-6 * (double)strlen(text),
-                  1e3 * (now_s() - written_s));
+    print_message("%-24s lengths %4lld to %lld: %zu walks in %.1f s, %.2f MB, read in %.1f ms\n", m->path,
+                  (long long)low, (long long)high, adept_batches_walks(b), built_s - start_s,
+                  1e-6 * (double)strlen(text), 1e3 * (now_s() - written_s));
     assert_true(strlen(text) < 6000000);
     char *again = adept_batches_to_json(read);
     assert_string_equal(text, again);

@@ -1,4 +1,5 @@
-/* The sequence length of a run: which inputs it sets, lengths that a trace fixed, and tables of positions. Graphs are written here. */
+/* The sequence length of a run: which inputs it sets, lengths that a trace fixed, and tables of positions. Graphs are
+ * written here. */
 #include "adept_batches.h"
 #include "adept_handlers.h"
 #include "graph_text.h"
@@ -165,7 +166,8 @@ static void positions_end_with_their_table(void **state)
     (void)state;
     runs(arange, "i64:BxS", 1);
     runs(arange, "i64:BxS", 16);
-    fails(arange, "i64:BxS", 17, "'emb.positions' (Embedding): aten::embedding: position 16 lies beyond the table of 16");
+    fails(arange, "i64:BxS", 17,
+          "'emb.positions' (Embedding): aten::embedding: position 16 lies beyond the table of 16");
     fails(arange, "i64:BxS", 70, "position 69"); /* longer than what small tensors carry */
     fails(arange, "i64:Bx70", 0, "position 69");
 }
@@ -201,26 +203,24 @@ static void unknown_positions_pass(void **state)
                                "sparse=false) @ d.positions Embedding\n"
                                "return y\n";
     runs(data, "i64:BxS", 100);
-    static const char written[] = "input ids\n"
-                                  "param table f32:16x8 grad\n"
-                                  "n = aten::size(self=ids, dim=1)\n"
-                                  "a = aten::arange(end=n) @ emb E\n"
-                                  "z = aten::zero_(self=a) @ emb E\n"
-                                  "y = aten::embedding(weight=table, indices=a, padding_idx=-1, scale_grad_by_freq=false, "
-                                  "sparse=false) @ emb.positions Embedding\n"
-                                  "return y\n";
+    static const char written[] =
+        "input ids\n"
+        "param table f32:16x8 grad\n"
+        "n = aten::size(self=ids, dim=1)\n"
+        "a = aten::arange(end=n) @ emb E\n"
+        "z = aten::zero_(self=a) @ emb E\n"
+        "y = aten::embedding(weight=table, indices=a, padding_idx=-1, scale_grad_by_freq=false, "
+        "sparse=false) @ emb.positions Embedding\n"
+        "return y\n";
     runs(written, "i64:BxS", 100);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_length_finds_its_place),
-        cmocka_unit_test(an_unclear_length_is_refused),
-        cmocka_unit_test(the_own_length_is_known),
-        cmocka_unit_test(a_length_fixed_by_the_trace_is_found),
-        cmocka_unit_test(positions_end_with_their_table),
-        cmocka_unit_test(positions_are_counted),
+        cmocka_unit_test(the_length_finds_its_place),     cmocka_unit_test(an_unclear_length_is_refused),
+        cmocka_unit_test(the_own_length_is_known),        cmocka_unit_test(a_length_fixed_by_the_trace_is_found),
+        cmocka_unit_test(positions_end_with_their_table), cmocka_unit_test(positions_are_counted),
         cmocka_unit_test(unknown_positions_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
