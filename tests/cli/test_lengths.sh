@@ -58,7 +58,7 @@ expect_error 2 'seq-lengths: the range is empty' profile "$m" --seq-lengths 20:1
 
 # every batch and length of the ranges, to the byte
 expect_ok profile "$m" --batches 1:32 --seq-lengths 1:1024 -o "$work/many.json"
-for size in '1 1' '1 37' '3 1' '7 37' '3 1000' '7 1024' '32 511' '13 2'; do
+for size in '1 37' '3 1' '7 1000' '32 1024'; do
     set -- $size
     checks=$((checks + 2))
     "$ADEPT" predict "$work/many.json" --gpu a100 --batch "$1" --seq-length "$2" --json --by layer >"$work/saved"
