@@ -128,27 +128,22 @@ static bool add_rows(cJSON *root, const adept_diff *d)
     return ok;
 }
 
-static bool add_texts(cJSON *root, const adept_diff *d)
+static bool add_warning(void *context, const char *text)
 {
-    cJSON *warnings = cJSON_AddArrayToObject(root, "warnings");
-    bool ok = warnings != NULL;
-
-    for (size_t i = 0; ok && i < d->n_warnings; i++)
-        ok = cJSON_AddItemToArray(warnings, cJSON_CreateString(d->warnings[i]));
-    for (size_t i = 0; ok && i < d->now.n_warnings; i++)
-        ok = cJSON_AddItemToArray(warnings, cJSON_CreateString(d->now.warnings[i]));
-    return ok;
+    return cJSON_AddItemToArray(context, cJSON_CreateString(text));
 }
 
 adept_status adept_diff_print_json(adept_cli *cli, const adept_diff_report *r)
 {
     const adept_diff *d = r->diff;
-    cJSON *root = cJSON_CreateObject(), *totals;
+    cJSON *root = cJSON_CreateObject(), *totals, *warnings;
     bool ok = root && adept_json_add_number(root, "schema_version", 1) && add_side(root, "old", r->old, &d->old) &&
               add_side(root, "new", r->now, &d->now) && add_change(root, d) && add_check(root, r->check);
 
     totals = ok ? cJSON_AddObjectToObject(root, "totals") : NULL;
-    ok = totals && add_three(totals, &d->old_total, &d->now_total) && add_rows(root, d) && add_texts(root, d);
+    ok = totals && add_three(totals, &d->old_total, &d->now_total) && add_rows(root, d);
+    warnings = ok ? cJSON_AddArrayToObject(root, "warnings") : NULL;
+    ok = warnings && adept_diff_each_warning(r, add_warning, warnings);
     if (!ok) {
         cJSON_Delete(root);
         root = NULL;

@@ -232,20 +232,31 @@ static void print_check(FILE *out, const adept_diff_report *r)
     fprintf(out, " %s%s%s\n", r->markdown ? "**" : "", failed ? "failed" : "passed", r->markdown ? "**" : "");
 }
 
+typedef struct warning_sink {
+    FILE *out;
+    bool markdown, headed;
+} warning_sink;
+
+static bool print_warning(void *context, const char *text)
+{
+    warning_sink *sink = context;
+
+    if (!sink->markdown) {
+        adept_report_warning(sink->out, &sink->headed, text);
+        return true;
+    }
+    fprintf(sink->out, "%s> **Warning:** ", sink->headed ? ">\n" : "\n");
+    sink->headed = true;
+    adept_markdown_text(sink->out, text);
+    fputc('\n', sink->out);
+    return true;
+}
+
 static void print_warnings(FILE *out, const adept_diff_report *r)
 {
-    const adept_diff *d = r->diff;
-    bool headed = false;
+    warning_sink sink = {out, r->markdown, false};
 
-    for (size_t i = 0; i < d->n_warnings; i++) {
-        if (!r->markdown) {
-            adept_report_warning(out, &headed, d->warnings[i]);
-            continue;
-        }
-        fputs("\n> **Warning:** ", out);
-        adept_markdown_text(out, d->warnings[i]);
-        fputc('\n', out);
-    }
+    adept_diff_each_warning(r, print_warning, &sink);
 }
 
 static adept_status print_text(adept_cli *cli, FILE *out, const adept_diff_report *r)
