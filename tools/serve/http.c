@@ -2,6 +2,7 @@
 #include "http.h"
 #include <inttypes.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,10 @@
 typedef struct peer {
     int fd;
     atomic_uint_fast64_t deadline_ns;
+    atomic_bool busy;        /* between a request's headers and the end of its answer */
+    atomic_uint requests;    /* begun so far */
+    bool was_half_closed;    /* at the last look, with this many requests begun: */
+    unsigned requests_then;
     struct peer *previous, *next;
 } peer;
 
@@ -57,6 +62,21 @@ static void extend(adept_http *h, peer *p)
     if (p)
         atomic_store_explicit(&p->deadline_ns, now_ns() + (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u,
                               memory_order_relaxed);
+}
+
+/* A request begins, and has been answered. */
+static void work(adept_http *h, peer *p)
+{
+    extend(h, p);
+    if (!p) return;
+    atomic_store(&p->busy, true);
+    atomic_fetch_add(&p->requests, 1);
+}
+
+static void rest(adept_http *h, peer *p)
+{
+    extend(h, p);
+    if (p) atomic_store(&p->busy, false);
 }
 
 static peer *peer_of(struct MHD_Connection *connection)
@@ -105,15 +125,29 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
         peer_leaves(cls, *context);
 }
 
+/* libmicrohttpd is told once of what has arrived, so that it may not see that a client which left in the middle of a request has
+ * closed its side. Seen twice without a request between, it is cut off. */
+static bool has_left(peer *p)
+{
+    struct pollfd look = {.fd = p->fd, .events = POLLRDHUP};
+    unsigned requests = atomic_load(&p->requests);
+    bool half_closed = !atomic_load(&p->busy) && poll(&look, 1, 0) == 1 && (look.revents & POLLRDHUP);
+    bool left = half_closed && p->was_half_closed && p->requests_then == requests;
+    p->was_half_closed = half_closed;
+    p->requests_then = requests;
+    return left;
+}
+
 void adept_http_tend(adept_http *h)
 {
     uint64_t now = now_ns();
     pthread_mutex_lock(&h->lock);
     for (peer *p = h->peers; p; p = p->next) {
-        if (atomic_load_explicit(&p->deadline_ns, memory_order_relaxed) > now) continue;
+        bool late = atomic_load_explicit(&p->deadline_ns, memory_order_relaxed) <= now;
+        if (!late && !has_left(p)) continue;
         shutdown(p->fd, SHUT_RDWR);
         atomic_store_explicit(&p->deadline_ns, UINT64_MAX, memory_order_relaxed);
-        atomic_fetch_add(&h->metrics->dropped, 1);
+        if (late) atomic_fetch_add(&h->metrics->dropped, 1);
     }
     pthread_mutex_unlock(&h->lock);
 }
@@ -133,7 +167,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     exchange *x = *context;
     (void)code;
     if (!x) return;
-    extend(h, peer_of(connection));
+    rest(h, peer_of(connection));
     atomic_fetch_sub_explicit(&h->metrics->bytes_held, x->held_bytes, memory_order_relaxed);
     atomic_fetch_sub(&h->in_flight, 1);
     adept_serve_text_free(&x->body);
@@ -227,7 +261,7 @@ static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, c
     *context = x;
     x->begin_ns = now_ns();
     atomic_fetch_add(&h->in_flight, 1);
-    extend(h, peer_of(connection));
+    work(h, peer_of(connection));
     const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
     if (!length || strtoull(length, NULL, 10) <= h->options.max_body_bytes) return MHD_YES;
     mark_refused(x, ADEPT_SERVE_TOO_LARGE);
