@@ -105,7 +105,8 @@ long serve_memory_kib(pid_t pid)
 
 void wire_open(wire *l, int port, const char *path)
 {
-    const struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct sockaddr_un u = {.sun_family = AF_UNIX};
     const struct timeval patience = {.tv_sec = PATIENCE_S};
     const int on = 1;
@@ -115,7 +116,8 @@ void wire_open(wire *l, int port, const char *path)
     if (l->fd < 0) serve_die("no socket: %s", strerror(errno));
     setsockopt(l->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (!path) setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    const struct sockaddr *address = path ? (const struct sockaddr *)(const void *)&u : (const struct sockaddr *)(const void *)&a;
+    const struct sockaddr *address =
+        path ? (const struct sockaddr *)(const void *)&u : (const struct sockaddr *)(const void *)&a;
     if (connect(l->fd, address, path ? sizeof u : sizeof a) != 0) serve_die("cannot connect: %s", strerror(errno));
 }
 
@@ -171,7 +173,10 @@ int wire_answer(wire *l, size_t *body_size)
 
 size_t post_format(char *out, size_t size, const char *path, const char *body, size_t body_size)
 {
-    int n = snprintf(out, size, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", path, body_size);
+    int n =
+        snprintf(out, size,
+                 "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+                 path, body_size);
     if (n < 0 || (size_t)n + body_size > size) serve_die("a request too large");
     memcpy(out + n, body, body_size);
     return (size_t)n + body_size;

@@ -1,4 +1,5 @@
-/** @file client.h  A server of our own and connections to it, for the flood and the benchmark. What fails ends the program. */
+/** @file client.h  A server of our own and connections to it, for the flood and the benchmark. What fails ends the
+ * program. */
 #ifndef ADEPT_TESTS_SERVE_CLIENT_H
 #define ADEPT_TESTS_SERVE_CLIENT_H
 #include <stdbool.h>
@@ -10,7 +11,8 @@ typedef struct served {
     int port, errors; /* errors: read end of its stderr */
 } served;
 
-/** Start `PROGRAM serve` on a free port and wait until it listens. @param options  ends with NULL; @param cpu  -1: any */
+/** Start `PROGRAM serve` on a free port and wait until it listens. @param options  ends with NULL; @param cpu  -1: any
+ */
 served serve_start(const char *program, const char *const *options, int cpu);
 /** SIGTERM. @return its exit code, -1 if it was killed */
 int serve_stop(const served *s);

@@ -1,6 +1,7 @@
 /* `adept serve` under malformed requests and many connections: it must answer, keep its memory, and end in order.
  * usage: flood PROGRAM PROFILE REQUESTS CONNECTIONS MAX_GROWTH_MIB     (the workload of PROFILE is called mlp)
- * In one of 16 requests HTTP itself is broken, in the others what it carries; what is right by chance does not count. */
+ * In one of 16 requests HTTP itself is broken, in the others what it carries; what is right by chance does not count.
+ */
 #include "client.h"
 #include <poll.h>
 #include <stdint.h>
@@ -28,18 +29,30 @@ static uint64_t draw(uint64_t below)
 #define RUN "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"gpus\":4,\"power_limit_w\":250.5,\"compact\":true}"
 static const char *const bodies[] = {
     RUN,
-    "{\"workload\":\"mlp\",\"gpu\":\"h100\",\"granularity\":\"model\",\"allreduce\":\"tree\",\"overlap\":\"fixed\",\"batch_size\":256}",
+    "{\"workload\":\"mlp\",\"gpu\":\"h100\",\"granularity\":\"model\",\"allreduce\":\"tree\",\"overlap\":\"fixed\","
+    "\"batch_size\":256}",
     "{\"workload\":\"mlp\",\"requests\":[{\"gpu\":\"t4\"},{\"gpu\":\"a100\",\"gpus\":2},{\"gpu\":\"nix\"}]}",
-    "{\"workload\":\"mlp\",\"goal\":{\"objective\":\"edp\",\"samples\":1e6,\"deadline_s\":10},\"options\":[{\"gpu\":\"a100\"},{\"gpu\":\"t4\"}]}",
-    "{\"gpu\":\"a100\",\"profile\":{\"schema_version\":1,\"model\":{\"path\":\"x\"},\"ops\":[{\"path\":\"a\",\"kernels\":[]}]}}",
+    "{\"workload\":\"mlp\",\"goal\":{\"objective\":\"edp\",\"samples\":1e6,\"deadline_s\":10},\"options\":[{\"gpu\":"
+    "\"a100\"},{\"gpu\":\"t4\"}]}",
+    "{\"gpu\":\"a100\",\"profile\":{\"schema_version\":1,\"model\":{\"path\":\"x\"},\"ops\":[{\"path\":\"a\","
+    "\"kernels\":[]}]}}",
     "[[[[{\"a\":[1,2,{\"b\":\"\\ud83d\\ude00\"}]}]]]]",
 };
 static const char *const paths[] = {"/v1/predict", "/v1/choose"};
-static const char *const pieces[] = {"\\u0000", "1e999", "NaN", "[[[[[[[[[[[[", "-0", "\"", "{", "}", ",", ":", "null", "\xff\xfe", "\\ud800",
-                                     "9007199254740993", "\"gpu\":1,", "true", "%s%n", "../../etc/passwd", "\n", "\\"};
+static const char *const pieces[] = {"\\u0000",    "1e999",
+                                     "NaN",        "[[[[[[[[[[[[",
+                                     "-0",         "\"",
+                                     "{",          "}",
+                                     ",",          ":",
+                                     "null",       "\xff\xfe",
+                                     "\\ud800",    "9007199254740993",
+                                     "\"gpu\":1,", "true",
+                                     "%s%n",       "../../etc/passwd",
+                                     "\n",         "\\"};
 static const char *const requests[] = {
     "POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 66\r\n\r\n" RUN,
-    "POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"a\"\r\n0\r\n\r\n",
+    "POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: "
+    "chunked\r\n\r\n4\r\n{\"a\"\r\n0\r\n\r\n",
     "GET /v1/gpus/a100 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     "POST /v1/choose HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 99999999999999999999\r\n\r\n{}",
     "GET /%00%ff%2e%2e/metrics?a=b&c HTTP/1.0\r\nCookie: a=b\r\nRange: bytes=0-1\r\n\r\n",
@@ -209,7 +222,7 @@ int main(int argc, char **argv)
     long wanted = atol(argv[3]), connections = atol(argv[4]), growth_kib = 1024 * atol(argv[5]);
     tally warm = {0}, t = {0};
     served s = serve_start(argv[1], options, -1);
-    flood(&warm, &s, wanted / 20);
+    flood(&warm, &s, wanted / 5); /* what it takes once is no leak */
     crowd(&s, connections);
     wait_until_alone(&s);
     long before = serve_memory_kib(s.pid);
@@ -218,8 +231,9 @@ int main(int argc, char **argv)
     wait_until_alone(&s);
     long after = serve_memory_kib(s.pid);
     int code = serve_stop(&s);
-    printf("%ld requests: %ld refused, %ld closed without an answer, %ld right by chance; then %ld connections at once\n", t.sent, t.refused,
-           t.closed, t.accepted, connections);
+    printf(
+        "%ld requests: %ld refused, %ld closed without an answer, %ld right by chance; then %ld connections at once\n",
+        t.sent, t.refused, t.closed, t.accepted, connections);
     printf("memory of the server %ld KiB before, %ld KiB after; exit code %d\n", before, after, code);
     if (code != 0) serve_die("the server did not end in order");
     if (after - before > growth_kib) serve_die("its memory grew by %ld KiB", after - before);

@@ -20,9 +20,9 @@
 typedef struct peer {
     int fd;
     atomic_uint_fast64_t deadline_ns;
-    atomic_bool busy;        /* between a request's headers and the end of its answer */
-    atomic_uint requests;    /* begun so far */
-    bool was_half_closed;    /* at the last look, with this many requests begun: */
+    atomic_bool busy;     /* between a request's headers and the end of its answer */
+    atomic_uint requests; /* begun so far */
+    bool was_half_closed; /* at the last look, with this many requests begun: */
     unsigned requests_then;
     struct peer *previous, *next;
 } peer;
@@ -125,8 +125,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
         peer_leaves(cls, *context);
 }
 
-/* libmicrohttpd is told once of what has arrived, so that it may not see that a client which left in the middle of a request has
- * closed its side. Seen twice without a request between, it is cut off. */
+/* libmicrohttpd is told once of what has arrived, so that it may not see that a client which left in the middle of a
+ * request has closed its side. Seen twice without a request between, it is cut off. */
 static bool has_left(peer *p)
 {
     struct pollfd look = {.fd = p->fd, .events = POLLRDHUP};
