@@ -225,9 +225,7 @@ adept_status adept_predict_json(char **text, const adept_request *request, adept
     const adept_oracle *o = request->oracle;
     status = adept_predict(&p, o->profile, o->hw, &run, err);
     if (status != ADEPT_OK) return status;
-    adept_library_lock(); /* the fit's record is parsed again */
     char *json = adept_prediction_to_json(&p, o->profile, o->hw, &run, NULL, NULL, NULL, 0);
-    adept_library_unlock();
     if (!json) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     *text = json;
     return ADEPT_OK;

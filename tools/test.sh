@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install what is missing, build and run all tests.
 # Usage: sh tools/test.sh [--ci]     (from anywhere; as root or with sudo)
-#   --ci   also build with clang and with -Werror, without libtorch, without GSL, and with ASan and UBSan, and test each
+#   --ci   also build with clang and with -Werror, without libtorch, without GSL and libmicrohttpd, and with ASan and UBSan, and test each
 set -eu
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 LC_ALL=C
@@ -25,7 +25,7 @@ case ${1-} in
     sh "$top/tools/build.sh" "$ci/clang" -DADEPT_WERROR=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
     sh "$top/tools/build.sh" "$ci/no-torch" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF
     run_tests "$ci/no-torch"
-    sh "$top/tools/build.sh" "$ci/no-calibrate" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_CALIBRATE=OFF
+    sh "$top/tools/build.sh" "$ci/no-calibrate" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_CALIBRATE=OFF -DADEPT_WITH_SERVE=OFF
     run_tests "$ci/no-calibrate"
     sh "$top/tools/build.sh" "$ci/sanitize" -DADEPT_SANITIZE=address,undefined -DADEPT_WERROR=ON
     run_tests "$ci/sanitize"
