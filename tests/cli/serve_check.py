@@ -149,6 +149,19 @@ for keys, options in [
         own = {"profile": json.load(file), **{k: v for k, v in run.items() if k != "workload"}}
     check(expect(200, "POST", "/v1/predict", {**own, "compact": True}, schema="Estimate") == estimate, f"inline profile, {keys}")
 
+# a profile of many batch sizes and sequence lengths
+sizes = profile.replace("mlp.", "lengths.")
+with open(sizes, encoding="utf-8") as file:
+    own = {"profile": json.load(file), "gpu": "a100"}
+for batch_size, seq_length in ((4, 16), (3, 33), (1, 1), (12, 100)):
+    out = subprocess.run([adept, "predict", sizes, "--gpu", "a100", "--batch", str(batch_size), "--seq-length", str(seq_length), "--json"],
+                         check=True, stdout=subprocess.PIPE).stdout
+    asked = expect(200, "POST", "/v1/predict", {**own, "batch_size": batch_size, "seq_length": seq_length}, schema="Prediction")
+    check(asked["step_time_s"] == json.loads(out)["step_time_s"] and asked["config"]["seq_length"] == seq_length, f"length {seq_length}")
+expect(422, "POST", "/v1/predict", {**own, "seq_length": 101}, code="cannot_predict")
+expect(422, "POST", "/v1/predict", {"workload": "mlp", "gpu": "a100", "seq_length": 7}, code="cannot_predict")
+expect(400, "POST", "/v1/predict", {**own, "seq_length": 0}, code="bad_request")
+
 single = expect(200, "POST", "/v1/predict", {"workload": "mlp", "gpu": "a100", "gpus": 2, "compact": True}, schema="Estimate")
 del single["schema_version"]
 many = {"workload": "mlp", "requests": [{"gpu": "a100", "gpus": 2}, {"gpu": "a10O"}, {"gpu": "a100", "gpus": 0}, {"gpu": "a100", "color": 1},

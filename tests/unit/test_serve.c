@@ -294,25 +294,25 @@ static void test_oracles(void **state)
     adept_serve_oracles *c = adept_serve_oracles_new(2);
     assert_non_null(c);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], 0, NULL}, NULL),
+        assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], 0, 0, NULL}, NULL),
                          ADEPT_OK);
     adept_serve_oracles_count count = adept_serve_oracles_statistics(c);
     assert_true(count.misses == 3 && count.hits == 0 && count.kept == 2 && count.evicted == 1);
     adept_estimate e; /* the first is given up, but held: it still answers */
     assert_int_equal(adept_predict_one(&e, &(adept_request){.oracle = adept_serve_oracle_of(held[0])}, NULL), ADEPT_OK);
-    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], 0, NULL}, NULL), ADEPT_OK);
+    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], 0, 0, NULL}, NULL), ADEPT_OK);
     assert_ptr_equal(again, held[1]);
     /* now the third was used least lately */
-    assert_int_equal(adept_serve_oracles_hold(&held[3], c, &(adept_serve_key){w, gpus[1], 0, "model"}, NULL), ADEPT_OK);
+    assert_int_equal(adept_serve_oracles_hold(&held[3], c, &(adept_serve_key){w, gpus[1], 0, 0, "model"}, NULL), ADEPT_OK);
     assert_ptr_not_equal(held[3], held[1]);
     adept_serve_oracles_release(c, again);
-    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], 0, NULL}, NULL), ADEPT_OK);
+    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], 0, 0, NULL}, NULL), ADEPT_OK);
     assert_ptr_equal(again, held[1]);
     count = adept_serve_oracles_statistics(c);
     assert_true(count.misses == 4 && count.hits == 2 && count.kept == 2 && count.evicted == 2);
     adept_error err = {0};
     adept_serve_oracle *none = NULL;
-    assert_int_equal(adept_serve_oracles_hold(&none, c, &(adept_serve_key){w, gpus[0], 7, NULL}, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_serve_oracles_hold(&none, c, &(adept_serve_key){w, gpus[0], 7, 0, NULL}, &err), ADEPT_E_USAGE);
     assert_true(!none && err.message[0]);
     adept_serve_oracles_release(c, again);
     for (size_t i = 0; i < 4; i++)

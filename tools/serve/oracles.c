@@ -67,6 +67,7 @@ static adept_serve_oracle **bucket_of(adept_serve_oracles *c, const adept_serve_
     uint64_t h = (uint64_t)(uintptr_t)k->workload;
     h = (h ^ (uint64_t)(uintptr_t)k->gpu) * UINT64_C(0x9e3779b97f4a7c15);
     h = (h ^ (h >> 32) ^ (uint64_t)k->batch_size) * UINT64_C(0xbf58476d1ce4e5b9);
+    h = (h ^ (h >> 31) ^ (uint64_t)k->seq_length) * UINT64_C(0x94d049bb133111eb);
     h ^= (h >> 29) ^ (k->granularity ? (uint64_t)(unsigned char)k->granularity[0] : 0); /* 'o' or 'm' */
     return &c->buckets[h & (c->n_buckets - 1)];
 }
@@ -74,6 +75,7 @@ static adept_serve_oracle **bucket_of(adept_serve_oracles *c, const adept_serve_
 static bool is_same(const adept_serve_key *a, const adept_serve_key *b)
 {
     return a->workload == b->workload && a->gpu == b->gpu && a->batch_size == b->batch_size &&
+           a->seq_length == b->seq_length &&
            (a->granularity ? a->granularity[0] : 0) == (b->granularity ? b->granularity[0] : 0);
 }
 
@@ -124,7 +126,8 @@ static adept_status compile(adept_serve_oracle **out, const adept_serve_key *key
     }
     o->key = *key;
     adept_status status = ADEPT_OK;
-    if (key->batch_size > 0) status = adept_workload_at_batch(&o->owned, key->workload, key->batch_size, err);
+    if (key->batch_size > 0 || key->seq_length > 0)
+        status = adept_workload_at(&o->owned, key->workload, key->batch_size, key->seq_length, err);
     if (status == ADEPT_OK)
         status = adept_oracle_new(&o->oracle, o->owned ? o->owned : key->workload, key->gpu, key->granularity, err);
     if (status == ADEPT_OK)

@@ -9,7 +9,7 @@
 typedef struct adept_serve_key {
     const adept_workload *workload;
     const adept_gpu *gpu;
-    int64_t batch_size;      /* 0: the workload's own */
+    int64_t batch_size, seq_length; /* 0: the workload's own */
     const char *granularity; /* "operator", "model", NULL */
 } adept_serve_key;
 
@@ -27,7 +27,7 @@ adept_serve_oracles *adept_serve_oracles_new(size_t capacity);
 /** Nothing may be held any more. NULL allowed. */
 void adept_serve_oracles_free(adept_serve_oracles *c);
 
-/** @param out  hold of the oracle: adept_serve_oracles_release(). @return as adept_workload_at_batch() and
+/** @param out  hold of the oracle: adept_serve_oracles_release(). @return as adept_workload_at() and
  * adept_oracle_new() */
 adept_status adept_serve_oracles_hold(adept_serve_oracle **out, adept_serve_oracles *c, const adept_serve_key *key,
                                       adept_error *err);

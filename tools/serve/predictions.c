@@ -61,6 +61,18 @@ typedef struct held_oracle {
     adept_serve_oracle *held;
 } held_oracle;
 
+static bool check_size(int64_t size, int64_t low, int64_t high, const char *key, const char *option,
+                       adept_serve_problem *p)
+{
+    if (size == 0 || (size >= low && size <= high)) return true;
+    if (high == 0)
+        return adept_serve_refuse(p, ADEPT_SERVE_CANNOT_PREDICT,
+                                  "the profile has no %s; adept profile --%s makes one with it", key, option);
+    return adept_serve_refuse(p, ADEPT_SERVE_CANNOT_PREDICT,
+                              "a %s of %lld is none of the profile's, %lld to %lld; adept profile --%s makes others",
+                              key, (long long)size, (long long)low, (long long)high, option);
+}
+
 static bool find_key(adept_serve_key *key, const context *c, const adept_serve_run *run, adept_serve_problem *p)
 {
     const adept_serve_catalogue *catalogue = c->server->catalogue;
@@ -76,14 +88,10 @@ static bool find_key(adept_serve_key *key, const context *c, const adept_serve_r
     if (!gpu) return adept_serve_unknown_gpu(catalogue, run->gpu, p);
     adept_workload_info info;
     adept_workload_describe(&info, workload);
-    int64_t batch_size = run->batch_size == info.batch_size ? 0 : run->batch_size;
-    if (batch_size != 0 && (batch_size < info.batch_low || batch_size > info.batch_high))
-        return adept_serve_refuse(
-            p, ADEPT_SERVE_CANNOT_PREDICT,
-            "a batch_size of %lld is none of the profile's, %lld to %lld; adept profile --batches makes others",
-            (long long)batch_size, (long long)info.batch_low, (long long)info.batch_high);
-    *key = (adept_serve_key){workload, gpu->handle, batch_size, run->granularity};
-    return true;
+    *key = (adept_serve_key){workload, gpu->handle, run->batch_size == info.batch_size ? 0 : run->batch_size,
+                             run->seq_length == info.seq_length ? 0 : run->seq_length, run->granularity};
+    return check_size(key->batch_size, info.batch_low, info.batch_high, "batch_size", "batches", p) &&
+           check_size(key->seq_length, info.seq_low, info.seq_high, "seq_length", "seq-lengths", p);
 }
 
 static bool hold(held_oracle *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)

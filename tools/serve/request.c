@@ -34,6 +34,7 @@ static const field run_fields[] = {
     {"workload", FIELD_NAME, IN_RUN(workload), NULL, 0},
     {"gpu", FIELD_NAME, IN_RUN(gpu), NULL, 0},
     {"batch_size", FIELD_COUNT, IN_RUN(batch_size), NULL, 0},
+    {"seq_length", FIELD_COUNT, IN_RUN(seq_length), NULL, 0},
     {"gpus", FIELD_COUNT, IN_RUN(request.gpus), NULL, 0},
     {"power_limit_w", FIELD_POSITIVE, IN_RUN(request.power_limit_w), NULL, 0},
     {"clock_hz", FIELD_POSITIVE, IN_RUN(request.clock_hz), NULL, 0},

@@ -11,7 +11,7 @@
 /** One run: a workload on GPUs. Not given is zero, as in the library. */
 typedef struct adept_serve_run {
     char workload[ADEPT_SERVE_NAME_SIZE], gpu[ADEPT_SERVE_NAME_SIZE];
-    int64_t batch_size;
+    int64_t batch_size, seq_length;
     const char *granularity; /* "operator", "model" or NULL */
     adept_request request;   /* its oracle is not set */
 } adept_serve_run;
