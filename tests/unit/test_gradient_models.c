@@ -12,11 +12,13 @@
 #define N_RUNS 7
 #define MOST_QUANTITIES (ADEPT_GRADIENT_PARAMETERS + ADEPT_SPECS + ADEPT_RUN_NUMBERS)
 
-static const char *const gpu_names[] = {"a100-sxm-40gb", "t4", "h100-sxm-80gb", "v100-pcie-32gb", "l4", "a40"};
+static const char *const gpu_names[] = {"a100-sxm-40gb", "t4", "h100-sxm-80gb", "v100-pcie-32gb", "l4", "a40",
+                                        "a100-pcie-80gb"};
+#define SLOW_HOST 6 /* this one's host takes 60 us for a launch, which its fit says */
 #define N_GPUS (sizeof gpu_names / sizeof *gpu_names)
 
 static adept_hwprofile *gpus[N_GPUS];
-static size_t n_points, n_compared, n_kinks, n_exact, n_buckets, n_exposed, n_limited;
+static size_t n_points, n_compared, n_kinks, n_exact, n_buckets, n_exposed, n_slow, n_limited;
 static size_t by_spec_compared[ADEPT_SPECS], by_run_compared[ADEPT_RUN_NUMBERS];
 
 static const char *const spec_names[] = {
@@ -218,6 +220,7 @@ static void check_point(const adept_profile *profile, const adept_hwprofile *hw,
     assert_true(fabs(g.power_w - p.power_avg_w) <= 1e-12 * p.power_avg_w);
     n_buckets += p.comm_buckets > 0;
     n_exposed += p.comm_buckets > 0 && p.comm_s > 0;
+    if (hw == gpus[SLOW_HOST]) n_slow += p.comm_buckets > 0 && p.comm_s > 0 && g.by_theta[ADEPT_OP_t_host_s].time_s > 0;
     n_points++;
     const point at = {profile, hw, *run, &g, what};
     check_homogeneity(&at);
@@ -271,10 +274,10 @@ static void check_model(const char *path, void *context)
         adept_profile *profile = NULL;
         if (adept_profile_build(&profile, graph, adept_handlers(), &config, NULL, NULL, &err) != ADEPT_OK)
             fail_msg("%s: %s", path, err.message);
-        for (size_t j = 0; j < 3; j++) {
+        for (size_t j = 0; j < 4; j++) {
             uint64_t turn = number + 3 * i + j;
-            const adept_hwprofile *hw = gpus[(number / 5 + i + 2 * j) % N_GPUS];
-            adept_run run = run_of(turn % N_RUNS, hw);
+            const adept_hwprofile *hw = gpus[j == 3 ? SLOW_HOST : (number / 5 + i + 2 * j) % SLOW_HOST];
+            adept_run run = run_of(j == 3 ? 2 + number % 3 : turn % N_RUNS, hw);
             for (int e = 0; e < 2; e++) {
                 run.equations = e ? ADEPT_EQUATIONS_MODEL : ADEPT_EQUATIONS_OPERATOR;
                 check_point(profile, hw, &run, turn, path);
@@ -285,15 +288,23 @@ static void check_model(const char *path, void *context)
     adept_graph_free(graph);
 }
 
+/* A fit of its own, by parameters that it has from others. */
+static bool slow_down(adept_hwprofile *hw)
+{
+    if (adept_hwprofile_adopt(hw, ADEPT_GRANULARITY_OPERATOR, NULL) != ADEPT_OK || !hw->calibrated) return false;
+    ((adept_parameter *)hw->parameters)[ADEPT_OP_t_host_s].value = 6e-5;
+    return true;
+}
+
 static void all_bundled_models(void **state)
 {
     (void)state;
     size_t n_models = bundled_models_each(check_model, NULL);
-    print_message(
-        "%zu models, %zu points (%zu limited, %zu with buckets, %zu of them exposed); %zu derivatives, %zu agree, "
-        "%zu at kinks\n",
-        n_models, n_points, n_limited, n_buckets, n_exposed, n_compared, n_exact, n_kinks);
-    assert_true(n_models >= 20 && n_points == 18 * n_models && n_limited > 20 && n_exposed > 10);
+    print_message("%zu models, %zu points (%zu limited, %zu with buckets, %zu of them exposed, %zu beside a slow "
+                  "host); %zu derivatives, %zu agree, "
+                  "%zu at kinks\n",
+                  n_models, n_points, n_limited, n_buckets, n_exposed, n_slow, n_compared, n_exact, n_kinks);
+    assert_true(n_models >= 20 && n_points == 24 * n_models && n_limited > 20 && n_exposed > 10 && n_slow > 3);
     assert_true(n_exact > 3000 && n_kinks < n_compared / 50);
     static const int must[] = {ADEPT_SPEC_vector_fp32_flops_per_s,
                                ADEPT_SPEC_tensor_fp16_flops_per_s,
@@ -319,6 +330,7 @@ int main(void)
     if (!getenv("ADEPT_TORCH_MODULE")) return 77; /* built without libtorch: no .pt can be read */
     for (size_t i = 0; i < N_GPUS; i++)
         if (adept_hwprofile_open(&gpus[i], gpu_names[i], NULL) != ADEPT_OK) return 1;
+    if (!slow_down(gpus[SLOW_HOST])) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     for (size_t i = 0; i < N_GPUS; i++)
         adept_hwprofile_free(gpus[i]);
