@@ -131,16 +131,6 @@ static void work_free(work *w)
     adept_profile_free(w->profile);
 }
 
-/* A number of --set makes it another GPU than the one that was measured. */
-static void warn_hypothetical(adept_prediction *p, const adept_sweep_axis *set, size_t n)
-{
-    const size_t most = sizeof p->warnings / sizeof p->warnings[0];
-    for (size_t i = 0; i < n && p->n_warnings < most; i++)
-        snprintf(p->warnings[p->n_warnings++], sizeof p->warnings[0],
-                 "a hypothetical GPU: %s set to %s%.6g; parameters that were fitted to the real one are kept",
-                 set[i].key, set[i].relative ? "x" : "", set[i].numbers[0]);
-}
-
 static adept_status compute(adept_cli *cli, work *w, const predict_options *o)
 {
     adept_status status =
@@ -152,7 +142,7 @@ static adept_status compute(adept_cli *cli, work *w, const predict_options *o)
     if (status == ADEPT_OK)
         status = adept_predict_power_limits(&w->limits, w->profile, w->hw, &o->where.run, &cli->err);
     if (status != ADEPT_OK) return status;
-    warn_hypothetical(&w->prediction, o->set, o->n_set);
+    adept_vary_warn(&w->prediction, o->set, o->n_set);
     w->has_totals = adept_job_spec_given(&o->job);
     w->totals = adept_totals_of(&o->job, &w->prediction, w->profile, &o->where.run);
     w->ops = calloc(w->profile->n_ops + 1, sizeof *w->ops);

@@ -2,21 +2,25 @@
 #include "adept_model.h"
 #include "gnuplot.h"
 #include "json_out.h"
-#include "load.h"
 #include "report_html.h"
 #include "run_options.h"
+#include "total_options.h"
 #include "units.h"
+#include "vary.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { KEY_PLOTS = 0x300, KEY_JSON };
+enum { KEY_SET = 0x300, KEY_PLOTS, KEY_JSON };
 
 typedef struct report_options {
     const char *model, *output, *plots;
     bool json;
+    adept_sweep_axis set[ADEPT_SWEEP_MAX_AXES];
+    size_t n_set;
+    adept_job_spec job;
     adept_run_options where;
     adept_workload_options workload;
 } report_options;
@@ -41,7 +45,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->workload;
         state->child_inputs[1] = &o->where;
+        state->child_inputs[2] = &o->job;
         return 0;
+    case KEY_SET:
+        return adept_vary_set(state, arg, o->set, &o->n_set);
     case 'o':
         o->output = arg;
         return *arg ? 0 : adept_cli_usage(state, "-o: the file name is empty");
@@ -63,6 +70,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
+    {"set", KEY_SET, "KEY=VALUE", 0, ADEPT_VARY_SET_HELP, 1},
     {NULL, 0, NULL, 0, "What is written:", 4},
     {"output", 'o', "FILE.html", 0, "The report: one file that needs no other and no network", 4},
     {"plots", KEY_PLOTS, "DIR", 0, "Its pictures as SVG files, in a folder that is made if need be", 4},
@@ -70,57 +78,74 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const struct argp_child children[] = {{&adept_workload_argp, 0, NULL, 0}, {&adept_run_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {&adept_workload_argp, 0, NULL, 0}, {&adept_run_argp, 0, NULL, 0}, {&adept_total_argp, 0, NULL, 0}, {0}};
 
 static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "MODEL|PROFILE --gpu NAME|FILE",
-    .doc = "Write a prediction as a report for people: headline, where time and energy go layer by layer, roofline, "
-           "power limits, memory, and where the numbers come from. Needs gnuplot."
-           "\vExamples:\n"
-           "  adept report resnet50.pt --gpu a100 -o resnet50.html\n"
-           "  adept report llama.profile.json --gpu h100 --gpus 8 -o llama.html\n"
-           "  adept report gpt2.pt --gpu a100 --precision bf16 --plots pictures",
+    .doc =
+        "Write a prediction as a report for people: headline, what limits the step and what would help, where time and "
+        "energy go layer by layer, roofline, power limits, memory, and where the numbers come from. Needs gnuplot."
+        "\vExamples:\n"
+        "  adept report resnet50.pt --gpu a100 -o resnet50.html\n"
+        "  adept report llama.profile.json --gpu h100 --gpus 8 -o llama.html\n"
+        "  adept report vit.pt --gpu a100 --samples 1281167 --country FR -o vit.html\n"
+        "  adept report gpt2.pt --gpu a100 --precision bf16 --plots pictures",
     .children = children,
 };
 
 /* ---------------------------------------------------------------- running it ------------------------------------- */
 
 typedef struct work {
-    adept_profile *profile;
     adept_hwprofile *hw;
-    adept_prediction prediction;
-    adept_power_limits limits;
+    adept_sweep_source source;
+    adept_explanation *x; /* the prediction is its */
     adept_op_prediction *ops;
-    adept_groups groups;
+    adept_totals totals;
     adept_pictures pictures;
 } work;
 
 static void work_free(work *w)
 {
     adept_pictures_free(&w->pictures);
-    adept_groups_free(&w->groups);
     free(w->ops);
+    if (w->x) adept_explanation_free(w->x);
+    free(w->x);
+    adept_sweep_source_close(&w->source);
     adept_hwprofile_free(w->hw);
-    adept_profile_free(w->profile);
 }
 
 static adept_status compute(adept_cli *cli, work *w, const report_options *o)
 {
-    static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER};
     const adept_run *run = &o->where.run;
     adept_status status = adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err);
 
-    if (status == ADEPT_OK) status = adept_load_profile(cli, &w->profile, o->model, &o->workload);
-    if (status == ADEPT_OK) status = adept_predict(&w->prediction, w->profile, w->hw, run, &cli->err);
-    if (status == ADEPT_OK) status = adept_predict_power_limits(&w->limits, w->profile, w->hw, run, &cli->err);
+    if (status == ADEPT_OK) status = adept_vary_apply(cli, w->hw, o->set, o->n_set);
+    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &w->source, o->model, &o->workload, NULL, 0);
     if (status != ADEPT_OK) return status;
-    w->ops = calloc(w->profile->n_ops + 1, sizeof *w->ops);
-    if (!w->ops) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    status = adept_predict_ops(w->ops, w->profile, w->hw, run, &cli->err);
-    if (status == ADEPT_OK) status = adept_groups_make(cli, &w->groups, w->profile, w->ops, &by_layer);
-    return status == ADEPT_OK ? adept_groups_sort(cli, &w->groups) : status;
+    w->x = calloc(1, sizeof *w->x);
+    w->ops = calloc(w->source.base->n_ops + 1, sizeof *w->ops);
+    if (!w->x || !w->ops) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    status = adept_explain(cli, w->x, &w->source, w->hw, run);
+    if (status != ADEPT_OK) return status;
+    adept_vary_warn(&w->x->p, o->set, o->n_set);
+    w->totals = adept_totals_of(&o->job, &w->x->p, w->x->profile, run);
+    return adept_predict_ops(w->ops, w->x->profile, w->hw, run, &cli->err);
+}
+
+static adept_prediction_report report_of(const work *w, const report_options *o)
+{
+    return (adept_prediction_report){
+        .profile = w->x->profile,
+        .hw = w->hw,
+        .run = &o->where.run,
+        .prediction = &w->x->p,
+        .totals = adept_job_spec_given(&o->job) ? &w->totals : NULL,
+        .limits = &w->x->limits,
+        .groups = &w->x->layers,
+    };
 }
 
 static adept_status write_plots(adept_cli *cli, const adept_pictures *p, const char *folder)
@@ -140,10 +165,10 @@ static adept_status write_plots(adept_cli *cli, const adept_pictures *p, const c
     return status;
 }
 
-static adept_status write_report(adept_cli *cli, const adept_prediction_report *r, const adept_pictures *p,
-                                 const char *path, size_t *size)
+static adept_status write_report(adept_cli *cli, const adept_prediction_report *r, const work *w, const char *path,
+                                 size_t *size)
 {
-    char *html = adept_report_html(r, p, size);
+    char *html = adept_report_html(r, &w->pictures, w->x, size);
 
     if (!html) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while writing the report");
     adept_status status = adept_file_write(path, html, *size, &cli->err);
@@ -178,23 +203,24 @@ static adept_status print_written(adept_cli *cli, const report_options *o, const
     return ADEPT_OK;
 }
 
+static adept_status write_all(adept_cli *cli, work *w, const report_options *o)
+{
+    const adept_prediction_report r = report_of(w, o);
+    size_t size = 0;
+    adept_status status = adept_pictures_draw(cli, &w->pictures, &r, w->ops, &w->x->elasticities);
+
+    if (status == ADEPT_OK && o->output) status = write_report(cli, &r, w, o->output, &size);
+    if (status == ADEPT_OK && o->plots) status = write_plots(cli, &w->pictures, o->plots);
+    return status == ADEPT_OK ? print_written(cli, o, &w->pictures, size) : status;
+}
+
 static adept_status report(adept_cli *cli, const report_options *o)
 {
-    work w = {.profile = NULL};
-    size_t size = 0;
+    work w = {.hw = NULL};
     adept_status status = adept_gnuplot_check("report", &cli->err);
 
     if (status == ADEPT_OK) status = compute(cli, &w, o);
-    const adept_prediction_report r = {.profile = w.profile,
-                                       .hw = w.hw,
-                                       .run = &o->where.run,
-                                       .prediction = &w.prediction,
-                                       .limits = &w.limits,
-                                       .groups = &w.groups};
-    if (status == ADEPT_OK) status = adept_pictures_draw(cli, &w.pictures, &r, w.ops);
-    if (status == ADEPT_OK && o->output) status = write_report(cli, &r, &w.pictures, o->output, &size);
-    if (status == ADEPT_OK && o->plots) status = write_plots(cli, &w.pictures, o->plots);
-    if (status == ADEPT_OK) status = print_written(cli, o, &w.pictures, size);
+    if (status == ADEPT_OK) status = write_all(cli, &w, o);
     work_free(&w);
     return status;
 }
@@ -207,6 +233,8 @@ static adept_status run(adept_cli *cli, int argc, char **argv)
     if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     adept_status status = adept_cli_parse(&p, argc, argv);
     if (status == ADEPT_OK && !p.help_shown) status = report(cli, o);
+    for (size_t i = 0; i < o->n_set; i++)
+        adept_sweep_axis_free(&o->set[i]);
     free(o);
     return status;
 }

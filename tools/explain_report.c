@@ -79,7 +79,6 @@ static adept_text change_text(double change)
 {
     adept_text text = {"-"};
     if (isfinite(change)) text = adept_units_change(change);
-    if (strcmp(text.s, "-0.0 %") == 0 || strcmp(text.s, "+0.0 %") == 0) strcpy(text.s, "0 %");
     return text;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define LAYER_ROWS 20
+#define LEVER_ROWS 8
 
 /* "<p>text</p>" of a format. What it says of files is escaped with the rest. */
 static void put_paragraph(FILE *out, const char *format, ...) ADEPT_PRINTF(2, 3);
@@ -356,20 +357,94 @@ static void put_provenance(FILE *out, const adept_prediction_report *r)
     adept_page_section_end(out);
 }
 
+static adept_text print_grams(double grams)
+{
+    return grams >= 1e6 ? adept_units_si(grams / 1e6, "t") : adept_units_si(grams, "g");
+}
+
+/* "France 2023, 56 g CO2e per kWh (Ember)": what the totals were multiplied by. */
+static void put_rates(FILE *out, const adept_totals *t)
+{
+    if (isfinite(t->carbon_g_per_kwh))
+        put_paragraph(out, "Emissions: %.4g g CO2e per kWh%s%s, source: %s.", t->carbon_g_per_kwh,
+                      t->place ? " in " : "", t->place ? t->place : "", t->carbon_source ? t->carbon_source : "given");
+    if (isfinite(t->pue))
+        put_paragraph(out, "Power usage effectiveness of the site: %.4g, source: %s. Energy of the site: %s.", t->pue,
+                      t->pue_source ? t->pue_source : "given", adept_units_kwh(t->site_energy_kwh).s);
+    if (isfinite(t->host_power_w))
+        put_paragraph(out, "Hosts draw %s each beside their GPUs: %s.", adept_units_si(t->host_power_w, "W").s,
+                      adept_units_kwh(t->host_energy_kwh).s);
+    if (isfinite(t->price_per_kwh)) put_paragraph(out, "Price of a kWh: %.4g.", t->price_per_kwh);
+    if (isfinite(t->gpu_hour_price)) put_paragraph(out, "Price of a GPU hour: %.4g.", t->gpu_hour_price);
+}
+
 static void put_totals(FILE *out, const adept_totals *t)
 {
+    char steps[64];
+
+    snprintf(steps, sizeof steps, "%.0f samples", t->samples);
     adept_page_section(out, "totals", "The whole job");
     adept_page_tiles_begin(out);
-    adept_page_tile(out, "Steps", adept_units_digits(t->steps).s, "");
-    adept_page_tile(out, "Time", adept_units_time(t->time_s).s, "");
-    adept_page_tile(out, "Energy", adept_units_kwh(t->energy_kwh).s, "of the GPU boards");
-    if (isfinite(t->co2e_g)) adept_page_tile(out, "Emissions", adept_units_si(t->co2e_g, "g CO2e").s, "");
+    adept_page_tile(out, "Steps", adept_units_digits(t->steps).s, steps);
+    adept_page_tile(out, "Time", adept_units_time(t->time_s).s,
+                    range_note(t->interval_time_s, t->interval_level, adept_units_time).s);
+    adept_page_tile(out, "GPU hours", adept_units_digits(t->gpu_hours).s, "");
+    adept_page_tile(out, "Energy of the GPU boards", adept_units_kwh(t->energy_kwh).s,
+                    range_note(t->interval_energy_kwh, t->interval_level, adept_units_kwh).s);
+    if (isfinite(t->co2e_g))
+        adept_page_tile(out, "Emissions (CO2e)", print_grams(t->co2e_g).s,
+                        range_note(t->interval_co2e_g, t->interval_level, print_grams).s);
     if (isfinite(t->cost)) adept_page_tile(out, "Cost", adept_units_digits(t->cost).s, "");
     adept_page_tiles_end(out);
+    put_rates(out, t);
     adept_page_section_end(out);
 }
 
-char *adept_report_html(const adept_prediction_report *report, const adept_pictures *pictures, size_t *size)
+/* ---------------------------------------------------------------- what would help -------------------------------- */
+
+/* Sentences about some topics, as a list. */
+static void put_sentences(FILE *out, const adept_explanation *x, const char *heading, const char *const *topics)
+{
+    adept_page_element(out, "h3", heading);
+    fputs("<ul>\n", out);
+    for (size_t i = 0; i < x->n_sentences; i++)
+        for (const char *const *topic = topics; *topic; topic++)
+            if (strcmp(x->sentences[i].topic, *topic) == 0) adept_page_element(out, "li", x->sentences[i].text);
+    fputs("</ul>\n", out);
+}
+
+static void put_levers(FILE *out, const adept_explanation *x)
+{
+    static const adept_page_column columns[] = {{"10 % more of", false}, {"time", true}, {"energy", true}};
+    const adept_elasticity *rows[LEVER_ROWS];
+    size_t n = adept_explain_levers(rows, LEVER_ROWS, &x->elasticities);
+
+    if (n == 0) return;
+    adept_page_table_begin(out, "What the hardware would have to have more of, each a prediction of its own", columns,
+                           3);
+    for (size_t i = 0; i < n; i++) {
+        const adept_text time = adept_units_change(rows[i]->more.time),
+                         energy = adept_units_change(rows[i]->more.energy);
+        const char *name = adept_explain_lever_name(rows[i]);
+        const char *const cells[] = {name ? name : rows[i]->key, time.s, energy.s};
+        adept_page_table_row(out, columns, cells, 3);
+    }
+    adept_page_table_end(out);
+}
+
+static void put_explanation(FILE *out, const adept_explanation *x)
+{
+    static const char *const limits[] = {"limits", "layers", NULL}, *const help[] = {"levers", "change", NULL};
+
+    adept_page_section(out, "explanation", "What limits it, and what would help");
+    put_sentences(out, x, "What limits it", limits);
+    put_sentences(out, x, "What would help", help);
+    put_levers(out, x);
+    adept_page_section_end(out);
+}
+
+char *adept_report_html(const adept_prediction_report *report, const adept_pictures *pictures,
+                        const adept_explanation *explanation, size_t *size)
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, size);
@@ -379,6 +454,7 @@ char *adept_report_html(const adept_prediction_report *report, const adept_pictu
     put_headline(out, report);
     put_warnings(out, report);
     if (report->totals) put_totals(out, report->totals);
+    put_explanation(out, explanation);
     put_step(out, report, pictures);
     put_layers(out, report);
     put_roofline(out, report, pictures);

@@ -108,15 +108,34 @@ static adept_bar energy_bar(const adept_prediction_report *r)
     return bar;
 }
 
+/* Shares that sum to one. Under a power limit one may be negative: what takes less time draws more power. Such a one
+ * has no place in a bar; the sentences name it. */
+static adept_bar wait_bar(const adept_elasticities *e)
+{
+    static const adept_shade shades[ADEPT_WAITS] = {
+        [ADEPT_WAIT_arithmetic] = ADEPT_SHADE_GEMM, [ADEPT_WAIT_waves] = ADEPT_SHADE_CONV,
+        [ADEPT_WAIT_memory] = ADEPT_SHADE_MEMORY,   [ADEPT_WAIT_network] = ADEPT_SHADE_COMMUNICATION,
+        [ADEPT_WAIT_host] = ADEPT_SHADE_LAUNCH,     [ADEPT_WAIT_gaps] = ADEPT_SHADE_FIXED,
+        [ADEPT_WAIT_power] = ADEPT_SHADE_OPTIMIZER};
+    adept_bar bar = {.scale = 0, .title = "waits for", .print = adept_units_percent};
+
+    for (size_t i = 0; i < ADEPT_WAITS; i++) {
+        bar.scale += e->wait[i] > 0 ? e->wait[i] : 0;
+        adept_bar_add(&bar, adept_wait_name(i), e->wait[i], shades[i]);
+    }
+    return bar;
+}
+
 static adept_text print_energy(double energy_j)
 {
     return adept_units_si(energy_j, "J");
 }
 
-static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_prediction_report *r)
+static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_prediction_report *r,
+                              const adept_elasticities *elasticities)
 {
     FILE *file = open_memstream(&out->svg[ADEPT_PICTURE_STEP], &out->size[ADEPT_PICTURE_STEP]);
-    adept_bar bars[3];
+    adept_bar bars[4];
     size_t n = 0;
 
     if (!file) return no_memory(cli);
@@ -126,6 +145,8 @@ static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_p
         bars[n] = energy_bar(r);
         bars[n++].print = print_energy;
     }
+    bars[n] = wait_bar(elasticities);
+    if (bars[n].n > 0) n++;
     adept_bars_draw(file, "step", "Where the step goes", bars, n);
     return keep(cli, file, &out->svg[ADEPT_PICTURE_STEP]);
 }
@@ -242,10 +263,10 @@ static adept_status draw_limits(adept_cli *cli, adept_pictures *out, const adept
 }
 
 adept_status adept_pictures_draw(adept_cli *cli, adept_pictures *out, const adept_prediction_report *report,
-                                 const adept_op_prediction *ops)
+                                 const adept_op_prediction *ops, const adept_elasticities *elasticities)
 {
     *out = (adept_pictures){.interval_level = NAN};
-    adept_status status = draw_step(cli, out, report);
+    adept_status status = draw_step(cli, out, report, elasticities);
     if (status == ADEPT_OK) status = draw_treemap(cli, out, report, false);
     if (status == ADEPT_OK && isfinite(report->prediction->energy_step_j))
         status = draw_treemap(cli, out, report, true);

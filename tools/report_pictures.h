@@ -1,6 +1,7 @@
 /** @file report_pictures.h  The pictures of one prediction. Calls: pictures, model. */
 #ifndef ADEPT_REPORT_PICTURES_H
 #define ADEPT_REPORT_PICTURES_H
+#include "adept_elasticity.h"
 #include "report.h"
 #include <stddef.h>
 
@@ -26,11 +27,12 @@ const char *adept_picture_file(adept_picture_id id);
 
 /**
  * Draw them. gnuplot has been asked for before (adept_gnuplot_check).
- * @param ops  of the report's profile
+ * @param ops           of the report's profile
+ * @param elasticities  of the report's prediction
  * @param out  freed with adept_pictures_free(), also after a failure
  */
 adept_status adept_pictures_draw(adept_cli *cli, adept_pictures *out, const adept_prediction_report *report,
-                                 const adept_op_prediction *ops);
+                                 const adept_op_prediction *ops, const adept_elasticities *elasticities);
 void adept_pictures_free(adept_pictures *pictures);
 
 #endif

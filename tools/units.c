@@ -107,7 +107,9 @@ adept_text adept_units_change(double share)
 {
     adept_text text;
 
-    if (isfinite(share))
+    if (fabs(share) < 0.0005) /* no sign where there is nothing */
+        snprintf(text.s, sizeof text.s, "0 %%");
+    else if (isfinite(share))
         snprintf(text.s, sizeof text.s, "%+.1f %%", 100 * share);
     else
         snprintf(text.s, sizeof text.s, "unknown");

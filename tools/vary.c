@@ -95,3 +95,12 @@ adept_status adept_vary_apply(adept_cli *cli, adept_hwprofile *hw, const adept_s
     }
     return status;
 }
+
+void adept_vary_warn(adept_prediction *p, const adept_sweep_axis *list, size_t n)
+{
+    const size_t most = sizeof p->warnings / sizeof p->warnings[0];
+    for (size_t i = 0; i < n && p->n_warnings < most; i++)
+        snprintf(p->warnings[p->n_warnings++], sizeof p->warnings[0],
+                 "a hypothetical GPU: %s set to %s%.6g; parameters that were fitted to the real one are kept",
+                 list[i].key, list[i].relative ? "x" : "", list[i].numbers[0]);
+}

@@ -19,5 +19,7 @@ error_t adept_vary_set(const struct argp_state *state, const char *text, adept_s
 adept_status adept_vary_check(adept_cli *cli, const adept_hwprofile *hw, const adept_sweep_axis *axis);
 /** Set what --set says. @return ADEPT_E_USAGE if the GPU does not have it, or would be impossible */
 adept_status adept_vary_apply(adept_cli *cli, adept_hwprofile *hw, const adept_sweep_axis *list, size_t n);
+/** Say of a prediction that --set made its GPU another than the one that was measured. */
+void adept_vary_warn(adept_prediction *p, const adept_sweep_axis *list, size_t n);
 
 #endif

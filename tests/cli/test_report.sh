@@ -56,6 +56,15 @@ shows '"schema_version":[[:space:]]*1'
 checks=$((checks + 1))
 cmp -s a.html b.html && diff -r pictures again >/dev/null || fail "two reports of one prediction differ"
 
+# what limits the step, in the sentences of `explain`; the whole job; hypothetical hardware
+expect_ok report "$mlp" --gpu a100 --set specs.mem_bytes_per_s=x0.5 --samples 1000000 --country FR --price 0.2 -o job.html
+for text in 'It is limited' 'Ten percent more' '1000000 samples' 'Emissions (CO2e)' '<dt>Cost</dt>' 'in France' 'a hypothetical GPU: specs.mem_bytes_per_s'; do
+    checks=$((checks + 1))
+    grep -qF "$text" job.html || fail "the report lacks '$text'"
+done
+expect_error 2 'need' report "$mlp" --gpu a100 --price 0.2 -o x.html
+expect_error 2 'no_such' report "$mlp" --gpu a100 --set specs.no_such=1 -o x.html
+
 # a GPU whose power is not known: no picture of energy, no power limits
 sed '/"\(tdp_w\|power_limit_min_w\|power_limit_max_w\)"/d' "$ADEPT_SOURCE_DIR/hwprofiles/l4.json" >notdp.json
 expect_ok report "$mlp" --gpu ./notdp.json -o notdp.html --plots notdp

@@ -171,7 +171,7 @@ def main():
         print("no Chromium, or no gnuplot")
         return 77
     folder = pathlib.Path(tempfile.mkdtemp(prefix="adept-report-"))
-    sections = ["headline", "step", "layers", "roofline", "power-limit", "memory", "method", "provenance"]
+    sections = ["headline", "explanation", "step", "layers", "roofline", "power-limit", "memory", "method", "provenance"]
     try:
         model = SOURCES / "data/models/tinyllama_1.1b.pt" if os.environ.get("ADEPT_TORCH_MODULE") else MLP
         html = report(folder, "report", model)

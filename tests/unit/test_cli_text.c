@@ -67,6 +67,10 @@ static void plain_digits(void **state)
     assert_string_equal(adept_units_digits(NAN).s, "-");
     assert_string_equal(adept_units_percent(0.8923).s, "89.2 %");
     assert_string_equal(adept_units_percent(NAN).s, "unknown");
+    assert_string_equal(adept_units_change(0.1234).s, "+12.3 %");
+    assert_string_equal(adept_units_change(-0.0006).s, "-0.1 %");
+    assert_string_equal(adept_units_change(-0.0004).s, "0 %");
+    assert_string_equal(adept_units_change(NAN).s, "unknown");
     assert_string_equal(adept_units_bar(0.5, 10).s, "#####");
     assert_string_equal(adept_units_bar(0.001, 10).s, "#"); /* seen, however small */
     assert_string_equal(adept_units_bar(0, 10).s, "");

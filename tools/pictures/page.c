@@ -14,7 +14,7 @@ static const char style[] =
     "body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.5 system-ui,'Segoe UI','Helvetica "
     "Neue',Arial,sans-serif}\n"
     "main{max-width:1080px;margin:0 auto;padding:24px 20px 48px}\n"
-    "h1{font-size:1.7rem;line-height:1.25;margin:.2em 0;overflow-wrap:anywhere}h2{font-size:1.25rem;margin:0 0 .6em}"
+    "h1{font-size:1.7rem;line-height:1.25;margin:.2em 0;overflow-wrap:anywhere}h2{font-size:1.25rem;margin:0 0 .6em}h3{font-size:1rem;margin:.8em 0 .3em}ul{margin:.2em 0 .8em;padding-left:1.3em}li{margin:.25em 0;overflow-wrap:anywhere}"
     ".lead{color:var(--quiet);margin:0 0 1.2em;overflow-wrap:anywhere}\n"
     "section{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:18px 20px;margin:0 0 18px}\n"
     "p{margin:.4em 0 .8em;overflow-wrap:anywhere}\n"
