@@ -87,23 +87,6 @@ bool adept_operator_is_tensor(double peak_flops_per_s, double alu_flops_per_s)
     return peak_flops_per_s > TENSOR_PEAK_RATIO * alu_flops_per_s;
 }
 
-static adept_status find_peaks(adept_operator_kernel *out, const adept_kernel *k, const adept_profile *prof,
-                               const adept_hwprofile *hw, adept_error *err)
-{
-    adept_kernel_case *c = &out->work;
-    double vector = 0.0;
-    adept_status status = adept_peak_flops_per_s(&vector, hw, prof->precision, ADEPT_UNIT_ALU, k->dtype, err);
-    c->alu_flops_per_s = vector;
-    out->simt_flops = k->flops_alu + (k->unit == ADEPT_UNIT_ALU ? k->flops : 0.0);
-    if (status != ADEPT_OK || k->unit == ADEPT_UNIT_ALU) return status;
-    status = adept_peak_flops_per_s(&c->flops_per_s, hw, prof->precision, k->unit, k->dtype, err);
-    if (status == ADEPT_OK && adept_operator_is_tensor(c->flops_per_s, vector))
-        out->tensor_flops = k->flops * adept_dtype_bytes(k->dtype) / TENSOR_OPERAND_BYTES;
-    else
-        out->simt_flops += k->flops;
-    return status;
-}
-
 adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops_per_s, double *tensor_share,
                                   const adept_hwprofile *hw, adept_dtype dtype, adept_error *err)
 {
@@ -145,27 +128,25 @@ static void set_product(adept_kernel_case *c, const adept_kernel *k)
 #define MOST 1e30
 
 /* Written so that NAN fails. */
-static bool is_possible(const adept_operator_kernel *k)
+static bool is_possible(const adept_kernel_case *c, double count)
 {
-    const adept_kernel_case *c = &k->work;
-    return c->bytes >= 0.0 && c->bytes <= MOST && c->alu_flops >= 0.0 && c->alu_flops <= MOST && k->count <= MOST &&
+    return c->bytes >= 0.0 && c->bytes <= MOST && c->alu_flops >= 0.0 && c->alu_flops <= MOST && count <= MOST &&
            c->m <= MOST && c->n <= MOST && c->batch <= MOST && c->m * c->n * c->k * c->batch <= MOST;
 }
 
-adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_profile_op *op, const adept_kernel *k,
-                                      const adept_profile *prof, const adept_hwprofile *hw, adept_error *err)
+adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_profile_op *op, const adept_kernel *k,
+                                     adept_error *err)
 {
     memset(out, 0, sizeof *out); /* padding too: equal kernels are found by their bytes */
     adept_kernel_case *c = &out->work;
     bool product = k->unit != ADEPT_UNIT_ALU && k->flops > 0.0;
-    double repeats = product ? launches_of(k) : 1.0;
-    out->count = (double)op->count * repeats;
-    out->pass = k->pass;
+    out->repeats = product ? launches_of(k) : 1.0;
+    out->unit = k->unit;
+    out->dtype = k->dtype;
+    out->alu_flops = k->flops_alu + (k->unit == ADEPT_UNIT_ALU ? k->flops : 0.0);
+    if (k->unit != ADEPT_UNIT_ALU) out->matrix_flops = k->flops;
     c->element_bytes = adept_dtype_bytes(k->dtype);
-    c->bytes = (k->bytes_read + k->bytes_written) / repeats;
-    c->bytes_per_s = hw->specs.mem_bytes_per_s;
-    c->sm_count = hw->specs.sm_count;
-    c->l2_bytes = hw->specs.l2_bytes;
+    c->bytes = (k->bytes_read + k->bytes_written) / out->repeats;
     c->family = row_family(op->kind);
     c->alu_flops = k->unit == ADEPT_UNIT_ALU ? k->flops : k->flops_alu;
     if (product && !(k->m > 0.0 && k->n > 0.0 && k->k > 0.0 && k->batch > 0.0))
@@ -174,20 +155,52 @@ adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_pr
         set_product(c, k);
     else if (c->family != ADEPT_FAMILY_STREAM)
         c->row_elements = row_elements(op->inputs, strcmp(op->kind, "batch_norm") == 0);
-    adept_status status = find_peaks(out, k, prof, hw, err);
-    if (status != ADEPT_OK) return status;
-    out->simt_flops /= repeats;
-    out->tensor_flops /= repeats;
-    if (!is_possible(out))
+    if (!is_possible(c, (double)op->count * out->repeats))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: a kernel of %s has a count out of range", op->path);
     return ADEPT_OK;
 }
 
-uint64_t adept_operator_kernel_hash(const adept_operator_kernel *k)
+/* Peaks, and what of the arithmetic runs on matrix units. */
+adept_status adept_operator_place(adept_operator_kernel *out, const adept_operator_shape *shape,
+                                  adept_precision precision, const adept_hwprofile *hw, adept_error *err)
+{
+    adept_kernel_case *c = &out->work;
+    *c = shape->work;
+    c->bytes_per_s = hw->specs.mem_bytes_per_s;
+    c->sm_count = hw->specs.sm_count;
+    c->l2_bytes = hw->specs.l2_bytes;
+    double simt_flops = shape->alu_flops, tensor_flops = 0.0;
+    adept_status status =
+        adept_peak_flops_per_s(&c->alu_flops_per_s, hw, precision, ADEPT_UNIT_ALU, shape->dtype, err);
+    if (status == ADEPT_OK && shape->unit != ADEPT_UNIT_ALU) {
+        status = adept_peak_flops_per_s(&c->flops_per_s, hw, precision, shape->unit, shape->dtype, err);
+        if (status == ADEPT_OK && adept_operator_is_tensor(c->flops_per_s, c->alu_flops_per_s))
+            tensor_flops = shape->matrix_flops * adept_dtype_bytes(shape->dtype) / TENSOR_OPERAND_BYTES;
+        else
+            simt_flops += shape->matrix_flops;
+    }
+    out->simt_flops = simt_flops / shape->repeats;
+    out->tensor_flops = tensor_flops / shape->repeats;
+    return status;
+}
+
+adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_profile_op *op, const adept_kernel *k,
+                                      const adept_profile *prof, const adept_hwprofile *hw, adept_error *err)
+{
+    adept_operator_shape shape;
+    memset(out, 0, sizeof *out); /* padding too: equal kernels are found by their bytes */
+    adept_status status = adept_operator_shape_of(&shape, op, k, err);
+    if (status != ADEPT_OK) return status;
+    out->count = (double)op->count * shape.repeats;
+    out->pass = k->pass;
+    return adept_operator_place(out, &shape, prof->precision, hw, err);
+}
+
+uint64_t adept_operator_shape_hash(const adept_operator_shape *shape)
 {
     uint64_t hash[2] = {0, 1}, word; /* two at a time, which do not wait for each other */
-    const unsigned char *bytes = (const unsigned char *)&k->work;
-    for (size_t i = 0; i + sizeof word <= sizeof k->work; i += sizeof word) {
+    const unsigned char *bytes = (const unsigned char *)shape;
+    for (size_t i = 0; i + sizeof word <= sizeof *shape; i += sizeof word) {
         uint64_t *part = &hash[i / sizeof word % 2];
         memcpy(&word, bytes + i, sizeof word);
         *part = (*part ^ word) * 0x9e3779b97f4a7c15u;

@@ -24,6 +24,15 @@
 #include "adept_operator_model.h"
 #include "step.h"
 
+/* One kernel, however often and in whichever pass it runs, without the GPU. Equal ones have equal bytes, padding included. */
+typedef struct adept_operator_shape {
+    adept_kernel_case work;         /* what the GPU says is 0 */
+    double alu_flops, matrix_flops; /* of all launches that are counted together */
+    double repeats;                 /* how many these are */
+    adept_unit unit;
+    adept_dtype dtype;
+} adept_operator_shape;
+
 /* One kernel of a pass. */
 typedef struct adept_operator_kernel {
     adept_kernel_case work;
@@ -130,8 +139,15 @@ bool adept_operator_is_tensor(double peak_flops_per_s, double alu_flops_per_s);
 adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_profile_op *op, const adept_kernel *k,
                                       const adept_profile *prof, const adept_hwprofile *hw, adept_error *err);
 
-/** Equal kernels, however often and in whichever pass they run, have equal hashes. */
-uint64_t adept_operator_kernel_hash(const adept_operator_kernel *k);
+/** What of it does not depend on the GPU. */
+adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_profile_op *op, const adept_kernel *k,
+                                     adept_error *err);
+/** The rest: on a GPU. `count` and `pass` are left alone. @return ADEPT_E_USAGE if the GPU has no unit for it */
+adept_status adept_operator_place(adept_operator_kernel *out, const adept_operator_shape *shape,
+                                  adept_precision precision, const adept_hwprofile *hw, adept_error *err);
+uint64_t adept_operator_shape_hash(const adept_operator_shape *shape);
+
+/** The same kernel, however often and in whichever pass it runs? */
 bool adept_operator_kernel_same(const adept_operator_kernel *a, const adept_operator_kernel *b);
 
 /** Everything but the kernels, of a step that adept_step_compile() has checked. */

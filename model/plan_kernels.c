@@ -4,82 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- distinct kernels ---- */
-
-typedef struct kernel_set {
-    adept_operator_kernel *kernels; /* entries[i] is one execution of kernels[i], and how often it runs */
-    adept_operator_entry *entries;
-    uint32_t *slots;           /* index + 1 */
-    size_t n, n_slots;         /* a power of two */
-    adept_plan_span *backward; /* one execution's backward, per operator; NULL: not wanted */
-} kernel_set;
-
-static adept_status set_new(kernel_set *set, const adept_profile *prof, bool places_known, adept_error *err)
-{
-    size_t most = 1; /* the optimizer */
-    for (size_t i = 0; i < prof->n_ops; i++)
-        most += prof->ops[i].n_kernels;
-    *set = (kernel_set){.n_slots = 16};
-    while (set->n_slots < 2 * most)
-        set->n_slots *= 2;
-    set->kernels = malloc(most * sizeof *set->kernels);
-    set->entries = malloc(most * sizeof *set->entries);
-    set->slots = calloc(set->n_slots, sizeof *set->slots);
-    if (places_known) set->backward = calloc(prof->n_ops + 1, sizeof *set->backward);
-    if (set->kernels && set->entries && set->slots && (set->backward || !places_known)) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", most);
-}
-
-static void set_free(kernel_set *set)
-{
-    free(set->kernels);
-    free(set->entries);
-    free(set->slots);
-    free(set->backward);
-}
-
-static adept_operator_entry *find(kernel_set *set, const adept_operator_kernel *k, const double *theta,
-                                  const adept_tile_menu *menus)
-{
-    size_t at = (size_t)adept_operator_kernel_hash(k) & (set->n_slots - 1);
-    for (; set->slots[at]; at = (at + 1) & (set->n_slots - 1))
-        if (adept_operator_kernel_same(&set->kernels[set->slots[at] - 1u], k))
-            return &set->entries[set->slots[at] - 1u];
-    adept_operator_time t;
-    adept_operator_time_of(&t, k, theta, menus, false);
-    set->kernels[set->n] = *k;
-    set->entries[set->n] = adept_operator_entry_of(&t, &(const adept_executions){.part = {0.0}});
-    set->slots[at] = (uint32_t)++set->n;
-    return &set->entries[set->n - 1];
-}
-
-static adept_status add_operator(kernel_set *set, size_t index, const adept_plan_kernels *plan,
-                                 const adept_placement *at, adept_error *err)
-{
-    const adept_profile_op *op = &at->profile->ops[index];
-    for (size_t j = 0; j < op->n_kernels; j++) {
-        adept_operator_kernel k;
-        adept_status status = adept_operator_kernel_of(&k, op, &op->kernels[j], at->profile, at->hw, err);
-        if (status != ADEPT_OK) return status;
-        adept_operator_entry *entry = find(set, &k, plan->theta, plan->menus);
-        const adept_executions executions = adept_operator_executions(&k, &plan->numbers);
-        entry->executions.part[k.pass] += executions.part[k.pass];
-        if (!set->backward || k.pass != ADEPT_BACKWARD || op->count <= 0) continue;
-        double repeats = k.count / (double)op->count;
-        set->backward[index].core_s += repeats * entry->core_s;
-        set->backward[index].memory_s += repeats * (entry->time_s - entry->core_s);
-        set->backward[index].launches += op->kernels[j].launches;
-    }
-    return ADEPT_OK;
-}
-
-static void add_optimizer(kernel_set *set, const adept_plan_kernels *plan)
-{
-    adept_operator_time t;
-    adept_operator_optimizer_time(&t, &plan->numbers, plan->theta, false);
-    set->entries[set->n++] = adept_operator_entry_of(&t, &adept_optimizer_execution);
-}
-
 adept_status adept_plan_kernels_theta(double *theta, const adept_hwprofile *hw, adept_error *err)
 {
     adept_status status = adept_operator_parameters_get(theta, hw, err);
@@ -88,12 +12,12 @@ adept_status adept_plan_kernels_theta(double *theta, const adept_hwprofile *hw, 
 
 /* ---- sums ---- */
 
-/* Kernels without time run nothing; the rest stays in place. */
-static void sum_entries(adept_plan_kernels *plan, kernel_set *set)
+/* Kernels without time run nothing; the rest stays in place. @return how many are left */
+static size_t sum_entries(adept_plan_kernels *plan, adept_operator_entry *entries, size_t n)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < set->n; i++) {
-        const adept_operator_entry e = set->entries[i];
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        const adept_operator_entry e = entries[i];
         if (!(e.time_s > 0.0)) continue;
         double all = adept_executions_all(&e.executions);
         for (int p = 0; p < ADEPT_PARTS; p++) {
@@ -105,10 +29,12 @@ static void sum_entries(adept_plan_kernels *plan, kernel_set *set)
         plan->core_j +=
             all * (plan->theta[ADEPT_OP_e_simt_j] * e.simt_flops + plan->theta[ADEPT_OP_e_tensor_j] * e.tensor_flops);
         plan->memory_j += all * plan->theta[ADEPT_OP_e_mem_j] * e.bytes;
-        set->entries[n++] = e;
+        entries[kept++] = e;
     }
-    set->n = n;
+    return kept;
 }
+
+/* ---- gradients ---- */
 
 static void advance(adept_plan_span *now, double executions, const adept_plan_span *by)
 {
@@ -117,49 +43,91 @@ static void advance(adept_plan_span *now, double executions, const adept_plan_sp
     now->launches += executions * by->launches;
 }
 
-static adept_status order_gradients(adept_plan_kernels *plan, const adept_profile *prof,
-                                    const adept_plan_span *backward, adept_error *err)
+/* One execution's backward of every operator. */
+static void sum_backward(adept_plan_span *backward, const adept_kernel_set *set, const adept_operator_entry *entries)
 {
-    adept_backward_plan order;
-    adept_status status = adept_backward_plan_new(&order, prof, err);
-    for (size_t i = 0; i < order.n; i++)
-        plan->n_gradients += order.pieces[i].gradient_bytes > 0.0;
+    for (size_t i = 0; i < set->n_uses; i++) {
+        const adept_kernel_use *use = &set->uses[i];
+        const adept_operator_entry *e = &entries[use->kernel];
+        backward[use->op].core_s += use->repeats * e->core_s;
+        backward[use->op].memory_s += use->repeats * (e->time_s - e->core_s);
+        backward[use->op].launches += use->launches;
+    }
+}
+
+static adept_status order_gradients(adept_plan_kernels *plan, const adept_kernel_set *set,
+                                    const adept_operator_entry *entries, adept_error *err)
+{
+    const adept_backward_plan *order = &set->order;
+    adept_plan_span *backward = calloc(set->n_ops + 1, sizeof *backward);
+    for (size_t i = 0; i < order->n; i++)
+        plan->n_gradients += order->pieces[i].gradient_bytes > 0.0;
     plan->gradients = calloc(plan->n_gradients + 1, sizeof *plan->gradients);
-    plan->rest_bytes = order.rest_bytes;
-    if (status == ADEPT_OK && !plan->gradients)
-        status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu gradients", plan->n_gradients);
-    for (size_t i = 0, at = 0; i < order.n && status == ADEPT_OK; i++) {
-        const adept_backward_piece *p = &order.pieces[i];
+    plan->rest_bytes = order->rest_bytes;
+    if (!plan->gradients || !backward) {
+        free(backward);
+        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu gradients", plan->n_gradients);
+    }
+    sum_backward(backward, set, entries);
+    for (size_t i = 0, at = 0; i < order->n; i++) {
+        const adept_backward_piece *p = &order->pieces[i];
         advance(&plan->backward, p->executions, &backward[p->op]);
         if (p->gradient_bytes > 0.0)
             plan->gradients[at++] = (adept_plan_gradient){.before = plan->backward, .bytes = p->gradient_bytes};
     }
-    adept_backward_plan_free(&order);
+    free(backward);
+    return ADEPT_OK;
+}
+
+/* ---- making ---- */
+
+/* Times of all kernels at full clock, the optimizer's behind them. */
+static adept_status time_kernels(adept_operator_entry *entries, const adept_plan_kernels *plan,
+                                 const adept_kernel_set *set, const adept_placement *at, adept_error *err)
+{
+    adept_operator_time t;
+    for (size_t i = 0; i < set->n; i++) {
+        adept_operator_kernel k;
+        adept_status status = adept_operator_place(&k, &set->shapes[i], at->profile->precision, at->hw, err);
+        if (status != ADEPT_OK) return status;
+        adept_operator_time_of(&t, &k, plan->theta, plan->menus, false);
+        entries[i] = adept_operator_entry_of(&t, &set->executions[i]);
+    }
+    adept_operator_optimizer_time(&t, &plan->numbers, plan->theta, false);
+    entries[set->n] = adept_operator_entry_of(&t, &set->executions[set->n]);
+    return ADEPT_OK;
+}
+
+adept_status adept_plan_kernels_place(adept_plan_kernels *plan, const adept_kernel_set *set, const adept_step *step,
+                                      const adept_placement *at, const double *theta, adept_error *err)
+{
+    *plan = (adept_plan_kernels){.numbers = adept_operator_numbers_of(step, &at->hw->specs),
+                                 .menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default};
+    memcpy(plan->theta, theta, sizeof plan->theta);
+    adept_operator_entry *entries = malloc((set->n + 1) * sizeof *entries);
+    if (!entries) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
+    adept_status status = time_kernels(entries, plan, set, at, err);
+    if (status == ADEPT_OK && set->ordered) status = order_gradients(plan, set, entries, err);
+    if (status == ADEPT_OK) {
+        size_t n = sum_entries(plan, entries, set->n + 1);
+        status = adept_clock_table_build(&plan->clock, entries, n, &plan->numbers, plan->theta, err);
+    }
+    free(entries);
     return status;
 }
 
 adept_status adept_plan_kernels_new(adept_plan_kernels *plan, const adept_step *step, const adept_placement *at,
                                     bool places_known, const double *theta, adept_error *err)
 {
-    kernel_set set;
-    *plan = (adept_plan_kernels){.numbers = adept_operator_numbers_of(step, &at->hw->specs),
-                                 .menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default};
-    adept_status status = adept_plan_kernels_theta(plan->theta, at->hw, err);
-    if (status == ADEPT_OK && theta) {
-        memcpy(plan->theta, theta, sizeof plan->theta);
-        status = adept_step_check_static_w(theta[ADEPT_OP_p_static_w], at->hw, err);
-    }
+    double own[ADEPT_OPERATOR_PARAMETERS];
+    adept_kernel_set set;
+    *plan = (adept_plan_kernels){.n_gradients = 0};
+    adept_status status = adept_plan_kernels_theta(own, at->hw, err);
+    if (status == ADEPT_OK && theta) status = adept_step_check_static_w(theta[ADEPT_OP_p_static_w], at->hw, err);
     if (status != ADEPT_OK) return status;
-    status = set_new(&set, at->profile, places_known, err);
-    for (size_t i = 0; i < at->profile->n_ops && status == ADEPT_OK; i++)
-        status = add_operator(&set, i, plan, at, err);
-    if (status == ADEPT_OK) {
-        add_optimizer(&set, plan);
-        sum_entries(plan, &set);
-        status = adept_clock_table_build(&plan->clock, set.entries, set.n, &plan->numbers, plan->theta, err);
-    }
-    if (status == ADEPT_OK && places_known) status = order_gradients(plan, at->profile, set.backward, err);
-    set_free(&set);
+    status = adept_kernel_set_new(&set, at->profile, places_known, err);
+    if (status == ADEPT_OK) status = adept_plan_kernels_place(plan, &set, step, at, theta ? theta : own, err);
+    adept_kernel_set_free(&set);
     return status;
 }
 

@@ -1,0 +1,77 @@
+/** @file kernel_set.c  Equal kernels of all operators become one; see kernel_set.h. */
+#include "kernel_set.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct slots {
+    uint32_t *of; /* index + 1 */
+    size_t n;     /* a power of two */
+} slots;
+
+static adept_status reserve(adept_kernel_set *set, slots *s, const adept_profile *prof, adept_error *err)
+{
+    size_t most = 1; /* the optimizer */
+    for (size_t i = 0; i < prof->n_ops; i++)
+        most += prof->ops[i].n_kernels;
+    *s = (slots){.n = 16};
+    while (s->n < 2 * most)
+        s->n *= 2;
+    s->of = calloc(s->n, sizeof *s->of);
+    set->shapes = malloc(most * sizeof *set->shapes);
+    set->executions = malloc(most * sizeof *set->executions);
+    set->uses = malloc(most * sizeof *set->uses);
+    if (s->of && set->shapes && set->executions && set->uses) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", most);
+}
+
+static size_t find(adept_kernel_set *set, slots *s, const adept_operator_shape *shape)
+{
+    size_t at = (size_t)adept_operator_shape_hash(shape) & (s->n - 1);
+    for (; s->of[at]; at = (at + 1) & (s->n - 1))
+        if (memcmp(&set->shapes[s->of[at] - 1u], shape, sizeof *shape) == 0) return s->of[at] - 1u;
+    set->shapes[set->n] = *shape;
+    set->executions[set->n] = (adept_executions){.part = {0.0}};
+    s->of[at] = (uint32_t)++set->n;
+    return set->n - 1;
+}
+
+static adept_status add_operator(adept_kernel_set *set, slots *s, const adept_profile *prof, size_t index,
+                                 adept_error *err)
+{
+    const adept_profile_op *op = &prof->ops[index];
+    for (size_t j = 0; j < op->n_kernels; j++) {
+        adept_operator_shape shape;
+        const adept_kernel *k = &op->kernels[j];
+        adept_status status = adept_operator_shape_of(&shape, op, k, err);
+        if (status != ADEPT_OK) return status;
+        double count = (double)op->count * shape.repeats;
+        size_t at = find(set, s, &shape);
+        set->executions[at].part[k->pass] += (double)prof->grad_accum * count;
+        if (!set->ordered || k->pass != ADEPT_BACKWARD || op->count <= 0) continue;
+        set->uses[set->n_uses++] =
+            (adept_kernel_use){(uint32_t)index, (uint32_t)at, count / (double)op->count, k->launches};
+    }
+    return ADEPT_OK;
+}
+
+adept_status adept_kernel_set_new(adept_kernel_set *out, const adept_profile *prof, bool ordered, adept_error *err)
+{
+    slots s;
+    *out = (adept_kernel_set){.n_ops = prof->n_ops, .ordered = ordered};
+    adept_status status = reserve(out, &s, prof, err);
+    for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK; i++)
+        status = add_operator(out, &s, prof, i, err);
+    free(s.of);
+    if (status != ADEPT_OK) return status;
+    out->executions[out->n] = adept_optimizer_execution;
+    return ordered ? adept_backward_plan_new(&out->order, prof, err) : ADEPT_OK;
+}
+
+void adept_kernel_set_free(adept_kernel_set *set)
+{
+    free(set->shapes);
+    free(set->executions);
+    free(set->uses);
+    adept_backward_plan_free(&set->order);
+    *set = (adept_kernel_set){.n = 0};
+}

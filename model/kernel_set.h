@@ -1,0 +1,29 @@
+/** @file kernel_set.h  The distinct kernels of a profile and how often a step runs them: what does not depend on the GPU, worked out once
+ * for plans on many. Private to model/. Calls: workload. */
+#ifndef ADEPT_KERNEL_SET_H
+#define ADEPT_KERNEL_SET_H
+#include "communication.h"
+#include "operator_step.h"
+
+/* One kernel of an operator's backward. */
+typedef struct adept_kernel_use {
+    uint32_t op, kernel;
+    double repeats, launches; /* of one execution of the operator */
+} adept_kernel_use;
+
+typedef struct adept_kernel_set {
+    size_t n;
+    adept_operator_shape *shapes;
+    adept_executions *executions; /* of a step; the optimizer's come behind those of the kernels */
+    size_t n_ops, n_uses;
+    adept_kernel_use *uses;
+    bool ordered;
+    adept_backward_plan order; /* of the backward pass, if it is wanted */
+} adept_kernel_set;
+
+/** @param ordered  is the order of the backward pass wanted? The profile must know it.
+ *  @return as adept_operator_shape_of(), adept_backward_plan_new(); adept_kernel_set_free() whatever it is */
+adept_status adept_kernel_set_new(adept_kernel_set *out, const adept_profile *prof, bool ordered, adept_error *err);
+void adept_kernel_set_free(adept_kernel_set *set); /* zeroed is fine */
+
+#endif
