@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <stdatomic.h>
 
 #define SCHEMA_VERSION 1
 #define MAX_NAME_LENGTH 63
@@ -137,15 +138,26 @@ static bool ends_with(const char *text, const char *ending)
     return n >= m && strcmp(text + n - m, ending) == 0;
 }
 
-static adept_status check_range(const char *name, double value, adept_error *err)
+/* The row of a name in `ranges`; looked up once. Threads may find it at the same time: all find the same. */
+static size_t range_of(size_t spec)
 {
-    size_t i = 0;
-    while (!ends_with(name, ranges[i].ending)) /* every name has a row: the unit test walks them all */
-        i++;
+    static _Atomic unsigned char rows[N_SPECS]; /* row + 1 */
+    size_t row = rows[spec];
+    if (row > 0) return row - 1;
+    while (!ends_with(infos[spec].name, ranges[row].ending)) /* every name has a row: the unit test walks them all */
+        row++;
+    rows[spec] = (unsigned char)(row + 1);
+    return row;
+}
+
+static adept_status check_range(size_t spec, double value, adept_error *err)
+{
+    const char *name = infos[spec].name;
+    size_t i = range_of(spec);
     if (!(value >= ranges[i].low && value <= ranges[i].high))
         return adept_error_set(err, ADEPT_E_INVALID, "specs.%s = %g is outside %g to %g %s: is it in that unit?", name,
                                value, ranges[i].low, ranges[i].high, ranges[i].unit);
-    if (strcmp(name, "sm_count") == 0 && value != floor(value))
+    if (infos[spec].offset == offsetof(adept_specs, sm_count) && value != floor(value))
         return adept_error_set(err, ADEPT_E_INVALID, "specs.%s = %g is not a whole number", name, value);
     return ADEPT_OK;
 }
@@ -167,7 +179,7 @@ static void read_spec(adept_json_reader *r, adept_hwprofile *hw, const char **so
     if (text && !cJSON_IsString(text)) adept_json_fail(r, "specs.%s.source is not a string", item->string);
     if (r->status != ADEPT_OK) return;
     adept_error wrong = {0};
-    if (check_range(item->string, number->valuedouble, &wrong) != ADEPT_OK) adept_json_fail(r, "%s", wrong.message);
+    if (check_range(spec_index(item->string), number->valuedouble, &wrong) != ADEPT_OK) adept_json_fail(r, "%s", wrong.message);
     *value = number->valuedouble;
     if (text) *source = adept_hwprofile_keep(r, hw->arena, text->valuestring);
 }
@@ -195,13 +207,17 @@ static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *o
 /* Pairs of which the first is at most the second; either may be unknown (NAN). */
 static adept_status check_consistency(const adept_specs *specs, adept_error *err)
 {
-    static const char *const pairs[][2] = {
-        {"power_limit_min_w", "tdp_w"},     {"tdp_w", "power_limit_max_w"},    {"idle_w", "tdp_w"},
-        {"clock_min_hz", "clock_boost_hz"}, {"clock_base_hz", "clock_boost_hz"}, {"l2_bytes", "mem_bytes"},
-    };
+#define PAIR(low, high) {#low, #high, offsetof(adept_specs, low), offsetof(adept_specs, high)}
+    static const struct {
+        const char *low, *high;
+        size_t low_at, high_at;
+    } pairs[] = {PAIR(power_limit_min_w, tdp_w),   PAIR(tdp_w, power_limit_max_w),      PAIR(idle_w, tdp_w),
+                 PAIR(clock_min_hz, clock_boost_hz), PAIR(clock_base_hz, clock_boost_hz), PAIR(l2_bytes, mem_bytes)};
+#undef PAIR
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        const char *low = pairs[i][0], *high = pairs[i][1];
-        double a = *spec_at((adept_specs *)specs, spec_index(low)), b = *spec_at((adept_specs *)specs, spec_index(high));
+        const char *low = pairs[i].low, *high = pairs[i].high;
+        double a = *(const double *)((const char *)specs + pairs[i].low_at);
+        double b = *(const double *)((const char *)specs + pairs[i].high_at);
         if (a > b)
             return adept_error_set(err, ADEPT_E_INVALID, "specs.%s = %g is more than specs.%s = %g", low, a, high, b);
     }
@@ -213,7 +229,7 @@ adept_status adept_hwprofile_check(const adept_hwprofile *hw, adept_error *err)
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < N_SPECS && status == ADEPT_OK; i++) {
         double value = *spec_at((adept_specs *)&hw->specs, i);
-        if (!isnan(value) || infos[i].required) status = check_range(infos[i].name, value, err);
+        if (!isnan(value) || infos[i].required) status = check_range(i, value, err);
     }
     return status == ADEPT_OK ? check_consistency(&hw->specs, err) : status;
 }

@@ -1,5 +1,5 @@
 /** @file kernel_law.c  Tiles, waves, traffic and their derivatives; see adept_kernel_law.h. */
-#include "adept_kernel_law.h"
+#include "kernel_tries.h"
 #include <math.h>
 #include <stdbool.h>
 
@@ -58,15 +58,11 @@ typedef struct product {
     double serial_bytes; /* of kernels before and after */
 } product;
 
+/* The one of several tries that takes least. */
 typedef struct candidate {
-    double time_s;              /* without overlap where that shows already that it is not the fastest */
-    double waves, work_s;       /* work_s: one wave's arithmetic at the peak */
-    double tile_sat, depth_sat; /* s(h / r_tile), s(k / r_depth) */
-    double side, depth;         /* h and the piece's k */
+    double time_s;
     double compute_s, memory_s; /* overlapping */
-    double serial_s, reload_bytes;
-    int split;
-    const product *product;
+    size_t index;
 } candidate;
 
 static double memory_rate(const adept_kernel_case *c, const double *theta)
@@ -117,27 +113,63 @@ static double cache_misses(const adept_kernel_case *c)
     return adept_kernel_l2_matters(c) ? CACHE_PER_SM / (c->l2_bytes / c->sm_count) : 1.0;
 }
 
-static candidate try_tile(const adept_kernel_case *c, const double *theta, const product *p, const adept_tile *tile,
-                          double tile_sat, int split, double best_s)
+static adept_kernel_try make_try(const adept_kernel_case *c, const double *theta, const product *p,
+                                 const adept_tile *tile, double tile_sat, int split)
 {
-    double tiles = ceil(p->m / tile->m) * ceil(p->n / tile->n) * p->batch;
-    double rate = memory_rate(c, theta);
-    candidate r = {.split = split, .product = p, .depth = ceil(p->k / split)};
-    r.side = tile_side(tile);
-    r.waves = ceil(tiles * split / c->sm_count);
-    r.work_s = 2.0 * tile->m * tile->n * r.depth / (c->flops_per_s / c->sm_count);
-    r.tile_sat = tile_sat;
-    r.depth_sat = saturate(r.depth / of_family(theta, ADEPT_KP_r_depth_gemm, c->family));
-    double efficiency = of_family(theta, ADEPT_KP_beta_gemm, c->family) * r.tile_sat * r.depth_sat;
-    r.compute_s = r.waves * (r.work_s / efficiency + of_family(theta, ADEPT_KP_wave_gemm_s, c->family));
-    r.reload_bytes = c->element_bytes * tiles * (tile->m + tile->n) * p->k * cache_misses(c);
-    r.memory_s = (p->bytes + p->scaled_bytes * theta[ADEPT_KP_c_transform] +
-                  r.reload_bytes * of_family(theta, ADEPT_KP_reload_gemm, c->family)) /
-                 rate;
-    r.serial_s = (p->serial_bytes + split_bytes(c, p, split)) / rate + (split > 1 ? theta[ADEPT_KP_split_s] : 0.0);
-    r.time_s = fmax(r.compute_s, r.memory_s) + r.serial_s; /* at least */
-    if (r.time_s < best_s) r.time_s = combine(r.compute_s, r.memory_s) + r.serial_s;
-    return r;
+    double tiles = ceil(p->m / tile->m) * ceil(p->n / tile->n) * p->batch, depth = ceil(p->k / split);
+    double depth_sat = saturate(depth / of_family(theta, ADEPT_KP_r_depth_gemm, c->family));
+    return (adept_kernel_try){
+        .blocks = tiles * split,
+        .flops = 2.0 * tile->m * tile->n * depth,
+        .efficiency = of_family(theta, ADEPT_KP_beta_gemm, c->family) * tile_sat * depth_sat,
+        .wave_s = of_family(theta, ADEPT_KP_wave_gemm_s, c->family),
+        .bytes = p->bytes + p->scaled_bytes * theta[ADEPT_KP_c_transform],
+        .reload_bytes = c->element_bytes * tiles * (tile->m + tile->n) * p->k,
+        .serial_bytes = p->serial_bytes + split_bytes(c, p, split),
+        .split_s = split > 1 ? theta[ADEPT_KP_split_s] : 0.0,
+        .tile_sat = tile_sat,
+        .depth_sat = depth_sat,
+        .side = tile_side(tile),
+        .depth = depth,
+        .scaled_bytes = p->scaled_bytes,
+        .split = split,
+    };
+}
+
+static double waves_of(const adept_kernel_try *r, const adept_kernel_case *c)
+{
+    return ceil(r->blocks / c->sm_count);
+}
+
+/* One wave's arithmetic at the peak. */
+static double work_s(const adept_kernel_try *r, const adept_kernel_case *c)
+{
+    return r->flops / (c->flops_per_s / c->sm_count);
+}
+
+double adept_kernel_try_compute_s(const adept_kernel_try *r, const adept_kernel_case *c)
+{
+    return waves_of(r, c) * (work_s(r, c) / r->efficiency + r->wave_s);
+}
+
+/* The first of the fastest. The overlap is worked out only where the larger of both parts does not tell already. */
+static candidate find_fastest(const adept_kernel_case *c, const double *theta, const adept_kernel_try *tries,
+                              const double *compute_s, size_t n)
+{
+    double rate = memory_rate(c, theta), misses = cache_misses(c),
+           reload = of_family(theta, ADEPT_KP_reload_gemm, c->family);
+    candidate best = {.time_s = INFINITY};
+    for (size_t i = 0; i < n; i++) {
+        const adept_kernel_try *r = &tries[i];
+        double memory_s = (r->bytes + r->reload_bytes * misses * reload) / rate;
+        double serial_s = (r->serial_bytes > 0.0 ? r->serial_bytes / rate : 0.0) + r->split_s;
+        double time_s = (compute_s[i] > memory_s ? compute_s[i] : memory_s) + serial_s; /* at least */
+        if (i > 0 && !(time_s < best.time_s)) continue;
+        time_s = combine(compute_s[i], memory_s) + serial_s;
+        if (i > 0 && !(time_s < best.time_s)) continue; /* the first even if it takes forever */
+        best = (candidate){.time_s = time_s, .compute_s = compute_s[i], .memory_s = memory_s, .index = i};
+    }
+    return best;
 }
 
 /* What compute and memory contribute: t^4 = c^4 + m^4, and the share c^4 / t^4 of t follows the core clock. */
@@ -168,25 +200,24 @@ static void add(adept_kernel_gradient *g, int parameter, const overlap *o, doubl
 }
 
 /* Each term's derivative with the others held. */
-static void add_gradient(adept_kernel_gradient *g, const adept_kernel_case *c, const double *theta, const candidate *r,
-                         const overlap *o, double w)
+static void add_gradient(adept_kernel_gradient *g, const adept_kernel_case *c, const double *theta,
+                         const adept_kernel_try *r, const candidate *best, const overlap *o, double w)
 {
     int family = (int)c->family;
-    double rate = memory_rate(c, theta);
+    double rate = memory_rate(c, theta), waves = waves_of(r, c);
     double beta = theta[ADEPT_KP_beta_gemm + family];
     double r_tile = theta[ADEPT_KP_r_tile_gemm + family], r_depth = theta[ADEPT_KP_r_depth_gemm + family];
-    double arithmetic_s = r->waves * r->work_s / (beta * r->tile_sat * r->depth_sat);
+    double arithmetic_s = waves * work_s(r, c) / (beta * r->tile_sat * r->depth_sat);
     double by_tile = saturate_slope(r->tile_sat) / r->tile_sat * r->side / (r_tile * r_tile);
     double by_depth = saturate_slope(r->depth_sat) / r->depth_sat * r->depth / (r_depth * r_depth);
     add(g, ADEPT_KP_beta_gemm + family, o, w, -arithmetic_s / beta, 0.0);
     add(g, ADEPT_KP_r_tile_gemm + family, o, w, arithmetic_s * by_tile, 0.0);
     add(g, ADEPT_KP_r_depth_gemm + family, o, w, arithmetic_s * by_depth, 0.0);
-    add(g, ADEPT_KP_wave_gemm_s + family, o, w, r->waves, 0.0);
-    add(g, ADEPT_KP_reload_gemm + family, o, w, 0.0, r->reload_bytes / rate);
-    add(g, ADEPT_KP_c_transform, o, w, 0.0, r->product->scaled_bytes / rate);
-    add(g, ADEPT_KP_beta_mem, o, w, 0.0, -r->memory_s / theta[ADEPT_KP_beta_mem]);
-    double serial_traffic_s = (r->product->serial_bytes + split_bytes(c, r->product, r->split)) / rate;
-    g->time_s[ADEPT_KP_beta_mem] -= w * serial_traffic_s / theta[ADEPT_KP_beta_mem];
+    add(g, ADEPT_KP_wave_gemm_s + family, o, w, waves, 0.0);
+    add(g, ADEPT_KP_reload_gemm + family, o, w, 0.0, r->reload_bytes * cache_misses(c) / rate);
+    add(g, ADEPT_KP_c_transform, o, w, 0.0, r->scaled_bytes / rate);
+    add(g, ADEPT_KP_beta_mem, o, w, 0.0, -best->memory_s / theta[ADEPT_KP_beta_mem]);
+    g->time_s[ADEPT_KP_beta_mem] -= w * (r->serial_bytes / rate) / theta[ADEPT_KP_beta_mem];
     if (r->split > 1) g->time_s[ADEPT_KP_split_s] += w;
 }
 
@@ -205,38 +236,61 @@ static product winograd_product(const adept_kernel_case *c, double e)
     };
 }
 
+size_t adept_kernel_tries(adept_kernel_try tries[ADEPT_MAX_TRIES], const adept_kernel_case *c, const double *theta,
+                          const adept_tile_menu *menu)
+{
+    const product direct = {.m = c->m, .n = c->n, .k = c->k, .batch = c->batch, .bytes = c->bytes};
+    size_t n = 0;
+    for (size_t i = 0; i < menu->n; i++) {
+        const adept_tile *tile = &menu->tiles[i];
+        product p = direct;
+        if (tile->winograd > 0) {
+            if (c->images == 0.0) continue;
+            p = winograd_product(c, tile->winograd);
+        }
+        double tile_sat = saturate(tile_side(tile) / of_family(theta, ADEPT_KP_r_tile_gemm, c->family));
+        int most = p.batch > 1.0 ? 1 : MAX_SPLIT; /* libraries split no batched products */
+        for (int split = 1; split <= most && (split == 1 || p.k / split >= MIN_SPLIT_DEPTH); split *= 2)
+            tries[n++] = make_try(c, theta, &p, tile, tile_sat, split);
+    }
+    return n;
+}
+
+/* Rows that lie far apart slow the whole product down. */
+static double pages_factor(const far_rows *far, const double *theta)
+{
+    return 1.0 + theta[ADEPT_KP_c_pages] * far->share;
+}
+
+adept_kernel_time adept_kernel_law_of_tries(const adept_kernel_case *c, const double *theta,
+                                            const adept_kernel_try *tries, const double *compute_s, size_t n)
+{
+    candidate best = find_fastest(c, theta, tries, compute_s, n);
+    overlap o = overlap_of(best.compute_s, best.memory_s);
+    far_rows far = find_far_rows(c, theta);
+    double factor = pages_factor(&far, theta);
+    return (adept_kernel_time){best.time_s * factor, o.core_s * factor};
+}
+
 static adept_kernel_time tiled(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menu,
                                double weight, adept_kernel_gradient *gradient)
 {
-    const product direct = {.m = c->m, .n = c->n, .k = c->k, .batch = c->batch, .bytes = c->bytes};
-    product winograd[ADEPT_MAX_TILES];
-    candidate best = {.product = NULL};
-    for (size_t i = 0; i < menu->n; i++) {
-        const adept_tile *tile = &menu->tiles[i];
-        const product *p = &direct;
-        if (tile->winograd > 0) {
-            if (c->images == 0.0) continue;
-            winograd[i] = winograd_product(c, tile->winograd);
-            p = &winograd[i];
-        }
-        double tile_sat = saturate(tile_side(tile) / of_family(theta, ADEPT_KP_r_tile_gemm, c->family));
-        int most = p->batch > 1.0 ? 1 : MAX_SPLIT; /* libraries split no batched products */
-        for (int split = 1; split <= most && (split == 1 || p->k / split >= MIN_SPLIT_DEPTH); split *= 2) {
-            candidate r = try_tile(c, theta, p, tile, tile_sat, split, best.product ? best.time_s : INFINITY);
-            if (!best.product || r.time_s < best.time_s) best = r; /* the first even if it takes forever */
-        }
-    }
+    adept_kernel_try tries[ADEPT_MAX_TRIES];
+    double compute_s[ADEPT_MAX_TRIES];
+    size_t n = adept_kernel_tries(tries, c, theta, menu);
+    for (size_t i = 0; i < n; i++)
+        compute_s[i] = adept_kernel_try_compute_s(&tries[i], c);
+    if (!gradient) return adept_kernel_law_of_tries(c, theta, tries, compute_s, n);
+    candidate best = find_fastest(c, theta, tries, compute_s, n);
     overlap o = overlap_of(best.compute_s, best.memory_s);
     far_rows far = find_far_rows(c, theta);
-    double factor = 1.0 + theta[ADEPT_KP_c_pages] * far.share;
-    if (gradient) {
-        double by_pitch = theta[ADEPT_KP_c_pages] * far.share_by_pitch;
-        add_gradient(gradient, c, theta, &best, &o, weight * factor);
-        gradient->time_s[ADEPT_KP_c_pages] += weight * far.share * best.time_s;
-        gradient->core_s[ADEPT_KP_c_pages] += weight * far.share * o.core_s;
-        gradient->time_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * best.time_s;
-        gradient->core_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * o.core_s;
-    }
+    double factor = pages_factor(&far, theta);
+    double by_pitch = theta[ADEPT_KP_c_pages] * far.share_by_pitch;
+    add_gradient(gradient, c, theta, &tries[best.index], &best, &o, weight * factor);
+    gradient->time_s[ADEPT_KP_c_pages] += weight * far.share * best.time_s;
+    gradient->core_s[ADEPT_KP_c_pages] += weight * far.share * o.core_s;
+    gradient->time_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * best.time_s;
+    gradient->core_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * o.core_s;
     return (adept_kernel_time){best.time_s * factor, o.core_s * factor};
 }
 

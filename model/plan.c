@@ -6,6 +6,7 @@
 #include "placed_step.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Granularity "model": the phases at full clock. */
 typedef struct plan_phases {
@@ -114,6 +115,120 @@ void adept_plan_free(adept_plan *plan)
     if (!plan) return;
     adept_plan_kernels_free(&plan->kernels);
     free(plan);
+}
+
+/* ---- families ---- */
+
+struct adept_plan_family {
+    const adept_profile *profile;
+    adept_work work;
+    adept_kernel_set set;
+    adept_kernel_cache cache;
+    const adept_tile_menu *menus; /* that the cache is of */
+    adept_plan plan; /* the last one, by granularity "operator" */
+    adept_plan *other; /* or by granularity "model"; owned */
+    /* parameters are looked up again where something changed that they depend on */
+    bool has_theta;
+    adept_hwprofile of;
+    adept_parameter parameters[ADEPT_OPERATOR_PARAMETERS];
+    double theta[ADEPT_OPERATOR_PARAMETERS];
+};
+
+adept_status adept_plan_family_new(adept_plan_family **out, const adept_profile *prof, bool several, adept_error *err)
+{
+    adept_plan_family *f = calloc(1, sizeof *f);
+    if (!f) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for plans");
+    f->profile = prof;
+    adept_status status = adept_step_check_profile(&f->work, prof, err);
+    bool ordered = several && status == ADEPT_OK && adept_backward_plan_known(prof) && adept_work_sends(&f->work);
+    if (status == ADEPT_OK) status = adept_kernel_set_new(&f->set, prof, ordered, err);
+    if (status == ADEPT_OK) status = adept_kernel_cache_new(&f->cache, &f->set, err);
+    if (status == ADEPT_OK)
+        *out = f;
+    else
+        adept_plan_family_free(f);
+    return status;
+}
+
+void adept_plan_family_free(adept_plan_family *f)
+{
+    if (!f) return;
+    adept_kernel_cache_free(&f->cache);
+    adept_kernel_set_free(&f->set);
+    adept_plan_kernels_free(&f->plan.kernels);
+    adept_plan_free(f->other);
+    free(f);
+}
+
+/* What parameters of granularity "operator" do not depend on: bandwidth, caches, SMs, matrix units. */
+static adept_specs without_kernels(const adept_specs *specs)
+{
+    adept_specs out = *specs;
+    out.mem_bytes_per_s = out.mem_bytes = out.l2_bytes = out.sm_count = 0.0;
+    out.tensor_fp32_flops_per_s = out.tensor_tf32_flops_per_s = out.tensor_bf16_flops_per_s = 0.0;
+    out.tensor_fp16_flops_per_s = out.tensor_fp8_flops_per_s = out.tensor_fp64_flops_per_s = 0.0;
+    return out;
+}
+
+static bool same_parameters(const adept_plan_family *f, const adept_hwprofile *hw)
+{
+    const adept_specs specs = without_kernels(&hw->specs);
+    return f->has_theta && f->of.calibrated == hw->calibrated && f->of.transferred == hw->transferred &&
+           f->of.granularity == hw->granularity && f->of.n_parameters == hw->n_parameters &&
+           memcmp(&f->of.specs, &specs, sizeof specs) == 0 &&
+           (hw->n_parameters == 0 ||
+            memcmp(f->parameters, hw->parameters, hw->n_parameters * sizeof *hw->parameters) == 0);
+}
+
+static adept_status find_theta(adept_plan_family *f, const adept_hwprofile *hw, adept_error *err)
+{
+    if (same_parameters(f, hw) && f->menus == hw->tiles) return ADEPT_OK;
+    f->has_theta = false;
+    f->menus = hw->tiles;
+    adept_kernel_cache_forget(&f->cache);
+    adept_status status = adept_plan_kernels_theta(f->theta, hw, err);
+    if (status != ADEPT_OK || hw->n_parameters > ADEPT_OPERATOR_PARAMETERS) return status;
+    f->of = *hw;
+    f->of.specs = without_kernels(&hw->specs);
+    if (hw->n_parameters > 0) memcpy(f->parameters, hw->parameters, hw->n_parameters * sizeof *hw->parameters);
+    f->has_theta = true;
+    return ADEPT_OK;
+}
+
+static adept_status place_family(adept_plan_family *f, const adept_placement *at, bool many, adept_error *err)
+{
+    adept_step step = {.work = f->work};
+    adept_plan *plan = &f->plan;
+    adept_plan_kernels_free(&plan->kernels);
+    *plan = (adept_plan){.hw = at->hw, .equations = at->run.equations, .by_operator = true};
+    adept_status status = adept_operator_check_saturation(at->run.saturation, err);
+    if (status == ADEPT_OK) status = adept_step_compile_known(&step, at, err);
+    if (status == ADEPT_OK) status = find_theta(f, at->hw, err);
+    if (status != ADEPT_OK) return status;
+    describe(plan, &step, step.work.gradient_bytes, at->profile);
+    status = adept_plan_kernels_place(&plan->kernels, &f->set, &f->cache, &step, at, f->theta, err);
+    if (status == ADEPT_OK && many) adept_clock_table_fill(&plan->kernels.clock);
+    return status;
+}
+
+adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *f, const adept_hwprofile *hw,
+                                  const adept_run *how, bool many, adept_error *err)
+{
+    const adept_placement at = {
+        f->profile,
+        hw,
+        {.equations = how ? how->equations : ADEPT_EQUATIONS_OF_FIT, .saturation = how ? how->saturation : NULL}};
+    adept_status status;
+    adept_plan_free(f->other);
+    f->other = NULL;
+    if (adept_granularity_of(hw, &at.run) == ADEPT_GRANULARITY_OPERATOR) {
+        status = place_family(f, &at, many, err);
+        *out = &f->plan;
+    } else {
+        status = adept_plan_new(&f->other, f->profile, hw, &at.run, err);
+        *out = f->other;
+    }
+    return status;
 }
 
 /* ---- predicting ---- */

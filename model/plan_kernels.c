@@ -83,14 +83,17 @@ static adept_status order_gradients(adept_plan_kernels *plan, const adept_kernel
 
 /* Times of all kernels at full clock, the optimizer's behind them. */
 static adept_status time_kernels(adept_operator_entry *entries, const adept_plan_kernels *plan,
-                                 const adept_kernel_set *set, const adept_placement *at, adept_error *err)
+                                 const adept_kernel_set *set, adept_kernel_cache *cache, const adept_placement *at,
+                                 adept_error *err)
 {
     adept_operator_time t;
     for (size_t i = 0; i < set->n; i++) {
         adept_operator_kernel k;
         adept_status status = adept_operator_place(&k, &set->shapes[i], at->profile->precision, at->hw, err);
+        if (status == ADEPT_OK && cache)
+            status = adept_kernel_cache_time(&t, cache, i, &k, plan->theta, plan->menus, err);
         if (status != ADEPT_OK) return status;
-        adept_operator_time_of(&t, &k, plan->theta, plan->menus, false);
+        if (!cache) adept_operator_time_of(&t, &k, plan->theta, plan->menus, false);
         entries[i] = adept_operator_entry_of(&t, &set->executions[i]);
     }
     adept_operator_optimizer_time(&t, &plan->numbers, plan->theta, false);
@@ -98,15 +101,16 @@ static adept_status time_kernels(adept_operator_entry *entries, const adept_plan
     return ADEPT_OK;
 }
 
-adept_status adept_plan_kernels_place(adept_plan_kernels *plan, const adept_kernel_set *set, const adept_step *step,
-                                      const adept_placement *at, const double *theta, adept_error *err)
+adept_status adept_plan_kernels_place(adept_plan_kernels *plan, const adept_kernel_set *set, adept_kernel_cache *cache,
+                                      const adept_step *step, const adept_placement *at, const double *theta,
+                                      adept_error *err)
 {
     *plan = (adept_plan_kernels){.numbers = adept_operator_numbers_of(step, &at->hw->specs),
                                  .menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default};
     memcpy(plan->theta, theta, sizeof plan->theta);
     adept_operator_entry *entries = malloc((set->n + 1) * sizeof *entries);
     if (!entries) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
-    adept_status status = time_kernels(entries, plan, set, at, err);
+    adept_status status = time_kernels(entries, plan, set, cache, at, err);
     if (status == ADEPT_OK && set->ordered) status = order_gradients(plan, set, entries, err);
     if (status == ADEPT_OK) {
         size_t n = sum_entries(plan, entries, set->n + 1);
@@ -126,7 +130,7 @@ adept_status adept_plan_kernels_new(adept_plan_kernels *plan, const adept_step *
     if (status == ADEPT_OK && theta) status = adept_step_check_static_w(theta[ADEPT_OP_p_static_w], at->hw, err);
     if (status != ADEPT_OK) return status;
     status = adept_kernel_set_new(&set, at->profile, places_known, err);
-    if (status == ADEPT_OK) status = adept_plan_kernels_place(plan, &set, step, at, theta ? theta : own, err);
+    if (status == ADEPT_OK) status = adept_plan_kernels_place(plan, &set, NULL, step, at, theta ? theta : own, err);
     adept_kernel_set_free(&set);
     return status;
 }

@@ -4,7 +4,7 @@
 #include "backward.h"
 #include "clock_table.h"
 #include "evaluate.h"
-#include "kernel_set.h"
+#include "kernel_cache.h"
 
 /* Time of kernels at full clock that follows the core clock, and the rest; how many launches they are. */
 typedef struct adept_plan_span {
@@ -40,9 +40,12 @@ adept_status adept_plan_kernels_theta(double *theta, const adept_hwprofile *hw, 
  *  @return as adept_plan_new(); adept_plan_kernels_free() whatever it is */
 adept_status adept_plan_kernels_new(adept_plan_kernels *out, const adept_step *step, const adept_placement *at,
                                     bool places_known, const double *theta, adept_error *err);
-/** The same of kernels that are known already. @param theta  parameters, checked */
-adept_status adept_plan_kernels_place(adept_plan_kernels *out, const adept_kernel_set *set, const adept_step *step,
-                                      const adept_placement *at, const double *theta, adept_error *err);
+/** The same of kernels that are known already.
+ *  @param cache  of times on GPUs before, with these parameters; NULL: none
+ *  @param theta  parameters, checked */
+adept_status adept_plan_kernels_place(adept_plan_kernels *out, const adept_kernel_set *set, adept_kernel_cache *cache,
+                                      const adept_step *step, const adept_placement *at, const double *theta,
+                                      adept_error *err);
 void adept_plan_kernels_free(adept_plan_kernels *plan); /* zeroed is fine */
 
 /* One run of it. */

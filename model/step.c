@@ -146,25 +146,47 @@ static void compile_pass(double *pass, const adept_profile *prof, const adept_sp
         (double)prof->grad_accum * (work->kernels[ADEPT_FORWARD] + work->kernels[ADEPT_BACKWARD]) + optimizer->kernels;
 }
 
-adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const adept_placement *at,
-                                const adept_scalar *scalars, size_t n_scalars, adept_error *err)
+/* What the GPU and the run say of known work. */
+static adept_status compile_placement(adept_step *out, const adept_placement *at, adept_error *err)
 {
     const adept_profile *prof = at->profile;
     adept_step_numbers *numbers = &out->numbers;
-    adept_status status = check_specs(at->hw, err);
-    if (status == ADEPT_OK) status = check_profile(prof, err);
-    if (status == ADEPT_OK) status = adept_peak_check_precision(at->hw, prof->precision, err);
-    if (status == ADEPT_OK) status = adept_work_sum(&out->work, prof, err);
-    if (status == ADEPT_OK)
-        status =
-            adept_step_compile_run(numbers->row, &out->network, at->hw, &at->run, adept_work_sends(&out->work), err);
+    adept_status status =
+        adept_step_compile_run(numbers->row, &out->network, at->hw, &at->run, adept_work_sends(&out->work), err);
     if (status == ADEPT_OK) status = adept_peaks_get(&out->peaks, &out->work, prof, at->hw, err);
-    if (status == ADEPT_OK) status = compile_dimensions(numbers->dim, prof, &out->work, err);
     if (status != ADEPT_OK) return status;
     compile_pass(numbers->pass, prof, &at->hw->specs, &out->work);
     bool updates = prof->mode == ADEPT_MODE_TRAIN && prof->optimizer && strcmp(prof->optimizer, "none") != 0;
     out->samples = (double)prof->batch_size * (double)prof->grad_accum;
     out->updated_tensors = updates ? (double)prof->trainable_tensors : 0.0;
-    return adept_work_columns(numbers->work, pieces, prof, &out->peaks, at->hw->specs.mem_bytes_per_s, scalars,
+    return ADEPT_OK;
+}
+
+adept_status adept_step_check_profile(adept_work *work, const adept_profile *prof, adept_error *err)
+{
+    adept_status status = check_profile(prof, err);
+    return status == ADEPT_OK ? adept_work_sum(work, prof, err) : status;
+}
+
+adept_status adept_step_compile_known(adept_step *out, const adept_placement *at, adept_error *err)
+{
+    adept_status status = check_specs(at->hw, err);
+    if (status == ADEPT_OK) status = adept_peak_check_precision(at->hw, at->profile->precision, err);
+    out->numbers = (adept_step_numbers){.row = {0.0}};
+    return status == ADEPT_OK ? compile_placement(out, at, err) : status;
+}
+
+adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const adept_placement *at,
+                                const adept_scalar *scalars, size_t n_scalars, adept_error *err)
+{
+    const adept_profile *prof = at->profile;
+    adept_status status = check_specs(at->hw, err);
+    if (status == ADEPT_OK) status = check_profile(prof, err);
+    if (status == ADEPT_OK) status = adept_peak_check_precision(at->hw, prof->precision, err);
+    if (status == ADEPT_OK) status = adept_work_sum(&out->work, prof, err);
+    if (status == ADEPT_OK) status = compile_placement(out, at, err);
+    if (status == ADEPT_OK) status = compile_dimensions(out->numbers.dim, prof, &out->work, err);
+    if (status != ADEPT_OK) return status;
+    return adept_work_columns(out->numbers.work, pieces, prof, &out->peaks, at->hw->specs.mem_bytes_per_s, scalars,
                               n_scalars, err);
 }

@@ -79,4 +79,10 @@ adept_status adept_step_compile_run(double *row, adept_network *net, const adept
 adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const adept_placement *at,
                                 const adept_scalar *scalars, size_t n_scalars, adept_error *err);
 
+/** Check a profile and sum its work. */
+adept_status adept_step_check_profile(adept_work *work, const adept_profile *prof, adept_error *err);
+/** The same for granularity "operator" of a profile that adept_step_check_profile() has checked, with its work in out->work: without mean dimensions and
+ *  columns of work, which it does not need. */
+adept_status adept_step_compile_known(adept_step *out, const adept_placement *at, adept_error *err);
+
 #endif

@@ -26,7 +26,7 @@ void adept_sweep_print_value(char *text, size_t size, const adept_sweep_axis *ax
         return;
     }
     text[0] = 'x';
-    adept_sweep_print_number(text + axis->relative, size - axis->relative, axis->numbers[at]);
+    adept_sweep_print_number(text + axis->relative, axis->numbers[at]);
 }
 
 char *adept_sweep_describe_point(char *text, size_t size, const adept_sweep *sweep, uint64_t index)

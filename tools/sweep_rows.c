@@ -1,5 +1,5 @@
 /** @file sweep_rows.c  A row is built in a buffer and leaves it whole: an interrupted sweep has no half rows. Values of
- * axes are printed once, and numbers by one conversion each: a million rows take seconds. */
+ * axes are printed once, and numbers by print_number.c: a million rows take seconds. */
 #include "sweep_rows.h"
 #include <math.h>
 #include <stdlib.h>
@@ -36,17 +36,14 @@ static void put(row *r, const char *text)
     put_bytes(r, text, strlen(text));
 }
 
-/* Seventeen digits are every double's; whole numbers need fewer. */
 static void put_number(row *r, double value, const char *unknown)
 {
-    char text[32];
-    if (!isfinite(value)) {
+    char text[ADEPT_NUMBER_SIZE];
+    size_t n = adept_sweep_print_number(text, value);
+    if (n > 0)
+        put_bytes(r, text, n);
+    else
         put(r, unknown);
-        return;
-    }
-    bool whole = value == nearbyint(value) && fabs(value) < 1e15;
-    int n = snprintf(text, sizeof text, whole ? "%.15g" : "%.17g", value);
-    put_bytes(r, text, (size_t)n);
 }
 
 /* RFC 4180: quoted where it has to be. */
@@ -99,7 +96,7 @@ void adept_sweep_json_number(FILE *out, double value)
 static void print_value(row *r, const adept_sweep_rows *rows, size_t i, const adept_sweep_point *point)
 {
     const adept_sweep_axis *axis = &rows->sweep->axes[i];
-    char text[32];
+    char text[ADEPT_NUMBER_SIZE];
     if (adept_sweep_has_words(axis)) {
         const char *word = adept_sweep_word_at(axis, point->at[i], point);
         if (!word)
@@ -110,7 +107,7 @@ static void print_value(row *r, const adept_sweep_rows *rows, size_t i, const ad
             put_csv_text(r, word);
         return;
     }
-    adept_sweep_print_number(text, sizeof text, adept_sweep_number_at(axis, point->at[i], point));
+    adept_sweep_print_number(text, adept_sweep_number_at(axis, point->at[i], point));
     put(r, *text || !rows->json ? text : "null");
 }
 

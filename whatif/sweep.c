@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FEW_RUNS 8 /* from there on it pays to tabulate a plan */
+
 /* Axes that vary, outermost first. */
 typedef struct grid {
     const adept_sweep *sweep;
@@ -22,6 +24,7 @@ typedef struct walk {
     bool stopped;
     adept_hwprofile **opened; /* by value of the axis of GPUs; owned */
     const adept_sweep_axis *gpus;
+    adept_plan_family *family;   /* of the point's profile; owned */
     adept_hwprofile hw;          /* of the point */
     adept_parameter *parameters; /* its fit's, if some are changed; owned */
     adept_run run;
@@ -247,9 +250,10 @@ static void fail_inside(walk *w, int level, adept_status status)
 
 static adept_status walk_runs(walk *w, adept_error *err)
 {
-    adept_plan *plan = NULL;
+    const adept_plan *plan = NULL;
     const adept_profile *profile = w->point.profile;
-    adept_status status = adept_plan_new(&plan, profile, &w->hw, &w->grid.sweep->run, &w->why);
+    bool many = points_inside(&w->grid, ADEPT_SWEEP_RUN) > FEW_RUNS;
+    adept_status status = adept_plan_family_at(&plan, w->family, &w->hw, &w->grid.sweep->run, many, &w->why);
     if (is_fatal(status)) return adept_error_set(err, status, "%s", w->why.message);
     if (status != ADEPT_OK) {
         fail_inside(w, ADEPT_SWEEP_RUN, status);
@@ -259,7 +263,6 @@ static adept_status walk_runs(walk *w, adept_error *err)
     do
         predict_point(w, plan, samples);
     while (!w->stopped && next(&w->grid, ADEPT_SWEEP_RUN));
-    adept_plan_free(plan);
     return ADEPT_OK;
 }
 
@@ -334,6 +337,15 @@ static bool set_workload(adept_sweep_workload *out, const adept_sweep_axis *axis
     }
 }
 
+/* Are there points of more than one GPU? */
+static bool several(const walk *w)
+{
+    bool varied = w->grid.sweep->run.gpus > 1;
+    for (size_t i = 0; i < w->grid.n; i++)
+        varied = varied || axis_at(&w->grid, i)->kind == ADEPT_VARY_GPUS;
+    return varied;
+}
+
 static adept_status walk_workload(walk *w, adept_error *err)
 {
     const grid *g = &w->grid;
@@ -345,6 +357,7 @@ static adept_status walk_workload(walk *w, adept_error *err)
     w->point.hw = NULL;
     w->hw = (adept_hwprofile){.name = NULL}; /* rows without a profile show no numbers of the GPU before */
     adept_status status = s->profile_of(&w->point.profile, &workload, s->context, &w->why);
+    if (status == ADEPT_OK) status = adept_plan_family_new(&w->family, w->point.profile, several(w), &w->why);
     if (is_fatal(status)) return adept_error_set(err, status, "%s", w->why.message);
     if (status != ADEPT_OK) {
         w->point.profile = NULL;
@@ -354,6 +367,8 @@ static adept_status walk_workload(walk *w, adept_error *err)
     do
         status = walk_hardware(w, err);
     while (status == ADEPT_OK && !w->stopped && next(&w->grid, ADEPT_SWEEP_GPU));
+    adept_plan_family_free(w->family);
+    w->family = NULL;
     return status;
 }
 

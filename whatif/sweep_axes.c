@@ -23,8 +23,11 @@ static const struct {
 };
 #define N_KEYS (sizeof keys / sizeof *keys)
 
-static const char *const specs[] = {
-#define X(name, required, text) SPECS #name,
+static const struct {
+    const char *key;
+    size_t offset;
+} specs[] = {
+#define X(name, required, text) {SPECS #name, offsetof(adept_specs, name)},
     ADEPT_SPEC_LIST(X)
 #undef X
 };
@@ -33,7 +36,7 @@ static const char *const specs[] = {
 const char *adept_sweep_key_name(size_t index)
 {
     if (index < N_KEYS) return keys[index].name;
-    return index < N_KEYS + N_SPECS ? specs[index - N_KEYS] : NULL;
+    return index < N_KEYS + N_SPECS ? specs[index - N_KEYS].key : NULL;
 }
 
 /* The name people know it by. */
@@ -57,8 +60,10 @@ static adept_status find_key(adept_sweep_axis *out, const char *text, size_t len
     }
     out->level = ADEPT_SWEEP_HARDWARE;
     out->kind = ADEPT_VARY_SPEC;
-    for (size_t i = 0; i < N_SPECS; i++)
-        if (strcmp(out->key, specs[i]) == 0) return ADEPT_OK;
+    for (size_t i = 0; i < N_SPECS; i++) {
+        out->offset = specs[i].offset;
+        if (strcmp(out->key, specs[i].key) == 0) return ADEPT_OK;
+    }
     out->kind = ADEPT_VARY_PARAMETER;
     if (strncmp(key, PARAMETERS, sizeof PARAMETERS - 1) == 0 && key[sizeof PARAMETERS - 1]) return ADEPT_OK;
     return adept_error_set(err, ADEPT_E_USAGE, "unknown key '%s'", key);
@@ -313,7 +318,7 @@ static double *parameter_of(adept_hwprofile *hw, const char *name)
 static double *number_of(adept_hwprofile *hw, const adept_sweep_axis *axis)
 {
     if (axis->kind == ADEPT_VARY_PARAMETER) return parameter_of(hw, axis->key + sizeof PARAMETERS - 1);
-    return adept_hwprofile_number(hw, axis->key);
+    return (double *)((char *)&hw->specs + axis->offset);
 }
 
 adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_sweep_axis *axis, size_t value, adept_error *err)
@@ -402,15 +407,5 @@ double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const a
         const double *number = point->hw ? number_of((adept_hwprofile *)point->hw, axis) : NULL;
         return number ? *number : NAN;
     }
-    }
-}
-
-void adept_sweep_print_number(char *text, size_t size, double value)
-{
-    text[0] = '\0';
-    if (isnan(value)) return;
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) return;
     }
 }

@@ -51,6 +51,27 @@ typedef struct adept_plan_result {
 ADEPT_API adept_status adept_plan_predict(adept_plan_result *out, const adept_plan *plan, const adept_run *run,
                                           adept_error *err);
 
+/** One workload on many GPUs, one after the other: what does not depend on the GPU is kept from one plan to the next. For walks
+ *  over hardware numbers. Belongs to one thread. */
+typedef struct adept_plan_family adept_plan_family;
+/**
+ * @param prof     borrowed: must outlive the family
+ * @param several  will runs have several GPUs? Else the order of the backward pass is not looked at
+ * @return ADEPT_E_INVALID for a profile that no GPU can run; ADEPT_E_NOMEM
+ */
+ADEPT_API adept_status adept_plan_family_new(adept_plan_family **out, const adept_profile *prof, bool several,
+                                             adept_error *err);
+ADEPT_API void adept_plan_family_free(adept_plan_family *family); /* NULL allowed */
+/**
+ * The plan of a GPU, with the bits of adept_plan_new().
+ * @param out   borrowed: until the next call
+ * @param hw    borrowed: until the next call; may be the same address with other numbers
+ * @param many  more than a few runs will be predicted: worth to prepare for limits
+ * @return as adept_plan_new()
+ */
+ADEPT_API adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *family, const adept_hwprofile *hw,
+                                            const adept_run *how, bool many, adept_error *err);
+
 /** Where the measurement of a predicted run would lie, as adept_prediction has it; NAN without a fit that says so. */
 typedef struct adept_plan_interval {
     double level, time_s[2], power_w[2];

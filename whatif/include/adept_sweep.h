@@ -50,6 +50,7 @@ typedef struct adept_sweep_axis {
     char key[80];
     adept_sweep_kind kind;
     adept_sweep_level level;
+    size_t offset; /* of a spec: in adept_specs */
     bool
         relative; /* numbers multiply what is there: the sheet's number, the option given; of a limit the board's own */
     size_t n;
@@ -149,8 +150,9 @@ ADEPT_API bool adept_sweep_has_words(const adept_sweep_axis *axis);
 ADEPT_API double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point);
 /** The word; NULL where it is a number or not known. */
 ADEPT_API const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point);
-/** Shortest of 15 to 17 digits that reads back as the same number; "" for NAN. */
-ADEPT_API void adept_sweep_print_number(char *text, size_t size, double value);
+/** Few digits (seldom more than needed) that read back as the same number; "" where it is not finite. @return their number */
+#define ADEPT_NUMBER_SIZE 32
+ADEPT_API size_t adept_sweep_print_number(char text[ADEPT_NUMBER_SIZE], double value);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,35 @@
+/** @file kernel_cache.h  Times of the kernels of a set on a GPU whose numbers change bit by bit: what did not change is not worked out
+ *  again. Private to model/. Calls: nothing. */
+#ifndef ADEPT_KERNEL_CACHE_H
+#define ADEPT_KERNEL_CACHE_H
+#include "kernel_set.h"
+#include "kernel_tries.h"
+
+typedef struct adept_cached_kernel {
+    bool known, has_tries;
+    adept_kernel_case at; /* where its time is known */
+    adept_kernel_time time;
+    bool tensor; /* what the tries are of */
+    size_t n_tries;
+    adept_kernel_try *tries; /* owned, as is compute_s */
+    double *compute_s;       /* of each try at these: */
+    double flops_per_s, sm_count;
+} adept_cached_kernel;
+
+typedef struct adept_kernel_cache {
+    size_t n;
+    adept_cached_kernel *kernels;
+} adept_kernel_cache;
+
+/** @return ADEPT_E_NOMEM */
+adept_status adept_kernel_cache_new(adept_kernel_cache *out, const adept_kernel_set *set, adept_error *err);
+void adept_kernel_cache_free(adept_kernel_cache *cache); /* zeroed is fine */
+/** Parameters or menus are others from now on. */
+void adept_kernel_cache_forget(adept_kernel_cache *cache);
+
+/** adept_operator_time_of() without derivatives of kernel `index`, with the same bits. @return ADEPT_E_NOMEM */
+adept_status adept_kernel_cache_time(adept_operator_time *out, adept_kernel_cache *cache, size_t index,
+                                     const adept_operator_kernel *k, const double *theta, const adept_tile_menu *menus,
+                                     adept_error *err);
+
+#endif
