@@ -2,6 +2,7 @@
 #include "plot.h"
 #include "adept_json.h"
 #include "gnuplot.h"
+#include "palette.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,35 +80,40 @@ static size_t put_models(FILE *out, const adept_evaluation *e, const adept_evalu
     return n;
 }
 
+#define HELD_OUT_COLOR "#D55E00" /* hollow marks; in grey they differ by that */
+
 static void put_scatter(FILE *out, const quantity *q, bool held_out)
 {
     fprintf(out,
             "set title '%s'\nset xlabel 'measured (%s)'\nset ylabel 'predicted (%s)'\nset logscale xy\n"
             "set xtics rotate by 0\nset key top left\n",
             q->label, q->axis, q->axis);
-    fprintf(out, "plot x with lines lc rgb '#000000' lw 1 title 'equal', 1.1*x with lines lc rgb '#a0a0a0' dt 2 title "
-                 "'10 %% off', x/1.1 with lines lc rgb '#a0a0a0' dt 2 notitle");
+    fprintf(out, "plot x with lines lc rgb '" ADEPT_INK "' lw 1 title 'equal', 1.1*x with lines lc rgb '" ADEPT_QUIET
+                 "' dt 2 title '10 %% off', x/1.1 with lines lc rgb '" ADEPT_QUIET "' dt 2 notitle");
     if (held_out)
-        fprintf(out, ", $%s_held_out using 1:2 with points pt 6 ps 0.8 lc rgb '#000000' title 'held out'", q->name);
-    fprintf(out, ", $%s_rows using 1:2 with points pt 7 ps 0.4 lc rgb '#606060' title '%s'\n", q->name,
-            held_out ? "in-sample" : "rows");
+        fprintf(out, ", $%s_held_out using 1:2 with points pt 6 ps 0.9 lw 1.3 lc rgb '%s' title 'held out'", q->name,
+                HELD_OUT_COLOR);
+    fprintf(out, ", $%s_rows using 1:2 with points pt 7 ps 0.45 lc rgb '%s' title '%s'\n", q->name,
+            adept_shade_fill(ADEPT_SHADE_COMPUTE), held_out ? "in-sample" : "rows");
     fputs("unset logscale\n", out);
 }
 
 static void put_bars(FILE *out, bool held_out, const bool *has)
 {
-    static const char *const fills[2][2] = {{"pattern 3", "solid 0.35"}, {"pattern 2", "solid 0.05"}};
+    static const char *const fills[2] = {"solid 1", "pattern 4"}; /* in-sample, held out */
     bool any = false;
 
     fputs("set title 'Mean absolute error by model'\nunset xlabel\nset ylabel 'percent'\nset yrange [0:*]\n"
           "set style data histograms\nset style histogram clustered gap 1\nset boxwidth 0.9\n"
-          "set xtics rotate by -35\nset offsets graph 0, 0, graph 0.3, 0\nset key top right\nplot",
+          "set xtics rotate by -35 textcolor rgb '" ADEPT_INK
+          "'\nset rmargin 9\nset offsets graph 0, 0, graph 0.3, 0\nset key top right\nplot",
           out);
     for (int k = 0; k < 2; k++) {
         for (int set = 1; set >= 0; set--) {
             if (!has[k] || (set == 1 && !held_out)) continue;
-            fprintf(out, "%s $models using %d:xtic(1) fs %s border lc rgb '#000000' lc rgb '#404040' title '%s%s'",
-                    any ? "," : "", 2 + 2 * k + set, fills[k][set], quantities[k].name,
+            fprintf(out, "%s $models using %d:xtic(1) fs %s border lc rgb '" ADEPT_INK "' lc rgb '%s' title '%s%s'",
+                    any ? "," : "", 2 + 2 * k + set, fills[set],
+                    adept_shade_fill(k == 0 ? ADEPT_SHADE_COMPUTE : ADEPT_SHADE_MEMORY), quantities[k].name,
                     !held_out  ? ""
                     : set == 1 ? ", held out"
                                : ", in-sample");
@@ -128,10 +134,12 @@ static void put_script(FILE *out, const adept_evaluation *e, const adept_evaluat
         panels += has[k];
     }
     put_models(out, e, held_out);
-    fprintf(out, "set terminal svg size %d,420 noenhanced font 'sans,11' background rgb 'white'\n", 420 * panels);
+    fprintf(out, "set terminal svg size %d,420 noenhanced font 'sans-serif,12' background rgb 'white'\n", 420 * panels);
     fprintf(out, "set multiplot layout 1,%d title ", panels);
     adept_gnuplot_text(out, title);
-    fputs("\nset grid lc rgb '#e0e0e0'\nset samples 200\n", out);
+    fputs("\nset border 3 lc rgb '" ADEPT_QUIET "'\nset tics nomirror out scale 0.6\nset grid lc rgb '" ADEPT_GRID
+          "'\nset samples 200\n",
+          out);
     for (int k = 0; k < 2; k++)
         if (has[k]) put_scatter(out, &quantities[k], has_held_out);
     if (has[0] || has[1]) put_bars(out, has_held_out, has);

@@ -294,12 +294,13 @@ static void put_layers(FILE *out, const adept_prediction_report *r)
 
 /* ---------------------------------------------------------------- the end ---------------------------------------- */
 
+/* What a file does not say has no row. */
 static void put_fact(FILE *out, const char *name, const char *value)
 {
     static const adept_page_column columns[] = {{"", false}, {"", false}};
     const char *const cells[] = {name, value};
 
-    adept_page_table_row(out, columns, cells, 2);
+    if (value && *value) adept_page_table_row(out, columns, cells, 2);
 }
 
 static void put_sheet(FILE *out, const adept_hwprofile *hw)
@@ -337,7 +338,7 @@ static void put_provenance(FILE *out, const adept_prediction_report *r)
     put_fact(out, "program", "adept " ADEPT_VERSION);
     put_fact(out, "model", p->model_path);
     put_fact(out, "SHA-256 of the model", p->model_sha256);
-    if (p->producer && *p->producer) put_fact(out, "written by", p->producer);
+    put_fact(out, "written by", p->producer);
     snprintf(text, sizeof text, "%" PRId64 ", %" PRId64 " of them trained", p->params, p->trainable_params);
     put_fact(out, "parameters", text);
     for (size_t i = 0; i < p->n_inputs && i < 32; i++) {
