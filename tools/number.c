@@ -16,16 +16,32 @@ static bool only_of(const char *text, const char *characters)
     return *text != '\0' && text[strspn(text, characters)] == '\0';
 }
 
-error_t adept_number_int(const struct argp_state *state, const char *option, const char *text, int64_t low,
-                         int64_t *out)
+/* 1.28e6: exact where the product is whole and below 2^53. */
+static bool whole_with_exponent(const char *text, long long *out)
 {
     char *end;
 
-    if (!only_of(text, "+-0123456789")) return adept_cli_usage(state, "%s: '%s' is not a whole number", option, text);
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0') return adept_cli_usage(state, "%s: '%s' is not a whole number", option, text);
-    if (errno == ERANGE) return adept_cli_usage(state, "%s: '%s' is out of range", option, text);
+    if (!only_of(text, "+-.0123456789eE") || !strpbrk(text, "eE")) return false;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(fabs(value) <= 9007199254740992.0) || value != floor(value)) return false;
+    *out = (long long)value;
+    return true;
+}
+
+error_t adept_number_int(const struct argp_state *state, const char *option, const char *text, int64_t low,
+                         int64_t *out)
+{
+    long long value;
+
+    if (!whole_with_exponent(text, &value)) {
+        char *end;
+        if (!only_of(text, "+-0123456789"))
+            return adept_cli_usage(state, "%s: '%s' is not a whole number", option, text);
+        errno = 0;
+        value = strtoll(text, &end, 10);
+        if (end == text || *end != '\0') return adept_cli_usage(state, "%s: '%s' is not a whole number", option, text);
+        if (errno == ERANGE) return adept_cli_usage(state, "%s: '%s' is out of range", option, text);
+    }
     if (value < low)
         return adept_cli_usage(state, "%s: '%s' is too small, at least %" PRId64 " is needed", option, text, low);
     *out = value;

@@ -4,7 +4,8 @@
 #include <argp.h>
 #include <stdint.h>
 
-/** Decimal integer of at least `low`; anything else is a usage error that names the option and quotes the text. */
+/** Decimal integer of at least `low`, also written with an exponent (1.28e6) if it is whole and at most 2^53; anything
+ * else is a usage error that names the option and quotes the text. */
 error_t adept_number_int(const struct argp_state *state, const char *option, const char *text, int64_t low,
                          int64_t *out);
 

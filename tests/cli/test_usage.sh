@@ -29,7 +29,7 @@ expect_error 2 'file name is empty' profile "$p" -o ''
 
 # numbers
 for option in --batch --gpus --grad-accum --steps --samples --epochs --dataset-size --depth; do
-    for value in '' x 1x 1.5 1e3 0x10 ' 1' '1 ' nan inf; do
+    for value in '' x 1x 1.5 1.5e0 1e30 1e 0x10 ' 1' '1 ' nan inf; do
         expect_error 2 "$option: '$value' is not a whole number" predict "$p" --gpu a100 --by layer "$option" "$value"
     done
     expect_error 2 "$option: '0' is too small" predict "$p" --gpu a100 --by layer "$option" 0
@@ -37,6 +37,10 @@ for option in --batch --gpus --grad-accum --steps --samples --epochs --dataset-s
     expect_error 2 "$option: '9223372036854775808' is out of range" \
         predict "$p" --gpu a100 --by layer "$option" 9223372036854775808
 done
+expect_ok predict "$p" --gpu a100 --samples 1280000 --json
+mv "$work/out" "$work/plain"
+expect_ok predict "$p" --gpu a100 --samples 1.28e6 --json
+cmp -s "$work/plain" "$work/out" || fail '1.28e6 samples are not 1280000'
 for option in --power-limit --carbon-intensity --price --pue --gpu-hour-price --host-power; do
     for value in '' x 1x 0x10 ' 1' nan NAN inf -inf 1e 1,5; do
         expect_error 2 "$option: '$value' is not a number" predict "$p" --gpu a100 --steps 1 "$option" "$value"
