@@ -7,6 +7,7 @@
 #include "bundled_models.h"
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,6 +49,22 @@ static const struct {
     {"tinyllama_1.1b", 0, 1},
 };
 #define N_EXPECTED (sizeof expected / sizeof *expected)
+
+/* Sanitizers look at the code, not at the numbers, and take ten times as long: one model of each kind will do. */
+#ifdef __SANITIZE_ADDRESS__
+#define MODELS_TAKEN 4
+static bool is_taken(size_t i)
+{
+    return strcmp(expected[i].name, "gpt2_large") == 0 || strcmp(expected[i].name, "opt_13") == 0 ||
+           strcmp(expected[i].name, "t5_base") == 0 || strcmp(expected[i].name, "tinyllama_1.1b") == 0;
+}
+#else
+#define MODELS_TAKEN N_EXPECTED
+static bool is_taken(size_t i)
+{
+    return i < N_EXPECTED;
+}
+#endif
 
 static size_t n_models, n_compared;
 static uint64_t seed = 20261122;
@@ -153,7 +170,7 @@ static void check_model(const char *path, void *context)
     while (i < N_EXPECTED && (strncmp(name, expected[i].name, strlen(expected[i].name)) != 0 ||
                               strcmp(name + strlen(expected[i].name), ".pt") != 0))
         i++;
-    if (i == N_EXPECTED) return;
+    if (i == N_EXPECTED || !is_taken(i)) return;
     if (adept_import_model(&graph, path, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
     adept_input_spec inputs[2];
     for (int k = 0; k < 2; k++)
@@ -176,7 +193,7 @@ static void all_language_models(void **state)
     (void)state;
     bundled_models_each(check_model, NULL);
     print_message("%zu models, %zu profiles compared\n", n_models, n_compared);
-    assert_int_equal(n_models, N_EXPECTED);
+    assert_int_equal(n_models, MODELS_TAKEN);
 }
 
 int main(void)
