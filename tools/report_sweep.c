@@ -161,7 +161,7 @@ adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sw
         adept_table_print(points, out, 0);
     }
     if (!a->found[ADEPT_SWEEP_LEAST_TIME]) {
-        fputs("\nNo point can run\n", out);
+        fputs(a->too_large > 0 ? "\nNo point that can run fits the memory\n" : "\nNo point can run\n", out);
         return ADEPT_OK;
     }
     return print_answers(cli, out, sweep, a, (int)objective);

@@ -55,16 +55,16 @@ static error_t add_price(const struct argp_state *state, adept_sweep_job *j, con
     adept_hwprofile *hw = NULL;
     adept_error err = {0};
     if (j->n_prices == ADEPT_MAX_PRICES)
-        return adept_cli_usage(state, "--gpu-price: more than %d GPUs", ADEPT_MAX_PRICES);
+        return adept_cli_usage(state, "--gpu-hour-price: more than %d GPUs", ADEPT_MAX_PRICES);
     adept_gpu_price *price = &j->prices[j->n_prices];
     price->name[0] = '\0';
     if (*name) {
         if (adept_hwprofile_open(&hw, name, &err) != ADEPT_OK)
-            return adept_cli_usage(state, "--gpu-price: %.200s", err.message);
+            return adept_cli_usage(state, "--gpu-hour-price: %.200s", err.message);
         snprintf(price->name, sizeof price->name, "%s", hw->name);
         adept_hwprofile_free(hw);
     }
-    error_t failed = adept_number_double(state, "--gpu-price", number, 0, &price->per_h);
+    error_t failed = adept_number_double(state, "--gpu-hour-price", number, 0, &price->per_h);
     if (!failed) j->n_prices++;
     return failed;
 }
@@ -138,7 +138,7 @@ static const struct argp_option options[] = {
      "What of the job is to be least: time, energy, edp or cost (default: as --objective says)", 3},
     {"price", KEY_PRICE, "P", 0, "Price of a kWh, in any currency", 3},
     {"pue", KEY_PUE, "X", 0, "Power usage effectiveness of the site, at least 1: multiplies the price of energy", 3},
-    {"gpu-price", KEY_GPU_PRICE, "P|NAME=P,...", 0,
+    {"gpu-hour-price", KEY_GPU_PRICE, "P|NAME=P,...", 0,
      "Price of one GPU for an hour: of every GPU, or of each: a100=1.2,h100=3.5", 3},
     {0},
 };
@@ -160,7 +160,7 @@ error_t adept_sweep_job_check(const struct argp_state *state, const adept_sweep_
     if (j->job.samples > 0 && j->job.steps > 0)
         return adept_cli_usage(state, "--steps and --samples exclude each other");
     if ((j->job.aim == ADEPT_AIM_COST || j->job.cost_budget > 0) && !has_price(j))
-        return adept_cli_usage(state, "a cost needs --price, --gpu-price or both");
+        return adept_cli_usage(state, "a cost needs --price, --gpu-hour-price or both");
     if (has_price(j) && !j->given) return adept_cli_usage(state, "prices need a job: --samples, --steps or --minimise");
     if (!isnan(j->pue) && isnan(j->price_per_kwh)) return adept_cli_usage(state, "--pue needs --price");
     return 0;

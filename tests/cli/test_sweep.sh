@@ -109,7 +109,7 @@ set -- $(sed -n 's/.*"batch_size":[[:space:]]*\([0-9]*\).*/\1/p' "$profile" | he
 job="$profile --vary gpu=a100,t4 --vary gpus=1,2,4 --vary power_limit_w=x1,energy-optimal --vary batch=$1 --samples 1000000000"
 expect_ok sweep $job --minimise energy
 shows '^least energy of the job among 12 of 12 points that keep within everything:$'
-expect_ok sweep $job --minimise cost --gpu-price a100=1.2,t4=0.3 --price 0.3 --pue 1.2 --json
+expect_ok sweep $job --minimise cost --gpu-hour-price a100=1.2,t4=0.3 --price 0.3 --pue 1.2 --json
 check 'the cheapest' "
 d = json.loads(text)
 b = d['job']['best']
@@ -124,7 +124,7 @@ checks=$((checks + 1))
 expect_error 2 'not one of time, energy, edp, cost' sweep $job --minimise coast
 expect_error 2 'a cost needs --price' sweep $job --minimise cost
 expect_error 2 'exclude each other' sweep $job --steps 3
-expect_error 2 'gpu-price: ' sweep $job --gpu-price a1000=3
+expect_error 2 'gpu-hour-price: ' sweep $job --gpu-hour-price a1000=3
 expect_error 2 'with a unit' sweep $job --within-time 3weeks
 run sweep $job --within-power 1W --json
 checks=$((checks + 1))
