@@ -1,4 +1,5 @@
-/** @file kernel_cache.c  The last time of every kernel, and of products the tiles they were tried with; see kernel_cache.h. */
+/** @file kernel_cache.c  The last time of every kernel, and of products the tiles they were tried with; see
+ * kernel_cache.h. */
 #include "kernel_cache.h"
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static adept_status find_tries(adept_cached_kernel *known, const adept_kernel_ca
     free(known->compute_s);
     known->tries = malloc(n * sizeof *tries);
     known->compute_s = malloc(n * sizeof *known->compute_s);
-    if (!known->tries || !known->compute_s) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu tiles", n);
+    if (!known->tries || !known->compute_s)
+        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu tiles", n);
     memcpy(known->tries, tries, n * sizeof *tries);
     known->n_tries = n;
     known->has_tries = true;

@@ -1,5 +1,5 @@
-/** @file kernel_cache.h  Times of the kernels of a set on a GPU whose numbers change bit by bit: what did not change is not worked out
- *  again. Private to model/. Calls: nothing. */
+/** @file kernel_cache.h  Times of the kernels of a set on a GPU whose numbers change bit by bit: what did not change is
+ * not worked out again. Private to model/. Calls: nothing. */
 #ifndef ADEPT_KERNEL_CACHE_H
 #define ADEPT_KERNEL_CACHE_H
 #include "kernel_set.h"

@@ -1,5 +1,5 @@
-/** @file kernel_set.h  The distinct kernels of a profile and how often a step runs them: what does not depend on the GPU, worked out once
- * for plans on many. Private to model/. Calls: workload. */
+/** @file kernel_set.h  The distinct kernels of a profile and how often a step runs them: what does not depend on the
+ * GPU, worked out once for plans on many. Private to model/. Calls: workload. */
 #ifndef ADEPT_KERNEL_SET_H
 #define ADEPT_KERNEL_SET_H
 #include "communication.h"

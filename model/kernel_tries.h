@@ -1,5 +1,5 @@
-/** @file kernel_tries.h  The tiles and splits that a product may be cut into, before the GPU is known: what of the law of
- *  adept_kernel_law.h stays when only the GPU's numbers change. Private to model/. Calls: nothing. */
+/** @file kernel_tries.h  The tiles and splits that a product may be cut into, before the GPU is known: what of the law
+ * of adept_kernel_law.h stays when only the GPU's numbers change. Private to model/. Calls: nothing. */
 #ifndef ADEPT_KERNEL_TRIES_H
 #define ADEPT_KERNEL_TRIES_H
 #include "adept_kernel_law.h"

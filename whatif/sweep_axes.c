@@ -193,13 +193,24 @@ static adept_status add_number(adept_sweep_axis *axis, double value, bool relati
     return status;
 }
 
-/* Without the last digits' noise: 0.8 + 2 * 0.1 is 1. */
-static double tidy(double value)
+/* FROM and STEP as whole numbers over a power of ten, as people write them: 0.8 + 2 * 0.1 is then 1. */
+typedef struct decimal {
+    double from, step, over; /* over 0: they are not such numbers */
+} decimal;
+
+static decimal decimal_of(double from, double step)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%.12g", value);
-    double rounded = strtod(text, NULL);
-    return fabs(rounded - value) <= 1e-14 * fabs(value) * 8.0 ? rounded : value;
+    const double most = 9007199254740992.0; /* whole numbers up to here are exact */
+    for (double over = 1.0; over <= 1e15; over *= 10.0) {
+        double a = nearbyint(from * over), b = nearbyint(step * over);
+        if (fabs(a) < most && fabs(b) < most && a / over == from && b / over == step) return (decimal){a, b, over};
+    }
+    return (decimal){.over = 0.0};
+}
+
+static double value_at(const decimal *d, double from, double step, size_t i)
+{
+    return d->over > 0.0 ? (d->from + (double)i * d->step) / d->over : from + (double)i * step;
 }
 
 /* FROM:TO:STEP, cut at its colons. Counted, not accumulated. */
@@ -223,9 +234,10 @@ static adept_status add_range(adept_sweep_axis *axis, char *const part[3], adept
     double whole = nearbyint(steps);
     bool ends = fabs(steps - whole) <= 1e-9 * fmax(1.0, whole);
     size_t n = (size_t)(ends ? whole : floor(steps)) + 1;
+    const decimal written = decimal_of(from, step);
     adept_status status = grow(axis, n, err);
     for (size_t i = 0; i < n && status == ADEPT_OK; i++)
-        status = add_number(axis, ends && i + 1 == n ? to : tidy(from + (double)i * step), relative[0], err);
+        status = add_number(axis, ends && i + 1 == n ? to : value_at(&written, from, step, i), relative[0], err);
     return status;
 }
 

@@ -145,15 +145,16 @@ expect_error 2 'set: specs.l2_bytes = 1 is outside' predict "$profile" --gpu a10
 expect_error 2 "did you mean 'specs.sm_count'" predict "$profile" --gpu a100 --set specs.sm_counts=1
 
 # interrupted: whole rows, nothing left beside the file
+# --foreground: one signal, not a second one to the group, which would end the program at once
 if command -v timeout >/dev/null 2>&1; then
-    timeout -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.001 --vary gpus=1:80:1 --csv >"$work/out" 2>"$work/err"
+    timeout --foreground -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.001 --vary gpus=1:80:1 --csv >"$work/out" 2>"$work/err"
     rc=$?
     checks=$((checks + 1))
     grep -q '^adept: interrupted after [0-9]* of 12000080 points$' "$work/err" || fail "interruption is said ($rc)"
     awk -F, 'NF != 14 { exit 1 }' "$work/out" || fail 'half rows'
     [ "$(tail -c 1 "$work/out" | od -An -c | tr -d ' ')" = '\n' ] || fail 'the last row is cut'
     mkdir "$work/folder"
-    timeout -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.001 --vary gpus=1:80:1 -o "$work/folder/x" >"$work/out" 2>"$work/err"
+    timeout --foreground -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.001 --vary gpus=1:80:1 -o "$work/folder/x" >"$work/out" 2>"$work/err"
     [ -z "$(ls "$work/folder")" ] || fail "left behind: $(ls "$work/folder")"
 fi
 finish
