@@ -4,6 +4,7 @@ Everything the page asks for or complains about is kept, so that a test can look
 import base64
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -23,7 +24,7 @@ def find():
 class Browser:
     """One page of one browser. Use as a context manager."""
 
-    def __init__(self, program, timeout_s=45):
+    def __init__(self, program, timeout_s=90):
         self.deadline = time.monotonic() + timeout_s
         self.folder = tempfile.mkdtemp(prefix="adept-browser-")
         to_read, self.commands = os.pipe()
@@ -67,7 +68,8 @@ class Browser:
 
     def _read(self):
         while b"\0" not in self.buffer:
-            if time.monotonic() > self.deadline:
+            left_s = self.deadline - time.monotonic()
+            if left_s <= 0 or not select.select([self.replies], [], [], left_s)[0]:
                 raise TimeoutError("the browser does not answer")
             chunk = os.read(self.replies, 1 << 20)
             if not chunk:

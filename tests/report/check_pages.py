@@ -39,7 +39,8 @@ TEXTS = """(root => {
                 box.y + box.height > Number(cell.getAttribute('height')) + 3)
                 wrong.push(text.textContent + ' leaves its cell');
         }
-        if (b.left < frame.left - 1 || b.right > frame.right + 1 || b.top < frame.top - 1 || b.bottom > frame.bottom + 1)
+        if (b.left < frame.left - 1 || b.right > frame.right + 1 ||
+            b.top < frame.top - 1 || b.bottom > frame.bottom + 1)
             wrong.push(text.textContent + ' leaves the picture');
         const slanted = text.closest('[transform*="rotate"]') !== null;
         const again = boxes.some(([t, a]) => t === text.textContent && Math.abs(a.x - b.x) + Math.abs(a.y - b.y) < 1);
@@ -71,6 +72,8 @@ def quiet(page, url, name):
     check(page.complaints() == [], f"{name}: {page.complaints()}")
     check(page.evaluate("document.scripts.length") == 0, f"{name}: there are scripts")
     check(page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name}: wider than the window")
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    check(len(ids) == len(set(ids)), f"{name}: an id stands twice")
 
 
 def check_texts(page, what, name):
@@ -123,8 +126,9 @@ def check_sizes(page, html, url):
 
 def hostile_profile(folder):
     """A model whose names are markup, commands and much too long."""
-    names = ["</title><script>alert(1)</script><img src=x onerror=alert(2)>", "\"; system('touch hacked'); \\n `id` $x @y",
-             "a" * 10000, "\u202etxt.\u0007exe\n\tEOD\nexit", "&amp;]]>--><!--", ".".join("deep" for _ in range(500))]
+    names = ["</title><script>alert(1)</script><img src=x onerror=alert(2)>",
+             "\"; system('touch hacked'); \\n `id` $x @y", "a" * 10000,
+             "\u202etxt.\u0007exe\n\tEOD\nexit", "&amp;]]>--><!--", ".".join("deep" for _ in range(500))]
     profile = json.loads(MLP.read_text())
     profile["model"]["path"] = "<script>document.title='taken'</script>'\".pt"
     op = profile["ops"][0]
@@ -146,8 +150,10 @@ SWEEPS = {
     "two": ["--gpu", "a100", "--vary", "grad_accum=1,2,4,8,16", "--vary", "gpus=1,2,4,8"],
     "map": ["--gpu", "a100", "--vary", "power_limit_w=100:400:10", "--vary", "clock_hz=8e8:1.4e9:4e7"],
     "words": ["--vary", "gpu=a100,h100,l4,t4,v100"],
-    "many": ["--gpu", "a100", "--vary", "power_limit_w=100:400:3", "--vary", "gpus=1:8:1", "--vary", "specs.l2_bytes=x0.5:x2:x0.05"],
-    "alone": ["--gpu", "a100", "--one-at-a-time", "--vary", "specs.mem_bytes_per_s=x0.5:x2:x0.1", "--vary", "gpus=1,2,4,8"],
+    "many": ["--gpu", "a100", "--vary", "power_limit_w=100:400:3", "--vary", "gpus=1:8:1",
+             "--vary", "specs.l2_bytes=x0.5:x2:x0.05"],
+    "alone": ["--gpu", "a100", "--one-at-a-time", "--vary", "specs.mem_bytes_per_s=x0.5:x2:x0.1",
+              "--vary", "gpus=1,2,4,8"],
 }
 
 
@@ -160,7 +166,8 @@ def check_sweeps(page, folder):
         page.open(html.as_uri(), 1120, 900)
         quiet(page, html.as_uri(), html.name)
         picture = region(page, "#picture img")
-        check(0.3 < png.share(picture, ["#ffffff"], 6) < 0.995, f"{html.name}: {png.share(picture, ['#ffffff'], 6):.3f} white")
+        white = png.share(picture, ["#ffffff"], 6)
+        check(0.3 < white < 0.995, f"{html.name}: {white:.3f} of the picture is white")
         page.open(svg.as_uri(), 1040, 700)
         check_texts(page, "document.documentElement", svg.name)
 
@@ -171,7 +178,8 @@ def main():
         print("no Chromium, or no gnuplot")
         return 77
     folder = pathlib.Path(tempfile.mkdtemp(prefix="adept-report-"))
-    sections = ["headline", "explanation", "step", "layers", "roofline", "power-limit", "memory", "method", "provenance"]
+    sections = ["headline", "explanation", "step", "layers", "roofline", "power-limit", "memory", "method",
+                "provenance"]
     try:
         model = SOURCES / "data/models/tinyllama_1.1b.pt" if os.environ.get("ADEPT_TORCH_MODULE") else MLP
         html = report(folder, "report", model)
