@@ -87,7 +87,7 @@ static adept_bar allreduce_bar(const adept_prediction_report *r)
 
     snprintf(bar.title, sizeof bar.title, "all-reduce\n%s", adept_units_time(p->comm_s + p->comm_hidden_s).s);
     bar.start = fmax(p->pass_s + p->kernel_launch_s - p->comm_hidden_s, 0);
-    adept_bar_add(&bar, "beside the backward pass", p->comm_hidden_s, ADEPT_SHADE_HIDDEN);
+    adept_bar_add(&bar, "beside backward", p->comm_hidden_s, ADEPT_SHADE_HIDDEN);
     adept_bar_add(&bar, "waited for", p->comm_s, ADEPT_SHADE_COMMUNICATION);
     return bar;
 }
@@ -116,7 +116,7 @@ static adept_bar wait_bar(const adept_elasticities *e)
         [ADEPT_WAIT_arithmetic] = ADEPT_SHADE_GEMM, [ADEPT_WAIT_waves] = ADEPT_SHADE_CONV,
         [ADEPT_WAIT_memory] = ADEPT_SHADE_MEMORY,   [ADEPT_WAIT_network] = ADEPT_SHADE_COMMUNICATION,
         [ADEPT_WAIT_host] = ADEPT_SHADE_LAUNCH,     [ADEPT_WAIT_gaps] = ADEPT_SHADE_FIXED,
-        [ADEPT_WAIT_power] = ADEPT_SHADE_OPTIMIZER};
+        [ADEPT_WAIT_power] = ADEPT_SHADE_POWER};
     adept_bar bar = {.scale = 0, .title = "waits for", .print = adept_units_percent};
 
     for (size_t i = 0; i < ADEPT_WAITS; i++) {

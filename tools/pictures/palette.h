@@ -15,6 +15,7 @@
     X(GEMM, "#0072B2", "#ffffff", HATCH_NONE, "matrix products")                                                       \
     X(CONV, "#56B4E9", "#000000", HATCH_BACKSLASH, "convolutions")                                                     \
     X(ALU, "#F0E442", "#000000", HATCH_NONE, "other arithmetic")                                                       \
+    X(POWER, "#CC79A7", "#000000", HATCH_SLASH, "the power limit")                                                     \
     X(HIDDEN, "#F6CFB2", "#000000", HATCH_CROSS, "hidden")                                                             \
     X(FREE, "#ffffff", "#000000", HATCH_NONE, "free")
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define LABELS 9
-#define LABEL_CHARS 28 /* of a path */
+#define LABEL_CHARS 24 /* of a path */
 #define LABEL_PX 12.0
 #define SAME_PX 4.0 /* marks closer than this are one to the eye */
 
@@ -37,7 +37,7 @@ static void set_ranges(roof *r)
         low_y = fmin(low_y, p->ceilings[i].flops_per_s / 30);
     }
     if (!(high_x > 0)) low_x = 1, high_x = 100, low_y = 1e9, high_y = 1e12;
-    adept_chart_ranges(&r->chart, low_x / 2, high_x * 2, low_y / 2, high_y * 2.5);
+    adept_chart_ranges(&r->chart, low_x / 2, high_x * 5, low_y / 2, high_y * 2.5);
 }
 
 static void put_dots(FILE *out, const roof *r, adept_shade shade, const char *name)
@@ -113,6 +113,7 @@ static void label_ceiling(FILE *out, roof *r, const adept_ceiling *ceiling)
             return;
         }
     }
+    adept_chart_label(out, c, text, right, line_y - 12, "right"); /* a line without a name would say nothing */
 }
 
 /* Along the slope, below the middle of its visible part. */
@@ -139,10 +140,8 @@ static void label_slope(FILE *out, roof *r)
 
 static void label_roofs(FILE *out, roof *r)
 {
-    take_lines(r);
     for (size_t i = 0; i < r->p->n_ceilings; i++)
         label_ceiling(out, r, &r->p->ceilings[i]);
-    label_slope(out, r);
 }
 
 /* The last parts of a path, as many as make a short label. */
@@ -221,8 +220,10 @@ static void put_script(FILE *out, roof *r, const char *title)
     put_dots(out, r, ADEPT_SHADE_GEMM, "gemm");
     put_dots(out, r, ADEPT_SHADE_CONV, "conv");
     put_dots(out, r, ADEPT_SHADE_ALU, "alu");
-    label_roofs(out, r);
+    take_lines(r);
+    label_slope(out, r);
     label_dots(out, r);
+    label_roofs(out, r); /* last, for they may stand anywhere along their lines */
     fputs("plot ", out);
     for (size_t i = 0; i < r->p->n_ceilings; i++)
         fprintf(out, "$roof%zu using 1:2 with lines lw 2 dt %s lc rgb '" ADEPT_INK "' notitle, ", i,
