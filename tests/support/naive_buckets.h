@@ -2,6 +2,7 @@
 #ifndef NAIVE_BUCKETS_H
 #define NAIVE_BUCKETS_H
 #include "communication.h"
+#include "operator_step.h"
 
 typedef struct naive_communication {
     double total_s, exposed_s;
@@ -22,5 +23,10 @@ typedef struct naive_bucket_rule {
  */
 naive_communication naive_communicate_buckets(const adept_backward_plan *plan, const double *op_backward_s,
                                               const naive_bucket_rule *rule);
+
+/** The same of a prediction by granularity "operator" that sends in buckets: every operator's backward timed by itself.
+ *  @param clock_ratio  of the prediction; the run has several GPUs */
+naive_communication naive_communication_of(const adept_profile *prof, const adept_hwprofile *hw, const adept_run *run,
+                                           double clock_ratio);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef PLAN_COMPARE_H
 #define PLAN_COMPARE_H
 #include "adept_plan.h"
+#include "naive_buckets.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,6 +68,19 @@ static inline void compare_result(const adept_plan_result *r, const adept_predic
     seen.bound[r->bound]++;
 }
 
+/* Every operator's backward timed by itself, to rounding. */
+static inline void compare_buckets(const adept_prediction *p, const adept_profile *profile, const adept_hwprofile *hw,
+                                   const adept_run *run, const char *what)
+{
+    if (!(p->comm_buckets > 0)) return;
+    naive_communication c = naive_communication_of(profile, hw, run, p->clock_ratio);
+    double near_s = 1e-9 * p->step_time_s;
+    if (!(c.buckets == p->comm_buckets && fabs(c.exposed_s - p->comm_s) <= near_s &&
+          fabs(c.total_s - c.exposed_s - p->comm_hidden_s) <= near_s))
+        fail_msg("%s: %g buckets, %.17g s exposed, %.17g s hidden; one by one %g, %.17g, %.17g", what, p->comm_buckets,
+                 p->comm_s, p->comm_hidden_s, c.buckets, c.exposed_s, c.total_s - c.exposed_s);
+}
+
 static inline void compare_interval(const adept_plan *plan, const adept_run *run, const adept_plan_result *r,
                                     const adept_prediction *p, const char *what)
 {
@@ -105,6 +119,7 @@ static inline void compare_runs(const adept_profile *profile, const adept_hwprof
             seen.refused += status != ADEPT_OK;
             if (status != ADEPT_OK) continue;
             compare_result(&r, &p, &run, what);
+            compare_buckets(&p, profile, hw, &run, what);
             compare_interval(plan, &run, &r, &p, what);
         }
         adept_plan_free(plan);
