@@ -3,12 +3,12 @@
 #include "adept_operator_model.h"
 #include "calibrate_kernels.h"
 #include "calibrate_options.h"
+#include "interrupt.h"
 #include "plot.h"
 #include "report_fit.h"
 #include "units.h"
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,26 +20,6 @@ static const char *const default_by[] = {"model", "precision", "gpus"};
 /* Of a set for GPUs never measured: what is it worth there? */
 static const char *const shared_schemes[] = {"gpu", "model"};
 static const char *const shared_by[] = {"gpu", "model", "precision"};
-
-/* ---------------------------------------------------------------- interruption ----------------------------------- */
-
-static volatile sig_atomic_t stop_requested;
-
-static void request_stop(int signal_number)
-{
-    (void)signal_number;
-    stop_requested = 1;
-}
-
-/* The first one asks for the best so far; the second ends the program. */
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = request_stop, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
-
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---------------------------------------------------------------- the run ---------------------------------------- */
 
@@ -140,7 +120,7 @@ static adept_status make_report(adept_cli *cli, work *w, const adept_calibrate_o
                 .by = by->n       ? by->words
                       : o->shared ? shared_by
                                   : default_by,
-                .stop = &stop_requested,
+                .stop = &adept_interrupt_requested,
                 .progress = say_folds,
                 .progress_context = &w->progress,
             },
@@ -220,8 +200,8 @@ static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
     adept_status status = open_checkpoint(cli, w, o);
 
     if (status != ADEPT_OK) return status;
-    catch_signals();
-    o->fit.stop = &stop_requested;
+    adept_interrupt_catch();
+    o->fit.stop = &adept_interrupt_requested;
     o->fit.progress = w->progress.shown ? say_fit : NULL;
     o->fit.progress_context = &w->progress;
     status = adept_calibrate(&w->fit, w->dataset->rows, w->dataset->n, w->hw, &o->fit, &cli->err);
@@ -229,8 +209,8 @@ static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
     adept_progress_end(&w->progress);
     if (status == ADEPT_OK) status = write_profile(cli, w, o);
     if (status != ADEPT_OK) return status;
-    if (!stop_requested) unlink(w->checkpoint_path); /* the result is there: nothing is left to resume */
-    return stop_requested ? interrupted(cli, w, o) : ADEPT_OK;
+    if (!adept_interrupt_requested) unlink(w->checkpoint_path); /* the result is there: nothing is left to resume */
+    return adept_interrupt_requested ? interrupted(cli, w, o) : ADEPT_OK;
 }
 
 static adept_status set_tiles(adept_cli *cli, adept_hwprofile *hw, const adept_calibrate_options *o)
@@ -250,9 +230,9 @@ static adept_status set_tiles(adept_cli *cli, adept_hwprofile *hw, const adept_c
 static adept_status fit_kernels(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
     if (o->n_kernels == 0) return ADEPT_OK;
-    catch_signals();
-    if (w->shared) return adept_kernels_calibrate_shared(cli, &w->kernels, w->shared, o, &stop_requested, &w->progress);
-    return adept_kernels_calibrate(cli, &w->kernels, w->hw, o, &stop_requested, &w->progress);
+    adept_interrupt_catch();
+    if (w->shared) return adept_kernels_calibrate_shared(cli, &w->kernels, w->shared, o, &adept_interrupt_requested, &w->progress);
+    return adept_kernels_calibrate(cli, &w->kernels, w->hw, o, &adept_interrupt_requested, &w->progress);
 }
 
 /* Kernels without steps: their law is the result. */

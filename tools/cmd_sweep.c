@@ -1,6 +1,7 @@
 /** @file cmd_sweep.c  `adept sweep`: a grid of predictions, row by row, and what it answers. */
 #include "adept_json.h"
 #include "cli.h"
+#include "interrupt.h"
 #include "gnuplot.h"
 #include "progress.h"
 #include "report.h"
@@ -10,7 +11,6 @@
 #include "sweep_rows.h"
 #include "sweep_source.h"
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,26 +18,6 @@
 #define SHOWN_POINTS 40 /* grids up to this size are printed in the report */
 #define PROGRESS_EVERY 1024
 #define OUTPUT_BUFFER (1 << 16)
-
-/* ---------------------------------------------------------------- interruption ----------------------------------- */
-
-static volatile sig_atomic_t stop_requested;
-
-static void request_stop(int signal_number)
-{
-    (void)signal_number;
-    stop_requested = 1;
-}
-
-/* The first one ends after a whole row; the second ends the program. */
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = request_stop, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
-
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---------------------------------------------------------------- the run ---------------------------------------- */
 
@@ -89,7 +69,7 @@ static bool take_point(const adept_sweep_point *point, void *context)
     if (point->index % PROGRESS_EVERY == 0 && w->size > PROGRESS_EVERY)
         adept_progress_say(&w->progress, "%" PRIu64 " of %" PRIu64 " points (%.0f %%)", point->index, w->size,
                            100.0 * (double)point->index / (double)w->size);
-    return !w->failed && !stop_requested;
+    return !w->failed && !adept_interrupt_requested;
 }
 
 /* ---------------------------------------------------------------- setting up ------------------------------------- */
@@ -230,15 +210,14 @@ static adept_status end_output(adept_cli *cli, work *w)
     const adept_sweep_options *o = w->o;
     adept_sweep_answers_finish(&w->answers);
     if (w->out && o->json) {
-        fprintf(w->out,
-                "],\n  \"interrupted\":%s,\n  \"hypothetical\":%s,\n  \"answers\":", stop_requested ? "true" : "false",
-                hypothetical(&w->sweep) ? "true" : "false");
+        fprintf(w->out, "],\n  \"interrupted\":%s,\n  \"hypothetical\":%s,\n  \"answers\":",
+                adept_interrupt_requested ? "true" : "false", hypothetical(&w->sweep) ? "true" : "false");
         adept_sweep_answers_json(w->out, &w->sweep, &w->answers, o->objective);
         fputs(",\n  \"job\":", w->out);
         adept_sweep_job_json(w->out, &w->o->job, &w->sweep);
         fputs("\n}\n", w->out);
     }
-    if (stop_requested)
+    if (adept_interrupt_requested)
         return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "interrupted after %" PRIu64 " of %" PRIu64 " points%s%s%s",
                                w->answers.points, w->size, o->output ? "; " : "", o->output ? o->output : "",
                                o->output ? " is not written" : "");
@@ -254,7 +233,7 @@ static adept_status sweep(adept_cli *cli, work *w)
     if (status == ADEPT_OK) status = begin_output(cli, w);
     if (status != ADEPT_OK) return status;
     adept_progress_init(&w->progress);
-    catch_signals();
+    adept_interrupt_catch();
     status = adept_sweep_run(&w->sweep, take_point, w, &cli->err);
     adept_progress_end(&w->progress);
     if (status != ADEPT_OK) return status;
