@@ -52,6 +52,9 @@ adept_status adept_cli_parse(adept_parse *parse, int argc, char **argv);
 /** For parsers: keep the message and stop the parse. */
 error_t adept_cli_usage(const struct argp_state *state, const char *format, ...) ADEPT_PRINTF(2, 3);
 
+/** For ARGP_KEY_ARG of a command that takes one MODEL or PROFILE. */
+error_t adept_cli_one_model(const struct argp_state *state, const char **model, const char *word);
+
 /** The commands' table, ends with NULL. */
 extern const adept_command *const adept_commands[];
 

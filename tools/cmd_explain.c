@@ -3,6 +3,7 @@
 #include "explain.h"
 #include "json_out.h"
 #include "run_options.h"
+#include "vary.h"
 #include "workload_options.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ enum { KEY_ALL = 0x600, KEY_MARKDOWN, KEY_JSON };
 typedef struct explain_options {
     const char *model;
     bool all, markdown, json;
+    adept_set_options set;
     adept_run_options where;
     adept_workload_options workload;
 } explain_options;
@@ -32,6 +34,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->workload;
         state->child_inputs[1] = &o->where;
+        state->child_inputs[2] = &o->set;
         return 0;
     case KEY_ALL:
         o->all = true;
@@ -43,9 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->json = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (o->model) return adept_cli_usage(state, "explain takes one MODEL or PROFILE, '%s' is one too many", arg);
-        o->model = arg;
-        return 0;
+        return adept_cli_one_model(state, &o->model, arg);
     case ARGP_KEY_END:
         return check(state, o);
     default:
@@ -65,7 +66,8 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const struct argp_child children[] = {{&adept_workload_argp, 0, NULL, 0}, {&adept_run_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {&adept_workload_argp, 0, NULL, 0}, {&adept_run_argp, 0, NULL, 0}, {&adept_set_argp, 0, NULL, 0}, {0}};
 
 static const struct argp argp = {
     .options = options,
@@ -94,9 +96,10 @@ static adept_status explain(adept_cli *cli, const explain_options *o)
     adept_explanation *x = calloc(1, sizeof *x);
 
     if (!x) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    adept_status status = adept_hwprofile_open(&hw, o->where.gpu, &cli->err); /* found before a slow load */
+    adept_status status = adept_set_open(cli, &hw, o->where.gpu, &o->set); /* found before a slow load */
     if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &source, o->model, &o->workload, NULL, 0);
     if (status == ADEPT_OK) status = adept_explain(cli, x, &source, hw, &o->where.run);
+    if (status == ADEPT_OK) adept_set_warn(&x->p, &o->set);
     if (status == ADEPT_OK) status = print(cli, x, o);
     adept_explanation_free(x);
     adept_sweep_source_close(&source);
@@ -113,6 +116,7 @@ static adept_status run(adept_cli *cli, int argc, char **argv)
     if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     adept_status status = adept_cli_parse(&p, argc, argv);
     if (status == ADEPT_OK && !p.help_shown) status = explain(cli, o);
+    adept_set_options_free(&o->set);
     free(o);
     return status;
 }

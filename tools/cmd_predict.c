@@ -13,13 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KEY_SET = 0x300, KEY_LABEL, KEY_JSON };
+enum { KEY_LABEL = 0x300, KEY_JSON };
 
 typedef struct predict_options {
     const char *model;
     const char *label; /* file to write; NULL: none */
-    adept_sweep_axis set[ADEPT_SWEEP_MAX_AXES];
-    size_t n_set;
+    adept_set_options set;
     bool json;
     adept_job_spec job;
     adept_grouping grouping;
@@ -37,7 +36,7 @@ static error_t check(const struct argp_state *state, const predict_options *o)
         return adept_cli_usage(state, "--label needs --steps, --samples or --epochs");
     if (o->label && !adept_label_format_of(o->label))
         return adept_cli_usage(state, "--label: '%s' ends in neither .md nor .json", o->label);
-    if (o->label && o->n_set > 0)
+    if (o->label && o->set.n > 0)
         return adept_cli_usage(state, "--label and --set exclude each other: a label is of hardware that there is");
     return 0;
 }
@@ -52,19 +51,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &o->where;
         state->child_inputs[2] = &o->job;
         state->child_inputs[3] = &o->grouping;
+        state->child_inputs[4] = &o->set;
         return 0;
     case KEY_LABEL:
         o->label = arg;
         return 0;
-    case KEY_SET:
-        return adept_vary_set(state, arg, o->set, &o->n_set);
     case KEY_JSON:
         o->json = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (o->model) return adept_cli_usage(state, "predict takes one MODEL or PROFILE, '%s' is one too many", arg);
-        o->model = arg;
-        return 0;
+        return adept_cli_one_model(state, &o->model, arg);
     case ARGP_KEY_END:
         return check(state, o);
     default:
@@ -73,18 +69,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"set", KEY_SET, "KEY=VALUE", 0, ADEPT_VARY_SET_HELP, 1},
     {"label", KEY_LABEL, "FILE.md|FILE.json", 0,
      "Write an energy label of the job for a model card, as Markdown or as JSON by the file's name", 3},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 4},
     {0},
 };
 
-static const struct argp_child children[] = {{&adept_workload_argp, 0, NULL, 0},
-                                             {&adept_run_argp, 0, NULL, 0},
-                                             {&adept_total_argp, 0, NULL, 0},
-                                             {&adept_grouping_argp, 0, NULL, 0},
-                                             {0}};
+static const struct argp_child children[] = {{&adept_workload_argp, 0, NULL, 0}, {&adept_run_argp, 0, NULL, 0},
+                                             {&adept_total_argp, 0, NULL, 0},    {&adept_grouping_argp, 0, NULL, 0},
+                                             {&adept_set_argp, 0, NULL, 0},      {0}};
 
 static const struct argp argp = {
     .options = options,
@@ -133,16 +126,14 @@ static void work_free(work *w)
 
 static adept_status compute(adept_cli *cli, work *w, const predict_options *o)
 {
-    adept_status status =
-        adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err); /* a wrong name is found before a slow load */
+    adept_status status = adept_set_open(cli, &w->hw, o->where.gpu, &o->set); /* found before a slow load */
 
-    if (status == ADEPT_OK) status = adept_vary_apply(cli, w->hw, o->set, o->n_set);
     if (status == ADEPT_OK) status = adept_load_profile(cli, &w->profile, o->model, &o->workload);
     if (status == ADEPT_OK) status = adept_predict(&w->prediction, w->profile, w->hw, &o->where.run, &cli->err);
     if (status == ADEPT_OK)
         status = adept_predict_power_limits(&w->limits, w->profile, w->hw, &o->where.run, &cli->err);
     if (status != ADEPT_OK) return status;
-    adept_vary_warn(&w->prediction, o->set, o->n_set);
+    adept_set_warn(&w->prediction, &o->set);
     w->has_totals = adept_job_spec_given(&o->job);
     w->totals = adept_totals_of(&o->job, &w->prediction, w->profile, &o->where.run);
     w->ops = calloc(w->profile->n_ops + 1, sizeof *w->ops);
@@ -238,8 +229,7 @@ static adept_status run(adept_cli *cli, int argc, char **argv)
     if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     adept_status status = adept_cli_parse(&p, argc, argv);
     if (status == ADEPT_OK && !p.help_shown) status = predict(cli, o);
-    for (size_t i = 0; i < o->n_set; i++)
-        adept_sweep_axis_free(&o->set[i]);
+    adept_set_options_free(&o->set);
     free(o);
     return status;
 }

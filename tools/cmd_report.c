@@ -13,13 +13,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { KEY_SET = 0x300, KEY_PLOTS, KEY_JSON };
+enum { KEY_PLOTS = 0x300, KEY_JSON };
 
 typedef struct report_options {
     const char *model, *output, *plots;
     bool json;
-    adept_sweep_axis set[ADEPT_SWEEP_MAX_AXES];
-    size_t n_set;
+    adept_set_options set;
     adept_job_spec job;
     adept_run_options where;
     adept_workload_options workload;
@@ -46,9 +45,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &o->workload;
         state->child_inputs[1] = &o->where;
         state->child_inputs[2] = &o->job;
+        state->child_inputs[3] = &o->set;
         return 0;
-    case KEY_SET:
-        return adept_vary_set(state, arg, o->set, &o->n_set);
     case 'o':
         o->output = arg;
         return *arg ? 0 : adept_cli_usage(state, "-o: the file name is empty");
@@ -59,9 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->json = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (o->model) return adept_cli_usage(state, "report takes one MODEL or PROFILE, '%s' is one too many", arg);
-        o->model = arg;
-        return 0;
+        return adept_cli_one_model(state, &o->model, arg);
     case ARGP_KEY_END:
         return check(state, o);
     default:
@@ -70,7 +66,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"set", KEY_SET, "KEY=VALUE", 0, ADEPT_VARY_SET_HELP, 1},
     {NULL, 0, NULL, 0, "What is written:", 4},
     {"output", 'o', "FILE.html", 0, "The report: one file that needs no other and no network", 4},
     {"plots", KEY_PLOTS, "DIR", 0, "Its pictures as SVG files, in a folder that is made if need be", 4},
@@ -78,8 +73,11 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const struct argp_child children[] = {
-    {&adept_workload_argp, 0, NULL, 0}, {&adept_run_argp, 0, NULL, 0}, {&adept_total_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&adept_workload_argp, 0, NULL, 0},
+                                             {&adept_run_argp, 0, NULL, 0},
+                                             {&adept_total_argp, 0, NULL, 0},
+                                             {&adept_set_argp, 0, NULL, 0},
+                                             {0}};
 
 static const struct argp argp = {
     .options = options,
@@ -120,9 +118,8 @@ static void work_free(work *w)
 static adept_status compute(adept_cli *cli, work *w, const report_options *o)
 {
     const adept_run *run = &o->where.run;
-    adept_status status = adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err);
+    adept_status status = adept_set_open(cli, &w->hw, o->where.gpu, &o->set);
 
-    if (status == ADEPT_OK) status = adept_vary_apply(cli, w->hw, o->set, o->n_set);
     if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &w->source, o->model, &o->workload, NULL, 0);
     if (status != ADEPT_OK) return status;
     w->x = calloc(1, sizeof *w->x);
@@ -130,7 +127,7 @@ static adept_status compute(adept_cli *cli, work *w, const report_options *o)
     if (!w->x || !w->ops) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     status = adept_explain(cli, w->x, &w->source, w->hw, run);
     if (status != ADEPT_OK) return status;
-    adept_vary_warn(&w->x->p, o->set, o->n_set);
+    adept_set_warn(&w->x->p, &o->set);
     w->totals = adept_totals_of(&o->job, &w->x->p, w->x->profile, run);
     return adept_predict_ops(w->ops, w->x->profile, w->hw, run, &cli->err);
 }
@@ -233,8 +230,7 @@ static adept_status run(adept_cli *cli, int argc, char **argv)
     if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     adept_status status = adept_cli_parse(&p, argc, argv);
     if (status == ADEPT_OK && !p.help_shown) status = report(cli, o);
-    for (size_t i = 0; i < o->n_set; i++)
-        adept_sweep_axis_free(&o->set[i]);
+    adept_set_options_free(&o->set);
     free(o);
     return status;
 }

@@ -89,8 +89,8 @@ static adept_status open_gpu(adept_cli *cli, work *w)
     status = adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err);
     for (size_t i = 0; i < o->n_axes && status == ADEPT_OK; i++)
         status = adept_vary_check(cli, w->hw, &o->axes[i]);
-    for (size_t i = 0; i < o->n_fixed && status == ADEPT_OK; i++)
-        status = adept_vary_check(cli, w->hw, &o->fixed[i]);
+    for (size_t i = 0; i < o->set.n && status == ADEPT_OK; i++)
+        status = adept_vary_check(cli, w->hw, &o->set.set[i]);
     return status;
 }
 
@@ -100,8 +100,8 @@ static adept_status set_up(adept_cli *cli, work *w)
     w->sweep = (adept_sweep){
         .n_axes = o->n_axes,
         .axes = o->axes,
-        .n_fixed = o->n_fixed,
-        .fixed = o->fixed,
+        .n_fixed = o->set.n,
+        .fixed = o->set.set,
         .one_at_a_time = o->one_at_a_time,
         .run = o->where.run,
         .profile_of = adept_sweep_source_profile,

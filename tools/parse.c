@@ -49,6 +49,15 @@ error_t adept_cli_usage(const struct argp_state *state, const char *format, ...)
     return EINVAL;
 }
 
+error_t adept_cli_one_model(const struct argp_state *state, const char **model, const char *word)
+{
+    if (*model)
+        return adept_cli_usage(state, "%s takes one MODEL or PROFILE, '%s' is one too many", parse_of(state)->command,
+                               word);
+    *model = word;
+    return 0;
+}
+
 static void unknown_option(const struct argp_state *state, const char *word, const char *name)
 {
     const adept_parse *parse = parse_of(state);

@@ -4,7 +4,7 @@
 #include "nearest.h"
 #include <string.h>
 
-enum { KEY_VARY = 0x300, KEY_SET, KEY_ONE, KEY_OBJECTIVE, KEY_IGNORE_MEMORY, KEY_CSV, KEY_JSON, KEY_PLOT, KEY_HTML };
+enum { KEY_VARY = 0x300, KEY_ONE, KEY_OBJECTIVE, KEY_IGNORE_MEMORY, KEY_CSV, KEY_JSON, KEY_PLOT, KEY_HTML };
 
 /* ---- the command ---- */
 
@@ -60,11 +60,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &o->where;
         state->child_inputs[1] = &o->workload;
         state->child_inputs[2] = &o->job;
+        state->child_inputs[3] = &o->set;
         return 0;
     case KEY_VARY:
         return adept_vary_add(state, "--vary", arg, o->axes, &o->n_axes);
-    case KEY_SET:
-        return adept_vary_set(state, arg, o->fixed, &o->n_fixed);
     case KEY_ONE:
         o->one_at_a_time = true;
         return 0;
@@ -89,9 +88,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->html = arg;
         return *arg ? 0 : adept_cli_usage(state, "--html: the file name is empty");
     case ARGP_KEY_ARG:
-        if (o->model) return adept_cli_usage(state, "sweep takes one MODEL or PROFILE, '%s' is one too many", arg);
-        o->model = arg;
-        return 0;
+        return adept_cli_one_model(state, &o->model, arg);
     case ARGP_KEY_END:
         return check(state, o);
     default:
@@ -102,13 +99,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "What varies:", 0},
     {"vary", KEY_VARY, "KEY=VALUES", 0,
-     "Values V1,V2,... or FROM:TO:STEP of batch, seq_length, grad_accum, precision, mode, optimizer, attention, gpu, gpus, nodes, "
+     "Values V1,V2,... or FROM:TO:STEP of batch, seq_length, grad_accum, precision, mode, optimizer, attention, gpu, "
+     "gpus, nodes, "
      "power_limit_w, clock_hz, internode_bytes_per_s, internode_latency_s, bucket_bytes, allreduce, overlap, or a "
      "number "
      "of the hardware profile: specs.NAME, fit.parameters.NAME. Numbers may be relative to what is there: x0.5,x1,x2. "
      "Repeatable: all combinations",
      0},
-    {"set", KEY_SET, "KEY=VALUE", 0, ADEPT_VARY_SET_HELP, 0},
     {"one-at-a-time", KEY_ONE, NULL, 0, "Vary each key alone, everything else as the other options say", 0},
     {"objective", KEY_OBJECTIVE, "NAME", 0, "What is best: step_time_s (default), energy_step_j or edp", 0},
     {"ignore-memory", KEY_IGNORE_MEMORY, NULL, 0, "Let points be best that do not fit the GPU's memory", 0},
@@ -121,8 +118,11 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const struct argp_child children[] = {
-    {&adept_run_argp, 0, NULL, 0}, {&adept_workload_argp, 0, NULL, 0}, {&adept_sweep_job_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&adept_run_argp, 0, NULL, 0},
+                                             {&adept_workload_argp, 0, NULL, 0},
+                                             {&adept_sweep_job_argp, 0, NULL, 0},
+                                             {&adept_set_argp, 0, NULL, 0},
+                                             {0}};
 
 const struct argp adept_sweep_argp = {
     .options = options,
@@ -144,6 +144,5 @@ void adept_sweep_options_free(adept_sweep_options *o)
 {
     for (size_t i = 0; i < o->n_axes; i++)
         adept_sweep_axis_free(&o->axes[i]);
-    for (size_t i = 0; i < o->n_fixed; i++)
-        adept_sweep_axis_free(&o->fixed[i]);
+    adept_set_options_free(&o->set);
 }

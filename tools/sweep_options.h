@@ -13,8 +13,7 @@ typedef struct adept_sweep_options {
     const char *plot, *html; /* NULL: none */
     adept_sweep_axis axes[ADEPT_SWEEP_MAX_AXES];
     size_t n_axes;
-    adept_sweep_axis fixed[ADEPT_SWEEP_MAX_AXES];
-    size_t n_fixed;
+    adept_set_options set;
     bool one_at_a_time, ignore_memory, csv, json;
     adept_sweep_objective objective;
     adept_sweep_job job;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { KEY_SET = 0x700 };
+
 static error_t unknown_key(const struct argp_state *state, const char *option, const char *text)
 {
     char key[80];
@@ -48,15 +50,33 @@ error_t adept_vary_add(const struct argp_state *state, const char *option, const
     return 0;
 }
 
-error_t adept_vary_set(const struct argp_state *state, const char *text, adept_sweep_axis *list, size_t *n)
+static error_t parse_set(int key, char *text, struct argp_state *state)
 {
-    error_t failed = adept_vary_add(state, "--set", text, list, n);
+    adept_set_options *o = state->input;
+    if (key != KEY_SET) return ARGP_ERR_UNKNOWN;
+    error_t failed = adept_vary_add(state, "--set", text, o->set, &o->n);
     if (failed) return failed;
-    const adept_sweep_axis *axis = &list[*n - 1];
+    const adept_sweep_axis *axis = &o->set[o->n - 1];
     if (axis->level != ADEPT_SWEEP_HARDWARE)
         return adept_cli_usage(
             state, "--set: %s is no number of the hardware, those are specs.NAME and fit.parameters.NAME", axis->key);
     return axis->n == 1 ? 0 : adept_cli_usage(state, "--set: %s takes one value", axis->key);
+}
+
+static const struct argp_option set_options[] = {
+    {"set", KEY_SET, "KEY=VALUE", 0,
+     "Predict a hypothetical GPU: change a number of its hardware profile, as in --set specs.mem_bytes_per_s=2e12, or "
+     "relative, =x1.2; the calibrated fit stays. Repeatable",
+     1},
+    {0},
+};
+
+const struct argp adept_set_argp = {.options = set_options, .parser = parse_set};
+
+void adept_set_options_free(adept_set_options *o)
+{
+    for (size_t i = 0; i < o->n; i++)
+        adept_sweep_axis_free(&o->set[i]);
 }
 
 /* ---- on a GPU ---- */
@@ -82,25 +102,25 @@ adept_status adept_vary_check(adept_cli *cli, const adept_hwprofile *hw, const a
     return adept_error_set(&cli->err, ADEPT_E_USAGE, "%s has no %s%s", hw->name, axis->key, nearest);
 }
 
-adept_status adept_vary_apply(adept_cli *cli, adept_hwprofile *hw, const adept_sweep_axis *list, size_t n)
+adept_status adept_set_open(adept_cli *cli, adept_hwprofile **hw, const char *gpu, const adept_set_options *o)
 {
-    adept_status status = ADEPT_OK;
-    for (size_t i = 0; i < n && status == ADEPT_OK; i++) {
-        status = adept_vary_check(cli, hw, &list[i]);
-        if (status == ADEPT_OK) status = adept_sweep_set_number(hw, &list[i], 0, &cli->err);
+    adept_status status = adept_hwprofile_open(hw, gpu, &cli->err);
+    for (size_t i = 0; i < o->n && status == ADEPT_OK; i++) {
+        status = adept_vary_check(cli, *hw, &o->set[i]);
+        if (status == ADEPT_OK) status = adept_sweep_set_number(*hw, &o->set[i], 0, &cli->err);
     }
-    if (status == ADEPT_OK && n > 0 && adept_hwprofile_check(hw, &cli->err) != ADEPT_OK) {
+    if (status == ADEPT_OK && o->n > 0 && adept_hwprofile_check(*hw, &cli->err) != ADEPT_OK) {
         const adept_error found = cli->err;
         status = adept_error_set(&cli->err, ADEPT_E_USAGE, "--set: %s", found.message);
     }
     return status;
 }
 
-void adept_vary_warn(adept_prediction *p, const adept_sweep_axis *list, size_t n)
+void adept_set_warn(adept_prediction *p, const adept_set_options *o)
 {
     const size_t most = sizeof p->warnings / sizeof p->warnings[0];
-    for (size_t i = 0; i < n && p->n_warnings < most; i++)
+    for (size_t i = 0; i < o->n && p->n_warnings < most; i++)
         snprintf(p->warnings[p->n_warnings++], sizeof p->warnings[0],
                  "a hypothetical GPU: %s set to %s%.6g; parameters that were fitted to the real one are kept",
-                 list[i].key, list[i].relative ? "x" : "", list[i].numbers[0]);
+                 o->set[i].key, o->set[i].relative ? "x" : "", o->set[i].numbers[0]);
 }
