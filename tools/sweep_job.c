@@ -127,19 +127,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {NULL, 0, NULL, 0, "Which point does a job best:", 3},
-    {"samples", KEY_SAMPLES, "N", 0, "The job: N samples, rounded up to whole steps", 3},
-    {"steps", KEY_STEPS, "N", 0, "The job: N steps (default 1)", 3},
-    {"within-time", KEY_TIME, "TIME", 0, "Deadline of the job: seconds, or with a unit: 90min, 24h, 2d", 3},
-    {"within-energy", KEY_ENERGY, "ENERGY", 0, "Its energy at most: J, or with a unit: 50kWh", 3},
-    {"within-power", KEY_POWER, "POWER", 0, "Mean power of all GPUs at most: W, or with a unit: 10kW", 3},
-    {"within-cost", KEY_COST, "X", 0, "Its cost at most, in the currency of the prices", 3},
+    {NULL, 0, NULL, 0, "Which point does a job best:", 4},
+    {"samples", KEY_SAMPLES, "N", 0, "The job: N samples, rounded up to whole steps", 4},
+    {"steps", KEY_STEPS, "N", 0, "The job: N steps (default 1)", 4},
+    {"within-time", KEY_TIME, "TIME", 0, "Deadline of the job: seconds, or with a unit: 90min, 24h, 2d", 4},
+    {"within-energy", KEY_ENERGY, "ENERGY", 0, "Its energy at most: J, or with a unit: 50kWh", 4},
+    {"within-power", KEY_POWER, "POWER", 0, "Mean power of all GPUs at most: W, or with a unit: 10kW", 4},
+    {"within-cost", KEY_COST, "X", 0, "Its cost at most, in the currency of the prices", 4},
     {"minimise", KEY_AIM, "NAME", 0,
-     "What of the job is to be least: time, energy, edp or cost (default: as --objective says)", 3},
-    {"price", KEY_PRICE, "P", 0, "Price of a kWh, in any currency", 3},
-    {"pue", KEY_PUE, "X", 0, "Power usage effectiveness of the site, at least 1: multiplies the price of energy", 3},
+     "What of the job is to be least: time, energy, edp or cost (default: as --objective says)", 4},
+    {"price", KEY_PRICE, "P", 0, "Price of a kWh, in any currency", 4},
+    {"pue", KEY_PUE, "X", 0, "Power usage effectiveness of the site, at least 1: multiplies the price of energy", 4},
     {"gpu-hour-price", KEY_GPU_PRICE, "P|NAME=P,...", 0,
-     "Price of one GPU for an hour: of every GPU, or of each: a100=1.2,h100=3.5", 3},
+     "Price of one GPU for an hour: of every GPU, or of each: a100=1.2,h100=3.5", 4},
     {0},
 };
 

@@ -97,7 +97,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {NULL, 0, NULL, 0, "What varies:", 0},
+    {NULL, 0, NULL, 0, "What varies:", 3},
     {"vary", KEY_VARY, "KEY=VALUES", 0,
      "Values V1,V2,... or FROM:TO:STEP of batch, seq_length, grad_accum, precision, mode, optimizer, attention, gpu, "
      "gpus, nodes, "
@@ -105,16 +105,16 @@ static const struct argp_option options[] = {
      "number "
      "of the hardware profile: specs.NAME, fit.parameters.NAME. Numbers may be relative to what is there: x0.5,x1,x2. "
      "Repeatable: all combinations",
-     0},
-    {"one-at-a-time", KEY_ONE, NULL, 0, "Vary each key alone, everything else as the other options say", 0},
-    {"objective", KEY_OBJECTIVE, "NAME", 0, "What is best: step_time_s (default), energy_step_j or edp", 0},
-    {"ignore-memory", KEY_IGNORE_MEMORY, NULL, 0, "Let points be best that do not fit the GPU's memory", 0},
-    {"csv", KEY_CSV, NULL, 0, "Print every point as CSV", 4},
-    {"json", KEY_JSON, NULL, 0, "Print every point and the answers as JSON", 4},
-    {"output", 'o', "FILE", 0, "Write the points to FILE, as CSV unless --json is given, and the answers as text", 4},
+     3},
+    {"one-at-a-time", KEY_ONE, NULL, 0, "Vary each key alone, everything else as the other options say", 3},
+    {"objective", KEY_OBJECTIVE, "NAME", 0, "What is best: step_time_s (default), energy_step_j or edp", 3},
+    {"ignore-memory", KEY_IGNORE_MEMORY, NULL, 0, "Let points be best that do not fit the GPU's memory", 3},
+    {"csv", KEY_CSV, NULL, 0, "Print every point as CSV", 5},
+    {"json", KEY_JSON, NULL, 0, "Print every point and the answers as JSON", 5},
+    {"output", 'o', "FILE", 0, "Write the points to FILE, as CSV unless --json is given, and the answers as text", 5},
     {"plot", KEY_PLOT, "FILE.svg", 0,
-     "Draw curves or maps over what varies, and the front of time and energy (needs gnuplot)", 4},
-    {"html", KEY_HTML, "FILE", 0, "Write answers, picture and front as one HTML file (needs gnuplot)", 4},
+     "Draw curves or maps over what varies, and the front of time and energy (needs gnuplot)", 5},
+    {"html", KEY_HTML, "FILE", 0, "Write answers, picture and front as one HTML file (needs gnuplot)", 5},
     {0},
 };
 
