@@ -84,11 +84,28 @@ static adept_status try_attention(changer *c)
     return with_workload(c, change, &w);
 }
 
+/* The largest half, quarter, ... of a batch that does not fit that does. */
+static adept_status try_smaller_batches(changer *c)
+{
+    const adept_profile *now = c->x->profile;
+    adept_sweep_workload w = as_it_is;
+    adept_status status = ADEPT_OK;
+    if (now->batch_size < 2) return status;
+    adept_explain_change *change = begin(c, "smaller_batch", ADEPT_EXPLAIN_SAMPLE);
+    for (w.batch_size = now->batch_size / 2; w.batch_size > 0 && status == ADEPT_OK; w.batch_size /= 2) {
+        snprintf(change->what, sizeof change->what, "a batch of %" PRId64, w.batch_size);
+        status = with_workload(c, change, &w);
+        if (!change->possible || change->p.memory.fits) break;
+    }
+    return status;
+}
+
 static adept_status try_batches(changer *c)
 {
     const adept_profile *now = c->x->profile;
     adept_sweep_workload w = as_it_is;
     adept_status status;
+    if (!c->x->p.memory.fits) return try_smaller_batches(c);
     if (now->batch_size > INT64_MAX / 2) return ADEPT_OK;
     w.batch_size = 2 * now->batch_size;
     adept_explain_change *change = begin(c, "batch", ADEPT_EXPLAIN_SAMPLE);

@@ -294,9 +294,13 @@ static void say_change(writer *w, const adept_explain_change *c)
     bool one_gpu = strcmp(c->key, "one_gpu") == 0;
     if (!c->possible || (c->scale == ADEPT_EXPLAIN_STEP && too_small(c, &w->x->p))) return;
     if (!begin(w, "change")) return;
-    if (!one_gpu && !c->p.memory.fits && w->x->p.memory.fits)
-        fprintf(w->out, "With %s it would not fit: %s of %s", c->what, adept_units_bytes(c->p.memory.peak_bytes).s,
-                adept_units_bytes(c->p.memory.capacity_bytes).s);
+    bool smaller = strcmp(c->key, "smaller_batch") == 0;
+    if (smaller || (!one_gpu && !c->p.memory.fits && w->x->p.memory.fits))
+        fprintf(w->out, "With %s it would %s: %s of %s", c->what,
+                c->p.memory.fits ? "fit"
+                : smaller        ? "not fit either"
+                                 : "not fit",
+                adept_units_bytes(c->p.memory.peak_bytes).s, adept_units_bytes(c->p.memory.capacity_bytes).s);
     else if (one_gpu)
         say_scaling(w, c);
     else

@@ -41,6 +41,23 @@ shows 'The 8 GPUs together are [0-9.]+ times as fast as one'
 expect_ok explain "$mlp" --gpu cpu-xeon-avx512-1core
 shows 'no tdp_w'
 
+# A hypothetical GPU is one for explain too.
+expect_ok explain "$mlp" --gpu a100 --set specs.mem_bytes_per_s=x2 --json
+mv "$work/out" "$work/explained"
+run predict "$mlp" --gpu a100 --set specs.mem_bytes_per_s=x2 --json
+checks=$((checks + 1))
+time_s=$(grep -o '"step_time_s":[[:space:]]*[0-9.e-]*' "$work/out" | head -n 1 | tr -d '[:space:]')
+tr -d '[:space:]' <"$work/explained" | grep -qF "$time_s" || fail "explain and predict differ with --set: $time_s"
+grep -q 'a hypothetical GPU: specs.mem_bytes_per_s set to x2' "$work/explained" || fail "no warning of --set"
+
+# What does not fit wants less, not more.
+if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
+    expect_ok explain "$models/tinyllama_1.1b.pt" --gpu a100 --precision bf16 --batch 64
+    shows 'With a batch of 8 it would fit: [0-9.]+ GiB of 40\.0 GiB\.'
+    run predict "$models/tinyllama_1.1b.pt" --gpu a100 --precision bf16 --batch 16
+    shows 'DOES NOT FIT'
+fi
+
 expect_error 2 'needs a MODEL or PROFILE' explain --gpu a100
 expect_error 2 '--gpu is missing' explain "$mlp"
 expect_error 2 'one too many' explain "$mlp" "$mlp" --gpu a100
