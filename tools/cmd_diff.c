@@ -172,7 +172,7 @@ static const struct argp_option options[] = {
      "Largest change first of: time (default), energy, flops, bytes, activations or parameters", 4},
     {"depth", KEY_DEPTH, "N", 0, "Sum up what is below the first N parts of the module path", 4},
     {"rows", KEY_ROWS, "N", 0, "At most N rows of modules (default 20, 0: all); JSON has all", 4},
-    {"markdown", KEY_MARKDOWN, NULL, 0, "Print GitHub's Markdown, for a comment on a change", 4},
+    {"markdown", KEY_MARKDOWN, NULL, 0, "Print GitHub's Markdown, to comment on a change", 4},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 4},
     {0},
 };
@@ -190,7 +190,7 @@ static const struct argp argp = {
         "\vExamples:\n"
         "  adept diff old.pt new.pt --gpu a100\n"
         "  adept diff old.profile.json new.pt --gpu a100 --fail-above 5\n"
-        "  adept diff old.pt new.pt --gpu h100 --fail-above 2 --fail-on memory --markdown\n"
+        "  adept diff a.pt b.pt --gpu h100 --fail-above 2 --fail-on memory --markdown\n"
         "  adept diff model.pt model.pt --gpu a100 --new-gpu h100 --depth 3\n"
         "  adept diff model.pt model.pt --gpu a100 --new-precision bf16\n",
     .children = children,

@@ -109,6 +109,7 @@ static const struct argp_option options[] = {
     {"one-at-a-time", KEY_ONE, NULL, 0, "Vary each key alone, everything else as the other options say", 3},
     {"objective", KEY_OBJECTIVE, "NAME", 0, "What is best: step_time_s (default), energy_step_j or edp", 3},
     {"ignore-memory", KEY_IGNORE_MEMORY, NULL, 0, "Let points be best that do not fit the GPU's memory", 3},
+    {NULL, 0, NULL, 0, "What is printed:", 5},
     {"csv", KEY_CSV, NULL, 0, "Print every point as CSV", 5},
     {"json", KEY_JSON, NULL, 0, "Print every point and the answers as JSON", 5},
     {"output", 'o', "FILE", 0, "Write the points to FILE, as CSV unless --json is given, and the answers as text", 5},

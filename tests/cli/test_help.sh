@@ -22,6 +22,12 @@ for command in $commands; do
     if awk 'length > 79' "$work/out" | grep -q .; then
         fail "help of $command is wider than 79 columns"
     fi
+    if awk '/^Examples:$/ { inside = 1; next } /^$/ { inside = 0 } inside && !/^  adept /' "$work/out" | grep -q .; then
+        fail "an example of $command is too long for one line"
+    fi
+    if grep -q ' $' "$work/out"; then
+        fail "help of $command has lines that end in blanks"
+    fi
     sed -n 's/^  adept //p' "$work/out" >>"$work/examples"
     [ "$(grep -c "^$command" "$work/examples")" -ge 2 ] || fail "$command --help has fewer than two examples"
 done
