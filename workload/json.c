@@ -330,20 +330,6 @@ const char *adept_json_string_or(adept_json_reader *r, const cJSON *parent, cons
 
 /* ---------------------------------------------------------------- writing ---------------- */
 
-void adept_json_print_number(char *text, double value)
-{
-    if (!isfinite(value)) {
-        memcpy(text, "null", sizeof "null");
-        return;
-    }
-    for (int digits = 15; digits <= 17; digits++) { /* 17 always suffice */
-        snprintf(text, ADEPT_JSON_NUMBER_SIZE, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
-    }
-    for (char *c = text; *c; c++)
-        if (*c == ',') *c = '.'; /* a locale's decimal comma would be no JSON */
-}
-
 cJSON *adept_json_new_number(double value)
 {
     char text[ADEPT_JSON_NUMBER_SIZE];
