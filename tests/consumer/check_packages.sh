@@ -34,6 +34,7 @@ rc=0
 inside adept predict $in/resnet50.pt --gpu a100 >"$inbox/out" 2>&1 || rc=$?
 [ "$rc" -eq 4 ] && grep -q adept_torch.so "$inbox/out" || fail "a .pt without adept-torch: exit code $rc, $(cat "$inbox/out")"
 inside sh -c 'ls /usr/share/man/man1/adept-predict.1* /usr/share/bash-completion/completions/adept' >/dev/null || fail "no manual"
+inside sh -c 'test -s /usr/share/adept/models/resnet50.pt' || fail "no bundled models, which calibrate and evaluate look names up in"
 # Debian strips documents from small systems; the licence stays.
 inside sh -c 'test -s /usr/share/doc/adept/copyright && test -s /usr/share/doc/libadept/copyright' || fail "no licence"
 
