@@ -115,7 +115,8 @@ static void say_certainty(writer *w)
     if (adept_calibrated_for(x->hw, x->run))
         fputs("The GPU is calibrated", w->out);
     else if (adept_transferred_for(x->hw, x->run))
-        fprintf(w->out, "Nobody measured this GPU; its parameters come from %zu others", x->hw->n_donors);
+        fprintf(w->out, "Nobody measured this GPU; its parameters come from %zu other%s", x->hw->n_donors,
+                x->hw->n_donors == 1 ? "" : "s");
     else
         fputs("The GPU is not calibrated; its parameters are those of its sheet, so expect errors of tens of percent",
               w->out);
@@ -247,10 +248,13 @@ static void say_levers(writer *w)
     end(w);
 }
 
-static bool too_small(const adept_explain_change *c, const adept_prediction *now)
+/* Worse or the same in time and in energy is no help, and not said under that heading. */
+static bool helps(const adept_explain_change *c, const adept_prediction *now)
 {
-    bool by_energy = fabs(c->p.energy_step_j / now->energy_step_j - 1) < SEEN || isnan(c->p.energy_step_j);
-    return fabs(c->p.step_time_s / now->step_time_s - 1) < SEEN && by_energy;
+    if (c->scale == ADEPT_EXPLAIN_SAMPLE)
+        return c->p.samples_per_s / now->samples_per_s - 1 >= SEEN ||
+               1 - c->p.energy_per_sample_j / now->energy_per_sample_j >= SEEN;
+    return 1 - c->p.step_time_s / now->step_time_s >= SEEN || 1 - c->p.energy_step_j / now->energy_step_j >= SEEN;
 }
 
 /* "With X the step would take 5.10 ms, 12.3 % less, and 4.0 % less energy." */
@@ -291,11 +295,11 @@ static void say_scaling(writer *w, const adept_explain_change *c)
 
 static void say_change(writer *w, const adept_explain_change *c)
 {
-    bool one_gpu = strcmp(c->key, "one_gpu") == 0;
-    if (!c->possible || (c->scale == ADEPT_EXPLAIN_STEP && too_small(c, &w->x->p))) return;
-    if (!begin(w, "change")) return;
-    bool smaller = strcmp(c->key, "smaller_batch") == 0;
-    if (smaller || (!one_gpu && !c->p.memory.fits && w->x->p.memory.fits))
+    bool one_gpu = strcmp(c->key, "one_gpu") == 0, smaller = strcmp(c->key, "smaller_batch") == 0;
+    bool too_large = !one_gpu && !c->p.memory.fits && w->x->p.memory.fits;
+    bool said = one_gpu || smaller || too_large || helps(c, &w->x->p);
+    if (!c->possible || !said || !begin(w, "change")) return;
+    if (smaller || too_large)
         fprintf(w->out, "With %s it would %s: %s of %s", c->what,
                 c->p.memory.fits ? "fit"
                 : smaller        ? "not fit either"

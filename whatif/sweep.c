@@ -143,7 +143,7 @@ static double or_else(double value, double otherwise)
 /* @return false: relative to something that is not known, or no whole number */
 static bool set_count(int64_t *out, double value)
 {
-    if (!(value >= 1.0 && value < 9e15 && value == floor(value))) return false;
+    if (!(value >= 1.0 && value < ADEPT_SWEEP_MOST_COUNT && value == floor(value))) return false;
     *out = (int64_t)value;
     return true;
 }
@@ -312,6 +312,7 @@ static adept_status walk_hardware(walk *w, adept_error *err)
     return status;
 }
 
+/* @return false: no such count */
 static bool set_workload(adept_sweep_workload *out, const adept_sweep_axis *axis, size_t value)
 {
     double number = axis->numbers[value];
@@ -351,12 +352,14 @@ static adept_status walk_workload(walk *w, adept_error *err)
     const grid *g = &w->grid;
     const adept_sweep *s = g->sweep;
     adept_sweep_workload workload = {.precision = -1, .mode = -1, .attention = -1};
+    adept_status status = ADEPT_OK;
     for (size_t i = 0; i < g->first[ADEPT_SWEEP_GPU]; i++)
-        set_workload(&workload, axis_at(g, i), g->at[g->axis[i]]);
+        if (!set_workload(&workload, axis_at(g, i), g->at[g->axis[i]]))
+            status = adept_error_set(&w->why, ADEPT_E_USAGE, "%s: no whole number above 0", axis_at(g, i)->key);
     w->point.profile = NULL;
     w->point.hw = NULL;
     w->hw = (adept_hwprofile){.name = NULL}; /* rows without a profile show no numbers of the GPU before */
-    adept_status status = s->profile_of(&w->point.profile, &workload, s->context, &w->why);
+    if (status == ADEPT_OK) status = s->profile_of(&w->point.profile, &workload, s->context, &w->why);
     if (status == ADEPT_OK) status = adept_plan_family_new(&w->family, w->point.profile, several(w), &w->why);
     if (is_fatal(status)) return adept_error_set(err, status, "%s", w->why.message);
     if (status != ADEPT_OK) {

@@ -172,21 +172,25 @@ static bool counts(adept_sweep_kind kind)
 /* What no point could have, whatever the GPU. */
 static adept_status check_number(const adept_sweep_axis *axis, double value, adept_error *err)
 {
-    bool zero = axis->kind == ADEPT_VARY_PARAMETER || axis->kind == ADEPT_VARY_INTERNODE_LATENCY;
+    bool zero = axis->kind == ADEPT_VARY_PARAMETER; /* a latency or a limit of 0 is the default of a run, not nothing */
     if (!(value > 0.0) && !(zero && value == 0.0))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: %g is not above 0", axis->key, value);
-    if (counts(axis->kind) && !axis->relative && (value != floor(value) || value > 9007199254740992.0))
-        return adept_error_set(err, ADEPT_E_USAGE, "%s: %g is not a whole number", axis->key, value);
+    if (counts(axis->kind) && !axis->relative && (value != floor(value) || value >= ADEPT_SWEEP_MOST_COUNT))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: %g is not a whole number below %g", axis->key, value,
+                               ADEPT_SWEEP_MOST_COUNT);
     return ADEPT_OK;
 }
 
 static adept_status add_number(adept_sweep_axis *axis, double value, bool relative, adept_error *err)
 {
-    bool mixed = false;
-    for (size_t i = 0; i < axis->n && i < 3; i++) /* words take part in neither */
-        mixed = mixed || (!adept_sweep_best_limit_name(axis, i) && axis->relative != relative);
-    if (mixed)
+    size_t first = 0; /* words take part in neither */
+    while (first < axis->n && adept_sweep_best_limit_name(axis, first))
+        first++;
+    if (first < axis->n && axis->relative != relative)
         return adept_error_set(err, ADEPT_E_USAGE, "%s: either all values are relative (x1.5) or none", axis->key);
+    if (relative && axis->level == ADEPT_SWEEP_WORKLOAD)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: cannot be relative (x%g), give the number itself", axis->key,
+                               value);
     axis->relative = relative;
     adept_status status = check_number(axis, value, err);
     if (status == ADEPT_OK) axis->numbers[axis->n++] = value;
@@ -412,7 +416,7 @@ double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const a
     case ADEPT_VARY_INTERNODE_BANDWIDTH:
         return or_nan(run->internode_bytes_per_s);
     case ADEPT_VARY_INTERNODE_LATENCY:
-        return run->internode_latency_s;
+        return or_nan(run->internode_latency_s);
     case ADEPT_VARY_BUCKET:
         return run->bucket_bytes > 0.0 ? run->bucket_bytes : ADEPT_BUCKET_BYTES;
     default: {

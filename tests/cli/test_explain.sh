@@ -41,6 +41,25 @@ shows 'The 8 GPUs together are [0-9.]+ times as fast as one'
 expect_ok explain "$mlp" --gpu cpu-xeon-avx512-1core
 shows 'no tdp_w'
 
+# A change that costs time and energy is no help; the JSON has it all the same.
+if python=$(command -v python3); then
+    expect_ok explain "$mlp" --gpu a100 --power-limit 150 --json
+    checks=$((checks + 1))
+    "$python" - "$work/out" >"$work/said" 2>&1 <<'END' || { fail 'what does not help'; cat "$work/said"; }
+import json, sys
+now = json.load(open(sys.argv[1]))
+said = [s['text'] for s in now['explain']['sentences'] if s['topic'] == 'change']
+no_help = 0
+for c in now['explain']['changes']:
+    if c['key'] == 'batch' or not c['possible'] or not c['fits']:
+        continue
+    saved = max(1 - c[key] / now[key] for key in ('step_time_s', 'energy_step_j'))
+    no_help += saved < -0.01
+    assert any(t.startswith('With ' + c['what'] + ' ') for t in said) == (saved >= 0.00051), (c, said)
+assert no_help > 0, now['explain']['changes']
+END
+fi
+
 # A hypothetical GPU is one for explain too.
 expect_ok explain "$mlp" --gpu a100 --set specs.mem_bytes_per_s=x2 --json
 mv "$work/out" "$work/explained"

@@ -94,6 +94,10 @@ expect_error 2 'more than' sweep "$profile" --gpu a100 --vary clock_hz=1:2e9:1
 expect_error 2 'not a whole number' sweep "$profile" --gpu a100 --vary gpus=1.5
 expect_error 2 'is not a number' sweep "$profile" --gpu a100 --vary gpus=0x10
 expect_error 2 'relative' sweep "$profile" --gpu a100 --vary specs.l2_bytes=x1,2
+expect_error 2 'relative' sweep "$profile" --gpu a100 --vary power_limit_w=energy-optimal,edp-optimal,energy-optimal,x0.5,200
+expect_error 2 'cannot be relative \(x2\)' sweep "$profile" --gpu a100 --vary batch=x2
+expect_error 2 'not a whole number below 9e\+15' sweep "$profile" --gpu a100 --vary batch=9007199254740992
+expect_error 2 'internode_latency_s: 0 is not above 0' sweep "$profile" --gpu a100 --gpus 4 --vary internode_latency_s=0
 expect_error 2 'given twice' sweep "$profile" --gpu a100 --vary gpus=1 --vary gpus=2
 expect_error 2 'not one of fp32' sweep "$profile" --gpu a100 --vary precision=fp31
 expect_error 2 'needs the model' sweep "$profile" --gpu a100 --vary precision=fp32

@@ -45,6 +45,9 @@ typedef enum adept_sweep_kind {
     ADEPT_VARY_PARAMETER /* "fit.parameters.beta_mem" */
 } adept_sweep_kind;
 
+/* Counts (batch, gpus, ...) stay below: exact as doubles, also times a few. */
+#define ADEPT_SWEEP_MOST_COUNT 9e15
+
 /* One key and its values. */
 typedef struct adept_sweep_axis {
     char key[80];
@@ -68,8 +71,8 @@ ADEPT_API const char *adept_sweep_best_limit_name(const adept_sweep_axis *axis, 
 ADEPT_API const char *adept_sweep_key_name(size_t index);
 
 /**
- * Read "KEY=V1,V2,..." or "KEY=FROM:TO:STEP"; a list may mix both. Numbers may be relative, all of an axis or none:
- * "x0.5,x1,x2", "x0.8:x1.4:x0.1". Both ends of a range are exact: value i is FROM + i * STEP, in decimal,
+ * Read "KEY=V1,V2,..." or "KEY=FROM:TO:STEP"; a list may mix both. Numbers that are not of the workload may be relative,
+ * all of an axis or none: "x0.5,x1,x2", "x0.8:x1.4:x0.1". Both ends of a range are exact: value i is FROM + i * STEP, in decimal,
  * as people write it, and TO is hit if it is a whole number of steps away.
  * @param out  adept_sweep_axis_free() it after ADEPT_OK
  * @return ADEPT_E_USAGE with what is wrong; ADEPT_E_NOMEM
