@@ -45,9 +45,18 @@ BEGIN {
     section("SYNOPSIS")
     print ".nf"
     print escape($0)
+    in_usage = 1
+    next
+}
+in_usage && /^    +[^ ]/ { # the usage, continued
+    sub(/^ +/, "")
+    print "    " escape($0)
+    next
+}
+in_usage {
     print ".fi"
     section("DESCRIPTION")
-    next
+    in_usage = 0
 }
 /^  or:/ { next }
 /^$/ { close_list(); blank = 1; rest_is_codes = 0; next }

@@ -13,6 +13,11 @@ for command in $("$adept" --help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | gre
     for option in $(grep -Eo '^ {2,6}(-[a-zA-Z], )?--[a-z-]+' "$work/help" | grep -o -e '--[a-z-]*'); do
         grep -q -A1 '^\.TP' "$work/page" && grep -qE -e "^\\\\fB.*$option(\\\\fR|\$)" "$work/page" || fail "adept-$command(1) lacks $option"
     done
+    # A usage of several lines is all in the synopsis, where the help has it.
+    awk '/^Usage: / { sub(/^Usage: /, ""); print; inside = 1; next } inside && /^    / { sub(/^ +/, ""); print; next } inside { exit }' \
+        "$work/help" >"$work/usage"
+    sed -n '/^\.SH SYNOPSIS/,/^\.SH DESCRIPTION/{/^\./!{s/^ *//;p;}}' "$work/page" >"$work/synopsis"
+    cmp -s "$work/usage" "$work/synopsis" || fail "the synopsis of adept-$command(1) is not its usage"
     # No line of the help is lost: its words come back.
     tr -cs '[:alnum:]' '\n' <"$work/help" | tr '[:upper:]' '[:lower:]' | sort >"$work/a"
     sed "s/\\\\f[BIR]//g; s/\\\\(aq/'/g" "$work/page" | tr -cs '[:alnum:]' '\n' | tr '[:upper:]' '[:lower:]' | sort >"$work/b"
