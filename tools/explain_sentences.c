@@ -159,6 +159,24 @@ static size_t rank_waits(int order[ADEPT_WAITS], const double *wait)
     return n;
 }
 
+/* Without these the shares would seem to sum to more than the time. */
+static void say_waits_against(writer *w, const double *wait)
+{
+    size_t n = 0, i = 0;
+    for (int k = 0; k < ADEPT_WAITS; k++)
+        n += wait[k] <= -WORTH_A_WORD;
+    if (n == 0) return;
+    fputs("; against that ", w->out);
+    fputs(n == 1 ? "counts " : "count ", w->out);
+    for (int k = 0; k < ADEPT_WAITS; k++) {
+        if (wait[k] > -WORTH_A_WORD) continue;
+        fprintf(w->out, "%s%s (", joint(i++, n), wait_phrases[k]);
+        percent(w, wait[k]);
+        fputc(')', w->out);
+    }
+    fputs(": what is faster there draws more power, and the limit lowers the clock", w->out);
+}
+
 static void say_waits(writer *w)
 {
     const double *wait = w->x->elasticities.wait;
@@ -174,6 +192,7 @@ static void say_waits(writer *w)
         percent(w, wait[order[i]]);
         fputc(')', w->out);
     }
+    say_waits_against(w, wait);
     fputc('.', w->out);
     end(w);
 }

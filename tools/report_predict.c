@@ -207,7 +207,8 @@ static void print_rates(FILE *out, const adept_totals *t)
 
 static void print_totals(FILE *out, const adept_totals *t)
 {
-    fprintf(out, "\nAll %.0f steps: %s", t->steps, adept_units_time(t->time_s).s);
+    fprintf(out, t->steps == 1 ? "\nThe %.0f step: %s" : "\nAll %.0f steps: %s", t->steps,
+            adept_units_time(t->time_s).s);
     print_range(out, adept_units_time, t->interval_time_s);
     fprintf(out, ", %s", adept_units_kwh(t->energy_kwh).s);
     print_range(out, adept_units_kwh, t->interval_energy_kwh);

@@ -230,10 +230,13 @@ static void print_chosen(FILE *out, const adept_sweep_job *j, const adept_sweep 
     char point[512];
     const adept_judgement *v = &chosen->judged;
     adept_sweep_describe_point(point, sizeof point, sweep, chosen->id);
-    fprintf(out, "%s: %.0f step%s, %s, %s, %s", point, v->steps, v->steps == 1 ? "" : "s",
-            adept_units_time(v->time_s).s, adept_units_kwh(v->energy_j / J_PER_KWH).s,
-            adept_units_si(v->power_w, "W").s);
-    if (has_price(j)) fprintf(out, ", cost %.4g", v->cost);
+    fprintf(out, "%s: %.0f step%s, %s, ", point, v->steps, v->steps == 1 ? "" : "s", adept_units_time(v->time_s).s);
+    if (isnan(v->power_w))
+        fputs("power and energy unknown", out);
+    else
+        fprintf(out, "%s, %s", adept_units_kwh(v->energy_j / J_PER_KWH).s, adept_units_si(v->power_w, "W").s);
+    if (has_price(j) && isnan(v->cost)) fputs(", cost unknown", out);
+    if (has_price(j) && !isnan(v->cost)) fprintf(out, ", cost %.4g", v->cost);
     fputc('\n', out);
 }
 

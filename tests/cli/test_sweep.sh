@@ -69,6 +69,10 @@ assert [(r['gpus'], r['specs.l2_bytes']) for r in rows] == [('1', '41943040'), (
     ('1', '41943040'), ('1', '83886080')], rows
 assert rows[0]['step_time_s'] == rows[3]['step_time_s']"
 
+# a job whose power nobody knows
+expect_ok sweep "$profile" --gpu cpu-xeon-avx512-1core --vary grad_accum=1,2 --samples 1e6 --price 0.3
+shows '^Best +grad_accum=2: 1954 steps, .*, power and energy unknown, cost unknown$'
+
 # ranges end where they say
 expect_ok sweep "$profile" --gpu a100 --vary specs.mem_bytes_per_s=1e12:2e12:1e11 --vary power_limit_w=x0.5:x1:x0.1 --csv
 check 'ends of ranges' "

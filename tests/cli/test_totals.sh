@@ -6,6 +6,8 @@ expect_ok predict "$p" --gpu v100-pcie-32gb --epochs 3 --dataset-size 1000 --cou
 shows '^All 12 steps: .* \(.* to .*\), .*Wh \(.* to .*\), .* CO2e$'
 shows 'Energy is that of the GPU boards; 3000 samples'
 shows 'Grid: 380 g CO2e/kWh, Germany, average of 2023 \(Ember'
+expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1
+shows '^The 1 step: '
 expect_ok predict "$p" --gpu v100-pcie-32gb --steps 7 --pue average --host-power 300
 shows 'Site: .*, with the hosts and its PUE'
 shows 'PUE: 1.56 \(Uptime Institute'
