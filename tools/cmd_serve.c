@@ -154,7 +154,7 @@ static const struct argp_option options[] = {
      "Connections at a time for each of address and socket; others wait (default 4096, or what the limit on open files "
      "leaves)",
      3},
-    {"timeout", KEY_TIMEOUT, "S", 0, "Close connections without traffic for S seconds (default 10)", 3},
+    {"timeout", KEY_TIMEOUT, "S", 0, "Close connections without traffic for S seconds; work on one body no longer (default 10)", 3},
     {"cache", KEY_CACHE, "N", 0, "Pairs of workload and GPU that are kept compiled (default 1024)", 3},
     {NULL, 0, NULL, 0, "Output:", 4},
     {"log", KEY_LOG, NULL, 0, "A line on stderr for every request", 4},
@@ -267,6 +267,7 @@ static adept_status serve(adept_cli *cli, const serve_options *o)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     adept_status status = load(cli, &server, o);
+    if (status == ADEPT_OK) adept_server_limit_time(server, http.timeout_s * UINT64_C(1000000000));
     if (status == ADEPT_OK) status = set_connections(cli, &http.max_connections, o);
     pthread_sigmask(SIG_BLOCK, &signals, &before);
     if (status == ADEPT_OK) status = open_sockets(cli, &http, &file, o);

@@ -410,13 +410,40 @@ static void test_threads(void **state)
     adept_server_free(s);
 }
 
+/* One body may not keep a thread for minutes: a list ends early and says so, a choice among some is none. */
+static void test_time(void **state)
+{
+    (void)state;
+    static const char list[] =
+        "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"%s\":[{\"gpus\":1},{\"gpus\":2},{\"gpus\":4}]}";
+    char body[256], *text;
+    adept_server *s = open_server(4);
+    adept_server_limit_time(s, 0);
+    snprintf(body, sizeof body, list, "requests");
+    assert_int_equal(answer(s, "POST", "/v1/predict", body, &text), 200);
+    assert_non_null(strstr(text, "\"estimates\":[{\"step_time_s\":")); /* the first is predicted all the same */
+    const char *late = strstr(text, "\"overloaded\"");
+    assert_non_null(late);
+    assert_non_null(strstr(late + 1, "\"overloaded\""));
+    free(text);
+    snprintf(body, sizeof body, list, "options");
+    assert_int_equal(answer(s, "POST", "/v1/choose", body, &text), 503);
+    assert_non_null(strstr(text, "smaller bodies"));
+    free(text);
+    adept_server_limit_time(s, UINT64_C(100000000000));
+    assert_int_equal(answer(s, "POST", "/v1/choose", body, &text), 200);
+    assert_null(strstr(text, "overloaded"));
+    free(text);
+    adept_server_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accepts),     cmocka_unit_test(test_refuses),      cmocka_unit_test(test_depth),
         cmocka_unit_test(test_steps),       cmocka_unit_test(test_texts),        cmocka_unit_test(test_quotes),
         cmocka_unit_test(test_body),        cmocka_unit_test(test_body_refused), cmocka_unit_test(test_oracles),
-        cmocka_unit_test(test_description), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_description), cmocka_unit_test(test_threads),      cmocka_unit_test(test_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

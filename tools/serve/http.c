@@ -48,19 +48,12 @@ typedef struct exchange {
     bool is_refused;
 } exchange;
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- connections ---- */
 
 static void extend(adept_http *h, peer *p)
 {
     if (p)
-        atomic_store_explicit(&p->deadline_ns, now_ns() + (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u,
+        atomic_store_explicit(&p->deadline_ns, adept_serve_now_ns() + (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u,
                               memory_order_relaxed);
 }
 
@@ -140,7 +133,7 @@ static bool has_left(peer *p)
 
 void adept_http_tend(adept_http *h)
 {
-    uint64_t now = now_ns();
+    uint64_t now = adept_serve_now_ns();
     pthread_mutex_lock(&h->lock);
     for (peer *p = h->peers; p; p = p->next) {
         bool late = atomic_load_explicit(&p->deadline_ns, memory_order_relaxed) <= now;
@@ -180,7 +173,7 @@ static void log_request(const exchange *x, const char *method, const char *url, 
 {
     char line[320];
     int n = snprintf(line, sizeof line, "adept serve: %d %" PRIu64 " us %.16s %.200s", http_status,
-                     (now_ns() - x->begin_ns) / 1000, method, url);
+                     (adept_serve_now_ns() - x->begin_ns) / 1000, method, url);
     for (int i = 0; i < n; i++)
         if ((unsigned char)line[i] < 0x20 || (unsigned char)line[i] >= 0x7f) line[i] = '?';
     line[n] = '\n';
@@ -248,7 +241,7 @@ static void take_body(adept_http *h, exchange *x, const char *data, size_t size)
     hold(h, x, x->body.capacity - before);
     if (x->body.failed || atomic_load_explicit(&h->metrics->bytes_held, memory_order_relaxed) > h->max_held_bytes)
         mark_refused(x, ADEPT_SERVE_OVERLOADED);
-    else if (now_ns() - x->begin_ns > (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u)
+    else if (adept_serve_now_ns() - x->begin_ns > (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u)
         mark_refused(x, ADEPT_SERVE_TOO_SLOW);
 }
 
@@ -259,7 +252,7 @@ static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, c
     exchange *x = calloc(1, sizeof *x);
     if (!x) return MHD_NO;
     *context = x;
-    x->begin_ns = now_ns();
+    x->begin_ns = adept_serve_now_ns();
     atomic_fetch_add(&h->in_flight, 1);
     work(h, peer_of(connection));
     const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -346,13 +339,13 @@ adept_status adept_http_start(adept_http **out, adept_server *server, const adep
 void adept_http_stop(adept_http *h)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
-    uint64_t end_ns = now_ns() + (uint64_t)h->options.timeout_s * 1000000000u;
+    uint64_t end_ns = adept_serve_now_ns() + (uint64_t)h->options.timeout_s * 1000000000u;
     atomic_store(&h->stopping, true);
     for (int i = 0; i < 2; i++) {
         MHD_socket fd = h->daemons[i] ? MHD_quiesce_daemon(h->daemons[i]) : MHD_INVALID_SOCKET;
         if (fd != MHD_INVALID_SOCKET) close(fd);
     }
-    while (atomic_load(&h->in_flight) > 0 && now_ns() < end_ns)
+    while (atomic_load(&h->in_flight) > 0 && adept_serve_now_ns() < end_ns)
         nanosleep(&pause, NULL);
     for (int i = 0; i < 2; i++)
         if (h->daemons[i]) MHD_stop_daemon(h->daemons[i]);

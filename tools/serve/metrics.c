@@ -2,6 +2,7 @@
 #include "metrics.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 static const int statuses[ADEPT_SERVE_STATUSES - 1] = {200, 400, 403, 404, 405, 408, 411, 413, 415, 422, 500, 503, 304};
 static const double bounds_s[ADEPT_SERVE_TIME_BOUNDS] = {1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1, 1.0};
@@ -14,6 +15,13 @@ static void add(atomic_uint_fast64_t *counter, uint64_t value)
 static uint64_t value_of(const atomic_uint_fast64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+uint64_t adept_serve_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 void adept_serve_metrics_count(adept_serve_metrics *m, size_t route, int http_status, uint64_t time_ns)

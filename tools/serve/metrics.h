@@ -17,6 +17,9 @@ typedef struct adept_serve_metrics {
     atomic_uint_fast64_t bytes_held;            /* of bodies and answers */
 } adept_serve_metrics;
 
+/** By a clock that is never set. */
+uint64_t adept_serve_now_ns(void);
+
 void adept_serve_metrics_count(adept_serve_metrics *m, size_t route, int http_status, uint64_t time_ns);
 
 /** Requests by route and status, and their times, in Prometheus' text format. @param names  of the n routes */

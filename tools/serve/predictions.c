@@ -11,6 +11,7 @@ typedef struct context {
     adept_server *server;
     adept_workload *profile;      /* NULL: the body has none */
     adept_serve_oracles *oracles; /* of it */
+    uint64_t end_ns;              /* when the body's list has taken too long */
 } context;
 
 #define ORACLES_OF_A_PROFILE 64
@@ -39,7 +40,7 @@ static bool unknown_workload(const adept_serve_catalogue *c, const char *name, a
 static bool open_context(context *c, adept_server *s, const adept_serve_body *body, adept_serve_problem *p)
 {
     adept_error err = {0};
-    *c = (context){.server = s};
+    *c = (context){.server = s, .end_ns = adept_serve_now_ns() + s->max_time_ns};
     if (!body->profile.at) return true;
     if (adept_workload_read(&c->profile, "profile", body->profile.at, body->profile.size, NULL, &err) != ADEPT_OK)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_PROFILE, "%s", err.message);
@@ -160,6 +161,16 @@ static bool estimate_element(adept_estimate *out, const context *c, const adept_
     return adept_serve_run_read(&run, element, p) && estimate(out, c, &run, p);
 }
 
+/* A list may need an oracle for each run, of a profile as large as a body can be: minutes, during which the thread
+ * answers nobody else. */
+static bool is_in_time(const context *c, size_t index, adept_serve_problem *p)
+{
+    if (index == 0 || adept_serve_now_ns() < c->end_ns) return true;
+    return adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED,
+                              "the %zu before it have taken more than %.3g s (--timeout); ask in smaller bodies", index,
+                              (double)c->server->max_time_ns * 1e-9);
+}
+
 static void predict_list(adept_serve_text *out, const context *c, const adept_serve_body *body)
 {
     adept_serve_cursor at = adept_serve_json_inside(body->list);
@@ -169,7 +180,7 @@ static void predict_list(adept_serve_text *out, const context *c, const adept_se
     adept_serve_text_add(out, "{\"schema_version\":1,\"estimates\":[");
     for (size_t i = 0; adept_serve_json_next(&at, &element) && !out->failed; i++) {
         if (i > 0) adept_serve_text_add(out, ",");
-        if (estimate_element(&e, c, body, element, &problem))
+        if (is_in_time(c, i, &problem) && estimate_element(&e, c, body, element, &problem))
             adept_serve_print_estimate(out, "", &e);
         else
             print_error(out, &problem);
@@ -207,6 +218,7 @@ static bool estimate_options(options *o, const context *c, const adept_serve_bod
     adept_serve_cursor at = adept_serve_json_inside(body->list);
     adept_serve_span element;
     for (size_t i = 0; i < body->n && adept_serve_json_next(&at, &element); i++) {
+        if (!is_in_time(c, i, p)) return false; /* a best of some is not what was asked for */
         if (!estimate_element(&o->estimates[i], c, body, element, p)) {
             o->estimates[i] = (adept_estimate){.status = ADEPT_E_USAGE};
             adept_serve_problem_print(&o->errors, p);

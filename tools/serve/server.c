@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
+
+#define DEFAULT_TIME_NS UINT64_C(10000000000)
 
 static const char json[] = "application/json";
 
@@ -173,16 +174,9 @@ static void reply_problem(adept_serve_reply *out, adept_serve_text *text, const 
     adept_serve_text_add(text, "}");
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_serve_request *request)
 {
-    uint64_t begin_ns = now_ns();
+    uint64_t begin_ns = adept_serve_now_ns();
     adept_serve_problem problem;
     adept_serve_text text = {0};
     *out = (adept_serve_reply){.http_status = 200};
@@ -199,7 +193,7 @@ void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_se
     }
     if (!ok) reply_problem(out, &text, &problem);
     reply_text(out, &text);
-    adept_serve_metrics_count(&s->metrics, out->route, out->http_status, now_ns() - begin_ns);
+    adept_serve_metrics_count(&s->metrics, out->route, out->http_status, adept_serve_now_ns() - begin_ns);
 }
 
 void adept_server_refuse(adept_server *s, adept_serve_reply *out, adept_serve_problem_kind kind, const char *message)
@@ -226,6 +220,7 @@ adept_status adept_server_new(adept_server **out, adept_serve_catalogue *catalog
     }
     s->catalogue = catalogue;
     s->oracles = oracles;
+    s->max_time_ns = DEFAULT_TIME_NS;
     *out = s;
     return ADEPT_OK;
 }
@@ -236,6 +231,11 @@ void adept_server_free(adept_server *s)
     adept_serve_oracles_free(s->oracles);
     adept_serve_catalogue_free(s->catalogue);
     free(s);
+}
+
+void adept_server_limit_time(adept_server *s, uint64_t time_ns)
+{
+    s->max_time_ns = time_ns;
 }
 
 adept_serve_metrics *adept_server_metrics(adept_server *s)

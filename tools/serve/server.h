@@ -7,6 +7,7 @@
 #include "problem.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct adept_server adept_server;
 
@@ -16,6 +17,10 @@ typedef struct adept_server adept_server;
  */
 adept_status adept_server_new(adept_server **out, adept_serve_catalogue *catalogue, size_t capacity, adept_error *err);
 void adept_server_free(adept_server *s); /* NULL allowed */
+
+/** A body's list is worked on for so long, then its other runs are refused; the first is always predicted. 10 s unless
+ * said. To be called before the first answer. */
+void adept_server_limit_time(adept_server *s, uint64_t time_ns);
 
 typedef struct adept_serve_request {
     const char *method, *path;

@@ -8,6 +8,7 @@ struct adept_server {
     adept_serve_catalogue *catalogue;
     adept_serve_oracles *oracles;
     adept_serve_metrics metrics;
+    uint64_t max_time_ns; /* of one body's list */
 };
 
 #endif
