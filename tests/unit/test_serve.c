@@ -3,6 +3,7 @@
 #include "serve/embedded_openapi.h"
 #include "serve/json_reader.h"
 #include "serve/oracles.h"
+#include "serve/predictions.h"
 #include "serve/request.h"
 #include "serve/server.h"
 #include "serve/text.h"
@@ -410,6 +411,17 @@ static void test_threads(void **state)
     adept_server_free(s);
 }
 
+/* One body may not take sixty-four times its size. */
+static void test_profile_capacity(void **state)
+{
+    (void)state;
+    static const size_t mib = (size_t)1 << 20;
+    assert_int_equal(adept_serve_profile_capacity(0), 64);
+    assert_int_equal(adept_serve_profile_capacity(2 * mib), 64);
+    assert_int_equal(adept_serve_profile_capacity(8 * mib), 16);
+    assert_int_equal(adept_serve_profile_capacity(1024 * mib), 1);
+}
+
 /* One body may not keep a thread for minutes: a list ends early and says so, a choice among some is none. */
 static void test_time(void **state)
 {
@@ -444,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_steps),       cmocka_unit_test(test_texts),        cmocka_unit_test(test_quotes),
         cmocka_unit_test(test_body),        cmocka_unit_test(test_body_refused), cmocka_unit_test(test_oracles),
         cmocka_unit_test(test_description), cmocka_unit_test(test_threads),      cmocka_unit_test(test_time),
+        cmocka_unit_test(test_profile_capacity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

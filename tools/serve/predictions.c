@@ -14,7 +14,14 @@ typedef struct context {
     uint64_t end_ns;              /* when the body's list has taken too long */
 } context;
 
-#define ORACLES_OF_A_PROFILE 64
+#define MOST_OF_A_PROFILE 64
+#define MOST_OF_A_PROFILE_BYTES ((size_t)128 << 20)
+
+size_t adept_serve_profile_capacity(size_t size)
+{
+    size_t n = size ? MOST_OF_A_PROFILE_BYTES / size : MOST_OF_A_PROFILE;
+    return n > MOST_OF_A_PROFILE ? MOST_OF_A_PROFILE : n > 0 ? n : 1;
+}
 
 bool adept_serve_unknown_gpu(const adept_serve_catalogue *c, const char *name, adept_serve_problem *p)
 {
@@ -45,7 +52,7 @@ static bool open_context(context *c, adept_server *s, const adept_serve_body *bo
     if (adept_workload_read(&c->profile, "profile", body->profile.at, body->profile.size, NULL, &err) != ADEPT_OK)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_PROFILE, "%s", err.message);
     atomic_fetch_add_explicit(&s->metrics.profiles, 1, memory_order_relaxed);
-    c->oracles = adept_serve_oracles_new(ORACLES_OF_A_PROFILE);
+    c->oracles = adept_serve_oracles_new(adept_serve_profile_capacity(body->profile.size));
     return c->oracles || adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
 }
 

@@ -7,6 +7,10 @@ bool adept_serve_predict(adept_server *s, adept_serve_text *out, const adept_ser
 /** Where no option is feasible, `out` has the whole answer, error included. */
 bool adept_serve_choose(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p);
 
+/** How many oracles of a body's profile are kept while it is worked on: each may have a copy of it, at another batch size.
+ * @param size  of the profile's text */
+size_t adept_serve_profile_capacity(size_t size);
+
 /** The problem that there is no such GPU; names the one that may have been meant. */
 bool adept_serve_unknown_gpu(const adept_serve_catalogue *c, const char *name, adept_serve_problem *p);
 
