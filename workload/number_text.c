@@ -138,12 +138,14 @@ static void print_within(char *text, double value)
 
 static void print_by_trying(char *text, double value)
 {
+    char tried[ADEPT_JSON_NUMBER_SIZE];
     for (int digits = LEAST_DIGITS; digits <= MOST_DIGITS; digits++) {
-        snprintf(text, ADEPT_JSON_NUMBER_SIZE, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
+        snprintf(tried, sizeof tried, "%.*g", digits, value);
+        if (strtod(tried, NULL) == value) break;
     }
-    for (char *c = text; *c; c++)
+    for (char *c = tried; *c; c++)
         if (*c == ',') *c = '.'; /* a locale's decimal comma would be no JSON */
+    memcpy(text, tried, strlen(tried) + 1);
 }
 
 void adept_json_print_number(char *text, double value)
