@@ -41,10 +41,12 @@ static size_t put_points(FILE *out, const char *set, const adept_evaluation *e, 
     return n;
 }
 
-/* Mean absolute error of each model, as groups that are made here: the caller may have grouped by something else. */
+/* Mean absolute error of each model, as groups that are made here: the caller may have grouped by something else.
+ * Leaves the largest to gnuplot, which makes room for its key above it. */
 static size_t put_models(FILE *out, const adept_evaluation *e, const adept_evaluation *held_out)
 {
     size_t n = 0;
+    double largest = 1e-3;
 
     fputs("$models << EOD\n", out);
     for (size_t i = 0; i < e->n; i++) {
@@ -69,14 +71,16 @@ static size_t put_models(FILE *out, const adept_evaluation *e, const adept_evalu
         adept_gnuplot_text(out, model);
         for (int k = 0; k < 2; k++)
             for (int set = 0; set < 2; set++)
-                if (counts[set][k] > 0)
+                if (counts[set][k] > 0) {
                     fprintf(out, " %.6g", sums[set][k] / counts[set][k]);
-                else
+                    largest = fmax(largest, sums[set][k] / counts[set][k]);
+                } else {
                     fputs(" NaN", out);
+                }
         fputc('\n', out);
         n++;
     }
-    fputs("EOD\n", out);
+    fprintf(out, "EOD\nlargest = %.6g\n", largest);
     return n;
 }
 
@@ -103,10 +107,9 @@ static void put_bars(FILE *out, bool held_out, const bool *has)
     static const char *const fills[2] = {"solid 1", "pattern 4"}; /* in-sample, held out */
     bool any = false;
 
-    fputs("set title 'Mean absolute error by model'\nunset xlabel\nset ylabel 'percent'\nset yrange [0:*]\n"
+    fputs("set title 'Mean absolute error by model'\nunset xlabel\nset ylabel 'percent'\nset yrange [0:1.5*largest]\n"
           "set style data histograms\nset style histogram clustered gap 1\nset boxwidth 0.9\n"
-          "set xtics rotate by -35 textcolor rgb '" ADEPT_INK
-          "'\nset rmargin 9\nset offsets graph 0, 0, graph 0.3, 0\nset key top right\nplot",
+          "set xtics rotate by -35 textcolor rgb '" ADEPT_INK "'\nset rmargin 9\nset key top right\nplot",
           out);
     for (int k = 0; k < 2; k++) {
         for (int set = 1; set >= 0; set--) {
