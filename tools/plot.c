@@ -107,7 +107,7 @@ static void put_bars(FILE *out, bool held_out, const bool *has)
     static const char *const fills[2] = {"solid 1", "pattern 4"}; /* in-sample, held out */
     bool any = false;
 
-    fputs("set title 'Mean absolute error by model'\nunset xlabel\nset ylabel 'percent'\nset yrange [0:1.5*largest]\n"
+    fputs("set title 'Mean absolute error by model'\nunset xlabel\nset ylabel 'percent'\nset yrange [0:1.8*largest]\n"
           "set style data histograms\nset style histogram clustered gap 1\nset boxwidth 0.9\n"
           "set xtics rotate by -35 textcolor rgb '" ADEPT_INK "'\nset rmargin 9\nset key top right\nplot",
           out);
