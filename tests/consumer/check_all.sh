@@ -24,6 +24,7 @@ trap 'exit 1' INT TERM HUP
 if [ -z "$root" ] || [ ! -x "$root/bin/sh" ]; then
     [ -n "$root" ] || root=$(mktemp -d)
     made=$root
+    chmod 755 "$root" # the root of a system: not for its owner alone, or no daemon's user starts a shell there
     debootstrap --variant=minbase bookworm "$root"
 fi
 sh "$top/tests/consumer/check_packages.sh" "$build" "$root"
