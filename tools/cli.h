@@ -49,6 +49,19 @@ typedef struct adept_parse {
  */
 adept_status adept_cli_parse(adept_parse *parse, int argc, char **argv);
 
+/** A command whose options are one structure, all zero before they are parsed. */
+typedef struct adept_cli_body {
+    const struct argp *argp;
+    const char *command;
+    size_t options_size;
+    adept_status (*run)(adept_cli *cli, const void *options);
+    void (*release)(void *options); /* of what the options own, also after an error; NULL: nothing */
+} adept_cli_body;
+
+/** Parse and run it, unless help was all that was asked for. The options are on the heap: input specs make them large.
+ */
+adept_status adept_cli_run(const adept_cli_body *body, adept_cli *cli, int argc, char **argv);
+
 /** For parsers: keep the message and stop the parse. */
 error_t adept_cli_usage(const struct argp_state *state, const char *format, ...) ADEPT_PRINTF(2, 3);
 

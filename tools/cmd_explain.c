@@ -89,8 +89,9 @@ static adept_status print(adept_cli *cli, const adept_explanation *x, const expl
     return adept_report_explanation(cli, stdout, x, o->markdown ? ADEPT_EXPLAIN_MARKDOWN : ADEPT_EXPLAIN_TEXT, o->all);
 }
 
-static adept_status explain(adept_cli *cli, const explain_options *o)
+static adept_status explain(adept_cli *cli, const void *options_given)
 {
+    const explain_options *o = options_given;
     adept_hwprofile *hw = NULL;
     adept_sweep_source source = {0};
     adept_explanation *x = calloc(1, sizeof *x);
@@ -108,17 +109,16 @@ static adept_status explain(adept_cli *cli, const explain_options *o)
     return status;
 }
 
+static void release(void *options_given)
+{
+    adept_set_options_free(&((explain_options *)options_given)->set);
+}
+
 static adept_status run(adept_cli *cli, int argc, char **argv)
 {
-    explain_options *o = calloc(1, sizeof *o); /* the input specs make it large for the stack */
-    adept_parse p = {.argp = &argp, .command = "explain", .cli = cli, .input = o};
+    static const adept_cli_body body = {&argp, "explain", sizeof(explain_options), explain, release};
 
-    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    adept_status status = adept_cli_parse(&p, argc, argv);
-    if (status == ADEPT_OK && !p.help_shown) status = explain(cli, o);
-    adept_set_options_free(&o->set);
-    free(o);
-    return status;
+    return adept_cli_run(&body, cli, argc, argv);
 }
 
 const adept_command adept_command_explain = {"explain", "what limits a step and what would help, in sentences", run};

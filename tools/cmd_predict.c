@@ -210,8 +210,9 @@ static adept_status write_label(adept_cli *cli, const work *w, const predict_opt
     return adept_label_write(cli, o->label, &label);
 }
 
-static adept_status predict(adept_cli *cli, const predict_options *o)
+static adept_status predict(adept_cli *cli, const void *options_given)
 {
+    const predict_options *o = options_given;
     work w = {.profile = NULL};
     adept_status status = compute(cli, &w, o);
 
@@ -221,17 +222,16 @@ static adept_status predict(adept_cli *cli, const predict_options *o)
     return status;
 }
 
+static void release(void *options_given)
+{
+    adept_set_options_free(&((predict_options *)options_given)->set);
+}
+
 static adept_status run(adept_cli *cli, int argc, char **argv)
 {
-    predict_options *o = calloc(1, sizeof *o); /* the input specs make it large for the stack */
-    adept_parse p = {.argp = &argp, .command = "predict", .cli = cli, .input = o};
+    static const adept_cli_body body = {&argp, "predict", sizeof(predict_options), predict, release};
 
-    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    adept_status status = adept_cli_parse(&p, argc, argv);
-    if (status == ADEPT_OK && !p.help_shown) status = predict(cli, o);
-    adept_set_options_free(&o->set);
-    free(o);
-    return status;
+    return adept_cli_run(&body, cli, argc, argv);
 }
 
 const adept_command adept_command_predict = {"predict", "predict time, power and energy of a step on a GPU", run};

@@ -79,7 +79,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->model = arg;
         return 0;
     case ARGP_KEY_END:
-        if (o->gpu && !o->grouping.given) return adept_cli_usage(state, "--gpu is for the rows of --by layer, op or kind");
+        if (o->gpu && !o->grouping.given)
+            return adept_cli_usage(state, "--gpu is for the rows of --by layer, op or kind");
         return o->model ? 0 : adept_cli_usage(state, "profile needs a MODEL; see adept profile --help");
     default:
         return ARGP_ERR_UNKNOWN;
@@ -89,7 +90,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "Also write the profile to FILE, which predict reads on machines without libtorch", 4},
     {"batches", KEY_BATCHES, "FROM:TO|N,N,...", 0,
-     "Make the profile hold for every batch size from the smallest to the largest: predict --batch N then needs no model", 4},
+     "Make the profile hold for every batch size from the smallest to the largest: predict --batch N then needs no "
+     "model",
+     4},
     {"seq-lengths", KEY_SEQ_LENGTHS, "FROM:TO|N,N,...", 0,
      "The same for every sequence length (S in --input): predict --seq-length N", 4},
     {"gpu", KEY_GPU, "NAME|FILE", 0,
@@ -123,8 +126,9 @@ static adept_status print_json(adept_cli *cli, const profile_options *o, char **
 {
     adept_status status = ADEPT_OK;
 
-    if (o->grouping.given) status = adept_groups_append_json(cli, json, groups, &o->grouping, 1,
-                                                             o->gpu ? ADEPT_ROWS_ROOFLINE : ADEPT_ROWS_UNTIMED);
+    if (o->grouping.given)
+        status = adept_groups_append_json(cli, json, groups, &o->grouping, 1,
+                                          o->gpu ? ADEPT_ROWS_ROOFLINE : ADEPT_ROWS_UNTIMED);
     if (status == ADEPT_OK) puts(*json);
     return status;
 }
@@ -144,7 +148,8 @@ static adept_status emit(adept_cli *cli, const profile_options *o, const adept_p
     return status;
 }
 
-static adept_status make_groups(adept_cli *cli, const profile_options *o, const adept_profile *profile, adept_groups *groups)
+static adept_status make_groups(adept_cli *cli, const profile_options *o, const adept_profile *profile,
+                                adept_groups *groups)
 {
     adept_hwprofile *hw = NULL;
     adept_op_prediction *sides = NULL;
@@ -160,8 +165,9 @@ static adept_status make_groups(adept_cli *cli, const profile_options *o, const 
     return status;
 }
 
-static adept_status profile_model(adept_cli *cli, const profile_options *o)
+static adept_status profile_model(adept_cli *cli, const void *options_given)
 {
+    const profile_options *o = options_given;
     adept_profile *profile = NULL;
     adept_batches *batches = NULL;
     adept_groups groups = {.n = 0};
@@ -182,14 +188,9 @@ static adept_status profile_model(adept_cli *cli, const profile_options *o)
 
 static adept_status run(adept_cli *cli, int argc, char **argv)
 {
-    profile_options *o = calloc(1, sizeof *o); /* the input specs make it large for the stack */
-    adept_parse p = {.argp = &argp, .command = "profile", .cli = cli, .input = o};
+    static const adept_cli_body body = {&argp, "profile", sizeof(profile_options), profile_model, NULL};
 
-    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    adept_status status = adept_cli_parse(&p, argc, argv);
-    if (status == ADEPT_OK && !p.help_shown) status = profile_model(cli, o);
-    free(o);
-    return status;
+    return adept_cli_run(&body, cli, argc, argv);
 }
 
 const adept_command adept_command_profile = {"profile", "count what a model computes and moves; save it with -o", run};

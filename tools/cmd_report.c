@@ -211,8 +211,9 @@ static adept_status write_all(adept_cli *cli, work *w, const report_options *o)
     return status == ADEPT_OK ? print_written(cli, o, &w->pictures, size) : status;
 }
 
-static adept_status report(adept_cli *cli, const report_options *o)
+static adept_status report(adept_cli *cli, const void *options_given)
 {
+    const report_options *o = options_given;
     work w = {.hw = NULL};
     adept_status status = adept_gnuplot_check("report", &cli->err);
 
@@ -222,17 +223,16 @@ static adept_status report(adept_cli *cli, const report_options *o)
     return status;
 }
 
+static void release(void *options_given)
+{
+    adept_set_options_free(&((report_options *)options_given)->set);
+}
+
 static adept_status run(adept_cli *cli, int argc, char **argv)
 {
-    report_options *o = calloc(1, sizeof *o); /* the input specs make it large for the stack */
-    adept_parse p = {.argp = &argp, .command = "report", .cli = cli, .input = o};
+    static const adept_cli_body body = {&argp, "report", sizeof(report_options), report, release};
 
-    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    adept_status status = adept_cli_parse(&p, argc, argv);
-    if (status == ADEPT_OK && !p.help_shown) status = report(cli, o);
-    adept_set_options_free(&o->set);
-    free(o);
-    return status;
+    return adept_cli_run(&body, cli, argc, argv);
 }
 
 const adept_command adept_command_report = {"report", "write a prediction as an HTML report with pictures", run};

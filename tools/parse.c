@@ -218,3 +218,16 @@ adept_status adept_cli_parse(adept_parse *parse, int argc, char **argv)
         return adept_error_set(&parse->cli->err, ADEPT_E_NOMEM, "out of memory while reading the arguments");
     return parse->cli->err.status;
 }
+
+adept_status adept_cli_run(const adept_cli_body *body, adept_cli *cli, int argc, char **argv)
+{
+    void *options = calloc(1, body->options_size);
+    adept_parse p = {.argp = body->argp, .command = body->command, .cli = cli, .input = options};
+
+    if (!options) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    adept_status status = adept_cli_parse(&p, argc, argv);
+    if (status == ADEPT_OK && !p.help_shown) status = body->run(cli, options);
+    if (body->release) body->release(options);
+    free(options);
+    return status;
+}
