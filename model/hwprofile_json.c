@@ -1,5 +1,5 @@
-/** @file gpu_json.c  A GPU as JSON. */
-#include "gpu_json.h"
+/** @file hwprofile_json.c  A GPU as JSON. */
+#include "adept_hwprofile_json.h"
 #include <string.h>
 
 static bool add_specs(cJSON *row, const adept_specs *specs)

@@ -1,78 +1,8 @@
-/* Input shapes: the SPEC syntax, and which source wins: --input, adept.json, what the file stores. */
+/* Input shapes: which source wins, --input, adept.json or what the file stores. */
 #include "interp.h"
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SPEC_HELP "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length"
-
-/* ---------------------------------------------------------------- SPEC ---------------- */
-
-static adept_status bad_spec(const char *text, const char *why, adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_USAGE, "input '%.100s': %s; " SPEC_HELP, text, why);
-}
-
-/* One dimension at *p: B, S or a positive integer. */
-static bool parse_dim(const char **p, int64_t *out)
-{
-    if (**p == 'B' || **p == 'S') {
-        *out = **p == 'B' ? ADEPT_DIM_BATCH : ADEPT_DIM_LENGTH;
-        ++*p;
-        return true;
-    }
-    if (!isdigit((unsigned char)**p)) return false;
-    int64_t v = 0;
-    for (; isdigit((unsigned char)**p); ++*p)
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, **p - '0', &v)) return false;
-    *out = v;
-    return v > 0;
-}
-
-adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, adept_error *err)
-{
-    adept_input_spec spec = {.dtype = ADEPT_F32};
-    const char *p = text;
-    const char *colon = strchr(text, ':');
-    if (colon) {
-        spec.dtype = adept_dtype_from_name(text, (size_t)(colon - text));
-        if (spec.dtype == ADEPT_DTYPE_NONE) return bad_spec(text, "unknown element type", err);
-        p = colon + 1;
-    }
-    if (!colon && !*p) return bad_spec(text, "empty", err);
-    while (*p) { /* "f32:" alone is a tensor without dimensions */
-        if (spec.ndim == ADEPT_MAX_DIMS) return bad_spec(text, "too many dimensions", err);
-        if (!parse_dim(&p, &spec.dims[spec.ndim++])) return bad_spec(text, "a dimension is no positive integer", err);
-        if (!*p) break;
-        if (*p++ != 'x' || !*p) return bad_spec(text, "dimensions are joined by 'x'", err);
-    }
-    int batches = 0;
-    for (int d = 0; d < spec.ndim; d++)
-        batches += spec.dims[d] == ADEPT_DIM_BATCH;
-    if (batches > 1) return bad_spec(text, "B stands twice", err);
-    *out = spec;
-    return ADEPT_OK;
-}
-
-char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t size)
-{
-    size_t used = (size_t)snprintf(text, size, "%s:", adept_dtype_name(spec->dtype));
-    for (int d = 0; d < spec->ndim && used < size; d++) {
-        const char *x = d ? "x" : "", *mark = spec->dims[d] == ADEPT_DIM_BATCH ? "B" : "S";
-        used += spec->dims[d] < 0 ? (size_t)snprintf(text + used, size - used, "%s%s", x, mark)
-                                  : (size_t)snprintf(text + used, size - used, "%s%lld", x, (long long)spec->dims[d]);
-    }
-    return text;
-}
-
-void adept_input_spec_settle(adept_input_spec *spec, int64_t batch_size, bool leading, int64_t seq_length)
-{
-    for (int d = 0; d < spec->ndim; d++) {
-        if (spec->dims[d] == ADEPT_DIM_BATCH || (d == 0 && leading)) spec->dims[d] = batch_size;
-        if (spec->dims[d] == ADEPT_DIM_LENGTH) spec->dims[d] = seq_length;
-    }
-}
 
 /* ---------------------------------------------------------------- binding ---------------- */
 

@@ -79,7 +79,8 @@ static adept_status digest_rows(char hex[65], const adept_fit_rows *rows, const 
             adept_digest_objective(&sha, &o, scratch);
         else
             status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the checkpoint");
-        adept_sha256_hex(&sha, hex);
+        adept_status hashed = adept_sha256_hex(&sha, hex, err);
+        if (status == ADEPT_OK) status = hashed;
     }
     adept_evaluator_free(evaluator);
     return status;

@@ -76,7 +76,7 @@ void adept_digest_numbers(adept_sha256 *sha, const double *numbers, size_t n)
     }
 }
 
-static void digest_part(char hex[65], const adept_part *part)
+static adept_status digest_part(char hex[ADEPT_SHA256_SIZE], const adept_part *part)
 {
     adept_sha256 sha;
     double header[] = {part->done,        part->converged, part->generation,
@@ -87,7 +87,7 @@ static void digest_part(char hex[65], const adept_part *part)
     adept_digest_numbers(&sha, header, sizeof header / sizeof header[0]);
     adept_digest_numbers(&sha, part->points, part->n * part->n_population);
     adept_digest_numbers(&sha, part->losses, part->n_population);
-    adept_sha256_hex(&sha, hex);
+    return adept_sha256_hex(&sha, hex, NULL);
 }
 
 /* ---- printing ---- */
@@ -108,8 +108,8 @@ static bool add_part(cJSON *parts, const adept_part *part)
         cJSON_Delete(object);
         return false;
     }
-    digest_part(digest, part);
-    return cJSON_AddStringToObject(object, "key", part->key) && cJSON_AddStringToObject(object, "name", part->name) &&
+    return digest_part(digest, part) == ADEPT_OK &&
+           cJSON_AddStringToObject(object, "key", part->key) && cJSON_AddStringToObject(object, "name", part->name) &&
            cJSON_AddBoolToObject(object, "done", part->done) &&
            cJSON_AddBoolToObject(object, "converged", part->converged) &&
            adept_json_add_number(object, "generation", part->generation) &&
@@ -182,8 +182,10 @@ static void read_part(adept_json_reader *r, const cJSON *object, adept_part *par
         adept_json_fail(r, "damaged: part \"%s\" has bad numbers", part->name);
         return;
     }
-    digest_part(computed, part);
-    if (strcmp(written, computed) != 0) adept_json_fail(r, "damaged: part \"%s\"", part->name);
+    if (digest_part(computed, part) != ADEPT_OK)
+        r->status = adept_error_set(r->err, ADEPT_E_NOMEM, "out of memory for the checkpoint");
+    else if (strcmp(written, computed) != 0)
+        adept_json_fail(r, "damaged: part \"%s\"", part->name);
 }
 
 static adept_status read_parts(adept_json_reader *r, adept_checkpoint *c, const cJSON *parts, adept_error *err)

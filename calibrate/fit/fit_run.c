@@ -60,7 +60,7 @@ static adept_de_settings settings_of(const run *r)
 }
 
 /* Of everything that determines what this run finds. */
-static void make_key(run *r)
+static adept_status make_key(run *r, adept_error *err)
 {
     adept_de_settings s = settings_of(r);
     double numbers[] = {s.strategy,
@@ -82,7 +82,7 @@ static void make_key(run *r)
     adept_digest_objective(&sha, r->o, r->scratch);
     adept_digest_numbers(&sha, numbers, sizeof numbers / sizeof numbers[0]);
     adept_digest_numbers(&sha, r->start, r->o->n_genes);
-    adept_sha256_hex(&sha, r->key);
+    return adept_sha256_hex(&sha, r->key, err);
 }
 
 /* ---- progress ---- */
@@ -297,11 +297,11 @@ static adept_status solve(run *r, adept_error *err)
 {
     adept_part part;
     adept_de *de = NULL;
-    make_key(r);
     r->best_loss = adept_objective_loss(r->o, r->start, r->scratch);
     if (!isfinite(r->best_loss)) r->best_loss = INFINITY;
     memcpy(r->best, r->start, r->o->n_genes * sizeof *r->best);
-    adept_status status = look_up(r, &part, err);
+    adept_status status = make_key(r, err);
+    if (status == ADEPT_OK) status = look_up(r, &part, err);
     bool done = status == ADEPT_OK && part.n_population > 0 && part.done;
     if (done) {
         take_done(r, &part);

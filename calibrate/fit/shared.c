@@ -2,6 +2,7 @@
 #include "adept_shared.h"
 #include "adept_import.h"
 #include "dataset_private.h"
+#include "sha256.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

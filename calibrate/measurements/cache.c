@@ -3,7 +3,7 @@
 #include "cache.h"
 #include "adept_import.h"
 #include "adept_json.h"
-#include "torchscript_module.h"
+#include "sha256.h"
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void name_maker(adept_cache *cache)
     (void)adept_file_sha256(hashes[0], "/proc/self/exe", NULL);
     if (adept_torch_module_find(module, NULL, "", NULL) == ADEPT_OK) (void)adept_file_sha256(hashes[1], module, NULL);
     snprintf(text, sizeof text, "%s %s", hashes[0], hashes[1]);
-    adept_bytes_sha256(cache->maker, text, strlen(text));
+    (void)adept_bytes_sha256(cache->maker, text, strlen(text), NULL);
 }
 
 bool adept_cache_open(adept_cache *cache, const char *folder)
@@ -61,7 +61,7 @@ void adept_cache_key(char key[65], const adept_cache *cache, const char *file_sh
         key[0] = '\0'; /* out of memory: an empty key is never found and never kept */
         return;
     }
-    adept_bytes_sha256(key, text, strlen(text));
+    (void)adept_bytes_sha256(key, text, strlen(text), NULL); /* out of memory: an empty key again */
     free(text);
 }
 
@@ -83,8 +83,8 @@ char *adept_cache_get(const adept_cache *cache, const char *key, size_t *size)
 
     free(path);
     if (ok) {
-        adept_bytes_sha256(hash, file + HEAD_BYTES, n - HEAD_BYTES);
-        ok = memcmp(hash, file + sizeof magic - 1, 64) == 0;
+        ok = adept_bytes_sha256(hash, file + HEAD_BYTES, n - HEAD_BYTES, NULL) == ADEPT_OK &&
+             memcmp(hash, file + sizeof magic - 1, 64) == 0;
     }
     if (!ok) {
         free(file);
@@ -122,7 +122,11 @@ adept_status adept_cache_put(const adept_cache *cache, const char *key, const ch
         free(path);
         return cache->folder ? adept_error_set(err, ADEPT_E_NOMEM, "out of memory") : ADEPT_OK;
     }
-    adept_bytes_sha256(hash, text, size);
+    if (adept_bytes_sha256(hash, text, size, err) != ADEPT_OK) {
+        free(file);
+        free(path);
+        return ADEPT_E_NOMEM;
+    }
     snprintf(file, HEAD_BYTES + 1, "%s%s\n", magic, hash);
     memcpy(file + HEAD_BYTES, text, size);
     if (!make_folders(cache->folder))

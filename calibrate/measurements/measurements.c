@@ -4,6 +4,7 @@
 #include "adept_optimizer.h"
 #include "csv.h"
 #include "dataset_private.h"
+#include "sha256.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -434,8 +435,9 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
     if (!file.path || !file.name ||
         !adept_dataset_grow(d->arena, (void **)&d->files, d->n_files, &d->private_->file_capacity, sizeof *d->files))
         return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    adept_bytes_sha256(file.sha256, text, size);
-    adept_status status = adept_csv_open(&csv, path, text, size, ADEPT_CSV_MAX_LINE_BYTES, err);
+    adept_status status = adept_bytes_sha256(file.sha256, text, size, err);
+    if (status != ADEPT_OK) return status;
+    status = adept_csv_open(&csv, path, text, size, ADEPT_CSV_MAX_LINE_BYTES, err);
     if (status == ADEPT_OK) status = read_records(d, &csv, file.path, err);
     adept_csv_close(&csv);
     if (status != ADEPT_OK) return status;

@@ -8,6 +8,7 @@
 #include "dataset_private.h"
 #include "models.h"
 #include "profile_worker.h"
+#include "sha256.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/** @file gpu_json.h  A GPU as JSON: a row of `adept gpus --json`, and its hardware profile. Calls: model, adept_json.
+/** @file adept_hwprofile_json.h  A GPU as JSON: a row of `adept gpus --json`, and its hardware profile. Calls: model, adept_json.
  */
-#ifndef ADEPT_GPU_JSON_H
-#define ADEPT_GPU_JSON_H
+#ifndef ADEPT_HWPROFILE_JSON_H
+#define ADEPT_HWPROFILE_JSON_H
 #include "adept_hwprofile.h"
 #include "adept_json.h"
 

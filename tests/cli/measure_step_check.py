@@ -28,7 +28,7 @@ def check_csv(path, expected_rows):
 def check_power(library):
     """The fake board: 250 W limit; its counter runs at 200 W where it has one; its readings are 120 W."""
     sys.path.insert(0, sys.argv[3])
-    from measuring import power
+    import power
     meter, problem = power.open_meter("0000:01:00.0", path=library)
     assert problem is None and meter.nvml.limit_w() == 250 and meter.nvml.driver() == "1.2.3"
     expected_w = {"energy counter": 200, "sampling": 120}[meter.method]

@@ -8,7 +8,7 @@ completes() {
     expected=$1
     shift
     bash --norc --noprofile -c '
-        . "$ADEPT_SOURCE_DIR/tools/completion/adept.bash" || exit 1
+        . "$ADEPT_SOURCE_DIR/tools/packaging/completion/adept.bash" || exit 1
         COMP_WORDS=("$ADEPT" "$@")
         COMP_CWORD=$#
         _adept
@@ -41,13 +41,13 @@ completes '' nonsense x
 for command in predict report profile sweep diff explain gpus handlers; do
     run "$command" --help
     grep -Eo '^ {2,6}(-[a-zA-Z], )?--[a-z-]+' "$work/out" | grep -o -e '--[a-z-]*' | sort >"$work/expected"
-    bash --norc --noprofile -c '. "$ADEPT_SOURCE_DIR/tools/completion/adept.bash"; _adept_options "$ADEPT" "$1"' x "$command" |
+    bash --norc --noprofile -c '. "$ADEPT_SOURCE_DIR/tools/packaging/completion/adept.bash"; _adept_options "$ADEPT" "$1"' x "$command" |
         sort >"$work/got"
     checks=$((checks + 1))
     [ "$(wc -l <"$work/got")" -ge 3 ] && diff "$work/expected" "$work/got" >"$work/out" || fail "options of $command"
 done
 if command -v zsh >/dev/null 2>&1; then
     checks=$((checks + 1))
-    zsh -n "$ADEPT_SOURCE_DIR/tools/completion/_adept" 2>"$work/err" || fail "zsh cannot read its completion"
+    zsh -n "$ADEPT_SOURCE_DIR/tools/packaging/completion/_adept" 2>"$work/err" || fail "zsh cannot read its completion"
 fi
 finish

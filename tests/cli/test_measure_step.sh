@@ -1,4 +1,4 @@
-# tools/measure_step.py on a small model: a valid CSV, resumed and repaired, with traces. Skipped without PyTorch.
+# tools/measure/measure_step.py on a small model: a valid CSV, resumed and repaired, with traces. Skipped without PyTorch.
 . "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
 python=
 for candidate in python3 /usr/bin/python3; do
@@ -16,7 +16,7 @@ csv=$work/m.csv
 measure() {
     code=$1
     shift
-    "$python" "$ADEPT_SOURCE_DIR/tools/measure_step.py" "$@" --device cpu --threads 1 --batch 2 --steps 2 --seconds 0 \
+    "$python" "$ADEPT_SOURCE_DIR/tools/measure/measure_step.py" "$@" --device cpu --threads 1 --batch 2 --steps 2 --seconds 0 \
         --warmup-steps 1 --warmup-seconds 0 --window 0 --repeats 1 >"$work/out" 2>"$work/err"
     rc=$?
     checks=$((checks + 1))
@@ -76,7 +76,7 @@ int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
 C
     cc -shared -fPIC -DCOUNTER=$counter -o "$work/nvml$counter.so" "$work/nvml.c" || exit 1
     checks=$((checks + 1))
-    "$python" "$checker" power "$work/nvml$counter.so" "$ADEPT_SOURCE_DIR/tools" >"$work/out" 2>"$work/err" ||
+    "$python" "$checker" power "$work/nvml$counter.so" "$ADEPT_SOURCE_DIR/tools/measure" >"$work/out" 2>"$work/err" ||
         fail "the meter reads the fake board wrongly"
 done
 shows '^sampling$'

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Every command and every public function has its manual, with all options. usage: check_man.sh ADEPT MAN HEADERS
+# Every command and every public function has its manual, with all options. usage: check_man.sh ADEPT MAN SOURCE
 set -eu
-adept=$1 man=$2 headers=$3
+adept=$1 man=$2 source=$3
 fail() { echo "manual: $1" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -24,7 +24,7 @@ for command in $("$adept" --help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | gre
     lost=$(comm -23 "$work/a" "$work/b" | grep -vx 'usage' | head -n 5 | tr '\n' ' ')
     [ -z "$lost" ] || fail "adept-$command(1) lost: $lost"
 done
-functions=$(cat "$headers"/*.h | tr '\n' ' ' | grep -o 'ADEPT_API [^;(]*adept_[a-z_]*(' | grep -o 'adept_[a-z_]*($' | tr -d '(')
+functions=$(cat "$source"/library/include/adept/*.h "$source"/base/public/adept/*.h | tr '\n' ' ' | grep -o 'ADEPT_API [^;(]*adept_[a-z_]*(' | grep -o 'adept_[a-z_]*($' | tr -d '(')
 for function in $functions; do
     grep -qx "\.SS $function()" "$man/libadept.3" || fail "libadept(3) lacks $function()"
     grep -qx '\.so man3/libadept\.3' "$man/$function.3" || fail "no page $function(3)"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # libadept.so exports what its headers declare and nothing else, all with a version; it needs neither libtorch, C++ nor GSL, and
-# cannot fork, open modules, print or exit. usage: check_exports.sh LIBRARY HEADERS
+# cannot fork, open modules, print or exit. usage: check_exports.sh LIBRARY SOURCE
 set -eu
 library=$1
-headers=$2
+source=$2
 LC_ALL=C
 export LC_ALL
 fail() { echo "$library: $1" >&2; exit 1; }
@@ -11,9 +11,9 @@ fail() { echo "$library: $1" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Declarations may break lines; a name is followed by '('.
-cat "$headers"/*.h | tr '\n' ' ' | grep -o 'ADEPT_API [^;(]*adept_[a-z_]*(' | grep -o 'adept_[a-z_]*($' | tr -d '(' | sort >"$work/declared"
+cat "$source"/library/include/adept/*.h "$source"/base/public/adept/*.h | tr '\n' ' ' | grep -o 'ADEPT_API [^;(]*adept_[a-z_]*(' | grep -o 'adept_[a-z_]*($' | tr -d '(' | sort >"$work/declared"
 nm -D --defined-only "$library" | awk '$2 == "T" {print $3}' | sed 's/@.*//' | sort >"$work/exported"
-[ "$(wc -l <"$work/declared")" -ge 20 ] || fail "too few declarations found in $headers"
+[ "$(wc -l <"$work/declared")" -ge 20 ] || fail "too few declarations found in $source"
 diff "$work/declared" "$work/exported" || fail "exports differ from the headers' declarations (< declared, > exported)"
 nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /@@ADEPT_/' | grep . && fail "a symbol without version"
 

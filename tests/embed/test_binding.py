@@ -1,4 +1,4 @@
-"""tools/adept.py against the C compiler, the program and brute force. usage: test_binding.py LAYOUT ADEPT PROFILE DECLARED_HEADERS"""
+"""tools/python/adept.py against the C compiler, the program and brute force. usage: test_binding.py LAYOUT ADEPT PROFILE SOURCE"""
 import ctypes
 import json
 import math
@@ -10,7 +10,7 @@ import unittest
 
 import adept
 
-LAYOUT, ADEPT, PROFILE, HEADERS = sys.argv[1:5]
+LAYOUT, ADEPT, PROFILE, SOURCE = sys.argv[1:5]
 CLASSES = {"adept_error": adept._Error, "adept_model_options": adept._ModelOptions, "adept_workload_info": adept.WorkloadInfo,
            "adept_gpu_info": adept.GpuInfo, "adept_request": adept.Request, "adept_estimate": adept.Estimate,
            "adept_limit_estimate": adept.LimitEstimate, "adept_best_limits": adept.BestLimits, "adept_goal": adept._Goal,
@@ -35,7 +35,8 @@ class Binding(unittest.TestCase):
     def test_functions_and_constants(self):
         text = ""
         for name in ("error", "version", "workload", "predict", "choose"):
-            with open("%s/%s.h" % (HEADERS, name), encoding="utf-8") as header:
+            folder = "base/public" if name == "error" else "library/include"
+            with open("%s/%s/adept/%s.h" % (SOURCE, folder, name), encoding="utf-8") as header:
                 text += header.read()
         declared = set(re.findall(r"ADEPT_API[^;(]*?\badept_(\w+)\(", text))
         self.assertEqual(declared, set(adept._FUNCTIONS))

@@ -1,5 +1,4 @@
 /* SHA-256 against the examples of FIPS 180-4 (csrc.nist.gov, "SHA256.pdf") and the usual million letters a. */
-#include "adept_import.h"
 #include "sha256.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,14 +20,14 @@ static void check(const char *text, size_t size, const char *expected)
     adept_sha256 s;
     adept_sha256_init(&s);
     adept_sha256_update(&s, text, size);
-    adept_sha256_hex(&s, hex);
+    assert_int_equal(adept_sha256_hex(&s, hex, NULL), ADEPT_OK);
     assert_string_equal(hex, expected);
     for (size_t step = 1; step < 70; step += 6) { /* the same in pieces */
         adept_sha256_init(&s);
         for (size_t at = 0; at < size; at += step) {
             adept_sha256_update(&s, text + at, size - at < step ? size - at : step);
         }
-        adept_sha256_hex(&s, hex);
+        assert_int_equal(adept_sha256_hex(&s, hex, NULL), ADEPT_OK);
         assert_string_equal(hex, expected);
     }
 }
@@ -50,26 +49,6 @@ static void test_million(void **state)
     memset(text, 'a', 1000000);
     check(text, 1000000, MILLION_A);
     free(text);
-}
-
-/* Whatever the processor has must agree with the portable form on every block. */
-static void test_instructions(void **state)
-{
-    (void)state;
-    adept_sha256_blocks_fn *fast = adept_sha256_blocks_x86();
-    if (!fast) skip();
-    unsigned char data[64 * 37];
-    uint32_t seed = 12345;
-    for (size_t i = 0; i < sizeof data; i++)
-        data[i] = (unsigned char)((seed = seed * 1664525u + 1013904223u) >> 24);
-    uint32_t a[8], b[8];
-    for (int i = 0; i < 8; i++)
-        a[i] = b[i] = seed * (uint32_t)(i + 1);
-    for (size_t n = 0; n < 8; n++) {
-        adept_sha256_blocks_portable(a, data + n, 36 - n);
-        fast(b, data + n, 36 - n);
-        assert_memory_equal(a, b, sizeof a);
-    }
 }
 
 static void test_file(void **state)
@@ -95,7 +74,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nist),
         cmocka_unit_test(test_million),
-        cmocka_unit_test(test_instructions),
         cmocka_unit_test(test_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,7 @@
-/* What the libtorch module makes of real TorchScript files: those of golden/models (tools/make_test_models.py, where
+/* What the libtorch module makes of real TorchScript files: those of golden/models (tools/zoo/make_test_models.py, where
  * each model is a dozen lines of Python) and, if they are there, the torchvision models of ADEPT_SHARED_DIR. */
 #include "adept_import.h"
 #include "torchscript.h"
-#include "torchscript_module.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,7 +2,6 @@
  * Files are edits of golden/models/state.pt, whose __setstate__ libtorch runs while loading. */
 #include "adept_import.h"
 #include "torchscript.h"
-#include "torchscript_module.h"
 #include "zip_file.h"
 #include <dirent.h>
 #include <errno.h>

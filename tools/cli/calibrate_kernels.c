@@ -2,6 +2,7 @@
 #include "calibrate_kernels.h"
 #include "adept_import.h"
 #include "table.h"
+#include "sha256.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -274,11 +274,11 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
     if (status == ADEPT_OK && !w->shared && o->from_sheet) adept_hwprofile_forget_fit(w->hw);
     if (status == ADEPT_OK && !w->shared) status = adept_hwprofile_adopt(w->hw, o->fit.granularity, &cli->err);
     if (status == ADEPT_OK) status = set_tiles(cli, w->hw, o);
-    if (status == ADEPT_OK && plot) status = adept_plot_check(cli);
+    if (status == ADEPT_OK && plot) status = adept_plot_check(&cli->err);
     if (status == ADEPT_OK) status = fit_kernels(cli, w, o);
     if (status == ADEPT_OK) status = fit(cli, w, o);
     if (status == ADEPT_OK && plot)
-        status = adept_plot_errors(cli, plot, w->report->in_sample, held_out_of(w->report), w->hw->name);
+        status = adept_plot_errors(plot, w->report->in_sample, held_out_of(w->report), w->hw->name, &cli->err);
     return status == ADEPT_OK ? print(cli, w, o) : status;
 }
 

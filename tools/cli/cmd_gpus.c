@@ -2,7 +2,7 @@
 #include "adept_hwprofile.h"
 #include "adept_json.h"
 #include "cli.h"
-#include "gpu_json.h"
+#include "adept_hwprofile_json.h"
 #include "json_out.h"
 #include "table.h"
 #include "units.h"

@@ -1,9 +1,9 @@
 /** @file cmd_serve.c  `adept serve`: predictions over HTTP, on TCP and on a Unix socket. */
 #include "cli.h"
 #include "number.h"
-#include "serve/http.h"
-#include "serve/listen.h"
-#include "serve/server.h"
+#include "http.h"
+#include "listen.h"
+#include "server.h"
 #include "table.h"
 #include <pthread.h>
 #include <signal.h>

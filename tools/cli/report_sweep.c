@@ -11,24 +11,6 @@
 
 /* ---- values of axes ---- */
 
-void adept_sweep_print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at)
-{
-    size_t ats[ADEPT_SWEEP_MAX_AXES] = {at};
-    const adept_sweep_point point = {.at = ats};
-    if (at == ADEPT_SWEEP_UNVARIED) {
-        snprintf(text, size, "-");
-        return;
-    }
-    const char *word = adept_sweep_word_at(axis, at, &point);
-    if (!word) word = adept_sweep_best_limit_name(axis, at);
-    if (word) {
-        snprintf(text, size, "%s", word);
-        return;
-    }
-    text[0] = 'x';
-    adept_sweep_print_number(text + axis->relative, axis->numbers[at]);
-}
-
 char *adept_sweep_describe_point(char *text, size_t size, const adept_sweep *sweep, uint64_t index)
 {
     size_t at[ADEPT_SWEEP_MAX_AXES], used = 0;

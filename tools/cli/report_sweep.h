@@ -6,9 +6,6 @@
 #include "table.h"
 #include <stdio.h>
 
-/** A value of an axis as people write it: "64", "x0.5", "h100"; "-" where the axis does not vary. */
-void adept_sweep_print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at);
-
 /** A table of points: a label, the axes that vary (the first eight), and numbers. NULL when memory is out. */
 adept_table *adept_sweep_table_new(const adept_sweep *sweep, const char *label);
 /** @param reason NULL, or why it cannot run. @return false when memory is out */

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Measure data/measurements/cpu-xeon-avx512-1core.csv again, on one core of this machine (25 minutes).
-# Usage: sh tools/measure_cpu.sh FILE.csv [CORE]      (on Debian: apt install python3-torch python3-torchvision libopenblas0-pthread)
+# Usage: sh tools/measure/measure_cpu.sh FILE.csv [CORE]      (on Debian: apt install python3-torch python3-torchvision libopenblas0-pthread)
 # An interrupted run goes on where it stopped. Give the machine nothing else to do meanwhile.
 set -eu
-top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 out=${1:?"the CSV to write"}
 core=${2:-1}
 python=${PYTHON:-/usr/bin/python3}
@@ -13,7 +13,7 @@ OPENBLAS_NUM_THREADS=1
 export OMP_NUM_THREADS OPENBLAS_NUM_THREADS
 
 m() {
-    taskset -c "$core" "$python" "$top/tools/measure_step.py" --device cpu --threads 1 --gpu "$gpu" --out "$out" --resume "$@"
+    taskset -c "$core" "$python" "$top/tools/measure/measure_step.py" --device cpu --threads 1 --gpu "$gpu" --out "$out" --resume "$@"
 }
 
 # train

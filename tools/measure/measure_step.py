@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Measure training or inference steps with PyTorch (1.13 to current) and write the CSV that `adept calibrate` reads.
 
-    python3 tools/measure_step.py resnet50 densenet121 --batch 8,16 --mode train,infer --gpu my-gpu --out runs.csv
-    python3 tools/measure_step.py albert_base_v2 --input i64:Bx64 --precision fp32,bf16 --device cuda --out runs.csv --resume
-    python3 tools/measure_step.py my_model.pt --input Bx3x64x64 --batch 32 --out runs.csv
+    python3 tools/measure/measure_step.py resnet50 densenet121 --batch 8,16 --mode train,infer --gpu my-gpu --out runs.csv
+    python3 tools/measure/measure_step.py albert_base_v2 --input i64:Bx64 --precision fp32,bf16 --device cuda --out runs.csv --resume
+    python3 tools/measure/measure_step.py my_model.pt --input Bx3x64x64 --batch 32 --out runs.csv
 
-MODEL is a name of tools/models (tools/export_models.py --list), a torchvision name, or a TorchScript file. Beside the CSV
+MODEL is a name of tools/zoo/models (tools/zoo/export_models.py --list), a torchvision name, or a TorchScript file. Beside the CSV
 come the traced files of what ran (DIR/models, unless the model is bundled) and a JSON with versions.
 docs: data/measurements/README.md
 """
@@ -22,7 +22,7 @@ import sys
 import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "zoo")]
 sys.dont_write_bytecode = True
 warnings.filterwarnings("ignore")
 
@@ -70,9 +70,9 @@ def parse_arguments(arguments):
     parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda if there is one")
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads of PyTorch (default: its own choice)")
     parser.add_argument("--gpu", default="", metavar="NAME", help="column gpu: the hardware profile these rows belong to")
-    parser.add_argument("--source", default="measured by tools/measure_step.py", help="column source")
+    parser.add_argument("--source", default="measured by tools/measure/measure_step.py", help="column source")
     parser.add_argument("--traces", metavar="DIR", help="where traces are written (default: models/ beside FILE.csv)")
-    parser.add_argument("--bundled", metavar="DIR", default=os.path.join(os.path.dirname(HERE), "data", "models"),
+    parser.add_argument("--bundled", metavar="DIR", default=os.path.join(os.path.dirname(os.path.dirname(HERE)), "data", "models"),
                         help="traces that need not be written again (default: data/models)")
     parser.add_argument("--warmup-steps", type=int, default=3, metavar="N", help="at least (default 3)")
     parser.add_argument("--warmup-seconds", type=float, default=1, metavar="S", help="at least (default 1)")
@@ -183,7 +183,7 @@ def model_column(trace, workload, args):
 
 
 def blank_row(args, config, workload, trace, limit_w, torch):
-    from measuring import table
+    import table
     row = dict.fromkeys(table.COLUMNS, "")
     row.update(model=model_column(trace, workload, args), input=" ".join(workload.inputs), batch_size=config.batch,
                gpu=args.gpu, gpus=1, precision=config.precision, mode=config.mode, grad_accum=config.grad_accum,
@@ -212,7 +212,7 @@ class Session:
 
     def __init__(self, args):
         import torch
-        from measuring import power, table, timing
+        import power, table, timing
         self.torch, self.args = torch, args
         memory_kept = args.device == "cpu" and not args.system_malloc and keep_memory()
         if args.threads:
@@ -241,7 +241,7 @@ class Session:
         self.failed += 1
 
     def measure_model(self, name):
-        from measuring import workloads
+        import workloads
         workload = workloads.find(name, self.args.input)
         folder = self.args.traces or os.path.join(os.path.dirname(os.path.abspath(self.args.out)), "models")
         trace = workloads.trace_of(workload, self.args.bundled, folder)
@@ -267,7 +267,7 @@ class Session:
         return alone and timing.spread <= self.args.max_spread
 
     def measure_row(self, workload, config, row, label):
-        from measuring import timing, workloads
+        import timing, workloads
         self.torch.manual_seed(0)
         if self.args.device == "cuda":
             self.torch.cuda.reset_peak_memory_stats()
@@ -309,7 +309,7 @@ def main(arguments=None):
         import torch
     except ImportError as error:
         sys.exit("measure_step.py: PyTorch cannot be imported: {}".format(error))
-    from measuring import table, workloads
+    import table, workloads
     args.device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
     if args.device == "cuda" and not torch.cuda.is_available():
         sys.exit("measure_step.py: PyTorch sees no CUDA device")

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Manual pages from what the program says itself, and of the C interface from its headers: no page can lag behind.
-# usage: man.sh ADEPT HEADERS OUTPUT_DIRECTORY      writes adept.1, adept-COMMAND.1, libadept.3 and adept_FUNCTION.3
+# usage: man.sh ADEPT SOURCE_DIRECTORY OUTPUT_DIRECTORY      writes adept.1, adept-COMMAND.1, libadept.3 and adept_FUNCTION.3
 set -eu
-adept=$1 headers=$2 out=$3
+adept=$1 headers=$2/library/include/adept base=$2/base/public/adept out=$3
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 LC_ALL=C
 export LC_ALL
@@ -26,7 +26,7 @@ for command in $present; do
     rm -f "$out/help.$command"
 done
 rm -f "$out/help"
-awk -v version="$version" -f "$here/man3.awk" "$headers/version.h" "$headers/error.h" "$headers/workload.h" "$headers/predict.h" \
+awk -v version="$version" -f "$here/man3.awk" "$headers/version.h" "$base/error.h" "$headers/workload.h" "$headers/predict.h" \
     "$headers/choose.h" >"$out/libadept.3"
 # man adept_choose
 sed -n 's/^\.SS \(adept_[a-z_]*\)()$/\1/p' "$out/libadept.3" | while IFS= read -r function; do

@@ -29,7 +29,7 @@ endforeach()
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/adept COMPONENT adept)
 install(FILES docs/LIBRARY.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libadept-dev COMPONENT libadept-dev)
 
-set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/tools/debian/files.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/tools/packaging/debian/files.cmake)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has its own, the first line of its description
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -41,14 +41,14 @@ set(CPACK_DEBIAN_LIBADEPT_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_LIBADEPT_PACKAGE_SUGGESTS python3)
-set(CPACK_DEBIAN_LIBADEPT_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/tools/debian/triggers)
+set(CPACK_DEBIAN_LIBADEPT_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/tools/packaging/debian/triggers)
 set(CPACK_COMPONENT_LIBADEPT_DESCRIPTION "time, power and energy of a deep-learning step: library
 Predicts what a training or inference step of a model costs on a GPU,
 for programs to embed. Needs neither PyTorch nor a GPU.")
 set(CPACK_DEBIAN_LIBADEPT-DEV_PACKAGE_NAME libadept-dev)
 set(CPACK_DEBIAN_LIBADEPT-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBADEPT-DEV_PACKAGE_DEPENDS "libadept (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_LIBADEPT-DEV_PACKAGE_RECOMMENDS "libcjson-dev, libzip-dev") # to link libadept.a
+set(CPACK_DEBIAN_LIBADEPT-DEV_PACKAGE_RECOMMENDS "libcjson-dev, libzip-dev, libssl-dev") # to link libadept.a
 set(CPACK_COMPONENT_LIBADEPT-DEV_DESCRIPTION "time, power and energy of a deep-learning step: headers
 C headers, static library, pkg-config and CMake files, and the manual of
 libadept.")

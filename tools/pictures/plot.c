@@ -162,22 +162,22 @@ char *adept_plot_script(const adept_evaluation *e, const adept_evaluation *held_
     return NULL;
 }
 
-adept_status adept_plot_check(adept_cli *cli)
+adept_status adept_plot_check(adept_error *err)
 {
-    return adept_gnuplot_check("--plot", &cli->err);
+    return adept_gnuplot_check("--plot", err);
 }
 
-adept_status adept_plot_errors(adept_cli *cli, const char *path, const adept_evaluation *e,
-                               const adept_evaluation *held_out, const char *title)
+adept_status adept_plot_errors(const char *path, const adept_evaluation *e, const adept_evaluation *held_out,
+                               const char *title, adept_error *err)
 {
     size_t size = 0;
     char *script = adept_plot_script(e, held_out, title);
 
-    if (!script) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while plotting");
+    if (!script) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory while plotting");
     char *picture = adept_gnuplot_draw(script, &size);
     free(script);
-    if (!picture) return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", path);
-    adept_status status = adept_file_write(path, picture, size, &cli->err);
+    if (!picture) return adept_error_set(err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", path);
+    adept_status status = adept_file_write(path, picture, size, err);
     free(picture);
     return status;
 }

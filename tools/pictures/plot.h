@@ -2,18 +2,17 @@
 #ifndef ADEPT_PLOT_H
 #define ADEPT_PLOT_H
 #include "adept_fit_report.h"
-#include "cli.h"
 
 /** Is gnuplot there? Asked before work that would be lost. @return ADEPT_E_INTERNAL if not */
-adept_status adept_plot_check(adept_cli *cli);
+adept_status adept_plot_check(adept_error *err);
 
 /**
  * Predicted against measured, for time and for power (the thesis's fig 4.8), and the error by model (fig 4.9).
  * @param e         what is drawn filled
  * @param held_out  the same rows when held out, drawn hollow; NULL: none
  */
-adept_status adept_plot_errors(adept_cli *cli, const char *path, const adept_evaluation *e,
-                               const adept_evaluation *held_out, const char *title);
+adept_status adept_plot_errors(const char *path, const adept_evaluation *e, const adept_evaluation *held_out,
+                               const char *title, adept_error *err);
 
 /** The program gnuplot is fed, malloc'ed; NULL when memory is out. For tests. */
 char *adept_plot_script(const adept_evaluation *e, const adept_evaluation *held_out, const char *title);

@@ -1,7 +1,6 @@
 /** @file sweep_curves.c  Time and energy over one axis, with the values of a second one as lines or, if there are many,
  * as the rows of a map. */
 #include "gnuplot.h"
-#include "report_sweep.h"
 #include "sweep_chart.h"
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /** @file sweep_picture.c  The frame of the picture, and what its panels share. */
 #include "sweep_picture.h"
 #include "gnuplot.h"
-#include "report_sweep.h"
 #include "sweep_chart.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /** @file catalogue.c  The workloads and GPUs that clients may name. */
 #include "catalogue.h"
 #include "adept_hwprofile.h"
-#include "gpu_json.h"
+#include "adept_hwprofile_json.h"
 #include "nearest.h"
 #include <dirent.h>
 #include <errno.h>

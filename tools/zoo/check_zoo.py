@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compare adept's counts of every torchvision classification model with torchvision's own, and write the table.
 
-    tools/export_models.py --all-torchvision DIR     # first: writes the files and DIR/index.csv
-    tools/check_zoo.py DIR REFERENCE.csv [--adept PROGRAM] [--table docs/TORCHVISION.md]
+    tools/zoo/export_models.py --all-torchvision DIR     # first: writes the files and DIR/index.csv
+    tools/zoo/check_zoo.py DIR REFERENCE.csv [--adept PROGRAM] [--table docs/TORCHVISION.md]
 
 REFERENCE.csv has columns builder, input_h, input_w, num_params, gmacs: num_params and _ops of the weights' meta data.
 Parameters must be equal, forward MACs within 0.5 %, unless EXCEPTIONS gives the convention that makes the difference.
@@ -95,7 +95,7 @@ def main():
             out.write("# torchvision's classification models\n\n"
                       "Counted by `adept profile` on files traced and scripted by torchvision 0.14.1, per image, against the\n"
                       "`num_params` and `_ops` (multiply-adds in 1e9) that torchvision 0.21 publishes with its weights.\n"
-                      "Written by `tools/check_zoo.py`; a difference within the published rounding counts as none.\n\n"
+                      "Written by `tools/zoo/check_zoo.py`; a difference within the published rounding counts as none.\n\n"
                       "| builder | mode | size | parameters | equal | GMACs | published | difference | remark |\n"
                       "|---|---|---:|---:|---|---:|---:|---:|---|\n" + "\n".join(lines) + "\n")
     return 1 if failed or missing else 0

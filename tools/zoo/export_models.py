@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the bundled models as small TorchScript files (no weights; data/README.md says how and why).
 
-On Debian: apt install python3-torch python3-torchvision, then /usr/bin/python3 tools/export_models.py
+On Debian: apt install python3-torch python3-torchvision, then /usr/bin/python3 tools/zoo/export_models.py
 """
 import argparse
 import multiprocessing
@@ -38,7 +38,7 @@ def export_all(names, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="models to export (default: all)")
-    parser.add_argument("--out", metavar="DIR", default=os.path.join(os.path.dirname(HERE), "data", "models"),
+    parser.add_argument("--out", metavar="DIR", default=os.path.join(os.path.dirname(os.path.dirname(HERE)), "data", "models"),
                         help="where to write NAME.pt (default: data/models)")
     parser.add_argument("--list", action="store_true", help="list the models and stop")
     parser.add_argument("--all-torchvision", metavar="DIR",

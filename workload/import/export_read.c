@@ -4,6 +4,7 @@
 #include "adept_import.h"
 #include "archive.h"
 #include "export_private.h"
+#include "sha256.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,6 +220,8 @@ adept_status adept_export_import_bytes(adept_graph **out, const char *name, cons
     adept_status status = adept_archive_open_bytes(&a.zip, name, data, size, err);
     if (status == ADEPT_OK) status = read_opened(&graph, &a);
     if (status != ADEPT_OK) return status;
-    adept_bytes_sha256(graph->sha256, data, size);
-    return name_graph(out, graph, name, err);
+    status = adept_bytes_sha256(graph->sha256, data, size, err);
+    if (status == ADEPT_OK) return name_graph(out, graph, name, err);
+    adept_graph_free(graph);
+    return status;
 }

@@ -1,6 +1,7 @@
 /** @file import.c  A model file into a graph. Calls: the readers. */
 #include "adept_import.h"
 #include "torchscript.h"
+#include "sha256.h"
 
 static adept_status import_torchscript(adept_graph **out, const char *path, const adept_import_options *options,
                                        adept_error *err)

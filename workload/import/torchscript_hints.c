@@ -1,7 +1,7 @@
 /** @file torchscript_hints.c  Input shapes that the archive itself knows: adept.json, else the traced inputs.
- *  Calls: archive, pickle, adept_json, adept_profile (the text form of shapes). */
+ *  Calls: archive, pickle, adept_json, adept_input_spec. */
 #include "adept_json.h"
-#include "adept_profile.h"
+#include "adept_input_spec.h"
 #include "archive.h"
 #include "pickle.h"
 #include "torchscript.h"

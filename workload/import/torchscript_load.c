@@ -3,7 +3,6 @@
  */
 #include "adept_torch.h"
 #include "torchscript.h"
-#include "torchscript_module.h"
 #include "torchscript_sandbox.h"
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,4 +1,5 @@
-#include "torchscript_module.h"
+/** @file torchscript_module.c  Finds the libtorch module. Calls: nothing. */
+#include "adept_import.h"
 #include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 /* Relative to the program's folder; patterns, because the library folder's name differs between systems. */
 static const char *const places[] = {
     "adept_torch.so",
-    "../workload/torch/adept_torch.so",
+    "../workload/import/torch/adept_torch.so",
     "../lib*/adept/adept_torch.so",
     "../lib/*/adept/adept_torch.so",
 };

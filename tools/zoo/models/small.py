@@ -1,6 +1,6 @@
 """Models of few layers for measurements on machines that the published sizes would keep busy too long.
 
-They are not bundled: tools/measure_step.py writes their traces beside its measurements.
+They are not bundled: tools/measure/measure_step.py writes their traces beside its measurements.
 """
 from . import bert, gpt, llama
 

@@ -24,6 +24,16 @@ typedef struct adept_import_options {
  */
 ADEPT_API adept_status adept_import_model(adept_graph **out, const char *path, const adept_import_options *options, adept_error *err);
 
+#define ADEPT_MODULE_PATH_BYTES 4096
+/**
+ * Where the libtorch module is. First found: `wanted`, the environment variable ADEPT_TORCH_MODULE (these two must exist if given),
+ * beside the program, in the build tree it lies in, in the libraries beside its folder, where it was configured to be installed.
+ * @param model names the file that needs it, for the message
+ * @return ADEPT_E_UNSUPPORTED if there is none
+ */
+adept_status adept_torch_module_find(char path[ADEPT_MODULE_PATH_BYTES], const char *wanted, const char *model,
+                                     adept_error *err);
+
 /** Parts of it, each usable alone (tests, fuzzers). */
 typedef enum adept_file_format { ADEPT_FORMAT_TORCHSCRIPT, ADEPT_FORMAT_EXPORT, ADEPT_FORMAT_PROFILE } adept_file_format;
 
@@ -46,10 +56,6 @@ adept_status adept_export_read(adept_graph **out, const char *path, adept_error 
 /** The same from memory: the program's JSON, and the optional weights config (torch >= 2.8), for the fuzzer. */
 adept_status adept_export_parse(adept_graph **out, const char *name, const char *json, size_t json_size,
                                 const char *weights_json, size_t weights_size, adept_error *err);
-/** SHA-256 of a file as 64 hex digits. */
-adept_status adept_file_sha256(char hex[65], const char *path, adept_error *err);
-/** SHA-256 of bytes in memory, likewise. */
-void adept_bytes_sha256(char hex[65], const void *data, size_t size);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /** @file cpu_sheet.c  The numbers of a hardware profile for one CPU core, measured: clock, FP32 and FP64 peak, memory
  *  bandwidth, and read bandwidth by working set, which shows the caches. Part of no build:
  *
- *      cc -O3 -march=native -mprefer-vector-width=512 -ffp-contract=fast -o cpu_sheet tools/measuring/cpu_sheet.c
+ *      cc -O3 -march=native -mprefer-vector-width=512 -ffp-contract=fast -o cpu_sheet tools/measure/cpu_sheet.c
  *      taskset -c 1 ./cpu_sheet
  *
  *  Every figure is the best of several tries: a peak is what the core does when nothing disturbs it. */

@@ -68,7 +68,7 @@ def read_hints(path):
 
 
 def find(name, inputs=()):
-    """The workload of a name of tools/models or torchvision, or of a TorchScript file; `inputs` replace its own."""
+    """The workload of a name of tools/zoo/models or torchvision, or of a TorchScript file; `inputs` replace its own."""
     if name.endswith(".pt"):
         hints = read_hints(name)
         specs = tuple(inputs) or tuple(hints.get("inputs", ()))
@@ -78,7 +78,7 @@ def find(name, inputs=()):
         return Workload(label, specs, int(hints.get("batch", 1)), file=os.path.abspath(name))
     entry = registry().get(name) or small.MODELS.get(name) or torchvision_entry(name)
     if entry is None:
-        raise WorkloadError("no model {} in tools/models or torchvision".format(name))
+        raise WorkloadError("no model {} in tools/zoo/models or torchvision".format(name))
     return Workload(name, tuple(inputs) or entry.inputs, entry.batch, entry=entry)
 
 

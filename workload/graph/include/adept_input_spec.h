@@ -1,0 +1,31 @@
+/** @file adept_input_spec.h  Shapes of inputs as text, "[DTYPE:]D1xD2x...". Calls: adept_value. */
+#ifndef ADEPT_INPUT_SPEC_H
+#define ADEPT_INPUT_SPEC_H
+#include "adept_error.h"
+#include "adept_value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Dimensions of a spec that are chosen later. */
+#define ADEPT_DIM_BATCH (-1)  /* written B */
+#define ADEPT_DIM_LENGTH (-2) /* written S: the sequence length */
+
+/** Shape of one input, "[DTYPE:]D1xD2x...". */
+typedef struct adept_input_spec {
+    adept_dtype dtype;
+    int ndim;
+    int64_t dims[ADEPT_MAX_DIMS]; /* positive, ADEPT_DIM_BATCH or ADEPT_DIM_LENGTH */
+} adept_input_spec;
+
+/** @return ADEPT_E_USAGE with a message quoting the text. Thread-safe. */
+ADEPT_API adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, adept_error *err);
+char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t size);
+/** Put numbers for B and S; `leading` also puts the batch for the first dimension, as --batch does. */
+ADEPT_API void adept_input_spec_settle(adept_input_spec *spec, int64_t batch_size, bool leading, int64_t seq_length);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
