@@ -10,16 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const adept_command *const adept_commands[] = {
-    &adept_command_predict,  &adept_command_report,
-    &adept_command_profile,  &adept_command_calibrate,
-    &adept_command_evaluate, &adept_command_sweep,
-    &adept_command_diff,     &adept_command_explain,
-    &adept_command_gpus,     &adept_command_handlers,
-    &adept_command_serve,
-    NULL,
-};
-
 static const char *command_name(size_t index)
 {
     return adept_commands[index] ? adept_commands[index]->name : NULL;
