@@ -53,7 +53,8 @@ static void make_rows(adept_placement *rows, double power_limit_w)
     for (int m = 0; m < N_MODELS; m++)
         for (int p = m == 2 ? 2 : 0; p < N_PRECISIONS; p++)
             for (int64_t gpus = 1; gpus <= 4; gpus += 3)
-                rows[n++] = (adept_placement){&works[m][p].prof, &gpu.hw, {gpus, power_limit_w, NULL}};
+                rows[n++] = (adept_placement){
+                    .profile = &works[m][p].prof, .hw = &gpu.hw, .run = {.gpus = gpus, .power_limit_w = power_limit_w}};
     if (n != N_ROWS) abort();
 }
 

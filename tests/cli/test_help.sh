@@ -33,6 +33,7 @@ for command in $commands; do
 done
 
 # The files in the examples do not exist here: reading them (exit code 3) is as far as a valid command line gets.
+# Where there is no gnuplot, a picture is not begun: that ends a valid command line too (exit code 1).
 cd "$work" || exit 1
 while IFS= read -r example; do
     checks=$((checks + 1))
@@ -40,6 +41,7 @@ while IFS= read -r example; do
     rc=$?
     case $rc in
     0 | 3) ;;
+    1) ! command -v gnuplot >/dev/null && grep -q '^adept: .* needs gnuplot' "$work/err" || fail "exit code 1: adept $example" ;;
     *) fail "exit code $rc: adept $example" ;;
     esac
 done <"$work/examples"

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Build the consumer against an installed adept by pkg-config and by CMake, run both, and look at what they link.
-# usage: run.sh cmake|pkg-config|cmake-static|pkg-config-static PREFIX WORK PROFILE      environment: CMAKE, CC, CXX, SOURCE
+# usage: run.sh cmake|pkg-config|cmake-static|pkg-config-static PREFIX WORK PROFILE
+# environment: ADEPT_SOURCE_DIR; CMAKE, CMAKE_GENERATOR, CMAKE_MAKE_PROGRAM, CC and CXX, as adept itself was built with
 set -eu
 how=$1 prefix=$2 work=$3 profile=$4
-: "${CMAKE:=cmake}" "${CC:=cc}" "${CXX:=c++}" "${SOURCE:?}"
+: "${CMAKE:?}" "${CMAKE_GENERATOR:?}" "${CMAKE_MAKE_PROGRAM:?}" "${CC:?}" "${CXX:?}"
+source=${ADEPT_SOURCE_DIR:?}/tests/consumer
 fail() { echo "consumer by $how: $1" >&2; exit 1; }
 
 rm -rf "$work"
@@ -14,7 +16,8 @@ case $how in
 cmake*)
     target=adept::adept
     [ "$how" = cmake ] || target=adept::adept_static
-    "$CMAKE" -S "$SOURCE" -B "$work" -DCMAKE_PREFIX_PATH="$prefix" -DADEPT_TARGET=$target -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" \
+    "$CMAKE" -S "$source" -B "$work" -G "$CMAKE_GENERATOR" -DCMAKE_MAKE_PROGRAM="$CMAKE_MAKE_PROGRAM" -DCMAKE_C_COMPILER="$CC" \
+        -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_PREFIX_PATH="$prefix" -DADEPT_TARGET=$target \
         -DCMAKE_C_FLAGS="-Wall -Wextra -Wpedantic -Werror" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Wpedantic -Werror" >"$work/log" 2>&1 &&
         "$CMAKE" --build "$work" >>"$work/log" 2>&1 || { cat "$work/log" >&2; fail "does not build"; }
     ;;
@@ -27,9 +30,9 @@ pkg-config*)
     # -ladept is libadept.so where both are
     [ "$how" = pkg-config ] || flags=$(pkg-config --static --cflags --libs adept | sed 's/-ladept/-l:libadept.a/')
     # shellcheck disable=SC2086  # lists of words
-    $CC -std=c11 -Wall -Wextra -Wpedantic -Werror "$SOURCE/consumer.c" -o "$work/consumer_c" $flags -Wl,-rpath,"$libdir"
+    $CC -std=c11 -Wall -Wextra -Wpedantic -Werror "$source/consumer.c" -o "$work/consumer_c" $flags -Wl,-rpath,"$libdir"
     # shellcheck disable=SC2086
-    $CXX -std=c++17 -Wall -Wextra -Wpedantic -Werror "$SOURCE/consumer.cpp" -o "$work/consumer_cxx" $flags -Wl,-rpath,"$libdir"
+    $CXX -std=c++17 -Wall -Wextra -Wpedantic -Werror "$source/consumer.cpp" -o "$work/consumer_cxx" $flags -Wl,-rpath,"$libdir"
     ;;
 *) fail "unknown way" ;;
 esac

@@ -124,15 +124,15 @@ void adept_measurement_options_free(adept_measurement_options *o)
 static adept_status check_writable(adept_cli *cli, const char *path)
 {
     struct stat st;
-    char *copy = strdup(path);
 
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return adept_error_set(&cli->err, ADEPT_E_IO, "%s: cannot write: not a regular file", path);
+    char *copy = strdup(path);
     if (!copy) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     bool ok = access(dirname(copy), W_OK) == 0;
     int saved = errno;
     free(copy);
     if (!ok) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: cannot write: %s", path, strerror(saved));
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return adept_error_set(&cli->err, ADEPT_E_IO, "%s: cannot write: not a regular file", path);
     return ADEPT_OK;
 }
 

@@ -122,6 +122,16 @@ static adept_status read_inner(archive *a, zip_t *inner, adept_export_places *pl
     return invalid(a, "its state dictionary was not written by torch.save");
 }
 
+/* The bytes of an entry as they lie in the archive; libzip 1.10 has another name for it. */
+static zip_source_t *entry_bytes(zip_t *zip, zip_uint64_t index)
+{
+#if LIBZIP_VERSION_MAJOR > 1 || LIBZIP_VERSION_MINOR >= 10
+    return zip_source_zip_file(zip, zip, index, ZIP_FL_COMPRESSED, 0, -1, NULL);
+#else
+    return zip_source_zip(zip, zip, index, ZIP_FL_COMPRESSED, 0, -1);
+#endif
+}
+
 /* The inner archive is opened where it lies, so that gigabytes of weights are not copied; PyTorch stores it as it is.
  */
 static adept_status read_state(archive *a, adept_export_places *places)
@@ -134,7 +144,7 @@ static adept_status read_state(archive *a, adept_export_places *places)
         return invalid(a, "its state dictionary is compressed, which torch.export never does");
     }
     if (st.size == 0) return ADEPT_OK;
-    zip_source_t *source = zip_source_zip(a->zip, a->zip, (zip_uint64_t)index, ZIP_FL_COMPRESSED, 0, -1);
+    zip_source_t *source = entry_bytes(a->zip, (zip_uint64_t)index);
     if (!source) return invalid(a, zip_strerror(a->zip));
     zip_error_t error;
     zip_error_init(&error);
