@@ -10,9 +10,9 @@ packages_of() {
     calibrate) echo libgsl-dev libnlopt-dev ;;          # to fit a GPU to measurements, and to evaluate
     serve) echo libmicrohttpd-dev ;;                    # adept serve
     plots) echo gnuplot-nox ;;                          # --plot, adept report
-    tests) echo libcmocka-dev python3 ;;                # python3: the Python binding and adept serve are tested with it
+    tests) echo libcmocka-dev python3 help2man ;;       # python3: for the Python binding and adept serve; help2man: for the manual
     slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
-    packages) echo dpkg-dev file lintian debootstrap python3 ;; # tests/consumer/check_all.sh
+    packages) echo dpkg-dev file help2man lintian debootstrap git python3 ;; # cpack, tests/consumer/check_all.sh
     ci) echo clang libclang-rt-dev chromium ;;           # chromium: the reports as a browser shows them
     export) echo python3-torch python3-torchvision ;;   # to write model files; never needed to build
     *) echo "install_deps.sh: no package set is called '$1'" >&2; return 1 ;;
