@@ -1,6 +1,6 @@
 #!/bin/sh
-# All that is about adept as others meet it: builds it as packages are built, then programs against an installed tree, the packages in
-# a clean Debian, and the plugin in a real Slurm. As root, on Debian 12; needs the network, and some minutes.
+# All that is about adept as others meet it: builds it as packages are built, then programs against an installed tree, the plugin in a
+# real Slurm, the packages in a clean Debian, and what README says in three of them. As root, on Debian 12; needs the network and an hour.
 # usage: check_all.sh [BUILD [ROOT]]     BUILD: folder to build in (build-packages); ROOT: a clean Debian, made by debootstrap if it
 #                                        is not there, and then removed
 set -eu
@@ -17,7 +17,7 @@ ctest --test-dir "$build" --output-on-failure -R '^(consumer|embed|install|slurm
 (cd "$build" && rm -f ./*.deb && cpack -G DEB)
 made=
 finish() {
-    [ -z "$made" ] || rm -rf "$made"
+    [ -z "$made" ] || rm -rf --one-file-system "$made"
 }
 trap finish EXIT
 trap 'exit 1' INT TERM HUP
@@ -25,6 +25,7 @@ if [ -z "$root" ] || [ ! -x "$root/bin/sh" ]; then
     [ -n "$root" ] || root=$(mktemp -d)
     made=$root
     chmod 755 "$root" # the root of a system: not for its owner alone, or no daemon's user starts a shell there
-    debootstrap --variant=minbase bookworm "$root"
+    unshare --mount debootstrap --variant=minbase bookworm "$root" # so that nothing stays mounted in it
 fi
 sh "$top/tests/consumer/check_packages.sh" "$build" "$root"
+sh "$top/tests/consumer/check_readme.sh"

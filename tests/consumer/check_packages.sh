@@ -48,7 +48,7 @@ inside sh -c "apt-get install -y -q --no-install-recommends $in/libadept-dev_*.d
     { cat "$inbox/log" >&2; fail "libadept-dev does not install"; }
 inside sh -c "cc -std=c11 -Wall -Werror $in/consumer.c -o $in/consumer \$(pkg-config --cflags --libs adept) && $in/consumer $in/mlp.profile.json" ||
     fail "a program does not build or run with libadept-dev"
-inside sh -c "apt-get install -y -q --no-install-recommends libcjson-dev libzip-dev" >"$inbox/log" 2>&1 ||
+inside sh -c "apt-get install -y -q --no-install-recommends libcjson-dev libzip-dev libssl-dev" >"$inbox/log" 2>&1 ||
     { cat "$inbox/log" >&2; fail "what libadept.a needs does not install"; }
 inside sh -c "cc -std=c11 $in/consumer.c -o $in/consumer \$(pkg-config --static --cflags --libs adept | sed s/-ladept/-l:libadept.a/) &&
     ! ldd $in/consumer | grep libadept && $in/consumer $in/mlp.profile.json" || fail "a program does not build or run with libadept.a"
