@@ -10,7 +10,7 @@ struct adept_oracle {
     const adept_profile *profile; /* borrowed, like the GPU */
     const adept_hwprofile *hw;
     adept_plan *plan; /* owned */
-    adept_equations equations;
+    adept_granularity granularity;
     uint32_t notes; /* of every prediction */
 };
 
@@ -24,14 +24,14 @@ _Static_assert((int)ADEPT_LARGEST_MEMORY == (int)ADEPT_BOUND_MEMORY &&
                    (int)ADEPT_LARGEST_COMMUNICATION == (int)ADEPT_BOUND_COMMUNICATION,
                "the public words for bounds are the model's");
 
-static adept_status set_equations(adept_equations *out, const char *granularity, adept_error *err)
+static adept_status set_granularity(adept_granularity *out, const char *granularity, adept_error *err)
 {
-    *out = ADEPT_EQUATIONS_OF_FIT;
+    *out = ADEPT_GRANULARITY_OF_FIT;
     if (!granularity) return ADEPT_OK;
     if (strcmp(granularity, adept_granularity_name(ADEPT_GRANULARITY_MODEL)) == 0)
-        *out = ADEPT_EQUATIONS_MODEL;
+        *out = ADEPT_GRANULARITY_MODEL;
     else if (strcmp(granularity, adept_granularity_name(ADEPT_GRANULARITY_OPERATOR)) == 0)
-        *out = ADEPT_EQUATIONS_OPERATOR;
+        *out = ADEPT_GRANULARITY_OPERATOR;
     else
         return adept_error_set(err, ADEPT_E_USAGE, "granularity '%.40s' is neither 'operator' nor 'model'",
                                granularity);
@@ -56,8 +56,8 @@ adept_status adept_oracle_new(adept_oracle **out, const adept_workload *workload
     o->profile = workload->profile;
     o->hw = gpu->hw;
     adept_run run = {0};
-    adept_status status = set_equations(&run.equations, granularity, err);
-    o->equations = run.equations;
+    adept_status status = set_granularity(&run.granularity, granularity, err);
+    o->granularity = run.granularity;
     if (status == ADEPT_OK) status = adept_plan_new(&o->plan, o->profile, o->hw, &run, err);
     if (status != ADEPT_OK) {
         free(o);
@@ -97,7 +97,7 @@ static adept_run run_of(const adept_request *r)
         .gpus = r->gpus,
         .power_limit_w = r->power_limit_w,
         .clock_hz = r->clock_hz,
-        .equations = r->oracle->equations,
+        .granularity = r->oracle->granularity,
         .nodes = r->nodes,
         .internode_bytes_per_s = r->internode_bytes_per_s,
         .internode_latency_s = r->internode_latency_s,

@@ -107,7 +107,7 @@ static adept_status in_row(adept_error *err, size_t row, adept_status status)
     return adept_error_set(err, status, "%s", message);
 }
 
-static bool takes_time(const adept_step_numbers *numbers, const adept_pieces *pieces)
+static bool takes_time(const adept_placed_numbers *numbers, const adept_pieces *pieces)
 {
     double sum = numbers->pass[ADEPT_PASS_LAUNCHES] + numbers->pass[ADEPT_PASS_OPT_S];
     for (int i = 0; i < ADEPT_WORK_OPT; i++)
@@ -123,9 +123,9 @@ static bool takes_time(const adept_step_numbers *numbers, const adept_pieces *pi
 static adept_status add_row(adept_rows *b, adept_pieces *pieces, const adept_placement *at, const adept_scalar *scalars,
                             size_t n_scalars, adept_error *err)
 {
-    adept_step step;
+    adept_placed step;
     pieces->n = 0;
-    adept_status status = adept_step_compile(&step, pieces, at, scalars, n_scalars, err);
+    adept_status status = adept_place(&step, pieces, at, scalars, n_scalars, err);
     if (status != ADEPT_OK) return status;
     if (!takes_time(&step.numbers, pieces))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
@@ -262,24 +262,6 @@ double adept_evaluator_default(const adept_evaluator *e, size_t index)
 const char *adept_evaluator_saturation(const adept_evaluator *e)
 {
     return adept_saturation_name(e->saturation);
-}
-
-adept_influence adept_evaluator_influence(const adept_evaluator *e, size_t index)
-{
-    adept_influence out = {0};
-    if (e->operator_rows && index < e->n_parameters)
-        return adept_operator_rows_influence(e->operator_rows, e->defaults, index);
-    for (size_t i = 0; i < e->n_rows && index < adept_evaluator_n_parameters(e); i++) {
-        const adept_rows *b = &e->blocks[i / ADEPT_BLOCK_ROWS];
-        size_t row = i % ADEPT_BLOCK_ROWS;
-        bool touched[N_MODEL_PARAMETERS + ADEPT_MAX_SCALARS] = {0};
-        adept_rows_touched(touched, b, row);
-        if (!touched[index]) continue;
-        out.time = !adept_never_changes_time(index);
-        out.power = out.power || !isnan(b->row[ADEPT_ROW_TDP_W][row]);
-    }
-    out.time_by_limit_only = out.time && adept_is_power_parameter(index);
-    return out;
 }
 
 /* ---- evaluation ---- */

@@ -7,7 +7,7 @@
 #define ADEPT_EVALUATE_PRIVATE_H
 #include "power_cap.h"
 #include "saturation.h"
-#include "step.h"
+#include "placement.h"
 
 #define ADEPT_BLOCK_ROWS 64
 #define ADEPT_LANES 4
@@ -38,7 +38,7 @@ typedef struct adept_rows {
 /** An empty block; the big arrays are left as they are. */
 void adept_rows_init(adept_rows *b);
 /** Add a row to a block that has room. @return ADEPT_E_NOMEM; never fails without pieces. */
-adept_status adept_rows_add(adept_rows *b, const adept_step_numbers *numbers, const adept_pieces *pieces,
+adept_status adept_rows_add(adept_rows *b, const adept_placed_numbers *numbers, const adept_pieces *pieces,
                             adept_error *err);
 
 /* Parameters of one evaluation. */
@@ -92,25 +92,5 @@ void adept_row_phases(adept_phases *out, const adept_scratch *s, const adept_row
 /** d time / d theta and d power / d theta of every row of a block after adept_rows_forward(). */
 void adept_rows_gradient(double *dtime_s, double *dpower_w, size_t n_parameters, const adept_scratch *s,
                          const adept_rows *b, const adept_theta *theta);
-
-/* d time and d power by one quantity. */
-typedef struct adept_slope_pair {
-    double time, power;
-} adept_slope_pair;
-
-/** The same by what a row's time and power depend on: compute_s, memory_s of one pass, those of the optimizer, comm_s,
- *  static power and c_power. A power limit's share in it is included. */
-typedef struct adept_row_slopes {
-    adept_slope_pair compute, memory, opt_compute, opt_memory, comm, static_w, c_power;
-} adept_row_slopes;
-adept_row_slopes adept_row_slopes_of(const adept_scratch *s, const adept_rows *b, size_t row, const adept_theta *theta);
-/** By the clock of the phases whose clock does not move: those at the lowest (`floored`), or at the highest. */
-adept_slope_pair adept_row_clock_slope(const adept_phases *ph, bool floored, double gpus);
-
-/** Set `touched` (zeroed, one per parameter and possible scalar) for what the row's time or power depends on. */
-void adept_rows_touched(bool touched[], const adept_rows *b, size_t row);
-/** Parameters of the power law: they change times only through a power limit. */
-bool adept_is_power_parameter(size_t index);
-bool adept_never_changes_time(size_t index);
 
 #endif

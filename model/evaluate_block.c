@@ -63,7 +63,7 @@ static double piece_amount(const adept_pieces *pieces, const adept_rows_piece *w
     return 0.0;
 }
 
-static bool is_pass(const adept_rows *b, size_t pass, const adept_step_numbers *numbers, const adept_pieces *pieces,
+static bool is_pass(const adept_rows *b, size_t pass, const adept_placed_numbers *numbers, const adept_pieces *pieces,
                     int32_t gemm, int32_t conv)
 {
     bool same = b->pass_gemm[pass] == gemm && b->pass_conv[pass] == conv;
@@ -99,7 +99,7 @@ static bool add_pieces(adept_rows *b, const adept_pieces *pieces)
     return true;
 }
 
-static size_t pass_index(adept_rows *b, const adept_step_numbers *numbers, const adept_pieces *pieces)
+static size_t pass_index(adept_rows *b, const adept_placed_numbers *numbers, const adept_pieces *pieces)
 {
     int32_t gemm = class_index(b, b->gemm_dim, &b->n_gemm, ADEPT_DIM_M, 3, numbers->dim);
     int32_t conv = class_index(b, b->conv_dim, &b->n_conv, ADEPT_DIM_BLOCKS, 2, numbers->dim);
@@ -125,7 +125,7 @@ static size_t pass_index(adept_rows *b, const adept_step_numbers *numbers, const
     return at;
 }
 
-adept_status adept_rows_add(adept_rows *b, const adept_step_numbers *numbers, const adept_pieces *pieces,
+adept_status adept_rows_add(adept_rows *b, const adept_placed_numbers *numbers, const adept_pieces *pieces,
                             adept_error *err)
 {
     if (!add_pieces(b, pieces)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for targeted scalars");

@@ -312,38 +312,3 @@ void adept_rows_gradient(double *dtime_s, double *dpower_w, size_t n_parameters,
             add_piece(&g, &b->pieces[i], s, b, at, theta);
     }
 }
-
-/* ---- by what the sheet and the run say ---- */
-
-adept_row_slopes adept_row_slopes_of(const adept_scratch *s, const adept_rows *b, size_t row, const adept_theta *theta)
-{
-    row_slope by = find_row_slope(s, b, row, theta);
-#define PAIR(q) {by.time[q], by.power[q]}
-    return (adept_row_slopes){
-        .compute = PAIR(Q_COMPUTE),
-        .memory = PAIR(Q_MEMORY),
-        .opt_compute = PAIR(Q_OPT_COMPUTE),
-        .opt_memory = PAIR(Q_OPT_MEMORY),
-        .comm = PAIR(Q_COMM),
-        .static_w = PAIR(Q_STATIC),
-        .c_power = PAIR(Q_C_POWER),
-    };
-#undef PAIR
-}
-
-adept_slope_pair adept_row_clock_slope(const adept_phases *ph, bool floored, double gpus)
-{
-    double time = 0.0, energy = 0.0, step_s = adept_eq_step_s(&ph->time);
-    for (int i = 0; i < ADEPT_PHASES; i++) {
-        const adept_power_demand *d = &ph->demand[i];
-        const adept_power_state *state = &ph->state[i];
-        double f = state->clock_ratio, v = 1.0 + d->v_slope * (f - 1.0);
-        if ((state->limited && !state->floored) || state->floored != floored) continue;
-        double by_f = d->compute_s / f > d->memory_s ? -d->compute_s / (f * f) : 0.0;
-        double power_by_f = d->dynamic_w * (1.0 - d->mem_power_share) * v * (v + 2.0 * f * d->v_slope);
-        time += by_f;
-        energy += power_by_f * state->time_s + state->power_w * by_f;
-    }
-    double mean_w = adept_eq_mean_power_w(&ph->time, &ph->power);
-    return (adept_slope_pair){time, gpus * (energy - mean_w * time) / step_s};
-}

@@ -13,6 +13,4 @@ void adept_operator_rows_free(adept_operator_rows *rows);
 /** As adept_evaluate_gradient(). */
 void adept_operator_rows_evaluate(const adept_operator_rows *rows, const double *theta, double *time_s, double *power_w,
                                   double *dtime_s, double *dpower_w);
-/** Does theta[index] change time (power) of some row? Tried at the defaults, where the host waits, and where boards throttle. */
-adept_influence adept_operator_rows_influence(const adept_operator_rows *rows, const double *defaults, size_t index);
 #endif

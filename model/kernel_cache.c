@@ -60,7 +60,7 @@ static adept_status time_product(adept_cached_kernel *known, const adept_kernel_
     return ADEPT_OK;
 }
 
-adept_status adept_kernel_cache_time(adept_operator_time *out, adept_kernel_cache *cache, size_t index,
+adept_status adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache, size_t index,
                                      const adept_operator_kernel *k, const double *theta, const adept_tile_menu *menus,
                                      adept_error *err)
 {
@@ -83,11 +83,7 @@ adept_status adept_kernel_cache_time(adept_operator_time *out, adept_kernel_cach
         memcpy(&known->at, &c, sizeof c);
         known->known = true;
     }
-    out->family = c.family;
-    out->time_s = known->time.time_s;
-    out->core_s = known->time.core_s;
-    out->simt_flops = k->simt_flops;
-    out->tensor_flops = k->tensor_flops;
-    out->bytes = c.bytes;
+    *out = (adept_timed_kernel){c.family,       known->time.time_s, known->time.core_s, k->simt_flops,
+                                k->tensor_flops, c.bytes};
     return ADEPT_OK;
 }

@@ -28,7 +28,7 @@ void adept_kernel_cache_free(adept_kernel_cache *cache); /* zeroed is fine */
 void adept_kernel_cache_forget(adept_kernel_cache *cache);
 
 /** adept_operator_time_of() without derivatives of kernel `index`, with the same bits. @return ADEPT_E_NOMEM */
-adept_status adept_kernel_cache_time(adept_operator_time *out, adept_kernel_cache *cache, size_t index,
+adept_status adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache, size_t index,
                                      const adept_operator_kernel *k, const double *theta, const adept_tile_menu *menus,
                                      adept_error *err);
 

@@ -3,7 +3,8 @@
 #ifndef ADEPT_KERNEL_SET_H
 #define ADEPT_KERNEL_SET_H
 #include "communication.h"
-#include "operator_step.h"
+#include "kernel_list.h"
+#include "operator_kernel.h"
 
 /* One kernel of an operator's backward. */
 typedef struct adept_kernel_use {

@@ -1,5 +1,6 @@
 /** @file operator_kernel.c  A profile's kernel as the kernel law sees it: its family, dimensions and peaks. */
-#include "operator_step.h"
+#include "operator_kernel.h"
+#include "adept_operator_model.h"
 #include "peaks.h"
 #include <math.h>
 #include <stdlib.h>
@@ -184,18 +185,6 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_operat
     return status;
 }
 
-adept_status adept_operator_kernel_of(adept_operator_kernel *out, const adept_profile_op *op, const adept_kernel *k,
-                                      const adept_profile *prof, const adept_hwprofile *hw, adept_error *err)
-{
-    adept_operator_shape shape;
-    memset(out, 0, sizeof *out); /* padding too: equal kernels are found by their bytes */
-    adept_status status = adept_operator_shape_of(&shape, op, k, err);
-    if (status != ADEPT_OK) return status;
-    out->count = (double)op->count * shape.repeats;
-    out->pass = k->pass;
-    return adept_operator_place(out, &shape, prof->precision, hw, err);
-}
-
 uint64_t adept_operator_shape_hash(const adept_operator_shape *shape)
 {
     uint64_t hash[2] = {0, 1}, word; /* two at a time, which do not wait for each other */
@@ -208,10 +197,4 @@ uint64_t adept_operator_shape_hash(const adept_operator_shape *shape)
     }
     uint64_t both = hash[0] ^ (hash[1] << 31 | hash[1] >> 33);
     return both ^ both >> 32;
-}
-
-bool adept_operator_kernel_same(const adept_operator_kernel *a, const adept_operator_kernel *b)
-{
-    return a->simt_flops == b->simt_flops && a->tensor_flops == b->tensor_flops &&
-           memcmp(&a->work, &b->work, sizeof a->work) == 0;
 }

@@ -23,13 +23,8 @@ void adept_operator_own(double *own, const double *shared, const adept_operator_
 /** Derivatives by the own parameters become those by the shared ones. */
 void adept_operator_own_slopes(double *slopes, const double *shared, const adept_operator_owner *o);
 
-/** How the GPU's own parameters change with one number of its sheet: d theta[i] / d ln(spec), of the branches that their
- * values come from. 0 for those that its fit has set.
- */
-adept_status adept_operator_parameters_by_spec(double by_spec[ADEPT_OPERATOR_PARAMETERS],
-                                               const adept_hwprofile *hw, adept_spec spec, adept_error *err);
-
-/** The defaults that granularity "model" takes from the sheet: d parameter / d ln(spec); 0 of all others. */
-void adept_model_sheet_by_spec(adept_model_parameters *by_spec, const adept_specs *specs, adept_spec spec);
+/** Put the fit's values, in a row of the granularity's parameters. @return ADEPT_E_INVALID for one that is none, or out of bounds */
+adept_status adept_parameters_take_fitted(double *theta, const adept_hwprofile *hw, adept_granularity granularity,
+                                          adept_error *err);
 
 #endif

@@ -33,20 +33,6 @@ double adept_operator_parameter_prior(size_t index)
     return index < ADEPT_OPERATOR_PARAMETERS ? priors[index] : NAN;
 }
 
-static adept_status set_fitted(double *theta, const adept_parameter *fitted, const char *gpu, adept_error *err)
-{
-    for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
-        if (strcmp(infos[i].name, fitted->name) != 0) continue;
-        if (!(fitted->value >= infos[i].low && fitted->value <= infos[i].high)) /* NAN fails too */
-            return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.parameters.%s = %g is outside [%g, %g]", gpu,
-                                   fitted->name, fitted->value, infos[i].low, infos[i].high);
-        theta[i] = fitted->value;
-        return ADEPT_OK;
-    }
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.parameters.%s is not a parameter of granularity \"operator\"",
-                           gpu, fitted->name);
-}
-
 /* ---- from what GPUs share to one GPU's own ---- */
 
 /* What shared values refer to: a V100 PCIe. */
@@ -143,20 +129,12 @@ bool adept_operator_is_own(size_t index)
     return index == ADEPT_OP_p_static_w || index == ADEPT_OP_bw_eff_bytes_per_s;
 }
 
-static adept_status set_all_fitted(double theta[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw, adept_error *err)
-{
-    adept_status status = ADEPT_OK;
-    for (size_t i = 0; i < hw->n_parameters && status == ADEPT_OK; i++)
-        status = set_fitted(theta, &hw->parameters[i], hw->name, err);
-    return status;
-}
-
 adept_status adept_operator_parameters_shared(double theta[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw,
                                               adept_error *err)
 {
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++)
         theta[i] = infos[i].fallback;
-    return hw->transferred ? set_all_fitted(theta, hw, err) : ADEPT_OK;
+    return hw->transferred ? adept_parameters_take_fitted(theta, hw, ADEPT_GRANULARITY_OPERATOR, err) : ADEPT_OK;
 }
 
 adept_status adept_operator_parameters_get(double theta[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw,
@@ -166,67 +144,7 @@ adept_status adept_operator_parameters_get(double theta[ADEPT_OPERATOR_PARAMETER
     adept_status status = adept_operator_parameters_shared(shared, hw, err);
     if (status == ADEPT_OK) status = adept_operator_parameters_own(theta, shared, hw, err);
     bool fitted = hw->calibrated && hw->granularity == ADEPT_GRANULARITY_OPERATOR;
-    return status == ADEPT_OK && fitted ? set_all_fitted(theta, hw, err) : status;
-}
-
-/* ---- by the sheet ---- */
-
-static bool is_fitted(const adept_hwprofile *hw, const char *name)
-{
-    if (!hw->calibrated || hw->granularity != ADEPT_GRANULARITY_OPERATOR) return false;
-    for (size_t i = 0; i < hw->n_parameters; i++)
-        if (strcmp(hw->parameters[i].name, name) == 0) return true;
-    return false;
-}
-
-/* Relative changes of the owner's numbers, and of voltage(), by a relative change of one number of the sheet. */
-typedef struct owner_slope {
-    double process, speed, active, voltage;
-} owner_slope;
-
-static owner_slope owner_by_spec(const adept_hwprofile *hw, const double *shared, double static_w, double static_by,
-                                 adept_spec spec)
-{
-    const adept_specs *s = &hw->specs;
-    if (isnan(s->process_nm)) return (owner_slope){0};
-    adept_operator_owner o = adept_operator_owner_of(hw, static_w);
-    owner_slope by = {.process = spec == ADEPT_SPEC_process_nm};
-    by.speed = (spec == ADEPT_SPEC_clock_boost_hz) + by.process / 3.0;
-    double tdp_by = spec == ADEPT_SPEC_tdp_w ? s->tdp_w : 0.0;
-    if (s->tdp_w > static_w)
-        by.active =
-            (spec == ADEPT_SPEC_vector_fp32_flops_per_s) + by.process - (tdp_by - static_by) / (s->tdp_w - static_w);
-    bool lowest;
-    double v = voltage(&o, shared, &lowest);
-    by.voltage = lowest ? 0.0 : shared[ADEPT_OP_v_slope] * o.speed * by.speed / v;
-    return by;
-}
-
-adept_status adept_operator_parameters_by_spec(double by_spec[ADEPT_OPERATOR_PARAMETERS],
-                                               const adept_hwprofile *hw, adept_spec spec, adept_error *err)
-{
-    double shared[ADEPT_OPERATOR_PARAMETERS], own[ADEPT_OPERATOR_PARAMETERS];
-    adept_model_parameters sheet_by;
-    adept_status status = adept_operator_parameters_shared(shared, hw, err);
-    if (status == ADEPT_OK) status = adept_operator_parameters_own(own, shared, hw, err);
-    if (status != ADEPT_OK) return status;
-    adept_model_sheet_by_spec(&sheet_by, &hw->specs, spec);
-    bool awake = own[ADEPT_OP_p_static_w] == awake_w(&hw->specs); /* or what the sheet says of idle power */
-    bool scales = spec == ADEPT_SPEC_vector_fp32_flops_per_s || spec == ADEPT_SPEC_process_nm;
-    double static_w = own[ADEPT_OP_p_static_w], awake_by = scales ? static_w : 0.0;
-    double static_by = awake ? awake_by : sheet_by.p_static_w;
-    owner_slope by = owner_by_spec(hw, shared, static_w, static_by, spec);
-    memset(by_spec, 0, ADEPT_OPERATOR_PARAMETERS * sizeof *by_spec);
-    by_spec[ADEPT_OP_p_static_w] = static_by;
-    by_spec[ADEPT_OP_bw_eff_bytes_per_s] = sheet_by.bw_eff_bytes_per_s;
-    by_spec[ADEPT_OP_u_active] = own[ADEPT_OP_u_active] * (by.active + 2.0 * by.voltage);
-    by_spec[ADEPT_OP_e_simt_j] = own[ADEPT_OP_e_simt_j] * (by.process + 2.0 * by.voltage);
-    by_spec[ADEPT_OP_e_tensor_j] = own[ADEPT_OP_e_tensor_j] * (by.process + 2.0 * by.voltage);
-    by_spec[ADEPT_OP_v_slope] = own[ADEPT_OP_v_slope] * (by.speed - by.voltage);
-    by_spec[ADEPT_OP_v_min] = -own[ADEPT_OP_v_min] * by.voltage;
-    for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++)
-        if (is_fitted(hw, infos[i].name)) by_spec[i] = 0.0;
-    return ADEPT_OK;
+    return status == ADEPT_OK && fitted ? adept_parameters_take_fitted(theta, hw, ADEPT_GRANULARITY_OPERATOR, err) : status;
 }
 
 adept_status adept_hwprofile_adopt(adept_hwprofile *hw, adept_granularity granularity, adept_error *err)

@@ -3,7 +3,7 @@
  *  Energy over the limit is smooth but for a few kinks: where the board stops being limited, where the voltage reaches
  * its floor, where the GPU starts to wait for the host. Between them it falls and rises at most a few times. So: a grid
  * that no valley of consequence falls through, then golden sections around its two best valleys. */
-#include "placed_step.h"
+#include "plan.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -31,20 +31,28 @@ static double edp_of(const point *p)
 
 typedef double (*objective)(const point *p);
 
-static void at_limit(point *out, adept_placed_step *s, double limit_w)
+/* A workload on a GPU, in a run whose limit is looked for. */
+typedef struct search {
+    adept_plan plan;
+    adept_checked_run run;
+} search;
+
+static void at_limit(point *out, search *s, double limit_w)
 {
-    adept_placed_step_limit(s, limit_w);
+    adept_step step;
+    s->run.row[ADEPT_ROW_LIMIT_W] = limit_w;
+    adept_plan_step(&step, &s->plan, &s->run);
     *out = (point){
         .limit_w = limit_w,
-        .time_s = adept_placed_step_time_s(s),
-        .power_w = adept_placed_step_power_w(s),
-        .clock_hz = adept_placed_step_clock(s) * s->hw->specs.clock_boost_hz,
-        .floored = adept_placed_step_floored(s),
+        .time_s = step.step_s,
+        .power_w = s->run.row[ADEPT_ROW_GPUS] * step.power_w,
+        .clock_hz = step.clock_ratio * s->plan.hw->specs.clock_boost_hz,
+        .floored = step.floored,
     };
 }
 
 /* Below it a limit changes nothing: the board keeps its lowest clock and draws more. */
-static void raise_to_followed(double *low_w, adept_placed_step *s, double high_w)
+static void raise_to_followed(double *low_w, search *s, double high_w)
 {
     point p;
     at_limit(&p, s, *low_w);
@@ -58,7 +66,7 @@ static void raise_to_followed(double *low_w, adept_placed_step *s, double high_w
 }
 
 /* The best of a bracket of limits and of what is known already. */
-static void search_bracket(point *best, adept_placed_step *s, double low_w, double high_w, objective of)
+static void search_bracket(point *best, search *s, double low_w, double high_w, objective of)
 {
     point a, b;
     at_limit(&a, s, high_w - GOLDEN * (high_w - low_w));
@@ -83,7 +91,7 @@ static bool is_valley(const point *grid, size_t i, objective of)
     return (i == 0 || of(&grid[i]) <= of(&grid[i - 1])) && (i == GRID - 1 || of(&grid[i]) <= of(&grid[i + 1]));
 }
 
-static void minimise(point *best, adept_placed_step *s, const point *grid, objective of)
+static void minimise(point *best, search *s, const point *grid, objective of)
 {
     size_t valley[VALLEYS] = {0}, n = 0;
     for (size_t i = 0; i < GRID; i++) {
@@ -124,52 +132,56 @@ static adept_limit_choice choice_of(const point *p, const point *unset)
     };
 }
 
-static void find_limits(adept_power_limits *out, adept_placed_step *s)
+static void find_limits(adept_power_limits *out, search *s, const point *unset)
 {
-    const adept_specs *specs = &s->hw->specs;
+    const adept_specs *specs = &s->plan.hw->specs;
     double low_w = isnan(specs->power_limit_min_w) ? 0.0 : specs->power_limit_min_w;
     double high_w = isnan(specs->power_limit_max_w) ? specs->tdp_w : specs->power_limit_max_w;
-    point grid[GRID], unset, best[2];
-    at_limit(&unset, s, specs->tdp_w);
+    point grid[GRID], best[2];
     raise_to_followed(&low_w, s, high_w);
     for (size_t i = 0; i < GRID; i++)
         at_limit(&grid[i], s, low_w + (high_w - low_w) * (double)i / (GRID - 1));
     static const objective objectives[2] = {energy_of, edp_of};
     for (size_t i = 0; i < 2; i++) {
         minimise(&best[i], s, grid, objectives[i]);
-        prefer_higher(&best[i], grid, &unset, objectives[i]);
+        prefer_higher(&best[i], grid, unset, objectives[i]);
     }
     out->low_w = low_w;
     out->high_w = high_w;
-    out->unset = choice_of(&unset, &unset);
-    out->energy_optimal = choice_of(&best[0], &unset);
-    out->edp_optimal = choice_of(&best[1], &unset);
+    out->unset = choice_of(unset, unset);
+    out->energy_optimal = choice_of(&best[0], unset);
+    out->edp_optimal = choice_of(&best[1], unset);
     out->known = true;
 }
 
-static adept_status find(adept_power_limits *out, adept_placed_step *s, adept_error *err)
+static adept_status find(adept_power_limits *out, search *s, adept_error *err)
 {
-    if (isnan(s->hw->specs.tdp_w)) {
-        snprintf(out->reason, sizeof out->reason, "%.80s has no tdp_w", s->hw->name);
+    point unset;
+    if (isnan(s->plan.hw->specs.tdp_w)) {
+        snprintf(out->reason, sizeof out->reason, "%.80s has no tdp_w", s->plan.hw->name);
         return ADEPT_OK;
     }
-    if (!(adept_placed_step_power_w(s) > 0.0 && adept_placed_step_time_s(s) > 0.0))
+    at_limit(&unset, s, s->plan.hw->specs.tdp_w);
+    if (!(unset.power_w > 0.0 && unset.time_s > 0.0))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
-    find_limits(out, s);
+    find_limits(out, s, &unset);
     return ADEPT_OK;
 }
 
 adept_status adept_predict_power_limits(adept_power_limits *out, const adept_profile *prof, const adept_hwprofile *hw,
                                         const adept_run *run, adept_error *err)
 {
-    adept_placed_step s;
+    search s;
     adept_power_limits limits = {.known = false};
     adept_run at_default = run ? *run : (adept_run){0};
     at_default.power_limit_w = 0.0;
-    adept_status status = adept_placed_step_init(&s, prof, hw, &at_default, err);
-    if (status == ADEPT_OK) adept_placed_step_tabulate(&s);
-    if (status == ADEPT_OK) status = find(&limits, &s, err);
-    adept_placed_step_free(&s);
+    adept_status status = adept_plan_init(&s.plan, prof, hw, &at_default, at_default.gpus > 1, NULL, err);
+    if (status == ADEPT_OK) status = adept_plan_check_run(&s.run, &s.plan, &at_default, err);
+    if (status == ADEPT_OK) {
+        adept_plan_prepare(&s.plan);
+        status = find(&limits, &s, err);
+    }
+    adept_plan_clear(&s.plan);
     if (status == ADEPT_OK) *out = limits;
     return status;
 }

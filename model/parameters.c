@@ -15,70 +15,74 @@ static const adept_parameter_info infos[] = {
 #undef X
 };
 
-static const size_t offsets[] = {
-#define X(name, low, high, fallback, log_scale, text) offsetof(adept_model_parameters, name),
-    ADEPT_MODEL_PARAMETER_LIST(X)
-#undef X
-};
-
 #define N_PARAMETERS (sizeof infos / sizeof infos[0])
+#define X(name, low, high, fallback, log_scale, text)                                                                  \
+    _Static_assert(offsetof(adept_model_parameters, name) % sizeof(double) == 0, "a row of doubles");
+ADEPT_MODEL_PARAMETER_LIST(X)
+#undef X
+_Static_assert(sizeof(adept_model_parameters) == N_PARAMETERS * sizeof(double), "a row of doubles");
 
 const adept_parameter_info *adept_model_parameter_info(size_t index)
 {
     return index < N_PARAMETERS ? &infos[index] : NULL;
 }
 
-static double *parameter_at(adept_model_parameters *p, size_t index)
+const adept_parameter_info *adept_granularity_parameter_info(adept_granularity granularity, size_t index)
 {
-    return (double *)((char *)p + offsets[index]);
+    return granularity == ADEPT_GRANULARITY_OPERATOR ? adept_operator_parameter_info(index)
+                                                     : adept_model_parameter_info(index);
+}
+
+bool adept_is_power_parameter(const char *name)
+{
+    static const char *const names[] = {"p_static_w", "c_power",  "v_slope",    "mem_power_share", "u_mem", "u_comm",
+                                        "u_active",   "e_simt_j", "e_tensor_j", "e_mem_j",         "v_min", "mem_core_share"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
 }
 
 static void set_defaults(adept_model_parameters *p, const adept_specs *specs)
 {
+    double *const theta = (double *)p;
     for (size_t i = 0; i < N_PARAMETERS; i++)
-        *parameter_at(p, i) = infos[i].fallback;
+        theta[i] = infos[i].fallback;
     p->p_static_w = isnan(specs->idle_w) ? IDLE_SHARE_OF_TDP * specs->tdp_w : specs->idle_w;
     /* Without tdp_w power is unknown whatever this is. */
     if (isnan(p->p_static_w) && isnan(specs->tdp_w)) p->p_static_w = PLACEHOLDER_STATIC_W;
     p->bw_eff_bytes_per_s = ALLREDUCE_SHARE_OF_LINK * 0.5 * specs->link_bytes_per_s;
 }
 
-void adept_model_sheet_by_spec(adept_model_parameters *by_spec, const adept_specs *specs, adept_spec spec)
+adept_status adept_parameters_take_fitted(double *theta, const adept_hwprofile *hw, adept_granularity granularity,
+                                          adept_error *err)
 {
-    *by_spec = (adept_model_parameters){0};
-    if (spec == ADEPT_SPEC_idle_w && !isnan(specs->idle_w)) by_spec->p_static_w = specs->idle_w;
-    if (spec == ADEPT_SPEC_tdp_w && isnan(specs->idle_w) && !isnan(specs->tdp_w))
-        by_spec->p_static_w = IDLE_SHARE_OF_TDP * specs->tdp_w;
-    if (spec == ADEPT_SPEC_link_bytes_per_s)
-        by_spec->bw_eff_bytes_per_s = ALLREDUCE_SHARE_OF_LINK * 0.5 * specs->link_bytes_per_s;
-}
-
-static adept_status set_fitted(adept_model_parameters *p, const adept_parameter *fitted, const char *gpu,
-                               adept_error *err)
-{
-    for (size_t i = 0; i < N_PARAMETERS; i++) {
-        if (strcmp(infos[i].name, fitted->name) != 0) continue;
-        /* Written so that NAN fails too. */
-        if (!(fitted->value >= infos[i].low && fitted->value <= infos[i].high))
-            return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.parameters.%s = %g is outside [%g, %g]", gpu,
-                                   fitted->name, fitted->value, infos[i].low, infos[i].high);
-        *parameter_at(p, i) = fitted->value;
-        return ADEPT_OK;
+    for (size_t i = 0; i < hw->n_parameters; i++) {
+        const adept_parameter *fitted = &hw->parameters[i];
+        const adept_parameter_info *info;
+        size_t at = 0;
+        while ((info = adept_granularity_parameter_info(granularity, at)) && strcmp(info->name, fitted->name) != 0)
+            at++;
+        if (!info)
+            return adept_error_set(err, ADEPT_E_INVALID,
+                                   "%s: fit.parameters.%s is not a parameter of granularity \"%s\"", hw->name,
+                                   fitted->name, adept_granularity_name(granularity));
+        if (!(fitted->value >= info->low && fitted->value <= info->high)) /* NAN fails too */
+            return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.parameters.%s = %g is outside [%g, %g]", hw->name,
+                                   fitted->name, fitted->value, info->low, info->high);
+        theta[at] = fitted->value;
     }
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.parameters.%s is not a parameter of granularity \"model\"",
-                           gpu, fitted->name);
+    return ADEPT_OK;
 }
 
 adept_status adept_model_parameters_get(adept_model_parameters *out, const adept_hwprofile *hw, adept_error *err)
 {
     adept_model_parameters p;
+    double *const theta = (double *)&p;
     set_defaults(&p, &hw->specs);
-    for (size_t i = 0; i < hw->n_parameters; i++) {
-        adept_status status = set_fitted(&p, &hw->parameters[i], hw->name, err);
-        if (status != ADEPT_OK) return status;
-    }
+    adept_status status = adept_parameters_take_fitted(theta, hw, ADEPT_GRANULARITY_MODEL, err);
+    if (status != ADEPT_OK) return status;
     for (size_t i = 0; i < N_PARAMETERS; i++)
-        if (!isfinite(*parameter_at(&p, i)) || *parameter_at(&p, i) < 0.0)
+        if (!isfinite(theta[i]) || theta[i] < 0.0)
             return adept_error_set(err, ADEPT_E_INVALID,
                                    "%s: parameter %s is neither fitted nor derivable from the specification sheet",
                                    hw->name, infos[i].name);

@@ -1,107 +1,253 @@
 /** @file plan.c  Predictions of one workload on one GPU under many runs; see adept_plan.h. */
-#include "adept_plan.h"
+#include "plan.h"
 #include "bound.h"
 #include "interval.h"
-#include "memory.h"
-#include "placed_step.h"
+#include "kernel_cache.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Granularity "model": the phases at full clock. */
-typedef struct plan_phases {
-    adept_model_parameters p;
-    adept_full_clock full;   /* of one GPU with nothing set */
-    double core_s, memory_s; /* of all passes */
-    double gradient_bytes;
-} plan_phases;
+/* ---- both granularities ---- */
 
-struct adept_plan {
-    const adept_hwprofile *hw;
-    adept_equations equations;
-    bool by_operator;
-    bool sends; /* there are gradients to sum */
-    bool places_known;
-    double samples;         /* of one GPU and step */
-    adept_memory memory[2]; /* of one GPU, alone and among several */
-    /* what an interval depends on besides the run */
-    adept_profile described; /* mode, precision and batch size only */
-    double flops, bytes;     /* of one GPU */
-    plan_phases phases;
-    adept_plan_kernels kernels;
-};
-
-/* ---- making ---- */
-
-static void describe(adept_plan *plan, const adept_step *step, double gradient_bytes, const adept_profile *prof)
+/* @param gradient_bytes  of one element, as the granularity counts it */
+static void describe(adept_plan *plan, const adept_profile *prof, double gradient_bytes)
 {
     double passes = (double)prof->grad_accum, flops = 0.0;
-    const adept_optimizer_cost *optimizer = &step->work.optimizer;
+    const adept_work *work = &plan->placed.work;
+    const adept_optimizer_cost *optimizer = &work->optimizer;
     for (int unit = 0; unit < ADEPT_UNIT_COUNT; unit++)
         for (int dtype = 0; dtype < ADEPT_DTYPE_COUNT; dtype++)
-            flops += step->work.flops[unit][dtype];
+            flops += work->flops[unit][dtype];
     plan->flops = flops * passes + optimizer->flops;
-    plan->bytes = (step->work.bytes_read + step->work.bytes_written) * passes + optimizer->bytes_read +
-                  optimizer->bytes_written + step->work.optimizer_gradients * gradient_bytes;
+    plan->bytes_read =
+        work->bytes_read * passes + optimizer->bytes_read + work->optimizer_gradients * gradient_bytes;
+    plan->bytes_written = work->bytes_written * passes + optimizer->bytes_written;
+    plan->launches = (work->kernels[ADEPT_FORWARD] + work->kernels[ADEPT_BACKWARD]) * passes + optimizer->kernels;
     plan->samples = (double)prof->batch_size * passes;
-    plan->sends = adept_work_sends(&step->work);
-    plan->places_known = adept_backward_plan_known(prof);
+    plan->sends = adept_work_sends(work);
     plan->described = (adept_profile){.mode = prof->mode, .precision = prof->precision, .batch_size = prof->batch_size};
     for (int i = 0; i < 2; i++)
         plan->memory[i] = adept_memory_estimate(prof, optimizer->state_bytes, plan->hw->specs.mem_bytes, i + 1);
 }
 
-static adept_status compile_kernels(adept_plan *plan, const adept_placement *at, adept_error *err)
+/* ---- granularity "model" ---- */
+
+static adept_status check_fit(const adept_hwprofile *hw, adept_error *err)
 {
-    adept_step step;
-    adept_status status = adept_operator_check_saturation(at->run.saturation, err);
-    if (status == ADEPT_OK) status = adept_step_compile(&step, NULL, at, NULL, 0, err);
+    if (hw->n_scalars > ADEPT_MAX_SCALARS)
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.scalars has more than %d entries", hw->name,
+                               ADEPT_MAX_SCALARS);
+    for (size_t i = 0; i < hw->n_scalars; i++) {
+        adept_error detail = {0};
+        if (adept_scalar_check(&hw->scalars[i], &detail) != ADEPT_OK)
+            return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.scalars: %s", hw->name, detail.message);
+    }
+    return ADEPT_OK;
+}
+
+static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const adept_run *run, const double *theta,
+                              adept_error *err)
+{
+    const char *name = run->saturation ? run->saturation : hw->saturation ? hw->saturation : "sigmoid";
+    out->saturation = adept_saturation_kind_of(name);
+    if (out->saturation == ADEPT_SATURATIONS && run->saturation)
+        return adept_error_set(err, ADEPT_E_USAGE, "unknown saturation function \"%s\"", name);
+    if (out->saturation == ADEPT_SATURATIONS)
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%s\" is unknown", hw->name, name);
+    adept_hwprofile of_granularity = *hw;
+    if (hw->granularity != ADEPT_GRANULARITY_MODEL) of_granularity.n_parameters = 0;
+    adept_status status = adept_model_parameters_get(&out->p, &of_granularity, err);
+    if (status == ADEPT_OK && theta) memcpy(&out->p, theta, sizeof out->p);
+    return status == ADEPT_OK ? adept_check_static_w(out->p.p_static_w, hw, err) : status;
+}
+
+/* The fit's targeted scalars are constants here: they are multiplied into the work. */
+static adept_status place_phases(adept_plan *plan, const adept_placement *at, const double *theta, adept_error *err)
+{
+    adept_plan_phases *out = &plan->phases;
+    const adept_hwprofile *hw = at->hw;
+    const double passes = (double)at->profile->grad_accum;
+    adept_rows block;
+    adept_scratch scratch;
+    adept_status status = check_fit(hw, err);
+    if (status == ADEPT_OK) status = adept_place(&plan->placed, NULL, at, hw->scalars, hw->n_scalars, err);
+    if (status == ADEPT_OK) status = set_theta(&out->theta, hw, &at->run, theta, err);
+    adept_rows_init(&block);
+    if (status == ADEPT_OK) status = adept_rows_add(&block, &plan->placed.numbers, NULL, err);
     if (status != ADEPT_OK) return status;
-    describe(plan, &step, step.work.gradient_bytes, at->profile);
-    status = adept_plan_kernels_new(&plan->kernels, &step, at, plan->places_known && plan->sends, NULL, err);
-    if (status == ADEPT_OK) adept_clock_table_fill(&plan->kernels.clock);
+    adept_rows_forward(&scratch, &block, &out->theta);
+    out->full = adept_row_full_clock(&scratch, &block, 0);
+    out->gemm_s = scratch.gemm_s[0] * passes;
+    out->conv_s = scratch.conv_s[0] * passes;
+    out->alu_s = scratch.alu_s[0] * passes;
+    out->memory_s = scratch.memory_s[0] * passes;
+    out->slope_gemm = scratch.slope_gemm[0];
+    out->slope_conv = scratch.slope_conv[0];
+    out->slope_alu = scratch.slope_alu;
+    out->slope_mem = scratch.slope_mem[0];
+    out->gradient_bytes = scratch.gradient_bytes[0];
+    const adept_work *work = &plan->placed.work;
+    describe(plan, at->profile,
+             adept_eq_gradient_bytes(work->gradient_bytes, work->autocast, out->theta.p.grad_bytes_lowp));
+    return ADEPT_OK;
+}
+
+/* A row has one law of the all-reduce, a run the fastest of several. */
+static void step_of_phases(adept_step *out, const adept_plan_phases *known, const adept_checked_run *run)
+{
+    const adept_model_parameters *p = &known->theta.p;
+    adept_full_clock full = known->full;
+    adept_phases phases;
+    double all_comm_s =
+        adept_network_allreduce_s(&run->network, known->gradient_bytes, p->l_hop_s, p->bw_eff_bytes_per_s);
+    full.comm_s = all_comm_s * (1.0 - p->overlap);
+    full.limit_w = run->row[ADEPT_ROW_LIMIT_W];
+    full.max_clock = run->row[ADEPT_ROW_MAX_CLOCK];
+    adept_phases_of(&phases, &full, p);
+    double clock = phases.state[ADEPT_PHASE_PASS].clock_ratio, core = 1.0 / clock;
+    *out = (adept_step){
+        .step_s = adept_eq_step_s(&phases.time),
+        .pass_s = phases.time.pass_s,
+        .optimizer_s = phases.time.optimizer_s,
+        .comm_s = phases.time.comm_s,
+        .launch_s = phases.time.launch_s,
+        .fixed_s = phases.time.fixed_s,
+        .comm_hidden_s = all_comm_s - full.comm_s,
+        .gemm_s = known->gemm_s * core, /* compute stretches with the clock, memory does not */
+        .conv_s = known->conv_s * core,
+        .alu_s = known->alu_s * core,
+        .memory_s = known->memory_s,
+        .exposed = {1.0, 1.0, 1.0},
+        .optimizer_computes = full.opt_compute_s > full.opt_memory_s,
+        .power_w = adept_eq_mean_power_w(&phases.time, &phases.power),
+        .pass_w = phases.power.pass_w,
+        .optimizer_w = phases.power.optimizer_w,
+        .comm_w = phases.power.comm_w,
+        .idle_w = phases.power.idle_w,
+        .clock_ratio = clock,
+    };
+    for (int i = 0; i < ADEPT_PHASES; i++) {
+        out->limited = out->limited || (phases.state[i].limited && phases.state[i].time_s > 0.0);
+        out->floored = out->floored || phases.state[i].floored;
+    }
+}
+
+/* ---- granularity "operator" ---- */
+
+static adept_status operator_theta(double *theta, const adept_hwprofile *hw, adept_error *err)
+{
+    adept_status status = adept_operator_parameters_get(theta, hw, err);
+    return status == ADEPT_OK ? adept_check_static_w(theta[ADEPT_OP_p_static_w], hw, err) : status;
+}
+
+/* Times of all kernels at full clock, the optimizer's behind them. @param cache  of times on GPUs before, with these
+ * parameters; NULL: none */
+static adept_status time_kernels(adept_timed_kernel *timed, const adept_plan_kernels *k, const adept_kernel_set *set,
+                                 adept_kernel_cache *cache, const adept_placement *at, adept_error *err)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        adept_operator_kernel placed;
+        adept_status status = adept_operator_place(&placed, &set->shapes[i], at->profile->precision, at->hw, err);
+        if (status == ADEPT_OK && cache)
+            status = adept_kernel_cache_time(&timed[i], cache, i, &placed, k->theta, k->menus, err);
+        if (status != ADEPT_OK) return status;
+        if (!cache) adept_operator_time_of(&timed[i], NULL, &placed, k->theta, k->menus);
+    }
+    adept_operator_optimizer_time(&timed[set->n], NULL, &k->numbers, k->theta);
+    return ADEPT_OK;
+}
+
+/* Of a plan whose work and parameters are known. */
+static adept_status list_kernels(adept_plan *plan, const adept_placement *at, const adept_kernel_set *set,
+                                 adept_kernel_cache *cache, adept_error *err)
+{
+    adept_plan_kernels *k = &plan->kernels;
+    adept_timed_kernel *timed = malloc((set->n + 1) * sizeof *timed);
+    k->menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
+    k->numbers = adept_operator_numbers_of(&plan->placed, &at->hw->specs);
+    k->columns = malloc(ADEPT_LIST_NUMBERS(set->n + 1) * sizeof *k->columns);
+    adept_status status = timed && k->columns ? time_kernels(timed, k, set, cache, at, err)
+                                              : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels",
+                                                                set->n);
+    if (status == ADEPT_OK && set->ordered) status = adept_buckets_new(&k->buckets, set, timed, err);
+    if (status == ADEPT_OK) {
+        const adept_board board = adept_board_of(k->theta, k->numbers.tdp_w, k->numbers.min_clock);
+        adept_kernel_list_init(&k->list, &board, k->columns, set->n + 1);
+        for (size_t i = 0; i <= set->n; i++)
+            adept_kernel_list_add(&k->list, &timed[i], &set->executions[i]);
+        adept_kernel_list_close(&k->list);
+        describe(plan, at->profile, plan->placed.work.gradient_bytes);
+    }
+    free(timed);
     return status;
 }
 
-static void take_phases(adept_plan *plan, const adept_placed_step *s, const adept_profile *prof)
+static adept_status place_kernels(adept_plan *plan, const adept_placement *at, bool several, const double *theta,
+                                  adept_error *err)
 {
-    plan_phases *out = &plan->phases;
-    double passes = (double)prof->grad_accum;
-    const adept_work *work = &s->step.work;
-    out->p = s->theta.p;
-    out->full = s->full;
-    out->core_s = (s->scratch.gemm_s[0] + s->scratch.conv_s[0] + s->scratch.alu_s[0]) * passes;
-    out->memory_s = s->scratch.memory_s[0] * passes;
-    out->gradient_bytes = s->scratch.gradient_bytes[0];
-    describe(plan, &s->step, adept_eq_gradient_bytes(work->gradient_bytes, work->autocast, out->p.grad_bytes_lowp),
-             prof);
+    adept_kernel_set set = {0};
+    double *own = plan->kernels.theta;
+    adept_status status = adept_operator_check_saturation(at->run.saturation, err);
+    if (status == ADEPT_OK) status = adept_place(&plan->placed, NULL, at, NULL, 0, err);
+    if (status == ADEPT_OK) status = operator_theta(own, at->hw, err);
+    if (status == ADEPT_OK && theta) {
+        memcpy(own, theta, sizeof plan->kernels.theta);
+        status = adept_check_static_w(own[ADEPT_OP_p_static_w], at->hw, err);
+    }
+    bool ordered = several && plan->places_known && adept_work_sends(&plan->placed.work);
+    if (status == ADEPT_OK) status = adept_kernel_set_new(&set, at->profile, ordered, err);
+    if (status == ADEPT_OK) status = list_kernels(plan, at, &set, NULL, err);
+    adept_kernel_set_free(&set);
+    return status;
 }
 
-static adept_status compile_phases(adept_plan *plan, const adept_placement *at, adept_error *err)
+/* ---- plans ---- */
+
+static adept_placement placement_of(const adept_profile *prof, const adept_hwprofile *hw, const adept_run *how)
 {
-    adept_placed_step *s = aligned_alloc(_Alignof(adept_placed_step), sizeof *s);
-    if (!s) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a plan");
-    adept_status status = adept_placed_step_init(s, at->profile, at->hw, &at->run, err);
-    if (status == ADEPT_OK) take_phases(plan, s, at->profile);
-    adept_placed_step_free(s);
-    free(s);
-    return status;
+    return (adept_placement){prof,
+                             hw,
+                             {.granularity = how ? how->granularity : ADEPT_GRANULARITY_OF_FIT,
+                              .saturation = how ? how->saturation : NULL}};
+}
+
+static adept_plan empty_plan(const adept_placement *at)
+{
+    return (adept_plan){.hw = at->hw,
+                        .granularity = at->run.granularity,
+                        .by_operator = adept_granularity_of(at->hw, &at->run) == ADEPT_GRANULARITY_OPERATOR,
+                        .places_known = adept_backward_plan_known(at->profile)};
+}
+
+adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const adept_hwprofile *hw,
+                             const adept_run *how, bool several, const double *theta, adept_error *err)
+{
+    const adept_placement at = placement_of(prof, hw, how);
+    *plan = empty_plan(&at);
+    return plan->by_operator ? place_kernels(plan, &at, several, theta, err)
+                             : place_phases(plan, &at, theta, err);
+}
+
+void adept_plan_prepare(adept_plan *plan)
+{
+    if (plan->by_operator) adept_kernel_list_tabulate(&plan->kernels.list);
+}
+
+void adept_plan_clear(adept_plan *plan)
+{
+    adept_buckets_free(&plan->kernels.buckets);
+    free(plan->kernels.columns);
+    plan->kernels.columns = NULL;
 }
 
 adept_status adept_plan_new(adept_plan **out, const adept_profile *prof, const adept_hwprofile *hw,
                             const adept_run *how, adept_error *err)
 {
     adept_plan_result at_default;
-    const adept_placement at = {
-        prof,
-        hw,
-        {.equations = how ? how->equations : ADEPT_EQUATIONS_OF_FIT, .saturation = how ? how->saturation : NULL}};
-    adept_plan *plan = calloc(1, sizeof *plan);
+    adept_plan *plan = malloc(sizeof *plan);
     if (!plan) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a plan");
-    plan->hw = hw;
-    plan->equations = at.run.equations;
-    plan->by_operator = adept_granularity_of(hw, &at.run) == ADEPT_GRANULARITY_OPERATOR;
-    adept_status status = plan->by_operator ? compile_kernels(plan, &at, err) : compile_phases(plan, &at, err);
+    adept_status status = adept_plan_init(plan, prof, hw, how, true, NULL, err);
+    if (status == ADEPT_OK) adept_plan_prepare(plan);
     if (status == ADEPT_OK) status = adept_plan_predict(&at_default, plan, NULL, err);
     if (status == ADEPT_OK)
         *out = plan;
@@ -113,7 +259,7 @@ adept_status adept_plan_new(adept_plan **out, const adept_profile *prof, const a
 void adept_plan_free(adept_plan *plan)
 {
     if (!plan) return;
-    adept_plan_kernels_free(&plan->kernels);
+    adept_plan_clear(plan);
     free(plan);
 }
 
@@ -125,8 +271,7 @@ struct adept_plan_family {
     adept_kernel_set set;
     adept_kernel_cache cache;
     const adept_tile_menu *menus; /* that the cache is of */
-    adept_plan plan; /* the last one, by granularity "operator" */
-    adept_plan *other; /* or by granularity "model"; owned */
+    adept_plan plan;              /* the last one */
     /* parameters are looked up again where something changed that they depend on */
     bool has_theta;
     adept_hwprofile of;
@@ -139,7 +284,7 @@ adept_status adept_plan_family_new(adept_plan_family **out, const adept_profile 
     adept_plan_family *f = calloc(1, sizeof *f);
     if (!f) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for plans");
     f->profile = prof;
-    adept_status status = adept_step_check_profile(&f->work, prof, err);
+    adept_status status = adept_place_check_profile(&f->work, prof, err);
     bool ordered = several && status == ADEPT_OK && adept_backward_plan_known(prof) && adept_work_sends(&f->work);
     if (status == ADEPT_OK) status = adept_kernel_set_new(&f->set, prof, ordered, err);
     if (status == ADEPT_OK) status = adept_kernel_cache_new(&f->cache, &f->set, err);
@@ -155,8 +300,7 @@ void adept_plan_family_free(adept_plan_family *f)
     if (!f) return;
     adept_kernel_cache_free(&f->cache);
     adept_kernel_set_free(&f->set);
-    adept_plan_kernels_free(&f->plan.kernels);
-    adept_plan_free(f->other);
+    adept_plan_clear(&f->plan);
     free(f);
 }
 
@@ -186,7 +330,7 @@ static adept_status find_theta(adept_plan_family *f, const adept_hwprofile *hw, 
     f->has_theta = false;
     f->menus = hw->tiles;
     adept_kernel_cache_forget(&f->cache);
-    adept_status status = adept_plan_kernels_theta(f->theta, hw, err);
+    adept_status status = operator_theta(f->theta, hw, err);
     if (status != ADEPT_OK || hw->n_parameters > ADEPT_OPERATOR_PARAMETERS) return status;
     f->of = *hw;
     f->of.specs = without_kernels(&hw->specs);
@@ -195,139 +339,103 @@ static adept_status find_theta(adept_plan_family *f, const adept_hwprofile *hw, 
     return ADEPT_OK;
 }
 
-static adept_status place_family(adept_plan_family *f, const adept_placement *at, bool many, adept_error *err)
+static adept_status place_family(adept_plan_family *f, const adept_placement *at, adept_error *err)
 {
-    adept_step step = {.work = f->work};
-    adept_plan *plan = &f->plan;
-    adept_plan_kernels_free(&plan->kernels);
-    *plan = (adept_plan){.hw = at->hw, .equations = at->run.equations, .by_operator = true};
+    f->plan.placed.work = f->work;
     adept_status status = adept_operator_check_saturation(at->run.saturation, err);
-    if (status == ADEPT_OK) status = adept_step_compile_known(&step, at, err);
+    if (status == ADEPT_OK) status = adept_place_known(&f->plan.placed, at, err);
     if (status == ADEPT_OK) status = find_theta(f, at->hw, err);
     if (status != ADEPT_OK) return status;
-    describe(plan, &step, step.work.gradient_bytes, at->profile);
-    status = adept_plan_kernels_place(&plan->kernels, &f->set, &f->cache, &step, at, f->theta, err);
-    if (status == ADEPT_OK && many) adept_clock_table_fill(&plan->kernels.clock);
-    return status;
+    memcpy(f->plan.kernels.theta, f->theta, sizeof f->theta);
+    return list_kernels(&f->plan, at, &f->set, &f->cache, err);
 }
 
 adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *f, const adept_hwprofile *hw,
                                   const adept_run *how, bool many, adept_error *err)
 {
-    const adept_placement at = {
-        f->profile,
-        hw,
-        {.equations = how ? how->equations : ADEPT_EQUATIONS_OF_FIT, .saturation = how ? how->saturation : NULL}};
-    adept_status status;
-    adept_plan_free(f->other);
-    f->other = NULL;
-    if (adept_granularity_of(hw, &at.run) == ADEPT_GRANULARITY_OPERATOR) {
-        status = place_family(f, &at, many, err);
-        *out = &f->plan;
-    } else {
-        status = adept_plan_new(&f->other, f->profile, hw, &at.run, err);
-        *out = f->other;
-    }
+    const adept_placement at = placement_of(f->profile, hw, how);
+    adept_plan_clear(&f->plan);
+    f->plan = empty_plan(&at);
+    adept_status status = f->plan.by_operator ? place_family(f, &at, err) : place_phases(&f->plan, &at, NULL, err);
+    if (status == ADEPT_OK && many) adept_plan_prepare(&f->plan);
+    *out = &f->plan;
     return status;
 }
 
 /* ---- predicting ---- */
 
-static void predict_kernels(adept_plan_result *out, const adept_plan *plan, const double *row, const adept_network *net,
-                            double bucket_bytes)
+adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *asked,
+                                  adept_error *err)
 {
-    adept_plan_step s;
-    adept_plan_kernels_run(&s, &plan->kernels, row, net, bucket_bytes);
-    const adept_operator_state *state = &s.state;
-    out->step_time_s = state->step_s;
-    out->power_avg_w = isnan(row[ADEPT_ROW_TDP_W]) ? NAN : row[ADEPT_ROW_GPUS] * state->power_w;
-    out->pass_s = s.part_s[ADEPT_PART_FORWARD] + s.part_s[ADEPT_PART_BACKWARD];
-    out->optimizer_s = s.part_s[ADEPT_PART_OPTIMIZER];
-    out->comm_s = state->comm_s;
-    out->comm_hidden_s = state->comm_hidden_s;
-    out->kernel_launch_s = state->launch_s + state->wait_s;
-    out->fixed_s = plan->kernels.theta[ADEPT_OP_t_fixed_s];
-    out->clock_ratio = s.clock.ratio;
-    out->limited = s.clock.limited || s.clock.floored;
-    out->floored = s.clock.floored;
-    const adept_bound_terms terms = {
-        .core_s = s.core_s,
-        .memory_s = s.memory_s,
-        .pass_s = out->pass_s,
-        .optimizer_s = out->optimizer_s,
-        .launch_s = out->kernel_launch_s + out->fixed_s,
-        .comm_s = out->comm_s,
-        .hidden_pass_s = state->hidden_s[ADEPT_PART_FORWARD] + state->hidden_s[ADEPT_PART_BACKWARD],
-        .hidden_optimizer_s = state->hidden_s[ADEPT_PART_OPTIMIZER],
-    };
-    out->bound = adept_bound_of(&terms);
-}
-
-static void predict_phases(adept_plan_result *out, const adept_plan *plan, const double *row, const adept_network *net)
-{
-    const plan_phases *known = &plan->phases;
-    adept_phases phases;
-    out->comm_hidden_s = adept_phases_run(&phases, &known->full, &known->p, known->gradient_bytes, row, net);
-    out->step_time_s = adept_eq_step_s(&phases.time);
-    out->power_avg_w =
-        isnan(row[ADEPT_ROW_TDP_W]) ? NAN : row[ADEPT_ROW_GPUS] * adept_eq_mean_power_w(&phases.time, &phases.power);
-    out->pass_s = phases.time.pass_s;
-    out->optimizer_s = phases.time.optimizer_s;
-    out->comm_s = phases.time.comm_s;
-    out->kernel_launch_s = phases.time.launch_s;
-    out->fixed_s = phases.time.fixed_s;
-    out->clock_ratio = phases.state[ADEPT_PHASE_PASS].clock_ratio;
-    out->limited = out->floored = false;
-    for (int i = 0; i < ADEPT_PHASES; i++) {
-        out->limited = out->limited || (phases.state[i].limited && phases.state[i].time_s > 0.0);
-        out->floored = out->floored || phases.state[i].floored;
-    }
-    const adept_bound_terms terms = {
-        .core_s = known->core_s / out->clock_ratio,
-        .memory_s = known->memory_s,
-        .pass_s = out->pass_s,
-        .optimizer_s = out->optimizer_s,
-        .launch_s = out->kernel_launch_s + out->fixed_s,
-        .comm_s = out->comm_s,
-        .optimizer_computes = known->full.opt_compute_s > known->full.opt_memory_s,
-    };
-    out->bound = adept_bound_of(&terms);
-}
-
-adept_status adept_plan_predict(adept_plan_result *result, const adept_plan *plan, const adept_run *asked,
-                                adept_error *err)
-{
-    adept_plan_result out;
-    adept_network net;
     adept_run run = asked ? *asked : (adept_run){0};
-    double row[ADEPT_ROW_COLUMNS];
     bool in_buckets;
-    run.equations = plan->equations;
-    adept_status status = adept_step_compile_run(row, &net, plan->hw, &run, plan->sends, err);
-    if (status == ADEPT_OK) status = adept_backward_wanted(&in_buckets, plan->places_known, plan->hw, &run, &net, err);
+    run.granularity = plan->granularity;
+    adept_status status = adept_place_run(out->row, &out->network, plan->hw, &run, plan->sends, err);
+    if (status == ADEPT_OK)
+        status = adept_buckets_wanted(&in_buckets, plan->places_known, plan->hw, &run, &out->network, err);
     if (status != ADEPT_OK) return status;
-    double bucket_bytes = run.bucket_bytes > 0.0 ? run.bucket_bytes : ADEPT_BUCKET_BYTES, gpus = row[ADEPT_ROW_GPUS];
-    if (plan->by_operator)
-        predict_kernels(&out, plan, row, &net, in_buckets ? bucket_bytes : 0.0);
-    else
-        predict_phases(&out, plan, row, &net);
-    out.energy_step_j = out.power_avg_w * out.step_time_s;
-    out.edp_js = out.energy_step_j * out.step_time_s;
-    bool knows_power = !isnan(plan->hw->specs.tdp_w);
-    if (!(out.step_time_s > 0.0) ||
-        !isfinite(out.step_time_s * out.step_time_s * (knows_power ? out.power_avg_w : 1.0)))
+    out->bucket_bytes = !in_buckets ? 0.0 : run.bucket_bytes > 0.0 ? run.bucket_bytes : ADEPT_BUCKET_BYTES;
+    return ADEPT_OK;
+}
+
+void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run)
+{
+    if (plan->by_operator) {
+        const adept_plan_kernels *k = &plan->kernels;
+        adept_operator_numbers numbers = k->numbers;
+        adept_operator_set_run(&numbers, run->row, &run->network);
+        adept_operator_step(out, &k->list, &numbers, run->bucket_bytes > 0.0 ? &k->buckets : NULL, run->bucket_bytes,
+                            k->theta);
+    } else {
+        step_of_phases(out, &plan->phases, run);
+    }
+    if (isnan(run->row[ADEPT_ROW_TDP_W])) /* without P_TDP not even idle power is known for sure */
+        out->power_w = out->pass_w = out->optimizer_w = out->comm_w = out->idle_w = NAN;
+}
+
+adept_status adept_plan_report(adept_plan_result *out, const adept_plan *plan, const adept_step *step,
+                               const adept_checked_run *run, adept_error *err)
+{
+    const double gpus = run->row[ADEPT_ROW_GPUS], samples = plan->samples * gpus, power_w = gpus * step->power_w;
+    const adept_memory *memory = &plan->memory[gpus > 1.0];
+    if (!(step->step_s > 0.0) || !isfinite(step->step_s * step->step_s * (isnan(power_w) ? 1.0 : power_w)))
         return adept_error_set(err, ADEPT_E_INVALID,
                                "profile: its work takes %g s on %s: nothing to run, or a count out of range",
-                               out.step_time_s, plan->hw->name);
-    out.samples_per_s = plan->samples * gpus / out.step_time_s;
-    out.energy_per_sample_j = out.energy_step_j / (plan->samples * gpus);
-    out.clock_hz = out.clock_ratio * plan->hw->specs.clock_boost_hz;
-    const adept_memory *memory = &plan->memory[gpus > 1.0];
-    out.peak_bytes = memory->peak_bytes;
-    out.capacity_bytes = memory->capacity_bytes;
-    out.fits = memory->fits;
-    *result = out;
+                               step->step_s, plan->hw->name);
+    *out = (adept_plan_result){
+        .step_time_s = step->step_s,
+        .power_avg_w = power_w,
+        .energy_step_j = power_w * step->step_s,
+        .edp_js = power_w * step->step_s * step->step_s,
+        .samples_per_s = samples / step->step_s,
+        .energy_per_sample_j = power_w * step->step_s / samples,
+        .pass_s = step->pass_s,
+        .optimizer_s = step->optimizer_s,
+        .comm_s = step->comm_s,
+        .kernel_launch_s = step->launch_s,
+        .fixed_s = step->fixed_s,
+        .comm_hidden_s = step->comm_hidden_s,
+        .clock_ratio = step->clock_ratio,
+        .clock_hz = step->clock_ratio * plan->hw->specs.clock_boost_hz,
+        .peak_bytes = memory->peak_bytes,
+        .capacity_bytes = memory->capacity_bytes,
+        .bound = adept_bound_of(step),
+        .fits = memory->fits,
+        .limited = step->limited,
+        .floored = step->floored,
+    };
     return ADEPT_OK;
+}
+
+adept_status adept_plan_predict(adept_plan_result *out, const adept_plan *plan, const adept_run *asked,
+                                adept_error *err)
+{
+    adept_checked_run run;
+    adept_step step;
+    adept_status status = adept_plan_check_run(&run, plan, asked, err);
+    if (status != ADEPT_OK) return status;
+    adept_plan_step(&step, plan, &run);
+    return adept_plan_report(out, plan, &step, &run, err);
 }
 
 void adept_plan_interval_of(adept_plan_interval *out, const adept_plan *plan, const adept_run *asked,
@@ -335,11 +443,11 @@ void adept_plan_interval_of(adept_plan_interval *out, const adept_plan *plan, co
 {
     adept_run run = asked ? *asked : (adept_run){0};
     adept_prediction p;
-    run.equations = plan->equations;
+    run.granularity = plan->granularity;
     p.step_time_s = result->step_time_s;
     p.power_avg_w = result->power_avg_w;
     p.total_flops = plan->flops * (run.gpus > 0 ? (double)run.gpus : 1.0);
-    p.bytes_read = plan->bytes;
+    p.bytes_read = plan->bytes_read + plan->bytes_written;
     p.bytes_written = 0.0;
     adept_range_point point = adept_prediction_range_point(&p, &plan->described, plan->hw, &run);
     bool known = adept_calibrated_for(plan->hw, &run) || adept_transferred_for(plan->hw, &run);

@@ -1,88 +1,34 @@
-/** @file step.h  One placement checked and reduced to the numbers that time and power are computed from. Private to
- *  model/. */
+/** @file step.h  One run of one workload on one GPU, whichever granularity worked it out: what estimates and predictions are made
+ *  of. Private to model/. Calls: nothing. */
 #ifndef ADEPT_STEP_H
 #define ADEPT_STEP_H
-#include "adept_evaluate.h"
-#include "communication.h"
-#include "equations.h"
-#include "work.h"
+#include "adept_model.h"
 
-/* Dimensions that saturation depends on, in eq 4.11's order. X(suffix, parameter that is its reference) */
-#define ADEPT_DIMENSION_LIST(X) X(M, r_m) X(N, r_n) X(K, r_k) X(BLOCKS, r_c) X(PIXELS, r_s)
-typedef enum adept_dimension {
-#define X(id, reference) ADEPT_DIM_##id,
-    ADEPT_DIMENSION_LIST(X)
-#undef X
-        ADEPT_DIMENSIONS
-} adept_dimension;
+/* What runs one after the other: the host launches kernels in this order, and the GPU runs them in it. With gradient
+ * accumulation forward and backward alternate. */
+typedef enum adept_part {
+    ADEPT_PART_FORWARD = ADEPT_FORWARD,
+    ADEPT_PART_BACKWARD = ADEPT_BACKWARD,
+    ADEPT_PART_OPTIMIZER,
+    ADEPT_PARTS
+} adept_part;
 
-/* Numbers of a pass and an optimizer's step besides its work: the same for every number of GPUs and power limit. */
-typedef enum adept_pass_column {
-    ADEPT_PASS_WSET,          /* working set / L2 */
-    ADEPT_PASS_PASSES,        /* forward-backward passes per step */
-    ADEPT_PASS_GRAD_BYTES,    /* of one gradient element in its own type */
-    ADEPT_PASS_AUTOCAST,      /* 1: grad_bytes_lowp holds for gradients, 0: not */
-    ADEPT_PASS_GRAD_ELEMENTS, /* that the all-reduce sends */
-    ADEPT_PASS_OPT_S,         /* the optimizer's traffic at full bandwidth, gradients not included */
-    ADEPT_PASS_OPT_GRAD_S,    /* per byte of a gradient element */
-    ADEPT_PASS_OPT_ALU_S,     /* its arithmetic at the peak */
-    ADEPT_PASS_LAUNCHES,      /* of the whole step */
-    ADEPT_PASS_COLUMNS
-} adept_pass_column;
-
-/* Numbers of the run. */
-typedef enum adept_row_column {
-    ADEPT_ROW_GPUS,
-    ADEPT_ROW_HOPS, /* the all-reduce's law; 0 if nothing is sent */
-    ADEPT_ROW_VOLUME,
-    ADEPT_ROW_BETWEEN_S,
-    ADEPT_ROW_BETWEEN_S_PER_BYTE,
-    ADEPT_ROW_TDP_W,
-    ADEPT_ROW_LIMIT_W,   /* per GPU */
-    ADEPT_ROW_MIN_CLOCK, /* relative to boost */
-    ADEPT_ROW_MAX_CLOCK, /* 1, or what the clock is locked to */
-    ADEPT_ROW_COLUMNS
-} adept_row_column;
-
-typedef struct adept_step_numbers {
-    double work[ADEPT_WORK_COLUMNS];
-    double dim[ADEPT_DIMENSIONS]; /* in tiles, blocks and pixels; 1 where there is no such work */
-    double pass[ADEPT_PASS_COLUMNS];
-    double row[ADEPT_ROW_COLUMNS];
-} adept_step_numbers;
-
+/* Times of one step; powers and energies of one GPU. */
 typedef struct adept_step {
-    adept_work work;
-    adept_peaks peaks;
-    adept_step_numbers numbers;
-    adept_network network;  /* n 0 if nothing is sent; the row has its first law */
-    double samples;         /* of one GPU and all passes */
-    double updated_tensors; /* parameters that the optimizer updates; 0 unless the mode is train */
+    double step_s; /* pass_s + optimizer_s + comm_s + launch_s + fixed_s */
+    double pass_s, optimizer_s, comm_s, launch_s, fixed_s;
+    double comm_hidden_s;                   /* runs beside the backward pass */
+    double buckets;                         /* all-reduces of a step; 0: not in buckets */
+    double gemm_s, conv_s, alu_s, memory_s; /* inside pass_s: what follows the core clock, by unit, and the rest */
+    double exposed[ADEPT_PARTS]; /* share of a part whose time is the GPU's: the rest runs in the shadow of the host */
+    double hidden_s[ADEPT_PARTS]; /* the time of kernels there */
+    bool optimizer_computes;      /* its arithmetic takes longer than its traffic */
+    double energy_j;              /* above idle; granularity "operator" only */
+    double power_w;               /* mean over step_s; NAN without tdp_w */
+    double pass_w, optimizer_w, comm_w, idle_w;
+    double clock_ratio; /* to the boost clock; of the pass where phases differ */
+    bool limited;       /* the limit leaves a lower clock than the highest, or than what it is locked to */
+    bool floored;       /* even the lowest clock draws more than the limit */
 } adept_step;
-
-/** @return ADEPT_E_INVALID if idle power is not below tdp_w */
-adept_status adept_step_check_static_w(double p_static_w, const adept_hwprofile *hw, adept_error *err);
-
-/** Put one law of a network into the numbers of a run. */
-void adept_step_set_law(double *row, const adept_network *net, size_t index);
-
-/** Check a run against the sheet, and fill the numbers of ADEPT_ROW_ and the network.
- *  @param sends  are there gradients to be summed? */
-adept_status adept_step_compile_run(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *run,
-                                    bool sends, adept_error *err);
-
-/**
- * Check profile, sheet and run, and compile them.
- * @param pieces  NULL: the scalars' values are multiplied in; else see adept_work_columns()
- * @return as adept_predict
- */
-adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const adept_placement *at,
-                                const adept_scalar *scalars, size_t n_scalars, adept_error *err);
-
-/** Check a profile and sum its work. */
-adept_status adept_step_check_profile(adept_work *work, const adept_profile *prof, adept_error *err);
-/** The same for granularity "operator" of a profile that adept_step_check_profile() has checked, with its work in out->work: without mean dimensions and
- *  columns of work, which it does not need. */
-adept_status adept_step_compile_known(adept_step *out, const adept_placement *at, adept_error *err);
 
 #endif

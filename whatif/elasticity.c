@@ -1,5 +1,4 @@
-/** @file elasticity.c  Elasticities from exact derivatives, and real predictions beside them; see adept_elasticity.h.
- */
+/** @file elasticity.c  Elasticities from predictions with every number changed by a hair; see adept_elasticity.h. */
 #include "adept_elasticity.h"
 #include <math.h>
 #include <stdlib.h>
@@ -78,45 +77,25 @@ static const design designs[] = {
 };
 #define N_DESIGNS (sizeof designs / sizeof *designs)
 
-/* ---- one number ---- */
+/* ---- one lever ---- */
 
 typedef struct state {
     adept_elasticities *out;
     const adept_profile *prof;
     const adept_hwprofile *hw;
     const adept_run *run;
-    adept_gradient g;
+    adept_granularity granularity;
+    size_t n_parameters;
+    double theta[ADEPT_MOST_PARAMETERS];
 } state;
 
-/* What a changed number gives; NAN where it cannot be predicted. */
-typedef struct outcome {
-    double time_s, power_w;
-} outcome;
-
-static outcome predict(const state *s, const adept_hwprofile *hw, const adept_run *run)
-{
-    adept_prediction p;
-    if (adept_predict(&p, s->prof, hw, run, NULL) != ADEPT_OK) return (outcome){NAN, NAN};
-    return (outcome){p.step_time_s, p.power_avg_w};
-}
-
-static outcome predict_with(const state *s, const double *theta)
-{
-    outcome o;
-    if (adept_predict_with(&o.time_s, &o.power_w, s->prof, s->hw, s->run, theta, NULL) != ADEPT_OK)
-        return (outcome){NAN, NAN};
-    return o;
-}
-
-static const double more = 1.0 + ADEPT_ELASTICITY_STEP;
-
-static const outcome impossible = {NAN, NAN};
-
-/* Ten percent of a few SMs is none. */
-static bool too_few(double whole)
-{
-    return whole * ADEPT_ELASTICITY_STEP < 1.0;
-}
+typedef struct lever {
+    adept_lever_kind kind;
+    size_t index;         /* of its design, its number or its parameter */
+    const char *key, *meaning;
+    double value;         /* NAN of several numbers */
+    bool whole;
+} lever;
 
 static double *spec_at(adept_hwprofile *hw, size_t spec)
 {
@@ -133,91 +112,99 @@ static double *run_at(adept_run *run, size_t i)
     return fields[i];
 }
 
-static adept_relative_change relative(double time, double power)
+/* What a step takes; NAN where it cannot be predicted. */
+typedef struct outcome {
+    double time_s, power_w;
+} outcome;
+
+static void scale_design(adept_hwprofile *hw, double *theta, const state *s, const design *d, double factor)
 {
-    return (adept_relative_change){time, power, power + time, power + 2.0 * time};
+    for (size_t j = 0; j < ADEPT_SPECS; j++)
+        if ((d->peaks && is_peak(j)) || j == (size_t)d->spec) *spec_at(hw, j) *= factor;
+    for (size_t i = 0; i < s->n_parameters; i++)
+        if (d->host && is_host_time(adept_granularity_parameter_info(s->granularity, i)->name)) theta[i] *= factor;
+}
+
+/* The step with a lever at so many times its value. Parameters follow from the sheet unless one of them is the lever. */
+static outcome at(const state *s, const lever *l, double factor)
+{
+    adept_hwprofile hw = *s->hw;
+    adept_run run = *s->run;
+    double theta[ADEPT_MOST_PARAMETERS];
+    outcome out = {NAN, NAN};
+    bool of_theta = l->kind == ADEPT_LEVER_PARAMETER || (l->kind == ADEPT_LEVER_DESIGN && designs[l->index].host);
+    memcpy(theta, s->theta, sizeof theta);
+    if (l->kind == ADEPT_LEVER_DESIGN) scale_design(&hw, theta, s, &designs[l->index], factor);
+    if (l->kind == ADEPT_LEVER_SPEC) *spec_at(&hw, l->index) *= factor;
+    if (l->kind == ADEPT_LEVER_RUN) *run_at(&run, l->index) *= factor;
+    if (l->kind == ADEPT_LEVER_PARAMETER) theta[l->index] *= factor;
+    if (adept_predict_with(&out.time_s, &out.power_w, s->prof, &hw, &run, of_theta ? theta : NULL, NULL) != ADEPT_OK)
+        return (outcome){NAN, NAN};
+    return out;
+}
+
+/* Relative changes so small that a difference is a derivative: what is left of the curvature and of rounding is 1e-7 and
+ * less. A whole number is only raised, where a whole number of waves stays one. */
+#define SMALL 1e-4
+#define SMALL_WHOLE 1e-6
+
+/* d ln(time) and d ln(power) by d ln(lever). */
+static outcome slope_of(const state *s, const lever *l)
+{
+    const outcome here = {s->out->time_s, s->out->power_w};
+    double step = l->whole ? SMALL_WHOLE : SMALL;
+    outcome above = at(s, l, 1.0 + step), below = l->whole ? here : at(s, l, 1.0 - step);
+    double width = 2.0 * step;
+    if (isnan(above.time_s) || isnan(below.time_s) || l->whole) width = step; /* the end of what is possible */
+    if (isnan(above.time_s)) above = here;
+    if (isnan(below.time_s)) below = here;
+    return (outcome){log(above.time_s / below.time_s) / width, log(above.power_w / below.power_w) / width};
+}
+
+static adept_relative_change relative(outcome slope)
+{
+    return (adept_relative_change){slope.time_s, slope.power_w, slope.power_w + slope.time_s,
+                                   slope.power_w + 2.0 * slope.time_s};
 }
 
 static adept_relative_change change_of(const state *s, outcome o)
 {
-    double time = o.time_s / s->g.time_s, power = o.power_w / s->g.power_w;
+    double time = o.time_s / s->out->time_s, power = o.power_w / s->out->power_w;
     return (adept_relative_change){time - 1.0, power - 1.0, power * time - 1.0, power * time * time - 1.0};
 }
 
-static void add(state *s, adept_elasticity row, const adept_slope *by, outcome o)
+/* Ten percent of a few SMs is none. */
+static bool too_few(const state *s, const lever *l)
 {
-    row.exact = relative(by->time_s / s->g.time_s, by->power_w / s->g.power_w);
-    row.more = change_of(s, o);
-    bool acts = by->time_s != 0.0 || (by->power_w != 0.0 && !isnan(by->power_w)) || fabs(row.more.time) > 0.0 ||
-                fabs(row.more.power) > 0.0;
-    if (acts) s->out->rows[s->out->n++] = row;
+    return l->whole && s->hw->specs.sm_count * ADEPT_ELASTICITY_STEP < 1.0;
 }
 
-static void add_design(state *s, const design *d)
+static adept_relative_change add(state *s, const lever *l)
 {
-    adept_hwprofile hw = *s->hw;
-    double theta[ADEPT_GRADIENT_PARAMETERS];
-    adept_slope by = {0};
-    memcpy(theta, s->g.theta, sizeof theta);
-    for (size_t j = 0; j < ADEPT_SPECS; j++) {
-        if (!(d->peaks && is_peak(j)) && j != (size_t)d->spec) continue;
-        *spec_at(&hw, j) *= more;
-        by.time_s += s->g.by_spec[j].time_s;
-        by.power_w += s->g.by_spec[j].power_w;
+    adept_elasticity row = {.kind = l->kind, .key = l->key, .meaning = l->meaning, .value = l->value, .whole = l->whole};
+    row.exact = relative(slope_of(s, l));
+    row.more = change_of(s, too_few(s, l) ? (outcome){NAN, NAN} : at(s, l, 1.0 + ADEPT_ELASTICITY_STEP));
+    bool acts = fabs(row.exact.time) > 0.0 || fabs(row.exact.power) > 0.0 || fabs(row.more.time) > 0.0 ||
+                fabs(row.more.power) > 0.0;
+    if (acts) s->out->rows[s->out->n++] = row;
+    return row.exact;
+}
+
+static void add_designs(state *s)
+{
+    for (size_t i = 0; i < N_DESIGNS; i++) {
+        const lever l = {ADEPT_LEVER_DESIGN, i, designs[i].key, designs[i].meaning, NAN, designs[i].whole};
+        add(s, &l);
     }
-    for (size_t i = 0; i < s->g.n_parameters; i++) {
-        if (!d->host || !is_host_time(adept_granularity_parameter_info(s->g.granularity, i)->name)) continue;
-        theta[i] *= more;
-        by.time_s += s->g.by_theta[i].time_s;
-        by.power_w += s->g.by_theta[i].power_w;
-    }
-    const adept_elasticity row = {
-        .kind = ADEPT_LEVER_DESIGN, .key = d->key, .meaning = d->meaning, .value = NAN, .whole = d->whole};
-    bool none = d->whole && too_few(*spec_at(&hw, d->spec) / more);
-    add(s, row, &by, none ? impossible : d->host ? predict_with(s, theta) : predict(s, &hw, s->run));
 }
 
 static void add_specs(state *s)
 {
     for (size_t j = 0; j < ADEPT_SPECS; j++) {
         adept_hwprofile hw = *s->hw;
-        double value = *spec_at(&hw, j);
-        if (isnan(value)) continue;
-        *spec_at(&hw, j) = value * more;
-        const adept_elasticity row = {.kind = ADEPT_LEVER_SPEC,
-                                      .key = spec_numbers[j].key,
-                                      .meaning = spec_numbers[j].meaning,
-                                      .value = value,
-                                      .whole = j == ADEPT_SPEC_sm_count};
-        add(s, row, &s->g.by_spec[j], row.whole && too_few(value) ? impossible : predict(s, &hw, s->run));
-    }
-}
-
-static void add_run(state *s)
-{
-    for (size_t i = 0; i < ADEPT_RUN_NUMBERS; i++) {
-        adept_run run = *s->run;
-        double value = *run_at(&run, i);
-        if (!(value > 0.0)) continue;
-        *run_at(&run, i) = value * more;
-        const adept_elasticity row = {
-            .kind = ADEPT_LEVER_RUN, .key = run_numbers[i].key, .meaning = run_numbers[i].meaning, .value = value};
-        add(s, row, &s->g.by_run[i], predict(s, s->hw, &run));
-    }
-}
-
-static void add_parameters(state *s)
-{
-    double theta[ADEPT_GRADIENT_PARAMETERS];
-    memcpy(theta, s->g.theta, sizeof theta);
-    for (size_t i = 0; i < s->g.n_parameters; i++) {
-        const adept_parameter_info *info = adept_granularity_parameter_info(s->g.granularity, i);
-        if (theta[i] == 0.0) continue;
-        theta[i] *= more;
-        const adept_elasticity row = {
-            .kind = ADEPT_LEVER_PARAMETER, .key = info->name, .meaning = info->meaning, .value = s->g.theta[i]};
-        add(s, row, &s->g.by_theta[i], predict_with(s, theta));
-        theta[i] = s->g.theta[i];
+        const lever l = {ADEPT_LEVER_SPEC,        j, spec_numbers[j].key, spec_numbers[j].meaning, *spec_at(&hw, j),
+                         j == ADEPT_SPEC_sm_count};
+        if (!isnan(l.value)) add(s, &l);
     }
 }
 
@@ -258,27 +245,44 @@ static bool counts(adept_granularity granularity, const char *name)
     return granularity != ADEPT_GRANULARITY_OPERATOR || strcmp(name, "c_opt") != 0;
 }
 
-static bool is_limited(const adept_gradient *g, const adept_run *run)
+static void note_wait(state *s, const char *parameter, double elasticity)
 {
-    return run->power_limit_w > 0.0 ? g->by_run[ADEPT_RUN_power_limit_w].time_s != 0.0
-                                    : g->by_spec[ADEPT_SPEC_tdp_w].time_s != 0.0;
+    for (size_t j = 0; j < sizeof waits / sizeof *waits; j++)
+        if (strcmp(waits[j].name, parameter) == 0 && counts(s->granularity, parameter))
+            s->out->wait[waits[j].wait] += waits[j].sign * elasticity;
 }
 
-static void find_waits(state *s)
+static void add_parameters(state *s)
 {
-    double *wait = s->out->wait, sum = 0.0;
-    for (size_t i = 0; i < s->g.n_parameters; i++) {
-        const char *name = adept_granularity_parameter_info(s->g.granularity, i)->name;
-        for (size_t j = 0; j < sizeof waits / sizeof *waits; j++)
-            if (strcmp(waits[j].name, name) == 0 && counts(s->g.granularity, name))
-                wait[waits[j].wait] += waits[j].sign * s->g.by_theta[i].time_s / s->g.time_s;
+    for (size_t i = 0; i < s->n_parameters; i++) {
+        const adept_parameter_info *info = adept_granularity_parameter_info(s->granularity, i);
+        const lever l = {ADEPT_LEVER_PARAMETER, i, info->name, info->meaning, s->theta[i], false};
+        if (s->theta[i] != 0.0) note_wait(s, info->name, add(s, &l).time);
     }
-    wait[ADEPT_WAIT_network] +=
-        (s->g.by_run[ADEPT_RUN_internode_latency_s].time_s - s->g.by_run[ADEPT_RUN_internode_bytes_per_s].time_s) /
-        s->g.time_s;
+}
+
+static void add_run(state *s)
+{
+    for (size_t i = 0; i < ADEPT_RUN_NUMBERS; i++) {
+        adept_run run = *s->run;
+        const lever l = {ADEPT_LEVER_RUN, i, run_numbers[i].key, run_numbers[i].meaning, *run_at(&run, i), false};
+        if (!(l.value > 0.0)) continue;
+        double time = add(s, &l).time;
+        if (i == ADEPT_RUN_internode_latency_s) s->out->wait[ADEPT_WAIT_network] += time;
+        if (i == ADEPT_RUN_internode_bytes_per_s) s->out->wait[ADEPT_WAIT_network] -= time;
+    }
+}
+
+/* Shares of what the step waits for sum to 1 with the power limit's, where one holds the clock. */
+static void find_power_share(state *s)
+{
+    const adept_elasticity *limit = s->run->power_limit_w > 0.0
+                                        ? adept_elasticity_find(s->out, ADEPT_LEVER_RUN, "power_limit_w")
+                                        : adept_elasticity_find(s->out, ADEPT_LEVER_SPEC, "tdp_w");
+    double sum = 0.0;
     for (int i = 0; i < ADEPT_WAIT_power; i++)
-        sum += wait[i];
-    wait[ADEPT_WAIT_power] = is_limited(&s->g, s->run) ? 1.0 - sum : 0.0;
+        sum += s->out->wait[i];
+    s->out->wait[ADEPT_WAIT_power] = limit && limit->exact.time != 0.0 ? 1.0 - sum : 0.0;
 }
 
 /* ---- all ---- */
@@ -299,18 +303,18 @@ adept_status adept_elasticities_of(adept_elasticities *out, const adept_profile 
 {
     static const adept_run default_run = {0};
     adept_elasticities *result = calloc(1, sizeof *result);
-    state s = {.out = result, .prof = prof, .hw = hw, .run = run ? run : &default_run};
     if (!result) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for elasticities");
-    adept_status status = adept_predict_gradient(&s.g, prof, hw, s.run, err);
+    state s = {.out = result, .prof = prof, .hw = hw, .run = run ? run : &default_run};
+    s.granularity = adept_granularity_of(hw, s.run);
+    adept_status status = adept_parameters_of(s.theta, &s.n_parameters, hw, s.run, err);
+    if (status == ADEPT_OK)
+        status = adept_predict_with(&result->time_s, &result->power_w, prof, hw, s.run, NULL, err);
     if (status == ADEPT_OK) {
-        result->time_s = s.g.time_s;
-        result->power_w = s.g.power_w;
-        for (size_t i = 0; i < N_DESIGNS; i++)
-            add_design(&s, &designs[i]);
+        add_designs(&s);
         add_specs(&s);
         add_run(&s);
         add_parameters(&s);
-        find_waits(&s);
+        find_power_share(&s);
         qsort(result->rows, result->n, sizeof *result->rows, by_effect);
         *out = *result;
     }

@@ -1,6 +1,7 @@
 /** @file fit_parameters.c  Which parameters a fit may change; see fit_parameters.h. */
 #define HAVE_INLINE /* of gsl_rng_uniform */
 #include "fit_parameters.h"
+#include "adept_operator_model.h"
 #include "stages.h"
 #include <gsl/gsl_rng.h>
 #include <math.h>
@@ -242,7 +243,7 @@ static adept_status hold_untouched(adept_fit_parameter *list, const adept_object
         bool throttling = options->granularity == ADEPT_GRANULARITY_OPERATOR &&
                           is_named(list[i].info.name, of_throttling, sizeof of_throttling / sizeof of_throttling[0]);
         bool of_power = o->n_powers == 0 && !limited && !throttling &&
-                        adept_evaluator_influence(o->evaluator, i).time_by_limit_only;
+                        adept_is_power_parameter(list[i].info.name);
         if (of_power)
             hold(&list[i], list[i].start, ADEPT_FIT_UNDETERMINED, "no row has power or a power limit");
         else if (!touched[i])

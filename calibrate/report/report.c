@@ -267,7 +267,7 @@ static adept_status set_range(adept_intervals *v, const adept_measurement *rows,
     for (size_t i = 0; i < n; i++) {
         adept_prediction p;
         adept_run run = rows[i].run;
-        run.equations = granularity == ADEPT_GRANULARITY_OPERATOR ? ADEPT_EQUATIONS_OPERATOR : ADEPT_EQUATIONS_MODEL;
+        run.granularity = granularity == ADEPT_GRANULARITY_OPERATOR ? ADEPT_GRANULARITY_OPERATOR : ADEPT_GRANULARITY_MODEL;
         adept_status status = adept_predict(&p, rows[i].profile, rows[i].hw, &run, err);
         if (status != ADEPT_OK) return status;
         adept_range_point at = adept_prediction_range_point(&p, rows[i].profile, rows[i].hw, &run);

@@ -48,13 +48,6 @@ ADEPT_API const adept_parameter_info *adept_evaluator_parameter(const adept_eval
 /** theta[index] of the first row's GPU: its fit's value, else the default of its sheet; a scalar's own value. Always
  *  within the bounds; NAN past the end. */
 ADEPT_API double adept_evaluator_default(const adept_evaluator *e, size_t index);
-/** What theta[index] can change in some row, for some theta within the bounds. A parameter of the power law changes
- *  the time of a row only by way of its power limit (c_power up to 2 makes any board reach its limit). */
-typedef struct adept_influence {
-    bool time, power;
-    bool time_by_limit_only; /* time, but only of rows whose board throttles */
-} adept_influence;
-ADEPT_API adept_influence adept_evaluator_influence(const adept_evaluator *e, size_t index);
 /** Name of the saturation function in use. */
 ADEPT_API const char *adept_evaluator_saturation(const adept_evaluator *e);
 

@@ -54,7 +54,11 @@ typedef enum adept_spec {
         ADEPT_SPECS
 } adept_spec;
 
-typedef enum adept_granularity { ADEPT_GRANULARITY_MODEL, ADEPT_GRANULARITY_OPERATOR } adept_granularity;
+typedef enum adept_granularity {
+    ADEPT_GRANULARITY_OF_FIT, /* whichever the GPU was fitted with, else "operator"; never a fit's own */
+    ADEPT_GRANULARITY_MODEL,
+    ADEPT_GRANULARITY_OPERATOR
+} adept_granularity;
 
 /* One named number of theta_H. Names and bounds of the parameters a granularity knows are in adept_model.h. */
 typedef struct adept_parameter {

@@ -78,10 +78,6 @@ ADEPT_API const char *adept_saturation_name(size_t index);
 
 /* ------------------------------------------------------------------ prediction ---------------------------------- */
 
-/* Which equations predict: those the GPU was fitted with, or a named granularity. The fitted parameters of one mean nothing to
- * the other, which then uses the defaults of the sheet. */
-typedef enum adept_equations { ADEPT_EQUATIONS_OF_FIT, ADEPT_EQUATIONS_MODEL, ADEPT_EQUATIONS_OPERATOR } adept_equations;
-
 /* How gradients are summed over GPUs. */
 typedef enum adept_allreduce { ADEPT_ALLREDUCE_RING, ADEPT_ALLREDUCE_TREE, ADEPT_ALLREDUCE_AUTO } adept_allreduce;
 /* How much of that the backward pass hides. AUTO: buckets where the granularity is "operator" and the profile knows where its
@@ -98,7 +94,7 @@ typedef struct adept_run {        /* how the workload runs on the hardware */
     double power_limit_w;         /* per GPU; 0: the default limit of the board */
     double clock_hz;              /* the core clock is locked to this; 0: it is not */
     const char *saturation;       /* NULL: the fit's, else "sigmoid" */
-    adept_equations equations;    /* 0: those of the fit, else granularity "operator" */
+    adept_granularity granularity; /* the fitted parameters of one mean nothing to the other, which then uses the sheet's defaults */
     int64_t nodes;                /* with as many GPUs each; 0: 1 */
     double internode_bytes_per_s; /* of one node's network in one direction, all its adapters together; needed for several nodes */
     double internode_latency_s;   /* of one hop between nodes; 0: 10 us */
@@ -107,13 +103,13 @@ typedef struct adept_run {        /* how the workload runs on the hardware */
     double bucket_bytes;          /* 0: ADEPT_BUCKET_BYTES */
 } adept_run;
 
-/** Which equations a prediction of this GPU and run uses. */
+/** By which a GPU and run are predicted. */
 ADEPT_API adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_run *run);
 /** Is the GPU calibrated for them? Else parameters are defaults, and its intervals do not apply. */
 ADEPT_API bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run);
 /** Are its parameters those fitted to other GPUs? Its intervals are then of errors on GPUs left out. */
 ADEPT_API bool adept_transferred_for(const adept_hwprofile *hw, const adept_run *run);
-/** "model", "operator"; NULL past the end. */
+/** "fit", "model", "operator"; NULL past the end. */
 ADEPT_API const char *adept_granularity_name(size_t granularity);
 
 typedef enum adept_bound { ADEPT_BOUND_COMPUTE, ADEPT_BOUND_MEMORY, ADEPT_BOUND_LAUNCH, ADEPT_BOUND_COMMUNICATION } adept_bound;

@@ -42,6 +42,10 @@ typedef enum adept_operator_parameter {
 
 /** Name, bounds, default of theta[index], 0 <= index < ADEPT_OPERATOR_PARAMETERS; NULL past the end. */
 ADEPT_API const adept_parameter_info *adept_operator_parameter_info(size_t index);
+/** The same of either granularity. */
+ADEPT_API const adept_parameter_info *adept_granularity_parameter_info(adept_granularity granularity, size_t index);
+/** Of the power law of either granularity: it changes times only by way of the clock. */
+ADEPT_API bool adept_is_power_parameter(const char *name);
 /** Spread of theta[index] over GPUs: of its logarithm if log_scale, else of itself. */
 ADEPT_API double adept_operator_parameter_prior(size_t index);
 /** Defaults for this GPU, then the fitted values on top if its fit has granularity "operator".

@@ -16,7 +16,7 @@ typedef struct adept_plan adept_plan;
  * @param out  set on ADEPT_OK; caller frees with adept_plan_free()
  * @param prof borrowed during the call only
  * @param hw   borrowed: must outlive the plan
- * @param how  `equations` and `saturation` of all runs; the rest is not used. NULL: those of the fit
+ * @param how  `granularity` and `saturation` of all runs; the rest is not used. NULL: those of the fit
  * @return as adept_predict(); ADEPT_E_NOMEM. Thread-safe.
  */
 ADEPT_API adept_status adept_plan_new(adept_plan **out, const adept_profile *prof, const adept_hwprofile *hw,
@@ -44,11 +44,26 @@ typedef struct adept_plan_result {
 /**
  * Predict one step.
  * @param out written only on ADEPT_OK
- * @param run as of adept_predict(), but for `equations` and `saturation`, which are the plan's; NULL: one GPU, nothing set
+ * @param run as of adept_predict(), but for `granularity` and `saturation`, which are the plan's; NULL: one GPU, nothing set
  * @return as adept_predict()
  * No allocation, no locks. Thread-safe on a shared plan, deterministic.
  */
 ADEPT_API adept_status adept_plan_predict(adept_plan_result *out, const adept_plan *plan, const adept_run *run,
+                                          adept_error *err);
+
+/* Parameters of the granularity that has more. */
+#define ADEPT_MOST_PARAMETERS 64
+/** The parameters that a GPU is predicted with in a run, a power or an energy that its sheet implies among them.
+ *  @param theta  room for ADEPT_MOST_PARAMETERS; *n of them, in the order of adept_granularity_parameter_info() */
+ADEPT_API adept_status adept_parameters_of(double *theta, size_t *n, const adept_hwprofile *hw, const adept_run *run,
+                                           adept_error *err);
+/**
+ * Time and power of a step as adept_predict() has them, with other parameters than the GPU's.
+ * @param theta  as many as adept_parameters_of() gives; out of their bounds they are used as they are
+ * @return as adept_predict()
+ */
+ADEPT_API adept_status adept_predict_with(double *time_s, double *power_w, const adept_profile *prof,
+                                          const adept_hwprofile *hw, const adept_run *run, const double *theta,
                                           adept_error *err);
 
 /** One workload on many GPUs, one after the other: what does not depend on the GPU is kept from one plan to the next. For walks

@@ -84,8 +84,8 @@ static void measure(const char *path, const adept_hwprofile *hw)
     check(adept_profile_read(&profile, path, &err), &err);
     for (size_t i = 0; i < profile->n_ops; i++)
         n_kernels += profile->ops[i].n_kernels;
-    const adept_placement free_run = {profile, hw, {.equations = ADEPT_EQUATIONS_OPERATOR}};
-    const adept_placement limited = {profile, hw, {.power_limit_w = 150, .equations = ADEPT_EQUATIONS_OPERATOR}};
+    const adept_placement free_run = {profile, hw, {.granularity = ADEPT_GRANULARITY_OPERATOR}};
+    const adept_placement limited = {profile, hw, {.power_limit_w = 150, .granularity = ADEPT_GRANULARITY_OPERATOR}};
     printf("%s: %zu operators, %zu kernels; microseconds\n", path, profile->n_ops, n_kernels);
     printf("  %-22s %9s %9s\n", "", "free", "150 W");
     printf("  %-22s %9.1f %9.1f\n", "predict", predict_us(&free_run), predict_us(&limited));
@@ -96,7 +96,7 @@ static void measure(const char *path, const adept_hwprofile *hw)
            evaluate_us(&limited, N_ROWS, false));
     printf("  %-22s %9.1f %9.1f\n", "  with gradient", evaluate_us(&free_run, N_ROWS, true),
            evaluate_us(&limited, N_ROWS, true));
-    const adept_placement eight = {profile, hw, {.gpus = 8, .equations = ADEPT_EQUATIONS_OPERATOR}};
+    const adept_placement eight = {profile, hw, {.gpus = 8, .granularity = ADEPT_GRANULARITY_OPERATOR}};
     printf("  %-22s %9.1f\n", "predict 8 GPUs", predict_us(&eight));
     printf("  %-22s %9.1f\n", "best power limits", limits_us(&free_run));
     adept_profile_free(profile);

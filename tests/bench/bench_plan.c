@@ -5,7 +5,7 @@
 #include "adept_batches.h"
 #include "adept_plan.h"
 #include "naive_operator.h"
-#include "placed_step.h"
+#include "plan.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -62,12 +62,12 @@ static double limit_of(const adept_hwprofile *hw, size_t i, size_t n)
 /* ---- one prediction ---- */
 
 /* Runs differ from one call to the next, as a scheduler's do. */
-static double plan_ns(const adept_profile *profile, const adept_hwprofile *hw, adept_equations equations, bool limited,
+static double plan_ns(const adept_profile *profile, const adept_hwprofile *hw, adept_granularity equations, bool limited,
                       bool many)
 {
     adept_plan *plan = NULL;
     adept_error err = {0};
-    const adept_run how = {.equations = equations};
+    const adept_run how = {.granularity = equations};
     double best = INFINITY;
     check(adept_plan_new(&plan, profile, hw, &how, &err), &err);
     for (int round = 0; round < N_ROUNDS; round++) {
@@ -114,7 +114,7 @@ static double predict_us(const adept_profile *profile, const adept_hwprofile *hw
         for (size_t i = 0; i < 100; i++) {
             adept_prediction p;
             const adept_run run = {.power_limit_w = limited ? limit_of(hw, 1 + i % 97, 98) : 0.0,
-                                   .equations = ADEPT_EQUATIONS_OPERATOR};
+                                   .granularity = ADEPT_GRANULARITY_OPERATOR};
             check(adept_predict(&p, profile, hw, &run, &err), &err);
             sink = p.step_time_s;
         }
@@ -136,7 +136,7 @@ static double plain_us(const adept_profile *profile, const adept_hwprofile *hw, 
                                         hw,
                                         {.gpus = 1,
                                          .power_limit_w = limited ? limit_of(hw, 1 + i % 97, 98) : 0.0,
-                                         .equations = ADEPT_EQUATIONS_OPERATOR}};
+                                         .granularity = ADEPT_GRANULARITY_OPERATOR}};
             sink = naive_operator_predict(&at, theta).time_s;
         }
         best = fmin(best, (clock_s(CLOCK_PROCESS_CPUTIME_ID) - start) / 10 * 1e6);
@@ -149,16 +149,16 @@ static void one_workload(size_t w)
     const adept_hwprofile *hw = gpus[1];
     adept_profile *profile = profile_of(w, adept_batches_base(workloads[w]));
     double at_batch_us, new_us = make_us(w, hw, &at_batch_us);
-    double free_ns = plan_ns(profile, hw, ADEPT_EQUATIONS_OPERATOR, false, false);
-    double limited_ns = plan_ns(profile, hw, ADEPT_EQUATIONS_OPERATOR, true, false);
+    double free_ns = plan_ns(profile, hw, ADEPT_GRANULARITY_OPERATOR, false, false);
+    double limited_ns = plan_ns(profile, hw, ADEPT_GRANULARITY_OPERATOR, true, false);
     double plain[2] = {plain_us(profile, hw, false), plain_us(profile, hw, true)};
     printf("%s on %s, %zu operators\n", names[w], hw->name, profile->n_ops);
     printf("  profile at another batch %24.1f us\n  plan of it %38.1f us\n", at_batch_us, new_us);
     printf("  plan, \"model\" %30.3f us, under a limit %.3f us\n",
-           1e-3 * plan_ns(profile, hw, ADEPT_EQUATIONS_MODEL, false, true),
-           1e-3 * plan_ns(profile, hw, ADEPT_EQUATIONS_MODEL, true, true));
+           1e-3 * plan_ns(profile, hw, ADEPT_GRANULARITY_MODEL, false, true),
+           1e-3 * plan_ns(profile, hw, ADEPT_GRANULARITY_MODEL, true, true));
     printf("  plan, \"operator\" %27.3f us, under a limit %.3f us, 1 to 16 GPUs %.3f us\n", 1e-3 * free_ns,
-           1e-3 * limited_ns, 1e-3 * plan_ns(profile, hw, ADEPT_EQUATIONS_OPERATOR, true, true));
+           1e-3 * limited_ns, 1e-3 * plan_ns(profile, hw, ADEPT_GRANULARITY_OPERATOR, true, true));
     printf("  adept_predict %30.3f us, under a limit %.3f us\n", predict_us(profile, hw, false),
            predict_us(profile, hw, true));
     printf("  plain C loop over kernels %18.3f us, under a limit %.3f us: %.0f and %.0f times a plan's\n", plain[0],
@@ -271,13 +271,12 @@ static void threads(void)
 
 static void write_phases(FILE *out, const adept_profile *profile, const adept_hwprofile *hw, bool first)
 {
-    const adept_run run = {.equations = ADEPT_EQUATIONS_MODEL};
-    adept_placed_step *s = aligned_alloc(_Alignof(adept_placed_step), sizeof *s);
+    const adept_run run = {.granularity = ADEPT_GRANULARITY_MODEL};
+    adept_plan plan;
     adept_error err = {0};
-    if (!s) exit(1);
-    check(adept_placed_step_init(s, profile, hw, &run, &err), &err);
-    adept_full_clock full = adept_row_full_clock(&s->scratch, &s->block, 0);
-    const adept_model_parameters *p = &s->theta.p;
+    check(adept_plan_init(&plan, profile, hw, &run, false, NULL, &err), &err);
+    const adept_full_clock full = plan.phases.full;
+    const adept_model_parameters *p = &plan.phases.theta.p;
     fprintf(out, "%s[", first ? "" : ",\n");
     const double numbers[] = {full.pass_compute_s,
                               full.pass_memory_s,
@@ -286,7 +285,7 @@ static void write_phases(FILE *out, const adept_profile *profile, const adept_hw
                               full.opt_memory_s,
                               full.launch_s,
                               p->t_fixed_s,
-                              s->scratch.gradient_bytes[0],
+                              plan.phases.gradient_bytes,
                               p->l_hop_s,
                               p->bw_eff_bytes_per_s,
                               p->overlap,
@@ -301,8 +300,7 @@ static void write_phases(FILE *out, const adept_profile *profile, const adept_hw
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         fprintf(out, "%s%.17g", i ? "," : "", numbers[i]);
     fputc(']', out);
-    adept_placed_step_free(s);
-    free(s);
+    adept_plan_clear(&plan);
 }
 
 /* The same placements as NumPy's: row i is of plan i % plans. Returns seconds; every 1000th result goes into the file.
@@ -311,7 +309,7 @@ static void for_numpy(const char *path)
 {
     adept_plan *plans[MAX_WORKLOADS * N_GPUS];
     adept_error err = {0};
-    const adept_run how = {.equations = ADEPT_EQUATIONS_MODEL};
+    const adept_run how = {.granularity = ADEPT_GRANULARITY_MODEL};
     size_t n = 0;
     FILE *out = fopen(path, "w");
     if (!out) exit(1);

@@ -1,4 +1,5 @@
 #include "naive_buckets.h"
+#include "placed_kernel.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,11 +41,10 @@ static double backward_s(double *launches, const adept_profile_op *op, const ade
 {
     double time_s = 0.0, n = 0.0;
     for (size_t i = 0; i < op->n_kernels && op->count > 0; i++) {
-        adept_operator_kernel k;
-        adept_operator_time t;
+        placed_kernel k;
         if (op->kernels[i].pass != ADEPT_BACKWARD) continue;
-        if (adept_operator_kernel_of(&k, op, &op->kernels[i], prof, hw, NULL) != ADEPT_OK) abort();
-        adept_operator_time_of(&t, &k, theta, hw->tiles ? hw->tiles : adept_tile_menu_default, false);
+        if (placed_kernel_of(&k, op, &op->kernels[i], prof, hw, NULL) != ADEPT_OK) abort();
+        const adept_timed_kernel t = placed_kernel_time(&k, hw, theta);
         double stretch = 1.0 + theta[ADEPT_OP_mem_core_share] * (1.0 / clock - 1.0);
         time_s += k.count / (double)op->count * (t.core_s / clock + (t.time_s - t.core_s) * stretch);
         n += op->kernels[i].launches;

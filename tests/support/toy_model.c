@@ -42,6 +42,7 @@ void toy_gpu_init(toy_gpu *gpu)
     gpu->hw.name = "toy";
     gpu->hw.vendor = "none";
     gpu->hw.calibrated = true;
+    gpu->hw.granularity = ADEPT_GRANULARITY_MODEL;
     gpu->hw.saturation = "softsign";
     adept_specs *s = &gpu->hw.specs;
     s->vector_fp32_flops_per_s = 10e12;

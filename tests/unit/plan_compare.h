@@ -27,11 +27,11 @@ static inline int64_t choose(uint64_t *seed, int64_t n)
 }
 
 /* Seldom impossible: then plan and prediction must say the same. */
-static inline adept_run random_run(const adept_specs *specs, adept_equations equations, uint64_t *seed)
+static inline adept_run random_run(const adept_specs *specs, adept_granularity equations, uint64_t *seed)
 {
     static const int64_t counts[] = {0, 1, 2, 3, 4, 8, 16, 64};
     double low_w = isnan(specs->power_limit_min_w) ? 0.35 * specs->tdp_w : specs->power_limit_min_w;
-    adept_run run = {.gpus = counts[choose(seed, 8)], .equations = equations};
+    adept_run run = {.gpus = counts[choose(seed, 8)], .granularity = equations};
     if (choose(seed, 4)) run.power_limit_w = low_w + (specs->tdp_w - low_w) * (1.02 * draw(seed) - 0.01);
     if (choose(seed, 3) == 0) run.clock_hz = specs->clock_boost_hz * (0.1 + 0.92 * draw(seed));
     if (choose(seed, 3) == 0) {
@@ -100,8 +100,8 @@ static inline void compare_interval(const adept_plan *plan, const adept_run *run
 static inline void compare_runs(const adept_profile *profile, const adept_hwprofile *hw, int n_runs, uint64_t *seed,
                                 const char *what)
 {
-    for (int e = ADEPT_EQUATIONS_OF_FIT; e <= ADEPT_EQUATIONS_OPERATOR; e++) {
-        const adept_run how = {.equations = (adept_equations)e};
+    for (int e = ADEPT_GRANULARITY_OF_FIT; e <= ADEPT_GRANULARITY_OPERATOR; e++) {
+        const adept_run how = {.granularity = (adept_granularity)e};
         adept_plan *plan = NULL;
         adept_prediction p;
         adept_error err = {0}, plan_err = {0};
@@ -109,7 +109,7 @@ static inline void compare_runs(const adept_profile *profile, const adept_hwprof
         assert_int_equal(adept_plan_new(&plan, profile, hw, &how, &plan_err), status);
         assert_string_equal(plan_err.message, err.message);
         for (int i = 0; i < n_runs && plan; i++) {
-            const adept_run run = random_run(&hw->specs, how.equations, seed);
+            const adept_run run = random_run(&hw->specs, how.granularity, seed);
             adept_plan_result r;
             err = plan_err = (adept_error){0};
             status = adept_predict(&p, profile, hw, &run, &err);

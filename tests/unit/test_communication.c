@@ -307,7 +307,7 @@ static void step_in_buckets(void **state)
     f.run.gpus = 1;
     assert_true(predict(&f).comm_s == 0 && predict(&f).comm_buckets == 0);
     f.run.gpus = 2;
-    f.run.equations = ADEPT_EQUATIONS_MODEL;
+    f.run.granularity = ADEPT_GRANULARITY_MODEL;
     refuse(&f, ADEPT_E_USAGE, "granularity \"model\" has none");
 }
 
@@ -362,7 +362,7 @@ static void both_granularities(void **state)
     toy_gpu_init(&f.gpu);
     toy_work_init(&work);
     f.prof = work.prof;
-    f.run = (adept_run){.gpus = 8, .equations = ADEPT_EQUATIONS_MODEL, .nodes = 2, .internode_bytes_per_s = 25e9};
+    f.run = (adept_run){.gpus = 8, .granularity = ADEPT_GRANULARITY_MODEL, .nodes = 2, .internode_bytes_per_s = 25e9};
     double bytes = f.prof.trainable_bytes;
     near(predict(&f).comm_s, 6e-5 + 1.5 * bytes / 1e11 + 2e-5 + bytes / 25e9);
     assert_true(predict(&f).comm_hidden_s == 0);

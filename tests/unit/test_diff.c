@@ -358,14 +358,14 @@ static int setup(void **state)
 {
     (void)state;
     toy_gpu_init(&gpu);
-    run = (adept_run){.equations = ADEPT_EQUATIONS_OPERATOR};
+    run = (adept_run){.granularity = ADEPT_GRANULARITY_OPERATOR};
     return 0;
 }
 
 static int setup_model(void **state)
 {
     setup(state);
-    run.equations = ADEPT_EQUATIONS_MODEL;
+    run.granularity = ADEPT_GRANULARITY_MODEL;
     run.gpus = 2;
     return 0;
 }

@@ -93,7 +93,7 @@ static void impossible_steps_are_unknown(void **state)
     (void)state;
     adept_profile *profile = read_mlp();
     adept_hwprofile *hw = open_gpu("a100-sxm-40gb");
-    adept_run run = {.clock_hz = hw->specs.clock_boost_hz, .equations = ADEPT_EQUATIONS_OPERATOR};
+    adept_run run = {.clock_hz = hw->specs.clock_boost_hz, .granularity = ADEPT_GRANULARITY_OPERATOR};
     adept_elasticities *e = find(profile, hw, &run);
     const adept_elasticity *clock = adept_elasticity_find(e, ADEPT_LEVER_RUN, "clock_hz");
     assert_non_null(clock); /* 10 % more than the highest */
@@ -102,7 +102,7 @@ static void impossible_steps_are_unknown(void **state)
 
     adept_specs specs = hw->specs;
     hw->specs.tdp_w = hw->specs.idle_w = NAN; /* power is unknown, time is not */
-    run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL};
+    run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL};
     e = find(profile, hw, &run);
     assert_true(isnan(e->power_w) && e->n > 3);
     for (size_t i = 0; i < e->n; i++)
@@ -206,7 +206,7 @@ static void check_model(const char *path, void *context)
             fail_msg("%s: %s", path, err.message);
         for (int j = 0; gpus[j]; j++) {
             adept_run run = {.gpus = j == 1 ? 4 : 1,
-                             .equations = i && j == 2 ? ADEPT_EQUATIONS_MODEL : ADEPT_EQUATIONS_OPERATOR};
+                             .granularity = i && j == 2 ? ADEPT_GRANULARITY_MODEL : ADEPT_GRANULARITY_OPERATOR};
             check(profile, gpus[j], &run, path);
             run.power_limit_w = fmax(0.7 * gpus[j]->specs.tdp_w, gpus[j]->specs.power_limit_min_w);
             check(profile, gpus[j], &run, path);

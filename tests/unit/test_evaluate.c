@@ -91,7 +91,7 @@ static fixture *fresh(void)
                                         .allreduce = i % 11 == 4 ? ADEPT_ALLREDUCE_TREE : ADEPT_ALLREDUCE_RING,
                                         .nodes = gpus[i % 5] == 8 && i % 2 ? 4 : 0,
                                         .internode_bytes_per_s = 2.5e10,
-                                        .equations = ADEPT_EQUATIONS_MODEL}};
+                                        .granularity = ADEPT_GRANULARITY_MODEL}};
     }
     return f;
 }
@@ -268,8 +268,8 @@ static void vectors_change_nothing(void **state)
     adept_evaluator *e = compile(f, 1, "sigmoid", 0);
     adept_rows_init(b);
     for (int i = 0; i < 37; i++) {
-        adept_step step;
-        assert_int_equal(adept_step_compile(&step, NULL, &f->rows[i], scalars, N_SCALARS, NULL), ADEPT_OK);
+        adept_placed step;
+        assert_int_equal(adept_place(&step, NULL, &f->rows[i], scalars, N_SCALARS, NULL), ADEPT_OK);
         assert_int_equal(adept_rows_add(b, &step.numbers, NULL, NULL), ADEPT_OK);
     }
     for (int trial = 0; trial < 50; trial++) {
@@ -304,9 +304,9 @@ static void equal_passes_are_shared_and_no_others(void **state)
         like->kernels[3].flops *= i < 6 ? 1 : 2;      /* and its arithmetic, nothing else */
         adept_profile_summarise(&like->prof);
         f->rows[0].profile = &like->prof;
-        f->rows[0].run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL, .gpus = 1 + i % 3};
-        adept_step step;
-        assert_int_equal(adept_step_compile(&step, NULL, &f->rows[0], NULL, 0, NULL), ADEPT_OK);
+        f->rows[0].run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL, .gpus = 1 + i % 3};
+        adept_placed step;
+        assert_int_equal(adept_place(&step, NULL, &f->rows[0], NULL, 0, NULL), ADEPT_OK);
         assert_int_equal(adept_rows_add(b, &step.numbers, NULL, NULL), ADEPT_OK);
         assert_int_equal(b->row_pass[i], i / 3);
     }
@@ -402,16 +402,7 @@ static void gradients_are_exact(void **state)
     if (n->kinks > n->total / 50) fail_msg("%zu of %zu differences are at kinks", n->kinks, n->total);
     for (size_t i = 0; i < adept_evaluator_n_parameters(e); i++) {
         const char *name = adept_evaluator_parameter(e, i)->name;
-        adept_influence influence = adept_evaluator_influence(e, i);
         if (n->checked[i] < 1000) fail_msg("%s was checked only %zu times", name, n->checked[i]);
-        char word[80];
-        snprintf(word, sizeof word, " %s ", name);
-        bool is_watts = strstr(" p_static_w c_power u_mem v_slope mem_power_share ", word) != NULL;
-        if (influence.time_by_limit_only != is_watts) fail_msg("%s: time by limit only is %d", name, !is_watts);
-        /* What is said to matter does somewhere, and nothing else does anywhere. */
-        if (influence.time != (n->nonzero_time[i] > 0) || influence.power != (n->nonzero_power[i] > 0))
-            fail_msg("%s: %zu derivatives of time and %zu of power are not 0, influence says %d and %d", name,
-                     n->nonzero_time[i], n->nonzero_power[i], influence.time, influence.power);
     }
     adept_evaluator_free(e);
     free(n);
@@ -434,85 +425,6 @@ static void gradient_outputs_are_optional(void **state)
     adept_evaluate_gradient(e, theta, NULL, NULL, NULL, c);
     assert_memory_equal(b, c, size);
     adept_evaluator_free(e);
-    free(f);
-}
-
-/* ---- influence ---- */
-
-/* Those of `names` (each between spaces) that matter to one row. */
-static void influence_is(const adept_placement *row, const char *names, bool expected)
-{
-    adept_evaluator *e = NULL;
-    adept_error err = {0};
-    char text[256];
-    if (adept_evaluator_new(&e, row, 1, ADEPT_GRANULARITY_MODEL, NULL, NULL, 0, &err) != ADEPT_OK)
-        fail_msg("%s", err.message);
-    snprintf(text, sizeof text, " %s ", names);
-    size_t found = 0;
-    for (size_t i = 0; i < adept_evaluator_n_parameters(e); i++) {
-        char word[64];
-        snprintf(word, sizeof word, " %s ", adept_evaluator_parameter(e, i)->name);
-        if (!strstr(text, word)) continue;
-        found++;
-        adept_influence influence = adept_evaluator_influence(e, i);
-        if ((influence.time || influence.power) != expected) fail_msg("%s: influence is not %d", word, expected);
-    }
-    assert_true(found > 0);
-    assert_false(adept_evaluator_influence(e, adept_evaluator_n_parameters(e)).time);
-    adept_evaluator_free(e);
-}
-
-static void influence_follows_the_work(void **state)
-{
-    (void)state;
-    fixture *f = fresh();
-    toy_work *w = &f->work[0]; /* fp32, train, adamw */
-    adept_placement row = {&w->prof, &f->gpu.hw, {0}};
-    const char *comm = "l_hop_s bw_eff_bytes_per_s overlap u_comm", *lowp = "c_gemm_lowp c_conv_lowp c_alu_lowp";
-    influence_is(&row, comm, false);
-    influence_is(&row, lowp, false);
-    influence_is(&row, "grad_bytes_lowp", false);
-    influence_is(&row, "beta_gemm r_m r_n r_k c_gemm beta_conv r_c r_s c_conv beta_alu c_alu c_mem c_opt u_mem", true);
-    influence_is(&row, "t_kern_s t_fixed_s p_static_w c_power v_slope mem_power_share", true);
-    row.run.gpus = 2;
-    influence_is(&row, comm, true);
-    w->prof.mode = ADEPT_MODE_INFER;
-    influence_is(&row, comm, false);
-    influence_is(&row, "c_opt u_mem", false);
-    w->prof.mode = ADEPT_MODE_FWBW;
-    influence_is(&row, comm, true);
-    influence_is(&row, "c_opt u_mem", false);
-    /* 16-bit operands */
-    w->prof.precision = ADEPT_AMP_BF16;
-    influence_is(&row, "grad_bytes_lowp", true);
-    w->prof.trainable_bytes /= 2; /* gradients of 2 bytes anyhow */
-    influence_is(&row, "grad_bytes_lowp", false);
-    w->kernels[0].dtype = ADEPT_BF16;
-    influence_is(&row, "c_gemm_lowp", true);
-    influence_is(&row, "c_conv_lowp c_alu_lowp", false);
-    /* the cache: 10 MB; k_wset from 0.01 to 10, lambda_miss from 0.01 */
-    for (int k = 0; k < TOY_N_KERNELS; k++)
-        w->kernels[k].working_set_bytes = 1.1e9;
-    adept_profile_summarise(&w->prof);
-    influence_is(&row, "k_wset lambda_miss", false);
-    for (int k = 0; k < TOY_N_KERNELS; k++)
-        w->kernels[k].working_set_bytes = 0.9e9;
-    adept_profile_summarise(&w->prof);
-    influence_is(&row, "k_wset lambda_miss", true);
-    for (int k = 0; k < TOY_N_KERNELS; k++)
-        w->kernels[k].working_set_bytes = 9e3;
-    adept_profile_summarise(&w->prof);
-    influence_is(&row, "k_wset", false);
-    influence_is(&row, "lambda_miss", true);
-    /* no convolution, no matrix product, and then nothing but the optimizer */
-    w->ops[1].n_kernels = 0;
-    influence_is(&row, "beta_conv r_c r_s c_conv", false);
-    w->ops[0].n_kernels = 0;
-    influence_is(&row, "beta_gemm r_m r_n r_k c_gemm", false);
-    w->ops[2].n_kernels = 0;
-    w->prof.mode = ADEPT_MODE_TRAIN;
-    influence_is(&row, "beta_alu c_alu c_opt u_mem", true);
-    influence_is(&row, "c_mem lambda_miss", false);
     free(f);
 }
 
@@ -571,10 +483,6 @@ static void power_is_unknown_without_tdp(void **state)
     for (size_t i = 0; i < adept_evaluator_n_parameters(e); i++)
         assert_true(isfinite(dtime[i]));
     adept_evaluator_free(e);
-    assert_int_equal(adept_evaluator_new(&e, rows, 1, ADEPT_GRANULARITY_MODEL, NULL, NULL, 0, NULL), ADEPT_OK);
-    for (size_t i = 0; i < adept_evaluator_n_parameters(e); i++)
-        assert_false(adept_evaluator_influence(e, i).power);
-    adept_evaluator_free(e);
     adept_evaluator_free(gpu);
     free(f);
 }
@@ -631,7 +539,6 @@ int main(void)
         cmocka_unit_test(equal_passes_are_shared_and_no_others),
         cmocka_unit_test(gradients_are_exact),
         cmocka_unit_test(gradient_outputs_are_optional),
-        cmocka_unit_test(influence_follows_the_work),
         cmocka_unit_test(the_limit_itself_is_no_kink),
         cmocka_unit_test(power_is_unknown_without_tdp),
         cmocka_unit_test(bad_arguments_are_refused),

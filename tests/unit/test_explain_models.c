@@ -115,7 +115,7 @@ static void check_model(const char *path, void *context)
         if (status != ADEPT_OK) fail_msg("%s: %s", path, cli.err.message);
         for (int j = 0; gpus[j]; j++) {
             adept_run run = {.gpus = i == 2 ? 4 : 1,
-                             .equations = j == 2 ? ADEPT_EQUATIONS_MODEL : ADEPT_EQUATIONS_OF_FIT};
+                             .granularity = j == 2 ? ADEPT_GRANULARITY_MODEL : ADEPT_GRANULARITY_OF_FIT};
             if (i == 0 && j == 1) run.power_limit_w = 0.6 * gpus[j]->specs.tdp_w;
             if (i == 2 && j == 0) run.gpus = 16, run.nodes = 4, run.internode_bytes_per_s = 1e9;
             check_point(&source, gpus[j], &run, path);

@@ -27,7 +27,7 @@ static void fresh(fixture *f)
 {
     toy_gpu_init(&f->gpu);
     toy_work_init(&f->work);
-    f->run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL};
+    f->run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL};
     f->intervals = (adept_intervals){.level = 0.8, .time_log = {-0.1, 0.2}, .power_log = {-0.05, 0.02}, .widen = 2};
 #define X(name, text) f->intervals.low.name = f->intervals.high.name = NAN;
     ADEPT_RANGE_LIST(X)
@@ -80,7 +80,7 @@ static void point_of_a_run(void **state)
     (void)state;
     fixture f;
     fresh(&f);
-    f.run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL, .gpus = 4, .power_limit_w = 200};
+    f.run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL, .gpus = 4, .power_limit_w = 200};
     adept_prediction p = predict(&f);
     adept_range_point at = adept_prediction_range_point(&p, &f.work.prof, &f.gpu.hw, &f.run);
     NEAR(at.batch_size, 16.0);
@@ -88,7 +88,7 @@ static void point_of_a_run(void **state)
     NEAR(at.power_limit_w, 200.0);
     NEAR(at.flops, 2 * 0.95e12 + 18e9);
     NEAR(at.bytes, 2 * 0.3e12 + 28e9);
-    f.run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL};
+    f.run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL};
     at = adept_prediction_range_point(&p, &f.work.prof, &f.gpu.hw, NULL);
     NEAR(at.gpus, 1.0);
     NEAR(at.power_limit_w, 300.0);

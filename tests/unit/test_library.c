@@ -81,7 +81,7 @@ static const adept_request runs[] = {
 #define RUNS (sizeof runs / sizeof *runs)
 
 /* A request as the inner functions take it, written down a second time. */
-static adept_run inner_run(const adept_request *r, adept_equations equations)
+static adept_run inner_run(const adept_request *r, adept_granularity equations)
 {
     return (adept_run){r->gpus,
                        r->power_limit_w,
@@ -101,8 +101,8 @@ static size_t compare_runs(const char *path, const adept_model_options *options)
 {
     static const char *const gpus[] = {"a100-pcie-40gb", "v100-pcie-32gb", "h100-sxm-80gb", "t4"};
     static const char *const granularities[] = {NULL, "operator", "model"};
-    static const adept_equations equations[] = {ADEPT_EQUATIONS_OF_FIT, ADEPT_EQUATIONS_OPERATOR,
-                                                ADEPT_EQUATIONS_MODEL};
+    static const adept_granularity equations[] = {ADEPT_GRANULARITY_OF_FIT, ADEPT_GRANULARITY_OPERATOR,
+                                                ADEPT_GRANULARITY_MODEL};
     adept_workload *w = open_workload(path, options);
     size_t n_compared = 0;
     for (size_t g = 0; g < sizeof gpus / sizeof *gpus; g++) {

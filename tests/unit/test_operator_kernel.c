@@ -3,7 +3,7 @@
 #include "adept_handlers.h"
 #include "adept_profile.h"
 #include "graph_text.h"
-#include "operator_step.h"
+#include "placed_kernel.h"
 #include "toy_model.h"
 #include <math.h>
 #include <setjmp.h>
@@ -26,10 +26,10 @@ static adept_profile *build(const char *text, adept_precision precision)
 }
 
 /* The n-th kernel of a pass of an operator, as the law sees it on the toy GPU. */
-static adept_operator_kernel kernel(const adept_profile *p, const char *op, adept_pass pass, size_t n)
+static placed_kernel kernel(const adept_profile *p, const char *op, adept_pass pass, size_t n)
 {
     static toy_gpu gpu;
-    adept_operator_kernel out;
+    placed_kernel out;
     adept_error err = {0};
     toy_gpu_init(&gpu);
     for (size_t i = 0; i < p->n_ops; i++) {
@@ -37,18 +37,18 @@ static adept_operator_kernel kernel(const adept_profile *p, const char *op, adep
         for (size_t j = 0; j < p->ops[i].n_kernels; j++) {
             const adept_kernel *k = &p->ops[i].kernels[j];
             if (k->pass != pass || n-- > 0) continue;
-            if (adept_operator_kernel_of(&out, &p->ops[i], k, p, &gpu.hw, &err)) fail_msg("%s", err.message);
+            if (placed_kernel_of(&out, &p->ops[i], k, p, &gpu.hw, &err)) fail_msg("%s", err.message);
             return out;
         }
     }
     fail_msg("no such kernel of %s", op);
-    return (adept_operator_kernel){.count = 0};
+    return (placed_kernel){.count = 0};
 }
 
-static void is_product(const adept_operator_kernel *k, adept_kernel_family family, double m, double n, double depth,
+static void is_product(const placed_kernel *p, adept_kernel_family family, double m, double n, double depth,
                        double batch)
 {
-    const adept_kernel_case *c = &k->work;
+    const adept_kernel_case *c = &p->k.work;
     assert_int_equal(c->family, family);
     if (c->m != m || c->n != n || c->k != depth || c->batch != batch)
         fail_msg("%g x %g x %g, %g of them, not %g x %g x %g, %g", c->m, c->n, c->k, c->batch, m, n, depth, batch);
@@ -69,19 +69,19 @@ static void linear(void **state)
                              "y = aten::linear(input=h, weight=w, bias=b) @ fc torch.nn.Linear\n"
                              "return y\n",
                              ADEPT_FP32);
-    adept_operator_kernel k = kernel(p, "aten::linear", ADEPT_FORWARD, 0);
+    placed_kernel k = kernel(p, "aten::linear", ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_GEMM, 32, 16, 8, 1);
-    assert_true(k.work.pitch_bytes == 32 && k.work.element_bytes == 4 && k.count == 1);
-    assert_true(k.work.bytes == 4 * (32 * 8 + 16 * 8 + 16 + 32 * 16));
-    assert_true(k.work.flops_per_s == 10e12 && k.work.alu_flops_per_s == 10e12 && k.work.sm_count == 64);
-    assert_true(k.tensor_flops == 0 && k.simt_flops == 2 * 32 * 16 * 8 + 32 * 16); /* and the bias */
+    assert_true(k.k.work.pitch_bytes == 32 && k.k.work.element_bytes == 4 && k.count == 1);
+    assert_true(k.k.work.bytes == 4 * (32 * 8 + 16 * 8 + 16 + 32 * 16));
+    assert_true(k.k.work.flops_per_s == 10e12 && k.k.work.alu_flops_per_s == 10e12 && k.k.work.sm_count == 64);
+    assert_true(k.k.tensor_flops == 0 && k.k.simt_flops == 2 * 32 * 16 * 8 + 32 * 16); /* and the bias */
     k = kernel(p, "aten::linear", ADEPT_BACKWARD, 0);
     is_product(&k, ADEPT_FAMILY_GEMM, 32, 8, 16, 1);
-    assert_true(k.work.pitch_bytes == 0);
+    assert_true(k.k.work.pitch_bytes == 0);
     k = kernel(p, "aten::linear", ADEPT_BACKWARD, 1);
     is_product(&k, ADEPT_FAMILY_GEMM, 8, 16, 32, 1);
     k = kernel(p, "aten::linear", ADEPT_BACKWARD, 2); /* the bias's gradient */
-    assert_int_equal(k.work.family, ADEPT_FAMILY_STREAM);
+    assert_int_equal(k.k.work.family, ADEPT_FAMILY_STREAM);
     adept_profile_free(p);
 }
 
@@ -93,10 +93,10 @@ static void batched_products(void **state)
                              "y = aten::bmm(self=x, mat2=w) @ m M\n"
                              "return y\n",
                              ADEPT_TF32);
-    adept_operator_kernel k = kernel(p, "aten::bmm", ADEPT_FORWARD, 0);
+    placed_kernel k = kernel(p, "aten::bmm", ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_BMM, 8, 4, 8, 6);
-    assert_true(k.work.pitch_bytes == 0);
-    assert_true(k.work.flops_per_s == 80e12 && k.tensor_flops == 2 * 6 * 2 * 8 * 4 * 8 && k.simt_flops == 0);
+    assert_true(k.k.work.pitch_bytes == 0);
+    assert_true(k.k.work.flops_per_s == 80e12 && k.k.tensor_flops == 2 * 6 * 2 * 8 * 4 * 8 && k.k.simt_flops == 0);
     k = kernel(p, "aten::bmm", ADEPT_BACKWARD, 0);
     is_product(&k, ADEPT_FAMILY_BMM, 8, 4, 8, 6); /* dw = x^T dy; x needs no gradient */
     adept_profile_free(p);
@@ -112,10 +112,10 @@ static void fused_attention(void **state)
                              "dropout_p=0.0, is_causal=false) @ a A\n"
                              "return y\n",
                              ADEPT_AMP_FP16);
-    adept_operator_kernel k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_FORWARD, 0);
+    placed_kernel k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_BMM, 64, 64, 32, 6);
-    assert_true(k.work.element_bytes == 2 && k.work.flops_per_s == 160e12);
-    assert_true(k.tensor_flops == 2 * 64 * 64 * 32 * 6);
+    assert_true(k.k.work.element_bytes == 2 && k.k.work.flops_per_s == 160e12);
+    assert_true(k.k.tensor_flops == 2 * 64 * 64 * 32 * 6);
     k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_BACKWARD, 1); /* after the row sums */
     is_product(&k, ADEPT_FAMILY_BMM, 64, 64, 80, 6);
     adept_profile_free(p);
@@ -133,13 +133,13 @@ static void recurrent(void **state)
                              "dropout=0.0, train=true, bidirectional=false, batch_first=false) @ r R\n"
                              "return a\n",
                              ADEPT_FP32);
-    adept_operator_kernel k = kernel(p, "aten::lstm", ADEPT_FORWARD, 0);
+    placed_kernel k = kernel(p, "aten::lstm", ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_GEMM, 10, 16, 3, 1);
     assert_true(k.count == 1);
     k = kernel(p, "aten::lstm", ADEPT_FORWARD, 1);
     is_product(&k, ADEPT_FAMILY_GEMM, 2, 16, 4, 1);
-    assert_true(k.count == 5 && k.simt_flops == 2 * 2 * 16 * 4);
-    assert_true(k.work.bytes == 4 * (2 * 4 + 16 * 4 + 2 * 16));
+    assert_true(k.count == 5 && k.k.simt_flops == 2 * 2 * 16 * 4);
+    assert_true(k.k.work.bytes == 4 * (2 * 4 + 16 * 4 + 2 * 16));
     adept_profile_free(p);
 }
 
@@ -161,22 +161,22 @@ static adept_profile *build_conv(int stride, int padding, int groups)
 }
 
 /* The second convolution's n-th kernel. */
-static adept_operator_kernel conv_kernel(const adept_profile *p, adept_pass pass, size_t n)
+static placed_kernel conv_kernel(const adept_profile *p, adept_pass pass, size_t n)
 {
-    adept_operator_kernel out;
+    placed_kernel out;
     toy_gpu gpu;
     toy_gpu_init(&gpu);
     for (size_t i = 0; i < p->n_ops; i++) {
         if (strcmp(p->ops[i].path, "c") != 0) continue;
         for (size_t j = 0; j < p->ops[i].n_kernels; j++) {
             if (p->ops[i].kernels[j].pass != pass || n-- > 0) continue;
-            assert_int_equal(adept_operator_kernel_of(&out, &p->ops[i], &p->ops[i].kernels[j], p, &gpu.hw, NULL),
+            assert_int_equal(placed_kernel_of(&out, &p->ops[i], &p->ops[i].kernels[j], p, &gpu.hw, NULL),
                              ADEPT_OK);
             return out;
         }
     }
     fail_msg("no such kernel");
-    return (adept_operator_kernel){.count = 0};
+    return (placed_kernel){.count = 0};
 }
 
 /* 2 images of 12 x 12 pixels, 8 to 16 channels: 288 x 16 x 72, its input gradient 288 x 8 x 144, its weight's 72 x 16 x
@@ -185,19 +185,19 @@ static void winograd_where_it_applies(void **state)
 {
     (void)state;
     adept_profile *p = build_conv(1, 1, 1);
-    adept_operator_kernel k = conv_kernel(p, ADEPT_FORWARD, 0);
+    placed_kernel k = conv_kernel(p, ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_CONV, 288, 16, 72, 1);
-    assert_true(k.work.images == 2 && k.work.side == 12 && k.work.channels_in == 8 && k.work.channels_out == 16);
+    assert_true(k.k.work.images == 2 && k.k.work.side == 12 && k.k.work.channels_in == 8 && k.k.work.channels_out == 16);
     k = conv_kernel(p, ADEPT_BACKWARD, 0);
     is_product(&k, ADEPT_FAMILY_CONV, 288, 8, 144, 1);
-    assert_true(k.work.images == 2 && k.work.side == 12 && k.work.channels_in == 16 && k.work.channels_out == 8);
+    assert_true(k.k.work.images == 2 && k.k.work.side == 12 && k.k.work.channels_in == 16 && k.k.work.channels_out == 8);
     k = conv_kernel(p, ADEPT_BACKWARD, 1);
     is_product(&k, ADEPT_FAMILY_CONV, 72, 16, 288, 1);
-    assert_true(k.work.images == 0);
-    assert_true(k.work.pitch_bytes == 0);
+    assert_true(k.k.work.images == 0);
+    assert_true(k.k.work.pitch_bytes == 0);
     adept_profile_free(p);
     k = kernel((p = build_conv(1, 1, 1)), "aten::conv2d", ADEPT_FORWARD, 0); /* 1 x 1 */
-    assert_true(k.work.images == 0);
+    assert_true(k.k.work.images == 0);
     adept_profile_free(p);
 }
 
@@ -207,13 +207,13 @@ static void strides(void **state)
 {
     (void)state;
     adept_profile *p = build_conv(2, 1, 1);
-    adept_operator_kernel k = conv_kernel(p, ADEPT_FORWARD, 0);
+    placed_kernel k = conv_kernel(p, ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_CONV, 72, 16, 72, 1);
-    assert_true(k.work.images == 0);
+    assert_true(k.k.work.images == 0);
     k = conv_kernel(p, ADEPT_BACKWARD, 0);
     is_product(&k, ADEPT_FAMILY_CONV, 288, 8, 36, 1);
-    assert_true(k.work.images == 0);
-    assert_true(2 * k.work.m * k.work.n * k.work.k == k.simt_flops);
+    assert_true(k.k.work.images == 0);
+    assert_true(2 * k.k.work.m * k.k.work.n * k.k.work.k == k.k.simt_flops);
     k = conv_kernel(p, ADEPT_BACKWARD, 1);
     is_product(&k, ADEPT_FAMILY_CONV, 72, 16, 72, 1);
     adept_profile_free(p);
@@ -224,9 +224,9 @@ static void without_padding(void **state)
 {
     (void)state;
     adept_profile *p = build_conv(1, 0, 1);
-    adept_operator_kernel k = conv_kernel(p, ADEPT_FORWARD, 0);
+    placed_kernel k = conv_kernel(p, ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_CONV, 200, 16, 72, 1);
-    assert_true(k.work.images == 0);
+    assert_true(k.k.work.images == 0);
     adept_profile_free(p);
 }
 
@@ -252,30 +252,30 @@ static void windows_of_one(void **state)
                       .groups = 1};
     const adept_profile_op op = {.path = "c", .kind = "conv", .inputs = "", .count = 1};
     const adept_profile p = {.n_ops = 0};
-    adept_operator_kernel out;
+    placed_kernel out;
     toy_gpu gpu;
     toy_gpu_init(&gpu);
-    assert_int_equal(adept_operator_kernel_of(&out, &op, &k, &p, &gpu.hw, NULL), ADEPT_OK);
-    assert_true(out.work.images == 64 && out.work.side == 1024);
+    assert_int_equal(placed_kernel_of(&out, &op, &k, &p, &gpu.hw, NULL), ADEPT_OK);
+    assert_true(out.k.work.images == 64 && out.k.work.side == 1024);
     k.taps = 1, k.k = 4, k.flops /= 9, k.bytes_read -= 4 * 8 * 16;
-    assert_int_equal(adept_operator_kernel_of(&out, &op, &k, &p, &gpu.hw, NULL), ADEPT_OK);
-    assert_true(out.work.images == 0 && out.work.k == 4);
+    assert_int_equal(placed_kernel_of(&out, &op, &k, &p, &gpu.hw, NULL), ADEPT_OK);
+    assert_true(out.k.work.images == 0 && out.k.work.k == 4);
 }
 
 static void groups(void **state)
 {
     (void)state;
     adept_profile *p = build_conv(1, 1, 8); /* one channel in, two out: no matrix product */
-    adept_operator_kernel k = conv_kernel(p, ADEPT_FORWARD, 0);
-    assert_int_equal(k.work.family, ADEPT_FAMILY_DEPTHWISE);
-    assert_true(k.work.alu_flops == 2.0 * 288 * 16 * 9 && k.work.images == 0);
+    placed_kernel k = conv_kernel(p, ADEPT_FORWARD, 0);
+    assert_int_equal(k.k.work.family, ADEPT_FAMILY_DEPTHWISE);
+    assert_true(k.k.work.alu_flops == 2.0 * 288 * 16 * 9 && k.k.work.images == 0);
     k = conv_kernel(p, ADEPT_BACKWARD, 0);
-    assert_int_equal(k.work.family, ADEPT_FAMILY_DEPTHWISE);
+    assert_int_equal(k.k.work.family, ADEPT_FAMILY_DEPTHWISE);
     adept_profile_free(p);
     p = build_conv(1, 1, 2); /* four in, but eight out */
     k = conv_kernel(p, ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_CONV, 288, 8, 36, 2);
-    assert_true(k.work.images == 0);
+    assert_true(k.k.work.images == 0);
     adept_profile_free(p);
 }
 
@@ -297,21 +297,21 @@ static void rows(void **state)
               "training=true, momentum=0.1, eps=0.00001, cudnn_enabled=true) @ b B\n"
               "return b\n",
               ADEPT_FP32);
-    adept_operator_kernel k = kernel(p, "aten::add", ADEPT_FORWARD, 0);
-    assert_int_equal(k.work.family, ADEPT_FAMILY_STREAM);
-    assert_true(k.work.row_elements == 0 && k.work.bytes == 4 * 3 * 4800 && k.work.alu_flops == k.simt_flops);
+    placed_kernel k = kernel(p, "aten::add", ADEPT_FORWARD, 0);
+    assert_int_equal(k.k.work.family, ADEPT_FAMILY_STREAM);
+    assert_true(k.k.work.row_elements == 0 && k.k.work.bytes == 4 * 3 * 4800 && k.k.work.alu_flops == k.k.simt_flops);
     for (int pass = ADEPT_FORWARD; pass <= ADEPT_BACKWARD; pass++) {
         k = kernel(p, "aten::softmax", (adept_pass)pass, 0);
-        assert_int_equal(k.work.family, ADEPT_FAMILY_SOFTMAX);
-        assert_true(k.work.row_elements == 20);
+        assert_int_equal(k.k.work.family, ADEPT_FAMILY_SOFTMAX);
+        assert_true(k.k.work.row_elements == 20);
         k = kernel(p, "aten::layer_norm", (adept_pass)pass, 0);
-        assert_int_equal(k.work.family, ADEPT_FAMILY_NORM);
-        assert_true(k.work.row_elements == 20);
+        assert_int_equal(k.k.work.family, ADEPT_FAMILY_NORM);
+        assert_true(k.k.work.row_elements == 20);
         k = kernel(p, "aten::group_norm", (adept_pass)pass, 0);
-        assert_int_equal(k.work.family, ADEPT_FAMILY_NORM);
+        assert_int_equal(k.k.work.family, ADEPT_FAMILY_NORM);
         k = kernel(p, "aten::batch_norm", (adept_pass)pass, 0); /* one mean for each of 6 channels */
-        assert_int_equal(k.work.family, ADEPT_FAMILY_NORM);
-        assert_true(k.work.row_elements == 4 * 10 * 20);
+        assert_int_equal(k.k.work.family, ADEPT_FAMILY_NORM);
+        assert_true(k.k.work.row_elements == 4 * 10 * 20);
     }
     adept_profile_free(p);
 }
@@ -343,10 +343,10 @@ static void row_texts(void **state)
     const adept_profile p = {.n_ops = 0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const adept_profile_op op = {.path = "p", .kind = cases[i].kind, .inputs = cases[i].inputs, .count = 1};
-        adept_operator_kernel out;
-        assert_int_equal(adept_operator_kernel_of(&out, &op, &k, &p, &gpu.hw, NULL), ADEPT_OK);
-        if (out.work.row_elements != cases[i].row)
-            fail_msg("%s of \"%s\": rows of %g", cases[i].kind, cases[i].inputs, out.work.row_elements);
+        placed_kernel out;
+        assert_int_equal(placed_kernel_of(&out, &op, &k, &p, &gpu.hw, NULL), ADEPT_OK);
+        if (out.k.work.row_elements != cases[i].row)
+            fail_msg("%s of \"%s\": rows of %g", cases[i].kind, cases[i].inputs, out.k.work.row_elements);
     }
 }
 

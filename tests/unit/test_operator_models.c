@@ -7,7 +7,7 @@
 #include "adept_operator_model.h"
 #include "bundled_models.h"
 #include "naive_operator.h"
-#include "operator_step.h"
+#include "placed_kernel.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +95,6 @@ static void check_sums(const adept_prediction *p, const adept_placement *at, con
 static void check_kernels(const adept_placement *at, const double *theta, const char *what)
 {
     const adept_profile *prof = at->profile;
-    const adept_tile_menu *menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
     size_t n = 0;
     for (size_t i = 0; i < prof->n_ops; i++)
         n += prof->ops[i].n_kernels;
@@ -103,12 +102,11 @@ static void check_kernels(const adept_placement *at, const double *theta, const 
     for (size_t i = 0; i < prof->n_ops; i++) {
         const adept_profile_op *op = &prof->ops[i];
         for (size_t j = 0; j < op->n_kernels; j++) {
-            adept_operator_kernel k;
-            adept_operator_time t;
+            placed_kernel k;
             double time_s, core_s;
             naive_operator_kernel(&time_s, &core_s, op, &op->kernels[j], at, theta);
-            assert_int_equal(adept_operator_kernel_of(&k, op, &op->kernels[j], prof, at->hw, NULL), ADEPT_OK);
-            adept_operator_time_of(&t, &k, theta, menus, false);
+            assert_int_equal(placed_kernel_of(&k, op, &op->kernels[j], prof, at->hw, NULL), ADEPT_OK);
+            const adept_timed_kernel t = placed_kernel_time(&k, at->hw, theta);
             double repeats = k.count / (double)op->count;
             if (!is_near(repeats * t.time_s, time_s, 1e-9) || !is_near(repeats * t.core_s, core_s, 1e-9))
                 fail_msg("%s: kernel %zu of %s (%s, %s): %.12g s (%.12g s), naive %.12g s (%.12g s)", what, j, op->path,
@@ -215,7 +213,7 @@ static size_t add_runs(adept_placement *rows, const adept_profile *profile, cons
                                      .nodes = counts[i] % 2 == 0 && i % 2 ? 2 : 0,
                                      .internode_bytes_per_s = 5e10,
                                      .overlap = ADEPT_OVERLAP_FIXED,
-                                     .equations = ADEPT_EQUATIONS_OPERATOR}};
+                                     .granularity = ADEPT_GRANULARITY_OPERATOR}};
     return N_RUNS;
 }
 
@@ -279,7 +277,7 @@ static void all_bundled_models(void **state)
     print_message("%zu rows: %zu limited, %zu floored, %zu host-bound, %zu partly, %zu above the peak; %zu slopes; up "
                   "to %zu kernels\n",
                   n_rows, n_limited, n_floored, n_host_bound, n_in_turn, n_over_peak, n_slopes, most_kernels);
-    assert_true(most_kernels < ADEPT_OPERATOR_MAX_ENTRIES); /* else predict and evaluator may lump differently */
+    assert_true(most_kernels < 2048); /* else predict and evaluator may lump differently */
     assert_true(n_models >= 20);
     assert_int_equal(n_rows, n_models * N_PRECISIONS * N_ROWS);
     for (size_t k = 0; k < N_THETA; k++)

@@ -21,24 +21,24 @@ static void each_granularity_has_its_own_fit(void **state)
     assert_true(adept_calibrated_for(&f.gpu.hw, &f.run));
     near(predict(&f).interval_time_s[1], predict(&f).step_time_s * exp(0.1));
     double by_operator_s = predict(&f).step_time_s;
-    f.run.equations = ADEPT_EQUATIONS_MODEL;
+    f.run.granularity = ADEPT_GRANULARITY_MODEL;
     adept_prediction p = predict(&f);
     assert_true(p.step_time_s != by_operator_s);
     assert_true(isnan(p.interval_level) && isnan(p.interval_time_s[0]));
     assert_true(warns(&p, "calibrated for granularity operator"));
     assert_false(adept_calibrated_for(&f.gpu.hw, &f.run));
     f.gpu.hw.granularity = ADEPT_GRANULARITY_MODEL; /* such a fit, asked for the other equations */
-    f.run.equations = ADEPT_EQUATIONS_OPERATOR;
+    f.run.granularity = ADEPT_GRANULARITY_OPERATOR;
     p = predict(&f);
     assert_true(isnan(p.interval_level) && warns(&p, "calibrated for granularity model"));
     f.gpu.hw.calibrated = false; /* no fit at all: operator */
-    f.run.equations = ADEPT_EQUATIONS_OF_FIT;
+    f.run.granularity = ADEPT_GRANULARITY_OF_FIT;
     assert_int_equal(adept_granularity_of(&f.gpu.hw, &f.run), ADEPT_GRANULARITY_OPERATOR);
     assert_true(predict(&f).step_time_s == p.step_time_s);
     assert_true(warns((p = predict(&f), &p), "not calibrated"));
     assert_string_equal(adept_granularity_name(ADEPT_GRANULARITY_MODEL), "model");
     assert_string_equal(adept_granularity_name(ADEPT_GRANULARITY_OPERATOR), "operator");
-    assert_null(adept_granularity_name(2));
+    assert_null(adept_granularity_name(3));
 }
 
 static void what_is_refused(void **state)

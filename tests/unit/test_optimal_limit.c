@@ -167,7 +167,7 @@ static void by_the_equations_of_the_model(void **state)
         fresh(&f, 1, 1);
         toy_gpu_init(&f.gpu);
         f.prof = work.prof;
-        f.run.equations = ADEPT_EQUATIONS_MODEL;
+        f.run.granularity = ADEPT_GRANULARITY_MODEL;
         toy_gpu_set(&f.gpu, "c_power", i % 3 == 0 ? 0.8 : 1.5);
         toy_gpu_set(&f.gpu, "v_slope", 0.3 * (i % 3));
         f.gpu.hw.specs.idle_w = static_w[i / 3];
@@ -221,7 +221,7 @@ static void locked_clock_of_the_model(void **state)
     toy_gpu_init(&f.gpu);
     toy_work_init(&work);
     f.prof = work.prof;
-    f.run.equations = ADEPT_EQUATIONS_MODEL;
+    f.run.granularity = ADEPT_GRANULARITY_MODEL;
     toy_gpu_set(&f.gpu, "c_mem", 0.01); /* nothing waits for memory */
     adept_prediction full = predict(&f);
     f.run.clock_hz = 0.75e9;

@@ -144,7 +144,7 @@ static void threads_share_a_plan(void **state)
     set(&f, "e_simt_j", 4e-11);
     adept_plan *plan = plan_of(&f);
     for (int i = 0; i < N_SHARED_RUNS; i++)
-        runs[i] = random_run(&f.gpu.hw.specs, ADEPT_EQUATIONS_OF_FIT, &seed);
+        runs[i] = random_run(&f.gpu.hw.specs, ADEPT_GRANULARITY_OF_FIT, &seed);
     for (int t = 0; t < N_THREADS; t++) {
         jobs[t] = (job){plan, runs, results[t]};
         assert_int_equal(pthread_create(&threads[t], NULL, predict_all, &jobs[t]), 0);

@@ -22,7 +22,7 @@ static void fresh(fixture *f)
 {
     toy_gpu_init(&f->gpu);
     toy_work_init(&f->work);
-    f->run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL};
+    f->run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL};
 }
 
 static adept_prediction predict(const fixture *f)
@@ -399,7 +399,7 @@ static void is_deterministic(void **state)
     (void)state;
     fixture f;
     fresh(&f);
-    f.run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL, .gpus = 3, .power_limit_w = 120};
+    f.run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL, .gpus = 3, .power_limit_w = 120};
     adept_prediction a, b;
     memset(&a, 0, sizeof a);
     memset(&b, 0xff, sizeof b);

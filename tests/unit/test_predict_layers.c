@@ -21,7 +21,7 @@ static void fresh(fixture *f)
 {
     toy_gpu_init(&f->gpu);
     toy_work_init(&f->work);
-    f->run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL};
+    f->run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL};
 }
 
 static adept_prediction predict(const fixture *f)

@@ -22,7 +22,7 @@ static void predict(fixture *f)
 {
     toy_gpu_init(&f->gpu);
     toy_work_init(&f->work);
-    f->run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL, .gpus = 4, .power_limit_w = 150};
+    f->run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL, .gpus = 4, .power_limit_w = 150};
     toy_gpu_set(&f->gpu, "c_power", 1.0 / 3);
     assert_int_equal(adept_predict(&f->p, &f->work.prof, &f->gpu.hw, &f->run, NULL), ADEPT_OK);
 }
@@ -183,7 +183,7 @@ static void unknown_is_null_with_a_warning(void **state)
     fixture f;
     predict(&f);
     f.work.prof.model_sha256 = "";
-    f.run = (adept_run){.equations = ADEPT_EQUATIONS_MODEL};
+    f.run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL};
     adept_totals totals = totals_of(&f, NAN, NAN);
     cJSON *root = to_json(&f, &totals, NULL, 0);
     assert_true(cJSON_IsNull(at(root, "total.co2e_g")) && warns(root, "total.co2e_g"));

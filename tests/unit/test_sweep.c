@@ -161,7 +161,7 @@ static void make_grid(random_grid *g, adept_hwprofile *hw)
         }
         g->sweep.one_at_a_time = pick(8) == 0;
         g->sweep.hw = gpus && !g->sweep.one_at_a_time ? NULL : hw;
-        if (pick(3) == 0) g->sweep.run.equations = ADEPT_EQUATIONS_MODEL;
+        if (pick(3) == 0) g->sweep.run.granularity = ADEPT_GRANULARITY_MODEL;
         if (pick(2)) g->sweep.run.gpus = 4;
         if (pick(3) == 0) g->sweep.run.internode_bytes_per_s = 1e10;
         assert_int_equal(adept_sweep_size(&size, &g->sweep, NULL), ADEPT_OK);

@@ -74,7 +74,7 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "MODEL|PROFILE --gpu NAME|FILE",
     .doc = "Explain a step in sentences: what it costs and how sure that is, what limits it, which layers take its "
-           "time, and what would help by how much. Every number comes from exact derivatives or from a prediction of "
+           "time, and what would help by how much. Every number comes from a prediction of "
            "its own. Other precisions and fused attention are tried where MODEL is a model; a PROFILE has one of each."
            "\vExamples:\n"
            "  adept explain resnet50.pt --gpu a100\n"

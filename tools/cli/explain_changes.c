@@ -164,18 +164,20 @@ static adept_status try_one_gpu(changer *c)
 /* The launches of a captured graph cost the host next to nothing. */
 static adept_status try_no_launches(changer *c)
 {
-    adept_gradient g;
+    double theta[ADEPT_MOST_PARAMETERS];
+    size_t n = 0;
     adept_error err = {0};
     adept_explain_change *change = begin(c, "host", ADEPT_EXPLAIN_STEP);
     snprintf(change->what, sizeof change->what, "launches that cost the host nothing (as CUDA graphs nearly do)");
-    adept_status status = adept_predict_gradient(&g, c->x->profile, c->x->hw, c->x->run, &err);
-    for (size_t i = 0; i < g.n_parameters && status == ADEPT_OK; i++) {
-        const char *name = adept_granularity_parameter_info(g.granularity, i)->name;
-        if (strcmp(name, "t_host_s") == 0 || strcmp(name, "t_kern_s") == 0) g.theta[i] = 0.0;
+    adept_granularity granularity = adept_granularity_of(c->x->hw, c->x->run);
+    adept_status status = adept_parameters_of(theta, &n, c->x->hw, c->x->run, &err);
+    for (size_t i = 0; i < n && status == ADEPT_OK; i++) {
+        const char *name = adept_granularity_parameter_info(granularity, i)->name;
+        if (strcmp(name, "t_host_s") == 0 || strcmp(name, "t_kern_s") == 0) theta[i] = 0.0;
     }
     double time_s = NAN, power_w = NAN;
     if (status == ADEPT_OK)
-        status = adept_predict_with(&time_s, &power_w, c->x->profile, c->x->hw, c->x->run, g.theta, &err);
+        status = adept_predict_with(&time_s, &power_w, c->x->profile, c->x->hw, c->x->run, theta, &err);
     if (status == ADEPT_OK) {
         adept_prediction *p = &change->p;
         double samples = c->x->p.samples_per_s * c->x->p.step_time_s;

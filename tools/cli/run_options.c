@@ -20,6 +20,12 @@ enum {
     KEY_SATURATION
 };
 
+/* Those that can be asked for. */
+static const char *named_granularity(size_t index)
+{
+    return adept_granularity_name(index + ADEPT_GRANULARITY_MODEL);
+}
+
 static error_t parse_run(int key, char *arg, const struct argp_state *state, adept_run_options *o)
 {
     static const adept_suffix clocks[] = {{"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}, {"GHz", 1e9}, {NULL, 0}};
@@ -37,14 +43,12 @@ static error_t parse_run(int key, char *arg, const struct argp_state *state, ade
     case KEY_CLOCK:
         return adept_number_quantity(state, "--clock", arg, clocks, &clocks[2], &o->run.clock_hz);
     case KEY_GRANULARITY:
-        if (strcmp(arg, adept_granularity_name(ADEPT_GRANULARITY_MODEL)) == 0)
-            o->run.equations = ADEPT_EQUATIONS_MODEL;
-        else if (strcmp(arg, adept_granularity_name(ADEPT_GRANULARITY_OPERATOR)) == 0)
-            o->run.equations = ADEPT_EQUATIONS_OPERATOR;
-        else
-            return adept_cli_usage(state, "--granularity: '%s' is not one of %s", arg,
-                                   adept_names_list(list, sizeof list, adept_granularity_name));
-        return 0;
+        for (int g = ADEPT_GRANULARITY_MODEL; adept_granularity_name((size_t)g); g++) {
+            o->run.granularity = (adept_granularity)g;
+            if (strcmp(arg, adept_granularity_name((size_t)g)) == 0) return 0;
+        }
+        return adept_cli_usage(state, "--granularity: '%s' is not one of %s", arg,
+                               adept_names_list(list, sizeof list, named_granularity));
     case KEY_SATURATION:
         o->run.saturation = arg;
         if (adept_saturation_by_name(arg)) return 0;

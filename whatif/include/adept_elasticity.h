@@ -1,12 +1,26 @@
 /** @file adept_elasticity.h  What limits a step: percent of time, power, energy and energy-delay product for each percent of a number
- *  of the hardware, the run or the fit, from exact derivatives, and beside it what ten percent more would do. Calls: model. */
+ *  of the hardware, the run or the fit, and beside it what ten percent more would do. Calls: model. */
 #ifndef ADEPT_ELASTICITY_H
 #define ADEPT_ELASTICITY_H
-#include "adept_gradient.h"
+#include "adept_operator_model.h"
+#include "adept_plan.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* X(field of adept_run, meaning): numbers of the run that are levers. */
+#define ADEPT_RUN_NUMBER_LIST(X)                                        \
+    X(power_limit_w, "power limit that is set, per GPU")                \
+    X(clock_hz, "core clock it is locked to")                           \
+    X(internode_bytes_per_s, "bandwidth between nodes, of one of them") \
+    X(internode_latency_s, "latency of one hop between nodes")
+typedef enum adept_run_number {
+#define X(name, text) ADEPT_RUN_##name,
+    ADEPT_RUN_NUMBER_LIST(X)
+#undef X
+    ADEPT_RUN_NUMBERS
+} adept_run_number;
 
 /* Of one step: relative. `edp` is energy times time. Power, energy and edp are NAN where power is unknown. */
 typedef struct adept_relative_change {
@@ -27,7 +41,7 @@ typedef struct adept_elasticity {
     const char *meaning; /* one line */
     double value;        /* NAN of several numbers */
     bool whole;          /* comes in whole numbers: time moves in steps that a derivative does not see */
-    adept_relative_change exact; /* percent for one percent, at the branch of every kink that holds now */
+    adept_relative_change exact; /* percent for one percent, of a change too small to reach a kink */
     adept_relative_change more;  /* change by ADEPT_ELASTICITY_STEP more, of a real prediction; NAN where that is impossible: a power
                                     limit above the board's, a clock above the highest, 1.1 SMs */
 } adept_elasticity;
@@ -54,7 +68,7 @@ ADEPT_API const char *adept_wait_name(size_t wait);    /* "arithmetic"; NULL pas
 ADEPT_API const char *adept_wait_meaning(size_t wait); /* NULL past the end */
 
 /* 4: those of several numbers. */
-#define ADEPT_MAX_ELASTICITIES (4 + ADEPT_SPECS + ADEPT_RUN_NUMBERS + ADEPT_GRADIENT_PARAMETERS)
+#define ADEPT_MAX_ELASTICITIES (4 + ADEPT_SPECS + ADEPT_RUN_NUMBERS + ADEPT_MOST_PARAMETERS)
 
 typedef struct adept_elasticities {
     double time_s, power_w; /* of the step, as adept_predict() has them */
@@ -65,7 +79,7 @@ typedef struct adept_elasticities {
 
 /**
  * @param out  written only on ADEPT_OK
- * @return as adept_predict(); ADEPT_E_NOMEM. Thread-safe, deterministic. Takes about 100 times what a prediction does.
+ * @return as adept_predict(); ADEPT_E_NOMEM. Thread-safe, deterministic. Takes about 250 times what a prediction does.
  */
 ADEPT_API adept_status adept_elasticities_of(adept_elasticities *out, const adept_profile *prof,
                                              const adept_hwprofile *hw, const adept_run *run, adept_error *err);

@@ -1,5 +1,5 @@
-/** @file step.c  Checks of profile, GPU and run, and their numbers; see step.h. */
-#include "step.h"
+/** @file placement.c  Checks of profile, GPU and run, and their numbers; see placement.h. */
+#include "placement.h"
 #include "peaks.h"
 #include <math.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static adept_status check_profile(const adept_profile *prof, adept_error *err)
     return ADEPT_OK;
 }
 
-adept_status adept_step_check_static_w(double p_static_w, const adept_hwprofile *hw, adept_error *err)
+adept_status adept_check_static_w(double p_static_w, const adept_hwprofile *hw, adept_error *err)
 {
     if (!(p_static_w >= hw->specs.tdp_w)) return ADEPT_OK; /* also without tdp_w */
     return adept_error_set(err, ADEPT_E_INVALID, "%s: p_static_w = %g is not below tdp_w = %g", hw->name, p_static_w,
@@ -72,7 +72,7 @@ static adept_status check_clock(double clock_hz, const adept_hwprofile *hw, adep
                            clock_hz * 1e-6, hw->name, low_hz * 1e-6, high_hz * 1e-6);
 }
 
-void adept_step_set_law(double *row, const adept_network *net, size_t index)
+void adept_row_set_law(double *row, const adept_network *net, size_t index)
 {
     adept_allreduce_law law = index < net->n ? net->laws[index] : (adept_allreduce_law){0};
     row[ADEPT_ROW_HOPS] = law.hops;
@@ -81,7 +81,7 @@ void adept_step_set_law(double *row, const adept_network *net, size_t index)
     row[ADEPT_ROW_BETWEEN_S_PER_BYTE] = law.between_s_per_byte;
 }
 
-adept_status adept_step_compile_run(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *run,
+adept_status adept_place_run(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *run,
                                     bool sends, adept_error *err)
 {
     const adept_specs *specs = &hw->specs;
@@ -94,7 +94,7 @@ adept_status adept_step_compile_run(double *row, adept_network *net, const adept
     if (status != ADEPT_OK) return status;
     row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
     if (!sends) net->n = 0;
-    adept_step_set_law(row, net, 0);
+    adept_row_set_law(row, net, 0);
     row[ADEPT_ROW_TDP_W] = specs->tdp_w;
     row[ADEPT_ROW_LIMIT_W] = run->power_limit_w != 0.0 ? run->power_limit_w : specs->tdp_w;
     row[ADEPT_ROW_MIN_CLOCK] = min_clock_ratio(specs);
@@ -147,12 +147,12 @@ static void compile_pass(double *pass, const adept_profile *prof, const adept_sp
 }
 
 /* What the GPU and the run say of known work. */
-static adept_status compile_placement(adept_step *out, const adept_placement *at, adept_error *err)
+static adept_status compile_placement(adept_placed *out, const adept_placement *at, adept_error *err)
 {
     const adept_profile *prof = at->profile;
-    adept_step_numbers *numbers = &out->numbers;
+    adept_placed_numbers *numbers = &out->numbers;
     adept_status status =
-        adept_step_compile_run(numbers->row, &out->network, at->hw, &at->run, adept_work_sends(&out->work), err);
+        adept_place_run(numbers->row, &out->network, at->hw, &at->run, adept_work_sends(&out->work), err);
     if (status == ADEPT_OK) status = adept_peaks_get(&out->peaks, &out->work, prof, at->hw, err);
     if (status != ADEPT_OK) return status;
     compile_pass(numbers->pass, prof, &at->hw->specs, &out->work);
@@ -162,21 +162,21 @@ static adept_status compile_placement(adept_step *out, const adept_placement *at
     return ADEPT_OK;
 }
 
-adept_status adept_step_check_profile(adept_work *work, const adept_profile *prof, adept_error *err)
+adept_status adept_place_check_profile(adept_work *work, const adept_profile *prof, adept_error *err)
 {
     adept_status status = check_profile(prof, err);
     return status == ADEPT_OK ? adept_work_sum(work, prof, err) : status;
 }
 
-adept_status adept_step_compile_known(adept_step *out, const adept_placement *at, adept_error *err)
+adept_status adept_place_known(adept_placed *out, const adept_placement *at, adept_error *err)
 {
     adept_status status = check_specs(at->hw, err);
     if (status == ADEPT_OK) status = adept_peak_check_precision(at->hw, at->profile->precision, err);
-    out->numbers = (adept_step_numbers){.row = {0.0}};
+    out->numbers = (adept_placed_numbers){.row = {0.0}};
     return status == ADEPT_OK ? compile_placement(out, at, err) : status;
 }
 
-adept_status adept_step_compile(adept_step *out, adept_pieces *pieces, const adept_placement *at,
+adept_status adept_place(adept_placed *out, adept_pieces *pieces, const adept_placement *at,
                                 const adept_scalar *scalars, size_t n_scalars, adept_error *err)
 {
     const adept_profile *prof = at->profile;

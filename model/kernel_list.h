@@ -1,0 +1,106 @@
+/** @file kernel_list.h  The kernels of one step on one GPU at full clock: what they sum to, and the clock that a power limit leaves
+ *  them. Private to model/. Calls: nothing.
+ *
+ *  A kernel takes core at full clock that follows the core clock, and mem that does not quite. At clock f, relative to the highest,
+ *      t(f) = core / f + mem * r(f),        r(f) = 1 + mem_core_share * (1/f - 1)
+ *      e(f) = v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + W_active * f * t(f)) + e_mem * V
+ *      v(f) = max(v_min, 1 - v_slope * (1 - f)),            W_active = u_active * (P_TDP - P_static)
+ *  f is one clock for the whole step: the highest at which the kernels keep within the limit L (the board's own if none is set) in
+ *  the sense  sum t * ((P_static + e / t) / L)^8 <= sum t.  Boards are held by their hungriest kernels, not by the mean: in Zeus's
+ *  traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %. */
+#ifndef ADEPT_KERNEL_LIST_H
+#define ADEPT_KERNEL_LIST_H
+#include "adept_operator_model.h"
+#include "step.h"
+#include "work.h"
+
+/* One execution of one kernel at full clock. */
+typedef struct adept_timed_kernel {
+    adept_kernel_family family;
+    double time_s, core_s; /* all of it, and what follows the core clock */
+    double simt_flops, tensor_flops, bytes;
+} adept_timed_kernel;
+
+/* How often a step runs a kernel in each of its parts. */
+typedef struct adept_executions {
+    double part[ADEPT_PARTS];
+} adept_executions;
+extern const adept_executions adept_optimizer_execution; /* once, in the optimizer */
+
+static inline double adept_executions_all(const adept_executions *e)
+{
+    return e->part[ADEPT_PART_FORWARD] + e->part[ADEPT_PART_BACKWARD] + e->part[ADEPT_PART_OPTIMIZER];
+}
+
+/* What parameters say of the board. */
+typedef struct adept_board {
+    double static_w, active_w; /* idle; while any kernel runs at full clock, above idle */
+    double core_share, v_slope, v_min, e_simt_j, e_tensor_j, e_mem_j, min_clock;
+} adept_board;
+adept_board adept_board_of(const double *theta, double tdp_w, double min_clock);
+/** Core voltage at a clock, relative to that at full clock. @param lowest  NULL, or: is it at its floor? */
+double adept_board_voltage(const adept_board *b, double clock, bool *lowest);
+/** Time of what does not follow the core clock, at a clock, relative to full clock. */
+static inline double adept_board_stretch(const adept_board *b, double clock)
+{
+    return 1.0 + b->core_share * (1.0 / clock - 1.0);
+}
+
+typedef struct adept_span {
+    double core_s, memory_s; /* follows the core clock, and the rest */
+} adept_span;
+static inline double adept_span_s(const adept_span *span, const adept_board *b, double clock)
+{
+    return span->core_s / clock + span->memory_s * adept_board_stretch(b, clock);
+}
+
+/* The eighth-power mean of the kernels' power by time, and its slope. */
+typedef struct adept_clock_node {
+    double clock, power_w, by_clock;
+} adept_clock_node;
+/* Cells above and below the clock at which the voltage reaches its floor, where the curve has a kink. */
+#define ADEPT_CLOCK_CELLS 8
+
+typedef struct adept_kernel_list {
+    adept_board board;
+    adept_span part[ADEPT_PARTS];
+    double unit_core_s[ADEPT_UNIT_COUNT]; /* of the passes, by gemm conv alu */
+    double core_j, memory_j; /* energy that follows the voltage, and that does not; power while active apart */
+    double *columns;         /* borrowed */
+    size_t n, stride;
+    size_t n_nodes;
+    adept_clock_node nodes[2 * ADEPT_CLOCK_CELLS + 1]; /* from the lowest clock to 1; power_w NAN: not worked out yet */
+} adept_kernel_list;
+
+/* Numbers that a list of at most that many kernels borrows. */
+#define ADEPT_LIST_NUMBERS(capacity) (5 * (((capacity) + 1) / 2 * 2))
+
+/** An empty list. @param columns  ADEPT_LIST_NUMBERS(capacity) doubles that outlive it */
+void adept_kernel_list_init(adept_kernel_list *list, const adept_board *board, double *columns, size_t capacity);
+/** Kernels without time run nothing. Those beyond the capacity count as one with the last. */
+void adept_kernel_list_add(adept_kernel_list *list, const adept_timed_kernel *k, const adept_executions *executions);
+/** After the last kernel, before any clock is asked for. */
+void adept_kernel_list_close(adept_kernel_list *list);
+/** Work out the whole curve: pays from a few limits on, changes no bit. */
+void adept_kernel_list_tabulate(adept_kernel_list *list);
+
+typedef struct adept_clock {
+    double ratio;
+    bool limited; /* it is what the limit leaves, neither the highest (or locked) nor the lowest */
+    bool floored; /* even the lowest is too high for the limit */
+} adept_clock;
+/** The highest clock that a limit allows. A NAN limit or power is never over. */
+adept_clock adept_kernel_list_clock(const adept_kernel_list *list, double limit_w, double max_clock);
+
+/* One execution at a clock. */
+typedef struct adept_execution {
+    double time_s, memory_s; /* all of it, and what does not follow the core clock */
+    double core_j;           /* energy at full voltage of what follows the voltage */
+    double energy_j;
+} adept_execution;
+adept_execution adept_timed_kernel_at(const adept_timed_kernel *k, const adept_board *b, double clock);
+
+/** Whose time a family counts as. */
+adept_unit adept_family_unit(adept_kernel_family family);
+
+#endif

@@ -1,0 +1,67 @@
+/** @file plan.h  What a plan holds, for those who look inside: predictions, power limits. Private to model/. Calls: workload, handlers. */
+#ifndef ADEPT_PLAN_PRIVATE_H
+#define ADEPT_PLAN_PRIVATE_H
+#include "adept_plan.h"
+#include "evaluate.h"
+#include "memory.h"
+#include "operator_step.h"
+
+/* Granularity "model": the phases of one GPU with nothing set. */
+typedef struct adept_plan_phases {
+    adept_theta theta;
+    adept_full_clock full;
+    double gemm_s, conv_s, alu_s, memory_s; /* of all passes */
+    double slope_gemm, slope_conv, slope_alu, slope_mem; /* seconds per second at the peak; memory: per second at full bandwidth */
+    double gradient_bytes;
+} adept_plan_phases;
+
+/* Granularity "operator": the kernels of one GPU with nothing set. */
+typedef struct adept_plan_kernels {
+    double theta[ADEPT_OPERATOR_PARAMETERS];
+    const adept_tile_menu *menus; /* the GPU's */
+    adept_operator_numbers numbers;
+    adept_kernel_list list;
+    double *columns;       /* the list's; owned */
+    adept_buckets buckets; /* of gradients, where their order is known */
+} adept_plan_kernels;
+
+struct adept_plan {
+    const adept_hwprofile *hw;
+    adept_granularity granularity; /* as asked */
+    bool by_operator, sends /* there are gradients to sum */, places_known;
+    adept_placed placed;
+    double samples;         /* of one GPU and step */
+    double flops, bytes_read, bytes_written, launches, gradient_bytes; /* of one GPU and step */
+    adept_memory memory[2]; /* of one GPU, alone and among several */
+    adept_profile described; /* what an interval depends on: mode, precision and batch size only */
+    adept_plan_phases phases;
+    adept_plan_kernels kernels;
+};
+
+/** A plan in place, for one run (adept_plan_prepare() makes it one for many).
+ *  @param how    `granularity` and `saturation`
+ *  @param several  will a run have several GPUs? Else the order of the backward pass is not looked at
+ *  @param theta  parameters other than the GPU's: those of its granularity for this run, in order; NULL: the GPU's
+ *  @return as adept_plan_new(); adept_plan_clear() whatever it is */
+adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const adept_hwprofile *hw,
+                             const adept_run *how, bool several, const double *theta, adept_error *err);
+void adept_plan_prepare(adept_plan *plan);
+void adept_plan_clear(adept_plan *plan);
+
+/* A run, checked against the sheet. */
+typedef struct adept_checked_run {
+    double row[ADEPT_ROW_COLUMNS];
+    adept_network network;
+    double bucket_bytes; /* 0: a share of the all-reduce is hidden */
+} adept_checked_run;
+adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *run,
+                                  adept_error *err);
+
+/** The one solution of a step, whatever it is for. The limit of the run may be set to one that the board does not have. */
+void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run);
+
+/** Numbers of a step as a plan's result has them. @return ADEPT_E_INVALID if they are none */
+adept_status adept_plan_report(adept_plan_result *out, const adept_plan *plan, const adept_step *step,
+                               const adept_checked_run *run, adept_error *err);
+
+#endif

@@ -1,0 +1,29 @@
+/* A profile's kernel on a GPU, as the kernel law sees it, and how often a pass of the profile runs it. */
+#ifndef PLACED_KERNEL_H
+#define PLACED_KERNEL_H
+#include "operator_step.h"
+
+typedef struct placed_kernel {
+    adept_operator_kernel k;
+    double count; /* executions per pass */
+} placed_kernel;
+
+static inline adept_status placed_kernel_of(placed_kernel *out, const adept_profile_op *op, const adept_kernel *k,
+                                            const adept_profile *prof, const adept_hwprofile *hw, adept_error *err)
+{
+    adept_operator_shape shape;
+    adept_status status = adept_operator_shape_of(&shape, op, k, err);
+    if (status == ADEPT_OK) status = adept_operator_place(&out->k, &shape, prof->precision, hw, err);
+    out->count = (double)op->count * shape.repeats;
+    return status;
+}
+
+static inline adept_timed_kernel placed_kernel_time(const placed_kernel *p, const adept_hwprofile *hw,
+                                                    const double *theta)
+{
+    adept_timed_kernel t;
+    adept_operator_time_of(&t, NULL, &p->k, theta, hw->tiles ? hw->tiles : adept_tile_menu_default);
+    return t;
+}
+
+#endif
