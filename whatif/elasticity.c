@@ -143,22 +143,25 @@ static outcome at(const state *s, const lever *l, double factor)
     return out;
 }
 
-/* Relative changes so small that a difference is a derivative: what is left of the curvature and of rounding is 1e-7 and
- * less. A whole number is only raised, where a whole number of waves stays one. */
-#define SMALL 1e-4
-#define SMALL_WHOLE 1e-6
+/* Relative changes so small that a difference is a derivative: what is left of the curvature and of rounding is about
+ * 1e-7. On one side only curvature counts more. */
+#define SMALL 1e-5
+#define SMALL_ON_ONE_SIDE 1e-6
 
-/* d ln(time) and d ln(power) by d ln(lever). */
+static outcome log_ratio(outcome above, outcome below, double width)
+{
+    return (outcome){log(above.time_s / below.time_s) / width, log(above.power_w / below.power_w) / width};
+}
+
+/* d ln(time) and d ln(power) by d ln(lever). A whole number is only raised, where a whole number of waves stays one; and
+ * at the end of what is possible there is one side only. */
 static outcome slope_of(const state *s, const lever *l)
 {
     const outcome here = {s->out->time_s, s->out->power_w};
-    double step = l->whole ? SMALL_WHOLE : SMALL;
-    outcome above = at(s, l, 1.0 + step), below = l->whole ? here : at(s, l, 1.0 - step);
-    double width = 2.0 * step;
-    if (isnan(above.time_s) || isnan(below.time_s) || l->whole) width = step; /* the end of what is possible */
-    if (isnan(above.time_s)) above = here;
-    if (isnan(below.time_s)) below = here;
-    return (outcome){log(above.time_s / below.time_s) / width, log(above.power_w / below.power_w) / width};
+    outcome above = at(s, l, 1.0 + SMALL), below = at(s, l, 1.0 - SMALL);
+    if (!l->whole && !isnan(above.time_s) && !isnan(below.time_s)) return log_ratio(above, below, 2.0 * SMALL);
+    if (!isnan(above.time_s)) return log_ratio(at(s, l, 1.0 + SMALL_ON_ONE_SIDE), here, SMALL_ON_ONE_SIDE);
+    return log_ratio(here, at(s, l, 1.0 - SMALL_ON_ONE_SIDE), SMALL_ON_ONE_SIDE);
 }
 
 static adept_relative_change relative(outcome slope)
