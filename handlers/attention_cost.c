@@ -1,8 +1,9 @@
-/** @file attention_cost.c  Kernels of softmax(Q K^T) V, fused or one by one. Calls: adept_handler, gemm_cost. */
+/** @file attention_cost.c  Kernels of softmax(Q K^T) V, fused or one by one. Calls: gemm_cost, softmax_cost. */
 #include "attention_cost.h"
 #include "gemm_cost.h"
+#include "softmax_cost.h"
 
-/* FLOPs per score (spec 2.1): scale 1, softmax 5, mask 1, dropout 2. */
+/* FLOPs per score (spec 2.1): scale 1, mask 1, dropout 2; of the fused kernel's softmax 5. */
 #define SCALE 1
 #define SOFTMAX 5
 #define MASK 1
@@ -56,6 +57,12 @@ static void mask_gradient(adept_cost *cost, const adept_attention_sizes *a, cons
         alu(cost, ADEPT_BACKWARD, a, t->scores, t->scores, t->score_bytes, adept_tensor_bytes(a->mask));
 }
 
+/* Nothing attends to nothing: no product. */
+static adept_kernel_family fused_family(const adept_attention_sizes *a, const traffic *t)
+{
+    return t->scores * (a->width + a->value_width) > 0 ? ADEPT_FAMILY_BMM : ADEPT_FAMILY_STREAM;
+}
+
 static void fused_backward(adept_cost *cost, const adept_attention_sizes *a, const traffic *t, double flops_per_score)
 {
     double out_elements = t->rows * a->value_width, row_bytes = t->rows * STATISTIC_BYTES;
@@ -66,6 +73,7 @@ static void fused_backward(adept_cost *cost, const adept_attention_sizes *a, con
     adept_cost_kernel(cost,
                       &(adept_kernel){.pass = ADEPT_BACKWARD,
                                       .unit = ADEPT_UNIT_GEMM,
+                                      .family = fused_family(a, t),
                                       .dtype = a->dtype,
                                       .flops = 2 * t->scores * (3 * a->width + 2 * a->value_width),
                                       .flops_alu = 2 * flops_per_score * t->scores,
@@ -89,6 +97,7 @@ void adept_attention_fused(adept_cost *cost, const adept_attention_sizes *a, con
     double row_bytes = adept_cost_backward(cost) ? t.rows * STATISTIC_BYTES : 0;
     adept_cost_kernel(cost, &(adept_kernel){.pass = ADEPT_FORWARD,
                                             .unit = ADEPT_UNIT_GEMM,
+                                            .family = fused_family(a, &t),
                                             .dtype = a->dtype,
                                             .flops = 2 * t.scores * (a->width + a->value_width),
                                             .flops_alu = flops_per_score * t.scores,
@@ -144,7 +153,7 @@ static void eager_forward(adept_cost *cost, const adept_attention_sizes *a, cons
     alu(cost, ADEPT_FORWARD, a, t->k / size, SCALE * t->k / size, t->k, t->k);
     product(cost, ADEPT_FORWARD, a, a->queries, a->keys, a->width, t->q + t->k, t->score_bytes);
     add_mask(cost, a, t);
-    alu(cost, ADEPT_FORWARD, a, t->scores, SOFTMAX * t->scores, t->score_bytes, t->score_bytes);
+    adept_softmax_kernel(cost, ADEPT_FORWARD, a->dtype, t->scores, a->keys, t->score_bytes, t->score_bytes);
     if (a->dropout)
         alu(cost, ADEPT_FORWARD, a, t->scores, DROPOUT * t->scores, t->score_bytes, t->score_bytes + t->scores);
     product(cost, ADEPT_FORWARD, a, a->queries, a->value_width, a->keys, t->score_bytes + t->v, t->out);
@@ -162,7 +171,7 @@ static void eager_backward(adept_cost *cost, const adept_attention_sizes *a, con
     product(cost, ADEPT_BACKWARD, a, a->queries, a->keys, a->value_width, t->out + t->v, t->score_bytes);
     if (a->dropout)
         alu(cost, ADEPT_BACKWARD, a, t->scores, 2 * DROPOUT * t->scores, t->score_bytes + t->scores, t->score_bytes);
-    alu(cost, ADEPT_BACKWARD, a, t->scores, 2 * SOFTMAX * t->scores, 2 * t->score_bytes, t->score_bytes);
+    adept_softmax_kernel(cost, ADEPT_BACKWARD, a->dtype, t->scores, a->keys, 2 * t->score_bytes, t->score_bytes);
     mask_gradient(cost, a, t);
     if (want_q) {
         product(cost, ADEPT_BACKWARD, a, a->queries, a->width, a->keys, t->score_bytes + t->k, t->q);

@@ -40,6 +40,7 @@ void adept_elem_chain(adept_cost *cost, adept_pass pass, const adept_tensor *lik
     if (n == 0 || chain->launches == 0) return;
     adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
                                             .unit = ADEPT_UNIT_ALU,
+                                            .family = ADEPT_FAMILY_STREAM,
                                             .dtype = like->dtype,
                                             .flops = n * chain->flops,
                                             .bytes_read = bytes * chain->reads + extra_read,

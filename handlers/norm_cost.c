@@ -1,6 +1,5 @@
 /** @file norm_cost.c  What layer, group, batch and RMS normalisation have in common. Calls: adept_handler. */
 #include "norm_cost.h"
-#include "gemm_cost.h"
 #include <string.h>
 
 static double optional_bytes(const adept_tensor *t)
@@ -8,24 +7,42 @@ static double optional_bytes(const adept_tensor *t)
     return t ? adept_tensor_unique_bytes(t) : 0;
 }
 
+/* Elements that share a mean meet in one row; with statistics known before, each stands on its own. */
+static void norm_kernel(adept_cost *cost, const adept_norm *norm, adept_pass pass, double flops, double bytes_read,
+                        double bytes_written)
+{
+    double n = (double)adept_tensor_numel(norm->out);
+    adept_cost_kernel(
+        cost, &(adept_kernel){.pass = pass,
+                              .unit = ADEPT_UNIT_ALU,
+                              .family = norm->row_elements > 0 ? ADEPT_FAMILY_NORM : ADEPT_FAMILY_STREAM,
+                              .dtype = norm->out->dtype,
+                              .flops = flops * n,
+                              .bytes_read = bytes_read,
+                              .bytes_written = bytes_written,
+                              .launches = pass == ADEPT_FORWARD ? norm->forward_launches : norm->backward_launches,
+                              .elements = n,
+                              .row_elements = norm->row_elements});
+}
+
 void adept_norm_cost(adept_cost *cost, const adept_norm *norm)
 {
-    double n = (double)adept_tensor_numel(norm->out), x_bytes = adept_tensor_unique_bytes(norm->input);
-    double y_bytes = adept_tensor_bytes(norm->out),
-           parameters = optional_bytes(norm->weight) + optional_bytes(norm->bias);
-    adept_alu_kernels(cost, ADEPT_FORWARD, norm->out->dtype, n, norm->flops * n,
-                      norm->passes * x_bytes + parameters + norm->running_read_bytes,
-                      y_bytes + norm->statistics_bytes + norm->running_written_bytes, norm->forward_launches);
+    double n = (double)adept_tensor_numel(norm->out), rows = norm->row_elements > 0 ? n / norm->row_elements : 0;
+    double x_bytes = adept_tensor_unique_bytes(norm->input), y_bytes = adept_tensor_bytes(norm->out);
+    double parameters = optional_bytes(norm->weight) + optional_bytes(norm->bias);
+    double statistics_bytes =
+        rows * norm->statistics * adept_dtype_bytes(adept_norm_statistics_type(norm->input->dtype));
+    norm_kernel(cost, norm, ADEPT_FORWARD, norm->flops, norm->passes * x_bytes + parameters + norm->running_read_bytes,
+                y_bytes + statistics_bytes + norm->running_written_bytes);
     double written = 0;
     if (adept_cost_wants_grad(cost, norm->input)) written += adept_tensor_bytes(norm->input);
     if (adept_cost_wants_grad(cost, norm->weight)) written += adept_tensor_bytes(norm->weight);
     if (adept_cost_wants_grad(cost, norm->bias)) written += adept_tensor_bytes(norm->bias);
-    adept_alu_kernels(cost, ADEPT_BACKWARD, norm->out->dtype, n, 2 * norm->flops * n,
-                      norm->passes * (x_bytes + y_bytes) + norm->statistics_bytes + optional_bytes(norm->weight),
-                      written, norm->backward_launches);
+    norm_kernel(cost, norm, ADEPT_BACKWARD, 2 * norm->flops,
+                norm->passes * (x_bytes + y_bytes) + statistics_bytes + optional_bytes(norm->weight), written);
     adept_cost_save(cost, norm->input);
     adept_cost_save(cost, norm->weight);
-    adept_cost_save_bytes(cost, norm->statistics_bytes);
+    adept_cost_save_bytes(cost, statistics_bytes);
 }
 
 adept_dtype adept_norm_statistics_type(adept_dtype input)
@@ -62,4 +79,20 @@ int adept_norm_trailing(adept_call *c, const adept_tensor *input, const adept_te
     check_trailing(c, "weight", weight, n, dims);
     check_trailing(c, "bias", bias, n, dims);
     return n;
+}
+
+double adept_norm_trailing_elements(const adept_tensor *input, int n_trailing)
+{
+    double elements = 1;
+    for (int i = input->ndim - n_trailing; i < input->ndim; i++)
+        elements *= (double)input->dims[i];
+    return elements;
+}
+
+void adept_norm_out_statistics(adept_call *c, const adept_tensor *input, int n_trailing)
+{
+    int64_t dims[ADEPT_MAX_DIMS];
+    for (int i = 0; i < input->ndim; i++)
+        dims[i] = i < input->ndim - n_trailing ? input->dims[i] : 1;
+    adept_out_tensor(c, adept_norm_statistics_type(input->dtype), input->ndim, dims);
 }

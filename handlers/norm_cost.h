@@ -7,9 +7,10 @@
 typedef struct adept_norm {
     const adept_tensor *input, *weight, *bias; /* weight and bias may be NULL */
     const adept_tensor *out;
-    double flops;            /* per element, forward; twice that backward (spec 2.1) */
-    double passes;           /* over the input: 2 where statistics need a pass of their own */
-    double statistics_bytes; /* mean and reciprocal deviation: written forward, kept, read backward */
+    double flops;        /* per element, forward; twice that backward (spec 2.1) */
+    double passes;       /* over the input: 2 where statistics need a pass of their own */
+    double row_elements; /* that share their statistics; 0: these were known before */
+    double statistics;   /* of one row, a mean or a reciprocal deviation each: written forward, kept, read backward */
     double running_read_bytes, running_written_bytes; /* of running statistics, forward */
     double forward_launches, backward_launches;
 } adept_norm;
@@ -24,4 +25,8 @@ adept_dtype adept_norm_statistics_type(adept_dtype input);
 void adept_norm_check_vector(adept_call *c, const char *what, const adept_tensor *t, int64_t n);
 /** layer_norm and rms_norm: how many trailing dimensions are normalised. Fails the call if they do not fit. */
 int adept_norm_trailing(adept_call *c, const adept_tensor *input, const adept_tensor *weight, const adept_tensor *bias);
+/** Elements of so many trailing dimensions. */
+double adept_norm_trailing_elements(const adept_tensor *input, int n_trailing);
+/** The shape of their statistics: 1 in place of each trailing dimension. */
+void adept_norm_out_statistics(adept_call *c, const adept_tensor *input, int n_trailing);
 #endif

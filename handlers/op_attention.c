@@ -240,7 +240,8 @@ static const adept_handler_case cases[] = {
      .m = 197,
      .n = 197,
      .k = 64,
-     .batch = 12},
+     .batch = 12,
+     .row_elements = 197},
     /* 8 query heads share 2 key heads; 4 queries, 6 keys, width 16: 192 scores, q and out 512, k and v 192 elements
      * (768 with 8 heads). 4 * 192 * 16 = 12288. Backward writes dk and dv for 8 heads and then sums each 768 into 192.
      */
@@ -282,7 +283,8 @@ static const adept_handler_case cases[] = {
      .m = 4,
      .n = 6,
      .k = 16,
-     .batch = 8},
+     .batch = 8,
+     .row_elements = 6},
     /* boolean mask of 6 keys, dropout: 6 + 1 + 2 = 9 FLOPs per score of 2*3*4*6 = 144; k wider than v */
     {.name = "fused, mask and dropout, value width of its own, frozen inputs",
      .call = "aten::scaled_dot_product_attention(query=f32:2x3x4x8, key=f32:2x3x6x8, value=f32:2x3x6x5, "
@@ -327,7 +329,8 @@ static const adept_handler_case cases[] = {
      .m = 4,
      .n = 6,
      .k = 8,
-     .batch = 2},
+     .batch = 2,
+     .row_elements = 6},
     {0},
 };
 

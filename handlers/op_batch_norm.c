@@ -79,12 +79,20 @@ static double optional_bytes(const adept_tensor *t)
     return t ? adept_tensor_bytes(t) : 0;
 }
 
+/* What one mean of a batch is taken over: a channel, of each image for itself if they are instances. */
+static double channel_elements(const adept_tensor *x, const form *f)
+{
+    double elements = f->instance ? 1 : (double)x->dims[0];
+    for (int i = 2; i < x->ndim; i++)
+        elements *= (double)x->dims[i];
+    return elements;
+}
+
 static void cost(adept_call *c, adept_cost *cost)
 {
     const form *f = adept_call_data(c);
     const adept_tensor *x = adept_arg_tensor(c, "input");
     bool batch = uses_batch_statistics(c);
-    double rows = (double)x->dims[1] * (f->instance ? (double)x->dims[0] : 1);
     double running = optional_bytes(adept_arg_tensor_opt(c, "running_mean")) +
                      optional_bytes(adept_arg_tensor_opt(c, "running_var"));
     adept_norm norm = {.input = x,
@@ -93,8 +101,8 @@ static void cost(adept_call *c, adept_cost *cost)
                        .out = adept_result_tensor(c, 0),
                        .flops = batch ? 7 : 4,
                        .passes = batch ? 2 : 1,
-                       .statistics_bytes =
-                           batch ? 2 * rows * adept_dtype_bytes(adept_norm_statistics_type(x->dtype)) : 0,
+                       .row_elements = batch ? channel_elements(x, f) : 0,
+                       .statistics = 2,
                        .running_read_bytes = running,
                        .running_written_bytes = batch ? running : 0,
                        .forward_launches = 1, /* as cuDNN's; PyTorch's own kernels take three and two */
@@ -114,7 +122,8 @@ static const adept_handler_case cases[] = {
      .out = "f32:2x3x8x8",
      .forward = {.alu = 2688, .read = 3072 + 24 + 24, .written = 1536 + 24 + 24, .launches = 1},
      .backward = {.alu = 5376, .read = 2 * 3072 + 24 + 12, .written = 1536 + 24, .launches = 1},
-     .saved_bytes = 1536 + 12 + 24},
+     .saved_bytes = 1536 + 12 + 24,
+     .row_elements = 128},
     /* running statistics: 4 * 384 FLOPs, one pass */
     {.name = "inference, whatever the baked flag says",
      .call = "aten::batch_norm(input=f32:2x3x8x8, weight=f32:3, bias=f32:3, running_mean=f32:3, running_var=f32:3, "
@@ -129,7 +138,8 @@ static const adept_handler_case cases[] = {
      .out = "bf16:2x3x8x8, f32:3, f32:3",
      .forward = {.alu = 2688, .read = 1536 + 24, .written = 768 + 24, .launches = 1},
      .backward = {.alu = 5376, .read = 2 * 1536 + 24 + 12, .written = 24, .launches = 1},
-     .saved_bytes = 768 + 12 + 24},
+     .saved_bytes = 768 + 12 + 24,
+     .row_elements = 128},
     /* 6 instances: 48 bytes of statistics, and the weight repeated for 2 images: 24 bytes */
     {.name = "instance norm",
      .call = "aten::instance_norm(input=f32:2x3x8x8*, weight=f32:3*, bias=f32:3*, running_mean=none, running_var=none, "
@@ -137,7 +147,8 @@ static const adept_handler_case cases[] = {
      .out = "f32:2x3x8x8",
      .forward = {.alu = 2688, .read = 3072 + 24, .written = 1536 + 48, .launches = 1},
      .backward = {.alu = 5376, .read = 2 * 3072 + 48 + 12, .written = 1536 + 24, .launches = 1},
-     .saved_bytes = 1536 + 12 + 48 + 24},
+     .saved_bytes = 1536 + 12 + 48 + 24,
+     .row_elements = 64},
     {.name = "exported for inference: no statistics come back",
      .call =
          "aten::_native_batch_norm_legit_no_training(input=f32:1x3x4, weight=f32:3, bias=f32:3, running_mean=f32:3, "

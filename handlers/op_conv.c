@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define MAX_SPATIAL 3
+#define DEPTHWISE_CHANNELS 4 /* per group, in and out: no more of them make no matrix product */
 
 typedef enum kind {
     PLAIN,
@@ -47,6 +48,7 @@ typedef struct conv {
     int lead; /* dimensions before the spatial ones: 2, or 1 without a batch */
     int64_t groups, channels_in, channels_out;
     int64_t out[MAX_SPATIAL];
+    int64_t stride, dilation; /* the largest of all dimensions */
 } conv;
 
 static void check_channels(adept_call *c, conv *v)
@@ -94,22 +96,30 @@ static void text_padding(adept_call *c, conv *v, adept_window *w)
     }
 }
 
-static void place_windows(adept_call *c, conv *v)
+static void number_padding(adept_call *c, conv *v, adept_window *w)
 {
-    adept_window w[MAX_SPATIAL] = {{0}};
     int64_t extra[MAX_SPATIAL];
-    for (int i = 0; i < v->spatial; i++)
-        w[i].kernel = v->weight->dims[2 + i];
-    if (is_padding_text(c)) {
-        text_padding(c, v, w);
-        return;
-    }
     adept_window_arguments(c, w, v->spatial);
     adept_arg_ints_n(c, "output_padding", extra, v->spatial, 0);
     for (int i = 0; i < v->spatial && adept_call_ok(c); i++) {
         int64_t size = v->input->dims[v->lead + i];
         v->out[i] = v->transposed ? adept_window_reach(c, size, &w[i], extra[i])
                                   : adept_window_positions(c, size, &w[i], false);
+    }
+}
+
+static void place_windows(adept_call *c, conv *v)
+{
+    adept_window w[MAX_SPATIAL] = {{0}};
+    for (int i = 0; i < v->spatial; i++)
+        w[i].kernel = v->weight->dims[2 + i];
+    if (is_padding_text(c))
+        text_padding(c, v, w);
+    else
+        number_padding(c, v, w);
+    for (int i = 0; i < v->spatial; i++) {
+        if (w[i].stride > v->stride) v->stride = w[i].stride;
+        if (w[i].dilation > v->dilation) v->dilation = w[i].dilation;
     }
 }
 
@@ -174,16 +184,37 @@ static sizes measure(const conv *v, const adept_tensor *out)
                    .y_bytes = adept_tensor_bytes(out)};
 }
 
-/* dx: the output gradient spread through the weights. dw: input and output gradient correlated. */
-static void backward(adept_cost *cost, const conv *v, const sizes *s, const adept_kernel *forward)
+/* Few channels a group: libraries have kernels of their own. A convolution of nothing fills its result with zeros. */
+static adept_kernel_family family_of(const conv *v, const sizes *s, double flops)
 {
-    adept_kernel k = *forward;
+    if (flops == 0) return ADEPT_FAMILY_STREAM;
+    bool few = s->in_group <= DEPTHWISE_CHANNELS && s->out_group <= DEPTHWISE_CHANNELS;
+    return v->groups > 1 && few ? ADEPT_FAMILY_DEPTHWISE : ADEPT_FAMILY_CONV;
+}
+
+/* The images that a kernel makes by sliding the layer's window. */
+static void set_window(adept_kernel *k, const conv *v, const int64_t *image)
+{
+    const int64_t *window = v->weight->dims + 2;
+    bool flat = v->spatial == 1;
+    if (v->spatial > 2) return;
+    k->image_height = flat ? 1 : (double)image[0], k->image_width = (double)image[flat ? 0 : 1];
+    k->window_height = flat ? 1 : (double)window[0], k->window_width = (double)window[flat ? 0 : 1];
+    k->window_stride = (double)v->stride, k->window_dilation = (double)v->dilation;
+}
+
+/* dx: the output gradient spread through the weights. dw: input and output gradient correlated. */
+static void backward(adept_cost *cost, const conv *v, const sizes *s, const adept_kernel *layer)
+{
+    adept_kernel k = *layer;
     k.pass = ADEPT_BACKWARD;
     k.flops_alu = 0;
     if (adept_cost_wants_grad(cost, v->input)) {
         k.m = s->images * s->in_pixels, k.n = s->in_group, k.k = s->out_group * s->taps;
         k.bytes_read = s->y_bytes + s->w_bytes, k.bytes_written = adept_tensor_bytes(v->input);
-        adept_cost_kernel(cost, &k);
+        adept_kernel sliding = k;
+        set_window(&sliding, v, v->input->dims + v->lead);
+        adept_cost_kernel(cost, &sliding);
     }
     if (adept_cost_wants_grad(cost, v->weight)) {
         k.m = (v->transposed ? s->out_group : s->in_group) * s->taps;
@@ -202,25 +233,29 @@ static void cost(adept_call *c, adept_cost *cost)
     const adept_tensor *out = adept_result_tensor(c, 0);
     sizes s = measure(&v, out);
     double positions = s.images * (v.transposed ? s.in_pixels : s.out_pixels);
-    adept_kernel forward = {.pass = ADEPT_FORWARD,
-                            .unit = ADEPT_UNIT_CONV,
-                            .dtype = out->dtype,
-                            .flops = 2 * positions * s.taps * s.in_group * (double)v.channels_out,
-                            .flops_alu = v.bias ? (double)adept_tensor_numel(out) : 0,
-                            .bytes_read = s.x_bytes + s.w_bytes + (v.bias ? adept_tensor_unique_bytes(v.bias) : 0),
-                            .bytes_written = s.y_bytes,
-                            .launches = 1,
-                            .m = s.images * s.out_pixels,
-                            .n = s.out_group,
-                            .k = s.in_group * s.taps,
-                            .batch = (double)v.groups,
-                            .channels_in = (double)v.channels_in,
-                            .channels_out = (double)v.channels_out,
-                            .pixels = s.out_pixels,
-                            .taps = s.taps,
-                            .groups = (double)v.groups};
+    double flops = 2 * positions * s.taps * s.in_group * (double)v.channels_out;
+    adept_kernel layer = {.pass = ADEPT_FORWARD,
+                          .unit = ADEPT_UNIT_CONV,
+                          .family = family_of(&v, &s, flops),
+                          .dtype = out->dtype,
+                          .flops = flops,
+                          .flops_alu = v.bias ? (double)adept_tensor_numel(out) : 0,
+                          .bytes_read = s.x_bytes + s.w_bytes + (v.bias ? adept_tensor_unique_bytes(v.bias) : 0),
+                          .bytes_written = s.y_bytes,
+                          .launches = 1,
+                          .m = s.images * s.out_pixels,
+                          .n = s.out_group,
+                          .k = s.in_group * s.taps,
+                          .batch = (double)v.groups,
+                          .channels_in = (double)v.channels_in,
+                          .channels_out = (double)v.channels_out,
+                          .pixels = s.out_pixels,
+                          .taps = s.taps,
+                          .groups = (double)v.groups};
+    adept_kernel forward = layer;
+    set_window(&forward, &v, v.out);
     adept_cost_kernel(cost, &forward);
-    backward(cost, &v, &s, &forward);
+    backward(cost, &v, &s, &layer);
     adept_bias_gradient(cost, v.bias, out, adept_cost_wants_grad(cost, v.weight));
     /* convolution_backward takes both whatever is wanted, so autograd keeps both */
     adept_cost_save(cost, v.input);

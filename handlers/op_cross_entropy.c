@@ -1,6 +1,7 @@
-/* Cross entropy: log_softmax over the classes, 5 FLOPs each, and the negative log likelihood, which picks one class per
+/* Cross entropy: log_softmax over the classes, and the negative log likelihood, which picks one class per
  * row. nll_loss is the second half alone. */
 #include "gemm_cost.h"
+#include "softmax_cost.h"
 
 typedef struct form {
     bool softmax;      /* the input are logits */
@@ -19,7 +20,6 @@ static const adept_op ops[] = {
     {0},
 };
 
-#define FLOPS_PER_CLASS 5
 enum { REDUCE_NONE };
 
 /* A call read: classes are dimension 1, or 0 of a single row. */
@@ -94,9 +94,9 @@ static void likelihood_cost(adept_cost *cost, const rows *r, const adept_tensor 
 
 static void softmax_cost(adept_cost *cost, const rows *r)
 {
-    double bytes = r->n * adept_dtype_bytes(r->x->dtype), flops = FLOPS_PER_CLASS * r->n;
-    adept_cost_alu(cost, ADEPT_FORWARD, r->x->dtype, r->n, flops, adept_tensor_unique_bytes(r->x), bytes);
-    adept_cost_alu(cost, ADEPT_BACKWARD, r->x->dtype, r->n, 2 * flops, 2 * bytes, bytes);
+    double bytes = r->n * adept_dtype_bytes(r->x->dtype), read = adept_tensor_unique_bytes(r->x);
+    adept_softmax_kernel(cost, ADEPT_FORWARD, r->x->dtype, r->n, r->classes, read, bytes);
+    adept_softmax_kernel(cost, ADEPT_BACKWARD, r->x->dtype, r->n, r->classes, 2 * bytes, bytes);
     adept_cost_save_bytes(cost, bytes); /* the log probabilities, for either half */
 }
 
@@ -132,21 +132,24 @@ static const adept_handler_case cases[] = {
      .out = "f32:",
      .forward = {.alu = 200, .read = 160 + 16 + 32, .written = 160 + 8, .launches = 2},
      .backward = {.alu = 400, .read = 320 + 40, .written = 160 + 176, .launches = 3},
-     .saved_bytes = 160 + 32 + 4},
+     .saved_bytes = 160 + 32 + 4,
+     .row_elements = 10},
     {.name = "label smoothing",
      .call = "aten::cross_entropy_loss(self=f32:4x10*, target=i64:4, weight=none, reduction=1, ignore_index=-100, "
              "label_smoothing=0.1)",
      .out = "f32:",
      .forward = {.alu = 200 + 40, .read = 208 + 160, .written = 168 + 16, .launches = 3},
      .backward = {.alu = 400 + 40, .read = 360 + 16 + 320, .written = 336 + 320, .launches = 5},
-     .saved_bytes = 196 + 4},
+     .saved_bytes = 196 + 4,
+     .row_elements = 10},
     {.name = "class probabilities",
      .call = "aten::cross_entropy_loss(self=f32:4x10*, target=f32:4x10, weight=none, reduction=1, ignore_index=-100, "
              "label_smoothing=0.)",
      .out = "f32:",
      .forward = {.alu = 200 + 80, .read = 160 + 480, .written = 160 + 164, .launches = 3},
      .backward = {.alu = 400 + 40, .read = 320 + 164, .written = 160 + 160, .launches = 2},
-     .saved_bytes = 160 + 160},
+     .saved_bytes = 160 + 160,
+     .row_elements = 10},
     /* images: 2x3 classes of 5x5 pixels, a loss for each pixel */
     {.name = "per pixel, class weights, not reduced",
      .call = "aten::nll_loss_nd(self=f32:2x3x5x5*, target=i64:2x5x5, weight=f32:3, reduction=0, ignore_index=-100)",

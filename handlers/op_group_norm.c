@@ -39,14 +39,17 @@ static void shape(adept_call *c)
 static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *x = adept_arg_tensor(c, "input");
-    double statistics = 2 * (double)x->dims[0] * (double)groups_of(c);
+    double pixels = 1;
+    for (int i = 2; i < x->ndim; i++)
+        pixels *= (double)x->dims[i];
     adept_norm norm = {.input = x,
                        .weight = adept_arg_tensor_opt(c, "weight"),
                        .bias = adept_arg_tensor_opt(c, "bias"),
                        .out = adept_result_tensor(c, 0),
                        .flops = 7,
                        .passes = 2,
-                       .statistics_bytes = statistics * adept_dtype_bytes(adept_norm_statistics_type(x->dtype)),
+                       .row_elements = (double)(x->dims[1] / groups_of(c)) * pixels,
+                       .statistics = 2,
                        .forward_launches = 2,
                        .backward_launches = 2};
     adept_norm_cost(cost, &norm);
@@ -59,14 +62,16 @@ static const adept_handler_case cases[] = {
      .out = "f32:2x6x4x4",
      .forward = {.alu = 1344, .read = 2 * 768 + 48, .written = 768 + 48, .launches = 2},
      .backward = {.alu = 2688, .read = 2 * (768 + 768) + 48 + 24, .written = 768 + 24 + 24, .launches = 2},
-     .saved_bytes = 768 + 24 + 48},
+     .saved_bytes = 768 + 24 + 48,
+     .row_elements = 32},
     {.name = "decomposed, first layer",
      .call =
          "aten::native_group_norm(input=f32:2x6x4, weight=f32:6*, bias=none, N=2, C=6, HxW=4, group=2, eps=0.00001)",
      .out = "f32:2x6x4, f32:2x2, f32:2x2",
      .forward = {.alu = 336, .read = 2 * 192 + 24, .written = 192 + 32, .launches = 2},
      .backward = {.alu = 672, .read = 2 * 384 + 32 + 24, .written = 24, .launches = 2},
-     .saved_bytes = 192 + 24 + 32},
+     .saved_bytes = 192 + 24 + 32,
+     .row_elements = 12},
     {0},
 };
 

@@ -16,27 +16,22 @@ static void shape(adept_call *c)
     if (!adept_call_ok(c)) return;
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
     if (!adept_call_data(c)) return;
-    int64_t rows[ADEPT_MAX_DIMS];
-    for (int i = 0; i < x->ndim; i++)
-        rows[i] = i < x->ndim - n ? x->dims[i] : 1;
-    adept_out_tensor(c, adept_norm_statistics_type(x->dtype), x->ndim, rows);
-    adept_out_tensor(c, adept_norm_statistics_type(x->dtype), x->ndim, rows);
+    adept_norm_out_statistics(c, x, n);
+    adept_norm_out_statistics(c, x, n);
 }
 
 static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *x = adept_arg_tensor(c, "input");
     const adept_tensor *weight = adept_arg_tensor_opt(c, "weight"), *bias = adept_arg_tensor_opt(c, "bias");
-    double rows = 1;
-    for (int i = 0; i < x->ndim - adept_norm_trailing(c, x, weight, bias); i++)
-        rows *= (double)x->dims[i];
     adept_norm norm = {.input = x,
                        .weight = weight,
                        .bias = bias,
                        .out = adept_result_tensor(c, 0),
                        .flops = 7,
                        .passes = 1,
-                       .statistics_bytes = 2 * rows * adept_dtype_bytes(adept_norm_statistics_type(x->dtype)),
+                       .row_elements = adept_norm_trailing_elements(x, adept_norm_trailing(c, x, weight, bias)),
+                       .statistics = 2,
                        .forward_launches = 1,
                        .backward_launches = 1};
     adept_norm_cost(cost, &norm);
@@ -50,18 +45,21 @@ static const adept_handler_case cases[] = {
      .out = "f32:2x5x8",
      .forward = {.alu = 560, .read = 384, .written = 400, .launches = 1},
      .backward = {.alu = 1120, .read = 320 + 320 + 80 + 32, .written = 384, .launches = 1},
-     .saved_bytes = 320 + 32 + 80},
+     .saved_bytes = 320 + 32 + 80,
+     .row_elements = 8},
     /* two rows of 40; statistics stay fp32 */
     {.name = "statistics returned, no parameters",
      .call = "aten::native_layer_norm(input=bf16:2x5x8*, normalized_shape=[5,8], weight=none, bias=none, eps=0.00001)",
      .out = "bf16:2x5x8, f32:2x1x1, f32:2x1x1",
      .forward = {.alu = 560, .read = 160, .written = 160 + 16, .launches = 1},
      .backward = {.alu = 1120, .read = 320 + 16, .written = 160, .launches = 1},
-     .saved_bytes = 160 + 16},
+     .saved_bytes = 160 + 16,
+     .row_elements = 40},
     {.name = "inference",
      .call = "aten::layer_norm(input=f32:2x8, normalized_shape=[8], weight=f32:8, bias=none) @infer",
      .out = "f32:2x8",
-     .forward = {.alu = 112, .read = 64 + 32, .written = 64 + 16, .launches = 1}},
+     .forward = {.alu = 112, .read = 64 + 32, .written = 64 + 16, .launches = 1},
+     .row_elements = 8},
     {0},
 };
 

@@ -166,7 +166,8 @@ static const adept_handler_case cases[] = {
      .m = 10,
      .n = 8,
      .k = 8,
-     .batch = 1},
+     .batch = 1,
+     .row_elements = 5},
     {0},
 };
 

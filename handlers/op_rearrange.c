@@ -249,6 +249,7 @@ static void cost(adept_call *c, adept_cost *cost)
     if (large == 0) return;
     adept_kernel kernel = {.pass = ADEPT_FORWARD,
                            .unit = ADEPT_UNIT_ALU,
+                           .family = ADEPT_FAMILY_STREAM,
                            .dtype = self->dtype,
                            .flops = folds ? in : 0,
                            .bytes_read = passes * adept_elem_read(self),

@@ -154,6 +154,7 @@ static void cost(adept_call *c, adept_cost *cost)
     double kernels_over_self = row == &logsumexp ? 4 : 1;
     adept_kernel kernel = {.pass = ADEPT_FORWARD,
                            .unit = ADEPT_UNIT_ALU,
+                           .family = ADEPT_FAMILY_STREAM,
                            .dtype = self->dtype,
                            .flops = n * (row->flops + row->forward.flops),
                            .bytes_read = adept_elem_read(self) + row->forward.reads * adept_tensor_bytes(self),

@@ -16,25 +16,19 @@ static void shape(adept_call *c)
     int n = adept_norm_trailing(c, x, adept_arg_tensor_opt(c, "weight"), NULL);
     if (!adept_call_ok(c)) return;
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
-    if (!adept_call_data(c)) return;
-    int64_t rows[ADEPT_MAX_DIMS];
-    for (int i = 0; i < x->ndim; i++)
-        rows[i] = i < x->ndim - n ? x->dims[i] : 1;
-    adept_out_tensor(c, adept_norm_statistics_type(x->dtype), x->ndim, rows);
+    if (adept_call_data(c)) adept_norm_out_statistics(c, x, n);
 }
 
 static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *x = adept_arg_tensor(c, "input"), *weight = adept_arg_tensor_opt(c, "weight");
-    double rows = 1;
-    for (int i = 0; i < x->ndim - adept_norm_trailing(c, x, weight, NULL); i++)
-        rows *= (double)x->dims[i];
     adept_norm norm = {.input = x,
                        .weight = weight,
                        .out = adept_result_tensor(c, 0),
                        .flops = 4,
                        .passes = 1,
-                       .statistics_bytes = rows * adept_dtype_bytes(adept_norm_statistics_type(x->dtype)),
+                       .row_elements = adept_norm_trailing_elements(x, adept_norm_trailing(c, x, weight, NULL)),
+                       .statistics = 1,
                        .forward_launches = 1,
                        .backward_launches = 1};
     adept_norm_cost(cost, &norm);
@@ -47,13 +41,15 @@ static const adept_handler_case cases[] = {
      .out = "bf16:2x5x8",
      .forward = {.alu = 320, .read = 176, .written = 200, .launches = 1},
      .backward = {.alu = 640, .read = 160 + 160 + 40 + 16, .written = 176, .launches = 1},
-     .saved_bytes = 160 + 16 + 40},
+     .saved_bytes = 160 + 16 + 40,
+     .row_elements = 8},
     {.name = "fused form, frozen weight",
      .call = "aten::_fused_rms_norm(input=f32:2x8*, normalized_shape=[8], weight=f32:8, eps=none)",
      .out = "f32:2x8, f32:2x1",
      .forward = {.alu = 64, .read = 96, .written = 64 + 8, .launches = 1},
      .backward = {.alu = 128, .read = 64 + 64 + 8 + 32, .written = 64, .launches = 1},
-     .saved_bytes = 64 + 32 + 8},
+     .saved_bytes = 64 + 32 + 8,
+     .row_elements = 8},
     {0},
 };
 

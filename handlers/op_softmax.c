@@ -1,7 +1,5 @@
-/* softmax and log_softmax along one dimension: maximum, subtract, exp, sum, divide = 5 FLOPs per element. */
-#include "adept_handler.h"
-
-#define FLOPS_PER_ELEMENT 5
+/* softmax and log_softmax along one dimension. */
+#include "softmax_cost.h"
 
 /* The decomposed forms have a flag that turns fp16 input into fp32 output instead of a dtype. */
 static const char half_to_float;
@@ -35,11 +33,12 @@ static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *x = adept_arg_tensor(c, "self"), *y = adept_result_tensor(c, 0);
     double n = (double)adept_tensor_numel(y), bytes = adept_tensor_bytes(y);
-    adept_cost_alu(cost, ADEPT_FORWARD, y->dtype, n, FLOPS_PER_ELEMENT * n, adept_tensor_unique_bytes(x), bytes);
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), x->ndim);
+    double row = x->ndim > 0 ? (double)x->dims[dim] : 1;
+    adept_softmax_kernel(cost, ADEPT_FORWARD, y->dtype, n, row, adept_tensor_unique_bytes(x), bytes);
     if (!adept_cost_wants_grad(cost, x)) return;
     /* from the result and its gradient, both of the result's type */
-    adept_cost_alu(cost, ADEPT_BACKWARD, y->dtype, n, 2 * FLOPS_PER_ELEMENT * n, 2 * bytes,
-                   n * adept_dtype_bytes(x->dtype));
+    adept_softmax_kernel(cost, ADEPT_BACKWARD, y->dtype, n, row, 2 * bytes, n * adept_dtype_bytes(x->dtype));
     adept_cost_save(cost, y);
 }
 
@@ -50,18 +49,21 @@ static const adept_handler_case cases[] = {
      .out = "f32:2x12x197x197",
      .forward = {.alu = 4657080, .read = 3725664, .written = 3725664, .launches = 1},
      .backward = {.alu = 9314160, .read = 7451328, .written = 3725664, .launches = 1},
-     .saved_bytes = 3725664},
+     .saved_bytes = 3725664,
+     .row_elements = 197},
     /* dtype 6 is float32: reads 2, writes 4 bytes of 40 elements; dx is bf16 again */
     {.name = "widened",
      .call = "aten::log_softmax(self=bf16:4x10*, dim=1, dtype=6)",
      .out = "f32:4x10",
      .forward = {.alu = 200, .read = 80, .written = 160, .launches = 1},
      .backward = {.alu = 400, .read = 320, .written = 80, .launches = 1},
-     .saved_bytes = 160},
+     .saved_bytes = 160,
+     .row_elements = 10},
     {.name = "decomposed, fp16 to fp32, no gradient",
      .call = "aten::_softmax(self=f16:4x10, dim=0, half_to_float=true)",
      .out = "f32:4x10",
-     .forward = {.alu = 200, .read = 80, .written = 160, .launches = 1}},
+     .forward = {.alu = 200, .read = 80, .written = 160, .launches = 1},
+     .row_elements = 4},
     {0},
 };
 

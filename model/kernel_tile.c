@@ -1,23 +1,12 @@
-/** @file kernel_tile.c  Tiles as texts, names of families. */
+/** @file kernel_tile.c  Tiles as texts. */
 #include "adept_kernel_law.h"
 #include <stdio.h>
 #include <string.h>
-
-static const char *const family_names[ADEPT_FAMILY_COUNT] = {
-    [ADEPT_FAMILY_GEMM] = "gemm",           [ADEPT_FAMILY_BMM] = "bmm",         [ADEPT_FAMILY_CONV] = "conv",
-    [ADEPT_FAMILY_STREAM] = "stream",       [ADEPT_FAMILY_SOFTMAX] = "softmax", [ADEPT_FAMILY_NORM] = "norm",
-    [ADEPT_FAMILY_DEPTHWISE] = "depthwise",
-};
 
 static const struct {
     const char *prefix;
     int winograd;
 } algorithms[] = {{"winograd2:", 2}, {"winograd4:", 4}, {"", 0}};
-
-const char *adept_kernel_family_name(int family)
-{
-    return family >= 0 && family < ADEPT_FAMILY_COUNT ? family_names[family] : NULL;
-}
 
 static bool parse_sides(adept_tile *out, const char *text)
 {

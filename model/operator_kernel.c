@@ -3,7 +3,6 @@
 #include "adept_operator_model.h"
 #include "peaks.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Matrix units are worth telling apart from ALUs by their energy and by how much of the peak is reached. */
@@ -11,70 +10,27 @@
 /* What the energy of a FLOP on matrix units is quoted for. They are fed as many bytes per second for every type, so that
  * twice the width halves the rate and doubles the energy of a FLOP. */
 #define TENSOR_OPERAND_BYTES 2.0
-/* Channels per group below which a convolution is no matrix product: libraries have kernels of their own for it. */
-#define DEPTHWISE_CHANNELS 4.0
-/* Sides and counts of images are recovered from products of whole numbers. */
+/* Depths that the FLOPs leave are whole numbers, which a division may just miss. */
 #define WHOLE_TOLERANCE 1e-6
 
-/* ---- rows of softmax and normalisations ---- */
-
-/* "f32:8x16x512x64, f32:64": the last dimension of the first tensor, or the product of all behind the second for batch
- * norm, times the first: what one mean is taken over. 0 if the text is something else. */
-static double row_elements(const char *inputs, bool batch_norm)
-{
-    const char *at = strchr(inputs, ':');
-    double last = 0.0, all = 1.0, channels = 1.0;
-    if (!at) return 0.0;
-    for (int i = 0; *at == ':' || *at == 'x'; i++) {
-        char *end;
-        last = (double)strtoll(at + 1, &end, 10);
-        if (end == at + 1) return 0.0;
-        all *= last;
-        if (i == 1) channels = last;
-        at = end;
-    }
-    return batch_norm ? all / fmax(1.0, channels) : last;
-}
-
-static adept_kernel_family row_family(const char *kind)
-{
-    if (strcmp(kind, "softmax") == 0) return ADEPT_FAMILY_SOFTMAX;
-    if (strcmp(kind, "layer_norm") == 0 || strcmp(kind, "rms_norm") == 0 || strcmp(kind, "group_norm") == 0 ||
-        strcmp(kind, "batch_norm") == 0)
-        return ADEPT_FAMILY_NORM;
-    return ADEPT_FAMILY_STREAM;
-}
-
-/* ---- convolutions ---- */
-
-static bool is_whole(double x)
-{
-    return fabs(x - nearbyint(x)) <= WHOLE_TOLERANCE * fmax(1.0, fabs(x));
-}
-
-/* Winograd's algorithm applies to 3 x 3 windows at stride 1 without groups, forward and for the input gradient. Stride
- * 1 shows in the bytes: input and output have the same number of pixels. */
+/* Winograd's algorithm applies to 3 x 3 windows at stride 1 without groups, forward and for the input gradient. */
 static void find_winograd(adept_kernel_case *c, const adept_kernel *k)
 {
-    bool input_gradient = k->pass == ADEPT_BACKWARD && k->n == k->channels_in && k->k == k->channels_out * k->taps;
-    if (k->taps != 9.0 || k->groups != 1.0 || k->pixels <= 0.0) return;
-    if (k->pass == ADEPT_BACKWARD && !input_gradient) return;
-    double images = k->m / k->pixels, inputs = k->channels_in, outputs = k->channels_out;
-    double compulsory = c->element_bytes * (k->m * (inputs + outputs) + 9.0 * inputs * outputs);
-    double bias = c->element_bytes * outputs;
-    if (images < 1.0 || !is_whole(images) || fabs(c->bytes - compulsory) > bias + WHOLE_TOLERANCE * compulsory) return;
-    c->images = images;
-    c->side = sqrt(k->pixels);
-    c->channels_in = input_gradient ? outputs : inputs;
-    c->channels_out = input_gradient ? inputs : outputs;
+    bool square = k->window_height == 3.0 && k->window_width == 3.0;
+    if (!square || k->window_stride != 1.0 || k->window_dilation != 1.0 || k->groups != 1.0) return;
+    double pixels = k->image_height * k->image_width;
+    if (pixels <= 0.0) return;
+    c->images = k->m / pixels;
+    c->side = sqrt(pixels);
+    c->channels_in = k->k / 9.0; /* the depth of the implicit product: one for each tap */
+    c->channels_out = k->n;
 }
 
-/* ---- all kernels ---- */
-
-/* A whole number that a division has just missed: it will be rounded up. */
+/* What is rounded up later. */
 static double without_rounding(double x)
 {
-    return is_whole(x) ? nearbyint(x) : x;
+    double whole = nearbyint(x);
+    return fabs(x - whole) <= WHOLE_TOLERANCE * fmax(1.0, fabs(x)) ? whole : x;
 }
 
 /* Products of a recurrent layer: one launch per time step, counted together. */
@@ -110,19 +66,20 @@ adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops
  * only. */
 static void set_product(adept_kernel_case *c, const adept_kernel *k)
 {
-    c->family = k->unit == ADEPT_UNIT_CONV ? ADEPT_FAMILY_CONV : k->batch > 1.0 ? ADEPT_FAMILY_BMM : ADEPT_FAMILY_GEMM;
     c->m = k->m, c->n = k->n, c->batch = k->batch;
     c->k = without_rounding(k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch));
     if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = c->k * c->element_bytes;
-    if (c->family != ADEPT_FAMILY_CONV) return;
-    double groups = fmax(1.0, k->groups);
-    if (groups > 1.0 && k->channels_in / groups <= DEPTHWISE_CHANNELS &&
-        k->channels_out / groups <= DEPTHWISE_CHANNELS) {
-        c->family = ADEPT_FAMILY_DEPTHWISE;
-        c->alu_flops = k->flops;
-        return;
-    }
-    find_winograd(c, k);
+    if (c->family == ADEPT_FAMILY_CONV) find_winograd(c, k);
+}
+
+static bool is_product(const adept_kernel *k)
+{
+    return k->family < ADEPT_TILED_FAMILIES;
+}
+
+static bool has_dimensions(const adept_kernel *k)
+{
+    return k->unit != ADEPT_UNIT_ALU && k->flops > 0.0 && k->m > 0.0 && k->n > 0.0 && k->k > 0.0 && k->batch > 0.0;
 }
 
 /* Beyond this no sum, product or fourth power of the law stays a number. */
@@ -132,7 +89,8 @@ static void set_product(adept_kernel_case *c, const adept_kernel *k)
 static bool is_possible(const adept_kernel_case *c, double count)
 {
     return c->bytes >= 0.0 && c->bytes <= MOST && c->alu_flops >= 0.0 && c->alu_flops <= MOST && count <= MOST &&
-           c->m <= MOST && c->n <= MOST && c->batch <= MOST && c->m * c->n * c->k * c->batch <= MOST;
+           c->m <= MOST && c->n <= MOST && c->batch <= MOST && c->m * c->n * c->k * c->batch <= MOST &&
+           c->row_elements <= MOST && c->images <= MOST && c->side <= MOST;
 }
 
 adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_profile_op *op, const adept_kernel *k,
@@ -140,22 +98,19 @@ adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_prof
 {
     memset(out, 0, sizeof *out); /* padding too: equal kernels are found by their bytes */
     adept_kernel_case *c = &out->work;
-    bool product = k->unit != ADEPT_UNIT_ALU && k->flops > 0.0;
-    out->repeats = product ? launches_of(k) : 1.0;
+    if (is_product(k) && !has_dimensions(k))
+        return adept_error_set(err, ADEPT_E_INVALID, "profile: a product of %s has no dimensions", op->path);
+    out->repeats = is_product(k) ? launches_of(k) : 1.0;
     out->unit = k->unit;
     out->dtype = k->dtype;
     out->alu_flops = k->flops_alu + (k->unit == ADEPT_UNIT_ALU ? k->flops : 0.0);
     if (k->unit != ADEPT_UNIT_ALU) out->matrix_flops = k->flops;
+    c->family = k->family;
     c->element_bytes = adept_dtype_bytes(k->dtype);
     c->bytes = (k->bytes_read + k->bytes_written) / out->repeats;
-    c->family = row_family(op->kind);
-    c->alu_flops = k->unit == ADEPT_UNIT_ALU ? k->flops : k->flops_alu;
-    if (product && !(k->m > 0.0 && k->n > 0.0 && k->k > 0.0 && k->batch > 0.0))
-        return adept_error_set(err, ADEPT_E_INVALID, "profile: a product of %s has no dimensions", op->path);
-    if (product)
-        set_product(c, k);
-    else if (c->family != ADEPT_FAMILY_STREAM)
-        c->row_elements = row_elements(op->inputs, strcmp(op->kind, "batch_norm") == 0);
+    c->alu_flops = k->unit == ADEPT_UNIT_ALU || k->family == ADEPT_FAMILY_DEPTHWISE ? k->flops : k->flops_alu;
+    c->row_elements = k->row_elements;
+    if (is_product(k)) set_product(c, k);
     if (!is_possible(c, (double)op->count * out->repeats))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: a kernel of %s has a count out of range", op->path);
     return ADEPT_OK;

@@ -34,6 +34,7 @@ void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double
 {
     adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
                                             .unit = ADEPT_UNIT_ALU,
+                                            .family = ADEPT_FAMILY_STREAM,
                                             .dtype = dtype,
                                             .flops = flops,
                                             .bytes_read = bytes_read,

@@ -176,12 +176,11 @@ static size_t hash_op(const adept_profile_op *op, const char *pattern)
 
 static bool same_kernel(const adept_kernel *a, const adept_kernel *b)
 {
-    return a->pass == b->pass && a->unit == b->unit && a->dtype == b->dtype && a->flops == b->flops &&
-           a->flops_alu == b->flops_alu && a->bytes_read == b->bytes_read && a->bytes_written == b->bytes_written &&
-           a->launches == b->launches && a->elements == b->elements && a->m == b->m && a->n == b->n && a->k == b->k &&
-           a->batch == b->batch && a->channels_in == b->channels_in && a->channels_out == b->channels_out &&
-           a->pixels == b->pixels && a->taps == b->taps && a->groups == b->groups &&
-           a->working_set_bytes == b->working_set_bytes;
+    bool same = a->pass == b->pass && a->unit == b->unit && a->family == b->family && a->dtype == b->dtype;
+#define X(field) same = same && a->field == b->field;
+    ADEPT_KERNEL_NUMBERS(X)
+#undef X
+    return same;
 }
 
 static bool same_op(const merged *m, const adept_profile_op *op, const char *pattern)

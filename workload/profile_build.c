@@ -54,18 +54,6 @@ static void append_results(const adept_call *call, shape_text *s)
 
 /* ---------------------------------------------------------------- one record ---------------- */
 
-static bool is_count(double x)
-{
-    return isfinite(x) && x >= 0;
-}
-
-static bool kernel_is_sane(const adept_kernel *k)
-{
-    return is_count(k->flops) && is_count(k->flops_alu) && is_count(k->bytes_read) && is_count(k->bytes_written) &&
-           is_count(k->launches) && is_count(k->elements) && is_count(k->m) && is_count(k->n) && is_count(k->k) &&
-           is_count(k->batch) && is_count(k->working_set_bytes) && k->dtype >= 0 && k->dtype < ADEPT_DTYPE_COUNT;
-}
-
 typedef struct size_sum {
     const adept_run_state *run;
     double bytes;
@@ -137,6 +125,7 @@ static adept_status sum_gradients(builder *b, const adept_tensor *t, int32_t mod
     adept_tensor_print(t, shape, sizeof shape);
     adept_kernel kernel = {.pass = ADEPT_BACKWARD,
                            .unit = ADEPT_UNIT_ALU,
+                           .family = ADEPT_FAMILY_STREAM,
                            .dtype = t->dtype,
                            .flops = sums * numel,
                            .bytes_read = sums * 2 * bytes,
@@ -187,8 +176,8 @@ static adept_status cost_record(builder *b, adept_record *r)
         return adept_error_set(in->err, ADEPT_E_INTERNAL, "%s: cost of %s in module '%s': %s", in->graph->path,
                                r->call.row->name, module->path, in->run.message);
     for (size_t i = 0; i < cost.n_kernels; i++)
-        if (!kernel_is_sane(&cost.kernels[i]))
-            return adept_error_set(in->err, ADEPT_E_INTERNAL, "handler '%s' gives a negative or undefined count for %s",
+        if (!adept_kernel_is_sane(&cost.kernels[i]))
+            return adept_error_set(in->err, ADEPT_E_INTERNAL, "handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
                                    r->call.handler->kind, r->call.row->name);
     int64_t causal = 0;
     if (adept_value_as_int(adept_arg(&r->call, "is_causal"), &causal) && causal) b->n_causal++;

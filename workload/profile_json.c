@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 /* Numbers of a kernel (ADEPT_KERNEL_NUMBERS): a zero is not written and a missing one reads as zero. */
 #define MODEL_COUNTS(X) X(params) X(trainable_params) X(trainable_tensors)
@@ -33,7 +33,7 @@ static cJSON *kernel_json(const adept_kernel *k)
 {
     cJSON *o = cJSON_CreateObject();
     bool ok = o && add_string(o, "pass", adept_pass_name(k->pass)) && add_string(o, "unit", adept_unit_name(k->unit)) &&
-              add_string(o, "dtype", adept_dtype_name(k->dtype));
+              add_string(o, "family", adept_kernel_family_name(k->family)) && add_string(o, "dtype", adept_dtype_name(k->dtype));
 #define X(field) ok = ok && (k->field == 0 || adept_json_add_number(o, #field, k->field));
     ADEPT_KERNEL_NUMBERS(X)
 #undef X
@@ -276,18 +276,31 @@ static bool unit_from_name(adept_unit *out, const char *name)
     return false;
 }
 
+static bool family_from_name(adept_kernel_family *out, const char *name)
+{
+    for (int f = 0; f < ADEPT_FAMILY_COUNT; f++)
+        if (!strcmp(name, adept_kernel_family_name(f))) {
+            *out = (adept_kernel_family)f;
+            return true;
+        }
+    return false;
+}
+
 static void read_kernel(reader *in, const cJSON *o, adept_kernel *k)
 {
     const char *pass = adept_json_string(&in->r, o, "pass"), *unit = adept_json_string(&in->r, o, "unit");
-    const char *dtype = adept_json_string(&in->r, o, "dtype");
+    const char *family = adept_json_string(&in->r, o, "family"), *dtype = adept_json_string(&in->r, o, "dtype");
     if (in->r.status) return;
     k->dtype = adept_dtype_from_name(dtype, strlen(dtype));
     if (!pass_from_name(&k->pass, pass)) adept_json_fail(&in->r, "unknown pass '%.40s'", pass);
     if (!unit_from_name(&k->unit, unit)) adept_json_fail(&in->r, "unknown unit '%.40s'", unit);
+    if (!family_from_name(&k->family, family)) adept_json_fail(&in->r, "unknown family '%.40s'", family);
     if (k->dtype == ADEPT_DTYPE_NONE) adept_json_fail(&in->r, "unknown element type '%.40s'", dtype);
 #define X(field) k->field = amount_or_zero(in, o, #field);
     ADEPT_KERNEL_NUMBERS(X)
 #undef X
+    if (!in->r.status && !adept_kernel_is_sane(k))
+        adept_json_fail(&in->r, "a kernel of family '%.40s' has no FLOPs on unit '%.40s'", family, unit);
 }
 
 /* Optional: profiles written before have none. */

@@ -82,7 +82,7 @@ static void add_op(collector *c, const adept_profile *p, size_t i, size_t *kerne
     for (size_t j = 0; j < op->n_kernels; j++, ++*kernel) {
         const adept_kernel *k = &op->kernels[j];
         size_t base = *kernel * sizeof *k;
-        if (!c->counting) fprintf(c->rest, "%d %d %d\n", k->pass, k->unit, k->dtype);
+        if (!c->counting) fprintf(c->rest, "%d %d %d %d\n", k->pass, k->unit, k->family, k->dtype);
 #define X(field) add_plain(c, ADEPT_REGION_KERNELS, base + offsetof(adept_kernel, field), k->field);
         ADEPT_KERNEL_NUMBERS(X)
 #undef X

@@ -4,15 +4,8 @@
 #include "adept_profile.h"
 
 /* Changes whenever numbers are listed in another order: files record it. */
-#define ADEPT_NUMBERING 1
+#define ADEPT_NUMBERING 2
 
-/* X(field): the numbers of a kernel, as in the JSON */
-#define ADEPT_KERNEL_NUMBERS(X)                                                                                        \
-    X(flops)                                                                                                           \
-    X(flops_alu)                                                                                                       \
-    X(bytes_read)                                                                                                      \
-    X(bytes_written) X(launches) X(elements) X(m) X(n) X(k) X(batch) X(channels_in) X(channels_out) X(pixels) X(taps)  \
-        X(groups) X(working_set_bytes)
 #define ADEPT_MEMORY_BYTES(X) X(activations_bytes) X(temporary_bytes) X(autocast_copy_bytes)
 
 /* Arrays that a copy of a profile has of its own. */

@@ -1,5 +1,5 @@
 /** @file adept_kernel_law.h  Time of one kernel from its own dimensions and the sheet: the law of granularity "operator".
- *  Calls: nothing.
+ *  Calls: adept_kernel.
  *
  *  The thesis applies eq 4.9-4.11 once, to the mean dimensions of a whole model. Here the same law is applied to every
  *  kernel, and the saturation acts on what the hardware sees: the output is cut into tiles, tiles run in waves over the
@@ -11,7 +11,7 @@
  *  of tile operands that the cache does not keep) overlaps with it: time = (compute^4 + memory^4)^(1/4). */
 #ifndef ADEPT_KERNEL_LAW_H
 #define ADEPT_KERNEL_LAW_H
-#include "adept_error.h"
+#include "adept_kernel.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -57,13 +57,6 @@ typedef enum adept_kernel_parameter {
     ADEPT_KP_COUNT
 } adept_kernel_parameter;
 
-typedef enum adept_kernel_family {
-    ADEPT_FAMILY_GEMM, ADEPT_FAMILY_BMM, ADEPT_FAMILY_CONV, /* have a menu of tiles */
-    ADEPT_FAMILY_STREAM, ADEPT_FAMILY_SOFTMAX, ADEPT_FAMILY_NORM, ADEPT_FAMILY_DEPTHWISE,
-    ADEPT_FAMILY_COUNT
-} adept_kernel_family;
-#define ADEPT_TILED_FAMILIES 3
-
 /* One kernel of a matrix library: output rows and columns of a block's tile. `winograd` is 0 for the product itself; e: F(e x e,
  * 3 x 3), which multiplies (e+2)^2 times per e^2 outputs instead of 9 e^2. */
 typedef struct adept_tile {
@@ -83,8 +76,6 @@ ADEPT_API extern const adept_tile_menu adept_tile_menu_default[ADEPT_TILED_FAMIL
  * Background User's Guide" lists for cuBLAS. Their operands would not arrive in time for smaller tiles alone. */
 ADEPT_API extern const adept_tile_menu adept_tile_menu_matrix[ADEPT_TILED_FAMILIES];
 
-/** "gemm", "bmm", "conv", ...; NULL past the end. */
-ADEPT_API const char *adept_kernel_family_name(int family);
 /** "128x64", or "winograd4:128x64" for F(4 x 4, 3 x 3). @return false if the text is none: sides are powers of two from 8 to 512 */
 ADEPT_API bool adept_tile_parse(adept_tile *out, const char *text);
 ADEPT_API void adept_tile_print(char *text, size_t size, const adept_tile *tile);

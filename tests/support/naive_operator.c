@@ -1,10 +1,9 @@
 #include "naive_operator.h"
 #include "adept_optimizer.h"
+#include "call_facts.h"
 #include "naive_step.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define P(name) theta[ADEPT_OP_##name]
 #define K(name) theta[ADEPT_KP_##name]
@@ -49,14 +48,13 @@ static double sat(double x)
     return 2 / (1 + exp(-x)) - 1;
 }
 
-static family family_of(const adept_kernel *k, const adept_placement *at, const double *theta)
+static family family_of(const adept_kernel *k, bool batched, const adept_placement *at, const double *theta)
 {
     const adept_tile_menu *menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
     if (on_matrix_units(k, at)) menus = adept_tile_menu_matrix;
     if (k->unit == ADEPT_UNIT_CONV)
         return (family){K(beta_conv), K(r_tile_conv), K(r_depth_conv), K(wave_conv_s), K(reload_conv), &menus[2]};
-    if (k->batch > 1)
-        return (family){K(beta_bmm), K(r_tile_bmm), K(r_depth_bmm), K(wave_bmm_s), K(reload_bmm), &menus[1]};
+    if (batched) return (family){K(beta_bmm), K(r_tile_bmm), K(r_depth_bmm), K(wave_bmm_s), K(reload_bmm), &menus[1]};
     return (family){K(beta_gemm), K(r_tile_gemm), K(r_depth_gemm), K(wave_gemm_s), K(reload_gemm), &menus[0]};
 }
 
@@ -79,23 +77,20 @@ static double tiled_s(double *core_s, const family *f, const product *p, double 
     return together_s + after_s;
 }
 
-/* Stride 1 and 3 x 3 windows: by the bytes, as many pixels come in as go out. */
-static bool winograd_applies(const adept_kernel *k, double element, bool *swapped)
+/* Forward, and the gradient of the input, whose sizes those of the layer are. */
+static bool winograd_applies(const adept_kernel *k, const call_facts *f)
 {
-    *swapped = k->pass == ADEPT_BACKWARD;
-    if (k->unit != ADEPT_UNIT_CONV || k->taps != 9 || k->groups != 1) return false;
-    if (*swapped && !(k->n == k->channels_in && k->k == 9 * k->channels_out)) return false;
-    double images = k->m / k->pixels;
-    double bytes = element * (k->m * (k->channels_in + k->channels_out) + 9 * k->channels_in * k->channels_out);
-    return images >= 1 && fabs(images - round(images)) < 1e-6 * images &&
-           fabs(k->bytes_read + k->bytes_written - bytes) <= element * k->channels_out + 1e-6 * bytes;
+    if (!f->unit_3x3 || f->groups != 1) return false;
+    return k->pass == ADEPT_FORWARD ||
+           (k->m == f->images * f->in_pixels && k->n == f->channels_in && k->k == 9 * f->channels_out);
 }
 
-static product winograd(const adept_kernel *k, int e, double element, bool swapped, const double *theta)
+static product winograd(const adept_kernel *k, int e, double element, const call_facts *f, const double *theta)
 {
-    double across = ceil(sqrt(k->pixels) / e), patches = k->m / k->pixels * across * across;
+    bool forward = k->pass == ADEPT_FORWARD;
+    double across = ceil(sqrt(forward ? f->out_pixels : f->in_pixels) / e), patches = f->images * across * across;
     double points = (e + 2) * (e + 2);
-    double in = swapped ? k->channels_out : k->channels_in, out = swapped ? k->channels_in : k->channels_out;
+    double in = forward ? f->channels_in : f->channels_out, out = forward ? f->channels_out : f->channels_in;
     return (product){.m = patches,
                      .n = out,
                      .k = in,
@@ -105,10 +100,12 @@ static product winograd(const adept_kernel *k, int e, double element, bool swapp
 }
 
 /* The fastest tile and split; ties cannot matter. */
-static double product_s(double *core_s, const adept_kernel *k, const adept_placement *at, const double *theta)
+static double product_s(double *core_s, const adept_kernel *k, const call_facts *facts, const adept_placement *at,
+                        const double *theta)
 {
     const adept_specs *specs = &at->hw->specs;
-    family f = family_of(k, at, theta);
+    bool batched = k->batch > 1 || facts->attention;
+    family f = family_of(k, batched, at, theta);
     double element = adept_dtype_bytes(k->dtype), repeats = fmax(1, k->launches), best = INFINITY;
     double peak = matrix_peak(specs, at->profile->precision, k->dtype);
     double bytes_per_s = specs->mem_bytes_per_s * K(beta_mem);
@@ -119,13 +116,13 @@ static double product_s(double *core_s, const adept_kernel *k, const adept_place
                       k->batch,
                       (k->bytes_read + k->bytes_written) / repeats,
                       0};
-    bool swapped, linear = k->unit == ADEPT_UNIT_GEMM && k->batch <= 1 && k->pass == ADEPT_FORWARD;
+    bool linear = k->unit == ADEPT_UNIT_GEMM && !batched && k->pass == ADEPT_FORWARD;
     double pages = direct.k * element / K(r_pitch_bytes), pitch = 1;
     if (linear) pitch += K(c_pages) * k->m / (k->m + 200) / (1 + 1 / (pages * pages));
     for (size_t i = 0; i < f.menu->n; i++) {
         const adept_tile *tile = &f.menu->tiles[i];
-        if (tile->winograd && !(repeats == 1 && winograd_applies(k, element, &swapped))) continue;
-        product p = tile->winograd ? winograd(k, tile->winograd, element, swapped, theta) : direct;
+        if (tile->winograd && !winograd_applies(k, facts)) continue;
+        product p = tile->winograd ? winograd(k, tile->winograd, element, facts, theta) : direct;
         for (int split = 1; split <= 16; split *= 2) {
             double core, time;
             if (split > 1 && (p.k / split < 128 || p.batch > 1)) break;
@@ -139,43 +136,27 @@ static double product_s(double *core_s, const adept_kernel *k, const adept_place
     return best * pitch * repeats;
 }
 
-/* "f32:8x64x7x7, ...": the last dimension; 1: the product of all but the second. */
-static double row_of(const char *inputs, bool but_second)
+/* Five FLOPs for each element forward, ten backward: of all kernels of a loss or an attention only the softmax has so
+ * many. */
+static double softmax_row(const adept_kernel *k, const call_facts *f)
 {
-    double dims[16] = {0}, all = 1;
-    int n = 0;
-    const char *at = strchr(inputs, ':');
-    for (; at && (*at == ':' || *at == 'x') && n < 16; n++) {
-        int used = 0;
-        if (sscanf(at + 1, "%lf%n", &dims[n], &used) != 1) return 0;
-        at += 1 + used;
-    }
-    if (n == 0) return 0;
-    for (int i = 0; i < n; i++)
-        if (i != 1) all *= dims[i];
-    return but_second ? all : dims[n - 1];
+    return k->flops == (k->pass == ADEPT_FORWARD ? 5 : 10) * k->elements ? f->softmax_row : 0;
 }
 
-static bool is_norm(const adept_profile_op *op)
+static double stream_scale(const adept_kernel *k, const call_facts *f, const double *theta)
 {
-    return !strcmp(op->kind, "batch_norm") || !strcmp(op->kind, "layer_norm") || !strcmp(op->kind, "rms_norm") ||
-           !strcmp(op->kind, "group_norm");
-}
-
-static double stream_scale(const adept_profile_op *op, const double *theta)
-{
-    double row = row_of(op->inputs, !strcmp(op->kind, "batch_norm"));
-    if (!strcmp(op->kind, "softmax")) return K(c_softmax) + (row > 1024 ? K(c_softmax_wide) : 0);
-    if (is_norm(op)) return K(c_norm) + (row > 1536 ? K(c_norm_wide) : 0);
+    double row = softmax_row(k, f);
+    if (row > 0) return K(c_softmax) + (row > 1024 ? K(c_softmax_wide) : 0);
+    if (f->mean_row > 0) return K(c_norm) + (f->mean_row > 1536 ? K(c_norm_wide) : 0);
     return 1;
 }
 
 /* Rows of a normalisation, by bytes in and out, one after another on each SM. */
-static double rows_s(const adept_profile_op *op, const adept_kernel *k, double sms, const double *theta)
+static double rows_s(const adept_kernel *k, const call_facts *f, double sms, const double *theta)
 {
-    double row = row_of(op->inputs, !strcmp(op->kind, "batch_norm"));
-    if (!is_norm(op) || row == 0) return 0;
-    return K(row_norm_s) * (k->bytes_read + k->bytes_written) / (2 * row * adept_dtype_bytes(k->dtype)) / sms;
+    if (f->mean_row == 0) return 0;
+    double row_bytes = f->mean_row * adept_dtype_bytes(k->dtype);
+    return K(row_norm_s) * (k->bytes_read + k->bytes_written) / (2 * row_bytes) / sms;
 }
 
 void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_op *op, const adept_kernel *k,
@@ -183,19 +164,20 @@ void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_o
 {
     const adept_specs *specs = &at->hw->specs;
     bool is_product = k->unit != ADEPT_UNIT_ALU && k->flops > 0;
-    bool depthwise = is_product && k->unit == ADEPT_UNIT_CONV && k->groups > 1 && k->channels_in / k->groups <= 4 &&
-                     k->channels_out / k->groups <= 4;
+    const call_facts f = call_facts_of(at->profile, op);
+    bool depthwise = f.groups > 1 && f.channels_in / f.groups <= 4 && f.channels_out / f.groups <= 4;
+    depthwise = depthwise && k->unit == ADEPT_UNIT_CONV; /* not the sum that is the gradient of a bias */
     if (is_product && !depthwise) {
-        *time_s = product_s(core_s, k, at, theta);
+        *time_s = product_s(core_s, k, &f, at, theta);
         return;
     }
     double flops = depthwise || k->unit == ADEPT_UNIT_ALU ? k->flops : k->flops_alu;
-    double scale = depthwise ? K(c_depthwise) : stream_scale(op, theta);
+    double scale = depthwise ? K(c_depthwise) : stream_scale(k, &f, theta);
     double compute_s = flops / (vector_peak(specs, k->dtype) * K(beta_alu));
     double memory_s = scale * (k->bytes_read + k->bytes_written) / (specs->mem_bytes_per_s * K(beta_mem));
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
     *core_s = together_s > 0 ? together_s * pow(compute_s / together_s, 4) : 0;
-    double each_row_s = is_product ? 0 : rows_s(op, k, specs->sm_count, theta);
+    double each_row_s = is_product ? 0 : rows_s(k, &f, specs->sm_count, theta);
     *core_s += each_row_s;
     *time_s = together_s + each_row_s;
 }

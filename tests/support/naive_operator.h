@@ -1,5 +1,6 @@
 /** @file naive_operator.h  Granularity "operator" as docs/MODEL.md, section 8, has it, written down once more: kernel
- * by kernel, nothing merged, nothing shared. What the evaluator and adept_predict() are compared with. */
+ * by kernel, nothing merged, nothing shared. Rows and windows come from the calls themselves (call_facts.h), if the
+ * profile was built with call_facts_handlers(). What the evaluator and adept_predict() are compared with. */
 #ifndef NAIVE_OPERATOR_H
 #define NAIVE_OPERATOR_H
 #include "adept_evaluate.h"

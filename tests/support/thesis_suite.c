@@ -341,9 +341,13 @@ static void init_profile(thesis_suite *suite, size_t i)
                                             c->conv_bf16, c->alu_f32,   c->alu_bf16};
     static const adept_unit units[THESIS_N_KERNELS] = {ADEPT_UNIT_GEMM, ADEPT_UNIT_GEMM, ADEPT_UNIT_CONV,
                                                        ADEPT_UNIT_CONV, ADEPT_UNIT_ALU,  ADEPT_UNIT_ALU};
+    static const adept_kernel_family families[THESIS_N_KERNELS] = {ADEPT_FAMILY_GEMM,   ADEPT_FAMILY_GEMM,
+                                                                   ADEPT_FAMILY_CONV,   ADEPT_FAMILY_CONV,
+                                                                   ADEPT_FAMILY_STREAM, ADEPT_FAMILY_STREAM};
     for (size_t k = 0; k < THESIS_N_KERNELS; k++)
         suite->kernels[i][k] = (adept_kernel){.pass = ADEPT_FORWARD,
                                               .unit = units[k],
+                                              .family = flops[k] > 0.0 ? families[k] : ADEPT_FAMILY_STREAM,
                                               .dtype = k % 2 ? ADEPT_BF16 : ADEPT_F32,
                                               .flops = flops[k],
                                               .batch = 1};

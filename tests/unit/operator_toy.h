@@ -80,6 +80,7 @@ static inline void fresh(fixture *f, int64_t products, int64_t streams)
     f->gpu.hw.n_parameters = N_THETA;
     f->gpu.hw.tiles = menus;
     f->kernels[0] = (adept_kernel){.unit = ADEPT_UNIT_GEMM,
+                                   .family = ADEPT_FAMILY_GEMM,
                                    .pass = ADEPT_BACKWARD,
                                    .dtype = ADEPT_F32,
                                    .flops = PRODUCT_FLOPS,
@@ -89,6 +90,7 @@ static inline void fresh(fixture *f, int64_t products, int64_t streams)
                                    .k = 1024,
                                    .batch = 1};
     f->kernels[1] = (adept_kernel){.unit = ADEPT_UNIT_ALU,
+                                   .family = ADEPT_FAMILY_STREAM,
                                    .dtype = ADEPT_F32,
                                    .launches = 1,
                                    .bytes_read = STREAM_BYTES / 2,

@@ -42,6 +42,7 @@ static adept_status walk(adept_profile **out, int64_t batch, int64_t seq_length,
     double b = (double)batch, pads = how->pads_to ? (double)how->pads_to : 1;
     int64_t blocks = (batch + (int64_t)pads - 1) / (int64_t)pads;
     kernels[0] = (adept_kernel){.unit = ADEPT_UNIT_GEMM,
+                                .family = ADEPT_FAMILY_GEMM,
                                 .dtype = ADEPT_F32,
                                 .flops = 2 * b * 8 * 4,
                                 .m = b,
@@ -263,7 +264,7 @@ static void files_that_lie_are_refused(void **state)
     static const struct {
         const char *from, *to, *says;
     } lies[] = {
-        {"\"numbering\":\t1", "\"numbering\":\t2", "another version"},
+        {"\"numbering\":\t2", "\"numbering\":\t1", "another version"},
         {"\"checked\":\t[1", "\"checked\":\t[0", "ascending"},
         {"\"checked\":\t[1, 2", "\"checked\":\t[2, 2", "ascending"},
         {"\"pieces\":\t[", "\"pieces\":\t[], \"other\":\t[", "none or too many"},

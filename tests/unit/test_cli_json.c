@@ -255,7 +255,7 @@ static void profile_has_the_published_keys(void **state)
                                          "flops_backward"};
     (void)state;
     cJSON *root = run_json("profile " MLP " --json --by op");
-    assert_int_equal(number(root, "schema_version"), 1);
+    assert_int_equal(number(root, "schema_version"), 2);
     for (size_t i = 0; i < sizeof totals / sizeof *totals; i++)
         (void)number(at(root, "totals"), totals[i]);
     assert_near(number(root, "totals.flops_forward"), 2 * B * I * H + 2 * B * H * O + 2 * B * H + B * O);

@@ -31,6 +31,20 @@ static int check_counts(const char *pass, adept_case_counts got, adept_case_coun
     return bad;
 }
 
+/* What one row is taken over, of every kernel that has rows and of no other. */
+static int check_rows(const adept_cost *cost, double expected)
+{
+    double found = 0;
+    int bad = 0;
+    for (size_t i = 0; i < cost->n_kernels; i++) {
+        const adept_kernel *k = &cost->kernels[i];
+        bool rows = k->family == ADEPT_FAMILY_SOFTMAX || k->family == ADEPT_FAMILY_NORM;
+        bad += check("row_elements", k->row_elements, rows ? expected : 0);
+        found = fmax(found, k->row_elements);
+    }
+    return bad + check("row_elements", found, expected);
+}
+
 static int check_case(const adept_handler_case *example)
 {
     call_text t;
@@ -57,6 +71,12 @@ static int check_case(const adept_handler_case *example)
     bad += check("n", product ? product->n : 0, example->n);
     bad += check("k", product ? product->k : 0, example->k);
     bad += check("batch", product ? product->batch : 0, example->batch);
+    bad += check_rows(&t.cost, example->row_elements);
+    for (size_t i = 0; i < t.cost.n_kernels; i++)
+        if (!adept_kernel_is_sane(&t.cost.kernels[i])) {
+            print_error("    kernel %zu can be none\n", i);
+            bad++;
+        }
     call_text_free(&t);
     return bad;
 }

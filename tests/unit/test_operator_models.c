@@ -2,10 +2,10 @@
  * adept_predict, the evaluator and the naive writing of the equations agree; what a step is made of adds up; exact
  * derivatives are those of central differences. */
 #include "adept_evaluate.h"
-#include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_operator_model.h"
 #include "bundled_models.h"
+#include "call_facts.h"
 #include "naive_operator.h"
 #include "placed_kernel.h"
 #include <math.h>
@@ -245,6 +245,7 @@ static void check_model(const char *path, void *context)
     static const adept_precision precisions[N_PRECISIONS] = {ADEPT_FP32, ADEPT_TF32, ADEPT_AMP_FP16};
     adept_graph *graph = NULL;
     adept_error err = {0};
+    call_facts_forget();
     if (adept_import_model(&graph, path, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
     for (int p = 0; p < N_PRECISIONS; p++) {
         adept_profile *profiles[N_MODES] = {0};
@@ -256,7 +257,7 @@ static void check_model(const char *path, void *context)
                                                   .precision = precisions[p],
                                                   .grad_accum = 1 + p % 2,
                                                   .optimizer = p ? "adamw" : "sgd"};
-            if (adept_profile_build(&profiles[m], graph, adept_handlers(), &config, NULL, NULL, &err) != ADEPT_OK)
+            if (adept_profile_build(&profiles[m], graph, call_facts_handlers(), &config, NULL, NULL, &err) != ADEPT_OK)
                 fail_msg("%s: %s", path, err.message);
             profiles[m]->model_path = path;
             n += add_runs(rows + n, profiles[m], hw);

@@ -569,8 +569,10 @@ static void damaged_json_is_refused(void **state)
         assert_non_null(strstr(err.message, "cut.json"));
         refused++;
     }
-    static const char *const keys[] = {"\"schema_version\"", "\"path\"", "\"params\"", "\"mode\"", "\"count\"", "\"kernels\"",
-                                       "\"dtype\"", "\"ops\"", "\"activations_bytes\"", "\"warnings\"", "\"batch_size\""};
+    static const char *const keys[] = {
+        "\"schema_version\"", "\"path\"",      "\"params\"", "\"mode\"", "\"count\"",
+        "\"kernels\"",        "\"dtype\"",     "\"family\"", "\"ops\"",  "\"activations_bytes\"",
+        "\"warnings\"",       "\"batch_size\""};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         char *copy = strdup(text), *at = strstr(copy, keys[i]);
         adept_profile *q = NULL;

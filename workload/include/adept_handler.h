@@ -1,4 +1,4 @@
-/** @file adept_handler.h  What a layer handler is, and what it may ask and say. Calls: adept_value.
+/** @file adept_handler.h  What a layer handler is, and what it may ask and say. Calls: adept_kernel.
  *
  *  A handler is one file handlers/op_NAME.c that defines `const adept_handler adept_handler_NAME`. It knows the shape
  *  of its operators' outputs and their cost, forward and backward. Both functions are pure: no I/O, no globals, no
@@ -7,8 +7,7 @@
  */
 #ifndef ADEPT_HANDLER_H
 #define ADEPT_HANDLER_H
-#include "adept_error.h"
-#include "adept_value.h"
+#include "adept_kernel.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -127,31 +126,6 @@ const adept_tensor *adept_result_tensor(const adept_call *c, int position);
 
 /* ------------------------------------------------------------------ the cost ------------------------------------ */
 
-typedef enum adept_pass { ADEPT_FORWARD, ADEPT_BACKWARD } adept_pass;
-typedef enum adept_unit {
-    ADEPT_UNIT_GEMM, /* matrix product: tensor cores where the precision has them */
-    ADEPT_UNIT_CONV, /* convolution, likewise */
-    ADEPT_UNIT_ALU   /* everything else: CUDA cores, usually bound by bytes */
-} adept_unit;
-
-/* One kernel launch (or `launches` of them that move the given bytes in total). FLOPs: a multiply-add is 2. */
-typedef struct adept_kernel {
-    adept_pass pass;
-    adept_unit unit;
-    adept_dtype dtype;     /* element type of the arithmetic; decides the peak */
-    double flops;          /* on `unit` */
-    double flops_alu;      /* beside it on the ALU (bias, epilogue); 0 if unit is ALU */
-    double bytes_read, bytes_written;
-    double launches;
-    double elements;       /* elements processed by a generic (ALU) kernel: thesis sigma_elem; 0 for GEMM and CONV */
-    /* Matrix product: `batch` products of (m x k) by (k x n). Convolution: its implicit GEMM for this pass,
-     * batch = groups. 0 for ALU kernels. */
-    double m, n, k, batch;
-    /* Convolution only: channels of the layer (total, not per group), output pixels of one image, kernel taps, groups. */
-    double channels_in, channels_out, pixels, taps, groups;
-    double working_set_bytes; /* input + weight + output of the operator, for the L2 term; 0: bytes_read + bytes_written */
-} adept_kernel;
-
 typedef struct adept_cost adept_cost;
 
 /** Does the backward of this call run at all (training, and its result reaches the loss)? */
@@ -190,6 +164,7 @@ typedef struct adept_handler_case {
     adept_case_counts forward, backward;
     double saved_bytes; /* what autograd keeps: unique storages among non-parameters (all tensors here are non-parameters) */
     double m, n, k, batch; /* of the first GEMM or CONV kernel, 0 if none */
+    double row_elements;   /* of each softmax and normalisation, forward and backward, 0 if none */
 } adept_handler_case;
 
 typedef struct adept_handler {
