@@ -102,6 +102,35 @@ static void batched_products(void **state)
     adept_profile_free(p);
 }
 
+/* 2 x 5 rows by one matrix: folded if the rows lie at one stride, or if the matrix wants a gradient, for which they are
+ * copied. Transposed rows of a constant matrix stay two products. */
+static void folded_products(void **state)
+{
+    (void)state;
+    for (int strided = 0; strided < 2; strided++) {
+        for (int wanted = 0; wanted < 2; wanted++) {
+            char text[300];
+            snprintf(text, sizeof text,
+                     "input x f32:%s\n%s\nt = aten::transpose(self=x, dim0=0, dim1=%d) @ m M\n"
+                     "y = aten::matmul(self=t, other=w) @ m M\nreturn y\n",
+                     strided ? "5x2x6" : "2x5x6", wanted ? "param w f32:6x3 grad" : "input w f32:6x3", strided);
+            adept_profile *p = build(text, ADEPT_FP32);
+            bool copied = strided && wanted;
+            placed_kernel k = kernel(p, "aten::matmul", ADEPT_FORWARD, copied);
+            if (strided && !wanted)
+                is_product(&k, ADEPT_FAMILY_BMM, 5, 3, 6, 2);
+            else
+                is_product(&k, ADEPT_FAMILY_GEMM, 10, 3, 6, 1);
+            if (copied) {
+                k = kernel(p, "aten::matmul", ADEPT_FORWARD, 0);
+                assert_int_equal(k.k.work.family, ADEPT_FAMILY_STREAM);
+                assert_true(k.k.work.bytes == 2 * 4 * 60);
+            }
+            adept_profile_free(p);
+        }
+    }
+}
+
 /* One kernel multiplies twice forward (scores of depth 16, then values over as much), five times backward. */
 static void fused_attention(void **state)
 {
@@ -484,6 +513,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear),
         cmocka_unit_test(batched_products),
+        cmocka_unit_test(folded_products),
         cmocka_unit_test(fused_attention),
         cmocka_unit_test(recurrent),
         cmocka_unit_test(winograd_where_it_applies),

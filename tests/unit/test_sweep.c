@@ -1,8 +1,9 @@
 /* Sweeps against single predictions: every point of random grids, their best ones, fronts and inverse queries, each
  * found a second time by adept_predict() alone and by loops over all pairs. */
-#include "adept_batches.h"
 #include "adept_chooser.h"
+#include "adept_handlers.h"
 #include "adept_sweep_answers.h"
+#include "graph_text.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -516,6 +517,17 @@ static void knee_by_hand(void **state)
     adept_pareto_free(&p);
 }
 
+/* With places, so that several GPUs send their gradients while the backward pass runs. */
+static const char model[] = "input x f32:256x1024\n"
+                            "param w1 f32:4096x1024 grad\n"
+                            "param b1 f32:4096 grad\n"
+                            "param w2 f32:10x4096 grad\n"
+                            "param b2 f32:10 grad\n"
+                            "h = aten::linear(input=x, weight=w1, bias=b1) @ body.fc1 torch.nn.Linear\n"
+                            "a = aten::relu(self=h) @ body.act torch.nn.ReLU\n"
+                            "y = aten::linear(input=a, weight=w2, bias=b2) @ head torch.nn.Linear\n"
+                            "return y\n";
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -523,10 +535,12 @@ int main(void)
         cmocka_unit_test(front_is_bounded),    cmocka_unit_test(knee_by_hand),
     };
     adept_error err = {0};
-    if (adept_profile_read_at(&profile, ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json", 0, &err) != ADEPT_OK) {
+    adept_graph *graph = graph_text(model);
+    if (adept_profile_build(&profile, graph, adept_handlers(), NULL, NULL, NULL, &err) != ADEPT_OK) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
+    adept_graph_free(graph);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     adept_profile_free(profile);
     return failed;
