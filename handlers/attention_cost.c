@@ -108,6 +108,7 @@ void adept_attention_fused(adept_cost *cost, const adept_attention_sizes *a, con
                                             .n = a->keys,
                                             .k = a->width,
                                             .batch = t.matrices});
+    if (a->causal) adept_cost_note_causal(cost);
     if (!adept_cost_backward(cost)) return;
     fused_backward(cost, a, &t, flops_per_score);
     adept_cost_save(cost, a->q);

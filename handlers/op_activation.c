@@ -62,7 +62,7 @@ static const adept_op ops[] = {
     {"aten::threshold", ADEPT_CAST_NONE, &threshold},
     {"aten::hardshrink", ADEPT_CAST_NONE, &shrink},
     {"aten::softshrink", ADEPT_CAST_NONE, &shrink},
-    {"aten::clamp", ADEPT_CAST_NONE, &clamp},
+    {"aten::clamp", ADEPT_ROLE_SCORES, &clamp},
     {"aten::clip", ADEPT_CAST_NONE, &clamp},
     {"aten::clamp_min", ADEPT_CAST_NONE, &clamp_one},
     {"aten::clamp_max", ADEPT_CAST_NONE, &clamp_one},

@@ -20,7 +20,7 @@ static const form plain = {ONE, false}, weights = {WEIGHTS, false}, math = {WEIG
 static const form flash = {FLASH, false}, cudnn = {CUDNN, false}, efficient = {EFFICIENT, false}, cpu = {CPU, false};
 
 static const adept_op ops[] = {
-    {"aten::scaled_dot_product_attention", ADEPT_CAST_LOWER, &plain},
+    {"aten::scaled_dot_product_attention", ADEPT_CAST_LOWER | ADEPT_ROLE_ATTENTION, &plain},
     {"aten::_scaled_dot_product_attention", ADEPT_CAST_LOWER, &weights},
     {"aten::_scaled_dot_product_attention_math", ADEPT_CAST_LOWER, &math},
     {"aten::_scaled_dot_product_flash_attention", ADEPT_CAST_LOWER, &flash},

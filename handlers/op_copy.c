@@ -16,15 +16,15 @@ static const copy_row f32 = {CAST, ADEPT_F32}, f64 = {CAST, ADEPT_F64}, f16 = {C
                       i32 = {CAST, ADEPT_I32}, i64 = {CAST, ADEPT_I64}, boolean = {CAST, ADEPT_BOOL};
 
 static const adept_op ops[] = {
-    {"aten::clone", ADEPT_CAST_NONE, &clone_row},
+    {"aten::clone", ADEPT_EXTENT_KEPT, &clone_row},
     {"aten::lift_fresh_copy", ADEPT_CAST_NONE, &clone_row},
-    {"aten::to", ADEPT_CAST_NONE, &to},
-    {"aten::_to_copy", ADEPT_CAST_NONE, &to_copy},
-    {"aten::type_as", ADEPT_CAST_NONE, &to},
+    {"aten::to", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &to},
+    {"aten::_to_copy", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &to_copy},
+    {"aten::type_as", ADEPT_READS_FIRST | ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &to},
     {"aten::cuda", ADEPT_CAST_NONE, &to}, /* everything is on the one device */
     {"aten::cpu", ADEPT_CAST_NONE, &to},
     {"aten::copy", ADEPT_CAST_NONE, &copy},
-    {"aten::float", ADEPT_CAST_NONE, &f32},
+    {"aten::float", ADEPT_ROLE_SCORES, &f32},
     {"aten::_cast_Float", ADEPT_CAST_NONE, &f32},
     {"aten::double", ADEPT_CAST_NONE, &f64},
     {"aten::_cast_Double", ADEPT_CAST_NONE, &f64},

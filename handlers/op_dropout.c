@@ -21,7 +21,7 @@ static const form draw = {.kind = DRAW};
 static const form alpha = {.kind = ALPHA}, feature_alpha = {.kind = ALPHA, .channel = true};
 
 static const adept_op ops[] = {
-    {"aten::dropout", ADEPT_CAST_NONE, &element},
+    {"aten::dropout", ADEPT_ROLE_DROPOUT, &element},
     {"aten::native_dropout", ADEPT_CAST_NONE, &native},
     {"aten::feature_dropout", ADEPT_CAST_NONE, &feature},
     {"aten::alpha_dropout", ADEPT_CAST_NONE, &alpha},

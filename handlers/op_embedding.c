@@ -4,7 +4,7 @@
 static const char bag;
 
 static const adept_op ops[] = {
-    {"aten::embedding", ADEPT_CAST_NONE, NULL},
+    {"aten::embedding", ADEPT_EXTENT_LOOKED_UP, NULL},
     {"aten::embedding_bag", ADEPT_CAST_NONE, &bag},
     {"aten::_embedding_bag", ADEPT_CAST_NONE, &bag},
     {"aten::_embedding_bag_forward_only", ADEPT_CAST_NONE, &bag},

@@ -17,7 +17,7 @@ static const extremum max = {VALUE, ADEPT_FN_MAX}, min = {VALUE, ADEPT_FN_MIN}, 
                       aminmax = {BOTH, ADEPT_FN_NONE};
 
 static const adept_op ops[] = {
-    {"aten::max", ADEPT_CAST_NONE, &max},         {"aten::min", ADEPT_CAST_NONE, &min},
+    {"aten::max", ADEPT_ROLE_SCORES, &max},         {"aten::min", ADEPT_CAST_NONE, &min},
     {"aten::amax", ADEPT_CAST_NONE, &amax},       {"aten::amin", ADEPT_CAST_NONE, &amin},
     {"aten::argmax", ADEPT_CAST_NONE, &argmax},   {"aten::argmin", ADEPT_CAST_NONE, &argmin},
     {"aten::aminmax", ADEPT_CAST_NONE, &aminmax}, {0},

@@ -31,10 +31,10 @@ static const form baddbmm = {RANKS, 3, 3, "batch1", "batch2", "self"};
 static const form addbmm = {SUMMED, 3, 3, "batch1", "batch2", "self"};
 
 static const adept_op ops[] = {
-    {"aten::matmul", ADEPT_CAST_LOWER, &matmul},
+    {"aten::matmul", ADEPT_CAST_LOWER | ADEPT_ROLE_PRODUCT, &matmul},
     {"aten::linalg_matmul", ADEPT_CAST_LOWER, &linalg_matmul},
     {"aten::mm", ADEPT_CAST_LOWER, &mm},
-    {"aten::bmm", ADEPT_CAST_LOWER, &bmm},
+    {"aten::bmm", ADEPT_CAST_LOWER | ADEPT_ROLE_PRODUCT, &bmm},
     {"aten::mv", ADEPT_CAST_LOWER, &mv},
     {"aten::dot", ADEPT_CAST_PROMOTE, &dot},
     {"aten::vdot", ADEPT_CAST_PROMOTE, &vdot},
@@ -43,7 +43,7 @@ static const adept_op ops[] = {
     {"aten::ger", ADEPT_CAST_NONE, &outer},
     {"aten::addr", ADEPT_CAST_LOWER, &addr},
     {"aten::addmv", ADEPT_CAST_LOWER, &addmv},
-    {"aten::baddbmm", ADEPT_CAST_LOWER, &baddbmm},
+    {"aten::baddbmm", ADEPT_CAST_LOWER | ADEPT_ROLE_ADDED_PRODUCT, &baddbmm},
     {"aten::addbmm", ADEPT_CAST_LOWER, &addbmm},
     {0},
 };

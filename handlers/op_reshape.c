@@ -23,16 +23,16 @@ static const reshape_row view = {TO_SIZE, "size"}, reshape = {TO_SIZE, "shape"},
                          contiguous = {CONTIGUOUS, NULL};
 
 static const adept_op ops[] = {
-    {"aten::view", ADEPT_CAST_NONE, &view},
-    {"aten::_unsafe_view", ADEPT_CAST_NONE, &view},
-    {"aten::reshape", ADEPT_CAST_NONE, &reshape},
+    {"aten::view", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &view},
+    {"aten::_unsafe_view", ADEPT_ROLE_SCORES, &view},
+    {"aten::reshape", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &reshape},
     {"aten::_reshape_alias", ADEPT_CAST_NONE, &view},
-    {"aten::view_as", ADEPT_CAST_NONE, &view_as},
-    {"aten::reshape_as", ADEPT_CAST_NONE, &view_as},
+    {"aten::view_as", ADEPT_READS_FIRST, &view_as},
+    {"aten::reshape_as", ADEPT_READS_FIRST, &view_as},
     {"aten::flatten", ADEPT_CAST_NONE, &flatten},
     {"aten::unflatten", ADEPT_CAST_NONE, &unflatten},
     {"aten::ravel", ADEPT_CAST_NONE, &ravel},
-    {"aten::contiguous", ADEPT_CAST_NONE, &contiguous},
+    {"aten::contiguous", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &contiguous},
     {0},
 };
 

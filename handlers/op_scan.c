@@ -18,7 +18,7 @@ static const scan cumprod = {true, false, 1, {4, 5, 5, 6}, 2, 1};
 static const scan extremum = {false, true, 1, {1, 2, 1, 1}, 0, 0};
 
 static const adept_op ops[] = {
-    {"aten::cumsum", ADEPT_CAST_FP32, &cumsum},
+    {"aten::cumsum", ADEPT_CAST_FP32 | ADEPT_EXTENT_COUNTED, &cumsum},
     {"aten::cumprod", ADEPT_CAST_FP32, &cumprod},
     {"aten::cummax", ADEPT_CAST_NONE, &extremum},
     {"aten::cummin", ADEPT_CAST_NONE, &extremum},

@@ -7,7 +7,7 @@ typedef enum select_kind { WHERE, MASKED_FILL, LERP, ADDCMUL, ADDCDIV } select_k
 static const select_kind where = WHERE, masked_fill = MASKED_FILL, lerp = LERP, addcmul = ADDCMUL, addcdiv = ADDCDIV;
 
 static const adept_op ops[] = {
-    {"aten::where", ADEPT_CAST_NONE, &where},        {"aten::masked_fill", ADEPT_CAST_NONE, &masked_fill},
+    {"aten::where", ADEPT_ROLE_SCORES, &where},        {"aten::masked_fill", ADEPT_ROLE_SCORES, &masked_fill},
     {"aten::lerp", ADEPT_CAST_NONE, &lerp},          {"aten::addcmul", ADEPT_CAST_PROMOTE, &addcmul},
     {"aten::addcdiv", ADEPT_CAST_PROMOTE, &addcdiv}, {0},
 };

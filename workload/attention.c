@@ -21,38 +21,19 @@ typedef struct fusion {
     int n_masks;
 } fusion;
 
-static bool is_one_of(const char *op, const char *const *names)
+static adept_role role_of(const adept_record *r)
 {
-    for (; *names; names++)
-        if (!strcmp(op, *names)) return true;
-    return false;
+    return adept_op_role(r->call.row);
 }
 
-static bool is_product(const char *op)
+static bool is_product(adept_role role)
 {
-    static const char *const names[] = {"aten::matmul", "aten::bmm", "aten::baddbmm", NULL};
-    return is_one_of(op, names);
+    return role == ADEPT_ROLE_PRODUCT || role == ADEPT_ROLE_ADDED_PRODUCT;
 }
 
-static bool is_pointwise(const char *op)
+static bool is_between(adept_role role)
 {
-    static const char *const names[] = {"aten::div", "aten::mul", "aten::add", "aten::sub", "aten::masked_fill", "aten::where",
-                                        "aten::to", "aten::_to_copy", "aten::type_as", "aten::float", "aten::dropout", "aten::maximum",
-                                        "aten::max", "aten::clamp", "autocast::to", NULL};
-    return is_one_of(op, names);
-}
-
-static bool is_reshape(const char *op)
-{
-    static const char *const names[] = {"aten::view", "aten::reshape", "aten::unsqueeze", "aten::squeeze", "aten::_unsafe_view",
-                                        "aten::contiguous", "aten::expand", "aten::detach", "aten::alias", NULL};
-    return is_one_of(op, names);
-}
-
-static bool is_softmax(const char *op)
-{
-    static const char *const names[] = {"aten::softmax", "aten::_softmax", NULL};
-    return is_one_of(op, names);
+    return role == ADEPT_ROLE_SCORES || role == ADEPT_ROLE_DROPOUT;
 }
 
 static void count_consumer(const adept_tensor *t, void *context)
@@ -73,10 +54,9 @@ static int32_t find_scores(fusion *f, const adept_tensor *t)
     int32_t index = adept_tensor_producer(t);
     if (index < 0 || f->n_chain == MAX_CHAIN) return -1;
     const adept_record *r = &f->in->records[index];
-    const char *op = r->call.row->name;
     if (f->consumers[index] != 1) return -1; /* somebody else wants the scores: they must exist */
-    if (is_product(op)) return index;
-    if (!is_pointwise(op) && !is_reshape(op)) return -1;
+    if (is_product(role_of(r))) return index;
+    if (!is_between(role_of(r))) return -1;
     f->chain[f->n_chain++] = index;
     int64_t numel = adept_tensor_numel(adept_result_tensor(&r->call, 0));
     int n_chain = f->n_chain, n_masks = f->n_masks;
@@ -101,7 +81,7 @@ static int32_t only_consumer(const fusion *f, int32_t index)
     for (size_t i = (size_t)index + 1; i < f->in->n_records; i++)
         for (int k = 0; k < f->in->records[i].call.n_args; k++) {
             const adept_tensor *t = tensor_arg(&f->in->records[i], k);
-            if (k > 0 && !strcmp(f->in->records[i].call.row->name, "aten::type_as")) continue;
+            if (k > 0 && adept_op_reads_first(f->in->records[i].call.row)) break;
             if (t && adept_tensor_producer(t) == index) return (int32_t)i;
         }
     return -1;
@@ -115,11 +95,10 @@ static int32_t find_output(fusion *f, int32_t softmax, double *dropout_p)
         int32_t next = only_consumer(f, index);
         if (next < 0) return -1;
         const adept_record *r = &f->in->records[next];
-        const char *op = r->call.row->name;
         const adept_tensor *first = tensor_arg(r, 0);
-        if (is_product(op)) return first && adept_tensor_producer(first) == index ? next : -1;
-        if (!is_pointwise(op) && !is_reshape(op)) return -1;
-        if (!strcmp(op, "aten::dropout")) adept_value_as_float(adept_arg(&r->call, "p"), dropout_p);
+        if (is_product(role_of(r))) return first && adept_tensor_producer(first) == index ? next : -1;
+        if (!is_between(role_of(r))) return -1;
+        if (role_of(r) == ADEPT_ROLE_DROPOUT) adept_value_as_float(adept_arg(&r->call, "p"), dropout_p);
         f->chain[f->n_chain++] = next;
         index = next;
     }
@@ -155,10 +134,9 @@ static bool is_attention_shape(const adept_tensor *q, const adept_tensor *kt, co
     return kt->dims[kt->ndim - 1] == v->dims[v->ndim - 2] && kt->dims[kt->ndim - 2] == q->dims[q->ndim - 1];
 }
 
-/* The operands of a product: baddbmm has the addend first. */
 static const adept_tensor *operand(const adept_record *r, int i)
 {
-    return tensor_arg(r, strcmp(r->call.row->name, "aten::baddbmm") ? i : i + 1);
+    return tensor_arg(r, role_of(r) == ADEPT_ROLE_ADDED_PRODUCT ? i + 1 : i);
 }
 
 static adept_status replace(fusion *f, int32_t scores, int32_t softmax, int32_t output, double dropout_p,
@@ -212,17 +190,24 @@ static adept_status fuse(fusion *f, int32_t softmax, const adept_handler *handle
     return replace(f, scores, softmax, output, dropout_p, handler, row);
 }
 
+static bool find_fused(const adept_handler_table *table, const adept_handler **handler, const adept_op **row)
+{
+    for (const adept_handler *const *h = table->handlers; *h; h++)
+        for (*handler = *h, *row = (*h)->ops; (*row)->name; ++*row)
+            if (adept_op_role(*row) == ADEPT_ROLE_ATTENTION) return true;
+    return false;
+}
+
 adept_status adept_fuse_attention(adept_interp *in)
 {
     const adept_handler *handler;
     const adept_op *row;
-    bool inplace;
-    if (!adept_handler_find(in->handlers, "aten::scaled_dot_product_attention", &handler, &row, &inplace)) return ADEPT_OK;
+    if (!find_fused(in->handlers, &handler, &row)) return ADEPT_OK;
     fusion f = {.in = in, .consumers = calloc(in->n_records + 1, sizeof(int32_t))};
     if (!f.consumers) return adept_interp_nomem(in);
     for (size_t i = 0; i < in->n_records; i++) {
         const adept_record *r = &in->records[i];
-        if (!strcmp(r->call.row->name, "aten::type_as")) { /* looks at its second argument's type only */
+        if (adept_op_reads_first(r->call.row)) {
             if (tensor_arg(r, 0)) count_consumer(tensor_arg(r, 0), f.consumers);
         } else {
             adept_call_each_tensor(&r->call, count_consumer, f.consumers);
@@ -234,7 +219,7 @@ adept_status adept_fuse_attention(adept_interp *in)
     }
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < in->n_records && !status; i++)
-        if (is_softmax(in->records[i].call.row->name)) status = fuse(&f, (int32_t)i, handler, row);
+        if (role_of(&in->records[i]) == ADEPT_ROLE_SOFTMAX) status = fuse(&f, (int32_t)i, handler, row);
     free(f.consumers);
     return status;
 }

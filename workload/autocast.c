@@ -18,7 +18,7 @@ static void cast_cost(adept_call *c, adept_cost *cost)
         adept_cost_alu(cost, ADEPT_BACKWARD, from->dtype, n, 0, adept_tensor_bytes(to), n * adept_dtype_bytes(from->dtype));
 }
 
-static const adept_op cast_rows[] = {{"autocast::to", ADEPT_CAST_NONE, NULL}, {NULL, ADEPT_CAST_NONE, NULL}};
+static const adept_op cast_rows[] = {{"autocast::to", ADEPT_ROLE_SCORES, NULL}, {0}};
 const adept_handler adept_cast_handler = {.kind = "cast", .ops = cast_rows, .shape = cast_shape, .cost = cast_cost};
 
 /* Tensors that are cast: floating, not double, and no size carried as a 0-dim CPU tensor. */

@@ -29,7 +29,8 @@ static bool constant_int(const checker *c, int32_t value, int64_t *out)
     return node && node->constant && adept_value_as_int(node->constant, out);
 }
 
-/* The integers that the trace wrote into a size list; unknown entries give 0. Returns how many, 0 if it is no list. */
+/* The integers that the trace wrote into a size list, which TorchScript makes of values (prim::ListConstruct) or as one
+ * constant; unknown entries give 0. Returns how many, 0 if it is no list. */
 static int literal_sizes(const checker *c, const adept_node *node, int64_t *sizes)
 {
     int32_t argument = -1;

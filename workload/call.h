@@ -53,6 +53,7 @@ struct adept_call {
 struct adept_cost {
     adept_call *call;
     bool backward;
+    bool causal; /* an attention counted in full that may skip what the mask hides */
     size_t n_kernels, capacity;
     adept_kernel *kernels;   /* arena */
     double saved_bytes;      /* newly kept by this call */

@@ -57,6 +57,11 @@ void adept_cost_save_bytes(adept_cost *cost, double bytes)
     if (cost->backward) cost->saved_bytes += bytes;
 }
 
+void adept_cost_note_causal(adept_cost *cost)
+{
+    cost->causal = true;
+}
+
 void adept_cost_workspace(adept_cost *cost, double bytes)
 {
     cost->workspace_bytes += bytes;

@@ -33,15 +33,6 @@ static void mark_value(adept_interp *in, const adept_value *v, int depth)
         mark_value(in, &v->u.list->items[i], depth + 1);
 }
 
-/* Operators that look at their second tensor's shape or type only. */
-static bool reads_metadata_only(const adept_record *r, int i)
-{
-    static const char *const names[] = {"aten::type_as", "aten::expand_as", "aten::view_as", "aten::reshape_as"};
-    for (size_t k = 0; i > 0 && k < sizeof names / sizeof *names; k++)
-        if (!strcmp(r->call.row->name, names[k])) return true;
-    return false;
-}
-
 static void count_use(const adept_value *v)
 {
     if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->requires_grad) ((adept_tensor_node *)v->u.t)->grad_uses++;
@@ -51,7 +42,7 @@ static void count_uses(const adept_record *r)
 {
     for (int i = 0; i < r->call.n_args; i++) {
         const adept_value *v = &r->call.args[i];
-        if (reads_metadata_only(r, i)) continue;
+        if (i > 0 && adept_op_reads_first(r->call.row)) break;
         count_use(v);
         if (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) continue;
         for (size_t k = 0; k < v->u.list->n; k++)

@@ -258,8 +258,8 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     adept_status status = find_handler(in, node, &row);
     if (!status) status = gather_args(in, node, &args);
     if (status) return status;
-    if (adept_precision_is_autocast(in->run.precision) && row.row->cast != ADEPT_CAST_NONE) {
-        status = adept_interp_autocast(in, args, node->n_inputs, row.row->cast, node->module);
+    if (adept_precision_is_autocast(in->run.precision) && adept_op_cast(row.row) != ADEPT_CAST_NONE) {
+        status = adept_interp_autocast(in, args, node->n_inputs, adept_op_cast(row.row), node->module);
         if (status) return status;
     }
     if (adept_precision_is_pure(in->run.precision) && !row.inplace) {

@@ -2,7 +2,6 @@
  * from arange or from counting a mask of ones, so that the largest is known. Everything that is not understood passes.
  */
 #include "interp.h"
-#include <string.h>
 
 #define MAX_STEPS 24 /* operators between arange and the table */
 
@@ -23,13 +22,6 @@ static bool find_extent(extent *out, search *s, const adept_tensor *t);
 static const adept_tensor *tensor_at(const adept_call *c, int i)
 {
     return i < c->n_args && c->args[i].kind == ADEPT_VALUE_TENSOR ? c->args[i].u.t : NULL;
-}
-
-static bool is_one_of(const char *op, const char *const *names)
-{
-    for (; *names; names++)
-        if (!strcmp(op, *names)) return true;
-    return false;
 }
 
 static double number(const adept_call *c, const char *name, double fallback, bool *known)
@@ -65,7 +57,7 @@ static bool sum_extent(extent *out, search *s, const adept_call *c)
 /* Two operands, one of which is the same everywhere. */
 static bool pair_extent(extent *out, search *s, const adept_call *c)
 {
-    const char *op = c->row->name;
+    adept_extent how = adept_op_extent(c->row);
     bool known = true;
     extent other = {0, true};
     if (c->n_args < 2 || !tensor_at(c, 0) || !find_extent(out, s, tensor_at(c, 0))) return false;
@@ -74,17 +66,17 @@ static bool pair_extent(extent *out, search *s, const adept_call *c)
     else
         known = adept_value_as_float(&c->args[1], &other.largest);
     double alpha = number(c, "alpha", 1, &known);
-    if (known && out->constant && !other.constant && strcmp(op, "aten::sub") != 0 && alpha == 1) {
+    if (known && out->constant && !other.constant && how != ADEPT_EXTENT_SUBTRACTED && alpha == 1) {
         extent first = *out; /* in any order */
         *out = other;
         other = first;
     }
     if (!known || !other.constant) return false;
-    if (!strcmp(op, "aten::mul")) {
+    if (how == ADEPT_EXTENT_MULTIPLIED) {
         out->largest *= other.largest;
         return other.largest >= 0;
     }
-    out->largest += (strcmp(op, "aten::add") ? -alpha : alpha) * other.largest;
+    out->largest += (how == ADEPT_EXTENT_ADDED ? alpha : -alpha) * other.largest;
     return true;
 }
 
@@ -100,15 +92,6 @@ static extent values_extent(const adept_tensor *t)
 
 static bool find_extent(extent *out, search *s, const adept_tensor *t)
 {
-    static const char *const same[] = {"aten::to",         "aten::type_as",
-                                       "aten::_to_copy",   "aten::unsqueeze",
-                                       "aten::expand",     "aten::view",
-                                       "aten::reshape",    "aten::contiguous",
-                                       "aten::clone",      "aten::detach",
-                                       "aten::expand_as",  "aten::alias",
-                                       "aten::lift_fresh", NULL};
-    static const char *const ones[] = {"aten::ones", "aten::ones_like", "aten::new_ones", NULL};
-    static const char *const pairs[] = {"aten::add", "aten::sub", "aten::mul", NULL};
     int32_t producer = adept_tensor_producer(t);
     if (t->n_values > 0) {
         *out = values_extent(t);
@@ -118,13 +101,23 @@ static bool find_extent(extent *out, search *s, const adept_tensor *t)
     const adept_call *c = &s->in->records[producer].call;
     s->storages[s->n_storages++] = t->storage;
     if (c->inplace || !c->row || c->n_results < 1 || c->results[0].kind != ADEPT_VALUE_TENSOR) return false;
-    const char *op = c->row->name;
     *out = (extent){1, true};
-    if (is_one_of(op, ones)) return true;
-    if (!strcmp(op, "aten::arange")) return range_extent(out, c);
-    if (!strcmp(op, "aten::cumsum")) return sum_extent(out, s, c);
-    if (is_one_of(op, pairs)) return pair_extent(out, s, c);
-    return is_one_of(op, same) && tensor_at(c, 0) && find_extent(out, s, tensor_at(c, 0));
+    switch (adept_op_extent(c->row)) {
+    case ADEPT_EXTENT_ONES:
+        return true;
+    case ADEPT_EXTENT_KEPT:
+        return tensor_at(c, 0) && find_extent(out, s, tensor_at(c, 0));
+    case ADEPT_EXTENT_RANGE:
+        return range_extent(out, c);
+    case ADEPT_EXTENT_COUNTED:
+        return sum_extent(out, s, c);
+    case ADEPT_EXTENT_ADDED:
+    case ADEPT_EXTENT_SUBTRACTED:
+    case ADEPT_EXTENT_MULTIPLIED:
+        return pair_extent(out, s, c);
+    default:
+        return false;
+    }
 }
 
 /* Somebody wrote into the indices: then nothing is known after all. */
@@ -143,7 +136,7 @@ adept_status adept_position_check(const adept_interp *in, adept_error *err)
 {
     for (size_t i = 0; i < in->n_records; i++) {
         const adept_call *c = &in->records[i].call;
-        if (!c->row || strcmp(c->row->name, "aten::embedding")) continue;
+        if (!c->row || adept_op_extent(c->row) != ADEPT_EXTENT_LOOKED_UP) continue;
         const adept_tensor *table = tensor_at(c, 0), *indices = tensor_at(c, 1);
         search s = {.in = in};
         extent found;
@@ -153,8 +146,8 @@ adept_status adept_position_check(const adept_interp *in, adept_error *err)
         adept_interp_place(in, in->records[i].module, place, sizeof place);
         return adept_error_set(
             err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID,
-            "%s: aten::embedding: position %.0f lies beyond the table of %lld (the sequence is too long for the model)",
-            place, found.largest, (long long)table->dims[0]);
+            "%s: %s: position %.0f lies beyond the table of %lld (the sequence is too long for the model)", place,
+            c->row->name, found.largest, (long long)table->dims[0]);
     }
     return ADEPT_OK;
 }

@@ -179,8 +179,7 @@ static adept_status cost_record(builder *b, adept_record *r)
         if (!adept_kernel_is_sane(&cost.kernels[i]))
             return adept_error_set(in->err, ADEPT_E_INTERNAL, "handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
                                    r->call.handler->kind, r->call.row->name);
-    int64_t causal = 0;
-    if (adept_value_as_int(adept_arg(&r->call, "is_causal"), &causal) && causal) b->n_causal++;
+    b->n_causal += cost.causal;
     double temp = temporary(in, r, cost.workspace_bytes, cost.saved_bytes);
     if (temp > b->temporary_bytes) b->temporary_bytes = temp;
     b->saved_bytes += cost.saved_bytes;

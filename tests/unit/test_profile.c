@@ -308,44 +308,6 @@ static void conditions_on_known_sizes_are_followed(void **state)
     adept_profile_free(p);
 }
 
-/* One head of 8 queries and keys of width 4: eager keeps scores and probabilities, fused neither. */
-static const char eager_attention[] = "input q f32:2x3x8x4\n"
-                                      "param wk f32:2x3x8x4 grad\n"
-                                      "param wv f32:2x3x8x4 grad\n"
-                                      "k = aten::relu(self=wk)\n"
-                                      "v = aten::relu(self=wv)\n"
-                                      "kt = aten::transpose(self=k, dim0=-2, dim1=-1)\n"
-                                      "s = aten::matmul(self=q, other=kt) @ attn A\n"
-                                      "d = aten::div(self=s, other=2.0) @ attn A\n"
-                                      "p = aten::softmax(self=d, dim=-1, dtype=none) @ attn A\n"
-                                      "o = aten::matmul(self=p, other=v) @ attn A\n";
-
-static void eager_attention_fuses_on_request(void **state)
-{
-    (void)state;
-    char text[1500], seen[1600];
-    adept_workload_config config = {.attention = ADEPT_ATTENTION_AUTO};
-    snprintf(text, sizeof text, "%s", eager_attention);
-    snprintf(seen, sizeof seen, "%sreturn o, p\n", text);
-    strcat(text, "return o\n");
-    adept_profile *eager = build_with(text, &config);
-    config.attention = ADEPT_ATTENTION_FUSED;
-    adept_profile *fused = build_with(text, &config);
-    /* two products of 2*3 matrices, 8x4x8 each: 2 * 6 * 256 MACs, fused or not */
-    assert_true(eager->totals.macs_forward == 2 * 6 * 256);
-    assert_true(fused->totals.macs_forward == eager->totals.macs_forward);
-    assert_true(fused->totals.bytes_read[0] < eager->totals.bytes_read[0]);
-    assert_true(fused->activations_bytes < eager->activations_bytes);
-    assert_true(fused->totals.kernels[0] < eager->totals.kernels[0]);
-    assert_int_equal(fused->n_warnings, 1);
-    adept_profile *kept = build_with(seen, &config); /* the probabilities are returned: they must be computed */
-    assert_int_equal(kept->n_warnings, 0);
-    assert_true(kept->totals.bytes_read[0] == eager->totals.bytes_read[0]);
-    adept_profile_free(eager);
-    adept_profile_free(fused);
-    adept_profile_free(kept);
-}
-
 /* int(x.shape[0]) wrote a 2 into the view: at batch 4 the rest of the batch would slip into the next dimension. */
 static void a_batch_fixed_by_the_trace_is_found(void **state)
 {
@@ -370,24 +332,6 @@ static void a_batch_fixed_by_the_trace_is_found(void **state)
                                  "u = aten::view(self=r, size=[n, 3, 4])\n"
                                  "return u\n";
     adept_profile_free(build_with(folded, &config));
-}
-
-/* x + f(x): two gradients meet at h, the weight's too as it is used twice. */
-static void gradients_that_meet_are_added(void **state)
-{
-    (void)state;
-    adept_workload_config config = {0};
-    adept_profile *p = build_with("input x f32:2x4\n"
-                                  "param w f32:4x4 grad\n"
-                                  "h = aten::linear(input=x, weight=w, bias=none) @ a L\n"
-                                  "f = aten::linear(input=h, weight=w, bias=none) @ b L\n"
-                                  "y = aten::add(self=h, other=f, alpha=1) @ c A\n"
-                                  "return y\n",
-                                  &config);
-    const adept_profile_op *h = find_op(p, "a", "autograd::accumulate"), *w = find_op(p, "", "autograd::accumulate");
-    assert_true(h->kernels[0].bytes_read == 2 * 8 * 4 && h->kernels[0].bytes_written == 8 * 4 && h->kernels[0].flops == 8);
-    assert_true(w->kernels[0].bytes_read == 2 * 16 * 4 && w->kernels[0].launches == 1);
-    adept_profile_free(p);
 }
 
 /* A list that grows after it was read: the concatenation had two entries. */
@@ -619,9 +563,7 @@ int main(void)
         cmocka_unit_test(autocast_casts_and_keeps_copies),
         cmocka_unit_test(pure_16_bit_halves_bytes_without_casts),
         cmocka_unit_test(conditions_on_known_sizes_are_followed),
-        cmocka_unit_test(eager_attention_fuses_on_request),
         cmocka_unit_test(a_batch_fixed_by_the_trace_is_found),
-        cmocka_unit_test(gradients_that_meet_are_added),
         cmocka_unit_test(lists_are_costed_as_they_were),
         cmocka_unit_test(tuples_are_sliced),
         cmocka_unit_test(twice_the_batch_is_twice_the_work),

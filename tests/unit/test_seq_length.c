@@ -192,6 +192,45 @@ static void positions_are_counted(void **state)
     fails(text, "i64:BxS", 101, "position 102 lies beyond the table of 102");
 }
 
+/* Steps between counting and the table; each leaves S - 1 as the largest of 16. */
+static void positions_go_their_ways(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {
+        "i = aten::to(self=a, dtype=4, non_blocking=false, copy=true)",
+        "i = aten::_to_copy(self=a, dtype=4)",
+        "i = aten::type_as(self=a, other=ids)",
+        "i = aten::expand(self=a, size=[2, n])",
+        "i = aten::expand_as(self=a, other=ids)",
+        "i = aten::view(self=a, size=[1, n])",
+        "i = aten::reshape(self=a, shape=[n, 1])",
+        "i = aten::contiguous(self=a)",
+        "i = aten::clone(self=a)",
+        "i = aten::detach(self=a)",
+        "i = aten::alias(self=a)",
+        "i = aten::lift_fresh(self=a)",
+        "o = aten::ones_like(self=a)\nb = aten::mul(self=a, other=o)\nc = aten::sub(self=b, other=o)\n"
+        "i = aten::add(self=o, other=c)",
+        "o = aten::new_ones(self=a, size=[n])\nb = aten::multiply(self=a, other=o)\n"
+        "c = aten::subtract(self=b, other=1, alpha=2)\ni = aten::add(self=c, other=1, alpha=2)",
+    };
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        char text[800];
+        snprintf(text, sizeof text,
+                 "input ids\n"
+                 "param table f32:100x8 grad\n"
+                 "n = aten::size(self=ids, dim=1)\n"
+                 "a = aten::arange(end=n)\n"
+                 "%s\n"
+                 "y = aten::embedding(weight=table, indices=i, padding_idx=-1, scale_grad_by_freq=false, sparse=false) "
+                 "@ p P\n"
+                 "return y\n",
+                 ways[k]);
+        runs(text, "i64:BxS", 100);
+        fails(text, "i64:BxS", 101, "position 100 lies beyond the table of 100");
+    }
+}
+
 /* What came from data, or was written over, is not judged. */
 static void unknown_positions_pass(void **state)
 {
@@ -221,7 +260,7 @@ int main(void)
         cmocka_unit_test(the_length_finds_its_place),     cmocka_unit_test(an_unclear_length_is_refused),
         cmocka_unit_test(the_own_length_is_known),        cmocka_unit_test(a_length_fixed_by_the_trace_is_found),
         cmocka_unit_test(positions_end_with_their_table), cmocka_unit_test(positions_are_counted),
-        cmocka_unit_test(unknown_positions_pass),
+        cmocka_unit_test(positions_go_their_ways),        cmocka_unit_test(unknown_positions_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,20 +27,76 @@ typedef enum adept_precision {
 } adept_precision;
 typedef enum adept_attention { ADEPT_ATTENTION_AUTO, ADEPT_ATTENTION_EAGER, ADEPT_ATTENTION_FUSED } adept_attention;
 
+/* What the walk over a graph knows of an operator without asking its handler: the or of one word of each kind below. */
+typedef uint32_t adept_traits;
+
 /* What torch.autocast does to an operator's floating inputs (PyTorch "Automatic Mixed Precision" op lists). */
 typedef enum adept_cast {
     ADEPT_CAST_NONE,    /* runs in the type of its inputs */
     ADEPT_CAST_LOWER,   /* inputs are cast to bf16/fp16: matrix products, convolutions */
     ADEPT_CAST_FP32,    /* inputs are cast to fp32: softmax, norms, losses, exp, pow, ... */
-    ADEPT_CAST_PROMOTE  /* several inputs are cast to the widest among them: cat, stack, index_put, ... */
+    ADEPT_CAST_PROMOTE, /* several inputs are cast to the widest among them: cat, stack, index_put, ... */
+    ADEPT_CAST_MASK = 0x3
 } adept_cast;
+
+/* Which arguments it reads. */
+typedef enum adept_reads {
+    ADEPT_READS_ALL,
+    ADEPT_READS_FIRST = 0x4 /* of those after the first it looks at the type or the shape only: no gradient flows there */
+} adept_reads;
+
+/* What it may be in an eager attention, softmax(q k^T) v, which a fused kernel can stand for (attention.c). */
+typedef enum adept_role {
+    ADEPT_ROLE_NONE,
+    ADEPT_ROLE_PRODUCT = 0x10,       /* of its first two arguments */
+    ADEPT_ROLE_ADDED_PRODUCT = 0x20, /* of its second and third argument, added to the first */
+    ADEPT_ROLE_SCORES = 0x30,        /* scales, masks or casts scores one by one, or shows them in another shape */
+    ADEPT_ROLE_DROPOUT = 0x40,       /* drops scores with the probability that its argument p gives */
+    ADEPT_ROLE_SOFTMAX = 0x50,       /* over scores */
+    ADEPT_ROLE_ATTENTION = 0x60,     /* the fused kernel itself, of query, key, value and dropout_p */
+    ADEPT_ROLE_MASK = 0x70
+} adept_role;
+
+/* What can be said of the largest element of its result: for positions, which nobody keeps (position_check.c). */
+typedef enum adept_extent {
+    ADEPT_EXTENT_UNKNOWN,
+    ADEPT_EXTENT_KEPT = 0x100,       /* the elements of the first argument */
+    ADEPT_EXTENT_ONES = 0x200,       /* all are 1 */
+    ADEPT_EXTENT_RANGE = 0x300,      /* counts from start in steps */
+    ADEPT_EXTENT_COUNTED = 0x400,    /* sums the first argument up along dim */
+    ADEPT_EXTENT_ADDED = 0x500,      /* first + alpha * second argument */
+    ADEPT_EXTENT_SUBTRACTED = 0x600, /* first - alpha * second argument */
+    ADEPT_EXTENT_MULTIPLIED = 0x700, /* first * second argument */
+    ADEPT_EXTENT_LOOKED_UP = 0x800,  /* a table, the first argument, at the indices of the second */
+    ADEPT_EXTENT_MASK = 0xf00
+} adept_extent;
 
 /* One operator name of a handler. `data` is the handler's own business: a FLOP count, a flag, a table row. */
 typedef struct adept_op {
     const char *name; /* "aten::relu"; the in-place form "aten::relu_" is found through it */
-    adept_cast cast;
+    adept_traits traits;
     const void *data;
 } adept_op;
+
+static inline adept_cast adept_op_cast(const adept_op *op)
+{
+    return (adept_cast)(op->traits & ADEPT_CAST_MASK);
+}
+
+static inline bool adept_op_reads_first(const adept_op *op)
+{
+    return (op->traits & ADEPT_READS_FIRST) != 0;
+}
+
+static inline adept_role adept_op_role(const adept_op *op)
+{
+    return (adept_role)(op->traits & ADEPT_ROLE_MASK);
+}
+
+static inline adept_extent adept_op_extent(const adept_op *op)
+{
+    return (adept_extent)(op->traits & ADEPT_EXTENT_MASK);
+}
 
 /* ------------------------------------------------------------------ the call: arguments, outputs ---------------- */
 
@@ -142,6 +198,8 @@ void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double
 void adept_cost_save(adept_cost *cost, const adept_tensor *t);
 /** Autograd keeps something that is not one of the call's tensors: a dropout mask, softmax statistics. */
 void adept_cost_save_bytes(adept_cost *cost, double bytes);
+/** This attention is causal but counted in full, though a kernel may skip the masked half: the profile warns of it. */
+void adept_cost_note_causal(adept_cost *cost);
 /** Temporary memory of the kernel beside its operands (workspace). */
 void adept_cost_workspace(adept_cost *cost, double bytes);
 

@@ -1,0 +1,85 @@
+/* Where gradients come from and where several meet. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "adept_handlers.h"
+#include "adept_profile.h"
+#include "graph_text.h"
+
+static adept_profile *build_with(const char *text, const adept_workload_config *config)
+{
+    adept_graph *g = graph_text(text);
+    adept_profile *p = NULL;
+    adept_error err = {0};
+    adept_status status = adept_profile_build(&p, g, adept_handlers(), config, NULL, NULL, &err);
+    if (status) fail_msg("%s", err.message);
+    adept_graph_free(g);
+    return p;
+}
+
+static const adept_profile_op *find_op(const adept_profile *p, const char *path, const char *op)
+{
+    for (size_t i = 0; i < p->n_ops; i++)
+        if (!strcmp(p->ops[i].path, path) && !strcmp(p->ops[i].op, op)) return &p->ops[i];
+    fail_msg("no operator %s at '%s'", op, path);
+    return NULL;
+}
+
+/* x + f(x): two gradients meet at h, the weight's too as it is used twice. */
+static void gradients_that_meet_are_added(void **state)
+{
+    (void)state;
+    adept_workload_config config = {0};
+    adept_profile *p = build_with("input x f32:2x4\n"
+                                  "param w f32:4x4 grad\n"
+                                  "h = aten::linear(input=x, weight=w, bias=none) @ a L\n"
+                                  "f = aten::linear(input=h, weight=w, bias=none) @ b L\n"
+                                  "y = aten::add(self=h, other=f, alpha=1) @ c A\n"
+                                  "return y\n",
+                                  &config);
+    const adept_profile_op *h = find_op(p, "a", "autograd::accumulate"), *w = find_op(p, "", "autograd::accumulate");
+    assert_true(h->kernels[0].bytes_read == 2 * 8 * 4 && h->kernels[0].bytes_written == 8 * 4 &&
+                h->kernels[0].flops == 8);
+    assert_true(w->kernels[0].bytes_read == 2 * 16 * 4 && w->kernels[0].launches == 1);
+    adept_profile_free(p);
+}
+
+/* Where a tensor lends its type or shape, no gradient comes from. */
+static void lent_shapes_have_no_gradient(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *self, *call;
+        int sums;
+    } cases[] = {
+        {"f32:24", "aten::view_as(self=u, other=a)", 0},       {"f32:24", "aten::reshape_as(self=u, other=a)", 0},
+        {"f32:6", "aten::expand_as(self=u, other=a)", 0},      {"f16:4x6", "aten::type_as(self=u, other=a)", 0},
+        {"f32:4x6", "aten::add(self=u, other=a, alpha=1)", 1}, /* here one does: a has two */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const adept_workload_config config = {0};
+        char text[400];
+        int sums = 0;
+        snprintf(text, sizeof text,
+                 "param w f32:4x6 grad\nparam u %s grad\na = aten::relu(self=w) @ a A\nb = %s @ b B\n"
+                 "c = aten::exp(self=a) @ c C\nreturn b, c\n",
+                 cases[i].self, cases[i].call);
+        adept_profile *p = build_with(text, &config);
+        for (size_t k = 0; k < p->n_ops; k++)
+            sums += !strcmp(p->ops[k].op, "autograd::accumulate");
+        if (sums != cases[i].sums) fail_msg("%s: %d sums of gradients", cases[i].call, sums);
+        adept_profile_free(p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_that_meet_are_added),
+        cmocka_unit_test(lent_shapes_have_no_gradient),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
