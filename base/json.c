@@ -1,5 +1,6 @@
 /** @file json.c  Files as text, and cJSON with checks. Calls: cJSON. */
 #include "adept_json.h"
+#include "adept_number.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -332,10 +333,8 @@ const char *adept_json_string_or(adept_json_reader *r, const cJSON *parent, cons
 
 cJSON *adept_json_new_number(double value)
 {
-    char text[ADEPT_JSON_NUMBER_SIZE];
-    if (!isfinite(value)) return cJSON_CreateNull();
-    adept_json_print_number(text, value);
-    return cJSON_CreateRaw(text);
+    char text[ADEPT_NUMBER_SIZE];
+    return adept_number_print(text, value) > 0 ? cJSON_CreateRaw(text) : cJSON_CreateNull();
 }
 
 bool adept_json_add_number(cJSON *object, const char *key, double value)

@@ -1,4 +1,5 @@
 /** @file sweep_axes.c  What a sweep varies: keys, lists and ranges of values. */
+#include "adept_number.h"
 #include "adept_optimizer.h"
 #include "adept_sweep.h"
 #include <ctype.h>
@@ -149,16 +150,12 @@ static adept_status add_word(adept_sweep_axis *axis, const char *word, adept_err
     return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not one of %s", axis->key, word, list);
 }
 
-/* "x1.5": relative. Decimal digits only: no hexadecimal, no infinity, nothing behind. */
+/* "x1.5": relative. */
 static adept_status read_number(double *out, bool *relative, const adept_sweep_axis *axis, const char *text,
                                 adept_error *err)
 {
-    char *end;
     *relative = text[0] == 'x';
-    const char *digits = text + *relative;
-    bool plain = *digits && digits[strspn(digits, "+-.0123456789eE")] == '\0';
-    *out = plain ? strtod(digits, &end) : NAN;
-    if (!plain || *end || end == digits || !isfinite(*out))
+    if (!adept_number_parse(out, text + *relative))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number", axis->key, text);
     return ADEPT_OK;
 }
@@ -441,5 +438,5 @@ void adept_sweep_print_value(char *text, size_t size, const adept_sweep_axis *ax
         return;
     }
     text[0] = 'x';
-    adept_sweep_print_number(text + axis->relative, axis->numbers[at]);
+    adept_number_print(text + axis->relative, axis->numbers[at]);
 }

@@ -27,9 +27,6 @@ adept_status adept_file_end(adept_file_out *file, bool keep, adept_error *err);
 /** Parse; on failure the message has name, line and column. */
 adept_status adept_json_parse(cJSON **out, const char *name, const char *text, size_t size, adept_error *err);
 
-/** The shortest text of 15 digits or more that reads back as the same double; "null" for one that is not finite. */
-#define ADEPT_JSON_NUMBER_SIZE 40
-void adept_json_print_number(char *text, double value);
 /** A number that reads back as the same double: cJSON's own printing may lose the last bit. A number that is not finite
  *  becomes null. NULL when memory is out. */
 cJSON *adept_json_new_number(double value);

@@ -19,11 +19,6 @@ adept_dataset *adept_dataset_new(void)
         return NULL;
     }
     d->arena = arena;
-    d->private_->numbers = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    if (!d->private_->numbers) {
-        adept_arena_free(arena);
-        return NULL;
-    }
     return d;
 }
 
@@ -37,7 +32,6 @@ void adept_dataset_free(adept_dataset *d)
         adept_graph_free(p->graphs[i].graph);
     free(p->profiles);
     free(p->graphs);
-    freelocale(p->numbers);
     adept_arena_free(d->arena);
 }
 

@@ -2,7 +2,6 @@
 #ifndef ADEPT_DATASET_PRIVATE_H
 #define ADEPT_DATASET_PRIVATE_H
 #include "adept_measurements.h"
-#include <locale.h>
 
 /* A model that adept_dataset_profile_like() imported. */
 typedef struct kept_graph {
@@ -11,7 +10,6 @@ typedef struct kept_graph {
 } kept_graph;
 
 struct adept_dataset_private {
-    locale_t numbers; /* "C": a decimal point whatever the program's locale */
     size_t row_capacity, file_capacity, column_capacity, warning_capacity;
     size_t n_profiles, profile_capacity;
     adept_profile **profiles; /* owned; malloc'ed */

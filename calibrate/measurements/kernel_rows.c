@@ -1,5 +1,6 @@
 /** @file kernel_rows.c  The CSV of measured kernels: columns to kernel cases. */
 #include "adept_json.h"
+#include "adept_number.h"
 #include "adept_kernels.h"
 #include "adept_operator_model.h"
 #include "csv.h"
@@ -88,13 +89,12 @@ static adept_status read_header(reader *r)
 static double number(reader *r, int column, double low, bool whole)
 {
     const char *text = r->cells[column];
-    char *end = NULL;
-    double value = strtod(text, &end);
+    double value = 0.0;
     if (r->status != ADEPT_OK) return 1.0;
     if (text[0] == '\0')
         r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column %s: \"%s\" needs a number",
                                    column_names[column], r->cells[COLUMN_op]);
-    else if (*end != '\0' || !isfinite(value) || value < low || value > MAX_DIM || (whole && value != floor(value)))
+    else if (!adept_number_parse(&value, text) || value < low || value > MAX_DIM || (whole && value != floor(value)))
         r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column %s: \"%s\" is not %s of at least %g",
                                    column_names[column], text, whole ? "a whole number" : "a number", low);
     return r->status == ADEPT_OK ? value : 1.0;

@@ -1,6 +1,7 @@
 /** @file measurements.c  The columns of the measurement CSV (CONTRACT): texts to numbers, defaults, messages. */
 #include "adept_import.h"
 #include "adept_json.h"
+#include "adept_number.h"
 #include "adept_optimizer.h"
 #include "csv.h"
 #include "dataset_private.h"
@@ -133,33 +134,24 @@ static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *
 
 /* ---------------------------------------------------------------- cells to numbers ------------------------------ */
 
-static bool parse_decimal(const adept_dataset *d, const char *text, double *out)
-{
-    char *end;
-
-    if (*text == '\0' || strspn(text, "+-.0123456789eE") != strlen(text)) return false;
-    *out = strtod_l(text, &end, d->private_->numbers);
-    return *end == '\0' && end != text && isfinite(*out);
-}
-
-static adept_status parse_number(const adept_dataset *d, const adept_measurement *m, int column, const char *text,
-                                 double low, bool low_allowed, double *out, adept_error *err)
+static adept_status parse_number(const adept_measurement *m, int column, const char *text, double low, bool low_allowed,
+                                 double *out, adept_error *err)
 {
     const char *name = known[column].name;
 
-    if (!parse_decimal(d, text, out)) return adept_row_fail(m, name, err, "'%.60s' is not a number", text);
+    if (!adept_number_parse(out, text)) return adept_row_fail(m, name, err, "'%.60s' is not a number", text);
     if (*out < low || (!low_allowed && *out <= low))
         return adept_row_fail(m, name, err, "%.60s is not %s %g", text, low_allowed ? "at least" : "above", low);
     return ADEPT_OK;
 }
 
-static adept_status parse_count(const adept_dataset *d, const adept_measurement *m, int column, const char *text,
-                                int64_t *out, adept_error *err)
+static adept_status parse_count(const adept_measurement *m, int column, const char *text, int64_t *out,
+                                adept_error *err)
 {
     double value;
 
     /* "8.0" is what a table tool makes of 8. */
-    if (!parse_decimal(d, text, &value) || value != floor(value))
+    if (!adept_number_parse(&value, text) || value != floor(value))
         return adept_row_fail(m, known[column].name, err, "'%.60s' is not a whole number", text);
     if (value < 1 || value > 9007199254740992.0)
         return adept_row_fail(m, known[column].name, err, "%.60s is not in 1 .. 2^53", text);
@@ -209,8 +201,7 @@ static adept_status parse_word(adept_measurement *m, int column, const char *tex
 }
 
 /* `text` is not empty. */
-static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int column, const char *text,
-                               adept_error *err)
+static adept_status parse_cell(adept_measurement *m, int column, const char *text, adept_error *err)
 {
     switch (column) {
     case COLUMN_model:
@@ -226,19 +217,19 @@ static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int
         m->source = text;
         return ADEPT_OK;
     case COLUMN_batch_size:
-        return parse_count(d, m, column, text, &m->batch_size, err);
+        return parse_count(m, column, text, &m->batch_size, err);
     case COLUMN_gpus:
-        return parse_count(d, m, column, text, &m->gpus, err);
+        return parse_count(m, column, text, &m->gpus, err);
     case COLUMN_grad_accum:
-        return parse_count(d, m, column, text, &m->grad_accum, err);
+        return parse_count(m, column, text, &m->grad_accum, err);
     case COLUMN_power_limit_w:
-        return parse_number(d, m, column, text, 0, false, &m->power_limit_w, err);
+        return parse_number(m, column, text, 0, false, &m->power_limit_w, err);
     case COLUMN_step_time_s:
-        return parse_number(d, m, column, text, 0, false, &m->step_time_s, err);
+        return parse_number(m, column, text, 0, false, &m->step_time_s, err);
     case COLUMN_avg_power_w:
-        return parse_number(d, m, column, text, 0, false, &m->power_avg_w, err);
+        return parse_number(m, column, text, 0, false, &m->power_avg_w, err);
     case COLUMN_weight:
-        return parse_number(d, m, column, text, 0, true, &m->weight, err);
+        return parse_number(m, column, text, 0, true, &m->weight, err);
     default:
         return parse_word(m, column, text, err);
     }
@@ -361,7 +352,7 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
         if (!text) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
         cells[l->column[i]] = text;
         if (l->known[i] < 0 || *text == '\0') continue;
-        adept_status status = parse_cell(d, m, l->known[i], text, err);
+        adept_status status = parse_cell(m, l->known[i], text, err);
         if (status != ADEPT_OK) return status;
         m->texts[l->known[i]] = text;
     }

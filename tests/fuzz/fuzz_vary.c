@@ -1,5 +1,6 @@
 /** @file fuzz_vary.c  --vary KEY=VALUES: whatever comes, values that every point can have, or one line that says what
  * is wrong. */
+#include "adept_number.h"
 #include "adept_sweep.h"
 #include "fuzz_require.h"
 #include <math.h>
@@ -27,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             char number[ADEPT_NUMBER_SIZE];
             REQUIRE(isfinite(axis.numbers[i]));
             REQUIRE(axis.numbers[i] >= 0 || adept_sweep_best_limit_name(&axis, i));
-            adept_sweep_print_number(number, axis.numbers[i]);
+            adept_number_print(number, axis.numbers[i]);
             REQUIRE(strtod(number, NULL) == axis.numbers[i]);
             if (i > 1000) break; /* a range of millions is like its beginning */
         }

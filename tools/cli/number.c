@@ -1,6 +1,6 @@
-/** @file number.c  Strict numbers: what strtoll and strtod tolerate (blanks, hexadecimal, "nan", overflow) is refused.
- */
+/** @file number.c  Numbers of options, with messages. */
 #include "number.h"
+#include "adept_number.h"
 #include "cli.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -11,37 +11,29 @@
 const adept_suffix adept_suffix_sizes[] = {{"B", 1},      {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
                                            {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0}};
 
-static bool only_of(const char *text, const char *characters)
+static bool is_whole(const char *text)
 {
-    return *text != '\0' && text[strspn(text, characters)] == '\0';
+    text += *text == '+' || *text == '-';
+    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
 /* 1.28e6: exact where the product is whole and below 2^53. */
-static bool whole_with_exponent(const char *text, long long *out)
+static bool whole_with_exponent(const char *text, double *out)
 {
-    char *end;
-
-    if (!only_of(text, "+-.0123456789eE") || !strpbrk(text, "eE")) return false;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(fabs(value) <= 9007199254740992.0) || value != floor(value)) return false;
-    *out = (long long)value;
-    return true;
+    return strpbrk(text, "eE") && adept_number_parse(out, text) && fabs(*out) <= 9007199254740992.0 &&
+           *out == floor(*out);
 }
 
 error_t adept_number_int(const struct argp_state *state, const char *option, const char *text, int64_t low,
                          int64_t *out)
 {
-    long long value;
+    double whole;
+    bool exponent = whole_with_exponent(text, &whole);
 
-    if (!whole_with_exponent(text, &value)) {
-        char *end;
-        if (!only_of(text, "+-0123456789"))
-            return adept_cli_usage(state, "%s: '%s' is not a whole number", option, text);
-        errno = 0;
-        value = strtoll(text, &end, 10);
-        if (end == text || *end != '\0') return adept_cli_usage(state, "%s: '%s' is not a whole number", option, text);
-        if (errno == ERANGE) return adept_cli_usage(state, "%s: '%s' is out of range", option, text);
-    }
+    if (!exponent && !is_whole(text)) return adept_cli_usage(state, "%s: '%s' is not a whole number", option, text);
+    errno = 0;
+    long long value = exponent ? (long long)whole : strtoll(text, NULL, 10);
+    if (errno == ERANGE) return adept_cli_usage(state, "%s: '%s' is out of range", option, text);
     if (value < low)
         return adept_cli_usage(state, "%s: '%s' is too small, at least %" PRId64 " is needed", option, text, low);
     *out = value;
@@ -51,12 +43,11 @@ error_t adept_number_int(const struct argp_state *state, const char *option, con
 error_t adept_number_double(const struct argp_state *state, const char *option, const char *text, double low,
                             double *out)
 {
-    char *end;
+    size_t length = adept_number_length(text);
+    double value;
 
-    if (!only_of(text, "+-.0123456789eE")) return adept_cli_usage(state, "%s: '%s' is not a number", option, text);
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0') return adept_cli_usage(state, "%s: '%s' is not a number", option, text);
-    if (!isfinite(value)) return adept_cli_usage(state, "%s: '%s' is out of range", option, text);
+    if (length == 0 || text[length]) return adept_cli_usage(state, "%s: '%s' is not a number", option, text);
+    if (!adept_number_parse(&value, text)) return adept_cli_usage(state, "%s: '%s' is out of range", option, text);
     if (value < low) return adept_cli_usage(state, "%s: '%s' is too small, at least %g is needed", option, text, low);
     *out = value;
     return 0;
@@ -73,13 +64,9 @@ error_t adept_number_quantity(const struct argp_state *state, const char *option
                               const adept_suffix *units, const adept_suffix *plain, double *out)
 {
     char number[64];
-    size_t digits = strspn(text, "+-.0123456789");
+    size_t digits = adept_number_length(text);
     double value;
 
-    /* an exponent's e belongs to the number, the first letter of a unit does not */
-    if ((text[digits] == 'e' || text[digits] == 'E') && text[digits + 1 + strspn(text + digits + 1, "+-")] >= '0' &&
-        text[digits + 1 + strspn(text + digits + 1, "+-")] <= '9')
-        digits += 1 + strspn(text + digits + 1, "+-0123456789");
     const adept_suffix *unit = text[digits] == '\0' ? plain : unit_of(text + digits, units);
     if (!unit || digits == 0 || digits >= sizeof number)
         return adept_cli_usage(state, "%s: '%s' is not a number with a unit such as %s", option, text, plain->name);

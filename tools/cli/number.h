@@ -1,6 +1,6 @@
 /** @file number.h  Numbers given on the command line, parsed strictly. Calls: argp. */
-#ifndef ADEPT_NUMBER_H
-#define ADEPT_NUMBER_H
+#ifndef ADEPT_CLI_NUMBER_H
+#define ADEPT_CLI_NUMBER_H
 #include <argp.h>
 #include <stdint.h>
 

@@ -1,6 +1,7 @@
 /** @file sweep_rows.c  A row is built in a buffer and leaves it whole: an interrupted sweep has no half rows. Values of
- * axes are printed once, and numbers by print_number.c: a million rows take seconds. */
+ * axes are printed once, and numbers by adept_number_print(): a million rows take seconds. */
 #include "sweep_rows.h"
+#include "adept_number.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static void put(row *r, const char *text)
 static void put_number(row *r, double value, const char *unknown)
 {
     char text[ADEPT_NUMBER_SIZE];
-    size_t n = adept_sweep_print_number(text, value);
+    size_t n = adept_number_print(text, value);
     if (n > 0)
         put_bytes(r, text, n);
     else
@@ -107,7 +108,7 @@ static void print_value(row *r, const adept_sweep_rows *rows, size_t i, const ad
             put_csv_text(r, word);
         return;
     }
-    adept_sweep_print_number(text, adept_sweep_number_at(axis, point->at[i], point));
+    adept_number_print(text, adept_sweep_number_at(axis, point->at[i], point));
     put(r, *text || !rows->json ? text : "null");
 }
 

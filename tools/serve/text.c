@@ -1,6 +1,6 @@
 /** @file text.c  A text that grows. */
 #include "text.h"
-#include "adept_json.h"
+#include "adept_number.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,9 +105,9 @@ void adept_serve_text_quote(adept_serve_text *t, const char *text)
 
 void adept_serve_text_number(adept_serve_text *t, double value)
 {
-    char number[ADEPT_JSON_NUMBER_SIZE];
-    adept_json_print_number(number, value);
-    adept_serve_text_add(t, number);
+    char number[ADEPT_NUMBER_SIZE];
+    size_t length = adept_number_print(number, value);
+    adept_serve_text_bytes(t, length ? number : "null", length ? length : 4);
 }
 
 void adept_serve_text_integer(adept_serve_text *t, int64_t value)

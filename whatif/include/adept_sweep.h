@@ -153,9 +153,6 @@ ADEPT_API bool adept_sweep_has_words(const adept_sweep_axis *axis);
 ADEPT_API double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point);
 /** The word; NULL where it is a number or not known. */
 ADEPT_API const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point);
-/** Few digits (seldom more than needed) that read back as the same number; "" where it is not finite. @return their number */
-#define ADEPT_NUMBER_SIZE 32
-ADEPT_API size_t adept_sweep_print_number(char text[ADEPT_NUMBER_SIZE], double value);
 /** A value of an axis as people write it: "64", "x0.5", "h100"; "-" where the axis does not vary. */
 ADEPT_API void adept_sweep_print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at);
 
