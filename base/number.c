@@ -175,10 +175,15 @@ size_t adept_number_length(const char *text)
     return more > 0 ? exponent + more : n;
 }
 
+double adept_number_value(const char *text)
+{
+    return strtod_l(text, NULL, newlocale(LC_ALL_MASK, "C", (locale_t)0)); /* glibc's own: nothing to free */
+}
+
 bool adept_number_parse(double *out, const char *text)
 {
     size_t length = adept_number_length(text);
     if (length == 0 || text[length] != '\0') return false;
-    *out = strtod_l(text, NULL, newlocale(LC_ALL_MASK, "C", (locale_t)0)); /* glibc's own: nothing to free */
+    *out = adept_number_value(text);
     return isfinite(*out);
 }

@@ -20,9 +20,7 @@ adept_status adept_gpu_open(adept_gpu **out, const char *name_or_path, adept_err
     adept_hwprofile *hw = NULL;
     if (!out) return adept_library_missing(__func__, "out", err);
     if (!name_or_path) return adept_library_missing(__func__, "name_or_path", err);
-    adept_library_lock();
     adept_status status = adept_hwprofile_open(&hw, name_or_path, err);
-    adept_library_unlock();
     return status == ADEPT_OK ? wrap(out, hw, err) : status;
 }
 
@@ -31,9 +29,7 @@ adept_status adept_gpu_read(adept_gpu **out, const char *name, const void *data,
     adept_hwprofile *hw = NULL;
     if (!out) return adept_library_missing(__func__, "out", err);
     if (!data) return adept_library_missing(__func__, "data", err);
-    adept_library_lock();
     adept_status status = adept_hwprofile_from_json(&hw, name ? name : "memory", data, size, err);
-    adept_library_unlock();
     return status == ADEPT_OK ? wrap(out, hw, err) : status;
 }
 

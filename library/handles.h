@@ -16,11 +16,6 @@ struct adept_gpu {
     adept_hwprofile *hw; /* owned */
 };
 
-/* cJSON keeps the place of its last error in a static that adept never reads but every parse writes: parses of this
- * library take turns. */
-void adept_library_lock(void);
-void adept_library_unlock(void);
-
 /** An argument that must not be NULL is. */
 adept_status adept_library_missing(const char *function, const char *argument, adept_error *err);
 

@@ -1,19 +1,6 @@
 /** @file library.c  Version, and what all parts of the library share. Calls: nothing. */
 #include "handles.h"
-#include <pthread.h>
 #include <stdlib.h>
-
-static pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
-
-void adept_library_lock(void)
-{
-    pthread_mutex_lock(&parsing);
-}
-
-void adept_library_unlock(void)
-{
-    pthread_mutex_unlock(&parsing);
-}
 
 adept_status adept_library_missing(const char *function, const char *argument, adept_error *err)
 {

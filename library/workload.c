@@ -210,11 +210,7 @@ static adept_status load(adept_workload **out, const source *from, const adept_m
     adept_workload *workload = calloc(1, sizeof *workload);
     if (!workload) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     adept_status status = set_config(&config, &inputs, o, err);
-    if (status == ADEPT_OK) {
-        adept_library_lock();
-        status = load_profile(workload, from, o, &config, err);
-        adept_library_unlock();
-    }
+    if (status == ADEPT_OK) status = load_profile(workload, from, o, &config, err);
     free(inputs);
     if (status == ADEPT_OK)
         *out = workload;

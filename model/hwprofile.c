@@ -23,7 +23,6 @@ static const spec_info infos[] = {
 };
 
 #define N_SPECS (sizeof infos / sizeof infos[0])
-_Static_assert(N_SPECS <= 64, "check_keys() has a bit for each");
 
 /* What no GPU exceeds, by the ending of the name: a number outside was written in another unit (TFLOP/s, GB, MHz). */
 static const struct {
@@ -54,39 +53,18 @@ static size_t spec_index(const char *name)
     return i;
 }
 
-void adept_hwprofile_out_of_memory(adept_json_reader *r)
-{
-    if (r->status == ADEPT_OK) r->status = adept_error_set(r->err, ADEPT_E_NOMEM, "%s: out of memory", r->name);
-}
-
-const char *adept_hwprofile_keep(adept_json_reader *r, adept_arena *arena, const char *text)
-{
-    const char *copy = r->status == ADEPT_OK ? adept_arena_strdup(arena, text) : NULL;
-    if (!copy) adept_hwprofile_out_of_memory(r);
-    return copy;
-}
-
 /* ---- keys ---- */
 
-/* A misspelt or repeated key would silently leave a default in place. */
+/* A misspelt key would silently leave a default in place. */
 void adept_hwprofile_check_keys(adept_json_reader *r, const cJSON *object, const char *where,
                                 const char *const *allowed, size_t n_allowed)
 {
     if (r->status != ADEPT_OK) return; /* `object` may not be one */
-    uint64_t seen = 0;                 /* bit per allowed key */
     for (const cJSON *item = object->child; item; item = item->next) {
         size_t i = 0;
         while (i < n_allowed && strcmp(allowed[i], item->string) != 0)
             i++;
-        if (i == n_allowed) {
-            adept_json_fail(r, "unknown key \"%.80s\"%s", item->string, where);
-            return;
-        }
-        if (seen >> i & 1) {
-            adept_json_fail(r, "key \"%s\"%s is given twice", item->string, where);
-            return;
-        }
-        seen |= (uint64_t)1 << i;
+        if (i == n_allowed) adept_json_fail(r, "unknown key \"%.80s\"%s", item->string, where);
     }
 }
 
@@ -112,7 +90,7 @@ static void read_aliases(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
     if (n > MAX_ALIASES) adept_json_fail(r, "more than %d aliases", MAX_ALIASES);
     if (r->status != ADEPT_OK || n <= 0) return;
     const char **aliases = adept_arena_array(hw->arena, (size_t)n, sizeof *aliases);
-    if (!aliases) adept_hwprofile_out_of_memory(r);
+    if (!aliases) adept_json_no_memory(r);
     size_t count = 0;
     for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next) {
         if (!cJSON_IsString(item)) {
@@ -124,7 +102,7 @@ static void read_aliases(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
         for (size_t i = 0; i < count; i++)
             repeated = repeated || strcmp(item->valuestring, aliases[i]) == 0;
         if (repeated) adept_json_fail(r, "alias \"%.80s\" is given twice", item->valuestring);
-        aliases[count++] = adept_hwprofile_keep(r, hw->arena, item->valuestring);
+        aliases[count++] = adept_json_keep(r, hw->arena, item->valuestring);
     }
     hw->aliases = aliases;
     hw->n_aliases = count;
@@ -181,7 +159,7 @@ static void read_spec(adept_json_reader *r, adept_hwprofile *hw, const char **so
     adept_error wrong = {0};
     if (check_range(spec_index(item->string), number->valuedouble, &wrong) != ADEPT_OK) adept_json_fail(r, "%s", wrong.message);
     *value = number->valuedouble;
-    if (text) *source = adept_hwprofile_keep(r, hw->arena, text->valuestring);
+    if (text) *source = adept_json_keep(r, hw->arena, text->valuestring);
 }
 
 static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
@@ -191,7 +169,7 @@ static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *o
         names[i] = infos[i].name;
     adept_hwprofile_check_keys(r, object, " in \"specs\"", names, N_SPECS);
     const char **sources = adept_arena_array(hw->arena, N_SPECS, sizeof *sources);
-    if (!sources) adept_hwprofile_out_of_memory(r);
+    if (!sources) adept_json_no_memory(r);
     for (size_t i = 0; i < N_SPECS && r->status == ADEPT_OK; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, infos[i].name);
         *spec_at(&hw->specs, i) = NAN;
@@ -253,10 +231,10 @@ static void read_profile(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
     adept_hwprofile_check_keys(r, root, "", keys, sizeof keys / sizeof keys[0]);
     const char *name = adept_json_string(r, root, "name");
     check_name(r, "name", name);
-    hw->name = adept_hwprofile_keep(r, hw->arena, name);
+    hw->name = adept_json_keep(r, hw->arena, name);
     if (cJSON_GetObjectItemCaseSensitive(root, "aliases")) read_aliases(r, hw, adept_json_array(r, root, "aliases"));
-    hw->vendor = adept_hwprofile_keep(r, hw->arena, adept_json_string(r, root, "vendor"));
-    hw->architecture = adept_hwprofile_keep(r, hw->arena, adept_json_string_or(r, root, "architecture", ""));
+    hw->vendor = adept_json_keep(r, hw->arena, adept_json_string(r, root, "vendor"));
+    hw->architecture = adept_json_keep(r, hw->arena, adept_json_string_or(r, root, "architecture", ""));
     adept_json_string_or(r, root, "notes", ""); /* for people: only its type is checked */
     read_specs(r, hw, adept_json_object(r, root, "specs"));
     adept_error wrong = {0};
@@ -276,10 +254,10 @@ adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, 
     adept_hwprofile *hw = arena ? adept_arena_alloc(arena, sizeof *hw) : NULL;
     if (hw) {
         hw->arena = arena;
-        hw->path = adept_hwprofile_keep(&r, arena, name);
+        hw->path = adept_json_keep(&r, arena, name);
         read_profile(&r, hw, root);
     } else {
-        adept_hwprofile_out_of_memory(&r);
+        adept_json_no_memory(&r);
     }
     cJSON_Delete(root);
     if (r.status == ADEPT_OK)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_PARAMETERS 1024 /* checked for repeated names pair by pair */
+#define MAX_PARAMETERS 1024
 #define MAX_LOG_RATIO 20.0  /* of measured and predicted: a factor of 5e8 is no residual */
 #define DEFAULT_WIDEN 2.0
 #define MAX_WIDEN 100.0
@@ -20,15 +20,12 @@ static void read_parameters(adept_json_reader *r, adept_hwprofile *hw, const cJS
     if (n > MAX_PARAMETERS) adept_json_fail(r, "fit.parameters has more than %d entries", MAX_PARAMETERS);
     if (r->status != ADEPT_OK) return;
     adept_parameter *parameters = adept_arena_array(hw->arena, (size_t)n, sizeof *parameters);
-    if (!parameters) adept_hwprofile_out_of_memory(r);
+    if (!parameters) adept_json_no_memory(r);
     size_t count = 0;
     for (const cJSON *item = object->child; item && r->status == ADEPT_OK; item = item->next) {
         if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble))
             adept_json_fail(r, "fit.parameters.%.80s is not a finite number", item->string);
-        for (size_t i = 0; i < count; i++)
-            if (strcmp(parameters[i].name, item->string) == 0)
-                adept_json_fail(r, "fit.parameters.%.80s is given twice", item->string);
-        parameters[count++] = (adept_parameter){adept_hwprofile_keep(r, hw->arena, item->string), item->valuedouble};
+        parameters[count++] = (adept_parameter){adept_json_keep(r, hw->arena, item->string), item->valuedouble};
     }
     hw->parameters = parameters;
     hw->n_parameters = count;
@@ -46,7 +43,7 @@ static void read_target(adept_json_reader *r, adept_hwprofile *hw, adept_scalar 
         adept_json_fail(r, "fit.scalars[%zu].target \"%.80s\" is none of model, class, precision, kind", i,
                         item->string);
     else
-        s->pattern = adept_hwprofile_keep(r, hw->arena, item->valuestring);
+        s->pattern = adept_json_keep(r, hw->arena, item->valuestring);
 }
 
 static void read_scalar(adept_json_reader *r, adept_hwprofile *hw, adept_scalar *s, const cJSON *item, size_t i)
@@ -59,7 +56,7 @@ static void read_scalar(adept_json_reader *r, adept_hwprofile *hw, adept_scalar 
     }
     snprintf(where, sizeof where, " in fit.scalars[%zu]", i);
     adept_hwprofile_check_keys(r, item, where, keys, sizeof keys / sizeof *keys);
-    s->name = adept_hwprofile_keep(r, hw->arena, adept_json_string(r, item, "name"));
+    s->name = adept_json_keep(r, hw->arena, adept_json_string(r, item, "name"));
     read_target(r, hw, s, adept_json_object(r, item, "target"), i);
     const char *term = adept_json_string(r, item, "term");
     if (r->status == ADEPT_OK && !adept_term_from_name(&s->term, term))
@@ -78,7 +75,7 @@ static void read_scalars(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
     if (n > ADEPT_MAX_SCALARS) adept_json_fail(r, "fit.scalars has more than %d entries", ADEPT_MAX_SCALARS);
     if (r->status != ADEPT_OK || n <= 0) return;
     adept_scalar *scalars = adept_arena_array(hw->arena, (size_t)n, sizeof *scalars);
-    if (!scalars) adept_hwprofile_out_of_memory(r);
+    if (!scalars) adept_json_no_memory(r);
     size_t count = 0;
     for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next, count++) {
         scalars[count] = (adept_scalar){0};
@@ -164,7 +161,7 @@ static void read_intervals(adept_json_reader *r, adept_hwprofile *hw, const cJSO
     }
     adept_intervals *in = adept_arena_alloc(hw->arena, sizeof *in);
     if (!in) {
-        adept_hwprofile_out_of_memory(r);
+        adept_json_no_memory(r);
         return;
     }
     *in = (adept_intervals){.level = adept_json_number(r, object, "level"),
@@ -210,7 +207,7 @@ static void read_tiles(adept_json_reader *r, adept_hwprofile *hw, const cJSON *o
     }
     adept_tile_menu *menus = adept_arena_array(hw->arena, ADEPT_TILED_FAMILIES, sizeof *menus);
     if (!menus) {
-        adept_hwprofile_out_of_memory(r);
+        adept_json_no_memory(r);
         return;
     }
     for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
@@ -256,7 +253,7 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
     }
     read_granularity(r, hw, adept_json_string(r, fit, "granularity"));
     const char *saturation = adept_json_string_or(r, fit, "saturation", NULL);
-    if (saturation) hw->saturation = adept_hwprofile_keep(r, hw->arena, saturation);
+    if (saturation) hw->saturation = adept_json_keep(r, hw->arena, saturation);
     if (r->status == ADEPT_OK && hw->granularity == ADEPT_GRANULARITY_OPERATOR)
         check_operator_keys(r, saturation, cJSON_GetObjectItemCaseSensitive(fit, "scalars"));
     read_parameters(r, hw, adept_json_object(r, fit, "parameters"));
@@ -266,8 +263,10 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
     hw->calibrated = true;
     if (adept_hwprofile_is_transferred(r, fit)) adept_hwprofile_read_transfer(r, hw, fit);
     if (r->status != ADEPT_OK) return;
-    char *text = cJSON_PrintUnformatted(fit);
-    hw->fit_json = text ? adept_hwprofile_keep(r, hw->arena, text) : NULL;
-    if (!hw->fit_json) adept_hwprofile_out_of_memory(r);
+    char *text = cJSON_PrintUnformatted(fit); /* not by adept_json_put_tree(): published texts have these digits */
+    if (text)
+        hw->fit_json = adept_json_keep(r, hw->arena, text);
+    else
+        adept_json_no_memory(r);
     cJSON_free(text);
 }

@@ -1,31 +1,29 @@
 /** @file hwprofile_json.c  A GPU as JSON. */
 #include "adept_hwprofile_json.h"
+#include "adept_file.h"
 #include <string.h>
 
-static bool add_specs(cJSON *row, const adept_specs *specs)
+void adept_gpu_put_summary(adept_json_writer *w, const adept_hwprofile *hw)
 {
-    cJSON *object = cJSON_AddObjectToObject(row, "specs");
-    bool ok = object != NULL;
-
-#define X(field, required, text) ok = ok && adept_json_add_number(object, #field, specs->field);
+    adept_json_begin_object(w, NULL);
+    adept_json_put_string(w, "name", hw->name);
+    adept_json_put_strings(w, "aliases", hw->aliases, hw->n_aliases);
+    adept_json_put_string(w, "vendor", hw->vendor);
+    adept_json_put_string(w, "architecture", hw->architecture);
+    adept_json_put_bool(w, "calibrated", hw->calibrated);
+    adept_json_put_bool(w, "transferred", hw->transferred);
+    adept_json_begin_object(w, "specs");
+#define X(field, required, text) adept_json_put_number(w, #field, hw->specs.field);
     ADEPT_SPEC_LIST(X)
 #undef X
-    return ok;
+    adept_json_end_object(w);
+    adept_json_end_object(w);
 }
 
-bool adept_gpu_add_summary(cJSON *list, const adept_hwprofile *hw)
+void adept_gpu_put_sheet(adept_json_writer *w, const cJSON *root)
 {
-    cJSON *row = cJSON_CreateObject();
-
-    if (!cJSON_AddItemToArray(list, row)) return false;
-    cJSON *aliases = cJSON_AddStringToObject(row, "name", hw->name) ? cJSON_AddArrayToObject(row, "aliases") : NULL;
-    bool ok = aliases != NULL;
-    for (size_t i = 0; ok && i < hw->n_aliases; i++)
-        ok = cJSON_AddItemToArray(aliases, cJSON_CreateString(hw->aliases[i]));
-    return ok && cJSON_AddStringToObject(row, "vendor", hw->vendor) &&
-           cJSON_AddStringToObject(row, "architecture", hw->architecture) &&
-           cJSON_AddBoolToObject(row, "calibrated", hw->calibrated) &&
-           cJSON_AddBoolToObject(row, "transferred", hw->transferred) && add_specs(row, &hw->specs);
+    for (const cJSON *item = cJSON_IsObject(root) ? root->child : NULL; item; item = item->next)
+        if (strcmp(item->string, "fit") != 0) adept_json_put_tree(w, item->string, item);
 }
 
 adept_status adept_gpu_text(char **text, size_t *size, const adept_hwprofile *hw, adept_error *err)

@@ -1,6 +1,7 @@
 /** @file hwprofile_names.c  GPUs by name: the built-in profiles, their aliases, and what a mistyped name may mean.
  *  Calls: adept_json. */
 #include "adept_hwprofile.h"
+#include "adept_file.h"
 #include "adept_json.h"
 #include "embedded.h"
 #include <stdio.h>

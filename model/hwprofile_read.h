@@ -4,11 +4,7 @@
 #include "adept_hwprofile.h"
 #include "adept_json.h"
 
-void adept_hwprofile_out_of_memory(adept_json_reader *r);
-/** A copy in the profile's arena; NULL after an error. */
-const char *adept_hwprofile_keep(adept_json_reader *r, adept_arena *arena, const char *text);
-/** Refuse keys that are not in the list, or that are given twice. `where` ends the message (" in specs.tdp_w").
- *  At most 64 keys. */
+/** Refuse keys that are not in the list. `where` ends the message (" in specs.tdp_w"). */
 void adept_hwprofile_check_keys(adept_json_reader *r, const cJSON *object, const char *where,
                                 const char *const *allowed, size_t n_allowed);
 

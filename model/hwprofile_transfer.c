@@ -34,13 +34,13 @@ static const char *const *read_list(adept_json_reader *r, adept_hwprofile *hw, c
     if (r->status != ADEPT_OK) return NULL;
     const char **list = adept_arena_array(hw->arena, (size_t)size, sizeof *list);
     if (!list) {
-        adept_hwprofile_out_of_memory(r);
+        adept_json_no_memory(r);
         return NULL;
     }
     *n = 0;
     for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next) {
         if (!cJSON_IsString(item)) adept_json_fail(r, "an entry of fit.%s is not a text", key);
-        list[(*n)++] = adept_hwprofile_keep(r, hw->arena, cJSON_IsString(item) ? item->valuestring : "");
+        list[(*n)++] = adept_json_keep(r, hw->arena, cJSON_IsString(item) ? item->valuestring : "");
     }
     return r->status == ADEPT_OK ? list : NULL;
 }

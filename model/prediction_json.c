@@ -1,326 +1,279 @@
-/** @file prediction_json.c  Prediction -> JSON text; see adept_prediction_json.h. Calls: cJSON. */
+/** @file prediction_json.c  Prediction -> JSON text; see adept_prediction_json.h. Calls: adept_json_writer. */
 #include "adept_prediction_json.h"
-#include "adept_json.h"
+#include "adept_json_writer.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define SCHEMA_VERSION 1
 
-/* The writer's state: memory running out anywhere is remembered and turns the whole text into NULL. */
-typedef struct writer {
-    bool failed;
-    cJSON *warnings;
-} writer;
-
-static cJSON *keep(writer *w, cJSON *item)
+static void put_model(adept_json_writer *w, const adept_profile *prof)
 {
-    if (!item) w->failed = true;
-    return item;
+    adept_json_begin_object(w, "model");
+    adept_json_put_known(w, "path", prof->model_path);
+    adept_json_put_known(w, "sha256", prof->model_sha256);
+    adept_json_put_integer(w, "params", prof->params);
+    adept_json_put_integer(w, "trainable_params", prof->trainable_params);
+    adept_json_end_object(w);
 }
 
-static cJSON *add_object(writer *w, cJSON *parent, const char *key)
+static void put_gpu(adept_json_writer *w, const adept_hwprofile *hw, const adept_run *run)
 {
-    return keep(w, cJSON_AddObjectToObject(parent, key));
-}
-
-static void add_null(writer *w, cJSON *parent, const char *key)
-{
-    keep(w, cJSON_AddNullToObject(parent, key));
-}
-
-/* Not finite: unknown, hence null. The caller says why in a warning. */
-static void add_number(writer *w, cJSON *parent, const char *key, double value)
-{
-    if (!adept_json_add_number(parent, key, value)) w->failed = true;
-}
-
-static void add_integer(writer *w, cJSON *parent, const char *key, int64_t value)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%lld", (long long)value);
-    keep(w, cJSON_AddRawToObject(parent, key, text));
-}
-
-static void add_bool(writer *w, cJSON *parent, const char *key, bool value)
-{
-    keep(w, cJSON_AddBoolToObject(parent, key, value));
-}
-
-/* NULL or "": unknown, hence null. */
-static void add_string(writer *w, cJSON *parent, const char *key, const char *value)
-{
-    if (value && *value)
-        keep(w, cJSON_AddStringToObject(parent, key, value));
-    else
-        add_null(w, parent, key);
-}
-
-static void add_warning(writer *w, const char *text)
-{
-    cJSON *item = keep(w, cJSON_CreateString(text));
-    if (item && !cJSON_AddItemToArray(w->warnings, item)) {
-        cJSON_Delete(item);
-        w->failed = true;
-    }
-}
-
-static void add_model(writer *w, cJSON *root, const adept_profile *prof)
-{
-    cJSON *o = add_object(w, root, "model");
-    add_string(w, o, "path", prof->model_path);
-    add_string(w, o, "sha256", prof->model_sha256);
-    add_integer(w, o, "params", prof->params);
-    add_integer(w, o, "trainable_params", prof->trainable_params);
-    if (!prof->model_sha256 || !*prof->model_sha256) add_warning(w, "model.sha256 is unknown: the profile has none");
-}
-
-static void add_gpu(writer *w, cJSON *root, const adept_hwprofile *hw, const adept_run *run)
-{
-    cJSON *o = add_object(w, root, "gpu");
-    add_string(w, o, "name", hw->name);
-    add_bool(w, o, "calibrated", adept_calibrated_for(hw, run));
+    adept_json_begin_object(w, "gpu");
+    adept_json_put_known(w, "name", hw->name);
+    adept_json_put_bool(w, "calibrated", adept_calibrated_for(hw, run));
     if (hw->fit_json && hw->transferred == adept_transferred_for(hw, run))
-        keep(w, cJSON_AddRawToObject(o, "fit", hw->fit_json));
+        adept_json_put_text(w, "fit", hw->fit_json);
     else
-        add_null(w, o, "fit");
-    add_string(w, root, "granularity", adept_granularity_name(adept_granularity_of(hw, run)));
+        adept_json_put_null(w, "fit");
+    adept_json_end_object(w);
+    adept_json_put_known(w, "granularity", adept_granularity_name(adept_granularity_of(hw, run)));
 }
 
-static void add_config(writer *w, cJSON *root, const adept_profile *prof, const adept_run *run)
+static void put_config(adept_json_writer *w, const adept_profile *prof, const adept_run *run)
 {
-    cJSON *o = add_object(w, root, "config");
-    add_string(w, o, "mode", adept_mode_name(prof->mode));
-    add_string(w, o, "precision", adept_precision_name(prof->precision));
-    add_integer(w, o, "batch_size", prof->batch_size);
-    if (prof->seq_length > 0) add_integer(w, o, "seq_length", prof->seq_length);
-    add_integer(w, o, "gpus", run->gpus == 0 ? 1 : run->gpus);
-    add_integer(w, o, "nodes", run->nodes == 0 ? 1 : run->nodes);
-    add_string(w, o, "optimizer", prof->optimizer);
-    add_integer(w, o, "grad_accum", prof->grad_accum);
-    add_string(w, o, "attention", adept_attention_name(prof->attention));
+    adept_json_begin_object(w, "config");
+    adept_json_put_known(w, "mode", adept_mode_name(prof->mode));
+    adept_json_put_known(w, "precision", adept_precision_name(prof->precision));
+    adept_json_put_integer(w, "batch_size", prof->batch_size);
+    if (prof->seq_length > 0) adept_json_put_integer(w, "seq_length", prof->seq_length);
+    adept_json_put_integer(w, "gpus", run->gpus == 0 ? 1 : run->gpus);
+    adept_json_put_integer(w, "nodes", run->nodes == 0 ? 1 : run->nodes);
+    adept_json_put_known(w, "optimizer", prof->optimizer);
+    adept_json_put_integer(w, "grad_accum", prof->grad_accum);
+    adept_json_put_known(w, "attention", adept_attention_name(prof->attention));
     /* null: the board's default limit, as an empty cell in a measurement CSV */
-    add_number(w, o, "power_limit_w", run->power_limit_w == 0.0 ? NAN : run->power_limit_w);
-    add_number(w, o, "clock_hz", run->clock_hz == 0.0 ? NAN : run->clock_hz); /* null: not locked */
+    adept_json_put_number(w, "power_limit_w", run->power_limit_w == 0.0 ? NAN : run->power_limit_w);
+    adept_json_put_number(w, "clock_hz", run->clock_hz == 0.0 ? NAN : run->clock_hz); /* null: not locked */
+    adept_json_end_object(w);
 }
 
-/* null: an end that is not known. */
-static void add_pair(writer *w, cJSON *parent, const char *key, const double pair[2])
-{
-    if (!isfinite(pair[0]) || !isfinite(pair[1])) {
-        add_null(w, parent, key);
-        return;
-    }
-    cJSON *array = keep(w, cJSON_AddArrayToObject(parent, key));
-    for (int i = 0; i < 2 && array; i++) {
-        cJSON *item = keep(w, adept_json_new_number(pair[i]));
-        if (!item || cJSON_AddItemToArray(array, item)) continue;
-        cJSON_Delete(item);
-        w->failed = true;
-    }
-}
-
-static void add_interval(writer *w, cJSON *root, const adept_prediction *p)
+static void put_interval(adept_json_writer *w, const adept_prediction *p)
 {
     if (isnan(p->interval_level)) {
-        add_null(w, root, "interval");
+        adept_json_put_null(w, "interval");
         return;
     }
-    cJSON *o = add_object(w, root, "interval");
-    add_number(w, o, "level", p->interval_level);
-    add_pair(w, o, "step_time_s", p->interval_time_s);
-    add_pair(w, o, "power_avg_w", p->interval_power_w);
-    if (isnan(p->interval_time_s[0]))
-        add_warning(w, "interval.step_time_s is unknown: the fit has no residuals of time");
-    if (isnan(p->interval_power_w[0]))
-        add_warning(w, "interval.power_avg_w is unknown: the fit has no residuals of power");
+    adept_json_begin_object(w, "interval");
+    adept_json_put_number(w, "level", p->interval_level);
+    adept_json_put_pair(w, "step_time_s", p->interval_time_s[0], p->interval_time_s[1]);
+    adept_json_put_pair(w, "power_avg_w", p->interval_power_w[0], p->interval_power_w[1]);
+    adept_json_end_object(w);
 }
 
-static void add_results(writer *w, cJSON *root, const adept_prediction *p)
+static void put_results(adept_json_writer *w, const adept_prediction *p)
 {
-    add_number(w, root, "step_time_s", p->step_time_s);
-    add_number(w, root, "power_avg_w", p->power_avg_w);
-    add_number(w, root, "energy_step_j", p->energy_step_j);
-    add_number(w, root, "edp_js", p->edp_js);
-    add_number(w, root, "samples_per_s", p->samples_per_s);
-    add_number(w, root, "energy_per_sample_j", p->energy_per_sample_j);
-    keep(w, cJSON_AddStringToObject(root, "power_scope", "gpu"));
-    add_interval(w, root, p);
-    cJSON *phases = add_object(w, root, "time");
-    add_number(w, phases, "pass_s", p->pass_s);
-    add_number(w, phases, "optimizer_s", p->optimizer_s);
-    add_number(w, phases, "comm_s", p->comm_s);
-    add_number(w, phases, "comm_hidden_s", p->comm_hidden_s); /* no part of the sum */
-    add_number(w, phases, "kernel_launch_s", p->kernel_launch_s);
-    add_number(w, phases, "fixed_s", p->fixed_s);
-    cJSON *pass = add_object(w, root, "pass");
-    add_number(w, pass, "gemm_s", p->gemm_s);
-    add_number(w, pass, "conv_s", p->conv_s);
-    add_number(w, pass, "alu_s", p->alu_s);
-    add_number(w, pass, "memory_s", p->memory_s);
-    add_number(w, pass, "clock_ratio", p->clock_ratio);
-    add_number(w, pass, "clock_hz", p->clock_hz);
-    cJSON *power = add_object(w, root, "power");
-    add_number(w, power, "pass_w", p->pass_w);
-    add_number(w, power, "optimizer_w", p->optimizer_w);
-    add_number(w, power, "comm_w", p->comm_w);
-    add_number(w, power, "idle_w", p->idle_w);
-    keep(w, cJSON_AddStringToObject(root, "bound", adept_bound_name(p->bound)));
+    adept_json_put_number(w, "step_time_s", p->step_time_s);
+    adept_json_put_number(w, "power_avg_w", p->power_avg_w);
+    adept_json_put_number(w, "energy_step_j", p->energy_step_j);
+    adept_json_put_number(w, "edp_js", p->edp_js);
+    adept_json_put_number(w, "samples_per_s", p->samples_per_s);
+    adept_json_put_number(w, "energy_per_sample_j", p->energy_per_sample_j);
+    adept_json_put_string(w, "power_scope", "gpu");
+    put_interval(w, p);
+    adept_json_begin_object(w, "time");
+    adept_json_put_number(w, "pass_s", p->pass_s);
+    adept_json_put_number(w, "optimizer_s", p->optimizer_s);
+    adept_json_put_number(w, "comm_s", p->comm_s);
+    adept_json_put_number(w, "comm_hidden_s", p->comm_hidden_s); /* no part of the sum */
+    adept_json_put_number(w, "kernel_launch_s", p->kernel_launch_s);
+    adept_json_put_number(w, "fixed_s", p->fixed_s);
+    adept_json_end_object(w);
+    adept_json_begin_object(w, "pass");
+    adept_json_put_number(w, "gemm_s", p->gemm_s);
+    adept_json_put_number(w, "conv_s", p->conv_s);
+    adept_json_put_number(w, "alu_s", p->alu_s);
+    adept_json_put_number(w, "memory_s", p->memory_s);
+    adept_json_put_number(w, "clock_ratio", p->clock_ratio);
+    adept_json_put_number(w, "clock_hz", p->clock_hz);
+    adept_json_end_object(w);
+    adept_json_begin_object(w, "power");
+    adept_json_put_number(w, "pass_w", p->pass_w);
+    adept_json_put_number(w, "optimizer_w", p->optimizer_w);
+    adept_json_put_number(w, "comm_w", p->comm_w);
+    adept_json_put_number(w, "idle_w", p->idle_w);
+    adept_json_end_object(w);
+    adept_json_put_string(w, "bound", adept_bound_name(p->bound));
 }
 
 /* null: one GPU, or nothing to send. */
-static void add_communication(writer *w, cJSON *root, const adept_prediction *p, const adept_run *run)
+static void put_communication(adept_json_writer *w, const adept_prediction *p, const adept_run *run)
 {
     if (!(p->comm_s + p->comm_hidden_s > 0.0)) {
-        add_null(w, root, "communication");
+        adept_json_put_null(w, "communication");
         return;
     }
-    cJSON *o = add_object(w, root, "communication");
-    add_string(w, o, "allreduce", adept_allreduce_name(run->allreduce));
-    add_string(w, o, "overlap",
+    adept_json_begin_object(w, "communication");
+    adept_json_put_known(w, "allreduce", adept_allreduce_name(run->allreduce));
+    adept_json_put_known(w, "overlap",
                adept_overlap_name(p->comm_buckets > 0.0 ? ADEPT_OVERLAP_BUCKETED : ADEPT_OVERLAP_FIXED));
-    add_number(w, o, "buckets", p->comm_buckets > 0.0 ? p->comm_buckets : NAN);
-    add_number(w, o, "total_s", p->comm_s + p->comm_hidden_s);
-    add_number(w, o, "exposed_s", p->comm_s);
-    add_number(w, o, "hidden_s", p->comm_hidden_s);
+    adept_json_put_number(w, "buckets", p->comm_buckets > 0.0 ? p->comm_buckets : NAN);
+    adept_json_put_number(w, "total_s", p->comm_s + p->comm_hidden_s);
+    adept_json_put_number(w, "exposed_s", p->comm_s);
+    adept_json_put_number(w, "hidden_s", p->comm_hidden_s);
+    adept_json_end_object(w);
 }
 
-static void add_work(writer *w, cJSON *root, const adept_prediction *p)
+static void put_work(adept_json_writer *w, const adept_prediction *p)
 {
-    cJSON *flops = add_object(w, root, "flops");
-    add_number(w, flops, "gemm", p->gemm_flops);
-    add_number(w, flops, "conv", p->conv_flops);
-    add_number(w, flops, "alu", p->alu_flops);
-    add_number(w, flops, "total", p->total_flops);
-    add_number(w, root, "macs_forward", p->macs_forward);
-    cJSON *bytes = add_object(w, root, "bytes");
-    add_number(w, bytes, "read", p->bytes_read);
-    add_number(w, bytes, "written", p->bytes_written);
-    add_number(w, root, "kernels", p->kernels);
-    add_number(w, root, "mfu", p->mfu);
+    adept_json_begin_object(w, "flops");
+    adept_json_put_number(w, "gemm", p->gemm_flops);
+    adept_json_put_number(w, "conv", p->conv_flops);
+    adept_json_put_number(w, "alu", p->alu_flops);
+    adept_json_put_number(w, "total", p->total_flops);
+    adept_json_end_object(w);
+    adept_json_put_number(w, "macs_forward", p->macs_forward);
+    adept_json_begin_object(w, "bytes");
+    adept_json_put_number(w, "read", p->bytes_read);
+    adept_json_put_number(w, "written", p->bytes_written);
+    adept_json_end_object(w);
+    adept_json_put_number(w, "kernels", p->kernels);
+    adept_json_put_number(w, "mfu", p->mfu);
 }
 
-static void add_memory(writer *w, cJSON *root, const adept_memory *m)
+static void put_memory(adept_json_writer *w, const adept_memory *m)
 {
-    cJSON *o = add_object(w, root, "memory");
-    add_number(w, o, "weights_bytes", m->weights_bytes);
-    add_number(w, o, "gradients_bytes", m->gradients_bytes);
-    add_number(w, o, "optimizer_bytes", m->optimizer_bytes);
-    add_number(w, o, "activations_bytes", m->activations_bytes);
-    add_number(w, o, "other_bytes", m->other_bytes);
-    add_number(w, o, "peak_bytes", m->peak_bytes);
-    add_number(w, o, "capacity_bytes", m->capacity_bytes);
-    add_bool(w, o, "fits", m->fits);
+    adept_json_begin_object(w, "memory");
+    adept_json_put_number(w, "weights_bytes", m->weights_bytes);
+    adept_json_put_number(w, "gradients_bytes", m->gradients_bytes);
+    adept_json_put_number(w, "optimizer_bytes", m->optimizer_bytes);
+    adept_json_put_number(w, "activations_bytes", m->activations_bytes);
+    adept_json_put_number(w, "other_bytes", m->other_bytes);
+    adept_json_put_number(w, "peak_bytes", m->peak_bytes);
+    adept_json_put_number(w, "capacity_bytes", m->capacity_bytes);
+    adept_json_put_bool(w, "fits", m->fits);
+    adept_json_end_object(w);
 }
 
-static void add_totals_interval(writer *w, cJSON *parent, const adept_totals *t)
+static void put_totals_interval(adept_json_writer *w, const adept_totals *t)
 {
     if (!isfinite(t->interval_level) || !isfinite(t->interval_time_s[0])) {
-        add_null(w, parent, "interval");
+        adept_json_put_null(w, "interval");
         return;
     }
-    cJSON *o = add_object(w, parent, "interval");
-    add_number(w, o, "level", t->interval_level);
-    add_pair(w, o, "time_s", t->interval_time_s);
-    add_pair(w, o, "energy_kwh", t->interval_energy_kwh);
-    add_pair(w, o, "co2e_g", t->interval_co2e_g);
+    adept_json_begin_object(w, "interval");
+    adept_json_put_number(w, "level", t->interval_level);
+    adept_json_put_pair(w, "time_s", t->interval_time_s[0], t->interval_time_s[1]);
+    adept_json_put_pair(w, "energy_kwh", t->interval_energy_kwh[0], t->interval_energy_kwh[1]);
+    adept_json_put_pair(w, "co2e_g", t->interval_co2e_g[0], t->interval_co2e_g[1]);
+    adept_json_end_object(w);
 }
 
 /* What the totals were multiplied by, and where that comes from. */
-static void add_rates(writer *w, cJSON *parent, const adept_totals *t)
+static void put_rates(adept_json_writer *w, const adept_totals *t)
 {
-    add_number(w, parent, "carbon_g_per_kwh", t->carbon_g_per_kwh);
-    add_number(w, parent, "price_per_kwh", t->price_per_kwh);
-    add_number(w, parent, "gpu_hour_price", t->gpu_hour_price);
-    add_number(w, parent, "pue", t->pue);
-    add_number(w, parent, "host_power_w", t->host_power_w);
-    cJSON *o = add_object(w, parent, "sources");
-    add_string(w, o, "place", t->place);
-    add_string(w, o, "carbon_intensity", t->carbon_source);
-    add_number(w, o, "carbon_intensity_year", t->carbon_year > 0 ? t->carbon_year : NAN);
-    add_string(w, o, "pue", t->pue_source);
+    adept_json_put_number(w, "carbon_g_per_kwh", t->carbon_g_per_kwh);
+    adept_json_put_number(w, "price_per_kwh", t->price_per_kwh);
+    adept_json_put_number(w, "gpu_hour_price", t->gpu_hour_price);
+    adept_json_put_number(w, "pue", t->pue);
+    adept_json_put_number(w, "host_power_w", t->host_power_w);
+    adept_json_begin_object(w, "sources");
+    adept_json_put_known(w, "place", t->place);
+    adept_json_put_known(w, "carbon_intensity", t->carbon_source);
+    adept_json_put_number(w, "carbon_intensity_year", t->carbon_year > 0 ? t->carbon_year : NAN);
+    adept_json_put_known(w, "pue", t->pue_source);
+    adept_json_end_object(w);
 }
 
-static void add_totals(writer *w, cJSON *root, const adept_totals *t)
+static void put_totals(adept_json_writer *w, const adept_totals *t)
 {
     if (!t) {
-        add_null(w, root, "total");
+        adept_json_put_null(w, "total");
         return;
     }
-    cJSON *o = add_object(w, root, "total");
-    add_number(w, o, "steps", t->steps);
-    add_number(w, o, "time_s", t->time_s);
-    add_number(w, o, "energy_kwh", t->energy_kwh);
-    add_number(w, o, "co2e_g", t->co2e_g);
-    add_number(w, o, "cost", t->cost);
-    add_number(w, o, "samples", t->samples);
-    add_number(w, o, "epochs", t->epochs);
-    add_number(w, o, "hours", t->time_s / 3600.0);
-    add_number(w, o, "gpu_hours", t->gpu_hours);
-    add_number(w, o, "host_energy_kwh", t->host_energy_kwh);
-    add_number(w, o, "site_energy_kwh", t->site_energy_kwh);
-    add_totals_interval(w, o, t);
-    add_rates(w, o, t);
-    if (!isfinite(t->energy_kwh)) return; /* the prediction's own warning says why */
-    if (!isfinite(t->co2e_g)) add_warning(w, "total.co2e_g is unknown: no carbon intensity given");
-    if (!isfinite(t->cost)) add_warning(w, "total.cost is unknown: no electricity price given");
+    adept_json_begin_object(w, "total");
+    adept_json_put_number(w, "steps", t->steps);
+    adept_json_put_number(w, "time_s", t->time_s);
+    adept_json_put_number(w, "energy_kwh", t->energy_kwh);
+    adept_json_put_number(w, "co2e_g", t->co2e_g);
+    adept_json_put_number(w, "cost", t->cost);
+    adept_json_put_number(w, "samples", t->samples);
+    adept_json_put_number(w, "epochs", t->epochs);
+    adept_json_put_number(w, "hours", t->time_s / 3600.0);
+    adept_json_put_number(w, "gpu_hours", t->gpu_hours);
+    adept_json_put_number(w, "host_energy_kwh", t->host_energy_kwh);
+    adept_json_put_number(w, "site_energy_kwh", t->site_energy_kwh);
+    put_totals_interval(w, t);
+    put_rates(w, t);
+    adept_json_end_object(w);
 }
 
-static void add_choice(writer *w, cJSON *parent, const char *key, const adept_limit_choice *c)
+static void put_choice(adept_json_writer *w, const char *key, const adept_limit_choice *c)
 {
-    cJSON *o = add_object(w, parent, key);
-    add_number(w, o, "limit_w", c->limit_w);
-    add_number(w, o, "clock_hz", c->clock_hz);
-    add_number(w, o, "step_time_s", c->step_time_s);
-    add_number(w, o, "power_avg_w", c->power_avg_w);
-    add_number(w, o, "energy_step_j", c->energy_step_j);
-    add_number(w, o, "edp_js", c->edp_js);
-    add_number(w, o, "slowdown", c->slowdown);
-    add_number(w, o, "energy_saving", c->energy_saving);
-    add_number(w, o, "edp_saving", c->edp_saving);
+    adept_json_begin_object(w, key);
+    adept_json_put_number(w, "limit_w", c->limit_w);
+    adept_json_put_number(w, "clock_hz", c->clock_hz);
+    adept_json_put_number(w, "step_time_s", c->step_time_s);
+    adept_json_put_number(w, "power_avg_w", c->power_avg_w);
+    adept_json_put_number(w, "energy_step_j", c->energy_step_j);
+    adept_json_put_number(w, "edp_js", c->edp_js);
+    adept_json_put_number(w, "slowdown", c->slowdown);
+    adept_json_put_number(w, "energy_saving", c->energy_saving);
+    adept_json_put_number(w, "edp_saving", c->edp_saving);
+    adept_json_end_object(w);
 }
 
-static void add_limits(writer *w, cJSON *root, const adept_power_limits *l)
+static void put_limits(adept_json_writer *w, const adept_power_limits *l)
+{
+    if (!l->known) {
+        adept_json_put_null(w, "power_limits");
+        return;
+    }
+    adept_json_begin_object(w, "power_limits");
+    adept_json_put_pair(w, "range_w", l->low_w, l->high_w);
+    put_choice(w, "default", &l->unset);
+    put_choice(w, "energy_optimal", &l->energy_optimal);
+    put_choice(w, "edp_optimal", &l->edp_optimal);
+    adept_json_end_object(w);
+}
+
+static void put_layers(adept_json_writer *w, const adept_layer_prediction *layers, size_t n)
+{
+    adept_json_begin_array(w, "layers");
+    for (size_t i = 0; i < n; i++) {
+        const adept_layer_prediction *l = &layers[i];
+        adept_json_begin_object(w, NULL);
+        adept_json_put_string(w, "path", l->path); /* the root module's is the empty text, not unknown */
+        adept_json_put_string(w, "module_class", l->module_class);
+        adept_json_put_integer(w, "count", l->count);
+        adept_json_put_number(w, "time_s", l->time_s);
+        adept_json_put_number(w, "energy_j", l->energy_j);
+        adept_json_put_number(w, "flops", l->flops);
+        adept_json_put_number(w, "bytes_read", l->bytes_read);
+        adept_json_put_number(w, "bytes_written", l->bytes_written);
+        adept_json_put_string(w, "bound", adept_bound_name(l->bound));
+        adept_json_end_object(w);
+    }
+    adept_json_end_array(w);
+}
+
+/* Every null above has its reason. */
+static void put_warnings(adept_json_writer *w, const adept_prediction *p, const adept_profile *prof,
+                         const adept_totals *totals, const adept_power_limits *limits)
 {
     char text[160];
-    if (!l->known) {
-        add_null(w, root, "power_limits");
-        snprintf(text, sizeof text, "power_limits are unknown: %s", l->reason);
-        add_warning(w, text);
-        return;
+    adept_json_begin_array(w, "warnings");
+    for (size_t i = 0; i < prof->n_warnings; i++)
+        adept_json_put_string(w, NULL, prof->warnings[i]);
+    for (size_t i = 0; i < p->n_warnings; i++)
+        adept_json_put_string(w, NULL, p->warnings[i]);
+    if (!prof->model_sha256 || !*prof->model_sha256)
+        adept_json_put_string(w, NULL, "model.sha256 is unknown: the profile has none");
+    if (!isnan(p->interval_level) && isnan(p->interval_time_s[0]))
+        adept_json_put_string(w, NULL, "interval.step_time_s is unknown: the fit has no residuals of time");
+    if (!isnan(p->interval_level) && isnan(p->interval_power_w[0]))
+        adept_json_put_string(w, NULL, "interval.power_avg_w is unknown: the fit has no residuals of power");
+    if (totals && isfinite(totals->energy_kwh)) { /* else the prediction's own warning says why */
+        if (!isfinite(totals->co2e_g))
+            adept_json_put_string(w, NULL, "total.co2e_g is unknown: no carbon intensity given");
+        if (!isfinite(totals->cost))
+            adept_json_put_string(w, NULL, "total.cost is unknown: no electricity price given");
     }
-    cJSON *o = add_object(w, root, "power_limits");
-    const double range_w[2] = {l->low_w, l->high_w};
-    add_pair(w, o, "range_w", range_w);
-    add_choice(w, o, "default", &l->unset);
-    add_choice(w, o, "energy_optimal", &l->energy_optimal);
-    add_choice(w, o, "edp_optimal", &l->edp_optimal);
-}
-
-static void add_layers(writer *w, cJSON *root, const adept_layer_prediction *layers, size_t n)
-{
-    if (!layers) return;
-    cJSON *array = keep(w, cJSON_AddArrayToObject(root, "layers"));
-    for (size_t i = 0; i < n && !w->failed; i++) {
-        const adept_layer_prediction *l = &layers[i];
-        cJSON *o = keep(w, cJSON_CreateObject());
-        if (!o) return;
-        if (!cJSON_AddItemToArray(array, o)) {
-            cJSON_Delete(o);
-            w->failed = true;
-            return;
-        }
-        /* The root module's path is the empty text, not unknown. */
-        keep(w, cJSON_AddStringToObject(o, "path", l->path));
-        keep(w, cJSON_AddStringToObject(o, "module_class", l->module_class));
-        add_integer(w, o, "count", l->count);
-        add_number(w, o, "time_s", l->time_s);
-        add_number(w, o, "energy_j", l->energy_j);
-        add_number(w, o, "flops", l->flops);
-        add_number(w, o, "bytes_read", l->bytes_read);
-        add_number(w, o, "bytes_written", l->bytes_written);
-        keep(w, cJSON_AddStringToObject(o, "bound", adept_bound_name(l->bound)));
+    if (limits && !limits->known) {
+        snprintf(text, sizeof text, "power_limits are unknown: %s", limits->reason);
+        adept_json_put_string(w, NULL, text);
     }
+    adept_json_end_array(w);
 }
 
 char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *prof, const adept_hwprofile *hw,
@@ -328,29 +281,21 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
                                const adept_layer_prediction *layers, size_t n_layers)
 {
     static const adept_run default_run = {0};
+    adept_json_writer w = {.pretty = true};
     if (!run) run = &default_run;
-    writer w = {0};
-    cJSON *root = keep(&w, cJSON_CreateObject());
-    w.warnings = keep(&w, cJSON_CreateArray());
-    for (size_t i = 0; i < prof->n_warnings; i++)
-        add_warning(&w, prof->warnings[i]);
-    for (size_t i = 0; i < p->n_warnings; i++)
-        add_warning(&w, p->warnings[i]);
-    add_integer(&w, root, "schema_version", SCHEMA_VERSION);
-    add_model(&w, root, prof);
-    add_gpu(&w, root, hw, run);
-    add_config(&w, root, prof, run);
-    add_results(&w, root, p);
-    add_communication(&w, root, p, run);
-    add_work(&w, root, p);
-    add_memory(&w, root, &p->memory);
-    add_totals(&w, root, totals);
-    if (limits) add_limits(&w, root, limits);
-    add_layers(&w, root, layers, n_layers);
-    /* Last, because the parts above add to it; it belongs to root only once that has worked. */
-    if (!w.failed && !cJSON_AddItemToObject(root, "warnings", w.warnings)) w.failed = true;
-    if (w.failed) cJSON_Delete(w.warnings);
-    char *text = w.failed ? NULL : cJSON_Print(root);
-    cJSON_Delete(root);
-    return text;
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_integer(&w, "schema_version", SCHEMA_VERSION);
+    put_model(&w, prof);
+    put_gpu(&w, hw, run);
+    put_config(&w, prof, run);
+    put_results(&w, p);
+    put_communication(&w, p, run);
+    put_work(&w, p);
+    put_memory(&w, &p->memory);
+    put_totals(&w, totals);
+    if (limits) put_limits(&w, limits);
+    if (layers) put_layers(&w, layers, n_layers);
+    put_warnings(&w, p, prof, totals, limits);
+    adept_json_end_object(&w);
+    return adept_json_finish(&w);
 }

@@ -1,5 +1,6 @@
 /* Batch sizes and lengths <-> JSON: a profile of the base, and under "batches" what changes. With lengths it is called
  * "lengths" and has more keys, so that programs which know batches only do not take it for theirs. */
+#include "adept_file.h"
 #include "batches.h"
 #include "profile_json.h"
 #include <math.h>
@@ -8,56 +9,42 @@
 
 /* ---- writing ---- */
 
-static bool add_item(cJSON *o, const char *key, cJSON *item)
-{
-    if (item && cJSON_AddItemToObject(o, key, item)) return true;
-    cJSON_Delete(item);
-    return false;
-}
-
-static bool append(cJSON *array, double value)
-{
-    cJSON *item = adept_json_new_number(value);
-    if (item && cJSON_AddItemToArray(array, item)) return true;
-    cJSON_Delete(item);
-    return false;
-}
-
 static const char *const term_names[] = {
 #define X(name, i, j) name,
     ADEPT_TERM_LIST(X)
 #undef X
 };
 
-static bool add_coefficients(cJSON *o, const adept_batch_piece *p, int which)
+static void put_coefficients(adept_json_writer *w, const adept_batch_piece *p, int which)
 {
     bool any = which < ADEPT_TERM_NEEDED;
     for (size_t i = 0; i < p->n_terms; i++)
         any = any || p->terms[i].c[which] != 0.0;
-    if (!any) return true;
-    cJSON *array = cJSON_AddArrayToObject(o, term_names[which]);
-    bool ok = array != NULL;
-    for (size_t i = 0; i < p->n_terms && ok; i++)
-        ok = append(array, p->terms[i].c[which]);
-    return ok;
+    if (!any) return;
+    adept_json_begin_array(w, term_names[which]);
+    for (size_t i = 0; i < p->n_terms; i++)
+        adept_json_put_number(w, NULL, p->terms[i].c[which]);
+    adept_json_end_array(w);
 }
 
-static bool add_terms(cJSON *o, const adept_batch_piece *p)
+static void put_terms(adept_json_writer *w, const adept_batch_piece *p)
 {
-    cJSON *numbers = cJSON_AddArrayToObject(o, "changing");
-    bool ok = numbers != NULL;
-    for (size_t i = 0; i < p->n_terms && ok; i++)
-        ok = append(numbers, (double)p->terms[i].number);
-    for (int i = 0; i < ADEPT_TERM_COEFFICIENTS && ok; i++)
-        ok = add_coefficients(o, p, i);
-    return ok;
+    adept_json_begin_array(w, "changing");
+    for (size_t i = 0; i < p->n_terms; i++)
+        adept_json_put_number(w, NULL, (double)p->terms[i].number);
+    adept_json_end_array(w);
+    for (int i = 0; i < ADEPT_TERM_COEFFICIENTS; i++)
+        put_coefficients(w, p, i);
 }
 
-/* Only where lengths vary: a file of batches stays what older programs read. */
-static bool add_lengths(cJSON *o, const adept_batches *b, adept_batch_point low, adept_batch_point high)
+/* Lengths only where they vary: a file of batches stays what older programs read. */
+static void put_ends(adept_json_writer *w, const adept_batches *b, adept_batch_point low, adept_batch_point high)
 {
-    return !adept_batches_vary_length(b) || (adept_json_add_number(o, "length_low", (double)low.length) &&
-                                             adept_json_add_number(o, "length_high", (double)high.length));
+    adept_json_put_number(w, "low", (double)low.batch);
+    adept_json_put_number(w, "high", (double)high.batch);
+    if (!adept_batches_vary_length(b)) return;
+    adept_json_put_number(w, "length_low", (double)low.length);
+    adept_json_put_number(w, "length_high", (double)high.length);
 }
 
 static bool is_base(const adept_batches *b, const adept_profile *p)
@@ -65,61 +52,48 @@ static bool is_base(const adept_batches *b, const adept_profile *p)
     return p->batch_size == b->base.batch && p->seq_length == b->base.length;
 }
 
-static cJSON *piece_json(const adept_batches *b, const adept_batch_piece *p)
+static void put_sizes(adept_json_writer *w, const char *key, const int64_t *sizes, size_t n)
 {
-    cJSON *o = cJSON_CreateObject();
-    bool ok = o && adept_json_add_number(o, "low", (double)p->low.batch) &&
-              adept_json_add_number(o, "high", (double)p->high.batch) && add_lengths(o, b, p->low, p->high) &&
-              adept_json_add_number(o, "numbers", (double)p->numbers.n) && add_terms(o, p);
-    if (ok && !is_base(b, p->profile)) ok = add_item(o, "profile", adept_profile_json_new(p->profile));
-    if (ok) return o;
-    cJSON_Delete(o);
-    return NULL;
+    adept_json_begin_array(w, key);
+    for (size_t i = 0; i < n; i++)
+        adept_json_put_number(w, NULL, (double)sizes[i]);
+    adept_json_end_array(w);
 }
 
-static bool add_sizes(cJSON *o, const char *key, const int64_t *sizes, size_t n)
+static void put_batches(adept_json_writer *w, const adept_batches *b)
 {
-    cJSON *array = cJSON_AddArrayToObject(o, key);
-    bool ok = array != NULL;
-    for (size_t i = 0; i < n && ok; i++)
-        ok = append(array, (double)sizes[i]);
-    return ok;
-}
-
-static cJSON *batches_json(const adept_batches *b)
-{
-    cJSON *o = cJSON_CreateObject();
-    adept_batch_point low = b->pieces[0].low, high = b->pieces[b->n_pieces - 1].high;
-    bool ok = o && adept_json_add_number(o, "numbering", ADEPT_NUMBERING) &&
-              adept_json_add_number(o, "low", (double)low.batch) &&
-              adept_json_add_number(o, "high", (double)high.batch) && add_lengths(o, b, low, high) &&
-              add_sizes(o, "checked", b->checked, b->n_checked);
-    if (ok && adept_batches_vary_length(b))
-        ok = add_sizes(o, "lengths_checked", b->lengths_checked, b->n_lengths_checked) &&
-             adept_json_add_number(o, "walks", (double)b->n_walks);
-    cJSON *pieces = ok ? cJSON_AddArrayToObject(o, "pieces") : NULL;
-    ok = pieces != NULL;
-    for (size_t i = 0; i < b->n_pieces && ok; i++) {
-        cJSON *piece = piece_json(b, &b->pieces[i]);
-        ok = piece && cJSON_AddItemToArray(pieces, piece);
-        if (!ok) cJSON_Delete(piece);
+    adept_json_begin_object(w, adept_batches_vary_length(b) ? "lengths" : "batches");
+    adept_json_put_number(w, "numbering", ADEPT_NUMBERING);
+    put_ends(w, b, b->pieces[0].low, b->pieces[b->n_pieces - 1].high);
+    put_sizes(w, "checked", b->checked, b->n_checked);
+    if (adept_batches_vary_length(b)) {
+        put_sizes(w, "lengths_checked", b->lengths_checked, b->n_lengths_checked);
+        adept_json_put_number(w, "walks", (double)b->n_walks);
     }
-    if (ok) return o;
-    cJSON_Delete(o);
-    return NULL;
+    adept_json_begin_array(w, "pieces");
+    for (size_t i = 0; i < b->n_pieces; i++) {
+        const adept_batch_piece *p = &b->pieces[i];
+        adept_json_begin_object(w, NULL);
+        put_ends(w, b, p->low, p->high);
+        adept_json_put_number(w, "numbers", (double)p->numbers.n);
+        put_terms(w, p);
+        if (!is_base(b, p->profile)) adept_profile_put_json(w, "profile", p->profile);
+        adept_json_end_object(w);
+    }
+    adept_json_end_array(w);
+    adept_json_end_object(w);
 }
 
 char *adept_batches_to_json(const adept_batches *b)
 {
     const adept_profile *base = NULL;
-    const char *key = adept_batches_vary_length(b) ? "lengths" : "batches";
+    adept_json_writer w;
     for (size_t i = 0; i < b->n_pieces; i++)
         if (is_base(b, b->pieces[i].profile)) base = b->pieces[i].profile;
-    cJSON *o = base ? adept_profile_json_new(base) : NULL;
-    char *text = NULL;
-    if (o && (b->n_checked == 0 || add_item(o, key, batches_json(b)))) text = cJSON_PrintBuffered(o, 1 << 16, 1);
-    cJSON_Delete(o);
-    return text;
+    adept_json_continue(&w, base ? adept_profile_to_json(base) : NULL);
+    if (b->n_checked > 0) put_batches(&w, b);
+    adept_json_end_object(&w);
+    return adept_json_finish(&w);
 }
 
 /* ---- reading ---- */

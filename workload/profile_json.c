@@ -1,5 +1,6 @@
 /* Profile <-> JSON. The numbers that count are those of ops[].kernels[]; totals and features are written for readers of
  * the file and recomputed when it is read, so that an edited file cannot contradict itself. */
+#include "adept_file.h"
 #include "adept_json.h"
 #include "profile_json.h"
 #include "profile_numbers.h"
@@ -17,217 +18,162 @@
 
 /* ---------------------------------------------------------------- writing ---------------- */
 
-static bool add_string(cJSON *o, const char *key, const char *v)
+static void put_kernel(adept_json_writer *w, const adept_kernel *k)
 {
-    return cJSON_AddStringToObject(o, key, v) != NULL;
-}
-
-static bool add_item(cJSON *o, const char *key, cJSON *item)
-{
-    if (item && cJSON_AddItemToObject(o, key, item)) return true;
-    cJSON_Delete(item);
-    return false;
-}
-
-static cJSON *kernel_json(const adept_kernel *k)
-{
-    cJSON *o = cJSON_CreateObject();
-    bool ok = o && add_string(o, "pass", adept_pass_name(k->pass)) && add_string(o, "unit", adept_unit_name(k->unit)) &&
-              add_string(o, "family", adept_kernel_family_name(k->family)) && add_string(o, "dtype", adept_dtype_name(k->dtype));
-#define X(field) ok = ok && (k->field == 0 || adept_json_add_number(o, #field, k->field));
+    adept_json_begin_object(w, NULL);
+    adept_json_put_string(w, "pass", adept_pass_name(k->pass));
+    adept_json_put_string(w, "unit", adept_unit_name(k->unit));
+    adept_json_put_string(w, "family", adept_kernel_family_name(k->family));
+    adept_json_put_string(w, "dtype", adept_dtype_name(k->dtype));
+#define X(field)                                                                                                       \
+    if (k->field != 0) adept_json_put_number(w, #field, k->field);
     ADEPT_KERNEL_NUMBERS(X)
 #undef X
-    if (ok) return o;
-    cJSON_Delete(o);
-    return NULL;
+    adept_json_end_object(w);
 }
 
 /* Sums of one execution by pass, for readers of the file. */
-static bool add_op_sums(cJSON *o, const adept_profile_op *op)
+static void put_op_sums(adept_json_writer *w, const adept_profile_op *op)
 {
     double flops[2] = {0, 0}, bytes[2] = {0, 0};
     for (size_t i = 0; i < op->n_kernels; i++) {
         flops[op->kernels[i].pass] += op->kernels[i].flops + op->kernels[i].flops_alu;
         bytes[op->kernels[i].pass] += op->kernels[i].bytes_read + op->kernels[i].bytes_written;
     }
-    return adept_json_add_number(o, "flops_forward", flops[0]) &&
-           adept_json_add_number(o, "flops_backward", flops[1]) &&
-           adept_json_add_number(o, "bytes_forward", bytes[0]) && adept_json_add_number(o, "bytes_backward", bytes[1]);
+    adept_json_put_number(w, "flops_forward", flops[0]);
+    adept_json_put_number(w, "flops_backward", flops[1]);
+    adept_json_put_number(w, "bytes_forward", bytes[0]);
+    adept_json_put_number(w, "bytes_backward", bytes[1]);
 }
 
-static bool add_places(cJSON *o, const char *key, const adept_profile_places *p)
+static void put_places(adept_json_writer *w, const char *key, const adept_profile_places *p)
 {
-    cJSON *places = p->n > 0 ? cJSON_AddObjectToObject(o, key) : NULL;
-    return p->n == 0 || (places && adept_json_add_number(places, "n", (double)p->n) &&
-                         adept_json_add_number(places, "first", (double)p->first) &&
-                         adept_json_add_number(places, "last", (double)p->last));
+    if (p->n == 0) return;
+    adept_json_begin_object(w, key);
+    adept_json_put_number(w, "n", (double)p->n);
+    adept_json_put_number(w, "first", (double)p->first);
+    adept_json_put_number(w, "last", (double)p->last);
+    adept_json_end_object(w);
 }
 
-static cJSON *op_json(const adept_profile_op *op)
+static void put_op(adept_json_writer *w, const adept_profile_op *op)
 {
-    cJSON *o = cJSON_CreateObject();
-    bool ok = o && add_string(o, "path", op->path) && add_string(o, "module_class", op->module_class) &&
-              add_string(o, "kind", op->kind) && add_string(o, "op", op->op) &&
-              adept_json_add_number(o, "count", (double)op->count) && add_string(o, "inputs", op->inputs) &&
-              add_string(o, "outputs", op->outputs) && cJSON_AddBoolToObject(o, "tied", op->tied) &&
-              add_op_sums(o, op) && adept_json_add_number(o, "saved_bytes", op->saved_bytes) &&
-              add_places(o, "places", &op->places) &&
-              (op->gradient_places.n == 0 || adept_json_add_number(o, "gradient_bytes", op->gradient_bytes)) &&
-              add_places(o, "gradient_places", &op->gradient_places);
-    cJSON *kernels = ok ? cJSON_AddArrayToObject(o, "kernels") : NULL;
-    for (size_t i = 0; kernels && i < op->n_kernels; i++) {
-        cJSON *k = kernel_json(&op->kernels[i]);
-        if (!k) {
-            kernels = NULL;
-            break;
-        }
-        cJSON_AddItemToArray(kernels, k);
-    }
-    if (kernels) return o;
-    cJSON_Delete(o);
-    return NULL;
+    adept_json_begin_object(w, NULL);
+    adept_json_put_string(w, "path", op->path);
+    adept_json_put_string(w, "module_class", op->module_class);
+    adept_json_put_string(w, "kind", op->kind);
+    adept_json_put_string(w, "op", op->op);
+    adept_json_put_number(w, "count", (double)op->count);
+    adept_json_put_string(w, "inputs", op->inputs);
+    adept_json_put_string(w, "outputs", op->outputs);
+    adept_json_put_bool(w, "tied", op->tied);
+    put_op_sums(w, op);
+    adept_json_put_number(w, "saved_bytes", op->saved_bytes);
+    put_places(w, "places", &op->places);
+    if (op->gradient_places.n > 0) adept_json_put_number(w, "gradient_bytes", op->gradient_bytes);
+    put_places(w, "gradient_places", &op->gradient_places);
+    adept_json_begin_array(w, "kernels");
+    for (size_t i = 0; i < op->n_kernels; i++)
+        put_kernel(w, &op->kernels[i]);
+    adept_json_end_array(w);
+    adept_json_end_object(w);
 }
 
-static cJSON *ops_json(const adept_profile *p)
+static void put_model(adept_json_writer *w, const adept_profile *p)
 {
-    cJSON *array = cJSON_CreateArray();
-    for (size_t i = 0; array && i < p->n_ops; i++) {
-        cJSON *o = op_json(&p->ops[i]);
-        if (!o || !cJSON_AddItemToArray(array, o)) {
-            cJSON_Delete(array);
-            return NULL;
-        }
-    }
-    return array;
-}
-
-static cJSON *model_json(const adept_profile *p)
-{
-    cJSON *o = cJSON_CreateObject();
-    bool ok = o && add_string(o, "path", p->model_path) && add_string(o, "sha256", p->model_sha256) &&
-              add_string(o, "producer", p->producer);
-#define X(field) ok = ok && adept_json_add_number(o, #field, (double)p->field);
+    adept_json_begin_object(w, "model");
+    adept_json_put_string(w, "path", p->model_path);
+    adept_json_put_string(w, "sha256", p->model_sha256);
+    adept_json_put_string(w, "producer", p->producer);
+#define X(field) adept_json_put_number(w, #field, (double)p->field);
     MODEL_COUNTS(X)
     MODEL_BYTES(X)
 #undef X
-    if (ok) return o;
-    cJSON_Delete(o);
-    return NULL;
+    adept_json_end_object(w);
 }
 
-static cJSON *config_json(const adept_profile *p)
+static void put_config(adept_json_writer *w, const adept_profile *p)
 {
-    cJSON *o = cJSON_CreateObject();
-    if (o && add_string(o, "mode", adept_mode_name(p->mode)) &&
-        add_string(o, "precision", adept_precision_name(p->precision)) &&
-        add_string(o, "attention", adept_attention_name(p->attention)) && add_string(o, "optimizer", p->optimizer) &&
-        adept_json_add_number(o, "batch_size", (double)p->batch_size) &&
-        (p->seq_length == 0 || adept_json_add_number(o, "seq_length", (double)p->seq_length)) &&
-        adept_json_add_number(o, "grad_accum", (double)p->grad_accum))
-        return o;
-    cJSON_Delete(o);
-    return NULL;
+    adept_json_begin_object(w, "config");
+    adept_json_put_string(w, "mode", adept_mode_name(p->mode));
+    adept_json_put_string(w, "precision", adept_precision_name(p->precision));
+    adept_json_put_string(w, "attention", adept_attention_name(p->attention));
+    adept_json_put_string(w, "optimizer", p->optimizer);
+    adept_json_put_number(w, "batch_size", (double)p->batch_size);
+    if (p->seq_length != 0) adept_json_put_number(w, "seq_length", (double)p->seq_length);
+    adept_json_put_number(w, "grad_accum", (double)p->grad_accum);
+    adept_json_end_object(w);
 }
 
-static cJSON *inputs_json(const adept_profile *p)
+static void put_inputs(adept_json_writer *w, const adept_profile *p)
 {
-    cJSON *array = cJSON_CreateArray();
-    for (size_t i = 0; array && i < p->n_inputs; i++) {
-        cJSON *o = cJSON_CreateObject();
-        bool ok = o && add_string(o, "name", p->inputs[i].name) && add_string(o, "shape", p->inputs[i].shape);
-        if (!ok || !cJSON_AddItemToArray(array, o)) {
-            cJSON_Delete(o);
-            cJSON_Delete(array);
-            return NULL;
-        }
+    adept_json_begin_array(w, "inputs");
+    for (size_t i = 0; i < p->n_inputs; i++) {
+        adept_json_begin_object(w, NULL);
+        adept_json_put_string(w, "name", p->inputs[i].name);
+        adept_json_put_string(w, "shape", p->inputs[i].shape);
+        adept_json_end_object(w);
     }
-    return array;
+    adept_json_end_array(w);
 }
 
-static cJSON *totals_json(const adept_profile *p)
+static void put_totals(adept_json_writer *w, const adept_profile *p)
 {
     const adept_profile_totals *t = &p->totals;
-    cJSON *o = cJSON_CreateObject();
-    const struct {
-        const char *key;
-        double value;
-    } rows[] = {
-        {"params", (double)p->params},
-        {"trainable_params", (double)p->trainable_params},
-        {"macs_forward", t->macs_forward},
-        {"flops_forward", t->gemm_flops[0] + t->conv_flops[0] + t->alu_flops[0]},
-        {"flops_backward", t->gemm_flops[1] + t->conv_flops[1] + t->alu_flops[1]},
-        {"gemm_flops_forward", t->gemm_flops[0]},
-        {"gemm_flops_backward", t->gemm_flops[1]},
-        {"conv_flops_forward", t->conv_flops[0]},
-        {"conv_flops_backward", t->conv_flops[1]},
-        {"alu_flops_forward", t->alu_flops[0]},
-        {"alu_flops_backward", t->alu_flops[1]},
-        {"bytes_read_forward", t->bytes_read[0]},
-        {"bytes_read_backward", t->bytes_read[1]},
-        {"bytes_written_forward", t->bytes_written[0]},
-        {"bytes_written_backward", t->bytes_written[1]},
-        {"kernels_forward", t->kernels[0]},
-        {"kernels_backward", t->kernels[1]},
-        {"saved_for_backward_bytes", p->mode == ADEPT_MODE_INFER ? 0 : p->activations_bytes},
-    };
-    for (size_t i = 0; o && i < sizeof rows / sizeof *rows; i++)
-        if (!adept_json_add_number(o, rows[i].key, rows[i].value)) {
-            cJSON_Delete(o);
-            return NULL;
-        }
-    return o;
+    adept_json_begin_object(w, "totals");
+    adept_json_put_number(w, "params", (double)p->params);
+    adept_json_put_number(w, "trainable_params", (double)p->trainable_params);
+    adept_json_put_number(w, "macs_forward", t->macs_forward);
+    adept_json_put_number(w, "flops_forward", t->gemm_flops[0] + t->conv_flops[0] + t->alu_flops[0]);
+    adept_json_put_number(w, "flops_backward", t->gemm_flops[1] + t->conv_flops[1] + t->alu_flops[1]);
+    adept_json_put_number(w, "gemm_flops_forward", t->gemm_flops[0]);
+    adept_json_put_number(w, "gemm_flops_backward", t->gemm_flops[1]);
+    adept_json_put_number(w, "conv_flops_forward", t->conv_flops[0]);
+    adept_json_put_number(w, "conv_flops_backward", t->conv_flops[1]);
+    adept_json_put_number(w, "alu_flops_forward", t->alu_flops[0]);
+    adept_json_put_number(w, "alu_flops_backward", t->alu_flops[1]);
+    adept_json_put_number(w, "bytes_read_forward", t->bytes_read[0]);
+    adept_json_put_number(w, "bytes_read_backward", t->bytes_read[1]);
+    adept_json_put_number(w, "bytes_written_forward", t->bytes_written[0]);
+    adept_json_put_number(w, "bytes_written_backward", t->bytes_written[1]);
+    adept_json_put_number(w, "kernels_forward", t->kernels[0]);
+    adept_json_put_number(w, "kernels_backward", t->kernels[1]);
+    adept_json_put_number(w, "saved_for_backward_bytes", p->mode == ADEPT_MODE_INFER ? 0 : p->activations_bytes);
+    adept_json_end_object(w);
 }
 
-static cJSON *features_json(const adept_profile_features *f)
+void adept_profile_put_json(adept_json_writer *w, const char *key, const adept_profile *p)
 {
-    cJSON *o = cJSON_CreateObject();
-    bool ok = o != NULL;
-#define X(field) ok = ok && adept_json_add_number(o, #field, f->field);
+    adept_json_begin_object(w, key);
+    adept_json_put_integer(w, "schema_version", SCHEMA_VERSION);
+    adept_json_put_string(w, "kind", "adept-profile");
+    put_model(w, p);
+    put_config(w, p);
+    put_inputs(w, p);
+    put_totals(w, p);
+    adept_json_begin_object(w, "features");
+#define X(field) adept_json_put_number(w, #field, p->features.field);
     FEATURES(X)
 #undef X
-    if (ok) return o;
-    cJSON_Delete(o);
-    return NULL;
-}
-
-static cJSON *memory_json(const adept_profile *p)
-{
-    cJSON *o = cJSON_CreateObject();
-    bool ok = o != NULL;
-#define X(field) ok = ok && adept_json_add_number(o, #field, p->field);
+    adept_json_end_object(w);
+    adept_json_begin_object(w, "memory");
+#define X(field) adept_json_put_number(w, #field, p->field);
     ADEPT_MEMORY_BYTES(X)
 #undef X
-    if (ok) return o;
-    cJSON_Delete(o);
-    return NULL;
-}
-
-static cJSON *warnings_json(const adept_profile *p)
-{
-    return p->n_warnings ? cJSON_CreateStringArray((const char *const *)p->warnings, (int)p->n_warnings)
-                         : cJSON_CreateArray();
-}
-
-cJSON *adept_profile_json_new(const adept_profile *p)
-{
-    cJSON *o = cJSON_CreateObject();
-    if (o && adept_json_add_number(o, "schema_version", SCHEMA_VERSION) && add_string(o, "kind", "adept-profile") &&
-        add_item(o, "model", model_json(p)) && add_item(o, "config", config_json(p)) &&
-        add_item(o, "inputs", inputs_json(p)) && add_item(o, "totals", totals_json(p)) &&
-        add_item(o, "features", features_json(&p->features)) && add_item(o, "memory", memory_json(p)) &&
-        add_item(o, "ops", ops_json(p)) && add_item(o, "warnings", warnings_json(p)))
-        return o;
-    cJSON_Delete(o);
-    return NULL;
+    adept_json_end_object(w);
+    adept_json_begin_array(w, "ops");
+    for (size_t i = 0; i < p->n_ops; i++)
+        put_op(w, &p->ops[i]);
+    adept_json_end_array(w);
+    adept_json_put_strings(w, "warnings", (const char *const *)p->warnings, p->n_warnings);
+    adept_json_end_object(w);
 }
 
 char *adept_profile_to_json(const adept_profile *p)
 {
-    cJSON *o = adept_profile_json_new(p);
-    char *text = o ? cJSON_PrintBuffered(o, 1 << 16, 1) : NULL;
-    cJSON_Delete(o);
-    return text;
+    adept_json_writer w = {.pretty = true};
+    adept_profile_put_json(&w, NULL, p);
+    return adept_json_finish(&w);
 }
 
 /* ---------------------------------------------------------------- reading ---------------- */
@@ -470,7 +416,7 @@ adept_status adept_profile_json_read(adept_profile **out, const char *name, cons
     adept_profile *p = arena ? adept_arena_alloc(arena, sizeof *p) : NULL;
     if (p) {
         p->arena = arena;
-        reader in = {{name, err, ADEPT_OK}, p};
+        reader in = {{.name = name, .err = err}, p};
         read_profile(&in, root);
         status = in.r.status;
     } else {

@@ -1,4 +1,5 @@
 /** @file calibrate.c  A fit from rows to result: scalars, parameters, stages, comparison of saturation functions. */
+#include "adept_clock.h"
 #include "fit_options.h"
 #include "fit_parameters.h"
 #include "fit_rows.h"
@@ -10,7 +11,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define BOUND_SHARE 1e-3 /* of the range: closer than this is "at the bound" */
 
@@ -364,13 +364,6 @@ static adept_status calibrate(adept_fit *fit, const adept_measurement *rows, siz
 
 /* ---- public ---- */
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void adept_fit_free(adept_fit *fit)
 {
     if (fit) adept_arena_free(fit->arena); /* which holds the fit itself */
@@ -380,7 +373,7 @@ adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, siz
                              const adept_fit_options *options, adept_error *err)
 {
     adept_fit_options defaults = adept_fit_options_default();
-    double begin_s = now_s();
+    double begin_s = adept_clock_s();
     if (!options) options = &defaults;
     adept_status status = adept_fit_options_check(options, err);
     if (status != ADEPT_OK) return status;
@@ -394,7 +387,7 @@ adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, siz
     handler_off();
     status = calibrate(fit, rows, n, base, options, err);
     handler_restore();
-    fit->wall_s = now_s() - begin_s;
+    fit->wall_s = adept_clock_s() - begin_s;
     if (status == ADEPT_OK)
         *out = fit;
     else

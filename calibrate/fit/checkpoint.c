@@ -1,22 +1,16 @@
 /** @file checkpoint.c  Finished and running sub-fits in one file; see checkpoint.h. */
+#include "adept_clock.h"
 #include "checkpoint.h"
+#include "adept_file.h"
 #include "adept_json.h"
 #include "checkpoint_private.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MAX_FILE_BYTES ((size_t)1 << 28)
 #define WRITE_INTERVAL_S 1.0
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- records ---- */
 
@@ -91,7 +85,7 @@ static adept_status write_file(adept_checkpoint *c, adept_error *err)
     if (!text) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the checkpoint");
     adept_status status = adept_file_write(c->path, text, strlen(text), err);
     free(text);
-    c->written_s = now_s();
+    c->written_s = adept_clock_s();
     return status;
 }
 
@@ -99,7 +93,7 @@ adept_status adept_checkpoint_put(adept_checkpoint *c, const adept_part *part, b
 {
     pthread_mutex_lock(&c->mutex);
     adept_status status = adept_checkpoint_add(c, part, err);
-    if (status == ADEPT_OK && (now || now_s() - c->written_s > WRITE_INTERVAL_S)) status = write_file(c, err);
+    if (status == ADEPT_OK && (now || adept_clock_s() - c->written_s > WRITE_INTERVAL_S)) status = write_file(c, err);
     pthread_mutex_unlock(&c->mutex);
     return status;
 }

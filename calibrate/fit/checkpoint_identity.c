@@ -90,6 +90,7 @@ static adept_status digest_rows(char hex[65], const adept_fit_rows *rows, const 
 
 static bool add_text(cJSON *options, const char *name, const char *text)
 {
+    cJSON_DeleteItemFromObjectCaseSensitive(options, name); /* of several that are given, the last counts */
     return cJSON_AddStringToObject(options, name, text ? text : "") != NULL;
 }
 

@@ -1,6 +1,7 @@
 /** @file checkpoint_json.c  A checkpoint as text. Numbers of a population are the hexadecimal digits of their bits:
  * exact, and a quarter of the size of decimal ones. Every record carries its own digest. */
 #include "adept_json.h"
+#include "adept_json_writer.h"
 #include "checkpoint_private.h"
 #include <inttypes.h>
 #include <math.h>
@@ -92,50 +93,47 @@ static adept_status digest_part(char hex[ADEPT_SHA256_SIZE], const adept_part *p
 
 /* ---- printing ---- */
 
-static bool add_numbers(cJSON *object, const char *key, const double *numbers, size_t n)
+static void put_numbers(adept_json_writer *w, const char *key, const double *numbers, size_t n)
 {
     char *text = print_numbers(numbers, n);
-    bool ok = text && cJSON_AddStringToObject(object, key, text);
+    if (!text) w->out.failed = true;
+    adept_json_put_string(w, key, text);
     free(text);
-    return ok;
 }
 
-static bool add_part(cJSON *parts, const adept_part *part)
+static void put_part(adept_json_writer *w, const adept_part *part)
 {
-    char digest[65];
-    cJSON *object = cJSON_CreateObject();
-    if (!object || !cJSON_AddItemToArray(parts, object)) {
-        cJSON_Delete(object);
-        return false;
-    }
-    return digest_part(digest, part) == ADEPT_OK &&
-           cJSON_AddStringToObject(object, "key", part->key) && cJSON_AddStringToObject(object, "name", part->name) &&
-           cJSON_AddBoolToObject(object, "done", part->done) &&
-           cJSON_AddBoolToObject(object, "converged", part->converged) &&
-           adept_json_add_number(object, "generation", part->generation) &&
-           adept_json_add_number(object, "evaluations", part->evaluations) &&
-           adept_json_add_number(object, "n", (double)part->n) &&
-           adept_json_add_number(object, "n_population", (double)part->n_population) &&
-           add_numbers(object, "points", part->points, part->n * part->n_population) &&
-           add_numbers(object, "losses", part->losses, part->n_population) &&
-           cJSON_AddStringToObject(object, "sha256", digest);
+    char digest[65] = "";
+    if (digest_part(digest, part) != ADEPT_OK) w->out.failed = true;
+    adept_json_begin_object(w, NULL);
+    adept_json_put_string(w, "key", part->key);
+    adept_json_put_string(w, "name", part->name);
+    adept_json_put_bool(w, "done", part->done);
+    adept_json_put_bool(w, "converged", part->converged);
+    adept_json_put_number(w, "generation", part->generation);
+    adept_json_put_number(w, "evaluations", part->evaluations);
+    adept_json_put_number(w, "n", (double)part->n);
+    adept_json_put_number(w, "n_population", (double)part->n_population);
+    put_numbers(w, "points", part->points, part->n * part->n_population);
+    put_numbers(w, "losses", part->losses, part->n_population);
+    adept_json_put_string(w, "sha256", digest);
+    adept_json_end_object(w);
 }
 
 char *adept_checkpoint_print(const adept_checkpoint *c)
 {
-    cJSON *root = cJSON_CreateObject();
-    cJSON *options = cJSON_Duplicate(c->options, true);
-    bool ok = root && options && cJSON_AddItemToObject(root, "options", options);
-    if (!ok) cJSON_Delete(options);
-    ok = ok && adept_json_add_number(root, "schema_version", SCHEMA_VERSION) &&
-         cJSON_AddStringToObject(root, "kind", KIND) && cJSON_AddStringToObject(root, "rows", c->rows);
-    cJSON *parts = ok ? cJSON_AddArrayToObject(root, "parts") : NULL;
-    ok = ok && parts;
-    for (size_t i = 0; ok && i < c->n_parts; i++)
-        ok = add_part(parts, &c->parts[i]);
-    char *text = ok ? cJSON_PrintUnformatted(root) : NULL;
-    cJSON_Delete(root);
-    return text;
+    adept_json_writer w = {0};
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_tree(&w, "options", c->options);
+    adept_json_put_integer(&w, "schema_version", SCHEMA_VERSION);
+    adept_json_put_string(&w, "kind", KIND);
+    adept_json_put_string(&w, "rows", c->rows);
+    adept_json_begin_array(&w, "parts");
+    for (size_t i = 0; i < c->n_parts; i++)
+        put_part(&w, &c->parts[i]);
+    adept_json_end_array(&w);
+    adept_json_end_object(&w);
+    return adept_json_finish(&w);
 }
 
 /* ---- reading ---- */

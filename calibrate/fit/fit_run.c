@@ -1,4 +1,5 @@
 /** @file fit_run.c  One sub-fit from start to polish; see fit_run.h. */
+#include "adept_clock.h"
 #include "fit_run.h"
 #include "checkpoint.h"
 #include "differential_evolution.h"
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define PROGRESS_INTERVAL_S 0.2
 #define CHECKPOINT_INTERVAL_S 2.0
@@ -29,13 +29,6 @@ typedef struct run {
     double begin_s, progress_s, checkpoint_s;
     double begin_ratio, begin_evaluations; /* std over its limit when the run began, to guess the time left */
 } run;
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static bool stopped(const run *r)
 {
@@ -100,7 +93,7 @@ static double left_s(const run *r, const adept_de_view *v, double elapsed_s)
 
 static void report(run *r, const adept_de_view *v)
 {
-    double time_s = now_s(), elapsed_s = time_s - r->begin_s;
+    double time_s = adept_clock_s(), elapsed_s = time_s - r->begin_s;
     if (!r->options->progress || time_s - r->progress_s < PROGRESS_INTERVAL_S) return;
     r->progress_s = time_s;
     if (!(r->begin_ratio > 0.0) || !isfinite(r->begin_ratio))
@@ -130,7 +123,7 @@ static adept_status put_running(run *r, const adept_de *de, bool now, adept_erro
     if (!r->options->checkpoint) return ADEPT_OK;
     memcpy(part.key, r->key, sizeof part.key);
     memcpy(part.name, r->label, sizeof part.name);
-    r->checkpoint_s = now_s();
+    r->checkpoint_s = adept_clock_s();
     return adept_checkpoint_put(r->options->checkpoint, &part, now, err);
 }
 
@@ -197,7 +190,7 @@ static adept_status begin(run *r, adept_de *de, const adept_part *part, adept_er
 static adept_status evolve(run *r, adept_de *de, adept_error *err)
 {
     adept_status status = ADEPT_OK;
-    r->begin_s = now_s();
+    r->begin_s = adept_clock_s();
     r->checkpoint_s = r->begin_s - CHECKPOINT_INTERVAL_S + FIRST_CHECKPOINT_S;
     r->progress_s = 0.0;
     while (status == ADEPT_OK && !stopped(r) && !adept_de_converged(de) &&
@@ -205,7 +198,7 @@ static adept_status evolve(run *r, adept_de *de, adept_error *err)
         adept_de_step(de);
         adept_de_view v = adept_de_look(de);
         report(r, &v);
-        if (r->options->checkpoint && now_s() - r->checkpoint_s > CHECKPOINT_INTERVAL_S)
+        if (r->options->checkpoint && adept_clock_s() - r->checkpoint_s > CHECKPOINT_INTERVAL_S)
             status = put_running(r, de, false, err);
     }
     adept_de_view v = adept_de_look(de);

@@ -2,7 +2,7 @@
  * hash (a crash, a full disk, a hand) is as good as none and will be written anew. */
 #include "cache.h"
 #include "adept_import.h"
-#include "adept_json.h"
+#include "adept_file.h"
 #include "sha256.h"
 #include <errno.h>
 #include <stdint.h>

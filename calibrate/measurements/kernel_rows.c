@@ -1,5 +1,5 @@
 /** @file kernel_rows.c  The CSV of measured kernels: columns to kernel cases. */
-#include "adept_json.h"
+#include "adept_file.h"
 #include "adept_number.h"
 #include "adept_kernels.h"
 #include "adept_operator_model.h"

@@ -1,6 +1,6 @@
 /** @file measurements.c  The columns of the measurement CSV (CONTRACT): texts to numbers, defaults, messages. */
 #include "adept_import.h"
-#include "adept_json.h"
+#include "adept_file.h"
 #include "adept_number.h"
 #include "adept_optimizer.h"
 #include "csv.h"

@@ -1,6 +1,6 @@
 /* Batch sizes from a few walks, on profiles made here: polynomials, pieces where they change, refusals, files that lie.
  */
-#include "adept_json.h"
+#include "adept_file.h"
 #include "batches_compare.h"
 #include <setjmp.h>
 #include <stdarg.h>

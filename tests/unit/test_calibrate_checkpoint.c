@@ -1,7 +1,7 @@
 /* Interrupted fits: the same bits as uninterrupted ones for any number of threads, killed or stopped; checkpoints of
  * something else or with damage are refused. */
 #include "adept_calibrate.h"
-#include "adept_json.h"
+#include "adept_file.h"
 #include "synthetic_rows.h"
 #include <fcntl.h>
 #include <gsl/gsl_errno.h>

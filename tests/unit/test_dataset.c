@@ -1,6 +1,5 @@
 /* Rows and their workload profiles: where models are found, what is computed once, what is kept on disk, and what
  * happens when that is damaged. */
-#include "adept_json.h"
 #include "adept_measurements.h"
 #include "zip_file.h"
 #include <dirent.h>

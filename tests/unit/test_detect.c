@@ -1,6 +1,6 @@
 /* What a file is, by its content, and one clear message for each kind of file that is no model. */
 #include "adept_import.h"
-#include "adept_json.h"
+#include "adept_file.h"
 #include "sha256.h"
 #include <setjmp.h>
 #include <stdarg.h>

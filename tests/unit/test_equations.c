@@ -1,5 +1,5 @@
 /* The thesis's equations against numbers worked out by hand; the arithmetic stands beside each. */
-#include "adept_json.h"
+#include "adept_file.h"
 #include "equations.h"
 #include "peaks.h"
 #include "power_cap.h"

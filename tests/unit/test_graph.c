@@ -213,7 +213,7 @@ static void test_round_trip(void **state)
 }
 
 /* Each try works on its own exact allocation, so that a sanitizer sees a read past the end. */
-static adept_status try_read(const unsigned char *data, size_t size)
+static adept_status try_read(const void *data, size_t size)
 {
     unsigned char *copy = malloc(size ? size : 1);
     assert_non_null(copy);

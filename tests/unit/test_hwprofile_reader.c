@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "adept_hwprofile.h"
-#include "adept_json.h"
+#include "adept_file.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,13 +221,13 @@ static void test_refused_edits(void **state)
         {"\"notes\"", "\"note\"", "unknown key \"note\""},
         {"\"notes\": \"for the test\"", "\"name\": \"x2\"", "key \"name\" is given twice"},
         {"\"tdp_w\"", "\"tpd_w\"", "unknown key \"tpd_w\" in \"specs\""},
-        {"\"tdp_w\"", "\"power_limit_max_w\"", "key \"power_limit_max_w\" in \"specs\" is given twice"},
+        {"\"tdp_w\"", "\"power_limit_max_w\"", "the key \"power_limit_max_w\" is given twice"},
         {"{\"value\": 400, \"source\": \"s18\"}", "400", "specs.tdp_w is not {\"value\": number"},
         {"{\"value\": 400, \"source\": \"s18\"}", "null", "specs.tdp_w is not {\"value\": number"},
         {"\"tdp_w\": {\"value\": 400, \"source\": \"s18\"},\n", "", NULL}, /* then power is unknown */
         {"\"sm_count\": {\"value\": 100, \"source\": \"s14\"},\n", "", "specs.sm_count is missing"},
         {"{\"value\": 400,", "{\"values\": 400,", "unknown key \"values\" in specs.tdp_w"},
-        {"{\"value\": 400,", "{\"value\": 400, \"value\": 300,", "key \"value\" in specs.tdp_w is given twice"},
+        {"{\"value\": 400,", "{\"value\": 400, \"value\": 300,", "the key \"value\" is given twice"},
         {"{\"value\": 400,", "{", "specs.tdp_w.value is missing"},
         {"{\"value\": 400,", "{\"value\": \"400\",", "specs.tdp_w.value is missing or not a finite number"},
         {"{\"value\": 400,", "{\"value\": null,", "specs.tdp_w.value is missing or not a finite number"},
@@ -286,7 +286,7 @@ static void test_refused_edits(void **state)
         {"{\"beta_gemm\": 0.75, \"t_kern_s\": 2.5e-6}", "[]", "\"parameters\" is not an object"},
         {"\"beta_gemm\": 0.75", "\"beta_gemm\": \"0.75\"", "fit.parameters.beta_gemm is not a finite number"},
         {"\"beta_gemm\": 0.75", "\"beta_gemm\": 1e400", "fit.parameters.beta_gemm is not a finite number"},
-        {"\"beta_gemm\": 0.75", "\"t_kern_s\": 0.75", "fit.parameters.t_kern_s is given twice"},
+        {"\"beta_gemm\": 0.75", "\"t_kern_s\": 0.75", "the key \"t_kern_s\" is given twice"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *text = edited(cases[i].old, cases[i].new);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "adept_hwprofile.h"
+#include "adept_file.h"
 #include "adept_json.h"
 #include <dirent.h>
 #include <math.h>

@@ -1,4 +1,5 @@
 /* Reading and writing files, parse errors with their place, and the sticky JSON reader. */
+#include "adept_file.h"
 #include "adept_json.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,6 +167,232 @@ static void test_parse_hostile(void **state)
     free(deep);
 }
 
+/* ---- strictness ---- */
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static adept_status check(const char *json, size_t size, adept_error *err)
+{
+    cJSON *root = NULL;
+    char *exact = malloc(size ? size : 1); /* sanitizers see every byte read too many */
+    assert_non_null(exact);
+    memcpy(exact, json, size);
+    adept_status status = adept_json_parse(&root, "t", exact, size, err);
+    assert_true((status == ADEPT_OK) == (root != NULL));
+    cJSON_Delete(root);
+    free(exact);
+    return status;
+}
+
+static void test_accepts(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"{}",
+                                       "[]",
+                                       " null ",
+                                       "true",
+                                       "false",
+                                       "0",
+                                       "-0",
+                                       "1",
+                                       "-12.5e+10",
+                                       "1E-3",
+                                       "0.5",
+                                       "\"\"",
+                                       "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\"",
+                                       "\"\\ud83d\\ude00\"",
+                                       "\"\xc3\xa9\xf0\x9f\x98\x80\x7f\"",
+                                       "{\"a\":[1,{\"b\":null}],\"c\":\"d\"}",
+                                       "\t[\r\n1 , 2 ] "};
+    for (size_t i = 0; i < COUNT(good); i++) {
+        adept_error err = {0};
+        if (check(good[i], strlen(good[i]), &err) != ADEPT_OK) fail_msg("%s: %s", good[i], err.message);
+    }
+}
+
+static void test_refuses(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",
+                                      " ",
+                                      "{",
+                                      "}",
+                                      "[",
+                                      "]",
+                                      "[1",
+                                      "[1,",
+                                      "[1,]",
+                                      "[,1]",
+                                      "[1 2]",
+                                      "{\"a\"}",
+                                      "{\"a\":}",
+                                      "{\"a\":1,}",
+                                      "{a:1}",
+                                      "{1:1}",
+                                      "{,}",
+                                      "nul",
+                                      "nulll",
+                                      "True",
+                                      "NaN",
+                                      "Infinity",
+                                      "-Infinity",
+                                      "-",
+                                      "+1",
+                                      "01",
+                                      "-01",
+                                      "1.",
+                                      ".5",
+                                      "1e",
+                                      "1e+",
+                                      "0x10",
+                                      "1_0",
+                                      "\"",
+                                      "\"\\\"",
+                                      "\"\\x\"",
+                                      "\"\\u12\"",
+                                      "\"\\u12g4\"",
+                                      "\"\\ud800\"",
+                                      "\"\\udc00\"",
+                                      "\"\\ud800\\u0041\"",
+                                      "\"\\",
+                                      "\"\t\"",
+                                      "\"\n\"",
+                                      "\"\x80\"",
+                                      "\"\xc0\xaf\"",
+                                      "\"\xe0\x9f\xbf\"",
+                                      "\"\xed\xa0\x80\"",
+                                      "\"\xf4\x90\x80\x80\"",
+                                      "\"\xff\"",
+                                      "\"\xc3\"",
+                                      "\"\xf0\x9f\x98\"",
+                                      "'a'",
+                                      "1 1",
+                                      "{} {}",
+                                      "/* */ 1",
+                                      "\xef\xbb\xbf{}"};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        adept_error err = {0};
+        if (check(bad[i], strlen(bad[i]), &err) != ADEPT_E_INVALID || strncmp(err.message, "t:1:", 4) != 0 ||
+            !strstr(err.message, "not valid JSON: "))
+            fail_msg("'%s' is accepted (%s)", bad[i], err.message);
+    }
+    adept_error err = {0};
+    assert_int_equal(check("[\"\0\"]", 5, &err), ADEPT_E_INVALID);
+    assert_int_equal(check("[\"\\u0000\"]", 10, &err), ADEPT_E_INVALID);
+    assert_int_equal(check("[1]\0", 4, &err), ADEPT_E_INVALID);
+    assert_int_equal(check("{\n \"a\": 1,\n  \"b\" 2}", 19, &err), ADEPT_E_INVALID);
+    assert_string_equal(err.message, "t:3:7: not valid JSON: ':' is missing");
+    assert_int_equal(err.line, 3);
+}
+
+static void test_depth(void **state)
+{
+    (void)state;
+    for (int depth = ADEPT_JSON_MAX_DEPTH; depth <= ADEPT_JSON_MAX_DEPTH + 1; depth++) {
+        char json[2 * ADEPT_JSON_MAX_DEPTH + 8];
+        memset(json, '[', (size_t)depth);
+        memset(json + depth, ']', (size_t)depth);
+        assert_int_equal(check(json, 2 * (size_t)depth, NULL),
+                         depth > ADEPT_JSON_MAX_DEPTH ? ADEPT_E_INVALID : ADEPT_OK);
+    }
+}
+
+static void test_number_of_values(void **state)
+{
+    (void)state;
+    adept_error err = {0};
+    cJSON *root = NULL;
+    assert_int_equal(adept_json_parse_within(&root, "t", "[1,{\"a\":2}]", 11, 4, &err), ADEPT_OK);
+    cJSON_Delete(root);
+    assert_int_equal(adept_json_parse_within(&root, "t", "[1,{\"a\":2}]", 11, 3, &err), ADEPT_E_INVALID);
+    assert_string_equal(err.message, "t:1:9: not valid JSON: too many values");
+    size_t size = 2 * (ADEPT_JSON_MAX_VALUES + 1);
+    char *many = malloc(size);
+    assert_non_null(many);
+    for (size_t i = 0; i < size; i++)
+        many[i] = "0,"[i % 2];
+    many[0] = '[';
+    many[1] = ' ';
+    assert_int_equal(adept_json_parse(&root, "t", many, size, &err), ADEPT_E_INVALID);
+    assert_non_null(strstr(err.message, "too many values"));
+    free(many);
+}
+
+/* Few members are compared in pairs, many are sorted; escapes are one and the same name. */
+static void test_repeated_names(void **state)
+{
+    (void)state;
+    adept_error err = {0};
+    static const char different[] = "{\"a\":{\"b\":1},\"b\":{\"a\":1}}", same_one[] = "{\"x\":\n {\"ab\":1,\"c\":2,\"a\\u0062\":3}}";
+    assert_int_equal(check(different, strlen(different), &err), ADEPT_OK);
+    assert_int_equal(check(same_one, strlen(same_one), &err), ADEPT_E_INVALID);
+    assert_string_equal(err.message, "t:2:2: not valid JSON: in this object the key \"ab\" is given twice");
+    for (int n = 2; n < 200; n += 3)
+        for (int same = 0; same < 2; same++) {
+            char json[4000] = "{";
+            for (int i = 0; i < n; i++)
+                sprintf(json + strlen(json), "%s\"k%d\":0", i ? "," : "", same && i == n - 1 ? n / 2 - 1 : i);
+            strcat(json, "}");
+            assert_int_equal(check(json, strlen(json), &err), same ? ADEPT_E_INVALID : ADEPT_OK);
+        }
+}
+
+static void test_values(void **state)
+{
+    (void)state;
+    static const char json[] =
+        " { \"a\\u0062\" : [ 1 , \"]\\\"\" ,{\"x\":[]}],\"\":-2.5e3 , \"z\":null,\"s\":\"\\ud83d\\ude00\\u00e9\\n\\/\","
+        "\"half\":0.1,\"big\":1e999,\"long\":"
+        "100000000000000000000000000000000000000000000000000000000000000000000000000000.0} ";
+    cJSON *root = NULL;
+    adept_error err = {0};
+    if (adept_json_parse(&root, "t", json, sizeof json - 1, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    const cJSON *a = cJSON_GetObjectItemCaseSensitive(root, "ab");
+    assert_int_equal(adept_json_size(a), 3);
+    assert_int_equal(adept_json_size(root), 7);
+    assert_true(a->child->valuedouble == 1);
+    assert_string_equal(a->child->next->valuestring, "]\"");
+    assert_true(cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(a->child->next->next, "x")));
+    assert_true(cJSON_GetObjectItemCaseSensitive(root, "")->valuedouble == -2500);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(root, "z")));
+    assert_string_equal(cJSON_GetObjectItemCaseSensitive(root, "s")->valuestring, "\xf0\x9f\x98\x80\xc3\xa9\n/");
+    assert_true(cJSON_GetObjectItemCaseSensitive(root, "half")->valuedouble == 0.1);
+    assert_true(isinf(cJSON_GetObjectItemCaseSensitive(root, "big")->valuedouble));
+    assert_true(cJSON_GetObjectItemCaseSensitive(root, "long")->valuedouble == 1e77);
+    cJSON_Delete(root);
+}
+
+/* Memory that is out is never said to be bad input, wherever it goes out. */
+static size_t allocations_left;
+
+static void *scarce_malloc(size_t size)
+{
+    return allocations_left > 0 && allocations_left-- > 0 ? malloc(size) : NULL;
+}
+
+static void test_memory_out(void **state)
+{
+    (void)state;
+    static const char json[] = "{\"a\":[1,true,null,\"text\"],\"b\":{\"c\":false}}";
+    cJSON_Hooks hooks = {scarce_malloc, free};
+    size_t n = 0;
+    cJSON_InitHooks(&hooks);
+    for (adept_status status = ADEPT_E_NOMEM; status != ADEPT_OK; n++) {
+        cJSON *root = NULL;
+        adept_error err = {0};
+        allocations_left = n;
+        status = adept_json_parse(&root, "t", json, sizeof json - 1, &err);
+        if (status != ADEPT_OK) assert_int_equal(status, ADEPT_E_NOMEM);
+        assert_true((status == ADEPT_OK) == (root != NULL));
+        cJSON_Delete(root);
+        assert_true(n < 100);
+    }
+    assert_true(n > 8);
+    cJSON_InitHooks(NULL);
+}
+
+/* ---- the sticky reader ---- */
+
 static const char text[] = "{\"n\":2.5,\"i\":9007199254740992,\"neg\":-1,\"half\":0.5,\"inf\":1e999,\"s\":\"x\","
                            "\"t\":true,\"f\":false,\"o\":{\"k\":1},\"a\":[1]}";
 
@@ -252,14 +479,38 @@ static void test_getter_failures(void **state)
     expect_failure("absent", get_array);
 }
 
+static void test_place_and_memory(void **state)
+{
+    (void)state;
+    adept_error err = {0};
+    adept_json_reader r = {.name = "t", .err = &err, .where = "node 3"};
+    adept_json_fail(&r, "'%s' is odd", "x");
+    assert_string_equal(err.message, "t: node 3: 'x' is odd");
+    adept_json_no_memory(&r); /* the first failure stays */
+    assert_int_equal(r.status, ADEPT_E_INVALID);
+    r.status = ADEPT_OK;
+    adept_json_no_memory(&r);
+    assert_int_equal(r.status, ADEPT_E_NOMEM);
+    assert_string_equal(err.message, "t: out of memory");
+    adept_arena *arena = adept_arena_new();
+    assert_string_equal(adept_json_keep(&r, arena, "kept"), ""); /* after a failure */
+    r.status = ADEPT_OK;
+    assert_string_equal(adept_json_keep(&r, arena, "kept"), "kept");
+    adept_arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write_and_read),  cmocka_unit_test(test_write_follows_link),
         cmocka_unit_test(test_write_failures),  cmocka_unit_test(test_read_failures),
         cmocka_unit_test(test_parse_errors),    cmocka_unit_test(test_parse_line),
-        cmocka_unit_test(test_parse_hostile),   cmocka_unit_test(test_getters),
-        cmocka_unit_test(test_getter_failures),
+        cmocka_unit_test(test_parse_hostile),   cmocka_unit_test(test_accepts),
+        cmocka_unit_test(test_refuses),         cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_number_of_values), cmocka_unit_test(test_repeated_names),
+        cmocka_unit_test(test_values),          cmocka_unit_test(test_memory_out),
+        cmocka_unit_test(test_getters),
+        cmocka_unit_test(test_getter_failures), cmocka_unit_test(test_place_and_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,6 +1,6 @@
 /* Batch sizes and sequence lengths from walks, on profiles made here: polynomials in both, pieces where operators
  * change, refusals, files that lie. */
-#include "adept_json.h"
+#include "adept_file.h"
 #include "batches_compare.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* The public functions: the same numbers as the inner ones that they wrap, and a message for every misuse. */
 #include "handles.h"
+#include "adept_file.h"
 #include "adept_json.h"
 #include <math.h>
 #include <setjmp.h>

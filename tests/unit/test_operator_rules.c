@@ -1,6 +1,6 @@
 /* Granularity "operator": which fits it takes, what is refused, what holds whatever the parameters are, and their list.
  */
-#include "adept_json.h"
+#include "adept_file.h"
 #include "operator_toy.h"
 
 /* ---- which equations ---- */

@@ -299,13 +299,16 @@ static void layers(void **state)
 
 /* ---- memory runs out at every allocation in turn ---- */
 
-static size_t allocations_left;
+static size_t allocations_left = SIZE_MAX;
 
-static void *failing_malloc(size_t size)
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+void *__wrap_realloc(void *old, size_t size)
 {
     if (allocations_left == 0) return NULL;
     allocations_left--;
-    return malloc(size);
+    return __real_realloc(old, size);
 }
 
 static void out_of_memory_gives_null(void **state)
@@ -315,17 +318,15 @@ static void out_of_memory_gives_null(void **state)
     predict(&f);
     adept_totals totals = totals_of(&f, NAN, NAN);
     adept_layer_prediction rows[2] = {{.path = "a", .module_class = "A"}, {.path = "b", .module_class = "B"}};
-    cJSON_Hooks hooks = {failing_malloc, free};
-    cJSON_InitHooks(&hooks);
     char *text = NULL;
     size_t needed = 0;
     for (; !text && needed < 10000; needed++) {
         allocations_left = needed;
         text = adept_prediction_to_json(&f.p, &f.work.prof, &f.gpu.hw, &f.run, &totals, NULL, rows, 2);
     }
-    cJSON_InitHooks(NULL);
+    allocations_left = SIZE_MAX;
     assert_non_null(text);
-    assert_true(needed > 100);
+    assert_true(needed > 3);
     cJSON *root = cJSON_Parse(text);
     assert_true(warns(root, "total.cost"));
     cJSON_Delete(root);

@@ -330,7 +330,7 @@ static void malformed_scalars_are_refused(void **state)
         {"[" SCALAR("\"s\"", "{\"model\": \"*\"}", "\"gemm\"", "1, \"unit\": \"s\"") "]",
          "unknown key \"unit\" in fit.scalars[0]"},
         {"[" SCALAR("\"s\"", "{\"model\": \"*\"}", "\"gemm\"", "1, \"value\": 2") "]",
-         "key \"value\" in fit.scalars[0]"},
+         "the key \"value\" is given twice"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         adept_hwprofile *hw = NULL;

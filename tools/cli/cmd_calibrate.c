@@ -1,5 +1,5 @@
 /** @file cmd_calibrate.c  `adept calibrate`: measurements to a fitted hardware profile. */
-#include "adept_json.h"
+#include "adept_file.h"
 #include "adept_operator_model.h"
 #include "calibrate_kernels.h"
 #include "calibrate_options.h"

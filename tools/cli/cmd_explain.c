@@ -85,7 +85,11 @@ static const struct argp argp = {
 
 static adept_status print(adept_cli *cli, const adept_explanation *x, const explain_options *o)
 {
-    if (o->json) return adept_json_emit(cli, adept_explanation_to_json(x));
+    if (o->json) {
+        adept_json_writer w;
+        adept_explanation_put_json(&w, x);
+        return adept_json_emit(cli, &w);
+    }
     return adept_report_explanation(cli, stdout, x, o->markdown ? ADEPT_EXPLAIN_MARKDOWN : ADEPT_EXPLAIN_TEXT, o->all);
 }
 

@@ -1,5 +1,6 @@
 /** @file cmd_gpus.c  `adept gpus [NAME]`: the GPUs adept knows, and where every number about one comes from. */
 #include "adept_hwprofile.h"
+#include "adept_file.h"
 #include "adept_json.h"
 #include "cli.h"
 #include "adept_hwprofile_json.h"
@@ -122,20 +123,23 @@ static adept_status list_text(adept_cli *cli)
 
 static adept_status list_json(adept_cli *cli)
 {
-    cJSON *root = cJSON_CreateObject();
-    cJSON *list = cJSON_AddNumberToObject(root, "schema_version", 1) ? cJSON_AddArrayToObject(root, "gpus") : NULL;
-    adept_status status = list ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    adept_json_writer w = {.pretty = true};
+    adept_status status = ADEPT_OK;
     const char *name;
 
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_integer(&w, "schema_version", 1);
+    adept_json_begin_array(&w, "gpus");
     for (size_t i = 0; status == ADEPT_OK && (name = adept_hwprofile_builtin_name(i)) != NULL; i++) {
         adept_hwprofile *hw = NULL;
         status = adept_hwprofile_open(&hw, name, &cli->err);
-        if (status == ADEPT_OK && !adept_gpu_add_summary(list, hw))
-            status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+        if (status == ADEPT_OK) adept_gpu_put_summary(&w, hw);
         adept_hwprofile_free(hw);
     }
-    if (status == ADEPT_OK) return adept_json_emit(cli, root);
-    cJSON_Delete(root);
+    adept_json_end_array(&w);
+    adept_json_end_object(&w);
+    if (status == ADEPT_OK) return adept_json_emit(cli, &w);
+    adept_buffer_free(&w.out);
     return status;
 }
 
@@ -213,27 +217,23 @@ static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
 }
 
 /* The profile's text with the fit of a shared set, which adept_hwprofile_transfer() has accepted. */
-static adept_status put_fit(adept_cli *cli, char **text, size_t *size, const adept_hwprofile *hw)
+static adept_status show_with_fit(adept_cli *cli, const adept_hwprofile *hw, const char *text, size_t size)
 {
-    cJSON *root = NULL, *fit = cJSON_Parse(hw->fit_json);
-    adept_status status = adept_json_parse(&root, hw->path, *text, *size, &cli->err);
-    char *with_fit = NULL;
+    cJSON *root = NULL, *fit = NULL;
+    adept_json_writer w = {.pretty = true};
+    adept_status status = adept_json_parse(&root, hw->path, text, size, &cli->err);
 
+    if (status == ADEPT_OK) status = adept_json_parse(&fit, hw->path, hw->fit_json, strlen(hw->fit_json), &cli->err);
     if (status == ADEPT_OK) {
-        cJSON_DeleteItemFromObjectCaseSensitive(root, "fit");
-        if (fit && cJSON_AddItemToObject(root, "fit", fit)) {
-            fit = NULL;
-            with_fit = cJSON_Print(root);
-        }
-        if (!with_fit) status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+        adept_json_begin_object(&w, NULL);
+        adept_gpu_put_sheet(&w, root);
+        adept_json_put_tree(&w, "fit", fit);
+        adept_json_end_object(&w);
+        status = adept_json_emit(cli, &w);
     }
     cJSON_Delete(fit);
     cJSON_Delete(root);
-    if (status != ADEPT_OK) return status;
-    free(*text);
-    *text = with_fit;
-    *size = strlen(with_fit);
-    return ADEPT_OK;
+    return status;
 }
 
 static adept_status show_json(adept_cli *cli, const adept_hwprofile *hw, bool with_shared)
@@ -242,9 +242,10 @@ static adept_status show_json(adept_cli *cli, const adept_hwprofile *hw, bool wi
     size_t size = 0;
     adept_status status = adept_gpu_text(&text, &size, hw, &cli->err);
 
-    if (status == ADEPT_OK && with_shared) status = put_fit(cli, &text, &size, hw);
-    if (status == ADEPT_OK) fwrite(text, 1, size, stdout);
-    if (status == ADEPT_OK && with_shared) putchar('\n');
+    if (status == ADEPT_OK && with_shared)
+        status = show_with_fit(cli, hw, text, size);
+    else if (status == ADEPT_OK)
+        fwrite(text, 1, size, stdout);
     free(text);
     return status;
 }

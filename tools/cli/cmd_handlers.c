@@ -80,24 +80,25 @@ static void print_text(const adept_handler *const *handlers, size_t n)
     }
 }
 
-static cJSON *handlers_json(const adept_handler *const *handlers, size_t n)
+static adept_status print_json(adept_cli *cli, const adept_handler *const *handlers, size_t n)
 {
-    cJSON *root = cJSON_CreateObject();
-    cJSON *list;
-    bool ok = cJSON_AddNumberToObject(root, "schema_version", 1) != NULL;
+    adept_json_writer w = {.pretty = true};
 
-    ok = ok && (list = cJSON_AddArrayToObject(root, "handlers")) != NULL;
-    for (size_t i = 0; ok && i < n; i++) {
-        cJSON *row = cJSON_CreateObject();
-        ok = cJSON_AddItemToArray(list, row) && cJSON_AddStringToObject(row, "kind", handlers[i]->kind);
-        cJSON *ops = ok ? cJSON_AddArrayToObject(row, "operators") : NULL;
-        ok = ops != NULL;
-        for (const adept_op *op = handlers[i]->ops; ok && op->name; op++)
-            ok = cJSON_AddItemToArray(ops, cJSON_CreateString(op->name));
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_integer(&w, "schema_version", 1);
+    adept_json_begin_array(&w, "handlers");
+    for (size_t i = 0; i < n; i++) {
+        adept_json_begin_object(&w, NULL);
+        adept_json_put_string(&w, "kind", handlers[i]->kind);
+        adept_json_begin_array(&w, "operators");
+        for (const adept_op *op = handlers[i]->ops; op->name; op++)
+            adept_json_put_string(&w, NULL, op->name);
+        adept_json_end_array(&w);
+        adept_json_end_object(&w);
     }
-    if (ok) return root;
-    cJSON_Delete(root);
-    return NULL;
+    adept_json_end_array(&w);
+    adept_json_end_object(&w);
+    return adept_json_emit(cli, &w);
 }
 
 static adept_status run(adept_cli *cli, int argc, char **argv)
@@ -111,7 +112,7 @@ static adept_status run(adept_cli *cli, int argc, char **argv)
     const adept_handler **handlers = sorted_handlers(&n);
     if (!handlers) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     if (json)
-        status = adept_json_emit(cli, handlers_json(handlers, n));
+        status = print_json(cli, handlers, n);
     else
         print_text(handlers, n);
     free(handlers);

@@ -5,6 +5,7 @@
 #include "energy_label.h"
 #include "groups.h"
 #include "groups_json.h"
+#include "json_out.h"
 #include "load.h"
 #include "report.h"
 #include "run_options.h"
@@ -171,19 +172,17 @@ static adept_status print_json(adept_cli *cli, const work *w, const predict_opti
     bool by_layer = o->grouping.given && o->grouping.by == ADEPT_BY_LAYER;
     adept_layer_prediction *layers = by_layer ? layers_of(w) : NULL;
     char *json = NULL;
-    adept_status status = ADEPT_OK;
+    adept_json_writer out;
 
     if (!by_layer || layers)
         json = adept_prediction_to_json(&w->prediction, w->profile, w->hw, &o->where.run,
                                         w->has_totals ? &w->totals : NULL, &w->limits, layers, w->groups.n);
     free(layers);
-    if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
+    adept_json_continue(&out, json);
     if (o->grouping.given && !by_layer)
-        status = adept_groups_append_json(cli, &json, &w->groups, &o->grouping, (double)w->profile->grad_accum,
-                                          ADEPT_ROWS_PREDICTED);
-    if (status == ADEPT_OK) puts(json);
-    free(json);
-    return status;
+        adept_groups_put_json(&out, &w->groups, &o->grouping, (double)w->profile->grad_accum, ADEPT_ROWS_PREDICTED);
+    adept_json_end_object(&out);
+    return adept_json_emit(cli, &out);
 }
 
 static adept_status print_text(adept_cli *cli, work *w, const predict_options *o)

@@ -1,8 +1,9 @@
 /** @file cmd_profile.c  `adept profile`: what one step of a model computes and moves, on no hardware in particular. */
-#include "adept_json.h"
+#include "adept_file.h"
 #include "cli.h"
 #include "groups.h"
 #include "groups_json.h"
+#include "json_out.h"
 #include "load.h"
 #include "number.h"
 #include "report.h"
@@ -121,16 +122,16 @@ static const struct argp argp = {
     .children = children,
 };
 
-/* With --by the table's rows come behind the profile; the result is still a PROFILE. */
-static adept_status print_json(adept_cli *cli, const profile_options *o, char **json, const adept_groups *groups)
+/* With --by the table's rows come behind the profile, whose text is taken; the result is still a PROFILE. */
+static adept_status print_json(adept_cli *cli, const profile_options *o, char *json, const adept_groups *groups)
 {
-    adept_status status = ADEPT_OK;
+    adept_json_writer out;
 
+    adept_json_continue(&out, json);
     if (o->grouping.given)
-        status = adept_groups_append_json(cli, json, groups, &o->grouping, 1,
-                                          o->gpu ? ADEPT_ROWS_ROOFLINE : ADEPT_ROWS_UNTIMED);
-    if (status == ADEPT_OK) puts(*json);
-    return status;
+        adept_groups_put_json(&out, groups, &o->grouping, 1, o->gpu ? ADEPT_ROWS_ROOFLINE : ADEPT_ROWS_UNTIMED);
+    adept_json_end_object(&out);
+    return adept_json_emit(cli, &out);
 }
 
 static adept_status emit(adept_cli *cli, const profile_options *o, const adept_profile *profile,
@@ -141,9 +142,9 @@ static adept_status emit(adept_cli *cli, const profile_options *o, const adept_p
 
     if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
     if (o->output) status = adept_file_write(o->output, json, strlen(json), &cli->err);
+    if (status == ADEPT_OK && o->json) return print_json(cli, o, json, groups);
     if (status == ADEPT_OK)
-        status = o->json ? print_json(cli, o, &json, groups)
-                         : adept_report_profile(cli, stdout, profile, groups, &o->grouping, o->gpu != NULL);
+        status = adept_report_profile(cli, stdout, profile, groups, &o->grouping, o->gpu != NULL);
     free(json);
     return status;
 }

@@ -1,4 +1,5 @@
 /** @file cmd_report.c  `adept report`: a prediction as one HTML file with pictures. */
+#include "adept_file.h"
 #include "adept_model.h"
 #include "gnuplot.h"
 #include "json_out.h"
@@ -175,20 +176,18 @@ static adept_status write_report(adept_cli *cli, const adept_prediction_report *
 
 static adept_status print_json(adept_cli *cli, const report_options *o, const adept_pictures *p, size_t size)
 {
-    cJSON *document = cJSON_CreateObject();
-    bool ok = cJSON_AddNumberToObject(document, "schema_version", 1) != NULL;
+    adept_json_writer w = {.pretty = true};
 
-    ok &= (o->output ? cJSON_AddStringToObject(document, "report", o->output)
-                     : cJSON_AddNullToObject(document, "report")) != NULL;
-    ok &= adept_json_add_number(document, "report_bytes", (double)size);
-    cJSON *plots = cJSON_AddArrayToObject(document, "plots");
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_integer(&w, "schema_version", 1);
+    adept_json_put_string(&w, "report", o->output);
+    adept_json_put_number(&w, "report_bytes", (double)size);
+    adept_json_begin_array(&w, "plots");
     for (int i = 0; o->plots && i < ADEPT_PICTURE_COUNT; i++)
-        if (p->svg[i]) ok &= cJSON_AddItemToArray(plots, cJSON_CreateString(adept_picture_file((adept_picture_id)i)));
-    if (!ok || !plots) {
-        cJSON_Delete(document);
-        document = NULL;
-    }
-    return adept_json_emit(cli, document);
+        if (p->svg[i]) adept_json_put_string(&w, NULL, adept_picture_file((adept_picture_id)i));
+    adept_json_end_array(&w);
+    adept_json_end_object(&w);
+    return adept_json_emit(cli, &w);
 }
 
 static adept_status print_written(adept_cli *cli, const report_options *o, const adept_pictures *p, size_t size)

@@ -1,5 +1,5 @@
 /** @file cmd_sweep.c  `adept sweep`: a grid of predictions, row by row, and what it answers. */
-#include "adept_json.h"
+#include "adept_file.h"
 #include "cli.h"
 #include "interrupt.h"
 #include "gnuplot.h"
@@ -18,6 +18,7 @@
 #define SHOWN_POINTS 40 /* grids up to this size are printed in the report */
 #define PROGRESS_EVERY 1024
 #define OUTPUT_BUFFER (1 << 16)
+#define LINE "\n  " /* of JSON, a member of the document on each */
 
 /* ---------------------------------------------------------------- the run ---------------------------------------- */
 
@@ -56,15 +57,13 @@ static bool take_point(const adept_sweep_point *point, void *context)
     adept_sweep_answers_add(&w->answers, point);
     if (w->cloud.dots) adept_sweep_cloud_add(&w->cloud, point);
     adept_sweep_job_add(&w->o->job, point);
-    if (w->out) {
-        adept_sweep_rows_add(&w->rows, point);
-        w->failed = ferror(w->out) != 0;
-    }
+    if (w->out && !adept_sweep_rows_add(&w->rows, point)) w->failed = true;
     if (w->shown) {
         const adept_sweep_found f = adept_sweep_found_of(point);
         const char *reason = point->status != ADEPT_OK ? point->reason : point->result.fits ? NULL : "";
-        w->failed = !adept_sweep_table_add(w->shown, &w->sweep, reason && !*reason ? "too large" : "", &f,
-                                           reason && *reason ? reason : NULL);
+        if (!adept_sweep_table_add(w->shown, &w->sweep, reason && !*reason ? "too large" : "", &f,
+                                   reason && *reason ? reason : NULL))
+            w->failed = true;
     }
     if (point->index % PROGRESS_EVERY == 0 && w->size > PROGRESS_EVERY)
         adept_progress_say(&w->progress, "%" PRIu64 " of %" PRIu64 " points (%.0f %%)", point->index, w->size,
@@ -122,34 +121,49 @@ static adept_status set_up(adept_cli *cli, work *w)
 
 /* ---------------------------------------------------------------- output ----------------------------------------- */
 
-static void json_head(FILE *out, const work *w)
+/* Up to the array of points, which adept_sweep_rows_add() fills. */
+static void put_head(adept_json_writer *out, const work *w)
 {
     const adept_sweep *s = &w->sweep;
-    fputs("{\n  \"schema_version\":1,\n  \"model\":{\"path\":", out);
-    adept_sweep_json_text(out, w->source.base->model_path);
-    fputs(",\"sha256\":", out);
-    adept_sweep_json_text(out, w->source.base->model_sha256);
-    fputs("},\n  \"gpu\":", out);
+    char text[64];
+    adept_json_begin_object(out, NULL);
+    out->blank = LINE;
+    adept_json_put_integer(out, "schema_version", 1);
+    out->blank = LINE;
+    adept_json_begin_object(out, "model");
+    adept_json_put_string(out, "path", w->source.base->model_path);
+    adept_json_put_string(out, "sha256", w->source.base->model_sha256);
+    adept_json_end_object(out);
+    out->blank = LINE;
     if (w->hw) {
-        fputs("{\"name\":", out);
-        adept_sweep_json_text(out, w->hw->name);
-        fprintf(out, ",\"calibrated\":%s}", w->hw->calibrated ? "true" : "false");
+        adept_json_begin_object(out, "gpu");
+        adept_json_put_string(out, "name", w->hw->name);
+        adept_json_put_bool(out, "calibrated", w->hw->calibrated);
+        adept_json_end_object(out);
     } else {
-        fputs("null", out);
+        adept_json_put_null(out, "gpu");
     }
-    fputs(",\n  \"set\":{", out);
+    out->blank = LINE;
+    adept_json_begin_object(out, "set");
     for (size_t i = 0; i < s->n_fixed; i++) {
-        fputs(i ? "," : "", out);
-        adept_sweep_json_text(out, s->fixed[i].key);
-        fprintf(out, ":\"%s%.17g\"", s->fixed[i].relative ? "x" : "", s->fixed[i].numbers[0]);
+        adept_sweep_print_value(text, sizeof text, &s->fixed[i], 0);
+        adept_json_put_string(out, s->fixed[i].key, text);
     }
-    fputs("},\n  \"vary\":[", out);
+    adept_json_end_object(out);
+    out->blank = LINE;
+    adept_json_begin_array(out, "vary");
     for (size_t i = 0; i < s->n_axes; i++) {
-        fputs(i ? ",{\"key\":" : "{\"key\":", out);
-        adept_sweep_json_text(out, s->axes[i].key);
-        fprintf(out, ",\"values\":%zu,\"relative\":%s}", s->axes[i].n, s->axes[i].relative ? "true" : "false");
+        adept_json_begin_object(out, NULL);
+        adept_json_put_string(out, "key", s->axes[i].key);
+        adept_json_put_unsigned(out, "values", s->axes[i].n);
+        adept_json_put_bool(out, "relative", s->axes[i].relative);
+        adept_json_end_object(out);
     }
-    fprintf(out, "],\n  \"one_at_a_time\":%s,\n  \"points\":[", s->one_at_a_time ? "true" : "false");
+    adept_json_end_array(out);
+    out->blank = LINE;
+    adept_json_put_bool(out, "one_at_a_time", s->one_at_a_time);
+    out->blank = LINE;
+    adept_json_begin_array(out, "points");
 }
 
 static adept_status begin_output(adept_cli *cli, work *w)
@@ -160,8 +174,8 @@ static adept_status begin_output(adept_cli *cli, work *w)
     if (status != ADEPT_OK) return status;
     w->out = o->output ? w->file.stream : o->csv || o->json ? stdout : NULL;
     if (w->out) setvbuf(w->out, NULL, _IOFBF, OUTPUT_BUFFER);
-    if (w->out && o->json) json_head(w->out, w);
     if (w->out) status = adept_sweep_rows_begin(&w->rows, w->out, o->json, &w->sweep, &cli->err);
+    if (w->out && o->json) put_head(&w->rows.w, w);
     if (w->out == stdout || w->size > SHOWN_POINTS || status != ADEPT_OK) return status;
     w->shown = adept_sweep_table_new(&w->sweep, "");
     return w->shown ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory for a table");
@@ -205,18 +219,27 @@ static adept_status draw(adept_cli *cli, const work *w)
     return adept_sweep_write_views(cli, &view);
 }
 
+static void put_tail(adept_json_writer *out, const work *w)
+{
+    adept_json_end_array(out);
+    out->blank = LINE;
+    adept_json_put_bool(out, "interrupted", adept_interrupt_requested);
+    out->blank = LINE;
+    adept_json_put_bool(out, "hypothetical", hypothetical(&w->sweep));
+    adept_sweep_put_answers(out, &w->sweep, &w->answers, w->o->objective);
+    adept_sweep_put_job(out, &w->o->job, &w->sweep);
+    adept_buffer_text(&out->out, "\n");
+    adept_json_end_object(out);
+    adept_buffer_text(&out->out, "\n");
+}
+
 static adept_status end_output(adept_cli *cli, work *w)
 {
     const adept_sweep_options *o = w->o;
     adept_sweep_answers_finish(&w->answers);
-    if (w->out && o->json) {
-        fprintf(w->out, "],\n  \"interrupted\":%s,\n  \"hypothetical\":%s,\n  \"answers\":",
-                adept_interrupt_requested ? "true" : "false", hypothetical(&w->sweep) ? "true" : "false");
-        adept_sweep_answers_json(w->out, &w->sweep, &w->answers, o->objective);
-        fputs(",\n  \"job\":", w->out);
-        adept_sweep_job_json(w->out, &w->o->job, &w->sweep);
-        fputs("\n}\n", w->out);
-    }
+    if (w->out && o->json) put_tail(&w->rows.w, w);
+    if (w->out && !adept_sweep_rows_flush(&w->rows) && w->rows.w.out.failed)
+        return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
     if (adept_interrupt_requested)
         return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "interrupted after %" PRIu64 " of %" PRIu64 " points%s%s%s",
                                w->answers.points, w->size, o->output ? "; " : "", o->output ? o->output : "",
@@ -237,7 +260,8 @@ static adept_status sweep(adept_cli *cli, work *w)
     status = adept_sweep_run(&w->sweep, take_point, w, &cli->err);
     adept_progress_end(&w->progress);
     if (status != ADEPT_OK) return status;
-    if (w->failed && !w->out) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory for a table");
+    if (w->failed && (!w->out || w->rows.w.out.failed))
+        return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory for a table or a row");
     if (w->failed && w->out != stdout) return adept_file_end(&w->file, true, &cli->err);
     return w->failed ? ADEPT_OK : end_output(cli, w); /* main() says that standard output cannot be written */
 }

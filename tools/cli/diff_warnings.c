@@ -21,26 +21,23 @@ static bool warns(const adept_diff_report *r, bool old, const char *text)
     return false;
 }
 
-static bool say_side(const adept_diff_report *r, bool old, adept_diff_say say, void *context)
+static void say_side(const adept_diff_report *r, bool old, adept_diff_say say, void *context)
 {
     const char *text;
-    bool ok = true;
 
-    for (size_t i = 0; ok && (text = warning_at(r, old, i)); i++) {
+    for (size_t i = 0; (text = warning_at(r, old, i)); i++) {
         bool both = warns(r, !old, text);
         if (both && !old) continue;
         char line[320];
         snprintf(line, sizeof line, "%s%s", both ? "" : old ? "old: " : "new: ", text);
-        ok = say(context, line);
+        say(context, line);
     }
-    return ok;
 }
 
-bool adept_diff_each_warning(const adept_diff_report *r, adept_diff_say say, void *context)
+void adept_diff_each_warning(const adept_diff_report *r, adept_diff_say say, void *context)
 {
-    bool ok = true;
-
-    for (size_t i = 0; ok && i < r->diff->n_warnings; i++)
-        ok = say(context, r->diff->warnings[i]);
-    return ok && say_side(r, true, say, context) && say_side(r, false, say, context);
+    for (size_t i = 0; i < r->diff->n_warnings; i++)
+        say(context, r->diff->warnings[i]);
+    say_side(r, true, say, context);
+    say_side(r, false, say, context);
 }

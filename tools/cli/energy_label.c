@@ -2,7 +2,8 @@
  * can be taken over; the rest is ours. A label outlives the terminal it was made on: it says itself that nothing was
  * measured. */
 #include "energy_label.h"
-#include "adept_json.h"
+#include "adept_file.h"
+#include "adept_json_writer.h"
 #include "grid.h"
 #include "units.h"
 #include <inttypes.h>
@@ -178,103 +179,107 @@ static char *markdown_of(const adept_label *l, const char *scope)
 
 /* ---------------------------------------------------------------- JSON -------------------------------------------- */
 
-static bool add_string(cJSON *o, const char *key, const char *text)
-{
-    return text && *text ? cJSON_AddStringToObject(o, key, text) != NULL : cJSON_AddNullToObject(o, key) != NULL;
-}
-
-/* null unless both ends are known. */
-static bool add_pair(cJSON *o, const char *key, const double pair[2])
-{
-    if (!isfinite(pair[0]) || !isfinite(pair[1])) return cJSON_AddNullToObject(o, key) != NULL;
-    cJSON *array = cJSON_AddArrayToObject(o, key);
-    return array && cJSON_AddItemToArray(array, adept_json_new_number(pair[0])) &&
-           cJSON_AddItemToArray(array, adept_json_new_number(pair[1]));
-}
-
 /* The keys of a model card's metadata. */
-static bool add_card(cJSON *root, const adept_label *l)
+static void put_card(adept_json_writer *w, const adept_label *l)
 {
     char source[128], hardware[192];
-    cJSON *o = cJSON_AddObjectToObject(root, "co2_eq_emissions");
 
     snprintf(source, sizeof source, "adept " ADEPT_VERSION " (%s)", STATEMENT);
     snprintf(hardware, sizeof hardware, "%" PRId64 " x %.100s", gpus_of(l), l->hw->name);
-    return o && adept_json_add_number(o, "emissions", l->totals->co2e_g) && add_string(o, "source", source) &&
-           add_string(o, "training_type", NULL) && add_string(o, "geographical_location", l->totals->place) &&
-           add_string(o, "hardware_used", hardware);
+    adept_json_begin_object(w, "co2_eq_emissions");
+    adept_json_put_number(w, "emissions", l->totals->co2e_g);
+    adept_json_put_known(w, "source", source);
+    adept_json_put_null(w, "training_type");
+    adept_json_put_known(w, "geographical_location", l->totals->place);
+    adept_json_put_known(w, "hardware_used", hardware);
+    adept_json_end_object(w);
 }
 
-static bool add_config(cJSON *root, const adept_label *l)
+static void put_config(adept_json_writer *w, const adept_label *l)
 {
     const adept_profile *p = l->profile;
-    cJSON *model = cJSON_AddObjectToObject(root, "model"), *config = cJSON_AddObjectToObject(root, "config");
 
-    return model && config && add_string(model, "path", p->model_path) &&
-           add_string(model, "sha256", p->model_sha256) && adept_json_add_number(model, "params", (double)p->params) &&
-           add_string(config, "gpu", l->hw->name) && adept_json_add_number(config, "gpus", (double)gpus_of(l)) &&
-           adept_json_add_number(config, "nodes", l->totals->nodes) &&
-           add_string(config, "mode", adept_mode_name(p->mode)) &&
-           add_string(config, "precision", adept_precision_name(p->precision)) &&
-           adept_json_add_number(config, "batch_size", (double)p->batch_size) &&
-           adept_json_add_number(config, "grad_accum", (double)p->grad_accum) &&
-           add_string(config, "optimizer", p->optimizer) &&
-           add_string(config, "attention", adept_attention_name(p->attention)) &&
-           adept_json_add_number(config, "power_limit_w", l->run->power_limit_w > 0 ? l->run->power_limit_w : NAN) &&
-           adept_json_add_number(config, "clock_hz", l->run->clock_hz > 0 ? l->run->clock_hz : NAN);
+    adept_json_begin_object(w, "model");
+    adept_json_put_known(w, "path", p->model_path);
+    adept_json_put_known(w, "sha256", p->model_sha256);
+    adept_json_put_number(w, "params", (double)p->params);
+    adept_json_end_object(w);
+    adept_json_begin_object(w, "config");
+    adept_json_put_known(w, "gpu", l->hw->name);
+    adept_json_put_number(w, "gpus", (double)gpus_of(l));
+    adept_json_put_number(w, "nodes", l->totals->nodes);
+    adept_json_put_known(w, "mode", adept_mode_name(p->mode));
+    adept_json_put_known(w, "precision", adept_precision_name(p->precision));
+    adept_json_put_number(w, "batch_size", (double)p->batch_size);
+    adept_json_put_number(w, "grad_accum", (double)p->grad_accum);
+    adept_json_put_known(w, "optimizer", p->optimizer);
+    adept_json_put_known(w, "attention", adept_attention_name(p->attention));
+    adept_json_put_number(w, "power_limit_w", l->run->power_limit_w > 0 ? l->run->power_limit_w : NAN);
+    adept_json_put_number(w, "clock_hz", l->run->clock_hz > 0 ? l->run->clock_hz : NAN);
+    adept_json_end_object(w);
 }
 
-static bool add_prediction(cJSON *root, const adept_label *l)
+static void put_prediction(adept_json_writer *w, const adept_label *l)
 {
     const adept_prediction *p = l->prediction;
 
-    return adept_json_add_number(root, "step_time_s", p->step_time_s) &&
-           adept_json_add_number(root, "power_avg_w", p->power_avg_w) &&
-           adept_json_add_number(root, "energy_step_j", p->energy_step_j) &&
-           adept_json_add_number(root, "energy_per_sample_j", p->energy_per_sample_j);
+    adept_json_put_number(w, "step_time_s", p->step_time_s);
+    adept_json_put_number(w, "power_avg_w", p->power_avg_w);
+    adept_json_put_number(w, "energy_step_j", p->energy_step_j);
+    adept_json_put_number(w, "energy_per_sample_j", p->energy_per_sample_j);
 }
 
-static bool add_totals(cJSON *root, const adept_totals *t)
+static void put_totals(adept_json_writer *w, const adept_totals *t)
 {
-    cJSON *o = cJSON_AddObjectToObject(root, "total"), *interval = NULL;
-    bool ok = o && adept_json_add_number(o, "steps", t->steps) && adept_json_add_number(o, "samples", t->samples) &&
-              adept_json_add_number(o, "epochs", t->epochs) && adept_json_add_number(o, "time_s", t->time_s) &&
-              adept_json_add_number(o, "gpu_hours", t->gpu_hours) &&
-              adept_json_add_number(o, "energy_kwh", t->energy_kwh) &&
-              adept_json_add_number(o, "host_energy_kwh", t->host_energy_kwh) &&
-              adept_json_add_number(o, "site_energy_kwh", t->site_energy_kwh) &&
-              adept_json_add_number(o, "co2e_g", t->co2e_g) &&
-              adept_json_add_number(o, "carbon_g_per_kwh", t->carbon_g_per_kwh) &&
-              add_string(o, "carbon_source", t->carbon_source) &&
-              adept_json_add_number(o, "carbon_year", t->carbon_year > 0 ? t->carbon_year : NAN) &&
-              adept_json_add_number(o, "pue", t->pue) && add_string(o, "pue_source", t->pue_source) &&
-              adept_json_add_number(o, "host_power_w", t->host_power_w);
-
-    if (!ok) return false;
-    if (!isfinite(t->interval_level)) return cJSON_AddNullToObject(root, "interval") != NULL;
-    interval = cJSON_AddObjectToObject(root, "interval");
-    return interval && adept_json_add_number(interval, "level", t->interval_level) &&
-           add_pair(interval, "time_s", t->interval_time_s) &&
-           add_pair(interval, "energy_kwh", t->interval_energy_kwh) && add_pair(interval, "co2e_g", t->interval_co2e_g);
+    adept_json_begin_object(w, "total");
+    adept_json_put_number(w, "steps", t->steps);
+    adept_json_put_number(w, "samples", t->samples);
+    adept_json_put_number(w, "epochs", t->epochs);
+    adept_json_put_number(w, "time_s", t->time_s);
+    adept_json_put_number(w, "gpu_hours", t->gpu_hours);
+    adept_json_put_number(w, "energy_kwh", t->energy_kwh);
+    adept_json_put_number(w, "host_energy_kwh", t->host_energy_kwh);
+    adept_json_put_number(w, "site_energy_kwh", t->site_energy_kwh);
+    adept_json_put_number(w, "co2e_g", t->co2e_g);
+    adept_json_put_number(w, "carbon_g_per_kwh", t->carbon_g_per_kwh);
+    adept_json_put_known(w, "carbon_source", t->carbon_source);
+    adept_json_put_number(w, "carbon_year", t->carbon_year > 0 ? t->carbon_year : NAN);
+    adept_json_put_number(w, "pue", t->pue);
+    adept_json_put_known(w, "pue_source", t->pue_source);
+    adept_json_put_number(w, "host_power_w", t->host_power_w);
+    adept_json_end_object(w);
+    if (!isfinite(t->interval_level)) {
+        adept_json_put_null(w, "interval");
+        return;
+    }
+    adept_json_begin_object(w, "interval");
+    adept_json_put_number(w, "level", t->interval_level);
+    adept_json_put_pair(w, "time_s", t->interval_time_s[0], t->interval_time_s[1]);
+    adept_json_put_pair(w, "energy_kwh", t->interval_energy_kwh[0], t->interval_energy_kwh[1]);
+    adept_json_put_pair(w, "co2e_g", t->interval_co2e_g[0], t->interval_co2e_g[1]);
+    adept_json_end_object(w);
 }
 
 static char *json_of(const adept_label *l, const char *scope)
 {
-    cJSON *root = cJSON_CreateObject();
-    bool ok = root && adept_json_add_number(root, "schema_version", 1) &&
-              add_string(root, "kind", "adept-energy-label") && add_card(root, l) &&
-              add_string(root, "statement", STATEMENT) && add_config(root, l) && add_prediction(root, l) &&
-              add_totals(root, l->totals) &&
-              add_string(root, "method", adept_granularity_name(adept_granularity_of(l->hw, l->run))) &&
-              cJSON_AddBoolToObject(root, "calibrated", adept_calibrated_for(l->hw, l->run)) &&
-              add_string(root, "calibration", calibration_of(l)) && add_string(root, "scope", scope) &&
-              add_string(root, "adept_version", ADEPT_VERSION);
-    char *printed = ok ? cJSON_Print(root) : NULL, *text = NULL;
+    adept_json_writer w = {.pretty = true};
 
-    cJSON_Delete(root);
-    if (printed && asprintf(&text, "%s\n", printed) < 0) text = NULL;
-    cJSON_free(printed);
-    return text;
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_integer(&w, "schema_version", 1);
+    adept_json_put_string(&w, "kind", "adept-energy-label");
+    put_card(&w, l);
+    adept_json_put_string(&w, "statement", STATEMENT);
+    put_config(&w, l);
+    put_prediction(&w, l);
+    put_totals(&w, l->totals);
+    adept_json_put_known(&w, "method", adept_granularity_name(adept_granularity_of(l->hw, l->run)));
+    adept_json_put_bool(&w, "calibrated", adept_calibrated_for(l->hw, l->run));
+    adept_json_put_string(&w, "calibration", calibration_of(l));
+    adept_json_put_string(&w, "scope", scope);
+    adept_json_put_string(&w, "adept_version", ADEPT_VERSION);
+    adept_json_end_object(&w);
+    adept_buffer_text(&w.out, "\n");
+    return adept_json_finish(&w);
 }
 
 adept_status adept_label_write(adept_cli *cli, const char *path, const adept_label *label)

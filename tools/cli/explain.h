@@ -3,7 +3,7 @@
 #ifndef ADEPT_EXPLAIN_H
 #define ADEPT_EXPLAIN_H
 #include "adept_elasticity.h"
-#include "adept_json.h"
+#include "adept_json_writer.h"
 #include "cli.h"
 #include "groups.h"
 #include "sweep_source.h"
@@ -74,7 +74,7 @@ typedef enum adept_explain_form { ADEPT_EXPLAIN_TEXT, ADEPT_EXPLAIN_MARKDOWN } a
 /** @param all  with the table of every elasticity */
 adept_status adept_report_explanation(adept_cli *cli, FILE *out, const adept_explanation *x, adept_explain_form form,
                                       bool all);
-/** What `predict --json` says, and "explain". NULL when memory is out. */
-cJSON *adept_explanation_to_json(const adept_explanation *x);
+/** A whole document: what `predict --json` says, and "explain". */
+void adept_explanation_put_json(adept_json_writer *w, const adept_explanation *x);
 
 #endif

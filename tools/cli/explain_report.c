@@ -151,124 +151,96 @@ adept_status adept_report_explanation(adept_cli *cli, FILE *out, const adept_exp
 
 /* ---- JSON ---- */
 
-/* Memory that is out anywhere is remembered. */
-static cJSON *add_to_list(cJSON *list, bool *ok)
+static void put_relative(adept_json_writer *w, const char *key, const adept_relative_change *c)
 {
-    cJSON *o = cJSON_CreateObject();
-    if (o && cJSON_AddItemToArray(list, o)) return o;
-    cJSON_Delete(o);
-    *ok = false;
-    return NULL;
+    adept_json_begin_object(w, key);
+    adept_json_put_number(w, "time", c->time);
+    adept_json_put_number(w, "power", c->power);
+    adept_json_put_number(w, "energy", c->energy);
+    adept_json_put_number(w, "edp", c->edp);
+    adept_json_end_object(w);
 }
 
-static void add_number(cJSON *o, const char *key, double value, bool *ok)
+static void put_elasticities(adept_json_writer *w, const adept_elasticities *e)
 {
-    *ok = *ok && adept_json_add_number(o, key, value);
-}
-
-static void add_text(cJSON *o, const char *key, const char *text, bool *ok)
-{
-    *ok = *ok && cJSON_AddStringToObject(o, key, text);
-}
-
-static void add_relative(cJSON *parent, const char *key, const adept_relative_change *c, bool *ok)
-{
-    cJSON *o = cJSON_AddObjectToObject(parent, key);
-    *ok = *ok && o;
-    add_number(o, "time", c->time, ok);
-    add_number(o, "power", c->power, ok);
-    add_number(o, "energy", c->energy, ok);
-    add_number(o, "edp", c->edp, ok);
-}
-
-static void add_elasticities(cJSON *parent, const adept_elasticities *e, bool *ok)
-{
-    cJSON *waits = cJSON_AddObjectToObject(parent, "waits"), *list = cJSON_AddArrayToObject(parent, "elasticities");
-    *ok = *ok && waits && list;
-    for (size_t i = 0; i < ADEPT_WAITS && *ok; i++)
-        add_number(waits, adept_wait_name(i), e->wait[i], ok);
-    for (size_t i = 0; i < e->n && *ok; i++) {
+    adept_json_begin_object(w, "waits");
+    for (size_t i = 0; i < ADEPT_WAITS; i++)
+        adept_json_put_number(w, adept_wait_name(i), e->wait[i]);
+    adept_json_end_object(w);
+    adept_json_begin_array(w, "elasticities");
+    for (size_t i = 0; i < e->n; i++) {
         const adept_elasticity *row = &e->rows[i];
-        cJSON *o = add_to_list(list, ok);
-        if (!o) return;
-        add_text(o, "kind", adept_lever_kind_name(row->kind), ok);
-        add_text(o, "key", row->key, ok);
-        add_text(o, "meaning", row->meaning, ok);
-        add_number(o, "value", row->value, ok);
-        *ok = *ok && cJSON_AddBoolToObject(o, "whole_numbers", row->whole);
-        add_relative(o, "elasticity", &row->exact, ok);
-        add_relative(o, "effect_of_10_percent_more", &row->more, ok);
+        adept_json_begin_object(w, NULL);
+        adept_json_put_string(w, "kind", adept_lever_kind_name(row->kind));
+        adept_json_put_string(w, "key", row->key);
+        adept_json_put_string(w, "meaning", row->meaning);
+        adept_json_put_number(w, "value", row->value);
+        adept_json_put_bool(w, "whole_numbers", row->whole);
+        put_relative(w, "elasticity", &row->exact);
+        put_relative(w, "effect_of_10_percent_more", &row->more);
+        adept_json_end_object(w);
     }
+    adept_json_end_array(w);
 }
 
-static void add_rows(cJSON *parent, const char *key, const adept_groups *g, double step_s, bool *ok)
+static void put_rows(adept_json_writer *w, const char *key, const adept_groups *g, double step_s)
 {
-    cJSON *list = cJSON_AddArrayToObject(parent, key);
-    *ok = *ok && list;
-    for (size_t i = 0; i < g->n && *ok; i++) {
-        cJSON *o = add_to_list(list, ok);
-        if (!o) return;
-        add_text(o, "name", g->rows[i].name, ok);
-        add_number(o, "time_s", g->rows[i].time_s, ok);
-        add_number(o, "share", g->rows[i].time_s / step_s, ok);
-        add_number(o, "energy_j", g->rows[i].energy_j, ok);
+    adept_json_begin_array(w, key);
+    for (size_t i = 0; i < g->n; i++) {
+        adept_json_begin_object(w, NULL);
+        adept_json_put_string(w, "name", g->rows[i].name);
+        adept_json_put_number(w, "time_s", g->rows[i].time_s);
+        adept_json_put_number(w, "share", g->rows[i].time_s / step_s);
+        adept_json_put_number(w, "energy_j", g->rows[i].energy_j);
+        adept_json_end_object(w);
     }
+    adept_json_end_array(w);
 }
 
-static void add_changes(cJSON *parent, const adept_explanation *x, bool *ok)
+static void put_change(adept_json_writer *w, const adept_explain_change *c)
 {
-    cJSON *list = cJSON_AddArrayToObject(parent, "changes");
-    *ok = *ok && list;
-    for (size_t i = 0; i < x->n_changes && *ok; i++) {
-        const adept_explain_change *c = &x->changes[i];
-        double unknown = c->possible ? 0.0 : NAN; /* added to what there is no prediction of */
-        cJSON *o = add_to_list(list, ok);
-        if (!o) return;
-        add_text(o, "key", c->key, ok);
-        add_text(o, "what", c->what, ok);
-        *ok = *ok && cJSON_AddBoolToObject(o, "possible", c->possible);
-        *ok =
-            *ok && (c->possible ? cJSON_AddNullToObject(o, "reason") : cJSON_AddStringToObject(o, "reason", c->reason));
-        *ok = *ok &&
-              (c->possible ? cJSON_AddBoolToObject(o, "fits", c->p.memory.fits) : cJSON_AddNullToObject(o, "fits"));
-        *ok = *ok && cJSON_AddBoolToObject(o, "unmeasured", c->unmeasured);
-        add_number(o, "step_time_s", unknown + c->p.step_time_s, ok);
-        add_number(o, "power_avg_w", unknown + c->p.power_avg_w, ok);
-        add_number(o, "energy_step_j", unknown + c->p.energy_step_j, ok);
-        add_number(o, "edp_js", unknown + c->p.edp_js, ok);
-        add_number(o, "samples_per_s", unknown + c->p.samples_per_s, ok);
-        add_number(o, "energy_per_sample_j", unknown + c->p.energy_per_sample_j, ok);
-    }
+    double unknown = c->possible ? 0.0 : NAN; /* added to what there is no prediction of */
+    adept_json_begin_object(w, NULL);
+    adept_json_put_string(w, "key", c->key);
+    adept_json_put_string(w, "what", c->what);
+    adept_json_put_bool(w, "possible", c->possible);
+    adept_json_put_string(w, "reason", c->possible ? NULL : c->reason);
+    adept_json_put_text(w, "fits", !c->possible ? "null" : c->p.memory.fits ? "true" : "false");
+    adept_json_put_bool(w, "unmeasured", c->unmeasured);
+    adept_json_put_number(w, "step_time_s", unknown + c->p.step_time_s);
+    adept_json_put_number(w, "power_avg_w", unknown + c->p.power_avg_w);
+    adept_json_put_number(w, "energy_step_j", unknown + c->p.energy_step_j);
+    adept_json_put_number(w, "edp_js", unknown + c->p.edp_js);
+    adept_json_put_number(w, "samples_per_s", unknown + c->p.samples_per_s);
+    adept_json_put_number(w, "energy_per_sample_j", unknown + c->p.energy_per_sample_j);
+    adept_json_end_object(w);
 }
 
-static void add_sentences(cJSON *parent, const adept_explanation *x, bool *ok)
+static void put_sentences(adept_json_writer *w, const adept_explanation *x)
 {
-    cJSON *list = cJSON_AddArrayToObject(parent, "sentences");
-    *ok = *ok && list;
-    for (size_t i = 0; i < x->n_sentences && *ok; i++) {
-        cJSON *o = add_to_list(list, ok);
-        if (!o) return;
-        add_text(o, "topic", x->sentences[i].topic, ok);
-        add_text(o, "text", x->sentences[i].text, ok);
+    adept_json_begin_array(w, "sentences");
+    for (size_t i = 0; i < x->n_sentences; i++) {
+        adept_json_begin_object(w, NULL);
+        adept_json_put_string(w, "topic", x->sentences[i].topic);
+        adept_json_put_string(w, "text", x->sentences[i].text);
+        adept_json_end_object(w);
     }
+    adept_json_end_array(w);
 }
 
-cJSON *adept_explanation_to_json(const adept_explanation *x)
+void adept_explanation_put_json(adept_json_writer *w, const adept_explanation *x)
 {
-    char *text = adept_prediction_to_json(&x->p, x->profile, x->hw, x->run, NULL, &x->limits, NULL, 0);
-    cJSON *root = text ? cJSON_Parse(text) : NULL;
-    cJSON *o = root ? cJSON_AddObjectToObject(root, "explain") : NULL;
-    bool ok = o != NULL;
-    free(text);
-    if (ok) {
-        add_text(o, "waits_most_for", adept_wait_name(x->waits_for), &ok);
-        add_elasticities(o, &x->elasticities, &ok);
-        add_rows(o, "layers", &x->layers, x->p.step_time_s, &ok);
-        add_rows(o, "kinds", &x->kinds, x->p.step_time_s, &ok);
-        add_changes(o, x, &ok);
-        add_sentences(o, x, &ok);
-    }
-    if (ok) return root;
-    cJSON_Delete(root);
-    return NULL;
+    adept_json_continue(w, adept_prediction_to_json(&x->p, x->profile, x->hw, x->run, NULL, &x->limits, NULL, 0));
+    adept_json_begin_object(w, "explain");
+    adept_json_put_string(w, "waits_most_for", adept_wait_name(x->waits_for));
+    put_elasticities(w, &x->elasticities);
+    put_rows(w, "layers", &x->layers, x->p.step_time_s);
+    put_rows(w, "kinds", &x->kinds, x->p.step_time_s);
+    adept_json_begin_array(w, "changes");
+    for (size_t i = 0; i < x->n_changes; i++)
+        put_change(w, &x->changes[i]);
+    adept_json_end_array(w);
+    put_sentences(w, x);
+    adept_json_end_object(w);
+    adept_json_end_object(w);
 }

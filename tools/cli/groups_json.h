@@ -1,15 +1,15 @@
-/** @file groups_json.h  The rows of --by as JSON. Calls: cJSON. */
+/** @file groups_json.h  The rows of --by as JSON. Calls: adept_json_writer. */
 #ifndef ADEPT_GROUPS_JSON_H
 #define ADEPT_GROUPS_JSON_H
+#include "adept_json_writer.h"
 #include "groups.h"
 
 /**
- * Append "by" and "groups" to the text of a JSON object.
- * @param text     malloc'ed; replaced
+ * "by" and "groups", into an open object.
  * @param passes   accumulation passes a row stands for (its counts are of one)
  * @param times    what the rows' times are
  */
-adept_status adept_groups_append_json(adept_cli *cli, char **text, const adept_groups *groups,
-                                      const adept_grouping *grouping, double passes, adept_row_times times);
+void adept_groups_put_json(adept_json_writer *w, const adept_groups *groups, const adept_grouping *grouping,
+                           double passes, adept_row_times times);
 
 #endif

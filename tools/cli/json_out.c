@@ -3,13 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-adept_status adept_json_emit(adept_cli *cli, cJSON *document)
+adept_status adept_json_emit(adept_cli *cli, adept_json_writer *document)
 {
-    char *text = document ? cJSON_Print(document) : NULL;
+    char *text = adept_json_finish(document);
 
-    cJSON_Delete(document);
     if (!text) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
     puts(text);
-    cJSON_free(text);
+    free(text);
     return ADEPT_OK;
 }

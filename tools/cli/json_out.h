@@ -1,11 +1,10 @@
-/** @file json_out.h  Building the JSON the commands print. Calls: cJSON. */
+/** @file json_out.h  Printing the JSON of a command. Calls: adept_json_writer. */
 #ifndef ADEPT_JSON_OUT_H
 #define ADEPT_JSON_OUT_H
+#include "adept_json_writer.h"
 #include "cli.h"
-#include "adept_json.h"
 
-/** Print a document and a newline on stdout and free it. NULL, or a document that cannot be printed, is out of memory.
- */
-adept_status adept_json_emit(adept_cli *cli, cJSON *document);
+/** Print a document and a newline on stdout. @return ADEPT_E_NOMEM if memory was out */
+adept_status adept_json_emit(adept_cli *cli, adept_json_writer *document);
 
 #endif

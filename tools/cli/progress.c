@@ -1,5 +1,6 @@
 /** @file progress.c  Progress goes to a terminal only: a log file is not the place for it. */
 #include "progress.h"
+#include "adept_clock.h"
 #include "table.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,12 +16,10 @@ void adept_progress_init(adept_progress *p)
 
 static bool too_soon(adept_progress *p)
 {
-    struct timespec now;
+    double now_s = adept_clock_s();
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double since_s = (double)(now.tv_sec - p->last.tv_sec) + 1e-9 * (double)(now.tv_nsec - p->last.tv_nsec);
-    if (p->dirty && since_s < LEAST_INTERVAL_S) return true;
-    p->last = now;
+    if (p->dirty && now_s - p->last_s < LEAST_INTERVAL_S) return true;
+    p->last_s = now_s;
     return false;
 }
 

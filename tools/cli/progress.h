@@ -3,12 +3,11 @@
 #define ADEPT_PROGRESS_H
 #include "adept_error.h"
 #include <stdbool.h>
-#include <time.h>
 
 typedef struct adept_progress {
     bool shown; /* standard error is a terminal */
     bool dirty; /* there is a line to wipe */
-    struct timespec last;
+    double last_s;
 } adept_progress;
 
 void adept_progress_init(adept_progress *p);

@@ -237,19 +237,18 @@ typedef struct warning_sink {
     bool markdown, headed;
 } warning_sink;
 
-static bool print_warning(void *context, const char *text)
+static void print_warning(void *context, const char *text)
 {
     warning_sink *sink = context;
 
     if (!sink->markdown) {
         adept_report_warning(sink->out, &sink->headed, text);
-        return true;
+        return;
     }
     fprintf(sink->out, "%s> **Warning:** ", sink->headed ? ">\n" : "\n");
     sink->headed = true;
     adept_markdown_text(sink->out, text);
     fputc('\n', sink->out);
-    return true;
 }
 
 static void print_warnings(FILE *out, const adept_diff_report *r)

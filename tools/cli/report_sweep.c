@@ -1,6 +1,6 @@
 /** @file report_sweep.c  Which points are best, and the front between them. */
 #include "report_sweep.h"
-#include "sweep_rows.h"
+#include "adept_number.h"
 #include "units.h"
 #include <inttypes.h>
 #include <math.h>
@@ -151,76 +151,78 @@ adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sw
 
 /* ---- JSON ---- */
 
-void adept_sweep_values_json(FILE *out, const adept_sweep *sweep, uint64_t index)
+void adept_sweep_put_values(adept_json_writer *w, const adept_sweep *sweep, uint64_t index)
 {
     size_t at[ADEPT_SWEEP_MAX_AXES];
     char text[64];
     adept_sweep_at(at, sweep, index);
-    fprintf(out, "{\"index\":%" PRIu64, index);
+    adept_json_put_unsigned(w, "index", index);
     for (size_t i = 0; i < sweep->n_axes; i++) {
         const adept_sweep_axis *axis = &sweep->axes[i];
         if (at[i] == ADEPT_SWEEP_UNVARIED) continue;
-        fputc(',', out);
-        adept_sweep_json_text(out, axis->key);
-        fputc(':', out);
         adept_sweep_print_value(text, sizeof text, axis, at[i]);
-        if (text[strspn(text, "+-.0123456789eE")] || adept_sweep_has_words(axis))
-            adept_sweep_json_text(out, text);
+        if (text[adept_number_length(text)] || adept_sweep_has_words(axis))
+            adept_json_put_string(w, axis->key, text);
         else
-            fputs(text, out);
+            adept_json_put_text(w, axis->key, text);
     }
 }
 
-static void found_json(FILE *out, const adept_sweep *sweep, const adept_sweep_found *f)
+static void put_found(adept_json_writer *w, const char *key, const adept_sweep *sweep, const adept_sweep_found *f)
 {
-    adept_sweep_values_json(out, sweep, f->index);
-    const struct {
-        const char *name;
-        double value;
-    } numbers[] = {{"step_time_s", f->step_time_s},
-                   {"power_avg_w", f->power_avg_w},
-                   {"energy_step_j", f->energy_step_j},
-                   {"edp_js", f->energy_step_j * f->step_time_s},
-                   {"samples", f->samples},
-                   {"clock_hz", f->clock_hz},
-                   {"peak_bytes", f->peak_bytes}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        fprintf(out, ",\"%s\":", numbers[i].name);
-        adept_sweep_json_number(out, numbers[i].value);
-    }
-    fputc('}', out);
+    adept_json_begin_object(w, key);
+    adept_sweep_put_values(w, sweep, f->index);
+    adept_json_put_number(w, "step_time_s", f->step_time_s);
+    adept_json_put_number(w, "power_avg_w", f->power_avg_w);
+    adept_json_put_number(w, "energy_step_j", f->energy_step_j);
+    adept_json_put_number(w, "edp_js", f->energy_step_j * f->step_time_s);
+    adept_json_put_number(w, "samples", f->samples);
+    adept_json_put_number(w, "clock_hz", f->clock_hz);
+    adept_json_put_number(w, "peak_bytes", f->peak_bytes);
+    adept_json_end_object(w);
 }
 
-static void best_json(FILE *out, const char *name, const adept_sweep *sweep, const adept_sweep_found *f)
+static void put_best(adept_json_writer *w, const char *key, const adept_sweep *sweep, bool is_found,
+                     const adept_sweep_found *f)
 {
-    fprintf(out, ",\n    \"%s\":", name);
-    if (f)
-        found_json(out, sweep, f);
+    w->blank = "\n    ";
+    if (is_found)
+        put_found(w, key, sweep, f);
     else
-        fputs("null", out);
+        adept_json_put_null(w, key);
 }
 
-void adept_sweep_answers_json(FILE *out, const adept_sweep *sweep, const adept_sweep_answers *a,
-                              adept_sweep_objective objective)
+void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, const adept_sweep_answers *a,
+                             adept_sweep_objective objective)
 {
-    size_t knee = adept_pareto_knee(&a->front);
-    const adept_sweep_found at_knee =
-        knee < a->front.n ? adept_sweep_answers_front(a, knee) : (adept_sweep_found){.index = 0};
     static const char *const names[] = {"least_time", "least_energy", "least_edp"};
-    fprintf(out,
-            "{\n    \"objective\":\"%s\", \"compared_per\":\"%s\",\n    \"points\":%" PRIu64 ", \"failed\":%" PRIu64
-            ", \"too_large\":%" PRIu64 ", \"ignore_memory\":%s",
-            adept_sweep_objective_name(objective), a->per_sample ? "sample" : "step", a->points, a->failed,
-            a->too_large, a->ignore_memory ? "true" : "false");
-    best_json(out, "best", sweep, a->found[objective] ? &a->best[objective] : NULL);
+    size_t knee = adept_pareto_knee(&a->front);
+    adept_sweep_found f = {.index = 0};
+    w->blank = "\n  ";
+    adept_json_begin_object(w, "answers");
+    w->blank = "\n    ";
+    adept_json_put_string(w, "objective", adept_sweep_objective_name(objective));
+    adept_json_put_string(w, "compared_per", a->per_sample ? "sample" : "step");
+    w->blank = "\n    ";
+    adept_json_put_unsigned(w, "points", a->points);
+    adept_json_put_unsigned(w, "failed", a->failed);
+    adept_json_put_unsigned(w, "too_large", a->too_large);
+    adept_json_put_bool(w, "ignore_memory", a->ignore_memory);
+    put_best(w, "best", sweep, a->found[objective], &a->best[objective]);
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
-        best_json(out, names[i], sweep, a->found[i] ? &a->best[i] : NULL);
-    best_json(out, "knee", sweep, knee < a->front.n ? &at_knee : NULL);
-    fprintf(out, ",\n    \"pareto\":{\"thinned\":%s,\"points\":[", a->front.thinned ? "true" : "false");
+        put_best(w, names[i], sweep, a->found[i], &a->best[i]);
+    if (knee < a->front.n) f = adept_sweep_answers_front(a, knee);
+    put_best(w, "knee", sweep, knee < a->front.n, &f);
+    w->blank = "\n    ";
+    adept_json_begin_object(w, "pareto");
+    adept_json_put_bool(w, "thinned", a->front.thinned);
+    adept_json_begin_array(w, "points");
     for (size_t i = 0; i < a->front.n; i++) {
-        const adept_sweep_found f = adept_sweep_answers_front(a, i);
-        fputs(i ? ",\n      " : "\n      ", out);
-        found_json(out, sweep, &f);
+        f = adept_sweep_answers_front(a, i);
+        w->blank = "\n      ";
+        put_found(w, NULL, sweep, &f);
     }
-    fputs("]}\n  }", out);
+    adept_json_end_array(w);
+    adept_json_end_object(w);
+    adept_json_end_object(w);
 }

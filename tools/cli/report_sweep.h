@@ -1,6 +1,7 @@
 /** @file report_sweep.h  The answers of a sweep as text and as JSON. Calls: whatif. */
 #ifndef ADEPT_REPORT_SWEEP_H
 #define ADEPT_REPORT_SWEEP_H
+#include "adept_json_writer.h"
 #include "adept_sweep_answers.h"
 #include "cli.h"
 #include "table.h"
@@ -18,11 +19,11 @@ adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sw
 
 /** "gpus=2, batch=64" */
 char *adept_sweep_describe_point(char *text, size_t size, const adept_sweep *sweep, uint64_t index);
-/** {"index":N,"gpus":2,... : index and values of a point; the caller goes on with ",..." and "}". */
-void adept_sweep_values_json(FILE *out, const adept_sweep *sweep, uint64_t index);
+/** "index":N,"gpus":2,...: index and values of a point, into an open object. */
+void adept_sweep_put_values(adept_json_writer *w, const adept_sweep *sweep, uint64_t index);
 
-/** The value of "answers" in JSON. */
-void adept_sweep_answers_json(FILE *out, const adept_sweep *sweep, const adept_sweep_answers *answers,
-                              adept_sweep_objective objective);
+/** "answers", into an open object. */
+void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, const adept_sweep_answers *answers,
+                             adept_sweep_objective objective);
 
 #endif

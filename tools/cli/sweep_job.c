@@ -3,7 +3,6 @@
 #include "nearest.h"
 #include "number.h"
 #include "report_sweep.h"
-#include "sweep_rows.h"
 #include "units.h"
 #include <inttypes.h>
 #include <math.h>
@@ -282,59 +281,57 @@ adept_status adept_sweep_job_verdict(const adept_sweep_job *j, const adept_sweep
 
 /* ---- JSON ---- */
 
-static void number_json(FILE *out, const char *key, double value)
-{
-    fprintf(out, ",\"%s\":", key);
-    adept_sweep_json_number(out, value);
-}
-
-static void chosen_json(FILE *out, const adept_sweep_job *j, const adept_sweep *sweep, const adept_chosen *chosen)
+static void put_chosen(adept_json_writer *w, const char *key, const adept_sweep_job *j, const adept_sweep *sweep,
+                       const adept_chosen *chosen)
 {
     const adept_judgement *v = &chosen->judged;
-    adept_sweep_values_json(out, sweep, chosen->id);
-    number_json(out, "steps", v->steps);
-    number_json(out, "time_s", v->time_s);
-    number_json(out, "energy_j", v->energy_j);
-    number_json(out, "power_avg_w", v->power_w);
-    number_json(out, "cost", has_price(j) ? v->cost : NAN);
-    number_json(out, "step_time_s", chosen->option.step_time_s);
-    number_json(out, "energy_step_j", chosen->option.energy_step_j);
-    fputc('}', out);
+    adept_json_begin_object(w, key);
+    adept_sweep_put_values(w, sweep, chosen->id);
+    adept_json_put_number(w, "steps", v->steps);
+    adept_json_put_number(w, "time_s", v->time_s);
+    adept_json_put_number(w, "energy_j", v->energy_j);
+    adept_json_put_number(w, "power_avg_w", v->power_w);
+    adept_json_put_number(w, "cost", has_price(j) ? v->cost : NAN);
+    adept_json_put_number(w, "step_time_s", chosen->option.step_time_s);
+    adept_json_put_number(w, "energy_step_j", chosen->option.energy_step_j);
+    adept_json_end_object(w);
 }
 
-static void binding_json(FILE *out, const adept_sweep_job *j, const adept_sweep *sweep, adept_within within,
-                         const adept_chosen *other)
+static void put_binding(adept_json_writer *w, const adept_sweep_job *j, const adept_sweep *sweep, adept_within within,
+                        const adept_chosen *other)
 {
     double allowed, needed;
     adept_chooser_needs(&allowed, &needed, &j->chooser, other, within);
-    fputs(", \"binding\":{\"constraint\":", out);
-    adept_sweep_json_text(out, adept_within_text(within));
-    number_json(out, "allowed", allowed);
-    number_json(out, "needed", needed);
-    fputs(", \"point\":", out);
-    chosen_json(out, j, sweep, other);
-    fputc('}', out);
+    adept_json_begin_object(w, "binding");
+    adept_json_put_string(w, "constraint", adept_within_text(within));
+    adept_json_put_number(w, "allowed", allowed);
+    adept_json_put_number(w, "needed", needed);
+    put_chosen(w, "point", j, sweep, other);
+    adept_json_end_object(w);
 }
 
-void adept_sweep_job_json(FILE *out, const adept_sweep_job *j, const adept_sweep *sweep)
+void adept_sweep_put_job(adept_json_writer *w, const adept_sweep_job *j, const adept_sweep *sweep)
 {
     const adept_chooser *c = &j->chooser;
     adept_within within;
+    w->blank = "\n  ";
     if (!j->given) {
-        fputs("null", out);
+        adept_json_put_null(w, "job");
         return;
     }
-    fprintf(out, "{\"minimise\":\"%s\", \"points\":%" PRIu64 ", \"feasible\":%" PRIu64 ", \"best\":",
-            adept_aim_name(c->job.aim), c->n, c->n_feasible);
+    adept_json_begin_object(w, "job");
+    adept_json_put_string(w, "minimise", adept_aim_name(c->job.aim));
+    adept_json_put_unsigned(w, "points", c->n);
+    adept_json_put_unsigned(w, "feasible", c->n_feasible);
     if (c->n_feasible > 0)
-        chosen_json(out, j, sweep, &c->best);
+        put_chosen(w, "best", j, sweep, &c->best);
     else
-        fputs("null", out);
+        adept_json_put_null(w, "best");
     if (c->n_feasible == 0 && c->has_nearest)
-        binding_json(out, j, sweep, c->binding, &c->nearest);
+        put_binding(w, j, sweep, c->binding, &c->nearest);
     else if (c->n_feasible > 0 && adept_chooser_held_back(&within, c))
-        binding_json(out, j, sweep, within, &c->without[within]);
+        put_binding(w, j, sweep, within, &c->without[within]);
     else
-        fputs(", \"binding\":null", out);
-    fputs("}", out);
+        adept_json_put_null(w, "binding");
+    adept_json_end_object(w);
 }

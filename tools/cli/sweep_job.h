@@ -3,6 +3,7 @@
 #ifndef ADEPT_SWEEP_JOB_H
 #define ADEPT_SWEEP_JOB_H
 #include "adept_chooser.h"
+#include "adept_json_writer.h"
 #include "adept_sweep.h"
 #include "cli.h"
 #include <stdio.h>
@@ -37,8 +38,8 @@ void adept_sweep_job_add(adept_sweep_job *j, const adept_sweep_point *point);
 
 /** The answer as text; nothing where no job is given. */
 void adept_sweep_job_print(FILE *out, const adept_sweep_job *j, const adept_sweep *sweep);
-/** The value of "job" in JSON: null where none is given. */
-void adept_sweep_job_json(FILE *out, const adept_sweep_job *j, const adept_sweep *sweep);
+/** "job", into an open object: null where none is given. */
+void adept_sweep_put_job(adept_json_writer *w, const adept_sweep_job *j, const adept_sweep *sweep);
 /** @return ADEPT_E_INFEASIBLE, with what stands in the way, if no point does the job */
 adept_status adept_sweep_job_verdict(const adept_sweep_job *j, const adept_sweep *sweep, adept_error *err);
 

@@ -1,13 +1,11 @@
 /** @file sweep_rows.c  A row is built in a buffer and leaves it whole: an interrupted sweep has no half rows. Values of
- * axes are printed once, and numbers by adept_number_print(): a million rows take seconds. */
+ * axes are printed once: a million rows take seconds. */
 #include "sweep_rows.h"
 #include "adept_number.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_TEXTS 65536 /* values of one axis that are kept as texts */
-#define ROW_SIZE 8192   /* 16 keys and their values, ten numbers, a reason */
 
 /* X(name, value): what is known of every point */
 #define NUMBER_LIST(X)                                                                                                 \
@@ -20,96 +18,57 @@
     X(clock_hz, r->clock_hz)                                                                                           \
     X(peak_bytes, r->peak_bytes)
 
-typedef struct row {
-    char text[ROW_SIZE];
-    size_t n;
-} row;
+/* ---- values ---- */
 
-static void put_bytes(row *r, const char *text, size_t n)
+/* "": not known. */
+static void put_number(adept_buffer *row, double value)
 {
-    if (n > ROW_SIZE - r->n) n = ROW_SIZE - r->n;
-    memcpy(r->text + r->n, text, n);
-    r->n += n;
-}
-
-static void put(row *r, const char *text)
-{
-    put_bytes(r, text, strlen(text));
-}
-
-static void put_number(row *r, double value, const char *unknown)
-{
-    char text[ADEPT_NUMBER_SIZE];
-    size_t n = adept_number_print(text, value);
-    if (n > 0)
-        put_bytes(r, text, n);
-    else
-        put(r, unknown);
+    char *room = adept_buffer_room(row, ADEPT_NUMBER_SIZE);
+    if (room) row->size += adept_number_print(room, value);
 }
 
 /* RFC 4180: quoted where it has to be. */
-static void put_csv_text(row *r, const char *text)
+static void put_csv_text(adept_buffer *row, const char *text)
 {
     if (!text[strcspn(text, ",\"\r\n")]) {
-        put(r, text);
+        adept_buffer_text(row, text);
         return;
     }
-    put(r, "\"");
+    adept_buffer_text(row, "\"");
     for (; *text; text++) {
-        if (*text == '"') put(r, "\"");
-        put_bytes(r, text, 1);
+        if (*text == '"') adept_buffer_text(row, "\"");
+        adept_buffer_add(row, text, 1);
     }
-    put(r, "\"");
+    adept_buffer_text(row, "\"");
 }
 
-static void put_json_text(row *r, const char *text)
+static void put_csv_value(adept_buffer *row, const adept_sweep_axis *axis, size_t at, const adept_sweep_point *point)
 {
-    char code[8];
-    put(r, "\"");
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\') put(r, "\\");
-        if (*c >= 0x20) {
-            put_bytes(r, (const char *)c, 1);
-        } else {
-            snprintf(code, sizeof code, "\\u%04x", *c);
-            put(r, code);
-        }
-    }
-    put(r, "\"");
+    const char *word = adept_sweep_has_words(axis) ? adept_sweep_word_at(axis, at, point) : NULL;
+    if (word)
+        put_csv_text(row, word);
+    else if (!adept_sweep_has_words(axis))
+        put_number(row, adept_sweep_number_at(axis, at, point));
 }
 
-void adept_sweep_json_text(FILE *out, const char *text)
+static void put_json_value(adept_json_writer *w, const char *key, const adept_sweep_axis *axis, size_t at,
+                           const adept_sweep_point *point)
 {
-    row r = {.n = 0};
-    put_json_text(&r, text);
-    fwrite(r.text, 1, r.n, out);
+    if (adept_sweep_has_words(axis))
+        adept_json_put_string(w, key, adept_sweep_word_at(axis, at, point));
+    else
+        adept_json_put_number(w, key, adept_sweep_number_at(axis, at, point));
 }
 
-void adept_sweep_json_number(FILE *out, double value)
+static char *text_of(const adept_sweep_rows *rows, const adept_sweep_axis *axis, size_t at,
+                     const adept_sweep_point *point)
 {
-    row r = {.n = 0};
-    put_number(&r, value, "null");
-    fwrite(r.text, 1, r.n, out);
-}
-
-/* ---- axes ---- */
-
-static void print_value(row *r, const adept_sweep_rows *rows, size_t i, const adept_sweep_point *point)
-{
-    const adept_sweep_axis *axis = &rows->sweep->axes[i];
-    char text[ADEPT_NUMBER_SIZE];
-    if (adept_sweep_has_words(axis)) {
-        const char *word = adept_sweep_word_at(axis, point->at[i], point);
-        if (!word)
-            put(r, rows->json ? "null" : "");
-        else if (rows->json)
-            put_json_text(r, word);
-        else
-            put_csv_text(r, word);
-        return;
-    }
-    adept_number_print(text, adept_sweep_number_at(axis, point->at[i], point));
-    put(r, *text || !rows->json ? text : "null");
+    adept_json_writer w = {0};
+    if (rows->json)
+        put_json_value(&w, NULL, axis, at, point);
+    else
+        put_csv_value(&w.out, axis, at, point);
+    return adept_json_finish(&w);
 }
 
 /* The text of a value that is the same wherever it stands. */
@@ -118,38 +77,35 @@ static adept_status keep_texts(adept_sweep_rows *rows, size_t i, adept_error *er
     const adept_sweep_axis *axis = &rows->sweep->axes[i];
     if (axis->relative || axis->kind == ADEPT_VARY_GPU || axis->n > MAX_TEXTS) return ADEPT_OK;
     rows->texts[i] = calloc(axis->n, sizeof *rows->texts[i]);
-    for (size_t j = 0; rows->texts[i] && j < axis->n; j++) {
+    bool ok = rows->texts[i] != NULL;
+    for (size_t j = 0; ok && j < axis->n; j++) {
         size_t at[ADEPT_SWEEP_MAX_AXES] = {0};
         const adept_sweep_point point = {.at = at};
-        row r = {.n = 0};
         if (adept_sweep_best_limit_name(axis, j)) continue; /* differs from point to point */
         at[i] = j;
-        print_value(&r, rows, i, &point);
-        rows->texts[i][j] = strndup(r.text, r.n);
-        if (!rows->texts[i][j]) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a row");
+        rows->texts[i][j] = text_of(rows, axis, j, &point);
+        ok = rows->texts[i][j] != NULL;
     }
-    return rows->texts[i] ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a row");
+    return ok ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a row");
 }
 
-static void put_value(row *r, const adept_sweep_rows *rows, size_t i, const adept_sweep_point *point)
+static const char *kept_text(const adept_sweep_rows *rows, size_t i, const adept_sweep_point *point)
 {
-    bool kept = rows->texts[i] && point->at[i] != ADEPT_SWEEP_UNVARIED && rows->texts[i][point->at[i]];
-    if (kept)
-        put(r, rows->texts[i][point->at[i]]);
-    else
-        print_value(r, rows, i, point);
+    return rows->texts[i] && point->at[i] != ADEPT_SWEEP_UNVARIED ? rows->texts[i][point->at[i]] : NULL;
 }
 
 /* ---- rows ---- */
 
-static void write_header(const adept_sweep_rows *rows)
+static void put_header(adept_buffer *row, const adept_sweep *sweep)
 {
-    for (size_t i = 0; i < rows->sweep->n_axes; i++)
-        fprintf(rows->out, "%s,", rows->sweep->axes[i].key);
-#define X(name, value) fputs(#name ",", rows->out);
+    for (size_t i = 0; i < sweep->n_axes; i++) {
+        adept_buffer_text(row, sweep->axes[i].key);
+        adept_buffer_text(row, ",");
+    }
+#define X(name, value) adept_buffer_text(row, #name ",");
     NUMBER_LIST(X)
 #undef X
-    fputs("fits,bound,limited,reason\n", rows->out);
+    adept_buffer_text(row, "fits,bound,limited,reason\n");
 }
 
 adept_status adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json, const adept_sweep *sweep,
@@ -159,72 +115,74 @@ adept_status adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json
     *rows = (adept_sweep_rows){.out = out, .json = json, .sweep = sweep};
     for (size_t i = 0; i < sweep->n_axes && status == ADEPT_OK; i++)
         status = keep_texts(rows, i, err);
-    if (status == ADEPT_OK && !json) write_header(rows);
+    if (status == ADEPT_OK && !json) put_header(&rows->w.out, sweep);
     return status;
 }
 
-static void put_csv(row *out, const adept_sweep_rows *rows, const adept_sweep_point *point)
+static void put_csv(adept_buffer *row, const adept_sweep_rows *rows, const adept_sweep_point *point)
 {
     const adept_plan_result *r = &point->result;
     bool ok = point->status == ADEPT_OK;
     for (size_t i = 0; i < rows->sweep->n_axes; i++) {
-        put_value(out, rows, i, point);
-        put(out, ",");
+        const char *kept = kept_text(rows, i, point);
+        if (kept)
+            adept_buffer_text(row, kept);
+        else
+            put_csv_value(row, &rows->sweep->axes[i], point->at[i], point);
+        adept_buffer_text(row, ",");
     }
 #define X(name, value)                                                                                                 \
-    put_number(out, (double)(value), "");                                                                              \
-    put(out, ",");
+    put_number(row, (double)(value));                                                                                  \
+    adept_buffer_text(row, ",");
     NUMBER_LIST(X)
 #undef X
-    put(out, !ok ? "," : r->fits ? "true," : "false,");
-    put(out, ok ? adept_bound_name(r->bound) : "");
-    put(out, !ok ? "," : r->limited ? ",true" : ",false");
-    put(out, ",");
-    put_csv_text(out, point->reason);
-    put(out, "\n");
+    adept_buffer_text(row, !ok ? "," : r->fits ? "true," : "false,");
+    adept_buffer_text(row, ok ? adept_bound_name(r->bound) : "");
+    adept_buffer_text(row, !ok ? "," : r->limited ? ",true" : ",false");
+    adept_buffer_text(row, ",");
+    put_csv_text(row, point->reason);
+    adept_buffer_text(row, "\n");
 }
 
-static void put_json(row *out, const adept_sweep_rows *rows, const adept_sweep_point *point)
+static void put_json(adept_json_writer *w, const adept_sweep_rows *rows, const adept_sweep_point *point)
 {
     const adept_plan_result *r = &point->result;
     bool ok = point->status == ADEPT_OK;
-    put(out, rows->n ? ",\n    {" : "\n    {");
+    w->blank = "\n    ";
+    adept_json_begin_object(w, NULL);
     for (size_t i = 0; i < rows->sweep->n_axes; i++) {
-        put_json_text(out, rows->sweep->axes[i].key);
-        put(out, ":");
-        put_value(out, rows, i, point);
-        put(out, ",");
+        const adept_sweep_axis *axis = &rows->sweep->axes[i];
+        const char *kept = kept_text(rows, i, point);
+        if (kept)
+            adept_json_put_text(w, axis->key, kept);
+        else
+            put_json_value(w, axis->key, axis, point->at[i], point);
     }
-#define X(name, value)                                                                                                 \
-    put(out, "\"" #name "\":");                                                                                        \
-    put_number(out, (double)(value), "null");                                                                          \
-    put(out, ",");
+#define X(name, value) adept_json_put_number(w, #name, (double)(value));
     NUMBER_LIST(X)
 #undef X
-    put(out, !ok ? "\"fits\":null,\"bound\":null,\"limited\":null" : r->fits ? "\"fits\":true," : "\"fits\":false,");
-    if (ok) {
-        put(out, "\"bound\":\"");
-        put(out, adept_bound_name(r->bound));
-        put(out, r->limited ? "\",\"limited\":true" : "\",\"limited\":false");
-    }
-    put(out, ",\"reason\":");
-    if (ok)
-        put(out, "null");
-    else
-        put_json_text(out, point->reason);
-    put(out, "}");
+    adept_json_put_text(w, "fits", !ok ? "null" : r->fits ? "true" : "false");
+    adept_json_put_string(w, "bound", ok ? adept_bound_name(r->bound) : NULL);
+    adept_json_put_text(w, "limited", !ok ? "null" : r->limited ? "true" : "false");
+    adept_json_put_string(w, "reason", ok ? NULL : point->reason);
+    adept_json_end_object(w);
 }
 
-void adept_sweep_rows_add(adept_sweep_rows *rows, const adept_sweep_point *point)
+bool adept_sweep_rows_flush(adept_sweep_rows *rows)
 {
-    row r;
-    r.n = 0;
+    adept_buffer *text = &rows->w.out;
+    fwrite(text->data, 1, text->size, rows->out);
+    text->size = 0;
+    return !text->failed && !ferror(rows->out);
+}
+
+bool adept_sweep_rows_add(adept_sweep_rows *rows, const adept_sweep_point *point)
+{
     if (rows->json)
-        put_json(&r, rows, point);
+        put_json(&rows->w, rows, point);
     else
-        put_csv(&r, rows, point);
-    fwrite(r.text, 1, r.n, rows->out);
-    rows->n++;
+        put_csv(&rows->w.out, rows, point);
+    return adept_sweep_rows_flush(rows);
 }
 
 void adept_sweep_rows_free(adept_sweep_rows *rows)
@@ -234,5 +192,6 @@ void adept_sweep_rows_free(adept_sweep_rows *rows)
             free(rows->texts[i][j]);
         free(rows->texts[i]);
     }
+    adept_buffer_free(&rows->w.out);
     *rows = (adept_sweep_rows){.out = NULL};
 }

@@ -1,6 +1,7 @@
-/** @file sweep_rows.h  Rows of a sweep as CSV or JSON, written as they come. Calls: whatif. */
+/** @file sweep_rows.h  Rows of a sweep as CSV or JSON, written as they come. Calls: whatif, adept_json_writer. */
 #ifndef ADEPT_SWEEP_ROWS_H
 #define ADEPT_SWEEP_ROWS_H
+#include "adept_json_writer.h"
 #include "adept_sweep.h"
 #include "cli.h"
 #include <stdio.h>
@@ -8,20 +9,19 @@
 typedef struct adept_sweep_rows {
     FILE *out;
     bool json;
+    adept_json_writer w; /* of the JSON, or the buffer of the CSV */
     const adept_sweep *sweep;
     char **texts[ADEPT_SWEEP_MAX_AXES]; /* of each axis and value as it stands in a row, NULL: printed anew each time */
-    uint64_t n;                         /* written */
 } adept_sweep_rows;
 
-/** @return ADEPT_E_NOMEM. @param out borrowed; a full disk shows in its error flag */
+/** Rows of JSON are elements of an array that the caller opens, and closes, in rows->w. @param out borrowed
+ * @return ADEPT_E_NOMEM */
 adept_status adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json, const adept_sweep *sweep,
                                     adept_error *err);
-void adept_sweep_rows_add(adept_sweep_rows *rows, const adept_sweep_point *point);
+/** @return false when memory was out or `out` has an error */
+bool adept_sweep_rows_add(adept_sweep_rows *rows, const adept_sweep_point *point);
+/** Write what stands in rows->w; as adept_sweep_rows_add(). */
+bool adept_sweep_rows_flush(adept_sweep_rows *rows);
 void adept_sweep_rows_free(adept_sweep_rows *rows); /* zeroed is fine */
-
-/** A text between quotes as JSON has it. */
-void adept_sweep_json_text(FILE *out, const char *text);
-/** A number, null where it is not finite. */
-void adept_sweep_json_number(FILE *out, double value);
 
 #endif

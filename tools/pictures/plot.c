@@ -1,6 +1,6 @@
 /** @file plot.c  Scatters and bars of errors, drawn by gnuplot. */
 #include "plot.h"
-#include "adept_json.h"
+#include "adept_file.h"
 #include "gnuplot.h"
 #include "palette.h"
 #include <math.h>

@@ -2,124 +2,78 @@
 #include "answer.h"
 #include <math.h>
 
-static void print_key(adept_serve_text *out, const char *key)
-{
-    adept_serve_text_add(out, "\"");
-    adept_serve_text_add(out, key);
-    adept_serve_text_add(out, "\":");
-}
-
-static void print_number(adept_serve_text *out, const char *key, double value)
-{
-    print_key(out, key);
-    adept_serve_text_number(out, value);
-    adept_serve_text_add(out, ",");
-}
-
-static void print_last_number(adept_serve_text *out, const char *key, double value)
-{
-    print_key(out, key);
-    adept_serve_text_number(out, value);
-    adept_serve_text_add(out, "}");
-}
-
-static void print_string(adept_serve_text *out, const char *key, const char *value)
-{
-    print_key(out, key);
-    adept_serve_text_quote(out, value);
-    adept_serve_text_add(out, ",");
-}
-
-static void print_integer(adept_serve_text *out, const char *key, int64_t value)
-{
-    print_key(out, key);
-    adept_serve_text_integer(out, value);
-    adept_serve_text_add(out, ",");
-}
-
 typedef struct bit_word {
     uint32_t bit;
     const char *word;
 } bit_word;
 
-static void print_words(adept_serve_text *out, const char *key, const bit_word *words, size_t n, uint32_t bits)
+static void put_words(adept_json_writer *w, const char *key, const bit_word *words, size_t n, uint32_t bits)
 {
-    const char *separator = "";
-    print_key(out, key);
-    adept_serve_text_add(out, "[");
-    for (size_t i = 0; i < n; i++) {
-        if (!(bits & words[i].bit)) continue;
-        adept_serve_text_add(out, separator);
-        adept_serve_text_quote(out, words[i].word);
-        separator = ",";
-    }
-    adept_serve_text_add(out, "]");
+    adept_json_begin_array(w, key);
+    for (size_t i = 0; i < n; i++)
+        if (bits & words[i].bit) adept_json_put_string(w, NULL, words[i].word);
+    adept_json_end_array(w);
 }
 
 /* ---- estimates ---- */
 
-static void print_interval(adept_serve_text *out, const adept_estimate *e)
+/* Published as an array also where it is not known. */
+static void put_ends(adept_json_writer *w, const char *key, double low, double high)
 {
-    print_key(out, "interval");
+    adept_json_begin_array(w, key);
+    adept_json_put_number(w, NULL, low);
+    adept_json_put_number(w, NULL, high);
+    adept_json_end_array(w);
+}
+
+static void put_interval(adept_json_writer *w, const adept_estimate *e)
+{
     if (isnan(e->interval_level)) {
-        adept_serve_text_add(out, "null,");
+        adept_json_put_null(w, "interval");
         return;
     }
-    adept_serve_text_add(out, "{");
-    print_number(out, "level", e->interval_level);
-    print_key(out, "step_time_s");
-    adept_serve_text_add(out, "[");
-    adept_serve_text_number(out, e->time_low_s);
-    adept_serve_text_add(out, ",");
-    adept_serve_text_number(out, e->time_high_s);
-    adept_serve_text_add(out, "],\"power_avg_w\":[");
-    adept_serve_text_number(out, e->power_low_w);
-    adept_serve_text_add(out, ",");
-    adept_serve_text_number(out, e->power_high_w);
-    adept_serve_text_add(out, "]},");
+    adept_json_begin_object(w, "interval");
+    adept_json_put_number(w, "level", e->interval_level);
+    put_ends(w, "step_time_s", e->time_low_s, e->time_high_s);
+    put_ends(w, "power_avg_w", e->power_low_w, e->power_high_w);
+    adept_json_end_object(w);
 }
 
-static void print_parts(adept_serve_text *out, const adept_estimate *e)
+static void put_parts(adept_json_writer *w, const adept_estimate *e)
 {
     static const char *const bounds[] = {"compute", "memory", "launch", "communication"};
-    print_key(out, "time");
-    adept_serve_text_add(out, "{");
-    print_number(out, "pass_s", e->pass_s);
-    print_number(out, "optimizer_s", e->optimizer_s);
-    print_number(out, "comm_s", e->comm_s);
-    print_number(out, "comm_hidden_s", e->comm_hidden_s);
-    print_number(out, "kernel_launch_s", e->launch_s);
-    print_last_number(out, "fixed_s", e->fixed_s);
-    adept_serve_text_add(out, ",");
-    print_string(out, "bound", bounds[e->largest]);
-    print_number(out, "clock_hz", e->clock_hz);
-    print_key(out, "memory");
-    adept_serve_text_add(out, "{");
-    print_number(out, "peak_bytes", e->peak_bytes);
-    print_number(out, "capacity_bytes", e->capacity_bytes);
-    print_key(out, "fits");
-    adept_serve_text_bool(out, !(e->notes & ADEPT_NOTE_NO_ROOM));
-    adept_serve_text_add(out, "},");
+    adept_json_begin_object(w, "time");
+    adept_json_put_number(w, "pass_s", e->pass_s);
+    adept_json_put_number(w, "optimizer_s", e->optimizer_s);
+    adept_json_put_number(w, "comm_s", e->comm_s);
+    adept_json_put_number(w, "comm_hidden_s", e->comm_hidden_s);
+    adept_json_put_number(w, "kernel_launch_s", e->launch_s);
+    adept_json_put_number(w, "fixed_s", e->fixed_s);
+    adept_json_end_object(w);
+    adept_json_put_string(w, "bound", bounds[e->largest]);
+    adept_json_put_number(w, "clock_hz", e->clock_hz);
+    adept_json_begin_object(w, "memory");
+    adept_json_put_number(w, "peak_bytes", e->peak_bytes);
+    adept_json_put_number(w, "capacity_bytes", e->capacity_bytes);
+    adept_json_put_bool(w, "fits", !(e->notes & ADEPT_NOTE_NO_ROOM));
+    adept_json_end_object(w);
 }
 
-void adept_serve_print_estimate(adept_serve_text *out, const char *first, const adept_estimate *e)
+void adept_serve_put_estimate(adept_json_writer *w, const adept_estimate *e)
 {
     static const bit_word notes[] = {{ADEPT_NOTE_UNCALIBRATED, "uncalibrated"}, {ADEPT_NOTE_TRANSFERRED, "transferred"},
                                      {ADEPT_NOTE_NO_POWER, "no_power"},         {ADEPT_NOTE_NO_ROOM, "no_room"},
                                      {ADEPT_NOTE_OUTSIDE, "outside"},           {ADEPT_NOTE_LIMITED, "limited"},
                                      {ADEPT_NOTE_ABOVE_LIMIT, "above_limit"}};
-    adept_serve_text_add(out, "{");
-    adept_serve_text_add(out, first);
-    print_number(out, "step_time_s", e->step_time_s);
-    print_number(out, "power_avg_w", e->power_avg_w);
-    print_number(out, "energy_step_j", e->energy_step_j);
-    print_number(out, "edp_js", e->edp_js);
-    print_number(out, "samples_per_s", e->samples_per_s);
-    print_number(out, "samples", e->samples);
-    print_interval(out, e);
-    print_parts(out, e);
-    print_words(out, "notes", notes, sizeof notes / sizeof *notes, e->notes);
-    adept_serve_text_add(out, "}");
+    adept_json_put_number(w, "step_time_s", e->step_time_s);
+    adept_json_put_number(w, "power_avg_w", e->power_avg_w);
+    adept_json_put_number(w, "energy_step_j", e->energy_step_j);
+    adept_json_put_number(w, "edp_js", e->edp_js);
+    adept_json_put_number(w, "samples_per_s", e->samples_per_s);
+    adept_json_put_number(w, "samples", e->samples);
+    put_interval(w, e);
+    put_parts(w, e);
+    put_words(w, "notes", notes, sizeof notes / sizeof *notes, e->notes);
 }
 
 /* ---- choices ---- */
@@ -131,74 +85,70 @@ static const bit_word constraints[] = {{ADEPT_CONSTRAINT_POWER, "power"},
                                        {ADEPT_CONSTRAINT_PREDICTABLE, "predictable"}};
 #define N_CONSTRAINTS (sizeof constraints / sizeof *constraints)
 
-void adept_serve_print_verdict(adept_serve_text *out, const adept_verdict *v)
+void adept_serve_put_verdict(adept_json_writer *w, const char *key, const adept_verdict *v)
 {
-    adept_serve_text_add(out, "{");
-    print_number(out, "steps", v->steps);
-    print_number(out, "time_s", v->time_s);
-    print_number(out, "energy_j", v->energy_j);
-    print_number(out, "edp_js", v->edp_js);
-    print_number(out, "power_w", v->power_w);
-    print_words(out, "violated", constraints, N_CONSTRAINTS, v->violated);
-    adept_serve_text_add(out, "}");
+    adept_json_begin_object(w, key);
+    adept_json_put_number(w, "steps", v->steps);
+    adept_json_put_number(w, "time_s", v->time_s);
+    adept_json_put_number(w, "energy_j", v->energy_j);
+    adept_json_put_number(w, "edp_js", v->edp_js);
+    adept_json_put_number(w, "power_w", v->power_w);
+    put_words(w, "violated", constraints, N_CONSTRAINTS, v->violated);
+    adept_json_end_object(w);
 }
 
-static void print_binding(adept_serve_text *out, const adept_choice *c)
+static void put_binding(adept_json_writer *w, const adept_choice *c)
 {
-    adept_serve_text_add(out, "{");
+    adept_json_begin_object(w, "binding");
     for (size_t i = 0; i < N_CONSTRAINTS; i++)
-        if (constraints[i].bit == c->binding) print_string(out, "constraint", constraints[i].word);
-    print_number(out, "needed", c->needed);
-    print_integer(out, "nearest", (int64_t)c->nearest);
-    print_key(out, "verdict");
-    adept_serve_print_verdict(out, &c->verdict);
-    adept_serve_text_add(out, "}");
+        if (constraints[i].bit == c->binding) adept_json_put_string(w, "constraint", constraints[i].word);
+    adept_json_put_number(w, "needed", c->needed);
+    adept_json_put_integer(w, "nearest", (int64_t)c->nearest);
+    adept_serve_put_verdict(w, "verdict", &c->verdict);
+    adept_json_end_object(w);
 }
 
-void adept_serve_print_choice(adept_serve_text *out, const adept_choice *c, size_t n)
+void adept_serve_put_choice(adept_json_writer *w, const adept_choice *c, size_t n)
 {
-    print_key(out, "best");
-    if (c->best < n)
-        adept_serve_text_integer(out, (int64_t)c->best);
+    bool any = c->best < n;
+    if (any)
+        adept_json_put_integer(w, "best", (int64_t)c->best);
     else
-        adept_serve_text_add(out, "null");
-    adept_serve_text_add(out, ",");
-    print_integer(out, "n_feasible", (int64_t)c->n_feasible);
-    print_key(out, "verdict");
-    if (c->best < n)
-        adept_serve_print_verdict(out, &c->verdict);
+        adept_json_put_null(w, "best");
+    adept_json_put_integer(w, "n_feasible", (int64_t)c->n_feasible);
+    if (any)
+        adept_serve_put_verdict(w, "verdict", &c->verdict);
     else
-        adept_serve_text_add(out, "null");
-    adept_serve_text_add(out, ",");
-    print_key(out, "binding");
+        adept_json_put_null(w, "verdict");
     if (c->binding)
-        print_binding(out, c);
+        put_binding(w, c);
     else
-        adept_serve_text_add(out, "null");
+        adept_json_put_null(w, "binding");
 }
 
 /* ---- workloads ---- */
 
-void adept_serve_print_workload(adept_serve_text *out, const adept_serve_workload *w)
+void adept_serve_put_workload(adept_json_writer *w, const adept_serve_workload *workload)
 {
     adept_workload_info i;
-    adept_workload_describe(&i, w->handle);
-    adept_serve_text_add(out, "{");
-    print_string(out, "name", w->name);
-    print_string(out, "mode", i.mode);
-    print_string(out, "precision", i.precision);
-    print_string(out, "optimizer", i.optimizer);
-    print_string(out, "attention", i.attention);
-    print_integer(out, "batch_size", i.batch_size);
-    print_integer(out, "batch_low", i.batch_low);
-    print_integer(out, "batch_high", i.batch_high);
-    print_integer(out, "seq_length", i.seq_length);
-    print_integer(out, "seq_low", i.seq_low);
-    print_integer(out, "seq_high", i.seq_high);
-    print_integer(out, "grad_accum", i.grad_accum);
-    print_integer(out, "params", i.params);
-    print_integer(out, "trainable_params", i.trainable_params);
-    print_number(out, "macs_forward", i.macs_forward);
-    print_number(out, "flops_forward", i.flops_forward);
-    print_last_number(out, "flops_backward", i.flops_backward);
+    adept_workload_describe(&i, workload->handle);
+    adept_json_begin_object(w, NULL);
+    adept_json_put_string(w, "name", workload->name);
+    adept_json_put_string(w, "mode", i.mode);
+    adept_json_put_string(w, "precision", i.precision);
+    adept_json_put_string(w, "optimizer", i.optimizer);
+    adept_json_put_string(w, "attention", i.attention);
+    adept_json_put_integer(w, "batch_size", i.batch_size);
+    adept_json_put_integer(w, "batch_low", i.batch_low);
+    adept_json_put_integer(w, "batch_high", i.batch_high);
+    adept_json_put_integer(w, "seq_length", i.seq_length);
+    adept_json_put_integer(w, "seq_low", i.seq_low);
+    adept_json_put_integer(w, "seq_high", i.seq_high);
+    adept_json_put_integer(w, "grad_accum", i.grad_accum);
+    adept_json_put_integer(w, "params", i.params);
+    adept_json_put_integer(w, "trainable_params", i.trainable_params);
+    adept_json_put_number(w, "macs_forward", i.macs_forward);
+    adept_json_put_number(w, "flops_forward", i.flops_forward);
+    adept_json_put_number(w, "flops_backward", i.flops_backward);
+    adept_json_end_object(w);
 }

@@ -1,20 +1,19 @@
-/** @file answer.h  Estimates, verdicts and descriptions as JSON. Calls: library. */
+/** @file answer.h  Estimates, verdicts and descriptions as JSON. Calls: library, adept_json_writer. */
 #ifndef ADEPT_SERVE_ANSWER_H
 #define ADEPT_SERVE_ANSWER_H
+#include "adept_json_writer.h"
 #include "catalogue.h"
-#include "text.h"
 
-/** An estimate with status ADEPT_OK, keys as in `predict --json`; `first` goes in front of them:
- * "\"schema_version\":1,". */
-void adept_serve_print_estimate(adept_serve_text *out, const char *first, const adept_estimate *e);
+/** An estimate with status ADEPT_OK, keys as in `predict --json`, into an open object. */
+void adept_serve_put_estimate(adept_json_writer *w, const adept_estimate *e);
 
 /** {"steps":...,"violated":["deadline"]} */
-void adept_serve_print_verdict(adept_serve_text *out, const adept_verdict *v);
+void adept_serve_put_verdict(adept_json_writer *w, const char *key, const adept_verdict *v);
 
-/** "best", "n_feasible", "binding" and "verdict" of a choice among n, without braces. */
-void adept_serve_print_choice(adept_serve_text *out, const adept_choice *c, size_t n);
+/** "best", "n_feasible", "verdict" and "binding" of a choice among n, into an open object. */
+void adept_serve_put_choice(adept_json_writer *w, const adept_choice *c, size_t n);
 
-/** What a client may know of a workload. */
-void adept_serve_print_workload(adept_serve_text *out, const adept_serve_workload *w);
+/** What a client may know of a workload, into an open array. */
+void adept_serve_put_workload(adept_json_writer *w, const adept_serve_workload *workload);
 
 #endif

@@ -67,7 +67,7 @@ static adept_status add_names(adept_serve_catalogue *c, const adept_hwprofile *h
     return status;
 }
 
-static adept_status add_gpu(adept_serve_catalogue *c, const char *name_or_path, const adept_hwprofile *hw, cJSON *list,
+static adept_status add_gpu(adept_serve_catalogue *c, const char *name_or_path, const adept_hwprofile *hw, adept_json_writer *list,
                             adept_error *err)
 {
     adept_serve_gpu *gpus = realloc(c->gpus, (c->n_gpus + 1) * sizeof *gpus);
@@ -78,12 +78,12 @@ static adept_status add_gpu(adept_serve_catalogue *c, const char *name_or_path, 
     adept_status status = adept_gpu_open(&gpu->handle, name_or_path, err);
     if (status == ADEPT_OK) status = adept_gpu_text(&gpu->json, &gpu->json_size, hw, err);
     if (status == ADEPT_OK) status = add_names(c, hw, c->n_gpus, err);
-    if (status == ADEPT_OK && !adept_gpu_add_summary(list, hw)) status = no_memory(err);
+    if (status == ADEPT_OK) adept_gpu_put_summary(list, hw);
     c->n_gpus++; /* also a half-made one: it is freed with the others */
     return status;
 }
 
-static adept_status load_gpu(adept_serve_catalogue *c, const char *name_or_path, bool is_file, cJSON *list,
+static adept_status load_gpu(adept_serve_catalogue *c, const char *name_or_path, bool is_file, adept_json_writer *list,
                              adept_error *err)
 {
     adept_hwprofile *hw = NULL;
@@ -100,7 +100,7 @@ static adept_status load_gpu(adept_serve_catalogue *c, const char *name_or_path,
 }
 
 /* A name of the catalogue would be no addition; a file is one, also without a '/' in its path. */
-static adept_status load_gpu_file(adept_serve_catalogue *c, const char *path, cJSON *list, adept_error *err)
+static adept_status load_gpu_file(adept_serve_catalogue *c, const char *path, adept_json_writer *list, adept_error *err)
 {
     size_t length = strlen(path);
     if (strchr(path, '/') || (length >= 5 && strcmp(path + length - 5, ".json") == 0))
@@ -113,17 +113,21 @@ static adept_status load_gpu_file(adept_serve_catalogue *c, const char *path, cJ
 
 static adept_status load_gpus(adept_serve_catalogue *c, const char *const *files, size_t n, adept_error *err)
 {
-    cJSON *root = cJSON_CreateObject();
-    cJSON *list = cJSON_AddNumberToObject(root, "schema_version", 1) ? cJSON_AddArrayToObject(root, "gpus") : NULL;
-    adept_status status = list ? ADEPT_OK : no_memory(err);
+    adept_json_writer w = {.pretty = true};
+    adept_status status = ADEPT_OK;
     const char *name;
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_integer(&w, "schema_version", 1);
+    adept_json_begin_array(&w, "gpus");
     for (size_t i = 0; status == ADEPT_OK && i < n; i++)
-        status = load_gpu_file(c, files[i], list, err);
+        status = load_gpu_file(c, files[i], &w, err);
     for (size_t i = 0; status == ADEPT_OK && (name = adept_gpu_name(i)); i++)
-        status = load_gpu(c, name, false, list, err);
-    if (status == ADEPT_OK && !(c->gpus_json = cJSON_Print(root))) status = no_memory(err);
+        status = load_gpu(c, name, false, &w, err);
+    adept_json_end_array(&w);
+    adept_json_end_object(&w);
+    c->gpus_json = adept_json_finish(&w);
+    if (status == ADEPT_OK && !c->gpus_json) status = no_memory(err);
     if (status == ADEPT_OK) qsort(c->names, c->n_names, sizeof *c->names, by_gpu_name);
-    cJSON_Delete(root);
     return status;
 }
 

@@ -1,4 +1,5 @@
 /** @file http.c  HTTP by libmicrohttpd: bodies with limits, answers, slow clients, an orderly end. */
+#include "adept_clock.h"
 #include "http.h"
 #include <inttypes.h>
 #include <microhttpd.h>
@@ -41,7 +42,7 @@ struct adept_http {
 
 /* One request and its answer. */
 typedef struct exchange {
-    adept_serve_text body;
+    adept_buffer body;
     uint64_t held_bytes;
     uint64_t begin_ns;
     adept_serve_problem_kind refused; /* once `is_refused`: its body is read and thrown away */
@@ -53,7 +54,7 @@ typedef struct exchange {
 static void extend(adept_http *h, peer *p)
 {
     if (p)
-        atomic_store_explicit(&p->deadline_ns, adept_serve_now_ns() + (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u,
+        atomic_store_explicit(&p->deadline_ns, adept_clock_ns() + (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u,
                               memory_order_relaxed);
 }
 
@@ -133,7 +134,7 @@ static bool has_left(peer *p)
 
 void adept_http_tend(adept_http *h)
 {
-    uint64_t now = adept_serve_now_ns();
+    uint64_t now = adept_clock_ns();
     pthread_mutex_lock(&h->lock);
     for (peer *p = h->peers; p; p = p->next) {
         bool late = atomic_load_explicit(&p->deadline_ns, memory_order_relaxed) <= now;
@@ -163,7 +164,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     rest(h, peer_of(connection));
     atomic_fetch_sub_explicit(&h->metrics->bytes_held, x->held_bytes, memory_order_relaxed);
     atomic_fetch_sub(&h->in_flight, 1);
-    adept_serve_text_free(&x->body);
+    adept_buffer_free(&x->body);
     free(x);
     *context = NULL;
 }
@@ -173,7 +174,7 @@ static void log_request(const exchange *x, const char *method, const char *url, 
 {
     char line[320];
     int n = snprintf(line, sizeof line, "adept serve: %d %" PRIu64 " us %.16s %.200s", http_status,
-                     (adept_serve_now_ns() - x->begin_ns) / 1000, method, url);
+                     (adept_clock_ns() - x->begin_ns) / 1000, method, url);
     for (int i = 0; i < n; i++)
         if ((unsigned char)line[i] < 0x20 || (unsigned char)line[i] >= 0x7f) line[i] = '?';
     line[n] = '\n';
@@ -226,7 +227,7 @@ static void mark_refused(exchange *x, adept_serve_problem_kind kind)
 {
     x->is_refused = true;
     x->refused = kind;
-    adept_serve_text_free(&x->body);
+    adept_buffer_free(&x->body);
 }
 
 static void take_body(adept_http *h, exchange *x, const char *data, size_t size)
@@ -237,11 +238,11 @@ static void take_body(adept_http *h, exchange *x, const char *data, size_t size)
         return;
     }
     size_t before = x->body.capacity;
-    adept_serve_text_bytes(&x->body, data, size);
+    adept_buffer_add(&x->body, data, size);
     hold(h, x, x->body.capacity - before);
     if (x->body.failed || atomic_load_explicit(&h->metrics->bytes_held, memory_order_relaxed) > h->max_held_bytes)
         mark_refused(x, ADEPT_SERVE_OVERLOADED);
-    else if (adept_serve_now_ns() - x->begin_ns > (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u)
+    else if (adept_clock_ns() - x->begin_ns > (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u)
         mark_refused(x, ADEPT_SERVE_TOO_SLOW);
 }
 
@@ -252,7 +253,7 @@ static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, c
     exchange *x = calloc(1, sizeof *x);
     if (!x) return MHD_NO;
     *context = x;
-    x->begin_ns = adept_serve_now_ns();
+    x->begin_ns = adept_clock_ns();
     atomic_fetch_add(&h->in_flight, 1);
     work(h, peer_of(connection));
     const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -339,13 +340,13 @@ adept_status adept_http_start(adept_http **out, adept_server *server, const adep
 void adept_http_stop(adept_http *h)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
-    uint64_t end_ns = adept_serve_now_ns() + (uint64_t)h->options.timeout_s * 1000000000u;
+    uint64_t end_ns = adept_clock_ns() + (uint64_t)h->options.timeout_s * 1000000000u;
     atomic_store(&h->stopping, true);
     for (int i = 0; i < 2; i++) {
         MHD_socket fd = h->daemons[i] ? MHD_quiesce_daemon(h->daemons[i]) : MHD_INVALID_SOCKET;
         if (fd != MHD_INVALID_SOCKET) close(fd);
     }
-    while (atomic_load(&h->in_flight) > 0 && adept_serve_now_ns() < end_ns)
+    while (atomic_load(&h->in_flight) > 0 && adept_clock_ns() < end_ns)
         nanosleep(&pause, NULL);
     for (int i = 0; i < 2; i++)
         if (h->daemons[i]) MHD_stop_daemon(h->daemons[i]);

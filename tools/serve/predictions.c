@@ -1,5 +1,6 @@
 /** @file predictions.c  POST /v1/predict and /v1/choose. */
 #include "predictions.h"
+#include "adept_clock.h"
 #include "answer.h"
 #include "request.h"
 #include "server_private.h"
@@ -47,12 +48,13 @@ static bool unknown_workload(const adept_serve_catalogue *c, const char *name, a
 static bool open_context(context *c, adept_server *s, const adept_serve_body *body, adept_serve_problem *p)
 {
     adept_error err = {0};
-    *c = (context){.server = s, .end_ns = adept_serve_now_ns() + s->max_time_ns};
-    if (!body->profile.at) return true;
-    if (adept_workload_read(&c->profile, "profile", body->profile.at, body->profile.size, NULL, &err) != ADEPT_OK)
+    *c = (context){.server = s, .end_ns = adept_clock_ns() + s->max_time_ns};
+    if (!body->profile) return true;
+    size_t size = strlen(body->profile);
+    if (adept_workload_read(&c->profile, "profile", body->profile, size, NULL, &err) != ADEPT_OK)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_PROFILE, "%s", err.message);
     atomic_fetch_add_explicit(&s->metrics.profiles, 1, memory_order_relaxed);
-    c->oracles = adept_serve_oracles_new(adept_serve_profile_capacity(body->profile.size));
+    c->oracles = adept_serve_oracles_new(adept_serve_profile_capacity(size));
     return c->oracles || adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
 }
 
@@ -127,7 +129,7 @@ static bool estimate(adept_estimate *out, const context *c, const adept_serve_ru
     return status == ADEPT_OK || adept_serve_refuse_error(p, status, err.message);
 }
 
-static bool predict_full(adept_serve_text *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
+static bool predict_full(adept_json_writer *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
 {
     held_oracle o;
     adept_error err = {0};
@@ -139,30 +141,26 @@ static bool predict_full(adept_serve_text *out, const context *c, const adept_se
     adept_serve_oracles_release(o.oracles, o.held);
     atomic_fetch_add_explicit(&c->server->metrics.predictions, 1, memory_order_relaxed);
     if (status != ADEPT_OK) return adept_serve_refuse_error(p, status, err.message);
-    adept_serve_text_add(out, text);
+    adept_json_put_text(out, NULL, text);
     adept_text_free(text);
     return true;
 }
 
-static bool predict_compact(adept_serve_text *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
+static bool predict_compact(adept_json_writer *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
 {
     adept_estimate e;
     if (!estimate(&e, c, run, p)) return false;
-    adept_serve_print_estimate(out, "\"schema_version\":1,", &e);
+    adept_json_begin_object(out, NULL);
+    adept_json_put_integer(out, "schema_version", 1);
+    adept_serve_put_estimate(out, &e);
+    adept_json_end_object(out);
     return true;
 }
 
 /* ---- lists ---- */
 
-static void print_error(adept_serve_text *out, const adept_serve_problem *p)
-{
-    adept_serve_text_add(out, "{\"error\":");
-    adept_serve_problem_print(out, p);
-    adept_serve_text_add(out, "}");
-}
-
 static bool estimate_element(adept_estimate *out, const context *c, const adept_serve_body *body,
-                             adept_serve_span element, adept_serve_problem *p)
+                             const cJSON *element, adept_serve_problem *p)
 {
     adept_serve_run run = body->run;
     return adept_serve_run_read(&run, element, p) && estimate(out, c, &run, p);
@@ -172,42 +170,54 @@ static bool estimate_element(adept_estimate *out, const context *c, const adept_
  * answers nobody else. */
 static bool is_in_time(const context *c, size_t index, adept_serve_problem *p)
 {
-    if (index == 0 || adept_serve_now_ns() < c->end_ns) return true;
+    if (index == 0 || adept_clock_ns() < c->end_ns) return true;
     return adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED,
                               "the %zu before it have taken more than %.3g s (--timeout); ask in smaller bodies", index,
                               (double)c->server->max_time_ns * 1e-9);
 }
 
-static void predict_list(adept_serve_text *out, const context *c, const adept_serve_body *body)
+static void predict_list(adept_json_writer *out, const context *c, const adept_serve_body *body)
 {
-    adept_serve_cursor at = adept_serve_json_inside(body->list);
-    adept_serve_span element;
+    const cJSON *element;
     adept_serve_problem problem;
     adept_estimate e;
-    adept_serve_text_add(out, "{\"schema_version\":1,\"estimates\":[");
-    for (size_t i = 0; adept_serve_json_next(&at, &element) && !out->failed; i++) {
-        if (i > 0) adept_serve_text_add(out, ",");
-        if (is_in_time(c, i, &problem) && estimate_element(&e, c, body, element, &problem))
-            adept_serve_print_estimate(out, "", &e);
+    size_t i = 0;
+    adept_json_begin_object(out, NULL);
+    adept_json_put_integer(out, "schema_version", 1);
+    adept_json_begin_array(out, "estimates");
+    cJSON_ArrayForEach(element, body->list)
+    {
+        if (out->out.failed) break;
+        adept_json_begin_object(out, NULL);
+        if (is_in_time(c, i++, &problem) && estimate_element(&e, c, body, element, &problem))
+            adept_serve_put_estimate(out, &e);
         else
-            print_error(out, &problem);
+            adept_serve_put_problem(out, &problem);
+        adept_json_end_object(out);
     }
-    adept_serve_text_add(out, "]}");
+    adept_json_end_array(out);
+    adept_json_end_object(out);
 }
 
-bool adept_serve_predict(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool predict(adept_server *s, adept_json_writer *out, const adept_serve_body *body, adept_serve_problem *p)
+{
+    context c;
+    bool ok = open_context(&c, s, body, p);
+    if (ok && body->list)
+        predict_list(out, &c, body);
+    else if (ok)
+        ok = body->compact ? predict_compact(out, &c, &body->run, p) : predict_full(out, &c, &body->run, p);
+    close_context(&c);
+    return ok;
+}
+
+bool adept_serve_predict(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
 {
     adept_serve_body body;
-    context c;
-    if (!adept_serve_body_read(&body, r->body, r->body_size,
-                               ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT, p))
-        return false;
-    bool ok = open_context(&c, s, &body, p);
-    if (ok && body.list.at)
-        predict_list(out, &c, &body);
-    else if (ok)
-        ok = body.compact ? predict_compact(out, &c, &body.run, p) : predict_full(out, &c, &body.run, p);
-    close_context(&c);
+    bool ok = adept_serve_body_read(&body, r->body, r->body_size,
+                                    ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT, p);
+    ok = ok && predict(s, out, &body, p);
+    adept_serve_body_free(&body);
     return ok;
 }
 
@@ -216,44 +226,49 @@ bool adept_serve_predict(adept_server *s, adept_serve_text *out, const adept_ser
 typedef struct options {
     adept_estimate *estimates;
     adept_verdict *verdicts;
-    adept_serve_text errors; /* of the options that cannot be predicted, in order: "{...}" each */
-    size_t *error_ends;      /* of each option: where its error ends in `errors` */
+    char **errors; /* {"error":...} of each that cannot be predicted, else NULL */
 } options;
+
+static char *text_of(const adept_serve_problem *p)
+{
+    adept_json_writer w = {0};
+    adept_json_begin_object(&w, NULL);
+    adept_serve_put_problem(&w, p);
+    adept_json_end_object(&w);
+    return adept_json_finish(&w);
+}
 
 static bool estimate_options(options *o, const context *c, const adept_serve_body *body, adept_serve_problem *p)
 {
-    adept_serve_cursor at = adept_serve_json_inside(body->list);
-    adept_serve_span element;
-    for (size_t i = 0; i < body->n && adept_serve_json_next(&at, &element); i++) {
+    const cJSON *element;
+    size_t i = 0;
+    cJSON_ArrayForEach(element, body->list)
+    {
         if (!is_in_time(c, i, p)) return false; /* a best of some is not what was asked for */
         if (!estimate_element(&o->estimates[i], c, body, element, p)) {
             o->estimates[i] = (adept_estimate){.status = ADEPT_E_USAGE};
-            adept_serve_problem_print(&o->errors, p);
+            o->errors[i] = text_of(p);
+            if (!o->errors[i]) return adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
         }
-        o->error_ends[i] = o->errors.size;
+        i++;
     }
-    return !o->errors.failed || adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
+    return true;
 }
 
-static void print_options(adept_serve_text *out, const options *o, size_t n)
+static void put_options(adept_json_writer *out, const options *o, size_t n)
 {
-    adept_serve_text_add(out, ",\"options\":[");
-    for (size_t i = 0; i < n && !out->failed; i++) {
-        size_t begin = i > 0 ? o->error_ends[i - 1] : 0;
-        if (i > 0) adept_serve_text_add(out, ",");
-        if (o->error_ends[i] > begin) {
-            adept_serve_text_add(out, "{\"error\":");
-            adept_serve_text_bytes(out, o->errors.data + begin, o->error_ends[i] - begin);
-            adept_serve_text_add(out, "}");
-        } else {
-            adept_serve_print_verdict(out, &o->verdicts[i]);
-        }
+    adept_json_begin_array(out, "options");
+    for (size_t i = 0; i < n && !out->out.failed; i++) {
+        if (o->errors[i])
+            adept_json_put_text(out, NULL, o->errors[i]);
+        else
+            adept_serve_put_verdict(out, NULL, &o->verdicts[i]);
     }
-    adept_serve_text_add(out, "]}");
+    adept_json_end_array(out);
 }
 
-static bool choose(adept_serve_text *out, const context *c, const adept_serve_body *body, options *o,
-                   adept_serve_problem *p)
+static bool choose_among(adept_json_writer *out, const context *c, const adept_serve_body *body, options *o,
+                         adept_serve_problem *p)
 {
     adept_choice choice;
     adept_error err = {0};
@@ -261,40 +276,47 @@ static bool choose(adept_serve_text *out, const context *c, const adept_serve_bo
     adept_status status = adept_choose(&choice, o->verdicts, o->estimates, body->n, &body->goal, &err);
     if (status != ADEPT_OK) adept_serve_refuse_error(p, status, err.message);
     if (status != ADEPT_OK && status != ADEPT_E_INFEASIBLE) return false;
-    adept_serve_text_add(out, "{\"schema_version\":1,");
-    if (status != ADEPT_OK) {
-        adept_serve_text_add(out, "\"error\":");
-        adept_serve_problem_print(out, p);
-        adept_serve_text_add(out, ",");
+    adept_json_begin_object(out, NULL);
+    adept_json_put_integer(out, "schema_version", 1);
+    if (status != ADEPT_OK) adept_serve_put_problem(out, p);
+    adept_serve_put_choice(out, &choice, body->n);
+    if (choice.best < body->n) {
+        adept_json_begin_object(out, "estimate");
+        adept_serve_put_estimate(out, &o->estimates[choice.best]);
+        adept_json_end_object(out);
+    } else {
+        adept_json_put_null(out, "estimate");
     }
-    adept_serve_print_choice(out, &choice, body->n);
-    adept_serve_text_add(out, ",\"estimate\":");
-    if (choice.best < body->n)
-        adept_serve_print_estimate(out, "", &o->estimates[choice.best]);
-    else
-        adept_serve_text_add(out, "null");
-    print_options(out, o, body->n);
+    put_options(out, o, body->n);
+    adept_json_end_object(out);
     return status == ADEPT_OK;
 }
 
-bool adept_serve_choose(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool choose(adept_server *s, adept_json_writer *out, const adept_serve_body *body, adept_serve_problem *p)
 {
-    adept_serve_body body;
     context c;
-    if (!adept_serve_body_read(&body, r->body, r->body_size,
-                               ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL | ADEPT_SERVE_PROFILE, p))
-        return false;
-    options o = {.estimates = calloc(body.n + 1, sizeof *o.estimates),
-                 .verdicts = calloc(body.n + 1, sizeof *o.verdicts),
-                 .error_ends = calloc(body.n + 1, sizeof *o.error_ends)};
-    bool ok = open_context(&c, s, &body, p);
-    if (ok && (!o.estimates || !o.verdicts || !o.error_ends))
+    options o = {.estimates = calloc(body->n + 1, sizeof *o.estimates),
+                 .verdicts = calloc(body->n + 1, sizeof *o.verdicts),
+                 .errors = calloc(body->n + 1, sizeof *o.errors)};
+    bool ok = open_context(&c, s, body, p);
+    if (ok && (!o.estimates || !o.verdicts || !o.errors))
         ok = adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
-    if (ok) ok = choose(out, &c, &body, &o, p);
+    if (ok) ok = choose_among(out, &c, body, &o, p);
     close_context(&c);
+    for (size_t i = 0; o.errors && i < body->n; i++)
+        free(o.errors[i]);
     free(o.estimates);
     free(o.verdicts);
-    free(o.error_ends);
-    adept_serve_text_free(&o.errors);
+    free(o.errors);
+    return ok;
+}
+
+bool adept_serve_choose(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
+{
+    adept_serve_body body;
+    bool ok = adept_serve_body_read(&body, r->body, r->body_size,
+                                    ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL | ADEPT_SERVE_PROFILE, p);
+    ok = ok && choose(s, out, &body, p);
+    adept_serve_body_free(&body);
     return ok;
 }

@@ -3,9 +3,9 @@
 #define ADEPT_SERVE_PREDICTIONS_H
 #include "server.h"
 
-bool adept_serve_predict(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p);
+bool adept_serve_predict(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p);
 /** Where no option is feasible, `out` has the whole answer, error included. */
-bool adept_serve_choose(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p);
+bool adept_serve_choose(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p);
 
 /** How many oracles of a body's profile are kept while it is worked on: each may have a copy of it, at another batch size.
  * @param size  of the profile's text */

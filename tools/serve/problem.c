@@ -43,13 +43,11 @@ int adept_serve_problem_http(adept_serve_problem_kind kind)
     return kinds[kind].http;
 }
 
-void adept_serve_problem_print(adept_serve_text *out, const adept_serve_problem *p)
+void adept_serve_put_problem(adept_json_writer *w, const adept_serve_problem *p)
 {
-    adept_serve_text_add(out, "{\"status\":");
-    adept_serve_text_integer(out, kinds[p->kind].http);
-    adept_serve_text_add(out, ",\"code\":");
-    adept_serve_text_quote(out, kinds[p->kind].word);
-    adept_serve_text_add(out, ",\"message\":");
-    adept_serve_text_quote(out, p->message);
-    adept_serve_text_add(out, "}");
+    adept_json_begin_object(w, "error");
+    adept_json_put_integer(w, "status", kinds[p->kind].http);
+    adept_json_put_string(w, "code", kinds[p->kind].word);
+    adept_json_put_string(w, "message", p->message);
+    adept_json_end_object(w);
 }

@@ -3,7 +3,7 @@
 #ifndef ADEPT_SERVE_PROBLEM_H
 #define ADEPT_SERVE_PROBLEM_H
 #include "adept_error.h"
-#include "text.h"
+#include "adept_json_writer.h"
 
 /* X(name, HTTP status, word in "code"). Words are published. */
 #define ADEPT_SERVE_PROBLEM_LIST(X)                                                                                    \
@@ -40,7 +40,7 @@ bool adept_serve_refuse(adept_serve_problem *p, adept_serve_problem_kind kind, c
 bool adept_serve_refuse_error(adept_serve_problem *p, adept_status status, const char *message);
 
 int adept_serve_problem_http(adept_serve_problem_kind kind);
-/** {"status":404,"code":"not_found","message":"..."} */
-void adept_serve_problem_print(adept_serve_text *out, const adept_serve_problem *p);
+/** "error":{"status":404,"code":"not_found","message":"..."}, into an open object. */
+void adept_serve_put_problem(adept_json_writer *w, const adept_serve_problem *p);
 
 #endif

@@ -1,6 +1,8 @@
 /** @file request.c  Bodies of POST requests. Tables say which keys there are; one function reads any of them. */
 #include "request.h"
+#include "adept_json.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef enum field_kind {
@@ -11,8 +13,9 @@ typedef enum field_kind {
     FIELD_POSITIVE,    /* double above 0 */
     FIELD_BOOL,        /* bool */
     FIELD_FLAG,        /* int32_t */
-    FIELD_OBJECT,      /* adept_serve_span */
-    FIELD_LIST
+    FIELD_GOAL,        /* adept_goal */
+    FIELD_TEXT,        /* char *: an object, printed */
+    FIELD_LIST         /* const cJSON * */
 } field_kind;
 
 typedef struct field {
@@ -52,8 +55,8 @@ static const field run_fields[] = {
 static const field body_fields[] = {
     {"requests", FIELD_LIST, IN_BODY(list), NULL, ADEPT_SERVE_REQUESTS},
     {"options", FIELD_LIST, IN_BODY(list), NULL, ADEPT_SERVE_OPTIONS},
-    {"goal", FIELD_OBJECT, IN_BODY(goal), NULL, ADEPT_SERVE_GOAL},
-    {"profile", FIELD_OBJECT, IN_BODY(profile), NULL, ADEPT_SERVE_PROFILE},
+    {"goal", FIELD_GOAL, IN_BODY(goal), NULL, ADEPT_SERVE_GOAL},
+    {"profile", FIELD_TEXT, IN_BODY(profile), NULL, ADEPT_SERVE_PROFILE},
     {"compact", FIELD_BOOL, IN_BODY(compact), NULL, ADEPT_SERVE_COMPACT},
     {NULL, FIELD_NAME, 0, NULL, 0},
 };
@@ -76,31 +79,33 @@ static bool wrong(const field *f, const char *what, adept_serve_problem *p)
     return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"%s\" is not %s", f->key, what);
 }
 
-static bool read_name(char *out, const field *f, adept_serve_span value, adept_serve_problem *p)
+static bool read_name(char *out, const field *f, const cJSON *value, adept_serve_problem *p)
 {
-    if (adept_serve_json_kind(value) != '"') return wrong(f, "a string", p);
-    if (adept_serve_json_text(out, ADEPT_SERVE_NAME_SIZE, value) && *out) return true;
-    return wrong(f, "a name of 1 to 127 bytes", p);
+    if (!cJSON_IsString(value)) return wrong(f, "a string", p);
+    size_t size = strlen(value->valuestring) + 1;
+    if (size == 1 || size > ADEPT_SERVE_NAME_SIZE) return wrong(f, "a name of 1 to 127 bytes", p);
+    memcpy(out, value->valuestring, size);
+    return true;
 }
 
-static bool read_word(size_t *out, const field *f, adept_serve_span value, adept_serve_problem *p)
+static bool read_word(size_t *out, const field *f, const cJSON *value, adept_serve_problem *p)
 {
-    char word[32], list[160] = "";
-    bool is_text = adept_serve_json_kind(value) == '"' && adept_serve_json_text(word, sizeof word, value);
+    char list[160] = "";
     for (*out = 0; f->words[*out]; (*out)++) {
-        if (is_text && strcmp(word, f->words[*out]) == 0) return true;
+        if (cJSON_IsString(value) && strcmp(value->valuestring, f->words[*out]) == 0) return true;
         strcat(strcat(list, *out ? ", " : ""), f->words[*out]); /* our own words: they fit */
     }
     return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"%s\" is not one of %s", f->key, list);
 }
 
-static bool read_number(double *out, const field *f, adept_serve_span value, adept_serve_problem *p)
+static bool read_number(double *out, const field *f, const cJSON *value, adept_serve_problem *p)
 {
-    if (adept_serve_json_kind(value) != '0') return wrong(f, "a number", p);
-    return adept_serve_json_number(out, value) || wrong(f, "a number that a double can hold", p);
+    if (!cJSON_IsNumber(value)) return wrong(f, "a number", p);
+    *out = value->valuedouble;
+    return isfinite(*out) || wrong(f, "a number that a double can hold", p);
 }
 
-static bool read_count(int64_t *out, const field *f, adept_serve_span value, adept_serve_problem *p)
+static bool read_count(int64_t *out, const field *f, const cJSON *value, adept_serve_problem *p)
 {
     double number;
     if (!read_number(&number, f, value, p)) return false;
@@ -110,21 +115,23 @@ static bool read_count(int64_t *out, const field *f, adept_serve_span value, ade
     return true;
 }
 
-static bool read_bool(bool *out, const field *f, adept_serve_span value, adept_serve_problem *p)
+/* A profile is handed on as text: the library reads it. */
+static bool print_object(char **out, const field *f, const cJSON *value, adept_serve_problem *p)
 {
-    char kind = adept_serve_json_kind(value);
-    *out = kind == 't';
-    return kind == 't' || kind == 'f' || wrong(f, "true or false", p);
+    adept_json_writer w = {0};
+    if (!cJSON_IsObject(value)) return wrong(f, "an object", p);
+    adept_json_put_tree(&w, NULL, value);
+    *out = adept_json_finish(&w);
+    return *out || adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
 }
 
-static bool read_goal(adept_goal *out, adept_serve_span object, adept_serve_problem *p);
+static bool read_goal(adept_goal *out, const cJSON *object, adept_serve_problem *p);
 
-static bool read_value(void *record, const field *f, adept_serve_span value, adept_serve_problem *p)
+static bool read_value(void *record, const field *f, const cJSON *value, adept_serve_problem *p)
 {
     void *at = (char *)record + f->offset;
     size_t index;
     double *number = at;
-    bool flag;
     switch (f->kind) {
     case FIELD_NAME:
         return read_name(at, f, value, p);
@@ -141,26 +148,25 @@ static bool read_value(void *record, const field *f, adept_serve_span value, ade
     case FIELD_POSITIVE:
         return read_number(number, f, value, p) && (*number > 0.0 || wrong(f, "above 0", p));
     case FIELD_BOOL:
-        return read_bool(at, f, value, p);
+        *(bool *)at = cJSON_IsTrue(value);
+        return cJSON_IsBool(value) || wrong(f, "true or false", p);
     case FIELD_FLAG:
-        if (!read_bool(&flag, f, value, p)) return false;
-        *(int32_t *)at = flag;
-        return true;
+        *(int32_t *)at = cJSON_IsTrue(value);
+        return cJSON_IsBool(value) || wrong(f, "true or false", p);
     case FIELD_LIST:
-        *(adept_serve_span *)at = value;
-        return adept_serve_json_kind(value) == '[' || wrong(f, "an array", p);
-    case FIELD_OBJECT:
+        *(const cJSON **)at = value;
+        return cJSON_IsArray(value) || wrong(f, "an array", p);
+    case FIELD_TEXT:
+        return print_object(at, f, value, p);
+    case FIELD_GOAL:
         break;
     }
-    if (adept_serve_json_kind(value) != '{') return wrong(f, "an object", p);
-    if (f->allowed == ADEPT_SERVE_GOAL) return read_goal(at, value, p);
-    *(adept_serve_span *)at = value;
-    return true;
+    return cJSON_IsObject(value) ? read_goal(at, value, p) : wrong(f, "an object", p);
 }
 
 /* ---- objects ---- */
 
-/* One or two tables of fields; the first is of `records[0]`, its duplicates are found by bits of seen[0]. */
+/* One or two tables of fields and what they fill. */
 typedef struct object_kind {
     const char *name;       /* "a request" */
     const field *fields[2]; /* the second may be NULL */
@@ -168,44 +174,29 @@ typedef struct object_kind {
     unsigned allowed;
 } object_kind;
 
-static bool unknown_key(const object_kind *kind, adept_serve_span key, adept_serve_problem *p)
+static const field *find_field(const object_kind *kind, const char *key, int *table)
 {
-    char name[64];
-    if (!adept_serve_json_text(name, sizeof name, key)) strcpy(name, "(a long name, or one with a NUL)");
-    return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "unknown key \"%s\" in %s", name, kind->name);
-}
-
-static const field *find_field(const object_kind *kind, adept_serve_span key, int *table)
-{
-    char name[64];
-    if (!adept_serve_json_text(name, sizeof name, key)) return NULL;
     for (*table = 0; *table < 2 && kind->fields[*table]; (*table)++)
         for (const field *f = kind->fields[*table]; f->key; f++)
-            if (strcmp(f->key, name) == 0) return !f->allowed || (f->allowed & kind->allowed) ? f : NULL;
+            if (strcmp(f->key, key) == 0) return !f->allowed || (f->allowed & kind->allowed) ? f : NULL;
     return NULL;
 }
 
 /* null stands for what is not given. */
-static bool read_object(const object_kind *kind, adept_serve_span object, adept_serve_problem *p)
+static bool read_object(const object_kind *kind, const cJSON *object, adept_serve_problem *p)
 {
-    adept_serve_cursor c = adept_serve_json_inside(object);
-    adept_serve_span key, value;
-    unsigned seen[2] = {0, 0};
-    while (adept_serve_json_next_member(&c, &key, &value)) {
+    for (const cJSON *value = object->child; value; value = value->next) {
         int table;
-        const field *f = find_field(kind, key, &table);
-        if (!f) return unknown_key(kind, key, p);
-        unsigned bit = 1u << (unsigned)(f - kind->fields[table]);
-        if (seen[table] & bit)
-            return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"%s\" stands twice in %s", f->key, kind->name);
-        seen[table] |= bit;
-        if (adept_serve_json_kind(value) == 'n') continue;
-        if (!read_value(kind->records[table], f, value, p)) return false;
+        const field *f = find_field(kind, value->string, &table);
+        if (!f)
+            return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "unknown key \"%.63s\" in %s", value->string,
+                                      kind->name);
+        if (!cJSON_IsNull(value) && !read_value(kind->records[table], f, value, p)) return false;
     }
     return true;
 }
 
-static bool read_goal(adept_goal *out, adept_serve_span object, adept_serve_problem *p)
+static bool read_goal(adept_goal *out, const cJSON *object, adept_serve_problem *p)
 {
     const object_kind kind = {"\"goal\"", {goal_fields, NULL}, {out, NULL}, 0};
     if (!read_object(&kind, object, p)) return false;
@@ -214,44 +205,43 @@ static bool read_goal(adept_goal *out, adept_serve_span object, adept_serve_prob
     return true;
 }
 
-bool adept_serve_run_read(adept_serve_run *run, adept_serve_span element, adept_serve_problem *p)
+bool adept_serve_run_read(adept_serve_run *run, const cJSON *element, adept_serve_problem *p)
 {
     const object_kind kind = {"a request", {run_fields, NULL}, {run, NULL}, 0};
-    if (adept_serve_json_kind(element) != '{')
+    if (!cJSON_IsObject(element))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "a request is not an object");
     return read_object(&kind, element, p);
-}
-
-static bool count_runs(adept_serve_body *b, adept_serve_problem *p)
-{
-    adept_serve_cursor c = adept_serve_json_inside(b->list);
-    adept_serve_span element;
-    while (adept_serve_json_next(&c, &element))
-        if (++b->n > ADEPT_SERVE_MAX_RUNS)
-            return adept_serve_refuse(p, ADEPT_SERVE_TOO_LARGE, "more than %d requests in one body",
-                                      ADEPT_SERVE_MAX_RUNS);
-    return true;
 }
 
 bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size, unsigned allowed,
                            adept_serve_problem *p)
 {
     adept_error err = {0};
-    adept_serve_span root;
     *out = (adept_serve_body){0};
     if (size == 0) return adept_serve_refuse(p, ADEPT_SERVE_BAD_JSON, "the body is empty, a JSON object is expected");
-    if (adept_serve_json_check(&root, text, size, &err) != ADEPT_OK)
-        return adept_serve_refuse(p, ADEPT_SERVE_BAD_JSON, "%s", err.message);
-    if (adept_serve_json_kind(root) != '{')
+    adept_status status = adept_json_parse_within(&out->root, "body", text, size, ADEPT_SERVE_MAX_VALUES, &err);
+    if (status != ADEPT_OK)
+        return adept_serve_refuse(p, status == ADEPT_E_NOMEM ? ADEPT_SERVE_OVERLOADED : ADEPT_SERVE_BAD_JSON, "%s",
+                                  err.message);
+    if (!cJSON_IsObject(out->root))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "the body is not an object");
     const object_kind kind = {"the body", {run_fields, body_fields}, {&out->run, out}, allowed};
-    if (!read_object(&kind, root, p)) return false;
-    if (out->profile.at && *out->run.workload)
+    if (!read_object(&kind, out->root, p)) return false;
+    if (out->profile && *out->run.workload)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"profile\" and \"workload\" exclude each other");
-    if (out->list.at && out->compact)
+    if (out->list && out->compact)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST,
                                   "\"compact\" is for one request: a list is answered so anyway");
-    if (!out->list.at && (allowed & ADEPT_SERVE_OPTIONS))
+    if (!out->list && (allowed & ADEPT_SERVE_OPTIONS))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"options\" is missing");
-    return !out->list.at || count_runs(out, p);
+    out->n = adept_json_size(out->list);
+    return out->n <= ADEPT_SERVE_MAX_RUNS ||
+           adept_serve_refuse(p, ADEPT_SERVE_TOO_LARGE, "more than %d requests in one body", ADEPT_SERVE_MAX_RUNS);
+}
+
+void adept_serve_body_free(adept_serve_body *b)
+{
+    cJSON_Delete(b->root);
+    free(b->profile);
+    *b = (adept_serve_body){.n = 0};
 }

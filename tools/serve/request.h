@@ -3,10 +3,11 @@
 #ifndef ADEPT_SERVE_REQUEST_H
 #define ADEPT_SERVE_REQUEST_H
 #include "catalogue.h"
-#include "json_reader.h"
 #include "problem.h"
+#include <cjson/cJSON.h>
 
-#define ADEPT_SERVE_MAX_RUNS 10000 /* requests or options of one body */
+#define ADEPT_SERVE_MAX_RUNS 10000     /* requests or options of one body */
+#define ADEPT_SERVE_MAX_VALUES 1000000 /* of JSON in one body: a tree of 80 MB, or of 144 at worst */
 
 /** One run: a workload on GPUs. Not given is zero, as in the library. */
 typedef struct adept_serve_run {
@@ -26,19 +27,22 @@ enum {
 };
 
 typedef struct adept_serve_body {
-    adept_serve_run run;      /* the run, or what those of the list have in common */
-    adept_serve_span list;    /* "requests" or "options" */
-    size_t n;                 /* how many */
-    adept_serve_span profile; /* an object that stands for a workload of no name */
+    adept_serve_run run; /* the run, or what those of the list have in common */
+    cJSON *root;
+    const cJSON *list; /* "requests" or "options"; NULL: none. cJSON_ArrayForEach() walks it */
+    size_t n;          /* how many */
+    char *profile;     /* the text of an object that stands for a workload of no name; NULL: none */
     adept_goal goal;
     bool compact;
 } adept_serve_body;
 
-/** @param allowed  ADEPT_SERVE_... bits. The body borrows from `text`. @return false, with the problem */
+/** @param allowed  ADEPT_SERVE_... bits. To be freed whatever the result. @return false, with the problem */
 bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size, unsigned allowed,
                            adept_serve_problem *p);
 
+void adept_serve_body_free(adept_serve_body *b);
+
 /** An element of the list. @param run  holds what they have in common */
-bool adept_serve_run_read(adept_serve_run *run, adept_serve_span element, adept_serve_problem *p);
+bool adept_serve_run_read(adept_serve_run *run, const cJSON *element, adept_serve_problem *p);
 
 #endif

@@ -1,5 +1,6 @@
 /** @file server.c  Routes, and the answers that need no prediction. */
 #include "server.h"
+#include "adept_clock.h"
 #include "answer.h"
 #include "embedded_openapi.h"
 #include "predictions.h"
@@ -15,54 +16,57 @@ static const char json[] = "application/json";
 
 /* ---- answers without a body in the request ---- */
 
-static bool answer_health(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool answer_health(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
 {
     (void)r, (void)p;
-    adept_serve_text_add(out, "{\"schema_version\":1,\"status\":\"ok\",\"version\":");
-    adept_serve_text_quote(out, adept_version_text());
-    adept_serve_text_add(out, ",\"workloads\":");
-    adept_serve_text_integer(out, (int64_t)adept_serve_workload_count(s->catalogue));
-    adept_serve_text_add(out, "}");
+    adept_json_begin_object(out, NULL);
+    adept_json_put_integer(out, "schema_version", 1);
+    adept_json_put_string(out, "status", "ok");
+    adept_json_put_string(out, "version", adept_version_text());
+    adept_json_put_integer(out, "workloads", (int64_t)adept_serve_workload_count(s->catalogue));
+    adept_json_end_object(out);
     return true;
 }
 
-static bool answer_workloads(adept_server *s, adept_serve_text *out, const adept_serve_request *r,
+static bool answer_workloads(adept_server *s, adept_json_writer *out, const adept_serve_request *r,
                              adept_serve_problem *p)
 {
     (void)r, (void)p;
-    adept_serve_text_add(out, "{\"schema_version\":1,\"workloads\":[");
-    for (size_t i = 0; i < adept_serve_workload_count(s->catalogue); i++) {
-        if (i > 0) adept_serve_text_add(out, ",");
-        adept_serve_print_workload(out, adept_serve_workload_at(s->catalogue, i));
-    }
-    adept_serve_text_add(out, "]}");
+    adept_json_begin_object(out, NULL);
+    adept_json_put_integer(out, "schema_version", 1);
+    adept_json_begin_array(out, "workloads");
+    for (size_t i = 0; i < adept_serve_workload_count(s->catalogue); i++)
+        adept_serve_put_workload(out, adept_serve_workload_at(s->catalogue, i));
+    adept_json_end_array(out);
+    adept_json_end_object(out);
     return true;
 }
 
-static bool answer_gpus(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool answer_gpus(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
 {
     (void)r, (void)p;
-    adept_serve_text_add(out, adept_serve_gpus_json(s->catalogue));
+    adept_json_put_text(out, NULL, adept_serve_gpus_json(s->catalogue));
     return true;
 }
 
-static bool answer_gpu(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool answer_gpu(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
 {
     const char *name = r->path + strlen("/v1/gpus/");
     const adept_serve_gpu *gpu = adept_serve_gpu_find(s->catalogue, name);
     if (!gpu) return adept_serve_unknown_gpu(s->catalogue, name, p);
-    adept_serve_text_bytes(out, gpu->json, gpu->json_size);
+    adept_buffer_add(&out->out, gpu->json, gpu->json_size);
     return true;
 }
 
-static bool answer_openapi(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool answer_openapi(adept_server *s, adept_json_writer *out, const adept_serve_request *r,
+                           adept_serve_problem *p)
 {
     (void)s, (void)r, (void)p;
-    adept_serve_text_bytes(out, adept_serve_openapi, adept_serve_openapi_size);
+    adept_buffer_add(&out->out, adept_serve_openapi, adept_serve_openapi_size);
     return true;
 }
 
-static bool answer_metrics(adept_server *s, adept_serve_text *out, const adept_serve_request *r,
+static bool answer_metrics(adept_server *s, adept_json_writer *out, const adept_serve_request *r,
                            adept_serve_problem *p);
 
 /* ---- routes ---- */
@@ -70,7 +74,7 @@ static bool answer_metrics(adept_server *s, adept_serve_text *out, const adept_s
 typedef struct route {
     const char *method, *path, *name; /* a path that ends in '/' has one more part */
     const char *content_type;
-    bool (*answer)(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p);
+    bool (*answer)(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p);
 } route;
 
 static const route routes[] = {
@@ -86,7 +90,7 @@ static const route routes[] = {
 #define N_ROUTES (sizeof routes / sizeof *routes)
 _Static_assert(N_ROUTES + 1 <= ADEPT_SERVE_MAX_ROUTES, "the last one counts requests without a route");
 
-static bool answer_metrics(adept_server *s, adept_serve_text *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool answer_metrics(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
 {
     (void)r, (void)p;
     const char *names[N_ROUTES + 1];
@@ -94,8 +98,8 @@ static bool answer_metrics(adept_server *s, adept_serve_text *out, const adept_s
     for (size_t i = 0; i < N_ROUTES; i++)
         names[i] = routes[i].name;
     names[N_ROUTES] = "none";
-    adept_serve_metrics_print(out, &s->metrics, names, N_ROUTES + 1);
-#define METRIC(name, kind, help, value) adept_serve_metric_print(out, "adept_" name, kind, help, value)
+    adept_serve_metrics_print(&out->out, &s->metrics, names, N_ROUTES + 1);
+#define METRIC(name, kind, help, value) adept_serve_metric_print(&out->out, "adept_" name, kind, help, value)
     METRIC("predictions_total", "counter", "Placements predicted.", s->metrics.predictions);
     METRIC("profiles_total", "counter", "Profiles read from request bodies.", s->metrics.profiles);
     METRIC("oracle_cache_hits_total", "counter", "Oracles found compiled.", count.hits);
@@ -147,12 +151,12 @@ static size_t find_route(const adept_serve_request *r, const char **allow, adept
 
 /* ---- replies ---- */
 
-static void reply_text(adept_serve_reply *out, adept_serve_text *text)
+static void reply_text(adept_serve_reply *out, adept_buffer *text)
 {
     static const char no_memory[] =
         "{\"schema_version\":1,\"error\":{\"status\":503,\"code\":\"overloaded\",\"message\":\"out of memory\"}}";
     if (text->failed) {
-        adept_serve_text_free(text);
+        adept_buffer_free(text);
         out->http_status = 503;
         out->content_type = json;
         out->data = no_memory;
@@ -163,22 +167,24 @@ static void reply_text(adept_serve_reply *out, adept_serve_text *text)
     out->size = text->size;
 }
 
-static void reply_problem(adept_serve_reply *out, adept_serve_text *text, const adept_serve_problem *p)
+static void reply_problem(adept_serve_reply *out, adept_json_writer *w, const adept_serve_problem *p)
 {
     out->http_status = adept_serve_problem_http(p->kind);
     out->content_type = json;
-    if (text->size > 0 && p->kind == ADEPT_SERVE_INFEASIBLE) return; /* it says more than that */
-    text->size = 0;
-    adept_serve_text_add(text, "{\"schema_version\":1,\"error\":");
-    adept_serve_problem_print(text, p);
-    adept_serve_text_add(text, "}");
+    if (w->out.size > 0 && p->kind == ADEPT_SERVE_INFEASIBLE) return; /* it says more than that */
+    adept_buffer_free(&w->out);
+    *w = (adept_json_writer){.depth = 0};
+    adept_json_begin_object(w, NULL);
+    adept_json_put_integer(w, "schema_version", 1);
+    adept_serve_put_problem(w, p);
+    adept_json_end_object(w);
 }
 
 void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_serve_request *request)
 {
-    uint64_t begin_ns = adept_serve_now_ns();
+    uint64_t begin_ns = adept_clock_ns();
     adept_serve_problem problem;
-    adept_serve_text text = {0};
+    adept_json_writer w = {0};
     *out = (adept_serve_reply){.http_status = 200};
     out->route = find_route(request, &out->allow, &problem);
     bool ok = out->route < N_ROUTES;
@@ -189,21 +195,21 @@ void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_se
             ok = adept_serve_refuse(&problem, ADEPT_SERVE_WRONG_TYPE,
                                     "the body's Content-Type must be application/json");
         else
-            ok = r->answer(s, &text, request, &problem);
+            ok = r->answer(s, &w, request, &problem);
     }
-    if (!ok) reply_problem(out, &text, &problem);
-    reply_text(out, &text);
-    adept_serve_metrics_count(&s->metrics, out->route, out->http_status, adept_serve_now_ns() - begin_ns);
+    if (!ok) reply_problem(out, &w, &problem);
+    reply_text(out, &w.out);
+    adept_serve_metrics_count(&s->metrics, out->route, out->http_status, adept_clock_ns() - begin_ns);
 }
 
 void adept_server_refuse(adept_server *s, adept_serve_reply *out, adept_serve_problem_kind kind, const char *message)
 {
     adept_serve_problem problem;
-    adept_serve_text text = {0};
+    adept_json_writer w = {0};
     *out = (adept_serve_reply){.route = N_ROUTES};
     adept_serve_refuse(&problem, kind, "%s", message);
-    reply_problem(out, &text, &problem);
-    reply_text(out, &text);
+    reply_problem(out, &w, &problem);
+    reply_text(out, &w.out);
     adept_serve_metrics_count(&s->metrics, N_ROUTES, out->http_status, 0);
 }
 

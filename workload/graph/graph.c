@@ -51,14 +51,9 @@ static adept_status no_memory(adept_error *err)
 /* Room for one more element; returns false when memory is out or the count would leave int32. */
 static bool grow(void **array, size_t n, size_t *capacity, size_t element_bytes)
 {
-    if (n < *capacity) return true;
-    size_t wanted = *capacity ? *capacity * 2 : 16;
-    if (n >= INT32_MAX || wanted > SIZE_MAX / element_bytes) return false;
-    void *grown = realloc(*array, wanted * element_bytes);
-    if (!grown) return false;
-    *array = grown;
-    *capacity = wanted;
-    return true;
+    void *grown = n < INT32_MAX ? adept_grow(*array, capacity, n + 1, element_bytes) : NULL;
+    if (grown) *array = grown;
+    return grown != NULL;
 }
 
 adept_graph_builder *adept_graph_builder_new(void)

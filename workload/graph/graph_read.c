@@ -16,7 +16,7 @@ typedef struct reader {
     size_t n_strings, strings_capacity;
     int32_t *numbers; /* scratch of one node: inputs, then outputs */
     const char **names;
-    size_t numbers_capacity;
+    size_t numbers_capacity, names_capacity;
 } reader;
 
 static void fail(reader *r, const char *what)
@@ -124,18 +124,10 @@ static const char *get_new_string(reader *r)
         fail(r, "zero byte in a string");
         return NULL;
     }
-    if (r->n_strings == r->strings_capacity) {
-        size_t capacity = r->strings_capacity ? r->strings_capacity * 2 : 256;
-        const char **strings = realloc(r->strings, capacity * sizeof *strings);
-        if (!strings) {
-            fail_memory(r);
-            return NULL;
-        }
-        r->strings = strings;
-        r->strings_capacity = capacity;
-    }
+    const char **strings = adept_grow(r->strings, &r->strings_capacity, r->n_strings + 1, sizeof *strings);
     const char *text = adept_arena_strndup(r->arena, bytes, length);
-    if (!text) {
+    if (strings) r->strings = strings;
+    if (!strings || !text) {
         fail_memory(r);
         return NULL;
     }
@@ -330,17 +322,12 @@ static void read_inputs(reader *r)
 
 static bool reserve_numbers(reader *r, size_t n)
 {
-    if (n <= r->numbers_capacity) return true;
-    int32_t *numbers = realloc(r->numbers, n * sizeof *numbers);
+    int32_t *numbers = adept_grow(r->numbers, &r->numbers_capacity, n, sizeof *numbers);
     if (numbers) r->numbers = numbers;
-    const char **names = realloc(r->names, n * sizeof *names);
+    const char **names = adept_grow(r->names, &r->names_capacity, n, sizeof *names);
     if (names) r->names = names;
-    if (!numbers || !names) {
-        fail_memory(r);
-        return false;
-    }
-    r->numbers_capacity = n;
-    return true;
+    if (!numbers || !names) fail_memory(r);
+    return numbers && names;
 }
 
 /* Reads a list of value numbers behind the first `used` scratch entries. */
@@ -469,7 +456,7 @@ static void read_all(reader *r, adept_graph **out)
     *out = g;
 }
 
-adept_status adept_graph_read(adept_graph **out, const unsigned char *data, size_t size, adept_error *err)
+adept_status adept_graph_read(adept_graph **out, const void *data, size_t size, adept_error *err)
 {
     reader r = {.data = data, .size = size, .err = err};
     r.b = adept_graph_builder_new();

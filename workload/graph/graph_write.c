@@ -18,27 +18,9 @@ static void fail(writer *w, adept_status status, const char *what)
 
 static void put_bytes(writer *w, const void *bytes, size_t n)
 {
-    adept_buffer *out = w->out;
     if (w->status != ADEPT_OK) return;
-    if (n > out->capacity - out->size) {
-        size_t capacity = out->capacity ? out->capacity : 4096;
-        while (capacity - out->size < n) {
-            if (capacity > SIZE_MAX / 2) {
-                fail(w, ADEPT_E_NOMEM, "too large");
-                return;
-            }
-            capacity *= 2;
-        }
-        unsigned char *data = realloc(out->data, capacity);
-        if (!data) {
-            fail(w, ADEPT_E_NOMEM, "out of memory");
-            return;
-        }
-        out->data = data;
-        out->capacity = capacity;
-    }
-    if (n) memcpy(out->data + out->size, bytes, n);
-    out->size += n;
+    adept_buffer_add(w->out, bytes, n);
+    if (w->out->failed) fail(w, ADEPT_E_NOMEM, "out of memory");
 }
 
 static void put_count(writer *w, uint64_t n)

@@ -10,7 +10,7 @@ typedef bool convert_fn(adept_export_reader *r, const adept_export_scope *scope,
 
 static bool wrong_type(adept_export_reader *r, const cJSON *v)
 {
-    adept_export_fail(r, "argument of kind '%s' has a value of the wrong type", v->string ? v->string : "list element");
+    adept_json_fail(&r->json, "argument of kind '%s' has a value of the wrong type", v->string ? v->string : "list element");
     return false;
 }
 
@@ -35,7 +35,7 @@ int32_t adept_export_lookup(adept_export_reader *r, const adept_export_scope *sc
 {
     const uintptr_t *value = adept_name_map_get(&scope->values, name);
     if (value) return (int32_t)*value;
-    adept_export_fail(r, "uses '%s', which nothing before it defines", name);
+    adept_json_fail(&r->json, "uses '%s', which nothing before it defines", name);
     return -1;
 }
 
@@ -57,8 +57,8 @@ static bool convert_none(adept_export_reader *r, const adept_export_scope *scope
 static bool convert_named(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
                           adept_export_item *out)
 {
-    const char *name = adept_export_string(r, v, "name");
-    return r->status == ADEPT_OK && reference(r, scope, name, out);
+    const char *name = adept_json_string(&r->json, v, "name");
+    return r->json.status == ADEPT_OK && reference(r, scope, name, out);
 }
 
 static bool convert_int(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v, adept_export_item *out)
@@ -104,7 +104,7 @@ static bool convert_symbolic(adept_export_reader *r, const adept_export_scope *s
     if (strcmp(what->string, "as_int") == 0) return convert_int(r, scope, what, out);
     if (strcmp(what->string, "as_float") == 0) return convert_float(r, scope, what, out);
     if (strcmp(what->string, "as_bool") == 0) return convert_bool(r, scope, what, out);
-    adept_export_fail(r, "symbolic argument of unknown kind '%s'", what->string);
+    adept_json_fail(&r->json, "symbolic argument of unknown kind '%s'", what->string);
     return false;
 }
 
@@ -118,7 +118,7 @@ static bool convert_dtype(adept_export_reader *r, const adept_export_scope *scop
     if (!adept_export_int(v, &number)) return wrong_type(r, v);
     adept_dtype dtype = adept_dtype_from_export(number);
     if (dtype == ADEPT_DTYPE_NONE) {
-        adept_export_fail(r, "element type %lld is not known", (long long)number);
+        adept_json_fail(&r->json, "element type %lld is not known", (long long)number);
         return false;
     }
     return constant_int(out, adept_dtype_to_c10(dtype));
@@ -130,7 +130,7 @@ static bool convert_enum(adept_export_reader *r, const cJSON *v, const int *numb
     int64_t number;
     if (!adept_export_int(v, &number)) return wrong_type(r, v);
     if (number < 0 || (size_t)number >= n || numbers[number] < 0) {
-        adept_export_fail(r, "'%s' %lld is not known", v->string ? v->string : "list element", (long long)number);
+        adept_json_fail(&r->json, "'%s' %lld is not known", v->string ? v->string : "list element", (long long)number);
         return false;
     }
     return constant_int(out, numbers[number]);
@@ -158,8 +158,8 @@ static bool convert_device(adept_export_reader *r, const adept_export_scope *sco
                            adept_export_item *out)
 {
     (void)scope;
-    const char *type = adept_export_string(r, v, "type");
-    if (r->status != ADEPT_OK) return false;
+    const char *type = adept_json_string(&r->json, v, "type");
+    if (r->json.status != ADEPT_OK) return false;
     const cJSON *index = cJSON_GetObjectItemCaseSensitive(v, "index");
     int64_t number;
     if (!index || cJSON_IsNull(index)) return constant_string(out, type);
@@ -167,7 +167,7 @@ static bool convert_device(adept_export_reader *r, const adept_export_scope *sco
     size_t size = strlen(type) + 24;
     char *text = adept_arena_alloc(r->scratch, size);
     if (!text) {
-        adept_export_nomem(r);
+        adept_json_no_memory(&r->json);
         return false;
     }
     snprintf(text, size, "%s:%lld", type, (long long)number);
@@ -231,8 +231,8 @@ static const kind_row kinds[] = {
 static int32_t materialise(adept_export_reader *r, const adept_export_item *item)
 {
     if (item->ref >= 0) return item->ref;
-    int32_t value = adept_graph_builder_constant(r->b, r->module, &item->constant, r->err);
-    if (value < 0) adept_export_check(r, r->err->status);
+    int32_t value = adept_graph_builder_constant(r->b, r->module, &item->constant, r->json.err);
+    if (value < 0) adept_export_check(r, r->json.err->status);
     return value;
 }
 
@@ -240,7 +240,7 @@ static bool list_node(adept_export_reader *r, const adept_export_item *items, si
 {
     int32_t *inputs = adept_arena_array(r->scratch, n, sizeof *inputs);
     if (!inputs) {
-        adept_export_nomem(r);
+        adept_json_no_memory(&r->json);
         return false;
     }
     for (size_t i = 0; i < n; i++) {
@@ -256,7 +256,7 @@ static bool list_node(adept_export_reader *r, const adept_export_item *items, si
                             .outputs = &out->ref,
                             .param = -1};
     adept_export_node(r, &desc);
-    return r->status == ADEPT_OK;
+    return r->json.status == ADEPT_OK;
 }
 
 static bool list_constant(adept_export_reader *r, const adept_export_item *items, size_t n, adept_export_item *out)
@@ -264,7 +264,7 @@ static bool list_constant(adept_export_reader *r, const adept_export_item *items
     adept_list *list = adept_arena_alloc(r->scratch, sizeof *list);
     adept_value *values = adept_arena_array(r->scratch, n, sizeof *values);
     if (!list || !values) {
-        adept_export_nomem(r);
+        adept_json_no_memory(&r->json);
         return false;
     }
     for (size_t i = 0; i < n; i++)
@@ -277,12 +277,10 @@ static bool convert_list(adept_export_reader *r, const adept_export_scope *scope
                          convert_fn *inner, adept_export_item *out)
 {
     if (!cJSON_IsArray(v)) return wrong_type(r, v);
-    size_t n = 0, k = 0;
-    for (const cJSON *e = v->child; e; e = e->next)
-        n++;
+    size_t n = adept_json_size(v), k = 0;
     adept_export_item *items = adept_arena_array(r->scratch, n, sizeof *items);
     if (!items) {
-        adept_export_nomem(r);
+        adept_json_no_memory(&r->json);
         return false;
     }
     bool has_reference = false;
@@ -305,7 +303,7 @@ bool adept_export_convert(adept_export_reader *r, const adept_export_scope *scop
         if (row->is_list) return convert_list(r, scope, what, row->convert, row->inner, out);
         return row->convert(r, scope, what, out);
     }
-    adept_export_fail(r, "argument of unknown kind '%s'", what->string);
+    adept_json_fail(&r->json, "argument of unknown kind '%s'", what->string);
     return false;
 }
 

@@ -1,83 +1,27 @@
-/** @file export_json.c  Access to the JSON of a .pt2, with messages. Calls: cJSON. */
+/** @file export_json.c  What the JSON of a .pt2 is made of: unions, numbers, sizes. Calls: adept_json. */
 #include "export_private.h"
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-void adept_export_fail(adept_export_reader *r, const char *format, ...)
-{
-    if (r->status != ADEPT_OK) return;
-    char what[600];
-    va_list args;
-    va_start(args, format);
-    if (vsnprintf(what, sizeof what, format, args) < 0) what[0] = '\0';
-    va_end(args);
-    if (r->target) {
-        r->status = adept_error_set(r->err, ADEPT_E_INVALID, "%s: node %zu (%.100s): %s", r->name, r->node_index,
-                                    r->target, what);
-    } else {
-        r->status = adept_error_set(r->err, ADEPT_E_INVALID, "%s: %s", r->name, what);
-    }
-}
-
-void adept_export_nomem(adept_export_reader *r)
-{
-    if (r->status == ADEPT_OK) r->status = adept_error_set(r->err, ADEPT_E_NOMEM, "%s: out of memory", r->name);
-}
 
 void adept_export_check(adept_export_reader *r, adept_status status)
 {
-    if (status == ADEPT_OK || r->status != ADEPT_OK) return;
+    if (status == ADEPT_OK || r->json.status != ADEPT_OK) return;
     if (status == ADEPT_E_NOMEM) {
-        adept_export_nomem(r);
+        adept_json_no_memory(&r->json);
         return;
     }
-    char what[sizeof r->err->message];
-    memcpy(what, r->err->message, sizeof what);
-    adept_export_fail(r, "%.500s", what);
-}
-
-static const cJSON *find(adept_export_reader *r, const cJSON *parent, const char *key)
-{
-    if (r->status != ADEPT_OK) return NULL;
-    const cJSON *item = cJSON_IsObject(parent) ? cJSON_GetObjectItemCaseSensitive(parent, key) : NULL;
-    if (!item) adept_export_fail(r, "\"%s\" is missing", key);
-    return item;
-}
-
-const cJSON *adept_export_object(adept_export_reader *r, const cJSON *parent, const char *key)
-{
-    const cJSON *item = find(r, parent, key);
-    if (!item || cJSON_IsObject(item)) return item;
-    adept_export_fail(r, "\"%s\" is not an object", key);
-    return NULL;
-}
-
-const cJSON *adept_export_array(adept_export_reader *r, const cJSON *parent, const char *key)
-{
-    const cJSON *item = find(r, parent, key);
-    if (!item || cJSON_IsArray(item)) return item;
-    adept_export_fail(r, "\"%s\" is not an array", key);
-    return NULL;
-}
-
-const char *adept_export_string(adept_export_reader *r, const cJSON *parent, const char *key)
-{
-    const cJSON *item = find(r, parent, key);
-    if (!item) return "";
-    if (cJSON_IsString(item)) return item->valuestring;
-    adept_export_fail(r, "\"%s\" is not a string", key);
-    return "";
+    char what[sizeof r->json.err->message];
+    memcpy(what, r->json.err->message, sizeof what);
+    adept_json_fail(&r->json, "%.500s", what);
 }
 
 const cJSON *adept_export_union(adept_export_reader *r, const cJSON *value)
 {
-    if (r->status != ADEPT_OK) return NULL;
+    if (r->json.status != ADEPT_OK) return NULL;
     for (const cJSON *what = cJSON_IsObject(value) ? value->child : NULL; what; what = what->next) {
         if (!cJSON_IsNull(what)) return what;
     }
-    adept_export_fail(r, "an object with one key that says its kind is expected");
+    adept_json_fail(&r->json, "an object with one key that says its kind is expected");
     return NULL;
 }
 
@@ -130,12 +74,12 @@ adept_export_size adept_export_read_size(adept_export_reader *r, const cJSON *va
     if (!what) return size;
     if (strcmp(what->string, "as_int") == 0) {
         size.known = adept_export_int(what, &size.value);
-        if (!size.known) adept_export_fail(r, "a size is not an integer");
+        if (!size.known) adept_json_fail(&r->json, "a size is not an integer");
     } else if (strcmp(what->string, "as_expr") == 0) {
-        size.symbol = adept_export_string(r, what, "expr_str");
+        size.symbol = adept_json_string(&r->json, what, "expr_str");
         size.known = read_hint(what, &size.value);
     } else {
-        adept_export_fail(r, "size of unknown kind '%s'", what->string);
+        adept_json_fail(&r->json, "size of unknown kind '%s'", what->string);
     }
     return size;
 }

@@ -8,6 +8,7 @@
  * no_grad region is detached, so that no backward pass is counted for it. Other higher-order operators (cond,
  * while_loop, enabled autocast, ...) stay nodes "higher_order::NAME", which no handler knows. */
 #include "export_private.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@
 static char *copy_span(adept_export_reader *r, const char *text, size_t n)
 {
     char *copy = adept_arena_strndup(r->scratch, text, n);
-    if (!copy) adept_export_nomem(r);
+    if (!copy) adept_json_no_memory(&r->json);
     return copy;
 }
 
@@ -59,9 +60,9 @@ static int32_t add_module(adept_export_reader *r, const char *entry, size_t n)
     if (!first || first == last) return 0;
     const char *path = clean_path(r, first + 1, (size_t)(last - first) - 1);
     const char *class_name = clean_class(r, last + 1, n - (size_t)(last - entry) - 1);
-    if (r->status != ADEPT_OK) return 0;
+    if (r->json.status != ADEPT_OK) return 0;
     int32_t module = adept_graph_builder_module(r->b, path, class_name);
-    if (module < 0) adept_export_nomem(r);
+    if (module < 0) adept_json_no_memory(&r->json);
     return module;
 }
 
@@ -131,7 +132,7 @@ static const char *join(adept_export_reader *r, const char *namespace, size_t n_
 {
     char *text = adept_arena_alloc(r->scratch, n_namespace + n_name + 3);
     if (!text) {
-        adept_export_nomem(r);
+        adept_json_no_memory(&r->json);
         return "";
     }
     memcpy(text, namespace, n_namespace);
@@ -178,14 +179,12 @@ static op_name find_op(adept_export_reader *r, const char *target)
 /* Names in a list output: the node returns one list, as in TorchScript, which is unpacked right behind it. */
 static void unpack(adept_export_reader *r, adept_export_scope *scope, int32_t list, const cJSON *elements)
 {
-    size_t n = 0;
-    for (const cJSON *e = elements->child; e; e = e->next)
-        n++;
+    size_t n = adept_json_size(elements);
     int32_t *values = adept_arena_array(r->scratch, n, sizeof *values);
-    if (!values) adept_export_nomem(r);
-    for (size_t i = 0; i < n && r->status == ADEPT_OK; i++)
+    if (!values) adept_json_no_memory(&r->json);
+    for (size_t i = 0; i < n && r->json.status == ADEPT_OK; i++)
         values[i] = adept_export_fresh(r);
-    if (r->status != ADEPT_OK) return;
+    if (r->json.status != ADEPT_OK) return;
     adept_node_desc desc = {.op = "prim::ListUnpack",
                             .module = r->module,
                             .n_inputs = 1,
@@ -204,12 +203,10 @@ static void unpack(adept_export_reader *r, adept_export_scope *scope, int32_t li
 /* Fresh values for the outputs; names of single ones are bound after the node is made. */
 static int32_t *new_outputs(adept_export_reader *r, const cJSON *outputs, size_t *n)
 {
-    *n = 0;
-    for (const cJSON *e = outputs->child; e; e = e->next)
-        ++*n;
+    *n = adept_json_size(outputs);
     int32_t *values = adept_arena_array(r->scratch, *n, sizeof *values);
-    if (!values) adept_export_nomem(r);
-    for (size_t i = 0; i < *n && r->status == ADEPT_OK; i++)
+    if (!values) adept_json_no_memory(&r->json);
+    for (size_t i = 0; i < *n && r->json.status == ADEPT_OK; i++)
         values[i] = adept_export_fresh(r);
     return values;
 }
@@ -217,7 +214,7 @@ static int32_t *new_outputs(adept_export_reader *r, const cJSON *outputs, size_t
 static void bind_outputs(adept_export_reader *r, adept_export_scope *scope, const cJSON *outputs, const int32_t *values)
 {
     size_t i = 0;
-    for (const cJSON *e = outputs->child; e && r->status == ADEPT_OK; e = e->next, i++) {
+    for (const cJSON *e = outputs->child; e && r->json.status == ADEPT_OK; e = e->next, i++) {
         const cJSON *what = adept_export_union(r, e);
         if (!what) return;
         const char *name = adept_export_argument_name(e);
@@ -239,16 +236,14 @@ typedef struct inputs_list {
 static inputs_list read_inputs(adept_export_reader *r, const adept_export_scope *scope, const cJSON *inputs)
 {
     inputs_list list = {0};
-    size_t n = 0;
-    for (const cJSON *e = inputs->child; e; e = e->next)
-        n++;
+    size_t n = adept_json_size(inputs);
     list.values = adept_arena_array(r->scratch, n, sizeof *list.values);
     list.names = adept_arena_array(r->scratch, n, sizeof *list.names);
-    if (!list.values || !list.names) adept_export_nomem(r);
-    for (const cJSON *e = inputs->child; e && r->status == ADEPT_OK; e = e->next, list.n++) {
-        const char *name = adept_export_string(r, e, "name");
-        const cJSON *argument = adept_export_object(r, e, "arg");
-        if (r->status != ADEPT_OK) break;
+    if (!list.values || !list.names) adept_json_no_memory(&r->json);
+    for (const cJSON *e = inputs->child; e && r->json.status == ADEPT_OK; e = e->next, list.n++) {
+        const char *name = adept_json_string(&r->json, e, "name");
+        const cJSON *argument = adept_json_object(&r->json, e, "arg");
+        if (r->json.status != ADEPT_OK) break;
         list.names[list.n] = name[0] ? name : NULL;
         bool is_graph = cJSON_GetObjectItemCaseSensitive(argument, "as_graph") != NULL;
         list.values[list.n] = is_graph ? -1 : adept_export_argument(r, scope, argument);
@@ -262,7 +257,7 @@ static void plain_node(adept_export_reader *r, adept_export_scope *scope, const 
     inputs_list list = read_inputs(r, scope, inputs);
     size_t n_outputs;
     int32_t *values = new_outputs(r, outputs, &n_outputs);
-    if (r->status != ADEPT_OK) return;
+    if (r->json.status != ADEPT_OK) return;
     adept_node_desc desc = {.op = name.op,
                             .overload = name.overload,
                             .module = r->module,
@@ -295,15 +290,15 @@ static int32_t add_pair(adept_export_reader *r, int32_t a, int32_t b)
 
 static void sum_node(adept_export_reader *r, adept_export_scope *scope, const cJSON *inputs, const cJSON *outputs)
 {
-    const cJSON *argument = adept_export_object(r, inputs->child, "arg");
+    const cJSON *argument = adept_json_object(&r->json, inputs->child, "arg");
     const cJSON *terms = adept_export_union(r, argument);
-    if (r->status == ADEPT_OK && !cJSON_IsArray(terms)) adept_export_fail(r, "a list of numbers is expected");
+    if (r->json.status == ADEPT_OK && !cJSON_IsArray(terms)) adept_json_fail(&r->json, "a list of numbers is expected");
     int32_t sum = -1;
-    for (const cJSON *e = terms ? terms->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+    for (const cJSON *e = terms ? terms->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
         int32_t term = adept_export_term(r, scope, e);
-        sum = sum < 0 || r->status != ADEPT_OK ? term : add_pair(r, sum, term);
+        sum = sum < 0 || r->json.status != ADEPT_OK ? term : add_pair(r, sum, term);
     }
-    if (r->status == ADEPT_OK && sum < 0) adept_export_fail(r, "a sum of nothing");
+    if (r->json.status == ADEPT_OK && sum < 0) adept_json_fail(&r->json, "a sum of nothing");
     const char *name = outputs->child ? adept_export_argument_name(outputs->child) : NULL;
     if (name) adept_export_bind(r, scope, name, sum);
 }
@@ -343,7 +338,7 @@ static flat_names flatten(adept_export_reader *r, const cJSON *first, const char
     flat.names = adept_arena_array(r->scratch, flat.most, sizeof *flat.names);
     flat.is_tensor = adept_arena_array(r->scratch, flat.most, sizeof *flat.is_tensor);
     if (!flat.names || !flat.is_tensor) {
-        adept_export_nomem(r);
+        adept_json_no_memory(&r->json);
         return (flat_names){0};
     }
     for (const cJSON *e = first; e; e = e->next) {
@@ -391,13 +386,13 @@ static bool find_region(adept_export_reader *r, const cJSON *inputs, region *out
 static void bind_operands(adept_export_reader *r, const adept_export_scope *outer, adept_export_scope *inner,
                           const region *reg)
 {
-    const cJSON *inputs = adept_export_array(r, reg->graph, "inputs");
+    const cJSON *inputs = adept_json_array(&r->json, reg->graph, "inputs");
     flat_names wanted = flatten(r, inputs ? inputs->child : NULL, NULL);
     flat_names given = flatten(r, reg->operands, "arg");
-    if (r->status == ADEPT_OK && wanted.n != given.n) {
-        adept_export_fail(r, "the region takes %zu values, %zu are given", wanted.n, given.n);
+    if (r->json.status == ADEPT_OK && wanted.n != given.n) {
+        adept_json_fail(&r->json, "the region takes %zu values, %zu are given", wanted.n, given.n);
     }
-    for (size_t i = 0; i < wanted.n && r->status == ADEPT_OK; i++) {
+    for (size_t i = 0; i < wanted.n && r->json.status == ADEPT_OK; i++) {
         adept_export_bind(r, inner, wanted.names[i], adept_export_lookup(r, outer, given.names[i]));
     }
 }
@@ -421,23 +416,31 @@ static int32_t detached(adept_export_reader *r, int32_t value)
 static void bind_results(adept_export_reader *r, adept_export_scope *outer, const adept_export_scope *inner,
                          const region *reg, const cJSON *outputs)
 {
-    const cJSON *inner_outputs = adept_export_array(r, reg->graph, "outputs");
+    const cJSON *inner_outputs = adept_json_array(&r->json, reg->graph, "outputs");
     flat_names from = flatten(r, inner_outputs ? inner_outputs->child : NULL, NULL);
     flat_names to = flatten(r, outputs->child, NULL);
-    if (r->status == ADEPT_OK && from.n != to.n) {
-        adept_export_fail(r, "the region returns %zu values, %zu are expected", from.n, to.n);
+    if (r->json.status == ADEPT_OK && from.n != to.n) {
+        adept_json_fail(&r->json, "the region returns %zu values, %zu are expected", from.n, to.n);
     }
-    for (size_t i = 0; i < to.n && r->status == ADEPT_OK; i++) {
+    for (size_t i = 0; i < to.n && r->json.status == ADEPT_OK; i++) {
         int32_t value = adept_export_lookup(r, inner, from.names[i]);
-        if (reg->detach && to.is_tensor[i] && r->status == ADEPT_OK) value = detached(r, value);
+        if (reg->detach && to.is_tensor[i] && r->json.status == ADEPT_OK) value = detached(r, value);
         adept_export_bind(r, outer, to.names[i], value);
     }
+}
+
+static void begin_node(adept_export_reader *r, size_t index, const char *target)
+{
+    r->node_index = index;
+    r->target = target;
+    snprintf(r->where, sizeof r->where, "node %zu (%.100s)", index, target);
+    r->json.where = r->where;
 }
 
 static void inline_region(adept_export_reader *r, adept_export_scope *outer, const region *reg, const cJSON *outputs)
 {
     if (r->depth >= MAX_REGION_DEPTH) {
-        adept_export_fail(r, "regions nested more than %d deep", MAX_REGION_DEPTH);
+        adept_json_fail(&r->json, "regions nested more than %d deep", MAX_REGION_DEPTH);
         return;
     }
     adept_export_scope inner = {{0}};
@@ -446,13 +449,12 @@ static void inline_region(adept_export_reader *r, adept_export_scope *outer, con
     int32_t module = r->module;
     bind_operands(r, outer, &inner, reg);
     r->depth++;
-    if (r->status == ADEPT_OK) adept_export_nodes(r, &inner, reg->graph);
+    if (r->json.status == ADEPT_OK) adept_export_nodes(r, &inner, reg->graph);
     r->depth--;
-    r->target = target;
-    r->node_index = index;
+    begin_node(r, index, target);
     r->module = module;
     r->last_stack = NULL;
-    if (r->status == ADEPT_OK) bind_results(r, outer, &inner, reg, outputs);
+    if (r->json.status == ADEPT_OK) bind_results(r, outer, &inner, reg, outputs);
     adept_name_map_free(&inner.values);
 }
 
@@ -466,16 +468,16 @@ static bool is_ignored(const char *target)
     return false;
 }
 
-static void read_node(adept_export_reader *r, adept_export_scope *scope, const cJSON *node)
+static void read_node(adept_export_reader *r, adept_export_scope *scope, const cJSON *node, size_t index)
 {
-    r->target = "?";
-    const char *target = adept_export_string(r, node, "target");
-    if (r->status != ADEPT_OK) return;
-    r->target = target;
+    begin_node(r, index, "?");
+    const char *target = adept_json_string(&r->json, node, "target");
+    if (r->json.status != ADEPT_OK) return;
+    begin_node(r, index, target);
     if (is_ignored(target)) return;
-    const cJSON *inputs = adept_export_array(r, node, "inputs");
-    const cJSON *outputs = adept_export_array(r, node, "outputs");
-    if (r->status != ADEPT_OK) return;
+    const cJSON *inputs = adept_json_array(&r->json, node, "inputs");
+    const cJSON *outputs = adept_json_array(&r->json, node, "outputs");
+    if (r->json.status != ADEPT_OK) return;
     find_module(r, node);
     region reg = {0};
     if (find_region(r, inputs, &reg))
@@ -488,11 +490,10 @@ static void read_node(adept_export_reader *r, adept_export_scope *scope, const c
 
 void adept_export_nodes(adept_export_reader *r, adept_export_scope *scope, const cJSON *graph)
 {
-    const cJSON *nodes = adept_export_array(r, graph, "nodes");
+    const cJSON *nodes = adept_json_array(&r->json, graph, "nodes");
     size_t index = 0;
-    for (const cJSON *node = nodes ? nodes->child : NULL; node && r->status == ADEPT_OK; node = node->next) {
-        r->node_index = index++;
-        read_node(r, scope, node);
+    for (const cJSON *node = nodes ? nodes->child : NULL; node && r->json.status == ADEPT_OK; node = node->next) {
+        read_node(r, scope, node, index++);
     }
-    if (r->status == ADEPT_OK) r->target = NULL;
+    r->json.where = NULL;
 }

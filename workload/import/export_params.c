@@ -35,12 +35,12 @@ bool adept_export_dims(adept_export_reader *r, const cJSON *sizes, const char *w
     int n = 0;
     for (const cJSON *e = sizes->child; e; e = e->next) {
         if (n == ADEPT_MAX_DIMS) {
-            adept_export_fail(r, "'%s' has more than %d dimensions", what, ADEPT_MAX_DIMS);
+            adept_json_fail(&r->json, "'%s' has more than %d dimensions", what, ADEPT_MAX_DIMS);
             return false;
         }
         adept_export_size size = adept_export_read_size(r, e);
-        if (r->status == ADEPT_OK && !size.known) adept_export_fail(r, "the shape of '%s' is not known", what);
-        if (r->status != ADEPT_OK) return false;
+        if (r->json.status == ADEPT_OK && !size.known) adept_json_fail(&r->json, "the shape of '%s' is not known", what);
+        if (r->json.status != ADEPT_OK) return false;
         dims[n++] = size.value;
     }
     *ndim = n;
@@ -72,9 +72,9 @@ static void describe_place(adept_export_reader *r, tensor_spec *spec, const cJSO
 {
     int64_t strides[ADEPT_MAX_DIMS];
     int n = 0;
-    if (!adept_export_dims(r, adept_export_array(r, meta, "strides"), spec->name, &n, strides)) return;
+    if (!adept_export_dims(r, adept_json_array(&r->json, meta, "strides"), spec->name, &n, strides)) return;
     if (n != spec->param.ndim) {
-        adept_export_fail(r, "'%s' has %d sizes and %d strides", spec->name, spec->param.ndim, n);
+        adept_json_fail(&r->json, "'%s' has %d sizes and %d strides", spec->name, spec->param.ndim, n);
         return;
     }
     for (int i = 0; i < n; i++)
@@ -94,7 +94,7 @@ static void describe_place(adept_export_reader *r, tensor_spec *spec, const cJSO
     size_t length = strlen(place->storage);
     char *text = adept_arena_alloc(r->scratch, t.used + length + 2);
     if (!text) {
-        adept_export_nomem(r);
+        adept_json_no_memory(&r->json);
         return;
     }
     memcpy(text, t.text, t.used);
@@ -107,7 +107,7 @@ static void read_meta(adept_export_reader *r, tensor_spec *spec, const adept_nam
 {
     const uintptr_t *found = adept_name_map_get(&r->metas, spec->argument);
     if (!found) {
-        adept_export_fail(r, "the shape of '%s' ('%s') is missing", spec->name, spec->argument);
+        adept_json_fail(&r->json, "the shape of '%s' ('%s') is missing", spec->name, spec->argument);
         return;
     }
     const cJSON *meta = (const cJSON *)*found;
@@ -115,11 +115,11 @@ static void read_meta(adept_export_reader *r, tensor_spec *spec, const adept_nam
     const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(meta, "dtype");
     spec->param.dtype = adept_export_int(dtype, &number) ? adept_dtype_from_export(number) : ADEPT_DTYPE_NONE;
     if (spec->param.dtype == ADEPT_DTYPE_NONE) {
-        adept_export_fail(r, "'%s' has an element type that is not known (%lld)", spec->name, (long long)number);
+        adept_json_fail(&r->json, "'%s' has an element type that is not known (%lld)", spec->name, (long long)number);
         return;
     }
     spec->param.requires_grad = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "requires_grad"));
-    if (!adept_export_dims(r, adept_export_array(r, meta, "sizes"), spec->name, &spec->param.ndim, spec->param.dims)) {
+    if (!adept_export_dims(r, adept_json_array(&r->json, meta, "sizes"), spec->name, &spec->param.ndim, spec->param.dims)) {
         return;
     }
     describe_place(r, spec, meta, find_place(r, places_by_name, spec->name));
@@ -137,10 +137,10 @@ static bool read_spec(adept_export_reader *r, tensor_spec *spec, const cJSON *in
     for (size_t i = 0; what && i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(what->string, rows[i].kind) != 0) continue;
         *spec = (tensor_spec){.param.is_buffer = rows[i].is_buffer, .param.n_names = 1};
-        spec->name = spec->param.name = adept_export_string(r, what, rows[i].name_key);
-        spec->argument = adept_export_string(r, adept_export_object(r, what, "arg"), "name");
-        if (r->status == ADEPT_OK) read_meta(r, spec, places);
-        return r->status == ADEPT_OK;
+        spec->name = spec->param.name = adept_json_string(&r->json, what, rows[i].name_key);
+        spec->argument = adept_json_string(&r->json, adept_json_object(&r->json, what, "arg"), "name");
+        if (r->json.status == ADEPT_OK) read_meta(r, spec, places);
+        return r->json.status == ADEPT_OK;
     }
     return false;
 }
@@ -156,7 +156,7 @@ static void mark_used(void *context, const char *name)
 
 static void mark_all_used(adept_export_reader *r, spec_list *list)
 {
-    const cJSON *nodes = adept_export_array(r, r->graph, "nodes");
+    const cJSON *nodes = adept_json_array(&r->json, r->graph, "nodes");
     for (const cJSON *node = nodes ? nodes->child : NULL; node; node = node->next) {
         const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(node, "inputs");
         for (const cJSON *in = cJSON_IsArray(inputs) ? inputs->child : NULL; in; in = in->next) {
@@ -191,7 +191,7 @@ static int32_t find_twin(adept_export_reader *r, adept_name_map *by_place, const
     }
     owner *created = adept_arena_alloc(r->scratch, sizeof *created);
     if (!created || !adept_name_map_put(by_place, spec->place, (uintptr_t)created)) {
-        adept_export_nomem(r);
+        adept_json_no_memory(&r->json);
         return -1;
     }
     created->used = spec->used;
@@ -212,12 +212,12 @@ static int32_t find_namesake(adept_export_reader *r, const spec_list *list, adep
     const tensor_spec *spec = &list->items[i];
     const uintptr_t *found = adept_name_map_get(by_name, spec->name);
     if (!found) {
-        if (!adept_name_map_put(by_name, spec->name, i)) adept_export_nomem(r);
+        if (!adept_name_map_put(by_name, spec->name, i)) adept_json_no_memory(&r->json);
         return -1;
     }
     const tensor_spec *first = &list->items[*found];
     if (!same_tensor_type(&first->param, &spec->param)) {
-        adept_export_fail(r, "'%s' is listed twice with different shapes", spec->name);
+        adept_json_fail(&r->json, "'%s' is listed twice with different shapes", spec->name);
     }
     return first->index;
 }
@@ -229,13 +229,13 @@ static void add_param(adept_export_reader *r, spec_list *list, adept_name_map *b
     owner *own;
     int32_t twin = find_twin(r, by_place, spec, &own);
     int32_t namesake = find_namesake(r, list, by_name, i);
-    if (r->status != ADEPT_OK) return;
+    if (r->json.status != ADEPT_OK) return;
     spec->index = namesake >= 0 ? namesake : twin;
     if (spec->index >= 0) {
         adept_graph_builder_param_alias(r->b, spec->index);
     } else {
         spec->index = adept_graph_builder_param(r->b, &spec->param);
-        if (spec->index < 0) adept_export_fail(r, "'%s' has an impossible shape", spec->name);
+        if (spec->index < 0) adept_json_fail(&r->json, "'%s' has an impossible shape", spec->name);
     }
     if (own && own->param < 0) own->param = spec->index;
 }
@@ -243,13 +243,13 @@ static void add_param(adept_export_reader *r, spec_list *list, adept_name_map *b
 static void add_all(adept_export_reader *r, adept_export_scope *scope, spec_list *list)
 {
     adept_name_map by_name = {0}, by_place = {0};
-    for (size_t i = 0; i < list->n && r->status == ADEPT_OK; i++) {
+    for (size_t i = 0; i < list->n && r->json.status == ADEPT_OK; i++) {
         const tensor_spec *spec = &list->items[i];
         add_param(r, list, &by_name, &by_place, i);
-        if (r->status != ADEPT_OK || !spec->used) continue;
-        int32_t value = adept_graph_builder_param_ref(r->b, 0, spec->index, r->err);
+        if (r->json.status != ADEPT_OK || !spec->used) continue;
+        int32_t value = adept_graph_builder_param_ref(r->b, 0, spec->index, r->json.err);
         if (value < 0)
-            adept_export_check(r, r->err->status);
+            adept_export_check(r, r->json.err->status);
         else
             adept_export_bind(r, scope, spec->argument, value);
     }
@@ -260,17 +260,15 @@ static void add_all(adept_export_reader *r, adept_export_scope *scope, spec_list
 static void collect(adept_export_reader *r, spec_list *list, const cJSON *inputs)
 {
     adept_name_map places = {0};
-    size_t n = 0;
-    for (const cJSON *e = inputs->child; e; e = e->next)
-        n++;
+    size_t n = adept_json_size(inputs);
     list->items = adept_arena_array(r->scratch, n, sizeof *list->items);
-    if (!list->items) adept_export_nomem(r);
+    if (!list->items) adept_json_no_memory(&r->json);
     for (size_t i = 0; i < r->places->n; i++) {
-        if (!adept_name_map_put(&places, r->places->items[i].name, i)) adept_export_nomem(r);
+        if (!adept_name_map_put(&places, r->places->items[i].name, i)) adept_json_no_memory(&r->json);
     }
-    for (const cJSON *e = inputs->child; e && r->status == ADEPT_OK; e = e->next) {
+    for (const cJSON *e = inputs->child; e && r->json.status == ADEPT_OK; e = e->next) {
         if (!read_spec(r, &list->items[list->n], e, &places)) continue;
-        if (!adept_name_map_put(&list->by_argument, list->items[list->n].argument, list->n)) adept_export_nomem(r);
+        if (!adept_name_map_put(&list->by_argument, list->items[list->n].argument, list->n)) adept_json_no_memory(&r->json);
         list->n++;
     }
     adept_name_map_free(&places);
@@ -279,10 +277,10 @@ static void collect(adept_export_reader *r, spec_list *list, const cJSON *inputs
 void adept_export_params(adept_export_reader *r, adept_export_scope *scope)
 {
     spec_list list = {0};
-    const cJSON *inputs = adept_export_array(r, r->signature, "input_specs");
+    const cJSON *inputs = adept_json_array(&r->json, r->signature, "input_specs");
     if (!inputs) return;
     collect(r, &list, inputs);
-    if (r->status == ADEPT_OK) mark_all_used(r, &list);
-    if (r->status == ADEPT_OK) add_all(r, scope, &list);
+    if (r->json.status == ADEPT_OK) mark_all_used(r, &list);
+    if (r->json.status == ADEPT_OK) add_all(r, scope, &list);
     adept_name_map_free(&list.by_argument);
 }

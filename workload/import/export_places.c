@@ -82,20 +82,13 @@ adept_status adept_export_weights_config(adept_export_places *places, const char
     if (status != ADEPT_OK) return status;
     adept_json_reader r = {.name = name, .err = err};
     const cJSON *config = adept_json_object(&r, root, "config");
-    size_t n = 0;
-    for (const cJSON *e = config ? config->child : NULL; e; e = e->next)
-        n++;
-    places->items = adept_arena_array(places->arena, n, sizeof *places->items);
-    bool ok = places->items != NULL;
-    for (const cJSON *e = config ? config->child : NULL; ok && e && r.status == ADEPT_OK; e = e->next) {
+    places->items = adept_arena_array(places->arena, adept_json_size(config), sizeof *places->items);
+    if (!places->items) adept_json_no_memory(&r);
+    for (const cJSON *e = config ? config->child : NULL; e && r.status == ADEPT_OK; e = e->next) {
         const char *path = adept_json_string(&r, e, "path_name");
-        adept_export_place place = {.name = adept_arena_strdup(places->arena, e->string),
-                                    .storage = adept_arena_strdup(places->arena, path)};
-        ok = place.name && place.storage;
-        if (ok) places->items[places->n++] = place;
+        places->items[places->n++] = (adept_export_place){.name = adept_json_keep(&r, places->arena, e->string),
+                                                          .storage = adept_json_keep(&r, places->arena, path)};
     }
-    status = r.status;
-    if (!ok) status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
     cJSON_Delete(root);
-    return status;
+    return r.status;
 }

@@ -13,8 +13,8 @@
 #ifndef ADEPT_EXPORT_PRIVATE_H
 #define ADEPT_EXPORT_PRIVATE_H
 #include "adept_graph.h"
+#include "adept_json.h"
 #include "name_map.h"
-#include <cjson/cJSON.h>
 
 /** Where the data of a parameter lies: equal places are one tensor in memory. */
 typedef struct adept_export_place {
@@ -36,11 +36,10 @@ typedef struct adept_export_source {
     const adept_export_places *places; /* may be empty: then only equal names are tied */
 } adept_export_source;
 
-/** State of one reading. Errors are sticky in `status`. */
+/** State of one reading. */
 typedef struct adept_export_reader {
-    const char *name;
-    adept_error *err; /* never NULL */
-    adept_status status;
+    adept_json_reader json; /* its err is never NULL */
+    char where[160];        /* the node that is being read: "node 12 (torch.ops.aten.add.Tensor)" */
     adept_graph_builder *b;
     adept_arena *scratch;
     const cJSON *graph; /* the root graph */
@@ -48,7 +47,7 @@ typedef struct adept_export_reader {
     adept_name_map metas;   /* name -> TensorMeta of the root graph (cJSON *) */
     adept_name_map symbols; /* name -> SymInt of the root graph (cJSON *) */
     const adept_export_places *places;
-    const char *target; /* of the node being read, for messages; NULL outside */
+    const char *target; /* of the node being read */
     size_t node_index;
     int32_t module;         /* of the node being read */
     const char *last_stack; /* nn_module_stack that `module` came from */
@@ -79,9 +78,6 @@ typedef struct adept_export_item {
 /* ---- export_program.c ---- */
 adept_status adept_export_build(adept_graph **out, const adept_export_source *source, adept_error *err);
 /* ---- export_json.c ---- */
-/** Record the first error: "FILE: node 12 (torch.ops.aten.add.Tensor): ...". */
-void adept_export_fail(adept_export_reader *r, const char *format, ...) ADEPT_PRINTF(2, 3);
-void adept_export_nomem(adept_export_reader *r);
 /** After a builder call that may have failed for its own reasons. */
 void adept_export_check(adept_export_reader *r, adept_status status);
 /* ---- export_program.c ---- */
@@ -89,10 +85,7 @@ void adept_export_bind(adept_export_reader *r, adept_export_scope *scope, const 
 int32_t adept_export_fresh(adept_export_reader *r); /* a new value number; -1 after a failure */
 void adept_export_node(adept_export_reader *r, const adept_node_desc *desc);
 
-/* ---- export_json.c: access with messages: NULL, "" or 0 after a failure ---- */
-const cJSON *adept_export_object(adept_export_reader *r, const cJSON *parent, const char *key);
-const cJSON *adept_export_array(adept_export_reader *r, const cJSON *parent, const char *key);
-const char *adept_export_string(adept_export_reader *r, const cJSON *parent, const char *key);
+/* ---- export_json.c ---- */
 /** The one key of a union object whose value is not null. */
 const cJSON *adept_export_union(adept_export_reader *r, const cJSON *value);
 bool adept_export_int(const cJSON *value, int64_t *out); /* integers beyond int64 saturate */

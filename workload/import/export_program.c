@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* cJSON takes 64 bytes and an allocation for each value, so a small compressed file could ask for all memory. Programs
- * have about 80 values a node. */
-#define MAX_VALUES 16000000
-
 /* ---- text ---- */
 
 /* Python's json writes numbers that JSON does not have. Outside of strings, "Infinity" becomes a number that overflows
@@ -34,22 +30,9 @@ static void replace_bare(char *json, size_t size)
     }
 }
 
-/* Upper bound of the values in a JSON text. */
-static size_t count_values(const char *json, size_t size)
-{
-    size_t n = 1;
-    for (size_t i = 0; i < size; i++)
-        n += json[i] == ',' || json[i] == '[' || json[i] == '{';
-    return n;
-}
-
 static adept_status parse(cJSON **root, const adept_export_source *source, adept_error *err)
 {
     const char *json = source->json;
-    if (source->json_size > MAX_VALUES && count_values(json, source->json_size) > MAX_VALUES) {
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: the program holds more than %d values", source->name,
-                               MAX_VALUES);
-    }
     char *copy = NULL;
     if (memmem(json, source->json_size, "Infinity", 8) || memmem(json, source->json_size, "NaN", 3)) {
         copy = malloc(source->json_size);
@@ -67,34 +50,34 @@ static adept_status parse(cJSON **root, const adept_export_source *source, adept
 
 void adept_export_bind(adept_export_reader *r, adept_export_scope *scope, const char *name, int32_t value)
 {
-    if (r->status != ADEPT_OK || value < 0) return;
-    if (!adept_name_map_put(&scope->values, name, (uintptr_t)value)) adept_export_nomem(r);
+    if (r->json.status != ADEPT_OK || value < 0) return;
+    if (!adept_name_map_put(&scope->values, name, (uintptr_t)value)) adept_json_no_memory(&r->json);
 }
 
 int32_t adept_export_fresh(adept_export_reader *r)
 {
-    int32_t value = r->status == ADEPT_OK ? adept_graph_builder_value(r->b) : -1;
-    if (value < 0) adept_export_nomem(r);
+    int32_t value = r->json.status == ADEPT_OK ? adept_graph_builder_value(r->b) : -1;
+    if (value < 0) adept_json_no_memory(&r->json);
     return value;
 }
 
 void adept_export_node(adept_export_reader *r, const adept_node_desc *desc)
 {
-    if (r->status == ADEPT_OK) adept_export_check(r, adept_graph_builder_node(r->b, desc, r->err));
+    if (r->json.status == ADEPT_OK) adept_export_check(r, adept_graph_builder_node(r->b, desc, r->json.err));
 }
 
 /* ---- inputs ---- */
 
 static void read_metas(adept_export_reader *r)
 {
-    const cJSON *values = adept_export_object(r, r->graph, "tensor_values");
-    for (const cJSON *v = values ? values->child : NULL; v && r->status == ADEPT_OK; v = v->next) {
+    const cJSON *values = adept_json_object(&r->json, r->graph, "tensor_values");
+    for (const cJSON *v = values ? values->child : NULL; v && r->json.status == ADEPT_OK; v = v->next) {
         const cJSON *meta = cJSON_GetObjectItemCaseSensitive(v, "meta"); /* schema 1 wraps it */
-        if (!adept_name_map_put(&r->metas, v->string, (uintptr_t)(meta ? meta : v))) adept_export_nomem(r);
+        if (!adept_name_map_put(&r->metas, v->string, (uintptr_t)(meta ? meta : v))) adept_json_no_memory(&r->json);
     }
     const cJSON *symbols = cJSON_GetObjectItemCaseSensitive(r->graph, "sym_int_values");
-    for (const cJSON *v = cJSON_IsObject(symbols) ? symbols->child : NULL; v && r->status == ADEPT_OK; v = v->next) {
-        if (!adept_name_map_put(&r->symbols, v->string, (uintptr_t)v)) adept_export_nomem(r);
+    for (const cJSON *v = cJSON_IsObject(symbols) ? symbols->child : NULL; v && r->json.status == ADEPT_OK; v = v->next) {
+        if (!adept_name_map_put(&r->symbols, v->string, (uintptr_t)v)) adept_json_no_memory(&r->json);
     }
 }
 
@@ -104,13 +87,13 @@ static void read_input_shape(adept_export_reader *r, adept_graph_input *input, c
     int64_t number;
     const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(meta, "dtype");
     input->dtype = adept_export_int(dtype, &number) ? adept_dtype_from_export(number) : ADEPT_DTYPE_NONE;
-    if (input->dtype == ADEPT_DTYPE_NONE) adept_export_fail(r, "input '%s' has an unknown element type", input->name);
-    const cJSON *sizes = adept_export_array(r, meta, "sizes");
+    if (input->dtype == ADEPT_DTYPE_NONE) adept_json_fail(&r->json, "input '%s' has an unknown element type", input->name);
+    const cJSON *sizes = adept_json_array(&r->json, meta, "sizes");
     bool has_batch = false;
     input->has_shape = true;
-    for (const cJSON *e = sizes ? sizes->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+    for (const cJSON *e = sizes ? sizes->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
         if (input->ndim == ADEPT_MAX_DIMS) {
-            adept_export_fail(r, "input '%s' has more than %d dimensions", input->name, ADEPT_MAX_DIMS);
+            adept_json_fail(&r->json, "input '%s' has more than %d dimensions", input->name, ADEPT_MAX_DIMS);
             return;
         }
         adept_export_size size = adept_export_read_size(r, e);
@@ -138,9 +121,9 @@ static adept_value symbol_hint(adept_export_reader *r, const char *name)
 static void add_input(adept_export_reader *r, adept_export_scope *scope, adept_graph_input *input, bool bind)
 {
     input->value = adept_export_fresh(r);
-    if (r->status != ADEPT_OK) return;
+    if (r->json.status != ADEPT_OK) return;
     if (adept_graph_builder_input(r->b, input) < 0) {
-        adept_export_fail(r, "input '%s' has an impossible shape", input->name);
+        adept_json_fail(&r->json, "input '%s' has an impossible shape", input->name);
     } else if (bind) {
         adept_export_bind(r, scope, input->name, input->value);
     }
@@ -170,23 +153,23 @@ static void add_user_input(adept_export_reader *r, adept_export_scope *scope, co
 
 static void read_inputs(adept_export_reader *r, adept_export_scope *scope)
 {
-    const cJSON *specs = adept_export_array(r, r->signature, "input_specs");
+    const cJSON *specs = adept_json_array(&r->json, r->signature, "input_specs");
     bool seen_tensor = false;
-    for (const cJSON *e = specs ? specs->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+    for (const cJSON *e = specs ? specs->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
         const cJSON *what = adept_export_union(r, e);
         if (!what) return;
         if (strcmp(what->string, "user_input") == 0) {
-            add_user_input(r, scope, adept_export_object(r, what, "arg"), &seen_tensor);
+            add_user_input(r, scope, adept_json_object(&r->json, what, "arg"), &seen_tensor);
         } else if (strcmp(what->string, "constant_input") == 0) {
-            adept_graph_input input = {.name = adept_export_string(r, what, "name")};
+            adept_graph_input input = {.name = adept_json_string(&r->json, what, "name")};
             adept_export_item item = {.ref = -1};
-            if (!adept_export_convert(r, scope, adept_export_object(r, what, "value"), &item)) return;
+            if (!adept_export_convert(r, scope, adept_json_object(&r->json, what, "value"), &item)) return;
             input.constant = item.constant;
             add_input(r, scope, &input, true);
         } else if (strcmp(what->string, "custom_obj") == 0 || strcmp(what->string, "token") == 0) {
             adept_graph_input input = {.name = "(object)", .constant.kind = ADEPT_VALUE_UNKNOWN};
-            const char *name = adept_export_string(r, adept_export_object(r, what, "arg"), "name");
-            if (r->status == ADEPT_OK && name[0]) input.name = name;
+            const char *name = adept_json_string(&r->json, adept_json_object(&r->json, what, "arg"), "name");
+            if (r->json.status == ADEPT_OK && name[0]) input.name = name;
             add_input(r, scope, &input, true);
         }
     }
@@ -197,20 +180,18 @@ static void read_inputs(adept_export_reader *r, adept_export_scope *scope)
 /* What the user gets; mutated buffers, tokens and plain numbers are no results of the model. */
 static size_t read_outputs(adept_export_reader *r, const adept_export_scope *scope, int32_t **returns)
 {
-    const cJSON *specs = adept_export_array(r, r->signature, "output_specs");
-    size_t n = 0, most = 0;
-    for (const cJSON *e = specs ? specs->child : NULL; e; e = e->next)
-        most++;
-    *returns = adept_arena_array(r->scratch, most, sizeof **returns);
-    if (!*returns) adept_export_nomem(r);
-    for (const cJSON *e = specs ? specs->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+    const cJSON *specs = adept_json_array(&r->json, r->signature, "output_specs");
+    size_t n = 0;
+    *returns = adept_arena_array(r->scratch, adept_json_size(specs), sizeof **returns);
+    if (!*returns) adept_json_no_memory(&r->json);
+    for (const cJSON *e = specs ? specs->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
         const cJSON *what = adept_export_union(r, e);
         if (!what) return 0;
         if (strcmp(what->string, "user_output") != 0 && strcmp(what->string, "loss_output") != 0) continue;
-        const cJSON *argument = adept_export_object(r, what, "arg");
-        const char *name = strcmp(what->string, "loss_output") == 0 ? adept_export_string(r, argument, "name")
+        const cJSON *argument = adept_json_object(&r->json, what, "arg");
+        const char *name = strcmp(what->string, "loss_output") == 0 ? adept_json_string(&r->json, argument, "name")
                                                                     : adept_export_argument_name(argument);
-        if (r->status != ADEPT_OK || !name) continue;
+        if (r->json.status != ADEPT_OK || !name) continue;
         if (cJSON_GetObjectItemCaseSensitive(argument, "as_custom_obj")) continue;
         (*returns)[n++] = adept_export_lookup(r, scope, name);
     }
@@ -226,7 +207,7 @@ static const char *producer_of(adept_export_reader *r, const cJSON *root)
     size_t size = strlen(version->valuestring) + sizeof "torch ";
     char *text = adept_arena_alloc(adept_graph_builder_arena(r->b), size);
     if (!text) {
-        adept_export_nomem(r);
+        adept_json_no_memory(&r->json);
         return "";
     }
     memcpy(text, "torch ", 6);
@@ -242,9 +223,9 @@ static void check_version(adept_export_reader *r, const cJSON *root)
     if (cJSON_IsObject(version)) version = cJSON_GetObjectItemCaseSensitive(version, "major");
     int64_t major;
     if (!version || !adept_export_int(version, &major) || major < 1) {
-        adept_export_fail(r, "no exported program: \"schema_version\" is missing");
+        adept_json_fail(&r->json, "no exported program: \"schema_version\" is missing");
     } else if (major > 8) {
-        adept_export_fail(r, "schema version %lld is newer than 8, the last that is known", (long long)major);
+        adept_json_fail(&r->json, "schema version %lld is newer than 8, the last that is known", (long long)major);
     }
 }
 
@@ -253,24 +234,24 @@ static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
     adept_export_scope scope = {{0}};
     int32_t *returns = NULL;
     check_version(r, root);
-    const cJSON *module = adept_export_object(r, root, "graph_module");
-    r->graph = adept_export_object(r, module, "graph");
-    r->signature = adept_export_object(r, module, "signature");
-    if (r->status == ADEPT_OK) adept_export_upgrade(r);
-    if (r->status == ADEPT_OK) read_metas(r);
-    if (r->status == ADEPT_OK) adept_export_params(r, &scope);
-    if (r->status == ADEPT_OK) read_inputs(r, &scope);
-    if (r->status == ADEPT_OK) adept_export_nodes(r, &scope, r->graph);
-    size_t n_returns = r->status == ADEPT_OK ? read_outputs(r, &scope, &returns) : 0;
-    const char *producer = r->status == ADEPT_OK ? producer_of(r, root) : "";
-    const char *path = adept_arena_strdup(adept_graph_builder_arena(r->b), r->name);
-    if (!path) adept_export_nomem(r);
+    const cJSON *module = adept_json_object(&r->json, root, "graph_module");
+    r->graph = adept_json_object(&r->json, module, "graph");
+    r->signature = adept_json_object(&r->json, module, "signature");
+    if (r->json.status == ADEPT_OK) adept_export_upgrade(r);
+    if (r->json.status == ADEPT_OK) read_metas(r);
+    if (r->json.status == ADEPT_OK) adept_export_params(r, &scope);
+    if (r->json.status == ADEPT_OK) read_inputs(r, &scope);
+    if (r->json.status == ADEPT_OK) adept_export_nodes(r, &scope, r->graph);
+    size_t n_returns = r->json.status == ADEPT_OK ? read_outputs(r, &scope, &returns) : 0;
+    const char *producer = r->json.status == ADEPT_OK ? producer_of(r, root) : "";
+    const char *path = adept_arena_strdup(adept_graph_builder_arena(r->b), r->json.name);
+    if (!path) adept_json_no_memory(&r->json);
     adept_name_map_free(&scope.values);
     adept_name_map_free(&r->metas);
     adept_name_map_free(&r->symbols);
-    if (r->status != ADEPT_OK) return;
+    if (r->json.status != ADEPT_OK) return;
     adept_graph *graph = NULL;
-    adept_status status = adept_graph_builder_finish(r->b, (int32_t)n_returns, returns, &graph, r->err);
+    adept_status status = adept_graph_builder_finish(r->b, (int32_t)n_returns, returns, &graph, r->json.err);
     r->b = NULL;
     adept_export_check(r, status);
     if (status != ADEPT_OK) return;
@@ -289,17 +270,17 @@ adept_status adept_export_build(adept_graph **out, const adept_export_source *so
     if (!err) err = &local;
     adept_status status = parse(&root, source, err);
     if (status != ADEPT_OK) return status;
-    adept_export_reader r = {.name = source->name, .err = err, .places = source->places ? source->places : &none};
+    adept_export_reader r = {.json = {.name = source->name, .err = err}, .places = source->places ? source->places : &none};
     r.b = adept_graph_builder_new();
     r.scratch = adept_arena_new();
     if (r.b && r.scratch)
         build(&r, root, out);
     else
-        adept_export_nomem(&r);
+        adept_json_no_memory(&r.json);
     adept_graph_builder_free(r.b);
     adept_arena_free(r.scratch);
     cJSON_Delete(root);
-    return r.status;
+    return r.json.status;
 }
 
 adept_status adept_export_parse(adept_graph **out, const char *name, const char *json, size_t json_size,

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* About 2 KB a node, and 200 bytes a tensor of the state dictionary: enough for 250,000 nodes and 150,000 tensors. Data
+/* About 2 KB a node, and 200 bytes a tensor of the state dictionary: enough for 60,000 nodes and 150,000 tensors. Data
  * of weights is never read. */
-#define MAX_PROGRAM_BYTES ((size_t)1 << 29)
+#define MAX_PROGRAM_BYTES ADEPT_JSON_MAX_BYTES
 #define MAX_PLACES_BYTES ((size_t)1 << 25)
 
 typedef struct archive {

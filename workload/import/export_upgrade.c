@@ -7,13 +7,13 @@
 static cJSON *add_object(adept_export_reader *r, cJSON *parent, const char *key)
 {
     cJSON *object = parent ? cJSON_AddObjectToObject(parent, key) : NULL;
-    if (!object) adept_export_nomem(r);
+    if (!object) adept_json_no_memory(&r->json);
     return object;
 }
 
 static void add_text(adept_export_reader *r, cJSON *parent, const char *key, const char *text)
 {
-    if (!parent || !cJSON_AddStringToObject(parent, key, text)) adept_export_nomem(r);
+    if (!parent || !cJSON_AddStringToObject(parent, key, text)) adept_json_no_memory(&r->json);
 }
 
 static cJSON *add_element(adept_export_reader *r, cJSON *array)
@@ -23,7 +23,7 @@ static cJSON *add_element(adept_export_reader *r, cJSON *array)
         cJSON_Delete(object);
         object = NULL;
     }
-    if (!object) adept_export_nomem(r);
+    if (!object) adept_json_no_memory(&r->json);
     return object;
 }
 
@@ -35,7 +35,7 @@ static void add_user(adept_export_reader *r, cJSON *array, const char *kind, con
         cJSON_Delete(copy);
         copy = NULL;
     }
-    if (!copy) adept_export_nomem(r);
+    if (!copy) adept_json_no_memory(&r->json);
 }
 
 static void add_tensor(adept_export_reader *r, cJSON *array, const char *kind, const char *name_key,
@@ -49,12 +49,12 @@ static void add_tensor(adept_export_reader *r, cJSON *array, const char *kind, c
 /* {"key": "text"} -> map of key to text */
 static void read_dictionary(adept_export_reader *r, adept_name_map *map, const char *key)
 {
-    const cJSON *object = adept_export_object(r, r->signature, key);
-    for (const cJSON *e = object ? object->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+    const cJSON *object = adept_json_object(&r->json, r->signature, key);
+    for (const cJSON *e = object ? object->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
         if (!cJSON_IsString(e))
-            adept_export_fail(r, "\"%s\" holds something that is no string", key);
+            adept_json_fail(&r->json, "\"%s\" holds something that is no string", key);
         else if (!adept_name_map_put(map, e->string, (uintptr_t)e->valuestring))
-            adept_export_nomem(r);
+            adept_json_no_memory(&r->json);
     }
 }
 
@@ -63,8 +63,8 @@ static void upgrade_inputs(adept_export_reader *r, cJSON *specs)
     adept_name_map params = {0}, buffers = {0};
     read_dictionary(r, &params, "inputs_to_parameters");
     read_dictionary(r, &buffers, "inputs_to_buffers");
-    const cJSON *inputs = adept_export_array(r, r->graph, "inputs");
-    for (const cJSON *e = inputs ? inputs->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+    const cJSON *inputs = adept_json_array(&r->json, r->graph, "inputs");
+    for (const cJSON *e = inputs ? inputs->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
         const char *name = adept_export_argument_name(e);
         const uintptr_t *param = name ? adept_name_map_get(&params, name) : NULL;
         const uintptr_t *buffer = name ? adept_name_map_get(&buffers, name) : NULL;
@@ -82,12 +82,12 @@ static void upgrade_inputs(adept_export_reader *r, cJSON *specs)
 static void upgrade_outputs(adept_export_reader *r, cJSON *specs)
 {
     adept_name_map users = {0};
-    const cJSON *names = adept_export_array(r, r->signature, "user_outputs");
-    for (const cJSON *e = names ? names->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
-        if (cJSON_IsString(e) && !adept_name_map_put(&users, e->valuestring, 1)) adept_export_nomem(r);
+    const cJSON *names = adept_json_array(&r->json, r->signature, "user_outputs");
+    for (const cJSON *e = names ? names->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
+        if (cJSON_IsString(e) && !adept_name_map_put(&users, e->valuestring, 1)) adept_json_no_memory(&r->json);
     }
-    const cJSON *outputs = adept_export_array(r, r->graph, "outputs");
-    for (const cJSON *e = outputs ? outputs->child : NULL; e && r->status == ADEPT_OK; e = e->next) {
+    const cJSON *outputs = adept_json_array(&r->json, r->graph, "outputs");
+    for (const cJSON *e = outputs ? outputs->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
         const char *name = adept_export_argument_name(e);
         if (name && adept_name_map_get(&users, name)) add_user(r, specs, "user_output", e);
     }
@@ -102,9 +102,9 @@ void adept_export_upgrade(adept_export_reader *r)
     cJSON *inputs = cJSON_AddArrayToObject(signature, "input_specs");
     cJSON *outputs = cJSON_AddArrayToObject(signature, "output_specs");
     if (!inputs || !outputs) {
-        adept_export_nomem(r);
+        adept_json_no_memory(&r->json);
         return;
     }
     upgrade_inputs(r, inputs);
-    if (r->status == ADEPT_OK) upgrade_outputs(r, outputs);
+    if (r->json.status == ADEPT_OK) upgrade_outputs(r, outputs);
 }

@@ -1,6 +1,7 @@
 /** @file pickle.c  A pickle machine that only records. Opcodes: Python's Lib/pickletools.py; which of them torch.jit
  *  uses: torch/csrc/jit/serialization/pickler.cpp and unpickler.cpp. Calls: adept_arena. */
 #include "pickle.h"
+#include "adept_grow.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,18 +35,12 @@ static void fail_memory(machine *m)
 
 static bool grow(machine *m, void **array, size_t n, size_t *capacity, size_t element_bytes)
 {
-    if (n < *capacity) return true;
-    size_t wanted = *capacity ? 2 * *capacity : 64;
-    while (wanted <= n)
-        wanted *= 2;
-    void *grown = wanted <= SIZE_MAX / element_bytes ? realloc(*array, wanted * element_bytes) : NULL;
-    if (!grown) {
+    void *grown = n < SIZE_MAX ? adept_grow(*array, capacity, n + 1, element_bytes) : NULL;
+    if (grown)
+        *array = grown;
+    else
         fail_memory(m);
-        return false;
-    }
-    *array = grown;
-    *capacity = wanted;
-    return true;
+    return grown != NULL;
 }
 
 static void push(machine *m, adept_pickle_value v)

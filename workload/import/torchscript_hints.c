@@ -51,9 +51,7 @@ static const char *checked_spec(adept_json_reader *r, adept_graph *graph, const 
         adept_json_fail(r, "%s", why.message);
         return NULL;
     }
-    const char *text = adept_arena_strdup(graph->arena, item->valuestring);
-    if (!text) r->status = adept_error_set(r->err, ADEPT_E_NOMEM, "%s: out of memory", r->name);
-    return text;
+    return adept_json_keep(r, graph->arena, item->valuestring);
 }
 
 static adept_status fill_from_json(adept_graph *graph, const char *name, const char *text, size_t size,
@@ -64,9 +62,9 @@ static adept_status fill_from_json(adept_graph *graph, const char *name, const c
     if (status != ADEPT_OK) return status;
     adept_json_reader r = {.name = name, .err = err, .status = ADEPT_OK};
     const cJSON *inputs = adept_json_array(&r, root, "inputs"), *item;
-    size_t n = 0, capacity = inputs ? (size_t)cJSON_GetArraySize(inputs) : 0;
-    const char **specs = adept_arena_array(graph->arena, capacity, sizeof *specs);
-    if (!specs && r.status == ADEPT_OK) r.status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
+    size_t n = 0;
+    const char **specs = adept_arena_array(graph->arena, adept_json_size(inputs), sizeof *specs);
+    if (!specs) adept_json_no_memory(&r);
     cJSON_ArrayForEach(item, inputs)
     {
         if (r.status == ADEPT_OK) specs[n++] = checked_spec(&r, graph, item);

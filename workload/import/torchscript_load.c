@@ -1,6 +1,7 @@
 /** @file torchscript_load.c  libtorch in a child process: it may crash, hang or eat memory there, and stays out of this
  *  one, which would otherwise pay 160 MB and 0.4 s for it. Calls: torchscript_module, torchscript_sandbox, adept_graph.
  */
+#include "adept_clock.h"
 #include "adept_torch.h"
 #include "torchscript.h"
 #include "torchscript_sandbox.h"
@@ -15,7 +16,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_TIMEOUT_S 120.0
@@ -149,38 +149,23 @@ static void run_child(job *j, pid_t parent)
 
 /* ================================================================== the parent ================================= */
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 typedef enum outcome { ENDED, TIMED_OUT, TOO_LARGE, NO_MEMORY, BROKEN } outcome;
 
-static bool make_room(adept_buffer *b)
-{
-    if (b->size < b->capacity) return true;
-    size_t wanted = b->capacity ? 2 * b->capacity : (size_t)1 << 20;
-    unsigned char *grown = realloc(b->data, wanted);
-    if (!grown) return false;
-    b->data = grown;
-    b->capacity = wanted;
-    return true;
-}
+#define READ_BYTES ((size_t)1 << 16) /* at least */
 
 /* Everything the child writes, until it closes the pipe. */
 static outcome collect(adept_buffer *b, int fd, double deadline_s)
 {
     for (;;) {
-        double left_s = deadline_s - now_s();
+        double left_s = deadline_s - adept_clock_s();
         if (left_s <= 0) return TIMED_OUT;
         struct pollfd p = {.fd = fd, .events = POLLIN};
         int ready = poll(&p, 1, left_s < 1000 ? (int)(left_s * 1000) + 1 : 1000000);
         if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
         if (ready < 0) return BROKEN;
-        if (!make_room(b)) return NO_MEMORY;
-        ssize_t n = read(fd, b->data + b->size, b->capacity - b->size);
+        char *room = adept_buffer_room(b, READ_BYTES);
+        if (!room) return NO_MEMORY;
+        ssize_t n = read(fd, room, b->capacity - b->size);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return BROKEN;
         if (n == 0) return ENDED;
@@ -247,7 +232,7 @@ static adept_status take_reply(adept_graph **out, const adept_buffer *b, const c
 static adept_status supervise(adept_graph **out, const job *j, pid_t child, int fd, adept_error *err)
 {
     adept_buffer bytes = {0};
-    outcome o = collect(&bytes, fd, now_s() + j->timeout_s);
+    outcome o = collect(&bytes, fd, adept_clock_s() + j->timeout_s);
     int how = reap(child, o != ENDED);
     adept_status status;
     if (o != ENDED)
@@ -256,7 +241,7 @@ static adept_status supervise(adept_graph **out, const job *j, pid_t child, int 
         status = explain_death(j->path, how, j->timeout_s, err);
     else
         status = take_reply(out, &bytes, j->path, err);
-    free(bytes.data);
+    adept_buffer_free(&bytes);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #define ADEPT_GRAPH_H
 #include "adept_arena.h"
 #include "adept_error.h"
+#include "adept_grow.h"
 #include "adept_value.h"
 
 #ifdef __cplusplus
@@ -126,14 +127,9 @@ int32_t adept_graph_builder_param_ref(adept_graph_builder *b, int32_t module, in
 
 /* ---- the graph as bytes: what the loader's child process hands to its parent ---- */
 
-typedef struct adept_buffer {
-    unsigned char *data; /* malloc'ed */
-    size_t size, capacity;
-} adept_buffer;
-
 adept_status adept_graph_write(adept_buffer *out, const adept_graph *graph, adept_error *err);
 /** Reads bytes of an untrusted process: every count, index and size is checked against what is there. */
-adept_status adept_graph_read(adept_graph **out, const unsigned char *data, size_t size, adept_error *err);
+adept_status adept_graph_read(adept_graph **out, const void *data, size_t size, adept_error *err);
 
 #ifdef __cplusplus
 }

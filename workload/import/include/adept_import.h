@@ -46,8 +46,7 @@ adept_status adept_bytes_detect(adept_file_format *out, const char *name, const 
 adept_status adept_torchscript_check(const char *path, bool trust, adept_error *err);
 /** Read adept.json and traced_inputs.pkl of a TorchScript archive into the graph's input hints. */
 adept_status adept_torchscript_hints(adept_graph *graph, const char *path, adept_error *err);
-/** A .pt2 without libtorch, as adept_import_model() gives it; from memory with `name` as its path. Thread-safe but for cJSON's
- *  static record of its last error. */
+/** A .pt2 without libtorch, as adept_import_model() gives it; from memory with `name` as its path. Thread-safe. */
 adept_status adept_export_import(adept_graph **out, const char *path, adept_error *err);
 adept_status adept_export_import_bytes(adept_graph **out, const char *name, const void *data, size_t size,
                                        adept_error *err);

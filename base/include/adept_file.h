@@ -1,0 +1,24 @@
+/** @file adept_file.h  Files as text. Thread-safe on different files. Calls: adept_error. */
+#ifndef ADEPT_FILE_H
+#define ADEPT_FILE_H
+#include "adept_error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/** Read a whole file, at most max_bytes; malloc'ed, zero-terminated. @return ADEPT_E_INVALID naming the file. */
+adept_status adept_file_read(char **text, size_t *size, const char *path, size_t max_bytes, adept_error *err);
+/** Write through a temporary file in the same folder, fsync and rename: the old content survives any failure. */
+adept_status adept_file_write(const char *path, const char *text, size_t size, adept_error *err);
+
+/** The same for what is written bit by bit: `stream` is the temporary file. */
+typedef struct adept_file_out {
+    FILE *stream; /* NULL: none is open */
+    char *target, *temporary;
+} adept_file_out;
+/** @return ADEPT_E_IO; after ADEPT_OK call adept_file_end() */
+adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error *err);
+/** Put the file in place, or, unless `keep`, leave nothing of it. Nothing happens where none is open. */
+adept_status adept_file_end(adept_file_out *file, bool keep, adept_error *err);
+
+#endif

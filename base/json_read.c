@@ -1,0 +1,135 @@
+/** @file json_read.c  The sticky reader of a JSON tree. */
+#include "adept_json.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define MAX_COUNT 9007199254740992.0 /* 2^53: beyond it doubles skip integers */
+
+void adept_json_fail(adept_json_reader *r, const char *format, ...)
+{
+    if (r->status != ADEPT_OK) return;
+    char what[768];
+    va_list args;
+    va_start(args, format);
+    if (vsnprintf(what, sizeof what, format, args) < 0) what[0] = '\0';
+    va_end(args);
+    r->status = adept_error_set(r->err, ADEPT_E_INVALID, "%s: %s%s%s", r->name, r->where ? r->where : "",
+                                r->where ? ": " : "", what);
+}
+
+void adept_json_no_memory(adept_json_reader *r)
+{
+    if (r->status == ADEPT_OK) r->status = adept_error_set(r->err, ADEPT_E_NOMEM, "%s: out of memory", r->name);
+}
+
+const char *adept_json_keep(adept_json_reader *r, adept_arena *arena, const char *text)
+{
+    const char *copy = r->status == ADEPT_OK ? adept_arena_strdup(arena, text) : NULL;
+    if (!copy) adept_json_no_memory(r);
+    return copy ? copy : "";
+}
+
+/* Messages name the object a key was looked for in, when it has a name itself. */
+static const cJSON *find(adept_json_reader *r, const cJSON *parent, const char *key, bool required)
+{
+    if (r->status != ADEPT_OK) return NULL;
+    const cJSON *item = cJSON_IsObject(parent) ? cJSON_GetObjectItemCaseSensitive(parent, key) : NULL;
+    if (!item && required) {
+        const char *where = parent && parent->string ? parent->string : NULL;
+        if (where)
+            adept_json_fail(r, "\"%s\" is missing in \"%s\"", key, where);
+        else
+            adept_json_fail(r, "\"%s\" is missing", key);
+    }
+    return item;
+}
+
+const cJSON *adept_json_object(adept_json_reader *r, const cJSON *parent, const char *key)
+{
+    const cJSON *item = find(r, parent, key, true);
+    if (item && !cJSON_IsObject(item)) {
+        adept_json_fail(r, "\"%s\" is not an object", key);
+        return NULL;
+    }
+    return item;
+}
+
+const cJSON *adept_json_array(adept_json_reader *r, const cJSON *parent, const char *key)
+{
+    const cJSON *item = find(r, parent, key, true);
+    if (item && !cJSON_IsArray(item)) {
+        adept_json_fail(r, "\"%s\" is not an array", key);
+        return NULL;
+    }
+    return item;
+}
+
+static double number_of(adept_json_reader *r, const cJSON *item, const char *key, double fallback)
+{
+    if (!item) return fallback;
+    if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble)) {
+        adept_json_fail(r, "\"%s\" is not a finite number", key);
+        return fallback;
+    }
+    return item->valuedouble;
+}
+
+double adept_json_number(adept_json_reader *r, const cJSON *parent, const char *key)
+{
+    return number_of(r, find(r, parent, key, true), key, 0);
+}
+
+double adept_json_number_or(adept_json_reader *r, const cJSON *parent, const char *key, double fallback)
+{
+    return number_of(r, find(r, parent, key, false), key, fallback);
+}
+
+int64_t adept_json_count(adept_json_reader *r, const cJSON *parent, const char *key)
+{
+    double v = adept_json_number(r, parent, key);
+    if (r->status != ADEPT_OK) return 0;
+    if (v < 0 || v > MAX_COUNT || v != floor(v)) {
+        adept_json_fail(r, "\"%s\" is not a whole number from 0 to 2^53", key);
+        return 0;
+    }
+    return (int64_t)v;
+}
+
+bool adept_json_bool(adept_json_reader *r, const cJSON *parent, const char *key)
+{
+    const cJSON *item = find(r, parent, key, true);
+    if (item && !cJSON_IsBool(item)) {
+        adept_json_fail(r, "\"%s\" is neither true nor false", key);
+        return false;
+    }
+    return item && cJSON_IsTrue(item);
+}
+
+const char *adept_json_string(adept_json_reader *r, const cJSON *parent, const char *key)
+{
+    const cJSON *item = find(r, parent, key, true);
+    if (item && !cJSON_IsString(item)) {
+        adept_json_fail(r, "\"%s\" is not a string", key);
+        return "";
+    }
+    return item ? item->valuestring : "";
+}
+
+const char *adept_json_string_or(adept_json_reader *r, const cJSON *parent, const char *key, const char *fallback)
+{
+    const cJSON *item = find(r, parent, key, false);
+    if (item && !cJSON_IsString(item)) {
+        adept_json_fail(r, "\"%s\" is not a string", key);
+        return fallback;
+    }
+    return item ? item->valuestring : fallback;
+}
+
+size_t adept_json_size(const cJSON *container)
+{
+    size_t n = 0;
+    for (const cJSON *item = container ? container->child : NULL; item; item = item->next)
+        n++;
+    return n;
+}
