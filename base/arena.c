@@ -2,6 +2,7 @@
  *  In the debug mode (environment ADEPT_DEBUG_ARENA) every object is its own chunk, so that an overrun of one object
  *  is an overrun of one malloc, which sanitizers and valgrind report. */
 #include "adept_arena.h"
+#include "name_map.h"
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,18 +19,11 @@ typedef struct chunk {
     alignas(max_align_t) unsigned char data[];
 } chunk;
 
-typedef struct interned {
-    struct interned *next; /* in the same bucket */
-    uint64_t hash;
-    char text[];
-} interned;
-
 struct adept_arena {
     chunk *chunks; /* the first one is being filled */
     size_t next_chunk_bytes;
     size_t used_bytes;
-    interned **buckets; /* n_buckets is 0 or a power of two */
-    size_t n_buckets, n_interned;
+    adept_name_map interned; /* each text -> itself */
     bool debug;
 };
 
@@ -50,7 +44,7 @@ void adept_arena_free(adept_arena *arena)
         free(c);
         c = next;
     }
-    free(arena->buckets);
+    adept_name_map_free(&arena->interned);
     free(arena);
 }
 
@@ -119,56 +113,12 @@ char *adept_arena_strdup(adept_arena *arena, const char *text)
     return adept_arena_strndup(arena, text, strlen(text));
 }
 
-/* FNV-1a, 64 bits (public domain, Fowler/Noll/Vo). It starts from the arena's address, which differs between runs, so
- * that a file cannot choose strings that all fall into one bucket. */
-static uint64_t hash_text(const adept_arena *arena, const char *text)
-{
-    uint64_t hash = 14695981039346656037u ^ ((uint64_t)(uintptr_t)arena >> 4) * 0x9e3779b97f4a7c15u;
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        hash = (hash ^ *p) * 1099511628211u;
-    }
-    return hash;
-}
-
-static bool grow_buckets(adept_arena *arena)
-{
-    size_t n = arena->n_buckets ? arena->n_buckets * 2 : 64;
-    interned **buckets = calloc(n, sizeof(interned *));
-    if (!buckets) return false;
-    for (size_t i = 0; i < arena->n_buckets; i++) {
-        for (interned *e = arena->buckets[i]; e;) {
-            interned *next = e->next;
-            interned **bucket = &buckets[e->hash & (n - 1)];
-            e->next = *bucket;
-            *bucket = e;
-            e = next;
-        }
-    }
-    free(arena->buckets);
-    arena->buckets = buckets;
-    arena->n_buckets = n;
-    return true;
-}
-
 const char *adept_arena_intern(adept_arena *arena, const char *text)
 {
-    uint64_t hash = hash_text(arena, text);
-    if (arena->n_buckets) {
-        for (interned *e = arena->buckets[hash & (arena->n_buckets - 1)]; e; e = e->next) {
-            if (e->hash == hash && strcmp(e->text, text) == 0) return e->text;
-        }
-    }
-    if (arena->n_interned >= arena->n_buckets && !grow_buckets(arena)) return NULL;
-    size_t length = strlen(text);
-    interned *e = adept_arena_alloc(arena, sizeof *e + length + 1);
-    if (!e) return NULL;
-    memcpy(e->text, text, length + 1);
-    e->hash = hash;
-    interned **bucket = &arena->buckets[hash & (arena->n_buckets - 1)];
-    e->next = *bucket;
-    *bucket = e;
-    arena->n_interned++;
-    return e->text;
+    const uintptr_t *found = adept_name_map_get(&arena->interned, text);
+    if (found) return (const char *)*found;
+    const char *copy = adept_arena_strdup(arena, text);
+    return copy && adept_name_map_put(&arena->interned, copy, (uintptr_t)copy) ? copy : NULL;
 }
 
 size_t adept_arena_used_bytes(const adept_arena *arena)

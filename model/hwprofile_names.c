@@ -4,6 +4,7 @@
 #include "adept_file.h"
 #include "adept_json.h"
 #include "embedded.h"
+#include "nearest.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,30 +96,6 @@ static adept_status find_builtin(const adept_embedded **found, const char *name,
 
 /* ---- nearest names ---- */
 
-static int min3(int a, int b, int c)
-{
-    int m = a < b ? a : b;
-    return m < c ? m : c;
-}
-
-/* Damerau-Levenshtein distance (optimal string alignment): insert, delete, replace or swap neighbours. */
-static int edit_distance(const char *a, const char *b)
-{
-    int n = (int)strlen(a), m = (int)strlen(b);
-    int d[NAME_SIZE][NAME_SIZE]; /* of the first i and j characters */
-    for (int i = 0; i <= n; i++)
-        for (int j = 0; j <= m; j++) {
-            if (i == 0 || j == 0) {
-                d[i][j] = i + j;
-                continue;
-            }
-            d[i][j] = min3(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < d[i][j])
-                d[i][j] = d[i - 2][j - 2] + 1;
-        }
-    return d[n][m];
-}
-
 static bool has_word(const char *name, const char *word, size_t n)
 {
     for (const char *at = name; *at; at += *at == '-') {
@@ -149,7 +126,7 @@ static bool has_all_words(const char *name, const char *typed)
 static int score(const char *name, const char *typed)
 {
     int n = (int)strlen(name), m = (int)strlen(typed);
-    int edits = edit_distance(name, typed);
+    int edits = (int)adept_edit_distance(name, typed);
     int by_errors = edits <= (m < 3 ? 1 : m / 3) ? 32 * edits : NOT_NEAR;
     int by_parts = NOT_NEAR;
     if (m >= 2 && strncmp(name, typed, (size_t)m) == 0)

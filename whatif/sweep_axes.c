@@ -1,7 +1,9 @@
 /** @file sweep_axes.c  What a sweep varies: keys, lists and ranges of values. */
+#include "adept_grow.h"
 #include "adept_number.h"
 #include "adept_optimizer.h"
 #include "adept_sweep.h"
+#include "nearest.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -72,33 +74,16 @@ static adept_status find_key(adept_sweep_axis *out, const char *text, size_t len
 
 /* ---- words ---- */
 
-static const char *precision_name(size_t i)
-{
-    return i < ADEPT_PRECISION_COUNT ? adept_precision_name((adept_precision)i) : NULL;
-}
-
-static const char *mode_name(size_t i)
-{
-    return i <= ADEPT_MODE_INFER ? adept_mode_name((adept_mode)i) : NULL;
-}
-
-static const char *attention_name(size_t i)
-{
-    return i <= ADEPT_ATTENTION_FUSED ? adept_attention_name((adept_attention)i) : NULL;
-}
-
-typedef const char *(*name_at)(size_t index);
-
 /* NULL: the key takes numbers. */
-static name_at names_of(adept_sweep_kind kind)
+static adept_name_at names_of(adept_sweep_kind kind)
 {
     switch (kind) {
     case ADEPT_VARY_PRECISION:
-        return precision_name;
+        return adept_precision_at;
     case ADEPT_VARY_MODE:
-        return mode_name;
+        return adept_mode_at;
     case ADEPT_VARY_ATTENTION:
-        return attention_name;
+        return adept_attention_at;
     case ADEPT_VARY_OPTIMIZER:
         return adept_optimizer_name;
     case ADEPT_VARY_ALLREDUCE:
@@ -117,8 +102,9 @@ static adept_status grow(adept_sweep_axis *axis, size_t more, adept_error *err)
     if (more > MAX_VALUES - axis->n)
         return adept_error_set(err, ADEPT_E_USAGE, "%s: more than %d values", axis->key, MAX_VALUES);
     size_t n = axis->n + more;
-    void *grown = axis->kind == ADEPT_VARY_GPU ? realloc(axis->words, n * sizeof *axis->words)
-                                               : realloc(axis->numbers, n * sizeof *axis->numbers);
+    void *grown = axis->kind == ADEPT_VARY_GPU
+                      ? adept_grow(axis->words, &axis->capacity, n, sizeof *axis->words)
+                      : adept_grow(axis->numbers, &axis->capacity, n, sizeof *axis->numbers);
     if (!grown) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory for %zu values", axis->key, n);
     if (axis->kind == ADEPT_VARY_GPU)
         axis->words = grown;
@@ -137,17 +123,15 @@ static adept_status add_word(adept_sweep_axis *axis, const char *word, adept_err
         axis->words[axis->n++] = copy;
         return ADEPT_OK;
     }
-    name_at names = names_of(axis->kind);
-    char list[200] = "";
-    for (size_t i = 0, used = 0; names(i); i++) {
-        if (strcmp(names(i), word) == 0) {
-            axis->numbers[axis->n++] = (double)i;
-            return ADEPT_OK;
-        }
-        int n = snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names(i));
-        used = n > 0 && used + (size_t)n < sizeof list ? used + (size_t)n : sizeof list - 1;
+    adept_name_at names = names_of(axis->kind);
+    char list[200];
+    for (size_t i = 0; names(i); i++) {
+        if (strcmp(names(i), word) != 0) continue;
+        axis->numbers[axis->n++] = (double)i;
+        return ADEPT_OK;
     }
-    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not one of %s", axis->key, word, list);
+    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not one of %s", axis->key, word,
+                           adept_names_list(list, sizeof list, names));
 }
 
 /* "x1.5": relative. */
@@ -375,7 +359,7 @@ bool adept_sweep_has_words(const adept_sweep_axis *axis)
 
 const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point)
 {
-    name_at names = names_of(axis->kind);
+    adept_name_at names = names_of(axis->kind);
     if (axis->kind == ADEPT_VARY_GPU && point->hw) return point->hw->name;
     if (value == ADEPT_SWEEP_UNVARIED) return word_of(axis->kind, point);
     if (axis->kind == ADEPT_VARY_GPU) return axis->words[value];

@@ -1,5 +1,6 @@
 /* The operator call as handlers see it: arguments by name, outputs, sticky failure. */
 #include "call.h"
+#include "adept_grow.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,14 +13,10 @@
 
 int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param, bool resident)
 {
-    if (run->n_storages == run->storages_capacity) {
-        size_t capacity = run->storages_capacity ? 2 * run->storages_capacity : 256;
-        if (capacity > INT32_MAX) return -1;
-        adept_storage *grown = realloc(run->storages, capacity * sizeof *grown);
-        if (!grown) return -1;
-        run->storages = grown;
-        run->storages_capacity = capacity;
-    }
+    if (run->n_storages == INT32_MAX) return -1;
+    adept_storage *grown = adept_grow(run->storages, &run->storages_capacity, run->n_storages + 1, sizeof *grown);
+    if (!grown) return -1;
+    run->storages = grown;
     run->storages[run->n_storages] = (adept_storage){bytes, param, -1, resident, false};
     return (int32_t)run->n_storages++;
 }

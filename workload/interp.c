@@ -1,6 +1,7 @@
 /* The graph walk. Every node is either structural (lists, control flow: structure.c) or an operator, whose handler
  * computes the outputs' shapes. Operators are recorded; gradients and costs come in later passes over the records. */
 #include "interp.h"
+#include "adept_grow.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +26,9 @@ void adept_interp_place(const adept_interp *in, int32_t module, char *text, size
 
 adept_status adept_interp_record(adept_interp *in, const adept_call *call, const adept_node *node, int32_t module)
 {
-    if (in->n_records == in->records_capacity) {
-        size_t capacity = in->records_capacity ? 2 * in->records_capacity : 1024;
-        adept_record *grown = realloc(in->records, capacity * sizeof *grown);
-        if (!grown) return adept_interp_nomem(in);
-        in->records = grown;
-        in->records_capacity = capacity;
-    }
+    adept_record *grown = adept_grow(in->records, &in->records_capacity, in->n_records + 1, sizeof *grown);
+    if (!grown) return adept_interp_nomem(in);
+    in->records = grown;
     in->records[in->n_records++] = (adept_record){.call = *call, .node = node, .module = module};
     return ADEPT_OK;
 }
@@ -53,13 +50,10 @@ adept_status adept_interp_unsupported(adept_interp *in, const char *op, const ch
         u->count++;
         return ADEPT_OK;
     }
-    if (in->n_unsupported == in->unsupported_capacity) {
-        size_t capacity = in->unsupported_capacity ? 2 * in->unsupported_capacity : 8;
-        adept_unsupported *grown = realloc(in->unsupported, capacity * sizeof *grown);
-        if (!grown) return adept_interp_nomem(in);
-        in->unsupported = grown;
-        in->unsupported_capacity = capacity;
-    }
+    adept_unsupported *grown =
+        adept_grow(in->unsupported, &in->unsupported_capacity, in->n_unsupported + 1, sizeof *grown);
+    if (!grown) return adept_interp_nomem(in);
+    in->unsupported = grown;
     adept_arena *arena = in->run.arena;
     in->unsupported[in->n_unsupported++] =
         (adept_unsupported){adept_arena_strdup(arena, op), reason ? adept_arena_strdup(arena, reason) : NULL,

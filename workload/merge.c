@@ -1,6 +1,8 @@
 /* Merging: a profile grows with distinct operators, not with layers. Two executions are the same operator if they agree
  * in everything but the list indices in their module path: "layers.0.mlp" and "layers.1.mlp" are "layers.{0-1}.mlp". */
 #include "merge.h"
+#include "adept_grow.h"
+#include "adept_slots.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@ typedef struct index_set {
 typedef struct merged {
     adept_profile_op op;
     const char *pattern; /* path with INDEX_MARK for list indices */
-    size_t hash, n_sets;
+    size_t n_sets;
     index_set sets[MAX_INDICES];
 } merged;
 
@@ -26,8 +28,7 @@ struct adept_merger {
     adept_arena *arena;
     merged *items;
     size_t n, capacity;
-    size_t *slots; /* index + 1, open addressing */
-    size_t n_slots;
+    adept_slots slots;
     int64_t n_added;
 };
 
@@ -45,7 +46,7 @@ void adept_merger_free(adept_merger *m)
         for (size_t k = 0; k < m->items[i].n_sets; k++)
             free(m->items[i].sets[k].items);
     free(m->items);
-    free(m->slots);
+    adept_slots_free(&m->slots);
     free(m);
 }
 
@@ -63,13 +64,9 @@ static bool set_add(index_set *s, int32_t v)
         }
         if (s->items[at] == v) return true;
     }
-    if (s->n == s->capacity) {
-        size_t capacity = s->capacity ? 2 * s->capacity : 4;
-        int32_t *grown = realloc(s->items, capacity * sizeof *grown);
-        if (!grown) return false;
-        s->items = grown;
-        s->capacity = capacity;
-    }
+    int32_t *grown = adept_grow(s->items, &s->capacity, s->n + 1, sizeof *grown);
+    if (!grown) return false;
+    s->items = grown;
     memmove(s->items + at + 1, s->items + at, (s->n - at) * sizeof *s->items);
     s->items[at] = v;
     s->n++;
@@ -148,28 +145,20 @@ static const char *unfold(adept_arena *arena, const merged *m)
 
 /* ---------------------------------------------------------------- equality ---------------- */
 
-static size_t mix(size_t h, const void *data, size_t n)
+static uint64_t mix_text(uint64_t h, const char *text)
 {
-    const unsigned char *p = data;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ p[i]) * 1099511628211u;
-    return h;
+    return adept_hash_bytes(h, text, strlen(text) + 1);
 }
 
-static size_t mix_text(size_t h, const char *text)
+static uint64_t hash_op(const adept_profile_op *op, const char *pattern)
 {
-    return mix(h, text, strlen(text) + 1);
-}
-
-static size_t hash_op(const adept_profile_op *op, const char *pattern)
-{
-    size_t h = mix_text(1469598103934665603u, pattern);
+    uint64_t h = mix_text(adept_hash_begin(), pattern);
     h = mix_text(mix_text(mix_text(h, op->op), op->inputs), op->outputs);
-    h = mix(h, &op->saved_bytes, sizeof op->saved_bytes);
+    h = adept_hash_bytes(h, &op->saved_bytes, sizeof op->saved_bytes);
     for (size_t i = 0; i < op->n_kernels; i++) {
         const adept_kernel *k = &op->kernels[i];
         double key[] = {k->flops, k->bytes_read, k->bytes_written, k->m, k->n, k->k};
-        h = mix(h, key, sizeof key);
+        h = adept_hash_bytes(h, key, sizeof key);
     }
     return h;
 }
@@ -195,42 +184,31 @@ static bool same_op(const merged *m, const adept_profile_op *op, const char *pat
     return true;
 }
 
-/* ---------------------------------------------------------------- the merger ---------------- */
+typedef struct wanted {
+    const merged *items;
+    const adept_profile_op *op;
+    const char *pattern;
+} wanted;
 
-static bool grow(adept_merger *m)
+static bool is_wanted(const void *context, size_t item)
 {
-    if (m->n == m->capacity) {
-        size_t capacity = m->capacity ? 2 * m->capacity : 64;
-        merged *grown = realloc(m->items, capacity * sizeof *grown);
-        if (!grown) return false;
-        m->items = grown;
-        m->capacity = capacity;
-    }
-    if (2 * m->n < m->n_slots) return true;
-    size_t n_slots = m->n_slots ? 2 * m->n_slots : 256;
-    size_t *slots = calloc(n_slots, sizeof *slots);
-    if (!slots) return false;
-    for (size_t i = 0; i < m->n; i++) {
-        size_t s = m->items[i].hash % n_slots;
-        while (slots[s])
-            s = (s + 1) % n_slots;
-        slots[s] = i + 1;
-    }
-    free(m->slots);
-    m->slots = slots;
-    m->n_slots = n_slots;
-    return true;
+    const wanted *w = context;
+    return same_op(&w->items[item], w->op, w->pattern);
 }
 
-static merged *insert(adept_merger *m, const adept_profile_op *op, const char *pattern, size_t hash, size_t n_sets)
+/* ---------------------------------------------------------------- the merger ---------------- */
+
+static merged *insert(adept_merger *m, const adept_profile_op *op, const char *pattern, uint64_t hash, size_t n_sets)
 {
+    merged *grown = adept_grow(m->items, &m->capacity, m->n + 1, sizeof *grown);
+    if (!grown) return NULL;
+    m->items = grown;
     merged *item = &m->items[m->n];
     memset(item, 0, sizeof *item);
     item->op = *op;
     item->op.count = 0;
     item->op.gradient_bytes = 0;
     item->op.places = item->op.gradient_places = (adept_profile_places){0};
-    item->hash = hash;
     item->pattern = adept_arena_intern(m->arena, pattern);
     item->op.module_class = adept_arena_intern(m->arena, op->module_class);
     item->op.kind = adept_arena_intern(m->arena, op->kind);
@@ -244,8 +222,7 @@ static merged *insert(adept_merger *m, const adept_profile_op *op, const char *p
     if (op->n_kernels) memcpy(kernels, op->kernels, op->n_kernels * sizeof *kernels);
     item->op.kernels = kernels;
     item->n_sets = n_sets;
-    m->n++;
-    return item;
+    return adept_slots_add(&m->slots, hash, m->n) ? &m->items[m->n++] : NULL;
 }
 
 static void add_place(adept_profile_places *places, int64_t place)
@@ -260,18 +237,13 @@ bool adept_merger_add(adept_merger *m, const adept_profile_op *op)
     size_t length = strlen(op->path);
     char *pattern = length < sizeof buffer ? buffer : malloc(length + 1);
     int32_t indices[MAX_INDICES];
-    if (!pattern || !grow(m)) return false;
-    size_t n_sets = fold(op->path, pattern, indices), hash = hash_op(op, pattern);
-    size_t s = hash % m->n_slots;
-    while (m->slots[s]) {
-        const merged *item = &m->items[m->slots[s] - 1];
-        if (item->hash == hash && same_op(item, op, pattern)) break;
-        s = (s + 1) % m->n_slots;
-    }
-    merged *item = m->slots[s] ? &m->items[m->slots[s] - 1] : insert(m, op, pattern, hash, n_sets);
+    if (!pattern) return false;
+    size_t n_sets = fold(op->path, pattern, indices);
+    uint64_t hash = hash_op(op, pattern);
+    size_t found = adept_slots_find(&m->slots, hash, is_wanted, &(wanted){m->items, op, pattern});
+    merged *item = found == ADEPT_SLOTS_NONE ? insert(m, op, pattern, hash, n_sets) : &m->items[found];
     if (pattern != buffer) free(pattern);
     if (!item) return false;
-    m->slots[s] = (size_t)(item - m->items) + 1;
     item->op.count++;
     item->op.gradient_bytes += op->gradient_bytes;
     if (op->gradient_bytes > 0) add_place(&item->op.gradient_places, m->n_added);

@@ -28,6 +28,21 @@ const char *adept_precision_name(adept_precision precision)
     return precision_names[precision];
 }
 
+const char *adept_mode_at(size_t index)
+{
+    return index < COUNT(mode_names) ? mode_names[index] : NULL;
+}
+
+const char *adept_precision_at(size_t index)
+{
+    return index < COUNT(precision_names) ? precision_names[index] : NULL;
+}
+
+const char *adept_attention_at(size_t index)
+{
+    return index < COUNT(attention_names) ? attention_names[index] : NULL;
+}
+
 bool adept_precision_is_autocast(adept_precision precision)
 {
     return precision == ADEPT_AMP_BF16 || precision == ADEPT_AMP_FP16;

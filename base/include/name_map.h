@@ -1,20 +1,18 @@
 /** @file name_map.h  Text -> number or pointer, by hashing. Calls: nothing. */
 #ifndef ADEPT_NAME_MAP_H
 #define ADEPT_NAME_MAP_H
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "adept_slots.h"
 
 typedef struct adept_name_entry {
-    const char *name; /* borrowed; NULL: free slot */
-    uint64_t hash;
+    const char *name; /* borrowed */
     uintptr_t value;
 } adept_name_entry;
 
 /** Zero-initialised is empty. */
 typedef struct adept_name_map {
-    adept_name_entry *slots; /* open addressing, n_slots is 0 or a power of two */
-    size_t n_slots, n;
+    adept_slots slots;
+    adept_name_entry *entries; /* in the order in which they came */
+    size_t n, capacity;
 } adept_name_map;
 
 void adept_name_map_free(adept_name_map *map);

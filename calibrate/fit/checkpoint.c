@@ -1,5 +1,6 @@
 /** @file checkpoint.c  Finished and running sub-fits in one file; see checkpoint.h. */
 #include "adept_clock.h"
+#include "adept_grow.h"
 #include "checkpoint.h"
 #include "adept_file.h"
 #include "adept_json.h"
@@ -57,7 +58,7 @@ adept_status adept_checkpoint_add(adept_checkpoint *c, const adept_part *part, a
         *old = copy;
         return ADEPT_OK;
     }
-    adept_part *parts = realloc(c->parts, (c->n_parts + 1) * sizeof *parts);
+    adept_part *parts = adept_grow(c->parts, &c->capacity, c->n_parts + 1, sizeof *parts);
     if (!parts) {
         adept_part_clear(&copy);
         return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the checkpoint");

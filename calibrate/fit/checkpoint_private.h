@@ -11,7 +11,7 @@ struct adept_checkpoint {
     double written_s; /* monotonic clock; 0: never */
     char rows[65];    /* digest of the measurements and the GPU */
     cJSON *options;   /* name -> text of every option that changes a result */
-    size_t n_parts;
+    size_t n_parts, capacity;
     adept_part *parts;
 };
 

@@ -1,6 +1,8 @@
 /** @file csv.c  RFC 4180, strictly: what a spreadsheet would guess about is an error with its place. Line ends are LF
  * or CRLF; quoted cells may hold commas, doubled quotes and line ends. */
 #include "csv.h"
+#include "adept_grow.h"
+#include "adept_utf8.h"
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,25 +22,6 @@ adept_status adept_csv_fail(const adept_csv *csv, long line, adept_error *err, c
     return status;
 }
 
-/* Length of the UTF-8 sequence at p (Unicode 15, table 3-7), 0 if it is none. */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-    unsigned low = 0x80, high = 0xbf;
-    size_t n;
-
-    if (p[0] < 0x80) return 1;
-    if (p[0] < 0xc2 || p[0] > 0xf4) return 0;
-    n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    if (p[0] == 0xe0) low = 0xa0;
-    if (p[0] == 0xed) high = 0x9f;
-    if (p[0] == 0xf0) low = 0x90;
-    if (p[0] == 0xf4) high = 0x8f;
-    if (left < n || p[1] < low || p[1] > high) return 0;
-    for (size_t i = 2; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80) return 0;
-    return n;
-}
-
 static adept_status check_bytes(const adept_csv *csv, const char *text, size_t size, adept_error *err)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -47,7 +30,7 @@ static adept_status check_bytes(const adept_csv *csv, const char *text, size_t s
     if (size >= 2 && ((p[0] == 0xff && p[1] == 0xfe) || (p[0] == 0xfe && p[1] == 0xff)))
         return adept_csv_fail(csv, 1, err, "this is UTF-16 text; save it as UTF-8");
     for (size_t i = 0; i < size;) {
-        size_t n = utf8_length(p + i, size - i);
+        size_t n = adept_utf8_decode(NULL, text + i, text + size);
         if (p[i] == '\0') return adept_csv_fail(csv, line, err, "a NUL byte: this is no text file");
         if (n == 0) return adept_csv_fail(csv, line, err, "byte 0x%02x is not UTF-8 text", p[i]);
         line += p[i] == '\n';
@@ -95,12 +78,9 @@ static size_t record_bytes(const adept_csv *csv, long *lines)
 
 static bool reserve(adept_csv *csv, size_t size)
 {
-    if (size <= csv->buffer_bytes) return true;
-    char *grown = realloc(csv->buffer, size);
-    if (!grown) return false;
-    csv->buffer = grown;
-    csv->buffer_bytes = size;
-    return true;
+    char *grown = adept_grow(csv->buffer, &csv->buffer_bytes, size, 1);
+    if (grown) csv->buffer = grown;
+    return grown != NULL;
 }
 
 /* A quoted cell at *p, which stands on its first quote; copies its text to *to and leaves *p behind the last quote. */

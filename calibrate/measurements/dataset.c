@@ -1,5 +1,6 @@
 /** @file dataset.c  The memory of a dataset, and what does not depend on files. */
 #include "dataset_private.h"
+#include "adept_grow.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -68,16 +69,12 @@ bool adept_dataset_own_profile(adept_dataset *d, adept_profile *profile)
 {
     struct adept_dataset_private *p = d->private_;
 
-    if (p->n_profiles == p->profile_capacity) {
-        size_t wanted = p->profile_capacity ? 2 * p->profile_capacity : 16;
-        adept_profile **grown = reallocarray(p->profiles, wanted, sizeof *grown);
-        if (!grown) {
-            adept_profile_free(profile);
-            return false;
-        }
-        p->profiles = grown;
-        p->profile_capacity = wanted;
+    adept_profile **grown = adept_grow(p->profiles, &p->profile_capacity, p->n_profiles + 1, sizeof *grown);
+    if (!grown) {
+        adept_profile_free(profile);
+        return false;
     }
+    p->profiles = grown;
     p->profiles[p->n_profiles++] = profile;
     return true;
 }

@@ -1,5 +1,6 @@
 /** @file kernel_rows.c  The CSV of measured kernels: columns to kernel cases. */
 #include "adept_file.h"
+#include "adept_grow.h"
 #include "adept_number.h"
 #include "adept_kernels.h"
 #include "adept_operator_model.h"
@@ -230,13 +231,9 @@ static double count_earlier(reader *r, const char *op)
 static adept_status append(adept_kernel_rows *rows, size_t *capacity, const adept_kernel_row *row, adept_error *err)
 {
     if (rows->n == MAX_ROWS) return adept_error_set(err, ADEPT_E_INVALID, "more than %zu kernel rows", MAX_ROWS);
-    if (rows->n == *capacity) {
-        size_t wanted = *capacity ? 2 * *capacity : 1024;
-        adept_kernel_row *more = realloc(rows->rows, wanted * sizeof *more);
-        if (!more) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for kernel rows");
-        rows->rows = more;
-        *capacity = wanted;
-    }
+    adept_kernel_row *grown = adept_grow(rows->rows, capacity, rows->n + 1, sizeof *grown);
+    if (!grown) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for kernel rows");
+    rows->rows = grown;
     rows->rows[rows->n++] = *row;
     return ADEPT_OK;
 }

@@ -5,6 +5,7 @@
 #include "adept_optimizer.h"
 #include "csv.h"
 #include "dataset_private.h"
+#include "nearest.h"
 #include "sha256.h"
 #include <inttypes.h>
 #include <math.h>
@@ -159,45 +160,44 @@ static adept_status parse_count(const adept_measurement *m, int column, const ch
     return ADEPT_OK;
 }
 
-/* Adds " word" to a message buffer of 256 bytes. */
-static void add_word(char *list, const char *word)
+static const char *scope_at(size_t index)
 {
-    size_t used = strlen(list);
-    snprintf(list + used, 256 - used, "%s%s", used ? ", " : "", word);
+    static const char *const scopes[] = {"gpu", "node", NULL};
+    return scopes[index];
 }
 
 static adept_status parse_word(adept_measurement *m, int column, const char *text, adept_error *err)
 {
-    char list[256] = "";
+    adept_name_at names;
+    char list[256];
+    bool known_word;
 
     switch (column) {
     case COLUMN_precision:
-        if (adept_precision_from_name(&m->precision, text)) return ADEPT_OK;
-        for (int i = ADEPT_FP32; i < ADEPT_PRECISION_COUNT; i++)
-            add_word(list, adept_precision_name((adept_precision)i));
+        names = adept_precision_at;
+        known_word = adept_precision_from_name(&m->precision, text);
         break;
     case COLUMN_mode:
-        if (adept_mode_from_name(&m->mode, text)) return ADEPT_OK;
-        for (int i = ADEPT_MODE_TRAIN; i <= ADEPT_MODE_INFER; i++)
-            add_word(list, adept_mode_name((adept_mode)i));
+        names = adept_mode_at;
+        known_word = adept_mode_from_name(&m->mode, text);
         break;
     case COLUMN_attention:
-        if (adept_attention_from_name(&m->attention, text)) return ADEPT_OK;
-        for (int i = ADEPT_ATTENTION_AUTO; i <= ADEPT_ATTENTION_FUSED; i++)
-            add_word(list, adept_attention_name((adept_attention)i));
+        names = adept_attention_at;
+        known_word = adept_attention_from_name(&m->attention, text);
         break;
     case COLUMN_optimizer:
+        names = adept_optimizer_name;
         m->optimizer = text;
-        if (adept_optimizer_by_name(text)) return ADEPT_OK;
-        for (size_t i = 0; adept_optimizer_name(i); i++)
-            add_word(list, adept_optimizer_name(i));
+        known_word = adept_optimizer_by_name(text) != NULL;
         break;
     default:
+        names = scope_at;
         m->power_scope = text;
-        if (strcmp(text, "gpu") == 0 || strcmp(text, "node") == 0) return ADEPT_OK;
-        add_word(list, "gpu, node");
+        known_word = strcmp(text, scope_at(0)) == 0 || strcmp(text, scope_at(1)) == 0;
     }
-    return adept_row_fail(m, known[column].name, err, "'%.60s' is not one of %s", text, list);
+    if (known_word) return ADEPT_OK;
+    return adept_row_fail(m, known[column].name, err, "'%.60s' is not one of %s", text,
+                          adept_names_list(list, sizeof list, names));
 }
 
 /* `text` is not empty. */

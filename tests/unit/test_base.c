@@ -1,10 +1,13 @@
 /* What every part stands on: memory that grows, UTF-8, maps of names, the clock. */
 #include "adept_clock.h"
 #include "adept_grow.h"
+#include "adept_slots.h"
 #include "adept_utf8.h"
+#include "name_map.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -75,6 +78,51 @@ static void utf8_both_ways(void **state)
         assert_int_equal(adept_utf8_decode(NULL, none[i], none[i] + strlen(none[i])), 0);
 }
 
+static void names_are_found(void **state)
+{
+    (void)state;
+    enum { N = 5000 };
+    static char names[N][16];
+    adept_name_map map = {.n = 0};
+    assert_null(adept_name_map_get(&map, "n0"));
+    for (size_t i = 0; i < N; i++) {
+        sprintf(names[i], "n%zu", i);
+        assert_true(adept_name_map_put(&map, names[i], i));
+        assert_null(adept_name_map_get(&map, "n5000"));
+    }
+    for (size_t i = 0; i < N; i++)
+        assert_int_equal(*adept_name_map_get(&map, names[i]), i);
+    assert_true(adept_name_map_put(&map, "n7", 70)); /* replaced */
+    assert_int_equal(*adept_name_map_get(&map, "n7"), 70);
+    assert_int_equal(map.n, N);
+    adept_name_map_free(&map);
+    assert_null(adept_name_map_get(&map, "n7"));
+}
+
+static bool is_wanted(const void *context, size_t item)
+{
+    return item == *(const size_t *)context;
+}
+
+/* Items of one hash are told apart by the caller. */
+static void equal_hashes(void **state)
+{
+    (void)state;
+    adept_slots s = {.n = 0};
+    size_t wanted = 3;
+    assert_int_equal(adept_slots_find(&s, 9, is_wanted, &wanted), ADEPT_SLOTS_NONE);
+    for (size_t i = 0; i < 1000; i++)
+        assert_true(adept_slots_add(&s, i % 2 ? 9 : 9 + ((uint64_t)i << 20), i));
+    for (wanted = 0; wanted < 1000; wanted++) {
+        uint64_t hash = wanted % 2 ? 9 : 9 + ((uint64_t)wanted << 20);
+        assert_int_equal(adept_slots_find(&s, hash, is_wanted, &wanted), wanted);
+        assert_int_equal(adept_slots_find(&s, hash + 1, is_wanted, &wanted), ADEPT_SLOTS_NONE);
+    }
+    adept_slots_free(&s);
+    assert_true(adept_hash_bytes(adept_hash_bytes(1, "a", 1), "b", 1) == adept_hash_bytes(1, "ab", 2));
+    assert_true(adept_hash_bytes(1, "ab", 2) != adept_hash_bytes(1, "ba", 2));
+}
+
 static void clock_goes_on(void **state)
 {
     (void)state;
@@ -90,6 +138,8 @@ int main(void)
         cmocka_unit_test(arrays_grow),
         cmocka_unit_test(buffers_keep_their_failure),
         cmocka_unit_test(utf8_both_ways),
+        cmocka_unit_test(names_are_found),
+        cmocka_unit_test(equal_hashes),
         cmocka_unit_test(clock_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

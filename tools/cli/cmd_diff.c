@@ -113,11 +113,6 @@ static error_t parse_output(int key, char *arg, const struct argp_state *state, 
     }
 }
 
-static const char *precision_name(size_t i)
-{
-    return i < ADEPT_PRECISION_COUNT ? adept_precision_name((adept_precision)i) : NULL;
-}
-
 /* What is different for NEW. */
 static error_t parse_new(int key, char *arg, const struct argp_state *state, diff_options *o)
 {
@@ -131,7 +126,7 @@ static error_t parse_new(int key, char *arg, const struct argp_state *state, dif
         o->new_precision_given = adept_precision_from_name(&o->new_precision, arg);
         if (o->new_precision_given) return 0;
         return adept_cli_usage(state, "--new-precision: '%s' is not one of %s", arg,
-                               adept_names_list(list, sizeof list, precision_name));
+                               adept_names_list(list, sizeof list, adept_precision_at));
     case KEY_NEW_BATCH:
         return adept_number_int(state, "--new-batch", arg, 1, &o->new_batch);
     default:

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,16 +64,11 @@ static void unknown_option(const struct argp_state *state, const char *word, con
     const adept_parse *parse = parse_of(state);
     option_list list = {.n = 0};
     const char *best = NULL;
-    size_t best_distance = strlen(name) / 3 + 2;
+    size_t best_distance = SIZE_MAX;
 
     collect_options(state->root_argp, &list);
-    for (size_t i = 0; i < list.n; i++) {
-        size_t distance = adept_edit_distance(name, list.options[i]->name);
-        if (distance < best_distance) {
-            best = list.options[i]->name;
-            best_distance = distance;
-        }
-    }
+    for (size_t i = 0; i < list.n; i++)
+        if (adept_is_nearer(&best_distance, name, list.options[i]->name)) best = list.options[i]->name;
     if (best)
         adept_cli_usage(state, "unknown option '%s'; did you mean --%s? (adept %s --help)", word, best, parse->command);
     else

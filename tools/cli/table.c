@@ -1,5 +1,6 @@
 /** @file table.c  Rows are kept until the widths are known. */
 #include "table.h"
+#include "adept_grow.h"
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -63,14 +64,9 @@ void adept_print_clean(FILE *out, const char *text)
 
 static bool reserve_row(adept_table *table)
 {
-    if (table->capacity - table->n_cells >= table->n_columns) return true;
-    if (table->capacity > SIZE_MAX / 4 / sizeof *table->cells) return false;
-    size_t capacity = 2 * table->capacity + 16 * table->n_columns;
-    char **grown = realloc(table->cells, capacity * sizeof *grown);
-    if (!grown) return false;
-    table->cells = grown;
-    table->capacity = capacity;
-    return true;
+    char **grown = adept_grow(table->cells, &table->capacity, table->n_cells + table->n_columns, sizeof *grown);
+    if (grown) table->cells = grown;
+    return grown != NULL;
 }
 
 bool adept_table_row(adept_table *table, const char *const *cells)

@@ -89,15 +89,13 @@ static void parameter_key(char *key, size_t size, const adept_hwprofile *hw, siz
 adept_status adept_vary_check(adept_cli *cli, const adept_hwprofile *hw, const adept_sweep_axis *axis)
 {
     char key[96], nearest[128] = "";
-    size_t best = strlen(axis->key) / 3 + 2;
+    size_t best = SIZE_MAX;
     if (axis->kind != ADEPT_VARY_PARAMETER) return ADEPT_OK;
     for (size_t i = 0; i < hw->n_parameters; i++) {
         parameter_key(key, sizeof key, hw, i);
-        size_t distance = adept_edit_distance(axis->key, key);
-        if (distance == 0) return ADEPT_OK;
-        if (distance >= best) continue;
-        best = distance;
-        snprintf(nearest, sizeof nearest, "; did you mean '%s'?", key);
+        if (strcmp(axis->key, key) == 0) return ADEPT_OK;
+        if (adept_is_nearer(&best, axis->key, key))
+            snprintf(nearest, sizeof nearest, "; did you mean '%s'?", key);
     }
     return adept_error_set(&cli->err, ADEPT_E_USAGE, "%s has no %s%s", hw->name, axis->key, nearest);
 }

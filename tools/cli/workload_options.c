@@ -41,21 +41,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const char *mode_name(size_t i)
-{
-    return i <= ADEPT_MODE_INFER ? adept_mode_name((adept_mode)i) : NULL;
-}
-
-static const char *precision_name(size_t i)
-{
-    return i < ADEPT_PRECISION_COUNT ? adept_precision_name((adept_precision)i) : NULL;
-}
-
-static const char *attention_name(size_t i)
-{
-    return i <= ADEPT_ATTENTION_FUSED ? adept_attention_name((adept_attention)i) : NULL;
-}
-
 static error_t unknown_word(const struct argp_state *state, const char *option, const char *word, adept_name_at names)
 {
     char list[256];
@@ -82,15 +67,15 @@ static error_t parse_choice(int key, char *arg, const struct argp_state *state, 
     switch (key) {
     case KEY_MODE:
         o->mode_given = true;
-        return adept_mode_from_name(&o->config.mode, arg) ? 0 : unknown_word(state, "--mode", arg, mode_name);
+        return adept_mode_from_name(&o->config.mode, arg) ? 0 : unknown_word(state, "--mode", arg, adept_mode_at);
     case KEY_PRECISION:
         o->precision_given = true;
         if (adept_precision_from_name(&o->config.precision, arg)) return 0;
-        return unknown_word(state, "--precision", arg, precision_name);
+        return unknown_word(state, "--precision", arg, adept_precision_at);
     case KEY_ATTENTION:
         o->attention_given = true;
         if (adept_attention_from_name(&o->config.attention, arg)) return 0;
-        return unknown_word(state, "--attention", arg, attention_name);
+        return unknown_word(state, "--attention", arg, adept_attention_at);
     case KEY_OPTIMIZER:
         o->config.optimizer = arg;
         return adept_optimizer_by_name(arg) ? 0 : unknown_word(state, "--optimizer", arg, adept_optimizer_name);

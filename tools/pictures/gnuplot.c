@@ -2,6 +2,7 @@
  * file name takes part, and texts that come from files are quoted and stripped of everything that could be a command.
  */
 #include "gnuplot.h"
+#include "adept_grow.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 extern char **environ;
 
 #define MAX_PICTURE_BYTES ((size_t)64 << 20)
+#define READ_BYTES 65536
 #define MAX_TEXT_BYTES 80
 
 /* Quotes, back quotes and backslashes would end a text or run something, the rest is what SVG would have to escape. */
@@ -80,23 +82,18 @@ static bool start_gnuplot(pid_t *pid, int in, int out)
 
 static char *read_picture(int fd, size_t *size)
 {
-    char *text = NULL;
-    size_t capacity = 0;
+    adept_buffer text = {.data = NULL};
+    char *room;
 
-    for (*size = 0;;) {
-        if (*size == capacity) {
-            capacity = 2 * capacity + 65536;
-            char *grown = capacity <= MAX_PICTURE_BYTES ? realloc(text, capacity) : NULL;
-            if (!grown) break;
-            text = grown;
-        }
-        ssize_t n = read(fd, text + *size, capacity - *size);
+    while (text.size <= MAX_PICTURE_BYTES && (room = adept_buffer_room(&text, READ_BYTES))) {
+        ssize_t n = read(fd, room, text.capacity - text.size);
         if (n < 0 && errno == EINTR) continue;
-        if (n == 0) return text;
+        *size = text.size;
+        if (n == 0) return adept_buffer_take(&text);
         if (n < 0) break;
-        *size += (size_t)n;
+        text.size += (size_t)n;
     }
-    free(text);
+    adept_buffer_free(&text);
     return NULL;
 }
 

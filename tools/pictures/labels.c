@@ -1,5 +1,6 @@
 /** @file labels.c  Greedy: the caller asks for the most important labels first. */
 #include "labels.h"
+#include "adept_grow.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,13 +31,9 @@ bool adept_labels_fits(const adept_labels *labels, adept_box box)
 
 bool adept_labels_take(adept_labels *labels, adept_box box)
 {
-    if (labels->n == labels->capacity) {
-        size_t capacity = 2 * labels->capacity + 64;
-        adept_box *grown = realloc(labels->taken, capacity * sizeof *grown);
-        if (!grown) return false;
-        labels->taken = grown;
-        labels->capacity = capacity;
-    }
+    adept_box *grown = adept_grow(labels->taken, &labels->capacity, labels->n + 1, sizeof *grown);
+    if (!grown) return false;
+    labels->taken = grown;
     labels->taken[labels->n++] = box;
     return true;
 }

@@ -1,5 +1,6 @@
 /** @file markup.c  Names of layers are whatever a model file says: here they become harmless. */
 #include "markup.h"
+#include "adept_utf8.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -7,23 +8,13 @@
 #define REPLACEMENT 0xFFFDu
 #define MAX_TEXT_CHARS 200
 
-/* One character of UTF-8 and its length in bytes; what is no character is one byte that becomes U+FFFD. */
-static size_t decode(uint32_t *out, const unsigned char *p, size_t left)
+/* One character and its length in bytes; what is no character is one byte that becomes U+FFFD. */
+static size_t decode(uint32_t *out, const char *at, const char *end)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = *p < 0x80 ? 1 : *p >= 0xF0 && *p < 0xF8 ? 4 : *p >= 0xE0 ? 3 : 2;
-    uint32_t c = *p;
-
+    size_t n = adept_utf8_decode(out, at, end);
+    if (n > 0) return n;
     *out = REPLACEMENT;
-    if (*p >= 0xF8 || (*p >= 0x80 && *p < 0xC0) || n > left) return 1;
-    if (n > 1) c = *p & (0x7Fu >> n);
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xC0) != 0x80) return 1;
-        c = c << 6 | (p[i] & 0x3Fu);
-    }
-    if (c < least[n] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return 1;
-    *out = c;
-    return n;
+    return 1;
 }
 
 static bool is_harmless(uint32_t c)
@@ -34,7 +25,7 @@ static bool is_harmless(uint32_t c)
     return c != 0xFEFF && (c & 0xFFFE) != 0xFFFE && !(c >= 0xFDD0 && c < 0xFDF0);
 }
 
-static void put_char(FILE *out, const unsigned char *p, size_t n, uint32_t c)
+static void put_char(FILE *out, const char *p, size_t n, uint32_t c)
 {
     if (!is_harmless(c) || c == REPLACEMENT)
         fputs("\xEF\xBF\xBD", out);
@@ -58,7 +49,7 @@ size_t adept_markup_length(const char *text, size_t length)
     uint32_t c;
 
     for (size_t at = 0; at < end; chars++)
-        at += decode(&c, (const unsigned char *)text + at, end - at);
+        at += decode(&c, text + at, text + end);
     return chars;
 }
 
@@ -81,7 +72,7 @@ double adept_markup_width(const char *text, size_t length)
     uint32_t c;
 
     for (size_t at = 0; at < end;) {
-        at += decode(&c, (const unsigned char *)text + at, end - at);
+        at += decode(&c, text + at, text + end);
         width += char_width(c);
     }
     return width;
@@ -95,7 +86,7 @@ size_t adept_markup_fitting(const char *text, size_t length, double width)
 
     if (adept_markup_width(text, length) <= width) return adept_markup_length(text, length);
     for (size_t at = 0; at < end; chars++) {
-        at += decode(&c, (const unsigned char *)text + at, end - at);
+        at += decode(&c, text + at, text + end);
         used += char_width(c);
         if (used > width) break;
     }
@@ -109,10 +100,9 @@ void adept_markup_put(FILE *out, const char *text, size_t length, size_t max_cha
     size_t left = cut && max_chars > 0 ? max_chars - 1 : max_chars;
 
     for (size_t at = 0; at < end && left > 0; left--) {
-        const unsigned char *p = (const unsigned char *)text + at;
         uint32_t c;
-        size_t n = decode(&c, p, end - at);
-        put_char(out, p, n, c);
+        size_t n = decode(&c, text + at, text + end);
+        put_char(out, text + at, n, c);
         at += n;
     }
     if (cut && max_chars > 0) fputs("\xE2\x80\xA6", out);

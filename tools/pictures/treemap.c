@@ -1,6 +1,7 @@
 /** @file treemap.c  The layout. Nodes are worked off in the order they are made, so that paths of any depth need no
  * recursion. */
 #include "treemap.h"
+#include "adept_grow.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,13 +178,9 @@ static bool is_group(const adept_treemap_node *n)
 /* Room for as many nodes more. */
 static bool reserve(adept_treemap *map, size_t more)
 {
-    if (map->n_nodes + more <= map->capacity) return true;
-    size_t capacity = 2 * map->capacity + more;
-    adept_treemap_node *grown = realloc(map->nodes, capacity * sizeof *grown);
-    if (!grown) return false;
-    map->nodes = grown;
-    map->capacity = capacity;
-    return true;
+    adept_treemap_node *grown = adept_grow(map->nodes, &map->capacity, map->n_nodes + more, sizeof *grown);
+    if (grown) map->nodes = grown;
+    return grown != NULL;
 }
 
 static bool expand(adept_treemap *map, size_t at, adept_rect *rects, double *values)

@@ -1,5 +1,6 @@
 /** @file catalogue.c  The workloads and GPUs that clients may name. */
 #include "catalogue.h"
+#include "adept_grow.h"
 #include "adept_hwprofile.h"
 #include "adept_hwprofile_json.h"
 #include "nearest.h"
@@ -19,11 +20,11 @@ typedef struct gpu_name {
 
 struct adept_serve_catalogue {
     adept_serve_workload *workloads; /* sorted by name */
-    size_t n_workloads;
+    size_t n_workloads, workloads_capacity;
     adept_serve_gpu *gpus;
-    size_t n_gpus;
+    size_t n_gpus, gpus_capacity;
     gpu_name *names; /* sorted, case ignored */
-    size_t n_names;
+    size_t n_names, names_capacity;
     char *gpus_json;
 };
 
@@ -50,7 +51,7 @@ static const gpu_name *find_name(const adept_serve_catalogue *c, const char *nam
 static adept_status add_name(adept_serve_catalogue *c, const char *name, size_t gpu, adept_error *err)
 {
     if (find_name(c, name)) return ADEPT_OK;
-    gpu_name *names = realloc(c->names, (c->n_names + 1) * sizeof *names);
+    gpu_name *names = adept_grow(c->names, &c->names_capacity, c->n_names + 1, sizeof *names);
     if (!names) return no_memory(err);
     c->names = names;
     char *copy = strdup(name);
@@ -70,7 +71,7 @@ static adept_status add_names(adept_serve_catalogue *c, const adept_hwprofile *h
 static adept_status add_gpu(adept_serve_catalogue *c, const char *name_or_path, const adept_hwprofile *hw, adept_json_writer *list,
                             adept_error *err)
 {
-    adept_serve_gpu *gpus = realloc(c->gpus, (c->n_gpus + 1) * sizeof *gpus);
+    adept_serve_gpu *gpus = adept_grow(c->gpus, &c->gpus_capacity, c->n_gpus + 1, sizeof *gpus);
     if (!gpus) return no_memory(err);
     c->gpus = gpus;
     adept_serve_gpu *gpu = &gpus[c->n_gpus];
@@ -227,7 +228,7 @@ adept_status adept_serve_catalogue_add(adept_serve_catalogue *c, const char *pat
     if (status == ADEPT_OK) status = adept_workload_open(&handle, path, NULL, err);
     adept_serve_workload *all = NULL;
     if (status == ADEPT_OK) {
-        all = realloc(c->workloads, (c->n_workloads + 1) * sizeof *all);
+        all = adept_grow(c->workloads, &c->workloads_capacity, c->n_workloads + 1, sizeof *all);
         if (!all) status = no_memory(err);
     }
     if (status != ADEPT_OK) {

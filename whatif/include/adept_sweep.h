@@ -56,7 +56,7 @@ typedef struct adept_sweep_axis {
     size_t offset; /* of a spec: in adept_specs */
     bool
         relative; /* numbers multiply what is there: the sheet's number, the option given; of a limit the board's own */
-    size_t n;
+    size_t n, capacity;
     double *numbers; /* n; of words (precision, ...) which of them; NULL for GPUs */
     char **words;    /* n GPUs, names or files; NULL else */
 } adept_sweep_axis;

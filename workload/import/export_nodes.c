@@ -443,7 +443,7 @@ static void inline_region(adept_export_reader *r, adept_export_scope *outer, con
         adept_json_fail(&r->json, "regions nested more than %d deep", MAX_REGION_DEPTH);
         return;
     }
-    adept_export_scope inner = {{0}};
+    adept_export_scope inner = {.values = {.n = 0}};
     const char *target = r->target;
     size_t index = r->node_index;
     int32_t module = r->module;

@@ -231,7 +231,7 @@ static void check_version(adept_export_reader *r, const cJSON *root)
 
 static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
 {
-    adept_export_scope scope = {{0}};
+    adept_export_scope scope = {.values = {.n = 0}};
     int32_t *returns = NULL;
     check_version(r, root);
     const cJSON *module = adept_json_object(&r->json, root, "graph_module");

@@ -30,6 +30,10 @@ typedef struct adept_workload_config {
 ADEPT_API const char *adept_mode_name(adept_mode mode);                     /* train fwbw infer */
 ADEPT_API const char *adept_precision_name(adept_precision precision);      /* fp32 tf32 bf16 fp16 pure-bf16 pure-fp16 */
 ADEPT_API const char *adept_attention_name(adept_attention attention);      /* auto eager fused */
+/** The same by number, NULL past the end: what lists of names walk over. */
+ADEPT_API const char *adept_mode_at(size_t index);
+ADEPT_API const char *adept_precision_at(size_t index);
+ADEPT_API const char *adept_attention_at(size_t index);
 ADEPT_API bool adept_precision_is_autocast(adept_precision precision);
 ADEPT_API bool adept_precision_is_pure(adept_precision precision);
 /** Type of 16-bit products: ADEPT_BF16 or ADEPT_F16; ADEPT_DTYPE_NONE in fp32 and tf32. */
