@@ -211,19 +211,21 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-#define FEW 32 /* members that are compared pair by pair */
+#define FEW 32 /* names that are compared pair by pair, which is faster */
 
-static const char *repeated_of_few(const cJSON *object)
+static const char *repeated_of(const char **names, size_t n)
 {
-    for (const cJSON *item = object->child; item; item = item->next)
-        for (const cJSON *other = object->child; other != item; other = other->next)
-            if (strcmp(item->string, other->string) == 0) return item->string;
+    if (n > FEW) qsort(names, n, sizeof *names, by_name);
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = n > FEW ? i - 1 : 0; j < i; j++)
+            if (*names[i] == *names[j] && strcmp(names[i], names[j]) == 0) return names[i];
     return NULL;
 }
 
-static const char *repeated_of_many(parser *p, const cJSON *object, size_t n)
+/* A name that an object of n members has twice; NULL: none, or memory is out. */
+static const char *repeated_name(parser *p, const cJSON *object, size_t n)
 {
-    const char **names = malloc(n * sizeof *names), *repeated = NULL;
+    const char *few[FEW], **names = n > FEW ? malloc(n * sizeof *names) : few;
     if (!names) {
         no_memory(p);
         return NULL;
@@ -231,42 +233,38 @@ static const char *repeated_of_many(parser *p, const cJSON *object, size_t n)
     n = 0;
     for (const cJSON *item = object->child; item; item = item->next)
         names[n++] = item->string;
-    qsort(names, n, sizeof *names, by_name);
-    for (size_t i = 1; i < n && !repeated; i++)
-        if (strcmp(names[i - 1], names[i]) == 0) repeated = names[i];
-    free(names);
+    const char *repeated = repeated_of(names, n);
+    if (names != few) free(names);
     return repeated;
 }
 
 static cJSON *parse_value(parser *p);
 
-/* The name is read again behind its value, whose strings lay where it was. */
 static bool parse_member(parser *p, cJSON *object)
 {
     skip_blanks(p);
-    const char *name = p->at;
     if (!parse_string(p)) return false;
-    skip_blanks(p);
-    if (!take(p, ':')) return fail(p, "':' is missing");
-    cJSON *value = parse_value(p);
-    const char *behind = p->at;
-    p->at = name;
-    if (!value || !parse_string(p) || !cJSON_AddItemToObject(object, p->characters, value)) {
-        cJSON_Delete(value);
+    size_t size = strlen(p->characters) + 1;
+    char *name = cJSON_malloc(size); /* the tree's, with its value */
+    if (!name) {
         no_memory(p);
         return false;
     }
-    p->at = behind;
-    return true;
+    memcpy(name, p->characters, size);
+    skip_blanks(p);
+    cJSON *value = take(p, ':') || fail(p, "':' is missing") ? parse_value(p) : NULL;
+    if (!value) {
+        cJSON_free(name);
+        return false;
+    }
+    value->string = name;
+    return cJSON_AddItemToArray(object, value);
 }
 
 static bool parse_element(parser *p, cJSON *array)
 {
     cJSON *value = parse_value(p);
-    if (value && cJSON_AddItemToArray(array, value)) return true;
-    cJSON_Delete(value);
-    no_memory(p);
-    return false;
+    return value && cJSON_AddItemToArray(array, value); /* which cannot fail: it links what is there */
 }
 
 /* Recursion is as deep as ADEPT_JSON_MAX_DEPTH. */
@@ -285,7 +283,7 @@ static bool fill(parser *p, cJSON *container, char close)
         if (!take(p, close)) return fail(p, close == '}' ? "',' or '}' is missing" : "',' or ']' is missing");
     }
     p->depth--;
-    if (close == '}') repeated = n > FEW ? repeated_of_many(p, container, n) : repeated_of_few(container);
+    if (close == '}') repeated = repeated_name(p, container, n);
     if (repeated) fail_at(p, begin, "in this object the key \"", repeated);
     return p->status == ADEPT_OK;
 }
@@ -337,8 +335,8 @@ adept_status adept_json_parse_within(cJSON **out, const char *name, const char *
 {
     parser p = {.name = name, .text = text, .at = text, .end = text + size, .max_values = max_values, .err = err};
     if (size > ADEPT_JSON_MAX_BYTES)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: %zu bytes of JSON, more than the %zu that are read", name, size,
-                               ADEPT_JSON_MAX_BYTES);
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: %zu bytes of JSON, more than the %zu that are read", name,
+                               size, ADEPT_JSON_MAX_BYTES);
     skip_blanks(&p);
     if (p.at == p.end) fail(&p, "empty");
     cJSON *root = p.status == ADEPT_OK ? parse_value(&p) : NULL;

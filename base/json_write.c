@@ -1,4 +1,5 @@
-/** @file json_write.c  Writing JSON in order. The layout "pretty" is cJSON's: what people and scripts have seen before. */
+/** @file json_write.c  Writing JSON in order. The layout "pretty" is cJSON's: what people and scripts have seen before.
+ */
 #include "adept_json_writer.h"
 #include "adept_number.h"
 #include "adept_utf8.h"
