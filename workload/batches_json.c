@@ -287,7 +287,7 @@ adept_status adept_batches_from_json(adept_batches **out, const char *name, cons
                                      adept_error *err)
 {
     cJSON *root = NULL;
-    reader in = {.r = {name, err, ADEPT_OK}};
+    reader in = {.r = {.name = name, .err = err}};
     adept_status status = adept_json_parse(&root, name, text, size, err);
     if (status != ADEPT_OK) return status;
     in.b = calloc(1, sizeof *in.b);

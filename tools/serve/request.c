@@ -227,6 +227,7 @@ bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size,
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "the body is not an object");
     const object_kind kind = {"the body", {run_fields, body_fields}, {&out->run, out}, allowed};
     if (!read_object(&kind, out->root, p)) return false;
+    cJSON_DeleteItemFromObjectCaseSensitive(out->root, "profile"); /* ten times as large as its text */
     if (out->profile && *out->run.workload)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"profile\" and \"workload\" exclude each other");
     if (out->list && out->compact)
