@@ -266,7 +266,7 @@ static void add_totals(writer *w, cJSON *root, const adept_totals *t)
     if (!isfinite(t->cost)) add_warning(w, "total.cost is unknown: no electricity price given");
 }
 
-static void add_choice(writer *w, cJSON *parent, const char *key, const adept_limit_choice *c)
+static void add_choice(writer *w, cJSON *parent, const char *key, const adept_limit_estimate *c)
 {
     cJSON *o = add_object(w, parent, key);
     add_number(w, o, "limit_w", c->limit_w);

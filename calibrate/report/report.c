@@ -270,8 +270,7 @@ static adept_status set_range(adept_intervals *v, const adept_measurement *rows,
         run.granularity = granularity == ADEPT_GRANULARITY_OPERATOR ? ADEPT_GRANULARITY_OPERATOR : ADEPT_GRANULARITY_MODEL;
         adept_status status = adept_predict(&p, rows[i].profile, rows[i].hw, &run, err);
         if (status != ADEPT_OK) return status;
-        adept_range_point at = adept_prediction_range_point(&p, rows[i].profile, rows[i].hw, &run);
-#define X(name, text) extend(&v->low.name, &v->high.name, at.name);
+#define X(name, text) extend(&v->low.name, &v->high.name, p.range.name);
         ADEPT_RANGE_LIST(X)
 #undef X
         v->precisions |= 1u << rows[i].profile->precision;

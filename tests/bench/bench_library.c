@@ -55,7 +55,7 @@ static int time_predictions(const char *path, const char *granularity, int limit
     if (status == ADEPT_OK) status = adept_oracle_new(&o, w, gpu, granularity, &err);
     double compiled_s = now_s();
     for (int i = 0; i < REQUESTS; i++) {
-        requests[i] = (adept_request){.oracle = o, .gpus = 1 + i % 8, .hide = ADEPT_HIDE_FIXED};
+        requests[i] = (adept_request){.oracle = o, .gpus = 1 + i % 8, .overlap = ADEPT_OVERLAP_FIXED};
         if (limited) requests[i].power_limit_w = 150 + i % 101;
     }
     for (int i = 0; i < ROUNDS && status == ADEPT_OK; i++) {

@@ -73,7 +73,7 @@ static double plan_ns(const adept_profile *profile, const adept_hwprofile *hw, a
     for (int round = 0; round < N_ROUNDS; round++) {
         double start = clock_s(CLOCK_PROCESS_CPUTIME_ID);
         for (size_t i = 0; i < N_TIMED; i++) {
-            adept_plan_result r;
+            adept_estimate r;
             const adept_run run = {.gpus = many ? counts[i % N_COUNTS] : 1,
                                    .power_limit_w = limited ? limit_of(hw, 1 + i % 97, 98) : 0.0};
             check(adept_plan_predict(&r, plan, &run, &err), &err);
@@ -186,11 +186,11 @@ static void million(void)
             made_s += clock_s(CLOCK_PROCESS_CPUTIME_ID) - before;
             for (size_t g = 0; g < N_GPUS; g++) {
                 for (size_t i = 0; i < N_COUNTS * n_limits; i++, n++) {
-                    adept_plan_result r;
+                    adept_estimate r;
                     const adept_run run = {.gpus = counts[i % N_COUNTS],
                                            .power_limit_w = limit_of(gpus[g], i / N_COUNTS, n_limits)};
                     check(adept_plan_predict(&r, plans[g], &run, &err), &err);
-                    n_fit += r.fits;
+                    n_fit += adept_estimate_fits(&r);
                     best_s = fmin(best_s, r.step_time_s);
                 }
                 adept_plan_free(plans[g]);
@@ -217,7 +217,7 @@ static void *work(void *argument)
     job *j = argument;
     double start = clock_s(CLOCK_THREAD_CPUTIME_ID);
     for (size_t i = j->first; i < N_PLACEMENTS; i += j->step) {
-        adept_plan_result r;
+        adept_estimate r;
         size_t at = i % j->n_plans;
         const adept_run run = {.gpus = counts[i % N_COUNTS], .power_limit_w = limit_of(gpus[at % N_GPUS], i % 97, 97)};
         if (adept_plan_predict(&r, j->plans[at], &run, NULL) == ADEPT_OK) j->sum_s += r.step_time_s;
@@ -329,7 +329,7 @@ static void for_numpy(const char *path)
     for (int round = 0; round < N_ROUNDS; round++) {
         double start = clock_s(CLOCK_PROCESS_CPUTIME_ID);
         for (size_t i = 0; i < N_PLACEMENTS; i++) {
-            adept_plan_result r;
+            adept_estimate r;
             const adept_run run = {.gpus = counts[i % N_COUNTS], .power_limit_w = limits_w[i]};
             check(adept_plan_predict(&r, plans[i % n], &run, &err), &err);
             time_s[i] = r.step_time_s;

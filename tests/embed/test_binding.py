@@ -34,8 +34,8 @@ class Binding(unittest.TestCase):
 
     def test_functions_and_constants(self):
         text = ""
-        for name in ("error", "version", "workload", "predict", "choose"):
-            folder = "base/public" if name == "error" else "library/include"
+        for name in ("error", "version", "workload", "estimate", "predict", "choose"):
+            folder = {"error": "base/public", "estimate": "model/public"}.get(name, "library/include")
             with open("%s/%s/adept/%s.h" % (SOURCE, folder, name), encoding="utf-8") as header:
                 text += header.read()
         declared = set(re.findall(r"ADEPT_API[^;(]*?\badept_(\w+)\(", text))
@@ -44,7 +44,7 @@ class Binding(unittest.TestCase):
         statuses = re.findall(r"^    X\((\w+), \d+, \"", text, re.M)
         for number, name in enumerate(n for n in statuses if n == "OK" or n.startswith("E_")):
             self.assertEqual(getattr(adept, name), number, name)
-        for names in re.findall(r"^enum \{ (ADEPT_[A-Z_, ]+) \};", text, re.M):
+        for names in re.findall(r"^(?:typedef )?enum [a-z_]*\s?\{ (ADEPT_[A-Z_, ]+) \}", text, re.M):
             for number, name in enumerate(names.split(", ")):
                 self.assertEqual(getattr(adept, name[6:]), number, name)
         bits = re.findall(r"ADEPT_(NOTE_\w+) = (\d+)", text)

@@ -12,7 +12,7 @@ static void check_plan(const adept_profile *profile)
     static adept_hwprofile *hw; /* opened once, kept: reading it takes longer than most inputs */
     if (!hw) REQUIRE(adept_hwprofile_open(&hw, "a100-sxm-40gb", NULL) == ADEPT_OK);
     adept_plan *plan = NULL;
-    adept_plan_result result;
+    adept_estimate result;
     adept_error err = {0};
     const adept_run run = {.gpus = 4, .power_limit_w = 150};
     if (adept_plan_new(&plan, profile, hw, NULL, &err) != ADEPT_OK) {

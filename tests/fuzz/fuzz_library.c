@@ -17,7 +17,7 @@ static void check_estimate(const adept_estimate *e)
     REQUIRE(isfinite(e->step_time_s) && e->step_time_s > 0);
     REQUIRE(isfinite(e->power_avg_w) && e->power_avg_w >= 0);
     REQUIRE(e->energy_step_j == e->power_avg_w * e->step_time_s);
-    double sum_s = e->pass_s + e->optimizer_s + e->comm_s + e->launch_s + e->fixed_s;
+    double sum_s = e->pass_s + e->optimizer_s + e->comm_s + e->kernel_launch_s + e->fixed_s;
     REQUIRE(fabs(sum_s - e->step_time_s) <= 1e-9 * e->step_time_s);
 }
 
@@ -34,9 +34,9 @@ static void check_predictions(const adept_workload *workload, const char *granul
     }
     const adept_request requests[RUNS] = {
         {.oracle = oracle},
-        {.oracle = oracle, .gpus = 8, .hide = ADEPT_HIDE_FIXED},
+        {.oracle = oracle, .gpus = 8, .overlap = ADEPT_OVERLAP_FIXED},
         {.oracle = oracle, .power_limit_w = 150},
-        {.oracle = oracle, .gpus = 4, .nodes = 2, .internode_bytes_per_s = 1e9, .reduce = ADEPT_REDUCE_AUTO},
+        {.oracle = oracle, .gpus = 4, .nodes = 2, .internode_bytes_per_s = 1e9, .allreduce = ADEPT_ALLREDUCE_AUTO},
         {.oracle = oracle, .gpus = 3, .clock_hz = 1e9}};
     adept_estimate estimates[RUNS];
     adept_choice choice;

@@ -55,28 +55,28 @@ static void assert_is(const adept_estimate *e, const adept_prediction *p)
     assert_near("EDP", e->edp_js, p->edp_js);
     assert_near("samples/s", e->samples_per_s, p->samples_per_s);
     assert_near("samples", e->samples, p->samples_per_s * p->step_time_s);
-    assert_near("sum of parts", e->pass_s + e->optimizer_s + e->comm_s + e->launch_s + e->fixed_s, p->step_time_s);
+    assert_near("sum of parts", e->pass_s + e->optimizer_s + e->comm_s + e->kernel_launch_s + e->fixed_s, p->step_time_s);
     assert_near("hidden", e->comm_hidden_s, p->comm_hidden_s);
     assert_near("clock", e->clock_hz, p->clock_hz);
     assert_near("memory", e->peak_bytes, p->memory.peak_bytes);
     assert_near("capacity", e->capacity_bytes, p->memory.capacity_bytes);
     assert_near("level", e->interval_level, p->interval_level);
-    assert_near("low time", e->time_low_s, p->interval_time_s[0]);
-    assert_near("high time", e->time_high_s, p->interval_time_s[1]);
-    assert_near("low power", e->power_low_w, p->interval_power_w[0]);
-    assert_near("high power", e->power_high_w, p->interval_power_w[1]);
-    assert_int_equal(e->largest, p->bound);
+    assert_near("low time", e->interval_time_s[0], p->interval_time_s[0]);
+    assert_near("high time", e->interval_time_s[1], p->interval_time_s[1]);
+    assert_near("low power", e->interval_power_w[0], p->interval_power_w[0]);
+    assert_near("high power", e->interval_power_w[1], p->interval_power_w[1]);
+    assert_int_equal(e->bound, p->bound);
     assert_int_equal((e->notes & ADEPT_NOTE_NO_ROOM) != 0, !p->memory.fits);
 }
 
 static const adept_request runs[] = {
     {0},
     {.gpus = 4},
-    {.gpus = 8, .hide = ADEPT_HIDE_FIXED, .reduce = ADEPT_REDUCE_TREE},
+    {.gpus = 8, .overlap = ADEPT_OVERLAP_FIXED, .allreduce = ADEPT_ALLREDUCE_TREE},
     {.power_limit_w = 150},
     {.clock_hz = 1.0e9},
-    {.gpus = 16, .nodes = 2, .internode_bytes_per_s = 25e9, .internode_latency_s = 5e-6, .reduce = ADEPT_REDUCE_AUTO},
-    {.gpus = 4, .hide = ADEPT_HIDE_BUCKETED, .bucket_bytes = 4e6, .power_limit_w = 200},
+    {.gpus = 16, .nodes = 2, .internode_bytes_per_s = 25e9, .internode_latency_s = 5e-6, .allreduce = ADEPT_ALLREDUCE_AUTO},
+    {.gpus = 4, .overlap = ADEPT_OVERLAP_BUCKETED, .bucket_bytes = 4e6, .power_limit_w = 200},
 };
 #define RUNS (sizeof runs / sizeof *runs)
 
@@ -91,8 +91,8 @@ static adept_run inner_run(const adept_request *r, adept_granularity equations)
                        r->nodes,
                        r->internode_bytes_per_s,
                        r->internode_latency_s,
-                       (adept_allreduce)r->reduce,
-                       (adept_overlap)r->hide,
+                       (adept_allreduce)r->allreduce,
+                       (adept_overlap)r->overlap,
                        r->bucket_bytes};
 }
 
@@ -168,8 +168,8 @@ static void one_bad_request_stops_no_other(void **state)
                            {.oracle = o, .power_limit_w = -3},
                            {.oracle = NULL},
                            {.oracle = o, .gpus = -1},
-                           {.oracle = o, .reduce = 3},
-                           {.oracle = o, .hide = -1},
+                           {.oracle = o, .allreduce = 3},
+                           {.oracle = o, .overlap = -1},
                            {.oracle = o, .gpus = 4, .nodes = 2},
                            {.oracle = o, .clock_hz = NAN},
                            {.oracle = o, .reserved = {0, 1}},
@@ -184,7 +184,7 @@ static void one_bad_request_stops_no_other(void **state)
     assert_true(out[0].step_time_s > 0 && out[N - 1].step_time_s > 0);
     for (int i = 1; i < N - 1; i++) {
         assert_int_equal(out[i].status, ADEPT_E_USAGE);
-        assert_true(isnan(out[i].step_time_s) && isnan(out[i].power_high_w) && isnan(out[i].peak_bytes));
+        assert_true(isnan(out[i].step_time_s) && isnan(out[i].interval_power_w[1]) && isnan(out[i].peak_bytes));
     }
     assert_int_equal(adept_predict_many(NULL, NULL, 0, NULL), ADEPT_OK);
     assert_int_equal(adept_predict_many(NULL, bad, 1, NULL), ADEPT_E_USAGE);

@@ -60,11 +60,11 @@ static void limits_at_nodes(void **state)
     f.gpu.hw.specs.power_limit_max_w = 5000;
     adept_plan *plan = plan_of(&f);
     for (int i = 0; i <= 80; i++) {
-        adept_plan_result r;
+        adept_estimate r;
         adept_prediction p;
         adept_run run = {.clock_hz = f.gpu.hw.specs.clock_boost_hz * (0.2 + 0.01 * i), .power_limit_w = 5000};
         assert_int_equal(adept_plan_predict(&r, plan, &run, NULL), ADEPT_OK);
-        assert_false(r.limited);
+        assert_false(r.notes & ADEPT_NOTE_LIMITED);
         run.power_limit_w = r.power_avg_w;
         assert_int_equal(adept_plan_predict(&r, plan, &run, NULL), ADEPT_OK);
         assert_int_equal(adept_predict(&p, &f.prof, &f.gpu.hw, &run, NULL), ADEPT_OK);
@@ -78,12 +78,12 @@ static void without_tdp_power_is_unknown(void **state)
     (void)state;
     uint64_t seed = 11;
     fixture f;
-    adept_plan_result r;
+    adept_estimate r;
     fresh(&f, 10, 10);
     f.gpu.hw.specs.tdp_w = NAN;
     adept_plan *plan = plan_of(&f);
     assert_int_equal(adept_plan_predict(&r, plan, NULL, NULL), ADEPT_OK);
-    assert_true(isnan(r.power_avg_w) && isnan(r.energy_step_j) && r.step_time_s > 0 && !r.limited);
+    assert_true(isnan(r.power_avg_w) && isnan(r.energy_step_j) && r.step_time_s > 0 && !(r.notes & ADEPT_NOTE_LIMITED));
     adept_plan_free(plan);
     compare_runs(&f.prof, &f.gpu.hw, 20, &seed, "without tdp_w");
 }
@@ -113,7 +113,7 @@ static void nothing_to_run_is_refused(void **state)
 typedef struct job {
     const adept_plan *plan;
     const adept_run *runs;
-    adept_plan_result *results;
+    adept_estimate *results;
 } job;
 
 static void *predict_all(void *argument)
@@ -124,7 +124,7 @@ static void *predict_all(void *argument)
     return NULL;
 }
 
-static bool same_bits(const adept_plan_result *a, const adept_plan_result *b)
+static bool same_bits(const adept_estimate *a, const adept_estimate *b)
 {
     return a->step_time_s == b->step_time_s &&
            (a->step_time_s < 0 || (a->power_avg_w == b->power_avg_w && a->bound == b->bound));
@@ -134,7 +134,7 @@ static bool same_bits(const adept_plan_result *a, const adept_plan_result *b)
 static void threads_share_a_plan(void **state)
 {
     (void)state;
-    static adept_plan_result results[N_THREADS][N_SHARED_RUNS];
+    static adept_estimate results[N_THREADS][N_SHARED_RUNS];
     static adept_run runs[N_SHARED_RUNS];
     uint64_t seed = 17;
     fixture f;

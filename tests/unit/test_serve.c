@@ -238,7 +238,7 @@ static void test_body(void **state)
     assert_true(b.run.batch_size == 8 && r->gpus == 4 && r->nodes == 2 && r->power_limit_w == 250.5 &&
                 r->clock_hz == 1e9);
     assert_true(r->internode_bytes_per_s == 5e9 && r->internode_latency_s == 1e-6 && r->bucket_bytes == 1);
-    assert_true(r->reduce == ADEPT_REDUCE_AUTO && r->hide == ADEPT_HIDE_BUCKETED);
+    assert_true(r->allreduce == ADEPT_ALLREDUCE_AUTO && r->overlap == ADEPT_OVERLAP_BUCKETED);
     assert_true(b.goal.objective == ADEPT_LEAST_EDP && b.goal.steps == 10 && b.goal.power_budget_w == 1 &&
                 b.goal.deadline_s == 2);
     assert_true(b.goal.energy_budget_j == 3 && b.goal.ignore_memory == 1 && b.n == 2);

@@ -448,10 +448,10 @@ static void time_limits_have_margin(void **state)
     const site *s = *state;
     adept_slurm_decision d;
     assert_int_equal(decide(s, "adept:mlp samples=1e9", NULL, &d, NULL), ADEPT_OK);
-    double upper_s = isnan(d.estimate.time_high_s) ? d.estimate.step_time_s : d.estimate.time_high_s;
+    double upper_s = isnan(d.estimate.interval_time_s[1]) ? d.estimate.step_time_s : d.estimate.interval_time_s[1];
     assert_int_equal(adept_slurm_time_limit_min(s->config, &d),
                      (uint32_t)ceil((d.verdict.steps * upper_s * 2 + 60) / 60));
-    d.estimate.time_high_s = NAN;
+    d.estimate.interval_time_s[1] = NAN;
     assert_int_equal(adept_slurm_time_limit_min(s->config, &d), (uint32_t)ceil((d.verdict.time_s * 2 + 60) / 60));
     d.verdict.steps = 1e300;
     assert_int_equal(adept_slurm_time_limit_min(s->config, &d), 0);

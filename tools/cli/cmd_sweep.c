@@ -62,7 +62,7 @@ static bool take_point(const adept_sweep_point *point, void *context)
     }
     if (w->shown) {
         const adept_sweep_found f = adept_sweep_found_of(point);
-        const char *reason = point->status != ADEPT_OK ? point->reason : point->result.fits ? NULL : "";
+        const char *reason = point->status != ADEPT_OK ? point->reason : adept_estimate_fits(&point->result) ? NULL : "";
         w->failed = !adept_sweep_table_add(w->shown, &w->sweep, reason && !*reason ? "too large" : "", &f,
                                            reason && *reason ? reason : NULL);
     }

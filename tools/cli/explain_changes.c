@@ -121,7 +121,7 @@ static adept_status try_batches(changer *c)
 
 /* ---- the run ---- */
 
-static adept_status try_limit(changer *c, const char *key, const char *of, const adept_limit_choice *choice,
+static adept_status try_limit(changer *c, const char *key, const char *of, const adept_limit_estimate *choice,
                               double now_w)
 {
     adept_run run = *c->x->run;

@@ -164,7 +164,7 @@ adept_status adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json
 
 static void put_csv(row *out, const adept_sweep_rows *rows, const adept_sweep_point *point)
 {
-    const adept_plan_result *r = &point->result;
+    const adept_estimate *r = &point->result;
     bool ok = point->status == ADEPT_OK;
     for (size_t i = 0; i < rows->sweep->n_axes; i++) {
         put_value(out, rows, i, point);
@@ -175,9 +175,9 @@ static void put_csv(row *out, const adept_sweep_rows *rows, const adept_sweep_po
     put(out, ",");
     NUMBER_LIST(X)
 #undef X
-    put(out, !ok ? "," : r->fits ? "true," : "false,");
+    put(out, !ok ? "," : adept_estimate_fits(r) ? "true," : "false,");
     put(out, ok ? adept_bound_name(r->bound) : "");
-    put(out, !ok ? "," : r->limited ? ",true" : ",false");
+    put(out, !ok ? "," : r->notes & ADEPT_NOTE_LIMITED ? ",true" : ",false");
     put(out, ",");
     put_csv_text(out, point->reason);
     put(out, "\n");
@@ -185,7 +185,7 @@ static void put_csv(row *out, const adept_sweep_rows *rows, const adept_sweep_po
 
 static void put_json(row *out, const adept_sweep_rows *rows, const adept_sweep_point *point)
 {
-    const adept_plan_result *r = &point->result;
+    const adept_estimate *r = &point->result;
     bool ok = point->status == ADEPT_OK;
     put(out, rows->n ? ",\n    {" : "\n    {");
     for (size_t i = 0; i < rows->sweep->n_axes; i++) {
@@ -200,11 +200,11 @@ static void put_json(row *out, const adept_sweep_rows *rows, const adept_sweep_p
     put(out, ",");
     NUMBER_LIST(X)
 #undef X
-    put(out, !ok ? "\"fits\":null,\"bound\":null,\"limited\":null" : r->fits ? "\"fits\":true," : "\"fits\":false,");
+    put(out, !ok ? "\"fits\":null,\"bound\":null,\"limited\":null" : adept_estimate_fits(r) ? "\"fits\":true," : "\"fits\":false,");
     if (ok) {
         put(out, "\"bound\":\"");
         put(out, adept_bound_name(r->bound));
-        put(out, r->limited ? "\",\"limited\":true" : "\",\"limited\":false");
+        put(out, r->notes & ADEPT_NOTE_LIMITED ? "\",\"limited\":true" : "\",\"limited\":false");
     }
     put(out, ",\"reason\":");
     if (ok)

@@ -15,12 +15,12 @@ import ctypes
 import os
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 
 (OK, E_INTERNAL, E_NOMEM, E_IO, E_USAGE, E_INVALID, E_UNSUPPORTED, E_FIT, E_UNKNOWN_GPU, E_CHECK, E_INFEASIBLE) = range(11)
-REDUCE_RING, REDUCE_TREE, REDUCE_AUTO = range(3)
-HIDE_AUTO, HIDE_FIXED, HIDE_BUCKETED = range(3)
-LARGEST_COMPUTE, LARGEST_MEMORY, LARGEST_LAUNCH, LARGEST_COMMUNICATION = range(4)
+ALLREDUCE_RING, ALLREDUCE_TREE, ALLREDUCE_AUTO = range(3)
+OVERLAP_AUTO, OVERLAP_FIXED, OVERLAP_BUCKETED = range(3)
+BOUND_COMPUTE, BOUND_MEMORY, BOUND_LAUNCH, BOUND_COMMUNICATION = range(4)
 (NOTE_UNCALIBRATED, NOTE_NO_POWER, NOTE_NO_ROOM, NOTE_OUTSIDE, NOTE_LIMITED, NOTE_ABOVE_LIMIT,
  NOTE_TRANSFERRED) = (1 << i for i in range(7))
 LEAST_TIME, LEAST_ENERGY, LEAST_EDP = range(3)
@@ -82,15 +82,16 @@ class GpuInfo(_Struct):
 class Request(_Struct):
     """How a step runs; made by Oracle.request(). Zero is the default everywhere."""
     _fields_ = [("_oracle", c_void_p), ("gpus", c_int64), ("nodes", c_int64)] + _doubles(
-        "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("reduce", c_int32), ("hide", c_int32)
+        "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("allreduce", c_int32), ("overlap", c_int32)
                                                                                              ] + _RESERVED
 
 
 class Estimate(_Struct):
     """A predicted step. Power and energy are those of all GPUs together. NAN: not known."""
-    _fields_ = [("status", c_int), ("notes", c_uint32), ("largest", c_int32), ("reserved_int", c_int32)] + _doubles(
-        "step_time_s power_avg_w energy_step_j edp_js samples_per_s samples pass_s optimizer_s comm_s launch_s fixed_s comm_hidden_s "
-        "clock_hz peak_bytes capacity_bytes interval_level time_low_s time_high_s power_low_w power_high_w") + _RESERVED
+    _fields_ = [("status", c_int), ("notes", c_uint32), ("bound", c_int32), ("reserved_int", c_int32)] + _doubles(
+        "step_time_s power_avg_w energy_step_j edp_js samples samples_per_s energy_per_sample_j pass_s optimizer_s comm_s "
+        "kernel_launch_s fixed_s comm_hidden_s clock_ratio clock_hz peak_bytes capacity_bytes interval_level") + [
+            ("interval_time_s", c_double * 2), ("interval_power_w", c_double * 2)] + _RESERVED
 
 
 class LimitEstimate(_Struct):

@@ -69,13 +69,13 @@ static void print_interval(adept_serve_text *out, const adept_estimate *e)
     print_number(out, "level", e->interval_level);
     print_key(out, "step_time_s");
     adept_serve_text_add(out, "[");
-    adept_serve_text_number(out, e->time_low_s);
+    adept_serve_text_number(out, e->interval_time_s[0]);
     adept_serve_text_add(out, ",");
-    adept_serve_text_number(out, e->time_high_s);
+    adept_serve_text_number(out, e->interval_time_s[1]);
     adept_serve_text_add(out, "],\"power_avg_w\":[");
-    adept_serve_text_number(out, e->power_low_w);
+    adept_serve_text_number(out, e->interval_power_w[0]);
     adept_serve_text_add(out, ",");
-    adept_serve_text_number(out, e->power_high_w);
+    adept_serve_text_number(out, e->interval_power_w[1]);
     adept_serve_text_add(out, "]},");
 }
 
@@ -88,10 +88,10 @@ static void print_parts(adept_serve_text *out, const adept_estimate *e)
     print_number(out, "optimizer_s", e->optimizer_s);
     print_number(out, "comm_s", e->comm_s);
     print_number(out, "comm_hidden_s", e->comm_hidden_s);
-    print_number(out, "kernel_launch_s", e->launch_s);
+    print_number(out, "kernel_launch_s", e->kernel_launch_s);
     print_last_number(out, "fixed_s", e->fixed_s);
     adept_serve_text_add(out, ",");
-    print_string(out, "bound", bounds[e->largest]);
+    print_string(out, "bound", bounds[e->bound]);
     print_number(out, "clock_hz", e->clock_hz);
     print_key(out, "memory");
     adept_serve_text_add(out, "{");
