@@ -1,4 +1,4 @@
-/** @file checkpoint_private.h  What the files of the checkpoint share. Private to calibrate/checkpoint*.c. */
+/** @file checkpoint_private.h  What the files of the checkpoint share. Private to checkpoint*.c. */
 #ifndef ADEPT_CHECKPOINT_PRIVATE_H
 #define ADEPT_CHECKPOINT_PRIVATE_H
 #include "checkpoint.h"

@@ -1,5 +1,5 @@
 /** @file differential_evolution.h  Differential evolution on the unit cube, with scipy's conventions. Knows nothing of
- *  GPUs: the objective is a function pointer. Private to calibrate/. Calls: GSL, worker_pool.
+ *  GPUs: the objective is a function pointer. Private to fit/. Calls: GSL, worker_pool.
  *
  *  Every random number comes from a generator seeded by (seed, generation, individual), so the result depends neither
  * on the number of threads nor on where a run was interrupted, and the state of a run is its population alone. */

@@ -1,4 +1,4 @@
-/** @file fit_rows.h  The rows of a fit: those that are used and tell something. Private to calibrate/. Calls:
+/** @file fit_rows.h  The rows of a fit: those that are used and tell something. Private to fit/. Calls:
  *  adept_evaluate. */
 #ifndef ADEPT_FIT_ROWS_H
 #define ADEPT_FIT_ROWS_H

@@ -1,5 +1,5 @@
-/** @file fit_run.h  One sub-fit: differential evolution on an objective, checkpoints, progress, polish. Private to
- *  calibrate/. Calls: objective, differential_evolution, polish, checkpoint. */
+/** @file fit_run.h  One sub-fit: differential evolution on an objective, checkpoints, progress, polish. Private to fit/.
+ *  Calls: objective, differential_evolution, polish, checkpoint. */
 #ifndef ADEPT_FIT_RUN_H
 #define ADEPT_FIT_RUN_H
 #include "objective.h"

@@ -1,4 +1,4 @@
-/** @file kernel_fit.h  Parts of the kernel fit. Private to calibrate/. Calls: model, GSL, NLopt. */
+/** @file kernel_fit.h  Parts of the kernel fit. Private to fit/. Calls: model, GSL, NLopt. */
 #ifndef ADEPT_KERNEL_FIT_H
 #define ADEPT_KERNEL_FIT_H
 #include "adept_kernels.h"

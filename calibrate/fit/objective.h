@@ -1,5 +1,5 @@
 /** @file objective.h  Eq 4.16-4.18 over the rows of an evaluator, as a function on the unit cube of the free
- * parameters. Private to calibrate/. Calls: adept_evaluate. */
+ * parameters. Private to fit/. Calls: adept_evaluate. */
 #ifndef ADEPT_OBJECTIVE_H
 #define ADEPT_OBJECTIVE_H
 #include "adept_calibrate.h"

@@ -1,7 +1,5 @@
 /** @file shared.c  Several GPUs and the base they share; see adept_shared.h. */
 #include "adept_shared.h"
-#include "adept_import.h"
-#include "dataset_private.h"
 #include "sha256.h"
 #include <math.h>
 #include <stdlib.h>

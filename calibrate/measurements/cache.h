@@ -1,4 +1,4 @@
-/** @file cache.h  Texts kept on disk between runs under a hash of what they were made from. Private to calibrate/.
+/** @file cache.h  Texts kept on disk between runs under a hash of what they were made from. Private to measurements/.
  *  Calls: workload. */
 #ifndef ADEPT_CACHE_H
 #define ADEPT_CACHE_H

@@ -1,4 +1,4 @@
-/** @file dataset_private.h  What the files of a dataset share. Private to calibrate/. Calls: adept_measurements. */
+/** @file dataset_private.h  What the files of a dataset share. Private to measurements/. Calls: adept_measurements. */
 #ifndef ADEPT_DATASET_PRIVATE_H
 #define ADEPT_DATASET_PRIVATE_H
 #include "adept_measurements.h"
@@ -30,13 +30,6 @@ bool adept_dataset_warn(adept_dataset *d, const char *format, ...) ADEPT_PRINTF(
 
 /** Take ownership, also when it fails (false: memory is out, the profile is freed). */
 bool adept_dataset_own_profile(adept_dataset *d, adept_profile *profile);
-
-/** "file:line: column NAME: ..." */
-adept_status adept_row_fail(const adept_measurement *m, const char *column, adept_error *err, const char *format, ...)
-    ADEPT_PRINTF(4, 5);
-
-/** Set what adept_measurement_text() gives under a known column. `text` is borrowed. */
-void adept_row_set_text(adept_measurement *m, const char *column, const char *text);
 
 /** What a row runs, as adept_profile_build() wants it. `inputs` has room for ADEPT_ROW_MAX_INPUTS. */
 #define ADEPT_ROW_MAX_INPUTS 64

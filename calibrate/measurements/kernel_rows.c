@@ -1,6 +1,6 @@
 /** @file kernel_rows.c  The CSV of measured kernels: columns to kernel cases. */
 #include "adept_json.h"
-#include "adept_kernels.h"
+#include "adept_kernel_rows.h"
 #include "adept_operator_model.h"
 #include "csv.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/** @file profile_worker.h  Profiles made in child processes, one model file each. Private to calibrate/.
+/** @file profile_worker.h  Profiles made in child processes, one model file each. Private to measurements/.
  *  Calls: workload, handlers. */
 #ifndef ADEPT_PROFILE_WORKER_H
 #define ADEPT_PROFILE_WORKER_H

@@ -1,7 +1,7 @@
 /** @file fit_json.c  A fit as the `fit` object of a hardware profile. Calls: model, cJSON. */
 #include "adept_kernels.h"
 #include "adept_operator_model.h"
-#include "json_writer.h"
+#include "fit_report.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
-/** @file fit_report.h  What the parts of a fit's report share. Private to calibrate/. */
+/** @file fit_report.h  What the parts of a fit's report share. Private to report/. */
 #ifndef ADEPT_FIT_REPORT_PRIVATE_H
 #define ADEPT_FIT_REPORT_PRIVATE_H
 #include "adept_fit_report.h"
+#include "json_writer.h"
 
 /** printf into the arena; NULL when memory is out. */
 const char *adept_report_text(adept_arena *arena, const char *format, ...) ADEPT_PRINTF(2, 3);
@@ -67,4 +68,11 @@ adept_status adept_identify(adept_identifiability *out, adept_arena *arena, cons
 /** At most n_wanted configurations, best first. */
 adept_status adept_suggest(adept_suggestion **out, size_t *n, adept_arena *arena, adept_dataset *d,
                            const adept_scored *scored, const adept_fit *fit, size_t n_wanted, adept_error *err);
+
+/** The keys of CONTRACT's `overall`, into an object. */
+void adept_put_metrics(json_writer *w, cJSON *object, const adept_metrics *m);
+
+/** The `fit` of a hardware profile. date NULL: left out. */
+void adept_put_fit(json_writer *w, cJSON *root, const adept_fit_report *r, const char *date);
+
 #endif

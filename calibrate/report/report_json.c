@@ -1,6 +1,6 @@
 /** @file report_json.c  `evaluate --json` and `calibrate --json`. Calls: cJSON. */
 #include "adept_kernels.h"
-#include "json_writer.h"
+#include "fit_report.h"
 #include <math.h>
 #include <stdio.h>
 

@@ -1,58 +1,13 @@
-/** @file adept_kernels.h  Measured times of single kernels, and the kernel law (adept_kernel_law.h) fitted to them.
- *  Calls: model, GSL, NLopt. */
+/** @file adept_kernels.h  The kernel law (adept_kernel_law.h) fitted to measured times of single kernels.
+ *  Calls: measurements, model, GSL, NLopt. */
 #ifndef ADEPT_KERNELS_H
 #define ADEPT_KERNELS_H
-#include "adept_hwprofile.h"
-#include "adept_kernel_law.h"
+#include "adept_kernel_rows.h"
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** One measured kernel. */
-typedef struct adept_kernel_row {
-    char op[16];            /* "bmm", "linear", "conv", "ln", "softmax", "add", ... */
-    adept_kernel_case work; /* peaks and bandwidth are those of the GPU it was read for */
-    double tensor_share;    /* beta_tensor, which is in the peak of the product; 1 off the matrix units */
-    double time_s;          /* of one call, as a program sees it: with launch and event overhead */
-    double earlier;         /* rows of the same operator before it in its file */
-    size_t gpu;             /* which one of several; 0 if there is but one */
-} adept_kernel_row;
-
-/** GPUs that one fit can be made of. */
-#define ADEPT_KERNEL_MAX_GPUS 16
-
-typedef struct adept_kernel_rows {
-    size_t n;
-    adept_kernel_row *rows;
-} adept_kernel_rows;
-
-/**
- * Read a CSV with the columns `op, latency_ms` and those the operators need: bmm and linear `B M N K` ((B,M,N) by
- * (B,N,K), linear with bias), conv `B C_in C_out KS HW stride pad`, all others `B H` (rows and row length). An empty
- * `dtype` is float32; float16 and bfloat16 run on the matrix units where the sheet has some, times beta_tensor of `hw`, else on the
- * ALUs' packed rate. Peaks are those of a step's kernels (docs/MODEL.md, section 3).
- * @param rows  empty or the rows of earlier files: those read are appended; free with adept_kernel_rows_free()
- * @return ADEPT_E_INVALID naming file, line and column; ADEPT_E_USAGE if the GPU has no unit for a dtype
- */
-adept_status adept_kernel_rows_read(adept_kernel_rows *rows, const char *path, const adept_hwprofile *hw,
-                                    adept_error *err);
-
-/** The GPUs that a file of several names in its column `gpu`. */
-typedef struct adept_kernel_gpus {
-    void *context;
-    /** @param index  becomes adept_kernel_row.gpu
-     *  @return the message gets file and line */
-    adept_status (*find)(void *context, const char *name, const adept_hwprofile **hw, size_t *index, adept_error *err);
-    const char *unnamed; /* of rows that name none: "v100-pcie-32gb"; NULL: that is an error */
-} adept_kernel_gpus;
-/** The same of several GPUs: every row says in its column `gpu` whose it is, or all are of gpus->unnamed. */
-adept_status adept_kernel_rows_read_gpus(adept_kernel_rows *rows, const char *path, const adept_kernel_gpus *gpus,
-                                         adept_error *err);
-void adept_kernel_rows_free(adept_kernel_rows *rows);
 
 /** What one call costs beyond the kernel's own work; of this measurement, not of the GPU in a model's step. */
 typedef struct adept_kernel_overhead {
@@ -68,8 +23,6 @@ typedef struct adept_kernel_error {
     double mape, median, p90, bias;
     double roofline_mape; /* max(FLOPs / peak, bytes / bandwidth) times one fitted factor, on the same rows */
 } adept_kernel_error;
-
-#define ADEPT_KERNEL_MAX_OPS 32
 
 typedef struct adept_kernel_fit {
     double theta[ADEPT_KP_COUNT];

@@ -1,9 +1,9 @@
-/** @file json_writer.h  Building JSON without checking every call: running out of memory is remembered. Private to
- *  calibrate/. Calls: cJSON. */
+/** @file json_writer.h  Building JSON without checking every call: running out of memory is remembered. For the fit and
+ *  its report. Calls: cJSON. */
 #ifndef ADEPT_CALIBRATE_JSON_WRITER_H
 #define ADEPT_CALIBRATE_JSON_WRITER_H
 #include "adept_json.h"
-#include "fit_report.h"
+#include "adept_kernels.h"
 
 typedef struct json_writer {
     bool failed;
@@ -31,9 +31,4 @@ void adept_put_tiles(json_writer *w, cJSON *fit_object, const adept_tile_menu *m
  * NULL if there is none. */
 cJSON *adept_kernel_part(const adept_hwprofile *hw, const char *key);
 
-/** The keys of CONTRACT's `overall`, into an object. */
-void adept_put_metrics(json_writer *w, cJSON *object, const adept_metrics *m);
-
-/** The `fit` of a hardware profile. date NULL: left out. */
-void adept_put_fit(json_writer *w, cJSON *root, const adept_fit_report *r, const char *date);
 #endif

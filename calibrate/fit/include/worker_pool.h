@@ -1,4 +1,4 @@
-/** @file worker_pool.h  A few threads that share loops over an index. Private to calibrate/. Calls: pthread. */
+/** @file worker_pool.h  A few threads that share loops over an index. For the fit and its report. Calls: pthread. */
 #ifndef ADEPT_WORKER_POOL_H
 #define ADEPT_WORKER_POOL_H
 #include <stddef.h>

@@ -151,6 +151,13 @@ bool adept_dataset_exclude_suspect(adept_dataset *d);
  * @return NULL if no file of the dataset has such a column and it is not one of the known ones; else borrowed
  */
 const char *adept_measurement_text(const adept_measurement *m, const char *column);
+/** Record "file:line: column NAME: ..." @return ADEPT_E_INVALID */
+adept_status adept_row_fail(const adept_measurement *m, const char *column, adept_error *err, const char *format, ...)
+    ADEPT_PRINTF(4, 5);
+
+/** Set what adept_measurement_text() gives under a known column. `text` is borrowed. */
+void adept_row_set_text(adept_measurement *m, const char *column, const char *text);
+
 /** The columns adept itself knows, in CONTRACT's order; NULL past the end. */
 const char *adept_measurement_column(size_t index);
 
