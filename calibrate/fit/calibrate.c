@@ -5,36 +5,12 @@
 #include "fit_run.h"
 #include "stages.h"
 #include "adept_operator_model.h"
+#include "clock.h"
 #include <gsl/gsl_errno.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define BOUND_SHARE 1e-3 /* of the range: closer than this is "at the bound" */
-
-/* ---- GSL's error handler ---- */
-
-/* It is the process's and aborts by default. Fits may run in several threads: the first one in switches it off, the
- * last one out restores it. */
-static pthread_mutex_t handler_mutex = PTHREAD_MUTEX_INITIALIZER;
-static int handler_users;
-static gsl_error_handler_t *handler_saved;
-
-static void handler_off(void)
-{
-    pthread_mutex_lock(&handler_mutex);
-    if (handler_users++ == 0) handler_saved = gsl_set_error_handler_off();
-    pthread_mutex_unlock(&handler_mutex);
-}
-
-static void handler_restore(void)
-{
-    pthread_mutex_lock(&handler_mutex);
-    if (--handler_users == 0) gsl_set_error_handler(handler_saved);
-    pthread_mutex_unlock(&handler_mutex);
-}
 
 /* ---- one saturation function's problem ---- */
 
@@ -76,26 +52,6 @@ static adept_status allocate(problem *p, adept_error *err)
     return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
 }
 
-static adept_status apply_start(problem *p, adept_error *err)
-{
-    const adept_fit_options *o = p->options;
-    for (size_t i = 0; i < p->objective.n_parameters; i++)
-        p->theta[i] = p->centre[i] = p->parameters[i].start;
-    for (size_t k = 0; k < o->n_start; k++) {
-        size_t i = 0;
-        while (i < p->objective.n_parameters && strcmp(p->parameters[i].info.name, o->start[k].name) != 0)
-            i++;
-        if (i == p->objective.n_parameters)
-            return adept_error_set(err, ADEPT_E_USAGE, "warm start: there is no parameter %s", o->start[k].name);
-        const adept_parameter_info *info = &p->parameters[i].info;
-        if (!(o->start[k].value >= info->low && o->start[k].value <= info->high))
-            return adept_error_set(err, ADEPT_E_USAGE, "warm start: %s = %g is outside [%g, %g]", info->name,
-                                   o->start[k].value, info->low, info->high);
-        if (p->parameters[i].state == ADEPT_FIT_FREE) p->theta[i] = o->start[k].value;
-    }
-    return ADEPT_OK;
-}
-
 /* A number that cannot be predicted at the start can never be. */
 static adept_status check_predictable(const problem *p, adept_error *err)
 {
@@ -103,13 +59,13 @@ static adept_status check_predictable(const problem *p, adept_error *err)
     double *time_s = p->scratch, *power_w = p->scratch + o->n_rows;
     adept_evaluate(o->evaluator, p->theta, time_s, power_w);
     for (size_t k = 0; k < o->n_times; k++) {
-        const adept_measurement *m = p->rows.rows[o->times[k].row];
+        const adept_measurement *m = &p->rows.rows[o->times[k].row];
         if (!isfinite(time_s[o->times[k].row]))
             return adept_error_set(err, ADEPT_E_FIT, "%s:%ld: the time of this row cannot be predicted", m->file,
                                    m->line);
     }
     for (size_t k = 0; k < o->n_powers; k++) {
-        const adept_measurement *m = p->rows.rows[o->powers[k].row];
+        const adept_measurement *m = &p->rows.rows[o->powers[k].row];
         if (!isfinite(power_w[o->powers[k].row]))
             return adept_error_set(err, ADEPT_E_FIT,
                                    "%s:%ld: the power of this row cannot be predicted: %s has no tdp_w", m->file,
@@ -149,8 +105,8 @@ static adept_status problem_init(problem *p, const adept_measurement *rows, size
     adept_status status = adept_fit_rows_pick(&p->rows, p->arena, rows, n, options->use, err);
     if (status == ADEPT_OK) status = adept_fit_scalars(&p->scalars, &p->n_scalars, p->arena, base, options, err);
     if (status == ADEPT_OK)
-        status = adept_fit_rows_evaluator(&p->evaluator, &p->rows, options->granularity, saturation, p->scalars,
-                                          p->n_scalars, err);
+        status = adept_fit_rows_evaluator(&p->evaluator, p->rows.rows, p->rows.n, options->granularity, saturation,
+                                          p->scalars, p->n_scalars, err);
     if (status == ADEPT_OK)
         status = adept_objective_init(&p->objective, p->arena, p->evaluator, p->rows.rows, p->rows.n,
                                       options->weight_time, options->weight_power, err);
@@ -162,8 +118,9 @@ static adept_status problem_init(problem *p, const adept_measurement *rows, size
     set_priors(p);
     p->objective.fixed = p->fixed;
     hold_later_stages(p);
-    status = apply_start(p, err);
-    return status == ADEPT_OK ? check_predictable(p, err) : status;
+    for (size_t i = 0; i < p->objective.n_parameters; i++)
+        p->theta[i] = p->centre[i] = p->parameters[i].start;
+    return check_predictable(p, err);
 }
 
 /* ---- running ---- */
@@ -364,13 +321,6 @@ static adept_status calibrate(adept_fit *fit, const adept_measurement *rows, siz
 
 /* ---- public ---- */
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void adept_fit_free(adept_fit *fit)
 {
     if (fit) adept_arena_free(fit->arena); /* which holds the fit itself */
@@ -379,9 +329,7 @@ void adept_fit_free(adept_fit *fit)
 adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, size_t n, const adept_hwprofile *base,
                              const adept_fit_options *options, adept_error *err)
 {
-    adept_fit_options defaults = adept_fit_options_default();
-    double begin_s = now_s();
-    if (!options) options = &defaults;
+    double begin_s = adept_clock_s();
     adept_status status = adept_fit_options_check(options, err);
     if (status != ADEPT_OK) return status;
     adept_arena *arena = adept_arena_new();
@@ -391,10 +339,9 @@ adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, siz
         return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
     }
     *fit = (adept_fit){.arena = arena, .granularity = options->granularity, .seed = options->seed};
-    handler_off();
+    gsl_set_error_handler_off();
     status = calibrate(fit, rows, n, base, options, err);
-    handler_restore();
-    fit->wall_s = now_s() - begin_s;
+    fit->wall_s = adept_clock_s() - begin_s;
     if (status == ADEPT_OK)
         *out = fit;
     else
@@ -405,38 +352,5 @@ adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, siz
 adept_status adept_fit_evaluator(adept_evaluator **out, const adept_fit *fit, const adept_measurement *rows, size_t n,
                                  adept_error *err)
 {
-    adept_placement *places = calloc(n > 0 ? n : 1, sizeof *places);
-    if (!places) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n);
-    for (size_t i = 0; i < n; i++)
-        places[i] = (adept_placement){rows[i].profile, rows[i].hw, rows[i].run};
-    adept_status status =
-        adept_evaluator_new(out, places, n, fit->granularity, fit->saturation, fit->scalars, fit->n_scalars, err);
-    free(places);
-    return status;
-}
-
-adept_status adept_fit_evaluate(adept_fit_loss *out, const adept_fit *fit, const adept_measurement *rows, size_t n,
-                                const adept_fit_options *options, adept_error *err)
-{
-    adept_fit_options defaults = adept_fit_options_default();
-    adept_fit_rows used;
-    adept_evaluator *evaluator = NULL;
-    adept_objective o;
-    adept_arena *arena = adept_arena_new();
-    if (!arena) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n);
-    if (!options) options = &defaults;
-    adept_status status = adept_fit_rows_pick(&used, arena, rows, n, options->use, err);
-    if (status == ADEPT_OK)
-        status = adept_fit_rows_evaluator(&evaluator, &used, fit->granularity, fit->saturation, fit->scalars,
-                                          fit->n_scalars, err);
-    if (status == ADEPT_OK)
-        status = adept_objective_init(&o, arena, evaluator, used.rows, used.n, options->weight_time,
-                                      options->weight_power, err);
-    double *scratch =
-        status == ADEPT_OK ? adept_arena_array(arena, adept_objective_n_scratch(&o), sizeof *scratch) : NULL;
-    if (status == ADEPT_OK && !scratch) status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n);
-    if (status == ADEPT_OK) *out = adept_objective_parts(&o, fit->theta, scratch);
-    adept_evaluator_free(evaluator);
-    adept_arena_free(arena);
-    return status;
+    return adept_fit_rows_evaluator(out, rows, n, fit->granularity, fit->saturation, fit->scalars, fit->n_scalars, err);
 }

@@ -1,6 +1,6 @@
 /** @file checkpoint_identity.c  What a checkpoint belongs to: the measurements and the GPU as a digest, the options as
  *  texts, so that a message can say which of them differs. */
-#include "checkpoint_private.h"
+#include "checkpoint.h"
 #include "fit_rows.h"
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,20 @@
 
 #define N_PROBES 4
 
-/* ---- digest of rows ---- */
+/* ---- digests ---- */
+
+static void digest_text(adept_sha256 *sha, const char *text)
+{
+    adept_sha256_update(sha, text, strlen(text) + 1);
+}
+
+void adept_digest_numbers(adept_sha256 *sha, const double *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double number = isnan(numbers[i]) ? NAN : numbers[i]; /* one NAN of many */
+        adept_sha256_update(sha, &number, sizeof number);
+    }
+}
 
 /* Points well inside the bounds, unlike each other in every parameter; which ones does not matter. */
 static void probe_theta(double *theta, const adept_objective *o, int probe)
@@ -36,8 +49,8 @@ void adept_digest_objective(adept_sha256 *sha, const adept_objective *o, double 
         (double)o->n_rows, (double)o->n_parameters, (double)o->n_times, (double)o->n_powers, o->weight_time,
         o->weight_power,   (double)o->n_genes,      o->prior_weight,    o->spread_weight,    o->rounding};
     double *theta = scratch, *time_s = theta + o->n_parameters, *power_w = time_s + o->n_rows;
-    adept_digest_text(sha, ADEPT_VERSION);
-    adept_digest_text(sha, adept_evaluator_saturation(o->evaluator));
+    digest_text(sha, ADEPT_VERSION);
+    digest_text(sha, adept_evaluator_saturation(o->evaluator));
     adept_digest_numbers(sha, sizes, sizeof sizes / sizeof sizes[0]);
     digest_targets(sha, o->times, o->n_times);
     digest_targets(sha, o->powers, o->n_powers);
@@ -49,7 +62,7 @@ void adept_digest_objective(adept_sha256 *sha, const adept_objective *o, double 
     for (size_t i = 0; i < o->n_parameters; i++) {
         const adept_parameter_info *info = adept_evaluator_parameter(o->evaluator, i);
         double numbers[] = {info->low, info->high, info->log_scale, adept_evaluator_default(o->evaluator, i)};
-        adept_digest_text(sha, info->name);
+        digest_text(sha, info->name);
         adept_digest_numbers(sha, numbers, 4);
     }
     for (size_t j = 0; j < o->n_genes; j++) {
@@ -64,15 +77,15 @@ static adept_status digest_rows(char hex[65], const adept_fit_rows *rows, const 
 {
     adept_evaluator *evaluator = NULL;
     adept_objective o;
-    adept_status status = adept_fit_rows_evaluator(&evaluator, rows, granularity, NULL, NULL, 0, err);
+    adept_status status = adept_fit_rows_evaluator(&evaluator, rows->rows, rows->n, granularity, NULL, NULL, 0, err);
     if (status == ADEPT_OK) status = adept_objective_init(&o, arena, evaluator, rows->rows, rows->n, 1.0, 1.0, err);
     if (status == ADEPT_OK) {
         double *scratch = adept_arena_array(arena, adept_objective_n_scratch(&o), sizeof *scratch);
         adept_sha256 sha;
         adept_sha256_init(&sha);
-        adept_digest_text(&sha, base->name);
+        digest_text(&sha, base->name);
         for (size_t i = 0; i < base->n_parameters; i++) {
-            adept_digest_text(&sha, base->parameters[i].name);
+            digest_text(&sha, base->parameters[i].name);
             adept_digest_numbers(&sha, &base->parameters[i].value, 1);
         }
         if (scratch)
@@ -93,22 +106,19 @@ static bool add_text(cJSON *options, const char *name, const char *text)
     return cJSON_AddStringToObject(options, name, text ? text : "") != NULL;
 }
 
-static bool add_numbers(cJSON *options, const char *name, const double *numbers, size_t n)
+static bool add_number(cJSON *options, const char *name, double number)
 {
-    char text[128];
-    size_t used = 0;
-    for (size_t i = 0; i < n && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, i > 0 ? " %.17g" : "%.17g", numbers[i]);
+    char text[32];
+    snprintf(text, sizeof text, "%.17g", number);
     return add_text(options, name, text);
 }
 
 /* Several under one name: "NAME ITEM" -> text, so that each is compared by itself. */
 static bool add_item(cJSON *options, const char *name, const char *item, double value)
 {
-    char key[256], text[64];
+    char key[256];
     snprintf(key, sizeof key, "%s %s", name, item);
-    snprintf(text, sizeof text, "%.17g", value);
-    return add_text(options, key, text);
+    return add_number(options, key, value);
 }
 
 static bool add_scalar(cJSON *options, const adept_scalar *s)
@@ -131,8 +141,6 @@ static bool add_lists(cJSON *options, const adept_fit_options *o)
         ok = ok && add_item(options, "free", o->freed[i], 1.0);
     for (size_t i = 0; i < o->n_without; i++)
         ok = ok && add_item(options, "without", o->without[i], 1.0);
-    for (size_t i = 0; i < o->n_start; i++)
-        ok = ok && add_item(options, "start", o->start[i].name, o->start[i].value);
     return ok;
 }
 
@@ -140,22 +148,18 @@ static bool add_options(cJSON *options, const adept_fit_options *o)
 {
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)o->seed);
-    double weights[] = {o->weight_time, o->weight_power}, mutation[] = {o->mutation_low, o->mutation_high};
-    double tolerance[] = {o->tol, o->atol, o->good_enough}, population = o->population_per_parameter;
-    double generations = o->max_generations, polish = o->polish, compare = o->compare_saturations;
-    double restarts = o->restarts;
     return add_text(options, "granularity", o->granularity == ADEPT_GRANULARITY_MODEL ? "model" : "operator") &&
            add_text(options, "saturation", o->saturation) && add_text(options, "stage", o->stage) &&
-           add_numbers(options, "all saturations", &compare, 1) && add_numbers(options, "weights", weights, 2) &&
-           add_numbers(options, "prior weight", &o->prior_weight, 1) &&
-           add_numbers(options, "prior rows", &o->prior_rows, 1) && add_numbers(options, "rounding", &o->rounding, 1) &&
-           add_numbers(options, "restarts", &restarts, 1) &&
+           add_number(options, "all saturations", o->compare_saturations) &&
+           add_number(options, "weight of times", o->weight_time) &&
+           add_number(options, "weight of powers", o->weight_power) &&
+           add_number(options, "prior weight", o->prior_weight) && add_number(options, "prior rows", o->prior_rows) &&
+           add_number(options, "rounding", o->rounding) && add_number(options, "restarts", o->restarts) &&
            add_text(options, "strategy", adept_de_strategy_name(o->strategy)) &&
            add_text(options, "bounds", adept_de_bounds_name(o->bounds)) &&
-           add_numbers(options, "population per parameter", &population, 1) &&
-           add_numbers(options, "max generations", &generations, 1) && add_numbers(options, "mutation", mutation, 2) &&
-           add_numbers(options, "crossover", &o->crossover, 1) && add_numbers(options, "tolerance", tolerance, 3) &&
-           add_numbers(options, "polish", &polish, 1) && add_text(options, "seed", seed) && add_lists(options, o);
+           add_number(options, "population per parameter", o->population_per_parameter) &&
+           add_number(options, "max generations", o->max_generations) && add_number(options, "tolerance", o->tol) &&
+           add_number(options, "polish", o->polish) && add_text(options, "seed", seed) && add_lists(options, o);
 }
 
 /* ---- the identity ---- */

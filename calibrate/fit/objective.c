@@ -73,20 +73,20 @@ static void normalise(adept_target *targets, size_t n)
 }
 
 /* Written so that NAN, "not measured", fails. */
-static size_t collect(adept_target *targets, const adept_measurement *const *rows, size_t n, bool power)
+static size_t collect(adept_target *targets, const adept_measurement *rows, size_t n, bool power)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-        double measured = power ? rows[i]->power_avg_w : rows[i]->step_time_s;
-        if (!(measured > 0.0 && isfinite(measured) && rows[i]->weight > 0.0)) continue;
-        targets[count++] = (adept_target){.row = i, .inverse = 1.0 / measured, .weight = rows[i]->weight};
+        double measured = power ? rows[i].power_avg_w : rows[i].step_time_s;
+        if (!(measured > 0.0 && isfinite(measured) && rows[i].weight > 0.0)) continue;
+        targets[count++] = (adept_target){.row = i, .inverse = 1.0 / measured, .weight = rows[i].weight};
     }
     normalise(targets, count);
     return count;
 }
 
 adept_status adept_objective_init(adept_objective *out, adept_arena *arena, const adept_evaluator *evaluator,
-                                  const adept_measurement *const *rows, size_t n, double weight_time,
+                                  const adept_measurement *rows, size_t n, double weight_time,
                                   double weight_power, adept_error *err)
 {
     adept_target *times = adept_arena_array(arena, n, sizeof *times);

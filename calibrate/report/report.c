@@ -183,7 +183,6 @@ static adept_status refit_fold(void *context, const char *fold_id, const bool *t
     adept_status status = fold_rows_new(&f, c, train, err);
     *stopped = status == ADEPT_E_FIT && c->stop && *c->stop;
     options.use = f.use;
-    options.n_start = 0;
     options.threads = 1;
     options.seed = fold_seed(c->options->seed, fold_id);
     options.compare_saturations = false;

@@ -233,12 +233,9 @@ static void test_gradient(void **state)
     synthetic *s = made(0.1, NULL);
     adept_arena *arena = adept_arena_new();
     adept_objective o;
-    const adept_measurement *rows[N];
     double spread[SYNTHETIC_MAX_PARAMETERS], fixed[SYNTHETIC_MAX_PARAMETERS], unit[32], gradient[32], exact;
     bool is_free[SYNTHETIC_MAX_PARAMETERS] = {false};
-    for (size_t i = 0; i < N; i++)
-        rows[i] = &s->rows[i];
-    assert_int_equal(adept_objective_init(&o, arena, s->evaluator, rows, N, 0.6, 0.4, NULL), ADEPT_OK);
+    assert_int_equal(adept_objective_init(&o, arena, s->evaluator, s->rows, N, 0.6, 0.4, NULL), ADEPT_OK);
     for (size_t i = 0; i < o.n_parameters; i++) {
         spread[i] = adept_operator_parameter_prior(i);
         fixed[i] = adept_evaluator_default(s->evaluator, i);
@@ -414,8 +411,10 @@ static void test_restarts(void **state)
     static const adept_parameter start[] = {{"t_host_s", 1e-4}, {"t_launch_s", 2e-5}};
     synthetic *s = made(0, NULL);
     adept_fit_options o = operator_options();
-    o.start = start;
-    o.n_start = 2;
+    s->hw->calibrated = true;
+    s->hw->granularity = ADEPT_GRANULARITY_OPERATOR;
+    s->hw->parameters = start;
+    s->hw->n_parameters = 2;
     o.restarts = 0;
     adept_fit *alone = fit_of(s, &o);
     o.restarts = 4;

@@ -184,23 +184,6 @@ static void nothing_leaks_from_the_rows_held_out(void **state)
     scene_free(s);
 }
 
-/* A warm start of the fit, which may know all rows, must not reach the folds. */
-static void warm_starts_do_not_reach_the_folds(void **state)
-{
-    (void)state;
-    scene *s = scene_new(twelve_rows, 5);
-    adept_fit_report *cold = report(s, 1);
-    s->fit_options.start = truth;
-    s->fit_options.n_start = N_TRUTH;
-    adept_fit_report *warm = report(s, 1);
-    for (size_t k = 0; k < 2; k++)
-        for (size_t i = 0; i < s->d->n; i++)
-            assert_true(cold->held_out[k].evaluation->rows[i].time_s == warm->held_out[k].evaluation->rows[i].time_s);
-    adept_fit_report_free(cold);
-    adept_fit_report_free(warm);
-    scene_free(s);
-}
-
 /* The floor of a held-out row is made of the rows of other folds. */
 static void floors_do_not_see_the_rows_held_out(void **state)
 {
@@ -477,7 +460,6 @@ int main(void)
         cmocka_unit_test(known_truth_is_found_again_on_unseen_rows),
         cmocka_unit_test(unseen_rows_are_predicted_worse),
         cmocka_unit_test(nothing_leaks_from_the_rows_held_out),
-        cmocka_unit_test(warm_starts_do_not_reach_the_folds),
         cmocka_unit_test(floors_do_not_see_the_rows_held_out),
         cmocka_unit_test(calibrate_json_is_the_contract),
         cmocka_unit_test(evaluate_json_is_the_contract),

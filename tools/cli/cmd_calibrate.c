@@ -197,10 +197,10 @@ static adept_status print(adept_cli *cli, work *w, const adept_calibrate_options
 
 static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
 {
+    adept_interrupt_catch();
     adept_status status = open_checkpoint(cli, w, o);
 
     if (status != ADEPT_OK) return status;
-    adept_interrupt_catch();
     o->fit.stop = &adept_interrupt_requested;
     o->fit.progress = w->progress.shown ? say_fit : NULL;
     o->fit.progress_context = &w->progress;

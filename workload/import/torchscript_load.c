@@ -2,6 +2,7 @@
  *  one, which would otherwise pay 160 MB and 0.4 s for it. Calls: torchscript_module, torchscript_sandbox, adept_graph.
  */
 #include "adept_torch.h"
+#include "clock.h"
 #include "torchscript.h"
 #include "torchscript_sandbox.h"
 #include <dlfcn.h>
@@ -15,7 +16,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_TIMEOUT_S 120.0
@@ -149,13 +149,6 @@ static void run_child(job *j, pid_t parent)
 
 /* ================================================================== the parent ================================= */
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 typedef enum outcome { ENDED, TIMED_OUT, TOO_LARGE, NO_MEMORY, BROKEN } outcome;
 
 static bool make_room(adept_buffer *b)
@@ -173,7 +166,7 @@ static bool make_room(adept_buffer *b)
 static outcome collect(adept_buffer *b, int fd, double deadline_s)
 {
     for (;;) {
-        double left_s = deadline_s - now_s();
+        double left_s = deadline_s - adept_clock_s();
         if (left_s <= 0) return TIMED_OUT;
         struct pollfd p = {.fd = fd, .events = POLLIN};
         int ready = poll(&p, 1, left_s < 1000 ? (int)(left_s * 1000) + 1 : 1000000);
@@ -247,7 +240,7 @@ static adept_status take_reply(adept_graph **out, const adept_buffer *b, const c
 static adept_status supervise(adept_graph **out, const job *j, pid_t child, int fd, adept_error *err)
 {
     adept_buffer bytes = {0};
-    outcome o = collect(&bytes, fd, now_s() + j->timeout_s);
+    outcome o = collect(&bytes, fd, adept_clock_s() + j->timeout_s);
     int how = reap(child, o != ENDED);
     adept_status status;
     if (o != ENDED)

@@ -70,15 +70,10 @@ typedef struct adept_fit_options {
     adept_de_bounds bounds;
     int population_per_parameter;       /* 15 */
     int max_generations;                /* 50000; 0: only the polish */
-    double mutation_low, mutation_high; /* dither of F, 0.5 .. 1.5 */
-    double crossover;                   /* 0.7 */
-    double tol, atol;                   /* stop when std <= atol + tol * |mean| of the population's losses; 0.01, 0 */
-    double good_enough;                 /* also stop when the best loss is below this, in percent; 0.001 */
+    double tol;                         /* stop when std <= tol * |mean| of the population's losses; 0.01 */
     bool polish;                        /* true */
     int restarts;                       /* polishes from random points besides the one from the start (without
                                            generations only): drawn from the prior, or the bounds where there is none */
-    size_t n_start; /* warm start by name; parameters not named start at the base profile's values */
-    const adept_parameter *start;
     uint64_t seed;
     int threads; /* 0: one per core. Never changes the result. */
     /* running */
@@ -157,13 +152,12 @@ typedef struct adept_fit {
 /**
  * Fit rows[0..n) (those with options->use) starting from `base`, the hardware profile the rows are predicted with: its
  * fitted parameters, or the defaults of its sheet, are start, prior and value of everything that is not fitted.
- * @param options  NULL: adept_fit_options_default()
  * @return ADEPT_E_USAGE for an unknown parameter, scalar, stage or saturation, or a value outside its bounds;
  *         ADEPT_E_FIT if no row is usable, no parameter is left free, or no finite loss was found;
  *         ADEPT_E_IO if the checkpoint cannot be written (the old one is then intact)
  * Deterministic: the same rows, base, seed and options give the same bits with any number of threads, interrupted or
- * not. May be called by several threads at once. GSL's error handler, which is the process's, is off while any call
- * runs.
+ * not. May be called by several threads at once. Switches GSL's error handler off, which is the process's and would
+ * abort it.
  */
 adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, size_t n, const adept_hwprofile *base,
                              const adept_fit_options *options, adept_error *err);
@@ -172,25 +166,23 @@ void adept_fit_free(adept_fit *fit); /* NULL allowed */
 /** An evaluator of any rows (also held-out ones) that takes fit->theta. */
 adept_status adept_fit_evaluator(adept_evaluator **out, const adept_fit *fit, const adept_measurement *rows, size_t n,
                                  adept_error *err);
-/** Loss of fit->theta on rows[0..n), with the weights of `options`, without prior. */
-adept_status adept_fit_evaluate(adept_fit_loss *out, const adept_fit *fit, const adept_measurement *rows, size_t n,
-                                const adept_fit_options *options, adept_error *err);
-
 /** Stages of table 4.2 for help texts: name and what it adds; false past the end. */
 bool adept_fit_stage(size_t index, const char **name, const char **adds);
 
 /* ------------------------------------------------------------------ checkpoint ---------------------------------- */
 
 /**
- * A file with the finished sub-fits of a command (stages, saturations, held-out folds: whatever calls adept_calibrate()
- * with the same checkpoint) and the complete state of those running. Sub-fits find themselves in it by a digest of
- * everything that determines their result, so that a resumed command repeats its calls and gets the same bits.
+ * A file with the finished sub-fits of a command: stages, saturations, held-out folds, whatever calls adept_calibrate()
+ * with the same checkpoint. Sub-fits find themselves in it by a digest of everything that determines their result, so
+ * that a resumed command repeats its calls and gets the same bits. One that was not finished is repeated: it takes
+ * seconds.
  *
- * @param path      replaced atomically every few seconds, when a sub-fit ends, and when options->stop is set
- * @param resume    true: read it first if it exists; false: start with an empty one (nothing is written yet)
+ * @param path      written now, replaced atomically when a sub-fit ends (every second at most) and when options->stop is
+ *                  set
+ * @param resume    true: read it if it exists; false: start with an empty one
  * @param rows ...  those of the main fit: they and the options that change a result are the file's identity
  * @return ADEPT_E_USAGE if the file is of other measurements, another GPU or other options (the message says which);
- *         ADEPT_E_INVALID if it is not a checkpoint or is damaged
+ *         ADEPT_E_INVALID if it is not a checkpoint or is damaged; ADEPT_E_IO if it cannot be written
  * One checkpoint may be shared by threads.
  */
 adept_status adept_checkpoint_open(adept_checkpoint **out, const char *path, bool resume, const adept_measurement *rows,
