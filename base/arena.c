@@ -1,10 +1,12 @@
-/** @file arena.c  Chunked allocator with interned strings. Calls: nothing.
+/** @file arena.c  Chunked allocator with interned strings. Calls: adept_error.
  *  In the debug mode (environment ADEPT_DEBUG_ARENA) every object is its own chunk, so that an overrun of one object
  *  is an overrun of one malloc, which sanitizers and valgrind report. */
 #include "adept_arena.h"
 #include <stdalign.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,6 +119,19 @@ char *adept_arena_strndup(adept_arena *arena, const char *text, size_t n)
 char *adept_arena_strdup(adept_arena *arena, const char *text)
 {
     return adept_arena_strndup(arena, text, strlen(text));
+}
+
+char *adept_arena_printf(adept_arena *arena, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = length < 0 ? NULL : adept_arena_alloc(arena, (size_t)length + 1);
+    va_start(args, format);
+    if (text) vsnprintf(text, (size_t)length + 1, format, args);
+    va_end(args);
+    return text;
 }
 
 /* FNV-1a, 64 bits (public domain, Fowler/Noll/Vo). It starts from the arena's address, which differs between runs, so

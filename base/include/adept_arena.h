@@ -1,6 +1,7 @@
 /** @file adept_arena.h  One allocator per graph or run: everything in it is freed together. Calls: adept_error. */
 #ifndef ADEPT_ARENA_H
 #define ADEPT_ARENA_H
+#include "adept_error.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ void *adept_arena_array(adept_arena *arena, size_t n, size_t size_bytes);
 /** Copy of n bytes of text with a terminating zero. */
 char *adept_arena_strndup(adept_arena *arena, const char *text, size_t n);
 char *adept_arena_strdup(adept_arena *arena, const char *text);
+/** Text by printf's rules; NULL when memory is out. */
+char *adept_arena_printf(adept_arena *arena, const char *format, ...) ADEPT_PRINTF(2, 3);
 
 /** Equal strings give the same pointer, so that names can be compared by ==. */
 const char *adept_arena_intern(adept_arena *arena, const char *text);

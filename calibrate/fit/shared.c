@@ -12,7 +12,7 @@ struct adept_shared {
     adept_hwprofile *gpus[ADEPT_KERNEL_MAX_GPUS]; /* owned */
     adept_hwprofile *base;                        /* owned */
     adept_kernel_rows kernels;
-    const adept_kernel_rows *rows; /* `kernels`, or those of the set this is a copy of */
+    adept_measurement *steps; /* of a copy for a fold: the rows on its own GPUs */
     size_t n_files;
     adept_kernel_file files[MAX_KERNEL_FILES]; /* names in the base's arena */
     adept_kernel_fit_options how;              /* of the kernels' fit */
@@ -52,28 +52,11 @@ static adept_hwprofile *new_base(void)
     return hw;
 }
 
-/* Its texts stay those of the original, which must live longer. */
-static adept_hwprofile *copy_of(const adept_hwprofile *hw)
-{
-    adept_arena *arena = adept_arena_new();
-    adept_hwprofile *copy = arena ? adept_arena_alloc(arena, sizeof *copy) : NULL;
-    if (!copy) {
-        adept_arena_free(arena);
-        return NULL;
-    }
-    *copy = *hw;
-    copy->arena = arena;
-    return copy;
-}
-
 adept_shared *adept_shared_new(void)
 {
     adept_shared *s = calloc(1, sizeof *s);
     if (s) s->base = new_base();
-    if (s && s->base) {
-        s->rows = &s->kernels;
-        return s;
-    }
+    if (s && s->base) return s;
     free(s);
     return NULL;
 }
@@ -85,37 +68,13 @@ void adept_shared_free(adept_shared *s)
         adept_hwprofile_free(s->gpus[i]);
     adept_hwprofile_free(s->base);
     adept_kernel_rows_free(&s->kernels);
+    free(s->steps);
     free(s);
 }
 
 adept_hwprofile *adept_shared_base(const adept_shared *s)
 {
     return s->base;
-}
-
-size_t adept_shared_n_gpus(const adept_shared *s)
-{
-    return s->n;
-}
-
-const adept_hwprofile *adept_shared_gpu(const adept_shared *s, size_t index)
-{
-    return index < s->n ? s->gpus[index] : NULL;
-}
-
-size_t adept_shared_index(const adept_shared *s, const adept_hwprofile *hw)
-{
-    size_t i = 0;
-    while (i < s->n && s->gpus[i] != hw)
-        i++;
-    return i;
-}
-
-bool adept_shared_has_kernels(const adept_shared *s, size_t index)
-{
-    for (size_t i = 0; i < s->rows->n; i++)
-        if (s->rows->rows[i].gpu == index) return true;
-    return false;
 }
 
 /* ---- GPUs by name ---- */
@@ -271,49 +230,78 @@ adept_status adept_shared_fit_kernels(adept_shared *s, adept_kernel_fit *out, co
                                       adept_error *err)
 {
     s->how = *how;
-    adept_status status = adept_kernel_fit_run(out, s->rows, how, err);
+    adept_status status = adept_kernel_fit_run(out, &s->kernels, how, err);
     return status == ADEPT_OK ? apply(s, out, err) : status;
 }
 
 /* ---- folds ---- */
 
-static adept_status copy(adept_shared **out, const adept_shared *s, adept_error *err)
+/* Its texts stay those of the original, which must live longer. */
+static adept_hwprofile *copy_of(const adept_hwprofile *hw)
 {
-    adept_shared *c = calloc(1, sizeof *c);
-    if (!c) return no_memory(err);
-    memcpy(c->files, s->files, sizeof c->files);
-    c->n_files = s->n_files;
-    c->rows = s->rows;
-    c->how = s->how;
-    c->base = copy_of(s->base);
-    bool ok = c->base != NULL;
-    for (size_t i = 0; i < s->n && ok; i++) {
-        ok = (c->gpus[i] = copy_of(s->gpus[i])) != NULL;
-        c->n += ok;
+    adept_arena *arena = adept_arena_new();
+    adept_hwprofile *copy = arena ? adept_arena_alloc(arena, sizeof *copy) : NULL;
+    if (!copy) {
+        adept_arena_free(arena);
+        return NULL;
     }
-    if (ok) {
-        *out = c;
-        return ADEPT_OK;
-    }
-    adept_shared_free(c);
-    return no_memory(err);
+    *copy = *hw;
+    copy->arena = arena;
+    return copy;
 }
 
-adept_status adept_shared_without(adept_shared **out, const adept_shared *s, const bool *use,
-                                  const volatile sig_atomic_t *stop, adept_error *err)
+/* Everything of `s` but its kernels, and the rows on the copied GPUs. */
+static adept_shared *copy(const adept_shared *s, const adept_measurement *rows, size_t n)
 {
-    adept_shared *c = NULL;
+    adept_shared *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    memcpy(c->files, s->files, sizeof c->files);
+    c->n_files = s->n_files;
+    c->how = s->how;
+    c->base = copy_of(s->base);
+    c->steps = calloc(n + 1, sizeof *c->steps);
+    c->kernels.rows = calloc(s->kernels.n + 1, sizeof *c->kernels.rows);
+    bool ok = c->base && c->steps && c->kernels.rows;
+    for (; c->n < s->n && ok; c->n += ok)
+        ok = (c->gpus[c->n] = copy_of(s->gpus[c->n])) != NULL;
+    for (size_t i = 0; i < n && ok; i++) {
+        c->steps[i] = rows[i];
+        for (size_t g = 0; g < s->n; g++)
+            if (rows[i].hw == s->gpus[g]) c->steps[i].hw = c->gpus[g];
+    }
+    if (ok) return c;
+    adept_shared_free(c);
+    return NULL;
+}
+
+/* GPUs of which the fold has rows, and those that have kernels only. */
+static void gpus_of_fold(bool *kept, const adept_shared *s, const adept_measurement *rows, size_t n, const bool *use)
+{
+    for (size_t g = 0; g < s->n; g++) {
+        size_t n_rows = 0, n_used = 0;
+        for (size_t i = 0; i < n; i++) {
+            n_rows += rows[i].hw == s->gpus[g];
+            n_used += rows[i].hw == s->gpus[g] && use[i];
+        }
+        kept[g] = n_used > 0 || n_rows == 0;
+    }
+}
+
+adept_status adept_shared_without(adept_shared **out, const adept_shared *s, const adept_measurement *rows, size_t n,
+                                  const bool *use, const volatile sig_atomic_t *stop, adept_error *err)
+{
+    bool kept[ADEPT_KERNEL_MAX_GPUS];
     adept_kernel_fit fit;
-    adept_kernel_rows rows = {.rows = calloc(s->rows->n ? s->rows->n : 1, sizeof *rows.rows)};
-    adept_kernel_fit_options how = s->how;
-    adept_status status = rows.rows ? copy(&c, s, err) : no_memory(err);
-    for (size_t i = 0; i < s->rows->n && status == ADEPT_OK; i++)
-        if (use[s->rows->rows[i].gpu]) rows.rows[rows.n++] = s->rows->rows[i];
-    how.threads = 1;
-    how.stop = stop;
-    if (status == ADEPT_OK) status = adept_kernel_fit_run(&fit, &rows, &how, err);
-    if (status == ADEPT_OK) status = apply(c, &fit, err);
-    adept_kernel_rows_free(&rows);
+    gpus_of_fold(kept, s, rows, n, use);
+    adept_shared *c = copy(s, rows, n);
+    if (!c) return no_memory(err);
+    for (size_t i = 0; i < s->kernels.n; i++)
+        if (kept[s->kernels.rows[i].gpu]) c->kernels.rows[c->kernels.n++] = s->kernels.rows[i];
+    bool lost = c->kernels.n < s->kernels.n;
+    c->how.threads = 1;
+    c->how.stop = stop;
+    adept_status status = lost ? adept_kernel_fit_run(&fit, &c->kernels, &c->how, err) : ADEPT_OK;
+    if (status == ADEPT_OK && lost) status = apply(c, &fit, err);
     if (status == ADEPT_OK)
         *out = c;
     else
@@ -321,10 +309,7 @@ adept_status adept_shared_without(adept_shared **out, const adept_shared *s, con
     return status;
 }
 
-void adept_shared_replace(const adept_shared *of, const adept_shared *s, adept_measurement *rows, size_t n)
+const adept_measurement *adept_shared_rows(const adept_shared *s)
 {
-    for (size_t i = 0; i < n; i++) {
-        size_t index = adept_shared_index(s, rows[i].hw);
-        if (index < of->n) rows[i].hw = of->gpus[index];
-    }
+    return s->steps;
 }

@@ -125,8 +125,8 @@ static void put_floors(json_writer *w, cJSON *errors, const adept_fit_report *r)
     adept_put_number(w, o, "power_per_tdp", f->values.tdp_share);
     put_floor(w, o, "in_sample", f->in_sample);
     cJSON *held_out = adept_put_object(w, o, "held_out");
-    for (size_t i = 0; i < f->n_held_out; i++)
-        put_floor(w, held_out, r->held_out[i].scheme, f->held_out[i]);
+    for (size_t i = 0; i < r->n_held_out; i++)
+        put_floor(w, held_out, r->held_out[i].scheme, f->held_out[i].evaluation);
 }
 
 static void put_errors(json_writer *w, cJSON *fit_object, const adept_fit_report *r)

@@ -3,9 +3,7 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A parameter counts as determined if the rows leave at most half of the uncertainty its bounds leave, and a scale
  * parameter only if it is known to a factor of 2. */
@@ -37,13 +35,13 @@ static double place_in_range(const adept_parameter_info *p, double value)
 
 /* Delete-a-group jackknife (Efron and Tibshirani 1993, chapter 11) over the refits in which it was free: a refit may
  * end in another optimum, which the curvature at this one knows nothing of. */
-static void add_refits(adept_parameter_report *r, size_t parameter, const adept_refitted *refits, size_t n_refits)
+static void add_refits(adept_parameter_report *r, size_t parameter, const adept_fit *const *refits, size_t n_refits)
 {
     double sum = 0.0, squares = 0.0, low = INFINITY, high = -INFINITY;
     size_t n = 0;
     for (size_t k = 0; k < n_refits; k++) {
-        if (!refits[k].free[parameter]) continue;
-        double value = refits[k].theta[parameter], x = r->log_scale ? log(value) : value;
+        if (refits[k]->parameters[parameter].state != ADEPT_FIT_FREE) continue;
+        double value = refits[k]->theta[parameter], x = r->log_scale ? log(value) : value;
         n++;
         sum += x;
         squares += x * x;
@@ -58,7 +56,7 @@ static void add_refits(adept_parameter_report *r, size_t parameter, const adept_
 }
 
 static adept_status judge(adept_parameter_report *r, adept_arena *arena, const adept_information *info, size_t i,
-                          const adept_refitted *refits, size_t n_refits, adept_error *err)
+                          const adept_fit *const *refits, size_t n_refits, adept_error *err)
 {
     r->std_error = info->unit[i] * deviation(info, i);
     add_refits(r, info->index[i], refits, n_refits);
@@ -69,19 +67,20 @@ static adept_status judge(adept_parameter_report *r, adept_arena *arena, const a
     bool known_factor = !r->log_scale || r->std_error <= LARGEST_LOG_ERROR;
     r->determined = r->std_error <= KNOWN_SHARE * info->unit[i] && known_factor;
     if (r->determined) return ADEPT_OK;
-    r->why_not = r->log_scale ? adept_report_text(arena, "known only to a factor of %.2g", exp(r->std_error))
-                              : adept_report_text(arena, "known only to +- %.2g", r->std_error);
+    r->why_not = r->log_scale ? adept_arena_printf(arena, "known only to a factor of %.2g", exp(r->std_error))
+                              : adept_arena_printf(arena, "known only to +- %.2g", r->std_error);
     return r->why_not ? ADEPT_OK : no_memory(err);
 }
 
 static adept_status report_parameters(adept_identifiability *out, adept_arena *arena, const adept_information *info,
-                                      const adept_fit *fit, const adept_refitted *refits, size_t n_refits,
+                                      const adept_fit *fit, const adept_fit *const *refits, size_t n_refits,
                                       adept_error *err)
 {
     for (size_t i = 0; i < fit->n_parameters; i++) {
         const adept_fit_parameter *p = &fit->parameters[i];
         adept_parameter_report *r = &out->parameters[i];
-        *r = (adept_parameter_report){.value = p->value,
+        *r = (adept_parameter_report){.name = p->info.name,
+                                      .value = p->value,
                                       .low = p->info.low,
                                       .high = p->info.high,
                                       .log_scale = p->info.log_scale,
@@ -89,9 +88,7 @@ static adept_status report_parameters(adept_identifiability *out, adept_arena *a
                                       .std_error = NAN,
                                       .refit_low = NAN,
                                       .refit_high = NAN};
-        r->name = adept_arena_strdup(arena, p->info.name);
-        if (!r->free) r->kept = adept_arena_strdup(arena, p->reason ? p->reason : "");
-        if (!r->name || (!r->free && !r->kept)) return no_memory(err);
+        if (!r->free) r->kept = p->reason;
         if (!r->free) continue;
         r->at_low = place_in_range(&p->info, p->value) < AT_BOUND;
         r->at_high = place_in_range(&p->info, p->value) > 1.0 - AT_BOUND;
@@ -146,32 +143,26 @@ static double shared(const adept_information *info, size_t i, size_t j)
 
 /* The best-known combination of the members, largest exponent 1: of all rays through their common uncertainty, the
  * shortest. False if it cannot be computed. */
-static bool best_known(double *exponents, double *std_error, const adept_information *info, const size_t *members,
-                       size_t n)
+static bool best_known(double *exponents, double *std_error, adept_arena *arena, const adept_information *info,
+                       const size_t *members, size_t n)
 {
-    gsl_matrix *c = gsl_matrix_alloc(n, n), *v = gsl_matrix_alloc(n, n);
-    gsl_vector *s = gsl_vector_alloc(n), *room = gsl_vector_alloc(n);
-    bool ok = c && v && s && room;
-    for (size_t i = 0; i < n && ok; i++)
-        for (size_t j = 0; j < n; j++)
-            gsl_matrix_set(c, i, j,
-                           info->unit[members[i]] * info->unit[members[j]] *
-                               info->covariance[members[i] * info->n + members[j]]);
-    ok = ok && gsl_linalg_SV_decomp(c, v, s, room) == GSL_SUCCESS;
-    if (ok) {
-        size_t largest = 0;
-        for (size_t i = 1; i < n; i++)
-            if (fabs(gsl_matrix_get(v, i, n - 1)) > fabs(gsl_matrix_get(v, largest, n - 1))) largest = i;
-        double scale = gsl_matrix_get(v, largest, n - 1);
-        for (size_t i = 0; i < n; i++)
-            exponents[i] = gsl_matrix_get(v, i, n - 1) / scale;
-        *std_error = sqrt(gsl_vector_get(s, n - 1)) / fabs(scale);
+    double *c = adept_arena_array(arena, n * n, sizeof *c), *v = adept_arena_array(arena, n * n, sizeof *v);
+    double *s = adept_arena_array(arena, 2 * n, sizeof *s);
+    if (!c || !v || !s) return false;
+    for (size_t i = 0; i < n * n; i++) {
+        size_t a = members[i / n], b = members[i % n];
+        c[i] = info->unit[a] * info->unit[b] * info->covariance[a * info->n + b];
     }
-    gsl_matrix_free(c);
-    gsl_matrix_free(v);
-    gsl_vector_free(s);
-    gsl_vector_free(room);
-    return ok;
+    gsl_matrix_view left = gsl_matrix_view_array(c, n, n), right = gsl_matrix_view_array(v, n, n);
+    gsl_vector_view values = gsl_vector_view_array(s, n), room = gsl_vector_view_array(s + n, n);
+    if (gsl_linalg_SV_decomp(&left.matrix, &right.matrix, &values.vector, &room.vector) != GSL_SUCCESS) return false;
+    double scale = v[n - 1]; /* of the last column, that of the least singular value */
+    for (size_t i = 1; i < n; i++)
+        if (fabs(v[i * n + n - 1]) > fabs(scale)) scale = v[i * n + n - 1];
+    for (size_t i = 0; i < n; i++)
+        exponents[i] = v[i * n + n - 1] / scale;
+    *std_error = sqrt(s[n - 1]) / fabs(scale);
+    return true;
 }
 
 /* "a / b", "a * b", "a^1.0 * b^-0.6" */
@@ -182,11 +173,11 @@ static const char *combination_text(adept_arena *arena, const adept_identifiabil
     bool plain = n == 2 && fabs(fabs(exponents[0]) - fabs(exponents[1])) < LEAST_EXPONENT;
     if (plain) {
         const char *a = out->parameters[members[0]].name, *b = out->parameters[members[1]].name;
-        return adept_report_text(arena, "%s %c %s", a, exponents[0] * exponents[1] > 0.0 ? '*' : '/', b);
+        return adept_arena_printf(arena, "%s %c %s", a, exponents[0] * exponents[1] > 0.0 ? '*' : '/', b);
     }
     for (size_t i = 0; i < n && text; i++)
         if (fabs(exponents[i]) >= LEAST_EXPONENT)
-            text = adept_report_text(arena, "%s%s%s^%.1f", text, *text ? " * " : "", out->parameters[members[i]].name,
+            text = adept_arena_printf(arena, "%s%s%s^%.1f", text, *text ? " * " : "", out->parameters[members[i]].name,
                                      exponents[i]);
     return text;
 }
@@ -195,7 +186,7 @@ static const char *list_text(adept_arena *arena, const adept_identifiability *ou
 {
     const char *text = "";
     for (size_t i = 0; i < n && text; i++)
-        text = adept_report_text(arena, "%s%s%s", text, i > 0 ? " with " : "", out->parameters[members[i]].name);
+        text = adept_arena_printf(arena, "%s%s%s", text, i > 0 ? " with " : "", out->parameters[members[i]].name);
     return text;
 }
 
@@ -213,7 +204,7 @@ static adept_status add_group(adept_identifiability *out, adept_arena *arena, co
     }
     adept_parameter_group *g = &out->groups[out->n_groups++];
     *g = (adept_parameter_group){.n = n, .parameters = parameters, .std_error = NAN};
-    if (scales && best_known(exponents, &g->std_error, info, members, n))
+    if (scales && best_known(exponents, &g->std_error, arena, info, members, n))
         g->text = combination_text(arena, out, parameters, exponents, n);
     else
         g->text = list_text(arena, out, parameters, n);
@@ -265,7 +256,7 @@ static adept_status report_groups(adept_identifiability *out, adept_arena *arena
 }
 
 adept_status adept_identify(adept_identifiability *out, adept_arena *arena, const adept_measurement *rows,
-                            const adept_scored *scored, size_t n, const adept_fit *fit, const adept_refitted *refits,
+                            const adept_scored *scored, size_t n, const adept_fit *fit, const adept_fit *const *refits,
                             size_t n_refits, adept_error *err)
 {
     adept_information info = {0};
@@ -275,10 +266,8 @@ adept_status adept_identify(adept_identifiability *out, adept_arena *arena, cons
         (adept_identifiability){.n = fit->n_parameters, .noise_time = info.noise_time, .noise_power = info.noise_power};
     out->parameters = adept_arena_array(arena, fit->n_parameters + 1, sizeof *out->parameters);
     if (!out->parameters) return no_memory(err);
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
     status = report_parameters(out, arena, &info, fit, refits, n_refits, err);
     if (status == ADEPT_OK) status = report_correlations(out, arena, &info, err);
     if (status == ADEPT_OK) status = report_groups(out, arena, &info, err);
-    gsl_set_error_handler(handler);
     return status;
 }

@@ -296,14 +296,19 @@ static void refits_show_what_the_curvature_does_not(void **state)
     const char *free_names[] = {"t_fixed_s", "c_mem"};
     scene *s = scene_new(time_only, 1, free_names, 2);
     double theta[4][64] = {{0}};
-    bool was_free[64], was_kept[64] = {false};
-    adept_refitted refits[4];
-    memset(was_free, true, sizeof was_free);
+    adept_fit_parameter was_free[64], was_kept[64];
+    adept_fit fits[4];
+    const adept_fit *refits[4];
+    for (size_t i = 0; i < 64; i++) {
+        was_free[i] = (adept_fit_parameter){.state = ADEPT_FIT_FREE};
+        was_kept[i] = (adept_fit_parameter){.state = ADEPT_FIT_FIXED};
+    }
     size_t t_fixed = index_of(s, "t_fixed_s"), c_mem = index_of(s, "c_mem");
     for (int k = 0; k < 4; k++) {
         theta[k][t_fixed] = k == 3 ? 0.1 : 0.01 * (k + 1);
         theta[k][c_mem] = k == 3 ? 20 : exp(k);
-        refits[k] = (adept_refitted){"k", theta[k], k == 3 ? was_kept : was_free};
+        fits[k] = (adept_fit){.theta = theta[k], .parameters = k == 3 ? was_kept : was_free};
+        refits[k] = &fits[k];
     }
     adept_identifiability id;
     assert_int_equal(adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, refits, 4, NULL), ADEPT_OK);

@@ -124,7 +124,7 @@ static void known_truth_is_found_again_on_unseen_rows(void **state)
         assert_int_equal(r->held_out[k].n_failed, 0);
         assert_int_equal(r->held_out[k].evaluation->n, 12);
         assert_true(r->held_out[k].evaluation->overall.mape_combined < 1);
-        assert_true(r->floors.held_out[k]->overall.time.mape > 10); /* one efficiency does not do */
+        assert_true(r->floors.held_out[k].evaluation->overall.time.mape > 10); /* one efficiency does not do */
     }
     assert_true(r->floors.in_sample->overall.power.mape > r->in_sample->overall.power.mape);
     assert_false(warning_with(r, "naive floor"));
@@ -198,8 +198,8 @@ static void floors_do_not_see_the_rows_held_out(void **state)
             use[j] = strcmp(s->d->rows[j].model, s->d->rows[i].model) != 0;
         assert_int_equal(adept_floors_fit(&v, s->d->rows, s->d->n, use, NULL), ADEPT_OK);
         assert_int_equal(adept_floors_predict(&time_s, &power_w, &v, &s->d->rows[i], NULL), ADEPT_OK);
-        assert_true(r->floors.held_out[0]->rows[i].time_s == time_s);
-        assert_true(r->floors.held_out[0]->rows[i].power_w == power_w);
+        assert_true(r->floors.held_out[0].evaluation->rows[i].time_s == time_s);
+        assert_true(r->floors.held_out[0].evaluation->rows[i].power_w == power_w);
     }
     adept_fit_report_free(r);
     scene_free(s);
@@ -289,7 +289,7 @@ static void evaluate_json_is_the_contract(void **state)
     adept_evaluation *e;
     for (size_t i = 0; i < s->d->n; i++) /* of the 80 GB board uncalibrated: no interval */
         assert_ptr_equal(s->d->rows[i].hw, s->base);
-    assert_int_equal(adept_evaluation_new(&e, s->d->rows, s->d->n, by, 1, NULL), ADEPT_OK);
+    assert_int_equal(adept_evaluation_new(&e, s->d->arena, s->d->rows, s->d->n, by, 1, NULL), ADEPT_OK);
     char *text = adept_evaluation_to_json(e, s->base, warnings, 1);
     cJSON *root = cJSON_Parse(text);
     assert_non_null(root);
@@ -305,7 +305,6 @@ static void evaluate_json_is_the_contract(void **state)
         0.6 * at(root, "overall.mape_time")->valuedouble + 0.4 * at(root, "overall.mape_power")->valuedouble, 1e-9);
     cJSON_Delete(root);
     free(text);
-    adept_evaluation_free(e);
     scene_free(s);
 }
 

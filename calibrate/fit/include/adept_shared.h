@@ -29,9 +29,6 @@ void adept_shared_free(adept_shared *s); /* NULL allowed */
 /** The pseudo GPU "shared": no sheet, `transferred`, its parameters those of the kernels fitted, if any. Start, prior and base
  *  of adept_calibrate(). */
 adept_hwprofile *adept_shared_base(const adept_shared *s);
-size_t adept_shared_n_gpus(const adept_shared *s);
-/** Borrowed; NULL past the end. In order of first appearance. */
-const adept_hwprofile *adept_shared_gpu(const adept_shared *s, size_t index);
 
 /**
  * Give every row the GPU that its column `gpu` names; what `adept gpus` knows, or a file. Own fits of these GPUs are forgotten.
@@ -51,19 +48,15 @@ adept_status adept_shared_fit_kernels(adept_shared *s, adept_kernel_fit *out, co
                                       adept_error *err);
 
 /**
- * The same without the kernels of some GPUs, for a fold that leaves them out: base and GPUs are copies. The rows' GPUs must be of `s`.
+ * The same for a fold that leaves rows out: a GPU of which it has no row loses its kernels too. Base and GPUs are copies.
  * Thread-safe.
- * @param use  one per GPU
- * @param out  freed by adept_shared_free(), before `s`
+ * @param rows  of GPUs of `s`
+ * @param out   freed by adept_shared_free(), before `s`
  */
-adept_status adept_shared_without(adept_shared **out, const adept_shared *s, const bool *use,
-                                  const volatile sig_atomic_t *stop, adept_error *err);
-/** rows[i].hw of `s` becomes the copy in `of`. */
-void adept_shared_replace(const adept_shared *of, const adept_shared *s, adept_measurement *rows, size_t n);
-/** Index of a row's GPU; the number of GPUs if it is none of them. */
-size_t adept_shared_index(const adept_shared *s, const adept_hwprofile *hw);
-/** Whether there are kernels of that GPU. */
-bool adept_shared_has_kernels(const adept_shared *s, size_t index);
+adept_status adept_shared_without(adept_shared **out, const adept_shared *s, const adept_measurement *rows, size_t n,
+                                  const bool *use, const volatile sig_atomic_t *stop, adept_error *err);
+/** The rows of such a fold, on its copies of the GPUs. */
+const adept_measurement *adept_shared_rows(const adept_shared *s);
 
 #ifdef __cplusplus
 }

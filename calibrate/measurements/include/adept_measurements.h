@@ -158,6 +158,23 @@ adept_status adept_row_fail(const adept_measurement *m, const char *column, adep
 /** Set what adept_measurement_text() gives under a known column. `text` is borrowed. */
 void adept_row_set_text(adept_measurement *m, const char *column, const char *text);
 
+/** Rows in groups, which stand in the order of their first rows. */
+typedef struct adept_row_groups {
+    size_t n;
+    size_t *of_row; /* group of each row */
+    size_t *rows;   /* group g has rows[begin[g]] to rows[begin[g + 1] - 1], in their own order */
+    size_t *begin;
+} adept_row_groups;
+
+/**
+ * Put rows together that have the same text in each of the columns; without columns, those of one configuration: the same
+ * profile, GPU, number of GPUs and power limit.
+ * @param out  in the arena
+ * @return ADEPT_E_USAGE naming a column that a row does not have
+ */
+adept_status adept_rows_group(adept_row_groups *out, adept_arena *arena, const adept_measurement *const *rows, size_t n,
+                              const char *const *columns, size_t n_columns, adept_error *err);
+
 /** The columns adept itself knows, in CONTRACT's order; NULL past the end. */
 const char *adept_measurement_column(size_t index);
 

@@ -56,7 +56,6 @@ typedef struct adept_group {
 
 /** Predictions against measurements: overall, by groups, row by row. */
 typedef struct adept_evaluation {
-    adept_arena *arena; /* owns everything; the rows' measurements are borrowed */
     size_t n;
     adept_scored *rows;
     adept_metrics overall;
@@ -70,16 +69,16 @@ adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, siz
 /**
  * Predict every row with its own GPU (rows[i].hw as it stands, calibrated or not) and compare. The intervals are those of
  * the hardware profile, if it has any.
+ * @param out  in the arena; the rows' measurements are borrowed
  * @param by  columns to group by, each by itself; "a+b" groups by the combinations of both. May be empty.
  * @return ADEPT_E_USAGE for a column that no row has; what adept_predict returns, with the row's file and line
  * Thread-safe, deterministic.
  */
-adept_status adept_evaluation_new(adept_evaluation **out, const adept_measurement *rows, size_t n,
+adept_status adept_evaluation_new(adept_evaluation **out, adept_arena *arena, const adept_measurement *rows, size_t n,
                                   const char *const *by, size_t n_by, adept_error *err);
 /** The same for predictions made elsewhere; `rows` is copied. */
-adept_status adept_evaluation_of(adept_evaluation **out, const adept_scored *rows, size_t n, const char *const *by,
-                                 size_t n_by, adept_error *err);
-void adept_evaluation_free(adept_evaluation *e); /* NULL allowed */
+adept_status adept_evaluation_of(adept_evaluation **out, adept_arena *arena, const adept_scored *rows, size_t n,
+                                 const char *const *by, size_t n_by, adept_error *err);
 
 /** `evaluate --json` (CONTRACT). hw: the GPU the rows were predicted for. malloc'ed; NULL when memory is out. */
 char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile *hw, const char *const *warnings,
@@ -93,16 +92,18 @@ char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile 
  * Called from several threads at once, for different folds; must depend on its arguments only, never on the order of
  * calls, nor on anything learned from rows that train[] leaves out.
  * @param fold_id  unique and stable name of this refit, for checkpoints: "model=resnet50", "k-fold:5=3"
+ * @param fit  NULL on entry: what was fitted, kept for adept_fold.fit
  * @return ADEPT_OK even if stopped: *stopped is then set and the predictions are ignored
  */
 typedef adept_status (*adept_refit)(void *context, const char *fold_id, const bool *train, double *time_s,
-                                    double *power_w, bool *stopped, adept_error *err);
+                                    double *power_w, adept_fit **fit, bool *stopped, adept_error *err);
 
 typedef struct adept_fold {
     const char *id;    /* "model=resnet50" */
     const char *label; /* "resnet50", "fold 3 of 5" */
     size_t n_train, n_test;
     const char *failed; /* why there are no predictions ("stopped" or the fit's message); NULL if there are */
+    adept_fit *fit;     /* NULL in a report */
 } adept_fold;
 
 typedef struct adept_held_out {
@@ -119,9 +120,9 @@ typedef struct adept_held_out_options {
     const char *const *schemes; /* a column ("model", "precision", "gpus", any other) or "k-fold:N", N >= 2 */
     uint64_t seed; /* deals rows to k folds; repeats of one configuration stay together */
     int threads;   /* folds at the same time; 0: one per core. The result does not depend on it. */
-    double level;  /* of the intervals; 0: 0.8 */
     size_t n_by;   /* groups of the evaluations */
     const char *const *by;
+    bool without_intervals;
     const volatile sig_atomic_t *stop; /* may be NULL; when it becomes non-zero no further fold is started */
     /** May be NULL; called from one thread at a time after each fold, for progress. */
     void (*progress)(void *context, size_t done, size_t total);
@@ -134,7 +135,7 @@ adept_status adept_held_out_check(const char *scheme, const adept_measurement *r
 /**
  * For each scheme: leave each of its groups out in turn, refit on the other rows, predict what was left out.
  * A fold that fails is reported in it and is no error of the whole.
- * @param out    array of n_schemes; all in `arena` but the evaluations, which adept_held_out_clear() frees
+ * @param out    array of n_schemes; all in `arena` but the folds' fits, which adept_held_out_clear() frees
  * @param arena  of the caller
  */
 adept_status adept_held_out_run(adept_held_out **out, adept_arena *arena, const adept_measurement *rows, size_t n,
@@ -161,8 +162,7 @@ typedef struct adept_floors {
     adept_floor_values values;   /* of all rows */
     double power_w;              /* tdp_share * tdp_w of one GPU; NAN if the rows are of several kinds of GPU */
     adept_evaluation *in_sample;
-    size_t n_held_out;
-    adept_evaluation **held_out; /* on the same folds as the fit; NULL where those are impossible */
+    adept_held_out *held_out;    /* on the same folds as the fit */
 } adept_floors;
 
 /* ------------------------------------------------------------------ intervals ---------------------------------- */
@@ -174,27 +174,21 @@ typedef struct adept_conformal {
     const char *residuals;     /* scheme of the held-out errors they are, "in-sample" if there were none */
 } adept_conformal;
 
-/**
- * Bounds between which ln(measured / predicted) of another row of the same kind lies with probability >= level, whatever
- * the distribution: of n residuals in order those number (n + 1)(1 - level)/2 and (n + 1)(1 + level)/2, rounded
- * outwards. Where n is too small for that (under 9 for a level of 0.8) the same bound on both sides from the residuals'
- * sizes; where too small for that as well (under 4), NAN. Bounds include 0, the prediction itself.
- * @param residuals  are sorted
- */
-void adept_conformal_bounds(double bounds[2], double *residuals, size_t n, double level);
-
-/** A residual and the group (a GPU) it is of. */
-typedef struct adept_grouped_residual {
+/** A residual ln(measured / predicted), and the group it is of: a GPU, or itself alone. */
+typedef struct adept_residual {
     double value;
     size_t group;
-} adept_grouped_residual;
+    double mass; /* filled in: its probability */
+} adept_residual;
 /**
  * Bounds for a row of a group never seen. Rows of one group are alike, so groups are what is exchangeable: each of G groups has the
- * probability 1/(G + 1), shared by its rows, and 1/(G + 1) is at infinity ("pooling CDFs": Dunn, Wasserman, Ramdas, JASA 118, 2023). NAN
- * where the level cannot be promised: fewer than 4 groups for 0.8; under 9 the same bound on both sides.
+ * probability 1/(G + 1), shared by its rows, and 1/(G + 1) is at infinity ("pooling CDFs": Dunn, Wasserman, Ramdas, JASA 118, 2023).
+ * Where every row is its own group that is split-conformal prediction: of n residuals in order the bounds are those numbered
+ * (n + 1)(1 - level)/2 and (n + 1)(1 + level)/2, rounded outwards. With too few groups for that (under 9 for a level of 0.8) both sides
+ * get the same bound, from the residuals' sizes; with too few for that as well (under 4), NAN. Bounds include 0, the prediction itself.
  * @param residuals  are sorted
  */
-void adept_conformal_bounds_of_groups(double bounds[2], adept_grouped_residual *residuals, size_t n, double level);
+void adept_conformal_bounds(double bounds[2], adept_residual *residuals, size_t n, double level);
 
 /* ------------------------------------------------------------------ what the rows determine -------------------- */
 
@@ -253,10 +247,8 @@ typedef struct adept_suggestion {
 /* ------------------------------------------------------------------ the whole report --------------------------- */
 
 typedef struct adept_fit_report_options {
-    adept_held_out_options held_out; /* n_schemes 0: none. seed, level, by, progress, stop also serve the rest */
+    adept_held_out_options held_out; /* n_schemes 0: none. seed, by, progress, stop also serve the rest */
     size_t n_suggestions;            /* 0: none; usually 5 */
-    adept_refit refit;               /* NULL: adept_calibrate() on the rows of the fold, from the sheet's defaults */
-    void *refit_context;
     const adept_shared *shared;      /* the rows are of several GPUs that share what is fitted; NULL: of one. A fold that leaves out
                                         all steps of a GPU leaves out its kernels too */
 } adept_fit_report_options;
@@ -266,7 +258,6 @@ typedef struct adept_fit_report {
     const adept_dataset *dataset;   /* borrowed, as the following */
     const adept_hwprofile *base;
     const adept_fit *fit;
-    uint64_t seed;
     adept_evaluation *in_sample;    /* intervals: those of the fit */
     size_t n_held_out;
     adept_held_out *held_out;       /* in the order asked for */
@@ -284,7 +275,7 @@ typedef struct adept_fit_report {
  * @param base  the sheet the fit started from
  * @param fit_options  what adept_calibrate() was called with; folds use the same but one thread and no warm start
  * @return ADEPT_E_USAGE for an unknown column or scheme
- * Not thread-safe (GSL's error handler is the process's). Same input, same report, whatever the number of threads.
+ * Same input, same report, whatever the number of threads. Switches GSL's error handler off, as adept_calibrate() does.
  */
 adept_status adept_fit_report_new(adept_fit_report **out, adept_dataset *d, const adept_hwprofile *base,
                                   const adept_fit *fit, const adept_fit_options *fit_options,
