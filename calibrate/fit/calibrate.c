@@ -10,13 +10,18 @@
 #include <math.h>
 #include <string.h>
 
-#define BOUND_SHARE 1e-3 /* of the range: closer than this is "at the bound" */
+/* What was asked for. */
+typedef struct request {
+    const adept_measurement *rows;
+    size_t n;
+    const adept_hwprofile *base;
+    const adept_fit_options *options;
+    adept_pool *pool;
+} request;
 
-/* ---- one saturation function's problem ---- */
-
+/* One saturation function's problem. */
 typedef struct problem {
     adept_arena *arena; /* its own memory */
-    const adept_hwprofile *base;
     const adept_fit_options *options;
     adept_fit_rows rows;
     size_t n_scalars;
@@ -31,6 +36,11 @@ typedef struct problem {
     double *scratch; /* for gradients */
     double *spread;  /* of the parameters over GPUs, where the granularity knows it */
 } problem;
+
+static adept_status no_memory(adept_error *err)
+{
+    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
+}
 
 static void problem_free(problem *p)
 {
@@ -49,7 +59,7 @@ static adept_status allocate(problem *p, adept_error *err)
     p->spread = adept_arena_array(p->arena, n, sizeof *p->spread);
     p->scratch = adept_arena_array(p->arena, adept_objective_n_gradient_scratch(&p->objective), sizeof *p->scratch);
     if (p->parameters && p->theta && p->fixed && p->centre && p->is_free && p->scratch && p->spread) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
+    return no_memory(err);
 }
 
 /* A number that cannot be predicted at the start can never be. */
@@ -97,13 +107,13 @@ static void hold_later_stages(problem *p)
     }
 }
 
-static adept_status problem_init(problem *p, const adept_measurement *rows, size_t n, const adept_hwprofile *base,
-                                 const adept_fit_options *options, const char *saturation, adept_error *err)
+static adept_status problem_init(problem *p, const request *q, const char *saturation, adept_error *err)
 {
-    *p = (problem){.arena = adept_arena_new(), .base = base, .options = options};
-    if (!p->arena) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
-    adept_status status = adept_fit_rows_pick(&p->rows, p->arena, rows, n, options->use, err);
-    if (status == ADEPT_OK) status = adept_fit_scalars(&p->scalars, &p->n_scalars, p->arena, base, options, err);
+    const adept_fit_options *options = q->options;
+    *p = (problem){.arena = adept_arena_new(), .options = options};
+    if (!p->arena) return no_memory(err);
+    adept_status status = adept_fit_rows_pick(&p->rows, p->arena, q->rows, q->n, options->use, err);
+    if (status == ADEPT_OK) status = adept_fit_scalars(&p->scalars, &p->n_scalars, p->arena, q->base, options, err);
     if (status == ADEPT_OK)
         status = adept_fit_rows_evaluator(&p->evaluator, p->rows.rows, p->rows.n, options->granularity, saturation,
                                           p->scalars, p->n_scalars, err);
@@ -113,7 +123,7 @@ static adept_status problem_init(problem *p, const adept_measurement *rows, size
     if (status == ADEPT_OK) status = allocate(p, err);
     if (status == ADEPT_OK)
         status =
-            adept_fit_parameters_choose(p->parameters, &p->objective, base, options, p->rows.limited, p->arena, err);
+            adept_fit_parameters_choose(p->parameters, &p->objective, q->base, options, p->rows.limited, p->arena, err);
     if (status != ADEPT_OK) return status;
     set_priors(p);
     p->objective.fixed = p->fixed;
@@ -126,8 +136,8 @@ static adept_status problem_init(problem *p, const adept_measurement *rows, size
 /* ---- running ---- */
 
 /* Everything free at this stage, from the best so far. */
-static adept_status run_stage(problem *p, size_t stage, const char *name, adept_pool *pool, adept_fit_run *out,
-                              bool *interrupted, adept_error *err)
+static adept_status run_stage(adept_fit_run *out, problem *p, size_t stage, const char *name, adept_pool *pool,
+                              adept_error *err)
 {
     adept_objective *o = &p->objective;
     adept_run_result result;
@@ -135,124 +145,102 @@ static adept_status run_stage(problem *p, size_t stage, const char *name, adept_
     if (n_free == 0)
         return adept_error_set(err, ADEPT_E_FIT, "nothing to fit: these rows determine no parameter that is free");
     memcpy(p->fixed, p->theta, o->n_parameters * sizeof *p->fixed);
-    if (!adept_objective_free(o, p->arena, p->is_free, p->centre))
-        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
+    if (!adept_objective_free(o, p->arena, p->is_free, p->centre)) return no_memory(err);
     adept_status status = adept_run_solve(&result, o, p->options, name, pool, p->theta, err);
-    if (status != ADEPT_OK) return status;
-    *out = (adept_fit_run){.name = name,
-                           .adds = "",
-                           .loss = adept_objective_parts(o, p->theta, p->scratch),
-                           .n_free = n_free,
-                           .generations = result.generations,
-                           .evaluations = result.evaluations,
-                           .converged = result.converged};
-    *interrupted = result.interrupted;
-    return ADEPT_OK;
+    if (status == ADEPT_OK)
+        *out = (adept_fit_run){.name = name,
+                               .adds = "",
+                               .loss = adept_objective_parts(o, p->theta, p->scratch),
+                               .n_free = n_free,
+                               .generations = result.generations,
+                               .evaluations = result.evaluations,
+                               .converged = result.converged,
+                               .interrupted = result.interrupted};
+    return status;
 }
 
-static bool stage_adds_something(problem *p, size_t stage)
+/* Each stage from the last one's result; one that frees nothing these rows determine has its numbers. */
+static adept_status run_stages(problem *p, adept_fit *fit, size_t last, adept_pool *pool, adept_error *err)
 {
-    size_t n = p->objective.n_parameters;
-    return stage == 0 || adept_fit_parameters_in_stage(p->is_free, p->parameters, n, stage) >
-                             adept_fit_parameters_in_stage(p->is_free, p->parameters, n, stage - 1);
-}
-
-static void accumulate(adept_fit *fit, const adept_fit_run *run, bool interrupted)
-{
-    fit->generations += run->generations;
-    fit->evaluations += run->evaluations;
-    fit->converged = run->converged;
-    fit->interrupted = interrupted;
-}
-
-static adept_status run_stages(problem *p, adept_fit *fit, adept_pool *pool, adept_error *err)
-{
-    size_t last;
-    adept_status status = adept_stage_find(&last, p->options->stage, err);
-    if (status != ADEPT_OK) return status;
+    adept_status status = ADEPT_OK;
     adept_fit_run *stages = adept_arena_array(fit->arena, last + 1, sizeof *stages);
-    if (!stages) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
+    size_t n = p->objective.n_parameters, n_before = 0;
+    if (!stages) return no_memory(err);
     fit->stages = stages;
-    for (size_t i = 0; i <= last && !fit->interrupted && status == ADEPT_OK; i++) {
-        const adept_stage *stage = adept_stage_at(i);
-        bool interrupted = false;
-        if (stage_adds_something(p, i)) {
-            status = run_stage(p, i, stage->name, pool, &stages[i], &interrupted, err);
-            if (status == ADEPT_OK) accumulate(fit, &stages[i], interrupted);
+    for (size_t i = 0; i <= last && status == ADEPT_OK && (i == 0 || !stages[i - 1].interrupted); i++) {
+        size_t n_free = adept_fit_parameters_in_stage(p->is_free, p->parameters, n, i);
+        if (i == 0 || n_free > n_before) {
+            status = run_stage(&stages[i], p, i, adept_stage_at(i)->name, pool, err);
+            fit->generations += stages[i].generations;
+            fit->evaluations += stages[i].evaluations;
         } else {
             stages[i] = stages[i - 1];
             stages[i].skipped = true;
             stages[i].generations = 0;
             stages[i].evaluations = 0.0;
         }
-        stages[i].name = stage->name;
-        stages[i].adds = stage->adds;
+        stages[i].name = adept_stage_at(i)->name;
+        stages[i].adds = adept_stage_at(i)->adds;
+        n_before = n_free;
         fit->n_stages = i + 1;
     }
     return status;
 }
 
-static adept_status run_all(problem *p, adept_fit *fit, adept_fit_run *run, adept_pool *pool, adept_error *err)
+static adept_status run_all(adept_fit_run *run, problem *p, adept_fit *fit, adept_pool *pool, adept_error *err)
 {
+    size_t last = 0;
+    adept_status status = ADEPT_OK;
     if (p->options->stage) {
-        adept_status status = run_stages(p, fit, pool, err);
+        status = adept_stage_find(&last, p->options->stage, err);
+        if (status == ADEPT_OK) status = run_stages(p, fit, last, pool, err);
         if (status == ADEPT_OK) *run = fit->stages[fit->n_stages - 1];
-        return status;
+    } else {
+        status = run_stage(run, p, ADEPT_EVERY_STAGE, "fit", pool, err);
+        fit->generations = run->generations;
+        fit->evaluations = run->evaluations;
     }
-    bool interrupted = false;
-    adept_status status = run_stage(p, ADEPT_EVERY_STAGE, "fit", pool, run, &interrupted, err);
-    if (status == ADEPT_OK) accumulate(fit, run, interrupted);
+    fit->converged = run->converged;
+    fit->interrupted = run->interrupted;
     return status;
 }
 
 /* ---- saturation functions side by side ---- */
 
-static adept_status run_saturation(adept_fit_run *out, bool *interrupted, const adept_measurement *rows, size_t n,
-                                   const adept_hwprofile *base, const adept_fit_options *options, const char *name,
-                                   adept_pool *pool, adept_error *err)
+static adept_status run_saturation(adept_fit_run *out, const request *q, const char *name, adept_error *err)
 {
     problem p;
-    adept_status status = problem_init(&p, rows, n, base, options, name, err);
-    if (status == ADEPT_OK) status = run_stage(&p, ADEPT_EVERY_STAGE, name, pool, out, interrupted, err);
+    adept_status status = problem_init(&p, q, name, err);
+    if (status == ADEPT_OK) status = run_stage(out, &p, ADEPT_EVERY_STAGE, name, q->pool, err);
     problem_free(&p);
     return status;
 }
 
-static adept_status compare_saturations(adept_fit *fit, const adept_fit_run *main_run, const adept_measurement *rows,
-                                        size_t n, const adept_hwprofile *base, const adept_fit_options *options,
-                                        adept_pool *pool, adept_error *err)
+static adept_status compare_saturations(adept_fit *fit, const adept_fit_run *main_run, const request *q,
+                                        adept_error *err)
 {
-    size_t n_names = 0;
+    size_t n = 0;
     adept_status status = ADEPT_OK;
-    while (adept_saturation_name(n_names))
-        n_names++;
-    adept_fit_run *runs = adept_arena_array(fit->arena, n_names, sizeof *runs);
-    if (!runs) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
+    while (adept_saturation_name(n))
+        n++;
+    adept_fit_run *runs = adept_arena_array(fit->arena, n, sizeof *runs);
+    if (!runs) return no_memory(err);
     fit->saturations = runs;
-    for (size_t i = 0; i < n_names && status == ADEPT_OK && !fit->interrupted; i++) {
+    for (size_t i = 0; i < n && status == ADEPT_OK && !fit->interrupted; i++) {
         const char *name = adept_saturation_name(i);
-        bool interrupted = false;
         if (strcmp(name, fit->saturation) == 0)
             runs[i] = *main_run;
         else
-            status = run_saturation(&runs[i], &interrupted, rows, n, base, options, name, pool, err);
+            status = run_saturation(&runs[i], q, name, err);
         runs[i].name = name;
         runs[i].adds = "";
-        if (status != ADEPT_OK) return status;
-        fit->interrupted = interrupted;
-        if (!interrupted) fit->n_saturations = i + 1;
+        fit->interrupted = runs[i].interrupted;
+        if (!fit->interrupted) fit->n_saturations = i + 1;
     }
     return status;
 }
 
 /* ---- result ---- */
-
-static bool is_at_bound(const adept_fit_parameter *p)
-{
-    double low = p->info.low, high = p->info.high, x = p->value;
-    double share = p->info.log_scale ? log(x / low) / log(high / low) : (x - low) / (high - low);
-    return p->state == ADEPT_FIT_FREE && (share < BOUND_SHARE || share > 1.0 - BOUND_SHARE);
-}
 
 static bool copy_parameters(adept_fit *fit, const problem *p)
 {
@@ -263,10 +251,9 @@ static bool copy_parameters(adept_fit *fit, const problem *p)
     for (size_t i = 0; i < n; i++) {
         list[i] = p->parameters[i];
         theta[i] = list[i].value = p->theta[i];
-        list[i].at_bound = is_at_bound(&list[i]);
         list[i].info.name = adept_arena_strdup(fit->arena, list[i].info.name);
-        list[i].info.meaning = adept_arena_strdup(fit->arena, list[i].info.meaning ? list[i].info.meaning : "");
-        if (!list[i].info.name || !list[i].info.meaning) return false;
+        list[i].info.meaning = NULL; /* it goes with the evaluator */
+        if (!list[i].info.name) return false;
         fit->n_free += list[i].state == ADEPT_FIT_FREE;
     }
     fit->n_parameters = n;
@@ -300,22 +287,17 @@ static adept_status finish(adept_fit *fit, problem *p, adept_error *err)
     return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the result");
 }
 
-static adept_status calibrate(adept_fit *fit, const adept_measurement *rows, size_t n, const adept_hwprofile *base,
-                              const adept_fit_options *options, adept_error *err)
+static adept_status calibrate(adept_fit *fit, const request *q, adept_error *err)
 {
     problem p;
     adept_fit_run run = {.name = "fit"};
-    adept_pool *pool = adept_pool_new(options->threads);
-    if (!pool) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for threads");
-    const char *of_base = adept_fit_base_is_alike(base, options) ? base->saturation : NULL;
-    const char *saturation = options->saturation ? options->saturation : of_base;
-    adept_status status = problem_init(&p, rows, n, base, options, saturation, err);
-    if (status == ADEPT_OK) status = run_all(&p, fit, &run, pool, err);
+    const char *saturation = q->options->saturation;
+    if (!saturation && adept_fit_base_is_alike(q->base, q->options)) saturation = q->base->saturation;
+    adept_status status = problem_init(&p, q, saturation, err);
+    if (status == ADEPT_OK) status = run_all(&run, &p, fit, q->pool, err);
     if (status == ADEPT_OK) status = finish(fit, &p, err);
     problem_free(&p);
-    if (status == ADEPT_OK && options->compare_saturations)
-        status = compare_saturations(fit, &run, rows, n, base, options, pool, err);
-    adept_pool_free(pool);
+    if (status == ADEPT_OK && q->options->compare_saturations) status = compare_saturations(fit, &run, q, err);
     return status;
 }
 
@@ -334,14 +316,16 @@ adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, siz
     if (status != ADEPT_OK) return status;
     adept_arena *arena = adept_arena_new();
     adept_fit *fit = arena ? adept_arena_alloc(arena, sizeof *fit) : NULL;
-    if (!fit) {
-        adept_arena_free(arena);
-        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
-    }
-    *fit = (adept_fit){.arena = arena, .granularity = options->granularity, .seed = options->seed};
+    const request q = {rows, n, base, options, adept_pool_new(options->threads)};
     gsl_set_error_handler_off();
-    status = calibrate(fit, rows, n, base, options, err);
-    fit->wall_s = adept_clock_s() - begin_s;
+    if (fit && q.pool) {
+        *fit = (adept_fit){.arena = arena, .granularity = options->granularity, .seed = options->seed};
+        status = calibrate(fit, &q, err);
+        fit->wall_s = adept_clock_s() - begin_s;
+    } else {
+        status = no_memory(err);
+    }
+    adept_pool_free(q.pool);
     if (status == ADEPT_OK)
         *out = fit;
     else

@@ -2,6 +2,7 @@
 #ifndef ADEPT_KERNEL_FIT_H
 #define ADEPT_KERNEL_FIT_H
 #include "adept_kernels.h"
+#include "worker_pool.h"
 
 #define ADEPT_KERNEL_MAX_FREE (16 + 4 * ADEPT_KERNEL_MAX_GPUS)
 
@@ -30,8 +31,8 @@ adept_status adept_kernel_descend(const adept_kernel_problem *p, const adept_til
 
 /** Find the tiles that the library seems to have: the best single one, then others while they help. x is warm-started
  *  and becomes the parameters of the menu found. The result does not depend on the number of threads. */
-adept_status adept_kernel_choose_tiles(const adept_kernel_problem *p, adept_tile_menu *menu, double *x, int threads,
-                                       adept_error *err);
+adept_status adept_kernel_choose_tiles(const adept_kernel_problem *p, adept_tile_menu *menu, double *x,
+                                       adept_pool *pool, adept_error *err);
 
 /** Errors on n rows; the roofline's factor is fitted on `train`. `op`: only rows of this operator, NULL: all. */
 adept_kernel_error adept_kernel_errors(const adept_kernel_fit *fit, const adept_kernel_row *rows, size_t n,

@@ -99,11 +99,10 @@ typedef enum adept_fit_state {
 const char *adept_fit_state_name(adept_fit_state state); /* "free", "fixed", "convention", "undetermined" */
 
 typedef struct adept_fit_parameter {
-    adept_parameter_info info; /* of the evaluator: name, bounds, scale, meaning */
+    adept_parameter_info info; /* of the evaluator: name, bounds, scale */
     double value, start;       /* start: the base profile's value */
     adept_fit_state state;
     const char *reason; /* why it is not free; "" if it is */
-    bool at_bound;      /* free and within 1e-3 of the range of a bound */
 } adept_fit_parameter;
 
 /** Loss of one vector; NAN where no row has the quantity. Percent. */
@@ -124,6 +123,7 @@ typedef struct adept_fit_run {
     int generations;
     double evaluations; /* of rows all together, gradients not counted */
     bool converged;     /* false: interrupted, or max_generations reached */
+    bool interrupted;
 } adept_fit_run;
 
 typedef struct adept_fit {

@@ -41,8 +41,6 @@ typedef struct adept_kernel_fit {
 } adept_kernel_fit;
 
 typedef struct adept_kernel_fit_options {
-    double min_time_s;      /* rows below are left out: overhead hides the kernel; 0: 1e-4 */
-    double held_out;        /* share kept back, drawn by `seed`; 0: 0.2; < 0: none */
     size_t rows_per_family; /* at most, drawn by `seed`, of each GPU; 0: 2000, of several GPUs 1000 */
     uint64_t seed;
     int threads;            /* 0: one per core; the result does not depend on it */
