@@ -1,10 +1,15 @@
 /** @file clock.c  The monotonic clock. */
-#include "clock.h"
+#include "adept_clock.h"
 #include <time.h>
 
-double adept_clock_s(void)
+uint64_t adept_clock_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+double adept_clock_s(void)
+{
+    return 1e-9 * (double)adept_clock_ns();
 }

@@ -5,7 +5,7 @@
 #include "fit_run.h"
 #include "stages.h"
 #include "adept_operator_model.h"
-#include "clock.h"
+#include "adept_clock.h"
 #include <gsl/gsl_errno.h>
 #include <math.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /** @file checkpoint.c  Finished sub-fits in one file: a digest, then JSON; see checkpoint.h. */
 #include "checkpoint.h"
-#include "clock.h"
+#include "adept_json.h"
+#include "adept_clock.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MAX_FILE_BYTES ((size_t)1 << 28)
 #define WRITE_INTERVAL_S 1.0
@@ -34,16 +34,6 @@ static bool add_part(adept_checkpoint *c, const adept_part *part)
     c->parts = parts;
     c->parts[c->n_parts++] = *part;
     return true;
-}
-
-bool adept_checkpoint_find(adept_checkpoint *c, adept_part *part)
-{
-    pthread_mutex_lock(&c->mutex);
-    const adept_part *found = find_part(c, part->key);
-    bool fits = found && found->n == part->n;
-    if (fits) *part = *found;
-    pthread_mutex_unlock(&c->mutex);
-    return fits;
 }
 
 size_t adept_checkpoint_n_finished(const adept_checkpoint *c)
@@ -85,8 +75,7 @@ char *adept_checkpoint_print(const adept_checkpoint *c)
 {
     cJSON *root = cJSON_CreateObject();
     bool ok = adept_json_add_number(root, "schema_version", SCHEMA_VERSION) &&
-              cJSON_AddStringToObject(root, "kind", KIND) && cJSON_AddStringToObject(root, "rows", c->rows) &&
-              cJSON_AddItemReferenceToObject(root, "options", c->options);
+              cJSON_AddStringToObject(root, "kind", KIND) && cJSON_AddStringToObject(root, "first", c->first);
     cJSON *parts = ok ? cJSON_AddArrayToObject(root, "parts") : NULL;
     for (size_t i = 0; parts && ok && i < c->n_parts; i++)
         ok = put_part(parts, &c->parts[i]);
@@ -158,9 +147,8 @@ adept_status adept_checkpoint_parse(adept_checkpoint *c, const char *name, const
     if (r.status == ADEPT_OK && strcmp(kind, KIND) != 0) adept_json_fail(&r, "not a checkpoint of adept calibrate");
     if (adept_json_number(&r, root, "schema_version") != SCHEMA_VERSION)
         adept_json_fail(&r, "a checkpoint of another version of adept");
-    const char *rows = adept_json_string(&r, root, "rows");
-    const cJSON *options = adept_json_object(&r, root, "options"), *parts = adept_json_array(&r, root, "parts"), *part;
-    if (r.status == ADEPT_OK) r.status = adept_checkpoint_compare(c, name, rows, options, err);
+    read_text(&r, root, "first", c->first, sizeof c->first);
+    const cJSON *parts = adept_json_array(&r, root, "parts"), *part;
     cJSON_ArrayForEach(part, parts) if (r.status == ADEPT_OK) read_part(&r, c, part);
     cJSON_Delete(root);
     return r.status;
@@ -175,6 +163,31 @@ static adept_status write_file(adept_checkpoint *c, adept_error *err)
     adept_status status = adept_file_write(c->path, text, strlen(text), err);
     free(text);
     c->written_s = adept_clock_s();
+    return status;
+}
+
+/* The first sub-fit of a command is that of the file, or the file becomes its own. */
+static adept_status begin(adept_checkpoint *c, const char *key, adept_error *err)
+{
+    if (c->begun) return ADEPT_OK;
+    if (c->first[0] != '\0' && strcmp(c->first, key) != 0)
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "%s: is of another fit: other measurements, another GPU, other options, or by another "
+                               "version of adept",
+                               c->path);
+    memcpy(c->first, key, sizeof c->first);
+    c->begun = true;
+    return write_file(c, err);
+}
+
+adept_status adept_checkpoint_find(adept_checkpoint *c, adept_part *part, bool *found, adept_error *err)
+{
+    pthread_mutex_lock(&c->mutex);
+    adept_status status = begin(c, part->key, err);
+    const adept_part *record = status == ADEPT_OK ? find_part(c, part->key) : NULL;
+    *found = record && record->n == part->n;
+    if (*found) *part = *record;
+    pthread_mutex_unlock(&c->mutex);
     return status;
 }
 
@@ -207,7 +220,6 @@ void adept_checkpoint_free(adept_checkpoint *c)
     if (!c) return;
     pthread_mutex_destroy(&c->mutex);
     adept_arena_free(c->arena);
-    cJSON_Delete(c->options);
     free(c->parts);
     free(c->path);
     free(c);
@@ -220,8 +232,7 @@ adept_checkpoint *adept_checkpoint_alloc(const char *path)
     pthread_mutex_init(&c->mutex, NULL);
     c->arena = adept_arena_new();
     c->path = strdup(path);
-    c->options = cJSON_CreateObject();
-    if (c->arena && c->path && c->options) return c;
+    if (c->arena && c->path) return c;
     adept_checkpoint_free(c);
     return NULL;
 }
@@ -236,15 +247,11 @@ static adept_status read_file(adept_checkpoint *c, adept_error *err)
     return status;
 }
 
-adept_status adept_checkpoint_open(adept_checkpoint **out, const char *path, bool resume, const adept_measurement *rows,
-                                   size_t n, const adept_hwprofile *base, const adept_fit_options *options,
-                                   adept_error *err)
+adept_status adept_checkpoint_open(adept_checkpoint **out, const char *path, bool resume, adept_error *err)
 {
     adept_checkpoint *c = adept_checkpoint_alloc(path);
     if (!c) return no_memory(err);
-    adept_status status = adept_checkpoint_identify(c, rows, n, base, options, err);
-    if (status == ADEPT_OK)
-        status = resume && access(path, F_OK) == 0 ? read_file(c, err) : adept_checkpoint_save(c, err);
+    adept_status status = resume ? read_file(c, err) : adept_checkpoint_save(c, err);
     if (status == ADEPT_OK)
         *out = c;
     else

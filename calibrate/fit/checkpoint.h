@@ -3,14 +3,12 @@
 #ifndef ADEPT_CHECKPOINT_H
 #define ADEPT_CHECKPOINT_H
 #include "adept_calibrate.h"
-#include "adept_json.h"
-#include "objective.h"
 #include "sha256.h"
 #include <pthread.h>
 
 /* The result of a sub-fit. */
 typedef struct adept_part {
-    char key[ADEPT_SHA256_SIZE]; /* digest of all that determines the result */
+    char key[ADEPT_SHA256_SIZE]; /* fit_key.h */
     char name[128];              /* for people */
     bool converged;
     int generations;
@@ -20,39 +18,29 @@ typedef struct adept_part {
 } adept_part;
 
 struct adept_checkpoint {
-    adept_arena *arena; /* of the parts' numbers */
     char *path;
-    char rows[ADEPT_SHA256_SIZE]; /* digest of the measurements and the GPU */
-    cJSON *options;               /* name -> text of every option that changes a result */
-    pthread_mutex_t mutex;        /* of what follows, and of the file */
-    double written_s;             /* 0: never */
+    pthread_mutex_t mutex;         /* of what follows, and of the file */
+    char first[ADEPT_SHA256_SIZE]; /* key of the command's first sub-fit, which the file belongs to; "" before it */
+    bool begun;                    /* this command has asked for its first */
+    double written_s;              /* 0: never */
+    adept_arena *arena;            /* of the parts' numbers */
     size_t n_parts;
     adept_part *parts;
 };
 
-adept_checkpoint *adept_checkpoint_alloc(const char *path); /* without identity; NULL when memory is out */
+adept_checkpoint *adept_checkpoint_alloc(const char *path); /* NULL when memory is out */
 
-/** Fill in the record of part->key with part->n genes. @return false: there is none */
-bool adept_checkpoint_find(adept_checkpoint *c, adept_part *part);
+/**
+ * Fill in the record of part->key with part->n genes.
+ * @return ADEPT_E_USAGE if the first sub-fit asked for is not the file's: it is of another fit
+ */
+adept_status adept_checkpoint_find(adept_checkpoint *c, adept_part *part, bool *found, adept_error *err);
 /** Add a record (copied), unless there is one of its key, and write the file if that was not done lately. */
 adept_status adept_checkpoint_put(adept_checkpoint *c, const adept_part *part, adept_error *err);
-
-/** Set `rows` and `options`. */
-adept_status adept_checkpoint_identify(adept_checkpoint *c, const adept_measurement *rows, size_t n,
-                                       const adept_hwprofile *base, const adept_fit_options *options, adept_error *err);
-/** Compare the identity in a file with this one's. @return ADEPT_E_USAGE saying what differs */
-adept_status adept_checkpoint_compare(const adept_checkpoint *c, const char *name, const char *rows,
-                                      const cJSON *options, adept_error *err);
 
 /** File text <-> records. */
 adept_status adept_checkpoint_parse(adept_checkpoint *c, const char *name, const char *text, size_t size,
                                     adept_error *err);
 char *adept_checkpoint_print(const adept_checkpoint *c); /* malloc'ed; NULL when memory is out */
-
-/** Add to a digest everything of an objective that a loss depends on. Rows enter by what the evaluator predicts for
- * them at some points, so that this need not know how it predicts. @param scratch as adept_objective_n_scratch() says
- */
-void adept_digest_objective(adept_sha256 *sha, const adept_objective *o, double *scratch);
-void adept_digest_numbers(adept_sha256 *sha, const double *numbers, size_t n);
 
 #endif

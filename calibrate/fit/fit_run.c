@@ -1,8 +1,9 @@
 /** @file fit_run.c  One sub-fit from start to polish; see fit_run.h. */
 #include "fit_run.h"
 #include "checkpoint.h"
-#include "clock.h"
+#include "adept_clock.h"
 #include "differential_evolution.h"
+#include "fit_key.h"
 #include "polish.h"
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
@@ -156,27 +157,6 @@ static adept_status polish_others(run *r, adept_error *err)
 
 /* ---- all of it ---- */
 
-/* Of everything that determines what this run finds. */
-static adept_status make_key(char key[ADEPT_SHA256_SIZE], const run *r, adept_error *err)
-{
-    adept_de_settings s = settings_of(r);
-    double numbers[] = {s.strategy,
-                        s.bounds,
-                        (double)s.n_population,
-                        s.max_generations,
-                        s.tol,
-                        r->options->polish,
-                        r->options->restarts,
-                        (double)(s.seed >> 32),
-                        (double)(s.seed & 0xffffffffu)};
-    adept_sha256 sha;
-    adept_sha256_init(&sha);
-    adept_digest_objective(&sha, r->o, r->scratch);
-    adept_digest_numbers(&sha, numbers, sizeof numbers / sizeof numbers[0]);
-    adept_digest_numbers(&sha, r->start, r->o->n_genes);
-    return adept_sha256_hex(&sha, key, err);
-}
-
 static adept_status search(run *r, adept_error *err)
 {
     adept_status status = ADEPT_OK;
@@ -198,10 +178,13 @@ static adept_status solve(run *r, adept_error *err)
 {
     adept_checkpoint *checkpoint = r->options->checkpoint;
     adept_part part = {.n = r->o->n_genes};
+    bool found = false;
+    adept_status status = ADEPT_OK;
     memcpy(part.name, r->label, sizeof part.name);
-    adept_status status = checkpoint ? make_key(part.key, r, err) : ADEPT_OK;
+    if (checkpoint) status = adept_fit_key(part.key, r->o, r->options, r->start, r->scratch, err);
+    if (checkpoint && status == ADEPT_OK) status = adept_checkpoint_find(checkpoint, &part, &found, err);
     if (status != ADEPT_OK) return status;
-    if (checkpoint && adept_checkpoint_find(checkpoint, &part)) {
+    if (found) {
         memcpy(r->best, part.unit, part.n * sizeof *r->best);
         r->best_loss = part.loss;
         r->result = (adept_run_result){part.generations, part.evaluations, part.converged, false};

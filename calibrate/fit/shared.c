@@ -1,11 +1,8 @@
 /** @file shared.c  Several GPUs and the base they share; see adept_shared.h. */
 #include "adept_shared.h"
-#include "sha256.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_KERNEL_FILES 256
 
 struct adept_shared {
     size_t n;
@@ -13,8 +10,6 @@ struct adept_shared {
     adept_hwprofile *base;                        /* owned */
     adept_kernel_rows kernels;
     adept_measurement *steps; /* of a copy for a fold: the rows on its own GPUs */
-    size_t n_files;
-    adept_kernel_file files[MAX_KERNEL_FILES]; /* names in the base's arena */
     adept_kernel_fit_options how;              /* of the kernels' fit */
 };
 
@@ -171,46 +166,22 @@ void adept_shared_weigh(adept_dataset *d)
 
 /* ---- kernels ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* "data/v100-pcie-32gb.csv" is of the v100-pcie-32gb. */
-static void gpu_of_file(char *name, size_t size, const char *path)
-{
-    const char *base = base_name(path), *dot = strrchr(base, '.');
-    size_t n = dot && dot > base ? (size_t)(dot - base) : strlen(base);
-    if (n >= size) n = size - 1;
-    memcpy(name, base, n);
-    name[n] = '\0';
-}
-
 adept_status adept_shared_read_kernels(adept_shared *s, const char *path, const char *gpu, adept_error *err)
 {
-    char of_file[256];
-    gpu_of_file(of_file, sizeof of_file, path);
-    const adept_kernel_gpus gpus = {s, find, gpu ? gpu : of_file};
-    if (s->n_files == MAX_KERNEL_FILES)
-        return adept_error_set(err, ADEPT_E_USAGE, "more than %d files of kernels", MAX_KERNEL_FILES);
-    adept_kernel_file *file = &s->files[s->n_files];
-    size_t before = s->kernels.n;
-    file->name = adept_arena_strdup(s->base->arena, base_name(path));
-    if (!file->name) return no_memory(err);
-    adept_status status = adept_kernel_rows_read_gpus(&s->kernels, path, &gpus, err);
-    if (status == ADEPT_OK) status = adept_file_sha256(file->sha256, path, err);
-    if (status != ADEPT_OK) return status;
-    file->n_rows = s->kernels.n - before;
-    s->n_files++;
-    return ADEPT_OK;
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    char *of_file = dot && dot > base ? strndup(base, (size_t)(dot - base)) : strdup(base);
+    if (!of_file) return no_memory(err);
+    const adept_kernel_gpus gpus = {.find = find, .context = s, .unnamed = gpu ? gpu : of_file};
+    adept_status status = adept_kernel_rows_read(&s->kernels, path, &gpus, err);
+    free(of_file);
+    return status;
 }
 
 /* As the fit of one GPU, but it stays shared by all. */
 static adept_status apply_to(adept_hwprofile *hw, const adept_shared *s, const adept_kernel_fit *fit, adept_error *err)
 {
     size_t n_donors = hw->n_donors, n_vendors = hw->n_donor_vendors;
-    adept_status status = adept_kernel_fit_apply(hw, fit, s->files, s->n_files, s->how.seed, err);
+    adept_status status = adept_kernel_fit_apply(hw, fit, s->kernels.files, s->kernels.n_files, s->how.seed, err);
     hw->calibrated = false;
     hw->transferred = true;
     hw->n_donors = n_donors;
@@ -250,13 +221,11 @@ static adept_hwprofile *copy_of(const adept_hwprofile *hw)
     return copy;
 }
 
-/* Everything of `s` but its kernels, and the rows on the copied GPUs. */
+/* Everything of `s` but its kernels and the record of them, and the rows on the copied GPUs. */
 static adept_shared *copy(const adept_shared *s, const adept_measurement *rows, size_t n)
 {
     adept_shared *c = calloc(1, sizeof *c);
     if (!c) return NULL;
-    memcpy(c->files, s->files, sizeof c->files);
-    c->n_files = s->n_files;
     c->how = s->how;
     c->base = copy_of(s->base);
     c->steps = calloc(n + 1, sizeof *c->steps);

@@ -19,15 +19,13 @@ static bool suspect(adept_dataset *d, adept_measurement *m, const char *format, 
 
 static bool suspect(adept_dataset *d, adept_measurement *m, const char *format, ...)
 {
-    char text[768];
-    size_t used = 0;
+    char text[384];
     va_list args;
 
-    if (m->suspect) used = (size_t)snprintf(text, sizeof text, "%.400s; ", m->suspect);
     va_start(args, format);
-    vsnprintf(text + used, sizeof text - used, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    m->suspect = adept_arena_strdup(d->arena, text);
+    m->suspect = adept_arena_printf(d->arena, "%.400s%s%s", m->suspect ? m->suspect : "", m->suspect ? "; " : "", text);
     return m->suspect != NULL;
 }
 
@@ -109,28 +107,6 @@ static adept_status check_row(adept_dataset *d, adept_measurement *m, adept_erro
 
 /* ---------------------------------------------------------------- repetitions ------------------------------------ */
 
-static int order_of(const void *a, const void *b)
-{
-    return (a > b) - (a < b);
-}
-
-/* Rows of one configuration compare equal. */
-static int compare(const adept_measurement *x, const adept_measurement *y)
-{
-    int order = order_of(x->profile, y->profile);
-
-    if (order == 0) order = order_of(x->hw, y->hw);
-    if (order == 0) order = (x->gpus > y->gpus) - (x->gpus < y->gpus);
-    return order != 0 ? order : (x->power_limit_w > y->power_limit_w) - (x->power_limit_w < y->power_limit_w);
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-    const adept_measurement *x = *(adept_measurement *const *)a, *y = *(adept_measurement *const *)b;
-    int order = compare(x, y);
-    return order != 0 ? order : order_of(x, y); /* rows lie in one array: the order of the files */
-}
-
 static int compare_numbers(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -150,7 +126,7 @@ static double power_of(const adept_measurement *m)
 }
 
 /* The first row but number i that has the quantity; there is one. */
-static const adept_measurement *another(adept_measurement **rows, size_t n, size_t i, quantity *value)
+static const adept_measurement *another(adept_measurement *const *rows, size_t n, size_t i, quantity *value)
 {
     for (size_t k = 0; k < n; k++)
         if (k != i && !isnan(value(rows[k]))) return rows[k];
@@ -158,8 +134,8 @@ static const adept_measurement *another(adept_measurement **rows, size_t n, size
 }
 
 /* `rows` are of one configuration. `scratch` has room for n numbers. */
-static bool check_repeats(adept_dataset *d, adept_measurement **rows, size_t n, double *scratch, const char *column,
-                          quantity *value)
+static bool check_repeats(adept_dataset *d, adept_measurement *const *rows, size_t n, double *scratch,
+                          const char *column, quantity *value)
 {
     size_t measured = 0;
 
@@ -182,22 +158,23 @@ static bool check_repeats(adept_dataset *d, adept_measurement **rows, size_t n, 
 
 static bool check_all_repeats(adept_dataset *d)
 {
-    adept_measurement **rows = calloc(d->n + 1, sizeof *rows);
-    double *scratch = calloc(d->n + 1, sizeof *scratch);
-    bool ok = rows && scratch;
+    adept_row_groups groups = {.n = 0};
+    adept_measurement **rows = adept_arena_array(d->arena, d->n + 1, sizeof *rows);
+    adept_measurement **alike = adept_arena_array(d->arena, d->n + 1, sizeof *alike);
+    double *scratch = adept_arena_array(d->arena, d->n + 1, sizeof *scratch);
     size_t n = 0;
 
-    for (size_t i = 0; ok && i < d->n; i++)
+    if (!rows || !alike || !scratch) return false;
+    for (size_t i = 0; i < d->n; i++)
         if (!d->rows[i].suspect) rows[n++] = &d->rows[i]; /* a row that is wrong by itself says nothing of the others */
-    if (ok) qsort(rows, n, sizeof *rows, compare_rows);
-    for (size_t begin = 0, end; ok && begin < n; begin = end) {
-        for (end = begin + 1; end < n && compare(rows[begin], rows[end]) == 0; end++)
-            ;
-        ok = check_repeats(d, rows + begin, end - begin, scratch, "step_time_s", time_of) &&
-             check_repeats(d, rows + begin, end - begin, scratch, "avg_power_w", power_of);
+    bool ok = adept_rows_group(&groups, d->arena, (const adept_measurement *const *)rows, n, NULL, 0, NULL) == ADEPT_OK;
+    for (size_t i = 0; i < n && ok; i++)
+        alike[i] = rows[groups.rows[i]];
+    for (size_t g = 0; g < groups.n && ok; g++) {
+        size_t begin = groups.begin[g], size = groups.begin[g + 1] - begin;
+        ok = check_repeats(d, alike + begin, size, scratch, "step_time_s", time_of) &&
+             check_repeats(d, alike + begin, size, scratch, "avg_power_w", power_of);
     }
-    free(rows);
-    free(scratch);
     return ok;
 }
 

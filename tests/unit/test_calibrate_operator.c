@@ -377,14 +377,14 @@ static void test_same_bits(void **state)
     adept_fit *two = fit_of(s, &o);
     assert_memory_equal(one->theta, two->theta, one->n_parameters * sizeof *one->theta);
     close(mkstemp(path));
-    assert_int_equal(adept_checkpoint_open(&o.checkpoint, path, false, s->rows, N, s->hw, &o, &err), ADEPT_OK);
+    assert_int_equal(adept_checkpoint_open(&o.checkpoint, path, false, &err), ADEPT_OK);
     o.stop = &stop;
     adept_fit *stopped = fit_of(s, &o);
     assert_true(stopped->interrupted);
     adept_checkpoint_free(o.checkpoint);
     stop = 0;
     for (int times = 0; times < 2; times++) { /* the second finds the first's result */
-        assert_int_equal(adept_checkpoint_open(&o.checkpoint, path, true, s->rows, N, s->hw, &o, &err), ADEPT_OK);
+        assert_int_equal(adept_checkpoint_open(&o.checkpoint, path, true, &err), ADEPT_OK);
         assert_int_equal(adept_checkpoint_n_finished(o.checkpoint), times);
         adept_fit *resumed = fit_of(s, &o);
         assert_memory_equal(one->theta, resumed->theta, one->n_parameters * sizeof *one->theta);
@@ -392,11 +392,12 @@ static void test_same_bits(void **state)
         adept_fit_free(resumed);
         adept_checkpoint_free(o.checkpoint);
     }
-    o.checkpoint = NULL;
     o.prior_rows = 0.1; /* of another fit */
-    adept_checkpoint *other = NULL;
-    assert_int_equal(adept_checkpoint_open(&other, path, true, s->rows, N, s->hw, &o, &err), ADEPT_E_USAGE);
-    assert_non_null(strstr(err.message, "prior rows"));
+    adept_fit *other = NULL;
+    assert_int_equal(adept_checkpoint_open(&o.checkpoint, path, true, &err), ADEPT_OK);
+    assert_int_equal(adept_calibrate(&other, s->rows, N, s->hw, &o, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "other options"));
+    adept_checkpoint_free(o.checkpoint);
     unlink(path);
     adept_fit_free(stopped);
     adept_fit_free(one);

@@ -91,8 +91,7 @@ static adept_status open_checkpoint(adept_cli *cli, work *w, adept_calibrate_opt
         w->checkpoint_path = NULL;
     }
     if (!w->checkpoint_path) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    status = adept_checkpoint_open(&w->checkpoint, w->checkpoint_path, o->resume != NULL, w->dataset->rows,
-                                   w->dataset->n, w->hw, &o->fit, &cli->err);
+    status = adept_checkpoint_open(&w->checkpoint, w->checkpoint_path, o->resume != NULL, &cli->err);
     o->fit.checkpoint = w->checkpoint;
     return status;
 }

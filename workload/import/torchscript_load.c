@@ -2,7 +2,7 @@
  *  one, which would otherwise pay 160 MB and 0.4 s for it. Calls: torchscript_module, torchscript_sandbox, adept_graph.
  */
 #include "adept_torch.h"
-#include "clock.h"
+#include "adept_clock.h"
 #include "torchscript.h"
 #include "torchscript_sandbox.h"
 #include <dlfcn.h>

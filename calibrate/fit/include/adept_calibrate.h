@@ -177,17 +177,14 @@ bool adept_fit_stage(size_t index, const char **name, const char **adds);
  * that a resumed command repeats its calls and gets the same bits. One that was not finished is repeated: it takes
  * seconds.
  *
- * @param path      written now, replaced atomically when a sub-fit ends (every second at most) and when options->stop is
- *                  set
- * @param resume    true: read it if it exists; false: start with an empty one
- * @param rows ...  those of the main fit: they and the options that change a result are the file's identity
- * @return ADEPT_E_USAGE if the file is of other measurements, another GPU or other options (the message says which);
- *         ADEPT_E_INVALID if it is not a checkpoint or is damaged; ADEPT_E_IO if it cannot be written
- * One checkpoint may be shared by threads.
+ * @param path    written when the first sub-fit begins, replaced atomically when one ends (every second at most) and when
+ *                options->stop is set
+ * @param resume  true: read it; false: start with an empty one, which is written now
+ * @return ADEPT_E_INVALID if it is not a checkpoint or is damaged; ADEPT_E_IO if it cannot be written. A checkpoint of
+ *         other measurements, another GPU or other options is refused by adept_calibrate() with ADEPT_E_USAGE.
+ * One checkpoint may be shared by threads, after the first sub-fit has begun.
  */
-adept_status adept_checkpoint_open(adept_checkpoint **out, const char *path, bool resume, const adept_measurement *rows,
-                                   size_t n, const adept_hwprofile *base, const adept_fit_options *options,
-                                   adept_error *err);
+adept_status adept_checkpoint_open(adept_checkpoint **out, const char *path, bool resume, adept_error *err);
 size_t adept_checkpoint_n_finished(const adept_checkpoint *checkpoint);
 /** Write it now. */
 adept_status adept_checkpoint_save(adept_checkpoint *checkpoint, adept_error *err);

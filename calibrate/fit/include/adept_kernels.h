@@ -56,13 +56,6 @@ typedef struct adept_kernel_fit_options {
 adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows *rows,
                                   const adept_kernel_fit_options *options, adept_error *err);
 
-/** A file of measured kernels, for the record. */
-typedef struct adept_kernel_file {
-    const char *name; /* without folders */
-    char sha256[65];
-    size_t n_rows;
-} adept_kernel_file;
-
 /**
  * Make a fit of kernels the fit of a GPU: start, centre of the priors and value of all that is not fitted, for whatever
  * predicts or calibrates with `hw` from now on. What was not fitted keeps the granularity's default; an earlier fit of
