@@ -140,22 +140,13 @@ static adept_status run_stage(adept_fit_run *out, problem *p, size_t stage, cons
                               adept_error *err)
 {
     adept_objective *o = &p->objective;
-    adept_run_result result;
     size_t n_free = adept_fit_parameters_in_stage(p->is_free, p->parameters, o->n_parameters, stage);
     if (n_free == 0)
         return adept_error_set(err, ADEPT_E_FIT, "nothing to fit: these rows determine no parameter that is free");
     memcpy(p->fixed, p->theta, o->n_parameters * sizeof *p->fixed);
     if (!adept_objective_free(o, p->arena, p->is_free, p->centre)) return no_memory(err);
-    adept_status status = adept_run_solve(&result, o, p->options, name, pool, p->theta, err);
-    if (status == ADEPT_OK)
-        *out = (adept_fit_run){.name = name,
-                               .adds = "",
-                               .loss = adept_objective_parts(o, p->theta, p->scratch),
-                               .n_free = n_free,
-                               .generations = result.generations,
-                               .evaluations = result.evaluations,
-                               .converged = result.converged,
-                               .interrupted = result.interrupted};
+    adept_status status = adept_run_solve(out, o, p->options, name, pool, p->theta, err);
+    out->n_free = n_free;
     return status;
 }
 

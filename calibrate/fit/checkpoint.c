@@ -36,11 +36,6 @@ static bool add_part(adept_checkpoint *c, const adept_part *part)
     return true;
 }
 
-size_t adept_checkpoint_n_finished(const adept_checkpoint *c)
-{
-    return c->n_parts;
-}
-
 /* ---- the file's text ---- */
 
 /* The digest stands first; it is of all that follows it. */

@@ -3,46 +3,16 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const strategies[] = {[ADEPT_DE_BEST1BIN] = "best1bin", [ADEPT_DE_RAND1BIN] = "rand1bin"};
-static const char *const bound_rules[] = {[ADEPT_DE_REDRAW] = "redraw", [ADEPT_DE_CLIP] = "clip"};
-static const char *const states[] = {[ADEPT_FIT_FREE] = "free",
-                                     [ADEPT_FIT_FIXED] = "fixed",
-                                     [ADEPT_FIT_CONVENTION] = "convention",
-                                     [ADEPT_FIT_UNDETERMINED] = "undetermined"};
-
 bool adept_de_strategy_from_name(adept_de_strategy *out, const char *name)
 {
-    for (int i = 0; i < 2; i++) {
-        if (strcmp(strategies[i], name) != 0) continue;
-        *out = (adept_de_strategy)i;
-        return true;
-    }
-    return false;
+    *out = strcmp(name, "rand1bin") == 0 ? ADEPT_DE_RAND1BIN : ADEPT_DE_BEST1BIN;
+    return *out == ADEPT_DE_RAND1BIN || strcmp(name, "best1bin") == 0;
 }
 
 bool adept_de_bounds_from_name(adept_de_bounds *out, const char *name)
 {
-    for (int i = 0; i < 2; i++) {
-        if (strcmp(bound_rules[i], name) != 0) continue;
-        *out = (adept_de_bounds)i;
-        return true;
-    }
-    return false;
-}
-
-const char *adept_de_strategy_name(adept_de_strategy strategy)
-{
-    return strategies[strategy == ADEPT_DE_RAND1BIN];
-}
-
-const char *adept_de_bounds_name(adept_de_bounds bounds)
-{
-    return bound_rules[bounds == ADEPT_DE_CLIP];
-}
-
-const char *adept_fit_state_name(adept_fit_state state)
-{
-    return (unsigned)state < 4 ? states[state] : "";
+    *out = strcmp(name, "clip") == 0 ? ADEPT_DE_CLIP : ADEPT_DE_REDRAW;
+    return *out == ADEPT_DE_CLIP || strcmp(name, "redraw") == 0;
 }
 
 adept_fit_options adept_fit_options_default(void)

@@ -158,23 +158,27 @@ static adept_status check_freed(adept_fit_parameter *list, size_t n, const adept
     return ADEPT_OK;
 }
 
-static void hold_kernels(adept_fit_parameter *list, size_t n, const adept_fit_options *options)
+/* NULL: nothing speaks against fitting it. */
+static const char *convention_of(const char *name, const adept_fit_options *options)
 {
-    for (size_t i = 0; i < n; i++) {
-        adept_fit_parameter *p = &list[i];
-        if (p->state != ADEPT_FIT_FREE || is_named(p->info.name, of_steps, sizeof of_steps / sizeof of_steps[0]) ||
-            is_named(p->info.name, options->freed, options->n_freed))
-            continue;
-        hold(p, p->start, ADEPT_FIT_CONVENTION, "told by measured kernels, not by steps");
-    }
+    for (size_t i = 0; i < sizeof conventions / sizeof conventions[0]; i++)
+        if (strcmp(conventions[i].name, name) == 0) return conventions[i].reason;
+    bool to_steps = options->granularity != ADEPT_GRANULARITY_OPERATOR ||
+                    is_named(name, of_steps, sizeof of_steps / sizeof of_steps[0]);
+    return to_steps ? NULL : "told by measured kernels, not by steps";
+}
+
+static bool is_asked_for(const adept_fit_parameter *p, const adept_fit_options *options)
+{
+    return is_named(p->info.name, options->freed, options->n_freed);
 }
 
 static void hold_conventions(adept_fit_parameter *list, size_t n, const adept_fit_options *options)
 {
-    for (size_t i = 0; i < sizeof conventions / sizeof conventions[0]; i++) {
-        adept_fit_parameter *p = find(list, n, conventions[i].name);
-        if (!p || p->state != ADEPT_FIT_FREE || is_named(p->info.name, options->freed, options->n_freed)) continue;
-        hold(p, p->start, ADEPT_FIT_CONVENTION, conventions[i].reason);
+    for (size_t i = 0; i < n; i++) {
+        const char *reason = convention_of(list[i].info.name, options);
+        if (reason && list[i].state == ADEPT_FIT_FREE && !is_asked_for(&list[i], options))
+            hold(&list[i], list[i].start, ADEPT_FIT_CONVENTION, reason);
     }
 }
 
@@ -239,7 +243,7 @@ static adept_status hold_untouched(adept_fit_parameter *list, const adept_object
     }
     gsl_rng_free(rng);
     for (size_t i = 0; i < o->n_parameters; i++) {
-        if (list[i].state != ADEPT_FIT_FREE || is_named(list[i].info.name, options->freed, options->n_freed)) continue;
+        if (list[i].state != ADEPT_FIT_FREE || is_asked_for(&list[i], options)) continue;
         bool throttling = options->granularity == ADEPT_GRANULARITY_OPERATOR &&
                           is_named(list[i].info.name, of_throttling, sizeof of_throttling / sizeof of_throttling[0]);
         bool of_power = o->n_powers == 0 && !limited && !throttling &&
@@ -277,7 +281,6 @@ adept_status adept_fit_parameters_choose(adept_fit_parameter *out, const adept_o
     if (status == ADEPT_OK) status = check_freed(out, n, options, err);
     if (status != ADEPT_OK) return status;
     hold_conventions(out, n, options);
-    if (options->granularity == ADEPT_GRANULARITY_OPERATOR) hold_kernels(out, n, options);
     return hold_untouched(out, o, options, limited, arena, err);
 }
 
@@ -299,8 +302,7 @@ void adept_fit_parameters_settle(adept_fit_parameter *parameters, const adept_ob
     mark_influences(touched, o, theta, scratch);
     for (size_t i = 0; i < o->n_parameters; i++) {
         adept_fit_parameter *p = &parameters[i];
-        if (p->state != ADEPT_FIT_FREE || touched[i] || is_named(p->info.name, options->freed, options->n_freed))
-            continue;
+        if (p->state != ADEPT_FIT_FREE || touched[i] || is_asked_for(p, options)) continue;
         double fitted = theta[i], before = adept_objective_parts(o, theta, scratch).total;
         theta[i] = p->start;
         if (adept_objective_parts(o, theta, scratch).total <= before) {

@@ -28,7 +28,7 @@ typedef struct run {
     double *start, *best, *trial; /* n_genes, on the unit cube */
     double *scratch;              /* for the gradient, of the calling thread */
     double best_loss;
-    adept_run_result result;
+    adept_fit_run result;
     double begin_s, progress_s;
     double begin_ratio; /* std over its limit when it was first finite, to guess the time left */
 } run;
@@ -94,7 +94,10 @@ static bool watch(void *context, const adept_de_view *now)
     run *r = context;
     take_if_better(r, now->population + now->best * now->n, now->losses[now->best]);
     if (now->generation > 0) say_progress(r, now);
-    r->result = (adept_run_result){now->generation, now->evaluations, now->converged, stopped(r)};
+    r->result.generations = now->generation;
+    r->result.evaluations = now->evaluations;
+    r->result.converged = now->converged;
+    r->result.interrupted = stopped(r);
     return !r->result.interrupted;
 }
 
@@ -164,7 +167,8 @@ static adept_status search(run *r, adept_error *err)
     r->best_loss = adept_objective_loss(r->o, r->start, r->scratch);
     if (!isfinite(r->best_loss)) r->best_loss = INFINITY;
     memcpy(r->best, r->start, r->o->n_genes * sizeof *r->best);
-    r->result = (adept_run_result){0, 1.0, true, false};
+    r->result.evaluations = 1.0;
+    r->result.converged = true;
     if (evolves) status = evolve(r, err);
     if (status == ADEPT_OK && r->options->polish && !stopped(r)) status = polish(r, r->best, &r->best_loss, err);
     if (status == ADEPT_OK && r->options->polish && !evolves) status = polish_others(r, err);
@@ -187,7 +191,9 @@ static adept_status solve(run *r, adept_error *err)
     if (found) {
         memcpy(r->best, part.unit, part.n * sizeof *r->best);
         r->best_loss = part.loss;
-        r->result = (adept_run_result){part.generations, part.evaluations, part.converged, false};
+        r->result.generations = part.generations;
+        r->result.evaluations = part.evaluations;
+        r->result.converged = part.converged;
         return ADEPT_OK;
     }
     status = search(r, err);
@@ -206,16 +212,18 @@ static adept_status solve(run *r, adept_error *err)
 static void take_better(run *r, double *theta, double *found)
 {
     adept_objective_theta(r->o, r->best, found);
-    double loss = adept_objective_parts(r->o, found, r->scratch).total;
-    if (!(adept_objective_parts(r->o, theta, r->scratch).total <= loss))
-        memcpy(theta, found, r->o->n_parameters * sizeof *theta);
+    adept_fit_loss loss = adept_objective_parts(r->o, found, r->scratch);
+    r->result.loss = adept_objective_parts(r->o, theta, r->scratch);
+    if (r->result.loss.total <= loss.total) return;
+    r->result.loss = loss;
+    memcpy(theta, found, r->o->n_parameters * sizeof *theta);
 }
 
-adept_status adept_run_solve(adept_run_result *out, const adept_objective *o, const adept_fit_options *options,
+adept_status adept_run_solve(adept_fit_run *out, const adept_objective *o, const adept_fit_options *options,
                              const char *name, adept_pool *pool, double *theta, adept_error *err)
 {
     size_t n = o->n_genes;
-    run r = {.o = o, .options = options, .pool = pool, .begin_ratio = NAN};
+    run r = {.o = o, .options = options, .pool = pool, .begin_ratio = NAN, .result = {.name = name, .adds = ""}};
     double *memory = calloc(3 * n + o->n_parameters + adept_objective_n_gradient_scratch(o), sizeof *memory);
     if (!memory) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
     r.start = memory;

@@ -25,6 +25,9 @@ struct adept_dataset_private {
 /** Make room for one more element of an arena's array. @return false when memory is out */
 bool adept_dataset_grow(adept_arena *arena, void **items, size_t n, size_t *capacity, size_t item_bytes);
 
+/** Move rows behind the others; d->n changes. @return false, and nothing changed: memory is out */
+bool adept_dataset_drop(adept_dataset *d, const bool *drop);
+
 /** Keep a line for dataset->warnings. @return false when memory is out */
 bool adept_dataset_warn(adept_dataset *d, const char *format, ...) ADEPT_PRINTF(2, 3);
 

@@ -208,18 +208,12 @@ adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
 
 bool adept_dataset_exclude_suspect(adept_dataset *d)
 {
-    adept_measurement *moved = adept_arena_array(d->arena, d->n + 1, sizeof *moved);
-    size_t kept = 0, n_moved = 0;
+    size_t before = d->n;
+    bool *drop = adept_arena_array(d->arena, before + 1, sizeof *drop);
 
-    if (!moved) return false;
-    for (size_t i = 0; i < d->n; i++) {
-        if (d->rows[i].suspect)
-            moved[n_moved++] = d->rows[i];
-        else
-            d->rows[kept++] = d->rows[i];
-    }
-    memcpy(d->rows + kept, moved, n_moved * sizeof *moved);
-    d->n = kept;
-    d->n_excluded += n_moved;
+    for (size_t i = 0; i < before && drop; i++)
+        drop[i] = d->rows[i].suspect != NULL;
+    if (!drop || !adept_dataset_drop(d, drop)) return false;
+    d->n_excluded += before - d->n;
     return true;
 }

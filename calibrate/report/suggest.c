@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CONFIGURATIONS 512 /* of the rows, that are varied */
+#define MAX_CONFIGURATIONS 512 /* measured ones, that are varied */
 #define MAX_WORKLOADS 4        /* whose batch and precision are varied: a .pt takes half a second to import */
 #define MAX_CANDIDATES 4096
 #define LEAST_GAIN 0.05  /* nats */
@@ -16,7 +16,7 @@
 #define N_REASONS 2
 #define LEAST_REASON 1.2 /* times smaller a standard error must become to be worth a word */
 
-/* The one thing that differs from a measured row. */
+/* What differs from a measured configuration. */
 typedef enum change { NOTHING, GPUS, POWER_LIMIT, BATCH, PRECISION, POWER } change;
 
 typedef struct candidate {
@@ -25,14 +25,15 @@ typedef struct candidate {
     int64_t gpus;
     double power_limit_w;
     change change;
-    bool taken;
+    bool taken;     /* of one that is suggested, or much like such a one */
+    bool has_power; /* of a measured one */
 } candidate;
 
 typedef struct search {
     adept_dataset *dataset;
     const adept_fit *fit;
-    bool any_power;
-    size_t n;
+    size_t n_measured, n;
+    candidate *measured; /* configurations, in the order of their first rows */
     candidate *list;
 } search;
 
@@ -43,34 +44,33 @@ static adept_status no_memory(adept_error *err)
 
 /* ---- candidates ---- */
 
-static double limit_of(const adept_hwprofile *hw, double power_limit_w)
+static double limit_of(const candidate *c)
 {
-    return power_limit_w > 0.0 ? power_limit_w : hw->specs.tdp_w;
-}
-
-static bool same_limit(const adept_hwprofile *hw, double a_w, double b_w)
-{
-    return a_w == b_w || limit_of(hw, a_w) == limit_of(hw, b_w);
+    return c->power_limit_w > 0.0 ? c->power_limit_w : c->like->hw->specs.tdp_w;
 }
 
 /* The same model doing the same, whatever its batch, precision, GPUs and power limit. */
-static bool same_workload(const adept_measurement *a, const adept_measurement *b)
+static bool same_workload(const candidate *x, const candidate *y)
 {
+    const adept_measurement *a = x->like, *b = y->like;
     return a->hw == b->hw && a->mode == b->mode && a->attention == b->attention && a->grad_accum == b->grad_accum &&
            strcmp(a->profile->model_path, b->profile->model_path) == 0 && strcmp(a->input, b->input) == 0 &&
            strcmp(a->optimizer, b->optimizer) == 0;
 }
 
-static bool same_work(const adept_profile *a, const adept_profile *b)
+static bool same_configuration(const candidate *a, const candidate *b)
 {
-    return a == b || (a->batch_size == b->batch_size && a->precision == b->precision);
+    return a->gpus == b->gpus && a->profile->batch_size == b->profile->batch_size &&
+           a->profile->precision == b->profile->precision && same_workload(a, b) &&
+           (a->power_limit_w == b->power_limit_w || limit_of(a) == limit_of(b));
 }
 
-/* Is it what `row` measured? */
-static bool is_measured(const candidate *c, const adept_measurement *row)
+/* NULL: none is the same. */
+static candidate *find(candidate *list, size_t n, const candidate *c)
 {
-    return same_workload(c->like, row) && same_work(c->profile, row->profile) && c->gpus == row->gpus &&
-           same_limit(row->hw, c->power_limit_w, row->power_limit_w);
+    for (size_t i = 0; i < n; i++)
+        if ((list[i].change == POWER) == (c->change == POWER) && same_configuration(&list[i], c)) return &list[i];
+    return NULL;
 }
 
 /* The GPU has the units and the memory for it. */
@@ -81,20 +81,21 @@ static bool can_run(const candidate *c)
     return adept_predict(&p, c->profile, c->like->hw, &run, NULL) == ADEPT_OK && p.memory.fits;
 }
 
-static bool same_candidate(const candidate *a, const candidate *b)
-{
-    return (a->change == POWER) == (b->change == POWER) && a->gpus == b->gpus && same_work(a->profile, b->profile) &&
-           same_workload(a->like, b->like) && same_limit(a->like->hw, a->power_limit_w, b->power_limit_w);
-}
-
 static void add(search *s, candidate c)
 {
-    for (size_t i = 0; i < s->n; i++)
-        if (same_candidate(&c, &s->list[i])) return;
-    if (s->n == MAX_CANDIDATES || (c.change != POWER && !can_run(&c))) return;
-    for (size_t i = 0; i < s->dataset->n && c.change != POWER; i++)
-        if (is_measured(&c, &s->dataset->rows[i])) return;
-    s->list[s->n++] = c;
+    if (s->n == MAX_CANDIDATES || find(s->list, s->n, &c) || find(s->measured, s->n_measured, &c)) return;
+    if (c.change == POWER || can_run(&c)) s->list[s->n++] = c;
+}
+
+static void list_measured(search *s)
+{
+    for (size_t i = 0; i < s->dataset->n; i++) {
+        const adept_measurement *row = &s->dataset->rows[i];
+        candidate c = {.like = row, .profile = row->profile, .gpus = row->gpus, .power_limit_w = row->power_limit_w};
+        candidate *same = find(s->measured, s->n_measured, &c);
+        if (!same) *(same = &s->measured[s->n_measured++]) = c;
+        same->has_power = same->has_power || !isnan(row->power_avg_w);
+    }
 }
 
 static void vary_gpus(search *s, const candidate *from)
@@ -109,17 +110,20 @@ static void vary_gpus(search *s, const candidate *from)
     }
 }
 
-static void vary_power_limit(search *s, const candidate *from)
+static void vary_power(search *s, const candidate *from)
 {
     const adept_specs *specs = &from->like->hw->specs;
     const double limits[] = {specs->power_limit_min_w, 0.5 * (specs->power_limit_min_w + specs->power_limit_max_w),
                              specs->power_limit_max_w};
+    candidate c = *from;
+    c.change = POWER_LIMIT;
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        candidate c = *from;
         c.power_limit_w = limits[i];
-        c.change = POWER_LIMIT;
         if (isfinite(limits[i])) add(s, c);
     }
+    c = *from;
+    c.change = POWER;
+    if (!from->has_power) add(s, c);
 }
 
 /* A model that cannot be had in that configuration (a saved profile, a batch fixed by the trace) is no candidate. */
@@ -132,13 +136,6 @@ static adept_status add_changed(search *s, const candidate *from, adept_measurem
     if (status == ADEPT_E_NOMEM) return no_memory(err);
     if (status == ADEPT_OK) add(s, c);
     return ADEPT_OK;
-}
-
-static bool has_precision(const search *s, const adept_measurement *like, adept_precision precision)
-{
-    for (size_t i = 0; i < s->dataset->n; i++)
-        if (same_workload(like, &s->dataset->rows[i]) && s->dataset->rows[i].precision == precision) return true;
-    return false;
 }
 
 static bool has_units(const adept_specs *s, adept_precision precision)
@@ -158,66 +155,45 @@ static bool has_units(const adept_specs *s, adept_precision precision)
 }
 
 /* Half the smallest batch, twice the largest, and at the largest the precisions that were not measured. */
-static adept_status vary_workload(search *s, const adept_measurement *like, adept_error *err)
+static adept_status vary_workload(search *s, const candidate *like, adept_error *err)
 {
-    const adept_measurement *smallest = like, *largest = like;
-    for (size_t i = 0; i < s->dataset->n; i++) {
-        const adept_measurement *row = &s->dataset->rows[i];
-        if (!same_workload(like, row)) continue;
-        if (row->profile->batch_size < smallest->profile->batch_size) smallest = row;
-        if (row->profile->batch_size > largest->profile->batch_size) largest = row;
+    const candidate *smallest = like, *largest = like;
+    bool measured[ADEPT_PRECISION_COUNT] = {false};
+    for (size_t i = 0; i < s->n_measured; i++) {
+        const candidate *c = &s->measured[i];
+        if (!same_workload(like, c)) continue;
+        measured[c->like->precision] = true;
+        if (c->profile->batch_size < smallest->profile->batch_size) smallest = c;
+        if (c->profile->batch_size > largest->profile->batch_size) largest = c;
     }
-    candidate low = {smallest, smallest->profile, smallest->gpus, smallest->power_limit_w, NOTHING, false};
-    candidate high = {largest, largest->profile, largest->gpus, largest->power_limit_w, NOTHING, false};
     adept_measurement_change half = {.batch_size = smallest->profile->batch_size / 2};
     adept_measurement_change twice = {.batch_size = largest->profile->batch_size * 2};
-    adept_status status = half.batch_size > 0 ? add_changed(s, &low, half, err) : ADEPT_OK;
-    if (status == ADEPT_OK) status = add_changed(s, &high, twice, err);
+    adept_status status = half.batch_size > 0 ? add_changed(s, smallest, half, err) : ADEPT_OK;
+    if (status == ADEPT_OK) status = add_changed(s, largest, twice, err);
     for (int p = ADEPT_FP32; p < ADEPT_PRECISION_COUNT && status == ADEPT_OK; p++) {
-        adept_precision precision = (adept_precision)p;
-        if (!has_units(&like->hw->specs, precision) || has_precision(s, like, precision)) continue;
-        status = add_changed(s, &high, (adept_measurement_change){.precision = adept_precision_name(precision)}, err);
+        adept_measurement_change to = {.precision = adept_precision_name((adept_precision)p)};
+        if (has_units(&like->like->hw->specs, (adept_precision)p) && !measured[p])
+            status = add_changed(s, largest, to, err);
     }
     return status;
-}
-
-/* The first rows[i] of its workload (work: with the same batch and precision, GPUs and limit too)? */
-static bool is_first(const search *s, size_t i, bool whole)
-{
-    const adept_measurement *rows = s->dataset->rows;
-    candidate c = {&rows[i], rows[i].profile, rows[i].gpus, rows[i].power_limit_w, NOTHING, false};
-    for (size_t j = 0; j < i; j++)
-        if (whole ? is_measured(&c, &rows[j]) : same_workload(&rows[i], &rows[j])) return false;
-    return true;
-}
-
-static bool power_is_measured(const search *s, const candidate *c)
-{
-    for (size_t i = 0; i < s->dataset->n; i++)
-        if (!isnan(s->dataset->rows[i].power_avg_w) && is_measured(c, &s->dataset->rows[i])) return true;
-    return false;
 }
 
 static adept_status collect(search *s, adept_error *err)
 {
     adept_status status = ADEPT_OK;
-    size_t n_rows = s->dataset->n, n_workloads = 0;
-    for (size_t i = 0; i < n_rows; i++)
-        s->any_power = s->any_power || !isnan(s->dataset->rows[i].power_avg_w);
-    if (n_rows > MAX_CONFIGURATIONS) n_rows = MAX_CONFIGURATIONS;
-    for (size_t i = 0; i < n_rows && status == ADEPT_OK; i++) {
-        const adept_measurement *row = &s->dataset->rows[i];
-        if (is_first(s, i, true)) {
-            candidate c = {row, row->profile, row->gpus, row->power_limit_w, NOTHING, false};
-            vary_gpus(s, &c);
-            if (s->any_power) vary_power_limit(s, &c);
-            c.change = POWER;
-            if (s->any_power && !power_is_measured(s, &c)) add(s, c);
-        }
-        if (n_workloads < MAX_WORKLOADS && is_first(s, i, false)) {
-            n_workloads++;
-            status = vary_workload(s, row, err);
-        }
+    size_t n_workloads = 0;
+    bool any_power = false;
+    list_measured(s);
+    for (size_t i = 0; i < s->n_measured; i++)
+        any_power = any_power || s->measured[i].has_power;
+    for (size_t i = 0; i < s->n_measured && i < MAX_CONFIGURATIONS && status == ADEPT_OK; i++) {
+        const candidate *c = &s->measured[i];
+        bool first = true; /* of its workload */
+        for (size_t k = 0; k < i; k++)
+            first = first && !same_workload(&s->measured[k], c);
+        vary_gpus(s, c);
+        if (any_power) vary_power(s, c);
+        if (first && n_workloads++ < MAX_WORKLOADS) status = vary_workload(s, c, err);
     }
     return status;
 }
@@ -345,7 +321,7 @@ static const char *reason_text(adept_arena *arena, const adept_information *info
 static bool same_kind(const candidate *a, const candidate *b)
 {
     return a->change == b->change && (a->change != PRECISION || a->profile->precision == b->profile->precision) &&
-           same_workload(a->like, b->like);
+           same_workload(a, b);
 }
 
 static adept_status take(adept_suggestion *out, adept_arena *arena, search *s, adept_information *info, choice *choices,
@@ -376,10 +352,13 @@ adept_status adept_suggest(adept_suggestion **out, size_t *n, adept_arena *arena
 {
     adept_information info;
     choice choices;
-    search s = {.dataset = d, .fit = fit, .list = adept_arena_array(arena, MAX_CANDIDATES, sizeof *s.list)};
+    search s = {.dataset = d,
+                .fit = fit,
+                .measured = adept_arena_array(arena, d->n, sizeof *s.measured),
+                .list = adept_arena_array(arena, MAX_CANDIDATES, sizeof *s.list)};
     *n = 0;
     *out = adept_arena_array(arena, n_wanted + 1, sizeof **out);
-    if (!*out || !s.list) return no_memory(err);
+    if (!*out || !s.measured || !s.list) return no_memory(err);
     adept_status status = adept_information_new(&info, arena, d->rows, scored, d->n, fit, true, err);
     if (status == ADEPT_OK) status = collect(&s, err);
     if (status != ADEPT_OK || s.n == 0 || info.n == 0) return status;

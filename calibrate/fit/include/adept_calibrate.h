@@ -24,8 +24,6 @@ typedef enum adept_de_bounds { ADEPT_DE_REDRAW, ADEPT_DE_CLIP } adept_de_bounds;
 /** "best1bin", "rand1bin"; "redraw", "clip". @return false for another word */
 bool adept_de_strategy_from_name(adept_de_strategy *out, const char *name);
 bool adept_de_bounds_from_name(adept_de_bounds *out, const char *name);
-const char *adept_de_strategy_name(adept_de_strategy strategy);
-const char *adept_de_bounds_name(adept_de_bounds bounds);
 
 /** How far a fit has come. Called by the thread that called adept_calibrate(), a few times per second. */
 typedef struct adept_fit_progress {
@@ -96,7 +94,6 @@ typedef enum adept_fit_state {
     ADEPT_FIT_CONVENTION,  /* by default: another parameter does the same, or it is not the GPU's */
     ADEPT_FIT_UNDETERMINED /* these rows do not depend on it: kept at its default */
 } adept_fit_state;
-const char *adept_fit_state_name(adept_fit_state state); /* "free", "fixed", "convention", "undetermined" */
 
 typedef struct adept_fit_parameter {
     adept_parameter_info info; /* of the evaluator: name, bounds, scale */
@@ -185,7 +182,6 @@ bool adept_fit_stage(size_t index, const char **name, const char **adds);
  * One checkpoint may be shared by threads, after the first sub-fit has begun.
  */
 adept_status adept_checkpoint_open(adept_checkpoint **out, const char *path, bool resume, adept_error *err);
-size_t adept_checkpoint_n_finished(const adept_checkpoint *checkpoint);
 /** Write it now. */
 adept_status adept_checkpoint_save(adept_checkpoint *checkpoint, adept_error *err);
 void adept_checkpoint_free(adept_checkpoint *checkpoint); /* NULL allowed; the file stays */
