@@ -175,9 +175,6 @@ typedef struct adept_row_groups {
 adept_status adept_rows_group(adept_row_groups *out, adept_arena *arena, const adept_measurement *const *rows, size_t n,
                               const char *const *columns, size_t n_columns, adept_error *err);
 
-/** The columns adept itself knows, in CONTRACT's order; NULL past the end. */
-const char *adept_measurement_column(size_t index);
-
 /**
  * A profile of a row's model under another configuration, for suggestions of what to measure. Computed in memory from
  * the model's graph, which is imported on the first use and kept; nothing is cached on disk.
