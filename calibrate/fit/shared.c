@@ -7,10 +7,11 @@
 struct adept_shared {
     size_t n;
     adept_hwprofile *gpus[ADEPT_KERNEL_MAX_GPUS]; /* owned */
-    adept_hwprofile *base;                        /* owned */
+    adept_hwprofile *base;                        /* owned; its donors are the following */
+    const char *names[ADEPT_KERNEL_MAX_GPUS], *vendors[ADEPT_KERNEL_MAX_GPUS];
     adept_kernel_rows kernels;
-    adept_measurement *steps; /* of a copy for a fold: the rows on its own GPUs */
-    adept_kernel_fit_options how;              /* of the kernels' fit */
+    adept_measurement *steps;     /* of a copy for a fold: the rows on its own GPUs */
+    adept_kernel_fit_options how; /* of the kernels' fit */
 };
 
 static adept_status no_memory(adept_error *err)
@@ -19,14 +20,6 @@ static adept_status no_memory(adept_error *err)
 }
 
 /* ---- life ---- */
-
-/* What is NAN in the sheet of no GPU. */
-static void empty_sheet(adept_specs *specs)
-{
-#define X(name, required, text) specs->name = NAN;
-    ADEPT_SPEC_LIST(X)
-#undef X
-}
 
 static adept_hwprofile *new_base(void)
 {
@@ -43,7 +36,9 @@ static adept_hwprofile *new_base(void)
                             .path = "shared",
                             .transferred = true,
                             .granularity = ADEPT_GRANULARITY_OPERATOR};
-    empty_sheet(&hw->specs);
+#define X(name, required, text) hw->specs.name = NAN; /* it has no sheet */
+    ADEPT_SPEC_LIST(X)
+#undef X
     return hw;
 }
 
@@ -51,7 +46,11 @@ adept_shared *adept_shared_new(void)
 {
     adept_shared *s = calloc(1, sizeof *s);
     if (s) s->base = new_base();
-    if (s && s->base) return s;
+    if (s && s->base) {
+        s->base->donors = s->names;
+        s->base->donor_vendors = s->vendors;
+        return s;
+    }
     free(s);
     return NULL;
 }
@@ -74,25 +73,24 @@ adept_hwprofile *adept_shared_base(const adept_shared *s)
 
 /* ---- GPUs by name ---- */
 
+/* Its index; s->n: not yet opened. */
+static size_t index_of(const adept_shared *s, const char *name)
+{
+    size_t i = 0;
+    while (i < s->n && strcmp(s->gpus[i]->name, name) != 0)
+        i++;
+    return i;
+}
+
 /* The record that goes with the fit: who taught it. */
-static adept_status list_donors(adept_shared *s, adept_error *err)
+static void add_donor(adept_shared *s, const adept_hwprofile *hw)
 {
     adept_hwprofile *base = s->base;
-    const char **names = adept_arena_array(base->arena, s->n, sizeof *names);
-    const char **vendors = adept_arena_array(base->arena, s->n, sizeof *vendors);
-    if (!names || !vendors) return no_memory(err);
-    base->n_donor_vendors = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        size_t k = 0;
-        names[i] = s->gpus[i]->name;
-        while (k < base->n_donor_vendors && strcmp(vendors[k], s->gpus[i]->vendor) != 0)
-            k++;
-        if (k == base->n_donor_vendors) vendors[base->n_donor_vendors++] = s->gpus[i]->vendor;
-    }
-    base->n_donors = s->n;
-    base->donors = names;
-    base->donor_vendors = vendors;
-    return ADEPT_OK;
+    size_t k = 0;
+    while (k < base->n_donor_vendors && strcmp(s->vendors[k], hw->vendor) != 0)
+        k++;
+    if (k == base->n_donor_vendors) s->vendors[base->n_donor_vendors++] = hw->vendor;
+    s->names[base->n_donors++] = hw->name;
 }
 
 /* The GPU of that name, opened when it is first asked for. */
@@ -100,17 +98,15 @@ static adept_status find(void *context, const char *name, const adept_hwprofile 
 {
     adept_shared *s = context;
     adept_hwprofile *opened = NULL;
-    for (size_t i = 0; i < s->n; i++) {
-        if (strcmp(s->gpus[i]->name, name) != 0) continue;
-        *hw = s->gpus[*index = i];
-        return ADEPT_OK;
+    *index = index_of(s, name);
+    if (*index == s->n) {
+        adept_status status = adept_hwprofile_open(&opened, name, err);
+        if (status != ADEPT_OK) return status;
+        *index = index_of(s, opened->name); /* the name was an alias */
     }
-    adept_status status = adept_hwprofile_open(&opened, name, err);
-    if (status != ADEPT_OK) return status;
-    for (size_t i = 0; i < s->n; i++) { /* by an alias */
-        if (strcmp(s->gpus[i]->name, opened->name) != 0) continue;
+    if (*index < s->n) {
         adept_hwprofile_free(opened);
-        *hw = s->gpus[*index = i];
+        *hw = s->gpus[*index];
         return ADEPT_OK;
     }
     if (s->n == ADEPT_KERNEL_MAX_GPUS) {
@@ -120,9 +116,9 @@ static adept_status find(void *context, const char *name, const adept_hwprofile 
     adept_hwprofile_forget_fit(opened);
     opened->transferred = true;
     opened->granularity = ADEPT_GRANULARITY_OPERATOR;
-    s->gpus[s->n] = opened;
-    *hw = s->gpus[*index = s->n++];
-    return list_donors(s, err);
+    add_donor(s, opened);
+    *hw = s->gpus[s->n++] = opened;
+    return ADEPT_OK;
 }
 
 adept_status adept_dataset_select_each(adept_dataset *d, adept_shared *s, adept_error *err)
@@ -141,26 +137,19 @@ adept_status adept_dataset_select_each(adept_dataset *d, adept_shared *s, adept_
     return d->n > 0 ? ADEPT_OK : adept_error_set(err, ADEPT_E_INVALID, "there is no row to use");
 }
 
-void adept_shared_weigh(adept_dataset *d)
+void adept_shared_weigh(const adept_shared *s, adept_dataset *d)
 {
-    const adept_hwprofile *seen[ADEPT_KERNEL_MAX_GPUS];
     double sums[ADEPT_KERNEL_MAX_GPUS] = {0}, total = 0.0;
-    size_t n = 0, with_weight = 0;
+    size_t with_weight = 0;
     for (size_t i = 0; i < d->n; i++) {
-        size_t k = 0;
-        while (k < n && seen[k] != d->rows[i].hw)
-            k++;
-        if (k == n && n < ADEPT_KERNEL_MAX_GPUS) seen[n++] = d->rows[i].hw;
-        sums[k] += d->rows[i].weight;
+        sums[index_of(s, d->rows[i].hw->name)] += d->rows[i].weight;
         total += d->rows[i].weight;
     }
-    for (size_t k = 0; k < n; k++)
-        with_weight += sums[k] > 0.0;
+    for (size_t g = 0; g < s->n; g++)
+        with_weight += sums[g] > 0.0;
     for (size_t i = 0; i < d->n; i++) {
-        size_t k = 0;
-        while (seen[k] != d->rows[i].hw)
-            k++;
-        if (sums[k] > 0.0) d->rows[i].weight *= total / ((double)with_weight * sums[k]);
+        double sum = sums[index_of(s, d->rows[i].hw->name)];
+        if (sum > 0.0) d->rows[i].weight *= total / ((double)with_weight * sum);
     }
 }
 

@@ -227,7 +227,7 @@ static void test_gpus_and_weights(void **state)
     assert_string_equal(adept_measurement_text(&d->rows[1], "gpu"), "t4");
     assert_true(d->rows[0].hw->transferred && !d->rows[0].hw->calibrated); /* its own fit plays no part */
     assert_int_equal(d->rows[0].hw->n_parameters, 0);
-    adept_shared_weigh(d);
+    adept_shared_weigh(s, d);
     assert_float_equal(d->rows[0].weight, 0.625, 1e-12); /* 5 in all, 2.5 for each GPU, 1 : 3 : 0 among the T4's rows */
     assert_float_equal(d->rows[1].weight, 1.875, 1e-12);
     assert_float_equal(d->rows[2].weight, 2.5, 1e-12);

@@ -220,7 +220,7 @@ adept_status adept_load_measurements_of_gpus(adept_cli *cli, adept_dataset **d, 
     adept_status status =
         *d ? read_all(cli, *d, NULL, s, o, progress) : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     if (status == ADEPT_OK) {
-        adept_shared_weigh(*d);
+        adept_shared_weigh(s, *d);
         return ADEPT_OK;
     }
     adept_dataset_free(*d);

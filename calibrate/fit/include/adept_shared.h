@@ -5,7 +5,7 @@
  *      adept_dataset_read(d, ...);
  *      adept_dataset_select_each(d, s, &err);        (instead of adept_dataset_select_gpu(): every row's own GPU)
  *      adept_dataset_profiles(d, ...), _check(d), _exclude_suspect(d);
- *      adept_shared_weigh(d);
+ *      adept_shared_weigh(s, d);
  *      adept_shared_read_kernels(s, "t4.csv", NULL, &err);   (if there are some)
  *      adept_shared_fit_kernels(s, &kernels, &how, &err);
  *      adept_calibrate(&fit, d->rows, d->n, adept_shared_base(s), &options, &err);
@@ -36,7 +36,7 @@ adept_hwprofile *adept_shared_base(const adept_shared *s);
  */
 adept_status adept_dataset_select_each(adept_dataset *d, adept_shared *s, adept_error *err);
 /** Weights such that each GPU counts the same, whatever the number of its rows: a row's own weight, relative to those of its GPU. */
-void adept_shared_weigh(adept_dataset *d);
+void adept_shared_weigh(const adept_shared *s, adept_dataset *d);
 
 /**
  * Add measured kernels.
