@@ -18,14 +18,6 @@ static void add_numbers(adept_sha256 *sha, const double *numbers, size_t n)
     }
 }
 
-static void add_targets(adept_sha256 *sha, const adept_target *targets, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        double numbers[] = {(double)targets[i].row, targets[i].inverse, targets[i].weight};
-        add_numbers(sha, numbers, 3);
-    }
-}
-
 /* Points well inside the bounds, unlike each other in every parameter; which ones does not matter. */
 static void probe_theta(double *theta, const adept_objective *o, int probe)
 {
@@ -54,8 +46,8 @@ static void add_objective(adept_sha256 *sha, const adept_objective *o, double *s
                       o->rounding};
     add_text(sha, adept_evaluator_saturation(o->evaluator));
     add_numbers(sha, sizes, sizeof sizes / sizeof sizes[0]);
-    add_targets(sha, o->times, o->n_times);
-    add_targets(sha, o->powers, o->n_powers);
+    adept_sha256_update(sha, o->times, o->n_times * sizeof *o->times); /* which have no padding */
+    adept_sha256_update(sha, o->powers, o->n_powers * sizeof *o->powers);
     add_predictions(sha, o, scratch);
     for (size_t j = 0; j < o->n_genes; j++) {
         const adept_gene *gene = &o->genes[j];

@@ -30,7 +30,6 @@ typedef struct run {
     double best_loss;
     adept_fit_run result;
     double begin_s, progress_s;
-    double begin_ratio; /* std over its limit when it was first finite, to guess the time left */
 } run;
 
 static bool stopped(const run *r)
@@ -56,29 +55,15 @@ static adept_de_settings settings_of(const run *r)
                                .seed = f->seed};
 }
 
-/* The population's spread shrinks about exponentially towards the limit at which the run ends. */
-static double left_s(const run *r, const adept_de_view *now, double ratio, double elapsed_s)
-{
-    double longest_s = elapsed_s / now->generation * (r->options->max_generations - now->generation);
-    double guess_s = log(ratio) / log(r->begin_ratio / ratio) * elapsed_s;
-    return isfinite(guess_s) && guess_s >= 0.0 ? fmin(guess_s, longest_s) : NAN;
-}
-
 static void say_progress(run *r, const adept_de_view *now)
 {
-    double time_s = adept_clock_s(), elapsed_s = time_s - r->begin_s;
+    double time_s = adept_clock_s();
     if (!r->options->progress || time_s - r->progress_s < PROGRESS_INTERVAL_S) return;
-    double ratio = now->std / (r->options->tol * fabs(now->mean));
-    r->progress_s = time_s;
-    if (!isfinite(r->begin_ratio)) r->begin_ratio = ratio;
     adept_fit_progress progress = {.part = r->label,
                                    .generation = now->generation,
-                                   .max_generations = r->options->max_generations,
                                    .best_loss = now->losses[now->best],
-                                   .evaluations = now->evaluations,
-                                   .evaluations_per_s = now->evaluations / elapsed_s,
-                                   .elapsed_s = elapsed_s,
-                                   .left_s = left_s(r, now, ratio, elapsed_s)};
+                                   .evaluations_per_s = now->evaluations / (time_s - r->begin_s)};
+    r->progress_s = time_s;
     r->options->progress(r->options->progress_context, &progress);
 }
 
@@ -223,7 +208,7 @@ adept_status adept_run_solve(adept_fit_run *out, const adept_objective *o, const
                              const char *name, adept_pool *pool, double *theta, adept_error *err)
 {
     size_t n = o->n_genes;
-    run r = {.o = o, .options = options, .pool = pool, .begin_ratio = NAN, .result = {.name = name, .adds = ""}};
+    run r = {.o = o, .options = options, .pool = pool, .result = {.name = name, .adds = ""}};
     double *memory = calloc(3 * n + o->n_parameters + adept_objective_n_gradient_scratch(o), sizeof *memory);
     if (!memory) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
     r.start = memory;

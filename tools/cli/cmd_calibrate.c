@@ -52,11 +52,9 @@ static void work_free(work *w)
 static void say_fit(void *context, const adept_fit_progress *p)
 {
     const adept_text rate = adept_units_si(p->evaluations_per_s, "");
-    char left[96] = "";
 
-    if (isfinite(p->left_s)) snprintf(left, sizeof left, ", %s left", adept_units_time(p->left_s).s);
-    adept_progress_say(context, "%s: generation %d, loss %.3f %%, %s evaluations/s%s; Ctrl-C stops", p->part,
-                       p->generation, p->best_loss, rate.s, left);
+    adept_progress_say(context, "%s: generation %d, loss %.3f %%, %s evaluations/s; Ctrl-C stops", p->part,
+                       p->generation, p->best_loss, rate.s);
 }
 
 static void say_folds(void *context, size_t done, size_t total)

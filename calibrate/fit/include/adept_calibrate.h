@@ -28,12 +28,9 @@ bool adept_de_bounds_from_name(adept_de_bounds *out, const char *name);
 /** How far a fit has come. Called by the thread that called adept_calibrate(), a few times per second. */
 typedef struct adept_fit_progress {
     const char *part; /* "fit", "S3", "tanh": which sub-fit; options->label before it if there is one */
-    int generation, max_generations;
+    int generation;
     double best_loss;
-    double evaluations; /* of this sub-fit so far */
     double evaluations_per_s;
-    double elapsed_s; /* of this sub-fit */
-    double left_s;    /* guess from how fast the population contracts; NAN: unknown */
 } adept_fit_progress;
 
 typedef struct adept_checkpoint adept_checkpoint; /* below */
