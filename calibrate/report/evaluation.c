@@ -35,16 +35,12 @@ static adept_status fill_group(adept_group *g, adept_arena *arena, const adept_e
                                size_t n, adept_error *err)
 {
     const char **values = adept_arena_array(arena, g->n_columns, sizeof *values);
-    adept_scored *rows = adept_arena_array(arena, n, sizeof *rows);
-    if (!values || !rows) return no_memory(err);
-    for (size_t c = 0; c < g->n_columns; c++) {
+    for (size_t c = 0; c < g->n_columns && values; c++) {
         values[c] = adept_arena_strdup(arena, adept_measurement_text(e->rows[index[0]].measured, g->columns[c]));
         if (!values[c]) return no_memory(err);
     }
-    for (size_t i = 0; i < n; i++)
-        rows[i] = e->rows[index[i]];
     g->values = values;
-    return adept_metrics_get(&g->metrics, rows, n, err);
+    return values ? adept_metrics_get(&g->metrics, e->rows, index, n, err) : no_memory(err);
 }
 
 /* Append the groups of one --by entry. */
@@ -82,7 +78,7 @@ adept_status adept_evaluation_of(adept_evaluation **out, adept_arena *arena, con
         copies[i] = rows[i];
         measured[i] = rows[i].measured;
     }
-    adept_status status = adept_metrics_get(&e->overall, e->rows, n, err);
+    adept_status status = adept_metrics_get(&e->overall, e->rows, NULL, n, err);
     for (size_t i = 0; i < n_by && status == ADEPT_OK && n > 0; i++)
         status = add_groups(e, arena, measured, by[i], err);
     if (status == ADEPT_OK) *out = e;

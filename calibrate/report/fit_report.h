@@ -60,11 +60,10 @@ adept_status adept_information_new(adept_information *info, adept_arena *arena, 
 adept_status adept_information_lines(double **lines, adept_arena *arena, const adept_information *info,
                                      const adept_measurement *rows, size_t n, const adept_fit *fit, adept_error *err);
 
-/** @param refits  of the same parameters without some of the rows, in an order that does not depend on threads; n_refits
- *  under 3: unused */
+/** @param refits  whose folds' fits show how the parameters spread; NULL, or with fewer than 3: not known */
 adept_status adept_identify(adept_identifiability *out, adept_arena *arena, const adept_measurement *rows,
-                            const adept_scored *scored, size_t n, const adept_fit *fit, const adept_fit *const *refits,
-                            size_t n_refits, adept_error *err);
+                            const adept_scored *scored, size_t n, const adept_fit *fit, const adept_held_out *refits,
+                            adept_error *err);
 
 /** At most n_wanted configurations, best first. */
 adept_status adept_suggest(adept_suggestion **out, size_t *n, adept_arena *arena, adept_dataset *d,

@@ -101,42 +101,31 @@ static adept_status split_rows(split *s, adept_arena *arena, const adept_measure
     adept_status status = adept_rows_group(&groups, arena, rows, n, &h->scheme, k > 0 ? 0 : 1, err);
     if (status != ADEPT_OK) return status;
     h->n_folds = k > 0 && (size_t)k < groups.n ? (size_t)k : groups.n;
-    h->folds = adept_arena_array(arena, h->n_folds, sizeof *h->folds);
-    size_t *fold_of_group = adept_arena_array(arena, groups.n, sizeof *fold_of_group);
-    if (!h->folds || !fold_of_group) return no_memory(err);
-    if (k > 0) deal(fold_of_group, groups.n, h->n_folds, seed);
-    for (size_t i = 0; i < n; i++) {
-        s->fold_of[i] = k > 0 ? fold_of_group[groups.of_row[i]] : groups.of_row[i];
-        h->folds[s->fold_of[i]].n_test++;
-    }
+    h->folds = adept_arena_array(arena, h->n_folds + 1, sizeof *h->folds);
+    s->fold_of = groups.of_row;
+    s->time_s = adept_arena_array(arena, n + 1, sizeof *s->time_s);
+    s->power_w = adept_arena_array(arena, n + 1, sizeof *s->power_w);
+    size_t *dealt = adept_arena_array(arena, groups.n + 1, sizeof *dealt);
+    if (!h->folds || !s->time_s || !s->power_w || !dealt) return no_memory(err);
     for (size_t f = 0; f < h->n_folds; f++) {
-        h->folds[f].n_train = n - h->folds[f].n_test;
         const adept_measurement *first = rows[groups.rows[groups.begin[f]]];
         if (!name_fold(&h->folds[f], arena, h, f, k > 0 ? NULL : adept_measurement_text(first, h->scheme)))
             return no_memory(err);
     }
+    if (k > 0 && groups.n > 0) deal(dealt, groups.n, h->n_folds, seed);
+    for (size_t i = 0; i < n; i++) {
+        if (k > 0) s->fold_of[i] = dealt[s->fold_of[i]];
+        h->folds[s->fold_of[i]].n_test++;
+    }
+    for (size_t f = 0; f < h->n_folds; f++)
+        h->folds[f].n_train = n - h->folds[f].n_test;
     if (h->n_folds > 1) return ADEPT_OK;
     h->impossible =
-        k > 0 ? adept_arena_printf(arena, "all %zu rows are of one configuration: nothing would be left to fit", n)
-              : adept_arena_printf(arena, "all %zu rows have %s \"%s\": nothing would be left to fit", n, h->scheme,
-                                   h->folds[0].label);
+        n == 0  ? "there are no rows"
+        : k > 0 ? adept_arena_printf(arena, "all %zu rows are of one configuration: nothing would be left to fit", n)
+                : adept_arena_printf(arena, "all %zu rows have %s \"%s\": nothing would be left to fit", n, h->scheme,
+                                     h->folds[0].label);
     return h->impossible ? ADEPT_OK : no_memory(err);
-}
-
-static adept_status new_split(split *s, adept_held_out *result, adept_arena *arena,
-                              const adept_measurement *const *rows, size_t n, const char *scheme, uint64_t seed,
-                              adept_error *err)
-{
-    long k = k_of(scheme);
-    s->result = result;
-    s->fold_of = adept_arena_array(arena, n + 1, sizeof *s->fold_of);
-    s->time_s = adept_arena_array(arena, n + 1, sizeof *s->time_s);
-    s->power_w = adept_arena_array(arena, n + 1, sizeof *s->power_w);
-    result->scheme = k > 0 ? adept_arena_printf(arena, "%s%ld", k_fold, k) : adept_arena_strdup(arena, scheme);
-    if (!s->fold_of || !s->time_s || !s->power_w || !result->scheme) return no_memory(err);
-    if (n > 0) return split_rows(s, arena, rows, n, k, seed, err);
-    result->impossible = "there are no rows";
-    return ADEPT_OK;
 }
 
 /* ---- refitting ---- */
@@ -266,9 +255,12 @@ adept_status adept_held_out_run(adept_held_out **out, adept_arena *arena, const 
         pointers[i] = &rows[i];
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < n_schemes && status == ADEPT_OK; i++) {
+        long k = k_of(options->schemes[i]);
+        splits[i].result = &results[i];
+        results[i].scheme = k > 0 ? adept_arena_printf(arena, "%s%ld", k_fold, k) : options->schemes[i];
         status = adept_held_out_check(options->schemes[i], rows, n, err);
-        if (status == ADEPT_OK)
-            status = new_split(&splits[i], &results[i], arena, pointers, n, options->schemes[i], options->seed, err);
+        if (status == ADEPT_OK && !results[i].scheme) status = no_memory(err);
+        if (status == ADEPT_OK) status = split_rows(&splits[i], arena, pointers, n, k, options->seed, err);
     }
     work w = {.options = options, .refit = refit_fold, .context = context, .n_rows = n};
     if (status == ADEPT_OK) status = run_splits(splits, n_schemes, arena, rows, &w, err);

@@ -35,13 +35,14 @@ static double place_in_range(const adept_parameter_info *p, double value)
 
 /* Delete-a-group jackknife (Efron and Tibshirani 1993, chapter 11) over the refits in which it was free: a refit may
  * end in another optimum, which the curvature at this one knows nothing of. */
-static void add_refits(adept_parameter_report *r, size_t parameter, const adept_fit *const *refits, size_t n_refits)
+static void add_refits(adept_parameter_report *r, size_t parameter, const adept_held_out *refits)
 {
     double sum = 0.0, squares = 0.0, low = INFINITY, high = -INFINITY;
     size_t n = 0;
-    for (size_t k = 0; k < n_refits; k++) {
-        if (refits[k]->parameters[parameter].state != ADEPT_FIT_FREE) continue;
-        double value = refits[k]->theta[parameter], x = r->log_scale ? log(value) : value;
+    for (size_t f = 0; refits && f < refits->n_folds; f++) {
+        const adept_fit *fit = refits->folds[f].failed ? NULL : refits->folds[f].fit;
+        if (!fit || fit->parameters[parameter].state != ADEPT_FIT_FREE) continue;
+        double value = fit->theta[parameter], x = r->log_scale ? log(value) : value;
         n++;
         sum += x;
         squares += x * x;
@@ -56,10 +57,10 @@ static void add_refits(adept_parameter_report *r, size_t parameter, const adept_
 }
 
 static adept_status judge(adept_parameter_report *r, adept_arena *arena, const adept_information *info, size_t i,
-                          const adept_fit *const *refits, size_t n_refits, adept_error *err)
+                          const adept_held_out *refits, adept_error *err)
 {
     r->std_error = info->unit[i] * deviation(info, i);
-    add_refits(r, info->index[i], refits, n_refits);
+    add_refits(r, info->index[i], refits);
     if (info->sensitivity[i] < NO_SENSITIVITY) {
         r->why_not = "no row's prediction depends on it at the fitted values";
         return ADEPT_OK;
@@ -73,7 +74,7 @@ static adept_status judge(adept_parameter_report *r, adept_arena *arena, const a
 }
 
 static adept_status report_parameters(adept_identifiability *out, adept_arena *arena, const adept_information *info,
-                                      const adept_fit *fit, const adept_fit *const *refits, size_t n_refits,
+                                      const adept_fit *fit, const adept_held_out *refits,
                                       adept_error *err)
 {
     for (size_t i = 0; i < fit->n_parameters; i++) {
@@ -96,7 +97,7 @@ static adept_status report_parameters(adept_identifiability *out, adept_arena *a
         out->n_at_bound += r->at_low || r->at_high;
     }
     for (size_t i = 0; i < info->n; i++) {
-        adept_status status = judge(&out->parameters[info->index[i]], arena, info, i, refits, n_refits, err);
+        adept_status status = judge(&out->parameters[info->index[i]], arena, info, i, refits, err);
         if (status != ADEPT_OK) return status;
         out->n_determined += out->parameters[info->index[i]].determined;
     }
@@ -256,8 +257,7 @@ static adept_status report_groups(adept_identifiability *out, adept_arena *arena
 }
 
 adept_status adept_identify(adept_identifiability *out, adept_arena *arena, const adept_measurement *rows,
-                            const adept_scored *scored, size_t n, const adept_fit *fit, const adept_fit *const *refits,
-                            size_t n_refits, adept_error *err)
+                            const adept_scored *scored, size_t n, const adept_fit *fit, const adept_held_out *refits, adept_error *err)
 {
     adept_information info = {0};
     adept_status status = adept_information_new(&info, arena, rows, scored, n, fit, false, err);
@@ -266,7 +266,7 @@ adept_status adept_identify(adept_identifiability *out, adept_arena *arena, cons
         (adept_identifiability){.n = fit->n_parameters, .noise_time = info.noise_time, .noise_power = info.noise_power};
     out->parameters = adept_arena_array(arena, fit->n_parameters + 1, sizeof *out->parameters);
     if (!out->parameters) return no_memory(err);
-    status = report_parameters(out, arena, &info, fit, refits, n_refits, err);
+    status = report_parameters(out, arena, &info, fit, refits, err);
     if (status == ADEPT_OK) status = report_correlations(out, arena, &info, err);
     if (status == ADEPT_OK) status = report_groups(out, arena, &info, err);
     return status;

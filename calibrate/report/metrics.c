@@ -41,14 +41,14 @@ static double quantile(const double *sorted, size_t n, double q)
 }
 
 /* `absolute` is room for n numbers. Returns how many measured values lie inside their interval. */
-static size_t stats_of(adept_error_stats *out, sample (*get)(const adept_scored *), const adept_scored *rows, size_t n,
-                       double *absolute)
+static size_t stats_of(adept_error_stats *out, sample (*get)(const adept_scored *), const adept_scored *rows,
+                       const size_t *index, size_t n, double *absolute)
 {
     adept_error_stats s = {.mape = NAN, .median = NAN, .p90 = NAN, .max = NAN, .bias = NAN, .coverage = NAN};
     double sum = 0.0, sum_signed = 0.0;
     size_t inside = 0;
     for (size_t i = 0; i < n; i++) {
-        sample x = get(&rows[i]);
+        sample x = get(&rows[index ? index[i] : i]);
         if (isnan(x.measured) || isnan(x.predicted)) continue;
         double error = 100.0 * (x.predicted - x.measured) / x.measured;
         absolute[s.n++] = fabs(error);
@@ -71,14 +71,15 @@ static size_t stats_of(adept_error_stats *out, sample (*get)(const adept_scored 
     return inside;
 }
 
-adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, size_t n, adept_error *err)
+adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, const size_t *index, size_t n,
+                               adept_error *err)
 {
     double *room = malloc((n ? n : 1) * sizeof *room);
     if (!room) return adept_error_set(err, ADEPT_E_NOMEM, "errors of %zu rows: out of memory", n);
     adept_metrics m = {.n = n, .coverage = NAN};
-    size_t inside = stats_of(&m.time, time_of, rows, n, room);
-    inside += stats_of(&m.power, power_of, rows, n, room);
-    stats_of(&m.energy, energy_of, rows, n, room);
+    size_t inside = stats_of(&m.time, time_of, rows, index, n, room);
+    inside += stats_of(&m.power, power_of, rows, index, n, room);
+    stats_of(&m.energy, energy_of, rows, index, n, room);
     free(room);
     m.mape_combined = SHARE_TIME * m.time.mape + SHARE_POWER * m.power.mape;
     size_t n_interval = m.time.n_interval + m.power.n_interval;

@@ -103,32 +103,17 @@ static const adept_held_out *best_scheme(const adept_fit_report *r)
     return best;
 }
 
-static int by_id(const void *a, const void *b)
+/* Whose refits show the spread of the parameters: k folds if there are any, since a model left out takes more with it
+ * than a share of the rows. NULL: nobody's */
+static const adept_held_out *scheme_of_refits(const adept_fit_report *r)
 {
-    return strcmp((*(const adept_fold *const *)a)->id, (*(const adept_fold *const *)b)->id);
-}
-
-/* The refits of one scheme, for the spread of the parameters: k folds if there are any, since a model left out takes
- * more with it than a share of the rows. @return NULL: memory is out */
-static const adept_fit **choose_refits(size_t *n, const adept_fit_report *r)
-{
-    const adept_held_out *scheme = NULL;
-    bool k_fold = false;
-    for (size_t i = 0; i < r->n_held_out && !k_fold; i++) {
-        k_fold = !r->held_out[i].impossible && strncmp(r->held_out[i].scheme, "k-fold:", 7) == 0;
-        if (!r->held_out[i].impossible && (!scheme || k_fold)) scheme = &r->held_out[i];
+    const adept_held_out *first = NULL;
+    for (size_t i = 0; i < r->n_held_out; i++) {
+        if (r->held_out[i].impossible) continue;
+        if (strncmp(r->held_out[i].scheme, "k-fold:", 7) == 0) return &r->held_out[i];
+        if (!first) first = &r->held_out[i];
     }
-    size_t n_folds = scheme ? scheme->n_folds : 0;
-    const adept_fold **folds = adept_arena_array(r->arena, n_folds + 1, sizeof *folds);
-    const adept_fit **refits = adept_arena_array(r->arena, n_folds + 1, sizeof *refits);
-    if (!folds || !refits) return NULL;
-    *n = 0;
-    for (size_t f = 0; f < n_folds; f++)
-        if (!scheme->folds[f].failed) folds[(*n)++] = &scheme->folds[f];
-    qsort(folds, *n, sizeof *folds, by_id);
-    for (size_t f = 0; f < *n; f++)
-        refits[f] = folds[f]->fit;
-    return refits;
+    return first;
 }
 
 static void extend(double *low, double *high, double value)
@@ -277,12 +262,8 @@ static adept_status fill(adept_fit_report *r, adept_dataset *d, const adept_fit_
     status = make_intervals(r, scored, err);
     if (status == ADEPT_OK) status = adept_evaluation_of(&r->in_sample, r->arena, scored, d->n, h->by, h->n_by, err);
     if (status == ADEPT_OK) status = adept_floors_new(&r->floors, r->arena, d->rows, d->n, r->held_out, h, err);
-    size_t n_refits = 0;
-    const adept_fit **refits = choose_refits(&n_refits, r);
-    if (status == ADEPT_OK && !refits) status = no_memory(err);
     if (status == ADEPT_OK)
-        status =
-            adept_identify(&r->identifiability, r->arena, d->rows, scored, d->n, r->fit, refits, n_refits, err);
+        status = adept_identify(&r->identifiability, r->arena, d->rows, scored, d->n, r->fit, scheme_of_refits(r), err);
     bool stopped = h->stop && *h->stop; /* somebody waits: do not import models now */
     if (status == ADEPT_OK && options->n_suggestions > 0 && !stopped)
         status =

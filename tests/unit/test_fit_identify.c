@@ -133,7 +133,7 @@ static adept_identifiability identify(scene *s)
 {
     adept_identifiability id;
     adept_error err = {0};
-    if (adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, NULL, 0, &err) != ADEPT_OK)
+    if (adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, NULL, &err) != ADEPT_OK)
         fail_msg("%s", err.message);
     assert_int_equal(id.n, s->fit.n_parameters);
     assert_int_equal(id.n_free, s->fit.n_free);
@@ -298,7 +298,8 @@ static void refits_show_what_the_curvature_does_not(void **state)
     double theta[4][64] = {{0}};
     adept_fit_parameter was_free[64], was_kept[64];
     adept_fit fits[4];
-    const adept_fit *refits[4];
+    adept_fold folds[4];
+    adept_held_out refits = {.n_folds = 4, .folds = folds};
     for (size_t i = 0; i < 64; i++) {
         was_free[i] = (adept_fit_parameter){.state = ADEPT_FIT_FREE};
         was_kept[i] = (adept_fit_parameter){.state = ADEPT_FIT_FIXED};
@@ -308,10 +309,10 @@ static void refits_show_what_the_curvature_does_not(void **state)
         theta[k][t_fixed] = k == 3 ? 0.1 : 0.01 * (k + 1);
         theta[k][c_mem] = k == 3 ? 20 : exp(k);
         fits[k] = (adept_fit){.theta = theta[k], .parameters = k == 3 ? was_kept : was_free};
-        refits[k] = &fits[k];
+        folds[k] = (adept_fold){.fit = &fits[k]};
     }
     adept_identifiability id;
-    assert_int_equal(adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, refits, 4, NULL), ADEPT_OK);
+    assert_int_equal(adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, &refits, NULL), ADEPT_OK);
     assert_float_equal(id.parameters[t_fixed].std_error, sqrt(2.0 / 3 * 2e-4), 1e-9);
     assert_float_equal(id.parameters[t_fixed].refit_low, 0.01, 1e-12);
     assert_float_equal(id.parameters[t_fixed].refit_high, 0.03, 1e-12);
@@ -319,7 +320,8 @@ static void refits_show_what_the_curvature_does_not(void **state)
     assert_false(id.parameters[c_mem].determined);
     assert_string_equal(id.parameters[c_mem].why_not, "known only to a factor of 3.2"); /* e^1.1547 */
     /* two say nothing */
-    assert_int_equal(adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, refits, 2, NULL), ADEPT_OK);
+    refits.n_folds = 2;
+    assert_int_equal(adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, &refits, NULL), ADEPT_OK);
     assert_true(isnan(id.parameters[c_mem].refit_low));
     assert_true(id.parameters[c_mem].determined);
     scene_free(s);

@@ -18,7 +18,7 @@ static void set_row(size_t i, double time_s, double predicted_s, double power_w,
 static adept_metrics metrics(size_t n)
 {
     adept_metrics m;
-    assert_int_equal(adept_metrics_get(&m, scored, n, NULL), ADEPT_OK);
+    assert_int_equal(adept_metrics_get(&m, scored, NULL, n, NULL), ADEPT_OK);
     return m;
 }
 

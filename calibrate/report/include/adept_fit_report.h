@@ -63,8 +63,9 @@ typedef struct adept_evaluation {
     adept_group *groups; /* columns in the order given, values in order of first appearance */
 } adept_evaluation;
 
-/** Errors of n rows. Rows or quantities that were not measured, or not predicted, are left out. */
-adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, size_t n, adept_error *err);
+/** Errors of n rows, rows[index[..]] (NULL: rows[0..n)). Quantities not measured, or not predicted, are left out. */
+adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, const size_t *index, size_t n,
+                               adept_error *err);
 
 /**
  * Predict every row with its own GPU (rows[i].hw as it stands, calibrated or not) and compare. The intervals are those of
@@ -117,7 +118,7 @@ typedef struct adept_held_out {
 
 typedef struct adept_held_out_options {
     size_t n_schemes;
-    const char *const *schemes; /* a column ("model", "precision", "gpus", any other) or "k-fold:N", N >= 2 */
+    const char *const *schemes; /* a column ("model", "precision", "gpus", any other) or "k-fold:N", N >= 2; borrowed */
     uint64_t seed; /* deals rows to k folds; repeats of one configuration stay together */
     int threads;   /* folds at the same time; 0: one per core. The result does not depend on it. */
     size_t n_by;   /* groups of the evaluations */
