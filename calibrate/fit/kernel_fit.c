@@ -253,10 +253,8 @@ static adept_status fit_and_score(adept_kernel_fit *fit, drawing *d, const volat
                                   .stop = stop};
         adept_status status = fit_family(fit, &p, pool, err);
         if (status != ADEPT_OK) return status;
-        fit->in_sample[family] = adept_kernel_errors(fit, d->fitted, d->n_fitted, d->fitted, d->n_fitted, NULL);
-        fit->held_out[family] = adept_kernel_errors(fit, d->held_out, d->n_held_out, d->fitted, d->n_fitted, NULL);
-        adept_kernel_errors_by_gpu(fit, family, d->held_out, d->n_held_out, d->fitted, d->n_fitted);
-        adept_kernel_errors_by_op(fit, family, d->held_out, d->n_held_out, d->fitted, d->n_fitted);
+        if (!adept_kernel_score(fit, family, d->fitted, d->n_fitted, d->held_out, d->n_held_out))
+            return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the kernel fit");
         n_families++;
     }
     if (n_families > 0) return ADEPT_OK;

@@ -1,5 +1,6 @@
-/** @file metrics.c  Errors of predictions against measurements (eq 4.16-4.18). Calls: nothing. */
+/** @file metrics.c  Errors of predictions against measurements (eq 4.16-4.18). Calls: GSL (sorting). */
 #include "adept_fit_report.h"
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,12 +26,6 @@ static sample power_of(const adept_scored *s)
 static sample energy_of(const adept_scored *s)
 {
     return (sample){s->measured->step_time_s * s->measured->power_avg_w, s->time_s * s->power_w, NAN, NAN};
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static double quantile(const double *sorted, size_t n, double q)
@@ -59,7 +54,7 @@ static size_t stats_of(adept_error_stats *out, sample (*get)(const adept_scored 
         inside += x.measured >= x.low && x.measured <= x.high;
     }
     if (s.n > 0) {
-        qsort(absolute, s.n, sizeof *absolute, compare_doubles);
+        gsl_sort(absolute, 1, s.n);
         s.mape = sum / (double)s.n;
         s.bias = sum_signed / (double)s.n;
         s.median = quantile(absolute, s.n, 0.5);
