@@ -66,20 +66,16 @@ static adept_status allocate(problem *p, adept_error *err)
 static adept_status check_predictable(const problem *p, adept_error *err)
 {
     const adept_objective *o = &p->objective;
-    double *time_s = p->scratch, *power_w = p->scratch + o->n_rows;
-    adept_evaluate(o->evaluator, p->theta, time_s, power_w);
-    for (size_t k = 0; k < o->n_times; k++) {
-        const adept_measurement *m = &p->rows.rows[o->times[k].row];
-        if (!isfinite(time_s[o->times[k].row]))
+    adept_evaluate(o->evaluator, p->theta, p->scratch, p->scratch + o->n_rows);
+    for (size_t k = 0; k < o->n_times + o->n_powers; k++) {
+        size_t at = o->targets[k].at;
+        const adept_measurement *m = &p->rows.rows[at % o->n_rows];
+        if (isfinite(p->scratch[at])) continue;
+        if (k < o->n_times)
             return adept_error_set(err, ADEPT_E_FIT, "%s:%ld: the time of this row cannot be predicted", m->file,
                                    m->line);
-    }
-    for (size_t k = 0; k < o->n_powers; k++) {
-        const adept_measurement *m = &p->rows.rows[o->powers[k].row];
-        if (!isfinite(power_w[o->powers[k].row]))
-            return adept_error_set(err, ADEPT_E_FIT,
-                                   "%s:%ld: the power of this row cannot be predicted: %s has no tdp_w", m->file,
-                                   m->line, m->hw->name);
+        return adept_error_set(err, ADEPT_E_FIT, "%s:%ld: the power of this row cannot be predicted: %s has no tdp_w",
+                               m->file, m->line, m->hw->name);
     }
     return ADEPT_OK;
 }

@@ -46,8 +46,7 @@ static void add_objective(adept_sha256 *sha, const adept_objective *o, double *s
                       o->rounding};
     add_text(sha, adept_evaluator_saturation(o->evaluator));
     add_numbers(sha, sizes, sizeof sizes / sizeof sizes[0]);
-    adept_sha256_update(sha, o->times, o->n_times * sizeof *o->times); /* which have no padding */
-    adept_sha256_update(sha, o->powers, o->n_powers * sizeof *o->powers);
+    adept_sha256_update(sha, o->targets, (o->n_times + o->n_powers) * sizeof *o->targets); /* no padding */
     add_predictions(sha, o, scratch);
     for (size_t j = 0; j < o->n_genes; j++) {
         const adept_gene *gene = &o->genes[j];

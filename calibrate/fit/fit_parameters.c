@@ -184,31 +184,20 @@ static void hold_conventions(adept_fit_parameter *list, size_t n, const adept_fi
 
 /* ---- what the rows say ---- */
 
-/* Largest relative change of a measured prediction that parameter i makes, to first order, over its whole range. */
-static double influence_on(const adept_target *targets, size_t n, const double *derivatives, const double *predicted,
-                           size_t n_parameters, size_t i)
-{
-    double largest = 0.0;
-    for (size_t k = 0; k < n; k++) {
-        size_t row = targets[k].row;
-        largest = fmax(largest, fabs(derivatives[row * n_parameters + i] / predicted[row]));
-    }
-    return largest;
-}
-
-/* Marks which parameters change a measured number at theta. */
+/* Marks which parameters change a measured number at theta, to first order, over their whole range. */
 static void mark_influences(bool *touched, const adept_objective *o, const double *theta, double *scratch)
 {
     size_t n = o->n_parameters;
-    double *time_s = scratch, *power_w = time_s + o->n_rows, *dtime = power_w + o->n_rows;
-    double *dpower = dtime + n * o->n_rows;
-    adept_evaluate_gradient(o->evaluator, theta, time_s, power_w, dtime, dpower);
+    double *predicted = scratch, *derivatives = predicted + 2 * o->n_rows;
+    adept_evaluate_gradient(o->evaluator, theta, predicted, predicted + o->n_rows, derivatives,
+                            derivatives + n * o->n_rows);
     for (size_t i = 0; i < n; i++) {
         const adept_parameter_info *info = adept_evaluator_parameter(o->evaluator, i);
         double range = info->log_scale ? theta[i] * log(info->high / info->low) : info->high - info->low;
-        double influence = fmax(influence_on(o->times, o->n_times, dtime, time_s, n, i),
-                                influence_on(o->powers, o->n_powers, dpower, power_w, n, i));
-        touched[i] = touched[i] || influence * range > LEAST_INFLUENCE;
+        for (size_t k = 0; k < o->n_times + o->n_powers && !touched[i]; k++) {
+            size_t at = o->targets[k].at;
+            touched[i] = fabs(derivatives[at * n + i] / predicted[at]) * range > LEAST_INFLUENCE;
+        }
     }
 }
 

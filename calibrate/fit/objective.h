@@ -20,7 +20,7 @@ double adept_gene_unit(const adept_gene *gene, double value);
 
 /* One measured number. */
 typedef struct adept_target {
-    size_t row;
+    size_t at;      /* of the predictions: times of all rows, then powers of all rows */
     double inverse; /* 1 / measured */
     double weight;  /* share of the loss in percent for a relative error of 1 */
 } adept_target;
@@ -29,7 +29,7 @@ typedef struct adept_objective {
     const adept_evaluator *evaluator;
     size_t n_rows, n_parameters;
     size_t n_times, n_powers;
-    const adept_target *times, *powers;
+    const adept_target *targets; /* times, then powers */
     double weight_time, weight_power;
     size_t n_genes;
     const adept_gene *genes; /* scale parameters first */
