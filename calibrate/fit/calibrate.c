@@ -22,6 +22,7 @@ typedef struct request {
 /* One saturation function's problem. */
 typedef struct problem {
     adept_arena *arena; /* its own memory */
+    adept_arena *kept;  /* memory of what becomes the result: scalars, parameters, theta */
     const adept_fit_options *options;
     adept_fit_rows rows;
     size_t n_scalars;
@@ -51,8 +52,8 @@ static void problem_free(problem *p)
 static adept_status allocate(problem *p, adept_error *err)
 {
     size_t n = p->objective.n_parameters;
-    p->parameters = adept_arena_array(p->arena, n, sizeof *p->parameters);
-    p->theta = adept_arena_array(p->arena, n, sizeof *p->theta);
+    p->parameters = adept_arena_array(p->kept, n, sizeof *p->parameters);
+    p->theta = adept_arena_array(p->kept, n, sizeof *p->theta);
     p->fixed = adept_arena_array(p->arena, n, sizeof *p->fixed);
     p->centre = adept_arena_array(p->arena, n, sizeof *p->centre);
     p->is_free = adept_arena_array(p->arena, n, sizeof *p->is_free);
@@ -103,13 +104,14 @@ static void hold_later_stages(problem *p)
     }
 }
 
-static adept_status problem_init(problem *p, const request *q, const char *saturation, adept_error *err)
+static adept_status problem_init(problem *p, const request *q, adept_arena *kept, const char *saturation,
+                                 adept_error *err)
 {
     const adept_fit_options *options = q->options;
-    *p = (problem){.arena = adept_arena_new(), .options = options};
+    *p = (problem){.arena = adept_arena_new(), .kept = kept, .options = options};
     if (!p->arena) return no_memory(err);
     adept_status status = adept_fit_rows_pick(&p->rows, p->arena, q->rows, q->n, options->use, err);
-    if (status == ADEPT_OK) status = adept_fit_scalars(&p->scalars, &p->n_scalars, p->arena, q->base, options, err);
+    if (status == ADEPT_OK) status = adept_fit_scalars(&p->scalars, &p->n_scalars, kept, q->base, options, err);
     if (status == ADEPT_OK)
         status = adept_fit_rows_evaluator(&p->evaluator, p->rows.rows, p->rows.n, options->granularity, saturation,
                                           p->scalars, p->n_scalars, err);
@@ -194,10 +196,11 @@ static adept_status run_all(adept_fit_run *run, problem *p, adept_fit *fit, adep
 
 /* ---- saturation functions side by side ---- */
 
-static adept_status run_saturation(adept_fit_run *out, const request *q, const char *name, adept_error *err)
+static adept_status run_saturation(adept_fit_run *out, const request *q, adept_arena *kept, const char *name,
+                                   adept_error *err)
 {
     problem p;
-    adept_status status = problem_init(&p, q, name, err);
+    adept_status status = problem_init(&p, q, kept, name, err);
     if (status == ADEPT_OK) status = run_stage(out, &p, ADEPT_EVERY_STAGE, name, q->pool, err);
     problem_free(&p);
     return status;
@@ -218,7 +221,7 @@ static adept_status compare_saturations(adept_fit *fit, const adept_fit_run *mai
         if (strcmp(name, fit->saturation) == 0)
             runs[i] = *main_run;
         else
-            status = run_saturation(&runs[i], q, name, err);
+            status = run_saturation(&runs[i], q, fit->arena, name, err);
         runs[i].name = name;
         runs[i].adds = "";
         fit->interrupted = runs[i].interrupted;
@@ -229,39 +232,19 @@ static adept_status compare_saturations(adept_fit *fit, const adept_fit_run *mai
 
 /* ---- result ---- */
 
-static bool copy_parameters(adept_fit *fit, const problem *p)
+/* Texts of the base and of the options go with them. */
+static bool keep_scalars(adept_fit *fit, const problem *p)
 {
-    size_t n = p->objective.n_parameters;
-    adept_fit_parameter *list = adept_arena_array(fit->arena, n, sizeof *list);
-    double *theta = adept_arena_array(fit->arena, n, sizeof *theta);
-    if (!list || !theta) return false;
-    for (size_t i = 0; i < n; i++) {
-        list[i] = p->parameters[i];
-        theta[i] = list[i].value = p->theta[i];
-        list[i].info.name = adept_arena_strdup(fit->arena, list[i].info.name);
-        list[i].info.meaning = NULL; /* it goes with the evaluator */
-        if (!list[i].info.name) return false;
-        fit->n_free += list[i].state == ADEPT_FIT_FREE;
-    }
-    fit->n_parameters = n;
-    fit->parameters = list;
-    fit->theta = theta;
-    return true;
-}
-
-static bool copy_scalars(adept_fit *fit, const problem *p)
-{
-    adept_scalar *list = adept_arena_array(fit->arena, p->n_scalars + 1, sizeof *list);
-    if (!list) return false;
     for (size_t i = 0; i < p->n_scalars; i++) {
-        list[i] = p->scalars[i];
-        list[i].value = fit->theta[fit->n_parameters - p->n_scalars + i];
-        list[i].name = adept_arena_strdup(fit->arena, list[i].name);
-        list[i].pattern = adept_arena_strdup(fit->arena, list[i].pattern);
-        if (!list[i].name || !list[i].pattern) return false;
+        adept_scalar *s = &p->scalars[i];
+        adept_fit_parameter *parameter = &p->parameters[fit->n_parameters - p->n_scalars + i];
+        s->value = parameter->value;
+        s->name = parameter->info.name = adept_arena_strdup(fit->arena, s->name);
+        s->pattern = adept_arena_strdup(fit->arena, s->pattern);
+        if (!s->name || !s->pattern) return false;
     }
     fit->n_scalars = p->n_scalars;
-    fit->scalars = list;
+    fit->scalars = p->scalars;
     return true;
 }
 
@@ -270,8 +253,15 @@ static adept_status finish(adept_fit *fit, problem *p, adept_error *err)
     adept_fit_parameters_settle(p->parameters, &p->objective, p->theta, p->options, p->is_free, p->scratch);
     fit->loss = adept_objective_parts(&p->objective, p->theta, p->scratch);
     fit->saturation = adept_arena_strdup(fit->arena, adept_evaluator_saturation(p->evaluator));
-    if (fit->saturation && copy_parameters(fit, p) && copy_scalars(fit, p)) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the result");
+    fit->n_parameters = p->objective.n_parameters;
+    fit->parameters = p->parameters;
+    fit->theta = p->theta;
+    for (size_t i = 0; i < fit->n_parameters; i++) {
+        p->parameters[i].value = p->theta[i];
+        p->parameters[i].info.meaning = NULL; /* of a scalar it goes with the evaluator */
+        fit->n_free += p->parameters[i].state == ADEPT_FIT_FREE;
+    }
+    return fit->saturation && keep_scalars(fit, p) ? ADEPT_OK : no_memory(err);
 }
 
 static adept_status calibrate(adept_fit *fit, const request *q, adept_error *err)
@@ -280,7 +270,7 @@ static adept_status calibrate(adept_fit *fit, const request *q, adept_error *err
     adept_fit_run run = {.name = "fit"};
     const char *saturation = q->options->saturation;
     if (!saturation && adept_fit_base_is_alike(q->base, q->options)) saturation = q->base->saturation;
-    adept_status status = problem_init(&p, q, saturation, err);
+    adept_status status = problem_init(&p, q, fit->arena, saturation, err);
     if (status == ADEPT_OK) status = run_all(&run, &p, fit, q->pool, err);
     if (status == ADEPT_OK) status = finish(fit, &p, err);
     problem_free(&p);

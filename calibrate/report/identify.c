@@ -73,7 +73,7 @@ static adept_status judge(adept_parameter_report *r, adept_arena *arena, const a
     return r->why_not ? ADEPT_OK : no_memory(err);
 }
 
-static adept_status report_parameters(adept_identifiability *out, adept_arena *arena, const adept_information *info,
+static adept_status describe_parameters(adept_identifiability *out, adept_arena *arena, const adept_information *info,
                                       const adept_fit *fit, const adept_held_out *refits,
                                       adept_error *err)
 {
@@ -114,7 +114,7 @@ static int strongest_first(const void *a, const void *b)
     return (x->b > y->b) - (x->b < y->b);
 }
 
-static adept_status report_correlations(adept_identifiability *out, adept_arena *arena, const adept_information *info,
+static adept_status list_correlations(adept_identifiability *out, adept_arena *arena, const adept_information *info,
                                         adept_error *err)
 {
     size_t n = info->n;
@@ -234,7 +234,7 @@ static int compare_indices(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static adept_status report_groups(adept_identifiability *out, adept_arena *arena, const adept_information *info,
+static adept_status list_groups(adept_identifiability *out, adept_arena *arena, const adept_information *info,
                                   adept_error *err)
 {
     size_t n = info->n;
@@ -266,8 +266,8 @@ adept_status adept_identify(adept_identifiability *out, adept_arena *arena, cons
         (adept_identifiability){.n = fit->n_parameters, .noise_time = info.noise_time, .noise_power = info.noise_power};
     out->parameters = adept_arena_array(arena, fit->n_parameters + 1, sizeof *out->parameters);
     if (!out->parameters) return no_memory(err);
-    status = report_parameters(out, arena, &info, fit, refits, err);
-    if (status == ADEPT_OK) status = report_correlations(out, arena, &info, err);
-    if (status == ADEPT_OK) status = report_groups(out, arena, &info, err);
+    status = describe_parameters(out, arena, &info, fit, refits, err);
+    if (status == ADEPT_OK) status = list_correlations(out, arena, &info, err);
+    if (status == ADEPT_OK) status = list_groups(out, arena, &info, err);
     return status;
 }
