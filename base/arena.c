@@ -32,7 +32,7 @@ struct adept_arena {
     size_t used_bytes;
     interned **buckets; /* n_buckets is 0 or a power of two */
     size_t n_buckets, n_interned;
-    bool debug;
+    bool debug, failed;
 };
 
 adept_arena *adept_arena_new(void)
@@ -81,7 +81,7 @@ static void *alloc_alone(adept_arena *arena, size_t size)
     return c->data;
 }
 
-void *adept_arena_alloc(adept_arena *arena, size_t size_bytes)
+static void *take(adept_arena *arena, size_t size_bytes)
 {
     if (size_bytes == 0) size_bytes = 1;
     if (arena->debug) return alloc_alone(arena, size_bytes);
@@ -102,10 +102,22 @@ void *adept_arena_alloc(adept_arena *arena, size_t size_bytes)
     return p;
 }
 
+void *adept_arena_alloc(adept_arena *arena, size_t size_bytes)
+{
+    void *object = take(arena, size_bytes);
+    if (!object) arena->failed = true;
+    return object;
+}
+
 void *adept_arena_array(adept_arena *arena, size_t n, size_t size_bytes)
 {
-    if (size_bytes != 0 && n > SIZE_MAX / size_bytes) return NULL;
+    if (size_bytes != 0 && n > SIZE_MAX / size_bytes) return adept_arena_alloc(arena, SIZE_MAX);
     return adept_arena_alloc(arena, n * size_bytes);
+}
+
+bool adept_arena_failed(const adept_arena *arena)
+{
+    return arena->failed;
 }
 
 char *adept_arena_strndup(adept_arena *arena, const char *text, size_t n)
@@ -121,15 +133,16 @@ char *adept_arena_strdup(adept_arena *arena, const char *text)
     return adept_arena_strndup(arena, text, strlen(text));
 }
 
-char *adept_arena_printf(adept_arena *arena, const char *format, ...)
+const char *adept_arena_printf(adept_arena *arena, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     int length = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    char *text = length < 0 ? NULL : adept_arena_alloc(arena, (size_t)length + 1);
+    char *text = adept_arena_alloc(arena, length < 0 ? SIZE_MAX : (size_t)length + 1);
+    if (!text) return "";
     va_start(args, format);
-    if (text) vsnprintf(text, (size_t)length + 1, format, args);
+    vsnprintf(text, (size_t)length + 1, format, args);
     va_end(args);
     return text;
 }

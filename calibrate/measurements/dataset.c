@@ -170,13 +170,13 @@ static const char *list_gpus(adept_dataset *d, const adept_measurement *rows, si
     for (size_t i = 0; i < n && pointers; i++)
         pointers[i] = &rows[i];
     if (!pointers || adept_rows_group(&gpus, d->arena, pointers, n, column, 1, NULL) != ADEPT_OK) return NULL;
-    for (size_t g = 0; g < gpus.n && g < MAX_LISTED_GPUS && text; g++) {
+    for (size_t g = 0; g < gpus.n && g < MAX_LISTED_GPUS; g++) {
         size_t count = gpus.begin[g + 1] - gpus.begin[g];
         text = adept_arena_printf(d->arena, "%s%s%.40s (%zu row%s)", text, g ? ", " : "",
                                   rows[gpus.rows[gpus.begin[g]]].gpu, count, count == 1 ? "" : "s");
         listed += count;
     }
-    if (text && listed < n) text = adept_arena_printf(d->arena, "%s, others (%zu)", text, n - listed);
+    if (listed < n) text = adept_arena_printf(d->arena, "%s, others (%zu)", text, n - listed);
     return text;
 }
 
@@ -203,5 +203,5 @@ adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *h
     }
     if (list && *list) ok = adept_dataset_warn(d, "rows of other GPUs than %s are left out: %s", hw->name, list);
     d->n_other_gpu += before - d->n;
-    return ok && list ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    return ok && !adept_arena_failed(d->arena) ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
 }

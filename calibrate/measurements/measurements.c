@@ -234,7 +234,7 @@ static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int
     }
     if (status != ADEPT_OK) return status;
     m->texts[column] = adept_arena_printf(d->arena, "%.15g", number);
-    return m->texts[column] ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    return adept_arena_failed(d->arena) ? adept_error_set(err, ADEPT_E_NOMEM, "out of memory") : ADEPT_OK;
 }
 
 /* ---------------------------------------------------------------- inputs ---------------------------------------- */

@@ -25,7 +25,7 @@ static const char *beside_program(adept_arena *arena)
     const char *folder = dirname(program);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const char *path = adept_arena_printf(arena, "%s/%s", folder, places[i]);
-        if (path && is_a(S_IFDIR, path)) return path;
+        if (is_a(S_IFDIR, path)) return path;
     }
     return NULL;
 }
@@ -54,14 +54,13 @@ adept_status adept_models_find(const char **out, adept_arena *arena, const adept
     int csv_folder = slash ? (int)(slash + 1 - m->file) : 0;
 
     *out = adept_arena_printf(arena, "%.*s%s", csv_folder, m->file, m->model);
-    if (!*out) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     if (is_a(S_IFREG, *out)) return ADEPT_OK;
     for (size_t i = 0; folder && i < sizeof endings / sizeof *endings; i++) {
         const char *between = folder[strlen(folder) - 1] == '/' ? "" : "/";
         *out = adept_arena_printf(arena, "%s%s%s%s", folder, between, m->model, endings[i]);
-        if (!*out) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
         if (is_a(S_IFREG, *out)) return ADEPT_OK;
     }
+    if (adept_arena_failed(arena)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     if (!folder)
         return adept_row_fail(m, "model", err, "'%.200s' is no file relative to the CSV; for a name, give --models DIR",
                               m->model);

@@ -26,7 +26,7 @@ static bool suspect(adept_dataset *d, adept_measurement *m, const char *format, 
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     m->suspect = adept_arena_printf(d->arena, "%.400s%s%s", m->suspect ? m->suspect : "", m->suspect ? "; " : "", text);
-    return m->suspect != NULL;
+    return !adept_arena_failed(d->arena);
 }
 
 /* ---------------------------------------------------------------- one row ---------------------------------------- */

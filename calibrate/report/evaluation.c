@@ -35,10 +35,8 @@ static adept_status fill_group(adept_group *g, adept_arena *arena, const adept_e
                                size_t n, adept_error *err)
 {
     const char **values = adept_arena_array(arena, g->n_columns, sizeof *values);
-    for (size_t c = 0; c < g->n_columns && values; c++) {
-        values[c] = adept_arena_strdup(arena, adept_measurement_text(e->rows[index[0]].measured, g->columns[c]));
-        if (!values[c]) return no_memory(err);
-    }
+    for (size_t c = 0; c < g->n_columns && values; c++)
+        values[c] = adept_measurement_text(e->rows[index[0]].measured, g->columns[c]);
     g->values = values;
     return values ? adept_metrics_get(&g->metrics, e->rows, index, n, err) : no_memory(err);
 }

@@ -79,18 +79,6 @@ typedef struct split {
     double *time_s, *power_w; /* held-out predictions of each row */
 } split;
 
-static bool name_fold(adept_fold *fold, adept_arena *arena, const adept_held_out *h, size_t index, const char *value)
-{
-    if (value) {
-        fold->label = adept_arena_strdup(arena, value);
-        fold->id = adept_arena_printf(arena, "%s=%s", h->scheme, value);
-    } else {
-        fold->label = adept_arena_printf(arena, "fold %zu of %zu", index + 1, h->n_folds);
-        fold->id = adept_arena_printf(arena, "%s=%zu", h->scheme, index + 1);
-    }
-    return fold->label && fold->id;
-}
-
 /* By a column every group is a fold. Of k folds each gets some configurations: repeats of one must not be on both sides
  * of a fold, or the fit has seen what it is tested on. */
 static adept_status split_rows(split *s, adept_arena *arena, const adept_measurement *const *rows, size_t n, long k,
@@ -109,8 +97,11 @@ static adept_status split_rows(split *s, adept_arena *arena, const adept_measure
     if (!h->folds || !s->time_s || !s->power_w || !dealt) return no_memory(err);
     for (size_t f = 0; f < h->n_folds; f++) {
         const adept_measurement *first = rows[groups.rows[groups.begin[f]]];
-        if (!name_fold(&h->folds[f], arena, h, f, k > 0 ? NULL : adept_measurement_text(first, h->scheme)))
-            return no_memory(err);
+        adept_fold *fold = &h->folds[f];
+        fold->label = k > 0 ? adept_arena_printf(arena, "fold %zu of %zu", f + 1, h->n_folds)
+                            : adept_measurement_text(first, h->scheme);
+        fold->id = k > 0 ? adept_arena_printf(arena, "%s=%zu", h->scheme, f + 1)
+                         : adept_arena_printf(arena, "%s=%s", h->scheme, fold->label);
     }
     if (k > 0 && groups.n > 0) deal(dealt, groups.n, h->n_folds, seed);
     for (size_t i = 0; i < n; i++) {
@@ -119,13 +110,13 @@ static adept_status split_rows(split *s, adept_arena *arena, const adept_measure
     }
     for (size_t f = 0; f < h->n_folds; f++)
         h->folds[f].n_train = n - h->folds[f].n_test;
-    if (h->n_folds > 1) return ADEPT_OK;
-    h->impossible =
-        n == 0  ? "there are no rows"
-        : k > 0 ? adept_arena_printf(arena, "all %zu rows are of one configuration: nothing would be left to fit", n)
-                : adept_arena_printf(arena, "all %zu rows have %s \"%s\": nothing would be left to fit", n, h->scheme,
-                                     h->folds[0].label);
-    return h->impossible ? ADEPT_OK : no_memory(err);
+    if (h->n_folds < 2)
+        h->impossible =
+            n == 0  ? "there are no rows"
+            : k > 0 ? adept_arena_printf(arena, "all %zu rows are of one configuration: nothing would be left to fit", n)
+                    : adept_arena_printf(arena, "all %zu rows have %s \"%s\": nothing would be left to fit", n, h->scheme,
+                                         h->folds[0].label);
+    return adept_arena_failed(arena) ? no_memory(err) : ADEPT_OK;
 }
 
 /* ---- refitting ---- */
@@ -185,7 +176,7 @@ static void run_tasks(void *context, int worker, size_t begin, size_t end)
 }
 
 /* All tasks, then what they say of their folds. */
-static adept_status run_work(work *w, adept_arena *arena, adept_error *err)
+static adept_status run_work(work *w, adept_error *err)
 {
     adept_pool *pool = adept_pool_new(w->options->threads);
     if (!pool) return no_memory(err);
@@ -198,8 +189,7 @@ static adept_status run_work(work *w, adept_arena *arena, adept_error *err)
         adept_held_out *h = t->s->result;
         if (t->status == ADEPT_OK && !t->stopped) continue;
         h->n_failed++;
-        h->folds[t->fold].failed = adept_arena_strdup(arena, t->status == ADEPT_OK ? "stopped" : t->cause.message);
-        if (!h->folds[t->fold].failed) return no_memory(err);
+        h->folds[t->fold].failed = t->status == ADEPT_OK ? "stopped" : t->cause.message;
     }
     return ADEPT_OK;
 }
@@ -236,7 +226,7 @@ static adept_status run_splits(split *splits, size_t n_splits, adept_arena *aren
     for (size_t i = 0; i < n_splits; i++)
         for (size_t f = 0; f < splits[i].result->n_folds && !splits[i].result->impossible; f++)
             w->tasks[w->n_tasks++] = (task){.s = &splits[i], .fold = f};
-    adept_status status = run_work(w, arena, err);
+    adept_status status = run_work(w, err);
     for (size_t i = 0; i < n_splits && status == ADEPT_OK; i++)
         if (!splits[i].result->impossible) status = score(&splits[i], arena, rows, w->n_rows, w->options, err);
     return status;
@@ -259,7 +249,6 @@ adept_status adept_held_out_run(adept_held_out **out, adept_arena *arena, const 
         splits[i].result = &results[i];
         results[i].scheme = k > 0 ? adept_arena_printf(arena, "%s%ld", k_fold, k) : options->schemes[i];
         status = adept_held_out_check(options->schemes[i], rows, n, err);
-        if (status == ADEPT_OK && !results[i].scheme) status = no_memory(err);
         if (status == ADEPT_OK) status = split_rows(&splits[i], arena, pointers, n, k, options->seed, err);
     }
     work w = {.options = options, .refit = refit_fold, .context = context, .n_rows = n};

@@ -56,26 +56,24 @@ static void add_refits(adept_parameter_report *r, size_t parameter, const adept_
     r->refit_high = high;
 }
 
-static adept_status judge(adept_parameter_report *r, adept_arena *arena, const adept_information *info, size_t i,
-                          const adept_held_out *refits, adept_error *err)
+static void judge(adept_parameter_report *r, adept_arena *arena, const adept_information *info, size_t i,
+                  const adept_held_out *refits)
 {
     r->std_error = info->unit[i] * deviation(info, i);
     add_refits(r, info->index[i], refits);
-    if (info->sensitivity[i] < NO_SENSITIVITY) {
-        r->why_not = "no row's prediction depends on it at the fitted values";
-        return ADEPT_OK;
-    }
     bool known_factor = !r->log_scale || r->std_error <= LARGEST_LOG_ERROR;
-    r->determined = r->std_error <= KNOWN_SHARE * info->unit[i] && known_factor;
-    if (r->determined) return ADEPT_OK;
-    r->why_not = r->log_scale ? adept_arena_printf(arena, "known only to a factor of %.2g", exp(r->std_error))
-                              : adept_arena_printf(arena, "known only to +- %.2g", r->std_error);
-    return r->why_not ? ADEPT_OK : no_memory(err);
+    if (info->sensitivity[i] < NO_SENSITIVITY)
+        r->why_not = "no row's prediction depends on it at the fitted values";
+    else if (r->std_error <= KNOWN_SHARE * info->unit[i] && known_factor)
+        r->determined = true;
+    else if (r->log_scale)
+        r->why_not = adept_arena_printf(arena, "known only to a factor of %.2g", exp(r->std_error));
+    else
+        r->why_not = adept_arena_printf(arena, "known only to +- %.2g", r->std_error);
 }
 
-static adept_status describe_parameters(adept_identifiability *out, adept_arena *arena, const adept_information *info,
-                                      const adept_fit *fit, const adept_held_out *refits,
-                                      adept_error *err)
+static void describe_parameters(adept_identifiability *out, adept_arena *arena, const adept_information *info,
+                                const adept_fit *fit, const adept_held_out *refits)
 {
     for (size_t i = 0; i < fit->n_parameters; i++) {
         const adept_fit_parameter *p = &fit->parameters[i];
@@ -97,11 +95,9 @@ static adept_status describe_parameters(adept_identifiability *out, adept_arena 
         out->n_at_bound += r->at_low || r->at_high;
     }
     for (size_t i = 0; i < info->n; i++) {
-        adept_status status = judge(&out->parameters[info->index[i]], arena, info, i, refits, err);
-        if (status != ADEPT_OK) return status;
+        judge(&out->parameters[info->index[i]], arena, info, i, refits);
         out->n_determined += out->parameters[info->index[i]].determined;
     }
-    return ADEPT_OK;
 }
 
 /* ---- pairs ---- */
@@ -176,7 +172,7 @@ static const char *combination_text(adept_arena *arena, const adept_identifiabil
         const char *a = out->parameters[members[0]].name, *b = out->parameters[members[1]].name;
         return adept_arena_printf(arena, "%s %c %s", a, exponents[0] * exponents[1] > 0.0 ? '*' : '/', b);
     }
-    for (size_t i = 0; i < n && text; i++)
+    for (size_t i = 0; i < n; i++)
         if (fabs(exponents[i]) >= LEAST_EXPONENT)
             text = adept_arena_printf(arena, "%s%s%s^%.1f", text, *text ? " * " : "", out->parameters[members[i]].name,
                                      exponents[i]);
@@ -186,7 +182,7 @@ static const char *combination_text(adept_arena *arena, const adept_identifiabil
 static const char *list_text(adept_arena *arena, const adept_identifiability *out, const size_t *members, size_t n)
 {
     const char *text = "";
-    for (size_t i = 0; i < n && text; i++)
+    for (size_t i = 0; i < n; i++)
         text = adept_arena_printf(arena, "%s%s%s", text, i > 0 ? " with " : "", out->parameters[members[i]].name);
     return text;
 }
@@ -209,7 +205,7 @@ static adept_status add_group(adept_identifiability *out, adept_arena *arena, co
         g->text = combination_text(arena, out, parameters, exponents, n);
     else
         g->text = list_text(arena, out, parameters, n);
-    return g->text ? ADEPT_OK : no_memory(err);
+    return ADEPT_OK;
 }
 
 /* Parameters that unknown directions connect, however many steps apart. */
@@ -266,8 +262,8 @@ adept_status adept_identify(adept_identifiability *out, adept_arena *arena, cons
         (adept_identifiability){.n = fit->n_parameters, .noise_time = info.noise_time, .noise_power = info.noise_power};
     out->parameters = adept_arena_array(arena, fit->n_parameters + 1, sizeof *out->parameters);
     if (!out->parameters) return no_memory(err);
-    status = describe_parameters(out, arena, &info, fit, refits, err);
-    if (status == ADEPT_OK) status = list_correlations(out, arena, &info, err);
+    describe_parameters(out, arena, &info, fit, refits);
+    status = list_correlations(out, arena, &info, err);
     if (status == ADEPT_OK) status = list_groups(out, arena, &info, err);
-    return status;
+    return status == ADEPT_OK && adept_arena_failed(arena) ? no_memory(err) : status;
 }

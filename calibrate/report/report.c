@@ -172,8 +172,7 @@ static void warn(adept_fit_report *r, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    const char *copy = adept_arena_strdup(r->arena, text);
-    if (copy && r->n_warnings < MAX_WARNINGS) r->warnings[r->n_warnings++] = copy;
+    if (r->n_warnings < MAX_WARNINGS) r->warnings[r->n_warnings++] = adept_arena_printf(r->arena, "%s", text);
 }
 
 static void warn_of_floor(adept_fit_report *r, const char *what, const char *scheme, double fit, double floor_mape)
@@ -273,7 +272,7 @@ static adept_status fill(adept_fit_report *r, adept_dataset *d, const adept_fit_
     warn_of_fit(r);
     warn_of_intervals(r);
     warn_of_held_out(r);
-    return ADEPT_OK;
+    return adept_arena_failed(r->arena) ? no_memory(err) : ADEPT_OK;
 }
 
 adept_status adept_fit_report_new(adept_fit_report **out, adept_dataset *d, const adept_hwprofile *base,

@@ -275,8 +275,8 @@ static const char *configuration_text(adept_arena *arena, const candidate *c)
     const char *text = adept_arena_printf(
         arena, "%s, batch %lld, %s, %s, %lld GPU%s", adept_measurement_text(c->like, "model"), (long long)p->batch_size,
         adept_precision_name(p->precision), adept_mode_name(p->mode), (long long)c->gpus, c->gpus == 1 ? "" : "s");
-    if (text && c->power_limit_w > 0.0) text = adept_arena_printf(arena, "%s, limit %g W", text, c->power_limit_w);
-    if (text && c->change == POWER) text = adept_arena_printf(arena, "%s: power", text);
+    if (c->power_limit_w > 0.0) text = adept_arena_printf(arena, "%s, limit %g W", text, c->power_limit_w);
+    if (c->change == POWER) text = adept_arena_printf(arena, "%s: power", text);
     return text;
 }
 
@@ -298,7 +298,7 @@ static const char *reason_text(adept_arena *arena, const adept_information *info
 {
     double *old = choices->old;
     const char *text = "";
-    for (int k = 0; k < N_REASONS && text; k++) {
+    for (int k = 0; k < N_REASONS; k++) {
         size_t best = 0;
         double most = 0.0;
         for (size_t i = 0; i < info->n; i++) {
@@ -324,8 +324,8 @@ static bool same_kind(const candidate *a, const candidate *b)
            same_workload(a, b);
 }
 
-static adept_status take(adept_suggestion *out, adept_arena *arena, search *s, adept_information *info, choice *choices,
-                         size_t best, double gain, adept_error *err)
+static void take(adept_suggestion *out, adept_arena *arena, search *s, adept_information *info, choice *choices,
+                 size_t best, double gain)
 {
     candidate *c = &s->list[best];
     for (size_t i = 0; i < info->n; i++)
@@ -344,7 +344,6 @@ static adept_status take(adept_suggestion *out, adept_arena *arena, search *s, a
         .text = configuration_text(arena, c),
         .reason = reason_text(arena, info, s->fit, choices),
     };
-    return out->text && out->reason ? ADEPT_OK : no_memory(err);
 }
 
 adept_status adept_suggest(adept_suggestion **out, size_t *n, adept_arena *arena, adept_dataset *d,
@@ -373,7 +372,7 @@ adept_status adept_suggest(adept_suggestion **out, size_t *n, adept_arena *arena
             best = i;
         }
         if (best == s.n) break;
-        status = take(&(*out)[(*n)++], arena, &s, &info, &choices, best, most, err);
+        take(&(*out)[(*n)++], arena, &s, &info, &choices, best, most);
     }
-    return status;
+    return status == ADEPT_OK && adept_arena_failed(arena) ? no_memory(err) : status;
 }
