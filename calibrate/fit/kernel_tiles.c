@@ -41,18 +41,11 @@ static bool on_menu(const adept_tile_menu *menu, const adept_tile *tile)
     return false;
 }
 
-static bool has_direct(const adept_tile_menu *menu)
-{
-    for (size_t i = 0; i < menu->n; i++)
-        if (menu->tiles[i].winograd == 0) return true;
-    return false;
-}
-
-/* Winograd's algorithm serves few shapes, so a menu of the family's first tile must be a plain one. */
+/* Winograd's algorithm serves few shapes, so the first tile of a menu is a plain one. */
 static void list_candidates(search *s)
 {
     s->n = 0;
-    size_t algorithms = s->problem->family == ADEPT_FAMILY_CONV && has_direct(&s->menu) ? 3 : 1;
+    size_t algorithms = s->problem->family == ADEPT_FAMILY_CONV && s->menu.n > 0 ? 3 : 1;
     for (size_t a = 0; a < algorithms; a++) {
         for (size_t i = 0; i < N_SIDES && s->n < MAX_CANDIDATES; i++) {
             adept_tile tile = {winograd_sides[a], tile_sides[i].m, tile_sides[i].n};
