@@ -309,9 +309,10 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     adept_call_each_tensor(&call, note_grad, &call.any_grad);
     row.handler->shape(&call);
     if (call.failure != ADEPT_CALL_FINE) return call_failed(in, &call, node);
-    if (call.n_results < node->n_outputs)
-        return adept_error_set(in->err, ADEPT_E_INTERNAL, "handler '%s' gives %d of the %d results of %s", row.handler->kind,
-                               call.n_results, node->n_outputs, node->op);
+    if (call.n_results < node->n_outputs) {
+        adept_call_unsupported(&call, "%d results, of which %d are known", node->n_outputs, call.n_results);
+        return call_failed(in, &call, node);
+    }
     for (int32_t i = 0; i < node->n_outputs; i++)
         in->env[node->outputs[i]] = call.results[i];
     if (!row.handler->cost && !makes_tensor(&call)) return ADEPT_OK;

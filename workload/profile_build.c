@@ -181,7 +181,7 @@ static adept_status cost_record(builder *b, adept_record *r)
     r->call.handler->cost(&r->call, &cost);
     if (r->call.failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);
     if (r->call.failure != ADEPT_CALL_FINE)
-        return adept_error_set(in->err, ADEPT_E_INTERNAL, "%s: cost of %s in module '%s': %s", in->graph->path,
+        return adept_error_set(in->err, ADEPT_E_INVALID, "%s: cost of %s in module '%s': %s", in->graph->path,
                                r->call.row->name, module->path, in->run.message);
     for (size_t i = 0; i < cost.n_kernels; i++)
         if (!adept_kernel_is_sane(&cost.kernels[i]))

@@ -18,3 +18,11 @@ for corpus in profile library; do
     "$adept" profile cli/data/mlp.profile.json --input 8x1024 --optimizer sgd --grad-accum 3 -o $folder/shaped >/dev/null
     "$adept" profile cli/data/lengths.profile.json --attention fused --seq-length 33 -o $folder/fused >/dev/null
 done
+
+# What is not as it was written.
+cd fuzz/corpus/profile
+sed '/"options"/,$d' mlp | sed '$s/,$//' >no_graph && echo '}' >>no_graph
+sed 's/"data":\([[:space:]]*"YWR\)l/"data":\1m/' mlp >one_bit
+sed 's/\("data":[[:space:]]*"[^"]\{8\}\)[^"]*/\1==/' mlp >short_data
+sed 's/"options":[[:space:]]*{/&"inputs":[1,2],/' mlp >inputs_of_numbers
+sed 's/"options":[[:space:]]*{/&"batch_size":9007199254740993,/' mlp >huge_batch
