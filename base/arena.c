@@ -29,7 +29,8 @@ typedef struct interned {
 struct adept_arena {
     chunk *chunks; /* the first one is being filled */
     size_t next_chunk_bytes;
-    size_t used_bytes;
+    size_t used_bytes, limit_bytes;
+    bool full;
     interned **buckets; /* n_buckets is 0 or a power of two */
     size_t n_buckets, n_interned;
     bool debug, failed;
@@ -40,6 +41,7 @@ adept_arena *adept_arena_new(void)
     adept_arena *arena = calloc(1, sizeof *arena);
     if (!arena) return NULL;
     arena->next_chunk_bytes = FIRST_CHUNK_BYTES;
+    arena->limit_bytes = SIZE_MAX;
     arena->debug = getenv("ADEPT_DEBUG_ARENA") != NULL;
     return arena;
 }
@@ -54,6 +56,16 @@ void adept_arena_free(adept_arena *arena)
     }
     free(arena->buckets);
     free(arena);
+}
+
+void adept_arena_limit(adept_arena *arena, size_t bytes)
+{
+    arena->limit_bytes = bytes;
+}
+
+bool adept_arena_is_full(const adept_arena *arena)
+{
+    return arena->full;
 }
 
 /* calloc: the memory handed out must be zero, and fresh pages from the system already are. */
@@ -84,6 +96,10 @@ static void *alloc_alone(adept_arena *arena, size_t size)
 static void *take(adept_arena *arena, size_t size_bytes)
 {
     if (size_bytes == 0) size_bytes = 1;
+    if (arena->used_bytes > arena->limit_bytes || size_bytes > arena->limit_bytes - arena->used_bytes) {
+        arena->full = true;
+        return NULL;
+    }
     if (arena->debug) return alloc_alone(arena, size_bytes);
     if (size_bytes > SIZE_MAX - ALIGNMENT) return NULL;
     size_t size = (size_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

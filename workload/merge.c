@@ -2,6 +2,7 @@
  * in everything but the list indices in their module path: "layers.0.mlp" and "layers.1.mlp" are "layers.{0-1}.mlp". */
 #include "merge.h"
 #include <ctype.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #define INDEX_MARK '\001' /* stands for a list index in a pattern; no module name holds it */
 #define MAX_INDICES 8     /* numeric components of one path that are folded; further ones are compared as text */
 
-/* Sorted distinct numbers seen at one numeric component. */
+/* Numbers seen at one numeric component; sorted and distinct when they are printed. */
 typedef struct index_set {
     int32_t *items;
     size_t n, capacity;
@@ -51,18 +52,7 @@ void adept_merger_free(adept_merger *m)
 
 static bool set_add(index_set *s, int32_t v)
 {
-    size_t at = s->n;
-    if (s->n && v <= s->items[s->n - 1]) { /* usually they come in order */
-        size_t low = 0;
-        while (low < at) {
-            size_t mid = (low + at) / 2;
-            if (s->items[mid] < v)
-                low = mid + 1;
-            else
-                at = mid;
-        }
-        if (s->items[at] == v) return true;
-    }
+    if (s->n && v == s->items[s->n - 1]) return true;
     if (s->n == s->capacity) {
         size_t capacity = s->capacity ? 2 * s->capacity : 4;
         int32_t *grown = realloc(s->items, capacity * sizeof *grown);
@@ -70,10 +60,23 @@ static bool set_add(index_set *s, int32_t v)
         s->items = grown;
         s->capacity = capacity;
     }
-    memmove(s->items + at + 1, s->items + at, (s->n - at) * sizeof *s->items);
-    s->items[at] = v;
-    s->n++;
+    s->items[s->n++] = v;
     return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void set_sort(index_set *s)
+{
+    size_t n = 0;
+    if (s->n) qsort(s->items, s->n, sizeof *s->items, by_number);
+    for (size_t i = 0; i < s->n; i++)
+        if (n == 0 || s->items[i] != s->items[n - 1]) s->items[n++] = s->items[i];
+    s->n = n;
 }
 
 /* ---------------------------------------------------------------- paths ---------------- */
@@ -128,11 +131,13 @@ static size_t print_set(const index_set *s, char *text, size_t size)
     return used;
 }
 
-static const char *unfold(adept_arena *arena, const merged *m)
+static const char *unfold(adept_arena *arena, merged *m)
 {
     size_t size = strlen(m->pattern) + 1;
-    for (size_t i = 0; i < m->n_sets; i++)
+    for (size_t i = 0; i < m->n_sets; i++) {
+        set_sort(&m->sets[i]);
         size += print_set(&m->sets[i], NULL, 0);
+    }
     char *path = adept_arena_alloc(arena, size + 1), *out = path;
     if (!path) return NULL;
     size_t set = 0;
@@ -148,28 +153,33 @@ static const char *unfold(adept_arena *arena, const merged *m)
 
 /* ---------------------------------------------------------------- equality ---------------- */
 
-static size_t mix(size_t h, const void *data, size_t n)
+static size_t mix_text(size_t h, const char *text)
 {
-    const unsigned char *p = data;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ p[i]) * 1099511628211u;
+    do {
+        h = (h ^ (unsigned char)*text) * 1099511628211u;
+    } while (*text++);
     return h;
 }
 
-static size_t mix_text(size_t h, const char *text)
+static size_t mix_number(size_t h, double number)
 {
-    return mix(h, text, strlen(text) + 1);
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    h = (h ^ bits) * 0x9E3779B97F4A7C15u;
+    return h ^ h >> 32; /* the bits of round numbers are high ones */
 }
 
-static size_t hash_op(const adept_profile_op *op, const char *pattern)
+/* It starts from an address, which differs between runs, so that a file cannot choose operators that all collide. */
+static size_t hash_op(const adept_merger *m, const adept_profile_op *op, const char *pattern)
 {
-    size_t h = mix_text(1469598103934665603u, pattern);
+    size_t h = mix_text(1469598103934665603u ^ (uintptr_t)m, pattern);
     h = mix_text(mix_text(mix_text(h, op->op), op->inputs), op->outputs);
-    h = mix(h, &op->saved_bytes, sizeof op->saved_bytes);
+    h = mix_number(h, op->saved_bytes);
     for (size_t i = 0; i < op->n_kernels; i++) {
         const adept_kernel *k = &op->kernels[i];
-        double key[] = {k->flops, k->bytes_read, k->bytes_written, k->m, k->n, k->k};
-        h = mix(h, key, sizeof key);
+        const double key[] = {k->flops, k->bytes_read, k->bytes_written, k->m, k->n, k->k};
+        for (size_t n = 0; n < sizeof key / sizeof *key; n++)
+            h = mix_number(h, key[n]);
     }
     return h;
 }
@@ -261,7 +271,7 @@ bool adept_merger_add(adept_merger *m, const adept_profile_op *op)
     char *pattern = length < sizeof buffer ? buffer : malloc(length + 1);
     int32_t indices[MAX_INDICES];
     if (!pattern || !grow(m)) return false;
-    size_t n_sets = fold(op->path, pattern, indices), hash = hash_op(op, pattern);
+    size_t n_sets = fold(op->path, pattern, indices), hash = hash_op(m, op, pattern);
     size_t s = hash % m->n_slots;
     while (m->slots[s]) {
         const merged *item = &m->items[m->slots[s] - 1];

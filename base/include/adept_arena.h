@@ -20,6 +20,11 @@ typedef struct adept_arena adept_arena;
 adept_arena *adept_arena_new(void);
 void adept_arena_free(adept_arena *arena);
 
+/** Refuse what would take more than so many bytes altogether: for what a stranger's file makes of itself. */
+void adept_arena_limit(adept_arena *arena, size_t bytes);
+/** Was something refused for that? */
+bool adept_arena_is_full(const adept_arena *arena);
+
 /** Zeroed memory aligned for any type; NULL when memory is out. */
 void *adept_arena_alloc(adept_arena *arena, size_t size_bytes);
 

@@ -33,10 +33,9 @@ void adept_dataset_free(adept_dataset *d)
     struct adept_dataset_private *p = d->private_;
     for (size_t i = 0; i < p->n_profiles; i++)
         adept_profile_free(p->profiles[i]);
-    for (size_t i = 0; i < p->n_graphs; i++)
-        adept_graph_free(p->graphs[i].graph);
+    for (size_t i = 0; i < p->n_models; i++)
+        adept_graph_free(p->models[i].graph);
     free(p->profiles);
-    free(p->graphs);
     freelocale(p->numbers);
     adept_arena_free(d->arena);
 }

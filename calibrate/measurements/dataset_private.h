@@ -4,22 +4,24 @@
 #include "adept_measurements.h"
 #include <locale.h>
 
-/* A model that adept_dataset_profile_like() imported. */
-typedef struct kept_graph {
+/* A model file of the rows. */
+typedef struct adept_dataset_model {
     const char *path;
-    adept_graph *graph;
-} kept_graph;
+    char sha256[65];                /* of the file; "" of a saved profile */
+    adept_graph *graph;             /* owned; NULL: not read, the error says why */
+    adept_workload_config recorded; /* in a saved profile */
+    adept_error err;
+} adept_dataset_model;
 
 struct adept_dataset_private {
     locale_t numbers; /* "C": a decimal point whatever the program's locale */
     size_t row_capacity, file_capacity, column_capacity, warning_capacity;
     size_t n_profiles, profile_capacity;
     adept_profile **profiles; /* owned; malloc'ed */
-    size_t n_graphs, graph_capacity;
-    kept_graph *graphs; /* malloc'ed */
+    size_t n_models, model_capacity;
+    adept_dataset_model *models; /* the arena's */
     adept_unsupported *unsupported;
     size_t n_unsupported;
-    bool trust;
 };
 
 /** Make room for one more element of an arena's array. @return false when memory is out */

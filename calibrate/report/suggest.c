@@ -126,7 +126,7 @@ static void vary_power(search *s, const candidate *from)
     if (!from->has_power) add(s, c);
 }
 
-/* A model that cannot be had in that configuration (a saved profile, a batch fixed by the trace) is no candidate. */
+/* A model that cannot be had in that configuration (a batch fixed by the trace) is no candidate. */
 static adept_status add_changed(search *s, const candidate *from, adept_measurement_change to, adept_error *err)
 {
     candidate c = *from;

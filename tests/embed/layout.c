@@ -9,14 +9,13 @@
 int main(void)
 {
     SIZE(adept_error), AT(adept_error, line), AT(adept_error, message);
-    SIZE(adept_model_options), AT(adept_model_options, batch_size), AT(adept_model_options, batch_high),
-        AT(adept_model_options, inputs);
-    AT(adept_model_options, n_inputs), AT(adept_model_options, allow_unsupported), AT(adept_model_options, seq_length);
-    AT(adept_model_options, seq_high), AT(adept_model_options, reserved);
-    SIZE(adept_workload_info), AT(adept_workload_info, batch_size), AT(adept_workload_info, batch_high),
-        AT(adept_workload_info, trainable_params);
+    SIZE(adept_model_options), AT(adept_model_options, batch_size), AT(adept_model_options, seq_length),
+        AT(adept_model_options, grad_accum);
+    AT(adept_model_options, inputs), AT(adept_model_options, n_inputs), AT(adept_model_options, allow_unsupported),
+        AT(adept_model_options, reserved);
+    SIZE(adept_workload_info), AT(adept_workload_info, batch_size), AT(adept_workload_info, trainable_params);
     AT(adept_workload_info, flops_forward), AT(adept_workload_info, macs_forward), AT(adept_workload_info, seq_length),
-        AT(adept_workload_info, seq_high);
+        AT(adept_workload_info, reserved);
     SIZE(adept_gpu_info), AT(adept_gpu_info, transferred), AT(adept_gpu_info, mem_bytes), AT(adept_gpu_info, tdp_w),
         AT(adept_gpu_info, idle_w);
     SIZE(adept_request), AT(adept_request, gpus), AT(adept_request, nodes), AT(adept_request, power_limit_w);

@@ -71,14 +71,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     adept_workload_info info;
     adept_workload_describe(&info, workload);
-    REQUIRE(info.batch_low <= info.batch_size && info.batch_size <= info.batch_high);
+    REQUIRE(info.batch_size > 0 && info.seq_length >= 0);
     check_predictions(workload, "model");
     check_predictions(workload, "operator");
     check_saved(workload);
-    adept_workload *at = NULL;
-    REQUIRE(info.seq_low <= info.seq_length && info.seq_length <= info.seq_high);
-    if (adept_workload_at(&at, workload, info.batch_high, info.seq_low, &err) == ADEPT_OK) check_predictions(at, NULL);
-    adept_workload_free(at);
+    static const adept_model_options others[] = {{.batch_size = 3, .seq_length = 5},
+                                                 {.mode = "infer", .precision = "fp16", .attention = "fused"}};
+    for (int i = 0; i < 2; i++) {
+        adept_workload *at = NULL;
+        if (adept_workload_with(&at, workload, &others[i], &err) == ADEPT_OK) check_predictions(at, NULL);
+        adept_workload_free(at);
+    }
     adept_workload_free(workload);
     return 0;
 }

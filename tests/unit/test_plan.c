@@ -1,6 +1,7 @@
 /* Plans on small workloads: every number of adept_predict(), at the edges too, and from many threads at once. */
 #include "operator_toy.h"
 #include "plan_compare.h"
+#include "saved_models.h"
 #include <pthread.h>
 
 static adept_plan *plan_of(const fixture *f)
@@ -33,11 +34,9 @@ static void toys_agree(void **state)
 static void saved_profile_agrees_on_all_gpus(void **state)
 {
     (void)state;
-    adept_profile *profile = NULL;
+    adept_profile *profile = saved_profile(ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json", 0, 0);
     adept_error err = {0};
     uint64_t seed = 5;
-    if (adept_profile_read(&profile, ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json", &err) != ADEPT_OK)
-        fail_msg("%s", err.message);
     for (size_t i = 0; adept_hwprofile_builtin_name(i); i++) {
         adept_hwprofile *hw = NULL;
         assert_int_equal(adept_hwprofile_open(&hw, adept_hwprofile_builtin_name(i), &err), ADEPT_OK);

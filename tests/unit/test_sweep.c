@@ -5,6 +5,7 @@
 #include "adept_sweep_answers.h"
 #include "graph_text.h"
 #include <math.h>
+#include "saved_models.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

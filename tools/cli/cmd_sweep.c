@@ -112,8 +112,7 @@ static adept_status set_up(adept_cli *cli, work *w)
         status = adept_gnuplot_check(o->plot ? "--plot" : "--html", &cli->err);
     if (status == ADEPT_OK) status = open_gpu(cli, w);
     w->sweep.hw = w->hw;
-    if (status == ADEPT_OK)
-        status = adept_sweep_source_open(cli, &w->source, o->model, &o->workload, o->axes, o->n_axes);
+    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &w->source, o->model, &o->workload);
     if (status == ADEPT_OK) status = adept_sweep_job_begin(&w->o->job, &cli->err);
     if (status == ADEPT_OK && (o->plot || o->html)) status = adept_sweep_cloud_new(&w->cloud, &cli->err);
     if (status == ADEPT_OK) status = adept_sweep_answers_new(&w->answers, o->ignore_memory, &cli->err);

@@ -190,11 +190,7 @@ void adept_serve_print_workload(adept_serve_text *out, const adept_serve_workloa
     print_string(out, "optimizer", i.optimizer);
     print_string(out, "attention", i.attention);
     print_integer(out, "batch_size", i.batch_size);
-    print_integer(out, "batch_low", i.batch_low);
-    print_integer(out, "batch_high", i.batch_high);
     print_integer(out, "seq_length", i.seq_length);
-    print_integer(out, "seq_low", i.seq_low);
-    print_integer(out, "seq_high", i.seq_high);
     print_integer(out, "grad_accum", i.grad_accum);
     print_integer(out, "params", i.params);
     print_integer(out, "trainable_params", i.trainable_params);

@@ -113,19 +113,18 @@ adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *h
 
 typedef struct adept_dataset_options {
     const char *models; /* --models DIR; NULL: data/models of the source or install tree, if there is one */
-    bool no_cache;      /* neither read nor write the cache of profiles */
+    bool no_cache;      /* neither read nor write the cache of graphs */
     const char *cache;  /* its folder; NULL: $XDG_CACHE_HOME/adept, else $HOME/.cache/adept; not created: no cache */
-    int processes;      /* at the same time; 0: one per core */
     bool trust;         /* see adept_import_options */
-    /** May be NULL. Called between jobs: configurations done, of all that must be computed. */
+    /** May be NULL. Called between imports: models done, of all that must be imported. */
     void (*progress)(void *context, size_t done, size_t total);
     void *context;
 } adept_dataset_options;
 
 /**
  * Set rows[].profile: one profile per distinct (model, input, batch, mode, precision, optimizer, accum, attention).
- * Each model file is imported once, in worker processes; results are kept on disk under the hash of file, configuration
- * and program version. Call it before the process has threads.
+ * Each model file is imported once; its graph is kept on disk under the hash of file and program version. Of a saved
+ * profile only the shapes count, where a row gives none. Call it before the process has threads: an import forks.
  * @return the first failure in row order, its message prefixed by file:line; ADEPT_E_INVALID if a model is not found
  */
 adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_options *options, adept_error *err);
@@ -176,12 +175,11 @@ adept_status adept_rows_group(adept_row_groups *out, adept_arena *arena, const a
                               const char *const *columns, size_t n_columns, adept_error *err);
 
 /**
- * A profile of a row's model under another configuration, for suggestions of what to measure. Computed in memory from
- * the model's graph, which is imported on the first use and kept; nothing is cached on disk.
+ * A profile of a row's model under another configuration, for suggestions of what to measure.
  * @param like     gives model, input and everything that `config` below does not
  * @param out      owned by the dataset
- * @return ADEPT_E_UNSUPPORTED if the row's model is a saved profile, which is of one configuration only
- * Not thread-safe; must run while the process has no other threads, since an import forks.
+ * @return ADEPT_E_USAGE where the model cannot run so; ADEPT_E_USAGE before adept_dataset_profiles()
+ * Not thread-safe.
  */
 typedef struct adept_measurement_change {
     int64_t batch_size;    /* 0: unchanged */
