@@ -1,11 +1,13 @@
-/** @file arena.c  Chunked allocator with interned strings. Calls: nothing.
+/** @file arena.c  Chunked allocator with interned strings. Calls: adept_error.
  *  In the debug mode (environment ADEPT_DEBUG_ARENA) every object is its own chunk, so that an overrun of one object
  *  is an overrun of one malloc, which sanitizers and valgrind report. */
 #include "adept_arena.h"
 #include "name_map.h"
 #include <stdalign.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,9 +24,9 @@ typedef struct chunk {
 struct adept_arena {
     chunk *chunks; /* the first one is being filled */
     size_t next_chunk_bytes;
-    size_t used_bytes;
+    size_t used_bytes, limit_bytes;
     adept_name_map interned; /* each text -> itself */
-    bool debug;
+    bool debug, failed, full;
 };
 
 adept_arena *adept_arena_new(void)
@@ -32,6 +34,7 @@ adept_arena *adept_arena_new(void)
     adept_arena *arena = calloc(1, sizeof *arena);
     if (!arena) return NULL;
     arena->next_chunk_bytes = FIRST_CHUNK_BYTES;
+    arena->limit_bytes = SIZE_MAX;
     arena->debug = getenv("ADEPT_DEBUG_ARENA") != NULL;
     return arena;
 }
@@ -46,6 +49,16 @@ void adept_arena_free(adept_arena *arena)
     }
     adept_name_map_free(&arena->interned);
     free(arena);
+}
+
+void adept_arena_limit(adept_arena *arena, size_t bytes)
+{
+    arena->limit_bytes = bytes;
+}
+
+bool adept_arena_is_full(const adept_arena *arena)
+{
+    return arena->full;
 }
 
 /* calloc: the memory handed out must be zero, and fresh pages from the system already are. */
@@ -73,9 +86,13 @@ static void *alloc_alone(adept_arena *arena, size_t size)
     return c->data;
 }
 
-void *adept_arena_alloc(adept_arena *arena, size_t size_bytes)
+static void *take(adept_arena *arena, size_t size_bytes)
 {
     if (size_bytes == 0) size_bytes = 1;
+    if (arena->used_bytes > arena->limit_bytes || size_bytes > arena->limit_bytes - arena->used_bytes) {
+        arena->full = true;
+        return NULL;
+    }
     if (arena->debug) return alloc_alone(arena, size_bytes);
     if (size_bytes > SIZE_MAX - ALIGNMENT) return NULL;
     size_t size = (size_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -94,10 +111,22 @@ void *adept_arena_alloc(adept_arena *arena, size_t size_bytes)
     return p;
 }
 
+void *adept_arena_alloc(adept_arena *arena, size_t size_bytes)
+{
+    void *object = take(arena, size_bytes);
+    if (!object) arena->failed = true;
+    return object;
+}
+
 void *adept_arena_array(adept_arena *arena, size_t n, size_t size_bytes)
 {
-    if (size_bytes != 0 && n > SIZE_MAX / size_bytes) return NULL;
+    if (size_bytes != 0 && n > SIZE_MAX / size_bytes) return adept_arena_alloc(arena, SIZE_MAX);
     return adept_arena_alloc(arena, n * size_bytes);
+}
+
+bool adept_arena_failed(const adept_arena *arena)
+{
+    return arena->failed;
 }
 
 char *adept_arena_strndup(adept_arena *arena, const char *text, size_t n)
@@ -113,12 +142,29 @@ char *adept_arena_strdup(adept_arena *arena, const char *text)
     return adept_arena_strndup(arena, text, strlen(text));
 }
 
+
+const char *adept_arena_printf(adept_arena *arena, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = adept_arena_alloc(arena, length < 0 ? SIZE_MAX : (size_t)length + 1);
+    if (!text) return "";
+    va_start(args, format);
+    vsnprintf(text, (size_t)length + 1, format, args);
+    va_end(args);
+    return text;
+}
+
 const char *adept_arena_intern(adept_arena *arena, const char *text)
 {
     const uintptr_t *found = adept_name_map_get(&arena->interned, text);
     if (found) return (const char *)*found;
     const char *copy = adept_arena_strdup(arena, text);
-    return copy && adept_name_map_put(&arena->interned, copy, (uintptr_t)copy) ? copy : NULL;
+    if (copy && adept_name_map_put(&arena->interned, copy, (uintptr_t)copy)) return copy;
+    arena->failed = true;
+    return NULL;
 }
 
 size_t adept_arena_used_bytes(const adept_arena *arena)

@@ -163,12 +163,11 @@ static void shape_eye(adept_call *c)
 /* Elements on and below diagonal `offset` of rows x columns. */
 static int64_t below_diagonal(int64_t rows, int64_t columns, int64_t offset)
 {
-    int64_t n = 0;
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t here = r + 1 + offset;
-        n += here < 0 ? 0 : here > columns ? columns : here;
-    }
-    return n;
+    int64_t none = offset < 0 ? -offset : 0, some = columns - 1 - offset; /* the first row with any, the first full one */
+    if (none > rows) none = rows;
+    if (some < none) some = none;
+    if (some > rows) some = rows;
+    return (some - none) * (none + some + 1 + 2 * offset) / 2 + (rows - some) * columns;
 }
 
 static void shape_triangle(adept_call *c, const create_row *row)

@@ -31,20 +31,6 @@ static adept_status set_up(adept_chooser *c, const adept_goal *g, adept_error *e
     return adept_chooser_init(c, &job, err);
 }
 
-static adept_option option_of(const adept_estimate *e)
-{
-    return (adept_option){
-        .predicted = e->status == ADEPT_OK,
-        .fits = !(e->notes & ADEPT_NOTE_NO_ROOM),
-        .step_time_s = e->step_time_s,
-        .power_avg_w = e->power_avg_w,
-        .energy_step_j = e->energy_step_j,
-        .samples = e->samples,
-        .peak_bytes = e->peak_bytes,
-        .capacity_bytes = e->capacity_bytes,
-    };
-}
-
 static adept_verdict verdict_of(const adept_judgement *v)
 {
     return (adept_verdict){v->steps, v->time_s, v->energy_j, v->edp_js, v->power_w, v->violated, 0};
@@ -86,7 +72,7 @@ adept_status adept_choose(adept_choice *out, adept_verdict *verdicts, const adep
     if (status != ADEPT_OK) return status;
     for (size_t i = 0; i < n; i++) {
         adept_judgement judged;
-        const adept_option option = option_of(&estimates[i]);
+        const adept_option option = {.estimate = estimates[i]};
         adept_chooser_add(&chooser, i, &option, &judged);
         if (verdicts) verdicts[i] = verdict_of(&judged);
     }

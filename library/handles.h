@@ -3,13 +3,13 @@
 #ifndef ADEPT_LIBRARY_HANDLES_H
 #define ADEPT_LIBRARY_HANDLES_H
 #include <adept/adept.h>
-#include "adept_batches.h"
 #include "adept_model.h"
 
 struct adept_workload {
     adept_profile *profile;       /* owned */
-    const adept_batches *batches; /* other batch sizes; NULL: none */
-    adept_batches *owned;         /* the same, or NULL: those of the workload it was made from */
+    adept_workload_config config; /* it was walked with; its texts are the profile's */
+    const adept_graph *graph;     /* only read, so that threads may walk it at the same time */
+    adept_graph *owned;           /* the same, or NULL: that of the workload it was made from */
 };
 
 struct adept_gpu {

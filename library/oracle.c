@@ -11,18 +11,7 @@ struct adept_oracle {
     const adept_hwprofile *hw;
     adept_plan *plan; /* owned */
     adept_granularity granularity;
-    uint32_t notes; /* of every prediction */
 };
-
-_Static_assert((int)ADEPT_REDUCE_TREE == (int)ADEPT_ALLREDUCE_TREE &&
-                   (int)ADEPT_REDUCE_AUTO == (int)ADEPT_ALLREDUCE_AUTO &&
-                   (int)ADEPT_HIDE_FIXED == (int)ADEPT_OVERLAP_FIXED &&
-                   (int)ADEPT_HIDE_BUCKETED == (int)ADEPT_OVERLAP_BUCKETED,
-               "the public words for the all-reduce are the model's");
-_Static_assert((int)ADEPT_LARGEST_MEMORY == (int)ADEPT_BOUND_MEMORY &&
-                   (int)ADEPT_LARGEST_LAUNCH == (int)ADEPT_BOUND_LAUNCH &&
-                   (int)ADEPT_LARGEST_COMMUNICATION == (int)ADEPT_BOUND_COMMUNICATION,
-               "the public words for bounds are the model's");
 
 static adept_status set_granularity(adept_granularity *out, const char *granularity, adept_error *err)
 {
@@ -36,13 +25,6 @@ static adept_status set_granularity(adept_granularity *out, const char *granular
         return adept_error_set(err, ADEPT_E_USAGE, "granularity '%.40s' is neither 'operator' nor 'model'",
                                granularity);
     return ADEPT_OK;
-}
-
-static uint32_t notes_of(const adept_hwprofile *hw, const adept_run *run)
-{
-    uint32_t notes = isnan(hw->specs.tdp_w) ? ADEPT_NOTE_NO_POWER : 0u;
-    if (adept_calibrated_for(hw, run)) return notes;
-    return notes | (adept_transferred_for(hw, run) ? ADEPT_NOTE_TRANSFERRED : ADEPT_NOTE_UNCALIBRATED);
 }
 
 adept_status adept_oracle_new(adept_oracle **out, const adept_workload *workload, const adept_gpu *gpu,
@@ -63,7 +45,6 @@ adept_status adept_oracle_new(adept_oracle **out, const adept_workload *workload
         free(o);
         return status;
     }
-    o->notes = notes_of(o->hw, &run);
     *out = o;
     return ADEPT_OK;
 }
@@ -81,10 +62,12 @@ static adept_status check_request(const adept_request *r, adept_error *err)
 {
     if (!r) return adept_error_set(err, ADEPT_E_USAGE, "request is NULL");
     if (!r->oracle) return adept_error_set(err, ADEPT_E_USAGE, "request: oracle is NULL");
-    if (r->reduce < 0 || r->reduce > ADEPT_REDUCE_AUTO)
-        return adept_error_set(err, ADEPT_E_USAGE, "request: reduce is %d, which is no ADEPT_REDUCE_", (int)r->reduce);
-    if (r->hide < 0 || r->hide > ADEPT_HIDE_BUCKETED)
-        return adept_error_set(err, ADEPT_E_USAGE, "request: hide is %d, which is no ADEPT_HIDE_", (int)r->hide);
+    if ((unsigned)r->allreduce > ADEPT_ALLREDUCE_AUTO)
+        return adept_error_set(err, ADEPT_E_USAGE, "request: allreduce is %d, which is no ADEPT_ALLREDUCE_",
+                               (int)r->allreduce);
+    if ((unsigned)r->overlap > ADEPT_OVERLAP_BUCKETED)
+        return adept_error_set(err, ADEPT_E_USAGE, "request: overlap is %d, which is no ADEPT_OVERLAP_",
+                               (int)r->overlap);
     for (size_t i = 0; i < sizeof r->reserved / sizeof *r->reserved; i++)
         if (r->reserved[i] != 0.0)
             return adept_error_set(err, ADEPT_E_USAGE, "request: reserved members must be 0 in this version");
@@ -101,76 +84,24 @@ static adept_run run_of(const adept_request *r)
         .nodes = r->nodes,
         .internode_bytes_per_s = r->internode_bytes_per_s,
         .internode_latency_s = r->internode_latency_s,
-        .allreduce = (adept_allreduce)r->reduce,
-        .overlap = (adept_overlap)r->hide,
+        .allreduce = r->allreduce,
+        .overlap = r->overlap,
         .bucket_bytes = r->bucket_bytes,
     };
 }
 
 /* ---- estimates ---- */
 
-static void fill_failed(adept_estimate *out, adept_status status)
-{
-    *out = (adept_estimate){.status = status};
-    for (double *number = &out->step_time_s; number < out->reserved; number++)
-        *number = NAN;
-}
-
-static void fill(adept_estimate *out, const adept_oracle *o, const adept_run *run, const adept_plan_result *p)
-{
-    *out = (adept_estimate){
-        .status = ADEPT_OK,
-        .notes = o->notes,
-        .largest = (int32_t)p->bound,
-        .step_time_s = p->step_time_s,
-        .power_avg_w = p->power_avg_w,
-        .energy_step_j = p->energy_step_j,
-        .edp_js = p->edp_js,
-        .samples_per_s = p->samples_per_s,
-        .samples =
-            (double)o->profile->batch_size * (double)o->profile->grad_accum * (double)(run->gpus ? run->gpus : 1),
-        .pass_s = p->pass_s,
-        .optimizer_s = p->optimizer_s,
-        .comm_s = p->comm_s,
-        .launch_s = p->kernel_launch_s,
-        .fixed_s = p->fixed_s,
-        .comm_hidden_s = p->comm_hidden_s,
-        .clock_hz = p->clock_hz,
-        .peak_bytes = p->peak_bytes,
-        .capacity_bytes = p->capacity_bytes,
-    };
-    if (!p->fits) out->notes |= ADEPT_NOTE_NO_ROOM;
-    if (p->limited) out->notes |= ADEPT_NOTE_LIMITED;
-    if (p->floored) out->notes |= ADEPT_NOTE_ABOVE_LIMIT;
-}
-
-static void fill_interval(adept_estimate *out, const adept_plan_interval *i)
-{
-    if (i->outside) out->notes |= ADEPT_NOTE_OUTSIDE;
-    out->interval_level = i->level;
-    out->time_low_s = i->time_s[0];
-    out->time_high_s = i->time_s[1];
-    out->power_low_w = i->power_w[0];
-    out->power_high_w = i->power_w[1];
-}
-
 adept_status adept_predict_one(adept_estimate *out, const adept_request *request, adept_error *err)
 {
     if (!out) return adept_library_missing(__func__, "out", err);
-    adept_plan_result p;
-    adept_plan_interval interval;
     adept_status status = check_request(request, err);
     if (status == ADEPT_OK) {
-        const adept_oracle *o = request->oracle;
-        adept_run run = run_of(request);
-        status = adept_plan_predict(&p, o->plan, &run, err);
-        if (status == ADEPT_OK) {
-            adept_plan_interval_of(&interval, o->plan, &run, &p);
-            fill(out, o, &run, &p);
-            fill_interval(out, &interval);
-        }
+        const adept_run run = run_of(request);
+        status = adept_plan_predict(out, request->oracle->plan, &run, err);
+        if (status == ADEPT_OK) adept_plan_interval(out, request->oracle->plan, &run);
     }
-    if (status != ADEPT_OK) fill_failed(out, status);
+    if (status != ADEPT_OK) adept_estimate_none(out, status);
     return status;
 }
 
@@ -193,12 +124,6 @@ adept_status adept_predict_many(adept_estimate *out, const adept_request *reques
 
 /* ---- details ---- */
 
-static adept_limit_estimate limit_of(const adept_limit_choice *c)
-{
-    return (adept_limit_estimate){c->limit_w, c->clock_hz, c->step_time_s,   c->power_avg_w, c->energy_step_j,
-                                  c->edp_js,  c->slowdown, c->energy_saving, c->edp_saving};
-}
-
 adept_status adept_predict_best_limits(adept_best_limits *out, const adept_request *request, adept_error *err)
 {
     if (!out) return adept_library_missing(__func__, "out", err);
@@ -210,8 +135,8 @@ adept_status adept_predict_best_limits(adept_best_limits *out, const adept_reque
     if (status != ADEPT_OK) return status;
     if (!limits.known)
         return adept_error_set(err, ADEPT_E_UNSUPPORTED, "no power limits to compare: %s", limits.reason);
-    *out = (adept_best_limits){limits.low_w, limits.high_w, limit_of(&limits.unset), limit_of(&limits.energy_optimal),
-                               limit_of(&limits.edp_optimal)};
+    *out = (adept_best_limits){limits.low_w, limits.high_w, limits.unset, limits.energy_optimal,
+                               limits.edp_optimal};
     return ADEPT_OK;
 }
 

@@ -7,19 +7,6 @@
 /* Counts differ in the last bits between machines' libraries; a hair outside is inside. */
 #define EDGE_TOLERANCE 1e-9
 
-adept_range_point adept_prediction_range_point(const adept_prediction *p, const adept_profile *prof,
-                                               const adept_hwprofile *hw, const adept_run *run)
-{
-    double gpus = run && run->gpus > 0 ? (double)run->gpus : 1.0;
-    return (adept_range_point){
-        .batch_size = (double)prof->batch_size,
-        .flops = p->total_flops / gpus,
-        .bytes = p->bytes_read + p->bytes_written,
-        .gpus = gpus,
-        .power_limit_w = run && run->power_limit_w > 0.0 ? run->power_limit_w : hw->specs.tdp_w,
-    };
-}
-
 /* In units of doublings; negative below the range, 0 inside or where nothing is recorded. */
 static double doublings(double value, double low, double high)
 {
@@ -83,7 +70,7 @@ static void set_interval(double out[2], double value, const double log_ratio[2],
     out[1] = value * exp(log_ratio[1] + margin);
 }
 
-double adept_intervals_fill(adept_prediction *p, const adept_intervals *in, const adept_range_point *point,
+double adept_intervals_fill(adept_estimate *p, const adept_intervals *in, const adept_range_point *point,
                             const adept_profile *prof)
 {
     p->interval_level = NAN;

@@ -5,7 +5,7 @@
 
 /** Fill the interval fields of a prediction; NAN without intervals. @return how far it lies outside the calibrated
  * range */
-double adept_intervals_fill(adept_prediction *p, const adept_intervals *intervals, const adept_range_point *point,
+double adept_intervals_fill(adept_estimate *p, const adept_intervals *intervals, const adept_range_point *point,
                             const adept_profile *prof);
 
 /** "batch_size 512 above 128, precision bf16": what lies outside. */

@@ -117,9 +117,9 @@ static void prefer_higher(point *best, const point *grid, const point *unset, ob
     if (of(unset) <= most) *best = *unset;
 }
 
-static adept_limit_choice choice_of(const point *p, const point *unset)
+static adept_limit_estimate choice_of(const point *p, const point *unset)
 {
-    return (adept_limit_choice){
+    return (adept_limit_estimate){
         .limit_w = p->limit_w,
         .clock_hz = p->clock_hz,
         .step_time_s = p->time_s,

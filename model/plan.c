@@ -211,9 +211,18 @@ static adept_placement placement_of(const adept_profile *prof, const adept_hwpro
                               .saturation = how ? how->saturation : NULL}};
 }
 
+/* What holds of all runs. */
+static uint32_t notes_of(const adept_hwprofile *hw, const adept_run *run)
+{
+    uint32_t notes = isnan(hw->specs.tdp_w) ? ADEPT_NOTE_NO_POWER : 0u;
+    if (adept_calibrated_for(hw, run)) return notes;
+    return notes | (adept_transferred_for(hw, run) ? ADEPT_NOTE_TRANSFERRED : ADEPT_NOTE_UNCALIBRATED);
+}
+
 static adept_plan empty_plan(const adept_placement *at)
 {
     return (adept_plan){.hw = at->hw,
+                        .notes = notes_of(at->hw, &at->run),
                         .granularity = at->run.granularity,
                         .by_operator = adept_granularity_of(at->hw, &at->run) == ADEPT_GRANULARITY_OPERATOR,
                         .places_known = adept_backward_plan_known(at->profile)};
@@ -243,7 +252,7 @@ void adept_plan_clear(adept_plan *plan)
 adept_status adept_plan_new(adept_plan **out, const adept_profile *prof, const adept_hwprofile *hw,
                             const adept_run *how, adept_error *err)
 {
-    adept_plan_result at_default;
+    adept_estimate at_default;
     adept_plan *plan = malloc(sizeof *plan);
     if (!plan) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a plan");
     adept_status status = adept_plan_init(plan, prof, hw, how, true, NULL, err);
@@ -393,7 +402,7 @@ void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checke
         out->power_w = out->pass_w = out->optimizer_w = out->comm_w = out->idle_w = NAN;
 }
 
-adept_status adept_plan_report(adept_plan_result *out, const adept_plan *plan, const adept_step *step,
+adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, const adept_step *step,
                                const adept_checked_run *run, adept_error *err)
 {
     const double gpus = run->row[ADEPT_ROW_GPUS], samples = plan->samples * gpus, power_w = gpus * step->power_w;
@@ -402,11 +411,16 @@ adept_status adept_plan_report(adept_plan_result *out, const adept_plan *plan, c
         return adept_error_set(err, ADEPT_E_INVALID,
                                "profile: its work takes %g s on %s: nothing to run, or a count out of range",
                                step->step_s, plan->hw->name);
-    *out = (adept_plan_result){
+    *out = (adept_estimate){
+        .status = ADEPT_OK,
+        .notes = plan->notes | (memory->fits ? 0u : ADEPT_NOTE_NO_ROOM) | (step->limited ? ADEPT_NOTE_LIMITED : 0u) |
+                 (step->floored ? ADEPT_NOTE_ABOVE_LIMIT : 0u),
+        .bound = adept_bound_of(step),
         .step_time_s = step->step_s,
         .power_avg_w = power_w,
         .energy_step_j = power_w * step->step_s,
         .edp_js = power_w * step->step_s * step->step_s,
+        .samples = samples,
         .samples_per_s = samples / step->step_s,
         .energy_per_sample_j = power_w * step->step_s / samples,
         .pass_s = step->pass_s,
@@ -419,15 +433,21 @@ adept_status adept_plan_report(adept_plan_result *out, const adept_plan *plan, c
         .clock_hz = step->clock_ratio * plan->hw->specs.clock_boost_hz,
         .peak_bytes = memory->peak_bytes,
         .capacity_bytes = memory->capacity_bytes,
-        .bound = adept_bound_of(step),
-        .fits = memory->fits,
-        .limited = step->limited,
-        .floored = step->floored,
+        .interval_level = NAN,
+        .interval_time_s = {NAN, NAN},
+        .interval_power_w = {NAN, NAN},
     };
     return ADEPT_OK;
 }
 
-adept_status adept_plan_predict(adept_plan_result *out, const adept_plan *plan, const adept_run *asked,
+void adept_estimate_none(adept_estimate *out, adept_status status)
+{
+    *out = (adept_estimate){.status = status};
+    for (double *number = &out->step_time_s; number < out->reserved; number++)
+        *number = NAN;
+}
+
+adept_status adept_plan_predict(adept_estimate *out, const adept_plan *plan, const adept_run *asked,
                                 adept_error *err)
 {
     adept_checked_run run;
@@ -438,24 +458,20 @@ adept_status adept_plan_predict(adept_plan_result *out, const adept_plan *plan, 
     return adept_plan_report(out, plan, &step, &run, err);
 }
 
-void adept_plan_interval_of(adept_plan_interval *out, const adept_plan *plan, const adept_run *asked,
-                            const adept_plan_result *result)
+adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run *run)
 {
-    adept_run run = asked ? *asked : (adept_run){0};
-    adept_prediction p;
-    run.granularity = plan->granularity;
-    p.step_time_s = result->step_time_s;
-    p.power_avg_w = result->power_avg_w;
-    p.total_flops = plan->flops * (run.gpus > 0 ? (double)run.gpus : 1.0);
-    p.bytes_read = plan->bytes_read + plan->bytes_written;
-    p.bytes_written = 0.0;
-    adept_range_point point = adept_prediction_range_point(&p, &plan->described, plan->hw, &run);
-    bool known = adept_calibrated_for(plan->hw, &run) || adept_transferred_for(plan->hw, &run);
-    const adept_intervals *intervals = known ? plan->hw->intervals : NULL;
-    out->outside = adept_intervals_fill(&p, intervals, &point, &plan->described) > 0.0;
-    out->level = p.interval_level;
-    for (int i = 0; i < 2; i++) {
-        out->time_s[i] = p.interval_time_s[i];
-        out->power_w[i] = p.interval_power_w[i];
-    }
+    return (adept_range_point){
+        .batch_size = (double)plan->described.batch_size,
+        .flops = plan->flops,
+        .bytes = plan->bytes_read + plan->bytes_written,
+        .gpus = run && run->gpus > 0 ? (double)run->gpus : 1.0,
+        .power_limit_w = run && run->power_limit_w > 0.0 ? run->power_limit_w : plan->hw->specs.tdp_w,
+    };
+}
+
+void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_run *run)
+{
+    const adept_range_point point = adept_plan_range_point(plan, run);
+    const adept_intervals *intervals = plan->notes & ADEPT_NOTE_UNCALIBRATED ? NULL : plan->hw->intervals;
+    if (adept_intervals_fill(e, intervals, &point, &plan->described) > 0.0) e->notes |= ADEPT_NOTE_OUTSIDE;
 }

@@ -28,6 +28,7 @@ typedef struct adept_plan_kernels {
 struct adept_plan {
     const adept_hwprofile *hw;
     adept_granularity granularity; /* as asked */
+    uint32_t notes;                /* of every estimate */
     bool by_operator, sends /* there are gradients to sum */, places_known;
     adept_placed placed;
     double samples;         /* of one GPU and step */
@@ -60,8 +61,11 @@ adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan
 /** The one solution of a step, whatever it is for. The limit of the run may be set to one that the board does not have. */
 void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run);
 
-/** Numbers of a step as a plan's result has them. @return ADEPT_E_INVALID if they are none */
-adept_status adept_plan_report(adept_plan_result *out, const adept_plan *plan, const adept_step *step,
+/** A step as an estimate, without its interval. @return ADEPT_E_INVALID if they are none */
+adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, const adept_step *step,
                                const adept_checked_run *run, adept_error *err);
+
+/** The quantities of a run whose calibrated range a fit records. */
+adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run *run);
 
 #endif

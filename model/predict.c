@@ -55,25 +55,6 @@ static void fill_step(adept_prediction *out, const adept_plan *plan, const adept
     out->memory = plan->memory[gpus > 1.0];
 }
 
-static void fill_result(adept_prediction *out, const adept_plan_result *r)
-{
-    out->step_time_s = r->step_time_s;
-    out->power_avg_w = r->power_avg_w;
-    out->energy_step_j = r->energy_step_j;
-    out->edp_js = r->edp_js;
-    out->samples_per_s = r->samples_per_s;
-    out->energy_per_sample_j = r->energy_per_sample_j;
-    out->pass_s = r->pass_s;
-    out->optimizer_s = r->optimizer_s;
-    out->comm_s = r->comm_s;
-    out->kernel_launch_s = r->kernel_launch_s;
-    out->fixed_s = r->fixed_s;
-    out->comm_hidden_s = r->comm_hidden_s;
-    out->clock_ratio = r->clock_ratio;
-    out->clock_hz = r->clock_hz;
-    out->bound = r->bound;
-}
-
 /* MFU as the share of the step that the matrix work would take at its peaks: for one element type this is
  * FLOPs / (time * peak), and with several types it stays <= 1. */
 static void fill_work(adept_prediction *out, const adept_plan *plan, double gpus, const adept_profile *prof)
@@ -166,16 +147,15 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
         warn(out, "the fitted parameters give more FLOP/s than the peak of %s", hw->name);
 }
 
-static void fill_interval(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
-                          const adept_run *run)
+static void fill_interval(adept_prediction *out, const adept_plan *plan, const adept_run *run)
 {
-    adept_range_point point = adept_prediction_range_point(out, prof, hw, run);
-    bool known = adept_calibrated_for(hw, run) || adept_transferred_for(hw, run);
-    const adept_intervals *intervals = known ? hw->intervals : NULL;
-    if (!(adept_intervals_fill(out, intervals, &point, prof) > 0.0)) return;
+    out->range = adept_plan_range_point(plan, run);
+    adept_plan_interval(&out->estimate, plan, run);
+    if (!(out->notes & ADEPT_NOTE_OUTSIDE)) return;
     char what[128];
-    adept_intervals_describe(what, sizeof what, intervals, &point, prof->mode, prof->precision);
-    warn(out, "outside what %.40s was calibrated with (%s): %serrors may be larger", hw->name, what,
+    const adept_profile *of = &plan->described;
+    adept_intervals_describe(what, sizeof what, plan->hw->intervals, &out->range, of->mode, of->precision);
+    warn(out, "outside what %.40s was calibrated with (%s): %serrors may be larger", plan->hw->name, what,
          isnan(out->interval_level) ? "" : "the interval is widened, ");
 }
 
@@ -185,21 +165,19 @@ static adept_status predict(adept_prediction *out, adept_plan *plan, adept_step 
 {
     static const adept_run default_run = {0};
     adept_prediction p = {0};
-    adept_plan_result result;
     adept_checked_run checked;
     if (!run) run = &default_run;
     adept_status status = adept_plan_init(plan, prof, hw, run, run->gpus > 1, NULL, err);
     if (status == ADEPT_OK) status = adept_plan_check_run(&checked, plan, run, err);
     if (status != ADEPT_OK) return status;
     adept_plan_step(step, plan, &checked);
-    status = adept_plan_report(&result, plan, step, &checked, err);
+    status = adept_plan_report(&p.estimate, plan, step, &checked, err);
     if (status != ADEPT_OK) return status;
     double gpus = checked.row[ADEPT_ROW_GPUS];
-    fill_result(&p, &result);
     fill_step(&p, plan, step, gpus);
     fill_work(&p, plan, gpus, prof);
     fill_warnings(&p, plan, step, &checked, prof, run);
-    fill_interval(&p, prof, hw, run);
+    fill_interval(&p, plan, run);
     *out = p;
     return ADEPT_OK;
 }
@@ -218,7 +196,7 @@ adept_status adept_predict_with(double *time_s, double *power_w, const adept_pro
                                 const adept_run *run, const double *theta, adept_error *err)
 {
     adept_plan plan;
-    adept_plan_result result;
+    adept_estimate result;
     adept_status status = adept_plan_init(&plan, prof, hw, run, run && run->gpus > 1, theta, err);
     if (status == ADEPT_OK) status = adept_plan_predict(&result, &plan, run, err);
     adept_plan_clear(&plan);

@@ -198,7 +198,7 @@ static void put_totals(adept_json_writer *w, const adept_totals *t)
     adept_json_end_object(w);
 }
 
-static void put_choice(adept_json_writer *w, const char *key, const adept_limit_choice *c)
+static void put_choice(adept_json_writer *w, const char *key, const adept_limit_estimate *c)
 {
     adept_json_begin_object(w, key);
     adept_json_put_number(w, "limit_w", c->limit_w);

@@ -75,19 +75,20 @@ static double paid(double amount, double price)
 
 static adept_judgement judge(const adept_option *o, const adept_job *g)
 {
+    const adept_estimate *e = &o->estimate;
     adept_judgement v = unknown;
-    if (!o->predicted) return v;
-    v.steps = g->samples > 0.0 ? ceil(g->samples / o->samples) : g->steps > 0.0 ? g->steps : 1.0;
-    v.time_s = v.steps * o->step_time_s;
-    v.energy_j = v.steps * o->energy_step_j;
+    if (e->status != ADEPT_OK) return v;
+    v.steps = g->samples > 0.0 ? ceil(g->samples / e->samples) : g->steps > 0.0 ? g->steps : 1.0;
+    v.time_s = v.steps * e->step_time_s;
+    v.energy_j = v.steps * e->energy_step_j;
     v.edp_js = v.energy_j * v.time_s;
-    v.power_w = o->power_avg_w;
+    v.power_w = e->power_avg_w;
     v.cost = paid(v.time_s, o->cost_per_s) + paid(v.energy_j, o->cost_per_j);
     v.violated = exceeds(v.power_w, g->power_budget_w, ADEPT_WITHIN_POWER) |
                  exceeds(v.time_s, g->deadline_s, ADEPT_WITHIN_DEADLINE) |
                  exceeds(v.energy_j, g->energy_budget_j, ADEPT_WITHIN_ENERGY) |
                  exceeds(v.cost, g->cost_budget, ADEPT_WITHIN_COST);
-    if (!o->fits && !g->ignore_memory) v.violated |= 1u << ADEPT_WITHIN_MEMORY;
+    if (!adept_estimate_fits(e) && !g->ignore_memory) v.violated |= 1u << ADEPT_WITHIN_MEMORY;
     double needed = g->aim == ADEPT_AIM_COST ? v.cost : g->aim == ADEPT_AIM_TIME ? 0.0 : v.edp_js;
     if (!isfinite(v.time_s) || !isfinite(needed)) v.violated |= 1u << ADEPT_WITHIN_PREDICTABLE;
     return v;
@@ -122,7 +123,7 @@ void adept_chooser_needs(double *allowed, double *needed, const adept_chooser *c
         [ADEPT_WITHIN_POWER] = {c->job.power_budget_w, v->power_w},
         [ADEPT_WITHIN_DEADLINE] = {c->job.deadline_s, v->time_s},
         [ADEPT_WITHIN_ENERGY] = {c->job.energy_budget_j, v->energy_j},
-        [ADEPT_WITHIN_MEMORY] = {chosen->option.capacity_bytes, chosen->option.peak_bytes},
+        [ADEPT_WITHIN_MEMORY] = {chosen->option.estimate.capacity_bytes, chosen->option.estimate.peak_bytes},
         [ADEPT_WITHIN_PREDICTABLE] = {NAN, NAN},
         [ADEPT_WITHIN_COST] = {c->job.cost_budget, v->cost},
     };

@@ -117,10 +117,7 @@ static void emit_failed(walk *w, adept_status status, const char *reason)
 {
     w->point.status = status;
     w->point.reason = reason;
-    w->point.result = (adept_plan_result){
-        NAN,   NAN,   NAN,  NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, ADEPT_BOUND_COMPUTE,
-        false, false, false};
-    w->point.samples = NAN;
+    adept_estimate_none(&w->point.result, status);
     emit(w);
 }
 
@@ -213,7 +210,7 @@ static adept_status set_best_limit(walk *w)
     return ADEPT_OK;
 }
 
-static void predict_point(walk *w, const adept_plan *plan, double samples)
+static void predict_point(walk *w, const adept_plan *plan)
 {
     adept_sweep_point *p = &w->point;
     const adept_sweep_axis *wrong = set_runs(w);
@@ -230,7 +227,6 @@ static void predict_point(walk *w, const adept_plan *plan, double samples)
         return;
     }
     p->reason = "";
-    p->samples = samples * (w->run.gpus > 0 ? (double)w->run.gpus : 1.0);
     emit(w);
 }
 
@@ -251,7 +247,6 @@ static void fail_inside(walk *w, int level, adept_status status)
 static adept_status walk_runs(walk *w, adept_error *err)
 {
     const adept_plan *plan = NULL;
-    const adept_profile *profile = w->point.profile;
     bool many = points_inside(&w->grid, ADEPT_SWEEP_RUN) > FEW_RUNS;
     adept_status status = adept_plan_family_at(&plan, w->family, &w->hw, &w->grid.sweep->run, many, &w->why);
     if (is_fatal(status)) return adept_error_set(err, status, "%s", w->why.message);
@@ -259,9 +254,8 @@ static adept_status walk_runs(walk *w, adept_error *err)
         fail_inside(w, ADEPT_SWEEP_RUN, status);
         return ADEPT_OK;
     }
-    double samples = (double)profile->batch_size * (double)profile->grad_accum;
     do
-        predict_point(w, plan, samples);
+        predict_point(w, plan);
     while (!w->stopped && next(&w->grid, ADEPT_SWEEP_RUN));
     return ADEPT_OK;
 }

@@ -42,9 +42,9 @@ static double value_of(const adept_sweep_answers *a, const adept_sweep_found *f,
 
 adept_sweep_found adept_sweep_found_of(const adept_sweep_point *point)
 {
-    const adept_plan_result *r = &point->result;
+    const adept_estimate *r = &point->result;
     return (adept_sweep_found){point->index,   r->step_time_s, r->power_avg_w, r->energy_step_j,
-                               point->samples, r->clock_hz,    r->peak_bytes};
+                               r->samples, r->clock_hz,    r->peak_bytes};
 }
 
 void adept_sweep_answers_add(adept_sweep_answers *a, const adept_sweep_point *point)
@@ -54,7 +54,7 @@ void adept_sweep_answers_add(adept_sweep_answers *a, const adept_sweep_point *po
         a->failed++;
         return;
     }
-    if (!point->result.fits) {
+    if (!adept_estimate_fits(&point->result)) {
         a->too_large++;
         if (!a->ignore_memory) return;
     }

@@ -15,6 +15,8 @@
 typedef struct fusion {
     adept_interp *in;
     int32_t *consumers;      /* by record: how many records read one of its results */
+    int32_t *consumer;       /* and the last of them */
+    int32_t reading;         /* while they are counted; -1: the model's caller */
     int32_t chain[2 * MAX_CHAIN];
     int n_chain;
     adept_value masks[MAX_MASKS]; /* other operands of the chain: biases may want gradients */
@@ -38,9 +40,11 @@ static bool is_between(adept_role role)
 
 static void count_consumer(const adept_tensor *t, void *context)
 {
-    int32_t *consumers = context;
+    fusion *f = context;
     int32_t producer = adept_tensor_producer(t);
-    if (producer >= 0) consumers[producer]++;
+    if (producer < 0) return;
+    f->consumers[producer]++;
+    f->consumer[producer] = f->reading;
 }
 
 static const adept_tensor *tensor_arg(const adept_record *r, int i)
@@ -77,14 +81,7 @@ static int32_t find_scores(fusion *f, const adept_tensor *t)
 /* The next record that reads the only result of `index`, if exactly one does. */
 static int32_t only_consumer(const fusion *f, int32_t index)
 {
-    if (f->consumers[index] != 1) return -1;
-    for (size_t i = (size_t)index + 1; i < f->in->n_records; i++)
-        for (int k = 0; k < f->in->records[i].call.n_args; k++) {
-            const adept_tensor *t = tensor_arg(&f->in->records[i], k);
-            if (k > 0 && adept_op_reads_first(f->in->records[i].call.row)) break;
-            if (t && adept_tensor_producer(t) == index) return (int32_t)i;
-        }
-    return -1;
+    return f->consumers[index] == 1 ? f->consumer[index] : -1;
 }
 
 /* Forwards from the softmax through dropout and casts to the product with v. */
@@ -198,28 +195,38 @@ static bool find_fused(const adept_handler_table *table, const adept_handler **h
     return false;
 }
 
+static void count_consumers(fusion *f)
+{
+    const adept_interp *in = f->in;
+    for (size_t i = 0; i < in->n_records; i++) {
+        const adept_record *r = &in->records[i];
+        f->reading = (int32_t)i;
+        if (adept_op_reads_first(r->call.row)) {
+            if (tensor_arg(r, 0)) count_consumer(tensor_arg(r, 0), f);
+        } else {
+            adept_call_each_tensor(&r->call, count_consumer, f);
+        }
+    }
+    f->reading = -1;
+    for (int32_t i = 0; i < in->graph->body->n_returns; i++) { /* a returned tensor must exist */
+        const adept_value *v = &in->env[in->graph->body->returns[i]];
+        if (v->kind == ADEPT_VALUE_TENSOR) count_consumer(v->u.t, f);
+    }
+}
+
 adept_status adept_fuse_attention(adept_interp *in)
 {
     const adept_handler *handler;
     const adept_op *row;
     if (!find_fused(in->handlers, &handler, &row)) return ADEPT_OK;
-    fusion f = {.in = in, .consumers = calloc(in->n_records + 1, sizeof(int32_t))};
-    if (!f.consumers) return adept_interp_nomem(in);
-    for (size_t i = 0; i < in->n_records; i++) {
-        const adept_record *r = &in->records[i];
-        if (adept_op_reads_first(r->call.row)) {
-            if (tensor_arg(r, 0)) count_consumer(tensor_arg(r, 0), f.consumers);
-        } else {
-            adept_call_each_tensor(&r->call, count_consumer, f.consumers);
-        }
-    }
-    for (int32_t i = 0; i < in->graph->body->n_returns; i++) { /* a returned tensor must exist */
-        const adept_value *v = &in->env[in->graph->body->returns[i]];
-        if (v->kind == ADEPT_VALUE_TENSOR) count_consumer(v->u.t, f.consumers);
-    }
-    adept_status status = ADEPT_OK;
+    fusion f = {.in = in,
+                .consumers = calloc(in->n_records + 1, sizeof(int32_t)),
+                .consumer = calloc(in->n_records + 1, sizeof(int32_t))};
+    adept_status status = f.consumers && f.consumer ? ADEPT_OK : adept_interp_nomem(in);
+    if (!status) count_consumers(&f);
     for (size_t i = 0; i < in->n_records && !status; i++)
         if (role_of(&in->records[i]) == ADEPT_ROLE_SOFTMAX) status = fuse(&f, (int32_t)i, handler, row);
     free(f.consumers);
+    free(f.consumer);
     return status;
 }

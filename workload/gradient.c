@@ -25,12 +25,16 @@ static void mark_visit(const adept_tensor *t, void *context)
     mark(m->in, t, m->before);
 }
 
-static void mark_value(adept_interp *in, const adept_value *v, int depth)
+/* Lists of the same lists unfold: what is visited counts. */
+static adept_status mark_value(adept_interp *in, const adept_value *v, int depth)
 {
+    adept_status status = adept_interp_count(in, 1);
     if (v->kind == ADEPT_VALUE_TENSOR) mark(in, v->u.t, INT32_MAX);
-    if (depth > 64 || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE && v->kind != ADEPT_VALUE_DICT)) return;
-    for (size_t i = 0; i < v->u.list->n; i++)
-        mark_value(in, &v->u.list->items[i], depth + 1);
+    if (depth > 64 || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE && v->kind != ADEPT_VALUE_DICT))
+        return status;
+    for (size_t i = 0; i < v->u.list->n && !status; i++)
+        status = mark_value(in, &v->u.list->items[i], depth + 1);
+    return status;
 }
 
 static void count_use(const adept_value *v)
@@ -56,12 +60,13 @@ int32_t adept_gradient_sums(const adept_tensor *t)
     return uses > 1 ? uses - 1 : 0;
 }
 
-void adept_gradient_reach(adept_interp *in)
+adept_status adept_gradient_reach(adept_interp *in)
 {
-    if (in->run.mode == ADEPT_MODE_INFER) return;
+    if (in->run.mode == ADEPT_MODE_INFER) return ADEPT_OK;
     const adept_block *body = in->graph->body;
-    for (int32_t i = 0; i < body->n_returns; i++)
-        mark_value(in, &in->env[body->returns[i]], 0);
+    adept_status status = ADEPT_OK;
+    for (int32_t i = 0; i < body->n_returns && !status; i++)
+        status = mark_value(in, &in->env[body->returns[i]], 0);
     for (size_t i = in->n_records; i-- > 0;) {
         adept_record *r = &in->records[i];
         if (!r->reached || r->skipped) continue;
@@ -69,11 +74,13 @@ void adept_gradient_reach(adept_interp *in)
         mark_context context = {in, (int32_t)i};
         adept_call_each_tensor(&r->call, mark_visit, &context);
     }
+    return status;
 }
 
 /* ---------------------------------------------------------------- lifetime of activations ---------------- */
 
 typedef struct lifetime {
+    adept_interp *in;
     int32_t *last;  /* by storage: record that uses it last, -1 if none */
     int32_t record; /* being visited */
 } lifetime;
@@ -84,18 +91,36 @@ static void use(const adept_tensor *t, void *context)
     if (t->storage >= 0) l->last[t->storage] = l->record;
 }
 
-static void use_value(const adept_value *v, lifetime *l, int depth)
+static adept_status use_value(const adept_value *v, lifetime *l, int depth)
 {
+    adept_status status = adept_interp_count(l->in, 1);
     if (v->kind == ADEPT_VALUE_TENSOR) use(v->u.t, l);
-    if (depth > 64 || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE)) return;
-    for (size_t i = 0; i < v->u.list->n; i++)
-        use_value(&v->u.list->items[i], l, depth + 1);
+    if (depth > 64 || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE)) return status;
+    for (size_t i = 0; i < v->u.list->n && !status; i++)
+        status = use_value(&v->u.list->items[i], l, depth + 1);
+    return status;
 }
 
-adept_status adept_alive_peak(const adept_interp *in, double *peak_bytes)
+static adept_status find_last_uses(lifetime *l)
+{
+    const adept_interp *in = l->in;
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < in->n_records; i++) {
+        l->record = (int32_t)i;
+        adept_call_each_tensor(&in->records[i].call, use, l);
+        for (int k = 0; k < in->records[i].call.n_results && !status; k++)
+            status = use_value(&in->records[i].call.results[k], l, 0);
+    }
+    l->record = (int32_t)in->n_records; /* the model's outputs live on */
+    for (int32_t i = 0; i < in->graph->body->n_returns && !status; i++)
+        status = use_value(&in->env[in->graph->body->returns[i]], l, 0);
+    return status;
+}
+
+adept_status adept_alive_peak(adept_interp *in, double *peak_bytes)
 {
     size_t n = in->run.n_storages;
-    lifetime l = {malloc((n + 1) * sizeof *l.last), 0};
+    lifetime l = {in, malloc((n + 1) * sizeof *l.last), 0};
     double *freed = calloc(in->n_records + 2, sizeof *freed); /* bytes whose last use is that record */
     bool *born = calloc(n + 1, sizeof *born);
     if (!l.last || !freed || !born) {
@@ -103,15 +128,7 @@ adept_status adept_alive_peak(const adept_interp *in, double *peak_bytes)
         return adept_error_set(in->err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
     }
     memset(l.last, -1, (n + 1) * sizeof *l.last);
-    for (size_t i = 0; i < in->n_records; i++) {
-        l.record = (int32_t)i;
-        adept_call_each_tensor(&in->records[i].call, use, &l);
-        for (int k = 0; k < in->records[i].call.n_results; k++)
-            use_value(&in->records[i].call.results[k], &l, 0);
-    }
-    l.record = (int32_t)in->n_records; /* the model's outputs live on */
-    for (int32_t i = 0; i < in->graph->body->n_returns; i++)
-        use_value(&in->env[in->graph->body->returns[i]], &l, 0);
+    adept_status status = find_last_uses(&l);
     for (size_t s = 0; s < n; s++)
         if (l.last[s] >= 0 && !in->run.storages[s].resident) freed[l.last[s]] += in->run.storages[s].bytes;
     /* sweep: a storage is born with the first record that returns it; the inputs are there from the start */
@@ -137,5 +154,5 @@ adept_status adept_alive_peak(const adept_interp *in, double *peak_bytes)
     }
     *peak_bytes = peak;
     free(l.last), free(freed), free(born);
-    return ADEPT_OK;
+    return status;
 }

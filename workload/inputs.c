@@ -163,7 +163,7 @@ static adept_status bind_all(adept_interp *in, const adept_input_spec *specs, si
             adept_status status = bind_one(in, input, &specs[k++]);
             if (status) return status;
         } else if (input->constant.kind != ADEPT_VALUE_UNSET) {
-            in->env[input->value] = input->constant;
+            if (!adept_interp_constant(in, &in->env[input->value], &input->constant)) return adept_interp_nomem(in);
         } else {
             return adept_error_set(in->err, ADEPT_E_USAGE, "%s: no shape for input '%s': the model takes %zu, %zu given; "
                                    "repeat --input in the order of the model's inputs", g->path, input->name, n_tensors, n_specs);
@@ -185,20 +185,5 @@ adept_status adept_interp_bind_inputs(adept_interp *in)
     if (!status) status = apply_batch(in, specs, n);
     if (!status) status = bind_all(in, specs, n);
     free(specs);
-    return status;
-}
-
-adept_status adept_seq_length_of(int64_t *out, const adept_graph *graph, const adept_workload_config *config,
-                                 adept_error *err)
-{
-    adept_interp in = {.graph = graph, .config = config, .err = err};
-    adept_input_spec *specs = NULL;
-    size_t n = 0;
-    bool from_file;
-    int64_t length = graph->hint_seq_length;
-    adept_status status = choose_specs(&in, &specs, &n, &from_file);
-    if (!status && !has_mark(specs, n, ADEPT_DIM_LENGTH)) status = unmarked_length(&length, &in, specs, n);
-    free(specs);
-    if (!status) *out = length;
     return status;
 }

@@ -6,11 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A tiny file may hold a loop: what a walk may do and take, some ten times what the largest models need. A walk at both
+ * limits takes seconds. */
 #define MAX_STEPS 2000000
+#define MAX_KINDS_UNKNOWN 1000
+#define MAX_NAME 4096 /* of an operator or a module: they are compared and hashed at every execution */
+
+adept_status adept_interp_full(adept_interp *in, const adept_arena *arena)
+{
+    if (!arena || !adept_arena_is_full(arena))
+        return adept_error_set(in->err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
+    return adept_error_set(in->err, ADEPT_E_INVALID, "%s: takes more than %zu MiB to walk; a loop without end?",
+                           in->graph->path, ADEPT_WALK_BYTES >> 20);
+}
 
 adept_status adept_interp_nomem(adept_interp *in)
 {
-    return adept_error_set(in->err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
+    return adept_interp_full(in, in->run.arena);
+}
+
+adept_status adept_interp_count(adept_interp *in, size_t steps)
+{
+    in->steps += (int64_t)steps;
+    if (in->steps <= MAX_STEPS) return ADEPT_OK;
+    return adept_error_set(in->err, ADEPT_E_INVALID, "%s: more than %d operators to execute; a loop without end?",
+                           in->graph->path, MAX_STEPS);
 }
 
 void adept_interp_place(const adept_interp *in, int32_t module, char *text, size_t size)
@@ -46,20 +66,23 @@ adept_status adept_interp_unsupported(adept_interp *in, const char *op, const ch
 {
     for (size_t i = 0; i < in->n_unsupported; i++) {
         adept_unsupported *u = &in->unsupported[i];
-        if (strcmp(u->op, op) || strcmp(u->reason ? u->reason : "", reason ? reason : "")) continue;
+        if (u->op != op || strcmp(u->reason ? u->reason : "", reason ? reason : "")) continue;
         u->count++;
         return ADEPT_OK;
     }
+    if (in->n_unsupported == MAX_KINDS_UNKNOWN)
+        return adept_error_set(in->err, ADEPT_E_INVALID, "%s: more than %d kinds of operators that are not known",
+                               in->graph->path, MAX_KINDS_UNKNOWN);
     adept_unsupported *grown =
         adept_grow(in->unsupported, &in->unsupported_capacity, in->n_unsupported + 1, sizeof *grown);
     if (!grown) return adept_interp_nomem(in);
     in->unsupported = grown;
     adept_arena *arena = in->run.arena;
     in->unsupported[in->n_unsupported++] =
-        (adept_unsupported){adept_arena_strdup(arena, op), reason ? adept_arena_strdup(arena, reason) : NULL,
+        (adept_unsupported){op, reason ? adept_arena_strdup(arena, reason) : NULL,
                             adept_arena_strdup(arena, in->graph->modules[module].path), 1};
     const adept_unsupported *u = &in->unsupported[in->n_unsupported - 1];
-    return u->op && u->path && (!reason || u->reason) ? ADEPT_OK : adept_interp_nomem(in);
+    return u->path && (!reason || u->reason) ? ADEPT_OK : adept_interp_nomem(in);
 }
 
 static const adept_row_cache *find_row(adept_interp *in, const char *op);
@@ -168,8 +191,17 @@ static adept_status gather_args(adept_interp *in, const adept_node *node, adept_
     return ADEPT_OK;
 }
 
-/* Lists are mutable: what the cost pass sees later must be what the operator saw. The copies count as steps, so that a
- * hostile program cannot make many of a long list. */
+/* Long lists take longer: sixteen elements count as an operator. */
+static adept_status count_elements(adept_interp *in, const adept_value *args, int n_args)
+{
+    size_t n = 0;
+    for (int i = 0; i < n_args; i++)
+        if (args[i].kind == ADEPT_VALUE_LIST || args[i].kind == ADEPT_VALUE_TUPLE || args[i].kind == ADEPT_VALUE_DICT)
+            n += args[i].u.list->n;
+    return adept_interp_count(in, n / 16);
+}
+
+/* Lists are mutable: what the cost pass sees later must be what the operator saw. */
 static adept_status snapshot_lists(adept_interp *in, adept_value *args, int n_args)
 {
     for (int i = 0; i < n_args; i++) {
@@ -181,7 +213,6 @@ static adept_status snapshot_lists(adept_interp *in, adept_value *args, int n_ar
         if (list->n) memcpy(items, list->items, list->n * sizeof *items);
         *copy = (adept_list){items, list->n, list->n + 1};
         args[i].u.list = copy;
-        in->steps += (int64_t)(list->n / 4);
     }
     return ADEPT_OK;
 }
@@ -251,6 +282,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     adept_value *args = NULL;
     adept_status status = find_handler(in, node, &row);
     if (!status) status = gather_args(in, node, &args);
+    if (!status) status = count_elements(in, args, node->n_inputs);
     if (status) return status;
     if (adept_precision_is_autocast(in->run.precision) && adept_op_cast(row.row) != ADEPT_CAST_NONE) {
         status = adept_interp_autocast(in, args, node->n_inputs, adept_op_cast(row.row), node->module);
@@ -271,9 +303,10 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     adept_call_each_tensor(&call, note_grad, &call.any_grad);
     row.handler->shape(&call);
     if (call.failure != ADEPT_CALL_FINE) return call_failed(in, &call, node);
-    if (call.n_results < node->n_outputs)
-        return adept_error_set(in->err, ADEPT_E_INTERNAL, "handler '%s' gives %d of the %d results of %s", row.handler->kind,
-                               call.n_results, node->n_outputs, node->op);
+    if (call.n_results < node->n_outputs) {
+        adept_call_unsupported(&call, "%d results, of which %d are known", node->n_outputs, call.n_results);
+        return call_failed(in, &call, node);
+    }
     for (int32_t i = 0; i < node->n_outputs; i++)
         in->env[node->outputs[i]] = call.results[i];
     if (!row.handler->cost && !makes_tensor(&call)) return ADEPT_OK;
@@ -300,12 +333,21 @@ adept_status adept_interp_block(adept_interp *in, const adept_block *block)
 {
     for (size_t i = 0; i < block->n_nodes; i++) {
         const adept_node *node = &block->nodes[i];
-        if (++in->steps > MAX_STEPS)
-            return adept_error_set(in->err, ADEPT_E_INVALID, "%s: more than %d operators to execute; a loop without end?",
-                                   in->graph->path, MAX_STEPS);
-        adept_status status = adept_interp_is_structural(node->op) ? adept_interp_structural(in, node)
-                                                                   : run_operator(in, node);
+        adept_status status = adept_interp_count(in, 1);
         if (status) return status;
+        status = adept_interp_is_structural(node->op) ? adept_interp_structural(in, node) : run_operator(in, node);
+        if (status) return status;
+    }
+    return ADEPT_OK;
+}
+
+static adept_status check_names(adept_interp *in)
+{
+    for (size_t i = 0; i < in->graph->n_modules; i++) {
+        const adept_module *m = &in->graph->modules[i];
+        if (strnlen(m->path, MAX_NAME) == MAX_NAME || strnlen(m->class_name, MAX_NAME) == MAX_NAME)
+            return adept_error_set(in->err, ADEPT_E_INVALID, "%s: the name of a module has more than %d characters",
+                                   in->graph->path, MAX_NAME);
     }
     return ADEPT_OK;
 }
@@ -314,6 +356,7 @@ adept_status adept_interp_run(adept_interp *in)
 {
     const adept_graph *g = in->graph;
     in->run.arena = adept_arena_new();
+    if (in->run.arena) adept_arena_limit(in->run.arena, ADEPT_WALK_BYTES);
     in->env = calloc(g->n_values + 1, sizeof *in->env);
     in->param_tensor = calloc(g->n_params + 1, sizeof *in->param_tensor);
     in->param_cast = calloc(g->n_params + 1, sizeof *in->param_cast);
@@ -321,9 +364,9 @@ adept_status adept_interp_run(adept_interp *in)
     in->run.mode = in->config->mode;
     in->run.precision = in->config->precision;
     in->run.attention = in->config->attention;
-    adept_status status = adept_interp_bind_inputs(in);
-    if (status) return status;
-    status = adept_interp_block(in, g->body);
+    adept_status status = check_names(in);
+    if (!status) status = adept_interp_bind_inputs(in);
+    if (!status) status = adept_interp_block(in, g->body);
     if (status == ADEPT_E_UNSUPPORTED) {
         adept_status listed = list_unsupported(in);
         return listed;

@@ -3,6 +3,8 @@
 #define ADEPT_INTERP_H
 #include "call.h"
 
+#define ADEPT_WALK_BYTES ((size_t)256 << 20) /* what a walk's values, and what its profile, may take */
+
 /* One executed operator, kept for the gradient pass and the cost pass. */
 typedef struct adept_record {
     adept_call call;
@@ -33,7 +35,7 @@ typedef struct adept_interp {
     size_t n_records, records_capacity;
     adept_row_cache *cache;
     size_t cache_size, cache_used;
-    int64_t steps; /* nodes executed, bounded: a loop in a hostile file must end */
+    int64_t steps; /* nodes executed and elements looked at: see adept_interp_count() */
     bool user_shapes; /* shapes came from the caller: a misfit is a usage error, else the file is at fault */
     bool batch_asked; /* the batch is a choice of this run, not a number the file stores with its shapes */
     int64_t batch_size;
@@ -59,7 +61,14 @@ adept_status adept_interp_unsupported(adept_interp *in, const char *op, const ch
 adept_tensor *adept_interp_param(adept_interp *in, int32_t param);                                  /* interp.c */
 /** "FILE: module 'PATH' (CLASS): " of a node, for messages. */
 void adept_interp_place(const adept_interp *in, int32_t module, char *text, size_t size);           /* interp.c */
-adept_status adept_interp_nomem(adept_interp *in);
+/** Memory is out, or one of a walk's arenas has all it may take. */
+adept_status adept_interp_nomem(adept_interp *in);                                                  /* interp.c */
+adept_status adept_interp_full(adept_interp *in, const adept_arena *arena);                         /* interp.c */
+/** Count work, and refuse what a hostile file makes too much of. */
+adept_status adept_interp_count(adept_interp *in, size_t steps);                                    /* interp.c */
+/** A constant of the graph as a value of this run: tensors get memory of their own, lists are fresh and mutable.
+ *  @return false when memory is out */
+bool adept_interp_constant(adept_interp *in, adept_value *to, const adept_value *from);             /* structure.c */
 
 /* The pseudo-operator of autocast's casts (autocast.c) and of allowed unsupported operators (interp.c). */
 extern const adept_handler adept_cast_handler;
@@ -75,10 +84,10 @@ adept_status adept_length_check(const adept_interp *in, adept_error *err); /* le
 adept_status adept_position_check(const adept_interp *in, adept_error *err); /* position_check.c */
 
 /** Mark the records whose backward runs, and count how many gradients meet at each tensor. */
-void adept_gradient_reach(adept_interp *in); /* gradient.c */
+adept_status adept_gradient_reach(adept_interp *in); /* gradient.c */
 
 /** Gradients that meet at a tensor are added up: one kernel for each beyond the first. */
 int32_t adept_gradient_sums(const adept_tensor *t); /* gradient.c */
 /** Largest set of activations alive at one time in a forward pass without backward. */
-adept_status adept_alive_peak(const adept_interp *in, double *peak_bytes); /* gradient.c */
+adept_status adept_alive_peak(adept_interp *in, double *peak_bytes); /* gradient.c */
 #endif

@@ -19,7 +19,7 @@ adept_status adept_length_check(const adept_interp *in, adept_error *err)
 {
     adept_error longer = {0}, shorter = {0};
     int64_t length = in->seq_length;
-    if (length == 0 || in->config->length_is_open || run_at(in, length + 1, &longer) == ADEPT_OK) return ADEPT_OK;
+    if (length == 0 || run_at(in, length + 1, &longer) == ADEPT_OK) return ADEPT_OK;
     if (length > 1 && run_at(in, length - 1, &shorter) == ADEPT_OK) return ADEPT_OK;
     return adept_error_set(
         err, ADEPT_E_USAGE,

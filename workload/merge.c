@@ -4,6 +4,7 @@
 #include "adept_grow.h"
 #include "adept_slots.h"
 #include <ctype.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #define INDEX_MARK '\001' /* stands for a list index in a pattern; no module name holds it */
 #define MAX_INDICES 8     /* numeric components of one path that are folded; further ones are compared as text */
 
-/* Sorted distinct numbers seen at one numeric component. */
+/* Numbers seen at one numeric component; sorted and distinct when they are printed. */
 typedef struct index_set {
     int32_t *items;
     size_t n, capacity;
@@ -52,25 +53,27 @@ void adept_merger_free(adept_merger *m)
 
 static bool set_add(index_set *s, int32_t v)
 {
-    size_t at = s->n;
-    if (s->n && v <= s->items[s->n - 1]) { /* usually they come in order */
-        size_t low = 0;
-        while (low < at) {
-            size_t mid = (low + at) / 2;
-            if (s->items[mid] < v)
-                low = mid + 1;
-            else
-                at = mid;
-        }
-        if (s->items[at] == v) return true;
-    }
+    if (s->n && v == s->items[s->n - 1]) return true;
     int32_t *grown = adept_grow(s->items, &s->capacity, s->n + 1, sizeof *grown);
     if (!grown) return false;
     s->items = grown;
-    memmove(s->items + at + 1, s->items + at, (s->n - at) * sizeof *s->items);
-    s->items[at] = v;
-    s->n++;
+    s->items[s->n++] = v;
     return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void set_sort(index_set *s)
+{
+    size_t n = 0;
+    if (s->n) qsort(s->items, s->n, sizeof *s->items, by_number);
+    for (size_t i = 0; i < s->n; i++)
+        if (n == 0 || s->items[i] != s->items[n - 1]) s->items[n++] = s->items[i];
+    s->n = n;
 }
 
 /* ---------------------------------------------------------------- paths ---------------- */
@@ -125,11 +128,13 @@ static size_t print_set(const index_set *s, char *text, size_t size)
     return used;
 }
 
-static const char *unfold(adept_arena *arena, const merged *m)
+static const char *unfold(adept_arena *arena, merged *m)
 {
     size_t size = strlen(m->pattern) + 1;
-    for (size_t i = 0; i < m->n_sets; i++)
+    for (size_t i = 0; i < m->n_sets; i++) {
+        set_sort(&m->sets[i]);
         size += print_set(&m->sets[i], NULL, 0);
+    }
     char *path = adept_arena_alloc(arena, size + 1), *out = path;
     if (!path) return NULL;
     size_t set = 0;

@@ -2,6 +2,7 @@
  * from arange or from counting a mask of ones, so that the largest is known. Everything that is not understood passes.
  */
 #include "interp.h"
+#include <stdlib.h>
 
 #define MAX_STEPS 24 /* operators between arange and the table */
 
@@ -13,6 +14,7 @@ typedef struct extent {
 
 typedef struct search {
     const adept_interp *in;
+    const bool *written;         /* by memory: an operator wrote into it in place */
     int32_t storages[MAX_STEPS]; /* memory the indices went through */
     int n_storages;
 } search;
@@ -123,22 +125,27 @@ static bool find_extent(extent *out, search *s, const adept_tensor *t)
 /* Somebody wrote into the indices: then nothing is known after all. */
 static bool was_written(const search *s)
 {
-    for (size_t i = 0; i < s->in->n_records; i++) {
-        const adept_call *c = &s->in->records[i].call;
-        const adept_tensor *t = c->inplace ? tensor_at(c, 0) : NULL;
-        for (int k = 0; t && k < s->n_storages; k++)
-            if (t->storage == s->storages[k]) return true;
-    }
+    for (int k = 0; k < s->n_storages; k++)
+        if (s->storages[k] >= 0 && s->written[s->storages[k]]) return true;
     return false;
 }
 
-adept_status adept_position_check(const adept_interp *in, adept_error *err)
+static void note_written(const adept_interp *in, bool *written)
+{
+    for (size_t i = 0; i < in->n_records; i++) {
+        const adept_call *c = &in->records[i].call;
+        const adept_tensor *t = c->inplace ? tensor_at(c, 0) : NULL;
+        if (t && t->storage >= 0) written[t->storage] = true;
+    }
+}
+
+static adept_status check(const adept_interp *in, const bool *written, adept_error *err)
 {
     for (size_t i = 0; i < in->n_records; i++) {
         const adept_call *c = &in->records[i].call;
         if (!c->row || adept_op_extent(c->row) != ADEPT_EXTENT_LOOKED_UP) continue;
         const adept_tensor *table = tensor_at(c, 0), *indices = tensor_at(c, 1);
-        search s = {.in = in};
+        search s = {.in = in, .written = written};
         extent found;
         if (!table || !indices || !find_extent(&found, &s, indices)) continue;
         if (found.largest < (double)table->dims[0] || was_written(&s)) continue;
@@ -150,4 +157,14 @@ adept_status adept_position_check(const adept_interp *in, adept_error *err)
             c->row->name, found.largest, (long long)table->dims[0]);
     }
     return ADEPT_OK;
+}
+
+adept_status adept_position_check(const adept_interp *in, adept_error *err)
+{
+    bool *written = calloc(in->run.n_storages + 1, sizeof *written);
+    if (!written) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
+    note_written(in, written);
+    adept_status status = check(in, written, err);
+    free(written);
+    return status;
 }

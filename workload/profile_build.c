@@ -18,6 +18,11 @@ typedef struct builder {
     int n_causal; /* fused attentions that skip what the mask hides */
 } builder;
 
+static adept_status no_room(builder *b)
+{
+    return adept_interp_full(&b->in, b->profile->arena);
+}
+
 /* ---------------------------------------------------------------- text of shapes ---------------- */
 
 typedef struct shape_text {
@@ -38,7 +43,9 @@ static void append_shape(const adept_tensor *t, void *context)
         s->full = true;
         return;
     }
-    s->used += (size_t)snprintf(s->text + s->used, sizeof s->text - s->used, "%s%s", s->used ? ", " : "", one);
+    char *end = s->text + s->used;
+    if (s->used) end = stpcpy(end, ", ");
+    s->used = (size_t)(stpcpy(end, one) - s->text);
 }
 
 static void append_results(const adept_call *call, shape_text *s)
@@ -140,7 +147,7 @@ static adept_status sum_gradients(builder *b, const adept_tensor *t, int32_t mod
                            .outputs = shape,
                            .n_kernels = 1,
                            .kernels = &kernel};
-    return adept_merger_add(b->merger, &op) ? ADEPT_OK : adept_interp_nomem(&b->in);
+    return adept_merger_add(b->merger, &op) ? ADEPT_OK : no_room(b);
 }
 
 static adept_status sum_result_gradients(builder *b, const adept_record *r)
@@ -172,8 +179,9 @@ static adept_status cost_record(builder *b, adept_record *r)
     const adept_module *module = &in->graph->modules[r->module];
     adept_cost cost = {.call = &r->call, .backward = r->reached && r->call.any_grad && in->run.mode != ADEPT_MODE_INFER};
     r->call.handler->cost(&r->call, &cost);
+    if (r->call.failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);
     if (r->call.failure != ADEPT_CALL_FINE)
-        return adept_error_set(in->err, ADEPT_E_INTERNAL, "%s: cost of %s in module '%s': %s", in->graph->path,
+        return adept_error_set(in->err, ADEPT_E_INVALID, "%s: cost of %s in module '%s': %s", in->graph->path,
                                r->call.row->name, module->path, in->run.message);
     for (size_t i = 0; i < cost.n_kernels; i++)
         if (!adept_kernel_is_sane(&cost.kernels[i]))
@@ -200,7 +208,7 @@ static adept_status cost_record(builder *b, adept_record *r)
                            .saved_bytes = cost.saved_bytes,
                            .tied = tie.found,
                            .gradient_bytes = take_gradients(b)};
-    return adept_merger_add(b->merger, &op) ? ADEPT_OK : adept_interp_nomem(in);
+    return adept_merger_add(b->merger, &op) ? ADEPT_OK : no_room(b);
 }
 
 /* ---------------------------------------------------------------- the profile ---------------- */
@@ -295,7 +303,7 @@ static adept_status build(builder *b)
     if (!status) status = adept_length_check(in, in->err);
     if (status) return status;
     if (in->run.attention == ADEPT_ATTENTION_FUSED && (status = adept_fuse_attention(in))) return status;
-    adept_gradient_reach(in);
+    if ((status = adept_gradient_reach(in))) return status;
     if (!(b->used = calloc(in->graph->n_params + 1, sizeof *b->used))) return adept_interp_nomem(in);
     for (size_t i = 0; i < in->n_records && !status; i++) {
         adept_call_each_tensor(&in->records[i].call, find_first_use, b);
@@ -305,8 +313,8 @@ static adept_status build(builder *b)
     if (!status) status = sum_weight_gradients(b);
     if (status) return status;
     adept_profile *p = b->profile;
-    if (describe_model(p, in->graph, in->run.precision) || describe_config(p, in)) return adept_interp_nomem(in);
-    if (!(p->ops = adept_merger_finish(b->merger, &p->n_ops))) return adept_interp_nomem(in);
+    if (describe_model(p, in->graph, in->run.precision) || describe_config(p, in)) return no_room(b);
+    if (!(p->ops = adept_merger_finish(b->merger, &p->n_ops))) return no_room(b);
     p->temporary_bytes = b->temporary_bytes;
     p->autocast_copy_bytes = in->autocast_copy_bytes;
     p->activations_bytes = b->saved_bytes;
@@ -314,7 +322,7 @@ static adept_status build(builder *b)
         status = adept_alive_peak(in, &p->activations_bytes);
         p->temporary_bytes = 0;
     }
-    if (!status && !warn(b)) status = adept_interp_nomem(in);
+    if (!status && !warn(b)) status = no_room(b);
     if (!status) adept_profile_summarise(p);
     return status;
 }
@@ -360,6 +368,7 @@ adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, 
     if (b.profile) b.merger = adept_merger_new(arena);
     if (b.merger) {
         b.profile->arena = arena;
+        adept_arena_limit(arena, ADEPT_WALK_BYTES);
         status = build(&b);
     } else {
         status = adept_interp_nomem(&b.in);

@@ -23,12 +23,15 @@ static void set_output(adept_interp *in, const adept_node *node, int32_t i, adep
     if (i < node->n_outputs) in->env[node->outputs[i]] = v;
 }
 
-/* A constant of the graph as a value of this run: tensors get memory of their own, lists are fresh and mutable. */
+#define MAX_TEXT 4096 /* longer strings are treated as not known, as those that operators make */
+
 static bool import_constant(adept_interp *in, const adept_value *from, adept_value *to, int depth)
 {
     *to = *from;
     if (depth > 64) return false;
-    if (from->kind == ADEPT_VALUE_TENSOR) {
+    if (from->kind == ADEPT_VALUE_STRING && strnlen(from->u.s, MAX_TEXT) == MAX_TEXT) {
+        *to = (adept_value){ADEPT_VALUE_UNKNOWN, {.i = 0}};
+    } else if (from->kind == ADEPT_VALUE_TENSOR) {
         const adept_tensor *c = from->u.t;
         adept_tensor *t = adept_run_tensor_new(&in->run, c->dtype, c->ndim, c->dims, -1);
         if (!t) return false;
@@ -47,6 +50,11 @@ static bool import_constant(adept_interp *in, const adept_value *from, adept_val
         to->u.list = list;
     }
     return true;
+}
+
+bool adept_interp_constant(adept_interp *in, adept_value *to, const adept_value *from)
+{
+    return import_constant(in, from, to, 0);
 }
 
 static adept_status do_constant(adept_interp *in, const adept_node *node)
@@ -209,7 +217,7 @@ static adept_status do_loop(adept_interp *in, const adept_node *node)
         if (status) return status;
         if (!adept_value_as_int(&in->env[body->returns[0]], &condition))
             return place_error(in, node, "the condition depends on tensor data and is not known before running");
-        in->steps++; /* an empty body must count, too */
+        if ((status = adept_interp_count(in, 1))) return status; /* an empty body must count, too */
         adept_value *next = adept_arena_array(in->run.arena, (size_t)carried + 1, sizeof *next);
         if (!next) return adept_interp_nomem(in);
         for (int32_t i = 0; i < carried; i++) /* all read before any is written: the body may swap them */

@@ -6,41 +6,24 @@
 #include "fit_run.h"
 #include "stages.h"
 #include "adept_operator_model.h"
+#include "adept_clock.h"
 #include <gsl/gsl_errno.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define BOUND_SHARE 1e-3 /* of the range: closer than this is "at the bound" */
+/* What was asked for. */
+typedef struct request {
+    const adept_measurement *rows;
+    size_t n;
+    const adept_hwprofile *base;
+    const adept_fit_options *options;
+    adept_pool *pool;
+} request;
 
-/* ---- GSL's error handler ---- */
-
-/* It is the process's and aborts by default. Fits may run in several threads: the first one in switches it off, the
- * last one out restores it. */
-static pthread_mutex_t handler_mutex = PTHREAD_MUTEX_INITIALIZER;
-static int handler_users;
-static gsl_error_handler_t *handler_saved;
-
-static void handler_off(void)
-{
-    pthread_mutex_lock(&handler_mutex);
-    if (handler_users++ == 0) handler_saved = gsl_set_error_handler_off();
-    pthread_mutex_unlock(&handler_mutex);
-}
-
-static void handler_restore(void)
-{
-    pthread_mutex_lock(&handler_mutex);
-    if (--handler_users == 0) gsl_set_error_handler(handler_saved);
-    pthread_mutex_unlock(&handler_mutex);
-}
-
-/* ---- one saturation function's problem ---- */
-
+/* One saturation function's problem. */
 typedef struct problem {
     adept_arena *arena; /* its own memory */
-    const adept_hwprofile *base;
+    adept_arena *kept;  /* memory of what becomes the result: scalars, parameters, theta */
     const adept_fit_options *options;
     adept_fit_rows rows;
     size_t n_scalars;
@@ -56,6 +39,11 @@ typedef struct problem {
     double *spread;  /* of the parameters over GPUs, where the granularity knows it */
 } problem;
 
+static adept_status no_memory(adept_error *err)
+{
+    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
+}
+
 static void problem_free(problem *p)
 {
     adept_evaluator_free(p->evaluator);
@@ -65,55 +53,31 @@ static void problem_free(problem *p)
 static adept_status allocate(problem *p, adept_error *err)
 {
     size_t n = p->objective.n_parameters;
-    p->parameters = adept_arena_array(p->arena, n, sizeof *p->parameters);
-    p->theta = adept_arena_array(p->arena, n, sizeof *p->theta);
+    p->parameters = adept_arena_array(p->kept, n, sizeof *p->parameters);
+    p->theta = adept_arena_array(p->kept, n, sizeof *p->theta);
     p->fixed = adept_arena_array(p->arena, n, sizeof *p->fixed);
     p->centre = adept_arena_array(p->arena, n, sizeof *p->centre);
     p->is_free = adept_arena_array(p->arena, n, sizeof *p->is_free);
     p->spread = adept_arena_array(p->arena, n, sizeof *p->spread);
     p->scratch = adept_arena_array(p->arena, adept_objective_n_gradient_scratch(&p->objective), sizeof *p->scratch);
     if (p->parameters && p->theta && p->fixed && p->centre && p->is_free && p->scratch && p->spread) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
-}
-
-static adept_status apply_start(problem *p, adept_error *err)
-{
-    const adept_fit_options *o = p->options;
-    for (size_t i = 0; i < p->objective.n_parameters; i++)
-        p->theta[i] = p->centre[i] = p->parameters[i].start;
-    for (size_t k = 0; k < o->n_start; k++) {
-        size_t i = 0;
-        while (i < p->objective.n_parameters && strcmp(p->parameters[i].info.name, o->start[k].name) != 0)
-            i++;
-        if (i == p->objective.n_parameters)
-            return adept_error_set(err, ADEPT_E_USAGE, "warm start: there is no parameter %s", o->start[k].name);
-        const adept_parameter_info *info = &p->parameters[i].info;
-        if (!(o->start[k].value >= info->low && o->start[k].value <= info->high))
-            return adept_error_set(err, ADEPT_E_USAGE, "warm start: %s = %g is outside [%g, %g]", info->name,
-                                   o->start[k].value, info->low, info->high);
-        if (p->parameters[i].state == ADEPT_FIT_FREE) p->theta[i] = o->start[k].value;
-    }
-    return ADEPT_OK;
+    return no_memory(err);
 }
 
 /* A number that cannot be predicted at the start can never be. */
 static adept_status check_predictable(const problem *p, adept_error *err)
 {
     const adept_objective *o = &p->objective;
-    double *time_s = p->scratch, *power_w = p->scratch + o->n_rows;
-    adept_evaluate(o->evaluator, p->theta, time_s, power_w);
-    for (size_t k = 0; k < o->n_times; k++) {
-        const adept_measurement *m = p->rows.rows[o->times[k].row];
-        if (!isfinite(time_s[o->times[k].row]))
+    adept_evaluate(o->evaluator, p->theta, p->scratch, p->scratch + o->n_rows);
+    for (size_t k = 0; k < o->n_times + o->n_powers; k++) {
+        size_t at = o->targets[k].at;
+        const adept_measurement *m = &p->rows.rows[at % o->n_rows];
+        if (isfinite(p->scratch[at])) continue;
+        if (k < o->n_times)
             return adept_error_set(err, ADEPT_E_FIT, "%s:%ld: the time of this row cannot be predicted", m->file,
                                    m->line);
-    }
-    for (size_t k = 0; k < o->n_powers; k++) {
-        const adept_measurement *m = p->rows.rows[o->powers[k].row];
-        if (!isfinite(power_w[o->powers[k].row]))
-            return adept_error_set(err, ADEPT_E_FIT,
-                                   "%s:%ld: the power of this row cannot be predicted: %s has no tdp_w", m->file,
-                                   m->line, m->hw->name);
+        return adept_error_set(err, ADEPT_E_FIT, "%s:%ld: the power of this row cannot be predicted: %s has no tdp_w",
+                               m->file, m->line, m->hw->name);
     }
     return ADEPT_OK;
 }
@@ -141,196 +105,147 @@ static void hold_later_stages(problem *p)
     }
 }
 
-static adept_status problem_init(problem *p, const adept_measurement *rows, size_t n, const adept_hwprofile *base,
-                                 const adept_fit_options *options, const char *saturation, adept_error *err)
+static adept_status problem_init(problem *p, const request *q, adept_arena *kept, const char *saturation,
+                                 adept_error *err)
 {
-    *p = (problem){.arena = adept_arena_new(), .base = base, .options = options};
-    if (!p->arena) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
-    adept_status status = adept_fit_rows_pick(&p->rows, p->arena, rows, n, options->use, err);
-    if (status == ADEPT_OK) status = adept_fit_scalars(&p->scalars, &p->n_scalars, p->arena, base, options, err);
+    const adept_fit_options *options = q->options;
+    *p = (problem){.arena = adept_arena_new(), .kept = kept, .options = options};
+    if (!p->arena) return no_memory(err);
+    adept_status status = adept_fit_rows_pick(&p->rows, p->arena, q->rows, q->n, options->use, err);
+    if (status == ADEPT_OK) status = adept_fit_scalars(&p->scalars, &p->n_scalars, kept, q->base, options, err);
     if (status == ADEPT_OK)
-        status = adept_fit_rows_evaluator(&p->evaluator, &p->rows, options->granularity, saturation, p->scalars,
-                                          p->n_scalars, err);
+        status = adept_fit_rows_evaluator(&p->evaluator, p->rows.rows, p->rows.n, options->granularity, saturation,
+                                          p->scalars, p->n_scalars, err);
     if (status == ADEPT_OK)
         status = adept_objective_init(&p->objective, p->arena, p->evaluator, p->rows.rows, p->rows.n,
                                       options->weight_time, options->weight_power, err);
     if (status == ADEPT_OK) status = allocate(p, err);
     if (status == ADEPT_OK)
         status =
-            adept_fit_parameters_choose(p->parameters, &p->objective, base, options, p->rows.limited, p->arena, err);
+            adept_fit_parameters_choose(p->parameters, &p->objective, q->base, options, p->rows.limited, p->arena, err);
     if (status != ADEPT_OK) return status;
     set_priors(p);
     p->objective.fixed = p->fixed;
     hold_later_stages(p);
-    status = apply_start(p, err);
-    return status == ADEPT_OK ? check_predictable(p, err) : status;
+    for (size_t i = 0; i < p->objective.n_parameters; i++)
+        p->theta[i] = p->centre[i] = p->parameters[i].start;
+    return check_predictable(p, err);
 }
 
 /* ---- running ---- */
 
 /* Everything free at this stage, from the best so far. */
-static adept_status run_stage(problem *p, size_t stage, const char *name, adept_pool *pool, adept_fit_run *out,
-                              bool *interrupted, adept_error *err)
+static adept_status run_stage(adept_fit_run *out, problem *p, size_t stage, const char *name, adept_pool *pool,
+                              adept_error *err)
 {
     adept_objective *o = &p->objective;
-    adept_run_result result;
     size_t n_free = adept_fit_parameters_in_stage(p->is_free, p->parameters, o->n_parameters, stage);
     if (n_free == 0)
         return adept_error_set(err, ADEPT_E_FIT, "nothing to fit: these rows determine no parameter that is free");
     memcpy(p->fixed, p->theta, o->n_parameters * sizeof *p->fixed);
-    if (!adept_objective_free(o, p->arena, p->is_free, p->centre))
-        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
-    adept_status status = adept_run_solve(&result, o, p->options, name, pool, p->theta, err);
-    if (status != ADEPT_OK) return status;
-    *out = (adept_fit_run){.name = name,
-                           .adds = "",
-                           .loss = adept_objective_parts(o, p->theta, p->scratch),
-                           .n_free = n_free,
-                           .generations = result.generations,
-                           .evaluations = result.evaluations,
-                           .converged = result.converged};
-    *interrupted = result.interrupted;
-    return ADEPT_OK;
+    if (!adept_objective_free(o, p->arena, p->is_free, p->centre)) return no_memory(err);
+    adept_status status = adept_run_solve(out, o, p->options, name, pool, p->theta, err);
+    out->n_free = n_free;
+    return status;
 }
 
-static bool stage_adds_something(problem *p, size_t stage)
+/* Each stage from the last one's result; one that frees nothing these rows determine has its numbers. */
+static adept_status run_stages(problem *p, adept_fit *fit, size_t last, adept_pool *pool, adept_error *err)
 {
-    size_t n = p->objective.n_parameters;
-    return stage == 0 || adept_fit_parameters_in_stage(p->is_free, p->parameters, n, stage) >
-                             adept_fit_parameters_in_stage(p->is_free, p->parameters, n, stage - 1);
-}
-
-static void accumulate(adept_fit *fit, const adept_fit_run *run, bool interrupted)
-{
-    fit->generations += run->generations;
-    fit->evaluations += run->evaluations;
-    fit->converged = run->converged;
-    fit->interrupted = interrupted;
-}
-
-static adept_status run_stages(problem *p, adept_fit *fit, adept_pool *pool, adept_error *err)
-{
-    size_t last;
-    adept_status status = adept_stage_find(&last, p->options->stage, err);
-    if (status != ADEPT_OK) return status;
+    adept_status status = ADEPT_OK;
     adept_fit_run *stages = adept_arena_array(fit->arena, last + 1, sizeof *stages);
-    if (!stages) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
+    size_t n = p->objective.n_parameters, n_before = 0;
+    if (!stages) return no_memory(err);
     fit->stages = stages;
-    for (size_t i = 0; i <= last && !fit->interrupted && status == ADEPT_OK; i++) {
-        const adept_stage *stage = adept_stage_at(i);
-        bool interrupted = false;
-        if (stage_adds_something(p, i)) {
-            status = run_stage(p, i, stage->name, pool, &stages[i], &interrupted, err);
-            if (status == ADEPT_OK) accumulate(fit, &stages[i], interrupted);
+    for (size_t i = 0; i <= last && status == ADEPT_OK && (i == 0 || !stages[i - 1].interrupted); i++) {
+        size_t n_free = adept_fit_parameters_in_stage(p->is_free, p->parameters, n, i);
+        if (i == 0 || n_free > n_before) {
+            status = run_stage(&stages[i], p, i, adept_stage_at(i)->name, pool, err);
+            fit->generations += stages[i].generations;
+            fit->evaluations += stages[i].evaluations;
         } else {
             stages[i] = stages[i - 1];
             stages[i].skipped = true;
             stages[i].generations = 0;
             stages[i].evaluations = 0.0;
         }
-        stages[i].name = stage->name;
-        stages[i].adds = stage->adds;
+        stages[i].name = adept_stage_at(i)->name;
+        stages[i].adds = adept_stage_at(i)->adds;
+        n_before = n_free;
         fit->n_stages = i + 1;
     }
     return status;
 }
 
-static adept_status run_all(problem *p, adept_fit *fit, adept_fit_run *run, adept_pool *pool, adept_error *err)
+static adept_status run_all(adept_fit_run *run, problem *p, adept_fit *fit, adept_pool *pool, adept_error *err)
 {
+    size_t last = 0;
+    adept_status status = ADEPT_OK;
     if (p->options->stage) {
-        adept_status status = run_stages(p, fit, pool, err);
+        status = adept_stage_find(&last, p->options->stage, err);
+        if (status == ADEPT_OK) status = run_stages(p, fit, last, pool, err);
         if (status == ADEPT_OK) *run = fit->stages[fit->n_stages - 1];
-        return status;
+    } else {
+        status = run_stage(run, p, ADEPT_EVERY_STAGE, "fit", pool, err);
+        fit->generations = run->generations;
+        fit->evaluations = run->evaluations;
     }
-    bool interrupted = false;
-    adept_status status = run_stage(p, ADEPT_EVERY_STAGE, "fit", pool, run, &interrupted, err);
-    if (status == ADEPT_OK) accumulate(fit, run, interrupted);
+    fit->converged = run->converged;
+    fit->interrupted = run->interrupted;
     return status;
 }
 
 /* ---- saturation functions side by side ---- */
 
-static adept_status run_saturation(adept_fit_run *out, bool *interrupted, const adept_measurement *rows, size_t n,
-                                   const adept_hwprofile *base, const adept_fit_options *options, const char *name,
-                                   adept_pool *pool, adept_error *err)
+static adept_status run_saturation(adept_fit_run *out, const request *q, adept_arena *kept, const char *name,
+                                   adept_error *err)
 {
     problem p;
-    adept_status status = problem_init(&p, rows, n, base, options, name, err);
-    if (status == ADEPT_OK) status = run_stage(&p, ADEPT_EVERY_STAGE, name, pool, out, interrupted, err);
+    adept_status status = problem_init(&p, q, kept, name, err);
+    if (status == ADEPT_OK) status = run_stage(out, &p, ADEPT_EVERY_STAGE, name, q->pool, err);
     problem_free(&p);
     return status;
 }
 
-static adept_status compare_saturations(adept_fit *fit, const adept_fit_run *main_run, const adept_measurement *rows,
-                                        size_t n, const adept_hwprofile *base, const adept_fit_options *options,
-                                        adept_pool *pool, adept_error *err)
+static adept_status compare_saturations(adept_fit *fit, const adept_fit_run *main_run, const request *q,
+                                        adept_error *err)
 {
-    size_t n_names = 0;
+    size_t n = 0;
     adept_status status = ADEPT_OK;
-    while (adept_saturation_name(n_names))
-        n_names++;
-    adept_fit_run *runs = adept_arena_array(fit->arena, n_names, sizeof *runs);
-    if (!runs) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
+    while (adept_saturation_name(n))
+        n++;
+    adept_fit_run *runs = adept_arena_array(fit->arena, n, sizeof *runs);
+    if (!runs) return no_memory(err);
     fit->saturations = runs;
-    for (size_t i = 0; i < n_names && status == ADEPT_OK && !fit->interrupted; i++) {
+    for (size_t i = 0; i < n && status == ADEPT_OK && !fit->interrupted; i++) {
         const char *name = adept_saturation_name(i);
-        bool interrupted = false;
         if (strcmp(name, fit->saturation) == 0)
             runs[i] = *main_run;
         else
-            status = run_saturation(&runs[i], &interrupted, rows, n, base, options, name, pool, err);
+            status = run_saturation(&runs[i], q, fit->arena, name, err);
         runs[i].name = name;
         runs[i].adds = "";
-        if (status != ADEPT_OK) return status;
-        fit->interrupted = interrupted;
-        if (!interrupted) fit->n_saturations = i + 1;
+        fit->interrupted = runs[i].interrupted;
+        if (!fit->interrupted) fit->n_saturations = i + 1;
     }
     return status;
 }
 
 /* ---- result ---- */
 
-static bool is_at_bound(const adept_fit_parameter *p)
+/* Texts of the base and of the options go with them. */
+static bool keep_scalars(adept_fit *fit, const problem *p)
 {
-    double low = p->info.low, high = p->info.high, x = p->value;
-    double share = p->info.log_scale ? log(x / low) / log(high / low) : (x - low) / (high - low);
-    return p->state == ADEPT_FIT_FREE && (share < BOUND_SHARE || share > 1.0 - BOUND_SHARE);
-}
-
-static bool copy_parameters(adept_fit *fit, const problem *p)
-{
-    size_t n = p->objective.n_parameters;
-    adept_fit_parameter *list = adept_arena_array(fit->arena, n, sizeof *list);
-    double *theta = adept_arena_array(fit->arena, n, sizeof *theta);
-    if (!list || !theta) return false;
-    for (size_t i = 0; i < n; i++) {
-        list[i] = p->parameters[i];
-        theta[i] = list[i].value = p->theta[i];
-        list[i].at_bound = is_at_bound(&list[i]);
-        list[i].info.name = adept_arena_strdup(fit->arena, list[i].info.name);
-        list[i].info.meaning = adept_arena_strdup(fit->arena, list[i].info.meaning ? list[i].info.meaning : "");
-        if (!list[i].info.name || !list[i].info.meaning) return false;
-        fit->n_free += list[i].state == ADEPT_FIT_FREE;
-    }
-    fit->n_parameters = n;
-    fit->parameters = list;
-    fit->theta = theta;
-    return true;
-}
-
-static bool copy_scalars(adept_fit *fit, const problem *p)
-{
-    adept_scalar *list = adept_arena_array(fit->arena, p->n_scalars + 1, sizeof *list);
-    if (!list) return false;
     for (size_t i = 0; i < p->n_scalars; i++) {
-        list[i] = p->scalars[i];
-        list[i].value = fit->theta[fit->n_parameters - p->n_scalars + i];
-        list[i].name = adept_arena_strdup(fit->arena, list[i].name);
-        list[i].pattern = adept_arena_strdup(fit->arena, list[i].pattern);
-        if (!list[i].name || !list[i].pattern) return false;
+        adept_scalar *s = &p->scalars[i];
+        adept_fit_parameter *parameter = &p->parameters[fit->n_parameters - p->n_scalars + i];
+        s->value = parameter->value;
+        s->name = parameter->info.name = adept_arena_strdup(fit->arena, s->name);
+        s->pattern = adept_arena_strdup(fit->arena, s->pattern);
+        if (!s->name || !s->pattern) return false;
     }
     fit->n_scalars = p->n_scalars;
-    fit->scalars = list;
+    fit->scalars = p->scalars;
     return true;
 }
 
@@ -339,26 +254,28 @@ static adept_status finish(adept_fit *fit, problem *p, adept_error *err)
     adept_fit_parameters_settle(p->parameters, &p->objective, p->theta, p->options, p->is_free, p->scratch);
     fit->loss = adept_objective_parts(&p->objective, p->theta, p->scratch);
     fit->saturation = adept_arena_strdup(fit->arena, adept_evaluator_saturation(p->evaluator));
-    if (fit->saturation && copy_parameters(fit, p) && copy_scalars(fit, p)) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the result");
+    fit->n_parameters = p->objective.n_parameters;
+    fit->parameters = p->parameters;
+    fit->theta = p->theta;
+    for (size_t i = 0; i < fit->n_parameters; i++) {
+        p->parameters[i].value = p->theta[i];
+        p->parameters[i].info.meaning = NULL; /* of a scalar it goes with the evaluator */
+        fit->n_free += p->parameters[i].state == ADEPT_FIT_FREE;
+    }
+    return fit->saturation && keep_scalars(fit, p) ? ADEPT_OK : no_memory(err);
 }
 
-static adept_status calibrate(adept_fit *fit, const adept_measurement *rows, size_t n, const adept_hwprofile *base,
-                              const adept_fit_options *options, adept_error *err)
+static adept_status calibrate(adept_fit *fit, const request *q, adept_error *err)
 {
     problem p;
     adept_fit_run run = {.name = "fit"};
-    adept_pool *pool = adept_pool_new(options->threads);
-    if (!pool) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for threads");
-    const char *of_base = adept_fit_base_is_alike(base, options) ? base->saturation : NULL;
-    const char *saturation = options->saturation ? options->saturation : of_base;
-    adept_status status = problem_init(&p, rows, n, base, options, saturation, err);
-    if (status == ADEPT_OK) status = run_all(&p, fit, &run, pool, err);
+    const char *saturation = q->options->saturation;
+    if (!saturation && adept_fit_base_is_alike(q->base, q->options)) saturation = q->base->saturation;
+    adept_status status = problem_init(&p, q, fit->arena, saturation, err);
+    if (status == ADEPT_OK) status = run_all(&run, &p, fit, q->pool, err);
     if (status == ADEPT_OK) status = finish(fit, &p, err);
     problem_free(&p);
-    if (status == ADEPT_OK && options->compare_saturations)
-        status = compare_saturations(fit, &run, rows, n, base, options, pool, err);
-    adept_pool_free(pool);
+    if (status == ADEPT_OK && q->options->compare_saturations) status = compare_saturations(fit, &run, q, err);
     return status;
 }
 
@@ -372,22 +289,21 @@ void adept_fit_free(adept_fit *fit)
 adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, size_t n, const adept_hwprofile *base,
                              const adept_fit_options *options, adept_error *err)
 {
-    adept_fit_options defaults = adept_fit_options_default();
     double begin_s = adept_clock_s();
-    if (!options) options = &defaults;
     adept_status status = adept_fit_options_check(options, err);
     if (status != ADEPT_OK) return status;
     adept_arena *arena = adept_arena_new();
     adept_fit *fit = arena ? adept_arena_alloc(arena, sizeof *fit) : NULL;
-    if (!fit) {
-        adept_arena_free(arena);
-        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
+    const request q = {rows, n, base, options, adept_pool_new(options->threads)};
+    gsl_set_error_handler_off();
+    if (fit && q.pool) {
+        *fit = (adept_fit){.arena = arena, .granularity = options->granularity, .seed = options->seed};
+        status = calibrate(fit, &q, err);
+        fit->wall_s = adept_clock_s() - begin_s;
+    } else {
+        status = no_memory(err);
     }
-    *fit = (adept_fit){.arena = arena, .granularity = options->granularity, .seed = options->seed};
-    handler_off();
-    status = calibrate(fit, rows, n, base, options, err);
-    handler_restore();
-    fit->wall_s = adept_clock_s() - begin_s;
+    adept_pool_free(q.pool);
     if (status == ADEPT_OK)
         *out = fit;
     else
@@ -398,38 +314,5 @@ adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, siz
 adept_status adept_fit_evaluator(adept_evaluator **out, const adept_fit *fit, const adept_measurement *rows, size_t n,
                                  adept_error *err)
 {
-    adept_placement *places = calloc(n > 0 ? n : 1, sizeof *places);
-    if (!places) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n);
-    for (size_t i = 0; i < n; i++)
-        places[i] = (adept_placement){rows[i].profile, rows[i].hw, rows[i].run};
-    adept_status status =
-        adept_evaluator_new(out, places, n, fit->granularity, fit->saturation, fit->scalars, fit->n_scalars, err);
-    free(places);
-    return status;
-}
-
-adept_status adept_fit_evaluate(adept_fit_loss *out, const adept_fit *fit, const adept_measurement *rows, size_t n,
-                                const adept_fit_options *options, adept_error *err)
-{
-    adept_fit_options defaults = adept_fit_options_default();
-    adept_fit_rows used;
-    adept_evaluator *evaluator = NULL;
-    adept_objective o;
-    adept_arena *arena = adept_arena_new();
-    if (!arena) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n);
-    if (!options) options = &defaults;
-    adept_status status = adept_fit_rows_pick(&used, arena, rows, n, options->use, err);
-    if (status == ADEPT_OK)
-        status = adept_fit_rows_evaluator(&evaluator, &used, fit->granularity, fit->saturation, fit->scalars,
-                                          fit->n_scalars, err);
-    if (status == ADEPT_OK)
-        status = adept_objective_init(&o, arena, evaluator, used.rows, used.n, options->weight_time,
-                                      options->weight_power, err);
-    double *scratch =
-        status == ADEPT_OK ? adept_arena_array(arena, adept_objective_n_scratch(&o), sizeof *scratch) : NULL;
-    if (status == ADEPT_OK && !scratch) status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n);
-    if (status == ADEPT_OK) *out = adept_objective_parts(&o, fit->theta, scratch);
-    adept_evaluator_free(evaluator);
-    adept_arena_free(arena);
-    return status;
+    return adept_fit_rows_evaluator(out, rows, n, fit->granularity, fit->saturation, fit->scalars, fit->n_scalars, err);
 }

@@ -3,26 +3,21 @@
 #include "differential_evolution.h"
 #include <gsl/gsl_rng.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-struct adept_de {
-    adept_de_problem problem;
-    adept_de_settings settings;
+#define PIECE 32 /* individuals that a thread takes at a time */
+
+typedef struct evolution {
+    const adept_de_problem *problem;
+    const adept_de_settings *settings;
     adept_pool *pool;
-    double *start; /* copy; NULL: none */
-    double *population, *losses;
+    adept_de_view now;
     double *trials, *trial_losses;
     double *scratch; /* of all threads */
     size_t scratch_stride;
     gsl_rng **generators; /* one per thread, seeded anew for every individual; the last one for the main thread */
-    int n_generators;
-    double mutation; /* F of the generation under way */
-    int generation;
-    double evaluations;
-    size_t best;
-    double mean, std;
-};
+    double mutation;      /* F of the generation under way */
+} evolution;
 
 #define LINE_DOUBLES 8 /* of a cache line: threads do not share one */
 
@@ -48,82 +43,70 @@ static size_t draw_index(gsl_rng *rng, size_t n)
     return i < n ? i : n - 1;
 }
 
-static void summarise(adept_de *de)
+static void summarise(adept_de_view *now, const adept_de_settings *s)
 {
-    size_t n = de->settings.n_population;
+    size_t n = now->n_population;
     double sum = 0.0, squares = 0.0;
-    de->best = 0;
+    now->best = 0;
+    now->std = INFINITY;
     for (size_t i = 0; i < n; i++) {
-        sum += de->losses[i];
-        if (de->losses[i] < de->losses[de->best]) de->best = i;
+        sum += now->losses[i];
+        if (now->losses[i] < now->losses[now->best]) now->best = i;
     }
-    de->mean = sum / (double)n;
-    if (!isfinite(de->mean)) {
-        de->std = INFINITY;
-        return;
-    }
+    now->mean = sum / (double)n;
+    if (!isfinite(now->mean)) return;
     for (size_t i = 0; i < n; i++)
-        squares += (de->losses[i] - de->mean) * (de->losses[i] - de->mean);
-    de->std = sqrt(squares / (double)n);
+        squares += (now->losses[i] - now->mean) * (now->losses[i] - now->mean);
+    now->std = sqrt(squares / (double)n);
+    now->converged = now->std <= s->atol + s->tol * fabs(now->mean) || now->losses[now->best] <= s->good_enough;
 }
 
-static double evaluate(const adept_de *de, const double *unit, int worker)
+static double evaluate(const evolution *e, const double *unit, int worker)
 {
-    double loss = de->problem.loss(de->problem.context, unit, de->scratch + (size_t)worker * de->scratch_stride);
+    double loss = e->problem->loss(e->problem->context, unit, e->scratch + (size_t)worker * e->scratch_stride);
     return isfinite(loss) ? loss : INFINITY;
+}
+
+static gsl_rng *main_generator(const evolution *e)
+{
+    return e->generators[adept_pool_threads(e->pool)];
 }
 
 /* ---- first population ---- */
 
 static void evaluate_first(void *context, int worker, size_t begin, size_t end)
 {
-    adept_de *de = context;
+    evolution *e = context;
     for (size_t i = begin; i < end; i++)
-        de->losses[i] = evaluate(de, de->population + i * de->problem.n, worker);
+        e->now.losses[i] = evaluate(e, e->now.population + i * e->now.n, worker);
 }
 
 /* Each gene's range in as many equal parts as there are individuals, one individual in each. */
-static void latin_hypercube(adept_de *de)
+static void latin_hypercube(evolution *e)
 {
-    size_t n_population = de->settings.n_population, n = de->problem.n;
-    gsl_rng *rng = de->generators[de->n_generators - 1];
+    size_t n_population = e->now.n_population, n = e->now.n;
+    double *population = e->now.population;
+    gsl_rng *rng = main_generator(e);
     for (size_t j = 0; j < n; j++) {
-        reseed(rng, ~de->settings.seed, 0, j);
+        reseed(rng, ~e->settings->seed, 0, j);
         for (size_t i = 0; i < n_population; i++)
-            de->population[i * n + j] = ((double)i + gsl_rng_uniform(rng)) / (double)n_population;
+            population[i * n + j] = ((double)i + gsl_rng_uniform(rng)) / (double)n_population;
         for (size_t i = n_population - 1; i > 0; i--) { /* shuffle (Fisher and Yates) */
             size_t k = draw_index(rng, i + 1);
-            double swap = de->population[i * n + j];
-            de->population[i * n + j] = de->population[k * n + j];
-            de->population[k * n + j] = swap;
+            double swap = population[i * n + j];
+            population[i * n + j] = population[k * n + j];
+            population[k * n + j] = swap;
         }
     }
 }
 
-void adept_de_start(adept_de *de)
+static void first_population(evolution *e)
 {
-    latin_hypercube(de);
-    if (de->start) memcpy(de->population, de->start, de->problem.n * sizeof de->start[0]);
-    adept_pool_run(de->pool, evaluate_first, de, de->settings.n_population);
-    de->generation = 0;
-    de->evaluations = (double)de->settings.n_population;
-    summarise(de);
-}
-
-bool adept_de_restore(adept_de *de, int generation, double evaluations, const double *population, const double *losses)
-{
-    size_t n_population = de->settings.n_population, n_genes = n_population * de->problem.n;
-    if (generation < 0 || !(evaluations >= 0.0)) return false;
-    for (size_t i = 0; i < n_genes; i++)
-        if (!(population[i] >= 0.0 && population[i] <= 1.0)) return false;
-    for (size_t i = 0; i < n_population; i++)
-        if (isnan(losses[i])) return false;
-    memcpy(de->population, population, n_genes * sizeof *population);
-    memcpy(de->losses, losses, n_population * sizeof *losses);
-    de->generation = generation;
-    de->evaluations = evaluations;
-    summarise(de);
-    return true;
+    latin_hypercube(e);
+    if (e->problem->start) memcpy(e->now.population, e->problem->start, e->now.n * sizeof *e->now.population);
+    adept_pool_run(e->pool, evaluate_first, e, e->now.n_population, PIECE);
+    e->now.evaluations = (double)e->now.n_population;
+    summarise(&e->now, e->settings);
 }
 
 /* ---- one generation ---- */
@@ -142,22 +125,22 @@ static void draw_others(gsl_rng *rng, size_t *others, int count, size_t self, si
     }
 }
 
-static void make_trial(const adept_de *de, gsl_rng *rng, size_t self, double *trial)
+static void make_trial(const evolution *e, gsl_rng *rng, size_t self, double *trial)
 {
-    const adept_de_settings *s = &de->settings;
-    size_t n = de->problem.n, others[3] = {0};
-    const double *old = de->population + self * n;
+    const adept_de_settings *s = e->settings;
+    const double *population = e->now.population, *old = population + self * e->now.n;
+    size_t n = e->now.n, others[3] = {0};
     bool from_best = s->strategy == ADEPT_DE_BEST1BIN;
     draw_others(rng, others, from_best ? 2 : 3, self, s->n_population);
-    const double *base = de->population + (from_best ? de->best : others[2]) * n;
-    const double *plus = de->population + others[0] * n, *minus = de->population + others[1] * n;
+    const double *base = population + (from_best ? e->now.best : others[2]) * n;
+    const double *plus = population + others[0] * n, *minus = population + others[1] * n;
     size_t forced = draw_index(rng, n);
     for (size_t j = 0; j < n; j++) {
         if (gsl_rng_uniform(rng) >= s->crossover && j != forced) {
             trial[j] = old[j];
             continue;
         }
-        double gene = base[j] + de->mutation * (plus[j] - minus[j]);
+        double gene = base[j] + e->mutation * (plus[j] - minus[j]);
         if (gene < 0.0 || gene > 1.0)
             gene = s->bounds == ADEPT_DE_CLIP ? fmin(fmax(gene, 0.0), 1.0) : gsl_rng_uniform(rng);
         trial[j] = gene;
@@ -166,102 +149,77 @@ static void make_trial(const adept_de *de, gsl_rng *rng, size_t self, double *tr
 
 static void evaluate_trials(void *context, int worker, size_t begin, size_t end)
 {
-    adept_de *de = context;
-    gsl_rng *rng = de->generators[worker];
+    evolution *e = context;
+    gsl_rng *rng = e->generators[worker];
     for (size_t i = begin; i < end; i++) {
-        double *trial = de->trials + i * de->problem.n;
-        reseed(rng, de->settings.seed, de->generation + 1, i);
-        make_trial(de, rng, i, trial);
-        de->trial_losses[i] = evaluate(de, trial, worker);
+        double *trial = e->trials + i * e->now.n;
+        reseed(rng, e->settings->seed, e->now.generation + 1, i);
+        make_trial(e, rng, i, trial);
+        e->trial_losses[i] = evaluate(e, trial, worker);
     }
 }
 
-void adept_de_step(adept_de *de)
+static void next_generation(evolution *e)
 {
-    const adept_de_settings *s = &de->settings;
-    size_t n = de->problem.n;
-    gsl_rng *rng = de->generators[de->n_generators - 1];
-    reseed(rng, s->seed, de->generation + 1, s->n_population); /* no individual has this index */
-    de->mutation = s->mutation_low + (s->mutation_high - s->mutation_low) * gsl_rng_uniform(rng);
-    adept_pool_run(de->pool, evaluate_trials, de, s->n_population);
+    const adept_de_settings *s = e->settings;
+    size_t n = e->now.n;
+    gsl_rng *rng = main_generator(e);
+    reseed(rng, s->seed, e->now.generation + 1, s->n_population); /* no individual has this index */
+    e->mutation = s->mutation_low + (s->mutation_high - s->mutation_low) * gsl_rng_uniform(rng);
+    adept_pool_run(e->pool, evaluate_trials, e, s->n_population, PIECE);
     for (size_t i = 0; i < s->n_population; i++) {
-        if (!(de->trial_losses[i] <= de->losses[i])) continue;
-        memcpy(de->population + i * n, de->trials + i * n, n * sizeof de->trials[0]);
-        de->losses[i] = de->trial_losses[i];
+        if (!(e->trial_losses[i] <= e->now.losses[i])) continue;
+        memcpy(e->now.population + i * n, e->trials + i * n, n * sizeof e->trials[0]);
+        e->now.losses[i] = e->trial_losses[i];
     }
-    de->generation++;
-    de->evaluations += (double)s->n_population;
-    summarise(de);
+    e->now.generation++;
+    e->now.evaluations += (double)s->n_population;
+    summarise(&e->now, s);
 }
 
-bool adept_de_converged(const adept_de *de)
+/* ---- the run ---- */
+
+static bool allocate(evolution *e, adept_arena *arena)
 {
-    const adept_de_settings *s = &de->settings;
-    if (!isfinite(de->std)) return false;
-    return de->std <= s->atol + s->tol * fabs(de->mean) || de->losses[de->best] <= s->good_enough;
+    size_t n = e->now.n, n_population = e->now.n_population, n_threads = (size_t)adept_pool_threads(e->pool);
+    e->scratch_stride = (e->problem->n_scratch / LINE_DOUBLES + 2) * LINE_DOUBLES;
+    e->now.population = adept_arena_array(arena, n_population, n * sizeof(double));
+    e->now.losses = adept_arena_array(arena, n_population, sizeof(double));
+    e->trials = adept_arena_array(arena, n_population, n * sizeof(double));
+    e->trial_losses = adept_arena_array(arena, n_population, sizeof(double));
+    e->scratch = adept_arena_array(arena, n_threads, e->scratch_stride * sizeof(double));
+    e->generators = adept_arena_array(arena, n_threads + 1, sizeof(gsl_rng *));
+    bool ok =
+        e->now.population && e->now.losses && e->trials && e->trial_losses && e->scratch && e->generators;
+    for (size_t i = 0; i <= n_threads && ok; i++)
+        ok = (e->generators[i] = gsl_rng_alloc(gsl_rng_taus2)) != NULL;
+    return ok;
 }
 
-adept_de_view adept_de_look(const adept_de *de)
+static void release(evolution *e, adept_arena *arena)
 {
-    return (adept_de_view){.generation = de->generation,
-                           .evaluations = de->evaluations,
-                           .n_population = de->settings.n_population,
-                           .n = de->problem.n,
-                           .population = de->population,
-                           .losses = de->losses,
-                           .best = de->best,
-                           .mean = de->mean,
-                           .std = de->std};
+    for (int i = 0; e->generators && i <= adept_pool_threads(e->pool) && e->generators[i]; i++)
+        gsl_rng_free(e->generators[i]);
+    adept_arena_free(arena);
 }
 
-/* ---- memory ---- */
-
-void adept_de_free(adept_de *de)
+adept_status adept_de_run(const adept_de_problem *problem, const adept_de_settings *settings, adept_pool *pool,
+                          adept_error *err)
 {
-    if (!de) return;
-    for (int i = 0; de->generators && i < de->n_generators; i++)
-        if (de->generators[i]) gsl_rng_free(de->generators[i]);
-    free(de->generators);
-    free(de->start);
-    free(de->population);
-    free(de->losses);
-    free(de->trials);
-    free(de->trial_losses);
-    free(de->scratch);
-    free(de);
-}
-
-static bool allocate(adept_de *de)
-{
-    size_t n = de->problem.n, n_population = de->settings.n_population;
-    size_t n_threads = (size_t)adept_pool_threads(de->pool);
-    de->scratch_stride = (de->problem.n_scratch / LINE_DOUBLES + 2) * LINE_DOUBLES;
-    de->start = de->problem.start ? calloc(n, sizeof(double)) : NULL;
-    de->population = calloc(n_population, n * sizeof(double));
-    de->losses = calloc(n_population, sizeof(double));
-    de->trials = calloc(n_population, n * sizeof(double));
-    de->trial_losses = calloc(n_population, sizeof(double));
-    de->scratch = calloc(n_threads, de->scratch_stride * sizeof(double));
-    de->n_generators = (int)n_threads + 1;
-    de->generators = calloc(n_threads + 1, sizeof de->generators[0]);
-    if ((de->problem.start && !de->start) || !de->population || !de->losses || !de->trials || !de->trial_losses ||
-        !de->scratch || !de->generators)
-        return false;
-    for (int i = 0; i < de->n_generators; i++)
-        if (!(de->generators[i] = gsl_rng_alloc(gsl_rng_taus2))) return false;
-    if (de->start) memcpy(de->start, de->problem.start, n * sizeof(double));
-    return true;
-}
-
-adept_status adept_de_new(adept_de **out, const adept_de_problem *problem, const adept_de_settings *settings,
-                          adept_pool *pool, adept_error *err)
-{
-    adept_de *de = calloc(1, sizeof *de);
-    if (de) *de = (adept_de){.problem = *problem, .settings = *settings, .pool = pool};
-    if (!de || !allocate(de)) {
-        adept_de_free(de);
-        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a population of %zu", settings->n_population);
+    adept_arena *arena = adept_arena_new();
+    evolution e = {.problem = problem,
+                   .settings = settings,
+                   .pool = pool,
+                   .now = {.n = problem->n, .n_population = settings->n_population}};
+    adept_status status = ADEPT_OK;
+    if (arena && allocate(&e, arena)) {
+        first_population(&e);
+        while (problem->watch(problem->watch_context, &e.now) && !e.now.converged &&
+               e.now.generation < settings->max_generations)
+            next_generation(&e);
+    } else {
+        status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a population of %zu", settings->n_population);
     }
-    *out = de;
-    return ADEPT_OK;
+    release(&e, arena);
+    return status;
 }

@@ -1,8 +1,8 @@
 /** @file differential_evolution.h  Differential evolution on the unit cube, with scipy's conventions. Knows nothing of
- *  GPUs: the objective is a function pointer. Private to calibrate/. Calls: GSL, worker_pool.
+ *  GPUs: the objective is a function pointer. Private to fit/. Calls: GSL, worker_pool.
  *
- *  Every random number comes from a generator seeded by (seed, generation, individual), so the result depends neither
- * on the number of threads nor on where a run was interrupted, and the state of a run is its population alone. */
+ *  Every random number comes from a generator seeded by (seed, generation, individual), so the result does not depend
+ *  on the number of threads. */
 #ifndef ADEPT_DIFFERENTIAL_EVOLUTION_H
 #define ADEPT_DIFFERENTIAL_EVOLUTION_H
 #include "adept_calibrate.h"
@@ -11,12 +11,29 @@
 /** Loss of one point of the unit cube; not finite: worse than anything. `scratch` is the calling thread's own. */
 typedef double adept_loss_fn(const void *context, const double *unit, double *scratch);
 
+/** Everything a run is. */
+typedef struct adept_de_view {
+    int generation; /* 0: first population */
+    double evaluations;
+    size_t n_population, n;
+    double *population; /* n_population * n, in [0, 1] */
+    double *losses;     /* n_population */
+    size_t best;        /* the first of the lowest */
+    double mean, std;   /* of the losses; std is infinite while one of them is */
+    bool converged;     /* std <= atol + tol * |mean|, or the best loss is good enough */
+} adept_de_view;
+
+/** Called with the first population, with that of each generation, and so with the last. @return false: stop here */
+typedef bool adept_de_watch(void *context, const adept_de_view *now);
+
 typedef struct adept_de_problem {
     size_t n; /* genes, at least 1 */
     adept_loss_fn *loss;
     const void *context;
     size_t n_scratch;    /* doubles that loss wants */
     const double *start; /* n genes: one individual of the first population; NULL: none */
+    adept_de_watch *watch;
+    void *watch_context;
 } adept_de_problem;
 
 typedef struct adept_de_settings {
@@ -30,31 +47,12 @@ typedef struct adept_de_settings {
 
 #define ADEPT_DE_MIN_POPULATION 5 /* rand1bin needs four different individuals */
 
-typedef struct adept_de adept_de;
-
-/** Everything a run is: plain arrays, owned by the run. */
-typedef struct adept_de_view {
-    int generation; /* 0: first population */
-    double evaluations;
-    size_t n_population, n;
-    double *population; /* n_population * n, in [0, 1] */
-    double *losses;     /* n_population */
-    size_t best;        /* the first of the lowest */
-    double mean, std;   /* of the losses; std is infinite while one of them is */
-} adept_de_view;
-
-/** Problem and settings are copied, what they point to is borrowed. @return ADEPT_E_NOMEM */
-adept_status adept_de_new(adept_de **out, const adept_de_problem *problem, const adept_de_settings *settings,
-                          adept_pool *pool, adept_error *err);
-void adept_de_free(adept_de *de); /* NULL allowed */
-/** Latin hypercube, with `start` in place of its first point. */
-void adept_de_start(adept_de *de);
-/** Instead of adept_de_start(): go on from a state that adept_de_view() showed. @return false if it cannot be one */
-bool adept_de_restore(adept_de *de, int generation, double evaluations, const double *population, const double *losses);
-/** One generation: all trial vectors from the old population, then all replacements. */
-void adept_de_step(adept_de *de);
-/** std <= atol + tol * |mean|, or the best loss is good enough. */
-bool adept_de_converged(const adept_de *de);
-adept_de_view adept_de_look(const adept_de *de);
+/**
+ * From a Latin hypercube, with `start` in place of its first point, until it converges, max_generations are over or
+ * problem->watch stops it. A generation is all trial vectors from the old population, then all replacements.
+ * @return ADEPT_E_NOMEM
+ */
+adept_status adept_de_run(const adept_de_problem *problem, const adept_de_settings *settings, adept_pool *pool,
+                          adept_error *err);
 
 #endif

@@ -3,46 +3,16 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const strategies[] = {[ADEPT_DE_BEST1BIN] = "best1bin", [ADEPT_DE_RAND1BIN] = "rand1bin"};
-static const char *const bound_rules[] = {[ADEPT_DE_REDRAW] = "redraw", [ADEPT_DE_CLIP] = "clip"};
-static const char *const states[] = {[ADEPT_FIT_FREE] = "free",
-                                     [ADEPT_FIT_FIXED] = "fixed",
-                                     [ADEPT_FIT_CONVENTION] = "convention",
-                                     [ADEPT_FIT_UNDETERMINED] = "undetermined"};
-
 bool adept_de_strategy_from_name(adept_de_strategy *out, const char *name)
 {
-    for (int i = 0; i < 2; i++) {
-        if (strcmp(strategies[i], name) != 0) continue;
-        *out = (adept_de_strategy)i;
-        return true;
-    }
-    return false;
+    *out = strcmp(name, "rand1bin") == 0 ? ADEPT_DE_RAND1BIN : ADEPT_DE_BEST1BIN;
+    return *out == ADEPT_DE_RAND1BIN || strcmp(name, "best1bin") == 0;
 }
 
 bool adept_de_bounds_from_name(adept_de_bounds *out, const char *name)
 {
-    for (int i = 0; i < 2; i++) {
-        if (strcmp(bound_rules[i], name) != 0) continue;
-        *out = (adept_de_bounds)i;
-        return true;
-    }
-    return false;
-}
-
-const char *adept_de_strategy_name(adept_de_strategy strategy)
-{
-    return strategies[strategy == ADEPT_DE_RAND1BIN];
-}
-
-const char *adept_de_bounds_name(adept_de_bounds bounds)
-{
-    return bound_rules[bounds == ADEPT_DE_CLIP];
-}
-
-const char *adept_fit_state_name(adept_fit_state state)
-{
-    return (unsigned)state < 4 ? states[state] : "";
+    *out = strcmp(name, "clip") == 0 ? ADEPT_DE_CLIP : ADEPT_DE_REDRAW;
+    return *out == ADEPT_DE_CLIP || strcmp(name, "redraw") == 0;
 }
 
 adept_fit_options adept_fit_options_default(void)
@@ -52,11 +22,7 @@ adept_fit_options adept_fit_options_default(void)
                                .weight_power = 0.4,
                                .population_per_parameter = 15,
                                .max_generations = 50000,
-                               .mutation_low = 0.5,
-                               .mutation_high = 1.5,
-                               .crossover = 0.7,
                                .tol = 0.01,
-                               .good_enough = 0.001,
                                .polish = true,
                                .seed = 1};
 }
@@ -71,11 +37,6 @@ adept_fit_options adept_fit_options_for(adept_granularity granularity)
     o.prior_rows = 0.05;
     o.rounding = 0.01;
     return o;
-}
-
-static bool is_share(double x)
-{
-    return x >= 0.0 && x <= 1.0;
 }
 
 /* Written so that NAN fails everywhere. */
@@ -103,12 +64,7 @@ adept_status adept_fit_options_check(const adept_fit_options *o, adept_error *er
                                o->population_per_parameter);
     if (o->max_generations < 0)
         return adept_error_set(err, ADEPT_E_USAGE, "%d generations: at least 0", o->max_generations);
-    if (!(o->mutation_low >= 0.0 && o->mutation_high >= o->mutation_low && o->mutation_high <= 2.0))
-        return adept_error_set(err, ADEPT_E_USAGE, "mutation %g to %g: within 0 to 2", o->mutation_low,
-                               o->mutation_high);
-    if (!is_share(o->crossover)) return adept_error_set(err, ADEPT_E_USAGE, "crossover %g: 0 to 1", o->crossover);
-    if (!(o->tol >= 0.0 && o->atol >= 0.0 && !isnan(o->good_enough)))
-        return adept_error_set(err, ADEPT_E_USAGE, "tolerances must be at least 0");
+    if (!(o->tol >= 0.0)) return adept_error_set(err, ADEPT_E_USAGE, "tolerance %g: at least 0", o->tol);
     if (o->max_generations == 0 && !o->polish)
         return adept_error_set(err, ADEPT_E_USAGE, "no generation and no polish: nothing to do");
     return ADEPT_OK;

@@ -1,4 +1,4 @@
-/** @file fit_options.h  Private to calibrate/. Calls: nothing. */
+/** @file fit_options.h  Private to fit/. Calls: nothing. */
 #ifndef ADEPT_FIT_OPTIONS_H
 #define ADEPT_FIT_OPTIONS_H
 #include "adept_calibrate.h"

@@ -158,53 +158,46 @@ static adept_status check_freed(adept_fit_parameter *list, size_t n, const adept
     return ADEPT_OK;
 }
 
-static void hold_kernels(adept_fit_parameter *list, size_t n, const adept_fit_options *options)
+/* NULL: nothing speaks against fitting it. */
+static const char *convention_of(const char *name, const adept_fit_options *options)
 {
-    for (size_t i = 0; i < n; i++) {
-        adept_fit_parameter *p = &list[i];
-        if (p->state != ADEPT_FIT_FREE || is_named(p->info.name, of_steps, sizeof of_steps / sizeof of_steps[0]) ||
-            is_named(p->info.name, options->freed, options->n_freed))
-            continue;
-        hold(p, p->start, ADEPT_FIT_CONVENTION, "told by measured kernels, not by steps");
-    }
+    for (size_t i = 0; i < sizeof conventions / sizeof conventions[0]; i++)
+        if (strcmp(conventions[i].name, name) == 0) return conventions[i].reason;
+    bool to_steps = options->granularity != ADEPT_GRANULARITY_OPERATOR ||
+                    is_named(name, of_steps, sizeof of_steps / sizeof of_steps[0]);
+    return to_steps ? NULL : "told by measured kernels, not by steps";
+}
+
+static bool is_asked_for(const adept_fit_parameter *p, const adept_fit_options *options)
+{
+    return is_named(p->info.name, options->freed, options->n_freed);
 }
 
 static void hold_conventions(adept_fit_parameter *list, size_t n, const adept_fit_options *options)
 {
-    for (size_t i = 0; i < sizeof conventions / sizeof conventions[0]; i++) {
-        adept_fit_parameter *p = find(list, n, conventions[i].name);
-        if (!p || p->state != ADEPT_FIT_FREE || is_named(p->info.name, options->freed, options->n_freed)) continue;
-        hold(p, p->start, ADEPT_FIT_CONVENTION, conventions[i].reason);
+    for (size_t i = 0; i < n; i++) {
+        const char *reason = convention_of(list[i].info.name, options);
+        if (reason && list[i].state == ADEPT_FIT_FREE && !is_asked_for(&list[i], options))
+            hold(&list[i], list[i].start, ADEPT_FIT_CONVENTION, reason);
     }
 }
 
 /* ---- what the rows say ---- */
 
-/* Largest relative change of a measured prediction that parameter i makes, to first order, over its whole range. */
-static double influence_on(const adept_target *targets, size_t n, const double *derivatives, const double *predicted,
-                           size_t n_parameters, size_t i)
-{
-    double largest = 0.0;
-    for (size_t k = 0; k < n; k++) {
-        size_t row = targets[k].row;
-        largest = fmax(largest, fabs(derivatives[row * n_parameters + i] / predicted[row]));
-    }
-    return largest;
-}
-
-/* Marks which parameters change a measured number at theta. */
+/* Marks which parameters change a measured number at theta, to first order, over their whole range. */
 static void mark_influences(bool *touched, const adept_objective *o, const double *theta, double *scratch)
 {
     size_t n = o->n_parameters;
-    double *time_s = scratch, *power_w = time_s + o->n_rows, *dtime = power_w + o->n_rows;
-    double *dpower = dtime + n * o->n_rows;
-    adept_evaluate_gradient(o->evaluator, theta, time_s, power_w, dtime, dpower);
+    double *predicted = scratch, *derivatives = predicted + 2 * o->n_rows;
+    adept_evaluate_gradient(o->evaluator, theta, predicted, predicted + o->n_rows, derivatives,
+                            derivatives + n * o->n_rows);
     for (size_t i = 0; i < n; i++) {
         const adept_parameter_info *info = adept_evaluator_parameter(o->evaluator, i);
         double range = info->log_scale ? theta[i] * log(info->high / info->low) : info->high - info->low;
-        double influence = fmax(influence_on(o->times, o->n_times, dtime, time_s, n, i),
-                                influence_on(o->powers, o->n_powers, dpower, power_w, n, i));
-        touched[i] = touched[i] || influence * range > LEAST_INFLUENCE;
+        for (size_t k = 0; k < o->n_times + o->n_powers && !touched[i]; k++) {
+            size_t at = o->targets[k].at;
+            touched[i] = fabs(derivatives[at * n + i] / predicted[at]) * range > LEAST_INFLUENCE;
+        }
     }
 }
 
@@ -239,7 +232,7 @@ static adept_status hold_untouched(adept_fit_parameter *list, const adept_object
     }
     gsl_rng_free(rng);
     for (size_t i = 0; i < o->n_parameters; i++) {
-        if (list[i].state != ADEPT_FIT_FREE || is_named(list[i].info.name, options->freed, options->n_freed)) continue;
+        if (list[i].state != ADEPT_FIT_FREE || is_asked_for(&list[i], options)) continue;
         bool throttling = options->granularity == ADEPT_GRANULARITY_OPERATOR &&
                           is_named(list[i].info.name, of_throttling, sizeof of_throttling / sizeof of_throttling[0]);
         bool of_power = o->n_powers == 0 && !limited && !throttling &&
@@ -277,7 +270,6 @@ adept_status adept_fit_parameters_choose(adept_fit_parameter *out, const adept_o
     if (status == ADEPT_OK) status = check_freed(out, n, options, err);
     if (status != ADEPT_OK) return status;
     hold_conventions(out, n, options);
-    if (options->granularity == ADEPT_GRANULARITY_OPERATOR) hold_kernels(out, n, options);
     return hold_untouched(out, o, options, limited, arena, err);
 }
 
@@ -299,8 +291,7 @@ void adept_fit_parameters_settle(adept_fit_parameter *parameters, const adept_ob
     mark_influences(touched, o, theta, scratch);
     for (size_t i = 0; i < o->n_parameters; i++) {
         adept_fit_parameter *p = &parameters[i];
-        if (p->state != ADEPT_FIT_FREE || touched[i] || is_named(p->info.name, options->freed, options->n_freed))
-            continue;
+        if (p->state != ADEPT_FIT_FREE || touched[i] || is_asked_for(p, options)) continue;
         double fitted = theta[i], before = adept_objective_parts(o, theta, scratch).total;
         theta[i] = p->start;
         if (adept_objective_parts(o, theta, scratch).total <= before) {

@@ -1,5 +1,5 @@
 /** @file fit_parameters.h  Which parameters a fit may change: what the user, the stage, convention and the rows say.
- *  Private to calibrate/. Calls: adept_evaluate, objective, stages, GSL (random numbers). */
+ *  Private to fit/. Calls: adept_evaluate, objective, stages, GSL (random numbers). */
 #ifndef ADEPT_FIT_PARAMETERS_H
 #define ADEPT_FIT_PARAMETERS_H
 #include "objective.h"

@@ -1,6 +1,5 @@
 /** @file kernel_apply.c  A fit of kernels as the base of a GPU: in memory for the fit of steps, and as JSON. */
 #include "adept_json.h"
-#include "fit_json.h"
 #include "kernel_fit.h"
 #include <stdlib.h>
 #include <string.h>

@@ -23,62 +23,54 @@ static double roofline_factor(const adept_kernel_row *rows, size_t n, double *sc
     return n ? gsl_stats_median_from_sorted_data(scratch, 1, n) : 1.0;
 }
 
-adept_kernel_error adept_kernel_errors(const adept_kernel_fit *fit, const adept_kernel_row *rows, size_t n,
-                                       const adept_kernel_row *train, size_t n_train, const char *op)
+/* Errors on the rows of one operator (NULL: all) and one GPU (SIZE_MAX: all), beside those of a roofline. */
+static adept_kernel_error errors_of(const adept_kernel_fit *fit, const adept_kernel_row *rows, size_t n,
+                                    const char *op, size_t gpu, double factor, double *scratch)
 {
     adept_kernel_error e = {0};
-    size_t most = n > n_train ? n : n_train;
-    double *scratch = malloc((most ? most : 1) * sizeof *scratch);
-    if (!scratch || n == 0) {
-        free(scratch);
-        return e;
-    }
-    double factor = roofline_factor(train, n_train, scratch);
     for (size_t i = 0; i < n; i++) {
-        if (op && strcmp(op, rows[i].op) != 0) continue;
+        if ((op && strcmp(op, rows[i].op) != 0) || (gpu != SIZE_MAX && rows[i].gpu != gpu)) continue;
         double error = adept_kernel_row_predict_s(fit, &rows[i]) / rows[i].time_s - 1.0;
         scratch[e.n++] = fabs(error);
         e.mape += fabs(error);
         e.bias += error;
         e.roofline_mape += fabs(factor * roofline_s(&rows[i]) / rows[i].time_s - 1.0);
     }
-    if (e.n) {
-        gsl_sort(scratch, 1, e.n);
-        e.median = 100.0 * gsl_stats_median_from_sorted_data(scratch, 1, e.n);
-        e.p90 = 100.0 * gsl_stats_quantile_from_sorted_data(scratch, 1, e.n, 0.9);
-        e.mape *= 100.0 / (double)e.n;
-        e.bias *= 100.0 / (double)e.n;
-        e.roofline_mape *= 100.0 / (double)e.n;
-    }
-    free(scratch);
+    if (e.n == 0) return e;
+    gsl_sort(scratch, 1, e.n);
+    e.median = 100.0 * gsl_stats_median_from_sorted_data(scratch, 1, e.n);
+    e.p90 = 100.0 * gsl_stats_quantile_from_sorted_data(scratch, 1, e.n, 0.9);
+    e.mape *= 100.0 / (double)e.n;
+    e.bias *= 100.0 / (double)e.n;
+    e.roofline_mape *= 100.0 / (double)e.n;
     return e;
 }
 
-void adept_kernel_errors_by_gpu(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *rows,
-                                size_t n, const adept_kernel_row *train, size_t n_train)
+static bool is_listed(const adept_kernel_fit *fit, size_t first, const char *op)
 {
-    for (size_t first = 0; first < n;) { /* rows of a GPU stand together */
-        size_t last = first;
-        while (last < n && rows[last].gpu == rows[first].gpu)
-            last++;
-        fit->gpu_held_out[family][rows[first].gpu] =
-            adept_kernel_errors(fit, rows + first, last - first, train, n_train, NULL);
-        first = last;
-    }
+    for (size_t i = first; i < fit->n_ops; i++)
+        if (strcmp(fit->ops[i].op, op) == 0) return true;
+    return false;
 }
 
-void adept_kernel_errors_by_op(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *rows,
-                               size_t n, const adept_kernel_row *train, size_t n_train)
+bool adept_kernel_score(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *fitted,
+                        size_t n_fitted, const adept_kernel_row *held_out, size_t n_held_out)
 {
     size_t first = fit->n_ops;
-    for (size_t i = 0; i < n; i++) {
-        size_t known = first;
-        while (known < fit->n_ops && strcmp(fit->ops[known].op, rows[i].op) != 0)
-            known++;
-        if (known < fit->n_ops || fit->n_ops == ADEPT_KERNEL_MAX_OPS) continue;
-        memcpy(fit->ops[fit->n_ops].op, rows[i].op, sizeof rows[i].op);
+    double *scratch = calloc(n_fitted + n_held_out + 1, sizeof *scratch);
+    if (!scratch) return false;
+    double factor = roofline_factor(fitted, n_fitted, scratch);
+    fit->in_sample[family] = errors_of(fit, fitted, n_fitted, NULL, SIZE_MAX, factor, scratch);
+    fit->held_out[family] = errors_of(fit, held_out, n_held_out, NULL, SIZE_MAX, factor, scratch);
+    for (size_t gpu = 0; gpu < fit->n_gpus; gpu++)
+        fit->gpu_held_out[family][gpu] = errors_of(fit, held_out, n_held_out, NULL, gpu, factor, scratch);
+    for (size_t i = 0; i < n_held_out && fit->n_ops < ADEPT_KERNEL_MAX_OPS; i++) {
+        const char *op = held_out[i].op;
+        if (is_listed(fit, first, op)) continue;
+        memcpy(fit->ops[fit->n_ops].op, op, sizeof held_out[i].op);
         fit->ops[fit->n_ops].family = family;
-        fit->ops[fit->n_ops].held_out = adept_kernel_errors(fit, rows, n, train, n_train, rows[i].op);
-        fit->n_ops++;
+        fit->ops[fit->n_ops++].held_out = errors_of(fit, held_out, n_held_out, op, SIZE_MAX, factor, scratch);
     }
+    free(scratch);
+    return true;
 }

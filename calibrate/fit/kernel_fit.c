@@ -13,11 +13,14 @@
 #define ROWS_OF_EACH_GPU 1000 /* where there are several */
 #define MIN_ROWS 50
 
-/* Overhead parameters come behind those of the law. Default, bounds, and spread of the logarithm. */
-enum { EVENT, THROTTLE, ONSET, DRIFT, N_OVERHEAD };
-static const struct {
+/* Of a parameter: bounds, default, and spread of its logarithm. */
+typedef struct range {
     double low, high, fallback, prior;
-} overhead_info[N_OVERHEAD] = {
+} range;
+
+/* Overhead parameters come behind those of the law. */
+enum { EVENT, THROTTLE, ONSET, DRIFT, N_OVERHEAD };
+static const range overhead_range[N_OVERHEAD] = {
     [EVENT] = {1e-6, 1e-3, 3e-5, 0.7},
     [THROTTLE] = {1e-3, 5, 0.05, 1.0},
     [ONSET] = {1e-3, 1, 0.02, 1.0},
@@ -55,16 +58,11 @@ double adept_kernel_row_predict_s(const adept_kernel_fit *fit, const adept_kerne
 
 /* ---------------------------------------------------------------- objective ------------------------------------- */
 
-static double info_of(const adept_kernel_problem *p, size_t i, double *low, double *high, double *prior)
+static range range_of(const adept_kernel_problem *p, size_t i)
 {
-    if (i < p->n_law) {
-        const adept_kernel_parameter_info *info = &adept_kernel_parameters[p->law[i]];
-        *low = info->low, *high = info->high, *prior = info->prior;
-        return info->fallback;
-    }
-    size_t o = (i - p->n_law) % N_OVERHEAD;
-    *low = overhead_info[o].low, *high = overhead_info[o].high, *prior = overhead_info[o].prior;
-    return overhead_info[o].fallback;
+    if (i >= p->n_law) return overhead_range[(i - p->n_law) % N_OVERHEAD];
+    const adept_kernel_parameter_info *info = &adept_kernel_parameters[p->law[i]];
+    return (range){info->low, info->high, info->fallback, info->prior};
 }
 
 static size_t n_free(const adept_kernel_problem *p)
@@ -123,10 +121,10 @@ double adept_kernel_loss(const adept_kernel_problem *p, const adept_tile_menu *m
     for (size_t r = 0; r < p->n; r++)
         loss += add_row(p, r, theta, menus, overheads, gradient);
     for (size_t i = 0; i < n; i++) {
-        double low, high, prior, centre = log(info_of(p, i, &low, &high, &prior));
-        double z = (x[i] - centre) / prior;
+        range r = range_of(p, i);
+        double z = (x[i] - log(r.fallback)) / r.prior;
         loss += 0.5 * p->prior_weight * z * z;
-        if (gradient) gradient[i] = (gradient[i] + p->prior_weight * z / prior) / (double)p->n;
+        if (gradient) gradient[i] = (gradient[i] + p->prior_weight * z / r.prior) / (double)p->n;
     }
     return loss / (double)p->n;
 }
@@ -154,9 +152,8 @@ adept_status adept_kernel_descend(const adept_kernel_problem *p, const adept_til
     descent d = {p, menu, nlopt_create(NLOPT_LD_LBFGS, (unsigned)n)};
     if (!d.opt) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the kernel fit");
     for (size_t i = 0; i < n; i++) {
-        double l, h, prior;
-        info_of(p, i, &l, &h, &prior);
-        low[i] = log(l), high[i] = log(h);
+        low[i] = log(range_of(p, i).low);
+        high[i] = log(range_of(p, i).high);
     }
     nlopt_set_min_objective(d.opt, objective, &d);
     nlopt_set_lower_bounds(d.opt, low);
@@ -175,22 +172,21 @@ adept_status adept_kernel_descend(const adept_kernel_problem *p, const adept_til
 
 static void begin(adept_kernel_problem *p, const adept_kernel_fit *fit, double *x)
 {
-    double low, high, prior;
     p->n_law = 0;
     memcpy(p->theta, fit->theta, sizeof p->theta);
     for (const int *parameter = family_parameters[p->family]; *parameter >= 0; parameter++)
         p->law[p->n_law++] = *parameter;
     for (size_t i = 0; i < n_free(p); i++)
-        x[i] = log(info_of(p, i, &low, &high, &prior));
+        x[i] = log(range_of(p, i).fallback);
 }
 
-static adept_status fit_family(adept_kernel_fit *fit, adept_kernel_problem *p, int threads, adept_error *err)
+static adept_status fit_family(adept_kernel_fit *fit, adept_kernel_problem *p, adept_pool *pool, adept_error *err)
 {
     double x[ADEPT_KERNEL_MAX_FREE], loss = INFINITY;
     adept_tile_menu menu = {0};
     adept_status status = ADEPT_OK;
     begin(p, fit, x);
-    if (p->family < ADEPT_TILED_FAMILIES) status = adept_kernel_choose_tiles(p, &menu, x, threads, err);
+    if (p->family < ADEPT_TILED_FAMILIES) status = adept_kernel_choose_tiles(p, &menu, x, pool, err);
     if (status == ADEPT_OK) status = adept_kernel_descend(p, &menu, x, &loss, 400, err);
     if (status != ADEPT_OK) return status;
     unpack(p, x, fit->theta, fit->overhead[p->family]);
@@ -202,23 +198,25 @@ static adept_status fit_family(adept_kernel_fit *fit, adept_kernel_problem *p, i
 
 /* Rows of one family, long enough to be seen behind the overhead, in random order: those to fit, and those held out. */
 typedef struct drawing {
+    const adept_kernel_rows *rows; /* of all families */
+    size_t n_gpus;
+    size_t most; /* to fit, of each GPU */
+    gsl_rng *rng;
     adept_kernel_row *fitted, *held_out, *room; /* `room` for one GPU's */
     double *weights;
     size_t n_fitted, n_held_out, n_gpus_drawn;
 } drawing;
 
-static void draw_gpu(drawing *d, const adept_kernel_rows *rows, adept_kernel_family family, size_t gpu,
-                     const adept_kernel_fit_options *options, size_t most, gsl_rng *rng)
+static void draw_gpu(drawing *d, adept_kernel_family family, size_t gpu)
 {
-    double min_time_s = options->min_time_s > 0.0 ? options->min_time_s : MIN_TIME_S;
-    double share = options->held_out == 0.0 ? HELD_OUT : fmax(0.0, options->held_out);
     size_t n = 0;
-    for (size_t i = 0; i < rows->n; i++)
-        if (rows->rows[i].gpu == gpu && rows->rows[i].work.family == family && rows->rows[i].time_s >= min_time_s)
-            d->room[n++] = rows->rows[i];
+    for (size_t i = 0; i < d->rows->n; i++) {
+        const adept_kernel_row *row = &d->rows->rows[i];
+        if (row->gpu == gpu && row->work.family == family && row->time_s >= MIN_TIME_S) d->room[n++] = *row;
+    }
     if (n < MIN_ROWS) return;
-    gsl_ran_shuffle(rng, d->room, n, sizeof *d->room);
-    size_t kept = n - (size_t)(share * (double)n), used = kept < most ? kept : most;
+    gsl_ran_shuffle(d->rng, d->room, n, sizeof *d->room);
+    size_t kept = n - (size_t)(HELD_OUT * (double)n), used = kept < d->most ? kept : d->most;
     memcpy(d->fitted + d->n_fitted, d->room, used * sizeof *d->room);
     for (size_t i = 0; i < used; i++)
         d->weights[d->n_fitted + i] = 1.0 / (double)used;
@@ -228,93 +226,82 @@ static void draw_gpu(drawing *d, const adept_kernel_rows *rows, adept_kernel_fam
     d->n_gpus_drawn++;
 }
 
-static void draw(drawing *d, const adept_kernel_rows *rows, adept_kernel_family family, size_t n_gpus,
-                 const adept_kernel_fit_options *options, gsl_rng *rng)
+static void draw(drawing *d, adept_kernel_family family)
 {
-    size_t most = options->rows_per_family ? options->rows_per_family : n_gpus > 1 ? ROWS_OF_EACH_GPU : ROWS_PER_FAMILY;
     d->n_fitted = d->n_held_out = d->n_gpus_drawn = 0;
-    for (size_t gpu = 0; gpu < n_gpus; gpu++)
-        draw_gpu(d, rows, family, gpu, options, most, rng);
+    for (size_t gpu = 0; gpu < d->n_gpus; gpu++)
+        draw_gpu(d, family, gpu);
     for (size_t i = 0; i < d->n_fitted; i++) /* 1 on average */
         d->weights[i] *= (double)d->n_fitted / (double)d->n_gpus_drawn;
 }
 
-static adept_status fit_and_score(adept_kernel_fit *fit, const adept_kernel_rows *rows,
-                                  const adept_kernel_fit_options *options, drawing *d, gsl_rng *rng, size_t *n_fitted,
-                                  adept_error *err)
+static adept_status fit_and_score(adept_kernel_fit *fit, drawing *d, const volatile sig_atomic_t *stop,
+                                  adept_pool *pool, adept_error *err)
 {
-    adept_status status = ADEPT_OK;
-    for (size_t i = 0; i < sizeof order / sizeof order[0] && status == ADEPT_OK; i++) {
-        draw(d, rows, order[i], fit->n_gpus, options, rng);
+    size_t n_families = 0;
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        adept_kernel_family family = order[i];
+        draw(d, family);
         if (d->n_fitted == 0) continue;
         adept_kernel_problem p = {.rows = d->fitted,
                                   .n = d->n_fitted,
-                                  .weights = fit->n_gpus > 1 ? d->weights : NULL,
-                                  .n_gpus = fit->n_gpus,
-                                  .family = order[i],
+                                  .weights = d->n_gpus > 1 ? d->weights : NULL,
+                                  .n_gpus = d->n_gpus,
+                                  .family = family,
                                   .smoothing = 0.01,
                                   .prior_weight = 0.1,
-                                  .stop = options->stop};
-        status = fit_family(fit, &p, options->threads, err);
-        if (status != ADEPT_OK) break;
-        fit->in_sample[order[i]] = adept_kernel_errors(fit, d->fitted, d->n_fitted, d->fitted, d->n_fitted, NULL);
-        fit->held_out[order[i]] = adept_kernel_errors(fit, d->held_out, d->n_held_out, d->fitted, d->n_fitted, NULL);
-        adept_kernel_errors_by_gpu(fit, order[i], d->held_out, d->n_held_out, d->fitted, d->n_fitted);
-        adept_kernel_errors_by_op(fit, order[i], d->held_out, d->n_held_out, d->fitted, d->n_fitted);
-        ++*n_fitted;
+                                  .stop = stop};
+        adept_status status = fit_family(fit, &p, pool, err);
+        if (status != ADEPT_OK) return status;
+        if (!adept_kernel_score(fit, family, d->fitted, d->n_fitted, d->held_out, d->n_held_out))
+            return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the kernel fit");
+        n_families++;
     }
-    return status;
+    if (n_families > 0) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_FIT, "no family of kernels has %d rows that take long enough", MIN_ROWS);
 }
 
-static bool drawing_new(drawing *d, size_t n)
+static size_t count_gpus(const adept_kernel_rows *rows)
 {
-    d->fitted = calloc(n, sizeof *d->fitted);
-    d->held_out = calloc(n, sizeof *d->held_out);
-    d->room = calloc(n, sizeof *d->room);
-    d->weights = calloc(n, sizeof *d->weights);
-    return d->fitted && d->held_out && d->room && d->weights;
-}
-
-static void drawing_free(drawing *d)
-{
-    free(d->fitted);
-    free(d->held_out);
-    free(d->room);
-    free(d->weights);
-}
-
-static adept_status count_gpus(size_t *n, const adept_kernel_rows *rows, adept_error *err)
-{
-    *n = 1;
+    size_t n = 1;
     for (size_t i = 0; i < rows->n; i++)
-        if (rows->rows[i].gpu >= *n) *n = rows->rows[i].gpu + 1;
-    if (*n <= ADEPT_KERNEL_MAX_GPUS) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_USAGE, "kernels of more than %d GPUs", ADEPT_KERNEL_MAX_GPUS);
+        if (rows->rows[i].gpu >= n) n = rows->rows[i].gpu + 1;
+    return n;
 }
 
 adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows *rows,
                                   const adept_kernel_fit_options *options, adept_error *err)
 {
-    adept_kernel_fit fit = {0};
-    size_t n_fitted = 0;
-    drawing d;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    adept_status status = ADEPT_OK;
-    if (!drawing_new(&d, rows->n ? rows->n : 1) || !rng) {
-        status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the kernel fit");
-    } else {
-        gsl_rng_set(rng, (unsigned long)options->seed);
+    adept_kernel_fit fit = {.n_gpus = count_gpus(rows)};
+    if (fit.n_gpus > ADEPT_KERNEL_MAX_GPUS)
+        return adept_error_set(err, ADEPT_E_USAGE, "kernels of more than %d GPUs", ADEPT_KERNEL_MAX_GPUS);
+    drawing d = {.rows = rows,
+                 .n_gpus = fit.n_gpus,
+                 .most = options->rows_per_family ? options->rows_per_family
+                         : fit.n_gpus > 1         ? ROWS_OF_EACH_GPU
+                                                  : ROWS_PER_FAMILY,
+                 .rng = gsl_rng_alloc(gsl_rng_mt19937),
+                 .fitted = calloc(rows->n + 1, sizeof *d.fitted),
+                 .held_out = calloc(rows->n + 1, sizeof *d.held_out),
+                 .room = calloc(rows->n + 1, sizeof *d.room),
+                 .weights = calloc(rows->n + 1, sizeof *d.weights)};
+    adept_pool *pool = adept_pool_new(options->threads);
+    adept_status status;
+    if (d.rng && d.fitted && d.held_out && d.room && d.weights && pool) {
+        gsl_rng_set(d.rng, (unsigned long)options->seed);
         for (int i = 0; i < ADEPT_KP_COUNT; i++)
             fit.theta[i] = adept_kernel_parameters[i].fallback;
         memcpy(fit.menus, adept_tile_menu_default, sizeof fit.menus);
-        status = count_gpus(&fit.n_gpus, rows, err);
-        if (status == ADEPT_OK) status = fit_and_score(&fit, rows, options, &d, rng, &n_fitted, err);
-        if (status == ADEPT_OK && n_fitted == 0)
-            status =
-                adept_error_set(err, ADEPT_E_FIT, "no family of kernels has %d rows that take long enough", MIN_ROWS);
+        status = fit_and_score(&fit, &d, options->stop, pool, err);
+    } else {
+        status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the kernel fit");
     }
-    if (rng) gsl_rng_free(rng);
-    drawing_free(&d);
+    if (d.rng) gsl_rng_free(d.rng);
+    free(d.fitted);
+    free(d.held_out);
+    free(d.room);
+    free(d.weights);
+    adept_pool_free(pool);
     if (status == ADEPT_OK) *out = fit;
     return status;
 }

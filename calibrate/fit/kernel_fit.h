@@ -1,7 +1,8 @@
-/** @file kernel_fit.h  Parts of the kernel fit. Private to calibrate/. Calls: model, GSL, NLopt. */
+/** @file kernel_fit.h  Parts of the kernel fit. Private to fit/. Calls: model, GSL, NLopt. */
 #ifndef ADEPT_KERNEL_FIT_H
 #define ADEPT_KERNEL_FIT_H
 #include "adept_kernels.h"
+#include "worker_pool.h"
 
 #define ADEPT_KERNEL_MAX_FREE (16 + 4 * ADEPT_KERNEL_MAX_GPUS)
 
@@ -30,17 +31,11 @@ adept_status adept_kernel_descend(const adept_kernel_problem *p, const adept_til
 
 /** Find the tiles that the library seems to have: the best single one, then others while they help. x is warm-started
  *  and becomes the parameters of the menu found. The result does not depend on the number of threads. */
-adept_status adept_kernel_choose_tiles(const adept_kernel_problem *p, adept_tile_menu *menu, double *x, int threads,
-                                       adept_error *err);
+adept_status adept_kernel_choose_tiles(const adept_kernel_problem *p, adept_tile_menu *menu, double *x,
+                                       adept_pool *pool, adept_error *err);
 
-/** Errors on n rows; the roofline's factor is fitted on `train`. `op`: only rows of this operator, NULL: all. */
-adept_kernel_error adept_kernel_errors(const adept_kernel_fit *fit, const adept_kernel_row *rows, size_t n,
-                                       const adept_kernel_row *train, size_t n_train, const char *op);
-/** The same for each GPU; rows of one stand together. */
-void adept_kernel_errors_by_gpu(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *rows, size_t n,
-                                const adept_kernel_row *train, size_t n_train);
-/** Append one line for each operator found to fit->ops. */
-void adept_kernel_errors_by_op(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *rows,
-                               size_t n, const adept_kernel_row *train, size_t n_train);
+/** Errors of a family, by GPU and by operator too; the roofline's factor is fitted on `fitted`. @return false: no memory */
+bool adept_kernel_score(adept_kernel_fit *fit, adept_kernel_family family, const adept_kernel_row *fitted,
+                        size_t n_fitted, const adept_kernel_row *held_out, size_t n_held_out);
 
 #endif

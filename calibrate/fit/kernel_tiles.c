@@ -5,18 +5,14 @@
  *  each, and a tile must pay for itself. */
 #include "kernel_fit.h"
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SEARCH_EVALUATIONS 40
 #define CHOSEN_EVALUATIONS 200 /* else the next tile would be paid for with what this one's parameters still owe */
 #define LEAST_GAIN 0.015       /* of the loss, relative */
 #define MAX_MENU 4
 #define MAX_CANDIDATES 64
-#define MAX_THREADS 64
 
 static const struct {
     double m, n;
@@ -33,10 +29,8 @@ typedef struct search {
     adept_tile candidates[MAX_CANDIDATES];
     double loss[MAX_CANDIDATES];
     double found[MAX_CANDIDATES][ADEPT_KERNEL_MAX_FREE];
-    atomic_size_t next;
-    pthread_mutex_t lock; /* of status, err */
-    adept_status status;
-    adept_error *err;
+    adept_status status[MAX_CANDIDATES];
+    adept_error err[MAX_CANDIDATES];
 } search;
 
 static bool on_menu(const adept_tile_menu *menu, const adept_tile *tile)
@@ -47,18 +41,11 @@ static bool on_menu(const adept_tile_menu *menu, const adept_tile *tile)
     return false;
 }
 
-static bool has_direct(const adept_tile_menu *menu)
-{
-    for (size_t i = 0; i < menu->n; i++)
-        if (menu->tiles[i].winograd == 0) return true;
-    return false;
-}
-
-/* Winograd's algorithm serves few shapes, so a menu of the family's first tile must be a plain one. */
+/* Winograd's algorithm serves few shapes, so the first tile of a menu is a plain one. */
 static void list_candidates(search *s)
 {
     s->n = 0;
-    size_t algorithms = s->problem->family == ADEPT_FAMILY_CONV && has_direct(&s->menu) ? 3 : 1;
+    size_t algorithms = s->problem->family == ADEPT_FAMILY_CONV && s->menu.n > 0 ? 3 : 1;
     for (size_t a = 0; a < algorithms; a++) {
         for (size_t i = 0; i < N_SIDES && s->n < MAX_CANDIDATES; i++) {
             adept_tile tile = {winograd_sides[a], tile_sides[i].m, tile_sides[i].n};
@@ -67,76 +54,51 @@ static void list_candidates(search *s)
     }
 }
 
-static void *try_candidates(void *data)
+static void try_candidates(void *context, int worker, size_t begin, size_t end)
 {
-    search *s = data;
-    for (size_t i = atomic_fetch_add(&s->next, 1); i < s->n; i = atomic_fetch_add(&s->next, 1)) {
+    search *s = context;
+    (void)worker;
+    for (size_t i = begin; i < end; i++) {
         adept_tile_menu menu = s->menu;
-        adept_error err = {0};
         menu.tiles[menu.n++] = s->candidates[i];
         memcpy(s->found[i], s->x, sizeof s->found[i]);
-        adept_status status =
-            adept_kernel_descend(s->problem, &menu, s->found[i], &s->loss[i], SEARCH_EVALUATIONS, &err);
-        if (status == ADEPT_OK) continue;
-        pthread_mutex_lock(&s->lock);
-        if (s->status == ADEPT_OK) {
-            s->status = status;
-            if (s->err) *s->err = err;
-        }
-        pthread_mutex_unlock(&s->lock);
-        break;
+        s->status[i] =
+            adept_kernel_descend(s->problem, &menu, s->found[i], &s->loss[i], SEARCH_EVALUATIONS, &s->err[i]);
     }
-    return NULL;
 }
 
-static adept_status try_all(search *s, int threads)
+/* Of all candidates on top of the menu so far. */
+static adept_status find_best(size_t *best, search *s, adept_pool *pool, adept_error *err)
 {
-    pthread_t workers[MAX_THREADS];
-    int started = 0;
-    atomic_store(&s->next, 0);
-    while (started + 1 < threads && started < MAX_THREADS &&
-           pthread_create(&workers[started], NULL, try_candidates, s) == 0)
-        started++;
-    try_candidates(s); /* this thread too: at least one works even if none could be started */
-    for (int i = 0; i < started; i++)
-        pthread_join(workers[i], NULL);
-    return s->status;
+    list_candidates(s);
+    adept_pool_run(pool, try_candidates, s, s->n, 1);
+    *best = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->status[i] != ADEPT_OK) return adept_error_set(err, s->status[i], "%s", s->err[i].message);
+        if (s->loss[i] < s->loss[*best]) *best = i;
+    }
+    return ADEPT_OK;
 }
 
-static size_t best_candidate(const search *s)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < s->n; i++)
-        if (s->loss[i] < s->loss[best]) best = i;
-    return best;
-}
-
-adept_status adept_kernel_choose_tiles(const adept_kernel_problem *p, adept_tile_menu *menu, double *x, int threads,
-                                       adept_error *err)
+adept_status adept_kernel_choose_tiles(const adept_kernel_problem *p, adept_tile_menu *menu, double *x,
+                                       adept_pool *pool, adept_error *err)
 {
     search *s = calloc(1, sizeof *s);
-    double loss = INFINITY;
+    double loss = INFINITY, start[ADEPT_KERNEL_MAX_FREE];
+    adept_status status = ADEPT_OK;
     if (!s) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the search of tiles");
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (threads <= 0) threads = cores > 0 && cores < MAX_THREADS ? (int)cores : 1;
     s->problem = p;
-    s->err = err;
-    pthread_mutex_init(&s->lock, NULL);
-    while (s->status == ADEPT_OK && s->menu.n < MAX_MENU) {
-        double start[ADEPT_KERNEL_MAX_FREE];
+    s->x = start;
+    while (status == ADEPT_OK && s->menu.n < MAX_MENU) {
+        size_t best;
         memcpy(start, x, sizeof start);
-        s->x = start;
-        list_candidates(s);
-        if (try_all(s, threads) != ADEPT_OK) break;
-        size_t best = best_candidate(s);
-        if (!(s->loss[best] < loss * (1.0 - LEAST_GAIN))) break;
+        status = find_best(&best, s, pool, err);
+        if (status != ADEPT_OK || !(s->loss[best] < loss * (1.0 - LEAST_GAIN))) break;
         s->menu.tiles[s->menu.n++] = s->candidates[best];
         memcpy(x, s->found[best], sizeof s->found[best]);
-        s->status = adept_kernel_descend(p, &s->menu, x, &loss, CHOSEN_EVALUATIONS, err);
+        status = adept_kernel_descend(p, &s->menu, x, &loss, CHOSEN_EVALUATIONS, err);
     }
-    adept_status status = s->status;
     *menu = s->menu;
-    pthread_mutex_destroy(&s->lock);
     free(s);
     return status;
 }

@@ -73,34 +73,32 @@ static void normalise(adept_target *targets, size_t n)
 }
 
 /* Written so that NAN, "not measured", fails. */
-static size_t collect(adept_target *targets, const adept_measurement *const *rows, size_t n, bool power)
+static size_t collect(adept_target *targets, const adept_measurement *rows, size_t n, bool power)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-        double measured = power ? rows[i]->power_avg_w : rows[i]->step_time_s;
-        if (!(measured > 0.0 && isfinite(measured) && rows[i]->weight > 0.0)) continue;
-        targets[count++] = (adept_target){.row = i, .inverse = 1.0 / measured, .weight = rows[i]->weight};
+        double measured = power ? rows[i].power_avg_w : rows[i].step_time_s;
+        if (!(measured > 0.0 && isfinite(measured) && rows[i].weight > 0.0)) continue;
+        targets[count++] = (adept_target){power ? n + i : i, 1.0 / measured, rows[i].weight};
     }
     normalise(targets, count);
     return count;
 }
 
 adept_status adept_objective_init(adept_objective *out, adept_arena *arena, const adept_evaluator *evaluator,
-                                  const adept_measurement *const *rows, size_t n, double weight_time,
-                                  double weight_power, adept_error *err)
+                                  const adept_measurement *rows, size_t n, double weight_time, double weight_power,
+                                  adept_error *err)
 {
-    adept_target *times = adept_arena_array(arena, n, sizeof *times);
-    adept_target *powers = adept_arena_array(arena, n, sizeof *powers);
-    if (!times || !powers) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n);
+    adept_target *targets = adept_arena_array(arena, 2 * n + 1, sizeof *targets);
+    if (!targets) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n);
     *out = (adept_objective){.evaluator = evaluator,
                              .n_rows = n,
                              .n_parameters = adept_evaluator_n_parameters(evaluator),
                              .weight_time = weight_time,
                              .weight_power = weight_power,
-                             .times = times,
-                             .powers = powers};
-    out->n_times = weight_time > 0.0 ? collect(times, rows, n, false) : 0;
-    out->n_powers = weight_power > 0.0 ? collect(powers, rows, n, true) : 0;
+                             .targets = targets};
+    out->n_times = weight_time > 0.0 ? collect(targets, rows, n, false) : 0;
+    out->n_powers = weight_power > 0.0 ? collect(targets + out->n_times, rows, n, true) : 0;
     if (out->n_times + out->n_powers == 0)
         return adept_error_set(err, ADEPT_E_FIT, "no row has a measurement with a positive weight");
     return ADEPT_OK;
@@ -117,7 +115,7 @@ static double mape(const adept_target *targets, size_t n, const double *predicte
 {
     double sum = 0.0;
     for (size_t k = 0; k < n; k++)
-        sum += targets[k].weight * rounded(predicted[targets[k].row] * targets[k].inverse - 1.0, rounding);
+        sum += targets[k].weight * rounded(predicted[targets[k].at] * targets[k].inverse - 1.0, rounding);
     return sum;
 }
 
@@ -151,19 +149,19 @@ size_t adept_objective_n_scratch(const adept_objective *o)
     return o->n_parameters + 2 * o->n_rows;
 }
 
-static double errors(const adept_objective *o, const double *time_s, const double *power_w)
+static double errors(const adept_objective *o, const double *predicted)
 {
-    return o->weight_time * mape(o->times, o->n_times, time_s, o->rounding) +
-           o->weight_power * mape(o->powers, o->n_powers, power_w, o->rounding);
+    return o->weight_time * mape(o->targets, o->n_times, predicted, o->rounding) +
+           o->weight_power * mape(o->targets + o->n_times, o->n_powers, predicted, o->rounding);
 }
 
 double adept_objective_loss(const void *objective, const double *unit, double *scratch)
 {
     const adept_objective *o = objective;
-    double *theta = scratch, *time_s = theta + o->n_parameters, *power_w = time_s + o->n_rows;
+    double *theta = scratch, *predicted = theta + o->n_parameters;
     adept_objective_theta(o, unit, theta);
-    adept_evaluate(o->evaluator, theta, time_s, o->n_powers > 0 ? power_w : NULL);
-    return errors(o, time_s, power_w) + prior(o, unit, NULL);
+    adept_evaluate(o->evaluator, theta, predicted, o->n_powers > 0 ? predicted + o->n_rows : NULL);
+    return errors(o, predicted) + prior(o, unit, NULL);
 }
 
 size_t adept_objective_n_gradient_scratch(const adept_objective *o)
@@ -178,12 +176,12 @@ static double smooth_mape(const adept_target *targets, size_t n, const double *p
     double sum = 0.0;
     for (size_t k = 0; k < n; k++) {
         const adept_target *t = &targets[k];
-        double error = predicted[t->row] * t->inverse - 1.0;
+        double error = predicted[t->at] * t->inverse - 1.0;
         double root = sqrt(error * error + smoothing * smoothing);
         sum += t->weight * (root - smoothing);
         if (!slope || !(root > 0.0)) continue;
         double factor = weight * t->weight * t->inverse * error / root;
-        const double *row = derivatives + t->row * n_parameters;
+        const double *row = derivatives + t->at * n_parameters;
         for (size_t i = 0; i < n_parameters; i++)
             slope[i] += factor * row[i];
     }
@@ -194,40 +192,39 @@ double adept_objective_smooth(const adept_objective *o, const double *unit, doub
                               double *exact, double *scratch)
 {
     size_t n = o->n_parameters;
-    double *theta = scratch, *time_s = theta + n, *power_w = time_s + o->n_rows;
-    double *slope = power_w + o->n_rows, *dtime = slope + n, *dpower = dtime + n * o->n_rows;
-    bool powers = o->n_powers > 0;
+    double *theta = scratch, *predicted = theta + n, *power_w = o->n_powers > 0 ? predicted + o->n_rows : NULL;
+    double *slope = predicted + 2 * o->n_rows, *derivatives = slope + n;
+    double *wanted = gradient ? slope : NULL;
     smoothing = fmax(smoothing, o->rounding);
     adept_objective_theta(o, unit, theta);
     if (gradient)
-        adept_evaluate_gradient(o->evaluator, theta, time_s, powers ? power_w : NULL, dtime, powers ? dpower : NULL);
+        adept_evaluate_gradient(o->evaluator, theta, predicted, power_w, derivatives,
+                                power_w ? derivatives + n * o->n_rows : NULL);
     else
-        adept_evaluate(o->evaluator, theta, time_s, powers ? power_w : NULL);
+        adept_evaluate(o->evaluator, theta, predicted, power_w);
     memset(slope, 0, n * sizeof *slope);
-    double smooth =
-        smooth_mape(o->times, o->n_times, time_s, dtime, n, smoothing, o->weight_time, gradient ? slope : NULL);
-    smooth +=
-        smooth_mape(o->powers, o->n_powers, power_w, dpower, n, smoothing, o->weight_power, gradient ? slope : NULL);
+    double smooth = smooth_mape(o->targets, o->n_times, predicted, derivatives, n, smoothing, o->weight_time, wanted) +
+                    smooth_mape(o->targets + o->n_times, o->n_powers, predicted, derivatives, n, smoothing,
+                                o->weight_power, wanted);
     for (size_t j = 0; gradient && j < o->n_genes; j++) {
         const adept_gene *gene = &o->genes[j];
         gradient[j] = slope[gene->parameter] * gene->width * (gene->log_scale ? theta[gene->parameter] : 1.0);
     }
     double distance = prior(o, unit, gradient);
-    if (exact) *exact = errors(o, time_s, power_w) + distance;
+    if (exact) *exact = errors(o, predicted) + distance;
     return smooth + distance;
 }
 
 adept_fit_loss adept_objective_parts(const adept_objective *o, const double *theta, double *scratch)
 {
-    double *time_s = scratch, *power_w = scratch + o->n_rows;
     adept_fit_loss loss = {.time = NAN, .power = NAN, .n_time = o->n_times, .n_power = o->n_powers};
-    adept_evaluate(o->evaluator, theta, time_s, power_w);
-    if (o->n_times > 0) loss.time = mape(o->times, o->n_times, time_s, 0.0);
-    if (o->n_powers > 0) loss.power = mape(o->powers, o->n_powers, power_w, 0.0);
+    adept_evaluate(o->evaluator, theta, scratch, scratch + o->n_rows);
+    if (o->n_times > 0) loss.time = mape(o->targets, o->n_times, scratch, 0.0);
+    if (o->n_powers > 0) loss.power = mape(o->targets + o->n_times, o->n_powers, scratch, 0.0);
     for (size_t j = 0; j < o->n_genes; j++) {
         double slope, unit = adept_gene_unit(&o->genes[j], theta[o->genes[j].parameter]);
         loss.prior += prior_of_gene(o, &o->genes[j], unit, &slope);
     }
-    loss.total = errors(o, time_s, power_w) + loss.prior;
+    loss.total = errors(o, scratch) + loss.prior;
     return loss;
 }

@@ -1,5 +1,5 @@
 /** @file objective.h  Eq 4.16-4.18 over the rows of an evaluator, as a function on the unit cube of the free
- * parameters. Private to calibrate/. Calls: adept_evaluate. */
+ * parameters. Private to fit/. Calls: adept_evaluate. */
 #ifndef ADEPT_OBJECTIVE_H
 #define ADEPT_OBJECTIVE_H
 #include "adept_calibrate.h"
@@ -20,7 +20,7 @@ double adept_gene_unit(const adept_gene *gene, double value);
 
 /* One measured number. */
 typedef struct adept_target {
-    size_t row;
+    size_t at;      /* of the predictions: times of all rows, then powers of all rows */
     double inverse; /* 1 / measured */
     double weight;  /* share of the loss in percent for a relative error of 1 */
 } adept_target;
@@ -29,7 +29,7 @@ typedef struct adept_objective {
     const adept_evaluator *evaluator;
     size_t n_rows, n_parameters;
     size_t n_times, n_powers;
-    const adept_target *times, *powers;
+    const adept_target *targets; /* times, then powers */
     double weight_time, weight_power;
     size_t n_genes;
     const adept_gene *genes; /* scale parameters first */
@@ -45,8 +45,8 @@ typedef struct adept_objective {
  * @return ADEPT_E_FIT if no row has a positive weight and a measurement that counts; ADEPT_E_NOMEM
  */
 adept_status adept_objective_init(adept_objective *out, adept_arena *arena, const adept_evaluator *evaluator,
-                                  const adept_measurement *const *rows, size_t n, double weight_time,
-                                  double weight_power, adept_error *err);
+                                  const adept_measurement *rows, size_t n, double weight_time, double weight_power,
+                                  adept_error *err);
 
 /** Genes of the parameters marked free, from their bounds, centred for the prior on `centre`. @return false: no memory
  */

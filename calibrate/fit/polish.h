@@ -1,5 +1,5 @@
 /** @file polish.h  Local descent on the unit cube from a good point: L-BFGS on a smoothed loss with exact gradients,
- * its smoothing shrinking, then a simplex on the loss itself. Knows nothing of GPUs. Private to calibrate/. Calls:
+ * its smoothing shrinking, then a simplex on the loss itself. Knows nothing of GPUs. Private to fit/. Calls:
  * NLopt. */
 #ifndef ADEPT_POLISH_H
 #define ADEPT_POLISH_H

@@ -1,23 +1,17 @@
 /** @file shared.c  Several GPUs and the base they share; see adept_shared.h. */
 #include "adept_shared.h"
-#include "adept_import.h"
-#include "dataset_private.h"
-#include "sha256.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_KERNEL_FILES 256
-
 struct adept_shared {
     size_t n;
     adept_hwprofile *gpus[ADEPT_KERNEL_MAX_GPUS]; /* owned */
-    adept_hwprofile *base;                        /* owned */
+    adept_hwprofile *base;                        /* owned; its donors are the following */
+    const char *names[ADEPT_KERNEL_MAX_GPUS], *vendors[ADEPT_KERNEL_MAX_GPUS];
     adept_kernel_rows kernels;
-    const adept_kernel_rows *rows; /* `kernels`, or those of the set this is a copy of */
-    size_t n_files;
-    adept_kernel_file files[MAX_KERNEL_FILES]; /* names in the base's arena */
-    adept_kernel_fit_options how;              /* of the kernels' fit */
+    adept_measurement *steps;     /* of a copy for a fold: the rows on its own GPUs */
+    adept_kernel_fit_options how; /* of the kernels' fit */
 };
 
 static adept_status no_memory(adept_error *err)
@@ -26,14 +20,6 @@ static adept_status no_memory(adept_error *err)
 }
 
 /* ---- life ---- */
-
-/* What is NAN in the sheet of no GPU. */
-static void empty_sheet(adept_specs *specs)
-{
-#define X(name, required, text) specs->name = NAN;
-    ADEPT_SPEC_LIST(X)
-#undef X
-}
 
 static adept_hwprofile *new_base(void)
 {
@@ -50,22 +36,10 @@ static adept_hwprofile *new_base(void)
                             .path = "shared",
                             .transferred = true,
                             .granularity = ADEPT_GRANULARITY_OPERATOR};
-    empty_sheet(&hw->specs);
+#define X(name, required, text) hw->specs.name = NAN; /* it has no sheet */
+    ADEPT_SPEC_LIST(X)
+#undef X
     return hw;
-}
-
-/* Its texts stay those of the original, which must live longer. */
-static adept_hwprofile *copy_of(const adept_hwprofile *hw)
-{
-    adept_arena *arena = adept_arena_new();
-    adept_hwprofile *copy = arena ? adept_arena_alloc(arena, sizeof *copy) : NULL;
-    if (!copy) {
-        adept_arena_free(arena);
-        return NULL;
-    }
-    *copy = *hw;
-    copy->arena = arena;
-    return copy;
 }
 
 adept_shared *adept_shared_new(void)
@@ -73,7 +47,8 @@ adept_shared *adept_shared_new(void)
     adept_shared *s = calloc(1, sizeof *s);
     if (s) s->base = new_base();
     if (s && s->base) {
-        s->rows = &s->kernels;
+        s->base->donors = s->names;
+        s->base->donor_vendors = s->vendors;
         return s;
     }
     free(s);
@@ -87,6 +62,7 @@ void adept_shared_free(adept_shared *s)
         adept_hwprofile_free(s->gpus[i]);
     adept_hwprofile_free(s->base);
     adept_kernel_rows_free(&s->kernels);
+    free(s->steps);
     free(s);
 }
 
@@ -95,52 +71,26 @@ adept_hwprofile *adept_shared_base(const adept_shared *s)
     return s->base;
 }
 
-size_t adept_shared_n_gpus(const adept_shared *s)
-{
-    return s->n;
-}
+/* ---- GPUs by name ---- */
 
-const adept_hwprofile *adept_shared_gpu(const adept_shared *s, size_t index)
-{
-    return index < s->n ? s->gpus[index] : NULL;
-}
-
-size_t adept_shared_index(const adept_shared *s, const adept_hwprofile *hw)
+/* Its index; s->n: not yet opened. */
+static size_t index_of(const adept_shared *s, const char *name)
 {
     size_t i = 0;
-    while (i < s->n && s->gpus[i] != hw)
+    while (i < s->n && strcmp(s->gpus[i]->name, name) != 0)
         i++;
     return i;
 }
 
-bool adept_shared_has_kernels(const adept_shared *s, size_t index)
-{
-    for (size_t i = 0; i < s->rows->n; i++)
-        if (s->rows->rows[i].gpu == index) return true;
-    return false;
-}
-
-/* ---- GPUs by name ---- */
-
 /* The record that goes with the fit: who taught it. */
-static adept_status list_donors(adept_shared *s, adept_error *err)
+static void add_donor(adept_shared *s, const adept_hwprofile *hw)
 {
     adept_hwprofile *base = s->base;
-    const char **names = adept_arena_array(base->arena, s->n, sizeof *names);
-    const char **vendors = adept_arena_array(base->arena, s->n, sizeof *vendors);
-    if (!names || !vendors) return no_memory(err);
-    base->n_donor_vendors = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        size_t k = 0;
-        names[i] = s->gpus[i]->name;
-        while (k < base->n_donor_vendors && strcmp(vendors[k], s->gpus[i]->vendor) != 0)
-            k++;
-        if (k == base->n_donor_vendors) vendors[base->n_donor_vendors++] = s->gpus[i]->vendor;
-    }
-    base->n_donors = s->n;
-    base->donors = names;
-    base->donor_vendors = vendors;
-    return ADEPT_OK;
+    size_t k = 0;
+    while (k < base->n_donor_vendors && strcmp(s->vendors[k], hw->vendor) != 0)
+        k++;
+    if (k == base->n_donor_vendors) s->vendors[base->n_donor_vendors++] = hw->vendor;
+    s->names[base->n_donors++] = hw->name;
 }
 
 /* The GPU of that name, opened when it is first asked for. */
@@ -148,17 +98,15 @@ static adept_status find(void *context, const char *name, const adept_hwprofile 
 {
     adept_shared *s = context;
     adept_hwprofile *opened = NULL;
-    for (size_t i = 0; i < s->n; i++) {
-        if (strcmp(s->gpus[i]->name, name) != 0) continue;
-        *hw = s->gpus[*index = i];
-        return ADEPT_OK;
+    *index = index_of(s, name);
+    if (*index == s->n) {
+        adept_status status = adept_hwprofile_open(&opened, name, err);
+        if (status != ADEPT_OK) return status;
+        *index = index_of(s, opened->name); /* the name was an alias */
     }
-    adept_status status = adept_hwprofile_open(&opened, name, err);
-    if (status != ADEPT_OK) return status;
-    for (size_t i = 0; i < s->n; i++) { /* by an alias */
-        if (strcmp(s->gpus[i]->name, opened->name) != 0) continue;
+    if (*index < s->n) {
         adept_hwprofile_free(opened);
-        *hw = s->gpus[*index = i];
+        *hw = s->gpus[*index];
         return ADEPT_OK;
     }
     if (s->n == ADEPT_KERNEL_MAX_GPUS) {
@@ -168,9 +116,9 @@ static adept_status find(void *context, const char *name, const adept_hwprofile 
     adept_hwprofile_forget_fit(opened);
     opened->transferred = true;
     opened->granularity = ADEPT_GRANULARITY_OPERATOR;
-    s->gpus[s->n] = opened;
-    *hw = s->gpus[*index = s->n++];
-    return list_donors(s, err);
+    add_donor(s, opened);
+    *hw = s->gpus[s->n++] = opened;
+    return ADEPT_OK;
 }
 
 adept_status adept_dataset_select_each(adept_dataset *d, adept_shared *s, adept_error *err)
@@ -189,71 +137,40 @@ adept_status adept_dataset_select_each(adept_dataset *d, adept_shared *s, adept_
     return d->n > 0 ? ADEPT_OK : adept_error_set(err, ADEPT_E_INVALID, "there is no row to use");
 }
 
-void adept_shared_weigh(adept_dataset *d)
+void adept_shared_weigh(const adept_shared *s, adept_dataset *d)
 {
-    const adept_hwprofile *seen[ADEPT_KERNEL_MAX_GPUS];
     double sums[ADEPT_KERNEL_MAX_GPUS] = {0}, total = 0.0;
-    size_t n = 0, with_weight = 0;
+    size_t with_weight = 0;
     for (size_t i = 0; i < d->n; i++) {
-        size_t k = 0;
-        while (k < n && seen[k] != d->rows[i].hw)
-            k++;
-        if (k == n && n < ADEPT_KERNEL_MAX_GPUS) seen[n++] = d->rows[i].hw;
-        sums[k] += d->rows[i].weight;
+        sums[index_of(s, d->rows[i].hw->name)] += d->rows[i].weight;
         total += d->rows[i].weight;
     }
-    for (size_t k = 0; k < n; k++)
-        with_weight += sums[k] > 0.0;
+    for (size_t g = 0; g < s->n; g++)
+        with_weight += sums[g] > 0.0;
     for (size_t i = 0; i < d->n; i++) {
-        size_t k = 0;
-        while (seen[k] != d->rows[i].hw)
-            k++;
-        if (sums[k] > 0.0) d->rows[i].weight *= total / ((double)with_weight * sums[k]);
+        double sum = sums[index_of(s, d->rows[i].hw->name)];
+        if (sum > 0.0) d->rows[i].weight *= total / ((double)with_weight * sum);
     }
 }
 
 /* ---- kernels ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* "data/v100-pcie-32gb.csv" is of the v100-pcie-32gb. */
-static void gpu_of_file(char *name, size_t size, const char *path)
-{
-    const char *base = base_name(path), *dot = strrchr(base, '.');
-    size_t n = dot && dot > base ? (size_t)(dot - base) : strlen(base);
-    if (n >= size) n = size - 1;
-    memcpy(name, base, n);
-    name[n] = '\0';
-}
-
 adept_status adept_shared_read_kernels(adept_shared *s, const char *path, const char *gpu, adept_error *err)
 {
-    char of_file[256];
-    gpu_of_file(of_file, sizeof of_file, path);
-    const adept_kernel_gpus gpus = {s, find, gpu ? gpu : of_file};
-    if (s->n_files == MAX_KERNEL_FILES)
-        return adept_error_set(err, ADEPT_E_USAGE, "more than %d files of kernels", MAX_KERNEL_FILES);
-    adept_kernel_file *file = &s->files[s->n_files];
-    size_t before = s->kernels.n;
-    file->name = adept_arena_strdup(s->base->arena, base_name(path));
-    if (!file->name) return no_memory(err);
-    adept_status status = adept_kernel_rows_read_gpus(&s->kernels, path, &gpus, err);
-    if (status == ADEPT_OK) status = adept_file_sha256(file->sha256, path, err);
-    if (status != ADEPT_OK) return status;
-    file->n_rows = s->kernels.n - before;
-    s->n_files++;
-    return ADEPT_OK;
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    char *of_file = dot && dot > base ? strndup(base, (size_t)(dot - base)) : strdup(base);
+    if (!of_file) return no_memory(err);
+    const adept_kernel_gpus gpus = {.find = find, .context = s, .unnamed = gpu ? gpu : of_file};
+    adept_status status = adept_kernel_rows_read(&s->kernels, path, &gpus, err);
+    free(of_file);
+    return status;
 }
 
 /* As the fit of one GPU, but it stays shared by all. */
 static adept_status apply_to(adept_hwprofile *hw, const adept_shared *s, const adept_kernel_fit *fit, adept_error *err)
 {
     size_t n_donors = hw->n_donors, n_vendors = hw->n_donor_vendors;
-    adept_status status = adept_kernel_fit_apply(hw, fit, s->files, s->n_files, s->how.seed, err);
+    adept_status status = adept_kernel_fit_apply(hw, fit, s->kernels.files, s->kernels.n_files, s->how.seed, err);
     hw->calibrated = false;
     hw->transferred = true;
     hw->n_donors = n_donors;
@@ -273,49 +190,76 @@ adept_status adept_shared_fit_kernels(adept_shared *s, adept_kernel_fit *out, co
                                       adept_error *err)
 {
     s->how = *how;
-    adept_status status = adept_kernel_fit_run(out, s->rows, how, err);
+    adept_status status = adept_kernel_fit_run(out, &s->kernels, how, err);
     return status == ADEPT_OK ? apply(s, out, err) : status;
 }
 
 /* ---- folds ---- */
 
-static adept_status copy(adept_shared **out, const adept_shared *s, adept_error *err)
+/* Its texts stay those of the original, which must live longer. */
+static adept_hwprofile *copy_of(const adept_hwprofile *hw)
 {
-    adept_shared *c = calloc(1, sizeof *c);
-    if (!c) return no_memory(err);
-    memcpy(c->files, s->files, sizeof c->files);
-    c->n_files = s->n_files;
-    c->rows = s->rows;
-    c->how = s->how;
-    c->base = copy_of(s->base);
-    bool ok = c->base != NULL;
-    for (size_t i = 0; i < s->n && ok; i++) {
-        ok = (c->gpus[i] = copy_of(s->gpus[i])) != NULL;
-        c->n += ok;
+    adept_arena *arena = adept_arena_new();
+    adept_hwprofile *copy = arena ? adept_arena_alloc(arena, sizeof *copy) : NULL;
+    if (!copy) {
+        adept_arena_free(arena);
+        return NULL;
     }
-    if (ok) {
-        *out = c;
-        return ADEPT_OK;
-    }
-    adept_shared_free(c);
-    return no_memory(err);
+    *copy = *hw;
+    copy->arena = arena;
+    return copy;
 }
 
-adept_status adept_shared_without(adept_shared **out, const adept_shared *s, const bool *use,
-                                  const volatile sig_atomic_t *stop, adept_error *err)
+/* Everything of `s` but its kernels and the record of them, and the rows on the copied GPUs. */
+static adept_shared *copy(const adept_shared *s, const adept_measurement *rows, size_t n)
 {
-    adept_shared *c = NULL;
+    adept_shared *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->how = s->how;
+    c->base = copy_of(s->base);
+    c->steps = calloc(n + 1, sizeof *c->steps);
+    c->kernels.rows = calloc(s->kernels.n + 1, sizeof *c->kernels.rows);
+    bool ok = c->base && c->steps && c->kernels.rows;
+    for (; c->n < s->n && ok; c->n += ok)
+        ok = (c->gpus[c->n] = copy_of(s->gpus[c->n])) != NULL;
+    for (size_t i = 0; i < n && ok; i++) {
+        c->steps[i] = rows[i];
+        for (size_t g = 0; g < s->n; g++)
+            if (rows[i].hw == s->gpus[g]) c->steps[i].hw = c->gpus[g];
+    }
+    if (ok) return c;
+    adept_shared_free(c);
+    return NULL;
+}
+
+/* GPUs of which the fold has rows, and those that have kernels only. */
+static void gpus_of_fold(bool *kept, const adept_shared *s, const adept_measurement *rows, size_t n, const bool *use)
+{
+    for (size_t g = 0; g < s->n; g++) {
+        size_t n_rows = 0, n_used = 0;
+        for (size_t i = 0; i < n; i++) {
+            n_rows += rows[i].hw == s->gpus[g];
+            n_used += rows[i].hw == s->gpus[g] && use[i];
+        }
+        kept[g] = n_used > 0 || n_rows == 0;
+    }
+}
+
+adept_status adept_shared_without(adept_shared **out, const adept_shared *s, const adept_measurement *rows, size_t n,
+                                  const bool *use, const volatile sig_atomic_t *stop, adept_error *err)
+{
+    bool kept[ADEPT_KERNEL_MAX_GPUS];
     adept_kernel_fit fit;
-    adept_kernel_rows rows = {.rows = calloc(s->rows->n ? s->rows->n : 1, sizeof *rows.rows)};
-    adept_kernel_fit_options how = s->how;
-    adept_status status = rows.rows ? copy(&c, s, err) : no_memory(err);
-    for (size_t i = 0; i < s->rows->n && status == ADEPT_OK; i++)
-        if (use[s->rows->rows[i].gpu]) rows.rows[rows.n++] = s->rows->rows[i];
-    how.threads = 1;
-    how.stop = stop;
-    if (status == ADEPT_OK) status = adept_kernel_fit_run(&fit, &rows, &how, err);
-    if (status == ADEPT_OK) status = apply(c, &fit, err);
-    adept_kernel_rows_free(&rows);
+    gpus_of_fold(kept, s, rows, n, use);
+    adept_shared *c = copy(s, rows, n);
+    if (!c) return no_memory(err);
+    for (size_t i = 0; i < s->kernels.n; i++)
+        if (kept[s->kernels.rows[i].gpu]) c->kernels.rows[c->kernels.n++] = s->kernels.rows[i];
+    bool lost = c->kernels.n < s->kernels.n;
+    c->how.threads = 1;
+    c->how.stop = stop;
+    adept_status status = lost ? adept_kernel_fit_run(&fit, &c->kernels, &c->how, err) : ADEPT_OK;
+    if (status == ADEPT_OK && lost) status = apply(c, &fit, err);
     if (status == ADEPT_OK)
         *out = c;
     else
@@ -323,10 +267,7 @@ adept_status adept_shared_without(adept_shared **out, const adept_shared *s, con
     return status;
 }
 
-void adept_shared_replace(const adept_shared *of, const adept_shared *s, adept_measurement *rows, size_t n)
+const adept_measurement *adept_shared_rows(const adept_shared *s)
 {
-    for (size_t i = 0; i < n; i++) {
-        size_t index = adept_shared_index(s, rows[i].hw);
-        if (index < of->n) rows[i].hw = of->gpus[index];
-    }
+    return s->steps;
 }

@@ -1,4 +1,4 @@
-/** @file stages.h  The stages of table 4.2 as data: what each frees besides what came before. Private to calibrate/.
+/** @file stages.h  The stages of table 4.2 as data: what each frees besides what came before. Private to fit/.
  *  Calls: nothing. */
 #ifndef ADEPT_STAGES_H
 #define ADEPT_STAGES_H

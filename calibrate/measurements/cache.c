@@ -1,5 +1,5 @@
-/** @file cache.c  One file per text: a line with the hash of the rest, then the text. A file that does not match its
- * hash (a crash, a full disk, a hand) is as good as none and will be written anew. */
+/** @file cache.c  One file per graph: a line with the hash of the rest, then its bytes. A file that does not match its hash
+ * (a crash, a full disk, a hand) is as good as none and will be written anew. */
 #include "cache.h"
 #include "adept_import.h"
 #include "adept_file.h"
@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MAX_TEXT_BYTES ((size_t)256 << 20)
-static const char magic[] = "adept-cache 1 ";
+#define MAX_BYTES ((size_t)256 << 20)
+static const char magic[] = "adept-cache 2 ";
 #define HEAD_BYTES (sizeof magic - 1 + 64 + 1)
 
-/* The version alone would let a rebuilt program read what its older self counted: the program's own bytes count, and
- * those of the module that reads TorchScript. */
+/* The version alone would let a rebuilt program take what its older self read: the program's own bytes count, and those of
+ * the module that reads TorchScript. */
 static void name_maker(adept_cache *cache)
 {
     char hashes[2][65] = {"", ""}, module[ADEPT_MODULE_PATH_BYTES], text[160];
@@ -53,16 +53,12 @@ void adept_cache_close(adept_cache *cache)
     cache->folder = NULL;
 }
 
-void adept_cache_key(char key[65], const adept_cache *cache, const char *file_sha256, const char *config)
+void adept_cache_key(char key[65], const adept_cache *cache, const char *file_sha256)
 {
-    char *text = NULL;
+    char text[256];
 
-    if (asprintf(&text, "%s\n%s\n%s\n%s", ADEPT_VERSION, cache->maker, file_sha256, config) < 0) {
-        key[0] = '\0'; /* out of memory: an empty key is never found and never kept */
-        return;
-    }
-    (void)adept_bytes_sha256(key, text, strlen(text), NULL); /* out of memory: an empty key again */
-    free(text);
+    snprintf(text, sizeof text, "%s\n%s\n%s", ADEPT_VERSION, cache->maker, file_sha256);
+    (void)adept_bytes_sha256(key, text, strlen(text), NULL); /* out of memory: an empty key, never found and never kept */
 }
 
 static char *path_of(const adept_cache *cache, const char *key)
@@ -78,7 +74,7 @@ char *adept_cache_get(const adept_cache *cache, const char *key, size_t *size)
     char *path = path_of(cache, key), *file = NULL;
     char hash[65];
     size_t n = 0;
-    bool ok = path && adept_file_read(&file, &n, path, MAX_TEXT_BYTES, NULL) == ADEPT_OK && n > HEAD_BYTES &&
+    bool ok = path && adept_file_read(&file, &n, path, MAX_BYTES, NULL) == ADEPT_OK && n > HEAD_BYTES &&
               memcmp(file, magic, sizeof magic - 1) == 0 && file[HEAD_BYTES - 1] == '\n';
 
     free(path);
@@ -91,7 +87,7 @@ char *adept_cache_get(const adept_cache *cache, const char *key, size_t *size)
         return NULL;
     }
     *size = n - HEAD_BYTES;
-    memmove(file, file + HEAD_BYTES, *size + 1); /* with the terminating zero */
+    memmove(file, file + HEAD_BYTES, *size);
     return file;
 }
 
@@ -111,24 +107,24 @@ static bool make_folders(const char *path)
     return ok;
 }
 
-adept_status adept_cache_put(const adept_cache *cache, const char *key, const char *text, size_t size, adept_error *err)
+adept_status adept_cache_put(const adept_cache *cache, const char *key, const char *bytes, size_t size, adept_error *err)
 {
     char hash[65];
     char *path = path_of(cache, key);
-    char *file = path && size < MAX_TEXT_BYTES ? malloc(HEAD_BYTES + size + 1) : NULL;
+    char *file = path && size < MAX_BYTES ? malloc(HEAD_BYTES + size + 1) : NULL;
     adept_status status = ADEPT_OK;
 
     if (!file) {
         free(path);
         return cache->folder ? adept_error_set(err, ADEPT_E_NOMEM, "out of memory") : ADEPT_OK;
     }
-    if (adept_bytes_sha256(hash, text, size, err) != ADEPT_OK) {
+    if (adept_bytes_sha256(hash, bytes, size, err) != ADEPT_OK) {
         free(file);
         free(path);
         return ADEPT_E_NOMEM;
     }
     snprintf(file, HEAD_BYTES + 1, "%s%s\n", magic, hash);
-    memcpy(file + HEAD_BYTES, text, size);
+    memcpy(file + HEAD_BYTES, bytes, size);
     if (!make_folders(cache->folder))
         status = adept_error_set(err, ADEPT_E_IO, "%s: cannot make the folder: %s", cache->folder, strerror(errno));
     if (status == ADEPT_OK) status = adept_file_write(path, file, HEAD_BYTES + size, err);

@@ -1,4 +1,4 @@
-/** @file csv.h  Records of a CSV text, RFC 4180. Private to calibrate/. Calls: adept_error. */
+/** @file csv.h  Records of a CSV text, RFC 4180. Private to measurements/. Calls: adept_error. */
 #ifndef ADEPT_CSV_H
 #define ADEPT_CSV_H
 #include "adept_error.h"

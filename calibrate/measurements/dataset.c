@@ -29,10 +29,9 @@ void adept_dataset_free(adept_dataset *d)
     struct adept_dataset_private *p = d->private_;
     for (size_t i = 0; i < p->n_profiles; i++)
         adept_profile_free(p->profiles[i]);
-    for (size_t i = 0; i < p->n_graphs; i++)
-        adept_graph_free(p->graphs[i].graph);
+    for (size_t i = 0; i < p->n_models; i++)
+        adept_graph_free(p->models[i].graph);
     free(p->profiles);
-    free(p->graphs);
     adept_arena_free(d->arena);
 }
 
@@ -132,61 +131,67 @@ static bool is_this_gpu(const adept_hwprofile *hw, const char *given, const char
     return given && is_file_of(given, text);
 }
 
-/* "a40 (120 rows), t4 (6 rows)" of the rows dropped; of more than a few GPUs the first. */
-static void list_gpus(const adept_dataset *d, const bool *dropped, char *text, size_t size)
+bool adept_dataset_drop(adept_dataset *d, const bool *drop)
 {
-    const char *names[MAX_LISTED_GPUS];
-    size_t counts[MAX_LISTED_GPUS] = {0}, n = 0, others = 0, used = 0;
+    adept_measurement *moved = adept_arena_array(d->arena, d->n + 1, sizeof *moved);
+    size_t kept = 0, n_moved = 0;
 
+    if (!moved) return false;
     for (size_t i = 0; i < d->n; i++) {
-        size_t k = 0;
-        if (!dropped[i]) continue;
-        while (k < n && strcmp(names[k], d->rows[i].gpu) != 0)
-            k++;
-        if (k == n && n < MAX_LISTED_GPUS) names[n++] = d->rows[i].gpu;
-        if (k < n)
-            counts[k]++;
+        if (drop[i])
+            moved[n_moved++] = d->rows[i];
         else
-            others++;
+            d->rows[kept++] = d->rows[i];
     }
-    for (size_t k = 0; k < n; k++)
-        used += (size_t)snprintf(text + used, size - used, "%s%.40s (%zu row%s)", k ? ", " : "", names[k], counts[k],
-                                 counts[k] == 1 ? "" : "s");
-    if (others > 0) snprintf(text + used, size - used, ", others (%zu)", others);
+    memcpy(d->rows + kept, moved, n_moved * sizeof *moved);
+    d->n = kept;
+    return true;
+}
+
+/* "a40 (120 rows), t4 (6 rows)" of these rows; of more than a few GPUs the first. NULL: memory is out */
+static const char *list_gpus(adept_dataset *d, const adept_measurement *rows, size_t n)
+{
+    static const char *const column[] = {"gpu"};
+    const adept_measurement **pointers = adept_arena_array(d->arena, n + 1, sizeof *pointers);
+    adept_row_groups gpus = {.n = 0};
+    const char *text = "";
+    size_t listed = 0;
+
+    for (size_t i = 0; i < n && pointers; i++)
+        pointers[i] = &rows[i];
+    if (!pointers || adept_rows_group(&gpus, d->arena, pointers, n, column, 1, NULL) != ADEPT_OK) return NULL;
+    for (size_t g = 0; g < gpus.n && g < MAX_LISTED_GPUS; g++) {
+        size_t count = gpus.begin[g + 1] - gpus.begin[g];
+        text = adept_arena_printf(d->arena, "%s%s%.40s (%zu row%s)", text, g ? ", " : "",
+                                  rows[gpus.rows[gpus.begin[g]]].gpu, count, count == 1 ? "" : "s");
+        listed += count;
+    }
+    if (listed < n) text = adept_arena_printf(d->arena, "%s, others (%zu)", text, n - listed);
+    return text;
 }
 
 adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *hw, const char *given, adept_error *err)
 {
-    char list[MAX_LISTED_GPUS * 80 + 40] = "";
-    size_t kept = 0, before = d->n;
-    bool *dropped = calloc(d->n + 1, sizeof *dropped);
+    size_t before = d->n;
+    bool *drop = adept_arena_array(d->arena, before + 1, sizeof *drop);
 
-    if (!dropped) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    for (size_t i = 0; i < d->n; i++) {
-        dropped[i] = !is_this_gpu(hw, given, d->rows[i].gpu);
-        kept += !dropped[i];
-    }
-    bool ok = true;
-    if (kept < before) list_gpus(d, dropped, list, sizeof list);
-    if (kept > 0 && kept < before)
-        ok = adept_dataset_warn(d, "rows of other GPUs than %s are left out: %s", hw->name, list);
-    if (kept > 0) {
-        d->n = 0;
-        for (size_t i = 0; i < before; i++) {
-            if (dropped[i]) continue;
-            adept_measurement *m = &d->rows[d->n++];
-            *m = d->rows[i];
-            m->hw = hw;
-            if (*m->gpu == '\0') adept_row_set_text(m, "gpu", hw->name);
-            m->run = (adept_run){.gpus = m->gpus, .power_limit_w = m->power_limit_w};
-        }
-        d->n_other_gpu += before - kept;
-    }
-    free(dropped);
-    if (!ok) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    if (kept > 0) return ADEPT_OK;
     if (before == 0) return adept_error_set(err, ADEPT_E_INVALID, "there is no row to use");
-    return adept_error_set(err, ADEPT_E_INVALID,
-                           "%s: column gpu: no row is of %s; there are %s. The column must name the GPU, or be empty",
-                           d->rows[0].file, hw->name, list);
+    for (size_t i = 0; i < before && drop; i++)
+        drop[i] = !is_this_gpu(hw, given, d->rows[i].gpu);
+    bool ok = drop && adept_dataset_drop(d, drop);
+    const char *list = ok ? list_gpus(d, d->rows + d->n, before - d->n) : NULL;
+    if (list && d->n == 0)
+        return adept_error_set(
+            err, ADEPT_E_INVALID,
+            "%s: column gpu: no row is of %s; there are %s. The column must name the GPU, or be empty",
+            d->rows[0].file, hw->name, list);
+    for (size_t i = 0; i < d->n; i++) {
+        adept_measurement *m = &d->rows[i];
+        m->hw = hw;
+        if (*m->gpu == '\0') adept_row_set_text(m, "gpu", hw->name);
+        m->run = (adept_run){.gpus = m->gpus, .power_limit_w = m->power_limit_w};
+    }
+    if (list && *list) ok = adept_dataset_warn(d, "rows of other GPUs than %s are left out: %s", hw->name, list);
+    d->n_other_gpu += before - d->n;
+    return ok && !adept_arena_failed(d->arena) ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
 }

@@ -1,40 +1,38 @@
-/** @file dataset_private.h  What the files of a dataset share. Private to calibrate/. Calls: adept_measurements. */
+/** @file dataset_private.h  What the files of a dataset share. Private to measurements/. Calls: adept_measurements. */
 #ifndef ADEPT_DATASET_PRIVATE_H
 #define ADEPT_DATASET_PRIVATE_H
 #include "adept_measurements.h"
 
-/* A model that adept_dataset_profile_like() imported. */
-typedef struct kept_graph {
+/* A model file of the rows. */
+typedef struct adept_dataset_model {
     const char *path;
-    adept_graph *graph;
-} kept_graph;
+    char sha256[65];                /* of the file; "" of a saved profile */
+    adept_graph *graph;             /* owned; NULL: not read, the error says why */
+    adept_workload_config recorded; /* in a saved profile */
+    adept_error err;
+} adept_dataset_model;
 
 struct adept_dataset_private {
     size_t row_capacity, file_capacity, column_capacity, warning_capacity;
     size_t n_profiles, profile_capacity;
     adept_profile **profiles; /* owned; malloc'ed */
-    size_t n_graphs, graph_capacity;
-    kept_graph *graphs; /* malloc'ed */
+    size_t n_models, model_capacity;
+    adept_dataset_model *models; /* the arena's */
     adept_unsupported *unsupported;
     size_t n_unsupported;
-    bool trust;
 };
 
 /** Make room for one more element of an arena's array. @return false when memory is out */
 bool adept_dataset_grow(adept_arena *arena, void **items, size_t n, size_t *capacity, size_t item_bytes);
+
+/** Move rows behind the others; d->n changes. @return false, and nothing changed: memory is out */
+bool adept_dataset_drop(adept_dataset *d, const bool *drop);
 
 /** Keep a line for dataset->warnings. @return false when memory is out */
 bool adept_dataset_warn(adept_dataset *d, const char *format, ...) ADEPT_PRINTF(2, 3);
 
 /** Take ownership, also when it fails (false: memory is out, the profile is freed). */
 bool adept_dataset_own_profile(adept_dataset *d, adept_profile *profile);
-
-/** "file:line: column NAME: ..." */
-adept_status adept_row_fail(const adept_measurement *m, const char *column, adept_error *err, const char *format, ...)
-    ADEPT_PRINTF(4, 5);
-
-/** Set what adept_measurement_text() gives under a known column. `text` is borrowed. */
-void adept_row_set_text(adept_measurement *m, const char *column, const char *text);
 
 /** What a row runs, as adept_profile_build() wants it. `inputs` has room for ADEPT_ROW_MAX_INPUTS. */
 #define ADEPT_ROW_MAX_INPUTS 64

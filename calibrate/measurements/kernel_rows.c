@@ -1,10 +1,11 @@
 /** @file kernel_rows.c  The CSV of measured kernels: columns to kernel cases. */
 #include "adept_file.h"
 #include "adept_grow.h"
+#include "adept_kernel_rows.h"
 #include "adept_number.h"
-#include "adept_kernels.h"
 #include "adept_operator_model.h"
 #include "csv.h"
+#include "sha256.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,8 +50,8 @@ static const row_operator row_operators[] = {
 
 typedef struct reader {
     adept_csv csv;
+    const adept_kernel_gpus *gpus;
     const adept_hwprofile *hw;               /* of the current record */
-    const adept_kernel_gpus *gpus;           /* NULL: all rows are of `hw`, whatever they say */
     int column_of_cell[ADEPT_CSV_MAX_CELLS]; /* -1: not ours */
     size_t n_cells;
     const char *cells[N_COLUMNS]; /* of the current record; "" where the file has no such column */
@@ -106,7 +107,8 @@ static void read_gpu(reader *r, adept_kernel_row *row)
 {
     const char *name = r->cells[COLUMN_gpu];
     adept_error cause = {0};
-    if (!r->gpus) return;
+    r->hw = r->gpus->one;
+    if (r->hw) return;
     if (*name == '\0') name = r->gpus->unnamed;
     if (!name) {
         r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column gpu: the row does not say whose kernel it is");
@@ -261,37 +263,37 @@ static adept_status read_records(reader *r, adept_kernel_rows *rows)
     return status;
 }
 
-static adept_status read_file(adept_kernel_rows *rows, reader *r, const char *path)
+static adept_status add_file(adept_kernel_rows *rows, const char *path, size_t n_rows, const char *text, size_t size,
+                             adept_error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    adept_status status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, r->err);
-    if (status != ADEPT_OK) return status;
-    status = adept_csv_open(&r->csv, path, text, size, MAX_LINE_BYTES, r->err);
-    if (status == ADEPT_OK) {
-        status = read_records(r, rows);
-        adept_csv_close(&r->csv);
-    }
-    free(text);
-    return status;
+    const char *slash = strrchr(path, '/');
+    adept_kernel_file *files = reallocarray(rows->files, rows->n_files + 1, sizeof *files);
+    if (!files) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for kernel rows");
+    rows->files = files;
+    adept_kernel_file *file = &files[rows->n_files++];
+    *file = (adept_kernel_file){.n_rows = n_rows};
+    snprintf(file->name, sizeof file->name, "%s", slash ? slash + 1 : path);
+    return adept_bytes_sha256(file->sha256, text, size, err);
 }
 
-adept_status adept_kernel_rows_read(adept_kernel_rows *rows, const char *path, const adept_hwprofile *hw,
+adept_status adept_kernel_rows_read(adept_kernel_rows *rows, const char *path, const adept_kernel_gpus *gpus,
                                     adept_error *err)
 {
-    reader r = {.hw = hw, .err = err};
-    return read_file(rows, &r, path);
-}
-
-adept_status adept_kernel_rows_read_gpus(adept_kernel_rows *rows, const char *path, const adept_kernel_gpus *gpus,
-                                         adept_error *err)
-{
     reader r = {.gpus = gpus, .err = err};
-    return read_file(rows, &r, path);
+    char *text = NULL;
+    size_t size = 0, before = rows->n;
+    adept_status status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, err);
+    if (status == ADEPT_OK) status = adept_csv_open(&r.csv, path, text, size, MAX_LINE_BYTES, err);
+    if (status == ADEPT_OK) status = read_records(&r, rows);
+    if (status == ADEPT_OK) status = add_file(rows, path, rows->n - before, text, size, err);
+    adept_csv_close(&r.csv);
+    free(text);
+    return status;
 }
 
 void adept_kernel_rows_free(adept_kernel_rows *rows)
 {
     free(rows->rows);
+    free(rows->files);
     *rows = (adept_kernel_rows){0};
 }

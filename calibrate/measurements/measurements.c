@@ -7,33 +7,36 @@
 #include "dataset_private.h"
 #include "nearest.h"
 #include "sha256.h"
-#include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* X(name, text where the cell is empty): columns adept knows. The order is CONTRACT's; `weight` is an addition. */
+typedef enum kind { TEXT, WORD, COUNT, POSITIVE, WEIGHT } kind;
+
+/* X(name, field of the row, kind, text where the cell is empty): columns adept knows. The order is CONTRACT's; `weight` is
+ * an addition. A number whose text is none is not given: 0, or NAN where it would be measured. */
 #define COLUMN_LIST(X)                                                                                                 \
-    X(model, "")                                                                                                       \
-    X(input, "")                                                                                                       \
-    X(batch_size, "as in the file")                                                                                    \
-    X(gpu, "")                                                                                                         \
-    X(gpus, "1")                                                                                                       \
-    X(precision, "fp32")                                                                                               \
-    X(mode, "train")                                                                                                   \
-    X(optimizer, "adamw")                                                                                              \
-    X(grad_accum, "1")                                                                                                 \
-    X(attention, "auto")                                                                                               \
-    X(power_limit_w, "default")                                                                                        \
-    X(step_time_s, "")                                                                                                 \
-    X(avg_power_w, "")                                                                                                 \
-    X(power_scope, "gpu")                                                                                              \
-    X(source, "")                                                                                                      \
-    X(weight, "1")
+    X(model, model, TEXT, "")                                                                                          \
+    X(input, input, TEXT, "")                                                                                          \
+    X(batch_size, batch_size, COUNT, "as in the file")                                                                 \
+    X(gpu, gpu, TEXT, "")                                                                                              \
+    X(gpus, gpus, COUNT, "1")                                                                                          \
+    X(precision, precision, WORD, "fp32")                                                                              \
+    X(mode, mode, WORD, "train")                                                                                       \
+    X(optimizer, optimizer, WORD, "adamw")                                                                             \
+    X(grad_accum, grad_accum, COUNT, "1")                                                                              \
+    X(attention, attention, WORD, "auto")                                                                              \
+    X(power_limit_w, power_limit_w, POSITIVE, "default")                                                               \
+    X(step_time_s, step_time_s, POSITIVE, "")                                                                          \
+    X(avg_power_w, power_avg_w, POSITIVE, "")                                                                          \
+    X(power_scope, power_scope, WORD, "gpu")                                                                           \
+    X(source, source, TEXT, "")                                                                                        \
+    X(weight, weight, WEIGHT, "1")
 
 enum {
-#define X(name, fallback) COLUMN_##name,
+#define X(name, field, kind, fallback) COLUMN_##name,
     COLUMN_LIST(X)
 #undef X
         N_KNOWN
@@ -41,16 +44,13 @@ enum {
 
 static const struct {
     const char *name, *fallback;
+    kind kind;
+    size_t offset;
 } known[N_KNOWN] = {
-#define X(name, fallback) {#name, fallback},
+#define X(name, field, kind, fallback) {#name, fallback, kind, offsetof(adept_measurement, field)},
     COLUMN_LIST(X)
 #undef X
 };
-
-const char *adept_measurement_column(size_t index)
-{
-    return index < N_KNOWN ? known[index].name : NULL;
-}
 
 /* Where the cells of one file go. */
 typedef struct layout {
@@ -200,39 +200,33 @@ static adept_status parse_word(adept_measurement *m, int column, const char *tex
                           adept_names_list(list, sizeof list, names));
 }
 
-/* `text` is not empty. */
-static adept_status parse_cell(adept_measurement *m, int column, const char *text, adept_error *err)
+/* A cell, or the text that stands for an empty one. Numbers get one text, so that "8.0" and "8" are one group. */
+static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int column, const char *text,
+                               adept_error *err)
 {
-    switch (column) {
-    case COLUMN_model:
-        m->model = text;
+    void *field = (char *)m + known[column].offset;
+    double number = NAN;
+    adept_status status = ADEPT_OK;
+
+    m->texts[column] = text;
+    switch (known[column].kind) {
+    case TEXT:
+        *(const char **)field = text;
         return ADEPT_OK;
-    case COLUMN_input:
-        m->input = text;
-        return ADEPT_OK;
-    case COLUMN_gpu:
-        m->gpu = text;
-        return ADEPT_OK;
-    case COLUMN_source:
-        m->source = text;
-        return ADEPT_OK;
-    case COLUMN_batch_size:
-        return parse_count(m, column, text, &m->batch_size, err);
-    case COLUMN_gpus:
-        return parse_count(m, column, text, &m->gpus, err);
-    case COLUMN_grad_accum:
-        return parse_count(m, column, text, &m->grad_accum, err);
-    case COLUMN_power_limit_w:
-        return parse_number(m, column, text, 0, false, &m->power_limit_w, err);
-    case COLUMN_step_time_s:
-        return parse_number(m, column, text, 0, false, &m->step_time_s, err);
-    case COLUMN_avg_power_w:
-        return parse_number(m, column, text, 0, false, &m->power_avg_w, err);
-    case COLUMN_weight:
-        return parse_number(m, column, text, 0, true, &m->weight, err);
-    default:
+    case WORD:
         return parse_word(m, column, text, err);
+    case COUNT:
+        status = parse_count(m, column, text, field, err);
+        number = (double)*(int64_t *)field;
+        break;
+    case POSITIVE:
+    case WEIGHT:
+        status = parse_number(m, column, text, 0, known[column].kind == WEIGHT, field, err);
+        number = *(double *)field;
     }
+    if (status != ADEPT_OK) return status;
+    m->texts[column] = adept_arena_printf(d->arena, "%.15g", number);
+    return adept_arena_failed(d->arena) ? adept_error_set(err, ADEPT_E_NOMEM, "out of memory") : ADEPT_OK;
 }
 
 /* ---------------------------------------------------------------- inputs ---------------------------------------- */
@@ -246,6 +240,9 @@ adept_status adept_row_config(adept_workload_config *config, adept_input_spec *i
         .mode = m->mode,
         .precision = m->precision,
         .attention = m->attention,
+        .mode_given = true,
+        .precision_given = true,
+        .attention_given = true,
         .optimizer = m->optimizer,
         .batch_size = m->batch_size,
         .grad_accum = m->grad_accum,
@@ -278,7 +275,7 @@ static adept_status check_row(adept_measurement *m, adept_error *err)
     if (*m->model == '\0') return adept_row_fail(m, "model", err, "is empty");
     if (isnan(m->step_time_s) && isnan(m->power_avg_w))
         return adept_row_fail(m, "step_time_s", err, "is empty, and so is avg_power_w: the row measures nothing");
-    if (m->mode != ADEPT_MODE_TRAIN) m->optimizer = "none";
+    if (m->mode != ADEPT_MODE_TRAIN) m->texts[COLUMN_optimizer] = m->optimizer = "none";
     return adept_row_config(&config, inputs, m, err);
 }
 
@@ -299,93 +296,53 @@ static const char *short_name(adept_arena *arena, const char *model)
     return adept_arena_strndup(arena, name, n);
 }
 
-/* Numbers in one form: "8.0" and "8" are one group. */
-static bool normalise_texts(adept_dataset *d, adept_measurement *m)
+/* The cells of a record: those of known columns as the row's numbers, the others as they are. */
+static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const layout *l, adept_measurement *m,
+                               const char **cells, adept_error *err)
 {
-    const struct {
-        int column;
-        double value;
-    } numbers[] = {
-        {COLUMN_batch_size, (double)m->batch_size},
-        {COLUMN_gpus, (double)m->gpus},
-        {COLUMN_grad_accum, (double)m->grad_accum},
-        {COLUMN_power_limit_w, m->power_limit_w},
-        {COLUMN_weight, m->weight},
-    };
+    adept_status status = ADEPT_OK;
 
-    m->model_name = short_name(d->arena, m->model);
-    m->texts[COLUMN_model] = m->model_name;
-    m->texts[COLUMN_optimizer] = m->optimizer;
-    bool ok = m->model_name != NULL;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && ok; i++) {
-        char text[32];
-        if (numbers[i].value == 0) continue; /* not given */
-        snprintf(text, sizeof text, "%.15g", numbers[i].value);
-        m->texts[numbers[i].column] = adept_arena_strdup(d->arena, text);
-        ok = m->texts[numbers[i].column] != NULL;
-    }
-    return ok;
-}
-
-static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layout *l, adept_measurement *m,
-                             adept_error *err)
-{
-    const char **cells = adept_arena_array(d->arena, d->columns.n, sizeof *cells);
-
-    if (!cells) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    for (size_t i = 0; i < d->columns.n; i++)
-        cells[i] = "";
-    m->line = csv->line;
-    m->cells = cells;
-    m->texts = adept_arena_array(d->arena, N_KNOWN, sizeof *m->texts);
-    if (!m->texts) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    for (int k = 0; k < N_KNOWN; k++)
+    for (int k = 0; k < N_KNOWN; k++) {
+        bool is_number = known[k].kind >= COUNT, given = !is_number || known[k].fallback[0] == '1';
         m->texts[k] = known[k].fallback;
-    m->n_cells = d->columns.n;
-    if (csv->n_cells != l->n) {
-        const char *why = csv->n_cells > l->n ? "; a text with a comma must stand in quotes" : "";
-        return adept_csv_fail(csv, csv->line, err, "%zu cells, but the header has %zu%s", csv->n_cells, l->n, why);
+        if (given && status == ADEPT_OK) status = parse_cell(d, m, k, known[k].fallback, err);
     }
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < l->n && status == ADEPT_OK; i++) {
         const char *text =
             l->known[i] >= 0 ? trimmed(d->arena, &csv->cells[i]) : adept_arena_strdup(d->arena, csv->cells[i].text);
         if (!text) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
         cells[l->column[i]] = text;
-        if (l->known[i] < 0 || *text == '\0') continue;
-        adept_status status = parse_cell(m, l->known[i], text, err);
-        if (status != ADEPT_OK) return status;
-        m->texts[l->known[i]] = text;
+        if (l->known[i] >= 0 && *text != '\0') status = parse_cell(d, m, l->known[i], text, err);
     }
-    adept_status status = check_row(m, err);
-    if (status != ADEPT_OK) return status;
-    return normalise_texts(d, m) ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    return status;
 }
 
-static adept_status append_row(adept_dataset *d, const adept_csv *csv, const layout *l, const char *path,
-                               adept_error *err)
+static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layout *l, const char *path,
+                             adept_error *err)
 {
-    adept_measurement m = {
-        .file = path,
-        .columns = &d->columns,
-        .model = "",
-        .input = "",
-        .gpu = "",
-        .optimizer = "adamw",
-        .power_scope = "gpu",
-        .source = "",
-        .gpus = 1,
-        .grad_accum = 1,
-        .mode = ADEPT_MODE_TRAIN,
-        .precision = ADEPT_FP32,
-        .attention = ADEPT_ATTENTION_AUTO,
-        .step_time_s = NAN,
-        .power_avg_w = NAN,
-        .weight = 1,
-    };
-    adept_status status = read_row(d, csv, l, &m, err);
+    const char **cells = adept_arena_array(d->arena, d->columns.n, sizeof *cells);
+    adept_measurement m = {.file = path,
+                           .line = csv->line,
+                           .columns = &d->columns,
+                           .n_cells = d->columns.n,
+                           .cells = cells,
+                           .texts = adept_arena_array(d->arena, N_KNOWN, sizeof *m.texts),
+                           .step_time_s = NAN,
+                           .power_avg_w = NAN};
 
+    if (!cells || !m.texts) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < d->columns.n; i++)
+        cells[i] = "";
+    if (csv->n_cells != l->n) {
+        const char *why = csv->n_cells > l->n ? "; a text with a comma must stand in quotes" : "";
+        return adept_csv_fail(csv, csv->line, err, "%zu cells, but the header has %zu%s", csv->n_cells, l->n, why);
+    }
+    adept_status status = read_cells(d, csv, l, &m, cells, err);
+    if (status == ADEPT_OK) status = check_row(&m, err);
     if (status != ADEPT_OK) return status;
-    if (!adept_dataset_grow(d->arena, (void **)&d->rows, d->n, &d->private_->row_capacity, sizeof *d->rows))
+    m.texts[COLUMN_model] = m.model_name = short_name(d->arena, m.model);
+    if (!m.model_name ||
+        !adept_dataset_grow(d->arena, (void **)&d->rows, d->n, &d->private_->row_capacity, sizeof *d->rows))
         return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     d->rows[d->n++] = m;
     return ADEPT_OK;
@@ -402,7 +359,7 @@ static adept_status read_records(adept_dataset *d, adept_csv *csv, const char *p
     while (status == ADEPT_OK) {
         status = adept_csv_next(csv, &more, err);
         if (status != ADEPT_OK || !more) break;
-        status = append_row(d, csv, &l, path, err);
+        status = read_row(d, csv, &l, path, err);
     }
     return status;
 }

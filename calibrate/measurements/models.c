@@ -1,41 +1,16 @@
 /** @file models.c  Looking up model files. */
 #include "models.h"
 #include "dataset_private.h"
+#include <libgen.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef ADEPT_MODELS_SOURCE
-#define ADEPT_MODELS_SOURCE ""
-#endif
-#ifndef ADEPT_MODELS_INSTALLED
-#define ADEPT_MODELS_INSTALLED ""
-#endif
-
-static bool is_folder(const char *path)
+static bool is_a(mode_t type, const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static bool is_file(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-static const char *joined(adept_arena *arena, const char *folder, size_t folder_bytes, const char *name,
-                          const char *ending)
-{
-    size_t size = folder_bytes + strlen(name) + strlen(ending) + 2;
-    char *path = adept_arena_alloc(arena, size);
-
-    if (!path) return NULL;
-    snprintf(path, size, "%.*s%s%s%s", (int)folder_bytes, folder,
-             folder_bytes > 0 && folder[folder_bytes - 1] != '/' ? "/" : "", name, ending);
-    return path;
+    return stat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
 }
 
 /* Folders relative to the program's own: the source tree its build lies in, the tree it is installed in. */
@@ -47,11 +22,10 @@ static const char *beside_program(adept_arena *arena)
 
     if (n <= 0) return NULL;
     program[n] = '\0';
-    char *slash = strrchr(program, '/');
-    if (!slash) return NULL;
+    const char *folder = dirname(program);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const char *path = joined(arena, program, (size_t)(slash - program), places[i], "");
-        if (path && is_folder(path)) return path;
+        const char *path = adept_arena_printf(arena, "%s/%s", folder, places[i]);
+        if (is_a(S_IFDIR, path)) return path;
     }
     return NULL;
 }
@@ -62,13 +36,13 @@ adept_status adept_models_folder(const char **out, adept_arena *arena, const cha
 
     *out = NULL;
     if (wanted) {
-        if (!is_folder(wanted)) return adept_error_set(err, ADEPT_E_INVALID, "--models %s: not a folder", wanted);
+        if (!is_a(S_IFDIR, wanted)) return adept_error_set(err, ADEPT_E_INVALID, "--models %s: not a folder", wanted);
         *out = adept_arena_strdup(arena, wanted);
         return *out ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     }
     *out = beside_program(arena);
     for (size_t i = 0; i < sizeof built / sizeof *built && !*out; i++)
-        if (built[i][0] && is_folder(built[i])) *out = built[i];
+        if (built[i][0] && is_a(S_IFDIR, built[i])) *out = built[i];
     return ADEPT_OK;
 }
 
@@ -77,16 +51,16 @@ adept_status adept_models_find(const char **out, adept_arena *arena, const adept
 {
     static const char *const endings[] = {".pt", ".pt2", ".profile.json", ""};
     const char *slash = m->model[0] == '/' ? NULL : strrchr(m->file, '/');
-    size_t csv_folder = slash ? (size_t)(slash + 1 - m->file) : 0;
+    int csv_folder = slash ? (int)(slash + 1 - m->file) : 0;
 
-    *out = joined(arena, m->file, csv_folder, m->model, "");
-    if (!*out) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    if (is_file(*out)) return ADEPT_OK;
+    *out = adept_arena_printf(arena, "%.*s%s", csv_folder, m->file, m->model);
+    if (is_a(S_IFREG, *out)) return ADEPT_OK;
     for (size_t i = 0; folder && i < sizeof endings / sizeof *endings; i++) {
-        *out = joined(arena, folder, strlen(folder), m->model, endings[i]);
-        if (!*out) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-        if (is_file(*out)) return ADEPT_OK;
+        const char *between = folder[strlen(folder) - 1] == '/' ? "" : "/";
+        *out = adept_arena_printf(arena, "%s%s%s%s", folder, between, m->model, endings[i]);
+        if (is_a(S_IFREG, *out)) return ADEPT_OK;
     }
+    if (adept_arena_failed(arena)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     if (!folder)
         return adept_row_fail(m, "model", err, "'%.200s' is no file relative to the CSV; for a name, give --models DIR",
                               m->model);

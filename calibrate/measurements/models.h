@@ -1,4 +1,4 @@
-/** @file models.h  Which file a row's `model` means. Private to calibrate/. Calls: adept_measurements. */
+/** @file models.h  Which file a row's `model` means. Private to measurements/. Calls: adept_measurements. */
 #ifndef ADEPT_MODELS_H
 #define ADEPT_MODELS_H
 #include "adept_measurements.h"

@@ -1,107 +1,73 @@
-/** @file worker_pool.c  A few threads that share loops over an index; see worker_pool.h.
- *
- *  `remaining` counts down: whoever takes from it while it is positive owns that piece of the current job, and a job is
- *  replaced only after all its pieces were reported done. So a thread that wakes late finds nothing, or work of the
- * next job, and nobody ever waits for a thread that has no piece. A generation of differential evolution takes a
- * fraction of a millisecond: threads spin for a while before they sleep. */
+/** @file worker_pool.c  A few threads that share loops over an index; see worker_pool.h. Whoever is awake takes the next
+ * piece, so that nobody waits for a thread that the system has not woken. */
 #include "worker_pool.h"
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define MAX_THREADS 256
-#define SPINS 4000
-#define CHUNK 8 /* items per piece */
-
-typedef struct worker {
-    adept_pool *pool;
-    int index;
-    pthread_t thread;
-} worker;
 
 struct adept_pool {
-    atomic_llong remaining;
-    atomic_size_t done;
+    pthread_mutex_t mutex; /* of all that follows */
+    pthread_cond_t wake, done;
     adept_pool_fn *fn;
     void *context;
-    atomic_int sleepers;
-    atomic_bool quit;
-    pthread_mutex_t mutex;
-    pthread_cond_t wake;
+    size_t next, n, piece;
+    size_t n_working; /* pieces under way */
+    bool quit;
+    int n_started;
     int n_threads;
-    worker workers[]; /* n_threads - 1 */
+    pthread_t threads[]; /* n_threads - 1 */
 };
 
-static void pause_cpu(void)
+/* Take pieces until there are none. The mutex is held on entry and on return. */
+static void take_pieces(adept_pool *pool, int worker)
 {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
-
-/* @return false if there was nothing to take */
-static bool work_once(adept_pool *pool, int worker_index)
-{
-    if (atomic_load(&pool->remaining) <= 0) return false;
-    long long end = atomic_fetch_sub(&pool->remaining, CHUNK);
-    if (end <= 0) return false;
-    size_t begin = end > CHUNK ? (size_t)(end - CHUNK) : 0;
-    pool->fn(pool->context, worker_index, begin, (size_t)end);
-    atomic_fetch_add(&pool->done, (size_t)end - begin);
-    return true;
-}
-
-static void sleep_until_work(adept_pool *pool)
-{
-    pthread_mutex_lock(&pool->mutex);
-    atomic_fetch_add(&pool->sleepers, 1);
-    while (atomic_load(&pool->remaining) <= 0 && !atomic_load(&pool->quit))
-        pthread_cond_wait(&pool->wake, &pool->mutex);
-    atomic_fetch_sub(&pool->sleepers, 1);
-    pthread_mutex_unlock(&pool->mutex);
+    while (pool->next < pool->n) {
+        size_t begin = pool->next, end = pool->n - begin > pool->piece ? begin + pool->piece : pool->n;
+        pool->next = end;
+        pool->n_working++;
+        pthread_mutex_unlock(&pool->mutex);
+        pool->fn(pool->context, worker, begin, end);
+        pthread_mutex_lock(&pool->mutex);
+        pool->n_working--;
+    }
+    if (pool->n_working == 0) pthread_cond_signal(&pool->done);
 }
 
 static void *work(void *argument)
 {
-    worker *self = argument;
-    adept_pool *pool = self->pool;
-    int idle = 0;
-    while (!atomic_load(&pool->quit)) {
-        if (work_once(pool, self->index)) {
-            idle = 0;
-        } else if (++idle < SPINS) {
-            pause_cpu();
-        } else {
-            sleep_until_work(pool);
-            idle = 0;
-        }
+    adept_pool *pool = argument;
+    pthread_mutex_lock(&pool->mutex);
+    int worker = ++pool->n_started;
+    while (!pool->quit) {
+        take_pieces(pool, worker);
+        pthread_cond_wait(&pool->wake, &pool->mutex);
     }
+    pthread_mutex_unlock(&pool->mutex);
     return NULL;
 }
 
-static int count_threads(int asked)
+/* Those this process may use, which containers limit. */
+static int count_cores(void)
 {
-    long n = asked > 0 ? asked : sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int)n;
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 adept_pool *adept_pool_new(int n_threads)
 {
-    int n = count_threads(n_threads);
-    adept_pool *pool = calloc(1, sizeof *pool + (size_t)(n - 1) * sizeof pool->workers[0]);
+    int n = n_threads > 0 ? n_threads : count_cores();
+    if (n > MAX_THREADS) n = MAX_THREADS;
+    adept_pool *pool = calloc(1, sizeof *pool + (size_t)n * sizeof pool->threads[0]);
     if (!pool) return NULL;
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->done, NULL);
     pool->n_threads = 1;
-    for (int i = 1; i < n; i++) {
-        worker *w = &pool->workers[i - 1];
-        *w = (worker){.pool = pool, .index = i};
-        if (pthread_create(&w->thread, NULL, work, w) != 0) break;
-        pool->n_threads = i + 1;
-    }
+    while (pool->n_threads < n && pthread_create(&pool->threads[pool->n_threads - 1], NULL, work, pool) == 0)
+        pool->n_threads++;
     return pool;
 }
 
@@ -110,41 +76,31 @@ int adept_pool_threads(const adept_pool *pool)
     return pool->n_threads;
 }
 
-void adept_pool_run(adept_pool *pool, adept_pool_fn *fn, void *context, size_t n)
+void adept_pool_run(adept_pool *pool, adept_pool_fn *fn, void *context, size_t n, size_t piece)
 {
-    if (n == 0) return;
-    if (pool->n_threads == 1) {
-        fn(context, 0, 0, n);
-        return;
-    }
+    pthread_mutex_lock(&pool->mutex);
     pool->fn = fn;
     pool->context = context;
-    atomic_store(&pool->done, 0);
-    atomic_store(&pool->remaining, (long long)n);
-    if (atomic_load(&pool->sleepers) > 0) {
-        pthread_mutex_lock(&pool->mutex);
-        pthread_cond_broadcast(&pool->wake);
-        pthread_mutex_unlock(&pool->mutex);
-    }
-    while (work_once(pool, 0)) {
-    }
-    for (int spins = 0; atomic_load(&pool->done) < n; spins++) {
-        if (spins < SPINS)
-            pause_cpu();
-        else
-            sched_yield();
-    }
+    pool->next = 0;
+    pool->n = n;
+    pool->piece = piece;
+    if (n > piece) pthread_cond_broadcast(&pool->wake);
+    take_pieces(pool, 0);
+    while (pool->n_working > 0)
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 void adept_pool_free(adept_pool *pool)
 {
     if (!pool) return;
-    atomic_store(&pool->quit, true);
     pthread_mutex_lock(&pool->mutex);
+    pool->quit = true;
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->mutex);
     for (int i = 1; i < pool->n_threads; i++)
-        pthread_join(pool->workers[i - 1].thread, NULL);
+        pthread_join(pool->threads[i - 1], NULL);
+    pthread_cond_destroy(&pool->done);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->mutex);
     free(pool);

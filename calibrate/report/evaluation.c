@@ -1,7 +1,6 @@
 /** @file evaluation.c  Scored rows and their groups. Calls: measurements, model. */
-#include "adept_fit_report.h"
+#include "fit_report.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_COLUMNS_PER_GROUP 8
@@ -9,49 +8,6 @@
 static adept_status no_memory(adept_error *err)
 {
     return adept_error_set(err, ADEPT_E_NOMEM, "errors by group: out of memory");
-}
-
-/* A row and its texts in the columns it is grouped by. */
-typedef struct keyed {
-    const char *texts[MAX_COLUMNS_PER_GROUP];
-    size_t n, row, group;
-} keyed;
-
-static int compare_texts(const keyed *a, const keyed *b)
-{
-    for (size_t i = 0; i < a->n; i++) {
-        int order = strcmp(a->texts[i], b->texts[i]);
-        if (order != 0) return order;
-    }
-    return 0;
-}
-
-static int by_text_then_row(const void *a, const void *b)
-{
-    const keyed *x = a, *y = b;
-    int order = compare_texts(x, y);
-    return order != 0 ? order : (x->row > y->row) - (x->row < y->row);
-}
-
-static int by_group_then_row(const void *a, const void *b)
-{
-    const keyed *x = a, *y = b;
-    int order = (x->group > y->group) - (x->group < y->group);
-    return order != 0 ? order : (x->row > y->row) - (x->row < y->row);
-}
-
-/* Equal texts next to each other, the groups in order of first appearance. Returns how many there are. */
-static size_t sort_into_groups(keyed *keys, size_t n)
-{
-    size_t n_groups = 0;
-    qsort(keys, n, sizeof *keys, by_text_then_row);
-    for (size_t i = 0; i < n; i++) {
-        bool first = i == 0 || compare_texts(&keys[i - 1], &keys[i]) != 0;
-        n_groups += first;
-        keys[i].group = first ? keys[i].row : keys[i - 1].group; /* the row a group begins with */
-    }
-    qsort(keys, n, sizeof *keys, by_group_then_row);
-    return n_groups;
 }
 
 /* "a+b" -> columns in the arena. */
@@ -74,102 +30,68 @@ static adept_status split_columns(const char ***out, size_t *n, adept_arena *are
     return ADEPT_OK;
 }
 
-static adept_status read_keys(keyed *keys, const adept_scored *rows, size_t n, const char *const *columns,
-                              size_t n_columns, adept_error *err)
+/* Of the n rows e->rows[index[..]]. */
+static adept_status fill_group(adept_group *g, adept_arena *arena, const adept_evaluation *e, const size_t *index,
+                               size_t n, adept_error *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        keys[i] = (keyed){.n = n_columns, .row = i};
-        for (size_t c = 0; c < n_columns; c++) {
-            keys[i].texts[c] = adept_measurement_text(rows[i].measured, columns[c]);
-            if (!keys[i].texts[c])
-                return adept_error_set(err, ADEPT_E_USAGE, "no column \"%.200s\" in %s", columns[c],
-                                       rows[i].measured->file);
-        }
-    }
-    return ADEPT_OK;
-}
-
-/* One group from its keys [from, to); `room` holds as many rows. */
-static adept_status fill_group(adept_group *g, adept_arena *arena, const adept_scored *rows, const keyed *keys,
-                               size_t n, adept_scored *room, adept_error *err)
-{
-    const char **values = adept_arena_array(arena, keys[0].n, sizeof *values);
-    if (!values) return no_memory(err);
-    for (size_t c = 0; c < keys[0].n; c++) {
-        values[c] = adept_arena_strdup(arena, keys[0].texts[c]);
-        if (!values[c]) return no_memory(err);
-    }
-    for (size_t i = 0; i < n; i++)
-        room[i] = rows[keys[i].row];
+    const char **values = adept_arena_array(arena, g->n_columns, sizeof *values);
+    for (size_t c = 0; c < g->n_columns && values; c++)
+        values[c] = adept_measurement_text(e->rows[index[0]].measured, g->columns[c]);
     g->values = values;
-    return adept_metrics_get(&g->metrics, room, n, err);
+    return values ? adept_metrics_get(&g->metrics, e->rows, index, n, err) : no_memory(err);
 }
 
 /* Append the groups of one --by entry. */
-static adept_status add_groups(adept_evaluation *e, const char *by, keyed *keys, adept_scored *room, adept_error *err)
+static adept_status add_groups(adept_evaluation *e, adept_arena *arena, const adept_measurement *const *rows,
+                               const char *by, adept_error *err)
 {
+    adept_group g = {.n_columns = 0};
+    adept_row_groups found = {.n = 0};
     const char **columns = NULL;
-    size_t n_columns = 0;
-    adept_status status = split_columns(&columns, &n_columns, e->arena, by, err);
-    if (status == ADEPT_OK) status = read_keys(keys, e->rows, e->n, columns, n_columns, err);
+    adept_status status = split_columns(&columns, &g.n_columns, arena, by, err);
+    g.columns = columns;
+    if (status == ADEPT_OK) status = adept_rows_group(&found, arena, rows, e->n, columns, g.n_columns, err);
     if (status != ADEPT_OK) return status;
-    size_t n_new = sort_into_groups(keys, e->n);
-    adept_group *groups = adept_arena_array(e->arena, e->n_groups + n_new, sizeof *groups);
+    adept_group *groups = adept_arena_array(arena, e->n_groups + found.n, sizeof *groups);
     if (!groups) return no_memory(err);
     if (e->n_groups > 0) memcpy(groups, e->groups, e->n_groups * sizeof *groups);
     e->groups = groups;
-    for (size_t from = 0, to; from < e->n && status == ADEPT_OK; from = to) {
-        for (to = from + 1; to < e->n && keys[to].group == keys[from].group;)
-            to++;
-        adept_group *g = &groups[e->n_groups++];
-        g->n_columns = n_columns;
-        g->columns = columns;
-        status = fill_group(g, e->arena, e->rows, keys + from, to - from, room, err);
+    for (size_t i = 0; i < found.n && status == ADEPT_OK; i++) {
+        groups[e->n_groups] = g;
+        status = fill_group(&groups[e->n_groups++], arena, e, found.rows + found.begin[i],
+                            found.begin[i + 1] - found.begin[i], err);
     }
     return status;
 }
 
-static adept_status fill(adept_evaluation *e, const char *const *by, size_t n_by, adept_error *err)
+adept_status adept_evaluation_of(adept_evaluation **out, adept_arena *arena, const adept_scored *rows, size_t n,
+                                 const char *const *by, size_t n_by, adept_error *err)
 {
-    adept_status status = adept_metrics_get(&e->overall, e->rows, e->n, err);
-    if (status != ADEPT_OK || e->n == 0) return status;
-    keyed *keys = calloc(e->n, sizeof *keys);
-    adept_scored *room = calloc(e->n, sizeof *room);
-    if (!keys || !room) status = no_memory(err);
-    for (size_t i = 0; i < n_by && status == ADEPT_OK; i++)
-        status = add_groups(e, by[i], keys, room, err);
-    free(keys);
-    free(room);
-    return status;
-}
-
-/* With n rows to be filled in. */
-static adept_evaluation *new_evaluation(size_t n)
-{
-    adept_arena *arena = adept_arena_new();
-    if (!arena) return NULL;
     adept_evaluation *e = adept_arena_alloc(arena, sizeof *e);
-    adept_scored *rows = adept_arena_array(arena, n ? n : 1, sizeof *rows);
-    if (!e || !rows) {
-        adept_arena_free(arena);
-        return NULL;
+    adept_scored *copies = adept_arena_array(arena, n + 1, sizeof *copies);
+    const adept_measurement **measured = adept_arena_array(arena, n + 1, sizeof *measured);
+    if (!e || !copies || !measured) return no_memory(err);
+    *e = (adept_evaluation){.n = n, .rows = copies};
+    for (size_t i = 0; i < n; i++) {
+        copies[i] = rows[i];
+        measured[i] = rows[i].measured;
     }
-    *e = (adept_evaluation){.arena = arena, .n = n, .rows = rows};
-    return e;
+    adept_status status = adept_metrics_get(&e->overall, e->rows, NULL, n, err);
+    for (size_t i = 0; i < n_by && status == ADEPT_OK && n > 0; i++)
+        status = add_groups(e, arena, measured, by[i], err);
+    if (status == ADEPT_OK) *out = e;
+    return status;
 }
 
-adept_status adept_evaluation_of(adept_evaluation **out, const adept_scored *rows, size_t n, const char *const *by,
-                                 size_t n_by, adept_error *err)
+adept_scored adept_scored_without_interval(const adept_measurement *row, double time_s, double power_w)
 {
-    adept_evaluation *e = new_evaluation(n);
-    if (!e) return no_memory(err);
-    if (n > 0) memcpy(e->rows, rows, n * sizeof *rows);
-    adept_status status = fill(e, by, n_by, err);
-    if (status == ADEPT_OK)
-        *out = e;
-    else
-        adept_evaluation_free(e);
-    return status;
+    return (adept_scored){.measured = row,
+                          .time_s = time_s,
+                          .power_w = power_w,
+                          .time_low_s = NAN,
+                          .time_high_s = NAN,
+                          .power_low_w = NAN,
+                          .power_high_w = NAN};
 }
 
 static adept_status predict_row(adept_scored *s, const adept_measurement *m, adept_error *err)
@@ -190,23 +112,12 @@ static adept_status predict_row(adept_scored *s, const adept_measurement *m, ade
     return ADEPT_OK;
 }
 
-adept_status adept_evaluation_new(adept_evaluation **out, const adept_measurement *rows, size_t n,
+adept_status adept_evaluation_new(adept_evaluation **out, adept_arena *arena, const adept_measurement *rows, size_t n,
                                   const char *const *by, size_t n_by, adept_error *err)
 {
-    adept_evaluation *e = new_evaluation(n);
-    if (!e) return no_memory(err);
-    adept_status status = ADEPT_OK;
+    adept_scored *scored = adept_arena_array(arena, n + 1, sizeof *scored);
+    adept_status status = scored ? ADEPT_OK : no_memory(err);
     for (size_t i = 0; i < n && status == ADEPT_OK; i++)
-        status = predict_row(&e->rows[i], &rows[i], err);
-    if (status == ADEPT_OK) status = fill(e, by, n_by, err);
-    if (status == ADEPT_OK)
-        *out = e;
-    else
-        adept_evaluation_free(e);
-    return status;
-}
-
-void adept_evaluation_free(adept_evaluation *e)
-{
-    if (e) adept_arena_free(e->arena); /* e itself lies in it */
+        status = predict_row(&scored[i], &rows[i], err);
+    return status == ADEPT_OK ? adept_evaluation_of(out, arena, scored, n, by, n_by, err) : status;
 }

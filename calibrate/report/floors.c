@@ -1,8 +1,9 @@
 /** @file floors.c  The two naive predictors that a fit must beat: one efficiency for all times, one share of the
  * board's power limit for all powers. Calls: model (roofline). */
-#include "adept_fit_report.h"
+#include "fit_report.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* |ratio - x| weighs `weight`. */
 typedef struct term {
@@ -89,4 +90,60 @@ adept_status adept_floors_predict(double *time_s, double *power_w, const adept_f
     *time_s = peak_s > 0.0 ? peak_s / values->efficiency : NAN;
     *power_w = power_at_tdp(row) * values->tdp_share;
     return ADEPT_OK;
+}
+
+/* ---- on the folds of a fit ---- */
+
+typedef struct naive_refits {
+    const adept_measurement *rows;
+    size_t n;
+    const adept_held_out *of_fit; /* what the fit itself could predict */
+    size_t n_schemes;
+} naive_refits;
+
+static bool fit_has_failed(const naive_refits *c, const char *fold_id)
+{
+    for (size_t i = 0; i < c->n_schemes; i++)
+        for (size_t f = 0; f < c->of_fit[i].n_folds; f++)
+            if (c->of_fit[i].folds[f].failed && strcmp(c->of_fit[i].folds[f].id, fold_id) == 0) return true;
+    return false;
+}
+
+/* An adept_refit: the best values of the rows that may be seen. */
+static adept_status refit(void *context, const char *fold_id, const bool *train, double *time_s, double *power_w,
+                          adept_fit **fit, bool *stopped, adept_error *err)
+{
+    const naive_refits *c = context;
+    adept_floor_values values;
+    (void)fit;
+    *stopped = fit_has_failed(c, fold_id);
+    adept_status status = *stopped ? ADEPT_OK : adept_floors_fit(&values, c->rows, c->n, train, err);
+    for (size_t i = 0; i < c->n && status == ADEPT_OK && !*stopped; i++)
+        if (!train[i]) status = adept_floors_predict(&time_s[i], &power_w[i], &values, &c->rows[i], err);
+    return status;
+}
+
+adept_status adept_floors_new(adept_floors *out, adept_arena *arena, const adept_measurement *rows, size_t n,
+                              const adept_held_out *of_fit, const adept_held_out_options *options, adept_error *err)
+{
+    adept_scored *scored = adept_arena_array(arena, n + 1, sizeof *scored);
+    if (!scored) return adept_error_set(err, ADEPT_E_NOMEM, "floors of %zu rows: out of memory", n);
+    adept_status status = adept_floors_fit(&out->values, rows, n, NULL, err);
+    bool one_kind = n > 0;
+    for (size_t i = 0; i < n && status == ADEPT_OK; i++) {
+        scored[i] = adept_scored_without_interval(&rows[i], NAN, NAN);
+        status = adept_floors_predict(&scored[i].time_s, &scored[i].power_w, &out->values, &rows[i], err);
+        one_kind = one_kind && rows[i].hw == rows[0].hw;
+    }
+    out->power_w = one_kind ? out->values.tdp_share * rows[0].hw->specs.tdp_w : NAN;
+    if (status == ADEPT_OK)
+        status = adept_evaluation_of(&out->in_sample, arena, scored, n, options->by, options->n_by, err);
+    adept_held_out_options same_folds = *options;
+    same_folds.threads = 1;
+    same_folds.stop = NULL;
+    same_folds.progress = NULL;
+    same_folds.without_intervals = true;
+    naive_refits context = {rows, n, of_fit, options->n_schemes};
+    if (status != ADEPT_OK) return status;
+    return adept_held_out_run(&out->held_out, arena, rows, n, refit, &context, &same_folds, err);
 }

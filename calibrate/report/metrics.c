@@ -1,5 +1,6 @@
-/** @file metrics.c  Errors of predictions against measurements (eq 4.16-4.18). Calls: nothing. */
+/** @file metrics.c  Errors of predictions against measurements (eq 4.16-4.18). Calls: GSL (sorting). */
 #include "adept_fit_report.h"
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,12 +28,6 @@ static sample energy_of(const adept_scored *s)
     return (sample){s->measured->step_time_s * s->measured->power_avg_w, s->time_s * s->power_w, NAN, NAN};
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double quantile(const double *sorted, size_t n, double q)
 {
     double at = q * (double)(n - 1);
@@ -41,14 +36,14 @@ static double quantile(const double *sorted, size_t n, double q)
 }
 
 /* `absolute` is room for n numbers. Returns how many measured values lie inside their interval. */
-static size_t stats_of(adept_error_stats *out, sample (*get)(const adept_scored *), const adept_scored *rows, size_t n,
-                       double *absolute)
+static size_t stats_of(adept_error_stats *out, sample (*get)(const adept_scored *), const adept_scored *rows,
+                       const size_t *index, size_t n, double *absolute)
 {
     adept_error_stats s = {.mape = NAN, .median = NAN, .p90 = NAN, .max = NAN, .bias = NAN, .coverage = NAN};
     double sum = 0.0, sum_signed = 0.0;
     size_t inside = 0;
     for (size_t i = 0; i < n; i++) {
-        sample x = get(&rows[i]);
+        sample x = get(&rows[index ? index[i] : i]);
         if (isnan(x.measured) || isnan(x.predicted)) continue;
         double error = 100.0 * (x.predicted - x.measured) / x.measured;
         absolute[s.n++] = fabs(error);
@@ -59,7 +54,7 @@ static size_t stats_of(adept_error_stats *out, sample (*get)(const adept_scored 
         inside += x.measured >= x.low && x.measured <= x.high;
     }
     if (s.n > 0) {
-        qsort(absolute, s.n, sizeof *absolute, compare_doubles);
+        gsl_sort(absolute, 1, s.n);
         s.mape = sum / (double)s.n;
         s.bias = sum_signed / (double)s.n;
         s.median = quantile(absolute, s.n, 0.5);
@@ -71,14 +66,15 @@ static size_t stats_of(adept_error_stats *out, sample (*get)(const adept_scored 
     return inside;
 }
 
-adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, size_t n, adept_error *err)
+adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, const size_t *index, size_t n,
+                               adept_error *err)
 {
     double *room = malloc((n ? n : 1) * sizeof *room);
     if (!room) return adept_error_set(err, ADEPT_E_NOMEM, "errors of %zu rows: out of memory", n);
     adept_metrics m = {.n = n, .coverage = NAN};
-    size_t inside = stats_of(&m.time, time_of, rows, n, room);
-    inside += stats_of(&m.power, power_of, rows, n, room);
-    stats_of(&m.energy, energy_of, rows, n, room);
+    size_t inside = stats_of(&m.time, time_of, rows, index, n, room);
+    inside += stats_of(&m.power, power_of, rows, index, n, room);
+    stats_of(&m.energy, energy_of, rows, index, n, room);
     free(room);
     m.mape_combined = SHARE_TIME * m.time.mape + SHARE_POWER * m.power.mape;
     size_t n_interval = m.time.n_interval + m.power.n_interval;

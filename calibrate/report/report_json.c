@@ -1,6 +1,6 @@
 /** @file report_json.c  `evaluate --json` and `calibrate --json`. Calls: adept_json_writer. */
 #include "adept_kernels.h"
-#include "fit_json.h"
+#include "fit_report.h"
 #include <math.h>
 #include <stdio.h>
 

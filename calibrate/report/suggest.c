@@ -1,11 +1,14 @@
 /** @file suggest.c  Which measurement would tell most about the parameters: greedy D-optimal design. Calls:
  * measurements, model. Candidates are the measured configurations with one thing changed. */
 #include "fit_report.h"
+#include <gsl/gsl_blas.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CONFIGURATIONS 512 /* of the rows, that are varied */
+#define MAX_CONFIGURATIONS 512 /* measured ones, that are varied */
 #define MAX_WORKLOADS 4        /* whose batch and precision are varied: a .pt takes half a second to import */
 #define MAX_CANDIDATES 4096
 #define LEAST_GAIN 0.05  /* nats */
@@ -13,7 +16,7 @@
 #define N_REASONS 2
 #define LEAST_REASON 1.2 /* times smaller a standard error must become to be worth a word */
 
-/* The one thing that differs from a measured row. */
+/* What differs from a measured configuration. */
 typedef enum change { NOTHING, GPUS, POWER_LIMIT, BATCH, PRECISION, POWER } change;
 
 typedef struct candidate {
@@ -22,14 +25,15 @@ typedef struct candidate {
     int64_t gpus;
     double power_limit_w;
     change change;
-    bool taken;
+    bool taken;     /* of one that is suggested, or much like such a one */
+    bool has_power; /* of a measured one */
 } candidate;
 
 typedef struct search {
     adept_dataset *dataset;
     const adept_fit *fit;
-    bool any_power;
-    size_t n;
+    size_t n_measured, n;
+    candidate *measured; /* configurations, in the order of their first rows */
     candidate *list;
 } search;
 
@@ -40,34 +44,33 @@ static adept_status no_memory(adept_error *err)
 
 /* ---- candidates ---- */
 
-static double limit_of(const adept_hwprofile *hw, double power_limit_w)
+static double limit_of(const candidate *c)
 {
-    return power_limit_w > 0.0 ? power_limit_w : hw->specs.tdp_w;
-}
-
-static bool same_limit(const adept_hwprofile *hw, double a_w, double b_w)
-{
-    return a_w == b_w || limit_of(hw, a_w) == limit_of(hw, b_w);
+    return c->power_limit_w > 0.0 ? c->power_limit_w : c->like->hw->specs.tdp_w;
 }
 
 /* The same model doing the same, whatever its batch, precision, GPUs and power limit. */
-static bool same_workload(const adept_measurement *a, const adept_measurement *b)
+static bool same_workload(const candidate *x, const candidate *y)
 {
+    const adept_measurement *a = x->like, *b = y->like;
     return a->hw == b->hw && a->mode == b->mode && a->attention == b->attention && a->grad_accum == b->grad_accum &&
            strcmp(a->profile->model_path, b->profile->model_path) == 0 && strcmp(a->input, b->input) == 0 &&
            strcmp(a->optimizer, b->optimizer) == 0;
 }
 
-static bool same_work(const adept_profile *a, const adept_profile *b)
+static bool same_configuration(const candidate *a, const candidate *b)
 {
-    return a == b || (a->batch_size == b->batch_size && a->precision == b->precision);
+    return a->gpus == b->gpus && a->profile->batch_size == b->profile->batch_size &&
+           a->profile->precision == b->profile->precision && same_workload(a, b) &&
+           (a->power_limit_w == b->power_limit_w || limit_of(a) == limit_of(b));
 }
 
-/* Is it what `row` measured? */
-static bool is_measured(const candidate *c, const adept_measurement *row)
+/* NULL: none is the same. */
+static candidate *find(candidate *list, size_t n, const candidate *c)
 {
-    return same_workload(c->like, row) && same_work(c->profile, row->profile) && c->gpus == row->gpus &&
-           same_limit(row->hw, c->power_limit_w, row->power_limit_w);
+    for (size_t i = 0; i < n; i++)
+        if ((list[i].change == POWER) == (c->change == POWER) && same_configuration(&list[i], c)) return &list[i];
+    return NULL;
 }
 
 /* The GPU has the units and the memory for it. */
@@ -78,20 +81,21 @@ static bool can_run(const candidate *c)
     return adept_predict(&p, c->profile, c->like->hw, &run, NULL) == ADEPT_OK && p.memory.fits;
 }
 
-static bool same_candidate(const candidate *a, const candidate *b)
-{
-    return (a->change == POWER) == (b->change == POWER) && a->gpus == b->gpus && same_work(a->profile, b->profile) &&
-           same_workload(a->like, b->like) && same_limit(a->like->hw, a->power_limit_w, b->power_limit_w);
-}
-
 static void add(search *s, candidate c)
 {
-    for (size_t i = 0; i < s->n; i++)
-        if (same_candidate(&c, &s->list[i])) return;
-    if (s->n == MAX_CANDIDATES || (c.change != POWER && !can_run(&c))) return;
-    for (size_t i = 0; i < s->dataset->n && c.change != POWER; i++)
-        if (is_measured(&c, &s->dataset->rows[i])) return;
-    s->list[s->n++] = c;
+    if (s->n == MAX_CANDIDATES || find(s->list, s->n, &c) || find(s->measured, s->n_measured, &c)) return;
+    if (c.change == POWER || can_run(&c)) s->list[s->n++] = c;
+}
+
+static void list_measured(search *s)
+{
+    for (size_t i = 0; i < s->dataset->n; i++) {
+        const adept_measurement *row = &s->dataset->rows[i];
+        candidate c = {.like = row, .profile = row->profile, .gpus = row->gpus, .power_limit_w = row->power_limit_w};
+        candidate *same = find(s->measured, s->n_measured, &c);
+        if (!same) *(same = &s->measured[s->n_measured++]) = c;
+        same->has_power = same->has_power || !isnan(row->power_avg_w);
+    }
 }
 
 static void vary_gpus(search *s, const candidate *from)
@@ -106,20 +110,23 @@ static void vary_gpus(search *s, const candidate *from)
     }
 }
 
-static void vary_power_limit(search *s, const candidate *from)
+static void vary_power(search *s, const candidate *from)
 {
     const adept_specs *specs = &from->like->hw->specs;
     const double limits[] = {specs->power_limit_min_w, 0.5 * (specs->power_limit_min_w + specs->power_limit_max_w),
                              specs->power_limit_max_w};
+    candidate c = *from;
+    c.change = POWER_LIMIT;
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        candidate c = *from;
         c.power_limit_w = limits[i];
-        c.change = POWER_LIMIT;
         if (isfinite(limits[i])) add(s, c);
     }
+    c = *from;
+    c.change = POWER;
+    if (!from->has_power) add(s, c);
 }
 
-/* A model that cannot be had in that configuration (a saved profile, a batch fixed by the trace) is no candidate. */
+/* A model that cannot be had in that configuration (a batch fixed by the trace) is no candidate. */
 static adept_status add_changed(search *s, const candidate *from, adept_measurement_change to, adept_error *err)
 {
     candidate c = *from;
@@ -129,13 +136,6 @@ static adept_status add_changed(search *s, const candidate *from, adept_measurem
     if (status == ADEPT_E_NOMEM) return no_memory(err);
     if (status == ADEPT_OK) add(s, c);
     return ADEPT_OK;
-}
-
-static bool has_precision(const search *s, const adept_measurement *like, adept_precision precision)
-{
-    for (size_t i = 0; i < s->dataset->n; i++)
-        if (same_workload(like, &s->dataset->rows[i]) && s->dataset->rows[i].precision == precision) return true;
-    return false;
 }
 
 static bool has_units(const adept_specs *s, adept_precision precision)
@@ -155,189 +155,116 @@ static bool has_units(const adept_specs *s, adept_precision precision)
 }
 
 /* Half the smallest batch, twice the largest, and at the largest the precisions that were not measured. */
-static adept_status vary_workload(search *s, const adept_measurement *like, adept_error *err)
+static adept_status vary_workload(search *s, const candidate *like, adept_error *err)
 {
-    const adept_measurement *smallest = like, *largest = like;
-    for (size_t i = 0; i < s->dataset->n; i++) {
-        const adept_measurement *row = &s->dataset->rows[i];
-        if (!same_workload(like, row)) continue;
-        if (row->profile->batch_size < smallest->profile->batch_size) smallest = row;
-        if (row->profile->batch_size > largest->profile->batch_size) largest = row;
+    const candidate *smallest = like, *largest = like;
+    bool measured[ADEPT_PRECISION_COUNT] = {false};
+    for (size_t i = 0; i < s->n_measured; i++) {
+        const candidate *c = &s->measured[i];
+        if (!same_workload(like, c)) continue;
+        measured[c->like->precision] = true;
+        if (c->profile->batch_size < smallest->profile->batch_size) smallest = c;
+        if (c->profile->batch_size > largest->profile->batch_size) largest = c;
     }
-    candidate low = {smallest, smallest->profile, smallest->gpus, smallest->power_limit_w, NOTHING, false};
-    candidate high = {largest, largest->profile, largest->gpus, largest->power_limit_w, NOTHING, false};
     adept_measurement_change half = {.batch_size = smallest->profile->batch_size / 2};
     adept_measurement_change twice = {.batch_size = largest->profile->batch_size * 2};
-    adept_status status = half.batch_size > 0 ? add_changed(s, &low, half, err) : ADEPT_OK;
-    if (status == ADEPT_OK) status = add_changed(s, &high, twice, err);
+    adept_status status = half.batch_size > 0 ? add_changed(s, smallest, half, err) : ADEPT_OK;
+    if (status == ADEPT_OK) status = add_changed(s, largest, twice, err);
     for (int p = ADEPT_FP32; p < ADEPT_PRECISION_COUNT && status == ADEPT_OK; p++) {
-        adept_precision precision = (adept_precision)p;
-        if (!has_units(&like->hw->specs, precision) || has_precision(s, like, precision)) continue;
-        status = add_changed(s, &high, (adept_measurement_change){.precision = adept_precision_name(precision)}, err);
+        adept_measurement_change to = {.precision = adept_precision_name((adept_precision)p)};
+        if (has_units(&like->like->hw->specs, (adept_precision)p) && !measured[p])
+            status = add_changed(s, largest, to, err);
     }
     return status;
-}
-
-/* The first rows[i] of its workload (work: with the same batch and precision, GPUs and limit too)? */
-static bool is_first(const search *s, size_t i, bool whole)
-{
-    const adept_measurement *rows = s->dataset->rows;
-    candidate c = {&rows[i], rows[i].profile, rows[i].gpus, rows[i].power_limit_w, NOTHING, false};
-    for (size_t j = 0; j < i; j++)
-        if (whole ? is_measured(&c, &rows[j]) : same_workload(&rows[i], &rows[j])) return false;
-    return true;
-}
-
-static bool power_is_measured(const search *s, const candidate *c)
-{
-    for (size_t i = 0; i < s->dataset->n; i++)
-        if (!isnan(s->dataset->rows[i].power_avg_w) && is_measured(c, &s->dataset->rows[i])) return true;
-    return false;
 }
 
 static adept_status collect(search *s, adept_error *err)
 {
     adept_status status = ADEPT_OK;
-    size_t n_rows = s->dataset->n, n_workloads = 0;
-    for (size_t i = 0; i < n_rows; i++)
-        s->any_power = s->any_power || !isnan(s->dataset->rows[i].power_avg_w);
-    if (n_rows > MAX_CONFIGURATIONS) n_rows = MAX_CONFIGURATIONS;
-    for (size_t i = 0; i < n_rows && status == ADEPT_OK; i++) {
-        const adept_measurement *row = &s->dataset->rows[i];
-        if (is_first(s, i, true)) {
-            candidate c = {row, row->profile, row->gpus, row->power_limit_w, NOTHING, false};
-            vary_gpus(s, &c);
-            if (s->any_power) vary_power_limit(s, &c);
-            c.change = POWER;
-            if (s->any_power && !power_is_measured(s, &c)) add(s, c);
-        }
-        if (n_workloads < MAX_WORKLOADS && is_first(s, i, false)) {
-            n_workloads++;
-            status = vary_workload(s, row, err);
-        }
+    size_t n_workloads = 0;
+    bool any_power = false;
+    list_measured(s);
+    for (size_t i = 0; i < s->n_measured; i++)
+        any_power = any_power || s->measured[i].has_power;
+    for (size_t i = 0; i < s->n_measured && i < MAX_CONFIGURATIONS && status == ADEPT_OK; i++) {
+        const candidate *c = &s->measured[i];
+        bool first = true; /* of its workload */
+        for (size_t k = 0; k < i; k++)
+            first = first && !same_workload(&s->measured[k], c);
+        vary_gpus(s, c);
+        if (any_power) vary_power(s, c);
+        if (first && n_workloads++ < MAX_WORKLOADS) status = vary_workload(s, c, err);
     }
     return status;
 }
 
 /* ---- what they would tell ---- */
 
-/* Lines of the candidates' Jacobian, two each; those of what would not be measured anew are 0. */
-static adept_status candidate_lines(double *lines, const search *s, const adept_information *info, adept_error *err)
-{
-    size_t n = s->n, n_theta = s->fit->n_parameters;
-    adept_placement *placements = calloc(n, sizeof *placements);
-    double *value = calloc(2 * n, sizeof *value), *gradient = calloc(2 * n, n_theta * sizeof *gradient);
-    adept_evaluator *e = NULL;
-    adept_status status = placements && value && gradient ? ADEPT_OK : no_memory(err);
-    for (size_t i = 0; i < n && status == ADEPT_OK; i++) {
-        const candidate *c = &s->list[i];
-        adept_run run = {.gpus = c->gpus, .power_limit_w = c->power_limit_w};
-        placements[i] = (adept_placement){c->profile, c->like->hw, run};
-    }
-    if (status == ADEPT_OK)
-        status = adept_evaluator_new(&e, placements, n, s->fit->granularity, s->fit->saturation, s->fit->scalars,
-                                     s->fit->n_scalars, err);
-    if (status == ADEPT_OK) {
-        adept_evaluate_gradient(e, s->fit->theta, value, value + n, gradient, gradient + n * n_theta);
-        for (size_t i = 0; i < n; i++) {
-            double *line = lines + 2 * i * info->n;
-            double noise_time = s->list[i].change == POWER ? NAN : info->noise_time;
-            adept_information_row(line, info, s->fit, value[i], gradient + i * n_theta, noise_time);
-            adept_information_row(line + info->n, info, s->fit, value[n + i], gradient + (n + i) * n_theta,
-                                  info->noise_power);
-        }
-    }
-    adept_evaluator_free(e);
-    free(placements);
-    free(value);
-    free(gradient);
-    return status;
-}
-
-/* The covariance c after one more line was measured (Sherman and Morrison). `room` holds n numbers. */
-static void learn(double *c, size_t n, const double *line, double *room)
-{
-    double divisor = 1.0;
-    for (size_t i = 0; i < n; i++) {
-        room[i] = 0.0;
-        for (size_t j = 0; j < n; j++)
-            room[i] += c[i * n + j] * line[j];
-        divisor += line[i] * room[i];
-    }
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            c[i * n + j] -= room[i] * room[j] / divisor;
-}
-
-/* ln det of the covariance with what is good enough added to its diagonal: a parameter known better than that gives
- * nothing more to gain. c is overwritten by its Cholesky factor. */
-static double log_determinant(double *c, size_t n, const double *enough)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++)
-        c[i * n + i] += enough[i];
-    for (size_t j = 0; j < n; j++) {
-        double pivot = c[j * n + j];
-        for (size_t k = 0; k < j; k++)
-            pivot -= c[j * n + k] * c[j * n + k];
-        pivot = fmax(pivot, 1e-300); /* positive but for rounding */
-        sum += log(pivot);
-        pivot = c[j * n + j] = sqrt(pivot);
-        for (size_t i = j + 1; i < n; i++) {
-            double x = c[i * n + j];
-            for (size_t k = 0; k < j; k++)
-                x -= c[i * n + k] * c[j * n + k];
-            c[i * n + j] = x / pivot;
-        }
-    }
-    return sum;
-}
-
-/* Memory of choose(). */
+/* What choosing needs of the candidates. */
 typedef struct choice {
     size_t n;       /* parameters */
-    double *lines;  /* of the candidates */
+    double *lines;  /* of the candidates' Jacobian, two each; those of what would not be measured anew are 0 */
     double *enough; /* variance of each parameter that is good enough */
-    double *trial;  /* n x n */
-    double *room;   /* n */
-    double *old;    /* n */
+    double *old;    /* standard deviation of each before the last choice */
+    gsl_matrix_view covariance, trial; /* trial: room for one more */
+    gsl_vector_view room;
 } choice;
 
-static bool choice_new(choice *c, const adept_information *info, size_t n_candidates, const adept_fit *fit)
+static adept_status choice_new(choice *c, adept_arena *arena, const search *s, adept_information *info,
+                               adept_error *err)
 {
     size_t n = info->n;
-    c->n = n;
-    c->lines = calloc(2 * n_candidates, n * sizeof(double));
-    c->enough = calloc(n, sizeof(double));
-    c->trial = calloc(n * n, sizeof(double));
-    c->room = calloc(n, sizeof(double));
-    c->old = calloc(n, sizeof(double));
-    for (size_t i = 0; i < n && c->enough; i++) {
-        const adept_parameter_info *p = &fit->parameters[info->index[i]].info;
+    adept_measurement *rows = adept_arena_array(arena, s->n, sizeof *rows);
+    double *trial = adept_arena_array(arena, n * n, sizeof *trial), *room = adept_arena_array(arena, n, sizeof *room);
+    *c = (choice){.n = n,
+                  .enough = adept_arena_array(arena, n, sizeof *c->enough),
+                  .old = adept_arena_array(arena, n, sizeof *c->old)};
+    if (!rows || !trial || !room || !c->enough || !c->old) return no_memory(err);
+    c->covariance = gsl_matrix_view_array(info->covariance, n, n);
+    c->trial = gsl_matrix_view_array(trial, n, n);
+    c->room = gsl_vector_view_array(room, n);
+    for (size_t i = 0; i < n; i++) {
+        const adept_parameter_info *p = &s->fit->parameters[info->index[i]].info;
         double wanted = GOOD_ENOUGH * (p->log_scale ? 1.0 : p->high - p->low) / info->unit[i];
         c->enough[i] = wanted * wanted;
     }
-    return c->lines && c->enough && c->trial && c->room && c->old;
-}
-
-static void choice_free(choice *c)
-{
-    free(c->lines);
-    free(c->enough);
-    free(c->trial);
-    free(c->room);
-    free(c->old);
-}
-
-/* Half the ln det that is left after measuring candidate i, or now (SIZE_MAX). */
-static double uncertainty(const choice *c, const adept_information *info, size_t i)
-{
-    memcpy(c->trial, info->covariance, c->n * c->n * sizeof *c->trial);
-    if (i != SIZE_MAX) {
-        learn(c->trial, c->n, c->lines + 2 * i * c->n, c->room);
-        learn(c->trial, c->n, c->lines + (2 * i + 1) * c->n, c->room);
+    for (size_t i = 0; i < s->n; i++) {
+        rows[i] = *s->list[i].like;
+        rows[i].profile = s->list[i].profile;
+        rows[i].run = (adept_run){.gpus = s->list[i].gpus, .power_limit_w = s->list[i].power_limit_w};
     }
-    return 0.5 * log_determinant(c->trial, c->n, c->enough);
+    adept_status status = adept_information_lines(&c->lines, arena, info, rows, s->n, s->fit, err);
+    for (size_t i = 0; i < s->n && status == ADEPT_OK; i++)
+        if (s->list[i].change == POWER) memset(c->lines + 2 * i * n, 0, n * sizeof *c->lines);
+    return status;
+}
+
+/* The covariance after candidate i was measured (Sherman and Morrison, for each of its lines). */
+static void learn(gsl_matrix *covariance, choice *c, size_t i)
+{
+    for (size_t line = 2 * i; line < 2 * i + 2; line++) {
+        double divisor = 0.0;
+        gsl_vector_view x = gsl_vector_view_array(c->lines + line * c->n, c->n);
+        gsl_blas_dgemv(CblasNoTrans, 1.0, covariance, &x.vector, 0.0, &c->room.vector);
+        gsl_blas_ddot(&x.vector, &c->room.vector, &divisor);
+        gsl_blas_dger(-1.0 / (1.0 + divisor), &c->room.vector, &c->room.vector, covariance);
+    }
+}
+
+/* Half the ln det of the covariance after measuring candidate i, or now (SIZE_MAX). What is good enough is added to the
+ * diagonal: a parameter known better than that gives nothing more to gain. NAN if rounding made it no covariance. */
+static double uncertainty(choice *c, size_t i)
+{
+    double sum = 0.0;
+    gsl_matrix *trial = &c->trial.matrix;
+    gsl_matrix_memcpy(trial, &c->covariance.matrix);
+    if (i != SIZE_MAX) learn(trial, c, i);
+    for (size_t k = 0; k < c->n; k++)
+        *gsl_matrix_ptr(trial, k, k) += c->enough[k];
+    if (gsl_linalg_cholesky_decomp1(trial) != GSL_SUCCESS) return NAN;
+    for (size_t k = 0; k < c->n; k++)
+        sum += log(gsl_matrix_get(trial, k, k));
+    return sum;
 }
 
 /* ---- words ---- */
@@ -345,11 +272,11 @@ static double uncertainty(const choice *c, const adept_information *info, size_t
 static const char *configuration_text(adept_arena *arena, const candidate *c)
 {
     const adept_profile *p = c->profile;
-    const char *text = adept_report_text(
+    const char *text = adept_arena_printf(
         arena, "%s, batch %lld, %s, %s, %lld GPU%s", adept_measurement_text(c->like, "model"), (long long)p->batch_size,
         adept_precision_name(p->precision), adept_mode_name(p->mode), (long long)c->gpus, c->gpus == 1 ? "" : "s");
-    if (text && c->power_limit_w > 0.0) text = adept_report_text(arena, "%s, limit %g W", text, c->power_limit_w);
-    if (text && c->change == POWER) text = adept_report_text(arena, "%s: power", text);
+    if (c->power_limit_w > 0.0) text = adept_arena_printf(arena, "%s, limit %g W", text, c->power_limit_w);
+    if (c->change == POWER) text = adept_arena_printf(arena, "%s: power", text);
     return text;
 }
 
@@ -360,22 +287,22 @@ static const char *change_text(adept_arena *arena, const char *before, const ade
     double from = old_deviation * info->unit[i], to = sqrt(info->covariance[i * info->n + i]) * info->unit[i];
     const char *join = *before ? "; " : "";
     if (p->log_scale)
-        return adept_report_text(arena, "%s%s%s known to a factor of %.3g instead of %.3g", before, join, p->name,
+        return adept_arena_printf(arena, "%s%s%s known to a factor of %.3g instead of %.3g", before, join, p->name,
                                  exp(to), exp(from));
-    return adept_report_text(arena, "%s%s%s known to +- %.2g instead of %.2g", before, join, p->name, to, from);
+    return adept_arena_printf(arena, "%s%s%s known to +- %.2g instead of %.2g", before, join, p->name, to, from);
 }
 
-/* The parameters that gain most; `memory->old` are the standard deviations before. */
+/* The parameters that gain most; `choices->old` are the standard deviations before. */
 static const char *reason_text(adept_arena *arena, const adept_information *info, const adept_fit *fit,
-                               const choice *memory)
+                               const choice *choices)
 {
-    double *old = memory->old;
+    double *old = choices->old;
     const char *text = "";
-    for (int k = 0; k < N_REASONS && text; k++) {
+    for (int k = 0; k < N_REASONS; k++) {
         size_t best = 0;
         double most = 0.0;
         for (size_t i = 0; i < info->n; i++) {
-            double enough = memory->enough[i], now = info->covariance[i * info->n + i];
+            double enough = choices->enough[i], now = info->covariance[i * info->n + i];
             double ratio = old[i] > 0.0 ? sqrt((old[i] * old[i] + enough) / (now + enough)) : 0.0;
             if (ratio > most) {
                 most = ratio;
@@ -394,17 +321,16 @@ static const char *reason_text(adept_arena *arena, const adept_information *info
 static bool same_kind(const candidate *a, const candidate *b)
 {
     return a->change == b->change && (a->change != PRECISION || a->profile->precision == b->profile->precision) &&
-           same_workload(a->like, b->like);
+           same_workload(a, b);
 }
 
-static adept_status take(adept_suggestion *out, adept_arena *arena, search *s, adept_information *info,
-                         const choice *memory, size_t best, double gain, adept_error *err)
+static void take(adept_suggestion *out, adept_arena *arena, search *s, adept_information *info, choice *choices,
+                 size_t best, double gain)
 {
     candidate *c = &s->list[best];
     for (size_t i = 0; i < info->n; i++)
-        memory->old[i] = sqrt(info->covariance[i * info->n + i]);
-    learn(info->covariance, info->n, memory->lines + 2 * best * info->n, memory->room);
-    learn(info->covariance, info->n, memory->lines + (2 * best + 1) * info->n, memory->room);
+        choices->old[i] = sqrt(info->covariance[i * info->n + i]);
+    learn(&choices->covariance.matrix, choices, best);
     for (size_t i = 0; i < s->n; i++)
         if (same_kind(c, &s->list[i])) s->list[i].taken = true;
     *out = (adept_suggestion){
@@ -416,44 +342,37 @@ static adept_status take(adept_suggestion *out, adept_arena *arena, search *s, a
         .power_only = c->change == POWER,
         .gain = gain,
         .text = configuration_text(arena, c),
-        .reason = reason_text(arena, info, s->fit, memory),
+        .reason = reason_text(arena, info, s->fit, choices),
     };
-    return out->text && out->reason ? ADEPT_OK : no_memory(err);
-}
-
-static adept_status choose(adept_suggestion *out, size_t *n_out, adept_arena *arena, search *s, adept_information *info,
-                           size_t n_wanted, adept_error *err)
-{
-    choice memory = {0};
-    adept_status status =
-        choice_new(&memory, info, s->n, s->fit) ? candidate_lines(memory.lines, s, info, err) : no_memory(err);
-    while (status == ADEPT_OK && *n_out < n_wanted) {
-        double now = uncertainty(&memory, info, SIZE_MAX), most = LEAST_GAIN;
-        size_t best = s->n;
-        for (size_t i = 0; i < s->n; i++) {
-            double gain = s->list[i].taken ? 0.0 : now - uncertainty(&memory, info, i);
-            if (!(gain > most)) continue;
-            most = gain;
-            best = i;
-        }
-        if (best == s->n) break;
-        status = take(&out[(*n_out)++], arena, s, info, &memory, best, most, err);
-    }
-    choice_free(&memory);
-    return status;
 }
 
 adept_status adept_suggest(adept_suggestion **out, size_t *n, adept_arena *arena, adept_dataset *d,
                            const adept_scored *scored, const adept_fit *fit, size_t n_wanted, adept_error *err)
 {
-    adept_information info = {0};
+    adept_information info;
+    choice choices;
+    search s = {.dataset = d,
+                .fit = fit,
+                .measured = adept_arena_array(arena, d->n, sizeof *s.measured),
+                .list = adept_arena_array(arena, MAX_CANDIDATES, sizeof *s.list)};
     *n = 0;
     *out = adept_arena_array(arena, n_wanted + 1, sizeof **out);
-    search s = {.dataset = d, .fit = fit};
-    s.list = adept_arena_array(arena, MAX_CANDIDATES, sizeof *s.list);
-    if (!*out || !s.list) return no_memory(err);
+    if (!*out || !s.measured || !s.list) return no_memory(err);
     adept_status status = adept_information_new(&info, arena, d->rows, scored, d->n, fit, true, err);
     if (status == ADEPT_OK) status = collect(&s, err);
-    if (status == ADEPT_OK && s.n > 0 && info.n > 0) status = choose(*out, n, arena, &s, &info, n_wanted, err);
-    return status;
+    if (status != ADEPT_OK || s.n == 0 || info.n == 0) return status;
+    status = choice_new(&choices, arena, &s, &info, err);
+    while (status == ADEPT_OK && *n < n_wanted) {
+        double now = uncertainty(&choices, SIZE_MAX), most = LEAST_GAIN;
+        size_t best = s.n;
+        for (size_t i = 0; i < s.n; i++) {
+            double gain = s.list[i].taken ? 0.0 : now - uncertainty(&choices, i);
+            if (!(gain > most)) continue;
+            most = gain;
+            best = i;
+        }
+        if (best == s.n) break;
+        take(&(*out)[(*n)++], arena, &s, &info, &choices, best, most);
+    }
+    return status == ADEPT_OK && adept_arena_failed(arena) ? no_memory(err) : status;
 }

@@ -4,6 +4,7 @@
 #define ADEPT_MODEL_H
 #include "adept_hwprofile.h"
 #include "adept_profile.h"
+#include <adept/estimate.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,11 +79,6 @@ ADEPT_API const char *adept_saturation_name(size_t index);
 
 /* ------------------------------------------------------------------ prediction ---------------------------------- */
 
-/* How gradients are summed over GPUs. */
-typedef enum adept_allreduce { ADEPT_ALLREDUCE_RING, ADEPT_ALLREDUCE_TREE, ADEPT_ALLREDUCE_AUTO } adept_allreduce;
-/* How much of that the backward pass hides. AUTO: buckets where the granularity is "operator" and the profile knows where its
- * parameters are, unless the GPU's fit comes from several GPUs: then, and in all other cases, the parameter `overlap`. */
-typedef enum adept_overlap { ADEPT_OVERLAP_AUTO, ADEPT_OVERLAP_FIXED, ADEPT_OVERLAP_BUCKETED } adept_overlap;
 /* "ring", "tree", "auto"; "auto", "fixed", "bucketed"; NULL past the end */
 ADEPT_API const char *adept_allreduce_name(size_t allreduce);
 ADEPT_API const char *adept_overlap_name(size_t overlap);
@@ -112,7 +108,6 @@ ADEPT_API bool adept_transferred_for(const adept_hwprofile *hw, const adept_run 
 /** "fit", "model", "operator"; NULL past the end. */
 ADEPT_API const char *adept_granularity_name(size_t granularity);
 
-typedef enum adept_bound { ADEPT_BOUND_COMPUTE, ADEPT_BOUND_MEMORY, ADEPT_BOUND_LAUNCH, ADEPT_BOUND_COMMUNICATION } adept_bound;
 ADEPT_API const char *adept_bound_name(adept_bound bound);
 
 typedef struct adept_memory {
@@ -121,30 +116,36 @@ typedef struct adept_memory {
     bool fits;
 } adept_memory;
 
+/** Does the step fit the GPU's memory? */
+static inline bool adept_estimate_fits(const adept_estimate *e)
+{
+    return !(e->notes & ADEPT_NOTE_NO_ROOM);
+}
+
+/* An estimate, and everything else there is to say of it. Times of the pass are of all accumulation passes; work is that of the whole
+ * step on all GPUs but where one GPU is named. */
 typedef struct adept_prediction {
-    double step_time_s;
-    double power_avg_w;      /* all GPUs together */
-    double energy_step_j;    /* power_avg_w * step_time_s, exactly */
-    double edp_js;           /* energy_step_j * step_time_s */
-    double samples_per_s;    /* batch * gpus * grad_accum / step_time_s */
-    double energy_per_sample_j;
-    /* time */
-    double pass_s, optimizer_s, comm_s, kernel_launch_s, fixed_s; /* sum = step_time_s */
-    double comm_hidden_s;    /* what of the all-reduce runs beside the backward pass: comm_s is the rest */
-    double comm_buckets;     /* all-reduces of a step; 0: a fixed share is hidden */
-    double gemm_s, conv_s, alu_s, memory_s; /* inside pass_s, for all accumulation passes; by operator: sum = pass_s */
-    double clock_ratio;      /* core clock / boost clock; 1 unless locked or under the power limit */
-    double clock_hz;
-    adept_bound bound;
-    /* power of each phase, all GPUs */
-    double pass_w, optimizer_w, comm_w, idle_w;
-    /* work of the whole step on all GPUs */
+    union {
+        adept_estimate estimate;
+        struct { /* its members */
+            adept_status status;
+            uint32_t notes;
+            adept_bound bound;
+            int32_t reserved_int;
+#define X(name, dimension, text) double name dimension;
+            ADEPT_ESTIMATE_LIST(X)
+#undef X
+            double reserved[4];
+        };
+    };
+    double comm_buckets;                    /* all-reduces of a step; 0: a fixed share is hidden */
+    double gemm_s, conv_s, alu_s, memory_s; /* inside pass_s; by operator: sum = pass_s */
+    double pass_w, optimizer_w, comm_w, idle_w; /* power of each phase, all GPUs */
     double gemm_flops, conv_flops, alu_flops, total_flops, macs_forward /* one forward pass on one GPU */;
     double bytes_read, bytes_written, kernels; /* one GPU */
-    double mfu;              /* GEMM and conv FLOPs / (step_time_s * gpus * dense peak of the arithmetic) */
-    adept_memory memory;     /* of one GPU */
-    /* Where the measurement would lie with probability interval_level, low and high; NAN without a fit that says so. */
-    double interval_level, interval_time_s[2], interval_power_w[2];
+    double mfu; /* GEMM and conv FLOPs / (step_time_s * gpus * dense peak of the arithmetic) */
+    adept_memory memory; /* of one GPU */
+    adept_range_point range; /* the quantities whose calibrated range a fit records */
     size_t n_warnings;
     char warnings[8][256];
 } adept_prediction;
@@ -161,20 +162,11 @@ typedef struct adept_prediction {
 ADEPT_API adept_status adept_predict(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                      const adept_run *run, adept_error *err);
 
-/** A step under one power limit. Power and energy are those of all GPUs, the limit is one GPU's. */
-typedef struct adept_limit_choice {
-    double limit_w, clock_hz;
-    double step_time_s, power_avg_w, energy_step_j, edp_js;
-    /* relative to the board's default limit: 0.05 is 5 % more time, less energy, a smaller product of energy and time */
-    double slowdown, energy_saving, edp_saving;
-} adept_limit_choice;
 typedef struct adept_power_limits {
     bool known;          /* false: `reason` says why, and the rest is 0 */
     char reason[128];
-    double low_w, high_w; /* limits looked at: what the board can be set to and can follow */
-    adept_limit_choice unset;          /* the board's default limit */
-    adept_limit_choice energy_optimal; /* least energy per step */
-    adept_limit_choice edp_optimal;    /* least energy per step times step time */
+    double low_w, high_w;                                     /* as adept_best_limits, as are the rest */
+    adept_limit_estimate unset, energy_optimal, edp_optimal;
 } adept_power_limits;
 /**
  * The power limits of least energy and of least energy times time, over every limit from power_limit_min_w (or what the lowest
@@ -184,10 +176,6 @@ typedef struct adept_power_limits {
  */
 ADEPT_API adept_status adept_predict_power_limits(adept_power_limits *out, const adept_profile *prof,
                                                   const adept_hwprofile *hw, const adept_run *run, adept_error *err);
-
-/** The quantities of a prediction whose calibrated range a fit records (`p` of exactly these). */
-ADEPT_API adept_range_point adept_prediction_range_point(const adept_prediction *p, const adept_profile *prof,
-                                                         const adept_hwprofile *hw, const adept_run *run);
 
 /** How far a run lies outside the calibrated range: sum over the quantities of log2(value / nearest end of the range), and 1 for a
  *  precision or a mode that was not measured. 0: inside. Intervals grow by (widen - 1) * max(|low|, |high|) of the log ratio at

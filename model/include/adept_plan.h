@@ -23,32 +23,14 @@ ADEPT_API adept_status adept_plan_new(adept_plan **out, const adept_profile *pro
                                       const adept_run *how, adept_error *err);
 ADEPT_API void adept_plan_free(adept_plan *plan); /* NULL allowed */
 
-/** The quantities of adept_prediction with the same names; equal to them to the last bit: adept_predict() works a step
- *  out by the same code. */
-typedef struct adept_plan_result {
-    double step_time_s;
-    double power_avg_w;   /* all GPUs together; NAN without tdp_w */
-    double energy_step_j; /* power_avg_w * step_time_s, exactly */
-    double edp_js;
-    double samples_per_s, energy_per_sample_j;
-    double pass_s, optimizer_s, comm_s, kernel_launch_s, fixed_s; /* sum = step_time_s */
-    double comm_hidden_s;
-    double clock_ratio, clock_hz;
-    double peak_bytes, capacity_bytes; /* memory of one GPU */
-    adept_bound bound;
-    bool fits;
-    bool limited; /* the power limit (or the board's own) leaves a lower clock than asked for */
-    bool floored; /* even the lowest clock draws more than the limit */
-} adept_plan_result;
-
 /**
- * Predict one step.
+ * Predict one step: the numbers of adept_predict(), to the last bit, but for intervals (adept_plan_interval()).
  * @param out written only on ADEPT_OK
  * @param run as of adept_predict(), but for `granularity` and `saturation`, which are the plan's; NULL: one GPU, nothing set
  * @return as adept_predict()
  * No allocation, no locks. Thread-safe on a shared plan, deterministic.
  */
-ADEPT_API adept_status adept_plan_predict(adept_plan_result *out, const adept_plan *plan, const adept_run *run,
+ADEPT_API adept_status adept_plan_predict(adept_estimate *out, const adept_plan *plan, const adept_run *run,
                                           adept_error *err);
 
 /* Parameters of the granularity that has more. */
@@ -65,6 +47,9 @@ ADEPT_API adept_status adept_parameters_of(double *theta, size_t *n, const adept
 ADEPT_API adept_status adept_predict_with(double *time_s, double *power_w, const adept_profile *prof,
                                           const adept_hwprofile *hw, const adept_run *run, const double *theta,
                                           adept_error *err);
+
+/** All numbers of an estimate that could not be made. */
+ADEPT_API void adept_estimate_none(adept_estimate *out, adept_status status);
 
 /** One workload on many GPUs, one after the other: what does not depend on the GPU is kept from one plan to the next. For walks
  *  over hardware numbers. Belongs to one thread. */
@@ -87,14 +72,9 @@ ADEPT_API void adept_plan_family_free(adept_plan_family *family); /* NULL allowe
 ADEPT_API adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *family, const adept_hwprofile *hw,
                                             const adept_run *how, bool many, adept_error *err);
 
-/** Where the measurement of a predicted run would lie, as adept_prediction has it; NAN without a fit that says so. */
-typedef struct adept_plan_interval {
-    double level, time_s[2], power_w[2];
-    bool outside; /* of what the GPU was calibrated with: the interval is wider */
-} adept_plan_interval;
-/** @param result of this plan and run. No allocation, thread-safe. */
-ADEPT_API void adept_plan_interval_of(adept_plan_interval *out, const adept_plan *plan, const adept_run *run,
-                                      const adept_plan_result *result);
+/** Where the measurement of a predicted run would lie: fills the interval of an estimate, as adept_prediction has it; NAN without a fit
+ *  that says so. @param estimate  of this plan and run. No allocation, thread-safe. */
+ADEPT_API void adept_plan_interval(adept_estimate *estimate, const adept_plan *plan, const adept_run *run);
 
 #ifdef __cplusplus
 }

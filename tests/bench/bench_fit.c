@@ -96,33 +96,45 @@ static double time_gradients_s(const adept_objective *o, const double *unit, dou
     return each_s;
 }
 
+/* How long the evolution has run, and how far it came. */
+typedef struct watched {
+    double begin_s, per_s;
+    int generations;
+} watched;
+
+static bool watch(void *context, const adept_de_view *now)
+{
+    watched *w = context;
+    double elapsed_s = cpu_s() - w->begin_s;
+    w->per_s = now->evaluations / elapsed_s;
+    w->generations = now->generation;
+    return elapsed_s < 2.0;
+}
+
 /* One thread, from a random population on, for about two seconds. */
 static double evolution_per_s(const adept_objective *o, int *generations)
 {
     adept_fit_options f = options();
     adept_de_settings settings = {.n_population = 15 * N_FREE,
                                   .max_generations = f.max_generations,
-                                  .mutation_low = f.mutation_low,
-                                  .mutation_high = f.mutation_high,
-                                  .crossover = f.crossover,
+                                  .mutation_low = 0.5,
+                                  .mutation_high = 1.5,
+                                  .crossover = 0.7,
                                   .tol = 0.0,
                                   .seed = 1};
-    adept_de_problem problem = {
-        .n = N_FREE, .loss = adept_objective_loss, .context = o, .n_scratch = adept_objective_n_scratch(o)};
+    watched w = {.begin_s = cpu_s()};
+    adept_de_problem problem = {.n = N_FREE,
+                                .loss = adept_objective_loss,
+                                .context = o,
+                                .n_scratch = adept_objective_n_scratch(o),
+                                .watch = watch,
+                                .watch_context = &w};
     adept_pool *pool = adept_pool_new(1);
-    adept_de *de = NULL;
     adept_error err = {0};
-    if (!pool || adept_de_new(&de, &problem, &settings, pool, &err) != ADEPT_OK) die("evolution", &err);
-    double begin_s = cpu_s();
-    adept_de_start(de);
-    while (cpu_s() - begin_s < 2.0)
-        adept_de_step(de);
-    adept_de_view v = adept_de_look(de);
-    double per_s = v.evaluations / (cpu_s() - begin_s);
-    *generations = v.generation;
-    adept_de_free(de);
+    if (!pool || adept_de_run(&problem, &settings, pool, &err) != ADEPT_OK) die("evolution", &err);
+    *generations = w.generations;
     adept_pool_free(pool);
-    return per_s;
+    return w.per_s;
 }
 
 /* ---- for NumPy ---- */
@@ -242,14 +254,11 @@ static double longest_fit_s(const synthetic *s)
 int main(int argc, char **argv)
 {
     adept_error err = {0};
-    const adept_measurement *rows[N];
     adept_objective o;
     synthetic *s = synthetic_new("a100-sxm-40gb", 0.02, 5);
     adept_arena *arena = adept_arena_new();
     if (!s || !arena) return 1;
-    for (size_t i = 0; i < N; i++)
-        rows[i] = &s->rows[i];
-    if (adept_objective_init(&o, arena, s->evaluator, rows, N, 0.6, 0.4, &err) != ADEPT_OK) die("objective", &err);
+    if (adept_objective_init(&o, arena, s->evaluator, s->rows, N, 0.6, 0.4, &err) != ADEPT_OK) die("objective", &err);
     free_parameters(&o, arena, s);
     double *scratch = adept_arena_array(arena, adept_objective_n_gradient_scratch(&o), sizeof *scratch);
     double truth[N_FREE];

@@ -2,6 +2,7 @@
  * derivatives and under a limit that binds. CPU time of one core. Usage: bench_operator PROFILE... */
 #include "adept_evaluate.h"
 #include "adept_operator_model.h"
+#include "saved_models.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,10 +79,8 @@ static double evaluate_us(const adept_placement *at, size_t n_rows, bool gradien
 
 static void measure(const char *path, const adept_hwprofile *hw)
 {
-    adept_profile *profile = NULL;
-    adept_error err = {0};
+    adept_profile *profile = saved_profile(path, 0, 0);
     size_t n_kernels = 0;
-    check(adept_profile_read(&profile, path, &err), &err);
     for (size_t i = 0; i < profile->n_ops; i++)
         n_kernels += profile->ops[i].n_kernels;
     const adept_placement free_run = {profile, hw, {.granularity = ADEPT_GRANULARITY_OPERATOR}};

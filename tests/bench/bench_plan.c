@@ -1,8 +1,8 @@
 /* Plans: one prediction by both granularities, what making one costs, a million mixed placements, threads. Beside it
  * the same arithmetic in a plain C loop, kernel by kernel, and (bench_plan.py, from the file written here) vectorised
  * in NumPy. Best of several rounds; CPU time of one core unless it says wall clock. Usage: bench_plan OUT.json
- * PROFILE... (made with --batches) */
-#include "adept_batches.h"
+ * PROFILE... */
+#include "adept_handlers.h"
 #include "adept_plan.h"
 #include "naive_operator.h"
 #include "plan.h"
@@ -26,7 +26,12 @@ static const int64_t counts[] = {1, 2, 4, 8, 16};
 #define N_BATCHES 16
 
 static adept_hwprofile *gpus[N_GPUS];
-static adept_batches *workloads[MAX_WORKLOADS];
+/* What `adept profile -o` saved. */
+static struct {
+    adept_graph *graph;
+    adept_workload_config config;
+    int64_t batch;
+} workloads[MAX_WORKLOADS];
 static const char *names[MAX_WORKLOADS];
 static size_t n_workloads;
 static volatile double sink;
@@ -49,7 +54,9 @@ static adept_profile *profile_of(size_t workload, int64_t batch)
 {
     adept_profile *profile = NULL;
     adept_error err = {0};
-    check(adept_batches_at(&profile, workloads[workload], batch, &err), &err);
+    adept_workload_config config = workloads[workload].config;
+    config.batch_size = batch;
+    check(adept_profile_build(&profile, workloads[workload].graph, adept_handlers(), &config, NULL, NULL, &err), &err);
     return profile;
 }
 
@@ -73,7 +80,7 @@ static double plan_ns(const adept_profile *profile, const adept_hwprofile *hw, a
     for (int round = 0; round < N_ROUNDS; round++) {
         double start = clock_s(CLOCK_PROCESS_CPUTIME_ID);
         for (size_t i = 0; i < N_TIMED; i++) {
-            adept_plan_result r;
+            adept_estimate r;
             const adept_run run = {.gpus = many ? counts[i % N_COUNTS] : 1,
                                    .power_limit_w = limited ? limit_of(hw, 1 + i % 97, 98) : 0.0};
             check(adept_plan_predict(&r, plan, &run, &err), &err);
@@ -91,7 +98,7 @@ static double make_us(size_t workload, const adept_hwprofile *hw, double *profil
     adept_error err = {0};
     *profile_us = INFINITY;
     for (int round = 0; round < 3 * N_ROUNDS; round++) {
-        int64_t batch = adept_batches_base(workloads[workload]) + 1 + round;
+        int64_t batch = workloads[workload].batch + 1 + round;
         adept_plan *plan = NULL;
         double start = clock_s(CLOCK_PROCESS_CPUTIME_ID);
         adept_profile *profile = profile_of(workload, batch);
@@ -147,7 +154,7 @@ static double plain_us(const adept_profile *profile, const adept_hwprofile *hw, 
 static void one_workload(size_t w)
 {
     const adept_hwprofile *hw = gpus[1];
-    adept_profile *profile = profile_of(w, adept_batches_base(workloads[w]));
+    adept_profile *profile = profile_of(w, workloads[w].batch);
     double at_batch_us, new_us = make_us(w, hw, &at_batch_us);
     double free_ns = plan_ns(profile, hw, ADEPT_GRANULARITY_OPERATOR, false, false);
     double limited_ns = plan_ns(profile, hw, ADEPT_GRANULARITY_OPERATOR, true, false);
@@ -186,11 +193,11 @@ static void million(void)
             made_s += clock_s(CLOCK_PROCESS_CPUTIME_ID) - before;
             for (size_t g = 0; g < N_GPUS; g++) {
                 for (size_t i = 0; i < N_COUNTS * n_limits; i++, n++) {
-                    adept_plan_result r;
+                    adept_estimate r;
                     const adept_run run = {.gpus = counts[i % N_COUNTS],
                                            .power_limit_w = limit_of(gpus[g], i / N_COUNTS, n_limits)};
                     check(adept_plan_predict(&r, plans[g], &run, &err), &err);
-                    n_fit += r.fits;
+                    n_fit += adept_estimate_fits(&r);
                     best_s = fmin(best_s, r.step_time_s);
                 }
                 adept_plan_free(plans[g]);
@@ -217,7 +224,7 @@ static void *work(void *argument)
     job *j = argument;
     double start = clock_s(CLOCK_THREAD_CPUTIME_ID);
     for (size_t i = j->first; i < N_PLACEMENTS; i += j->step) {
-        adept_plan_result r;
+        adept_estimate r;
         size_t at = i % j->n_plans;
         const adept_run run = {.gpus = counts[i % N_COUNTS], .power_limit_w = limit_of(gpus[at % N_GPUS], i % 97, 97)};
         if (adept_plan_predict(&r, j->plans[at], &run, NULL) == ADEPT_OK) j->sum_s += r.step_time_s;
@@ -254,7 +261,7 @@ static void threads(void)
     adept_error err = {0};
     size_t n = 0;
     for (size_t w = 0; w < n_workloads; w++) {
-        adept_profile *profile = profile_of(w, adept_batches_base(workloads[w]));
+        adept_profile *profile = profile_of(w, workloads[w].batch);
         for (size_t g = 0; g < N_GPUS; g++)
             check(adept_plan_new(&plans[n++], profile, gpus[g], NULL, &err), &err);
         adept_profile_free(profile);
@@ -315,7 +322,7 @@ static void for_numpy(const char *path)
     if (!out) exit(1);
     fprintf(out, "{\"plans\":[");
     for (size_t w = 0; w < n_workloads; w++) {
-        adept_profile *profile = profile_of(w, adept_batches_base(workloads[w]));
+        adept_profile *profile = profile_of(w, workloads[w].batch);
         for (size_t g = 0; g < N_GPUS; g++) {
             check(adept_plan_new(&plans[n], profile, gpus[g], &how, &err), &err);
             write_phases(out, profile, gpus[g], n++ == 0);
@@ -329,7 +336,7 @@ static void for_numpy(const char *path)
     for (int round = 0; round < N_ROUNDS; round++) {
         double start = clock_s(CLOCK_PROCESS_CPUTIME_ID);
         for (size_t i = 0; i < N_PLACEMENTS; i++) {
-            adept_plan_result r;
+            adept_estimate r;
             const adept_run run = {.gpus = counts[i % N_COUNTS], .power_limit_w = limits_w[i]};
             check(adept_plan_predict(&r, plans[i % n], &run, &err), &err);
             time_s[i] = r.step_time_s;
@@ -352,6 +359,17 @@ static void for_numpy(const char *path)
         adept_plan_free(plans[i]);
 }
 
+static void open_workload(const char *path)
+{
+    adept_error err = {0};
+    adept_profile *own = NULL;
+    size_t w = n_workloads++;
+    check(adept_saved_read(&workloads[w].graph, &workloads[w].config, path, &err), &err);
+    check(adept_profile_build(&own, workloads[w].graph, adept_handlers(), &workloads[w].config, NULL, NULL, &err), &err);
+    workloads[w].batch = own->batch_size;
+    adept_profile_free(own);
+}
+
 int main(int argc, char **argv)
 {
     adept_error err = {0};
@@ -364,12 +382,7 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc && n_workloads < MAX_WORKLOADS; i++) {
         const char *slash = strrchr(argv[i], '/');
         names[n_workloads] = slash ? slash + 1 : argv[i];
-        check(adept_batches_read(&workloads[n_workloads], argv[i], &err), &err);
-        if (adept_batches_high(workloads[n_workloads]) < 1 + (N_BATCHES - 1) * (N_BATCHES - 1)) {
-            fprintf(stderr, "%s: made without --batches 1:512\n", argv[i]);
-            return 2;
-        }
-        n_workloads++;
+        open_workload(argv[i]);
     }
     for (size_t w = 0; w < n_workloads; w++)
         one_workload(w);
@@ -377,7 +390,7 @@ int main(int argc, char **argv)
     threads();
     for_numpy(argv[1]);
     for (size_t w = 0; w < n_workloads; w++)
-        adept_batches_free(workloads[w]);
+        adept_graph_free(workloads[w].graph);
     for (size_t g = 0; g < N_GPUS; g++)
         adept_hwprofile_free(gpus[g]);
     return 0;

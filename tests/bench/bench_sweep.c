@@ -1,8 +1,8 @@
 /* A million points of a saved profile, as `adept sweep --csv` works them out and writes them (to /dev/null): over runs,
  * and over numbers of the hardware, where every point is another GPU. Beside it one adept_predict() and printf for each
  * of some points. CPU time of one core. Usage: bench_sweep PROFILE... */
-#include "adept_batches.h"
 #include "adept_sweep_answers.h"
+#include "saved_models.h"
 #include "sweep_rows.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,8 +119,7 @@ int main(int argc, char **argv)
     adept_error err = {0};
     check(adept_hwprofile_open(&hw, "a100-pcie-40gb", &err), &err);
     for (int i = 1; i < argc; i++) {
-        adept_profile *profile;
-        check(adept_profile_read_at(&profile, argv[i], 0, &err), &err);
+        adept_profile *profile = saved_profile(argv[i], 0, 0);
         const char *name = strrchr(argv[i], '/');
         printf("%s on %s\n", name ? name + 1 : argv[i], hw->name);
         for (size_t g = 0; g < sizeof grids / sizeof *grids; g++)

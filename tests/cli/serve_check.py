@@ -134,6 +134,8 @@ for keys, options in [
      ["--gpus", "8", "--nodes", "2", "--internode-bandwidth", "5e9", "--internode-latency", "2us", "--allreduce", "tree", "--overlap",
       "fixed"]),
     ({"gpu": "h100", "batch_size": 256}, ["--batch", "256"]),
+    ({"gpu": "h100", "batch_size": 77, "gpus": 2, "overlap": "bucketed", "bucket_bytes": 1e6},
+     ["--batch", "77", "--gpus", "2", "--overlap", "bucketed", "--bucket-bytes", "1e6"]),
 ]:
     run = {"workload": "mlp", "gpu": "a100", **keys}
     printed = program("predict", profile, "--gpu", run["gpu"], *options)
@@ -204,9 +206,9 @@ for body, status, code in [
     ({**run, "requests": {}}, 400, "bad_request"), ({**run, "allreduce": "star"}, 400, "bad_request"),
     ({**run, "workload": "../../etc/passwd"}, 404, "unknown_workload"), ({**run, "gpu": "/etc/passwd"}, 404, "unknown_gpu"),
     ({**run, "gpu": "./mine.json"}, 404, "unknown_gpu"), ({**run, "gpu": "x" * 128}, 400, "bad_request"),
-    ({**run, "batch_size": 255}, 422, "cannot_predict"), ({**run, "power_limit_w": 1e6}, 422, "cannot_predict"),
+    ({**run, "seq_length": 255}, 422, "cannot_predict"), ({**run, "batch_size": 2**53}, 422, "cannot_predict"), ({**run, "power_limit_w": 1e6}, 422, "cannot_predict"),
     ({**run, "nodes": 2, "gpus": 2}, 422, "cannot_predict"),
-    ({**run, "gpus": 2, "overlap": "bucketed", "bucket_bytes": 1e6}, 422, "cannot_predict"), ({"gpu": "a100", "profile": {}}, 422, "bad_profile"),
+    ({**run, "gpus": 2, "overlap": "bucketed", "granularity": "model"}, 422, "cannot_predict"), ({"gpu": "a100", "profile": {}}, 422, "bad_profile"),
     ({"requests": [{}] * 10001}, 413, "too_large"), ("1" * 200000, 413, "too_large"),
 ]:
     expect(status, "POST", "/v1/predict", body, code=code)

@@ -31,13 +31,10 @@ head -c 1000 "$p" >"$work/truncated.profile.json"
 bad truncated.profile.json
 sed 's/"schema_version": *[0-9]*/"schema_version":99/' "$p" >"$work/newer.profile.json"
 bad newer.profile.json
-# every number of a profile counts something
-sed 's/"flops": *[0-9]*/"flops":-1/' "$p" >"$work/negative.profile.json"
+sed 's/"data":[[:space:]]*".*"/"data":"AAAA"/' "$p" >"$work/nodata.profile.json"
+bad nodata.profile.json
+sed 's/"options":[[:space:]]*{/"options":{"batch_size":-1,/' "$p" >"$work/negative.profile.json"
 bad negative.profile.json
-sed 's/"flops": *[0-9]*/"flops":1e308/' "$p" >"$work/overflow.profile.json"
-bad overflow.profile.json
-sed 's/"batch_size": *[0-9]*/"batch_size":0/' "$p" >"$work/nobatch.profile.json"
-bad nobatch.profile.json
 
 # a profile is no GPU and a GPU is no profile
 run gpus a100 --json

@@ -155,8 +155,8 @@ expect_error 5 '.' calibrate zero.csv --gpu a100 --models "$data" -o x.json
 gone x.json
 
 # ---- interruption: the best is kept, and going on gives the bytes of a fit that was left alone ----
-long='--leave-out none --suggest 0 --tol 0 --population 100 --max-generations 2500 --threads 1'
-ok $long -o whole.json
+long='--suggest 0 --tol 0 --population 100 --max-generations 1000 --threads 1'
+ok $long --leave-out none -o whole.json
 
 wait_for() { # FILE: up to 60 s
     tries=0
@@ -166,7 +166,7 @@ wait_for() { # FILE: up to 60 s
     done
 }
 # background jobs of a script ignore SIGINT, which the program would inherit; SIGTERM asks for the same
-"$ADEPT" calibrate rows.csv --gpu a100 --models "$data" $long -o half.json >out 2>err &
+"$ADEPT" calibrate rows.csv --gpu a100 --models "$data" $long --leave-out none -o half.json >out 2>err &
 pid=$!
 wait_for half.json.checkpoint
 kill -TERM "$pid"
@@ -179,30 +179,37 @@ if [ "$rc" -eq 5 ]; then
     there half.json
     there half.json.checkpoint
     expect_ok predict "$data/mlp.profile.json" --gpu ./half.json
-    ok $long -o half.json --resume half.json.checkpoint --threads 2
+    ok $long --leave-out none -o half.json --resume half.json.checkpoint --threads 2
     gone half.json.checkpoint
 else
     fail "exit code $rc after SIGTERM"
 fi
 same whole.json half.json
 
-# ---- kill -9: what was saved is whole ----
+# ---- kill -9 among the held-out refits: what was saved is whole, and finished parts are not fitted again ----
+long="$long --max-generations 400 --leave-out gpus"
+ok $long -o whole.json
 cp whole.json killed.json
 "$ADEPT" calibrate rows.csv --gpu a100 --models "$data" $long -o killed.json >out 2>err &
 pid=$!
-wait_for killed.json.checkpoint
+tries=0
+until grep -q '"parts":\[{' killed.json.checkpoint 2>/dev/null || [ "$tries" -ge 600 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 same whole.json killed.json
-there killed.json.checkpoint
 cp killed.json.checkpoint kept
+checks=$((checks + 1))
+grep -q '"parts":\[{' kept || fail "no finished part was kept"
 ok $long -o killed.json --resume killed.json.checkpoint
 same whole.json killed.json
 
 # a checkpoint of something else, or damaged, is refused and not touched
 expect_error 2 '.' calibrate rows.csv --gpu h100 --models "$data" $long -o x.json --resume kept
 expect_error 2 '.' calibrate rows.csv --gpu a100 --models "$data" $long --seed 2 -o x.json --resume kept
-head -c 1000 kept >cut
+head -c 500 kept >cut
 expect_error 3 'cut' calibrate rows.csv --gpu a100 --models "$data" $long -o x.json --resume cut
 echo '{}' >empty
 expect_error 3 'empty' calibrate rows.csv --gpu a100 --models "$data" $long -o x.json --resume empty

@@ -67,7 +67,7 @@ refused 'model,input,step_time_s\nmlp,3y,1\n' "t\.csv:2: column input: input '3y
 refused 'model,step_time_s\nmlp2,1\n' "t\.csv:2: column model: 'mlp2' is neither a file relative to the CSV nor a name in"
 refused 'model,step_time_s\n../../../etc/passwd2,1\n' "t\.csv:2: column model: '../../../etc/passwd2' is neither"
 refused 'model,step_time_s\nt.csv,1\n' 't\.csv:2: '
-refused 'model,step_time_s,batch_size\nmlp,1,64\n' 't\.csv:2: .*recorded with batch_size 256'
+refused 'model,step_time_s,input\nmlp,1,Bx1025\n' 't\.csv:2: .*aten::linear'
 refused 'model,step_time_s,power_limit_w\nmlp,1,5000\n' 't\.csv:2: .*power limit 5000 W'
 refused 'model,step_time_s,gpu\nmlp,1,h100\n' 't\.csv: column gpu: no row is of a100-sxm-40gb; there are h100 \(1 row\)'
 

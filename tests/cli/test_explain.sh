@@ -83,7 +83,6 @@ expect_error 2 '--gpu is missing' explain "$mlp"
 expect_error 2 'one too many' explain "$mlp" "$mlp" --gpu a100
 expect_error 2 'exclude each other' explain "$mlp" --gpu a100 --json --markdown
 expect_error 2 'power limit 5000' explain "$mlp" --gpu a100 --power-limit 5000
-expect_error 2 'contradicts' explain "$mlp" --gpu a100 --precision bf16
 expect_error 3 'missing.json' explain "$work/missing.json" --gpu a100
 expect_error 6 'did you mean|nearest|unknown GPU' explain "$mlp" --gpu a1000
 finish

@@ -1,4 +1,4 @@
-# Sequence lengths: S in --input, --seq-length, and profiles that hold for ranges of batches and lengths.
+# Sequence lengths: S in --input and --seq-length, of models and of saved profiles.
 . "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
 p=$data/lengths.profile.json
 
@@ -8,17 +8,14 @@ shows 'i64:3x33'
 expect_ok predict "$p" --gpu a100 --json
 shows '"seq_length":[[:space:]]*16'
 expect_ok predict "$p" --gpu a100 --batch 3 --seq-length 33 --input i64:BxS
-expect_error 2 'a sequence length of 101 lies outside .* 1 to 100; profile the model again: .*--seq-lengths' predict "$p" --gpu a100 --seq-length 101
-expect_error 2 'a batch of 13 lies outside .* 1 to 12' predict "$p" --gpu a100 --batch 13 --seq-length 7
-expect_error 2 '--input i64:BxSxS contradicts' predict "$p" --gpu a100 --seq-length 7 --input i64:BxSxS
-expect_error 2 'seq-lengths needs the model' profile "$p" --seq-lengths 1:8
-expect_error 2 '--seq-length 7 contradicts .* recorded with none' predict "$data/mlp.profile.json" --gpu a100 --seq-length 7
+expect_error 2 'position 100 lies beyond the table of 100' predict "$p" --gpu a100 --seq-length 101
+expect_error 2 'attn.*cannot multiply' predict "$p" --gpu a100 --seq-length 7 --input i64:BxSxS
 expect_error 2 'too small' predict "$p" --gpu a100 --seq-length 0
 expect_error 2 'not a whole number' predict "$p" --gpu a100 --seq-length long
 expect_error 2 'S for the sequence length' predict "$p" --gpu a100 --input i64:BxT
 # a profile at one of its sizes is a profile of that size
 checks=$((checks + 1))
-"$ADEPT" profile "$p" --batch 5 --seq-length 77 --json >"$work/at.json" && "$ADEPT" predict "$work/at.json" --gpu a100 --json >"$work/a" &&
+"$ADEPT" profile "$p" --batch 5 --seq-length 77 -o "$work/at.json" >"$work/out" && "$ADEPT" predict "$work/at.json" --gpu a100 --json >"$work/a" &&
     "$ADEPT" predict "$p" --gpu a100 --batch 5 --seq-length 77 --json >"$work/b" && cmp -s "$work/a" "$work/b" || fail 'a profile at its size'
 
 # a sweep over lengths, and one at a length: its rows are single predictions
@@ -52,25 +49,24 @@ expect_error 2 'position 2050 lies beyond the table of 2050' predict "$models/op
 expect_error 2 'lengths of 512 and 128; give each input' predict "$models/t5_base.pt" --gpu a100 --seq-length 100
 expect_ok predict "$models/t5_base.pt" --gpu a100 --seq-length 100 --input i64:BxS --input i64:Bx32
 expect_error 2 'no input is a batch of token sequences' predict "$models/resnet50.pt" --gpu a100 --seq-length 100
-expect_error 2 'and a sequence length of 2048: .*attn' profile "$m" --batches 1:4 --seq-lengths 128:2048
-expect_error 2 'a sequence length of 9 is none of those' profile "$m" --seq-lengths 10:20 --seq-length 9
-expect_error 2 'seq-lengths: the range is empty' profile "$m" --seq-lengths 20:10
 
-# every batch and length of the ranges, to the byte
-expect_ok profile "$m" --batches 1:32 --seq-lengths 1:1024 -o "$work/many.json"
+# every batch and length from one file, to the byte
+expect_ok profile "$m" -o "$work/saved.json"
 for size in '1 37' '3 1' '7 1000' '32 1024'; do
     set -- $size
     checks=$((checks + 2))
-    "$ADEPT" predict "$work/many.json" --gpu a100 --batch "$1" --seq-length "$2" --json --by layer >"$work/saved"
+    "$ADEPT" predict "$work/saved.json" --gpu a100 --batch "$1" --seq-length "$2" --json --by layer >"$work/saved"
     "$ADEPT" predict "$m" --gpu a100 --batch "$1" --seq-length "$2" --json --by layer >"$work/model"
     cmp -s "$work/saved" "$work/model" || fail "a prediction at $size differs"
-    "$ADEPT" profile "$work/many.json" --batch "$1" --seq-length "$2" --json >"$work/saved"
+    "$ADEPT" profile "$work/saved.json" --batch "$1" --seq-length "$2" --json >"$work/saved"
     "$ADEPT" profile "$m" --batch "$1" --seq-length "$2" --json >"$work/model"
     cmp -s "$work/saved" "$work/model" || fail "a profile at $size differs"
 done
-# a list, at the file's own batch; a decoder of another length
-expect_ok profile "$models/t5_base.pt" --input i64:BxS --input i64:Bx32 --seq-lengths 200,128,300 --mode infer -o "$work/list.json"
-expect_ok predict "$work/list.json" --gpu a100 --seq-length 250
+expect_error 2 "module 'transformer.h.0.attn'.*1024" predict "$work/saved.json" --gpu a100 --seq-length 1025
+# a decoder of another length
+expect_ok profile "$models/t5_base.pt" --input i64:BxS --input i64:Bx32 --seq-length 200 --mode infer -o "$work/t5.json"
+expect_ok predict "$work/t5.json" --gpu a100 --seq-length 250
 shows 'i64:8x250.*i64:8x32'
-expect_error 2 '128 to 300' predict "$work/list.json" --gpu a100 --seq-length 301
+expect_ok predict "$work/t5.json" --gpu a100
+shows 'i64:8x200.*i64:8x32'
 finish

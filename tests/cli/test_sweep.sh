@@ -104,7 +104,7 @@ expect_error 2 'not a whole number below 9e\+15' sweep "$profile" --gpu a100 --v
 expect_error 2 'internode_latency_s: 0 is not above 0' sweep "$profile" --gpu a100 --gpus 4 --vary internode_latency_s=0
 expect_error 2 'given twice' sweep "$profile" --gpu a100 --vary gpus=1 --vary gpus=2
 expect_error 2 'not one of fp32' sweep "$profile" --gpu a100 --vary precision=fp31
-expect_error 2 'needs the model' sweep "$profile" --gpu a100 --vary precision=fp32
+expect_ok sweep "$profile" --gpu a100 --vary precision=fp32,bf16 --vary mode=train,infer --csv
 expect_error 2 'vary is missing' sweep "$profile" --gpu a100
 expect_error 2 'gpu is missing' sweep "$profile" --vary batch=1
 expect_error 2 'exclude each other' sweep "$profile" --gpu a100 --vary gpu=t4

@@ -61,7 +61,8 @@ expect_error 1 'dir.md' predict "$p" --gpu a100 --steps 1 --label "$work/dir.md"
 checks=$((checks + 1))
 [ -z "$(find "$work" -name '*.md?*' -o -name '*.json?*')" ] || fail 'a temporary file is left'
 # a model's name stays a name
-sed 's/"mlp\.pt"/"a|b<i>.pt"/' "$p" >"$work/evil.json"
+sed 's/^file .*/file a|b<i>.pt/' "$data/mlp.graph" >"$work/evil.graph"
+"$ADEPT_MAKE_PROFILE" "$work/evil.graph" >"$work/evil.json"
 expect_ok predict "$work/evil.json" --gpu a100 --steps 1 --label "$work/evil.md"
 cp "$work/evil.md" "$work/out"
 shows '^\| model \| a\\\|b&lt;i>\.pt \|$'

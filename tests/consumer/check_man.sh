@@ -40,7 +40,7 @@ check_command() {
 }
 
 check_functions() {
-    functions=$(cat "$ADEPT_SOURCE_DIR"/library/include/adept/*.h "$ADEPT_SOURCE_DIR"/base/public/adept/*.h | tr '\n' ' ' |
+    functions=$(cat "$ADEPT_SOURCE_DIR"/library/include/adept/*.h "$ADEPT_SOURCE_DIR"/base/public/adept/*.h "$ADEPT_SOURCE_DIR"/model/public/adept/*.h | tr '\n' ' ' |
         grep -o 'ADEPT_API [^;(]*adept_[a-z_]*(' | grep -o 'adept_[a-z_]*($' | tr -d '(')
     [ -n "$functions" ] || fail "the headers have no functions"
     for function in $functions; do

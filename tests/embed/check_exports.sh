@@ -11,7 +11,7 @@ fail() { echo "$library: $1" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Declarations may break lines; a name is followed by '('.
-cat "$source"/library/include/adept/*.h "$source"/base/public/adept/*.h | tr '\n' ' ' | grep -o 'ADEPT_API [^;(]*adept_[a-z_]*(' | grep -o 'adept_[a-z_]*($' | tr -d '(' | sort >"$work/declared"
+cat "$source"/library/include/adept/*.h "$source"/base/public/adept/*.h "$source"/model/public/adept/*.h | tr '\n' ' ' | grep -o 'ADEPT_API [^;(]*adept_[a-z_]*(' | grep -o 'adept_[a-z_]*($' | tr -d '(' | sort >"$work/declared"
 nm -D --defined-only "$library" | awk '$2 == "T" {print $3}' | sed 's/@.*//' | sort >"$work/exported"
 [ "$(wc -l <"$work/declared")" -ge 20 ] || fail "too few declarations found in $source"
 diff "$work/declared" "$work/exported" || fail "exports differ from the headers' declarations (< declared, > exported)"
@@ -21,7 +21,7 @@ nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /@@ADEPT_/' | grep . &
 needed=$(readelf -d "$library" | grep NEEDED; ldd "$library")
 unwanted=$(echo "$needed" | grep -E 'lib(torch|c10|gsl|nlopt|stdc\+\+)' || true)
 test -z "$unwanted" || fail "needs $unwanted"
-readelf -d "$library" | grep -q 'SONAME.*libadept\.so\.0\.1' || fail "has no SONAME libadept.so.0.1"
+readelf -d "$library" | grep -q 'SONAME.*libadept\.so\.0\.2' || fail "has no SONAME libadept.so.0.2"
 calls=$(nm -D --undefined-only "$library" | awk '{print $NF}' | sed 's/@.*//' |
     grep -xE 'fork|vfork|clone|exec.*|system|popen|dlopen|exit|_exit|abort|printf|puts|putchar|perror|pthread_create' || true)
 test -z "$calls" || fail "calls $calls"

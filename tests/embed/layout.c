@@ -9,28 +9,27 @@
 int main(void)
 {
     SIZE(adept_error), AT(adept_error, line), AT(adept_error, message);
-    SIZE(adept_model_options), AT(adept_model_options, batch_size), AT(adept_model_options, batch_high),
-        AT(adept_model_options, inputs);
-    AT(adept_model_options, n_inputs), AT(adept_model_options, allow_unsupported), AT(adept_model_options, seq_length);
-    AT(adept_model_options, seq_high), AT(adept_model_options, reserved);
-    SIZE(adept_workload_info), AT(adept_workload_info, batch_size), AT(adept_workload_info, batch_high),
-        AT(adept_workload_info, trainable_params);
+    SIZE(adept_model_options), AT(adept_model_options, batch_size), AT(adept_model_options, seq_length),
+        AT(adept_model_options, grad_accum);
+    AT(adept_model_options, inputs), AT(adept_model_options, n_inputs), AT(adept_model_options, allow_unsupported),
+        AT(adept_model_options, reserved);
+    SIZE(adept_workload_info), AT(adept_workload_info, batch_size), AT(adept_workload_info, trainable_params);
     AT(adept_workload_info, flops_forward), AT(adept_workload_info, macs_forward), AT(adept_workload_info, seq_length),
-        AT(adept_workload_info, seq_high);
+        AT(adept_workload_info, reserved);
     SIZE(adept_gpu_info), AT(adept_gpu_info, transferred), AT(adept_gpu_info, mem_bytes), AT(adept_gpu_info, tdp_w),
         AT(adept_gpu_info, idle_w);
     SIZE(adept_request), AT(adept_request, gpus), AT(adept_request, nodes), AT(adept_request, power_limit_w);
     AT(adept_request, clock_hz), AT(adept_request, internode_bytes_per_s), AT(adept_request, internode_latency_s);
-    AT(adept_request, bucket_bytes), AT(adept_request, reduce), AT(adept_request, hide), AT(adept_request, reserved);
-    SIZE(adept_estimate), AT(adept_estimate, notes), AT(adept_estimate, largest), AT(adept_estimate, step_time_s);
+    AT(adept_request, bucket_bytes), AT(adept_request, allreduce), AT(adept_request, overlap), AT(adept_request, reserved);
+    SIZE(adept_estimate), AT(adept_estimate, notes), AT(adept_estimate, bound), AT(adept_estimate, step_time_s);
     AT(adept_estimate, power_avg_w), AT(adept_estimate, energy_step_j), AT(adept_estimate, edp_js);
-    AT(adept_estimate, samples_per_s), AT(adept_estimate, samples), AT(adept_estimate, pass_s),
+    AT(adept_estimate, samples), AT(adept_estimate, samples_per_s), AT(adept_estimate, energy_per_sample_j), AT(adept_estimate, pass_s),
         AT(adept_estimate, optimizer_s);
-    AT(adept_estimate, comm_s), AT(adept_estimate, launch_s), AT(adept_estimate, fixed_s),
+    AT(adept_estimate, comm_s), AT(adept_estimate, kernel_launch_s), AT(adept_estimate, fixed_s),
         AT(adept_estimate, comm_hidden_s);
-    AT(adept_estimate, clock_hz), AT(adept_estimate, peak_bytes), AT(adept_estimate, capacity_bytes);
-    AT(adept_estimate, interval_level), AT(adept_estimate, time_low_s), AT(adept_estimate, time_high_s);
-    AT(adept_estimate, power_low_w), AT(adept_estimate, power_high_w), AT(adept_estimate, reserved);
+    AT(adept_estimate, clock_ratio), AT(adept_estimate, clock_hz), AT(adept_estimate, peak_bytes), AT(adept_estimate, capacity_bytes);
+    AT(adept_estimate, interval_level), AT(adept_estimate, interval_time_s);
+    AT(adept_estimate, interval_power_w), AT(adept_estimate, reserved);
     SIZE(adept_limit_estimate), AT(adept_limit_estimate, clock_hz), AT(adept_limit_estimate, edp_js);
     AT(adept_limit_estimate, slowdown), AT(adept_limit_estimate, edp_saving);
     SIZE(adept_best_limits), AT(adept_best_limits, unset), AT(adept_best_limits, edp_optimal);

@@ -18,8 +18,7 @@ static void check_row(const adept_dataset *d, const adept_measurement *m)
     REQUIRE(m->line >= 2);
     for (size_t i = 0; i < d->columns.n; i++)
         REQUIRE(adept_measurement_text(m, d->columns.names[i]) != NULL);
-    for (size_t i = 0; adept_measurement_column(i); i++)
-        REQUIRE(adept_measurement_text(m, adept_measurement_column(i)) != NULL);
+    REQUIRE(adept_measurement_text(m, "weight") != NULL); /* known, whether the file has it or not */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

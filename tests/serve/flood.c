@@ -34,8 +34,8 @@ static const char *const bodies[] = {
     "{\"workload\":\"mlp\",\"requests\":[{\"gpu\":\"t4\"},{\"gpu\":\"a100\",\"gpus\":2},{\"gpu\":\"nix\"}]}",
     "{\"workload\":\"mlp\",\"goal\":{\"objective\":\"edp\",\"samples\":1e6,\"deadline_s\":10},\"options\":[{\"gpu\":"
     "\"a100\"},{\"gpu\":\"t4\"}]}",
-    "{\"gpu\":\"a100\",\"profile\":{\"schema_version\":1,\"model\":{\"path\":\"x\"},\"ops\":[{\"path\":\"a\","
-    "\"kernels\":[]}]}}",
+    "{\"gpu\":\"a100\",\"profile\":{\"schema_version\":3,\"kind\":\"adept-profile\",\"options\":{},"
+    "\"graph\":{\"sha256\":\"00\",\"data\":\"YWRl\"}}}",
     "[[[[{\"a\":[1,2,{\"b\":\"\\ud83d\\ude00\"}]}]]]]",
 };
 static const char *const paths[] = {"/v1/predict", "/v1/choose"};

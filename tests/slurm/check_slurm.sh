@@ -37,9 +37,9 @@ trap 'exit 1' INT TERM HUP
 # ---- the site ----
 mkdir "$work/profiles" "$work/jobs"
 cp "$here/../cli/data/mlp.profile.json" "$work/profiles/mlp.profile.json"
-cp "$here/../fuzz/corpus/batches/two_pieces.json" "$work/profiles/neumf.profile.json"
-names="mlp neumf"
-if [ -n "${ADEPT_TORCH_MODULE:-}" ] && "$adept" profile "$here/../../data/models/resnet50.pt" --batches 8:64 \
+cp "$here/../cli/data/lengths.profile.json" "$work/profiles/lengths.profile.json"
+names="mlp lengths"
+if [ -n "${ADEPT_TORCH_MODULE:-}" ] && "$adept" profile "$here/../../data/models/resnet50.pt" \
     -o "$work/profiles/resnet50.profile.json" >"$work/profiled" 2>&1; then
     names="$names resnet50"
 fi
@@ -62,7 +62,7 @@ cd "$work" || exit 1
 for name in $names; do
     case $name in
     mlp) batch=256 ;;
-    neumf) batch=3 ;;
+    lengths) batch=3 ;;
     *) batch=32 ;;
     esac
     options_of "$name" $batch >"$work/$name.options"
@@ -108,6 +108,8 @@ submit --hold --time=7 --comment="adept:mlp samples=1e6"
 expect_job "$id" 'TimeLimit=00:07:00'
 submit --hold --comment="adept:mlp"
 expect_job "$id" 'TimeLimit=UNLIMITED' # of one step nothing is known
+submit --hold --comment="adept:mlp batch=7 steps=10" # any batch
+expect_job "$id" 'AdminComment=adept: .* batch=7 steps=10 '
 submit --hold --comment="adept:mlp steps=1000 gpus=1"
 scontrol update JobId="$id" Comment="adept:../../etc/passwd" || fail "a comment cannot be changed"
 expect_job "$id" 'AdminComment=adept: partition=.* steps=1000'
@@ -129,7 +131,6 @@ refuse 'no placement agrees' --gpus=64 --comment="adept:mlp"
 refuse 'asks for 2 nodes' -N 2 --comment="adept:mlp"
 refuse 'GPUs per task' -n 1 --gpus-per-task=1 --comment="adept:mlp"
 refuse 'in more than one way' --gpus=1 --gres=gpu:1 --comment="adept:mlp"
-refuse "profile 'mlp': .*batch" --comment="adept:mlp batch=7"
 refuse "there is no profile 'nothing'" --comment="adept:nothing"
 
 # ---- hostile ----

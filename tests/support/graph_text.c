@@ -18,6 +18,10 @@ typedef struct state {
     int32_t module;
     int32_t condition; /* of the open prim::If */
     int32_t results[MAX_ITEMS];
+    char path[256];
+    const char *hints[MAX_ITEMS]; /* in the copy of the text */
+    size_t n_hints;
+    int64_t batch, length;
     adept_error err;
     const char *line;
 } state;
@@ -214,6 +218,35 @@ static void do_yields(state *s, char *rest)
     if (adept_graph_builder_block_end(s->b, n, values, &s->err)) die(s, "yields");
 }
 
+/* What the file says of itself. @return false if the line is none of these */
+static bool do_fact(state *s, const char *line)
+{
+    long long number;
+    if (sscanf(line, "file %255[^\n]", s->path) == 1) return true;
+    if (sscanf(line, "batch %lld", &number) == 1) {
+        s->batch = number;
+    } else if (sscanf(line, "length %lld", &number) == 1) {
+        s->length = number;
+    } else if (!strncmp(line, "hint ", 5) && s->n_hints < MAX_ITEMS) {
+        s->hints[s->n_hints++] = line + 5;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void keep_facts(const state *s, adept_graph *graph)
+{
+    graph->path = adept_arena_strdup(graph->arena, *s->path ? s->path : "test");
+    graph->hint_batch = s->batch;
+    graph->hint_seq_length = s->length;
+    graph->n_hint_specs = s->n_hints;
+    graph->hint_specs = adept_arena_array(graph->arena, s->n_hints, sizeof *graph->hint_specs);
+    if (!graph->path || !graph->hint_specs) die(s, "out of memory");
+    for (size_t i = 0; i < s->n_hints; i++)
+        graph->hint_specs[i] = adept_arena_strdup(graph->arena, s->hints[i]);
+}
+
 adept_graph *graph_text(const char *text)
 {
     state s = {.b = adept_graph_builder_new()};
@@ -224,7 +257,7 @@ adept_graph *graph_text(const char *text)
             line++;
         s.line = line;
         int32_t values[MAX_ITEMS];
-        if (!*line) continue;
+        if (!*line || do_fact(&s, line)) continue;
         if (!strncmp(line, "input ", 6)) {
             do_input(&s, line + 6);
         } else if (!strncmp(line, "param ", 6)) {
@@ -244,8 +277,8 @@ adept_graph *graph_text(const char *text)
             do_node(&s, line);
         }
     }
-    free(copy);
     if (!graph) die(&s, "no return");
-    if (!graph->path || !graph->path[0]) graph->path = "test";
+    keep_facts(&s, graph);
+    free(copy);
     return graph;
 }

@@ -13,6 +13,7 @@
  *    end -> r
  *    return y
  *
+ *  and what the file says of itself: "file NAME.pt", "hint i64:BxS" (an input's shape), "batch 4", "length 16".
  *  Arguments are names of values, or constants: 3, 0.5, true, none, "text", [1, 2], [x, y] (a prim::ListConstruct).
  */
 #ifndef ADEPT_GRAPH_TEXT_H

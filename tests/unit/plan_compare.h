@@ -51,7 +51,7 @@ static inline void same(double got, double wanted, const char *name, const char 
              run->power_limit_w, run->clock_hz, name, got, wanted);
 }
 
-static inline void compare_result(const adept_plan_result *r, const adept_prediction *p, const adept_run *run,
+static inline void compare_result(const adept_estimate *r, const adept_prediction *p, const adept_run *run,
                                   const char *what)
 {
 #define X(name) same(r->name, p->name, #name, what, run);
@@ -60,10 +60,10 @@ static inline void compare_result(const adept_plan_result *r, const adept_predic
 #undef X
     assert_true(r->energy_step_j == r->power_avg_w * r->step_time_s || isnan(r->energy_step_j));
     assert_true(r->peak_bytes == p->memory.peak_bytes && r->capacity_bytes == p->memory.capacity_bytes);
-    assert_int_equal(r->fits, p->memory.fits);
+    assert_int_equal(adept_estimate_fits(r), p->memory.fits);
     assert_int_equal(r->bound, p->bound);
-    seen.limited += r->limited;
-    seen.floored += r->floored;
+    seen.limited += (r->notes & ADEPT_NOTE_LIMITED) != 0;
+    seen.floored += (r->notes & ADEPT_NOTE_ABOVE_LIMIT) != 0;
     seen.bucketed += p->comm_buckets > 0;
     seen.bound[r->bound]++;
 }
@@ -81,20 +81,20 @@ static inline void compare_buckets(const adept_prediction *p, const adept_profil
                  p->comm_s, p->comm_hidden_s, c.buckets, c.exposed_s, c.total_s - c.exposed_s);
 }
 
-static inline void compare_interval(const adept_plan *plan, const adept_run *run, const adept_plan_result *r,
+static inline void compare_interval(const adept_plan *plan, const adept_run *run, const adept_estimate *r,
                                     const adept_prediction *p, const char *what)
 {
-    adept_plan_interval interval;
-    adept_plan_interval_of(&interval, plan, run, r);
-    same(interval.level, p->interval_level, "interval_level", what, run);
+    adept_estimate e = *r;
+    adept_plan_interval(&e, plan, run);
+    same(e.interval_level, p->interval_level, "interval_level", what, run);
     for (int i = 0; i < 2; i++) {
-        same(interval.time_s[i], p->interval_time_s[i], "interval_time_s", what, run);
-        same(interval.power_w[i], p->interval_power_w[i], "interval_power_w", what, run);
+        same(e.interval_time_s[i], p->interval_time_s[i], "interval_time_s", what, run);
+        same(e.interval_power_w[i], p->interval_power_w[i], "interval_power_w", what, run);
     }
     bool outside = false;
     for (size_t i = 0; i < p->n_warnings; i++)
         outside = outside || strstr(p->warnings[i], "calibrated with (");
-    assert_int_equal(interval.outside, outside);
+    assert_int_equal((e.notes & ADEPT_NOTE_OUTSIDE) != 0, outside);
 }
 
 static inline void compare_runs(const adept_profile *profile, const adept_hwprofile *hw, int n_runs, uint64_t *seed,
@@ -110,7 +110,7 @@ static inline void compare_runs(const adept_profile *profile, const adept_hwprof
         assert_string_equal(plan_err.message, err.message);
         for (int i = 0; i < n_runs && plan; i++) {
             const adept_run run = random_run(&hw->specs, how.granularity, seed);
-            adept_plan_result r;
+            adept_estimate r;
             err = plan_err = (adept_error){0};
             status = adept_predict(&p, profile, hw, &run, &err);
             assert_int_equal(adept_plan_predict(&r, plan, &run, &plan_err), status);

@@ -63,7 +63,7 @@ static const adept_fit_parameter *parameter(const adept_fit *fit, const char *na
 static void expect(const adept_fit *fit, const char *name, adept_fit_state state)
 {
     const adept_fit_parameter *p = parameter(fit, name);
-    if (p->state != state) fail_msg("%s is %s (%s)", name, adept_fit_state_name(p->state), p->reason);
+    if (p->state != state) fail_msg("%s is %d (%s)", name, (int)p->state, p->reason);
     assert_true((p->state == ADEPT_FIT_FREE) == (p->reason[0] == '\0'));
     if (p->state != ADEPT_FIT_FREE && p->state != ADEPT_FIT_FIXED) assert_true(p->value == p->start);
 }
@@ -264,6 +264,21 @@ static void rows_may_have_time_or_power_only(void **state)
     synthetic_free(s);
 }
 
+/* Of the fitted values, on any rows, with the usual weights. */
+static adept_fit_loss loss_on(const adept_measurement *rows, const adept_fit *fit)
+{
+    adept_arena *arena = adept_arena_new();
+    adept_evaluator *evaluator = NULL;
+    adept_objective o;
+    assert_int_equal(adept_fit_evaluator(&evaluator, fit, rows, N, NULL), ADEPT_OK);
+    assert_int_equal(adept_objective_init(&o, arena, evaluator, rows, N, 0.6, 0.4, NULL), ADEPT_OK);
+    double *scratch = adept_arena_array(arena, adept_objective_n_scratch(&o), sizeof *scratch);
+    adept_fit_loss loss = adept_objective_parts(&o, fit->theta, scratch);
+    adept_evaluator_free(evaluator);
+    adept_arena_free(arena);
+    return loss;
+}
+
 /* ---- weights ---- */
 
 static void weights_of_rows_count(void **state)
@@ -285,7 +300,7 @@ static void weights_of_rows_count(void **state)
         time += s->rows[i].weight * fabs(time_s[i] / s->rows[i].step_time_s - 1.0);
         weights += s->rows[i].weight;
     }
-    assert_int_equal(adept_fit_evaluate(&check, fit, s->rows, N, NULL, NULL), ADEPT_OK);
+    check = loss_on(s->rows, fit);
     if (fabs(check.time - 100.0 * time / weights) > 1e-9) fail_msg("%g", check.time);
     assert_true(fabs(check.total - 0.6 * check.time - 0.4 * check.power) < 1e-9 && check.total > without.total);
     adept_fit_free(fit);
@@ -376,12 +391,6 @@ static void options_that_make_no_sense(void **state)
     o.without = bad_names;
     refuse(s, &o, ADEPT_E_USAGE, "--without nothing");
     o.n_without = 0;
-    o.n_start = 1;
-    o.start = unknown;
-    refuse(s, &o, ADEPT_E_USAGE, "warm start");
-    o.start = outside;
-    refuse(s, &o, ADEPT_E_USAGE, "warm start: beta_gemm = 2");
-    o.n_start = 0;
     o.stage = "S8";
     refuse(s, &o, ADEPT_E_USAGE, "no stage \"S8\": the stages are S1 to S7");
     o.stage = NULL;
@@ -394,11 +403,8 @@ static void options_that_make_no_sense(void **state)
     o.polish = false;
     refuse(s, &o, ADEPT_E_USAGE, "nothing to do");
     o = small_options();
-    o.crossover = 1.5;
-    refuse(s, &o, ADEPT_E_USAGE, "crossover");
-    o = small_options();
-    o.mutation_low = 1.6;
-    refuse(s, &o, ADEPT_E_USAGE, "mutation");
+    o.tol = NAN;
+    refuse(s, &o, ADEPT_E_USAGE, "tolerance");
     o = small_options();
     o.prior_weight = -1;
     refuse(s, &o, ADEPT_E_USAGE, "prior");
@@ -416,8 +422,6 @@ static void names_of_choices(void **state)
     assert_true(adept_de_bounds_from_name(&bounds, "clip") && bounds == ADEPT_DE_CLIP);
     assert_true(adept_de_bounds_from_name(&bounds, "redraw") && bounds == ADEPT_DE_REDRAW);
     assert_false(adept_de_bounds_from_name(&bounds, ""));
-    assert_string_equal(adept_de_strategy_name(ADEPT_DE_RAND1BIN), "rand1bin");
-    assert_string_equal(adept_de_bounds_name(ADEPT_DE_CLIP), "clip");
 }
 
 /* ---- stages and saturation functions ---- */
@@ -546,10 +550,8 @@ static void three_points_adapt_a_profile(void **state)
     o.max_generations = 0;
     o.prior_weight = 1e9; /* stays where it is: the base itself */
     adept_fit *unchanged = fit_rows(s->rows, N, &base, &o);
-    adept_fit_loss with, without, before;
-    assert_int_equal(adept_fit_evaluate(&with, fit, s->rows, N, NULL, NULL), ADEPT_OK);
-    assert_int_equal(adept_fit_evaluate(&without, free_fit, s->rows, N, NULL, NULL), ADEPT_OK);
-    assert_int_equal(adept_fit_evaluate(&before, unchanged, s->rows, N, NULL, NULL), ADEPT_OK);
+    adept_fit_loss with = loss_on(s->rows, fit), without = loss_on(s->rows, free_fit);
+    adept_fit_loss before = loss_on(s->rows, unchanged);
     if (!(with.total < 0.5 * before.total && with.total < without.total && with.total < 5.0))
         fail_msg("all rows: base %g %%, adapted %g %%, without prior %g %%", before.total, with.total, without.total);
     if (fabs(parameter(fit, "beta_gemm")->value / 0.5 - 1.0) > 0.05) fail_msg("%g", parameter(fit, "beta_gemm")->value);
@@ -562,15 +564,21 @@ static void three_points_adapt_a_profile(void **state)
     synthetic_free(s);
 }
 
-/* ---- warm start, cheap refit ---- */
+/* ---- a start that nothing beats ---- */
 
-static void a_warm_start_is_not_lost(void **state)
+static void the_start_is_not_lost(void **state)
 {
     (void)state;
     synthetic *s = made(0.0, 1);
     adept_fit_options o = small_options();
-    o.start = synthetic_truth;
-    o.n_start = SYNTHETIC_N_TRUTH;
+    s->hw->calibrated = true;
+    s->hw->parameters = synthetic_truth;
+    s->hw->n_parameters = SYNTHETIC_N_TRUTH - SYNTHETIC_N_SCALARS; /* which stand last */
+    adept_scalar scalars[SYNTHETIC_N_SCALARS];
+    memcpy(scalars, synthetic_scalars, sizeof scalars);
+    for (size_t i = 0; i < SYNTHETIC_N_SCALARS; i++)
+        scalars[i].value = truth_of(s, scalars[i].name);
+    o.scalars = scalars;
     o.max_generations = 0; /* polish only */
     adept_fit *fit = fit_of(s, &o);
     if (!(fit->loss.total < 1e-9)) fail_msg("%g", fit->loss.total);
@@ -616,15 +624,12 @@ static void gradients_agree_with_differences(void **state)
 {
     (void)state;
     synthetic *s = made(0.05, 11);
-    const adept_measurement *rows[N];
-    for (size_t i = 0; i < N; i++)
-        rows[i] = &s->rows[i];
     adept_arena *arena = adept_arena_new();
     adept_objective o;
     size_t n = adept_evaluator_n_parameters(s->evaluator);
     bool is_free[SYNTHETIC_MAX_PARAMETERS];
     double start[SYNTHETIC_MAX_PARAMETERS];
-    assert_int_equal(adept_objective_init(&o, arena, s->evaluator, rows, N, 0.6, 0.4, NULL), ADEPT_OK);
+    assert_int_equal(adept_objective_init(&o, arena, s->evaluator, s->rows, N, 0.6, 0.4, NULL), ADEPT_OK);
     for (size_t i = 0; i < n; i++) {
         is_free[i] = i % 4 != 1;
         start[i] = adept_evaluator_default(s->evaluator, i);
@@ -661,11 +666,9 @@ static void gradients_agree_with_differences(void **state)
 
 static void progress_is_told(void *context, const adept_fit_progress *p)
 {
-    int *calls = context;
-    ++*calls;
     assert_string_equal(p->part, "held out: albert: fit");
-    assert_true(p->generation > 0 && p->generation <= p->max_generations && isfinite(p->best_loss));
-    assert_true(p->evaluations_per_s > 0.0 && p->elapsed_s > 0.0 && !(p->left_s < 0.0));
+    assert_true(p->generation > 0 && isfinite(p->best_loss) && p->evaluations_per_s > 0.0);
+    ++*(int *)context;
 }
 
 static void progress_has_all_it_promises(void **state)
@@ -700,7 +703,7 @@ int main(void)
         cmocka_unit_test(stages_without_their_rows_are_skipped),
         cmocka_unit_test(all_saturation_functions_in_one_run),
         cmocka_unit_test(three_points_adapt_a_profile),
-        cmocka_unit_test(a_warm_start_is_not_lost),
+        cmocka_unit_test(the_start_is_not_lost),
         cmocka_unit_test(held_out_rows_are_not_seen),
         cmocka_unit_test(gradients_agree_with_differences),
         cmocka_unit_test(progress_has_all_it_promises),

@@ -1,6 +1,7 @@
 /** @file test_calibrate_operator.c  Fits of granularity "operator": what is free, the prior of known spread, the
  * rounded loss, a base of measured kernels, threads and checkpoints. */
 #include "adept_calibrate.h"
+#include "checkpoint.h"
 #include "adept_fit_report.h"
 #include "adept_kernels.h"
 #include "adept_operator_model.h"
@@ -233,12 +234,9 @@ static void test_gradient(void **state)
     synthetic *s = made(0.1, NULL);
     adept_arena *arena = adept_arena_new();
     adept_objective o;
-    const adept_measurement *rows[N];
     double spread[SYNTHETIC_MAX_PARAMETERS], fixed[SYNTHETIC_MAX_PARAMETERS], unit[32], gradient[32], exact;
     bool is_free[SYNTHETIC_MAX_PARAMETERS] = {false};
-    for (size_t i = 0; i < N; i++)
-        rows[i] = &s->rows[i];
-    assert_int_equal(adept_objective_init(&o, arena, s->evaluator, rows, N, 0.6, 0.4, NULL), ADEPT_OK);
+    assert_int_equal(adept_objective_init(&o, arena, s->evaluator, s->rows, N, 0.6, 0.4, NULL), ADEPT_OK);
     for (size_t i = 0; i < o.n_parameters; i++) {
         spread[i] = adept_operator_parameter_prior(i);
         fixed[i] = adept_evaluator_default(s->evaluator, i);
@@ -380,26 +378,27 @@ static void test_same_bits(void **state)
     adept_fit *two = fit_of(s, &o);
     assert_memory_equal(one->theta, two->theta, one->n_parameters * sizeof *one->theta);
     close(mkstemp(path));
-    assert_int_equal(adept_checkpoint_open(&o.checkpoint, path, false, s->rows, N, s->hw, &o, &err), ADEPT_OK);
+    assert_int_equal(adept_checkpoint_open(&o.checkpoint, path, false, &err), ADEPT_OK);
     o.stop = &stop;
     adept_fit *stopped = fit_of(s, &o);
     assert_true(stopped->interrupted);
     adept_checkpoint_free(o.checkpoint);
     stop = 0;
     for (int times = 0; times < 2; times++) { /* the second finds the first's result */
-        assert_int_equal(adept_checkpoint_open(&o.checkpoint, path, true, s->rows, N, s->hw, &o, &err), ADEPT_OK);
-        assert_int_equal(adept_checkpoint_n_finished(o.checkpoint), times);
+        assert_int_equal(adept_checkpoint_open(&o.checkpoint, path, true, &err), ADEPT_OK);
+        assert_int_equal(o.checkpoint->n_parts, times);
         adept_fit *resumed = fit_of(s, &o);
         assert_memory_equal(one->theta, resumed->theta, one->n_parameters * sizeof *one->theta);
         assert_int_equal(adept_checkpoint_save(o.checkpoint, &err), ADEPT_OK);
         adept_fit_free(resumed);
         adept_checkpoint_free(o.checkpoint);
     }
-    o.checkpoint = NULL;
     o.prior_rows = 0.1; /* of another fit */
-    adept_checkpoint *other = NULL;
-    assert_int_equal(adept_checkpoint_open(&other, path, true, s->rows, N, s->hw, &o, &err), ADEPT_E_USAGE);
-    assert_non_null(strstr(err.message, "prior rows"));
+    adept_fit *other = NULL;
+    assert_int_equal(adept_checkpoint_open(&o.checkpoint, path, true, &err), ADEPT_OK);
+    assert_int_equal(adept_calibrate(&other, s->rows, N, s->hw, &o, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "other options"));
+    adept_checkpoint_free(o.checkpoint);
     unlink(path);
     adept_fit_free(stopped);
     adept_fit_free(one);
@@ -414,8 +413,10 @@ static void test_restarts(void **state)
     static const adept_parameter start[] = {{"t_host_s", 1e-4}, {"t_launch_s", 2e-5}};
     synthetic *s = made(0, NULL);
     adept_fit_options o = operator_options();
-    o.start = start;
-    o.n_start = 2;
+    s->hw->calibrated = true;
+    s->hw->granularity = ADEPT_GRANULARITY_OPERATOR;
+    s->hw->parameters = start;
+    s->hw->n_parameters = 2;
     o.restarts = 0;
     adept_fit *alone = fit_of(s, &o);
     o.restarts = 4;

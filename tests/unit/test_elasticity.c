@@ -4,6 +4,7 @@
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "bundled_models.h"
+#include "saved_models.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,7 @@ static adept_hwprofile *open_gpu(const char *name)
 
 static adept_profile *read_mlp(void)
 {
-    adept_profile *profile = NULL;
-    adept_error err = {0};
-    if (adept_profile_read(&profile, ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json", &err) != ADEPT_OK)
-        fail_msg("%s", err.message);
-    return profile;
+    return saved_profile(ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json", 0, 0);
 }
 
 static bool is_near(double a, double b, double tolerance)

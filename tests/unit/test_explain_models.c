@@ -103,11 +103,15 @@ static void check_model(const char *path, void *context)
     adept_hwprofile **gpus = context;
     adept_cli cli = {0};
     static adept_workload_options options[3];
-    options[1].config = (adept_workload_config){.mode = ADEPT_MODE_INFER, .precision = ADEPT_AMP_FP16, .batch_size = 1};
-    options[2].config = (adept_workload_config){.mode = ADEPT_MODE_FWBW, .grad_accum = 2};
+    options[1].config = (adept_workload_config){.mode = ADEPT_MODE_INFER,
+                                                  .precision = ADEPT_AMP_FP16,
+                                                  .mode_given = true,
+                                                  .precision_given = true,
+                                                  .batch_size = 1};
+    options[2].config = (adept_workload_config){.mode = ADEPT_MODE_FWBW, .mode_given = true, .grad_accum = 2};
     for (int i = 0; i < 3; i++) {
         adept_sweep_source source = {0};
-        adept_status status = adept_sweep_source_open(&cli, &source, path, &options[i], NULL, 0);
+        adept_status status = adept_sweep_source_open(&cli, &source, path, &options[i]);
         if (status == ADEPT_E_USAGE && options[i].config.batch_size > 0) { /* a batch that tracing fixed */
             adept_sweep_source_close(&source);
             continue;

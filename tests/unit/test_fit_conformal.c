@@ -4,12 +4,21 @@
 #include "fit_report.h"
 #include "fit_toy.h"
 
+/* Of rows that are each by themselves. */
+static void bounds_of(double bounds[2], const double *values, size_t n, double level)
+{
+    adept_residual residuals[64];
+    for (size_t i = 0; i < n; i++)
+        residuals[i] = (adept_residual){.value = values[i], .group = i};
+    adept_conformal_bounds(bounds, residuals, n, level);
+}
+
 /* Nine residuals, level 0.8: (9 + 1) * 0.1 = the 1st and (9 + 1) * 0.9 = the 9th. */
 static void nine_residuals_give_both_tails(void **state)
 {
     (void)state;
     double r[] = {0.3, -0.2, 0.1, 0.05, -0.4, 0.2, 0.6, -0.1, 0}, bounds[2];
-    adept_conformal_bounds(bounds, r, 9, 0.8);
+    bounds_of(bounds, r, 9, 0.8);
     assert_true(bounds[0] == -0.4);
     assert_true(bounds[1] == 0.6);
 }
@@ -21,7 +30,7 @@ static void nineteen_residuals(void **state)
     double r[19], bounds[2];
     for (int i = 0; i < 19; i++)
         r[i] = (i * 7) % 19 - 9; /* each of -9 .. 9 once */
-    adept_conformal_bounds(bounds, r, 19, 0.8);
+    bounds_of(bounds, r, 19, 0.8);
     assert_true(bounds[0] == -8);
     assert_true(bounds[1] == 8);
 }
@@ -31,15 +40,15 @@ static void few_residuals(void **state)
 {
     (void)state;
     double r[] = {0.1, -0.5, 0.2, 0.3}, bounds[2];
-    adept_conformal_bounds(bounds, r, 4, 0.8);
+    bounds_of(bounds, r, 4, 0.8);
     assert_true(bounds[0] == -0.5 && bounds[1] == 0.5);
-    adept_conformal_bounds(bounds, r, 3, 0.8);
+    bounds_of(bounds, r, 3, 0.8);
     assert_true(isnan(bounds[0]) && isnan(bounds[1]));
-    adept_conformal_bounds(bounds, r, 0, 0.8);
+    bounds_of(bounds, r, 0, 0.8);
     assert_true(isnan(bounds[0]) && isnan(bounds[1]));
     /* level 0.5 of three: the 1st and the 3rd */
     double q[] = {0.1, -0.5, 0.2};
-    adept_conformal_bounds(bounds, q, 3, 0.5);
+    bounds_of(bounds, q, 3, 0.5);
     assert_true(bounds[0] == -0.5 && bounds[1] == 0.2);
 }
 
@@ -47,7 +56,7 @@ static void bounds_include_the_prediction(void **state)
 {
     (void)state;
     double r[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}, bounds[2];
-    adept_conformal_bounds(bounds, r, 9, 0.8);
+    bounds_of(bounds, r, 9, 0.8);
     assert_true(bounds[0] == 0 && bounds[1] == 0.9);
 }
 
@@ -66,7 +75,7 @@ static void coverage_is_at_least_the_level(void **state)
             else
                 next = x;
         }
-        adept_conformal_bounds(bounds, r, 20, 0.8);
+        bounds_of(bounds, r, 20, 0.8);
         inside += next >= bounds[0] && next <= bounds[1];
     }
     /* (18..19)/21 of all: 0.857; three standard deviations of 0.0078 below the level would be 0.777 */
@@ -85,14 +94,14 @@ static void intervals_come_from_other_folds(void **state)
         measured[i] = (adept_measurement){.step_time_s = 2 * exp(i < 5 ? 0.1 : -0.3), .power_avg_w = NAN};
         rows[i] = (adept_scored){&measured[i], 2, 100, 0, 0, 0, 0, i / 5};
     }
-    assert_int_equal(adept_conformal_cross(rows, 10, 0.8, false, NULL), ADEPT_OK);
+    assert_int_equal(adept_conformal_cross(rows, 10, false, NULL), ADEPT_OK);
     assert_float_equal(rows[0].time_low_s, 2 * exp(-0.3), 1e-12);
     assert_float_equal(rows[0].time_high_s, 2 * exp(0.3), 1e-12);
     assert_float_equal(rows[9].time_low_s, 2 * exp(-0.1), 1e-12);
     assert_float_equal(rows[9].time_high_s, 2 * exp(0.1), 1e-12);
     assert_true(isnan(rows[0].power_low_w) && isnan(rows[0].power_high_w));
     adept_conformal c;
-    assert_int_equal(adept_conformal_fit(&c, rows, 10, 0.8, false, "test", NULL), ADEPT_OK);
+    assert_int_equal(adept_conformal_fit(&c, rows, 10, false, "test", NULL), ADEPT_OK);
     assert_int_equal(c.n_time, 10);
     assert_int_equal(c.n_power, 0);
     assert_float_equal(c.intervals.time_log[0], -0.3, 1e-12); /* the 1st and 10th of 10 */

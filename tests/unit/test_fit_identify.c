@@ -133,7 +133,7 @@ static adept_identifiability identify(scene *s)
 {
     adept_identifiability id;
     adept_error err = {0};
-    if (adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, NULL, 0, &err) != ADEPT_OK)
+    if (adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, NULL, &err) != ADEPT_OK)
         fail_msg("%s", err.message);
     assert_int_equal(id.n, s->fit.n_parameters);
     assert_int_equal(id.n_free, s->fit.n_free);
@@ -296,17 +296,23 @@ static void refits_show_what_the_curvature_does_not(void **state)
     const char *free_names[] = {"t_fixed_s", "c_mem"};
     scene *s = scene_new(time_only, 1, free_names, 2);
     double theta[4][64] = {{0}};
-    bool was_free[64], was_kept[64] = {false};
-    adept_refitted refits[4];
-    memset(was_free, true, sizeof was_free);
+    adept_fit_parameter was_free[64], was_kept[64];
+    adept_fit fits[4];
+    adept_fold folds[4];
+    adept_held_out refits = {.n_folds = 4, .folds = folds};
+    for (size_t i = 0; i < 64; i++) {
+        was_free[i] = (adept_fit_parameter){.state = ADEPT_FIT_FREE};
+        was_kept[i] = (adept_fit_parameter){.state = ADEPT_FIT_FIXED};
+    }
     size_t t_fixed = index_of(s, "t_fixed_s"), c_mem = index_of(s, "c_mem");
     for (int k = 0; k < 4; k++) {
         theta[k][t_fixed] = k == 3 ? 0.1 : 0.01 * (k + 1);
         theta[k][c_mem] = k == 3 ? 20 : exp(k);
-        refits[k] = (adept_refitted){"k", theta[k], k == 3 ? was_kept : was_free};
+        fits[k] = (adept_fit){.theta = theta[k], .parameters = k == 3 ? was_kept : was_free};
+        folds[k] = (adept_fold){.fit = &fits[k]};
     }
     adept_identifiability id;
-    assert_int_equal(adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, refits, 4, NULL), ADEPT_OK);
+    assert_int_equal(adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, &refits, NULL), ADEPT_OK);
     assert_float_equal(id.parameters[t_fixed].std_error, sqrt(2.0 / 3 * 2e-4), 1e-9);
     assert_float_equal(id.parameters[t_fixed].refit_low, 0.01, 1e-12);
     assert_float_equal(id.parameters[t_fixed].refit_high, 0.03, 1e-12);
@@ -314,7 +320,8 @@ static void refits_show_what_the_curvature_does_not(void **state)
     assert_false(id.parameters[c_mem].determined);
     assert_string_equal(id.parameters[c_mem].why_not, "known only to a factor of 3.2"); /* e^1.1547 */
     /* two say nothing */
-    assert_int_equal(adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, refits, 2, NULL), ADEPT_OK);
+    refits.n_folds = 2;
+    assert_int_equal(adept_identify(&id, s->arena, s->d->rows, s->scored, s->d->n, &s->fit, &refits, NULL), ADEPT_OK);
     assert_true(isnan(id.parameters[c_mem].refit_low));
     assert_true(id.parameters[c_mem].determined);
     scene_free(s);

@@ -18,7 +18,7 @@ static void set_row(size_t i, double time_s, double predicted_s, double power_w,
 static adept_metrics metrics(size_t n)
 {
     adept_metrics m;
-    assert_int_equal(adept_metrics_get(&m, scored, n, NULL), ADEPT_OK);
+    assert_int_equal(adept_metrics_get(&m, scored, NULL, n, NULL), ADEPT_OK);
     return m;
 }
 
@@ -74,7 +74,7 @@ static void check_table_4_3(const char *column, const printed *table, size_t n_t
         scored[i] = (adept_scored){&d->rows[i], factor, 100 * factor, NAN, NAN, NAN, NAN, 0};
     }
     adept_evaluation *e;
-    assert_int_equal(adept_evaluation_of(&e, scored, d->n, &column, 1, NULL), ADEPT_OK);
+    assert_int_equal(adept_evaluation_of(&e, d->arena, scored, d->n, &column, 1, NULL), ADEPT_OK);
     assert_int_equal(e->overall.n, 32);
     assert_float_equal(e->overall.mape_combined, mean, 0.0005);
     assert_int_equal(e->n_groups, n_table);
@@ -84,7 +84,6 @@ static void check_table_4_3(const char *column, const printed *table, size_t n_t
         assert_int_equal(e->groups[i].metrics.n, table[i].n);
         assert_float_equal(e->groups[i].metrics.mape_combined, table[i].percent, 1e-9);
     }
-    adept_evaluation_free(e);
     adept_dataset_free(d);
 }
 
@@ -185,7 +184,7 @@ static void groups_by_several_columns(void **state)
         scored[i] = (adept_scored){&d->rows[i], 1 + percent[i] / 100, NAN, NAN, NAN, NAN, NAN, 0};
     const char *by[] = {"model", "model+gpus", "note"}; /* any column of the file */
     adept_evaluation *e;
-    assert_int_equal(adept_evaluation_of(&e, scored, 4, by, 3, NULL), ADEPT_OK);
+    assert_int_equal(adept_evaluation_of(&e, d->arena, scored, 4, by, 3, NULL), ADEPT_OK);
     const struct {
         const char *a, *b;
         double mape;
@@ -200,10 +199,9 @@ static void groups_by_several_columns(void **state)
         assert_float_equal(g->metrics.time.mape, expected[i].mape, 1e-9);
     }
     assert_float_equal(e->overall.time.mape, 27.5, 1e-9); /* each row once */
-    adept_evaluation_free(e);
     const char *unknown = "colour";
     adept_error err = {0};
-    assert_int_equal(adept_evaluation_of(&e, scored, 4, &unknown, 1, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_evaluation_of(&e, d->arena, scored, 4, &unknown, 1, &err), ADEPT_E_USAGE);
     assert_string_equal(err.message, "no column \"colour\" in toy.csv");
     adept_dataset_free(d);
 }
@@ -217,7 +215,7 @@ static void evaluation_predicts(void **state)
     adept_dataset *d = toy_dataset("model,gpus,step_time_s,avg_power_w\nm0,1,0.5,100\nm1,4,0.5,\n");
     toy_world_join(&world, d);
     adept_evaluation *e;
-    assert_int_equal(adept_evaluation_new(&e, d->rows, d->n, NULL, 0, NULL), ADEPT_OK);
+    assert_int_equal(adept_evaluation_new(&e, d->arena, d->rows, d->n, NULL, 0, NULL), ADEPT_OK);
     for (size_t i = 0; i < 2; i++) {
         adept_prediction p;
         assert_int_equal(adept_predict(&p, d->rows[i].profile, d->rows[i].hw, &d->rows[i].run, NULL), ADEPT_OK);
@@ -225,10 +223,9 @@ static void evaluation_predicts(void **state)
         assert_true(isnan(e->rows[i].time_low_s)); /* a profile without intervals */
     }
     assert_int_equal(e->overall.power.n, 1);
-    adept_evaluation_free(e);
     d->rows[1].run.power_limit_w = 1;
     adept_error err = {0};
-    assert_int_equal(adept_evaluation_new(&e, d->rows, d->n, NULL, 0, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_evaluation_new(&e, d->arena, d->rows, d->n, NULL, 0, &err), ADEPT_E_USAGE);
     assert_non_null(strstr(err.message, "toy.csv:3: "));
     adept_dataset_free(d);
 }

@@ -82,14 +82,14 @@ static void point_of_a_run(void **state)
     fresh(&f);
     f.run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL, .gpus = 4, .power_limit_w = 200};
     adept_prediction p = predict(&f);
-    adept_range_point at = adept_prediction_range_point(&p, &f.work.prof, &f.gpu.hw, &f.run);
+    adept_range_point at = p.range;
     NEAR(at.batch_size, 16.0);
     NEAR(at.gpus, 4.0);
     NEAR(at.power_limit_w, 200.0);
     NEAR(at.flops, 2 * 0.95e12 + 18e9);
     NEAR(at.bytes, 2 * 0.3e12 + 28e9);
     f.run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL};
-    at = adept_prediction_range_point(&p, &f.work.prof, &f.gpu.hw, NULL);
+    at = predict(&f).range;
     NEAR(at.gpus, 1.0);
     NEAR(at.power_limit_w, 300.0);
 }

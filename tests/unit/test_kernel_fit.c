@@ -29,7 +29,7 @@ static adept_status read_text(adept_kernel_rows *rows, const char *text, adept_e
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
     adept_hwprofile *hw = open_gpu("v100-pcie-32gb");
-    adept_status status = adept_kernel_rows_read(rows, path, hw, err);
+    adept_status status = adept_kernel_rows_read(rows, path, &(adept_kernel_gpus){.one = hw}, err);
     adept_hwprofile_free(hw);
     unlink(path);
     return status;
@@ -136,7 +136,7 @@ static void truth(adept_kernel_fit *fit)
 
 static adept_kernel_rows synthetic(const adept_kernel_fit *fit, size_t n, double noise)
 {
-    adept_kernel_rows rows = {n, calloc(n, sizeof(adept_kernel_row))};
+    adept_kernel_rows rows = {.n = n, .rows = calloc(n, sizeof(adept_kernel_row))};
     assert_non_null(rows.rows);
     srand(3);
     for (size_t i = 0; i < n; i++) {
@@ -241,7 +241,7 @@ static void test_public_kernels(void **state)
     adept_kernel_fit fit;
     adept_kernel_fit_options options = {.seed = 1, .rows_per_family = 300};
     adept_error err = {0};
-    assert_int_equal(adept_kernel_rows_read(&rows, path, hw, &err), ADEPT_OK);
+    assert_int_equal(adept_kernel_rows_read(&rows, path, &(adept_kernel_gpus){.one = hw}, &err), ADEPT_OK);
     assert_int_equal(rows.n, 51567);
     assert_int_equal(adept_kernel_fit_run(&fit, &rows, &options, &err), ADEPT_OK);
     const adept_kernel_error *e = &fit.held_out[ADEPT_FAMILY_BMM];

@@ -56,28 +56,28 @@ static void assert_is(const adept_estimate *e, const adept_prediction *p)
     assert_near("EDP", e->edp_js, p->edp_js);
     assert_near("samples/s", e->samples_per_s, p->samples_per_s);
     assert_near("samples", e->samples, p->samples_per_s * p->step_time_s);
-    assert_near("sum of parts", e->pass_s + e->optimizer_s + e->comm_s + e->launch_s + e->fixed_s, p->step_time_s);
+    assert_near("sum of parts", e->pass_s + e->optimizer_s + e->comm_s + e->kernel_launch_s + e->fixed_s, p->step_time_s);
     assert_near("hidden", e->comm_hidden_s, p->comm_hidden_s);
     assert_near("clock", e->clock_hz, p->clock_hz);
     assert_near("memory", e->peak_bytes, p->memory.peak_bytes);
     assert_near("capacity", e->capacity_bytes, p->memory.capacity_bytes);
     assert_near("level", e->interval_level, p->interval_level);
-    assert_near("low time", e->time_low_s, p->interval_time_s[0]);
-    assert_near("high time", e->time_high_s, p->interval_time_s[1]);
-    assert_near("low power", e->power_low_w, p->interval_power_w[0]);
-    assert_near("high power", e->power_high_w, p->interval_power_w[1]);
-    assert_int_equal(e->largest, p->bound);
+    assert_near("low time", e->interval_time_s[0], p->interval_time_s[0]);
+    assert_near("high time", e->interval_time_s[1], p->interval_time_s[1]);
+    assert_near("low power", e->interval_power_w[0], p->interval_power_w[0]);
+    assert_near("high power", e->interval_power_w[1], p->interval_power_w[1]);
+    assert_int_equal(e->bound, p->bound);
     assert_int_equal((e->notes & ADEPT_NOTE_NO_ROOM) != 0, !p->memory.fits);
 }
 
 static const adept_request runs[] = {
     {0},
     {.gpus = 4},
-    {.gpus = 8, .hide = ADEPT_HIDE_FIXED, .reduce = ADEPT_REDUCE_TREE},
+    {.gpus = 8, .overlap = ADEPT_OVERLAP_FIXED, .allreduce = ADEPT_ALLREDUCE_TREE},
     {.power_limit_w = 150},
     {.clock_hz = 1.0e9},
-    {.gpus = 16, .nodes = 2, .internode_bytes_per_s = 25e9, .internode_latency_s = 5e-6, .reduce = ADEPT_REDUCE_AUTO},
-    {.gpus = 4, .hide = ADEPT_HIDE_BUCKETED, .bucket_bytes = 4e6, .power_limit_w = 200},
+    {.gpus = 16, .nodes = 2, .internode_bytes_per_s = 25e9, .internode_latency_s = 5e-6, .allreduce = ADEPT_ALLREDUCE_AUTO},
+    {.gpus = 4, .overlap = ADEPT_OVERLAP_BUCKETED, .bucket_bytes = 4e6, .power_limit_w = 200},
 };
 #define RUNS (sizeof runs / sizeof *runs)
 
@@ -92,8 +92,8 @@ static adept_run inner_run(const adept_request *r, adept_granularity equations)
                        r->nodes,
                        r->internode_bytes_per_s,
                        r->internode_latency_s,
-                       (adept_allreduce)r->reduce,
-                       (adept_overlap)r->hide,
+                       (adept_allreduce)r->allreduce,
+                       (adept_overlap)r->overlap,
                        r->bucket_bytes};
 }
 
@@ -146,7 +146,7 @@ static size_t compare_runs(const char *path, const adept_model_options *options)
 static void equals_the_inner_functions(void **state)
 {
     (void)state;
-    assert_true(compare_runs(MLP, NULL) >= 4 * 3 * (RUNS - 2)); /* without places of parameters there are no buckets */
+    assert_true(compare_runs(MLP, NULL) >= 4 * 3 * (RUNS - 2));
 }
 
 static void equals_them_for_a_model(void **state)
@@ -169,8 +169,8 @@ static void one_bad_request_stops_no_other(void **state)
                            {.oracle = o, .power_limit_w = -3},
                            {.oracle = NULL},
                            {.oracle = o, .gpus = -1},
-                           {.oracle = o, .reduce = 3},
-                           {.oracle = o, .hide = -1},
+                           {.oracle = o, .allreduce = 3},
+                           {.oracle = o, .overlap = -1},
                            {.oracle = o, .gpus = 4, .nodes = 2},
                            {.oracle = o, .clock_hz = NAN},
                            {.oracle = o, .reserved = {0, 1}},
@@ -185,7 +185,7 @@ static void one_bad_request_stops_no_other(void **state)
     assert_true(out[0].step_time_s > 0 && out[N - 1].step_time_s > 0);
     for (int i = 1; i < N - 1; i++) {
         assert_int_equal(out[i].status, ADEPT_E_USAGE);
-        assert_true(isnan(out[i].step_time_s) && isnan(out[i].power_high_w) && isnan(out[i].peak_bytes));
+        assert_true(isnan(out[i].step_time_s) && isnan(out[i].interval_power_w[1]) && isnan(out[i].peak_bytes));
     }
     assert_int_equal(adept_predict_many(NULL, NULL, 0, NULL), ADEPT_OK);
     assert_int_equal(adept_predict_many(NULL, bad, 1, NULL), ADEPT_E_USAGE);
@@ -279,24 +279,25 @@ static void bad_bytes_are_messages(void **state)
     adept_text_free(NULL);
 }
 
-static void options_agree_with_a_profile(void **state)
+static void bad_options_are_messages(void **state)
 {
     (void)state;
-    static const char *const shape[] = {"Bx1024"}, *const other[] = {"Bx1000"};
-    const adept_model_options right = {
-        .mode = "train", .precision = "fp32", .batch_size = 256, .inputs = shape, .n_inputs = 1};
-    adept_workload_free(open_workload(MLP, &right));
-    const adept_model_options wrong[] = {{.mode = "infer"},     {.precision = "bf16"}, {.optimizer = "sgd"},
-                                         {.batch_size = 255},   {.grad_accum = 2},     {.inputs = other, .n_inputs = 1},
-                                         {.mode = "walk"},      {.precision = "fp31"}, {.optimizer = "magic"},
-                                         {.attention = "none"}, {.n_inputs = 1},       {.batch_size = -1}};
+    static const char *const other[] = {"Bx1000"};
+    const adept_model_options wrong[] = {{.mode = "walk"},     {.precision = "fp31"},  {.optimizer = "magic"},
+                                         {.attention = "none"}, {.n_inputs = 1},        {.batch_size = -1},
+                                         {.seq_length = -1},    {.grad_accum = -1},     {.inputs = other, .n_inputs = 1},
+                                         {.seq_length = 7}};
+    adept_workload *loaded = open_workload(MLP, NULL);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         adept_error err = {0};
         adept_workload *w = NULL;
         assert_int_equal(adept_workload_open(&w, MLP, &wrong[i], &err), ADEPT_E_USAGE);
         assert_null(w);
         assert_true(strlen(err.message) > 10);
+        assert_int_equal(adept_workload_with(&w, loaded, &wrong[i], &err), ADEPT_E_USAGE);
+        assert_null(w);
     }
+    adept_workload_free(loaded);
 }
 
 /* torch.export's archives come with the optional reference data. */
@@ -335,63 +336,61 @@ static char *json_of(const adept_workload *w)
     return text;
 }
 
-/* Every batch from the range, by way of JSON too, is the model profiled at it. */
-static void other_batch_sizes(void **state)
+/* What a workload is made into, directly, through another one, from a file and from the model, is the same to the byte. */
+static void check_ways(const char *path, const adept_model_options *options)
 {
-    (void)state;
-    const char *path = ADEPT_SHARED_DIR "/models/resnet50.pt2";
-    if (access(path, R_OK) != 0) skip();
-    static const int64_t batches[] = {1, 2, 7, 33, 48};
-    const adept_model_options range = {.batch_low = 1, .batch_high = 48, .batch_size = 8};
+    static const adept_model_options between = {
+        .mode = "infer", .precision = "bf16", .optimizer = "sgd", .attention = "fused", .batch_size = 3, .grad_accum = 7};
     adept_error err = {0};
-    adept_workload *w = open_workload(path, &range), *again = NULL, *at = NULL;
-    adept_workload_info info;
-    char *text = json_of(w);
-    if (adept_workload_read(&again, "again", text, strlen(text), NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
-    adept_workload_describe(&info, again);
-    assert_true(info.batch_low == 1 && info.batch_high == 48 && info.batch_size == 8);
-    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
-        const adept_model_options direct = {.batch_size = batches[i]};
-        adept_workload *expected = open_workload(path, &direct), *saved = NULL;
-        char *want = json_of(expected);
-        for (int from_json = 0; from_json < 2; from_json++) {
-            if (adept_workload_at_batch(&at, from_json ? again : w, batches[i], &err) != ADEPT_OK)
-                fail_msg("%s", err.message);
-            char *got = json_of(at);
-            assert_string_equal(got, want);
-            adept_text_free(got);
-            adept_workload_free(at);
-        }
-        if (adept_workload_read(&saved, "saved", text, strlen(text), &direct, &err) != ADEPT_OK)
-            fail_msg("%s", err.message);
-        char *got = json_of(saved);
-        assert_string_equal(got, want);
+    adept_workload *loaded = open_workload(path, NULL), *want = open_workload(path, options), *w[3] = {NULL}, *other = NULL, *saved = NULL;
+    if (adept_workload_with(&w[0], loaded, options, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_workload_with(&other, loaded, &between, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    char *text = json_of(loaded), *expected = json_of(want);
+    if (adept_workload_read(&saved, "saved", text, strlen(text), NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_workload_with(&w[1], saved, options, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_workload_read(&w[2], "saved", text, strlen(text), options, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    for (int i = 0; i < 3; i++) {
+        char *got = json_of(w[i]);
+        assert_string_equal(got, expected);
         adept_text_free(got);
-        adept_text_free(want);
-        adept_workload_free(saved);
-        adept_workload_free(expected);
+        adept_workload_free(w[i]);
     }
-    at = NULL;
-    assert_int_equal(adept_workload_at_batch(&at, w, 49, &err), ADEPT_E_USAGE);
-    assert_int_equal(adept_workload_at_batch(&at, w, 0, &err), ADEPT_E_USAGE);
-    assert_int_equal(adept_workload_at_batch(&at, NULL, 1, &err), ADEPT_E_USAGE);
-    assert_null(at);
+    char *of_other = json_of(other); /* nothing of it has changed meanwhile */
+    adept_workload_info info;
+    adept_workload_describe(&info, other);
+    assert_true(info.batch_size == 3 && info.grad_accum == 7 && info.flops_backward == 0);
+    assert_string_equal(info.precision, "bf16");
+    assert_non_null(strstr(of_other, "\"options\""));
+    adept_text_free(of_other);
     adept_text_free(text);
-    adept_workload_free(again);
-    adept_workload_free(w);
-    const adept_model_options wrong[] = {{.batch_low = 4, .batch_high = 2},
-                                         {.batch_high = 3},
-                                         {.batch_low = 4},
-                                         {.batch_low = 2, .batch_high = 4, .batch_size = 5},
-                                         {.seq_low = 1, .seq_high = 4},
-                                         {.seq_low = 4, .seq_high = 1},
-                                         {.seq_length = 7},
-                                         {.seq_length = -1}};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(adept_workload_open(&at, path, &wrong[i], &err), ADEPT_E_USAGE);
+    adept_text_free(expected);
+    adept_workload_free(other);
+    adept_workload_free(saved);
+    adept_workload_free(loaded);
+    adept_workload_free(want);
 }
 
-/* A language model's profile holds for batches and lengths; every one is the workload that the program's own profile gives. */
+static void every_way_to_a_workload(void **state)
+{
+    (void)state;
+    static const char *const shape[] = {"9x1024"};
+    const adept_model_options options[] = {
+        {.batch_size = 33},
+        {.mode = "infer", .precision = "fp16"},
+        {.mode = "fwbw", .precision = "pure-bf16", .grad_accum = 2, .batch_size = 1},
+        {.optimizer = "adadelta", .inputs = shape, .n_inputs = 1},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        check_ways(MLP, &options[i]);
+    const adept_model_options length = {.attention = "fused", .batch_size = 2, .seq_length = 99};
+    check_ways(LENGTHS, &length);
+    const char *path = ADEPT_SHARED_DIR "/models/resnet50.pt2";
+    if (access(path, R_OK) == 0)
+        for (size_t i = 0; i < 3; i++)
+            check_ways(path, &options[i]);
+}
+
+/* Sizes of a language model; what is not given is kept, and there are positions for 100 tokens. */
 static void other_sequence_lengths(void **state)
 {
     (void)state;
@@ -399,22 +398,17 @@ static void other_sequence_lengths(void **state)
     adept_workload *w = open_workload(LENGTHS, NULL), *at = NULL, *other = NULL, *opened = NULL;
     adept_workload_info info;
     adept_workload_describe(&info, w);
-    assert_true(info.batch_low == 1 && info.batch_high == 12 && info.batch_size == 4);
-    assert_true(info.seq_low == 1 && info.seq_high == 100 && info.seq_length == 16);
+    assert_true(info.batch_size == 4 && info.seq_length == 16);
     double flops = info.flops_forward;
     static const int64_t lengths[] = {1, 7, 33, 100};
     for (size_t i = 0; i < 4; i++) {
         if (adept_workload_at(&at, w, 3, lengths[i], &err) != ADEPT_OK) fail_msg("%s", err.message);
         adept_workload_describe(&info, at);
-        assert_true(info.batch_size == 3 && info.seq_length == lengths[i] && info.seq_high == 100);
+        assert_true(info.batch_size == 3 && info.seq_length == lengths[i]);
         assert_true((info.flops_forward > flops) == (3 * lengths[i] > 4 * 16));
         assert_int_equal(adept_workload_at(&other, at, 5, 0, &err), ADEPT_OK); /* keeps the length */
         adept_workload_describe(&info, other);
         assert_true(info.batch_size == 5 && info.seq_length == lengths[i]);
-        adept_workload_free(other);
-        assert_int_equal(adept_workload_at_batch(&other, at, 2, &err), ADEPT_OK);
-        adept_workload_describe(&info, other);
-        assert_true(info.batch_size == 2 && info.seq_length == lengths[i]);
         adept_workload_free(other);
         const adept_model_options options = {.batch_size = 3, .seq_length = lengths[i]};
         opened = open_workload(LENGTHS, &options);
@@ -427,30 +421,13 @@ static void other_sequence_lengths(void **state)
     }
     at = NULL;
     assert_int_equal(adept_workload_at(&at, w, 0, 101, &err), ADEPT_E_USAGE);
-    assert_non_null(strstr(err.message, "1 to 100"));
-    assert_int_equal(adept_workload_at(&at, w, 13, 0, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "position 100 lies beyond the table of 100"));
+    assert_int_equal(adept_workload_at(&at, w, -1, 0, &err), ADEPT_E_USAGE);
     assert_int_equal(adept_workload_at(&at, w, 0, -1, &err), ADEPT_E_USAGE);
     assert_int_equal(adept_workload_at(&at, NULL, 0, 0, &err), ADEPT_E_USAGE);
     assert_int_equal(adept_workload_at(NULL, w, 0, 0, &err), ADEPT_E_USAGE);
     assert_null(at);
     assert_int_equal(adept_workload_at(&at, w, 0, 0, &err), ADEPT_OK);
-    char *a = json_of(w), *b = json_of(at);
-    assert_string_equal(a, b);
-    adept_text_free(a);
-    adept_text_free(b);
-    adept_workload_free(at);
-    adept_workload_free(w);
-}
-
-static void one_batch_size(void **state)
-{
-    (void)state;
-    adept_error err = {0};
-    adept_workload *w = open_workload(MLP, NULL), *at = NULL;
-    assert_int_equal(adept_workload_at_batch(&at, w, 128, &err), ADEPT_E_USAGE);
-    assert_int_equal(adept_workload_at(&at, w, 0, 7, &err), ADEPT_E_USAGE);
-    assert_non_null(strstr(err.message, "without a choice of sequence lengths"));
-    assert_int_equal(adept_workload_at_batch(&at, w, 256, &err), ADEPT_OK);
     char *a = json_of(w), *b = json_of(at);
     assert_string_equal(a, b);
     adept_text_free(a);
@@ -606,11 +583,10 @@ int main(void)
         cmocka_unit_test(one_bad_request_stops_no_other),
         cmocka_unit_test(workload_from_memory),
         cmocka_unit_test(bad_bytes_are_messages),
-        cmocka_unit_test(options_agree_with_a_profile),
+        cmocka_unit_test(bad_options_are_messages),
         cmocka_unit_test(exported_model),
-        cmocka_unit_test(other_batch_sizes),
+        cmocka_unit_test(every_way_to_a_workload),
         cmocka_unit_test(other_sequence_lengths),
-        cmocka_unit_test(one_batch_size),
         cmocka_unit_test(gpus),
         cmocka_unit_test(details),
         cmocka_unit_test(predictions_allocate_nothing),

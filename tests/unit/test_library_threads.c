@@ -14,12 +14,17 @@
 #define THREADS 8
 #define REQUESTS 256
 #define ROUNDS 20
+#define VARIANTS 4
+
+static const adept_model_options variants[VARIANTS] = {
+    {0}, {.batch_size = 7}, {.mode = "infer", .precision = "fp16"}, {.precision = "pure-bf16", .batch_size = 999}};
 
 typedef struct shared {
     const adept_workload *workload;
     const adept_gpu *gpu;
     adept_request requests[REQUESTS];
     adept_estimate expected[REQUESTS];
+    char *walked[VARIANTS]; /* JSON of the workload under each of them */
 } shared;
 
 typedef struct worker {
@@ -60,8 +65,12 @@ static void *load(void *argument)
         if (w->n_wrong > 0) return NULL;
         w->n_wrong += adept_oracle_new(&own, workload, gpu, NULL, NULL) != ADEPT_OK;
         w->n_wrong += adept_oracle_new(&common, w->common->workload, w->common->gpu, "model", NULL) != ADEPT_OK;
-        w->n_wrong += adept_workload_at_batch(&at, w->common->workload, 256, NULL) != ADEPT_OK;
+        int k = round % VARIANTS; /* several threads walk the common graph at the same time */
+        w->n_wrong += adept_workload_with(&at, w->common->workload, &variants[k], NULL) != ADEPT_OK;
         if (w->n_wrong > 0) return NULL;
+        w->n_wrong += adept_workload_to_json(&a, at, NULL) != ADEPT_OK || strcmp(a, w->common->walked[k]) != 0;
+        adept_text_free(a);
+        a = NULL;
         adept_workload_describe(&info, w->common->workload);
         w->n_wrong += info.batch_size != 256;
         adept_request request = w->common->requests[1];
@@ -91,6 +100,12 @@ static void threads_agree(void **state)
     adept_gpu *gpu = NULL;
     adept_oracle *oracles[2] = {NULL, NULL};
     assert_int_equal(adept_workload_open(&workload, MLP, NULL, NULL), ADEPT_OK);
+    for (int i = 0; i < VARIANTS; i++) {
+        adept_workload *at = NULL;
+        assert_int_equal(adept_workload_with(&at, workload, &variants[i], NULL), ADEPT_OK);
+        assert_int_equal(adept_workload_to_json(&common.walked[i], at, NULL), ADEPT_OK);
+        adept_workload_free(at);
+    }
     assert_int_equal(adept_gpu_open(&gpu, "a100", NULL), ADEPT_OK);
     assert_int_equal(adept_oracle_new(&oracles[0], workload, gpu, "model", NULL), ADEPT_OK);
     assert_int_equal(adept_oracle_new(&oracles[1], workload, gpu, NULL, NULL), ADEPT_OK);
@@ -109,6 +124,8 @@ static void threads_agree(void **state)
         n_wrong += workers[i].n_wrong;
     }
     assert_int_equal(n_wrong, 0);
+    for (int i = 0; i < VARIANTS; i++)
+        adept_text_free(common.walked[i]);
     adept_oracle_free(oracles[0]);
     adept_oracle_free(oracles[1]);
     adept_gpu_free(gpu);

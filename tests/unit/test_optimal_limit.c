@@ -18,7 +18,7 @@ static adept_prediction at_limit(const fixture *f, double limit_w)
 }
 
 /* What is found is what adept_predict() says of that limit, and no worse than any whole watt. */
-static void check_choice(const fixture *f, const adept_power_limits *l, const adept_limit_choice *c, bool edp)
+static void check_choice(const fixture *f, const adept_power_limits *l, const adept_limit_estimate *c, bool edp)
 {
     const adept_specs *specs = &f->gpu.hw.specs;
     double most_w = isnan(specs->power_limit_max_w) ? specs->tdp_w : specs->power_limit_max_w;

@@ -141,7 +141,7 @@ static void large_grids_are_sampled_evenly(void **state)
     assert_int_equal(adept_sweep_cloud_new(&cloud, NULL), ADEPT_OK);
     for (uint64_t i = 0; i < N; i++) {
         const adept_sweep_point point = {
-            .index = i, .status = i % 2 ? ADEPT_OK : ADEPT_E_USAGE, .result = {.step_time_s = (double)i}, .samples = 1};
+            .index = i, .status = i % 2 ? ADEPT_OK : ADEPT_E_USAGE, .result = {.step_time_s = (double)i, .samples = 1}};
         adept_sweep_cloud_add(&cloud, &point);
     }
     assert_in_range(cloud.n, ADEPT_SWEEP_DOTS / 3, ADEPT_SWEEP_DOTS);

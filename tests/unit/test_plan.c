@@ -1,6 +1,7 @@
 /* Plans on small workloads: every number of adept_predict(), at the edges too, and from many threads at once. */
 #include "operator_toy.h"
 #include "plan_compare.h"
+#include "saved_models.h"
 #include <pthread.h>
 
 static adept_plan *plan_of(const fixture *f)
@@ -33,11 +34,9 @@ static void toys_agree(void **state)
 static void saved_profile_agrees_on_all_gpus(void **state)
 {
     (void)state;
-    adept_profile *profile = NULL;
+    adept_profile *profile = saved_profile(ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json", 0, 0);
     adept_error err = {0};
     uint64_t seed = 5;
-    if (adept_profile_read(&profile, ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json", &err) != ADEPT_OK)
-        fail_msg("%s", err.message);
     for (size_t i = 0; adept_hwprofile_builtin_name(i); i++) {
         adept_hwprofile *hw = NULL;
         assert_int_equal(adept_hwprofile_open(&hw, adept_hwprofile_builtin_name(i), &err), ADEPT_OK);
@@ -60,11 +59,11 @@ static void limits_at_nodes(void **state)
     f.gpu.hw.specs.power_limit_max_w = 5000;
     adept_plan *plan = plan_of(&f);
     for (int i = 0; i <= 80; i++) {
-        adept_plan_result r;
+        adept_estimate r;
         adept_prediction p;
         adept_run run = {.clock_hz = f.gpu.hw.specs.clock_boost_hz * (0.2 + 0.01 * i), .power_limit_w = 5000};
         assert_int_equal(adept_plan_predict(&r, plan, &run, NULL), ADEPT_OK);
-        assert_false(r.limited);
+        assert_false(r.notes & ADEPT_NOTE_LIMITED);
         run.power_limit_w = r.power_avg_w;
         assert_int_equal(adept_plan_predict(&r, plan, &run, NULL), ADEPT_OK);
         assert_int_equal(adept_predict(&p, &f.prof, &f.gpu.hw, &run, NULL), ADEPT_OK);
@@ -78,12 +77,12 @@ static void without_tdp_power_is_unknown(void **state)
     (void)state;
     uint64_t seed = 11;
     fixture f;
-    adept_plan_result r;
+    adept_estimate r;
     fresh(&f, 10, 10);
     f.gpu.hw.specs.tdp_w = NAN;
     adept_plan *plan = plan_of(&f);
     assert_int_equal(adept_plan_predict(&r, plan, NULL, NULL), ADEPT_OK);
-    assert_true(isnan(r.power_avg_w) && isnan(r.energy_step_j) && r.step_time_s > 0 && !r.limited);
+    assert_true(isnan(r.power_avg_w) && isnan(r.energy_step_j) && r.step_time_s > 0 && !(r.notes & ADEPT_NOTE_LIMITED));
     adept_plan_free(plan);
     compare_runs(&f.prof, &f.gpu.hw, 20, &seed, "without tdp_w");
 }
@@ -113,7 +112,7 @@ static void nothing_to_run_is_refused(void **state)
 typedef struct job {
     const adept_plan *plan;
     const adept_run *runs;
-    adept_plan_result *results;
+    adept_estimate *results;
 } job;
 
 static void *predict_all(void *argument)
@@ -124,7 +123,7 @@ static void *predict_all(void *argument)
     return NULL;
 }
 
-static bool same_bits(const adept_plan_result *a, const adept_plan_result *b)
+static bool same_bits(const adept_estimate *a, const adept_estimate *b)
 {
     return a->step_time_s == b->step_time_s &&
            (a->step_time_s < 0 || (a->power_avg_w == b->power_avg_w && a->bound == b->bound));
@@ -134,7 +133,7 @@ static bool same_bits(const adept_plan_result *a, const adept_plan_result *b)
 static void threads_share_a_plan(void **state)
 {
     (void)state;
-    static adept_plan_result results[N_THREADS][N_SHARED_RUNS];
+    static adept_estimate results[N_THREADS][N_SHARED_RUNS];
     static adept_run runs[N_SHARED_RUNS];
     uint64_t seed = 17;
     fixture f;

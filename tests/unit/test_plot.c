@@ -12,6 +12,7 @@
 
 static adept_measurement measured[3];
 static adept_scored scored[3];
+static adept_arena *arena; /* of the evaluation that a test looks at */
 
 /* Two models: times 1, 2 and 4 s predicted as 1.1, 1.6 and 4 s; power of the first row only. */
 static adept_evaluation *evaluation(const char *first_model)
@@ -25,7 +26,8 @@ static adept_evaluation *evaluation(const char *first_model)
                                           .weight = 1};
         scored[i] = (adept_scored){&measured[i], predicted_s[i], 250, NAN, NAN, NAN, NAN, 0};
     }
-    assert_int_equal(adept_evaluation_of(&e, scored, 3, NULL, 0, NULL), ADEPT_OK);
+    arena = adept_arena_new();
+    assert_int_equal(adept_evaluation_of(&e, arena, scored, 3, NULL, 0, NULL), ADEPT_OK);
     return e;
 }
 
@@ -47,7 +49,7 @@ static void times_and_powers(void **state)
     has(script, "layout 1,3 title \"mine\"");
     assert_null(strstr(script, "title 'held out'"));
     free(script);
-    adept_evaluation_free(e);
+    adept_arena_free(arena);
 }
 
 static void held_out_rows_are_drawn_beside(void **state)
@@ -59,7 +61,7 @@ static void held_out_rows_are_drawn_beside(void **state)
     has(script, "\"a\" 15 15 25 25\n");
     has(script, "title 'held out'");
     free(script);
-    adept_evaluation_free(e);
+    adept_arena_free(arena);
 }
 
 static void only_times(void **state)
@@ -71,7 +73,7 @@ static void only_times(void **state)
     has(script, "layout 1,2 ");
     assert_null(strstr(script, "set title 'Power'"));
     free(script);
-    adept_evaluation_free(e);
+    adept_arena_free(arena);
 }
 
 static void names_are_no_commands(void **state)
@@ -84,7 +86,7 @@ static void names_are_no_commands(void **state)
         if (strstr(script, never[i])) fail_msg("'%s' is in\n%s", never[i], script);
     has(script, "\"a   system( x )  y   n  z  w EOD exit\"");
     free(script);
-    adept_evaluation_free(e);
+    adept_arena_free(arena);
 }
 
 int main(void)

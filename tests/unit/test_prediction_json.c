@@ -240,9 +240,9 @@ static void best_power_limits(void **state)
     (void)state;
     fixture f;
     adept_power_limits limits = {.known = true, .low_w = 100, .high_w = 350};
-    limits.unset = (adept_limit_choice){.limit_w = 300, .step_time_s = 0.5};
-    limits.energy_optimal = (adept_limit_choice){.limit_w = 151.5, .slowdown = 0.25, .energy_saving = 0.125};
-    limits.edp_optimal = (adept_limit_choice){.limit_w = 200, .clock_hz = 1e9, .edp_js = 7, .edp_saving = 0.0625};
+    limits.unset = (adept_limit_estimate){.limit_w = 300, .step_time_s = 0.5};
+    limits.energy_optimal = (adept_limit_estimate){.limit_w = 151.5, .slowdown = 0.25, .energy_saving = 0.125};
+    limits.edp_optimal = (adept_limit_estimate){.limit_w = 200, .clock_hz = 1e9, .edp_js = 7, .edp_saving = 0.0625};
     predict(&f);
     cJSON *root = with_limits(&f, &limits);
     assert_true(cJSON_GetArrayItem(at(root, "power_limits.range_w"), 1)->valuedouble == 350);

@@ -1,7 +1,7 @@
 /* The sequence length of a run: which inputs it sets, lengths that a trace fixed, and tables of positions. Graphs are
  * written here. */
-#include "adept_batches.h"
 #include "adept_handlers.h"
+#include "adept_profile.h"
 #include "graph_text.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,30 +91,19 @@ static void an_unclear_length_is_refused(void **state)
     fails("input ids\nreturn ids\n", "i64:BxS", 0, "leave the sequence length open");
 }
 
-static void the_own_length_is_known(void **state)
+static void the_own_length_is_the_files(void **state)
 {
     (void)state;
-    static const struct {
-        const char *spec;
-        int64_t hint, own;
-    } cases[] = {{"i64:BxS", 0, 0}, {"i64:BxS", 77, 77}, {"i64:Bx512", 0, 512}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        adept_graph *graph = graph_text("input ids\nreturn ids\n");
-        adept_input_spec spec;
-        int64_t own = -1;
-        graph->hint_seq_length = cases[i].hint;
-        assert_int_equal(adept_input_spec_parse(&spec, cases[i].spec, NULL), ADEPT_OK);
-        const adept_workload_config config = {.n_inputs = 1, .inputs = &spec, .batch_size = 1};
-        assert_int_equal(adept_seq_length_of(&own, graph, &config, NULL), ADEPT_OK);
-        assert_int_equal(own, cases[i].own);
-        adept_profile *p = NULL;
-        if (cases[i].hint > 0) { /* and used when no other is given */
-            assert_int_equal(adept_profile_build(&p, graph, adept_handlers(), &config, NULL, NULL, NULL), ADEPT_OK);
-            assert_int_equal(p->seq_length, cases[i].hint);
-        }
-        adept_profile_free(p);
-        adept_graph_free(graph);
-    }
+    adept_graph *graph = graph_text("input ids\nreturn ids\n");
+    adept_input_spec spec;
+    adept_profile *p = NULL;
+    graph->hint_seq_length = 77;
+    assert_int_equal(adept_input_spec_parse(&spec, "i64:BxS", NULL), ADEPT_OK);
+    const adept_workload_config config = {.n_inputs = 1, .inputs = &spec, .batch_size = 1};
+    assert_int_equal(adept_profile_build(&p, graph, adept_handlers(), &config, NULL, NULL, NULL), ADEPT_OK);
+    assert_int_equal(p->seq_length, 77);
+    adept_profile_free(p);
+    adept_graph_free(graph);
 }
 
 /* ---- lengths that the trace fixed ---- */
@@ -258,7 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_length_finds_its_place),     cmocka_unit_test(an_unclear_length_is_refused),
-        cmocka_unit_test(the_own_length_is_known),        cmocka_unit_test(a_length_fixed_by_the_trace_is_found),
+        cmocka_unit_test(the_own_length_is_the_files),        cmocka_unit_test(a_length_fixed_by_the_trace_is_found),
         cmocka_unit_test(positions_end_with_their_table), cmocka_unit_test(positions_are_counted),
         cmocka_unit_test(positions_go_their_ways),        cmocka_unit_test(unknown_positions_pass),
     };

@@ -47,7 +47,7 @@ static void test_body(void **state)
     assert_true(b.run.batch_size == 8 && r->gpus == 4 && r->nodes == 2 && r->power_limit_w == 250.5 &&
                 r->clock_hz == 1e9);
     assert_true(r->internode_bytes_per_s == 5e9 && r->internode_latency_s == 1e-6 && r->bucket_bytes == 1);
-    assert_true(r->reduce == ADEPT_REDUCE_AUTO && r->hide == ADEPT_HIDE_BUCKETED);
+    assert_true(r->allreduce == ADEPT_ALLREDUCE_AUTO && r->overlap == ADEPT_OVERLAP_BUCKETED);
     assert_true(b.goal.objective == ADEPT_LEAST_EDP && b.goal.steps == 10 && b.goal.power_budget_w == 1 &&
                 b.goal.deadline_s == 2);
     assert_true(b.goal.energy_budget_j == 3 && b.goal.ignore_memory == 1 && b.n == 2);
@@ -173,12 +173,44 @@ static void test_oracles(void **state)
     assert_true(count.misses == 4 && count.hits == 2 && count.kept == 2 && count.evicted == 2);
     adept_error err = {0};
     adept_serve_oracle *none = NULL;
-    assert_int_equal(adept_serve_oracles_hold(&none, c, &(adept_serve_key){w, gpus[0], 7, 0, NULL}, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_serve_oracles_hold(&none, c, &(adept_serve_key){w, gpus[0], 0, 7, NULL}, &err), ADEPT_E_USAGE);
     assert_true(!none && err.message[0]);
     adept_serve_oracles_release(c, again);
     for (size_t i = 0; i < 4; i++)
         adept_serve_oracles_release(c, held[i]);
     adept_serve_oracles_free(c);
+    for (size_t i = 0; i < 3; i++)
+        adept_gpu_free(gpus[i]);
+    adept_workload_free(w);
+}
+
+/* Another batch is one walk, whatever the number of GPUs, and lives as long as the last of them. */
+static void test_shared_walks(void **state)
+{
+    (void)state;
+    adept_workload *w;
+    adept_gpu *gpus[3];
+    adept_serve_oracle *held[3];
+    assert_int_equal(adept_workload_open(&w, MLP, NULL, NULL), ADEPT_OK);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(adept_gpu_open(&gpus[i], adept_gpu_name(i), NULL), ADEPT_OK);
+    for (size_t capacity = 1; capacity <= 16; capacity *= 4) {
+        adept_serve_oracles *c = adept_serve_oracles_new(capacity);
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], 7, 0, NULL}, NULL),
+                             ADEPT_OK);
+        adept_serve_oracles_count count = adept_serve_oracles_statistics(c);
+        assert_true(count.misses == 3 && count.hits == 0);
+        assert_int_equal(count.kept, capacity == 1 ? 1 : 4); /* three oracles and what they have in common */
+        for (size_t i = 0; i < 3; i++) {
+            adept_estimate e;
+            const adept_request request = {.oracle = adept_serve_oracle_of(held[i])};
+            assert_int_equal(adept_predict_one(&e, &request, NULL), ADEPT_OK);
+            assert_true(e.samples == 7);
+            adept_serve_oracles_release(c, held[i]);
+        }
+        adept_serve_oracles_free(c);
+    }
     for (size_t i = 0; i < 3; i++)
         adept_gpu_free(gpus[i]);
     adept_workload_free(w);
@@ -314,7 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_body),        cmocka_unit_test(test_body_refused),
         cmocka_unit_test(test_body_is_strict_json),
-        cmocka_unit_test(test_body_profile), cmocka_unit_test(test_oracles),
+        cmocka_unit_test(test_body_profile), cmocka_unit_test(test_oracles), cmocka_unit_test(test_shared_walks),
         cmocka_unit_test(test_description), cmocka_unit_test(test_threads),      cmocka_unit_test(test_time),
         cmocka_unit_test(test_profile_capacity),
     };

@@ -223,12 +223,11 @@ static void test_gpus_and_weights(void **state)
         parsed("model,gpu,step_time_s,weight\na,t4,1,1\nb,Tesla_T4,2,3\nc,v100-pcie-32gb,2,1\nd,t4,1,0\n");
     adept_shared *s = adept_shared_new();
     assert_int_equal(adept_dataset_select_each(d, s, NULL), ADEPT_OK);
-    assert_int_equal(adept_shared_n_gpus(s), 2); /* an alias is the same GPU */
-    assert_true(d->rows[0].hw == d->rows[1].hw && d->rows[0].hw == adept_shared_gpu(s, 0));
+    assert_true(d->rows[0].hw == d->rows[1].hw && d->rows[0].hw != d->rows[2].hw); /* an alias is the same GPU */
     assert_string_equal(adept_measurement_text(&d->rows[1], "gpu"), "t4");
     assert_true(d->rows[0].hw->transferred && !d->rows[0].hw->calibrated); /* its own fit plays no part */
     assert_int_equal(d->rows[0].hw->n_parameters, 0);
-    adept_shared_weigh(d);
+    adept_shared_weigh(s, d);
     assert_float_equal(d->rows[0].weight, 0.625, 1e-12); /* 5 in all, 2.5 for each GPU, 1 : 3 : 0 among the T4's rows */
     assert_float_equal(d->rows[1].weight, 1.875, 1e-12);
     assert_float_equal(d->rows[2].weight, 2.5, 1e-12);
@@ -249,29 +248,29 @@ static void test_intervals_of_groups(void **state)
     double bounds[2];
     /* 5 GPUs: 1/6 each and 1/6 at infinity. 0.8 wants all but 0.2 - 1/6 = 1/30 of what is finite: of the largest
      * residual's GPU, whose 5 rows have 1/30 each, the largest row may lie outside. */
-    adept_grouped_residual five[] = {{0.10, 0},  {-0.02, 1}, {0.03, 2},  {0.01, 3}, {-0.50, 4},
-                                     {-0.40, 4}, {0.30, 4},  {-0.20, 4}, {0.05, 4}};
-    adept_conformal_bounds_of_groups(bounds, five, 9, 0.8);
+    adept_residual five[] = {{0.10, 0, 0},  {-0.02, 1, 0}, {0.03, 2, 0},  {0.01, 3, 0}, {-0.50, 4, 0},
+                                     {-0.40, 4, 0}, {0.30, 4, 0},  {-0.20, 4, 0}, {0.05, 4, 0}};
+    adept_conformal_bounds(bounds, five, 9, 0.8);
     assert_float_equal(bounds[1], 0.40, 1e-12);
     assert_float_equal(bounds[0], -0.40, 1e-12);
     /* 4 GPUs: 1/5 at infinity is all there is to spare */
-    adept_grouped_residual four[] = {{0.1, 0}, {-0.3, 1}, {0.2, 2}, {0.05, 3}};
-    adept_conformal_bounds_of_groups(bounds, four, 4, 0.8);
+    adept_residual four[] = {{0.1, 0, 0}, {-0.3, 1, 0}, {0.2, 2, 0}, {0.05, 3, 0}};
+    adept_conformal_bounds(bounds, four, 4, 0.8);
     assert_float_equal(bounds[1], 0.3, 1e-12);
     /* 3 GPUs promise no 0.8, however many rows they have */
-    adept_grouped_residual three[30];
+    adept_residual three[30];
     for (size_t i = 0; i < 30; i++)
-        three[i] = (adept_grouped_residual){0.01 * (double)i, i % 3};
-    adept_conformal_bounds_of_groups(bounds, three, 30, 0.8);
+        three[i] = (adept_residual){0.01 * (double)i, i % 3, 0};
+    adept_conformal_bounds(bounds, three, 30, 0.8);
     assert_true(isnan(bounds[0]) && isnan(bounds[1]));
-    /* 9 GPUs of one row: the smallest and the largest, as adept_conformal_bounds() has it */
-    adept_grouped_residual nine[9];
+    /* 9 GPUs of one row: the smallest and the largest, as where every row is by itself */
+    adept_residual nine[9];
     for (size_t i = 0; i < 9; i++)
-        nine[i] = (adept_grouped_residual){0.1 * (double)i - 0.2, i};
-    adept_conformal_bounds_of_groups(bounds, nine, 9, 0.8);
+        nine[i] = (adept_residual){0.1 * (double)i - 0.2, i, 0};
+    adept_conformal_bounds(bounds, nine, 9, 0.8);
     assert_float_equal(bounds[0], -0.2, 1e-12);
     assert_float_equal(bounds[1], 0.6, 1e-12);
-    adept_conformal_bounds_of_groups(bounds, nine, 0, 0.8);
+    adept_conformal_bounds(bounds, nine, 0, 0.8);
     assert_true(isnan(bounds[0]) && isnan(bounds[1]));
 }
 
@@ -282,14 +281,14 @@ static void test_coverage_of_a_new_gpu(void **state)
     size_t inside = 0, total = 0;
     uint64_t seed = 11;
     for (int trial = 0; trial < 2000; trial++) {
-        adept_grouped_residual rows[6 * 8];
+        adept_residual rows[6 * 8];
         double bounds[2], of_new = synthetic_normal(&seed);
         for (size_t g = 0; g < 6; g++) {
             double of_gpu = synthetic_normal(&seed);
             for (size_t i = 0; i < 8; i++)
-                rows[g * 8 + i] = (adept_grouped_residual){of_gpu + 0.3 * synthetic_normal(&seed), g};
+                rows[g * 8 + i] = (adept_residual){of_gpu + 0.3 * synthetic_normal(&seed), g, 0};
         }
-        adept_conformal_bounds_of_groups(bounds, rows, 48, 0.8);
+        adept_conformal_bounds(bounds, rows, 48, 0.8);
         double at = of_new + 0.3 * synthetic_normal(&seed);
         inside += at >= bounds[0] && at <= bounds[1];
         total++;

@@ -265,7 +265,7 @@ static int make_site(void **state)
     assert_non_null(mkdtemp(s.folder));
     assert_int_equal(chmod(s.folder, 0755), 0);
     copy_file(DATA "/cli/data/mlp.profile.json", s.folder, "mlp.profile.json");
-    copy_file(DATA "/fuzz/corpus/batches/two_pieces.json", s.folder, "neumf.profile.json");
+    copy_file(DATA "/cli/data/lengths.profile.json", s.folder, "lengths.profile.json");
     snprintf(text, sizeof text, "ProfileDir=%s TimeMargin=2 TimeExtra=1min\n%s", s.folder, SITE);
     if (read_config(&s.config, text, &err) != ADEPT_OK) fail_msg("%s", err.message);
     s.profiles = adept_slurm_profiles_new(s.config);
@@ -301,17 +301,17 @@ static void profiles_are_kept(void **state)
     const site *s = *state;
     const adept_slurm_plan *a = NULL, *b = NULL, *c = NULL;
     adept_error err = {0};
-    if (get(s, "neumf", 0, &a, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (get(s, "lengths", 0, &a, &err) != ADEPT_OK) fail_msg("%s", err.message);
     const adept_oracle *oracle = a->oracles[0];
     int64_t own = a->batch;
     assert_true(own > 0 && oracle && a->oracles[2] && !a->oracles[3] && a->why.status == ADEPT_OK);
-    assert_int_equal(get(s, "neumf", own, &b, &err), ADEPT_OK);
+    assert_int_equal(get(s, "lengths", own, &b, &err), ADEPT_OK);
     assert_ptr_equal(a, b);
-    assert_int_equal(get(s, "neumf", own + 1, &c, &err), ADEPT_OK);
+    assert_int_equal(get(s, "lengths", own + 1, &c, &err), ADEPT_OK);
     assert_true(c != a && c->batch == own + 1);
     for (int64_t batch = 2; batch < 20; batch++) /* more than are kept */
-        assert_int_equal(get(s, "neumf", batch, &c, &err), ADEPT_OK);
-    assert_int_equal(get(s, "neumf.profile.json", 3, &c, &err), ADEPT_OK);
+        assert_int_equal(get(s, "lengths", batch, &c, &err), ADEPT_OK);
+    assert_int_equal(get(s, "lengths.profile.json", 3, &c, &err), ADEPT_OK);
     for (int i = 0; i < 40; i++) {
         char name[32];
         snprintf(name, sizeof name, "copy%d.profile.json", i);
@@ -319,12 +319,12 @@ static void profiles_are_kept(void **state)
         assert_int_equal(get(s, name, 0, &c, &err), ADEPT_OK);
         assert_int_equal(c->batch, 256);
     }
-    assert_int_equal(get(s, "neumf", 0, &a, &err), ADEPT_OK);
+    assert_int_equal(get(s, "lengths", 0, &a, &err), ADEPT_OK);
     assert_int_equal(a->batch, own);
-    copy_file(DATA "/cli/data/mlp.profile.json", s->folder, "neumf.profile.json"); /* another file by that name */
-    assert_int_equal(get(s, "neumf", 0, &a, &err), ADEPT_OK);
+    copy_file(DATA "/cli/data/mlp.profile.json", s->folder, "lengths.profile.json"); /* another file by that name */
+    assert_int_equal(get(s, "lengths", 0, &a, &err), ADEPT_OK);
     assert_int_equal(a->batch, 256);
-    expect_refusal(s, "neumf", 7, ADEPT_E_USAGE, "profile 'neumf'");
+    expect_refusal(s, "lengths", INT64_MAX, ADEPT_E_USAGE, "profile 'lengths'");
 }
 
 static void bad_profiles_are_refused(void **state)
@@ -448,10 +448,10 @@ static void time_limits_have_margin(void **state)
     const site *s = *state;
     adept_slurm_decision d;
     assert_int_equal(decide(s, "adept:mlp samples=1e9", NULL, &d, NULL), ADEPT_OK);
-    double upper_s = isnan(d.estimate.time_high_s) ? d.estimate.step_time_s : d.estimate.time_high_s;
+    double upper_s = isnan(d.estimate.interval_time_s[1]) ? d.estimate.step_time_s : d.estimate.interval_time_s[1];
     assert_int_equal(adept_slurm_time_limit_min(s->config, &d),
                      (uint32_t)ceil((d.verdict.steps * upper_s * 2 + 60) / 60));
-    d.estimate.time_high_s = NAN;
+    d.estimate.interval_time_s[1] = NAN;
     assert_int_equal(adept_slurm_time_limit_min(s->config, &d), (uint32_t)ceil((d.verdict.time_s * 2 + 60) / 60));
     d.verdict.steps = 1e300;
     assert_int_equal(adept_slurm_time_limit_min(s->config, &d), 0);

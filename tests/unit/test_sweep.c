@@ -5,6 +5,7 @@
 #include "adept_sweep_answers.h"
 #include "graph_text.h"
 #include <math.h>
+#include "saved_models.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +85,7 @@ static bool compare_point(const adept_sweep_point *point, void *context)
         return true;
     }
     if (status != ADEPT_OK) fail_msg("%s", err.message);
-    const adept_plan_result *r = &point->result;
+    const adept_estimate *r = &point->result;
 #define X(name)                                                                                                        \
     if (!(r->name == p.name || (isnan(r->name) && isnan(p.name))))                                                     \
         fail_msg(#name " %.17g, predicted %.17g", r->name, p.name);
@@ -92,10 +93,10 @@ static bool compare_point(const adept_sweep_point *point, void *context)
     X(power_avg_w) X(energy_step_j) X(edp_js) X(samples_per_s) X(energy_per_sample_j) X(pass_s) X(optimizer_s) X(comm_s)
         X(kernel_launch_s) X(fixed_s) X(comm_hidden_s) X(clock_ratio) X(clock_hz)
 #undef X
-            assert_true(r->peak_bytes == p.memory.peak_bytes && r->fits == p.memory.fits && r->bound == p.bound);
-    n_limited += r->limited;
+            assert_true(r->peak_bytes == p.memory.peak_bytes && adept_estimate_fits(r) == p.memory.fits && r->bound == p.bound);
+    n_limited += (r->notes & ADEPT_NOTE_LIMITED) != 0;
     k->p = p;
-    k->samples = point->samples;
+    k->samples = point->result.samples;
     return true;
 }
 
@@ -242,17 +243,7 @@ typedef struct question {
 static bool ask(const adept_sweep_point *point, void *context)
 {
     question *q = context;
-    const adept_plan_result *r = &point->result;
-    const adept_option option = {point->status == ADEPT_OK,
-                                 r->fits,
-                                 r->step_time_s,
-                                 r->power_avg_w,
-                                 r->energy_step_j,
-                                 point->samples,
-                                 r->peak_bytes,
-                                 r->capacity_bytes,
-                                 q->price_per_s,
-                                 q->price_per_j};
+    const adept_option option = {point->result, q->price_per_s, q->price_per_j};
     adept_chooser_add(&q->chooser, point->index, &option, NULL);
     return true;
 }

@@ -131,7 +131,13 @@ static void check_arena(void)
         total += size;
     }
     assert_true(adept_arena_used_bytes(arena) >= total);
+    assert_string_equal(adept_arena_printf(arena, "%s %d", "row", 7), "row 7");
+    assert_string_equal(adept_arena_printf(arena, "%s", ""), "");
+    assert_false(adept_arena_failed(arena));
     assert_null(adept_arena_alloc(arena, SIZE_MAX));
+    assert_true(adept_arena_failed(arena)); /* for good, also when later objects are small */
+    assert_non_null(adept_arena_alloc(arena, 8));
+    assert_true(adept_arena_failed(arena));
     assert_null(adept_arena_alloc(arena, SIZE_MAX - 4));
     assert_null(adept_arena_array(arena, SIZE_MAX / 2, 3));
     assert_null(adept_arena_strndup(arena, "x", SIZE_MAX));

@@ -1,8 +1,6 @@
 /** @file calibrate_kernels.c  `adept calibrate --kernels`: reading, fitting, and the tables. */
 #include "calibrate_kernels.h"
-#include "adept_import.h"
 #include "table.h"
-#include "sha256.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,44 +12,23 @@ static adept_status no_memory(adept_cli *cli)
 
 /* ---------------------------------------------------------------- the fit ---------------------------------------- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
-static adept_status read_files(adept_cli *cli, adept_kernel_rows *rows, adept_kernel_file *files,
-                               const adept_hwprofile *hw, const adept_calibrate_options *o)
-{
-    adept_status status = ADEPT_OK;
-
-    for (size_t i = 0; i < o->n_kernels && status == ADEPT_OK; i++) {
-        size_t before = rows->n;
-        files[i].name = base_name(o->kernels[i]);
-        status = adept_kernel_rows_read(rows, o->kernels[i], hw, &cli->err);
-        if (status == ADEPT_OK) status = adept_file_sha256(files[i].sha256, o->kernels[i], &cli->err);
-        files[i].n_rows = rows->n - before;
-    }
-    return status;
-}
-
 adept_status adept_kernels_calibrate(adept_cli *cli, adept_kernel_fit *out, adept_hwprofile *hw,
                                      const adept_calibrate_options *o, const volatile sig_atomic_t *stop,
                                      adept_progress *progress)
 {
     const adept_kernel_fit_options how = {.seed = o->fit.seed, .threads = o->fit.threads, .stop = stop};
+    const adept_kernel_gpus gpus = {.one = hw};
     adept_kernel_rows rows = {0};
-    adept_kernel_file *files = calloc(o->n_kernels, sizeof *files);
+    adept_status status = ADEPT_OK;
 
-    if (!files) return no_memory(cli);
     adept_progress_say(progress, "fitting kernels; Ctrl-C stops");
-    adept_status status = read_files(cli, &rows, files, hw, o);
+    for (size_t i = 0; i < o->n_kernels && status == ADEPT_OK; i++)
+        status = adept_kernel_rows_read(&rows, o->kernels[i], &gpus, &cli->err);
     if (status == ADEPT_OK) status = adept_kernel_fit_run(out, &rows, &how, &cli->err);
-    if (status == ADEPT_OK) status = adept_kernel_fit_apply(hw, out, files, o->n_kernels, o->fit.seed, &cli->err);
+    if (status == ADEPT_OK)
+        status = adept_kernel_fit_apply(hw, out, rows.files, rows.n_files, o->fit.seed, &cli->err);
     adept_progress_end(progress);
     adept_kernel_rows_free(&rows);
-    free(files);
     return status;
 }
 
@@ -125,7 +102,8 @@ adept_status adept_kernels_report(adept_cli *cli, FILE *out, const adept_kernel_
         fputs("Kernels  from ", out);
         for (size_t i = 0; i < o->n_kernels; i++) {
             if (i) fputs(", ", out);
-            adept_print_clean(out, base_name(o->kernels[i]));
+            const char *slash = strrchr(o->kernels[i], '/');
+            adept_print_clean(out, slash ? slash + 1 : o->kernels[i]);
         }
         fputs(
             "\n\nErrors of single kernels, in percent of the measured time; roofline: peaks and bandwidth of the sheet"

@@ -52,11 +52,9 @@ static void work_free(work *w)
 static void say_fit(void *context, const adept_fit_progress *p)
 {
     const adept_text rate = adept_units_si(p->evaluations_per_s, "");
-    char left[96] = "";
 
-    if (isfinite(p->left_s)) snprintf(left, sizeof left, ", %s left", adept_units_time(p->left_s).s);
-    adept_progress_say(context, "%s: generation %d, loss %.3f %%, %s evaluations/s%s; Ctrl-C stops", p->part,
-                       p->generation, p->best_loss, rate.s, left);
+    adept_progress_say(context, "%s: generation %d, loss %.3f %%, %s evaluations/s; Ctrl-C stops", p->part,
+                       p->generation, p->best_loss, rate.s);
 }
 
 static void say_folds(void *context, size_t done, size_t total)
@@ -91,8 +89,7 @@ static adept_status open_checkpoint(adept_cli *cli, work *w, adept_calibrate_opt
         w->checkpoint_path = NULL;
     }
     if (!w->checkpoint_path) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    status = adept_checkpoint_open(&w->checkpoint, w->checkpoint_path, o->resume != NULL, w->dataset->rows,
-                                   w->dataset->n, w->hw, &o->fit, &cli->err);
+    status = adept_checkpoint_open(&w->checkpoint, w->checkpoint_path, o->resume != NULL, &cli->err);
     o->fit.checkpoint = w->checkpoint;
     return status;
 }
@@ -197,10 +194,10 @@ static adept_status print(adept_cli *cli, work *w, const adept_calibrate_options
 
 static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
 {
+    adept_interrupt_catch();
     adept_status status = open_checkpoint(cli, w, o);
 
     if (status != ADEPT_OK) return status;
-    adept_interrupt_catch();
     o->fit.stop = &adept_interrupt_requested;
     o->fit.progress = w->progress.shown ? say_fit : NULL;
     o->fit.progress_context = &w->progress;

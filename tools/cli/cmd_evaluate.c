@@ -66,11 +66,10 @@ static adept_status evaluate(adept_cli *cli, const adept_measurement_options *o)
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, o, &progress);
     if (status == ADEPT_OK && o->plot) status = adept_plot_check(&cli->err);
     if (status == ADEPT_OK)
-        status = adept_evaluation_new(&e, d->rows, d->n, o->by.n ? o->by.words : default_by,
+        status = adept_evaluation_new(&e, d->arena, d->rows, d->n, o->by.n ? o->by.words : default_by,
                                       o->by.n ? o->by.n : sizeof default_by / sizeof *default_by, &cli->err);
     if (status == ADEPT_OK && o->plot) status = adept_plot_errors(o->plot, e, NULL, hw->name, &cli->err);
     if (status == ADEPT_OK) status = print(cli, o, e, d, hw);
-    adept_evaluation_free(e);
     adept_dataset_free(d);
     adept_hwprofile_free(hw);
     return status;

@@ -102,7 +102,7 @@ static adept_status explain(adept_cli *cli, const void *options_given)
 
     if (!x) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     adept_status status = adept_set_open(cli, &hw, o->where.gpu, &o->set); /* found before a slow load */
-    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &source, o->model, &o->workload, NULL, 0);
+    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &source, o->model, &o->workload);
     if (status == ADEPT_OK) status = adept_explain(cli, x, &source, hw, &o->where.run);
     if (status == ADEPT_OK) adept_set_warn(&x->p, &o->set);
     if (status == ADEPT_OK) status = print(cli, x, o);

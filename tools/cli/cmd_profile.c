@@ -11,47 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_POINTS 256
-
-/* --batches or --seq-lengths */
-typedef struct sizes {
-    adept_size_range range; /* all 0: not given */
-    int64_t points[MAX_POINTS];
-} sizes;
-
 typedef struct profile_options {
     const char *model;
     const char *output;
     const char *gpu; /* NULL: no roofline */
-    sizes batches, lengths;
     bool json;
     adept_grouping grouping;
     adept_workload_options workload;
 } profile_options;
 
 enum { KEY_JSON = 0x300, KEY_GPU, KEY_BATCHES, KEY_SEQ_LENGTHS };
-
-/* "A:B", or some of the sizes of a range: "1,2,64". */
-static error_t parse_sizes(const struct argp_state *state, const char *option, char *arg, sizes *out)
-{
-    adept_size_range *r = &out->range;
-    bool is_range = strchr(arg, ':') != NULL;
-    const char *separator = is_range ? ":" : ",";
-    r->n_points = 0;
-    r->points = out->points;
-    for (char *word; (word = strsep(&arg, separator));) {
-        if (r->n_points == (is_range ? 2 : MAX_POINTS)) return adept_cli_usage(state, "%s: too many numbers", option);
-        error_t error = adept_number_int(state, option, word, 1, &out->points[r->n_points++]);
-        if (error) return error;
-    }
-    if (r->n_points < 2) return adept_cli_usage(state, "%s takes FROM:TO or N,N,...", option);
-    r->low = r->high = out->points[0];
-    for (size_t i = 1; i < r->n_points; i++) {
-        if (out->points[i] < r->low) r->low = out->points[i];
-        if (out->points[i] > r->high) r->high = out->points[i];
-    }
-    return is_range && r->low != out->points[0] ? adept_cli_usage(state, "%s: the range is empty", option) : 0;
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -69,9 +38,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->gpu = arg;
         return 0;
     case KEY_BATCHES:
-        return parse_sizes(state, "--batches", arg, &o->batches);
     case KEY_SEQ_LENGTHS:
-        return parse_sizes(state, "--seq-lengths", arg, &o->lengths);
+        return adept_cli_usage(state, "%s is no longer needed: what -o writes predicts at every batch and length",
+                               key == KEY_BATCHES ? "--batches" : "--seq-lengths");
     case KEY_JSON:
         o->json = true;
         return 0;
@@ -89,13 +58,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "Also write the profile to FILE, which predict reads on machines without libtorch", 4},
-    {"batches", KEY_BATCHES, "FROM:TO|N,N,...", 0,
-     "Make the profile hold for every batch size from the smallest to the largest: predict --batch N then needs no "
-     "model",
-     4},
-    {"seq-lengths", KEY_SEQ_LENGTHS, "FROM:TO|N,N,...", 0,
-     "The same for every sequence length (S in --input): predict --seq-length N", 4},
+    {"output", 'o', "FILE", 0,
+     "Also write the profile with the model's graph to FILE, which stands for the model on machines without libtorch", 4},
+    {"batches", KEY_BATCHES, "SIZES", OPTION_HIDDEN, NULL, 4},
+    {"seq-lengths", KEY_SEQ_LENGTHS, "SIZES", OPTION_HIDDEN, NULL, 4},
     {"gpu", KEY_GPU, "NAME|FILE", 0,
      "With --by: the side of this GPU's roofline each row lies on, and its least time at the sheet's peaks", 4},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 4},
@@ -116,17 +82,18 @@ static const struct argp argp = {
            "  adept profile resnet50.pt --batch 64 --precision bf16 --by layer --depth 1\n"
            "  adept profile resnet50.pt --by kind --gpu a100\n"
            "  adept profile bert.pt --input i64:Bx512 --batch 32 -o bert.profile.json\n"
-           "  adept profile resnet50.pt --batches 1:256 -o resnet50.profile.json\n"
-           "  adept profile gpt2.pt --batches 1:64 --seq-lengths 1:1024 -o gpt2.json\n"
-           "  adept profile resnet50.pt --json > resnet50.profile.json",
+           "  adept profile resnet50.pt --json > resnet50.json",
     .children = children,
 };
 
-/* With --by the table's rows come behind the profile, whose text is taken; the result is still a PROFILE. */
-static adept_status print_json(adept_cli *cli, const profile_options *o, char *json, const adept_groups *groups)
+/* With --by the table's rows come behind the profile. */
+static adept_status print_json(adept_cli *cli, const profile_options *o, const adept_profile *profile,
+                               const adept_groups *groups)
 {
+    char *json = adept_profile_to_json(profile);
     adept_json_writer out;
 
+    if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
     adept_json_continue(&out, json);
     if (o->grouping.given)
         adept_groups_put_json(&out, groups, &o->grouping, 1, o->gpu ? ADEPT_ROWS_ROOFLINE : ADEPT_ROWS_UNTIMED);
@@ -134,18 +101,21 @@ static adept_status print_json(adept_cli *cli, const profile_options *o, char *j
     return adept_json_emit(cli, &out);
 }
 
-static adept_status emit(adept_cli *cli, const profile_options *o, const adept_profile *profile,
-                         const adept_batches *batches, adept_groups *groups)
-{
-    char *json = batches ? adept_batches_to_json(batches) : adept_profile_to_json(profile);
-    adept_status status = ADEPT_OK;
+/* The graph and its walk; freed together. */
+typedef struct work {
+    adept_graph *graph;
+    adept_workload_config config;
+    adept_profile *profile;
+    adept_groups groups;
+} work;
 
-    if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
-    if (o->output) status = adept_file_write(o->output, json, strlen(json), &cli->err);
-    if (status == ADEPT_OK && o->json) return print_json(cli, o, json, groups);
-    if (status == ADEPT_OK)
-        status = adept_report_profile(cli, stdout, profile, groups, &o->grouping, o->gpu != NULL);
-    free(json);
+static adept_status save(adept_cli *cli, const work *w, const char *path)
+{
+    char *text = NULL;
+    adept_status status = adept_saved_write(&text, w->profile, w->graph, &w->config, &cli->err);
+
+    if (status == ADEPT_OK) status = adept_file_write(path, text, strlen(text), &cli->err);
+    free(text);
     return status;
 }
 
@@ -169,21 +139,18 @@ static adept_status make_groups(adept_cli *cli, const profile_options *o, const 
 static adept_status profile_model(adept_cli *cli, const void *options_given)
 {
     const profile_options *o = options_given;
-    adept_profile *profile = NULL;
-    adept_batches *batches = NULL;
-    adept_groups groups = {.n = 0};
-    const adept_model_range range = {o->batches.range, o->lengths.range};
-    bool many = range.batches.high > 0 || range.lengths.high > 0;
-    adept_status status = many ? adept_load_batches(cli, &batches, o->model, &o->workload, &range)
-                               : adept_load_profile(cli, &profile, o->model, &o->workload);
-    if (status == ADEPT_OK && batches)
-        status = adept_batches_at(&profile, batches, adept_batches_base(batches), &cli->err);
+    work w = {.graph = NULL};
+    adept_status status = adept_load_graph(cli, &w.graph, &w.config, o->model, &o->workload);
 
-    if (status == ADEPT_OK && o->grouping.given) status = make_groups(cli, o, profile, &groups);
-    if (status == ADEPT_OK) status = emit(cli, o, profile, batches, &groups);
-    adept_groups_free(&groups);
-    adept_profile_free(profile);
-    adept_batches_free(batches);
+    if (status == ADEPT_OK) status = adept_load_walk(cli, &w.profile, w.graph, &w.config);
+    if (status == ADEPT_OK && o->grouping.given) status = make_groups(cli, o, w.profile, &w.groups);
+    if (status == ADEPT_OK && o->output) status = save(cli, &w, o->output);
+    if (status == ADEPT_OK)
+        status = o->json ? print_json(cli, o, w.profile, &w.groups)
+                         : adept_report_profile(cli, stdout, w.profile, &w.groups, &o->grouping, o->gpu != NULL);
+    adept_groups_free(&w.groups);
+    adept_profile_free(w.profile);
+    adept_graph_free(w.graph);
     return status;
 }
 

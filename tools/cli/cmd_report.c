@@ -121,7 +121,7 @@ static adept_status compute(adept_cli *cli, work *w, const report_options *o)
     const adept_run *run = &o->where.run;
     adept_status status = adept_set_open(cli, &w->hw, o->where.gpu, &o->set);
 
-    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &w->source, o->model, &o->workload, NULL, 0);
+    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &w->source, o->model, &o->workload);
     if (status != ADEPT_OK) return status;
     w->x = calloc(1, sizeof *w->x);
     w->ops = calloc(w->source.base->n_ops + 1, sizeof *w->ops);

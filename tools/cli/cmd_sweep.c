@@ -60,7 +60,7 @@ static bool take_point(const adept_sweep_point *point, void *context)
     if (w->out && !adept_sweep_rows_add(&w->rows, point)) w->failed = true;
     if (w->shown) {
         const adept_sweep_found f = adept_sweep_found_of(point);
-        const char *reason = point->status != ADEPT_OK ? point->reason : point->result.fits ? NULL : "";
+        const char *reason = point->status != ADEPT_OK ? point->reason : adept_estimate_fits(&point->result) ? NULL : "";
         if (!adept_sweep_table_add(w->shown, &w->sweep, reason && !*reason ? "too large" : "", &f,
                                    reason && *reason ? reason : NULL))
             w->failed = true;
@@ -111,8 +111,7 @@ static adept_status set_up(adept_cli *cli, work *w)
         status = adept_gnuplot_check(o->plot ? "--plot" : "--html", &cli->err);
     if (status == ADEPT_OK) status = open_gpu(cli, w);
     w->sweep.hw = w->hw;
-    if (status == ADEPT_OK)
-        status = adept_sweep_source_open(cli, &w->source, o->model, &o->workload, o->axes, o->n_axes);
+    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &w->source, o->model, &o->workload);
     if (status == ADEPT_OK) status = adept_sweep_job_begin(&w->o->job, &cli->err);
     if (status == ADEPT_OK && (o->plot || o->html)) status = adept_sweep_cloud_new(&w->cloud, &cli->err);
     if (status == ADEPT_OK) status = adept_sweep_answers_new(&w->answers, o->ignore_memory, &cli->err);

@@ -121,7 +121,7 @@ static adept_status try_batches(changer *c)
 
 /* ---- the run ---- */
 
-static adept_status try_limit(changer *c, const char *key, const char *of, const adept_limit_choice *choice,
+static adept_status try_limit(changer *c, const char *key, const char *of, const adept_limit_estimate *choice,
                               double now_w)
 {
     adept_run run = *c->x->run;
@@ -193,9 +193,8 @@ static adept_status try_no_launches(changer *c)
 adept_status adept_explain_changes(adept_cli *cli, adept_explanation *x, adept_sweep_source *source)
 {
     changer c = {cli, x, source};
-    adept_status status = ADEPT_OK;
-    if (source->graph) status = try_precisions(&c); /* a saved profile has one precision and one attention */
-    if (status == ADEPT_OK && source->graph) status = try_attention(&c);
+    adept_status status = try_precisions(&c);
+    if (status == ADEPT_OK) status = try_attention(&c);
     if (status == ADEPT_OK) status = try_batches(&c);
     if (status == ADEPT_OK) status = try_no_launches(&c);
     if (status == ADEPT_OK) status = try_limits(&c);

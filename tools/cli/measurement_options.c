@@ -28,7 +28,7 @@ static const struct argp_option options[] = {
      "units); without it they are named and used",
      1},
     {"no-cache", KEY_NO_CACHE, NULL, 0,
-     "Count the models' work anew, and keep nothing; otherwise profiles are kept in $XDG_CACHE_HOME/adept", 1},
+     "Read the models anew, and keep nothing; otherwise their graphs are kept in $XDG_CACHE_HOME/adept", 1},
     {"trust", KEY_TRUST, NULL, 0, "Load TorchScript files that run code of their own when loaded (__setstate__)", 1},
     {NULL, 0, NULL, 0, "What is printed:", 6},
     {"by", KEY_BY, "COLUMN,...", 0,
@@ -159,7 +159,7 @@ adept_status adept_measurement_output_check(adept_cli *cli, const char *path, co
 
 static void say_profiles(void *context, size_t done, size_t total)
 {
-    adept_progress_say(context, "counting the models' work: %zu of %zu configurations", done, total);
+    adept_progress_say(context, "reading the models: %zu of %zu", done, total);
 }
 
 /* `hw`: the GPU, or NULL: `shared` gets those of the rows. */
@@ -220,7 +220,7 @@ adept_status adept_load_measurements_of_gpus(adept_cli *cli, adept_dataset **d, 
     adept_status status =
         *d ? read_all(cli, *d, NULL, s, o, progress) : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     if (status == ADEPT_OK) {
-        adept_shared_weigh(*d);
+        adept_shared_weigh(s, *d);
         return ADEPT_OK;
     }
     adept_dataset_free(*d);

@@ -65,9 +65,10 @@ static adept_status print_errors(adept_cli *cli, FILE *out, const adept_fit_repo
         lines[n++] = (adept_error_line){"HELD OUT", texts[i], &h->evaluation->overall};
     }
     lines[n++] = (adept_error_line){"in-sample", "rows it was fitted to", &r->in_sample->overall};
-    for (size_t i = 0; i < r->floors.n_held_out && i < MAX_LINES; i++)
-        if (r->floors.held_out[i])
-            lines[n++] = (adept_error_line){"floor, held out", texts[i], &r->floors.held_out[i]->overall};
+    for (size_t i = 0; i < r->n_held_out && i < MAX_LINES; i++)
+        if (r->floors.held_out[i].evaluation)
+            lines[n++] =
+                (adept_error_line){"floor, held out", texts[i], &r->floors.held_out[i].evaluation->overall};
     if (r->floors.in_sample) lines[n++] = (adept_error_line){"floor, in-sample", "", &r->floors.in_sample->overall};
     fputs("\nErrors, in percent of what was measured. Expect those of rows that were held out, not those in-sample.\n",
           out);

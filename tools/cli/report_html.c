@@ -201,7 +201,7 @@ static void put_memory(FILE *out, const adept_prediction_report *r, const adept_
     adept_page_section_end(out);
 }
 
-static void put_limit_row(FILE *out, const adept_page_column *columns, const char *name, const adept_limit_choice *c)
+static void put_limit_row(FILE *out, const adept_page_column *columns, const char *name, const adept_limit_estimate *c)
 {
     const adept_text limit = adept_units_si(c->limit_w, "W"), time = adept_units_time(c->step_time_s),
                      power = adept_units_si(c->power_avg_w, "W"), energy = adept_units_si(c->energy_step_j, "J"),

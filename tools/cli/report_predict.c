@@ -149,12 +149,12 @@ static void print_memory(FILE *out, const adept_prediction_report *r)
             adept_units_bytes(m->other_bytes).s);
 }
 
-static bool is_default(const adept_limit_choice *c, const adept_power_limits *l)
+static bool is_default(const adept_limit_estimate *c, const adept_power_limits *l)
 {
     return c->limit_w == l->unset.limit_w;
 }
 
-static void print_choice(FILE *out, const char *name, const adept_limit_choice *c, const adept_power_limits *l)
+static void print_choice(FILE *out, const char *name, const adept_limit_estimate *c, const adept_power_limits *l)
 {
     fprintf(out, "  %-20s %10s", name, adept_units_si(c->limit_w, "W").s);
     if (is_default(c, l)) {

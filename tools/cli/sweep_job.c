@@ -183,23 +183,12 @@ static double price_per_h(const adept_sweep_job *j, const adept_hwprofile *hw)
 
 void adept_sweep_job_add(adept_sweep_job *j, const adept_sweep_point *point)
 {
-    const adept_plan_result *r = &point->result;
     if (!j->given) return;
-    adept_option option = {.predicted = point->status == ADEPT_OK};
-    if (option.predicted) {
+    adept_option option = {.estimate = point->result};
+    if (point->status == ADEPT_OK) {
         double gpus = point->run->gpus > 0 ? (double)point->run->gpus : 1.0, pue = isnan(j->pue) ? 1.0 : j->pue;
-        option = (adept_option){
-            .predicted = true,
-            .fits = r->fits,
-            .step_time_s = r->step_time_s,
-            .power_avg_w = r->power_avg_w,
-            .energy_step_j = r->energy_step_j,
-            .samples = point->samples,
-            .peak_bytes = r->peak_bytes,
-            .capacity_bytes = r->capacity_bytes,
-            .cost_per_s = gpus * price_per_h(j, point->hw) / SECONDS_PER_H,
-            .cost_per_j = isnan(j->price_per_kwh) ? 0.0 : j->price_per_kwh * pue / J_PER_KWH,
-        };
+        option.cost_per_s = gpus * price_per_h(j, point->hw) / SECONDS_PER_H;
+        option.cost_per_j = isnan(j->price_per_kwh) ? 0.0 : j->price_per_kwh * pue / J_PER_KWH;
     }
     adept_chooser_add(&j->chooser, point->index, &option, NULL);
 }
@@ -292,8 +281,8 @@ static void put_chosen(adept_json_writer *w, const char *key, const adept_sweep_
     adept_json_put_number(w, "energy_j", v->energy_j);
     adept_json_put_number(w, "power_avg_w", v->power_w);
     adept_json_put_number(w, "cost", has_price(j) ? v->cost : NAN);
-    adept_json_put_number(w, "step_time_s", chosen->option.step_time_s);
-    adept_json_put_number(w, "energy_step_j", chosen->option.energy_step_j);
+    adept_json_put_number(w, "step_time_s", chosen->option.estimate.step_time_s);
+    adept_json_put_number(w, "energy_step_j", chosen->option.estimate.energy_step_j);
     adept_json_end_object(w);
 }
 

@@ -121,7 +121,7 @@ adept_status adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json
 
 static void put_csv(adept_buffer *row, const adept_sweep_rows *rows, const adept_sweep_point *point)
 {
-    const adept_plan_result *r = &point->result;
+    const adept_estimate *r = &point->result;
     bool ok = point->status == ADEPT_OK;
     for (size_t i = 0; i < rows->sweep->n_axes; i++) {
         const char *kept = kept_text(rows, i, point);
@@ -136,9 +136,9 @@ static void put_csv(adept_buffer *row, const adept_sweep_rows *rows, const adept
     adept_buffer_text(row, ",");
     NUMBER_LIST(X)
 #undef X
-    adept_buffer_text(row, !ok ? "," : r->fits ? "true," : "false,");
+    adept_buffer_text(row, !ok ? "," : adept_estimate_fits(r) ? "true," : "false,");
     adept_buffer_text(row, ok ? adept_bound_name(r->bound) : "");
-    adept_buffer_text(row, !ok ? "," : r->limited ? ",true" : ",false");
+    adept_buffer_text(row, !ok ? "," : r->notes & ADEPT_NOTE_LIMITED ? ",true" : ",false");
     adept_buffer_text(row, ",");
     put_csv_text(row, point->reason);
     adept_buffer_text(row, "\n");
@@ -146,7 +146,7 @@ static void put_csv(adept_buffer *row, const adept_sweep_rows *rows, const adept
 
 static void put_json(adept_json_writer *w, const adept_sweep_rows *rows, const adept_sweep_point *point)
 {
-    const adept_plan_result *r = &point->result;
+    const adept_estimate *r = &point->result;
     bool ok = point->status == ADEPT_OK;
     w->blank = "\n    ";
     adept_json_begin_object(w, NULL);
@@ -161,9 +161,9 @@ static void put_json(adept_json_writer *w, const adept_sweep_rows *rows, const a
 #define X(name, value) adept_json_put_number(w, #name, (double)(value));
     NUMBER_LIST(X)
 #undef X
-    adept_json_put_text(w, "fits", !ok ? "null" : r->fits ? "true" : "false");
+    adept_json_put_text(w, "fits", !ok ? "null" : adept_estimate_fits(r) ? "true" : "false");
     adept_json_put_string(w, "bound", ok ? adept_bound_name(r->bound) : NULL);
-    adept_json_put_text(w, "limited", !ok ? "null" : r->limited ? "true" : "false");
+    adept_json_put_text(w, "limited", !ok ? "null" : r->notes & ADEPT_NOTE_LIMITED ? "true" : "false");
     adept_json_put_string(w, "reason", ok ? NULL : point->reason);
     adept_json_end_object(w);
 }

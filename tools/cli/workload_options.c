@@ -66,14 +66,14 @@ static error_t parse_choice(int key, char *arg, const struct argp_state *state, 
 {
     switch (key) {
     case KEY_MODE:
-        o->mode_given = true;
+        o->config.mode_given = true;
         return adept_mode_from_name(&o->config.mode, arg) ? 0 : unknown_word(state, "--mode", arg, adept_mode_at);
     case KEY_PRECISION:
-        o->precision_given = true;
+        o->config.precision_given = true;
         if (adept_precision_from_name(&o->config.precision, arg)) return 0;
         return unknown_word(state, "--precision", arg, adept_precision_at);
     case KEY_ATTENTION:
-        o->attention_given = true;
+        o->config.attention_given = true;
         if (adept_attention_from_name(&o->config.attention, arg)) return 0;
         return unknown_word(state, "--attention", arg, adept_attention_at);
     case KEY_OPTIMIZER:

@@ -9,7 +9,6 @@
 typedef struct adept_workload_options {
     adept_workload_config config; /* inputs points into `inputs`: do not copy the struct */
     adept_input_spec inputs[ADEPT_MAX_INPUT_OPTIONS];
-    bool mode_given, precision_given, attention_given;
     bool trust;
 } adept_workload_options;
 

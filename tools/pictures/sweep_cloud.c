@@ -43,5 +43,6 @@ void adept_sweep_cloud_add(adept_sweep_cloud *cloud, const adept_sweep_point *po
         thin(cloud);
     if (!is_kept(cloud, point->index)) return;
     cloud->dots[cloud->n++] = (adept_sweep_dot){point->index, point->result.step_time_s, point->result.energy_step_j,
-                                                point->samples, point->result.fits};
+                                                point->result.samples,
+                                                adept_estimate_fits(&point->result)};
 }

@@ -15,12 +15,12 @@ import ctypes
 import os
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 
 (OK, E_INTERNAL, E_NOMEM, E_IO, E_USAGE, E_INVALID, E_UNSUPPORTED, E_FIT, E_UNKNOWN_GPU, E_CHECK, E_INFEASIBLE) = range(11)
-REDUCE_RING, REDUCE_TREE, REDUCE_AUTO = range(3)
-HIDE_AUTO, HIDE_FIXED, HIDE_BUCKETED = range(3)
-LARGEST_COMPUTE, LARGEST_MEMORY, LARGEST_LAUNCH, LARGEST_COMMUNICATION = range(4)
+ALLREDUCE_RING, ALLREDUCE_TREE, ALLREDUCE_AUTO = range(3)
+OVERLAP_AUTO, OVERLAP_FIXED, OVERLAP_BUCKETED = range(3)
+BOUND_COMPUTE, BOUND_MEMORY, BOUND_LAUNCH, BOUND_COMMUNICATION = range(4)
 (NOTE_UNCALIBRATED, NOTE_NO_POWER, NOTE_NO_ROOM, NOTE_OUTSIDE, NOTE_LIMITED, NOTE_ABOVE_LIMIT,
  NOTE_TRANSFERRED) = (1 << i for i in range(7))
 LEAST_TIME, LEAST_ENERGY, LEAST_EDP = range(3)
@@ -62,15 +62,15 @@ class _Error(_Struct):
 
 class _ModelOptions(_Struct):
     _fields_ = [("mode", c_char_p), ("precision", c_char_p), ("optimizer", c_char_p), ("attention", c_char_p), ("batch_size", c_int64),
-                ("batch_low", c_int64), ("batch_high", c_int64), ("grad_accum", c_int64), ("inputs", POINTER(c_char_p)), ("n_inputs", c_size_t), ("allow_unsupported", c_int),
-                ("seq_length", c_int64), ("seq_low", c_int64), ("seq_high", c_int64), ("reserved", c_void_p * 1)]
+                ("seq_length", c_int64), ("grad_accum", c_int64), ("inputs", POINTER(c_char_p)), ("n_inputs", c_size_t), ("allow_unsupported", c_int),
+                ("reserved", c_void_p * 4)]
 
 
 class WorkloadInfo(_Struct):
     _fields_ = [("_model", c_char_p), ("_mode", c_char_p), ("_precision", c_char_p), ("_optimizer", c_char_p), ("_attention", c_char_p),
-                ("batch_size", c_int64), ("batch_low", c_int64), ("batch_high", c_int64), ("grad_accum", c_int64), ("params", c_int64),
+                ("batch_size", c_int64), ("grad_accum", c_int64), ("params", c_int64),
                 ("trainable_params", c_int64)] + _doubles("flops_forward flops_backward macs_forward") + [
-                    ("seq_length", c_int64), ("seq_low", c_int64), ("seq_high", c_int64), ("reserved", c_double * 1)]
+                    ("seq_length", c_int64)] + _RESERVED
 
 
 class GpuInfo(_Struct):
@@ -82,15 +82,16 @@ class GpuInfo(_Struct):
 class Request(_Struct):
     """How a step runs; made by Oracle.request(). Zero is the default everywhere."""
     _fields_ = [("_oracle", c_void_p), ("gpus", c_int64), ("nodes", c_int64)] + _doubles(
-        "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("reduce", c_int32), ("hide", c_int32)
+        "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("allreduce", c_int32), ("overlap", c_int32)
                                                                                              ] + _RESERVED
 
 
 class Estimate(_Struct):
     """A predicted step. Power and energy are those of all GPUs together. NAN: not known."""
-    _fields_ = [("status", c_int), ("notes", c_uint32), ("largest", c_int32), ("reserved_int", c_int32)] + _doubles(
-        "step_time_s power_avg_w energy_step_j edp_js samples_per_s samples pass_s optimizer_s comm_s launch_s fixed_s comm_hidden_s "
-        "clock_hz peak_bytes capacity_bytes interval_level time_low_s time_high_s power_low_w power_high_w") + _RESERVED
+    _fields_ = [("status", c_int), ("notes", c_uint32), ("bound", c_int32), ("reserved_int", c_int32)] + _doubles(
+        "step_time_s power_avg_w energy_step_j edp_js samples samples_per_s energy_per_sample_j pass_s optimizer_s comm_s "
+        "kernel_launch_s fixed_s comm_hidden_s clock_ratio clock_hz peak_bytes capacity_bytes interval_level") + [
+            ("interval_time_s", c_double * 2), ("interval_power_w", c_double * 2)] + _RESERVED
 
 
 class LimitEstimate(_Struct):
@@ -145,7 +146,7 @@ _FUNCTIONS = {  # name: (result, arguments)
     "workload_open": (c_int, [POINTER(c_void_p), c_char_p, POINTER(_ModelOptions), POINTER(_Error)]),
     "workload_read": (c_int, [POINTER(c_void_p), c_char_p, c_char_p, c_size_t, POINTER(_ModelOptions), POINTER(_Error)]),
     "workload_at": (c_int, [POINTER(c_void_p), c_void_p, c_int64, c_int64, POINTER(_Error)]),
-    "workload_at_batch": (c_int, [POINTER(c_void_p), c_void_p, c_int64, POINTER(_Error)]),
+    "workload_with": (c_int, [POINTER(c_void_p), c_void_p, POINTER(_ModelOptions), POINTER(_Error)]),
     "workload_free": (None, [c_void_p]),
     "workload_to_json": (c_int, [POINTER(c_void_p), c_void_p, POINTER(_Error)]),
     "workload_describe": (None, [POINTER(WorkloadInfo), c_void_p]),
@@ -231,11 +232,10 @@ class Workload(_Handle):
         super().__init__(pointer, _lib.adept_workload_free)
 
     @staticmethod
-    def _options(mode=None, precision=None, optimizer=None, attention=None, batch_size=0, batch_low=0, batch_high=0, grad_accum=0, inputs=(), allow_unsupported=False,
-                 seq_length=0, seq_low=0, seq_high=0):
+    def _options(mode=None, precision=None, optimizer=None, attention=None, batch_size=0, seq_length=0, grad_accum=0, inputs=(), allow_unsupported=False):
         specs = (c_char_p * len(inputs))(*[_encode(spec) for spec in inputs])
-        return _ModelOptions(_encode(mode), _encode(precision), _encode(optimizer), _encode(attention), batch_size, batch_low, batch_high,
-                             grad_accum, specs, len(inputs), int(allow_unsupported), seq_length, seq_low, seq_high)
+        return _ModelOptions(_encode(mode), _encode(precision), _encode(optimizer), _encode(attention), batch_size, seq_length,
+                             grad_accum, specs, len(inputs), int(allow_unsupported))
 
     @classmethod
     def open(cls, path, **options):
@@ -250,19 +250,13 @@ class Workload(_Handle):
         _call("workload_read", byref(pointer), _encode(name), data, len(data), byref(cls._options(**options)))
         return cls(pointer)
 
-    def _made(self, name, *sizes):
+    def at(self, batch_size=0, seq_length=0, **options):
+        """The same model at another batch size and sequence length, or under any other options; what is not given is kept."""
         pointer = c_void_p()
-        _call(name, byref(pointer), self, *sizes)
+        _call("workload_with", byref(pointer), self, byref(self._options(batch_size=batch_size, seq_length=seq_length, **options)))
         workload = type(self)(pointer)
-        workload.source = self  # uses its names
+        workload.source = self  # uses its graph
         return workload
-
-    def at(self, batch_size=0, seq_length=0):
-        """At another batch size and sequence length; 0 keeps this one's."""
-        return self._made("workload_at", batch_size, seq_length)
-
-    def at_batch(self, batch_size):
-        return self._made("workload_at_batch", batch_size)
 
     def to_json(self):
         return _take_text("workload_to_json", self)

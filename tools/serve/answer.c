@@ -34,8 +34,8 @@ static void put_interval(adept_json_writer *w, const adept_estimate *e)
     }
     adept_json_begin_object(w, "interval");
     adept_json_put_number(w, "level", e->interval_level);
-    put_ends(w, "step_time_s", e->time_low_s, e->time_high_s);
-    put_ends(w, "power_avg_w", e->power_low_w, e->power_high_w);
+    put_ends(w, "step_time_s", e->interval_time_s[0], e->interval_time_s[1]);
+    put_ends(w, "power_avg_w", e->interval_power_w[0], e->interval_power_w[1]);
     adept_json_end_object(w);
 }
 
@@ -47,10 +47,10 @@ static void put_parts(adept_json_writer *w, const adept_estimate *e)
     adept_json_put_number(w, "optimizer_s", e->optimizer_s);
     adept_json_put_number(w, "comm_s", e->comm_s);
     adept_json_put_number(w, "comm_hidden_s", e->comm_hidden_s);
-    adept_json_put_number(w, "kernel_launch_s", e->launch_s);
+    adept_json_put_number(w, "kernel_launch_s", e->kernel_launch_s);
     adept_json_put_number(w, "fixed_s", e->fixed_s);
     adept_json_end_object(w);
-    adept_json_put_string(w, "bound", bounds[e->largest]);
+    adept_json_put_string(w, "bound", bounds[e->bound]);
     adept_json_put_number(w, "clock_hz", e->clock_hz);
     adept_json_begin_object(w, "memory");
     adept_json_put_number(w, "peak_bytes", e->peak_bytes);
@@ -139,11 +139,7 @@ void adept_serve_put_workload(adept_json_writer *w, const adept_serve_workload *
     adept_json_put_string(w, "optimizer", i.optimizer);
     adept_json_put_string(w, "attention", i.attention);
     adept_json_put_integer(w, "batch_size", i.batch_size);
-    adept_json_put_integer(w, "batch_low", i.batch_low);
-    adept_json_put_integer(w, "batch_high", i.batch_high);
     adept_json_put_integer(w, "seq_length", i.seq_length);
-    adept_json_put_integer(w, "seq_low", i.seq_low);
-    adept_json_put_integer(w, "seq_high", i.seq_high);
     adept_json_put_integer(w, "grad_accum", i.grad_accum);
     adept_json_put_integer(w, "params", i.params);
     adept_json_put_integer(w, "trainable_params", i.trainable_params);

@@ -5,10 +5,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/* An oracle, or where the key has no GPU a workload at another batch or length, which the oracles of several GPUs hold:
+ * it takes a walk, an oracle a fraction of one. */
 struct adept_serve_oracle {
     adept_serve_key key;
     adept_oracle *oracle;
-    adept_workload *owned; /* at another batch size; NULL: the oracle is of key.workload */
+    adept_workload *workload;  /* owned; of an entry without GPU */
+    adept_serve_oracle *sized; /* held; NULL: the oracle is of key.workload */
     size_t holders;
     bool listed;                       /* in the table and the list */
     adept_serve_oracle *chain;         /* next of the same bucket */
@@ -22,14 +25,6 @@ struct adept_serve_oracles {
     adept_serve_oracle *newest, *oldest;
     adept_serve_oracles_count count;
 };
-
-static void destroy(adept_serve_oracle *o)
-{
-    if (!o) return;
-    adept_oracle_free(o->oracle);
-    adept_workload_free(o->owned);
-    free(o);
-}
 
 adept_serve_oracles *adept_serve_oracles_new(size_t capacity)
 {
@@ -46,18 +41,6 @@ adept_serve_oracles *adept_serve_oracles_new(size_t capacity)
         return NULL;
     }
     return c;
-}
-
-void adept_serve_oracles_free(adept_serve_oracles *c)
-{
-    if (!c) return;
-    for (adept_serve_oracle *o = c->newest, *next; o; o = next) {
-        next = o->older;
-        destroy(o);
-    }
-    pthread_mutex_destroy(&c->lock);
-    free(c->buckets);
-    free(c);
 }
 
 /* ---- table and list; the lock is held ---- */
@@ -117,7 +100,41 @@ static adept_serve_oracle *evict_oldest(adept_serve_oracles *c)
 
 /* ---- holding ---- */
 
-static adept_status compile(adept_serve_oracle **out, const adept_serve_key *key, adept_error *err)
+/* The lock is not held. */
+static void destroy(adept_serve_oracles *c, adept_serve_oracle *o)
+{
+    if (!o) return;
+    adept_oracle_free(o->oracle);
+    adept_serve_oracles_release(c, o->sized);
+    adept_workload_free(o->workload);
+    free(o);
+}
+
+void adept_serve_oracles_free(adept_serve_oracles *c)
+{
+    if (!c) return;
+    while (c->oldest)
+        destroy(c, evict_oldest(c)); /* a workload that oracles hold goes with the last of them */
+    pthread_mutex_destroy(&c->lock);
+    free(c->buckets);
+    free(c);
+}
+
+static adept_status compile_oracle(adept_serve_oracle *o, adept_serve_oracles *c, adept_error *err)
+{
+    const adept_serve_key *key = &o->key;
+    const adept_workload *workload = key->workload;
+    if (key->batch_size > 0 || key->seq_length > 0) {
+        const adept_serve_key sizes = {workload, NULL, key->batch_size, key->seq_length, NULL};
+        adept_status status = adept_serve_oracles_hold(&o->sized, c, &sizes, err);
+        if (status != ADEPT_OK) return status;
+        workload = o->sized->workload;
+    }
+    return adept_oracle_new(&o->oracle, workload, key->gpu, key->granularity, err);
+}
+
+static adept_status compile(adept_serve_oracle **out, adept_serve_oracles *c, const adept_serve_key *key,
+                            adept_error *err)
 {
     adept_serve_oracle *o = calloc(1, sizeof *o);
     if (!o) {
@@ -125,15 +142,13 @@ static adept_status compile(adept_serve_oracle **out, const adept_serve_key *key
         return ADEPT_E_NOMEM;
     }
     o->key = *key;
-    adept_status status = ADEPT_OK;
-    if (key->batch_size > 0 || key->seq_length > 0)
-        status = adept_workload_at(&o->owned, key->workload, key->batch_size, key->seq_length, err);
-    if (status == ADEPT_OK)
-        status = adept_oracle_new(&o->oracle, o->owned ? o->owned : key->workload, key->gpu, key->granularity, err);
+    adept_status status = key->gpu
+                              ? compile_oracle(o, c, err)
+                              : adept_workload_at(&o->workload, key->workload, key->batch_size, key->seq_length, err);
     if (status == ADEPT_OK)
         *out = o;
     else
-        destroy(o);
+        destroy(c, o);
     return status;
 }
 
@@ -164,28 +179,27 @@ static adept_serve_oracle *keep(adept_serve_oracles *c, adept_serve_oracle *made
         c->count.kept++;
     }
     pthread_mutex_unlock(&c->lock);
-    destroy(evicted);
+    destroy(c, evicted);
     if (!o) return made;
-    destroy(made);
+    destroy(c, made);
     return o;
 }
 
 adept_status adept_serve_oracles_hold(adept_serve_oracle **out, adept_serve_oracles *c, const adept_serve_key *key,
                                       adept_error *err)
 {
+    adept_serve_oracle *made = NULL;
     pthread_mutex_lock(&c->lock);
-    adept_serve_oracle *o = hold_found(c, key);
-    c->count.hits += o != NULL;
-    c->count.misses += o == NULL;
-    pthread_mutex_unlock(&c->lock);
-    if (!o) {
-        adept_serve_oracle *made = NULL;
-        adept_status status = compile(&made, key, err);
-        if (status != ADEPT_OK) return status;
-        o = keep(c, made);
+    *out = hold_found(c, key);
+    if (key->gpu) {
+        c->count.hits += *out != NULL;
+        c->count.misses += *out == NULL;
     }
-    *out = o;
-    return ADEPT_OK;
+    pthread_mutex_unlock(&c->lock);
+    if (*out) return ADEPT_OK;
+    adept_status status = compile(&made, c, key, err);
+    if (status == ADEPT_OK) *out = keep(c, made);
+    return status;
 }
 
 void adept_serve_oracles_release(adept_serve_oracles *c, adept_serve_oracle *held)
@@ -194,7 +208,7 @@ void adept_serve_oracles_release(adept_serve_oracles *c, adept_serve_oracle *hel
     pthread_mutex_lock(&c->lock);
     bool last = --held->holders == 0 && !held->listed;
     pthread_mutex_unlock(&c->lock);
-    if (last) destroy(held);
+    if (last) destroy(c, held);
 }
 
 const adept_oracle *adept_serve_oracle_of(const adept_serve_oracle *held)

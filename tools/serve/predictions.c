@@ -71,18 +71,6 @@ typedef struct held_oracle {
     adept_serve_oracle *held;
 } held_oracle;
 
-static bool check_size(int64_t size, int64_t low, int64_t high, const char *key, const char *option,
-                       adept_serve_problem *p)
-{
-    if (size == 0 || (size >= low && size <= high)) return true;
-    if (high == 0)
-        return adept_serve_refuse(p, ADEPT_SERVE_CANNOT_PREDICT,
-                                  "the profile has no %s; adept profile --%s makes one with it", key, option);
-    return adept_serve_refuse(p, ADEPT_SERVE_CANNOT_PREDICT,
-                              "a %s of %lld is none of the profile's, %lld to %lld; adept profile --%s makes others",
-                              key, (long long)size, (long long)low, (long long)high, option);
-}
-
 static bool find_key(adept_serve_key *key, const context *c, const adept_serve_run *run, adept_serve_problem *p)
 {
     const adept_serve_catalogue *catalogue = c->server->catalogue;
@@ -100,8 +88,7 @@ static bool find_key(adept_serve_key *key, const context *c, const adept_serve_r
     adept_workload_describe(&info, workload);
     *key = (adept_serve_key){workload, gpu->handle, run->batch_size == info.batch_size ? 0 : run->batch_size,
                              run->seq_length == info.seq_length ? 0 : run->seq_length, run->granularity};
-    return check_size(key->batch_size, info.batch_low, info.batch_high, "batch_size", "batches", p) &&
-           check_size(key->seq_length, info.seq_low, info.seq_high, "seq_length", "seq-lengths", p);
+    return true;
 }
 
 static bool hold(held_oracle *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)

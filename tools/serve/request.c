@@ -27,9 +27,9 @@ typedef struct field {
 } field;
 
 static const char *const granularities[] = {"operator", "model", NULL};
-/* In the order of ADEPT_REDUCE_, ADEPT_HIDE_ and ADEPT_LEAST_. */
-static const char *const reduce_words[] = {"ring", "tree", "auto", NULL};
-static const char *const hide_words[] = {"auto", "fixed", "bucketed", NULL};
+/* In the order of ADEPT_ALLREDUCE_, ADEPT_OVERLAP_ and ADEPT_LEAST_. */
+static const char *const allreduce_words[] = {"ring", "tree", "auto", NULL};
+static const char *const overlap_words[] = {"auto", "fixed", "bucketed", NULL};
 static const char *const objectives[] = {"time", "energy", "edp", NULL};
 
 #define IN_RUN(member) offsetof(adept_serve_run, member)
@@ -46,8 +46,8 @@ static const field run_fields[] = {
     {"internode_bytes_per_s", FIELD_POSITIVE, IN_RUN(request.internode_bytes_per_s), NULL, 0},
     {"internode_latency_s", FIELD_POSITIVE, IN_RUN(request.internode_latency_s), NULL, 0},
     {"bucket_bytes", FIELD_POSITIVE, IN_RUN(request.bucket_bytes), NULL, 0},
-    {"allreduce", FIELD_WORD, IN_RUN(request.reduce), reduce_words, 0},
-    {"overlap", FIELD_WORD, IN_RUN(request.hide), hide_words, 0},
+    {"allreduce", FIELD_WORD, IN_RUN(request.allreduce), allreduce_words, 0},
+    {"overlap", FIELD_WORD, IN_RUN(request.overlap), overlap_words, 0},
     {NULL, FIELD_NAME, 0, NULL, 0},
 };
 

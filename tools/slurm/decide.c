@@ -208,7 +208,7 @@ adept_status adept_slurm_decide(adept_slurm_decision *out, const adept_slurm_con
 
 uint32_t adept_slurm_time_limit_min(const adept_slurm_config *config, const adept_slurm_decision *decision)
 {
-    double step_s = decision->estimate.time_high_s;
+    double step_s = decision->estimate.interval_time_s[1];
     if (!(config->time_margin > 0) || !decision->whole_job) return 0;
     if (!isfinite(step_s)) step_s = decision->estimate.step_time_s;
     double minutes = ceil((decision->verdict.steps * step_s * config->time_margin + config->time_extra_s) / 60);

@@ -177,7 +177,7 @@ static adept_status make_plan(plan *p, const profile *of, const adept_slurm_conf
     adept_workload_describe(&info, of->workload);
     if (batch != info.batch_size) {
         adept_error inner = {0};
-        adept_status status = adept_workload_at_batch(&p->own, of->workload, batch, &inner);
+        adept_status status = adept_workload_at(&p->own, of->workload, batch, 0, &inner);
         if (status != ADEPT_OK) return adept_slurm_fail(err, status, "profile '%s': %.800s", of->name, inner.message);
     }
     p->shown.batch = batch;

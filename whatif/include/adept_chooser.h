@@ -1,8 +1,8 @@
 /** @file adept_chooser.h  The best of options under constraints (thesis eq 5.1, algorithm 6), one option after the
- * other: libadept's adept_choose() and the inverse queries of `adept sweep`. Calls: nothing. */
+ * other: libadept's adept_choose() and the inverse queries of `adept sweep`. Calls: model. */
 #ifndef ADEPT_CHOOSER_H
 #define ADEPT_CHOOSER_H
-#include "adept_error.h"
+#include "adept_model.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,10 +53,7 @@ typedef struct adept_job {
 
 /* One option. */
 typedef struct adept_option {
-    bool predicted;                                          /* false: it cannot run; the rest is not read */
-    bool fits;                                               /* the GPU's memory */
-    double step_time_s, power_avg_w, energy_step_j, samples; /* of all GPUs */
-    double peak_bytes, capacity_bytes;
+    adept_estimate estimate;       /* of a status that is not ADEPT_OK: it cannot run */
     double cost_per_s, cost_per_j; /* of all GPUs, and of their energy; 0 and 0: nothing costs; NAN: not known */
 } adept_option;
 

@@ -121,8 +121,7 @@ typedef struct adept_sweep_point {
     const size_t *at;    /* of each axis, which of its values */
     adept_status status; /* not ADEPT_OK: the point cannot run, for this reason */
     const char *reason;
-    adept_plan_result result;
-    double samples;               /* of one step on all GPUs */
+    adept_estimate result;
     const adept_profile *profile; /* NULL: there is none */
     const adept_hwprofile *hw;    /* with its numbers changed */
     const adept_run *run;

@@ -1,4 +1,4 @@
-/** @file graph_read.c  Bytes of an untrusted process -> graph. Calls: adept_graph. Format: graph_stream.h.
+/** @file graph_read.c  Bytes of strangers -> graph. Calls: adept_graph. Format: graph_stream.h.
  *  Every count is compared with the bytes that are left before anything of that size is allocated (each element takes
  *  at least one byte), and everything goes through the builder, which checks numbers and nesting. */
 #include "graph_stream.h"
@@ -395,7 +395,7 @@ static void read_block(reader *r, int depth, bool is_root)
 
 typedef struct header {
     const char *format, *producer, *path, *sha256;
-    int64_t hint_batch;
+    int64_t hint_batch, hint_seq_length;
     size_t n_hint_specs;
     const char **hint_specs;
 } header;
@@ -416,7 +416,8 @@ static void read_header(reader *r, header *h)
         fail(r, "not a SHA-256");
     }
     h->hint_batch = get_int(r);
-    if (h->hint_batch < 0) fail(r, "negative batch");
+    h->hint_seq_length = get_int(r);
+    if (h->hint_batch < 0 || h->hint_seq_length < 0) fail(r, "negative batch or sequence length");
     h->n_hint_specs = get_count(r);
     if (r->status != ADEPT_OK) return;
     h->hint_specs = adept_arena_array(adept_graph_builder_arena(r->b), h->n_hint_specs, sizeof *h->hint_specs);
@@ -450,6 +451,7 @@ static void read_all(reader *r, adept_graph **out)
     g->producer = h.producer;
     g->path = h.path;
     g->hint_batch = h.hint_batch;
+    g->hint_seq_length = h.hint_seq_length;
     g->n_hint_specs = h.n_hint_specs;
     g->hint_specs = h.hint_specs;
     memcpy(g->sha256, h.sha256, strlen(h.sha256) + 1);

@@ -10,7 +10,7 @@
 
 #define STREAM_MAGIC "adeptgr\n"
 #define STREAM_MAGIC_BYTES ((size_t)8)
-#define STREAM_VERSION 1u
+#define STREAM_VERSION 2u
 
 enum { STREAM_PARAM_REQUIRES_GRAD = 1, STREAM_PARAM_IS_BUFFER = 2 };
 

@@ -200,6 +200,7 @@ static void put_header(writer *w, const adept_graph *g)
     put_string(w, g->path);
     put_string(w, g->sha256);
     put_int(w, g->hint_batch);
+    put_int(w, g->hint_seq_length);
     put_count(w, g->n_hint_specs);
     for (size_t i = 0; i < g->n_hint_specs; i++)
         put_string(w, g->hint_specs[i]);

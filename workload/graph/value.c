@@ -143,16 +143,30 @@ void adept_strides_contiguous(int ndim, const int64_t *dims, int64_t *strides)
     }
 }
 
+static char *put_integer(char *to, int64_t value)
+{
+    char digits[24], *at = digits + sizeof digits;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    if (value < 0) *to++ = '-';
+    do {
+        *--at = (char)('0' + left % 10);
+    } while (left /= 10);
+    return mempcpy(to, at, (size_t)(digits + sizeof digits - at));
+}
+
+/* Without printf: every operator of a walk prints its operands. */
 char *adept_tensor_print(const adept_tensor *t, char *text, size_t size)
 {
+    char whole[16 + ADEPT_MAX_DIMS * 24], *end = stpcpy(whole, adept_dtype_name(t->dtype));
     if (size == 0) return text;
-    int written = snprintf(text, size, "%s:", adept_dtype_name(t->dtype));
-    size_t used = written > 0 ? (size_t)written : 0;
-    for (int i = 0; i < t->ndim && used < size; i++) {
-        written = snprintf(text + used, size - used, i ? "x%" PRId64 : "%" PRId64, t->dims[i]);
-        if (written < 0) break;
-        used += (size_t)written;
+    *end++ = ':';
+    for (int i = 0; i < t->ndim; i++) {
+        if (i) *end++ = 'x';
+        end = put_integer(end, t->dims[i]);
     }
+    size_t length = (size_t)(end - whole) < size ? (size_t)(end - whole) : size - 1;
+    memcpy(text, whole, length);
+    text[length] = '\0';
     return text;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "adept_clock.h"
 #include "adept_torch.h"
+#include "adept_clock.h"
 #include "torchscript.h"
 #include "torchscript_sandbox.h"
 #include <dlfcn.h>

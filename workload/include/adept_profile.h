@@ -1,5 +1,6 @@
 /** @file adept_profile.h  Graph + inputs + configuration -> workload profile: what one step computes and moves.
- *  A profile depends on no hardware. It is a plain struct, written and read as JSON (CONTRACT "profile --json").
+ *  A profile depends on no hardware. It is a plain struct, written as JSON (CONTRACT "profile --json"). A saved profile has the
+ *  graph beside it and is walked again when it is read.
  *  Calls: adept_graph, adept_handler, cJSON. */
 #ifndef ADEPT_PROFILE_H
 #define ADEPT_PROFILE_H
@@ -16,15 +17,23 @@ typedef struct adept_workload_config {
     adept_mode mode;
     adept_precision precision;
     adept_attention attention;
+    bool mode_given, precision_given, attention_given; /* for adept_workload_config_over() only */
     const char *optimizer;   /* NULL: "adamw"; ignored (none) unless mode is train */
     int64_t batch_size;      /* per GPU; 0: as in the specs or the file */
     int64_t seq_length;      /* S; where no shape has one, the L of integer inputs B x L. 0: as in the specs or the file */
     int64_t grad_accum;      /* forward-backward passes per optimizer step; 0: 1 */
     size_t n_inputs;         /* 0: shapes from the file */
     const adept_input_spec *inputs;
-    bool length_is_open;     /* known from other lengths: do not look whether the trace fixed it */
     bool allow_unsupported;  /* count an operator without handler as an elementwise copy, with a warning */
 } adept_workload_config;
+
+/** Put what is given over a configuration that a file records. Zero and NULL are not given; words have their own flags. Shapes that are
+ *  given bring their own batch and length, unless they leave them open (B, S). Texts stay where they are. */
+ADEPT_API void adept_workload_config_over(adept_workload_config *config, const adept_workload_config *given);
+/** A copy whose texts and shapes are the arena's. @return false when memory is out */
+ADEPT_API bool adept_workload_config_copy(adept_workload_config *out, const adept_workload_config *config, adept_arena *arena);
+/** Equal texts walk a graph to equal profiles. malloc'ed; NULL when memory is out. */
+ADEPT_API char *adept_workload_config_text(const adept_workload_config *config);
 
 /* X-lists of the words used in options, CSV and JSON */
 ADEPT_API const char *adept_mode_name(adept_mode mode);                     /* train fwbw infer */
@@ -65,7 +74,7 @@ typedef struct adept_profile_op {
     const adept_kernel *kernels;
     double saved_bytes;       /* of one execution: memory autograd keeps that nothing before it kept already */
     bool tied;                /* one of its parameters has several names in the model (shared weights) */
-    adept_profile_places places; /* of its executions; n 0: not known (a profile written before there were places) */
+    adept_profile_places places; /* of its executions; n 0: not known (a profile made by hand) */
     /* Gradients that are complete once its backward has run: of trainable parameters that nothing before it uses. Of all
      * executions together, in the parameters' own type; the places of the executions that have some. */
     double gradient_bytes;
@@ -148,22 +157,31 @@ ADEPT_API adept_status adept_profile_build(adept_profile **out, const adept_grap
                                  const adept_workload_config *config, adept_unsupported **unsupported,
                                  size_t *n_unsupported, adept_error *err);
 
-/**
- * The sequence length that shapes give when none is chosen: that of adept.json if they have an S (0 if it has none), else the L of the
- * integer inputs B x L.
- * @return ADEPT_E_USAGE if no input is a batch of sequences, or if their lengths differ
- */
-ADEPT_API adept_status adept_seq_length_of(int64_t *out, const adept_graph *graph, const adept_workload_config *config,
-                                           adept_error *err);
-
-/** Recompute totals and features from ops (after reading or editing). */
+/** Recompute totals and features from ops (after editing). */
 void adept_profile_summarise(adept_profile *profile);
 
 /** JSON text of the profile (CONTRACT "profile --json"), malloc'ed; NULL when memory is out. */
 ADEPT_API char *adept_profile_to_json(const adept_profile *profile);
-/** Parse what adept_profile_to_json wrote (untrusted: every field is checked). `name` is for messages. */
-ADEPT_API adept_status adept_profile_from_json(adept_profile **out, const char *name, const char *text, size_t size, adept_error *err);
-ADEPT_API adept_status adept_profile_read(adept_profile **out, const char *path, adept_error *err);
+
+/**
+ * A saved profile: that JSON, and in it the graph and the configuration it was walked with.
+ * @param text    malloc'ed, set on ADEPT_OK
+ * @param config  what adept_profile_build() was given
+ */
+ADEPT_API adept_status adept_saved_write(char **text, const adept_profile *profile, const adept_graph *graph,
+                                         const adept_workload_config *config, adept_error *err);
+/**
+ * Graph and configuration of a saved profile, which may come from strangers. What else stands in the file was worked out from them
+ * and is not read.
+ * @param graph   set on ADEPT_OK; caller frees with adept_graph_free()
+ * @param config  set on ADEPT_OK; its texts are the graph's
+ * @param name    for messages
+ * @return ADEPT_E_INVALID; for a file of an earlier version with the command that makes it anew
+ */
+ADEPT_API adept_status adept_saved_parse(adept_graph **graph, adept_workload_config *config, const char *name,
+                                         const char *text, size_t size, adept_error *err);
+ADEPT_API adept_status adept_saved_read(adept_graph **graph, adept_workload_config *config, const char *path,
+                                        adept_error *err);
 
 /** Operators summed by module path, by operator name or by kind. For reports. */
 typedef enum adept_group_by { ADEPT_BY_LAYER, ADEPT_BY_OP, ADEPT_BY_KIND } adept_group_by;

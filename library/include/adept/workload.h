@@ -17,28 +17,26 @@ typedef struct adept_workload adept_workload;
 /** A GPU: its specification sheet, and fitted parameters if there are any. */
 typedef struct adept_gpu adept_gpu;
 
-/** How to profile a model file. Zero or NULL is the default everywhere. Not for saved profiles, where this is recorded: what is
- *  given must then agree with it. */
+/** What runs. Zero or NULL is not given: then what a saved profile was saved with counts, of a model the shapes in its file and what is
+ *  called default here. */
 typedef struct adept_model_options {
     const char *mode;          /* "train" (default), "fwbw", "infer" */
     const char *precision;     /* "fp32" (default), "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16" */
     const char *optimizer;     /* "adamw" (default), "sgd", "none", ... */
     const char *attention;     /* "auto" (default), "eager", "fused" */
-    int64_t batch_size;        /* per GPU and pass; 0: as in the file. A profile saved with --batches has others than its own */
-    int64_t batch_low, batch_high; /* of a model: make all of these ready for adept_workload_at_batch(); 0 and 0: none */
-    int64_t grad_accum;        /* forward-backward passes per optimizer step; 0: 1 */
+    int64_t batch_size;        /* per GPU and pass */
+    int64_t seq_length;        /* S of the shapes, or the L of integer inputs B x L */
+    int64_t grad_accum;        /* forward-backward passes per optimizer step; default 1 */
     const char *const *inputs; /* n_inputs shapes as of `--input`: "Bx3x224x224", "i64:BxS" */
-    size_t n_inputs;           /* 0: as in the file */
+    size_t n_inputs;
     int allow_unsupported;     /* count an operator that is not known as a copy */
-    int64_t seq_length;        /* S of the shapes; 0: as in the file. A profile saved with --seq-lengths has others than its own */
-    int64_t seq_low, seq_high; /* of a model: make all of these ready for adept_workload_at(); 0 and 0: none */
-    void *reserved[1];
+    void *reserved[4];
 } adept_model_options;
 
 /**
  * Load a profile that `adept profile -o` wrote, or a model that torch.export saved (.pt2); the content decides, not the name.
  * @param out      set on ADEPT_OK; adept_workload_free()
- * @param options  NULL: defaults
+ * @param options  NULL: none given
  * @return ADEPT_E_INVALID for a bad file; ADEPT_E_USAGE for an option that does not fit it; ADEPT_E_UNSUPPORTED for an operator
  *         without a handler, and for TorchScript (.pt): no libtorch is loaded here, `adept profile MODEL.pt -o FILE` writes a profile
  * Thread-safe: concurrent loads wait for each other while they parse JSON.
@@ -49,27 +47,22 @@ ADEPT_API adept_status adept_workload_open(adept_workload **out, const char *pat
 ADEPT_API adept_status adept_workload_read(adept_workload **out, const char *name, const void *data, size_t size,
                                            const adept_model_options *options, adept_error *err);
 /**
- * The same workload at another batch size, without a file: every count is what profiling the model at that size gives.
- * @param out       set on ADEPT_OK; adept_workload_free(), before `workload`, whose names it uses
- * @param workload  of a profile that `adept profile --batches` wrote, or a model loaded with a range of them
- * @return ADEPT_E_USAGE for a batch outside the range, which adept_workload_describe() tells
- * Thread-safe. Takes tens of microseconds.
+ * The same model under other options: its graph is walked again, without a file. Every count is what loading the file with them gives.
+ * @param out       set on ADEPT_OK; adept_workload_free(), before the workload that was loaded, whose graph it uses
+ * @param workload  loaded, or itself made by this function
+ * @param options   what is not given is as `workload` has it
+ * @return ADEPT_E_USAGE where the model cannot run so: a batch or length that its trace fixed, more positions than it has
+ * Thread-safe, also on one workload, without waiting. Takes a few milliseconds.
  */
-ADEPT_API adept_status adept_workload_at_batch(adept_workload **out, const adept_workload *workload, int64_t batch_size,
-                                               adept_error *err);
-/**
- * The same at another batch size and sequence length.
- * @param batch_size, seq_length  0: that of `workload`
- * @param workload  of a profile that `adept profile --batches --seq-lengths` wrote, or a model loaded with ranges of them
- * @return ADEPT_E_USAGE outside the ranges, which adept_workload_describe() tells
- * Thread-safe. Takes tens of microseconds.
- */
+ADEPT_API adept_status adept_workload_with(adept_workload **out, const adept_workload *workload,
+                                           const adept_model_options *options, adept_error *err);
+/** The same with a batch size and a sequence length; 0: that of `workload`. */
 ADEPT_API adept_status adept_workload_at(adept_workload **out, const adept_workload *workload, int64_t batch_size,
                                          int64_t seq_length, adept_error *err);
 /** NULL allowed. Nothing else may be using it. */
 ADEPT_API void adept_workload_free(adept_workload *workload);
 /**
- * The profile as JSON, which adept_workload_read() reads; with its other batch sizes and lengths unless this is one of them.
+ * The profile with the model's graph as JSON, which adept_workload_read() reads.
  * @param text  zero-terminated; adept_text_free()
  * Thread-safe.
  */
@@ -85,14 +78,12 @@ typedef struct adept_workload_info {
     const char *optimizer;  /* "adamw"; "none" unless mode is train */
     const char *attention;  /* "auto" */
     int64_t batch_size;     /* per GPU and pass */
-    int64_t batch_low, batch_high; /* what adept_workload_at_batch() can make */
     int64_t grad_accum;
     int64_t params, trainable_params;
     double flops_forward, flops_backward; /* of one pass on one GPU */
     double macs_forward;    /* multiply-adds of matrix products and convolutions */
-    int64_t seq_length;     /* 0: the workload has no choice of lengths */
-    int64_t seq_low, seq_high; /* what adept_workload_at() can make */
-    double reserved[1];
+    int64_t seq_length;     /* 0: none was chosen, it is only part of the shapes */
+    double reserved[4];
 } adept_workload_info;
 /** Thread-safe. */
 ADEPT_API void adept_workload_describe(adept_workload_info *out, const adept_workload *workload);

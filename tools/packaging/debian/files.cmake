@@ -27,7 +27,7 @@ set(comment_adept-slurm "Comment:
  License, version 2 or later.
 ")
 # The package is called libadept, for whatever version; its shlibs say which it needs. CPack calls ldconfig in scripts, beside the trigger.
-set(overrides_libadept "libadept: package-name-doesnt-match-sonames libadept0.1
+set(overrides_libadept "libadept: package-name-doesnt-match-sonames libadept0.2
 libadept: maintscript-calls-ldconfig *
 ")
 file(GLOB stages LIST_DIRECTORIES true "${CPACK_TEMPORARY_DIRECTORY}/*")

@@ -79,7 +79,7 @@ typedef struct adept_graph {
     adept_block *body;
     const char *path;        /* file it was read from, for messages */
     char sha256[65];         /* of the file, lower-case hex, "" if not read from a file */
-    int64_t hint_seq_length; /* sequence length of adept.json, 0 if none; not in the stream: adept.json is read behind it */
+    int64_t hint_seq_length; /* sequence length of adept.json, 0 if none */
 } adept_graph;
 
 ADEPT_API void adept_graph_free(adept_graph *graph); /* NULL allowed */
@@ -125,10 +125,10 @@ adept_status adept_graph_builder_finish(adept_graph_builder *b, int32_t n_return
 int32_t adept_graph_builder_constant(adept_graph_builder *b, int32_t module, const adept_value *value, adept_error *err);
 int32_t adept_graph_builder_param_ref(adept_graph_builder *b, int32_t module, int32_t param, adept_error *err);
 
-/* ---- the graph as bytes: what the loader's child process hands to its parent ---- */
+/* ---- the graph as bytes: what the loader's child process hands to its parent, and what a saved profile holds ---- */
 
 adept_status adept_graph_write(adept_buffer *out, const adept_graph *graph, adept_error *err);
-/** Reads bytes of an untrusted process: every count, index and size is checked against what is there. */
+/** Reads bytes of strangers: every count, index and size is checked against what is there. */
 adept_status adept_graph_read(adept_graph **out, const void *data, size_t size, adept_error *err);
 
 #ifdef __cplusplus

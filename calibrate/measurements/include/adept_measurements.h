@@ -1,0 +1,195 @@
+/** @file adept_measurements.h  Measurement CSV -> rows that can be predicted: read, checked, joined with their workload
+ *  profiles. Calls: model, workload, handlers.
+ *
+ *      adept_dataset *d = adept_dataset_new();
+ *      adept_dataset_read(d, "runs.csv", &err);            (once per file)
+ *      adept_dataset_select_gpu(d, hw, "a100", &err);      (rows of other GPUs are left out)
+ *      adept_dataset_profiles(d, &options, &err);          (imports models; cached on disk)
+ *      adept_dataset_check(d, &err);                       (sets rows[i].suspect)
+ *      adept_dataset_exclude_suspect(d);                   (if asked for)
+ *      ... d->rows, d->n ...
+ *      adept_dataset_free(d);
+ */
+#ifndef ADEPT_MEASUREMENTS_H
+#define ADEPT_MEASUREMENTS_H
+#include "adept_hwprofile.h"
+#include "adept_model.h"
+#include "adept_profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Longest line and largest file that is read. A line longer than that is not a measurement. */
+#define ADEPT_CSV_MAX_LINE_BYTES ((size_t)1 << 20)
+#define ADEPT_CSV_MAX_FILE_BYTES ((size_t)256 << 20)
+
+/** Names of all columns of all files of a dataset, in order of first appearance. Columns nobody knows are kept. */
+typedef struct adept_columns {
+    size_t n;
+    const char *const *names;
+} adept_columns;
+
+/** One row of a CSV. Texts are never NULL; an empty cell of a known column reads as its default. */
+typedef struct adept_measurement {
+    const char *file;             /* path as given */
+    long line;                    /* where the row begins, from 1 */
+    const adept_columns *columns; /* of the dataset; more may come while files are read */
+    size_t n_cells;               /* at most columns->n */
+    const char *const *cells;     /* as written, "" if the file has no such column; see adept_measurement_text() */
+
+    const char **texts; /* private: see adept_measurement_text() */
+
+    const char *model;       /* as written: a path or a name */
+    const char *model_name;  /* its last component without extension: "../models/vgg16.pt" -> "vgg16" */
+    const char *input;       /* "" or SPECs separated by ';' or blanks */
+    const char *gpu;         /* as written, "" if not given */
+    const char *optimizer;   /* "adamw" by default; "none" unless mode is train */
+    const char *power_scope; /* "gpu" (default) or "node" */
+    const char *source;
+    int64_t batch_size; /* per GPU; 0: what the model file says, filled from the profile */
+    int64_t gpus;       /* at least 1 */
+    int64_t grad_accum; /* at least 1 */
+    adept_mode mode;
+    adept_precision precision;
+    adept_attention attention;
+    double power_limit_w; /* of one GPU; 0: the board's default */
+
+    double step_time_s; /* NAN: not measured */
+    double power_avg_w; /* all GPUs together; NAN: not measured */
+    double weight;      /* column `weight`, at least 0; 1 by default */
+
+    /* What predicts it; borrowed. profile: set by adept_dataset_profiles(), hw and run: by adept_dataset_select_gpu().
+     * Rows of the same configuration share one profile. */
+    const adept_profile *profile;
+    const char *model_path; /* the file that `model` means; set with the profile */
+    const adept_hwprofile *hw;
+    adept_run run; /* gpus and power_limit_w; saturation NULL */
+
+    const char *suspect; /* why the row looks wrong, NULL if it does not */
+} adept_measurement;
+
+/** A file the rows came from, for the provenance of a fit. */
+typedef struct adept_source_file {
+    const char *path; /* as given */
+    const char *name; /* its last component */
+    char sha256[65];
+    size_t n_rows; /* that it holds, used or not */
+} adept_source_file;
+
+typedef struct adept_dataset {
+    adept_arena *arena; /* owns everything below but the profiles' own arenas */
+    size_t n;
+    adept_measurement *rows; /* in the order of files and lines */
+    size_t n_files;
+    adept_source_file *files;
+    adept_columns columns;
+    size_t n_excluded;  /* rows that adept_dataset_exclude_suspect() dropped: behind the others, rows[n ..] */
+    size_t n_other_gpu; /* rows that adept_dataset_select_gpu() dropped */
+    size_t n_warnings;
+    const char **warnings; /* one line each */
+    struct adept_dataset_private *private_;
+} adept_dataset;
+
+adept_dataset *adept_dataset_new(void);    /* NULL when memory is out */
+void adept_dataset_free(adept_dataset *d); /* NULL allowed; frees the profiles too */
+
+/**
+ * Append the rows of a measurement CSV (CONTRACT; RFC 4180, UTF-8, LF or CRLF).
+ * @return ADEPT_E_INVALID naming file, line and column; the dataset is then only good for adept_dataset_free().
+ */
+adept_status adept_dataset_read(adept_dataset *d, const char *path, adept_error *err);
+/** The same from memory: `path` is for messages and for model paths relative to it. For tests and the fuzzer. */
+adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char *text, size_t size, adept_error *err);
+
+/**
+ * Keep the rows measured on this GPU and those that name none: its name, an alias, or the text given for it. The others
+ * are dropped with a warning that counts them by name.
+ * @param hw     borrowed until the dataset is freed
+ * @param given  what the user wrote for --gpu, NULL if nothing
+ * @return ADEPT_E_INVALID if no row is left; the message lists the GPUs there are
+ */
+adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *hw, const char *given, adept_error *err);
+
+typedef struct adept_dataset_options {
+    const char *models; /* --models DIR; NULL: data/models of the source or install tree, if there is one */
+    bool no_cache;      /* neither read nor write the cache of graphs */
+    const char *cache;  /* its folder; NULL: $XDG_CACHE_HOME/adept, else $HOME/.cache/adept; not created: no cache */
+    bool trust;         /* see adept_import_options */
+    /** May be NULL. Called between imports: models done, of all that must be imported. */
+    void (*progress)(void *context, size_t done, size_t total);
+    void *context;
+} adept_dataset_options;
+
+/**
+ * Set rows[].profile: one profile per distinct (model, input, batch, mode, precision, optimizer, accum, attention).
+ * Each model file is imported once; its graph is kept on disk under the hash of file and program version. Of a saved
+ * profile only the shapes count, where a row gives none. Call it before the process has threads: an import forks.
+ * @return the first failure in row order, its message prefixed by file:line; ADEPT_E_INVALID if a model is not found
+ */
+adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_options *options, adept_error *err);
+
+/**
+ * Predict every row once, so that what the model refuses is found here (a precision without a unit, a power limit
+ * outside the board's range), then set rows[].suspect of rows whose numbers contradict each other, the board or
+ * physics. Powers of whole
+ * nodes become NAN, with a warning: no board's power can be compared with them.
+ * @return ADEPT_E_INVALID naming file and line, ADEPT_E_NOMEM
+ */
+adept_status adept_dataset_check(adept_dataset *d, adept_error *err);
+/** On ADEPT_E_UNSUPPORTED of adept_dataset_profiles(): the operators of that model without a handler. Borrowed. */
+const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_t *n);
+
+/** Move suspect rows behind the others; n and n_excluded change. @return false, and nothing changed: memory is out */
+bool adept_dataset_exclude_suspect(adept_dataset *d);
+
+/**
+ * Text of a row under a column's name, as --by and --leave-out group by it: defaults filled in ("fp32", "1", the model
+ * file's batch size, "default" for the power limit), numbers in one form, `model` as model_name. "file" is the CSV's
+ * name.
+ * @return NULL if no file of the dataset has such a column and it is not one of the known ones; else borrowed
+ */
+const char *adept_measurement_text(const adept_measurement *m, const char *column);
+/** Record "file:line: column NAME: ..." @return ADEPT_E_INVALID */
+adept_status adept_row_fail(const adept_measurement *m, const char *column, adept_error *err, const char *format, ...)
+    ADEPT_PRINTF(4, 5);
+
+/** Set what adept_measurement_text() gives under a known column. `text` is borrowed. */
+void adept_row_set_text(adept_measurement *m, const char *column, const char *text);
+
+/** Rows in groups, which stand in the order of their first rows. */
+typedef struct adept_row_groups {
+    size_t n;
+    size_t *of_row; /* group of each row */
+    size_t *rows;   /* group g has rows[begin[g]] to rows[begin[g + 1] - 1], in their own order */
+    size_t *begin;
+} adept_row_groups;
+
+/**
+ * Put rows together that have the same text in each of the columns; without columns, those of one configuration: the same
+ * profile, GPU, number of GPUs and power limit.
+ * @param out  in the arena
+ * @return ADEPT_E_USAGE naming a column that a row does not have
+ */
+adept_status adept_rows_group(adept_row_groups *out, adept_arena *arena, const adept_measurement *const *rows, size_t n,
+                              const char *const *columns, size_t n_columns, adept_error *err);
+
+/**
+ * A profile of a row's model under another configuration, for suggestions of what to measure.
+ * @param like     gives model, input and everything that `config` below does not
+ * @param out      owned by the dataset
+ * @return ADEPT_E_USAGE where the model cannot run so; ADEPT_E_USAGE before adept_dataset_profiles()
+ * Not thread-safe.
+ */
+typedef struct adept_measurement_change {
+    int64_t batch_size;    /* 0: unchanged */
+    const char *precision; /* "fp32" ...; NULL: unchanged */
+} adept_measurement_change;
+adept_status adept_dataset_profile_like(adept_dataset *d, const adept_measurement *like,
+                                        const adept_measurement_change *change, const adept_profile **out,
+                                        adept_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,219 @@
+/** @file suspects.c  Rows that look wrong: units, the board's limits, repetitions that disagree, physics. They are
+ * named, and dropped only on request: a row may be odd and right (a board that cannot follow its power limit). */
+#include "dataset_private.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST_STEP_S 100.0 /* above it, milliseconds were probably meant */
+#define LARGEST_POWER_W 1e5  /* of one GPU; above it, milliwatts */
+#define OVER_LIMIT 1.05      /* boards regulate within a few percent */
+#define UNDER_IDLE 0.5
+#define REPEAT_SPREAD 1.10      /* largest over smallest of one configuration */
+#define REPEAT_OFF_MEDIAN 0.045 /* then these rows are named; of two such rows, both */
+
+/* Add a reason to those the row has. @return false when memory is out */
+static bool suspect(adept_dataset *d, adept_measurement *m, const char *format, ...) ADEPT_PRINTF(3, 4);
+
+static bool suspect(adept_dataset *d, adept_measurement *m, const char *format, ...)
+{
+    char text[384];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    m->suspect = adept_arena_printf(d->arena, "%.400s%s%s", m->suspect ? m->suspect : "", m->suspect ? "; " : "", text);
+    return !adept_arena_failed(d->arena);
+}
+
+/* ---------------------------------------------------------------- one row ---------------------------------------- */
+
+static bool check_units(adept_dataset *d, adept_measurement *m)
+{
+    bool ok = true;
+
+    if (m->step_time_s > LONGEST_STEP_S)
+        ok = suspect(d, m, "step_time_s is %g s: are these milliseconds?", m->step_time_s);
+    if (ok && m->power_avg_w / (double)m->gpus > LARGEST_POWER_W)
+        ok = suspect(d, m, "avg_power_w is %g W: are these milliwatts?", m->power_avg_w);
+    return ok;
+}
+
+static bool check_board(adept_dataset *d, adept_measurement *m)
+{
+    const adept_specs *specs = &m->hw->specs;
+    double gpus = (double)m->gpus;
+    bool limited = m->power_limit_w > 0;
+    double limit_w = limited ? m->power_limit_w : specs->tdp_w;
+    bool ok = true;
+
+    if (isnan(m->power_avg_w) || strcmp(m->power_scope, "gpu") != 0) return true;
+    if (m->power_avg_w > OVER_LIMIT * gpus * limit_w) /* false where the limit is not known */
+        ok = suspect(d, m, "avg_power_w %g W is above the %s of %g W", m->power_avg_w,
+                     limited ? "power limit" : "board's power", gpus * limit_w);
+    if (ok && m->power_avg_w < UNDER_IDLE * gpus * specs->idle_w)
+        ok = suspect(d, m, "avg_power_w %g W is below half of the idle power, %g W", m->power_avg_w,
+                     gpus * specs->idle_w);
+    return ok;
+}
+
+/* Least time of the step's matrix products and convolutions at the sheet's peak; other arithmetic is left out, because
+ * what an activation function costs is a convention. */
+static adept_status least_time(const adept_measurement *m, double *least_s, adept_error *err)
+{
+    const adept_profile *p = m->profile;
+
+    *least_s = 0;
+    for (size_t i = 0; i < p->n_ops; i++) {
+        for (size_t k = 0; k < p->ops[i].n_kernels; k++) {
+            adept_kernel kernel = p->ops[i].kernels[k];
+            adept_profile_op one = {.count = p->ops[i].count, .n_kernels = 1, .kernels = &kernel};
+            adept_roofline bound;
+            if (kernel.unit == ADEPT_UNIT_ALU) continue;
+            kernel.flops_alu = 0;
+            adept_status status = adept_roofline_op(&bound, &one, p->precision, m->hw, err);
+            if (status != ADEPT_OK) return status;
+            *least_s += bound.compute_s * (double)p->grad_accum;
+        }
+    }
+    return ADEPT_OK;
+}
+
+static adept_status check_row(adept_dataset *d, adept_measurement *m, adept_error *err)
+{
+    adept_prediction prediction;
+    double least_s;
+    adept_error why = {0};
+    adept_status status = adept_predict(&prediction, m->profile, m->hw, &m->run, &why);
+
+    if (status == ADEPT_OK) status = least_time(m, &least_s, &why);
+    if (status != ADEPT_OK) {
+        adept_error_set(err, ADEPT_E_INVALID, "%s:%ld: %s", m->file, m->line, why.message);
+        if (err) err->line = (int)m->line;
+        return ADEPT_E_INVALID;
+    }
+    bool ok = check_units(d, m) && check_board(d, m);
+    if (ok && m->step_time_s < least_s)
+        ok =
+            suspect(d, m,
+                    "efficiency above 1: %g s is less than the %.3g s its matrix products and convolutions take at the "
+                    "peak of %s in %s",
+                    m->step_time_s, least_s, m->hw->name, adept_precision_name(m->precision));
+    return ok ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+}
+
+/* ---------------------------------------------------------------- repetitions ------------------------------------ */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef double quantity(const adept_measurement *m);
+
+static double time_of(const adept_measurement *m)
+{
+    return m->step_time_s;
+}
+
+static double power_of(const adept_measurement *m)
+{
+    return m->power_avg_w;
+}
+
+/* The first row but number i that has the quantity; there is one. */
+static const adept_measurement *another(adept_measurement *const *rows, size_t n, size_t i, quantity *value)
+{
+    for (size_t k = 0; k < n; k++)
+        if (k != i && !isnan(value(rows[k]))) return rows[k];
+    return rows[i];
+}
+
+/* `rows` are of one configuration. `scratch` has room for n numbers. */
+static bool check_repeats(adept_dataset *d, adept_measurement *const *rows, size_t n, double *scratch,
+                          const char *column, quantity *value)
+{
+    size_t measured = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(value(rows[i]))) scratch[measured++] = value(rows[i]);
+    if (measured < 2) return true;
+    qsort(scratch, measured, sizeof *scratch, compare_numbers);
+    if (scratch[measured - 1] <= REPEAT_SPREAD * scratch[0]) return true;
+    double median = (scratch[(measured - 1) / 2] + scratch[measured / 2]) / 2;
+    for (size_t i = 0; i < n; i++) {
+        double x = value(rows[i]);
+        if (isnan(x) || fabs(x / median - 1) <= REPEAT_OFF_MEDIAN) continue;
+        const adept_measurement *other = another(rows, n, i, value);
+        if (!suspect(d, rows[i], "%s %g disagrees with %zu other row%s of the same configuration (%s:%ld has %g)",
+                     column, x, measured - 1, measured == 2 ? "" : "s", other->file, other->line, value(other)))
+            return false;
+    }
+    return true;
+}
+
+static bool check_all_repeats(adept_dataset *d)
+{
+    adept_row_groups groups = {.n = 0};
+    adept_measurement **rows = adept_arena_array(d->arena, d->n + 1, sizeof *rows);
+    adept_measurement **alike = adept_arena_array(d->arena, d->n + 1, sizeof *alike);
+    double *scratch = adept_arena_array(d->arena, d->n + 1, sizeof *scratch);
+    size_t n = 0;
+
+    if (!rows || !alike || !scratch) return false;
+    for (size_t i = 0; i < d->n; i++)
+        if (!d->rows[i].suspect) rows[n++] = &d->rows[i]; /* a row that is wrong by itself says nothing of the others */
+    bool ok = adept_rows_group(&groups, d->arena, (const adept_measurement *const *)rows, n, NULL, 0, NULL) == ADEPT_OK;
+    for (size_t i = 0; i < n && ok; i++)
+        alike[i] = rows[groups.rows[i]];
+    for (size_t g = 0; g < groups.n && ok; g++) {
+        size_t begin = groups.begin[g], size = groups.begin[g + 1] - begin;
+        ok = check_repeats(d, alike + begin, size, scratch, "step_time_s", time_of) &&
+             check_repeats(d, alike + begin, size, scratch, "avg_power_w", power_of);
+    }
+    return ok;
+}
+
+/* docs/MODEL.md: what is predicted is the power of the boards. The rest of a node is no GPU's property. */
+static bool drop_node_powers(adept_dataset *d)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n; i++) {
+        if (strcmp(d->rows[i].power_scope, "node") != 0 || isnan(d->rows[i].power_avg_w)) continue;
+        d->rows[i].power_avg_w = NAN;
+        n++;
+    }
+    return n == 0 ||
+           adept_dataset_warn(d,
+                              "%zu power%s of whole nodes (power_scope node) %s not used: what is predicted is "
+                              "the power of the GPU boards",
+                              n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+}
+
+adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        d->rows[i].suspect = NULL;
+        adept_status status = check_row(d, &d->rows[i], err);
+        if (status != ADEPT_OK) return status;
+    }
+    return drop_node_powers(d) && check_all_repeats(d) ? ADEPT_OK
+                                                       : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+}
+
+bool adept_dataset_exclude_suspect(adept_dataset *d)
+{
+    size_t before = d->n;
+    bool *drop = adept_arena_array(d->arena, before + 1, sizeof *drop);
+
+    for (size_t i = 0; i < before && drop; i++)
+        drop[i] = d->rows[i].suspect != NULL;
+    if (!drop || !adept_dataset_drop(d, drop)) return false;
+    d->n_excluded += before - d->n;
+    return true;
+}

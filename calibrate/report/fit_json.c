@@ -1,0 +1,337 @@
+/** @file fit_json.c  A fit as the `fit` object of a hardware profile. Calls: model, adept_json, adept_json_writer. */
+#include "adept_hwprofile_json.h"
+#include "adept_json.h"
+#include "adept_kernels.h"
+#include "adept_operator_model.h"
+#include "fit_report.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_values(adept_json_writer *w, const adept_fit *fit, bool shared)
+{
+    adept_json_begin_object(w, "parameters");
+    for (size_t i = 0; i < fit->n_parameters - fit->n_scalars; i++)
+        if (!shared || !adept_operator_is_own(i))
+            adept_json_put_number(w, fit->parameters[i].info.name, fit->parameters[i].value);
+    adept_json_end_object(w);
+    adept_json_begin_array(w, "scalars");
+    for (size_t i = 0; i < fit->n_scalars; i++) {
+        const adept_scalar *s = &fit->scalars[i];
+        adept_json_begin_object(w, NULL);
+        adept_json_put_string(w, "name", s->name);
+        adept_json_begin_object(w, "target");
+        adept_json_put_string(w, adept_scalar_target_name(s->target), s->pattern);
+        adept_json_end_object(w);
+        adept_json_put_string(w, "term", adept_term_name(s->term));
+        adept_json_put_number(w, "value", s->value);
+        adept_json_end_object(w);
+    }
+    adept_json_end_array(w);
+}
+
+static void put_range(adept_json_writer *w, const adept_intervals *v)
+{
+    adept_json_begin_object(w, "range");
+#define X(name, text) adept_json_put_pair(w, #name, v->low.name, v->high.name);
+    ADEPT_RANGE_LIST(X)
+#undef X
+    adept_json_begin_array(w, "precisions");
+    for (int p = ADEPT_FP32; p < ADEPT_PRECISION_COUNT; p++)
+        if (v->precisions >> p & 1) adept_json_put_string(w, NULL, adept_precision_name((adept_precision)p));
+    adept_json_end_array(w);
+    adept_json_begin_array(w, "modes");
+    for (int m = ADEPT_MODE_TRAIN; m <= ADEPT_MODE_INFER; m++)
+        if (v->modes >> m & 1) adept_json_put_string(w, NULL, adept_mode_name((adept_mode)m));
+    adept_json_end_array(w);
+    adept_json_end_object(w);
+}
+
+static void put_intervals(adept_json_writer *w, const adept_conformal *c)
+{
+    const adept_intervals *v = &c->intervals;
+    if (isnan(v->time_log[0]) && isnan(v->power_log[0])) {
+        adept_json_put_null(w, "intervals");
+        return;
+    }
+    adept_json_begin_object(w, "intervals");
+    adept_json_put_number(w, "level", v->level);
+    adept_json_put_pair(w, "time_log", v->time_log[0], v->time_log[1]);
+    adept_json_put_pair(w, "power_log", v->power_log[0], v->power_log[1]);
+    adept_json_put_number(w, "widen", v->widen);
+    put_range(w, v);
+    adept_json_put_string(w, "residuals", c->residuals);
+    adept_json_put_integer(w, "n_time", (int64_t)c->n_time);
+    adept_json_put_integer(w, "n_power", (int64_t)c->n_power);
+    adept_json_end_object(w);
+}
+
+static void put_dataset(adept_json_writer *w, const adept_dataset *d)
+{
+    adept_json_begin_object(w, "dataset");
+    adept_json_begin_array(w, "files");
+    for (size_t i = 0; i < d->n_files; i++) {
+        adept_json_begin_object(w, NULL);
+        adept_json_put_string(w, "name", d->files[i].name); /* not the path: folders are nobody's business */
+        adept_json_put_string(w, "sha256", d->files[i].sha256);
+        adept_json_put_integer(w, "rows", (int64_t)d->files[i].n_rows);
+        adept_json_end_object(w);
+    }
+    adept_json_end_array(w);
+    adept_json_put_integer(w, "rows", (int64_t)d->n);
+    adept_json_put_integer(w, "excluded", (int64_t)d->n_excluded);
+    adept_json_put_integer(w, "other_gpus", (int64_t)d->n_other_gpu);
+    adept_json_end_object(w);
+}
+
+/* Of each GPU left out, predicted from its sheet and the others. */
+static void put_by_gpu(adept_json_writer *w, const adept_evaluation *e)
+{
+    adept_json_begin_object(w, "by_gpu");
+    for (size_t i = 0; i < e->n_groups; i++) {
+        const adept_group *g = &e->groups[i];
+        if (g->n_columns != 1 || strcmp(g->columns[0], "gpu") != 0) continue;
+        adept_json_begin_object(w, g->values[0]);
+        adept_json_put_integer(w, "n", (int64_t)g->metrics.n);
+        adept_json_put_number(w, "mape_time", g->metrics.time.mape);
+        adept_json_put_number(w, "bias_time", g->metrics.time.bias);
+        adept_json_put_number(w, "mape_power", g->metrics.power.mape);
+        adept_json_end_object(w);
+    }
+    adept_json_end_object(w);
+}
+
+/* By scheme; a scheme that could not be done says why instead of numbers. */
+static void put_held_out(adept_json_writer *w, const adept_fit_report *r)
+{
+    adept_json_begin_object(w, "held_out");
+    for (size_t i = 0; i < r->n_held_out; i++) {
+        const adept_held_out *h = &r->held_out[i];
+        adept_json_begin_object(w, h->scheme);
+        if (h->evaluation) {
+            adept_json_put_integer(w, "folds", (int64_t)h->n_folds);
+            adept_json_put_integer(w, "folds_failed", (int64_t)h->n_failed);
+            adept_put_metrics(w, &h->evaluation->overall);
+            if (adept_held_out_is_grouped(h->scheme)) put_by_gpu(w, h->evaluation);
+        } else {
+            adept_json_put_string(w, "impossible", h->impossible);
+        }
+        adept_json_end_object(w);
+    }
+    adept_json_end_object(w);
+}
+
+static void put_floor(adept_json_writer *w, const char *key, const adept_evaluation *e)
+{
+    if (!e) {
+        adept_json_put_null(w, key);
+        return;
+    }
+    adept_json_begin_object(w, key);
+    adept_json_put_number(w, "mape_time", e->overall.time.mape);
+    adept_json_put_number(w, "mape_power", e->overall.power.mape);
+    adept_json_put_number(w, "mape_combined", e->overall.mape_combined);
+    adept_json_end_object(w);
+}
+
+static void put_floors(adept_json_writer *w, const adept_fit_report *r)
+{
+    const adept_floors *f = &r->floors;
+    adept_json_begin_object(w, "floors");
+    adept_json_put_number(w, "efficiency", f->values.efficiency);
+    adept_json_put_number(w, "power_w_per_gpu", f->power_w);
+    adept_json_put_number(w, "power_per_tdp", f->values.tdp_share);
+    put_floor(w, "in_sample", f->in_sample);
+    adept_json_begin_object(w, "held_out");
+    for (size_t i = 0; i < r->n_held_out; i++)
+        put_floor(w, r->held_out[i].scheme, f->held_out[i].evaluation);
+    adept_json_end_object(w);
+    adept_json_end_object(w);
+}
+
+static void put_errors(adept_json_writer *w, const adept_fit_report *r)
+{
+    adept_json_begin_object(w, "errors");
+    adept_json_put_string(w, "unit", "percent");
+    adept_json_begin_object(w, "in_sample");
+    adept_put_metrics(w, &r->in_sample->overall);
+    adept_json_end_object(w);
+    put_held_out(w, r);
+    put_floors(w, r);
+    adept_json_end_object(w);
+}
+
+static bool is_at_bound(const adept_parameter_report *p)
+{
+    return p->at_low || p->at_high;
+}
+
+static bool is_undetermined(const adept_parameter_report *p)
+{
+    return p->free && !p->determined;
+}
+
+static bool is_kept(const adept_parameter_report *p)
+{
+    return !p->free;
+}
+
+static void put_names(adept_json_writer *w, const char *key, const adept_identifiability *id,
+                      bool (*is_one)(const adept_parameter_report *))
+{
+    adept_json_begin_array(w, key);
+    for (size_t i = 0; i < id->n; i++)
+        if (is_one(&id->parameters[i])) adept_json_put_string(w, NULL, id->parameters[i].name);
+    adept_json_end_array(w);
+}
+
+static void put_identifiability(adept_json_writer *w, const adept_identifiability *id)
+{
+    adept_json_begin_object(w, "identifiability");
+    adept_json_put_integer(w, "free", (int64_t)id->n_free);
+    adept_json_put_integer(w, "determined", (int64_t)id->n_determined);
+    put_names(w, "at_bound", id, is_at_bound);
+    put_names(w, "undetermined", id, is_undetermined);
+    put_names(w, "kept", id, is_kept);
+    adept_json_begin_array(w, "groups");
+    for (size_t i = 0; i < id->n_groups; i++) {
+        adept_json_begin_object(w, NULL);
+        adept_json_put_string(w, "text", id->groups[i].text);
+        adept_json_put_number(w, "std_error", id->groups[i].std_error);
+        adept_json_end_object(w);
+    }
+    adept_json_end_array(w);
+    adept_json_put_number(w, "noise_time_log", id->noise_time);
+    adept_json_put_number(w, "noise_power_log", id->noise_power);
+    adept_json_end_object(w);
+}
+
+/* What kernels have told the base: this fit stands on it. */
+static void put_kernels(adept_json_writer *w, const adept_hwprofile *base)
+{
+    cJSON *fit = NULL;
+    if (base->tiles) adept_put_tiles(w, base->tiles);
+    if (!base->fit_json || base->granularity != ADEPT_GRANULARITY_OPERATOR) return;
+    if (adept_json_parse(&fit, base->name, base->fit_json, strlen(base->fit_json), NULL) != ADEPT_OK)
+        w->out.failed = true; /* it is a text of ours: only memory can be out */
+    const cJSON *kernels = cJSON_GetObjectItemCaseSensitive(fit, "kernels");
+    if (kernels) adept_json_put_tree(w, "kernels", kernels);
+    cJSON_Delete(fit);
+}
+
+/* Whose numbers these are that others get. */
+static void put_donors(adept_json_writer *w, const adept_hwprofile *base)
+{
+    if (!base->transferred) return;
+    adept_json_put_bool(w, "transferred", true);
+    adept_json_put_strings(w, "gpus", base->donors, base->n_donors);
+    adept_json_put_strings(w, "vendors", base->donor_vendors, base->n_donor_vendors);
+}
+
+void adept_put_fit(adept_json_writer *w, const adept_fit_report *r, const char *date)
+{
+    const adept_fit *fit = r->fit;
+    adept_json_begin_object(w, "fit");
+    put_donors(w, r->base);
+    adept_json_put_string(w, "granularity", fit->granularity == ADEPT_GRANULARITY_MODEL ? "model" : "operator");
+    adept_json_put_string(w, "saturation", fit->saturation);
+    put_values(w, fit, r->base->transferred);
+    put_intervals(w, &r->conformal);
+    if (fit->granularity == ADEPT_GRANULARITY_OPERATOR) put_kernels(w, r->base);
+    put_dataset(w, r->dataset);
+    put_errors(w, r);
+    put_identifiability(w, &r->identifiability);
+    adept_json_put_unsigned(w, "seed", fit->seed);
+    adept_json_put_integer(w, "generations", fit->generations);
+    adept_json_put_bool(w, "converged", fit->converged);
+    if (date) adept_json_put_string(w, "date", date);
+    adept_json_put_string(w, "version", ADEPT_VERSION);
+    adept_json_end_object(w);
+}
+
+/* ---- the whole file ---- */
+
+/* What is written must be read again. */
+static adept_status check_readable(const char *text, const adept_hwprofile *base, adept_error *err)
+{
+    adept_hwprofile *hw = NULL, *any = NULL;
+    adept_error cause = {0};
+    adept_status status;
+    if (base->transferred) {
+        size_t size;
+        const char *json = adept_hwprofile_builtin_json(0, &size);
+        status = adept_hwprofile_from_json(&any, adept_hwprofile_builtin_name(0), json, size, &cause);
+        if (status == ADEPT_OK) status = adept_hwprofile_transfer(any, base->name, text, strlen(text), &cause);
+    } else {
+        status = adept_hwprofile_from_json(&hw, base->name, text, strlen(text), &cause);
+    }
+    adept_hwprofile_free(hw);
+    adept_hwprofile_free(any);
+    if (status == ADEPT_OK) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_INTERNAL, "the fitted profile is not readable: %s", cause.message);
+}
+
+/* The sheet as it stands, embedded or in the file it was read from. What several GPUs share has none. */
+static adept_status put_sheet(adept_json_writer *w, const adept_hwprofile *base, adept_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    cJSON *root = NULL;
+    if (base->transferred) {
+        adept_json_put_integer(w, "schema_version", 1);
+        return ADEPT_OK;
+    }
+    adept_status status = adept_gpu_text(&text, &size, base, err);
+    if (status == ADEPT_OK) status = adept_json_parse(&root, base->path, text, size, err);
+    if (status == ADEPT_OK) adept_gpu_put_sheet(w, root);
+    cJSON_Delete(root);
+    free(text);
+    return status;
+}
+
+/* The text of a file, or nothing where putting it together has failed. */
+static adept_status end_file(char **text, adept_json_writer *w, adept_status status, const adept_hwprofile *base,
+                             adept_error *err)
+{
+    adept_json_end_object(w);
+    adept_buffer_text(&w->out, "\n");
+    char *whole = adept_json_finish(w);
+    if (!whole && status == ADEPT_OK) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", base->name);
+    if (status == ADEPT_OK) status = check_readable(whole, base, err);
+    if (status == ADEPT_OK)
+        *text = whole;
+    else
+        free(whole);
+    return status;
+}
+
+adept_status adept_fit_report_to_hwprofile(char **text, const adept_fit_report *r, const char *date, adept_error *err)
+{
+    adept_json_writer w = {.pretty = true};
+    adept_json_begin_object(&w, NULL);
+    adept_status status = put_sheet(&w, r->base, err);
+    if (status == ADEPT_OK) adept_put_fit(&w, r, date);
+    return end_file(text, &w, status, r->base, err);
+}
+
+adept_status adept_kernel_fit_to_hwprofile(char **text, const adept_hwprofile *hw, const char *date, adept_error *err)
+{
+    adept_json_writer w = {.pretty = true};
+    cJSON *fit = NULL;
+    adept_json_begin_object(&w, NULL);
+    adept_status status = put_sheet(&w, hw, err);
+    if (status == ADEPT_OK) status = adept_json_parse(&fit, hw->name, hw->fit_json, strlen(hw->fit_json), err);
+    if (status == ADEPT_OK) {
+        const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(fit, "parameters");
+        adept_json_begin_object(&w, "fit");
+        for (const cJSON *item = fit->child; item; item = item->next)
+            if (item != parameters) adept_json_put_tree(&w, item->string, item);
+        adept_json_put_tree(&w, "parameters", parameters);
+        put_donors(&w, hw);
+        adept_json_put_string(&w, "date", date);
+        adept_json_put_string(&w, "version", ADEPT_VERSION);
+        adept_json_end_object(&w);
+    }
+    cJSON_Delete(fit);
+    return end_file(text, &w, status, hw, err);
+}

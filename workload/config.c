@@ -1,0 +1,67 @@
+/* Configurations of a workload: one over another, copies, and a text to compare them by. */
+#include "adept_profile.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool leaves_open(const adept_workload_config *c, int64_t mark)
+{
+    for (size_t i = 0; i < c->n_inputs; i++)
+        for (int d = 0; d < c->inputs[i].ndim; d++)
+            if (c->inputs[i].dims[d] == mark) return true;
+    return false;
+}
+
+static void put_shapes_over(adept_workload_config *config, const adept_workload_config *given)
+{
+    if (given->n_inputs > 0) {
+        config->inputs = given->inputs;
+        config->n_inputs = given->n_inputs;
+        if (!leaves_open(given, ADEPT_DIM_BATCH)) config->batch_size = 0;
+        if (!leaves_open(given, ADEPT_DIM_LENGTH)) config->seq_length = 0;
+    }
+    if (given->batch_size > 0) config->batch_size = given->batch_size;
+    if (given->seq_length > 0) config->seq_length = given->seq_length;
+}
+
+void adept_workload_config_over(adept_workload_config *config, const adept_workload_config *given)
+{
+    if (given->mode_given) config->mode = given->mode;
+    if (given->precision_given) config->precision = given->precision;
+    if (given->attention_given) config->attention = given->attention;
+    if (given->optimizer) config->optimizer = given->optimizer;
+    if (given->grad_accum > 0) config->grad_accum = given->grad_accum;
+    if (given->allow_unsupported) config->allow_unsupported = true;
+    put_shapes_over(config, given);
+}
+
+bool adept_workload_config_copy(adept_workload_config *out, const adept_workload_config *config, adept_arena *arena)
+{
+    adept_input_spec *inputs = adept_arena_array(arena, config->n_inputs, sizeof *inputs);
+    if (!inputs) return false;
+    if (config->n_inputs) memcpy(inputs, config->inputs, config->n_inputs * sizeof *inputs);
+    *out = *config;
+    out->inputs = inputs;
+    if (config->optimizer) out->optimizer = adept_arena_strdup(arena, config->optimizer);
+    return out->optimizer || !config->optimizer;
+}
+
+char *adept_workload_config_text(const adept_workload_config *c)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return NULL;
+    fprintf(out, "%s %s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %d", adept_mode_name(c->mode),
+            adept_precision_name(c->precision), adept_attention_name(c->attention), c->optimizer ? c->optimizer : "-",
+            c->batch_size, c->seq_length, c->grad_accum, c->allow_unsupported);
+    for (size_t i = 0; i < c->n_inputs; i++) {
+        char spec[256];
+        fprintf(out, " %s", adept_input_spec_print(&c->inputs[i], spec, sizeof spec));
+    }
+    bool failed = ferror(out);
+    if (fclose(out) == 0 && !failed) return text;
+    free(text);
+    return NULL;
+}
