@@ -345,7 +345,7 @@ static adept_fit_options long_options(void)
     o.tol = 0.0; /* runs through all its generations: the child must not be done before it is killed */
     o.stage = "S7";
     o.n_scalars = 0;
-    o.max_generations = 1000;
+    o.max_generations = 300;
     return o;
 }
 
@@ -380,7 +380,7 @@ static void a_killed_fit_goes_on_from_its_file(void **state)
         pause();
         _exit(0);
     }
-    for (int i = 0; i < 3000 && !has_part(); i++)
+    for (int i = 0; i < 30000 && !has_part(); i++)
         sleep_ms(10);
     bool written = has_part();
     kill(child, SIGKILL);
