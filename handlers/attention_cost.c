@@ -3,9 +3,8 @@
 #include "gemm_cost.h"
 #include "softmax_cost.h"
 
-/* FLOPs per score (spec 2.1): scale 1, mask 1, dropout 2; of the fused kernel's softmax 5. */
+/* FLOPs per score beside the softmax's (spec 2.1): scale 1, mask 1, dropout 2. */
 #define SCALE 1
-#define SOFTMAX 5
 #define MASK 1
 #define DROPOUT 2
 #define STATISTIC_BYTES 4 /* logarithm of a row's sum: fp32 */
@@ -93,7 +92,7 @@ void adept_attention_fused(adept_cost *cost, const adept_attention_sizes *a, con
                            const adept_tensor *statistics)
 {
     traffic t = measure(a);
-    double flops_per_score = SCALE + SOFTMAX + (a->mask ? MASK : 0) + (a->dropout ? DROPOUT : 0);
+    double flops_per_score = SCALE + ADEPT_SOFTMAX_FLOPS + (a->mask ? MASK : 0) + (a->dropout ? DROPOUT : 0);
     double row_bytes = adept_cost_backward(cost) ? t.rows * STATISTIC_BYTES : 0;
     adept_cost_kernel(cost, &(adept_kernel){.pass = ADEPT_FORWARD,
                                             .unit = ADEPT_UNIT_GEMM,

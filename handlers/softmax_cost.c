@@ -1,8 +1,6 @@
 /** @file softmax_cost.c  Kernels of softmax and log_softmax. Calls: adept_handler. */
 #include "softmax_cost.h"
 
-#define FLOPS_PER_ELEMENT 5
-
 void adept_softmax_kernel(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double row_elements,
                           double bytes_read, double bytes_written)
 {
@@ -10,7 +8,7 @@ void adept_softmax_kernel(adept_cost *cost, adept_pass pass, adept_dtype dtype, 
                                             .unit = ADEPT_UNIT_ALU,
                                             .family = ADEPT_FAMILY_SOFTMAX,
                                             .dtype = dtype,
-                                            .flops = (pass == ADEPT_BACKWARD ? 2 : 1) * FLOPS_PER_ELEMENT * elements,
+                                            .flops = (pass == ADEPT_BACKWARD ? 2 : 1) * ADEPT_SOFTMAX_FLOPS * elements,
                                             .bytes_read = bytes_read,
                                             .bytes_written = bytes_written,
                                             .launches = 1,

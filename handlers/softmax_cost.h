@@ -4,8 +4,9 @@
 #define ADEPT_SOFTMAX_COST_H
 #include "adept_handler.h"
 
-/** One kernel over rows of row_elements each: maximum, subtract, exp, sum, divide are 5 FLOPs per element (spec 2.1);
- *  backward twice as many. */
+#define ADEPT_SOFTMAX_FLOPS 5 /* per element: maximum, subtract, exp, sum, divide (spec 2.1) */
+
+/** One kernel over rows of row_elements each; backward with twice the FLOPs. */
 void adept_softmax_kernel(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double row_elements,
                           double bytes_read, double bytes_written);
 #endif
