@@ -244,7 +244,7 @@ that `predict` prints ({interval}); what a change does is better founded than th
 
 ## What limits them
 
-Percent of time and energy per percent of each number, from exact derivatives, and what a prediction with ten percent more of it says ([EXPLAIN.md](EXPLAIN.md)). Negative: more of it helps.
+Percent of time and energy per percent of each number, and what a prediction with ten percent more of it says ([EXPLAIN.md](EXPLAIN.md)). Negative: more of it helps.
 
 {ranking}
 
