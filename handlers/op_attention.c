@@ -214,10 +214,7 @@ static const adept_handler_case cases[] = {
                   .written = 9456 + 907776,
                   .launches = 2},
      .saved_bytes = 4 * 302592 + 9456 + 16,
-     .m = 197,
-     .n = 197,
-     .k = 64,
-     .batch = 12},
+     .product = {197, 197, 64, 12}},
     /* The same kernel by kernel: scale q and k (151296 each), softmax (5 per score): 302592 + 2328540 FLOPs. Scores are
      * 931416 bytes. read: q, k, (q + k), scores, (scores + v). backward: dV, dP, softmax, dQ, dK and the two scales;
      * keeps scaled q and k, the softmax and v. */
@@ -237,10 +234,7 @@ static const adept_handler_case cases[] = {
                   .written = (1 + 1 + 1 + 1 + 1) * 302592 + 2 * 931416,
                   .launches = 7},
      .saved_bytes = 3 * 302592 + 931416,
-     .m = 197,
-     .n = 197,
-     .k = 64,
-     .batch = 12,
+     .product = {197, 197, 64, 12},
      .row_elements = 197},
     /* 8 query heads share 2 key heads; 4 queries, 6 keys, width 16: 192 scores, q and out 512, k and v 192 elements
      * (768 with 8 heads). 4 * 192 * 16 = 12288. Backward writes dk and dv for 8 heads and then sums each 768 into 192.
@@ -257,10 +251,7 @@ static const adept_handler_case cases[] = {
                   .written = 128 + 2 * (512 + 768 + 768) + 2 * 384,
                   .launches = 4},
      .saved_bytes = 2 * (512 + 384 + 512) + 128 + 16,
-     .m = 4,
-     .n = 6,
-     .k = 16,
-     .batch = 8},
+     .product = {4, 6, 16, 8}},
     /* The same in eager form, values without gradient: k and v are repeated first. 128 mask entries made of 24
      * booleans: 4x6 causal mask, 24 bytes to 48. FLOPs: scale 512 + 768, mask 24 + 192, softmax 960. */
     {.name = "grouped queries, eager, causal, frozen values",
@@ -280,10 +271,7 @@ static const adept_handler_case cases[] = {
                   .written = 384 + 384 + 1024 + 1024 + 1536 + 1536 + 384,
                   .launches = 7},
      .saved_bytes = 1024 + 1536 + 384 + 1536,
-     .m = 4,
-     .n = 6,
-     .k = 16,
-     .batch = 8,
+     .product = {4, 6, 16, 8},
      .row_elements = 6},
     /* boolean mask of 6 keys, dropout: 6 + 1 + 2 = 9 FLOPs per score of 2*3*4*6 = 144; k wider than v */
     {.name = "fused, mask and dropout, value width of its own, frozen inputs",
@@ -291,28 +279,19 @@ static const adept_handler_case cases[] = {
              "attn_mask=bool:2x1x1x6, dropout_p=0.1, is_causal=false)",
      .out = "f32:2x3x4x5",
      .forward = {.gemm = 3744, .alu = 1296, .read = 4 * (192 + 288 + 180) + 12, .written = 480, .launches = 1},
-     .m = 4,
-     .n = 6,
-     .k = 8,
-     .batch = 6},
+     .product = {4, 6, 8, 6}},
     {.name = "flash results",
      .call = "aten::_scaled_dot_product_flash_attention(query=bf16:2x3x4x8, key=bf16:2x3x6x8, value=bf16:2x3x6x8, "
              "dropout_p=0.0, is_causal=false, return_debug_mask=false, scale=none) @infer",
      .out = "bf16:2x3x4x8, f32:2x3x4, none, none, i:4, i:6, i64:, i64:, bf16:0",
      .forward = {.gemm = 4608, .alu = 864, .read = 2 * (192 + 288 + 288), .written = 384, .launches = 1},
-     .m = 4,
-     .n = 6,
-     .k = 8,
-     .batch = 6},
+     .product = {4, 6, 8, 6}},
     {.name = "memory-efficient results",
      .call = "aten::_scaled_dot_product_efficient_attention(query=f32:2x3x4x8, key=f32:2x3x6x8, value=f32:2x3x6x8, "
              "attn_bias=none, compute_log_sumexp=true, dropout_p=0.0, is_causal=false) @infer",
      .out = "f32:2x3x4x8, f32:2x3x32, i64:, i64:",
      .forward = {.gemm = 4608, .alu = 864, .read = 4 * (192 + 288 + 288), .written = 768, .launches = 1},
-     .m = 4,
-     .n = 6,
-     .k = 8,
-     .batch = 6},
+     .product = {4, 6, 8, 6}},
     /* 3 dimensions are the math path's; dropout 2 per score of 2*4*6 = 48: q 64, k 96, v 96, out 64 elements */
     {.name = "math with dropout, weights returned",
      .call =
@@ -326,10 +305,7 @@ static const adept_handler_case cases[] = {
                  .launches = 6},
      .backward = {.gemm = 768, .read = 4 * (48 + 64), .written = 4 * 96, .launches = 1},
      .saved_bytes = 192,
-     .m = 4,
-     .n = 6,
-     .k = 8,
-     .batch = 2,
+     .product = {4, 6, 8, 2},
      .row_elements = 6},
     {0},
 };

@@ -77,10 +77,7 @@ static const adept_handler_case cases[] = {
                  .launches = 10},
      .backward = {.gemm = 720, .alu = 12, .read = 4 * 3 * 48 + 48, .written = 4 * 90 + 12, .launches = 4},
      .saved_bytes = 4 * (20 + 24),
-     .m = 4,
-     .n = 6,
-     .k = 5,
-     .batch = 1},
+     .product = {4, 6, 5, 1}},
     {.name = "all gradients",
      .call = "aten::bilinear(input1=f32:4x5*, input2=f32:4x6*, weight=f32:3x5x6*, bias=none)",
      .out = "f32:4x3",
@@ -91,10 +88,7 @@ static const adept_handler_case cases[] = {
                   .written = 4 * 3 * (20 + 24 + 30),
                   .launches = 9},
      .saved_bytes = 4 * (20 + 24 + 90),
-     .m = 4,
-     .n = 6,
-     .k = 5,
-     .batch = 1},
+     .product = {4, 6, 5, 1}},
     {0},
 };
 

@@ -147,10 +147,7 @@ static const adept_handler_case cases[] = {
                  .read = 3 * (320 + 256) + (960 + 96) + 960 + 320 + (320 + 256 + 32),
                  .written = 960 + 960 + 320 + 320 + 320,
                  .launches = 7},
-     .m = 10,
-     .n = 8,
-     .k = 8,
-     .batch = 1},
+     .product = {10, 8, 8, 1}},
     /* With weights: scale q and k (160), softmax 500, and 100 scores averaged over the heads into 50 */
     {.name = "weights wanted",
      .call =
@@ -163,10 +160,7 @@ static const adept_handler_case cases[] = {
                  .read = 3 * 576 + 1056 + (320 + 320 + 640 + 400 + 720) + 320 + 608 + 400,
                  .written = 960 + 960 + (320 + 320 + 400 + 400 + 320) + 320 + 320 + 200,
                  .launches = 12},
-     .m = 10,
-     .n = 8,
-     .k = 8,
-     .batch = 1,
+     .product = {10, 8, 8, 1},
      .row_elements = 5},
     {0},
 };

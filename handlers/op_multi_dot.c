@@ -104,10 +104,7 @@ static const adept_handler_case cases[] = {
      .call = "aten::linalg_multi_dot(tensors=[f32:10x100, f32:100x5, f32:5x50])",
      .out = "f32:10x50",
      .forward = {.gemm = 15000, .read = 4 * (1000 + 500 + 50 + 250), .written = 4 * (50 + 500), .launches = 2},
-     .m = 10,
-     .n = 5,
-     .k = 100,
-     .batch = 1},
+     .product = {10, 5, 100, 1}},
     /* a vector at the end: 4x3 by (3x2 by 2): 2*6 + 2*12 = 36; gradients of the first matrix only: 4x1 by 1x3 */
     {.name = "ends in a vector",
      .call = "aten::linalg_multi_dot(tensors=[f32:4x3*, f32:3x2, f32:2])",
@@ -115,10 +112,7 @@ static const adept_handler_case cases[] = {
      .forward = {.gemm = 36, .read = 4 * (6 + 2 + 12 + 3), .written = 4 * (3 + 4), .launches = 2},
      .backward = {.gemm = 24, .read = 4 * (4 + 3), .written = 48, .launches = 1},
      .saved_bytes = 12,
-     .m = 3,
-     .n = 1,
-     .k = 2,
-     .batch = 1},
+     .product = {3, 1, 2, 1}},
     {0},
 };
 

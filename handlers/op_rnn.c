@@ -345,10 +345,7 @@ static const adept_handler_case cases[] = {
                   .written = 800 + 4 * 32 + 192 + 256 + 128,
                   .launches = 5 + 4 + 3},
      .saved_bytes = 120 + 64 + 160 + 576 + 800,
-     .m = 10,
-     .n = 16,
-     .k = 3,
-     .batch = 1},
+     .product = {10, 16, 3, 1}},
     /* Two layers in two directions, batch first, no biases, no gradients. 12 gates; layer 0: 3 features, layer 1: 8.
      * input products 2*10*12*(3 + 8) in 2 directions = 5280; recurrent 2*2*12*4 * 5 steps * 4 = 3840; gates 20 * 40
      * * 4. reads: 2 (x 120 + w 144) + 2 (x 320 + w 384); 20 (h 32 + w 192); 4 * 7 * 160. */
@@ -363,10 +360,7 @@ static const adept_handler_case cases[] = {
                  .read = 2 * 264 + 2 * 704 + 20 * 224 + 4480,
                  .written = 4 * 480 + 20 * 96 + 4 * 160,
                  .launches = 4 + 20 + 20},
-     .m = 10,
-     .n = 12,
-     .k = 3,
-     .batch = 1},
+     .product = {10, 12, 3, 1}},
     /* 7 rows in 3 steps; 4 units: products 2*7*4*3 = 168 and 3 * 2*(7/3)*4*4 = 224; gates 6 * 28. x 84, rows of 4: 112
      */
     {.name = "packed sequences",
@@ -379,10 +373,7 @@ static const adept_handler_case cases[] = {
                  .read = 84 + 48 + 112 + 3 * 64 + 224,
                  .written = 112 + 112 + 112,
                  .launches = 7},
-     .m = 7,
-     .n = 4,
-     .k = 3,
-     .batch = 1},
+     .product = {7, 4, 3, 1}},
     /* One step, all gradients: products 2*2*16*3 = 192 and 256; backward dh 256, dx 192, dw_ih 192, dw_hh 256.
      * one number per unit: 8 * 4 = 32 bytes, gates 128 */
     {.name = "LSTM cell",
@@ -396,10 +387,7 @@ static const adept_handler_case cases[] = {
                   .written = 160 + 32 + 24 + 192 + 256,
                   .launches = 5},
      .saved_bytes = 24 + 64 + 32 + 448 + 160,
-     .m = 2,
-     .n = 16,
-     .k = 3,
-     .batch = 1},
+     .product = {2, 16, 3, 1}},
     {0},
 };
 

@@ -67,10 +67,10 @@ static int check_case(const adept_handler_case *example)
     const adept_kernel *product = NULL;
     for (size_t i = 0; i < t.cost.n_kernels && !product; i++)
         if (t.cost.kernels[i].unit != ADEPT_UNIT_ALU) product = &t.cost.kernels[i];
-    bad += check("m", product ? product->m : 0, example->m);
-    bad += check("n", product ? product->n : 0, example->n);
-    bad += check("k", product ? product->k : 0, example->k);
-    bad += check("batch", product ? product->batch : 0, example->batch);
+    bad += check("m", product ? product->m : 0, example->product[0]);
+    bad += check("n", product ? product->n : 0, example->product[1]);
+    bad += check("k", product ? product->k : 0, example->product[2]);
+    bad += check("batch", product ? product->batch : 0, example->product[3]);
     bad += check_rows(&t.cost, example->row_elements);
     for (size_t i = 0; i < t.cost.n_kernels; i++)
         if (!adept_kernel_is_sane(&t.cost.kernels[i])) {

@@ -221,8 +221,8 @@ typedef struct adept_handler_case {
     const char *out;  /* outputs as printed: "f32:32x3072", "i:5", "[f32:2, f32:2]"; NULL: not checked */
     adept_case_counts forward, backward;
     double saved_bytes; /* what autograd keeps: unique storages among non-parameters (all tensors here are non-parameters) */
-    double m, n, k, batch; /* of the first GEMM or CONV kernel, 0 if none */
-    double row_elements;   /* of each softmax and normalisation, forward and backward, 0 if none */
+    double product[4];   /* m, n, k, batch of the first GEMM or CONV kernel, 0 if none */
+    double row_elements; /* of each softmax and normalisation, forward and backward, 0 if none */
 } adept_handler_case;
 
 typedef struct adept_handler {
