@@ -15,57 +15,37 @@ typedef struct activation {
     kept keeps;
 } activation;
 
-static const activation relu = {1, KEEP_RESULT};
-static const activation bounded = {2, KEEP_SELF};                   /* min(max(x, a), b) */
-static const activation gelu = {8, KEEP_SELF};                      /* x/2 (1 + erf(x / sqrt 2)); also with tanh */
-static const activation silu = {5, KEEP_SELF};                      /* x / (1 + exp(-x)) */
-static const activation mish = {9, KEEP_SELF};                      /* x tanh(log(1 + exp(x))): 1 + 5 + 3 */
-static const activation tanh_row = {5, KEEP_RESULT};                /* (e - 1) / (e + 1), e = exp(2 x) */
-static const activation sigmoid = {4, KEEP_RESULT};                 /* 1 / (1 + exp(-x)) */
-static const activation hardswish = {5, KEEP_SELF};                 /* x min(max(x + 3, 0), 6) / 6 */
-static const activation hardsigmoid = {4, KEEP_SELF};               /* min(max(x + 3, 0), 6) / 6 */
-static const activation leaky_relu = {2, KEEP_SELF_OR_OVERWRITTEN}; /* x > 0 ? x : a x */
-static const activation elu = {4, KEEP_SELF_OR_OVERWRITTEN};        /* x > 0 ? x : a (exp(x) - 1) */
-static const activation scaled_elu = {5, KEEP_SELF_OR_OVERWRITTEN}; /* elu with one factor more */
-static const activation softplus = {6, KEEP_SELF};                  /* b x > t ? x : log(1 + exp(b x)) / b */
-static const activation log_sigmoid = {7, KEEP_SELF};               /* min(0, x) - log(1 + exp(-|x|)) */
-static const activation glu = {5, KEEP_SELF};                       /* a sigmoid(b) */
+static const activation tanh_row = {5, KEEP_RESULT}; /* (e - 1) / (e + 1), e = exp(2 x) */
+static const activation sigmoid = {4, KEEP_RESULT};  /* 1 / (1 + exp(-x)) */
+static const activation glu = {5, KEEP_SELF};        /* a sigmoid(b) */
 static const activation prelu = {2, KEEP_SELF};
-static const activation threshold = {2, KEEP_SELF};
-static const activation shrink = {3, KEEP_SELF}; /* |x| > l ? ... : 0 */
 static const activation clamp = {2, KEEP_SELF}, clamp_one = {1, KEEP_SELF};
 
 static const adept_op ops[] = {
-    {"aten::relu", ADEPT_CAST_NONE, &relu},
-    {"aten::relu6", ADEPT_CAST_NONE, &bounded},
-    {"aten::hardtanh", ADEPT_CAST_NONE, &bounded},
-    {"aten::gelu", ADEPT_CAST_NONE, &gelu},
-    {"aten::silu", ADEPT_CAST_NONE, &silu},
-    {"aten::mish", ADEPT_CAST_NONE, &mish},
+    {"aten::relu", ADEPT_CAST_NONE, &(const activation){1, KEEP_RESULT}},
+    {"aten::relu6 aten::hardtanh", ADEPT_CAST_NONE, &(const activation){2, KEEP_SELF}}, /* min(max(x, a), b) */
+    {"aten::gelu", ADEPT_CAST_NONE, &(const activation){8, KEEP_SELF}}, /* x/2 (1 + erf(x / sqrt 2)); also with tanh */
+    {"aten::silu", ADEPT_CAST_NONE, &(const activation){5, KEEP_SELF}}, /* x / (1 + exp(-x)) */
+    {"aten::mish", ADEPT_CAST_NONE, &(const activation){9, KEEP_SELF}}, /* x tanh(log(1 + exp(x))): 1 + 5 + 3 */
     {"aten::tanh", ADEPT_CAST_NONE, &tanh_row},
-    {"aten::sigmoid", ADEPT_CAST_NONE, &sigmoid},
-    {"aten::special_expit", ADEPT_CAST_NONE, &sigmoid},
-    {"aten::hardswish", ADEPT_CAST_NONE, &hardswish},
-    {"aten::hardsigmoid", ADEPT_CAST_NONE, &hardsigmoid},
-    {"aten::leaky_relu", ADEPT_CAST_NONE, &leaky_relu},
-    {"aten::rrelu", ADEPT_CAST_NONE, &leaky_relu},
-    {"aten::rrelu_with_noise", ADEPT_CAST_NONE, &leaky_relu},
-    {"aten::elu", ADEPT_CAST_NONE, &elu},
-    {"aten::celu", ADEPT_CAST_NONE, &scaled_elu},
-    {"aten::selu", ADEPT_CAST_NONE, &scaled_elu},
-    {"aten::softplus", ADEPT_CAST_FP32, &softplus},
-    {"aten::log_sigmoid", ADEPT_CAST_NONE, &log_sigmoid},
-    {"aten::log_sigmoid_forward", ADEPT_CAST_NONE, &log_sigmoid},
+    {"aten::sigmoid aten::special_expit", ADEPT_CAST_NONE, &sigmoid},
+    {"aten::hardswish", ADEPT_CAST_NONE, &(const activation){5, KEEP_SELF}},   /* x min(max(x + 3, 0), 6) / 6 */
+    {"aten::hardsigmoid", ADEPT_CAST_NONE, &(const activation){4, KEEP_SELF}}, /* min(max(x + 3, 0), 6) / 6 */
+    {"aten::leaky_relu aten::rrelu aten::rrelu_with_noise", ADEPT_CAST_NONE,
+     &(const activation){2, KEEP_SELF_OR_OVERWRITTEN}},                               /* x > 0 ? x : a x */
+    {"aten::elu", ADEPT_CAST_NONE, &(const activation){4, KEEP_SELF_OR_OVERWRITTEN}}, /* x > 0 ? x : a (exp(x) - 1) */
+    {"aten::celu aten::selu", ADEPT_CAST_NONE,
+     &(const activation){5, KEEP_SELF_OR_OVERWRITTEN}},                     /* elu with one factor more */
+    {"aten::softplus", ADEPT_CAST_FP32, &(const activation){6, KEEP_SELF}}, /* b x > t ? x : log(1 + exp(b x)) / b */
+    {"aten::log_sigmoid aten::log_sigmoid_forward", ADEPT_CAST_NONE,
+     &(const activation){7, KEEP_SELF}}, /* min(0, x) - log(1 + exp(-|x|)) */
     {"aten::glu", ADEPT_CAST_NONE, &glu},
-    {"aten::prelu", ADEPT_CAST_NONE, &prelu},
-    {"aten::_prelu_kernel", ADEPT_CAST_NONE, &prelu},
-    {"aten::threshold", ADEPT_CAST_NONE, &threshold},
-    {"aten::hardshrink", ADEPT_CAST_NONE, &shrink},
-    {"aten::softshrink", ADEPT_CAST_NONE, &shrink},
+    {"aten::prelu aten::_prelu_kernel", ADEPT_CAST_NONE, &prelu},
+    {"aten::threshold", ADEPT_CAST_NONE, &(const activation){2, KEEP_SELF}},
+    {"aten::hardshrink aten::softshrink", ADEPT_CAST_NONE, &(const activation){3, KEEP_SELF}}, /* |x| > l ? ... : 0 */
     {"aten::clamp", ADEPT_ROLE_SCORES, &clamp},
     {"aten::clip", ADEPT_CAST_NONE, &clamp},
-    {"aten::clamp_min", ADEPT_CAST_NONE, &clamp_one},
-    {"aten::clamp_max", ADEPT_CAST_NONE, &clamp_one},
+    {"aten::clamp_min aten::clamp_max", ADEPT_CAST_NONE, &clamp_one},
     {0},
 };
 

@@ -9,19 +9,15 @@ typedef struct form {
     bool own; /* the form autograd sees: adaptive_avg_pool to size 1 is a mean before it gets there */
 } form;
 
-static const form avg1 = {1, false, false}, avg2 = {2, false, false}, avg3 = {3, false, false};
-static const form own2 = {2, false, true}, own3 = {3, false, true};
-static const form max1 = {1, true, false}, max2 = {2, true, false}, max3 = {3, true, false};
-
 static const adept_op ops[] = {
-    {"aten::adaptive_avg_pool1d", ADEPT_CAST_NONE, &avg1},
-    {"aten::adaptive_avg_pool2d", ADEPT_CAST_NONE, &avg2},
-    {"aten::adaptive_avg_pool3d", ADEPT_CAST_NONE, &avg3},
-    {"aten::_adaptive_avg_pool2d", ADEPT_CAST_NONE, &own2},
-    {"aten::_adaptive_avg_pool3d", ADEPT_CAST_NONE, &own3},
-    {"aten::adaptive_max_pool1d", ADEPT_CAST_NONE, &max1},
-    {"aten::adaptive_max_pool2d", ADEPT_CAST_NONE, &max2},
-    {"aten::adaptive_max_pool3d", ADEPT_CAST_NONE, &max3},
+    {"aten::adaptive_avg_pool1d", ADEPT_CAST_NONE, &(const form){1, false, false}},
+    {"aten::adaptive_avg_pool2d", ADEPT_CAST_NONE, &(const form){2, false, false}},
+    {"aten::adaptive_avg_pool3d", ADEPT_CAST_NONE, &(const form){3, false, false}},
+    {"aten::_adaptive_avg_pool2d", ADEPT_CAST_NONE, &(const form){2, false, true}},
+    {"aten::_adaptive_avg_pool3d", ADEPT_CAST_NONE, &(const form){3, false, true}},
+    {"aten::adaptive_max_pool1d", ADEPT_CAST_NONE, &(const form){1, true, false}},
+    {"aten::adaptive_max_pool2d", ADEPT_CAST_NONE, &(const form){2, true, false}},
+    {"aten::adaptive_max_pool3d", ADEPT_CAST_NONE, &(const form){3, true, false}},
     {0},
 };
 

@@ -34,10 +34,6 @@ static const arithmetic divide = {.fn = ADEPT_FN_DIV,
 /* rounded division has derivative zero; of the remainder the other's is -grad * floor(self / other) */
 static const arithmetic floordiv = {.fn = ADEPT_FN_FLOORDIV, .flops = 2};
 static const arithmetic truncdiv = {.fn = ADEPT_FN_TRUNCDIV, .flops = 2};
-static const arithmetic remain = {
-    .fn = ADEPT_FN_REMAINDER, .flops = 4, .other = {.chain = {4, 3, 3, 3}, .self = 1, .other = 1}};
-static const arithmetic fmodulo = {
-    .fn = ADEPT_FN_FMOD, .flops = 4, .other = {.chain = {4, 3, 3, 3}, .self = 1, .other = 1}};
 /* where(self == other, grad / 2, grad).masked_fill_(self < other, 0) */
 static const arithmetic larger = {.fn = ADEPT_FN_MAX,
                                   .flops = 1,
@@ -47,12 +43,6 @@ static const arithmetic smaller = {.fn = ADEPT_FN_MIN,
                                    .flops = 1,
                                    .self = {.chain = {5, 4, 3, 5}, .self = 2, .other = 2},
                                    .other = {.chain = {5, 4, 3, 5}, .self = 2, .other = 2}};
-/* grad * other * 1 / (self * self + other * other), and the same with -self */
-static const arithmetic arctan2 = {.fn = ADEPT_FN_ATAN2,
-                                   .gives_float = true,
-                                   .flops = 5,
-                                   .self = {.chain = {6, 7, 6, 6}, .self = 2, .other = 3},
-                                   .other = {.chain = {7, 8, 7, 7}, .self = 3, .other = 2}};
 /* tensor ** tensor. self: where(other == 0, 0, grad * (other * self ** (other - 1)));
  * other: grad * where(self == 0 and other >= 0, 0, result * log(self)). Scalar operands: see pow_gradient. */
 static const arithmetic power = {.fn = ADEPT_FN_POW,
@@ -60,33 +50,36 @@ static const arithmetic power = {.fn = ADEPT_FN_POW,
                                  .self = {.chain = {8, 5, 5, 6}, .self = 1, .other = 3},
                                  .other = {.chain = {7, 4, 4, 7}, .self = 2, .other = 1, .result = 1}};
 
-/* max + log1p(exp(-|difference|)): 1 + 1 + 1 + 1 + 1 + 2; grad / (1 + exp(other - self)) and the other way round */
-static const arithmetic logaddexp = {.fn = ADEPT_FN_NONE,
-                                     .gives_float = true,
-                                     .flops = 7,
-                                     .self = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1},
-                                     .other = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1}};
-
 static const adept_op ops[] = {
     {"aten::add", ADEPT_ROLE_SCORES | ADEPT_EXTENT_ADDED, &add},
-    {"aten::sub", ADEPT_ROLE_SCORES | ADEPT_EXTENT_SUBTRACTED, &sub},
-    {"aten::subtract", ADEPT_ROLE_SCORES | ADEPT_EXTENT_SUBTRACTED, &sub},
+    {"aten::sub aten::subtract", ADEPT_ROLE_SCORES | ADEPT_EXTENT_SUBTRACTED, &sub},
     {"aten::rsub", ADEPT_CAST_NONE, &sub},
-    {"aten::mul", ADEPT_ROLE_SCORES | ADEPT_EXTENT_MULTIPLIED, &mul},
-    {"aten::multiply", ADEPT_ROLE_SCORES | ADEPT_EXTENT_MULTIPLIED, &mul},
-    {"aten::div", ADEPT_ROLE_SCORES, &divide},
-    {"aten::divide", ADEPT_ROLE_SCORES, &divide},
-    {"aten::true_divide", ADEPT_ROLE_SCORES, &divide},
-    {"aten::floor_divide", ADEPT_CAST_NONE, &floordiv},
-    {"aten::floordiv", ADEPT_CAST_NONE, &floordiv},
-    {"aten::remainder", ADEPT_CAST_NONE, &remain},
-    {"aten::fmod", ADEPT_CAST_NONE, &fmodulo},
+    {"aten::mul aten::multiply", ADEPT_ROLE_SCORES | ADEPT_EXTENT_MULTIPLIED, &mul},
+    {"aten::div aten::divide aten::true_divide", ADEPT_ROLE_SCORES, &divide},
+    {"aten::floor_divide aten::floordiv", ADEPT_CAST_NONE, &floordiv},
+    {"aten::remainder", ADEPT_CAST_NONE,
+     &(const arithmetic){
+         .fn = ADEPT_FN_REMAINDER, .flops = 4, .other = {.chain = {4, 3, 3, 3}, .self = 1, .other = 1}}},
+    {"aten::fmod", ADEPT_CAST_NONE,
+     &(const arithmetic){.fn = ADEPT_FN_FMOD, .flops = 4, .other = {.chain = {4, 3, 3, 3}, .self = 1, .other = 1}}},
     {"aten::maximum", ADEPT_ROLE_SCORES, &larger},
     {"aten::minimum", ADEPT_CAST_NONE, &smaller},
     {"aten::fmax", ADEPT_CAST_NONE, &larger},
     {"aten::fmin", ADEPT_CAST_NONE, &smaller},
-    {"aten::atan2", ADEPT_CAST_PROMOTE, &arctan2},
-    {"aten::logaddexp", ADEPT_CAST_NONE, &logaddexp},
+    /* grad * other * 1 / (self * self + other * other), and the same with -self */
+    {"aten::atan2", ADEPT_CAST_PROMOTE,
+     &(const arithmetic){.fn = ADEPT_FN_ATAN2,
+                         .gives_float = true,
+                         .flops = 5,
+                         .self = {.chain = {6, 7, 6, 6}, .self = 2, .other = 3},
+                         .other = {.chain = {7, 8, 7, 7}, .self = 3, .other = 2}}},
+    /* max + log1p(exp(-|difference|)): 1 + 1 + 1 + 1 + 1 + 2; grad / (1 + exp(other - self)) and the other way round */
+    {"aten::logaddexp", ADEPT_CAST_NONE,
+     &(const arithmetic){.fn = ADEPT_FN_NONE,
+                         .gives_float = true,
+                         .flops = 7,
+                         .self = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1},
+                         .other = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1}}},
     {"aten::pow", ADEPT_CAST_FP32, &power},
     {0},
 };

@@ -16,18 +16,15 @@ typedef struct form {
     bool eager; /* whatever the option says */
 } form;
 
-static const form plain = {ONE, false}, weights = {WEIGHTS, false}, math = {WEIGHTS, true};
-static const form flash = {FLASH, false}, cudnn = {CUDNN, false}, efficient = {EFFICIENT, false}, cpu = {CPU, false};
-
 static const adept_op ops[] = {
-    {"aten::scaled_dot_product_attention", ADEPT_CAST_LOWER | ADEPT_ROLE_ATTENTION, &plain},
-    {"aten::_scaled_dot_product_attention", ADEPT_CAST_LOWER, &weights},
-    {"aten::_scaled_dot_product_attention_math", ADEPT_CAST_LOWER, &math},
-    {"aten::_scaled_dot_product_flash_attention", ADEPT_CAST_LOWER, &flash},
-    {"aten::_scaled_dot_product_fused_attention_overrideable", ADEPT_CAST_LOWER, &flash},
-    {"aten::_scaled_dot_product_cudnn_attention", ADEPT_CAST_LOWER, &cudnn},
-    {"aten::_scaled_dot_product_efficient_attention", ADEPT_CAST_LOWER, &efficient},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu", ADEPT_CAST_LOWER, &cpu},
+    {"aten::scaled_dot_product_attention", ADEPT_CAST_LOWER | ADEPT_ROLE_ATTENTION, &(const form){ONE, false}},
+    {"aten::_scaled_dot_product_attention", ADEPT_CAST_LOWER, &(const form){WEIGHTS, false}},
+    {"aten::_scaled_dot_product_attention_math", ADEPT_CAST_LOWER, &(const form){WEIGHTS, true}},
+    {"aten::_scaled_dot_product_flash_attention aten::_scaled_dot_product_fused_attention_overrideable",
+     ADEPT_CAST_LOWER, &(const form){FLASH, false}},
+    {"aten::_scaled_dot_product_cudnn_attention", ADEPT_CAST_LOWER, &(const form){CUDNN, false}},
+    {"aten::_scaled_dot_product_efficient_attention", ADEPT_CAST_LOWER, &(const form){EFFICIENT, false}},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", ADEPT_CAST_LOWER, &(const form){CPU, false}},
     {0},
 };
 

@@ -12,27 +12,21 @@ typedef struct form {
     bool instance;   /* statistics of every image of its own */
 } form;
 
-static const form plain = {0};
-static const form instance = {.instance = true};
 static const form native = {.statistics = true};
 static const form reserved = {.statistics = true, .reserve = true};
-static const form functional = {.statistics = true, .running = true};
-static const form functional_reserved = {.statistics = true, .reserve = true, .running = true};
-static const form indexed = {.statistics = true, .reserve = true, .index = true};
 
 static const adept_op ops[] = {
-    {"aten::batch_norm", ADEPT_CAST_NONE, &plain},
-    {"aten::instance_norm", ADEPT_CAST_NONE, &instance},
-    {"aten::native_batch_norm", ADEPT_CAST_NONE, &native},
-    {"aten::miopen_batch_norm", ADEPT_CAST_NONE, &native},
+    {"aten::batch_norm", ADEPT_CAST_NONE, &(const form){0}},
+    {"aten::instance_norm", ADEPT_CAST_NONE, &(const form){.instance = true}},
+    {"aten::native_batch_norm aten::miopen_batch_norm", ADEPT_CAST_NONE, &native},
     {"aten::cudnn_batch_norm", ADEPT_CAST_NONE, &reserved},
-    {"aten::_native_batch_norm_legit", ADEPT_CAST_NONE, &native},
-    {"aten::_native_batch_norm_legit_no_training", ADEPT_CAST_NONE, &native},
-    {"aten::_native_batch_norm_legit_functional", ADEPT_CAST_NONE, &functional},
-    {"aten::_batch_norm_with_update", ADEPT_CAST_NONE, &reserved},
-    {"aten::_batch_norm_no_update", ADEPT_CAST_NONE, &reserved},
-    {"aten::_batch_norm_with_update_functional", ADEPT_CAST_NONE, &functional_reserved},
-    {"aten::_batch_norm_impl_index", ADEPT_CAST_NONE, &indexed},
+    {"aten::_native_batch_norm_legit aten::_native_batch_norm_legit_no_training", ADEPT_CAST_NONE, &native},
+    {"aten::_native_batch_norm_legit_functional", ADEPT_CAST_NONE, &(const form){.statistics = true, .running = true}},
+    {"aten::_batch_norm_with_update aten::_batch_norm_no_update", ADEPT_CAST_NONE, &reserved},
+    {"aten::_batch_norm_with_update_functional", ADEPT_CAST_NONE,
+     &(const form){.statistics = true, .reserve = true, .running = true}},
+    {"aten::_batch_norm_impl_index", ADEPT_CAST_NONE,
+     &(const form){.statistics = true, .reserve = true, .index = true}},
     {0},
 };
 

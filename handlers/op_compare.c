@@ -9,31 +9,21 @@ typedef struct comparison {
     double flops;
 } comparison;
 
-static const comparison eq = {ADEPT_FN_EQ, true, 1}, ne = {ADEPT_FN_NE, true, 1}, lt = {ADEPT_FN_LT, true, 1},
-                        le = {ADEPT_FN_LE, true, 1}, gt = {ADEPT_FN_GT, true, 1}, ge = {ADEPT_FN_GE, true, 1};
-static const comparison logical_and = {ADEPT_FN_LOGICAL_AND, true, 1}, logical_or = {ADEPT_FN_LOGICAL_OR, true, 1},
-                        logical_xor = {ADEPT_FN_LOGICAL_XOR, true, 1};
+static const comparison eq = {ADEPT_FN_EQ, true, 1};
 static const comparison bit_and = {ADEPT_FN_AND, false, 1}, bit_or = {ADEPT_FN_OR, false, 1},
                         bit_xor = {ADEPT_FN_XOR, false, 1}, left = {ADEPT_FN_LSHIFT, false, 1},
                         right = {ADEPT_FN_RSHIFT, false, 1};
-/* |self - other| <= atol + rtol * |other| */
-static const comparison close_to = {ADEPT_FN_NONE, true, 6};
 
 static const adept_op ops[] = {
     {"aten::eq", ADEPT_CAST_NONE, &eq},
-    {"aten::ne", ADEPT_CAST_NONE, &ne},
-    {"aten::not_equal", ADEPT_CAST_NONE, &ne},
-    {"aten::lt", ADEPT_CAST_NONE, &lt},
-    {"aten::less", ADEPT_CAST_NONE, &lt},
-    {"aten::le", ADEPT_CAST_NONE, &le},
-    {"aten::less_equal", ADEPT_CAST_NONE, &le},
-    {"aten::gt", ADEPT_CAST_NONE, &gt},
-    {"aten::greater", ADEPT_CAST_NONE, &gt},
-    {"aten::ge", ADEPT_CAST_NONE, &ge},
-    {"aten::greater_equal", ADEPT_CAST_NONE, &ge},
-    {"aten::logical_and", ADEPT_CAST_NONE, &logical_and},
-    {"aten::logical_or", ADEPT_CAST_NONE, &logical_or},
-    {"aten::logical_xor", ADEPT_CAST_NONE, &logical_xor},
+    {"aten::ne aten::not_equal", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_NE, true, 1}},
+    {"aten::lt aten::less", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_LT, true, 1}},
+    {"aten::le aten::less_equal", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_LE, true, 1}},
+    {"aten::gt aten::greater", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_GT, true, 1}},
+    {"aten::ge aten::greater_equal", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_GE, true, 1}},
+    {"aten::logical_and", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_LOGICAL_AND, true, 1}},
+    {"aten::logical_or", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_LOGICAL_OR, true, 1}},
+    {"aten::logical_xor", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_LOGICAL_XOR, true, 1}},
     {"aten::bitwise_and", ADEPT_CAST_NONE, &bit_and},
     {"aten::bitwise_or", ADEPT_CAST_NONE, &bit_or},
     {"aten::bitwise_xor", ADEPT_CAST_NONE, &bit_xor},
@@ -44,7 +34,8 @@ static const adept_op ops[] = {
     {"aten::bitwise_right_shift", ADEPT_CAST_NONE, &right},
     {"aten::__lshift__", ADEPT_CAST_NONE, &left},
     {"aten::__rshift__", ADEPT_CAST_NONE, &right},
-    {"aten::isclose", ADEPT_CAST_NONE, &close_to},
+    /* |self - other| <= atol + rtol * |other| */
+    {"aten::isclose", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_NONE, true, 6}},
     {"aten::equal", ADEPT_CAST_NONE, &eq},
     {0},
 };

@@ -5,15 +5,11 @@
 
 typedef enum concat_kind { CAT, STACK, HSTACK, VSTACK } concat_kind;
 
-static const concat_kind cat = CAT, stack = STACK, hstack = HSTACK, vstack = VSTACK;
-
 static const adept_op ops[] = {
-    {"aten::cat", ADEPT_CAST_PROMOTE, &cat},
-    {"aten::concat", ADEPT_CAST_PROMOTE, &cat},
-    {"aten::concatenate", ADEPT_CAST_PROMOTE, &cat},
-    {"aten::stack", ADEPT_CAST_PROMOTE, &stack},
-    {"aten::hstack", ADEPT_CAST_PROMOTE, &hstack},
-    {"aten::vstack", ADEPT_CAST_PROMOTE, &vstack},
+    {"aten::cat aten::concat aten::concatenate", ADEPT_CAST_PROMOTE, &(const concat_kind){CAT}},
+    {"aten::stack", ADEPT_CAST_PROMOTE, &(const concat_kind){STACK}},
+    {"aten::hstack", ADEPT_CAST_PROMOTE, &(const concat_kind){HSTACK}},
+    {"aten::vstack", ADEPT_CAST_PROMOTE, &(const concat_kind){VSTACK}},
     {0},
 };
 

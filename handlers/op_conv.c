@@ -13,30 +13,18 @@ typedef enum kind {
     DEPTHWISE /* groups = input channels, not an argument */
 } kind;
 
-static const kind plain = PLAIN, transposed = TRANSPOSED, flagged = FLAGGED, depthwise = DEPTHWISE;
+static const kind plain = PLAIN, transposed = TRANSPOSED;
 
 static const adept_op ops[] = {
-    {"aten::_convolution", ADEPT_CAST_LOWER, &flagged},
-    {"aten::convolution", ADEPT_CAST_LOWER, &flagged},
-    {"aten::convolution_overrideable", ADEPT_CAST_LOWER, &flagged},
-    {"aten::conv1d", ADEPT_CAST_LOWER, &plain},
-    {"aten::conv2d", ADEPT_CAST_LOWER, &plain},
-    {"aten::conv3d", ADEPT_CAST_LOWER, &plain},
-    {"aten::_convolution_mode", ADEPT_CAST_LOWER, &plain},
-    {"aten::conv_transpose1d", ADEPT_CAST_LOWER, &transposed},
-    {"aten::conv_transpose2d", ADEPT_CAST_LOWER, &transposed},
-    {"aten::conv_transpose3d", ADEPT_CAST_LOWER, &transposed},
+    {"aten::_convolution aten::convolution aten::convolution_overrideable", ADEPT_CAST_LOWER, &(const kind){FLAGGED}},
+    {"aten::conv1d aten::conv2d aten::conv3d aten::_convolution_mode", ADEPT_CAST_LOWER, &plain},
+    {"aten::conv_transpose1d aten::conv_transpose2d aten::conv_transpose3d", ADEPT_CAST_LOWER, &transposed},
     {"aten::cudnn_convolution", ADEPT_CAST_LOWER, &plain},
     {"aten::cudnn_convolution_transpose", ADEPT_CAST_LOWER, &transposed},
-    {"aten::mkldnn_convolution", ADEPT_CAST_LOWER, &plain},
-    {"aten::thnn_conv2d", ADEPT_CAST_LOWER, &plain},
-    {"aten::slow_conv3d", ADEPT_CAST_LOWER, &plain},
-    {"aten::slow_conv_dilated2d", ADEPT_CAST_LOWER, &plain},
-    {"aten::slow_conv_dilated3d", ADEPT_CAST_LOWER, &plain},
-    {"aten::slow_conv_transpose2d", ADEPT_CAST_LOWER, &transposed},
-    {"aten::slow_conv_transpose3d", ADEPT_CAST_LOWER, &transposed},
-    {"aten::_conv_depthwise2d", ADEPT_CAST_LOWER, &depthwise},
-    {"aten::conv_depthwise3d", ADEPT_CAST_LOWER, &depthwise},
+    {"aten::mkldnn_convolution aten::thnn_conv2d aten::slow_conv3d aten::slow_conv_dilated2d aten::slow_conv_dilated3d",
+     ADEPT_CAST_LOWER, &plain},
+    {"aten::slow_conv_transpose2d aten::slow_conv_transpose3d", ADEPT_CAST_LOWER, &transposed},
+    {"aten::_conv_depthwise2d aten::conv_depthwise3d", ADEPT_CAST_LOWER, &(const kind){DEPTHWISE}},
     {0},
 };
 

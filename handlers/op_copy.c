@@ -10,10 +10,8 @@ typedef struct copy_row {
     adept_dtype dtype; /* CAST only */
 } copy_row;
 
-static const copy_row clone_row = {.kind = CLONE}, to = {.kind = TO}, to_copy = {.kind = TO}, copy = {.kind = COPY};
-static const copy_row f32 = {CAST, ADEPT_F32}, f64 = {CAST, ADEPT_F64}, f16 = {CAST, ADEPT_F16},
-                      bf16 = {CAST, ADEPT_BF16}, i8 = {CAST, ADEPT_I8}, u8 = {CAST, ADEPT_U8}, i16 = {CAST, ADEPT_I16},
-                      i32 = {CAST, ADEPT_I32}, i64 = {CAST, ADEPT_I64}, boolean = {CAST, ADEPT_BOOL};
+static const copy_row clone_row = {.kind = CLONE}, to = {.kind = TO}, to_copy = {.kind = TO};
+static const copy_row f32 = {CAST, ADEPT_F32};
 
 static const adept_op ops[] = {
     {"aten::clone", ADEPT_EXTENT_KEPT, &clone_row},
@@ -23,25 +21,18 @@ static const adept_op ops[] = {
     {"aten::type_as", ADEPT_READS_FIRST | ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &to},
     {"aten::cuda", ADEPT_CAST_NONE, &to}, /* everything is on the one device */
     {"aten::cpu", ADEPT_CAST_NONE, &to},
-    {"aten::copy", ADEPT_CAST_NONE, &copy},
+    {"aten::copy", ADEPT_CAST_NONE, &(const copy_row){.kind = COPY}},
     {"aten::float", ADEPT_ROLE_SCORES, &f32},
     {"aten::_cast_Float", ADEPT_CAST_NONE, &f32},
-    {"aten::double", ADEPT_CAST_NONE, &f64},
-    {"aten::_cast_Double", ADEPT_CAST_NONE, &f64},
-    {"aten::half", ADEPT_CAST_NONE, &f16},
-    {"aten::_cast_Half", ADEPT_CAST_NONE, &f16},
-    {"aten::bfloat16", ADEPT_CAST_NONE, &bf16},
-    {"aten::char", ADEPT_CAST_NONE, &i8},
-    {"aten::_cast_Char", ADEPT_CAST_NONE, &i8},
-    {"aten::byte", ADEPT_CAST_NONE, &u8},
-    {"aten::_cast_Byte", ADEPT_CAST_NONE, &u8},
-    {"aten::short", ADEPT_CAST_NONE, &i16},
-    {"aten::_cast_Short", ADEPT_CAST_NONE, &i16},
-    {"aten::int", ADEPT_CAST_NONE, &i32},
-    {"aten::_cast_Int", ADEPT_CAST_NONE, &i32},
-    {"aten::long", ADEPT_CAST_NONE, &i64},
-    {"aten::_cast_Long", ADEPT_CAST_NONE, &i64},
-    {"aten::bool", ADEPT_CAST_NONE, &boolean},
+    {"aten::double aten::_cast_Double", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_F64}},
+    {"aten::half aten::_cast_Half", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_F16}},
+    {"aten::bfloat16", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_BF16}},
+    {"aten::char aten::_cast_Char", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_I8}},
+    {"aten::byte aten::_cast_Byte", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_U8}},
+    {"aten::short aten::_cast_Short", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_I16}},
+    {"aten::int aten::_cast_Int", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_I32}},
+    {"aten::long aten::_cast_Long", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_I64}},
+    {"aten::bool", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_BOOL}},
     {0},
 };
 

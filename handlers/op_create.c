@@ -25,41 +25,30 @@ typedef struct create_row {
     content content;
 } create_row;
 
-static const create_row zeros = {SIZE, ZEROS}, ones = {SIZE, ONES}, full = {SIZE, VALUE}, empty = {SIZE, NOTHING};
-static const create_row zeros_like = {LIKE, ZEROS}, ones_like = {LIKE, ONES}, full_like = {LIKE, VALUE},
-                        empty_like = {LIKE, NOTHING};
-static const create_row new_zeros = {NEW, ZEROS}, new_ones = {NEW, ONES}, new_full = {NEW, VALUE},
-                        new_empty = {NEW, NOTHING};
-static const create_row fill = {FILL, VALUE}, zero = {FILL, ZEROS};
-static const create_row arange = {RANGE, COMPUTED}, linspace = {STEPS, COMPUTED}, eye = {EYE, COMPUTED};
-static const create_row tril_indices = {TRIANGLE, COMPUTED}, triu_indices = {TRIANGLE, COMPUTED};
-static const create_row tensor = {DATA, COMPUTED};
+static const create_row full = {SIZE, VALUE};
+static const create_row tril_indices = {TRIANGLE, COMPUTED};
 
 static const adept_op ops[] = {
-    {"aten::zeros", ADEPT_CAST_NONE, &zeros},
-    {"aten::ones", ADEPT_EXTENT_ONES, &ones},
+    {"aten::zeros", ADEPT_CAST_NONE, &(const create_row){SIZE, ZEROS}},
+    {"aten::ones", ADEPT_EXTENT_ONES, &(const create_row){SIZE, ONES}},
     {"aten::full", ADEPT_CAST_NONE, &full},
-    {"aten::empty", ADEPT_CAST_NONE, &empty},
-    {"aten::empty_strided", ADEPT_CAST_NONE, &empty},
-    {"aten::zeros_like", ADEPT_CAST_NONE, &zeros_like},
-    {"aten::ones_like", ADEPT_EXTENT_ONES, &ones_like},
-    {"aten::full_like", ADEPT_CAST_NONE, &full_like},
-    {"aten::empty_like", ADEPT_CAST_NONE, &empty_like},
-    {"aten::new_zeros", ADEPT_CAST_NONE, &new_zeros},
-    {"aten::new_ones", ADEPT_EXTENT_ONES, &new_ones},
-    {"aten::new_full", ADEPT_CAST_NONE, &new_full},
-    {"aten::new_empty", ADEPT_CAST_NONE, &new_empty},
-    {"aten::new_empty_strided", ADEPT_CAST_NONE, &new_empty},
-    {"aten::fill", ADEPT_CAST_NONE, &fill},
-    {"aten::zero", ADEPT_CAST_NONE, &zero},
-    {"aten::arange", ADEPT_EXTENT_RANGE, &arange},
-    {"aten::linspace", ADEPT_CAST_NONE, &linspace},
-    {"aten::eye", ADEPT_CAST_NONE, &eye},
+    {"aten::empty aten::empty_strided", ADEPT_CAST_NONE, &(const create_row){SIZE, NOTHING}},
+    {"aten::zeros_like", ADEPT_CAST_NONE, &(const create_row){LIKE, ZEROS}},
+    {"aten::ones_like", ADEPT_EXTENT_ONES, &(const create_row){LIKE, ONES}},
+    {"aten::full_like", ADEPT_CAST_NONE, &(const create_row){LIKE, VALUE}},
+    {"aten::empty_like", ADEPT_CAST_NONE, &(const create_row){LIKE, NOTHING}},
+    {"aten::new_zeros", ADEPT_CAST_NONE, &(const create_row){NEW, ZEROS}},
+    {"aten::new_ones", ADEPT_EXTENT_ONES, &(const create_row){NEW, ONES}},
+    {"aten::new_full", ADEPT_CAST_NONE, &(const create_row){NEW, VALUE}},
+    {"aten::new_empty aten::new_empty_strided", ADEPT_CAST_NONE, &(const create_row){NEW, NOTHING}},
+    {"aten::fill", ADEPT_CAST_NONE, &(const create_row){FILL, VALUE}},
+    {"aten::zero", ADEPT_CAST_NONE, &(const create_row){FILL, ZEROS}},
+    {"aten::arange", ADEPT_EXTENT_RANGE, &(const create_row){RANGE, COMPUTED}},
+    {"aten::linspace", ADEPT_CAST_NONE, &(const create_row){STEPS, COMPUTED}},
+    {"aten::eye", ADEPT_CAST_NONE, &(const create_row){EYE, COMPUTED}},
     {"aten::tril_indices", ADEPT_CAST_NONE, &tril_indices},
-    {"aten::triu_indices", ADEPT_CAST_NONE, &triu_indices},
-    {"aten::tensor", ADEPT_CAST_NONE, &tensor},
-    {"aten::as_tensor", ADEPT_CAST_NONE, &tensor},
-    {"aten::scalar_tensor", ADEPT_CAST_NONE, &tensor},
+    {"aten::triu_indices", ADEPT_CAST_NONE, &(const create_row){TRIANGLE, COMPUTED}},
+    {"aten::tensor aten::as_tensor aten::scalar_tensor", ADEPT_CAST_NONE, &(const create_row){DATA, COMPUTED}},
     {0},
 };
 
@@ -163,7 +152,8 @@ static void shape_eye(adept_call *c)
 /* Elements on and below diagonal `offset` of rows x columns. */
 static int64_t below_diagonal(int64_t rows, int64_t columns, int64_t offset)
 {
-    int64_t none = offset < 0 ? -offset : 0, some = columns - 1 - offset; /* the first row with any, the first full one */
+    int64_t none = offset < 0 ? -offset : 0,
+            some = columns - 1 - offset; /* the first row with any, the first full one */
     if (none > rows) none = rows;
     if (some < none) some = none;
     if (some > rows) some = rows;

@@ -8,15 +8,10 @@ typedef struct form {
     bool total_weight; /* returned too */
 } form;
 
-static const form entropy = {.softmax = true}, nll = {0}, nll_forward = {.total_weight = true};
-
 static const adept_op ops[] = {
-    {"aten::cross_entropy_loss", ADEPT_CAST_FP32, &entropy},
-    {"aten::nll_loss", ADEPT_CAST_FP32, &nll},
-    {"aten::nll_loss2d", ADEPT_CAST_FP32, &nll},
-    {"aten::nll_loss_nd", ADEPT_CAST_FP32, &nll},
-    {"aten::nll_loss_forward", ADEPT_CAST_FP32, &nll_forward},
-    {"aten::nll_loss2d_forward", ADEPT_CAST_FP32, &nll_forward},
+    {"aten::cross_entropy_loss", ADEPT_CAST_FP32, &(const form){.softmax = true}},
+    {"aten::nll_loss aten::nll_loss2d aten::nll_loss_nd", ADEPT_CAST_FP32, &(const form){0}},
+    {"aten::nll_loss_forward aten::nll_loss2d_forward", ADEPT_CAST_FP32, &(const form){.total_weight = true}},
     {0},
 };
 

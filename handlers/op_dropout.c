@@ -15,18 +15,13 @@ typedef struct form {
     bool channel; /* ALPHA only: noise per channel */
 } form;
 
-static const form element = {.kind = ELEMENT}, native = {.kind = NATIVE};
-static const form feature = {.kind = CHANNEL};
-static const form draw = {.kind = DRAW};
-static const form alpha = {.kind = ALPHA}, feature_alpha = {.kind = ALPHA, .channel = true};
-
 static const adept_op ops[] = {
-    {"aten::dropout", ADEPT_ROLE_DROPOUT, &element},
-    {"aten::native_dropout", ADEPT_CAST_NONE, &native},
-    {"aten::feature_dropout", ADEPT_CAST_NONE, &feature},
-    {"aten::alpha_dropout", ADEPT_CAST_NONE, &alpha},
-    {"aten::feature_alpha_dropout", ADEPT_CAST_NONE, &feature_alpha},
-    {"aten::bernoulli", ADEPT_CAST_NONE, &draw},
+    {"aten::dropout", ADEPT_ROLE_DROPOUT, &(const form){.kind = ELEMENT}},
+    {"aten::native_dropout", ADEPT_CAST_NONE, &(const form){.kind = NATIVE}},
+    {"aten::feature_dropout", ADEPT_CAST_NONE, &(const form){.kind = CHANNEL}},
+    {"aten::alpha_dropout", ADEPT_CAST_NONE, &(const form){.kind = ALPHA}},
+    {"aten::feature_alpha_dropout", ADEPT_CAST_NONE, &(const form){.kind = ALPHA, .channel = true}},
+    {"aten::bernoulli", ADEPT_CAST_NONE, &(const form){.kind = DRAW}},
     {0},
 };
 

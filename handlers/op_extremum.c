@@ -12,15 +12,17 @@ typedef struct extremum {
     adept_fn fn;
 } extremum;
 
-static const extremum max = {VALUE, ADEPT_FN_MAX}, min = {VALUE, ADEPT_FN_MIN}, amax = {AMAX, ADEPT_FN_MAX},
-                      amin = {AMAX, ADEPT_FN_MIN}, argmax = {ARG, ADEPT_FN_MAX}, argmin = {ARG, ADEPT_FN_MIN},
-                      aminmax = {BOTH, ADEPT_FN_NONE};
+static const extremum max = {VALUE, ADEPT_FN_MAX};
 
 static const adept_op ops[] = {
-    {"aten::max", ADEPT_ROLE_SCORES, &max},         {"aten::min", ADEPT_CAST_NONE, &min},
-    {"aten::amax", ADEPT_CAST_NONE, &amax},       {"aten::amin", ADEPT_CAST_NONE, &amin},
-    {"aten::argmax", ADEPT_CAST_NONE, &argmax},   {"aten::argmin", ADEPT_CAST_NONE, &argmin},
-    {"aten::aminmax", ADEPT_CAST_NONE, &aminmax}, {0},
+    {"aten::max", ADEPT_ROLE_SCORES, &max},
+    {"aten::min", ADEPT_CAST_NONE, &(const extremum){VALUE, ADEPT_FN_MIN}},
+    {"aten::amax", ADEPT_CAST_NONE, &(const extremum){AMAX, ADEPT_FN_MAX}},
+    {"aten::amin", ADEPT_CAST_NONE, &(const extremum){AMAX, ADEPT_FN_MIN}},
+    {"aten::argmax", ADEPT_CAST_NONE, &(const extremum){ARG, ADEPT_FN_MAX}},
+    {"aten::argmin", ADEPT_CAST_NONE, &(const extremum){ARG, ADEPT_FN_MIN}},
+    {"aten::aminmax", ADEPT_CAST_NONE, &(const extremum){BOTH, ADEPT_FN_NONE}},
+    {0},
 };
 
 /* The form of max and min: of two tensors, along a dimension (with indices), or of all elements. */

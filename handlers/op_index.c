@@ -8,17 +8,16 @@
 
 typedef enum index_kind { INDEX, SELECT, GATHER, TAKE_ALONG, TAKE, BUCKETS, DATA_DEPENDENT } index_kind;
 
-static const index_kind by_tensors = INDEX, select_row = SELECT, gather = GATHER, take_along = TAKE_ALONG, take = TAKE,
-                        buckets = BUCKETS, data_dependent = DATA_DEPENDENT;
-
 static const adept_op ops[] = {
-    {"aten::index", ADEPT_CAST_NONE, &by_tensors},          {"aten::_unsafe_index", ADEPT_CAST_NONE, &by_tensors},
-    {"aten::index_select", ADEPT_CAST_NONE, &select_row},   {"aten::gather", ADEPT_CAST_NONE, &gather},
-    {"aten::take_along_dim", ADEPT_CAST_NONE, &take_along}, {"aten::take", ADEPT_CAST_NONE, &take},
-    {"aten::bucketize", ADEPT_CAST_NONE, &buckets},         {"aten::searchsorted", ADEPT_CAST_NONE, &buckets},
-    {"aten::nonzero", ADEPT_CAST_NONE, &data_dependent},    {"aten::nonzero_numpy", ADEPT_CAST_NONE, &data_dependent},
-    {"aten::argwhere", ADEPT_CAST_NONE, &data_dependent},   {"aten::masked_select", ADEPT_CAST_NONE, &data_dependent},
-    {"aten::bincount", ADEPT_CAST_NONE, &data_dependent},   {0},
+    {"aten::index aten::_unsafe_index", ADEPT_CAST_NONE, &(const index_kind){INDEX}},
+    {"aten::index_select", ADEPT_CAST_NONE, &(const index_kind){SELECT}},
+    {"aten::gather", ADEPT_CAST_NONE, &(const index_kind){GATHER}},
+    {"aten::take_along_dim", ADEPT_CAST_NONE, &(const index_kind){TAKE_ALONG}},
+    {"aten::take", ADEPT_CAST_NONE, &(const index_kind){TAKE}},
+    {"aten::bucketize aten::searchsorted", ADEPT_CAST_NONE, &(const index_kind){BUCKETS}},
+    {"aten::nonzero aten::nonzero_numpy aten::argwhere aten::masked_select aten::bincount", ADEPT_CAST_NONE,
+     &(const index_kind){DATA_DEPENDENT}},
+    {0},
 };
 
 static index_kind kind_of(const adept_call *c)

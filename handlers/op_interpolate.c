@@ -12,7 +12,6 @@ typedef struct form {
 } form;
 
 static const form nearest1 = {1, 1}, nearest2 = {2, 1}, nearest3 = {3, 1};
-static const form linear1 = {1, 2}, bilinear2 = {2, 4}, trilinear3 = {3, 8}, bicubic2 = {2, 16};
 
 static const adept_op ops[] = {
     {"aten::upsample_nearest1d", ADEPT_CAST_FP32, &nearest1},
@@ -21,10 +20,10 @@ static const adept_op ops[] = {
     {"aten::_upsample_nearest_exact1d", ADEPT_CAST_FP32, &nearest1},
     {"aten::_upsample_nearest_exact2d", ADEPT_CAST_FP32, &nearest2},
     {"aten::_upsample_nearest_exact3d", ADEPT_CAST_FP32, &nearest3},
-    {"aten::upsample_linear1d", ADEPT_CAST_FP32, &linear1},
-    {"aten::upsample_bilinear2d", ADEPT_CAST_FP32, &bilinear2},
-    {"aten::upsample_trilinear3d", ADEPT_CAST_FP32, &trilinear3},
-    {"aten::upsample_bicubic2d", ADEPT_CAST_FP32, &bicubic2},
+    {"aten::upsample_linear1d", ADEPT_CAST_FP32, &(const form){1, 2}},
+    {"aten::upsample_bilinear2d", ADEPT_CAST_FP32, &(const form){2, 4}},
+    {"aten::upsample_trilinear3d", ADEPT_CAST_FP32, &(const form){3, 8}},
+    {"aten::upsample_bicubic2d", ADEPT_CAST_FP32, &(const form){2, 16}},
     {0},
 };
 

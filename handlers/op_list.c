@@ -289,8 +289,7 @@ static const container_row len_row = {len}, getitem_row = {getitem}, contains_ro
 static const container_row new_dict_row = {new_dict}, rangelist_row = {rangelist};
 static const container_row count_row = {count}, append_row = {append}, extend_row = {extend}, insert_row = {insert},
                            reverse_row = {reverse};
-static const container_row list_row = {list}, pop_row = {pop}, delete_row = {delete}, clear_row = {clear},
-                           setitem_row = {setitem};
+static const container_row list_row = {list};
 static const container_row get_row = {get}, values_row = {values};
 
 static const adept_op ops[] = {
@@ -302,11 +301,11 @@ static const adept_op ops[] = {
     {"aten::append", ADEPT_CAST_NONE, &append_row},
     {"aten::extend", ADEPT_CAST_NONE, &extend_row},
     {"aten::insert", ADEPT_CAST_NONE, &insert_row},
-    {"aten::pop", ADEPT_CAST_NONE, &pop_row},
-    {"aten::clear", ADEPT_CAST_NONE, &clear_row},
+    {"aten::pop", ADEPT_CAST_NONE, &(const container_row){pop}},
+    {"aten::clear", ADEPT_CAST_NONE, &(const container_row){clear}},
     {"aten::reverse", ADEPT_CAST_NONE, &reverse_row},
-    {"aten::_set_item", ADEPT_CAST_NONE, &setitem_row},
-    {"aten::Delete", ADEPT_CAST_NONE, &delete_row},
+    {"aten::_set_item", ADEPT_CAST_NONE, &(const container_row){setitem}},
+    {"aten::Delete", ADEPT_CAST_NONE, &(const container_row){delete}},
     {"aten::dict", ADEPT_CAST_NONE, &new_dict_row},
     {"aten::keys", ADEPT_CAST_NONE, &list_row},
     {"aten::values", ADEPT_CAST_NONE, &values_row},

@@ -15,29 +15,27 @@ typedef struct loss {
     bool same_shape;                /* no broadcasting */
 } loss;
 
-/* (x - t)^2 */
-static const loss mse = {2, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true};
-/* sub, abs; backward sgn, mul */
-static const loss l1 = {2, {3, 2, 2}, {2, 2, 2}, .keeps_result = true};
-/* difference, absolute value, compare, square, scale */
-static const loss smooth = {5, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true};
 /* xlogy(t, t), t * x, sub; backward neg, mul */
 static const loss kl = {4, {5, 3, 3}, {2, 2, 2}, .keeps_target = true};
 /* exp(t), t - x, mul; backward mul, neg */
 static const loss kl_log = {3, {5, 3, 3}, {2, 2, 2}, .keeps_result = true};
-/* (t - 1) max(log(1 - x), -100) - t max(log x, -100) */
-static const loss bce = {9, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true, .same_shape = true};
-/* (1 - t) x - log_sigmoid(x): rsub, mul, log_sigmoid (6 FLOPs), sub; backward (sigmoid(x) - t) grad: three */
-static const loss bce_logits = {9, {6, 4, 4}, {4, 3, 3}, .keeps_input = true, .keeps_target = true, .same_shape = true};
 
 static const adept_op ops[] = {
-    {"aten::mse_loss", ADEPT_CAST_FP32, &mse},
-    {"aten::l1_loss", ADEPT_CAST_FP32, &l1},
-    {"aten::smooth_l1_loss", ADEPT_CAST_FP32, &smooth},
-    {"aten::huber_loss", ADEPT_CAST_FP32, &smooth},
+    /* (x - t)^2 */
+    {"aten::mse_loss", ADEPT_CAST_FP32,
+     &(const loss){2, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true}},
+    /* sub, abs; backward sgn, mul */
+    {"aten::l1_loss", ADEPT_CAST_FP32, &(const loss){2, {3, 2, 2}, {2, 2, 2}, .keeps_result = true}},
+    /* difference, absolute value, compare, square, scale */
+    {"aten::smooth_l1_loss aten::huber_loss", ADEPT_CAST_FP32,
+     &(const loss){5, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true}},
     {"aten::kl_div", ADEPT_CAST_FP32, &kl},
-    {"aten::binary_cross_entropy", ADEPT_CAST_NONE, &bce},
-    {"aten::binary_cross_entropy_with_logits", ADEPT_CAST_FP32, &bce_logits},
+    /* (t - 1) max(log(1 - x), -100) - t max(log x, -100) */
+    {"aten::binary_cross_entropy", ADEPT_CAST_NONE,
+     &(const loss){9, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true, .same_shape = true}},
+    /* (1 - t) x - log_sigmoid(x): rsub, mul, log_sigmoid (6 FLOPs), sub; backward (sigmoid(x) - t) grad: three */
+    {"aten::binary_cross_entropy_with_logits", ADEPT_CAST_FP32,
+     &(const loss){9, {6, 4, 4}, {4, 3, 3}, .keeps_input = true, .keeps_target = true, .same_shape = true}},
     {0},
 };
 

@@ -16,35 +16,21 @@ typedef struct form {
     const char *a, *b, *added; /* argument names; added: what the product is added to, or NULL */
 } form;
 
-static const form matmul = {ANY, 0, 0, "self", "other", NULL};
-static const form linalg_matmul = {ANY, 0, 0, "input", "other", NULL};
-static const form mm = {RANKS, 2, 2, "self", "mat2", NULL};
-static const form bmm = {RANKS, 3, 3, "self", "mat2", NULL};
-static const form mv = {RANKS, 2, 1, "self", "vec", NULL};
-static const form dot = {RANKS, 1, 1, "self", "tensor", NULL};
-static const form vdot = {RANKS, 1, 1, "self", "other", NULL};
-static const form inner = {INNER, 0, 0, "self", "other", NULL};
-static const form outer = {OUTER, 1, 1, "self", "vec2", NULL};
-static const form addr = {OUTER, 1, 1, "vec1", "vec2", "self"};
-static const form addmv = {RANKS, 2, 1, "mat", "vec", "self"};
-static const form baddbmm = {RANKS, 3, 3, "batch1", "batch2", "self"};
-static const form addbmm = {SUMMED, 3, 3, "batch1", "batch2", "self"};
-
 static const adept_op ops[] = {
-    {"aten::matmul", ADEPT_CAST_LOWER | ADEPT_ROLE_PRODUCT, &matmul},
-    {"aten::linalg_matmul", ADEPT_CAST_LOWER, &linalg_matmul},
-    {"aten::mm", ADEPT_CAST_LOWER, &mm},
-    {"aten::bmm", ADEPT_CAST_LOWER | ADEPT_ROLE_PRODUCT, &bmm},
-    {"aten::mv", ADEPT_CAST_LOWER, &mv},
-    {"aten::dot", ADEPT_CAST_PROMOTE, &dot},
-    {"aten::vdot", ADEPT_CAST_PROMOTE, &vdot},
-    {"aten::inner", ADEPT_CAST_PROMOTE, &inner},
-    {"aten::outer", ADEPT_CAST_NONE, &outer},
-    {"aten::ger", ADEPT_CAST_NONE, &outer},
-    {"aten::addr", ADEPT_CAST_LOWER, &addr},
-    {"aten::addmv", ADEPT_CAST_LOWER, &addmv},
-    {"aten::baddbmm", ADEPT_CAST_LOWER | ADEPT_ROLE_ADDED_PRODUCT, &baddbmm},
-    {"aten::addbmm", ADEPT_CAST_LOWER, &addbmm},
+    {"aten::matmul", ADEPT_CAST_LOWER | ADEPT_ROLE_PRODUCT, &(const form){ANY, 0, 0, "self", "other", NULL}},
+    {"aten::linalg_matmul", ADEPT_CAST_LOWER, &(const form){ANY, 0, 0, "input", "other", NULL}},
+    {"aten::mm", ADEPT_CAST_LOWER, &(const form){RANKS, 2, 2, "self", "mat2", NULL}},
+    {"aten::bmm", ADEPT_CAST_LOWER | ADEPT_ROLE_PRODUCT, &(const form){RANKS, 3, 3, "self", "mat2", NULL}},
+    {"aten::mv", ADEPT_CAST_LOWER, &(const form){RANKS, 2, 1, "self", "vec", NULL}},
+    {"aten::dot", ADEPT_CAST_PROMOTE, &(const form){RANKS, 1, 1, "self", "tensor", NULL}},
+    {"aten::vdot", ADEPT_CAST_PROMOTE, &(const form){RANKS, 1, 1, "self", "other", NULL}},
+    {"aten::inner", ADEPT_CAST_PROMOTE, &(const form){INNER, 0, 0, "self", "other", NULL}},
+    {"aten::outer aten::ger", ADEPT_CAST_NONE, &(const form){OUTER, 1, 1, "self", "vec2", NULL}},
+    {"aten::addr", ADEPT_CAST_LOWER, &(const form){OUTER, 1, 1, "vec1", "vec2", "self"}},
+    {"aten::addmv", ADEPT_CAST_LOWER, &(const form){RANKS, 2, 1, "mat", "vec", "self"}},
+    {"aten::baddbmm", ADEPT_CAST_LOWER | ADEPT_ROLE_ADDED_PRODUCT,
+     &(const form){RANKS, 3, 3, "batch1", "batch2", "self"}},
+    {"aten::addbmm", ADEPT_CAST_LOWER, &(const form){SUMMED, 3, 3, "batch1", "batch2", "self"}},
     {0},
 };
 

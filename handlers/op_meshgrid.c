@@ -4,8 +4,7 @@
 #include <string.h>
 
 static const adept_op ops[] = {
-    {"aten::meshgrid", ADEPT_CAST_NONE, NULL},
-    {"aten::broadcast_tensors", ADEPT_CAST_NONE, NULL},
+    {"aten::meshgrid aten::broadcast_tensors", ADEPT_CAST_NONE, NULL},
     {0},
 };
 

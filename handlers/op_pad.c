@@ -5,19 +5,14 @@
 
 typedef enum pad_mode { CONSTANT, REFLECT, REPLICATE, CIRCULAR, BY_NAME } pad_mode;
 
-static const pad_mode constant = CONSTANT, reflect = REFLECT, replicate = REPLICATE, circular = CIRCULAR,
-                      by_name = BY_NAME;
-
 static const adept_op ops[] = {
-    {"aten::pad", ADEPT_CAST_NONE, &by_name},
-    {"aten::constant_pad_nd", ADEPT_CAST_NONE, &constant},
-    {"aten::reflection_pad1d", ADEPT_CAST_NONE, &reflect},
-    {"aten::reflection_pad2d", ADEPT_CAST_NONE, &reflect},
-    {"aten::reflection_pad3d", ADEPT_CAST_NONE, &reflect},
-    {"aten::replication_pad1d", ADEPT_CAST_NONE, &replicate},
-    {"aten::replication_pad2d", ADEPT_CAST_NONE, &replicate},
-    {"aten::replication_pad3d", ADEPT_CAST_NONE, &replicate},
-    {"aten::_pad_circular", ADEPT_CAST_NONE, &circular},
+    {"aten::pad", ADEPT_CAST_NONE, &(const pad_mode){BY_NAME}},
+    {"aten::constant_pad_nd", ADEPT_CAST_NONE, &(const pad_mode){CONSTANT}},
+    {"aten::reflection_pad1d aten::reflection_pad2d aten::reflection_pad3d", ADEPT_CAST_NONE,
+     &(const pad_mode){REFLECT}},
+    {"aten::replication_pad1d aten::replication_pad2d aten::replication_pad3d", ADEPT_CAST_NONE,
+     &(const pad_mode){REPLICATE}},
+    {"aten::_pad_circular", ADEPT_CAST_NONE, &(const pad_mode){CIRCULAR}},
     {0},
 };
 

@@ -9,20 +9,16 @@ typedef struct form {
     bool indices; /* returns the winners' positions */
 } form;
 
-static const form max1 = {1, true, false}, max2 = {2, true, false}, max3 = {3, true, false};
-static const form max1i = {1, true, true}, max2i = {2, true, true}, max3i = {3, true, true};
-static const form avg1 = {1, false, false}, avg2 = {2, false, false}, avg3 = {3, false, false};
-
 static const adept_op ops[] = {
-    {"aten::max_pool1d", ADEPT_CAST_NONE, &max1},
-    {"aten::max_pool2d", ADEPT_CAST_NONE, &max2},
-    {"aten::max_pool3d", ADEPT_CAST_NONE, &max3},
-    {"aten::max_pool1d_with_indices", ADEPT_CAST_NONE, &max1i},
-    {"aten::max_pool2d_with_indices", ADEPT_CAST_NONE, &max2i},
-    {"aten::max_pool3d_with_indices", ADEPT_CAST_NONE, &max3i},
-    {"aten::avg_pool1d", ADEPT_CAST_NONE, &avg1},
-    {"aten::avg_pool2d", ADEPT_CAST_NONE, &avg2},
-    {"aten::avg_pool3d", ADEPT_CAST_NONE, &avg3},
+    {"aten::max_pool1d", ADEPT_CAST_NONE, &(const form){1, true, false}},
+    {"aten::max_pool2d", ADEPT_CAST_NONE, &(const form){2, true, false}},
+    {"aten::max_pool3d", ADEPT_CAST_NONE, &(const form){3, true, false}},
+    {"aten::max_pool1d_with_indices", ADEPT_CAST_NONE, &(const form){1, true, true}},
+    {"aten::max_pool2d_with_indices", ADEPT_CAST_NONE, &(const form){2, true, true}},
+    {"aten::max_pool3d_with_indices", ADEPT_CAST_NONE, &(const form){3, true, true}},
+    {"aten::avg_pool1d", ADEPT_CAST_NONE, &(const form){1, false, false}},
+    {"aten::avg_pool2d", ADEPT_CAST_NONE, &(const form){2, false, false}},
+    {"aten::avg_pool3d", ADEPT_CAST_NONE, &(const form){3, false, false}},
     {0},
 };
 

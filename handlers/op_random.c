@@ -10,25 +10,18 @@ typedef struct random_row {
     double flops; /* on top of the generator, which is counted as one: uniform 1, normal a log, root, sine, product */
 } random_row;
 
-static const random_row uniform = {SIZE, ADEPT_F32, 1}, normal = {SIZE, ADEPT_F32, 5}, integer = {SIZE, ADEPT_I64, 2};
-static const random_row uniform_like = {LIKE, ADEPT_DTYPE_NONE, 1}, normal_like = {LIKE, ADEPT_DTYPE_NONE, 5},
-                        integer_like = {LIKE, ADEPT_DTYPE_NONE, 2};
-static const random_row fill_uniform = {FILL, ADEPT_DTYPE_NONE, 3}, fill_normal = {FILL, ADEPT_DTYPE_NONE, 7},
-                        fill_exponential = {FILL, ADEPT_DTYPE_NONE, 3}, fill_integer = {FILL, ADEPT_DTYPE_NONE, 2};
-static const random_row permutation = {PERMUTATION, ADEPT_I64, 1};
-
 static const adept_op ops[] = {
-    {"aten::rand", ADEPT_CAST_NONE, &uniform},
-    {"aten::randn", ADEPT_CAST_NONE, &normal},
-    {"aten::randint", ADEPT_CAST_NONE, &integer},
-    {"aten::rand_like", ADEPT_CAST_NONE, &uniform_like},
-    {"aten::randn_like", ADEPT_CAST_NONE, &normal_like},
-    {"aten::randint_like", ADEPT_CAST_NONE, &integer_like},
-    {"aten::uniform", ADEPT_CAST_NONE, &fill_uniform},
-    {"aten::normal", ADEPT_CAST_NONE, &fill_normal},
-    {"aten::exponential", ADEPT_CAST_NONE, &fill_exponential},
-    {"aten::random", ADEPT_CAST_NONE, &fill_integer},
-    {"aten::randperm", ADEPT_CAST_NONE, &permutation},
+    {"aten::rand", ADEPT_CAST_NONE, &(const random_row){SIZE, ADEPT_F32, 1}},
+    {"aten::randn", ADEPT_CAST_NONE, &(const random_row){SIZE, ADEPT_F32, 5}},
+    {"aten::randint", ADEPT_CAST_NONE, &(const random_row){SIZE, ADEPT_I64, 2}},
+    {"aten::rand_like", ADEPT_CAST_NONE, &(const random_row){LIKE, ADEPT_DTYPE_NONE, 1}},
+    {"aten::randn_like", ADEPT_CAST_NONE, &(const random_row){LIKE, ADEPT_DTYPE_NONE, 5}},
+    {"aten::randint_like", ADEPT_CAST_NONE, &(const random_row){LIKE, ADEPT_DTYPE_NONE, 2}},
+    {"aten::uniform", ADEPT_CAST_NONE, &(const random_row){FILL, ADEPT_DTYPE_NONE, 3}},
+    {"aten::normal", ADEPT_CAST_NONE, &(const random_row){FILL, ADEPT_DTYPE_NONE, 7}},
+    {"aten::exponential", ADEPT_CAST_NONE, &(const random_row){FILL, ADEPT_DTYPE_NONE, 3}},
+    {"aten::random", ADEPT_CAST_NONE, &(const random_row){FILL, ADEPT_DTYPE_NONE, 2}},
+    {"aten::randperm", ADEPT_CAST_NONE, &(const random_row){PERMUTATION, ADEPT_I64, 1}},
     {0},
 };
 

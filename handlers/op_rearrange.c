@@ -189,29 +189,20 @@ static void columns(adept_call *c, const adept_tensor *self)
 
 /* ---------------------------------------------------------------- table and cost ---------------- */
 
-static const rearrange_row same_row = {same_shape, false}, roll_row = {roll, false}, triangle_row = {triangle, false},
-                           rot90_row = {rot90, false}, pixel_row = {pixel_shuffle, false},
-                           channel_row = {channel_shuffle, false};
-static const rearrange_row repeat_row = {repeat, true}, interleave_row = {repeat_interleave, true},
-                           columns_row = {columns, true};
+static const rearrange_row roll_row = {roll, false};
+static const rearrange_row columns_row = {columns, true};
 
 static const adept_op ops[] = {
     {"aten::roll", ADEPT_CAST_NONE, &roll_row},
-    {"aten::flip", ADEPT_CAST_NONE, &same_row},
-    {"aten::fliplr", ADEPT_CAST_NONE, &same_row},
-    {"aten::flipud", ADEPT_CAST_NONE, &same_row},
-    {"aten::rot90", ADEPT_CAST_NONE, &rot90_row},
-    {"aten::tril", ADEPT_CAST_NONE, &triangle_row},
-    {"aten::triu", ADEPT_CAST_NONE, &triangle_row},
-    {"aten::repeat", ADEPT_CAST_NONE, &repeat_row},
-    {"aten::tile", ADEPT_CAST_NONE, &repeat_row},
-    {"aten::repeat_interleave", ADEPT_CAST_NONE, &interleave_row},
-    {"aten::pixel_shuffle", ADEPT_CAST_NONE, &pixel_row},
-    {"aten::pixel_unshuffle", ADEPT_CAST_NONE, &pixel_row},
-    {"aten::channel_shuffle", ADEPT_CAST_NONE, &channel_row},
-    {"aten::native_channel_shuffle", ADEPT_CAST_NONE, &channel_row},
-    {"aten::im2col", ADEPT_CAST_NONE, &columns_row},
-    {"aten::col2im", ADEPT_CAST_NONE, &columns_row},
+    {"aten::flip aten::fliplr aten::flipud", ADEPT_CAST_NONE, &(const rearrange_row){same_shape, false}},
+    {"aten::rot90", ADEPT_CAST_NONE, &(const rearrange_row){rot90, false}},
+    {"aten::tril aten::triu", ADEPT_CAST_NONE, &(const rearrange_row){triangle, false}},
+    {"aten::repeat aten::tile", ADEPT_CAST_NONE, &(const rearrange_row){repeat, true}},
+    {"aten::repeat_interleave", ADEPT_CAST_NONE, &(const rearrange_row){repeat_interleave, true}},
+    {"aten::pixel_shuffle aten::pixel_unshuffle", ADEPT_CAST_NONE, &(const rearrange_row){pixel_shuffle, false}},
+    {"aten::channel_shuffle aten::native_channel_shuffle", ADEPT_CAST_NONE,
+     &(const rearrange_row){channel_shuffle, false}},
+    {"aten::im2col aten::col2im", ADEPT_CAST_NONE, &columns_row},
     {0},
 };
 

@@ -18,41 +18,34 @@ typedef struct reduction {
 /* Backward as in PyTorch's FunctionsManual.cpp, one kernel per operation. Kernels over the reduced shape are launches
  * only: they move next to nothing. */
 static const reduction sum = {SUM_TYPE, 1, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 1};
-static const reduction mean = {SAME_TYPE, 1, {0, 0, 0, 0}, {1, 0, 1, 1}, 0, 0, 1}; /* expanded grad / n */
 /* grad * (result / self) where no element is zero, which is tested first */
 static const reduction prod = {SUM_TYPE, 1, {0, 0, 0, 0}, {3, 1, 2, 3}, 2, 1, 1};
 /* p = 2: self * (grad / norm), then zero where the norm is zero. Other p: see norm_backward */
 static const reduction norm = {SAME_TYPE, 2, {0, 0, 0, 0}, {2, 1, 2, 4}, 1, 1, 1};
-/* (x - mean)^2: a sum for the mean, subtraction, square, sum. Backward c * grad * (self - mean(self)) */
-static const reduction var = {SAME_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 4}, 2, 0, 1};
-static const reduction std = {SAME_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 8}, 2, 1, 1};
-/* and the mean's own gradient, added */
-static const reduction var_mean = {SAME_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 6}, 2, 0, 2};
-static const reduction std_mean = {SAME_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 10}, 2, 1, 2};
 /* max, x - max, exp, sum over self; log, + max and three kernels that guard against infinity over the result.
  * Backward grad * exp(self - result) */
 static const reduction logsumexp = {SAME_TYPE, 1, {3, 3, 2, 8}, {3, 2, 3, 3}, 1, 1, 1};
 static const reduction any = {BOOL_TYPE, 1, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 1};
 static const reduction all = {BOOL_TYPE, 1, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 1};
-static const reduction count = {COUNT_TYPE, 2, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 1};
 
 static const adept_op ops[] = {
     {"aten::sum", ADEPT_CAST_FP32, &sum},
     {"aten::nansum", ADEPT_CAST_NONE, &sum},
-    {"aten::mean", ADEPT_CAST_NONE, &mean},
+    {"aten::mean", ADEPT_CAST_NONE,
+     &(const reduction){SAME_TYPE, 1, {0, 0, 0, 0}, {1, 0, 1, 1}, 0, 0, 1}}, /* expanded grad / n */
     {"aten::prod", ADEPT_CAST_FP32, &prod},
-    {"aten::norm", ADEPT_CAST_FP32, &norm},
-    {"aten::frobenius_norm", ADEPT_CAST_FP32, &norm},
-    {"aten::linalg_vector_norm", ADEPT_CAST_FP32, &norm},
+    {"aten::norm aten::frobenius_norm aten::linalg_vector_norm", ADEPT_CAST_FP32, &norm},
     {"aten::linalg_norm", ADEPT_CAST_NONE, &norm},
-    {"aten::var", ADEPT_CAST_NONE, &var},
-    {"aten::std", ADEPT_CAST_NONE, &std},
-    {"aten::var_mean", ADEPT_CAST_NONE, &var_mean},
-    {"aten::std_mean", ADEPT_CAST_NONE, &std_mean},
+    /* (x - mean)^2: a sum for the mean, subtraction, square, sum. Backward c * grad * (self - mean(self)) */
+    {"aten::var", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 4}, 2, 0, 1}},
+    {"aten::std", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 8}, 2, 1, 1}},
+    /* and the mean's own gradient, added */
+    {"aten::var_mean", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 6}, 2, 0, 2}},
+    {"aten::std_mean", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 10}, 2, 1, 2}},
     {"aten::logsumexp", ADEPT_CAST_FP32, &logsumexp},
     {"aten::any", ADEPT_CAST_NONE, &any},
     {"aten::all", ADEPT_CAST_NONE, &all},
-    {"aten::count_nonzero", ADEPT_CAST_NONE, &count},
+    {"aten::count_nonzero", ADEPT_CAST_NONE, &(const reduction){COUNT_TYPE, 2, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 1}},
     {0},
 };
 

@@ -18,21 +18,18 @@ typedef struct reshape_row {
     const char *sizes; /* argument that holds the sizes or the other tensor */
 } reshape_row;
 
-static const reshape_row view = {TO_SIZE, "size"}, reshape = {TO_SIZE, "shape"}, view_as = {LIKE, "other"},
-                         flatten = {FLATTEN, NULL}, unflatten = {UNFLATTEN, "sizes"}, ravel = {RAVEL, NULL},
-                         contiguous = {CONTIGUOUS, NULL};
+static const reshape_row view = {TO_SIZE, "size"};
 
 static const adept_op ops[] = {
     {"aten::view", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &view},
     {"aten::_unsafe_view", ADEPT_ROLE_SCORES, &view},
-    {"aten::reshape", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &reshape},
+    {"aten::reshape", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &(const reshape_row){TO_SIZE, "shape"}},
     {"aten::_reshape_alias", ADEPT_CAST_NONE, &view},
-    {"aten::view_as", ADEPT_READS_FIRST, &view_as},
-    {"aten::reshape_as", ADEPT_READS_FIRST, &view_as},
-    {"aten::flatten", ADEPT_CAST_NONE, &flatten},
-    {"aten::unflatten", ADEPT_CAST_NONE, &unflatten},
-    {"aten::ravel", ADEPT_CAST_NONE, &ravel},
-    {"aten::contiguous", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &contiguous},
+    {"aten::view_as aten::reshape_as", ADEPT_READS_FIRST, &(const reshape_row){LIKE, "other"}},
+    {"aten::flatten", ADEPT_CAST_NONE, &(const reshape_row){FLATTEN, NULL}},
+    {"aten::unflatten", ADEPT_CAST_NONE, &(const reshape_row){UNFLATTEN, "sizes"}},
+    {"aten::ravel", ADEPT_CAST_NONE, &(const reshape_row){RAVEL, NULL}},
+    {"aten::contiguous", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &(const reshape_row){CONTIGUOUS, NULL}},
     {0},
 };
 

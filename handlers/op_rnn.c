@@ -21,20 +21,16 @@ typedef struct form {
 
 static const unit lstm_unit = {4, true, 30, 9, 2, 5, 8, 5}, gru_unit = {3, false, 20, 7, 1, 4, 7, 4};
 static const unit tanh_unit = {1, false, 6, 2, 1, 0, 3, 1}, relu_unit = {1, false, 2, 2, 1, 0, 3, 1};
-static const form lstm = {&lstm_unit, false}, gru = {&gru_unit, false};
-static const form rnn_tanh = {&tanh_unit, false}, rnn_relu = {&relu_unit, false};
-static const form lstm_cell = {&lstm_unit, true}, gru_cell = {&gru_unit, true};
-static const form tanh_cell = {&tanh_unit, true}, relu_cell = {&relu_unit, true};
 
 static const adept_op ops[] = {
-    {"aten::lstm", ADEPT_CAST_LOWER, &lstm},
-    {"aten::gru", ADEPT_CAST_LOWER, &gru},
-    {"aten::rnn_tanh", ADEPT_CAST_LOWER, &rnn_tanh},
-    {"aten::rnn_relu", ADEPT_CAST_LOWER, &rnn_relu},
-    {"aten::lstm_cell", ADEPT_CAST_LOWER, &lstm_cell},
-    {"aten::gru_cell", ADEPT_CAST_LOWER, &gru_cell},
-    {"aten::rnn_tanh_cell", ADEPT_CAST_LOWER, &tanh_cell},
-    {"aten::rnn_relu_cell", ADEPT_CAST_LOWER, &relu_cell},
+    {"aten::lstm", ADEPT_CAST_LOWER, &(const form){&lstm_unit, false}},
+    {"aten::gru", ADEPT_CAST_LOWER, &(const form){&gru_unit, false}},
+    {"aten::rnn_tanh", ADEPT_CAST_LOWER, &(const form){&tanh_unit, false}},
+    {"aten::rnn_relu", ADEPT_CAST_LOWER, &(const form){&relu_unit, false}},
+    {"aten::lstm_cell", ADEPT_CAST_LOWER, &(const form){&lstm_unit, true}},
+    {"aten::gru_cell", ADEPT_CAST_LOWER, &(const form){&gru_unit, true}},
+    {"aten::rnn_tanh_cell", ADEPT_CAST_LOWER, &(const form){&tanh_unit, true}},
+    {"aten::rnn_relu_cell", ADEPT_CAST_LOWER, &(const form){&relu_unit, true}},
     {0},
 };
 

@@ -211,40 +211,26 @@ static void nothing(adept_call *c, const adept_value *v)
 
 /* ---------------------------------------------------------------- table ---------------- */
 
-static const scalar_row int_row = {to_int}, float_row = {to_float}, bool_row = {to_bool}, item_row = {item},
-                        tensor_row = {to_tensor}, extremum_row = {extremum}, length_row = {range_length},
-                        index_row = {derive_index}, divmod_row = {divmod_shape}, not_row = {negate},
-                        is_row = {identity}, pass_row = {pass}, unwrap_row = {unwrap}, nothing_row = {nothing};
+static const scalar_row nothing_row = {nothing};
 
 static const adept_op ops[] = {
-    {"aten::Int", ADEPT_CAST_NONE, &int_row},
-    {"aten::IntImplicit", ADEPT_CAST_NONE, &int_row},
-    {"aten::Float", ADEPT_CAST_NONE, &float_row},
-    {"aten::FloatImplicit", ADEPT_CAST_NONE, &float_row},
-    {"aten::Bool", ADEPT_CAST_NONE, &bool_row},
-    {"aten::is_nonzero", ADEPT_CAST_NONE, &bool_row},
-    {"aten::item", ADEPT_CAST_NONE, &item_row},
-    {"aten::_local_scalar_dense", ADEPT_CAST_NONE, &item_row},
-    {"aten::ScalarImplicit", ADEPT_CAST_NONE, &item_row},
-    {"prim::NumToTensor", ADEPT_CAST_NONE, &tensor_row},
-    {"prim::min", ADEPT_CAST_NONE, &extremum_row},
-    {"prim::max", ADEPT_CAST_NONE, &extremum_row},
-    {"aten::__range_length", ADEPT_CAST_NONE, &length_row},
-    {"aten::__derive_index", ADEPT_CAST_NONE, &index_row},
-    {"aten::divmod", ADEPT_CAST_NONE, &divmod_row},
-    {"aten::__not__", ADEPT_CAST_NONE, &not_row},
-    {"aten::__is__", ADEPT_CAST_NONE, &is_row},
-    {"aten::__isnot__", ADEPT_CAST_NONE, &is_row},
-    {"prim::unchecked_cast", ADEPT_CAST_NONE, &pass_row},
-    {"prim::unchecked_unwrap_optional", ADEPT_CAST_NONE, &unwrap_row},
-    {"aten::_unwrap_optional", ADEPT_CAST_NONE, &unwrap_row},
+    {"aten::Int aten::IntImplicit", ADEPT_CAST_NONE, &(const scalar_row){to_int}},
+    {"aten::Float aten::FloatImplicit", ADEPT_CAST_NONE, &(const scalar_row){to_float}},
+    {"aten::Bool aten::is_nonzero", ADEPT_CAST_NONE, &(const scalar_row){to_bool}},
+    {"aten::item aten::_local_scalar_dense aten::ScalarImplicit", ADEPT_CAST_NONE, &(const scalar_row){item}},
+    {"prim::NumToTensor", ADEPT_CAST_NONE, &(const scalar_row){to_tensor}},
+    {"prim::min prim::max", ADEPT_CAST_NONE, &(const scalar_row){extremum}},
+    {"aten::__range_length", ADEPT_CAST_NONE, &(const scalar_row){range_length}},
+    {"aten::__derive_index", ADEPT_CAST_NONE, &(const scalar_row){derive_index}},
+    {"aten::divmod", ADEPT_CAST_NONE, &(const scalar_row){divmod_shape}},
+    {"aten::__not__", ADEPT_CAST_NONE, &(const scalar_row){negate}},
+    {"aten::__is__ aten::__isnot__", ADEPT_CAST_NONE, &(const scalar_row){identity}},
+    {"prim::unchecked_cast", ADEPT_CAST_NONE, &(const scalar_row){pass}},
+    {"prim::unchecked_unwrap_optional aten::_unwrap_optional", ADEPT_CAST_NONE, &(const scalar_row){unwrap}},
     /* assertions and messages of the model: assumed to hold, never shown */
-    {"aten::warn", ADEPT_CAST_NONE, &nothing_row},
-    {"aten::_assert_async", ADEPT_CAST_NONE, &nothing_row},
-    {"aten::_assert_scalar", ADEPT_CAST_NONE, &nothing_row},
-    {"aten::_assert_tensor_metadata", ADEPT_CAST_NONE, &nothing_row},
-    {"aten::sym_constrain_range", ADEPT_CAST_NONE, &nothing_row},
-    {"aten::sym_constrain_range_for_size", ADEPT_CAST_NONE, &nothing_row},
+    {"aten::warn aten::_assert_async aten::_assert_scalar aten::_assert_tensor_metadata aten::sym_constrain_range "
+     "aten::sym_constrain_range_for_size",
+     ADEPT_CAST_NONE, &nothing_row},
     {0},
 };
 

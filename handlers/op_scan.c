@@ -10,18 +10,13 @@ typedef struct scan {
     int reads_self, reads_result;
 } scan;
 
-/* flip, cumsum, flip */
-static const scan cumsum = {true, false, 1, {1, 3, 3, 3}, 0, 0};
-/* flip(cumsum(flip(result * grad))) / self, where no element is zero, which is tested first */
-static const scan cumprod = {true, false, 1, {4, 5, 5, 6}, 2, 1};
-/* zeros, to which gradients are added at the indices: see cost */
-static const scan extremum = {false, true, 1, {1, 2, 1, 1}, 0, 0};
-
 static const adept_op ops[] = {
-    {"aten::cumsum", ADEPT_CAST_FP32 | ADEPT_EXTENT_COUNTED, &cumsum},
-    {"aten::cumprod", ADEPT_CAST_FP32, &cumprod},
-    {"aten::cummax", ADEPT_CAST_NONE, &extremum},
-    {"aten::cummin", ADEPT_CAST_NONE, &extremum},
+    /* flip, cumsum, flip */
+    {"aten::cumsum", ADEPT_CAST_FP32 | ADEPT_EXTENT_COUNTED, &(const scan){true, false, 1, {1, 3, 3, 3}, 0, 0}},
+    /* flip(cumsum(flip(result * grad))) / self, where no element is zero, which is tested first */
+    {"aten::cumprod", ADEPT_CAST_FP32, &(const scan){true, false, 1, {4, 5, 5, 6}, 2, 1}},
+    /* zeros, to which gradients are added at the indices: see cost */
+    {"aten::cummax aten::cummin", ADEPT_CAST_NONE, &(const scan){false, true, 1, {1, 2, 1, 1}, 0, 0}},
     {0},
 };
 

@@ -17,24 +17,20 @@ typedef enum scatter_kind {
     PART
 } scatter_kind;
 
-static const scatter_kind put = PUT, add_rows = ADD_ROWS, copy_rows = COPY_ROWS, fill_rows = FILL_ROWS,
-                          scatter = SCATTER, scatter_add = SCATTER_ADD, scatter_reduce = SCATTER_REDUCE,
-                          masked = MASKED, part_row = PART, one_hot = ONE_HOT;
+static const scatter_kind put = PUT;
 
 static const adept_op ops[] = {
     {"aten::index_put", ADEPT_CAST_PROMOTE, &put},
-    {"aten::_unsafe_index_put", ADEPT_CAST_NONE, &put},
-    {"aten::_index_put_impl", ADEPT_CAST_NONE, &put},
-    {"aten::index_add", ADEPT_CAST_NONE, &add_rows},
-    {"aten::index_copy", ADEPT_CAST_NONE, &copy_rows},
-    {"aten::index_fill", ADEPT_CAST_NONE, &fill_rows},
-    {"aten::scatter", ADEPT_CAST_NONE, &scatter},
-    {"aten::scatter_add", ADEPT_CAST_PROMOTE, &scatter_add},
-    {"aten::scatter_reduce", ADEPT_CAST_NONE, &scatter_reduce},
-    {"aten::masked_scatter", ADEPT_CAST_NONE, &masked},
-    {"aten::one_hot", ADEPT_CAST_NONE, &one_hot},
-    {"aten::slice_scatter", ADEPT_CAST_NONE, &part_row},
-    {"aten::select_scatter", ADEPT_CAST_NONE, &part_row},
+    {"aten::_unsafe_index_put aten::_index_put_impl", ADEPT_CAST_NONE, &put},
+    {"aten::index_add", ADEPT_CAST_NONE, &(const scatter_kind){ADD_ROWS}},
+    {"aten::index_copy", ADEPT_CAST_NONE, &(const scatter_kind){COPY_ROWS}},
+    {"aten::index_fill", ADEPT_CAST_NONE, &(const scatter_kind){FILL_ROWS}},
+    {"aten::scatter", ADEPT_CAST_NONE, &(const scatter_kind){SCATTER}},
+    {"aten::scatter_add", ADEPT_CAST_PROMOTE, &(const scatter_kind){SCATTER_ADD}},
+    {"aten::scatter_reduce", ADEPT_CAST_NONE, &(const scatter_kind){SCATTER_REDUCE}},
+    {"aten::masked_scatter", ADEPT_CAST_NONE, &(const scatter_kind){MASKED}},
+    {"aten::one_hot", ADEPT_CAST_NONE, &(const scatter_kind){ONE_HOT}},
+    {"aten::slice_scatter aten::select_scatter", ADEPT_CAST_NONE, &(const scatter_kind){PART}},
     {0},
 };
 

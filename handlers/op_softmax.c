@@ -6,10 +6,7 @@ static const char half_to_float;
 
 static const adept_op ops[] = {
     {"aten::softmax", ADEPT_CAST_FP32 | ADEPT_ROLE_SOFTMAX, NULL},
-    {"aten::log_softmax", ADEPT_CAST_FP32, NULL},
-    {"aten::special_softmax", ADEPT_CAST_FP32, NULL},
-    {"aten::special_log_softmax", ADEPT_CAST_FP32, NULL},
-    {"aten::_safe_softmax", ADEPT_CAST_FP32, NULL},
+    {"aten::log_softmax aten::special_softmax aten::special_log_softmax aten::_safe_softmax", ADEPT_CAST_FP32, NULL},
     {"aten::_softmax", ADEPT_CAST_FP32 | ADEPT_ROLE_SOFTMAX, &half_to_float},
     {"aten::_log_softmax", ADEPT_CAST_FP32, &half_to_float},
     {0},

@@ -7,14 +7,15 @@
 
 typedef enum sort_kind { SORT, ARGSORT, TOPK, KTH, MEDIAN, UNIQUE } sort_kind;
 
-static const sort_kind sort = SORT, argsort = ARGSORT, topk = TOPK, kthvalue = KTH, median = MEDIAN, unique = UNIQUE;
-
 static const adept_op ops[] = {
-    {"aten::sort", ADEPT_CAST_NONE, &sort},         {"aten::argsort", ADEPT_CAST_NONE, &argsort},
-    {"aten::topk", ADEPT_CAST_NONE, &topk},         {"aten::kthvalue", ADEPT_CAST_NONE, &kthvalue},
-    {"aten::median", ADEPT_CAST_NONE, &median},     {"aten::unique_consecutive", ADEPT_CAST_NONE, &unique},
-    {"aten::unique_dim", ADEPT_CAST_NONE, &unique}, {"aten::_unique", ADEPT_CAST_NONE, &unique},
-    {"aten::_unique2", ADEPT_CAST_NONE, &unique},   {0},
+    {"aten::sort", ADEPT_CAST_NONE, &(const sort_kind){SORT}},
+    {"aten::argsort", ADEPT_CAST_NONE, &(const sort_kind){ARGSORT}},
+    {"aten::topk", ADEPT_CAST_NONE, &(const sort_kind){TOPK}},
+    {"aten::kthvalue", ADEPT_CAST_NONE, &(const sort_kind){KTH}},
+    {"aten::median", ADEPT_CAST_NONE, &(const sort_kind){MEDIAN}},
+    {"aten::unique_consecutive aten::unique_dim aten::_unique aten::_unique2", ADEPT_CAST_NONE,
+     &(const sort_kind){UNIQUE}},
+    {0},
 };
 
 static sort_kind kind_of(const adept_call *c)

@@ -5,17 +5,12 @@
 
 typedef enum split_kind { SPLIT, CHUNK, TENSOR_SPLIT, UNBIND } split_kind;
 
-static const split_kind split = SPLIT, chunk = CHUNK, tensor_split = TENSOR_SPLIT, unbind = UNBIND;
-
 static const adept_op ops[] = {
-    {"aten::split", ADEPT_CAST_NONE, &split},
-    {"aten::unsafe_split", ADEPT_CAST_NONE, &split},
-    {"aten::split_with_sizes", ADEPT_CAST_NONE, &split},
-    {"aten::unsafe_split_with_sizes", ADEPT_CAST_NONE, &split},
-    {"aten::chunk", ADEPT_CAST_NONE, &chunk},
-    {"aten::unsafe_chunk", ADEPT_CAST_NONE, &chunk},
-    {"aten::tensor_split", ADEPT_CAST_NONE, &tensor_split},
-    {"aten::unbind", ADEPT_CAST_NONE, &unbind},
+    {"aten::split aten::unsafe_split aten::split_with_sizes aten::unsafe_split_with_sizes", ADEPT_CAST_NONE,
+     &(const split_kind){SPLIT}},
+    {"aten::chunk aten::unsafe_chunk", ADEPT_CAST_NONE, &(const split_kind){CHUNK}},
+    {"aten::tensor_split", ADEPT_CAST_NONE, &(const split_kind){TENSOR_SPLIT}},
+    {"aten::unbind", ADEPT_CAST_NONE, &(const split_kind){UNBIND}},
     {0},
 };
 

@@ -144,20 +144,18 @@ static void strip(adept_call *c, const char *self)
     out_text(c, &t);
 }
 
-static const string_row format_row = {format}, join_row = {join}, find_row = {find}, startswith_row = {startswith},
-                        endswith_row = {endswith}, lower_row = {lower}, upper_row = {upper}, strip_row = {strip},
-                        str_row = {NULL};
+static const string_row str_row = {NULL};
 
 static const adept_op ops[] = {
     {"aten::str", ADEPT_CAST_NONE, &str_row},
-    {"aten::format", ADEPT_CAST_NONE, &format_row},
-    {"aten::join", ADEPT_CAST_NONE, &join_row},
-    {"aten::find", ADEPT_CAST_NONE, &find_row},
-    {"aten::startswith", ADEPT_CAST_NONE, &startswith_row},
-    {"aten::endswith", ADEPT_CAST_NONE, &endswith_row},
-    {"aten::lower", ADEPT_CAST_NONE, &lower_row},
-    {"aten::upper", ADEPT_CAST_NONE, &upper_row},
-    {"aten::strip", ADEPT_CAST_NONE, &strip_row},
+    {"aten::format", ADEPT_CAST_NONE, &(const string_row){format}},
+    {"aten::join", ADEPT_CAST_NONE, &(const string_row){join}},
+    {"aten::find", ADEPT_CAST_NONE, &(const string_row){find}},
+    {"aten::startswith", ADEPT_CAST_NONE, &(const string_row){startswith}},
+    {"aten::endswith", ADEPT_CAST_NONE, &(const string_row){endswith}},
+    {"aten::lower", ADEPT_CAST_NONE, &(const string_row){lower}},
+    {"aten::upper", ADEPT_CAST_NONE, &(const string_row){upper}},
+    {"aten::strip", ADEPT_CAST_NONE, &(const string_row){strip}},
     {0},
 };
 

@@ -300,54 +300,40 @@ static void part_of_complex(adept_call *c, adept_layout *l)
 
 /* ---------------------------------------------------------------- table ---------------- */
 
-static const view_row transpose_row = {transpose, FREE}, t_row = {t, FREE}, reverse_row = {reverse_dims, FREE},
-                      last_row = {transpose_last, FREE}, permute_row = {permute, FREE}, movedim_row = {movedim, FREE},
-                      squeeze_row = {squeeze, FREE}, unsqueeze_row = {unsqueeze, FREE}, same_row = {same, FREE};
-static const view_row atleast_row = {atleast, FREE};
-static const view_row expand_row = {expand, SUM}, expand_as_row = {expand_as, SUM};
-static const view_row select_row = {select_index, PART}, slice_row = {slice, PART}, narrow_row = {narrow, PART},
-                      diagonal_row = {diagonal, PART}, unfold_row = {unfold, PART}, strided_row = {as_strided, PART};
+static const view_row same_row = {same, FREE};
+static const view_row expand_row = {expand, SUM};
+static const view_row slice_row = {slice, PART}, strided_row = {as_strided, PART};
 static const view_row detach_row = {same, FREE};
 static const view_row real_row = {as_real, FREE}, complex_row = {as_complex, FREE}, half_row = {part_of_complex, PART};
 
 static const adept_op ops[] = {
-    {"aten::transpose", ADEPT_CAST_NONE, &transpose_row},
-    {"aten::swapaxes", ADEPT_CAST_NONE, &transpose_row},
-    {"aten::swapdims", ADEPT_CAST_NONE, &transpose_row},
-    {"aten::t", ADEPT_CAST_NONE, &t_row},
-    {"aten::numpy_T", ADEPT_CAST_NONE, &reverse_row},
-    {"aten::mT", ADEPT_CAST_NONE, &last_row},
-    {"aten::adjoint", ADEPT_CAST_NONE, &last_row},
-    {"aten::permute", ADEPT_CAST_NONE, &permute_row},
-    {"aten::movedim", ADEPT_CAST_NONE, &movedim_row},
-    {"aten::moveaxis", ADEPT_CAST_NONE, &movedim_row},
-    {"aten::squeeze", ADEPT_ROLE_SCORES, &squeeze_row},
-    {"aten::unsqueeze", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &unsqueeze_row},
-    {"aten::atleast_1d", ADEPT_CAST_NONE, &atleast_row},
-    {"aten::atleast_2d", ADEPT_CAST_NONE, &atleast_row},
-    {"aten::atleast_3d", ADEPT_CAST_NONE, &atleast_row},
+    {"aten::transpose aten::swapaxes aten::swapdims", ADEPT_CAST_NONE, &(const view_row){transpose, FREE}},
+    {"aten::t", ADEPT_CAST_NONE, &(const view_row){t, FREE}},
+    {"aten::numpy_T", ADEPT_CAST_NONE, &(const view_row){reverse_dims, FREE}},
+    {"aten::mT aten::adjoint", ADEPT_CAST_NONE, &(const view_row){transpose_last, FREE}},
+    {"aten::permute", ADEPT_CAST_NONE, &(const view_row){permute, FREE}},
+    {"aten::movedim aten::moveaxis", ADEPT_CAST_NONE, &(const view_row){movedim, FREE}},
+    {"aten::squeeze", ADEPT_ROLE_SCORES, &(const view_row){squeeze, FREE}},
+    {"aten::unsqueeze", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &(const view_row){unsqueeze, FREE}},
+    {"aten::atleast_1d aten::atleast_2d aten::atleast_3d", ADEPT_CAST_NONE, &(const view_row){atleast, FREE}},
     {"aten::expand", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &expand_row},
     {"aten::broadcast_to", ADEPT_CAST_NONE, &expand_row},
-    {"aten::expand_as", ADEPT_READS_FIRST | ADEPT_EXTENT_KEPT, &expand_as_row},
-    {"aten::select", ADEPT_CAST_NONE, &select_row},
+    {"aten::expand_as", ADEPT_READS_FIRST | ADEPT_EXTENT_KEPT, &(const view_row){expand_as, SUM}},
+    {"aten::select", ADEPT_CAST_NONE, &(const view_row){select_index, PART}},
     {"aten::slice", ADEPT_CAST_NONE, &slice_row},
-    {"aten::narrow", ADEPT_CAST_NONE, &narrow_row},
-    {"aten::diagonal", ADEPT_CAST_NONE, &diagonal_row},
-    {"aten::unfold", ADEPT_CAST_NONE, &unfold_row},
+    {"aten::narrow", ADEPT_CAST_NONE, &(const view_row){narrow, PART}},
+    {"aten::diagonal", ADEPT_CAST_NONE, &(const view_row){diagonal, PART}},
+    {"aten::unfold", ADEPT_CAST_NONE, &(const view_row){unfold, PART}},
     {"aten::as_strided", ADEPT_CAST_NONE, &strided_row},
     {"aten::alias", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &same_row},
     {"aten::lift", ADEPT_CAST_NONE, &same_row},
     {"aten::lift_fresh", ADEPT_EXTENT_KEPT, &same_row},
-    {"aten::positive", ADEPT_CAST_NONE, &same_row},
-    {"aten::conj", ADEPT_CAST_NONE, &same_row},
-    {"aten::resolve_conj", ADEPT_CAST_NONE, &same_row},
-    {"aten::resolve_neg", ADEPT_CAST_NONE, &same_row},
+    {"aten::positive aten::conj aten::resolve_conj aten::resolve_neg", ADEPT_CAST_NONE, &same_row},
     {"aten::detach", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &detach_row},
     {"prim::data", ADEPT_CAST_NONE, &detach_row},
     {"aten::view_as_real", ADEPT_CAST_NONE, &real_row},
     {"aten::view_as_complex", ADEPT_CAST_NONE, &complex_row},
-    {"aten::real", ADEPT_CAST_NONE, &half_row},
-    {"aten::imag", ADEPT_CAST_NONE, &half_row},
+    {"aten::real aten::imag", ADEPT_CAST_NONE, &half_row},
     {0},
 };
 

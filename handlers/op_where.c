@@ -4,12 +4,13 @@
 
 typedef enum select_kind { WHERE, MASKED_FILL, LERP, ADDCMUL, ADDCDIV } select_kind;
 
-static const select_kind where = WHERE, masked_fill = MASKED_FILL, lerp = LERP, addcmul = ADDCMUL, addcdiv = ADDCDIV;
-
 static const adept_op ops[] = {
-    {"aten::where", ADEPT_ROLE_SCORES, &where},        {"aten::masked_fill", ADEPT_ROLE_SCORES, &masked_fill},
-    {"aten::lerp", ADEPT_CAST_NONE, &lerp},          {"aten::addcmul", ADEPT_CAST_PROMOTE, &addcmul},
-    {"aten::addcdiv", ADEPT_CAST_PROMOTE, &addcdiv}, {0},
+    {"aten::where", ADEPT_ROLE_SCORES, &(const select_kind){WHERE}},
+    {"aten::masked_fill", ADEPT_ROLE_SCORES, &(const select_kind){MASKED_FILL}},
+    {"aten::lerp", ADEPT_CAST_NONE, &(const select_kind){LERP}},
+    {"aten::addcmul", ADEPT_CAST_PROMOTE, &(const select_kind){ADDCMUL}},
+    {"aten::addcdiv", ADEPT_CAST_PROMOTE, &(const select_kind){ADDCDIV}},
+    {0},
 };
 
 static select_kind kind_of(const adept_call *c)

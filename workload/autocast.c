@@ -56,6 +56,7 @@ static adept_status cast_tensor(adept_interp *in, adept_tensor **t, adept_dtype 
     adept_call call = {.run = &in->run,
                        .handler = &adept_cast_handler,
                        .row = cast_rows,
+                       .op = cast_rows->names,
                        .any_grad = from->requires_grad,
                        .n_args = 1,
                        .args = args,

@@ -66,39 +66,46 @@ int32_t adept_tensor_producer(const adept_tensor *t)
 
 /* ---------------------------------------------------------------- lookup ---------------- */
 
-static const adept_op *find_row(const adept_handler *handler, const char *op)
+bool adept_op_next_name(const char **at, char name[ADEPT_OP_NAME_BYTES])
 {
-    for (const adept_op *row = handler->ops; row->name; row++)
-        if (!strcmp(row->name, op)) return row;
-    return NULL;
+    size_t n = strcspn(*at, " ");
+    if (n == 0) return false;
+    snprintf(name, ADEPT_OP_NAME_BYTES, "%.*s", (int)n, *at);
+    *at += n + strspn(*at + n, " ");
+    return true;
+}
+
+static bool has_name(const adept_op *row, const char *name, size_t n)
+{
+    const char *at = row->names;
+    while (at && (strncmp(at, name, n) || (at[n] && at[n] != ' ')))
+        at = (at = strchr(at, ' ')) ? at + 1 : NULL;
+    return at != NULL;
+}
+
+static bool find_row(const adept_handler_table *table, const char *name, size_t n, const adept_handler **handler,
+                     const adept_op **row)
+{
+    for (const adept_handler *const *h = table->handlers; *h; h++)
+        for (*handler = *h, *row = (*h)->ops; (*row)->names; ++*row)
+            if (has_name(*row, name, n)) return true;
+    return false;
 }
 
 bool adept_handler_find(const adept_handler_table *table, const char *op, const adept_handler **handler,
                         const adept_op **row, bool *inplace)
 {
-    char base[128];
+    size_t n = strlen(op);
     *inplace = false;
-    for (int pass = 0; pass < 2; pass++) {
-        for (const adept_handler *const *h = table->handlers; *h; h++) {
-            *row = find_row(*h, pass ? base : op);
-            if (*row) {
-                *handler = *h;
-                *inplace = pass == 1;
-                return true;
-            }
-        }
-        size_t n = strlen(op);
-        /* "aten::add_" is the in-place "aten::add"; "aten::__is__" is not the in-place form of anything */
-        if (n < 2 || n >= sizeof base || op[n - 1] != '_' || op[n - 2] == '_') break;
-        memcpy(base, op, n - 1);
-        base[n - 1] = 0;
-    }
-    return false;
+    if (find_row(table, op, n, handler, row)) return true;
+    /* "aten::add_" is the in-place "aten::add"; "aten::__is__" is not the in-place form of anything */
+    *inplace = n >= 2 && op[n - 1] == '_' && op[n - 2] != '_';
+    return *inplace && find_row(table, op, n - 1, handler, row);
 }
 
 const char *adept_call_op(const adept_call *c)
 {
-    return c->row->name;
+    return c->op;
 }
 
 const void *adept_call_data(const adept_call *c)

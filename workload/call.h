@@ -39,6 +39,7 @@ struct adept_call {
     adept_run_state *run;
     const adept_handler *handler;
     const adept_op *row;
+    const char *op; /* the name it was called by, without the underscore of an in-place form */
     bool inplace;
     bool any_grad; /* some tensor argument requires grad */
     int n_args;
@@ -66,7 +67,7 @@ int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param,
 adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims, int32_t producer);
 void adept_run_state_free(adept_run_state *run); /* storages; the arena is the owner's */
 
-/** Find the row for an operator name: exact, else without its trailing underscore (in place). */
+/** Find the row for an operator name: exact, else without its trailing underscore, which `inplace` counts. */
 bool adept_handler_find(const adept_handler_table *table, const char *op, const adept_handler **handler,
                         const adept_op **row, bool *inplace);
 /** Visit each tensor argument, also inside lists. */

@@ -155,8 +155,9 @@ static const adept_row_cache *find_row(adept_interp *in, const char *op)
         slot->op = op;
         in->cache_used++;
         if (!adept_handler_find(in->handlers, op, &slot->handler, &slot->row, &slot->inplace)) slot->handler = NULL;
+        slot->name = slot->inplace ? adept_arena_strndup(in->run.arena, op, strlen(op) - 1) : op;
     }
-    return slot;
+    return slot->name ? slot : NULL;
 }
 
 static void note_grad(const adept_tensor *t, void *any)
@@ -272,7 +273,7 @@ static adept_status find_handler(adept_interp *in, const adept_node *node, adept
     adept_status status = adept_interp_unsupported(in, node->op, NULL, node->module);
     if (status) return status;
     if (!in->config->allow_unsupported) return ADEPT_E_UNSUPPORTED;
-    *out = (adept_row_cache){node->op, &guess_handler, &guess_row, false};
+    *out = (adept_row_cache){node->op, guess_row.names, &guess_handler, &guess_row, false};
     return ADEPT_OK;
 }
 
@@ -295,6 +296,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     adept_call call = {.run = &in->run,
                        .handler = row.handler,
                        .row = row.row,
+                       .op = row.name,
                        .inplace = row.inplace,
                        .n_args = node->n_inputs,
                        .args = args,

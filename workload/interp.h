@@ -15,7 +15,8 @@ typedef struct adept_record {
 } adept_record;
 
 typedef struct adept_row_cache {
-    const char *op; /* interned by the graph: compared by address */
+    const char *op;   /* interned by the graph: compared by address */
+    const char *name; /* without the underscore of an in-place form */
     const adept_handler *handler;
     const adept_op *row;
     bool inplace;

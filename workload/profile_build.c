@@ -182,11 +182,11 @@ static adept_status cost_record(builder *b, adept_record *r)
     if (r->call.failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);
     if (r->call.failure != ADEPT_CALL_FINE)
         return adept_error_set(in->err, ADEPT_E_INVALID, "%s: cost of %s in module '%s': %s", in->graph->path,
-                               r->call.row->name, module->path, in->run.message);
+                               r->call.op, module->path, in->run.message);
     for (size_t i = 0; i < cost.n_kernels; i++)
         if (!adept_kernel_is_sane(&cost.kernels[i]))
             return adept_error_set(in->err, ADEPT_E_INTERNAL, "handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
-                                   r->call.handler->kind, r->call.row->name);
+                                   r->call.handler->kind, r->call.op);
     b->n_causal += cost.causal;
     double temp = temporary(in, r, cost.workspace_bytes, cost.saved_bytes);
     if (temp > b->temporary_bytes) b->temporary_bytes = temp;
@@ -200,7 +200,7 @@ static adept_status cost_record(builder *b, adept_record *r)
     adept_profile_op op = {.path = module->path,
                            .module_class = module->class_name,
                            .kind = r->call.handler->kind,
-                           .op = r->call.row->name,
+                           .op = r->call.op,
                            .inputs = inputs.text,
                            .outputs = outputs.text,
                            .n_kernels = cost.n_kernels,

@@ -103,7 +103,7 @@ static void handlers_are_complete(void **state)
         assert_non_null((*h)->kind);
         assert_non_null((*h)->shape);
         assert_non_null((*h)->ops);
-        assert_non_null((*h)->ops[0].name);
+        assert_non_null((*h)->ops[0].names);
         assert_non_null((*h)->cases);
         assert_non_null((*h)->cases[0].call);
     }
@@ -113,13 +113,17 @@ static void operator_names_are_unique(void **state)
 {
     (void)state;
     for (const adept_handler *const *h = adept_handlers()->handlers; *h; h++)
-        for (const adept_op *row = (*h)->ops; row->name; row++) {
-            int found = 0;
-            for (const adept_handler *const *g = adept_handlers()->handlers; *g; g++)
-                for (const adept_op *other = (*g)->ops; other->name; other++)
-                    found += !strcmp(row->name, other->name);
-            if (found != 1) print_error("%s is defined %d times\n", row->name, found);
-            assert_int_equal(found, 1);
+        for (const adept_op *row = (*h)->ops; row->names; row++) {
+            char name[ADEPT_OP_NAME_BYTES], other_name[ADEPT_OP_NAME_BYTES];
+            for (const char *at = row->names; adept_op_next_name(&at, name);) {
+                int found = 0;
+                for (const adept_handler *const *g = adept_handlers()->handlers; *g; g++)
+                    for (const adept_op *other = (*g)->ops; other->names; other++)
+                        for (const char *o = other->names; adept_op_next_name(&o, other_name);)
+                            found += !strcmp(name, other_name);
+                if (found != 1) print_error("%s is defined %d times\n", name, found);
+                assert_int_equal(found, 1);
+            }
         }
 }
 

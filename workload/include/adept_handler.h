@@ -71,12 +71,16 @@ typedef enum adept_extent {
     ADEPT_EXTENT_MASK = 0xf00
 } adept_extent;
 
-/* One operator name of a handler. `data` is the handler's own business: a FLOP count, a flag, a table row. */
+/* One operator of a handler. `data` is the handler's own business: a FLOP count, a flag, a table row. */
 typedef struct adept_op {
-    const char *name; /* "aten::relu"; the in-place form "aten::relu_" is found through it */
+    const char *names; /* "aten::abs aten::absolute": all it has; in-place forms, "aten::abs_", are found through them */
     adept_traits traits;
     const void *data;
 } adept_op;
+
+#define ADEPT_OP_NAME_BYTES 128
+/** Its names one by one: `*at` starts as op->names. False after the last one. */
+bool adept_op_next_name(const char **at, char name[ADEPT_OP_NAME_BYTES]);
 
 static inline adept_cast adept_op_cast(const adept_op *op)
 {
@@ -103,7 +107,7 @@ static inline adept_extent adept_op_extent(const adept_op *op)
 typedef struct adept_call adept_call;
 
 const char *adept_call_op(const adept_call *c);     /* "aten::add" also for "aten::add_" */
-const void *adept_call_data(const adept_call *c);   /* data of the matching adept_op row */
+const void *adept_call_data(const adept_call *c);   /* data of its adept_op row */
 bool adept_call_inplace(const adept_call *c);       /* the operator was written with a trailing underscore */
 bool adept_call_training(const adept_call *c);      /* mode is train or fwbw: batch norm and dropout are active */
 adept_mode adept_call_mode(const adept_call *c);
@@ -227,7 +231,7 @@ typedef struct adept_handler_case {
 
 typedef struct adept_handler {
     const char *kind;      /* "conv", "linear", ... as it appears in reports and profiles */
-    const adept_op *ops;   /* ends with a row whose name is NULL */
+    const adept_op *ops;   /* ends with a row whose names are NULL */
     void (*shape)(adept_call *c);
     /* Runs after shape() succeeded on the same arguments, with the same getters. NULL: moves no data (views, sizes). */
     void (*cost)(adept_call *c, adept_cost *cost);
