@@ -39,7 +39,7 @@ static void place(adept_call *c, adept_index *x, const adept_tensor *self, int n
 
 adept_index adept_index_of(adept_call *c, const adept_tensor *self)
 {
-    adept_index x = {.positions = 1};
+    adept_index x = {0};
     int64_t common[ADEPT_MAX_DIMS];
     int n_common = 0, indexed = 0, covered = 0;
     x.n = adept_arg_tensors(c, "indices", &x.items);
@@ -59,8 +59,7 @@ adept_index adept_index_of(adept_call *c, const adept_tensor *self)
     if (covered > self->ndim) adept_call_fail(c, "%d indices for a tensor of %d dimensions", covered, self->ndim);
     if (indexed == 0) adept_call_fail(c, "at least one index expected");
     if (!adept_call_ok(c) || x.by_mask) return x;
-    for (int d = 0; d < n_common; d++)
-        x.positions *= (double)common[d];
+    x.positions = adept_dims_elements(n_common, common);
     place(c, &x, self, n_common, common);
     return x;
 }

@@ -52,28 +52,24 @@ adept_dtype adept_norm_statistics_type(adept_dtype input)
 
 void adept_norm_check_vector(adept_call *c, const char *what, const adept_tensor *t, int64_t n)
 {
-    char text[160];
     if (adept_call_ok(c) && t && (t->ndim != 1 || t->dims[0] != n))
-        adept_call_fail(c, "%s %s, but %lld channels", what, adept_tensor_print(t, text, sizeof text), (long long)n);
+        adept_call_fail(c, "%s %s, but %lld channels", what, adept_call_shape(c, t), (long long)n);
 }
 
 static void check_trailing(adept_call *c, const char *what, const adept_tensor *t, int n, const int64_t *dims)
 {
-    char text[160];
     if (adept_call_ok(c) && t && (t->ndim != n || memcmp(t->dims, dims, (size_t)n * sizeof *dims) != 0))
-        adept_call_fail(c, "%s %s does not have the normalised shape", what, adept_tensor_print(t, text, sizeof text));
+        adept_call_fail(c, "%s %s does not have the normalised shape", what, adept_call_shape(c, t));
 }
 
 int adept_norm_trailing(adept_call *c, const adept_tensor *input, const adept_tensor *weight, const adept_tensor *bias)
 {
     int64_t dims[ADEPT_MAX_DIMS];
-    char text[160];
     int n = adept_arg_ints(c, "normalized_shape", dims, ADEPT_MAX_DIMS);
     if (!adept_call_ok(c)) return 0;
     if (n < 1 || n > input->ndim || memcmp(dims, input->dims + input->ndim - n, (size_t)n * sizeof *dims) != 0) {
         adept_call_fail(c, "input %s does not end in the normalised shape (%d dimension%s, the first %lld)",
-                        adept_tensor_print(input, text, sizeof text), n > 0 ? n : 0, n == 1 ? "" : "s",
-                        n > 0 ? (long long)dims[0] : 0LL);
+                        adept_call_shape(c, input), n > 0 ? n : 0, n == 1 ? "" : "s", n > 0 ? (long long)dims[0] : 0LL);
         return 0;
     }
     check_trailing(c, "weight", weight, n, dims);
@@ -83,10 +79,7 @@ int adept_norm_trailing(adept_call *c, const adept_tensor *input, const adept_te
 
 double adept_norm_trailing_elements(const adept_tensor *input, int n_trailing)
 {
-    double elements = 1;
-    for (int i = input->ndim - n_trailing; i < input->ndim; i++)
-        elements *= (double)input->dims[i];
-    return elements;
+    return adept_dims_elements(n_trailing, input->dims + input->ndim - n_trailing);
 }
 
 void adept_norm_out_statistics(adept_call *c, const adept_tensor *input, int n_trailing)

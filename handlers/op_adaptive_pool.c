@@ -30,9 +30,8 @@ static void shape(adept_call *c)
     adept_arg_ints_n(c, "output_size", size, f->spatial, -1);
     if (!adept_call_ok(c)) return;
     if (lead < 1 || lead > 2) {
-        char text[160];
-        adept_call_fail(c, "input %s, but %d or %d dimensions are wanted", adept_tensor_print(x, text, sizeof text),
-                        f->spatial + 1, f->spatial + 2);
+        adept_call_fail(c, "input %s, but %d or %d dimensions are wanted", adept_call_shape(c, x), f->spatial + 1,
+                        f->spatial + 2);
         return;
     }
     for (int i = 0; i < x->ndim; i++)

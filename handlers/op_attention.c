@@ -38,9 +38,8 @@ typedef struct attention {
 
 static void misfit(adept_call *c, const attention *a)
 {
-    char tq[160], tk[160], tv[160];
-    adept_call_fail(c, "query %s, key %s and value %s do not fit", adept_tensor_print(a->q, tq, sizeof tq),
-                    adept_tensor_print(a->k, tk, sizeof tk), adept_tensor_print(a->v, tv, sizeof tv));
+    adept_call_fail(c, "query %s, key %s and value %s do not fit", adept_call_shape(c, a->q), adept_call_shape(c, a->k),
+                    adept_call_shape(c, a->v));
 }
 
 /* Key and value heads that serve several query heads each: asked for, or native to the fused kernels. */
@@ -82,8 +81,7 @@ static void check_mask(adept_call *c, const attention *a)
     bool same = adept_call_ok(c) && n == a->ndim;
     for (int i = 0; i < n && same; i++)
         same = wide[i] == scores[i];
-    char text[160];
-    if (!same) adept_call_fail(c, "mask %s does not fit the scores", adept_tensor_print(a->mask, text, sizeof text));
+    if (!same) adept_call_fail(c, "mask %s does not fit the scores", adept_call_shape(c, a->mask));
 }
 
 static attention read_attention(adept_call *c)
@@ -173,7 +171,7 @@ static void cost(adept_call *c, adept_cost *cost)
     attention a = read_attention(c);
     int n = a.ndim;
     adept_attention_sizes sizes = {.dtype = a.q->dtype,
-                                   .batch = 1,
+                                   .batch = adept_dims_elements(n - 3, a.dims),
                                    .heads = (double)a.heads,
                                    .kv_heads = (double)a.kv_heads,
                                    .queries = (double)a.dims[n - 2],
@@ -186,8 +184,6 @@ static void cost(adept_call *c, adept_cost *cost)
                                    .mask = a.mask,
                                    .causal = adept_arg_bool(c, "is_causal", false),
                                    .dropout = adept_call_training(c) && adept_arg_float(c, "dropout_p", 0) > 0};
-    for (int i = 0; i < n - 3; i++)
-        sizes.batch *= (double)a.dims[i];
     if (n > 2 && a.kv_heads == a.heads) sizes.heads = sizes.kv_heads = (double)a.dims[n - 3];
     if (is_eager(c, &a))
         adept_attention_eager(cost, &sizes);

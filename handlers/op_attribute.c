@@ -9,6 +9,8 @@
 
 typedef struct attribute {
     void (*shape)(adept_call *c, const adept_tensor *self);
+    void (*shape_of_process)(adept_call *c, const adept_value *v); /* of those without a tensor argument */
+    adept_value answer;                                            /* without a function: of every tensor */
 } attribute;
 
 /* ---------------------------------------------------------------- sizes ---------------- */
@@ -107,76 +109,13 @@ static void tolist(adept_call *c, const adept_tensor *self)
         adept_call_unsupported(c, "the elements of the tensor are not known before running");
         return;
     }
-    adept_list *list = adept_out_list(c, ADEPT_VALUE_LIST, (size_t)self->n_values);
-    if (!adept_call_ok(c)) return;
+    int64_t values[64];
     for (int i = 0; i < self->n_values; i++)
-        list->items[i] = (adept_value){ADEPT_VALUE_INT, {.i = (int64_t)self->values[i]}};
+        values[i] = (int64_t)self->values[i];
+    out_ints(c, self->n_values, values);
 }
 
-/* ---------------------------------------------------------------- device and process ---------------- */
-
-static void device(adept_call *c, const adept_tensor *self)
-{
-    (void)self;
-    adept_out_string(c, DEVICE);
-}
-
-static void yes(adept_call *c, const adept_tensor *self)
-{
-    (void)self;
-    adept_out_bool(c, true);
-}
-
-static void no(adept_call *c, const adept_tensor *self)
-{
-    (void)self;
-    adept_out_bool(c, false);
-}
-
-static void zero(adept_call *c, const adept_tensor *self)
-{
-    (void)self;
-    adept_out_int(c, 0);
-}
-
-static void none(adept_call *c, const adept_tensor *self)
-{
-    (void)self;
-    adept_out_none(c);
-}
-
-static const attribute zero_row = {zero};
-/* these have no tensor argument */
-static const attribute grad_mode_row = {NULL}, device_type_row = {NULL}, off_row = {NULL};
-
-static const adept_op ops[] = {
-    {"aten::size aten::sym_size prim::shape", ADEPT_CAST_NONE, &(const attribute){size}},
-    {"aten::stride aten::sym_stride", ADEPT_CAST_NONE, &(const attribute){stride}},
-    {"aten::numel aten::sym_numel", ADEPT_CAST_NONE, &(const attribute){numel}},
-    {"aten::dim aten::ndimension prim::ndim", ADEPT_CAST_NONE, &(const attribute){ndim}},
-    {"aten::element_size prim::itemsize", ADEPT_CAST_NONE, &(const attribute){element_size}},
-    {"aten::is_same_size", ADEPT_CAST_NONE, &(const attribute){is_same_size}},
-    {"prim::dtype", ADEPT_CAST_NONE, &(const attribute){dtype}},
-    {"aten::result_type", ADEPT_CAST_NONE, &(const attribute){result_type}},
-    {"aten::is_floating_point", ADEPT_CAST_NONE, &(const attribute){is_floating_point}},
-    {"aten::is_complex", ADEPT_CAST_NONE, &(const attribute){is_complex}},
-    {"aten::is_contiguous", ADEPT_CAST_NONE, &(const attribute){is_contiguous}},
-    {"prim::requires_grad", ADEPT_CAST_NONE, &(const attribute){requires_grad}},
-    {"prim::tolist", ADEPT_CAST_NONE, &(const attribute){tolist}},
-    {"prim::device", ADEPT_CAST_NONE, &(const attribute){device}},
-    {"aten::get_device", ADEPT_CAST_NONE, &zero_row},
-    {"prim::is_cuda", ADEPT_CAST_NONE, &(const attribute){yes}},
-    {"prim::is_cpu prim::is_mps prim::is_xla prim::is_xpu prim::is_meta prim::is_sparse prim::is_sparse_csr "
-     "prim::is_quantized prim::is_mkldnn prim::is_vulkan prim::is_ipu prim::is_ort prim::is_nested",
-     ADEPT_CAST_NONE, &(const attribute){no}},
-    {"prim::layout", ADEPT_CAST_NONE, &zero_row}, /* torch.strided */
-    {"prim::grad prim::name", ADEPT_CAST_NONE, &(const attribute){none}},
-    {"prim::type", ADEPT_CAST_NONE, &device_type_row},
-    {"aten::device", ADEPT_CAST_NONE, &(const attribute){NULL}},
-    {"aten::is_grad_enabled", ADEPT_CAST_NONE, &grad_mode_row},
-    {"aten::is_autocast_enabled aten::is_autocast_cpu_enabled aten::is_scripting", ADEPT_CAST_NONE, &off_row},
-    {0},
-};
+/* ---------------------------------------------------------------- the process ---------------- */
 
 /* "cuda" of "cuda:0" */
 static void device_type(adept_call *c, const adept_value *v)
@@ -191,31 +130,70 @@ static void device_type(adept_call *c, const adept_value *v)
     adept_out_string(c, text);
 }
 
-static void shape_of_process(adept_call *c, const attribute *row)
+/* torch.device("cuda:0") */
+static void new_device(adept_call *c, const adept_value *v)
 {
-    const adept_value *v = adept_arg_at(c, 0);
-    if (row == &grad_mode_row)
-        adept_out_bool(c, adept_call_mode(c) != ADEPT_MODE_INFER);
-    else if (row == &device_type_row)
-        device_type(c, v);
-    else if (row == &off_row)
-        adept_out_bool(c, false); /* models ask it to choose a path for autocast: the plain one counts the same work */
-    else if (v && v->kind == ADEPT_VALUE_STRING)
-        adept_out_value(c, v); /* torch.device("cuda:0") */
+    if (v && v->kind == ADEPT_VALUE_STRING)
+        adept_out_value(c, v);
     else
         adept_call_fail(c, "a device name expected");
 }
+
+static void grad_mode(adept_call *c, const adept_value *v)
+{
+    (void)v;
+    adept_out_bool(c, adept_call_mode(c) != ADEPT_MODE_INFER);
+}
+
+/* Models ask it to choose a path for autocast: the plain one counts the same work. */
+static void off(adept_call *c, const adept_value *v)
+{
+    (void)v;
+    adept_out_bool(c, false);
+}
+
+static const adept_op ops[] = {
+    {"aten::size aten::sym_size prim::shape", ADEPT_CAST_NONE, &(const attribute){.shape = size}},
+    {"aten::stride aten::sym_stride", ADEPT_CAST_NONE, &(const attribute){.shape = stride}},
+    {"aten::numel aten::sym_numel", ADEPT_CAST_NONE, &(const attribute){.shape = numel}},
+    {"aten::dim aten::ndimension prim::ndim", ADEPT_CAST_NONE, &(const attribute){.shape = ndim}},
+    {"aten::element_size prim::itemsize", ADEPT_CAST_NONE, &(const attribute){.shape = element_size}},
+    {"aten::is_same_size", ADEPT_CAST_NONE, &(const attribute){.shape = is_same_size}},
+    {"prim::dtype", ADEPT_CAST_NONE, &(const attribute){.shape = dtype}},
+    {"aten::result_type", ADEPT_CAST_NONE, &(const attribute){.shape = result_type}},
+    {"aten::is_floating_point", ADEPT_CAST_NONE, &(const attribute){.shape = is_floating_point}},
+    {"aten::is_complex", ADEPT_CAST_NONE, &(const attribute){.shape = is_complex}},
+    {"aten::is_contiguous", ADEPT_CAST_NONE, &(const attribute){.shape = is_contiguous}},
+    {"prim::requires_grad", ADEPT_CAST_NONE, &(const attribute){.shape = requires_grad}},
+    {"prim::tolist", ADEPT_CAST_NONE, &(const attribute){.shape = tolist}},
+    {"prim::device", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_STRING, {.s = DEVICE}}}},
+    {"aten::get_device", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_INT, {.i = 0}}}},
+    {"prim::is_cuda", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_BOOL, {.b = true}}}},
+    {"prim::is_cpu prim::is_mps prim::is_xla prim::is_xpu prim::is_meta prim::is_sparse prim::is_sparse_csr "
+     "prim::is_quantized prim::is_mkldnn prim::is_vulkan prim::is_ipu prim::is_ort prim::is_nested",
+     ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_BOOL, {.b = false}}}},
+    {"prim::layout", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_INT, {.i = 0}}}}, /* torch.strided */
+    {"prim::grad prim::name", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_NONE, {.i = 0}}}},
+    {"prim::type", ADEPT_CAST_NONE, &(const attribute){.shape_of_process = device_type}},
+    {"aten::device", ADEPT_CAST_NONE, &(const attribute){.shape_of_process = new_device}},
+    {"aten::is_grad_enabled", ADEPT_CAST_NONE, &(const attribute){.shape_of_process = grad_mode}},
+    {"aten::is_autocast_enabled aten::is_autocast_cpu_enabled aten::is_scripting", ADEPT_CAST_NONE,
+     &(const attribute){.shape_of_process = off}},
+    {0},
+};
 
 static void shape(adept_call *c)
 {
     const attribute *row = adept_call_data(c);
     const adept_tensor *self = adept_elem_tensor_at(c, 0);
-    if (!row->shape)
-        shape_of_process(c, row);
+    if (row->shape_of_process)
+        row->shape_of_process(c, adept_arg_at(c, 0));
     else if (!self)
         adept_call_fail(c, "a tensor expected");
-    else
+    else if (row->shape)
         row->shape(c, self);
+    else
+        adept_out_value(c, &row->answer);
 }
 
 static const adept_handler_case cases[] = {

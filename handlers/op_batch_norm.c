@@ -57,8 +57,7 @@ static void shape(adept_call *c)
     static const char *const vectors[] = {"weight", "bias", "running_mean", "running_var"};
     if (!adept_call_ok(c)) return;
     if (x->ndim < 2) {
-        char text[160];
-        adept_call_fail(c, "input %s has no channel dimension", adept_tensor_print(x, text, sizeof text));
+        adept_call_fail(c, "input %s has no channel dimension", adept_call_shape(c, x));
         return;
     }
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
@@ -76,10 +75,7 @@ static double optional_bytes(const adept_tensor *t)
 /* What one mean of a batch is taken over: a channel, of each image for itself if they are instances. */
 static double channel_elements(const adept_tensor *x, const form *f)
 {
-    double elements = f->instance ? 1 : (double)x->dims[0];
-    for (int i = 2; i < x->ndim; i++)
-        elements *= (double)x->dims[i];
-    return elements;
+    return (f->instance ? 1 : (double)x->dims[0]) * adept_dims_elements(x->ndim - 2, x->dims + 2);
 }
 
 static void cost(adept_call *c, adept_cost *cost)

@@ -19,9 +19,8 @@ static void shape(adept_call *c)
         fits = (dims[i] = a->dims[i]) == b->dims[i];
     fits = fits && (!bias || (bias->ndim == 1 && bias->dims[0] == w->dims[0]));
     if (!fits) {
-        char ta[160], tb[160], tw[160];
-        adept_call_fail(c, "inputs %s and %s do not fit weight %s or its bias", adept_tensor_print(a, ta, sizeof ta),
-                        adept_tensor_print(b, tb, sizeof tb), adept_tensor_print(w, tw, sizeof tw));
+        adept_call_fail(c, "inputs %s and %s do not fit weight %s or its bias", adept_call_shape(c, a),
+                        adept_call_shape(c, b), adept_call_shape(c, w));
         return;
     }
     dims[n - 1] = w->dims[0];
@@ -42,14 +41,13 @@ static void cost(adept_call *c, adept_cost *cost)
     const adept_tensor *a = adept_arg_tensor(c, "input1"), *b = adept_arg_tensor(c, "input2");
     const adept_tensor *w = adept_arg_tensor(c, "weight"), *bias = adept_arg_tensor_opt(c, "bias");
     const adept_tensor *out = adept_result_tensor(c, 0);
-    double o = (double)w->dims[0], i = (double)w->dims[1], j = (double)w->dims[2], rows = 1;
+    double o = (double)w->dims[0], i = (double)w->dims[1], j = (double)w->dims[2];
     double n = (double)adept_tensor_numel(out), size = adept_dtype_bytes(out->dtype);
-    for (int d = 0; d + 1 < out->ndim; d++)
-        rows *= (double)out->dims[d];
+    double rows = adept_dims_elements(out->ndim - 1, out->dims);
     products(cost, ADEPT_FORWARD, out->dtype, o, rows, j, i, rows * i + i * j, rows * j);
     adept_gemm dots = {.dtype = out->dtype, .m = 1, .n = 1, .k = j, .batch = rows};
     adept_gemm_kernel(cost, ADEPT_FORWARD, &dots, o, 2 * rows * j * size, rows * size, 0);
-    adept_alu_kernels(cost, ADEPT_FORWARD, out->dtype, n, n, 2 * n * size, n * size, o);
+    adept_cost_stream(cost, ADEPT_FORWARD, out->dtype, n, n, 2 * n * size, n * size, o);
     if (bias) adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, n, n * size + adept_tensor_bytes(bias), n * size);
     bool want_a = adept_cost_wants_grad(cost, a), want_b = adept_cost_wants_grad(cost, b);
     bool want_w = adept_cost_wants_grad(cost, w);

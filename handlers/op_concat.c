@@ -64,9 +64,7 @@ static void add(adept_call *c, concat *j, const adept_tensor *t)
     for (int d = 0; fits && d < ndim; d++)
         fits = d == j->dim || dims[d] == j->dims[d];
     if (fits && !__builtin_add_overflow(j->dims[j->dim], dims[j->dim], &j->dims[j->dim])) return;
-    char text[200];
-    adept_call_fail(c, "%s does not fit the others along dimension %d", adept_tensor_print(t, text, sizeof text),
-                    j->dim);
+    adept_call_fail(c, "%s does not fit the others along dimension %d", adept_call_shape(c, t), j->dim);
 }
 
 static adept_dtype promote(adept_dtype a, const adept_tensor *t)

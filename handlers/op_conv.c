@@ -49,15 +49,13 @@ static void check_channels(adept_call *c, conv *v)
         divides = !__builtin_mul_overflow(w[1], v->groups, &v->channels_out) && v->channels_in == w[0];
     else if (divides)
         divides = v->channels_in % v->groups == 0 && v->channels_in / v->groups == w[1];
-    char text[160];
     if (!divides) {
         adept_call_fail(c, "input has %lld channels, which weight %s with %lld groups does not take",
-                        (long long)v->channels_in, adept_tensor_print(v->weight, text, sizeof text),
-                        (long long)v->groups);
+                        (long long)v->channels_in, adept_call_shape(c, v->weight), (long long)v->groups);
         return;
     }
     if (v->bias && (v->bias->ndim != 1 || v->bias->dims[0] != v->channels_out))
-        adept_call_fail(c, "bias %s, but %lld output channels", adept_tensor_print(v->bias, text, sizeof text),
+        adept_call_fail(c, "bias %s, but %lld output channels", adept_call_shape(c, v->bias),
                         (long long)v->channels_out);
 }
 
@@ -117,14 +115,13 @@ static conv read_conv(adept_call *c)
               .weight = adept_arg_tensor(c, "weight"),
               .bias = adept_arg_tensor_opt(c, "bias")};
     kind form = *(const kind *)adept_call_data(c);
-    char ti[160], tw[160];
     if (!adept_call_ok(c)) return v;
     v.spatial = v.weight->ndim - 2;
     v.lead = v.input->ndim - v.spatial;
     v.transposed = form == TRANSPOSED || (form == FLAGGED && adept_arg_bool(c, "transposed", false));
     if (v.spatial < 1 || v.spatial > MAX_SPATIAL || v.lead < 1 || v.lead > 2) {
         adept_call_fail(c, "input %s and weight %s do not make a convolution of 1 to 3 dimensions",
-                        adept_tensor_print(v.input, ti, sizeof ti), adept_tensor_print(v.weight, tw, sizeof tw));
+                        adept_call_shape(c, v.input), adept_call_shape(c, v.weight));
         return v;
     }
     v.groups = form == DEPTHWISE ? v.input->dims[v.lead - 1] : adept_arg_int(c, "groups", 1);
@@ -145,14 +142,6 @@ static void shape(adept_call *c)
     adept_out_tensor(c, v.input->dtype, v.lead + v.spatial, dims);
 }
 
-static double product_of(int n, const int64_t *dims)
-{
-    double all = 1;
-    for (int i = 0; i < n; i++)
-        all *= (double)dims[i];
-    return all;
-}
-
 /* Sizes as the cost functions need them. */
 typedef struct sizes {
     double images, in_pixels, out_pixels, taps, in_group, out_group;
@@ -162,9 +151,9 @@ typedef struct sizes {
 static sizes measure(const conv *v, const adept_tensor *out)
 {
     return (sizes){.images = v->lead == 2 ? (double)v->input->dims[0] : 1,
-                   .in_pixels = product_of(v->spatial, v->input->dims + v->lead),
-                   .out_pixels = product_of(v->spatial, v->out),
-                   .taps = product_of(v->spatial, v->weight->dims + 2),
+                   .in_pixels = adept_dims_elements(v->spatial, v->input->dims + v->lead),
+                   .out_pixels = adept_dims_elements(v->spatial, v->out),
+                   .taps = adept_dims_elements(v->spatial, v->weight->dims + 2),
                    .in_group = (double)v->channels_in / (double)v->groups,
                    .out_group = (double)v->channels_out / (double)v->groups,
                    .x_bytes = adept_tensor_unique_bytes(v->input),

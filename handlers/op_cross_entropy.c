@@ -34,7 +34,6 @@ static rows read_rows(adept_call *c)
               .target = adept_arg_tensor(c, "target"),
               .weight = adept_arg_tensor_opt(c, "weight"),
               .n_rows = 1};
-    char tx[160], tt[160];
     if (!adept_call_ok(c)) return r;
     int dim = r.x->ndim > 1 ? 1 : 0;
     for (int i = 0; i < r.x->ndim; i++)
@@ -44,13 +43,12 @@ static rows read_rows(adept_call *c)
     for (int i = 0; i < r.ndim && fits && !r.probabilities; i++)
         fits = r.target->dims[i] == r.dims[i];
     if (!fits) {
-        adept_call_fail(c, "target %s does not fit the input %s", adept_tensor_print(r.target, tt, sizeof tt),
-                        adept_tensor_print(r.x, tx, sizeof tx));
+        adept_call_fail(c, "target %s does not fit the input %s", adept_call_shape(c, r.target),
+                        adept_call_shape(c, r.x));
         return r;
     }
     if (r.weight && (r.weight->ndim != 1 || r.weight->dims[0] != r.x->dims[dim]))
-        adept_call_fail(c, "weight %s, but %lld classes", adept_tensor_print(r.weight, tt, sizeof tt),
-                        (long long)r.x->dims[dim]);
+        adept_call_fail(c, "weight %s, but %lld classes", adept_call_shape(c, r.weight), (long long)r.x->dims[dim]);
     r.classes = (double)r.x->dims[dim];
     r.n = r.n_rows * r.classes;
     return r;
@@ -74,7 +72,7 @@ static void likelihood_cost(adept_cost *cost, const rows *r, const adept_tensor 
     double size = adept_dtype_bytes(r->x->dtype), picked = r->n_rows * size;
     double index = adept_tensor_unique_bytes(r->target), weight = r->weight ? adept_tensor_unique_bytes(r->weight) : 0;
     if (r->probabilities) {
-        adept_alu_kernels(cost, ADEPT_FORWARD, out->dtype, 2 * r->n, 2 * r->n, 2 * r->n * size + index + weight,
+        adept_cost_stream(cost, ADEPT_FORWARD, out->dtype, 2 * r->n, 2 * r->n, 2 * r->n * size + index + weight,
                           r->n * size + adept_tensor_bytes(out), 2);
         adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, r->n, r->n, index + weight + adept_tensor_bytes(out),
                        r->n * size);
@@ -82,7 +80,7 @@ static void likelihood_cost(adept_cost *cost, const rows *r, const adept_tensor 
     }
     adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, r->n_rows, 0, picked + index + weight,
                    adept_tensor_bytes(out) + size);
-    adept_alu_kernels(cost, ADEPT_BACKWARD, out->dtype, r->n, 0, adept_tensor_bytes(out) + index + weight + size,
+    adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, r->n, 0, adept_tensor_bytes(out) + index + weight + size,
                       r->n * size + picked, 2);
     adept_cost_save_bytes(cost, size); /* the total weight */
 }
@@ -100,7 +98,7 @@ static void smoothing_cost(adept_cost *cost, const rows *r)
 {
     double size = adept_dtype_bytes(r->x->dtype), bytes = r->n * size;
     adept_cost_alu(cost, ADEPT_FORWARD, r->x->dtype, r->n, r->n, bytes, r->n_rows * size);
-    adept_alu_kernels(cost, ADEPT_BACKWARD, r->x->dtype, 2 * r->n, r->n, r->n_rows * size + 2 * bytes, 2 * bytes, 2);
+    adept_cost_stream(cost, ADEPT_BACKWARD, r->x->dtype, 2 * r->n, r->n, r->n_rows * size + 2 * bytes, 2 * bytes, 2);
     adept_cost_save_bytes(cost, r->n_rows); /* the mask of ignored rows */
 }
 

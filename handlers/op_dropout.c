@@ -81,7 +81,7 @@ static void fused_cost(adept_cost *cost, const adept_tensor *x, double n, double
 static void channel_cost(adept_cost *cost, const adept_tensor *x, double n, double bytes)
 {
     double noise = (double)x->dims[0] * (double)x->dims[1], noise_bytes = noise * adept_dtype_bytes(x->dtype);
-    adept_alu_kernels(cost, ADEPT_FORWARD, x->dtype, noise, 2 * noise, noise_bytes, 2 * noise_bytes, 2);
+    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, noise, 2 * noise, noise_bytes, 2 * noise_bytes, 2);
     adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, n, adept_tensor_unique_bytes(x) + noise_bytes, bytes);
     adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, n, bytes + noise_bytes, bytes);
     adept_cost_save_bytes(cost, noise_bytes);
@@ -93,8 +93,8 @@ static void alpha_cost(adept_cost *cost, const adept_tensor *x, bool channel, do
 {
     double noise = channel ? (double)x->dims[0] * (double)x->dims[1] : n;
     double noise_bytes = noise * adept_dtype_bytes(x->dtype);
-    adept_alu_kernels(cost, ADEPT_FORWARD, x->dtype, 5 * noise, 5 * noise, 4 * noise_bytes, 5 * noise_bytes, 5);
-    adept_alu_kernels(cost, ADEPT_FORWARD, x->dtype, 2 * n, 2 * n,
+    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 5 * noise, 5 * noise, 4 * noise_bytes, 5 * noise_bytes, 5);
+    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 2 * n, 2 * n,
                       adept_tensor_unique_bytes(x) + bytes + 2 * noise_bytes, 2 * bytes, 2);
     adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, n, bytes + noise_bytes, bytes);
     adept_cost_save_bytes(cost, noise_bytes);

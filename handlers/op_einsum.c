@@ -82,12 +82,10 @@ static void note_size(adept_call *c, einsum *e, int label, int64_t size)
 static const char *read_operand(adept_call *c, einsum *e, int i, const char *p)
 {
     const adept_tensor *t = e->operand[i];
-    char text[160];
     p = read_term(c, p, &e->in[i], t->ndim - count_letters(p) < 0 ? 0 : t->ndim - count_letters(p));
     if (!adept_call_ok(c)) return p;
     if (e->in[i].n != t->ndim) {
-        adept_call_fail(c, "equation: term %d has %d labels for %s", i + 1, e->in[i].n,
-                        adept_tensor_print(t, text, sizeof text));
+        adept_call_fail(c, "equation: term %d has %d labels for %s", i + 1, e->in[i].n, adept_call_shape(c, t));
         return p;
     }
     for (int d = 0; d < t->ndim && adept_call_ok(c); d++)
@@ -286,14 +284,13 @@ static factor multiply(adept_cost *cost, const einsum *e, factor a, factor b, la
                     .b = b.side,
                     .out_bytes = out.side.bytes};
     if (a.set & b.set & ~keep) {
-        adept_gemm_forward(cost, &g);
-        adept_gemm_backward(cost, &g);
+        adept_gemm_cost(cost, &g);
     } else {
         adept_cost_alu(cost, ADEPT_FORWARD, dtype_of(e), n, n, a.side.bytes + b.side.bytes, out.side.bytes);
         factor_gradient(cost, e, &a, &b, n);
         factor_gradient(cost, e, &b, &a, n);
+        adept_gemm_save(cost, &g);
     }
-    adept_gemm_save(cost, &g);
     return out;
 }
 

@@ -45,13 +45,11 @@ static void bag_shape(adept_call *c, const adept_tensor *table, const adept_tens
 static void shape(adept_call *c)
 {
     const adept_tensor *table = adept_arg_tensor(c, "weight"), *indices = adept_arg_tensor(c, "indices");
-    char text[160];
     if (!adept_call_ok(c)) return;
     if (table->ndim != 2)
-        adept_call_fail(c, "weight %s is not a matrix", adept_tensor_print(table, text, sizeof text));
+        adept_call_fail(c, "weight %s is not a matrix", adept_call_shape(c, table));
     else if (!adept_dtype_is_integer(indices->dtype))
-        adept_call_fail(c, "indices %s are no integers (is the input's type i64?)",
-                        adept_tensor_print(indices, text, sizeof text));
+        adept_call_fail(c, "indices %s are no integers (is the input's type i64?)", adept_call_shape(c, indices));
     else if (adept_call_data(c))
         bag_shape(c, table, indices);
     else

@@ -21,9 +21,8 @@ static void shape(adept_call *c)
     int64_t groups = groups_of(c);
     if (!adept_call_ok(c)) return;
     if (x->ndim < 2 || groups < 1 || x->dims[1] % groups != 0) {
-        char text[160];
-        adept_call_fail(c, "the channels of %s do not divide into %lld groups",
-                        adept_tensor_print(x, text, sizeof text), (long long)groups);
+        adept_call_fail(c, "the channels of %s do not divide into %lld groups", adept_call_shape(c, x),
+                        (long long)groups);
         return;
     }
     adept_norm_check_vector(c, "weight", weight, x->dims[1]);
@@ -39,9 +38,7 @@ static void shape(adept_call *c)
 static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *x = adept_arg_tensor(c, "input");
-    double pixels = 1;
-    for (int i = 2; i < x->ndim; i++)
-        pixels *= (double)x->dims[i];
+    double pixels = adept_dims_elements(x->ndim - 2, x->dims + 2);
     adept_norm norm = {.input = x,
                        .weight = adept_arg_tensor_opt(c, "weight"),
                        .bias = adept_arg_tensor_opt(c, "bias"),

@@ -63,9 +63,7 @@ static void shape(adept_call *c)
     int64_t dims[ADEPT_MAX_DIMS];
     if (!adept_call_ok(c)) return;
     if (x->ndim != f->spatial + 2) {
-        char text[160];
-        adept_call_fail(c, "input %s, but %d dimensions are wanted", adept_tensor_print(x, text, sizeof text),
-                        f->spatial + 2);
+        adept_call_fail(c, "input %s, but %d dimensions are wanted", adept_call_shape(c, x), f->spatial + 2);
         return;
     }
     dims[0] = x->dims[0], dims[1] = x->dims[1];

@@ -21,8 +21,7 @@ static bool fit(adept_call *c, const adept_tensor *added, int ndim, const int64_
     bool same = n == ndim;
     for (int i = 0; i < n && same; i++)
         same = wide[i] == dims[i];
-    char text[160];
-    if (!same) adept_call_fail(c, "bias %s does not fit the result", adept_tensor_print(added, text, sizeof text));
+    if (!same) adept_call_fail(c, "bias %s does not fit the result", adept_call_shape(c, added));
     return same;
 }
 
@@ -52,11 +51,9 @@ static void addmm_shape(adept_call *c)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self");
     const adept_tensor *a = adept_arg_tensor(c, "mat1"), *b = adept_arg_tensor(c, "mat2");
-    char ta[160], tb[160];
     if (!adept_call_ok(c)) return;
     if (a->ndim != 2 || b->ndim != 2 || a->dims[1] != b->dims[0]) {
-        adept_call_fail(c, "cannot multiply the matrices %s and %s", adept_tensor_print(a, ta, sizeof ta),
-                        adept_tensor_print(b, tb, sizeof tb));
+        adept_call_fail(c, "cannot multiply the matrices %s and %s", adept_call_shape(c, a), adept_call_shape(c, b));
         return;
     }
     int64_t dims[2] = {a->dims[0], b->dims[1]};
@@ -80,9 +77,7 @@ static product read_product(adept_call *c)
         return p;
     }
     p.a = adept_arg_tensor(c, "input"), p.b = adept_arg_tensor(c, "weight"), p.c = adept_arg_tensor_opt(c, "bias");
-    p.m = 1;
-    for (int i = 0; i + 1 < p.a->ndim; i++)
-        p.m *= (double)p.a->dims[i];
+    p.m = adept_dims_elements(p.a->ndim - 1, p.a->dims);
     p.k = (double)p.a->dims[p.a->ndim - 1];
     p.n = p.b->ndim == 2 ? (double)p.b->dims[0] : 1;
     return p;
@@ -109,11 +104,9 @@ static void cost(adept_call *c, adept_cost *cost)
                     .out_bytes = adept_tensor_bytes(out),
                     .extra_bytes = p.c ? adept_tensor_unique_bytes(p.c) : 0,
                     .extra_flops = p.c ? p.m * p.n : 0};
-    adept_gemm_forward(cost, &g);
-    adept_gemm_backward(cost, &g);
+    adept_gemm_cost(cost, &g);
     /* what is added without being broadcast passes its gradient on as it is */
     if (p.c && adept_tensor_numel(p.c) < adept_tensor_numel(out)) adept_bias_gradient(cost, p.c, out, g.b.grad);
-    adept_gemm_save(cost, &g);
 }
 
 static const char addmm;

@@ -2,8 +2,19 @@
 #include "host_value.h"
 #include <string.h>
 
+/* What an operator takes as its first argument: bits are kinds of values. */
+enum {
+    NOTHING = 0,
+    LISTS = 1 << ADEPT_VALUE_LIST | 1 << ADEPT_VALUE_TUPLE,
+    DICTS = 1 << ADEPT_VALUE_DICT,
+    CONTAINERS = LISTS | DICTS,
+    STRINGS = 1 << ADEPT_VALUE_STRING,
+    ANYTHING = ~0
+};
+
 typedef struct container_row {
     void (*shape)(adept_call *c, const adept_value *v);
+    int takes;
 } container_row;
 
 /* Index of the call's argument `position` into n elements, wrapped; -1 after a failure. */
@@ -28,11 +39,6 @@ static int64_t find_key(const adept_value *dict, const adept_value *key)
     for (size_t i = 0; key && i + 1 < dict->u.list->n; i += 2)
         if (adept_host_equal(&dict->u.list->items[i], key, &known)) return (int64_t)i + 1;
     return -1;
-}
-
-static bool is_container(const adept_value *v)
-{
-    return adept_host_is_list(v) || (v && v->kind == ADEPT_VALUE_DICT);
 }
 
 /* ---------------------------------------------------------------- reading ---------------- */
@@ -129,22 +135,23 @@ static void count(adept_call *c, const adept_value *v)
         adept_out_unknown(c);
 }
 
-/* list(iterable) is a new list with the same elements. */
-static void list(adept_call *c, const adept_value *v)
+static void take_every(adept_call *c, const adept_value *v, size_t first, size_t step)
 {
-    size_t step = v->kind == ADEPT_VALUE_DICT ? 2 : 1; /* of a dict: its keys */
     adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, v->u.list->n / step);
     if (!adept_call_ok(c)) return;
     for (size_t i = 0; i < out->n; i++)
-        out->items[i] = v->u.list->items[i * step];
+        out->items[i] = v->u.list->items[i * step + first];
+}
+
+/* list(iterable) is a new list with the same elements. */
+static void list(adept_call *c, const adept_value *v)
+{
+    take_every(c, v, 0, v->kind == ADEPT_VALUE_DICT ? 2 : 1); /* of a dict: its keys */
 }
 
 static void values(adept_call *c, const adept_value *v)
 {
-    adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, v->u.list->n / 2);
-    if (!adept_call_ok(c)) return;
-    for (size_t i = 0; i < out->n; i++)
-        out->items[i] = v->u.list->items[2 * i + 1];
+    take_every(c, v, 1, 2);
 }
 
 /* ---------------------------------------------------------------- changing ---------------- */
@@ -285,53 +292,33 @@ static void rangelist(adept_call *c, const adept_value *v)
 
 /* ---------------------------------------------------------------- table ---------------- */
 
-static const container_row len_row = {len}, getitem_row = {getitem}, contains_row = {contains};
-static const container_row new_dict_row = {new_dict}, rangelist_row = {rangelist};
-static const container_row count_row = {count}, append_row = {append}, extend_row = {extend}, insert_row = {insert},
-                           reverse_row = {reverse};
-static const container_row list_row = {list};
-static const container_row get_row = {get}, values_row = {values};
-
 static const adept_op ops[] = {
-    {"aten::len", ADEPT_CAST_NONE, &len_row},
-    {"aten::__getitem__", ADEPT_CAST_NONE, &getitem_row},
-    {"aten::__contains__", ADEPT_CAST_NONE, &contains_row},
-    {"aten::count", ADEPT_CAST_NONE, &count_row},
-    {"aten::list", ADEPT_CAST_NONE, &list_row},
-    {"aten::append", ADEPT_CAST_NONE, &append_row},
-    {"aten::extend", ADEPT_CAST_NONE, &extend_row},
-    {"aten::insert", ADEPT_CAST_NONE, &insert_row},
-    {"aten::pop", ADEPT_CAST_NONE, &(const container_row){pop}},
-    {"aten::clear", ADEPT_CAST_NONE, &(const container_row){clear}},
-    {"aten::reverse", ADEPT_CAST_NONE, &reverse_row},
-    {"aten::_set_item", ADEPT_CAST_NONE, &(const container_row){setitem}},
-    {"aten::Delete", ADEPT_CAST_NONE, &(const container_row){delete}},
-    {"aten::dict", ADEPT_CAST_NONE, &new_dict_row},
-    {"aten::keys", ADEPT_CAST_NONE, &list_row},
-    {"aten::values", ADEPT_CAST_NONE, &values_row},
-    {"aten::get", ADEPT_CAST_NONE, &get_row},
-    {"prim::rangelist", ADEPT_CAST_NONE, &rangelist_row},
+    {"aten::len", ADEPT_CAST_NONE, &(const container_row){len, ANYTHING}},
+    {"aten::__getitem__", ADEPT_CAST_NONE, &(const container_row){getitem, CONTAINERS | STRINGS}},
+    {"aten::__contains__", ADEPT_CAST_NONE, &(const container_row){contains, CONTAINERS | STRINGS}},
+    {"aten::count", ADEPT_CAST_NONE, &(const container_row){count, LISTS}},
+    {"aten::list", ADEPT_CAST_NONE, &(const container_row){list, CONTAINERS}},
+    {"aten::append", ADEPT_CAST_NONE, &(const container_row){append, LISTS}},
+    {"aten::extend", ADEPT_CAST_NONE, &(const container_row){extend, LISTS}},
+    {"aten::insert", ADEPT_CAST_NONE, &(const container_row){insert, LISTS}},
+    {"aten::pop", ADEPT_CAST_NONE, &(const container_row){pop, CONTAINERS}},
+    {"aten::clear", ADEPT_CAST_NONE, &(const container_row){clear, CONTAINERS}},
+    {"aten::reverse", ADEPT_CAST_NONE, &(const container_row){reverse, LISTS}},
+    {"aten::_set_item", ADEPT_CAST_NONE, &(const container_row){setitem, CONTAINERS}},
+    {"aten::Delete", ADEPT_CAST_NONE, &(const container_row){delete, CONTAINERS}},
+    {"aten::dict", ADEPT_CAST_NONE, &(const container_row){new_dict, NOTHING}},
+    {"aten::keys", ADEPT_CAST_NONE, &(const container_row){list, CONTAINERS}},
+    {"aten::values", ADEPT_CAST_NONE, &(const container_row){values, DICTS}},
+    {"aten::get", ADEPT_CAST_NONE, &(const container_row){get, DICTS}},
+    {"prim::rangelist", ADEPT_CAST_NONE, &(const container_row){rangelist, ANYTHING}},
     {0},
 };
-
-/* Is v of a kind the row's function can take? */
-static bool accepts(const container_row *row, const adept_value *v)
-{
-    if (row == &new_dict_row) return true;
-    if (!v) return false;
-    if (row == &len_row || row == &rangelist_row) return true;
-    if (row == &getitem_row || row == &contains_row) return is_container(v) || v->kind == ADEPT_VALUE_STRING;
-    if (row == &get_row || row == &values_row) return v->kind == ADEPT_VALUE_DICT;
-    if (row == &count_row || row == &append_row || row == &extend_row || row == &insert_row || row == &reverse_row)
-        return adept_host_is_list(v);
-    return is_container(v);
-}
 
 static void shape(adept_call *c)
 {
     const container_row *row = adept_call_data(c);
     const adept_value *v = adept_arg_at(c, 0);
-    if (accepts(row, v) && (row != &new_dict_row || !v))
+    if (v ? row->takes >> v->kind & 1 : row->takes == NOTHING)
         row->shape(c, v);
     else
         adept_call_unsupported(c, "not defined here for %s", v ? adept_value_kind_name(v->kind) : "a missing argument");

@@ -57,9 +57,7 @@ static void shape(adept_call *c)
     int64_t dims[ADEPT_MAX_DIMS], reduction = reduction_of(c);
     if (!adept_call_ok(c)) return;
     if (l->same_shape && !adept_tensor_same_shape(x, t)) {
-        char tx[160], tt[160];
-        adept_call_fail(c, "input %s and target %s differ in shape", adept_tensor_print(x, tx, sizeof tx),
-                        adept_tensor_print(t, tt, sizeof tt));
+        adept_call_fail(c, "input %s and target %s differ in shape", adept_call_shape(c, x), adept_call_shape(c, t));
         return;
     }
     int n = adept_broadcast(c, x, t, dims);
@@ -74,7 +72,7 @@ typedef struct sizes {
 static void element_kernels(adept_cost *cost, adept_pass pass, adept_dtype dtype, const sizes *s, double flops,
                             const chain *k, double extra_read)
 {
-    adept_alu_kernels(cost, pass, dtype, s->n * k->launches, flops * s->n, k->reads * s->bytes + extra_read,
+    adept_cost_stream(cost, pass, dtype, s->n * k->launches, flops * s->n, k->reads * s->bytes + extra_read,
                       k->writes * s->bytes, k->launches);
 }
 
@@ -102,9 +100,7 @@ static void cost(adept_call *c, adept_cost *cost)
     static const chain by_weight = {1, 1, 1}, by_pos_weight = {3, 3, 3};
     int64_t dims[ADEPT_MAX_DIMS];
     int ndim = adept_broadcast(c, x, t, dims);
-    sizes s = {.n = 1, .grad_bytes = adept_tensor_bytes(out)};
-    for (int i = 0; i < ndim; i++)
-        s.n *= (double)dims[i];
+    sizes s = {.n = adept_dims_elements(ndim, dims), .grad_bytes = adept_tensor_bytes(out)};
     s.bytes = s.n * adept_dtype_bytes(out->dtype);
     if (l == &kl && adept_arg_bool(c, "log_target", false)) l = &kl_log;
     element_kernels(cost, ADEPT_FORWARD, out->dtype, &s, l->flops, &l->forward, 0);

@@ -46,17 +46,7 @@ typedef struct product {
 
 static void misfit(adept_call *c, const product *p)
 {
-    char ta[160], tb[160];
-    adept_call_fail(c, "cannot multiply %s by %s", adept_tensor_print(p->a, ta, sizeof ta),
-                    adept_tensor_print(p->b, tb, sizeof tb));
-}
-
-static double product_of(int n, const int64_t *dims)
-{
-    double all = 1;
-    for (int i = 0; i < n; i++)
-        all *= (double)dims[i];
-    return all;
+    adept_call_fail(c, "cannot multiply %s by %s", adept_call_shape(c, p->a), adept_call_shape(c, p->b));
 }
 
 /* Can the batch dimensions of an operand, expanded to those of the result, be seen as one, together with its own
@@ -111,7 +101,7 @@ static void plan_matmul(adept_call *c, product *p)
         return;
     }
     int n_batch = p->ndim = adept_broadcast_dims(c, a_batch, a->dims, b_batch, b->dims, p->dims);
-    p->batch = product_of(p->ndim, p->dims);
+    p->batch = adept_dims_elements(p->ndim, p->dims);
     if (a->ndim > 1) p->dims[p->ndim++] = a->dims[a->ndim - 2];
     if (b->ndim > 1) p->dims[p->ndim++] = b->dims[b->ndim - 1];
     p->m = a->ndim > 1 ? (double)a->dims[a->ndim - 2] : 1;
@@ -136,8 +126,8 @@ static void plan_inner(adept_call *c, product *p)
         p->dims[p->ndim++] = a->dims[i];
     for (int i = 0; i + 1 < b->ndim; i++)
         p->dims[p->ndim++] = b->dims[i];
-    p->m = product_of(a->ndim - 1, a->dims);
-    p->n = product_of(b->ndim - 1, b->dims);
+    p->m = adept_dims_elements(a->ndim - 1, a->dims);
+    p->n = adept_dims_elements(b->ndim - 1, b->dims);
     p->k = (double)a->dims[a->ndim - 1];
     p->batch = 1;
 }
@@ -166,12 +156,10 @@ static void check_batch(adept_call *c, product *p)
 static void check_added(adept_call *c, const product *p)
 {
     int64_t wide[ADEPT_MAX_DIMS];
-    char text[160];
     if (!p->added || !adept_call_ok(c)) return;
     int n = adept_broadcast_dims(c, p->added->ndim, p->added->dims, p->ndim, p->dims, wide);
     if (adept_call_ok(c) && (n != p->ndim || memcmp(wide, p->dims, (size_t)n * sizeof *wide) != 0))
-        adept_call_fail(c, "%s does not broadcast to the product's shape",
-                        adept_tensor_print(p->added, text, sizeof text));
+        adept_call_fail(c, "%s does not broadcast to the product's shape", adept_call_shape(c, p->added));
 }
 
 static product plan(adept_call *c)
@@ -207,15 +195,16 @@ static void shape(adept_call *c)
 }
 
 /* An elementwise product of a column and a row, and each gradient a product of the full size summed to a vector. */
-static void outer_cost(adept_cost *cost, const product *p, const adept_tensor *out)
+static void outer_cost(adept_cost *cost, const product *p, const adept_tensor *out, const adept_gemm *g)
 {
     double n = p->m * p->n, bytes = adept_tensor_bytes(out), a_bytes = adept_tensor_unique_bytes(p->a);
     double b_bytes = adept_tensor_unique_bytes(p->b), added = p->added ? adept_tensor_unique_bytes(p->added) : 0;
     adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, p->added ? 2 * n : n, a_bytes + b_bytes + added, bytes);
     if (adept_cost_wants_grad(cost, p->a))
-        adept_alu_kernels(cost, ADEPT_BACKWARD, out->dtype, 2 * n, 2 * n, 2 * bytes + b_bytes, bytes + a_bytes, 2);
+        adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, 2 * n, 2 * n, 2 * bytes + b_bytes, bytes + a_bytes, 2);
     if (adept_cost_wants_grad(cost, p->b))
-        adept_alu_kernels(cost, ADEPT_BACKWARD, out->dtype, 2 * n, 2 * n, 2 * bytes + a_bytes, bytes + b_bytes, 2);
+        adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, 2 * n, 2 * n, 2 * bytes + a_bytes, bytes + b_bytes, 2);
+    adept_gemm_save(cost, g);
 }
 
 /* addbmm: a chain of products, each accumulating into the one result. */
@@ -226,6 +215,7 @@ static void summed_cost(adept_cost *cost, const product *p, const adept_gemm *g)
     one.batch = 1;
     adept_gemm_kernel(cost, ADEPT_FORWARD, &one, p->batch, read, g->out_bytes, p->m * p->n);
     adept_gemm_backward(cost, g);
+    adept_gemm_save(cost, g);
 }
 
 static adept_gemm_side side(adept_cost *cost, const adept_tensor *t, bool copied, double elements)
@@ -247,17 +237,14 @@ static void cost(adept_call *c, adept_cost *cost)
                     .out_bytes = adept_tensor_bytes(out),
                     .extra_bytes = p.added ? adept_tensor_unique_bytes(p.added) : 0,
                     .extra_flops = p.added ? (double)adept_tensor_numel(out) : 0};
-    if (p.form->kind == OUTER) {
-        outer_cost(cost, &p, out);
-    } else if (p.form->kind == SUMMED) {
+    if (p.form->kind == OUTER)
+        outer_cost(cost, &p, out, &g);
+    else if (p.form->kind == SUMMED)
         summed_cost(cost, &p, &g);
-    } else {
-        adept_gemm_forward(cost, &g);
-        adept_gemm_backward(cost, &g);
-    }
+    else
+        adept_gemm_cost(cost, &g);
     if (p.added && adept_tensor_numel(p.added) < adept_tensor_numel(out))
         adept_bias_gradient(cost, p.added, out, g.b.grad && p.form->kind != OUTER);
-    adept_gemm_save(cost, &g);
 }
 
 static const adept_handler_case cases[] = {

@@ -49,9 +49,8 @@ static void shape(adept_call *c)
     read_windows(c, f, w);
     if (!adept_call_ok(c)) return;
     if (lead < 1 || lead > 2) {
-        char text[160];
-        adept_call_fail(c, "input %s, but %d or %d dimensions are wanted", adept_tensor_print(x, text, sizeof text),
-                        f->spatial + 1, f->spatial + 2);
+        adept_call_fail(c, "input %s, but %d or %d dimensions are wanted", adept_call_shape(c, x), f->spatial + 1,
+                        f->spatial + 2);
         return;
     }
     for (int i = 0; i < x->ndim && adept_call_ok(c); i++)

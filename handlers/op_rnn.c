@@ -124,13 +124,12 @@ static void check_params(adept_call *c, rnn *r)
 static void check_state(adept_call *c, const rnn *r, const adept_tensor *t, int64_t batch, int64_t width)
 {
     bool single = ((const form *)adept_call_data(c))->single;
-    char text[160];
     bool fits = single ? is_matrix(t, batch, width)
                        : t->ndim == 3 && t->dims[0] == r->layers * r->directions && t->dims[2] == width;
     fits = fits && (single || r->packed || t->dims[1] == batch);
     if (!fits)
-        adept_call_fail(c, "state %s does not fit %lld sequences of width %lld",
-                        adept_tensor_print(t, text, sizeof text), (long long)batch, (long long)width);
+        adept_call_fail(c, "state %s does not fit %lld sequences of width %lld", adept_call_shape(c, t),
+                        (long long)batch, (long long)width);
 }
 
 static rnn read_rnn(adept_call *c)
@@ -144,8 +143,7 @@ static rnn read_rnn(adept_call *c)
     read_params(c, &r);
     if (!adept_call_ok(c)) return r;
     if (r.input->ndim != (f->single || r.packed ? 2 : 3) || (sizes && sizes->ndim != 1)) {
-        char text[160];
-        adept_call_fail(c, "input %s is no batch of sequences", adept_tensor_print(r.input, text, sizeof text));
+        adept_call_fail(c, "input %s is no batch of sequences", adept_call_shape(c, r.input));
         return r;
     }
     int64_t batch = r.input->dims[r.batch_first || f->single || r.packed ? 0 : 1];
@@ -211,7 +209,7 @@ static void forward(adept_cost *cost, const pass *s)
     product(cost, ADEPT_FORWARD, s, s->batch, s->gates, s->width, steps, s->batch * s->width * s->size + w_hh + b_hh,
             s->batch * s->gates * s->size, b_hh > 0 ? n : 0);
     double reserve = adept_cost_backward(cost) ? u->reserve : 0;
-    adept_alu_kernels(cost, ADEPT_FORWARD, s->r->input->dtype, rows * s->hidden, u->flops * rows * s->hidden,
+    adept_cost_stream(cost, ADEPT_FORWARD, s->r->input->dtype, rows * s->hidden, u->flops * rows * s->hidden,
                       u->reads * s->unit_bytes, (u->writes + reserve) * s->unit_bytes, steps);
     if (s->r->projection >= 0)
         product(cost, ADEPT_FORWARD, s, s->batch, s->width, s->hidden, steps,
@@ -248,7 +246,7 @@ static void backward(adept_cost *cost, const pass *s)
         product(cost, ADEPT_BACKWARD, s, s->batch, s->hidden, s->width, steps,
                 s->batch * s->width * s->size + adept_tensor_bytes(s->p[projection]), s->batch * s->hidden * s->size,
                 0);
-    adept_alu_kernels(cost, ADEPT_BACKWARD, s->r->input->dtype, rows * s->hidden, 2 * u->flops * rows * s->hidden,
+    adept_cost_stream(cost, ADEPT_BACKWARD, s->r->input->dtype, rows * s->hidden, 2 * u->flops * rows * s->hidden,
                       u->back_reads * s->unit_bytes, u->back_writes * s->unit_bytes, steps);
     /* from each step to the one before it, and to the initial state if that wants a gradient */
     product(cost, ADEPT_BACKWARD, s, s->batch, s->width, s->gates,

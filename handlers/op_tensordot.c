@@ -69,9 +69,7 @@ static void cost(adept_call *c, adept_cost *cost)
                     .a = adept_gemm_side_of(cost, p.a),
                     .b = adept_gemm_side_of(cost, p.b),
                     .out_bytes = adept_tensor_bytes(out)};
-    adept_gemm_forward(cost, &g);
-    adept_gemm_backward(cost, &g);
-    adept_gemm_save(cost, &g);
+    adept_gemm_cost(cost, &g);
 }
 
 static const adept_handler_case cases[] = {

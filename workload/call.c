@@ -170,6 +170,13 @@ void adept_call_nomem(adept_call *c)
     snprintf(c->run->message, sizeof c->run->message, "out of memory");
 }
 
+const char *adept_call_shape(adept_call *c, const adept_tensor *t)
+{
+    char text[200];
+    const char *copy = adept_arena_strdup(c->run->arena, adept_tensor_print(t, text, sizeof text));
+    return copy ? copy : "?";
+}
+
 static adept_tensor *scratch(adept_call *c)
 {
     adept_tensor_node *node = &c->run->scratch;
@@ -518,11 +525,8 @@ static bool same_dims(const adept_tensor *t, int ndim, const int64_t *dims)
 adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims)
 {
     if (!c->inplace) return adept_out_tensor(c, dtype, ndim, dims);
-    if (!same_dims(self, ndim, dims)) {
-        char shape[160];
-        adept_call_fail(c, "in place: the result does not have the shape of its target %s",
-                        adept_tensor_print(self, shape, sizeof shape));
-    }
+    if (!same_dims(self, ndim, dims))
+        adept_call_fail(c, "in place: the result does not have the shape of its target %s", adept_call_shape(c, self));
     return adept_out_alias(c, self);
 }
 

@@ -29,8 +29,8 @@ void adept_cost_kernel(adept_cost *cost, const adept_kernel *kernel)
     cost->kernels[cost->n_kernels++] = *kernel;
 }
 
-void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
-                    double bytes_read, double bytes_written)
+void adept_cost_stream(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
+                       double bytes_read, double bytes_written, double launches)
 {
     adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
                                             .unit = ADEPT_UNIT_ALU,
@@ -39,8 +39,14 @@ void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double
                                             .flops = flops,
                                             .bytes_read = bytes_read,
                                             .bytes_written = bytes_written,
-                                            .launches = 1,
+                                            .launches = launches,
                                             .elements = elements});
+}
+
+void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
+                    double bytes_read, double bytes_written)
+{
+    adept_cost_stream(cost, pass, dtype, elements, flops, bytes_read, bytes_written, 1);
 }
 
 void adept_cost_save(adept_cost *cost, const adept_tensor *t)

@@ -92,10 +92,8 @@ static void find_first_use(const adept_tensor *t, void *context)
     if (t->param < 0 || b->used[t->param]) return;
     b->used[t->param] = true;
     const adept_param *p = &b->in.graph->params[t->param];
-    double bytes = adept_dtype_bytes(adept_precision_stored_dtype(b->in.config->precision, p->dtype));
-    for (int d = 0; d < p->ndim; d++)
-        bytes *= (double)p->dims[d];
-    if (!p->is_buffer && p->requires_grad) b->gradient_bytes += bytes;
+    double element_bytes = adept_dtype_bytes(adept_precision_stored_dtype(b->in.config->precision, p->dtype));
+    if (!p->is_buffer && p->requires_grad) b->gradient_bytes += element_bytes * adept_dims_elements(p->ndim, p->dims);
 }
 
 static double take_gradients(builder *b)
@@ -220,9 +218,8 @@ static adept_status describe_model(adept_profile *p, const adept_graph *g, adept
     p->producer = adept_arena_strdup(p->arena, g->producer ? g->producer : "");
     for (size_t i = 0; i < g->n_params; i++) {
         const adept_param *q = &g->params[i];
-        double numel = 1, element_bytes = adept_dtype_bytes(adept_precision_stored_dtype(precision, q->dtype));
-        for (int d = 0; d < q->ndim; d++)
-            numel *= (double)q->dims[d];
+        double numel = adept_dims_elements(q->ndim, q->dims);
+        double element_bytes = adept_dtype_bytes(adept_precision_stored_dtype(precision, q->dtype));
         p->weights_bytes += numel * element_bytes;
         if (q->is_buffer) continue;
         p->params += (int64_t)numel;

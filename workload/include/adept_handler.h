@@ -117,6 +117,9 @@ void adept_call_fail(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3);
 /** The operator is known but not this use of it: reported like an operator without a handler (exit 4). */
 void adept_call_unsupported(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3);
 
+/** "f32:2x3x4", for messages; lives as long as the run. */
+const char *adept_call_shape(adept_call *c, const adept_tensor *t);
+
 /** Arguments by schema name. Missing optional arguments (omitted or None) give NULL or the default. */
 const adept_value *adept_arg(const adept_call *c, const char *name); /* NULL if omitted; kind NONE if None */
 int adept_arg_count(const adept_call *c);
@@ -194,7 +197,10 @@ bool adept_cost_backward(const adept_cost *cost);
 bool adept_cost_wants_grad(const adept_cost *cost, const adept_tensor *argument);
 /** Record a kernel. Backward kernels are ignored (not an error) when adept_cost_backward() is false. */
 void adept_cost_kernel(adept_cost *cost, const adept_kernel *kernel);
-/** An elementwise kernel: flops and bytes as given, one launch. Shorthand of the above. */
+/** Elementwise kernels, of so many launches together. Shorthand of the above. */
+void adept_cost_stream(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
+                       double bytes_read, double bytes_written, double launches);
+/** One of them. */
 void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
                     double bytes_read, double bytes_written);
 /** Autograd keeps this tensor until the backward. Its memory is counted once per storage, parameters not at all;
