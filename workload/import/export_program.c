@@ -274,16 +274,13 @@ static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
     adept_name_map_free(&r->metas);
     adept_name_map_free(&r->symbols);
     if (r->json.status != ADEPT_OK) return;
-    adept_graph *graph = NULL;
-    adept_status status = adept_graph_builder_finish(r->b, (int32_t)n_returns, returns, &graph, r->json.err);
-    r->b = NULL;
-    adept_export_check(r, status);
-    if (status != ADEPT_OK) return;
+    adept_graph *graph = adept_graph_builder_graph(r->b);
     graph->format = "export";
     graph->producer = producer;
     graph->path = path;
     graph->hint_batch = r->batch_hint;
-    *out = graph;
+    adept_export_check(r, adept_graph_builder_finish(r->b, (int32_t)n_returns, returns, out, r->json.err));
+    r->b = NULL;
 }
 
 adept_status adept_export_build(adept_graph **out, const adept_export_source *source, adept_error *err)
