@@ -59,6 +59,16 @@ adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int 
     return t->storage < 0 ? NULL : t;
 }
 
+adept_list *adept_run_list_new(adept_run_state *run, size_t n, const adept_value *items)
+{
+    adept_list *list = adept_arena_alloc(run->arena, sizeof *list);
+    adept_value *copy = adept_arena_array(run->arena, n + 1, sizeof *copy);
+    if (!list || !copy) return NULL;
+    if (items && n) memcpy(copy, items, n * sizeof *copy);
+    *list = (adept_list){copy, n, n + 1};
+    return list;
+}
+
 int32_t adept_tensor_producer(const adept_tensor *t)
 {
     return ((const adept_tensor_node *)t)->producer;
@@ -403,15 +413,17 @@ int adept_call_dim(adept_call *c, int64_t dim, int ndim)
     return (int)(dim < 0 ? dim + range : dim);
 }
 
+void adept_value_each_tensor(const adept_value *v, void (*visit)(const adept_tensor *t, void *context), void *context)
+{
+    if (v->kind == ADEPT_VALUE_TENSOR) visit(v->u.t, context);
+    for (size_t i = 0; is_sequence(v) && i < v->u.list->n; i++)
+        if (v->u.list->items[i].kind == ADEPT_VALUE_TENSOR) visit(v->u.list->items[i].u.t, context);
+}
+
 void adept_call_each_tensor(const adept_call *c, void (*visit)(const adept_tensor *t, void *context), void *context)
 {
-    for (int i = 0; i < c->n_args; i++) {
-        const adept_value *v = &c->args[i];
-        if (v->kind == ADEPT_VALUE_TENSOR) visit(v->u.t, context);
-        if (!is_sequence(v)) continue;
-        for (size_t k = 0; k < v->u.list->n; k++)
-            if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR) visit(v->u.list->items[k].u.t, context);
-    }
+    for (int i = 0; i < c->n_args; i++)
+        adept_value_each_tensor(&c->args[i], visit, context);
 }
 
 /* ---------------------------------------------------------------- outputs ---------------- */
@@ -569,14 +581,12 @@ void adept_out_unknown(adept_call *c)
 
 adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t n)
 {
-    adept_list *list = adept_arena_alloc(c->run->arena, sizeof *list);
-    adept_value *items = adept_arena_array(c->run->arena, n + 1, sizeof *items);
-    if (!list || !items) {
+    static adept_list empty; /* never written: n is 0 and callers check adept_call_ok before filling */
+    adept_list *list = adept_run_list_new(c->run, n, NULL);
+    if (!list) {
         adept_call_nomem(c);
-        static adept_list empty; /* never written: n is 0 and callers check adept_call_ok before filling */
-        return list ? list : &empty;
+        return &empty;
     }
-    *list = (adept_list){items, n, n + 1};
     push(c, (adept_value){list_or_tuple, {.list = list}});
     return list;
 }

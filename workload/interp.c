@@ -207,13 +207,8 @@ static adept_status snapshot_lists(adept_interp *in, adept_value *args, int n_ar
 {
     for (int i = 0; i < n_args; i++) {
         if (args[i].kind != ADEPT_VALUE_LIST) continue;
-        const adept_list *list = args[i].u.list;
-        adept_list *copy = adept_arena_alloc(in->run.arena, sizeof *copy);
-        adept_value *items = adept_arena_array(in->run.arena, list->n + 1, sizeof *items);
-        if (!copy || !items) return adept_interp_nomem(in);
-        if (list->n) memcpy(items, list->items, list->n * sizeof *items);
-        *copy = (adept_list){items, list->n, list->n + 1};
-        args[i].u.list = copy;
+        args[i].u.list = adept_run_list_new(&in->run, args[i].u.list->n, args[i].u.list->items);
+        if (!args[i].u.list) return adept_interp_nomem(in);
     }
     return ADEPT_OK;
 }

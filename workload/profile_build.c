@@ -50,13 +50,8 @@ static void append_shape(const adept_tensor *t, void *context)
 
 static void append_results(const adept_call *call, shape_text *s)
 {
-    for (int i = 0; i < call->n_results; i++) {
-        const adept_value *v = &call->results[i];
-        if (v->kind == ADEPT_VALUE_TENSOR) append_shape(v->u.t, s);
-        if (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) continue;
-        for (size_t k = 0; k < v->u.list->n; k++)
-            if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR) append_shape(v->u.list->items[k].u.t, s);
-    }
+    for (int i = 0; i < call->n_results; i++)
+        adept_value_each_tensor(&call->results[i], append_shape, s);
 }
 
 /* ---------------------------------------------------------------- one record ---------------- */

@@ -1,6 +1,6 @@
 /** @file adept_handler.h  What a layer handler is, and what it may ask and say. Calls: adept_kernel.
  *
- *  A handler is one file handlers/op_NAME.c that defines `const adept_handler adept_handler_NAME`. It knows the shape
+ *  A handler is a `const adept_handler adept_handler_NAME` in a file handlers/op_*.c, alone or beside its family. It knows the shape
  *  of its operators' outputs and their cost, forward and backward. Both functions are pure: no I/O, no globals, no
  *  allocation but through the call's functions. Errors are sticky: the first adept_call_fail() wins, later getters
  *  return harmless defaults, so a handler checks adept_call_ok() only before it would divide or index by what it got.
