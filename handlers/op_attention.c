@@ -196,10 +196,8 @@ static const adept_handler_case cases[] = {
      * 2 products forward: 4 * 465708 * 64 = 119221248; 5 backward: 2.5 times that. ALU 6 per score (scale, softmax),
      * backward 12 per score and 2 per result element. bf16: 302592 bytes each; 12*197 row sums of 4 bytes = 9456. */
     {.name = "fused",
-     .call =
-         "aten::scaled_dot_product_attention(query=bf16:1x12x197x64*, key=bf16:1x12x197x64*, value=bf16:1x12x197x64*, "
-         "attn_mask=none, dropout_p=0.0, is_causal=false)",
-     .out = "bf16:1x12x197x64",
+     .call = "aten::scaled_dot_product_attention(query=bf16:1x12x197x64*, key=bf16:1x12x197x64*, "
+             "value=bf16:1x12x197x64*, attn_mask=none, dropout_p=0.0, is_causal=false) -> bf16:1x12x197x64",
      .forward = {.gemm = 119221248, .alu = 2794248, .read = 907776, .written = 302592 + 9456, .launches = 1},
      .backward = {.gemm = 298053120,
                   .alu = 5588496 + 302592,
@@ -212,10 +210,8 @@ static const adept_handler_case cases[] = {
      * 931416 bytes. read: q, k, (q + k), scores, (scores + v). backward: dV, dP, softmax, dQ, dK and the two scales;
      * keeps scaled q and k, the softmax and v. */
     {.name = "eager",
-     .call =
-         "aten::scaled_dot_product_attention(query=bf16:1x12x197x64*, key=bf16:1x12x197x64*, value=bf16:1x12x197x64*, "
-         "attn_mask=none, dropout_p=0.0, is_causal=false) @eager",
-     .out = "bf16:1x12x197x64",
+     .call = "aten::scaled_dot_product_attention(query=bf16:1x12x197x64*, key=bf16:1x12x197x64*, "
+             "value=bf16:1x12x197x64*, attn_mask=none, dropout_p=0.0, is_causal=false) @eager -> bf16:1x12x197x64",
      .forward = {.gemm = 119221248,
                  .alu = 302592 + 2328540,
                  .read = 5 * 302592 + 2 * 931416,
@@ -234,9 +230,7 @@ static const adept_handler_case cases[] = {
      */
     {.name = "grouped queries",
      .call = "aten::scaled_dot_product_attention(query=f16:1x8x4x16*, key=f16:1x2x6x16*, value=f16:1x2x6x16*, "
-             "attn_mask=none, "
-             "dropout_p=0.0, is_causal=true, scale=none, enable_gqa=true)",
-     .out = "f16:1x8x4x16",
+             "attn_mask=none, dropout_p=0.0, is_causal=true, scale=none, enable_gqa=true) -> f16:1x8x4x16",
      .forward = {.gemm = 12288, .alu = 1152, .read = 2 * (512 + 384), .written = 1024 + 128, .launches = 1},
      .backward = {.gemm = 30720,
                   .alu = 2304 + 1024 + 2 * 768,
@@ -249,9 +243,7 @@ static const adept_handler_case cases[] = {
      * booleans: 4x6 causal mask, 24 bytes to 48. FLOPs: scale 512 + 768, mask 24 + 192, softmax 960. */
     {.name = "grouped queries, eager, causal, frozen values",
      .call = "aten::scaled_dot_product_attention(query=f16:1x8x4x16*, key=f16:1x2x6x16*, value=f16:1x2x6x16, "
-             "attn_mask=none, "
-             "dropout_p=0.0, is_causal=true, scale=none, enable_gqa=true) @eager",
-     .out = "f16:1x8x4x16",
+             "attn_mask=none, dropout_p=0.0, is_causal=true, scale=none, enable_gqa=true) @eager -> f16:1x8x4x16",
      .forward = {.gemm = 12288,
                  .alu = 512 + 768 + 24 + 192 + 960,
                  .read = 1024 + 2 * 384 + 1536 + (1024 + 1536) + 24 + (384 + 48) + 384 + (384 + 1536),
@@ -269,28 +261,25 @@ static const adept_handler_case cases[] = {
     /* boolean mask of 6 keys, dropout: 6 + 1 + 2 = 9 FLOPs per score of 2*3*4*6 = 144; k wider than v */
     {.name = "fused, mask and dropout, value width of its own, frozen inputs",
      .call = "aten::scaled_dot_product_attention(query=f32:2x3x4x8, key=f32:2x3x6x8, value=f32:2x3x6x5, "
-             "attn_mask=bool:2x1x1x6, dropout_p=0.1, is_causal=false)",
-     .out = "f32:2x3x4x5",
+             "attn_mask=bool:2x1x1x6, dropout_p=0.1, is_causal=false) -> f32:2x3x4x5",
      .forward = {.gemm = 3744, .alu = 1296, .read = 4 * (192 + 288 + 180) + 12, .written = 480, .launches = 1},
      .product = {4, 6, 8, 6}},
     {.name = "flash results",
      .call = "aten::_scaled_dot_product_flash_attention(query=bf16:2x3x4x8, key=bf16:2x3x6x8, value=bf16:2x3x6x8, "
-             "dropout_p=0.0, is_causal=false, return_debug_mask=false, scale=none) @infer",
-     .out = "bf16:2x3x4x8, f32:2x3x4, none, none, i:4, i:6, i64:, i64:, bf16:0",
+             "dropout_p=0.0, is_causal=false, return_debug_mask=false, scale=none) @infer -> bf16:2x3x4x8, f32:2x3x4, "
+             "none, none, i:4, i:6, i64:, i64:, bf16:0",
      .forward = {.gemm = 4608, .alu = 864, .read = 2 * (192 + 288 + 288), .written = 384, .launches = 1},
      .product = {4, 6, 8, 6}},
     {.name = "memory-efficient results",
      .call = "aten::_scaled_dot_product_efficient_attention(query=f32:2x3x4x8, key=f32:2x3x6x8, value=f32:2x3x6x8, "
-             "attn_bias=none, compute_log_sumexp=true, dropout_p=0.0, is_causal=false) @infer",
-     .out = "f32:2x3x4x8, f32:2x3x32, i64:, i64:",
+             "attn_bias=none, compute_log_sumexp=true, dropout_p=0.0, is_causal=false) @infer -> f32:2x3x4x8, "
+             "f32:2x3x32, i64:, i64:",
      .forward = {.gemm = 4608, .alu = 864, .read = 4 * (192 + 288 + 288), .written = 768, .launches = 1},
      .product = {4, 6, 8, 6}},
     /* 3 dimensions are the math path's; dropout 2 per score of 2*4*6 = 48: q 64, k 96, v 96, out 64 elements */
     {.name = "math with dropout, weights returned",
-     .call =
-         "aten::_scaled_dot_product_attention_math(query=f32:2x4x8, key=f32:2x6x8, value=f32:2x6x8*, attn_mask=none, "
-         "dropout_p=0.5, is_causal=false)",
-     .out = "f32:2x4x8, f32:2x4x6",
+     .call = "aten::_scaled_dot_product_attention_math(query=f32:2x4x8, key=f32:2x6x8, value=f32:2x6x8*, "
+             "attn_mask=none, dropout_p=0.5, is_causal=false) -> f32:2x4x8, f32:2x4x6",
      .forward = {.gemm = 1536,
                  .alu = 64 + 96 + 240 + 96,
                  .read = 4 * (64 + 96 + 160 + 48 + 48 + 144),

@@ -197,18 +197,16 @@ static void shape(adept_call *c)
 }
 
 static const adept_handler_case cases[] = {
-    {.name = "all sizes", .call = "aten::size(self=f32:2x3x4)", .out = "[i:2, i:3, i:4]"},
-    {.name = "one size", .call = "aten::size(self=f32:2x3x4, dim=-1)", .out = "i:4"},
-    {.name = "strides of a new tensor are row-major",
-     .call = "aten::stride(self=f32:2x3x4)",
-     .out = "[i:12, i:4, i:1]"},
-    {.name = "elements", .call = "aten::numel(self=f32:2x3x4)", .out = "i:24"},
-    {.name = "dimensions", .call = "aten::dim(self=f32:)", .out = "i:0"},
-    {.name = "bf16 is 15 among the scalar types", .call = "prim::dtype(bf16:2)", .out = "i:15"},
-    {.name = "the device", .call = "prim::device(f32:2)", .out = "\"cuda:0\""},
-    {.name = "its type", .call = "prim::type(\"cuda:0\")", .out = "\"cuda\""},
-    {.name = "training records gradients", .call = "aten::is_grad_enabled()", .out = "b:true"},
-    {.name = "inference does not", .call = "aten::is_grad_enabled() @infer", .out = "b:false"},
+    {.name = "all sizes", .call = "aten::size(self=f32:2x3x4) -> [i:2, i:3, i:4]"},
+    {.name = "one size", .call = "aten::size(self=f32:2x3x4, dim=-1) -> i:4"},
+    {.name = "strides of a new tensor are row-major", .call = "aten::stride(self=f32:2x3x4) -> [i:12, i:4, i:1]"},
+    {.name = "elements", .call = "aten::numel(self=f32:2x3x4) -> i:24"},
+    {.name = "dimensions", .call = "aten::dim(self=f32:) -> i:0"},
+    {.name = "bf16 is 15 among the scalar types", .call = "prim::dtype(bf16:2) -> i:15"},
+    {.name = "the device", .call = "prim::device(f32:2) -> \"cuda:0\""},
+    {.name = "its type", .call = "prim::type(\"cuda:0\") -> \"cuda\""},
+    {.name = "training records gradients", .call = "aten::is_grad_enabled() -> b:true"},
+    {.name = "inference does not", .call = "aten::is_grad_enabled() @infer -> b:false"},
     {0},
 };
 

@@ -66,8 +66,7 @@ static const adept_handler_case cases[] = {
      * reads 3 (20 + 30), 3 * 48, 24, 12 + 3 elements; writes 3 * 24, 3 * 4, 12, 12.
      * the inputs are the model's: only dW, 3 products of 5x4 by 4x6, reading 4 + 20 + 24 each */
     {.name = "first layer",
-     .call = "aten::bilinear(input1=f32:4x5, input2=f32:4x6, weight=f32:3x5x6*, bias=f32:3*)",
-     .out = "f32:4x3",
+     .call = "aten::bilinear(input1=f32:4x5, input2=f32:4x6, weight=f32:3x5x6*, bias=f32:3*) -> f32:4x3",
      .forward = {.gemm = 720 + 144,
                  .alu = 24,
                  .read = 4 * (150 + 144 + 24 + 15),
@@ -77,8 +76,7 @@ static const adept_handler_case cases[] = {
      .saved_bytes = 4 * (20 + 24),
      .product = {4, 6, 5, 1}},
     {.name = "all gradients",
-     .call = "aten::bilinear(input1=f32:4x5*, input2=f32:4x6*, weight=f32:3x5x6*, bias=none)",
-     .out = "f32:4x3",
+     .call = "aten::bilinear(input1=f32:4x5*, input2=f32:4x6*, weight=f32:3x5x6*, bias=none) -> f32:4x3",
      .forward =
          {.gemm = 720 + 144, .alu = 12, .read = 4 * (150 + 144 + 24), .written = 4 * (72 + 12 + 12), .launches = 9},
      .backward = {.gemm = 3 * 720,

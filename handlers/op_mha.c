@@ -136,11 +136,9 @@ static const adept_handler_case cases[] = {
      * 2 heads of 5x5 in 2 images: 100 scores, 4 * 100 * 4 = 1600; 600 for scale and softmax; output product 1280 + 80
      */
     {.name = "fused",
-     .call =
-         "aten::_native_multi_head_attention(query=f32:2x5x8, key=f32:2x5x8, value=f32:2x5x8, embed_dim=8, num_head=2, "
-         "qkv_weight=f32:24x8, qkv_bias=f32:24, proj_weight=f32:8x8, proj_bias=f32:8, mask=none, need_weights=false, "
-         "average_attn_weights=true, mask_type=none) @infer",
-     .out = "f32:2x5x8, none",
+     .call = "aten::_native_multi_head_attention(query=f32:2x5x8, key=f32:2x5x8, value=f32:2x5x8, embed_dim=8, "
+             "num_head=2, qkv_weight=f32:24x8, qkv_bias=f32:24, proj_weight=f32:8x8, proj_bias=f32:8, mask=none, "
+             "need_weights=false, average_attn_weights=true, mask_type=none) @infer -> f32:2x5x8, none",
      .forward = {.gemm = 3840 + 1600 + 1280,
                  .alu = 240 + 600 + 80,
                  .read = 3 * (320 + 256) + (960 + 96) + 960 + 320 + (320 + 256 + 32),
@@ -149,11 +147,9 @@ static const adept_handler_case cases[] = {
      .product = {10, 8, 8, 1}},
     /* With weights: scale q and k (160), softmax 500, and 100 scores averaged over the heads into 50 */
     {.name = "weights wanted",
-     .call =
-         "aten::_native_multi_head_attention(query=f32:2x5x8, key=f32:2x5x8, value=f32:2x5x8, embed_dim=8, num_head=2, "
-         "qkv_weight=f32:24x8, qkv_bias=f32:24, proj_weight=f32:8x8, proj_bias=f32:8, mask=none, need_weights=true, "
-         "average_attn_weights=true, mask_type=none) @infer",
-     .out = "f32:2x5x8, f32:2x5x5",
+     .call = "aten::_native_multi_head_attention(query=f32:2x5x8, key=f32:2x5x8, value=f32:2x5x8, embed_dim=8, "
+             "num_head=2, qkv_weight=f32:24x8, qkv_bias=f32:24, proj_weight=f32:8x8, proj_bias=f32:8, mask=none, "
+             "need_weights=true, average_attn_weights=true, mask_type=none) @infer -> f32:2x5x8, f32:2x5x5",
      .forward = {.gemm = 3840 + 1600 + 1280,
                  .alu = 240 + 160 + 500 + 80 + 100,
                  .read = 3 * 576 + 1056 + (320 + 320 + 640 + 400 + 720) + 320 + 608 + 400,

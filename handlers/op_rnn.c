@@ -326,8 +326,8 @@ static const adept_handler_case cases[] = {
      * 192 + 256 + 128, reserve 5 * 160 */
     {.name = "LSTM, one layer",
      .call = "aten::lstm(input=f32:5x2x3, hx=[f32:1x2x4, f32:1x2x4], params=[f32:16x3*, f32:16x4*, f32:16*, f32:16*], "
-             "has_biases=true, num_layers=1, dropout=0.0, train=true, bidirectional=false, batch_first=false)",
-     .out = "f32:5x2x4, f32:1x2x4, f32:1x2x4",
+             "has_biases=true, num_layers=1, dropout=0.0, train=true, bidirectional=false, batch_first=false) -> "
+             "f32:5x2x4, f32:1x2x4, f32:1x2x4",
      .forward = {.gemm = 960 + 1280,
                  .alu = 320 + 1200,
                  .read = 376 + 1760 + 1440,
@@ -344,11 +344,9 @@ static const adept_handler_case cases[] = {
      * input products 2*10*12*(3 + 8) in 2 directions = 5280; recurrent 2*2*12*4 * 5 steps * 4 = 3840; gates 20 * 40
      * * 4. reads: 2 (x 120 + w 144) + 2 (x 320 + w 384); 20 (h 32 + w 192); 4 * 7 * 160. */
     {.name = "GRU, bidirectional, two layers",
-     .call =
-         "aten::gru(input=f32:2x5x3, hx=f32:4x2x4, params=[f32:12x3, f32:12x4, f32:12x3, f32:12x4, f32:12x8, f32:12x4, "
-         "f32:12x8, f32:12x4], has_biases=false, num_layers=2, dropout=0.0, train=false, bidirectional=true, "
-         "batch_first=true) @infer",
-     .out = "f32:2x5x8, f32:4x2x4",
+     .call = "aten::gru(input=f32:2x5x3, hx=f32:4x2x4, params=[f32:12x3, f32:12x4, f32:12x3, f32:12x4, f32:12x8, "
+             "f32:12x4, f32:12x8, f32:12x4], has_biases=false, num_layers=2, dropout=0.0, train=false, "
+             "bidirectional=true, batch_first=true) @infer -> f32:2x5x8, f32:4x2x4",
      .forward = {.gemm = 5280 + 3840,
                  .alu = 3200,
                  .read = 2 * 264 + 2 * 704 + 20 * 224 + 4480,
@@ -360,8 +358,7 @@ static const adept_handler_case cases[] = {
     {.name = "packed sequences",
      .call =
          "aten::rnn_tanh(data=f32:7x3, batch_sizes=i64:3, hx=f32:1x4x4, params=[f32:4x3, f32:4x4], has_biases=false, "
-         "num_layers=1, dropout=0.0, train=false, bidirectional=false) @infer",
-     .out = "f32:7x4, f32:1x4x4",
+         "num_layers=1, dropout=0.0, train=false, bidirectional=false) @infer -> f32:7x4, f32:1x4x4",
      .forward = {.gemm = 168 + 224,
                  .alu = 168,
                  .read = 84 + 48 + 112 + 3 * 64 + 224,
@@ -372,8 +369,7 @@ static const adept_handler_case cases[] = {
      * one number per unit: 8 * 4 = 32 bytes, gates 128 */
     {.name = "LSTM cell",
      .call = "aten::lstm_cell(input=f32:2x3*, hx=[f32:2x4*, f32:2x4*], w_ih=f32:16x3*, w_hh=f32:16x4*, b_ih=none, "
-             "b_hh=none)",
-     .out = "f32:2x4, f32:2x4",
+             "b_hh=none) -> f32:2x4, f32:2x4",
      .forward = {.gemm = 448, .alu = 240, .read = 24 + 192 + 32 + 256 + 288, .written = 128 + 128 + 224, .launches = 3},
      .backward = {.gemm = 896,
                   .alu = 480,

@@ -134,7 +134,7 @@ static void parse_flags(parser *s)
         else
             s->error = "unknown flag";
     }
-    if (*s->p) s->error = "text behind the call";
+    if (*s->p && strncmp(s->p, "->", 2)) s->error = "text behind the call";
 }
 
 static void note_grad(const adept_tensor *t, void *any)

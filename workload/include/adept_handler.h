@@ -215,8 +215,8 @@ void adept_cost_workspace(adept_cost *cost, double bytes);
 
 /* ------------------------------------------------------------------ the handler --------------------------------- */
 
-/* A worked example. `call` is an operator with arguments, tensors as SPECs, * for requires_grad:
- *   "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*)"
+/* A worked example. `call` is an operator with arguments, tensors as SPECs, * for requires_grad, and its outputs:
+ *   "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*) -> f32:32x3072"
  *   values: 3  0.5  true  none  "text"  [1,2]  [f32:2x3*, f32:2x3]
  * All counts are compared exactly (relative 1e-12), so a field left out means 0. Mode is train. */
 typedef struct adept_case_counts {
@@ -228,7 +228,6 @@ typedef struct adept_case_counts {
 typedef struct adept_handler_case {
     const char *name; /* why the numbers are what they are, in a few words */
     const char *call;
-    const char *out;  /* outputs as printed: "f32:32x3072", "i:5", "[f32:2, f32:2]"; NULL: not checked */
     adept_case_counts forward, backward;
     double saved_bytes; /* what autograd keeps: unique storages among non-parameters (all tensors here are non-parameters) */
     double product[4];   /* m, n, k, batch of the first GEMM or CONV kernel, 0 if none */
