@@ -8,77 +8,69 @@ typedef enum result_type {
     BOOL
 } result_type;
 
-typedef struct function {
+typedef struct math {
     adept_fn fn; /* ADEPT_FN_NONE: never computed on the host */
     result_type type;
     double flops;
     adept_chain backward;         /* launches 0: the gradient passes through */
     int reads_self, reads_result; /* in the backward; read means kept by autograd */
-} function;
+} math;
 
 /* Derivatives as in PyTorch's derivatives.yaml, one kernel per operation. {0, 0, 1, 1}: zeros, the function is constant
  * almost everywhere. */
-static const function arc = {ADEPT_FN_NONE, FLOAT, 4, {5, 5, 5, 5}, 2, 0}; /* grad * rsqrt(1 - x * x) */
+static const math arc = {ADEPT_FN_NONE, FLOAT, 4, {5, 5, 5, 5}, 2, 0}; /* grad * rsqrt(1 - x * x) */
 
 static const adept_op ops[] = {
-    {"aten::neg aten::negative", ADEPT_CAST_NONE, &(const function){ADEPT_FN_NEG, SAME, 1, {1, 1, 1, 1}, 0, 0}},
+    {"aten::neg aten::negative", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NEG, SAME, 1, {1, 1, 1, 1}, 0, 0}},
     {"aten::abs aten::absolute prim::abs", ADEPT_CAST_NONE,
-     &(const function){ADEPT_FN_ABS, SAME, 1, {2, 2, 2, 2}, 1, 0}}, /* grad * sign(x) */
-    {"aten::sign aten::sgn", ADEPT_CAST_NONE, &(const function){ADEPT_FN_SIGN, SAME, 1, {0, 0, 1, 1}, 0, 0}},
-    {"aten::sqrt", ADEPT_CAST_NONE,
-     &(const function){ADEPT_FN_SQRT, FLOAT, 1, {2, 2, 2, 2}, 0, 1}}, /* grad / (2 * y) */
+     &(const math){ADEPT_FN_ABS, SAME, 1, {2, 2, 2, 2}, 1, 0}}, /* grad * sign(x) */
+    {"aten::sign aten::sgn", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SIGN, SAME, 1, {0, 0, 1, 1}, 0, 0}},
+    {"aten::sqrt", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SQRT, FLOAT, 1, {2, 2, 2, 2}, 0, 1}}, /* grad / (2 * y) */
     {"aten::rsqrt", ADEPT_CAST_FP32,
-     &(const function){ADEPT_FN_RSQRT, FLOAT, 1, {4, 3, 3, 3}, 0, 1}}, /* (grad * -0.5) * y ** 3 */
+     &(const math){ADEPT_FN_RSQRT, FLOAT, 1, {4, 3, 3, 3}, 0, 1}}, /* (grad * -0.5) * y ** 3 */
     {"aten::reciprocal", ADEPT_CAST_FP32,
-     &(const function){ADEPT_FN_RECIPROCAL, FLOAT, 1, {3, 3, 3, 3}, 0, 1}},                        /* -grad * (y * y) */
-    {"aten::exp", ADEPT_CAST_FP32, &(const function){ADEPT_FN_EXP, FLOAT, 1, {1, 1, 1, 1}, 0, 1}}, /* grad * y */
-    {"aten::exp2", ADEPT_CAST_NONE,
-     &(const function){ADEPT_FN_NONE, FLOAT, 1, {2, 2, 2, 2}, 0, 1}}, /* grad * y * ln 2 */
-    {"aten::expm1", ADEPT_CAST_FP32,
-     &(const function){ADEPT_FN_EXPM1, FLOAT, 2, {2, 2, 2, 2}, 0, 1}},                             /* grad * (y + 1) */
-    {"aten::log", ADEPT_CAST_FP32, &(const function){ADEPT_FN_LOG, FLOAT, 1, {1, 1, 1, 1}, 1, 0}}, /* grad / x */
-    {"aten::log2", ADEPT_CAST_FP32,
-     &(const function){ADEPT_FN_LOG2, FLOAT, 1, {2, 2, 2, 2}, 1, 0}}, /* grad / (x * ln 2) */
-    {"aten::log10", ADEPT_CAST_FP32, &(const function){ADEPT_FN_LOG10, FLOAT, 1, {2, 2, 2, 2}, 1, 0}},
-    {"aten::log1p", ADEPT_CAST_FP32,
-     &(const function){ADEPT_FN_LOG1P, FLOAT, 2, {2, 2, 2, 2}, 1, 0}},                             /* grad / (x + 1) */
-    {"aten::sin", ADEPT_CAST_NONE, &(const function){ADEPT_FN_SIN, FLOAT, 1, {2, 2, 2, 2}, 1, 0}}, /* grad * cos(x) */
-    {"aten::cos", ADEPT_CAST_NONE, &(const function){ADEPT_FN_COS, FLOAT, 1, {3, 3, 3, 3}, 1, 0}}, /* grad * -sin(x) */
-    {"aten::tan", ADEPT_CAST_FP32,
-     &(const function){ADEPT_FN_TAN, FLOAT, 3, {3, 3, 3, 3}, 0, 1}}, /* grad * (1 + y ** 2) */
+     &(const math){ADEPT_FN_RECIPROCAL, FLOAT, 1, {3, 3, 3, 3}, 0, 1}},                            /* -grad * (y * y) */
+    {"aten::exp", ADEPT_CAST_FP32, &(const math){ADEPT_FN_EXP, FLOAT, 1, {1, 1, 1, 1}, 0, 1}},     /* grad * y */
+    {"aten::exp2", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 1, {2, 2, 2, 2}, 0, 1}},   /* grad * y * ln 2 */
+    {"aten::expm1", ADEPT_CAST_FP32, &(const math){ADEPT_FN_EXPM1, FLOAT, 2, {2, 2, 2, 2}, 0, 1}}, /* grad * (y + 1) */
+    {"aten::log", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG, FLOAT, 1, {1, 1, 1, 1}, 1, 0}},     /* grad / x */
+    {"aten::log2", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG2, FLOAT, 1, {2, 2, 2, 2}, 1, 0}}, /* grad / (x * ln 2) */
+    {"aten::log10", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG10, FLOAT, 1, {2, 2, 2, 2}, 1, 0}},
+    {"aten::log1p", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG1P, FLOAT, 2, {2, 2, 2, 2}, 1, 0}}, /* grad / (x + 1) */
+    {"aten::sin", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SIN, FLOAT, 1, {2, 2, 2, 2}, 1, 0}},     /* grad * cos(x) */
+    {"aten::cos", ADEPT_CAST_NONE, &(const math){ADEPT_FN_COS, FLOAT, 1, {3, 3, 3, 3}, 1, 0}},     /* grad * -sin(x) */
+    {"aten::tan", ADEPT_CAST_FP32, &(const math){ADEPT_FN_TAN, FLOAT, 3, {3, 3, 3, 3}, 0, 1}}, /* grad * (1 + y ** 2) */
     {"aten::asin aten::acos", ADEPT_CAST_FP32, &arc},
     {"aten::asinh aten::acosh", ADEPT_CAST_NONE, &arc},
     {"aten::atan aten::atanh", ADEPT_CAST_NONE,
-     &(const function){ADEPT_FN_NONE, FLOAT, 4, {3, 3, 3, 3}, 1, 0}}, /* grad / (x * x + 1) */
+     &(const math){ADEPT_FN_NONE, FLOAT, 4, {3, 3, 3, 3}, 1, 0}}, /* grad / (x * x + 1) */
     {"aten::sinh aten::cosh", ADEPT_CAST_FP32,
-     &(const function){ADEPT_FN_NONE, FLOAT, 4, {5, 2, 2, 2}, 1, 0}}, /* sinh, cosh: grad * the other */
+     &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 2, 2, 2}, 1, 0}}, /* sinh, cosh: grad * the other */
     {"aten::erf aten::erfc", ADEPT_CAST_NONE,
-     &(const function){ADEPT_FN_NONE, FLOAT, 4, {5, 5, 5, 5}, 1, 0}}, /* c * exp(-(x * x)) * grad */
+     &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 5, 5, 5}, 1, 0}}, /* c * exp(-(x * x)) * grad */
     {"aten::erfinv", ADEPT_CAST_FP32,
-     &(const function){ADEPT_FN_NONE, FLOAT, 4, {8, 5, 5, 5}, 1, 0}}, /* c * exp(erfinv(x) ** 2) * grad */
+     &(const math){ADEPT_FN_NONE, FLOAT, 4, {8, 5, 5, 5}, 1, 0}}, /* c * exp(erfinv(x) ** 2) * grad */
     {"aten::lgamma aten::digamma", ADEPT_CAST_NONE,
-     &(const function){ADEPT_FN_NONE, FLOAT, 4, {5, 2, 2, 2}, 1, 0}}, /* grad * digamma(x) */
-    {"aten::floor", ADEPT_CAST_NONE, &(const function){ADEPT_FN_FLOOR, SAME, 1, {0, 0, 1, 1}, 0, 0}},
-    {"aten::ceil prim::ceil", ADEPT_CAST_NONE, &(const function){ADEPT_FN_CEIL, SAME, 1, {0, 0, 1, 1}, 0, 0}},
-    {"aten::round", ADEPT_CAST_NONE, &(const function){ADEPT_FN_ROUND, SAME, 1, {0, 0, 1, 1}, 0, 0}},
-    {"aten::trunc aten::fix", ADEPT_CAST_NONE, &(const function){ADEPT_FN_TRUNC, SAME, 1, {0, 0, 1, 1}, 0, 0}},
-    {"aten::frac", ADEPT_CAST_NONE, &(const function){ADEPT_FN_NONE, SAME, 2, {0, 0, 0, 0}, 0, 0}},
-    {"aten::square", ADEPT_CAST_NONE,
-     &(const function){ADEPT_FN_SQUARE, SAME, 1, {2, 3, 3, 3}, 1, 0}}, /* as pow(x, 2) */
-    {"aten::logit", ADEPT_CAST_NONE,
-     &(const function){ADEPT_FN_NONE, FLOAT, 3, {6, 1, 1, 1}, 1, 0}}, /* log(x / (1 - x)) */
+     &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 2, 2, 2}, 1, 0}}, /* grad * digamma(x) */
+    {"aten::floor", ADEPT_CAST_NONE, &(const math){ADEPT_FN_FLOOR, SAME, 1, {0, 0, 1, 1}, 0, 0}},
+    {"aten::ceil prim::ceil", ADEPT_CAST_NONE, &(const math){ADEPT_FN_CEIL, SAME, 1, {0, 0, 1, 1}, 0, 0}},
+    {"aten::round", ADEPT_CAST_NONE, &(const math){ADEPT_FN_ROUND, SAME, 1, {0, 0, 1, 1}, 0, 0}},
+    {"aten::trunc aten::fix", ADEPT_CAST_NONE, &(const math){ADEPT_FN_TRUNC, SAME, 1, {0, 0, 1, 1}, 0, 0}},
+    {"aten::frac", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, SAME, 2, {0, 0, 0, 0}, 0, 0}},
+    {"aten::square", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SQUARE, SAME, 1, {2, 3, 3, 3}, 1, 0}}, /* as pow(x, 2) */
+    {"aten::logit", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 3, {6, 1, 1, 1}, 1, 0}}, /* log(x / (1 - x)) */
     {"aten::nan_to_num", ADEPT_CAST_NONE,
-     &(const function){ADEPT_FN_NONE, SAME, 3, {5, 2, 2, 5}, 2, 0}}, /* grad * isfinite(x) */
-    {"aten::isnan", ADEPT_CAST_NONE, &(const function){ADEPT_FN_ISNAN, BOOL, 1, {0, 0, 0, 0}, 0, 0}},
-    {"aten::isinf aten::isfinite", ADEPT_CAST_NONE, &(const function){ADEPT_FN_NONE, BOOL, 2, {0, 0, 0, 0}, 0, 0}},
-    {"aten::logical_not", ADEPT_CAST_NONE, &(const function){ADEPT_FN_LOGICAL_NOT, BOOL, 1, {0, 0, 0, 0}, 0, 0}},
-    {"aten::bitwise_not", ADEPT_CAST_NONE, &(const function){ADEPT_FN_NOT, SAME, 1, {0, 0, 0, 0}, 0, 0}},
+     &(const math){ADEPT_FN_NONE, SAME, 3, {5, 2, 2, 5}, 2, 0}}, /* grad * isfinite(x) */
+    {"aten::isnan", ADEPT_CAST_NONE, &(const math){ADEPT_FN_ISNAN, BOOL, 1, {0, 0, 0, 0}, 0, 0}},
+    {"aten::isinf aten::isfinite", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, BOOL, 2, {0, 0, 0, 0}, 0, 0}},
+    {"aten::logical_not", ADEPT_CAST_NONE, &(const math){ADEPT_FN_LOGICAL_NOT, BOOL, 1, {0, 0, 0, 0}, 0, 0}},
+    {"aten::bitwise_not", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NOT, SAME, 1, {0, 0, 0, 0}, 0, 0}},
     {0},
 };
 
 static void shape(adept_call *c)
 {
-    const function *row = adept_call_data(c);
+    const math *row = adept_call_data(c);
     const adept_value *v = adept_arg_at(c, 0);
     if (!v || v->kind != ADEPT_VALUE_TENSOR) {
         adept_host_unary(c, row->fn, v);
@@ -92,7 +84,7 @@ static void shape(adept_call *c)
 
 static void cost(adept_call *c, adept_cost *cost)
 {
-    const function *row = adept_call_data(c);
+    const math *row = adept_call_data(c);
     const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
     if (!out || adept_elem_all_on_host(c)) return;
     adept_elem_forward(cost, out, row->flops, adept_elem_read(self));

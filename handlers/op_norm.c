@@ -29,17 +29,9 @@ static void norm_kernel(adept_cost *cost, const normalisation *norm, adept_pass 
                         double bytes_written)
 {
     double n = (double)adept_tensor_numel(norm->out);
-    adept_cost_kernel(
-        cost, &(adept_kernel){.pass = pass,
-                              .unit = ADEPT_UNIT_ALU,
-                              .family = norm->row_elements > 0 ? ADEPT_FAMILY_NORM : ADEPT_FAMILY_STREAM,
-                              .dtype = norm->out->dtype,
-                              .flops = flops * n,
-                              .bytes_read = bytes_read,
-                              .bytes_written = bytes_written,
-                              .launches = pass == ADEPT_FORWARD ? norm->forward_launches : norm->backward_launches,
-                              .elements = n,
-                              .row_elements = norm->row_elements});
+    adept_cost_rows(cost, pass, norm->row_elements > 0 ? ADEPT_FAMILY_NORM : ADEPT_FAMILY_STREAM, norm->out->dtype, n,
+                    norm->row_elements, flops * n, bytes_read, bytes_written,
+                    pass == ADEPT_FORWARD ? norm->forward_launches : norm->backward_launches);
 }
 
 /* Forward: reads the input `passes` times and the affine parameters, writes result and statistics.

@@ -238,21 +238,11 @@ static void cost(adept_call *c, adept_cost *cost)
     double n = kernels(c, self), passes = row == &roll_row ? n : 1;
     double small = adept_tensor_bytes(self), large = adept_tensor_bytes(out), in = (double)adept_tensor_numel(self);
     if (large == 0) return;
-    adept_kernel kernel = {.pass = ADEPT_FORWARD,
-                           .unit = ADEPT_UNIT_ALU,
-                           .family = ADEPT_FAMILY_STREAM,
-                           .dtype = self->dtype,
-                           .flops = folds ? in : 0,
-                           .bytes_read = passes * adept_elem_read(self),
-                           .bytes_written = passes * large,
-                           .launches = n,
-                           .elements = passes * (double)adept_tensor_numel(out)};
-    adept_cost_kernel(cost, &kernel);
-    kernel.pass = ADEPT_BACKWARD;
-    kernel.flops = row->sums && !folds ? (double)adept_tensor_numel(out) : 0;
-    kernel.bytes_read = passes * large;
-    kernel.bytes_written = passes * small;
-    adept_cost_kernel(cost, &kernel);
+    double out_elements = (double)adept_tensor_numel(out);
+    adept_cost_stream(cost, ADEPT_FORWARD, self->dtype, passes * out_elements, folds ? in : 0,
+                      passes * adept_elem_read(self), passes * large, n);
+    adept_cost_stream(cost, ADEPT_BACKWARD, self->dtype, passes * out_elements, row->sums && !folds ? out_elements : 0,
+                      passes * large, passes * small, n);
 }
 
 static const adept_handler_case cases[] = {

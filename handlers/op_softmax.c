@@ -1,5 +1,5 @@
 /* softmax and log_softmax along one dimension. */
-#include "softmax_cost.h"
+#include "elementwise_cost.h"
 
 /* The decomposed forms have a flag that turns fp16 input into fp32 output instead of a dtype. */
 static const char half_to_float;

@@ -197,6 +197,9 @@ bool adept_cost_backward(const adept_cost *cost);
 bool adept_cost_wants_grad(const adept_cost *cost, const adept_tensor *argument);
 /** Record a kernel. Backward kernels are ignored (not an error) when adept_cost_backward() is false. */
 void adept_cost_kernel(adept_cost *cost, const adept_kernel *kernel);
+/** Softmax or normalisation kernels of so many launches together, over rows of row_elements each. */
+void adept_cost_rows(adept_cost *cost, adept_pass pass, adept_kernel_family family, adept_dtype dtype, double elements,
+                     double row_elements, double flops, double bytes_read, double bytes_written, double launches);
 /** Elementwise kernels, of so many launches together. Shorthand of the above. */
 void adept_cost_stream(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
                        double bytes_read, double bytes_written, double launches);
