@@ -7,6 +7,13 @@ const adept_tensor *adept_elem_tensor_at(const adept_call *c, int position)
     return v && v->kind == ADEPT_VALUE_TENSOR ? v->u.t : NULL;
 }
 
+const adept_tensor *adept_elem_self(adept_call *c)
+{
+    const adept_tensor *self = adept_elem_tensor_at(c, 0);
+    if (!self) adept_call_fail(c, "a tensor expected");
+    return self;
+}
+
 bool adept_elem_on_host(const adept_tensor *t)
 {
     return t && t->ndim == 0 && t->n_values == 1;
@@ -92,6 +99,14 @@ void adept_elem_scatter_back(adept_cost *cost, const adept_tensor *whole, const 
 {
     adept_elem_fill(cost, ADEPT_BACKWARD, whole);
     adept_elem_chain(cost, ADEPT_BACKWARD, part, &(adept_chain){0, 1, 1, 1}, 0);
+}
+
+void adept_elem_scatter_chosen(adept_cost *cost, const adept_tensor *whole, const adept_tensor *chosen,
+                               const adept_tensor *indices)
+{
+    adept_elem_fill(cost, ADEPT_BACKWARD, whole);
+    adept_elem_chain(cost, ADEPT_BACKWARD, chosen, &(adept_chain){0, 1, 1, 1}, adept_tensor_bytes(indices));
+    adept_cost_save(cost, indices);
 }
 
 /* ---------------------------------------------------------------- memory order ---------------- */

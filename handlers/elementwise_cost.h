@@ -24,6 +24,8 @@ typedef struct adept_chain {
 
 /** Argument by position; NULL past the end, omitted or not a tensor. */
 const adept_tensor *adept_elem_tensor_at(const adept_call *c, int position);
+/** The first argument, which must be a tensor; NULL and a failed call if it is not. */
+const adept_tensor *adept_elem_self(adept_call *c);
 /** A tensor of known elements lives on the host: scalars of a trace. Reading it costs no device memory traffic. */
 bool adept_elem_on_host(const adept_tensor *t);
 /** Every tensor argument and result lives on the host: nothing runs on the device. False without tensors. */
@@ -49,6 +51,9 @@ void adept_elem_grad_to(adept_cost *cost, const adept_tensor *out, const adept_t
 void adept_elem_save_input(const adept_call *c, adept_cost *cost, const adept_tensor *t);
 /** Backward of a view or gather that used part of `whole`: zeros of its shape, then the gradient `part` copied in. */
 void adept_elem_scatter_back(adept_cost *cost, const adept_tensor *whole, const adept_tensor *part);
+/** Backward of what chose elements of `whole`: zeros, into which the gradient of `chosen` goes at the indices kept. */
+void adept_elem_scatter_chosen(adept_cost *cost, const adept_tensor *whole, const adept_tensor *chosen,
+                               const adept_tensor *indices);
 /** First output of an elementwise operator on two operands, tensors or scalars: broadcast, in place if so written. */
 adept_tensor *adept_elem_out_binary(adept_call *c, const adept_value *a, const adept_value *b, adept_dtype dtype);
 /** First output of an elementwise operator on one tensor. */

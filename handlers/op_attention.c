@@ -72,16 +72,13 @@ static void plan_dims(adept_call *c, attention *a)
 
 static void check_mask(adept_call *c, const attention *a)
 {
-    int64_t scores[ADEPT_MAX_DIMS], wide[ADEPT_MAX_DIMS];
+    int64_t scores[ADEPT_MAX_DIMS];
     if (!a->mask || !adept_call_ok(c)) return;
     for (int i = 0; i < a->ndim; i++)
         scores[i] = a->dims[i];
     scores[a->ndim - 1] = a->k->dims[a->ndim - 2];
-    int n = adept_broadcast_dims(c, a->mask->ndim, a->mask->dims, a->ndim, scores, wide);
-    bool same = adept_call_ok(c) && n == a->ndim;
-    for (int i = 0; i < n && same; i++)
-        same = wide[i] == scores[i];
-    if (!same) adept_call_fail(c, "mask %s does not fit the scores", adept_call_shape(c, a->mask));
+    if (!adept_broadcasts_to(c, a->mask, a->ndim, scores))
+        adept_call_fail(c, "mask %s does not fit the scores", adept_call_shape(c, a->mask));
 }
 
 static attention read_attention(adept_call *c)

@@ -14,15 +14,9 @@ static bool is_addmm(const adept_call *c)
 
 static bool fit(adept_call *c, const adept_tensor *added, int ndim, const int64_t *dims)
 {
-    int64_t wide[ADEPT_MAX_DIMS];
-    if (!added) return true;
-    int n = adept_broadcast_dims(c, added->ndim, added->dims, ndim, dims, wide);
-    if (!adept_call_ok(c)) return false;
-    bool same = n == ndim;
-    for (int i = 0; i < n && same; i++)
-        same = wide[i] == dims[i];
-    if (!same) adept_call_fail(c, "bias %s does not fit the result", adept_call_shape(c, added));
-    return same;
+    if (!added || adept_broadcasts_to(c, added, ndim, dims)) return true;
+    adept_call_fail(c, "bias %s does not fit the result", adept_call_shape(c, added));
+    return false;
 }
 
 static void linear_shape(adept_call *c)

@@ -155,10 +155,7 @@ static void check_batch(adept_call *c, product *p)
 
 static void check_added(adept_call *c, const product *p)
 {
-    int64_t wide[ADEPT_MAX_DIMS];
-    if (!p->added || !adept_call_ok(c)) return;
-    int n = adept_broadcast_dims(c, p->added->ndim, p->added->dims, p->ndim, p->dims, wide);
-    if (adept_call_ok(c) && (n != p->ndim || memcmp(wide, p->dims, (size_t)n * sizeof *wide) != 0))
+    if (p->added && adept_call_ok(c) && !adept_broadcasts_to(c, p->added, p->ndim, p->dims))
         adept_call_fail(c, "%s does not broadcast to the product's shape", adept_call_shape(c, p->added));
 }
 

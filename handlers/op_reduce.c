@@ -145,11 +145,8 @@ static void shape(adept_call *c)
         shape_list(c, row, v->u.list);
         return;
     }
-    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
-        adept_call_fail(c, "a tensor expected");
-        return;
-    }
-    const adept_tensor *self = v->u.t;
+    const adept_tensor *self = adept_elem_self(c);
+    if (!self) return;
     int ndim = reduce_dims(c, self, dims);
     adept_dtype dtype = type_of(c, row, self);
     if (!adept_call_ok(c)) return;
@@ -294,11 +291,8 @@ static void extremum_shape(adept_call *c)
     const extremum *row = adept_call_data(c);
     const adept_value *v = adept_arg_at(c, 0), *other = other_of(c);
     int64_t dims[ADEPT_MAX_DIMS];
-    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
-        adept_call_fail(c, "a tensor expected");
-        return;
-    }
-    const adept_tensor *self = v->u.t;
+    const adept_tensor *self = adept_elem_self(c);
+    if (!self) return;
     if (row->kind == VALUE && other) {
         shape_binary(c, row, v, other);
         return;
@@ -335,10 +329,8 @@ static void extremum_backward(adept_call *c, adept_cost *cost, const adept_tenso
 {
     const adept_tensor *out = adept_result_tensor(c, 0), *indices = adept_result_tensor(c, 1);
     double out_bytes = adept_tensor_bytes(out), read = adept_elem_read(self) + 2 * out_bytes;
-    if (gives_indices(c)) { /* zeros, into which the gradient is scattered */
-        adept_elem_fill(cost, ADEPT_BACKWARD, self);
-        adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){0, 1, 1, 1}, adept_tensor_bytes(indices));
-        adept_cost_save(cost, indices);
+    if (gives_indices(c)) {
+        adept_elem_scatter_chosen(cost, self, out, indices);
         return;
     }
     /* shared by equal elements: mask = self == result; mask * grad / sum(mask). All: the division is of one number. */

@@ -69,11 +69,8 @@ static void shape(adept_call *c)
         adept_call_unsupported(c, "the size of the result depends on data");
         return;
     }
-    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
-        adept_call_fail(c, "a tensor expected");
-        return;
-    }
-    const adept_tensor *self = v->u.t;
+    const adept_tensor *self = adept_elem_self(c);
+    if (!self) return;
     if (kind_of(c) == MEDIAN && !adept_arg_given(c, "dim")) {
         shape_all(c, self);
         return;
@@ -127,9 +124,7 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_cost_save(cost, out);
         return;
     }
-    adept_elem_fill(cost, ADEPT_BACKWARD, self); /* zeros, into which the gradient is scattered */
-    adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){0, 1, 1, 1}, adept_tensor_bytes(indices));
-    adept_cost_save(cost, indices);
+    adept_elem_scatter_chosen(cost, self, out, indices);
 }
 
 static const adept_handler_case cases[] = {

@@ -360,11 +360,8 @@ static void shape(adept_call *c)
         adept_list_slice(c);
         return;
     }
-    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
-        adept_call_fail(c, "a tensor expected");
-        return;
-    }
-    const adept_tensor *base = v->u.t;
+    const adept_tensor *base = adept_elem_self(c);
+    if (!base) return;
     adept_dtype dtype = type_of(c, row, base->dtype);
     bool whole = row == &half_row && !adept_dtype_is_complex(base->dtype); /* the real part of a real tensor */
     adept_tensor *view = adept_layout_out(c, base, whole ? same : row->change);

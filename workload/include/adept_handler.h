@@ -179,6 +179,8 @@ void adept_list_append(adept_call *c, adept_list *list, const adept_value *v);
 /** Numpy broadcasting of two shapes; fails the call, naming both, if they do not fit. Returns ndim. */
 int adept_broadcast(adept_call *c, const adept_tensor *a, const adept_tensor *b, int64_t *dims);
 int adept_broadcast_dims(adept_call *c, int na, const int64_t *a, int nb, const int64_t *b, int64_t *dims);
+/** Does t, broadcast, leave that shape as it is? Fails the call if it does not broadcast at all. */
+bool adept_broadcasts_to(adept_call *c, const adept_tensor *t, int ndim, const int64_t *dims);
 /** torch.result_type of values: tensors with dimensions, then 0-dim tensors, then Python scalars. */
 adept_dtype adept_promote(const adept_value *const *values, int n);
 
