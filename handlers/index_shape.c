@@ -21,10 +21,9 @@ static void place(adept_call *c, adept_index *x, const adept_tensor *self, int n
         indexed++;
     }
     int at = last - first + 1 == indexed ? first : 0;
-    if (self->ndim - indexed + n_common > ADEPT_MAX_DIMS) {
-        adept_call_fail(c, "a result of more than %d dimensions", ADEPT_MAX_DIMS);
+    if (adept_call_refuse(c, self->ndim - indexed + n_common > ADEPT_MAX_DIMS, "a result of more than %d dimensions",
+                          ADEPT_MAX_DIMS))
         return;
-    }
     for (int d = 0, kept = 0; d <= self->ndim; d++) {
         if (kept == at && x->ndim == at)
             for (int i = 0; i < n_common; i++)

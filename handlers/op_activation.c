@@ -62,10 +62,7 @@ static void shape_glu(adept_call *c, const adept_tensor *self)
     int dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), self->ndim);
     if (!adept_call_ok(c)) return;
     memcpy(dims, self->dims, sizeof dims);
-    if (self->ndim == 0 || dims[dim] % 2 != 0) {
-        adept_call_fail(c, "dimension %d cannot be halved", dim);
-        return;
-    }
+    if (adept_call_refuse(c, self->ndim == 0 || dims[dim] % 2 != 0, "dimension %d cannot be halved", dim)) return;
     dims[dim] /= 2;
     adept_tensor half = *self, *out = adept_out_tensor(c, self->dtype, self->ndim, dims);
     half.dims[dim] /= 2;
@@ -89,10 +86,7 @@ static void shape_clamp(adept_call *c, const adept_value *self)
 {
     const adept_value *low = adept_arg_given(c, "min") ? adept_arg(c, "min") : NULL;
     const adept_value *high = adept_arg_given(c, "max") ? adept_arg(c, "max") : NULL;
-    if (!low && !high) {
-        adept_call_fail(c, "at least one of 'min' and 'max' expected");
-        return;
-    }
+    if (adept_call_refuse(c, !low && !high, "at least one of 'min' and 'max' expected")) return;
     adept_dtype dtype = adept_promote((const adept_value *[]){self, low, high}, 3);
     const adept_tensor *bound_low = low && low->kind == ADEPT_VALUE_TENSOR ? low->u.t : self->u.t;
     const adept_tensor *bound_high = high && high->kind == ADEPT_VALUE_TENSOR ? high->u.t : self->u.t;
@@ -114,10 +108,7 @@ static void shape(adept_call *c)
         adept_host_unary(c, ADEPT_FN_TANH, v);
         return;
     }
-    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
-        adept_call_fail(c, "tensor argument 'self' is missing");
-        return;
-    }
+    if (adept_call_refuse(c, !v || v->kind != ADEPT_VALUE_TENSOR, "tensor argument 'self' is missing")) return;
     const adept_tensor *self = v->u.t;
     if (row == &glu) {
         shape_glu(c, self);

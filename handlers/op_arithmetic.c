@@ -139,10 +139,7 @@ static void shape(adept_call *c)
     const arithmetic *row = row_of(c);
     const adept_value *a = adept_arg_at(c, 0), *b = adept_arg_at(c, 1);
     double alpha = alpha_of(c);
-    if (!a || !b) {
-        adept_call_fail(c, "two operands expected");
-        return;
-    }
+    if (adept_call_refuse(c, !a || !b, "two operands expected")) return;
     if (adept_call_inplace(c) && adept_host_is_list(a) && adept_host_is_list(b)) {
         extend(c, a, b->u.list);
         return;

@@ -121,10 +121,8 @@ static void tolist(adept_call *c, const adept_tensor *self)
 static void device_type(adept_call *c, const adept_value *v)
 {
     char text[64];
-    if (!v || v->kind != ADEPT_VALUE_STRING || strlen(v->u.s) >= sizeof text) {
-        adept_call_fail(c, "a device expected");
+    if (adept_call_refuse(c, !v || v->kind != ADEPT_VALUE_STRING || strlen(v->u.s) >= sizeof text, "a device expected"))
         return;
-    }
     strcpy(text, v->u.s);
     text[strcspn(text, ":")] = 0;
     adept_out_string(c, text);

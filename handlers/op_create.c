@@ -208,10 +208,9 @@ static void put_data(adept_call *c, numbers *out, const adept_value *v, int dept
             put_number(out, v);
         return;
     }
-    if (depth == out->ndim || out->dims[depth] != (int64_t)v->u.list->n) {
-        adept_call_fail(c, "lists of different length");
+    if (adept_call_refuse(c, depth == out->ndim || out->dims[depth] != (int64_t)v->u.list->n,
+                          "lists of different length"))
         return;
-    }
     for (size_t i = 0; i < v->u.list->n && adept_call_ok(c); i++)
         put_data(c, out, &v->u.list->items[i], depth + 1);
 }
@@ -221,19 +220,15 @@ static void shape_data(adept_call *c)
     const adept_value *v = adept_arg_at(c, 0), *inner = v;
     numbers data = {.known = true, .dtype = ADEPT_DTYPE_NONE};
     int64_t numel = 1;
-    if (!v) {
-        adept_call_fail(c, "data expected");
-        return;
-    }
+    if (adept_call_refuse(c, !v, "data expected")) return;
     if (v->kind == ADEPT_VALUE_TENSOR && !strcmp(adept_call_op(c), "aten::as_tensor")) {
         adept_out_alias(c, v->u.t);
         return;
     }
     while (adept_host_is_list(inner) && data.ndim < ADEPT_MAX_DIMS) {
-        if (__builtin_mul_overflow(numel, (int64_t)inner->u.list->n, &numel) || numel > 1000000) {
-            adept_call_fail(c, "more than a million numbers");
+        if (adept_call_refuse(c, __builtin_mul_overflow(numel, (int64_t)inner->u.list->n, &numel) || numel > 1000000,
+                              "more than a million numbers"))
             return;
-        }
         data.dims[data.ndim++] = (int64_t)inner->u.list->n;
         if (inner->u.list->n == 0) break;
         inner = &inner->u.list->items[0];
@@ -373,10 +368,7 @@ static void shape_fill(adept_call *c)
         return;
     }
     if (!self) self = adept_elem_tensor_at(c, 1); /* normal(0.0, std) */
-    if (!self) {
-        adept_call_fail(c, "a tensor expected");
-        return;
-    }
+    if (adept_call_refuse(c, !self, "a tensor expected")) return;
     adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
     out->n_values = 0;
     if (!adept_call_inplace(c)) out->requires_grad = false;

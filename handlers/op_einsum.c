@@ -105,10 +105,9 @@ static void implicit_output(adept_call *c, einsum *e, int ellipsis)
         e->out.label[e->out.n++] = LABELS - ellipsis + i;
     for (int l = 0; l < LETTERS; l++) {
         if (count[l] != 1) continue;
-        if (e->out.n == ADEPT_MAX_DIMS) {
-            adept_call_fail(c, "equation: a result of more than %d dimensions", ADEPT_MAX_DIMS);
+        if (adept_call_refuse(c, e->out.n == ADEPT_MAX_DIMS, "equation: a result of more than %d dimensions",
+                              ADEPT_MAX_DIMS))
             return;
-        }
         e->out.label[e->out.n++] = l;
     }
 }

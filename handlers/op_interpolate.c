@@ -36,10 +36,10 @@ static const adept_tensor *input_of(adept_call *c)
 static void scaled_size(adept_call *c, const adept_tensor *x, int spatial, int64_t *size)
 {
     const adept_value *v = adept_arg(c, "scale_factors");
-    if (!v || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) || v->u.list->n != (size_t)spatial) {
-        adept_call_fail(c, "neither output_size nor %d scale_factors are given", spatial);
+    if (adept_call_refuse(
+            c, !v || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) || v->u.list->n != (size_t)spatial,
+            "neither output_size nor %d scale_factors are given", spatial))
         return;
-    }
     for (int i = 0; i < spatial; i++) {
         double scale;
         if (!adept_value_as_float(&v->u.list->items[i], &scale)) {

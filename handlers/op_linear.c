@@ -30,10 +30,9 @@ static void linear_shape(adept_call *c)
         return;
     }
     int64_t features = x->dims[x->ndim - 1], wanted = w->dims[w->ndim - 1];
-    if (features != wanted) {
-        adept_call_fail(c, "input has %lld features, weight wants %lld", (long long)features, (long long)wanted);
+    if (adept_call_refuse(c, features != wanted, "input has %lld features, weight wants %lld", (long long)features,
+                          (long long)wanted))
         return;
-    }
     int n = x->ndim - 1;
     for (int i = 0; i < n; i++)
         dims[i] = x->dims[i];

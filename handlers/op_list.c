@@ -96,10 +96,7 @@ static void contains(adept_call *c, const adept_value *v)
 {
     const adept_value *wanted = adept_arg_at(c, 1);
     bool all_known = true;
-    if (!wanted) {
-        adept_call_fail(c, "element to look for expected");
-        return;
-    }
+    if (adept_call_refuse(c, !wanted, "element to look for expected")) return;
     if (v->kind == ADEPT_VALUE_STRING) {
         if (wanted->kind == ADEPT_VALUE_STRING)
             adept_out_bool(c, strstr(v->u.s, wanted->u.s) != NULL);
@@ -159,10 +156,7 @@ static void values(adept_call *c, const adept_value *v)
 static void append(adept_call *c, const adept_value *v)
 {
     const adept_value *element = adept_arg_at(c, 1);
-    if (!element) {
-        adept_call_fail(c, "element expected");
-        return;
-    }
+    if (adept_call_refuse(c, !element, "element expected")) return;
     adept_list_append(c, v->u.list, element);
     adept_out_value(c, v);
 }
@@ -170,10 +164,7 @@ static void append(adept_call *c, const adept_value *v)
 static void extend(adept_call *c, const adept_value *v)
 {
     const adept_value *more = adept_arg_at(c, 1);
-    if (!adept_host_is_list(more)) {
-        adept_call_fail(c, "two lists expected");
-        return;
-    }
+    if (adept_call_refuse(c, !adept_host_is_list(more), "two lists expected")) return;
     size_t n = more->u.list->n; /* may be the same list */
     for (size_t i = 0; i < n; i++)
         adept_list_append(c, v->u.list, &more->u.list->items[i]);
@@ -184,10 +175,9 @@ static void insert(adept_call *c, const adept_value *v)
     const adept_value *element = adept_arg_at(c, 2);
     adept_list *l = v->u.list;
     int64_t i, n = (int64_t)l->n;
-    if (!adept_value_as_int(adept_arg_at(c, 1), &i) || !element) {
-        adept_call_fail(c, "a known index and an element expected");
+    if (adept_call_refuse(c, !adept_value_as_int(adept_arg_at(c, 1), &i) || !element,
+                          "a known index and an element expected"))
         return;
-    }
     if (i < 0) i = i < -n ? 0 : i + n;
     if (i > n) i = n;
     adept_value inserted = *element;
@@ -208,19 +198,13 @@ static void pop(adept_call *c, const adept_value *v)
     int64_t i;
     if (v->kind == ADEPT_VALUE_DICT) {
         i = find_key(v, adept_arg_at(c, 1));
-        if (i < 0) {
-            adept_call_fail(c, "the dict has no such key");
-            return;
-        }
+        if (adept_call_refuse(c, i < 0, "the dict has no such key")) return;
         adept_out_value(c, &v->u.list->items[i]);
         remove_at(v->u.list, (size_t)i - 1, 2);
         return;
     }
     i = adept_arg_at(c, 1) ? index_arg(c, 1, v->u.list->n) : (int64_t)v->u.list->n - 1;
-    if (i < 0) {
-        adept_call_fail(c, "pop from an empty list");
-        return;
-    }
+    if (adept_call_refuse(c, i < 0, "pop from an empty list")) return;
     adept_out_value(c, &v->u.list->items[i]);
     remove_at(v->u.list, (size_t)i, 1);
 }
@@ -256,10 +240,7 @@ static void reverse(adept_call *c, const adept_value *v)
 static void setitem(adept_call *c, const adept_value *v)
 {
     const adept_value *key = adept_arg_at(c, 1), *element = adept_arg_at(c, 2);
-    if (!key || !element) {
-        adept_call_fail(c, "index and element expected");
-        return;
-    }
+    if (adept_call_refuse(c, !key || !element, "index and element expected")) return;
     int64_t i = v->kind == ADEPT_VALUE_DICT ? find_key(v, key) : index_arg(c, 1, v->u.list->n);
     if (i >= 0) {
         v->u.list->items[i] = *element;
@@ -280,10 +261,9 @@ static void new_dict(adept_call *c, const adept_value *v)
 static void rangelist(adept_call *c, const adept_value *v)
 {
     int64_t n;
-    if (!adept_value_as_int(v, &n) || n < 0 || n > 1000000) {
-        adept_call_fail(c, "a known length of at most a million expected");
+    if (adept_call_refuse(c, !adept_value_as_int(v, &n) || n < 0 || n > 1000000,
+                          "a known length of at most a million expected"))
         return;
-    }
     adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, (size_t)n);
     if (!adept_call_ok(c)) return;
     for (int64_t i = 0; i < n; i++)

@@ -117,10 +117,9 @@ static void pixel_shuffle(adept_call *c, const adept_tensor *self)
     area *= factor;
     memcpy(dims, self->dims, sizeof dims);
     int64_t *channels = &dims[self->ndim - 3], *height = &dims[self->ndim - 2], *width = &dims[self->ndim - 1];
-    if (up ? *channels % area != 0 : *height % factor != 0 || *width % factor != 0) {
-        adept_call_fail(c, "the image cannot be divided by a factor of %" PRId64, factor);
+    if (adept_call_refuse(c, up ? *channels % area != 0 : *height % factor != 0 || *width % factor != 0,
+                          "the image cannot be divided by a factor of %" PRId64, factor))
         return;
-    }
     if (up) {
         *channels /= area;
         if (!multiply(c, height, factor) || !multiply(c, width, factor)) return;
@@ -169,10 +168,9 @@ static void columns(adept_call *c, const adept_tensor *self)
     for (int i = 0; i < 2; i++) {
         if (!to_image) image[i] = self->dims[lead + 1 + i];
         int64_t along = positions(image[i], kernel[i], dilation[i], padding[i], stride[i]);
-        if (along < 0 || __builtin_mul_overflow(n, along, &n)) {
-            adept_call_fail(c, "the kernel does not fit the image");
+        if (adept_call_refuse(c, along < 0 || __builtin_mul_overflow(n, along, &n),
+                              "the kernel does not fit the image"))
             return;
-        }
     }
     if (!to_image) {
         if (!multiply(c, &dims[lead], taps)) return;

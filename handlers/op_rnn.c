@@ -56,10 +56,7 @@ static void read_state(adept_call *c, rnn *r)
     const adept_tensor *const *states;
     size_t n = adept_arg_tensors(c, "hx", &states);
     if (!adept_call_ok(c)) return;
-    if (n != 2 || !states[0] || !states[1]) {
-        adept_call_fail(c, "hx is not a hidden and a cell state");
-        return;
-    }
+    if (adept_call_refuse(c, n != 2 || !states[0] || !states[1], "hx is not a hidden and a cell state")) return;
     r->h = states[0], r->c = states[1];
 }
 

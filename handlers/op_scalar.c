@@ -128,16 +128,15 @@ static void extremum(adept_call *c, const adept_value *v)
 /* Number of steps of range(lo, hi, step), and the value of step i: how TorchScript writes such loops. */
 static void range_length(adept_call *c, const adept_value *v)
 {
-    int64_t lo, hi, step, span, n;
+    int64_t lo, hi, step, span = 0, n;
     if (!adept_value_as_int(v, &lo) || !adept_value_as_int(adept_arg_at(c, 1), &hi) ||
         !adept_value_as_int(adept_arg_at(c, 2), &step)) {
         adept_out_unknown(c);
         return;
     }
-    if (step == 0 || step == INT64_MIN || __builtin_sub_overflow(hi, lo, &span)) {
-        adept_call_fail(c, "range with step %lld or absurd bounds", (long long)step);
+    if (adept_call_refuse(c, step == 0 || step == INT64_MIN || __builtin_sub_overflow(hi, lo, &span),
+                          "range with step %lld or absurd bounds", (long long)step))
         return;
-    }
     n = span / step + (span % step != 0 && (span > 0) == (step > 0));
     adept_out_int(c, (span > 0) == (step > 0) && span != 0 ? n : 0);
 }

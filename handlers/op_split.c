@@ -46,10 +46,7 @@ static bool too_many(adept_call *c, int64_t n)
 static void equal_parts(adept_call *c, parts *p, int64_t size)
 {
     int64_t n = p->self->dims[p->dim];
-    if (size < 0 || (size == 0 && n > 0)) {
-        adept_call_fail(c, "split into parts of %" PRId64, size);
-        return;
-    }
+    if (adept_call_refuse(c, size < 0 || (size == 0 && n > 0), "split into parts of %" PRId64, size)) return;
     if (n == 0) {
         add(c, p, 0, 0, false);
         return;
@@ -66,10 +63,9 @@ static void sized_parts(adept_call *c, parts *p, const adept_list *sizes)
     int64_t start = 0, size, n = p->self->dims[p->dim];
     if (too_many(c, (int64_t)sizes->n)) return;
     for (size_t i = 0; i < sizes->n && adept_call_ok(c); i++) {
-        if (!adept_value_as_int(&sizes->items[i], &size) || size < 0 || size > n - start) {
-            adept_call_fail(c, "the sizes of the parts are not known or exceed %" PRId64, n);
+        if (adept_call_refuse(c, !adept_value_as_int(&sizes->items[i], &size) || size < 0 || size > n - start,
+                              "the sizes of the parts are not known or exceed %" PRId64, n))
             return;
-        }
         add(c, p, start, size, false);
         start += size;
     }

@@ -82,10 +82,9 @@ static void permute(adept_call *c, adept_layout *l)
     int64_t dims[ADEPT_MAX_DIMS];
     int order[ADEPT_MAX_DIMS];
     unsigned seen = 0;
-    if (adept_arg_ints(c, "dims", dims, ADEPT_MAX_DIMS) != l->ndim) {
-        adept_call_fail(c, "permute: one entry for each of %d dimensions expected", l->ndim);
+    if (adept_call_refuse(c, adept_arg_ints(c, "dims", dims, ADEPT_MAX_DIMS) != l->ndim,
+                          "permute: one entry for each of %d dimensions expected", l->ndim))
         return;
-    }
     for (int i = 0; i < l->ndim; i++) {
         order[i] = adept_call_dim(c, dims[i], l->ndim);
         seen |= 1u << order[i];
@@ -100,10 +99,9 @@ static void movedim(adept_call *c, adept_layout *l)
     int order[ADEPT_MAX_DIMS], next = 0;
     unsigned moved = 0, placed = 0;
     int n = adept_arg_ints(c, "source", from, l->ndim);
-    if (n < 0 || n != adept_arg_ints(c, "destination", to, l->ndim)) {
-        adept_call_fail(c, "movedim: as many sources as destinations expected");
+    if (adept_call_refuse(c, n < 0 || n != adept_arg_ints(c, "destination", to, l->ndim),
+                          "movedim: as many sources as destinations expected"))
         return;
-    }
     for (int i = 0; i < n; i++) {
         int f = adept_call_dim(c, from[i], l->ndim), d = adept_call_dim(c, to[i], l->ndim);
         if (moved >> f & 1 || placed >> d & 1) adept_call_fail(c, "movedim: a dimension occurs twice");
@@ -193,10 +191,7 @@ static void slice(adept_call *c, adept_layout *l)
     int64_t n = l->dims[dim], start = adept_arg_int(c, "start", 0), end = adept_arg_int(c, "end", INT64_MAX),
             step = adept_arg_int(c, "step", 1);
     if (!adept_call_ok(c)) return;
-    if (step <= 0) {
-        adept_call_fail(c, "slice: step %" PRId64 ", a positive one expected", step);
-        return;
-    }
+    if (adept_call_refuse(c, step <= 0, "slice: step %" PRId64 ", a positive one expected", step)) return;
     if (start < 0) start = start < -n ? 0 : start + n;
     if (end < 0) end = end < -n ? 0 : end + n;
     if (start > n) start = n;
@@ -223,10 +218,9 @@ static void diagonal(adept_call *c, adept_layout *l)
     int64_t offset = adept_arg_int(c, "offset", 0);
     int a = dim_arg(c, "dim1", 0, l), b = dim_arg(c, "dim2", 1, l);
     if (!adept_call_ok(c)) return;
-    if (a == b || offset < -l->dims[a] || offset > l->dims[b]) {
-        adept_call_fail(c, "diagonal: two different dimensions and an offset within them expected");
+    if (adept_call_refuse(c, a == b || offset < -l->dims[a] || offset > l->dims[b],
+                          "diagonal: two different dimensions and an offset within them expected"))
         return;
-    }
     int64_t rows = l->dims[a] + (offset < 0 ? offset : 0), columns = l->dims[b] - (offset > 0 ? offset : 0), stride;
     if (__builtin_add_overflow(l->strides[a], l->strides[b], &stride)) stride = INT64_MAX;
     adept_layout_narrow(l, offset < 0 ? a : b, offset < 0 ? -offset : offset, 1, 1);
@@ -283,10 +277,9 @@ static void as_real(adept_call *c, adept_layout *l)
 
 static void as_complex(adept_call *c, adept_layout *l)
 {
-    if (l->ndim == 0 || l->dims[l->ndim - 1] != 2) {
-        adept_call_fail(c, "view_as_complex: a last dimension of size 2 expected");
+    if (adept_call_refuse(c, l->ndim == 0 || l->dims[l->ndim - 1] != 2,
+                          "view_as_complex: a last dimension of size 2 expected"))
         return;
-    }
     l->ndim--;
     for (int d = 0; d < l->ndim; d++)
         l->strides[d] /= 2;

@@ -50,10 +50,7 @@ static void shape(adept_call *c)
         adept_call_unsupported(c, "where with a condition only gives as many elements as the data has");
         return;
     }
-    if (!t[0] || !v[1] || !v[2]) {
-        adept_call_fail(c, "a tensor and two more operands expected");
-        return;
-    }
+    if (adept_call_refuse(c, !t[0] || !v[1] || !v[2], "a tensor and two more operands expected")) return;
     int ndim = broadcast_one(c, broadcast_one(c, broadcast_one(c, 0, dims, t[0]), dims, t[1]), dims, t[2]);
     adept_tensor *out = adept_out_result(c, t[0], result_type(c, v), ndim, dims);
     bool row_major = kind_of(c) == MASKED_FILL; /* it fills a copy made in that order */

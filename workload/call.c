@@ -165,6 +165,15 @@ void adept_call_fail(adept_call *c, const char *format, ...)
     va_end(args);
 }
 
+bool adept_call_refuse(adept_call *c, bool wrong, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (wrong) fail(c, ADEPT_CALL_MISFIT, format, args);
+    va_end(args);
+    return wrong;
+}
+
 void adept_call_unsupported(adept_call *c, const char *format, ...)
 {
     va_list args;

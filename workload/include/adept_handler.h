@@ -114,6 +114,8 @@ adept_mode adept_call_mode(const adept_call *c);
 adept_attention adept_call_attention(const adept_call *c);
 bool adept_call_ok(const adept_call *c);
 void adept_call_fail(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3); /* the shapes do not fit: exit 3 or 2 */
+/** Fails the call if something is wrong, and says whether it is: `if (adept_call_refuse(c, n < 1, "...", n)) return;` */
+bool adept_call_refuse(adept_call *c, bool wrong, const char *format, ...) ADEPT_PRINTF(3, 4);
 /** The operator is known but not this use of it: reported like an operator without a handler (exit 4). */
 void adept_call_unsupported(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3);
 
