@@ -1,6 +1,5 @@
 /* The operator call as handlers see it: arguments by name, outputs, sticky failure. */
 #include "call.h"
-#include "adept_grow.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,24 +8,7 @@
 
 #define MAX_KNOWN_VALUES 64
 
-/* ---------------------------------------------------------------- state of a run ---------------- */
-
-int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param, bool resident)
-{
-    if (run->n_storages == INT32_MAX) return -1;
-    adept_storage *grown = adept_grow(run->storages, &run->storages_capacity, run->n_storages + 1, sizeof *grown);
-    if (!grown) return -1;
-    run->storages = grown;
-    run->storages[run->n_storages] = (adept_storage){bytes, param, -1, resident, false};
-    return (int32_t)run->n_storages++;
-}
-
-void adept_run_state_free(adept_run_state *run)
-{
-    free(run->storages);
-    run->storages = NULL;
-    run->n_storages = run->storages_capacity = 0;
-}
+/* ---------------------------------------------------------------- tensors of a run ---------------- */
 
 static bool shape_is_sane(adept_dtype dtype, int ndim, const int64_t *dims)
 {
@@ -59,58 +41,9 @@ adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int 
     return t->storage < 0 ? NULL : t;
 }
 
-adept_list *adept_run_list_new(adept_run_state *run, size_t n, const adept_value *items)
-{
-    adept_list *list = adept_arena_alloc(run->arena, sizeof *list);
-    adept_value *copy = adept_arena_array(run->arena, n + 1, sizeof *copy);
-    if (!list || !copy) return NULL;
-    if (items && n) memcpy(copy, items, n * sizeof *copy);
-    *list = (adept_list){copy, n, n + 1};
-    return list;
-}
-
 int32_t adept_tensor_producer(const adept_tensor *t)
 {
     return ((const adept_tensor_node *)t)->producer;
-}
-
-/* ---------------------------------------------------------------- lookup ---------------- */
-
-bool adept_op_next_name(const char **at, char name[ADEPT_OP_NAME_BYTES])
-{
-    size_t n = strcspn(*at, " ");
-    if (n == 0) return false;
-    snprintf(name, ADEPT_OP_NAME_BYTES, "%.*s", (int)n, *at);
-    *at += n + strspn(*at + n, " ");
-    return true;
-}
-
-static bool has_name(const adept_op *row, const char *name, size_t n)
-{
-    const char *at = row->names;
-    while (at && (strncmp(at, name, n) || (at[n] && at[n] != ' ')))
-        at = (at = strchr(at, ' ')) ? at + 1 : NULL;
-    return at != NULL;
-}
-
-static bool find_row(const adept_handler_table *table, const char *name, size_t n, const adept_handler **handler,
-                     const adept_op **row)
-{
-    for (const adept_handler *const *h = table->handlers; *h; h++)
-        for (*handler = *h, *row = (*h)->ops; (*row)->names; ++*row)
-            if (has_name(*row, name, n)) return true;
-    return false;
-}
-
-bool adept_handler_find(const adept_handler_table *table, const char *op, const adept_handler **handler,
-                        const adept_op **row, bool *inplace)
-{
-    size_t n = strlen(op);
-    *inplace = false;
-    if (find_row(table, op, n, handler, row)) return true;
-    /* "aten::add_" is the in-place "aten::add"; "aten::__is__" is not the in-place form of anything */
-    *inplace = n >= 2 && op[n - 1] == '_' && op[n - 2] != '_';
-    return *inplace && find_row(table, op, n - 1, handler, row);
 }
 
 const char *adept_call_op(const adept_call *c)
