@@ -1,7 +1,7 @@
-/** @file attention_cost.c  Kernels of softmax(Q K^T) V, fused or one by one. Calls: gemm_cost, softmax_cost. */
+/** @file attention_cost.c  Kernels of softmax(Q K^T) V, fused or one by one. Calls: gemm_cost, elementwise_cost. */
 #include "attention_cost.h"
 #include "gemm_cost.h"
-#include "softmax_cost.h"
+#include "elementwise_cost.h"
 
 /* FLOPs per score beside the softmax's (spec 2.1): scale 1, mask 1, dropout 2. */
 #define SCALE 1
@@ -62,6 +62,24 @@ static adept_kernel_family fused_family(const adept_attention_sizes *a, const tr
     return t->scores * (a->width + a->value_width) > 0 ? ADEPT_FAMILY_BMM : ADEPT_FAMILY_STREAM;
 }
 
+static void fused_kernel(adept_cost *cost, adept_pass pass, const adept_attention_sizes *a, const traffic *t,
+                         double width, double flops_alu, double read, double written)
+{
+    adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
+                                            .unit = ADEPT_UNIT_GEMM,
+                                            .family = fused_family(a, t),
+                                            .dtype = a->dtype,
+                                            .flops = 2 * t->scores * width,
+                                            .flops_alu = flops_alu,
+                                            .bytes_read = read,
+                                            .bytes_written = written,
+                                            .launches = 1,
+                                            .m = a->queries,
+                                            .n = a->keys,
+                                            .k = a->width,
+                                            .batch = t->matrices});
+}
+
 static void fused_backward(adept_cost *cost, const adept_attention_sizes *a, const traffic *t, double flops_per_score)
 {
     double out_elements = t->rows * a->value_width, row_bytes = t->rows * STATISTIC_BYTES;
@@ -69,20 +87,8 @@ static void fused_backward(adept_cost *cost, const adept_attention_sizes *a, con
     alu(cost, ADEPT_BACKWARD, a, out_elements, 2 * out_elements, 2 * t->out, row_bytes);
     double written = t->q + t->k + t->v;
     if (adept_cost_wants_grad(cost, a->mask)) written += t->score_bytes;
-    adept_cost_kernel(cost,
-                      &(adept_kernel){.pass = ADEPT_BACKWARD,
-                                      .unit = ADEPT_UNIT_GEMM,
-                                      .family = fused_family(a, t),
-                                      .dtype = a->dtype,
-                                      .flops = 2 * t->scores * (3 * a->width + 2 * a->value_width),
-                                      .flops_alu = 2 * flops_per_score * t->scores,
-                                      .bytes_read = t->q + t->k_given + t->v_given + t->out + 2 * row_bytes + t->mask,
-                                      .bytes_written = written,
-                                      .launches = 1,
-                                      .m = a->queries,
-                                      .n = a->keys,
-                                      .k = a->width,
-                                      .batch = t->matrices});
+    fused_kernel(cost, ADEPT_BACKWARD, a, t, 3 * a->width + 2 * a->value_width, 2 * flops_per_score * t->scores,
+                 t->q + t->k_given + t->v_given + t->out + 2 * row_bytes + t->mask, written);
     group_sum(cost, a, t->k, t->k_given);
     group_sum(cost, a, t->v, t->v_given);
     mask_gradient(cost, a, t);
@@ -94,19 +100,8 @@ void adept_attention_fused(adept_cost *cost, const adept_attention_sizes *a, con
     traffic t = measure(a);
     double flops_per_score = SCALE + ADEPT_SOFTMAX_FLOPS + (a->mask ? MASK : 0) + (a->dropout ? DROPOUT : 0);
     double row_bytes = adept_cost_backward(cost) ? t.rows * STATISTIC_BYTES : 0;
-    adept_cost_kernel(cost, &(adept_kernel){.pass = ADEPT_FORWARD,
-                                            .unit = ADEPT_UNIT_GEMM,
-                                            .family = fused_family(a, &t),
-                                            .dtype = a->dtype,
-                                            .flops = 2 * t.scores * (a->width + a->value_width),
-                                            .flops_alu = flops_per_score * t.scores,
-                                            .bytes_read = t.q + t.k_given + t.v_given + t.mask,
-                                            .bytes_written = t.out + row_bytes,
-                                            .launches = 1,
-                                            .m = a->queries,
-                                            .n = a->keys,
-                                            .k = a->width,
-                                            .batch = t.matrices});
+    fused_kernel(cost, ADEPT_FORWARD, a, &t, a->width + a->value_width, flops_per_score * t.scores,
+                 t.q + t.k_given + t.v_given + t.mask, t.out + row_bytes);
     if (a->causal) adept_cost_note_causal(cost);
     if (!adept_cost_backward(cost)) return;
     fused_backward(cost, a, &t, flops_per_score);

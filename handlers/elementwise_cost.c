@@ -7,6 +7,13 @@ const adept_tensor *adept_elem_tensor_at(const adept_call *c, int position)
     return v && v->kind == ADEPT_VALUE_TENSOR ? v->u.t : NULL;
 }
 
+const adept_tensor *adept_elem_self(adept_call *c)
+{
+    const adept_tensor *self = adept_elem_tensor_at(c, 0);
+    if (!self) adept_call_fail(c, "a tensor expected");
+    return self;
+}
+
 bool adept_elem_on_host(const adept_tensor *t)
 {
     return t && t->ndim == 0 && t->n_values == 1;
@@ -38,20 +45,21 @@ void adept_elem_chain(adept_cost *cost, adept_pass pass, const adept_tensor *lik
 {
     double n = (double)adept_tensor_numel(like), bytes = adept_tensor_bytes(like);
     if (n == 0 || chain->launches == 0) return;
-    adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
-                                            .unit = ADEPT_UNIT_ALU,
-                                            .family = ADEPT_FAMILY_STREAM,
-                                            .dtype = like->dtype,
-                                            .flops = n * chain->flops,
-                                            .bytes_read = bytes * chain->reads + extra_read,
-                                            .bytes_written = bytes * chain->writes,
-                                            .launches = chain->launches,
-                                            .elements = n * chain->launches});
+    adept_cost_stream(cost, pass, like->dtype, n * chain->launches, n * chain->flops, bytes * chain->reads + extra_read,
+                      bytes * chain->writes, chain->launches);
 }
 
 void adept_elem_forward(adept_cost *cost, const adept_tensor *out, double flops_per_element, double bytes_read)
 {
     adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){flops_per_element, 0, 1, 1}, bytes_read);
+}
+
+void adept_softmax_kernel(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double row_elements,
+                          double bytes_read, double bytes_written)
+{
+    double flops = (pass == ADEPT_BACKWARD ? 2 : 1) * ADEPT_SOFTMAX_FLOPS * elements;
+    adept_cost_rows(cost, pass, ADEPT_FAMILY_SOFTMAX, dtype, elements, row_elements, flops, bytes_read, bytes_written,
+                    1);
 }
 
 void adept_elem_copy(adept_cost *cost, adept_pass pass, const adept_tensor *from, adept_dtype to)
@@ -91,6 +99,14 @@ void adept_elem_scatter_back(adept_cost *cost, const adept_tensor *whole, const 
 {
     adept_elem_fill(cost, ADEPT_BACKWARD, whole);
     adept_elem_chain(cost, ADEPT_BACKWARD, part, &(adept_chain){0, 1, 1, 1}, 0);
+}
+
+void adept_elem_scatter_chosen(adept_cost *cost, const adept_tensor *whole, const adept_tensor *chosen,
+                               const adept_tensor *indices)
+{
+    adept_elem_fill(cost, ADEPT_BACKWARD, whole);
+    adept_elem_chain(cost, ADEPT_BACKWARD, chosen, &(adept_chain){0, 1, 1, 1}, adept_tensor_bytes(indices));
+    adept_cost_save(cost, indices);
 }
 
 /* ---------------------------------------------------------------- memory order ---------------- */

@@ -24,6 +24,8 @@ typedef struct adept_chain {
 
 /** Argument by position; NULL past the end, omitted or not a tensor. */
 const adept_tensor *adept_elem_tensor_at(const adept_call *c, int position);
+/** The first argument, which must be a tensor; NULL and a failed call if it is not. */
+const adept_tensor *adept_elem_self(adept_call *c);
 /** A tensor of known elements lives on the host: scalars of a trace. Reading it costs no device memory traffic. */
 bool adept_elem_on_host(const adept_tensor *t);
 /** Every tensor argument and result lives on the host: nothing runs on the device. False without tensors. */
@@ -35,6 +37,10 @@ void adept_elem_forward(adept_cost *cost, const adept_tensor *out, double flops_
 /** Kernels as counted by `chain` over a tensor like `like`, reading extra_read bytes besides. */
 void adept_elem_chain(adept_cost *cost, adept_pass pass, const adept_tensor *like, const adept_chain *chain,
                       double extra_read);
+#define ADEPT_SOFTMAX_FLOPS 5 /* per element: maximum, subtract, exp, sum, divide (spec 2.1) */
+/** softmax or log_softmax, also inside losses and attention: rows of row_elements each; backward with twice the FLOPs. */
+void adept_softmax_kernel(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double row_elements,
+                          double bytes_read, double bytes_written);
 /** Plain copy of a tensor into new memory of type `to`. */
 void adept_elem_copy(adept_cost *cost, adept_pass pass, const adept_tensor *from, adept_dtype to);
 /** Fill a tensor with a constant. */
@@ -45,6 +51,9 @@ void adept_elem_grad_to(adept_cost *cost, const adept_tensor *out, const adept_t
 void adept_elem_save_input(const adept_call *c, adept_cost *cost, const adept_tensor *t);
 /** Backward of a view or gather that used part of `whole`: zeros of its shape, then the gradient `part` copied in. */
 void adept_elem_scatter_back(adept_cost *cost, const adept_tensor *whole, const adept_tensor *part);
+/** Backward of what chose elements of `whole`: zeros, into which the gradient of `chosen` goes at the indices kept. */
+void adept_elem_scatter_chosen(adept_cost *cost, const adept_tensor *whole, const adept_tensor *chosen,
+                               const adept_tensor *indices);
 /** First output of an elementwise operator on two operands, tensors or scalars: broadcast, in place if so written. */
 adept_tensor *adept_elem_out_binary(adept_call *c, const adept_value *a, const adept_value *b, adept_dtype dtype);
 /** First output of an elementwise operator on one tensor. */

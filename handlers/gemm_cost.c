@@ -54,12 +54,6 @@ void adept_gemm_kernel(adept_cost *cost, adept_pass pass, const adept_gemm *g, d
                                             .batch = g->batch});
 }
 
-void adept_gemm_forward(adept_cost *cost, const adept_gemm *g)
-{
-    adept_gemm_kernel(cost, ADEPT_FORWARD, g, 1, g->a.bytes + g->b.bytes + g->extra_bytes, g->out_bytes,
-                      g->extra_flops);
-}
-
 /* One gradient product, and the sum over the batch when the operand was broadcast along it. */
 static void operand_gradient(adept_cost *cost, const adept_gemm *g, const adept_gemm_side *operand, double other_bytes)
 {
@@ -94,24 +88,18 @@ void adept_gemm_save(adept_cost *cost, const adept_gemm *g)
     if (g->a.grad) save_side(cost, &g->b);
 }
 
+void adept_gemm_cost(adept_cost *cost, const adept_gemm *g)
+{
+    adept_gemm_kernel(cost, ADEPT_FORWARD, g, 1, g->a.bytes + g->b.bytes + g->extra_bytes, g->out_bytes,
+                      g->extra_flops);
+    adept_gemm_backward(cost, g);
+    adept_gemm_save(cost, g);
+}
+
 void adept_bias_gradient(adept_cost *cost, const adept_tensor *bias, const adept_tensor *out, bool shared_pass)
 {
     if (!adept_cost_wants_grad(cost, bias)) return;
     double n = (double)adept_tensor_numel(out);
     adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, n, shared_pass ? 0 : adept_tensor_bytes(out),
                    adept_tensor_bytes(bias));
-}
-
-void adept_alu_kernels(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
-                       double bytes_read, double bytes_written, double launches)
-{
-    adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
-                                            .unit = ADEPT_UNIT_ALU,
-                                            .family = ADEPT_FAMILY_STREAM,
-                                            .dtype = dtype,
-                                            .flops = flops,
-                                            .bytes_read = bytes_read,
-                                            .bytes_written = bytes_written,
-                                            .launches = launches,
-                                            .elements = elements});
 }

@@ -36,8 +36,8 @@ adept_gemm_side adept_gemm_side_copied(adept_cost *cost, const adept_tensor *t, 
 /** One product kernel: 2 m n k batch FLOPs in each of `repeat` launches; the bytes are those of one launch. */
 void adept_gemm_kernel(adept_cost *cost, adept_pass pass, const adept_gemm *g, double repeat, double bytes_read,
                        double bytes_written, double flops_alu);
-/** C = A B, reading both operands and extra_bytes, writing out_bytes. */
-void adept_gemm_forward(adept_cost *cost, const adept_gemm *g);
+/** C = A B, reading both operands and extra_bytes, writing out_bytes; its gradients; and what autograd keeps. */
+void adept_gemm_cost(adept_cost *cost, const adept_gemm *g);
 /** dA = dC B^T and dB = A^T dC, each only if wanted; a broadcast operand's gradient is then summed over the batch. */
 void adept_gemm_backward(adept_cost *cost, const adept_gemm *g);
 /** Autograd keeps A for dB and B for dA. */
@@ -49,8 +49,4 @@ void adept_gemm_save(adept_cost *cost, const adept_gemm *g);
  *                    counted (spec 2.1: V_r_b = S (2 B N + K N + B K)); else the sum reads the output gradient itself.
  */
 void adept_bias_gradient(adept_cost *cost, const adept_tensor *bias, const adept_tensor *out, bool shared_pass);
-
-/** A generic kernel of several launches; adept_cost_alu has always one. */
-void adept_alu_kernels(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
-                       double bytes_read, double bytes_written, double launches);
 #endif

@@ -48,43 +48,21 @@ static bool int_shift(adept_fn fn, int64_t a, int64_t b, int64_t *out)
     return true;
 }
 
-static bool int_compare(adept_fn fn, int64_t a, int64_t b, int64_t *out)
+/* What a comparison says of numbers of which it is known how they compare; of logic, which of them are not zero. */
+static bool compare(adept_fn fn, bool less, bool equal, bool greater, bool a, bool b, bool *out)
 {
-    switch (fn) {
-    case ADEPT_FN_EQ:
-        *out = a == b;
-        return true;
-    case ADEPT_FN_NE:
-        *out = a != b;
-        return true;
-    case ADEPT_FN_LT:
-        *out = a < b;
-        return true;
-    case ADEPT_FN_LE:
-        *out = a <= b;
-        return true;
-    case ADEPT_FN_GT:
-        *out = a > b;
-        return true;
-    case ADEPT_FN_GE:
-        *out = a >= b;
-        return true;
-    case ADEPT_FN_LOGICAL_AND:
-        *out = a && b;
-        return true;
-    case ADEPT_FN_LOGICAL_OR:
-        *out = a || b;
-        return true;
-    case ADEPT_FN_LOGICAL_XOR:
-        *out = !a != !b;
-        return true;
-    default:
-        return false;
-    }
+    const bool results[] = {
+        [ADEPT_FN_EQ] = equal,           [ADEPT_FN_NE] = !equal,         [ADEPT_FN_LT] = less,
+        [ADEPT_FN_LE] = less || equal,   [ADEPT_FN_GT] = greater,        [ADEPT_FN_GE] = greater || equal,
+        [ADEPT_FN_LOGICAL_AND] = a && b, [ADEPT_FN_LOGICAL_OR] = a || b, [ADEPT_FN_LOGICAL_XOR] = a != b};
+    if (!adept_fn_is_comparison(fn) || (size_t)fn >= sizeof results) return false;
+    *out = results[fn];
+    return true;
 }
 
 bool adept_fn_ints(adept_fn fn, int64_t a, int64_t b, int64_t *out)
 {
+    bool is = false;
     switch (fn) {
     case ADEPT_FN_ADD:
         return !__builtin_add_overflow(a, b, out);
@@ -122,46 +100,13 @@ bool adept_fn_ints(adept_fn fn, int64_t a, int64_t b, int64_t *out)
     case ADEPT_FN_RSHIFT:
         return int_shift(fn, a, b, out);
     default:
-        return int_compare(fn, a, b, out);
+        if (!compare(fn, a<b, a == b, a> b, a != 0, b != 0, &is)) return false;
+        *out = is;
+        return true;
     }
 }
 
 /* ---------------------------------------------------------------- floats ---------------- */
-
-static bool float_compare(adept_fn fn, double a, double b, double *out)
-{
-    switch (fn) {
-    case ADEPT_FN_EQ:
-        *out = a == b;
-        return true;
-    case ADEPT_FN_NE:
-        *out = a != b;
-        return true;
-    case ADEPT_FN_LT:
-        *out = a < b;
-        return true;
-    case ADEPT_FN_LE:
-        *out = a <= b;
-        return true;
-    case ADEPT_FN_GT:
-        *out = a > b;
-        return true;
-    case ADEPT_FN_GE:
-        *out = a >= b;
-        return true;
-    case ADEPT_FN_LOGICAL_AND:
-        *out = a != 0 && b != 0;
-        return true;
-    case ADEPT_FN_LOGICAL_OR:
-        *out = a != 0 || b != 0;
-        return true;
-    case ADEPT_FN_LOGICAL_XOR:
-        *out = (a != 0) != (b != 0);
-        return true;
-    default:
-        return false;
-    }
-}
 
 static double float_remainder(double a, double b)
 {
@@ -169,48 +114,46 @@ static double float_remainder(double a, double b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-bool adept_fn_floats(adept_fn fn, double a, double b, double *out)
+static double float_binary(adept_fn fn, double a, double b)
 {
     switch (fn) {
     case ADEPT_FN_ADD:
-        *out = a + b;
-        return true;
+        return a + b;
     case ADEPT_FN_SUB:
-        *out = a - b;
-        return true;
+        return a - b;
     case ADEPT_FN_MUL:
-        *out = a * b;
-        return true;
+        return a * b;
     case ADEPT_FN_DIV:
-        *out = b != 0 ? a / b : 0;
-        return b != 0;
+        return a / b;
     case ADEPT_FN_FLOORDIV:
-        *out = b != 0 ? floor(a / b) : 0;
-        return b != 0;
+        return floor(a / b);
     case ADEPT_FN_TRUNCDIV:
-        *out = b != 0 ? trunc(a / b) : 0;
-        return b != 0;
+        return trunc(a / b);
     case ADEPT_FN_REMAINDER:
-        *out = b != 0 ? float_remainder(a, b) : 0;
-        return b != 0;
+        return float_remainder(a, b);
     case ADEPT_FN_FMOD:
-        *out = b != 0 ? fmod(a, b) : 0;
-        return b != 0;
+        return fmod(a, b);
     case ADEPT_FN_POW:
-        *out = pow(a, b);
-        return true;
+        return pow(a, b);
     case ADEPT_FN_MAX:
-        *out = a > b ? a : b;
-        return true;
+        return a > b ? a : b;
     case ADEPT_FN_MIN:
-        *out = a < b ? a : b;
-        return true;
-    case ADEPT_FN_ATAN2:
-        *out = atan2(a, b);
-        return true;
+        return a < b ? a : b;
     default:
-        return float_compare(fn, a, b, out);
+        return atan2(a, b);
     }
+}
+
+bool adept_fn_floats(adept_fn fn, double a, double b, double *out)
+{
+    bool is = false, divides = fn >= ADEPT_FN_DIV && fn <= ADEPT_FN_FMOD;
+    if (fn <= ADEPT_FN_ATAN2) {
+        *out = divides && b == 0 ? 0 : float_binary(fn, a, b);
+        return !divides || b != 0;
+    }
+    if (!compare(fn, a<b, a == b, a> b, a != 0, b != 0, &is)) return false;
+    *out = is;
+    return true;
 }
 
 /* Python and PyTorch round halves to the even neighbour, whatever the C rounding mode is. */

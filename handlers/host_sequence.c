@@ -56,10 +56,7 @@ void adept_list_copy(adept_call *c)
 void adept_list_find(adept_call *c)
 {
     const adept_value *v = adept_arg_at(c, 0), *wanted = adept_arg_at(c, 1);
-    if (!wanted) {
-        adept_call_fail(c, "element to look for expected");
-        return;
-    }
+    if (adept_call_refuse(c, !wanted, "element to look for expected")) return;
     for (size_t i = 0; i < v->u.list->n; i++) {
         bool known, equal = adept_host_equal(&v->u.list->items[i], wanted, &known);
         if (!known) {

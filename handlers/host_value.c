@@ -28,10 +28,9 @@ static void repeat(adept_call *c, const adept_value *list, int64_t times)
 {
     size_t n = list->u.list->n, total;
     if (times < 0) times = 0;
-    if (__builtin_mul_overflow(n, (size_t)times, &total) || total > 1000000) {
-        adept_call_fail(c, "a list of more than a million elements");
+    if (adept_call_refuse(c, __builtin_mul_overflow(n, (size_t)times, &total) || total > 1000000,
+                          "a list of more than a million elements"))
         return;
-    }
     adept_list *out = adept_out_list(c, list->kind, total);
     if (!adept_call_ok(c)) return;
     for (size_t i = 0; i < total; i++)

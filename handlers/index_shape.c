@@ -21,10 +21,9 @@ static void place(adept_call *c, adept_index *x, const adept_tensor *self, int n
         indexed++;
     }
     int at = last - first + 1 == indexed ? first : 0;
-    if (self->ndim - indexed + n_common > ADEPT_MAX_DIMS) {
-        adept_call_fail(c, "a result of more than %d dimensions", ADEPT_MAX_DIMS);
+    if (adept_call_refuse(c, self->ndim - indexed + n_common > ADEPT_MAX_DIMS, "a result of more than %d dimensions",
+                          ADEPT_MAX_DIMS))
         return;
-    }
     for (int d = 0, kept = 0; d <= self->ndim; d++) {
         if (kept == at && x->ndim == at)
             for (int i = 0; i < n_common; i++)
@@ -39,7 +38,7 @@ static void place(adept_call *c, adept_index *x, const adept_tensor *self, int n
 
 adept_index adept_index_of(adept_call *c, const adept_tensor *self)
 {
-    adept_index x = {.positions = 1};
+    adept_index x = {0};
     int64_t common[ADEPT_MAX_DIMS];
     int n_common = 0, indexed = 0, covered = 0;
     x.n = adept_arg_tensors(c, "indices", &x.items);
@@ -59,8 +58,7 @@ adept_index adept_index_of(adept_call *c, const adept_tensor *self)
     if (covered > self->ndim) adept_call_fail(c, "%d indices for a tensor of %d dimensions", covered, self->ndim);
     if (indexed == 0) adept_call_fail(c, "at least one index expected");
     if (!adept_call_ok(c) || x.by_mask) return x;
-    for (int d = 0; d < n_common; d++)
-        x.positions *= (double)common[d];
+    x.positions = adept_dims_elements(n_common, common);
     place(c, &x, self, n_common, common);
     return x;
 }

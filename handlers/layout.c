@@ -86,10 +86,7 @@ void adept_layout_remove(adept_layout *l, int dim)
 
 void adept_layout_insert(adept_call *c, adept_layout *l, int dim, int64_t size, int64_t stride)
 {
-    if (l->ndim == ADEPT_MAX_DIMS) {
-        adept_call_fail(c, "more than %d dimensions", ADEPT_MAX_DIMS);
-        return;
-    }
+    if (adept_call_refuse(c, l->ndim == ADEPT_MAX_DIMS, "more than %d dimensions", ADEPT_MAX_DIMS)) return;
     size_t behind = (size_t)(l->ndim - dim);
     memmove(l->dims + dim + 1, l->dims + dim, behind * sizeof *l->dims);
     memmove(l->strides + dim + 1, l->strides + dim, behind * sizeof *l->strides);
@@ -101,10 +98,7 @@ void adept_layout_insert(adept_call *c, adept_layout *l, int dim, int64_t size, 
 void adept_layout_expand(adept_call *c, adept_layout *l, int ndim, const int64_t *sizes)
 {
     adept_layout out = {.ndim = ndim, .offset = l->offset};
-    if (ndim < l->ndim) {
-        adept_call_fail(c, "expand: %d sizes for a tensor of %d dimensions", ndim, l->ndim);
-        return;
-    }
+    if (adept_call_refuse(c, ndim < l->ndim, "expand: %d sizes for a tensor of %d dimensions", ndim, l->ndim)) return;
     for (int d = ndim - 1; d >= 0; d--) {
         int own = d - (ndim - l->ndim);
         int64_t size = own >= 0 ? l->dims[own] : 1, wanted = sizes[d] == -1 && own >= 0 ? size : sizes[d];

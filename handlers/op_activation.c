@@ -15,57 +15,37 @@ typedef struct activation {
     kept keeps;
 } activation;
 
-static const activation relu = {1, KEEP_RESULT};
-static const activation bounded = {2, KEEP_SELF};                   /* min(max(x, a), b) */
-static const activation gelu = {8, KEEP_SELF};                      /* x/2 (1 + erf(x / sqrt 2)); also with tanh */
-static const activation silu = {5, KEEP_SELF};                      /* x / (1 + exp(-x)) */
-static const activation mish = {9, KEEP_SELF};                      /* x tanh(log(1 + exp(x))): 1 + 5 + 3 */
-static const activation tanh_row = {5, KEEP_RESULT};                /* (e - 1) / (e + 1), e = exp(2 x) */
-static const activation sigmoid = {4, KEEP_RESULT};                 /* 1 / (1 + exp(-x)) */
-static const activation hardswish = {5, KEEP_SELF};                 /* x min(max(x + 3, 0), 6) / 6 */
-static const activation hardsigmoid = {4, KEEP_SELF};               /* min(max(x + 3, 0), 6) / 6 */
-static const activation leaky_relu = {2, KEEP_SELF_OR_OVERWRITTEN}; /* x > 0 ? x : a x */
-static const activation elu = {4, KEEP_SELF_OR_OVERWRITTEN};        /* x > 0 ? x : a (exp(x) - 1) */
-static const activation scaled_elu = {5, KEEP_SELF_OR_OVERWRITTEN}; /* elu with one factor more */
-static const activation softplus = {6, KEEP_SELF};                  /* b x > t ? x : log(1 + exp(b x)) / b */
-static const activation log_sigmoid = {7, KEEP_SELF};               /* min(0, x) - log(1 + exp(-|x|)) */
-static const activation glu = {5, KEEP_SELF};                       /* a sigmoid(b) */
+static const activation tanh_row = {5, KEEP_RESULT}; /* (e - 1) / (e + 1), e = exp(2 x) */
+static const activation sigmoid = {4, KEEP_RESULT};  /* 1 / (1 + exp(-x)) */
+static const activation glu = {5, KEEP_SELF};        /* a sigmoid(b) */
 static const activation prelu = {2, KEEP_SELF};
-static const activation threshold = {2, KEEP_SELF};
-static const activation shrink = {3, KEEP_SELF}; /* |x| > l ? ... : 0 */
 static const activation clamp = {2, KEEP_SELF}, clamp_one = {1, KEEP_SELF};
 
 static const adept_op ops[] = {
-    {"aten::relu", ADEPT_CAST_NONE, &relu},
-    {"aten::relu6", ADEPT_CAST_NONE, &bounded},
-    {"aten::hardtanh", ADEPT_CAST_NONE, &bounded},
-    {"aten::gelu", ADEPT_CAST_NONE, &gelu},
-    {"aten::silu", ADEPT_CAST_NONE, &silu},
-    {"aten::mish", ADEPT_CAST_NONE, &mish},
+    {"aten::relu", ADEPT_CAST_NONE, &(const activation){1, KEEP_RESULT}},
+    {"aten::relu6 aten::hardtanh", ADEPT_CAST_NONE, &(const activation){2, KEEP_SELF}}, /* min(max(x, a), b) */
+    {"aten::gelu", ADEPT_CAST_NONE, &(const activation){8, KEEP_SELF}}, /* x/2 (1 + erf(x / sqrt 2)); also with tanh */
+    {"aten::silu", ADEPT_CAST_NONE, &(const activation){5, KEEP_SELF}}, /* x / (1 + exp(-x)) */
+    {"aten::mish", ADEPT_CAST_NONE, &(const activation){9, KEEP_SELF}}, /* x tanh(log(1 + exp(x))): 1 + 5 + 3 */
     {"aten::tanh", ADEPT_CAST_NONE, &tanh_row},
-    {"aten::sigmoid", ADEPT_CAST_NONE, &sigmoid},
-    {"aten::special_expit", ADEPT_CAST_NONE, &sigmoid},
-    {"aten::hardswish", ADEPT_CAST_NONE, &hardswish},
-    {"aten::hardsigmoid", ADEPT_CAST_NONE, &hardsigmoid},
-    {"aten::leaky_relu", ADEPT_CAST_NONE, &leaky_relu},
-    {"aten::rrelu", ADEPT_CAST_NONE, &leaky_relu},
-    {"aten::rrelu_with_noise", ADEPT_CAST_NONE, &leaky_relu},
-    {"aten::elu", ADEPT_CAST_NONE, &elu},
-    {"aten::celu", ADEPT_CAST_NONE, &scaled_elu},
-    {"aten::selu", ADEPT_CAST_NONE, &scaled_elu},
-    {"aten::softplus", ADEPT_CAST_FP32, &softplus},
-    {"aten::log_sigmoid", ADEPT_CAST_NONE, &log_sigmoid},
-    {"aten::log_sigmoid_forward", ADEPT_CAST_NONE, &log_sigmoid},
+    {"aten::sigmoid aten::special_expit", ADEPT_CAST_NONE, &sigmoid},
+    {"aten::hardswish", ADEPT_CAST_NONE, &(const activation){5, KEEP_SELF}},   /* x min(max(x + 3, 0), 6) / 6 */
+    {"aten::hardsigmoid", ADEPT_CAST_NONE, &(const activation){4, KEEP_SELF}}, /* min(max(x + 3, 0), 6) / 6 */
+    {"aten::leaky_relu aten::rrelu aten::rrelu_with_noise", ADEPT_CAST_NONE,
+     &(const activation){2, KEEP_SELF_OR_OVERWRITTEN}},                               /* x > 0 ? x : a x */
+    {"aten::elu", ADEPT_CAST_NONE, &(const activation){4, KEEP_SELF_OR_OVERWRITTEN}}, /* x > 0 ? x : a (exp(x) - 1) */
+    {"aten::celu aten::selu", ADEPT_CAST_NONE,
+     &(const activation){5, KEEP_SELF_OR_OVERWRITTEN}},                     /* elu with one factor more */
+    {"aten::softplus", ADEPT_CAST_FP32, &(const activation){6, KEEP_SELF}}, /* b x > t ? x : log(1 + exp(b x)) / b */
+    {"aten::log_sigmoid aten::log_sigmoid_forward", ADEPT_CAST_NONE,
+     &(const activation){7, KEEP_SELF}}, /* min(0, x) - log(1 + exp(-|x|)) */
     {"aten::glu", ADEPT_CAST_NONE, &glu},
-    {"aten::prelu", ADEPT_CAST_NONE, &prelu},
-    {"aten::_prelu_kernel", ADEPT_CAST_NONE, &prelu},
-    {"aten::threshold", ADEPT_CAST_NONE, &threshold},
-    {"aten::hardshrink", ADEPT_CAST_NONE, &shrink},
-    {"aten::softshrink", ADEPT_CAST_NONE, &shrink},
+    {"aten::prelu aten::_prelu_kernel", ADEPT_CAST_NONE, &prelu},
+    {"aten::threshold", ADEPT_CAST_NONE, &(const activation){2, KEEP_SELF}},
+    {"aten::hardshrink aten::softshrink", ADEPT_CAST_NONE, &(const activation){3, KEEP_SELF}}, /* |x| > l ? ... : 0 */
     {"aten::clamp", ADEPT_ROLE_SCORES, &clamp},
     {"aten::clip", ADEPT_CAST_NONE, &clamp},
-    {"aten::clamp_min", ADEPT_CAST_NONE, &clamp_one},
-    {"aten::clamp_max", ADEPT_CAST_NONE, &clamp_one},
+    {"aten::clamp_min aten::clamp_max", ADEPT_CAST_NONE, &clamp_one},
     {0},
 };
 
@@ -82,10 +62,7 @@ static void shape_glu(adept_call *c, const adept_tensor *self)
     int dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), self->ndim);
     if (!adept_call_ok(c)) return;
     memcpy(dims, self->dims, sizeof dims);
-    if (self->ndim == 0 || dims[dim] % 2 != 0) {
-        adept_call_fail(c, "dimension %d cannot be halved", dim);
-        return;
-    }
+    if (adept_call_refuse(c, self->ndim == 0 || dims[dim] % 2 != 0, "dimension %d cannot be halved", dim)) return;
     dims[dim] /= 2;
     adept_tensor half = *self, *out = adept_out_tensor(c, self->dtype, self->ndim, dims);
     half.dims[dim] /= 2;
@@ -109,10 +86,7 @@ static void shape_clamp(adept_call *c, const adept_value *self)
 {
     const adept_value *low = adept_arg_given(c, "min") ? adept_arg(c, "min") : NULL;
     const adept_value *high = adept_arg_given(c, "max") ? adept_arg(c, "max") : NULL;
-    if (!low && !high) {
-        adept_call_fail(c, "at least one of 'min' and 'max' expected");
-        return;
-    }
+    if (adept_call_refuse(c, !low && !high, "at least one of 'min' and 'max' expected")) return;
     adept_dtype dtype = adept_promote((const adept_value *[]){self, low, high}, 3);
     const adept_tensor *bound_low = low && low->kind == ADEPT_VALUE_TENSOR ? low->u.t : self->u.t;
     const adept_tensor *bound_high = high && high->kind == ADEPT_VALUE_TENSOR ? high->u.t : self->u.t;
@@ -134,10 +108,7 @@ static void shape(adept_call *c)
         adept_host_unary(c, ADEPT_FN_TANH, v);
         return;
     }
-    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
-        adept_call_fail(c, "tensor argument 'self' is missing");
-        return;
-    }
+    if (adept_call_refuse(c, !v || v->kind != ADEPT_VALUE_TENSOR, "tensor argument 'self' is missing")) return;
     const adept_tensor *self = v->u.t;
     if (row == &glu) {
         shape_glu(c, self);
@@ -228,57 +199,48 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "ReLU: 1 FLOP per element, 2 backward, the result is kept",
-     .call = "aten::relu(self=f32:2x3*)",
-     .out = "f32:2x3",
+     .call = "aten::relu(self=f32:2x3*) -> f32:2x3",
      .forward = {.alu = 6, .read = 24, .written = 24, .launches = 1},
      .backward = {.alu = 12, .read = 48, .written = 24, .launches = 1},
      .saved_bytes = 24},
     {.name = "GELU in bf16: 8 FLOPs, the input is kept",
-     .call = "aten::gelu(self=bf16:4x10*, approximate=\"none\")",
-     .out = "bf16:4x10",
+     .call = "aten::gelu(self=bf16:4x10*, approximate=\"none\") -> bf16:4x10",
      .forward = {.alu = 320, .read = 80, .written = 80, .launches = 1},
      .backward = {.alu = 640, .read = 160, .written = 80, .launches = 1},
      .saved_bytes = 80},
     {.name = "hardswish in place: autograd keeps a copy of the input, which is one more kernel (32 -> 32 bytes)",
-     .call = "aten::hardswish_(self=f32:8*)",
-     .out = "f32:8",
+     .call = "aten::hardswish_(self=f32:8*) -> f32:8",
      .forward = {.alu = 40, .read = 64, .written = 64, .launches = 2},
      .backward = {.alu = 80, .read = 64, .written = 32, .launches = 1},
      .saved_bytes = 32},
     {.name = "leaky ReLU in place: the result is enough",
-     .call = "aten::leaky_relu_(self=f32:8*, negative_slope=0.1)",
-     .out = "f32:8",
+     .call = "aten::leaky_relu_(self=f32:8*, negative_slope=0.1) -> f32:8",
      .forward = {.alu = 16, .read = 32, .written = 32, .launches = 1},
      .backward = {.alu = 32, .read = 64, .written = 32, .launches = 1},
      .saved_bytes = 32},
     {.name = "GLU halves a dimension: reads 6 of 10, writes 6 of 5; backward reads both and writes 6 of 10",
-     .call = "aten::glu(self=f32:6x10*, dim=-1)",
-     .out = "f32:6x5",
+     .call = "aten::glu(self=f32:6x10*, dim=-1) -> f32:6x5",
      .forward = {.alu = 150, .read = 240, .written = 120, .launches = 1},
      .backward = {.alu = 300, .read = 120 + 240, .written = 240, .launches = 1},
      .saved_bytes = 240},
     {.name = "PReLU: gradients of input and weight in one kernel, the weight's then summed from 8 to 2 elements",
-     .call = "aten::prelu(self=f32:4x2*, weight=f32:2*)",
-     .out = "f32:4x2",
+     .call = "aten::prelu(self=f32:4x2*, weight=f32:2*) -> f32:4x2",
      .forward = {.alu = 16, .read = 32 + 8, .written = 32, .launches = 1},
      .backward = {.alu = 32 + 8, .read = 32 + 32 + 8 + 32, .written = 64 + 8, .launches = 2},
      .saved_bytes = 32 + 8},
     {.name = "clamp to both sides: two comparisons, their and, a selection",
-     .call = "aten::clamp(self=f32:8*, min=0, max=1)",
-     .out = "f32:8",
+     .call = "aten::clamp(self=f32:8*, min=0, max=1) -> f32:8",
      .forward = {.alu = 16, .read = 32, .written = 32, .launches = 1},
      .backward = {.alu = 32, .read = 32 + 64, .written = 32, .launches = 4},
      .saved_bytes = 32},
-    {.name = "a size is clamped on the host", .call = "aten::clamp(self=i64:=9, min=1, max=4)", .out = "i64:"},
+    {.name = "a size is clamped on the host", .call = "aten::clamp(self=i64:=9, min=1, max=4) -> i64:"},
     {.name = "randomised leaky ReLU: the slopes are written, kept and read",
-     .call = "aten::rrelu(self=f32:8*, lower=0.1, upper=0.3, training=true)",
-     .out = "f32:8",
+     .call = "aten::rrelu(self=f32:8*, lower=0.1, upper=0.3, training=true) -> f32:8",
      .forward = {.alu = 16, .read = 32, .written = 64, .launches = 1},
      .backward = {.alu = 32, .read = 96, .written = 32, .launches = 1},
      .saved_bytes = 64},
     {.name = "nothing is kept without backward",
-     .call = "aten::silu(self=f32:8) @infer",
-     .out = "f32:8",
+     .call = "aten::silu(self=f32:8) @infer -> f32:8",
      .forward = {.alu = 40, .read = 32, .written = 32, .launches = 1}},
     {0},
 };

@@ -34,10 +34,6 @@ static const arithmetic divide = {.fn = ADEPT_FN_DIV,
 /* rounded division has derivative zero; of the remainder the other's is -grad * floor(self / other) */
 static const arithmetic floordiv = {.fn = ADEPT_FN_FLOORDIV, .flops = 2};
 static const arithmetic truncdiv = {.fn = ADEPT_FN_TRUNCDIV, .flops = 2};
-static const arithmetic remain = {
-    .fn = ADEPT_FN_REMAINDER, .flops = 4, .other = {.chain = {4, 3, 3, 3}, .self = 1, .other = 1}};
-static const arithmetic fmodulo = {
-    .fn = ADEPT_FN_FMOD, .flops = 4, .other = {.chain = {4, 3, 3, 3}, .self = 1, .other = 1}};
 /* where(self == other, grad / 2, grad).masked_fill_(self < other, 0) */
 static const arithmetic larger = {.fn = ADEPT_FN_MAX,
                                   .flops = 1,
@@ -47,12 +43,6 @@ static const arithmetic smaller = {.fn = ADEPT_FN_MIN,
                                    .flops = 1,
                                    .self = {.chain = {5, 4, 3, 5}, .self = 2, .other = 2},
                                    .other = {.chain = {5, 4, 3, 5}, .self = 2, .other = 2}};
-/* grad * other * 1 / (self * self + other * other), and the same with -self */
-static const arithmetic arctan2 = {.fn = ADEPT_FN_ATAN2,
-                                   .gives_float = true,
-                                   .flops = 5,
-                                   .self = {.chain = {6, 7, 6, 6}, .self = 2, .other = 3},
-                                   .other = {.chain = {7, 8, 7, 7}, .self = 3, .other = 2}};
 /* tensor ** tensor. self: where(other == 0, 0, grad * (other * self ** (other - 1)));
  * other: grad * where(self == 0 and other >= 0, 0, result * log(self)). Scalar operands: see pow_gradient. */
 static const arithmetic power = {.fn = ADEPT_FN_POW,
@@ -60,33 +50,36 @@ static const arithmetic power = {.fn = ADEPT_FN_POW,
                                  .self = {.chain = {8, 5, 5, 6}, .self = 1, .other = 3},
                                  .other = {.chain = {7, 4, 4, 7}, .self = 2, .other = 1, .result = 1}};
 
-/* max + log1p(exp(-|difference|)): 1 + 1 + 1 + 1 + 1 + 2; grad / (1 + exp(other - self)) and the other way round */
-static const arithmetic logaddexp = {.fn = ADEPT_FN_NONE,
-                                     .gives_float = true,
-                                     .flops = 7,
-                                     .self = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1},
-                                     .other = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1}};
-
 static const adept_op ops[] = {
     {"aten::add", ADEPT_ROLE_SCORES | ADEPT_EXTENT_ADDED, &add},
-    {"aten::sub", ADEPT_ROLE_SCORES | ADEPT_EXTENT_SUBTRACTED, &sub},
-    {"aten::subtract", ADEPT_ROLE_SCORES | ADEPT_EXTENT_SUBTRACTED, &sub},
+    {"aten::sub aten::subtract", ADEPT_ROLE_SCORES | ADEPT_EXTENT_SUBTRACTED, &sub},
     {"aten::rsub", ADEPT_CAST_NONE, &sub},
-    {"aten::mul", ADEPT_ROLE_SCORES | ADEPT_EXTENT_MULTIPLIED, &mul},
-    {"aten::multiply", ADEPT_ROLE_SCORES | ADEPT_EXTENT_MULTIPLIED, &mul},
-    {"aten::div", ADEPT_ROLE_SCORES, &divide},
-    {"aten::divide", ADEPT_ROLE_SCORES, &divide},
-    {"aten::true_divide", ADEPT_ROLE_SCORES, &divide},
-    {"aten::floor_divide", ADEPT_CAST_NONE, &floordiv},
-    {"aten::floordiv", ADEPT_CAST_NONE, &floordiv},
-    {"aten::remainder", ADEPT_CAST_NONE, &remain},
-    {"aten::fmod", ADEPT_CAST_NONE, &fmodulo},
+    {"aten::mul aten::multiply", ADEPT_ROLE_SCORES | ADEPT_EXTENT_MULTIPLIED, &mul},
+    {"aten::div aten::divide aten::true_divide", ADEPT_ROLE_SCORES, &divide},
+    {"aten::floor_divide aten::floordiv", ADEPT_CAST_NONE, &floordiv},
+    {"aten::remainder", ADEPT_CAST_NONE,
+     &(const arithmetic){
+         .fn = ADEPT_FN_REMAINDER, .flops = 4, .other = {.chain = {4, 3, 3, 3}, .self = 1, .other = 1}}},
+    {"aten::fmod", ADEPT_CAST_NONE,
+     &(const arithmetic){.fn = ADEPT_FN_FMOD, .flops = 4, .other = {.chain = {4, 3, 3, 3}, .self = 1, .other = 1}}},
     {"aten::maximum", ADEPT_ROLE_SCORES, &larger},
     {"aten::minimum", ADEPT_CAST_NONE, &smaller},
     {"aten::fmax", ADEPT_CAST_NONE, &larger},
     {"aten::fmin", ADEPT_CAST_NONE, &smaller},
-    {"aten::atan2", ADEPT_CAST_PROMOTE, &arctan2},
-    {"aten::logaddexp", ADEPT_CAST_NONE, &logaddexp},
+    /* grad * other * 1 / (self * self + other * other), and the same with -self */
+    {"aten::atan2", ADEPT_CAST_PROMOTE,
+     &(const arithmetic){.fn = ADEPT_FN_ATAN2,
+                         .gives_float = true,
+                         .flops = 5,
+                         .self = {.chain = {6, 7, 6, 6}, .self = 2, .other = 3},
+                         .other = {.chain = {7, 8, 7, 7}, .self = 3, .other = 2}}},
+    /* max + log1p(exp(-|difference|)): 1 + 1 + 1 + 1 + 1 + 2; grad / (1 + exp(other - self)) and the other way round */
+    {"aten::logaddexp", ADEPT_CAST_NONE,
+     &(const arithmetic){.fn = ADEPT_FN_NONE,
+                         .gives_float = true,
+                         .flops = 7,
+                         .self = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1},
+                         .other = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1}}},
     {"aten::pow", ADEPT_CAST_FP32, &power},
     {0},
 };
@@ -146,10 +139,7 @@ static void shape(adept_call *c)
     const arithmetic *row = row_of(c);
     const adept_value *a = adept_arg_at(c, 0), *b = adept_arg_at(c, 1);
     double alpha = alpha_of(c);
-    if (!a || !b) {
-        adept_call_fail(c, "two operands expected");
-        return;
-    }
+    if (adept_call_refuse(c, !a || !b, "two operands expected")) return;
     if (adept_call_inplace(c) && adept_host_is_list(a) && adept_host_is_list(b)) {
         extend(c, a, b->u.list);
         return;
@@ -232,59 +222,50 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "residual add: 6 elements of 4 bytes, the gradient passes through",
-     .call = "aten::add(self=f32:2x3*, other=f32:2x3*)",
-     .out = "f32:2x3",
+     .call = "aten::add(self=f32:2x3*, other=f32:2x3*) -> f32:2x3",
      .forward = {.alu = 6, .read = 2 * 24, .written = 24, .launches = 1}},
     {.name = "bias: its gradient is summed over the broadcast dimension",
-     .call = "aten::add(self=f32:4x3*, other=f32:3*)",
-     .out = "f32:4x3",
+     .call = "aten::add(self=f32:4x3*, other=f32:3*) -> f32:4x3",
      .forward = {.alu = 12, .read = 48 + 12, .written = 48, .launches = 1},
      .backward = {.alu = 12, .read = 48, .written = 12, .launches = 1}},
     {.name = "product: two gradients and the sum of the broadcast one; each operand is kept for the other",
-     .call = "aten::mul(self=f32:4x3*, other=f32:3*)",
-     .out = "f32:4x3",
+     .call = "aten::mul(self=f32:4x3*, other=f32:3*) -> f32:4x3",
      .forward = {.alu = 12, .read = 48 + 12, .written = 48, .launches = 1},
      /* grad * other: 12, 48 + 12 -> 48; grad * self: 12, 48 + 48 -> 48; sum: 12, 48 -> 12 */
      .backward = {.alu = 36, .read = 60 + 96 + 48, .written = 48 + 48 + 12, .launches = 3},
      .saved_bytes = 48 + 12},
     {.name = "scale by a Python number: nothing is kept, bf16 stays bf16",
-     .call = "aten::mul(self=bf16:8*, other=0.5)",
-     .out = "bf16:8",
+     .call = "aten::mul(self=bf16:8*, other=0.5) -> bf16:8",
      .forward = {.alu = 8, .read = 16, .written = 16, .launches = 1},
      .backward = {.alu = 8, .read = 16, .written = 16, .launches = 1}},
     {.name = "in place, the other operand wants a gradient: self is copied before it is overwritten",
-     .call = "aten::mul_(self=f32:8, other=f32:8*)",
-     .out = "f32:8",
+     .call = "aten::mul_(self=f32:8, other=f32:8*) -> f32:8",
      /* product 8 FLOP, 64 -> 32, and the copy 32 -> 32 */
      .forward = {.alu = 8, .read = 64 + 32, .written = 32 + 32, .launches = 2},
      .backward = {.alu = 8, .read = 64, .written = 32, .launches = 1},
      .saved_bytes = 32},
     {.name = "bf16 with f32 gives f32; the bf16 operand's gradient is cast back",
-     .call = "aten::add(self=bf16:8*, other=f32:8)",
-     .out = "f32:8",
+     .call = "aten::add(self=bf16:8*, other=f32:8) -> f32:8",
      .forward = {.alu = 8, .read = 16 + 32, .written = 32, .launches = 1},
      .backward = {.read = 32, .written = 16, .launches = 1}},
     {.name = "square: grad * (2 * x ** 1) is three kernels, the copy x ** 1 without arithmetic",
-     .call = "aten::pow(self=f32:8*, exponent=2)",
-     .out = "f32:8",
+     .call = "aten::pow(self=f32:8*, exponent=2) -> f32:8",
      .forward = {.alu = 8, .read = 32, .written = 32, .launches = 1},
      /* x -> x ** 1; 2 * that; grad * that: reads 1 + 1 + 2 */
      .backward = {.alu = 16, .read = 4 * 32, .written = 3 * 32, .launches = 3},
      .saved_bytes = 32},
     {.name = "1 - x: reversed, the gradient is negated",
-     .call = "aten::rsub(self=f32:8*, other=1.0, alpha=1)",
-     .out = "f32:8",
+     .call = "aten::rsub(self=f32:8*, other=1.0, alpha=1) -> f32:8",
      .forward = {.alu = 8, .read = 32, .written = 32, .launches = 1},
      .backward = {.alu = 8, .read = 32, .written = 32, .launches = 1}},
     {.name = "rotary embedding by complex numbers: 6 real operations each",
-     .call = "aten::mul(self=c64:4, other=c64:4)",
-     .out = "c64:4",
+     .call = "aten::mul(self=c64:4, other=c64:4) -> c64:4",
      .forward = {.alu = 24, .read = 64, .written = 32, .launches = 1}},
-    {.name = "integers divide to a float", .call = "aten::div(a=7, b=2)", .out = "f:3.5"},
-    {.name = "Python rounds towards minus infinity", .call = "aten::floordiv(a=-7, b=2)", .out = "i:-4"},
-    {.name = "the remainder has the sign of the divisor", .call = "aten::remainder(a=-7, b=4)", .out = "i:1"},
-    {.name = "a list grows in place", .call = "aten::add_(self=[1,2], b=[3])", .out = "[i:1, i:2, i:3]"},
-    {.name = "lists are concatenated", .call = "aten::add(a=[1,2], b=[3])", .out = "[i:1, i:2, i:3]"},
+    {.name = "integers divide to a float", .call = "aten::div(a=7, b=2) -> f:3.5"},
+    {.name = "Python rounds towards minus infinity", .call = "aten::floordiv(a=-7, b=2) -> i:-4"},
+    {.name = "the remainder has the sign of the divisor", .call = "aten::remainder(a=-7, b=4) -> i:1"},
+    {.name = "a list grows in place", .call = "aten::add_(self=[1,2], b=[3]) -> [i:1, i:2, i:3]"},
+    {.name = "lists are concatenated", .call = "aten::add(a=[1,2], b=[3]) -> [i:1, i:2, i:3]"},
     {0},
 };
 

@@ -16,18 +16,15 @@ typedef struct form {
     bool eager; /* whatever the option says */
 } form;
 
-static const form plain = {ONE, false}, weights = {WEIGHTS, false}, math = {WEIGHTS, true};
-static const form flash = {FLASH, false}, cudnn = {CUDNN, false}, efficient = {EFFICIENT, false}, cpu = {CPU, false};
-
 static const adept_op ops[] = {
-    {"aten::scaled_dot_product_attention", ADEPT_CAST_LOWER | ADEPT_ROLE_ATTENTION, &plain},
-    {"aten::_scaled_dot_product_attention", ADEPT_CAST_LOWER, &weights},
-    {"aten::_scaled_dot_product_attention_math", ADEPT_CAST_LOWER, &math},
-    {"aten::_scaled_dot_product_flash_attention", ADEPT_CAST_LOWER, &flash},
-    {"aten::_scaled_dot_product_fused_attention_overrideable", ADEPT_CAST_LOWER, &flash},
-    {"aten::_scaled_dot_product_cudnn_attention", ADEPT_CAST_LOWER, &cudnn},
-    {"aten::_scaled_dot_product_efficient_attention", ADEPT_CAST_LOWER, &efficient},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu", ADEPT_CAST_LOWER, &cpu},
+    {"aten::scaled_dot_product_attention", ADEPT_CAST_LOWER | ADEPT_ROLE_ATTENTION, &(const form){ONE, false}},
+    {"aten::_scaled_dot_product_attention", ADEPT_CAST_LOWER, &(const form){WEIGHTS, false}},
+    {"aten::_scaled_dot_product_attention_math", ADEPT_CAST_LOWER, &(const form){WEIGHTS, true}},
+    {"aten::_scaled_dot_product_flash_attention aten::_scaled_dot_product_fused_attention_overrideable",
+     ADEPT_CAST_LOWER, &(const form){FLASH, false}},
+    {"aten::_scaled_dot_product_cudnn_attention", ADEPT_CAST_LOWER, &(const form){CUDNN, false}},
+    {"aten::_scaled_dot_product_efficient_attention", ADEPT_CAST_LOWER, &(const form){EFFICIENT, false}},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", ADEPT_CAST_LOWER, &(const form){CPU, false}},
     {0},
 };
 
@@ -41,9 +38,8 @@ typedef struct attention {
 
 static void misfit(adept_call *c, const attention *a)
 {
-    char tq[160], tk[160], tv[160];
-    adept_call_fail(c, "query %s, key %s and value %s do not fit", adept_tensor_print(a->q, tq, sizeof tq),
-                    adept_tensor_print(a->k, tk, sizeof tk), adept_tensor_print(a->v, tv, sizeof tv));
+    adept_call_fail(c, "query %s, key %s and value %s do not fit", adept_call_shape(c, a->q), adept_call_shape(c, a->k),
+                    adept_call_shape(c, a->v));
 }
 
 /* Key and value heads that serve several query heads each: asked for, or native to the fused kernels. */
@@ -76,17 +72,13 @@ static void plan_dims(adept_call *c, attention *a)
 
 static void check_mask(adept_call *c, const attention *a)
 {
-    int64_t scores[ADEPT_MAX_DIMS], wide[ADEPT_MAX_DIMS];
+    int64_t scores[ADEPT_MAX_DIMS];
     if (!a->mask || !adept_call_ok(c)) return;
     for (int i = 0; i < a->ndim; i++)
         scores[i] = a->dims[i];
     scores[a->ndim - 1] = a->k->dims[a->ndim - 2];
-    int n = adept_broadcast_dims(c, a->mask->ndim, a->mask->dims, a->ndim, scores, wide);
-    bool same = adept_call_ok(c) && n == a->ndim;
-    for (int i = 0; i < n && same; i++)
-        same = wide[i] == scores[i];
-    char text[160];
-    if (!same) adept_call_fail(c, "mask %s does not fit the scores", adept_tensor_print(a->mask, text, sizeof text));
+    if (!adept_broadcasts_to(c, a->mask, a->ndim, scores))
+        adept_call_fail(c, "mask %s does not fit the scores", adept_call_shape(c, a->mask));
 }
 
 static attention read_attention(adept_call *c)
@@ -176,7 +168,7 @@ static void cost(adept_call *c, adept_cost *cost)
     attention a = read_attention(c);
     int n = a.ndim;
     adept_attention_sizes sizes = {.dtype = a.q->dtype,
-                                   .batch = 1,
+                                   .batch = adept_dims_elements(n - 3, a.dims),
                                    .heads = (double)a.heads,
                                    .kv_heads = (double)a.kv_heads,
                                    .queries = (double)a.dims[n - 2],
@@ -189,8 +181,6 @@ static void cost(adept_call *c, adept_cost *cost)
                                    .mask = a.mask,
                                    .causal = adept_arg_bool(c, "is_causal", false),
                                    .dropout = adept_call_training(c) && adept_arg_float(c, "dropout_p", 0) > 0};
-    for (int i = 0; i < n - 3; i++)
-        sizes.batch *= (double)a.dims[i];
     if (n > 2 && a.kv_heads == a.heads) sizes.heads = sizes.kv_heads = (double)a.dims[n - 3];
     if (is_eager(c, &a))
         adept_attention_eager(cost, &sizes);
@@ -203,10 +193,8 @@ static const adept_handler_case cases[] = {
      * 2 products forward: 4 * 465708 * 64 = 119221248; 5 backward: 2.5 times that. ALU 6 per score (scale, softmax),
      * backward 12 per score and 2 per result element. bf16: 302592 bytes each; 12*197 row sums of 4 bytes = 9456. */
     {.name = "fused",
-     .call =
-         "aten::scaled_dot_product_attention(query=bf16:1x12x197x64*, key=bf16:1x12x197x64*, value=bf16:1x12x197x64*, "
-         "attn_mask=none, dropout_p=0.0, is_causal=false)",
-     .out = "bf16:1x12x197x64",
+     .call = "aten::scaled_dot_product_attention(query=bf16:1x12x197x64*, key=bf16:1x12x197x64*, "
+             "value=bf16:1x12x197x64*, attn_mask=none, dropout_p=0.0, is_causal=false) -> bf16:1x12x197x64",
      .forward = {.gemm = 119221248, .alu = 2794248, .read = 907776, .written = 302592 + 9456, .launches = 1},
      .backward = {.gemm = 298053120,
                   .alu = 5588496 + 302592,
@@ -214,18 +202,13 @@ static const adept_handler_case cases[] = {
                   .written = 9456 + 907776,
                   .launches = 2},
      .saved_bytes = 4 * 302592 + 9456 + 16,
-     .m = 197,
-     .n = 197,
-     .k = 64,
-     .batch = 12},
+     .product = {197, 197, 64, 12}},
     /* The same kernel by kernel: scale q and k (151296 each), softmax (5 per score): 302592 + 2328540 FLOPs. Scores are
      * 931416 bytes. read: q, k, (q + k), scores, (scores + v). backward: dV, dP, softmax, dQ, dK and the two scales;
      * keeps scaled q and k, the softmax and v. */
     {.name = "eager",
-     .call =
-         "aten::scaled_dot_product_attention(query=bf16:1x12x197x64*, key=bf16:1x12x197x64*, value=bf16:1x12x197x64*, "
-         "attn_mask=none, dropout_p=0.0, is_causal=false) @eager",
-     .out = "bf16:1x12x197x64",
+     .call = "aten::scaled_dot_product_attention(query=bf16:1x12x197x64*, key=bf16:1x12x197x64*, "
+             "value=bf16:1x12x197x64*, attn_mask=none, dropout_p=0.0, is_causal=false) @eager -> bf16:1x12x197x64",
      .forward = {.gemm = 119221248,
                  .alu = 302592 + 2328540,
                  .read = 5 * 302592 + 2 * 931416,
@@ -237,19 +220,14 @@ static const adept_handler_case cases[] = {
                   .written = (1 + 1 + 1 + 1 + 1) * 302592 + 2 * 931416,
                   .launches = 7},
      .saved_bytes = 3 * 302592 + 931416,
-     .m = 197,
-     .n = 197,
-     .k = 64,
-     .batch = 12,
+     .product = {197, 197, 64, 12},
      .row_elements = 197},
     /* 8 query heads share 2 key heads; 4 queries, 6 keys, width 16: 192 scores, q and out 512, k and v 192 elements
      * (768 with 8 heads). 4 * 192 * 16 = 12288. Backward writes dk and dv for 8 heads and then sums each 768 into 192.
      */
     {.name = "grouped queries",
      .call = "aten::scaled_dot_product_attention(query=f16:1x8x4x16*, key=f16:1x2x6x16*, value=f16:1x2x6x16*, "
-             "attn_mask=none, "
-             "dropout_p=0.0, is_causal=true, scale=none, enable_gqa=true)",
-     .out = "f16:1x8x4x16",
+             "attn_mask=none, dropout_p=0.0, is_causal=true, scale=none, enable_gqa=true) -> f16:1x8x4x16",
      .forward = {.gemm = 12288, .alu = 1152, .read = 2 * (512 + 384), .written = 1024 + 128, .launches = 1},
      .backward = {.gemm = 30720,
                   .alu = 2304 + 1024 + 2 * 768,
@@ -257,17 +235,12 @@ static const adept_handler_case cases[] = {
                   .written = 128 + 2 * (512 + 768 + 768) + 2 * 384,
                   .launches = 4},
      .saved_bytes = 2 * (512 + 384 + 512) + 128 + 16,
-     .m = 4,
-     .n = 6,
-     .k = 16,
-     .batch = 8},
+     .product = {4, 6, 16, 8}},
     /* The same in eager form, values without gradient: k and v are repeated first. 128 mask entries made of 24
      * booleans: 4x6 causal mask, 24 bytes to 48. FLOPs: scale 512 + 768, mask 24 + 192, softmax 960. */
     {.name = "grouped queries, eager, causal, frozen values",
      .call = "aten::scaled_dot_product_attention(query=f16:1x8x4x16*, key=f16:1x2x6x16*, value=f16:1x2x6x16, "
-             "attn_mask=none, "
-             "dropout_p=0.0, is_causal=true, scale=none, enable_gqa=true) @eager",
-     .out = "f16:1x8x4x16",
+             "attn_mask=none, dropout_p=0.0, is_causal=true, scale=none, enable_gqa=true) @eager -> f16:1x8x4x16",
      .forward = {.gemm = 12288,
                  .alu = 512 + 768 + 24 + 192 + 960,
                  .read = 1024 + 2 * 384 + 1536 + (1024 + 1536) + 24 + (384 + 48) + 384 + (384 + 1536),
@@ -280,45 +253,30 @@ static const adept_handler_case cases[] = {
                   .written = 384 + 384 + 1024 + 1024 + 1536 + 1536 + 384,
                   .launches = 7},
      .saved_bytes = 1024 + 1536 + 384 + 1536,
-     .m = 4,
-     .n = 6,
-     .k = 16,
-     .batch = 8,
+     .product = {4, 6, 16, 8},
      .row_elements = 6},
     /* boolean mask of 6 keys, dropout: 6 + 1 + 2 = 9 FLOPs per score of 2*3*4*6 = 144; k wider than v */
     {.name = "fused, mask and dropout, value width of its own, frozen inputs",
      .call = "aten::scaled_dot_product_attention(query=f32:2x3x4x8, key=f32:2x3x6x8, value=f32:2x3x6x5, "
-             "attn_mask=bool:2x1x1x6, dropout_p=0.1, is_causal=false)",
-     .out = "f32:2x3x4x5",
+             "attn_mask=bool:2x1x1x6, dropout_p=0.1, is_causal=false) -> f32:2x3x4x5",
      .forward = {.gemm = 3744, .alu = 1296, .read = 4 * (192 + 288 + 180) + 12, .written = 480, .launches = 1},
-     .m = 4,
-     .n = 6,
-     .k = 8,
-     .batch = 6},
+     .product = {4, 6, 8, 6}},
     {.name = "flash results",
      .call = "aten::_scaled_dot_product_flash_attention(query=bf16:2x3x4x8, key=bf16:2x3x6x8, value=bf16:2x3x6x8, "
-             "dropout_p=0.0, is_causal=false, return_debug_mask=false, scale=none) @infer",
-     .out = "bf16:2x3x4x8, f32:2x3x4, none, none, i:4, i:6, i64:, i64:, bf16:0",
+             "dropout_p=0.0, is_causal=false, return_debug_mask=false, scale=none) @infer -> bf16:2x3x4x8, f32:2x3x4, "
+             "none, none, i:4, i:6, i64:, i64:, bf16:0",
      .forward = {.gemm = 4608, .alu = 864, .read = 2 * (192 + 288 + 288), .written = 384, .launches = 1},
-     .m = 4,
-     .n = 6,
-     .k = 8,
-     .batch = 6},
+     .product = {4, 6, 8, 6}},
     {.name = "memory-efficient results",
      .call = "aten::_scaled_dot_product_efficient_attention(query=f32:2x3x4x8, key=f32:2x3x6x8, value=f32:2x3x6x8, "
-             "attn_bias=none, compute_log_sumexp=true, dropout_p=0.0, is_causal=false) @infer",
-     .out = "f32:2x3x4x8, f32:2x3x32, i64:, i64:",
+             "attn_bias=none, compute_log_sumexp=true, dropout_p=0.0, is_causal=false) @infer -> f32:2x3x4x8, "
+             "f32:2x3x32, i64:, i64:",
      .forward = {.gemm = 4608, .alu = 864, .read = 4 * (192 + 288 + 288), .written = 768, .launches = 1},
-     .m = 4,
-     .n = 6,
-     .k = 8,
-     .batch = 6},
+     .product = {4, 6, 8, 6}},
     /* 3 dimensions are the math path's; dropout 2 per score of 2*4*6 = 48: q 64, k 96, v 96, out 64 elements */
     {.name = "math with dropout, weights returned",
-     .call =
-         "aten::_scaled_dot_product_attention_math(query=f32:2x4x8, key=f32:2x6x8, value=f32:2x6x8*, attn_mask=none, "
-         "dropout_p=0.5, is_causal=false)",
-     .out = "f32:2x4x8, f32:2x4x6",
+     .call = "aten::_scaled_dot_product_attention_math(query=f32:2x4x8, key=f32:2x6x8, value=f32:2x6x8*, "
+             "attn_mask=none, dropout_p=0.5, is_causal=false) -> f32:2x4x8, f32:2x4x6",
      .forward = {.gemm = 1536,
                  .alu = 64 + 96 + 240 + 96,
                  .read = 4 * (64 + 96 + 160 + 48 + 48 + 144),
@@ -326,10 +284,7 @@ static const adept_handler_case cases[] = {
                  .launches = 6},
      .backward = {.gemm = 768, .read = 4 * (48 + 64), .written = 4 * 96, .launches = 1},
      .saved_bytes = 192,
-     .m = 4,
-     .n = 6,
-     .k = 8,
-     .batch = 2,
+     .product = {4, 6, 8, 2},
      .row_elements = 6},
     {0},
 };

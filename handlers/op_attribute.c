@@ -9,6 +9,8 @@
 
 typedef struct attribute {
     void (*shape)(adept_call *c, const adept_tensor *self);
+    void (*shape_of_process)(adept_call *c, const adept_value *v); /* of those without a tensor argument */
+    adept_value answer;                                            /* without a function: of every tensor */
 } attribute;
 
 /* ---------------------------------------------------------------- sizes ---------------- */
@@ -107,154 +109,102 @@ static void tolist(adept_call *c, const adept_tensor *self)
         adept_call_unsupported(c, "the elements of the tensor are not known before running");
         return;
     }
-    adept_list *list = adept_out_list(c, ADEPT_VALUE_LIST, (size_t)self->n_values);
-    if (!adept_call_ok(c)) return;
+    int64_t values[64];
     for (int i = 0; i < self->n_values; i++)
-        list->items[i] = (adept_value){ADEPT_VALUE_INT, {.i = (int64_t)self->values[i]}};
+        values[i] = (int64_t)self->values[i];
+    out_ints(c, self->n_values, values);
 }
 
-/* ---------------------------------------------------------------- device and process ---------------- */
-
-static void device(adept_call *c, const adept_tensor *self)
-{
-    (void)self;
-    adept_out_string(c, DEVICE);
-}
-
-static void yes(adept_call *c, const adept_tensor *self)
-{
-    (void)self;
-    adept_out_bool(c, true);
-}
-
-static void no(adept_call *c, const adept_tensor *self)
-{
-    (void)self;
-    adept_out_bool(c, false);
-}
-
-static void zero(adept_call *c, const adept_tensor *self)
-{
-    (void)self;
-    adept_out_int(c, 0);
-}
-
-static void none(adept_call *c, const adept_tensor *self)
-{
-    (void)self;
-    adept_out_none(c);
-}
-
-static const attribute size_row = {size}, stride_row = {stride}, numel_row = {numel}, ndim_row = {ndim},
-                       element_size_row = {element_size}, same_size_row = {is_same_size}, dtype_row = {dtype},
-                       float_row = {is_floating_point}, complex_row = {is_complex}, contiguous_row = {is_contiguous},
-                       grad_row = {requires_grad}, result_type_row = {result_type}, tolist_row = {tolist},
-                       device_row = {device}, yes_row = {yes}, no_row = {no}, zero_row = {zero}, none_row = {none};
-/* these have no tensor argument */
-static const attribute grad_mode_row = {NULL}, device_type_row = {NULL}, device_new_row = {NULL}, off_row = {NULL};
-
-static const adept_op ops[] = {
-    {"aten::size", ADEPT_CAST_NONE, &size_row},
-    {"aten::sym_size", ADEPT_CAST_NONE, &size_row},
-    {"prim::shape", ADEPT_CAST_NONE, &size_row},
-    {"aten::stride", ADEPT_CAST_NONE, &stride_row},
-    {"aten::sym_stride", ADEPT_CAST_NONE, &stride_row},
-    {"aten::numel", ADEPT_CAST_NONE, &numel_row},
-    {"aten::sym_numel", ADEPT_CAST_NONE, &numel_row},
-    {"aten::dim", ADEPT_CAST_NONE, &ndim_row},
-    {"aten::ndimension", ADEPT_CAST_NONE, &ndim_row},
-    {"prim::ndim", ADEPT_CAST_NONE, &ndim_row},
-    {"aten::element_size", ADEPT_CAST_NONE, &element_size_row},
-    {"prim::itemsize", ADEPT_CAST_NONE, &element_size_row},
-    {"aten::is_same_size", ADEPT_CAST_NONE, &same_size_row},
-    {"prim::dtype", ADEPT_CAST_NONE, &dtype_row},
-    {"aten::result_type", ADEPT_CAST_NONE, &result_type_row},
-    {"aten::is_floating_point", ADEPT_CAST_NONE, &float_row},
-    {"aten::is_complex", ADEPT_CAST_NONE, &complex_row},
-    {"aten::is_contiguous", ADEPT_CAST_NONE, &contiguous_row},
-    {"prim::requires_grad", ADEPT_CAST_NONE, &grad_row},
-    {"prim::tolist", ADEPT_CAST_NONE, &tolist_row},
-    {"prim::device", ADEPT_CAST_NONE, &device_row},
-    {"aten::get_device", ADEPT_CAST_NONE, &zero_row},
-    {"prim::is_cuda", ADEPT_CAST_NONE, &yes_row},
-    {"prim::is_cpu", ADEPT_CAST_NONE, &no_row},
-    {"prim::is_mps", ADEPT_CAST_NONE, &no_row},
-    {"prim::is_xla", ADEPT_CAST_NONE, &no_row},
-    {"prim::is_xpu", ADEPT_CAST_NONE, &no_row},
-    {"prim::is_meta", ADEPT_CAST_NONE, &no_row},
-    {"prim::is_sparse", ADEPT_CAST_NONE, &no_row},
-    {"prim::is_sparse_csr", ADEPT_CAST_NONE, &no_row},
-    {"prim::is_quantized", ADEPT_CAST_NONE, &no_row},
-    {"prim::is_mkldnn", ADEPT_CAST_NONE, &no_row},
-    {"prim::is_vulkan", ADEPT_CAST_NONE, &no_row},
-    {"prim::is_ipu", ADEPT_CAST_NONE, &no_row},
-    {"prim::is_ort", ADEPT_CAST_NONE, &no_row},
-    {"prim::is_nested", ADEPT_CAST_NONE, &no_row},
-    {"prim::layout", ADEPT_CAST_NONE, &zero_row}, /* torch.strided */
-    {"prim::grad", ADEPT_CAST_NONE, &none_row},
-    {"prim::name", ADEPT_CAST_NONE, &none_row},
-    {"prim::type", ADEPT_CAST_NONE, &device_type_row},
-    {"aten::device", ADEPT_CAST_NONE, &device_new_row},
-    {"aten::is_grad_enabled", ADEPT_CAST_NONE, &grad_mode_row},
-    {"aten::is_autocast_enabled", ADEPT_CAST_NONE, &off_row},
-    {"aten::is_autocast_cpu_enabled", ADEPT_CAST_NONE, &off_row},
-    {"aten::is_scripting", ADEPT_CAST_NONE, &off_row},
-    {0},
-};
+/* ---------------------------------------------------------------- the process ---------------- */
 
 /* "cuda" of "cuda:0" */
 static void device_type(adept_call *c, const adept_value *v)
 {
     char text[64];
-    if (!v || v->kind != ADEPT_VALUE_STRING || strlen(v->u.s) >= sizeof text) {
-        adept_call_fail(c, "a device expected");
+    if (adept_call_refuse(c, !v || v->kind != ADEPT_VALUE_STRING || strlen(v->u.s) >= sizeof text, "a device expected"))
         return;
-    }
     strcpy(text, v->u.s);
     text[strcspn(text, ":")] = 0;
     adept_out_string(c, text);
 }
 
-static void shape_of_process(adept_call *c, const attribute *row)
+/* torch.device("cuda:0") */
+static void new_device(adept_call *c, const adept_value *v)
 {
-    const adept_value *v = adept_arg_at(c, 0);
-    if (row == &grad_mode_row)
-        adept_out_bool(c, adept_call_mode(c) != ADEPT_MODE_INFER);
-    else if (row == &device_type_row)
-        device_type(c, v);
-    else if (row == &off_row)
-        adept_out_bool(c, false); /* models ask it to choose a path for autocast: the plain one counts the same work */
-    else if (v && v->kind == ADEPT_VALUE_STRING)
-        adept_out_value(c, v); /* torch.device("cuda:0") */
+    if (v && v->kind == ADEPT_VALUE_STRING)
+        adept_out_value(c, v);
     else
         adept_call_fail(c, "a device name expected");
 }
+
+static void grad_mode(adept_call *c, const adept_value *v)
+{
+    (void)v;
+    adept_out_bool(c, adept_call_mode(c) != ADEPT_MODE_INFER);
+}
+
+/* Models ask it to choose a path for autocast: the plain one counts the same work. */
+static void off(adept_call *c, const adept_value *v)
+{
+    (void)v;
+    adept_out_bool(c, false);
+}
+
+static const adept_op ops[] = {
+    {"aten::size aten::sym_size prim::shape", ADEPT_CAST_NONE, &(const attribute){.shape = size}},
+    {"aten::stride aten::sym_stride", ADEPT_CAST_NONE, &(const attribute){.shape = stride}},
+    {"aten::numel aten::sym_numel", ADEPT_CAST_NONE, &(const attribute){.shape = numel}},
+    {"aten::dim aten::ndimension prim::ndim", ADEPT_CAST_NONE, &(const attribute){.shape = ndim}},
+    {"aten::element_size prim::itemsize", ADEPT_CAST_NONE, &(const attribute){.shape = element_size}},
+    {"aten::is_same_size", ADEPT_CAST_NONE, &(const attribute){.shape = is_same_size}},
+    {"prim::dtype", ADEPT_CAST_NONE, &(const attribute){.shape = dtype}},
+    {"aten::result_type", ADEPT_CAST_NONE, &(const attribute){.shape = result_type}},
+    {"aten::is_floating_point", ADEPT_CAST_NONE, &(const attribute){.shape = is_floating_point}},
+    {"aten::is_complex", ADEPT_CAST_NONE, &(const attribute){.shape = is_complex}},
+    {"aten::is_contiguous", ADEPT_CAST_NONE, &(const attribute){.shape = is_contiguous}},
+    {"prim::requires_grad", ADEPT_CAST_NONE, &(const attribute){.shape = requires_grad}},
+    {"prim::tolist", ADEPT_CAST_NONE, &(const attribute){.shape = tolist}},
+    {"prim::device", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_STRING, {.s = DEVICE}}}},
+    {"aten::get_device", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_INT, {.i = 0}}}},
+    {"prim::is_cuda", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_BOOL, {.b = true}}}},
+    {"prim::is_cpu prim::is_mps prim::is_xla prim::is_xpu prim::is_meta prim::is_sparse prim::is_sparse_csr "
+     "prim::is_quantized prim::is_mkldnn prim::is_vulkan prim::is_ipu prim::is_ort prim::is_nested",
+     ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_BOOL, {.b = false}}}},
+    {"prim::layout", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_INT, {.i = 0}}}}, /* torch.strided */
+    {"prim::grad prim::name", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_NONE, {.i = 0}}}},
+    {"prim::type", ADEPT_CAST_NONE, &(const attribute){.shape_of_process = device_type}},
+    {"aten::device", ADEPT_CAST_NONE, &(const attribute){.shape_of_process = new_device}},
+    {"aten::is_grad_enabled", ADEPT_CAST_NONE, &(const attribute){.shape_of_process = grad_mode}},
+    {"aten::is_autocast_enabled aten::is_autocast_cpu_enabled aten::is_scripting", ADEPT_CAST_NONE,
+     &(const attribute){.shape_of_process = off}},
+    {0},
+};
 
 static void shape(adept_call *c)
 {
     const attribute *row = adept_call_data(c);
     const adept_tensor *self = adept_elem_tensor_at(c, 0);
-    if (!row->shape)
-        shape_of_process(c, row);
+    if (row->shape_of_process)
+        row->shape_of_process(c, adept_arg_at(c, 0));
     else if (!self)
         adept_call_fail(c, "a tensor expected");
-    else
+    else if (row->shape)
         row->shape(c, self);
+    else
+        adept_out_value(c, &row->answer);
 }
 
 static const adept_handler_case cases[] = {
-    {.name = "all sizes", .call = "aten::size(self=f32:2x3x4)", .out = "[i:2, i:3, i:4]"},
-    {.name = "one size", .call = "aten::size(self=f32:2x3x4, dim=-1)", .out = "i:4"},
-    {.name = "strides of a new tensor are row-major",
-     .call = "aten::stride(self=f32:2x3x4)",
-     .out = "[i:12, i:4, i:1]"},
-    {.name = "elements", .call = "aten::numel(self=f32:2x3x4)", .out = "i:24"},
-    {.name = "dimensions", .call = "aten::dim(self=f32:)", .out = "i:0"},
-    {.name = "bf16 is 15 among the scalar types", .call = "prim::dtype(bf16:2)", .out = "i:15"},
-    {.name = "the device", .call = "prim::device(f32:2)", .out = "\"cuda:0\""},
-    {.name = "its type", .call = "prim::type(\"cuda:0\")", .out = "\"cuda\""},
-    {.name = "training records gradients", .call = "aten::is_grad_enabled()", .out = "b:true"},
-    {.name = "inference does not", .call = "aten::is_grad_enabled() @infer", .out = "b:false"},
+    {.name = "all sizes", .call = "aten::size(self=f32:2x3x4) -> [i:2, i:3, i:4]"},
+    {.name = "one size", .call = "aten::size(self=f32:2x3x4, dim=-1) -> i:4"},
+    {.name = "strides of a new tensor are row-major", .call = "aten::stride(self=f32:2x3x4) -> [i:12, i:4, i:1]"},
+    {.name = "elements", .call = "aten::numel(self=f32:2x3x4) -> i:24"},
+    {.name = "dimensions", .call = "aten::dim(self=f32:) -> i:0"},
+    {.name = "bf16 is 15 among the scalar types", .call = "prim::dtype(bf16:2) -> i:15"},
+    {.name = "the device", .call = "prim::device(f32:2) -> \"cuda:0\""},
+    {.name = "its type", .call = "prim::type(\"cuda:0\") -> \"cuda\""},
+    {.name = "training records gradients", .call = "aten::is_grad_enabled() -> b:true"},
+    {.name = "inference does not", .call = "aten::is_grad_enabled() @infer -> b:false"},
     {0},
 };
 

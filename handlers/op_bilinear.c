@@ -19,9 +19,8 @@ static void shape(adept_call *c)
         fits = (dims[i] = a->dims[i]) == b->dims[i];
     fits = fits && (!bias || (bias->ndim == 1 && bias->dims[0] == w->dims[0]));
     if (!fits) {
-        char ta[160], tb[160], tw[160];
-        adept_call_fail(c, "inputs %s and %s do not fit weight %s or its bias", adept_tensor_print(a, ta, sizeof ta),
-                        adept_tensor_print(b, tb, sizeof tb), adept_tensor_print(w, tw, sizeof tw));
+        adept_call_fail(c, "inputs %s and %s do not fit weight %s or its bias", adept_call_shape(c, a),
+                        adept_call_shape(c, b), adept_call_shape(c, w));
         return;
     }
     dims[n - 1] = w->dims[0];
@@ -42,14 +41,13 @@ static void cost(adept_call *c, adept_cost *cost)
     const adept_tensor *a = adept_arg_tensor(c, "input1"), *b = adept_arg_tensor(c, "input2");
     const adept_tensor *w = adept_arg_tensor(c, "weight"), *bias = adept_arg_tensor_opt(c, "bias");
     const adept_tensor *out = adept_result_tensor(c, 0);
-    double o = (double)w->dims[0], i = (double)w->dims[1], j = (double)w->dims[2], rows = 1;
+    double o = (double)w->dims[0], i = (double)w->dims[1], j = (double)w->dims[2];
     double n = (double)adept_tensor_numel(out), size = adept_dtype_bytes(out->dtype);
-    for (int d = 0; d + 1 < out->ndim; d++)
-        rows *= (double)out->dims[d];
+    double rows = adept_dims_elements(out->ndim - 1, out->dims);
     products(cost, ADEPT_FORWARD, out->dtype, o, rows, j, i, rows * i + i * j, rows * j);
     adept_gemm dots = {.dtype = out->dtype, .m = 1, .n = 1, .k = j, .batch = rows};
     adept_gemm_kernel(cost, ADEPT_FORWARD, &dots, o, 2 * rows * j * size, rows * size, 0);
-    adept_alu_kernels(cost, ADEPT_FORWARD, out->dtype, n, n, 2 * n * size, n * size, o);
+    adept_cost_stream(cost, ADEPT_FORWARD, out->dtype, n, n, 2 * n * size, n * size, o);
     if (bias) adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, n, n * size + adept_tensor_bytes(bias), n * size);
     bool want_a = adept_cost_wants_grad(cost, a), want_b = adept_cost_wants_grad(cost, b);
     bool want_w = adept_cost_wants_grad(cost, w);
@@ -68,8 +66,7 @@ static const adept_handler_case cases[] = {
      * reads 3 (20 + 30), 3 * 48, 24, 12 + 3 elements; writes 3 * 24, 3 * 4, 12, 12.
      * the inputs are the model's: only dW, 3 products of 5x4 by 4x6, reading 4 + 20 + 24 each */
     {.name = "first layer",
-     .call = "aten::bilinear(input1=f32:4x5, input2=f32:4x6, weight=f32:3x5x6*, bias=f32:3*)",
-     .out = "f32:4x3",
+     .call = "aten::bilinear(input1=f32:4x5, input2=f32:4x6, weight=f32:3x5x6*, bias=f32:3*) -> f32:4x3",
      .forward = {.gemm = 720 + 144,
                  .alu = 24,
                  .read = 4 * (150 + 144 + 24 + 15),
@@ -77,13 +74,9 @@ static const adept_handler_case cases[] = {
                  .launches = 10},
      .backward = {.gemm = 720, .alu = 12, .read = 4 * 3 * 48 + 48, .written = 4 * 90 + 12, .launches = 4},
      .saved_bytes = 4 * (20 + 24),
-     .m = 4,
-     .n = 6,
-     .k = 5,
-     .batch = 1},
+     .product = {4, 6, 5, 1}},
     {.name = "all gradients",
-     .call = "aten::bilinear(input1=f32:4x5*, input2=f32:4x6*, weight=f32:3x5x6*, bias=none)",
-     .out = "f32:4x3",
+     .call = "aten::bilinear(input1=f32:4x5*, input2=f32:4x6*, weight=f32:3x5x6*, bias=none) -> f32:4x3",
      .forward =
          {.gemm = 720 + 144, .alu = 12, .read = 4 * (150 + 144 + 24), .written = 4 * (72 + 12 + 12), .launches = 9},
      .backward = {.gemm = 3 * 720,
@@ -91,10 +84,7 @@ static const adept_handler_case cases[] = {
                   .written = 4 * 3 * (20 + 24 + 30),
                   .launches = 9},
      .saved_bytes = 4 * (20 + 24 + 90),
-     .m = 4,
-     .n = 6,
-     .k = 5,
-     .batch = 1},
+     .product = {4, 6, 5, 1}},
     {0},
 };
 

@@ -9,31 +9,21 @@ typedef struct comparison {
     double flops;
 } comparison;
 
-static const comparison eq = {ADEPT_FN_EQ, true, 1}, ne = {ADEPT_FN_NE, true, 1}, lt = {ADEPT_FN_LT, true, 1},
-                        le = {ADEPT_FN_LE, true, 1}, gt = {ADEPT_FN_GT, true, 1}, ge = {ADEPT_FN_GE, true, 1};
-static const comparison logical_and = {ADEPT_FN_LOGICAL_AND, true, 1}, logical_or = {ADEPT_FN_LOGICAL_OR, true, 1},
-                        logical_xor = {ADEPT_FN_LOGICAL_XOR, true, 1};
+static const comparison eq = {ADEPT_FN_EQ, true, 1};
 static const comparison bit_and = {ADEPT_FN_AND, false, 1}, bit_or = {ADEPT_FN_OR, false, 1},
                         bit_xor = {ADEPT_FN_XOR, false, 1}, left = {ADEPT_FN_LSHIFT, false, 1},
                         right = {ADEPT_FN_RSHIFT, false, 1};
-/* |self - other| <= atol + rtol * |other| */
-static const comparison close_to = {ADEPT_FN_NONE, true, 6};
 
 static const adept_op ops[] = {
     {"aten::eq", ADEPT_CAST_NONE, &eq},
-    {"aten::ne", ADEPT_CAST_NONE, &ne},
-    {"aten::not_equal", ADEPT_CAST_NONE, &ne},
-    {"aten::lt", ADEPT_CAST_NONE, &lt},
-    {"aten::less", ADEPT_CAST_NONE, &lt},
-    {"aten::le", ADEPT_CAST_NONE, &le},
-    {"aten::less_equal", ADEPT_CAST_NONE, &le},
-    {"aten::gt", ADEPT_CAST_NONE, &gt},
-    {"aten::greater", ADEPT_CAST_NONE, &gt},
-    {"aten::ge", ADEPT_CAST_NONE, &ge},
-    {"aten::greater_equal", ADEPT_CAST_NONE, &ge},
-    {"aten::logical_and", ADEPT_CAST_NONE, &logical_and},
-    {"aten::logical_or", ADEPT_CAST_NONE, &logical_or},
-    {"aten::logical_xor", ADEPT_CAST_NONE, &logical_xor},
+    {"aten::ne aten::not_equal", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_NE, true, 1}},
+    {"aten::lt aten::less", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_LT, true, 1}},
+    {"aten::le aten::less_equal", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_LE, true, 1}},
+    {"aten::gt aten::greater", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_GT, true, 1}},
+    {"aten::ge aten::greater_equal", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_GE, true, 1}},
+    {"aten::logical_and", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_LOGICAL_AND, true, 1}},
+    {"aten::logical_or", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_LOGICAL_OR, true, 1}},
+    {"aten::logical_xor", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_LOGICAL_XOR, true, 1}},
     {"aten::bitwise_and", ADEPT_CAST_NONE, &bit_and},
     {"aten::bitwise_or", ADEPT_CAST_NONE, &bit_or},
     {"aten::bitwise_xor", ADEPT_CAST_NONE, &bit_xor},
@@ -44,7 +34,8 @@ static const adept_op ops[] = {
     {"aten::bitwise_right_shift", ADEPT_CAST_NONE, &right},
     {"aten::__lshift__", ADEPT_CAST_NONE, &left},
     {"aten::__rshift__", ADEPT_CAST_NONE, &right},
-    {"aten::isclose", ADEPT_CAST_NONE, &close_to},
+    /* |self - other| <= atol + rtol * |other| */
+    {"aten::isclose", ADEPT_CAST_NONE, &(const comparison){ADEPT_FN_NONE, true, 6}},
     {"aten::equal", ADEPT_CAST_NONE, &eq},
     {0},
 };
@@ -97,24 +88,19 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "a comparison gives one byte per element and has no gradient",
-     .call = "aten::eq(self=f32:2x3*, other=0)",
-     .out = "bool:2x3",
+     .call = "aten::eq(self=f32:2x3*, other=0) -> bool:2x3",
      .forward = {.alu = 6, .read = 24, .written = 6, .launches = 1}},
     {.name = "broadcast: 4 rows against 3 columns",
-     .call = "aten::lt(self=i64:4x1, other=i64:3)",
-     .out = "bool:4x3",
+     .call = "aten::lt(self=i64:4x1, other=i64:3) -> bool:4x3",
      .forward = {.alu = 12, .read = 32 + 24, .written = 12, .launches = 1}},
     {.name = "bit operations keep the type",
-     .call = "aten::__and__(self=i64:8, other=1)",
-     .out = "i64:8",
+     .call = "aten::__and__(self=i64:8, other=1) -> i64:8",
      .forward = {.alu = 8, .read = 64, .written = 64, .launches = 1}},
-    {.name = "known numbers", .call = "aten::ge(a=3, b=2.5)", .out = "b:true"},
-    {.name = "strings", .call = "aten::ne(a=\"same\", b=\"same\")", .out = "b:false"},
-    {.name = "lists", .call = "aten::eq(a=[1,2], b=[1,3])", .out = "b:false"},
-    {.name = "two bools give a bool", .call = "aten::__or__(a=true, b=false)", .out = "b:true"},
-    {.name = "tensors of different shape are not equal",
-     .call = "aten::equal(self=f32:2, other=f32:3)",
-     .out = "b:false"},
+    {.name = "known numbers", .call = "aten::ge(a=3, b=2.5) -> b:true"},
+    {.name = "strings", .call = "aten::ne(a=\"same\", b=\"same\") -> b:false"},
+    {.name = "lists", .call = "aten::eq(a=[1,2], b=[1,3]) -> b:false"},
+    {.name = "two bools give a bool", .call = "aten::__or__(a=true, b=false) -> b:true"},
+    {.name = "tensors of different shape are not equal", .call = "aten::equal(self=f32:2, other=f32:3) -> b:false"},
     {0},
 };
 

@@ -5,15 +5,11 @@
 
 typedef enum concat_kind { CAT, STACK, HSTACK, VSTACK } concat_kind;
 
-static const concat_kind cat = CAT, stack = STACK, hstack = HSTACK, vstack = VSTACK;
-
 static const adept_op ops[] = {
-    {"aten::cat", ADEPT_CAST_PROMOTE, &cat},
-    {"aten::concat", ADEPT_CAST_PROMOTE, &cat},
-    {"aten::concatenate", ADEPT_CAST_PROMOTE, &cat},
-    {"aten::stack", ADEPT_CAST_PROMOTE, &stack},
-    {"aten::hstack", ADEPT_CAST_PROMOTE, &hstack},
-    {"aten::vstack", ADEPT_CAST_PROMOTE, &vstack},
+    {"aten::cat aten::concat aten::concatenate", ADEPT_CAST_PROMOTE, &(const concat_kind){CAT}},
+    {"aten::stack", ADEPT_CAST_PROMOTE, &(const concat_kind){STACK}},
+    {"aten::hstack", ADEPT_CAST_PROMOTE, &(const concat_kind){HSTACK}},
+    {"aten::vstack", ADEPT_CAST_PROMOTE, &(const concat_kind){VSTACK}},
     {0},
 };
 
@@ -68,9 +64,7 @@ static void add(adept_call *c, concat *j, const adept_tensor *t)
     for (int d = 0; fits && d < ndim; d++)
         fits = d == j->dim || dims[d] == j->dims[d];
     if (fits && !__builtin_add_overflow(j->dims[j->dim], dims[j->dim], &j->dims[j->dim])) return;
-    char text[200];
-    adept_call_fail(c, "%s does not fit the others along dimension %d", adept_tensor_print(t, text, sizeof text),
-                    j->dim);
+    adept_call_fail(c, "%s does not fit the others along dimension %d", adept_call_shape(c, t), j->dim);
 }
 
 static adept_dtype promote(adept_dtype a, const adept_tensor *t)
@@ -126,24 +120,19 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "2 x 3 and 2 x 5 side by side: 16 elements read and written, the gradients are views",
-     .call = "aten::cat(tensors=[f32:2x3*, f32:2x5*], dim=-1)",
-     .out = "f32:2x8",
+     .call = "aten::cat(tensors=[f32:2x3*, f32:2x5*], dim=-1) -> f32:2x8",
      .forward = {.read = 64, .written = 64, .launches = 1}},
     {.name = "an empty vector is skipped",
-     .call = "aten::cat(tensors=[f32:0, f32:2x3], dim=1)",
-     .out = "f32:2x3",
+     .call = "aten::cat(tensors=[f32:0, f32:2x3], dim=1) -> f32:2x3",
      .forward = {.read = 24, .written = 24, .launches = 1}},
     {.name = "a new dimension",
-     .call = "aten::stack(tensors=[f32:2x3*, f32:2x3], dim=1)",
-     .out = "f32:2x2x3",
+     .call = "aten::stack(tensors=[f32:2x3*, f32:2x3], dim=1) -> f32:2x2x3",
      .forward = {.read = 48, .written = 48, .launches = 1}},
     {.name = "vectors as rows",
-     .call = "aten::vstack(tensors=[f32:3, f32:3])",
-     .out = "f32:2x3",
+     .call = "aten::vstack(tensors=[f32:3, f32:3]) -> f32:2x3",
      .forward = {.read = 24, .written = 24, .launches = 1}},
     {.name = "integers with floats give floats",
-     .call = "aten::hstack(tensors=[i64:2, f32:3])",
-     .out = "f32:5",
+     .call = "aten::hstack(tensors=[i64:2, f32:3]) -> f32:5",
      .forward = {.read = 20, .written = 20, .launches = 1}},
     {0},
 };

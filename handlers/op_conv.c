@@ -13,30 +13,18 @@ typedef enum kind {
     DEPTHWISE /* groups = input channels, not an argument */
 } kind;
 
-static const kind plain = PLAIN, transposed = TRANSPOSED, flagged = FLAGGED, depthwise = DEPTHWISE;
+static const kind plain = PLAIN, transposed = TRANSPOSED;
 
 static const adept_op ops[] = {
-    {"aten::_convolution", ADEPT_CAST_LOWER, &flagged},
-    {"aten::convolution", ADEPT_CAST_LOWER, &flagged},
-    {"aten::convolution_overrideable", ADEPT_CAST_LOWER, &flagged},
-    {"aten::conv1d", ADEPT_CAST_LOWER, &plain},
-    {"aten::conv2d", ADEPT_CAST_LOWER, &plain},
-    {"aten::conv3d", ADEPT_CAST_LOWER, &plain},
-    {"aten::_convolution_mode", ADEPT_CAST_LOWER, &plain},
-    {"aten::conv_transpose1d", ADEPT_CAST_LOWER, &transposed},
-    {"aten::conv_transpose2d", ADEPT_CAST_LOWER, &transposed},
-    {"aten::conv_transpose3d", ADEPT_CAST_LOWER, &transposed},
+    {"aten::_convolution aten::convolution aten::convolution_overrideable", ADEPT_CAST_LOWER, &(const kind){FLAGGED}},
+    {"aten::conv1d aten::conv2d aten::conv3d aten::_convolution_mode", ADEPT_CAST_LOWER, &plain},
+    {"aten::conv_transpose1d aten::conv_transpose2d aten::conv_transpose3d", ADEPT_CAST_LOWER, &transposed},
     {"aten::cudnn_convolution", ADEPT_CAST_LOWER, &plain},
     {"aten::cudnn_convolution_transpose", ADEPT_CAST_LOWER, &transposed},
-    {"aten::mkldnn_convolution", ADEPT_CAST_LOWER, &plain},
-    {"aten::thnn_conv2d", ADEPT_CAST_LOWER, &plain},
-    {"aten::slow_conv3d", ADEPT_CAST_LOWER, &plain},
-    {"aten::slow_conv_dilated2d", ADEPT_CAST_LOWER, &plain},
-    {"aten::slow_conv_dilated3d", ADEPT_CAST_LOWER, &plain},
-    {"aten::slow_conv_transpose2d", ADEPT_CAST_LOWER, &transposed},
-    {"aten::slow_conv_transpose3d", ADEPT_CAST_LOWER, &transposed},
-    {"aten::_conv_depthwise2d", ADEPT_CAST_LOWER, &depthwise},
-    {"aten::conv_depthwise3d", ADEPT_CAST_LOWER, &depthwise},
+    {"aten::mkldnn_convolution aten::thnn_conv2d aten::slow_conv3d aten::slow_conv_dilated2d aten::slow_conv_dilated3d",
+     ADEPT_CAST_LOWER, &plain},
+    {"aten::slow_conv_transpose2d aten::slow_conv_transpose3d", ADEPT_CAST_LOWER, &transposed},
+    {"aten::_conv_depthwise2d aten::conv_depthwise3d", ADEPT_CAST_LOWER, &(const kind){DEPTHWISE}},
     {0},
 };
 
@@ -61,15 +49,13 @@ static void check_channels(adept_call *c, conv *v)
         divides = !__builtin_mul_overflow(w[1], v->groups, &v->channels_out) && v->channels_in == w[0];
     else if (divides)
         divides = v->channels_in % v->groups == 0 && v->channels_in / v->groups == w[1];
-    char text[160];
     if (!divides) {
         adept_call_fail(c, "input has %lld channels, which weight %s with %lld groups does not take",
-                        (long long)v->channels_in, adept_tensor_print(v->weight, text, sizeof text),
-                        (long long)v->groups);
+                        (long long)v->channels_in, adept_call_shape(c, v->weight), (long long)v->groups);
         return;
     }
     if (v->bias && (v->bias->ndim != 1 || v->bias->dims[0] != v->channels_out))
-        adept_call_fail(c, "bias %s, but %lld output channels", adept_tensor_print(v->bias, text, sizeof text),
+        adept_call_fail(c, "bias %s, but %lld output channels", adept_call_shape(c, v->bias),
                         (long long)v->channels_out);
 }
 
@@ -129,14 +115,13 @@ static conv read_conv(adept_call *c)
               .weight = adept_arg_tensor(c, "weight"),
               .bias = adept_arg_tensor_opt(c, "bias")};
     kind form = *(const kind *)adept_call_data(c);
-    char ti[160], tw[160];
     if (!adept_call_ok(c)) return v;
     v.spatial = v.weight->ndim - 2;
     v.lead = v.input->ndim - v.spatial;
     v.transposed = form == TRANSPOSED || (form == FLAGGED && adept_arg_bool(c, "transposed", false));
     if (v.spatial < 1 || v.spatial > MAX_SPATIAL || v.lead < 1 || v.lead > 2) {
         adept_call_fail(c, "input %s and weight %s do not make a convolution of 1 to 3 dimensions",
-                        adept_tensor_print(v.input, ti, sizeof ti), adept_tensor_print(v.weight, tw, sizeof tw));
+                        adept_call_shape(c, v.input), adept_call_shape(c, v.weight));
         return v;
     }
     v.groups = form == DEPTHWISE ? v.input->dims[v.lead - 1] : adept_arg_int(c, "groups", 1);
@@ -157,14 +142,6 @@ static void shape(adept_call *c)
     adept_out_tensor(c, v.input->dtype, v.lead + v.spatial, dims);
 }
 
-static double product_of(int n, const int64_t *dims)
-{
-    double all = 1;
-    for (int i = 0; i < n; i++)
-        all *= (double)dims[i];
-    return all;
-}
-
 /* Sizes as the cost functions need them. */
 typedef struct sizes {
     double images, in_pixels, out_pixels, taps, in_group, out_group;
@@ -174,9 +151,9 @@ typedef struct sizes {
 static sizes measure(const conv *v, const adept_tensor *out)
 {
     return (sizes){.images = v->lead == 2 ? (double)v->input->dims[0] : 1,
-                   .in_pixels = product_of(v->spatial, v->input->dims + v->lead),
-                   .out_pixels = product_of(v->spatial, v->out),
-                   .taps = product_of(v->spatial, v->weight->dims + 2),
+                   .in_pixels = adept_dims_elements(v->spatial, v->input->dims + v->lead),
+                   .out_pixels = adept_dims_elements(v->spatial, v->out),
+                   .taps = adept_dims_elements(v->spatial, v->weight->dims + 2),
                    .in_group = (double)v->channels_in / (double)v->groups,
                    .out_group = (double)v->channels_out / (double)v->groups,
                    .x_bytes = adept_tensor_unique_bytes(v->input),
@@ -267,19 +244,15 @@ static const adept_handler_case cases[] = {
     {.name = "first layer without input gradient",
      .call = "aten::_convolution(input=f32:2x3x224x224, weight=f32:64x3x7x7*, bias=none, stride=[2,2], padding=[3,3], "
              "dilation=[1,1], transposed=false, output_padding=[0,0], groups=1, benchmark=false, deterministic=false, "
-             "cudnn_enabled=true, allow_tf32=true)",
-     .out = "f32:2x64x112x112",
+             "cudnn_enabled=true, allow_tf32=true) -> f32:2x64x112x112",
      .forward = {.conv = 472055808, .read = 4 * (301056 + 9408), .written = 6422528, .launches = 1},
      .backward = {.conv = 472055808, .read = 6422528 + 1204224, .written = 37632, .launches = 1},
      .saved_bytes = 1204224 + 37632,
-     .m = 25088,
-     .n = 64,
-     .k = 147,
-     .batch = 1},
+     .product = {25088, 64, 147, 1}},
     /* out 2x8x5x5 = 400 of 9 taps and 4 channels: 2*400*36 = 28800; with bias: 400 adds and 400 in its gradient */
     {.name = "inner layer with bias",
-     .call = "aten::conv2d(input=f32:2x4x5x5*, weight=f32:8x4x3x3*, bias=f32:8*, stride=1, padding=[1,1])",
-     .out = "f32:2x8x5x5",
+     .call =
+         "aten::conv2d(input=f32:2x4x5x5*, weight=f32:8x4x3x3*, bias=f32:8*, stride=1, padding=[1,1]) -> f32:2x8x5x5",
      .forward = {.conv = 28800, .alu = 400, .read = 4 * (200 + 288 + 8), .written = 1600, .launches = 1},
      .backward = {.conv = 57600,
                   .alu = 400,
@@ -287,53 +260,35 @@ static const adept_handler_case cases[] = {
                   .written = 4 * (200 + 288 + 8),
                   .launches = 3},
      .saved_bytes = 4 * (200 + 288),
-     .m = 50,
-     .n = 8,
-     .k = 36,
-     .batch = 1},
+     .product = {50, 8, 36, 1}},
     /* depthwise, stride 2: out 1x6x4x4 = 96 of 9 taps and 1 channel: 2*96*9 = 1728 */
     {.name = "depthwise",
-     .call = "aten::conv2d(input=bf16:1x6x8x8*, weight=bf16:6x1x3x3*, stride=[2,2], padding=[1,1], groups=6)",
-     .out = "bf16:1x6x4x4",
+     .call = "aten::conv2d(input=bf16:1x6x8x8*, weight=bf16:6x1x3x3*, stride=[2,2], padding=[1,1], groups=6) -> "
+             "bf16:1x6x4x4",
      .forward = {.conv = 1728, .read = 2 * (384 + 54), .written = 192, .launches = 1},
      .backward = {.conv = 3456, .read = 2 * (96 + 54 + 96 + 384), .written = 2 * (384 + 54), .launches = 2},
      .saved_bytes = 2 * (384 + 54),
-     .m = 16,
-     .n = 1,
-     .k = 9,
-     .batch = 6},
+     .product = {16, 1, 9, 6}},
     /* (5 - 1) * 2 - 2 + 2 + 1 + 1 = 10; 25 input pixels, 4 to 6 channels, 9 taps: 2*25*4*6*9 = 10800. Frozen weight. */
     {.name = "transposed, frozen weight",
      .call = "aten::conv_transpose2d(input=f32:1x4x5x5*, weight=f32:4x6x3x3, stride=[2,2], padding=[1,1], "
-             "output_padding=[1,1])",
-     .out = "f32:1x6x10x10",
+             "output_padding=[1,1]) -> f32:1x6x10x10",
      .forward = {.conv = 10800, .read = 4 * (100 + 216), .written = 2400, .launches = 1},
      .backward = {.conv = 10800, .read = 2400 + 864, .written = 400, .launches = 1},
      .saved_bytes = 4 * (100 + 216),
-     .m = 100,
-     .n = 6,
-     .k = 36,
-     .batch = 1},
+     .product = {100, 6, 36, 1}},
     /* no batch dimension, dilated, padded to keep its length: out 6x10; 2*60*4*3 = 1440 */
     {.name = "one dimension, padding same",
      .call = "aten::conv1d(input=f32:4x10, weight=f32:6x4x3, bias=f32:6, stride=[1], padding=\"same\", dilation=[2]) "
-             "@infer",
-     .out = "f32:6x10",
+             "@infer -> f32:6x10",
      .forward = {.conv = 1440, .alu = 60, .read = 4 * (40 + 72 + 6), .written = 240, .launches = 1},
-     .m = 10,
-     .n = 6,
-     .k = 12,
-     .batch = 1},
+     .product = {10, 6, 12, 1}},
     /* out 1x2x2x3x3 = 36 of 8 taps and 2/2 channels: 2*36*8 = 576 */
     {.name = "three dimensions, two groups",
      .call = "aten::convolution(input=f32:1x2x3x4x4, weight=f32:2x1x2x2x2, bias=none, stride=[1,1,1], padding=[0,0,0], "
-             "dilation=[1,1,1], transposed=false, output_padding=[0,0,0], groups=2)",
-     .out = "f32:1x2x2x3x3",
+             "dilation=[1,1,1], transposed=false, output_padding=[0,0,0], groups=2) -> f32:1x2x2x3x3",
      .forward = {.conv = 576, .read = 4 * (96 + 16), .written = 144, .launches = 1},
-     .m = 18,
-     .n = 1,
-     .k = 8,
-     .batch = 2},
+     .product = {18, 1, 8, 2}},
     {0},
 };
 

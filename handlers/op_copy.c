@@ -10,10 +10,8 @@ typedef struct copy_row {
     adept_dtype dtype; /* CAST only */
 } copy_row;
 
-static const copy_row clone_row = {.kind = CLONE}, to = {.kind = TO}, to_copy = {.kind = TO}, copy = {.kind = COPY};
-static const copy_row f32 = {CAST, ADEPT_F32}, f64 = {CAST, ADEPT_F64}, f16 = {CAST, ADEPT_F16},
-                      bf16 = {CAST, ADEPT_BF16}, i8 = {CAST, ADEPT_I8}, u8 = {CAST, ADEPT_U8}, i16 = {CAST, ADEPT_I16},
-                      i32 = {CAST, ADEPT_I32}, i64 = {CAST, ADEPT_I64}, boolean = {CAST, ADEPT_BOOL};
+static const copy_row clone_row = {.kind = CLONE}, to = {.kind = TO}, to_copy = {.kind = TO};
+static const copy_row f32 = {CAST, ADEPT_F32};
 
 static const adept_op ops[] = {
     {"aten::clone", ADEPT_EXTENT_KEPT, &clone_row},
@@ -23,25 +21,18 @@ static const adept_op ops[] = {
     {"aten::type_as", ADEPT_READS_FIRST | ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &to},
     {"aten::cuda", ADEPT_CAST_NONE, &to}, /* everything is on the one device */
     {"aten::cpu", ADEPT_CAST_NONE, &to},
-    {"aten::copy", ADEPT_CAST_NONE, &copy},
+    {"aten::copy", ADEPT_CAST_NONE, &(const copy_row){.kind = COPY}},
     {"aten::float", ADEPT_ROLE_SCORES, &f32},
     {"aten::_cast_Float", ADEPT_CAST_NONE, &f32},
-    {"aten::double", ADEPT_CAST_NONE, &f64},
-    {"aten::_cast_Double", ADEPT_CAST_NONE, &f64},
-    {"aten::half", ADEPT_CAST_NONE, &f16},
-    {"aten::_cast_Half", ADEPT_CAST_NONE, &f16},
-    {"aten::bfloat16", ADEPT_CAST_NONE, &bf16},
-    {"aten::char", ADEPT_CAST_NONE, &i8},
-    {"aten::_cast_Char", ADEPT_CAST_NONE, &i8},
-    {"aten::byte", ADEPT_CAST_NONE, &u8},
-    {"aten::_cast_Byte", ADEPT_CAST_NONE, &u8},
-    {"aten::short", ADEPT_CAST_NONE, &i16},
-    {"aten::_cast_Short", ADEPT_CAST_NONE, &i16},
-    {"aten::int", ADEPT_CAST_NONE, &i32},
-    {"aten::_cast_Int", ADEPT_CAST_NONE, &i32},
-    {"aten::long", ADEPT_CAST_NONE, &i64},
-    {"aten::_cast_Long", ADEPT_CAST_NONE, &i64},
-    {"aten::bool", ADEPT_CAST_NONE, &boolean},
+    {"aten::double aten::_cast_Double", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_F64}},
+    {"aten::half aten::_cast_Half", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_F16}},
+    {"aten::bfloat16", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_BF16}},
+    {"aten::char aten::_cast_Char", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_I8}},
+    {"aten::byte aten::_cast_Byte", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_U8}},
+    {"aten::short aten::_cast_Short", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_I16}},
+    {"aten::int aten::_cast_Int", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_I32}},
+    {"aten::long aten::_cast_Long", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_I64}},
+    {"aten::bool", ADEPT_CAST_NONE, &(const copy_row){CAST, ADEPT_BOOL}},
     {0},
 };
 
@@ -112,31 +103,25 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "clone: one read, one write, the gradient passes",
-     .call = "aten::clone(self=f32:2x3*, memory_format=none)",
-     .out = "f32:2x3",
+     .call = "aten::clone(self=f32:2x3*, memory_format=none) -> f32:2x3",
      .forward = {.read = 24, .written = 24, .launches = 1}},
     {.name = "to bf16 and the gradient back to f32",
-     .call = "aten::to(self=f32:2x3*, dtype=15, non_blocking=false, copy=false, memory_format=none)",
-     .out = "bf16:2x3",
+     .call = "aten::to(self=f32:2x3*, dtype=15, non_blocking=false, copy=false, memory_format=none) -> bf16:2x3",
      .forward = {.read = 24, .written = 12, .launches = 1},
      .backward = {.read = 12, .written = 24, .launches = 1}},
     {.name = "to the type it has: the same tensor",
-     .call = "aten::to(self=f32:2x3*, dtype=6, non_blocking=false, copy=false, memory_format=none)",
-     .out = "f32:2x3"},
+     .call = "aten::to(self=f32:2x3*, dtype=6, non_blocking=false, copy=false, memory_format=none) -> f32:2x3"},
     {.name = "to a device: there is only one",
-     .call = "aten::to(self=i64:2x3, device=\"cuda:0\", dtype=none)",
-     .out = "i64:2x3"},
-    {.name = "a known size changes its type on the host", .call = "aten::to(self=i64:=3, dtype=6)", .out = "f32:"},
+     .call = "aten::to(self=i64:2x3, device=\"cuda:0\", dtype=none) -> i64:2x3"},
+    {.name = "a known size changes its type on the host", .call = "aten::to(self=i64:=3, dtype=6) -> f32:"},
     {.name = "a mask as numbers",
-     .call = "aten::float(self=bool:8)",
-     .out = "f32:8",
+     .call = "aten::float(self=bool:8) -> f32:8",
      .forward = {.read = 8, .written = 32, .launches = 1}},
     {.name = "copy_ broadcasts its source, whose gradient is summed; the overwritten gradient is zero",
-     .call = "aten::copy_(self=f32:4x2*, src=f32:2*)",
-     .out = "f32:4x2",
+     .call = "aten::copy_(self=f32:4x2*, src=f32:2*) -> f32:4x2",
      .forward = {.read = 8, .written = 32, .launches = 1},
      .backward = {.alu = 8, .read = 32, .written = 8 + 32, .launches = 2}},
-    {.name = "a list is copied", .call = "aten::copy(self=[1,2])", .out = "[i:1, i:2]"},
+    {.name = "a list is copied", .call = "aten::copy(self=[1,2]) -> [i:1, i:2]"},
     {0},
 };
 

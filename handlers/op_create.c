@@ -1,5 +1,5 @@
-/* New tensors: constants, ranges, tensors from Python numbers, and filling existing ones. One kernel writes the
- * elements; empty ones need none. None of them has a gradient. */
+/* New tensors: constants, ranges, tensors from Python numbers, random numbers, and filling existing ones. One kernel
+ * writes the elements; empty ones need none. None of them has a gradient. */
 #include "elementwise_cost.h"
 #include "host_value.h"
 #include "layout.h"
@@ -15,7 +15,8 @@ typedef enum source {
     STEPS, /* linspace */
     EYE,
     TRIANGLE, /* row and column indices of a triangle */
-    DATA      /* Python numbers */
+    DATA,     /* Python numbers */
+    PERMUTATION
 } source;
 
 typedef enum content { ZEROS, ONES, VALUE /* an argument */, NOTHING, COMPUTED } content;
@@ -25,41 +26,30 @@ typedef struct create_row {
     content content;
 } create_row;
 
-static const create_row zeros = {SIZE, ZEROS}, ones = {SIZE, ONES}, full = {SIZE, VALUE}, empty = {SIZE, NOTHING};
-static const create_row zeros_like = {LIKE, ZEROS}, ones_like = {LIKE, ONES}, full_like = {LIKE, VALUE},
-                        empty_like = {LIKE, NOTHING};
-static const create_row new_zeros = {NEW, ZEROS}, new_ones = {NEW, ONES}, new_full = {NEW, VALUE},
-                        new_empty = {NEW, NOTHING};
-static const create_row fill = {FILL, VALUE}, zero = {FILL, ZEROS};
-static const create_row arange = {RANGE, COMPUTED}, linspace = {STEPS, COMPUTED}, eye = {EYE, COMPUTED};
-static const create_row tril_indices = {TRIANGLE, COMPUTED}, triu_indices = {TRIANGLE, COMPUTED};
-static const create_row tensor = {DATA, COMPUTED};
+static const create_row full = {SIZE, VALUE};
+static const create_row tril_indices = {TRIANGLE, COMPUTED};
 
 static const adept_op ops[] = {
-    {"aten::zeros", ADEPT_CAST_NONE, &zeros},
-    {"aten::ones", ADEPT_EXTENT_ONES, &ones},
+    {"aten::zeros", ADEPT_CAST_NONE, &(const create_row){SIZE, ZEROS}},
+    {"aten::ones", ADEPT_EXTENT_ONES, &(const create_row){SIZE, ONES}},
     {"aten::full", ADEPT_CAST_NONE, &full},
-    {"aten::empty", ADEPT_CAST_NONE, &empty},
-    {"aten::empty_strided", ADEPT_CAST_NONE, &empty},
-    {"aten::zeros_like", ADEPT_CAST_NONE, &zeros_like},
-    {"aten::ones_like", ADEPT_EXTENT_ONES, &ones_like},
-    {"aten::full_like", ADEPT_CAST_NONE, &full_like},
-    {"aten::empty_like", ADEPT_CAST_NONE, &empty_like},
-    {"aten::new_zeros", ADEPT_CAST_NONE, &new_zeros},
-    {"aten::new_ones", ADEPT_EXTENT_ONES, &new_ones},
-    {"aten::new_full", ADEPT_CAST_NONE, &new_full},
-    {"aten::new_empty", ADEPT_CAST_NONE, &new_empty},
-    {"aten::new_empty_strided", ADEPT_CAST_NONE, &new_empty},
-    {"aten::fill", ADEPT_CAST_NONE, &fill},
-    {"aten::zero", ADEPT_CAST_NONE, &zero},
-    {"aten::arange", ADEPT_EXTENT_RANGE, &arange},
-    {"aten::linspace", ADEPT_CAST_NONE, &linspace},
-    {"aten::eye", ADEPT_CAST_NONE, &eye},
+    {"aten::empty aten::empty_strided", ADEPT_CAST_NONE, &(const create_row){SIZE, NOTHING}},
+    {"aten::zeros_like", ADEPT_CAST_NONE, &(const create_row){LIKE, ZEROS}},
+    {"aten::ones_like", ADEPT_EXTENT_ONES, &(const create_row){LIKE, ONES}},
+    {"aten::full_like", ADEPT_CAST_NONE, &(const create_row){LIKE, VALUE}},
+    {"aten::empty_like", ADEPT_CAST_NONE, &(const create_row){LIKE, NOTHING}},
+    {"aten::new_zeros", ADEPT_CAST_NONE, &(const create_row){NEW, ZEROS}},
+    {"aten::new_ones", ADEPT_EXTENT_ONES, &(const create_row){NEW, ONES}},
+    {"aten::new_full", ADEPT_CAST_NONE, &(const create_row){NEW, VALUE}},
+    {"aten::new_empty aten::new_empty_strided", ADEPT_CAST_NONE, &(const create_row){NEW, NOTHING}},
+    {"aten::fill", ADEPT_CAST_NONE, &(const create_row){FILL, VALUE}},
+    {"aten::zero", ADEPT_CAST_NONE, &(const create_row){FILL, ZEROS}},
+    {"aten::arange", ADEPT_EXTENT_RANGE, &(const create_row){RANGE, COMPUTED}},
+    {"aten::linspace", ADEPT_CAST_NONE, &(const create_row){STEPS, COMPUTED}},
+    {"aten::eye", ADEPT_CAST_NONE, &(const create_row){EYE, COMPUTED}},
     {"aten::tril_indices", ADEPT_CAST_NONE, &tril_indices},
-    {"aten::triu_indices", ADEPT_CAST_NONE, &triu_indices},
-    {"aten::tensor", ADEPT_CAST_NONE, &tensor},
-    {"aten::as_tensor", ADEPT_CAST_NONE, &tensor},
-    {"aten::scalar_tensor", ADEPT_CAST_NONE, &tensor},
+    {"aten::triu_indices", ADEPT_CAST_NONE, &(const create_row){TRIANGLE, COMPUTED}},
+    {"aten::tensor aten::as_tensor aten::scalar_tensor", ADEPT_CAST_NONE, &(const create_row){DATA, COMPUTED}},
     {0},
 };
 
@@ -93,34 +83,36 @@ static void set_constant(adept_call *c, adept_tensor *out)
     adept_tensor_set_values(c, out, 1, &value);
 }
 
-static void shape_sized(adept_call *c, const create_row *row)
+static adept_tensor *out_sized(adept_call *c, adept_dtype dtype)
 {
-    int64_t dims[ADEPT_MAX_DIMS], strides[ADEPT_MAX_DIMS];
-    adept_dtype fallback = row == &full ? type_of_number(adept_arg(c, "fill_value")) : ADEPT_F32;
-    if (row->source == NEW) fallback = adept_arg_tensor(c, "self")->dtype;
+    int64_t dims[ADEPT_MAX_DIMS];
     int n = adept_arg_ints(c, "size", dims, ADEPT_MAX_DIMS);
     if (n < 0) adept_call_fail(c, "argument 'size' is missing");
-    adept_dtype dtype = type_or(c, fallback);
-    if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_tensor(c, dtype, n, dims);
     out->requires_grad = false;
-    if (row->content == NOTHING && adept_arg_ints(c, "stride", strides, ADEPT_MAX_DIMS) == n)
-        for (int d = 0; d < n && adept_call_ok(c); d++)
+    return out;
+}
+
+static void shape_sized(adept_call *c, const create_row *row)
+{
+    int64_t strides[ADEPT_MAX_DIMS];
+    adept_dtype fallback = row == &full ? type_of_number(adept_arg(c, "fill_value")) : ADEPT_F32;
+    if (row->source == NEW) fallback = adept_arg_tensor(c, "self")->dtype;
+    adept_tensor *out = out_sized(c, type_or(c, fallback));
+    if (row->content == NOTHING && adept_arg_ints(c, "stride", strides, ADEPT_MAX_DIMS) == out->ndim)
+        for (int d = 0; d < out->ndim && adept_call_ok(c); d++)
             out->strides[d] = strides[d] >= 0 ? strides[d] : 0;
     if (adept_call_ok(c)) set_constant(c, out);
 }
 
-static void shape_like(adept_call *c)
+static adept_tensor *out_like(adept_call *c)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self");
     int64_t format = adept_arg_int(c, "memory_format", ADEPT_FORMAT_PRESERVE);
-    adept_dtype dtype = type_or(c, self->dtype);
-    if (!adept_call_ok(c)) return;
-    adept_tensor *out = adept_out_tensor(c, dtype, self->ndim, self->dims);
+    adept_tensor *out = adept_out_tensor(c, type_or(c, self->dtype), self->ndim, self->dims);
     out->requires_grad = false;
-    if (!adept_call_ok(c)) return;
-    adept_layout_set_format(out, format, self);
-    set_constant(c, out);
+    if (adept_call_ok(c)) adept_layout_set_format(out, format, self);
+    return out;
 }
 
 /* ---------------------------------------------------------------- ranges ---------------- */
@@ -163,7 +155,8 @@ static void shape_eye(adept_call *c)
 /* Elements on and below diagonal `offset` of rows x columns. */
 static int64_t below_diagonal(int64_t rows, int64_t columns, int64_t offset)
 {
-    int64_t none = offset < 0 ? -offset : 0, some = columns - 1 - offset; /* the first row with any, the first full one */
+    int64_t none = offset < 0 ? -offset : 0,
+            some = columns - 1 - offset; /* the first row with any, the first full one */
     if (none > rows) none = rows;
     if (some < none) some = none;
     if (some > rows) some = rows;
@@ -215,10 +208,9 @@ static void put_data(adept_call *c, numbers *out, const adept_value *v, int dept
             put_number(out, v);
         return;
     }
-    if (depth == out->ndim || out->dims[depth] != (int64_t)v->u.list->n) {
-        adept_call_fail(c, "lists of different length");
+    if (adept_call_refuse(c, depth == out->ndim || out->dims[depth] != (int64_t)v->u.list->n,
+                          "lists of different length"))
         return;
-    }
     for (size_t i = 0; i < v->u.list->n && adept_call_ok(c); i++)
         put_data(c, out, &v->u.list->items[i], depth + 1);
 }
@@ -228,19 +220,15 @@ static void shape_data(adept_call *c)
     const adept_value *v = adept_arg_at(c, 0), *inner = v;
     numbers data = {.known = true, .dtype = ADEPT_DTYPE_NONE};
     int64_t numel = 1;
-    if (!v) {
-        adept_call_fail(c, "data expected");
-        return;
-    }
+    if (adept_call_refuse(c, !v, "data expected")) return;
     if (v->kind == ADEPT_VALUE_TENSOR && !strcmp(adept_call_op(c), "aten::as_tensor")) {
         adept_out_alias(c, v->u.t);
         return;
     }
     while (adept_host_is_list(inner) && data.ndim < ADEPT_MAX_DIMS) {
-        if (__builtin_mul_overflow(numel, (int64_t)inner->u.list->n, &numel) || numel > 1000000) {
-            adept_call_fail(c, "more than a million numbers");
+        if (adept_call_refuse(c, __builtin_mul_overflow(numel, (int64_t)inner->u.list->n, &numel) || numel > 1000000,
+                              "more than a million numbers"))
             return;
-        }
         data.dims[data.ndim++] = (int64_t)inner->u.list->n;
         if (inner->u.list->n == 0) break;
         inner = &inner->u.list->items[0];
@@ -265,9 +253,11 @@ static void shape(adept_call *c)
     case NEW:
         shape_sized(c, row);
         break;
-    case LIKE:
-        shape_like(c);
+    case LIKE: {
+        adept_tensor *out = out_like(c);
+        if (adept_call_ok(c)) set_constant(c, out);
         break;
+    }
     case FILL: {
         const adept_tensor *self = adept_arg_tensor(c, "self");
         adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
@@ -289,6 +279,8 @@ static void shape(adept_call *c)
     case DATA:
         shape_data(c);
         break;
+    case PERMUTATION: /* of random numbers */
+        break;
     }
 }
 
@@ -309,46 +301,125 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "zeros of f32 are written once",
-     .call = "aten::zeros(size=[2,3], dtype=none)",
-     .out = "f32:2x3",
+     .call = "aten::zeros(size=[2,3], dtype=none) -> f32:2x3",
      .forward = {.written = 24, .launches = 1}},
-    {.name = "empty memory costs nothing", .call = "aten::empty(size=[2,3], dtype=5)", .out = "f16:2x3"},
+    {.name = "empty memory costs nothing", .call = "aten::empty(size=[2,3], dtype=5) -> f16:2x3"},
     {.name = "an integer fills with integers",
-     .call = "aten::full(size=[4], fill_value=7)",
-     .out = "i64:4",
+     .call = "aten::full(size=[4], fill_value=7) -> i64:4",
      .forward = {.written = 32, .launches = 1}},
     {.name = "type of self",
-     .call = "aten::new_zeros(self=bf16:8*, size=[5])",
-     .out = "bf16:5",
+     .call = "aten::new_zeros(self=bf16:8*, size=[5]) -> bf16:5",
      .forward = {.written = 10, .launches = 1}},
     {.name = "no gradient flows into a constant of the same shape",
-     .call = "aten::ones_like(self=f32:8*)",
-     .out = "f32:8",
+     .call = "aten::ones_like(self=f32:8*) -> f32:8",
      .forward = {.written = 32, .launches = 1}},
     {.name = "fill in place: the old gradient is zero",
-     .call = "aten::fill_(self=f32:8*, value=1)",
-     .out = "f32:8",
+     .call = "aten::fill_(self=f32:8*, value=1) -> f32:8",
      .forward = {.written = 32, .launches = 1},
      .backward = {.written = 32, .launches = 1}},
     {.name = "ceil((10 - 1) / 4) = 3 positions",
-     .call = "aten::arange(start=1, end=10, step=4)",
-     .out = "i64:3",
+     .call = "aten::arange(start=1, end=10, step=4) -> i64:3",
      .forward = {.alu = 6, .written = 24, .launches = 1}},
     {.name = "up to a fraction",
-     .call = "aten::arange(end=2.5)",
-     .out = "f32:3",
+     .call = "aten::arange(end=2.5) -> f32:3",
      .forward = {.alu = 6, .written = 12, .launches = 1}},
-    {.name = "a number known to the host", .call = "aten::tensor(data=5, dtype=none)", .out = "i64:"},
+    {.name = "a number known to the host", .call = "aten::tensor(data=5, dtype=none) -> i64:"},
     {.name = "nested lists",
-     .call = "aten::tensor(data=[[1,2,3],[4,5,6.5]], dtype=none)",
-     .out = "f32:2x3",
+     .call = "aten::tensor(data=[[1,2,3],[4,5,6.5]], dtype=none) -> f32:2x3",
      .forward = {.written = 24, .launches = 1}},
     {.name = "a 3 x 3 triangle without its diagonal",
-     .call = "aten::triu_indices(row=3, col=3, offset=1)",
-     .out = "i64:2x3",
+     .call = "aten::triu_indices(row=3, col=3, offset=1) -> i64:2x3",
      .forward = {.written = 48, .launches = 1}},
-    {.name = "identity", .call = "aten::eye(n=3)", .out = "f32:3x3", .forward = {.written = 36, .launches = 1}},
+    {.name = "identity", .call = "aten::eye(n=3) -> f32:3x3", .forward = {.written = 36, .launches = 1}},
     {0},
 };
 
 const adept_handler adept_handler_create = {.kind = "create", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+
+/* ---------------------------------------------------------------- random numbers ---------------- */
+
+typedef struct random_row {
+    source source;
+    adept_dtype dtype; /* without argument dtype; ADEPT_DTYPE_NONE: that of self */
+    double flops; /* on top of the generator, which is counted as one: uniform 1, normal a log, root, sine, product */
+} random_row;
+
+static const adept_op random_ops[] = {
+    {"aten::rand", ADEPT_CAST_NONE, &(const random_row){SIZE, ADEPT_F32, 1}},
+    {"aten::randn", ADEPT_CAST_NONE, &(const random_row){SIZE, ADEPT_F32, 5}},
+    {"aten::randint", ADEPT_CAST_NONE, &(const random_row){SIZE, ADEPT_I64, 2}},
+    {"aten::rand_like", ADEPT_CAST_NONE, &(const random_row){LIKE, ADEPT_DTYPE_NONE, 1}},
+    {"aten::randn_like", ADEPT_CAST_NONE, &(const random_row){LIKE, ADEPT_DTYPE_NONE, 5}},
+    {"aten::randint_like", ADEPT_CAST_NONE, &(const random_row){LIKE, ADEPT_DTYPE_NONE, 2}},
+    {"aten::uniform", ADEPT_CAST_NONE, &(const random_row){FILL, ADEPT_DTYPE_NONE, 3}},
+    {"aten::normal", ADEPT_CAST_NONE, &(const random_row){FILL, ADEPT_DTYPE_NONE, 7}},
+    {"aten::exponential", ADEPT_CAST_NONE, &(const random_row){FILL, ADEPT_DTYPE_NONE, 3}},
+    {"aten::random", ADEPT_CAST_NONE, &(const random_row){FILL, ADEPT_DTYPE_NONE, 2}},
+    {"aten::randperm", ADEPT_CAST_NONE, &(const random_row){PERMUTATION, ADEPT_I64, 1}},
+    {0},
+};
+
+/* self.uniform_(), or normal(mean, std) of tensors or with a size. */
+static void shape_fill(adept_call *c)
+{
+    const adept_tensor *self = adept_elem_tensor_at(c, 0);
+    if (!self && adept_arg_given(c, "size")) {
+        out_sized(c, type_or(c, ADEPT_F32));
+        return;
+    }
+    if (!self) self = adept_elem_tensor_at(c, 1); /* normal(0.0, std) */
+    if (adept_call_refuse(c, !self, "a tensor expected")) return;
+    adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
+    out->n_values = 0;
+    if (!adept_call_inplace(c)) out->requires_grad = false;
+}
+
+static void random_shape(adept_call *c)
+{
+    const random_row *row = adept_call_data(c);
+    int64_t n;
+    if (row->source == SIZE) {
+        out_sized(c, type_or(c, row->dtype));
+    } else if (row->source == LIKE) {
+        out_like(c);
+    } else if (row->source == FILL) {
+        shape_fill(c);
+    } else {
+        n = adept_arg_int(c, "n", 0);
+        adept_out_tensor(c, type_or(c, row->dtype), 1, &n);
+    }
+}
+
+static void random_cost(adept_call *c, adept_cost *cost)
+{
+    const random_row *row = adept_call_data(c);
+    const adept_tensor *out = adept_result_tensor(c, 0), *self = adept_elem_tensor_at(c, 0);
+    adept_elem_forward(cost, out, row->flops, 0);
+    if (row->source == FILL && adept_call_inplace(c) && adept_cost_wants_grad(cost, self))
+        adept_elem_fill(cost, ADEPT_BACKWARD, out); /* what was overwritten: zeros */
+}
+
+static const adept_handler_case random_cases[] = {
+    {.name = "uniform: the generator is counted as one operation",
+     .call = "aten::rand(size=[2,3]) -> f32:2x3",
+     .forward = {.alu = 6, .written = 24, .launches = 1}},
+    {.name = "normal: generator, log, root, sine, product",
+     .call = "aten::randn_like(self=bf16:4*) -> bf16:4",
+     .forward = {.alu = 20, .written = 8, .launches = 1}},
+    {.name = "integers",
+     .call = "aten::randint(low=0, high=10, size=[4]) -> i64:4",
+     .forward = {.alu = 8, .written = 32, .launches = 1}},
+    {.name = "in place, scaled and shifted",
+     .call = "aten::uniform_(self=f32:4, from=-1.0, to=1.0) -> f32:4",
+     .forward = {.alu = 12, .written = 16, .launches = 1}},
+    {.name = "with a size",
+     .call = "aten::normal(mean=0.0, std=1.0, size=[4]) -> f32:4",
+     .forward = {.alu = 28, .written = 16, .launches = 1}},
+    {.name = "permutation",
+     .call = "aten::randperm(n=5) -> i64:5",
+     .forward = {.alu = 5, .written = 40, .launches = 1}},
+    {0},
+};
+
+const adept_handler adept_handler_random = {
+    .kind = "random", .ops = random_ops, .shape = random_shape, .cost = random_cost, .cases = random_cases};

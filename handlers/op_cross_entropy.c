@@ -1,22 +1,17 @@
 /* Cross entropy: log_softmax over the classes, and the negative log likelihood, which picks one class per
  * row. nll_loss is the second half alone. */
 #include "gemm_cost.h"
-#include "softmax_cost.h"
+#include "elementwise_cost.h"
 
 typedef struct form {
     bool softmax;      /* the input are logits */
     bool total_weight; /* returned too */
 } form;
 
-static const form entropy = {.softmax = true}, nll = {0}, nll_forward = {.total_weight = true};
-
 static const adept_op ops[] = {
-    {"aten::cross_entropy_loss", ADEPT_CAST_FP32, &entropy},
-    {"aten::nll_loss", ADEPT_CAST_FP32, &nll},
-    {"aten::nll_loss2d", ADEPT_CAST_FP32, &nll},
-    {"aten::nll_loss_nd", ADEPT_CAST_FP32, &nll},
-    {"aten::nll_loss_forward", ADEPT_CAST_FP32, &nll_forward},
-    {"aten::nll_loss2d_forward", ADEPT_CAST_FP32, &nll_forward},
+    {"aten::cross_entropy_loss", ADEPT_CAST_FP32, &(const form){.softmax = true}},
+    {"aten::nll_loss aten::nll_loss2d aten::nll_loss_nd", ADEPT_CAST_FP32, &(const form){0}},
+    {"aten::nll_loss_forward aten::nll_loss2d_forward", ADEPT_CAST_FP32, &(const form){.total_weight = true}},
     {0},
 };
 
@@ -39,7 +34,6 @@ static rows read_rows(adept_call *c)
               .target = adept_arg_tensor(c, "target"),
               .weight = adept_arg_tensor_opt(c, "weight"),
               .n_rows = 1};
-    char tx[160], tt[160];
     if (!adept_call_ok(c)) return r;
     int dim = r.x->ndim > 1 ? 1 : 0;
     for (int i = 0; i < r.x->ndim; i++)
@@ -49,13 +43,12 @@ static rows read_rows(adept_call *c)
     for (int i = 0; i < r.ndim && fits && !r.probabilities; i++)
         fits = r.target->dims[i] == r.dims[i];
     if (!fits) {
-        adept_call_fail(c, "target %s does not fit the input %s", adept_tensor_print(r.target, tt, sizeof tt),
-                        adept_tensor_print(r.x, tx, sizeof tx));
+        adept_call_fail(c, "target %s does not fit the input %s", adept_call_shape(c, r.target),
+                        adept_call_shape(c, r.x));
         return r;
     }
     if (r.weight && (r.weight->ndim != 1 || r.weight->dims[0] != r.x->dims[dim]))
-        adept_call_fail(c, "weight %s, but %lld classes", adept_tensor_print(r.weight, tt, sizeof tt),
-                        (long long)r.x->dims[dim]);
+        adept_call_fail(c, "weight %s, but %lld classes", adept_call_shape(c, r.weight), (long long)r.x->dims[dim]);
     r.classes = (double)r.x->dims[dim];
     r.n = r.n_rows * r.classes;
     return r;
@@ -79,7 +72,7 @@ static void likelihood_cost(adept_cost *cost, const rows *r, const adept_tensor 
     double size = adept_dtype_bytes(r->x->dtype), picked = r->n_rows * size;
     double index = adept_tensor_unique_bytes(r->target), weight = r->weight ? adept_tensor_unique_bytes(r->weight) : 0;
     if (r->probabilities) {
-        adept_alu_kernels(cost, ADEPT_FORWARD, out->dtype, 2 * r->n, 2 * r->n, 2 * r->n * size + index + weight,
+        adept_cost_stream(cost, ADEPT_FORWARD, out->dtype, 2 * r->n, 2 * r->n, 2 * r->n * size + index + weight,
                           r->n * size + adept_tensor_bytes(out), 2);
         adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, r->n, r->n, index + weight + adept_tensor_bytes(out),
                        r->n * size);
@@ -87,7 +80,7 @@ static void likelihood_cost(adept_cost *cost, const rows *r, const adept_tensor 
     }
     adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, r->n_rows, 0, picked + index + weight,
                    adept_tensor_bytes(out) + size);
-    adept_alu_kernels(cost, ADEPT_BACKWARD, out->dtype, r->n, 0, adept_tensor_bytes(out) + index + weight + size,
+    adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, r->n, 0, adept_tensor_bytes(out) + index + weight + size,
                       r->n * size + picked, 2);
     adept_cost_save_bytes(cost, size); /* the total weight */
 }
@@ -105,7 +98,7 @@ static void smoothing_cost(adept_cost *cost, const rows *r)
 {
     double size = adept_dtype_bytes(r->x->dtype), bytes = r->n * size;
     adept_cost_alu(cost, ADEPT_FORWARD, r->x->dtype, r->n, r->n, bytes, r->n_rows * size);
-    adept_alu_kernels(cost, ADEPT_BACKWARD, r->x->dtype, 2 * r->n, r->n, r->n_rows * size + 2 * bytes, 2 * bytes, 2);
+    adept_cost_stream(cost, ADEPT_BACKWARD, r->x->dtype, 2 * r->n, r->n, r->n_rows * size + 2 * bytes, 2 * bytes, 2);
     adept_cost_save_bytes(cost, r->n_rows); /* the mask of ignored rows */
 }
 
@@ -128,38 +121,35 @@ static const adept_handler_case cases[] = {
      * 4 entries; then log_softmax's. Keeps 160 of log probabilities, the target and the total weight. */
     {.name = "class indices",
      .call = "aten::cross_entropy_loss(self=f32:4x10*, target=i64:4, weight=none, reduction=1, ignore_index=-100, "
-             "label_smoothing=0.)",
-     .out = "f32:",
+             "label_smoothing=0.) -> f32:",
      .forward = {.alu = 200, .read = 160 + 16 + 32, .written = 160 + 8, .launches = 2},
      .backward = {.alu = 400, .read = 320 + 40, .written = 160 + 176, .launches = 3},
      .saved_bytes = 160 + 32 + 4,
      .row_elements = 10},
     {.name = "label smoothing",
      .call = "aten::cross_entropy_loss(self=f32:4x10*, target=i64:4, weight=none, reduction=1, ignore_index=-100, "
-             "label_smoothing=0.1)",
-     .out = "f32:",
+             "label_smoothing=0.1) -> f32:",
      .forward = {.alu = 200 + 40, .read = 208 + 160, .written = 168 + 16, .launches = 3},
      .backward = {.alu = 400 + 40, .read = 360 + 16 + 320, .written = 336 + 320, .launches = 5},
      .saved_bytes = 196 + 4,
      .row_elements = 10},
     {.name = "class probabilities",
      .call = "aten::cross_entropy_loss(self=f32:4x10*, target=f32:4x10, weight=none, reduction=1, ignore_index=-100, "
-             "label_smoothing=0.)",
-     .out = "f32:",
+             "label_smoothing=0.) -> f32:",
      .forward = {.alu = 200 + 80, .read = 160 + 480, .written = 160 + 164, .launches = 3},
      .backward = {.alu = 400 + 40, .read = 320 + 164, .written = 160 + 160, .launches = 2},
      .saved_bytes = 160 + 160,
      .row_elements = 10},
     /* images: 2x3 classes of 5x5 pixels, a loss for each pixel */
     {.name = "per pixel, class weights, not reduced",
-     .call = "aten::nll_loss_nd(self=f32:2x3x5x5*, target=i64:2x5x5, weight=f32:3, reduction=0, ignore_index=-100)",
-     .out = "f32:2x5x5",
+     .call = "aten::nll_loss_nd(self=f32:2x3x5x5*, target=i64:2x5x5, weight=f32:3, reduction=0, ignore_index=-100) -> "
+             "f32:2x5x5",
      .forward = {.read = 200 + 400 + 12, .written = 200 + 4, .launches = 1},
      .backward = {.read = 200 + 400 + 12 + 4, .written = 600 + 200, .launches = 2},
      .saved_bytes = 600 + 400 + 12 + 4},
     {.name = "total weight returned, one row",
-     .call = "aten::nll_loss_forward(self=f32:10, target=i64:, weight=none, reduction=2, ignore_index=-100)",
-     .out = "f32:, f32:",
+     .call =
+         "aten::nll_loss_forward(self=f32:10, target=i64:, weight=none, reduction=2, ignore_index=-100) -> f32:, f32:",
      .forward = {.read = 4 + 8, .written = 8, .launches = 1}},
     {0},
 };

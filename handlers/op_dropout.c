@@ -15,18 +15,13 @@ typedef struct form {
     bool channel; /* ALPHA only: noise per channel */
 } form;
 
-static const form element = {.kind = ELEMENT}, native = {.kind = NATIVE};
-static const form feature = {.kind = CHANNEL};
-static const form draw = {.kind = DRAW};
-static const form alpha = {.kind = ALPHA}, feature_alpha = {.kind = ALPHA, .channel = true};
-
 static const adept_op ops[] = {
-    {"aten::dropout", ADEPT_ROLE_DROPOUT, &element},
-    {"aten::native_dropout", ADEPT_CAST_NONE, &native},
-    {"aten::feature_dropout", ADEPT_CAST_NONE, &feature},
-    {"aten::alpha_dropout", ADEPT_CAST_NONE, &alpha},
-    {"aten::feature_alpha_dropout", ADEPT_CAST_NONE, &feature_alpha},
-    {"aten::bernoulli", ADEPT_CAST_NONE, &draw},
+    {"aten::dropout", ADEPT_ROLE_DROPOUT, &(const form){.kind = ELEMENT}},
+    {"aten::native_dropout", ADEPT_CAST_NONE, &(const form){.kind = NATIVE}},
+    {"aten::feature_dropout", ADEPT_CAST_NONE, &(const form){.kind = CHANNEL}},
+    {"aten::alpha_dropout", ADEPT_CAST_NONE, &(const form){.kind = ALPHA}},
+    {"aten::feature_alpha_dropout", ADEPT_CAST_NONE, &(const form){.kind = ALPHA, .channel = true}},
+    {"aten::bernoulli", ADEPT_CAST_NONE, &(const form){.kind = DRAW}},
     {0},
 };
 
@@ -86,7 +81,7 @@ static void fused_cost(adept_cost *cost, const adept_tensor *x, double n, double
 static void channel_cost(adept_cost *cost, const adept_tensor *x, double n, double bytes)
 {
     double noise = (double)x->dims[0] * (double)x->dims[1], noise_bytes = noise * adept_dtype_bytes(x->dtype);
-    adept_alu_kernels(cost, ADEPT_FORWARD, x->dtype, noise, 2 * noise, noise_bytes, 2 * noise_bytes, 2);
+    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, noise, 2 * noise, noise_bytes, 2 * noise_bytes, 2);
     adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, n, adept_tensor_unique_bytes(x) + noise_bytes, bytes);
     adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, n, bytes + noise_bytes, bytes);
     adept_cost_save_bytes(cost, noise_bytes);
@@ -98,8 +93,8 @@ static void alpha_cost(adept_cost *cost, const adept_tensor *x, bool channel, do
 {
     double noise = channel ? (double)x->dims[0] * (double)x->dims[1] : n;
     double noise_bytes = noise * adept_dtype_bytes(x->dtype);
-    adept_alu_kernels(cost, ADEPT_FORWARD, x->dtype, 5 * noise, 5 * noise, 4 * noise_bytes, 5 * noise_bytes, 5);
-    adept_alu_kernels(cost, ADEPT_FORWARD, x->dtype, 2 * n, 2 * n,
+    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 5 * noise, 5 * noise, 4 * noise_bytes, 5 * noise_bytes, 5);
+    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 2 * n, 2 * n,
                       adept_tensor_unique_bytes(x) + bytes + 2 * noise_bytes, 2 * bytes, 2);
     adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, n, bytes + noise_bytes, bytes);
     adept_cost_save_bytes(cost, noise_bytes);
@@ -126,44 +121,36 @@ static void cost(adept_call *c, adept_cost *cost)
 static const adept_handler_case cases[] = {
     /* 60 elements: writes 240 bytes and 60 of mask; backward reads dy and mask */
     {.name = "training, whatever the baked flag says",
-     .call = "aten::dropout(input=f32:2x5x6*, p=0.1, train=false)",
-     .out = "f32:2x5x6",
+     .call = "aten::dropout(input=f32:2x5x6*, p=0.1, train=false) -> f32:2x5x6",
      .forward = {.alu = 120, .read = 240, .written = 300, .launches = 1},
      .backward = {.alu = 240, .read = 300, .written = 240, .launches = 1},
      .saved_bytes = 60},
     {.name = "inference costs nothing",
-     .call = "aten::dropout(input=f32:2x5x6, p=0.1, train=true) @infer",
-     .out = "f32:2x5x6"},
+     .call = "aten::dropout(input=f32:2x5x6, p=0.1, train=true) @infer -> f32:2x5x6"},
     {.name = "probability zero costs nothing",
-     .call = "aten::dropout(input=f32:2x5x6*, p=0., train=true)",
-     .out = "f32:2x5x6"},
+     .call = "aten::dropout(input=f32:2x5x6*, p=0., train=true) -> f32:2x5x6"},
     {.name = "mask returned",
-     .call = "aten::native_dropout(input=bf16:4x5*, p=0.5, train=true)",
-     .out = "bf16:4x5, bool:4x5",
+     .call = "aten::native_dropout(input=bf16:4x5*, p=0.5, train=true) -> bf16:4x5, bool:4x5",
      .forward = {.alu = 40, .read = 40, .written = 60, .launches = 1},
      .backward = {.alu = 80, .read = 60, .written = 40, .launches = 1},
      .saved_bytes = 20},
     /* 6 noise values: drawn and divided (12 FLOPs, reads 24, writes 48), then 384 products */
     {.name = "channels",
-     .call = "aten::feature_dropout(input=f32:2x3x8x8*, p=0.3, train=true)",
-     .out = "f32:2x3x8x8",
+     .call = "aten::feature_dropout(input=f32:2x3x8x8*, p=0.3, train=true) -> f32:2x3x8x8",
      .forward = {.alu = 12 + 384, .read = 24 + 1536 + 24, .written = 48 + 1536, .launches = 3},
      .backward = {.alu = 384, .read = 1560, .written = 1536, .launches = 1},
      .saved_bytes = 24},
     /* 20 elements, 80 bytes: five kernels on the noise and two on the data */
     {.name = "alpha dropout",
-     .call = "aten::alpha_dropout(input=f32:4x5*, p=0.3, train=true)",
-     .out = "f32:4x5",
+     .call = "aten::alpha_dropout(input=f32:4x5*, p=0.3, train=true) -> f32:4x5",
      .forward = {.alu = 140, .read = 4 * 80 + 4 * 80, .written = 5 * 80 + 2 * 80, .launches = 7},
      .backward = {.alu = 20, .read = 160, .written = 80, .launches = 1},
      .saved_bytes = 80},
     {.name = "stochastic depth draws one number per image",
-     .call = "aten::bernoulli_(self=f32:8x1x1x1, p=0.8)",
-     .out = "f32:8x1x1x1",
+     .call = "aten::bernoulli_(self=f32:8x1x1x1, p=0.8) -> f32:8x1x1x1",
      .forward = {.alu = 8, .written = 32, .launches = 1}},
     {.name = "probabilities given as a tensor",
-     .call = "aten::bernoulli(self=f32:4x5)",
-     .out = "f32:4x5",
+     .call = "aten::bernoulli(self=f32:4x5) -> f32:4x5",
      .forward = {.alu = 20, .read = 80, .written = 80, .launches = 1}},
     {0},
 };

@@ -82,12 +82,10 @@ static void note_size(adept_call *c, einsum *e, int label, int64_t size)
 static const char *read_operand(adept_call *c, einsum *e, int i, const char *p)
 {
     const adept_tensor *t = e->operand[i];
-    char text[160];
     p = read_term(c, p, &e->in[i], t->ndim - count_letters(p) < 0 ? 0 : t->ndim - count_letters(p));
     if (!adept_call_ok(c)) return p;
     if (e->in[i].n != t->ndim) {
-        adept_call_fail(c, "equation: term %d has %d labels for %s", i + 1, e->in[i].n,
-                        adept_tensor_print(t, text, sizeof text));
+        adept_call_fail(c, "equation: term %d has %d labels for %s", i + 1, e->in[i].n, adept_call_shape(c, t));
         return p;
     }
     for (int d = 0; d < t->ndim && adept_call_ok(c); d++)
@@ -107,10 +105,9 @@ static void implicit_output(adept_call *c, einsum *e, int ellipsis)
         e->out.label[e->out.n++] = LABELS - ellipsis + i;
     for (int l = 0; l < LETTERS; l++) {
         if (count[l] != 1) continue;
-        if (e->out.n == ADEPT_MAX_DIMS) {
-            adept_call_fail(c, "equation: a result of more than %d dimensions", ADEPT_MAX_DIMS);
+        if (adept_call_refuse(c, e->out.n == ADEPT_MAX_DIMS, "equation: a result of more than %d dimensions",
+                              ADEPT_MAX_DIMS))
             return;
-        }
         e->out.label[e->out.n++] = l;
     }
 }
@@ -286,14 +283,13 @@ static factor multiply(adept_cost *cost, const einsum *e, factor a, factor b, la
                     .b = b.side,
                     .out_bytes = out.side.bytes};
     if (a.set & b.set & ~keep) {
-        adept_gemm_forward(cost, &g);
-        adept_gemm_backward(cost, &g);
+        adept_gemm_cost(cost, &g);
     } else {
         adept_cost_alu(cost, ADEPT_FORWARD, dtype_of(e), n, n, a.side.bytes + b.side.bytes, out.side.bytes);
         factor_gradient(cost, e, &a, &b, n);
         factor_gradient(cost, e, &b, &a, n);
+        adept_gemm_save(cost, &g);
     }
-    adept_gemm_save(cost, &g);
     return out;
 }
 
@@ -310,60 +306,41 @@ static void cost(adept_call *c, adept_cost *cost)
 static const adept_handler_case cases[] = {
     /* scores of 2*3 heads: 2 * 6 * 4*5*8 = 1920 FLOPs in 6 products of 4x8 by 8x5; q 192, k 240, out 120 elements */
     {.name = "attention scores",
-     .call = "aten::einsum(equation=\"bhid,bhjd->bhij\", tensors=[f32:2x3x4x8*, f32:2x3x5x8*], path=none)",
-     .out = "f32:2x3x4x5",
+     .call =
+         "aten::einsum(equation=\"bhid,bhjd->bhij\", tensors=[f32:2x3x4x8*, f32:2x3x5x8*], path=none) -> f32:2x3x4x5",
      .forward = {.gemm = 1920, .read = 4 * (192 + 240), .written = 480, .launches = 1},
      .backward = {.gemm = 3840, .read = 4 * (120 + 240 + 120 + 192), .written = 4 * (192 + 240), .launches = 2},
      .saved_bytes = 4 * (192 + 240),
-     .m = 4,
-     .n = 5,
-     .k = 8,
-     .batch = 6},
+     .product = {4, 5, 8, 6}},
     /* 2x5 rows by 6x3, the ellipsis being two dimensions: m = 10. The input is the model's. */
     {.name = "ellipsis, first layer",
-     .call = "aten::einsum(equation=\"...i, ij\", tensors=[bf16:2x5x6, bf16:6x3*])",
-     .out = "bf16:2x5x3",
+     .call = "aten::einsum(equation=\"...i, ij\", tensors=[bf16:2x5x6, bf16:6x3*]) -> bf16:2x5x3",
      .forward = {.gemm = 360, .read = 2 * (60 + 18), .written = 60, .launches = 1},
      .backward = {.gemm = 360, .read = 2 * (30 + 60), .written = 36, .launches = 1},
      .saved_bytes = 120,
-     .m = 10,
-     .n = 3,
-     .k = 6,
-     .batch = 1},
+     .product = {10, 3, 6, 1}},
     /* nothing is summed: 30 products; each gradient is 30 products and a sum of 30 */
     {.name = "outer product",
-     .call = "aten::einsum(equation=\"i,j->ij\", tensors=[f32:5*, f32:6*])",
-     .out = "f32:5x6",
+     .call = "aten::einsum(equation=\"i,j->ij\", tensors=[f32:5*, f32:6*]) -> f32:5x6",
      .forward = {.alu = 30, .read = 44, .written = 120, .launches = 1},
      .backward =
          {.alu = 120, .read = (120 + 24) + 120 + (120 + 20) + 120, .written = 120 + 20 + 120 + 24, .launches = 4},
      .saved_bytes = 44},
     /* from the left: (2x3)(3x4) = 48 FLOPs, then (2x4)(4x5) = 80; the product between them is kept for the last one */
     {.name = "three operands, the last with gradient",
-     .call = "aten::einsum(equation=\"ab,bc,cd->ad\", tensors=[f32:2x3, f32:3x4, f32:4x5*])",
-     .out = "f32:2x5",
+     .call = "aten::einsum(equation=\"ab,bc,cd->ad\", tensors=[f32:2x3, f32:3x4, f32:4x5*]) -> f32:2x5",
      .forward = {.gemm = 128, .read = 4 * (6 + 12) + 4 * (8 + 20), .written = 4 * (8 + 10), .launches = 2},
      .backward = {.gemm = 80, .read = 4 * (10 + 8), .written = 80, .launches = 1},
      .saved_bytes = 32,
-     .m = 2,
-     .n = 4,
-     .k = 3,
-     .batch = 1},
+     .product = {2, 4, 3, 1}},
     /* z occurs once and not in the result: 48 elements summed into 12 first; then 2*2*3*4 = 48 */
     {.name = "a label summed before the product",
-     .call = "aten::einsum(equation=\"ijz,jk->ik\", tensors=[f32:3x4x4, f32:4x2])",
-     .out = "f32:3x2",
+     .call = "aten::einsum(equation=\"ijz,jk->ik\", tensors=[f32:3x4x4, f32:4x2]) -> f32:3x2",
      .forward = {.gemm = 48, .alu = 48, .read = 192 + 4 * (12 + 8), .written = 48 + 24, .launches = 2},
-     .m = 3,
-     .n = 2,
-     .k = 4,
-     .batch = 1},
-    {.name = "a transpose is a view",
-     .call = "aten::einsum(equation=\"ij->ji\", tensors=[f32:3x4*])",
-     .out = "f32:4x3"},
+     .product = {3, 2, 4, 1}},
+    {.name = "a transpose is a view", .call = "aten::einsum(equation=\"ij->ji\", tensors=[f32:3x4*]) -> f32:4x3"},
     {.name = "the trace is a sum",
-     .call = "aten::einsum(equation=\"ii\", tensors=[f32:3x3])",
-     .out = "f32:",
+     .call = "aten::einsum(equation=\"ii\", tensors=[f32:3x3]) -> f32:",
      .forward = {.alu = 3, .read = 36, .written = 4, .launches = 1}},
     {0},
 };

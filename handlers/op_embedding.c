@@ -5,9 +5,7 @@ static const char bag;
 
 static const adept_op ops[] = {
     {"aten::embedding", ADEPT_EXTENT_LOOKED_UP, NULL},
-    {"aten::embedding_bag", ADEPT_CAST_NONE, &bag},
-    {"aten::_embedding_bag", ADEPT_CAST_NONE, &bag},
-    {"aten::_embedding_bag_forward_only", ADEPT_CAST_NONE, &bag},
+    {"aten::embedding_bag aten::_embedding_bag aten::_embedding_bag_forward_only", ADEPT_CAST_NONE, &bag},
     {0},
 };
 
@@ -47,13 +45,11 @@ static void bag_shape(adept_call *c, const adept_tensor *table, const adept_tens
 static void shape(adept_call *c)
 {
     const adept_tensor *table = adept_arg_tensor(c, "weight"), *indices = adept_arg_tensor(c, "indices");
-    char text[160];
     if (!adept_call_ok(c)) return;
     if (table->ndim != 2)
-        adept_call_fail(c, "weight %s is not a matrix", adept_tensor_print(table, text, sizeof text));
+        adept_call_fail(c, "weight %s is not a matrix", adept_call_shape(c, table));
     else if (!adept_dtype_is_integer(indices->dtype))
-        adept_call_fail(c, "indices %s are no integers (is the input's type i64?)",
-                        adept_tensor_print(indices, text, sizeof text));
+        adept_call_fail(c, "indices %s are no integers (is the input's type i64?)", adept_call_shape(c, indices));
     else if (adept_call_data(c))
         bag_shape(c, table, indices);
     else
@@ -114,27 +110,24 @@ static const adept_handler_case cases[] = {
     /* 2x8 tokens of 4 features: 64 elements, 256 bytes, 128 bytes of indices. Backward: 100x4 zeros = 1600 bytes, then
      * 16 rows read from the gradient, added to 16 rows read and written */
     {.name = "token embedding",
-     .call =
-         "aten::embedding(weight=f32:100x4*, indices=i64:2x8, padding_idx=-1, scale_grad_by_freq=false, sparse=false)",
-     .out = "f32:2x8x4",
+     .call = "aten::embedding(weight=f32:100x4*, indices=i64:2x8, padding_idx=-1, scale_grad_by_freq=false, "
+             "sparse=false) -> f32:2x8x4",
      .forward = {.read = 384, .written = 256, .launches = 1},
      .backward = {.alu = 64, .read = 2 * 256 + 128, .written = 1600 + 256, .launches = 2},
      .saved_bytes = 128},
     {.name = "frozen table",
-     .call = "aten::embedding(weight=bf16:100x4, indices=i32:8)",
-     .out = "bf16:8x4",
+     .call = "aten::embedding(weight=bf16:100x4, indices=i32:8) -> bf16:8x4",
      .forward = {.read = 64 + 32, .written = 64, .launches = 1}},
     /* 6 rows in 2 bags: 24 adds; reads 96 + 48 + 16, writes 2x4 bags 32, 6 + 2 integers 64 */
     {.name = "bags summed, sparse gradient",
      .call = "aten::embedding_bag(weight=f32:100x4*, indices=i64:6, offsets=i64:2, scale_grad_by_freq=false, mode=0, "
-             "sparse=true, per_sample_weights=none, include_last_offset=false)",
-     .out = "f32:2x4, i64:6, i64:2, i64:0",
+             "sparse=true, per_sample_weights=none, include_last_offset=false) -> f32:2x4, i64:6, i64:2, i64:0",
      .forward = {.alu = 24, .read = 160, .written = 96, .launches = 1},
      .saved_bytes = 48 + 16 + 48 + 16},
     {.name = "bags maximised, end of the last bag given",
      .call = "aten::embedding_bag(weight=f32:10x4*, indices=i64:6, offsets=i64:3, scale_grad_by_freq=false, mode=2, "
-             "sparse=false, per_sample_weights=none, include_last_offset=true, padding_idx=none)",
-     .out = "f32:2x4, i64:6, i64:3, i64:2x4",
+             "sparse=false, per_sample_weights=none, include_last_offset=true, padding_idx=none) -> f32:2x4, i64:6, "
+             "i64:3, i64:2x4",
      .forward = {.alu = 24, .read = 96 + 48 + 24, .written = 32 + 48 + 24 + 64, .launches = 1},
      .backward = {.alu = 24, .read = 2 * 96 + 48, .written = 160 + 96, .launches = 2},
      .saved_bytes = 48 + 24 + 48 + 24 + 64},

@@ -8,17 +8,16 @@
 
 typedef enum index_kind { INDEX, SELECT, GATHER, TAKE_ALONG, TAKE, BUCKETS, DATA_DEPENDENT } index_kind;
 
-static const index_kind by_tensors = INDEX, select_row = SELECT, gather = GATHER, take_along = TAKE_ALONG, take = TAKE,
-                        buckets = BUCKETS, data_dependent = DATA_DEPENDENT;
-
 static const adept_op ops[] = {
-    {"aten::index", ADEPT_CAST_NONE, &by_tensors},          {"aten::_unsafe_index", ADEPT_CAST_NONE, &by_tensors},
-    {"aten::index_select", ADEPT_CAST_NONE, &select_row},   {"aten::gather", ADEPT_CAST_NONE, &gather},
-    {"aten::take_along_dim", ADEPT_CAST_NONE, &take_along}, {"aten::take", ADEPT_CAST_NONE, &take},
-    {"aten::bucketize", ADEPT_CAST_NONE, &buckets},         {"aten::searchsorted", ADEPT_CAST_NONE, &buckets},
-    {"aten::nonzero", ADEPT_CAST_NONE, &data_dependent},    {"aten::nonzero_numpy", ADEPT_CAST_NONE, &data_dependent},
-    {"aten::argwhere", ADEPT_CAST_NONE, &data_dependent},   {"aten::masked_select", ADEPT_CAST_NONE, &data_dependent},
-    {"aten::bincount", ADEPT_CAST_NONE, &data_dependent},   {0},
+    {"aten::index aten::_unsafe_index", ADEPT_CAST_NONE, &(const index_kind){INDEX}},
+    {"aten::index_select", ADEPT_CAST_NONE, &(const index_kind){SELECT}},
+    {"aten::gather", ADEPT_CAST_NONE, &(const index_kind){GATHER}},
+    {"aten::take_along_dim", ADEPT_CAST_NONE, &(const index_kind){TAKE_ALONG}},
+    {"aten::take", ADEPT_CAST_NONE, &(const index_kind){TAKE}},
+    {"aten::bucketize aten::searchsorted", ADEPT_CAST_NONE, &(const index_kind){BUCKETS}},
+    {"aten::nonzero aten::nonzero_numpy aten::argwhere aten::masked_select aten::bincount", ADEPT_CAST_NONE,
+     &(const index_kind){DATA_DEPENDENT}},
+    {0},
 };
 
 static index_kind kind_of(const adept_call *c)
@@ -174,40 +173,33 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "relative position bias: 9 rows of 4; backward zeros 20, 9 positions, their sort (9 x 4), 36 additions",
-     .call = "aten::index(self=f32:5x4*, indices=[i64:9])",
-     .out = "f32:9x4",
+     .call = "aten::index(self=f32:5x4*, indices=[i64:9]) -> f32:9x4",
      .forward = {.read = 144 + 72, .written = 144, .launches = 1},
      .backward = {.alu = 9 + 36 + 36, .read = 72 + 144 + 2 * 144 + 144, .written = 80 + 144 + 144 + 144, .launches = 4},
      .saved_bytes = 72},
     {.name = "neighbouring indices: their shape at their place",
-     .call = "aten::index(self=f32:2x3x4x5, indices=[none, i64:7x1, i64:6])",
-     .out = "f32:2x7x6x5",
+     .call = "aten::index(self=f32:2x3x4x5, indices=[none, i64:7x1, i64:6]) -> f32:2x7x6x5",
      .forward = {.read = 1680 + 56 + 48, .written = 1680, .launches = 1}},
     {.name = "indices apart: their shape in front",
-     .call = "aten::index(self=f32:2x3x4, indices=[i64:7, none, i64:7])",
-     .out = "f32:7x3",
+     .call = "aten::index(self=f32:2x3x4, indices=[i64:7, none, i64:7]) -> f32:7x3",
      .forward = {.read = 84 + 112, .written = 84, .launches = 1}},
     {.name = "index_select: zeros of 20, 12 gradients added",
-     .call = "aten::index_select(self=f32:5x4*, dim=0, index=i64:3)",
-     .out = "f32:3x4",
+     .call = "aten::index_select(self=f32:5x4*, dim=0, index=i64:3) -> f32:3x4",
      .forward = {.read = 48 + 24, .written = 48, .launches = 1},
      .backward = {.alu = 12, .read = 48 + 24, .written = 80 + 48, .launches = 2},
      .saved_bytes = 24},
     {.name = "gather keeps its input as well",
-     .call = "aten::gather(self=f32:4x8*, dim=1, index=i64:4x2)",
-     .out = "f32:4x2",
+     .call = "aten::gather(self=f32:4x8*, dim=1, index=i64:4x2) -> f32:4x2",
      .forward = {.read = 32 + 64, .written = 32, .launches = 1},
      .backward = {.alu = 8, .read = 32 + 64, .written = 128 + 32, .launches = 2},
      .saved_bytes = 64 + 128},
     {.name = "along a dimension, the others broadcast",
-     .call = "aten::take_along_dim(self=f32:4x8, indices=i64:1x2, dim=1)",
-     .out = "f32:4x2",
+     .call = "aten::take_along_dim(self=f32:4x8, indices=i64:1x2, dim=1) -> f32:4x2",
      .forward = {.read = 32 + 16, .written = 32, .launches = 1}},
     {.name = "position buckets: binary search among 15 boundaries, 4 comparisons",
-     .call = "aten::bucketize(self=f32:8, boundaries=f32:15)",
-     .out = "i64:8",
+     .call = "aten::bucketize(self=f32:8, boundaries=f32:15) -> i64:8",
      .forward = {.alu = 32, .read = 32 + 60, .written = 64, .launches = 1}},
-    {.name = "position in a list", .call = "aten::index(self=[4,5,6], el=6)", .out = "i:2"},
+    {.name = "position in a list", .call = "aten::index(self=[4,5,6], el=6) -> i:2"},
     {0},
 };
 

@@ -12,7 +12,6 @@ typedef struct form {
 } form;
 
 static const form nearest1 = {1, 1}, nearest2 = {2, 1}, nearest3 = {3, 1};
-static const form linear1 = {1, 2}, bilinear2 = {2, 4}, trilinear3 = {3, 8}, bicubic2 = {2, 16};
 
 static const adept_op ops[] = {
     {"aten::upsample_nearest1d", ADEPT_CAST_FP32, &nearest1},
@@ -21,10 +20,10 @@ static const adept_op ops[] = {
     {"aten::_upsample_nearest_exact1d", ADEPT_CAST_FP32, &nearest1},
     {"aten::_upsample_nearest_exact2d", ADEPT_CAST_FP32, &nearest2},
     {"aten::_upsample_nearest_exact3d", ADEPT_CAST_FP32, &nearest3},
-    {"aten::upsample_linear1d", ADEPT_CAST_FP32, &linear1},
-    {"aten::upsample_bilinear2d", ADEPT_CAST_FP32, &bilinear2},
-    {"aten::upsample_trilinear3d", ADEPT_CAST_FP32, &trilinear3},
-    {"aten::upsample_bicubic2d", ADEPT_CAST_FP32, &bicubic2},
+    {"aten::upsample_linear1d", ADEPT_CAST_FP32, &(const form){1, 2}},
+    {"aten::upsample_bilinear2d", ADEPT_CAST_FP32, &(const form){2, 4}},
+    {"aten::upsample_trilinear3d", ADEPT_CAST_FP32, &(const form){3, 8}},
+    {"aten::upsample_bicubic2d", ADEPT_CAST_FP32, &(const form){2, 16}},
     {0},
 };
 
@@ -37,10 +36,10 @@ static const adept_tensor *input_of(adept_call *c)
 static void scaled_size(adept_call *c, const adept_tensor *x, int spatial, int64_t *size)
 {
     const adept_value *v = adept_arg(c, "scale_factors");
-    if (!v || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) || v->u.list->n != (size_t)spatial) {
-        adept_call_fail(c, "neither output_size nor %d scale_factors are given", spatial);
+    if (adept_call_refuse(
+            c, !v || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) || v->u.list->n != (size_t)spatial,
+            "neither output_size nor %d scale_factors are given", spatial))
         return;
-    }
     for (int i = 0; i < spatial; i++) {
         double scale;
         if (!adept_value_as_float(&v->u.list->items[i], &scale)) {
@@ -64,9 +63,7 @@ static void shape(adept_call *c)
     int64_t dims[ADEPT_MAX_DIMS];
     if (!adept_call_ok(c)) return;
     if (x->ndim != f->spatial + 2) {
-        char text[160];
-        adept_call_fail(c, "input %s, but %d dimensions are wanted", adept_tensor_print(x, text, sizeof text),
-                        f->spatial + 2);
+        adept_call_fail(c, "input %s, but %d dimensions are wanted", adept_call_shape(c, x), f->spatial + 2);
         return;
     }
     dims[0] = x->dims[0], dims[1] = x->dims[1];
@@ -90,25 +87,23 @@ static void cost(adept_call *c, adept_cost *cost)
 static const adept_handler_case cases[] = {
     /* 2x3x8x8 from 2x3x4x4: 384 elements from 96; backward adds each of 384 to its source */
     {.name = "nearest, twice the size",
-     .call = "aten::upsample_nearest2d(input=f32:2x3x4x4*, output_size=none, scale_factors=[2.0,2.0])",
-     .out = "f32:2x3x8x8",
+     .call = "aten::upsample_nearest2d(input=f32:2x3x4x4*, output_size=none, scale_factors=[2.0,2.0]) -> f32:2x3x8x8",
      .forward = {.read = 384, .written = 1536, .launches = 1},
      .backward = {.alu = 384, .read = 1536, .written = 384, .launches = 1}},
     /* 2x3x5x7 = 210 elements of 4 taps: 210 * 8 */
     {.name = "bilinear to a size",
      .call = "aten::upsample_bilinear2d(self=f32:2x3x4x4*, output_size=[5,7], align_corners=false, scales_h=none, "
-             "scales_w=none)",
-     .out = "f32:2x3x5x7",
+             "scales_w=none) -> f32:2x3x5x7",
      .forward = {.alu = 1680, .read = 384, .written = 840, .launches = 1},
      .backward = {.alu = 1680, .read = 840, .written = 384, .launches = 1}},
     /* floor(5 * 1.5) = 7; 3 * 7 outputs of 2 taps */
     {.name = "linear by a fraction",
-     .call = "aten::upsample_linear1d(input=f32:1x3x5, output_size=none, align_corners=false, scale_factors=[1.5])",
-     .out = "f32:1x3x7",
+     .call = "aten::upsample_linear1d(input=f32:1x3x5, output_size=none, align_corners=false, scale_factors=[1.5]) -> "
+             "f32:1x3x7",
      .forward = {.alu = 84, .read = 60, .written = 84, .launches = 1}},
     {.name = "bicubic",
-     .call = "aten::upsample_bicubic2d(input=f32:1x1x4x4*, output_size=[8,8], align_corners=true, scale_factors=none)",
-     .out = "f32:1x1x8x8",
+     .call = "aten::upsample_bicubic2d(input=f32:1x1x4x4*, output_size=[8,8], align_corners=true, scale_factors=none) "
+             "-> f32:1x1x8x8",
      .forward = {.alu = 2048, .read = 64, .written = 256, .launches = 1},
      .backward = {.alu = 2048, .read = 256, .written = 64, .launches = 1}},
     {0},

@@ -14,16 +14,9 @@ static bool is_addmm(const adept_call *c)
 
 static bool fit(adept_call *c, const adept_tensor *added, int ndim, const int64_t *dims)
 {
-    int64_t wide[ADEPT_MAX_DIMS];
-    if (!added) return true;
-    int n = adept_broadcast_dims(c, added->ndim, added->dims, ndim, dims, wide);
-    if (!adept_call_ok(c)) return false;
-    bool same = n == ndim;
-    for (int i = 0; i < n && same; i++)
-        same = wide[i] == dims[i];
-    char text[160];
-    if (!same) adept_call_fail(c, "bias %s does not fit the result", adept_tensor_print(added, text, sizeof text));
-    return same;
+    if (!added || adept_broadcasts_to(c, added, ndim, dims)) return true;
+    adept_call_fail(c, "bias %s does not fit the result", adept_call_shape(c, added));
+    return false;
 }
 
 static void linear_shape(adept_call *c)
@@ -37,10 +30,9 @@ static void linear_shape(adept_call *c)
         return;
     }
     int64_t features = x->dims[x->ndim - 1], wanted = w->dims[w->ndim - 1];
-    if (features != wanted) {
-        adept_call_fail(c, "input has %lld features, weight wants %lld", (long long)features, (long long)wanted);
+    if (adept_call_refuse(c, features != wanted, "input has %lld features, weight wants %lld", (long long)features,
+                          (long long)wanted))
         return;
-    }
     int n = x->ndim - 1;
     for (int i = 0; i < n; i++)
         dims[i] = x->dims[i];
@@ -52,11 +44,9 @@ static void addmm_shape(adept_call *c)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self");
     const adept_tensor *a = adept_arg_tensor(c, "mat1"), *b = adept_arg_tensor(c, "mat2");
-    char ta[160], tb[160];
     if (!adept_call_ok(c)) return;
     if (a->ndim != 2 || b->ndim != 2 || a->dims[1] != b->dims[0]) {
-        adept_call_fail(c, "cannot multiply the matrices %s and %s", adept_tensor_print(a, ta, sizeof ta),
-                        adept_tensor_print(b, tb, sizeof tb));
+        adept_call_fail(c, "cannot multiply the matrices %s and %s", adept_call_shape(c, a), adept_call_shape(c, b));
         return;
     }
     int64_t dims[2] = {a->dims[0], b->dims[1]};
@@ -80,9 +70,7 @@ static product read_product(adept_call *c)
         return p;
     }
     p.a = adept_arg_tensor(c, "input"), p.b = adept_arg_tensor(c, "weight"), p.c = adept_arg_tensor_opt(c, "bias");
-    p.m = 1;
-    for (int i = 0; i + 1 < p.a->ndim; i++)
-        p.m *= (double)p.a->dims[i];
+    p.m = adept_dims_elements(p.a->ndim - 1, p.a->dims);
     p.k = (double)p.a->dims[p.a->ndim - 1];
     p.n = p.b->ndim == 2 ? (double)p.b->dims[0] : 1;
     return p;
@@ -109,11 +97,9 @@ static void cost(adept_call *c, adept_cost *cost)
                     .out_bytes = adept_tensor_bytes(out),
                     .extra_bytes = p.c ? adept_tensor_unique_bytes(p.c) : 0,
                     .extra_flops = p.c ? p.m * p.n : 0};
-    adept_gemm_forward(cost, &g);
-    adept_gemm_backward(cost, &g);
+    adept_gemm_cost(cost, &g);
     /* what is added without being broadcast passes its gradient on as it is */
     if (p.c && adept_tensor_numel(p.c) < adept_tensor_numel(out)) adept_bias_gradient(cost, p.c, out, g.b.grad);
-    adept_gemm_save(cost, &g);
 }
 
 static const char addmm;
@@ -129,57 +115,37 @@ static const adept_handler_case cases[] = {
      * reads 4 (BK + KN + N) = 4 (24576 + 2359296 + 3072); backward reads 4 (2BN + KN + BK), writes 4 (BK + KN + N).
      * saves x for dA and A for dx: 4 (24576 + 2359296) */
     {.name = "all gradients",
-     .call = "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*)",
-     .out = "f32:32x3072",
+     .call = "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*) -> f32:32x3072",
      .forward = {.gemm = 150994944, .alu = 98304, .read = 9547776, .written = 393216, .launches = 1},
      .backward = {.gemm = 301989888, .alu = 98304, .read = 10321920, .written = 9547776, .launches = 3},
      .saved_bytes = 9535488,
-     .m = 32,
-     .n = 3072,
-     .k = 768,
-     .batch = 1},
+     .product = {32, 3072, 768, 1}},
     /* the input of the model needs no gradient: only the weight product and the bias sum, and the weight is not kept.
      * 2x5 rows fold into B = 10; K = 6, N = 7: 2BKN = 840; backward reads 4 (BN + BK) = 4 (70 + 60) */
     {.name = "first layer, three dimensions",
-     .call = "aten::linear(input=f32:2x5x6, weight=f32:7x6*, bias=f32:7*)",
-     .out = "f32:2x5x7",
+     .call = "aten::linear(input=f32:2x5x6, weight=f32:7x6*, bias=f32:7*) -> f32:2x5x7",
      .forward = {.gemm = 840, .alu = 70, .read = 4 * (60 + 42 + 7), .written = 280, .launches = 1},
      .backward = {.gemm = 840, .alu = 70, .read = 520, .written = 4 * (42 + 7), .launches = 2},
      .saved_bytes = 240,
-     .m = 10,
-     .n = 7,
-     .k = 6,
-     .batch = 1},
+     .product = {10, 7, 6, 1}},
     /* frozen weight, bf16: only dx = dy A; the bias sum has to read dy itself. 2BKN = 2*10*6*7 */
     {.name = "frozen weight, trained bias",
-     .call = "aten::linear(input=bf16:10x6*, weight=bf16:7x6, bias=bf16:7*)",
-     .out = "bf16:10x7",
+     .call = "aten::linear(input=bf16:10x6*, weight=bf16:7x6, bias=bf16:7*) -> bf16:10x7",
      .forward = {.gemm = 840, .alu = 70, .read = 2 * (60 + 42 + 7), .written = 140, .launches = 1},
      .backward = {.gemm = 840, .alu = 70, .read = 2 * (70 + 42) + 140, .written = 2 * (60 + 7), .launches = 2},
      .saved_bytes = 84,
-     .m = 10,
-     .n = 7,
-     .k = 6,
-     .batch = 1},
+     .product = {10, 7, 6, 1}},
     {.name = "one vector, one output",
-     .call = "aten::linear(input=f32:6, weight=f32:6) @infer",
-     .out = "f32:",
+     .call = "aten::linear(input=f32:6, weight=f32:6) @infer -> f32:",
      .forward = {.gemm = 12, .read = 48, .written = 4, .launches = 1},
-     .m = 1,
-     .n = 1,
-     .k = 6,
-     .batch = 1},
+     .product = {1, 1, 6, 1}},
     /* the matrix added has the result's size: its gradient is the result's, no kernel. 2*4*5*6 = 240 */
     {.name = "addmm with a full matrix",
-     .call = "aten::addmm(self=f32:4x6*, mat1=f32:4x5*, mat2=f32:5x6*, beta=1, alpha=1)",
-     .out = "f32:4x6",
+     .call = "aten::addmm(self=f32:4x6*, mat1=f32:4x5*, mat2=f32:5x6*, beta=1, alpha=1) -> f32:4x6",
      .forward = {.gemm = 240, .alu = 24, .read = 4 * (24 + 20 + 30), .written = 96, .launches = 1},
      .backward = {.gemm = 480, .read = 4 * (24 + 30 + 24 + 20), .written = 4 * (20 + 30), .launches = 2},
      .saved_bytes = 200,
-     .m = 4,
-     .n = 6,
-     .k = 5,
-     .batch = 1},
+     .product = {4, 6, 5, 1}},
     {0},
 };
 

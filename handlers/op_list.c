@@ -2,8 +2,19 @@
 #include "host_value.h"
 #include <string.h>
 
+/* What an operator takes as its first argument: bits are kinds of values. */
+enum {
+    NOTHING = 0,
+    LISTS = 1 << ADEPT_VALUE_LIST | 1 << ADEPT_VALUE_TUPLE,
+    DICTS = 1 << ADEPT_VALUE_DICT,
+    CONTAINERS = LISTS | DICTS,
+    STRINGS = 1 << ADEPT_VALUE_STRING,
+    ANYTHING = ~0
+};
+
 typedef struct container_row {
     void (*shape)(adept_call *c, const adept_value *v);
+    int takes;
 } container_row;
 
 /* Index of the call's argument `position` into n elements, wrapped; -1 after a failure. */
@@ -28,11 +39,6 @@ static int64_t find_key(const adept_value *dict, const adept_value *key)
     for (size_t i = 0; key && i + 1 < dict->u.list->n; i += 2)
         if (adept_host_equal(&dict->u.list->items[i], key, &known)) return (int64_t)i + 1;
     return -1;
-}
-
-static bool is_container(const adept_value *v)
-{
-    return adept_host_is_list(v) || (v && v->kind == ADEPT_VALUE_DICT);
 }
 
 /* ---------------------------------------------------------------- reading ---------------- */
@@ -90,10 +96,7 @@ static void contains(adept_call *c, const adept_value *v)
 {
     const adept_value *wanted = adept_arg_at(c, 1);
     bool all_known = true;
-    if (!wanted) {
-        adept_call_fail(c, "element to look for expected");
-        return;
-    }
+    if (adept_call_refuse(c, !wanted, "element to look for expected")) return;
     if (v->kind == ADEPT_VALUE_STRING) {
         if (wanted->kind == ADEPT_VALUE_STRING)
             adept_out_bool(c, strstr(v->u.s, wanted->u.s) != NULL);
@@ -129,22 +132,23 @@ static void count(adept_call *c, const adept_value *v)
         adept_out_unknown(c);
 }
 
-/* list(iterable) is a new list with the same elements. */
-static void list(adept_call *c, const adept_value *v)
+static void take_every(adept_call *c, const adept_value *v, size_t first, size_t step)
 {
-    size_t step = v->kind == ADEPT_VALUE_DICT ? 2 : 1; /* of a dict: its keys */
     adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, v->u.list->n / step);
     if (!adept_call_ok(c)) return;
     for (size_t i = 0; i < out->n; i++)
-        out->items[i] = v->u.list->items[i * step];
+        out->items[i] = v->u.list->items[i * step + first];
+}
+
+/* list(iterable) is a new list with the same elements. */
+static void list(adept_call *c, const adept_value *v)
+{
+    take_every(c, v, 0, v->kind == ADEPT_VALUE_DICT ? 2 : 1); /* of a dict: its keys */
 }
 
 static void values(adept_call *c, const adept_value *v)
 {
-    adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, v->u.list->n / 2);
-    if (!adept_call_ok(c)) return;
-    for (size_t i = 0; i < out->n; i++)
-        out->items[i] = v->u.list->items[2 * i + 1];
+    take_every(c, v, 1, 2);
 }
 
 /* ---------------------------------------------------------------- changing ---------------- */
@@ -152,10 +156,7 @@ static void values(adept_call *c, const adept_value *v)
 static void append(adept_call *c, const adept_value *v)
 {
     const adept_value *element = adept_arg_at(c, 1);
-    if (!element) {
-        adept_call_fail(c, "element expected");
-        return;
-    }
+    if (adept_call_refuse(c, !element, "element expected")) return;
     adept_list_append(c, v->u.list, element);
     adept_out_value(c, v);
 }
@@ -163,10 +164,7 @@ static void append(adept_call *c, const adept_value *v)
 static void extend(adept_call *c, const adept_value *v)
 {
     const adept_value *more = adept_arg_at(c, 1);
-    if (!adept_host_is_list(more)) {
-        adept_call_fail(c, "two lists expected");
-        return;
-    }
+    if (adept_call_refuse(c, !adept_host_is_list(more), "two lists expected")) return;
     size_t n = more->u.list->n; /* may be the same list */
     for (size_t i = 0; i < n; i++)
         adept_list_append(c, v->u.list, &more->u.list->items[i]);
@@ -177,10 +175,9 @@ static void insert(adept_call *c, const adept_value *v)
     const adept_value *element = adept_arg_at(c, 2);
     adept_list *l = v->u.list;
     int64_t i, n = (int64_t)l->n;
-    if (!adept_value_as_int(adept_arg_at(c, 1), &i) || !element) {
-        adept_call_fail(c, "a known index and an element expected");
+    if (adept_call_refuse(c, !adept_value_as_int(adept_arg_at(c, 1), &i) || !element,
+                          "a known index and an element expected"))
         return;
-    }
     if (i < 0) i = i < -n ? 0 : i + n;
     if (i > n) i = n;
     adept_value inserted = *element;
@@ -201,19 +198,13 @@ static void pop(adept_call *c, const adept_value *v)
     int64_t i;
     if (v->kind == ADEPT_VALUE_DICT) {
         i = find_key(v, adept_arg_at(c, 1));
-        if (i < 0) {
-            adept_call_fail(c, "the dict has no such key");
-            return;
-        }
+        if (adept_call_refuse(c, i < 0, "the dict has no such key")) return;
         adept_out_value(c, &v->u.list->items[i]);
         remove_at(v->u.list, (size_t)i - 1, 2);
         return;
     }
     i = adept_arg_at(c, 1) ? index_arg(c, 1, v->u.list->n) : (int64_t)v->u.list->n - 1;
-    if (i < 0) {
-        adept_call_fail(c, "pop from an empty list");
-        return;
-    }
+    if (adept_call_refuse(c, i < 0, "pop from an empty list")) return;
     adept_out_value(c, &v->u.list->items[i]);
     remove_at(v->u.list, (size_t)i, 1);
 }
@@ -249,10 +240,7 @@ static void reverse(adept_call *c, const adept_value *v)
 static void setitem(adept_call *c, const adept_value *v)
 {
     const adept_value *key = adept_arg_at(c, 1), *element = adept_arg_at(c, 2);
-    if (!key || !element) {
-        adept_call_fail(c, "index and element expected");
-        return;
-    }
+    if (adept_call_refuse(c, !key || !element, "index and element expected")) return;
     int64_t i = v->kind == ADEPT_VALUE_DICT ? find_key(v, key) : index_arg(c, 1, v->u.list->n);
     if (i >= 0) {
         v->u.list->items[i] = *element;
@@ -273,10 +261,9 @@ static void new_dict(adept_call *c, const adept_value *v)
 static void rangelist(adept_call *c, const adept_value *v)
 {
     int64_t n;
-    if (!adept_value_as_int(v, &n) || n < 0 || n > 1000000) {
-        adept_call_fail(c, "a known length of at most a million expected");
+    if (adept_call_refuse(c, !adept_value_as_int(v, &n) || n < 0 || n > 1000000,
+                          "a known length of at most a million expected"))
         return;
-    }
     adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, (size_t)n);
     if (!adept_call_ok(c)) return;
     for (int64_t i = 0; i < n; i++)
@@ -285,72 +272,51 @@ static void rangelist(adept_call *c, const adept_value *v)
 
 /* ---------------------------------------------------------------- table ---------------- */
 
-static const container_row len_row = {len}, getitem_row = {getitem}, contains_row = {contains};
-static const container_row new_dict_row = {new_dict}, rangelist_row = {rangelist};
-static const container_row count_row = {count}, append_row = {append}, extend_row = {extend}, insert_row = {insert},
-                           reverse_row = {reverse};
-static const container_row list_row = {list}, pop_row = {pop}, delete_row = {delete}, clear_row = {clear},
-                           setitem_row = {setitem};
-static const container_row get_row = {get}, values_row = {values};
-
 static const adept_op ops[] = {
-    {"aten::len", ADEPT_CAST_NONE, &len_row},
-    {"aten::__getitem__", ADEPT_CAST_NONE, &getitem_row},
-    {"aten::__contains__", ADEPT_CAST_NONE, &contains_row},
-    {"aten::count", ADEPT_CAST_NONE, &count_row},
-    {"aten::list", ADEPT_CAST_NONE, &list_row},
-    {"aten::append", ADEPT_CAST_NONE, &append_row},
-    {"aten::extend", ADEPT_CAST_NONE, &extend_row},
-    {"aten::insert", ADEPT_CAST_NONE, &insert_row},
-    {"aten::pop", ADEPT_CAST_NONE, &pop_row},
-    {"aten::clear", ADEPT_CAST_NONE, &clear_row},
-    {"aten::reverse", ADEPT_CAST_NONE, &reverse_row},
-    {"aten::_set_item", ADEPT_CAST_NONE, &setitem_row},
-    {"aten::Delete", ADEPT_CAST_NONE, &delete_row},
-    {"aten::dict", ADEPT_CAST_NONE, &new_dict_row},
-    {"aten::keys", ADEPT_CAST_NONE, &list_row},
-    {"aten::values", ADEPT_CAST_NONE, &values_row},
-    {"aten::get", ADEPT_CAST_NONE, &get_row},
-    {"prim::rangelist", ADEPT_CAST_NONE, &rangelist_row},
+    {"aten::len", ADEPT_CAST_NONE, &(const container_row){len, ANYTHING}},
+    {"aten::__getitem__", ADEPT_CAST_NONE, &(const container_row){getitem, CONTAINERS | STRINGS}},
+    {"aten::__contains__", ADEPT_CAST_NONE, &(const container_row){contains, CONTAINERS | STRINGS}},
+    {"aten::count", ADEPT_CAST_NONE, &(const container_row){count, LISTS}},
+    {"aten::list", ADEPT_CAST_NONE, &(const container_row){list, CONTAINERS}},
+    {"aten::append", ADEPT_CAST_NONE, &(const container_row){append, LISTS}},
+    {"aten::extend", ADEPT_CAST_NONE, &(const container_row){extend, LISTS}},
+    {"aten::insert", ADEPT_CAST_NONE, &(const container_row){insert, LISTS}},
+    {"aten::pop", ADEPT_CAST_NONE, &(const container_row){pop, CONTAINERS}},
+    {"aten::clear", ADEPT_CAST_NONE, &(const container_row){clear, CONTAINERS}},
+    {"aten::reverse", ADEPT_CAST_NONE, &(const container_row){reverse, LISTS}},
+    {"aten::_set_item", ADEPT_CAST_NONE, &(const container_row){setitem, CONTAINERS}},
+    {"aten::Delete", ADEPT_CAST_NONE, &(const container_row){delete, CONTAINERS}},
+    {"aten::dict", ADEPT_CAST_NONE, &(const container_row){new_dict, NOTHING}},
+    {"aten::keys", ADEPT_CAST_NONE, &(const container_row){list, CONTAINERS}},
+    {"aten::values", ADEPT_CAST_NONE, &(const container_row){values, DICTS}},
+    {"aten::get", ADEPT_CAST_NONE, &(const container_row){get, DICTS}},
+    {"prim::rangelist", ADEPT_CAST_NONE, &(const container_row){rangelist, ANYTHING}},
     {0},
 };
-
-/* Is v of a kind the row's function can take? */
-static bool accepts(const container_row *row, const adept_value *v)
-{
-    if (row == &new_dict_row) return true;
-    if (!v) return false;
-    if (row == &len_row || row == &rangelist_row) return true;
-    if (row == &getitem_row || row == &contains_row) return is_container(v) || v->kind == ADEPT_VALUE_STRING;
-    if (row == &get_row || row == &values_row) return v->kind == ADEPT_VALUE_DICT;
-    if (row == &count_row || row == &append_row || row == &extend_row || row == &insert_row || row == &reverse_row)
-        return adept_host_is_list(v);
-    return is_container(v);
-}
 
 static void shape(adept_call *c)
 {
     const container_row *row = adept_call_data(c);
     const adept_value *v = adept_arg_at(c, 0);
-    if (accepts(row, v) && (row != &new_dict_row || !v))
+    if (v ? row->takes >> v->kind & 1 : row->takes == NOTHING)
         row->shape(c, v);
     else
         adept_call_unsupported(c, "not defined here for %s", v ? adept_value_kind_name(v->kind) : "a missing argument");
 }
 
 static const adept_handler_case cases[] = {
-    {.name = "length of a list", .call = "aten::len(a=[5,6,7])", .out = "i:3"},
-    {.name = "length of a tensor is its first dimension", .call = "aten::len(t=f32:4x2)", .out = "i:4"},
-    {.name = "from the end", .call = "aten::__getitem__(list=[5,6,7], idx=-1)", .out = "i:7"},
-    {.name = "membership", .call = "aten::__contains__(l=[5,6,7], item=6)", .out = "b:true"},
-    {.name = "part of a string", .call = "aten::__contains__(l=\"cuda:0\", item=\"cpu\")", .out = "b:false"},
-    {.name = "append gives the list back", .call = "aten::append(self=[5], el=6)", .out = "[i:5, i:6]"},
-    {.name = "extend has no result", .call = "aten::extend(self=[5], other=[6])", .out = ""},
-    {.name = "insert in front", .call = "aten::insert(self=[5], idx=0, el=4)", .out = ""},
-    {.name = "pop takes the last", .call = "aten::pop(self=[5,6], idx=-1)", .out = "i:6"},
-    {.name = "set", .call = "aten::_set_item(l=[5,6], idx=0, el=9)", .out = "[i:9, i:6]"},
-    {.name = "a copy", .call = "aten::list(l=[f32:2, f32:3])", .out = "[f32:2, f32:3]"},
-    {.name = "range as a list", .call = "prim::rangelist(3)", .out = "[i:0, i:1, i:2]"},
+    {.name = "length of a list", .call = "aten::len(a=[5,6,7]) -> i:3"},
+    {.name = "length of a tensor is its first dimension", .call = "aten::len(t=f32:4x2) -> i:4"},
+    {.name = "from the end", .call = "aten::__getitem__(list=[5,6,7], idx=-1) -> i:7"},
+    {.name = "membership", .call = "aten::__contains__(l=[5,6,7], item=6) -> b:true"},
+    {.name = "part of a string", .call = "aten::__contains__(l=\"cuda:0\", item=\"cpu\") -> b:false"},
+    {.name = "append gives the list back", .call = "aten::append(self=[5], el=6) -> [i:5, i:6]"},
+    {.name = "extend has no result", .call = "aten::extend(self=[5], other=[6]) ->"},
+    {.name = "insert in front", .call = "aten::insert(self=[5], idx=0, el=4) ->"},
+    {.name = "pop takes the last", .call = "aten::pop(self=[5,6], idx=-1) -> i:6"},
+    {.name = "set", .call = "aten::_set_item(l=[5,6], idx=0, el=9) -> [i:9, i:6]"},
+    {.name = "a copy", .call = "aten::list(l=[f32:2, f32:3]) -> [f32:2, f32:3]"},
+    {.name = "range as a list", .call = "prim::rangelist(3) -> [i:0, i:1, i:2]"},
     {0},
 };
 

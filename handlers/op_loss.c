@@ -15,29 +15,27 @@ typedef struct loss {
     bool same_shape;                /* no broadcasting */
 } loss;
 
-/* (x - t)^2 */
-static const loss mse = {2, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true};
-/* sub, abs; backward sgn, mul */
-static const loss l1 = {2, {3, 2, 2}, {2, 2, 2}, .keeps_result = true};
-/* difference, absolute value, compare, square, scale */
-static const loss smooth = {5, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true};
 /* xlogy(t, t), t * x, sub; backward neg, mul */
 static const loss kl = {4, {5, 3, 3}, {2, 2, 2}, .keeps_target = true};
 /* exp(t), t - x, mul; backward mul, neg */
 static const loss kl_log = {3, {5, 3, 3}, {2, 2, 2}, .keeps_result = true};
-/* (t - 1) max(log(1 - x), -100) - t max(log x, -100) */
-static const loss bce = {9, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true, .same_shape = true};
-/* (1 - t) x - log_sigmoid(x): rsub, mul, log_sigmoid (6 FLOPs), sub; backward (sigmoid(x) - t) grad: three */
-static const loss bce_logits = {9, {6, 4, 4}, {4, 3, 3}, .keeps_input = true, .keeps_target = true, .same_shape = true};
 
 static const adept_op ops[] = {
-    {"aten::mse_loss", ADEPT_CAST_FP32, &mse},
-    {"aten::l1_loss", ADEPT_CAST_FP32, &l1},
-    {"aten::smooth_l1_loss", ADEPT_CAST_FP32, &smooth},
-    {"aten::huber_loss", ADEPT_CAST_FP32, &smooth},
+    /* (x - t)^2 */
+    {"aten::mse_loss", ADEPT_CAST_FP32,
+     &(const loss){2, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true}},
+    /* sub, abs; backward sgn, mul */
+    {"aten::l1_loss", ADEPT_CAST_FP32, &(const loss){2, {3, 2, 2}, {2, 2, 2}, .keeps_result = true}},
+    /* difference, absolute value, compare, square, scale */
+    {"aten::smooth_l1_loss aten::huber_loss", ADEPT_CAST_FP32,
+     &(const loss){5, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true}},
     {"aten::kl_div", ADEPT_CAST_FP32, &kl},
-    {"aten::binary_cross_entropy", ADEPT_CAST_NONE, &bce},
-    {"aten::binary_cross_entropy_with_logits", ADEPT_CAST_FP32, &bce_logits},
+    /* (t - 1) max(log(1 - x), -100) - t max(log x, -100) */
+    {"aten::binary_cross_entropy", ADEPT_CAST_NONE,
+     &(const loss){9, {2, 1, 1}, {2, 1, 1}, .keeps_input = true, .keeps_target = true, .same_shape = true}},
+    /* (1 - t) x - log_sigmoid(x): rsub, mul, log_sigmoid (6 FLOPs), sub; backward (sigmoid(x) - t) grad: three */
+    {"aten::binary_cross_entropy_with_logits", ADEPT_CAST_FP32,
+     &(const loss){9, {6, 4, 4}, {4, 3, 3}, .keeps_input = true, .keeps_target = true, .same_shape = true}},
     {0},
 };
 
@@ -59,9 +57,7 @@ static void shape(adept_call *c)
     int64_t dims[ADEPT_MAX_DIMS], reduction = reduction_of(c);
     if (!adept_call_ok(c)) return;
     if (l->same_shape && !adept_tensor_same_shape(x, t)) {
-        char tx[160], tt[160];
-        adept_call_fail(c, "input %s and target %s differ in shape", adept_tensor_print(x, tx, sizeof tx),
-                        adept_tensor_print(t, tt, sizeof tt));
+        adept_call_fail(c, "input %s and target %s differ in shape", adept_call_shape(c, x), adept_call_shape(c, t));
         return;
     }
     int n = adept_broadcast(c, x, t, dims);
@@ -76,7 +72,7 @@ typedef struct sizes {
 static void element_kernels(adept_cost *cost, adept_pass pass, adept_dtype dtype, const sizes *s, double flops,
                             const chain *k, double extra_read)
 {
-    adept_alu_kernels(cost, pass, dtype, s->n * k->launches, flops * s->n, k->reads * s->bytes + extra_read,
+    adept_cost_stream(cost, pass, dtype, s->n * k->launches, flops * s->n, k->reads * s->bytes + extra_read,
                       k->writes * s->bytes, k->launches);
 }
 
@@ -104,9 +100,7 @@ static void cost(adept_call *c, adept_cost *cost)
     static const chain by_weight = {1, 1, 1}, by_pos_weight = {3, 3, 3};
     int64_t dims[ADEPT_MAX_DIMS];
     int ndim = adept_broadcast(c, x, t, dims);
-    sizes s = {.n = 1, .grad_bytes = adept_tensor_bytes(out)};
-    for (int i = 0; i < ndim; i++)
-        s.n *= (double)dims[i];
+    sizes s = {.n = adept_dims_elements(ndim, dims), .grad_bytes = adept_tensor_bytes(out)};
     s.bytes = s.n * adept_dtype_bytes(out->dtype);
     if (l == &kl && adept_arg_bool(c, "log_target", false)) l = &kl_log;
     element_kernels(cost, ADEPT_FORWARD, out->dtype, &s, l->flops, &l->forward, 0);
@@ -124,42 +118,36 @@ static const adept_handler_case cases[] = {
     /* 40 elements of 4 bytes: square reads x and t, writes 160; the mean reads 160, writes 4: 2 * 40 + 40 FLOPs.
      * backward: 4 * 40, reads x, t and one gradient */
     {.name = "mean square",
-     .call = "aten::mse_loss(self=f32:4x10*, target=f32:4x10, reduction=1)",
-     .out = "f32:",
+     .call = "aten::mse_loss(self=f32:4x10*, target=f32:4x10, reduction=1) -> f32:",
      .forward = {.alu = 120, .read = 320 + 160, .written = 160 + 4, .launches = 2},
      .backward = {.alu = 160, .read = 320 + 4, .written = 160, .launches = 1},
      .saved_bytes = 320},
     /* sub, abs, sum; keeps the difference */
     {.name = "sum of absolute differences",
-     .call = "aten::l1_loss(self=f32:4x10*, target=f32:4x10, reduction=2)",
-     .out = "f32:",
+     .call = "aten::l1_loss(self=f32:4x10*, target=f32:4x10, reduction=2) -> f32:",
      .forward = {.alu = 120, .read = 480 + 160, .written = 320 + 4, .launches = 3},
      .backward = {.alu = 160, .read = 320 + 4, .written = 320, .launches = 2},
      .saved_bytes = 160},
     /* target broadcast to 4x10; no reduction: the gradient has the full size */
     {.name = "smooth, not reduced, broadcast",
-     .call = "aten::smooth_l1_loss(self=f32:4x10*, target=f32:1x10, reduction=0, beta=1.0)",
-     .out = "f32:4x10",
+     .call = "aten::smooth_l1_loss(self=f32:4x10*, target=f32:1x10, reduction=0, beta=1.0) -> f32:4x10",
      .forward = {.alu = 200, .read = 320, .written = 160, .launches = 1},
      .backward = {.alu = 400, .read = 320 + 160, .written = 160, .launches = 1},
      .saved_bytes = 160 + 40},
     {.name = "divergence of log probabilities",
-     .call = "aten::kl_div(self=f32:4x10*, target=f32:4x10, reduction=1, log_target=true)",
-     .out = "f32:",
+     .call = "aten::kl_div(self=f32:4x10*, target=f32:4x10, reduction=1, log_target=true) -> f32:",
      .forward = {.alu = 120 + 40, .read = 800 + 160, .written = 480 + 4, .launches = 4},
      .backward = {.alu = 240, .read = 320 + 4, .written = 320, .launches = 2},
      .saved_bytes = 160},
     /* 9 + 1 FLOPs for the loss and its mean, 1 for the weights of 40 bytes (one kernel more each way) */
     {.name = "binary cross entropy with weights",
      .call = "aten::binary_cross_entropy_with_logits(self=f32:4x10*, target=f32:4x10, weight=f32:10, pos_weight=none, "
-             "reduction=1)",
-     .out = "f32:",
+             "reduction=1) -> f32:",
      .forward = {.alu = 360 + 40 + 40, .read = 960 + 160 + 200, .written = 640 + 4 + 160, .launches = 6},
      .backward = {.alu = 720 + 40, .read = 640 + 4 + 200, .written = 480 + 160, .launches = 4},
      .saved_bytes = 320 + 40},
     {.name = "binary cross entropy, inference",
-     .call = "aten::binary_cross_entropy(self=f32:4x10, target=f32:4x10, weight=none, reduction=0) @infer",
-     .out = "f32:4x10",
+     .call = "aten::binary_cross_entropy(self=f32:4x10, target=f32:4x10, weight=none, reduction=0) @infer -> f32:4x10",
      .forward = {.alu = 360, .read = 320, .written = 160, .launches = 1}},
     {0},
 };

@@ -8,106 +8,69 @@ typedef enum result_type {
     BOOL
 } result_type;
 
-typedef struct function {
+typedef struct math {
     adept_fn fn; /* ADEPT_FN_NONE: never computed on the host */
     result_type type;
     double flops;
     adept_chain backward;         /* launches 0: the gradient passes through */
     int reads_self, reads_result; /* in the backward; read means kept by autograd */
-} function;
+} math;
 
 /* Derivatives as in PyTorch's derivatives.yaml, one kernel per operation. {0, 0, 1, 1}: zeros, the function is constant
  * almost everywhere. */
-static const function negative = {ADEPT_FN_NEG, SAME, 1, {1, 1, 1, 1}, 0, 0};
-static const function absolute = {ADEPT_FN_ABS, SAME, 1, {2, 2, 2, 2}, 1, 0}; /* grad * sign(x) */
-static const function sign = {ADEPT_FN_SIGN, SAME, 1, {0, 0, 1, 1}, 0, 0};
-static const function square_root = {ADEPT_FN_SQRT, FLOAT, 1, {2, 2, 2, 2}, 0, 1};      /* grad / (2 * y) */
-static const function rsqrt = {ADEPT_FN_RSQRT, FLOAT, 1, {4, 3, 3, 3}, 0, 1};           /* (grad * -0.5) * y ** 3 */
-static const function reciprocal = {ADEPT_FN_RECIPROCAL, FLOAT, 1, {3, 3, 3, 3}, 0, 1}; /* -grad * (y * y) */
-static const function exponential = {ADEPT_FN_EXP, FLOAT, 1, {1, 1, 1, 1}, 0, 1};       /* grad * y */
-static const function exponential2 = {ADEPT_FN_NONE, FLOAT, 1, {2, 2, 2, 2}, 0, 1};     /* grad * y * ln 2 */
-static const function expm1_row = {ADEPT_FN_EXPM1, FLOAT, 2, {2, 2, 2, 2}, 0, 1};       /* grad * (y + 1) */
-static const function logarithm = {ADEPT_FN_LOG, FLOAT, 1, {1, 1, 1, 1}, 1, 0};         /* grad / x */
-static const function log2_row = {ADEPT_FN_LOG2, FLOAT, 1, {2, 2, 2, 2}, 1, 0};         /* grad / (x * ln 2) */
-static const function log10_row = {ADEPT_FN_LOG10, FLOAT, 1, {2, 2, 2, 2}, 1, 0};
-static const function log1p_row = {ADEPT_FN_LOG1P, FLOAT, 2, {2, 2, 2, 2}, 1, 0};     /* grad / (x + 1) */
-static const function sine = {ADEPT_FN_SIN, FLOAT, 1, {2, 2, 2, 2}, 1, 0};            /* grad * cos(x) */
-static const function cosine = {ADEPT_FN_COS, FLOAT, 1, {3, 3, 3, 3}, 1, 0};          /* grad * -sin(x) */
-static const function tangent = {ADEPT_FN_TAN, FLOAT, 3, {3, 3, 3, 3}, 0, 1};         /* grad * (1 + y ** 2) */
-static const function arc = {ADEPT_FN_NONE, FLOAT, 4, {5, 5, 5, 5}, 2, 0};            /* grad * rsqrt(1 - x * x) */
-static const function arctangent = {ADEPT_FN_NONE, FLOAT, 4, {3, 3, 3, 3}, 1, 0};     /* grad / (x * x + 1) */
-static const function hyperbolic = {ADEPT_FN_NONE, FLOAT, 4, {5, 2, 2, 2}, 1, 0};     /* sinh, cosh: grad * the other */
-static const function error_function = {ADEPT_FN_NONE, FLOAT, 4, {5, 5, 5, 5}, 1, 0}; /* c * exp(-(x * x)) * grad */
-static const function inverse_erf = {ADEPT_FN_NONE, FLOAT, 4, {8, 5, 5, 5}, 1, 0}; /* c * exp(erfinv(x) ** 2) * grad */
-static const function gamma_function = {ADEPT_FN_NONE, FLOAT, 4, {5, 2, 2, 2}, 1, 0}; /* grad * digamma(x) */
-static const function round_down = {ADEPT_FN_FLOOR, SAME, 1, {0, 0, 1, 1}, 0, 0};
-static const function round_up = {ADEPT_FN_CEIL, SAME, 1, {0, 0, 1, 1}, 0, 0};
-static const function round_near = {ADEPT_FN_ROUND, SAME, 1, {0, 0, 1, 1}, 0, 0};
-static const function truncate_row = {ADEPT_FN_TRUNC, SAME, 1, {0, 0, 1, 1}, 0, 0};
-static const function fraction = {ADEPT_FN_NONE, SAME, 2, {0, 0, 0, 0}, 0, 0};
-static const function square = {ADEPT_FN_SQUARE, SAME, 1, {2, 3, 3, 3}, 1, 0};   /* as pow(x, 2) */
-static const function logit = {ADEPT_FN_NONE, FLOAT, 3, {6, 1, 1, 1}, 1, 0};     /* log(x / (1 - x)) */
-static const function nan_to_num = {ADEPT_FN_NONE, SAME, 3, {5, 2, 2, 5}, 2, 0}; /* grad * isfinite(x) */
-static const function is_nan = {ADEPT_FN_ISNAN, BOOL, 1, {0, 0, 0, 0}, 0, 0};
-static const function classify = {ADEPT_FN_NONE, BOOL, 2, {0, 0, 0, 0}, 0, 0};
-static const function logical_not = {ADEPT_FN_LOGICAL_NOT, BOOL, 1, {0, 0, 0, 0}, 0, 0};
-static const function bitwise_not = {ADEPT_FN_NOT, SAME, 1, {0, 0, 0, 0}, 0, 0};
+static const math arc = {ADEPT_FN_NONE, FLOAT, 4, {5, 5, 5, 5}, 2, 0}; /* grad * rsqrt(1 - x * x) */
 
 static const adept_op ops[] = {
-    {"aten::neg", ADEPT_CAST_NONE, &negative},
-    {"aten::negative", ADEPT_CAST_NONE, &negative},
-    {"aten::abs", ADEPT_CAST_NONE, &absolute},
-    {"aten::absolute", ADEPT_CAST_NONE, &absolute},
-    {"prim::abs", ADEPT_CAST_NONE, &absolute},
-    {"aten::sign", ADEPT_CAST_NONE, &sign},
-    {"aten::sgn", ADEPT_CAST_NONE, &sign},
-    {"aten::sqrt", ADEPT_CAST_NONE, &square_root},
-    {"aten::rsqrt", ADEPT_CAST_FP32, &rsqrt},
-    {"aten::reciprocal", ADEPT_CAST_FP32, &reciprocal},
-    {"aten::exp", ADEPT_CAST_FP32, &exponential},
-    {"aten::exp2", ADEPT_CAST_NONE, &exponential2},
-    {"aten::expm1", ADEPT_CAST_FP32, &expm1_row},
-    {"aten::log", ADEPT_CAST_FP32, &logarithm},
-    {"aten::log2", ADEPT_CAST_FP32, &log2_row},
-    {"aten::log10", ADEPT_CAST_FP32, &log10_row},
-    {"aten::log1p", ADEPT_CAST_FP32, &log1p_row},
-    {"aten::sin", ADEPT_CAST_NONE, &sine},
-    {"aten::cos", ADEPT_CAST_NONE, &cosine},
-    {"aten::tan", ADEPT_CAST_FP32, &tangent},
-    {"aten::asin", ADEPT_CAST_FP32, &arc},
-    {"aten::acos", ADEPT_CAST_FP32, &arc},
-    {"aten::asinh", ADEPT_CAST_NONE, &arc},
-    {"aten::acosh", ADEPT_CAST_NONE, &arc},
-    {"aten::atan", ADEPT_CAST_NONE, &arctangent},
-    {"aten::atanh", ADEPT_CAST_NONE, &arctangent},
-    {"aten::sinh", ADEPT_CAST_FP32, &hyperbolic},
-    {"aten::cosh", ADEPT_CAST_FP32, &hyperbolic},
-    {"aten::erf", ADEPT_CAST_NONE, &error_function},
-    {"aten::erfc", ADEPT_CAST_NONE, &error_function},
-    {"aten::erfinv", ADEPT_CAST_FP32, &inverse_erf},
-    {"aten::lgamma", ADEPT_CAST_NONE, &gamma_function},
-    {"aten::digamma", ADEPT_CAST_NONE, &gamma_function},
-    {"aten::floor", ADEPT_CAST_NONE, &round_down},
-    {"aten::ceil", ADEPT_CAST_NONE, &round_up},
-    {"prim::ceil", ADEPT_CAST_NONE, &round_up},
-    {"aten::round", ADEPT_CAST_NONE, &round_near},
-    {"aten::trunc", ADEPT_CAST_NONE, &truncate_row},
-    {"aten::fix", ADEPT_CAST_NONE, &truncate_row},
-    {"aten::frac", ADEPT_CAST_NONE, &fraction},
-    {"aten::square", ADEPT_CAST_NONE, &square},
-    {"aten::logit", ADEPT_CAST_NONE, &logit},
-    {"aten::nan_to_num", ADEPT_CAST_NONE, &nan_to_num},
-    {"aten::isnan", ADEPT_CAST_NONE, &is_nan},
-    {"aten::isinf", ADEPT_CAST_NONE, &classify},
-    {"aten::isfinite", ADEPT_CAST_NONE, &classify},
-    {"aten::logical_not", ADEPT_CAST_NONE, &logical_not},
-    {"aten::bitwise_not", ADEPT_CAST_NONE, &bitwise_not},
+    {"aten::neg aten::negative", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NEG, SAME, 1, {1, 1, 1, 1}, 0, 0}},
+    {"aten::abs aten::absolute prim::abs", ADEPT_CAST_NONE,
+     &(const math){ADEPT_FN_ABS, SAME, 1, {2, 2, 2, 2}, 1, 0}}, /* grad * sign(x) */
+    {"aten::sign aten::sgn", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SIGN, SAME, 1, {0, 0, 1, 1}, 0, 0}},
+    {"aten::sqrt", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SQRT, FLOAT, 1, {2, 2, 2, 2}, 0, 1}}, /* grad / (2 * y) */
+    {"aten::rsqrt", ADEPT_CAST_FP32,
+     &(const math){ADEPT_FN_RSQRT, FLOAT, 1, {4, 3, 3, 3}, 0, 1}}, /* (grad * -0.5) * y ** 3 */
+    {"aten::reciprocal", ADEPT_CAST_FP32,
+     &(const math){ADEPT_FN_RECIPROCAL, FLOAT, 1, {3, 3, 3, 3}, 0, 1}},                            /* -grad * (y * y) */
+    {"aten::exp", ADEPT_CAST_FP32, &(const math){ADEPT_FN_EXP, FLOAT, 1, {1, 1, 1, 1}, 0, 1}},     /* grad * y */
+    {"aten::exp2", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 1, {2, 2, 2, 2}, 0, 1}},   /* grad * y * ln 2 */
+    {"aten::expm1", ADEPT_CAST_FP32, &(const math){ADEPT_FN_EXPM1, FLOAT, 2, {2, 2, 2, 2}, 0, 1}}, /* grad * (y + 1) */
+    {"aten::log", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG, FLOAT, 1, {1, 1, 1, 1}, 1, 0}},     /* grad / x */
+    {"aten::log2", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG2, FLOAT, 1, {2, 2, 2, 2}, 1, 0}}, /* grad / (x * ln 2) */
+    {"aten::log10", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG10, FLOAT, 1, {2, 2, 2, 2}, 1, 0}},
+    {"aten::log1p", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG1P, FLOAT, 2, {2, 2, 2, 2}, 1, 0}}, /* grad / (x + 1) */
+    {"aten::sin", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SIN, FLOAT, 1, {2, 2, 2, 2}, 1, 0}},     /* grad * cos(x) */
+    {"aten::cos", ADEPT_CAST_NONE, &(const math){ADEPT_FN_COS, FLOAT, 1, {3, 3, 3, 3}, 1, 0}},     /* grad * -sin(x) */
+    {"aten::tan", ADEPT_CAST_FP32, &(const math){ADEPT_FN_TAN, FLOAT, 3, {3, 3, 3, 3}, 0, 1}}, /* grad * (1 + y ** 2) */
+    {"aten::asin aten::acos", ADEPT_CAST_FP32, &arc},
+    {"aten::asinh aten::acosh", ADEPT_CAST_NONE, &arc},
+    {"aten::atan aten::atanh", ADEPT_CAST_NONE,
+     &(const math){ADEPT_FN_NONE, FLOAT, 4, {3, 3, 3, 3}, 1, 0}}, /* grad / (x * x + 1) */
+    {"aten::sinh aten::cosh", ADEPT_CAST_FP32,
+     &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 2, 2, 2}, 1, 0}}, /* sinh, cosh: grad * the other */
+    {"aten::erf aten::erfc", ADEPT_CAST_NONE,
+     &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 5, 5, 5}, 1, 0}}, /* c * exp(-(x * x)) * grad */
+    {"aten::erfinv", ADEPT_CAST_FP32,
+     &(const math){ADEPT_FN_NONE, FLOAT, 4, {8, 5, 5, 5}, 1, 0}}, /* c * exp(erfinv(x) ** 2) * grad */
+    {"aten::lgamma aten::digamma", ADEPT_CAST_NONE,
+     &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 2, 2, 2}, 1, 0}}, /* grad * digamma(x) */
+    {"aten::floor", ADEPT_CAST_NONE, &(const math){ADEPT_FN_FLOOR, SAME, 1, {0, 0, 1, 1}, 0, 0}},
+    {"aten::ceil prim::ceil", ADEPT_CAST_NONE, &(const math){ADEPT_FN_CEIL, SAME, 1, {0, 0, 1, 1}, 0, 0}},
+    {"aten::round", ADEPT_CAST_NONE, &(const math){ADEPT_FN_ROUND, SAME, 1, {0, 0, 1, 1}, 0, 0}},
+    {"aten::trunc aten::fix", ADEPT_CAST_NONE, &(const math){ADEPT_FN_TRUNC, SAME, 1, {0, 0, 1, 1}, 0, 0}},
+    {"aten::frac", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, SAME, 2, {0, 0, 0, 0}, 0, 0}},
+    {"aten::square", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SQUARE, SAME, 1, {2, 3, 3, 3}, 1, 0}}, /* as pow(x, 2) */
+    {"aten::logit", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 3, {6, 1, 1, 1}, 1, 0}}, /* log(x / (1 - x)) */
+    {"aten::nan_to_num", ADEPT_CAST_NONE,
+     &(const math){ADEPT_FN_NONE, SAME, 3, {5, 2, 2, 5}, 2, 0}}, /* grad * isfinite(x) */
+    {"aten::isnan", ADEPT_CAST_NONE, &(const math){ADEPT_FN_ISNAN, BOOL, 1, {0, 0, 0, 0}, 0, 0}},
+    {"aten::isinf aten::isfinite", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, BOOL, 2, {0, 0, 0, 0}, 0, 0}},
+    {"aten::logical_not", ADEPT_CAST_NONE, &(const math){ADEPT_FN_LOGICAL_NOT, BOOL, 1, {0, 0, 0, 0}, 0, 0}},
+    {"aten::bitwise_not", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NOT, SAME, 1, {0, 0, 0, 0}, 0, 0}},
     {0},
 };
 
 static void shape(adept_call *c)
 {
-    const function *row = adept_call_data(c);
+    const math *row = adept_call_data(c);
     const adept_value *v = adept_arg_at(c, 0);
     if (!v || v->kind != ADEPT_VALUE_TENSOR) {
         adept_host_unary(c, row->fn, v);
@@ -121,7 +84,7 @@ static void shape(adept_call *c)
 
 static void cost(adept_call *c, adept_cost *cost)
 {
-    const function *row = adept_call_data(c);
+    const math *row = adept_call_data(c);
     const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
     if (!out || adept_elem_all_on_host(c)) return;
     adept_elem_forward(cost, out, row->flops, adept_elem_read(self));
@@ -134,30 +97,26 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "the result is kept: backward is grad * y",
-     .call = "aten::exp(self=f32:2x3*)",
-     .out = "f32:2x3",
+     .call = "aten::exp(self=f32:2x3*) -> f32:2x3",
      .forward = {.alu = 6, .read = 24, .written = 24, .launches = 1},
      .backward = {.alu = 6, .read = 48, .written = 24, .launches = 1},
      .saved_bytes = 24},
     {.name = "rsqrt: grad * -0.5, y ** 3 (two multiplications), their product: 1 + 1 (y) + 2 reads, 3 writes",
-     .call = "aten::rsqrt(self=f32:8*)",
-     .out = "f32:8",
+     .call = "aten::rsqrt(self=f32:8*) -> f32:8",
      .forward = {.alu = 8, .read = 32, .written = 32, .launches = 1},
      .backward = {.alu = 32, .read = 4 * 32, .written = 3 * 32, .launches = 3},
      .saved_bytes = 32},
     {.name = "in place, keeping x: a copy is made before it is overwritten",
-     .call = "aten::log_(self=f32:8*)",
-     .out = "f32:8",
+     .call = "aten::log_(self=f32:8*) -> f32:8",
      .forward = {.alu = 8, .read = 64, .written = 64, .launches = 2},
      .backward = {.alu = 8, .read = 64, .written = 32, .launches = 1},
      .saved_bytes = 32},
     {.name = "integers give f32, without gradient",
-     .call = "aten::sqrt(self=i64:4)",
-     .out = "f32:4",
+     .call = "aten::sqrt(self=i64:4) -> f32:4",
      .forward = {.alu = 4, .read = 32, .written = 16, .launches = 1}},
-    {.name = "a number", .call = "aten::sqrt(a=64)", .out = "f:8"},
-    {.name = "math.ceil gives an integer", .call = "aten::ceil(a=2.5)", .out = "i:3"},
-    {.name = "minus an integer stays one", .call = "aten::neg(a=3)", .out = "i:-3"},
+    {.name = "a number", .call = "aten::sqrt(a=64) -> f:8"},
+    {.name = "math.ceil gives an integer", .call = "aten::ceil(a=2.5) -> i:3"},
+    {.name = "minus an integer stays one", .call = "aten::neg(a=3) -> i:-3"},
     {0},
 };
 

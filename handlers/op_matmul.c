@@ -16,35 +16,21 @@ typedef struct form {
     const char *a, *b, *added; /* argument names; added: what the product is added to, or NULL */
 } form;
 
-static const form matmul = {ANY, 0, 0, "self", "other", NULL};
-static const form linalg_matmul = {ANY, 0, 0, "input", "other", NULL};
-static const form mm = {RANKS, 2, 2, "self", "mat2", NULL};
-static const form bmm = {RANKS, 3, 3, "self", "mat2", NULL};
-static const form mv = {RANKS, 2, 1, "self", "vec", NULL};
-static const form dot = {RANKS, 1, 1, "self", "tensor", NULL};
-static const form vdot = {RANKS, 1, 1, "self", "other", NULL};
-static const form inner = {INNER, 0, 0, "self", "other", NULL};
-static const form outer = {OUTER, 1, 1, "self", "vec2", NULL};
-static const form addr = {OUTER, 1, 1, "vec1", "vec2", "self"};
-static const form addmv = {RANKS, 2, 1, "mat", "vec", "self"};
-static const form baddbmm = {RANKS, 3, 3, "batch1", "batch2", "self"};
-static const form addbmm = {SUMMED, 3, 3, "batch1", "batch2", "self"};
-
 static const adept_op ops[] = {
-    {"aten::matmul", ADEPT_CAST_LOWER | ADEPT_ROLE_PRODUCT, &matmul},
-    {"aten::linalg_matmul", ADEPT_CAST_LOWER, &linalg_matmul},
-    {"aten::mm", ADEPT_CAST_LOWER, &mm},
-    {"aten::bmm", ADEPT_CAST_LOWER | ADEPT_ROLE_PRODUCT, &bmm},
-    {"aten::mv", ADEPT_CAST_LOWER, &mv},
-    {"aten::dot", ADEPT_CAST_PROMOTE, &dot},
-    {"aten::vdot", ADEPT_CAST_PROMOTE, &vdot},
-    {"aten::inner", ADEPT_CAST_PROMOTE, &inner},
-    {"aten::outer", ADEPT_CAST_NONE, &outer},
-    {"aten::ger", ADEPT_CAST_NONE, &outer},
-    {"aten::addr", ADEPT_CAST_LOWER, &addr},
-    {"aten::addmv", ADEPT_CAST_LOWER, &addmv},
-    {"aten::baddbmm", ADEPT_CAST_LOWER | ADEPT_ROLE_ADDED_PRODUCT, &baddbmm},
-    {"aten::addbmm", ADEPT_CAST_LOWER, &addbmm},
+    {"aten::matmul", ADEPT_CAST_LOWER | ADEPT_ROLE_PRODUCT, &(const form){ANY, 0, 0, "self", "other", NULL}},
+    {"aten::linalg_matmul", ADEPT_CAST_LOWER, &(const form){ANY, 0, 0, "input", "other", NULL}},
+    {"aten::mm", ADEPT_CAST_LOWER, &(const form){RANKS, 2, 2, "self", "mat2", NULL}},
+    {"aten::bmm", ADEPT_CAST_LOWER | ADEPT_ROLE_PRODUCT, &(const form){RANKS, 3, 3, "self", "mat2", NULL}},
+    {"aten::mv", ADEPT_CAST_LOWER, &(const form){RANKS, 2, 1, "self", "vec", NULL}},
+    {"aten::dot", ADEPT_CAST_PROMOTE, &(const form){RANKS, 1, 1, "self", "tensor", NULL}},
+    {"aten::vdot", ADEPT_CAST_PROMOTE, &(const form){RANKS, 1, 1, "self", "other", NULL}},
+    {"aten::inner", ADEPT_CAST_PROMOTE, &(const form){INNER, 0, 0, "self", "other", NULL}},
+    {"aten::outer aten::ger", ADEPT_CAST_NONE, &(const form){OUTER, 1, 1, "self", "vec2", NULL}},
+    {"aten::addr", ADEPT_CAST_LOWER, &(const form){OUTER, 1, 1, "vec1", "vec2", "self"}},
+    {"aten::addmv", ADEPT_CAST_LOWER, &(const form){RANKS, 2, 1, "mat", "vec", "self"}},
+    {"aten::baddbmm", ADEPT_CAST_LOWER | ADEPT_ROLE_ADDED_PRODUCT,
+     &(const form){RANKS, 3, 3, "batch1", "batch2", "self"}},
+    {"aten::addbmm", ADEPT_CAST_LOWER, &(const form){SUMMED, 3, 3, "batch1", "batch2", "self"}},
     {0},
 };
 
@@ -60,17 +46,7 @@ typedef struct product {
 
 static void misfit(adept_call *c, const product *p)
 {
-    char ta[160], tb[160];
-    adept_call_fail(c, "cannot multiply %s by %s", adept_tensor_print(p->a, ta, sizeof ta),
-                    adept_tensor_print(p->b, tb, sizeof tb));
-}
-
-static double product_of(int n, const int64_t *dims)
-{
-    double all = 1;
-    for (int i = 0; i < n; i++)
-        all *= (double)dims[i];
-    return all;
+    adept_call_fail(c, "cannot multiply %s by %s", adept_call_shape(c, p->a), adept_call_shape(c, p->b));
 }
 
 /* Can the batch dimensions of an operand, expanded to those of the result, be seen as one, together with its own
@@ -125,7 +101,7 @@ static void plan_matmul(adept_call *c, product *p)
         return;
     }
     int n_batch = p->ndim = adept_broadcast_dims(c, a_batch, a->dims, b_batch, b->dims, p->dims);
-    p->batch = product_of(p->ndim, p->dims);
+    p->batch = adept_dims_elements(p->ndim, p->dims);
     if (a->ndim > 1) p->dims[p->ndim++] = a->dims[a->ndim - 2];
     if (b->ndim > 1) p->dims[p->ndim++] = b->dims[b->ndim - 1];
     p->m = a->ndim > 1 ? (double)a->dims[a->ndim - 2] : 1;
@@ -150,8 +126,8 @@ static void plan_inner(adept_call *c, product *p)
         p->dims[p->ndim++] = a->dims[i];
     for (int i = 0; i + 1 < b->ndim; i++)
         p->dims[p->ndim++] = b->dims[i];
-    p->m = product_of(a->ndim - 1, a->dims);
-    p->n = product_of(b->ndim - 1, b->dims);
+    p->m = adept_dims_elements(a->ndim - 1, a->dims);
+    p->n = adept_dims_elements(b->ndim - 1, b->dims);
     p->k = (double)a->dims[a->ndim - 1];
     p->batch = 1;
 }
@@ -179,13 +155,8 @@ static void check_batch(adept_call *c, product *p)
 
 static void check_added(adept_call *c, const product *p)
 {
-    int64_t wide[ADEPT_MAX_DIMS];
-    char text[160];
-    if (!p->added || !adept_call_ok(c)) return;
-    int n = adept_broadcast_dims(c, p->added->ndim, p->added->dims, p->ndim, p->dims, wide);
-    if (adept_call_ok(c) && (n != p->ndim || memcmp(wide, p->dims, (size_t)n * sizeof *wide) != 0))
-        adept_call_fail(c, "%s does not broadcast to the product's shape",
-                        adept_tensor_print(p->added, text, sizeof text));
+    if (p->added && adept_call_ok(c) && !adept_broadcasts_to(c, p->added, p->ndim, p->dims))
+        adept_call_fail(c, "%s does not broadcast to the product's shape", adept_call_shape(c, p->added));
 }
 
 static product plan(adept_call *c)
@@ -221,15 +192,16 @@ static void shape(adept_call *c)
 }
 
 /* An elementwise product of a column and a row, and each gradient a product of the full size summed to a vector. */
-static void outer_cost(adept_cost *cost, const product *p, const adept_tensor *out)
+static void outer_cost(adept_cost *cost, const product *p, const adept_tensor *out, const adept_gemm *g)
 {
     double n = p->m * p->n, bytes = adept_tensor_bytes(out), a_bytes = adept_tensor_unique_bytes(p->a);
     double b_bytes = adept_tensor_unique_bytes(p->b), added = p->added ? adept_tensor_unique_bytes(p->added) : 0;
     adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, p->added ? 2 * n : n, a_bytes + b_bytes + added, bytes);
     if (adept_cost_wants_grad(cost, p->a))
-        adept_alu_kernels(cost, ADEPT_BACKWARD, out->dtype, 2 * n, 2 * n, 2 * bytes + b_bytes, bytes + a_bytes, 2);
+        adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, 2 * n, 2 * n, 2 * bytes + b_bytes, bytes + a_bytes, 2);
     if (adept_cost_wants_grad(cost, p->b))
-        adept_alu_kernels(cost, ADEPT_BACKWARD, out->dtype, 2 * n, 2 * n, 2 * bytes + a_bytes, bytes + b_bytes, 2);
+        adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, 2 * n, 2 * n, 2 * bytes + a_bytes, bytes + b_bytes, 2);
+    adept_gemm_save(cost, g);
 }
 
 /* addbmm: a chain of products, each accumulating into the one result. */
@@ -240,6 +212,7 @@ static void summed_cost(adept_cost *cost, const product *p, const adept_gemm *g)
     one.batch = 1;
     adept_gemm_kernel(cost, ADEPT_FORWARD, &one, p->batch, read, g->out_bytes, p->m * p->n);
     adept_gemm_backward(cost, g);
+    adept_gemm_save(cost, g);
 }
 
 static adept_gemm_side side(adept_cost *cost, const adept_tensor *t, bool copied, double elements)
@@ -261,80 +234,56 @@ static void cost(adept_call *c, adept_cost *cost)
                     .out_bytes = adept_tensor_bytes(out),
                     .extra_bytes = p.added ? adept_tensor_unique_bytes(p.added) : 0,
                     .extra_flops = p.added ? (double)adept_tensor_numel(out) : 0};
-    if (p.form->kind == OUTER) {
-        outer_cost(cost, &p, out);
-    } else if (p.form->kind == SUMMED) {
+    if (p.form->kind == OUTER)
+        outer_cost(cost, &p, out, &g);
+    else if (p.form->kind == SUMMED)
         summed_cost(cost, &p, &g);
-    } else {
-        adept_gemm_forward(cost, &g);
-        adept_gemm_backward(cost, &g);
-    }
+    else
+        adept_gemm_cost(cost, &g);
     if (p.added && adept_tensor_numel(p.added) < adept_tensor_numel(out))
         adept_bias_gradient(cost, p.added, out, g.b.grad && p.form->kind != OUTER);
-    adept_gemm_save(cost, &g);
 }
 
 static const adept_handler_case cases[] = {
     /* 2*2*5*6*3 = 360 in two products; da (5x3)(3x6) and db (6x5)(5x3) the same each */
     {.name = "batch of two",
-     .call = "aten::bmm(self=f32:2x5x6*, mat2=f32:2x6x3*)",
-     .out = "f32:2x5x3",
+     .call = "aten::bmm(self=f32:2x5x6*, mat2=f32:2x6x3*) -> f32:2x5x3",
      .forward = {.gemm = 360, .read = 4 * (60 + 36), .written = 120, .launches = 1},
      .backward = {.gemm = 720, .read = 4 * (30 + 36 + 30 + 60), .written = 4 * (60 + 36), .launches = 2},
      .saved_bytes = 384,
-     .m = 5,
-     .n = 3,
-     .k = 6,
-     .batch = 2},
+     .product = {5, 3, 6, 2}},
     /* attention scores: batch and heads are both batch dimensions. 2 * 8*12*197*197*64; 3725664 scores of two bytes */
     {.name = "four dimensions",
-     .call = "aten::matmul(self=f16:8x12x197x64*, other=f16:8x12x64x197*)",
-     .out = "f16:8x12x197x197",
+     .call = "aten::matmul(self=f16:8x12x197x64*, other=f16:8x12x64x197*) -> f16:8x12x197x197",
      .forward = {.gemm = 476884992, .read = 4841472, .written = 7451328, .launches = 1},
      .backward = {.gemm = 953769984, .read = 2 * (2 * 3725664 + 2420736.0), .written = 4841472, .launches = 2},
      .saved_bytes = 4841472,
-     .m = 197,
-     .n = 197,
-     .k = 64,
-     .batch = 96},
+     .product = {197, 197, 64, 96}},
     /* one matrix on the right: 2x5 rows fold into m = 10; 2*10*6*3 = 360 */
     {.name = "a batch by one matrix",
-     .call = "aten::matmul(self=f32:2x5x6*, other=f32:6x3*)",
-     .out = "f32:2x5x3",
+     .call = "aten::matmul(self=f32:2x5x6*, other=f32:6x3*) -> f32:2x5x3",
      .forward = {.gemm = 360, .read = 4 * (60 + 18), .written = 120, .launches = 1},
      .backward = {.gemm = 720, .read = 4 * (30 + 18 + 30 + 60), .written = 4 * (60 + 18), .launches = 2},
      .saved_bytes = 312,
-     .m = 10,
-     .n = 3,
-     .k = 6,
-     .batch = 1},
+     .product = {10, 3, 6, 1}},
     {.name = "a batch by one constant matrix",
-     .call = "aten::matmul(self=f32:2x5x6*, other=f32:6x3)",
-     .out = "f32:2x5x3",
+     .call = "aten::matmul(self=f32:2x5x6*, other=f32:6x3) -> f32:2x5x3",
      .forward = {.gemm = 360, .read = 4 * (60 + 18), .written = 120, .launches = 1},
      .backward = {.gemm = 360, .read = 4 * (30 + 18), .written = 240, .launches = 1},
      .saved_bytes = 72,
-     .m = 10,
-     .n = 3,
-     .k = 6,
-     .batch = 1},
+     .product = {10, 3, 6, 1}},
     /* 1 broadcasts to 4 products: its gradient is 4 matrices of 30, then one sum of 120 elements into 30 */
     {.name = "broadcast batch",
-     .call = "aten::matmul(self=f32:1x5x6*, other=f32:4x6x3)",
-     .out = "f32:4x5x3",
+     .call = "aten::matmul(self=f32:1x5x6*, other=f32:4x6x3) -> f32:4x5x3",
      .forward = {.gemm = 720, .read = 4 * (30 + 72), .written = 240, .launches = 1},
      .backward = {.gemm = 720, .alu = 120, .read = 4 * (60 + 72) + 480, .written = 480 + 120, .launches = 2},
      .saved_bytes = 288,
-     .m = 5,
-     .n = 3,
-     .k = 6,
-     .batch = 4},
+     .product = {5, 3, 6, 4}},
     /* one key head broadcast to 3 query heads of 2 images: no single stride shows 6 matrices, so b's 60 elements are
      * copied to 180, which are kept, and whose gradient is summed back into 60. a 144, result 120 elements; 2*6*4*5*6 =
      * 1440 */
     {.name = "broadcast between batch dimensions copies",
-     .call = "aten::matmul(self=f32:2x3x4x6*, other=f32:2x1x6x5*)",
-     .out = "f32:2x3x4x5",
+     .call = "aten::matmul(self=f32:2x3x4x6*, other=f32:2x1x6x5*) -> f32:2x3x4x5",
      .forward = {.gemm = 1440, .read = 240 + 4 * (144 + 180), .written = 720 + 480, .launches = 2},
      .backward = {.gemm = 2880,
                   .alu = 180,
@@ -342,68 +291,40 @@ static const adept_handler_case cases[] = {
                   .written = 576 + 720 + 240,
                   .launches = 3},
      .saved_bytes = 576 + 720,
-     .m = 4,
-     .n = 5,
-     .k = 6,
-     .batch = 6},
+     .product = {4, 5, 6, 6}},
     /* the left matrix wants a gradient: columns of both matrices side by side, copied for that; 2*5*6*(2*3) = 360 */
     {.name = "one matrix by a batch",
-     .call = "aten::matmul(self=f32:5x6*, other=f32:2x6x3)",
-     .out = "f32:2x5x3",
+     .call = "aten::matmul(self=f32:5x6*, other=f32:2x6x3) -> f32:2x5x3",
      .forward = {.gemm = 360, .read = 144 + 4 * (30 + 36), .written = 144 + 120, .launches = 2},
      .backward = {.gemm = 360, .read = 4 * (30 + 36), .written = 120, .launches = 1},
      .saved_bytes = 144,
-     .m = 5,
-     .n = 6,
-     .k = 6,
-     .batch = 1},
+     .product = {5, 6, 6, 1}},
     {.name = "one constant matrix by a batch stays a batch",
-     .call = "aten::matmul(self=f32:5x6, other=f32:2x6x3)",
-     .out = "f32:2x5x3",
+     .call = "aten::matmul(self=f32:5x6, other=f32:2x6x3) -> f32:2x5x3",
      .forward = {.gemm = 360, .read = 4 * (30 + 36), .written = 120, .launches = 1},
-     .m = 5,
-     .n = 3,
-     .k = 6,
-     .batch = 2},
+     .product = {5, 3, 6, 2}},
     {.name = "vector by matrix, nothing wants a gradient",
-     .call = "aten::matmul(self=f32:6, other=f32:6x3)",
-     .out = "f32:3",
+     .call = "aten::matmul(self=f32:6, other=f32:6x3) -> f32:3",
      .forward = {.gemm = 36, .read = 4 * (6 + 18), .written = 12, .launches = 1},
-     .m = 1,
-     .n = 3,
-     .k = 6,
-     .batch = 1},
+     .product = {1, 3, 6, 1}},
     {.name = "two vectors",
-     .call = "aten::dot(self=f32:6, tensor=f32:6)",
-     .out = "f32:",
+     .call = "aten::dot(self=f32:6, tensor=f32:6) -> f32:",
      .forward = {.gemm = 12, .read = 48, .written = 4, .launches = 1},
-     .m = 1,
-     .n = 1,
-     .k = 6,
-     .batch = 1},
+     .product = {1, 1, 6, 1}},
     /* 2*2*5*6*3 = 360; the 30 sums are added to a 5x3 that is broadcast over the batch: its gradient sums 30 into 15 */
     {.name = "batch added to a matrix",
-     .call = "aten::baddbmm(self=f32:5x3*, batch1=f32:2x5x6, batch2=f32:2x6x3, beta=1, alpha=0.125)",
-     .out = "f32:2x5x3",
+     .call = "aten::baddbmm(self=f32:5x3*, batch1=f32:2x5x6, batch2=f32:2x6x3, beta=1, alpha=0.125) -> f32:2x5x3",
      .forward = {.gemm = 360, .alu = 30, .read = 4 * (15 + 60 + 36), .written = 120, .launches = 1},
      .backward = {.alu = 30, .read = 120, .written = 60, .launches = 1},
-     .m = 5,
-     .n = 3,
-     .k = 6,
-     .batch = 2},
+     .product = {5, 3, 6, 2}},
     /* two products of 5x6 by 6x3, each accumulating into the 15 results: 2*2*90 = 360; reads 2 * (30 + 18 + 15) */
     {.name = "sum of a batch",
-     .call = "aten::addbmm(self=f32:5x3, batch1=f32:2x5x6, batch2=f32:2x6x3)",
-     .out = "f32:5x3",
+     .call = "aten::addbmm(self=f32:5x3, batch1=f32:2x5x6, batch2=f32:2x6x3) -> f32:5x3",
      .forward = {.gemm = 360, .alu = 15, .read = 4 * 126, .written = 120, .launches = 2},
-     .m = 5,
-     .n = 3,
-     .k = 6,
-     .batch = 1},
+     .product = {5, 3, 6, 1}},
     /* 6x5 products; da = sum over columns of dy * b: multiply (reads dy and b, writes 30), sum (reads 30, writes 6) */
     {.name = "outer product is elementwise",
-     .call = "aten::outer(self=f32:6*, vec2=f32:5)",
-     .out = "f32:6x5",
+     .call = "aten::outer(self=f32:6*, vec2=f32:5) -> f32:6x5",
      .forward = {.alu = 30, .read = 44, .written = 120, .launches = 1},
      .backward = {.alu = 60, .read = 2 * 120 + 20, .written = 120 + 24, .launches = 2},
      .saved_bytes = 20},

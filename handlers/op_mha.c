@@ -20,15 +20,14 @@ static bool is_input(const adept_tensor *t, int64_t width)
 
 static void check(adept_call *c, const mha *m)
 {
-    char text[160];
     if (m->heads < 1 || m->width < 1 || m->width % m->heads != 0 || m->width > INT64_MAX / 3) {
         adept_call_fail(c, "width %lld does not divide into %lld heads", (long long)m->width, (long long)m->heads);
         return;
     }
     if (!is_input(m->q, m->width) || !is_input(m->k, m->width) || !adept_tensor_same_shape(m->k, m->v) ||
         m->k->dims[0] != m->q->dims[0]) {
-        adept_call_fail(c, "query %s, key and value do not fit a width of %lld",
-                        adept_tensor_print(m->q, text, sizeof text), (long long)m->width);
+        adept_call_fail(c, "query %s, key and value do not fit a width of %lld", adept_call_shape(c, m->q),
+                        (long long)m->width);
         return;
     }
     bool fits =
@@ -137,36 +136,26 @@ static const adept_handler_case cases[] = {
      * 2 heads of 5x5 in 2 images: 100 scores, 4 * 100 * 4 = 1600; 600 for scale and softmax; output product 1280 + 80
      */
     {.name = "fused",
-     .call =
-         "aten::_native_multi_head_attention(query=f32:2x5x8, key=f32:2x5x8, value=f32:2x5x8, embed_dim=8, num_head=2, "
-         "qkv_weight=f32:24x8, qkv_bias=f32:24, proj_weight=f32:8x8, proj_bias=f32:8, mask=none, need_weights=false, "
-         "average_attn_weights=true, mask_type=none) @infer",
-     .out = "f32:2x5x8, none",
+     .call = "aten::_native_multi_head_attention(query=f32:2x5x8, key=f32:2x5x8, value=f32:2x5x8, embed_dim=8, "
+             "num_head=2, qkv_weight=f32:24x8, qkv_bias=f32:24, proj_weight=f32:8x8, proj_bias=f32:8, mask=none, "
+             "need_weights=false, average_attn_weights=true, mask_type=none) @infer -> f32:2x5x8, none",
      .forward = {.gemm = 3840 + 1600 + 1280,
                  .alu = 240 + 600 + 80,
                  .read = 3 * (320 + 256) + (960 + 96) + 960 + 320 + (320 + 256 + 32),
                  .written = 960 + 960 + 320 + 320 + 320,
                  .launches = 7},
-     .m = 10,
-     .n = 8,
-     .k = 8,
-     .batch = 1},
+     .product = {10, 8, 8, 1}},
     /* With weights: scale q and k (160), softmax 500, and 100 scores averaged over the heads into 50 */
     {.name = "weights wanted",
-     .call =
-         "aten::_native_multi_head_attention(query=f32:2x5x8, key=f32:2x5x8, value=f32:2x5x8, embed_dim=8, num_head=2, "
-         "qkv_weight=f32:24x8, qkv_bias=f32:24, proj_weight=f32:8x8, proj_bias=f32:8, mask=none, need_weights=true, "
-         "average_attn_weights=true, mask_type=none) @infer",
-     .out = "f32:2x5x8, f32:2x5x5",
+     .call = "aten::_native_multi_head_attention(query=f32:2x5x8, key=f32:2x5x8, value=f32:2x5x8, embed_dim=8, "
+             "num_head=2, qkv_weight=f32:24x8, qkv_bias=f32:24, proj_weight=f32:8x8, proj_bias=f32:8, mask=none, "
+             "need_weights=true, average_attn_weights=true, mask_type=none) @infer -> f32:2x5x8, f32:2x5x5",
      .forward = {.gemm = 3840 + 1600 + 1280,
                  .alu = 240 + 160 + 500 + 80 + 100,
                  .read = 3 * 576 + 1056 + (320 + 320 + 640 + 400 + 720) + 320 + 608 + 400,
                  .written = 960 + 960 + (320 + 320 + 400 + 400 + 320) + 320 + 320 + 200,
                  .launches = 12},
-     .m = 10,
-     .n = 8,
-     .k = 8,
-     .batch = 1,
+     .product = {10, 8, 8, 1},
      .row_elements = 5},
     {0},
 };

@@ -5,19 +5,14 @@
 
 typedef enum pad_mode { CONSTANT, REFLECT, REPLICATE, CIRCULAR, BY_NAME } pad_mode;
 
-static const pad_mode constant = CONSTANT, reflect = REFLECT, replicate = REPLICATE, circular = CIRCULAR,
-                      by_name = BY_NAME;
-
 static const adept_op ops[] = {
-    {"aten::pad", ADEPT_CAST_NONE, &by_name},
-    {"aten::constant_pad_nd", ADEPT_CAST_NONE, &constant},
-    {"aten::reflection_pad1d", ADEPT_CAST_NONE, &reflect},
-    {"aten::reflection_pad2d", ADEPT_CAST_NONE, &reflect},
-    {"aten::reflection_pad3d", ADEPT_CAST_NONE, &reflect},
-    {"aten::replication_pad1d", ADEPT_CAST_NONE, &replicate},
-    {"aten::replication_pad2d", ADEPT_CAST_NONE, &replicate},
-    {"aten::replication_pad3d", ADEPT_CAST_NONE, &replicate},
-    {"aten::_pad_circular", ADEPT_CAST_NONE, &circular},
+    {"aten::pad", ADEPT_CAST_NONE, &(const pad_mode){BY_NAME}},
+    {"aten::constant_pad_nd", ADEPT_CAST_NONE, &(const pad_mode){CONSTANT}},
+    {"aten::reflection_pad1d aten::reflection_pad2d aten::reflection_pad3d", ADEPT_CAST_NONE,
+     &(const pad_mode){REFLECT}},
+    {"aten::replication_pad1d aten::replication_pad2d aten::replication_pad3d", ADEPT_CAST_NONE,
+     &(const pad_mode){REPLICATE}},
+    {"aten::_pad_circular", ADEPT_CAST_NONE, &(const pad_mode){CIRCULAR}},
     {0},
 };
 
@@ -124,29 +119,24 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "zeros around 2 x 3: fill 4 x 6, copy 6; backward copies the 6",
-     .call = "aten::pad(self=f32:2x3*, pad=[1,2,1,1], mode=\"constant\", value=none)",
-     .out = "f32:4x6",
+     .call = "aten::pad(self=f32:2x3*, pad=[1,2,1,1], mode=\"constant\", value=none) -> f32:4x6",
      .forward = {.read = 24, .written = 96 + 24, .launches = 2},
      .backward = {.read = 24, .written = 24, .launches = 1}},
     {.name = "nothing to add is a copy all the same",
-     .call = "aten::pad(self=f32:2x3*, pad=[0,0], mode=\"constant\", value=none)",
-     .out = "f32:2x3",
+     .call = "aten::pad(self=f32:2x3*, pad=[0,0], mode=\"constant\", value=none) -> f32:2x3",
      .forward = {.read = 24, .written = 24, .launches = 1},
      .backward = {.read = 24, .written = 24, .launches = 1}},
     {.name = "negative: 6 of 8 are copied; backward fills 8 and copies 6",
-     .call = "aten::constant_pad_nd(self=f32:8*, pad=[-1,-1], value=0)",
-     .out = "f32:6",
+     .call = "aten::constant_pad_nd(self=f32:8*, pad=[-1,-1], value=0) -> f32:6",
      .forward = {.read = 24, .written = 24, .launches = 1},
      .backward = {.read = 24, .written = 32 + 24, .launches = 2}},
     {.name = "reflection: 4 read, 8 written; backward zeros 4 and adds 8 gradients to them",
-     .call = "aten::reflection_pad1d(self=f32:1x4*, padding=[2,2])",
-     .out = "f32:1x8",
+     .call = "aten::reflection_pad1d(self=f32:1x4*, padding=[2,2]) -> f32:1x8",
      .forward = {.read = 16, .written = 32, .launches = 1},
      .backward = {.alu = 8, .read = 32, .written = 16 + 16, .launches = 2},
      .saved_bytes = 16},
     {.name = "circular: the middle and two sides",
-     .call = "aten::pad(self=f32:1x4, pad=[1,1], mode=\"circular\", value=none)",
-     .out = "f32:1x6",
+     .call = "aten::pad(self=f32:1x4, pad=[1,1], mode=\"circular\", value=none) -> f32:1x6",
      .forward = {.read = 24, .written = 24, .launches = 3}},
     {0},
 };

@@ -117,10 +117,9 @@ static void pixel_shuffle(adept_call *c, const adept_tensor *self)
     area *= factor;
     memcpy(dims, self->dims, sizeof dims);
     int64_t *channels = &dims[self->ndim - 3], *height = &dims[self->ndim - 2], *width = &dims[self->ndim - 1];
-    if (up ? *channels % area != 0 : *height % factor != 0 || *width % factor != 0) {
-        adept_call_fail(c, "the image cannot be divided by a factor of %" PRId64, factor);
+    if (adept_call_refuse(c, up ? *channels % area != 0 : *height % factor != 0 || *width % factor != 0,
+                          "the image cannot be divided by a factor of %" PRId64, factor))
         return;
-    }
     if (up) {
         *channels /= area;
         if (!multiply(c, height, factor) || !multiply(c, width, factor)) return;
@@ -169,10 +168,9 @@ static void columns(adept_call *c, const adept_tensor *self)
     for (int i = 0; i < 2; i++) {
         if (!to_image) image[i] = self->dims[lead + 1 + i];
         int64_t along = positions(image[i], kernel[i], dilation[i], padding[i], stride[i]);
-        if (along < 0 || __builtin_mul_overflow(n, along, &n)) {
-            adept_call_fail(c, "the kernel does not fit the image");
+        if (adept_call_refuse(c, along < 0 || __builtin_mul_overflow(n, along, &n),
+                              "the kernel does not fit the image"))
             return;
-        }
     }
     if (!to_image) {
         if (!multiply(c, &dims[lead], taps)) return;
@@ -189,29 +187,20 @@ static void columns(adept_call *c, const adept_tensor *self)
 
 /* ---------------------------------------------------------------- table and cost ---------------- */
 
-static const rearrange_row same_row = {same_shape, false}, roll_row = {roll, false}, triangle_row = {triangle, false},
-                           rot90_row = {rot90, false}, pixel_row = {pixel_shuffle, false},
-                           channel_row = {channel_shuffle, false};
-static const rearrange_row repeat_row = {repeat, true}, interleave_row = {repeat_interleave, true},
-                           columns_row = {columns, true};
+static const rearrange_row roll_row = {roll, false};
+static const rearrange_row columns_row = {columns, true};
 
 static const adept_op ops[] = {
     {"aten::roll", ADEPT_CAST_NONE, &roll_row},
-    {"aten::flip", ADEPT_CAST_NONE, &same_row},
-    {"aten::fliplr", ADEPT_CAST_NONE, &same_row},
-    {"aten::flipud", ADEPT_CAST_NONE, &same_row},
-    {"aten::rot90", ADEPT_CAST_NONE, &rot90_row},
-    {"aten::tril", ADEPT_CAST_NONE, &triangle_row},
-    {"aten::triu", ADEPT_CAST_NONE, &triangle_row},
-    {"aten::repeat", ADEPT_CAST_NONE, &repeat_row},
-    {"aten::tile", ADEPT_CAST_NONE, &repeat_row},
-    {"aten::repeat_interleave", ADEPT_CAST_NONE, &interleave_row},
-    {"aten::pixel_shuffle", ADEPT_CAST_NONE, &pixel_row},
-    {"aten::pixel_unshuffle", ADEPT_CAST_NONE, &pixel_row},
-    {"aten::channel_shuffle", ADEPT_CAST_NONE, &channel_row},
-    {"aten::native_channel_shuffle", ADEPT_CAST_NONE, &channel_row},
-    {"aten::im2col", ADEPT_CAST_NONE, &columns_row},
-    {"aten::col2im", ADEPT_CAST_NONE, &columns_row},
+    {"aten::flip aten::fliplr aten::flipud", ADEPT_CAST_NONE, &(const rearrange_row){same_shape, false}},
+    {"aten::rot90", ADEPT_CAST_NONE, &(const rearrange_row){rot90, false}},
+    {"aten::tril aten::triu", ADEPT_CAST_NONE, &(const rearrange_row){triangle, false}},
+    {"aten::repeat aten::tile", ADEPT_CAST_NONE, &(const rearrange_row){repeat, true}},
+    {"aten::repeat_interleave", ADEPT_CAST_NONE, &(const rearrange_row){repeat_interleave, true}},
+    {"aten::pixel_shuffle aten::pixel_unshuffle", ADEPT_CAST_NONE, &(const rearrange_row){pixel_shuffle, false}},
+    {"aten::channel_shuffle aten::native_channel_shuffle", ADEPT_CAST_NONE,
+     &(const rearrange_row){channel_shuffle, false}},
+    {"aten::im2col aten::col2im", ADEPT_CAST_NONE, &columns_row},
     {0},
 };
 
@@ -247,56 +236,40 @@ static void cost(adept_call *c, adept_cost *cost)
     double n = kernels(c, self), passes = row == &roll_row ? n : 1;
     double small = adept_tensor_bytes(self), large = adept_tensor_bytes(out), in = (double)adept_tensor_numel(self);
     if (large == 0) return;
-    adept_kernel kernel = {.pass = ADEPT_FORWARD,
-                           .unit = ADEPT_UNIT_ALU,
-                           .family = ADEPT_FAMILY_STREAM,
-                           .dtype = self->dtype,
-                           .flops = folds ? in : 0,
-                           .bytes_read = passes * adept_elem_read(self),
-                           .bytes_written = passes * large,
-                           .launches = n,
-                           .elements = passes * (double)adept_tensor_numel(out)};
-    adept_cost_kernel(cost, &kernel);
-    kernel.pass = ADEPT_BACKWARD;
-    kernel.flops = row->sums && !folds ? (double)adept_tensor_numel(out) : 0;
-    kernel.bytes_read = passes * large;
-    kernel.bytes_written = passes * small;
-    adept_cost_kernel(cost, &kernel);
+    double out_elements = (double)adept_tensor_numel(out);
+    adept_cost_stream(cost, ADEPT_FORWARD, self->dtype, passes * out_elements, folds ? in : 0,
+                      passes * adept_elem_read(self), passes * large, n);
+    adept_cost_stream(cost, ADEPT_BACKWARD, self->dtype, passes * out_elements, row->sums && !folds ? out_elements : 0,
+                      passes * large, passes * small, n);
 }
 
 static const adept_handler_case cases[] = {
     {.name = "shifted windows: two dimensions, two kernels",
-     .call = "aten::roll(self=f32:2x4x4*, shifts=[-1,-1], dims=[1,2])",
-     .out = "f32:2x4x4",
+     .call = "aten::roll(self=f32:2x4x4*, shifts=[-1,-1], dims=[1,2]) -> f32:2x4x4",
      .forward = {.read = 256, .written = 256, .launches = 2},
      .backward = {.read = 256, .written = 256, .launches = 2}},
     {.name = "upper triangle",
-     .call = "aten::triu(self=f32:4x4, diagonal=1)",
-     .out = "f32:4x4",
+     .call = "aten::triu(self=f32:4x4, diagonal=1) -> f32:4x4",
      .forward = {.read = 64, .written = 64, .launches = 1}},
     {.name = "3 elements four times; backward sums 12 gradients",
-     .call = "aten::repeat(self=f32:3*, repeats=[4,1])",
-     .out = "f32:4x3",
+     .call = "aten::repeat(self=f32:3*, repeats=[4,1]) -> f32:4x3",
      .forward = {.read = 12, .written = 48, .launches = 1},
      .backward = {.alu = 12, .read = 48, .written = 12, .launches = 1}},
     {.name = "each element twice",
-     .call = "aten::repeat_interleave(self=f32:2x3, repeats=2, dim=1)",
-     .out = "f32:2x6",
+     .call = "aten::repeat_interleave(self=f32:2x3, repeats=2, dim=1) -> f32:2x6",
      .forward = {.read = 24, .written = 48, .launches = 1}},
     {.name = "8 channels become 2 x 2 pixels of 2",
-     .call = "aten::pixel_shuffle(self=f32:1x8x3x3*, upscale_factor=2)",
-     .out = "f32:1x2x6x6",
+     .call = "aten::pixel_shuffle(self=f32:1x8x3x3*, upscale_factor=2) -> f32:1x2x6x6",
      .forward = {.read = 288, .written = 288, .launches = 1},
      .backward = {.read = 288, .written = 288, .launches = 1}},
     {.name = "windows of 2 x 2 in 3 x 3: 4 taps at 4 positions of 2 images, a kernel each; backward adds 32 gradients",
-     .call = "aten::im2col(self=f32:2x1x3x3*, kernel_size=[2,2], dilation=[1,1], padding=[0,0], stride=[1,1])",
-     .out = "f32:2x4x4",
+     .call =
+         "aten::im2col(self=f32:2x1x3x3*, kernel_size=[2,2], dilation=[1,1], padding=[0,0], stride=[1,1]) -> f32:2x4x4",
      .forward = {.read = 72, .written = 128, .launches = 2},
      .backward = {.alu = 32, .read = 128, .written = 72, .launches = 2}},
     {.name = "and back",
      .call = "aten::col2im(self=f32:2x4x4, output_size=[3,3], kernel_size=[2,2], dilation=[1,1], padding=[0,0], "
-             "stride=[1,1])",
-     .out = "f32:2x1x3x3",
+             "stride=[1,1]) -> f32:2x1x3x3",
      .forward = {.alu = 32, .read = 128, .written = 72, .launches = 2}},
     {0},
 };

@@ -1,10 +1,47 @@
-/* Sums, means, products, norms, variances over some or all dimensions; any and all. */
+/* Reductions over some or all dimensions: sums, means, products, norms, variances, any and all; largest and smallest
+ * elements; running sums, products and extrema. */
 #include "elementwise_cost.h"
 #include "host_value.h"
-#include "reduce_shape.h"
 #include <math.h>
 #include <string.h>
 
+/* Argument `dim` (one, a list, or omitted and empty for all) and `keepdim` of a reduction of t: the result's shape.
+ * Returns its number of dimensions. */
+static int reduce_dims(adept_call *c, const adept_tensor *t, int64_t *dims)
+{
+    int64_t given[ADEPT_MAX_DIMS];
+    unsigned removed = 0;
+    int n = adept_arg_ints(c, "dim", given, ADEPT_MAX_DIMS), ndim = 0;
+    bool keep = adept_arg_bool(c, "keepdim", false);
+    for (int i = 0; i < n; i++) {
+        unsigned bit = 1u << adept_call_dim(c, given[i], t->ndim);
+        if (removed & bit) adept_call_fail(c, "dimension %lld occurs twice", (long long)given[i]);
+        removed |= bit;
+    }
+    if (n <= 0) removed = ~0u;
+    for (int d = 0; d < t->ndim; d++) {
+        bool gone = removed >> d & 1;
+        if (!gone || keep) dims[ndim++] = gone ? 1 : t->dims[d];
+    }
+    return ndim;
+}
+
+/* A single dimension, argument `dim`; fails the call on a tensor that is empty along it. */
+static int reduce_dim(adept_call *c, const adept_tensor *t, int64_t fallback)
+{
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", fallback), t->ndim);
+    if (adept_call_ok(c) && t->ndim > 0 && t->dims[dim] == 0) adept_call_fail(c, "nothing along dimension %d", dim);
+    return dim;
+}
+
+/* Argument dtype, else what sums use: i64 for integers and bool. */
+static adept_dtype sum_type(adept_call *c, const adept_tensor *t)
+{
+    if (adept_arg_given(c, "dtype")) return adept_arg_dtype(c, "dtype");
+    return adept_dtype_is_integer(t->dtype) || t->dtype == ADEPT_BOOL ? ADEPT_I64 : t->dtype;
+}
+
+/* Sums, means, products, norms, variances over some or all dimensions; any and all. */
 typedef enum result_type { SUM_TYPE, SAME_TYPE, BOOL_TYPE, COUNT_TYPE } result_type;
 
 typedef struct reduction {
@@ -18,41 +55,34 @@ typedef struct reduction {
 /* Backward as in PyTorch's FunctionsManual.cpp, one kernel per operation. Kernels over the reduced shape are launches
  * only: they move next to nothing. */
 static const reduction sum = {SUM_TYPE, 1, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 1};
-static const reduction mean = {SAME_TYPE, 1, {0, 0, 0, 0}, {1, 0, 1, 1}, 0, 0, 1}; /* expanded grad / n */
 /* grad * (result / self) where no element is zero, which is tested first */
 static const reduction prod = {SUM_TYPE, 1, {0, 0, 0, 0}, {3, 1, 2, 3}, 2, 1, 1};
 /* p = 2: self * (grad / norm), then zero where the norm is zero. Other p: see norm_backward */
 static const reduction norm = {SAME_TYPE, 2, {0, 0, 0, 0}, {2, 1, 2, 4}, 1, 1, 1};
-/* (x - mean)^2: a sum for the mean, subtraction, square, sum. Backward c * grad * (self - mean(self)) */
-static const reduction var = {SAME_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 4}, 2, 0, 1};
-static const reduction std = {SAME_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 8}, 2, 1, 1};
-/* and the mean's own gradient, added */
-static const reduction var_mean = {SAME_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 6}, 2, 0, 2};
-static const reduction std_mean = {SAME_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 10}, 2, 1, 2};
 /* max, x - max, exp, sum over self; log, + max and three kernels that guard against infinity over the result.
  * Backward grad * exp(self - result) */
 static const reduction logsumexp = {SAME_TYPE, 1, {3, 3, 2, 8}, {3, 2, 3, 3}, 1, 1, 1};
 static const reduction any = {BOOL_TYPE, 1, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 1};
 static const reduction all = {BOOL_TYPE, 1, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 1};
-static const reduction count = {COUNT_TYPE, 2, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 1};
 
 static const adept_op ops[] = {
     {"aten::sum", ADEPT_CAST_FP32, &sum},
     {"aten::nansum", ADEPT_CAST_NONE, &sum},
-    {"aten::mean", ADEPT_CAST_NONE, &mean},
+    {"aten::mean", ADEPT_CAST_NONE,
+     &(const reduction){SAME_TYPE, 1, {0, 0, 0, 0}, {1, 0, 1, 1}, 0, 0, 1}}, /* expanded grad / n */
     {"aten::prod", ADEPT_CAST_FP32, &prod},
-    {"aten::norm", ADEPT_CAST_FP32, &norm},
-    {"aten::frobenius_norm", ADEPT_CAST_FP32, &norm},
-    {"aten::linalg_vector_norm", ADEPT_CAST_FP32, &norm},
+    {"aten::norm aten::frobenius_norm aten::linalg_vector_norm", ADEPT_CAST_FP32, &norm},
     {"aten::linalg_norm", ADEPT_CAST_NONE, &norm},
-    {"aten::var", ADEPT_CAST_NONE, &var},
-    {"aten::std", ADEPT_CAST_NONE, &std},
-    {"aten::var_mean", ADEPT_CAST_NONE, &var_mean},
-    {"aten::std_mean", ADEPT_CAST_NONE, &std_mean},
+    /* (x - mean)^2: a sum for the mean, subtraction, square, sum. Backward c * grad * (self - mean(self)) */
+    {"aten::var", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 4}, 2, 0, 1}},
+    {"aten::std", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 8}, 2, 1, 1}},
+    /* and the mean's own gradient, added */
+    {"aten::var_mean", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 6}, 2, 0, 2}},
+    {"aten::std_mean", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 10}, 2, 1, 2}},
     {"aten::logsumexp", ADEPT_CAST_FP32, &logsumexp},
     {"aten::any", ADEPT_CAST_NONE, &any},
     {"aten::all", ADEPT_CAST_NONE, &all},
-    {"aten::count_nonzero", ADEPT_CAST_NONE, &count},
+    {"aten::count_nonzero", ADEPT_CAST_NONE, &(const reduction){COUNT_TYPE, 2, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 1}},
     {0},
 };
 
@@ -88,12 +118,12 @@ static void shape_list(adept_call *c, const reduction *row, const adept_list *li
 
 static adept_dtype type_of(adept_call *c, const reduction *row, const adept_tensor *self)
 {
-    adept_dtype sum_type = adept_reduce_sum_type(c, self);
+    adept_dtype dtype = sum_type(c, self);
     if (row->type == BOOL_TYPE) return self->dtype == ADEPT_U8 ? ADEPT_U8 : ADEPT_BOOL;
     if (row->type == COUNT_TYPE) return ADEPT_I64;
-    if (row->type == SAME_TYPE && !adept_dtype_is_float(sum_type) && !adept_dtype_is_complex(sum_type))
+    if (row->type == SAME_TYPE && !adept_dtype_is_float(dtype) && !adept_dtype_is_complex(dtype))
         adept_call_fail(c, "not defined for %s", adept_dtype_name(self->dtype));
-    return sum_type;
+    return dtype;
 }
 
 /* The sum or product of sizes is a size. */
@@ -115,12 +145,9 @@ static void shape(adept_call *c)
         shape_list(c, row, v->u.list);
         return;
     }
-    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
-        adept_call_fail(c, "a tensor expected");
-        return;
-    }
-    const adept_tensor *self = v->u.t;
-    int ndim = adept_reduce_dims(c, self, dims);
+    const adept_tensor *self = adept_elem_self(c);
+    if (!self) return;
+    int ndim = reduce_dims(c, self, dims);
     adept_dtype dtype = type_of(c, row, self);
     if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_tensor(c, dtype, ndim, dims);
@@ -152,16 +179,10 @@ static void cost(adept_call *c, adept_cost *cost)
     if (!self || !out || adept_elem_all_on_host(c) || adept_tensor_numel(self) == 0) return;
     double n = (double)adept_tensor_numel(self), out_bytes = adept_tensor_bytes(out);
     double kernels_over_self = row == &logsumexp ? 4 : 1;
-    adept_kernel kernel = {.pass = ADEPT_FORWARD,
-                           .unit = ADEPT_UNIT_ALU,
-                           .family = ADEPT_FAMILY_STREAM,
-                           .dtype = self->dtype,
-                           .flops = n * (row->flops + row->forward.flops),
-                           .bytes_read = adept_elem_read(self) + row->forward.reads * adept_tensor_bytes(self),
-                           .bytes_written = row->results * out_bytes + row->forward.writes * adept_tensor_bytes(self),
-                           .launches = 1 + row->forward.launches,
-                           .elements = n * kernels_over_self};
-    adept_cost_kernel(cost, &kernel);
+    adept_cost_stream(cost, ADEPT_FORWARD, self->dtype, n * kernels_over_self, n * (row->flops + row->forward.flops),
+                      adept_elem_read(self) + row->forward.reads * adept_tensor_bytes(self),
+                      row->results * out_bytes + row->forward.writes * adept_tensor_bytes(self),
+                      1 + row->forward.launches);
     if (!adept_cost_wants_grad(cost, self)) return;
     adept_chain chain = row == &norm ? norm_backward(exponent(c)) : row->backward;
     double grad = chain.launches > 0 ? out_bytes : 0;
@@ -173,47 +194,275 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "sum over rows: one addition per element; the gradient is an expanded view",
-     .call = "aten::sum(self=f32:4x8*, dim=[1], keepdim=false, dtype=none)",
-     .out = "f32:4",
+     .call = "aten::sum(self=f32:4x8*, dim=[1], keepdim=false, dtype=none) -> f32:4",
      .forward = {.alu = 32, .read = 128, .written = 16, .launches = 1}},
     {.name = "bools are counted as i64",
-     .call = "aten::sum(self=bool:4x8, dtype=none)",
-     .out = "i64:",
+     .call = "aten::sum(self=bool:4x8, dtype=none) -> i64:",
      .forward = {.alu = 32, .read = 32, .written = 8, .launches = 1}},
     {.name = "mean: the expanded gradient is divided, which writes all 32 elements",
-     .call = "aten::mean(self=f32:4x8*, dim=[-1], keepdim=true, dtype=none)",
-     .out = "f32:4x1",
+     .call = "aten::mean(self=f32:4x8*, dim=[-1], keepdim=true, dtype=none) -> f32:4x1",
      .forward = {.alu = 32, .read = 128, .written = 16, .launches = 1},
      .backward = {.alu = 32, .read = 16, .written = 128, .launches = 1}},
     {.name =
          "2-norm: self * (grad / norm): division, product, comparison, fill; grad 16, norm 16, self and fill 128 each",
-     .call = "aten::norm(self=f32:4x8*, p=2, dim=[1], keepdim=true)",
-     .out = "f32:4x1",
+     .call = "aten::norm(self=f32:4x8*, p=2, dim=[1], keepdim=true) -> f32:4x1",
      .forward = {.alu = 64, .read = 128, .written = 16, .launches = 1},
      .backward = {.alu = 64, .read = 16 + 16 + 128 + 128, .written = 256, .launches = 4},
      .saved_bytes = 128 + 16},
     {.name = "variance: mean(self), self - mean, c * grad, product; self is read twice, the difference once",
-     .call = "aten::var(self=f32:4x8*, dim=[1], unbiased=false, keepdim=false)",
-     .out = "f32:4",
+     .call = "aten::var(self=f32:4x8*, dim=[1], unbiased=false, keepdim=false) -> f32:4",
      .forward = {.alu = 128, .read = 128, .written = 16, .launches = 1},
      .backward = {.alu = 96, .read = 16 + 2 * 128 + 128, .written = 256, .launches = 4},
      .saved_bytes = 128},
     {.name = "two results",
-     .call = "aten::var_mean(self=f32:4x8, dim=[1])",
-     .out = "f32:4, f32:4",
+     .call = "aten::var_mean(self=f32:4x8, dim=[1]) -> f32:4, f32:4",
      .forward = {.alu = 128, .read = 128, .written = 32, .launches = 1}},
     {.name = "logsumexp: max, x - max, exp, sum over 32 elements (4 reads, 2 writes) and five kernels over the result",
-     .call = "aten::logsumexp(self=f32:4x8*, dim=[1], keepdim=false)",
-     .out = "f32:4",
+     .call = "aten::logsumexp(self=f32:4x8*, dim=[1], keepdim=false) -> f32:4",
      .forward = {.alu = 128, .read = 4 * 128, .written = 2 * 128 + 16, .launches = 9},
      /* self - result, exp, grad *: reads self, result, twice an intermediate, grad */
      .backward = {.alu = 96, .read = 128 + 16 + 2 * 128 + 16, .written = 3 * 128, .launches = 3},
      .saved_bytes = 128 + 16},
-    {.name = "a number of elements, known on the host", .call = "aten::prod(self=i64:=6, dtype=none)", .out = "i64:"},
-    {.name = "any of a list", .call = "aten::any(self=[false,true])", .out = "b:true"},
-    {.name = "all of a list", .call = "aten::all(self=[1,0])", .out = "b:false"},
-    {.name = "sum of a list", .call = "aten::sum(self=[1,2,3])", .out = "i:6"},
+    {.name = "a number of elements, known on the host", .call = "aten::prod(self=i64:=6, dtype=none) -> i64:"},
+    {.name = "any of a list", .call = "aten::any(self=[false,true]) -> b:true"},
+    {.name = "all of a list", .call = "aten::all(self=[1,0]) -> b:false"},
+    {.name = "sum of a list", .call = "aten::sum(self=[1,2,3]) -> i:6"},
     {0},
 };
 
 const adept_handler adept_handler_reduce = {.kind = "reduce", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+
+/* ---------------------------------------------------------------- extrema ---------------- */
+
+/* Largest and smallest elements: max, min (all, along a dimension with indices, of two tensors), amax, amin, argmax,
+ * argmin, aminmax. One comparison per element. */
+
+typedef enum extremum_kind { VALUE /* max, min */, AMAX, ARG, BOTH } extremum_kind;
+
+typedef struct extremum {
+    extremum_kind kind;
+    adept_fn fn;
+} extremum;
+
+static const extremum max = {VALUE, ADEPT_FN_MAX};
+
+static const adept_op extremum_ops[] = {
+    {"aten::max", ADEPT_ROLE_SCORES, &max},
+    {"aten::min", ADEPT_CAST_NONE, &(const extremum){VALUE, ADEPT_FN_MIN}},
+    {"aten::amax", ADEPT_CAST_NONE, &(const extremum){AMAX, ADEPT_FN_MAX}},
+    {"aten::amin", ADEPT_CAST_NONE, &(const extremum){AMAX, ADEPT_FN_MIN}},
+    {"aten::argmax", ADEPT_CAST_NONE, &(const extremum){ARG, ADEPT_FN_MAX}},
+    {"aten::argmin", ADEPT_CAST_NONE, &(const extremum){ARG, ADEPT_FN_MIN}},
+    {"aten::aminmax", ADEPT_CAST_NONE, &(const extremum){BOTH, ADEPT_FN_NONE}},
+    {0},
+};
+
+/* The form of max and min: of two tensors, along a dimension (with indices), or of all elements. */
+static const adept_value *other_of(const adept_call *c)
+{
+    const adept_value *other = adept_arg(c, "other");
+    return other && other->kind == ADEPT_VALUE_TENSOR ? other : NULL;
+}
+
+static bool gives_indices(const adept_call *c)
+{
+    return ((const extremum *)adept_call_data(c))->kind == VALUE && adept_arg_given(c, "dim");
+}
+
+/* ---------------------------------------------------------------- shape ---------------- */
+
+static void set_best(adept_call *c, adept_tensor *out, const extremum *row, const adept_tensor *self)
+{
+    if (self->n_values == 0 || adept_tensor_numel(out) != 1 || row->fn == ADEPT_FN_NONE) return;
+    double best = self->values[0];
+    for (int i = 1; i < self->n_values; i++)
+        if (row->fn == ADEPT_FN_MAX ? self->values[i] > best : self->values[i] < best) best = self->values[i];
+    adept_tensor_set_values(c, out, 1, &best);
+}
+
+static void shape_binary(adept_call *c, const extremum *row, const adept_value *self, const adept_value *other)
+{
+    adept_dtype dtype = adept_promote((const adept_value *[]){self, other}, 2);
+    adept_host_set_binary(c, adept_elem_out_binary(c, self, other, dtype), row->fn, self, other);
+}
+
+static void extremum_shape(adept_call *c)
+{
+    const extremum *row = adept_call_data(c);
+    const adept_value *v = adept_arg_at(c, 0), *other = other_of(c);
+    int64_t dims[ADEPT_MAX_DIMS];
+    const adept_tensor *self = adept_elem_self(c);
+    if (!self) return;
+    if (row->kind == VALUE && other) {
+        shape_binary(c, row, v, other);
+        return;
+    }
+    int ndim = reduce_dims(c, self, dims);
+    if (gives_indices(c)) reduce_dim(c, self, 0);
+    if (adept_tensor_numel(self) == 0 && !adept_arg_given(c, "dim")) adept_call_fail(c, "no element to choose from");
+    if (!adept_call_ok(c)) return;
+    adept_tensor *out = adept_out_tensor(c, row->kind == ARG ? ADEPT_I64 : self->dtype, ndim, dims);
+    if (adept_call_ok(c) && row->kind != ARG) set_best(c, out, row, self);
+    if (gives_indices(c)) adept_out_tensor(c, ADEPT_I64, ndim, dims);
+    if (row->kind == BOTH) adept_out_tensor(c, self->dtype, ndim, dims);
+}
+
+/* ---------------------------------------------------------------- cost ---------------- */
+
+/* of two tensors: where(self == other, grad / 2, grad).masked_fill_(self < other, 0), for each */
+static void cost_binary(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_tensor *other)
+{
+    const adept_tensor *out = adept_result_tensor(c, 0), *operands[2] = {self, other};
+    if (adept_elem_all_on_host(c)) return;
+    double read = adept_elem_read(self) + adept_elem_read(other);
+    adept_elem_forward(cost, out, 1, read);
+    for (int i = 0; i < 2; i++) {
+        if (!adept_cost_wants_grad(cost, operands[i])) continue;
+        adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){5, 4, 3, 5}, 2 * read);
+        adept_elem_grad_to(cost, out, operands[i]);
+        adept_cost_save(cost, self);
+        adept_cost_save(cost, other);
+    }
+}
+
+static void extremum_backward(adept_call *c, adept_cost *cost, const adept_tensor *self)
+{
+    const adept_tensor *out = adept_result_tensor(c, 0), *indices = adept_result_tensor(c, 1);
+    double out_bytes = adept_tensor_bytes(out), read = adept_elem_read(self) + 2 * out_bytes;
+    if (gives_indices(c)) {
+        adept_elem_scatter_chosen(cost, self, out, indices);
+        return;
+    }
+    /* shared by equal elements: mask = self == result; mask * grad / sum(mask). All: the division is of one number. */
+    bool whole = adept_tensor_numel(out) == 1;
+    adept_elem_chain(cost, ADEPT_BACKWARD, self, whole ? &(adept_chain){3, 0, 1, 4} : &(adept_chain){4, 1, 2, 4}, read);
+    adept_cost_save(cost, self);
+    adept_cost_save(cost, out);
+}
+
+static void extremum_cost(adept_call *c, adept_cost *cost)
+{
+    const extremum *row = adept_call_data(c);
+    const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
+    const adept_tensor *second = adept_result_tensor(c, 1);
+    const adept_value *other = other_of(c);
+    if (row->kind == VALUE && other) {
+        cost_binary(c, cost, self, other->u.t);
+        return;
+    }
+    double n = (double)adept_tensor_numel(self);
+    if (n == 0 || adept_elem_all_on_host(c)) return;
+    double written = adept_tensor_bytes(out) + (second ? adept_tensor_bytes(second) : 0);
+    adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, n, row->kind == BOTH ? 2 * n : n, adept_elem_read(self), written);
+    if (row->kind != ARG && adept_cost_wants_grad(cost, self)) extremum_backward(c, cost, self);
+}
+
+static const adept_handler_case extremum_cases[] = {
+    {.name = "of all: backward self == max, sum, grad / sum, product",
+     .call = "aten::max(self=f32:4x8*) -> f32:",
+     .forward = {.alu = 32, .read = 128, .written = 4, .launches = 1},
+     .backward = {.alu = 96, .read = 128 + 8, .written = 128, .launches = 4},
+     .saved_bytes = 128 + 4},
+    {.name = "along a dimension, with indices: zeros of 32, 4 gradients to 4 indices",
+     .call = "aten::max(self=f32:4x8*, dim=1, keepdim=false) -> f32:4, i64:4",
+     .forward = {.alu = 32, .read = 128, .written = 16 + 32, .launches = 1},
+     .backward = {.read = 16 + 32, .written = 128 + 16, .launches = 2},
+     .saved_bytes = 32},
+    {.name = "of two tensors: as maximum, five kernels for the gradient",
+     .call = "aten::min(self=f32:8*, other=f32:8) -> f32:8",
+     .forward = {.alu = 8, .read = 64, .written = 32, .launches = 1},
+     .backward = {.alu = 40, .read = 2 * 64 + 4 * 32, .written = 3 * 32, .launches = 5},
+     .saved_bytes = 64},
+    {.name = "amax: mask, mask * grad, sum(mask), division",
+     .call = "aten::amax(self=f32:4x8*, dim=[1], keepdim=true) -> f32:4x1",
+     .forward = {.alu = 32, .read = 128, .written = 16, .launches = 1},
+     .backward = {.alu = 128, .read = 128 + 2 * 16 + 128, .written = 256, .launches = 4},
+     .saved_bytes = 128 + 16},
+    {.name = "positions have no gradient",
+     .call = "aten::argmax(self=f32:4x8*, dim=-1, keepdim=false) -> i64:4",
+     .forward = {.alu = 32, .read = 128, .written = 32, .launches = 1}},
+    {0},
+};
+
+const adept_handler adept_handler_extremum = {
+    .kind = "extremum", .ops = extremum_ops, .shape = extremum_shape, .cost = extremum_cost, .cases = extremum_cases};
+
+/* ---------------------------------------------------------------- running ---------------- */
+
+/* Running sums, products and extrema along a dimension: one kernel, one operation per element. */
+
+typedef struct scan {
+    bool sum_type; /* integers give i64, argument dtype */
+    bool indices;  /* second result */
+    double flops;
+    adept_chain backward; /* over self */
+    int reads_self, reads_result;
+} scan;
+
+static const adept_op scan_ops[] = {
+    /* flip, cumsum, flip */
+    {"aten::cumsum", ADEPT_CAST_FP32 | ADEPT_EXTENT_COUNTED, &(const scan){true, false, 1, {1, 3, 3, 3}, 0, 0}},
+    /* flip(cumsum(flip(result * grad))) / self, where no element is zero, which is tested first */
+    {"aten::cumprod", ADEPT_CAST_FP32, &(const scan){true, false, 1, {4, 5, 5, 6}, 2, 1}},
+    /* zeros, to which gradients are added at the indices: see cost */
+    {"aten::cummax aten::cummin", ADEPT_CAST_NONE, &(const scan){false, true, 1, {1, 2, 1, 1}, 0, 0}},
+    {0},
+};
+
+static void scan_shape(adept_call *c)
+{
+    const scan *row = adept_call_data(c);
+    const adept_tensor *self = adept_arg_tensor(c, "self");
+    adept_dtype dtype = row->sum_type ? sum_type(c, self) : self->dtype;
+    adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
+    if (!adept_call_ok(c)) return;
+    adept_out_result(c, self, dtype, self->ndim, self->dims)->n_values = 0;
+    if (row->indices) adept_out_tensor(c, ADEPT_I64, self->ndim, self->dims);
+}
+
+static void scan_cost(adept_call *c, adept_cost *cost)
+{
+    const scan *row = adept_call_data(c);
+    const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
+    const adept_tensor *indices = row->indices ? adept_result_tensor(c, 1) : NULL;
+    double n = (double)adept_tensor_numel(self), index_bytes = indices ? adept_tensor_bytes(indices) : 0;
+    if (n == 0) return;
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, row->flops * n, adept_elem_read(self),
+                   adept_tensor_bytes(out) + index_bytes);
+    if (!adept_cost_wants_grad(cost, self)) return;
+    if (indices) {
+        adept_elem_fill(cost, ADEPT_BACKWARD, self);
+        adept_cost_save(cost, self); /* for its sizes only, but kept all the same */
+        adept_cost_save(cost, indices);
+    }
+    adept_elem_chain(cost, ADEPT_BACKWARD, out, &row->backward,
+                     index_bytes + row->reads_self * adept_elem_read(self) +
+                         row->reads_result * adept_tensor_bytes(out));
+    if (row->reads_self) adept_elem_save_input(c, cost, self);
+    if (row->reads_result) adept_cost_save(cost, out);
+    adept_elem_grad_to(cost, out, self);
+}
+
+static const adept_handler_case scan_cases[] = {
+    {.name = "running sum: backward is flip, sum, flip",
+     .call = "aten::cumsum(self=f32:4x8*, dim=1, dtype=none) -> f32:4x8",
+     .forward = {.alu = 32, .read = 128, .written = 128, .launches = 1},
+     .backward = {.alu = 32, .read = 3 * 128, .written = 3 * 128, .launches = 3}},
+    {.name = "bools are counted as i64",
+     .call = "aten::cumsum(self=bool:8, dim=0, dtype=none) -> i64:8",
+     .forward = {.alu = 8, .read = 8, .written = 64, .launches = 1}},
+    {.name = "running maximum with positions: zeros of 8, then 8 gradients added at 8 indices",
+     .call = "aten::cummax(self=f32:8*, dim=0) -> f32:8, i64:8",
+     .forward = {.alu = 8, .read = 32, .written = 32 + 64, .launches = 1},
+     .backward = {.alu = 8, .read = 64 + 64, .written = 32 + 32, .launches = 2},
+     .saved_bytes = 32 + 64},
+    {.name = "running product: == 0, result * grad, flip, sum, flip, division",
+     .call = "aten::cumprod(self=f32:8*, dim=0, dtype=none) -> f32:8",
+     .forward = {.alu = 8, .read = 32, .written = 32, .launches = 1},
+     .backward = {.alu = 32, .read = 2 * 32 + 32 + 5 * 32, .written = 5 * 32, .launches = 6},
+     .saved_bytes = 64},
+    {0},
+};
+
+const adept_handler adept_handler_scan = {
+    .kind = "scan", .ops = scan_ops, .shape = scan_shape, .cost = scan_cost, .cases = scan_cases};

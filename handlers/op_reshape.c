@@ -18,21 +18,18 @@ typedef struct reshape_row {
     const char *sizes; /* argument that holds the sizes or the other tensor */
 } reshape_row;
 
-static const reshape_row view = {TO_SIZE, "size"}, reshape = {TO_SIZE, "shape"}, view_as = {LIKE, "other"},
-                         flatten = {FLATTEN, NULL}, unflatten = {UNFLATTEN, "sizes"}, ravel = {RAVEL, NULL},
-                         contiguous = {CONTIGUOUS, NULL};
+static const reshape_row view = {TO_SIZE, "size"};
 
 static const adept_op ops[] = {
     {"aten::view", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &view},
     {"aten::_unsafe_view", ADEPT_ROLE_SCORES, &view},
-    {"aten::reshape", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &reshape},
+    {"aten::reshape", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &(const reshape_row){TO_SIZE, "shape"}},
     {"aten::_reshape_alias", ADEPT_CAST_NONE, &view},
-    {"aten::view_as", ADEPT_READS_FIRST, &view_as},
-    {"aten::reshape_as", ADEPT_READS_FIRST, &view_as},
-    {"aten::flatten", ADEPT_CAST_NONE, &flatten},
-    {"aten::unflatten", ADEPT_CAST_NONE, &unflatten},
-    {"aten::ravel", ADEPT_CAST_NONE, &ravel},
-    {"aten::contiguous", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &contiguous},
+    {"aten::view_as aten::reshape_as", ADEPT_READS_FIRST, &(const reshape_row){LIKE, "other"}},
+    {"aten::flatten", ADEPT_CAST_NONE, &(const reshape_row){FLATTEN, NULL}},
+    {"aten::unflatten", ADEPT_CAST_NONE, &(const reshape_row){UNFLATTEN, "sizes"}},
+    {"aten::ravel", ADEPT_CAST_NONE, &(const reshape_row){RAVEL, NULL}},
+    {"aten::contiguous", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &(const reshape_row){CONTIGUOUS, NULL}},
     {0},
 };
 
@@ -167,20 +164,16 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "a view costs nothing; -1 is what is left of 24",
-     .call = "aten::view(self=f32:2x3x4*, size=[6,-1])",
-     .out = "f32:6x4"},
-    {.name = "from dimension 1 on",
-     .call = "aten::flatten(self=f32:2x3x4*, start_dim=1, end_dim=-1)",
-     .out = "f32:2x12"},
-    {.name = "a number becomes a vector", .call = "aten::flatten(self=f32:, start_dim=0, end_dim=-1)", .out = "f32:1"},
-    {.name = "heads", .call = "aten::unflatten(self=f32:2x12, dim=1, sizes=[3,-1])", .out = "f32:2x3x4"},
-    {.name = "sizes of another tensor", .call = "aten::reshape_as(self=f32:12, other=f32:3x4)", .out = "f32:3x4"},
-    {.name = "contiguous already", .call = "aten::contiguous(self=f32:2x3*, memory_format=0)", .out = "f32:2x3"},
+     .call = "aten::view(self=f32:2x3x4*, size=[6,-1]) -> f32:6x4"},
+    {.name = "from dimension 1 on", .call = "aten::flatten(self=f32:2x3x4*, start_dim=1, end_dim=-1) -> f32:2x12"},
+    {.name = "a number becomes a vector", .call = "aten::flatten(self=f32:, start_dim=0, end_dim=-1) -> f32:1"},
+    {.name = "heads", .call = "aten::unflatten(self=f32:2x12, dim=1, sizes=[3,-1]) -> f32:2x3x4"},
+    {.name = "sizes of another tensor", .call = "aten::reshape_as(self=f32:12, other=f32:3x4) -> f32:3x4"},
+    {.name = "contiguous already", .call = "aten::contiguous(self=f32:2x3*, memory_format=0) -> f32:2x3"},
     {.name = "reordered to channels last: a copy of 48 elements",
-     .call = "aten::contiguous(self=f32:2x3x2x4*, memory_format=2)",
-     .out = "f32:2x3x2x4",
+     .call = "aten::contiguous(self=f32:2x3x2x4*, memory_format=2) -> f32:2x3x2x4",
      .forward = {.read = 192, .written = 192, .launches = 1}},
-    {.name = "4 bytes as two bf16", .call = "aten::view(self=f32:2x3, dtype=15)", .out = "bf16:2x6"},
+    {.name = "4 bytes as two bf16", .call = "aten::view(self=f32:2x3, dtype=15) -> bf16:2x6"},
     {0},
 };
 

@@ -21,20 +21,16 @@ typedef struct form {
 
 static const unit lstm_unit = {4, true, 30, 9, 2, 5, 8, 5}, gru_unit = {3, false, 20, 7, 1, 4, 7, 4};
 static const unit tanh_unit = {1, false, 6, 2, 1, 0, 3, 1}, relu_unit = {1, false, 2, 2, 1, 0, 3, 1};
-static const form lstm = {&lstm_unit, false}, gru = {&gru_unit, false};
-static const form rnn_tanh = {&tanh_unit, false}, rnn_relu = {&relu_unit, false};
-static const form lstm_cell = {&lstm_unit, true}, gru_cell = {&gru_unit, true};
-static const form tanh_cell = {&tanh_unit, true}, relu_cell = {&relu_unit, true};
 
 static const adept_op ops[] = {
-    {"aten::lstm", ADEPT_CAST_LOWER, &lstm},
-    {"aten::gru", ADEPT_CAST_LOWER, &gru},
-    {"aten::rnn_tanh", ADEPT_CAST_LOWER, &rnn_tanh},
-    {"aten::rnn_relu", ADEPT_CAST_LOWER, &rnn_relu},
-    {"aten::lstm_cell", ADEPT_CAST_LOWER, &lstm_cell},
-    {"aten::gru_cell", ADEPT_CAST_LOWER, &gru_cell},
-    {"aten::rnn_tanh_cell", ADEPT_CAST_LOWER, &tanh_cell},
-    {"aten::rnn_relu_cell", ADEPT_CAST_LOWER, &relu_cell},
+    {"aten::lstm", ADEPT_CAST_LOWER, &(const form){&lstm_unit, false}},
+    {"aten::gru", ADEPT_CAST_LOWER, &(const form){&gru_unit, false}},
+    {"aten::rnn_tanh", ADEPT_CAST_LOWER, &(const form){&tanh_unit, false}},
+    {"aten::rnn_relu", ADEPT_CAST_LOWER, &(const form){&relu_unit, false}},
+    {"aten::lstm_cell", ADEPT_CAST_LOWER, &(const form){&lstm_unit, true}},
+    {"aten::gru_cell", ADEPT_CAST_LOWER, &(const form){&gru_unit, true}},
+    {"aten::rnn_tanh_cell", ADEPT_CAST_LOWER, &(const form){&tanh_unit, true}},
+    {"aten::rnn_relu_cell", ADEPT_CAST_LOWER, &(const form){&relu_unit, true}},
     {0},
 };
 
@@ -60,10 +56,7 @@ static void read_state(adept_call *c, rnn *r)
     const adept_tensor *const *states;
     size_t n = adept_arg_tensors(c, "hx", &states);
     if (!adept_call_ok(c)) return;
-    if (n != 2 || !states[0] || !states[1]) {
-        adept_call_fail(c, "hx is not a hidden and a cell state");
-        return;
-    }
+    if (adept_call_refuse(c, n != 2 || !states[0] || !states[1], "hx is not a hidden and a cell state")) return;
     r->h = states[0], r->c = states[1];
 }
 
@@ -128,13 +121,12 @@ static void check_params(adept_call *c, rnn *r)
 static void check_state(adept_call *c, const rnn *r, const adept_tensor *t, int64_t batch, int64_t width)
 {
     bool single = ((const form *)adept_call_data(c))->single;
-    char text[160];
     bool fits = single ? is_matrix(t, batch, width)
                        : t->ndim == 3 && t->dims[0] == r->layers * r->directions && t->dims[2] == width;
     fits = fits && (single || r->packed || t->dims[1] == batch);
     if (!fits)
-        adept_call_fail(c, "state %s does not fit %lld sequences of width %lld",
-                        adept_tensor_print(t, text, sizeof text), (long long)batch, (long long)width);
+        adept_call_fail(c, "state %s does not fit %lld sequences of width %lld", adept_call_shape(c, t),
+                        (long long)batch, (long long)width);
 }
 
 static rnn read_rnn(adept_call *c)
@@ -148,8 +140,7 @@ static rnn read_rnn(adept_call *c)
     read_params(c, &r);
     if (!adept_call_ok(c)) return r;
     if (r.input->ndim != (f->single || r.packed ? 2 : 3) || (sizes && sizes->ndim != 1)) {
-        char text[160];
-        adept_call_fail(c, "input %s is no batch of sequences", adept_tensor_print(r.input, text, sizeof text));
+        adept_call_fail(c, "input %s is no batch of sequences", adept_call_shape(c, r.input));
         return r;
     }
     int64_t batch = r.input->dims[r.batch_first || f->single || r.packed ? 0 : 1];
@@ -215,7 +206,7 @@ static void forward(adept_cost *cost, const pass *s)
     product(cost, ADEPT_FORWARD, s, s->batch, s->gates, s->width, steps, s->batch * s->width * s->size + w_hh + b_hh,
             s->batch * s->gates * s->size, b_hh > 0 ? n : 0);
     double reserve = adept_cost_backward(cost) ? u->reserve : 0;
-    adept_alu_kernels(cost, ADEPT_FORWARD, s->r->input->dtype, rows * s->hidden, u->flops * rows * s->hidden,
+    adept_cost_stream(cost, ADEPT_FORWARD, s->r->input->dtype, rows * s->hidden, u->flops * rows * s->hidden,
                       u->reads * s->unit_bytes, (u->writes + reserve) * s->unit_bytes, steps);
     if (s->r->projection >= 0)
         product(cost, ADEPT_FORWARD, s, s->batch, s->width, s->hidden, steps,
@@ -252,7 +243,7 @@ static void backward(adept_cost *cost, const pass *s)
         product(cost, ADEPT_BACKWARD, s, s->batch, s->hidden, s->width, steps,
                 s->batch * s->width * s->size + adept_tensor_bytes(s->p[projection]), s->batch * s->hidden * s->size,
                 0);
-    adept_alu_kernels(cost, ADEPT_BACKWARD, s->r->input->dtype, rows * s->hidden, 2 * u->flops * rows * s->hidden,
+    adept_cost_stream(cost, ADEPT_BACKWARD, s->r->input->dtype, rows * s->hidden, 2 * u->flops * rows * s->hidden,
                       u->back_reads * s->unit_bytes, u->back_writes * s->unit_bytes, steps);
     /* from each step to the one before it, and to the initial state if that wants a gradient */
     product(cost, ADEPT_BACKWARD, s, s->batch, s->width, s->gates,
@@ -332,8 +323,8 @@ static const adept_handler_case cases[] = {
      * 192 + 256 + 128, reserve 5 * 160 */
     {.name = "LSTM, one layer",
      .call = "aten::lstm(input=f32:5x2x3, hx=[f32:1x2x4, f32:1x2x4], params=[f32:16x3*, f32:16x4*, f32:16*, f32:16*], "
-             "has_biases=true, num_layers=1, dropout=0.0, train=true, bidirectional=false, batch_first=false)",
-     .out = "f32:5x2x4, f32:1x2x4, f32:1x2x4",
+             "has_biases=true, num_layers=1, dropout=0.0, train=true, bidirectional=false, batch_first=false) -> "
+             "f32:5x2x4, f32:1x2x4, f32:1x2x4",
      .forward = {.gemm = 960 + 1280,
                  .alu = 320 + 1200,
                  .read = 376 + 1760 + 1440,
@@ -345,50 +336,37 @@ static const adept_handler_case cases[] = {
                   .written = 800 + 4 * 32 + 192 + 256 + 128,
                   .launches = 5 + 4 + 3},
      .saved_bytes = 120 + 64 + 160 + 576 + 800,
-     .m = 10,
-     .n = 16,
-     .k = 3,
-     .batch = 1},
+     .product = {10, 16, 3, 1}},
     /* Two layers in two directions, batch first, no biases, no gradients. 12 gates; layer 0: 3 features, layer 1: 8.
      * input products 2*10*12*(3 + 8) in 2 directions = 5280; recurrent 2*2*12*4 * 5 steps * 4 = 3840; gates 20 * 40
      * * 4. reads: 2 (x 120 + w 144) + 2 (x 320 + w 384); 20 (h 32 + w 192); 4 * 7 * 160. */
     {.name = "GRU, bidirectional, two layers",
-     .call =
-         "aten::gru(input=f32:2x5x3, hx=f32:4x2x4, params=[f32:12x3, f32:12x4, f32:12x3, f32:12x4, f32:12x8, f32:12x4, "
-         "f32:12x8, f32:12x4], has_biases=false, num_layers=2, dropout=0.0, train=false, bidirectional=true, "
-         "batch_first=true) @infer",
-     .out = "f32:2x5x8, f32:4x2x4",
+     .call = "aten::gru(input=f32:2x5x3, hx=f32:4x2x4, params=[f32:12x3, f32:12x4, f32:12x3, f32:12x4, f32:12x8, "
+             "f32:12x4, f32:12x8, f32:12x4], has_biases=false, num_layers=2, dropout=0.0, train=false, "
+             "bidirectional=true, batch_first=true) @infer -> f32:2x5x8, f32:4x2x4",
      .forward = {.gemm = 5280 + 3840,
                  .alu = 3200,
                  .read = 2 * 264 + 2 * 704 + 20 * 224 + 4480,
                  .written = 4 * 480 + 20 * 96 + 4 * 160,
                  .launches = 4 + 20 + 20},
-     .m = 10,
-     .n = 12,
-     .k = 3,
-     .batch = 1},
+     .product = {10, 12, 3, 1}},
     /* 7 rows in 3 steps; 4 units: products 2*7*4*3 = 168 and 3 * 2*(7/3)*4*4 = 224; gates 6 * 28. x 84, rows of 4: 112
      */
     {.name = "packed sequences",
      .call =
          "aten::rnn_tanh(data=f32:7x3, batch_sizes=i64:3, hx=f32:1x4x4, params=[f32:4x3, f32:4x4], has_biases=false, "
-         "num_layers=1, dropout=0.0, train=false, bidirectional=false) @infer",
-     .out = "f32:7x4, f32:1x4x4",
+         "num_layers=1, dropout=0.0, train=false, bidirectional=false) @infer -> f32:7x4, f32:1x4x4",
      .forward = {.gemm = 168 + 224,
                  .alu = 168,
                  .read = 84 + 48 + 112 + 3 * 64 + 224,
                  .written = 112 + 112 + 112,
                  .launches = 7},
-     .m = 7,
-     .n = 4,
-     .k = 3,
-     .batch = 1},
+     .product = {7, 4, 3, 1}},
     /* One step, all gradients: products 2*2*16*3 = 192 and 256; backward dh 256, dx 192, dw_ih 192, dw_hh 256.
      * one number per unit: 8 * 4 = 32 bytes, gates 128 */
     {.name = "LSTM cell",
      .call = "aten::lstm_cell(input=f32:2x3*, hx=[f32:2x4*, f32:2x4*], w_ih=f32:16x3*, w_hh=f32:16x4*, b_ih=none, "
-             "b_hh=none)",
-     .out = "f32:2x4, f32:2x4",
+             "b_hh=none) -> f32:2x4, f32:2x4",
      .forward = {.gemm = 448, .alu = 240, .read = 24 + 192 + 32 + 256 + 288, .written = 128 + 128 + 224, .launches = 3},
      .backward = {.gemm = 896,
                   .alu = 480,
@@ -396,10 +374,7 @@ static const adept_handler_case cases[] = {
                   .written = 160 + 32 + 24 + 192 + 256,
                   .launches = 5},
      .saved_bytes = 24 + 64 + 32 + 448 + 160,
-     .m = 2,
-     .n = 16,
-     .k = 3,
-     .batch = 1},
+     .product = {2, 16, 3, 1}},
     {0},
 };
 

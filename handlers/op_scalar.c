@@ -128,16 +128,15 @@ static void extremum(adept_call *c, const adept_value *v)
 /* Number of steps of range(lo, hi, step), and the value of step i: how TorchScript writes such loops. */
 static void range_length(adept_call *c, const adept_value *v)
 {
-    int64_t lo, hi, step, span, n;
+    int64_t lo, hi, step, span = 0, n;
     if (!adept_value_as_int(v, &lo) || !adept_value_as_int(adept_arg_at(c, 1), &hi) ||
         !adept_value_as_int(adept_arg_at(c, 2), &step)) {
         adept_out_unknown(c);
         return;
     }
-    if (step == 0 || step == INT64_MIN || __builtin_sub_overflow(hi, lo, &span)) {
-        adept_call_fail(c, "range with step %lld or absurd bounds", (long long)step);
+    if (adept_call_refuse(c, step == 0 || step == INT64_MIN || __builtin_sub_overflow(hi, lo, &span),
+                          "range with step %lld or absurd bounds", (long long)step))
         return;
-    }
     n = span / step + (span % step != 0 && (span > 0) == (step > 0));
     adept_out_int(c, (span > 0) == (step > 0) && span != 0 ? n : 0);
 }
@@ -211,40 +210,26 @@ static void nothing(adept_call *c, const adept_value *v)
 
 /* ---------------------------------------------------------------- table ---------------- */
 
-static const scalar_row int_row = {to_int}, float_row = {to_float}, bool_row = {to_bool}, item_row = {item},
-                        tensor_row = {to_tensor}, extremum_row = {extremum}, length_row = {range_length},
-                        index_row = {derive_index}, divmod_row = {divmod_shape}, not_row = {negate},
-                        is_row = {identity}, pass_row = {pass}, unwrap_row = {unwrap}, nothing_row = {nothing};
+static const scalar_row nothing_row = {nothing};
 
 static const adept_op ops[] = {
-    {"aten::Int", ADEPT_CAST_NONE, &int_row},
-    {"aten::IntImplicit", ADEPT_CAST_NONE, &int_row},
-    {"aten::Float", ADEPT_CAST_NONE, &float_row},
-    {"aten::FloatImplicit", ADEPT_CAST_NONE, &float_row},
-    {"aten::Bool", ADEPT_CAST_NONE, &bool_row},
-    {"aten::is_nonzero", ADEPT_CAST_NONE, &bool_row},
-    {"aten::item", ADEPT_CAST_NONE, &item_row},
-    {"aten::_local_scalar_dense", ADEPT_CAST_NONE, &item_row},
-    {"aten::ScalarImplicit", ADEPT_CAST_NONE, &item_row},
-    {"prim::NumToTensor", ADEPT_CAST_NONE, &tensor_row},
-    {"prim::min", ADEPT_CAST_NONE, &extremum_row},
-    {"prim::max", ADEPT_CAST_NONE, &extremum_row},
-    {"aten::__range_length", ADEPT_CAST_NONE, &length_row},
-    {"aten::__derive_index", ADEPT_CAST_NONE, &index_row},
-    {"aten::divmod", ADEPT_CAST_NONE, &divmod_row},
-    {"aten::__not__", ADEPT_CAST_NONE, &not_row},
-    {"aten::__is__", ADEPT_CAST_NONE, &is_row},
-    {"aten::__isnot__", ADEPT_CAST_NONE, &is_row},
-    {"prim::unchecked_cast", ADEPT_CAST_NONE, &pass_row},
-    {"prim::unchecked_unwrap_optional", ADEPT_CAST_NONE, &unwrap_row},
-    {"aten::_unwrap_optional", ADEPT_CAST_NONE, &unwrap_row},
+    {"aten::Int aten::IntImplicit", ADEPT_CAST_NONE, &(const scalar_row){to_int}},
+    {"aten::Float aten::FloatImplicit", ADEPT_CAST_NONE, &(const scalar_row){to_float}},
+    {"aten::Bool aten::is_nonzero", ADEPT_CAST_NONE, &(const scalar_row){to_bool}},
+    {"aten::item aten::_local_scalar_dense aten::ScalarImplicit", ADEPT_CAST_NONE, &(const scalar_row){item}},
+    {"prim::NumToTensor", ADEPT_CAST_NONE, &(const scalar_row){to_tensor}},
+    {"prim::min prim::max", ADEPT_CAST_NONE, &(const scalar_row){extremum}},
+    {"aten::__range_length", ADEPT_CAST_NONE, &(const scalar_row){range_length}},
+    {"aten::__derive_index", ADEPT_CAST_NONE, &(const scalar_row){derive_index}},
+    {"aten::divmod", ADEPT_CAST_NONE, &(const scalar_row){divmod_shape}},
+    {"aten::__not__", ADEPT_CAST_NONE, &(const scalar_row){negate}},
+    {"aten::__is__ aten::__isnot__", ADEPT_CAST_NONE, &(const scalar_row){identity}},
+    {"prim::unchecked_cast", ADEPT_CAST_NONE, &(const scalar_row){pass}},
+    {"prim::unchecked_unwrap_optional aten::_unwrap_optional", ADEPT_CAST_NONE, &(const scalar_row){unwrap}},
     /* assertions and messages of the model: assumed to hold, never shown */
-    {"aten::warn", ADEPT_CAST_NONE, &nothing_row},
-    {"aten::_assert_async", ADEPT_CAST_NONE, &nothing_row},
-    {"aten::_assert_scalar", ADEPT_CAST_NONE, &nothing_row},
-    {"aten::_assert_tensor_metadata", ADEPT_CAST_NONE, &nothing_row},
-    {"aten::sym_constrain_range", ADEPT_CAST_NONE, &nothing_row},
-    {"aten::sym_constrain_range_for_size", ADEPT_CAST_NONE, &nothing_row},
+    {"aten::warn aten::_assert_async aten::_assert_scalar aten::_assert_tensor_metadata aten::sym_constrain_range "
+     "aten::sym_constrain_range_for_size",
+     ADEPT_CAST_NONE, &nothing_row},
     {0},
 };
 
@@ -259,21 +244,21 @@ static void shape(adept_call *c)
 }
 
 static const adept_handler_case cases[] = {
-    {.name = "the value of a 0-dim tensor that carries a size", .call = "aten::Int(a=i64:=7)", .out = "i:7"},
-    {.name = "a tensor's element is not known", .call = "aten::Int(a=i64:)", .out = "?"},
-    {.name = "towards zero", .call = "aten::Int(a=-2.5)", .out = "i:-2"},
-    {.name = "a size becomes a tensor", .call = "prim::NumToTensor(5)", .out = "i64:"},
-    {.name = "the element keeps its type", .call = "aten::item(self=i64:=7)", .out = "i:7"},
-    {.name = "largest of two", .call = "prim::max(3, 5)", .out = "i:5"},
-    {.name = "smallest of a list", .call = "prim::min([4,2,8])", .out = "i:2"},
-    {.name = "range(1, 10, 4) is 1, 5, 9", .call = "aten::__range_length(lo=1, hi=10, step=4)", .out = "i:3"},
-    {.name = "range(10, 1, -4) is 10, 6, 2", .call = "aten::__range_length(lo=10, hi=1, step=-4)", .out = "i:3"},
-    {.name = "range(5, 5, 1) is empty", .call = "aten::__range_length(lo=5, hi=5, step=1)", .out = "i:0"},
-    {.name = "step 2 of range(1, 10, 4)", .call = "aten::__derive_index(index=2, start=1, step=4)", .out = "i:9"},
-    {.name = "quotient and remainder", .call = "aten::divmod(x=-7, y=4)", .out = "i:-2, i:1"},
-    {.name = "a tensor is not None", .call = "aten::__isnot__(self=f32:2, obj=none)", .out = "b:true"},
-    {.name = "negation", .call = "aten::__not__(self=false)", .out = "b:true"},
-    {.name = "an assertion has no result", .call = "aten::warn(message=\"x\", stacklevel=2)", .out = ""},
+    {.name = "the value of a 0-dim tensor that carries a size", .call = "aten::Int(a=i64:=7) -> i:7"},
+    {.name = "a tensor's element is not known", .call = "aten::Int(a=i64:) -> ?"},
+    {.name = "towards zero", .call = "aten::Int(a=-2.5) -> i:-2"},
+    {.name = "a size becomes a tensor", .call = "prim::NumToTensor(5) -> i64:"},
+    {.name = "the element keeps its type", .call = "aten::item(self=i64:=7) -> i:7"},
+    {.name = "largest of two", .call = "prim::max(3, 5) -> i:5"},
+    {.name = "smallest of a list", .call = "prim::min([4,2,8]) -> i:2"},
+    {.name = "range(1, 10, 4) is 1, 5, 9", .call = "aten::__range_length(lo=1, hi=10, step=4) -> i:3"},
+    {.name = "range(10, 1, -4) is 10, 6, 2", .call = "aten::__range_length(lo=10, hi=1, step=-4) -> i:3"},
+    {.name = "range(5, 5, 1) is empty", .call = "aten::__range_length(lo=5, hi=5, step=1) -> i:0"},
+    {.name = "step 2 of range(1, 10, 4)", .call = "aten::__derive_index(index=2, start=1, step=4) -> i:9"},
+    {.name = "quotient and remainder", .call = "aten::divmod(x=-7, y=4) -> i:-2, i:1"},
+    {.name = "a tensor is not None", .call = "aten::__isnot__(self=f32:2, obj=none) -> b:true"},
+    {.name = "negation", .call = "aten::__not__(self=false) -> b:true"},
+    {.name = "an assertion has no result", .call = "aten::warn(message=\"x\", stacklevel=2) ->"},
     {0},
 };
 

@@ -1,15 +1,12 @@
 /* softmax and log_softmax along one dimension. */
-#include "softmax_cost.h"
+#include "elementwise_cost.h"
 
 /* The decomposed forms have a flag that turns fp16 input into fp32 output instead of a dtype. */
 static const char half_to_float;
 
 static const adept_op ops[] = {
     {"aten::softmax", ADEPT_CAST_FP32 | ADEPT_ROLE_SOFTMAX, NULL},
-    {"aten::log_softmax", ADEPT_CAST_FP32, NULL},
-    {"aten::special_softmax", ADEPT_CAST_FP32, NULL},
-    {"aten::special_log_softmax", ADEPT_CAST_FP32, NULL},
-    {"aten::_safe_softmax", ADEPT_CAST_FP32, NULL},
+    {"aten::log_softmax aten::special_softmax aten::special_log_softmax aten::_safe_softmax", ADEPT_CAST_FP32, NULL},
     {"aten::_softmax", ADEPT_CAST_FP32 | ADEPT_ROLE_SOFTMAX, &half_to_float},
     {"aten::_log_softmax", ADEPT_CAST_FP32, &half_to_float},
     {0},
@@ -45,23 +42,20 @@ static void cost(adept_call *c, adept_cost *cost)
 static const adept_handler_case cases[] = {
     /* 2x12x197x197 = 931416 scores */
     {.name = "attention scores",
-     .call = "aten::softmax(self=f32:2x12x197x197*, dim=-1, dtype=none)",
-     .out = "f32:2x12x197x197",
+     .call = "aten::softmax(self=f32:2x12x197x197*, dim=-1, dtype=none) -> f32:2x12x197x197",
      .forward = {.alu = 4657080, .read = 3725664, .written = 3725664, .launches = 1},
      .backward = {.alu = 9314160, .read = 7451328, .written = 3725664, .launches = 1},
      .saved_bytes = 3725664,
      .row_elements = 197},
     /* dtype 6 is float32: reads 2, writes 4 bytes of 40 elements; dx is bf16 again */
     {.name = "widened",
-     .call = "aten::log_softmax(self=bf16:4x10*, dim=1, dtype=6)",
-     .out = "f32:4x10",
+     .call = "aten::log_softmax(self=bf16:4x10*, dim=1, dtype=6) -> f32:4x10",
      .forward = {.alu = 200, .read = 80, .written = 160, .launches = 1},
      .backward = {.alu = 400, .read = 320, .written = 80, .launches = 1},
      .saved_bytes = 160,
      .row_elements = 10},
     {.name = "decomposed, fp16 to fp32, no gradient",
-     .call = "aten::_softmax(self=f16:4x10, dim=0, half_to_float=true)",
-     .out = "f32:4x10",
+     .call = "aten::_softmax(self=f16:4x10, dim=0, half_to_float=true) -> f32:4x10",
      .forward = {.alu = 200, .read = 80, .written = 160, .launches = 1},
      .row_elements = 4},
     {0},

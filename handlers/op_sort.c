@@ -7,14 +7,15 @@
 
 typedef enum sort_kind { SORT, ARGSORT, TOPK, KTH, MEDIAN, UNIQUE } sort_kind;
 
-static const sort_kind sort = SORT, argsort = ARGSORT, topk = TOPK, kthvalue = KTH, median = MEDIAN, unique = UNIQUE;
-
 static const adept_op ops[] = {
-    {"aten::sort", ADEPT_CAST_NONE, &sort},         {"aten::argsort", ADEPT_CAST_NONE, &argsort},
-    {"aten::topk", ADEPT_CAST_NONE, &topk},         {"aten::kthvalue", ADEPT_CAST_NONE, &kthvalue},
-    {"aten::median", ADEPT_CAST_NONE, &median},     {"aten::unique_consecutive", ADEPT_CAST_NONE, &unique},
-    {"aten::unique_dim", ADEPT_CAST_NONE, &unique}, {"aten::_unique", ADEPT_CAST_NONE, &unique},
-    {"aten::_unique2", ADEPT_CAST_NONE, &unique},   {0},
+    {"aten::sort", ADEPT_CAST_NONE, &(const sort_kind){SORT}},
+    {"aten::argsort", ADEPT_CAST_NONE, &(const sort_kind){ARGSORT}},
+    {"aten::topk", ADEPT_CAST_NONE, &(const sort_kind){TOPK}},
+    {"aten::kthvalue", ADEPT_CAST_NONE, &(const sort_kind){KTH}},
+    {"aten::median", ADEPT_CAST_NONE, &(const sort_kind){MEDIAN}},
+    {"aten::unique_consecutive aten::unique_dim aten::_unique aten::_unique2", ADEPT_CAST_NONE,
+     &(const sort_kind){UNIQUE}},
+    {0},
 };
 
 static sort_kind kind_of(const adept_call *c)
@@ -68,11 +69,8 @@ static void shape(adept_call *c)
         adept_call_unsupported(c, "the size of the result depends on data");
         return;
     }
-    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
-        adept_call_fail(c, "a tensor expected");
-        return;
-    }
-    const adept_tensor *self = v->u.t;
+    const adept_tensor *self = adept_elem_self(c);
+    if (!self) return;
     if (kind_of(c) == MEDIAN && !adept_arg_given(c, "dim")) {
         shape_all(c, self);
         return;
@@ -126,33 +124,27 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_cost_save(cost, out);
         return;
     }
-    adept_elem_fill(cost, ADEPT_BACKWARD, self); /* zeros, into which the gradient is scattered */
-    adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){0, 1, 1, 1}, adept_tensor_bytes(indices));
-    adept_cost_save(cost, indices);
+    adept_elem_scatter_chosen(cost, self, out, indices);
 }
 
 static const adept_handler_case cases[] = {
     {.name = "rows of 8: log2(8) = 3 comparisons per element; backward zeros, then scatter by index",
-     .call = "aten::sort(self=f32:4x8*, dim=-1, descending=false)",
-     .out = "f32:4x8, i64:4x8",
+     .call = "aten::sort(self=f32:4x8*, dim=-1, descending=false) -> f32:4x8, i64:4x8",
      .forward = {.alu = 96, .read = 128, .written = 128 + 256, .launches = 1},
      .backward = {.read = 128 + 256, .written = 128 + 128, .launches = 2},
      .saved_bytes = 256},
     {.name = "best 2 of 8: log2(3) rounded up",
-     .call = "aten::topk(self=f32:4x8*, k=2, dim=-1, largest=true, sorted=true)",
-     .out = "f32:4x2, i64:4x2",
+     .call = "aten::topk(self=f32:4x8*, k=2, dim=-1, largest=true, sorted=true) -> f32:4x2, i64:4x2",
      .forward = {.alu = 64, .read = 128, .written = 32 + 64, .launches = 1},
      .backward = {.read = 32 + 64, .written = 128 + 32, .launches = 2},
      .saved_bytes = 64},
     {.name = "positions only",
-     .call = "aten::argsort(self=f32:4x8, dim=0, descending=true)",
-     .out = "i64:4x8",
+     .call = "aten::argsort(self=f32:4x8, dim=0, descending=true) -> i64:4x8",
      .forward = {.alu = 64, .read = 128, .written = 256, .launches = 1}},
     {.name = "third smallest",
-     .call = "aten::kthvalue(self=f32:4x8, k=3, dim=1, keepdim=false)",
-     .out = "f32:4, i64:4",
+     .call = "aten::kthvalue(self=f32:4x8, k=3, dim=1, keepdim=false) -> f32:4, i64:4",
      .forward = {.alu = 32, .read = 128, .written = 16 + 32, .launches = 1}},
-    {.name = "a Python list", .call = "aten::sort(self=[3,1,2], reverse=false)", .out = ""},
+    {.name = "a Python list", .call = "aten::sort(self=[3,1,2], reverse=false) ->"},
     {0},
 };
 

@@ -5,17 +5,12 @@
 
 typedef enum split_kind { SPLIT, CHUNK, TENSOR_SPLIT, UNBIND } split_kind;
 
-static const split_kind split = SPLIT, chunk = CHUNK, tensor_split = TENSOR_SPLIT, unbind = UNBIND;
-
 static const adept_op ops[] = {
-    {"aten::split", ADEPT_CAST_NONE, &split},
-    {"aten::unsafe_split", ADEPT_CAST_NONE, &split},
-    {"aten::split_with_sizes", ADEPT_CAST_NONE, &split},
-    {"aten::unsafe_split_with_sizes", ADEPT_CAST_NONE, &split},
-    {"aten::chunk", ADEPT_CAST_NONE, &chunk},
-    {"aten::unsafe_chunk", ADEPT_CAST_NONE, &chunk},
-    {"aten::tensor_split", ADEPT_CAST_NONE, &tensor_split},
-    {"aten::unbind", ADEPT_CAST_NONE, &unbind},
+    {"aten::split aten::unsafe_split aten::split_with_sizes aten::unsafe_split_with_sizes", ADEPT_CAST_NONE,
+     &(const split_kind){SPLIT}},
+    {"aten::chunk aten::unsafe_chunk", ADEPT_CAST_NONE, &(const split_kind){CHUNK}},
+    {"aten::tensor_split", ADEPT_CAST_NONE, &(const split_kind){TENSOR_SPLIT}},
+    {"aten::unbind", ADEPT_CAST_NONE, &(const split_kind){UNBIND}},
     {0},
 };
 
@@ -51,10 +46,7 @@ static bool too_many(adept_call *c, int64_t n)
 static void equal_parts(adept_call *c, parts *p, int64_t size)
 {
     int64_t n = p->self->dims[p->dim];
-    if (size < 0 || (size == 0 && n > 0)) {
-        adept_call_fail(c, "split into parts of %" PRId64, size);
-        return;
-    }
+    if (adept_call_refuse(c, size < 0 || (size == 0 && n > 0), "split into parts of %" PRId64, size)) return;
     if (n == 0) {
         add(c, p, 0, 0, false);
         return;
@@ -71,10 +63,9 @@ static void sized_parts(adept_call *c, parts *p, const adept_list *sizes)
     int64_t start = 0, size, n = p->self->dims[p->dim];
     if (too_many(c, (int64_t)sizes->n)) return;
     for (size_t i = 0; i < sizes->n && adept_call_ok(c); i++) {
-        if (!adept_value_as_int(&sizes->items[i], &size) || size < 0 || size > n - start) {
-            adept_call_fail(c, "the sizes of the parts are not known or exceed %" PRId64, n);
+        if (adept_call_refuse(c, !adept_value_as_int(&sizes->items[i], &size) || size < 0 || size > n - start,
+                              "the sizes of the parts are not known or exceed %" PRId64, n))
             return;
-        }
         add(c, p, start, size, false);
         start += size;
     }
@@ -173,23 +164,17 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "query, key, value: views; backward concatenates 36 gradients",
-     .call = "aten::chunk(self=f32:2x18*, chunks=3, dim=-1)",
-     .out = "[f32:2x6, f32:2x6, f32:2x6]",
+     .call = "aten::chunk(self=f32:2x18*, chunks=3, dim=-1) -> [f32:2x6, f32:2x6, f32:2x6]",
      .backward = {.read = 144, .written = 144, .launches = 1}},
-    {.name = "chunks of ceil(7 / 3) = 3",
-     .call = "aten::chunk(self=f32:7, chunks=3, dim=0)",
-     .out = "[f32:3, f32:3, f32:1]"},
+    {.name = "chunks of ceil(7 / 3) = 3", .call = "aten::chunk(self=f32:7, chunks=3, dim=0) -> [f32:3, f32:3, f32:1]"},
     {.name = "of size 2, the last one smaller",
-     .call = "aten::split(self=f32:5x2, split_size=2, dim=0)",
-     .out = "[f32:2x2, f32:2x2, f32:1x2]"},
-    {.name = "of given sizes", .call = "aten::split(self=f32:5, split_size=[2,3], dim=0)", .out = "[f32:2, f32:3]"},
+     .call = "aten::split(self=f32:5x2, split_size=2, dim=0) -> [f32:2x2, f32:2x2, f32:1x2]"},
+    {.name = "of given sizes", .call = "aten::split(self=f32:5, split_size=[2,3], dim=0) -> [f32:2, f32:3]"},
     {.name = "as equal as possible",
-     .call = "aten::tensor_split(self=f32:7, sections=3, dim=0)",
-     .out = "[f32:3, f32:2, f32:2]"},
+     .call = "aten::tensor_split(self=f32:7, sections=3, dim=0) -> [f32:3, f32:2, f32:2]"},
     {.name = "cut before 2 and 5",
-     .call = "aten::tensor_split(self=f32:7, indices=[2,5], dim=0)",
-     .out = "[f32:2, f32:3, f32:2]"},
-    {.name = "rows", .call = "aten::unbind(self=f32:2x3, dim=0)", .out = "[f32:3, f32:3]"},
+     .call = "aten::tensor_split(self=f32:7, indices=[2,5], dim=0) -> [f32:2, f32:3, f32:2]"},
+    {.name = "rows", .call = "aten::unbind(self=f32:2x3, dim=0) -> [f32:3, f32:3]"},
     {0},
 };
 

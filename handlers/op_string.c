@@ -144,20 +144,18 @@ static void strip(adept_call *c, const char *self)
     out_text(c, &t);
 }
 
-static const string_row format_row = {format}, join_row = {join}, find_row = {find}, startswith_row = {startswith},
-                        endswith_row = {endswith}, lower_row = {lower}, upper_row = {upper}, strip_row = {strip},
-                        str_row = {NULL};
+static const string_row str_row = {NULL};
 
 static const adept_op ops[] = {
     {"aten::str", ADEPT_CAST_NONE, &str_row},
-    {"aten::format", ADEPT_CAST_NONE, &format_row},
-    {"aten::join", ADEPT_CAST_NONE, &join_row},
-    {"aten::find", ADEPT_CAST_NONE, &find_row},
-    {"aten::startswith", ADEPT_CAST_NONE, &startswith_row},
-    {"aten::endswith", ADEPT_CAST_NONE, &endswith_row},
-    {"aten::lower", ADEPT_CAST_NONE, &lower_row},
-    {"aten::upper", ADEPT_CAST_NONE, &upper_row},
-    {"aten::strip", ADEPT_CAST_NONE, &strip_row},
+    {"aten::format", ADEPT_CAST_NONE, &(const string_row){format}},
+    {"aten::join", ADEPT_CAST_NONE, &(const string_row){join}},
+    {"aten::find", ADEPT_CAST_NONE, &(const string_row){find}},
+    {"aten::startswith", ADEPT_CAST_NONE, &(const string_row){startswith}},
+    {"aten::endswith", ADEPT_CAST_NONE, &(const string_row){endswith}},
+    {"aten::lower", ADEPT_CAST_NONE, &(const string_row){lower}},
+    {"aten::upper", ADEPT_CAST_NONE, &(const string_row){upper}},
+    {"aten::strip", ADEPT_CAST_NONE, &(const string_row){strip}},
     {0},
 };
 
@@ -181,14 +179,14 @@ static void shape(adept_call *c)
 }
 
 static const adept_handler_case cases[] = {
-    {.name = "placeholders", .call = "aten::format(\"{} of {}\", 3, 0.5)", .out = "\"3 of 0.5\""},
-    {.name = "a tensor's text is not known", .call = "aten::format(\"{}\", f32:2)", .out = "?"},
-    {.name = "a device", .call = "aten::str(elem=\"cuda:0\")", .out = "\"cuda:0\""},
-    {.name = "a list", .call = "aten::str(elem=[1,2])", .out = "\"[1, 2]\""},
-    {.name = "not found", .call = "aten::find(self=\"cuda:0\", substr=\"cpu\", start=0, end=-1)", .out = "i:-1"},
-    {.name = "joined", .call = "aten::join(self=\", \", values=[1,2])", .out = "\"1, 2\""},
-    {.name = "beginning", .call = "aten::startswith(self=\"cuda:0\", substr=\"cuda\")", .out = "b:true"},
-    {.name = "blanks", .call = "aten::strip(self=\" a b \")", .out = "\"a b\""},
+    {.name = "placeholders", .call = "aten::format(\"{} of {}\", 3, 0.5) -> \"3 of 0.5\""},
+    {.name = "a tensor's text is not known", .call = "aten::format(\"{}\", f32:2) -> ?"},
+    {.name = "a device", .call = "aten::str(elem=\"cuda:0\") -> \"cuda:0\""},
+    {.name = "a list", .call = "aten::str(elem=[1,2]) -> \"[1, 2]\""},
+    {.name = "not found", .call = "aten::find(self=\"cuda:0\", substr=\"cpu\", start=0, end=-1) -> i:-1"},
+    {.name = "joined", .call = "aten::join(self=\", \", values=[1,2]) -> \"1, 2\""},
+    {.name = "beginning", .call = "aten::startswith(self=\"cuda:0\", substr=\"cuda\") -> b:true"},
+    {.name = "blanks", .call = "aten::strip(self=\" a b \") -> \"a b\""},
     {0},
 };
 

@@ -69,31 +69,21 @@ static void cost(adept_call *c, adept_cost *cost)
                     .a = adept_gemm_side_of(cost, p.a),
                     .b = adept_gemm_side_of(cost, p.b),
                     .out_bytes = adept_tensor_bytes(out)};
-    adept_gemm_forward(cost, &g);
-    adept_gemm_backward(cost, &g);
-    adept_gemm_save(cost, &g);
+    adept_gemm_cost(cost, &g);
 }
 
 static const adept_handler_case cases[] = {
     /* 2 of a and 5 of b stay, 3 * 4 are summed: 2*2*5*12 = 240; a 24, b 60, out 10 elements */
     {.name = "two dimensions contracted",
-     .call = "aten::tensordot(self=f32:2x3x4*, other=f32:4x3x5*, dims_self=[1,2], dims_other=[1,0])",
-     .out = "f32:2x5",
+     .call = "aten::tensordot(self=f32:2x3x4*, other=f32:4x3x5*, dims_self=[1,2], dims_other=[1,0]) -> f32:2x5",
      .forward = {.gemm = 240, .read = 336, .written = 40, .launches = 1},
      .backward = {.gemm = 480, .read = 4 * (10 + 60 + 10 + 24), .written = 336, .launches = 2},
      .saved_bytes = 336,
-     .m = 2,
-     .n = 5,
-     .k = 12,
-     .batch = 1},
+     .product = {2, 5, 12, 1}},
     {.name = "no dimension: all products",
-     .call = "aten::tensordot(self=f32:2x3, other=f32:4, dims_self=[], dims_other=[])",
-     .out = "f32:2x3x4",
+     .call = "aten::tensordot(self=f32:2x3, other=f32:4, dims_self=[], dims_other=[]) -> f32:2x3x4",
      .forward = {.gemm = 48, .read = 40, .written = 96, .launches = 1},
-     .m = 6,
-     .n = 4,
-     .k = 1,
-     .batch = 1},
+     .product = {6, 4, 1, 1}},
     {0},
 };
 

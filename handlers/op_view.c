@@ -82,10 +82,9 @@ static void permute(adept_call *c, adept_layout *l)
     int64_t dims[ADEPT_MAX_DIMS];
     int order[ADEPT_MAX_DIMS];
     unsigned seen = 0;
-    if (adept_arg_ints(c, "dims", dims, ADEPT_MAX_DIMS) != l->ndim) {
-        adept_call_fail(c, "permute: one entry for each of %d dimensions expected", l->ndim);
+    if (adept_call_refuse(c, adept_arg_ints(c, "dims", dims, ADEPT_MAX_DIMS) != l->ndim,
+                          "permute: one entry for each of %d dimensions expected", l->ndim))
         return;
-    }
     for (int i = 0; i < l->ndim; i++) {
         order[i] = adept_call_dim(c, dims[i], l->ndim);
         seen |= 1u << order[i];
@@ -100,10 +99,9 @@ static void movedim(adept_call *c, adept_layout *l)
     int order[ADEPT_MAX_DIMS], next = 0;
     unsigned moved = 0, placed = 0;
     int n = adept_arg_ints(c, "source", from, l->ndim);
-    if (n < 0 || n != adept_arg_ints(c, "destination", to, l->ndim)) {
-        adept_call_fail(c, "movedim: as many sources as destinations expected");
+    if (adept_call_refuse(c, n < 0 || n != adept_arg_ints(c, "destination", to, l->ndim),
+                          "movedim: as many sources as destinations expected"))
         return;
-    }
     for (int i = 0; i < n; i++) {
         int f = adept_call_dim(c, from[i], l->ndim), d = adept_call_dim(c, to[i], l->ndim);
         if (moved >> f & 1 || placed >> d & 1) adept_call_fail(c, "movedim: a dimension occurs twice");
@@ -193,10 +191,7 @@ static void slice(adept_call *c, adept_layout *l)
     int64_t n = l->dims[dim], start = adept_arg_int(c, "start", 0), end = adept_arg_int(c, "end", INT64_MAX),
             step = adept_arg_int(c, "step", 1);
     if (!adept_call_ok(c)) return;
-    if (step <= 0) {
-        adept_call_fail(c, "slice: step %" PRId64 ", a positive one expected", step);
-        return;
-    }
+    if (adept_call_refuse(c, step <= 0, "slice: step %" PRId64 ", a positive one expected", step)) return;
     if (start < 0) start = start < -n ? 0 : start + n;
     if (end < 0) end = end < -n ? 0 : end + n;
     if (start > n) start = n;
@@ -223,10 +218,9 @@ static void diagonal(adept_call *c, adept_layout *l)
     int64_t offset = adept_arg_int(c, "offset", 0);
     int a = dim_arg(c, "dim1", 0, l), b = dim_arg(c, "dim2", 1, l);
     if (!adept_call_ok(c)) return;
-    if (a == b || offset < -l->dims[a] || offset > l->dims[b]) {
-        adept_call_fail(c, "diagonal: two different dimensions and an offset within them expected");
+    if (adept_call_refuse(c, a == b || offset < -l->dims[a] || offset > l->dims[b],
+                          "diagonal: two different dimensions and an offset within them expected"))
         return;
-    }
     int64_t rows = l->dims[a] + (offset < 0 ? offset : 0), columns = l->dims[b] - (offset > 0 ? offset : 0), stride;
     if (__builtin_add_overflow(l->strides[a], l->strides[b], &stride)) stride = INT64_MAX;
     adept_layout_narrow(l, offset < 0 ? a : b, offset < 0 ? -offset : offset, 1, 1);
@@ -283,10 +277,9 @@ static void as_real(adept_call *c, adept_layout *l)
 
 static void as_complex(adept_call *c, adept_layout *l)
 {
-    if (l->ndim == 0 || l->dims[l->ndim - 1] != 2) {
-        adept_call_fail(c, "view_as_complex: a last dimension of size 2 expected");
+    if (adept_call_refuse(c, l->ndim == 0 || l->dims[l->ndim - 1] != 2,
+                          "view_as_complex: a last dimension of size 2 expected"))
         return;
-    }
     l->ndim--;
     for (int d = 0; d < l->ndim; d++)
         l->strides[d] /= 2;
@@ -300,54 +293,40 @@ static void part_of_complex(adept_call *c, adept_layout *l)
 
 /* ---------------------------------------------------------------- table ---------------- */
 
-static const view_row transpose_row = {transpose, FREE}, t_row = {t, FREE}, reverse_row = {reverse_dims, FREE},
-                      last_row = {transpose_last, FREE}, permute_row = {permute, FREE}, movedim_row = {movedim, FREE},
-                      squeeze_row = {squeeze, FREE}, unsqueeze_row = {unsqueeze, FREE}, same_row = {same, FREE};
-static const view_row atleast_row = {atleast, FREE};
-static const view_row expand_row = {expand, SUM}, expand_as_row = {expand_as, SUM};
-static const view_row select_row = {select_index, PART}, slice_row = {slice, PART}, narrow_row = {narrow, PART},
-                      diagonal_row = {diagonal, PART}, unfold_row = {unfold, PART}, strided_row = {as_strided, PART};
+static const view_row same_row = {same, FREE};
+static const view_row expand_row = {expand, SUM};
+static const view_row slice_row = {slice, PART}, strided_row = {as_strided, PART};
 static const view_row detach_row = {same, FREE};
 static const view_row real_row = {as_real, FREE}, complex_row = {as_complex, FREE}, half_row = {part_of_complex, PART};
 
 static const adept_op ops[] = {
-    {"aten::transpose", ADEPT_CAST_NONE, &transpose_row},
-    {"aten::swapaxes", ADEPT_CAST_NONE, &transpose_row},
-    {"aten::swapdims", ADEPT_CAST_NONE, &transpose_row},
-    {"aten::t", ADEPT_CAST_NONE, &t_row},
-    {"aten::numpy_T", ADEPT_CAST_NONE, &reverse_row},
-    {"aten::mT", ADEPT_CAST_NONE, &last_row},
-    {"aten::adjoint", ADEPT_CAST_NONE, &last_row},
-    {"aten::permute", ADEPT_CAST_NONE, &permute_row},
-    {"aten::movedim", ADEPT_CAST_NONE, &movedim_row},
-    {"aten::moveaxis", ADEPT_CAST_NONE, &movedim_row},
-    {"aten::squeeze", ADEPT_ROLE_SCORES, &squeeze_row},
-    {"aten::unsqueeze", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &unsqueeze_row},
-    {"aten::atleast_1d", ADEPT_CAST_NONE, &atleast_row},
-    {"aten::atleast_2d", ADEPT_CAST_NONE, &atleast_row},
-    {"aten::atleast_3d", ADEPT_CAST_NONE, &atleast_row},
+    {"aten::transpose aten::swapaxes aten::swapdims", ADEPT_CAST_NONE, &(const view_row){transpose, FREE}},
+    {"aten::t", ADEPT_CAST_NONE, &(const view_row){t, FREE}},
+    {"aten::numpy_T", ADEPT_CAST_NONE, &(const view_row){reverse_dims, FREE}},
+    {"aten::mT aten::adjoint", ADEPT_CAST_NONE, &(const view_row){transpose_last, FREE}},
+    {"aten::permute", ADEPT_CAST_NONE, &(const view_row){permute, FREE}},
+    {"aten::movedim aten::moveaxis", ADEPT_CAST_NONE, &(const view_row){movedim, FREE}},
+    {"aten::squeeze", ADEPT_ROLE_SCORES, &(const view_row){squeeze, FREE}},
+    {"aten::unsqueeze", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &(const view_row){unsqueeze, FREE}},
+    {"aten::atleast_1d aten::atleast_2d aten::atleast_3d", ADEPT_CAST_NONE, &(const view_row){atleast, FREE}},
     {"aten::expand", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &expand_row},
     {"aten::broadcast_to", ADEPT_CAST_NONE, &expand_row},
-    {"aten::expand_as", ADEPT_READS_FIRST | ADEPT_EXTENT_KEPT, &expand_as_row},
-    {"aten::select", ADEPT_CAST_NONE, &select_row},
+    {"aten::expand_as", ADEPT_READS_FIRST | ADEPT_EXTENT_KEPT, &(const view_row){expand_as, SUM}},
+    {"aten::select", ADEPT_CAST_NONE, &(const view_row){select_index, PART}},
     {"aten::slice", ADEPT_CAST_NONE, &slice_row},
-    {"aten::narrow", ADEPT_CAST_NONE, &narrow_row},
-    {"aten::diagonal", ADEPT_CAST_NONE, &diagonal_row},
-    {"aten::unfold", ADEPT_CAST_NONE, &unfold_row},
+    {"aten::narrow", ADEPT_CAST_NONE, &(const view_row){narrow, PART}},
+    {"aten::diagonal", ADEPT_CAST_NONE, &(const view_row){diagonal, PART}},
+    {"aten::unfold", ADEPT_CAST_NONE, &(const view_row){unfold, PART}},
     {"aten::as_strided", ADEPT_CAST_NONE, &strided_row},
     {"aten::alias", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &same_row},
     {"aten::lift", ADEPT_CAST_NONE, &same_row},
     {"aten::lift_fresh", ADEPT_EXTENT_KEPT, &same_row},
-    {"aten::positive", ADEPT_CAST_NONE, &same_row},
-    {"aten::conj", ADEPT_CAST_NONE, &same_row},
-    {"aten::resolve_conj", ADEPT_CAST_NONE, &same_row},
-    {"aten::resolve_neg", ADEPT_CAST_NONE, &same_row},
+    {"aten::positive aten::conj aten::resolve_conj aten::resolve_neg", ADEPT_CAST_NONE, &same_row},
     {"aten::detach", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &detach_row},
     {"prim::data", ADEPT_CAST_NONE, &detach_row},
     {"aten::view_as_real", ADEPT_CAST_NONE, &real_row},
     {"aten::view_as_complex", ADEPT_CAST_NONE, &complex_row},
-    {"aten::real", ADEPT_CAST_NONE, &half_row},
-    {"aten::imag", ADEPT_CAST_NONE, &half_row},
+    {"aten::real aten::imag", ADEPT_CAST_NONE, &half_row},
     {0},
 };
 
@@ -374,11 +353,8 @@ static void shape(adept_call *c)
         adept_list_slice(c);
         return;
     }
-    if (!v || v->kind != ADEPT_VALUE_TENSOR) {
-        adept_call_fail(c, "a tensor expected");
-        return;
-    }
-    const adept_tensor *base = v->u.t;
+    const adept_tensor *base = adept_elem_self(c);
+    if (!base) return;
     adept_dtype dtype = type_of(c, row, base->dtype);
     bool whole = row == &half_row && !adept_dtype_is_complex(base->dtype); /* the real part of a real tensor */
     adept_tensor *view = adept_layout_out(c, base, whole ? same : row->change);
@@ -401,35 +377,29 @@ static void cost(adept_call *c, adept_cost *cost)
 }
 
 static const adept_handler_case cases[] = {
-    {.name = "a view costs nothing", .call = "aten::transpose(self=f32:2x3x4*, dim0=-1, dim1=0)", .out = "f32:4x3x2"},
-    {.name = "permutation", .call = "aten::permute(self=f32:2x3x4*, dims=[2,0,1])", .out = "f32:4x2x3"},
-    {.name = "from 0 to -1", .call = "aten::movedim(self=f32:2x3x4, source=0, destination=-1)", .out = "f32:3x4x2"},
-    {.name = "all sizes of 1", .call = "aten::squeeze(self=f32:1x3x1)", .out = "f32:3"},
-    {.name = "not of size 1: unchanged", .call = "aten::squeeze(self=f32:1x3x1, dim=1)", .out = "f32:1x3x1"},
-    {.name = "a last dimension", .call = "aten::unsqueeze(self=f32:2x3, dim=-1)", .out = "f32:2x3x1"},
-    {.name = "a vector as an image row", .call = "aten::atleast_3d(self=f32:4)", .out = "f32:1x4x1"},
+    {.name = "a view costs nothing", .call = "aten::transpose(self=f32:2x3x4*, dim0=-1, dim1=0) -> f32:4x3x2"},
+    {.name = "permutation", .call = "aten::permute(self=f32:2x3x4*, dims=[2,0,1]) -> f32:4x2x3"},
+    {.name = "from 0 to -1", .call = "aten::movedim(self=f32:2x3x4, source=0, destination=-1) -> f32:3x4x2"},
+    {.name = "all sizes of 1", .call = "aten::squeeze(self=f32:1x3x1) -> f32:3"},
+    {.name = "not of size 1: unchanged", .call = "aten::squeeze(self=f32:1x3x1, dim=1) -> f32:1x3x1"},
+    {.name = "a last dimension", .call = "aten::unsqueeze(self=f32:2x3, dim=-1) -> f32:2x3x1"},
+    {.name = "a vector as an image row", .call = "aten::atleast_3d(self=f32:4) -> f32:1x4x1"},
     {.name = "class token: 24 gradients are summed to 12 backward",
-     .call = "aten::expand(self=f32:1x1x12*, size=[2,-1,-1])",
-     .out = "f32:2x1x12",
+     .call = "aten::expand(self=f32:1x1x12*, size=[2,-1,-1]) -> f32:2x1x12",
      .backward = {.alu = 24, .read = 96, .written = 48, .launches = 1}},
     {.name = "select: backward fills 24 zeros and copies 6",
-     .call = "aten::select(self=f32:2x4x3*, dim=1, index=-1)",
-     .out = "f32:2x3",
+     .call = "aten::select(self=f32:2x4x3*, dim=1, index=-1) -> f32:2x3",
      .backward = {.read = 24, .written = 96 + 24, .launches = 2}},
     {.name = "every second of 1 to 6: backward fills 8 zeros and copies 3",
-     .call = "aten::slice(self=f32:8*, dim=0, start=1, end=-1, step=2)",
-     .out = "f32:3",
+     .call = "aten::slice(self=f32:8*, dim=0, start=1, end=-1, step=2) -> f32:3",
      .backward = {.read = 12, .written = 32 + 12, .launches = 2}},
     {.name = "a slice of everything is skipped",
-     .call = "aten::slice(self=f32:8*, dim=0, start=0, end=9223372036854775807, step=1)",
-     .out = "f32:8"},
-    {.name = "part of a list", .call = "aten::slice(l=[1,2,3,4], start=1, end=-1, step=1)", .out = "[i:2, i:3]"},
-    {.name = "the second diagonal of a 3 x 4 matrix", .call = "aten::diagonal(self=f32:3x4, offset=2)", .out = "f32:2"},
-    {.name = "windows of 3 every 2 of 8",
-     .call = "aten::unfold(self=f32:8, dimension=0, size=3, step=2)",
-     .out = "f32:3x3"},
-    {.name = "no gradient flows", .call = "aten::detach(self=f32:2x3*)", .out = "f32:2x3"},
-    {.name = "pairs as complex numbers", .call = "aten::view_as_complex(self=f32:3x2)", .out = "c64:3"},
+     .call = "aten::slice(self=f32:8*, dim=0, start=0, end=9223372036854775807, step=1) -> f32:8"},
+    {.name = "part of a list", .call = "aten::slice(l=[1,2,3,4], start=1, end=-1, step=1) -> [i:2, i:3]"},
+    {.name = "the second diagonal of a 3 x 4 matrix", .call = "aten::diagonal(self=f32:3x4, offset=2) -> f32:2"},
+    {.name = "windows of 3 every 2 of 8", .call = "aten::unfold(self=f32:8, dimension=0, size=3, step=2) -> f32:3x3"},
+    {.name = "no gradient flows", .call = "aten::detach(self=f32:2x3*) -> f32:2x3"},
+    {.name = "pairs as complex numbers", .call = "aten::view_as_complex(self=f32:3x2) -> c64:3"},
     {0},
 };
 

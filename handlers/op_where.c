@@ -4,12 +4,13 @@
 
 typedef enum select_kind { WHERE, MASKED_FILL, LERP, ADDCMUL, ADDCDIV } select_kind;
 
-static const select_kind where = WHERE, masked_fill = MASKED_FILL, lerp = LERP, addcmul = ADDCMUL, addcdiv = ADDCDIV;
-
 static const adept_op ops[] = {
-    {"aten::where", ADEPT_ROLE_SCORES, &where},        {"aten::masked_fill", ADEPT_ROLE_SCORES, &masked_fill},
-    {"aten::lerp", ADEPT_CAST_NONE, &lerp},          {"aten::addcmul", ADEPT_CAST_PROMOTE, &addcmul},
-    {"aten::addcdiv", ADEPT_CAST_PROMOTE, &addcdiv}, {0},
+    {"aten::where", ADEPT_ROLE_SCORES, &(const select_kind){WHERE}},
+    {"aten::masked_fill", ADEPT_ROLE_SCORES, &(const select_kind){MASKED_FILL}},
+    {"aten::lerp", ADEPT_CAST_NONE, &(const select_kind){LERP}},
+    {"aten::addcmul", ADEPT_CAST_PROMOTE, &(const select_kind){ADDCMUL}},
+    {"aten::addcdiv", ADEPT_CAST_PROMOTE, &(const select_kind){ADDCDIV}},
+    {0},
 };
 
 static select_kind kind_of(const adept_call *c)
@@ -49,10 +50,7 @@ static void shape(adept_call *c)
         adept_call_unsupported(c, "where with a condition only gives as many elements as the data has");
         return;
     }
-    if (!t[0] || !v[1] || !v[2]) {
-        adept_call_fail(c, "a tensor and two more operands expected");
-        return;
-    }
+    if (adept_call_refuse(c, !t[0] || !v[1] || !v[2], "a tensor and two more operands expected")) return;
     int ndim = broadcast_one(c, broadcast_one(c, broadcast_one(c, 0, dims, t[0]), dims, t[1]), dims, t[2]);
     adept_tensor *out = adept_out_result(c, t[0], result_type(c, v), ndim, dims);
     bool row_major = kind_of(c) == MASKED_FILL; /* it fills a copy made in that order */
@@ -129,29 +127,24 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     {.name = "causal mask by where: one byte of condition per score, broadcast over 2",
-     .call = "aten::where(condition=bool:4x4, self=f32:2x4x4*, other=f32:)",
-     .out = "f32:2x4x4",
+     .call = "aten::where(condition=bool:4x4, self=f32:2x4x4*, other=f32:) -> f32:2x4x4",
      .forward = {.alu = 32, .read = 16 + 128 + 4, .written = 128, .launches = 1},
      .backward = {.alu = 32, .read = 128 + 16, .written = 128, .launches = 1},
      .saved_bytes = 16},
     {.name = "masked_fill: copy (32 -> 32), then fill (mask 8, 32 -> 32); backward the same on the gradient",
-     .call = "aten::masked_fill(self=f32:8*, mask=bool:8, value=-1e9)",
-     .out = "f32:8",
+     .call = "aten::masked_fill(self=f32:8*, mask=bool:8, value=-1e9) -> f32:8",
      .forward = {.alu = 8, .read = 32 + 32 + 8, .written = 64, .launches = 2},
      .backward = {.alu = 8, .read = 32 + 32 + 8, .written = 64, .launches = 2},
      .saved_bytes = 8},
     {.name = "masked_fill in place is one kernel",
-     .call = "aten::masked_fill_(self=f32:8, mask=bool:8, value=0)",
-     .out = "f32:8",
+     .call = "aten::masked_fill_(self=f32:8, mask=bool:8, value=0) -> f32:8",
      .forward = {.alu = 8, .read = 32 + 8, .written = 32, .launches = 1}},
     {.name = "lerp with a number: grad * 0.75 and grad * 0.25",
-     .call = "aten::lerp(self=f32:8*, end=f32:8*, weight=0.25)",
-     .out = "f32:8",
+     .call = "aten::lerp(self=f32:8*, end=f32:8*, weight=0.25) -> f32:8",
      .forward = {.alu = 24, .read = 64, .written = 32, .launches = 1},
      .backward = {.alu = 16, .read = 64, .written = 64, .launches = 2}},
     {.name = "addcmul: t2 * 1, then grad * that",
-     .call = "aten::addcmul(self=f32:8, tensor1=f32:8*, tensor2=f32:8, value=1)",
-     .out = "f32:8",
+     .call = "aten::addcmul(self=f32:8, tensor1=f32:8*, tensor2=f32:8, value=1) -> f32:8",
      .forward = {.alu = 24, .read = 96, .written = 32, .launches = 1},
      .backward = {.alu = 16, .read = 32 + 64, .written = 64, .launches = 2},
      .saved_bytes = 32},

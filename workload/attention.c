@@ -153,8 +153,8 @@ static adept_status replace(fusion *f, int32_t scores, int32_t softmax, int32_t 
     args[3] = (adept_value){ADEPT_VALUE_FLOAT, {.f = dropout_p}};
     for (int i = 0; i < f->n_masks; i++)
         args[4 + i] = f->masks[i];
-    adept_call call = {.run = &in->run, .handler = handler, .row = row, .any_grad = out->call.any_grad, .n_args = 4 + f->n_masks,
-                       .args = args, .arg_names = names, .record = output};
+    adept_call call = {.run = &in->run, .handler = handler, .row = row, .op = row->names, .any_grad = out->call.any_grad,
+                       .n_args = 4 + f->n_masks, .args = args, .arg_names = names, .record = output};
     handler->shape(&call);
     const adept_tensor *result = adept_result_tensor(&call, 0), *wanted = adept_result_tensor(&out->call, 0);
     if (call.failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);
@@ -190,7 +190,7 @@ static adept_status fuse(fusion *f, int32_t softmax, const adept_handler *handle
 static bool find_fused(const adept_handler_table *table, const adept_handler **handler, const adept_op **row)
 {
     for (const adept_handler *const *h = table->handlers; *h; h++)
-        for (*handler = *h, *row = (*h)->ops; (*row)->name; ++*row)
+        for (*handler = *h, *row = (*h)->ops; (*row)->names; ++*row)
             if (adept_op_role(*row) == ADEPT_ROLE_ATTENTION) return true;
     return false;
 }

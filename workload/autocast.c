@@ -56,6 +56,7 @@ static adept_status cast_tensor(adept_interp *in, adept_tensor **t, adept_dtype 
     adept_call call = {.run = &in->run,
                        .handler = &adept_cast_handler,
                        .row = cast_rows,
+                       .op = cast_rows->names,
                        .any_grad = from->requires_grad,
                        .n_args = 1,
                        .args = args,
@@ -84,16 +85,12 @@ static adept_status cast_all(adept_interp *in, adept_value *args, int n_args, ad
             if (status) return status;
         }
         if (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) continue;
-        size_t n = v->u.list->n;
-        adept_list *copy = adept_arena_alloc(in->run.arena, sizeof *copy);
-        adept_value *items = adept_arena_array(in->run.arena, n + 1, sizeof *items);
-        if (!copy || !items) return adept_interp_nomem(in);
-        if (n) memcpy(items, v->u.list->items, n * sizeof *items);
-        *copy = (adept_list){items, n, n + 1};
+        adept_list *copy = adept_run_list_new(&in->run, v->u.list->n, v->u.list->items);
+        if (!copy) return adept_interp_nomem(in);
         adept_status status = ADEPT_OK;
-        for (size_t k = 0; k < n && !status; k++)
-            if (items[k].kind == ADEPT_VALUE_TENSOR && needs_cast(items[k].u.t, to, least_dims))
-                status = cast_tensor(in, &items[k].u.t, to, module);
+        for (adept_value *item = copy->items; item < copy->items + copy->n && !status; item++)
+            if (item->kind == ADEPT_VALUE_TENSOR && needs_cast(item->u.t, to, least_dims))
+                status = cast_tensor(in, &item->u.t, to, module);
         if (status) return status;
         v->u.list = copy;
     }

@@ -1,6 +1,5 @@
 /* The operator call as handlers see it: arguments by name, outputs, sticky failure. */
 #include "call.h"
-#include "adept_grow.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,24 +8,7 @@
 
 #define MAX_KNOWN_VALUES 64
 
-/* ---------------------------------------------------------------- state of a run ---------------- */
-
-int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param, bool resident)
-{
-    if (run->n_storages == INT32_MAX) return -1;
-    adept_storage *grown = adept_grow(run->storages, &run->storages_capacity, run->n_storages + 1, sizeof *grown);
-    if (!grown) return -1;
-    run->storages = grown;
-    run->storages[run->n_storages] = (adept_storage){bytes, param, -1, resident, false};
-    return (int32_t)run->n_storages++;
-}
-
-void adept_run_state_free(adept_run_state *run)
-{
-    free(run->storages);
-    run->storages = NULL;
-    run->n_storages = run->storages_capacity = 0;
-}
+/* ---------------------------------------------------------------- tensors of a run ---------------- */
 
 static bool shape_is_sane(adept_dtype dtype, int ndim, const int64_t *dims)
 {
@@ -64,41 +46,9 @@ int32_t adept_tensor_producer(const adept_tensor *t)
     return ((const adept_tensor_node *)t)->producer;
 }
 
-/* ---------------------------------------------------------------- lookup ---------------- */
-
-static const adept_op *find_row(const adept_handler *handler, const char *op)
-{
-    for (const adept_op *row = handler->ops; row->name; row++)
-        if (!strcmp(row->name, op)) return row;
-    return NULL;
-}
-
-bool adept_handler_find(const adept_handler_table *table, const char *op, const adept_handler **handler,
-                        const adept_op **row, bool *inplace)
-{
-    char base[128];
-    *inplace = false;
-    for (int pass = 0; pass < 2; pass++) {
-        for (const adept_handler *const *h = table->handlers; *h; h++) {
-            *row = find_row(*h, pass ? base : op);
-            if (*row) {
-                *handler = *h;
-                *inplace = pass == 1;
-                return true;
-            }
-        }
-        size_t n = strlen(op);
-        /* "aten::add_" is the in-place "aten::add"; "aten::__is__" is not the in-place form of anything */
-        if (n < 2 || n >= sizeof base || op[n - 1] != '_' || op[n - 2] == '_') break;
-        memcpy(base, op, n - 1);
-        base[n - 1] = 0;
-    }
-    return false;
-}
-
 const char *adept_call_op(const adept_call *c)
 {
-    return c->row->name;
+    return c->op;
 }
 
 const void *adept_call_data(const adept_call *c)
@@ -148,6 +98,15 @@ void adept_call_fail(adept_call *c, const char *format, ...)
     va_end(args);
 }
 
+bool adept_call_refuse(adept_call *c, bool wrong, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (wrong) fail(c, ADEPT_CALL_MISFIT, format, args);
+    va_end(args);
+    return wrong;
+}
+
 void adept_call_unsupported(adept_call *c, const char *format, ...)
 {
     va_list args;
@@ -161,6 +120,13 @@ void adept_call_nomem(adept_call *c)
     if (c->failure != ADEPT_CALL_FINE) return;
     c->failure = ADEPT_CALL_NOMEM;
     snprintf(c->run->message, sizeof c->run->message, "out of memory");
+}
+
+const char *adept_call_shape(adept_call *c, const adept_tensor *t)
+{
+    char text[200];
+    const char *copy = adept_arena_strdup(c->run->arena, adept_tensor_print(t, text, sizeof text));
+    return copy ? copy : "?";
 }
 
 static adept_tensor *scratch(adept_call *c)
@@ -389,15 +355,17 @@ int adept_call_dim(adept_call *c, int64_t dim, int ndim)
     return (int)(dim < 0 ? dim + range : dim);
 }
 
+void adept_value_each_tensor(const adept_value *v, void (*visit)(const adept_tensor *t, void *context), void *context)
+{
+    if (v->kind == ADEPT_VALUE_TENSOR) visit(v->u.t, context);
+    for (size_t i = 0; is_sequence(v) && i < v->u.list->n; i++)
+        if (v->u.list->items[i].kind == ADEPT_VALUE_TENSOR) visit(v->u.list->items[i].u.t, context);
+}
+
 void adept_call_each_tensor(const adept_call *c, void (*visit)(const adept_tensor *t, void *context), void *context)
 {
-    for (int i = 0; i < c->n_args; i++) {
-        const adept_value *v = &c->args[i];
-        if (v->kind == ADEPT_VALUE_TENSOR) visit(v->u.t, context);
-        if (!is_sequence(v)) continue;
-        for (size_t k = 0; k < v->u.list->n; k++)
-            if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR) visit(v->u.list->items[k].u.t, context);
-    }
+    for (int i = 0; i < c->n_args; i++)
+        adept_value_each_tensor(&c->args[i], visit, context);
 }
 
 /* ---------------------------------------------------------------- outputs ---------------- */
@@ -511,11 +479,8 @@ static bool same_dims(const adept_tensor *t, int ndim, const int64_t *dims)
 adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims)
 {
     if (!c->inplace) return adept_out_tensor(c, dtype, ndim, dims);
-    if (!same_dims(self, ndim, dims)) {
-        char shape[160];
-        adept_call_fail(c, "in place: the result does not have the shape of its target %s",
-                        adept_tensor_print(self, shape, sizeof shape));
-    }
+    if (!same_dims(self, ndim, dims))
+        adept_call_fail(c, "in place: the result does not have the shape of its target %s", adept_call_shape(c, self));
     return adept_out_alias(c, self);
 }
 
@@ -558,14 +523,12 @@ void adept_out_unknown(adept_call *c)
 
 adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t n)
 {
-    adept_list *list = adept_arena_alloc(c->run->arena, sizeof *list);
-    adept_value *items = adept_arena_array(c->run->arena, n + 1, sizeof *items);
-    if (!list || !items) {
+    static adept_list empty; /* never written: n is 0 and callers check adept_call_ok before filling */
+    adept_list *list = adept_run_list_new(c->run, n, NULL);
+    if (!list) {
         adept_call_nomem(c);
-        static adept_list empty; /* never written: n is 0 and callers check adept_call_ok before filling */
-        return list ? list : &empty;
+        return &empty;
     }
-    *list = (adept_list){items, n, n + 1};
     push(c, (adept_value){list_or_tuple, {.list = list}});
     return list;
 }

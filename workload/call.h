@@ -39,6 +39,7 @@ struct adept_call {
     adept_run_state *run;
     const adept_handler *handler;
     const adept_op *row;
+    const char *op; /* the name it was called by, without the underscore of an in-place form */
     bool inplace;
     bool any_grad; /* some tensor argument requires grad */
     int n_args;
@@ -64,11 +65,15 @@ struct adept_cost {
 int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param, bool resident);
 /** A tensor in new memory; NULL when memory is out or the size overflows. */
 adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims, int32_t producer);
+/** A list of n values, zeroed or copied from `items`; NULL when memory is out. */
+adept_list *adept_run_list_new(adept_run_state *run, size_t n, const adept_value *items);
 void adept_run_state_free(adept_run_state *run); /* storages; the arena is the owner's */
 
-/** Find the row for an operator name: exact, else without its trailing underscore (in place). */
+/** Find the row for an operator name: exact, else without its trailing underscore, which `inplace` counts. */
 bool adept_handler_find(const adept_handler_table *table, const char *op, const adept_handler **handler,
                         const adept_op **row, bool *inplace);
+/** Visit a tensor, or each tensor of a list or tuple. */
+void adept_value_each_tensor(const adept_value *v, void (*visit)(const adept_tensor *t, void *context), void *context);
 /** Visit each tensor argument, also inside lists. */
 void adept_call_each_tensor(const adept_call *c, void (*visit)(const adept_tensor *t, void *context), void *context);
 int32_t adept_tensor_producer(const adept_tensor *t);

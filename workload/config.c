@@ -5,21 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool leaves_open(const adept_workload_config *c, int64_t mark)
-{
-    for (size_t i = 0; i < c->n_inputs; i++)
-        for (int d = 0; d < c->inputs[i].ndim; d++)
-            if (c->inputs[i].dims[d] == mark) return true;
-    return false;
-}
-
 static void put_shapes_over(adept_workload_config *config, const adept_workload_config *given)
 {
     if (given->n_inputs > 0) {
         config->inputs = given->inputs;
         config->n_inputs = given->n_inputs;
-        if (!leaves_open(given, ADEPT_DIM_BATCH)) config->batch_size = 0;
-        if (!leaves_open(given, ADEPT_DIM_LENGTH)) config->seq_length = 0;
+        if (!adept_input_specs_have(given->inputs, given->n_inputs, ADEPT_DIM_BATCH)) config->batch_size = 0;
+        if (!adept_input_specs_have(given->inputs, given->n_inputs, ADEPT_DIM_LENGTH)) config->seq_length = 0;
     }
     if (given->batch_size > 0) config->batch_size = given->batch_size;
     if (given->seq_length > 0) config->seq_length = given->seq_length;

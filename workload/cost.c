@@ -29,18 +29,31 @@ void adept_cost_kernel(adept_cost *cost, const adept_kernel *kernel)
     cost->kernels[cost->n_kernels++] = *kernel;
 }
 
-void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
-                    double bytes_read, double bytes_written)
+void adept_cost_rows(adept_cost *cost, adept_pass pass, adept_kernel_family family, adept_dtype dtype, double elements,
+                     double row_elements, double flops, double bytes_read, double bytes_written, double launches)
 {
     adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
                                             .unit = ADEPT_UNIT_ALU,
-                                            .family = ADEPT_FAMILY_STREAM,
+                                            .family = family,
                                             .dtype = dtype,
                                             .flops = flops,
                                             .bytes_read = bytes_read,
                                             .bytes_written = bytes_written,
-                                            .launches = 1,
-                                            .elements = elements});
+                                            .launches = launches,
+                                            .elements = elements,
+                                            .row_elements = row_elements});
+}
+
+void adept_cost_stream(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
+                       double bytes_read, double bytes_written, double launches)
+{
+    adept_cost_rows(cost, pass, ADEPT_FAMILY_STREAM, dtype, elements, 0, flops, bytes_read, bytes_written, launches);
+}
+
+void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
+                    double bytes_read, double bytes_written)
+{
+    adept_cost_stream(cost, pass, dtype, elements, flops, bytes_read, bytes_written, 1);
 }
 
 void adept_cost_save(adept_cost *cost, const adept_tensor *t)

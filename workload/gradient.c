@@ -37,21 +37,17 @@ static adept_status mark_value(adept_interp *in, const adept_value *v, int depth
     return status;
 }
 
-static void count_use(const adept_value *v)
+static void count_use(const adept_tensor *t, void *unused)
 {
-    if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->requires_grad) ((adept_tensor_node *)v->u.t)->grad_uses++;
+    (void)unused;
+    if (t->requires_grad) ((adept_tensor_node *)t)->grad_uses++;
 }
 
 static void count_uses(const adept_record *r)
 {
-    for (int i = 0; i < r->call.n_args; i++) {
-        const adept_value *v = &r->call.args[i];
-        if (i > 0 && adept_op_reads_first(r->call.row)) break;
-        count_use(v);
-        if (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) continue;
-        for (size_t k = 0; k < v->u.list->n; k++)
-            count_use(&v->u.list->items[k]);
-    }
+    int n = adept_op_reads_first(r->call.row) && r->call.n_args > 1 ? 1 : r->call.n_args;
+    for (int i = 0; i < n; i++)
+        adept_value_each_tensor(&r->call.args[i], count_use, NULL);
 }
 
 int32_t adept_gradient_sums(const adept_tensor *t)

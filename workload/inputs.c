@@ -61,14 +61,6 @@ static adept_status choose_specs(adept_interp *in, adept_input_spec **out, size_
     return ADEPT_OK;
 }
 
-static bool has_mark(const adept_input_spec *specs, size_t n, int64_t mark)
-{
-    for (size_t i = 0; i < n; i++)
-        for (int d = 0; d < specs[i].ndim; d++)
-            if (specs[i].dims[d] == mark) return true;
-    return false;
-}
-
 /* Integers (or a mask) of B x L: what language models take. */
 static bool is_sequences(const adept_input_spec *spec)
 {
@@ -106,7 +98,7 @@ static adept_status unmarked_length(int64_t *out, const adept_interp *in, const 
 /* Replace S, or with --seq-length the L of B x L. */
 static adept_status apply_length(adept_interp *in, adept_input_spec *specs, size_t n)
 {
-    bool marked = has_mark(specs, n, ADEPT_DIM_LENGTH);
+    bool marked = adept_input_specs_have(specs, n, ADEPT_DIM_LENGTH);
     int64_t length = in->config->seq_length, before = ADEPT_DIM_LENGTH;
     if (!marked && length <= 0) return ADEPT_OK;
     if (length <= 0) length = in->graph->hint_seq_length;
@@ -125,7 +117,7 @@ static adept_status apply_length(adept_interp *in, adept_input_spec *specs, size
 /* Replace B, or with --batch the leading dimension of every input. */
 static adept_status apply_batch(adept_interp *in, adept_input_spec *specs, size_t n)
 {
-    bool marked = has_mark(specs, n, ADEPT_DIM_BATCH);
+    bool marked = adept_input_specs_have(specs, n, ADEPT_DIM_BATCH);
     int64_t batch = in->config->batch_size ? in->config->batch_size : in->graph->hint_batch;
     if (marked && batch <= 0)
         return adept_error_set(in->err, ADEPT_E_USAGE, "%s: the input shapes leave the batch open (B); give it with --batch",

@@ -85,7 +85,7 @@ adept_status adept_interp_unsupported(adept_interp *in, const char *op, const ch
     return u->path && (!reason || u->reason) ? ADEPT_OK : adept_interp_nomem(in);
 }
 
-static const adept_row_cache *find_row(adept_interp *in, const char *op);
+static const adept_row *find_row(adept_interp *in, const char *op);
 
 /* After the first unsupported operator shapes are unknown: the rest is listed by name, in every block. */
 static adept_status survey(adept_interp *in, const adept_block *block)
@@ -97,7 +97,7 @@ static adept_status survey(adept_interp *in, const adept_block *block)
             if (status) return status;
         }
         if (adept_interp_is_structural(node->op)) continue;
-        const adept_row_cache *row = find_row(in, node->op);
+        const adept_row *row = find_row(in, node->op);
         if (!row) return adept_interp_nomem(in);
         if (row->handler) continue;
         adept_status status = adept_interp_unsupported(in, node->op, NULL, node->module);
@@ -129,34 +129,16 @@ static adept_status list_unsupported(adept_interp *in)
 
 /* ---------------------------------------------------------------- operators ---------------- */
 
-static adept_row_cache *cache_slot(adept_row_cache *cache, size_t size, const char *op)
+/* NULL: out of memory. */
+static const adept_row *find_row(adept_interp *in, const char *op)
 {
-    size_t i = ((uintptr_t)op >> 3) * 0x9E3779B97F4A7C15u % size;
-    while (cache[i].op && cache[i].op != op)
-        i = (i + 1) % size;
-    return &cache[i];
-}
-
-/* Row of an operator name through a cache by address; handler is NULL in it if there is none. NULL: out of memory. */
-static const adept_row_cache *find_row(adept_interp *in, const char *op)
-{
-    if (2 * in->cache_used >= in->cache_size) {
-        size_t size = in->cache_size ? 2 * in->cache_size : 256;
-        adept_row_cache *grown = calloc(size, sizeof *grown);
-        if (!grown) return NULL;
-        for (size_t i = 0; i < in->cache_size; i++)
-            if (in->cache[i].op) *cache_slot(grown, size, in->cache[i].op) = in->cache[i];
-        free(in->cache);
-        in->cache = grown;
-        in->cache_size = size;
-    }
-    adept_row_cache *slot = cache_slot(in->cache, in->cache_size, op);
-    if (!slot->op) {
-        slot->op = op;
-        in->cache_used++;
-        if (!adept_handler_find(in->handlers, op, &slot->handler, &slot->row, &slot->inplace)) slot->handler = NULL;
-    }
-    return slot;
+    const uintptr_t *found = adept_name_map_get(&in->rows, op);
+    if (found) return (const adept_row *)*found;
+    adept_row *row = adept_arena_alloc(in->run.arena, sizeof *row);
+    if (!row || !adept_name_map_put(&in->rows, op, (uintptr_t)row)) return NULL;
+    if (!adept_handler_find(in->handlers, op, &row->handler, &row->row, &row->inplace)) row->handler = NULL;
+    row->name = row->inplace ? adept_arena_strndup(in->run.arena, op, strlen(op) - 1) : op;
+    return row->name ? row : NULL;
 }
 
 static void note_grad(const adept_tensor *t, void *any)
@@ -206,13 +188,8 @@ static adept_status snapshot_lists(adept_interp *in, adept_value *args, int n_ar
 {
     for (int i = 0; i < n_args; i++) {
         if (args[i].kind != ADEPT_VALUE_LIST) continue;
-        const adept_list *list = args[i].u.list;
-        adept_list *copy = adept_arena_alloc(in->run.arena, sizeof *copy);
-        adept_value *items = adept_arena_array(in->run.arena, list->n + 1, sizeof *items);
-        if (!copy || !items) return adept_interp_nomem(in);
-        if (list->n) memcpy(items, list->items, list->n * sizeof *items);
-        *copy = (adept_list){items, list->n, list->n + 1};
-        args[i].u.list = copy;
+        args[i].u.list = adept_run_list_new(&in->run, args[i].u.list->n, args[i].u.list->items);
+        if (!args[i].u.list) return adept_interp_nomem(in);
     }
     return ADEPT_OK;
 }
@@ -263,22 +240,22 @@ static bool makes_tensor(const adept_call *call)
     return false;
 }
 
-static adept_status find_handler(adept_interp *in, const adept_node *node, adept_row_cache *out)
+static adept_status find_handler(adept_interp *in, const adept_node *node, adept_row *out)
 {
-    const adept_row_cache *row = find_row(in, node->op);
+    const adept_row *row = find_row(in, node->op);
     if (!row) return adept_interp_nomem(in);
     *out = *row;
     if (out->handler) return ADEPT_OK;
     adept_status status = adept_interp_unsupported(in, node->op, NULL, node->module);
     if (status) return status;
     if (!in->config->allow_unsupported) return ADEPT_E_UNSUPPORTED;
-    *out = (adept_row_cache){node->op, &guess_handler, &guess_row, false};
+    *out = (adept_row){guess_row.names, &guess_handler, &guess_row, false};
     return ADEPT_OK;
 }
 
 static adept_status run_operator(adept_interp *in, const adept_node *node)
 {
-    adept_row_cache row = {0};
+    adept_row row = {0};
     adept_value *args = NULL;
     adept_status status = find_handler(in, node, &row);
     if (!status) status = gather_args(in, node, &args);
@@ -295,6 +272,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     adept_call call = {.run = &in->run,
                        .handler = row.handler,
                        .row = row.row,
+                       .op = row.name,
                        .inplace = row.inplace,
                        .n_args = node->n_inputs,
                        .args = args,
@@ -382,6 +360,6 @@ void adept_interp_free(adept_interp *in)
     free(in->param_tensor);
     free(in->param_cast);
     free(in->records);
-    free(in->cache);
+    adept_name_map_free(&in->rows);
     free(in->unsupported);
 }

@@ -2,6 +2,7 @@
 #ifndef ADEPT_INTERP_H
 #define ADEPT_INTERP_H
 #include "call.h"
+#include "name_map.h"
 
 #define ADEPT_WALK_BYTES ((size_t)256 << 20) /* what a walk's values, and what its profile, may take */
 
@@ -14,12 +15,13 @@ typedef struct adept_record {
     bool skipped; /* part of a fused kernel: costs nothing by itself */
 } adept_record;
 
-typedef struct adept_row_cache {
-    const char *op; /* interned by the graph: compared by address */
+/* What a name of the graph stands for; handler is NULL if nothing. */
+typedef struct adept_row {
+    const char *name; /* without the underscore of an in-place form */
     const adept_handler *handler;
     const adept_op *row;
     bool inplace;
-} adept_row_cache;
+} adept_row;
 
 typedef struct adept_interp {
     const adept_graph *graph;
@@ -33,8 +35,7 @@ typedef struct adept_interp {
     double autocast_copy_bytes;
     adept_record *records;
     size_t n_records, records_capacity;
-    adept_row_cache *cache;
-    size_t cache_size, cache_used;
+    adept_name_map rows; /* operator name -> adept_row */
     int64_t steps; /* nodes executed and elements looked at: see adept_interp_count() */
     bool user_shapes; /* shapes came from the caller: a misfit is a usage error, else the file is at fault */
     bool batch_asked; /* the batch is a choice of this run, not a number the file stores with its shapes */

@@ -154,7 +154,7 @@ static adept_status check(const adept_interp *in, const bool *written, adept_err
         return adept_error_set(
             err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID,
             "%s: %s: position %.0f lies beyond the table of %lld (the sequence is too long for the model)", place,
-            c->row->name, found.largest, (long long)table->dims[0]);
+            c->op, found.largest, (long long)table->dims[0]);
     }
     return ADEPT_OK;
 }

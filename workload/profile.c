@@ -1,5 +1,6 @@
 /* What a profile is once built: names of its words, totals and features, groups for reports. */
 #include "adept_profile.h"
+#include "name_map.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,41 +174,27 @@ static const char *group_name(const adept_profile_op *op, adept_group_by by)
     return by == ADEPT_BY_LAYER ? op->path : by == ADEPT_BY_OP ? op->op : op->kind;
 }
 
-static size_t hash_name(const char *name)
-{
-    size_t h = 1469598103934665603u;
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 1099511628211u;
-    return h;
-}
-
 adept_profile_group *adept_profile_group_by(const adept_profile *profile, adept_group_by by, size_t *n)
 {
-    size_t size = 2 * profile->n_ops + 16, count = 0;
     adept_profile_group *groups = calloc(profile->n_ops + 1, sizeof *groups);
-    size_t *slots = calloc(size, sizeof *slots); /* index + 1 into groups, open addressing */
-    if (!groups || !slots) {
-        free(groups);
-        free(slots);
-        return NULL;
-    }
-    for (size_t i = 0; i < profile->n_ops; i++) {
+    adept_name_map by_name = {0}; /* -> index into groups */
+    for (size_t i = 0; groups && i < profile->n_ops; i++) {
         const adept_profile_op *op = &profile->ops[i];
         const char *name = group_name(op, by);
-        size_t s = hash_name(name) % size;
-        while (slots[s] && strcmp(groups[slots[s] - 1].name, name))
-            s = (s + 1) % size;
-        if (!slots[s]) {
-            slots[s] = ++count;
-            groups[count - 1].name = name;
-            groups[count - 1].module_class = by == ADEPT_BY_LAYER ? op->module_class : "";
+        const uintptr_t *found = adept_name_map_get(&by_name, name);
+        adept_profile_group *g = &groups[found ? *found : by_name.n];
+        if (!found && !adept_name_map_put(&by_name, name, by_name.n)) {
+            free(groups);
+            groups = NULL;
+            break;
         }
-        adept_profile_group *g = &groups[slots[s] - 1];
+        g->name = name;
+        if (!found) g->module_class = by == ADEPT_BY_LAYER ? op->module_class : "";
         g->count += op->count;
         g->saved_bytes += (double)op->count * op->saved_bytes;
         add_op(&g->totals, op);
     }
-    free(slots);
-    *n = count;
+    *n = by_name.n;
+    adept_name_map_free(&by_name);
     return groups;
 }

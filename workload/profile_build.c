@@ -50,13 +50,8 @@ static void append_shape(const adept_tensor *t, void *context)
 
 static void append_results(const adept_call *call, shape_text *s)
 {
-    for (int i = 0; i < call->n_results; i++) {
-        const adept_value *v = &call->results[i];
-        if (v->kind == ADEPT_VALUE_TENSOR) append_shape(v->u.t, s);
-        if (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) continue;
-        for (size_t k = 0; k < v->u.list->n; k++)
-            if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR) append_shape(v->u.list->items[k].u.t, s);
-    }
+    for (int i = 0; i < call->n_results; i++)
+        adept_value_each_tensor(&call->results[i], append_shape, s);
 }
 
 /* ---------------------------------------------------------------- one record ---------------- */
@@ -92,10 +87,8 @@ static void find_first_use(const adept_tensor *t, void *context)
     if (t->param < 0 || b->used[t->param]) return;
     b->used[t->param] = true;
     const adept_param *p = &b->in.graph->params[t->param];
-    double bytes = adept_dtype_bytes(adept_precision_stored_dtype(b->in.config->precision, p->dtype));
-    for (int d = 0; d < p->ndim; d++)
-        bytes *= (double)p->dims[d];
-    if (!p->is_buffer && p->requires_grad) b->gradient_bytes += bytes;
+    double element_bytes = adept_dtype_bytes(adept_precision_stored_dtype(b->in.config->precision, p->dtype));
+    if (!p->is_buffer && p->requires_grad) b->gradient_bytes += element_bytes * adept_dims_elements(p->ndim, p->dims);
 }
 
 static double take_gradients(builder *b)
@@ -182,11 +175,11 @@ static adept_status cost_record(builder *b, adept_record *r)
     if (r->call.failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);
     if (r->call.failure != ADEPT_CALL_FINE)
         return adept_error_set(in->err, ADEPT_E_INVALID, "%s: cost of %s in module '%s': %s", in->graph->path,
-                               r->call.row->name, module->path, in->run.message);
+                               r->call.op, module->path, in->run.message);
     for (size_t i = 0; i < cost.n_kernels; i++)
         if (!adept_kernel_is_sane(&cost.kernels[i]))
             return adept_error_set(in->err, ADEPT_E_INTERNAL, "handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
-                                   r->call.handler->kind, r->call.row->name);
+                                   r->call.handler->kind, r->call.op);
     b->n_causal += cost.causal;
     double temp = temporary(in, r, cost.workspace_bytes, cost.saved_bytes);
     if (temp > b->temporary_bytes) b->temporary_bytes = temp;
@@ -200,7 +193,7 @@ static adept_status cost_record(builder *b, adept_record *r)
     adept_profile_op op = {.path = module->path,
                            .module_class = module->class_name,
                            .kind = r->call.handler->kind,
-                           .op = r->call.row->name,
+                           .op = r->call.op,
                            .inputs = inputs.text,
                            .outputs = outputs.text,
                            .n_kernels = cost.n_kernels,
@@ -220,9 +213,8 @@ static adept_status describe_model(adept_profile *p, const adept_graph *g, adept
     p->producer = adept_arena_strdup(p->arena, g->producer ? g->producer : "");
     for (size_t i = 0; i < g->n_params; i++) {
         const adept_param *q = &g->params[i];
-        double numel = 1, element_bytes = adept_dtype_bytes(adept_precision_stored_dtype(precision, q->dtype));
-        for (int d = 0; d < q->ndim; d++)
-            numel *= (double)q->dims[d];
+        double numel = adept_dims_elements(q->ndim, q->dims);
+        double element_bytes = adept_dtype_bytes(adept_precision_stored_dtype(precision, q->dtype));
         p->weights_bytes += numel * element_bytes;
         if (q->is_buffer) continue;
         p->params += (int64_t)numel;

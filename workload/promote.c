@@ -1,6 +1,7 @@
 /* Broadcasting of shapes and promotion of element types, by PyTorch's rules. */
 #include "call.h"
 #include <stdio.h>
+#include <string.h>
 
 static void print_dims(char *text, size_t size, int n, const int64_t *dims)
 {
@@ -30,6 +31,13 @@ int adept_broadcast_dims(adept_call *c, int na, const int64_t *a, int nb, const 
 int adept_broadcast(adept_call *c, const adept_tensor *a, const adept_tensor *b, int64_t *dims)
 {
     return adept_broadcast_dims(c, a->ndim, a->dims, b->ndim, b->dims, dims);
+}
+
+bool adept_broadcasts_to(adept_call *c, const adept_tensor *t, int ndim, const int64_t *dims)
+{
+    int64_t wide[ADEPT_MAX_DIMS];
+    int n = adept_broadcast_dims(c, t->ndim, t->dims, ndim, dims, wide);
+    return adept_call_ok(c) && n == ndim && !memcmp(wide, dims, (size_t)n * sizeof *wide);
 }
 
 /* bool < integer < float < complex */

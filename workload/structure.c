@@ -40,12 +40,9 @@ static bool import_constant(adept_interp *in, const adept_value *from, adept_val
         in->run.storages[t->storage].resident = true;
         to->u.t = t;
     } else if (from->kind == ADEPT_VALUE_LIST || from->kind == ADEPT_VALUE_TUPLE || from->kind == ADEPT_VALUE_DICT) {
-        adept_list *list = adept_arena_alloc(in->run.arena, sizeof *list);
-        size_t n = from->u.list->n;
-        if (!list || !(list->items = adept_arena_array(in->run.arena, n + 1, sizeof *list->items))) return false;
-        list->n = n;
-        list->capacity = n + 1;
-        for (size_t i = 0; i < n; i++)
+        adept_list *list = adept_run_list_new(&in->run, from->u.list->n, NULL);
+        if (!list) return false;
+        for (size_t i = 0; i < list->n; i++)
             if (!import_constant(in, &from->u.list->items[i], &list->items[i], depth + 1)) return false;
         to->u.list = list;
     }
@@ -74,33 +71,19 @@ static adept_status do_param(adept_interp *in, const adept_node *node)
     return ADEPT_OK;
 }
 
-static adept_status construct(adept_interp *in, const adept_node *node, adept_value_kind kind)
+/* A list, a tuple or a dict, by the letter behind "prim::" */
+static adept_status construct(adept_interp *in, const adept_node *node)
 {
-    adept_list *list = adept_arena_alloc(in->run.arena, sizeof *list);
-    size_t n = (size_t)node->n_inputs;
-    if (!list || !(list->items = adept_arena_array(in->run.arena, n + 1, sizeof *list->items))) return adept_interp_nomem(in);
-    list->n = n;
-    list->capacity = n + 1;
-    for (size_t i = 0; i < n; i++)
+    adept_list *list = adept_run_list_new(&in->run, (size_t)node->n_inputs, NULL);
+    if (!list) return adept_interp_nomem(in);
+    for (size_t i = 0; i < list->n; i++)
         list->items[i] = *input_value(in, node, (int32_t)i);
+    char letter = node->op[strlen("prim::")];
+    adept_value_kind kind = letter == 'L' ? ADEPT_VALUE_LIST : letter == 'T' ? ADEPT_VALUE_TUPLE : ADEPT_VALUE_DICT;
     set_output(in, node, 0, (adept_value){kind, {.list = list}});
     return ADEPT_OK;
 }
 
-static adept_status do_list(adept_interp *in, const adept_node *node)
-{
-    return construct(in, node, ADEPT_VALUE_LIST);
-}
-
-static adept_status do_tuple(adept_interp *in, const adept_node *node)
-{
-    return construct(in, node, ADEPT_VALUE_TUPLE);
-}
-
-static adept_status do_dict(adept_interp *in, const adept_node *node)
-{
-    return construct(in, node, ADEPT_VALUE_DICT);
-}
 
 static bool is_sequence(const adept_value *v)
 {
@@ -144,9 +127,8 @@ static adept_status do_tuple_slice(adept_interp *in, const adept_node *node)
         return place_error(in, node, "not a tuple and known bounds");
     int64_t n = (int64_t)v->u.list->n;
     if (begin < 0 || end < begin || end > n) return place_error(in, node, "bounds out of range");
-    adept_list *list = adept_arena_alloc(in->run.arena, sizeof *list);
+    adept_list *list = adept_run_list_new(&in->run, (size_t)(end - begin), v->u.list->items + begin);
     if (!list) return adept_interp_nomem(in);
-    *list = (adept_list){v->u.list->items + begin, (size_t)(end - begin), 0}; /* capacity 0: growing copies */
     set_output(in, node, 0, (adept_value){ADEPT_VALUE_TUPLE, {.list = list}});
     return ADEPT_OK;
 }
@@ -238,9 +220,9 @@ static const struct {
 } structural[] = {
     {"prim::Constant", do_constant},
     {"adept::param", do_param},
-    {"prim::ListConstruct", do_list},
-    {"prim::TupleConstruct", do_tuple},
-    {"prim::DictConstruct", do_dict},
+    {"prim::ListConstruct", construct},
+    {"prim::TupleConstruct", construct},
+    {"prim::DictConstruct", construct},
     {"prim::ListUnpack", do_unpack},
     {"prim::TupleUnpack", do_unpack},
     {"prim::TupleIndex", do_tuple_index},

@@ -1,5 +1,6 @@
 #include "call_facts.h"
 #include "adept_handlers.h"
+#include "call.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,10 +132,11 @@ static bool same(const call_facts *a, const call_facts *b)
 
 static const adept_handler *handler_of(const char *op)
 {
-    for (const adept_handler *const *h = adept_handlers()->handlers; *h; h++)
-        for (const adept_op *row = (*h)->ops; row->name; row++)
-            if (!strcmp(row->name, op)) return *h;
-    abort();
+    const adept_handler *handler;
+    const adept_op *row;
+    bool inplace;
+    if (!adept_handler_find(adept_handlers(), op, &handler, &row, &inplace)) abort();
+    return handler;
 }
 
 static void listen(adept_call *c, adept_cost *cost)

@@ -134,7 +134,7 @@ static void parse_flags(parser *s)
         else
             s->error = "unknown flag";
     }
-    if (*s->p) s->error = "text behind the call";
+    if (*s->p && strncmp(s->p, "->", 2)) s->error = "text behind the call";
 }
 
 static void note_grad(const adept_tensor *t, void *any)
@@ -171,6 +171,7 @@ static const char *parse_call(call_text *t, const adept_handler_table *table, co
     if (s.error) return s.error;
     t->call = (adept_call){.run = &t->run, .n_args = n, .args = args, .arg_names = names};
     if (!adept_handler_find(table, op, &t->call.handler, &t->call.row, &t->call.inplace)) return "no handler";
+    t->call.op = adept_arena_strndup(t->run.arena, op, strlen(op) - t->call.inplace);
     return NULL;
 }
 

@@ -67,14 +67,17 @@ static void print_text(const adept_handler *const *handlers, size_t n)
     for (size_t i = 0; i < n; i++) {
         int column = INDENT;
         printf("%-*s", INDENT - 1, handlers[i]->kind);
-        for (const adept_op *op = handlers[i]->ops; op->name; op++) {
-            int width = (int)strlen(op->name) + 1;
-            if (column + width > RIGHT_MARGIN && column > INDENT) {
-                printf("\n%*s", INDENT - 1, "");
-                column = INDENT;
+        for (const adept_op *op = handlers[i]->ops; op->names; op++) {
+            char name[ADEPT_OP_NAME_BYTES];
+            for (const char *at = op->names; adept_op_next_name(&at, name);) {
+                int width = (int)strlen(name) + 1;
+                if (column + width > RIGHT_MARGIN && column > INDENT) {
+                    printf("\n%*s", INDENT - 1, "");
+                    column = INDENT;
+                }
+                printf(" %s", name);
+                column += width;
             }
-            printf(" %s", op->name);
-            column += width;
         }
         putchar('\n');
     }
@@ -91,8 +94,10 @@ static adept_status print_json(adept_cli *cli, const adept_handler *const *handl
         adept_json_begin_object(&w, NULL);
         adept_json_put_string(&w, "kind", handlers[i]->kind);
         adept_json_begin_array(&w, "operators");
-        for (const adept_op *op = handlers[i]->ops; op->name; op++)
-            adept_json_put_string(&w, NULL, op->name);
+        char name[ADEPT_OP_NAME_BYTES];
+        for (const adept_op *op = handlers[i]->ops; op->names; op++)
+            for (const char *at = op->names; adept_op_next_name(&at, name);)
+                adept_json_put_string(&w, NULL, name);
         adept_json_end_array(&w);
         adept_json_end_object(&w);
     }

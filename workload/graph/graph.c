@@ -1,6 +1,7 @@
 /** @file graph.c  Builder of the neutral graph. Calls: adept_arena.
  *  Open blocks grow in malloc'ed arrays; a closed block is copied into the arena at its final size. */
 #include "graph_private.h"
+#include "adept_slots.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,7 @@ struct adept_graph_builder {
     adept_param *params;
     adept_module *modules;
     adept_graph_input *inputs;
-    int32_t *module_slots; /* open addressing over (path, class); -1 free; size is a power of two */
-    size_t n_module_slots;
+    adept_slots module_slots; /* of all but the root, by path and class */
 };
 
 void adept_graph_free(adept_graph *graph)
@@ -73,11 +73,19 @@ adept_graph_builder *adept_graph_builder_new(void)
 fail:
     if (b) {
         free(b->modules);
-        free(b->module_slots);
+        adept_slots_free(&b->module_slots);
     }
     free(b);
     adept_arena_free(arena);
     return NULL;
+}
+
+/* A copy of n elements; NULL when memory is out. */
+static void *to_arena(adept_arena *arena, const void *array, size_t n, size_t element_bytes)
+{
+    void *copy = adept_arena_array(arena, n, element_bytes);
+    if (copy && n) memcpy(copy, array, n * element_bytes);
+    return copy;
 }
 
 static void free_scratch(adept_graph_builder *b)
@@ -88,7 +96,7 @@ static void free_scratch(adept_graph_builder *b)
     free(b->params);
     free(b->modules);
     free(b->inputs);
-    free(b->module_slots);
+    adept_slots_free(&b->module_slots);
 }
 
 void adept_graph_builder_free(adept_graph_builder *b)
@@ -104,36 +112,24 @@ adept_arena *adept_graph_builder_arena(adept_graph_builder *b)
     return b->graph->arena;
 }
 
+adept_graph *adept_graph_builder_graph(adept_graph_builder *b)
+{
+    return b->graph;
+}
+
 /* ---- modules ---- */
 
 /* Both strings are interned, so their addresses identify them. */
-static size_t module_slot(const adept_graph_builder *b, const char *path, const char *class_name)
-{
-    uint64_t hash = ((uint64_t)(uintptr_t)path * 31 + (uint64_t)(uintptr_t)class_name) * 0x9e3779b97f4a7c15u;
-    size_t mask = b->n_module_slots - 1;
-    size_t slot = (size_t)(hash >> 32) & mask;
-    while (b->module_slots[slot] >= 0) {
-        const adept_module *m = &b->modules[b->module_slots[slot]];
-        if (m->path == path && m->class_name == class_name) break;
-        slot = (slot + 1) & mask;
-    }
-    return slot;
-}
+typedef struct module_search {
+    const adept_module *modules;
+    adept_module wanted;
+} module_search;
 
-static bool grow_module_slots(adept_graph_builder *b)
+static bool is_wanted(const void *context, size_t item)
 {
-    size_t n = b->n_module_slots ? b->n_module_slots * 2 : 64;
-    int32_t *slots = malloc(n * sizeof *slots);
-    if (!slots) return false;
-    for (size_t i = 0; i < n; i++)
-        slots[i] = -1;
-    free(b->module_slots);
-    b->module_slots = slots;
-    b->n_module_slots = n;
-    for (size_t i = 1; i < b->graph->n_modules; i++) {
-        slots[module_slot(b, b->modules[i].path, b->modules[i].class_name)] = (int32_t)i;
-    }
-    return true;
+    const module_search *s = context;
+    const adept_module *m = &s->modules[item];
+    return m->path == s->wanted.path && m->class_name == s->wanted.class_name;
 }
 
 int32_t adept_graph_builder_module(adept_graph_builder *b, const char *path, const char *class_name)
@@ -146,12 +142,13 @@ int32_t adept_graph_builder_module(adept_graph_builder *b, const char *path, con
         if (!b->modules[0].class_name[0]) b->modules[0].class_name = own_class;
         return 0;
     }
-    if (2 * (n + 1) > b->n_module_slots && !grow_module_slots(b)) return -1;
-    size_t slot = module_slot(b, own_path, own_class);
-    if (b->module_slots[slot] >= 0) return b->module_slots[slot];
+    module_search search = {b->modules, {.path = own_path, .class_name = own_class}};
+    uint64_t hash = adept_hash_bytes(adept_hash_begin(), &search.wanted, sizeof search.wanted);
+    size_t found = adept_slots_find(&b->module_slots, hash, is_wanted, &search);
+    if (found != ADEPT_SLOTS_NONE) return (int32_t)found;
     if (!grow((void **)&b->modules, n, &b->modules_capacity, sizeof *b->modules)) return -1;
-    b->modules[n] = (adept_module){.path = own_path, .class_name = own_class};
-    b->module_slots[slot] = (int32_t)n;
+    if (n > 0 && !adept_slots_add(&b->module_slots, hash, n)) return -1;
+    b->modules[n] = search.wanted;
     b->graph->n_modules = n + 1;
     return (int32_t)n;
 }
@@ -235,12 +232,8 @@ static adept_status copy_tensor(copier *c, adept_value *out, const adept_tensor 
     if (!copy) return no_memory(c->err);
     *copy = *in;
     copy->values = NULL;
-    if (in->n_values > 0) {
-        double *values = adept_arena_array(arena, (size_t)in->n_values, sizeof *values);
-        if (!values) return no_memory(c->err);
-        memcpy(values, in->values, (size_t)in->n_values * sizeof *values);
-        copy->values = values;
-    }
+    if (in->n_values > 0 && !(copy->values = to_arena(arena, in->values, (size_t)in->n_values, sizeof *in->values)))
+        return no_memory(c->err);
     out->u.t = copy;
     return ADEPT_OK;
 }
@@ -343,8 +336,8 @@ static adept_status copy_node(adept_graph_builder *b, adept_node *node, const ad
 {
     adept_arena *arena = b->graph->arena;
     size_t n_inputs = (size_t)desc->n_inputs, n_outputs = (size_t)desc->n_outputs;
-    int32_t *inputs = adept_arena_array(arena, n_inputs, sizeof *inputs);
-    int32_t *outputs = adept_arena_array(arena, n_outputs, sizeof *outputs);
+    int32_t *inputs = to_arena(arena, desc->inputs, n_inputs, sizeof *inputs);
+    int32_t *outputs = to_arena(arena, desc->outputs, n_outputs, sizeof *outputs);
     const char **names = adept_arena_array(arena, n_inputs, sizeof *names);
     *node = (adept_node){.op = adept_arena_intern(arena, desc->op),
                          .overload = adept_arena_intern(arena, desc->overload ? desc->overload : ""),
@@ -356,8 +349,6 @@ static adept_status copy_node(adept_graph_builder *b, adept_node *node, const ad
                          .outputs = outputs,
                          .param = desc->param};
     if (!inputs || !outputs || !names || !node->op || !node->overload) return no_memory(err);
-    if (n_inputs) memcpy(inputs, desc->inputs, n_inputs * sizeof *inputs);
-    if (n_outputs) memcpy(outputs, desc->outputs, n_outputs * sizeof *outputs);
     for (size_t i = 0; desc->input_names && i < n_inputs; i++) {
         if (!desc->input_names[i]) continue;
         names[i] = adept_arena_intern(arena, desc->input_names[i]);
@@ -387,16 +378,6 @@ adept_status adept_graph_builder_node(adept_graph_builder *b, const adept_node_d
 }
 
 /* ---- blocks ---- */
-
-static adept_status copy_numbers(adept_graph_builder *b, const int32_t **out, int32_t n, const int32_t *values,
-                                 adept_error *err)
-{
-    int32_t *copy = adept_arena_array(b->graph->arena, (size_t)n, sizeof *copy);
-    if (!copy) return no_memory(err);
-    if (n) memcpy(copy, values, (size_t)n * sizeof *copy);
-    *out = copy;
-    return ADEPT_OK;
-}
 
 /* The array of block pointers doubles whenever its length is a power of two. */
 static bool append_block(adept_arena *arena, adept_node *node, adept_block *block)
@@ -433,9 +414,9 @@ adept_status adept_graph_builder_block_begin(adept_graph_builder *b, int32_t n_p
     adept_block *block = adept_arena_alloc(b->graph->arena, sizeof *block);
     if (!block) return no_memory(err);
     block->n_params = n_params;
-    adept_status status = copy_numbers(b, &block->params, n_params, params, err);
-    if (status != ADEPT_OK) return status;
-    if (!append_block(b->graph->arena, &parent->nodes[parent->n_nodes - 1], block)) return no_memory(err);
+    block->params = to_arena(b->graph->arena, params, (size_t)n_params, sizeof *params);
+    if (!block->params || !append_block(b->graph->arena, &parent->nodes[parent->n_nodes - 1], block))
+        return no_memory(err);
     b->open[b->depth++] = (open_block){.block = block};
     return ADEPT_OK;
 }
@@ -447,13 +428,10 @@ static adept_status close_block(adept_graph_builder *b, int32_t n_returns, const
         return adept_error_set(err, ADEPT_E_INVALID, "graph: block returns a value that does not exist");
     }
     open->block->n_returns = n_returns;
-    adept_status status = copy_numbers(b, &open->block->returns, n_returns, returns, err);
-    if (status != ADEPT_OK) return status;
-    open->block->nodes = adept_arena_array(b->graph->arena, open->n_nodes, sizeof *open->nodes);
-    if (!open->block->nodes) return no_memory(err);
-    if (open->n_nodes) memcpy(open->block->nodes, open->nodes, open->n_nodes * sizeof *open->nodes);
+    open->block->returns = to_arena(b->graph->arena, returns, (size_t)n_returns, sizeof *returns);
+    open->block->nodes = to_arena(b->graph->arena, open->nodes, open->n_nodes, sizeof *open->nodes);
     open->block->n_nodes = open->n_nodes;
-    return ADEPT_OK;
+    return open->block->returns && open->block->nodes ? ADEPT_OK : no_memory(err);
 }
 
 adept_status adept_graph_builder_block_end(adept_graph_builder *b, int32_t n_returns, const int32_t *returns,
@@ -464,14 +442,6 @@ adept_status adept_graph_builder_block_end(adept_graph_builder *b, int32_t n_ret
     if (status != ADEPT_OK) return status;
     free(b->open[--b->depth].nodes);
     return ADEPT_OK;
-}
-
-/* n elements of an array moved into the arena; NULL when memory is out. */
-static void *to_arena(adept_arena *arena, const void *array, size_t n, size_t element_bytes)
-{
-    void *copy = adept_arena_array(arena, n, element_bytes);
-    if (copy && n) memcpy(copy, array, n * element_bytes);
-    return copy;
 }
 
 adept_status adept_graph_builder_finish(adept_graph_builder *b, int32_t n_returns, const int32_t *returns,

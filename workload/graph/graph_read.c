@@ -74,22 +74,17 @@ static int64_t get_int(reader *r)
 static int32_t get_int32(reader *r)
 {
     int64_t v = get_int(r);
-    if (v < INT32_MIN || v > INT32_MAX) {
-        fail(r, "number out of range");
-        return 0;
-    }
-    return (int32_t)v;
+    bool fits = v >= INT32_MIN && v <= INT32_MAX;
+    if (!fits) fail(r, "number out of range");
+    return fits ? (int32_t)v : 0;
 }
 
 /* A value number or index; the builder checks it against what exists. */
 static int32_t get_index(reader *r)
 {
     uint64_t v = get_unsigned(r);
-    if (v > INT32_MAX) {
-        fail(r, "index out of range");
-        return 0;
-    }
-    return (int32_t)v;
+    if (v > INT32_MAX) fail(r, "index out of range");
+    return v > INT32_MAX ? 0 : (int32_t)v;
 }
 
 static bool get_flag(reader *r)
@@ -393,47 +388,37 @@ static void read_block(reader *r, int depth, bool is_root)
     if (r->status == ADEPT_OK) r->status = adept_graph_builder_block_end(r->b, (int32_t)n_returns, r->numbers, r->err);
 }
 
-typedef struct header {
-    const char *format, *producer, *path, *sha256;
-    int64_t hint_batch, hint_seq_length;
-    size_t n_hint_specs;
-    const char **hint_specs;
-} header;
-
-static void read_header(reader *r, header *h)
+static void read_header(reader *r)
 {
+    adept_graph *g = adept_graph_builder_graph(r->b);
     if (r->size < STREAM_MAGIC_BYTES || memcmp(r->data, STREAM_MAGIC, STREAM_MAGIC_BYTES) != 0) {
         fail(r, "no graph stream");
         return;
     }
     r->at = STREAM_MAGIC_BYTES;
     if (get_unsigned(r) != STREAM_VERSION) fail(r, "unknown version of the graph stream");
-    h->format = keep_string(r, get_string(r));
-    h->producer = keep_string(r, get_string(r));
-    h->path = keep_string(r, get_string(r));
-    h->sha256 = get_string(r);
-    if (h->sha256[0] && (strlen(h->sha256) != 64 || strspn(h->sha256, "0123456789abcdef") != 64)) {
+    g->format = keep_string(r, get_string(r));
+    g->producer = keep_string(r, get_string(r));
+    g->path = keep_string(r, get_string(r));
+    const char *sha256 = get_string(r);
+    if (sha256[0] && (strlen(sha256) != 64 || strspn(sha256, "0123456789abcdef") != 64))
         fail(r, "not a SHA-256");
-    }
-    h->hint_batch = get_int(r);
-    h->hint_seq_length = get_int(r);
-    if (h->hint_batch < 0 || h->hint_seq_length < 0) fail(r, "negative batch or sequence length");
-    h->n_hint_specs = get_count(r);
+    else
+        strcpy(g->sha256, sha256);
+    g->hint_batch = get_int(r);
+    g->hint_seq_length = get_int(r);
+    if (g->hint_batch < 0 || g->hint_seq_length < 0) fail(r, "negative batch or sequence length");
+    g->n_hint_specs = get_count(r);
     if (r->status != ADEPT_OK) return;
-    h->hint_specs = adept_arena_array(adept_graph_builder_arena(r->b), h->n_hint_specs, sizeof *h->hint_specs);
-    if (!h->hint_specs) {
-        fail_memory(r);
-        return;
-    }
-    for (size_t i = 0; i < h->n_hint_specs && r->status == ADEPT_OK; i++) {
-        h->hint_specs[i] = keep_string(r, get_string(r));
-    }
+    g->hint_specs = adept_arena_array(g->arena, g->n_hint_specs, sizeof *g->hint_specs);
+    if (!g->hint_specs) fail_memory(r);
+    for (size_t i = 0; i < g->n_hint_specs && r->status == ADEPT_OK; i++)
+        g->hint_specs[i] = keep_string(r, get_string(r));
 }
 
 static void read_all(reader *r, adept_graph **out)
 {
-    header h = {0};
-    read_header(r, &h);
+    read_header(r);
     read_modules(r);
     read_params(r);
     read_values(r);
@@ -443,19 +428,8 @@ static void read_all(reader *r, adept_graph **out)
     size_t n_returns = get_numbers(r, 0);
     if (r->status == ADEPT_OK && left(r)) fail(r, "bytes after the end");
     if (r->status != ADEPT_OK) return;
-    adept_graph *g;
-    r->status = adept_graph_builder_finish(r->b, (int32_t)n_returns, r->numbers, &g, r->err);
+    r->status = adept_graph_builder_finish(r->b, (int32_t)n_returns, r->numbers, out, r->err);
     r->b = NULL;
-    if (r->status != ADEPT_OK) return;
-    g->format = h.format;
-    g->producer = h.producer;
-    g->path = h.path;
-    g->hint_batch = h.hint_batch;
-    g->hint_seq_length = h.hint_seq_length;
-    g->n_hint_specs = h.n_hint_specs;
-    g->hint_specs = h.hint_specs;
-    memcpy(g->sha256, h.sha256, strlen(h.sha256) + 1);
-    *out = g;
 }
 
 adept_status adept_graph_read(adept_graph **out, const void *data, size_t size, adept_error *err)

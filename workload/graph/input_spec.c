@@ -63,6 +63,14 @@ char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t si
     return text;
 }
 
+bool adept_input_specs_have(const adept_input_spec *specs, size_t n, int64_t mark)
+{
+    for (size_t i = 0; i < n; i++)
+        for (int d = 0; d < specs[i].ndim; d++)
+            if (specs[i].dims[d] == mark) return true;
+    return false;
+}
+
 void adept_input_spec_settle(adept_input_spec *spec, int64_t batch_size, bool leading, int64_t seq_length)
 {
     for (int d = 0; d < spec->ndim; d++) {

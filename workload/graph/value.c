@@ -86,6 +86,14 @@ bool adept_dtype_is_integer(adept_dtype dtype)
     return has_class(dtype, 'i');
 }
 
+double adept_dims_elements(int ndim, const int64_t *dims)
+{
+    double n = 1;
+    for (int i = 0; i < ndim; i++)
+        n *= (double)dims[i];
+    return n;
+}
+
 int64_t adept_tensor_numel(const adept_tensor *t)
 {
     int64_t n = 1;

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef bool convert_fn(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                        adept_export_item *out);
+typedef bool convert_fn(adept_export_reader *r, const cJSON *v, adept_export_item *out);
 
 static bool wrong_type(adept_export_reader *r, const cJSON *v)
 {
-    adept_json_fail(&r->json, "argument of kind '%s' has a value of the wrong type", v->string ? v->string : "list element");
+    adept_json_fail(&r->json, "argument of kind '%s' has a value of the wrong type",
+                    v->string ? v->string : "list element");
     return false;
 }
 
@@ -31,89 +31,77 @@ static bool constant_string(adept_export_item *out, const char *s)
     return constant(out, (adept_value){.kind = ADEPT_VALUE_STRING, .u.s = s});
 }
 
-int32_t adept_export_lookup(adept_export_reader *r, const adept_export_scope *scope, const char *name)
+int32_t adept_export_lookup(adept_export_reader *r, const char *name)
 {
-    const uintptr_t *value = adept_name_map_get(&scope->values, name);
+    const uintptr_t *value = adept_name_map_get(r->names, name);
     if (value) return (int32_t)*value;
     adept_json_fail(&r->json, "uses '%s', which nothing before it defines", name);
     return -1;
 }
 
-static bool reference(adept_export_reader *r, const adept_export_scope *scope, const char *name, adept_export_item *out)
+static bool reference(adept_export_reader *r, const char *name, adept_export_item *out)
 {
-    out->ref = adept_export_lookup(r, scope, name);
+    out->ref = adept_export_lookup(r, name);
     return out->ref >= 0;
 }
 
 /* ---- one value ---- */
 
-static bool convert_none(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                         adept_export_item *out)
+static bool convert_none(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
-    (void)r, (void)scope, (void)v;
+    (void)r, (void)v;
     return constant(out, (adept_value){.kind = ADEPT_VALUE_NONE});
 }
 
-static bool convert_named(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                          adept_export_item *out)
+static bool convert_named(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
     const char *name = adept_json_string(&r->json, v, "name");
-    return r->json.status == ADEPT_OK && reference(r, scope, name, out);
+    return r->json.status == ADEPT_OK && reference(r, name, out);
 }
 
-static bool convert_int(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v, adept_export_item *out)
+static bool convert_int(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
-    (void)scope;
     int64_t i;
     return adept_export_int(v, &i) ? constant_int(out, i) : wrong_type(r, v);
 }
 
-static bool convert_float(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                          adept_export_item *out)
+static bool convert_float(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
-    (void)scope;
     double f;
     if (!adept_export_float(v, &f)) return wrong_type(r, v);
     return constant(out, (adept_value){.kind = ADEPT_VALUE_FLOAT, .u.f = f});
 }
 
-static bool convert_bool(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                         adept_export_item *out)
+static bool convert_bool(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
-    (void)scope;
     if (!cJSON_IsBool(v)) return wrong_type(r, v);
     return constant(out, (adept_value){.kind = ADEPT_VALUE_BOOL, .u.b = cJSON_IsTrue(v)});
 }
 
-static bool convert_string(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                           adept_export_item *out)
+static bool convert_string(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
-    (void)scope;
     return cJSON_IsString(v) ? constant_string(out, v->valuestring) : wrong_type(r, v);
 }
 
 /* SymInt, SymFloat and SymBool arguments: {"as_name": ...} or the number itself. */
-static bool convert_symbolic(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                             adept_export_item *out)
+static bool convert_symbolic(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
     const cJSON *what = adept_export_union(r, v);
     if (!what) return false;
     if (strcmp(what->string, "as_name") == 0) {
-        return cJSON_IsString(what) ? reference(r, scope, what->valuestring, out) : wrong_type(r, what);
+        return cJSON_IsString(what) ? reference(r, what->valuestring, out) : wrong_type(r, what);
     }
-    if (strcmp(what->string, "as_int") == 0) return convert_int(r, scope, what, out);
-    if (strcmp(what->string, "as_float") == 0) return convert_float(r, scope, what, out);
-    if (strcmp(what->string, "as_bool") == 0) return convert_bool(r, scope, what, out);
+    if (strcmp(what->string, "as_int") == 0) return convert_int(r, what, out);
+    if (strcmp(what->string, "as_float") == 0) return convert_float(r, what, out);
+    if (strcmp(what->string, "as_bool") == 0) return convert_bool(r, what, out);
     adept_json_fail(&r->json, "symbolic argument of unknown kind '%s'", what->string);
     return false;
 }
 
 /* A handler sees TorchScript's numbers, whichever reader made the graph. A type without a number there (float8
  * variants, unsigned 16 bit) is refused, because its size would be unknown. */
-static bool convert_dtype(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                          adept_export_item *out)
+static bool convert_dtype(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
-    (void)scope;
     int64_t number;
     if (!adept_export_int(v, &number)) return wrong_type(r, v);
     adept_dtype dtype = adept_dtype_from_export(number);
@@ -136,28 +124,22 @@ static bool convert_enum(adept_export_reader *r, const cJSON *v, const int *numb
     return constant_int(out, numbers[number]);
 }
 
-static bool convert_memory_format(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                                  adept_export_item *out)
+static bool convert_memory_format(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
-    (void)scope;
     /* export: unknown, contiguous, channels last, channels last 3d, preserve; c10/core/MemoryFormat.h: 0, 2, 3, 1 */
     static const int numbers[] = {-1, 0, 2, 3, 1};
     return convert_enum(r, v, numbers, sizeof numbers / sizeof numbers[0], out);
 }
 
-static bool convert_layout(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                           adept_export_item *out)
+static bool convert_layout(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
-    (void)scope;
     /* export: unknown, COO, CSR, CSC, BSR, BSC, mkldnn, strided; c10/core/Layout.h: 1, 2, 4, 5, 6, 3, 0 */
     static const int numbers[] = {-1, 1, 2, 4, 5, 6, 3, 0};
     return convert_enum(r, v, numbers, sizeof numbers / sizeof numbers[0], out);
 }
 
-static bool convert_device(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                           adept_export_item *out)
+static bool convert_device(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
-    (void)scope;
     const char *type = adept_json_string(&r->json, v, "type");
     if (r->json.status != ADEPT_OK) return false;
     const cJSON *index = cJSON_GetObjectItemCaseSensitive(v, "index");
@@ -165,27 +147,22 @@ static bool convert_device(adept_export_reader *r, const adept_export_scope *sco
     if (!index || cJSON_IsNull(index)) return constant_string(out, type);
     if (!adept_export_int(index, &number)) return wrong_type(r, v);
     size_t size = strlen(type) + 24;
-    char *text = adept_arena_alloc(r->scratch, size);
-    if (!text) {
-        adept_json_no_memory(&r->json);
-        return false;
-    }
+    char *text = adept_export_room(r, size, 1);
+    if (!text) return false;
     snprintf(text, size, "%s:%lld", type, (long long)number);
     return constant_string(out, text);
 }
 
 /* Objects and complex numbers have no counterpart; an operator that looks at one says so. */
-static bool convert_opaque(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                           adept_export_item *out)
+static bool convert_opaque(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
-    (void)r, (void)scope, (void)v;
+    (void)r, (void)v;
     return constant(out, (adept_value){.kind = ADEPT_VALUE_UNKNOWN});
 }
 
-static bool convert_union(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v,
-                          adept_export_item *out)
+static bool convert_union(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
-    return adept_export_convert(r, scope, v, out);
+    return adept_export_convert(r, v, out);
 }
 
 /* ---- lists ---- */
@@ -238,86 +215,67 @@ static int32_t materialise(adept_export_reader *r, const adept_export_item *item
 
 static bool list_node(adept_export_reader *r, const adept_export_item *items, size_t n, adept_export_item *out)
 {
-    int32_t *inputs = adept_arena_array(r->scratch, n, sizeof *inputs);
-    if (!inputs) {
-        adept_json_no_memory(&r->json);
-        return false;
-    }
+    int32_t *inputs = adept_export_room(r, n, sizeof *inputs);
+    if (!inputs) return false;
     for (size_t i = 0; i < n; i++) {
         inputs[i] = materialise(r, &items[i]);
         if (inputs[i] < 0) return false;
     }
-    out->ref = adept_export_fresh(r);
-    adept_node_desc desc = {.op = "prim::ListConstruct",
-                            .module = r->module,
-                            .n_inputs = (int32_t)n,
-                            .inputs = inputs,
-                            .n_outputs = 1,
-                            .outputs = &out->ref,
-                            .param = -1};
-    adept_export_node(r, &desc);
+    out->ref = adept_export_op(r, "prim::ListConstruct", n, inputs, NULL);
     return r->json.status == ADEPT_OK;
 }
 
 static bool list_constant(adept_export_reader *r, const adept_export_item *items, size_t n, adept_export_item *out)
 {
-    adept_list *list = adept_arena_alloc(r->scratch, sizeof *list);
-    adept_value *values = adept_arena_array(r->scratch, n, sizeof *values);
-    if (!list || !values) {
-        adept_json_no_memory(&r->json);
-        return false;
-    }
+    adept_list *list = adept_export_room(r, 1, sizeof *list);
+    adept_value *values = adept_export_room(r, n, sizeof *values);
+    if (!list || !values) return false;
     for (size_t i = 0; i < n; i++)
         values[i] = items[i].constant;
     *list = (adept_list){.items = values, .n = n, .capacity = n};
     return constant(out, (adept_value){.kind = ADEPT_VALUE_LIST, .u.list = list});
 }
 
-static bool convert_list(adept_export_reader *r, const adept_export_scope *scope, const cJSON *v, convert_fn *element,
-                         convert_fn *inner, adept_export_item *out)
+static bool convert_list(adept_export_reader *r, const cJSON *v, convert_fn *element, convert_fn *inner,
+                         adept_export_item *out)
 {
     if (!cJSON_IsArray(v)) return wrong_type(r, v);
     size_t n = adept_json_size(v), k = 0;
-    adept_export_item *items = adept_arena_array(r->scratch, n, sizeof *items);
-    if (!items) {
-        adept_json_no_memory(&r->json);
-        return false;
-    }
+    adept_export_item *items = adept_export_room(r, n, sizeof *items);
+    if (!items) return false;
     bool has_reference = false;
     for (const cJSON *e = v->child; e; e = e->next, k++) {
-        bool ok = inner ? convert_list(r, scope, e, inner, NULL, &items[k]) : element(r, scope, e, &items[k]);
+        bool ok = inner ? convert_list(r, e, inner, NULL, &items[k]) : element(r, e, &items[k]);
         if (!ok) return false;
         has_reference |= items[k].ref >= 0;
     }
     return has_reference ? list_node(r, items, n, out) : list_constant(r, items, n, out);
 }
 
-bool adept_export_convert(adept_export_reader *r, const adept_export_scope *scope, const cJSON *argument,
-                          adept_export_item *out)
+bool adept_export_convert(adept_export_reader *r, const cJSON *argument, adept_export_item *out)
 {
     const cJSON *what = adept_export_union(r, argument);
     if (!what) return false;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         const kind_row *row = &kinds[i];
         if (strcmp(row->key, what->string) != 0) continue;
-        if (row->is_list) return convert_list(r, scope, what, row->convert, row->inner, out);
-        return row->convert(r, scope, what, out);
+        if (row->is_list) return convert_list(r, what, row->convert, row->inner, out);
+        return row->convert(r, what, out);
     }
     adept_json_fail(&r->json, "argument of unknown kind '%s'", what->string);
     return false;
 }
 
-int32_t adept_export_argument(adept_export_reader *r, const adept_export_scope *scope, const cJSON *argument)
+int32_t adept_export_argument(adept_export_reader *r, const cJSON *argument)
 {
     adept_export_item item = {.ref = -1};
-    return adept_export_convert(r, scope, argument, &item) ? materialise(r, &item) : -1;
+    return adept_export_convert(r, argument, &item) ? materialise(r, &item) : -1;
 }
 
-int32_t adept_export_term(adept_export_reader *r, const adept_export_scope *scope, const cJSON *element)
+int32_t adept_export_term(adept_export_reader *r, const cJSON *element)
 {
     adept_export_item item = {.ref = -1};
-    bool ok =
-        cJSON_IsNumber(element) ? convert_int(r, scope, element, &item) : convert_symbolic(r, scope, element, &item);
+    bool ok = cJSON_IsNumber(element) ? convert_int(r, element, &item) : convert_symbolic(r, element, &item);
     return ok ? materialise(r, &item) : -1;
 }
 

@@ -130,11 +130,8 @@ static const char *const ignored[] = {
 static const char *join(adept_export_reader *r, const char *namespace, size_t n_namespace, const char *name,
                         size_t n_name)
 {
-    char *text = adept_arena_alloc(r->scratch, n_namespace + n_name + 3);
-    if (!text) {
-        adept_json_no_memory(&r->json);
-        return "";
-    }
+    char *text = adept_export_room(r, n_namespace + n_name + 3, 1);
+    if (!text) return "";
     memcpy(text, namespace, n_namespace);
     memcpy(text + n_namespace, "::", 2);
     memcpy(text + n_namespace + 2, name, n_name);
@@ -176,14 +173,21 @@ static op_name find_op(adept_export_reader *r, const char *target)
 
 /* ---- outputs ---- */
 
-/* Names in a list output: the node returns one list, as in TorchScript, which is unpacked right behind it. */
-static void unpack(adept_export_reader *r, adept_export_scope *scope, int32_t list, const cJSON *elements)
+/* Fresh values for the outputs; names of single ones are bound after the node is made. */
+static int32_t *new_outputs(adept_export_reader *r, const cJSON *outputs, size_t *n)
 {
-    size_t n = adept_json_size(elements);
-    int32_t *values = adept_arena_array(r->scratch, n, sizeof *values);
-    if (!values) adept_json_no_memory(&r->json);
-    for (size_t i = 0; i < n && r->json.status == ADEPT_OK; i++)
+    *n = adept_json_size(outputs);
+    int32_t *values = adept_export_room(r, *n, sizeof *values);
+    for (size_t i = 0; i < *n && r->json.status == ADEPT_OK; i++)
         values[i] = adept_export_fresh(r);
+    return values;
+}
+
+/* Names in a list output: the node returns one list, as in TorchScript, which is unpacked right behind it. */
+static void unpack(adept_export_reader *r, int32_t list, const cJSON *elements)
+{
+    size_t n;
+    int32_t *values = new_outputs(r, elements, &n);
     if (r->json.status != ADEPT_OK) return;
     adept_node_desc desc = {.op = "prim::ListUnpack",
                             .module = r->module,
@@ -196,22 +200,11 @@ static void unpack(adept_export_reader *r, adept_export_scope *scope, int32_t li
     size_t i = 0;
     for (const cJSON *e = elements->child; e; e = e->next, i++) {
         const char *name = adept_export_element_name(e);
-        if (name) adept_export_bind(r, scope, name, values[i]);
+        if (name) adept_export_bind(r, name, values[i]);
     }
 }
 
-/* Fresh values for the outputs; names of single ones are bound after the node is made. */
-static int32_t *new_outputs(adept_export_reader *r, const cJSON *outputs, size_t *n)
-{
-    *n = adept_json_size(outputs);
-    int32_t *values = adept_arena_array(r->scratch, *n, sizeof *values);
-    if (!values) adept_json_no_memory(&r->json);
-    for (size_t i = 0; i < *n && r->json.status == ADEPT_OK; i++)
-        values[i] = adept_export_fresh(r);
-    return values;
-}
-
-static void bind_outputs(adept_export_reader *r, adept_export_scope *scope, const cJSON *outputs, const int32_t *values)
+static void bind_outputs(adept_export_reader *r, const cJSON *outputs, const int32_t *values)
 {
     size_t i = 0;
     for (const cJSON *e = outputs->child; e && r->json.status == ADEPT_OK; e = e->next, i++) {
@@ -219,9 +212,9 @@ static void bind_outputs(adept_export_reader *r, adept_export_scope *scope, cons
         if (!what) return;
         const char *name = adept_export_argument_name(e);
         if (cJSON_IsArray(what))
-            unpack(r, scope, values[i], what);
+            unpack(r, values[i], what);
         else if (name)
-            adept_export_bind(r, scope, name, values[i]);
+            adept_export_bind(r, name, values[i]);
     }
 }
 
@@ -233,28 +226,27 @@ typedef struct inputs_list {
     size_t n;
 } inputs_list;
 
-static inputs_list read_inputs(adept_export_reader *r, const adept_export_scope *scope, const cJSON *inputs)
+static inputs_list read_inputs(adept_export_reader *r, const cJSON *inputs)
 {
     inputs_list list = {0};
     size_t n = adept_json_size(inputs);
-    list.values = adept_arena_array(r->scratch, n, sizeof *list.values);
-    list.names = adept_arena_array(r->scratch, n, sizeof *list.names);
-    if (!list.values || !list.names) adept_json_no_memory(&r->json);
+    list.values = adept_export_room(r, n, sizeof *list.values);
+    list.names = adept_export_room(r, n, sizeof *list.names);
     for (const cJSON *e = inputs->child; e && r->json.status == ADEPT_OK; e = e->next, list.n++) {
         const char *name = adept_json_string(&r->json, e, "name");
         const cJSON *argument = adept_json_object(&r->json, e, "arg");
         if (r->json.status != ADEPT_OK) break;
         list.names[list.n] = name[0] ? name : NULL;
         bool is_graph = cJSON_GetObjectItemCaseSensitive(argument, "as_graph") != NULL;
-        list.values[list.n] = is_graph ? -1 : adept_export_argument(r, scope, argument);
+        list.values[list.n] = is_graph ? -1 : adept_export_argument(r, argument);
     }
     return list;
 }
 
-static void plain_node(adept_export_reader *r, adept_export_scope *scope, const cJSON *inputs, const cJSON *outputs)
+static void plain_node(adept_export_reader *r, const cJSON *inputs, const cJSON *outputs)
 {
     op_name name = find_op(r, r->target);
-    inputs_list list = read_inputs(r, scope, inputs);
+    inputs_list list = read_inputs(r, inputs);
     size_t n_outputs;
     int32_t *values = new_outputs(r, outputs, &n_outputs);
     if (r->json.status != ADEPT_OK) return;
@@ -268,39 +260,29 @@ static void plain_node(adept_export_reader *r, adept_export_scope *scope, const 
                             .outputs = values,
                             .param = -1};
     adept_export_node(r, &desc);
-    bind_outputs(r, scope, outputs, values);
+    bind_outputs(r, outputs, values);
 }
 
 /* A sum of many sizes, written by torch >= 2.7: a chain of additions. */
 static int32_t add_pair(adept_export_reader *r, int32_t a, int32_t b)
 {
     static const char *const names[] = {"a", "b"};
-    int32_t inputs[] = {a, b}, output = adept_export_fresh(r);
-    adept_node_desc desc = {.op = "aten::add",
-                            .module = r->module,
-                            .n_inputs = 2,
-                            .inputs = inputs,
-                            .input_names = names,
-                            .n_outputs = 1,
-                            .outputs = &output,
-                            .param = -1};
-    adept_export_node(r, &desc);
-    return output;
+    return adept_export_op(r, "aten::add", 2, (int32_t[]){a, b}, names);
 }
 
-static void sum_node(adept_export_reader *r, adept_export_scope *scope, const cJSON *inputs, const cJSON *outputs)
+static void sum_node(adept_export_reader *r, const cJSON *inputs, const cJSON *outputs)
 {
     const cJSON *argument = adept_json_object(&r->json, inputs->child, "arg");
     const cJSON *terms = adept_export_union(r, argument);
     if (r->json.status == ADEPT_OK && !cJSON_IsArray(terms)) adept_json_fail(&r->json, "a list of numbers is expected");
     int32_t sum = -1;
     for (const cJSON *e = terms ? terms->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
-        int32_t term = adept_export_term(r, scope, e);
+        int32_t term = adept_export_term(r, e);
         sum = sum < 0 || r->json.status != ADEPT_OK ? term : add_pair(r, sum, term);
     }
     if (r->json.status == ADEPT_OK && sum < 0) adept_json_fail(&r->json, "a sum of nothing");
     const char *name = outputs->child ? adept_export_argument_name(outputs->child) : NULL;
-    if (name) adept_export_bind(r, scope, name, sum);
+    if (name) adept_export_bind(r, name, sum);
 }
 
 /* ---- regions ---- */
@@ -335,12 +317,9 @@ static flat_names flatten(adept_export_reader *r, const cJSON *first, const char
         const cJSON *argument = key ? cJSON_GetObjectItemCaseSensitive(e, key) : e;
         adept_export_each_name(argument, count_name, &flat.most);
     }
-    flat.names = adept_arena_array(r->scratch, flat.most, sizeof *flat.names);
-    flat.is_tensor = adept_arena_array(r->scratch, flat.most, sizeof *flat.is_tensor);
-    if (!flat.names || !flat.is_tensor) {
-        adept_json_no_memory(&r->json);
-        return (flat_names){0};
-    }
+    flat.names = adept_export_room(r, flat.most, sizeof *flat.names);
+    flat.is_tensor = adept_export_room(r, flat.most, sizeof *flat.is_tensor);
+    if (!flat.names || !flat.is_tensor) return (flat_names){0};
     for (const cJSON *e = first; e; e = e->next) {
         const cJSON *argument = key ? cJSON_GetObjectItemCaseSensitive(e, key) : e;
         flat.in_tensors = cJSON_IsObject(argument) && argument->child && strncmp(argument->child->string, "as_sym", 6);
@@ -383,8 +362,7 @@ static bool find_region(adept_export_reader *r, const cJSON *inputs, region *out
     return !is_autocast || cJSON_IsFalse(first_bool); /* arguments: device, type, enabled, cache enabled, graph, ... */
 }
 
-static void bind_operands(adept_export_reader *r, const adept_export_scope *outer, adept_export_scope *inner,
-                          const region *reg)
+static void bind_operands(adept_export_reader *r, adept_name_map *inner, const region *reg)
 {
     const cJSON *inputs = adept_json_array(&r->json, reg->graph, "inputs");
     flat_names wanted = flatten(r, inputs ? inputs->child : NULL, NULL);
@@ -393,28 +371,18 @@ static void bind_operands(adept_export_reader *r, const adept_export_scope *oute
         adept_json_fail(&r->json, "the region takes %zu values, %zu are given", wanted.n, given.n);
     }
     for (size_t i = 0; i < wanted.n && r->json.status == ADEPT_OK; i++) {
-        adept_export_bind(r, inner, wanted.names[i], adept_export_lookup(r, outer, given.names[i]));
+        int32_t value = adept_export_lookup(r, given.names[i]);
+        if (value >= 0 && !adept_name_map_put(inner, wanted.names[i], (uintptr_t)value)) adept_json_no_memory(&r->json);
     }
 }
 
 static int32_t detached(adept_export_reader *r, int32_t value)
 {
     static const char *const names[] = {"self"};
-    int32_t output = adept_export_fresh(r);
-    adept_node_desc desc = {.op = "aten::detach",
-                            .module = r->module,
-                            .n_inputs = 1,
-                            .inputs = &value,
-                            .input_names = names,
-                            .n_outputs = 1,
-                            .outputs = &output,
-                            .param = -1};
-    adept_export_node(r, &desc);
-    return output;
+    return adept_export_op(r, "aten::detach", 1, &value, names);
 }
 
-static void bind_results(adept_export_reader *r, adept_export_scope *outer, const adept_export_scope *inner,
-                         const region *reg, const cJSON *outputs)
+static void bind_results(adept_export_reader *r, adept_name_map *inner, const region *reg, const cJSON *outputs)
 {
     const cJSON *inner_outputs = adept_json_array(&r->json, reg->graph, "outputs");
     flat_names from = flatten(r, inner_outputs ? inner_outputs->child : NULL, NULL);
@@ -422,10 +390,13 @@ static void bind_results(adept_export_reader *r, adept_export_scope *outer, cons
     if (r->json.status == ADEPT_OK && from.n != to.n) {
         adept_json_fail(&r->json, "the region returns %zu values, %zu are expected", from.n, to.n);
     }
+    adept_name_map *outer = r->names;
     for (size_t i = 0; i < to.n && r->json.status == ADEPT_OK; i++) {
-        int32_t value = adept_export_lookup(r, inner, from.names[i]);
+        r->names = inner;
+        int32_t value = adept_export_lookup(r, from.names[i]);
+        r->names = outer;
         if (reg->detach && to.is_tensor[i] && r->json.status == ADEPT_OK) value = detached(r, value);
-        adept_export_bind(r, outer, to.names[i], value);
+        adept_export_bind(r, to.names[i], value);
     }
 }
 
@@ -437,25 +408,27 @@ static void begin_node(adept_export_reader *r, size_t index, const char *target)
     r->json.where = r->where;
 }
 
-static void inline_region(adept_export_reader *r, adept_export_scope *outer, const region *reg, const cJSON *outputs)
+static void inline_region(adept_export_reader *r, const region *reg, const cJSON *outputs)
 {
     if (r->depth >= MAX_REGION_DEPTH) {
         adept_json_fail(&r->json, "regions nested more than %d deep", MAX_REGION_DEPTH);
         return;
     }
-    adept_export_scope inner = {.values = {.n = 0}};
+    adept_name_map inner = {0}, *outer = r->names;
     const char *target = r->target;
     size_t index = r->node_index;
     int32_t module = r->module;
-    bind_operands(r, outer, &inner, reg);
+    bind_operands(r, &inner, reg);
+    r->names = &inner;
     r->depth++;
-    if (r->json.status == ADEPT_OK) adept_export_nodes(r, &inner, reg->graph);
+    if (r->json.status == ADEPT_OK) adept_export_nodes(r, reg->graph);
+    r->names = outer;
     r->depth--;
     begin_node(r, index, target);
     r->module = module;
     r->last_stack = NULL;
-    if (r->json.status == ADEPT_OK) bind_results(r, outer, &inner, reg, outputs);
-    adept_name_map_free(&inner.values);
+    if (r->json.status == ADEPT_OK) bind_results(r, &inner, reg, outputs);
+    adept_name_map_free(&inner);
 }
 
 /* ---- all ---- */
@@ -468,7 +441,7 @@ static bool is_ignored(const char *target)
     return false;
 }
 
-static void read_node(adept_export_reader *r, adept_export_scope *scope, const cJSON *node, size_t index)
+static void read_node(adept_export_reader *r, const cJSON *node, size_t index)
 {
     begin_node(r, index, "?");
     const char *target = adept_json_string(&r->json, node, "target");
@@ -481,19 +454,19 @@ static void read_node(adept_export_reader *r, adept_export_scope *scope, const c
     find_module(r, node);
     region reg = {0};
     if (find_region(r, inputs, &reg))
-        inline_region(r, scope, &reg, outputs);
+        inline_region(r, &reg, outputs);
     else if (strcmp(target, "torch.sym_sum") == 0)
-        sum_node(r, scope, inputs, outputs);
+        sum_node(r, inputs, outputs);
     else
-        plain_node(r, scope, inputs, outputs);
+        plain_node(r, inputs, outputs);
 }
 
-void adept_export_nodes(adept_export_reader *r, adept_export_scope *scope, const cJSON *graph)
+void adept_export_nodes(adept_export_reader *r, const cJSON *graph)
 {
     const cJSON *nodes = adept_json_array(&r->json, graph, "nodes");
     size_t index = 0;
     for (const cJSON *node = nodes ? nodes->child : NULL; node && r->json.status == ADEPT_OK; node = node->next) {
-        read_node(r, scope, node, index++);
+        read_node(r, node, index++);
     }
     r->json.where = NULL;
 }

@@ -39,7 +39,8 @@ bool adept_export_dims(adept_export_reader *r, const cJSON *sizes, const char *w
             return false;
         }
         adept_export_size size = adept_export_read_size(r, e);
-        if (r->json.status == ADEPT_OK && !size.known) adept_json_fail(&r->json, "the shape of '%s' is not known", what);
+        if (r->json.status == ADEPT_OK && !size.known)
+            adept_json_fail(&r->json, "the shape of '%s' is not known", what);
         if (r->json.status != ADEPT_OK) return false;
         dims[n++] = size.value;
     }
@@ -92,11 +93,8 @@ static void describe_place(adept_export_reader *r, tensor_spec *spec, const cJSO
         append(&t, '/', strides[i]);
     }
     size_t length = strlen(place->storage);
-    char *text = adept_arena_alloc(r->scratch, t.used + length + 2);
-    if (!text) {
-        adept_json_no_memory(&r->json);
-        return;
-    }
+    char *text = adept_export_room(r, t.used + length + 2, 1);
+    if (!text) return;
     memcpy(text, t.text, t.used);
     text[t.used] = ' ';
     memcpy(text + t.used + 1, place->storage, length);
@@ -119,7 +117,8 @@ static void read_meta(adept_export_reader *r, tensor_spec *spec, const adept_nam
         return;
     }
     spec->param.requires_grad = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "requires_grad"));
-    if (!adept_export_dims(r, adept_json_array(&r->json, meta, "sizes"), spec->name, &spec->param.ndim, spec->param.dims)) {
+    if (!adept_export_dims(r, adept_json_array(&r->json, meta, "sizes"), spec->name, &spec->param.ndim,
+                           spec->param.dims)) {
         return;
     }
     describe_place(r, spec, meta, find_place(r, places_by_name, spec->name));
@@ -240,7 +239,7 @@ static void add_param(adept_export_reader *r, spec_list *list, adept_name_map *b
     if (own && own->param < 0) own->param = spec->index;
 }
 
-static void add_all(adept_export_reader *r, adept_export_scope *scope, spec_list *list)
+static void add_all(adept_export_reader *r, spec_list *list)
 {
     adept_name_map by_name = {0}, by_place = {0};
     for (size_t i = 0; i < list->n && r->json.status == ADEPT_OK; i++) {
@@ -251,7 +250,7 @@ static void add_all(adept_export_reader *r, adept_export_scope *scope, spec_list
         if (value < 0)
             adept_export_check(r, r->json.err->status);
         else
-            adept_export_bind(r, scope, spec->argument, value);
+            adept_export_bind(r, spec->argument, value);
     }
     adept_name_map_free(&by_name);
     adept_name_map_free(&by_place);
@@ -261,26 +260,26 @@ static void collect(adept_export_reader *r, spec_list *list, const cJSON *inputs
 {
     adept_name_map places = {0};
     size_t n = adept_json_size(inputs);
-    list->items = adept_arena_array(r->scratch, n, sizeof *list->items);
-    if (!list->items) adept_json_no_memory(&r->json);
+    list->items = adept_export_room(r, n, sizeof *list->items);
     for (size_t i = 0; i < r->places->n; i++) {
         if (!adept_name_map_put(&places, r->places->items[i].name, i)) adept_json_no_memory(&r->json);
     }
     for (const cJSON *e = inputs->child; e && r->json.status == ADEPT_OK; e = e->next) {
         if (!read_spec(r, &list->items[list->n], e, &places)) continue;
-        if (!adept_name_map_put(&list->by_argument, list->items[list->n].argument, list->n)) adept_json_no_memory(&r->json);
+        if (!adept_name_map_put(&list->by_argument, list->items[list->n].argument, list->n))
+            adept_json_no_memory(&r->json);
         list->n++;
     }
     adept_name_map_free(&places);
 }
 
-void adept_export_params(adept_export_reader *r, adept_export_scope *scope)
+void adept_export_params(adept_export_reader *r)
 {
     spec_list list = {0};
     const cJSON *inputs = adept_json_array(&r->json, r->signature, "input_specs");
     if (!inputs) return;
     collect(r, &list, inputs);
     if (r->json.status == ADEPT_OK) mark_all_used(r, &list);
-    if (r->json.status == ADEPT_OK) add_all(r, scope, &list);
+    if (r->json.status == ADEPT_OK) add_all(r, &list);
     adept_name_map_free(&list.by_argument);
 }

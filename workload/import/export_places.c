@@ -8,33 +8,16 @@
 #include "export_private.h"
 #include "pickle.h"
 
-/* Item i of a container of that kind, if it has the wanted kind. */
-static const adept_pickle_value *item(const adept_pickle_value *v, adept_pickle_kind container, size_t i,
-                                      adept_pickle_kind kind)
-{
-    if (!v || v->kind != container || i >= v->u.items->n) return NULL;
-    const adept_pickle_value *found = &v->u.items->values[i];
-    return found->kind == kind ? found : NULL;
-}
-
-/* The arguments of a call of that function. */
-static const adept_pickle_value *call_of(const adept_pickle_value *v, const char *function)
-{
-    const adept_pickle_value *callable = item(v, ADEPT_PICKLE_OBJECT, 0, ADEPT_PICKLE_GLOBAL);
-    if (!callable || !adept_pickle_is(callable, ADEPT_PICKLE_GLOBAL, function)) return NULL;
-    return item(v, ADEPT_PICKLE_OBJECT, 1, ADEPT_PICKLE_TUPLE);
-}
-
 static bool read_tensor(const adept_pickle_value *v, const adept_pickle_value **key, int64_t *offset)
 {
-    const adept_pickle_value *parameter = call_of(v, "torch._utils\n_rebuild_parameter");
-    if (parameter) v = item(parameter, ADEPT_PICKLE_TUPLE, 0, ADEPT_PICKLE_OBJECT);
-    const adept_pickle_value *tensor = call_of(v, "torch._utils\n_rebuild_tensor_v2");
-    const adept_pickle_value *id = item(tensor, ADEPT_PICKLE_TUPLE, 0, ADEPT_PICKLE_PERSISTENT);
-    const adept_pickle_value *storage = item(id, ADEPT_PICKLE_PERSISTENT, 0, ADEPT_PICKLE_TUPLE);
-    const adept_pickle_value *start = item(tensor, ADEPT_PICKLE_TUPLE, 1, ADEPT_PICKLE_INT);
-    *key = item(storage, ADEPT_PICKLE_TUPLE, 2, ADEPT_PICKLE_TEXT);
-    if (!*key || !start) return false;
+    const adept_pickle_value *parameter = adept_pickle_call(v, "torch._utils\n_rebuild_parameter");
+    if (parameter) v = adept_pickle_item(parameter, ADEPT_PICKLE_TUPLE, 0);
+    const adept_pickle_value *tensor = adept_pickle_call(v, "torch._utils\n_rebuild_tensor_v2");
+    const adept_pickle_value *id = adept_pickle_item(tensor, ADEPT_PICKLE_TUPLE, 0);
+    const adept_pickle_value *storage = adept_pickle_item(id, ADEPT_PICKLE_PERSISTENT, 0);
+    const adept_pickle_value *start = adept_pickle_item(tensor, ADEPT_PICKLE_TUPLE, 1);
+    *key = adept_pickle_item(storage, ADEPT_PICKLE_TUPLE, 2);
+    if (!*key || (*key)->kind != ADEPT_PICKLE_TEXT || !start || start->kind != ADEPT_PICKLE_INT) return false;
     *offset = start->u.i;
     return true;
 }
@@ -56,7 +39,7 @@ adept_status adept_export_pickle(adept_export_places *places, const char *name, 
     adept_pickle_value root;
     adept_status status = adept_pickle_parse(&root, places->arena, name, data, size, err);
     if (status != ADEPT_OK) return status;
-    bool is_ordered = call_of(&root, "collections\nOrderedDict") != NULL;
+    bool is_ordered = adept_pickle_call(&root, "collections\nOrderedDict") != NULL;
     if (root.kind != ADEPT_PICKLE_DICT && !is_ordered) {
         return adept_error_set(err, ADEPT_E_INVALID, "%s: the state dictionary is no dictionary", name);
     }

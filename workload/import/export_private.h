@@ -42,6 +42,7 @@ typedef struct adept_export_reader {
     char where[160];        /* the node that is being read: "node 12 (torch.ops.aten.add.Tensor)" */
     adept_graph_builder *b;
     adept_arena *scratch;
+    adept_name_map *names; /* of the graph that is being read -> value numbers */
     const cJSON *graph; /* the root graph */
     const cJSON *signature;
     adept_name_map metas;   /* name -> TensorMeta of the root graph (cJSON *) */
@@ -56,11 +57,6 @@ typedef struct adept_export_reader {
     const char *batch_symbol; /* expression of dimension 0 of the first tensor input, NULL if it is a number */
     int64_t batch_hint;
 } adept_export_reader;
-
-/** Names of one graph -> value numbers. */
-typedef struct adept_export_scope {
-    adept_name_map values;
-} adept_export_scope;
 
 /** A size: a number, or an expression with the number it had when the model was exported. */
 typedef struct adept_export_size {
@@ -81,9 +77,14 @@ adept_status adept_export_build(adept_graph **out, const adept_export_source *so
 /** After a builder call that may have failed for its own reasons. */
 void adept_export_check(adept_export_reader *r, adept_status status);
 /* ---- export_program.c ---- */
-void adept_export_bind(adept_export_reader *r, adept_export_scope *scope, const char *name, int32_t value);
+void adept_export_bind(adept_export_reader *r, const char *name, int32_t value);
 int32_t adept_export_fresh(adept_export_reader *r); /* a new value number; -1 after a failure */
 void adept_export_node(adept_export_reader *r, const adept_node_desc *desc);
+/** A node of the module that is being read, with one output: its value. */
+int32_t adept_export_op(adept_export_reader *r, const char *op, size_t n_inputs, const int32_t *inputs,
+                        const char *const *input_names);
+/** Room for n of the scratch arena's; NULL and a failure when memory is out. */
+void *adept_export_room(adept_export_reader *r, size_t n, size_t element_bytes);
 
 /* ---- export_json.c ---- */
 /** The one key of a union object whose value is not null. */
@@ -97,14 +98,13 @@ void adept_export_upgrade(adept_export_reader *r);
 
 /* ---- export_args.c ---- */
 /** One argument: nodes for constants and lists are appended to the graph. Value number, or -1 after a failure. */
-int32_t adept_export_argument(adept_export_reader *r, const adept_export_scope *scope, const cJSON *argument);
+int32_t adept_export_argument(adept_export_reader *r, const cJSON *argument);
 /** The same, but plain data stays a constant. False after a failure. */
-bool adept_export_convert(adept_export_reader *r, const adept_export_scope *scope, const cJSON *argument,
-                          adept_export_item *out);
+bool adept_export_convert(adept_export_reader *r, const cJSON *argument, adept_export_item *out);
 /** Value of a name, -1 and a failure if nothing defines it. */
-int32_t adept_export_lookup(adept_export_reader *r, const adept_export_scope *scope, const char *name);
+int32_t adept_export_lookup(adept_export_reader *r, const char *name);
 /** One number of a list: plain, {"as_int": ...} or {"as_name": ...}. */
-int32_t adept_export_term(adept_export_reader *r, const adept_export_scope *scope, const cJSON *element);
+int32_t adept_export_term(adept_export_reader *r, const cJSON *element);
 /** Name in one element of a list of tensors or symbols, NULL if it has none. */
 const char *adept_export_element_name(const cJSON *element);
 /** Name of as_tensor, as_sym_int, ... arguments; NULL if it is none of them or a plain number. */
@@ -113,12 +113,12 @@ const char *adept_export_argument_name(const cJSON *argument);
 void adept_export_each_name(const cJSON *argument, void (*visit)(void *context, const char *name), void *context);
 
 /* ---- export_params.c ---- */
-/** All parameters and buffers of the signature: into the graph, and their names into the scope. */
-void adept_export_params(adept_export_reader *r, adept_export_scope *scope);
+/** All parameters and buffers of the signature: into the graph, and their names among the reader's. */
+void adept_export_params(adept_export_reader *r);
 bool adept_export_dims(adept_export_reader *r, const cJSON *sizes, const char *what, int *ndim, int64_t *dims);
 
 /* ---- export_nodes.c ---- */
-void adept_export_nodes(adept_export_reader *r, adept_export_scope *scope, const cJSON *graph);
+void adept_export_nodes(adept_export_reader *r, const cJSON *graph);
 
 /* ---- export_places.c ---- */
 /** Places of the tensors in the data.pkl of a torch.save archive that holds a dictionary name -> tensor. */

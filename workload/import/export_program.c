@@ -48,10 +48,10 @@ static adept_status parse(cJSON **root, const adept_export_source *source, adept
 
 /* ---- building blocks ---- */
 
-void adept_export_bind(adept_export_reader *r, adept_export_scope *scope, const char *name, int32_t value)
+void adept_export_bind(adept_export_reader *r, const char *name, int32_t value)
 {
     if (r->json.status != ADEPT_OK || value < 0) return;
-    if (!adept_name_map_put(&scope->values, name, (uintptr_t)value)) adept_json_no_memory(&r->json);
+    if (!adept_name_map_put(r->names, name, (uintptr_t)value)) adept_json_no_memory(&r->json);
 }
 
 int32_t adept_export_fresh(adept_export_reader *r)
@@ -66,6 +66,28 @@ void adept_export_node(adept_export_reader *r, const adept_node_desc *desc)
     if (r->json.status == ADEPT_OK) adept_export_check(r, adept_graph_builder_node(r->b, desc, r->json.err));
 }
 
+int32_t adept_export_op(adept_export_reader *r, const char *op, size_t n_inputs, const int32_t *inputs,
+                        const char *const *input_names)
+{
+    int32_t output = adept_export_fresh(r);
+    adept_export_node(r, &(adept_node_desc){.op = op,
+                                            .module = r->module,
+                                            .n_inputs = (int32_t)n_inputs,
+                                            .inputs = inputs,
+                                            .input_names = input_names,
+                                            .n_outputs = 1,
+                                            .outputs = &output,
+                                            .param = -1});
+    return output;
+}
+
+void *adept_export_room(adept_export_reader *r, size_t n, size_t element_bytes)
+{
+    void *room = adept_arena_array(r->scratch, n, element_bytes);
+    if (!room) adept_json_no_memory(&r->json);
+    return room;
+}
+
 /* ---- inputs ---- */
 
 static void read_metas(adept_export_reader *r)
@@ -76,7 +98,8 @@ static void read_metas(adept_export_reader *r)
         if (!adept_name_map_put(&r->metas, v->string, (uintptr_t)(meta ? meta : v))) adept_json_no_memory(&r->json);
     }
     const cJSON *symbols = cJSON_GetObjectItemCaseSensitive(r->graph, "sym_int_values");
-    for (const cJSON *v = cJSON_IsObject(symbols) ? symbols->child : NULL; v && r->json.status == ADEPT_OK; v = v->next) {
+    for (const cJSON *v = cJSON_IsObject(symbols) ? symbols->child : NULL; v && r->json.status == ADEPT_OK;
+         v = v->next) {
         if (!adept_name_map_put(&r->symbols, v->string, (uintptr_t)v)) adept_json_no_memory(&r->json);
     }
 }
@@ -87,7 +110,8 @@ static void read_input_shape(adept_export_reader *r, adept_graph_input *input, c
     int64_t number;
     const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(meta, "dtype");
     input->dtype = adept_export_int(dtype, &number) ? adept_dtype_from_export(number) : ADEPT_DTYPE_NONE;
-    if (input->dtype == ADEPT_DTYPE_NONE) adept_json_fail(&r->json, "input '%s' has an unknown element type", input->name);
+    if (input->dtype == ADEPT_DTYPE_NONE)
+        adept_json_fail(&r->json, "input '%s' has an unknown element type", input->name);
     const cJSON *sizes = adept_json_array(&r->json, meta, "sizes");
     bool has_batch = false;
     input->has_shape = true;
@@ -118,18 +142,18 @@ static adept_value symbol_hint(adept_export_reader *r, const char *name)
     return (adept_value){.kind = ADEPT_VALUE_INT, .u.i = size.value};
 }
 
-static void add_input(adept_export_reader *r, adept_export_scope *scope, adept_graph_input *input, bool bind)
+static void add_input(adept_export_reader *r, adept_graph_input *input, bool bind)
 {
     input->value = adept_export_fresh(r);
     if (r->json.status != ADEPT_OK) return;
     if (adept_graph_builder_input(r->b, input) < 0) {
         adept_json_fail(&r->json, "input '%s' has an impossible shape", input->name);
     } else if (bind) {
-        adept_export_bind(r, scope, input->name, input->value);
+        adept_export_bind(r, input->name, input->value);
     }
 }
 
-static void add_user_input(adept_export_reader *r, adept_export_scope *scope, const cJSON *argument, bool *seen_tensor)
+static void add_user_input(adept_export_reader *r, const cJSON *argument, bool *seen_tensor)
 {
     const cJSON *what = adept_export_union(r, argument);
     if (!what) return;
@@ -145,13 +169,13 @@ static void add_user_input(adept_export_reader *r, adept_export_scope *scope, co
         input.constant = symbol_hint(r, name);
     } else {
         adept_export_item item = {.ref = -1};
-        if (!adept_export_convert(r, scope, argument, &item)) return;
+        if (!adept_export_convert(r, argument, &item)) return;
         input.constant = item.constant;
     }
-    add_input(r, scope, &input, name != NULL);
+    add_input(r, &input, name != NULL);
 }
 
-static void read_inputs(adept_export_reader *r, adept_export_scope *scope)
+static void read_inputs(adept_export_reader *r)
 {
     const cJSON *specs = adept_json_array(&r->json, r->signature, "input_specs");
     bool seen_tensor = false;
@@ -159,18 +183,18 @@ static void read_inputs(adept_export_reader *r, adept_export_scope *scope)
         const cJSON *what = adept_export_union(r, e);
         if (!what) return;
         if (strcmp(what->string, "user_input") == 0) {
-            add_user_input(r, scope, adept_json_object(&r->json, what, "arg"), &seen_tensor);
+            add_user_input(r, adept_json_object(&r->json, what, "arg"), &seen_tensor);
         } else if (strcmp(what->string, "constant_input") == 0) {
             adept_graph_input input = {.name = adept_json_string(&r->json, what, "name")};
             adept_export_item item = {.ref = -1};
-            if (!adept_export_convert(r, scope, adept_json_object(&r->json, what, "value"), &item)) return;
+            if (!adept_export_convert(r, adept_json_object(&r->json, what, "value"), &item)) return;
             input.constant = item.constant;
-            add_input(r, scope, &input, true);
+            add_input(r, &input, true);
         } else if (strcmp(what->string, "custom_obj") == 0 || strcmp(what->string, "token") == 0) {
             adept_graph_input input = {.name = "(object)", .constant.kind = ADEPT_VALUE_UNKNOWN};
             const char *name = adept_json_string(&r->json, adept_json_object(&r->json, what, "arg"), "name");
             if (r->json.status == ADEPT_OK && name[0]) input.name = name;
-            add_input(r, scope, &input, true);
+            add_input(r, &input, true);
         }
     }
 }
@@ -178,12 +202,11 @@ static void read_inputs(adept_export_reader *r, adept_export_scope *scope)
 /* ---- outputs ---- */
 
 /* What the user gets; mutated buffers, tokens and plain numbers are no results of the model. */
-static size_t read_outputs(adept_export_reader *r, const adept_export_scope *scope, int32_t **returns)
+static size_t read_outputs(adept_export_reader *r, int32_t **returns)
 {
     const cJSON *specs = adept_json_array(&r->json, r->signature, "output_specs");
     size_t n = 0;
-    *returns = adept_arena_array(r->scratch, adept_json_size(specs), sizeof **returns);
-    if (!*returns) adept_json_no_memory(&r->json);
+    *returns = adept_export_room(r, adept_json_size(specs), sizeof **returns);
     for (const cJSON *e = specs ? specs->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
         const cJSON *what = adept_export_union(r, e);
         if (!what) return 0;
@@ -193,7 +216,7 @@ static size_t read_outputs(adept_export_reader *r, const adept_export_scope *sco
                                                                     : adept_export_argument_name(argument);
         if (r->json.status != ADEPT_OK || !name) continue;
         if (cJSON_GetObjectItemCaseSensitive(argument, "as_custom_obj")) continue;
-        (*returns)[n++] = adept_export_lookup(r, scope, name);
+        (*returns)[n++] = adept_export_lookup(r, name);
     }
     return n;
 }
@@ -231,35 +254,33 @@ static void check_version(adept_export_reader *r, const cJSON *root)
 
 static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
 {
-    adept_export_scope scope = {.values = {.n = 0}};
+    adept_name_map names = {0};
     int32_t *returns = NULL;
+    r->names = &names;
     check_version(r, root);
     const cJSON *module = adept_json_object(&r->json, root, "graph_module");
     r->graph = adept_json_object(&r->json, module, "graph");
     r->signature = adept_json_object(&r->json, module, "signature");
     if (r->json.status == ADEPT_OK) adept_export_upgrade(r);
     if (r->json.status == ADEPT_OK) read_metas(r);
-    if (r->json.status == ADEPT_OK) adept_export_params(r, &scope);
-    if (r->json.status == ADEPT_OK) read_inputs(r, &scope);
-    if (r->json.status == ADEPT_OK) adept_export_nodes(r, &scope, r->graph);
-    size_t n_returns = r->json.status == ADEPT_OK ? read_outputs(r, &scope, &returns) : 0;
+    if (r->json.status == ADEPT_OK) adept_export_params(r);
+    if (r->json.status == ADEPT_OK) read_inputs(r);
+    if (r->json.status == ADEPT_OK) adept_export_nodes(r, r->graph);
+    size_t n_returns = r->json.status == ADEPT_OK ? read_outputs(r, &returns) : 0;
     const char *producer = r->json.status == ADEPT_OK ? producer_of(r, root) : "";
     const char *path = adept_arena_strdup(adept_graph_builder_arena(r->b), r->json.name);
     if (!path) adept_json_no_memory(&r->json);
-    adept_name_map_free(&scope.values);
+    adept_name_map_free(&names);
     adept_name_map_free(&r->metas);
     adept_name_map_free(&r->symbols);
     if (r->json.status != ADEPT_OK) return;
-    adept_graph *graph = NULL;
-    adept_status status = adept_graph_builder_finish(r->b, (int32_t)n_returns, returns, &graph, r->json.err);
-    r->b = NULL;
-    adept_export_check(r, status);
-    if (status != ADEPT_OK) return;
+    adept_graph *graph = adept_graph_builder_graph(r->b);
     graph->format = "export";
     graph->producer = producer;
     graph->path = path;
     graph->hint_batch = r->batch_hint;
-    *out = graph;
+    adept_export_check(r, adept_graph_builder_finish(r->b, (int32_t)n_returns, returns, out, r->json.err));
+    r->b = NULL;
 }
 
 adept_status adept_export_build(adept_graph **out, const adept_export_source *source, adept_error *err)
@@ -270,7 +291,8 @@ adept_status adept_export_build(adept_graph **out, const adept_export_source *so
     if (!err) err = &local;
     adept_status status = parse(&root, source, err);
     if (status != ADEPT_OK) return status;
-    adept_export_reader r = {.json = {.name = source->name, .err = err}, .places = source->places ? source->places : &none};
+    adept_export_reader r = {.json = {.name = source->name, .err = err},
+                             .places = source->places ? source->places : &none};
     r.b = adept_graph_builder_new();
     r.scratch = adept_arena_new();
     if (r.b && r.scratch)

@@ -200,26 +200,25 @@ adept_status adept_export_read(adept_graph **out, const char *path, adept_error 
     return status == ADEPT_OK ? read_opened(out, &a) : status;
 }
 
-static adept_status name_graph(adept_graph **out, adept_graph *graph, const char *name, adept_error *err)
+adept_status adept_import_name(adept_graph **out, adept_graph *graph, const char *name, const void *data, size_t size,
+                               adept_error *err)
 {
+    adept_status status =
+        data ? adept_bytes_sha256(graph->sha256, data, size, err) : adept_file_sha256(graph->sha256, name, err);
     graph->path = adept_arena_strdup(graph->arena, name);
-    if (!graph->path) {
+    if (status == ADEPT_OK && !graph->path) status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
+    if (status == ADEPT_OK)
+        *out = graph;
+    else
         adept_graph_free(graph);
-        return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
-    }
-    *out = graph;
-    return ADEPT_OK;
+    return status;
 }
 
 adept_status adept_export_import(adept_graph **out, const char *path, adept_error *err)
 {
     adept_graph *graph = NULL;
     adept_status status = adept_export_read(&graph, path, err);
-    if (status != ADEPT_OK) return status;
-    status = adept_file_sha256(graph->sha256, path, err);
-    if (status == ADEPT_OK) return name_graph(out, graph, path, err);
-    adept_graph_free(graph);
-    return status;
+    return status == ADEPT_OK ? adept_import_name(out, graph, path, NULL, 0, err) : status;
 }
 
 adept_status adept_export_import_bytes(adept_graph **out, const char *name, const void *data, size_t size,
@@ -229,9 +228,5 @@ adept_status adept_export_import_bytes(adept_graph **out, const char *name, cons
     adept_graph *graph = NULL;
     adept_status status = adept_archive_open_bytes(&a.zip, name, data, size, err);
     if (status == ADEPT_OK) status = read_opened(&graph, &a);
-    if (status != ADEPT_OK) return status;
-    status = adept_bytes_sha256(graph->sha256, data, size, err);
-    if (status == ADEPT_OK) return name_graph(out, graph, name, err);
-    adept_graph_free(graph);
-    return status;
+    return status == ADEPT_OK ? adept_import_name(out, graph, name, data, size, err) : status;
 }

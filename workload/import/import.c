@@ -1,7 +1,6 @@
 /** @file import.c  A model file into a graph. Calls: the readers. */
 #include "adept_import.h"
 #include "torchscript.h"
-#include "sha256.h"
 
 static adept_status import_torchscript(adept_graph **out, const char *path, const adept_import_options *options,
                                        adept_error *err)
@@ -33,13 +32,5 @@ adept_status adept_import_model(adept_graph **out, const char *path, const adept
     adept_graph *graph = NULL;
     if (format == ADEPT_FORMAT_EXPORT) return adept_export_import(out, path, err);
     status = import_torchscript(&graph, path, options ? options : &defaults, err);
-    if (status != ADEPT_OK) return status;
-    graph->path = adept_arena_strdup(graph->arena, path);
-    if (!graph->path) status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);
-    if (status == ADEPT_OK) status = adept_file_sha256(graph->sha256, path, err);
-    if (status == ADEPT_OK)
-        *out = graph;
-    else
-        adept_graph_free(graph);
-    return status;
+    return status == ADEPT_OK ? adept_import_name(out, graph, path, NULL, 0, err) : status;
 }

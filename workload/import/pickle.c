@@ -475,3 +475,17 @@ bool adept_pickle_is(const adept_pickle_value *v, adept_pickle_kind kind, const 
 {
     return v->kind == kind && v->n_bytes == strlen(text) && memcmp(v->u.text, text, v->n_bytes) == 0;
 }
+
+const adept_pickle_value *adept_pickle_item(const adept_pickle_value *v, adept_pickle_kind kind, size_t i)
+{
+    return v && v->kind == kind && i < v->u.items->n ? &v->u.items->values[i] : NULL;
+}
+
+const adept_pickle_value *adept_pickle_call(const adept_pickle_value *v, const char *function)
+{
+    const adept_pickle_value *callable = adept_pickle_item(v, ADEPT_PICKLE_OBJECT, 0);
+    const adept_pickle_value *arguments = adept_pickle_item(v, ADEPT_PICKLE_OBJECT, 1);
+    bool is_call =
+        arguments && arguments->kind == ADEPT_PICKLE_TUPLE && adept_pickle_is(callable, ADEPT_PICKLE_GLOBAL, function);
+    return is_call ? arguments : NULL;
+}

@@ -55,6 +55,10 @@ typedef struct adept_pickle_items {
 adept_status adept_pickle_parse(adept_pickle_value *out, adept_arena *arena, const char *name, const void *data,
                                 size_t size, adept_error *err);
 
+/** Item i of a container of that kind; NULL if v is NULL, not one or has too few. */
+const adept_pickle_value *adept_pickle_item(const adept_pickle_value *v, adept_pickle_kind kind, size_t i);
+/** The arguments, a tuple, of a call of "module\nname"; NULL if v is none. */
+const adept_pickle_value *adept_pickle_call(const adept_pickle_value *v, const char *function);
 /** Is it this text, or the global "module\nname"? */
 bool adept_pickle_is(const adept_pickle_value *v, adept_pickle_kind kind, const char *text);
 

@@ -109,23 +109,13 @@ static adept_dtype storage_dtype(const adept_pickle_value *v)
     return ADEPT_DTYPE_NONE;
 }
 
-/* Item of a container of that kind, NULL if it is not one or has too few items. */
-static const adept_pickle_value *item_at(const adept_pickle_value *v, adept_pickle_kind kind, size_t i)
-{
-    return v && v->kind == kind && i < v->u.items->n ? &v->u.items->values[i] : NULL;
-}
-
-static bool is_call_of(const adept_pickle_value *v, const char *global)
-{
-    const adept_pickle_value *callable = item_at(v, ADEPT_PICKLE_OBJECT, 0);
-    return callable && adept_pickle_is(callable, ADEPT_PICKLE_GLOBAL, global);
-}
-
 /* torch.jit._pickle.restore_type_tag(value, "List[Any]") is the value. */
 static const adept_pickle_value *without_tags(const adept_pickle_value *v)
 {
-    for (int i = 0; i < MAX_TUPLE_DEPTH && is_call_of(v, "torch.jit._pickle\nrestore_type_tag"); i++)
-        v = item_at(item_at(v, ADEPT_PICKLE_OBJECT, 1), ADEPT_PICKLE_TUPLE, 0);
+    const adept_pickle_value *arguments = NULL;
+    for (int i = 0; i < MAX_TUPLE_DEPTH && (arguments = adept_pickle_call(v, "torch.jit._pickle\nrestore_type_tag"));
+         i++)
+        v = adept_pickle_item(arguments, ADEPT_PICKLE_TUPLE, 0);
     return v;
 }
 
@@ -141,10 +131,11 @@ typedef struct traced {
  * ("storage", class, key, device, elements). */
 static bool read_tensor(adept_graph_input *in, const adept_pickle_value *v)
 {
-    const adept_pickle_value *args = item_at(v, ADEPT_PICKLE_OBJECT, 1);
-    const adept_pickle_value *storage = item_at(item_at(args, ADEPT_PICKLE_TUPLE, 0), ADEPT_PICKLE_PERSISTENT, 0);
-    const adept_pickle_value *storage_class = item_at(storage, ADEPT_PICKLE_TUPLE, 1);
-    const adept_pickle_value *size = item_at(args, ADEPT_PICKLE_TUPLE, 2);
+    const adept_pickle_value *args = adept_pickle_call(v, "torch._utils\n_rebuild_tensor_v2");
+    const adept_pickle_value *storage =
+        adept_pickle_item(adept_pickle_item(args, ADEPT_PICKLE_TUPLE, 0), ADEPT_PICKLE_PERSISTENT, 0);
+    const adept_pickle_value *storage_class = adept_pickle_item(storage, ADEPT_PICKLE_TUPLE, 1);
+    const adept_pickle_value *size = adept_pickle_item(args, ADEPT_PICKLE_TUPLE, 2);
     if (!storage_class || !size || size->kind != ADEPT_PICKLE_TUPLE || size->u.items->n > ADEPT_MAX_DIMS) return false;
     in->dtype = storage_dtype(storage_class);
     if (in->dtype == ADEPT_DTYPE_NONE) return false;
@@ -170,15 +161,14 @@ static void walk(traced *t, const adept_pickle_value *v, int depth)
     }
     while (t->next < t->graph->n_inputs && t->filled[t->next].constant.kind != ADEPT_VALUE_UNSET)
         t->next++;
-    t->fits = t->next < t->graph->n_inputs && is_call_of(v, "torch._utils\n_rebuild_tensor_v2") &&
-              read_tensor(&t->filled[t->next], v);
+    t->fits = t->next < t->graph->n_inputs && read_tensor(&t->filled[t->next], v);
     t->next++;
 }
 
 static const adept_pickle_value *inputs_of_forward(const adept_pickle_value *root)
 {
     const adept_pickle_value *dict = without_tags(root);
-    for (size_t i = 0; item_at(dict, ADEPT_PICKLE_DICT, i + 1); i += 2) {
+    for (size_t i = 0; adept_pickle_item(dict, ADEPT_PICKLE_DICT, i + 1); i += 2) {
         if (adept_pickle_is(&dict->u.items->values[i], ADEPT_PICKLE_TEXT, "forward")) {
             return &dict->u.items->values[i + 1];
         }

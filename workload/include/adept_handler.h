@@ -1,6 +1,6 @@
 /** @file adept_handler.h  What a layer handler is, and what it may ask and say. Calls: adept_kernel.
  *
- *  A handler is one file handlers/op_NAME.c that defines `const adept_handler adept_handler_NAME`. It knows the shape
+ *  A handler is a `const adept_handler adept_handler_NAME` in a file handlers/op_*.c, alone or beside its family. It knows the shape
  *  of its operators' outputs and their cost, forward and backward. Both functions are pure: no I/O, no globals, no
  *  allocation but through the call's functions. Errors are sticky: the first adept_call_fail() wins, later getters
  *  return harmless defaults, so a handler checks adept_call_ok() only before it would divide or index by what it got.
@@ -71,12 +71,16 @@ typedef enum adept_extent {
     ADEPT_EXTENT_MASK = 0xf00
 } adept_extent;
 
-/* One operator name of a handler. `data` is the handler's own business: a FLOP count, a flag, a table row. */
+/* One operator of a handler. `data` is the handler's own business: a FLOP count, a flag, a table row. */
 typedef struct adept_op {
-    const char *name; /* "aten::relu"; the in-place form "aten::relu_" is found through it */
+    const char *names; /* "aten::abs aten::absolute": all it has; in-place forms, "aten::abs_", are found through them */
     adept_traits traits;
     const void *data;
 } adept_op;
+
+#define ADEPT_OP_NAME_BYTES 128
+/** Its names one by one: `*at` starts as op->names. False after the last one. */
+bool adept_op_next_name(const char **at, char name[ADEPT_OP_NAME_BYTES]);
 
 static inline adept_cast adept_op_cast(const adept_op *op)
 {
@@ -103,15 +107,20 @@ static inline adept_extent adept_op_extent(const adept_op *op)
 typedef struct adept_call adept_call;
 
 const char *adept_call_op(const adept_call *c);     /* "aten::add" also for "aten::add_" */
-const void *adept_call_data(const adept_call *c);   /* data of the matching adept_op row */
+const void *adept_call_data(const adept_call *c);   /* data of its adept_op row */
 bool adept_call_inplace(const adept_call *c);       /* the operator was written with a trailing underscore */
 bool adept_call_training(const adept_call *c);      /* mode is train or fwbw: batch norm and dropout are active */
 adept_mode adept_call_mode(const adept_call *c);
 adept_attention adept_call_attention(const adept_call *c);
 bool adept_call_ok(const adept_call *c);
 void adept_call_fail(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3); /* the shapes do not fit: exit 3 or 2 */
+/** Fails the call if something is wrong, and says whether it is: `if (adept_call_refuse(c, n < 1, "...", n)) return;` */
+bool adept_call_refuse(adept_call *c, bool wrong, const char *format, ...) ADEPT_PRINTF(3, 4);
 /** The operator is known but not this use of it: reported like an operator without a handler (exit 4). */
 void adept_call_unsupported(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3);
+
+/** "f32:2x3x4", for messages; lives as long as the run. */
+const char *adept_call_shape(adept_call *c, const adept_tensor *t);
 
 /** Arguments by schema name. Missing optional arguments (omitted or None) give NULL or the default. */
 const adept_value *adept_arg(const adept_call *c, const char *name); /* NULL if omitted; kind NONE if None */
@@ -172,6 +181,8 @@ void adept_list_append(adept_call *c, adept_list *list, const adept_value *v);
 /** Numpy broadcasting of two shapes; fails the call, naming both, if they do not fit. Returns ndim. */
 int adept_broadcast(adept_call *c, const adept_tensor *a, const adept_tensor *b, int64_t *dims);
 int adept_broadcast_dims(adept_call *c, int na, const int64_t *a, int nb, const int64_t *b, int64_t *dims);
+/** Does t, broadcast, leave that shape as it is? Fails the call if it does not broadcast at all. */
+bool adept_broadcasts_to(adept_call *c, const adept_tensor *t, int ndim, const int64_t *dims);
 /** torch.result_type of values: tensors with dimensions, then 0-dim tensors, then Python scalars. */
 adept_dtype adept_promote(const adept_value *const *values, int n);
 
@@ -190,7 +201,13 @@ bool adept_cost_backward(const adept_cost *cost);
 bool adept_cost_wants_grad(const adept_cost *cost, const adept_tensor *argument);
 /** Record a kernel. Backward kernels are ignored (not an error) when adept_cost_backward() is false. */
 void adept_cost_kernel(adept_cost *cost, const adept_kernel *kernel);
-/** An elementwise kernel: flops and bytes as given, one launch. Shorthand of the above. */
+/** Softmax or normalisation kernels of so many launches together, over rows of row_elements each. */
+void adept_cost_rows(adept_cost *cost, adept_pass pass, adept_kernel_family family, adept_dtype dtype, double elements,
+                     double row_elements, double flops, double bytes_read, double bytes_written, double launches);
+/** Elementwise kernels, of so many launches together. Shorthand of the above. */
+void adept_cost_stream(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
+                       double bytes_read, double bytes_written, double launches);
+/** One of them. */
 void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double flops,
                     double bytes_read, double bytes_written);
 /** Autograd keeps this tensor until the backward. Its memory is counted once per storage, parameters not at all;
@@ -205,8 +222,8 @@ void adept_cost_workspace(adept_cost *cost, double bytes);
 
 /* ------------------------------------------------------------------ the handler --------------------------------- */
 
-/* A worked example. `call` is an operator with arguments, tensors as SPECs, * for requires_grad:
- *   "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*)"
+/* A worked example. `call` is an operator with arguments, tensors as SPECs, * for requires_grad, and its outputs:
+ *   "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*) -> f32:32x3072"
  *   values: 3  0.5  true  none  "text"  [1,2]  [f32:2x3*, f32:2x3]
  * All counts are compared exactly (relative 1e-12), so a field left out means 0. Mode is train. */
 typedef struct adept_case_counts {
@@ -218,16 +235,15 @@ typedef struct adept_case_counts {
 typedef struct adept_handler_case {
     const char *name; /* why the numbers are what they are, in a few words */
     const char *call;
-    const char *out;  /* outputs as printed: "f32:32x3072", "i:5", "[f32:2, f32:2]"; NULL: not checked */
     adept_case_counts forward, backward;
     double saved_bytes; /* what autograd keeps: unique storages among non-parameters (all tensors here are non-parameters) */
-    double m, n, k, batch; /* of the first GEMM or CONV kernel, 0 if none */
-    double row_elements;   /* of each softmax and normalisation, forward and backward, 0 if none */
+    double product[4];   /* m, n, k, batch of the first GEMM or CONV kernel, 0 if none */
+    double row_elements; /* of each softmax and normalisation, forward and backward, 0 if none */
 } adept_handler_case;
 
 typedef struct adept_handler {
     const char *kind;      /* "conv", "linear", ... as it appears in reports and profiles */
-    const adept_op *ops;   /* ends with a row whose name is NULL */
+    const adept_op *ops;   /* ends with a row whose names are NULL */
     void (*shape)(adept_call *c);
     /* Runs after shape() succeeded on the same arguments, with the same getters. NULL: moves no data (views, sizes). */
     void (*cost)(adept_call *c, adept_cost *cost);

@@ -22,6 +22,8 @@ typedef struct adept_input_spec {
 /** @return ADEPT_E_USAGE with a message quoting the text. Thread-safe. */
 ADEPT_API adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, adept_error *err);
 char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t size);
+/** Does a dimension of one of them stand open so? */
+bool adept_input_specs_have(const adept_input_spec *specs, size_t n, int64_t mark);
 /** Put numbers for B and S; `leading` also puts the batch for the first dimension, as --batch does. */
 ADEPT_API void adept_input_spec_settle(adept_input_spec *spec, int64_t batch_size, bool leading, int64_t seq_length);
 

@@ -61,6 +61,8 @@ typedef struct adept_tensor {
     const double *values;            /* n_values numbers in row-major order, exact up to 2^53 */
 } adept_tensor;
 
+/** Elements of such sizes, as numbers of any size. */
+double adept_dims_elements(int ndim, const int64_t *dims);
 int64_t adept_tensor_numel(const adept_tensor *t);
 /** Bytes of numel elements: what a kernel moves when it reads or writes the tensor once. */
 double adept_tensor_bytes(const adept_tensor *t);

@@ -50,6 +50,9 @@ adept_status adept_torchscript_hints(adept_graph *graph, const char *path, adept
 adept_status adept_export_import(adept_graph **out, const char *path, adept_error *err);
 adept_status adept_export_import_bytes(adept_graph **out, const char *name, const void *data, size_t size,
                                        adept_error *err);
+/** A graph just read gets its path, and the hash of that file, or of bytes if given. Frees it on failure. */
+adept_status adept_import_name(adept_graph **out, adept_graph *graph, const char *name, const void *data, size_t size,
+                               adept_error *err);
 /** Its graph alone, without path and hash. */
 adept_status adept_export_read(adept_graph **out, const char *path, adept_error *err);
 /** The same from memory: the program's JSON, and the optional weights config (torch >= 2.8), for the fuzzer. */

@@ -61,42 +61,26 @@ template <typename T> double element(const char *at)
     return static_cast<double>(v);
 }
 
+struct element_type {
+    adept_dtype dtype;
+    double (*read)(const char *at);
+};
+
+const element_type element_types[] = {
+    {ADEPT_U8, element<uint8_t>},  {ADEPT_I8, element<int8_t>},   {ADEPT_I16, element<int16_t>},
+    {ADEPT_I32, element<int32_t>}, {ADEPT_I64, element<int64_t>}, {ADEPT_F16, element<at::Half>},
+    {ADEPT_F32, element<float>},   {ADEPT_F64, element<double>},  {ADEPT_BF16, element<at::BFloat16>},
+};
+
 bool read_element(double *out, const char *at, adept_dtype dtype)
 {
-    switch (dtype) {
-    case ADEPT_U8:
-        *out = element<uint8_t>(at);
-        return true;
-    case ADEPT_I8:
-        *out = element<int8_t>(at);
-        return true;
-    case ADEPT_I16:
-        *out = element<int16_t>(at);
-        return true;
-    case ADEPT_I32:
-        *out = element<int32_t>(at);
-        return true;
-    case ADEPT_I64:
-        *out = element<int64_t>(at);
-        return std::fabs(*out) <= 9007199254740992.0; /* exact */
-    case ADEPT_F16:
-        *out = element<at::Half>(at);
-        return true;
-    case ADEPT_F32:
-        *out = element<float>(at);
-        return true;
-    case ADEPT_F64:
-        *out = element<double>(at);
-        return true;
-    case ADEPT_BOOL:
-        *out = *at != 0;
-        return true;
-    case ADEPT_BF16:
-        *out = element<at::BFloat16>(at);
-        return true;
-    default:
-        return false;
+    if (dtype == ADEPT_BOOL) *out = *at != 0;
+    for (const element_type &type : element_types) {
+        if (type.dtype != dtype) continue;
+        *out = type.read(at);
+        return dtype != ADEPT_I64 || std::fabs(*out) <= 9007199254740992.0; /* exact */
     }
+    return dtype == ADEPT_BOOL;
 }
 
 /* Elements in row-major order; leaves n_values at 0 when they cannot be had. */

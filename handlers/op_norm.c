@@ -1,0 +1,414 @@
+/* Layer, RMS, group, batch and instance normalisation: each row less its mean, by its deviation. */
+#include "adept_handler.h"
+#include <string.h>
+
+typedef struct normalisation {
+    const adept_tensor *input, *weight, *bias; /* weight and bias may be NULL */
+    const adept_tensor *out;
+    double flops;        /* per element, forward; twice that backward (spec 2.1) */
+    double passes;       /* over the input: 2 where statistics need a pass of their own */
+    double row_elements; /* that share their statistics; 0: these were known before */
+    double statistics;   /* of one row, a mean or a reciprocal deviation each: written forward, kept, read backward */
+    double running_read_bytes, running_written_bytes; /* of running statistics, forward */
+    double forward_launches, backward_launches;
+} normalisation;
+
+/* Type of the statistics PyTorch's CUDA kernels keep: at least fp32. */
+static adept_dtype statistics_type(adept_dtype input)
+{
+    return input == ADEPT_F64 ? ADEPT_F64 : ADEPT_F32;
+}
+
+static double optional_bytes(const adept_tensor *t)
+{
+    return t ? adept_tensor_unique_bytes(t) : 0;
+}
+
+/* Elements that share a mean meet in one row; with statistics known before, each stands on its own. */
+static void norm_kernel(adept_cost *cost, const normalisation *norm, adept_pass pass, double flops, double bytes_read,
+                        double bytes_written)
+{
+    double n = (double)adept_tensor_numel(norm->out);
+    adept_cost_rows(cost, pass, norm->row_elements > 0 ? ADEPT_FAMILY_NORM : ADEPT_FAMILY_STREAM, norm->out->dtype, n,
+                    norm->row_elements, flops * n, bytes_read, bytes_written,
+                    pass == ADEPT_FORWARD ? norm->forward_launches : norm->backward_launches);
+}
+
+/* Forward: reads the input `passes` times and the affine parameters, writes result and statistics.
+ * Backward: as many passes over input and output gradient, plus statistics and weight; writes the wanted gradients. */
+static void norm_cost(adept_cost *cost, const normalisation *norm)
+{
+    double n = (double)adept_tensor_numel(norm->out), rows = norm->row_elements > 0 ? n / norm->row_elements : 0;
+    double x_bytes = adept_tensor_unique_bytes(norm->input), y_bytes = adept_tensor_bytes(norm->out);
+    double parameters = optional_bytes(norm->weight) + optional_bytes(norm->bias);
+    double statistics_bytes = rows * norm->statistics * adept_dtype_bytes(statistics_type(norm->input->dtype));
+    norm_kernel(cost, norm, ADEPT_FORWARD, norm->flops, norm->passes * x_bytes + parameters + norm->running_read_bytes,
+                y_bytes + statistics_bytes + norm->running_written_bytes);
+    double written = 0;
+    if (adept_cost_wants_grad(cost, norm->input)) written += adept_tensor_bytes(norm->input);
+    if (adept_cost_wants_grad(cost, norm->weight)) written += adept_tensor_bytes(norm->weight);
+    if (adept_cost_wants_grad(cost, norm->bias)) written += adept_tensor_bytes(norm->bias);
+    norm_kernel(cost, norm, ADEPT_BACKWARD, 2 * norm->flops,
+                norm->passes * (x_bytes + y_bytes) + statistics_bytes + optional_bytes(norm->weight), written);
+    adept_cost_save(cost, norm->input);
+    adept_cost_save(cost, norm->weight);
+    adept_cost_save_bytes(cost, statistics_bytes);
+}
+
+/* ---------------------------------------------------------------- over trailing dimensions ---------------- */
+
+typedef struct trailing {
+    double flops;      /* per element */
+    double statistics; /* of a row: mean and reciprocal deviation, or the reciprocal root mean square alone */
+    bool returned;     /* and they are results, too */
+} trailing;
+
+/* layer_norm: one kernel reads each row once, keeps it in registers, writes it normalised. */
+static const adept_op layer_ops[] = {
+    {"aten::layer_norm", ADEPT_CAST_FP32, &(const trailing){7, 2, false}},
+    {"aten::native_layer_norm", ADEPT_CAST_FP32, &(const trailing){7, 2, true}},
+    {0},
+};
+
+/* rms_norm, as the one fused kernel the specification counts: square, sum, scale, weight. torch.autocast has no rule
+ * for it: it runs in its input's type, and its result has that type. */
+static const adept_op rms_ops[] = {
+    {"aten::rms_norm", ADEPT_CAST_NONE, &(const trailing){4, 1, false}},
+    {"aten::_fused_rms_norm", ADEPT_CAST_NONE, &(const trailing){4, 1, true}},
+    {0},
+};
+
+static void check_trailing(adept_call *c, const char *what, const adept_tensor *t, int n, const int64_t *dims)
+{
+    if (adept_call_ok(c) && t && (t->ndim != n || memcmp(t->dims, dims, (size_t)n * sizeof *dims) != 0))
+        adept_call_fail(c, "%s %s does not have the normalised shape", what, adept_call_shape(c, t));
+}
+
+/* How many are normalised. Fails the call if they do not fit. */
+static int trailing_dims(adept_call *c, const adept_tensor *input)
+{
+    int64_t dims[ADEPT_MAX_DIMS];
+    int n = adept_arg_ints(c, "normalized_shape", dims, ADEPT_MAX_DIMS);
+    if (!adept_call_ok(c)) return 0;
+    if (n < 1 || n > input->ndim || memcmp(dims, input->dims + input->ndim - n, (size_t)n * sizeof *dims) != 0) {
+        adept_call_fail(c, "input %s does not end in the normalised shape (%d dimension%s, the first %lld)",
+                        adept_call_shape(c, input), n > 0 ? n : 0, n == 1 ? "" : "s", n > 0 ? (long long)dims[0] : 0LL);
+        return 0;
+    }
+    check_trailing(c, "weight", adept_arg_tensor_opt(c, "weight"), n, dims);
+    check_trailing(c, "bias", adept_arg_tensor_opt(c, "bias"), n, dims);
+    return n;
+}
+
+/* 1 in place of each trailing dimension. */
+static void out_statistics(adept_call *c, const adept_tensor *input, int n_trailing)
+{
+    int64_t dims[ADEPT_MAX_DIMS];
+    for (int i = 0; i < input->ndim; i++)
+        dims[i] = i < input->ndim - n_trailing ? input->dims[i] : 1;
+    adept_out_tensor(c, statistics_type(input->dtype), input->ndim, dims);
+}
+
+static void trailing_shape(adept_call *c)
+{
+    const trailing *row = adept_call_data(c);
+    const adept_tensor *x = adept_arg_tensor(c, "input");
+    int n = trailing_dims(c, x);
+    if (!adept_call_ok(c)) return;
+    adept_out_tensor(c, x->dtype, x->ndim, x->dims);
+    for (int i = 0; row->returned && i < row->statistics; i++)
+        out_statistics(c, x, n);
+}
+
+static void trailing_cost(adept_call *c, adept_cost *cost)
+{
+    const trailing *row = adept_call_data(c);
+    const adept_tensor *x = adept_arg_tensor(c, "input");
+    int n = trailing_dims(c, x);
+    normalisation norm = {.input = x,
+                          .weight = adept_arg_tensor_opt(c, "weight"),
+                          .bias = adept_arg_tensor_opt(c, "bias"),
+                          .out = adept_result_tensor(c, 0),
+                          .flops = row->flops,
+                          .passes = 1,
+                          .row_elements = adept_dims_elements(n, x->dims + x->ndim - n),
+                          .statistics = row->statistics,
+                          .forward_launches = 1,
+                          .backward_launches = 1};
+    norm_cost(cost, &norm);
+}
+
+static const adept_handler_case layer_cases[] = {
+    /* 2x5x8 = 80 elements in 10 rows: 560 FLOPs; reads 4 (80 + 8 + 8), writes 4 * 80 + mean and rstd of 10 rows: 80
+     * bytes. backward reads x, dy, statistics and weight, writes dx, dweight, dbias; keeps x, weight, statistics */
+    {.name = "rows of eight",
+     .call = "aten::layer_norm(input=f32:2x5x8*, normalized_shape=[8], weight=f32:8*, bias=f32:8*, eps=0.00001) -> "
+             "f32:2x5x8",
+     .forward = {.alu = 560, .read = 384, .written = 400, .launches = 1},
+     .backward = {.alu = 1120, .read = 320 + 320 + 80 + 32, .written = 384, .launches = 1},
+     .saved_bytes = 320 + 32 + 80,
+     .row_elements = 8},
+    /* two rows of 40; statistics stay fp32 */
+    {.name = "statistics returned, no parameters",
+     .call = "aten::native_layer_norm(input=bf16:2x5x8*, normalized_shape=[5,8], weight=none, bias=none, eps=0.00001) "
+             "-> bf16:2x5x8, f32:2x1x1, f32:2x1x1",
+     .forward = {.alu = 560, .read = 160, .written = 160 + 16, .launches = 1},
+     .backward = {.alu = 1120, .read = 320 + 16, .written = 160, .launches = 1},
+     .saved_bytes = 160 + 16,
+     .row_elements = 40},
+    {.name = "inference",
+     .call = "aten::layer_norm(input=f32:2x8, normalized_shape=[8], weight=f32:8, bias=none) @infer -> f32:2x8",
+     .forward = {.alu = 112, .read = 64 + 32, .written = 64 + 16, .launches = 1},
+     .row_elements = 8},
+    {0},
+};
+
+const adept_handler adept_handler_layer_norm = {
+    .kind = "layer_norm", .ops = layer_ops, .shape = trailing_shape, .cost = trailing_cost, .cases = layer_cases};
+
+static const adept_handler_case rms_cases[] = {
+    /* 80 elements in 10 rows: 320 FLOPs; reads 2 (80 + 8), writes 160 and 10 fp32 statistics */
+    {.name = "rows of eight",
+     .call = "aten::rms_norm(input=bf16:2x5x8*, normalized_shape=[8], weight=bf16:8*, eps=0.00001) -> bf16:2x5x8",
+     .forward = {.alu = 320, .read = 176, .written = 200, .launches = 1},
+     .backward = {.alu = 640, .read = 160 + 160 + 40 + 16, .written = 176, .launches = 1},
+     .saved_bytes = 160 + 16 + 40,
+     .row_elements = 8},
+    {.name = "fused form, frozen weight",
+     .call = "aten::_fused_rms_norm(input=f32:2x8*, normalized_shape=[8], weight=f32:8, eps=none) -> f32:2x8, f32:2x1",
+     .forward = {.alu = 64, .read = 96, .written = 64 + 8, .launches = 1},
+     .backward = {.alu = 128, .read = 64 + 64 + 8 + 32, .written = 64, .launches = 1},
+     .saved_bytes = 64 + 32 + 8,
+     .row_elements = 8},
+    {0},
+};
+
+const adept_handler adept_handler_rms_norm = {
+    .kind = "rms_norm", .ops = rms_ops, .shape = trailing_shape, .cost = trailing_cost, .cases = rms_cases};
+
+/* ---------------------------------------------------------------- over channels ---------------- */
+
+/* Fails the call unless t is NULL or a vector of n elements. */
+static void check_vector(adept_call *c, const char *what, const adept_tensor *t, int64_t n)
+{
+    if (adept_call_ok(c) && t && (t->ndim != 1 || t->dims[0] != n))
+        adept_call_fail(c, "%s %s, but %lld channels", what, adept_call_shape(c, t), (long long)n);
+}
+
+/* group_norm: a pass over the input for mean and deviation of each group, another to normalise. 7 FLOPs per element. */
+static const char with_sizes; /* sizes are arguments, and mean and reciprocal deviation results */
+
+static const adept_op group_ops[] = {
+    {"aten::group_norm", ADEPT_CAST_FP32, NULL},
+    {"aten::native_group_norm", ADEPT_CAST_FP32, &with_sizes},
+    {0},
+};
+
+static int64_t groups_of(adept_call *c)
+{
+    return adept_arg_int(c, adept_call_data(c) ? "group" : "num_groups", 0);
+}
+
+static void group_shape(adept_call *c)
+{
+    const adept_tensor *x = adept_arg_tensor(c, "input");
+    const adept_tensor *weight = adept_arg_tensor_opt(c, "weight"), *bias = adept_arg_tensor_opt(c, "bias");
+    int64_t groups = groups_of(c);
+    if (!adept_call_ok(c)) return;
+    if (x->ndim < 2 || groups < 1 || x->dims[1] % groups != 0) {
+        adept_call_fail(c, "the channels of %s do not divide into %lld groups", adept_call_shape(c, x),
+                        (long long)groups);
+        return;
+    }
+    check_vector(c, "weight", weight, x->dims[1]);
+    check_vector(c, "bias", bias, x->dims[1]);
+    if (!adept_call_ok(c)) return;
+    adept_out_tensor(c, x->dtype, x->ndim, x->dims);
+    if (!adept_call_data(c)) return;
+    int64_t statistics[2] = {x->dims[0], groups};
+    adept_out_tensor(c, statistics_type(x->dtype), 2, statistics);
+    adept_out_tensor(c, statistics_type(x->dtype), 2, statistics);
+}
+
+static void group_cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *x = adept_arg_tensor(c, "input");
+    double pixels = adept_dims_elements(x->ndim - 2, x->dims + 2);
+    normalisation norm = {.input = x,
+                          .weight = adept_arg_tensor_opt(c, "weight"),
+                          .bias = adept_arg_tensor_opt(c, "bias"),
+                          .out = adept_result_tensor(c, 0),
+                          .flops = 7,
+                          .passes = 2,
+                          .row_elements = (double)(x->dims[1] / groups_of(c)) * pixels,
+                          .statistics = 2,
+                          .forward_launches = 2,
+                          .backward_launches = 2};
+    norm_cost(cost, &norm);
+}
+
+static const adept_handler_case group_cases[] = {
+    /* 2x6x4x4 = 192 elements, 2 images of 3 groups: 6 means and deviations, 48 bytes. The input is read twice. */
+    {.name = "three groups of two channels",
+     .call =
+         "aten::group_norm(input=f32:2x6x4x4*, num_groups=3, weight=f32:6*, bias=f32:6*, eps=0.00001) -> f32:2x6x4x4",
+     .forward = {.alu = 1344, .read = 2 * 768 + 48, .written = 768 + 48, .launches = 2},
+     .backward = {.alu = 2688, .read = 2 * (768 + 768) + 48 + 24, .written = 768 + 24 + 24, .launches = 2},
+     .saved_bytes = 768 + 24 + 48,
+     .row_elements = 32},
+    {.name = "decomposed, first layer",
+     .call = "aten::native_group_norm(input=f32:2x6x4, weight=f32:6*, bias=none, N=2, C=6, HxW=4, group=2, "
+             "eps=0.00001) -> f32:2x6x4, f32:2x2, f32:2x2",
+     .forward = {.alu = 336, .read = 2 * 192 + 24, .written = 192 + 32, .launches = 2},
+     .backward = {.alu = 672, .read = 2 * 384 + 32 + 24, .written = 24, .launches = 2},
+     .saved_bytes = 192 + 24 + 32,
+     .row_elements = 12},
+    {0},
+};
+
+const adept_handler adept_handler_group_norm = {
+    .kind = "group_norm", .ops = group_ops, .shape = group_shape, .cost = group_cost, .cases = group_cases};
+
+/* Batch and instance normalisation. With statistics of the batch, a kernel reads the input twice: once for mean and
+ * deviation, once to normalise; its backward likewise reads input and output gradient twice, for the two sums per
+ * channel and for dx. 7 FLOPs per element. With running statistics it is one pass of 4: subtract, scale, weight, bias.
+ * The mode decides, not the flag baked into the file: batch statistics in training, and where there are no others. */
+typedef struct form {
+    bool statistics; /* returns mean and reciprocal deviation */
+    bool reserve;    /* and cuDNN's reserve space, empty in the contiguous layout */
+    bool running;    /* and the new running statistics */
+    bool index;      /* and which implementation was chosen */
+    bool instance;   /* statistics of every image of its own */
+} form;
+
+static const form native = {.statistics = true};
+static const form reserved = {.statistics = true, .reserve = true};
+
+static const adept_op batch_ops[] = {
+    {"aten::batch_norm", ADEPT_CAST_NONE, &(const form){0}},
+    {"aten::instance_norm", ADEPT_CAST_NONE, &(const form){.instance = true}},
+    {"aten::native_batch_norm aten::miopen_batch_norm", ADEPT_CAST_NONE, &native},
+    {"aten::cudnn_batch_norm", ADEPT_CAST_NONE, &reserved},
+    {"aten::_native_batch_norm_legit aten::_native_batch_norm_legit_no_training", ADEPT_CAST_NONE, &native},
+    {"aten::_native_batch_norm_legit_functional", ADEPT_CAST_NONE, &(const form){.statistics = true, .running = true}},
+    {"aten::_batch_norm_with_update aten::_batch_norm_no_update", ADEPT_CAST_NONE, &reserved},
+    {"aten::_batch_norm_with_update_functional", ADEPT_CAST_NONE,
+     &(const form){.statistics = true, .reserve = true, .running = true}},
+    {"aten::_batch_norm_impl_index", ADEPT_CAST_NONE,
+     &(const form){.statistics = true, .reserve = true, .index = true}},
+    {0},
+};
+
+static bool uses_batch_statistics(const adept_call *c)
+{
+    return adept_call_training(c) || !adept_arg_given(c, "running_mean");
+}
+
+static void statistics_outputs(adept_call *c, const form *f, const adept_tensor *x)
+{
+    int64_t channels = x->dims[1], none = 0;
+    const int64_t *size = uses_batch_statistics(c) ? &channels : &none;
+    adept_dtype dtype = statistics_type(x->dtype);
+    adept_out_tensor(c, dtype, 1, size);
+    adept_out_tensor(c, dtype, 1, size);
+    if (f->reserve) adept_out_tensor(c, ADEPT_U8, 1, &none);
+    if (f->running) {
+        adept_out_tensor(c, dtype, 1, &channels);
+        adept_out_tensor(c, dtype, 1, &channels);
+    }
+    if (f->index) adept_out_int(c, 0);
+}
+
+static void batch_shape(adept_call *c)
+{
+    const form *f = adept_call_data(c);
+    const adept_tensor *x = adept_arg_tensor(c, "input");
+    static const char *const vectors[] = {"weight", "bias", "running_mean", "running_var"};
+    if (!adept_call_ok(c)) return;
+    if (x->ndim < 2) {
+        adept_call_fail(c, "input %s has no channel dimension", adept_call_shape(c, x));
+        return;
+    }
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        check_vector(c, vectors[i], adept_arg_tensor_opt(c, vectors[i]), x->dims[1]);
+    if (!adept_call_ok(c)) return;
+    adept_out_tensor(c, x->dtype, x->ndim, x->dims);
+    if (f->statistics) statistics_outputs(c, f, x);
+}
+
+/* What one mean of a batch is taken over: a channel, of each image for itself if they are instances. */
+static double channel_elements(const adept_tensor *x, const form *f)
+{
+    return (f->instance ? 1 : (double)x->dims[0]) * adept_dims_elements(x->ndim - 2, x->dims + 2);
+}
+
+static double running_bytes(adept_call *c, const char *name)
+{
+    const adept_tensor *t = adept_arg_tensor_opt(c, name);
+    return t ? adept_tensor_bytes(t) : 0;
+}
+
+static void batch_cost(adept_call *c, adept_cost *cost)
+{
+    const form *f = adept_call_data(c);
+    const adept_tensor *x = adept_arg_tensor(c, "input");
+    bool batch = uses_batch_statistics(c);
+    double running = running_bytes(c, "running_mean") + running_bytes(c, "running_var");
+    normalisation norm = {.input = x,
+                          .weight = adept_arg_tensor_opt(c, "weight"),
+                          .bias = adept_arg_tensor_opt(c, "bias"),
+                          .out = adept_result_tensor(c, 0),
+                          .flops = batch ? 7 : 4,
+                          .passes = batch ? 2 : 1,
+                          .row_elements = batch ? channel_elements(x, f) : 0,
+                          .statistics = 2,
+                          .running_read_bytes = running,
+                          .running_written_bytes = batch ? running : 0,
+                          .forward_launches = 1, /* as cuDNN's; PyTorch's own kernels take three and two */
+                          .backward_launches = 1};
+    norm_cost(cost, &norm);
+    /* instance_norm is a batch_norm of one image with N C channels: the weight is repeated for each image */
+    if (f->instance && norm.weight) adept_cost_save_bytes(cost, (double)x->dims[0] * adept_tensor_bytes(norm.weight));
+}
+
+static const adept_handler_case batch_cases[] = {
+    /* 2x3x8x8 = 384 elements = 1536 bytes; 3 channels: vectors of 12 bytes. 7 * 384 = 2688.
+     * forward reads x twice, weight, bias, two running vectors; writes y, two saved and two running vectors.
+     * backward reads x and dy twice, two saved vectors, weight; keeps x, weight and two vectors */
+    {.name = "training, whatever the baked flag says",
+     .call = "aten::batch_norm(input=f32:2x3x8x8*, weight=f32:3*, bias=f32:3*, running_mean=f32:3, running_var=f32:3, "
+             "training=false, momentum=0.1, eps=0.00001, cudnn_enabled=true) -> f32:2x3x8x8",
+     .forward = {.alu = 2688, .read = 3072 + 24 + 24, .written = 1536 + 24 + 24, .launches = 1},
+     .backward = {.alu = 5376, .read = 2 * 3072 + 24 + 12, .written = 1536 + 24, .launches = 1},
+     .saved_bytes = 1536 + 12 + 24,
+     .row_elements = 128},
+    /* running statistics: 4 * 384 FLOPs, one pass */
+    {.name = "inference, whatever the baked flag says",
+     .call = "aten::batch_norm(input=f32:2x3x8x8, weight=f32:3, bias=f32:3, running_mean=f32:3, running_var=f32:3, "
+             "training=true, momentum=0.1, eps=0.00001, cudnn_enabled=true) @infer -> f32:2x3x8x8",
+     .forward = {.alu = 1536, .read = 1536 + 24 + 24, .written = 1536, .launches = 1}},
+    /* bf16 data, fp32 parameters and statistics; the input is the model's: only weight and bias gradients */
+    {.name = "mixed types, first layer",
+     .call = "aten::native_batch_norm(input=bf16:2x3x8x8, weight=f32:3*, bias=f32:3*, running_mean=none, "
+             "running_var=none, training=true, momentum=0.1, eps=0.00001) -> bf16:2x3x8x8, f32:3, f32:3",
+     .forward = {.alu = 2688, .read = 1536 + 24, .written = 768 + 24, .launches = 1},
+     .backward = {.alu = 5376, .read = 2 * 1536 + 24 + 12, .written = 24, .launches = 1},
+     .saved_bytes = 768 + 12 + 24,
+     .row_elements = 128},
+    /* 6 instances: 48 bytes of statistics, and the weight repeated for 2 images: 24 bytes */
+    {.name = "instance norm",
+     .call = "aten::instance_norm(input=f32:2x3x8x8*, weight=f32:3*, bias=f32:3*, running_mean=none, running_var=none, "
+             "use_input_stats=true, momentum=0.1, eps=0.00001, cudnn_enabled=true) -> f32:2x3x8x8",
+     .forward = {.alu = 2688, .read = 3072 + 24, .written = 1536 + 48, .launches = 1},
+     .backward = {.alu = 5376, .read = 2 * 3072 + 48 + 12, .written = 1536 + 24, .launches = 1},
+     .saved_bytes = 1536 + 12 + 48 + 24,
+     .row_elements = 64},
+    {.name = "exported for inference: no statistics come back",
+     .call = "aten::_native_batch_norm_legit_no_training(input=f32:1x3x4, weight=f32:3, bias=f32:3, "
+             "running_mean=f32:3, running_var=f32:3, momentum=0.1, eps=0.00001) @infer -> f32:1x3x4, f32:0, f32:0",
+     .forward = {.alu = 48, .read = 48 + 24 + 24, .written = 48, .launches = 1}},
+    {0},
+};
+
+const adept_handler adept_handler_batch_norm = {
+    .kind = "batch_norm", .ops = batch_ops, .shape = batch_shape, .cost = batch_cost, .cases = batch_cases};
