@@ -15,13 +15,14 @@ static void norm_kernel(adept_cost *cost, const adept_norm *norm, adept_pass pas
     adept_cost_kernel(
         cost, &(adept_kernel){.pass = pass,
                               .unit = ADEPT_UNIT_ALU,
-                              .family = norm->row_elements > 0 ? ADEPT_FAMILY_NORM : ADEPT_FAMILY_STREAM,
+                              .family = norm->row_elements > 0 ? norm->family : ADEPT_FAMILY_STREAM,
                               .dtype = norm->out->dtype,
                               .flops = flops * n,
                               .bytes_read = bytes_read,
                               .bytes_written = bytes_written,
                               .launches = pass == ADEPT_FORWARD ? norm->forward_launches : norm->backward_launches,
                               .elements = n,
+                              .planes = norm->row_elements > 0 ? norm->planes : 0,
                               .row_elements = norm->row_elements});
 }
 

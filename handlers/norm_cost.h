@@ -9,6 +9,8 @@ typedef struct adept_norm {
     const adept_tensor *out;
     double flops;        /* per element, forward; twice that backward (spec 2.1) */
     double passes;       /* over the input: 2 where statistics need a pass of their own */
+    adept_kernel_family family;
+    double planes;       /* 1: of channels */
     double row_elements; /* that share their statistics; 0: these were known before */
     double statistics;   /* of one row, a mean or a reciprocal deviation each: written forward, kept, read backward */
     double running_read_bytes, running_written_bytes; /* of running statistics, forward */

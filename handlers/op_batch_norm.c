@@ -101,6 +101,8 @@ static void cost(adept_call *c, adept_cost *cost)
                        .out = adept_result_tensor(c, 0),
                        .flops = batch ? 7 : 4,
                        .passes = batch ? 2 : 1,
+                       .family = f->instance ? ADEPT_FAMILY_NORM : ADEPT_FAMILY_BATCH_NORM,
+                       .planes = adept_call_memory_format(c) == ADEPT_NCHW && !f->instance,
                        .row_elements = batch ? channel_elements(x, f) : 0,
                        .statistics = 2,
                        .running_read_bytes = running,

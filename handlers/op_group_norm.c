@@ -42,7 +42,8 @@ static void cost(adept_call *c, adept_cost *cost)
     double pixels = 1;
     for (int i = 2; i < x->ndim; i++)
         pixels *= (double)x->dims[i];
-    adept_norm norm = {.input = x,
+    adept_norm norm = {.family = ADEPT_FAMILY_NORM,
+                       .input = x,
                        .weight = adept_arg_tensor_opt(c, "weight"),
                        .bias = adept_arg_tensor_opt(c, "bias"),
                        .out = adept_result_tensor(c, 0),

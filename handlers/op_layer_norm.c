@@ -24,7 +24,8 @@ static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *x = adept_arg_tensor(c, "input");
     const adept_tensor *weight = adept_arg_tensor_opt(c, "weight"), *bias = adept_arg_tensor_opt(c, "bias");
-    adept_norm norm = {.input = x,
+    adept_norm norm = {.family = ADEPT_FAMILY_NORM,
+                       .input = x,
                        .weight = weight,
                        .bias = bias,
                        .out = adept_result_tensor(c, 0),

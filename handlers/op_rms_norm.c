@@ -22,7 +22,8 @@ static void shape(adept_call *c)
 static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *x = adept_arg_tensor(c, "input"), *weight = adept_arg_tensor_opt(c, "weight");
-    adept_norm norm = {.input = x,
+    adept_norm norm = {.family = ADEPT_FAMILY_NORM,
+                       .input = x,
                        .weight = weight,
                        .out = adept_result_tensor(c, 0),
                        .flops = 4,

@@ -91,6 +91,7 @@ static void put_config(adept_json_writer *w, const adept_profile *p)
     adept_json_put_string(w, "mode", adept_mode_name(p->mode));
     adept_json_put_string(w, "precision", adept_precision_name(p->precision));
     adept_json_put_string(w, "attention", adept_attention_name(p->attention));
+    adept_json_put_string(w, "memory_format", adept_memory_format_name(p->memory_format));
     adept_json_put_string(w, "optimizer", p->optimizer);
     adept_json_put_number(w, "batch_size", (double)p->batch_size);
     if (p->seq_length != 0) adept_json_put_number(w, "seq_length", (double)p->seq_length);

@@ -28,6 +28,7 @@ typedef enum kind { TEXT, WORD, COUNT, POSITIVE, WEIGHT } kind;
     X(optimizer, optimizer, WORD, "adamw")                                                                             \
     X(grad_accum, grad_accum, COUNT, "1")                                                                              \
     X(attention, attention, WORD, "auto")                                                                              \
+    X(memory_format, memory_format, WORD, "nchw")                                                                      \
     X(power_limit_w, power_limit_w, POSITIVE, "default")                                                               \
     X(step_time_s, step_time_s, POSITIVE, "")                                                                          \
     X(avg_power_w, power_avg_w, POSITIVE, "")                                                                          \
@@ -185,6 +186,10 @@ static adept_status parse_word(adept_measurement *m, int column, const char *tex
         names = adept_attention_at;
         known_word = adept_attention_from_name(&m->attention, text);
         break;
+    case COLUMN_memory_format:
+        names = adept_memory_format_at;
+        known_word = adept_memory_format_from_name(&m->memory_format, text);
+        break;
     case COLUMN_optimizer:
         names = adept_optimizer_name;
         m->optimizer = text;
@@ -240,9 +245,11 @@ adept_status adept_row_config(adept_workload_config *config, adept_input_spec *i
         .mode = m->mode,
         .precision = m->precision,
         .attention = m->attention,
+        .memory_format = m->memory_format,
         .mode_given = true,
         .precision_given = true,
         .attention_given = true,
+        .memory_format_given = true,
         .optimizer = m->optimizer,
         .batch_size = m->batch_size,
         .grad_accum = m->grad_accum,

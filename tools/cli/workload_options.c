@@ -14,6 +14,7 @@ enum {
     KEY_OPTIMIZER,
     KEY_GRAD_ACCUM,
     KEY_ATTENTION,
+    KEY_MEMORY_FORMAT,
     KEY_ALLOW,
     KEY_TRUST
 };
@@ -35,6 +36,7 @@ static const struct argp_option options[] = {
     {"optimizer", KEY_OPTIMIZER, "NAME", 0, "none, sgd, momentum, adam, adamw (default), ...", 2},
     {"grad-accum", KEY_GRAD_ACCUM, "N", 0, "Forward-backward passes per optimizer step (default 1)", 2},
     {"attention", KEY_ATTENTION, "HOW", 0, "auto (as the file says; default), eager or fused", 2},
+    {"memory-format", KEY_MEMORY_FORMAT, "HOW", 0, "of images: nchw (default) or channels_last", 2},
     {"allow-unsupported", KEY_ALLOW, NULL, 0,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model", 2},
     {"trust", KEY_TRUST, NULL, 0, "Load a TorchScript file that runs code of its own when loaded (__setstate__)", 2},
@@ -76,6 +78,10 @@ static error_t parse_choice(int key, char *arg, const struct argp_state *state, 
         o->config.attention_given = true;
         if (adept_attention_from_name(&o->config.attention, arg)) return 0;
         return unknown_word(state, "--attention", arg, adept_attention_at);
+    case KEY_MEMORY_FORMAT:
+        o->config.memory_format_given = true;
+        if (adept_memory_format_from_name(&o->config.memory_format, arg)) return 0;
+        return unknown_word(state, "--memory-format", arg, adept_memory_format_at);
     case KEY_OPTIMIZER:
         o->config.optimizer = arg;
         return adept_optimizer_by_name(arg) ? 0 : unknown_word(state, "--optimizer", arg, adept_optimizer_name);
