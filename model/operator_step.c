@@ -22,8 +22,8 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
                      work->optimizer.kernels},
         .tensors = placed->updated_tensors,
         .samples = placed->samples,
-        .optimizer_bytes = work->optimizer.bytes_read + work->optimizer.bytes_written +
-                           work->optimizer_gradients * work->gradient_bytes,
+        .waits = work->optimizer.waits,
+        .optimizer_bytes = work->optimizer.moved_bytes + work->optimizer.moved_gradients * work->gradient_bytes,
         .optimizer_flops = work->optimizer.flops,
         .bytes_per_s = specs->mem_bytes_per_s,
         .gradient_bytes = work->gradient_elements * work->gradient_bytes,
@@ -103,7 +103,7 @@ static double work_s(adept_step *out, const double part_s[ADEPT_PARTS], const ad
 {
     double device_s[ADEPT_PARTS], host_s[ADEPT_PARTS], gaps_s = 0.0, kernels_s = 0.0;
     for (int p = 0; p < ADEPT_PARTS; p++) {
-        double tensors_s = p == ADEPT_PART_OPTIMIZER ? n->tensors * theta[ADEPT_OP_t_tensor_s] : 0.0;
+        double tensors_s = p == ADEPT_PART_OPTIMIZER ? n->tensors * theta[ADEPT_OP_t_tensor_s] + n->waits * theta[ADEPT_OP_t_wait_s] : 0.0;
         double part_gaps_s = n->launches[p] * theta[ADEPT_OP_t_launch_s] + tensors_s;
         host_s[p] = n->launches[p] * theta[ADEPT_OP_t_host_s] + tensors_s;
         if (p == ADEPT_PART_FORWARD) host_s[p] += n->samples * theta[ADEPT_OP_t_sample_s];
@@ -269,6 +269,7 @@ static double launch_slope(size_t i, const adept_step *s, const adept_operator_n
 {
     double slope = 0.0;
     if (i == ADEPT_OP_t_tensor_s) return n->tensors;
+    if (i == ADEPT_OP_t_wait_s) return n->waits;
     if (i == ADEPT_OP_t_sample_s) return (1.0 - s->exposed[ADEPT_PART_FORWARD]) * n->samples;
     for (int p = 0; p < ADEPT_PARTS; p++) {
         if (i == ADEPT_OP_t_launch_s) slope += s->exposed[p] * n->launches[p];

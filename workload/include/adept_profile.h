@@ -7,6 +7,7 @@
 #include "adept_graph.h"
 #include "adept_handler.h"
 #include "adept_input_spec.h"
+#include "adept_optimizer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,6 +21,8 @@ typedef struct adept_workload_config {
     adept_memory_format memory_format;
     bool mode_given, precision_given, attention_given, memory_format_given; /* for adept_workload_config_over() only */
     const char *optimizer;   /* NULL: "adamw"; ignored (none) unless mode is train */
+    adept_optimizer_impl optimizer_impl;
+    unsigned optimizer_extras; /* bits of adept_optimizer.h */
     int64_t batch_size;      /* per GPU; 0: as in the specs or the file */
     int64_t seq_length;      /* S; where no shape has one, the L of integer inputs B x L. 0: as in the specs or the file */
     int64_t grad_accum;      /* forward-backward passes per optimizer step; 0: 1 */
@@ -131,6 +134,8 @@ typedef struct adept_profile {
     adept_attention attention;
     adept_memory_format memory_format;
     const char *optimizer; /* "none" unless mode is train */
+    adept_optimizer_impl optimizer_impl;
+    unsigned optimizer_extras; /* bits of adept_optimizer.h */
     int64_t batch_size;    /* per GPU and pass */
     int64_t seq_length;    /* 0: it was no choice, only part of the shapes */
     int64_t grad_accum;
