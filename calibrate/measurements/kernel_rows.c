@@ -129,7 +129,8 @@ static void read_dtype(reader *r, adept_kernel_row *row)
     } dtypes[] = {{"float32", ADEPT_F32, ADEPT_FP32},
                   {"float16", ADEPT_F16, ADEPT_FP32},
                   {"bfloat16", ADEPT_BF16, ADEPT_FP32},
-                  {"tf32", ADEPT_F32, ADEPT_TF32}};
+                  {"tf32", ADEPT_F32, ADEPT_TF32},
+                  {"xf32", ADEPT_F32, ADEPT_TF32}}; /* AMD's name */
     const size_t n_dtypes = sizeof dtypes / sizeof dtypes[0];
     const char *text = *r->cells[COLUMN_dtype] ? r->cells[COLUMN_dtype] : dtypes[0].name;
     adept_kernel_case *c = &row->work;
