@@ -79,6 +79,7 @@ for gpu; do
     for file in "$rows/neusight_$gpu.csv" "$rows/lambda_$gpu.csv" "$rows/timm_${gpu}_train.csv"; do
         [ ! -f "$file" ] || { set -- "$@" "$file"; steps=yes; }
     done
+    [ ! -f "$rows/timm_${gpu}_train.csv" ] || left_out=family # of 66 models in some 15 families
     file=$rows/zeus_$gpu.csv
     if [ -f "$file" ]; then
         device_bound_rows "$file" > "$work/zeus_$gpu.csv"

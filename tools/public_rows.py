@@ -11,6 +11,7 @@ optimizer runs, and what stands around it.
 import argparse
 import csv
 import pathlib
+import re
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
@@ -79,6 +80,12 @@ SOURCES = [("lambda/lambda_*.csv", lambda_row), ("timm/timm_*_train.csv", timm_r
            ("neusight_*.csv", as_it_is)]
 
 
+def family(model):
+    """resnet50 and resnet101 are one: what is left out to judge an architecture unseen."""
+    name = model.replace("wide_", "").replace("resnext", "resnet")
+    return re.split(r"[0-9_]", name, maxsplit=1)[0] or name
+
+
 def convert(path, change, models, out):
     kept, unknown = [], 0
     with path.open(newline="") as source:
@@ -90,6 +97,7 @@ def convert(path, change, models, out):
             if changes is None:
                 continue
             row.update({"optimizer_impl": "", "optimizer_extras": "", **changes})
+            row["family"] = family(row["model"])
             if row["model"] in models:
                 kept.append(row)
             else:
