@@ -8,8 +8,8 @@
 # torchvision's models (tools/zoo/export_models.py --all-torchvision ZOO), without which timm's rows are left out.
 #
 # DIR holds the measurements in adept's CSV: what tools/public_rows.py reads, and kernels/*.csv (github
-# sitar-lab/NeuSight, MIT, fp32; ai-dynamo/aiconfigurator, Apache-2.0, bf16; ROCm/xla, Apache-2.0, bf16 and tf32). The
-# same files and the same seed give the same profiles, but for the date: set SOURCE_DATE_EPOCH to repeat that too.
+# sitar-lab/NeuSight, MIT). The same files and the same seed give the same profiles, but for the date: set
+# SOURCE_DATE_EPOCH to repeat that too.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -17,8 +17,7 @@ profiles=${PROFILES:-$root/hwprofiles}
 adept=${ADEPT:?set ADEPT to the program}
 data=${1:?the folder of the measurements}
 shift
-[ $# -gt 0 ] || set -- a100-pcie-40gb a100-sxm-80gb h100-sxm-80gb l40s mi300x p100-pcie-16gb t4 p4 v100-pcie-32gb a40 rtx3090 \
-    shared
+[ $# -gt 0 ] || set -- a100-pcie-40gb p100-pcie-16gb t4 p4 v100-pcie-32gb a40 shared
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 rows=$work/rows
@@ -74,31 +73,24 @@ for gpu; do
         continue
     fi
     set --
-    steps=
     left_out=model
-    for file in "$rows/neusight_$gpu.csv" "$rows/lambda_$gpu.csv" "$rows/timm_${gpu}_train.csv"; do
-        [ ! -f "$file" ] || { set -- "$@" "$file"; steps=yes; }
+    for file in "$rows/neusight_$gpu.csv" "$rows/lambda_$gpu.csv"; do
+        [ ! -f "$file" ] || set -- "$@" "$file"
     done
-    [ ! -f "$rows/timm_${gpu}_train.csv" ] || left_out=family # of 66 models in some 15 families
     file=$rows/zeus_$gpu.csv
     if [ -f "$file" ]; then
         device_bound_rows "$file" > "$work/zeus_$gpu.csv"
         set -- "$@" "$work/zeus_$gpu.csv"
-        steps=yes
         left_out=batch_size # two models only: leaving one out leaves nothing like it
     fi
     if [ -f "$data/kernels/$gpu.csv" ]; then
         kernels_for_steps "$data/kernels/$gpu.csv" > "$work/kernels_$gpu.csv"
         set -- "$@" --kernels "$work/kernels_$gpu.csv"
     fi
-    for file in "$data/kernels/bf16_gemm_$gpu.csv" "$data"/kernels/xla_bmm_"$gpu"_*.csv; do
-        [ ! -f "$file" ] || set -- "$@" --kernels "$file"
-    done
-    # shellcheck disable=SC2086 # words
-    [ -z "$steps" ] || set -- "$@" --models "$rows/models" --leave-out "$left_out" --suggest 0 $law
     echo "$gpu" >&2
-    "$adept" calibrate "$@" --gpu "$root/hwprofiles/$gpu.json" --from-sheet --granularity operator -o "$work/$gpu.json" \
-        > "$work/$gpu.txt"
+    # shellcheck disable=SC2086 # words
+    "$adept" calibrate "$@" --gpu "$root/hwprofiles/$gpu.json" --from-sheet --granularity operator --models "$rows/models" \
+        --leave-out "$left_out" $law --suggest 0 -o "$work/$gpu.json" > "$work/$gpu.txt"
     sed -n '/^Errors, /,/^$/p' "$work/$gpu.txt"
     mv "$work/$gpu.json" "$profiles/$gpu.json"
 done
