@@ -228,7 +228,8 @@ static void cost(adept_call *c, adept_cost *cost)
                           .channels_out = (double)v.channels_out,
                           .pixels = s.out_pixels,
                           .taps = s.taps,
-                          .groups = (double)v.groups};
+                          .groups = (double)v.groups,
+                          .planes = flops > 0 && adept_call_memory_format(c) == ADEPT_NCHW};
     adept_kernel forward = layer;
     set_window(&forward, &v, v.out);
     adept_cost_kernel(cost, &forward);

@@ -11,6 +11,7 @@ typedef struct normalisation {
     double statistics;   /* of one row, a mean or a reciprocal deviation each: written forward, kept, read backward */
     double running_read_bytes, running_written_bytes; /* of running statistics, forward */
     double forward_launches, backward_launches;
+    bool over_batch, planes; /* statistics of a channel over the batch; of a channel whose pixels lie together */
 } normalisation;
 
 /* Type of the statistics PyTorch's CUDA kernels keep: at least fp32. */
@@ -29,9 +30,19 @@ static void norm_kernel(adept_cost *cost, const normalisation *norm, adept_pass 
                         double bytes_written)
 {
     double n = (double)adept_tensor_numel(norm->out);
-    adept_cost_rows(cost, pass, norm->row_elements > 0 ? ADEPT_FAMILY_NORM : ADEPT_FAMILY_STREAM, norm->out->dtype, n,
-                    norm->row_elements, flops * n, bytes_read, bytes_written,
-                    pass == ADEPT_FORWARD ? norm->forward_launches : norm->backward_launches);
+    adept_kernel_family family = norm->over_batch ? ADEPT_FAMILY_BATCH_NORM : ADEPT_FAMILY_NORM;
+    adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
+                                            .unit = ADEPT_UNIT_ALU,
+                                            .family = norm->row_elements > 0 ? family : ADEPT_FAMILY_STREAM,
+                                            .dtype = norm->out->dtype,
+                                            .flops = flops * n,
+                                            .bytes_read = bytes_read,
+                                            .bytes_written = bytes_written,
+                                            .launches = pass == ADEPT_FORWARD ? norm->forward_launches
+                                                                              : norm->backward_launches,
+                                            .elements = n,
+                                            .row_elements = norm->row_elements,
+                                            .planes = norm->row_elements > 0 && norm->planes});
 }
 
 /* Forward: reads the input `passes` times and the affine parameters, writes result and statistics.
@@ -360,6 +371,8 @@ static void batch_cost(adept_call *c, adept_cost *cost)
                           .out = adept_result_tensor(c, 0),
                           .flops = batch ? 7 : 4,
                           .passes = batch ? 2 : 1,
+                          .over_batch = !f->instance,
+                          .planes = !f->instance && adept_call_memory_format(c) == ADEPT_NCHW,
                           .row_elements = batch ? channel_elements(x, f) : 0,
                           .statistics = 2,
                           .running_read_bytes = running,

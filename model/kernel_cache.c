@@ -65,25 +65,23 @@ adept_status adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache
                                      adept_error *err)
 {
     adept_cached_kernel *known = &cache->kernels[index];
-    bool tensor = k->tensor_flops > 0.0, product = k->work.family < ADEPT_TILED_FAMILIES;
+    bool product = k->work.family < ADEPT_TILED_FAMILIES;
     adept_kernel_case c;
     memcpy(&c, &k->work, sizeof c); /* padding too */
-    if (tensor) c.flops_per_s *= theta[ADEPT_OP_beta_tensor];
     if (!product || !adept_kernel_l2_matters(&c)) c.l2_bytes = 0.0; /* the same without */
-    if (known->tensor != tensor) known->known = known->has_tries = false;
-    known->tensor = tensor;
+    if (known->at.family != c.family) known->known = known->has_tries = false; /* on matrix units, or no longer */
     if (!known->known || memcmp(&known->at, &c, sizeof c) != 0) {
         adept_status status = ADEPT_OK;
         known->known = false;
         if (product)
-            status = time_product(known, &c, theta, &(tensor ? adept_tile_menu_matrix : menus)[c.family], err);
+            status = time_product(known, &c, theta, &menus[c.family], err);
         else
             known->time = adept_kernel_law(&c, theta, menus, 1.0, NULL);
         if (status != ADEPT_OK) return status;
         memcpy(&known->at, &c, sizeof c);
         known->known = true;
     }
-    *out = (adept_timed_kernel){c.family,       known->time.time_s, known->time.core_s, k->simt_flops,
+    *out = (adept_timed_kernel){k->unit,       known->time.time_s, known->time.core_s, k->simt_flops,
                                 k->tensor_flops, c.bytes};
     return ADEPT_OK;
 }

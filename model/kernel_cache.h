@@ -9,7 +9,6 @@ typedef struct adept_cached_kernel {
     bool known, has_tries;
     adept_kernel_case at; /* where its time is known */
     adept_kernel_time time;
-    bool tensor; /* what the tries are of */
     size_t n_tries;
     adept_kernel_try *tries; /* owned, as is compute_s */
     double *compute_s;       /* of each try at these: */

@@ -26,15 +26,12 @@ const adept_tile_menu adept_tile_menu_default[ADEPT_TILED_FAMILIES] = {
     [ADEPT_FAMILY_GEMM] = {3, {{0, 32, 64}, {0, 64, 128}, {0, 32, 32}}},
     [ADEPT_FAMILY_BMM] = {1, {{0, 128, 128}}},
     [ADEPT_FAMILY_CONV] = {4, {{0, 128, 16}, {4, 32, 32}, {0, 256, 64}, {4, 64, 16}}},
+    /* those that NVIDIA's "Matrix Multiplication Background User's Guide" lists for cuBLAS */
+    [ADEPT_FAMILY_TENSOR] = {6, {{0, 256, 128}, {0, 128, 256}, {0, 128, 128}, {0, 128, 64}, {0, 64, 128}, {0, 64, 64}}},
 };
 
-#define MATRIX_TILES                                                                                                   \
-    {                                                                                                                  \
-        6, {{0, 256, 128}, {0, 128, 256}, {0, 128, 128}, {0, 128, 64}, {0, 64, 128}, {0, 64, 64}}                      \
-    }
-const adept_tile_menu adept_tile_menu_matrix[ADEPT_TILED_FAMILIES] = {MATRIX_TILES, MATRIX_TILES, MATRIX_TILES};
 
-/* Parameters of the three tiled families stand next to each other. */
+/* Parameters of the tiled families stand next to each other. */
 static double of_family(const double *theta, int first, adept_kernel_family family)
 {
     return theta[first + (int)family];
@@ -73,6 +70,13 @@ static double memory_rate(const adept_kernel_case *c, const double *theta)
 static double combine(double a, double b)
 {
     return sqrt(sqrt(a * a * a * a + b * b * b * b));
+}
+
+/* What the kernels before and after a convolution that transpose its images cost. */
+static int layout_parameter(const adept_kernel_case *c)
+{
+    if (c->element_bytes > 2.0) return ADEPT_KP_c_layout_tf32;
+    return c->pointwise > 0.0 ? ADEPT_KP_c_layout_pointwise : ADEPT_KP_c_layout;
 }
 
 /* The pieces of a split depth are summed afterwards: each is written and read once more. */
@@ -125,7 +129,7 @@ static adept_kernel_try make_try(const adept_kernel_case *c, const double *theta
         .wave_s = of_family(theta, ADEPT_KP_wave_gemm_s, c->family),
         .bytes = p->bytes + p->scaled_bytes * theta[ADEPT_KP_c_transform],
         .reload_bytes = c->element_bytes * tiles * (tile->m + tile->n) * p->k,
-        .serial_bytes = p->serial_bytes + split_bytes(c, p, split),
+        .serial_bytes = p->serial_bytes + split_bytes(c, p, split) + c->transposed_bytes * theta[layout_parameter(c)],
         .split_s = split > 1 ? theta[ADEPT_KP_split_s] : 0.0,
         .tile_sat = tile_sat,
         .depth_sat = depth_sat,
@@ -218,6 +222,7 @@ static void add_gradient(adept_kernel_gradient *g, const adept_kernel_case *c, c
     add(g, ADEPT_KP_c_transform, o, w, 0.0, r->scaled_bytes / rate);
     add(g, ADEPT_KP_beta_mem, o, w, 0.0, -best->memory_s / theta[ADEPT_KP_beta_mem]);
     g->time_s[ADEPT_KP_beta_mem] -= w * (r->serial_bytes / rate) / theta[ADEPT_KP_beta_mem];
+    g->time_s[layout_parameter(c)] += w * c->transposed_bytes / rate;
     if (r->split > 1) g->time_s[ADEPT_KP_split_s] += w;
 }
 
@@ -303,14 +308,25 @@ static const struct {
     [ADEPT_FAMILY_STREAM] = {-1, -1, -1, INFINITY},
     [ADEPT_FAMILY_SOFTMAX] = {ADEPT_KP_c_softmax, ADEPT_KP_c_softmax_wide, -1, WIDE_SOFTMAX},
     [ADEPT_FAMILY_NORM] = {ADEPT_KP_c_norm, ADEPT_KP_c_norm_wide, ADEPT_KP_row_norm_s, WIDE_NORM},
+    [ADEPT_FAMILY_BATCH_NORM] = {ADEPT_KP_c_batch_norm, -1, ADEPT_KP_row_norm_s, INFINITY},
     [ADEPT_FAMILY_DEPTHWISE] = {ADEPT_KP_c_depthwise, -1, -1, INFINITY},
 };
+
+/* On 16 bits libraries have other kernels, and of those more than one. */
+static int scale_of(const adept_kernel_case *c)
+{
+    bool half = c->element_bytes <= 2.0;
+    if (half && c->family == ADEPT_FAMILY_BATCH_NORM && c->planes > 0.0) return ADEPT_KP_c_batch_norm_half_planes;
+    if (!half || c->family != ADEPT_FAMILY_DEPTHWISE) return stream_scales[c->family].scale;
+    if (c->backward == 0.0) return ADEPT_KP_c_depthwise_half;
+    return c->planes > 0.0 ? ADEPT_KP_c_depthwise_half_back_planes : ADEPT_KP_c_depthwise_half_back;
+}
 
 /* Element-wise arithmetic and traffic overlap like those of products. */
 static adept_kernel_time streaming(const adept_kernel_case *c, const double *theta, double weight,
                                    adept_kernel_gradient *gradient)
 {
-    int scale = stream_scales[c->family].scale;
+    int scale = scale_of(c);
     int wide = c->row_elements > stream_scales[c->family].wide_elements ? stream_scales[c->family].wide : -1;
     int row = c->row_elements > 0.0 ? stream_scales[c->family].row : -1;
     double stream_s = c->bytes / memory_rate(c, theta);

@@ -51,12 +51,6 @@ adept_execution adept_timed_kernel_at(const adept_timed_kernel *k, const adept_b
     return x;
 }
 
-adept_unit adept_family_unit(adept_kernel_family family)
-{
-    if (family == ADEPT_FAMILY_CONV) return ADEPT_UNIT_CONV;
-    return family < ADEPT_TILED_FAMILIES ? ADEPT_UNIT_GEMM : ADEPT_UNIT_ALU;
-}
-
 /* ---- the list ---- */
 
 void adept_kernel_list_init(adept_kernel_list *list, const adept_board *board, double *columns, size_t capacity)
@@ -91,7 +85,7 @@ void adept_kernel_list_add(adept_kernel_list *list, const adept_timed_kernel *k,
         list->part[p].core_s += in[p] * kernel[CORE_S];
         list->part[p].memory_s += in[p] * kernel[MEMORY_S];
     }
-    list->unit_core_s[adept_family_unit(k->family)] +=
+    list->unit_core_s[k->unit] +=
         (in[ADEPT_PART_FORWARD] + in[ADEPT_PART_BACKWARD]) * kernel[CORE_S];
     list->core_j += all * kernel[CORE_J];
     list->memory_j += all * kernel[MEMORY_J];

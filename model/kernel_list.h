@@ -16,7 +16,7 @@
 
 /* One execution of one kernel at full clock. */
 typedef struct adept_timed_kernel {
-    adept_kernel_family family;
+    adept_unit unit;
     double time_s, core_s; /* all of it, and what follows the core clock */
     double simt_flops, tensor_flops, bytes;
 } adept_timed_kernel;
@@ -101,6 +101,5 @@ typedef struct adept_execution {
 adept_execution adept_timed_kernel_at(const adept_timed_kernel *k, const adept_board *b, double clock);
 
 /** Whose time a family counts as. */
-adept_unit adept_family_unit(adept_kernel_family family);
 
 #endif

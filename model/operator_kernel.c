@@ -44,20 +44,15 @@ bool adept_operator_is_tensor(double peak_flops_per_s, double alu_flops_per_s)
     return peak_flops_per_s > TENSOR_PEAK_RATIO * alu_flops_per_s;
 }
 
-adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops_per_s, double *tensor_share,
-                                  const adept_hwprofile *hw, adept_dtype dtype, adept_error *err)
+adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops_per_s, bool *tensor,
+                                  const adept_hwprofile *hw, adept_precision precision, adept_dtype dtype,
+                                  adept_error *err)
 {
-    double theta[ADEPT_OPERATOR_PARAMETERS];
-    adept_status status = adept_operator_parameters_get(theta, hw, err);
+    adept_status status = adept_peak_flops_per_s(alu_flops_per_s, hw, precision, ADEPT_UNIT_ALU, dtype, err);
     if (status == ADEPT_OK)
-        status = adept_peak_flops_per_s(alu_flops_per_s, hw, ADEPT_FP32, ADEPT_UNIT_ALU, dtype, err);
-    if (status == ADEPT_OK)
-        status = adept_peak_flops_per_s(product_flops_per_s, hw, ADEPT_FP32, ADEPT_UNIT_GEMM, dtype, err);
-    if (status != ADEPT_OK) return status;
-    bool tensor = adept_operator_is_tensor(*product_flops_per_s, *alu_flops_per_s);
-    *tensor_share = tensor ? theta[ADEPT_OP_beta_tensor] : 1.0;
-    *product_flops_per_s *= *tensor_share;
-    return ADEPT_OK;
+        status = adept_peak_flops_per_s(product_flops_per_s, hw, precision, ADEPT_UNIT_GEMM, dtype, err);
+    if (status == ADEPT_OK) *tensor = adept_operator_is_tensor(*product_flops_per_s, *alu_flops_per_s);
+    return status;
 }
 
 /* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain products, the
@@ -70,6 +65,7 @@ static void set_product(adept_kernel_case *c, const adept_kernel *k)
     c->k = without_rounding(k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch));
     if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = c->k * c->element_bytes;
     if (c->family == ADEPT_FAMILY_CONV) find_winograd(c, k);
+    if (k->planes > 0.0) c->transposed_bytes = 2.0 * c->bytes, c->pointwise = k->taps == 1.0;
 }
 
 static bool is_product(const adept_kernel *k)
@@ -110,6 +106,8 @@ adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_prof
     c->bytes = (k->bytes_read + k->bytes_written) / out->repeats;
     c->alu_flops = k->unit == ADEPT_UNIT_ALU || k->family == ADEPT_FAMILY_DEPTHWISE ? k->flops : k->flops_alu;
     c->row_elements = k->row_elements;
+    if (k->family == ADEPT_FAMILY_DEPTHWISE || k->family == ADEPT_FAMILY_BATCH_NORM)
+        c->planes = k->planes, c->backward = k->pass == ADEPT_BACKWARD;
     if (is_product(k)) set_product(c, k);
     if (!is_possible(c, (double)op->count * out->repeats))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: a kernel of %s has a count out of range", op->path);
@@ -130,11 +128,15 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_operat
         adept_peak_flops_per_s(&c->alu_flops_per_s, hw, precision, ADEPT_UNIT_ALU, shape->dtype, err);
     if (status == ADEPT_OK && shape->unit != ADEPT_UNIT_ALU) {
         status = adept_peak_flops_per_s(&c->flops_per_s, hw, precision, shape->unit, shape->dtype, err);
-        if (status == ADEPT_OK && adept_operator_is_tensor(c->flops_per_s, c->alu_flops_per_s))
+        if (status == ADEPT_OK && adept_operator_is_tensor(c->flops_per_s, c->alu_flops_per_s)) {
             tensor_flops = shape->matrix_flops * adept_dtype_bytes(shape->dtype) / TENSOR_OPERAND_BYTES;
-        else
+            if (c->family < ADEPT_TILED_FAMILIES) c->family = ADEPT_FAMILY_TENSOR;
+        } else {
             simt_flops += shape->matrix_flops;
+        }
     }
+    if (c->family != ADEPT_FAMILY_TENSOR) c->transposed_bytes = c->pointwise = 0.0; /* ALUs take any layout */
+    out->unit = c->family < ADEPT_TILED_FAMILIES ? shape->unit : ADEPT_UNIT_ALU;
     out->simt_flops = simt_flops / shape->repeats;
     out->tensor_flops = tensor_flops / shape->repeats;
     return status;

@@ -16,6 +16,7 @@ typedef struct adept_operator_shape {
 /* The same on a GPU. */
 typedef struct adept_operator_kernel {
     adept_kernel_case work;
+    adept_unit unit;
     double simt_flops, tensor_flops; /* of one execution; the latter in operations on 16-bit operands: TF32's are two */
 } adept_operator_kernel;
 

@@ -106,6 +106,11 @@ static double awake_w(const adept_specs *s)
     return w < 0.5 * s->tdp_w ? w : 0.0; /* NAN too: no process, or no power at all */
 }
 
+/* GeForce boards since 2020 accumulate in FP32 at half the rate of the chip, 2 instead of 4 times the FP32 peak: their
+ * matrix units are easily fed. Steps on four of them reach 1.3 times the share of their peak (Lambda's and timm's). */
+#define HALF_RATE 2.5
+#define EASILY_FED 1.3
+
 adept_status adept_operator_parameters_own(double own[ADEPT_OPERATOR_PARAMETERS],
                                            const double shared[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw,
                                            adept_error *err)
@@ -120,6 +125,8 @@ adept_status adept_operator_parameters_own(double own[ADEPT_OPERATOR_PARAMETERS]
     /* What the sheet says of idle power and links does not depend on the granularity. */
     own[ADEPT_OP_p_static_w] = fmax(of_sheet.p_static_w, awake_w(&hw->specs));
     own[ADEPT_OP_bw_eff_bytes_per_s] = of_sheet.bw_eff_bytes_per_s;
+    if (hw->specs.tensor_fp16_flops_per_s < HALF_RATE * hw->specs.vector_fp32_flops_per_s)
+        own[ADEPT_KP_beta_tensor] = fmin(EASILY_FED * shared[ADEPT_KP_beta_tensor], 1.0);
     adept_operator_own(own, shared, &owner);
     return ADEPT_OK;
 }

@@ -22,8 +22,8 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
                      work->optimizer.kernels},
         .tensors = placed->updated_tensors,
         .samples = placed->samples,
-        .optimizer_bytes = work->optimizer.bytes_read + work->optimizer.bytes_written +
-                           work->optimizer_gradients * work->gradient_bytes,
+        .waits = work->optimizer.waits,
+        .optimizer_bytes = work->optimizer.moved_bytes + work->optimizer.moved_gradients * work->gradient_bytes,
         .optimizer_flops = work->optimizer.flops,
         .bytes_per_s = specs->mem_bytes_per_s,
         .gradient_bytes = work->gradient_elements * work->gradient_bytes,
@@ -44,38 +44,25 @@ void adept_operator_set_run(adept_operator_numbers *n, const double *row, const 
 
 /* ---- one kernel at full clock ---- */
 
-/* beta_tensor multiplies the peak of matrix units, as each family's beta does. */
-static void add_tensor_slope(adept_timed_slopes *out, const double *theta)
-{
-    for (int i = ADEPT_KP_beta_gemm; i < ADEPT_KP_beta_gemm + ADEPT_TILED_FAMILIES; i++) {
-        double ratio = theta[i] / theta[ADEPT_OP_beta_tensor];
-        out->time_s[ADEPT_OP_beta_tensor] += ratio * out->time_s[i];
-        out->core_s[ADEPT_OP_beta_tensor] += ratio * out->core_s[i];
-    }
-}
-
 void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes, const adept_operator_kernel *k,
                             const double *theta, const adept_tile_menu *menus)
 {
-    adept_kernel_case c = k->work;
+    const adept_kernel_case *c = &k->work;
     adept_kernel_gradient g;
-    bool tensor = k->tensor_flops > 0.0;
-    if (tensor) c.flops_per_s *= theta[ADEPT_OP_beta_tensor];
     if (slopes) memset(&g, 0, sizeof g);
-    adept_kernel_time t = adept_kernel_law(&c, theta, tensor ? adept_tile_menu_matrix : menus, 1.0, slopes ? &g : NULL);
-    *out = (adept_timed_kernel){c.family, t.time_s, t.core_s, k->simt_flops, k->tensor_flops, c.bytes};
+    adept_kernel_time t = adept_kernel_law(c, theta, menus, 1.0, slopes ? &g : NULL);
+    *out = (adept_timed_kernel){k->unit, t.time_s, t.core_s, k->simt_flops, k->tensor_flops, c->bytes};
     if (!slopes) return;
     memset(slopes, 0, sizeof *slopes);
     memcpy(slopes->time_s, g.time_s, sizeof g.time_s);
     memcpy(slopes->core_s, g.core_s, sizeof g.core_s);
-    if (tensor) add_tensor_slope(slopes, theta);
 }
 
 void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *slopes,
                                    const adept_operator_numbers *n, const double *theta)
 {
     double time_s = theta[ADEPT_OP_c_opt] * n->optimizer_bytes / (n->bytes_per_s * theta[ADEPT_KP_beta_mem]);
-    *out = (adept_timed_kernel){ADEPT_FAMILY_STREAM, time_s, 0.0, n->optimizer_flops, 0.0, n->optimizer_bytes};
+    *out = (adept_timed_kernel){ADEPT_UNIT_ALU, time_s, 0.0, n->optimizer_flops, 0.0, n->optimizer_bytes};
     if (!slopes) return;
     memset(slopes, 0, sizeof *slopes);
     slopes->time_s[ADEPT_OP_c_opt] = time_s / theta[ADEPT_OP_c_opt];
@@ -116,7 +103,7 @@ static double work_s(adept_step *out, const double part_s[ADEPT_PARTS], const ad
 {
     double device_s[ADEPT_PARTS], host_s[ADEPT_PARTS], gaps_s = 0.0, kernels_s = 0.0;
     for (int p = 0; p < ADEPT_PARTS; p++) {
-        double tensors_s = p == ADEPT_PART_OPTIMIZER ? n->tensors * theta[ADEPT_OP_t_tensor_s] : 0.0;
+        double tensors_s = p == ADEPT_PART_OPTIMIZER ? n->tensors * theta[ADEPT_OP_t_tensor_s] + n->waits * theta[ADEPT_OP_t_wait_s] : 0.0;
         double part_gaps_s = n->launches[p] * theta[ADEPT_OP_t_launch_s] + tensors_s;
         host_s[p] = n->launches[p] * theta[ADEPT_OP_t_host_s] + tensors_s;
         if (p == ADEPT_PART_FORWARD) host_s[p] += n->samples * theta[ADEPT_OP_t_sample_s];
@@ -282,6 +269,7 @@ static double launch_slope(size_t i, const adept_step *s, const adept_operator_n
 {
     double slope = 0.0;
     if (i == ADEPT_OP_t_tensor_s) return n->tensors;
+    if (i == ADEPT_OP_t_wait_s) return n->waits;
     if (i == ADEPT_OP_t_sample_s) return (1.0 - s->exposed[ADEPT_PART_FORWARD]) * n->samples;
     for (int p = 0; p < ADEPT_PARTS; p++) {
         if (i == ADEPT_OP_t_launch_s) slope += s->exposed[p] * n->launches[p];

@@ -55,10 +55,15 @@ static adept_status sum_optimizer(adept_work *w, const adept_profile *prof, adep
     const char *name = prof->optimizer ? prof->optimizer : "none";
     const adept_optimizer *optimizer = adept_optimizer_by_name(name);
     if (!optimizer) return adept_error_set(err, ADEPT_E_INVALID, "profile: unknown optimizer \"%s\"", name);
-    double params = (double)prof->trainable_params, tensors = (double)prof->trainable_tensors;
-    w->optimizer = adept_optimizer_step(optimizer, params, tensors, 0.0);
-    /* Bytes are linear in those of a gradient element. */
-    w->optimizer_gradients = adept_optimizer_step(optimizer, params, tensors, 1.0).bytes_read - w->optimizer.bytes_read;
+    adept_optimizer_run run = {.optimizer = optimizer,
+                               .impl = prof->optimizer_impl,
+                               .extras = prof->optimizer_extras,
+                               .word_bytes = adept_precision_is_pure(prof->precision) ? 2.0 : PARAMETER_WORD_BYTES,
+                               .params = (double)prof->trainable_params,
+                               .tensors = (double)prof->trainable_tensors};
+    if (prof->precision == ADEPT_AMP_FP16) run.extras |= ADEPT_EXTRA_UNSCALE; /* FP16 does not train without a GradScaler */
+    w->optimizer = adept_optimizer_step(&run);
+    w->optimizer_gradients = optimizer->read_words_per_param > 0.0 ? run.params : 0.0;
     return ADEPT_OK;
 }
 

@@ -17,7 +17,7 @@ typedef struct adept_work {
     double gradient_bytes;          /* of one element in its own type */
     bool autocast;                  /* then grad_bytes_lowp holds for them */
     adept_optimizer_cost optimizer; /* without reading the gradient */
-    double optimizer_gradients;     /* elements of the gradient that it reads */
+    double optimizer_gradients;     /* elements of the gradient that it reads if once (eq 4.4) */
 } adept_work;
 
 /** @return ADEPT_E_INVALID if the profile is inconsistent (names what). */

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Write docs/ACCURACY.md: errors of adept's fits on public measurements and on our own, held out first.
 
-    python3 tools/accuracy.py --adept BUILD/tools/adept --data DIR [-o docs/ACCURACY.md] [--plots docs/accuracy]
+    python3 tools/accuracy.py --adept BUILD/tools/adept --data DIR [--models ZOO/train] [-o docs/ACCURACY.md]
+        [--plots docs/accuracy]
 
-DIR holds public measurements in adept's CSV (neusight_*.csv, neusight_peer_predictions.csv, zeus_*.csv,
-dosgroup_a100.csv, kernels/*.csv); where they come from is said in the document. What DIR lacks is left out. Every
-number is read from `adept calibrate --json`; nothing is fitted here. Needs Python 3.9, and gnuplot for the plots.
+DIR and ZOO are those of tools/fit_public.sh; where the measurements come from is said in the document. What is not there
+is left out. Every number is read from `adept calibrate --json`; nothing is fitted here. Needs Python 3.9, and gnuplot for
+the plots.
 """
 import argparse
 import csv
@@ -28,11 +29,16 @@ STEPS = [
     ("zeus_v100-pcie-32gb.csv", "v100-pcie-32gb", "batch_size"),
     ("zeus_a40.csv", "a40", "batch_size"),
     ("dosgroup_a100.csv", "a100-sxm-40gb", "model"),
+    ("dosgroup_l40.csv", "l40", "model"),
+    ("timm_rtx3090_train.csv", "rtx3090", "family"),
 ]
 CPU = ("cpu-xeon-avx512-1core.csv", "cpu-xeon-avx512-1core", "model")
 # kernels measured on another board with the same chip serve as well
 KERNELS = {"a100-sxm-40gb": "a100-pcie-40gb"}
-KERNEL_GPUS = ["v100-pcie-32gb", "a100-pcie-40gb", "p100-pcie-16gb", "t4", "p4"]
+KERNEL_FILES = [(gpu, gpu) for gpu in ("v100-pcie-32gb", "a100-pcie-40gb", "p100-pcie-16gb", "t4", "p4")] + [
+    ("bf16_gemm_a100-sxm-80gb", "a100-sxm-80gb"), ("bf16_gemm_h100-sxm-80gb", "h100-sxm-80gb"), ("bf16_gemm_l40s", "l40s"),
+    ("fp16_gemm_v100-pcie-16gb", "v100-pcie-32gb"), ("xla_bmm_h100-sxm-80gb_bf16", "h100-sxm-80gb"),
+    ("xla_bmm_h100-sxm-80gb_tf32", "h100-sxm-80gb"), ("xla_bmm_mi300x_bf16", "mi300x"), ("xla_bmm_mi300x_xf32", "mi300x")]
 PEERS = [("neusight_s", "NeuSight"), ("habitat_s", "Habitat"), ("roofline_s", "roofline"), ("li_s", "Li et al.")]
 
 
@@ -59,26 +65,19 @@ def kernels_for_steps(data, gpu, folder):
     return ["--kernels", path]
 
 
-def in_pure_precision(file, folder):
-    """dos-group's weights are stored in 16 bits, without autocast: in adept's words pure-bf16 and pure-fp16."""
-    if not file.name.startswith("dosgroup"):
-        return file
-    path = folder / file.name
-    with file.open(newline="") as source, path.open("w", newline="") as target:
-        rows = csv.DictReader(source)
-        out = csv.DictWriter(target, rows.fieldnames)
-        out.writeheader()
-        for row in rows:
-            out.writerow({**row, "precision": {"bf16": "pure-bf16", "fp16": "pure-fp16"}.get(row["precision"], row["precision"])})
-    return path
+def public_rows(args, folder):
+    """The rows as tools/fit_public.sh takes them, and the models they name."""
+    command = [sys.executable, SOURCE / "tools" / "public_rows.py", args.data, folder]
+    subprocess.run(command + (["--models", args.models] if args.models else []), check=True)
+    return folder
 
 
-def calibrate(adept, data, file, gpu, column, granularity, plot=None):
+def calibrate(adept, data, file, models, gpu, column, granularity, plot=None):
     """The report of one fit."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        arguments = [adept, "calibrate", in_pure_precision(file, folder), "--gpu", gpu, "--from-sheet", "--granularity",
-                     granularity, "--leave-out", column, "--suggest", "0", "--models", SOURCE / "data" / "models", "--json",
+        arguments = [adept, "calibrate", file, "--gpu", gpu, "--from-sheet", "--granularity",
+                     granularity, "--leave-out", column, "--suggest", "0", "--models", models, "--json",
                      "-o", folder / "fit.json"]
         if granularity == "operator" and gpu == CPU[1]:
             arguments += script_options("fit_cpu.sh", "law")
@@ -89,10 +88,9 @@ def calibrate(adept, data, file, gpu, column, granularity, plot=None):
         return run_json(arguments)
 
 
-def calibrate_kernels(adept, data, gpu):
+def calibrate_kernels(adept, file, gpu):
     with tempfile.TemporaryDirectory() as folder:
-        return run_json([adept, "calibrate", "--gpu", gpu, "--from-sheet", "--granularity", "operator", "--kernels",
-                         data / "kernels" / f"{gpu}.csv", "--json", "-o", pathlib.Path(folder) / "fit.json"])
+        return run_json([adept, "calibrate", "--gpu", gpu, "--from-sheet", "--granularity", "operator", "--kernels", file, "--json", "-o", pathlib.Path(folder) / "fit.json"])
 
 
 def number(value, digits=1):
@@ -139,11 +137,11 @@ def peer_rows(data):
     return out
 
 
-def kernel_rows(gpu, report):
+def kernel_rows(name, report):
     out = []
     for op, k in report["fit"]["kernels"]["operators"].items():
         held = k["held_out"]
-        out.append([gpu, op, held["n"], number(held["mape"]), number(held["median"]), number(held["p90"]),
+        out.append([name, op, held["n"], number(held["mape"]), number(held["median"]), number(held["p90"]),
                     number(held["roofline_mape"])])
     return out
 
@@ -178,13 +176,16 @@ Predicted against measured, every row, held out and in-sample: {plots}.
 
 Sources: *neusight_*: github sitar-lab/NeuSight (MIT), ASPLOS'25 labels, fp32, eager attention, time only.
 *zeus_*: github ml-energy/zeus (Apache-2.0), NSDI'23 traces, ResNet-50 and ShuffleNetV2 at every power limit; each
-configuration was run once. *dosgroup_*: github dos-group/gpu_power_benchmark (MIT). *cpu-*: our own, one core of a
+configuration was run once. *dosgroup_*: github dos-group/gpu_power_benchmark (MIT). *timm_*:
+github huggingface/pytorch-image-models (Apache-2.0), fp16 autocast, both memory formats, architectures left out by family.
+*lambda_*: github lambdal/deeplearning-benchmark, one GPU. *cpu-*: our own, one core of a
 Xeon, data/measurements.
 
 ## GPUs never measured
 
-The shared set (hwprofiles/shared), which stands in for every GPU without a fit of its own, is fitted to steps and kernels of four
-GPUs. Each is predicted here by a set fitted to the other three, from its specification sheet alone; then two Pascal boards by the shipped set.
+The shared set (hwprofiles/shared), which stands in for every GPU without a fit of its own, is fitted to steps of 16 GPUs
+and kernels of three. Each is predicted here by a set fitted to the others, from its specification sheet alone; then two
+Pascal boards by the shipped set.
 
 {unseen}
 ## The peers on the same rows
@@ -197,7 +198,8 @@ the model was not.
 ## Single kernels
 
 20 % of the kernels of at least 0.1 ms, held out; the roofline is max(FLOPs / peak, bytes / bandwidth) times one fitted
-factor. Source: NeuSight's fp32 forward kernels.
+factor. Sources: NeuSight's fp32 forward kernels; *bf16_gemm_*: github ai-dynamo/aiconfigurator (Apache-2.0); *fp16_gemm_*:
+github microsoft/apex_plus (MIT); *xla_bmm_*: github ROCm/xla (Apache-2.0).
 
 {kernels}
 ## What is wrong, and why
@@ -206,13 +208,14 @@ factor. Source: NeuSight's fp32 forward kernels.
 """
 
 
-def shared_report(adept, data):
+def shared_report(args):
     """Of the set for GPUs that nobody measured, fitted as shipped by tools/fit_public.sh; None without its data."""
-    if not (data / "zeus_a40.csv").exists():
+    if not (args.data / "zeus_a40.csv").exists():
         return None
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "ADEPT": adept, "PROFILES": folder, "REPORTS": folder}
-        run = subprocess.run(["sh", SOURCE / "tools" / "fit_public.sh", data, "shared"], capture_output=True, text=True,
+        environment = {**os.environ, "ADEPT": args.adept, "PROFILES": folder, "REPORTS": folder,
+                       "MODELS": str(args.models or "")}
+        run = subprocess.run(["sh", SOURCE / "tools" / "fit_public.sh", args.data, "shared"], capture_output=True, text=True,
                              env=environment)
         if run.returncode != 0:
             sys.exit(f"fit_public.sh shared: {run.stderr.strip()}")
@@ -228,7 +231,7 @@ def without_fit(source, folder):
     return path
 
 
-def unseen_rows(adept, data, report):
+def unseen_rows(adept, rows, report):
     """Errors on GPUs that had no part in the fit: the set's own left out one by one, then those it never had."""
     out, held = [], report["held_out"]
     for group in (held if isinstance(held, list) else [held])[0]["groups"]:
@@ -236,7 +239,7 @@ def unseen_rows(adept, data, report):
             out.append([group["by"]["gpu"], group["by"]["file"].removesuffix(".csv"), "left out of the set", group["n"]] +
                        [number(group.get(key)) for key in ("mape_time", "bias_time", "mape_power", "mape_energy")])
     for gpu in ("p100-pcie-16gb", "p4"):
-        file = data / f"neusight_{gpu}.csv"
+        file = rows / f"neusight_{gpu}.csv"
         if not file.exists():
             continue
         with tempfile.TemporaryDirectory() as name:
@@ -353,32 +356,36 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--adept", required=True, help="the program")
     parser.add_argument("--data", required=True, type=pathlib.Path, help="folder of public measurements")
+    parser.add_argument("--models", type=pathlib.Path, help="folder of torchvision's models: more rows")
     parser.add_argument("-o", "--output", type=pathlib.Path, default=SOURCE / "docs" / "ACCURACY.md")
     parser.add_argument("--plots", type=pathlib.Path, default=SOURCE / "docs" / "accuracy", help="folder of the plots")
     args = parser.parse_args()
     own = SOURCE / "data" / "measurements" / CPU[0]
     steps, kernels, plots, results = [], [], [], {"operator": Results(), "model": Results()}
     args.plots.mkdir(exist_ok=True)
-    files = [(args.data / f, gpu, column) for f, gpu, column in STEPS] + [(own, CPU[1], CPU[2])]
-    for file, gpu, column in files:
-        if not file.exists():
-            print(f"{file} is not there: left out", file=sys.stderr)
-            continue
-        for granularity in ("operator", "model"):
-            print(f"{file.name}, {granularity} ...", file=sys.stderr)
-            plot = args.plots / f"{file.stem}.svg" if granularity == "operator" else None
-            report = calibrate(args.adept, args.data, file, gpu, column, granularity, plot)
-            steps.append(step_row(file.name, column, granularity, report))
-            results[granularity].add(file.name, column, report)
-            if plot:
-                plots.append(f"[{file.stem}]({args.plots.name}/{plot.name})")
-    for gpu in KERNEL_GPUS:
-        if (args.data / "kernels" / f"{gpu}.csv").exists():
-            print(f"kernels of {gpu} ...", file=sys.stderr)
-            kernels += kernel_rows(gpu, calibrate_kernels(args.adept, args.data, gpu))
-    print("the shared set ...", file=sys.stderr)
-    shared = shared_report(args.adept, args.data)
-    unseen = unseen_rows(args.adept, args.data, shared) if shared else []
+    with tempfile.TemporaryDirectory() as name:
+        rows = public_rows(args, pathlib.Path(name))
+        files = [(rows / f, gpu, column) for f, gpu, column in STEPS] + [(own, CPU[1], CPU[2])]
+        for file, gpu, column in files:
+            if not file.exists():
+                print(f"{file.name} is not there: left out", file=sys.stderr)
+                continue
+            for granularity in ("operator", "model"):
+                print(f"{file.name}, {granularity} ...", file=sys.stderr)
+                plot = args.plots / f"{file.stem}.svg" if granularity == "operator" else None
+                report = calibrate(args.adept, args.data, file, rows / "models", gpu, column, granularity, plot)
+                steps.append(step_row(file.name, column, granularity, report))
+                results[granularity].add(file.name, column, report)
+                if plot:
+                    plots.append(f"[{file.stem}]({args.plots.name}/{plot.name})")
+        for stem, gpu in KERNEL_FILES:
+            file = args.data / "kernels" / f"{stem}.csv"
+            if file.exists():
+                print(f"kernels of {stem} ...", file=sys.stderr)
+                kernels += kernel_rows(stem, calibrate_kernels(args.adept, file, gpu))
+        print("the shared set ...", file=sys.stderr)
+        shared = shared_report(args)
+        unseen = unseen_rows(args.adept, rows, shared) if shared else []
     known = (SOURCE / "docs" / "ACCURACY_NOTES.md").read_text(encoding="utf-8").strip()
     text = TEXT.format(
         targets=table(["what", "peer or floor", "target", "ours", "reached"], target_rows(results["operator"], kernels, args.data, unseen)),
@@ -388,7 +395,7 @@ def main():
         plots=", ".join(plots),
         unseen=table(["GPU", "measurements", "", "n", "time", "bias", "power", "energy"], unseen),
         peers=table(["GPU", "n"] + [name for _, name in PEERS], peer_rows(args.data)),
-        kernels=table(["GPU", "operator", "n", "error", "median", "p90", "roofline"], kernels),
+        kernels=table(["kernels", "operator", "n", "error", "median", "p90", "roofline"], kernels),
         known=known,
     )
     args.output.write_text(text, encoding="utf-8")

@@ -1,14 +1,15 @@
 #!/bin/sh
 # Fit the GPUs that public measurements exist for, and put the fits into hwprofiles/:
 #
-#     ADEPT=build/tools/adept sh tools/fit_public.sh DIR [GPU...|shared]
+#     ADEPT=build/tools/adept MODELS=ZOO/train sh tools/fit_public.sh DIR [GPU...|shared]
 #
 # Then, or with "shared" alone, the set of parameters for GPUs that nobody measured: hwprofiles/shared/shared.json.
-# PROFILES names another folder to write to; REPORTS one for the JSON report of the shared fit.
+# PROFILES names another folder to write to; REPORTS one for the JSON report of the shared fit; MODELS the folder of
+# torchvision's models (tools/zoo/export_models.py --all-torchvision ZOO), without which timm's rows are left out.
 #
-# DIR holds the measurements in adept's CSV: neusight_GPU.csv and kernels/GPU.csv (github sitar-lab/NeuSight, MIT,
-# ASPLOS'25 labels), zeus_GPU.csv (github ml-energy/zeus, Apache-2.0, NSDI'23 traces). The same files and the same seed
-# give the same profiles, but for the date: set SOURCE_DATE_EPOCH to repeat that too.
+# DIR holds the measurements in adept's CSV: what tools/public_rows.py reads, and kernels/*.csv (github
+# sitar-lab/NeuSight, MIT). The same files and the same seed give the same profiles, but for the date: set
+# SOURCE_DATE_EPOCH to repeat that too.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -19,19 +20,21 @@ shift
 [ $# -gt 0 ] || set -- a100-pcie-40gb p100-pcie-16gb t4 p4 v100-pcie-32gb a40 shared
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+rows=$work/rows
+python3 "$root/tools/public_rows.py" "$data" "$rows" ${MODELS:+--models "$MODELS"}
 
-# Zeus's steps are bound by the host below some batch size: 36 to 65 ms whatever the GPU does, with the data loader and
-# an optimizer that launches kernels tensor by tensor. That is no property of the GPU, so those rows stay out. The
-# host gets 25 us per launch, which eager steps of Hugging Face models on an A100 want (github
-# dos-group/gpu_power_benchmark). Boards that throttle by themselves show it in their times, so the energy per FLOP is
-# free everywhere.
+# Zeus's steps are bound by the host below some batch size: 36 to 65 ms whatever the GPU does, with the data loader. That
+# is no property of the GPU, so those rows stay out. The host gets 25 us per launch, which eager steps of Hugging Face
+# models on an A100 want (github dos-group/gpu_power_benchmark).
 device_bound_rows() {
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; print; next }
              $column["model"] == "resnet50" ? $column["batch_size"] >= 16 : $column["batch_size"] >= 1024' "$1"
 }
 
-# How the law is fitted; tools/accuracy.py reads this line.
-law='--free e_simt_j --prior-rows 0.03'
+# How the law is fitted; tools/accuracy.py reads this line. Boards that throttle by themselves show it in their times, so
+# the energy per FLOP is free everywhere, but on matrix units it keeps its default: left free, it takes what else is slow
+# in a step there (4 to 7 pJ, where products on an H200 take 1), and every 16-bit step throttles.
+law='--free e_simt_j --fix e_tensor_j=1e-12 --fix t_host_s=2.5e-5 --fix t_fixed_s=1e-4 --prior-rows 0.03'
 
 # Batched products of the kernel files are timed alone, as plain rows times columns, and for long: steps run the attention's
 # faster. With them the held-out error of the V100's steps is 3.4 % instead of 2.5, the T4's 8.9 instead of 8.5, others the same.
@@ -40,20 +43,24 @@ kernels_for_steps() {
 }
 
 # One set for all, from the GPUs since Volta. Pascal's stay out: cuBLAS multiplies more slowly there (0.6 of the peak in
-# linear layers, against 0.77 to 0.85), and the P4 throttles by temperature to a third. tools/accuracy.py has what the set says of them.
-# Host and constant times keep their defaults: they are of a program, not of a GPU. Batched products stay in: without them the T4 left out is
-# 11.6 % off instead of 8.3, the V100 11.0 instead of 11.4, the A100 4.9 instead of 5.2.
+# linear layers, against 0.77 to 0.85), and the P4 throttles by temperature to a third. tools/accuracy.py has what the set
+# says of them. Host and constant times are of a program, not of a GPU. Matrix units are known by steps alone here: shares
+# of their peak that single products reach differ by GPU (0.86 to 0.99), and those GPUs have profiles of their own.
 fit_shared() {
     set --
     for gpu in v100-pcie-32gb a100-pcie-40gb t4; do
-        set -- "$@" "$data/neusight_$gpu.csv" --kernels "$data/kernels/$gpu.csv"
+        set -- "$@" "$rows/neusight_$gpu.csv" --kernels "$data/kernels/$gpu.csv"
     done
     for file in zeus_v100-pcie-32gb zeus_a40; do
-        device_bound_rows "$data/$file.csv" > "$work/$file.csv"
+        device_bound_rows "$rows/$file.csv" > "$work/$file.csv"
         set -- "$@" "$work/$file.csv"
     done
-    "$adept" calibrate "$@" --gpu auto --leave-out gpu --by gpu,gpu+file --prior-rows 0.1 --fix t_host_s=5e-6 --fix t_sample_s=1e-6 \
-        --fix t_fixed_s=1e-4 --suggest 0 --json -o "$work/shared.json" > "$work/report.json"
+    for file in "$rows"/lambda_*.csv "$rows"/timm_*.csv; do
+        [ ! -f "$file" ] || set -- "$@" "$file"
+    done
+    "$adept" calibrate "$@" --gpu auto --models "$rows/models" --leave-out gpu --by gpu,gpu+file --prior-rows 0.1 \
+        --fix e_tensor_j=1e-12 --fix t_host_s=2.5e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --restarts 3 --suggest 0 \
+        --json -o "$work/shared.json" > "$work/report.json"
     [ -z "${REPORTS:-}" ] || cp "$work/report.json" "$REPORTS/shared.json"
     mkdir -p "$profiles/shared"
     mv "$work/shared.json" "$profiles/shared/shared.json"
@@ -66,12 +73,12 @@ for gpu; do
         continue
     fi
     set --
-    file=$data/neusight_$gpu.csv
-    [ ! -f "$file" ] || set -- "$@" "$file"
     left_out=model
-    if [ -f "$data/zeus_$gpu.csv" ] || [ -f "$data/zeus_${gpu%%-*}.csv" ]; then
-        file=$data/zeus_$gpu.csv
-        [ -f "$file" ] || file=$data/zeus_${gpu%%-*}.csv
+    for file in "$rows/neusight_$gpu.csv" "$rows/lambda_$gpu.csv"; do
+        [ ! -f "$file" ] || set -- "$@" "$file"
+    done
+    file=$rows/zeus_$gpu.csv
+    if [ -f "$file" ]; then
         device_bound_rows "$file" > "$work/zeus_$gpu.csv"
         set -- "$@" "$work/zeus_$gpu.csv"
         left_out=batch_size # two models only: leaving one out leaves nothing like it
@@ -81,9 +88,9 @@ for gpu; do
         set -- "$@" --kernels "$work/kernels_$gpu.csv"
     fi
     echo "$gpu" >&2
-    "$adept" calibrate "$@" --gpu "$root/hwprofiles/$gpu.json" --from-sheet --granularity operator \
-        --leave-out "$left_out" $law --fix t_host_s=2.5e-5 --fix t_fixed_s=1e-4 --suggest 0 -o "$work/$gpu.json" \
-        > "$work/$gpu.txt"
+    # shellcheck disable=SC2086 # words
+    "$adept" calibrate "$@" --gpu "$root/hwprofiles/$gpu.json" --from-sheet --granularity operator --models "$rows/models" \
+        --leave-out "$left_out" $law --suggest 0 -o "$work/$gpu.json" > "$work/$gpu.txt"
     sed -n '/^Errors, /,/^$/p' "$work/$gpu.txt"
     mv "$work/$gpu.json" "$profiles/$gpu.json"
 done

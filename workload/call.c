@@ -71,6 +71,11 @@ adept_mode adept_call_mode(const adept_call *c)
     return c->run->mode;
 }
 
+adept_memory_format adept_call_memory_format(const adept_call *c)
+{
+    return c->run->memory_format;
+}
+
 adept_attention adept_call_attention(const adept_call *c)
 {
     return c->run->attention;

@@ -29,6 +29,7 @@ typedef struct adept_run_state {
     adept_mode mode;
     adept_precision precision;
     adept_attention attention;
+    adept_memory_format memory_format;
     adept_storage *storages;
     size_t n_storages, storages_capacity;
     char message[400];         /* of the call that failed */

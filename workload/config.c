@@ -22,7 +22,10 @@ void adept_workload_config_over(adept_workload_config *config, const adept_workl
     if (given->mode_given) config->mode = given->mode;
     if (given->precision_given) config->precision = given->precision;
     if (given->attention_given) config->attention = given->attention;
+    if (given->memory_format_given) config->memory_format = given->memory_format;
     if (given->optimizer) config->optimizer = given->optimizer;
+    if (given->optimizer_impl != ADEPT_IMPL_AUTO) config->optimizer_impl = given->optimizer_impl;
+    if (given->optimizer_extras) config->optimizer_extras = given->optimizer_extras;
     if (given->grad_accum > 0) config->grad_accum = given->grad_accum;
     if (given->allow_unsupported) config->allow_unsupported = true;
     put_shapes_over(config, given);
@@ -48,6 +51,8 @@ char *adept_workload_config_text(const adept_workload_config *c)
     fprintf(out, "%s %s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %d", adept_mode_name(c->mode),
             adept_precision_name(c->precision), adept_attention_name(c->attention), c->optimizer ? c->optimizer : "-",
             c->batch_size, c->seq_length, c->grad_accum, c->allow_unsupported);
+    if (c->memory_format != ADEPT_NCHW) fprintf(out, " %s", adept_memory_format_name(c->memory_format));
+    if (c->optimizer_impl || c->optimizer_extras) fprintf(out, " %d %u", c->optimizer_impl, c->optimizer_extras);
     for (size_t i = 0; i < c->n_inputs; i++) {
         char spec[256];
         fprintf(out, " %s", adept_input_spec_print(&c->inputs[i], spec, sizeof spec));

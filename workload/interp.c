@@ -342,6 +342,7 @@ adept_status adept_interp_run(adept_interp *in)
     in->run.mode = in->config->mode;
     in->run.precision = in->config->precision;
     in->run.attention = in->config->attention;
+    in->run.memory_format = in->config->memory_format;
     adept_status status = check_names(in);
     if (!status) status = adept_interp_bind_inputs(in);
     if (!status) status = adept_interp_block(in, g->body);

@@ -23,6 +23,8 @@ static bool family_fits(const adept_kernel *k)
     case ADEPT_FAMILY_CONV:
     case ADEPT_FAMILY_DEPTHWISE:
         return k->unit == ADEPT_UNIT_CONV;
+    case ADEPT_FAMILY_TENSOR:
+        return false;
     default:
         return k->unit == ADEPT_UNIT_ALU || k->flops == 0;
     }

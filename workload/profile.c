@@ -9,6 +9,7 @@
 static const char *const mode_names[] = {"train", "fwbw", "infer"};
 static const char *const precision_names[] = {"fp32", "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16"};
 static const char *const attention_names[] = {"auto", "eager", "fused"};
+static const char *const memory_format_names[] = {"nchw", "channels_last", "nhwc"}; /* the last two are one */
 static const char *const pass_names[] = {"forward", "backward"};
 static const char *const unit_names[] = {"gemm", "conv", "alu"};
 
@@ -44,6 +45,11 @@ const char *adept_attention_at(size_t index)
     return index < COUNT(attention_names) ? attention_names[index] : NULL;
 }
 
+const char *adept_memory_format_at(size_t index)
+{
+    return index <= ADEPT_CHANNELS_LAST ? memory_format_names[index] : NULL;
+}
+
 bool adept_precision_is_autocast(adept_precision precision)
 {
     return precision == ADEPT_AMP_BF16 || precision == ADEPT_AMP_FP16;
@@ -69,6 +75,11 @@ adept_dtype adept_precision_stored_dtype(adept_precision precision, adept_dtype 
 const char *adept_attention_name(adept_attention attention)
 {
     return attention_names[attention];
+}
+
+const char *adept_memory_format_name(adept_memory_format format)
+{
+    return memory_format_names[format];
 }
 
 const char *adept_pass_name(adept_pass pass)
@@ -99,6 +110,13 @@ bool adept_attention_from_name(adept_attention *out, const char *name)
 {
     int i = find_name(attention_names, COUNT(attention_names), name);
     if (i >= 0) *out = (adept_attention)i;
+    return i >= 0;
+}
+
+bool adept_memory_format_from_name(adept_memory_format *out, const char *name)
+{
+    int i = find_name(memory_format_names, COUNT(memory_format_names), name);
+    if (i >= 0) *out = i > 0 ? ADEPT_CHANNELS_LAST : ADEPT_NCHW;
     return i >= 0;
 }
 

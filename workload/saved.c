@@ -41,7 +41,11 @@ static void put_options(adept_json_writer *w, const adept_workload_config *c)
     adept_json_put_string(w, "mode", adept_mode_name(c->mode));
     adept_json_put_string(w, "precision", adept_precision_name(c->precision));
     adept_json_put_string(w, "attention", adept_attention_name(c->attention));
+    if (c->memory_format != ADEPT_NCHW)
+        adept_json_put_string(w, "memory_format", adept_memory_format_name(c->memory_format));
     if (c->optimizer) adept_json_put_string(w, "optimizer", c->optimizer);
+    put_count(w, "optimizer_impl", c->optimizer_impl);
+    put_count(w, "optimizer_extras", c->optimizer_extras);
     put_count(w, "batch_size", c->batch_size);
     put_count(w, "seq_length", c->seq_length);
     put_count(w, "grad_accum", c->grad_accum);
@@ -137,7 +141,14 @@ static void read_options(reader *in, const cJSON *root)
         adept_json_fail(&in->r, "unknown precision '%.40s'", precision);
     if (!adept_attention_from_name(&c->attention, attention))
         adept_json_fail(&in->r, "unknown attention '%.40s'", attention);
+    const char *format = adept_json_string_or(&in->r, o, "memory_format", "nchw");
+    if (!adept_memory_format_from_name(&c->memory_format, format))
+        adept_json_fail(&in->r, "unknown memory format '%.40s'", format);
     c->optimizer = adept_json_string_or(&in->r, o, "optimizer", NULL);
+    int64_t impl = count_or_zero(&in->r, o, "optimizer_impl"), extras = count_or_zero(&in->r, o, "optimizer_extras");
+    if (impl > ADEPT_IMPL_FORLOOP || extras >= 2 * ADEPT_EXTRA_ZERO_GRAD)
+        adept_json_fail(&in->r, "unknown \"optimizer_impl\" or \"optimizer_extras\"");
+    c->optimizer_impl = (adept_optimizer_impl)impl, c->optimizer_extras = (unsigned)extras;
     c->batch_size = count_or_zero(&in->r, o, "batch_size");
     c->seq_length = count_or_zero(&in->r, o, "seq_length");
     c->grad_accum = count_or_zero(&in->r, o, "grad_accum");

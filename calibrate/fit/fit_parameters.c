@@ -26,7 +26,7 @@ static const struct convention {
 /* Granularity "operator" has too many parameters for a few steps. What is fitted to steps: a factor for each kind of
  * work (the shape of the law is the kernels' business), what no kernel alone shows, and the power law. */
 static const char *const of_steps[] = {
-    "beta_gemm",  "beta_bmm",   "beta_conv", "beta_mem",   "beta_tensor", "c_norm",         "c_depthwise",
+    "beta_gemm",  "beta_bmm",   "beta_conv", "beta_mem",   "beta_tensor", "c_norm",         "c_depthwise", "c_depthwise_half", "c_depthwise_half_back", "c_depthwise_half_back_planes", "c_batch_norm", "c_batch_norm_half_planes", "c_layout", "c_layout_pointwise", "c_layout_tf32", "c_softmax",
     "c_opt",      "t_launch_s", "t_host_s",  "t_sample_s", "t_fixed_s",   "l_hop_s",        "bw_eff_bytes_per_s",
     "p_static_w", "u_active",   "e_simt_j",  "e_tensor_j", "e_mem_j",     "mem_core_share", "v_slope",
 };

@@ -10,7 +10,7 @@
 static double roofline_s(const adept_kernel_row *row)
 {
     const adept_kernel_case *c = &row->work;
-    double product_s = 2.0 * c->m * c->n * c->k * c->batch / (c->flops_per_s / row->tensor_share);
+    double product_s = 2.0 * c->m * c->n * c->k * c->batch / c->flops_per_s;
     return fmax(fmax(product_s, c->alu_flops / c->alu_flops_per_s), c->bytes / c->bytes_per_s);
 }
 

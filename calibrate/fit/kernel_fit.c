@@ -32,7 +32,10 @@ static const int family_parameters[ADEPT_FAMILY_COUNT][10] = {
     [ADEPT_FAMILY_STREAM] = {ADEPT_KP_beta_mem, ADEPT_KP_beta_alu, -1},
     [ADEPT_FAMILY_SOFTMAX] = {ADEPT_KP_c_softmax, ADEPT_KP_c_softmax_wide, -1},
     [ADEPT_FAMILY_NORM] = {ADEPT_KP_c_norm, ADEPT_KP_c_norm_wide, ADEPT_KP_row_norm_s, -1},
-    [ADEPT_FAMILY_DEPTHWISE] = {-1}, /* no measurements have it */
+    [ADEPT_FAMILY_BATCH_NORM] = {-1}, /* no measurements have these */
+    [ADEPT_FAMILY_DEPTHWISE] = {-1},
+    [ADEPT_FAMILY_TENSOR] = {ADEPT_KP_beta_tensor, ADEPT_KP_r_tile_tensor, ADEPT_KP_r_depth_tensor,
+                             ADEPT_KP_wave_tensor_s, ADEPT_KP_reload_tensor, -1},
     [ADEPT_FAMILY_GEMM] = {ADEPT_KP_beta_gemm, ADEPT_KP_r_tile_gemm, ADEPT_KP_r_depth_gemm, ADEPT_KP_wave_gemm_s,
                            ADEPT_KP_reload_gemm, ADEPT_KP_split_s, ADEPT_KP_r_pitch_bytes, ADEPT_KP_c_pages, -1},
     [ADEPT_FAMILY_BMM] = {ADEPT_KP_beta_bmm, ADEPT_KP_r_tile_bmm, ADEPT_KP_r_depth_bmm, ADEPT_KP_wave_bmm_s,
@@ -40,7 +43,7 @@ static const int family_parameters[ADEPT_FAMILY_COUNT][10] = {
     [ADEPT_FAMILY_CONV] = {ADEPT_KP_beta_conv, ADEPT_KP_r_tile_conv, ADEPT_KP_r_depth_conv, ADEPT_KP_wave_conv_s,
                            ADEPT_KP_reload_conv, ADEPT_KP_c_transform, -1},
 };
-static const adept_kernel_family order[] = {ADEPT_FAMILY_STREAM, ADEPT_FAMILY_SOFTMAX, ADEPT_FAMILY_NORM,
+static const adept_kernel_family order[] = {ADEPT_FAMILY_TENSOR, ADEPT_FAMILY_STREAM, ADEPT_FAMILY_SOFTMAX, ADEPT_FAMILY_NORM,
                                             ADEPT_FAMILY_GEMM,   ADEPT_FAMILY_BMM,     ADEPT_FAMILY_CONV};
 
 /* ---------------------------------------------------------------- prediction ------------------------------------ */

@@ -125,16 +125,22 @@ static void read_dtype(reader *r, adept_kernel_row *row)
     static const struct {
         const char *name;
         adept_dtype dtype;
-    } dtypes[] = {{"float32", ADEPT_F32}, {"float16", ADEPT_F16}, {"bfloat16", ADEPT_BF16}};
+        adept_precision precision;
+    } dtypes[] = {{"float32", ADEPT_F32, ADEPT_FP32},
+                  {"float16", ADEPT_F16, ADEPT_FP32},
+                  {"bfloat16", ADEPT_BF16, ADEPT_FP32},
+                  {"tf32", ADEPT_F32, ADEPT_TF32},
+                  {"xf32", ADEPT_F32, ADEPT_TF32}}; /* AMD's name */
+    const size_t n_dtypes = sizeof dtypes / sizeof dtypes[0];
     const char *text = *r->cells[COLUMN_dtype] ? r->cells[COLUMN_dtype] : dtypes[0].name;
     adept_kernel_case *c = &row->work;
     adept_error cause = {0};
     size_t i = 0;
-    while (i < 3 && strcmp(text, dtypes[i].name) != 0)
+    while (i < n_dtypes && strcmp(text, dtypes[i].name) != 0)
         i++;
-    if (i == 3) {
+    if (i == n_dtypes) {
         r->status = adept_csv_fail(&r->csv, r->csv.line, r->err,
-                                   "column dtype: \"%s\" is none of float32, float16, bfloat16", text);
+                                   "column dtype: \"%s\" is none of float32, float16, bfloat16, tf32", text);
         return;
     }
     c->bytes_per_s = r->hw->specs.mem_bytes_per_s;
@@ -142,7 +148,8 @@ static void read_dtype(reader *r, adept_kernel_row *row)
     c->l2_bytes = r->hw->specs.l2_bytes;
     c->element_bytes = adept_dtype_bytes(dtypes[i].dtype);
     r->status =
-        adept_operator_peaks(&c->flops_per_s, &c->alu_flops_per_s, &row->tensor_share, r->hw, dtypes[i].dtype, &cause);
+        adept_operator_peaks(&c->flops_per_s, &c->alu_flops_per_s, &row->tensor, r->hw, dtypes[i].precision,
+                             dtypes[i].dtype, &cause);
     if (r->status != ADEPT_OK)
         adept_error_set(r->err, r->status, "%s:%ld: %s", r->csv.name, r->csv.line, cause.message);
 }
@@ -205,10 +212,12 @@ static adept_status read_record(reader *r, adept_kernel_row *row)
     snprintf(row->op, sizeof row->op, "%s", op);
     if (strcmp(op, "bmm") == 0 || strcmp(op, "linear") == 0) {
         read_product(r, &row->work, op[0] == 'l');
+        if (row->tensor) row->work.family = ADEPT_FAMILY_TENSOR;
         return r->status;
     }
     if (strcmp(op, "conv") == 0) {
         read_conv(r, &row->work);
+        if (row->tensor) row->work.family = ADEPT_FAMILY_TENSOR;
         return r->status;
     }
     for (size_t i = 0; i < sizeof row_operators / sizeof row_operators[0]; i++) {

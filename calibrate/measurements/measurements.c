@@ -26,8 +26,11 @@ typedef enum kind { TEXT, WORD, COUNT, POSITIVE, WEIGHT } kind;
     X(precision, precision, WORD, "fp32")                                                                              \
     X(mode, mode, WORD, "train")                                                                                       \
     X(optimizer, optimizer, WORD, "adamw")                                                                             \
+    X(optimizer_impl, optimizer_impl, WORD, "auto")                                                                    \
+    X(optimizer_extras, optimizer_extras, WORD, "none")                                                                \
     X(grad_accum, grad_accum, COUNT, "1")                                                                              \
     X(attention, attention, WORD, "auto")                                                                              \
+    X(memory_format, memory_format, WORD, "nchw")                                                                      \
     X(power_limit_w, power_limit_w, POSITIVE, "default")                                                               \
     X(step_time_s, step_time_s, POSITIVE, "")                                                                          \
     X(avg_power_w, power_avg_w, POSITIVE, "")                                                                          \
@@ -185,6 +188,18 @@ static adept_status parse_word(adept_measurement *m, int column, const char *tex
         names = adept_attention_at;
         known_word = adept_attention_from_name(&m->attention, text);
         break;
+    case COLUMN_memory_format:
+        names = adept_memory_format_at;
+        known_word = adept_memory_format_from_name(&m->memory_format, text);
+        break;
+    case COLUMN_optimizer_impl:
+        names = adept_optimizer_impl_name;
+        known_word = adept_optimizer_impl_from_name(&m->optimizer_impl, text);
+        break;
+    case COLUMN_optimizer_extras:
+        names = adept_optimizer_extra_name;
+        known_word = adept_optimizer_extras_parse(&m->optimizer_extras, text);
+        break;
     case COLUMN_optimizer:
         names = adept_optimizer_name;
         m->optimizer = text;
@@ -240,10 +255,14 @@ adept_status adept_row_config(adept_workload_config *config, adept_input_spec *i
         .mode = m->mode,
         .precision = m->precision,
         .attention = m->attention,
+        .memory_format = m->memory_format,
         .mode_given = true,
         .precision_given = true,
         .attention_given = true,
+        .memory_format_given = true,
         .optimizer = m->optimizer,
+        .optimizer_impl = m->optimizer_impl,
+        .optimizer_extras = m->optimizer_extras,
         .batch_size = m->batch_size,
         .grad_accum = m->grad_accum,
         .inputs = inputs,

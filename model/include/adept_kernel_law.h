@@ -25,18 +25,23 @@ extern "C" {
     X(beta_gemm, 0.2, 1.1, 0.93, 0.15, "share of the peak that products of large matrices reach")            \
     X(beta_bmm, 0.2, 1.1, 1.03, 0.15, "the same, batched products")                                          \
     X(beta_conv, 0.2, 1.1, 0.89, 0.2, "the same, convolutions")                                             \
+    X(beta_tensor, 0.05, 1.1, 0.75, 0.15, "the same, of matrix units")                                      \
     X(r_tile_gemm, 0.3, 200, 14, 1, "reference of a tile's harmonic mean side in elements")                 \
     X(r_tile_bmm, 0.3, 200, 20, 1, "the same, batched products")                                            \
     X(r_tile_conv, 0.3, 200, 7.6, 1, "the same, convolutions")                                               \
+    X(r_tile_tensor, 0.3, 200, 2, 1, "the same, matrix units")                                              \
     X(r_depth_gemm, 0.3, 200, 16, 1, "reference of the depth k in elements")                                \
     X(r_depth_bmm, 0.3, 200, 3, 1, "the same, batched products")                                            \
     X(r_depth_conv, 0.3, 200, 1, 1, "the same, convolutions")                                               \
+    X(r_depth_tensor, 0.3, 200, 70, 1, "the same, matrix units")                                            \
     X(wave_gemm_s, 1e-9, 1e-5, 5e-8, 1, "start and end of one wave of tiles in s")                          \
     X(wave_bmm_s, 1e-9, 1e-5, 2e-6, 1.5, "the same, batched products")                                      \
     X(wave_conv_s, 1e-9, 1e-5, 2e-7, 1, "the same, convolutions")                                           \
+    X(wave_tensor_s, 1e-9, 1e-5, 1e-6, 1, "the same, matrix units")                                         \
     X(reload_gemm, 1e-3, 2, 0.35, 1, "share of tile operands read from device memory again")                 \
     X(reload_bmm, 1e-3, 2, 0.06, 1.5, "the same, batched products")                                         \
     X(reload_conv, 1e-3, 2, 0.75, 1, "the same, convolutions")                                               \
+    X(reload_tensor, 1e-3, 2, 0.05, 1.5, "the same, matrix units")                                          \
     X(c_transform, 0.01, 4, 0.9, 1, "traffic of Winograd transforms relative to their bytes")               \
     X(split_s, 1e-7, 1e-3, 4e-5, 1, "cost of splitting the depth over blocks in s")                       \
     X(r_pitch_bytes, 1e4, 1e8, 8e4, 0.7, "row pitch from which rows lie in pages of their own")             \
@@ -46,6 +51,14 @@ extern "C" {
     X(c_softmax, 0.5, 5, 1, 0.15, "time of softmax relative to streaming its bytes")                      \
     X(c_norm, 0.5, 5, 1.12, 0.15, "time of normalisations relative to streaming their bytes")               \
     X(c_depthwise, 0.5, 20, 2, 0.5, "time of depthwise convolutions relative to streaming their bytes")     \
+    X(c_depthwise_half, 0.5, 20, 1.2, 0.4, "the same on 16 bits, forward")                                  \
+    X(c_depthwise_half_back, 0.5, 20, 2.1, 0.4, "the same, backward")                                       \
+    X(c_depthwise_half_back_planes, 0.5, 20, 4, 0.4, "the same over planes of channels")                    \
+    X(c_batch_norm, 0.5, 5, 1.03, 0.15, "time of batch normalisations relative to streaming their bytes")   \
+    X(c_batch_norm_half_planes, 0.5, 5, 1.45, 0.15, "the same on 16 bits, over planes of channels")         \
+    X(c_layout, 0.01, 5, 1.2, 0.4, "matrix units on planes of channels: time of transposing relative to moving all bytes twice") \
+    X(c_layout_pointwise, 0.01, 5, 0.24, 0.7, "the same, of windows of one pixel")                          \
+    X(c_layout_tf32, 0.01, 5, 0.4, 0.7, "the same, TF32")                                                   \
     X(c_softmax_wide, 0.01, 3, 0.35, 0.8, "added to c_softmax if a row exceeds one block's registers")       \
     X(c_norm_wide, 0.01, 3, 0.15, 0.8, "added to c_norm if a row exceeds 1536 elements")                   \
     X(row_norm_s, 1e-9, 1e-5, 3e-7, 1, "time of one row of a normalisation on one SM in s, beside its bytes")
@@ -72,9 +85,6 @@ typedef struct adept_tile_menu {
 
 /* Menu used where no measurement has chosen one. */
 ADEPT_API extern const adept_tile_menu adept_tile_menu_default[ADEPT_TILED_FAMILIES];
-/** Menu on matrix units, whatever was chosen for the ALUs: the thread block tiles that NVIDIA's "Matrix Multiplication
- * Background User's Guide" lists for cuBLAS. Their operands would not arrive in time for smaller tiles alone. */
-ADEPT_API extern const adept_tile_menu adept_tile_menu_matrix[ADEPT_TILED_FAMILIES];
 
 /** "128x64", or "winograd4:128x64" for F(4 x 4, 3 x 3). @return false if the text is none: sides are powers of two from 8 to 512 */
 ADEPT_API bool adept_tile_parse(adept_tile *out, const char *text);
@@ -88,12 +98,15 @@ typedef struct adept_kernel_case {
     double element_bytes;    /* of the operands */
     double pitch_bytes;      /* row pitch of operands read along k; 0 if they are not */
     double flops_per_s;      /* peak of the unit that multiplies */
+    double transposed_bytes; /* what matrix units want in another layout: moved once more before and after; else 0 */
+    double pointwise;        /* 1: such a convolution of one pixel's window */
     /* convolution that Winograd's algorithm applies to: images, output side in pixels, channels; images 0: it does not */
     double images, side, channels_in, channels_out;
     /* every kernel */
     double bytes;            /* compulsory traffic */
     double alu_flops;        /* element-wise arithmetic */
     double alu_flops_per_s;  /* its peak */
+    double planes, backward; /* 1: over planes of channels; a backward pass. Of families whose law it matters for, else 0 */
     double row_elements;     /* what softmax and normalisations reduce over; 0 for others */
     double bytes_per_s;      /* memory bandwidth of the sheet */
     double sm_count;

@@ -13,13 +13,13 @@ extern "C" {
  * deviation of the logarithm, or of the value where the scale is not logarithmic. A GPU whose kernels need more power
  * than its limit throttles by itself. */
 #define ADEPT_OPERATOR_STEP_LIST(X)                                                                                    \
-    X(beta_tensor, 0.05, 1.1, 0.7, 1, 0.25, "matrix units: share of their peak, times beta of the family")             \
     X(t_launch_s, 1e-8, 2e-5, 1.5e-6, 1, 0.5, "gap between two kernels on the GPU in s")                               \
-    X(t_host_s, 1e-7, 1e-4, 5e-6, 1, 0.5, "host time per kernel launch in s")                                          \
+    X(t_host_s, 1e-7, 1e-4, 2.5e-5, 1, 0.5, "host time per kernel launch in s")                                          \
     X(t_tensor_s, 1e-8, 1e-3, 2e-6, 1, 1.5, "time of the optimizer per parameter tensor in s, on host and GPU")        \
+    X(t_wait_s, 1e-6, 1e-2, 1.5e-4, 1, 0.3, "the host waits for a result of the optimizer, and the GPU for the host, in s")   \
     X(t_sample_s, 1e-9, 1e-2, 1e-6, 1, 2, "host time per sample of the batch in s: loading and copying it")            \
     X(t_fixed_s, 1e-6, 0.1, 1e-4, 1, 1.5, "constant time of a step in s")                                              \
-    X(c_opt, 0.3, 5, 1.1, 1, 0.3, "time of the optimizer relative to streaming its bytes")                             \
+    X(c_opt, 0.3, 5, 1, 1, 0.3, "time of the optimizer relative to streaming its bytes")                             \
     X(l_hop_s, 1e-7, 1e-3, 5e-6, 1, 1, "latency of one ring hop in s, eq 4.8")                                         \
     X(bw_eff_bytes_per_s, 1e9, 1e12, NAN, 1, 0.5, "all-reduce bus bandwidth in bytes/s, eq 4.8")                       \
     X(overlap, 0, 1, 0.5, 0, 0.3, "share of the all-reduce hidden behind the backward pass")                           \
@@ -69,12 +69,13 @@ ADEPT_API adept_status adept_hwprofile_adopt(adept_hwprofile *hw, adept_granular
 ADEPT_API bool adept_operator_is_own(size_t index);
 
 /**
- * Peaks that a kernel on operands of one type runs at, as in a step: products (matrix units, times beta_tensor of the GPU's parameters,
- * where it has some), element-wise arithmetic, and that factor (1 off the matrix units).
+ * Peaks that a kernel on operands of one type runs at, as in a step: products, element-wise arithmetic.
+ * @param tensor  whether products run on matrix units
  * @return ADEPT_E_USAGE if the GPU has no unit for products of that type
  */
-ADEPT_API adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops_per_s, double *tensor_share,
-                                            const adept_hwprofile *hw, adept_dtype dtype, adept_error *err);
+ADEPT_API adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops_per_s, bool *tensor,
+                                            const adept_hwprofile *hw, adept_precision precision, adept_dtype dtype,
+                                            adept_error *err);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
 #define P(name) theta[ADEPT_OP_##name]
 #define K(name) theta[ADEPT_KP_##name]
 
-/* Of the three families of products. */
+/* Of the families of products. */
 typedef struct family {
     double beta, r_tile, r_depth, wave_s, reload;
     const adept_tile_menu *menu;
@@ -51,7 +51,9 @@ static double sat(double x)
 static family family_of(const adept_kernel *k, bool batched, const adept_placement *at, const double *theta)
 {
     const adept_tile_menu *menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
-    if (on_matrix_units(k, at)) menus = adept_tile_menu_matrix;
+    if (on_matrix_units(k, at))
+        return (family){K(beta_tensor),   K(r_tile_tensor), K(r_depth_tensor),
+                        K(wave_tensor_s), K(reload_tensor), &menus[ADEPT_FAMILY_TENSOR]};
     if (k->unit == ADEPT_UNIT_CONV)
         return (family){K(beta_conv), K(r_tile_conv), K(r_depth_conv), K(wave_conv_s), K(reload_conv), &menus[2]};
     if (batched) return (family){K(beta_bmm), K(r_tile_bmm), K(r_depth_bmm), K(wave_bmm_s), K(reload_bmm), &menus[1]};
@@ -109,13 +111,17 @@ static double product_s(double *core_s, const adept_kernel *k, const call_facts 
     double element = adept_dtype_bytes(k->dtype), repeats = fmax(1, k->launches), best = INFINITY;
     double peak = matrix_peak(specs, at->profile->precision, k->dtype);
     double bytes_per_s = specs->mem_bytes_per_s * K(beta_mem);
-    if (on_matrix_units(k, at)) peak *= P(beta_tensor);
     product direct = {k->m,
                       k->n,
                       k->flops / repeats / (2 * k->m * k->n * k->batch),
                       k->batch,
                       (k->bytes_read + k->bytes_written) / repeats,
                       0};
+    /* images in planes are transposed before, and their result after: all bytes are read and written once more */
+    bool one_pixel = facts->window_pixels == 1;
+    if (on_matrix_units(k, at) && k->unit == ADEPT_UNIT_CONV && at->profile->memory_format == ADEPT_NCHW)
+        direct.after_bytes = 2 * direct.beside_bytes *
+                             (element == 4 ? K(c_layout_tf32) : one_pixel ? K(c_layout_pointwise) : K(c_layout));
     bool linear = k->unit == ADEPT_UNIT_GEMM && !batched && k->pass == ADEPT_FORWARD;
     double pages = direct.k * element / K(r_pitch_bytes), pitch = 1;
     if (linear) pitch += K(c_pages) * k->m / (k->m + 200) / (1 + 1 / (pages * pages));
@@ -287,9 +293,8 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
     add_kernels(&s, at);
     if (prof->mode == ADEPT_MODE_TRAIN) {
         adept_optimizer_cost o =
-            adept_optimizer_step(adept_optimizer_by_name(prof->optimizer), params, (double)prof->trainable_tensors,
-                                 params > 0 ? gradient_bytes / params : 4);
-        double bytes = o.bytes_read + o.bytes_written;
+            naive_optimizer(prof);
+        double bytes = o.moved_bytes + o.moved_gradients * (params > 0 ? gradient_bytes / params : 4);
         double time_s = P(c_opt) * bytes / (specs->mem_bytes_per_s * K(beta_mem));
         s.rows[s.n++] = (row){1, time_s, 0, o.flops, 0, bytes, o.kernels, 2};
         tensors = (double)prof->trainable_tensors;

@@ -14,6 +14,9 @@ enum {
     KEY_OPTIMIZER,
     KEY_GRAD_ACCUM,
     KEY_ATTENTION,
+    KEY_MEMORY_FORMAT,
+    KEY_OPTIMIZER_IMPL,
+    KEY_OPTIMIZER_EXTRAS,
     KEY_ALLOW,
     KEY_TRUST
 };
@@ -33,8 +36,12 @@ static const struct argp_option options[] = {
      "fp32 (default), tf32, bf16 or fp16 (autocast over fp32 weights), pure-bf16 or pure-fp16 (the whole model in 16 bits)",
      2},
     {"optimizer", KEY_OPTIMIZER, "NAME", 0, "none, sgd, momentum, adam, adamw (default), ...", 2},
+    {"optimizer-impl", KEY_OPTIMIZER_IMPL, "HOW", 0, "foreach (default, as PyTorch's), fused or forloop", 2},
+    {"optimizer-extras", KEY_OPTIMIZER_EXTRAS, "LIST", 0,
+     "What the step does beside it: clip, unscale, master, ema, zero_grad", 2},
     {"grad-accum", KEY_GRAD_ACCUM, "N", 0, "Forward-backward passes per optimizer step (default 1)", 2},
     {"attention", KEY_ATTENTION, "HOW", 0, "auto (as the file says; default), eager or fused", 2},
+    {"memory-format", KEY_MEMORY_FORMAT, "HOW", 0, "of images: nchw (default) or channels_last", 2},
     {"allow-unsupported", KEY_ALLOW, NULL, 0,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model", 2},
     {"trust", KEY_TRUST, NULL, 0, "Load a TorchScript file that runs code of its own when loaded (__setstate__)", 2},
@@ -76,6 +83,16 @@ static error_t parse_choice(int key, char *arg, const struct argp_state *state, 
         o->config.attention_given = true;
         if (adept_attention_from_name(&o->config.attention, arg)) return 0;
         return unknown_word(state, "--attention", arg, adept_attention_at);
+    case KEY_MEMORY_FORMAT:
+        o->config.memory_format_given = true;
+        if (adept_memory_format_from_name(&o->config.memory_format, arg)) return 0;
+        return unknown_word(state, "--memory-format", arg, adept_memory_format_at);
+    case KEY_OPTIMIZER_IMPL:
+        if (adept_optimizer_impl_from_name(&o->config.optimizer_impl, arg)) return 0;
+        return unknown_word(state, "--optimizer-impl", arg, adept_optimizer_impl_name);
+    case KEY_OPTIMIZER_EXTRAS:
+        if (adept_optimizer_extras_parse(&o->config.optimizer_extras, arg)) return 0;
+        return unknown_word(state, "--optimizer-extras", arg, adept_optimizer_extra_name);
     case KEY_OPTIMIZER:
         o->config.optimizer = arg;
         return adept_optimizer_by_name(arg) ? 0 : unknown_word(state, "--optimizer", arg, adept_optimizer_name);

@@ -25,6 +25,8 @@ typedef enum adept_precision {
     ADEPT_PURE_FP16,
     ADEPT_PRECISION_COUNT
 } adept_precision;
+/* Where the channels of images lie: planes of their own (NCHW, as PyTorch makes them), or side by side in a pixel. */
+typedef enum adept_memory_format { ADEPT_NCHW, ADEPT_CHANNELS_LAST } adept_memory_format;
 typedef enum adept_attention { ADEPT_ATTENTION_AUTO, ADEPT_ATTENTION_EAGER, ADEPT_ATTENTION_FUSED } adept_attention;
 
 /* What the walk over a graph knows of an operator without asking its handler: the or of one word of each kind below. */
@@ -112,6 +114,7 @@ bool adept_call_inplace(const adept_call *c);       /* the operator was written 
 bool adept_call_training(const adept_call *c);      /* mode is train or fwbw: batch norm and dropout are active */
 adept_mode adept_call_mode(const adept_call *c);
 adept_attention adept_call_attention(const adept_call *c);
+adept_memory_format adept_call_memory_format(const adept_call *c);
 bool adept_call_ok(const adept_call *c);
 void adept_call_fail(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3); /* the shapes do not fit: exit 3 or 2 */
 /** Fails the call if something is wrong, and says whether it is: `if (adept_call_refuse(c, n < 1, "...", n)) return;` */

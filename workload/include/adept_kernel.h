@@ -24,9 +24,11 @@ typedef enum adept_unit {
     X(GEMM, "gemm", "one matrix product")                                                              \
     X(BMM, "bmm", "a batch of matrix products; attention in one kernel")                               \
     X(CONV, "conv", "a convolution as an implicit matrix product")                                     \
+    X(TENSOR, "tensor", "any of these on matrix units, as a GPU places it: handlers state none")       \
     X(STREAM, "stream", "elements on their own, each moved once")                                      \
     X(SOFTMAX, "softmax", "each row divided by its sum of exponentials")                               \
     X(NORM, "norm", "each row less its mean, by its deviation")                                        \
+    X(BATCH_NORM, "batch_norm", "the same, of a channel over a batch")                                 \
     X(DEPTHWISE, "depthwise", "a convolution of so few channels a group that it is no matrix product")
 
 typedef enum adept_kernel_family {
@@ -35,7 +37,7 @@ typedef enum adept_kernel_family {
 #undef X
         ADEPT_FAMILY_COUNT
 } adept_kernel_family;
-#define ADEPT_TILED_FAMILIES 3
+#define ADEPT_TILED_FAMILIES 4
 
 /** "gemm", "bmm", "conv", ...; NULL past the end. */
 ADEPT_API const char *adept_kernel_family_name(int family);
@@ -60,6 +62,7 @@ typedef struct adept_kernel {
     /* Convolution that slides a window over images of two dimensions (one: of height 1): an image that it makes, and the
      * window; of several strides or dilations the largest. 0 for the gradient of weights, which slides none. */
     double image_height, image_width, window_height, window_width, window_stride, window_dilation;
+    double planes;            /* 1: of a convolution or a normalisation over planes of channels (NCHW), not over pixels; else 0 */
     double working_set_bytes; /* input + weight + output of the operator, for the L2 term; 0: bytes_read + bytes_written */
 } adept_kernel;
 
@@ -71,7 +74,7 @@ bool adept_kernel_is_sane(const adept_kernel *kernel);
     X(flops) X(flops_alu) X(bytes_read) X(bytes_written) X(launches) X(elements) X(row_elements)                       \
     X(m) X(n) X(k) X(batch) X(channels_in) X(channels_out) X(pixels) X(taps) X(groups)                                 \
     X(image_height) X(image_width) X(window_height) X(window_width) X(window_stride) X(window_dilation)                \
-    X(working_set_bytes)
+    X(planes) X(working_set_bytes)
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #include "adept_graph.h"
 #include "adept_handler.h"
 #include "adept_input_spec.h"
+#include "adept_optimizer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,8 +18,11 @@ typedef struct adept_workload_config {
     adept_mode mode;
     adept_precision precision;
     adept_attention attention;
-    bool mode_given, precision_given, attention_given; /* for adept_workload_config_over() only */
+    adept_memory_format memory_format;
+    bool mode_given, precision_given, attention_given, memory_format_given; /* for adept_workload_config_over() only */
     const char *optimizer;   /* NULL: "adamw"; ignored (none) unless mode is train */
+    adept_optimizer_impl optimizer_impl;
+    unsigned optimizer_extras; /* bits of adept_optimizer.h */
     int64_t batch_size;      /* per GPU; 0: as in the specs or the file */
     int64_t seq_length;      /* S; where no shape has one, the L of integer inputs B x L. 0: as in the specs or the file */
     int64_t grad_accum;      /* forward-backward passes per optimizer step; 0: 1 */
@@ -39,10 +43,12 @@ ADEPT_API char *adept_workload_config_text(const adept_workload_config *config);
 ADEPT_API const char *adept_mode_name(adept_mode mode);                     /* train fwbw infer */
 ADEPT_API const char *adept_precision_name(adept_precision precision);      /* fp32 tf32 bf16 fp16 pure-bf16 pure-fp16 */
 ADEPT_API const char *adept_attention_name(adept_attention attention);      /* auto eager fused */
+ADEPT_API const char *adept_memory_format_name(adept_memory_format format); /* nchw channels_last */
 /** The same by number, NULL past the end: what lists of names walk over. */
 ADEPT_API const char *adept_mode_at(size_t index);
 ADEPT_API const char *adept_precision_at(size_t index);
 ADEPT_API const char *adept_attention_at(size_t index);
+ADEPT_API const char *adept_memory_format_at(size_t index);
 ADEPT_API bool adept_precision_is_autocast(adept_precision precision);
 ADEPT_API bool adept_precision_is_pure(adept_precision precision);
 /** Type of 16-bit products: ADEPT_BF16 or ADEPT_F16; ADEPT_DTYPE_NONE in fp32 and tf32. */
@@ -52,6 +58,8 @@ ADEPT_API adept_dtype adept_precision_stored_dtype(adept_precision precision, ad
 ADEPT_API bool adept_mode_from_name(adept_mode *out, const char *name);
 ADEPT_API bool adept_precision_from_name(adept_precision *out, const char *name);
 ADEPT_API bool adept_attention_from_name(adept_attention *out, const char *name);
+/** Also "nhwc" for channels_last. */
+ADEPT_API bool adept_memory_format_from_name(adept_memory_format *out, const char *name);
 const char *adept_pass_name(adept_pass pass);                     /* forward backward */
 const char *adept_unit_name(adept_unit unit);                     /* gemm conv alu */
 
@@ -124,7 +132,10 @@ typedef struct adept_profile {
     adept_mode mode;
     adept_precision precision;
     adept_attention attention;
+    adept_memory_format memory_format;
     const char *optimizer; /* "none" unless mode is train */
+    adept_optimizer_impl optimizer_impl;
+    unsigned optimizer_extras; /* bits of adept_optimizer.h */
     int64_t batch_size;    /* per GPU and pass */
     int64_t seq_length;    /* 0: it was no choice, only part of the shapes */
     int64_t grad_accum;

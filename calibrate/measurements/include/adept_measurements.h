@@ -53,6 +53,9 @@ typedef struct adept_measurement {
     adept_mode mode;
     adept_precision precision;
     adept_attention attention;
+    adept_memory_format memory_format;
+    adept_optimizer_impl optimizer_impl;
+    unsigned optimizer_extras;
     double power_limit_w; /* of one GPU; 0: the board's default */
 
     double step_time_s; /* NAN: not measured */

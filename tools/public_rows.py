@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Write public measurements as rows that adept can fit: python3 tools/public_rows.py DATA OUT [--models DIR]
+
+DATA is the folder of tools/fit_public.sh. OUT gets one CSV for each source and GPU, and OUT/models the models that the
+rows name: the bundled ones, and those of DIR (`tools/zoo/export_models.py --all-torchvision DIR`, then DIR/train). Rows
+of models that are in neither are left out, and counted on standard error.
+
+What a source's program does beside the columns of its file is known from the program, and is put in here: how its
+optimizer runs, and what stands around it.
+"""
+import argparse
+import csv
+import pathlib
+import re
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+
+
+def lambda_row(row):
+    """github lambdal/deeplearning-benchmark: NVIDIA's BERT with BertAdam, or with apex O2 and its fused Adam; torchvision's
+    ResNet under PyTorch 1.9 to 1.13. bert_large_qa differs from bert_large_seqcls in a head of 2000 weights."""
+    if row["gpus"] != "1" or is_suspicious(row):
+        return None
+    if row["model"] == "resnet50":
+        return {"optimizer_impl": "forloop"}
+    model = row["model"].replace("bert_large_qa", "bert_large_seqcls")
+    if row["precision"] == "pure-fp16":
+        return {"model": model, "optimizer_impl": "fused", "optimizer_extras": "clip,master"}
+    return {"model": model, "optimizer": "bertadam"}
+
+
+def is_suspicious(row):
+    """Rows that contradict their neighbours: the A40 slower than an A6000, two batches 20 % faster than the others, and a
+    TF32 BERT 20 % slower than on the same chip."""
+    key = (row["gpu"], row["model"], row["precision"], row["batch_size"])
+    return key in {("a40", "bert_base_qa", "tf32", "56"), ("a100-sxm-80gb", "resnet50", "fp16", "1280"),
+                   ("a100-sxm-80gb", "resnet50", "fp16", "1440"), ("rtx-a5000", "bert_large_qa", "tf32", "8")}
+
+
+def timm_row(row):
+    """github huggingface/pytorch-image-models. cuDNN's grouped convolutions over pixels were slow until PyTorch 1.12, and
+    the vgg13 over planes is slower than the vgg16."""
+    grouped = "regnet" in row["model"] and row["memory_format"] == "nhwc"
+    if row["torch"] != "1.12" or grouped or ("vgg13" in row["model"] and row["memory_format"] == "nchw"):
+        return None
+    side = row["input"].rsplit("x", 1)[-1]
+    model = row["model"] if side == "224" or not row["model"].startswith("vit") else f"{row['model']}_{side}"
+    return {"model": model, "optimizer_impl": "forloop"}
+
+
+def zeus_row(row):
+    """github ml-energy/zeus: PyTorch 1.x."""
+    return {"optimizer_impl": "forloop"}
+
+
+def dosgroup_row(row):
+    """github dos-group/gpu_power_benchmark: weights stored in 16 bits, without autocast; fused AdamW."""
+    pure = {"bf16": "pure-bf16", "fp16": "pure-fp16"}
+    return {"precision": pure.get(row["precision"], row["precision"]), "optimizer_impl": "fused"}
+
+
+def dle_row(row):
+    """github NVIDIA/DeepLearningExamples: apex's optimizers. Pre-training accumulates gradients, which its tables leave out."""
+    if row["gpus"] != "1" or "pretrain" in row["model"]:
+        return None
+    if row["model"] == "resnet50":
+        return {"optimizer_impl": "forloop"}
+    return {"model": row["model"].replace("bert_large_qa", "bert_large_seqcls"), "optimizer_impl": "fused",
+            "optimizer_extras": "clip,master" if row["precision"] == "pure-fp16" else "clip"}
+
+
+def as_it_is(row):
+    return {}
+
+
+# Files, and what their rows get.
+SOURCES = [("lambda/lambda_*.csv", lambda_row), ("timm/timm_*_train.csv", timm_row), ("dle/dle_*.csv", dle_row),
+           ("zeus_*.csv", zeus_row), ("dosgroup*.csv", dosgroup_row), ("dosgroup/*.csv", dosgroup_row),
+           ("neusight_*.csv", as_it_is)]
+
+
+def family(model):
+    """resnet50 and resnet101 are one: what is left out to judge an architecture unseen."""
+    name = model.replace("wide_", "").replace("resnext", "resnet")
+    return re.split(r"[0-9_]", name, maxsplit=1)[0] or name
+
+
+def convert(path, change, models, out):
+    kept, unknown = [], 0
+    with path.open(newline="") as source:
+        reader = csv.DictReader(source)
+        if "model" not in reader.fieldnames or "step_time_s" not in reader.fieldnames:
+            return 0
+        for row in reader:
+            changes = change(row)
+            if changes is None:
+                continue
+            row.update({"optimizer_impl": "", "optimizer_extras": "", **changes})
+            row["family"] = family(row["model"])
+            if row["model"] in models:
+                kept.append(row)
+            else:
+                unknown += 1
+    if kept:
+        with (out / path.name).open("w", newline="") as target:
+            writer = csv.DictWriter(target, kept[0])
+            writer.writeheader()
+            writer.writerows(kept)
+    return unknown
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("data", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--models", type=pathlib.Path, help="more models than the bundled ones")
+    args = parser.parse_args()
+    folder = args.out / "models"
+    folder.mkdir(parents=True, exist_ok=True)
+    for source in [SOURCE / "data" / "models"] + ([args.models] if args.models else []):
+        for model in source.glob("*.pt"):
+            link = folder / model.name
+            if not link.exists():
+                link.symlink_to(model.resolve())
+    models, unknown = {m.stem for m in folder.glob("*.pt")}, 0
+    for pattern, change in SOURCES:
+        for path in sorted(args.data.glob(pattern)):
+            unknown += convert(path, change, models, args.out)
+    if unknown:
+        print(f"{unknown} rows left out: no file of their model", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

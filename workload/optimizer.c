@@ -1,0 +1,157 @@
+/* What one optimizer step computes and moves. Algorithms as in the documentation of torch.optim (Lion: Chen et al.
+ * 2023, "Symbolic Discovery of Optimization Algorithms", algorithm 2; LAMB: You et al. 2020, algorithm 2; BertAdam: as
+ * in NVIDIA's DeepLearningExamples), without weight decay unless the name implies it. Operations are those of PyTorch's
+ * foreach implementation, with what each reads and writes; AdamW's 12 launches are the specification's. */
+#include "adept_optimizer.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MASTER_BYTES 4
+#define HALF_BYTES 2
+#define TENSORS_PER_GROUP 64
+
+static const adept_optimizer optimizers[] = {
+    /* name, state, read, written, FLOPs, operations, words they move, uses of the gradient, waits */
+    {"none", 0, 0, 0, 0, 0, 0, 0, false},
+    /* p -= lr g: multiply, subtract. add_ (p g -> p) */
+    {"sgd", 0, 1, 1, 2, 1, 2, 1, false},
+    /* v = mu v + g; p -= lr v. mul_ (v), add_ (v g), add_ (p v) */
+    {"momentum", 1, 2, 2, 4, 3, 7, 1, false},
+    /* v = mu v + g; p -= lr (g + mu v). mul_ (v), add_ (v g), add_ (g v -> g), add_ (p g) */
+    {"nesterov", 1, 2, 2, 6, 4, 7, 4, false},
+    /* m, v, bias corrections, root, epsilon, quotient, step, decay: eq 4.5. lerp_ (m g), mul_ (v), addcmul_ (v g), sqrt,
+       div_, add_, addcdiv_ (p m d); AdamW: and mul_ (p) */
+    {"adam", 2, 3, 3, 18, 12, 16, 2, false},
+    {"adamw", 2, 3, 3, 18, 12, 18, 2, false},
+    /* m = b1 m + (1 - b1) g (3); u = max(b2 u, |g| + e) (4); p -= c m / u (3). lerp_ (m g), mul_ (u), abs (g -> t), add_
+       (t), maximum_ (u t), addcdiv_ (p m u) */
+    {"adamax", 2, 3, 3, 10, 6, 14, 2, false},
+    /* m (3); v = b2 v + (1 - b2) g g (4); sqrt(v / c) + e (3); p -= c1 g / that, p -= c2 m / that (3 + 3).
+     * lerp_ (m g), mul_ (v), addcmul_ (v g), div, sqrt_, add_, addcdiv_ (p g d), addcdiv_ (p m d) */
+    {"nadam", 2, 3, 3, 16, 8, 19, 3, false},
+    /* v = r v + (1 - r) g g (4); d = g sqrt(u + e) / sqrt(v + e) (6); u = r u + (1 - r) d d (4); p -= lr d (2).
+     * mul_ (v), addcmul_ (v g), add, sqrt_, add, sqrt_, div_, mul_ (d g), mul_ (u), addcmul_ (u d), add_ (p d) */
+    {"adadelta", 2, 3, 3, 16, 11, 25, 2, false},
+    /* s += g g (2); p -= lr g / (sqrt(s) + e) (5). addcmul_ (s g), sqrt, add_, mul (g -> t), addcdiv_ (p t d) */
+    {"adagrad", 1, 2, 2, 7, 5, 11, 2, false},
+    /* v = a v + (1 - a) g g (4); p -= lr g / (sqrt(v) + e) (5). mul_ (v), addcmul_ (v g), sqrt, add_, addcdiv_ (p g d) */
+    {"rmsprop", 1, 2, 2, 9, 5, 11, 2, false},
+    /* c = sign(b1 m + (1 - b1) g) (4); p -= lr (c + l p) (4); m = b2 m + (1 - b2) g (3).
+     * mul (m -> c), add_ (c g), sign_, mul_ (p), add_ (p c), mul_ (m), add_ (m g) */
+    {"lion", 1, 2, 2, 11, 7, 15, 2, false},
+    /* AdamW's step u, then p -= lr |p| / |u| u. Two kernels and two norms if fused: u is written and read. As AdamW, into u
+     * instead of p (u m d), with decay add_ (u p), two norms (p, u), mul_ (u), add_ (p u) */
+    {"lamb", 2, 5, 4, 24, 15, 26, 2, false},
+    /* m and v in 8 bits, one kernel; bytes of state are counted as half a word in all */
+    {"adamw8bit", 0.5, 1.5, 1.5, 22, 1, 3, 1, false},
+    /* Each tensor's gradient is clipped by its own norm, which the host looks at. norm (g), mul_ (g), mul_ (m), add_ (m g),
+     * mul_ (v), addcmul_ (v g), sqrt, add_, div (m d), mul (p -> t), add_ (u t), mul_ (u), add_ (p u), and 3 of single numbers */
+    {"bertadam", 2, 3, 3, 24, 16, 25, 5, true},
+};
+
+#define N_OPTIMIZERS (sizeof optimizers / sizeof *optimizers)
+
+static const char *const impl_names[] = {"auto", "foreach", "fused", "forloop", NULL};
+static const char *const extra_names[] = {"clip", "unscale", "master", "ema", "zero_grad", NULL};
+
+const adept_optimizer *adept_optimizer_by_name(const char *name)
+{
+    for (size_t i = 0; name && i < N_OPTIMIZERS; i++)
+        if (!strcmp(optimizers[i].name, name)) return &optimizers[i];
+    return NULL;
+}
+
+const char *adept_optimizer_name(size_t index)
+{
+    return index < N_OPTIMIZERS ? optimizers[index].name : NULL;
+}
+
+const char *adept_optimizer_impl_name(size_t index)
+{
+    return index <= ADEPT_IMPL_FORLOOP ? impl_names[index] : NULL;
+}
+
+bool adept_optimizer_impl_from_name(adept_optimizer_impl *out, const char *name)
+{
+    for (int i = ADEPT_IMPL_AUTO; i <= ADEPT_IMPL_FORLOOP; i++) {
+        if (strcmp(impl_names[i], name) != 0) continue;
+        *out = (adept_optimizer_impl)i;
+        return true;
+    }
+    return false;
+}
+
+const char *adept_optimizer_extra_name(size_t index)
+{
+    return index < 5 ? extra_names[index] : NULL;
+}
+
+bool adept_optimizer_extras_parse(unsigned *out, const char *text)
+{
+    *out = 0;
+    if (strcmp(text, "none") == 0) return true;
+    while (*text) {
+        size_t length = strcspn(text, ","), i = 0;
+        while (extra_names[i] && (strlen(extra_names[i]) != length || strncmp(extra_names[i], text, length) != 0))
+            i++;
+        if (!extra_names[i]) return false;
+        *out |= 1u << i;
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
+
+char *adept_optimizer_extras_print(char *text, size_t size, unsigned extras)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; extra_names[i]; i++)
+        if (extras & 1u << i && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", extra_names[i]);
+    return text;
+}
+
+/* Kernels of what runs, over all tensors. */
+static double launches(const adept_optimizer_run *run, double operations)
+{
+    double groups = ceil(run->tensors / TENSORS_PER_GROUP);
+    return operations * (run->impl == ADEPT_IMPL_FORLOOP || run->optimizer->waits ? run->tensors : groups);
+}
+
+static void add_extras(adept_optimizer_cost *cost, const adept_optimizer_run *run)
+{
+    if (run->extras & ADEPT_EXTRA_CLIP) cost->moved_gradients += 3 * run->params, cost->kernels += launches(run, 2);
+    if (run->extras & ADEPT_EXTRA_UNSCALE) cost->moved_gradients += 2 * run->params, cost->kernels += launches(run, 1);
+    if (run->extras & ADEPT_EXTRA_ZERO_GRAD) cost->moved_gradients += run->params, cost->kernels += launches(run, 1);
+    if (run->extras & ADEPT_EXTRA_EMA) {
+        cost->moved_bytes += 3 * MASTER_BYTES * run->params;
+        cost->state_bytes += MASTER_BYTES * run->params;
+        cost->kernels += launches(run, 1);
+    }
+    if (!(run->extras & ADEPT_EXTRA_MASTER)) return;
+    /* gradients become FP32 ones, which the optimizer takes; parameters are copied back */
+    cost->moved_bytes += (MASTER_BYTES * cost->moved_gradients / run->params + 2 * MASTER_BYTES + HALF_BYTES) * run->params;
+    cost->moved_gradients = run->params;
+    cost->state_bytes += 2 * MASTER_BYTES * run->params;
+    cost->kernels += launches(run, 2);
+}
+
+adept_optimizer_cost adept_optimizer_step(const adept_optimizer_run *run)
+{
+    const adept_optimizer *o = run->optimizer;
+    bool fused = run->impl == ADEPT_IMPL_FUSED && !o->waits;
+    double word_bytes = run->extras & ADEPT_EXTRA_MASTER ? MASTER_BYTES : run->word_bytes, words = word_bytes * run->params;
+    adept_optimizer_cost cost = {0};
+    if (o->read_words_per_param == 0 || run->params == 0) return cost; /* none: not even the gradient is read */
+    cost.flops = o->flops_per_param * run->params;
+    cost.bytes_read = words * o->read_words_per_param;
+    cost.bytes_written = words * o->write_words_per_param;
+    cost.moved_bytes = words * (fused ? o->read_words_per_param + o->write_words_per_param : o->moved_words);
+    cost.moved_gradients = run->params * (fused ? 1 : o->gradient_uses);
+    cost.kernels = launches(run, fused ? 1 : o->operations);
+    cost.state_bytes = words * o->state_words_per_param;
+    cost.waits = o->waits ? run->tensors : 0;
+    add_extras(&cost, run);
+    return cost;
+}
