@@ -22,8 +22,8 @@ adept_status adept_kernels_calibrate(adept_cli *cli, adept_kernel_fit *out, adep
     adept_status status = ADEPT_OK;
 
     adept_progress_say(progress, "fitting kernels; Ctrl-C stops");
-    for (size_t i = 0; i < o->n_kernels && status == ADEPT_OK; i++)
-        status = adept_kernel_rows_read(&rows, o->kernels[i], &gpus, &cli->err);
+    for (size_t i = 0; i < o->kernels.n && status == ADEPT_OK; i++)
+        status = adept_kernel_rows_read(&rows, o->kernels.words[i], &gpus, &cli->err);
     if (status == ADEPT_OK) status = adept_kernel_fit_run(out, &rows, &how, &cli->err);
     if (status == ADEPT_OK)
         status = adept_kernel_fit_apply(hw, out, rows.files, rows.n_files, o->fit.seed, &cli->err);
@@ -52,8 +52,8 @@ adept_status adept_kernels_calibrate_shared(adept_cli *cli, adept_kernel_fit *ou
     adept_status status = ADEPT_OK;
 
     adept_progress_say(progress, "fitting kernels; Ctrl-C stops");
-    for (size_t i = 0; i < o->n_kernels && status == ADEPT_OK; i++)
-        status = read_shared(cli, shared, o->kernels[i]);
+    for (size_t i = 0; i < o->kernels.n && status == ADEPT_OK; i++)
+        status = read_shared(cli, shared, o->kernels.words[i]);
     if (status == ADEPT_OK) status = adept_shared_fit_kernels(shared, out, &how, &cli->err);
     adept_progress_end(progress);
     return status;
@@ -100,10 +100,10 @@ adept_status adept_kernels_report(adept_cli *cli, FILE *out, const adept_kernel_
 
     if (ok) {
         fputs("Kernels  from ", out);
-        for (size_t i = 0; i < o->n_kernels; i++) {
+        for (size_t i = 0; i < o->kernels.n; i++) {
             if (i) fputs(", ", out);
-            const char *slash = strrchr(o->kernels[i], '/');
-            adept_print_clean(out, slash ? slash + 1 : o->kernels[i]);
+            const char *slash = strrchr(o->kernels.words[i], '/');
+            adept_print_clean(out, slash ? slash + 1 : o->kernels.words[i]);
         }
         fputs(
             "\n\nErrors of single kernels, in percent of the measured time; roofline: peaks and bandwidth of the sheet"

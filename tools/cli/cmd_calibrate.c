@@ -69,11 +69,9 @@ static adept_status check_outputs(adept_cli *cli, const adept_calibrate_options 
     adept_status status = ADEPT_OK;
 
     for (size_t i = 0; i < 2 && status == ADEPT_OK; i++) {
-        if (paths[i]) status = adept_measurement_output_check(cli, paths[i], &o->measurements);
+        if (paths[i]) status = adept_measurement_output_check(cli, paths[i], &o->measurements.files);
     }
-    adept_measurement_options kernels = {.n_files = o->n_kernels};
-    memcpy(kernels.files, o->kernels, sizeof o->kernels);
-    if (status == ADEPT_OK) status = adept_measurement_output_check(cli, o->output, &kernels);
+    if (status == ADEPT_OK) status = adept_measurement_output_check(cli, o->output, &o->kernels);
     return status;
 }
 
@@ -181,7 +179,7 @@ static adept_status print(adept_cli *cli, work *w, const adept_calibrate_options
     if (!suspects) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     if (!o->measurements.json) {
         adept_status status = adept_report_fit(cli, stdout, w->report, o->output, suspects, n_suspect);
-        if (status != ADEPT_OK || o->n_kernels == 0) return status;
+        if (status != ADEPT_OK || o->kernels.n == 0) return status;
         fputc('\n', stdout);
         return adept_kernels_report(cli, stdout, &w->kernels, o);
     }
@@ -226,7 +224,7 @@ static adept_status set_tiles(adept_cli *cli, adept_hwprofile *hw, const adept_c
 
 static adept_status fit_kernels(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
-    if (o->n_kernels == 0) return ADEPT_OK;
+    if (o->kernels.n == 0) return ADEPT_OK;
     adept_interrupt_catch();
     if (w->shared) return adept_kernels_calibrate_shared(cli, &w->kernels, w->shared, o, &adept_interrupt_requested, &w->progress);
     return adept_kernels_calibrate(cli, &w->kernels, w->hw, o, &adept_interrupt_requested, &w->progress);
@@ -279,8 +277,9 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
     return status == ADEPT_OK ? print(cli, w, o) : status;
 }
 
-static adept_status calibrate(adept_cli *cli, adept_calibrate_options *o)
+static adept_status calibrate(adept_cli *cli, void *options)
 {
+    adept_calibrate_options *o = options;
     work w = {.dataset = NULL};
     adept_status status = check_outputs(cli, o);
 
@@ -293,24 +292,31 @@ static adept_status calibrate(adept_cli *cli, adept_calibrate_options *o)
             status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     }
     if (status == ADEPT_OK)
-        status = o->measurements.n_files > 0 ? calibrate_steps(cli, &w, o) : calibrate_kernels(cli, &w, o);
+        status = o->measurements.files.n > 0 ? calibrate_steps(cli, &w, o) : calibrate_kernels(cli, &w, o);
     adept_progress_end(&w.progress);
     work_free(&w);
     return status;
 }
 
-static adept_status run(adept_cli *cli, int argc, char **argv)
-{
-    adept_calibrate_options *o = malloc(sizeof *o);
-    adept_parse p = {.argp = &adept_calibrate_argp, .command = "calibrate", .cli = cli, .input = o};
-
-    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    adept_calibrate_options_init(o);
-    adept_status status = adept_cli_parse(&p, argc, argv);
-    if (status == ADEPT_OK && !p.help_shown) status = calibrate(cli, o);
-    adept_calibrate_options_free(o);
-    free(o);
-    return status;
-}
-
-const adept_command adept_command_calibrate = {"calibrate", "fit a GPU's parameters to measured runs", run};
+const adept_command adept_command_calibrate = {
+    .name = "calibrate",
+    .summary = "fit a GPU's parameters to measured runs",
+    .usage = "[MEASUREMENTS.csv...] [--kernels FILE]... --gpu NAME|FILE -o OUT.json",
+    .doc =
+        "Fit the parameters of a GPU to measured runs, and say how far to trust the result. Write the hardware profile "
+        "that --gpu reads. Ctrl-C keeps the best so far."
+        "\vExamples:\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json\n"
+        "  adept calibrate a.csv b.csv --gpu a100 -o mine.json --plot fit.svg\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json --leave-out gpus,k-fold:9\n"
+        "  adept calibrate runs.csv --kernels kernels.csv --gpu a100 -o mine.json\n"
+        "  adept calibrate v100.csv t4.csv --gpu auto --kernels k/t4.csv -o shared.json\n"
+        "  adept calibrate three.csv --gpu ./similar.json --prior 1 -o mine.json\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json --fix overlap=0.5 --json\n"
+        "  adept calibrate runs.csv --gpu a100 -o m.json --scalar x=mem@model:albert*\n"
+        "  adept calibrate runs.csv --gpu a100 -o m.json --resume m.json.checkpoint",
+    .size = sizeof(adept_calibrate_options),
+    .options = {.parts = {{&adept_calibrate_options_of, 0}}},
+    .arguments = {NULL, NULL, ADEPT_ANY_NUMBER, offsetof(adept_calibrate_options, measurements.files)},
+    .run = calibrate,
+};

@@ -1,43 +1,13 @@
 /** @file cmd_evaluate.c  `adept evaluate`: predictions against measurements, without fitting. */
 #include "adept_fit_report.h"
-#include "cli.h"
 #include "measurement_options.h"
 #include "plot.h"
 #include "report_fit.h"
+#include "run_options.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 static const char *const default_by[] = {"model", "precision", "gpus"};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    adept_measurement_options *o = state->input;
-
-    (void)arg;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = o;
-        return 0;
-    case ARGP_KEY_END:
-        return adept_measurement_options_check(state, o, "evaluate");
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&adept_measurement_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-    .parser = parse,
-    .args_doc = "MEASUREMENTS.csv... --gpu NAME|FILE",
-    .doc = "Compare predictions with measurements: errors overall, by columns, and of single rows. Nothing is fitted."
-           "\vExamples:\n"
-           "  adept evaluate runs.csv --gpu a100\n"
-           "  adept evaluate a.csv b.csv --gpu ./mine.json --by model,batch_size\n"
-           "  adept evaluate runs.csv --gpu ./mine.json --plot errors.svg\n"
-           "  adept evaluate runs.csv --gpu ./mine.json --by model+precision --json",
-    .children = children,
-};
 
 static adept_status print(adept_cli *cli, const adept_measurement_options *o, const adept_evaluation *e,
                           adept_dataset *d, const adept_hwprofile *hw)
@@ -54,15 +24,16 @@ static adept_status print(adept_cli *cli, const adept_measurement_options *o, co
     return ADEPT_OK;
 }
 
-static adept_status evaluate(adept_cli *cli, const adept_measurement_options *o)
+static adept_status evaluate(adept_cli *cli, void *options)
 {
+    const adept_measurement_options *o = options;
     adept_progress progress;
     adept_dataset *d = NULL;
     adept_hwprofile *hw = NULL;
     adept_evaluation *e = NULL;
 
     adept_progress_init(&progress);
-    adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, o) : ADEPT_OK;
+    adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, &o->files) : ADEPT_OK;
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, o, &progress);
     if (status == ADEPT_OK && o->plot) status = adept_plot_check(&cli->err);
     if (status == ADEPT_OK)
@@ -75,15 +46,23 @@ static adept_status evaluate(adept_cli *cli, const adept_measurement_options *o)
     return status;
 }
 
-static adept_status run(adept_cli *cli, int argc, char **argv)
+static adept_status check(adept_cli *cli, void *options)
 {
-    adept_measurement_options o = {.n_files = 0};
-    adept_parse p = {.argp = &argp, .command = "evaluate", .cli = cli, .input = &o};
-    adept_status status = adept_cli_parse(&p, argc, argv);
-
-    if (status == ADEPT_OK && !p.help_shown) status = evaluate(cli, &o);
-    adept_measurement_options_free(&o);
-    return status;
+    return adept_run_options_need_gpu(cli, ((adept_measurement_options *)options)->gpu);
 }
 
-const adept_command adept_command_evaluate = {"evaluate", "compare predictions with measurements", run};
+const adept_command adept_command_evaluate = {
+    .name = "evaluate",
+    .summary = "compare predictions with measurements",
+    .usage = "MEASUREMENTS.csv... --gpu NAME|FILE",
+    .doc = "Compare predictions with measurements: errors overall, by columns, and of single rows. Nothing is fitted."
+           "\vExamples:\n"
+           "  adept evaluate runs.csv --gpu a100\n"
+           "  adept evaluate a.csv b.csv --gpu ./mine.json --by model,batch_size\n"
+           "  adept evaluate runs.csv --gpu ./mine.json --plot errors.svg\n"
+           "  adept evaluate runs.csv --gpu ./mine.json --by model+precision --json",
+    .size = sizeof(adept_measurement_options),
+    .options = {.check = check, .parts = {{&adept_measurement_options_of, 0}}},
+    .arguments = {"a MEASUREMENTS.csv", NULL, ADEPT_ANY_NUMBER, offsetof(adept_measurement_options, files)},
+    .run = evaluate,
+};

@@ -18,52 +18,23 @@ typedef struct gpus_options {
     bool json;
 } gpus_options;
 
-enum { KEY_JSON = 0x300, KEY_SHARED };
+#define AT(member) offsetof(gpus_options, member)
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static adept_status check(adept_cli *cli, void *record)
 {
-    gpus_options *o = state->input;
+    const gpus_options *o = record;
 
-    switch (key) {
-    case KEY_JSON:
-        o->json = true;
-        return 0;
-    case KEY_SHARED:
-        o->shared = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->shared && !o->name) return adept_cli_usage(state, "--shared is for one GPU: give its NAME");
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->name) return adept_cli_usage(state, "gpus takes one NAME, '%s' is one too many", arg);
-        o->name = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return o->shared && !o->name ? adept_cli_usage(cli, "--shared is for one GPU: give its NAME") : ADEPT_OK;
 }
 
-static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "Print JSON; for one GPU its hardware profile, which --gpu FILE reads", 1},
-    {"shared", KEY_SHARED, "FILE", 0,
+static const adept_option_row rows[] = {
+    {"json", NULL, 1, "Print JSON; for one GPU its hardware profile, which --gpu FILE reads", ADEPT_OPT_FLAG,
+     .at = AT(json)},
+    {"shared", "FILE", 1,
      "Give NAME the parameters that `adept calibrate --gpu auto` fitted to other GPUs; with --json, a profile for "
      "--gpu",
-     1},
+     ADEPT_OPT_TEXT, .at = AT(shared)},
     {0},
-};
-
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .args_doc = "[NAME|FILE]",
-    .doc = "List the GPUs adept knows, or show one with the source of each number. Peaks are dense."
-           "\vExamples:\n"
-           "  adept gpus\n"
-           "  adept gpus a100\n"
-           "  adept gpus a100 --json > mine.json\n"
-           "  adept gpus h200 --shared ours.json --json > h200.json\n"
-           "\n"
-           "A hardware profile can be edited and given to predict: --gpu ./mine.json",
 };
 
 /* ---------------------------------------------------------------- all of them ------------------------------------ */
@@ -261,20 +232,33 @@ static adept_status transfer(adept_cli *cli, adept_hwprofile *hw, const char *pa
     return status;
 }
 
-static adept_status run(adept_cli *cli, int argc, char **argv)
+static adept_status gpus(adept_cli *cli, void *options)
 {
-    gpus_options o = {.name = NULL};
-    adept_parse p = {.argp = &argp, .command = "gpus", .cli = cli, .input = &o};
+    const gpus_options *o = options;
     adept_hwprofile *hw = NULL;
-    adept_status status = adept_cli_parse(&p, argc, argv);
 
-    if (status != ADEPT_OK || p.help_shown) return status;
-    if (!o.name) return o.json ? list_json(cli) : list_text(cli);
-    status = adept_hwprofile_open(&hw, o.name, &cli->err);
-    if (status == ADEPT_OK && o.shared) status = transfer(cli, hw, o.shared);
-    if (status == ADEPT_OK) status = o.json ? show_json(cli, hw, o.shared != NULL) : show_text(cli, hw);
+    if (!o->name) return o->json ? list_json(cli) : list_text(cli);
+    adept_status status = adept_hwprofile_open(&hw, o->name, &cli->err);
+    if (status == ADEPT_OK && o->shared) status = transfer(cli, hw, o->shared);
+    if (status == ADEPT_OK) status = o->json ? show_json(cli, hw, o->shared != NULL) : show_text(cli, hw);
     adept_hwprofile_free(hw);
     return status;
 }
 
-const adept_command adept_command_gpus = {"gpus", "list the GPUs, or show one with its sources", run};
+const adept_command adept_command_gpus = {
+    .name = "gpus",
+    .summary = "list the GPUs, or show one with its sources",
+    .usage = "[NAME|FILE]",
+    .doc = "List the GPUs adept knows, or show one with the source of each number. Peaks are dense."
+           "\vExamples:\n"
+           "  adept gpus\n"
+           "  adept gpus a100\n"
+           "  adept gpus a100 --json > mine.json\n"
+           "  adept gpus h200 --shared ours.json --json > h200.json\n"
+           "\n"
+           "A hardware profile can be edited and given to predict: --gpu ./mine.json",
+    .size = sizeof(gpus_options),
+    .options = {.rows = rows, .check = check},
+    .arguments = {NULL, "one NAME", 1, AT(name)},
+    .run = gpus,
+};

@@ -77,19 +77,19 @@ static adept_status open_gpu(adept_cli *cli, work *w)
 {
     const adept_sweep_options *o = w->o;
     adept_status status = ADEPT_OK;
-    for (size_t i = 0; i < o->n_axes && status == ADEPT_OK; i++) {
-        for (size_t j = 0; o->axes[i].kind == ADEPT_VARY_GPU && j < o->axes[i].n && status == ADEPT_OK; j++) {
+    for (size_t i = 0; i < o->vary.n && status == ADEPT_OK; i++) {
+        for (size_t j = 0; o->vary.axes[i].kind == ADEPT_VARY_GPU && j < o->vary.axes[i].n && status == ADEPT_OK; j++) {
             adept_hwprofile *hw = NULL; /* a wrong name is found before a slow load */
-            status = adept_hwprofile_open(&hw, o->axes[i].words[j], &cli->err);
+            status = adept_hwprofile_open(&hw, o->vary.axes[i].words[j], &cli->err);
             adept_hwprofile_free(hw);
         }
     }
     if (!o->where.gpu || status != ADEPT_OK) return status;
     status = adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err);
-    for (size_t i = 0; i < o->n_axes && status == ADEPT_OK; i++)
-        status = adept_vary_check(cli, w->hw, &o->axes[i]);
+    for (size_t i = 0; i < o->vary.n && status == ADEPT_OK; i++)
+        status = adept_vary_check(cli, w->hw, &o->vary.axes[i]);
     for (size_t i = 0; i < o->set.n && status == ADEPT_OK; i++)
-        status = adept_vary_check(cli, w->hw, &o->set.set[i]);
+        status = adept_vary_check(cli, w->hw, &o->set.axes[i]);
     return status;
 }
 
@@ -97,10 +97,10 @@ static adept_status set_up(adept_cli *cli, work *w)
 {
     const adept_sweep_options *o = w->o;
     w->sweep = (adept_sweep){
-        .n_axes = o->n_axes,
-        .axes = o->axes,
+        .n_axes = o->vary.n,
+        .axes = o->vary.axes,
         .n_fixed = o->set.n,
-        .fixed = o->set.set,
+        .fixed = o->set.axes,
         .one_at_a_time = o->one_at_a_time,
         .run = o->where.run,
         .profile_of = adept_sweep_source_profile,
@@ -249,7 +249,7 @@ static adept_status end_output(adept_cli *cli, work *w)
     return status == ADEPT_OK ? adept_sweep_job_verdict(&o->job, &w->sweep, &cli->err) : status;
 }
 
-static adept_status sweep(adept_cli *cli, work *w)
+static adept_status walk(adept_cli *cli, work *w)
 {
     adept_status status = set_up(cli, w);
     if (status == ADEPT_OK) status = begin_output(cli, w);
@@ -265,22 +265,30 @@ static adept_status sweep(adept_cli *cli, work *w)
     return w->failed ? ADEPT_OK : end_output(cli, w); /* main() says that standard output cannot be written */
 }
 
-static adept_status run(adept_cli *cli, int argc, char **argv)
+static adept_status sweep(adept_cli *cli, void *options)
 {
-    adept_sweep_options *o = calloc(1, sizeof *o); /* the input specs make it large for the stack */
-    adept_parse p = {.argp = &adept_sweep_argp, .command = "sweep", .cli = cli, .input = o};
-    work w = {.o = o};
+    work w = {.o = options};
+    adept_status status = walk(cli, &w);
 
-    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    adept_sweep_job_init(&o->job);
-    adept_status status = adept_cli_parse(&p, argc, argv);
-    if (status == ADEPT_OK && !p.help_shown) {
-        status = sweep(cli, &w);
-        work_free(&w);
-    }
-    adept_sweep_options_free(o);
-    free(o);
+    work_free(&w);
     return status;
 }
 
-const adept_command adept_command_sweep = {"sweep", "predict a grid of points and find the best", run};
+const adept_command adept_command_sweep = {
+    .name = "sweep",
+    .summary = "predict a grid of points and find the best",
+    .usage = "MODEL|PROFILE --gpu NAME|FILE --vary KEY=VALUES...",
+    .doc = "Predict a step at every point of a grid, and say which points are best: least time, least energy, least "
+           "product of both, the front between them and its knee. Every point has the numbers that adept predict gives."
+           "\vExamples:\n"
+           "  adept sweep resnet50.pt --gpu a100 --vary batch=16,32,64,128\n"
+           "  adept sweep a.pt --gpu a100 --vary power_limit_w=100:250:10 --objective edp\n"
+           "  adept sweep vit.pt --vary gpu=a100,h100,l4 --vary precision=fp32,bf16 --csv\n"
+           "  adept sweep a.pt --gpu a100 --vary specs.l2_bytes=x0.5:x2:x0.1 --json\n"
+           "  adept sweep a.pt --gpu a100 --vary gpus=1:8:1 --vary batch=64 -o points.csv\n"
+           "  adept sweep a.pt --gpu t4 --vary gpus=1,2 --samples 1000 --within-time 2h",
+    .size = sizeof(adept_sweep_options),
+    .options = {.parts = {{&adept_sweep_options_of, 0}}},
+    .arguments = {"a MODEL or PROFILE", "one MODEL or PROFILE", 1, offsetof(adept_sweep_options, model)},
+    .run = sweep,
+};

@@ -1,49 +1,33 @@
 /** @file groups.c  Grouping sorts keys, so that a model of many distinct operators costs n log n. */
 #include "groups.h"
-#include "nearest.h"
-#include "number.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_BY = 0x200, KEY_DEPTH };
+const char *adept_group_by_name(size_t by)
+{
+    static const char *const names[] = {"layer", "op", "kind"};
+    return by < sizeof names / sizeof *names ? names[by] : NULL;
+}
 
-static const struct argp_option options[] = {
-    {NULL, 0, NULL, 0, "What is printed:", 4},
-    {"by", KEY_BY, "WHAT", 0, "Print the whole table: by layer, op or kind", 4},
-    {"depth", KEY_DEPTH, "N", 0, "With --by layer: sum up the layers below the first N parts of the module path", 4},
+static adept_status check(adept_cli *cli, void *record)
+{
+    const adept_grouping *g = record;
+
+    if (g->depth > 0 && (!g->given || g->by != ADEPT_BY_LAYER))
+        return adept_cli_usage(cli, "--depth needs --by layer");
+    return ADEPT_OK;
+}
+
+static const adept_option_row rows[] = {
+    {.group = 4, .help = "What is printed:"},
+    {"by", "WHAT", 4, "Print the whole table: by layer, op or kind", ADEPT_OPT_CHOICE,
+     .at = offsetof(adept_grouping, by), .given = offsetof(adept_grouping, given), .names = adept_group_by_name},
+    {"depth", "N", 4, "With --by layer: sum up the layers below the first N parts of the module path", ADEPT_OPT_COUNT,
+     .at = offsetof(adept_grouping, depth), .low = 1},
     {0},
 };
 
-const char *adept_group_by_name(adept_group_by by)
-{
-    static const char *const names[] = {"layer", "op", "kind"};
-    return names[by];
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    adept_grouping *g = state->input;
-
-    switch (key) {
-    case KEY_BY:
-        g->given = true;
-        for (int by = ADEPT_BY_LAYER; by <= ADEPT_BY_KIND; by++) {
-            g->by = (adept_group_by)by;
-            if (strcmp(arg, adept_group_by_name(g->by)) == 0) return 0;
-        }
-        return adept_cli_usage(state, "--by: '%s' is not one of layer, op, kind", arg);
-    case KEY_DEPTH:
-        return adept_number_int(state, "--depth", arg, 1, &g->depth);
-    case ARGP_KEY_END:
-        if (g->depth > 0 && (!g->given || g->by != ADEPT_BY_LAYER))
-            return adept_cli_usage(state, "--depth needs --by layer");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp adept_grouping_argp = {.options = options, .parser = parse};
+const adept_options adept_grouping_options_of = {.rows = rows, .check = check};
 
 const char *adept_class_short(const char *module_class)
 {

@@ -7,8 +7,8 @@
 
 /* What --by and --depth ask for. */
 typedef struct adept_grouping {
-    bool given;
     adept_group_by by;
+    bool given;
     int64_t depth; /* components of the module path to keep, 0: all */
 } adept_grouping;
 
@@ -56,8 +56,8 @@ double adept_group_bytes(const adept_group *group);
 /** The last component of a class name: "torch.nn.modules.conv.Conv2d" -> "Conv2d". Borrowed. */
 const char *adept_class_short(const char *module_class);
 
-/* The options --by and --depth, for a command's argp. Its input is an adept_grouping. */
-extern const struct argp adept_grouping_argp;
-const char *adept_group_by_name(adept_group_by by); /* "layer" */
+/** --by and --depth, in group 4 of a command's help; the record is an adept_grouping. */
+extern const adept_options adept_grouping_options_of;
+const char *adept_group_by_name(size_t by); /* "layer"; NULL past the end */
 
 #endif

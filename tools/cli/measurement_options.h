@@ -7,20 +7,8 @@
 #include "cli.h"
 #include "progress.h"
 
-#define ADEPT_MAX_WORDS 64
-
-/** Words of an option that may be repeated and takes several, separated by commas. */
-typedef struct adept_words {
-    size_t n;
-    const char *words[ADEPT_MAX_WORDS]; /* malloc'ed */
-} adept_words;
-
-error_t adept_words_add(const struct argp_state *state, const char *option, const char *text, adept_words *words);
-void adept_words_free(adept_words *words);
-
 typedef struct adept_measurement_options {
-    size_t n_files;
-    const char *files[ADEPT_MAX_WORDS];
+    adept_words files;
     const char *gpu;
     const char *models;
     const char *plot; /* NULL: none */
@@ -28,16 +16,12 @@ typedef struct adept_measurement_options {
     bool no_cache, exclude_suspect, trust, json;
 } adept_measurement_options;
 
-/** A child for a command's argp; its input is an adept_measurement_options, zero-initialised. */
-extern const struct argp adept_measurement_argp;
+/** Groups 1 and 6 of a command's help. */
+extern const adept_options adept_measurement_options_of;
 
-/** What the parser cannot know before the end: files and GPU are given. */
-error_t adept_measurement_options_check(const struct argp_state *state, const adept_measurement_options *o,
-                                        const char *command);
-void adept_measurement_options_free(adept_measurement_options *o);
-
-/** Can a result be written there, in the place of what is there? Asked before work that would be lost. */
-adept_status adept_measurement_output_check(adept_cli *cli, const char *path, const adept_measurement_options *o);
+/** Can a result be written there, in the place of what is there, unless it is one of the files that are read? Asked
+ * before work that would be lost. */
+adept_status adept_measurement_output_check(adept_cli *cli, const char *path, const adept_words *files);
 
 /**
  * Open the GPU, read the files, join them with profiles, look for suspect rows.
