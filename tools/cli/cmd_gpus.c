@@ -56,19 +56,20 @@ static const char *join_aliases(const adept_hwprofile *hw, char *text, size_t si
     return text;
 }
 
-static bool add_row(adept_table *table, const adept_hwprofile *hw)
+static void add_row(adept_table *table, const adept_hwprofile *hw)
 {
     char aliases[128];
     const adept_specs *s = &hw->specs;
-    const adept_text fp32 = in_tera(s->vector_fp32_flops_per_s), tf32 = in_tera(s->tensor_tf32_flops_per_s),
-                     bf16 = in_tera(s->tensor_bf16_flops_per_s), memory = adept_units_bytes(s->mem_bytes),
-                     bandwidth = adept_units_digits(s->mem_bytes_per_s / 1e9), tdp = adept_units_digits(s->tdp_w);
-    const char *calibrated = hw->calibrated ? "yes" : hw->transferred ? "transferred" : "no";
-    const char *cells[] = {hw->name, fp32.s,     tf32.s,
-                           bf16.s,   memory.s,   bandwidth.s,
-                           tdp.s,    calibrated, join_aliases(hw, aliases, sizeof aliases)};
 
-    return adept_table_row(table, cells);
+    adept_table_row(table, (const char *const[]){hw->name, in_tera(s->vector_fp32_flops_per_s).s,
+                                                 in_tera(s->tensor_tf32_flops_per_s).s,
+                                                 in_tera(s->tensor_bf16_flops_per_s).s, adept_units_bytes(s->mem_bytes).s,
+                                                 adept_units_digits(s->mem_bytes_per_s / 1e9).s,
+                                                 adept_units_digits(s->tdp_w).s,
+                                                 hw->calibrated    ? "yes"
+                                                 : hw->transferred ? "transferred"
+                                                                   : "no",
+                                                 join_aliases(hw, aliases, sizeof aliases)});
 }
 
 static adept_status list_text(adept_cli *cli)
@@ -76,20 +77,18 @@ static adept_status list_text(adept_cli *cli)
     static const adept_column columns[] = {{"NAME", false}, {"FP32 TFLOP/s", true}, {"TF32", true},
                                            {"BF16", true},  {"MEMORY", true},       {"GB/s", true},
                                            {"TDP W", true}, {"CALIBRATED", false},  {"ALIASES", false}};
-    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
+    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns};
     adept_status status = ADEPT_OK;
     const char *name;
 
     for (size_t i = 0; status == ADEPT_OK && (name = adept_hwprofile_builtin_name(i)) != NULL; i++) {
         adept_hwprofile *hw = NULL;
         status = adept_hwprofile_open(&hw, name, &cli->err);
-        if (status == ADEPT_OK && (!table || !add_row(table, hw)))
-            status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+        if (status == ADEPT_OK) add_row(&table, hw);
         adept_hwprofile_free(hw);
     }
-    if (status == ADEPT_OK && table) adept_table_print(table, stdout, 0);
-    adept_table_free(table);
-    return status;
+    adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK ? stdout : NULL);
+    return status == ADEPT_OK ? printed : status;
 }
 
 static adept_status list_json(adept_cli *cli)
@@ -137,36 +136,24 @@ static adept_text spec_text(const char *field, double value)
     return adept_units_digits(value);
 }
 
-static bool add_spec_row(adept_table *table, const adept_hwprofile *hw, const char *field, double value,
+static void add_spec_row(adept_table *table, const adept_hwprofile *hw, const char *field, double value,
                          const char *meaning)
 {
-    const adept_text text = spec_text(field, value);
-    const char *source = isfinite(value) ? adept_hwprofile_source(hw, field) : "";
-    const char *cells[] = {field, isfinite(value) ? text.s : "-", meaning, source};
+    bool known = isfinite(value);
 
-    return adept_table_row(table, cells);
-}
-
-static bool fill_specs(adept_table *table, const adept_hwprofile *hw)
-{
-    bool ok = table != NULL;
-
-#define X(field, required, text) ok = ok && add_spec_row(table, hw, #field, hw->specs.field, text);
-    ADEPT_SPEC_LIST(X)
-#undef X
-    return ok;
+    adept_table_row(table, (const char *const[]){field, known ? spec_text(field, value).s : "-", meaning,
+                                                 known ? adept_hwprofile_source(hw, field) : ""});
 }
 
 static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
 {
     static const adept_column columns[] = {{"NUMBER", false}, {"VALUE", true}, {"MEANING", false}, {"SOURCE", false}};
     char aliases[256];
-    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
+    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns};
 
-    if (!fill_specs(table, hw)) {
-        adept_table_free(table);
-        return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    }
+#define X(field, required, text) add_spec_row(&table, hw, #field, hw->specs.field, text);
+    ADEPT_SPEC_LIST(X)
+#undef X
     adept_print_clean(stdout, hw->name);
     if (hw->n_aliases > 0) {
         fputs(" (also ", stdout);
@@ -182,9 +169,7 @@ static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
                hw->other_vendor ? ", all of other vendors" : "");
     else
         puts(hw->calibrated ? ", calibrated" : ", not calibrated");
-    adept_table_print(table, stdout, 0);
-    adept_table_free(table);
-    return ADEPT_OK;
+    return adept_table_end(cli, &table, stdout);
 }
 
 /* The profile's text with the fit of a shared set, which adept_hwprofile_transfer() has accepted. */

@@ -33,7 +33,8 @@ typedef struct work {
     FILE *out;           /* of rows; NULL: none */
     adept_file_out file; /* of --output */
     adept_sweep_rows rows;
-    adept_table *shown;      /* of a small grid */
+    bool shows;              /* the points themselves, of a small grid */
+    adept_sweep_table shown;
     adept_sweep_cloud cloud; /* of --plot and --html */
     bool failed;             /* writing or memory */
     adept_progress progress;
@@ -44,7 +45,7 @@ static void work_free(work *w)
     adept_progress_end(&w->progress);
     adept_file_end(&w->file, false, NULL);
     adept_sweep_rows_free(&w->rows);
-    adept_table_free(w->shown);
+    adept_table_end(NULL, &w->shown.table, NULL);
     adept_sweep_cloud_free(&w->cloud);
     adept_sweep_answers_free(&w->answers);
     adept_sweep_source_close(&w->source);
@@ -58,12 +59,11 @@ static bool take_point(const adept_sweep_point *point, void *context)
     if (w->cloud.dots) adept_sweep_cloud_add(&w->cloud, point);
     adept_sweep_job_add(&w->o->job, point);
     if (w->out && !adept_sweep_rows_add(&w->rows, point)) w->failed = true;
-    if (w->shown) {
+    if (w->shows) {
         const adept_sweep_found f = adept_sweep_found_of(point);
         const char *reason = point->status != ADEPT_OK ? point->reason : adept_estimate_fits(&point->result) ? NULL : "";
-        if (!adept_sweep_table_add(w->shown, &w->sweep, reason && !*reason ? "too large" : "", &f,
-                                   reason && *reason ? reason : NULL))
-            w->failed = true;
+        adept_sweep_table_add(&w->shown, &w->sweep, reason && !*reason ? "too large" : "", &f,
+                              reason && *reason ? reason : NULL);
     }
     if (point->index % PROGRESS_EVERY == 0 && w->size > PROGRESS_EVERY)
         adept_progress_say(&w->progress, "%" PRIu64 " of %" PRIu64 " points (%.0f %%)", point->index, w->size,
@@ -176,8 +176,9 @@ static adept_status begin_output(adept_cli *cli, work *w)
     if (w->out) status = adept_sweep_rows_begin(&w->rows, w->out, o->json, &w->sweep, &cli->err);
     if (w->out && o->json) put_head(&w->rows.w, w);
     if (w->out == stdout || w->size > SHOWN_POINTS || status != ADEPT_OK) return status;
-    w->shown = adept_sweep_table_new(&w->sweep, "");
-    return w->shown ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory for a table");
+    w->shows = true;
+    adept_sweep_table_begin(&w->shown, &w->sweep);
+    return ADEPT_OK;
 }
 
 static bool hypothetical(const adept_sweep *s)
@@ -196,7 +197,8 @@ static adept_status print_report(adept_cli *cli, work *w)
         puts("Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the real one are "
              "kept");
     putchar('\n');
-    adept_status status = adept_report_sweep(cli, stdout, &w->sweep, &w->answers, w->o->objective, w->shown);
+    adept_status status = adept_report_sweep(cli, stdout, &w->sweep, &w->answers, w->o->objective,
+                                             w->shows ? &w->shown : NULL);
     if (status == ADEPT_OK) adept_sweep_job_print(stdout, &w->o->job, &w->sweep);
     return status;
 }

@@ -9,6 +9,11 @@ const char *adept_group_by_name(size_t by)
     return by < sizeof names / sizeof *names ? names[by] : NULL;
 }
 
+const char *adept_group_heading(const adept_grouping *grouping)
+{
+    return grouping->by == ADEPT_BY_LAYER ? "path" : adept_group_by_name(grouping->by);
+}
+
 static adept_status check(adept_cli *cli, void *record)
 {
     const adept_grouping *g = record;
@@ -103,6 +108,15 @@ static void add_totals(adept_profile_totals *sum, const adept_profile_totals *t)
         sum->kernels[pass] += t->kernels[pass];
     }
     sum->macs_forward += t->macs_forward;
+}
+
+void adept_group_add(adept_group *sum, const adept_group *row)
+{
+    add_totals(&sum->totals, &row->totals);
+    sum->saved_bytes += row->saved_bytes;
+    sum->count += row->count;
+    sum->time_s += row->time_s;
+    sum->energy_j += row->energy_j;
 }
 
 static void add_op(adept_group *group, const adept_profile_op *op, const adept_op_prediction *prediction)

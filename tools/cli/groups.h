@@ -49,6 +49,8 @@ adept_status adept_groups_roofline(adept_cli *cli, adept_op_prediction **out, co
 /** Most time first; without predictions most FLOPs, then most bytes. Equal rows keep their order. */
 adept_status adept_groups_sort(adept_cli *cli, adept_groups *groups);
 
+/** The work, time and energy of another row too; its bounds are left out. */
+void adept_group_add(adept_group *sum, const adept_group *row);
 adept_bound adept_group_bound(const adept_group *group); /* of most of its time */
 double adept_group_flops(const adept_group *group);      /* of one pass on one GPU, forward and backward */
 double adept_group_bytes(const adept_group *group);
@@ -59,5 +61,7 @@ const char *adept_class_short(const char *module_class);
 /** --by and --depth, in group 4 of a command's help; the record is an adept_grouping. */
 extern const adept_options adept_grouping_options_of;
 const char *adept_group_by_name(size_t by); /* "layer"; NULL past the end */
+/** Over the names of the rows: "path", "op". */
+const char *adept_group_heading(const adept_grouping *grouping);
 
 #endif

@@ -105,25 +105,25 @@ void adept_page_figure_image(FILE *out, const char *svg, size_t size, const char
     fputs("</figure>\n", out);
 }
 
-void adept_page_table_begin(FILE *out, const char *caption, const adept_page_column *columns, size_t n)
+void adept_page_table_begin(FILE *out, const char *caption, const adept_column *columns, size_t n)
 {
     fputs("<div class=\"wide\">\n<table>\n", out);
     adept_page_element(out, "caption", caption);
     fputs("<thead><tr>", out);
     for (size_t i = 0; i < n; i++) {
-        fprintf(out, "<th scope=\"col\"%s>", columns[i].number ? " class=\"n\"" : "");
+        fprintf(out, "<th scope=\"col\"%s>", columns[i].right ? " class=\"n\"" : "");
         adept_markup_text(out, columns[i].title);
         fputs("</th>", out);
     }
     fputs("</tr></thead>\n<tbody>\n", out);
 }
 
-void adept_page_table_row(FILE *out, const adept_page_column *columns, const char *const *cells, size_t n)
+void adept_page_table_row(FILE *out, const adept_column *columns, const char *const *cells, size_t n)
 {
     fputs("<tr>", out);
     for (size_t i = 0; i < n; i++) {
         const char *tag = i == 0 ? "th" : "td";
-        fprintf(out, "<%s%s%s>", tag, i == 0 ? " scope=\"row\"" : "", columns[i].number ? " class=\"n\"" : "");
+        fprintf(out, "<%s%s%s>", tag, i == 0 ? " scope=\"row\"" : "", columns[i].right ? " class=\"n\"" : "");
         adept_markup_text(out, cells[i]);
         fprintf(out, "</%s>", tag);
     }
