@@ -4,7 +4,6 @@
 #include "cli.h"
 #include "energy_label.h"
 #include "groups.h"
-#include "groups_json.h"
 #include "json_out.h"
 #include "report.h"
 #include "step_options.h"
@@ -138,9 +137,9 @@ static adept_status print_text(adept_cli *cli, work *w, const predict_options *o
         .groups = &w->groups,
         .grouping = &o->grouping,
     };
-    adept_status status = adept_groups_sort(cli, &w->groups);
 
-    return status == ADEPT_OK ? adept_report_prediction(cli, stdout, &report) : status;
+    adept_groups_sort(&w->groups);
+    return adept_report_prediction(cli, stdout, &report);
 }
 
 static adept_status write_label(adept_cli *cli, const work *w, const predict_options *o)

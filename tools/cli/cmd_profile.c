@@ -1,7 +1,6 @@
 /** @file cmd_profile.c  `adept profile`: what one step of a model computes and moves, on no hardware in particular. */
 #include "adept_file.h"
 #include "groups.h"
-#include "groups_json.h"
 #include "json_out.h"
 #include "load.h"
 #include "report.h"
@@ -90,8 +89,7 @@ static adept_status make_groups(adept_cli *cli, const profile_options *o, const 
     if (o->gpu) status = adept_hwprofile_open(&hw, o->gpu, &cli->err);
     if (status == ADEPT_OK && o->gpu) status = adept_groups_roofline(cli, &sides, profile, hw);
     if (status == ADEPT_OK) status = adept_groups_make(cli, groups, profile, sides, &o->grouping);
-    if (status == ADEPT_OK && o->grouping.by != ADEPT_BY_LAYER)
-        status = adept_groups_sort(cli, groups); /* layers stay in the model's order */
+    if (o->grouping.by != ADEPT_BY_LAYER) adept_groups_sort(groups); /* layers stay in the model's order */
     free(sides);
     adept_hwprofile_free(hw);
     return status;

@@ -44,7 +44,7 @@ static void work_free(work *w)
 {
     adept_progress_end(&w->progress);
     adept_file_end(&w->file, false, NULL);
-    adept_sweep_rows_free(&w->rows);
+    adept_buffer_free(&w->rows.w.out);
     adept_table_end(NULL, &w->shown.table, NULL);
     adept_sweep_cloud_free(&w->cloud);
     adept_sweep_answers_free(&w->answers);
@@ -173,7 +173,7 @@ static adept_status begin_output(adept_cli *cli, work *w)
     if (status != ADEPT_OK) return status;
     w->out = o->output ? w->file.stream : o->csv || o->json ? stdout : NULL;
     if (w->out) setvbuf(w->out, NULL, _IOFBF, OUTPUT_BUFFER);
-    if (w->out) status = adept_sweep_rows_begin(&w->rows, w->out, o->json, &w->sweep, &cli->err);
+    if (w->out) adept_sweep_rows_begin(&w->rows, w->out, o->json, &w->sweep);
     if (w->out && o->json) put_head(&w->rows.w, w);
     if (w->out == stdout || w->size > SHOWN_POINTS || status != ADEPT_OK) return status;
     w->shows = true;
