@@ -1,31 +1,12 @@
 /** @file calibrate_kernels.c  `adept calibrate --kernels`: reading, fitting, and the tables. */
 #include "calibrate_kernels.h"
+#include "interrupt.h"
 #include "table.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* ---------------------------------------------------------------- the fit ---------------------------------------- */
-
-adept_status adept_kernels_calibrate(adept_cli *cli, adept_kernel_fit *out, adept_hwprofile *hw,
-                                     const adept_calibrate_options *o, const volatile sig_atomic_t *stop,
-                                     adept_progress *progress)
-{
-    const adept_kernel_fit_options how = {.seed = o->fit.seed, .threads = o->fit.threads, .stop = stop};
-    const adept_kernel_gpus gpus = {.one = hw};
-    adept_kernel_rows rows = {0};
-    adept_status status = ADEPT_OK;
-
-    adept_progress_say(progress, "fitting kernels; Ctrl-C stops");
-    for (size_t i = 0; i < o->kernels.n && status == ADEPT_OK; i++)
-        status = adept_kernel_rows_read(&rows, o->kernels.words[i], &gpus, &cli->err);
-    if (status == ADEPT_OK) status = adept_kernel_fit_run(out, &rows, &how, &cli->err);
-    if (status == ADEPT_OK)
-        status = adept_kernel_fit_apply(hw, out, rows.files, rows.n_files, o->fit.seed, &cli->err);
-    adept_progress_end(progress);
-    adept_kernel_rows_free(&rows);
-    return status;
-}
 
 /* "t4=runs/kernels.csv": GPU and file; a file of the whole name is not taken apart. */
 static adept_status read_shared(adept_cli *cli, adept_shared *shared, const char *text)
@@ -39,17 +20,34 @@ static adept_status read_shared(adept_cli *cli, adept_shared *shared, const char
     return status;
 }
 
-adept_status adept_kernels_calibrate_shared(adept_cli *cli, adept_kernel_fit *out, adept_shared *shared,
-                                            const adept_calibrate_options *o, const volatile sig_atomic_t *stop,
-                                            adept_progress *progress)
+static adept_status fit_one(adept_cli *cli, adept_kernel_fit *out, adept_hwprofile *hw,
+                            const adept_kernel_fit_options *how, const adept_words *files)
 {
-    const adept_kernel_fit_options how = {.seed = o->fit.seed, .threads = o->fit.threads, .stop = stop};
+    const adept_kernel_gpus gpus = {.one = hw};
+    adept_kernel_rows rows = {0};
+    adept_status status = ADEPT_OK;
+
+    for (size_t i = 0; i < files->n && status == ADEPT_OK; i++)
+        status = adept_kernel_rows_read(&rows, files->words[i], &gpus, &cli->err);
+    if (status == ADEPT_OK) status = adept_kernel_fit_run(out, &rows, how, &cli->err);
+    if (status == ADEPT_OK) status = adept_kernel_fit_apply(hw, out, rows.files, rows.n_files, how->seed, &cli->err);
+    adept_kernel_rows_free(&rows);
+    return status;
+}
+
+adept_status adept_kernels_calibrate(adept_cli *cli, adept_kernel_fit *out, adept_hwprofile *hw, adept_shared *shared,
+                                     const adept_calibrate_options *o, adept_progress *progress)
+{
+    const adept_kernel_fit_options how = {
+        .seed = o->fit.seed, .threads = o->fit.threads, .stop = &adept_interrupt_requested};
     adept_status status = ADEPT_OK;
 
     adept_progress_say(progress, "fitting kernels; Ctrl-C stops");
-    for (size_t i = 0; i < o->kernels.n && status == ADEPT_OK; i++)
+    for (size_t i = 0; shared && i < o->kernels.n && status == ADEPT_OK; i++)
         status = read_shared(cli, shared, o->kernels.words[i]);
-    if (status == ADEPT_OK) status = adept_shared_fit_kernels(shared, out, &how, &cli->err);
+    if (status == ADEPT_OK)
+        status =
+            shared ? adept_shared_fit_kernels(shared, out, &how, &cli->err) : fit_one(cli, out, hw, &how, &o->kernels);
     adept_progress_end(progress);
     return status;
 }

@@ -1,5 +1,6 @@
 /** @file cmd_evaluate.c  `adept evaluate`: predictions against measurements, without fitting. */
 #include "adept_fit_report.h"
+#include "json_out.h"
 #include "measurement_options.h"
 #include "plot.h"
 #include "report_fit.h"
@@ -13,15 +14,11 @@ static adept_status print(adept_cli *cli, const adept_measurement_options *o, co
                           adept_dataset *d, const adept_hwprofile *hw)
 {
     size_t n_warnings;
-    const char *const *warnings = adept_measurement_warnings(d, &n_warnings);
+    const char *const *warnings = adept_measurement_warnings(d, true, &n_warnings);
 
-    if (!warnings) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    if (!warnings) return adept_cli_no_memory(cli);
     if (!o->json) return adept_report_evaluation(cli, stdout, e, d, hw, warnings, n_warnings);
-    char *json = adept_evaluation_to_json(e, hw, warnings, n_warnings);
-    if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
-    puts(json);
-    free(json);
-    return ADEPT_OK;
+    return adept_json_print(cli, adept_evaluation_to_json(e, hw, warnings, n_warnings));
 }
 
 static adept_status evaluate(adept_cli *cli, void *options)
@@ -34,7 +31,7 @@ static adept_status evaluate(adept_cli *cli, void *options)
 
     adept_progress_init(&progress);
     adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, &o->files) : ADEPT_OK;
-    if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, o, &progress);
+    if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, NULL, o, &progress);
     if (status == ADEPT_OK && o->plot) status = adept_plot_check(&cli->err);
     if (status == ADEPT_OK)
         status = adept_evaluation_new(&e, d->arena, d->rows, d->n, o->by.n ? o->by.words : default_by,

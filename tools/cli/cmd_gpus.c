@@ -61,15 +61,14 @@ static void add_row(adept_table *table, const adept_hwprofile *hw)
     char aliases[128];
     const adept_specs *s = &hw->specs;
 
-    adept_table_row(table, (const char *const[]){hw->name, in_tera(s->vector_fp32_flops_per_s).s,
-                                                 in_tera(s->tensor_tf32_flops_per_s).s,
-                                                 in_tera(s->tensor_bf16_flops_per_s).s, adept_units_bytes(s->mem_bytes).s,
-                                                 adept_units_digits(s->mem_bytes_per_s / 1e9).s,
-                                                 adept_units_digits(s->tdp_w).s,
-                                                 hw->calibrated    ? "yes"
-                                                 : hw->transferred ? "transferred"
-                                                                   : "no",
-                                                 join_aliases(hw, aliases, sizeof aliases)});
+    adept_table_row(table, (const char *const[]){
+                               hw->name, in_tera(s->vector_fp32_flops_per_s).s, in_tera(s->tensor_tf32_flops_per_s).s,
+                               in_tera(s->tensor_bf16_flops_per_s).s, adept_units_bytes(s->mem_bytes).s,
+                               adept_units_digits(s->mem_bytes_per_s / 1e9).s, adept_units_digits(s->tdp_w).s,
+                               hw->calibrated    ? "yes"
+                               : hw->transferred ? "transferred"
+                                                 : "no",
+                               join_aliases(hw, aliases, sizeof aliases)});
 }
 
 static adept_status list_text(adept_cli *cli)

@@ -33,7 +33,7 @@ typedef struct work {
     FILE *out;           /* of rows; NULL: none */
     adept_file_out file; /* of --output */
     adept_sweep_rows rows;
-    bool shows;              /* the points themselves, of a small grid */
+    bool shows; /* the points themselves, of a small grid */
     adept_sweep_table shown;
     adept_sweep_cloud cloud; /* of --plot and --html */
     bool failed;             /* writing or memory */
@@ -197,8 +197,8 @@ static adept_status print_report(adept_cli *cli, work *w)
         puts("Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the real one are "
              "kept");
     putchar('\n');
-    adept_status status = adept_report_sweep(cli, stdout, &w->sweep, &w->answers, w->o->objective,
-                                             w->shows ? &w->shown : NULL);
+    adept_status status =
+        adept_report_sweep(cli, stdout, &w->sweep, &w->answers, w->o->objective, w->shows ? &w->shown : NULL);
     if (status == ADEPT_OK) adept_sweep_job_print(stdout, &w->o->job, &w->sweep);
     return status;
 }

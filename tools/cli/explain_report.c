@@ -100,13 +100,13 @@ static adept_status print_all(adept_cli *cli, FILE *out, const adept_explanation
                    : "\nElasticities: percent for each percent more, and what ten percent more would do\n",
           out);
     for (const adept_elasticity *row = x->elasticities.rows; row < x->elasticities.rows + x->elasticities.n; row++)
-        adept_table_row(&table, (const char *const[]){row->key, adept_lever_kind_name(row->kind),
-                                                      isnan(row->value) ? "" : adept_units_digits(row->value).s,
-                                                      elasticity_text(row->exact.time).s,
-                                                      elasticity_text(row->exact.power).s,
-                                                      elasticity_text(row->exact.energy).s,
-                                                      elasticity_text(row->exact.edp).s, change_text(row->more.time).s,
-                                                      change_text(row->more.energy).s, change_text(row->more.edp).s});
+        adept_table_row(&table,
+                        (const char *const[]){row->key, adept_lever_kind_name(row->kind),
+                                              isnan(row->value) ? "" : adept_units_digits(row->value).s,
+                                              elasticity_text(row->exact.time).s, elasticity_text(row->exact.power).s,
+                                              elasticity_text(row->exact.energy).s, elasticity_text(row->exact.edp).s,
+                                              change_text(row->more.time).s, change_text(row->more.energy).s,
+                                              change_text(row->more.edp).s});
     return adept_table_end(cli, &table, out);
 }
 

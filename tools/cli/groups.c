@@ -19,8 +19,7 @@ static adept_status check(adept_cli *cli, void *record)
 {
     const adept_grouping *g = record;
 
-    if (g->depth > 0 && (!g->given || g->by != ADEPT_BY_LAYER))
-        return adept_cli_usage(cli, "--depth needs --by layer");
+    if (g->depth > 0 && (!g->given || g->by != ADEPT_BY_LAYER)) return adept_cli_usage(cli, "--depth needs --by layer");
     return ADEPT_OK;
 }
 

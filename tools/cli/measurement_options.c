@@ -26,8 +26,8 @@ static const adept_option_row rows[] = {
      "units); without it they are named and used",
      ADEPT_OPT_FLAG, .at = AT(exclude_suspect)},
     {"no-cache", NULL, 1,
-     "Read the models anew, and keep nothing; otherwise their graphs are kept in $XDG_CACHE_HOME/adept",
-     ADEPT_OPT_FLAG, .at = AT(no_cache)},
+     "Read the models anew, and keep nothing; otherwise their graphs are kept in $XDG_CACHE_HOME/adept", ADEPT_OPT_FLAG,
+     .at = AT(no_cache)},
     {"trust", NULL, 1, "Load TorchScript files that run code of their own when loaded (__setstate__)", ADEPT_OPT_FLAG,
      .at = AT(trust)},
     {.group = 6, .help = "What is printed:"},
@@ -52,7 +52,7 @@ static adept_status check_writable(adept_cli *cli, const char *path)
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return adept_error_set(&cli->err, ADEPT_E_IO, "%s: cannot write: not a regular file", path);
     char *copy = strdup(path);
-    if (!copy) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    if (!copy) return adept_cli_no_memory(cli);
     bool ok = access(dirname(copy), W_OK) == 0;
     int saved = errno;
     free(copy);
@@ -113,50 +113,32 @@ static adept_status read_all(adept_cli *cli, adept_dataset *d, const adept_hwpro
     }
     if (status == ADEPT_OK) status = adept_dataset_check(d, &cli->err);
     if (status != ADEPT_OK || !o->exclude_suspect) return status;
-    if (!adept_dataset_exclude_suspect(d)) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    if (!adept_dataset_exclude_suspect(d)) return adept_cli_no_memory(cli);
     return d->n > 0
                ? ADEPT_OK
                : adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: every row is suspect, nothing is left; the first: %s",
                                  o->files.words[0], d->rows[0].suspect);
 }
 
-adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hwprofile **hw,
+adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hwprofile **hw, adept_shared *shared,
                                      const adept_measurement_options *o, adept_progress *progress)
 {
-    adept_status status = adept_hwprofile_open(hw, o->gpu, &cli->err);
+    adept_status status = shared ? ADEPT_OK : adept_hwprofile_open(hw, o->gpu, &cli->err);
 
     if (status != ADEPT_OK) return status;
     *d = adept_dataset_new();
-    status =
-        *d ? read_all(cli, *d, *hw, NULL, o, progress) : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    if (status == ADEPT_OK) return status;
-    adept_dataset_free(*d);
-    adept_hwprofile_free(*hw);
-    *d = NULL;
-    *hw = NULL;
+    status = *d ? read_all(cli, *d, *hw, shared, o, progress) : adept_cli_no_memory(cli);
+    if (status == ADEPT_OK && shared) adept_shared_weigh(shared, *d);
     return status;
 }
 
-adept_status adept_load_measurements_of_gpus(adept_cli *cli, adept_dataset **d, adept_shared *s,
-                                             const adept_measurement_options *o, adept_progress *progress)
+const char *const *adept_measurement_warnings(adept_dataset *d, bool all, size_t *n)
 {
-    *d = adept_dataset_new();
-    adept_status status =
-        *d ? read_all(cli, *d, NULL, s, o, progress) : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    if (status == ADEPT_OK) {
-        adept_shared_weigh(s, *d);
-        return ADEPT_OK;
-    }
-    adept_dataset_free(*d);
-    *d = NULL;
-    return status;
-}
-
-const char *const *adept_measurement_suspects(adept_dataset *d, size_t *n)
-{
-    const char **lines = adept_arena_array(d->arena, d->n + d->n_excluded + 1, sizeof *lines);
+    const char **lines = adept_arena_array(d->arena, d->n_warnings + d->n + d->n_excluded + 1, sizeof *lines);
 
     *n = 0;
+    for (size_t i = 0; lines && all && i < d->n_warnings; i++)
+        lines[(*n)++] = d->warnings[i];
     for (size_t i = 0; lines && i < d->n + d->n_excluded; i++) {
         char text[1024];
         const adept_measurement *m = &d->rows[i];
@@ -166,20 +148,5 @@ const char *const *adept_measurement_suspects(adept_dataset *d, size_t *n)
         lines[*n] = adept_arena_strdup(d->arena, text);
         if (!lines[(*n)++]) return NULL;
     }
-    return lines;
-}
-
-const char *const *adept_measurement_warnings(adept_dataset *d, size_t *n)
-{
-    size_t n_suspect;
-    const char *const *suspects = adept_measurement_suspects(d, &n_suspect);
-    const char **lines = adept_arena_array(d->arena, d->n_warnings + n_suspect + 1, sizeof *lines);
-
-    *n = 0;
-    if (!suspects || !lines) return NULL;
-    for (size_t i = 0; i < d->n_warnings; i++)
-        lines[(*n)++] = d->warnings[i];
-    for (size_t i = 0; i < n_suspect; i++)
-        lines[(*n)++] = suspects[i];
     return lines;
 }

@@ -25,17 +25,14 @@ adept_status adept_measurement_output_check(adept_cli *cli, const char *path, co
 
 /**
  * Open the GPU, read the files, join them with profiles, look for suspect rows.
- * @param hw, d  set on ADEPT_OK; caller frees, the dataset first
+ * @param hw, d   the caller frees them, the dataset first, also after an error
+ * @param shared  NULL; or what gets the GPU of each row, in place of `hw`, and outlives the dataset
  */
-adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hwprofile **hw,
+adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hwprofile **hw, adept_shared *shared,
                                      const adept_measurement_options *o, adept_progress *progress);
-/** The same with the GPU of each row; `s` is the caller's and must outlive the dataset. */
-adept_status adept_load_measurements_of_gpus(adept_cli *cli, adept_dataset **d, adept_shared *s,
-                                             const adept_measurement_options *o, adept_progress *progress);
 
-/** One line for each suspect row, kept or left out. In the dataset's arena; NULL when memory is out. */
-const char *const *adept_measurement_suspects(adept_dataset *d, size_t *n);
-/** Warnings of the dataset, then those lines. Likewise. */
-const char *const *adept_measurement_warnings(adept_dataset *d, size_t *n);
+/** One line for each suspect row, kept or left out; before them, if `all`, the warnings of the dataset. In its arena;
+ *  NULL when memory is out. */
+const char *const *adept_measurement_warnings(adept_dataset *d, bool all, size_t *n);
 
 #endif

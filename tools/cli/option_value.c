@@ -148,8 +148,7 @@ static adept_status take_choice(adept_cli *cli, const char *option, const char *
         *out = (int)i;
         return ADEPT_OK;
     }
-    return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, text,
-                           adept_names_list(list, sizeof list, names));
+    return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, text, adept_names_list(list, sizeof list, names));
 }
 
 /* ---------------------------------------------------------------- all of them ------------------------------------ */

@@ -90,7 +90,9 @@ static void print_help(const parser *p)
     for (size_t i = 0; i < p->n; i++) {
         const adept_option_row *o = p->entries[i].option;
         rows[i] = (struct argp_option){.name = o->name,
-                                       .key = o->letter ? o->letter : o->name ? 0x100 + (int)i : 0,
+                                       .key = o->letter ? o->letter
+                                              : o->name ? 0x100 + (int)i
+                                                        : 0,
                                        .arg = o->value,
                                        .flags = o->help ? 0 : OPTION_HIDDEN,
                                        .doc = o->help,

@@ -53,7 +53,7 @@ typedef struct adept_option_row {
     adept_option_kind kind;
     size_t at; /* where its value goes, behind the record's begin */
     int letter;
-    size_t given; /* a bool that it sets, behind the record's begin; 0: none */
+    size_t given;     /* a bool that it sets, behind the record's begin; 0: none */
     double low, high; /* high 0: none */
     const adept_suffix *units;
     adept_name_at names;
@@ -65,7 +65,7 @@ typedef struct adept_option_row {
 /** A record of options: its own ones, and records inside it with theirs. */
 typedef struct adept_options {
     const adept_option_row *rows;
-    void (*init)(void *record); /* NULL: all zero */
+    void (*init)(void *record);                                 /* NULL: all zero */
     adept_status (*check)(struct adept_cli *cli, void *record); /* do they fit together? NULL: always */
     void (*release)(void *record); /* of what it owns, also after an error; NULL: nothing */
     struct {

@@ -41,9 +41,9 @@ static void add_errors(adept_table *table, const adept_error_line *line)
 
 adept_status adept_report_errors(adept_cli *cli, FILE *out, const adept_error_line *lines, size_t n)
 {
-    static const adept_column columns[] = {{"", false},        {"", false},       {"n", true},    {"time %", true},
-                                           {"median", true},   {"p90", true},     {"max", true},  {"bias", true},
-                                           {"power %", true},  {"max", true},     {"bias", true}, {"energy %", true},
+    static const adept_column columns[] = {{"", false},        {"", false},     {"n", true},    {"time %", true},
+                                           {"median", true},   {"p90", true},   {"max", true},  {"bias", true},
+                                           {"power %", true},  {"max", true},   {"bias", true}, {"energy %", true},
                                            {"combined", true}, {"inside", true}};
     adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
 

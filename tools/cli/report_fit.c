@@ -117,13 +117,13 @@ static adept_status print_runs(adept_cli *cli, FILE *out, const char *heading, c
 
     if (n == 0) return ADEPT_OK;
     for (const adept_fit_run *r = runs; r < runs + n; r++)
-        adept_table_row(&table, (const char *const[]){r->name, r->adds, adept_cell("%zu", r->n_free).s,
-                                                      percent(r->loss.time).s, percent(r->loss.power).s,
-                                                      adept_cell("%.3f", r->loss.total).s,
-                                                      adept_cell("%d", r->generations).s,
-                                                      r->skipped     ? "nothing these rows determine"
-                                                      : r->converged ? ""
-                                                                     : "not converged"});
+        adept_table_row(&table,
+                        (const char *const[]){r->name, r->adds, adept_cell("%zu", r->n_free).s, percent(r->loss.time).s,
+                                              percent(r->loss.power).s, adept_cell("%.3f", r->loss.total).s,
+                                              adept_cell("%d", r->generations).s,
+                                              r->skipped     ? "nothing these rows determine"
+                                              : r->converged ? ""
+                                                             : "not converged"});
     fprintf(out, "\n%s\n", heading);
     return adept_table_end(cli, &table, out);
 }

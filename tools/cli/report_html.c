@@ -200,8 +200,8 @@ static void put_limit_row(FILE *out, const adept_column *columns, const char *na
 {
     adept_page_table_row(out, columns,
                          (const char *const[]){name, adept_units_watt(c->limit_w).s, adept_units_time(c->step_time_s).s,
-                                               adept_units_watt(c->power_avg_w).s, adept_units_joule(c->energy_step_j).s,
-                                               adept_units_change(c->slowdown).s,
+                                               adept_units_watt(c->power_avg_w).s,
+                                               adept_units_joule(c->energy_step_j).s, adept_units_change(c->slowdown).s,
                                                adept_units_change(-c->energy_saving).s},
                          7);
 }
@@ -209,7 +209,7 @@ static void put_limit_row(FILE *out, const adept_column *columns, const char *na
 static void put_limits(FILE *out, const adept_prediction_report *r, const adept_pictures *pictures)
 {
     static const adept_column columns[] = {{"", false},      {"limit", true}, {"step time", true}, {"power", true},
-                                                {"energy", true}, {"time", true},  {"energy", true}};
+                                           {"energy", true}, {"time", true},  {"energy", true}};
     char caption[384];
 
     adept_page_section(out, "power-limit", "Power limit");
@@ -288,8 +288,7 @@ static void put_fact(FILE *out, const char *name, const char *value)
 
 static void put_sheet(FILE *out, const adept_hwprofile *hw)
 {
-    static const adept_column columns[] = {
-        {"number", false}, {"value", true}, {"meaning", false}, {"source", false}};
+    static const adept_column columns[] = {{"number", false}, {"value", true}, {"meaning", false}, {"source", false}};
 #define X(field, required, text) {#field, text, hw->specs.field},
     const struct {
         const char *key, *meaning;
@@ -409,8 +408,7 @@ static void put_levers(FILE *out, const adept_explanation *x)
     for (size_t i = 0; i < n; i++) {
         const char *name = adept_explain_lever_name(rows[i]);
         adept_page_table_row(out, columns,
-                             (const char *const[]){name ? name : rows[i]->key,
-                                                   adept_units_change(rows[i]->more.time).s,
+                             (const char *const[]){name ? name : rows[i]->key, adept_units_change(rows[i]->more.time).s,
                                                    adept_units_change(rows[i]->more.energy).s},
                              3);
     }

@@ -225,14 +225,13 @@ static void add_row(adept_table *table, const adept_prediction_report *r, const 
 {
     double passes = (double)r->profile->grad_accum;
 
-    adept_table_row(table, (const char *const[]){*g->name ? g->name : "(model)", adept_class_short(g->module_class),
-                                                 adept_cell("%" PRId64, g->count).s,
-                                                 adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
-                                                 adept_units_digits(adept_group_bytes(g) * passes / 1e9).s,
-                                                 adept_units_digits(g->time_s * 1e3).s,
-                                                 adept_units_percent(g->time_s / r->prediction->step_time_s).s,
-                                                 adept_units_digits(g->energy_j).s,
-                                                 g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"});
+    adept_table_row(
+        table, (const char *const[]){
+                   *g->name ? g->name : "(model)", adept_class_short(g->module_class),
+                   adept_cell("%" PRId64, g->count).s, adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
+                   adept_units_digits(adept_group_bytes(g) * passes / 1e9).s, adept_units_digits(g->time_s * 1e3).s,
+                   adept_units_percent(g->time_s / r->prediction->step_time_s).s, adept_units_digits(g->energy_j).s,
+                   g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"});
 }
 
 static adept_status print_table(adept_cli *cli, FILE *out, const adept_prediction_report *r, size_t n_rows)

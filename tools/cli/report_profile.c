@@ -14,8 +14,9 @@ static double pass_flops(const adept_profile_totals *t, adept_pass pass)
 static void add_total(adept_table *table, const char *name, double forward, double backward, const char *unit)
 {
     if (forward + backward == 0) return;
-    adept_table_row(table, (const char *const[]){name, adept_units_si(forward, unit).s, adept_units_si(backward, unit).s,
-                                                 adept_units_si(forward + backward, unit).s});
+    adept_table_row(table,
+                    (const char *const[]){name, adept_units_si(forward, unit).s, adept_units_si(backward, unit).s,
+                                          adept_units_si(forward + backward, unit).s});
 }
 
 static adept_status print_totals(adept_cli *cli, FILE *out, const adept_profile *profile)
@@ -70,16 +71,15 @@ static void add_row(adept_table *table, const adept_profile *profile, const adep
     double flops = adept_group_flops(g), bytes = adept_group_bytes(g);
     double all = pass_flops(&profile->totals, ADEPT_FORWARD) + pass_flops(&profile->totals, ADEPT_BACKWARD);
 
-    adept_table_row(table, (const char *const[]){*g->name ? g->name : "(model)", adept_class_short(g->module_class),
-                                                 adept_cell("%" PRId64, g->count).s,
-                                                 adept_units_digits(pass_flops(&g->totals, ADEPT_FORWARD) / 1e9).s,
-                                                 adept_units_digits(pass_flops(&g->totals, ADEPT_BACKWARD) / 1e9).s,
-                                                 adept_units_percent(all > 0 ? flops / all : 0).s,
-                                                 adept_units_digits(bytes / 1e9).s,
-                                                 bytes > 0 ? adept_units_digits(flops / bytes).s : "-",
-                                                 adept_units_bytes(g->saved_bytes).s,
-                                                 adept_units_digits(1e3 * g->time_s).s,
-                                                 g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"});
+    adept_table_row(table, (const char *const[]){
+                               *g->name ? g->name : "(model)", adept_class_short(g->module_class),
+                               adept_cell("%" PRId64, g->count).s,
+                               adept_units_digits(pass_flops(&g->totals, ADEPT_FORWARD) / 1e9).s,
+                               adept_units_digits(pass_flops(&g->totals, ADEPT_BACKWARD) / 1e9).s,
+                               adept_units_percent(all > 0 ? flops / all : 0).s, adept_units_digits(bytes / 1e9).s,
+                               bytes > 0 ? adept_units_digits(flops / bytes).s : "-",
+                               adept_units_bytes(g->saved_bytes).s, adept_units_digits(1e3 * g->time_s).s,
+                               g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"});
 }
 
 static adept_status print_groups(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,

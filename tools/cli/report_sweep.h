@@ -20,8 +20,8 @@ typedef struct adept_sweep_row {
     adept_text numbers[5];
 } adept_sweep_row;
 /** @param reason  NULL, or why it cannot run: it has no numbers then */
-void adept_sweep_row_of(adept_sweep_row *out, const adept_sweep *sweep, const char *label, const adept_sweep_found *found,
-                        const char *reason);
+void adept_sweep_row_of(adept_sweep_row *out, const adept_sweep *sweep, const char *label,
+                        const adept_sweep_found *found, const char *reason);
 
 /** A table of them as text; the record must stay where it is. */
 typedef struct adept_sweep_table {

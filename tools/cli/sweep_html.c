@@ -43,9 +43,8 @@ static void put_best(FILE *out, const adept_sweep_view *v)
     const adept_sweep_answers *a = v->picture.answers;
 
     adept_page_section(out, "best", "Best points");
-    answers_table t =
-        begin_table(out, v, "best",
-                    a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step");
+    answers_table t = begin_table(
+        out, v, "best", a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step");
     adept_sweep_each_best(a, v->options->objective, put_answer, &t);
     adept_page_table_end(out);
     adept_page_section_end(out);

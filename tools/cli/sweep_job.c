@@ -20,8 +20,7 @@ static adept_status add_price(adept_cli *cli, const char *option, adept_sweep_jo
 {
     adept_hwprofile *hw = NULL;
     adept_error err = {0};
-    if (j->n_prices == ADEPT_MAX_PRICES)
-        return adept_cli_usage(cli, "%s: more than %d GPUs", option, ADEPT_MAX_PRICES);
+    if (j->n_prices == ADEPT_MAX_PRICES) return adept_cli_usage(cli, "%s: more than %d GPUs", option, ADEPT_MAX_PRICES);
     adept_gpu_price *price = &j->prices[j->n_prices];
     price->name[0] = '\0';
     if (*name) {
@@ -69,9 +68,8 @@ static const adept_option_row rows[] = {
     {"price", "P", 4, "Price of a kWh, in any currency", ADEPT_OPT_NUMBER, .at = AT(price_per_kwh)},
     {"pue", "X", 4, "Power usage effectiveness of the site, at least 1: multiplies the price of energy",
      ADEPT_OPT_NUMBER, .at = AT(pue), .low = 1},
-    {"gpu-hour-price", "P|NAME=P,...", 4,
-     "Price of one GPU for an hour: of every GPU, or of each: a100=1.2,h100=3.5", ADEPT_OPT_PARSED,
-     .parse = parse_prices},
+    {"gpu-hour-price", "P|NAME=P,...", 4, "Price of one GPU for an hour: of every GPU, or of each: a100=1.2,h100=3.5",
+     ADEPT_OPT_PARSED, .parse = parse_prices},
     {0},
 };
 

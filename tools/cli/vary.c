@@ -61,8 +61,7 @@ static adept_status parse_set(adept_cli *cli, const char *option, char *text, vo
     if (status != ADEPT_OK) return status;
     const adept_sweep_axis *axis = &o->axes[o->n - 1];
     if (axis->level != ADEPT_SWEEP_HARDWARE)
-        return adept_cli_usage(cli,
-                               "%s: %s is no number of the hardware, those are specs.NAME and fit.parameters.NAME",
+        return adept_cli_usage(cli, "%s: %s is no number of the hardware, those are specs.NAME and fit.parameters.NAME",
                                option, axis->key);
     return axis->n == 1 ? ADEPT_OK : adept_cli_usage(cli, "%s: %s takes one value", option, axis->key);
 }
