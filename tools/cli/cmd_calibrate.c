@@ -3,6 +3,7 @@
 #include "adept_operator_model.h"
 #include "calibrate_kernels.h"
 #include "calibrate_options.h"
+#include "gnuplot.h"
 #include "interrupt.h"
 #include "json_out.h"
 #include "plot.h"
@@ -255,7 +256,7 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
     if (status == ADEPT_OK && !w->shared && o->from_sheet) adept_hwprofile_forget_fit(w->hw);
     if (status == ADEPT_OK && !w->shared) status = adept_hwprofile_adopt(w->hw, o->fit.granularity, &cli->err);
     if (status == ADEPT_OK) status = set_tiles(cli, w->hw, o);
-    if (status == ADEPT_OK && plot) status = adept_plot_check(&cli->err);
+    if (status == ADEPT_OK && plot) status = adept_gnuplot_check("--plot", &cli->err);
     if (status == ADEPT_OK) status = fit_kernels(cli, w, o);
     if (status == ADEPT_OK) status = fit(cli, w, o);
     if (status == ADEPT_OK && plot)

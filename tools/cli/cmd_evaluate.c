@@ -1,5 +1,6 @@
 /** @file cmd_evaluate.c  `adept evaluate`: predictions against measurements, without fitting. */
 #include "adept_fit_report.h"
+#include "gnuplot.h"
 #include "json_out.h"
 #include "measurement_options.h"
 #include "plot.h"
@@ -32,7 +33,7 @@ static adept_status evaluate(adept_cli *cli, void *options)
     adept_progress_init(&progress);
     adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, &o->files) : ADEPT_OK;
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, NULL, o, &progress);
-    if (status == ADEPT_OK && o->plot) status = adept_plot_check(&cli->err);
+    if (status == ADEPT_OK && o->plot) status = adept_gnuplot_check("--plot", &cli->err);
     if (status == ADEPT_OK)
         status = adept_evaluation_new(&e, d->arena, d->rows, d->n, o->by.n ? o->by.words : default_by,
                                       o->by.n ? o->by.n : sizeof default_by / sizeof *default_by, &cli->err);
