@@ -130,7 +130,7 @@ static adept_status refuse(const options *o, const adept_choice *c, const adept_
     char allowed[48], needed[48];
     adept_gpu_info gpu;
     if (c->binding == 0 || c->nearest >= o->n)
-        return adept_slurm_fail(err, ADEPT_E_INFEASIBLE, "%.900s", inner->message);
+        return adept_error_set(err, ADEPT_E_INFEASIBLE, "%.900s", inner->message);
     const option *near = &o->what[c->nearest];
     const adept_estimate *e = &o->estimates[c->nearest];
     constraint_value(allowed, c->binding,
@@ -140,7 +140,7 @@ static adept_status refuse(const options *o, const adept_choice *c, const adept_
                                                              : e->capacity_bytes);
     constraint_value(needed, c->binding, c->needed);
     adept_gpu_describe(&gpu, near->place->gpu);
-    return adept_slurm_fail(err, ADEPT_E_INFEASIBLE,
+    return adept_error_set(err, ADEPT_E_INFEASIBLE,
                             "no placement keeps within %s of %s: the nearest of %zu, %d x %s in partition %s, needs %s",
                             constraint_text(c->binding, own_time_limit), allowed, o->n,
                             (int)o->requests[c->nearest].gpus, gpu.name, near->place->partition, needed);
@@ -153,7 +153,7 @@ static adept_status choose(adept_slurm_decision *out, const options *o, const ad
     adept_error inner = {0};
     adept_status status = adept_choose(&c, NULL, o->estimates, o->n, g, &inner);
     if (status == ADEPT_E_INFEASIBLE) return refuse(o, &c, g, own_time_limit, &inner, err);
-    if (status != ADEPT_OK) return adept_slurm_fail(err, status, "%s", inner.message);
+    if (status != ADEPT_OK) return adept_error_set(err, status, "%s", inner.message);
     out->place = o->what[c.best].place;
     out->limit_w = o->what[c.best].limit_w;
     out->gpus = o->requests[c.best].gpus;
@@ -175,8 +175,8 @@ static void predict(options *o)
 
 static adept_status nothing_open(bool any, const adept_slurm_plan *plan, adept_error *err)
 {
-    if (any) return adept_slurm_fail(err, ADEPT_E_INFEASIBLE, "nothing can be predicted: %.900s", plan->why.message);
-    return adept_slurm_fail(err, ADEPT_E_INFEASIBLE,
+    if (any) return adept_error_set(err, ADEPT_E_INFEASIBLE, "nothing can be predicted: %.900s", plan->why.message);
+    return adept_error_set(err, ADEPT_E_INFEASIBLE,
                             "no placement agrees with the partition, type and number of GPUs that the job asks for");
 }
 
@@ -190,7 +190,7 @@ adept_status adept_slurm_decide(adept_slurm_decision *out, const adept_slurm_con
     adept_status status = ADEPT_E_NOMEM;
     adept_slurm_decision d = {.batch = plan->batch, .whole_job = wish->samples > 0 || wish->steps > 0};
     if (!o.what || !o.requests || !o.estimates) {
-        adept_slurm_fail(err, status, "out of memory");
+        adept_error_set(err, status, "out of memory");
     } else {
         bool any = collect(&o, config, plan, wish, fixed);
         adept_goal goal = goal_of(config, wish, fixed);
