@@ -265,9 +265,8 @@ static bool choose(adept_json_writer *out, const context *c, const adept_serve_b
     options o = {.estimates = calloc(body->n + 1, sizeof *o.estimates),
                  .verdicts = calloc(body->n + 1, sizeof *o.verdicts),
                  .errors = calloc(body->n + 1, sizeof *o.errors)};
-    bool ok = o.estimates && o.verdicts && o.errors
-                  ? choose_among(out, c, body, &o, p)
-                  : adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
+    bool ok = o.estimates && o.verdicts && o.errors ? choose_among(out, c, body, &o, p)
+                                                    : adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
     for (size_t i = 0; o.errors && i < body->n; i++)
         free(o.errors[i]);
     free(o.estimates);

@@ -70,8 +70,8 @@ static adept_status read_key(adept_slurm_wish *w, int key, const char *name, con
         return adept_slurm_gpus(&w->gpus, name, value, err);
     default:
         return adept_error_set(err, ADEPT_E_USAGE,
-                                "'%.40s' is none of batch, objective, samples, steps, deadline, power, energy, gpus",
-                                name);
+                               "'%.40s' is none of batch, objective, samples, steps, deadline, power, energy, gpus",
+                               name);
     }
 }
 
@@ -91,7 +91,7 @@ static adept_status read_keys(adept_slurm_wish *w, char *rest, adept_error *err)
         return adept_error_set(err, ADEPT_E_USAGE, "samples and steps exclude each other");
     if ((w->deadline_s > 0 || w->energy_budget_j > 0) && !(w->samples > 0) && !(w->steps > 0))
         return adept_error_set(err, ADEPT_E_USAGE, "%s needs the job's size: samples or steps",
-                                w->deadline_s > 0 ? "deadline" : "energy");
+                               w->deadline_s > 0 ? "deadline" : "energy");
     return ADEPT_OK;
 }
 
@@ -103,8 +103,7 @@ adept_status adept_slurm_wish_read(adept_slurm_wish *out, const char *comment, a
         return adept_error_set(err, ADEPT_E_USAGE, "the comment does not start with %s", prefix);
     size_t length = strnlen(comment, sizeof text);
     if (length > ADEPT_SLURM_COMMENT_MAX)
-        return adept_error_set(err, ADEPT_E_USAGE, "the comment is longer than %d characters",
-                                ADEPT_SLURM_COMMENT_MAX);
+        return adept_error_set(err, ADEPT_E_USAGE, "the comment is longer than %d characters", ADEPT_SLURM_COMMENT_MAX);
     for (size_t i = 0; i < length; i++) /* it will be shown in terminals */
         if (comment[i] < ' ' || comment[i] > '~')
             return adept_error_set(err, ADEPT_E_USAGE, "character %zu of the comment is not printable ASCII", i + 1);

@@ -87,7 +87,7 @@ static adept_status read_place_key(adept_slurm_place *p, const char *key, char *
     if (strcasecmp(key, "Gpus") == 0) return adept_slurm_gpus(&p->gpus, key, value, err);
     if (strcasecmp(key, "PowerLimits") == 0) return read_limits(p, key, value, err);
     return adept_error_set(err, ADEPT_E_INVALID, "'%.40s' is none of PartitionName, GresType, Gpu, Gpus, PowerLimits",
-                            key);
+                           key);
 }
 
 /* What the board cannot be set to would fail in every prediction: say it once, here. */
@@ -99,7 +99,7 @@ static adept_status check_place(const adept_slurm_place *p, adept_error *err)
     for (size_t i = 0; i < p->n_limits; i++)
         if (p->limits_w[i] < info.power_limit_min_w || p->limits_w[i] > info.power_limit_max_w)
             return adept_error_set(err, ADEPT_E_INVALID, "PowerLimits: %g W is outside the %g to %g W of %s",
-                                    p->limits_w[i], info.power_limit_min_w, info.power_limit_max_w, info.name);
+                                   p->limits_w[i], info.power_limit_min_w, info.power_limit_max_w, info.name);
     return ADEPT_OK;
 }
 
@@ -159,7 +159,7 @@ static adept_status check(const adept_slurm_config *c, const char *name, adept_e
         options += (size_t)__builtin_popcountll(c->places[i].gpus) * (1 + c->places[i].n_limits);
     if (options > ADEPT_SLURM_OPTIONS_MAX)
         return adept_error_set(err, ADEPT_E_INVALID, "%.200s: %zu placements, at most %d can be compared", name,
-                                options, ADEPT_SLURM_OPTIONS_MAX);
+                               options, ADEPT_SLURM_OPTIONS_MAX);
     return ADEPT_OK;
 }
 
@@ -168,7 +168,7 @@ adept_status adept_slurm_config_read(adept_slurm_config **out, const char *name,
 {
     if (size > ADEPT_SLURM_CONFIG_BYTES_MAX || memchr(text, '\0', size))
         return adept_error_set(err, ADEPT_E_INVALID, "%.200s: not a text of at most %d bytes", name,
-                                ADEPT_SLURM_CONFIG_BYTES_MAX);
+                               ADEPT_SLURM_CONFIG_BYTES_MAX);
     adept_slurm_config *c = calloc(1, sizeof *c);
     char *copy = strndup(text, size);
     adept_status status = ADEPT_E_NOMEM;

@@ -141,9 +141,9 @@ static adept_status refuse(const options *o, const adept_choice *c, const adept_
     constraint_value(needed, c->binding, c->needed);
     adept_gpu_describe(&gpu, near->place->gpu);
     return adept_error_set(err, ADEPT_E_INFEASIBLE,
-                            "no placement keeps within %s of %s: the nearest of %zu, %d x %s in partition %s, needs %s",
-                            constraint_text(c->binding, own_time_limit), allowed, o->n,
-                            (int)o->requests[c->nearest].gpus, gpu.name, near->place->partition, needed);
+                           "no placement keeps within %s of %s: the nearest of %zu, %d x %s in partition %s, needs %s",
+                           constraint_text(c->binding, own_time_limit), allowed, o->n,
+                           (int)o->requests[c->nearest].gpus, gpu.name, near->place->partition, needed);
 }
 
 static adept_status choose(adept_slurm_decision *out, const options *o, const adept_goal *g, bool own_time_limit,
@@ -177,7 +177,7 @@ static adept_status nothing_open(bool any, const adept_slurm_plan *plan, adept_e
 {
     if (any) return adept_error_set(err, ADEPT_E_INFEASIBLE, "nothing can be predicted: %.900s", plan->why.message);
     return adept_error_set(err, ADEPT_E_INFEASIBLE,
-                            "no placement agrees with the partition, type and number of GPUs that the job asks for");
+                           "no placement agrees with the partition, type and number of GPUs that the job asks for");
 }
 
 adept_status adept_slurm_decide(adept_slurm_decision *out, const adept_slurm_config *config,

@@ -40,7 +40,7 @@ static adept_status read_count(adept_slurm_fixed *fixed, const char *text, adept
     long n = is_number(text) && strlen(text) <= 4 ? strtol(text, NULL, 10) : 0;
     if (n < 1 || n > ADEPT_SLURM_GPUS_MAX)
         return adept_error_set(err, ADEPT_E_USAGE, "the job asks for '%.40s' GPUs, a node has 1 to %d", text,
-                                ADEPT_SLURM_GPUS_MAX);
+                               ADEPT_SLURM_GPUS_MAX);
     if (fixed->gpus > 0) return adept_error_set(err, ADEPT_E_USAGE, "the job asks for GPUs in more than one way");
     fixed->gpus = n;
     return ADEPT_OK;

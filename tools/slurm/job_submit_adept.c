@@ -119,7 +119,7 @@ static adept_status read_fixed(adept_slurm_fixed *fixed, const job_desc_msg_t *j
     if (is_set(job->time_limit) && job->time_limit != INFINITE) fixed->time_limit_s = 60.0 * job->time_limit;
     if (is_set(job->min_nodes) && job->min_nodes > 1)
         return adept_error_set(err, ADEPT_E_USAGE, "the job asks for %u nodes; placements have one",
-                                (unsigned)job->min_nodes);
+                               (unsigned)job->min_nodes);
     if (adept_slurm_gres_has_gpus(job->tres_per_task) || adept_slurm_gres_has_gpus(job->tres_per_socket))
         return adept_error_set(
             err, ADEPT_E_USAGE,

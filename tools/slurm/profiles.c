@@ -86,7 +86,7 @@ static int open_file(struct stat *st, const char *directory, const char *name, a
     int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0 || fstat(folder, st) != 0 || (st->st_mode & S_IWOTH)) {
         adept_error_set(err, ADEPT_E_INVALID, "the folder of profiles cannot be used: %s",
-                         folder < 0 ? strerror(errno) : "anyone can write in it");
+                        folder < 0 ? strerror(errno) : "anyone can write in it");
         if (folder >= 0) close(folder);
         return -1;
     }
@@ -99,7 +99,7 @@ static int open_file(struct stat *st, const char *directory, const char *name, a
         adept_error_set(err, ADEPT_E_USAGE, "there is no profile '%s'; ask your administrator to install it", name);
     else
         adept_error_set(err, ADEPT_E_INVALID, "profile '%s' cannot be used: %s", name,
-                         fd < 0 ? strerror(reason) : "not a regular file, or larger than 8 MiB");
+                        fd < 0 ? strerror(reason) : "not a regular file, or larger than 8 MiB");
     if (fd >= 0) close(fd);
     return -1;
 }

@@ -48,7 +48,7 @@ adept_status adept_slurm_quantity(double *out, const char *key, const char *text
         if (length > 0 && strcmp(units->name, text + length) == 0) value = adept_number_value(text) * units->scale;
     if (!(value > 0) || !isfinite(value))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number above 0 with a unit, such as %s", key,
-                                text, such);
+                               text, such);
     *out = value;
     return ADEPT_OK;
 }
@@ -74,8 +74,8 @@ adept_status adept_slurm_gpus(uint64_t *mask, const char *key, const char *text,
         }
         if (low == 0 || high < low || (*at != ',' && *at != '\0'))
             return adept_error_set(err, ADEPT_E_USAGE,
-                                    "%s: '%.40s' is not a list of numbers from 1 to %d, such as 1,2,4-8", key, text,
-                                    ADEPT_SLURM_GPUS_MAX);
+                                   "%s: '%.40s' is not a list of numbers from 1 to %d, such as 1,2,4-8", key, text,
+                                   ADEPT_SLURM_GPUS_MAX);
         for (unsigned n = low; n <= high; n++)
             bits |= UINT64_C(1) << (n - 1);
         if (*at == '\0') break;
