@@ -1,6 +1,5 @@
 /** @file calibrate_kernels.c  `adept calibrate --kernels`: reading, fitting, and the tables. */
 #include "calibrate_kernels.h"
-#include "interrupt.h"
 #include "table.h"
 #include <stdlib.h>
 #include <string.h>

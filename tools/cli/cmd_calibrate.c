@@ -4,7 +4,6 @@
 #include "calibrate_kernels.h"
 #include "calibrate_options.h"
 #include "gnuplot.h"
-#include "interrupt.h"
 #include "json_out.h"
 #include "plot.h"
 #include "report_fit.h"

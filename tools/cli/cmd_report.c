@@ -3,7 +3,7 @@
 #include "adept_model.h"
 #include "gnuplot.h"
 #include "json_out.h"
-#include "report_html.h"
+#include "report_pictures.h"
 #include "step_options.h"
 #include "total_options.h"
 #include "units.h"

@@ -1,7 +1,6 @@
 /** @file cmd_sweep.c  `adept sweep`: a grid of predictions, row by row, and what it answers. */
 #include "adept_file.h"
 #include "cli.h"
-#include "interrupt.h"
 #include "gnuplot.h"
 #include "progress.h"
 #include "report.h"
@@ -18,7 +17,6 @@
 #define SHOWN_POINTS 40 /* grids up to this size are printed in the report */
 #define PROGRESS_EVERY 1024
 #define OUTPUT_BUFFER (1 << 16)
-#define LINE "\n  " /* of JSON, a member of the document on each */
 
 /* ---------------------------------------------------------------- the run ---------------------------------------- */
 
@@ -125,15 +123,13 @@ static void put_head(adept_json_writer *out, const work *w)
 {
     const adept_sweep *s = &w->sweep;
     char text[64];
+    out->pretty = true;
     adept_json_begin_object(out, NULL);
-    out->blank = LINE;
     adept_json_put_integer(out, "schema_version", 1);
-    out->blank = LINE;
     adept_json_begin_object(out, "model");
     adept_json_put_string(out, "path", w->source.base->model_path);
     adept_json_put_string(out, "sha256", w->source.base->model_sha256);
     adept_json_end_object(out);
-    out->blank = LINE;
     if (w->hw) {
         adept_json_begin_object(out, "gpu");
         adept_json_put_string(out, "name", w->hw->name);
@@ -142,14 +138,12 @@ static void put_head(adept_json_writer *out, const work *w)
     } else {
         adept_json_put_null(out, "gpu");
     }
-    out->blank = LINE;
     adept_json_begin_object(out, "set");
     for (size_t i = 0; i < s->n_fixed; i++) {
         adept_sweep_print_value(text, sizeof text, &s->fixed[i], 0);
         adept_json_put_string(out, s->fixed[i].key, text);
     }
     adept_json_end_object(out);
-    out->blank = LINE;
     adept_json_begin_array(out, "vary");
     for (size_t i = 0; i < s->n_axes; i++) {
         adept_json_begin_object(out, NULL);
@@ -159,10 +153,9 @@ static void put_head(adept_json_writer *out, const work *w)
         adept_json_end_object(out);
     }
     adept_json_end_array(out);
-    out->blank = LINE;
     adept_json_put_bool(out, "one_at_a_time", s->one_at_a_time);
-    out->blank = LINE;
     adept_json_begin_array(out, "points");
+    out->pretty = false; /* a line each */
 }
 
 static adept_status begin_output(adept_cli *cli, work *w)
@@ -222,14 +215,12 @@ static adept_status draw(adept_cli *cli, const work *w)
 
 static void put_tail(adept_json_writer *out, const work *w)
 {
+    out->pretty = true;
     adept_json_end_array(out);
-    out->blank = LINE;
     adept_json_put_bool(out, "interrupted", adept_interrupt_requested);
-    out->blank = LINE;
     adept_json_put_bool(out, "hypothetical", hypothetical(&w->sweep));
     adept_sweep_put_answers(out, &w->sweep, &w->answers, w->o->objective);
     adept_sweep_put_job(out, &w->o->job, &w->sweep);
-    adept_buffer_text(&out->out, "\n");
     adept_json_end_object(out);
     adept_buffer_text(&out->out, "\n");
 }

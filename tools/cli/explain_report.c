@@ -1,7 +1,6 @@
 /** @file explain_report.c  An explanation as text, Markdown or JSON; see explain.h. */
 #include "adept_prediction_json.h"
 #include "explain.h"
-#include "report_warning.h"
 #include "table.h"
 #include <math.h>
 #include <stdio.h>

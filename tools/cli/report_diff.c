@@ -1,7 +1,6 @@
 /** @file report_diff.c  A difference for people: on a terminal, or as a comment on a change. */
 #include "diff_report.h"
 #include "groups.h"
-#include "report_warning.h"
 #include "table.h"
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,5 @@
 /** @file report_errors.c  Tables of errors, and the report of `adept evaluate`. */
 #include "report_fit.h"
-#include "report_warning.h"
 #include "table.h"
 #include "units.h"
 #include <inttypes.h>

@@ -1,6 +1,5 @@
 /** @file report_fit.c  The report of `adept calibrate`: what the fit is worth on rows it never saw, first. */
 #include "report_fit.h"
-#include "report_warning.h"
 #include "table.h"
 #include "units.h"
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /** @file report_html.c  Headline first, then pictures from the whole to the parts, then where the numbers come from. */
-#include "report_html.h"
+#include "report_pictures.h"
 #include "page.h"
 #include "table.h"
 #include <inttypes.h>

@@ -197,7 +197,6 @@ static void put_found(adept_json_writer *w, const char *key, const adept_sweep *
 static void put_best(adept_json_writer *w, const char *key, const adept_sweep *sweep, bool is_found,
                      const adept_sweep_found *f)
 {
-    w->blank = "\n    ";
     if (is_found)
         put_found(w, key, sweep, f);
     else
@@ -210,12 +209,9 @@ void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, con
     static const char *const names[] = {"least_time", "least_energy", "least_edp"};
     size_t knee = adept_pareto_knee(&a->front);
     adept_sweep_found f = {.index = 0};
-    w->blank = "\n  ";
     adept_json_begin_object(w, "answers");
-    w->blank = "\n    ";
     adept_json_put_string(w, "objective", adept_sweep_objective_name(objective));
     adept_json_put_string(w, "compared_per", a->per_sample ? "sample" : "step");
-    w->blank = "\n    ";
     adept_json_put_unsigned(w, "points", a->points);
     adept_json_put_unsigned(w, "failed", a->failed);
     adept_json_put_unsigned(w, "too_large", a->too_large);
@@ -225,13 +221,11 @@ void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, con
         put_best(w, names[i], sweep, a->found[i], &a->best[i]);
     if (knee < a->front.n) f = adept_sweep_answers_front(a, knee);
     put_best(w, "knee", sweep, knee < a->front.n, &f);
-    w->blank = "\n    ";
     adept_json_begin_object(w, "pareto");
     adept_json_put_bool(w, "thinned", a->front.thinned);
     adept_json_begin_array(w, "points");
     for (size_t i = 0; i < a->front.n; i++) {
         f = adept_sweep_answers_front(a, i);
-        w->blank = "\n      ";
         put_found(w, NULL, sweep, &f);
     }
     adept_json_end_array(w);

@@ -1,4 +1,4 @@
-/** @file report_workload.c  The head of the reports, and their warnings. */
+/** @file report_workload.c  The head of the reports. */
 #include "report.h"
 #include "table.h"
 #include "units.h"
@@ -42,13 +42,4 @@ void adept_report_workload(FILE *out, const adept_profile *profile)
     }
     fprintf(out, ", attention %s\n", adept_attention_name(profile->attention));
     print_inputs(out, profile);
-}
-
-void adept_report_warning(FILE *out, bool *headed, const char *text)
-{
-    if (!*headed) fputs("\nWarnings\n", out);
-    *headed = true;
-    fputs("  ", out);
-    adept_print_clean(out, text);
-    fputc('\n', out);
 }

@@ -237,7 +237,6 @@ void adept_sweep_put_job(adept_json_writer *w, const adept_sweep_job *j, const a
 {
     const adept_chooser *c = &j->chooser;
     adept_within within;
-    w->blank = "\n  ";
     if (!j->given) {
         adept_json_put_null(w, "job");
         return;

@@ -101,7 +101,7 @@ static void put_json(adept_json_writer *w, const adept_sweep_rows *rows, const a
 {
     const adept_estimate *r = &point->result;
     bool ok = point->status == ADEPT_OK;
-    w->blank = "\n    ";
+    w->blank = "\n\t\t";
     adept_json_begin_object(w, NULL);
     for (size_t i = 0; i < rows->sweep->n_axes; i++) {
         const adept_sweep_axis *axis = &rows->sweep->axes[i];

@@ -1,4 +1,4 @@
-/** @file table.c  Rows are kept until the widths are known. */
+/** @file table.c  Rows are kept until the widths are known. Warnings are the last part of every report. */
 #include "table.h"
 #include "adept_grow.h"
 #include <stdarg.h>
@@ -146,4 +146,29 @@ adept_status adept_table_end(adept_cli *cli, adept_table *t, FILE *out)
     free(t->cells);
     *t = (adept_table){.columns = t->columns};
     return failed ? adept_cli_no_memory(cli) : ADEPT_OK;
+}
+
+/* ---------------------------------------------------------------- warnings --------------------------------------- */
+
+#define MOST_WARNINGS 20
+
+void adept_report_warning(FILE *out, bool *headed, const char *text)
+{
+    if (!*headed) fputs("\nWarnings\n", out);
+    *headed = true;
+    fputs("  ", out);
+    adept_print_clean(out, text);
+    fputc('\n', out);
+}
+
+void adept_report_warnings(FILE *out, bool *headed, const char *const *texts, size_t n)
+{
+    size_t shown = n > MOST_WARNINGS + 1 ? MOST_WARNINGS : n; /* "and 1 more" takes the line of that one */
+    char more[64];
+
+    for (size_t i = 0; i < shown; i++)
+        adept_report_warning(out, headed, texts[i]);
+    if (shown == n) return;
+    snprintf(more, sizeof more, "... and %zu more; --json has all", n - shown);
+    adept_report_warning(out, headed, more);
 }

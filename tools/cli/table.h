@@ -34,4 +34,10 @@ void adept_print_clean(FILE *out, const char *text);
 /** The same for Markdown: text as it is, whatever Markdown it holds; never more than one line. */
 void adept_print_markdown(FILE *out, const char *text);
 
+/** "Warnings" before the first, then one line each; nothing if there is none. */
+void adept_report_warning(FILE *out, bool *headed, const char *text);
+
+/** The same for many: the first ones, then how many more there are. */
+void adept_report_warnings(FILE *out, bool *headed, const char *const *texts, size_t n);
+
 #endif
