@@ -78,9 +78,8 @@ adept_status adept_kernels_report(adept_cli *cli, FILE *out, const adept_kernel_
         add_line(&table, "in-sample", "all", i, &fit->in_sample[i]);
     fputs("Kernels  from ", out);
     for (size_t i = 0; i < o->kernels.n; i++) {
-        if (i) fputs(", ", out);
         const char *slash = strrchr(o->kernels.words[i], '/');
-        adept_print_clean(out, slash ? slash + 1 : o->kernels.words[i]);
+        adept_print_format(out, "%s%s", i ? ", " : "", slash ? slash + 1 : o->kernels.words[i]);
     }
     fputs("\n\nErrors of single kernels, in percent of the measured time; roofline: peaks and bandwidth of the sheet"
           " times\none fitted factor, on the same rows.\n",
@@ -109,16 +108,13 @@ static void print_values(FILE *out, const adept_kernel_fit *fit)
 adept_status adept_kernels_report_alone(adept_cli *cli, FILE *out, const adept_kernel_fit *fit,
                                         const adept_hwprofile *hw, const adept_calibrate_options *o)
 {
-    fputs("GPU      ", out);
-    adept_print_clean(out, hw->name);
-    fputc('\n', out);
+    adept_print_format(out, "GPU      %s\n", hw->name);
     adept_status status = adept_kernels_report(cli, out, fit, o);
     if (status != ADEPT_OK) return status;
     print_values(out, fit);
     fputs("\nNo step was measured: the profile has no errors and no intervals of steps, and what kernels do not tell\n"
-          "(launches, the optimizer, power) keeps its default. Add MEASUREMENTS.csv for those.\n\nWritten: ",
+          "(launches, the optimizer, power) keeps its default. Add MEASUREMENTS.csv for those.\n\n",
           out);
-    adept_print_clean(out, o->output);
-    fputc('\n', out);
+    adept_print_format(out, "Written: %s\n", o->output);
     return ADEPT_OK;
 }

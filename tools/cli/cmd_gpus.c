@@ -153,16 +153,9 @@ static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
 #define X(field, required, text) add_spec_row(&table, hw, #field, hw->specs.field, text);
     ADEPT_SPEC_LIST(X)
 #undef X
-    adept_print_clean(stdout, hw->name);
-    if (hw->n_aliases > 0) {
-        fputs(" (also ", stdout);
-        adept_print_clean(stdout, join_aliases(hw, aliases, sizeof aliases));
-        fputs(")", stdout);
-    }
-    fputs(": ", stdout);
-    adept_print_clean(stdout, hw->vendor);
-    putchar(' ');
-    adept_print_clean(stdout, hw->architecture);
+    adept_print_format(stdout, "%s", hw->name);
+    if (hw->n_aliases > 0) adept_print_format(stdout, " (also %s)", join_aliases(hw, aliases, sizeof aliases));
+    adept_print_format(stdout, ": %s %s", hw->vendor, hw->architecture);
     if (hw->transferred)
         printf(", not calibrated: parameters transferred from %zu other GPUs%s\n", hw->n_donors,
                hw->other_vendor ? ", all of other vendors" : "");

@@ -133,13 +133,6 @@ static adept_status set_connections(adept_cli *cli, unsigned *n, const serve_opt
     return ADEPT_OK;
 }
 
-static void say(const char *before, const char *what)
-{
-    fputs(before, stderr);
-    adept_print_clean(stderr, what);
-    fputc('\n', stderr);
-}
-
 /* Listens, then says where. */
 static adept_status open_sockets(adept_cli *cli, adept_http_options *http, adept_serve_socket_file *file,
                                  const serve_options *o)
@@ -156,9 +149,10 @@ static adept_status open_sockets(adept_cli *cli, adept_http_options *http, adept
         if (http->tcp >= 0) close(http->tcp);
         return status;
     }
-    if (o->allow_remote) say("adept serve: warning: no authentication; other machines may ask at ", bound);
-    if (address) say("adept serve: listening on http://", bound);
-    if (o->socket) say("adept serve: listening on unix:", o->socket);
+    if (o->allow_remote)
+        adept_print_format(stderr, "adept serve: warning: no authentication; other machines may ask at %s\n", bound);
+    if (address) adept_print_format(stderr, "adept serve: listening on http://%s\n", bound);
+    if (o->socket) adept_print_format(stderr, "adept serve: listening on unix:%s\n", o->socket);
     return ADEPT_OK;
 }
 

@@ -83,9 +83,8 @@ adept_status adept_report_groups(adept_cli *cli, FILE *out, const char *heading,
         }
         if (end == begin + 1) continue; /* one value: the errors of all rows, which the caller has printed */
         join(title, sizeof title, e->groups[begin].columns, e->groups[begin].n_columns, ", ");
-        fprintf(out, "\n%s by ", heading);
-        adept_print_clean(out, title);
         fputc('\n', out);
+        adept_print_format(out, "%s by %s\n", heading, title);
         status = adept_report_errors(cli, out, lines + begin, end - begin);
     }
     free(names);
@@ -170,8 +169,7 @@ adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_eval
     const adept_error_line all = {.name = "all rows", .what = "", .metrics = &e->overall};
     bool headed = false;
 
-    fputs("GPU     ", out);
-    adept_print_clean(out, hw->name);
+    adept_print_format(out, "GPU     %s", hw->name);
     if (hw->transferred)
         fprintf(out, ", not calibrated: parameters transferred from %zu other GPUs\n", hw->n_donors);
     else

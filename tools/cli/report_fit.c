@@ -17,18 +17,12 @@ static void print_head(FILE *out, const adept_fit_report *r)
 {
     const adept_fit *fit = r->fit;
 
-    fputs("GPU      ", out);
-    adept_print_clean(out, r->base->name);
-    for (size_t i = 0; i < r->base->n_donors && r->base->transferred; i++) {
-        fputs(i ? ", " : " by ", out);
-        adept_print_clean(out, r->base->donors[i]);
-    }
-    fputs("\nRows     ", out);
-    fprintf(out, "%zu: %zu times, %zu powers; from ", r->dataset->n, fit->loss.n_time, fit->loss.n_power);
-    for (size_t i = 0; i < r->dataset->n_files; i++) {
-        if (i) fputs(", ", out);
-        adept_print_clean(out, r->dataset->files[i].name);
-    }
+    adept_print_format(out, "GPU      %s", r->base->name);
+    for (size_t i = 0; i < r->base->n_donors && r->base->transferred; i++)
+        adept_print_format(out, "%s%s", i ? ", " : " by ", r->base->donors[i]);
+    fprintf(out, "\nRows     %zu: %zu times, %zu powers; from ", r->dataset->n, fit->loss.n_time, fit->loss.n_power);
+    for (size_t i = 0; i < r->dataset->n_files; i++)
+        adept_print_format(out, "%s%s", i ? ", " : "", r->dataset->files[i].name);
     if (r->dataset->n_excluded > 0) fprintf(out, "; %zu suspect left out", r->dataset->n_excluded);
     fprintf(out, "\nFit      %zu parameters, %s saturation, seed %" PRIu64 ", %d generations in %s%s\n", fit->n_free,
             fit->saturation, fit->seed, fit->generations, adept_units_time(fit->wall_s).s,
@@ -196,13 +190,8 @@ static void print_suggestions(FILE *out, const adept_fit_report *r)
 {
     if (r->n_suggestions == 0) return;
     fputs("\nWhat to measure next\n", out);
-    for (size_t i = 0; i < r->n_suggestions; i++) {
-        fprintf(out, "  %zu. ", i + 1);
-        adept_print_clean(out, r->suggestions[i].text);
-        fputs(" (", out);
-        adept_print_clean(out, r->suggestions[i].reason);
-        fputs(")\n", out);
-    }
+    for (size_t i = 0; i < r->n_suggestions; i++)
+        adept_print_format(out, "  %zu. %s (%s)\n", i + 1, r->suggestions[i].text, r->suggestions[i].reason);
 }
 
 static void print_interval(FILE *out, const adept_conformal *c)
@@ -240,15 +229,13 @@ adept_status adept_report_fit(adept_cli *cli, FILE *out, const adept_fit_report 
     adept_report_warnings(out, &headed, warnings, n_warnings);
     for (size_t i = 0; i < r->n_warnings; i++)
         adept_report_warning(out, &headed, r->warnings[i]);
-    fprintf(out, "\nWritten: ");
-    adept_print_clean(out, output);
-    if (r->base->transferred) {
-        fputs("\n  adept gpus NAME --shared ", out);
-        adept_print_clean(out, output);
-        fputs(" --json > NAME.json; adept predict MODEL --gpu ./NAME.json\n", out);
-        return ADEPT_OK;
-    }
-    fprintf(out, "\n  adept predict MODEL --gpu %s%s\n", strchr(output, '/') || strstr(output, ".json") ? "" : "./",
-            output);
+    fputc('\n', out);
+    adept_print_format(out, "Written: %s\n", output);
+    if (r->base->transferred)
+        adept_print_format(
+            out, "  adept gpus NAME --shared %s --json > NAME.json; adept predict MODEL --gpu ./NAME.json\n", output);
+    else
+        adept_print_format(out, "  adept predict MODEL --gpu %s%s\n",
+                           strchr(output, '/') || strstr(output, ".json") ? "" : "./", output);
     return ADEPT_OK;
 }

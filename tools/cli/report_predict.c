@@ -24,14 +24,9 @@ static void print_gpu(FILE *out, const adept_prediction_report *r)
 {
     int64_t gpus = r->run->gpus > 0 ? r->run->gpus : 1;
 
-    fprintf(out, "GPU      %" PRId64 " x ", gpus);
-    adept_print_clean(out, r->hw->name);
+    adept_print_format(out, "GPU      %" PRId64 " x %s", gpus, r->hw->name);
     if (r->run->nodes > 1) fprintf(out, " in %" PRId64 " nodes", r->run->nodes);
-    fputs(" (", out);
-    adept_print_clean(out, r->hw->vendor);
-    fputc(' ', out);
-    adept_print_clean(out, r->hw->architecture);
-    fputc(')', out);
+    adept_print_format(out, " (%s %s)", r->hw->vendor, r->hw->architecture);
     if (r->run->power_limit_w > 0) fprintf(out, ", limited to %s each", adept_units_si(r->run->power_limit_w, "W").s);
     if (r->run->clock_hz > 0) fprintf(out, ", clock locked to %s", adept_units_si(r->run->clock_hz, "Hz").s);
     if (adept_transferred_for(r->hw, r->run))

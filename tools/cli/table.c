@@ -33,6 +33,23 @@ void adept_print_clean(FILE *out, const char *text)
     }
 }
 
+void adept_print_format(FILE *out, const char *format, ...)
+{
+    size_t length = strlen(format);
+    bool ends_line = length > 0 && format[length - 1] == '\n';
+    char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    int n = vasprintf(&text, format, args);
+    va_end(args);
+    if (n < 0) return;
+    if (ends_line) text[n - 1] = '\0';
+    adept_print_clean(out, text);
+    if (ends_line) fputc('\n', out);
+    free(text);
+}
+
 void adept_print_markdown(FILE *out, const char *text)
 {
     for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
@@ -156,9 +173,7 @@ void adept_report_warning(FILE *out, bool *headed, const char *text)
 {
     if (!*headed) fputs("\nWarnings\n", out);
     *headed = true;
-    fputs("  ", out);
-    adept_print_clean(out, text);
-    fputc('\n', out);
+    adept_print_format(out, "  %s\n", text);
 }
 
 void adept_report_warnings(FILE *out, bool *headed, const char *const *texts, size_t n)

@@ -31,7 +31,9 @@ adept_text adept_cell(const char *format, ...) ADEPT_PRINTF(1, 2);
 
 /** Print text that comes from a file: control characters become '?', so that it cannot steer the terminal. */
 void adept_print_clean(FILE *out, const char *text);
-/** The same for Markdown: text as it is, whatever Markdown it holds; never more than one line. */
+/** printf() of such texts: control characters of the result become '?' but for a line end that the format ends in. */
+void adept_print_format(FILE *out, const char *format, ...) ADEPT_PRINTF(2, 3);
+/** For Markdown: text as it is, whatever Markdown it holds; never more than one line. */
 void adept_print_markdown(FILE *out, const char *text);
 
 /** "Warnings" before the first, then one line each; nothing if there is none. */
