@@ -24,8 +24,10 @@ typedef struct options {
 static bool is_listed(const char *list, const char *name)
 {
     size_t length = strlen(name);
-    for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
+    for (const char *at = list, *comma; at; at = comma ? comma + 1 : NULL) {
         if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return true;
+        comma = strchr(at, ',');
+    }
     return list == NULL || *list == '\0';
 }
 
