@@ -31,7 +31,7 @@ FOLDERS = {
                           "adept/predict.h"]),
     "tools/pictures": (["adept_model.h"], ["cli.h", "step.h", "server.h", "adept/predict.h"]),
     "tools/serve": (["adept/predict.h"], ["cli.h", "handles.h", "step.h", "adept_import.h", "adept_sweep.h", "treemap.h"]),
-    "tools/slurm": (["adept/predict.h"], ["adept_json.h", "adept_model.h", "adept_profile.h", "cli.h", "handles.h"]),
+    "tools/slurm": (["adept/predict.h", "adept_number.h"], ["adept_model.h", "adept_profile.h", "cli.h", "handles.h"]),
     "tools/cli": (["adept_model.h"], ["step.h", "interp.h", "objective.h", "archive.h", "handles.h"]),
 }
 

@@ -27,6 +27,8 @@ case ${1-} in
     run_tests "$ci/no-torch"
     sh "$top/tools/build.sh" "$ci/no-calibrate" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_CALIBRATE=OFF -DADEPT_WITH_SERVE=OFF
     run_tests "$ci/no-calibrate"
+    sh "$top/tools/build.sh" "$ci/no-pictures" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_PICTURES=OFF -DADEPT_TESTS=OFF
+    "$ci/no-pictures/tools/adept" report x --gpu a100 2>&1 | grep -q 'built without' || exit 1
     sh "$top/tools/build.sh" "$ci/sanitize" -DADEPT_SANITIZE=address,undefined -DADEPT_WERROR=ON
     run_tests "$ci/sanitize"
     sh "$top/tools/build.sh" "$ci/gcc" -DADEPT_WERROR=ON

@@ -123,7 +123,7 @@ bad 'no_such' --without no_such
 bad "--scalar: 'x' is not NAME=TERM@WHAT:PATTERN" --scalar x
 bad "--scalar: 'fft' is not one of gemm, conv, alu, mem, opt" --scalar x=fft@model:a
 bad "--scalar: 'layer' is not one of model, class, precision, kind" --scalar x=mem@layer:a
-bad "--stage: 'S8' is not one of S1 to S7" --stage S8
+bad "--stage: 'S8' is not one of S1, S2, S3" --stage S8
 bad "--saturation: 'relu' is not one of sigmoid" --saturation relu
 bad "--granularity: 'kernel' is not one of model" --granularity kernel
 bad "--strategy: 'best2bin'" --strategy best2bin

@@ -7,7 +7,7 @@ expect_error 2 'report needs a MODEL or PROFILE' report --gpu a100 -o x.html
 expect_error 2 '--gpu is missing' report "$mlp" -o x.html
 expect_error 2 'needs -o FILE.html or --plots DIR' report "$mlp" --gpu a100
 expect_error 2 'one too many' report "$mlp" "$mlp" --gpu a100 -o x.html
-expect_error 2 '-o: the file name is empty' report "$mlp" --gpu a100 -o ''
+expect_error 2 '--output: the file name is empty' report "$mlp" --gpu a100 -o ''
 expect_error 2 "folder's name is empty" report "$mlp" --gpu a100 --plots ''
 expect_error 2 'is the model itself' report "$mlp" --gpu a100 -o "$mlp"
 expect_error 2 "unknown option '--by'" report "$mlp" --gpu a100 -o x.html --by layer

@@ -109,13 +109,12 @@ static char *print_table(const adept_column *columns, size_t n_columns, const ch
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    adept_table *table = adept_table_new(columns, n_columns);
+    adept_cli cli = {0};
+    adept_table table = {.columns = columns, .n_columns = n_columns, .indent = 2};
 
-    assert_non_null(table);
     for (size_t i = 0; i < n_rows; i++)
-        assert_true(adept_table_row(table, cells + i * n_columns));
-    adept_table_print(table, out, 2);
-    adept_table_free(table);
+        adept_table_row(&table, cells + i * n_columns);
+    assert_int_equal(adept_table_end(&cli, &table, out), ADEPT_OK);
     fclose(out);
     return text;
 }
@@ -141,9 +140,9 @@ static void text_of_a_file_cannot_steer_the_terminal(void **state)
     const char *cells[] = {"a\033[31m\n\x7f\xc2\x9b", "1", "\xc3\xa9", "2"};
     char *text = print_table(columns, 2, cells, 2);
 
-    assert_string_equal(text, "  path        n\n"
-                              "  a?[31m????  1\n"
-                              "  \xc3\xa9           2\n");
+    assert_string_equal(text, "  path       n\n"
+                              "  a?[31m???  1\n"
+                              "  \xc3\xa9          2\n");
     free(text);
 }
 

@@ -66,28 +66,6 @@ static void long_texts_are_cut(void **state)
     assert_int_equal(adept_markup_length("a\xC3\xA9\xFF", 4), 3);
 }
 
-static void base64(void **state)
-{
-    (void)state;
-    static const char *const pairs[][2] = {{"", ""},
-                                           {"f", "Zg=="},
-                                           {"fo", "Zm8="},
-                                           {"foo", "Zm9v"},
-                                           {"foob", "Zm9vYg=="},
-                                           {"fooba", "Zm9vYmE="},
-                                           {"foobar", "Zm9vYmFy"},
-                                           {"\xFF\xFE\xFD", "//79"}}; /* RFC 4648, section 10 */
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        char *out = NULL;
-        size_t size;
-        FILE *file = open_memstream(&out, &size);
-        adept_markup_base64(file, pairs[i][0], strlen(pairs[i][0]));
-        fclose(file);
-        assert_string_equal(out, pairs[i][1]);
-        free(out);
-    }
-}
-
 static void texts_are_no_commands(void **state)
 {
     (void)state;
@@ -132,7 +110,7 @@ static void gnuplot_that_fails(void **state)
 static void pages_escape_everything(void **state)
 {
     (void)state;
-    static const adept_page_column columns[] = {{"<i>", false}, {"n", true}};
+    static const adept_column columns[] = {{"<i>", false}, {"n", true}};
     const char *const cells[] = {"<b>\"x\"</b>", "&"};
     char *out = NULL;
     size_t size;
@@ -159,7 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(markup_is_escaped),       cmocka_unit_test(what_is_no_text_is_replaced),
-        cmocka_unit_test(long_texts_are_cut),      cmocka_unit_test(base64),
+        cmocka_unit_test(long_texts_are_cut),     
         cmocka_unit_test(texts_are_no_commands),   cmocka_unit_test(gnuplot_that_fails),
         cmocka_unit_test(pages_escape_everything),
     };

@@ -109,7 +109,7 @@ static void test_body_is_strict_json(void **state)
         adept_serve_body_free(&b);
     }
     size_t n = ADEPT_SERVE_MAX_VALUES;
-    char *many = malloc(2 * n + 16);
+    char *many = malloc(2 * n + 20);
     assert_non_null(many);
     char *at = many + sprintf(many, "{\"requests\":[0");
     for (size_t i = 0; i < n; i++)

@@ -5,32 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static adept_status no_memory(adept_cli *cli)
-{
-    return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory for measured kernels");
-}
-
 /* ---------------------------------------------------------------- the fit ---------------------------------------- */
-
-adept_status adept_kernels_calibrate(adept_cli *cli, adept_kernel_fit *out, adept_hwprofile *hw,
-                                     const adept_calibrate_options *o, const volatile sig_atomic_t *stop,
-                                     adept_progress *progress)
-{
-    const adept_kernel_fit_options how = {.seed = o->fit.seed, .threads = o->fit.threads, .stop = stop};
-    const adept_kernel_gpus gpus = {.one = hw};
-    adept_kernel_rows rows = {0};
-    adept_status status = ADEPT_OK;
-
-    adept_progress_say(progress, "fitting kernels; Ctrl-C stops");
-    for (size_t i = 0; i < o->n_kernels && status == ADEPT_OK; i++)
-        status = adept_kernel_rows_read(&rows, o->kernels[i], &gpus, &cli->err);
-    if (status == ADEPT_OK) status = adept_kernel_fit_run(out, &rows, &how, &cli->err);
-    if (status == ADEPT_OK)
-        status = adept_kernel_fit_apply(hw, out, rows.files, rows.n_files, o->fit.seed, &cli->err);
-    adept_progress_end(progress);
-    adept_kernel_rows_free(&rows);
-    return status;
-}
 
 /* "t4=runs/kernels.csv": GPU and file; a file of the whole name is not taken apart. */
 static adept_status read_shared(adept_cli *cli, adept_shared *shared, const char *text)
@@ -44,49 +19,47 @@ static adept_status read_shared(adept_cli *cli, adept_shared *shared, const char
     return status;
 }
 
-adept_status adept_kernels_calibrate_shared(adept_cli *cli, adept_kernel_fit *out, adept_shared *shared,
-                                            const adept_calibrate_options *o, const volatile sig_atomic_t *stop,
-                                            adept_progress *progress)
+static adept_status fit_one(adept_cli *cli, adept_kernel_fit *out, adept_hwprofile *hw,
+                            const adept_kernel_fit_options *how, const adept_words *files)
 {
-    const adept_kernel_fit_options how = {.seed = o->fit.seed, .threads = o->fit.threads, .stop = stop};
+    const adept_kernel_gpus gpus = {.one = hw};
+    adept_kernel_rows rows = {0};
+    adept_status status = ADEPT_OK;
+
+    for (size_t i = 0; i < files->n && status == ADEPT_OK; i++)
+        status = adept_kernel_rows_read(&rows, files->words[i], &gpus, &cli->err);
+    if (status == ADEPT_OK) status = adept_kernel_fit_run(out, &rows, how, &cli->err);
+    if (status == ADEPT_OK) status = adept_kernel_fit_apply(hw, out, rows.files, rows.n_files, how->seed, &cli->err);
+    adept_kernel_rows_free(&rows);
+    return status;
+}
+
+adept_status adept_kernels_calibrate(adept_cli *cli, adept_kernel_fit *out, adept_hwprofile *hw, adept_shared *shared,
+                                     const adept_calibrate_options *o, adept_progress *progress)
+{
+    const adept_kernel_fit_options how = {
+        .seed = o->fit.seed, .threads = o->fit.threads, .stop = &adept_interrupt_requested};
     adept_status status = ADEPT_OK;
 
     adept_progress_say(progress, "fitting kernels; Ctrl-C stops");
-    for (size_t i = 0; i < o->n_kernels && status == ADEPT_OK; i++)
-        status = read_shared(cli, shared, o->kernels[i]);
-    if (status == ADEPT_OK) status = adept_shared_fit_kernels(shared, out, &how, &cli->err);
+    for (size_t i = 0; shared && i < o->kernels.n && status == ADEPT_OK; i++)
+        status = read_shared(cli, shared, o->kernels.words[i]);
+    if (status == ADEPT_OK)
+        status =
+            shared ? adept_shared_fit_kernels(shared, out, &how, &cli->err) : fit_one(cli, out, hw, &how, &o->kernels);
     adept_progress_end(progress);
     return status;
 }
 
 /* ---------------------------------------------------------------- the report ------------------------------------- */
 
-static bool add_line(adept_table *table, const char *which, const char *op, const char *family,
-                     const adept_kernel_error *e)
+static void add_line(adept_table *table, const char *which, const char *op, int family, const adept_kernel_error *e)
 {
-    char n[32], numbers[5][32];
-    const double values[5] = {e->mape, e->median, e->p90, e->bias, e->roofline_mape};
-    const char *cells[] = {which, op, family, n, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
-
-    if (e->n == 0) return true;
-    snprintf(n, sizeof n, "%zu", e->n);
-    for (int i = 0; i < 5; i++)
-        snprintf(numbers[i], sizeof numbers[i], i == 3 ? "%+.2f" : "%.2f", values[i]);
-    return adept_table_row(table, cells);
-}
-
-static bool add_lines(adept_table *table, const adept_kernel_fit *fit)
-{
-    bool ok = true;
-
-    for (size_t i = 0; i < fit->n_ops && ok; i++)
-        ok = add_line(table, "HELD OUT", fit->ops[i].op, adept_kernel_family_name(fit->ops[i].family),
-                      &fit->ops[i].held_out);
-    for (int i = 0; i < ADEPT_FAMILY_COUNT && ok; i++)
-        ok = add_line(table, "HELD OUT", "all", adept_kernel_family_name(i), &fit->held_out[i]);
-    for (int i = 0; i < ADEPT_FAMILY_COUNT && ok; i++)
-        ok = add_line(table, "in-sample", "all", adept_kernel_family_name(i), &fit->in_sample[i]);
-    return ok;
+    if (e->n == 0) return;
+    adept_table_row(table, (const char *const[]){which, op, adept_kernel_family_name(family), adept_cell("%zu", e->n).s,
+                                                 adept_cell("%.2f", e->mape).s, adept_cell("%.2f", e->median).s,
+                                                 adept_cell("%.2f", e->p90).s, adept_cell("%+.2f", e->bias).s,
+                                                 adept_cell("%.2f", e->roofline_mape).s});
 }
 
 adept_status adept_kernels_report(adept_cli *cli, FILE *out, const adept_kernel_fit *fit,
@@ -95,24 +68,23 @@ adept_status adept_kernels_report(adept_cli *cli, FILE *out, const adept_kernel_
     static const adept_column columns[] = {{"", false},   {"operator", false}, {"family", false},
                                            {"n", true},   {"error %", true},   {"median", true},
                                            {"p90", true}, {"bias", true},      {"roofline %", true}};
-    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
-    bool ok = table && add_lines(table, fit);
+    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
 
-    if (ok) {
-        fputs("Kernels  from ", out);
-        for (size_t i = 0; i < o->n_kernels; i++) {
-            if (i) fputs(", ", out);
-            const char *slash = strrchr(o->kernels[i], '/');
-            adept_print_clean(out, slash ? slash + 1 : o->kernels[i]);
-        }
-        fputs(
-            "\n\nErrors of single kernels, in percent of the measured time; roofline: peaks and bandwidth of the sheet"
-            " times\none fitted factor, on the same rows.\n",
-            out);
-        adept_table_print(table, out, 2);
+    for (size_t i = 0; i < fit->n_ops; i++)
+        add_line(&table, "HELD OUT", fit->ops[i].op, (int)fit->ops[i].family, &fit->ops[i].held_out);
+    for (int i = 0; i < ADEPT_FAMILY_COUNT; i++)
+        add_line(&table, "HELD OUT", "all", i, &fit->held_out[i]);
+    for (int i = 0; i < ADEPT_FAMILY_COUNT; i++)
+        add_line(&table, "in-sample", "all", i, &fit->in_sample[i]);
+    fputs("Kernels  from ", out);
+    for (size_t i = 0; i < o->kernels.n; i++) {
+        const char *slash = strrchr(o->kernels.words[i], '/');
+        adept_print_format(out, "%s%s", i ? ", " : "", slash ? slash + 1 : o->kernels.words[i]);
     }
-    adept_table_free(table);
-    return ok ? ADEPT_OK : no_memory(cli);
+    fputs("\n\nErrors of single kernels, in percent of the measured time; roofline: peaks and bandwidth of the sheet"
+          " times\none fitted factor, on the same rows.\n",
+          out);
+    return adept_table_end(cli, &table, out);
 }
 
 static void print_values(FILE *out, const adept_kernel_fit *fit)
@@ -136,16 +108,13 @@ static void print_values(FILE *out, const adept_kernel_fit *fit)
 adept_status adept_kernels_report_alone(adept_cli *cli, FILE *out, const adept_kernel_fit *fit,
                                         const adept_hwprofile *hw, const adept_calibrate_options *o)
 {
-    fputs("GPU      ", out);
-    adept_print_clean(out, hw->name);
-    fputc('\n', out);
+    adept_print_format(out, "GPU      %s\n", hw->name);
     adept_status status = adept_kernels_report(cli, out, fit, o);
     if (status != ADEPT_OK) return status;
     print_values(out, fit);
     fputs("\nNo step was measured: the profile has no errors and no intervals of steps, and what kernels do not tell\n"
-          "(launches, the optimizer, power) keeps its default. Add MEASUREMENTS.csv for those.\n\nWritten: ",
+          "(launches, the optimizer, power) keeps its default. Add MEASUREMENTS.csv for those.\n\n",
           out);
-    adept_print_clean(out, o->output);
-    fputc('\n', out);
+    adept_print_format(out, "Written: %s\n", o->output);
     return ADEPT_OK;
 }

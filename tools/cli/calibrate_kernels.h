@@ -3,19 +3,12 @@
 #define ADEPT_CALIBRATE_KERNELS_H
 #include "adept_kernels.h"
 #include "calibrate_options.h"
-#include "cli.h"
 #include <stdio.h>
 
-/** Read the files of --kernels, fit the kernel law to them and make it the fit of `hw`.
- *  @param stop  set when the fit shall end */
-adept_status adept_kernels_calibrate(adept_cli *cli, adept_kernel_fit *out, adept_hwprofile *hw,
-                                     const adept_calibrate_options *o, const volatile sig_atomic_t *stop,
-                                     adept_progress *progress);
-
-/** The same for several GPUs: FILE is of the GPU that its column `gpu`, GPU=FILE or its base name says. */
-adept_status adept_kernels_calibrate_shared(adept_cli *cli, adept_kernel_fit *out, adept_shared *shared,
-                                            const adept_calibrate_options *o, const volatile sig_atomic_t *stop,
-                                            adept_progress *progress);
+/** Read the files of --kernels, fit the kernel law to them and make it the fit of `hw`; or, if there is a set, of its
+ *  GPUs: FILE is of the GPU that its column `gpu`, GPU=FILE or its base name says. */
+adept_status adept_kernels_calibrate(adept_cli *cli, adept_kernel_fit *out, adept_hwprofile *hw, adept_shared *shared,
+                                     const adept_calibrate_options *o, adept_progress *progress);
 
 /** Errors by operator, those of rows held out first. */
 adept_status adept_kernels_report(adept_cli *cli, FILE *out, const adept_kernel_fit *fit,

@@ -1,11 +1,7 @@
-/** @file cli.h  What the commands share: their table row, the error they hand back, argument parsing. Calls:
- * adept_error. */
+/** @file cli.h  What the commands share: their table row, and the error they hand back. Calls: options. */
 #ifndef ADEPT_CLI_H
 #define ADEPT_CLI_H
-#include "adept_error.h"
-#include <argp.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "options.h"
 
 /** One run of the program: where a command leaves what went wrong. main() prints it and picks the exit code. */
 typedef struct adept_cli {
@@ -17,58 +13,27 @@ typedef struct adept_cli {
 typedef struct adept_command {
     const char *name;    /* "predict" */
     const char *summary; /* one line for `adept --help` */
-    /** argv[0] is the command's name. Writes to stdout only what belongs to the result, and only on success. */
-    adept_status (*run)(adept_cli *cli, int argc, char **argv);
+    const char *missing; /* why this build cannot run it; NULL: it can */
+    const char *usage;   /* "MODEL|PROFILE --gpu NAME|FILE" */
+    const char *doc;     /* what it does; behind a '\v', examples */
+    size_t size;         /* of the record of its options; on the heap, for input specs make it large */
+    adept_options options;
+    adept_arguments arguments;
+    /** Writes to stdout only what belongs to the result, and only on success. */
+    adept_status (*run)(adept_cli *cli, void *options);
 } adept_command;
 
-extern const adept_command adept_command_predict;
-extern const adept_command adept_command_profile;
-extern const adept_command adept_command_sweep;
-extern const adept_command adept_command_diff;
-extern const adept_command adept_command_explain;
-extern const adept_command adept_command_gpus;
-extern const adept_command adept_command_handlers;
-extern const adept_command adept_command_calibrate;
-extern const adept_command adept_command_evaluate;
-extern const adept_command adept_command_report;
-extern const adept_command adept_command_serve;
-
-/** What a command's parser fills on behalf of adept_cli_parse(). */
-typedef struct adept_parse {
-    struct argp root;        /* first, filled by adept_cli_parse(): how the parsers below find this record */
-    const struct argp *argp; /* the command's */
-    const char *command;     /* "predict" */
-    adept_cli *cli;
-    void *input;     /* state->input of the command's parser */
-    bool help_shown; /* --help or --version was given and answered: nothing is left to do */
-} adept_parse;
-
 /**
- * Parse a command's arguments. --help and --version are added to its options and answered on stdout. Every error is
- * one line in cli->err with status ADEPT_E_USAGE. Options and arguments may be mixed, whatever POSIXLY_CORRECT says.
+ * Parse a command's arguments and run it. --help and --version are added to its options and answered on stdout. Every
+ * error of usage is one line in cli->err. Options and arguments may be mixed, whatever POSIXLY_CORRECT says.
+ * @param argv  argv[0] is the command's name
  */
-adept_status adept_cli_parse(adept_parse *parse, int argc, char **argv);
-
-/** A command whose options are one structure, all zero before they are parsed. */
-typedef struct adept_cli_body {
-    const struct argp *argp;
-    const char *command;
-    size_t options_size;
-    adept_status (*run)(adept_cli *cli, const void *options);
-    void (*release)(void *options); /* of what the options own, also after an error; NULL: nothing */
-} adept_cli_body;
-
-/** Parse and run it, unless help was all that was asked for. The options are on the heap: input specs make them large.
- */
-adept_status adept_cli_run(const adept_cli_body *body, adept_cli *cli, int argc, char **argv);
-
-/** For parsers: keep the message and stop the parse. */
-error_t adept_cli_usage(const struct argp_state *state, const char *format, ...) ADEPT_PRINTF(2, 3);
-
-/** For ARGP_KEY_ARG of a command that takes one MODEL or PROFILE. */
-error_t adept_cli_one_model(const struct argp_state *state, const char **model, const char *word);
+adept_status adept_command_run(const adept_command *command, adept_cli *cli, int argc, char **argv);
 
 /** The commands' table, ends with NULL. */
 extern const adept_command *const adept_commands[];
+
+/** The error for memory that is out. */
+adept_status adept_cli_no_memory(adept_cli *cli);
 
 #endif

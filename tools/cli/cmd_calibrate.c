@@ -3,7 +3,8 @@
 #include "adept_operator_model.h"
 #include "calibrate_kernels.h"
 #include "calibrate_options.h"
-#include "interrupt.h"
+#include "gnuplot.h"
+#include "json_out.h"
 #include "plot.h"
 #include "report_fit.h"
 #include "units.h"
@@ -15,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const default_schemes[] = {"model", "k-fold:5"};
-static const char *const default_by[] = {"model", "precision", "gpus"};
+static const char *const default_schemes[2] = {"model", "k-fold:5"};
+static const char *const default_by[3] = {"model", "precision", "gpus"};
 /* Of a set for GPUs never measured: what is it worth there? */
-static const char *const shared_schemes[] = {"gpu", "model"};
-static const char *const shared_by[] = {"gpu", "model", "precision"};
+static const char *const shared_schemes[2] = {"gpu", "model"};
+static const char *const shared_by[3] = {"gpu", "model", "precision"};
 
 /* ---------------------------------------------------------------- the run ---------------------------------------- */
 
@@ -69,11 +70,9 @@ static adept_status check_outputs(adept_cli *cli, const adept_calibrate_options 
     adept_status status = ADEPT_OK;
 
     for (size_t i = 0; i < 2 && status == ADEPT_OK; i++) {
-        if (paths[i]) status = adept_measurement_output_check(cli, paths[i], &o->measurements);
+        if (paths[i]) status = adept_measurement_output_check(cli, paths[i], &o->measurements.files);
     }
-    adept_measurement_options kernels = {.n_files = o->n_kernels};
-    memcpy(kernels.files, o->kernels, sizeof o->kernels);
-    if (status == ADEPT_OK) status = adept_measurement_output_check(cli, o->output, &kernels);
+    if (status == ADEPT_OK) status = adept_measurement_output_check(cli, o->output, &o->kernels);
     return status;
 }
 
@@ -88,7 +87,7 @@ static adept_status open_checkpoint(adept_cli *cli, work *w, adept_calibrate_opt
     } else if (asprintf(&w->checkpoint_path, "%s.checkpoint", o->output) < 0) {
         w->checkpoint_path = NULL;
     }
-    if (!w->checkpoint_path) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    if (!w->checkpoint_path) return adept_cli_no_memory(cli);
     status = adept_checkpoint_open(&w->checkpoint, w->checkpoint_path, o->resume != NULL, &cli->err);
     o->fit.checkpoint = w->checkpoint;
     return status;
@@ -98,32 +97,28 @@ static adept_status make_report(adept_cli *cli, work *w, const adept_calibrate_o
 {
     const adept_words *by = &o->measurements.by, *schemes = &o->leave_out;
     bool none = schemes->n == 1 && strcmp(schemes->words[0], "none") == 0;
-    size_t n_default_by = o->shared ? sizeof shared_by / sizeof *shared_by : sizeof default_by / sizeof *default_by;
-    size_t n_default_schemes =
-        o->shared ? sizeof shared_schemes / sizeof *shared_schemes : sizeof default_schemes / sizeof *default_schemes;
-    const adept_fit_report_options options = {
+    adept_fit_report_options options = {
         .shared = w->shared,
-        .held_out =
-            {
-                .n_schemes = none         ? 0
-                             : schemes->n ? schemes->n
-                                          : n_default_schemes,
-                .schemes = schemes->n  ? schemes->words
-                           : o->shared ? shared_schemes
-                                       : default_schemes,
-                .seed = o->fit.seed,
-                .threads = o->fit.threads,
-                .n_by = by->n ? by->n : n_default_by,
-                .by = by->n       ? by->words
-                      : o->shared ? shared_by
-                                  : default_by,
-                .stop = &adept_interrupt_requested,
-                .progress = say_folds,
-                .progress_context = &w->progress,
-            },
+        .held_out = {.n_schemes = 2,
+                     .schemes = o->shared ? shared_schemes : default_schemes,
+                     .seed = o->fit.seed,
+                     .threads = o->fit.threads,
+                     .n_by = 3,
+                     .by = o->shared ? shared_by : default_by,
+                     .stop = &adept_interrupt_requested,
+                     .progress = say_folds,
+                     .progress_context = &w->progress},
         .n_suggestions = (size_t)o->n_suggestions,
     };
 
+    if (schemes->n > 0) {
+        options.held_out.n_schemes = none ? 0 : schemes->n;
+        options.held_out.schemes = schemes->words;
+    }
+    if (by->n > 0) {
+        options.held_out.n_by = by->n;
+        options.held_out.by = by->words;
+    }
     return adept_fit_report_new(&w->report, w->dataset, w->hw, w->fit, &o->fit, &options, &cli->err);
 }
 
@@ -176,20 +171,16 @@ static const adept_evaluation *held_out_of(const adept_fit_report *r)
 static adept_status print(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
     size_t n_suspect;
-    const char *const *suspects = adept_measurement_suspects(w->dataset, &n_suspect);
+    const char *const *suspects = adept_measurement_warnings(w->dataset, false, &n_suspect);
 
-    if (!suspects) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    if (!suspects) return adept_cli_no_memory(cli);
     if (!o->measurements.json) {
         adept_status status = adept_report_fit(cli, stdout, w->report, o->output, suspects, n_suspect);
-        if (status != ADEPT_OK || o->n_kernels == 0) return status;
+        if (status != ADEPT_OK || o->kernels.n == 0) return status;
         fputc('\n', stdout);
         return adept_kernels_report(cli, stdout, &w->kernels, o);
     }
-    char *json = adept_fit_report_to_json(w->report);
-    if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
-    puts(json);
-    free(json);
-    return ADEPT_OK;
+    return adept_json_print(cli, adept_fit_report_to_json(w->report));
 }
 
 static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
@@ -215,7 +206,7 @@ static adept_status set_tiles(adept_cli *cli, adept_hwprofile *hw, const adept_c
     adept_tile_menu *menus = adept_arena_array(hw->arena, ADEPT_TILED_FAMILIES, sizeof *menus);
     bool any = false;
 
-    if (!menus) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    if (!menus) return adept_cli_no_memory(cli);
     for (int i = 0; i < ADEPT_TILED_FAMILIES; i++) {
         any = any || o->tiles[i].n > 0;
         menus[i] = o->tiles[i].n > 0 ? o->tiles[i] : hw->tiles ? hw->tiles[i] : adept_tile_menu_default[i];
@@ -226,10 +217,9 @@ static adept_status set_tiles(adept_cli *cli, adept_hwprofile *hw, const adept_c
 
 static adept_status fit_kernels(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
-    if (o->n_kernels == 0) return ADEPT_OK;
+    if (o->kernels.n == 0) return ADEPT_OK;
     adept_interrupt_catch();
-    if (w->shared) return adept_kernels_calibrate_shared(cli, &w->kernels, w->shared, o, &adept_interrupt_requested, &w->progress);
-    return adept_kernels_calibrate(cli, &w->kernels, w->hw, o, &adept_interrupt_requested, &w->progress);
+    return adept_kernels_calibrate(cli, &w->kernels, w->hw, w->shared, o, &w->progress);
 }
 
 /* Kernels without steps: their law is the result. */
@@ -246,11 +236,7 @@ static adept_status calibrate_kernels(adept_cli *cli, work *w, const adept_calib
     if (status == ADEPT_OK) status = adept_file_write(o->output, w->profile_text, strlen(w->profile_text), &cli->err);
     if (status != ADEPT_OK) return status;
     if (!o->measurements.json) return adept_kernels_report_alone(cli, stdout, &w->kernels, w->hw, o);
-    char *json = adept_kernel_fit_to_json(w->hw);
-    if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
-    puts(json);
-    free(json);
-    return ADEPT_OK;
+    return adept_json_print(cli, adept_kernel_fit_to_json(w->hw));
 }
 
 /* What is fitted is the share of an all-reduce that is hidden, so errors are of that. */
@@ -263,15 +249,13 @@ static void hide_fixed_share(adept_dataset *dataset)
 static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_options *o)
 {
     const char *plot = o->measurements.plot;
-    adept_status status =
-        w->shared ? adept_load_measurements_of_gpus(cli, &w->dataset, w->shared, &o->measurements, &w->progress)
-                  : adept_load_measurements(cli, &w->dataset, &w->hw, &o->measurements, &w->progress);
+    adept_status status = adept_load_measurements(cli, &w->dataset, &w->hw, w->shared, &o->measurements, &w->progress);
 
     if (status == ADEPT_OK) hide_fixed_share(w->dataset);
     if (status == ADEPT_OK && !w->shared && o->from_sheet) adept_hwprofile_forget_fit(w->hw);
     if (status == ADEPT_OK && !w->shared) status = adept_hwprofile_adopt(w->hw, o->fit.granularity, &cli->err);
     if (status == ADEPT_OK) status = set_tiles(cli, w->hw, o);
-    if (status == ADEPT_OK && plot) status = adept_plot_check(&cli->err);
+    if (status == ADEPT_OK && plot) status = adept_gnuplot_check("--plot", &cli->err);
     if (status == ADEPT_OK) status = fit_kernels(cli, w, o);
     if (status == ADEPT_OK) status = fit(cli, w, o);
     if (status == ADEPT_OK && plot)
@@ -279,8 +263,9 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
     return status == ADEPT_OK ? print(cli, w, o) : status;
 }
 
-static adept_status calibrate(adept_cli *cli, adept_calibrate_options *o)
+static adept_status calibrate(adept_cli *cli, void *options)
 {
+    adept_calibrate_options *o = options;
     work w = {.dataset = NULL};
     adept_status status = check_outputs(cli, o);
 
@@ -290,27 +275,34 @@ static adept_status calibrate(adept_cli *cli, adept_calibrate_options *o)
         if (w.shared)
             w.hw = adept_shared_base(w.shared);
         else
-            status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+            status = adept_cli_no_memory(cli);
     }
     if (status == ADEPT_OK)
-        status = o->measurements.n_files > 0 ? calibrate_steps(cli, &w, o) : calibrate_kernels(cli, &w, o);
+        status = o->measurements.files.n > 0 ? calibrate_steps(cli, &w, o) : calibrate_kernels(cli, &w, o);
     adept_progress_end(&w.progress);
     work_free(&w);
     return status;
 }
 
-static adept_status run(adept_cli *cli, int argc, char **argv)
-{
-    adept_calibrate_options *o = malloc(sizeof *o);
-    adept_parse p = {.argp = &adept_calibrate_argp, .command = "calibrate", .cli = cli, .input = o};
-
-    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    adept_calibrate_options_init(o);
-    adept_status status = adept_cli_parse(&p, argc, argv);
-    if (status == ADEPT_OK && !p.help_shown) status = calibrate(cli, o);
-    adept_calibrate_options_free(o);
-    free(o);
-    return status;
-}
-
-const adept_command adept_command_calibrate = {"calibrate", "fit a GPU's parameters to measured runs", run};
+const adept_command adept_command_calibrate = {
+    .name = "calibrate",
+    .summary = "fit a GPU's parameters to measured runs",
+    .usage = "[MEASUREMENTS.csv...] [--kernels FILE]... --gpu NAME|FILE -o OUT.json",
+    .doc =
+        "Fit the parameters of a GPU to measured runs, and say how far to trust the result. Write the hardware profile "
+        "that --gpu reads. Ctrl-C keeps the best so far."
+        "\vExamples:\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json\n"
+        "  adept calibrate a.csv b.csv --gpu a100 -o mine.json --plot fit.svg\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json --leave-out gpus,k-fold:9\n"
+        "  adept calibrate runs.csv --kernels kernels.csv --gpu a100 -o mine.json\n"
+        "  adept calibrate v100.csv t4.csv --gpu auto --kernels k/t4.csv -o shared.json\n"
+        "  adept calibrate three.csv --gpu ./similar.json --prior 1 -o mine.json\n"
+        "  adept calibrate runs.csv --gpu a100 -o mine.json --fix overlap=0.5 --json\n"
+        "  adept calibrate runs.csv --gpu a100 -o m.json --scalar x=mem@model:albert*\n"
+        "  adept calibrate runs.csv --gpu a100 -o m.json --resume m.json.checkpoint",
+    .size = sizeof(adept_calibrate_options),
+    .options = {.parts = {{&adept_calibrate_options_of, 0}}},
+    .arguments = {NULL, NULL, ADEPT_ANY_NUMBER, offsetof(adept_calibrate_options, measurements.files)},
+    .run = calibrate,
+};

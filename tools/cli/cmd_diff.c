@@ -1,10 +1,7 @@
 /** @file cmd_diff.c  `adept diff`: what a change of a model costs, module by module; a check for CI. */
 #include "adept_diff.h"
-#include "cli.h"
 #include "diff_report.h"
 #include "load.h"
-#include "nearest.h"
-#include "number.h"
 #include "run_options.h"
 #include "workload_options.h"
 #include <math.h>
@@ -12,22 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    KEY_FAIL_ABOVE = 0x500,
-    KEY_FAIL_ON,
-    KEY_SORT,
-    KEY_DEPTH,
-    KEY_ROWS,
-    KEY_NEW_GPU,
-    KEY_NEW_PRECISION,
-    KEY_NEW_BATCH,
-    KEY_MARKDOWN,
-    KEY_JSON
-};
-
 typedef struct diff_options {
     const char *models[2];
-    size_t n_models;
     const char *new_gpu; /* NULL: as the old one's */
     adept_precision new_precision;
     bool new_precision_given;
@@ -41,154 +24,73 @@ typedef struct diff_options {
     adept_workload_options workload;
 } diff_options;
 
-static error_t parse_amount(const struct argp_state *state, const char *arg, adept_diff_amount *out)
-{
-    char list[128];
+#define AT(member) offsetof(diff_options, member)
 
-    for (size_t i = 0; adept_diff_amount_name(i); i++) {
-        if (strcmp(arg, adept_diff_amount_name(i)) != 0) continue;
-        *out = (adept_diff_amount)i;
-        return 0;
-    }
-    return adept_cli_usage(state, "--sort: '%s' is not one of %s", arg,
-                           adept_names_list(list, sizeof list, adept_diff_amount_name));
+static adept_status parse_percent(adept_cli *cli, const char *option, char *text, void *field)
+{
+    double *share = field;
+    adept_status status = adept_option_number(cli, option, text, 0, share);
+
+    *share /= 100;
+    return status;
 }
 
-static error_t parse_fail_on(const struct argp_state *state, const char *arg, diff_options *o)
+static adept_status parse_fail_on(adept_cli *cli, const char *option, char *text, void *record)
 {
+    diff_options *o = record;
     char list[128];
 
     o->fail_on_given = true;
     memset(o->check.on, 0, sizeof o->check.on);
-    for (const char *word = arg;; word++) {
-        size_t length = strcspn(word, ","), i = 0;
-        for (; adept_diff_quantity_name(i); i++)
-            if (strlen(adept_diff_quantity_name(i)) == length &&
-                strncmp(adept_diff_quantity_name(i), word, length) == 0)
-                break;
+    for (char *word; (word = strsep(&text, ","));) {
+        size_t i = 0;
+        while (adept_diff_quantity_name(i) && strcmp(adept_diff_quantity_name(i), word) != 0)
+            i++;
         if (!adept_diff_quantity_name(i))
-            return adept_cli_usage(state, "--fail-on: '%.*s' is not one of %s", (int)length, word,
+            return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, word,
                                    adept_names_list(list, sizeof list, adept_diff_quantity_name));
         o->check.on[i] = true;
-        word += length;
-        if (!*word) return 0;
     }
+    return ADEPT_OK;
 }
 
-static error_t check(const struct argp_state *state, const diff_options *o)
+static void init(void *record)
 {
-    if (o->n_models < 2)
-        return adept_cli_usage(state, "diff needs an OLD and a NEW model or profile; see adept diff --help");
-    if (o->fail_on_given && isnan(o->check.limit)) return adept_cli_usage(state, "--fail-on needs --fail-above");
-    if (o->markdown && o->json) return adept_cli_usage(state, "--markdown and --json exclude each other");
-    error_t wrong = adept_run_options_need_gpu(state, &o->where);
-    return wrong ? wrong : adept_run_options_check(state, &o->where);
+    diff_options *o = record;
+
+    o->check = (adept_diff_check){.limit = NAN, .on = {[ADEPT_DIFF_OF_TIME] = true, [ADEPT_DIFF_OF_ENERGY] = true}};
+    o->rows = 20;
 }
 
-static error_t parse_output(int key, char *arg, const struct argp_state *state, diff_options *o)
+static adept_status check(adept_cli *cli, void *record)
 {
-    error_t wrong;
+    const diff_options *o = record;
 
-    switch (key) {
-    case KEY_FAIL_ABOVE:
-        wrong = adept_number_double(state, "--fail-above", arg, 0, &o->check.limit);
-        o->check.limit /= 100;
-        return wrong;
-    case KEY_FAIL_ON:
-        return parse_fail_on(state, arg, o);
-    case KEY_SORT:
-        return parse_amount(state, arg, &o->sort);
-    case KEY_DEPTH:
-        return adept_number_int(state, "--depth", arg, 1, &o->depth);
-    case KEY_ROWS:
-        return adept_number_int(state, "--rows", arg, 0, &o->rows);
-    case KEY_MARKDOWN:
-        o->markdown = true;
-        return 0;
-    case KEY_JSON:
-        o->json = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (o->fail_on_given && isnan(o->check.limit)) return adept_cli_usage(cli, "--fail-on needs --fail-above");
+    if (o->markdown && o->json) return adept_cli_usage(cli, "--markdown and --json exclude each other");
+    return adept_run_options_on_gpu(cli, &o->where);
 }
 
-/* What is different for NEW. */
-static error_t parse_new(int key, char *arg, const struct argp_state *state, diff_options *o)
-{
-    char list[128];
-
-    switch (key) {
-    case KEY_NEW_GPU:
-        o->new_gpu = arg;
-        return 0;
-    case KEY_NEW_PRECISION:
-        o->new_precision_given = adept_precision_from_name(&o->new_precision, arg);
-        if (o->new_precision_given) return 0;
-        return adept_cli_usage(state, "--new-precision: '%s' is not one of %s", arg,
-                               adept_names_list(list, sizeof list, adept_precision_at));
-    case KEY_NEW_BATCH:
-        return adept_number_int(state, "--new-batch", arg, 1, &o->new_batch);
-    default:
-        return parse_output(key, arg, state, o);
-    }
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    diff_options *o = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->workload;
-        state->child_inputs[1] = &o->where;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->n_models == 2) return adept_cli_usage(state, "diff takes OLD and NEW, '%s' is one too many", arg);
-        o->models[o->n_models++] = arg;
-        return 0;
-    case ARGP_KEY_END:
-        return check(state, o);
-    default:
-        return parse_new(key, arg, state, o);
-    }
-}
-
-static const struct argp_option options[] = {
-    {"new-gpu", KEY_NEW_GPU, "NAME|FILE", 0, "NEW runs on this one instead: what another GPU changes", 1},
-    {"new-precision", KEY_NEW_PRECISION, "P", 0, "NEW runs in this one instead of --precision", 2},
-    {"new-batch", KEY_NEW_BATCH, "N", 0, "NEW runs with this one instead of --batch", 2},
-    {NULL, 0, NULL, 0, "The check:", 3},
-    {"fail-above", KEY_FAIL_ABOVE, "PERCENT", 0, "Exit with 7 if what --fail-on names grows by more than this", 3},
-    {"fail-on", KEY_FAIL_ON, "LIST", 0,
-     "What is checked: time, energy, memory (peak of a GPU), flops; by default time,energy", 3},
-    {NULL, 0, NULL, 0, "What is printed:", 4},
-    {"sort", KEY_SORT, "WHAT", 0,
-     "Largest change first of: time (default), energy, flops, bytes, activations or parameters", 4},
-    {"depth", KEY_DEPTH, "N", 0, "Sum up what is below the first N parts of the module path", 4},
-    {"rows", KEY_ROWS, "N", 0, "At most N rows of modules (default 20, 0: all); JSON has all", 4},
-    {"markdown", KEY_MARKDOWN, NULL, 0, "Print GitHub's Markdown, to comment on a change", 4},
-    {"json", KEY_JSON, NULL, 0, "Print JSON", 4},
+static const adept_option_row rows[] = {
+    {"new-gpu", "NAME|FILE", 1, "NEW runs on this one instead: what another GPU changes", ADEPT_OPT_TEXT,
+     .at = AT(new_gpu)},
+    {"new-precision", "P", 2, "NEW runs in this one instead of --precision", ADEPT_OPT_CHOICE, .at = AT(new_precision),
+     .given = AT(new_precision_given), .names = adept_precision_at},
+    {"new-batch", "N", 2, "NEW runs with this one instead of --batch", ADEPT_OPT_COUNT, .at = AT(new_batch), .low = 1},
+    {.group = 3, .help = "The check:"},
+    {"fail-above", "PERCENT", 3, "Exit with 7 if what --fail-on names grows by more than this", ADEPT_OPT_PARSED,
+     .at = AT(check.limit), .parse = parse_percent},
+    {"fail-on", "LIST", 3, "What is checked: time, energy, memory (peak of a GPU), flops; by default time,energy",
+     ADEPT_OPT_PARSED, .parse = parse_fail_on},
+    {.group = 4, .help = "What is printed:"},
+    {"sort", "WHAT", 4, "Largest change first of: time (default), energy, flops, bytes, activations or parameters",
+     ADEPT_OPT_CHOICE, .at = AT(sort), .names = adept_diff_amount_name},
+    {"depth", "N", 4, "Sum up what is below the first N parts of the module path", ADEPT_OPT_COUNT, .at = AT(depth),
+     .low = 1},
+    {"rows", "N", 4, "At most N rows of modules (default 20, 0: all); JSON has all", ADEPT_OPT_COUNT, .at = AT(rows)},
+    {"markdown", NULL, 4, "Print GitHub's Markdown, to comment on a change", ADEPT_OPT_FLAG, .at = AT(markdown)},
+    {"json", NULL, 4, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
-};
-
-static const struct argp_child children[] = {{&adept_workload_argp, 0, NULL, 0}, {&adept_run_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .args_doc = "OLD NEW --gpu NAME|FILE",
-    .doc =
-        "Compare the predicted step of two models or profiles, module by module: time, energy, arithmetic, traffic and "
-        "memory. Modules are matched by their path; one whose path is new but whose operators and shapes are those of "
-        "one that is gone counts as renamed."
-        "\vExamples:\n"
-        "  adept diff old.pt new.pt --gpu a100\n"
-        "  adept diff old.profile.json new.pt --gpu a100 --fail-above 5\n"
-        "  adept diff a.pt b.pt --gpu h100 --fail-above 2 --fail-on memory --markdown\n"
-        "  adept diff model.pt model.pt --gpu a100 --new-gpu h100 --depth 3\n"
-        "  adept diff model.pt model.pt --gpu a100 --new-precision bf16\n",
-    .children = children,
 };
 
 /* ---------------------------------------------------------------- running it ------------------------------------- */
@@ -268,8 +170,9 @@ static adept_status verdict(adept_cli *cli, const adept_diff *diff, const adept_
     return adept_error_set(&cli->err, ADEPT_E_CHECK, "grew by more than %.3g %%: %s", 100 * c->limit, list);
 }
 
-static adept_status diff(adept_cli *cli, diff_options *o)
+static adept_status diff(adept_cli *cli, void *options)
 {
+    diff_options *o = options;
     work w = {.diff = NULL};
     adept_status status = load(cli, &w, o);
     const adept_diff_side old = {w.profiles[0], w.gpus[0], &o->where.run},
@@ -287,18 +190,25 @@ static adept_status diff(adept_cli *cli, diff_options *o)
     return status;
 }
 
-static adept_status run(adept_cli *cli, int argc, char **argv)
-{
-    diff_options *o = calloc(1, sizeof *o); /* the input specs make it large for the stack */
-    adept_parse p = {.argp = &argp, .command = "diff", .cli = cli, .input = o};
-
-    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    o->check = (adept_diff_check){.limit = NAN, .on = {[ADEPT_DIFF_OF_TIME] = true, [ADEPT_DIFF_OF_ENERGY] = true}};
-    o->rows = 20;
-    adept_status status = adept_cli_parse(&p, argc, argv);
-    if (status == ADEPT_OK && !p.help_shown) status = diff(cli, o);
-    free(o);
-    return status;
-}
-
-const adept_command adept_command_diff = {"diff", "what a change of a model costs, module by module", run};
+const adept_command adept_command_diff = {
+    .name = "diff",
+    .summary = "what a change of a model costs, module by module",
+    .usage = "OLD NEW --gpu NAME|FILE",
+    .doc =
+        "Compare the predicted step of two models or profiles, module by module: time, energy, arithmetic, traffic and "
+        "memory. Modules are matched by their path; one whose path is new but whose operators and shapes are those of "
+        "one that is gone counts as renamed."
+        "\vExamples:\n"
+        "  adept diff old.pt new.pt --gpu a100\n"
+        "  adept diff old.profile.json new.pt --gpu a100 --fail-above 5\n"
+        "  adept diff a.pt b.pt --gpu h100 --fail-above 2 --fail-on memory --markdown\n"
+        "  adept diff model.pt model.pt --gpu a100 --new-gpu h100 --depth 3\n"
+        "  adept diff model.pt model.pt --gpu a100 --new-precision bf16\n",
+    .size = sizeof(diff_options),
+    .options = {.rows = rows,
+                .init = init,
+                .check = check,
+                .parts = {{&adept_workload_options_of, AT(workload)}, {&adept_run_options_of, AT(where)}}},
+    .arguments = {"an OLD and a NEW model or profile", "OLD and NEW", 2, AT(models)},
+    .run = diff,
+};

@@ -1,70 +1,39 @@
 /** @file cmd_evaluate.c  `adept evaluate`: predictions against measurements, without fitting. */
 #include "adept_fit_report.h"
-#include "cli.h"
+#include "gnuplot.h"
+#include "json_out.h"
 #include "measurement_options.h"
 #include "plot.h"
 #include "report_fit.h"
+#include "run_options.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 static const char *const default_by[] = {"model", "precision", "gpus"};
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    adept_measurement_options *o = state->input;
-
-    (void)arg;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = o;
-        return 0;
-    case ARGP_KEY_END:
-        return adept_measurement_options_check(state, o, "evaluate");
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&adept_measurement_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-    .parser = parse,
-    .args_doc = "MEASUREMENTS.csv... --gpu NAME|FILE",
-    .doc = "Compare predictions with measurements: errors overall, by columns, and of single rows. Nothing is fitted."
-           "\vExamples:\n"
-           "  adept evaluate runs.csv --gpu a100\n"
-           "  adept evaluate a.csv b.csv --gpu ./mine.json --by model,batch_size\n"
-           "  adept evaluate runs.csv --gpu ./mine.json --plot errors.svg\n"
-           "  adept evaluate runs.csv --gpu ./mine.json --by model+precision --json",
-    .children = children,
-};
-
 static adept_status print(adept_cli *cli, const adept_measurement_options *o, const adept_evaluation *e,
                           adept_dataset *d, const adept_hwprofile *hw)
 {
     size_t n_warnings;
-    const char *const *warnings = adept_measurement_warnings(d, &n_warnings);
+    const char *const *warnings = adept_measurement_warnings(d, true, &n_warnings);
 
-    if (!warnings) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+    if (!warnings) return adept_cli_no_memory(cli);
     if (!o->json) return adept_report_evaluation(cli, stdout, e, d, hw, warnings, n_warnings);
-    char *json = adept_evaluation_to_json(e, hw, warnings, n_warnings);
-    if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
-    puts(json);
-    free(json);
-    return ADEPT_OK;
+    return adept_json_print(cli, adept_evaluation_to_json(e, hw, warnings, n_warnings));
 }
 
-static adept_status evaluate(adept_cli *cli, const adept_measurement_options *o)
+static adept_status evaluate(adept_cli *cli, void *options)
 {
+    const adept_measurement_options *o = options;
     adept_progress progress;
     adept_dataset *d = NULL;
     adept_hwprofile *hw = NULL;
     adept_evaluation *e = NULL;
 
     adept_progress_init(&progress);
-    adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, o) : ADEPT_OK;
-    if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, o, &progress);
-    if (status == ADEPT_OK && o->plot) status = adept_plot_check(&cli->err);
+    adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, &o->files) : ADEPT_OK;
+    if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, NULL, o, &progress);
+    if (status == ADEPT_OK && o->plot) status = adept_gnuplot_check("--plot", &cli->err);
     if (status == ADEPT_OK)
         status = adept_evaluation_new(&e, d->arena, d->rows, d->n, o->by.n ? o->by.words : default_by,
                                       o->by.n ? o->by.n : sizeof default_by / sizeof *default_by, &cli->err);
@@ -75,15 +44,23 @@ static adept_status evaluate(adept_cli *cli, const adept_measurement_options *o)
     return status;
 }
 
-static adept_status run(adept_cli *cli, int argc, char **argv)
+static adept_status check(adept_cli *cli, void *options)
 {
-    adept_measurement_options o = {.n_files = 0};
-    adept_parse p = {.argp = &argp, .command = "evaluate", .cli = cli, .input = &o};
-    adept_status status = adept_cli_parse(&p, argc, argv);
-
-    if (status == ADEPT_OK && !p.help_shown) status = evaluate(cli, &o);
-    adept_measurement_options_free(&o);
-    return status;
+    return adept_run_options_need_gpu(cli, ((adept_measurement_options *)options)->gpu);
 }
 
-const adept_command adept_command_evaluate = {"evaluate", "compare predictions with measurements", run};
+const adept_command adept_command_evaluate = {
+    .name = "evaluate",
+    .summary = "compare predictions with measurements",
+    .usage = "MEASUREMENTS.csv... --gpu NAME|FILE",
+    .doc = "Compare predictions with measurements: errors overall, by columns, and of single rows. Nothing is fitted."
+           "\vExamples:\n"
+           "  adept evaluate runs.csv --gpu a100\n"
+           "  adept evaluate a.csv b.csv --gpu ./mine.json --by model,batch_size\n"
+           "  adept evaluate runs.csv --gpu ./mine.json --plot errors.svg\n"
+           "  adept evaluate runs.csv --gpu ./mine.json --by model+precision --json",
+    .size = sizeof(adept_measurement_options),
+    .options = {.check = check, .parts = {{&adept_measurement_options_of, 0}}},
+    .arguments = {"a MEASUREMENTS.csv", NULL, ADEPT_ANY_NUMBER, offsetof(adept_measurement_options, files)},
+    .run = evaluate,
+};

@@ -18,52 +18,23 @@ typedef struct gpus_options {
     bool json;
 } gpus_options;
 
-enum { KEY_JSON = 0x300, KEY_SHARED };
+#define AT(member) offsetof(gpus_options, member)
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static adept_status check(adept_cli *cli, void *record)
 {
-    gpus_options *o = state->input;
+    const gpus_options *o = record;
 
-    switch (key) {
-    case KEY_JSON:
-        o->json = true;
-        return 0;
-    case KEY_SHARED:
-        o->shared = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->shared && !o->name) return adept_cli_usage(state, "--shared is for one GPU: give its NAME");
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->name) return adept_cli_usage(state, "gpus takes one NAME, '%s' is one too many", arg);
-        o->name = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return o->shared && !o->name ? adept_cli_usage(cli, "--shared is for one GPU: give its NAME") : ADEPT_OK;
 }
 
-static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "Print JSON; for one GPU its hardware profile, which --gpu FILE reads", 1},
-    {"shared", KEY_SHARED, "FILE", 0,
+static const adept_option_row rows[] = {
+    {"json", NULL, 1, "Print JSON; for one GPU its hardware profile, which --gpu FILE reads", ADEPT_OPT_FLAG,
+     .at = AT(json)},
+    {"shared", "FILE", 1,
      "Give NAME the parameters that `adept calibrate --gpu auto` fitted to other GPUs; with --json, a profile for "
      "--gpu",
-     1},
+     ADEPT_OPT_TEXT, .at = AT(shared)},
     {0},
-};
-
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .args_doc = "[NAME|FILE]",
-    .doc = "List the GPUs adept knows, or show one with the source of each number. Peaks are dense."
-           "\vExamples:\n"
-           "  adept gpus\n"
-           "  adept gpus a100\n"
-           "  adept gpus a100 --json > mine.json\n"
-           "  adept gpus h200 --shared ours.json --json > h200.json\n"
-           "\n"
-           "A hardware profile can be edited and given to predict: --gpu ./mine.json",
 };
 
 /* ---------------------------------------------------------------- all of them ------------------------------------ */
@@ -85,19 +56,19 @@ static const char *join_aliases(const adept_hwprofile *hw, char *text, size_t si
     return text;
 }
 
-static bool add_row(adept_table *table, const adept_hwprofile *hw)
+static void add_row(adept_table *table, const adept_hwprofile *hw)
 {
     char aliases[128];
     const adept_specs *s = &hw->specs;
-    const adept_text fp32 = in_tera(s->vector_fp32_flops_per_s), tf32 = in_tera(s->tensor_tf32_flops_per_s),
-                     bf16 = in_tera(s->tensor_bf16_flops_per_s), memory = adept_units_bytes(s->mem_bytes),
-                     bandwidth = adept_units_digits(s->mem_bytes_per_s / 1e9), tdp = adept_units_digits(s->tdp_w);
-    const char *calibrated = hw->calibrated ? "yes" : hw->transferred ? "transferred" : "no";
-    const char *cells[] = {hw->name, fp32.s,     tf32.s,
-                           bf16.s,   memory.s,   bandwidth.s,
-                           tdp.s,    calibrated, join_aliases(hw, aliases, sizeof aliases)};
 
-    return adept_table_row(table, cells);
+    adept_table_row(table, (const char *const[]){
+                               hw->name, in_tera(s->vector_fp32_flops_per_s).s, in_tera(s->tensor_tf32_flops_per_s).s,
+                               in_tera(s->tensor_bf16_flops_per_s).s, adept_units_bytes(s->mem_bytes).s,
+                               adept_units_digits(s->mem_bytes_per_s / 1e9).s, adept_units_digits(s->tdp_w).s,
+                               hw->calibrated    ? "yes"
+                               : hw->transferred ? "transferred"
+                                                 : "no",
+                               join_aliases(hw, aliases, sizeof aliases)});
 }
 
 static adept_status list_text(adept_cli *cli)
@@ -105,20 +76,18 @@ static adept_status list_text(adept_cli *cli)
     static const adept_column columns[] = {{"NAME", false}, {"FP32 TFLOP/s", true}, {"TF32", true},
                                            {"BF16", true},  {"MEMORY", true},       {"GB/s", true},
                                            {"TDP W", true}, {"CALIBRATED", false},  {"ALIASES", false}};
-    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
+    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns};
     adept_status status = ADEPT_OK;
     const char *name;
 
     for (size_t i = 0; status == ADEPT_OK && (name = adept_hwprofile_builtin_name(i)) != NULL; i++) {
         adept_hwprofile *hw = NULL;
         status = adept_hwprofile_open(&hw, name, &cli->err);
-        if (status == ADEPT_OK && (!table || !add_row(table, hw)))
-            status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
+        if (status == ADEPT_OK) add_row(&table, hw);
         adept_hwprofile_free(hw);
     }
-    if (status == ADEPT_OK && table) adept_table_print(table, stdout, 0);
-    adept_table_free(table);
-    return status;
+    adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK ? stdout : NULL);
+    return status == ADEPT_OK ? printed : status;
 }
 
 static adept_status list_json(adept_cli *cli)
@@ -166,54 +135,33 @@ static adept_text spec_text(const char *field, double value)
     return adept_units_digits(value);
 }
 
-static bool add_spec_row(adept_table *table, const adept_hwprofile *hw, const char *field, double value,
+static void add_spec_row(adept_table *table, const adept_hwprofile *hw, const char *field, double value,
                          const char *meaning)
 {
-    const adept_text text = spec_text(field, value);
-    const char *source = isfinite(value) ? adept_hwprofile_source(hw, field) : "";
-    const char *cells[] = {field, isfinite(value) ? text.s : "-", meaning, source};
+    bool known = isfinite(value);
 
-    return adept_table_row(table, cells);
-}
-
-static bool fill_specs(adept_table *table, const adept_hwprofile *hw)
-{
-    bool ok = table != NULL;
-
-#define X(field, required, text) ok = ok && add_spec_row(table, hw, #field, hw->specs.field, text);
-    ADEPT_SPEC_LIST(X)
-#undef X
-    return ok;
+    adept_table_row(table, (const char *const[]){field, known ? spec_text(field, value).s : "-", meaning,
+                                                 known ? adept_hwprofile_source(hw, field) : ""});
 }
 
 static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
 {
     static const adept_column columns[] = {{"NUMBER", false}, {"VALUE", true}, {"MEANING", false}, {"SOURCE", false}};
     char aliases[256];
-    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
+    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns};
 
-    if (!fill_specs(table, hw)) {
-        adept_table_free(table);
-        return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    }
-    adept_print_clean(stdout, hw->name);
-    if (hw->n_aliases > 0) {
-        fputs(" (also ", stdout);
-        adept_print_clean(stdout, join_aliases(hw, aliases, sizeof aliases));
-        fputs(")", stdout);
-    }
-    fputs(": ", stdout);
-    adept_print_clean(stdout, hw->vendor);
-    putchar(' ');
-    adept_print_clean(stdout, hw->architecture);
+#define X(field, required, text) add_spec_row(&table, hw, #field, hw->specs.field, text);
+    ADEPT_SPEC_LIST(X)
+#undef X
+    adept_print_format(stdout, "%s", hw->name);
+    if (hw->n_aliases > 0) adept_print_format(stdout, " (also %s)", join_aliases(hw, aliases, sizeof aliases));
+    adept_print_format(stdout, ": %s %s", hw->vendor, hw->architecture);
     if (hw->transferred)
         printf(", not calibrated: parameters transferred from %zu other GPUs%s\n", hw->n_donors,
                hw->other_vendor ? ", all of other vendors" : "");
     else
         puts(hw->calibrated ? ", calibrated" : ", not calibrated");
-    adept_table_print(table, stdout, 0);
-    adept_table_free(table);
-    return ADEPT_OK;
+    return adept_table_end(cli, &table, stdout);
 }
 
 /* The profile's text with the fit of a shared set, which adept_hwprofile_transfer() has accepted. */
@@ -261,20 +209,33 @@ static adept_status transfer(adept_cli *cli, adept_hwprofile *hw, const char *pa
     return status;
 }
 
-static adept_status run(adept_cli *cli, int argc, char **argv)
+static adept_status gpus(adept_cli *cli, void *options)
 {
-    gpus_options o = {.name = NULL};
-    adept_parse p = {.argp = &argp, .command = "gpus", .cli = cli, .input = &o};
+    const gpus_options *o = options;
     adept_hwprofile *hw = NULL;
-    adept_status status = adept_cli_parse(&p, argc, argv);
 
-    if (status != ADEPT_OK || p.help_shown) return status;
-    if (!o.name) return o.json ? list_json(cli) : list_text(cli);
-    status = adept_hwprofile_open(&hw, o.name, &cli->err);
-    if (status == ADEPT_OK && o.shared) status = transfer(cli, hw, o.shared);
-    if (status == ADEPT_OK) status = o.json ? show_json(cli, hw, o.shared != NULL) : show_text(cli, hw);
+    if (!o->name) return o->json ? list_json(cli) : list_text(cli);
+    adept_status status = adept_hwprofile_open(&hw, o->name, &cli->err);
+    if (status == ADEPT_OK && o->shared) status = transfer(cli, hw, o->shared);
+    if (status == ADEPT_OK) status = o->json ? show_json(cli, hw, o->shared != NULL) : show_text(cli, hw);
     adept_hwprofile_free(hw);
     return status;
 }
 
-const adept_command adept_command_gpus = {"gpus", "list the GPUs, or show one with its sources", run};
+const adept_command adept_command_gpus = {
+    .name = "gpus",
+    .summary = "list the GPUs, or show one with its sources",
+    .usage = "[NAME|FILE]",
+    .doc = "List the GPUs adept knows, or show one with the source of each number. Peaks are dense."
+           "\vExamples:\n"
+           "  adept gpus\n"
+           "  adept gpus a100\n"
+           "  adept gpus a100 --json > mine.json\n"
+           "  adept gpus h200 --shared ours.json --json > h200.json\n"
+           "\n"
+           "A hardware profile can be edited and given to predict: --gpu ./mine.json",
+    .size = sizeof(gpus_options),
+    .options = {.rows = rows, .check = check},
+    .arguments = {NULL, "one NAME", 1, AT(name)},
+    .run = gpus,
+};

@@ -7,38 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_JSON = 0x300 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    bool *json = state->input;
-
-    switch (key) {
-    case KEY_JSON:
-        *json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        return adept_cli_usage(state, "handlers takes no argument, '%s' given", arg);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "Print JSON", 1},
-    {0},
-};
-
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .doc = "List the operators adept can count, by the kind they appear as in reports."
-           "\vExamples:\n"
-           "  adept handlers\n"
-           "  adept handlers --json\n"
-           "\n"
-           "The in-place form of an operator (aten::relu_ for aten::relu) is supported with it.",
-};
+static const adept_option_row rows[] = {{"json", NULL, 1, "Print JSON", ADEPT_OPT_FLAG, .at = 0}, {0}};
 
 static int by_kind(const void *a, const void *b)
 {
@@ -106,17 +75,15 @@ static adept_status print_json(adept_cli *cli, const adept_handler *const *handl
     return adept_json_emit(cli, &w);
 }
 
-static adept_status run(adept_cli *cli, int argc, char **argv)
+static adept_status list(adept_cli *cli, void *options)
 {
-    bool json = false;
-    adept_parse p = {.argp = &argp, .command = "handlers", .cli = cli, .input = &json};
-    adept_status status = adept_cli_parse(&p, argc, argv);
+    const bool *json = options;
+    adept_status status = ADEPT_OK;
     size_t n;
 
-    if (status != ADEPT_OK || p.help_shown) return status;
     const adept_handler **handlers = sorted_handlers(&n);
-    if (!handlers) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    if (json)
+    if (!handlers) return adept_cli_no_memory(cli);
+    if (*json)
         status = print_json(cli, handlers, n);
     else
         print_text(handlers, n);
@@ -124,4 +91,16 @@ static adept_status run(adept_cli *cli, int argc, char **argv)
     return status;
 }
 
-const adept_command adept_command_handlers = {"handlers", "list the operators that can be counted", run};
+const adept_command adept_command_handlers = {
+    .name = "handlers",
+    .summary = "list the operators that can be counted",
+    .doc = "List the operators adept can count, by the kind they appear as in reports."
+           "\vExamples:\n"
+           "  adept handlers\n"
+           "  adept handlers --json\n"
+           "\n"
+           "The in-place form of an operator (aten::relu_ for aten::relu) is supported with it.",
+    .size = sizeof(bool),
+    .options = {.rows = rows},
+    .run = list,
+};

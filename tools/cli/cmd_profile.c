@@ -1,11 +1,8 @@
 /** @file cmd_profile.c  `adept profile`: what one step of a model computes and moves, on no hardware in particular. */
 #include "adept_file.h"
-#include "cli.h"
 #include "groups.h"
-#include "groups_json.h"
 #include "json_out.h"
 #include "load.h"
-#include "number.h"
 #include "report.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,70 +17,33 @@ typedef struct profile_options {
     adept_workload_options workload;
 } profile_options;
 
-enum { KEY_JSON = 0x300, KEY_GPU, KEY_BATCHES, KEY_SEQ_LENGTHS };
+#define AT(member) offsetof(profile_options, member)
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static adept_status refuse_sizes(adept_cli *cli, const char *option, char *text, void *field)
 {
-    profile_options *o = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->workload;
-        state->child_inputs[1] = &o->grouping;
-        return 0;
-    case 'o':
-        o->output = arg;
-        return *arg ? 0 : adept_cli_usage(state, "--output: the file name is empty");
-    case KEY_GPU:
-        o->gpu = arg;
-        return 0;
-    case KEY_BATCHES:
-    case KEY_SEQ_LENGTHS:
-        return adept_cli_usage(state, "%s is no longer needed: what -o writes predicts at every batch and length",
-                               key == KEY_BATCHES ? "--batches" : "--seq-lengths");
-    case KEY_JSON:
-        o->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->model) return adept_cli_usage(state, "profile takes one MODEL, '%s' is one too many", arg);
-        o->model = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->gpu && !o->grouping.given)
-            return adept_cli_usage(state, "--gpu is for the rows of --by layer, op or kind");
-        return o->model ? 0 : adept_cli_usage(state, "profile needs a MODEL; see adept profile --help");
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)text, (void)field;
+    return adept_cli_usage(cli, "%s is no longer needed: what -o writes predicts at every batch and length", option);
 }
 
-static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0,
-     "Also write the profile with the model's graph to FILE, which stands for the model on machines without libtorch", 4},
-    {"batches", KEY_BATCHES, "SIZES", OPTION_HIDDEN, NULL, 4},
-    {"seq-lengths", KEY_SEQ_LENGTHS, "SIZES", OPTION_HIDDEN, NULL, 4},
-    {"gpu", KEY_GPU, "NAME|FILE", 0,
-     "With --by: the side of this GPU's roofline each row lies on, and its least time at the sheet's peaks", 4},
-    {"json", KEY_JSON, NULL, 0, "Print JSON", 4},
+static adept_status check(adept_cli *cli, void *record)
+{
+    const profile_options *o = record;
+
+    if (o->gpu && !o->grouping.given) return adept_cli_usage(cli, "--gpu is for the rows of --by layer, op or kind");
+    return ADEPT_OK;
+}
+
+static const adept_option_row rows[] = {
+    {"output", "FILE", 4,
+     "Also write the profile with the model's graph to FILE, which stands for the model on machines without libtorch",
+     ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+    {"batches", "SIZES", 4, NULL, ADEPT_OPT_PARSED, .parse = refuse_sizes},
+    {"seq-lengths", "SIZES", 4, NULL, ADEPT_OPT_PARSED, .parse = refuse_sizes},
+    {"gpu", "NAME|FILE", 4,
+     "With --by: the side of this GPU's roofline each row lies on, and its least time at the sheet's peaks",
+     ADEPT_OPT_TEXT, .at = AT(gpu)},
+    {"json", NULL, 4, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
-};
-
-static const struct argp_child children[] = {
-    {&adept_workload_argp, 0, NULL, 0}, {&adept_grouping_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .args_doc = "MODEL|PROFILE",
-    .doc = "Count what one step of a model computes and moves. MODEL is a TorchScript .pt or a torch.export .pt2; "
-           "nothing of it is run. PROFILE is what -o wrote."
-           "\vExamples:\n"
-           "  adept profile resnet50.pt\n"
-           "  adept profile resnet50.pt --batch 64 --precision bf16 --by layer --depth 1\n"
-           "  adept profile resnet50.pt --by kind --gpu a100\n"
-           "  adept profile bert.pt --input i64:Bx512 --batch 32 -o bert.profile.json\n"
-           "  adept profile resnet50.pt --json > resnet50.json",
-    .children = children,
 };
 
 /* With --by the table's rows come behind the profile. */
@@ -129,16 +89,15 @@ static adept_status make_groups(adept_cli *cli, const profile_options *o, const 
     if (o->gpu) status = adept_hwprofile_open(&hw, o->gpu, &cli->err);
     if (status == ADEPT_OK && o->gpu) status = adept_groups_roofline(cli, &sides, profile, hw);
     if (status == ADEPT_OK) status = adept_groups_make(cli, groups, profile, sides, &o->grouping);
-    if (status == ADEPT_OK && o->grouping.by != ADEPT_BY_LAYER)
-        status = adept_groups_sort(cli, groups); /* layers stay in the model's order */
+    if (o->grouping.by != ADEPT_BY_LAYER) adept_groups_sort(groups); /* layers stay in the model's order */
     free(sides);
     adept_hwprofile_free(hw);
     return status;
 }
 
-static adept_status profile_model(adept_cli *cli, const void *options_given)
+static adept_status profile_model(adept_cli *cli, void *options)
 {
-    const profile_options *o = options_given;
+    const profile_options *o = options;
     work w = {.graph = NULL};
     adept_status status = adept_load_graph(cli, &w.graph, &w.config, o->model, &o->workload);
 
@@ -154,11 +113,22 @@ static adept_status profile_model(adept_cli *cli, const void *options_given)
     return status;
 }
 
-static adept_status run(adept_cli *cli, int argc, char **argv)
-{
-    static const adept_cli_body body = {&argp, "profile", sizeof(profile_options), profile_model, NULL};
-
-    return adept_cli_run(&body, cli, argc, argv);
-}
-
-const adept_command adept_command_profile = {"profile", "count what a model computes and moves; save it with -o", run};
+const adept_command adept_command_profile = {
+    .name = "profile",
+    .summary = "count what a model computes and moves; save it with -o",
+    .usage = "MODEL|PROFILE",
+    .doc = "Count what one step of a model computes and moves. MODEL is a TorchScript .pt or a torch.export .pt2; "
+           "nothing of it is run. PROFILE is what -o wrote."
+           "\vExamples:\n"
+           "  adept profile resnet50.pt\n"
+           "  adept profile resnet50.pt --batch 64 --precision bf16 --by layer --depth 1\n"
+           "  adept profile resnet50.pt --by kind --gpu a100\n"
+           "  adept profile bert.pt --input i64:Bx512 --batch 32 -o bert.profile.json\n"
+           "  adept profile resnet50.pt --json > resnet50.json",
+    .size = sizeof(profile_options),
+    .options = {.rows = rows,
+                .check = check,
+                .parts = {{&adept_workload_options_of, AT(workload)}, {&adept_grouping_options_of, AT(grouping)}}},
+    .arguments = {"a MODEL", "one MODEL", 1, AT(model)},
+    .run = profile_model,
+};

@@ -3,96 +3,44 @@
 #include "adept_model.h"
 #include "gnuplot.h"
 #include "json_out.h"
-#include "report_html.h"
-#include "run_options.h"
+#include "report_pictures.h"
+#include "step_options.h"
 #include "total_options.h"
 #include "units.h"
-#include "vary.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { KEY_PLOTS = 0x300, KEY_JSON };
-
 typedef struct report_options {
-    const char *model, *output, *plots;
+    adept_step_options step;
+    const char *output, *plots;
     bool json;
-    adept_set_options set;
     adept_job_spec job;
-    adept_run_options where;
-    adept_workload_options workload;
 } report_options;
 
-static error_t check(const struct argp_state *state, const report_options *o)
+#define AT(member) offsetof(report_options, member)
+
+static adept_status check(adept_cli *cli, void *record)
 {
-    if (!o->model) return adept_cli_usage(state, "report needs a MODEL or PROFILE; see adept report --help");
-    error_t wrong = adept_run_options_need_gpu(state, &o->where);
-    if (!wrong) wrong = adept_run_options_check(state, &o->where);
-    if (wrong) return wrong;
-    if (!o->output && !o->plots) return adept_cli_usage(state, "report needs -o FILE.html or --plots DIR");
-    if (o->output && strcmp(o->output, o->model) == 0)
-        return adept_cli_usage(state, "-o: '%s' is the model itself", o->output);
-    return 0;
+    const report_options *o = record;
+
+    if (o->plots && !*o->plots) return adept_cli_usage(cli, "--plots: the folder's name is empty");
+    if (!o->output && !o->plots) return adept_cli_usage(cli, "report needs -o FILE.html or --plots DIR");
+    if (o->output && strcmp(o->output, o->step.model) == 0)
+        return adept_cli_usage(cli, "-o: '%s' is the model itself", o->output);
+    return ADEPT_OK;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    report_options *o = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->workload;
-        state->child_inputs[1] = &o->where;
-        state->child_inputs[2] = &o->job;
-        state->child_inputs[3] = &o->set;
-        return 0;
-    case 'o':
-        o->output = arg;
-        return *arg ? 0 : adept_cli_usage(state, "-o: the file name is empty");
-    case KEY_PLOTS:
-        o->plots = arg;
-        return *arg ? 0 : adept_cli_usage(state, "--plots: the folder's name is empty");
-    case KEY_JSON:
-        o->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        return adept_cli_one_model(state, &o->model, arg);
-    case ARGP_KEY_END:
-        return check(state, o);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option options[] = {
-    {NULL, 0, NULL, 0, "What is written:", 4},
-    {"output", 'o', "FILE.html", 0, "The report: one file that needs no other and no network", 4},
-    {"plots", KEY_PLOTS, "DIR", 0, "Its pictures as SVG files, in a folder that is made if need be", 4},
-    {"json", KEY_JSON, NULL, 0, "Print what was written as JSON", 4},
+static const adept_option_row rows[] = {
+    {.group = 4, .help = "What is written:"},
+    {"output", "FILE.html", 4, "The report: one file that needs no other and no network", ADEPT_OPT_FILE,
+     .at = AT(output), .letter = 'o'},
+    {"plots", "DIR", 4, "Its pictures as SVG files, in a folder that is made if need be", ADEPT_OPT_TEXT,
+     .at = AT(plots)},
+    {"json", NULL, 4, "Print what was written as JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
-};
-
-static const struct argp_child children[] = {{&adept_workload_argp, 0, NULL, 0},
-                                             {&adept_run_argp, 0, NULL, 0},
-                                             {&adept_total_argp, 0, NULL, 0},
-                                             {&adept_set_argp, 0, NULL, 0},
-                                             {0}};
-
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .args_doc = "MODEL|PROFILE --gpu NAME|FILE",
-    .doc =
-        "Write a prediction as a report for people: headline, what limits the step and what would help, where time and "
-        "energy go layer by layer, roofline, power limits, memory, and where the numbers come from. Needs gnuplot."
-        "\vExamples:\n"
-        "  adept report resnet50.pt --gpu a100 -o resnet50.html\n"
-        "  adept report llama.profile.json --gpu h100 --gpus 8 -o llama.html\n"
-        "  adept report vit.pt --gpu a100 --samples 1281167 --country FR -o vit.html\n"
-        "  adept report gpt2.pt --gpu a100 --precision bf16 --plots pictures",
-    .children = children,
 };
 
 /* ---------------------------------------------------------------- running it ------------------------------------- */
@@ -118,17 +66,16 @@ static void work_free(work *w)
 
 static adept_status compute(adept_cli *cli, work *w, const report_options *o)
 {
-    const adept_run *run = &o->where.run;
-    adept_status status = adept_set_open(cli, &w->hw, o->where.gpu, &o->set);
+    const adept_run *run = &o->step.where.run;
+    adept_status status = adept_step_open(cli, &w->hw, &w->source, &o->step);
 
-    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &w->source, o->model, &o->workload);
     if (status != ADEPT_OK) return status;
     w->x = calloc(1, sizeof *w->x);
     w->ops = calloc(w->source.base->n_ops + 1, sizeof *w->ops);
     if (!w->x || !w->ops) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     status = adept_explain(cli, w->x, &w->source, w->hw, run);
     if (status != ADEPT_OK) return status;
-    adept_set_warn(&w->x->p, &o->set);
+    adept_set_warn(&w->x->p, &o->step.set);
     w->totals = adept_totals_of(&o->job, &w->x->p, w->x->profile, run);
     return adept_predict_ops(w->ops, w->x->profile, w->hw, run, &cli->err);
 }
@@ -138,7 +85,7 @@ static adept_prediction_report report_of(const work *w, const report_options *o)
     return (adept_prediction_report){
         .profile = w->x->profile,
         .hw = w->hw,
-        .run = &o->where.run,
+        .run = &o->step.where.run,
         .prediction = &w->x->p,
         .totals = adept_job_spec_given(&o->job) ? &w->totals : NULL,
         .limits = &w->x->limits,
@@ -210,9 +157,9 @@ static adept_status write_all(adept_cli *cli, work *w, const report_options *o)
     return status == ADEPT_OK ? print_written(cli, o, &w->pictures, size) : status;
 }
 
-static adept_status report(adept_cli *cli, const void *options_given)
+static adept_status report(adept_cli *cli, void *options)
 {
-    const report_options *o = options_given;
+    const report_options *o = options;
     work w = {.hw = NULL};
     adept_status status = adept_gnuplot_check("report", &cli->err);
 
@@ -222,16 +169,22 @@ static adept_status report(adept_cli *cli, const void *options_given)
     return status;
 }
 
-static void release(void *options_given)
-{
-    adept_set_options_free(&((report_options *)options_given)->set);
-}
-
-static adept_status run(adept_cli *cli, int argc, char **argv)
-{
-    static const adept_cli_body body = {&argp, "report", sizeof(report_options), report, release};
-
-    return adept_cli_run(&body, cli, argc, argv);
-}
-
-const adept_command adept_command_report = {"report", "write a prediction as an HTML report with pictures", run};
+const adept_command adept_command_report = {
+    .name = "report",
+    .summary = "write a prediction as an HTML report with pictures",
+    .usage = "MODEL|PROFILE --gpu NAME|FILE",
+    .doc =
+        "Write a prediction as a report for people: headline, what limits the step and what would help, where time and "
+        "energy go layer by layer, roofline, power limits, memory, and where the numbers come from. Needs gnuplot."
+        "\vExamples:\n"
+        "  adept report resnet50.pt --gpu a100 -o resnet50.html\n"
+        "  adept report llama.profile.json --gpu h100 --gpus 8 -o llama.html\n"
+        "  adept report vit.pt --gpu a100 --samples 1281167 --country FR -o vit.html\n"
+        "  adept report gpt2.pt --gpu a100 --precision bf16 --plots pictures",
+    .size = sizeof(report_options),
+    .options = {.rows = rows,
+                .check = check,
+                .parts = {{&adept_step_options_of, AT(step)}, {&adept_total_options_of, AT(job)}}},
+    .arguments = {"a MODEL or PROFILE", "one MODEL or PROFILE", 1, AT(step.model)},
+    .run = report,
+};

@@ -1,6 +1,5 @@
 /** @file cmd_serve.c  `adept serve`: predictions over HTTP, on TCP and on a Unix socket. */
 #include "cli.h"
-#include "number.h"
 #include "http.h"
 #include "listen.h"
 #include "server.h"
@@ -18,162 +17,80 @@
 
 #define DEFAULT_ADDRESS "127.0.0.1:8787"
 #define DEFAULT_CONNECTIONS 4096
-#define MAX_THREADS 256
 #define SPARE_FILES 64 /* descriptors beside those of connections */
-
-enum {
-    KEY_LISTEN = 0x300,
-    KEY_ALLOW_REMOTE,
-    KEY_SOCKET,
-    KEY_SOCKET_MODE,
-    KEY_PROFILES,
-    KEY_GPU,
-    KEY_THREADS,
-    KEY_MAX_BODY,
-    KEY_MAX_CONNECTIONS,
-    KEY_TIMEOUT,
-    KEY_CACHE,
-    KEY_LOG
-};
-
-/* Arguments of options that may be repeated; as many as there are words on the command line have room. */
-typedef struct words {
-    const char **items;
-    size_t n;
-} words;
 
 typedef struct serve_options {
     const char *listen, *socket; /* NULL: not given */
     bool allow_remote, log;
     mode_t socket_mode;
-    words folders, files, gpus;
-    int64_t threads, max_connections, timeout_s, cache; /* 0: not given */
+    adept_words folders, files, gpus;
+    int64_t threads, max_connections, timeout_s, cache; /* max_connections 0: not given */
     double max_body_bytes;
 } serve_options;
 
-static void append(words *w, const char *word)
+#define AT(member) offsetof(serve_options, member)
+
+static adept_status parse_mode(adept_cli *cli, const char *option, char *text, void *field)
 {
-    w->items[w->n++] = word;
+    mode_t *mode = field;
+    size_t n = strlen(text);
+    if (n < 3 || n > 4 || strspn(text, "01234567") != n || (n == 4 && text[0] != '0'))
+        return adept_cli_usage(cli, "%s: '%s' is not an octal mode such as 0660", option, text);
+    *mode = (mode_t)strtoul(text, NULL, 8);
+    return ADEPT_OK;
 }
 
-static error_t parse_mode(const struct argp_state *state, const char *arg, mode_t *out)
+static void init(void *record)
 {
-    size_t n = strlen(arg);
-    if (n < 3 || n > 4 || strspn(arg, "01234567") != n || (n == 4 && arg[0] != '0'))
-        return adept_cli_usage(state, "--socket-mode: '%s' is not an octal mode such as 0660", arg);
-    *out = (mode_t)strtoul(arg, NULL, 8);
-    return 0;
+    serve_options *o = record;
+    o->threads = 1;
+    o->cache = 1024;
+    o->timeout_s = 10;
+    o->max_body_bytes = 8 << 20;
 }
 
-static error_t parse_limit(int key, char *arg, const struct argp_state *state, serve_options *o)
+static adept_status check(adept_cli *cli, void *record)
 {
-    switch (key) {
-    case KEY_THREADS:
-        if (adept_number_int(state, "--threads", arg, 1, &o->threads) != 0) return EINVAL;
-        return o->threads <= MAX_THREADS ? 0
-                                         : adept_cli_usage(state, "--threads: '%s' is more than %d", arg, MAX_THREADS);
-    case KEY_MAX_BODY:
-        if (adept_number_quantity(state, "--max-body", arg, adept_suffix_sizes, &adept_suffix_sizes[0],
-                                  &o->max_body_bytes) != 0)
-            return EINVAL;
-        if (o->max_body_bytes >= 1024 && o->max_body_bytes <= 1 << 30) return 0;
-        return adept_cli_usage(state, "--max-body: '%s' is not between 1 KiB and 1 GiB", arg);
-    case KEY_MAX_CONNECTIONS:
-        if (adept_number_int(state, "--max-connections", arg, 1, &o->max_connections) != 0) return EINVAL;
-        return o->max_connections <= 1000000
-                   ? 0
-                   : adept_cli_usage(state, "--max-connections: '%s' is more than 1000000", arg);
-    case KEY_TIMEOUT:
-        if (adept_number_int(state, "--timeout", arg, 1, &o->timeout_s) != 0) return EINVAL;
-        return o->timeout_s <= 3600 ? 0 : adept_cli_usage(state, "--timeout: '%s' is more than 3600 s", arg);
-    case KEY_CACHE:
-        if (adept_number_int(state, "--cache", arg, 1, &o->cache) != 0) return EINVAL;
-        return o->cache <= 1000000 ? 0 : adept_cli_usage(state, "--cache: '%s' is more than 1000000", arg);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    const serve_options *o = record;
+    if (o->max_body_bytes < 1024 || o->max_body_bytes > 1 << 30)
+        return adept_cli_usage(cli, "--max-body is not between 1 KiB and 1 GiB");
+    if (!o->socket && o->socket_mode) return adept_cli_usage(cli, "--socket-mode needs --socket");
+    if (!o->listen && o->allow_remote) return adept_cli_usage(cli, "--allow-remote needs --listen");
+    return ADEPT_OK;
 }
 
-static error_t check(const struct argp_state *state, const serve_options *o)
-{
-    if (!o->socket && o->socket_mode) return adept_cli_usage(state, "--socket-mode needs --socket");
-    if (!o->listen && o->allow_remote) return adept_cli_usage(state, "--allow-remote needs --listen");
-    return 0;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    serve_options *o = state->input;
-    switch (key) {
-    case KEY_LISTEN:
-        o->listen = arg;
-        return 0;
-    case KEY_ALLOW_REMOTE:
-        o->allow_remote = true;
-        return 0;
-    case KEY_SOCKET:
-        o->socket = arg;
-        return 0;
-    case KEY_SOCKET_MODE:
-        return parse_mode(state, arg, &o->socket_mode);
-    case KEY_PROFILES:
-        append(&o->folders, arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        append(&o->files, arg);
-        return 0;
-    case KEY_GPU:
-        append(&o->gpus, arg);
-        return 0;
-    case KEY_LOG:
-        o->log = true;
-        return 0;
-    case ARGP_KEY_END:
-        return check(state, o);
-    default:
-        return parse_limit(key, arg, state, o);
-    }
-}
-
-static const struct argp_option options[] = {
-    {NULL, 0, NULL, 0, "Where it listens:", 1},
-    {"listen", KEY_LISTEN, "ADDRESS:PORT", 0,
-     "HTTP on this address; port 0 picks a free one (default " DEFAULT_ADDRESS ", or none with --socket)", 1},
-    {"allow-remote", KEY_ALLOW_REMOTE, NULL, 0,
-     "Accept an address that other machines can reach. There is no authentication: whoever reaches it may ask", 1},
-    {"socket", KEY_SOCKET, "PATH", 0, "HTTP on a Unix socket", 1},
-    {"socket-mode", KEY_SOCKET_MODE, "MODE", 0, "Permissions of the socket (default 0600)", 1},
-    {NULL, 0, NULL, 0, "What it knows:", 2},
-    {"profiles", KEY_PROFILES, "DIR", 0,
-     "Serve all NAME.profile.json and NAME.pt2 of a folder, by NAME; may be repeated", 2},
-    {"gpu", KEY_GPU, "FILE", 0, "Serve a hardware profile too, in place of a GPU of the same name; may be repeated", 2},
-    {NULL, 0, NULL, 0, "Limits:", 3},
-    {"threads", KEY_THREADS, "N", 0, "Threads for each of address and socket (default 1)", 3},
-    {"max-body", KEY_MAX_BODY, "SIZE", 0, "Largest request body, 512KiB, 16MiB, ... (default 8MiB)", 3},
-    {"max-connections", KEY_MAX_CONNECTIONS, "N", 0,
-     "Connections at a time for each of address and socket; others wait (default 4096, or what the limit on open files "
-     "leaves)",
-     3},
-    {"timeout", KEY_TIMEOUT, "S", 0, "Close connections without traffic for S seconds; work on one body no longer (default 10)", 3},
-    {"cache", KEY_CACHE, "N", 0, "Pairs of workload and GPU that are kept compiled (default 1024)", 3},
-    {NULL, 0, NULL, 0, "Output:", 4},
-    {"log", KEY_LOG, NULL, 0, "A line on stderr for every request", 4},
+static const adept_option_row rows[] = {
+    {.group = 1, .help = "Where it listens:"},
+    {"listen", "ADDRESS:PORT", 1,
+     "HTTP on this address; port 0 picks a free one (default " DEFAULT_ADDRESS ", or none with --socket)",
+     ADEPT_OPT_TEXT, .at = AT(listen)},
+    {"allow-remote", NULL, 1,
+     "Accept an address that other machines can reach. There is no authentication: whoever reaches it may ask",
+     ADEPT_OPT_FLAG, .at = AT(allow_remote)},
+    {"socket", "PATH", 1, "HTTP on a Unix socket", ADEPT_OPT_TEXT, .at = AT(socket)},
+    {"socket-mode", "MODE", 1, "Permissions of the socket (default 0600)", ADEPT_OPT_PARSED, .at = AT(socket_mode),
+     .parse = parse_mode},
+    {.group = 2, .help = "What it knows:"},
+    {"profiles", "DIR", 2, "Serve all NAME.profile.json and NAME.pt2 of a folder, by NAME; may be repeated",
+     ADEPT_OPT_WORD, .at = AT(folders)},
+    {"gpu", "FILE", 2, "Serve a hardware profile too, in place of a GPU of the same name; may be repeated",
+     ADEPT_OPT_WORD, .at = AT(gpus)},
+    {.group = 3, .help = "Limits:"},
+    {"threads", "N", 3, "Threads for each of address and socket (default 1)", ADEPT_OPT_COUNT, .at = AT(threads),
+     .low = 1, .high = 256},
+    {"max-body", "SIZE", 3, "Largest request body, 512KiB, 16MiB, ... (default 8MiB)", ADEPT_OPT_AMOUNT,
+     .at = AT(max_body_bytes), .units = adept_suffix_sizes},
+    {"max-connections", "N", 3,
+     "Connections at a time for each of address and socket; others wait (default 4096, or what the limit on open "
+     "files leaves)",
+     ADEPT_OPT_COUNT, .at = AT(max_connections), .low = 1, .high = 1e6},
+    {"timeout", "S", 3, "Close connections without traffic for S seconds; work on one body no longer (default 10)",
+     ADEPT_OPT_COUNT, .at = AT(timeout_s), .low = 1, .high = 3600},
+    {"cache", "N", 3, "Pairs of workload and GPU that are kept compiled (default 1024)", ADEPT_OPT_COUNT,
+     .at = AT(cache), .low = 1, .high = 1e6},
+    {.group = 4, .help = "Output:"},
+    {"log", NULL, 4, "A line on stderr for every request", ADEPT_OPT_FLAG, .at = AT(log)},
     {0},
-};
-
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .args_doc = "[PROFILE...]",
-    .doc = "Answer predictions over HTTP, in JSON, until SIGTERM or SIGINT. PROFILE is what `adept profile -o` wrote, "
-           "or a torch.export "
-           ".pt2; clients name it by its file name without folder and ending, and can name no file."
-           "\vExamples:\n"
-           "  adept serve resnet50.profile.json\n"
-           "  adept serve --profiles ./profiles --socket ./adept.sock --threads 4\n"
-           "  adept serve a.profile.json --listen 0.0.0.0:80 --allow-remote --log\n"
-           "\n"
-           "  curl localhost:8787/openapi.json describes what it answers.",
 };
 
 /* ---------------------------------------------------------------- running it ------------------------------------- */
@@ -181,12 +98,12 @@ static const struct argp argp = {
 static adept_status load(adept_cli *cli, adept_server **out, const serve_options *o)
 {
     adept_serve_catalogue *c = NULL;
-    adept_status status = adept_serve_catalogue_new(&c, o->gpus.items, o->gpus.n, &cli->err);
+    adept_status status = adept_serve_catalogue_new(&c, o->gpus.words, o->gpus.n, &cli->err);
     for (size_t i = 0; status == ADEPT_OK && i < o->folders.n; i++)
-        status = adept_serve_catalogue_add_folder(c, o->folders.items[i], &cli->err);
+        status = adept_serve_catalogue_add_folder(c, o->folders.words[i], &cli->err);
     for (size_t i = 0; status == ADEPT_OK && i < o->files.n; i++)
-        status = adept_serve_catalogue_add(c, o->files.items[i], &cli->err);
-    if (status == ADEPT_OK) return adept_server_new(out, c, (size_t)(o->cache ? o->cache : 1024), &cli->err);
+        status = adept_serve_catalogue_add(c, o->files.words[i], &cli->err);
+    if (status == ADEPT_OK) return adept_server_new(out, c, (size_t)o->cache, &cli->err);
     adept_serve_catalogue_free(c);
     return status;
 }
@@ -216,13 +133,6 @@ static adept_status set_connections(adept_cli *cli, unsigned *n, const serve_opt
     return ADEPT_OK;
 }
 
-static void say(const char *before, const char *what)
-{
-    fputs(before, stderr);
-    adept_print_clean(stderr, what);
-    fputc('\n', stderr);
-}
-
 /* Listens, then says where. */
 static adept_status open_sockets(adept_cli *cli, adept_http_options *http, adept_serve_socket_file *file,
                                  const serve_options *o)
@@ -239,9 +149,10 @@ static adept_status open_sockets(adept_cli *cli, adept_http_options *http, adept
         if (http->tcp >= 0) close(http->tcp);
         return status;
     }
-    if (o->allow_remote) say("adept serve: warning: no authentication; other machines may ask at ", bound);
-    if (address) say("adept serve: listening on http://", bound);
-    if (o->socket) say("adept serve: listening on unix:", o->socket);
+    if (o->allow_remote)
+        adept_print_format(stderr, "adept serve: warning: no authentication; other machines may ask at %s\n", bound);
+    if (address) adept_print_format(stderr, "adept serve: listening on http://%s\n", bound);
+    if (o->socket) adept_print_format(stderr, "adept serve: listening on unix:%s\n", o->socket);
     return ADEPT_OK;
 }
 
@@ -253,14 +164,15 @@ static void serve_until_signal(adept_http *h, const sigset_t *signals)
         adept_http_tend(h);
 }
 
-static adept_status serve(adept_cli *cli, const serve_options *o)
+static adept_status serve(adept_cli *cli, void *options)
 {
+    const serve_options *o = options;
     adept_server *server = NULL;
     adept_http *h = NULL;
     adept_serve_socket_file file = {0};
     adept_http_options http = {.threads = (unsigned)o->threads,
-                               .timeout_s = o->timeout_s ? (unsigned)o->timeout_s : 10,
-                               .max_body_bytes = o->max_body_bytes > 0 ? (size_t)o->max_body_bytes : (size_t)8 << 20,
+                               .timeout_s = (unsigned)o->timeout_s,
+                               .max_body_bytes = (size_t)o->max_body_bytes,
                                .log = o->log};
     sigset_t signals, before;
     sigemptyset(&signals);
@@ -282,17 +194,21 @@ static adept_status serve(adept_cli *cli, const serve_options *o)
     return status;
 }
 
-static adept_status run(adept_cli *cli, int argc, char **argv)
-{
-    const char **room = calloc(3 * (size_t)argc, sizeof *room);
-    serve_options o = {
-        .folders = {room, 0}, .files = {room + argc, 0}, .gpus = {room + 2 * (size_t)argc, 0}, .threads = 1};
-    adept_parse p = {.argp = &argp, .command = "serve", .cli = cli, .input = &o};
-    if (!room) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    adept_status status = adept_cli_parse(&p, argc, argv);
-    if (status == ADEPT_OK && !p.help_shown) status = serve(cli, &o);
-    free(room);
-    return status;
-}
-
-const adept_command adept_command_serve = {"serve", "answer predictions over HTTP, for schedulers", run};
+const adept_command adept_command_serve = {
+    .name = "serve",
+    .summary = "answer predictions over HTTP, for schedulers",
+    .usage = "[PROFILE...]",
+    .doc = "Answer predictions over HTTP, in JSON, until SIGTERM or SIGINT. PROFILE is what `adept profile -o` wrote, "
+           "or a torch.export "
+           ".pt2; clients name it by its file name without folder and ending, and can name no file."
+           "\vExamples:\n"
+           "  adept serve resnet50.profile.json\n"
+           "  adept serve --profiles ./profiles --socket ./adept.sock --threads 4\n"
+           "  adept serve a.profile.json --listen 0.0.0.0:80 --allow-remote --log\n"
+           "\n"
+           "  curl localhost:8787/openapi.json describes what it answers.",
+    .size = sizeof(serve_options),
+    .options = {.rows = rows, .init = init, .check = check},
+    .arguments = {NULL, NULL, ADEPT_ANY_NUMBER, AT(files)},
+    .run = serve,
+};

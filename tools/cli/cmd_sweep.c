@@ -1,7 +1,6 @@
 /** @file cmd_sweep.c  `adept sweep`: a grid of predictions, row by row, and what it answers. */
 #include "adept_file.h"
 #include "cli.h"
-#include "interrupt.h"
 #include "gnuplot.h"
 #include "progress.h"
 #include "report.h"
@@ -18,7 +17,6 @@
 #define SHOWN_POINTS 40 /* grids up to this size are printed in the report */
 #define PROGRESS_EVERY 1024
 #define OUTPUT_BUFFER (1 << 16)
-#define LINE "\n  " /* of JSON, a member of the document on each */
 
 /* ---------------------------------------------------------------- the run ---------------------------------------- */
 
@@ -33,7 +31,8 @@ typedef struct work {
     FILE *out;           /* of rows; NULL: none */
     adept_file_out file; /* of --output */
     adept_sweep_rows rows;
-    adept_table *shown;      /* of a small grid */
+    bool shows; /* the points themselves, of a small grid */
+    adept_sweep_table shown;
     adept_sweep_cloud cloud; /* of --plot and --html */
     bool failed;             /* writing or memory */
     adept_progress progress;
@@ -43,8 +42,8 @@ static void work_free(work *w)
 {
     adept_progress_end(&w->progress);
     adept_file_end(&w->file, false, NULL);
-    adept_sweep_rows_free(&w->rows);
-    adept_table_free(w->shown);
+    adept_buffer_free(&w->rows.w.out);
+    adept_table_end(NULL, &w->shown.table, NULL);
     adept_sweep_cloud_free(&w->cloud);
     adept_sweep_answers_free(&w->answers);
     adept_sweep_source_close(&w->source);
@@ -58,12 +57,11 @@ static bool take_point(const adept_sweep_point *point, void *context)
     if (w->cloud.dots) adept_sweep_cloud_add(&w->cloud, point);
     adept_sweep_job_add(&w->o->job, point);
     if (w->out && !adept_sweep_rows_add(&w->rows, point)) w->failed = true;
-    if (w->shown) {
+    if (w->shows) {
         const adept_sweep_found f = adept_sweep_found_of(point);
         const char *reason = point->status != ADEPT_OK ? point->reason : adept_estimate_fits(&point->result) ? NULL : "";
-        if (!adept_sweep_table_add(w->shown, &w->sweep, reason && !*reason ? "too large" : "", &f,
-                                   reason && *reason ? reason : NULL))
-            w->failed = true;
+        adept_sweep_table_add(&w->shown, &w->sweep, reason && !*reason ? "too large" : "", &f,
+                              reason && *reason ? reason : NULL);
     }
     if (point->index % PROGRESS_EVERY == 0 && w->size > PROGRESS_EVERY)
         adept_progress_say(&w->progress, "%" PRIu64 " of %" PRIu64 " points (%.0f %%)", point->index, w->size,
@@ -77,19 +75,19 @@ static adept_status open_gpu(adept_cli *cli, work *w)
 {
     const adept_sweep_options *o = w->o;
     adept_status status = ADEPT_OK;
-    for (size_t i = 0; i < o->n_axes && status == ADEPT_OK; i++) {
-        for (size_t j = 0; o->axes[i].kind == ADEPT_VARY_GPU && j < o->axes[i].n && status == ADEPT_OK; j++) {
+    for (size_t i = 0; i < o->vary.n && status == ADEPT_OK; i++) {
+        for (size_t j = 0; o->vary.axes[i].kind == ADEPT_VARY_GPU && j < o->vary.axes[i].n && status == ADEPT_OK; j++) {
             adept_hwprofile *hw = NULL; /* a wrong name is found before a slow load */
-            status = adept_hwprofile_open(&hw, o->axes[i].words[j], &cli->err);
+            status = adept_hwprofile_open(&hw, o->vary.axes[i].words[j], &cli->err);
             adept_hwprofile_free(hw);
         }
     }
     if (!o->where.gpu || status != ADEPT_OK) return status;
     status = adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err);
-    for (size_t i = 0; i < o->n_axes && status == ADEPT_OK; i++)
-        status = adept_vary_check(cli, w->hw, &o->axes[i]);
+    for (size_t i = 0; i < o->vary.n && status == ADEPT_OK; i++)
+        status = adept_vary_check(cli, w->hw, &o->vary.axes[i]);
     for (size_t i = 0; i < o->set.n && status == ADEPT_OK; i++)
-        status = adept_vary_check(cli, w->hw, &o->set.set[i]);
+        status = adept_vary_check(cli, w->hw, &o->set.axes[i]);
     return status;
 }
 
@@ -97,10 +95,10 @@ static adept_status set_up(adept_cli *cli, work *w)
 {
     const adept_sweep_options *o = w->o;
     w->sweep = (adept_sweep){
-        .n_axes = o->n_axes,
-        .axes = o->axes,
+        .n_axes = o->vary.n,
+        .axes = o->vary.axes,
         .n_fixed = o->set.n,
-        .fixed = o->set.set,
+        .fixed = o->set.axes,
         .one_at_a_time = o->one_at_a_time,
         .run = o->where.run,
         .profile_of = adept_sweep_source_profile,
@@ -125,15 +123,13 @@ static void put_head(adept_json_writer *out, const work *w)
 {
     const adept_sweep *s = &w->sweep;
     char text[64];
+    out->pretty = true;
     adept_json_begin_object(out, NULL);
-    out->blank = LINE;
     adept_json_put_integer(out, "schema_version", 1);
-    out->blank = LINE;
     adept_json_begin_object(out, "model");
     adept_json_put_string(out, "path", w->source.base->model_path);
     adept_json_put_string(out, "sha256", w->source.base->model_sha256);
     adept_json_end_object(out);
-    out->blank = LINE;
     if (w->hw) {
         adept_json_begin_object(out, "gpu");
         adept_json_put_string(out, "name", w->hw->name);
@@ -142,14 +138,12 @@ static void put_head(adept_json_writer *out, const work *w)
     } else {
         adept_json_put_null(out, "gpu");
     }
-    out->blank = LINE;
     adept_json_begin_object(out, "set");
     for (size_t i = 0; i < s->n_fixed; i++) {
         adept_sweep_print_value(text, sizeof text, &s->fixed[i], 0);
         adept_json_put_string(out, s->fixed[i].key, text);
     }
     adept_json_end_object(out);
-    out->blank = LINE;
     adept_json_begin_array(out, "vary");
     for (size_t i = 0; i < s->n_axes; i++) {
         adept_json_begin_object(out, NULL);
@@ -159,10 +153,9 @@ static void put_head(adept_json_writer *out, const work *w)
         adept_json_end_object(out);
     }
     adept_json_end_array(out);
-    out->blank = LINE;
     adept_json_put_bool(out, "one_at_a_time", s->one_at_a_time);
-    out->blank = LINE;
     adept_json_begin_array(out, "points");
+    out->pretty = false; /* a line each */
 }
 
 static adept_status begin_output(adept_cli *cli, work *w)
@@ -173,11 +166,12 @@ static adept_status begin_output(adept_cli *cli, work *w)
     if (status != ADEPT_OK) return status;
     w->out = o->output ? w->file.stream : o->csv || o->json ? stdout : NULL;
     if (w->out) setvbuf(w->out, NULL, _IOFBF, OUTPUT_BUFFER);
-    if (w->out) status = adept_sweep_rows_begin(&w->rows, w->out, o->json, &w->sweep, &cli->err);
+    if (w->out) adept_sweep_rows_begin(&w->rows, w->out, o->json, &w->sweep);
     if (w->out && o->json) put_head(&w->rows.w, w);
     if (w->out == stdout || w->size > SHOWN_POINTS || status != ADEPT_OK) return status;
-    w->shown = adept_sweep_table_new(&w->sweep, "");
-    return w->shown ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory for a table");
+    w->shows = true;
+    adept_sweep_table_begin(&w->shown, &w->sweep);
+    return ADEPT_OK;
 }
 
 static bool hypothetical(const adept_sweep *s)
@@ -196,7 +190,8 @@ static adept_status print_report(adept_cli *cli, work *w)
         puts("Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the real one are "
              "kept");
     putchar('\n');
-    adept_status status = adept_report_sweep(cli, stdout, &w->sweep, &w->answers, w->o->objective, w->shown);
+    adept_status status =
+        adept_report_sweep(cli, stdout, &w->sweep, &w->answers, w->o->objective, w->shows ? &w->shown : NULL);
     if (status == ADEPT_OK) adept_sweep_job_print(stdout, &w->o->job, &w->sweep);
     return status;
 }
@@ -220,14 +215,12 @@ static adept_status draw(adept_cli *cli, const work *w)
 
 static void put_tail(adept_json_writer *out, const work *w)
 {
+    out->pretty = true;
     adept_json_end_array(out);
-    out->blank = LINE;
     adept_json_put_bool(out, "interrupted", adept_interrupt_requested);
-    out->blank = LINE;
     adept_json_put_bool(out, "hypothetical", hypothetical(&w->sweep));
     adept_sweep_put_answers(out, &w->sweep, &w->answers, w->o->objective);
     adept_sweep_put_job(out, &w->o->job, &w->sweep);
-    adept_buffer_text(&out->out, "\n");
     adept_json_end_object(out);
     adept_buffer_text(&out->out, "\n");
 }
@@ -249,7 +242,7 @@ static adept_status end_output(adept_cli *cli, work *w)
     return status == ADEPT_OK ? adept_sweep_job_verdict(&o->job, &w->sweep, &cli->err) : status;
 }
 
-static adept_status sweep(adept_cli *cli, work *w)
+static adept_status walk(adept_cli *cli, work *w)
 {
     adept_status status = set_up(cli, w);
     if (status == ADEPT_OK) status = begin_output(cli, w);
@@ -265,22 +258,30 @@ static adept_status sweep(adept_cli *cli, work *w)
     return w->failed ? ADEPT_OK : end_output(cli, w); /* main() says that standard output cannot be written */
 }
 
-static adept_status run(adept_cli *cli, int argc, char **argv)
+static adept_status sweep(adept_cli *cli, void *options)
 {
-    adept_sweep_options *o = calloc(1, sizeof *o); /* the input specs make it large for the stack */
-    adept_parse p = {.argp = &adept_sweep_argp, .command = "sweep", .cli = cli, .input = o};
-    work w = {.o = o};
+    work w = {.o = options};
+    adept_status status = walk(cli, &w);
 
-    if (!o) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    adept_sweep_job_init(&o->job);
-    adept_status status = adept_cli_parse(&p, argc, argv);
-    if (status == ADEPT_OK && !p.help_shown) {
-        status = sweep(cli, &w);
-        work_free(&w);
-    }
-    adept_sweep_options_free(o);
-    free(o);
+    work_free(&w);
     return status;
 }
 
-const adept_command adept_command_sweep = {"sweep", "predict a grid of points and find the best", run};
+const adept_command adept_command_sweep = {
+    .name = "sweep",
+    .summary = "predict a grid of points and find the best",
+    .usage = "MODEL|PROFILE --gpu NAME|FILE --vary KEY=VALUES...",
+    .doc = "Predict a step at every point of a grid, and say which points are best: least time, least energy, least "
+           "product of both, the front between them and its knee. Every point has the numbers that adept predict gives."
+           "\vExamples:\n"
+           "  adept sweep resnet50.pt --gpu a100 --vary batch=16,32,64,128\n"
+           "  adept sweep a.pt --gpu a100 --vary power_limit_w=100:250:10 --objective edp\n"
+           "  adept sweep vit.pt --vary gpu=a100,h100,l4 --vary precision=fp32,bf16 --csv\n"
+           "  adept sweep a.pt --gpu a100 --vary specs.l2_bytes=x0.5:x2:x0.1 --json\n"
+           "  adept sweep a.pt --gpu a100 --vary gpus=1:8:1 --vary batch=64 -o points.csv\n"
+           "  adept sweep a.pt --gpu t4 --vary gpus=1,2 --samples 1000 --within-time 2h",
+    .size = sizeof(adept_sweep_options),
+    .options = {.parts = {{&adept_sweep_options_of, 0}}},
+    .arguments = {"a MODEL or PROFILE", "one MODEL or PROFILE", 1, offsetof(adept_sweep_options, model)},
+    .run = sweep,
+};

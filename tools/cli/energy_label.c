@@ -4,8 +4,7 @@
 #include "energy_label.h"
 #include "adept_file.h"
 #include "adept_json_writer.h"
-#include "grid.h"
-#include "units.h"
+#include "table.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -59,8 +58,13 @@ static char *scope_of(const adept_totals *t)
 
 /* ---------------------------------------------------------------- Markdown ---------------------------------------- */
 
+static void add_text(adept_table *table, const char *name, const char *text)
+{
+    adept_table_row(table, (const char *const[]){name, text});
+}
+
 /* "12.3 kWh (80 % interval 10.1 kWh to 15.0 kWh)" */
-static void add_row(adept_grid *grid, const char *name, adept_text (*text)(double), double value, double level,
+static void add_row(adept_table *table, const char *name, adept_text (*text)(double), double value, double level,
                     const double *interval)
 {
     char cell[320];
@@ -71,15 +75,7 @@ static void add_row(adept_grid *grid, const char *name, adept_text (*text)(doubl
                  text(interval[0]).s, text(interval[1]).s);
     else
         snprintf(cell, sizeof cell, "%s", v.s);
-    const char *cells[] = {name, cell};
-    adept_grid_row(grid, cells);
-}
-
-static void add_text(adept_grid *grid, const char *name, const char *text)
-{
-    const char *cells[] = {name, text};
-
-    adept_grid_row(grid, cells);
+    add_text(table, name, cell);
 }
 
 static adept_text grams(double value)
@@ -87,13 +83,13 @@ static adept_text grams(double value)
     return adept_units_si(value, "g CO2e");
 }
 
-static void add_setup(adept_grid *grid, const adept_label *l)
+static void add_setup(adept_table *table, const adept_label *l)
 {
     const adept_profile *p = l->profile;
     char text[512];
 
-    add_text(grid, "model", p->model_path);
-    add_text(grid, "SHA-256", *p->model_sha256 ? p->model_sha256 : "unknown");
+    add_text(table, "model", p->model_path);
+    add_text(table, "SHA-256", *p->model_sha256 ? p->model_sha256 : "unknown");
     snprintf(text, sizeof text, "%" PRId64 " x %.100s", gpus_of(l), l->hw->name);
     if (l->run->power_limit_w > 0)
         snprintf(text + strlen(text), sizeof text - strlen(text), ", limited to %s",
@@ -101,34 +97,34 @@ static void add_setup(adept_grid *grid, const adept_label *l)
     if (l->run->clock_hz > 0)
         snprintf(text + strlen(text), sizeof text - strlen(text), ", clock %s",
                  adept_units_si(l->run->clock_hz, "Hz").s);
-    add_text(grid, "hardware", text);
+    add_text(table, "hardware", text);
     snprintf(text, sizeof text, "%s, %s, batch %" PRId64 " per GPU x %" PRId64 " passes, optimizer %.40s, attention %s",
              adept_mode_name(p->mode), adept_precision_name(p->precision), p->batch_size, p->grad_accum, p->optimizer,
              adept_attention_name(p->attention));
-    add_text(grid, "configuration", text);
+    add_text(table, "configuration", text);
 }
 
-static void add_numbers(adept_grid *grid, const adept_label *l)
+static void add_numbers(adept_table *table, const adept_label *l)
 {
     const adept_prediction *p = l->prediction;
     const adept_totals *t = l->totals;
     char text[128];
 
-    add_row(grid, "step time", adept_units_time, p->step_time_s, p->interval_level, p->interval_time_s);
-    add_row(grid, "power, all GPU boards", adept_units_watt, p->power_avg_w, p->interval_level, p->interval_power_w);
-    add_row(grid, "energy per sample, GPU boards", adept_units_joule, p->energy_per_sample_j, NAN, NULL);
+    add_row(table, "step time", adept_units_time, p->step_time_s, p->interval_level, p->interval_time_s);
+    add_row(table, "power, all GPU boards", adept_units_watt, p->power_avg_w, p->interval_level, p->interval_power_w);
+    add_row(table, "energy per sample, GPU boards", adept_units_joule, p->energy_per_sample_j, NAN, NULL);
     snprintf(text, sizeof text, "%.0f steps, %.0f samples", t->steps, t->samples);
     if (!isnan(t->epochs)) snprintf(text + strlen(text), sizeof text - strlen(text), ", %.0f epochs", t->epochs);
-    add_text(grid, "job", text);
-    add_row(grid, "duration", adept_units_time, t->time_s, t->interval_level, t->interval_time_s);
-    add_row(grid, "energy, GPU boards", adept_units_kwh, t->energy_kwh, t->interval_level, t->interval_energy_kwh);
+    add_text(table, "job", text);
+    add_row(table, "duration", adept_units_time, t->time_s, t->interval_level, t->interval_time_s);
+    add_row(table, "energy, GPU boards", adept_units_kwh, t->energy_kwh, t->interval_level, t->interval_energy_kwh);
     if (!isnan(t->pue) || !isnan(t->host_power_w))
-        add_row(grid, "energy, site", adept_units_kwh, t->site_energy_kwh, NAN, NULL);
+        add_row(table, "energy, site", adept_units_kwh, t->site_energy_kwh, NAN, NULL);
     if (!isnan(t->carbon_g_per_kwh))
-        add_row(grid, "emissions", grams, t->co2e_g, t->interval_level, t->interval_co2e_g);
+        add_row(table, "emissions", grams, t->co2e_g, t->interval_level, t->interval_co2e_g);
 }
 
-static void add_origin(adept_grid *grid, const adept_label *l)
+static void add_origin(adept_table *table, const adept_label *l)
 {
     const adept_totals *t = l->totals;
     char text[512];
@@ -138,40 +134,39 @@ static void add_origin(adept_grid *grid, const adept_label *l)
         if (t->place) snprintf(text + strlen(text), sizeof text - strlen(text), ", %s", t->place);
         if (t->carbon_year > 0) snprintf(text + strlen(text), sizeof text - strlen(text), " %d", t->carbon_year);
         snprintf(text + strlen(text), sizeof text - strlen(text), " (%s)", t->carbon_source);
-        add_text(grid, "grid", text);
+        add_text(table, "grid", text);
     }
     if (!isnan(t->pue)) {
         snprintf(text, sizeof text, "%.3g (%s)", t->pue, t->pue_source);
-        add_text(grid, "PUE", text);
+        add_text(table, "PUE", text);
     }
     snprintf(text, sizeof text, "adept " ADEPT_VERSION ", granularity %s; %s",
              adept_granularity_name(adept_granularity_of(l->hw, l->run)), calibration_of(l));
-    add_text(grid, "method", text);
+    add_text(table, "method", text);
 }
 
-static void print_markdown(FILE *out, const adept_label *l, const char *scope)
+static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_label *l, const char *scope)
 {
     static const adept_column columns[] = {{"", false}, {STATEMENT, false}};
-    adept_grid grid;
+    adept_table table = {.columns = columns, .n_columns = 2, .markdown = true};
 
     fprintf(out, "## Energy and emissions (%s)\n\n", STATEMENT);
-    adept_grid_begin(&grid, out, true, columns, 2);
-    add_setup(&grid, l);
-    add_numbers(&grid, l);
-    add_origin(&grid, l);
-    adept_grid_end(&grid); /* Markdown needs no memory */
+    add_setup(&table, l);
+    add_numbers(&table, l);
+    add_origin(&table, l);
+    adept_status status = adept_table_end(cli, &table, out);
     fprintf(out, "\n%s\n", scope);
+    return status;
 }
 
-static char *markdown_of(const adept_label *l, const char *scope)
+static char *markdown_of(adept_cli *cli, const adept_label *l, const char *scope)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     if (!out) return NULL;
-    print_markdown(out, l, scope);
-    bool ok = !ferror(out);
+    bool ok = print_markdown(cli, out, l, scope) == ADEPT_OK && !ferror(out);
     if (fclose(out) == 0 && ok) return text;
     free(text);
     return NULL;
@@ -288,7 +283,7 @@ adept_status adept_label_write(adept_cli *cli, const char *path, const adept_lab
     bool json = adept_label_format_of(path) == ADEPT_LABEL_JSON;
     adept_status status;
 
-    if (scope) text = json ? json_of(label, scope) : markdown_of(label, scope);
+    if (scope) text = json ? json_of(label, scope) : markdown_of(cli, label, scope);
     if (text)
         status = adept_file_write(path, text, strlen(text), &cli->err);
     else

@@ -58,9 +58,9 @@ static adept_status group(adept_cli *cli, adept_explanation *x)
     if (!ops) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
     adept_status status = adept_predict_ops(ops, x->profile, x->hw, x->run, &cli->err);
     if (status == ADEPT_OK) status = adept_groups_make(cli, &x->layers, x->profile, ops, &by_layer);
-    if (status == ADEPT_OK) status = adept_groups_sort(cli, &x->layers);
     if (status == ADEPT_OK) status = adept_groups_make(cli, &x->kinds, x->profile, ops, &by_kind);
-    if (status == ADEPT_OK) status = adept_groups_sort(cli, &x->kinds);
+    adept_groups_sort(&x->layers);
+    adept_groups_sort(&x->kinds);
     free(ops);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "groups.h"
 #include "sweep_source.h"
+#include <stdio.h>
 
 /* What a changed run or workload is compared by. */
 typedef enum adept_explain_scale {

@@ -1,9 +1,7 @@
 /** @file explain_report.c  An explanation as text, Markdown or JSON; see explain.h. */
 #include "adept_prediction_json.h"
 #include "explain.h"
-#include "grid.h"
-#include "report_warning.h"
-#include "units.h"
+#include "table.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +68,7 @@ static void print_sentences(FILE *out, const adept_explanation *x, bool markdown
             continue;
         }
         fputs(mine ? "- " : "", out);
-        adept_markdown_text(out, s->text);
+        adept_print_markdown(out, s->text);
         fputs(mine || i + 1 == x->n_sentences ? "\n" : "  \n", out);
     }
 }
@@ -95,30 +93,20 @@ static adept_status print_all(adept_cli *cli, FILE *out, const adept_explanation
     static const adept_column columns[] = {{"number", false}, {"kind", false},  {"value", true}, {"time", true},
                                            {"power", true},   {"energy", true}, {"EDP", true},   {"+10 %: time", true},
                                            {"energy", true},  {"EDP", true}};
-    adept_grid grid;
+    adept_table table = {
+        .columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2, .markdown = markdown};
     fputs(markdown ? "\n### Elasticities\n\nPercent for each percent more, and what ten percent more would do.\n\n"
                    : "\nElasticities: percent for each percent more, and what ten percent more would do\n",
           out);
-    adept_grid_begin(&grid, out, markdown, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < x->elasticities.n; i++) {
-        const adept_elasticity *row = &x->elasticities.rows[i];
-        const adept_text value = adept_units_digits(row->value), time = elasticity_text(row->exact.time),
-                         power = elasticity_text(row->exact.power), energy = elasticity_text(row->exact.energy),
-                         edp = elasticity_text(row->exact.edp), more = change_text(row->more.time),
-                         more_energy = change_text(row->more.energy), more_edp = change_text(row->more.edp);
-        const char *cells[] = {row->key,
-                               adept_lever_kind_name(row->kind),
-                               isnan(row->value) ? "" : value.s,
-                               time.s,
-                               power.s,
-                               energy.s,
-                               edp.s,
-                               more.s,
-                               more_energy.s,
-                               more_edp.s};
-        adept_grid_row(&grid, cells);
-    }
-    return adept_grid_end(&grid) ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
+    for (const adept_elasticity *row = x->elasticities.rows; row < x->elasticities.rows + x->elasticities.n; row++)
+        adept_table_row(&table,
+                        (const char *const[]){row->key, adept_lever_kind_name(row->kind),
+                                              isnan(row->value) ? "" : adept_units_digits(row->value).s,
+                                              elasticity_text(row->exact.time).s, elasticity_text(row->exact.power).s,
+                                              elasticity_text(row->exact.energy).s, elasticity_text(row->exact.edp).s,
+                                              change_text(row->more.time).s, change_text(row->more.energy).s,
+                                              change_text(row->more.edp).s});
+    return adept_table_end(cli, &table, out);
 }
 
 static void print_warnings(FILE *out, const adept_explanation *x, bool markdown)
@@ -134,7 +122,7 @@ static void print_warnings(FILE *out, const adept_explanation *x, bool markdown)
             continue;
         }
         fputs("- ", out);
-        adept_markdown_text(out, text);
+        adept_print_markdown(out, text);
         fputc('\n', out);
     }
 }

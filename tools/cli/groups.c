@@ -1,49 +1,38 @@
-/** @file groups.c  Grouping sorts keys, so that a model of many distinct operators costs n log n. */
+/** @file groups.c  Operators of a name are one row. */
 #include "groups.h"
-#include "nearest.h"
-#include "number.h"
+#include "name_map.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_BY = 0x200, KEY_DEPTH };
+const char *adept_group_by_name(size_t by)
+{
+    static const char *const names[] = {"layer", "op", "kind"};
+    return by < sizeof names / sizeof *names ? names[by] : NULL;
+}
 
-static const struct argp_option options[] = {
-    {NULL, 0, NULL, 0, "What is printed:", 4},
-    {"by", KEY_BY, "WHAT", 0, "Print the whole table: by layer, op or kind", 4},
-    {"depth", KEY_DEPTH, "N", 0, "With --by layer: sum up the layers below the first N parts of the module path", 4},
+const char *adept_group_heading(const adept_grouping *grouping)
+{
+    return grouping->by == ADEPT_BY_LAYER ? "path" : adept_group_by_name(grouping->by);
+}
+
+static adept_status check(adept_cli *cli, void *record)
+{
+    const adept_grouping *g = record;
+
+    if (g->depth > 0 && (!g->given || g->by != ADEPT_BY_LAYER)) return adept_cli_usage(cli, "--depth needs --by layer");
+    return ADEPT_OK;
+}
+
+static const adept_option_row rows[] = {
+    {.group = 4, .help = "What is printed:"},
+    {"by", "WHAT", 4, "Print the whole table: by layer, op or kind", ADEPT_OPT_CHOICE,
+     .at = offsetof(adept_grouping, by), .given = offsetof(adept_grouping, given), .names = adept_group_by_name},
+    {"depth", "N", 4, "With --by layer: sum up the layers below the first N parts of the module path", ADEPT_OPT_COUNT,
+     .at = offsetof(adept_grouping, depth), .low = 1},
     {0},
 };
 
-const char *adept_group_by_name(adept_group_by by)
-{
-    static const char *const names[] = {"layer", "op", "kind"};
-    return names[by];
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    adept_grouping *g = state->input;
-
-    switch (key) {
-    case KEY_BY:
-        g->given = true;
-        for (int by = ADEPT_BY_LAYER; by <= ADEPT_BY_KIND; by++) {
-            g->by = (adept_group_by)by;
-            if (strcmp(arg, adept_group_by_name(g->by)) == 0) return 0;
-        }
-        return adept_cli_usage(state, "--by: '%s' is not one of layer, op, kind", arg);
-    case KEY_DEPTH:
-        return adept_number_int(state, "--depth", arg, 1, &g->depth);
-    case ARGP_KEY_END:
-        if (g->depth > 0 && (!g->given || g->by != ADEPT_BY_LAYER))
-            return adept_cli_usage(state, "--depth needs --by layer");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp adept_grouping_argp = {.options = options, .parser = parse};
+const adept_options adept_grouping_options_of = {.rows = rows, .check = check};
 
 const char *adept_class_short(const char *module_class)
 {
@@ -52,12 +41,6 @@ const char *adept_class_short(const char *module_class)
 }
 
 /* ---------------------------------------------------------------- grouping --------------------------------------- */
-
-/* An operator's key is the first `length` bytes of a name in the profile. */
-typedef struct entry {
-    const char *name;
-    size_t length, op;
-} entry;
 
 static size_t cut_length(const char *path, int64_t depth)
 {
@@ -70,42 +53,6 @@ static size_t cut_length(const char *path, int64_t depth)
         if (i + 1 < depth) end++;
     }
     return (size_t)(end - path);
-}
-
-static entry entry_of(const adept_profile *profile, size_t op, const adept_grouping *grouping)
-{
-    const adept_profile_op *o = &profile->ops[op];
-    entry e = {.op = op};
-
-    switch (grouping->by) {
-    case ADEPT_BY_LAYER:
-        e.name = o->path;
-        break;
-    case ADEPT_BY_OP:
-        e.name = o->op;
-        break;
-    case ADEPT_BY_KIND:
-        e.name = o->kind;
-        break;
-    }
-    e.length = grouping->by == ADEPT_BY_LAYER ? cut_length(e.name, grouping->depth) : strlen(e.name);
-    return e;
-}
-
-static int compare_names(const entry *a, const entry *b)
-{
-    int order = memcmp(a->name, b->name, a->length < b->length ? a->length : b->length);
-
-    if (order != 0) return order;
-    return (a->length > b->length) - (a->length < b->length);
-}
-
-static int by_name_then_op(const void *a, const void *b)
-{
-    const entry *x = a, *y = b;
-    int order = compare_names(x, y);
-
-    return order != 0 ? order : (x->op > y->op) - (x->op < y->op);
 }
 
 static void add_totals(adept_profile_totals *sum, const adept_profile_totals *t)
@@ -121,6 +68,15 @@ static void add_totals(adept_profile_totals *sum, const adept_profile_totals *t)
     sum->macs_forward += t->macs_forward;
 }
 
+void adept_group_add(adept_group *sum, const adept_group *row)
+{
+    add_totals(&sum->totals, &row->totals);
+    sum->saved_bytes += row->saved_bytes;
+    sum->count += row->count;
+    sum->time_s += row->time_s;
+    sum->energy_j += row->energy_j;
+}
+
 static void add_op(adept_group *group, const adept_profile_op *op, const adept_op_prediction *prediction)
 {
     adept_profile alone = {.n_ops = 1, .ops = op}; /* the library's own sums, of one operator */
@@ -129,7 +85,7 @@ static void add_op(adept_group *group, const adept_profile_op *op, const adept_o
     add_totals(&group->totals, &alone.totals);
     group->saved_bytes += op->saved_bytes * (double)op->count;
     group->count += op->count;
-    if (group->module_class && strcmp(group->module_class, op->module_class) != 0) group->module_class = "";
+    if (strcmp(group->module_class, op->module_class) != 0) group->module_class = "";
     if (prediction) {
         group->time_s += prediction->time_s;
         group->energy_j += prediction->energy_j;
@@ -137,61 +93,40 @@ static void add_op(adept_group *group, const adept_profile_op *op, const adept_o
     }
 }
 
-/* Number each operator's group, in order of first appearance; returns how many there are. */
-static size_t number_groups(entry *entries, size_t n, size_t *group_of)
+/* The row of an operator, which is a new one if it is the first of its name; NULL when memory is out. */
+static adept_group *row_of(adept_groups *out, adept_name_map *known_rows, const adept_profile_op *op,
+                           const adept_grouping *grouping)
 {
-    size_t n_groups = 0;
+    bool by_layer = grouping->by == ADEPT_BY_LAYER;
+    const char *whole = by_layer ? op->path : grouping->by == ADEPT_BY_OP ? op->op : op->kind;
+    size_t length = by_layer ? cut_length(whole, grouping->depth) : strlen(whole);
+    bool itself = by_layer && whole[length] == '\0'; /* the module itself, nothing below it */
+    char *name = strndup(whole, length);
+    const uintptr_t *known = name ? adept_name_map_get(known_rows, name) : NULL;
 
-    qsort(entries, n, sizeof *entries, by_name_then_op);
-    for (size_t i = 0, first = 0; i < n; i++) { /* group_of[op] := the first operator with its key */
-        if (i > 0 && compare_names(&entries[i - 1], &entries[i]) != 0) first = i;
-        group_of[entries[i].op] = entries[first].op;
+    if (!known && name && adept_name_map_put(known_rows, name, out->n)) {
+        out->rows[out->n] = (adept_group){.name = name, .module_class = itself ? op->module_class : ""};
+        return &out->rows[out->n++];
     }
-    for (size_t op = 0; op < n; op++) /* the first has been numbered when its followers ask for its number */
-        group_of[op] = group_of[op] == op ? n_groups++ : group_of[group_of[op]];
-    return n_groups;
-}
-
-static bool start_group(adept_group *group, const adept_profile *profile, size_t op, const adept_grouping *grouping)
-{
-    entry e = entry_of(profile, op, grouping);
-    bool whole = grouping->by == ADEPT_BY_LAYER && e.name[e.length] == '\0'; /* the module itself, nothing below it */
-
-    group->name = strndup(e.name, e.length);
-    group->module_class = whole ? profile->ops[op].module_class : "";
-    return group->name != NULL;
-}
-
-static bool fill_groups(adept_groups *out, const adept_profile *profile, const adept_op_prediction *predictions,
-                        const adept_grouping *grouping, entry *entries, size_t *group_of)
-{
-    for (size_t op = 0; op < profile->n_ops; op++)
-        entries[op] = entry_of(profile, op, grouping);
-    size_t n = number_groups(entries, profile->n_ops, group_of);
-    out->rows = calloc(n + 1, sizeof *out->rows);
-    if (!out->rows) return false;
-    for (size_t op = 0; op < profile->n_ops; op++) {
-        adept_group *group = &out->rows[group_of[op]];
-        if (group_of[op] == out->n) {
-            if (!start_group(group, profile, op, grouping)) return false;
-            out->n++;
-        }
-        add_op(group, &profile->ops[op], predictions ? &predictions[op] : NULL);
-    }
-    return true;
+    free(name);
+    return known ? &out->rows[*known] : NULL;
 }
 
 adept_status adept_groups_make(adept_cli *cli, adept_groups *out, const adept_profile *profile,
                                const adept_op_prediction *predictions, const adept_grouping *grouping)
 {
-    entry *entries = calloc(profile->n_ops + 1, sizeof *entries);
-    size_t *group_of = calloc(profile->n_ops + 1, sizeof *group_of);
+    adept_name_map known = {0};
+    bool ok;
 
-    *out = (adept_groups){.n = 0};
-    bool ok = entries && group_of && fill_groups(out, profile, predictions, grouping, entries, group_of);
-    free(entries);
-    free(group_of);
-    return ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while summing up the operators");
+    *out = (adept_groups){.rows = calloc(profile->n_ops + 1, sizeof *out->rows)};
+    ok = out->rows != NULL;
+    for (size_t i = 0; i < profile->n_ops && ok; i++) {
+        adept_group *row = row_of(out, &known, &profile->ops[i], grouping);
+        ok = row != NULL;
+        if (ok) add_op(row, &profile->ops[i], predictions ? &predictions[i] : NULL);
+    }
+    adept_name_map_free(&known);
+    return ok ? ADEPT_OK : adept_cli_no_memory(cli);
 }
 
 adept_status adept_groups_roofline(adept_cli *cli, adept_op_prediction **out, const adept_profile *profile,
@@ -257,31 +192,61 @@ static int descending(double a, double b)
 
 static int most_first(const void *a, const void *b)
 {
-    const adept_group *x = *(const adept_group *const *)a, *y = *(const adept_group *const *)b;
+    const adept_group *x = a, *y = b;
     int order = descending(x->time_s, y->time_s);
 
     if (order == 0) order = descending(adept_group_flops(x), adept_group_flops(y));
     if (order == 0) order = descending(adept_group_bytes(x), adept_group_bytes(y));
-    return order != 0 ? order : (x > y) - (x < y); /* qsort itself keeps no order */
+    return order != 0 ? order : (x->place > y->place) - (x->place < y->place); /* qsort itself keeps no order */
 }
 
-adept_status adept_groups_sort(adept_cli *cli, adept_groups *groups)
+void adept_groups_sort(adept_groups *groups)
 {
-    const adept_group **order = calloc(groups->n + 1, sizeof *order);
-    adept_group *sorted = calloc(groups->n + 1, sizeof *sorted);
+    for (size_t i = 0; i < groups->n; i++)
+        groups->rows[i].place = i;
+    qsort(groups->rows, groups->n, sizeof *groups->rows, most_first);
+}
 
-    if (!order || !sorted) {
-        free(order);
-        free(sorted);
-        return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while sorting the table");
+/* ---------------------------------------------------------------- JSON ------------------------------------------- */
+
+static void put_work(adept_json_writer *w, const adept_group *g, double passes)
+{
+    const adept_profile_totals *t = &g->totals;
+    double forward = t->gemm_flops[ADEPT_FORWARD] + t->conv_flops[ADEPT_FORWARD] + t->alu_flops[ADEPT_FORWARD];
+
+    adept_json_put_number(w, "macs_forward", passes * t->macs_forward);
+    adept_json_put_number(w, "flops_forward", passes * forward);
+    adept_json_put_number(w, "flops_backward", passes * (adept_group_flops(g) - forward));
+    adept_json_put_number(w, "bytes_read", passes * (t->bytes_read[ADEPT_FORWARD] + t->bytes_read[ADEPT_BACKWARD]));
+    adept_json_put_number(w, "bytes_written",
+                          passes * (t->bytes_written[ADEPT_FORWARD] + t->bytes_written[ADEPT_BACKWARD]));
+    adept_json_put_number(w, "kernels", passes * (t->kernels[ADEPT_FORWARD] + t->kernels[ADEPT_BACKWARD]));
+    adept_json_put_number(w, "saved_bytes", g->saved_bytes);
+}
+
+static void put_row(adept_json_writer *w, const adept_group *g, bool by_layer, double passes, adept_row_times times)
+{
+    bool predicted = times == ADEPT_ROWS_PREDICTED;
+
+    adept_json_begin_object(w, NULL);
+    adept_json_put_string(w, "name", g->name);
+    if (by_layer) adept_json_put_string(w, "module_class", g->module_class);
+    adept_json_put_number(w, "count", (double)g->count);
+    put_work(w, g, passes);
+    if (times != ADEPT_ROWS_UNTIMED) {
+        adept_json_put_number(w, predicted ? "time_s" : "roofline_s", g->time_s);
+        if (predicted) adept_json_put_number(w, "energy_j", g->energy_j);
+        adept_json_put_string(w, predicted ? "bound" : "roofline_side", adept_bound_name(adept_group_bound(g)));
     }
+    adept_json_end_object(w);
+}
+
+void adept_groups_put_json(adept_json_writer *w, const adept_groups *groups, const adept_grouping *grouping,
+                           double passes, adept_row_times times)
+{
+    adept_json_put_string(w, "by", adept_group_by_name(grouping->by));
+    adept_json_begin_array(w, "groups");
     for (size_t i = 0; i < groups->n; i++)
-        order[i] = &groups->rows[i];
-    qsort(order, groups->n, sizeof *order, most_first);
-    for (size_t i = 0; i < groups->n; i++)
-        sorted[i] = *order[i];
-    free(order);
-    free(groups->rows);
-    groups->rows = sorted;
-    return ADEPT_OK;
+        put_row(w, &groups->rows[i], grouping->by == ADEPT_BY_LAYER, passes, times);
+    adept_json_end_array(w);
 }

@@ -1,14 +1,15 @@
 /** @file groups.h  The rows of a report: operators summed by layer, operator name or kind. Calls: workload, model. */
 #ifndef ADEPT_GROUPS_H
 #define ADEPT_GROUPS_H
+#include "adept_json_writer.h"
 #include "adept_model.h"
 #include "adept_profile.h"
 #include "cli.h"
 
 /* What --by and --depth ask for. */
 typedef struct adept_grouping {
-    bool given;
     adept_group_by by;
+    bool given;
     int64_t depth; /* components of the module path to keep, 0: all */
 } adept_grouping;
 
@@ -20,6 +21,7 @@ typedef struct adept_group {
     double saved_bytes;
     double time_s, energy_j; /* see adept_row_times */
     double bound_time_s[ADEPT_BOUND_COMMUNICATION + 1];
+    size_t place; /* for adept_groups_sort() */
 } adept_group;
 
 /* What the times of the rows are. */
@@ -47,17 +49,29 @@ adept_status adept_groups_roofline(adept_cli *cli, adept_op_prediction **out, co
                                    const adept_hwprofile *hw);
 
 /** Most time first; without predictions most FLOPs, then most bytes. Equal rows keep their order. */
-adept_status adept_groups_sort(adept_cli *cli, adept_groups *groups);
+void adept_groups_sort(adept_groups *groups);
 
+/** The work, time and energy of another row too; its bounds are left out. */
+void adept_group_add(adept_group *sum, const adept_group *row);
 adept_bound adept_group_bound(const adept_group *group); /* of most of its time */
 double adept_group_flops(const adept_group *group);      /* of one pass on one GPU, forward and backward */
 double adept_group_bytes(const adept_group *group);
 
+/**
+ * "by" and "groups", into an open object.
+ * @param passes   accumulation passes a row stands for (its counts are of one)
+ * @param times    what the rows' times are
+ */
+void adept_groups_put_json(adept_json_writer *w, const adept_groups *groups, const adept_grouping *grouping,
+                           double passes, adept_row_times times);
+
 /** The last component of a class name: "torch.nn.modules.conv.Conv2d" -> "Conv2d". Borrowed. */
 const char *adept_class_short(const char *module_class);
 
-/* The options --by and --depth, for a command's argp. Its input is an adept_grouping. */
-extern const struct argp adept_grouping_argp;
-const char *adept_group_by_name(adept_group_by by); /* "layer" */
+/** --by and --depth, in group 4 of a command's help; the record is an adept_grouping. */
+extern const adept_options adept_grouping_options_of;
+const char *adept_group_by_name(size_t by); /* "layer"; NULL past the end */
+/** Over the names of the rows: "path", "op". */
+const char *adept_group_heading(const adept_grouping *grouping);
 
 #endif

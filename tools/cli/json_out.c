@@ -3,12 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-adept_status adept_json_emit(adept_cli *cli, adept_json_writer *document)
+adept_status adept_json_print(adept_cli *cli, char *text)
 {
-    char *text = adept_json_finish(document);
-
     if (!text) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
     puts(text);
     free(text);
     return ADEPT_OK;
+}
+
+adept_status adept_json_emit(adept_cli *cli, adept_json_writer *document)
+{
+    return adept_json_print(cli, adept_json_finish(document));
 }

@@ -7,4 +7,7 @@
 /** Print a document and a newline on stdout. @return ADEPT_E_NOMEM if memory was out */
 adept_status adept_json_emit(adept_cli *cli, adept_json_writer *document);
 
+/** The same of a text, which is taken; NULL: memory was out. */
+adept_status adept_json_print(adept_cli *cli, char *text);
+
 #endif

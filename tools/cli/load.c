@@ -15,15 +15,10 @@ char *adept_list_unsupported(const adept_unsupported *ops, size_t n)
     FILE *out = open_memstream(&text, &size);
 
     if (!out) return NULL;
-    for (size_t i = 0; i < n; i++) {
-        fputs("adept:   ", out);
-        adept_print_clean(out, ops[i].op);
-        fprintf(out, ": %" PRId64 " time%s, first in ", ops[i].count, ops[i].count == 1 ? "" : "s");
-        adept_print_clean(out, ops[i].path && *ops[i].path ? ops[i].path : "the model itself");
-        fputs(": ", out);
-        adept_print_clean(out, ops[i].reason ? ops[i].reason : "no handler");
-        fputc('\n', out);
-    }
+    for (size_t i = 0; i < n; i++)
+        adept_print_format(out, "adept:   %s: %" PRId64 " time%s, first in %s: %s\n", ops[i].op, ops[i].count,
+                           ops[i].count == 1 ? "" : "s", ops[i].path && *ops[i].path ? ops[i].path : "the model itself",
+                           ops[i].reason ? ops[i].reason : "no handler");
     if (fclose(out) != 0) {
         free(text);
         return NULL;

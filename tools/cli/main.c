@@ -1,6 +1,5 @@
 /** @file main.c  `adept COMMAND ...`: picks the command, prints its error, turns its status into the exit code. */
 #include "cli.h"
-#include "nearest.h"
 #include "table.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +64,8 @@ static adept_status dispatch(adept_cli *cli, int argc, char **argv)
         return ADEPT_OK;
     }
     for (size_t i = 0; adept_commands[i]; i++)
-        if (strcmp(argv[1], adept_commands[i]->name) == 0) return adept_commands[i]->run(cli, argc - 1, argv + 1);
+        if (strcmp(argv[1], adept_commands[i]->name) == 0)
+            return adept_command_run(adept_commands[i], cli, argc - 1, argv + 1);
     return unknown_command(cli, argv[1]);
 }
 

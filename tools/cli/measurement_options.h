@@ -7,20 +7,8 @@
 #include "cli.h"
 #include "progress.h"
 
-#define ADEPT_MAX_WORDS 64
-
-/** Words of an option that may be repeated and takes several, separated by commas. */
-typedef struct adept_words {
-    size_t n;
-    const char *words[ADEPT_MAX_WORDS]; /* malloc'ed */
-} adept_words;
-
-error_t adept_words_add(const struct argp_state *state, const char *option, const char *text, adept_words *words);
-void adept_words_free(adept_words *words);
-
 typedef struct adept_measurement_options {
-    size_t n_files;
-    const char *files[ADEPT_MAX_WORDS];
+    adept_words files;
     const char *gpu;
     const char *models;
     const char *plot; /* NULL: none */
@@ -28,30 +16,23 @@ typedef struct adept_measurement_options {
     bool no_cache, exclude_suspect, trust, json;
 } adept_measurement_options;
 
-/** A child for a command's argp; its input is an adept_measurement_options, zero-initialised. */
-extern const struct argp adept_measurement_argp;
+/** Groups 1 and 6 of a command's help. */
+extern const adept_options adept_measurement_options_of;
 
-/** What the parser cannot know before the end: files and GPU are given. */
-error_t adept_measurement_options_check(const struct argp_state *state, const adept_measurement_options *o,
-                                        const char *command);
-void adept_measurement_options_free(adept_measurement_options *o);
-
-/** Can a result be written there, in the place of what is there? Asked before work that would be lost. */
-adept_status adept_measurement_output_check(adept_cli *cli, const char *path, const adept_measurement_options *o);
+/** Can a result be written there, in the place of what is there, unless it is one of the files that are read? Asked
+ * before work that would be lost. */
+adept_status adept_measurement_output_check(adept_cli *cli, const char *path, const adept_words *files);
 
 /**
  * Open the GPU, read the files, join them with profiles, look for suspect rows.
- * @param hw, d  set on ADEPT_OK; caller frees, the dataset first
+ * @param hw, d   the caller frees them, the dataset first, also after an error
+ * @param shared  NULL; or what gets the GPU of each row, in place of `hw`, and outlives the dataset
  */
-adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hwprofile **hw,
+adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hwprofile **hw, adept_shared *shared,
                                      const adept_measurement_options *o, adept_progress *progress);
-/** The same with the GPU of each row; `s` is the caller's and must outlive the dataset. */
-adept_status adept_load_measurements_of_gpus(adept_cli *cli, adept_dataset **d, adept_shared *s,
-                                             const adept_measurement_options *o, adept_progress *progress);
 
-/** One line for each suspect row, kept or left out. In the dataset's arena; NULL when memory is out. */
-const char *const *adept_measurement_suspects(adept_dataset *d, size_t *n);
-/** Warnings of the dataset, then those lines. Likewise. */
-const char *const *adept_measurement_warnings(adept_dataset *d, size_t *n);
+/** One line for each suspect row, kept or left out; before them, if `all`, the warnings of the dataset. In its arena;
+ *  NULL when memory is out. */
+const char *const *adept_measurement_warnings(adept_dataset *d, bool all, size_t *n);
 
 #endif

@@ -1,4 +1,4 @@
-/** @file progress.c  Progress goes to a terminal only: a log file is not the place for it. */
+/** @file progress.c  Progress goes to a terminal only: a log file is not the place for it. Ctrl-C is a request. */
 #include "progress.h"
 #include "adept_clock.h"
 #include "table.h"
@@ -52,4 +52,21 @@ void adept_progress_end(adept_progress *p)
 {
     if (p->dirty) fputs("\r\033[K", stderr);
     p->dirty = false;
+}
+
+volatile sig_atomic_t adept_interrupt_requested;
+
+static void request_stop(int signal_number)
+{
+    (void)signal_number;
+    adept_interrupt_requested = 1;
+}
+
+void adept_interrupt_catch(void)
+{
+    struct sigaction action = {.sa_handler = request_stop, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
 }

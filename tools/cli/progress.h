@@ -1,7 +1,9 @@
-/** @file progress.h  One line on a terminal that is rewritten as work goes on. Calls: nothing. */
+/** @file progress.h  What runs long: a line on a terminal that is rewritten as work goes on, and Ctrl-C as a
+ *  request that it ends at the next whole piece of work. Calls: nothing. */
 #ifndef ADEPT_PROGRESS_H
 #define ADEPT_PROGRESS_H
 #include "adept_error.h"
+#include <signal.h>
 #include <stdbool.h>
 
 typedef struct adept_progress {
@@ -15,5 +17,11 @@ void adept_progress_init(adept_progress *p);
 void adept_progress_say(adept_progress *p, const char *format, ...) ADEPT_PRINTF(2, 3);
 /** Wipe the line, before anything else is printed. */
 void adept_progress_end(adept_progress *p);
+
+/** Set by the first SIGINT or SIGTERM after adept_interrupt_catch(). */
+extern volatile sig_atomic_t adept_interrupt_requested;
+
+/** The first signal is a request; the second ends the program. */
+void adept_interrupt_catch(void);
 
 #endif

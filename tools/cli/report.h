@@ -5,7 +5,7 @@
 #include "adept_profile.h"
 #include "cli.h"
 #include "groups.h"
-#include "report_warning.h"
+#include "table.h"
 
 /** Model, what runs, and the input shapes: the head of both reports. */
 void adept_report_workload(FILE *out, const adept_profile *profile);

@@ -1,9 +1,7 @@
 /** @file report_diff.c  A difference for people: on a terminal, or as a comment on a change. */
 #include "diff_report.h"
-#include "grid.h"
 #include "groups.h"
-#include "report_warning.h"
-#include "units.h"
+#include "table.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -58,33 +56,29 @@ static adept_text number(double value)
 
 /* ---------------------------------------------------------------- totals ----------------------------------------- */
 
-static void total_row(adept_grid *grid, const char *name, adept_text (*text)(double), double old, double now)
+static void total_row(adept_table *table, const char *name, adept_text (*text)(double), double old, double now)
 {
-    const adept_text a = text(old), b = text(now), by = growth(old, now);
-    const char *cells[] = {name, a.s, b.s, by.s};
-
-    adept_grid_row(grid, cells);
+    adept_table_row(table, (const char *const[]){name, text(old).s, text(now).s, growth(old, now).s});
 }
 
-static bool print_totals(FILE *out, const adept_diff_report *r)
+static adept_status print_totals(adept_cli *cli, FILE *out, const adept_diff_report *r)
 {
     static const adept_column columns[] = {{"", false}, {"old", true}, {"new", true}, {"change", true}};
     const adept_prediction *p = &r->diff->old, *q = &r->diff->now;
-    adept_grid grid;
+    adept_table table = {.columns = columns, .n_columns = 4, .indent = 2, .markdown = r->markdown};
 
-    adept_grid_begin(&grid, out, r->markdown, columns, 4);
-    total_row(&grid, "step time", adept_units_time, p->step_time_s, q->step_time_s);
-    total_row(&grid, "power", adept_units_watt, p->power_avg_w, q->power_avg_w);
-    total_row(&grid, "energy per step", adept_units_joule, p->energy_step_j, q->energy_step_j);
-    total_row(&grid, "energy per sample", adept_units_joule, p->energy_per_sample_j, q->energy_per_sample_j);
-    total_row(&grid, "peak memory of a GPU", adept_units_bytes, p->memory.peak_bytes, q->memory.peak_bytes);
-    total_row(&grid, "activations", adept_units_bytes, p->memory.activations_bytes, q->memory.activations_bytes);
-    total_row(&grid, "weights", adept_units_bytes, p->memory.weights_bytes, q->memory.weights_bytes);
-    total_row(&grid, "arithmetic", flop, p->total_flops, q->total_flops);
-    total_row(&grid, "read and written", traffic, p->bytes_read + p->bytes_written, q->bytes_read + q->bytes_written);
-    total_row(&grid, "kernels", number, p->kernels, q->kernels);
-    total_row(&grid, "parameters", number, (double)r->old->profile->params, (double)r->now->profile->params);
-    return adept_grid_end(&grid);
+    total_row(&table, "step time", adept_units_time, p->step_time_s, q->step_time_s);
+    total_row(&table, "power", adept_units_watt, p->power_avg_w, q->power_avg_w);
+    total_row(&table, "energy per step", adept_units_joule, p->energy_step_j, q->energy_step_j);
+    total_row(&table, "energy per sample", adept_units_joule, p->energy_per_sample_j, q->energy_per_sample_j);
+    total_row(&table, "peak memory of a GPU", adept_units_bytes, p->memory.peak_bytes, q->memory.peak_bytes);
+    total_row(&table, "activations", adept_units_bytes, p->memory.activations_bytes, q->memory.activations_bytes);
+    total_row(&table, "weights", adept_units_bytes, p->memory.weights_bytes, q->memory.weights_bytes);
+    total_row(&table, "arithmetic", flop, p->total_flops, q->total_flops);
+    total_row(&table, "read and written", traffic, p->bytes_read + p->bytes_written, q->bytes_read + q->bytes_written);
+    total_row(&table, "kernels", number, p->kernels, q->kernels);
+    total_row(&table, "parameters", number, (double)r->old->profile->params, (double)r->now->profile->params);
+    return adept_table_end(cli, &table, out);
 }
 
 /* ---------------------------------------------------------------- layers ----------------------------------------- */
@@ -96,7 +90,7 @@ static const adept_column columns[] = {{"module", false}, {"what", false},   {"n
                                        {"MB", true},      {"act MiB", true}, {"par MiB", true}};
 #define N_COLUMNS (sizeof columns / sizeof *columns)
 
-static void amounts_row(adept_grid *grid, const char *name, const char *what, const char *n,
+static void amounts_row(adept_table *table, const char *name, const char *what, const char *n,
                         const adept_diff_amounts *old, const adept_diff_amounts *now)
 {
     adept_text texts[ADEPT_DIFF_AMOUNTS];
@@ -106,17 +100,17 @@ static void amounts_row(adept_grid *grid, const char *name, const char *what, co
         texts[i] = change(old->v[i], now->v[i], scales[i]);
         cells[3 + i] = texts[i].s;
     }
-    adept_grid_row(grid, cells);
+    adept_table_row(table, cells);
 }
 
-static bool module_row(adept_grid *grid, const adept_diff_row *row)
+static bool module_row(adept_table *table, const adept_diff_row *row)
 {
     char n[32] = "", *name = NULL;
     const char *path = *row->path ? row->path : "(model)";
 
     if (row->modules > 0) snprintf(n, sizeof n, "%" PRId64, row->modules);
     if (row->status == ADEPT_DIFF_RENAMED && asprintf(&name, "%s (was %s)", path, row->old_path) < 0) return false;
-    amounts_row(grid, name ? name : path, adept_diff_status_name(row->status), n, &row->old, &row->now);
+    amounts_row(table, name ? name : path, adept_diff_status_name(row->status), n, &row->old, &row->now);
     free(name);
     return true;
 }
@@ -129,14 +123,14 @@ static bool part_changed(const adept_diff_part *part)
     return false;
 }
 
-static void part_rows(adept_grid *grid, const adept_diff *d)
+static void part_rows(adept_table *table, const adept_diff *d)
 {
     char name[64];
 
     for (int i = 0; i < ADEPT_DIFF_PARTS; i++) {
         if (!part_changed(&d->parts[i])) continue;
         snprintf(name, sizeof name, "(%s)", d->parts[i].name);
-        amounts_row(grid, name, "no module", "", &d->parts[i].old, &d->parts[i].now);
+        amounts_row(table, name, "no module", "", &d->parts[i].old, &d->parts[i].now);
     }
 }
 
@@ -158,30 +152,29 @@ static void print_counts(FILE *out, const adept_diff *d)
         fprintf(out, "%s%zu %s", i > 0 ? ", " : "", count_rows(d, order[i]), adept_diff_status_name(order[i]));
 }
 
-static bool print_rows(FILE *out, const adept_diff_report *r)
+static adept_status print_rows(adept_cli *cli, FILE *out, const adept_diff_report *r)
 {
     const adept_diff *d = r->diff;
-    adept_grid grid;
+    adept_table table = {.columns = columns, .n_columns = N_COLUMNS, .indent = 2, .markdown = r->markdown};
     int64_t shown = 0, left = 0;
     bool ok = true;
 
-    adept_grid_begin(&grid, out, r->markdown, columns, N_COLUMNS);
     for (size_t i = 0; ok && i < d->n_rows; i++) {
         if (d->rows[i].status == ADEPT_DIFF_SAME) continue;
         if (r->max_rows > 0 && shown == r->max_rows) {
             left++;
             continue;
         }
-        ok = module_row(&grid, &d->rows[i]);
+        ok = module_row(&table, &d->rows[i]);
         shown++;
     }
-    part_rows(&grid, d);
-    amounts_row(&grid, "total", "", "", &d->old_total, &d->now_total);
-    ok = adept_grid_end(&grid) && ok;
+    part_rows(&table, d);
+    amounts_row(&table, "total", "", "", &d->old_total, &d->now_total);
+    adept_status status = adept_table_end(cli, &table, out);
     if (left > 0)
         fprintf(out, "%s%" PRId64 " rows with smaller changes are left out; --rows 0 shows all\n",
                 r->markdown ? "\n" : "  ", left);
-    return ok;
+    return ok ? status : adept_cli_no_memory(cli);
 }
 
 /* ---------------------------------------------------------------- the whole -------------------------------------- */
@@ -189,7 +182,7 @@ static bool print_rows(FILE *out, const adept_diff_report *r)
 static void print_name(FILE *out, bool markdown, const char *text)
 {
     if (markdown)
-        adept_markdown_text(out, text);
+        adept_print_markdown(out, text);
     else
         adept_print_clean(out, text);
 }
@@ -247,7 +240,7 @@ static void print_warning(void *context, const char *text)
     }
     fprintf(sink->out, "%s> **Warning:** ", sink->headed ? ">\n" : "\n");
     sink->headed = true;
-    adept_markdown_text(sink->out, text);
+    adept_print_markdown(sink->out, text);
     fputc('\n', sink->out);
 }
 
@@ -263,15 +256,15 @@ static adept_status print_text(adept_cli *cli, FILE *out, const adept_diff_repor
     print_side(out, r, "Old", r->old);
     print_side(out, r, "New", r->now);
     fputc('\n', out);
-    bool ok = print_totals(out, r);
+    adept_status status = print_totals(cli, out, r);
     fputs("\nModules: ", out);
     print_counts(out, r->diff);
     fprintf(out, "\nChanges of a step, largest change of %s first (time and energy of all GPUs, the rest of one)\n",
             adept_diff_amount_name(r->sort));
-    ok = ok && print_rows(out, r);
+    if (status == ADEPT_OK) status = print_rows(cli, out, r);
     print_check(out, r);
     print_warnings(out, r);
-    return ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
+    return status;
 }
 
 static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_diff_report *r)
@@ -283,7 +276,7 @@ static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_diff_r
     print_side(out, r, "old", r->old);
     print_side(out, r, "new", r->now);
     fputc('\n', out);
-    bool ok = print_totals(out, r);
+    adept_status status = print_totals(cli, out, r);
     print_check(out, r);
     print_warnings(out, r);
     fputs("\n<details>\n<summary>Modules: ", out);
@@ -292,9 +285,9 @@ static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_diff_r
             "</summary>\n\nChanges of a step, largest change of %s first; time and energy of all GPUs, the rest of "
             "one.\n\n",
             adept_diff_amount_name(r->sort));
-    ok = ok && print_rows(out, r);
+    if (status == ADEPT_OK) status = print_rows(cli, out, r);
     fputs("\n</details>\n\n<sub>Predicted by adept " ADEPT_VERSION ", not measured.</sub>\n", out);
-    return ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
+    return status;
 }
 
 adept_status adept_diff_print(adept_cli *cli, FILE *out, const adept_diff_report *r)

@@ -1,6 +1,5 @@
 /** @file report_errors.c  Tables of errors, and the report of `adept evaluate`. */
 #include "report_fit.h"
-#include "report_warning.h"
 #include "table.h"
 #include "units.h"
 #include <inttypes.h>
@@ -19,63 +18,37 @@ static int digits_behind(double value)
 /* 12.34 -> "12.3", NAN -> "": a column nobody has numbers for is left out of the table. */
 static adept_text percent(double value)
 {
-    adept_text text = {""};
-
-    if (isfinite(value)) snprintf(text.s, sizeof text.s, "%.*f", digits_behind(value), value);
-    return text;
+    return isfinite(value) ? adept_cell("%.*f", digits_behind(value), value) : (adept_text){""};
 }
 
 static adept_text signed_percent(double value)
 {
-    adept_text text = {""};
-
-    if (isfinite(value)) snprintf(text.s, sizeof text.s, "%+.*f", digits_behind(value), value);
-    return text;
+    return isfinite(value) ? adept_cell("%+.*f", digits_behind(value), value) : (adept_text){""};
 }
 
-static adept_text coverage(const adept_metrics *m)
-{
-    adept_text text = {""};
-
-    if (isfinite(m->coverage)) snprintf(text.s, sizeof text.s, "%.0f", m->coverage);
-    return text;
-}
-
-static bool add_errors(adept_table *table, const adept_error_line *line)
+static void add_errors(adept_table *table, const adept_error_line *line)
 {
     const adept_metrics *m = line->metrics;
-    char n[32];
-    const adept_text time = percent(m->time.mape), median = percent(m->time.median), p90 = percent(m->time.p90),
-                     max = percent(m->time.max), bias = signed_percent(m->time.bias), power = percent(m->power.mape),
-                     power_max = percent(m->power.max), power_bias = signed_percent(m->power.bias),
-                     energy = percent(m->energy.mape), both = percent(m->mape_combined), inside = coverage(m);
-    const char *cells[] = {line->name, line->what, n,           time.s,       median.s, p90.s,  max.s,
-                           bias.s,     power.s,    power_max.s, power_bias.s, energy.s, both.s, inside.s};
 
-    snprintf(n, sizeof n, "%zu", m->n);
-    return adept_table_row(table, cells);
+    adept_table_row(table, (const char *const[]){
+                               line->name, line->what, adept_cell("%zu", m->n).s, percent(m->time.mape).s,
+                               percent(m->time.median).s, percent(m->time.p90).s, percent(m->time.max).s,
+                               signed_percent(m->time.bias).s, percent(m->power.mape).s, percent(m->power.max).s,
+                               signed_percent(m->power.bias).s, percent(m->energy.mape).s, percent(m->mape_combined).s,
+                               isfinite(m->coverage) ? adept_cell("%.0f", m->coverage).s : ""});
 }
 
-static adept_status no_memory(adept_cli *cli)
+adept_status adept_report_errors(adept_cli *cli, FILE *out, const adept_error_line *lines, size_t n)
 {
-    return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
-}
+    static const adept_column columns[] = {{"", false},        {"", false},     {"n", true},    {"time %", true},
+                                           {"median", true},   {"p90", true},   {"max", true},  {"bias", true},
+                                           {"power %", true},  {"max", true},   {"bias", true}, {"energy %", true},
+                                           {"combined", true}, {"inside", true}};
+    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
 
-adept_status adept_report_errors(adept_cli *cli, FILE *out, const char *first, const char *second,
-                                 const adept_error_line *lines, size_t n)
-{
-    const adept_column columns[] = {{first, false},     {second, false}, {"n", true},    {"time %", true},
-                                    {"median", true},   {"p90", true},   {"max", true},  {"bias", true},
-                                    {"power %", true},  {"max", true},   {"bias", true}, {"energy %", true},
-                                    {"combined", true}, {"inside", true}};
-    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
-    bool ok = table != NULL;
-
-    for (size_t i = 0; i < n && ok; i++)
-        ok = add_errors(table, &lines[i]);
-    if (ok) adept_table_print(table, out, 2);
-    adept_table_free(table);
-    return ok ? ADEPT_OK : no_memory(cli);
+    for (size_t i = 0; i < n; i++)
+        add_errors(&table, &lines[i]);
+    return adept_table_end(cli, &table, out);
 }
 
 static bool same_columns(const adept_group *a, const adept_group *b)
@@ -100,7 +73,7 @@ adept_status adept_report_groups(adept_cli *cli, FILE *out, const char *heading,
 {
     adept_error_line *lines = calloc(e->n_groups + 1, sizeof *lines);
     char(*names)[256] = calloc(e->n_groups + 1, sizeof *names);
-    adept_status status = lines && names ? ADEPT_OK : no_memory(cli);
+    adept_status status = lines && names ? ADEPT_OK : adept_cli_no_memory(cli);
 
     for (size_t begin = 0, end; begin < e->n_groups && status == ADEPT_OK; begin = end) {
         char title[256];
@@ -110,10 +83,9 @@ adept_status adept_report_groups(adept_cli *cli, FILE *out, const char *heading,
         }
         if (end == begin + 1) continue; /* one value: the errors of all rows, which the caller has printed */
         join(title, sizeof title, e->groups[begin].columns, e->groups[begin].n_columns, ", ");
-        fprintf(out, "\n%s by ", heading);
-        adept_print_clean(out, title);
         fputc('\n', out);
-        status = adept_report_errors(cli, out, "", "", lines + begin, end - begin);
+        adept_print_format(out, "%s by %s\n", heading, title);
+        status = adept_report_errors(cli, out, lines + begin, end - begin);
     }
     free(names);
     free(lines);
@@ -151,25 +123,23 @@ static adept_text known(adept_text text, double value)
     return isfinite(value) ? text : (adept_text){""};
 }
 
-static bool add_scored(adept_table *table, const adept_scored *s)
+static void add_scored(adept_table *table, const adept_scored *s)
 {
     const adept_measurement *m = s->measured;
     char place[256], what[256];
     const char *slash = strrchr(m->file, '/');
-    const adept_text measured = known(adept_units_time(m->step_time_s), m->step_time_s),
-                     predicted = known(adept_units_time(s->time_s), m->step_time_s),
-                     error = signed_percent(error_of(s->time_s, m->step_time_s)),
-                     watts = known(adept_units_si(m->power_avg_w, "W"), m->power_avg_w),
-                     predicted_w = known(adept_units_si(s->power_w, "W"), m->power_avg_w),
-                     error_w = signed_percent(error_of(s->power_w, m->power_avg_w));
-    const char *cells[] = {place, what, measured.s, predicted.s, error.s, watts.s, predicted_w.s, error_w.s};
 
     snprintf(place, sizeof place, "%.200s:%ld", slash ? slash + 1 : m->file, m->line);
     snprintf(what, sizeof what, "%.120s, batch %" PRId64 ", %s, %s", m->model_name, m->batch_size,
              adept_precision_name(m->precision), adept_mode_name(m->mode));
     if (m->gpus > 1) snprintf(what + strlen(what), sizeof what - strlen(what), ", %" PRId64 " GPUs", m->gpus);
     if (m->power_limit_w > 0) snprintf(what + strlen(what), sizeof what - strlen(what), ", %g W", m->power_limit_w);
-    return adept_table_row(table, cells);
+    adept_table_row(table, (const char *const[]){place, what, known(adept_units_time(m->step_time_s), m->step_time_s).s,
+                                                 known(adept_units_time(s->time_s), m->step_time_s).s,
+                                                 signed_percent(error_of(s->time_s, m->step_time_s)).s,
+                                                 known(adept_units_watt(m->power_avg_w), m->power_avg_w).s,
+                                                 known(adept_units_watt(s->power_w), m->power_avg_w).s,
+                                                 signed_percent(error_of(s->power_w, m->power_avg_w)).s});
 }
 
 adept_status adept_report_worst(adept_cli *cli, FILE *out, const char *heading, const adept_evaluation *e, size_t n)
@@ -177,22 +147,18 @@ adept_status adept_report_worst(adept_cli *cli, FILE *out, const char *heading, 
     static const adept_column columns[] = {{"row", false},      {"", false},       {"measured", true},
                                            {"predicted", true}, {"error %", true}, {"measured", true},
                                            {"predicted", true}, {"error %", true}};
+    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
     const adept_scored **rows = calloc(e->n + 1, sizeof *rows);
-    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
-    bool ok = rows && table;
 
-    for (size_t i = 0; i < e->n && ok; i++)
+    if (!rows) return adept_cli_no_memory(cli);
+    for (size_t i = 0; i < e->n; i++)
         rows[i] = &e->rows[i];
-    if (ok) qsort(rows, e->n, sizeof *rows, compare_worst);
-    for (size_t i = 0; i < n && i < e->n && ok; i++)
-        if (!isnan(worst_of(rows[i]))) ok = add_scored(table, rows[i]);
-    if (ok) {
-        fprintf(out, "\n%s\n", heading);
-        adept_table_print(table, out, 2);
-    }
-    adept_table_free(table);
+    qsort(rows, e->n, sizeof *rows, compare_worst);
+    for (size_t i = 0; i < n && i < e->n; i++)
+        if (!isnan(worst_of(rows[i]))) add_scored(&table, rows[i]);
     free(rows);
-    return ok ? ADEPT_OK : no_memory(cli);
+    fprintf(out, "\n%s\n", heading);
+    return adept_table_end(cli, &table, out);
 }
 
 /* ---------------------------------------------------------------- evaluate --------------------------------------- */
@@ -203,15 +169,14 @@ adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_eval
     const adept_error_line all = {.name = "all rows", .what = "", .metrics = &e->overall};
     bool headed = false;
 
-    fputs("GPU     ", out);
-    adept_print_clean(out, hw->name);
+    adept_print_format(out, "GPU     %s", hw->name);
     if (hw->transferred)
         fprintf(out, ", not calibrated: parameters transferred from %zu other GPUs\n", hw->n_donors);
     else
         fputs(hw->calibrated ? ", calibrated\n" : ", not calibrated: an estimate from the specification sheet\n", out);
     fprintf(out, "Rows    %zu of %zu file%s\n", e->n, d->n_files, d->n_files == 1 ? "" : "s");
     fputs("\nErrors, in percent of what was measured\n", out);
-    adept_status status = adept_report_errors(cli, out, "", "", &all, 1);
+    adept_status status = adept_report_errors(cli, out, &all, 1);
     if (status == ADEPT_OK) status = adept_report_groups(cli, out, "Errors", e);
     if (status == ADEPT_OK) status = adept_report_worst(cli, out, "Rows predicted worst", e, N_WORST);
     adept_report_warnings(out, &headed, warnings, n_warnings);

@@ -1,6 +1,5 @@
 /** @file report_fit.c  The report of `adept calibrate`: what the fit is worth on rows it never saw, first. */
 #include "report_fit.h"
-#include "report_warning.h"
 #include "table.h"
 #include "units.h"
 #include <inttypes.h>
@@ -12,29 +11,18 @@
 #define N_WORST 5
 #define LINE_WIDTH 110
 
-static adept_status no_memory(adept_cli *cli)
-{
-    return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
-}
-
 /* ---------------------------------------------------------------- head ------------------------------------------- */
 
 static void print_head(FILE *out, const adept_fit_report *r)
 {
     const adept_fit *fit = r->fit;
 
-    fputs("GPU      ", out);
-    adept_print_clean(out, r->base->name);
-    for (size_t i = 0; i < r->base->n_donors && r->base->transferred; i++) {
-        fputs(i ? ", " : " by ", out);
-        adept_print_clean(out, r->base->donors[i]);
-    }
-    fputs("\nRows     ", out);
-    fprintf(out, "%zu: %zu times, %zu powers; from ", r->dataset->n, fit->loss.n_time, fit->loss.n_power);
-    for (size_t i = 0; i < r->dataset->n_files; i++) {
-        if (i) fputs(", ", out);
-        adept_print_clean(out, r->dataset->files[i].name);
-    }
+    adept_print_format(out, "GPU      %s", r->base->name);
+    for (size_t i = 0; i < r->base->n_donors && r->base->transferred; i++)
+        adept_print_format(out, "%s%s", i ? ", " : " by ", r->base->donors[i]);
+    fprintf(out, "\nRows     %zu: %zu times, %zu powers; from ", r->dataset->n, fit->loss.n_time, fit->loss.n_power);
+    for (size_t i = 0; i < r->dataset->n_files; i++)
+        adept_print_format(out, "%s%s", i ? ", " : "", r->dataset->files[i].name);
     if (r->dataset->n_excluded > 0) fprintf(out, "; %zu suspect left out", r->dataset->n_excluded);
     fprintf(out, "\nFit      %zu parameters, %s saturation, seed %" PRIu64 ", %d generations in %s%s\n", fit->n_free,
             fit->saturation, fit->seed, fit->generations, adept_units_time(fit->wall_s).s,
@@ -72,7 +60,7 @@ static adept_status print_errors(adept_cli *cli, FILE *out, const adept_fit_repo
     if (r->floors.in_sample) lines[n++] = (adept_error_line){"floor, in-sample", "", &r->floors.in_sample->overall};
     fputs("\nErrors, in percent of what was measured. Expect those of rows that were held out, not those in-sample.\n",
           out);
-    adept_status status = adept_report_errors(cli, out, "", "", lines, n);
+    adept_status status = adept_report_errors(cli, out, lines, n);
     fputs("  floor: one efficiency for all times, one power for all rows; a fit must beat it.\n", out);
     for (size_t i = 0; i < r->n_held_out; i++) {
         const adept_held_out *h = &r->held_out[i];
@@ -109,64 +97,44 @@ static adept_status print_groups(adept_cli *cli, FILE *out, const adept_fit_repo
 /* ---------------------------------------------------------------- stages ----------------------------------------- */
 
 /* "" where nothing was measured: the column is then left out. */
-static void percent(char *text, size_t size, double value)
+static adept_text percent(double value)
 {
-    text[0] = '\0';
-    if (isfinite(value)) snprintf(text, size, "%.3f", value);
-}
-
-static bool add_run(adept_table *table, const adept_fit_run *run)
-{
-    char time[32], power[32], total[32], free_[32], generations[32];
-    const char *cells[] = {
-        run->name,   run->adds,
-        free_,       time,
-        power,       total,
-        generations, run->skipped ? "nothing these rows determine" : run->converged ? "" : "not converged"};
-
-    percent(time, sizeof time, run->loss.time);
-    percent(power, sizeof power, run->loss.power);
-    snprintf(total, sizeof total, "%.3f", run->loss.total);
-    snprintf(free_, sizeof free_, "%zu", run->n_free);
-    snprintf(generations, sizeof generations, "%d", run->generations);
-    return adept_table_row(table, cells);
+    return isfinite(value) ? adept_cell("%.3f", value) : (adept_text){""};
 }
 
 static adept_status print_runs(adept_cli *cli, FILE *out, const char *heading, const adept_fit_run *runs, size_t n)
 {
     static const adept_column columns[] = {{"", false},       {"adds", false}, {"free", true},        {"time %", true},
                                            {"power %", true}, {"loss", true},  {"generations", true}, {"", false}};
-    adept_table *table;
-    bool ok = true;
+    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
 
     if (n == 0) return ADEPT_OK;
-    table = adept_table_new(columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < n && ok && table; i++)
-        ok = add_run(table, &runs[i]);
-    if (table && ok) {
-        fprintf(out, "\n%s\n", heading);
-        adept_table_print(table, out, 2);
-    }
-    adept_table_free(table);
-    return table && ok ? ADEPT_OK : no_memory(cli);
+    for (const adept_fit_run *r = runs; r < runs + n; r++)
+        adept_table_row(&table,
+                        (const char *const[]){r->name, r->adds, adept_cell("%zu", r->n_free).s, percent(r->loss.time).s,
+                                              percent(r->loss.power).s, adept_cell("%.3f", r->loss.total).s,
+                                              adept_cell("%d", r->generations).s,
+                                              r->skipped     ? "nothing these rows determine"
+                                              : r->converged ? ""
+                                                             : "not converged"});
+    fprintf(out, "\n%s\n", heading);
+    return adept_table_end(cli, &table, out);
 }
 
 /* ---------------------------------------------------------------- parameters ------------------------------------- */
 
-static bool add_parameter(adept_table *table, const adept_parameter_report *p)
+static void add_parameter(adept_table *table, const adept_parameter_report *p)
 {
-    char value[32], low[32], high[32], error[32] = "", note[256];
-    const char *cells[] = {p->name, value, error, low, high, note};
+    char note[256];
     const char *bound = p->at_low ? "AT ITS LOWER BOUND" : p->at_high ? "AT ITS UPPER BOUND" : "";
     const char *why = p->determined ? "" : p->why_not ? p->why_not : "not determined";
+    const adept_text error = !isfinite(p->std_error) ? (adept_text){""}
+                             : p->log_scale          ? adept_cell("x/ %.3g", exp(p->std_error))
+                                                     : adept_cell("+- %.2g", p->std_error);
 
-    snprintf(value, sizeof value, "%.4g", p->value);
-    snprintf(low, sizeof low, "%.3g", p->low);
-    snprintf(high, sizeof high, "%.3g", p->high);
-    if (isfinite(p->std_error) && p->log_scale) snprintf(error, sizeof error, "x/ %.3g", exp(p->std_error));
-    if (isfinite(p->std_error) && !p->log_scale) snprintf(error, sizeof error, "+- %.2g", p->std_error);
     snprintf(note, sizeof note, "%s%s%.180s", bound, *bound && *why ? "; " : "", why);
-    return adept_table_row(table, cells);
+    adept_table_row(table, (const char *const[]){p->name, adept_cell("%.4g", p->value).s, error.s,
+                                                 adept_cell("%.3g", p->low).s, adept_cell("%.3g", p->high).s, note});
 }
 
 /* Those kept for the same reason, as a paragraph: "name = value, ...". */
@@ -200,25 +168,20 @@ static adept_status print_parameters(adept_cli *cli, FILE *out, const adept_iden
 {
     static const adept_column columns[] = {{"parameter", false}, {"value", true}, {"error", true},
                                            {"from", true},       {"to", true},    {"", false}};
-    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
-    bool ok = table != NULL;
+    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
 
-    for (size_t i = 0; i < id->n && ok; i++)
-        if (id->parameters[i].free) ok = add_parameter(table, &id->parameters[i]);
-    if (ok) {
-        fprintf(out, "\nParameters: %zu free, %zu of them determined by these rows, %zu at a bound\n", id->n_free,
-                id->n_determined, id->n_at_bound);
-        adept_table_print(table, out, 2);
-        print_kept(out, id);
-    }
-    adept_table_free(table);
-    if (!ok) return no_memory(cli);
+    for (size_t i = 0; i < id->n; i++)
+        if (id->parameters[i].free) add_parameter(&table, &id->parameters[i]);
+    fprintf(out, "\nParameters: %zu free, %zu of them determined by these rows, %zu at a bound\n", id->n_free,
+            id->n_determined, id->n_at_bound);
+    adept_status status = adept_table_end(cli, &table, out);
+    print_kept(out, id);
     for (size_t i = 0; i < id->n_groups; i++)
         fprintf(out, "  only known together: %s\n", id->groups[i].text);
     for (size_t i = 0; i < id->n_correlations; i++)
         fprintf(out, "  correlated %+.3f: %s, %s\n", id->correlations[i].value,
                 id->parameters[id->correlations[i].a].name, id->parameters[id->correlations[i].b].name);
-    return ADEPT_OK;
+    return status;
 }
 
 /* ---------------------------------------------------------------- the rest --------------------------------------- */
@@ -227,13 +190,8 @@ static void print_suggestions(FILE *out, const adept_fit_report *r)
 {
     if (r->n_suggestions == 0) return;
     fputs("\nWhat to measure next\n", out);
-    for (size_t i = 0; i < r->n_suggestions; i++) {
-        fprintf(out, "  %zu. ", i + 1);
-        adept_print_clean(out, r->suggestions[i].text);
-        fputs(" (", out);
-        adept_print_clean(out, r->suggestions[i].reason);
-        fputs(")\n", out);
-    }
+    for (size_t i = 0; i < r->n_suggestions; i++)
+        adept_print_format(out, "  %zu. %s (%s)\n", i + 1, r->suggestions[i].text, r->suggestions[i].reason);
 }
 
 static void print_interval(FILE *out, const adept_conformal *c)
@@ -271,15 +229,13 @@ adept_status adept_report_fit(adept_cli *cli, FILE *out, const adept_fit_report 
     adept_report_warnings(out, &headed, warnings, n_warnings);
     for (size_t i = 0; i < r->n_warnings; i++)
         adept_report_warning(out, &headed, r->warnings[i]);
-    fprintf(out, "\nWritten: ");
-    adept_print_clean(out, output);
-    if (r->base->transferred) {
-        fputs("\n  adept gpus NAME --shared ", out);
-        adept_print_clean(out, output);
-        fputs(" --json > NAME.json; adept predict MODEL --gpu ./NAME.json\n", out);
-        return ADEPT_OK;
-    }
-    fprintf(out, "\n  adept predict MODEL --gpu %s%s\n", strchr(output, '/') || strstr(output, ".json") ? "" : "./",
-            output);
+    fputc('\n', out);
+    adept_print_format(out, "Written: %s\n", output);
+    if (r->base->transferred)
+        adept_print_format(
+            out, "  adept gpus NAME --shared %s --json > NAME.json; adept predict MODEL --gpu ./NAME.json\n", output);
+    else
+        adept_print_format(out, "  adept predict MODEL --gpu %s%s\n",
+                           strchr(output, '/') || strstr(output, ".json") ? "" : "./", output);
     return ADEPT_OK;
 }

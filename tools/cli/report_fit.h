@@ -11,9 +11,7 @@ typedef struct adept_error_line {
     const adept_metrics *metrics;
 } adept_error_line;
 
-/** @param first, second  titles of the two text columns */
-adept_status adept_report_errors(adept_cli *cli, FILE *out, const char *first, const char *second,
-                                 const adept_error_line *lines, size_t n);
+adept_status adept_report_errors(adept_cli *cli, FILE *out, const adept_error_line *lines, size_t n);
 
 /** Groups of an evaluation, one table per column. `heading` is printed before the first, with the column's name. */
 adept_status adept_report_groups(adept_cli *cli, FILE *out, const char *heading, const adept_evaluation *e);

@@ -1,7 +1,7 @@
 /** @file report_html.c  Headline first, then pictures from the whole to the parts, then where the numbers come from. */
-#include "report_html.h"
+#include "report_pictures.h"
 #include "page.h"
-#include "units.h"
+#include "table.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -73,11 +73,6 @@ static adept_text range_note(const double *range, double level, adept_text (*pri
     return text;
 }
 
-static adept_text print_power(double power_w)
-{
-    return adept_units_si(power_w, "W");
-}
-
 static void put_headline(FILE *out, const adept_prediction_report *r)
 {
     const adept_prediction *p = r->prediction;
@@ -92,11 +87,11 @@ static void put_headline(FILE *out, const adept_prediction_report *r)
     adept_page_tile(out, "Step time", adept_units_time(p->step_time_s).s,
                     range_note(p->interval_time_s, p->interval_level, adept_units_time).s);
     adept_page_tile(out, gpus_of(r) > 1 ? "Power of all GPU boards" : "Power of the GPU board",
-                    adept_units_si(p->power_avg_w, "W").s,
-                    range_note(p->interval_power_w, p->interval_level, print_power).s);
-    adept_page_tile(out, "Energy per step", adept_units_si(p->energy_step_j, "J").s, "");
+                    adept_units_watt(p->power_avg_w).s,
+                    range_note(p->interval_power_w, p->interval_level, adept_units_watt).s);
+    adept_page_tile(out, "Energy per step", adept_units_joule(p->energy_step_j).s, "");
     adept_page_tile(out, "Samples per second", adept_units_digits(p->samples_per_s).s, "");
-    adept_page_tile(out, "Energy per sample", adept_units_si(p->energy_per_sample_j, "J").s, "");
+    adept_page_tile(out, "Energy per sample", adept_units_joule(p->energy_per_sample_j).s, "");
     adept_page_tile(out, "Bound by", adept_bound_name(p->bound), clock);
     adept_page_tile(out, "Peak FLOP/s used (MFU)", adept_units_percent(p->mfu).s, "");
     adept_page_tile(out, gpus_of(r) > 1 ? "Memory of each GPU" : "Memory", adept_units_bytes(m->peak_bytes).s, memory);
@@ -201,20 +196,20 @@ static void put_memory(FILE *out, const adept_prediction_report *r, const adept_
     adept_page_section_end(out);
 }
 
-static void put_limit_row(FILE *out, const adept_page_column *columns, const char *name, const adept_limit_estimate *c)
+static void put_limit_row(FILE *out, const adept_column *columns, const char *name, const adept_limit_estimate *c)
 {
-    const adept_text limit = adept_units_si(c->limit_w, "W"), time = adept_units_time(c->step_time_s),
-                     power = adept_units_si(c->power_avg_w, "W"), energy = adept_units_si(c->energy_step_j, "J"),
-                     slower = adept_units_change(c->slowdown), saved = adept_units_change(-c->energy_saving);
-    const char *const cells[] = {name, limit.s, time.s, power.s, energy.s, slower.s, saved.s};
-
-    adept_page_table_row(out, columns, cells, 7);
+    adept_page_table_row(out, columns,
+                         (const char *const[]){name, adept_units_watt(c->limit_w).s, adept_units_time(c->step_time_s).s,
+                                               adept_units_watt(c->power_avg_w).s,
+                                               adept_units_joule(c->energy_step_j).s, adept_units_change(c->slowdown).s,
+                                               adept_units_change(-c->energy_saving).s},
+                         7);
 }
 
 static void put_limits(FILE *out, const adept_prediction_report *r, const adept_pictures *pictures)
 {
-    static const adept_page_column columns[] = {{"", false},      {"limit", true}, {"step time", true}, {"power", true},
-                                                {"energy", true}, {"time", true},  {"energy", true}};
+    static const adept_column columns[] = {{"", false},      {"limit", true}, {"step time", true}, {"power", true},
+                                           {"energy", true}, {"time", true},  {"energy", true}};
     char caption[384];
 
     adept_page_section(out, "power-limit", "Power limit");
@@ -242,52 +237,40 @@ static void put_limits(FILE *out, const adept_prediction_report *r, const adept_
 
 /* ---------------------------------------------------------------- layers ----------------------------------------- */
 
-typedef struct layer_sum {
-    double time_s, energy_j, flops, bytes;
-    int64_t count;
-} layer_sum;
-
-static void put_layer(FILE *out, const adept_page_column *columns, const adept_prediction_report *r, const char *name,
-                      const char *module_class, const layer_sum *s, const char *bound)
+static void put_layer(FILE *out, const adept_column *columns, const adept_prediction_report *r, const adept_group *g,
+                      const char *name, const char *bound)
 {
     double passes = (double)r->profile->grad_accum;
-    char count[32];
-    const adept_text gflop = adept_units_digits(s->flops * passes / 1e9),
-                     gb = adept_units_digits(s->bytes * passes / 1e9), time = adept_units_time(s->time_s),
-                     share = adept_units_percent(s->time_s / r->prediction->step_time_s),
-                     energy = adept_units_si(s->energy_j, "J");
-    const char *const cells[] = {name, module_class, count, gflop.s, gb.s, time.s, share.s, energy.s, bound};
 
-    snprintf(count, sizeof count, "%" PRId64, s->count);
-    adept_page_table_row(out, columns, cells, 9);
+    adept_page_table_row(
+        out, columns,
+        (const char *const[]){name, adept_class_short(g->module_class), adept_cell("%" PRId64, g->count).s,
+                              adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
+                              adept_units_digits(adept_group_bytes(g) * passes / 1e9).s, adept_units_time(g->time_s).s,
+                              adept_units_percent(g->time_s / r->prediction->step_time_s).s,
+                              adept_units_joule(g->energy_j).s, bound},
+        9);
 }
 
 static void put_layers(FILE *out, const adept_prediction_report *r)
 {
-    static const adept_page_column columns[] = {{"path", false}, {"class", false}, {"count", true},
-                                                {"GFLOP", true}, {"GB", true},     {"time", true},
-                                                {"step", true},  {"energy", true}, {"bound", false}};
-    layer_sum rest = {0};
-    char name[64];
+    static const adept_column columns[] = {{"path", false}, {"class", false}, {"count", true},
+                                           {"GFLOP", true}, {"GB", true},     {"time", true},
+                                           {"step", true},  {"energy", true}, {"bound", false}};
+    size_t n = r->groups->n, shown = n < LAYER_ROWS ? n : LAYER_ROWS;
+    adept_group rest = {.module_class = ""};
 
     adept_page_section(out, "layers", "Most expensive layers");
     adept_page_table_begin(out,
                            trains(r) ? "Forward and backward pass of one step, equal layers together"
                                      : "One step, equal layers together",
                            columns, 9);
-    for (size_t i = 0; i < r->groups->n; i++) {
-        const adept_group *g = &r->groups->rows[i];
-        const layer_sum s = {g->time_s, g->energy_j, adept_group_flops(g), adept_group_bytes(g), g->count};
-        if (i < LAYER_ROWS) {
-            put_layer(out, columns, r, *g->name ? g->name : "(model)", adept_class_short(g->module_class), &s,
-                      g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-");
-            continue;
-        }
-        rest = (layer_sum){rest.time_s + s.time_s, rest.energy_j + s.energy_j, rest.flops + s.flops,
-                           rest.bytes + s.bytes, rest.count + s.count};
-    }
-    snprintf(name, sizeof name, "%zu other layers", r->groups->n > LAYER_ROWS ? r->groups->n - LAYER_ROWS : 0);
-    if (r->groups->n > LAYER_ROWS) put_layer(out, columns, r, name, "", &rest, "");
+    for (const adept_group *g = r->groups->rows; g < r->groups->rows + shown; g++)
+        put_layer(out, columns, r, g, *g->name ? g->name : "(model)",
+                  g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-");
+    for (const adept_group *g = r->groups->rows + shown; g < r->groups->rows + n; g++)
+        adept_group_add(&rest, g);
+    if (n > shown) put_layer(out, columns, r, &rest, adept_cell("%zu other layers", n - shown).s, "");
     adept_page_table_end(out);
     adept_page_section_end(out);
 }
@@ -297,7 +280,7 @@ static void put_layers(FILE *out, const adept_prediction_report *r)
 /* What a file does not say has no row. */
 static void put_fact(FILE *out, const char *name, const char *value)
 {
-    static const adept_page_column columns[] = {{"", false}, {"", false}};
+    static const adept_column columns[] = {{"", false}, {"", false}};
     const char *const cells[] = {name, value};
 
     if (value && *value) adept_page_table_row(out, columns, cells, 2);
@@ -305,8 +288,7 @@ static void put_fact(FILE *out, const char *name, const char *value)
 
 static void put_sheet(FILE *out, const adept_hwprofile *hw)
 {
-    static const adept_page_column columns[] = {
-        {"number", false}, {"value", true}, {"meaning", false}, {"source", false}};
+    static const adept_column columns[] = {{"number", false}, {"value", true}, {"meaning", false}, {"source", false}};
 #define X(field, required, text) {#field, text, hw->specs.field},
     const struct {
         const char *key, *meaning;
@@ -317,11 +299,11 @@ static void put_sheet(FILE *out, const adept_hwprofile *hw)
     fputs("<details>\n<summary>Specification sheet of the GPU</summary>\n", out);
     adept_page_table_begin(out, "SI units", columns, 4);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char value[32];
         if (!isfinite(rows[i].value)) continue;
-        snprintf(value, sizeof value, "%.6g", rows[i].value);
-        const char *const cells[] = {rows[i].key, value, rows[i].meaning, adept_hwprofile_source(hw, rows[i].key)};
-        adept_page_table_row(out, columns, cells, 4);
+        adept_page_table_row(out, columns,
+                             (const char *const[]){rows[i].key, adept_cell("%.6g", rows[i].value).s, rows[i].meaning,
+                                                   adept_hwprofile_source(hw, rows[i].key)},
+                             4);
     }
     adept_page_table_end(out);
     fputs("</details>\n", out);
@@ -329,7 +311,7 @@ static void put_sheet(FILE *out, const adept_hwprofile *hw)
 
 static void put_provenance(FILE *out, const adept_prediction_report *r)
 {
-    static const adept_page_column columns[] = {{"what", false}, {"value", false}};
+    static const adept_column columns[] = {{"what", false}, {"value", false}};
     const adept_profile *p = r->profile;
     char text[512];
 
@@ -416,7 +398,7 @@ static void put_sentences(FILE *out, const adept_explanation *x, const char *hea
 
 static void put_levers(FILE *out, const adept_explanation *x)
 {
-    static const adept_page_column columns[] = {{"10 % more of", false}, {"time", true}, {"energy", true}};
+    static const adept_column columns[] = {{"10 % more of", false}, {"time", true}, {"energy", true}};
     const adept_elasticity *rows[LEVER_ROWS];
     size_t n = adept_explain_levers(rows, LEVER_ROWS, &x->elasticities);
 
@@ -424,11 +406,11 @@ static void put_levers(FILE *out, const adept_explanation *x)
     adept_page_table_begin(out, "What the hardware would have to have more of, each a prediction of its own", columns,
                            3);
     for (size_t i = 0; i < n; i++) {
-        const adept_text time = adept_units_change(rows[i]->more.time),
-                         energy = adept_units_change(rows[i]->more.energy);
         const char *name = adept_explain_lever_name(rows[i]);
-        const char *const cells[] = {name ? name : rows[i]->key, time.s, energy.s};
-        adept_page_table_row(out, columns, cells, 3);
+        adept_page_table_row(out, columns,
+                             (const char *const[]){name ? name : rows[i]->key, adept_units_change(rows[i]->more.time).s,
+                                                   adept_units_change(rows[i]->more.energy).s},
+                             3);
     }
     adept_page_table_end(out);
 }

@@ -1,7 +1,7 @@
-/** @file report_pictures.h  The pictures of one prediction. Calls: pictures, model. */
+/** @file report_pictures.h  The pictures of one prediction, and its page. Calls: pictures, model. */
 #ifndef ADEPT_REPORT_PICTURES_H
 #define ADEPT_REPORT_PICTURES_H
-#include "adept_elasticity.h"
+#include "explain.h"
 #include "report.h"
 #include <stddef.h>
 
@@ -34,5 +34,10 @@ const char *adept_picture_file(adept_picture_id id);
 adept_status adept_pictures_draw(adept_cli *cli, adept_pictures *out, const adept_prediction_report *report,
                                  const adept_op_prediction *ops, const adept_elasticities *elasticities);
 void adept_pictures_free(adept_pictures *pictures);
+
+/** The page with the sentences of the explanation, malloc'ed; NULL when memory is out. The rows of the report's groups
+ * are layers, most time first. */
+char *adept_report_html(const adept_prediction_report *report, const adept_pictures *pictures,
+                        const adept_explanation *explanation, size_t *size);
 
 #endif

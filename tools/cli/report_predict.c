@@ -24,14 +24,9 @@ static void print_gpu(FILE *out, const adept_prediction_report *r)
 {
     int64_t gpus = r->run->gpus > 0 ? r->run->gpus : 1;
 
-    fprintf(out, "GPU      %" PRId64 " x ", gpus);
-    adept_print_clean(out, r->hw->name);
+    adept_print_format(out, "GPU      %" PRId64 " x %s", gpus, r->hw->name);
     if (r->run->nodes > 1) fprintf(out, " in %" PRId64 " nodes", r->run->nodes);
-    fputs(" (", out);
-    adept_print_clean(out, r->hw->vendor);
-    fputc(' ', out);
-    adept_print_clean(out, r->hw->architecture);
-    fputc(')', out);
+    adept_print_format(out, " (%s %s)", r->hw->vendor, r->hw->architecture);
     if (r->run->power_limit_w > 0) fprintf(out, ", limited to %s each", adept_units_si(r->run->power_limit_w, "W").s);
     if (r->run->clock_hz > 0) fprintf(out, ", clock locked to %s", adept_units_si(r->run->clock_hz, "Hz").s);
     if (adept_transferred_for(r->hw, r->run))
@@ -221,45 +216,35 @@ static void print_totals(FILE *out, const adept_totals *t)
 
 /* ---------------------------------------------------------------- the table -------------------------------------- */
 
-static bool add_row(adept_table *table, const adept_prediction_report *r, const adept_group *g)
+static void add_row(adept_table *table, const adept_prediction_report *r, const adept_group *g)
 {
-    char count[32];
     double passes = (double)r->profile->grad_accum;
-    const adept_text gflop = adept_units_digits(adept_group_flops(g) * passes / 1e9),
-                     gb = adept_units_digits(adept_group_bytes(g) * passes / 1e9),
-                     ms = adept_units_digits(g->time_s * 1e3),
-                     share = adept_units_percent(g->time_s / r->prediction->step_time_s),
-                     joule = adept_units_digits(g->energy_j);
-    const char *cells[] = {*g->name ? g->name : "(model)",
-                           adept_class_short(g->module_class),
-                           count,
-                           gflop.s,
-                           gb.s,
-                           ms.s,
-                           share.s,
-                           joule.s,
-                           g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"};
 
-    snprintf(count, sizeof count, "%" PRId64, g->count);
-    return adept_table_row(table, cells);
+    adept_table_row(
+        table, (const char *const[]){
+                   *g->name ? g->name : "(model)", adept_class_short(g->module_class),
+                   adept_cell("%" PRId64, g->count).s, adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
+                   adept_units_digits(adept_group_bytes(g) * passes / 1e9).s, adept_units_digits(g->time_s * 1e3).s,
+                   adept_units_percent(g->time_s / r->prediction->step_time_s).s, adept_units_digits(g->energy_j).s,
+                   g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"});
 }
 
 static adept_status print_table(adept_cli *cli, FILE *out, const adept_prediction_report *r, size_t n_rows)
 {
-    static const adept_column columns[] = {{"path", false}, {"class", false}, {"count", true},
-                                           {"GFLOP", true}, {"GB", true},     {"ms", true},
-                                           {"step", true},  {"J", true},      {"bound", false}};
-    adept_column titled[sizeof columns / sizeof *columns];
-    bool ok = true;
+    const adept_column columns[] = {{adept_group_heading(r->grouping), false},
+                                    {"class", false},
+                                    {"count", true},
+                                    {"GFLOP", true},
+                                    {"GB", true},
+                                    {"ms", true},
+                                    {"step", true},
+                                    {"J", true},
+                                    {"bound", false}};
+    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
 
-    memcpy(titled, columns, sizeof columns);
-    if (r->grouping->by != ADEPT_BY_LAYER) titled[0].title = adept_group_by_name(r->grouping->by);
-    adept_table *table = adept_table_new(titled, sizeof columns / sizeof *columns);
-    for (size_t i = 0; table && ok && i < n_rows; i++)
-        ok = add_row(table, r, &r->groups->rows[i]);
-    if (table && ok) adept_table_print(table, out, 2);
-    adept_table_free(table);
-    return table && ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
+    for (size_t i = 0; i < n_rows; i++)
+        add_row(&table, r, &r->groups->rows[i]);
+    return adept_table_end(cli, &table, out);
 }
 
 static const char *table_note(const adept_prediction_report *r)

@@ -11,42 +11,33 @@ static double pass_flops(const adept_profile_totals *t, adept_pass pass)
     return t->gemm_flops[pass] + t->conv_flops[pass] + t->alu_flops[pass];
 }
 
-static bool add_total(adept_table *table, const char *name, double forward, double backward, const char *unit)
+static void add_total(adept_table *table, const char *name, double forward, double backward, const char *unit)
 {
-    if (forward + backward == 0) return true;
-    const adept_text f = adept_units_si(forward, unit), b = adept_units_si(backward, unit),
-                     sum = adept_units_si(forward + backward, unit);
-    const char *cells[] = {name, f.s, b.s, sum.s};
-
-    return adept_table_row(table, cells);
-}
-
-static bool fill_totals(adept_table *table, const adept_profile_totals *t)
-{
-    return table && add_total(table, "matrix products", t->gemm_flops[0], t->gemm_flops[1], "FLOP") &&
-           add_total(table, "convolutions", t->conv_flops[0], t->conv_flops[1], "FLOP") &&
-           add_total(table, "other arithmetic", t->alu_flops[0], t->alu_flops[1], "FLOP") &&
-           add_total(table, "all arithmetic", pass_flops(t, ADEPT_FORWARD), pass_flops(t, ADEPT_BACKWARD), "FLOP") &&
-           add_total(table, "read", t->bytes_read[0], t->bytes_read[1], "B") &&
-           add_total(table, "written", t->bytes_written[0], t->bytes_written[1], "B") &&
-           add_total(table, "kernels", t->kernels[0], t->kernels[1], "");
+    if (forward + backward == 0) return;
+    adept_table_row(table,
+                    (const char *const[]){name, adept_units_si(forward, unit).s, adept_units_si(backward, unit).s,
+                                          adept_units_si(forward + backward, unit).s});
 }
 
 static adept_status print_totals(adept_cli *cli, FILE *out, const adept_profile *profile)
 {
     static const adept_column columns[] = {
         {"one pass on one GPU", false}, {"forward", true}, {"backward", true}, {"both", true}};
-    adept_table *table = adept_table_new(columns, sizeof columns / sizeof *columns);
-    bool ok = fill_totals(table, &profile->totals);
+    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns};
+    const adept_profile_totals *t = &profile->totals;
 
-    if (ok) {
-        fputc('\n', out);
-        adept_table_print(table, out, 0);
-        fprintf(out, "forward multiply-adds (MACs) of matrix products and convolutions: %s\n",
-                adept_units_si(profile->totals.macs_forward, "").s);
-    }
-    adept_table_free(table);
-    return ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
+    add_total(&table, "matrix products", t->gemm_flops[0], t->gemm_flops[1], "FLOP");
+    add_total(&table, "convolutions", t->conv_flops[0], t->conv_flops[1], "FLOP");
+    add_total(&table, "other arithmetic", t->alu_flops[0], t->alu_flops[1], "FLOP");
+    add_total(&table, "all arithmetic", pass_flops(t, ADEPT_FORWARD), pass_flops(t, ADEPT_BACKWARD), "FLOP");
+    add_total(&table, "read", t->bytes_read[0], t->bytes_read[1], "B");
+    add_total(&table, "written", t->bytes_written[0], t->bytes_written[1], "B");
+    add_total(&table, "kernels", t->kernels[0], t->kernels[1], "");
+    fputc('\n', out);
+    adept_status status = adept_table_end(cli, &table, out);
+    fprintf(out, "forward multiply-adds (MACs) of matrix products and convolutions: %s\n",
+            adept_units_si(t->macs_forward, "").s);
+    return status;
 }
 
 static void print_memory(FILE *out, const adept_profile *profile)
@@ -75,54 +66,43 @@ static void print_features(FILE *out, const adept_profile *profile)
             adept_units_si(f->elements, "").s, adept_units_bytes(f->working_set_bytes).s);
 }
 
-static bool add_row(adept_table *table, const adept_profile *profile, const adept_group *g)
+static void add_row(adept_table *table, const adept_profile *profile, const adept_group *g)
 {
-    char count[32];
     double flops = adept_group_flops(g), bytes = adept_group_bytes(g);
     double all = pass_flops(&profile->totals, ADEPT_FORWARD) + pass_flops(&profile->totals, ADEPT_BACKWARD);
-    const adept_text forward = adept_units_digits(pass_flops(&g->totals, ADEPT_FORWARD) / 1e9),
-                     backward = adept_units_digits(pass_flops(&g->totals, ADEPT_BACKWARD) / 1e9),
-                     share = adept_units_percent(all > 0 ? flops / all : 0), gb = adept_units_digits(bytes / 1e9),
-                     intensity = adept_units_digits(bytes > 0 ? flops / bytes : 0),
-                     saved = adept_units_bytes(g->saved_bytes), least = adept_units_digits(1e3 * g->time_s);
-    const char *cells[] = {*g->name ? g->name : "(model)",
-                           adept_class_short(g->module_class),
-                           count,
-                           forward.s,
-                           backward.s,
-                           share.s,
-                           gb.s,
-                           bytes > 0 ? intensity.s : "-",
-                           saved.s,
-                           least.s,
-                           g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"};
 
-    snprintf(count, sizeof count, "%" PRId64, g->count);
-    return adept_table_row(table, cells);
+    adept_table_row(table, (const char *const[]){
+                               *g->name ? g->name : "(model)", adept_class_short(g->module_class),
+                               adept_cell("%" PRId64, g->count).s,
+                               adept_units_digits(pass_flops(&g->totals, ADEPT_FORWARD) / 1e9).s,
+                               adept_units_digits(pass_flops(&g->totals, ADEPT_BACKWARD) / 1e9).s,
+                               adept_units_percent(all > 0 ? flops / all : 0).s, adept_units_digits(bytes / 1e9).s,
+                               bytes > 0 ? adept_units_digits(flops / bytes).s : "-",
+                               adept_units_bytes(g->saved_bytes).s, adept_units_digits(1e3 * g->time_s).s,
+                               g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"});
 }
 
 static adept_status print_groups(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,
                                  const adept_grouping *grouping, bool roofline)
 {
-    static const adept_column columns[] = {{"path", false},     {"class", false}, {"count", true},
-                                           {"GFLOP fwd", true}, {"bwd", true},    {"share", true},
-                                           {"GB", true},        {"FLOP/B", true}, {"saved", true},
-                                           {"least ms", true},  {"side", false}};
+    const adept_column columns[] = {{adept_group_heading(grouping), false},
+                                    {"class", false},
+                                    {"count", true},
+                                    {"GFLOP fwd", true},
+                                    {"bwd", true},
+                                    {"share", true},
+                                    {"GB", true},
+                                    {"FLOP/B", true},
+                                    {"saved", true},
+                                    {"least ms", true},
+                                    {"side", false}};
     size_t n_columns = sizeof columns / sizeof *columns - (roofline ? 0 : 2); /* the last two are the roofline's */
-    adept_column titled[sizeof columns / sizeof *columns];
-    bool ok = true;
+    adept_table table = {.columns = columns, .n_columns = n_columns, .indent = 2};
 
-    memcpy(titled, columns, sizeof columns);
-    if (grouping->by != ADEPT_BY_LAYER) titled[0].title = adept_group_by_name(grouping->by);
-    adept_table *table = adept_table_new(titled, n_columns);
-    for (size_t i = 0; table && ok && i < groups->n; i++)
-        ok = add_row(table, profile, &groups->rows[i]);
-    if (table && ok) {
-        fprintf(out, "\nBy %s (one pass on one GPU)\n", adept_group_by_name(grouping->by));
-        adept_table_print(table, out, 2);
-    }
-    adept_table_free(table);
-    return table && ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing");
+    for (size_t i = 0; i < groups->n; i++)
+        add_row(&table, profile, &groups->rows[i]);
+    fprintf(out, "\nBy %s (one pass on one GPU)\n", adept_group_by_name(grouping->by));
+    return adept_table_end(cli, &table, out);
 }
 
 adept_status adept_report_profile(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_AXES 8
 #define MOST_OF_FRONT 24 /* rows that a person looks at */
 
 /* ---- values of axes ---- */
@@ -28,76 +27,91 @@ char *adept_sweep_describe_point(char *text, size_t size, const adept_sweep *swe
 
 /* ---- tables ---- */
 
-typedef struct columns {
-    adept_column column[MOST_AXES + 8];
-} columns;
-
 static size_t shown_axes(const adept_sweep *sweep)
 {
-    return sweep->n_axes < MOST_AXES ? sweep->n_axes : MOST_AXES;
+    return sweep->n_axes < ADEPT_SWEEP_SHOWN_AXES ? sweep->n_axes : ADEPT_SWEEP_SHOWN_AXES;
 }
 
-/* Titles are those of the last table made: one program makes tables of one sweep. */
-adept_table *adept_sweep_table_new(const adept_sweep *sweep, const char *label)
+size_t adept_sweep_columns(adept_column columns[ADEPT_SWEEP_COLUMNS], const adept_sweep *sweep, const char *label)
 {
-    static columns c;
-    size_t n = 0;
-    c.column[n++] = (adept_column){label, false};
-    for (size_t i = 0; i < shown_axes(sweep); i++)
-        c.column[n++] = (adept_column){sweep->axes[i].key, !adept_sweep_has_words(&sweep->axes[i])};
     static const adept_column numbers[] = {{"step time", true}, {"power", true},         {"energy/step", true},
                                            {"samples/s", true}, {"energy/sample", true}, {"", false}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        c.column[n++] = numbers[i];
-    return adept_table_new(c.column, n);
+    size_t n = 0;
+    columns[n++] = (adept_column){label, false};
+    for (size_t i = 0; i < shown_axes(sweep); i++)
+        columns[n++] = (adept_column){sweep->axes[i].key, !adept_sweep_has_words(&sweep->axes[i])};
+    memcpy(&columns[n], numbers, sizeof numbers);
+    return n + sizeof numbers / sizeof *numbers;
 }
 
-bool adept_sweep_table_add(adept_table *table, const adept_sweep *sweep, const char *label, const adept_sweep_found *f,
-                           const char *reason)
+void adept_sweep_row_of(adept_sweep_row *row, const adept_sweep *sweep, const char *label, const adept_sweep_found *f,
+                        const char *reason)
 {
-    char values[MOST_AXES][64];
-    const char *cells[MOST_AXES + 8];
     size_t at[ADEPT_SWEEP_MAX_AXES], n = 0;
+    const adept_text numbers[] = {adept_units_time(f->step_time_s), adept_units_watt(f->power_avg_w),
+                                  adept_units_joule(f->energy_step_j), adept_units_digits(f->samples / f->step_time_s),
+                                  adept_units_joule(f->energy_step_j / f->samples)};
+    memcpy(row->numbers, numbers, sizeof numbers);
     adept_sweep_at(at, sweep, f->index);
-    cells[n++] = label;
+    row->cells[n++] = label;
     for (size_t i = 0; i < shown_axes(sweep); i++) {
-        adept_sweep_print_value(values[i], sizeof values[i], &sweep->axes[i], at[i]);
-        cells[n++] = values[i];
+        adept_sweep_print_value(row->values[i], sizeof row->values[i], &sweep->axes[i], at[i]);
+        row->cells[n++] = row->values[i];
     }
-    const adept_text texts[] = {adept_units_time(f->step_time_s), adept_units_si(f->power_avg_w, "W"),
-                                adept_units_si(f->energy_step_j, "J"), adept_units_digits(f->samples / f->step_time_s),
-                                adept_units_si(f->energy_step_j / f->samples, "J")};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        cells[n++] = reason ? "" : texts[i].s;
-    cells[n++] = reason ? reason : "";
-    return adept_table_row(table, cells);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        row->cells[n++] = reason ? "" : row->numbers[i].s;
+    row->cells[n] = reason ? reason : "";
+}
+
+void adept_sweep_table_begin(adept_sweep_table *t, const adept_sweep *sweep)
+{
+    t->table = (adept_table){.columns = t->columns, .n_columns = adept_sweep_columns(t->columns, sweep, "")};
+}
+
+void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const char *label,
+                           const adept_sweep_found *f, const char *reason)
+{
+    adept_sweep_row row;
+    adept_sweep_row_of(&row, sweep, label, f, reason);
+    adept_table_row(&t->table, row.cells);
 }
 
 /* ---- the report ---- */
 
-static bool add_best(adept_table *table, const adept_sweep *sweep, const adept_sweep_answers *a, int objective)
+void adept_sweep_each_best(const adept_sweep_answers *a, adept_sweep_objective objective, adept_sweep_take take,
+                           void *context)
 {
-    char label[64];
-    for (int i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++) {
-        snprintf(label, sizeof label, "%s%s", adept_sweep_objective_text((size_t)i),
-                 i == objective ? " (objective)" : "");
-        if (a->found[i] && !adept_sweep_table_add(table, sweep, label, &a->best[i], NULL)) return false;
-    }
+    for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
+        if (a->found[i])
+            take(context,
+                 adept_cell("%s%s", adept_sweep_objective_text(i), i == (size_t)objective ? " (objective)" : "").s,
+                 &a->best[i]);
     size_t knee = adept_pareto_knee(&a->front);
-    if (knee == a->front.n) return true;
+    if (knee == a->front.n) return;
     const adept_sweep_found f = adept_sweep_answers_front(a, knee);
-    return adept_sweep_table_add(table, sweep, "knee of the front", &f, NULL);
+    take(context, "knee of the front", &f);
 }
 
-/* Both ends, and evenly what lies between. */
-static bool add_front(adept_table *table, const adept_sweep *sweep, const adept_sweep_answers *a)
+size_t adept_sweep_each_of_front(const adept_sweep_answers *a, size_t most, adept_sweep_take take, void *context)
 {
-    size_t n = a->front.n, shown = n < MOST_OF_FRONT ? n : MOST_OF_FRONT;
+    size_t n = a->front.n, shown = n < most ? n : most;
     for (size_t i = 0; i < shown; i++) {
         const adept_sweep_found f = adept_sweep_answers_front(a, shown < 2 ? 0 : i * (n - 1) / (shown - 1));
-        if (!adept_sweep_table_add(table, sweep, "", &f, NULL)) return false;
+        take(context, NULL, &f);
     }
-    return true;
+    return shown;
+}
+
+/* A table of text that takes answers. */
+typedef struct answers_table {
+    adept_sweep_table table;
+    const adept_sweep *sweep;
+} answers_table;
+
+static void take_answer(void *context, const char *name, const adept_sweep_found *f)
+{
+    answers_table *t = context;
+    adept_sweep_table_add(&t->table, t->sweep, name ? name : "", f, NULL);
 }
 
 static void print_counts(FILE *out, const adept_sweep *sweep, const adept_sweep_answers *a)
@@ -115,38 +129,36 @@ static void print_counts(FILE *out, const adept_sweep *sweep, const adept_sweep_
 }
 
 static adept_status print_answers(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *a,
-                                  int objective)
+                                  adept_sweep_objective objective)
 {
-    adept_table *best = adept_sweep_table_new(sweep, ""), *front = best ? adept_sweep_table_new(sweep, "") : NULL;
-    bool ok = front && add_best(best, sweep, a, objective) && add_front(front, sweep, a);
-    if (ok) {
-        fputc('\n', out);
-        adept_table_print(best, out, 0);
-        if (a->front.n > 1) {
-            fprintf(out, "\nFront of time and energy: no point is better in both; %s%zu point%s%s\n",
-                    a->front.thinned ? "thinned to " : "", a->front.n, a->front.n == 1 ? "" : "s",
-                    a->front.n > MOST_OF_FRONT ? ", some of them:" : ":");
-            adept_table_print(front, out, 0);
-        }
-    }
-    adept_table_free(best);
-    adept_table_free(front);
-    return ok ? ADEPT_OK : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory for a table");
+    answers_table t = {.sweep = sweep};
+    adept_sweep_table_begin(&t.table, sweep);
+    adept_sweep_each_best(a, objective, take_answer, &t);
+    fputc('\n', out);
+    adept_status status = adept_table_end(cli, &t.table.table, out);
+    if (a->front.n < 2 || status != ADEPT_OK) return status;
+    adept_sweep_table_begin(&t.table, sweep);
+    adept_sweep_each_of_front(a, MOST_OF_FRONT, take_answer, &t);
+    fprintf(out, "\nFront of time and energy: no point is better in both; %s%zu point%s%s\n",
+            a->front.thinned ? "thinned to " : "", a->front.n, a->front.n == 1 ? "" : "s",
+            a->front.n > MOST_OF_FRONT ? ", some of them:" : ":");
+    return adept_table_end(cli, &t.table.table, out);
 }
 
 adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *a,
-                                adept_sweep_objective objective, const adept_table *points)
+                                adept_sweep_objective objective, adept_sweep_table *points)
 {
+    adept_status status = ADEPT_OK;
     print_counts(out, sweep, a);
     if (points) {
         fputc('\n', out);
-        adept_table_print(points, out, 0);
+        status = adept_table_end(cli, &points->table, out);
     }
     if (!a->found[ADEPT_SWEEP_LEAST_TIME]) {
         fputs(a->too_large > 0 ? "\nNo point that can run fits the memory\n" : "\nNo point can run\n", out);
-        return ADEPT_OK;
+        return status;
     }
-    return print_answers(cli, out, sweep, a, (int)objective);
+    return status == ADEPT_OK ? print_answers(cli, out, sweep, a, objective) : status;
 }
 
 /* ---- JSON ---- */
@@ -185,7 +197,6 @@ static void put_found(adept_json_writer *w, const char *key, const adept_sweep *
 static void put_best(adept_json_writer *w, const char *key, const adept_sweep *sweep, bool is_found,
                      const adept_sweep_found *f)
 {
-    w->blank = "\n    ";
     if (is_found)
         put_found(w, key, sweep, f);
     else
@@ -198,12 +209,9 @@ void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, con
     static const char *const names[] = {"least_time", "least_energy", "least_edp"};
     size_t knee = adept_pareto_knee(&a->front);
     adept_sweep_found f = {.index = 0};
-    w->blank = "\n  ";
     adept_json_begin_object(w, "answers");
-    w->blank = "\n    ";
     adept_json_put_string(w, "objective", adept_sweep_objective_name(objective));
     adept_json_put_string(w, "compared_per", a->per_sample ? "sample" : "step");
-    w->blank = "\n    ";
     adept_json_put_unsigned(w, "points", a->points);
     adept_json_put_unsigned(w, "failed", a->failed);
     adept_json_put_unsigned(w, "too_large", a->too_large);
@@ -213,13 +221,11 @@ void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, con
         put_best(w, names[i], sweep, a->found[i], &a->best[i]);
     if (knee < a->front.n) f = adept_sweep_answers_front(a, knee);
     put_best(w, "knee", sweep, knee < a->front.n, &f);
-    w->blank = "\n    ";
     adept_json_begin_object(w, "pareto");
     adept_json_put_bool(w, "thinned", a->front.thinned);
     adept_json_begin_array(w, "points");
     for (size_t i = 0; i < a->front.n; i++) {
         f = adept_sweep_answers_front(a, i);
-        w->blank = "\n      ";
         put_found(w, NULL, sweep, &f);
     }
     adept_json_end_array(w);

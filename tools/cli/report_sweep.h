@@ -3,19 +3,46 @@
 #define ADEPT_REPORT_SWEEP_H
 #include "adept_json_writer.h"
 #include "adept_sweep_answers.h"
-#include "cli.h"
 #include "table.h"
 #include <stdio.h>
 
-/** A table of points: a label, the axes that vary (the first eight), and numbers. NULL when memory is out. */
-adept_table *adept_sweep_table_new(const adept_sweep *sweep, const char *label);
-/** @param reason NULL, or why it cannot run. @return false when memory is out */
-bool adept_sweep_table_add(adept_table *table, const adept_sweep *sweep, const char *label,
+/* Columns of a table of points: a label, the axes that vary (the first eight), numbers, and a remark. */
+#define ADEPT_SWEEP_SHOWN_AXES 8
+#define ADEPT_SWEEP_COLUMNS (ADEPT_SWEEP_SHOWN_AXES + 7)
+
+/** @return how many there are */
+size_t adept_sweep_columns(adept_column columns[ADEPT_SWEEP_COLUMNS], const adept_sweep *sweep, const char *label);
+
+/** What stands in them for a point. */
+typedef struct adept_sweep_row {
+    const char *cells[ADEPT_SWEEP_COLUMNS];
+    char values[ADEPT_SWEEP_SHOWN_AXES][64];
+    adept_text numbers[5];
+} adept_sweep_row;
+/** @param reason  NULL, or why it cannot run: it has no numbers then */
+void adept_sweep_row_of(adept_sweep_row *out, const adept_sweep *sweep, const char *label,
+                        const adept_sweep_found *found, const char *reason);
+
+/** A table of them as text; the record must stay where it is. */
+typedef struct adept_sweep_table {
+    adept_column columns[ADEPT_SWEEP_COLUMNS];
+    adept_table table;
+} adept_sweep_table;
+void adept_sweep_table_begin(adept_sweep_table *table, const adept_sweep *sweep);
+void adept_sweep_table_add(adept_sweep_table *table, const adept_sweep *sweep, const char *label,
                            const adept_sweep_found *found, const char *reason);
 
-/** @param points NULL, or a table of all points to print too */
+/** @param points NULL, or a table of all points to print too, which is freed then */
 adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *answers,
-                                adept_sweep_objective objective, const adept_table *points);
+                                adept_sweep_objective objective, adept_sweep_table *points);
+
+/** Takes one answer. @param name  "least time"; NULL for a point of the front */
+typedef void (*adept_sweep_take)(void *context, const char *name, const adept_sweep_found *found);
+/** The best points, and the knee of the front. */
+void adept_sweep_each_best(const adept_sweep_answers *answers, adept_sweep_objective objective, adept_sweep_take take,
+                           void *context);
+/** Both ends of the front, and evenly what lies between. @return how many were taken */
+size_t adept_sweep_each_of_front(const adept_sweep_answers *answers, size_t most, adept_sweep_take take, void *context);
 
 /** "gpus=2, batch=64" */
 char *adept_sweep_describe_point(char *text, size_t size, const adept_sweep *sweep, uint64_t index);

@@ -1,4 +1,4 @@
-/** @file report_workload.c  The head of the reports, and their warnings. */
+/** @file report_workload.c  The head of the reports. */
 #include "report.h"
 #include "table.h"
 #include "units.h"
@@ -17,38 +17,20 @@ static void print_params(FILE *out, const adept_profile *profile)
 static void print_inputs(FILE *out, const adept_profile *profile)
 {
     fputs("Input    ", out);
-    for (size_t i = 0; i < profile->n_inputs; i++) {
-        fputs(i > 0 ? ", " : "", out);
-        adept_print_clean(out, profile->inputs[i].name);
-        fputc(' ', out);
-        adept_print_clean(out, profile->inputs[i].shape);
-    }
+    for (size_t i = 0; i < profile->n_inputs; i++)
+        adept_print_format(out, "%s%s %s", i > 0 ? ", " : "", profile->inputs[i].name, profile->inputs[i].shape);
     fputc('\n', out);
 }
 
 void adept_report_workload(FILE *out, const adept_profile *profile)
 {
-    fputs("Model    ", out);
-    adept_print_clean(out, profile->model_path);
-    fputs(": ", out);
+    adept_print_format(out, "Model    %s: ", profile->model_path);
     print_params(out, profile);
     fprintf(out, "\nRun      %s, %s, batch %" PRId64, adept_mode_name(profile->mode),
             adept_precision_name(profile->precision), profile->batch_size);
     if (profile->seq_length > 0) fprintf(out, ", sequence length %" PRId64, profile->seq_length);
     if (profile->grad_accum > 1) fprintf(out, " x %" PRId64 " accumulation passes", profile->grad_accum);
-    if (profile->mode == ADEPT_MODE_TRAIN) {
-        fputs(", ", out);
-        adept_print_clean(out, profile->optimizer);
-    }
+    if (profile->mode == ADEPT_MODE_TRAIN) adept_print_format(out, ", %s", profile->optimizer);
     fprintf(out, ", attention %s\n", adept_attention_name(profile->attention));
     print_inputs(out, profile);
-}
-
-void adept_report_warning(FILE *out, bool *headed, const char *text)
-{
-    if (!*headed) fputs("\nWarnings\n", out);
-    *headed = true;
-    fputs("  ", out);
-    adept_print_clean(out, text);
-    fputc('\n', out);
 }

@@ -2,19 +2,20 @@
 #ifndef ADEPT_RUN_OPTIONS_H
 #define ADEPT_RUN_OPTIONS_H
 #include "adept_model.h"
-#include <argp.h>
+#include "cli.h"
 
 typedef struct adept_run_options {
     const char *gpu; /* name or file; NULL: not given. Borrowed from argv, as run.saturation is */
     adept_run run;
 } adept_run_options;
 
-/** A child for a command's argp (group 1 of its help); its input is an adept_run_options, zero-initialised. */
-extern const struct argp adept_run_argp;
+/** Group 1 of a command's help. */
+extern const adept_options adept_run_options_of;
 
-/** For a command's ARGP_KEY_END: do the options fit together? --gpu is a matter of the other. @return 0, or EINVAL with
- * the message set */
-error_t adept_run_options_check(const struct argp_state *state, const adept_run_options *o);
-error_t adept_run_options_need_gpu(const struct argp_state *state, const adept_run_options *o);
+/** For a command's check: do the options fit together? --gpu is a matter of the other. */
+adept_status adept_run_options_check(adept_cli *cli, const adept_run_options *o);
+adept_status adept_run_options_need_gpu(adept_cli *cli, const char *gpu);
+/** Both. */
+adept_status adept_run_options_on_gpu(adept_cli *cli, const adept_run_options *o);
 
 #endif

@@ -4,98 +4,63 @@
 #include "gnuplot.h"
 #include "page.h"
 #include "report_sweep.h"
-#include "units.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FRONT_ROWS 100
-#define MOST_AXES 8
 
-static size_t shown_axes(const adept_sweep *sweep)
+/* The columns of text but the last, for every point here can run. */
+typedef struct answers_table {
+    FILE *out;
+    const adept_sweep *sweep;
+    adept_column columns[ADEPT_SWEEP_COLUMNS];
+    size_t n;
+} answers_table;
+
+static void put_answer(void *context, const char *name, const adept_sweep_found *f)
 {
-    return sweep->n_axes < MOST_AXES ? sweep->n_axes : MOST_AXES;
+    const answers_table *t = context;
+    const adept_text number = adept_cell("%" PRIu64, f->index);
+    adept_sweep_row row;
+
+    adept_sweep_row_of(&row, t->sweep, name ? name : number.s, f, NULL);
+    adept_page_table_row(t->out, t->columns, row.cells, t->n);
 }
 
-static size_t make_columns(adept_page_column *columns, const adept_sweep *sweep, const char *first)
+static answers_table begin_table(FILE *out, const adept_sweep_view *v, const char *first, const char *caption)
 {
-    static const adept_page_column numbers[] = {
-        {"step time", true}, {"power", true}, {"energy/step", true}, {"samples/s", true}, {"energy/sample", true}};
-    size_t n = 0;
+    answers_table t = {.out = out, .sweep = v->picture.sweep};
 
-    columns[n++] = (adept_page_column){first, false};
-    for (size_t i = 0; i < shown_axes(sweep); i++)
-        columns[n++] = (adept_page_column){sweep->axes[i].key, !adept_sweep_has_words(&sweep->axes[i])};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        columns[n++] = numbers[i];
-    return n;
-}
-
-static void put_found(FILE *out, const adept_page_column *columns, size_t n_columns, const adept_sweep *sweep,
-                      const char *name, const adept_sweep_found *f)
-{
-    size_t at[ADEPT_SWEEP_MAX_AXES], n = 0;
-    char values[MOST_AXES][64];
-    const char *cells[MOST_AXES + 6];
-    const adept_text texts[] = {adept_units_time(f->step_time_s), adept_units_si(f->power_avg_w, "W"),
-                                adept_units_si(f->energy_step_j, "J"), adept_units_digits(f->samples / f->step_time_s),
-                                adept_units_si(f->energy_step_j / f->samples, "J")};
-
-    adept_sweep_at(at, sweep, f->index);
-    cells[n++] = name;
-    for (size_t i = 0; i < shown_axes(sweep); i++) {
-        adept_sweep_print_value(values[i], sizeof values[i], &sweep->axes[i], at[i]);
-        cells[n++] = values[i];
-    }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        cells[n++] = texts[i].s;
-    adept_page_table_row(out, columns, cells, n_columns);
+    t.n = adept_sweep_columns(t.columns, t.sweep, first) - 1;
+    adept_page_table_begin(out, caption, t.columns, t.n);
+    return t;
 }
 
 static void put_best(FILE *out, const adept_sweep_view *v)
 {
     const adept_sweep_answers *a = v->picture.answers;
-    adept_page_column columns[MOST_AXES + 6];
-    size_t n = make_columns(columns, v->picture.sweep, "best"), knee = adept_pareto_knee(&a->front);
 
     adept_page_section(out, "best", "Best points");
-    adept_page_table_begin(
-        out, a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step", columns, n);
-    for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s%s", adept_sweep_objective_text(i),
-                 i == (size_t)v->options->objective ? " (objective)" : "");
-        if (a->found[i]) put_found(out, columns, n, v->picture.sweep, name, &a->best[i]);
-    }
-    if (knee < a->front.n) {
-        const adept_sweep_found f = adept_sweep_answers_front(a, knee);
-        put_found(out, columns, n, v->picture.sweep, "knee of the front", &f);
-    }
+    answers_table t = begin_table(
+        out, v, "best", a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step");
+    adept_sweep_each_best(a, v->options->objective, put_answer, &t);
     adept_page_table_end(out);
     adept_page_section_end(out);
 }
 
-/* Both ends, and evenly what lies between. */
 static void put_front(FILE *out, const adept_sweep_view *v)
 {
     const adept_sweep_answers *a = v->picture.answers;
-    adept_page_column columns[MOST_AXES + 6];
-    size_t n = make_columns(columns, v->picture.sweep, "no."), points = a->front.n;
-    size_t shown = points < FRONT_ROWS ? points : FRONT_ROWS;
     char caption[160];
 
-    if (points < 2) return;
+    if (a->front.n < 2) return;
     snprintf(caption, sizeof caption, "No point is better in both time and energy; %s%zu points%s",
-             a->front.thinned ? "thinned to " : "", points, shown < points ? ", some of them" : "");
+             a->front.thinned ? "thinned to " : "", a->front.n, a->front.n > FRONT_ROWS ? ", some of them" : "");
     adept_page_section(out, "front", "Front of time and energy");
-    adept_page_table_begin(out, caption, columns, n);
-    for (size_t i = 0; i < shown; i++) {
-        char name[32];
-        const adept_sweep_found f = adept_sweep_answers_front(a, i * (points - 1) / (shown - 1));
-        snprintf(name, sizeof name, "%" PRIu64, f.index);
-        put_found(out, columns, n, v->picture.sweep, name, &f);
-    }
+    answers_table t = begin_table(out, v, "no.", caption);
+    adept_sweep_each_of_front(a, FRONT_ROWS, put_answer, &t);
     adept_page_table_end(out);
     adept_page_section_end(out);
 }
@@ -121,7 +86,7 @@ static void put_picture(FILE *out, const adept_sweep_view *v, const char *svg, s
 
 static void put_asked(FILE *out, const adept_sweep_view *v)
 {
-    static const adept_page_column columns[] = {{"what", false}, {"value", false}};
+    static const adept_column columns[] = {{"what", false}, {"value", false}};
     const adept_sweep *s = v->picture.sweep;
     const adept_sweep_answers *a = v->picture.answers;
     char text[256];

@@ -1,7 +1,5 @@
 /** @file sweep_job.c  Options of a job, its costs, and the answer. */
 #include "sweep_job.h"
-#include "nearest.h"
-#include "number.h"
 #include "report_sweep.h"
 #include "units.h"
 #include <inttypes.h>
@@ -14,139 +12,70 @@
 
 /* ---- options ---- */
 
-enum {
-    KEY_SAMPLES = 0x500,
-    KEY_STEPS,
-    KEY_TIME,
-    KEY_ENERGY,
-    KEY_POWER,
-    KEY_COST,
-    KEY_AIM,
-    KEY_PRICE,
-    KEY_PUE,
-    KEY_GPU_PRICE
-};
-
-static error_t parse_count(const struct argp_state *state, const char *option, const char *arg, double *out)
-{
-    int64_t count;
-    error_t failed = adept_number_int(state, option, arg, 1, &count);
-    if (!failed) *out = (double)count;
-    return failed;
-}
-
-static error_t parse_aim(const struct argp_state *state, adept_sweep_job *j, const char *arg)
-{
-    char list[64];
-    for (size_t i = 0; i < ADEPT_AIMS; i++) {
-        if (strcmp(arg, adept_aim_name(i)) != 0) continue;
-        j->job.aim = (adept_aim)i;
-        j->aim_given = true;
-        return 0;
-    }
-    return adept_cli_usage(state, "--minimise: '%s' is not one of %s", arg,
-                           adept_names_list(list, sizeof list, adept_aim_name));
-}
+#define AT(member) offsetof(adept_sweep_job, member)
 
 /* GPUs have several names: prices are kept by the one that points carry. */
-static error_t add_price(const struct argp_state *state, adept_sweep_job *j, const char *name, const char *number)
+static adept_status add_price(adept_cli *cli, const char *option, adept_sweep_job *j, const char *name,
+                              const char *number)
 {
     adept_hwprofile *hw = NULL;
     adept_error err = {0};
-    if (j->n_prices == ADEPT_MAX_PRICES)
-        return adept_cli_usage(state, "--gpu-hour-price: more than %d GPUs", ADEPT_MAX_PRICES);
+    if (j->n_prices == ADEPT_MAX_PRICES) return adept_cli_usage(cli, "%s: more than %d GPUs", option, ADEPT_MAX_PRICES);
     adept_gpu_price *price = &j->prices[j->n_prices];
     price->name[0] = '\0';
     if (*name) {
         if (adept_hwprofile_open(&hw, name, &err) != ADEPT_OK)
-            return adept_cli_usage(state, "--gpu-hour-price: %.200s", err.message);
+            return adept_cli_usage(cli, "%s: %.200s", option, err.message);
         snprintf(price->name, sizeof price->name, "%s", hw->name);
         adept_hwprofile_free(hw);
     }
-    error_t failed = adept_number_double(state, "--gpu-hour-price", number, 0, &price->per_h);
-    if (!failed) j->n_prices++;
-    return failed;
+    adept_status status = adept_option_number(cli, option, number, 0, &price->per_h);
+    if (status == ADEPT_OK) j->n_prices++;
+    return status;
 }
 
-static error_t parse_prices(const struct argp_state *state, adept_sweep_job *j, char *arg)
+static adept_status parse_prices(adept_cli *cli, const char *option, char *text, void *record)
 {
-    for (char *item; (item = strsep(&arg, ","));) {
+    adept_status status = ADEPT_OK;
+    for (char *item; status == ADEPT_OK && (item = strsep(&text, ","));) {
         char *equals = strrchr(item, '=');
         if (equals) *equals = '\0';
-        error_t failed = add_price(state, j, equals ? item : "", equals ? equals + 1 : item);
-        if (failed) return failed;
+        status = add_price(cli, option, record, equals ? item : "", equals ? equals + 1 : item);
     }
-    return 0;
+    return status;
 }
 
-static error_t parse_within(int key, const char *arg, const struct argp_state *state, adept_job *job)
-{
-    static const adept_suffix times[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
-    static const adept_suffix energies[] = {{"J", 1},       {"kJ", 1e3},    {"MJ", 1e6}, {"Wh", 3600},
-                                            {"kWh", 3.6e6}, {"MWh", 3.6e9}, {NULL, 0}};
-    static const adept_suffix powers[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
-    switch (key) {
-    case KEY_TIME:
-        return adept_number_quantity(state, "--within-time", arg, times, times, &job->deadline_s);
-    case KEY_ENERGY:
-        return adept_number_quantity(state, "--within-energy", arg, energies, energies, &job->energy_budget_j);
-    case KEY_POWER:
-        return adept_number_quantity(state, "--within-power", arg, powers, powers, &job->power_budget_w);
-    default:
-        if (adept_number_double(state, "--within-cost", arg, 0, &job->cost_budget) != 0) return EINVAL;
-        return job->cost_budget > 0 ? 0 : adept_cli_usage(state, "--within-cost: '%s' is not above 0", arg);
-    }
-}
+static const adept_suffix times[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
+static const adept_suffix energies[] = {{"J", 1},       {"kJ", 1e3},    {"MJ", 1e6}, {"Wh", 3600},
+                                        {"kWh", 3.6e6}, {"MWh", 3.6e9}, {NULL, 0}};
+static const adept_suffix powers[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    adept_sweep_job *j = state->input;
-    if (key >= KEY_SAMPLES && key <= KEY_AIM) j->given = true;
-    switch (key) {
-    case KEY_SAMPLES:
-        return parse_count(state, "--samples", arg, &j->job.samples);
-    case KEY_STEPS:
-        return parse_count(state, "--steps", arg, &j->job.steps);
-    case KEY_TIME:
-    case KEY_ENERGY:
-    case KEY_POWER:
-    case KEY_COST:
-        return parse_within(key, arg, state, &j->job);
-    case KEY_AIM:
-        return parse_aim(state, j, arg);
-    case KEY_PRICE:
-        return adept_number_double(state, "--price", arg, 0, &j->price_per_kwh);
-    case KEY_PUE:
-        return adept_number_double(state, "--pue", arg, 1, &j->pue);
-    case KEY_GPU_PRICE:
-        return parse_prices(state, j, arg);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option options[] = {
-    {NULL, 0, NULL, 0, "Which point does a job best:", 4},
-    {"samples", KEY_SAMPLES, "N", 0, "The job: N samples, rounded up to whole steps", 4},
-    {"steps", KEY_STEPS, "N", 0, "The job: N steps (default 1)", 4},
-    {"within-time", KEY_TIME, "TIME", 0, "Deadline of the job: seconds, or with a unit: 90min, 24h, 2d", 4},
-    {"within-energy", KEY_ENERGY, "ENERGY", 0, "Its energy at most: J, or with a unit: 50kWh", 4},
-    {"within-power", KEY_POWER, "POWER", 0, "Mean power of all GPUs at most: W, or with a unit: 10kW", 4},
-    {"within-cost", KEY_COST, "X", 0, "Its cost at most, in the currency of the prices", 4},
-    {"minimise", KEY_AIM, "NAME", 0,
-     "What of the job is to be least: time, energy, edp or cost (default: as --objective says)", 4},
-    {"price", KEY_PRICE, "P", 0, "Price of a kWh, in any currency", 4},
-    {"pue", KEY_PUE, "X", 0, "Power usage effectiveness of the site, at least 1: multiplies the price of energy", 4},
-    {"gpu-hour-price", KEY_GPU_PRICE, "P|NAME=P,...", 0,
-     "Price of one GPU for an hour: of every GPU, or of each: a100=1.2,h100=3.5", 4},
+static const adept_option_row rows[] = {
+    {.group = 4, .help = "Which point does a job best:"},
+    {"samples", "N", 4, "The job: N samples, rounded up to whole steps", ADEPT_OPT_COUNT, .at = AT(samples),
+     .given = AT(given), .low = 1},
+    {"steps", "N", 4, "The job: N steps (default 1)", ADEPT_OPT_COUNT, .at = AT(steps), .given = AT(given), .low = 1},
+    {"within-time", "TIME", 4, "Deadline of the job: seconds, or with a unit: 90min, 24h, 2d", ADEPT_OPT_AMOUNT,
+     .at = AT(job.deadline_s), .given = AT(given), .units = times},
+    {"within-energy", "ENERGY", 4, "Its energy at most: J, or with a unit: 50kWh", ADEPT_OPT_AMOUNT,
+     .at = AT(job.energy_budget_j), .given = AT(given), .units = energies},
+    {"within-power", "POWER", 4, "Mean power of all GPUs at most: W, or with a unit: 10kW", ADEPT_OPT_AMOUNT,
+     .at = AT(job.power_budget_w), .given = AT(given), .units = powers},
+    {"within-cost", "X", 4, "Its cost at most, in the currency of the prices", ADEPT_OPT_ABOVE_0,
+     .at = AT(job.cost_budget), .given = AT(given)},
+    {"minimise", "NAME", 4, "What of the job is to be least: time, energy, edp or cost (default: as --objective says)",
+     ADEPT_OPT_CHOICE, .at = AT(job.aim), .given = AT(aim_given), .names = adept_aim_name},
+    {"price", "P", 4, "Price of a kWh, in any currency", ADEPT_OPT_NUMBER, .at = AT(price_per_kwh)},
+    {"pue", "X", 4, "Power usage effectiveness of the site, at least 1: multiplies the price of energy",
+     ADEPT_OPT_NUMBER, .at = AT(pue), .low = 1},
+    {"gpu-hour-price", "P|NAME=P,...", 4, "Price of one GPU for an hour: of every GPU, or of each: a100=1.2,h100=3.5",
+     ADEPT_OPT_PARSED, .parse = parse_prices},
     {0},
 };
 
-const struct argp adept_sweep_job_argp = {.options = options, .parser = parse};
-
-void adept_sweep_job_init(adept_sweep_job *j)
+static void init(void *record)
 {
-    *j = (adept_sweep_job){.price_per_kwh = NAN, .pue = NAN};
+    *(adept_sweep_job *)record = (adept_sweep_job){.price_per_kwh = NAN, .pue = NAN};
 }
 
 static bool has_price(const adept_sweep_job *j)
@@ -154,16 +83,21 @@ static bool has_price(const adept_sweep_job *j)
     return !isnan(j->price_per_kwh) || j->n_prices > 0;
 }
 
-error_t adept_sweep_job_check(const struct argp_state *state, const adept_sweep_job *j)
+static adept_status check(adept_cli *cli, void *record)
 {
-    if (j->job.samples > 0 && j->job.steps > 0)
-        return adept_cli_usage(state, "--steps and --samples exclude each other");
+    adept_sweep_job *j = record;
+    j->given = j->given || j->aim_given;
+    j->job.samples = (double)j->samples;
+    j->job.steps = (double)j->steps;
+    if (j->samples > 0 && j->steps > 0) return adept_cli_usage(cli, "--steps and --samples exclude each other");
     if ((j->job.aim == ADEPT_AIM_COST || j->job.cost_budget > 0) && !has_price(j))
-        return adept_cli_usage(state, "a cost needs --price, --gpu-hour-price or both");
-    if (has_price(j) && !j->given) return adept_cli_usage(state, "prices need a job: --samples, --steps or --minimise");
-    if (!isnan(j->pue) && isnan(j->price_per_kwh)) return adept_cli_usage(state, "--pue needs --price");
-    return 0;
+        return adept_cli_usage(cli, "a cost needs --price, --gpu-hour-price or both");
+    if (has_price(j) && !j->given) return adept_cli_usage(cli, "prices need a job: --samples, --steps or --minimise");
+    if (!isnan(j->pue) && isnan(j->price_per_kwh)) return adept_cli_usage(cli, "--pue needs --price");
+    return ADEPT_OK;
 }
+
+const adept_options adept_sweep_job_options_of = {.rows = rows, .init = init, .check = check};
 
 /* ---- points ---- */
 
@@ -303,7 +237,6 @@ void adept_sweep_put_job(adept_json_writer *w, const adept_sweep_job *j, const a
 {
     const adept_chooser *c = &j->chooser;
     adept_within within;
-    w->blank = "\n  ";
     if (!j->given) {
         adept_json_put_null(w, "job");
         return;

@@ -16,21 +16,18 @@ typedef struct adept_gpu_price {
 } adept_gpu_price;
 
 typedef struct adept_sweep_job {
-    bool given; /* any of its options is */
-    bool aim_given;
     adept_job job;
+    int64_t samples, steps; /* of it */
+    bool given;             /* any of its options is */
+    bool aim_given;
     double price_per_kwh, pue; /* NAN: not given */
     size_t n_prices;
     adept_gpu_price prices[ADEPT_MAX_PRICES];
     adept_chooser chooser;
 } adept_sweep_job;
 
-/** A child for the command's argp (group 3 of its help); its input is an adept_sweep_job after adept_sweep_job_init().
- */
-extern const struct argp adept_sweep_job_argp;
-void adept_sweep_job_init(adept_sweep_job *j);
-/** For ARGP_KEY_END. */
-error_t adept_sweep_job_check(const struct argp_state *state, const adept_sweep_job *j);
+/** Group 4 of the command's help. */
+extern const adept_options adept_sweep_job_options_of;
 
 /** Before the first point. */
 adept_status adept_sweep_job_begin(adept_sweep_job *j, adept_error *err);

@@ -11,18 +11,14 @@ typedef struct adept_sweep_options {
     const char *model;
     const char *output;      /* NULL: standard output */
     const char *plot, *html; /* NULL: none */
-    adept_sweep_axis axes[ADEPT_SWEEP_MAX_AXES];
-    size_t n_axes;
-    adept_set_options set;
     bool one_at_a_time, ignore_memory, csv, json;
     adept_sweep_objective objective;
+    adept_vary_options vary, set;
     adept_sweep_job job;
     adept_run_options where;
     adept_workload_options workload;
 } adept_sweep_options;
 
-extern const struct argp adept_sweep_argp;
-
-void adept_sweep_options_free(adept_sweep_options *o); /* not the record itself */
+extern const adept_options adept_sweep_options_of;
 
 #endif

@@ -1,11 +1,7 @@
-/** @file sweep_rows.c  A row is built in a buffer and leaves it whole: an interrupted sweep has no half rows. Values of
- * axes are printed once: a million rows take seconds. */
+/** @file sweep_rows.c  A row is built in a buffer and leaves it whole: an interrupted sweep has no half rows. */
 #include "sweep_rows.h"
 #include "adept_number.h"
-#include <stdlib.h>
 #include <string.h>
-
-#define MAX_TEXTS 65536 /* values of one axis that are kept as texts */
 
 /* X(name, value): what is known of every point */
 #define NUMBER_LIST(X)                                                                                                 \
@@ -60,40 +56,6 @@ static void put_json_value(adept_json_writer *w, const char *key, const adept_sw
         adept_json_put_number(w, key, adept_sweep_number_at(axis, at, point));
 }
 
-static char *text_of(const adept_sweep_rows *rows, const adept_sweep_axis *axis, size_t at,
-                     const adept_sweep_point *point)
-{
-    adept_json_writer w = {0};
-    if (rows->json)
-        put_json_value(&w, NULL, axis, at, point);
-    else
-        put_csv_value(&w.out, axis, at, point);
-    return adept_json_finish(&w);
-}
-
-/* The text of a value that is the same wherever it stands. */
-static adept_status keep_texts(adept_sweep_rows *rows, size_t i, adept_error *err)
-{
-    const adept_sweep_axis *axis = &rows->sweep->axes[i];
-    if (axis->relative || axis->kind == ADEPT_VARY_GPU || axis->n > MAX_TEXTS) return ADEPT_OK;
-    rows->texts[i] = calloc(axis->n, sizeof *rows->texts[i]);
-    bool ok = rows->texts[i] != NULL;
-    for (size_t j = 0; ok && j < axis->n; j++) {
-        size_t at[ADEPT_SWEEP_MAX_AXES] = {0};
-        const adept_sweep_point point = {.at = at};
-        if (adept_sweep_best_limit_name(axis, j)) continue; /* differs from point to point */
-        at[i] = j;
-        rows->texts[i][j] = text_of(rows, axis, j, &point);
-        ok = rows->texts[i][j] != NULL;
-    }
-    return ok ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a row");
-}
-
-static const char *kept_text(const adept_sweep_rows *rows, size_t i, const adept_sweep_point *point)
-{
-    return rows->texts[i] && point->at[i] != ADEPT_SWEEP_UNVARIED ? rows->texts[i][point->at[i]] : NULL;
-}
-
 /* ---- rows ---- */
 
 static void put_header(adept_buffer *row, const adept_sweep *sweep)
@@ -108,15 +70,10 @@ static void put_header(adept_buffer *row, const adept_sweep *sweep)
     adept_buffer_text(row, "fits,bound,limited,reason\n");
 }
 
-adept_status adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json, const adept_sweep *sweep,
-                                    adept_error *err)
+void adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json, const adept_sweep *sweep)
 {
-    adept_status status = ADEPT_OK;
     *rows = (adept_sweep_rows){.out = out, .json = json, .sweep = sweep};
-    for (size_t i = 0; i < sweep->n_axes && status == ADEPT_OK; i++)
-        status = keep_texts(rows, i, err);
-    if (status == ADEPT_OK && !json) put_header(&rows->w.out, sweep);
-    return status;
+    if (!json) put_header(&rows->w.out, sweep);
 }
 
 static void put_csv(adept_buffer *row, const adept_sweep_rows *rows, const adept_sweep_point *point)
@@ -124,11 +81,7 @@ static void put_csv(adept_buffer *row, const adept_sweep_rows *rows, const adept
     const adept_estimate *r = &point->result;
     bool ok = point->status == ADEPT_OK;
     for (size_t i = 0; i < rows->sweep->n_axes; i++) {
-        const char *kept = kept_text(rows, i, point);
-        if (kept)
-            adept_buffer_text(row, kept);
-        else
-            put_csv_value(row, &rows->sweep->axes[i], point->at[i], point);
+        put_csv_value(row, &rows->sweep->axes[i], point->at[i], point);
         adept_buffer_text(row, ",");
     }
 #define X(name, value)                                                                                                 \
@@ -148,15 +101,11 @@ static void put_json(adept_json_writer *w, const adept_sweep_rows *rows, const a
 {
     const adept_estimate *r = &point->result;
     bool ok = point->status == ADEPT_OK;
-    w->blank = "\n    ";
+    w->blank = "\n\t\t";
     adept_json_begin_object(w, NULL);
     for (size_t i = 0; i < rows->sweep->n_axes; i++) {
         const adept_sweep_axis *axis = &rows->sweep->axes[i];
-        const char *kept = kept_text(rows, i, point);
-        if (kept)
-            adept_json_put_text(w, axis->key, kept);
-        else
-            put_json_value(w, axis->key, axis, point->at[i], point);
+        put_json_value(w, axis->key, axis, point->at[i], point);
     }
 #define X(name, value) adept_json_put_number(w, #name, (double)(value));
     NUMBER_LIST(X)
@@ -183,15 +132,4 @@ bool adept_sweep_rows_add(adept_sweep_rows *rows, const adept_sweep_point *point
     else
         put_csv(&rows->w.out, rows, point);
     return adept_sweep_rows_flush(rows);
-}
-
-void adept_sweep_rows_free(adept_sweep_rows *rows)
-{
-    for (size_t i = 0; rows->sweep && i < rows->sweep->n_axes; i++) {
-        for (size_t j = 0; rows->texts[i] && j < rows->sweep->axes[i].n; j++)
-            free(rows->texts[i][j]);
-        free(rows->texts[i]);
-    }
-    adept_buffer_free(&rows->w.out);
-    *rows = (adept_sweep_rows){.out = NULL};
 }

@@ -11,17 +11,14 @@ typedef struct adept_sweep_rows {
     bool json;
     adept_json_writer w; /* of the JSON, or the buffer of the CSV */
     const adept_sweep *sweep;
-    char **texts[ADEPT_SWEEP_MAX_AXES]; /* of each axis and value as it stands in a row, NULL: printed anew each time */
 } adept_sweep_rows;
 
-/** Rows of JSON are elements of an array that the caller opens, and closes, in rows->w. @param out borrowed
- * @return ADEPT_E_NOMEM */
-adept_status adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json, const adept_sweep *sweep,
-                                    adept_error *err);
+/** Rows of JSON are elements of an array that the caller opens, and closes, in rows->w, whose buffer it frees.
+ *  @param out borrowed */
+void adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json, const adept_sweep *sweep);
 /** @return false when memory was out or `out` has an error */
 bool adept_sweep_rows_add(adept_sweep_rows *rows, const adept_sweep_point *point);
 /** Write what stands in rows->w; as adept_sweep_rows_add(). */
 bool adept_sweep_rows_flush(adept_sweep_rows *rows);
-void adept_sweep_rows_free(adept_sweep_rows *rows); /* zeroed is fine */
 
 #endif

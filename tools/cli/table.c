@@ -1,39 +1,22 @@
-/** @file table.c  Rows are kept until the widths are known. */
+/** @file table.c  Rows are kept until the widths are known. Warnings are the last part of every report. */
 #include "table.h"
 #include "adept_grow.h"
-#include <assert.h>
-#include <stdint.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_COLUMNS 16
-
-struct adept_table {
-    const adept_column *columns;
-    size_t n_columns;
-    char **cells; /* row after row */
-    size_t n_cells, capacity;
-};
-
-adept_table *adept_table_new(const adept_column *columns, size_t n_columns)
+adept_text adept_cell(const char *format, ...)
 {
-    adept_table *table = calloc(1, sizeof *table);
+    adept_text text;
+    va_list args;
 
-    assert(n_columns <= MAX_COLUMNS);
-    if (!table) return NULL;
-    table->columns = columns;
-    table->n_columns = n_columns;
-    return table;
+    va_start(args, format);
+    vsnprintf(text.s, sizeof text.s, format, args);
+    va_end(args);
+    return text;
 }
 
-void adept_table_free(adept_table *table)
-{
-    if (!table) return;
-    for (size_t i = 0; i < table->n_cells; i++)
-        free(table->cells[i]);
-    free(table->cells);
-    free(table);
-}
+/* ---------------------------------------------------------------- text from files -------------------------------- */
 
 /* ASCII controls, and the first byte of UTF-8's C1 controls (U+0080..U+009F), which some terminals obey too. */
 static bool is_control(const unsigned char *p)
@@ -41,52 +24,65 @@ static bool is_control(const unsigned char *p)
     return *p < 0x20 || *p == 0x7f || (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f);
 }
 
-static void clean(char *text)
-{
-    for (unsigned char *p = (unsigned char *)text; *p; p++) {
-        if (!is_control(p)) continue;
-        if (*p == 0xc2) p[1] = '?';
-        *p = '?';
-    }
-}
-
 void adept_print_clean(FILE *out, const char *text)
 {
     for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (!is_control(p)) {
-            fputc(*p, out);
-            continue;
-        }
-        fputc('?', out);
-        if (*p == 0xc2) p++;
+        bool control = is_control(p);
+        fputc(control ? '?' : *p, out);
+        if (control && *p == 0xc2) p++;
     }
 }
 
-static bool reserve_row(adept_table *table)
+void adept_print_format(FILE *out, const char *format, ...)
 {
-    char **grown = adept_grow(table->cells, &table->capacity, table->n_cells + table->n_columns, sizeof *grown);
-    if (grown) table->cells = grown;
-    return grown != NULL;
+    size_t length = strlen(format);
+    bool ends_line = length > 0 && format[length - 1] == '\n';
+    char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    int n = vasprintf(&text, format, args);
+    va_end(args);
+    if (n < 0) return;
+    if (ends_line) text[n - 1] = '\0';
+    adept_print_clean(out, text);
+    if (ends_line) fputc('\n', out);
+    free(text);
 }
 
-bool adept_table_row(adept_table *table, const char *const *cells)
+void adept_print_markdown(FILE *out, const char *text)
 {
-    if (!reserve_row(table)) return false;
-    size_t first = table->n_cells;
-    for (size_t i = 0; i < table->n_columns; i++) {
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (*p < 0x20 || *p == 0x7f)
+            fputc('?', out);
+        else if (*p == '<')
+            fputs("&lt;", out);
+        else if (*p == '&')
+            fputs("&amp;", out);
+        else if (*p == '@') /* would call someone */
+            fputs("&#64;", out);
+        else
+            fprintf(out, "%s%c", strchr("\\`*_[]|~#", *p) ? "\\" : "", *p);
+    }
+}
+
+/* ---------------------------------------------------------------- rows ------------------------------------------- */
+
+void adept_table_row(adept_table *t, const char *const *cells)
+{
+    char **grown = t->failed ? NULL : adept_grow(t->cells, &t->capacity, t->n_cells + t->n_columns, sizeof *grown);
+
+    t->failed = !grown;
+    if (!grown) return;
+    t->cells = grown;
+    for (size_t i = 0; i < t->n_columns; i++) {
         char *copy = strdup(cells[i]);
-        if (!copy) {
-            while (table->n_cells > first)
-                free(table->cells[--table->n_cells]);
-            return false;
-        }
-        clean(copy);
-        table->cells[table->n_cells++] = copy;
+        t->failed = t->failed || !copy;
+        t->cells[t->n_cells++] = copy;
     }
-    return true;
 }
 
-/* Width in characters: UTF-8 continuation bytes take no room. */
+/* Width in characters: UTF-8 continuation bytes take no room. A control character of two bytes is printed as one. */
 static int text_width(const char *text)
 {
     int n = 0;
@@ -96,46 +92,98 @@ static int text_width(const char *text)
     return n;
 }
 
-static int column_width(const adept_table *table, size_t column)
+static int column_width(const adept_table *t, size_t column)
 {
     int width = 0;
 
-    for (size_t i = column; i < table->n_cells; i += table->n_columns) {
-        int w = text_width(table->cells[i]);
+    for (size_t i = column; i < t->n_cells; i += t->n_columns) {
+        int w = text_width(t->cells[i]);
         width = w > width ? w : width;
     }
-    int title = text_width(table->columns[column].title);
+    int title = text_width(t->columns[column].title);
     return width == 0 ? 0 : width > title ? width : title;
 }
 
-static void print_line(const adept_table *table, FILE *out, int indent, const int *widths, const char *const *cells)
+static void print_aligned(const adept_table *t, FILE *out, const int *widths, const char *const *cells)
 {
-    int pending = indent; /* blanks are printed before text only: no line ends in one */
+    int pending = t->indent; /* blanks are printed before text only: no line ends in one */
 
-    for (size_t c = 0; c < table->n_columns; c++) {
+    for (size_t c = 0; c < t->n_columns; c++) {
         if (widths[c] == 0) continue;
         int padding = widths[c] - text_width(cells[c]);
-        if (table->columns[c].right) pending += padding;
+        if (t->columns[c].right) pending += padding;
         if (*cells[c]) {
-            fprintf(out, "%*s%s", pending, "", cells[c]);
+            fprintf(out, "%*s", pending, "");
+            adept_print_clean(out, cells[c]);
             pending = 0;
         }
-        pending += (table->columns[c].right ? 0 : padding) + 2;
+        pending += (t->columns[c].right ? 0 : padding) + 2;
     }
     fputc('\n', out);
 }
 
-void adept_table_print(const adept_table *table, FILE *out, int indent)
+static void print_line(const adept_table *t, FILE *out, const int *widths, const char *const *cells)
 {
-    int widths[MAX_COLUMNS];
-    const char *titles[MAX_COLUMNS];
-    size_t n = table->n_columns;
-
-    for (size_t c = 0; c < n; c++) {
-        widths[c] = column_width(table, c);
-        titles[c] = table->columns[c].title;
+    if (!t->markdown) {
+        print_aligned(t, out, widths, cells);
+        return;
     }
-    print_line(table, out, indent, widths, titles);
-    for (size_t i = 0; i < table->n_cells; i += n)
-        print_line(table, out, indent, widths, (const char *const *)table->cells + i);
+    fputc('|', out);
+    for (size_t i = 0; i < t->n_columns; i++) {
+        fputc(' ', out);
+        adept_print_markdown(out, cells[i]);
+        fputs(" |", out);
+    }
+    fputc('\n', out);
+}
+
+static void print(const adept_table *t, FILE *out)
+{
+    int widths[ADEPT_MOST_COLUMNS];
+    const char *titles[ADEPT_MOST_COLUMNS];
+
+    for (size_t c = 0; c < t->n_columns; c++) {
+        widths[c] = column_width(t, c);
+        titles[c] = t->columns[c].title;
+    }
+    print_line(t, out, widths, titles);
+    for (size_t c = 0; c < t->n_columns && t->markdown; c++)
+        fprintf(out, "%s%s%s", c ? "" : "|", t->columns[c].right ? "---:|" : "---|", c + 1 < t->n_columns ? "" : "\n");
+    for (size_t i = 0; i < t->n_cells; i += t->n_columns)
+        print_line(t, out, widths, (const char *const *)t->cells + i);
+}
+
+adept_status adept_table_end(adept_cli *cli, adept_table *t, FILE *out)
+{
+    bool failed = t->failed;
+
+    if (!failed && out) print(t, out);
+    for (size_t i = 0; i < t->n_cells; i++)
+        free(t->cells[i]);
+    free(t->cells);
+    *t = (adept_table){.columns = t->columns};
+    return failed ? adept_cli_no_memory(cli) : ADEPT_OK;
+}
+
+/* ---------------------------------------------------------------- warnings --------------------------------------- */
+
+#define MOST_WARNINGS 20
+
+void adept_report_warning(FILE *out, bool *headed, const char *text)
+{
+    if (!*headed) fputs("\nWarnings\n", out);
+    *headed = true;
+    adept_print_format(out, "  %s\n", text);
+}
+
+void adept_report_warnings(FILE *out, bool *headed, const char *const *texts, size_t n)
+{
+    size_t shown = n > MOST_WARNINGS + 1 ? MOST_WARNINGS : n; /* "and 1 more" takes the line of that one */
+    char more[64];
+
+    for (size_t i = 0; i < shown; i++)
+        adept_report_warning(out, headed, texts[i]);
+    if (shown == n) return;
+    snprintf(more, sizeof more, "... and %zu more; --json has all", n - shown);
+    adept_report_warning(out, headed, more);
 }

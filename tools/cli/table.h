@@ -1,29 +1,45 @@
-/** @file table.h  Columns of text, aligned. Calls: nothing. */
+/** @file table.h  Columns of text: aligned for a terminal, or GitHub's Markdown. Calls: nothing. */
 #ifndef ADEPT_TABLE_H
 #define ADEPT_TABLE_H
-#include <stdbool.h>
-#include <stddef.h>
+#include "cli.h"
+#include "column.h"
+#include "units.h"
 #include <stdio.h>
 
-typedef struct adept_column {
-    const char *title;
-    bool right; /* numbers */
-} adept_column;
+#define ADEPT_MOST_COLUMNS 16
 
-typedef struct adept_table adept_table;
+/** Set the first four; the rest is zero. */
+typedef struct adept_table {
+    const adept_column *columns; /* at most ADEPT_MOST_COLUMNS */
+    size_t n_columns;
+    int indent; /* blanks before every line, not in Markdown */
+    bool markdown;
+    char **cells; /* row after row */
+    size_t n_cells, capacity;
+    bool failed; /* memory is out */
+} adept_table;
 
-/** @param columns borrowed until the table is freed. @return NULL when memory is out. */
-adept_table *adept_table_new(const adept_column *columns, size_t n_columns);
-void adept_table_free(adept_table *table); /* NULL allowed */
+/** Append a row of n_columns texts, copied; nothing happens once memory is out. */
+void adept_table_row(adept_table *table, const char *const *cells);
 
-/** Append a row of n_columns texts, copied. Control characters, which a model file may carry, become '?'.
- *  @return false when memory is out */
-bool adept_table_row(adept_table *table, const char *const *cells);
+/** Print title line and rows, and free them. Control characters, which a model file may carry, become '?', and what
+ *  Markdown would take for its own is escaped. In text, columns of empty cells only are left out. */
+adept_status adept_table_end(adept_cli *cli, adept_table *table, FILE *out);
 
-/** Title line and rows, each behind `indent` blanks; columns without any text are left out. */
-void adept_table_print(const adept_table *table, FILE *out, int indent);
+/** A short text of a format, to stand in a cell. */
+adept_text adept_cell(const char *format, ...) ADEPT_PRINTF(1, 2);
 
 /** Print text that comes from a file: control characters become '?', so that it cannot steer the terminal. */
 void adept_print_clean(FILE *out, const char *text);
+/** printf() of such texts: control characters of the result become '?' but for a line end that the format ends in. */
+void adept_print_format(FILE *out, const char *format, ...) ADEPT_PRINTF(2, 3);
+/** For Markdown: text as it is, whatever Markdown it holds; never more than one line. */
+void adept_print_markdown(FILE *out, const char *text);
+
+/** "Warnings" before the first, then one line each; nothing if there is none. */
+void adept_report_warning(FILE *out, bool *headed, const char *text);
+
+/** The same for many: the first ones, then how many more there are. */
+void adept_report_warnings(FILE *out, bool *headed, const char *const *texts, size_t n);
 
 #endif

@@ -1,24 +1,10 @@
 /** @file total_options.c  Rates mean nothing without a number of steps: such options are refused rather than ignored.
  */
 #include "total_options.h"
-#include "cli.h"
-#include "nearest.h"
-#include "number.h"
 #include <math.h>
 #include <string.h>
 
-enum {
-    KEY_STEPS = 0x600,
-    KEY_SAMPLES,
-    KEY_EPOCHS,
-    KEY_DATASET,
-    KEY_CARBON,
-    KEY_COUNTRY,
-    KEY_PRICE,
-    KEY_GPU_HOUR,
-    KEY_PUE,
-    KEY_HOST
-};
+#define AT(member) offsetof(adept_job_spec, member)
 
 bool adept_job_spec_given(const adept_job_spec *job)
 {
@@ -39,36 +25,39 @@ static const char *country_code(size_t index)
     return row ? row->code : NULL;
 }
 
-static error_t parse_country(const struct argp_state *state, const char *arg, adept_job_spec *job)
+static adept_status parse_country(adept_cli *cli, const char *option, char *text, void *field)
 {
+    const adept_grid_intensity **country = field;
     char list[512];
 
-    job->country = adept_grid_intensity_find(arg);
-    if (job->country) return 0;
-    const char *near = strlen(arg) > 2 ? adept_nearest(arg, country_name) : NULL;
-    if (near) return adept_cli_usage(state, "--country: '%s' is not known; did you mean '%s'?", arg, near);
-    return adept_cli_usage(state, "--country: '%s' is not one of %s", arg,
+    *country = adept_grid_intensity_find(text);
+    if (*country) return ADEPT_OK;
+    const char *near = strlen(text) > 2 ? adept_nearest(text, country_name) : NULL;
+    if (near) return adept_cli_usage(cli, "%s: '%s' is not known; did you mean '%s'?", option, text, near);
+    return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, text,
                            adept_names_list(list, sizeof list, country_code));
 }
 
-static error_t parse_pue(const struct argp_state *state, const char *arg, adept_job_spec *job)
+static adept_status parse_pue(adept_cli *cli, const char *option, char *text, void *record)
 {
-    job->pue_is_average = strcmp(arg, "average") == 0;
-    if (!job->pue_is_average) return adept_number_double(state, "--pue", arg, 1, &job->pue);
+    adept_job_spec *job = record;
+
+    job->pue_is_average = strcmp(text, "average") == 0;
+    if (!job->pue_is_average) return adept_option_number(cli, option, text, 1, &job->pue);
     job->pue = ADEPT_PUE_AVERAGE;
-    return 0;
+    return ADEPT_OK;
 }
 
-static error_t check(const struct argp_state *state, const adept_job_spec *j)
+static adept_status check(adept_cli *cli, void *record)
 {
-    static const char needed[] = "--steps, --samples or --epochs";
+    const adept_job_spec *j = record;
 
     if ((j->steps > 0) + (j->samples > 0) + (j->epochs > 0) > 1)
-        return adept_cli_usage(state, "--steps, --samples and --epochs exclude each other");
+        return adept_cli_usage(cli, "--steps, --samples and --epochs exclude each other");
     if (j->epochs > 0 && j->dataset_size == 0)
-        return adept_cli_usage(state, "--epochs needs --dataset-size, the samples of an epoch");
-    if (j->dataset_size > 0 && j->epochs == 0) return adept_cli_usage(state, "--dataset-size needs --epochs");
-    if (adept_job_spec_given(j)) return 0;
+        return adept_cli_usage(cli, "--epochs needs --dataset-size, the samples of an epoch");
+    if (j->dataset_size > 0 && j->epochs == 0) return adept_cli_usage(cli, "--dataset-size needs --epochs");
+    if (adept_job_spec_given(j)) return ADEPT_OK;
     const char *option = !isnan(j->carbon_g_per_kwh) ? "--carbon-intensity"
                          : j->country                ? "--country"
                          : !isnan(j->price_per_kwh)  ? "--price"
@@ -76,75 +65,42 @@ static error_t check(const struct argp_state *state, const adept_job_spec *j)
                          : !isnan(j->pue)            ? "--pue"
                          : !isnan(j->host_power_w)   ? "--host-power"
                                                      : NULL;
-    return option ? adept_cli_usage(state, "%s needs %s", option, needed) : 0;
+    return option ? adept_cli_usage(cli, "%s needs --steps, --samples or --epochs", option) : ADEPT_OK;
 }
 
-static error_t parse_count(int key, char *arg, const struct argp_state *state, adept_job_spec *job)
+static void init(void *record)
 {
-    switch (key) {
-    case KEY_STEPS:
-        return adept_number_int(state, "--steps", arg, 1, &job->steps);
-    case KEY_SAMPLES:
-        return adept_number_int(state, "--samples", arg, 1, &job->samples);
-    case KEY_EPOCHS:
-        return adept_number_int(state, "--epochs", arg, 1, &job->epochs);
-    case KEY_DATASET:
-        return adept_number_int(state, "--dataset-size", arg, 1, &job->dataset_size);
-    case KEY_COUNTRY:
-        return parse_country(state, arg, job);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    adept_job_spec *job = record;
+
+    job->carbon_g_per_kwh = job->price_per_kwh = job->gpu_hour_price = job->pue = job->host_power_w = NAN;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    adept_job_spec *job = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        job->carbon_g_per_kwh = job->price_per_kwh = job->gpu_hour_price = job->pue = job->host_power_w = NAN;
-        return 0;
-    case ARGP_KEY_END:
-        return check(state, job);
-    case KEY_CARBON:
-        return adept_number_double(state, "--carbon-intensity", arg, 0, &job->carbon_g_per_kwh);
-    case KEY_PRICE:
-        return adept_number_double(state, "--price", arg, 0, &job->price_per_kwh);
-    case KEY_GPU_HOUR:
-        return adept_number_double(state, "--gpu-hour-price", arg, 0, &job->gpu_hour_price);
-    case KEY_PUE:
-        return parse_pue(state, arg, job);
-    case KEY_HOST:
-        return adept_number_double(state, "--host-power", arg, 0, &job->host_power_w);
-    default:
-        return parse_count(key, arg, state, job);
-    }
-}
-
-static const struct argp_option options[] = {
-    {NULL, 0, NULL, 0, "The whole job:", 3},
-    {"steps", KEY_STEPS, "N", 0, "Print the totals of N steps", 3},
-    {"samples", KEY_SAMPLES, "N", 0, "Print the totals of N samples, rounded up to whole steps", 3},
-    {"epochs", KEY_EPOCHS, "N", 0, "Print the totals of N epochs, each rounded up to whole steps", 3},
-    {"dataset-size", KEY_DATASET, "N", 0, "Samples of an epoch", 3},
-    {"carbon-intensity", KEY_CARBON, "G", 0, "Grams of CO2e per kWh: adds the emissions to the totals", 3},
-    {"country", KEY_COUNTRY, "CODE|NAME", 0,
+static const adept_option_row rows[] = {
+    {.group = 3, .help = "The whole job:"},
+    {"steps", "N", 3, "Print the totals of N steps", ADEPT_OPT_COUNT, .at = AT(steps), .low = 1},
+    {"samples", "N", 3, "Print the totals of N samples, rounded up to whole steps", ADEPT_OPT_COUNT, .at = AT(samples),
+     .low = 1},
+    {"epochs", "N", 3, "Print the totals of N epochs, each rounded up to whole steps", ADEPT_OPT_COUNT,
+     .at = AT(epochs), .low = 1},
+    {"dataset-size", "N", 3, "Samples of an epoch", ADEPT_OPT_COUNT, .at = AT(dataset_size), .low = 1},
+    {"carbon-intensity", "G", 3, "Grams of CO2e per kWh: adds the emissions to the totals", ADEPT_OPT_NUMBER,
+     .at = AT(carbon_g_per_kwh)},
+    {"country", "CODE|NAME", 3,
      "Where the site is: DE, Germany, EU, WORLD, ...: the average intensity of its grid, unless --carbon-intensity "
-     "gives "
-     "one",
-     3},
-    {"price", KEY_PRICE, "P", 0, "Price of a kWh, in any currency: adds the cost to the totals", 3},
-    {"gpu-hour-price", KEY_GPU_HOUR, "P", 0, "Price of an hour of one GPU, in the same currency: is added to the cost",
-     3},
-    {"pue", KEY_PUE, "X", 0,
+     "gives one",
+     ADEPT_OPT_PARSED, .at = AT(country), .parse = parse_country},
+    {"price", "P", 3, "Price of a kWh, in any currency: adds the cost to the totals", ADEPT_OPT_NUMBER,
+     .at = AT(price_per_kwh)},
+    {"gpu-hour-price", "P", 3, "Price of an hour of one GPU, in the same currency: is added to the cost",
+     ADEPT_OPT_NUMBER, .at = AT(gpu_hour_price)},
+    {"pue", "X", 3,
      "Power usage effectiveness of the site, at least 1, or `average` (1.56, of a survey): multiplies emissions and "
-     "cost, "
-     "not the energy of the GPUs",
-     3},
-    {"host-power", KEY_HOST, "W", 0,
-     "Watts of one node beside its GPUs (processors, memory, fans): is added to what the site draws", 3},
+     "cost, not the energy of the GPUs",
+     ADEPT_OPT_PARSED, .parse = parse_pue},
+    {"host-power", "W", 3,
+     "Watts of one node beside its GPUs (processors, memory, fans): is added to what the site draws", ADEPT_OPT_NUMBER,
+     .at = AT(host_power_w)},
     {0},
 };
 
-const struct argp adept_total_argp = {.options = options, .parser = parse};
+const adept_options adept_total_options_of = {.rows = rows, .init = init, .check = check};

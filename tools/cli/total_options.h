@@ -2,12 +2,10 @@
 #ifndef ADEPT_TOTAL_OPTIONS_H
 #define ADEPT_TOTAL_OPTIONS_H
 #include "adept_totals.h"
-#include <argp.h>
+#include "cli.h"
 
-/** A child for a command's argp (group 3 of its help); its input is an adept_job_spec, which it initialises to "not
- * given".
- */
-extern const struct argp adept_total_argp;
+/** Group 3 of a command's help; the record is an adept_job_spec. */
+extern const adept_options adept_total_options_of;
 
 /** Was a number of steps, samples or epochs given? */
 bool adept_job_spec_given(const adept_job_spec *job);

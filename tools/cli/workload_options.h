@@ -2,7 +2,7 @@
 #ifndef ADEPT_WORKLOAD_OPTIONS_H
 #define ADEPT_WORKLOAD_OPTIONS_H
 #include "adept_profile.h"
-#include <argp.h>
+#include "cli.h"
 
 #define ADEPT_MAX_INPUT_OPTIONS 64
 
@@ -12,7 +12,7 @@ typedef struct adept_workload_options {
     bool trust;
 } adept_workload_options;
 
-/** A child for a command's argp; its input is an adept_workload_options, zero-initialised. */
-extern const struct argp adept_workload_argp;
+/** Group 2 of a command's help. */
+extern const adept_options adept_workload_options_of;
 
 #endif

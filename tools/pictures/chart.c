@@ -29,6 +29,8 @@ void adept_chart_panel(FILE *out, const adept_chart *c)
             f->x / c->width, (f->x + f->width) / c->width, 1 - f->y / c->height);
     fprintf(out, "set bmargin at screen %.5f\nset xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n",
             1 - (f->y + f->height) / c->height, c->low_x, c->high_x, c->low_y, c->high_y);
+    if (c->log_x) fputs("set logscale x\n", out);
+    if (c->log_y) fputs("set logscale y\n", out);
 }
 
 void adept_chart_begin(FILE *out, const adept_chart *c, const char *title)
@@ -79,21 +81,24 @@ double adept_chart_text_width(const char *text, double font_px)
     return font_px * adept_markup_width(text, strlen(text));
 }
 
-void adept_chart_label(FILE *out, const adept_chart *c, const char *text, double x, double y, const char *align)
+static void put_label(FILE *out, const adept_chart *c, const char *text, double x, double y)
 {
     fputs("set label ", out);
     adept_gnuplot_text(out, text);
-    fprintf(out, " at screen %.5f,%.5f %s front boxed font 'sans-serif,%.0f' textcolor rgb '" ADEPT_INK "'\n",
-            x / c->width, 1 - y / c->height, align, LABEL_PX);
+    fprintf(out, " at screen %.5f,%.5f", x / c->width, 1 - y / c->height);
+}
+
+void adept_chart_label(FILE *out, const adept_chart *c, const char *text, double x, double y, const char *align)
+{
+    put_label(out, c, text, x, y);
+    fprintf(out, " %s front boxed font 'sans-serif,%.0f' textcolor rgb '" ADEPT_INK "'\n", align, LABEL_PX);
 }
 
 void adept_chart_rotated(FILE *out, const adept_chart *c, const char *text, double x, double y, double degrees)
 {
-    fputs("set label ", out);
-    adept_gnuplot_text(out, text);
-    fprintf(out,
-            " at screen %.5f,%.5f center rotate by %.1f front font 'sans-serif,%.0f' textcolor rgb '" ADEPT_INK "'\n",
-            x / c->width, 1 - y / c->height, degrees, LABEL_PX);
+    put_label(out, c, text, x, y);
+    fprintf(out, " center rotate by %.1f front font 'sans-serif,%.0f' textcolor rgb '" ADEPT_INK "'\n", degrees,
+            LABEL_PX);
 }
 
 bool adept_chart_place(FILE *out, const adept_chart *c, adept_labels *labels, const char *text, double x, double y,

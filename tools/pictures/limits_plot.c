@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PANELS 3
+#define PANELS ADEPT_LIMIT_QUANTITIES
 #define PANEL_HEIGHT 178.0
 #define TOP 66.0 /* title, and the names of the marks */
 
@@ -27,11 +27,9 @@ adept_status adept_limit_curve_of(adept_limit_curve *out, const adept_power_limi
         if (status != ADEPT_OK) break;
         out->level = p->interval_level;
         out->points[i] = (adept_limit_point){limited.power_limit_w,
-                                             p->step_time_s,
-                                             p->power_avg_w,
-                                             p->energy_step_j,
-                                             {p->interval_time_s[0], p->interval_time_s[1]},
-                                             {p->interval_power_w[0], p->interval_power_w[1]}};
+                                             {p->step_time_s, p->power_avg_w, p->energy_step_j},
+                                             {{p->interval_time_s[0], p->interval_power_w[0], NAN},
+                                              {p->interval_time_s[1], p->interval_power_w[1], NAN}}};
     }
     free(p);
     return status;
@@ -40,9 +38,8 @@ adept_status adept_limit_curve_of(adept_limit_curve *out, const adept_power_limi
 /* ---------------------------------------------------------------- panels ----------------------------------------- */
 
 typedef struct panel {
-    const char *name, *unit;
-    double value[ADEPT_LIMIT_POINTS], band[2][ADEPT_LIMIT_POINTS];
-    double scale; /* from SI to what the axis shows */
+    double value[ADEPT_LIMIT_POINTS],
+        band[2][ADEPT_LIMIT_POINTS]; /* as the axis shows them; without a band the values */
     char axis[64];
     bool has_band;
     adept_chart chart;
@@ -53,34 +50,36 @@ static void fill_panel(panel *p, int which, const adept_limit_curve *c)
     static const char *const names[] = {"Step time", "Power", "Energy per step"}, *const units[] = {"s", "W", "J"};
     double low = INFINITY, high = 0;
 
-    *p = (panel){.name = names[which], .unit = units[which], .has_band = which < 2};
+    *p = (panel){.has_band = true};
+    for (size_t i = 0; i < ADEPT_LIMIT_POINTS; i++)
+        for (int side = 0; side < 2; side++)
+            p->has_band &= isfinite(c->points[i].band[side][which]);
     for (size_t i = 0; i < ADEPT_LIMIT_POINTS; i++) {
-        const adept_limit_point *at = &c->points[i];
-        const double values[] = {at->step_time_s, at->power_avg_w, at->energy_step_j};
-        p->value[i] = values[which];
-        for (int side = 0; side < 2 && which < 2; side++) {
-            p->band[side][i] = which == 0 ? at->time_s[side] : at->power_w[side];
-            p->has_band &= isfinite(p->band[side][i]);
-        }
-        low = fmin(low, p->has_band ? fmin(p->value[i], p->band[0][i]) : p->value[i]);
-        high = fmax(high, p->has_band ? fmax(p->value[i], p->band[1][i]) : p->value[i]);
+        p->value[i] = c->points[i].value[which];
+        for (int side = 0; side < 2; side++)
+            p->band[side][i] = p->has_band ? c->points[i].band[side][which] : p->value[i];
+        low = fmin(low, fmin(p->value[i], p->band[0][i]));
+        high = fmax(high, fmax(p->value[i], p->band[1][i]));
     }
-    p->scale = adept_chart_scale(p->axis, sizeof p->axis, p->name, p->unit, high);
+    double scale = adept_chart_scale(p->axis, sizeof p->axis, names[which], units[which], high);
+    for (size_t i = 0; i < ADEPT_LIMIT_POINTS; i++) {
+        p->value[i] *= scale;
+        p->band[0][i] *= scale;
+        p->band[1][i] *= scale;
+    }
     double room = fmax(high - low, 0.02 * high) * 0.12;
     p->chart = adept_chart_of(1000, TOP + PANELS * PANEL_HEIGHT + 40);
     p->chart.frame.y = TOP + which * PANEL_HEIGHT;
     p->chart.frame.height = PANEL_HEIGHT - 22;
-    adept_chart_ranges(&p->chart, c->limits->low_w, c->limits->high_w, fmax(low - room, 0) * p->scale,
-                       (high + room) * p->scale);
+    adept_chart_ranges(&p->chart, c->limits->low_w, c->limits->high_w, fmax(low - room, 0) * scale,
+                       (high + room) * scale);
 }
 
 static void put_data(FILE *out, const panel *p, int which, const adept_limit_curve *c)
 {
     fprintf(out, "$panel%d << EOD\n", which);
     for (size_t i = 0; i < ADEPT_LIMIT_POINTS; i++)
-        fprintf(out, "%.9g %.9g %.9g %.9g\n", c->points[i].limit_w, p->scale * p->value[i],
-                p->has_band ? p->scale * p->band[0][i] : p->scale * p->value[i],
-                p->has_band ? p->scale * p->band[1][i] : p->scale * p->value[i]);
+        fprintf(out, "%.9g %.9g %.9g %.9g\n", c->points[i].limit_w, p->value[i], p->band[0][i], p->band[1][i]);
     fputs("EOD\n", out);
 }
 
@@ -118,7 +117,7 @@ static double value_at(const panel *p, const adept_limit_curve *c, double limit_
     double low_w = c->limits->low_w, step_w = (c->limits->high_w - low_w) / (ADEPT_LIMIT_POINTS - 1);
     double at = step_w > 0 ? (limit_w - low_w) / step_w : 0;
     size_t i = at >= ADEPT_LIMIT_POINTS - 1 ? ADEPT_LIMIT_POINTS - 2 : (size_t)at;
-    return p->scale * (p->value[i] + (at - (double)i) * (p->value[i + 1] - p->value[i]));
+    return p->value[i] + (at - (double)i) * (p->value[i + 1] - p->value[i]);
 }
 
 static void put_mark_points(FILE *out, const panel *p, int which, const adept_limit_curve *c, const mark *marks,

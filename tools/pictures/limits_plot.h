@@ -5,10 +5,12 @@
 
 #define ADEPT_LIMIT_POINTS 73
 
+#define ADEPT_LIMIT_QUANTITIES 3 /* step time, power, energy of a step */
+
 typedef struct adept_limit_point {
     double limit_w;
-    double step_time_s, power_avg_w, energy_step_j;
-    double time_s[2], power_w[2]; /* interval; NAN without one */
+    double value[ADEPT_LIMIT_QUANTITIES];
+    double band[2][ADEPT_LIMIT_QUANTITIES]; /* lower and upper end of the interval; NAN without one, as of energy */
 } adept_limit_point;
 
 typedef struct adept_limit_curve {

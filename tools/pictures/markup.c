@@ -112,17 +112,3 @@ void adept_markup_text(FILE *out, const char *text)
 {
     adept_markup_put(out, text, strlen(text), MAX_TEXT_CHARS);
 }
-
-void adept_markup_base64(FILE *out, const char *bytes, size_t size)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    for (size_t at = 0; at < size; at += 3) {
-        size_t n = size - at < 3 ? size - at : 3;
-        uint32_t group = 0;
-        for (size_t i = 0; i < 3; i++)
-            group = group << 8 | (i < n ? (unsigned char)bytes[at + i] : 0u);
-        for (size_t i = 0; i < 4; i++)
-            fputc(i <= n ? digits[group >> (18 - 6 * i) & 63] : '=', out);
-    }
-}

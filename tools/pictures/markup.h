@@ -25,7 +25,4 @@ double adept_markup_width(const char *text, size_t length);
 /** How many characters of a text, the ellipsis of a cut among them, fit into a width in font sizes. */
 size_t adept_markup_fitting(const char *text, size_t length, double width);
 
-/** Bytes as base64. */
-void adept_markup_base64(FILE *out, const char *bytes, size_t size);
-
 #endif

@@ -2,7 +2,7 @@
  * too, so that any parser can check it. Calls: markup. */
 #ifndef ADEPT_PAGE_H
 #define ADEPT_PAGE_H
-#include <stdbool.h>
+#include "column.h"
 #include <stddef.h>
 #include <stdio.h>
 
@@ -19,14 +19,9 @@ void adept_page_figure_svg(FILE *out, const char *svg, const char *caption);
 /** Of gnuplot's: as an image, which cannot touch the page. */
 void adept_page_figure_image(FILE *out, const char *svg, size_t size, const char *alt, const char *caption);
 
-typedef struct adept_page_column {
-    const char *title;
-    bool number; /* aligned to the right */
-} adept_page_column;
-
-void adept_page_table_begin(FILE *out, const char *caption, const adept_page_column *columns, size_t n);
+void adept_page_table_begin(FILE *out, const char *caption, const adept_column *columns, size_t n);
 /** @param cells  the first is the row's heading */
-void adept_page_table_row(FILE *out, const adept_page_column *columns, const char *const *cells, size_t n);
+void adept_page_table_row(FILE *out, const adept_column *columns, const char *const *cells, size_t n);
 void adept_page_table_end(FILE *out);
 
 /** A number at a glance: "Step time", "13.6 ms", "7.26 to 25.5 ms with 80 %". The note may be "". */

@@ -162,11 +162,6 @@ char *adept_plot_script(const adept_evaluation *e, const adept_evaluation *held_
     return NULL;
 }
 
-adept_status adept_plot_check(adept_error *err)
-{
-    return adept_gnuplot_check("--plot", err);
-}
-
 adept_status adept_plot_errors(const char *path, const adept_evaluation *e, const adept_evaluation *held_out,
                                const char *title, adept_error *err)
 {

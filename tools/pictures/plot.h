@@ -3,9 +3,6 @@
 #define ADEPT_PLOT_H
 #include "adept_fit_report.h"
 
-/** Is gnuplot there? Asked before work that would be lost. @return ADEPT_E_INTERNAL if not */
-adept_status adept_plot_check(adept_error *err);
-
 /**
  * Predicted against measured, for time and for power (the thesis's fig 4.8), and the error by model (fig 4.9).
  * @param e         what is drawn filled

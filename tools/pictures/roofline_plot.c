@@ -138,12 +138,6 @@ static void label_slope(FILE *out, roof *r)
         adept_labels_take(&r->labels, (adept_box){x + at * cos(angle) - 8, y - at * sin(angle) - 8, 16, 16, true});
 }
 
-static void label_roofs(FILE *out, roof *r)
-{
-    for (size_t i = 0; i < r->p->n_ceilings; i++)
-        label_ceiling(out, r, &r->p->ceilings[i]);
-}
-
 /* The last parts of a path, as many as make a short label. */
 static const char *path_end(const char *path)
 {
@@ -212,7 +206,7 @@ static void put_script(FILE *out, roof *r, const char *title)
                 {"alu", "other arithmetic", ADEPT_SHADE_MEMORY, 9}};
 
     adept_chart_begin(out, &r->chart, title);
-    fputs("set logscale xy\nset xlabel 'Arithmetic intensity (FLOP per byte read or written)'\n"
+    fputs("set xlabel 'Arithmetic intensity (FLOP per byte read or written)'\n"
           "set ylabel 'Arithmetic rate (FLOP/s)'\nset format y '%.0s %c'\nset format x '%g'\n"
           "set key top left Left reverse\n",
           out);
@@ -223,7 +217,8 @@ static void put_script(FILE *out, roof *r, const char *title)
     take_lines(r);
     label_slope(out, r);
     label_dots(out, r);
-    label_roofs(out, r); /* last, for they may stand anywhere along their lines */
+    for (size_t i = 0; i < r->p->n_ceilings; i++) /* last, for they may stand anywhere along their lines */
+        label_ceiling(out, r, &r->p->ceilings[i]);
     fputs("plot ", out);
     for (size_t i = 0; i < r->p->n_ceilings; i++)
         fprintf(out, "$roof%zu using 1:2 with lines lw 2 dt %s lc rgb '" ADEPT_INK "' notitle, ", i,

@@ -19,7 +19,7 @@ typedef struct adept_sweep_quantity {
 } adept_sweep_quantity;
 
 adept_sweep_quantity adept_sweep_quantity_of(const adept_sweep_picture *p, bool energy);
-double adept_sweep_value(const adept_sweep_quantity *q, double step_time_s, double energy_step_j, double samples);
+double adept_sweep_value(const adept_sweep_quantity *q, const adept_sweep_found *found);
 
 /** Range of an axis around values: from 0 if they vary much, in the logarithm if they vary very much. */
 void adept_sweep_range(double *low, double *high, bool *is_log);
@@ -44,6 +44,8 @@ void adept_sweep_put_rows(FILE *out, const adept_sweep_picture *p, double height
 /** All points, and the front. `top` in pixels. */
 void adept_sweep_put_front(FILE *out, const adept_sweep_picture *p, double top, double height);
 
+/** Keys stand right of the panel. */
+void adept_sweep_key(FILE *out, const adept_chart *c);
 /** End of a panel: labels and lines of it are forgotten. */
 void adept_sweep_end_panel(FILE *out);
 

@@ -32,7 +32,7 @@ static void thin(adept_sweep_cloud *cloud)
 
     cloud->stride *= 2;
     for (size_t i = 0; i < cloud->n; i++)
-        if (is_kept(cloud, cloud->dots[i].index)) cloud->dots[n++] = cloud->dots[i];
+        if (is_kept(cloud, cloud->dots[i].found.index)) cloud->dots[n++] = cloud->dots[i];
     cloud->n = n;
 }
 
@@ -42,7 +42,5 @@ void adept_sweep_cloud_add(adept_sweep_cloud *cloud, const adept_sweep_point *po
     while (cloud->n == ADEPT_SWEEP_DOTS)
         thin(cloud);
     if (!is_kept(cloud, point->index)) return;
-    cloud->dots[cloud->n++] = (adept_sweep_dot){point->index, point->result.step_time_s, point->result.energy_step_j,
-                                                point->result.samples,
-                                                adept_estimate_fits(&point->result)};
+    cloud->dots[cloud->n++] = (adept_sweep_dot){adept_sweep_found_of(point), adept_estimate_fits(&point->result)};
 }

@@ -112,55 +112,39 @@ static adept_chart panel_of(const row *r, bool right, bool alone)
     return c;
 }
 
-static bool has_at(const row *r, const adept_sweep_dot *d, size_t *at)
+/* A line of data, if the point lies in this panel. One at a time, a point has its place in the row of its axis only. */
+static bool put_point(FILE *out, const row *r, const adept_sweep_quantity *q, const adept_sweep_found *f, size_t line)
 {
-    adept_sweep_at(at, r->p->sweep, d->index);
-    return at[r->x] != ADEPT_SWEEP_UNVARIED;
+    size_t at[ADEPT_SWEEP_MAX_AXES];
+
+    adept_sweep_at(at, r->p->sweep, f->index);
+    if (at[r->x] == ADEPT_SWEEP_UNVARIED || (line != NONE && r->lines != NONE && at[r->lines] != line)) return false;
+    fprintf(out, "%.9g %.9g\n", place(&r->p->sweep->axes[r->x], at[r->x], false), adept_sweep_value(q, f));
+    return true;
 }
 
 static void put_line_data(FILE *out, const row *r, const adept_sweep_quantity *q, const char *name, size_t line)
 {
-    size_t at[ADEPT_SWEEP_MAX_AXES];
-
     fprintf(out, "$%s%zu << EOD\n", name, line);
-    for (size_t i = 0; i < r->p->cloud->n; i++) {
-        const adept_sweep_dot *d = &r->p->cloud->dots[i];
-        if (!has_at(r, d, at) || (r->lines != NONE && at[r->lines] != line)) continue;
-        fprintf(out, "%.9g %.9g\n", place(&r->p->sweep->axes[r->x], at[r->x], false),
-                adept_sweep_value(q, d->step_time_s, d->energy_step_j, d->samples));
-    }
+    for (size_t i = 0; i < r->p->cloud->n; i++)
+        put_point(out, r, q, &r->p->cloud->dots[i].found, line);
     fputs("EOD\n", out);
 }
 
 static void put_large(FILE *out, const row *r, const adept_sweep_quantity *q, const char *name)
 {
-    size_t at[ADEPT_SWEEP_MAX_AXES];
-
     fprintf(out, "$%slarge << EOD\n", name);
-    for (size_t i = 0; i < r->p->cloud->n; i++) {
-        const adept_sweep_dot *d = &r->p->cloud->dots[i];
-        if (d->fits || !has_at(r, d, at)) continue;
-        fprintf(out, "%.9g %.9g\n", place(&r->p->sweep->axes[r->x], at[r->x], false),
-                adept_sweep_value(q, d->step_time_s, d->energy_step_j, d->samples));
-    }
+    for (size_t i = 0; i < r->p->cloud->n; i++)
+        if (!r->p->cloud->dots[i].fits) put_point(out, r, q, &r->p->cloud->dots[i].found, NONE);
     fputs("EOD\n", out);
 }
 
-/* Where the marked points stand in this panel. One at a time, a point has its place in the row of its axis only. */
 static void put_mark_data(FILE *out, const row *r, const adept_sweep_quantity *q, const char *name,
                           const adept_sweep_mark *marks, size_t n)
 {
-    size_t at[ADEPT_SWEEP_MAX_AXES];
-
     for (size_t i = 0; i < n; i++) {
-        const adept_sweep_found *f = &marks[i].found;
-        adept_sweep_at(at, r->p->sweep, f->index);
         fprintf(out, "$%smark%zu << EOD\n", name, i);
-        if (at[r->x] != ADEPT_SWEEP_UNVARIED)
-            fprintf(out, "%.9g %.9g\n", place(&r->p->sweep->axes[r->x], at[r->x], false),
-                    adept_sweep_value(q, f->step_time_s, f->energy_step_j, f->samples));
-        else
-            fputs("NaN NaN\n", out);
+        if (!put_point(out, r, q, &marks[i].found, NONE)) fputs("NaN NaN\n", out);
         fputs("EOD\n", out);
     }
 }
@@ -211,10 +195,9 @@ static void put_map(FILE *out, const row *r, const adept_sweep_quantity *q, cons
 
     fprintf(out, "$%smap << EOD\n", name);
     for (size_t i = 0; i < r->p->cloud->n; i++) {
-        const adept_sweep_dot *d = &r->p->cloud->dots[i];
-        adept_sweep_at(at, r->p->sweep, d->index);
-        fprintf(out, "%zu %zu %.6g\n", at[r->x], at[r->lines],
-                adept_sweep_value(q, d->step_time_s, d->energy_step_j, d->samples));
+        const adept_sweep_found *f = &r->p->cloud->dots[i].found;
+        adept_sweep_at(at, r->p->sweep, f->index);
+        fprintf(out, "%zu %zu %.6g\n", at[r->x], at[r->lines], adept_sweep_value(q, f));
     }
     fputs("EOD\n", out);
     for (size_t i = 0; i < n_marks; i++) {
@@ -238,18 +221,12 @@ static void put_map(FILE *out, const row *r, const adept_sweep_quantity *q, cons
     fputs("\nunset logscale cb\nunset colorbox\n", out);
 }
 
-static void put_axis_name(FILE *out, const adept_sweep_axis *axis)
-{
-    char text[128];
-    snprintf(text, sizeof text, "%s%s", axis->key, axis->relative ? " (times what is there)" : "");
-    adept_gnuplot_text(out, text);
-}
-
 static void put_panel(FILE *out, const row *r, const adept_sweep_quantity *q, bool right, bool alone, const char *name)
 {
     const adept_sweep_axis *axis = &r->p->sweep->axes[r->x];
     adept_chart c = panel_of(r, right, alone);
     adept_sweep_mark marks[ADEPT_SWEEP_MARKS];
+    char text[128];
     size_t n_marks = adept_sweep_marks(marks, r->p->answers), n = r->lines == NONE ? 1 : r->p->sweep->axes[r->lines].n;
 
     c.low_y = q->low;
@@ -266,11 +243,10 @@ static void put_panel(FILE *out, const row *r, const adept_sweep_quantity *q, bo
         put_mark_data(out, r, q, name, marks, n_marks);
     }
     adept_chart_panel(out, &c);
-    if (c.log_x) fputs("set logscale x\n", out);
-    if (c.log_y) fputs("set logscale y\n", out);
     put_tics(out, 'x', axis, r->map);
+    snprintf(text, sizeof text, "%s%s", axis->key, axis->relative ? " (times what is there)" : "");
     fputs("set xlabel ", out);
-    put_axis_name(out, axis);
+    adept_gnuplot_text(out, text);
     fputc('\n', out);
     if (r->map) {
         put_tics(out, 'y', &r->p->sweep->axes[r->lines], true);
@@ -281,9 +257,7 @@ static void put_panel(FILE *out, const row *r, const adept_sweep_quantity *q, bo
         fputs("set ytics autofreq\n", out);
         adept_chart_rotated(out, &c, q->axis, c.frame.x - 62, c.frame.y + c.frame.height / 2, 90);
     }
-    if (!right)
-        fprintf(out, "set key at screen %.5f,%.5f left top Left reverse vertical samplen 1.5 spacing 1.2\n",
-                ADEPT_SWEEP_KEY_X / c.width, 1 - c.frame.y / c.height);
+    if (!right) adept_sweep_key(out, &c);
     if (r->map)
         put_map(out, r, q, &c, name, marks, n_marks);
     else

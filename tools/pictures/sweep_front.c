@@ -18,18 +18,19 @@ static adept_chart chart_of(const adept_sweep_quantity *time, const adept_sweep_
     return c;
 }
 
+static void put_point(FILE *out, const adept_sweep_quantity *q, const adept_sweep_found *f)
+{
+    fprintf(out, "%.6g %.6g\n", adept_sweep_value(&q[0], f), adept_sweep_value(&q[1], f));
+}
+
 static void put_dots(FILE *out, const adept_sweep_picture *p, const adept_sweep_quantity *q)
 {
     static const char *const names[] = {"large", "dots"};
 
     for (int fits = 0; fits < 2; fits++) {
         fprintf(out, "$%s << EOD\n", names[fits]);
-        for (size_t i = 0; i < p->cloud->n; i++) {
-            const adept_sweep_dot *d = &p->cloud->dots[i];
-            if (d->fits == (fits == 1))
-                fprintf(out, "%.6g %.6g\n", adept_sweep_value(&q[0], d->step_time_s, d->energy_step_j, d->samples),
-                        adept_sweep_value(&q[1], d->step_time_s, d->energy_step_j, d->samples));
-        }
+        for (size_t i = 0; i < p->cloud->n; i++)
+            if (p->cloud->dots[i].fits == (fits == 1)) put_point(out, q, &p->cloud->dots[i].found);
         fputs("EOD\n", out);
     }
 }
@@ -41,8 +42,7 @@ static void put_front(FILE *out, const adept_sweep_answers *a, const adept_sweep
     fputs("$front << EOD\n", out);
     for (size_t i = 0; i < shown; i++) {
         const adept_sweep_found f = adept_sweep_answers_front(a, shown < 2 ? 0 : i * (n - 1) / (shown - 1));
-        fprintf(out, "%.6g %.6g\n", adept_sweep_value(&q[0], f.step_time_s, f.energy_step_j, f.samples),
-                adept_sweep_value(&q[1], f.step_time_s, f.energy_step_j, f.samples));
+        put_point(out, q, &f);
     }
     fputs("EOD\n", out);
 }
@@ -52,11 +52,9 @@ static bool same_place(const adept_sweep_mark *a, const adept_sweep_mark *b)
     return a->found.index == b->found.index;
 }
 
-static adept_box box_at(const adept_chart *c, const adept_sweep_quantity *q, double time_s, double energy_j,
-                        double samples, double radius)
+static adept_box box_at(const adept_chart *c, const adept_sweep_quantity *q, const adept_sweep_found *f, double radius)
 {
-    double x = adept_chart_x(c, adept_sweep_value(&q[0], time_s, energy_j, samples));
-    double y = adept_chart_y(c, adept_sweep_value(&q[1], time_s, energy_j, samples));
+    double x = adept_chart_x(c, adept_sweep_value(&q[0], f)), y = adept_chart_y(c, adept_sweep_value(&q[1], f));
     return (adept_box){x - radius, y - radius, 2 * radius, 2 * radius, false};
 }
 
@@ -68,18 +66,15 @@ static void take_all(adept_labels *labels, const adept_sweep_picture *p, const a
 
     for (size_t i = 0; i < a->front.n; i++) {
         const adept_sweep_found f = adept_sweep_answers_front(a, i);
-        adept_box box = box_at(c, q, f.step_time_s, f.energy_step_j, f.samples, 3);
+        adept_box box = box_at(c, q, &f, 3);
         if (i + 1 < a->front.n) { /* the step to the next point */
             const adept_sweep_found g = adept_sweep_answers_front(a, i + 1);
-            box.width +=
-                adept_chart_x(c, adept_sweep_value(&q[0], g.step_time_s, g.energy_step_j, g.samples)) - box.x - 3;
+            box.width += adept_chart_x(c, adept_sweep_value(&q[0], &g)) - box.x - 3;
         }
         adept_labels_take(labels, box);
     }
-    for (size_t i = 0; i < p->cloud->n; i++) {
-        const adept_sweep_dot *d = &p->cloud->dots[i];
-        adept_labels_take(labels, box_at(c, q, d->step_time_s, d->energy_step_j, d->samples, 1.5));
-    }
+    for (size_t i = 0; i < p->cloud->n; i++)
+        adept_labels_take(labels, box_at(c, q, &p->cloud->dots[i].found, 1.5));
 }
 
 /* "least time, knee: batch=64": marks at one point share a name. False: it is told already. */
@@ -106,15 +101,13 @@ static void label_marks(FILE *out, const adept_sweep_picture *p, const adept_cha
 
     take_all(&free_of_all, p, c, q);
     for (size_t i = 0; i < n; i++) {
-        const adept_sweep_found *f = &marks[i].found;
-        const adept_box box = box_at(c, q, f->step_time_s, f->energy_step_j, f->samples, 8);
+        const adept_box box = box_at(c, q, &marks[i].found, 8);
         adept_labels_take(&free_of_all, box);
         adept_labels_take(&free_of_marks, box);
     }
     for (size_t i = 0; i < n; i++) {
         char text[320];
-        const adept_sweep_found *f = &marks[i].found;
-        const adept_box box = box_at(c, q, f->step_time_s, f->energy_step_j, f->samples, 0);
+        const adept_box box = box_at(c, q, &marks[i].found, 0);
         if (!name_mark(text, sizeof text, p, marks, n, i)) continue;
         size_t before = free_of_all.n;
         if (adept_chart_place(out, c, &free_of_all, text, box.x, box.y, 8)) /* the other one is to know of it */
@@ -137,17 +130,15 @@ void adept_sweep_put_front(FILE *out, const adept_sweep_picture *p, double top, 
     put_dots(out, p, q);
     put_front(out, p->answers, q);
     adept_chart_panel(out, &c);
-    if (c.log_x) fputs("set logscale x\n", out);
-    if (c.log_y) fputs("set logscale y\n", out);
     fprintf(out, "set xlabel '%s'\n", q[0].axis);
     adept_chart_rotated(out, &c, q[1].axis, 18, c.frame.y + c.frame.height / 2, 90);
     label_marks(out, p, &c, q, marks, n);
-    for (size_t i = 0; i < n; i++)
-        fprintf(out, "$best%zu << EOD\n%.6g %.6g\nEOD\n", i,
-                adept_sweep_value(&q[0], marks[i].found.step_time_s, 0, marks[i].found.samples),
-                adept_sweep_value(&q[1], 0, marks[i].found.energy_step_j, marks[i].found.samples));
-    fprintf(out, "set key at screen %.5f,%.5f left top Left reverse vertical samplen 1.5 spacing 1.2\n",
-            ADEPT_SWEEP_KEY_X / c.width, 1 - c.frame.y / c.height);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(out, "$best%zu << EOD\n", i);
+        put_point(out, q, &marks[i].found);
+        fputs("EOD\n", out);
+    }
+    adept_sweep_key(out, &c);
     fprintf(out, "plot $dots using 1:2 with points pt 7 ps %s lc rgb '#8c8c8c' title 'point'",
             p->cloud->n < 200 ? "0.7" : "0.35");
     if (p->answers->too_large > 0)

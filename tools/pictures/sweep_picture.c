@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-double adept_sweep_value(const adept_sweep_quantity *q, double step_time_s, double energy_step_j, double samples)
+double adept_sweep_value(const adept_sweep_quantity *q, const adept_sweep_found *f)
 {
-    return q->scale * (q->energy ? energy_step_j : step_time_s) / (q->per_sample ? samples : 1);
+    return q->scale * (q->energy ? f->energy_step_j : f->step_time_s) / (q->per_sample ? f->samples : 1);
 }
 
-static void take_value(adept_sweep_quantity *q, double step_time_s, double energy_step_j, double samples)
+static void take_value(adept_sweep_quantity *q, const adept_sweep_found *f)
 {
-    double value = adept_sweep_value(q, step_time_s, energy_step_j, samples);
+    double value = adept_sweep_value(q, f);
 
     q->known &= isfinite(value) && value > 0;
     q->low = fmin(q->low, value);
@@ -30,13 +30,11 @@ adept_sweep_quantity adept_sweep_quantity_of(const adept_sweep_picture *p, bool 
                               .low = INFINITY,
                               .high = 0};
 
-    for (size_t i = 0; i < p->cloud->n; i++) {
-        const adept_sweep_dot *d = &p->cloud->dots[i];
-        take_value(&q, d->step_time_s, d->energy_step_j, d->samples);
-    }
+    for (size_t i = 0; i < p->cloud->n; i++)
+        take_value(&q, &p->cloud->dots[i].found);
     for (size_t i = 0; i < p->answers->front.n; i++) { /* of a large grid these may not be among the dots */
         const adept_sweep_found f = adept_sweep_answers_front(p->answers, i);
-        take_value(&q, f.step_time_s, f.energy_step_j, f.samples);
+        take_value(&q, &f);
     }
     q.scale = adept_chart_scale(q.axis, sizeof q.axis, names[energy][q.per_sample], energy ? "J" : "s", q.high);
     q.low *= q.scale;
@@ -98,6 +96,12 @@ void adept_sweep_name(char *text, size_t size, const adept_sweep *sweep, uint64_
         int n = snprintf(text + used, size - used, "%s%s=%s", used > 0 ? ", " : "", dot ? dot + 1 : key, value);
         used = n > 0 && used + (size_t)n < size ? used + (size_t)n : size - 1;
     }
+}
+
+void adept_sweep_key(FILE *out, const adept_chart *c)
+{
+    fprintf(out, "set key at screen %.5f,%.5f left top Left reverse vertical samplen 1.5 spacing 1.2\n",
+            ADEPT_SWEEP_KEY_X / c->width, 1 - c->frame.y / c->height);
 }
 
 void adept_sweep_end_panel(FILE *out)

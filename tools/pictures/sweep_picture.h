@@ -11,8 +11,7 @@
 
 /** A point of the grid that can run. */
 typedef struct adept_sweep_dot {
-    uint64_t index;
-    double step_time_s, energy_step_j, samples;
+    adept_sweep_found found;
     bool fits;
 } adept_sweep_dot;
 

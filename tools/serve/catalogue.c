@@ -191,18 +191,22 @@ static int by_workload_name(const void *a, const void *b)
     return strcmp(((const adept_serve_workload *)a)->name, ((const adept_serve_workload *)b)->name);
 }
 
+static size_t length_without(const char *name, const char *const *endings)
+{
+    size_t length = strlen(name);
+    for (; *endings; endings++) {
+        size_t n = strlen(*endings);
+        if (length > n && strcmp(name + length - n, *endings) == 0) return length - n;
+    }
+    return length;
+}
+
 /* malloc'ed; NULL when memory is out */
 static char *name_of(const char *path)
 {
-    static const char *const endings[] = {".profile.json", ".json", ".pt2"};
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t n = strlen(endings[i]);
-        if (length > n && strcmp(name + length - n, endings[i]) == 0) return strndup(name, length - n);
-    }
-    return strdup(name);
+    static const char *const endings[] = {".profile.json", ".json", ".pt2", NULL};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return strndup(name, length_without(name, endings));
 }
 
 static adept_status check_name(const adept_serve_catalogue *c, const char *path, const char *name, adept_error *err)
@@ -244,13 +248,8 @@ adept_status adept_serve_catalogue_add(adept_serve_catalogue *c, const char *pat
 
 static int is_workload_file(const struct dirent *entry)
 {
-    static const char *const endings[] = {".profile.json", ".pt2"};
-    size_t length = strlen(entry->d_name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t n = strlen(endings[i]);
-        if (length > n && strcmp(entry->d_name + length - n, endings[i]) == 0) return 1;
-    }
-    return 0;
+    static const char *const endings[] = {".profile.json", ".pt2", NULL};
+    return entry->d_name[length_without(entry->d_name, endings)] != '\0';
 }
 
 static adept_status add_entry(adept_serve_catalogue *c, const char *folder, const char *file, adept_error *err)
@@ -283,17 +282,8 @@ adept_status adept_serve_catalogue_add_folder(adept_serve_catalogue *c, const ch
 
 const adept_serve_workload *adept_serve_workload_find(const adept_serve_catalogue *c, const char *name)
 {
-    size_t low = 0, high = c->n_workloads;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(name, c->workloads[middle].name);
-        if (order == 0) return &c->workloads[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    const adept_serve_workload key = {(char *)name, NULL};
+    return c->n_workloads ? bsearch(&key, c->workloads, c->n_workloads, sizeof key, by_workload_name) : NULL;
 }
 
 size_t adept_serve_workload_count(const adept_serve_catalogue *c)

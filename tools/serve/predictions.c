@@ -45,31 +45,35 @@ static bool unknown_workload(const adept_serve_catalogue *c, const char *name, a
 
 /* ---- the body's profile ---- */
 
-static bool open_context(context *c, adept_server *s, const adept_serve_body *body, adept_serve_problem *p)
+static bool open_context(context *c, const adept_serve_body *body, adept_serve_problem *p)
 {
     adept_error err = {0};
-    *c = (context){.server = s, .end_ns = adept_clock_ns() + s->max_time_ns};
     if (!body->profile) return true;
     size_t size = strlen(body->profile);
     if (adept_workload_read(&c->profile, "profile", body->profile, size, NULL, &err) != ADEPT_OK)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_PROFILE, "%s", err.message);
-    atomic_fetch_add_explicit(&s->metrics.profiles, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&c->server->metrics.profiles, 1, memory_order_relaxed);
     c->oracles = adept_serve_oracles_new(adept_serve_profile_capacity(size));
     return c->oracles || adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
 }
 
-static void close_context(context *c)
+/* Answers what a body asks. */
+typedef bool answerer(adept_json_writer *out, const context *c, const adept_serve_body *body, adept_serve_problem *p);
+
+static bool answer(adept_server *s, adept_json_writer *out, const adept_serve_request *r, unsigned allowed,
+                   answerer *answer_body, adept_serve_problem *p)
 {
-    adept_serve_oracles_free(c->oracles);
-    adept_workload_free(c->profile);
+    adept_serve_body body;
+    context c = {.server = s, .end_ns = adept_clock_ns() + s->max_time_ns};
+    bool ok = adept_serve_body_read(&body, r->body, r->body_size, allowed, p) && open_context(&c, &body, p) &&
+              answer_body(out, &c, &body, p);
+    adept_serve_oracles_free(c.oracles);
+    adept_workload_free(c.profile);
+    adept_serve_body_free(&body);
+    return ok;
 }
 
 /* ---- oracles ---- */
-
-typedef struct held_oracle {
-    adept_serve_oracles *oracles;
-    adept_serve_oracle *held;
-} held_oracle;
 
 static bool find_key(adept_serve_key *key, const context *c, const adept_serve_run *run, adept_serve_problem *p)
 {
@@ -91,43 +95,30 @@ static bool find_key(adept_serve_key *key, const context *c, const adept_serve_r
     return true;
 }
 
-static bool hold(held_oracle *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
+/* Hold the oracle of a run and ask it: an estimate, or the whole text that `predict --json` prints. */
+static bool ask(adept_estimate *estimate, char **text, const context *c, const adept_serve_run *run,
+                adept_serve_problem *p)
 {
     adept_serve_key key;
+    adept_serve_oracle *held = NULL;
     adept_error err = {0};
     if (!find_key(&key, c, run, p)) return false;
-    out->oracles = key.workload == c->profile ? c->oracles : c->server->oracles;
-    adept_status status = adept_serve_oracles_hold(&out->held, out->oracles, &key, &err);
-    return status == ADEPT_OK || adept_serve_refuse_error(p, status, err.message);
-}
-
-/* ---- one run ---- */
-
-static bool estimate(adept_estimate *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
-{
-    held_oracle o;
-    adept_error err = {0};
-    if (!hold(&o, c, run, p)) return false;
-    adept_request request = run->request;
-    request.oracle = adept_serve_oracle_of(o.held);
-    adept_status status = adept_predict_one(out, &request, &err);
-    adept_serve_oracles_release(o.oracles, o.held);
-    atomic_fetch_add_explicit(&c->server->metrics.predictions, 1, memory_order_relaxed);
+    adept_serve_oracles *oracles = key.workload == c->profile ? c->oracles : c->server->oracles;
+    adept_status status = adept_serve_oracles_hold(&held, oracles, &key, &err);
+    if (status == ADEPT_OK) {
+        adept_request request = run->request;
+        request.oracle = adept_serve_oracle_of(held);
+        status = text ? adept_predict_json(text, &request, &err) : adept_predict_one(estimate, &request, &err);
+        adept_serve_oracles_release(oracles, held);
+        atomic_fetch_add_explicit(&c->server->metrics.predictions, 1, memory_order_relaxed);
+    }
     return status == ADEPT_OK || adept_serve_refuse_error(p, status, err.message);
 }
 
 static bool predict_full(adept_json_writer *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
 {
-    held_oracle o;
-    adept_error err = {0};
     char *text = NULL;
-    if (!hold(&o, c, run, p)) return false;
-    adept_request request = run->request;
-    request.oracle = adept_serve_oracle_of(o.held);
-    adept_status status = adept_predict_json(&text, &request, &err);
-    adept_serve_oracles_release(o.oracles, o.held);
-    atomic_fetch_add_explicit(&c->server->metrics.predictions, 1, memory_order_relaxed);
-    if (status != ADEPT_OK) return adept_serve_refuse_error(p, status, err.message);
+    if (!ask(NULL, &text, c, run, p)) return false;
     adept_json_put_text(out, NULL, text);
     adept_text_free(text);
     return true;
@@ -136,7 +127,7 @@ static bool predict_full(adept_json_writer *out, const context *c, const adept_s
 static bool predict_compact(adept_json_writer *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
 {
     adept_estimate e;
-    if (!estimate(&e, c, run, p)) return false;
+    if (!ask(&e, NULL, c, run, p)) return false;
     adept_json_begin_object(out, NULL);
     adept_json_put_integer(out, "schema_version", 1);
     adept_serve_put_estimate(out, &e);
@@ -150,7 +141,7 @@ static bool estimate_element(adept_estimate *out, const context *c, const adept_
                              const cJSON *element, adept_serve_problem *p)
 {
     adept_serve_run run = body->run;
-    return adept_serve_run_read(&run, element, p) && estimate(out, c, &run, p);
+    return adept_serve_run_read(&run, element, p) && ask(out, NULL, c, &run, p);
 }
 
 /* A list may need an oracle for each run, of a profile as large as a body can be: minutes, during which the thread
@@ -163,7 +154,7 @@ static bool is_in_time(const context *c, size_t index, adept_serve_problem *p)
                               (double)c->server->max_time_ns * 1e-9);
 }
 
-static void predict_list(adept_json_writer *out, const context *c, const adept_serve_body *body)
+static bool predict_list(adept_json_writer *out, const context *c, const adept_serve_body *body)
 {
     const cJSON *element;
     adept_serve_problem problem;
@@ -184,28 +175,18 @@ static void predict_list(adept_json_writer *out, const context *c, const adept_s
     }
     adept_json_end_array(out);
     adept_json_end_object(out);
+    return true;
 }
 
-static bool predict(adept_server *s, adept_json_writer *out, const adept_serve_body *body, adept_serve_problem *p)
+static bool predict(adept_json_writer *out, const context *c, const adept_serve_body *body, adept_serve_problem *p)
 {
-    context c;
-    bool ok = open_context(&c, s, body, p);
-    if (ok && body->list)
-        predict_list(out, &c, body);
-    else if (ok)
-        ok = body->compact ? predict_compact(out, &c, &body->run, p) : predict_full(out, &c, &body->run, p);
-    close_context(&c);
-    return ok;
+    if (body->list) return predict_list(out, c, body);
+    return (body->compact ? predict_compact : predict_full)(out, c, &body->run, p);
 }
 
 bool adept_serve_predict(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
 {
-    adept_serve_body body;
-    bool ok = adept_serve_body_read(&body, r->body, r->body_size,
-                                    ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT, p);
-    ok = ok && predict(s, out, &body, p);
-    adept_serve_body_free(&body);
-    return ok;
+    return answer(s, out, r, ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT, predict, p);
 }
 
 /* ---- choosing ---- */
@@ -279,17 +260,13 @@ static bool choose_among(adept_json_writer *out, const context *c, const adept_s
     return status == ADEPT_OK;
 }
 
-static bool choose(adept_server *s, adept_json_writer *out, const adept_serve_body *body, adept_serve_problem *p)
+static bool choose(adept_json_writer *out, const context *c, const adept_serve_body *body, adept_serve_problem *p)
 {
-    context c;
     options o = {.estimates = calloc(body->n + 1, sizeof *o.estimates),
                  .verdicts = calloc(body->n + 1, sizeof *o.verdicts),
                  .errors = calloc(body->n + 1, sizeof *o.errors)};
-    bool ok = open_context(&c, s, body, p);
-    if (ok && (!o.estimates || !o.verdicts || !o.errors))
-        ok = adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
-    if (ok) ok = choose_among(out, &c, body, &o, p);
-    close_context(&c);
+    bool ok = o.estimates && o.verdicts && o.errors ? choose_among(out, c, body, &o, p)
+                                                    : adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
     for (size_t i = 0; o.errors && i < body->n; i++)
         free(o.errors[i]);
     free(o.estimates);
@@ -300,10 +277,5 @@ static bool choose(adept_server *s, adept_json_writer *out, const adept_serve_bo
 
 bool adept_serve_choose(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
 {
-    adept_serve_body body;
-    bool ok = adept_serve_body_read(&body, r->body, r->body_size,
-                                    ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL | ADEPT_SERVE_PROFILE, p);
-    ok = ok && choose(s, out, &body, p);
-    adept_serve_body_free(&body);
-    return ok;
+    return answer(s, out, r, ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL | ADEPT_SERVE_PROFILE, choose, p);
 }

@@ -1,5 +1,5 @@
 /** @file adept_slurm.h  What the Slurm plugin reads and decides, without a line of Slurm. Calls: libadept's public
- * headers.
+ * headers, base.
  *
  *      adept.conf --config.c--> places ---------------+
  *      --comment --comment.c--> wish ---profiles.c----+--decide.c--> decision --note.c--> texts
@@ -9,6 +9,7 @@
  * exits. */
 #ifndef ADEPT_SLURM_H
 #define ADEPT_SLURM_H
+#include "adept_error.h"
 #include <adept/adept.h>
 #include <stdbool.h>
 
@@ -30,9 +31,6 @@ typedef struct adept_slurm_unit {
     double scale;
 } adept_slurm_unit;
 
-/** Record an error; returns its status. `err` may be NULL. */
-adept_status adept_slurm_fail(adept_error *err, adept_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 /** The next word of *rest, ended by a zero that overwrites the blank behind it; NULL if there is none. */
 char *adept_slurm_word(char **rest);
 /** Cut KEY=VALUE at its '='. Returns the value; NULL if there is no '=' or nothing before or behind it. */

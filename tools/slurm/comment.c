@@ -15,11 +15,11 @@ static adept_status read_profile(adept_slurm_wish *out, const char *name, adept_
 {
     size_t length = name ? strlen(name) : 0;
     if (length == 0)
-        return adept_slurm_fail(err, ADEPT_E_USAGE, "the comment names no profile: adept:PROFILE [KEY=VALUE]...");
+        return adept_error_set(err, ADEPT_E_USAGE, "the comment names no profile: adept:PROFILE [KEY=VALUE]...");
     if (length > ADEPT_SLURM_NAME_MAX)
-        return adept_slurm_fail(err, ADEPT_E_USAGE, "'%.40s...' is too long for a profile's name", name);
+        return adept_error_set(err, ADEPT_E_USAGE, "'%.40s...' is too long for a profile's name", name);
     if (name[0] == '.' || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-") != length)
-        return adept_slurm_fail(
+        return adept_error_set(
             err, ADEPT_E_USAGE,
             "'%s' is not a profile's name, which has letters, digits and ._+- only, and no dot first", name);
     memcpy(out->profile, name, length + 1);
@@ -30,7 +30,7 @@ static adept_status read_batch(int64_t *out, const char *text, adept_error *err)
 {
     double value = 0;
     if (adept_slurm_number(&value, "batch", text, NULL) != ADEPT_OK || value > 1e9 || value != floor(value))
-        return adept_slurm_fail(err, ADEPT_E_USAGE, "batch: '%.40s' is not a whole number from 1 to 1e9", text);
+        return adept_error_set(err, ADEPT_E_USAGE, "batch: '%.40s' is not a whole number from 1 to 1e9", text);
     *out = (int64_t)value;
     return ADEPT_OK;
 }
@@ -69,9 +69,9 @@ static adept_status read_key(adept_slurm_wish *w, int key, const char *name, con
     case GPUS:
         return adept_slurm_gpus(&w->gpus, name, value, err);
     default:
-        return adept_slurm_fail(err, ADEPT_E_USAGE,
-                                "'%.40s' is none of batch, objective, samples, steps, deadline, power, energy, gpus",
-                                name);
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "'%.40s' is none of batch, objective, samples, steps, deadline, power, energy, gpus",
+                               name);
     }
 }
 
@@ -80,18 +80,18 @@ static adept_status read_keys(adept_slurm_wish *w, char *rest, adept_error *err)
     unsigned seen = 0;
     for (char *word; (word = adept_slurm_word(&rest));) {
         char *value = adept_slurm_value(word);
-        if (!value) return adept_slurm_fail(err, ADEPT_E_USAGE, "'%.40s' is not KEY=VALUE", word);
+        if (!value) return adept_error_set(err, ADEPT_E_USAGE, "'%.40s' is not KEY=VALUE", word);
         int key = find_key(word);
         adept_status status = read_key(w, key, word, value, err);
         if (status != ADEPT_OK) return status;
-        if (seen & 1u << key) return adept_slurm_fail(err, ADEPT_E_USAGE, "%s is given twice", word);
+        if (seen & 1u << key) return adept_error_set(err, ADEPT_E_USAGE, "%s is given twice", word);
         seen |= 1u << key;
     }
     if (w->samples > 0 && w->steps > 0)
-        return adept_slurm_fail(err, ADEPT_E_USAGE, "samples and steps exclude each other");
+        return adept_error_set(err, ADEPT_E_USAGE, "samples and steps exclude each other");
     if ((w->deadline_s > 0 || w->energy_budget_j > 0) && !(w->samples > 0) && !(w->steps > 0))
-        return adept_slurm_fail(err, ADEPT_E_USAGE, "%s needs the job's size: samples or steps",
-                                w->deadline_s > 0 ? "deadline" : "energy");
+        return adept_error_set(err, ADEPT_E_USAGE, "%s needs the job's size: samples or steps",
+                               w->deadline_s > 0 ? "deadline" : "energy");
     return ADEPT_OK;
 }
 
@@ -100,14 +100,13 @@ adept_status adept_slurm_wish_read(adept_slurm_wish *out, const char *comment, a
     char text[ADEPT_SLURM_COMMENT_MAX + 1];
     adept_slurm_wish wish = {.objective = -1};
     if (!adept_slurm_is_wish(comment))
-        return adept_slurm_fail(err, ADEPT_E_USAGE, "the comment does not start with %s", prefix);
+        return adept_error_set(err, ADEPT_E_USAGE, "the comment does not start with %s", prefix);
     size_t length = strnlen(comment, sizeof text);
     if (length > ADEPT_SLURM_COMMENT_MAX)
-        return adept_slurm_fail(err, ADEPT_E_USAGE, "the comment is longer than %d characters",
-                                ADEPT_SLURM_COMMENT_MAX);
+        return adept_error_set(err, ADEPT_E_USAGE, "the comment is longer than %d characters", ADEPT_SLURM_COMMENT_MAX);
     for (size_t i = 0; i < length; i++) /* it will be shown in terminals */
         if (comment[i] < ' ' || comment[i] > '~')
-            return adept_slurm_fail(err, ADEPT_E_USAGE, "character %zu of the comment is not printable ASCII", i + 1);
+            return adept_error_set(err, ADEPT_E_USAGE, "character %zu of the comment is not printable ASCII", i + 1);
     memcpy(text, comment, length + 1);
     char *rest = text + sizeof prefix - 1;
     adept_status status = read_profile(&wish, *rest == ' ' ? NULL : adept_slurm_word(&rest), err);

@@ -24,8 +24,10 @@ typedef struct options {
 static bool is_listed(const char *list, const char *name)
 {
     size_t length = strlen(name);
-    for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
+    for (const char *at = list, *comma; at; at = comma ? comma + 1 : NULL) {
         if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return true;
+        comma = strchr(at, ',');
+    }
     return list == NULL || *list == '\0';
 }
 
@@ -88,40 +90,23 @@ static adept_goal goal_of(const adept_slurm_config *config, const adept_slurm_wi
     return g;
 }
 
-static const char *constraint_text(uint32_t binding, bool own_time_limit)
-{
-    switch (binding) {
-    case ADEPT_CONSTRAINT_DEADLINE:
-        return own_time_limit ? "the job's own time limit" : "the deadline";
-    case ADEPT_CONSTRAINT_POWER:
-        return "the power budget";
-    case ADEPT_CONSTRAINT_ENERGY:
-        return "the energy budget";
-    case ADEPT_CONSTRAINT_MEMORY:
-        return "the GPUs' memory";
-    default:
-        return "what can be predicted";
-    }
-}
+static const struct constraint {
+    uint32_t bit;
+    const char *text, *unit; /* unit NULL: a time */
+    double scale;
+} constraints[] = {
+    {ADEPT_CONSTRAINT_DEADLINE, "the deadline", NULL, 1},
+    {ADEPT_CONSTRAINT_POWER, "the power budget", "W", 1},
+    {ADEPT_CONSTRAINT_ENERGY, "the energy budget", "kWh", 3.6e6},
+    {ADEPT_CONSTRAINT_MEMORY, "the GPUs' memory", "GiB", 1073741824.0},
+};
 
-static void constraint_value(char out[48], uint32_t binding, double value)
+static void constraint_value(char out[48], const struct constraint *c, double value)
 {
-    char time[32];
-    switch (binding) {
-    case ADEPT_CONSTRAINT_DEADLINE:
-        adept_slurm_time_text(time, value);
-        snprintf(out, 48, "%s", time);
-        break;
-    case ADEPT_CONSTRAINT_POWER:
-        snprintf(out, 48, "%.4g W", value);
-        break;
-    case ADEPT_CONSTRAINT_ENERGY:
-        snprintf(out, 48, "%.4g kWh", value / 3.6e6);
-        break;
-    default:
-        snprintf(out, 48, "%.4g GiB", value / 1073741824.0);
-        break;
-    }
+    if (c->unit)
+        snprintf(out, 48, "%.4g %s", value / c->scale, c->unit);
+    else
+        adept_slurm_time_text(out, value);
 }
 
 static adept_status refuse(const options *o, const adept_choice *c, const adept_goal *g, bool own_time_limit,
@@ -129,21 +114,23 @@ static adept_status refuse(const options *o, const adept_choice *c, const adept_
 {
     char allowed[48], needed[48];
     adept_gpu_info gpu;
-    if (c->binding == 0 || c->nearest >= o->n)
-        return adept_slurm_fail(err, ADEPT_E_INFEASIBLE, "%.900s", inner->message);
+    const struct constraint *binding = constraints, *end = constraints + sizeof constraints / sizeof *constraints;
+    while (binding < end && binding->bit != c->binding)
+        binding++;
+    if (binding == end || c->nearest >= o->n) return adept_error_set(err, ADEPT_E_INFEASIBLE, "%.900s", inner->message);
     const option *near = &o->what[c->nearest];
     const adept_estimate *e = &o->estimates[c->nearest];
-    constraint_value(allowed, c->binding,
+    constraint_value(allowed, binding,
                      c->binding == ADEPT_CONSTRAINT_DEADLINE ? g->deadline_s
                      : c->binding == ADEPT_CONSTRAINT_POWER  ? g->power_budget_w
                      : c->binding == ADEPT_CONSTRAINT_ENERGY ? g->energy_budget_j
                                                              : e->capacity_bytes);
-    constraint_value(needed, c->binding, c->needed);
+    constraint_value(needed, binding, c->needed);
     adept_gpu_describe(&gpu, near->place->gpu);
-    return adept_slurm_fail(err, ADEPT_E_INFEASIBLE,
-                            "no placement keeps within %s of %s: the nearest of %zu, %d x %s in partition %s, needs %s",
-                            constraint_text(c->binding, own_time_limit), allowed, o->n,
-                            (int)o->requests[c->nearest].gpus, gpu.name, near->place->partition, needed);
+    return adept_error_set(err, ADEPT_E_INFEASIBLE,
+                           "no placement keeps within %s of %s: the nearest of %zu, %d x %s in partition %s, needs %s",
+                           own_time_limit && binding == constraints ? "the job's own time limit" : binding->text,
+                           allowed, o->n, (int)o->requests[c->nearest].gpus, gpu.name, near->place->partition, needed);
 }
 
 static adept_status choose(adept_slurm_decision *out, const options *o, const adept_goal *g, bool own_time_limit,
@@ -153,7 +140,7 @@ static adept_status choose(adept_slurm_decision *out, const options *o, const ad
     adept_error inner = {0};
     adept_status status = adept_choose(&c, NULL, o->estimates, o->n, g, &inner);
     if (status == ADEPT_E_INFEASIBLE) return refuse(o, &c, g, own_time_limit, &inner, err);
-    if (status != ADEPT_OK) return adept_slurm_fail(err, status, "%s", inner.message);
+    if (status != ADEPT_OK) return adept_error_set(err, status, "%s", inner.message);
     out->place = o->what[c.best].place;
     out->limit_w = o->what[c.best].limit_w;
     out->gpus = o->requests[c.best].gpus;
@@ -175,9 +162,9 @@ static void predict(options *o)
 
 static adept_status nothing_open(bool any, const adept_slurm_plan *plan, adept_error *err)
 {
-    if (any) return adept_slurm_fail(err, ADEPT_E_INFEASIBLE, "nothing can be predicted: %.900s", plan->why.message);
-    return adept_slurm_fail(err, ADEPT_E_INFEASIBLE,
-                            "no placement agrees with the partition, type and number of GPUs that the job asks for");
+    if (any) return adept_error_set(err, ADEPT_E_INFEASIBLE, "nothing can be predicted: %.900s", plan->why.message);
+    return adept_error_set(err, ADEPT_E_INFEASIBLE,
+                           "no placement agrees with the partition, type and number of GPUs that the job asks for");
 }
 
 adept_status adept_slurm_decide(adept_slurm_decision *out, const adept_slurm_config *config,
@@ -190,7 +177,7 @@ adept_status adept_slurm_decide(adept_slurm_decision *out, const adept_slurm_con
     adept_status status = ADEPT_E_NOMEM;
     adept_slurm_decision d = {.batch = plan->batch, .whole_job = wish->samples > 0 || wish->steps > 0};
     if (!o.what || !o.requests || !o.estimates) {
-        adept_slurm_fail(err, status, "out of memory");
+        adept_error_set(err, status, "out of memory");
     } else {
         bool any = collect(&o, config, plan, wish, fixed);
         adept_goal goal = goal_of(config, wish, fixed);

@@ -39,9 +39,9 @@ static adept_status read_count(adept_slurm_fixed *fixed, const char *text, adept
 {
     long n = is_number(text) && strlen(text) <= 4 ? strtol(text, NULL, 10) : 0;
     if (n < 1 || n > ADEPT_SLURM_GPUS_MAX)
-        return adept_slurm_fail(err, ADEPT_E_USAGE, "the job asks for '%.40s' GPUs, a node has 1 to %d", text,
-                                ADEPT_SLURM_GPUS_MAX);
-    if (fixed->gpus > 0) return adept_slurm_fail(err, ADEPT_E_USAGE, "the job asks for GPUs in more than one way");
+        return adept_error_set(err, ADEPT_E_USAGE, "the job asks for '%.40s' GPUs, a node has 1 to %d", text,
+                               ADEPT_SLURM_GPUS_MAX);
+    if (fixed->gpus > 0) return adept_error_set(err, ADEPT_E_USAGE, "the job asks for GPUs in more than one way");
     fixed->gpus = n;
     return ADEPT_OK;
 }
@@ -52,14 +52,14 @@ static adept_status read_gpu(adept_slurm_fixed *fixed, const entry *e, adept_err
     char text[2 * ADEPT_SLURM_NAME_MAX];
     size_t length = e->name_length > 4 ? e->name_length - 4 : 0;
     if (length == 0) return ADEPT_OK;
-    if (length >= sizeof text) return adept_slurm_fail(err, ADEPT_E_USAGE, "the job's GPU type is too long");
+    if (length >= sizeof text) return adept_error_set(err, ADEPT_E_USAGE, "the job's GPU type is too long");
     memcpy(text, e->name + 4, length);
     text[length] = '\0';
     if (is_number(text)) return read_count(fixed, text, err);
     char *count = text + strcspn(text, ":=");
     if (*count) *count++ = '\0';
     if (strlen(text) > ADEPT_SLURM_NAME_MAX || *text == '\0' || strcmp(text, "none") == 0)
-        return adept_slurm_fail(err, ADEPT_E_USAGE, "'%.40s' is no type of GPU", text);
+        return adept_error_set(err, ADEPT_E_USAGE, "'%.40s' is no type of GPU", text);
     memcpy(fixed->gres_type, text, strlen(text) + 1);
     return *count ? read_count(fixed, count, err) : ADEPT_OK;
 }
@@ -69,7 +69,7 @@ adept_status adept_slurm_gres_read(adept_slurm_fixed *fixed, const char *list, a
     unsigned n = fixed->gpus > 0 || fixed->gres_type[0];
     for (entry e; next_entry(&e, &list);) {
         if (!is_gpu(&e)) continue;
-        if (n++ > 0) return adept_slurm_fail(err, ADEPT_E_USAGE, "the job asks for GPUs in more than one way");
+        if (n++ > 0) return adept_error_set(err, ADEPT_E_USAGE, "the job asks for GPUs in more than one way");
         adept_status status = read_gpu(fixed, &e, err);
         if (status != ADEPT_OK) return status;
     }
@@ -90,9 +90,9 @@ adept_status adept_slurm_gres_write(char *out, size_t size, const char *list, co
     for (entry e; n > 0 && (size_t)n < size && next_entry(&e, &list);) {
         if (is_gpu(&e) || e.length == 0) continue;
         if (e.length + 1 >= size - (size_t)n)
-            return adept_slurm_fail(err, ADEPT_E_USAGE, "the job's --gres is too long");
+            return adept_error_set(err, ADEPT_E_USAGE, "the job's --gres is too long");
         n += snprintf(out + n, size - (size_t)n, ",%.*s", (int)e.length, e.text);
     }
-    if (n <= 0 || (size_t)n >= size) return adept_slurm_fail(err, ADEPT_E_USAGE, "the job's --gres is too long");
+    if (n <= 0 || (size_t)n >= size) return adept_error_set(err, ADEPT_E_USAGE, "the job's --gres is too long");
     return ADEPT_OK;
 }

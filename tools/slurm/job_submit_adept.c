@@ -70,7 +70,7 @@ static void load_config(int fd)
     free(text);
     if (!profiles) {
         adept_slurm_config_free(config);
-        if (err.status == ADEPT_OK) adept_slurm_fail(&err, ADEPT_E_NOMEM, "out of memory");
+        if (err.status == ADEPT_OK) adept_error_set(&err, ADEPT_E_NOMEM, "out of memory");
         site.bad = err;
         slurm_error("job_submit/adept: %s%s", err.message, site.config ? "; what was read before stays" : "");
         return;
@@ -96,7 +96,7 @@ static void refresh_config(void)
     int fd = site.path ? open(site.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         if (!site.config)
-            adept_slurm_fail(&site.bad, ADEPT_E_INVALID, "%s cannot be read", site.path ? site.path : "adept.conf");
+            adept_error_set(&site.bad, ADEPT_E_INVALID, "%s cannot be read", site.path ? site.path : "adept.conf");
         site.tried = false;
     } else if (!is_unchanged(&st)) {
         site.seen = st;
@@ -118,10 +118,10 @@ static adept_status read_fixed(adept_slurm_fixed *fixed, const job_desc_msg_t *j
     fixed->partitions = job->partition;
     if (is_set(job->time_limit) && job->time_limit != INFINITE) fixed->time_limit_s = 60.0 * job->time_limit;
     if (is_set(job->min_nodes) && job->min_nodes > 1)
-        return adept_slurm_fail(err, ADEPT_E_USAGE, "the job asks for %u nodes; placements have one",
-                                (unsigned)job->min_nodes);
+        return adept_error_set(err, ADEPT_E_USAGE, "the job asks for %u nodes; placements have one",
+                               (unsigned)job->min_nodes);
     if (adept_slurm_gres_has_gpus(job->tres_per_task) || adept_slurm_gres_has_gpus(job->tres_per_socket))
-        return adept_slurm_fail(
+        return adept_error_set(
             err, ADEPT_E_USAGE,
             "GPUs per task or socket cannot be placed; use --gres, --gpus or --gpus-per-node, or none");
     adept_status status = adept_slurm_gres_read(fixed, job->tres_per_node, err);
@@ -157,7 +157,7 @@ static adept_status place(job_desc_msg_t *job, adept_slurm_decision *decision, a
     adept_slurm_fixed fixed = {0};
     const adept_slurm_plan *plan = NULL;
     refresh_config();
-    if (!site.config) return adept_slurm_fail(err, site.bad.status, "not configured: %.900s", site.bad.message);
+    if (!site.config) return adept_error_set(err, site.bad.status, "not configured: %.900s", site.bad.message);
     adept_status status = adept_slurm_wish_read(&wish, job->comment, err);
     if (status == ADEPT_OK) status = read_fixed(&fixed, job, err);
     if (status == ADEPT_OK) status = adept_slurm_profiles_get(&plan, site.profiles, wish.profile, wish.batch, err);

@@ -85,8 +85,8 @@ static int open_file(struct stat *st, const char *directory, const char *name, a
     snprintf(file, sizeof file, "%s%s", name, whole ? "" : ending);
     int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0 || fstat(folder, st) != 0 || (st->st_mode & S_IWOTH)) {
-        adept_slurm_fail(err, ADEPT_E_INVALID, "the folder of profiles cannot be used: %s",
-                         folder < 0 ? strerror(errno) : "anyone can write in it");
+        adept_error_set(err, ADEPT_E_INVALID, "the folder of profiles cannot be used: %s",
+                        folder < 0 ? strerror(errno) : "anyone can write in it");
         if (folder >= 0) close(folder);
         return -1;
     }
@@ -96,10 +96,10 @@ static int open_file(struct stat *st, const char *directory, const char *name, a
     if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_size <= ADEPT_SLURM_PROFILE_BYTES_MAX)
         return fd;
     if (fd < 0 && reason == ENOENT)
-        adept_slurm_fail(err, ADEPT_E_USAGE, "there is no profile '%s'; ask your administrator to install it", name);
+        adept_error_set(err, ADEPT_E_USAGE, "there is no profile '%s'; ask your administrator to install it", name);
     else
-        adept_slurm_fail(err, ADEPT_E_INVALID, "profile '%s' cannot be used: %s", name,
-                         fd < 0 ? strerror(reason) : "not a regular file, or larger than 8 MiB");
+        adept_error_set(err, ADEPT_E_INVALID, "profile '%s' cannot be used: %s", name,
+                        fd < 0 ? strerror(reason) : "not a regular file, or larger than 8 MiB");
     if (fd >= 0) close(fd);
     return -1;
 }
@@ -125,17 +125,17 @@ static adept_status read_workload(adept_workload **out, const char *name, int fd
 {
     adept_error inner = {0};
     char *data = read_all(fd, size);
-    if (!data) return adept_slurm_fail(err, ADEPT_E_INVALID, "profile '%s' cannot be read", name);
+    if (!data) return adept_error_set(err, ADEPT_E_INVALID, "profile '%s' cannot be read", name);
     size_t blanks = 0;
     while (blanks < size && strchr(" \t\r\n", data[blanks]) && data[blanks])
         blanks++;
     adept_status status = ADEPT_E_INVALID;
     if (blanks == size || data[blanks] != '{')
-        adept_slurm_fail(&inner, status, "not a profile that 'adept profile -o' wrote");
+        adept_error_set(&inner, status, "not a profile that 'adept profile -o' wrote");
     else
         status = adept_workload_read(out, name, data, size, NULL, &inner);
     free(data);
-    return status == ADEPT_OK ? status : adept_slurm_fail(err, status, "profile '%s': %.800s", name, inner.message);
+    return status == ADEPT_OK ? status : adept_error_set(err, status, "profile '%s': %.800s", name, inner.message);
 }
 
 /* ---- kept ones ---- */
@@ -156,7 +156,7 @@ static adept_status find_profile(profile **out, adept_slurm_profiles *all, const
     struct stat st;
     adept_error inner = {0};
     int fd = open_file(&st, all->config->profile_dir, name, &inner);
-    if (fd < 0) return adept_slurm_fail(err, inner.status, "%s", inner.message);
+    if (fd < 0) return adept_error_set(err, inner.status, "%s", inner.message);
     profile *p = slot_for(all, name);
     if (!p->used || strcmp(p->name, name) != 0 || !same_file(&p->seen, &st)) {
         if (p->used) forget(p);
@@ -167,7 +167,7 @@ static adept_status find_profile(profile **out, adept_slurm_profiles *all, const
     close(fd);
     p->used = ++all->clock;
     *out = p;
-    return p->workload ? ADEPT_OK : adept_slurm_fail(err, p->bad.status, "%s", p->bad.message);
+    return p->workload ? ADEPT_OK : adept_error_set(err, p->bad.status, "%s", p->bad.message);
 }
 
 static adept_status make_plan(plan *p, const profile *of, const adept_slurm_config *config, int64_t batch,
@@ -178,7 +178,7 @@ static adept_status make_plan(plan *p, const profile *of, const adept_slurm_conf
     if (batch != info.batch_size) {
         adept_error inner = {0};
         adept_status status = adept_workload_at(&p->own, of->workload, batch, 0, &inner);
-        if (status != ADEPT_OK) return adept_slurm_fail(err, status, "profile '%s': %.800s", of->name, inner.message);
+        if (status != ADEPT_OK) return adept_error_set(err, status, "profile '%s': %.800s", of->name, inner.message);
     }
     p->shown.batch = batch;
     for (size_t i = 0; i < config->n_places; i++) {

@@ -1,9 +1,7 @@
-/** @file words.c  Words, numbers and quantities of comments and configurations. Calls: nothing. */
+/** @file words.c  Words, numbers and quantities of comments and configurations. Calls: base. */
+#include "adept_number.h"
 #include "adept_slurm.h"
-#include <errno.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,18 +11,6 @@ const adept_slurm_unit adept_slurm_joules[] = {{"J", 1},       {"kJ", 1e3},    {
                                                {"kWh", 3.6e6}, {"MWh", 3.6e9}, {NULL, 0}};
 static const char *const objectives[] = {
     [ADEPT_LEAST_TIME] = "time", [ADEPT_LEAST_ENERGY] = "energy", [ADEPT_LEAST_EDP] = "edp"};
-
-adept_status adept_slurm_fail(adept_error *err, adept_status status, const char *format, ...)
-{
-    va_list args;
-    if (!err) return status;
-    err->status = status;
-    err->line = 0;
-    va_start(args, format);
-    vsnprintf(err->message, sizeof err->message, format, args);
-    va_end(args);
-    return status;
-}
 
 char *adept_slurm_word(char **rest)
 {
@@ -44,36 +30,11 @@ char *adept_slurm_value(char *word)
     return sign + 1;
 }
 
-/* How many characters of a text are a number; what strtod() reads beside decimal ones ("0x1", "nan", " 1") is none. */
-static size_t number_length(const char *text)
-{
-    size_t n = strspn(text, "0123456789");
-    if (text[n] == '.') n += 1 + strspn(text + n + 1, "0123456789");
-    if (n == 0 || (n == 1 && text[0] == '.')) return 0;
-    if (text[n] == 'e' || text[n] == 'E') {
-        size_t sign = text[n + 1] == '+' || text[n + 1] == '-';
-        size_t digits = strspn(text + n + 1 + sign, "0123456789");
-        if (digits > 0) n += 1 + sign + digits;
-    }
-    return n;
-}
-
-/* NAN unless it is a number above 0. */
-static double number_of(const char *text, size_t length)
-{
-    char digits[40];
-    if (length == 0 || length >= sizeof digits) return NAN;
-    memcpy(digits, text, length);
-    digits[length] = '\0';
-    double value = strtod(digits, NULL);
-    return value > 0 && isfinite(value) ? value : NAN;
-}
-
 adept_status adept_slurm_number(double *out, const char *key, const char *text, adept_error *err)
 {
-    size_t length = number_length(text);
-    double value = text[length] == '\0' ? number_of(text, length) : NAN;
-    if (isnan(value)) return adept_slurm_fail(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number above 0", key, text);
+    double value;
+    if (!adept_number_parse(&value, text) || !(value > 0))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number above 0", key, text);
     *out = value;
     return ADEPT_OK;
 }
@@ -81,13 +42,13 @@ adept_status adept_slurm_number(double *out, const char *key, const char *text, 
 adept_status adept_slurm_quantity(double *out, const char *key, const char *text, const adept_slurm_unit *units,
                                   const char *such, adept_error *err)
 {
-    size_t length = number_length(text);
+    size_t length = adept_number_length(text);
     double value = NAN;
     for (; units->name; units++)
-        if (strcmp(units->name, text + length) == 0) value = number_of(text, length) * units->scale;
-    if (!isfinite(value))
-        return adept_slurm_fail(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number above 0 with a unit, such as %s", key,
-                                text, such);
+        if (length > 0 && strcmp(units->name, text + length) == 0) value = adept_number_value(text) * units->scale;
+    if (!(value > 0) || !isfinite(value))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number above 0 with a unit, such as %s", key,
+                               text, such);
     *out = value;
     return ADEPT_OK;
 }
@@ -112,9 +73,9 @@ adept_status adept_slurm_gpus(uint64_t *mask, const char *key, const char *text,
             high = gpu_number(&at);
         }
         if (low == 0 || high < low || (*at != ',' && *at != '\0'))
-            return adept_slurm_fail(err, ADEPT_E_USAGE,
-                                    "%s: '%.40s' is not a list of numbers from 1 to %d, such as 1,2,4-8", key, text,
-                                    ADEPT_SLURM_GPUS_MAX);
+            return adept_error_set(err, ADEPT_E_USAGE,
+                                   "%s: '%.40s' is not a list of numbers from 1 to %d, such as 1,2,4-8", key, text,
+                                   ADEPT_SLURM_GPUS_MAX);
         for (unsigned n = low; n <= high; n++)
             bits |= UINT64_C(1) << (n - 1);
         if (*at == '\0') break;
@@ -130,7 +91,7 @@ adept_status adept_slurm_objective(int32_t *out, const char *key, const char *te
             *out = (int32_t)i;
             return ADEPT_OK;
         }
-    return adept_slurm_fail(err, ADEPT_E_USAGE, "%s: '%.40s' is none of time, energy, edp", key, text);
+    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is none of time, energy, edp", key, text);
 }
 
 const char *adept_slurm_objective_name(int32_t objective)

@@ -1,0 +1,26 @@
+/** @file no_pictures.c  In place of what draws, in a build without pictures: asked for one, it says so. */
+#include "gnuplot.h"
+#include "sweep_html.h"
+#ifdef ADEPT_WITH_CALIBRATE
+#include "plot.h"
+#endif
+
+adept_status adept_gnuplot_check(const char *what, adept_error *err)
+{
+    return adept_error_set(err, ADEPT_E_INTERNAL,
+                           "%s: this adept was built without pictures (-DADEPT_WITH_PICTURES=ON)", what);
+}
+
+adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *view)
+{
+    return adept_gnuplot_check(view->options->plot ? "--plot" : "--html", &cli->err);
+}
+
+#ifdef ADEPT_WITH_CALIBRATE
+adept_status adept_plot_errors(const char *path, const adept_evaluation *e, const adept_evaluation *held_out,
+                               const char *title, adept_error *err)
+{
+    (void)e, (void)held_out, (void)title;
+    return adept_gnuplot_check(path, err);
+}
+#endif

@@ -1,0 +1,241 @@
+/** @file options.c  The command line: getopt_long's rules, with our own messages. argp only prints the help. */
+#include "cli.h"
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_OPTIONS 64
+
+/* An option, and the record that its value goes to. */
+typedef struct entry {
+    const adept_option_row *option;
+    void *record;
+} entry;
+
+typedef struct parser {
+    adept_cli *cli;
+    const adept_command *command;
+    void *record;
+    entry entries[MOST_OPTIONS];
+    size_t n;
+    char **next;        /* words of the command line not yet taken, up to a NULL */
+    size_t n_arguments; /* taken */
+    bool done;          /* --help or --version is answered: nothing is left to do */
+} parser;
+
+static const adept_option_row common[] = {
+    {"help", NULL, -1, "Print this help", ADEPT_OPT_PARSED, .letter = 'h'},
+    {"version", NULL, -1, "Print the version", ADEPT_OPT_PARSED, .letter = 'V'},
+    {0},
+};
+
+/* ---------------------------------------------------------------- records ---------------------------------------- */
+
+static void collect_rows(parser *p, const adept_option_row *rows, void *record)
+{
+    for (; rows && (rows->name || rows->help) && p->n < MOST_OPTIONS; rows++)
+        p->entries[p->n++] = (entry){rows, record};
+}
+
+static void begin(parser *p, const adept_options *options, char *record)
+{
+    if (options->init) options->init(record);
+    collect_rows(p, options->rows, record);
+    for (size_t i = 0; i < ADEPT_MOST_PARTS && options->parts[i].options; i++)
+        begin(p, options->parts[i].options, record + options->parts[i].at);
+}
+
+/* Parts first: what holds them may ask whether they fit each other. */
+static adept_status check(adept_cli *cli, const adept_options *options, char *record)
+{
+    adept_status status = ADEPT_OK;
+
+    for (size_t i = 0; i < ADEPT_MOST_PARTS && options->parts[i].options && status == ADEPT_OK; i++)
+        status = check(cli, options->parts[i].options, record + options->parts[i].at);
+    return status == ADEPT_OK && options->check ? options->check(cli, record) : status;
+}
+
+static void release(const adept_options *options, char *record)
+{
+    for (size_t i = 0; i < ADEPT_MOST_PARTS && options->parts[i].options; i++)
+        release(options->parts[i].options, record + options->parts[i].at);
+    if (options->release) options->release(record);
+}
+
+static void free_words(void *words)
+{
+    free(((adept_words *)words)->words);
+}
+
+static void end(parser *p)
+{
+    const adept_arguments *a = &p->command->arguments;
+
+    release(&p->command->options, p->record);
+    for (size_t i = 0; i < p->n; i++)
+        if (p->entries[i].option->kind == ADEPT_OPT_WORD || p->entries[i].option->kind == ADEPT_OPT_LIST)
+            free_words((char *)p->entries[i].record + p->entries[i].option->at);
+    if (a->most == ADEPT_ANY_NUMBER) free_words((char *)p->record + a->at);
+    free(p->record);
+}
+
+/* ---------------------------------------------------------------- --help ----------------------------------------- */
+
+static void print_help(const parser *p)
+{
+    struct argp_option rows[MOST_OPTIONS + 1] = {{0}};
+    char name[64];
+
+    for (size_t i = 0; i < p->n; i++) {
+        const adept_option_row *o = p->entries[i].option;
+        rows[i] = (struct argp_option){.name = o->name,
+                                       .key = o->letter ? o->letter
+                                              : o->name ? 0x100 + (int)i
+                                                        : 0,
+                                       .arg = o->value,
+                                       .flags = o->help ? 0 : OPTION_HIDDEN,
+                                       .doc = o->help,
+                                       .group = o->group};
+    }
+    const struct argp argp = {.options = rows, .args_doc = p->command->usage, .doc = p->command->doc};
+    snprintf(name, sizeof name, "adept %s", p->command->name);
+    setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* -o is the only short option with a value: no need for it */
+    argp_help(&argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
+}
+
+/* ---------------------------------------------------------------- the command line ------------------------------- */
+
+static adept_status take(parser *p, const entry *e, char *value)
+{
+    if (e->option->letter == 'V' || e->option->letter == 'h') {
+        p->done = true;
+        if (e->option->letter == 'V')
+            puts("adept " ADEPT_VERSION);
+        else
+            print_help(p);
+        return ADEPT_OK;
+    }
+    return adept_option_take(p->cli, e->option, e->record, value);
+}
+
+static adept_status unknown_option(const parser *p, const char *word, const char *name)
+{
+    const char *best = NULL, *command = p->command->name;
+    size_t best_distance = SIZE_MAX;
+
+    for (size_t i = 0; i < p->n; i++) {
+        const char *known = p->entries[i].option->name;
+        if (known && adept_is_nearer(&best_distance, name, known)) best = known;
+    }
+    if (!best) return adept_cli_usage(p->cli, "unknown option '%s'; see adept %s --help", word, command);
+    return adept_cli_usage(p->cli, "unknown option '%s'; did you mean --%s? (adept %s --help)", word, best, command);
+}
+
+/* The option of which `name` is the begin; all of it goes before others. */
+static const entry *find_long(const parser *p, const char *name, bool *ambiguous)
+{
+    const entry *match = NULL;
+
+    *ambiguous = false;
+    for (size_t i = 0; i < p->n; i++) {
+        const char *known = p->entries[i].option->name;
+        if (!known || strncmp(known, name, strlen(name)) != 0) continue;
+        *ambiguous = match != NULL && strlen(known) > strlen(name);
+        match = &p->entries[i];
+        if (strlen(known) == strlen(name)) break;
+    }
+    return match;
+}
+
+static adept_status take_long(parser *p, char *word)
+{
+    char name[64];
+    char *equals = strchr(word, '='), *value = equals ? equals + 1 : NULL;
+    bool ambiguous;
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    const entry *e = find_long(p, name, &ambiguous);
+    if (!e) return unknown_option(p, word, name);
+    const adept_option_row *o = e->option;
+    if (ambiguous) return adept_cli_usage(p->cli, "option '%s' is ambiguous; write it in full", word);
+    if (!o->value && value) return adept_cli_usage(p->cli, "option '--%s' takes no value", o->name);
+    if (o->value && !value && *p->next) value = *p->next++;
+    if (o->value && !value) return adept_cli_usage(p->cli, "option '--%s' needs a value (%s)", o->name, o->value);
+    return take(p, e, value);
+}
+
+/* "-o FILE", "-oFILE", "-Vo FILE" */
+static adept_status take_short(parser *p, char *word)
+{
+    adept_status status = ADEPT_OK;
+
+    for (char *letter = word + 1; *letter && status == ADEPT_OK && !p->done; letter++) {
+        const entry *e = NULL;
+        const char one[2] = {*letter, '\0'};
+        for (size_t i = 0; i < p->n; i++)
+            if (p->entries[i].option->letter == *letter) e = &p->entries[i];
+        if (!e) return unknown_option(p, word, one);
+        if (!e->option->value) {
+            status = take(p, e, NULL);
+            continue;
+        }
+        char *value = letter[1] ? letter + 1 : *p->next ? *p->next++ : NULL;
+        if (value) return take(p, e, value);
+        return adept_cli_usage(p->cli, "option '-%c' needs a value (%s)", *letter, e->option->value);
+    }
+    return status;
+}
+
+static adept_status take_argument(parser *p, const char *word)
+{
+    const adept_arguments *a = &p->command->arguments;
+    void *field = (char *)p->record + a->at;
+
+    if (a->most == 0) return adept_cli_usage(p->cli, "%s takes no argument, '%s' given", p->command->name, word);
+    if (p->n_arguments == a->most)
+        return adept_cli_usage(p->cli, "%s takes %s, '%s' is one too many", p->command->name, a->takes, word);
+    if (a->most < ADEPT_ANY_NUMBER)
+        ((const char **)field)[p->n_arguments] = word;
+    else if (!adept_words_append(field, word))
+        return adept_cli_no_memory(p->cli);
+    p->n_arguments++;
+    return ADEPT_OK;
+}
+
+static adept_status parse(parser *p)
+{
+    adept_status status = ADEPT_OK;
+    bool options_end = false;
+
+    while (*p->next && status == ADEPT_OK && !p->done) {
+        char *word = *p->next++;
+        if (!options_end && strcmp(word, "--") == 0)
+            options_end = true;
+        else if (options_end || word[0] != '-' || word[1] == '\0')
+            status = take_argument(p, word);
+        else
+            status = word[1] == '-' ? take_long(p, word) : take_short(p, word);
+    }
+    const adept_arguments *a = &p->command->arguments;
+    size_t least = !a->needs ? 0 : a->most == ADEPT_ANY_NUMBER ? 1 : a->most;
+    if (status != ADEPT_OK || p->done || p->n_arguments >= least) return status;
+    return adept_cli_usage(p->cli, "%s needs %s; see adept %s --help", p->command->name, a->needs, p->command->name);
+}
+
+adept_status adept_command_run(const adept_command *command, adept_cli *cli, int argc, char **argv)
+{
+    parser p = {.cli = cli, .command = command, .next = argv + 1};
+
+    (void)argc; /* argv ends with a NULL */
+    if (command->missing) return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s", command->missing);
+    p.record = calloc(1, command->size);
+    if (!p.record) return adept_cli_no_memory(cli);
+    begin(&p, &command->options, p.record);
+    collect_rows(&p, common, NULL);
+    adept_status status = parse(&p);
+    if (status == ADEPT_OK && !p.done) status = check(cli, &command->options, p.record);
+    if (status == ADEPT_OK && !p.done) status = command->run(cli, p.record);
+    end(&p);
+    return status;
+}
