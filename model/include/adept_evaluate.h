@@ -7,10 +7,6 @@
 #define ADEPT_EVALUATE_H
 #include "adept_model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** One row: what runs, where, and how. `run.saturation` is not used: an evaluator has one function for all rows. Of communication
  *  the share `overlap` is hidden (ADEPT_OVERLAP_AUTO means that here); buckets are refused, and ADEPT_ALLREDUCE_AUTO by granularity "model". */
 typedef struct adept_placement {
@@ -75,7 +71,4 @@ ADEPT_API void adept_evaluate(const adept_evaluator *e, const double *theta, dou
 ADEPT_API void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, double *time_s, double *power_w,
                                        double *dtime_s, double *dpower_w);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* X(id, name on the command line, what it is called, its number in a verdict): of the whole job */
 #define ADEPT_AIM_LIST(X)                                                                                              \
     X(TIME, "time", "least time", time_s)                                                                              \
@@ -97,7 +93,4 @@ ADEPT_API bool adept_chooser_held_back(adept_within *out, const adept_chooser *c
 /** "12 miss deadline, 3 miss ..." */
 ADEPT_API char *adept_chooser_describe(char *text, size_t size, const adept_chooser *c);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 #define ADEPT_SWEEP_H
 #include "adept_plan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ------------------------------------------------------------------ what varies --------------------------------- */
 
 /* X(id, key, level). In the order of levels: what is outer is varied more slowly, so that a profile, a GPU and a plan
@@ -155,7 +151,4 @@ ADEPT_API const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t v
 /** A value of an axis as people write it: "64", "x0.5", "h100"; "-" where the axis does not vary. */
 ADEPT_API void adept_sweep_print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

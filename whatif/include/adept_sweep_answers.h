@@ -5,10 +5,6 @@
 #include "adept_pareto.h"
 #include "adept_sweep.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* X(id, name on the command line and in JSON, meaning) */
 #define ADEPT_SWEEP_OBJECTIVE_LIST(X)                                                                                  \
     X(TIME, "step_time_s", "least time")                                                                               \
@@ -51,7 +47,4 @@ ADEPT_API void adept_sweep_answers_finish(adept_sweep_answers *a);
 /** Point number `i` of the front. */
 ADEPT_API adept_sweep_found adept_sweep_answers_front(const adept_sweep_answers *a, size_t i);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -16,10 +16,6 @@
 #include "adept_model.h"
 #include "adept_profile.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Longest line and largest file that is read. A line longer than that is not a measurement. */
 #define ADEPT_CSV_MAX_LINE_BYTES ((size_t)1 << 20)
 #define ADEPT_CSV_MAX_FILE_BYTES ((size_t)256 << 20)
@@ -189,7 +185,4 @@ adept_status adept_dataset_profile_like(adept_dataset *d, const adept_measuremen
                                         const adept_measurement_change *change, const adept_profile **out,
                                         adept_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif
