@@ -79,7 +79,7 @@ static bool add_best(adept_table *table, const adept_sweep *sweep, const adept_s
 {
     char label[64];
     for (int i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++) {
-        snprintf(label, sizeof label, "%s%s", adept_sweep_objective_text((size_t)i),
+        snprintf(label, sizeof label, "%s%s", adept_aim_text((size_t)i),
                  i == objective ? " (objective)" : "");
         if (a->found[i] && !adept_sweep_table_add(table, sweep, label, &a->best[i], NULL)) return false;
     }
@@ -135,14 +135,14 @@ static adept_status print_answers(adept_cli *cli, FILE *out, const adept_sweep *
 }
 
 adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *a,
-                                adept_sweep_objective objective, const adept_table *points)
+                                adept_aim objective, const adept_table *points)
 {
     print_counts(out, sweep, a);
     if (points) {
         fputc('\n', out);
         adept_table_print(points, out, 0);
     }
-    if (!a->found[ADEPT_SWEEP_LEAST_TIME]) {
+    if (!a->found[ADEPT_AIM_TIME]) {
         fputs(a->too_large > 0 ? "\nNo point that can run fits the memory\n" : "\nNo point can run\n", out);
         return ADEPT_OK;
     }
@@ -193,7 +193,7 @@ static void put_best(adept_json_writer *w, const char *key, const adept_sweep *s
 }
 
 void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, const adept_sweep_answers *a,
-                             adept_sweep_objective objective)
+                             adept_aim objective)
 {
     static const char *const names[] = {"least_time", "least_energy", "least_edp"};
     size_t knee = adept_pareto_knee(&a->front);

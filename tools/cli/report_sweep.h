@@ -15,7 +15,7 @@ bool adept_sweep_table_add(adept_table *table, const adept_sweep *sweep, const c
 
 /** @param points NULL, or a table of all points to print too */
 adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *answers,
-                                adept_sweep_objective objective, const adept_table *points);
+                                adept_aim objective, const adept_table *points);
 
 /** "gpus=2, batch=64" */
 char *adept_sweep_describe_point(char *text, size_t size, const adept_sweep *sweep, uint64_t index);
@@ -24,6 +24,6 @@ void adept_sweep_put_values(adept_json_writer *w, const adept_sweep *sweep, uint
 
 /** "answers", into an open object. */
 void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, const adept_sweep_answers *answers,
-                             adept_sweep_objective objective);
+                             adept_aim objective);
 
 #endif

@@ -64,7 +64,7 @@ static void put_best(FILE *out, const adept_sweep_view *v)
         out, a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step", columns, n);
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++) {
         char name[64];
-        snprintf(name, sizeof name, "%s%s", adept_sweep_objective_text(i),
+        snprintf(name, sizeof name, "%s%s", adept_aim_text(i),
                  i == (size_t)v->options->objective ? " (objective)" : "");
         if (a->found[i]) put_found(out, columns, n, v->picture.sweep, name, &a->best[i]);
     }

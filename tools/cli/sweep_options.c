@@ -8,18 +8,12 @@ enum { KEY_VARY = 0x300, KEY_ONE, KEY_OBJECTIVE, KEY_IGNORE_MEMORY, KEY_CSV, KEY
 
 /* ---- the command ---- */
 
-/* The first aims are the objectives. */
-_Static_assert((int)ADEPT_AIM_TIME == (int)ADEPT_SWEEP_LEAST_TIME &&
-                   (int)ADEPT_AIM_ENERGY == (int)ADEPT_SWEEP_LEAST_ENERGY &&
-                   (int)ADEPT_AIM_EDP == (int)ADEPT_SWEEP_LEAST_EDP,
-               "aims");
-
 static error_t parse_objective(const struct argp_state *state, adept_sweep_options *o, const char *arg)
 {
     char list[128];
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++) {
         if (strcmp(arg, adept_sweep_objective_name(i)) != 0) continue;
-        o->objective = (adept_sweep_objective)i;
+        o->objective = (adept_aim)i;
         return 0;
     }
     return adept_cli_usage(state, "--objective: '%s' is not one of %s", arg,

@@ -15,7 +15,7 @@ typedef struct adept_sweep_options {
     size_t n_axes;
     adept_set_options set;
     bool one_at_a_time, ignore_memory, csv, json;
-    adept_sweep_objective objective;
+    adept_aim objective;
     adept_sweep_job job;
     adept_run_options where;
     adept_workload_options workload;

@@ -60,8 +60,7 @@ typedef enum adept_wait {
 #undef X
         ADEPT_WAITS
 } adept_wait;
-ADEPT_API const char *adept_wait_name(size_t wait);    /* "arithmetic"; NULL past the end */
-ADEPT_API const char *adept_wait_meaning(size_t wait); /* NULL past the end */
+ADEPT_API const char *adept_wait_name(size_t wait); /* "arithmetic"; NULL past the end */
 
 /* 4: those of several numbers. */
 #define ADEPT_MAX_ELASTICITIES (4 + ADEPT_SPECS + ADEPT_RUN_NUMBERS + ADEPT_MOST_PARAMETERS)

@@ -2,22 +2,14 @@
  * Calls: model. */
 #ifndef ADEPT_SWEEP_ANSWERS_H
 #define ADEPT_SWEEP_ANSWERS_H
+#include "adept_chooser.h"
 #include "adept_pareto.h"
 #include "adept_sweep.h"
 
-/* X(id, name on the command line and in JSON, meaning) */
-#define ADEPT_SWEEP_OBJECTIVE_LIST(X)                                                                                  \
-    X(TIME, "step_time_s", "least time")                                                                               \
-    X(ENERGY, "energy_step_j", "least energy")                                                                         \
-    X(EDP, "edp", "least energy times time")
-typedef enum adept_sweep_objective {
-#define X(id, name, text) ADEPT_SWEEP_LEAST_##id,
-    ADEPT_SWEEP_OBJECTIVE_LIST(X)
-#undef X
-        ADEPT_SWEEP_OBJECTIVES
-} adept_sweep_objective;
-ADEPT_API const char *adept_sweep_objective_name(size_t index); /* NULL past the end */
-ADEPT_API const char *adept_sweep_objective_text(size_t index);
+/* Aims that a step alone can be best for: those before the cost. */
+#define ADEPT_SWEEP_OBJECTIVES ADEPT_AIM_COST
+/** As the command line and JSON call such an aim; NULL for others. */
+ADEPT_API const char *adept_sweep_objective_name(size_t aim);
 
 /* What is kept of a point. */
 typedef struct adept_sweep_found {
