@@ -48,15 +48,8 @@ static adept_status check_fit(const adept_hwprofile *hw, adept_error *err)
 static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const adept_run *run, const double *theta,
                               adept_error *err)
 {
-    const char *name = run->saturation ? run->saturation : hw->saturation ? hw->saturation : "sigmoid";
-    out->saturation = adept_saturation_kind_of(name);
-    if (out->saturation == ADEPT_SATURATIONS && run->saturation)
-        return adept_error_set(err, ADEPT_E_USAGE, "unknown saturation function \"%s\"", name);
-    if (out->saturation == ADEPT_SATURATIONS)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%s\" is unknown", hw->name, name);
-    adept_hwprofile of_granularity = *hw;
-    if (hw->granularity != ADEPT_GRANULARITY_MODEL) of_granularity.n_parameters = 0;
-    adept_status status = adept_model_parameters_get(&out->p, &of_granularity, err);
+    adept_status status = adept_saturation_of(&out->saturation, run->saturation, hw, err);
+    if (status == ADEPT_OK) status = adept_model_parameters_get(&out->p, hw, err);
     if (status == ADEPT_OK && theta) memcpy(&out->p, theta, sizeof out->p);
     return status == ADEPT_OK ? adept_check_static_w(out->p.p_static_w, hw, err) : status;
 }
