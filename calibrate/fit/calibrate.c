@@ -1,12 +1,7 @@
 /** @file calibrate.c  A fit from rows to result: scalars, parameters, stages, comparison of saturation functions. */
 #include "adept_clock.h"
-#include "fit_options.h"
-#include "fit_parameters.h"
-#include "fit_rows.h"
-#include "fit_run.h"
-#include "stages.h"
 #include "adept_operator_model.h"
-#include "adept_clock.h"
+#include "fit_parts.h"
 #include <gsl/gsl_errno.h>
 #include <math.h>
 #include <string.h>

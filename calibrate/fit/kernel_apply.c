@@ -8,11 +8,7 @@
 
 static void put_error(adept_json_writer *w, const char *key, const adept_kernel_error *e)
 {
-    if (e->n == 0) {
-        adept_json_put_null(w, key);
-        return;
-    }
-    adept_json_begin_object(w, key);
+    if (!adept_json_begin_known(w, key, e->n > 0)) return;
     adept_json_put_integer(w, "n", (int64_t)e->n);
     adept_json_put_number(w, "mape", e->mape);
     adept_json_put_number(w, "median", e->median);
