@@ -248,29 +248,17 @@ static void add_piece(const gradient *g, const adept_rows_piece *piece, const ad
     if (amount == 0.0) return;
     for (uint32_t i = 0, mask = piece->scalars; mask; i++, mask >>= 1)
         if (mask & 1) factor *= theta->scalar[i];
-    double whole = s->work[ADEPT_WORK_OPT][at]; /* an optimizer is covered as a whole */
-    switch ((adept_work_column)piece->column) {
-    case ADEPT_WORK_GEMM:
-    case ADEPT_WORK_GEMM_LOWP:
-        by[Q_COMPUTE] = s->slope_gemm[at] * (piece->column == ADEPT_WORK_GEMM ? 1.0 : p->c_gemm_lowp);
-        break;
-    case ADEPT_WORK_CONV:
-    case ADEPT_WORK_CONV_LOWP:
-        by[Q_COMPUTE] = s->slope_conv[at] * (piece->column == ADEPT_WORK_CONV ? 1.0 : p->c_conv_lowp);
-        break;
-    case ADEPT_WORK_ALU:
-    case ADEPT_WORK_ALU_LOWP:
-        by[Q_COMPUTE] = s->slope_alu * (piece->column == ADEPT_WORK_ALU ? 1.0 : p->c_alu_lowp);
-        break;
-    case ADEPT_WORK_MEM:
-        by[Q_MEMORY] = s->slope_mem[at];
-        break;
-    case ADEPT_WORK_OPT:
-        by[Q_OPT_COMPUTE] = s->opt_compute_s[at] / whole;
-        by[Q_OPT_MEMORY] = s->opt_memory_s[at] / whole;
-        break;
-    case ADEPT_WORK_COLUMNS:
-        break;
+    const double slopes[ADEPT_WORK_COLUMNS] = {
+        [ADEPT_WORK_GEMM] = s->slope_gemm[at], [ADEPT_WORK_GEMM_LOWP] = s->slope_gemm[at] * p->c_gemm_lowp,
+        [ADEPT_WORK_CONV] = s->slope_conv[at], [ADEPT_WORK_CONV_LOWP] = s->slope_conv[at] * p->c_conv_lowp,
+        [ADEPT_WORK_ALU] = s->slope_alu,       [ADEPT_WORK_ALU_LOWP] = s->slope_alu * p->c_alu_lowp,
+        [ADEPT_WORK_MEM] = s->slope_mem[at],
+    };
+    if (piece->column == ADEPT_WORK_OPT) { /* an optimizer is covered as a whole */
+        by[Q_OPT_COMPUTE] = s->opt_compute_s[at] / s->work[ADEPT_WORK_OPT][at];
+        by[Q_OPT_MEMORY] = s->opt_memory_s[at] / s->work[ADEPT_WORK_OPT][at];
+    } else {
+        by[piece->column == ADEPT_WORK_MEM ? Q_MEMORY : Q_COMPUTE] = slopes[piece->column];
     }
     for (uint32_t i = 0, mask = piece->scalars; mask; i++, mask >>= 1)
         for (int q = Q_COMPUTE; (mask & 1) && q <= Q_OPT_MEMORY; q++)

@@ -217,9 +217,7 @@ static adept_status report(plan *p, const adept_measurement *m, const entry *e, 
     adept_status status = e->err.status == ADEPT_E_USAGE ? ADEPT_E_INVALID : e->err.status;
 
     if (status == ADEPT_E_UNSUPPORTED) keep_unsupported(p->d, e);
-    adept_error_set(err, status, "%s:%ld: %s", m->file, m->line, e->err.message);
-    if (err) err->line = (int)m->line;
-    return status;
+    return adept_row_error(m, status, e->err.message, err);
 }
 
 static adept_status hand_over(plan *p, adept_error *err)

@@ -94,7 +94,7 @@ static adept_status predict_row(adept_scored *s, const adept_measurement *m, ade
     adept_prediction p;
     adept_error cause = {0};
     adept_status status = adept_predict(&p, m->profile, m->hw, &m->run, &cause);
-    if (status != ADEPT_OK) return adept_error_set(err, status, "%s:%ld: %s", m->file, m->line, cause.message);
+    if (status != ADEPT_OK) return adept_row_error(m, status, cause.message, err);
     *s = (adept_scored){
         .measured = m,
         .time_s = p.step_time_s,

@@ -150,6 +150,9 @@ const char *adept_measurement_text(const adept_measurement *m, const char *colum
 adept_status adept_row_fail(const adept_measurement *m, const char *column, adept_error *err, const char *format, ...)
     ADEPT_PRINTF(4, 5);
 
+/** Record "file:line: WHY". @return status */
+adept_status adept_row_error(const adept_measurement *m, adept_status status, const char *why, adept_error *err);
+
 /** Set what adept_measurement_text() gives under a known column. `text` is borrowed. */
 void adept_row_set_text(adept_measurement *m, const char *column, const char *text);
 
