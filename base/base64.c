@@ -1,9 +1,8 @@
-/** @file base64.c  Calls: nothing. */
+/** @file base64.c  Calls: libcrypto, which takes more than is written here. */
 #include "base64.h"
-#include <stdint.h>
+#include <limits.h>
+#include <openssl/evp.h>
 #include <string.h>
-
-static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 size_t adept_base64_length(size_t n)
 {
@@ -12,62 +11,22 @@ size_t adept_base64_length(size_t n)
 
 void adept_base64_encode(char *text, const unsigned char *bytes, size_t n)
 {
-    for (size_t i = 0; i < n; i += 3) {
-        uint32_t three = (uint32_t)bytes[i] << 16;
-        if (i + 1 < n) three |= (uint32_t)bytes[i + 1] << 8;
-        if (i + 2 < n) three |= bytes[i + 2];
-        *text++ = letters[three >> 18];
-        *text++ = letters[three >> 12 & 63];
-        *text++ = i + 1 < n ? letters[three >> 6 & 63] : '=';
-        *text++ = i + 2 < n ? letters[three & 63] : '=';
-    }
-    *text = '\0';
-}
-
-#define NONE 64
-
-/* Numbers of the letters. */
-static void fill_numbers(unsigned char numbers[256])
-{
-    memset(numbers, NONE, 256);
-    for (unsigned i = 0; i < 64; i++)
-        numbers[(unsigned char)letters[i]] = (unsigned char)i;
-}
-
-/* The last four characters, of which `n` stand for bytes and one more is a letter. */
-static bool decode_end(unsigned char *bytes, size_t n, const unsigned char numbers[256], const unsigned char *text)
-{
-    uint32_t three = 0;
-    for (size_t k = 0; k < 4; k++) {
-        uint32_t number = k <= n ? numbers[text[k]] : 0;
-        if (number == NONE) return false;
-        three = three << 6 | number;
-    }
-    for (size_t k = 0; k < n; k++)
-        bytes[k] = (unsigned char)(three >> (16 - 8 * k));
-    return (three & ((1u << (24 - 8 * n)) - 1)) == 0; /* bits of no byte */
+    EVP_EncodeBlock((unsigned char *)text, bytes, (int)n);
 }
 
 bool adept_base64_decode(unsigned char *bytes, size_t *n, const char *text, size_t length)
 {
-    unsigned char numbers[256];
-    const unsigned char *at = (const unsigned char *)text;
-    uint32_t wrong = 0;
+    unsigned char end[5];
     size_t padding = 0;
     *n = 0;
-    if (length % 4 != 0) return false;
+    if (length % 4 != 0 || length > INT_MAX) return false;
     if (length == 0) return true;
-    while (padding < 2 && at[length - 1 - padding] == '=')
+    while (padding < 2 && text[length - 1 - padding] == '=')
         padding++;
-    fill_numbers(numbers);
-    for (const unsigned char *end = at + length - 4; at < end; at += 4) {
-        uint32_t a = numbers[at[0]], b = numbers[at[1]], c = numbers[at[2]], d = numbers[at[3]];
-        wrong |= a | b | c | d;
-        bytes[(*n)++] = (unsigned char)(a << 2 | b >> 4);
-        bytes[(*n)++] = (unsigned char)(b << 4 | c >> 2);
-        bytes[(*n)++] = (unsigned char)(c << 6 | d);
-    }
-    if ((wrong & NONE) || !decode_end(bytes + *n, 3 - padding, numbers, at)) return false;
-    *n += 3 - padding;
-    return true;
+    if (memchr(text, '=', length - padding)) return false; /* to libcrypto it is an A */
+    int written = EVP_DecodeBlock(bytes, (const unsigned char *)text, (int)length);
+    if (written != (int)(length / 4 * 3)) return false; /* blanks at the ends were skipped, or there is no such letter */
+    *n = (size_t)written - padding;
+    EVP_EncodeBlock(end, bytes + written - 3, (int)(3 - padding));
+    return memcmp(end, text + length - 4, 4) == 0; /* bits of no byte are 0 */
 }

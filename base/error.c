@@ -42,6 +42,11 @@ adept_status adept_error_set(adept_error *err, adept_status status, const char *
     return status;
 }
 
+adept_status adept_no_memory(adept_error *err, const char *what)
+{
+    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %s", what);
+}
+
 int adept_status_exit_code(adept_status status)
 {
     return row_of(status)->exit_code;

@@ -65,6 +65,36 @@ const cJSON *adept_json_array(adept_json_reader *r, const cJSON *parent, const c
     return item;
 }
 
+const cJSON *adept_json_object_or_null(adept_json_reader *r, const cJSON *parent, const char *key, const char *called)
+{
+    const cJSON *item = find(r, parent, key, false);
+    if (!item || cJSON_IsNull(item)) return NULL;
+    if (!cJSON_IsObject(item)) adept_json_fail(r, "%s is neither an object nor null", called);
+    return r->status == ADEPT_OK ? item : NULL;
+}
+
+void *adept_json_room(adept_json_reader *r, adept_arena *arena, size_t n, size_t element_bytes)
+{
+    void *room = r->status == ADEPT_OK ? adept_arena_array(arena, n, element_bytes) : NULL;
+    if (!room) adept_json_no_memory(r);
+    return room;
+}
+
+const char **adept_json_texts(adept_json_reader *r, adept_arena *arena, const cJSON *parent, const char *key,
+                              size_t least, size_t most, size_t *n)
+{
+    const cJSON *array = adept_json_array(r, parent, key);
+    size_t size = adept_json_size(array);
+    if (size < least || size > most) adept_json_fail(r, "\"%s\" is not a list of %zu to %zu texts", key, least, most);
+    const char **texts = adept_json_room(r, arena, size, sizeof *texts);
+    *n = 0;
+    for (const cJSON *item = array ? array->child : NULL; item && r->status == ADEPT_OK; item = item->next) {
+        if (!cJSON_IsString(item)) adept_json_fail(r, "an entry of \"%s\" is not a string", key);
+        texts[(*n)++] = adept_json_keep(r, arena, cJSON_IsString(item) ? item->valuestring : "");
+    }
+    return r->status == ADEPT_OK ? texts : NULL;
+}
+
 static double number_of(adept_json_reader *r, const cJSON *item, const char *key, double fallback)
 {
     if (!item) return fallback;

@@ -147,6 +147,15 @@ void adept_json_put_null(adept_json_writer *w, const char *key)
     adept_json_put_text(w, key, "null");
 }
 
+bool adept_json_begin_known(adept_json_writer *w, const char *key, bool known)
+{
+    if (known)
+        adept_json_begin_object(w, key);
+    else
+        adept_json_put_null(w, key);
+    return known;
+}
+
 void adept_json_put_string(adept_json_writer *w, const char *key, const char *value)
 {
     if (!value) {

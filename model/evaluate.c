@@ -9,11 +9,6 @@
 #define N_MODEL_PARAMETERS (sizeof(adept_model_parameters) / sizeof(double))
 #define MAX_NAME_SIZE 64
 
-#define X(name, low, high, fallback, log_scale, text)                                                                  \
-    _Static_assert(offsetof(adept_model_parameters, name) % sizeof(double) == 0, "a row of doubles");
-ADEPT_MODEL_PARAMETER_LIST(X)
-#undef X
-
 /* Entries of theta before the scalars. */
 #define MAX_PARAMETERS                                                                                                 \
     ((size_t)ADEPT_OPERATOR_PARAMETERS > N_MODEL_PARAMETERS ? (size_t)ADEPT_OPERATOR_PARAMETERS : N_MODEL_PARAMETERS)
@@ -69,14 +64,11 @@ static adept_status check_scalars(const adept_evaluator *e, const adept_scalar *
 static adept_status set_parameters(adept_evaluator *e, const adept_hwprofile *hw, const adept_scalar *scalars,
                                    size_t n_scalars, adept_error *err)
 {
-    adept_hwprofile sheet = *hw;
     adept_model_parameters p;
-    /* The parameters of another granularity mean nothing here. */
-    if (hw->granularity != ADEPT_GRANULARITY_MODEL) sheet.n_parameters = 0;
     for (size_t i = 0; i < N_MODEL_PARAMETERS; i++)
         e->infos[i] = *adept_model_parameter_info(i);
     adept_status status = check_scalars(e, scalars, n_scalars, err);
-    if (status == ADEPT_OK) status = adept_model_parameters_get(&p, &sheet, err);
+    if (status == ADEPT_OK) status = adept_model_parameters_get(&p, hw, err);
     if (status != ADEPT_OK) return status;
     memcpy(e->defaults, &p, sizeof p);
     for (size_t i = 0; i < N_MODEL_PARAMETERS; i++) /* what a sheet gives may lie outside */
@@ -85,15 +77,6 @@ static adept_status set_parameters(adept_evaluator *e, const adept_hwprofile *hw
         add_scalar_info(e, i, &scalars[i]);
     e->n_scalars = n_scalars;
     return ADEPT_OK;
-}
-
-static adept_status set_saturation(adept_evaluator *e, const char *name, const adept_hwprofile *hw, adept_error *err)
-{
-    const char *chosen = name ? name : hw->saturation ? hw->saturation : "sigmoid";
-    e->saturation = adept_saturation_kind_of(chosen);
-    if (e->saturation != ADEPT_SATURATIONS) return ADEPT_OK;
-    if (name) return adept_error_set(err, ADEPT_E_USAGE, "unknown saturation function \"%.80s\"", chosen);
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%.80s\" is unknown", hw->name, chosen);
 }
 
 /* ---- rows ---- */
@@ -192,7 +175,7 @@ static adept_status fill_model(adept_evaluator *e, const adept_placement *rows, 
     for (size_t i = 0; i < n_blocks; i++)
         adept_rows_init(&e->blocks[i]);
     adept_status status = set_parameters(e, rows[0].hw, scalars, e->n_scalars, err);
-    if (status == ADEPT_OK) status = set_saturation(e, saturation, rows[0].hw, err);
+    if (status == ADEPT_OK) status = adept_saturation_of(&e->saturation, saturation, rows[0].hw, err);
     if (status == ADEPT_OK) status = add_rows(e, rows, scalars, err);
     return status;
 }

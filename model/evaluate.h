@@ -1,8 +1,7 @@
 /** @file evaluate.h  Rows as flat arrays, and what computing them leaves behind. Private to model/.
  *
- *  A block holds up to ADEPT_BLOCK_ROWS rows. What rows share is stored and computed once: rows of the same workload
- *  share a pass, passes with the same mean dimensions share a class, classes share saturated dimensions. All arrays are
- *  padded to a multiple of ADEPT_LANES by repeating their last entry. */
+ *  A block holds up to ADEPT_BLOCK_ROWS rows. Rows of the same workload share a pass, which is stored and computed once.
+ *  All arrays are padded to a multiple of ADEPT_LANES by repeating their last entry. */
 #ifndef ADEPT_EVALUATE_PRIVATE_H
 #define ADEPT_EVALUATE_PRIVATE_H
 #include "power_cap.h"
@@ -23,14 +22,17 @@ typedef struct adept_rows_piece {
 } adept_rows_piece;
 
 typedef struct adept_rows {
-    _Alignas(64) double dim[ADEPT_DIMENSIONS][ADEPT_BLOCK_ROWS]; /* distinct values */
-    double work[ADEPT_WORK_COLUMNS][ADEPT_BLOCK_ROWS];
-    double pass[ADEPT_PASS_COLUMNS][ADEPT_BLOCK_ROWS];
+    union {
+        struct {
+            _Alignas(64) double work[ADEPT_WORK_COLUMNS][ADEPT_BLOCK_ROWS];
+            double dim[ADEPT_DIMENSIONS][ADEPT_BLOCK_ROWS];
+            double pass[ADEPT_PASS_COLUMNS][ADEPT_BLOCK_ROWS];
+        };
+        double of_pass[ADEPT_OF_PASS][ADEPT_BLOCK_ROWS]; /* all of them */
+    };
     double row[ADEPT_ROW_COLUMNS][ADEPT_BLOCK_ROWS];
-    adept_lane_index gemm_dim[3], conv_dim[2]; /* class -> entries of dim */
-    adept_lane_index pass_gemm, pass_conv;     /* pass -> class */
     adept_lane_index row_pass;
-    size_t n_dim[ADEPT_DIMENSIONS], n_gemm, n_conv, n_passes, n_rows;
+    size_t n_passes, n_rows;
     size_t n_pieces, piece_capacity;
     adept_rows_piece *pieces;
 } adept_rows;
@@ -52,9 +54,8 @@ typedef struct adept_theta {
 typedef struct adept_scratch {
     _Alignas(64) double sat[ADEPT_DIMENSIONS][ADEPT_BLOCK_ROWS];
     double work[ADEPT_WORK_COLUMNS][ADEPT_BLOCK_ROWS]; /* scalars multiplied in; only if the block has pieces */
-    adept_lane_array slope_gemm, slope_conv;           /* per class: seconds per second at the peak */
+    adept_lane_array slope_gemm, slope_conv, slope_mem; /* seconds per second at the peak */
     double slope_alu;
-    adept_lane_array slope_mem; /* per pass */
     adept_lane_array gemm_s, conv_s, alu_s, compute_s, memory_s;
     adept_lane_array pass_compute_s, pass_memory_s; /* of all accumulation passes */
     adept_lane_array utilisation;

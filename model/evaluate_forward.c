@@ -9,11 +9,9 @@
 /* ---- saturation (eq 4.11, 4.12) ---- */
 
 #define SATURATE(name)                                                                                                 \
-    for (int d = 0; d < ADEPT_DIMENSIONS; d++) {                                                                       \
-        size_t n = ADEPT_PADDED(b->n_dim[d]);                                                                          \
+    for (int d = 0; d < ADEPT_DIMENSIONS; d++)                                                                         \
         for (size_t i = 0; i < n; i++)                                                                                 \
-            s->sat[d][i] = adept_saturate_##name(b->dim[d][i] * inverse_r[d]);                                         \
-    }
+            s->sat[d][i] = adept_saturate_##name(b->dim[d][i] * inverse_r[d]);
 
 INLINE void saturate(adept_scratch *restrict s, const adept_rows *restrict b, const adept_theta *theta)
 {
@@ -22,6 +20,7 @@ INLINE void saturate(adept_scratch *restrict s, const adept_rows *restrict b, co
         ADEPT_DIMENSION_LIST(X)
 #undef X
     };
+    const size_t n = ADEPT_PADDED(b->n_passes);
     switch (theta->saturation) {
 #define X(id, name)                                                                                                    \
     case ADEPT_SATURATION_##id:                                                                                        \
@@ -38,17 +37,12 @@ INLINE void saturate(adept_scratch *restrict s, const adept_rows *restrict b, co
 INLINE void find_slopes(adept_scratch *restrict s, const adept_rows *restrict b, const adept_model_parameters *p)
 {
     const double beta_gemm = p->beta_gemm, c_gemm = p->c_gemm, beta_conv = p->beta_conv, c_conv = p->c_conv;
-    size_t n = ADEPT_PADDED(b->n_gemm);
+    size_t n = ADEPT_PADDED(b->n_passes);
     for (size_t i = 0; i < n; i++) {
         double saturation =
-            adept_eq_saturation_gemm(s->sat[ADEPT_DIM_M][b->gemm_dim[0][i]], s->sat[ADEPT_DIM_N][b->gemm_dim[1][i]],
-                                     s->sat[ADEPT_DIM_K][b->gemm_dim[2][i]]);
+            adept_eq_saturation_gemm(s->sat[ADEPT_DIM_M][i], s->sat[ADEPT_DIM_N][i], s->sat[ADEPT_DIM_K][i]);
         s->slope_gemm[i] = adept_eq_operation_s(1.0, 1.0, adept_eq_efficiency(beta_gemm, saturation), c_gemm);
-    }
-    n = ADEPT_PADDED(b->n_conv);
-    for (size_t i = 0; i < n; i++) {
-        double saturation = adept_eq_saturation_conv(s->sat[ADEPT_DIM_BLOCKS][b->conv_dim[0][i]],
-                                                     s->sat[ADEPT_DIM_PIXELS][b->conv_dim[1][i]]);
+        saturation = adept_eq_saturation_conv(s->sat[ADEPT_DIM_BLOCKS][i], s->sat[ADEPT_DIM_PIXELS][i]);
         s->slope_conv[i] = adept_eq_operation_s(1.0, 1.0, adept_eq_efficiency(beta_conv, saturation), c_conv);
     }
     /* The thesis gives other arithmetic no dimensions to saturate (resolution 24). */
@@ -84,8 +78,8 @@ INLINE void find_passes(adept_scratch *restrict s, const adept_rows *restrict b,
         double gemm_s = work[ADEPT_WORK_GEMM][i] + work[ADEPT_WORK_GEMM_LOWP][i] * p.c_gemm_lowp;
         double conv_s = work[ADEPT_WORK_CONV][i] + work[ADEPT_WORK_CONV_LOWP][i] * p.c_conv_lowp;
         double alu_s = work[ADEPT_WORK_ALU][i] + work[ADEPT_WORK_ALU_LOWP][i] * p.c_alu_lowp;
-        s->gemm_s[i] = gemm_s * s->slope_gemm[b->pass_gemm[i]];
-        s->conv_s[i] = conv_s * s->slope_conv[b->pass_conv[i]];
+        s->gemm_s[i] = gemm_s * s->slope_gemm[i];
+        s->conv_s[i] = conv_s * s->slope_conv[i];
         s->alu_s[i] = alu_s * slope_alu;
     }
     for (size_t i = 0; i < n; i++) {

@@ -171,30 +171,28 @@ static inline void add(const gradient *g, size_t index, quantity q, double by)
     if (g->dpower_w) g->dpower_w[index] += g->slope->power[q] * by;
 }
 
-/* elasticity[dimension][entry]: by how many percent sat rises with x. Time falls with sat, and x with the reference. */
+/* elasticity[dimension][pass]: by how many percent sat rises with x. Time falls with sat, and x with the reference. */
 typedef double elasticities[ADEPT_DIMENSIONS][ADEPT_BLOCK_ROWS];
 
-static void add_matrix_work(const gradient *g, const adept_scratch *s, const adept_rows *b, size_t at,
-                            const adept_model_parameters *p, const double (*work)[ADEPT_BLOCK_ROWS],
-                            double (*elasticity)[ADEPT_BLOCK_ROWS])
+static void add_matrix_work(const gradient *g, const adept_scratch *s, size_t at, const adept_model_parameters *p,
+                            const double (*work)[ADEPT_BLOCK_ROWS], double (*elasticity)[ADEPT_BLOCK_ROWS])
 {
-    size_t gemm = (size_t)b->pass_gemm[at], conv = (size_t)b->pass_conv[at];
     if (s->gemm_s[at] > 0.0) {
         double time_s = s->gemm_s[at];
         add(g, INDEX(beta_gemm), Q_COMPUTE, -time_s / p->beta_gemm);
         add(g, INDEX(c_gemm), Q_COMPUTE, time_s / p->c_gemm);
-        add(g, INDEX(c_gemm_lowp), Q_COMPUTE, work[ADEPT_WORK_GEMM_LOWP][at] * s->slope_gemm[gemm]);
-        add(g, INDEX(r_m), Q_COMPUTE, time_s * elasticity[ADEPT_DIM_M][b->gemm_dim[0][gemm]] / p->r_m);
-        add(g, INDEX(r_n), Q_COMPUTE, time_s * elasticity[ADEPT_DIM_N][b->gemm_dim[1][gemm]] / p->r_n);
-        add(g, INDEX(r_k), Q_COMPUTE, time_s * elasticity[ADEPT_DIM_K][b->gemm_dim[2][gemm]] / p->r_k);
+        add(g, INDEX(c_gemm_lowp), Q_COMPUTE, work[ADEPT_WORK_GEMM_LOWP][at] * s->slope_gemm[at]);
+        add(g, INDEX(r_m), Q_COMPUTE, time_s * elasticity[ADEPT_DIM_M][at] / p->r_m);
+        add(g, INDEX(r_n), Q_COMPUTE, time_s * elasticity[ADEPT_DIM_N][at] / p->r_n);
+        add(g, INDEX(r_k), Q_COMPUTE, time_s * elasticity[ADEPT_DIM_K][at] / p->r_k);
     }
     if (s->conv_s[at] > 0.0) {
         double time_s = s->conv_s[at];
         add(g, INDEX(beta_conv), Q_COMPUTE, -time_s / p->beta_conv);
         add(g, INDEX(c_conv), Q_COMPUTE, time_s / p->c_conv);
-        add(g, INDEX(c_conv_lowp), Q_COMPUTE, work[ADEPT_WORK_CONV_LOWP][at] * s->slope_conv[conv]);
-        add(g, INDEX(r_c), Q_COMPUTE, time_s * elasticity[ADEPT_DIM_BLOCKS][b->conv_dim[0][conv]] / p->r_c);
-        add(g, INDEX(r_s), Q_COMPUTE, time_s * elasticity[ADEPT_DIM_PIXELS][b->conv_dim[1][conv]] / p->r_s);
+        add(g, INDEX(c_conv_lowp), Q_COMPUTE, work[ADEPT_WORK_CONV_LOWP][at] * s->slope_conv[at]);
+        add(g, INDEX(r_c), Q_COMPUTE, time_s * elasticity[ADEPT_DIM_BLOCKS][at] / p->r_c);
+        add(g, INDEX(r_s), Q_COMPUTE, time_s * elasticity[ADEPT_DIM_PIXELS][at] / p->r_s);
     }
 }
 
@@ -242,37 +240,25 @@ static void add_run(const gradient *g, const adept_scratch *s, const adept_rows 
 }
 
 /* Seconds of a piece once its factor is 1, by the quantity it belongs to. */
-static void add_piece(const gradient *g, const adept_rows_piece *piece, const adept_scratch *s, const adept_rows *b,
-                      size_t at, const adept_theta *theta)
+static void add_piece(const gradient *g, const adept_rows_piece *piece, const adept_scratch *s, size_t at,
+                      const adept_theta *theta)
 {
     const adept_model_parameters *p = &theta->p;
     double factor = 1.0, amount = piece->amount[at], by[QUANTITIES] = {0};
     if (amount == 0.0) return;
     for (uint32_t i = 0, mask = piece->scalars; mask; i++, mask >>= 1)
         if (mask & 1) factor *= theta->scalar[i];
-    double whole = s->work[ADEPT_WORK_OPT][at]; /* an optimizer is covered as a whole */
-    switch ((adept_work_column)piece->column) {
-    case ADEPT_WORK_GEMM:
-    case ADEPT_WORK_GEMM_LOWP:
-        by[Q_COMPUTE] = s->slope_gemm[b->pass_gemm[at]] * (piece->column == ADEPT_WORK_GEMM ? 1.0 : p->c_gemm_lowp);
-        break;
-    case ADEPT_WORK_CONV:
-    case ADEPT_WORK_CONV_LOWP:
-        by[Q_COMPUTE] = s->slope_conv[b->pass_conv[at]] * (piece->column == ADEPT_WORK_CONV ? 1.0 : p->c_conv_lowp);
-        break;
-    case ADEPT_WORK_ALU:
-    case ADEPT_WORK_ALU_LOWP:
-        by[Q_COMPUTE] = s->slope_alu * (piece->column == ADEPT_WORK_ALU ? 1.0 : p->c_alu_lowp);
-        break;
-    case ADEPT_WORK_MEM:
-        by[Q_MEMORY] = s->slope_mem[at];
-        break;
-    case ADEPT_WORK_OPT:
-        by[Q_OPT_COMPUTE] = s->opt_compute_s[at] / whole;
-        by[Q_OPT_MEMORY] = s->opt_memory_s[at] / whole;
-        break;
-    case ADEPT_WORK_COLUMNS:
-        break;
+    const double slopes[ADEPT_WORK_COLUMNS] = {
+        [ADEPT_WORK_GEMM] = s->slope_gemm[at], [ADEPT_WORK_GEMM_LOWP] = s->slope_gemm[at] * p->c_gemm_lowp,
+        [ADEPT_WORK_CONV] = s->slope_conv[at], [ADEPT_WORK_CONV_LOWP] = s->slope_conv[at] * p->c_conv_lowp,
+        [ADEPT_WORK_ALU] = s->slope_alu,       [ADEPT_WORK_ALU_LOWP] = s->slope_alu * p->c_alu_lowp,
+        [ADEPT_WORK_MEM] = s->slope_mem[at],
+    };
+    if (piece->column == ADEPT_WORK_OPT) { /* an optimizer is covered as a whole */
+        by[Q_OPT_COMPUTE] = s->opt_compute_s[at] / s->work[ADEPT_WORK_OPT][at];
+        by[Q_OPT_MEMORY] = s->opt_memory_s[at] / s->work[ADEPT_WORK_OPT][at];
+    } else {
+        by[piece->column == ADEPT_WORK_MEM ? Q_MEMORY : Q_COMPUTE] = slopes[piece->column];
     }
     for (uint32_t i = 0, mask = piece->scalars; mask; i++, mask >>= 1)
         for (int q = Q_COMPUTE; (mask & 1) && q <= Q_OPT_MEMORY; q++)
@@ -287,7 +273,7 @@ static void find_elasticities(double (*out)[ADEPT_BLOCK_ROWS], const adept_rows 
 #undef X
     };
     for (int d = 0; d < ADEPT_DIMENSIONS; d++)
-        for (size_t i = 0; i < b->n_dim[d]; i++)
+        for (size_t i = 0; i < b->n_passes; i++)
             out[d][i] = adept_saturation_elasticity(theta->saturation, b->dim[d][i] / r[d]);
 }
 
@@ -305,10 +291,10 @@ void adept_rows_gradient(double *dtime_s, double *dpower_w, size_t n_parameters,
         row_slope slope = find_row_slope(s, b, row, theta);
         gradient g = {dtime_s ? dtime_s + row * n_parameters : NULL, dpower_w ? dpower_w + row * n_parameters : NULL,
                       &slope};
-        add_matrix_work(&g, s, b, at, &theta->p, work, elasticity);
+        add_matrix_work(&g, s, at, &theta->p, work, elasticity);
         add_other_work(&g, s, b, at, &theta->p, work);
         add_run(&g, s, b, row, at, &theta->p, work);
         for (size_t i = 0; i < b->n_pieces; i++)
-            add_piece(&g, &b->pieces[i], s, b, at, theta);
+            add_piece(&g, &b->pieces[i], s, at, theta);
     }
 }

@@ -84,28 +84,19 @@ static void check_name(adept_json_reader *r, const char *what, const char *name)
                         MAX_NAME_LENGTH);
 }
 
-static void read_aliases(adept_json_reader *r, adept_hwprofile *hw, const cJSON *array)
+static void read_aliases(adept_json_reader *r, adept_hwprofile *hw, const cJSON *root)
 {
-    int n = cJSON_GetArraySize(array);
-    if (n > MAX_ALIASES) adept_json_fail(r, "more than %d aliases", MAX_ALIASES);
-    if (r->status != ADEPT_OK || n <= 0) return;
-    const char **aliases = adept_arena_array(hw->arena, (size_t)n, sizeof *aliases);
-    if (!aliases) adept_json_no_memory(r);
-    size_t count = 0;
-    for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next) {
-        if (!cJSON_IsString(item)) {
-            adept_json_fail(r, "an entry of \"aliases\" is not a string");
-            return;
-        }
-        check_name(r, "alias", item->valuestring);
-        bool repeated = strcmp(item->valuestring, hw->name) == 0;
-        for (size_t i = 0; i < count; i++)
-            repeated = repeated || strcmp(item->valuestring, aliases[i]) == 0;
-        if (repeated) adept_json_fail(r, "alias \"%.80s\" is given twice", item->valuestring);
-        aliases[count++] = adept_json_keep(r, hw->arena, item->valuestring);
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(root, "aliases");
+    if (!array) return;
+    if (adept_json_size(array) > MAX_ALIASES) adept_json_fail(r, "more than %d aliases", MAX_ALIASES);
+    hw->aliases = adept_json_texts(r, hw->arena, root, "aliases", 0, MAX_ALIASES, &hw->n_aliases);
+    for (size_t i = 0; i < hw->n_aliases && r->status == ADEPT_OK; i++) {
+        check_name(r, "alias", hw->aliases[i]);
+        bool repeated = strcmp(hw->aliases[i], hw->name) == 0;
+        for (size_t j = 0; j < i; j++)
+            repeated = repeated || strcmp(hw->aliases[i], hw->aliases[j]) == 0;
+        if (repeated) adept_json_fail(r, "alias \"%.80s\" is given twice", hw->aliases[i]);
     }
-    hw->aliases = aliases;
-    hw->n_aliases = count;
 }
 
 /* ---- specs ---- */
@@ -168,8 +159,7 @@ static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *o
     for (size_t i = 0; i < N_SPECS; i++)
         names[i] = infos[i].name;
     adept_hwprofile_check_keys(r, object, " in \"specs\"", names, N_SPECS);
-    const char **sources = adept_arena_array(hw->arena, N_SPECS, sizeof *sources);
-    if (!sources) adept_json_no_memory(r);
+    const char **sources = adept_json_room(r, hw->arena, N_SPECS, sizeof *sources);
     for (size_t i = 0; i < N_SPECS && r->status == ADEPT_OK; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, infos[i].name);
         *spec_at(&hw->specs, i) = NAN;
@@ -232,7 +222,7 @@ static void read_profile(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
     const char *name = adept_json_string(r, root, "name");
     check_name(r, "name", name);
     hw->name = adept_json_keep(r, hw->arena, name);
-    if (cJSON_GetObjectItemCaseSensitive(root, "aliases")) read_aliases(r, hw, adept_json_array(r, root, "aliases"));
+    read_aliases(r, hw, root);
     hw->vendor = adept_json_keep(r, hw->arena, adept_json_string(r, root, "vendor"));
     hw->architecture = adept_json_keep(r, hw->arena, adept_json_string_or(r, root, "architecture", ""));
     adept_json_string_or(r, root, "notes", ""); /* for people: only its type is checked */
@@ -240,7 +230,7 @@ static void read_profile(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
     adept_error wrong = {0};
     if (r->status == ADEPT_OK && check_consistency(&hw->specs, &wrong) != ADEPT_OK)
         adept_json_fail(r, "%s", wrong.message);
-    adept_hwprofile_read_fit(r, hw, cJSON_GetObjectItemCaseSensitive(root, "fit"));
+    adept_hwprofile_read_fit(r, hw, root);
 }
 
 adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, const char *text, size_t size,

@@ -18,11 +18,9 @@ static void read_parameters(adept_json_reader *r, adept_hwprofile *hw, const cJS
     int n = object ? cJSON_GetArraySize(object) : 0;
     if (n == 0) adept_json_fail(r, "fit.parameters is empty");
     if (n > MAX_PARAMETERS) adept_json_fail(r, "fit.parameters has more than %d entries", MAX_PARAMETERS);
-    if (r->status != ADEPT_OK) return;
-    adept_parameter *parameters = adept_arena_array(hw->arena, (size_t)n, sizeof *parameters);
-    if (!parameters) adept_json_no_memory(r);
+    adept_parameter *parameters = adept_json_room(r, hw->arena, (size_t)n, sizeof *parameters);
     size_t count = 0;
-    for (const cJSON *item = object->child; item && r->status == ADEPT_OK; item = item->next) {
+    for (const cJSON *item = object ? object->child : NULL; item && r->status == ADEPT_OK; item = item->next) {
         if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble))
             adept_json_fail(r, "fit.parameters.%.80s is not a finite number", item->string);
         parameters[count++] = (adept_parameter){adept_json_keep(r, hw->arena, item->string), item->valuedouble};
@@ -73,11 +71,9 @@ static void read_scalars(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
     const cJSON *array = adept_json_array(r, fit, "scalars");
     int n = cJSON_GetArraySize(array);
     if (n > ADEPT_MAX_SCALARS) adept_json_fail(r, "fit.scalars has more than %d entries", ADEPT_MAX_SCALARS);
-    if (r->status != ADEPT_OK || n <= 0) return;
-    adept_scalar *scalars = adept_arena_array(hw->arena, (size_t)n, sizeof *scalars);
-    if (!scalars) adept_json_no_memory(r);
+    adept_scalar *scalars = adept_json_room(r, hw->arena, (size_t)n, sizeof *scalars);
     size_t count = 0;
-    for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next, count++) {
+    for (const cJSON *item = array ? array->child : NULL; item && r->status == ADEPT_OK; item = item->next, count++) {
         scalars[count] = (adept_scalar){0};
         read_scalar(r, hw, &scalars[count], item, count);
         for (size_t i = 0; i < count && r->status == ADEPT_OK; i++)
@@ -152,18 +148,11 @@ static void read_range(adept_json_reader *r, adept_intervals *in, const cJSON *r
 }
 
 /* Keys that are not known here tell people how the intervals were made. */
-static void read_intervals(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
+static void read_intervals(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
 {
-    if (r->status != ADEPT_OK || !object || cJSON_IsNull(object)) return;
-    if (!cJSON_IsObject(object)) {
-        adept_json_fail(r, "fit.intervals is neither an object nor null");
-        return;
-    }
-    adept_intervals *in = adept_arena_alloc(hw->arena, sizeof *in);
-    if (!in) {
-        adept_json_no_memory(r);
-        return;
-    }
+    const cJSON *object = adept_json_object_or_null(r, fit, "intervals", "fit.intervals");
+    adept_intervals *in = object ? adept_json_room(r, hw->arena, 1, sizeof *in) : NULL;
+    if (!in) return;
     *in = (adept_intervals){.level = adept_json_number(r, object, "level"),
                             .widen = adept_json_number_or(r, object, "widen", DEFAULT_WIDEN)};
     if (r->status == ADEPT_OK && !(in->level > 0.0 && in->level < 1.0))
@@ -197,19 +186,12 @@ static void read_menu(adept_json_reader *r, adept_tile_menu *menu, const cJSON *
     if (r->status == ADEPT_OK && !direct) adept_json_fail(r, "fit.tiles.%s has no tile without Winograd", family);
 }
 
-static void read_tiles(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
+static void read_tiles(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
 {
     const char *families[ADEPT_TILED_FAMILIES];
-    if (r->status != ADEPT_OK || !object || cJSON_IsNull(object)) return;
-    if (!cJSON_IsObject(object)) {
-        adept_json_fail(r, "fit.tiles is neither an object nor null");
-        return;
-    }
-    adept_tile_menu *menus = adept_arena_array(hw->arena, ADEPT_TILED_FAMILIES, sizeof *menus);
-    if (!menus) {
-        adept_json_no_memory(r);
-        return;
-    }
+    const cJSON *object = adept_json_object_or_null(r, fit, "tiles", "fit.tiles");
+    adept_tile_menu *menus = object ? adept_json_room(r, hw->arena, ADEPT_TILED_FAMILIES, sizeof *menus) : NULL;
+    if (!menus) return;
     for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
         families[i] = adept_kernel_family_name(i);
     adept_hwprofile_check_keys(r, object, " in fit.tiles", families, ADEPT_TILED_FAMILIES);
@@ -244,13 +226,10 @@ static void check_operator_keys(adept_json_reader *r, const char *saturation, co
 }
 
 /* The other keys of a fit (dataset, errors, date ...) tell people where it came from; they are handed on unread. */
-void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
+void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const cJSON *root)
 {
-    if (!fit || cJSON_IsNull(fit)) return;
-    if (!cJSON_IsObject(fit)) {
-        adept_json_fail(r, "\"fit\" is neither an object nor null");
-        return;
-    }
+    const cJSON *fit = adept_json_object_or_null(r, root, "fit", "\"fit\"");
+    if (!fit) return;
     read_granularity(r, hw, adept_json_string(r, fit, "granularity"));
     const char *saturation = adept_json_string_or(r, fit, "saturation", NULL);
     if (saturation) hw->saturation = adept_json_keep(r, hw->arena, saturation);
@@ -258,8 +237,8 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
         check_operator_keys(r, saturation, cJSON_GetObjectItemCaseSensitive(fit, "scalars"));
     read_parameters(r, hw, adept_json_object(r, fit, "parameters"));
     read_scalars(r, hw, fit);
-    read_intervals(r, hw, cJSON_GetObjectItemCaseSensitive(fit, "intervals"));
-    read_tiles(r, hw, cJSON_GetObjectItemCaseSensitive(fit, "tiles"));
+    read_intervals(r, hw, fit);
+    read_tiles(r, hw, fit);
     hw->calibrated = true;
     if (adept_hwprofile_is_transferred(r, fit)) adept_hwprofile_read_transfer(r, hw, fit);
     if (r->status != ADEPT_OK) return;

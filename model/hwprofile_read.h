@@ -8,8 +8,8 @@
 void adept_hwprofile_check_keys(adept_json_reader *r, const cJSON *object, const char *where,
                                 const char *const *allowed, size_t n_allowed);
 
-/** Read the "fit" object (NULL or JSON null: not calibrated) into hw. */
-void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit);
+/** Read the "fit" object of a file (missing or null: not calibrated) into hw. */
+void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const cJSON *root);
 
 /** Whether a "fit" object is a set of parameters shared by GPUs. */
 bool adept_hwprofile_is_transferred(adept_json_reader *r, const cJSON *fit);

@@ -23,32 +23,10 @@ void adept_hwprofile_forget_fit(adept_hwprofile *hw)
 
 /* ---- where the fit came from ---- */
 
-/* A list of texts; NULL after an error. */
-static const char *const *read_list(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit, const char *key,
-                                    size_t *n)
-{
-    const cJSON *array = adept_json_array(r, fit, key);
-    int size = cJSON_GetArraySize(array);
-    if (r->status == ADEPT_OK && (size < 1 || size > MAX_DONORS))
-        adept_json_fail(r, "fit.%s is not a list of 1 to %d texts", key, MAX_DONORS);
-    if (r->status != ADEPT_OK) return NULL;
-    const char **list = adept_arena_array(hw->arena, (size_t)size, sizeof *list);
-    if (!list) {
-        adept_json_no_memory(r);
-        return NULL;
-    }
-    *n = 0;
-    for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next) {
-        if (!cJSON_IsString(item)) adept_json_fail(r, "an entry of fit.%s is not a text", key);
-        list[(*n)++] = adept_json_keep(r, hw->arena, cJSON_IsString(item) ? item->valuestring : "");
-    }
-    return r->status == ADEPT_OK ? list : NULL;
-}
-
 static void read_donors(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
 {
-    hw->donors = read_list(r, hw, fit, "gpus", &hw->n_donors);
-    hw->donor_vendors = read_list(r, hw, fit, "vendors", &hw->n_donor_vendors);
+    hw->donors = adept_json_texts(r, hw->arena, fit, "gpus", 1, MAX_DONORS, &hw->n_donors);
+    hw->donor_vendors = adept_json_texts(r, hw->arena, fit, "vendors", 1, MAX_DONORS, &hw->n_donor_vendors);
     hw->other_vendor = true;
     for (size_t i = 0; i < hw->n_donor_vendors && r->status == ADEPT_OK; i++)
         if (strcmp(hw->donor_vendors[i], hw->vendor) == 0) hw->other_vendor = false;
@@ -88,7 +66,7 @@ adept_status adept_hwprofile_transfer(adept_hwprofile *hw, const char *name, con
         adept_json_fail(&r, "no set of parameters shared by GPUs: fit.transferred is not true");
     if (r.status == ADEPT_OK) {
         adept_hwprofile_forget_fit(hw);
-        adept_hwprofile_read_fit(&r, hw, fit);
+        adept_hwprofile_read_fit(&r, hw, root);
     }
     cJSON_Delete(root);
     return r.status;

@@ -1,5 +1,5 @@
-/** @file memory.c  The memory estimate; see memory.h. Calls: nothing. */
-#include "memory.h"
+/** @file memory.c  The memory estimate; see plan.h. Calls: nothing. */
+#include "plan.h"
 
 /* CUDA context, cuBLAS and cuDNN handles and their workspaces: a few hundred MiB on every current GPU, more with many
  * loaded kernels. A round allowance, not a measurement. */

@@ -78,8 +78,11 @@ adept_status adept_model_parameters_get(adept_model_parameters *out, const adept
 {
     adept_model_parameters p;
     double *const theta = (double *)&p;
+    adept_status status = ADEPT_OK;
     set_defaults(&p, &hw->specs);
-    adept_status status = adept_parameters_take_fitted(theta, hw, ADEPT_GRANULARITY_MODEL, err);
+    /* The parameters of the other granularity mean nothing here. */
+    if (hw->granularity != ADEPT_GRANULARITY_OPERATOR)
+        status = adept_parameters_take_fitted(theta, hw, ADEPT_GRANULARITY_MODEL, err);
     if (status != ADEPT_OK) return status;
     for (size_t i = 0; i < N_PARAMETERS; i++)
         if (!isfinite(theta[i]) || theta[i] < 0.0)

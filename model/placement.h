@@ -44,10 +44,17 @@ typedef enum adept_row_column {
     ADEPT_ROW_COLUMNS
 } adept_row_column;
 
+enum { ADEPT_OF_PASS = (int)ADEPT_WORK_COLUMNS + (int)ADEPT_DIMENSIONS + (int)ADEPT_PASS_COLUMNS };
+
 typedef struct adept_placed_numbers {
-    double work[ADEPT_WORK_COLUMNS];
-    double dim[ADEPT_DIMENSIONS]; /* in tiles, blocks and pixels; 1 where there is no such work */
-    double pass[ADEPT_PASS_COLUMNS];
+    union {
+        struct {
+            double work[ADEPT_WORK_COLUMNS];
+            double dim[ADEPT_DIMENSIONS]; /* in tiles, blocks and pixels; 1 where there is no such work */
+            double pass[ADEPT_PASS_COLUMNS];
+        };
+        double of_pass[ADEPT_OF_PASS]; /* all of them */
+    };
     double row[ADEPT_ROW_COLUMNS];
 } adept_placed_numbers;
 

@@ -1,6 +1,5 @@
 /** @file plan.c  Predictions of one workload on one GPU under many runs; see adept_plan.h. */
 #include "plan.h"
-#include "bound.h"
 #include "interval.h"
 #include "kernel_cache.h"
 #include <math.h>
@@ -48,15 +47,8 @@ static adept_status check_fit(const adept_hwprofile *hw, adept_error *err)
 static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const adept_run *run, const double *theta,
                               adept_error *err)
 {
-    const char *name = run->saturation ? run->saturation : hw->saturation ? hw->saturation : "sigmoid";
-    out->saturation = adept_saturation_kind_of(name);
-    if (out->saturation == ADEPT_SATURATIONS && run->saturation)
-        return adept_error_set(err, ADEPT_E_USAGE, "unknown saturation function \"%s\"", name);
-    if (out->saturation == ADEPT_SATURATIONS)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%s\" is unknown", hw->name, name);
-    adept_hwprofile of_granularity = *hw;
-    if (hw->granularity != ADEPT_GRANULARITY_MODEL) of_granularity.n_parameters = 0;
-    adept_status status = adept_model_parameters_get(&out->p, &of_granularity, err);
+    adept_status status = adept_saturation_of(&out->saturation, run->saturation, hw, err);
+    if (status == ADEPT_OK) status = adept_model_parameters_get(&out->p, hw, err);
     if (status == ADEPT_OK && theta) memcpy(&out->p, theta, sizeof out->p);
     return status == ADEPT_OK ? adept_check_static_w(out->p.p_static_w, hw, err) : status;
 }
@@ -402,6 +394,25 @@ void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checke
         out->power_w = out->pass_w = out->optimizer_w = out->comm_w = out->idle_w = NAN;
 }
 
+/* The largest term. Pass and optimizer count for what they wait on; the constant time is the host's, like launches.
+ * Where the GPU waits for the host (granularity "operator"), faster kernels would gain nothing: their time is the
+ * launches'. */
+static adept_bound bound_of(const adept_step *s)
+{
+    double hidden_pass_s = s->hidden_s[ADEPT_PART_FORWARD] + s->hidden_s[ADEPT_PART_BACKWARD];
+    double hidden_optimizer_s = s->hidden_s[ADEPT_PART_OPTIMIZER];
+    double terms_s[] = {0.0, 0.0, s->launch_s + s->fixed_s, s->comm_s};
+    adept_bound pass = s->gemm_s + s->conv_s + s->alu_s > s->memory_s ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
+    adept_bound optimizer = s->optimizer_computes ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
+    terms_s[ADEPT_BOUND_LAUNCH] += hidden_pass_s + hidden_optimizer_s;
+    terms_s[pass] += s->pass_s - hidden_pass_s;
+    terms_s[optimizer] += s->optimizer_s - hidden_optimizer_s;
+    int largest = ADEPT_BOUND_COMPUTE;
+    for (int i = ADEPT_BOUND_MEMORY; i <= ADEPT_BOUND_COMMUNICATION; i++)
+        if (terms_s[i] > terms_s[largest]) largest = i;
+    return (adept_bound)largest;
+}
+
 adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, const adept_step *step,
                                const adept_checked_run *run, adept_error *err)
 {
@@ -415,7 +426,7 @@ adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, cons
         .status = ADEPT_OK,
         .notes = plan->notes | (memory->fits ? 0u : ADEPT_NOTE_NO_ROOM) | (step->limited ? ADEPT_NOTE_LIMITED : 0u) |
                  (step->floored ? ADEPT_NOTE_ABOVE_LIMIT : 0u),
-        .bound = adept_bound_of(step),
+        .bound = bound_of(step),
         .step_time_s = step->step_s,
         .power_avg_w = power_w,
         .energy_step_j = power_w * step->step_s,

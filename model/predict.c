@@ -216,10 +216,8 @@ adept_status adept_parameters_of(double *theta, size_t *n, const adept_hwprofile
         *n = ADEPT_OPERATOR_PARAMETERS;
         return adept_operator_parameters_get(theta, hw, err);
     }
-    adept_hwprofile of_granularity = *hw;
-    if (hw->granularity != ADEPT_GRANULARITY_MODEL) of_granularity.n_parameters = 0;
     *n = sizeof(adept_model_parameters) / sizeof(double);
-    return adept_model_parameters_get((adept_model_parameters *)theta, &of_granularity, err);
+    return adept_model_parameters_get((adept_model_parameters *)theta, hw, err);
 }
 
 /* ---- operators ---- */

@@ -50,11 +50,7 @@ static void put_config(adept_json_writer *w, const adept_profile *prof, const ad
 
 static void put_interval(adept_json_writer *w, const adept_prediction *p)
 {
-    if (isnan(p->interval_level)) {
-        adept_json_put_null(w, "interval");
-        return;
-    }
-    adept_json_begin_object(w, "interval");
+    if (!adept_json_begin_known(w, "interval", !isnan(p->interval_level))) return;
     adept_json_put_number(w, "level", p->interval_level);
     adept_json_put_pair(w, "step_time_s", p->interval_time_s[0], p->interval_time_s[1]);
     adept_json_put_pair(w, "power_avg_w", p->interval_power_w[0], p->interval_power_w[1]);
@@ -99,11 +95,7 @@ static void put_results(adept_json_writer *w, const adept_prediction *p)
 /* null: one GPU, or nothing to send. */
 static void put_communication(adept_json_writer *w, const adept_prediction *p, const adept_run *run)
 {
-    if (!(p->comm_s + p->comm_hidden_s > 0.0)) {
-        adept_json_put_null(w, "communication");
-        return;
-    }
-    adept_json_begin_object(w, "communication");
+    if (!adept_json_begin_known(w, "communication", p->comm_s + p->comm_hidden_s > 0.0)) return;
     adept_json_put_known(w, "allreduce", adept_allreduce_name(run->allreduce));
     adept_json_put_known(w, "overlap",
                adept_overlap_name(p->comm_buckets > 0.0 ? ADEPT_OVERLAP_BUCKETED : ADEPT_OVERLAP_FIXED));
@@ -147,11 +139,7 @@ static void put_memory(adept_json_writer *w, const adept_memory *m)
 
 static void put_totals_interval(adept_json_writer *w, const adept_totals *t)
 {
-    if (!isfinite(t->interval_level) || !isfinite(t->interval_time_s[0])) {
-        adept_json_put_null(w, "interval");
-        return;
-    }
-    adept_json_begin_object(w, "interval");
+    if (!adept_json_begin_known(w, "interval", isfinite(t->interval_level) && isfinite(t->interval_time_s[0]))) return;
     adept_json_put_number(w, "level", t->interval_level);
     adept_json_put_pair(w, "time_s", t->interval_time_s[0], t->interval_time_s[1]);
     adept_json_put_pair(w, "energy_kwh", t->interval_energy_kwh[0], t->interval_energy_kwh[1]);
@@ -177,11 +165,7 @@ static void put_rates(adept_json_writer *w, const adept_totals *t)
 
 static void put_totals(adept_json_writer *w, const adept_totals *t)
 {
-    if (!t) {
-        adept_json_put_null(w, "total");
-        return;
-    }
-    adept_json_begin_object(w, "total");
+    if (!adept_json_begin_known(w, "total", t != NULL)) return;
     adept_json_put_number(w, "steps", t->steps);
     adept_json_put_number(w, "time_s", t->time_s);
     adept_json_put_number(w, "energy_kwh", t->energy_kwh);
@@ -215,11 +199,7 @@ static void put_choice(adept_json_writer *w, const char *key, const adept_limit_
 
 static void put_limits(adept_json_writer *w, const adept_power_limits *l)
 {
-    if (!l->known) {
-        adept_json_put_null(w, "power_limits");
-        return;
-    }
-    adept_json_begin_object(w, "power_limits");
+    if (!adept_json_begin_known(w, "power_limits", l->known)) return;
     adept_json_put_pair(w, "range_w", l->low_w, l->high_w);
     put_choice(w, "default", &l->unset);
     put_choice(w, "energy_optimal", &l->energy_optimal);

@@ -1,6 +1,5 @@
 /** @file saturation.c  The saturation functions by name, and their elasticities; see saturation.h. */
 #include "saturation.h"
-#include "adept_model.h"
 
 /* The public functions are defined for every double, as their formulas are: odd ones for x < 0, the sigmoid's 1 -
  * sat(-x). */
@@ -44,6 +43,16 @@ adept_saturation_kind adept_saturation_kind_of(const char *name)
     for (int i = 0; name && i < ADEPT_SATURATIONS; i++)
         if (strcmp(saturations[i].name, name) == 0) return (adept_saturation_kind)i;
     return ADEPT_SATURATIONS;
+}
+
+adept_status adept_saturation_of(adept_saturation_kind *out, const char *asked, const adept_hwprofile *hw,
+                                 adept_error *err)
+{
+    const char *name = asked ? asked : hw->saturation ? hw->saturation : "sigmoid";
+    *out = adept_saturation_kind_of(name);
+    if (*out != ADEPT_SATURATIONS) return ADEPT_OK;
+    if (asked) return adept_error_set(err, ADEPT_E_USAGE, "unknown saturation function \"%.80s\"", name);
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%.80s\" is unknown", hw->name, name);
 }
 
 adept_saturation adept_saturation_by_name(const char *name)

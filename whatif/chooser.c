@@ -5,44 +5,40 @@
 
 /* ---- names ---- */
 
+static const struct {
+    const char *name, *text;
+} aims[] = {
+#define X(id, name, text, field) {name, text},
+    ADEPT_AIM_LIST(X)
+#undef X
+};
+
+static const struct {
+    const char *text, *unit;
+} withins[] = {
+#define X(id, text, unit) {text, unit},
+    ADEPT_WITHIN_LIST(X)
+#undef X
+};
+
 const char *adept_aim_name(size_t aim)
 {
-    static const char *const names[] = {
-#define X(id, name, text, field) name,
-        ADEPT_AIM_LIST(X)
-#undef X
-    };
-    return aim < ADEPT_AIMS ? names[aim] : NULL;
+    return aim < ADEPT_AIMS ? aims[aim].name : NULL;
 }
 
 const char *adept_aim_text(size_t aim)
 {
-    static const char *const texts[] = {
-#define X(id, name, text, field) text,
-        ADEPT_AIM_LIST(X)
-#undef X
-    };
-    return aim < ADEPT_AIMS ? texts[aim] : NULL;
+    return aim < ADEPT_AIMS ? aims[aim].text : NULL;
 }
 
 const char *adept_within_text(size_t within)
 {
-    static const char *const texts[] = {
-#define X(id, text, unit) text,
-        ADEPT_BOUND_LIST(X)
-#undef X
-    };
-    return within < ADEPT_WITHINS ? texts[within] : NULL;
+    return within < ADEPT_WITHINS ? withins[within].text : NULL;
 }
 
 const char *adept_within_unit(size_t within)
 {
-    static const char *const units[] = {
-#define X(id, text, unit) unit,
-        ADEPT_BOUND_LIST(X)
-#undef X
-    };
-    return within < ADEPT_WITHINS ? units[within] : NULL;
+    return within < ADEPT_WITHINS ? withins[within].unit : NULL;
 }
 
 /* ---- one option ---- */

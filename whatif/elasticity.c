@@ -12,25 +12,14 @@ const char *adept_lever_kind_name(size_t kind)
     return kind < sizeof names / sizeof *names ? names[kind] : NULL;
 }
 
-static const char *const wait_names[] = {
-#define X(name, text) #name,
-    ADEPT_WAIT_LIST(X)
-#undef X
-};
-static const char *const wait_meanings[] = {
-#define X(name, text) text,
-    ADEPT_WAIT_LIST(X)
-#undef X
-};
-
 const char *adept_wait_name(size_t wait)
 {
-    return wait < ADEPT_WAITS ? wait_names[wait] : NULL;
-}
-
-const char *adept_wait_meaning(size_t wait)
-{
-    return wait < ADEPT_WAITS ? wait_meanings[wait] : NULL;
+    static const char *const names[] = {
+#define X(name, text) #name,
+        ADEPT_WAIT_LIST(X)
+#undef X
+    };
+    return wait < ADEPT_WAITS ? names[wait] : NULL;
 }
 
 typedef struct number {

@@ -127,73 +127,13 @@ static bool is_fatal(adept_status status)
     return status == ADEPT_E_NOMEM || status == ADEPT_E_INTERNAL;
 }
 
-static double scaled(const adept_sweep_axis *axis, size_t value, double base)
-{
-    return axis->relative ? axis->numbers[value] * base : axis->numbers[value];
-}
-
-static double or_else(double value, double otherwise)
-{
-    return value > 0.0 ? value : otherwise;
-}
-
-/* @return false: relative to something that is not known, or no whole number */
-static bool set_count(int64_t *out, double value)
-{
-    if (!(value >= 1.0 && value < ADEPT_SWEEP_MOST_COUNT && value == floor(value))) return false;
-    *out = (int64_t)value;
-    return true;
-}
-
-static bool set_run(adept_run *run, const adept_sweep_axis *axis, size_t value, const adept_specs *specs)
-{
-    double *number;
-    switch (axis->kind) {
-    case ADEPT_VARY_GPUS:
-        return set_count(&run->gpus, scaled(axis, value, run->gpus > 0 ? (double)run->gpus : 1.0));
-    case ADEPT_VARY_NODES:
-        return set_count(&run->nodes, scaled(axis, value, run->nodes > 0 ? (double)run->nodes : 1.0));
-    case ADEPT_VARY_ALLREDUCE:
-        run->allreduce = (adept_allreduce)axis->numbers[value];
-        return true;
-    case ADEPT_VARY_OVERLAP:
-        run->overlap = (adept_overlap)axis->numbers[value];
-        return true;
-    case ADEPT_VARY_POWER_LIMIT:
-        if (adept_sweep_best_limit_name(axis, value)) {
-            run->power_limit_w = axis->numbers[value];
-            return true;
-        }
-        number = &run->power_limit_w;
-        *number = scaled(axis, value, or_else(*number, specs->tdp_w));
-        break;
-    case ADEPT_VARY_CLOCK:
-        number = &run->clock_hz;
-        *number = scaled(axis, value, or_else(*number, specs->clock_boost_hz));
-        break;
-    case ADEPT_VARY_BUCKET:
-        number = &run->bucket_bytes;
-        *number = scaled(axis, value, or_else(*number, ADEPT_BUCKET_BYTES));
-        break;
-    case ADEPT_VARY_INTERNODE_BANDWIDTH:
-        number = &run->internode_bytes_per_s;
-        *number = scaled(axis, value, or_else(*number, NAN));
-        break;
-    default:
-        number = &run->internode_latency_s;
-        *number = scaled(axis, value, or_else(*number, NAN));
-        break;
-    }
-    return !isnan(*number);
-}
-
 /* @return NULL, or the axis that cannot be set */
 static const adept_sweep_axis *set_runs(walk *w)
 {
     const grid *g = &w->grid;
     w->run = g->sweep->run;
     for (size_t i = g->first[ADEPT_SWEEP_RUN]; i < g->n; i++)
-        if (!set_run(&w->run, axis_at(g, i), g->at[g->axis[i]], &w->hw.specs)) return axis_at(g, i);
+        if (!adept_sweep_set_run(&w->run, axis_at(g, i), g->at[g->axis[i]], &w->hw.specs)) return axis_at(g, i);
     return NULL;
 }
 
@@ -306,32 +246,6 @@ static adept_status walk_hardware(walk *w, adept_error *err)
     return status;
 }
 
-/* @return false: no such count */
-static bool set_workload(adept_sweep_workload *out, const adept_sweep_axis *axis, size_t value)
-{
-    double number = axis->numbers[value];
-    switch (axis->kind) {
-    case ADEPT_VARY_BATCH:
-        return set_count(&out->batch_size, number);
-    case ADEPT_VARY_SEQ_LENGTH:
-        return set_count(&out->seq_length, number);
-    case ADEPT_VARY_GRAD_ACCUM:
-        return set_count(&out->grad_accum, number);
-    case ADEPT_VARY_PRECISION:
-        out->precision = (int)number;
-        return true;
-    case ADEPT_VARY_MODE:
-        out->mode = (int)number;
-        return true;
-    case ADEPT_VARY_ATTENTION:
-        out->attention = (int)number;
-        return true;
-    default:
-        out->optimizer = adept_sweep_word_at(axis, value, &(adept_sweep_point){.status = ADEPT_OK});
-        return true;
-    }
-}
-
 /* Are there points of more than one GPU? */
 static bool several(const walk *w)
 {
@@ -348,7 +262,7 @@ static adept_status walk_workload(walk *w, adept_error *err)
     adept_sweep_workload workload = {.precision = -1, .mode = -1, .attention = -1};
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < g->first[ADEPT_SWEEP_GPU]; i++)
-        if (!set_workload(&workload, axis_at(g, i), g->at[g->axis[i]]))
+        if (!adept_sweep_set_workload(&workload, axis_at(g, i), g->at[g->axis[i]]))
             status = adept_error_set(&w->why, ADEPT_E_USAGE, "%s: no whole number above 0", axis_at(g, i)->key);
     w->point.profile = NULL;
     w->point.hw = NULL;

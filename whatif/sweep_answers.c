@@ -2,24 +2,11 @@
 #include "adept_sweep_answers.h"
 #include <math.h>
 
-const char *adept_sweep_objective_name(size_t index)
+const char *adept_sweep_objective_name(size_t aim)
 {
     static const char *const names[] = {
-#define X(id, name, text) name,
-        ADEPT_SWEEP_OBJECTIVE_LIST(X)
-#undef X
-    };
-    return index < ADEPT_SWEEP_OBJECTIVES ? names[index] : NULL;
-}
-
-const char *adept_sweep_objective_text(size_t index)
-{
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        ADEPT_SWEEP_OBJECTIVE_LIST(X)
-#undef X
-    };
-    return index < ADEPT_SWEEP_OBJECTIVES ? texts[index] : NULL;
+        [ADEPT_AIM_TIME] = "step_time_s", [ADEPT_AIM_ENERGY] = "energy_step_j", [ADEPT_AIM_EDP] = "edp"};
+    return aim < ADEPT_SWEEP_OBJECTIVES ? names[aim] : NULL;
 }
 
 adept_status adept_sweep_answers_new(adept_sweep_answers *out, bool ignore_memory, adept_error *err)
@@ -34,10 +21,10 @@ void adept_sweep_answers_free(adept_sweep_answers *a)
 }
 
 /* As if every step had as many samples as the first point's: where it has, to the last bit. */
-static double value_of(const adept_sweep_answers *a, const adept_sweep_found *f, int objective)
+static double value_of(const adept_sweep_answers *a, const adept_sweep_found *f, int aim)
 {
     double steps = f->samples / a->first_samples, time = f->step_time_s / steps, energy = f->energy_step_j / steps;
-    return objective == ADEPT_SWEEP_LEAST_TIME ? time : objective == ADEPT_SWEEP_LEAST_ENERGY ? energy : energy * time;
+    return aim == ADEPT_AIM_TIME ? time : aim == ADEPT_AIM_ENERGY ? energy : energy * time;
 }
 
 adept_sweep_found adept_sweep_found_of(const adept_sweep_point *point)
@@ -68,8 +55,8 @@ void adept_sweep_answers_add(adept_sweep_answers *a, const adept_sweep_point *po
         a->best[i] = f;
     }
     const adept_pareto_point p = {
-        .time = value_of(a, &f, ADEPT_SWEEP_LEAST_TIME),
-        .energy = value_of(a, &f, ADEPT_SWEEP_LEAST_ENERGY),
+        .time = value_of(a, &f, ADEPT_AIM_TIME),
+        .energy = value_of(a, &f, ADEPT_AIM_ENERGY),
         .id = f.index,
         .data = {f.step_time_s, f.power_avg_w, f.energy_step_j, f.samples, f.clock_hz, f.peak_bytes},
     };

@@ -29,17 +29,17 @@ static const struct {
 static const struct {
     const char *key;
     size_t offset;
-} specs[] = {
+} spec_keys[] = {
 #define X(name, required, text) {SPECS #name, offsetof(adept_specs, name)},
     ADEPT_SPEC_LIST(X)
 #undef X
 };
-#define N_SPECS (sizeof specs / sizeof *specs)
+#define N_SPECS (sizeof spec_keys / sizeof *spec_keys)
 
 const char *adept_sweep_key_name(size_t index)
 {
     if (index < N_KEYS) return keys[index].name;
-    return index < N_KEYS + N_SPECS ? specs[index - N_KEYS].key : NULL;
+    return index < N_KEYS + N_SPECS ? spec_keys[index - N_KEYS].key : NULL;
 }
 
 /* The name people know it by. */
@@ -64,35 +64,43 @@ static adept_status find_key(adept_sweep_axis *out, const char *text, size_t len
     out->level = ADEPT_SWEEP_HARDWARE;
     out->kind = ADEPT_VARY_SPEC;
     for (size_t i = 0; i < N_SPECS; i++) {
-        out->offset = specs[i].offset;
-        if (strcmp(out->key, specs[i].key) == 0) return ADEPT_OK;
+        out->offset = spec_keys[i].offset;
+        if (strcmp(out->key, spec_keys[i].key) == 0) return ADEPT_OK;
     }
     out->kind = ADEPT_VARY_PARAMETER;
     if (strncmp(key, PARAMETERS, sizeof PARAMETERS - 1) == 0 && key[sizeof PARAMETERS - 1]) return ADEPT_OK;
     return adept_error_set(err, ADEPT_E_USAGE, "unknown key '%s'", key);
 }
 
-/* ---- words ---- */
+/* What a key is of a workload or of a run. */
+#define OF_WORKLOAD(field) .offset = offsetof(adept_sweep_workload, field), .in_profile = offsetof(adept_profile, field)
+#define OF_RUN(field) .offset = offsetof(adept_run, field)
+static const struct {
+    adept_name_at names; /* NULL: the key takes numbers */
+    bool counts;         /* whole ones */
+    size_t offset, in_profile;
+} fields[ADEPT_VARY_PARAMETER + 1] = {
+    [ADEPT_VARY_BATCH] = {.counts = true, OF_WORKLOAD(batch_size)},
+    [ADEPT_VARY_SEQ_LENGTH] = {.counts = true, OF_WORKLOAD(seq_length)},
+    [ADEPT_VARY_GRAD_ACCUM] = {.counts = true, OF_WORKLOAD(grad_accum)},
+    [ADEPT_VARY_PRECISION] = {.names = adept_precision_at, OF_WORKLOAD(precision)},
+    [ADEPT_VARY_MODE] = {.names = adept_mode_at, OF_WORKLOAD(mode)},
+    [ADEPT_VARY_OPTIMIZER] = {.names = adept_optimizer_name, OF_WORKLOAD(optimizer)},
+    [ADEPT_VARY_ATTENTION] = {.names = adept_attention_at, OF_WORKLOAD(attention)},
+    [ADEPT_VARY_GPUS] = {.counts = true, OF_RUN(gpus)},
+    [ADEPT_VARY_NODES] = {.counts = true, OF_RUN(nodes)},
+    [ADEPT_VARY_POWER_LIMIT] = {OF_RUN(power_limit_w)},
+    [ADEPT_VARY_CLOCK] = {OF_RUN(clock_hz)},
+    [ADEPT_VARY_INTERNODE_BANDWIDTH] = {OF_RUN(internode_bytes_per_s)},
+    [ADEPT_VARY_INTERNODE_LATENCY] = {OF_RUN(internode_latency_s)},
+    [ADEPT_VARY_BUCKET] = {OF_RUN(bucket_bytes)},
+    [ADEPT_VARY_ALLREDUCE] = {.names = adept_allreduce_name, OF_RUN(allreduce)},
+    [ADEPT_VARY_OVERLAP] = {.names = adept_overlap_name, OF_RUN(overlap)},
+};
 
-/* NULL: the key takes numbers. */
 static adept_name_at names_of(adept_sweep_kind kind)
 {
-    switch (kind) {
-    case ADEPT_VARY_PRECISION:
-        return adept_precision_at;
-    case ADEPT_VARY_MODE:
-        return adept_mode_at;
-    case ADEPT_VARY_ATTENTION:
-        return adept_attention_at;
-    case ADEPT_VARY_OPTIMIZER:
-        return adept_optimizer_name;
-    case ADEPT_VARY_ALLREDUCE:
-        return adept_allreduce_name;
-    case ADEPT_VARY_OVERLAP:
-        return adept_overlap_name;
-    default:
-        return NULL;
-    }
+    return fields[kind].names;
 }
 
 /* ---- values ---- */
@@ -144,19 +152,13 @@ static adept_status read_number(double *out, bool *relative, const adept_sweep_a
     return ADEPT_OK;
 }
 
-static bool counts(adept_sweep_kind kind)
-{
-    return kind == ADEPT_VARY_BATCH || kind == ADEPT_VARY_SEQ_LENGTH || kind == ADEPT_VARY_GRAD_ACCUM ||
-           kind == ADEPT_VARY_GPUS || kind == ADEPT_VARY_NODES;
-}
-
 /* What no point could have, whatever the GPU. */
 static adept_status check_number(const adept_sweep_axis *axis, double value, adept_error *err)
 {
     bool zero = axis->kind == ADEPT_VARY_PARAMETER; /* a latency or a limit of 0 is the default of a run, not nothing */
     if (!(value > 0.0) && !(zero && value == 0.0))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: %g is not above 0", axis->key, value);
-    if (counts(axis->kind) && !axis->relative && (value != floor(value) || value >= ADEPT_SWEEP_MOST_COUNT))
+    if (fields[axis->kind].counts && !axis->relative && (value != floor(value) || value >= ADEPT_SWEEP_MOST_COUNT))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: %g is not a whole number below %g", axis->key, value,
                                ADEPT_SWEEP_MOST_COUNT);
     return ADEPT_OK;
@@ -329,27 +331,71 @@ adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_sweep_axis 
     return ADEPT_OK;
 }
 
+/* ---- numbers of workloads and runs ---- */
+
+/* @return false: relative to something that is not known, or no whole number */
+static bool set_count(int64_t *out, double value)
+{
+    if (!(value >= 1.0 && value < ADEPT_SWEEP_MOST_COUNT && value == floor(value))) return false;
+    *out = (int64_t)value;
+    return true;
+}
+
+bool adept_sweep_set_workload(adept_sweep_workload *out, const adept_sweep_axis *axis, size_t value)
+{
+    void *field = (char *)out + fields[axis->kind].offset;
+    if (fields[axis->kind].counts) return set_count(field, axis->numbers[value]);
+    if (axis->kind == ADEPT_VARY_OPTIMIZER)
+        out->optimizer = adept_optimizer_name((size_t)axis->numbers[value]);
+    else
+        *(int *)field = (int)axis->numbers[value];
+    return true;
+}
+
+/* What a run has, or stands for where it has nothing; NAN: not known. @param specs  NULL: no GPU */
+static double run_number(const adept_run *run, adept_sweep_kind kind, const adept_specs *specs)
+{
+    const void *field = (const char *)run + fields[kind].offset;
+    double number = fields[kind].counts ? (double)*(const int64_t *)field : *(const double *)field;
+    if (number > 0.0) return number;
+    switch (kind) {
+    case ADEPT_VARY_GPUS:
+    case ADEPT_VARY_NODES:
+        return 1.0;
+    case ADEPT_VARY_POWER_LIMIT:
+        return specs && number == 0.0 ? specs->tdp_w : NAN; /* below 0: not worked out */
+    case ADEPT_VARY_CLOCK:
+        return specs ? specs->clock_boost_hz : NAN;
+    case ADEPT_VARY_BUCKET:
+        return ADEPT_BUCKET_BYTES;
+    default:
+        return NAN;
+    }
+}
+
+bool adept_sweep_set_run(adept_run *run, const adept_sweep_axis *axis, size_t value, const adept_specs *specs)
+{
+    void *field = (char *)run + fields[axis->kind].offset;
+    double number = axis->numbers[value];
+    if (fields[axis->kind].names) {
+        *(int *)field = (int)number;
+        return true;
+    }
+    if (axis->relative && !adept_sweep_best_limit_name(axis, value)) number *= run_number(run, axis->kind, specs);
+    if (fields[axis->kind].counts) return set_count(field, number);
+    *(double *)field = number;
+    return !isnan(number);
+}
+
 /* ---- what a point has ---- */
 
 static const char *word_of(adept_sweep_kind kind, const adept_sweep_point *point)
 {
-    const adept_profile *profile = point->profile;
-    switch (kind) {
-    case ADEPT_VARY_PRECISION:
-        return profile ? adept_precision_name(profile->precision) : NULL;
-    case ADEPT_VARY_MODE:
-        return profile ? adept_mode_name(profile->mode) : NULL;
-    case ADEPT_VARY_ATTENTION:
-        return profile ? adept_attention_name(profile->attention) : NULL;
-    case ADEPT_VARY_OPTIMIZER:
-        return profile ? profile->optimizer : NULL;
-    case ADEPT_VARY_ALLREDUCE:
-        return adept_allreduce_name((size_t)point->run->allreduce);
-    case ADEPT_VARY_OVERLAP:
-        return adept_overlap_name((size_t)point->run->overlap);
-    default:
-        return NULL;
-    }
+    bool of_run = kind >= ADEPT_VARY_GPUS;
+    const char *owner = of_run ? (const char *)point->run : (const char *)point->profile;
+    if (!owner || !names_of(kind)) return NULL;
+    if (kind == ADEPT_VARY_OPTIMIZER) return point->profile->optimizer;
+    return names_of(kind)((size_t) * (const int *)(owner + (of_run ? fields[kind].offset : fields[kind].in_profile)));
 }
 
 bool adept_sweep_has_words(const adept_sweep_axis *axis)
@@ -366,45 +412,22 @@ const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t value, cons
     return names ? names((size_t)axis->numbers[value]) : NULL;
 }
 
-static double or_nan(double value)
-{
-    return value > 0.0 ? value : NAN;
-}
-
 double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point)
 {
     const adept_profile *profile = point->profile;
-    const adept_run *run = point->run;
     if (adept_sweep_has_words(axis)) return NAN;
     bool as_given = value != ADEPT_SWEEP_UNVARIED && !axis->relative && !adept_sweep_best_limit_name(axis, value);
     if (as_given) return axis->numbers[value];
-    switch (axis->kind) {
-    case ADEPT_VARY_BATCH:
-        return profile ? (double)profile->batch_size : NAN;
-    case ADEPT_VARY_SEQ_LENGTH:
-        return profile ? or_nan((double)profile->seq_length) : NAN;
-    case ADEPT_VARY_GRAD_ACCUM:
-        return profile ? (double)profile->grad_accum : NAN;
-    case ADEPT_VARY_GPUS:
-        return run->gpus > 0 ? (double)run->gpus : 1.0;
-    case ADEPT_VARY_NODES:
-        return run->nodes > 0 ? (double)run->nodes : 1.0;
-    case ADEPT_VARY_POWER_LIMIT:
-        if (run->power_limit_w < 0.0) return NAN; /* not worked out */
-        return run->power_limit_w > 0.0 ? run->power_limit_w : point->hw ? point->hw->specs.tdp_w : NAN;
-    case ADEPT_VARY_CLOCK:
-        return or_nan(run->clock_hz);
-    case ADEPT_VARY_INTERNODE_BANDWIDTH:
-        return or_nan(run->internode_bytes_per_s);
-    case ADEPT_VARY_INTERNODE_LATENCY:
-        return or_nan(run->internode_latency_s);
-    case ADEPT_VARY_BUCKET:
-        return run->bucket_bytes > 0.0 ? run->bucket_bytes : ADEPT_BUCKET_BYTES;
-    default: {
+    if (axis->level == ADEPT_SWEEP_HARDWARE) {
         const double *number = point->hw ? number_of((adept_hwprofile *)point->hw, axis) : NULL;
         return number ? *number : NAN;
     }
+    if (axis->level == ADEPT_SWEEP_RUN) {
+        bool locked = axis->kind != ADEPT_VARY_CLOCK || point->run->clock_hz > 0.0; /* else it is any */
+        return locked ? run_number(point->run, axis->kind, point->hw ? &point->hw->specs : NULL) : NAN;
     }
+    int64_t count = profile ? *(const int64_t *)((const char *)profile + fields[axis->kind].in_profile) : 0;
+    return count > 0 ? (double)count : NAN;
 }
 
 void adept_sweep_print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at)

@@ -21,6 +21,9 @@ extern "C" {
 ADEPT_API adept_status adept_error_set(adept_error *err, adept_status status, const char *format, ...)
     ADEPT_PRINTF(3, 4);
 
+/** "out of memory for WHAT" @return ADEPT_E_NOMEM */
+adept_status adept_no_memory(adept_error *err, const char *what);
+
 /** Exit code of the command line for a status (CONTRACT: 0..7). */
 ADEPT_API int adept_status_exit_code(adept_status status);
 

@@ -42,6 +42,13 @@ void adept_json_no_memory(adept_json_reader *r);
 const char *adept_json_keep(adept_json_reader *r, adept_arena *arena, const char *text);
 const cJSON *adept_json_object(adept_json_reader *r, const cJSON *parent, const char *key); /* required */
 const cJSON *adept_json_array(adept_json_reader *r, const cJSON *parent, const char *key);  /* required */
+/** An object that may be missing or null: NULL then. @param called  what messages call it */
+const cJSON *adept_json_object_or_null(adept_json_reader *r, const cJSON *parent, const char *key, const char *called);
+/** Room in an arena for n elements; NULL after a failure. */
+void *adept_json_room(adept_json_reader *r, adept_arena *arena, size_t n, size_t element_bytes);
+/** Copies of the texts of an array of `least` to `most`; NULL after a failure. */
+const char **adept_json_texts(adept_json_reader *r, adept_arena *arena, const cJSON *parent, const char *key,
+                              size_t least, size_t most, size_t *n);
 double adept_json_number(adept_json_reader *r, const cJSON *parent, const char *key);       /* required, finite */
 double adept_json_number_or(adept_json_reader *r, const cJSON *parent, const char *key, double fallback);
 int64_t adept_json_count(adept_json_reader *r, const cJSON *parent, const char *key); /* required, integer 0 .. 2^53 */

@@ -18,6 +18,8 @@ typedef struct adept_json_writer {
 
 /* `key` is NULL in an array, and for the value that is the document. */
 void adept_json_begin_object(adept_json_writer *w, const char *key);
+/** Begin an object, or put null where it is not known. @return known */
+bool adept_json_begin_known(adept_json_writer *w, const char *key, bool known);
 void adept_json_end_object(adept_json_writer *w);
 void adept_json_begin_array(adept_json_writer *w, const char *key);
 void adept_json_end_array(adept_json_writer *w);

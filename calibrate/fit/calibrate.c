@@ -1,12 +1,7 @@
 /** @file calibrate.c  A fit from rows to result: scalars, parameters, stages, comparison of saturation functions. */
 #include "adept_clock.h"
-#include "fit_options.h"
-#include "fit_parameters.h"
-#include "fit_rows.h"
-#include "fit_run.h"
-#include "stages.h"
 #include "adept_operator_model.h"
-#include "adept_clock.h"
+#include "fit_parts.h"
 #include <gsl/gsl_errno.h>
 #include <math.h>
 #include <string.h>
@@ -39,11 +34,6 @@ typedef struct problem {
     double *spread;  /* of the parameters over GPUs, where the granularity knows it */
 } problem;
 
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit");
-}
-
 static void problem_free(problem *p)
 {
     adept_evaluator_free(p->evaluator);
@@ -61,7 +51,7 @@ static adept_status allocate(problem *p, adept_error *err)
     p->spread = adept_arena_array(p->arena, n, sizeof *p->spread);
     p->scratch = adept_arena_array(p->arena, adept_objective_n_gradient_scratch(&p->objective), sizeof *p->scratch);
     if (p->parameters && p->theta && p->fixed && p->centre && p->is_free && p->scratch && p->spread) return ADEPT_OK;
-    return no_memory(err);
+    return adept_no_memory(err, "the fit");
 }
 
 /* A number that cannot be predicted at the start can never be. */
@@ -110,7 +100,7 @@ static adept_status problem_init(problem *p, const request *q, adept_arena *kept
 {
     const adept_fit_options *options = q->options;
     *p = (problem){.arena = adept_arena_new(), .kept = kept, .options = options};
-    if (!p->arena) return no_memory(err);
+    if (!p->arena) return adept_no_memory(err, "the fit");
     adept_status status = adept_fit_rows_pick(&p->rows, p->arena, q->rows, q->n, options->use, err);
     if (status == ADEPT_OK) status = adept_fit_scalars(&p->scalars, &p->n_scalars, kept, q->base, options, err);
     if (status == ADEPT_OK)
@@ -143,7 +133,7 @@ static adept_status run_stage(adept_fit_run *out, problem *p, size_t stage, cons
     if (n_free == 0)
         return adept_error_set(err, ADEPT_E_FIT, "nothing to fit: these rows determine no parameter that is free");
     memcpy(p->fixed, p->theta, o->n_parameters * sizeof *p->fixed);
-    if (!adept_objective_free(o, p->arena, p->is_free, p->centre)) return no_memory(err);
+    if (!adept_objective_free(o, p->arena, p->is_free, p->centre)) return adept_no_memory(err, "the fit");
     adept_status status = adept_run_solve(out, o, p->options, name, pool, p->theta, err);
     out->n_free = n_free;
     return status;
@@ -155,7 +145,7 @@ static adept_status run_stages(problem *p, adept_fit *fit, size_t last, adept_po
     adept_status status = ADEPT_OK;
     adept_fit_run *stages = adept_arena_array(fit->arena, last + 1, sizeof *stages);
     size_t n = p->objective.n_parameters, n_before = 0;
-    if (!stages) return no_memory(err);
+    if (!stages) return adept_no_memory(err, "the fit");
     fit->stages = stages;
     for (size_t i = 0; i <= last && status == ADEPT_OK && (i == 0 || !stages[i - 1].interrupted); i++) {
         size_t n_free = adept_fit_parameters_in_stage(p->is_free, p->parameters, n, i);
@@ -215,7 +205,7 @@ static adept_status compare_saturations(adept_fit *fit, const adept_fit_run *mai
     while (adept_saturation_name(n))
         n++;
     adept_fit_run *runs = adept_arena_array(fit->arena, n, sizeof *runs);
-    if (!runs) return no_memory(err);
+    if (!runs) return adept_no_memory(err, "the fit");
     fit->saturations = runs;
     for (size_t i = 0; i < n && status == ADEPT_OK && !fit->interrupted; i++) {
         const char *name = adept_saturation_name(i);
@@ -262,7 +252,7 @@ static adept_status finish(adept_fit *fit, problem *p, adept_error *err)
         p->parameters[i].info.meaning = NULL; /* of a scalar it goes with the evaluator */
         fit->n_free += p->parameters[i].state == ADEPT_FIT_FREE;
     }
-    return fit->saturation && keep_scalars(fit, p) ? ADEPT_OK : no_memory(err);
+    return fit->saturation && keep_scalars(fit, p) ? ADEPT_OK : adept_no_memory(err, "the fit");
 }
 
 static adept_status calibrate(adept_fit *fit, const request *q, adept_error *err)
@@ -301,7 +291,7 @@ adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, siz
         status = calibrate(fit, &q, err);
         fit->wall_s = adept_clock_s() - begin_s;
     } else {
-        status = no_memory(err);
+        status = adept_no_memory(err, "the fit");
     }
     adept_pool_free(q.pool);
     if (status == ADEPT_OK)

@@ -14,11 +14,6 @@
 #define KIND "adept checkpoint"
 #define SCHEMA_VERSION 2
 
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the checkpoint");
-}
-
 /* ---- records ---- */
 
 static const adept_part *find_part(const adept_checkpoint *c, const char *key)
@@ -159,7 +154,7 @@ adept_status adept_checkpoint_parse(adept_checkpoint *c, const char *name, const
 static adept_status write_file(adept_checkpoint *c, adept_error *err)
 {
     char *text = adept_checkpoint_print(c);
-    if (!text) return no_memory(err);
+    if (!text) return adept_no_memory(err, "the checkpoint");
     adept_status status = adept_file_write(c->path, text, strlen(text), err);
     free(text);
     c->written_s = adept_clock_s();
@@ -200,7 +195,7 @@ adept_status adept_checkpoint_put(adept_checkpoint *c, const adept_part *part, a
         double *unit = adept_arena_array(c->arena, part->n + 1, sizeof *unit);
         if (unit) memcpy(unit, part->unit, part->n * sizeof *unit);
         copy.unit = unit;
-        if (!unit || !add_part(c, &copy)) status = no_memory(err);
+        if (!unit || !add_part(c, &copy)) status = adept_no_memory(err, "the checkpoint");
     }
     if (status == ADEPT_OK && adept_clock_s() - c->written_s > WRITE_INTERVAL_S) status = write_file(c, err);
     pthread_mutex_unlock(&c->mutex);
@@ -250,7 +245,7 @@ static adept_status read_file(adept_checkpoint *c, adept_error *err)
 adept_status adept_checkpoint_open(adept_checkpoint **out, const char *path, bool resume, adept_error *err)
 {
     adept_checkpoint *c = adept_checkpoint_alloc(path);
-    if (!c) return no_memory(err);
+    if (!c) return adept_no_memory(err, "the checkpoint");
     adept_status status = resume ? read_file(c, err) : adept_checkpoint_save(c, err);
     if (status == ADEPT_OK)
         *out = c;

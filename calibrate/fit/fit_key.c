@@ -1,5 +1,5 @@
-/** @file fit_key.c  A digest of everything that determines what a sub-fit finds; see fit_key.h. */
-#include "fit_key.h"
+/** @file fit_key.c  A digest of everything that determines what a sub-fit finds; see fit_parts.h. */
+#include "fit_parts.h"
 #include <math.h>
 #include <string.h>
 

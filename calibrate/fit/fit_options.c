@@ -1,5 +1,5 @@
 /** @file fit_options.c  Options of a fit: defaults, names, and whether they make sense. */
-#include "fit_options.h"
+#include "fit_parts.h"
 #include <math.h>
 #include <string.h>
 

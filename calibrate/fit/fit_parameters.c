@@ -1,8 +1,7 @@
-/** @file fit_parameters.c  Which parameters a fit may change; see fit_parameters.h. */
+/** @file fit_parameters.c  Which parameters a fit may change; see fit_parts.h. */
 #define HAVE_INLINE /* of gsl_rng_uniform */
-#include "fit_parameters.h"
+#include "fit_parts.h"
 #include "adept_operator_model.h"
-#include "stages.h"
 #include <gsl/gsl_rng.h>
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/** @file fit_rows.c  The rows of a fit; see fit_rows.h. */
-#include "fit_rows.h"
+/** @file fit_rows.c  The rows of a fit; see fit_parts.h. */
+#include "fit_parts.h"
 #include <math.h>
 #include <stdlib.h>
 

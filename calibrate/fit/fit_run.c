@@ -1,9 +1,8 @@
-/** @file fit_run.c  One sub-fit from start to polish; see fit_run.h. */
-#include "fit_run.h"
+/** @file fit_run.c  One sub-fit from start to polish; see fit_parts.h. */
+#include "fit_parts.h"
 #include "checkpoint.h"
 #include "adept_clock.h"
 #include "differential_evolution.h"
-#include "fit_key.h"
 #include "polish.h"
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>

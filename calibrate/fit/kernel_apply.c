@@ -4,20 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit of kernels");
-}
-
 /* ---- as JSON ---- */
 
 static void put_error(adept_json_writer *w, const char *key, const adept_kernel_error *e)
 {
-    if (e->n == 0) {
-        adept_json_put_null(w, key);
-        return;
-    }
-    adept_json_begin_object(w, key);
+    if (!adept_json_begin_known(w, key, e->n > 0)) return;
     adept_json_put_integer(w, "n", (int64_t)e->n);
     adept_json_put_number(w, "mape", e->mape);
     adept_json_put_number(w, "median", e->median);
@@ -125,7 +116,7 @@ static adept_status set_values(adept_hwprofile *hw, const adept_kernel_fit *fit,
 {
     adept_parameter *parameters = adept_arena_array(hw->arena, ADEPT_KP_COUNT, sizeof *parameters);
     adept_tile_menu *menus = adept_arena_array(hw->arena, ADEPT_TILED_FAMILIES, sizeof *menus);
-    if (!parameters || !menus) return no_memory(err);
+    if (!parameters || !menus) return adept_no_memory(err, "the fit of kernels");
     size_t n = 0;
     for (int i = 0; i < ADEPT_KP_COUNT; i++)
         if (fit->fitted[i]) parameters[n++] = (adept_parameter){adept_kernel_parameters[i].name, fit->theta[i]};
@@ -143,7 +134,7 @@ adept_status adept_kernel_fit_apply(adept_hwprofile *hw, const adept_kernel_fit 
     char *text = fit_object(fit, files, n_files, seed, gpus);
     hw->fit_json = text ? adept_arena_strdup(hw->arena, text) : NULL;
     free(text);
-    if (!hw->fit_json) return no_memory(err);
+    if (!hw->fit_json) return adept_no_memory(err, "the fit of kernels");
     hw->calibrated = true;
     hw->transferred = hw->other_vendor = false;
     hw->n_donors = hw->n_donor_vendors = 0;

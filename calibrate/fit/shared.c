@@ -14,11 +14,6 @@ struct adept_shared {
     adept_kernel_fit_options how; /* of the kernels' fit */
 };
 
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for several GPUs");
-}
-
 /* ---- life ---- */
 
 static adept_hwprofile *new_base(void)
@@ -159,7 +154,7 @@ adept_status adept_shared_read_kernels(adept_shared *s, const char *path, const 
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
     char *of_file = dot && dot > base ? strndup(base, (size_t)(dot - base)) : strdup(base);
-    if (!of_file) return no_memory(err);
+    if (!of_file) return adept_no_memory(err, "several GPUs");
     const adept_kernel_gpus gpus = {.find = find, .context = s, .unnamed = gpu ? gpu : of_file};
     adept_status status = adept_kernel_rows_read(&s->kernels, path, &gpus, err);
     free(of_file);
@@ -252,7 +247,7 @@ adept_status adept_shared_without(adept_shared **out, const adept_shared *s, con
     adept_kernel_fit fit;
     gpus_of_fold(kept, s, rows, n, use);
     adept_shared *c = copy(s, rows, n);
-    if (!c) return no_memory(err);
+    if (!c) return adept_no_memory(err, "several GPUs");
     for (size_t i = 0; i < s->kernels.n; i++)
         if (kept[s->kernels.rows[i].gpu]) c->kernels.rows[c->kernels.n++] = s->kernels.rows[i];
     bool lost = c->kernels.n < s->kernels.n;

@@ -1,5 +1,5 @@
-/** @file stages.c  The stages of table 4.2; see stages.h. */
-#include "stages.h"
+/** @file stages.c  The stages of table 4.2; see fit_parts.h. */
+#include "fit_parts.h"
 #include <string.h>
 
 /* The thesis binds three scalars to ALBERT, whose layers share their weights. */

@@ -78,18 +78,23 @@ bool adept_dataset_own_profile(adept_dataset *d, adept_profile *profile)
     return true;
 }
 
-adept_status adept_row_fail(const adept_measurement *m, const char *column, adept_error *err, const char *format, ...)
+adept_status adept_row_error(const adept_measurement *m, adept_status status, const char *why, adept_error *err)
 {
-    char text[768];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    adept_status status =
-        adept_error_set(err, ADEPT_E_INVALID, "%s:%ld: column %s: %s", m->file, m->line, column, text);
+    adept_error_set(err, status, "%s:%ld: %s", m->file, m->line, why);
     if (err) err->line = (int)m->line;
     return status;
+}
+
+adept_status adept_row_fail(const adept_measurement *m, const char *column, adept_error *err, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    size_t used = (size_t)snprintf(text, sizeof text, "column %.200s: ", column);
+
+    va_start(args, format);
+    vsnprintf(text + used, sizeof text - used, format, args);
+    va_end(args);
+    return adept_row_error(m, ADEPT_E_INVALID, text, err);
 }
 
 const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_t *n)

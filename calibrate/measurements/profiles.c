@@ -34,11 +34,6 @@ typedef struct plan {
     size_t *of_row; /* entry of each row */
 } plan;
 
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-}
-
 /* ---------------------------------------------------------------- what there is to make -------------------------- */
 
 /* @return index of the model at that path, which is added if it is new; SIZE_MAX when memory is out */
@@ -67,7 +62,7 @@ static adept_status add_row(plan *p, size_t row, const char *path, adept_error *
     e->text = text ? adept_arena_strdup(p->arena, text) : NULL;
     free(text);
     if (!e->text || e->model == SIZE_MAX || !adept_workload_config_copy(&e->config, &e->config, p->arena))
-        return no_memory(err);
+        return adept_no_memory(err, "the measurements");
     size_t same = 0;
     while (p->entries[same].model != e->model || strcmp(p->entries[same].text, e->text) != 0)
         same++; /* up to itself */
@@ -193,7 +188,7 @@ static adept_status make_profiles(plan *p, adept_error *err)
 {
     read_models(p);
     adept_pool *pool = adept_pool_new(0); /* only now: an import forks */
-    if (!pool) return no_memory(err);
+    if (!pool) return adept_no_memory(err, "the measurements");
     adept_pool_run(pool, walk, p, p->n, 1);
     adept_pool_free(pool);
     return ADEPT_OK;
@@ -222,9 +217,7 @@ static adept_status report(plan *p, const adept_measurement *m, const entry *e, 
     adept_status status = e->err.status == ADEPT_E_USAGE ? ADEPT_E_INVALID : e->err.status;
 
     if (status == ADEPT_E_UNSUPPORTED) keep_unsupported(p->d, e);
-    adept_error_set(err, status, "%s:%ld: %s", m->file, m->line, e->err.message);
-    if (err) err->line = (int)m->line;
-    return status;
+    return adept_row_error(m, status, e->err.message, err);
 }
 
 static adept_status hand_over(plan *p, adept_error *err)
@@ -238,7 +231,7 @@ static adept_status hand_over(plan *p, adept_error *err)
     for (size_t i = 0; i < p->n; i++) {
         adept_profile *profile = p->entries[i].profile;
         p->entries[i].profile = NULL;
-        if (!adept_dataset_own_profile(p->d, profile)) return no_memory(err);
+        if (!adept_dataset_own_profile(p->d, profile)) return adept_no_memory(err, "the measurements");
         for (size_t r = 0; r < p->d->n; r++) {
             adept_measurement *m = &p->d->rows[r];
             if (p->of_row[r] != i) continue;
@@ -246,7 +239,7 @@ static adept_status hand_over(plan *p, adept_error *err)
             m->batch_size = profile->batch_size;
             snprintf(text, sizeof text, "%" PRId64, m->batch_size);
             const char *copy = adept_arena_strdup(p->d->arena, text);
-            if (!copy) return no_memory(err);
+            if (!copy) return adept_no_memory(err, "the measurements");
             adept_row_set_text(m, "batch_size", copy);
         }
     }
@@ -273,7 +266,8 @@ adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_option
 
     p.entries = calloc(d->n + 1, sizeof *p.entries);
     p.of_row = calloc(d->n + 1, sizeof *p.of_row);
-    if (!p.arena || !p.entries || !p.of_row || !adept_cache_open(&p.cache, p.options->cache)) status = no_memory(err);
+    if (!p.arena || !p.entries || !p.of_row || !adept_cache_open(&p.cache, p.options->cache))
+        status = adept_no_memory(err, "the measurements");
     if (status == ADEPT_OK) status = add_rows(&p, err);
     if (status == ADEPT_OK) status = make_profiles(&p, err);
     if (status == ADEPT_OK) status = hand_over(&p, err);
@@ -293,7 +287,7 @@ adept_status adept_dataset_profile_like(adept_dataset *d, const adept_measuremen
 
     if (!like->model_path) return adept_error_set(err, ADEPT_E_USAGE, "the row has no profile yet");
     size_t index = model_at(d, like->model_path);
-    if (index == SIZE_MAX) return no_memory(err);
+    if (index == SIZE_MAX) return adept_no_memory(err, "the measurements");
     adept_status status = adept_row_config(&given, specs, like, err);
     if (status != ADEPT_OK) return status;
     if (change->batch_size > 0) given.batch_size = change->batch_size;
@@ -304,7 +298,7 @@ adept_status adept_dataset_profile_like(adept_dataset *d, const adept_measuremen
     status =
         adept_profile_build(&profile, d->private_->models[index].graph, adept_handlers(), &config, NULL, NULL, err);
     if (status != ADEPT_OK) return status;
-    if (!adept_dataset_own_profile(d, profile)) return no_memory(err);
+    if (!adept_dataset_own_profile(d, profile)) return adept_no_memory(err, "the measurements");
     *out = profile;
     return ADEPT_OK;
 }

@@ -90,11 +90,7 @@ static adept_status check_row(adept_dataset *d, adept_measurement *m, adept_erro
     adept_status status = adept_predict(&prediction, m->profile, m->hw, &m->run, &why);
 
     if (status == ADEPT_OK) status = least_time(m, &least_s, &why);
-    if (status != ADEPT_OK) {
-        adept_error_set(err, ADEPT_E_INVALID, "%s:%ld: %s", m->file, m->line, why.message);
-        if (err) err->line = (int)m->line;
-        return ADEPT_E_INVALID;
-    }
+    if (status != ADEPT_OK) return adept_row_error(m, ADEPT_E_INVALID, why.message, err);
     bool ok = check_units(d, m) && check_board(d, m);
     if (ok && m->step_time_s < least_s)
         ok =

@@ -5,16 +5,11 @@
 
 #define MAX_COLUMNS_PER_GROUP 8
 
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "errors by group: out of memory");
-}
-
 /* "a+b" -> columns in the arena. */
 static adept_status split_columns(const char ***out, size_t *n, adept_arena *arena, const char *by, adept_error *err)
 {
     const char **columns = adept_arena_array(arena, MAX_COLUMNS_PER_GROUP, sizeof *columns);
-    if (!columns) return no_memory(err);
+    if (!columns) return adept_no_memory(err, "errors by group");
     size_t count = 0;
     for (const char *at = by; at; count++) {
         size_t length = strcspn(at, "+");
@@ -22,7 +17,7 @@ static adept_status split_columns(const char ***out, size_t *n, adept_arena *are
             return adept_error_set(err, ADEPT_E_USAGE, "\"%.200s\": groups by more than %d columns", by,
                                    MAX_COLUMNS_PER_GROUP);
         columns[count] = adept_arena_strndup(arena, at, length);
-        if (!columns[count]) return no_memory(err);
+        if (!columns[count]) return adept_no_memory(err, "errors by group");
         at = at[length] == '+' ? at + length + 1 : NULL;
     }
     *out = columns;
@@ -38,7 +33,7 @@ static adept_status fill_group(adept_group *g, adept_arena *arena, const adept_e
     for (size_t c = 0; c < g->n_columns && values; c++)
         values[c] = adept_measurement_text(e->rows[index[0]].measured, g->columns[c]);
     g->values = values;
-    return values ? adept_metrics_get(&g->metrics, e->rows, index, n, err) : no_memory(err);
+    return values ? adept_metrics_get(&g->metrics, e->rows, index, n, err) : adept_no_memory(err, "errors by group");
 }
 
 /* Append the groups of one --by entry. */
@@ -53,7 +48,7 @@ static adept_status add_groups(adept_evaluation *e, adept_arena *arena, const ad
     if (status == ADEPT_OK) status = adept_rows_group(&found, arena, rows, e->n, columns, g.n_columns, err);
     if (status != ADEPT_OK) return status;
     adept_group *groups = adept_arena_array(arena, e->n_groups + found.n, sizeof *groups);
-    if (!groups) return no_memory(err);
+    if (!groups) return adept_no_memory(err, "errors by group");
     if (e->n_groups > 0) memcpy(groups, e->groups, e->n_groups * sizeof *groups);
     e->groups = groups;
     for (size_t i = 0; i < found.n && status == ADEPT_OK; i++) {
@@ -70,7 +65,7 @@ adept_status adept_evaluation_of(adept_evaluation **out, adept_arena *arena, con
     adept_evaluation *e = adept_arena_alloc(arena, sizeof *e);
     adept_scored *copies = adept_arena_array(arena, n + 1, sizeof *copies);
     const adept_measurement **measured = adept_arena_array(arena, n + 1, sizeof *measured);
-    if (!e || !copies || !measured) return no_memory(err);
+    if (!e || !copies || !measured) return adept_no_memory(err, "errors by group");
     *e = (adept_evaluation){.n = n, .rows = copies};
     for (size_t i = 0; i < n; i++) {
         copies[i] = rows[i];
@@ -99,7 +94,7 @@ static adept_status predict_row(adept_scored *s, const adept_measurement *m, ade
     adept_prediction p;
     adept_error cause = {0};
     adept_status status = adept_predict(&p, m->profile, m->hw, &m->run, &cause);
-    if (status != ADEPT_OK) return adept_error_set(err, status, "%s:%ld: %s", m->file, m->line, cause.message);
+    if (status != ADEPT_OK) return adept_row_error(m, status, cause.message, err);
     *s = (adept_scored){
         .measured = m,
         .time_s = p.step_time_s,
@@ -116,7 +111,7 @@ adept_status adept_evaluation_new(adept_evaluation **out, adept_arena *arena, co
                                   const char *const *by, size_t n_by, adept_error *err)
 {
     adept_scored *scored = adept_arena_array(arena, n + 1, sizeof *scored);
-    adept_status status = scored ? ADEPT_OK : no_memory(err);
+    adept_status status = scored ? ADEPT_OK : adept_no_memory(err, "errors by group");
     for (size_t i = 0; i < n && status == ADEPT_OK; i++)
         status = predict_row(&scored[i], &rows[i], err);
     return status == ADEPT_OK ? adept_evaluation_of(out, arena, scored, n, by, n_by, err) : status;

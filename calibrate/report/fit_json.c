@@ -50,11 +50,7 @@ static void put_range(adept_json_writer *w, const adept_intervals *v)
 static void put_intervals(adept_json_writer *w, const adept_conformal *c)
 {
     const adept_intervals *v = &c->intervals;
-    if (isnan(v->time_log[0]) && isnan(v->power_log[0])) {
-        adept_json_put_null(w, "intervals");
-        return;
-    }
-    adept_json_begin_object(w, "intervals");
+    if (!adept_json_begin_known(w, "intervals", !isnan(v->time_log[0]) || !isnan(v->power_log[0]))) return;
     adept_json_put_number(w, "level", v->level);
     adept_json_put_pair(w, "time_log", v->time_log[0], v->time_log[1]);
     adept_json_put_pair(w, "power_log", v->power_log[0], v->power_log[1]);
@@ -123,11 +119,7 @@ static void put_held_out(adept_json_writer *w, const adept_fit_report *r)
 
 static void put_floor(adept_json_writer *w, const char *key, const adept_evaluation *e)
 {
-    if (!e) {
-        adept_json_put_null(w, key);
-        return;
-    }
-    adept_json_begin_object(w, key);
+    if (!adept_json_begin_known(w, key, e != NULL)) return;
     adept_json_put_number(w, "mape_time", e->overall.time.mape);
     adept_json_put_number(w, "mape_power", e->overall.power.mape);
     adept_json_put_number(w, "mape_combined", e->overall.mape_combined);

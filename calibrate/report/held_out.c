@@ -10,11 +10,6 @@
 
 static const char k_fold[] = "k-fold:";
 
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "held-out errors: out of memory");
-}
-
 /* ---- schemes ---- */
 
 /* N of "k-fold:N"; 0: it is not of that form; -1: the form with a bad number. */
@@ -94,7 +89,7 @@ static adept_status split_rows(split *s, adept_arena *arena, const adept_measure
     s->time_s = adept_arena_array(arena, n + 1, sizeof *s->time_s);
     s->power_w = adept_arena_array(arena, n + 1, sizeof *s->power_w);
     size_t *dealt = adept_arena_array(arena, groups.n + 1, sizeof *dealt);
-    if (!h->folds || !s->time_s || !s->power_w || !dealt) return no_memory(err);
+    if (!h->folds || !s->time_s || !s->power_w || !dealt) return adept_no_memory(err, "held-out errors");
     for (size_t f = 0; f < h->n_folds; f++) {
         const adept_measurement *first = rows[groups.rows[groups.begin[f]]];
         adept_fold *fold = &h->folds[f];
@@ -116,7 +111,7 @@ static adept_status split_rows(split *s, adept_arena *arena, const adept_measure
             : k > 0 ? adept_arena_printf(arena, "all %zu rows are of one configuration: nothing would be left to fit", n)
                     : adept_arena_printf(arena, "all %zu rows have %s \"%s\": nothing would be left to fit", n, h->scheme,
                                          h->folds[0].label);
-    return adept_arena_failed(arena) ? no_memory(err) : ADEPT_OK;
+    return adept_arena_failed(arena) ? adept_no_memory(err, "held-out errors") : ADEPT_OK;
 }
 
 /* ---- refitting ---- */
@@ -146,7 +141,7 @@ static void refit(const work *w, task *t)
     bool *train = calloc(w->n_rows, sizeof *train);
     double *time_s = calloc(2 * w->n_rows, sizeof *time_s), *power_w = time_s ? time_s + w->n_rows : NULL;
     t->stopped = w->options->stop && *w->options->stop;
-    if (!train || !time_s) t->status = no_memory(&t->cause);
+    if (!train || !time_s) t->status = adept_no_memory(&t->cause, "held-out errors");
     for (size_t i = 0; i < w->n_rows && t->status == ADEPT_OK; i++) {
         train[i] = t->s->fold_of[i] != t->fold;
         time_s[i] = power_w[i] = NAN;
@@ -179,7 +174,7 @@ static void run_tasks(void *context, int worker, size_t begin, size_t end)
 static adept_status run_work(work *w, adept_error *err)
 {
     adept_pool *pool = adept_pool_new(w->options->threads);
-    if (!pool) return no_memory(err);
+    if (!pool) return adept_no_memory(err, "held-out errors");
     pthread_mutex_init(&w->lock, NULL);
     adept_pool_run(pool, run_tasks, w, w->n_tasks, 1);
     pthread_mutex_destroy(&w->lock);
@@ -202,7 +197,7 @@ static adept_status score(const split *s, adept_arena *arena, const adept_measur
     adept_held_out *h = s->result;
     adept_scored *scored = adept_arena_array(arena, n, sizeof *scored);
     size_t count = 0;
-    if (!scored) return no_memory(err);
+    if (!scored) return adept_no_memory(err, "held-out errors");
     for (size_t i = 0; i < n; i++) {
         if (h->folds[s->fold_of[i]].failed) continue;
         scored[count] = adept_scored_without_interval(&rows[i], s->time_s[i], s->power_w[i]);
@@ -222,7 +217,7 @@ static adept_status run_splits(split *splits, size_t n_splits, adept_arena *aren
     for (size_t i = 0; i < n_splits; i++)
         n_tasks += splits[i].result->impossible ? 0 : splits[i].result->n_folds;
     w->tasks = adept_arena_array(arena, n_tasks + 1, sizeof *w->tasks);
-    if (!w->tasks) return no_memory(err);
+    if (!w->tasks) return adept_no_memory(err, "held-out errors");
     for (size_t i = 0; i < n_splits; i++)
         for (size_t f = 0; f < splits[i].result->n_folds && !splits[i].result->impossible; f++)
             w->tasks[w->n_tasks++] = (task){.s = &splits[i], .fold = f};
@@ -240,7 +235,7 @@ adept_status adept_held_out_run(adept_held_out **out, adept_arena *arena, const 
     adept_held_out *results = adept_arena_array(arena, n_schemes + 1, sizeof *results);
     split *splits = adept_arena_array(arena, n_schemes + 1, sizeof *splits);
     const adept_measurement **pointers = adept_arena_array(arena, n + 1, sizeof *pointers);
-    if (!results || !splits || !pointers) return no_memory(err);
+    if (!results || !splits || !pointers) return adept_no_memory(err, "held-out errors");
     for (size_t i = 0; i < n; i++)
         pointers[i] = &rows[i];
     adept_status status = ADEPT_OK;

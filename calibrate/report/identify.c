@@ -16,11 +16,6 @@
 #define SHARED_DIRECTION 0.1 /* two parameters belong together if unknown directions hold that much of both */
 #define LEAST_EXPONENT 0.05
 
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "identifiability: out of memory");
-}
-
 static double deviation(const adept_information *info, size_t i)
 {
     return sqrt(info->covariance[i * info->n + i]);
@@ -115,7 +110,7 @@ static adept_status list_correlations(adept_identifiability *out, adept_arena *a
 {
     size_t n = info->n;
     out->correlations = adept_arena_array(arena, n * n + 1, sizeof *out->correlations);
-    if (!out->correlations) return no_memory(err);
+    if (!out->correlations) return adept_no_memory(err, "identifiability");
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++) {
             double value = info->covariance[i * n + j] / (deviation(info, i) * deviation(info, j));
@@ -193,7 +188,7 @@ static adept_status add_group(adept_identifiability *out, adept_arena *arena, co
 {
     size_t *parameters = adept_arena_array(arena, n, sizeof *parameters);
     double *exponents = adept_arena_array(arena, n, sizeof *exponents);
-    if (!parameters || !exponents) return no_memory(err);
+    if (!parameters || !exponents) return adept_no_memory(err, "identifiability");
     bool scales = true;
     for (size_t i = 0; i < n; i++) {
         parameters[i] = info->index[members[i]];
@@ -238,7 +233,7 @@ static adept_status list_groups(adept_identifiability *out, adept_arena *arena, 
     bool *taken = adept_arena_array(arena, n + 1, sizeof *taken);
     size_t *members = adept_arena_array(arena, n + 1, sizeof *members);
     out->groups = adept_arena_array(arena, n + 1, sizeof *out->groups);
-    if (!candidate || !taken || !members || !out->groups) return no_memory(err);
+    if (!candidate || !taken || !members || !out->groups) return adept_no_memory(err, "identifiability");
     for (size_t i = 0; i < n; i++)
         candidate[i] = !out->parameters[info->index[i]].determined && info->sensitivity[i] >= NO_SENSITIVITY;
     for (size_t i = 0; i < n; i++) {
@@ -261,9 +256,9 @@ adept_status adept_identify(adept_identifiability *out, adept_arena *arena, cons
     *out =
         (adept_identifiability){.n = fit->n_parameters, .noise_time = info.noise_time, .noise_power = info.noise_power};
     out->parameters = adept_arena_array(arena, fit->n_parameters + 1, sizeof *out->parameters);
-    if (!out->parameters) return no_memory(err);
+    if (!out->parameters) return adept_no_memory(err, "identifiability");
     describe_parameters(out, arena, &info, fit, refits);
     status = list_correlations(out, arena, &info, err);
     if (status == ADEPT_OK) status = list_groups(out, arena, &info, err);
-    return status == ADEPT_OK && adept_arena_failed(arena) ? no_memory(err) : status;
+    return status == ADEPT_OK && adept_arena_failed(arena) ? adept_no_memory(err, "identifiability") : status;
 }

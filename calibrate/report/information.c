@@ -8,11 +8,6 @@
 /* No step time repeats better than this; it also keeps a fit without residuals from looking infinitely sure. */
 #define LEAST_NOISE 0.01
 
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "identifiability: out of memory");
-}
-
 /* ---- from a Jacobian to what is known ---- */
 
 /* From the singular values s of the Jacobian with the prior's unit matrix below it: the prior makes s >= 1. */
@@ -43,7 +38,7 @@ adept_status adept_information_solve(adept_information *info, adept_arena *arena
     double *a = adept_arena_array(arena, (m + n) * n + 1, sizeof *a);
     double *s = adept_arena_array(arena, 2 * n + 1, sizeof *s);
     if (!info->covariance || !info->directions || !info->sensitivity || !info->deviation || !a || !s)
-        return no_memory(err);
+        return adept_no_memory(err, "identifiability");
     if (n == 0) return ADEPT_OK;
     for (size_t i = 0; i < m * n; i++) {
         a[i] = jacobian[i];
@@ -74,7 +69,7 @@ static adept_status choose_parameters(adept_information *info, adept_arena *aren
 {
     info->index = adept_arena_array(arena, fit->n_parameters + 1, sizeof *info->index);
     info->unit = adept_arena_array(arena, fit->n_parameters + 1, sizeof *info->unit);
-    if (!info->index || !info->unit) return no_memory(err);
+    if (!info->index || !info->unit) return adept_no_memory(err, "identifiability");
     for (size_t i = 0; i < fit->n_parameters; i++) {
         const adept_parameter_info *p = &fit->parameters[i].info;
         if (!considered(&fit->parameters[i], with_undetermined)) continue;
@@ -127,7 +122,7 @@ adept_status adept_information_lines(double **lines, adept_arena *arena, const a
     double *dpower_w = adept_arena_array(arena, n + 1, n_theta * sizeof *dpower_w);
     double *line = *lines = adept_arena_array(arena, 2 * n * info->n + 1, sizeof *line);
     adept_evaluator *e = NULL;
-    if (!time_s || !power_w || !dtime_s || !dpower_w || !line) return no_memory(err);
+    if (!time_s || !power_w || !dtime_s || !dpower_w || !line) return adept_no_memory(err, "identifiability");
     adept_status status = adept_fit_evaluator(&e, fit, rows, n, err);
     if (status != ADEPT_OK) return status;
     adept_evaluate_gradient(e, fit->theta, time_s, power_w, dtime_s, dpower_w);

@@ -13,11 +13,6 @@
 #define WIDEN_SHARED 1.25
 #define MAX_WARNINGS 32
 
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "report of the fit: out of memory");
-}
-
 /* ---- refitting a fold ---- */
 
 typedef struct refit_context {
@@ -82,7 +77,7 @@ static adept_status score_in_sample(adept_scored **out, const adept_fit_report *
     double *time_s = adept_arena_array(r->arena, n, sizeof *time_s);
     double *power_w = adept_arena_array(r->arena, n, sizeof *power_w);
     adept_scored *scored = adept_arena_array(r->arena, n, sizeof *scored);
-    if (!time_s || !power_w || !scored) return no_memory(err);
+    if (!time_s || !power_w || !scored) return adept_no_memory(err, "the report of the fit");
     adept_status status = predict_rows(r->fit, r->dataset->rows, n, time_s, power_w, err);
     for (size_t i = 0; i < n && status == ADEPT_OK; i++)
         scored[i] = adept_scored_without_interval(&r->dataset->rows[i], time_s[i], power_w[i]);
@@ -272,7 +267,7 @@ static adept_status fill(adept_fit_report *r, adept_dataset *d, const adept_fit_
     warn_of_fit(r);
     warn_of_intervals(r);
     warn_of_held_out(r);
-    return adept_arena_failed(r->arena) ? no_memory(err) : ADEPT_OK;
+    return adept_arena_failed(r->arena) ? adept_no_memory(err, "the report of the fit") : ADEPT_OK;
 }
 
 adept_status adept_fit_report_new(adept_fit_report **out, adept_dataset *d, const adept_hwprofile *base,
@@ -285,7 +280,7 @@ adept_status adept_fit_report_new(adept_fit_report **out, adept_dataset *d, cons
     const char **warnings = arena ? adept_arena_array(arena, MAX_WARNINGS, sizeof *warnings) : NULL;
     if (!r || !warnings) {
         adept_arena_free(arena);
-        return no_memory(err);
+        return adept_no_memory(err, "the report of the fit");
     }
     *r = (adept_fit_report){.arena = arena, .dataset = d, .base = base, .fit = fit, .warnings = warnings};
     gsl_set_error_handler_off();

@@ -78,13 +78,10 @@ static void put_row(adept_json_writer *w, const adept_scored *s)
     adept_json_put_number(w, "power_limit_w", m->power_limit_w > 0.0 ? m->power_limit_w : NAN);
     put_quantities(w, "measured", m->step_time_s, m->power_avg_w);
     put_quantities(w, "predicted", s->time_s, s->power_w);
-    if (!isnan(s->time_low_s) || !isnan(s->power_low_w)) {
-        adept_json_begin_object(w, "interval");
+    if (adept_json_begin_known(w, "interval", !isnan(s->time_low_s) || !isnan(s->power_low_w))) {
         adept_json_put_pair(w, "step_time_s", s->time_low_s, s->time_high_s);
         adept_json_put_pair(w, "power_avg_w", s->power_low_w, s->power_high_w);
         adept_json_end_object(w);
-    } else {
-        adept_json_put_null(w, "interval");
     }
     double energy_j = m->step_time_s * m->power_avg_w;
     adept_json_begin_object(w, "error");
@@ -100,14 +97,11 @@ static void put_row(adept_json_writer *w, const adept_scored *s)
 static void put_evaluation(adept_json_writer *w, const adept_evaluation *e, bool with_rows)
 {
     static const adept_evaluation none = {.n = 0};
-    if (e) {
-        adept_json_begin_object(w, "overall");
+    if (adept_json_begin_known(w, "overall", e != NULL)) {
         adept_put_metrics(w, &e->overall);
         adept_json_end_object(w);
-    } else {
-        adept_json_put_null(w, "overall");
-        e = &none;
     }
+    if (!e) e = &none;
     put_groups(w, e);
     if (!with_rows) return;
     adept_json_begin_array(w, "rows");

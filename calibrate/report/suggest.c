@@ -37,11 +37,6 @@ typedef struct search {
     candidate *list;
 } search;
 
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "suggestions: out of memory");
-}
-
 /* ---- candidates ---- */
 
 static double limit_of(const candidate *c)
@@ -133,7 +128,7 @@ static adept_status add_changed(search *s, const candidate *from, adept_measurem
     adept_error cause = {0};
     c.change = to.precision ? PRECISION : BATCH;
     adept_status status = adept_dataset_profile_like(s->dataset, from->like, &to, &c.profile, &cause);
-    if (status == ADEPT_E_NOMEM) return no_memory(err);
+    if (status == ADEPT_E_NOMEM) return adept_no_memory(err, "suggestions");
     if (status == ADEPT_OK) add(s, c);
     return ADEPT_OK;
 }
@@ -219,7 +214,7 @@ static adept_status choice_new(choice *c, adept_arena *arena, const search *s, a
     *c = (choice){.n = n,
                   .enough = adept_arena_array(arena, n, sizeof *c->enough),
                   .old = adept_arena_array(arena, n, sizeof *c->old)};
-    if (!rows || !trial || !room || !c->enough || !c->old) return no_memory(err);
+    if (!rows || !trial || !room || !c->enough || !c->old) return adept_no_memory(err, "suggestions");
     c->covariance = gsl_matrix_view_array(info->covariance, n, n);
     c->trial = gsl_matrix_view_array(trial, n, n);
     c->room = gsl_vector_view_array(room, n);
@@ -357,7 +352,7 @@ adept_status adept_suggest(adept_suggestion **out, size_t *n, adept_arena *arena
                 .list = adept_arena_array(arena, MAX_CANDIDATES, sizeof *s.list)};
     *n = 0;
     *out = adept_arena_array(arena, n_wanted + 1, sizeof **out);
-    if (!*out || !s.measured || !s.list) return no_memory(err);
+    if (!*out || !s.measured || !s.list) return adept_no_memory(err, "suggestions");
     adept_status status = adept_information_new(&info, arena, d->rows, scored, d->n, fit, true, err);
     if (status == ADEPT_OK) status = collect(&s, err);
     if (status != ADEPT_OK || s.n == 0 || info.n == 0) return status;
@@ -374,5 +369,5 @@ adept_status adept_suggest(adept_suggestion **out, size_t *n, adept_arena *arena
         if (best == s.n) break;
         take(&(*out)[(*n)++], arena, &s, &info, &choices, best, most);
     }
-    return status == ADEPT_OK && adept_arena_failed(arena) ? no_memory(err) : status;
+    return status == ADEPT_OK && adept_arena_failed(arena) ? adept_no_memory(err, "suggestions") : status;
 }

@@ -7,10 +7,6 @@
 #define ADEPT_EVALUATE_H
 #include "adept_model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** One row: what runs, where, and how. `run.saturation` is not used: an evaluator has one function for all rows. Of communication
  *  the share `overlap` is hidden (ADEPT_OVERLAP_AUTO means that here); buckets are refused, and ADEPT_ALLREDUCE_AUTO by granularity "model". */
 typedef struct adept_placement {
@@ -58,7 +54,7 @@ ADEPT_API const char *adept_evaluator_saturation(const adept_evaluator *e);
  * @param power_w  n_rows outputs, or NULL; NAN where the sheet has no tdp_w
  * No allocation, no locks, no globals: reentrant. Deterministic: the same bits in every thread and with every vector
  * instruction set; with arctan and tanh, which the C library computes, on machines where that gives the same.
- * O(rows). On a core of 2.6 GHz with AVX2, 32 rows of 16 workloads take 0.35 us; where all boards throttle, 3 us
+ * O(rows). On a core of 2.6 GHz with AVX2, 32 rows of 16 workloads take 0.4 us; where all boards throttle, 3 us
  * (tests/bench/bench_evaluate.c). By granularity "operator" O(distinct kernels of all workloads): ResNet-50 takes 17 us, and
  * 3 us more per row under a limit; with derivatives 50 us and 13 us more per row (tests/bench/bench_operator.c).
  */
@@ -70,12 +66,9 @@ ADEPT_API void adept_evaluate(const adept_evaluator *e, const double *theta, dou
  * @param time_s, power_w  as adept_evaluate(), the same bits
  * @param dtime_s  n_rows * n_parameters, row-major: dtime_s[row * n_parameters + i] = d time_s[row] / d theta[i]
  * @param dpower_w likewise; each of the four may be NULL
- * No allocation, reentrant. O(rows * parameters); the same 32 rows take 3.6 us, throttled 8 us.
+ * No allocation, reentrant. O(rows * parameters); the same 32 rows take 4 us, throttled 9 us.
  */
 ADEPT_API void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, double *time_s, double *power_w,
                                        double *dtime_s, double *dpower_w);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -9,10 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* X(field and JSON key, required, meaning). SI units, dense peaks; NAN where unknown or the GPU has no such unit. */
 #define ADEPT_SPEC_LIST(X)                                                                              \
     X(vector_fp32_flops_per_s, 1, "peak of the FP32 ALUs, multiply-add = 2")                            \
@@ -188,7 +184,4 @@ ADEPT_API double *adept_hwprofile_number(adept_hwprofile *hw, const char *key);
  *  @return ADEPT_E_INVALID naming the number */
 ADEPT_API adept_status adept_hwprofile_check(const adept_hwprofile *hw, adept_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

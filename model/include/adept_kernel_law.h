@@ -15,10 +15,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* X(name, low, high, default, prior, meaning). All are scale parameters, fitted in their logarithm. Prior: standard
  * deviation of the logarithm over GPUs whose kernels were measured. */
 #define ADEPT_KERNEL_PARAMETER_LIST(X)                                                                      \
@@ -145,7 +141,4 @@ typedef struct adept_kernel_parameter_info {
 } adept_kernel_parameter_info;
 ADEPT_API extern const adept_kernel_parameter_info adept_kernel_parameters[ADEPT_KP_COUNT];
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -6,10 +6,6 @@
 #include "adept_profile.h"
 #include <adept/estimate.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ------------------------------------------------------------------ parameters theta_H -------------------------- */
 
 /* How a parameter without fitted value gets its default. */
@@ -239,7 +235,4 @@ typedef struct adept_roofline {
 ADEPT_API adept_status adept_roofline_op(adept_roofline *out, const adept_profile_op *op, adept_precision precision,
                                          const adept_hwprofile *hw, adept_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

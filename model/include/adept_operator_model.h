@@ -5,10 +5,6 @@
 #include "adept_kernel_law.h"
 #include "adept_model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* X(name, low, high, default, log scale, prior, meaning). NAN default: derived from the sheet. Prior: standard
  * deviation of the logarithm, or of the value where the scale is not logarithmic. A GPU whose kernels need more power
  * than its limit throttles by itself. */
@@ -77,7 +73,4 @@ ADEPT_API adept_status adept_operator_peaks(double *product_flops_per_s, double 
                                             const adept_hwprofile *hw, adept_precision precision, adept_dtype dtype,
                                             adept_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,10 +5,6 @@
 #define ADEPT_PLAN_H
 #include "adept_model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Immutable once made: any number of threads may predict from it at the same time. */
 typedef struct adept_plan adept_plan;
 
@@ -76,7 +72,4 @@ ADEPT_API adept_status adept_plan_family_at(const adept_plan **out, adept_plan_f
  *  that says so. @param estimate  of this plan and run. No allocation, thread-safe. */
 ADEPT_API void adept_plan_interval(adept_estimate *estimate, const adept_plan *plan, const adept_run *run);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

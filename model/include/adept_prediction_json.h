@@ -3,10 +3,6 @@
 #define ADEPT_PREDICTION_JSON_H
 #include "adept_model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * Every number reads back as the very same double. What cannot be known is null and named in "warnings".
  * @param p        of exactly this profile, GPU and run
@@ -21,7 +17,4 @@ ADEPT_API char *adept_prediction_to_json(const adept_prediction *p, const adept_
                                          const adept_power_limits *limits,
                                          const adept_layer_prediction *layers, size_t n_layers);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

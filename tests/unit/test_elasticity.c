@@ -128,9 +128,8 @@ static void names_are_complete(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ADEPT_WAITS; i++)
-        assert_true(adept_wait_name(i) && adept_wait_meaning(i));
+        assert_non_null(adept_wait_name(i));
     assert_null(adept_wait_name(ADEPT_WAITS));
-    assert_null(adept_wait_meaning(ADEPT_WAITS));
     assert_string_equal(adept_lever_kind_name(ADEPT_LEVER_PARAMETER), "parameter");
     assert_null(adept_lever_kind_name(ADEPT_LEVER_PARAMETER + 1));
 }

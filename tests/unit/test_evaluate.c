@@ -311,10 +311,6 @@ static void equal_passes_are_shared_and_no_others(void **state)
         assert_int_equal(b->row_pass[i], i / 3);
     }
     assert_int_equal(b->n_passes, 3);
-    assert_int_equal(b->n_gemm, 1);
-    assert_int_equal(b->n_conv, 1);
-    for (int d = 0; d < ADEPT_DIMENSIONS; d++)
-        assert_int_equal(b->n_dim[d], 1);
     free(b);
     free(f);
 }

@@ -178,7 +178,7 @@ static void make_grid(random_grid *g, adept_hwprofile *hw)
 static double per_sample(const known_point *k, int objective)
 {
     double t = k->p.step_time_s / k->samples, e = k->p.energy_step_j / k->samples;
-    return objective == ADEPT_SWEEP_LEAST_TIME ? t : objective == ADEPT_SWEEP_LEAST_ENERGY ? e : t * e;
+    return objective == ADEPT_AIM_TIME ? t : objective == ADEPT_AIM_ENERGY ? e : t * e;
 }
 
 static bool counts(const known_point *k)

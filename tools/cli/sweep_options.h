@@ -12,7 +12,7 @@ typedef struct adept_sweep_options {
     const char *output;      /* NULL: standard output */
     const char *plot, *html; /* NULL: none */
     bool one_at_a_time, ignore_memory, csv, json;
-    adept_sweep_objective objective;
+    adept_aim objective;
     adept_vary_options vary, set;
     adept_sweep_job job;
     adept_run_options where;

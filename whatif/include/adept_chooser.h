@@ -7,10 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* X(id, name on the command line, what it is called, its number in a verdict): of the whole job */
 #define ADEPT_AIM_LIST(X)                                                                                              \
     X(TIME, "time", "least time", time_s)                                                                              \
@@ -27,7 +23,7 @@ ADEPT_API const char *adept_aim_name(size_t aim); /* NULL past the end */
 ADEPT_API const char *adept_aim_text(size_t aim);
 
 /* X(id, what it is called in messages, unit): why an option is not taken. Bit 1 << id. */
-#define ADEPT_BOUND_LIST(X)                                                                                            \
+#define ADEPT_WITHIN_LIST(X)                                                                                            \
     X(POWER, "power budget", "W")                                                                                      \
     X(DEADLINE, "deadline", "s")                                                                                       \
     X(ENERGY, "energy budget", "J")                                                                                    \
@@ -36,7 +32,7 @@ ADEPT_API const char *adept_aim_text(size_t aim);
     X(COST, "cost budget", "")
 typedef enum adept_within {
 #define X(id, text, unit) ADEPT_WITHIN_##id,
-    ADEPT_BOUND_LIST(X)
+    ADEPT_WITHIN_LIST(X)
 #undef X
         ADEPT_WITHINS
 } adept_within;
@@ -97,7 +93,4 @@ ADEPT_API bool adept_chooser_held_back(adept_within *out, const adept_chooser *c
 /** "12 miss deadline, 3 miss ..." */
 ADEPT_API char *adept_chooser_describe(char *text, size_t size, const adept_chooser *c);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

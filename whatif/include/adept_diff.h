@@ -3,10 +3,6 @@
 #define ADEPT_DIFF_H
 #include "adept_model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* X(field, name, meaning): what is compared of a module. NAN: not known. */
 #define ADEPT_DIFF_AMOUNT_LIST(X)                                                                                      \
     X(time_s, "time", "of one step")                                                                                   \
@@ -108,7 +104,4 @@ double adept_diff_value(const adept_prediction *p, adept_diff_quantity quantity)
 /** Share by which it grew: 0.05 is 5 % more. 0 if both are 0, infinite from 0 to more, NAN if either is not known. */
 double adept_diff_growth(const adept_diff *diff, adept_diff_quantity quantity);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

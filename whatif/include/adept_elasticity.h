@@ -5,10 +5,6 @@
 #include "adept_operator_model.h"
 #include "adept_plan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* X(field of adept_run, meaning): numbers of the run that are levers. */
 #define ADEPT_RUN_NUMBER_LIST(X)                                        \
     X(power_limit_w, "power limit that is set, per GPU")                \
@@ -64,8 +60,7 @@ typedef enum adept_wait {
 #undef X
         ADEPT_WAITS
 } adept_wait;
-ADEPT_API const char *adept_wait_name(size_t wait);    /* "arithmetic"; NULL past the end */
-ADEPT_API const char *adept_wait_meaning(size_t wait); /* NULL past the end */
+ADEPT_API const char *adept_wait_name(size_t wait); /* "arithmetic"; NULL past the end */
 
 /* 4: those of several numbers. */
 #define ADEPT_MAX_ELASTICITIES (4 + ADEPT_SPECS + ADEPT_RUN_NUMBERS + ADEPT_MOST_PARAMETERS)
@@ -88,7 +83,4 @@ ADEPT_API adept_status adept_elasticities_of(adept_elasticities *out, const adep
 ADEPT_API const adept_elasticity *adept_elasticity_find(const adept_elasticities *e, adept_lever_kind kind,
                                                         const char *key);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

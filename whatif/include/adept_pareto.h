@@ -7,10 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct adept_pareto_point {
     double time, energy; /* both to be small */
     uint64_t id;         /* of equal points the one with the smallest stays */
@@ -46,7 +42,4 @@ ADEPT_API void adept_pareto_finish(adept_pareto *p);
  */
 ADEPT_API size_t adept_pareto_knee(const adept_pareto *p);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

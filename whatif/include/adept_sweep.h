@@ -4,10 +4,6 @@
 #define ADEPT_SWEEP_H
 #include "adept_plan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ------------------------------------------------------------------ what varies --------------------------------- */
 
 /* X(id, key, level). In the order of levels: what is outer is varied more slowly, so that a profile, a GPU and a plan
@@ -95,6 +91,11 @@ typedef struct adept_sweep_workload {
     const char *optimizer;          /* NULL: not varied */
 } adept_sweep_workload;
 
+/** Put a value of an axis into a workload, or into a run on a GPU: relative ones multiply what is there, or stands for it.
+ *  @return false: relative to something that is not known, or no whole number */
+bool adept_sweep_set_workload(adept_sweep_workload *out, const adept_sweep_axis *axis, size_t value);
+bool adept_sweep_set_run(adept_run *run, const adept_sweep_axis *axis, size_t value, const adept_specs *specs);
+
 /** The profile of a workload. @param out borrowed: until the next call. @return what a point without a profile says of
  * itself; ADEPT_E_NOMEM and ADEPT_E_INTERNAL end the sweep */
 typedef adept_status (*adept_sweep_profile_of)(const adept_profile **out, const adept_sweep_workload *workload,
@@ -155,7 +156,4 @@ ADEPT_API const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t v
 /** A value of an axis as people write it: "64", "x0.5", "h100"; "-" where the axis does not vary. */
 ADEPT_API void adept_sweep_print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -2,26 +2,14 @@
  * Calls: model. */
 #ifndef ADEPT_SWEEP_ANSWERS_H
 #define ADEPT_SWEEP_ANSWERS_H
+#include "adept_chooser.h"
 #include "adept_pareto.h"
 #include "adept_sweep.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* X(id, name on the command line and in JSON, meaning) */
-#define ADEPT_SWEEP_OBJECTIVE_LIST(X)                                                                                  \
-    X(TIME, "step_time_s", "least time")                                                                               \
-    X(ENERGY, "energy_step_j", "least energy")                                                                         \
-    X(EDP, "edp", "least energy times time")
-typedef enum adept_sweep_objective {
-#define X(id, name, text) ADEPT_SWEEP_LEAST_##id,
-    ADEPT_SWEEP_OBJECTIVE_LIST(X)
-#undef X
-        ADEPT_SWEEP_OBJECTIVES
-} adept_sweep_objective;
-ADEPT_API const char *adept_sweep_objective_name(size_t index); /* NULL past the end */
-ADEPT_API const char *adept_sweep_objective_text(size_t index);
+/* Aims that a step alone can be best for: those before the cost. */
+#define ADEPT_SWEEP_OBJECTIVES ADEPT_AIM_COST
+/** As the command line and JSON call such an aim; NULL for others. */
+ADEPT_API const char *adept_sweep_objective_name(size_t aim);
 
 /* What is kept of a point. */
 typedef struct adept_sweep_found {
@@ -51,7 +39,4 @@ ADEPT_API void adept_sweep_answers_finish(adept_sweep_answers *a);
 /** Point number `i` of the front. */
 ADEPT_API adept_sweep_found adept_sweep_answers_front(const adept_sweep_answers *a, size_t i);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

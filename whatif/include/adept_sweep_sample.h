@@ -4,10 +4,6 @@
 #define ADEPT_SWEEP_SAMPLE_H
 #include "adept_sweep_answers.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define ADEPT_SWEEP_SAMPLE_MOST 20000
 
 /** Points that can run and whose index is a multiple of `stride`, in order; adept_sweep_at() tells their values. */
@@ -24,7 +20,4 @@ ADEPT_API adept_status adept_sweep_sample_new(adept_sweep_sample *out, const ade
 ADEPT_API void adept_sweep_sample_free(adept_sweep_sample *s); /* zeroed is fine */
 ADEPT_API void adept_sweep_sample_add(adept_sweep_sample *s, const adept_sweep_point *point);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -3,10 +3,6 @@
 #define ADEPT_TOTALS_H
 #include "adept_model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Uptime Institute, Global Data Center Survey 2024: average annual PUE of the respondents' largest site. */
 #define ADEPT_PUE_AVERAGE 1.56
 #define ADEPT_PUE_AVERAGE_SOURCE "Uptime Institute, Global Data Center Survey 2024: average of the respondents"
@@ -44,7 +40,4 @@ typedef struct adept_job_spec {
 adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *p, const adept_profile *prof,
                              const adept_run *run);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -11,10 +11,6 @@
 #include "adept_measurements.h"
 #include <signal.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ------------------------------------------------------------------ options ------------------------------------- */
 
 typedef enum adept_de_strategy { ADEPT_DE_BEST1BIN, ADEPT_DE_RAND1BIN } adept_de_strategy;
@@ -183,7 +179,4 @@ adept_status adept_checkpoint_open(adept_checkpoint **out, const char *path, boo
 adept_status adept_checkpoint_save(adept_checkpoint *checkpoint, adept_error *err);
 void adept_checkpoint_free(adept_checkpoint *checkpoint); /* NULL allowed; the file stays */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -6,10 +6,6 @@
 #include "adept_kernel_rows.h"
 #include <signal.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** What one call costs beyond the kernel's own work; of this measurement, not of the GPU in a model's step. */
 typedef struct adept_kernel_overhead {
     double event_s;    /* launch, events, empty pipeline */
@@ -80,7 +76,4 @@ char *adept_kernel_fit_to_json(const adept_hwprofile *hw);
 /** Predicted time of one measured call: overhead, throttling and the kernel. */
 double adept_kernel_row_predict_s(const adept_kernel_fit *fit, const adept_kernel_row *row);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

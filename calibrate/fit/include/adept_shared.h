@@ -17,10 +17,6 @@
 #include "adept_kernels.h"
 #include "adept_measurements.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct adept_shared adept_shared;
 
 adept_shared *adept_shared_new(void);  /* NULL when memory is out */
@@ -58,7 +54,4 @@ adept_status adept_shared_without(adept_shared **out, const adept_shared *s, con
 /** The rows of such a fold, on its copies of the GPUs. */
 const adept_measurement *adept_shared_rows(const adept_shared *s);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 #include "adept_hwprofile.h"
 #include "adept_kernel_law.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** One measured kernel. */
 typedef struct adept_kernel_row {
     char op[16];            /* "bmm", "linear", "conv", "ln", "softmax", "add", ... */
@@ -60,7 +56,4 @@ adept_status adept_kernel_rows_read(adept_kernel_rows *rows, const char *path, c
                                     adept_error *err);
 void adept_kernel_rows_free(adept_kernel_rows *rows);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -16,10 +16,6 @@
 #include "adept_model.h"
 #include "adept_profile.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Longest line and largest file that is read. A line longer than that is not a measurement. */
 #define ADEPT_CSV_MAX_LINE_BYTES ((size_t)1 << 20)
 #define ADEPT_CSV_MAX_FILE_BYTES ((size_t)256 << 20)
@@ -157,6 +153,9 @@ const char *adept_measurement_text(const adept_measurement *m, const char *colum
 adept_status adept_row_fail(const adept_measurement *m, const char *column, adept_error *err, const char *format, ...)
     ADEPT_PRINTF(4, 5);
 
+/** Record "file:line: WHY". @return status */
+adept_status adept_row_error(const adept_measurement *m, adept_status status, const char *why, adept_error *err);
+
 /** Set what adept_measurement_text() gives under a known column. `text` is borrowed. */
 void adept_row_set_text(adept_measurement *m, const char *column, const char *text);
 
@@ -192,7 +191,4 @@ adept_status adept_dataset_profile_like(adept_dataset *d, const adept_measuremen
                                         const adept_measurement_change *change, const adept_profile **out,
                                         adept_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -16,10 +16,6 @@
 #include "adept_shared.h"
 #include <signal.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ------------------------------------------------------------------ errors ------------------------------------- */
 
 /** Errors of one quantity, in percent; NAN where n is 0. */
@@ -294,7 +290,4 @@ char *adept_fit_report_to_json(const adept_fit_report *r);
  */
 adept_status adept_fit_report_to_hwprofile(char **text, const adept_fit_report *r, const char *date, adept_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif
