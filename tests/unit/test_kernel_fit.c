@@ -57,11 +57,11 @@ static void test_columns(void **state)
     assert_true(r[0].work.m == 64 && r[0].work.k == 32 && r[0].work.n == 16 && r[0].work.batch == 8);
     assert_float_equal(r[0].work.bytes, 4.0 * 8 * (64 * 32 + 32 * 16 + 64 * 16), 0);
     assert_float_equal(r[0].time_s, 0.5e-3, 1e-18);
-    /* linear: the batch joins the rows; fp16 runs on the V100's tensor cores, 112 TFLOP/s times beta_tensor as in a step; rows of
-     * 300 * 2 bytes */
+    /* linear: the batch joins the rows; fp16 runs on the V100's tensor cores, 112 TFLOP/s; rows of 300 * 2 bytes */
     assert_true(r[1].work.m == 200 && r[1].work.k == 300 && r[1].work.n == 50 && r[1].work.batch == 1);
-    assert_true(r[1].tensor_share > 0 && r[1].tensor_share < 1 && r[0].tensor_share == 1);
-    assert_float_equal(r[1].work.flops_per_s, 112e12 * r[1].tensor_share, 1);
+    assert_true(r[1].tensor && r[1].work.family == ADEPT_FAMILY_TENSOR);
+    assert_true(!r[0].tensor && r[0].work.family == ADEPT_FAMILY_BMM);
+    assert_float_equal(r[1].work.flops_per_s, 112e12, 1);
     assert_true(r[1].work.pitch_bytes == 600);
     /* (224 + 6 - 7) / 2 + 1 = 112; no Winograd for 7x7 at stride 2 */
     assert_true(r[2].work.m == 4 * 112 * 112 && r[2].work.k == 3 * 49 && r[2].work.n == 64 && r[2].work.images == 0);
@@ -141,7 +141,6 @@ static adept_kernel_rows synthetic(const adept_kernel_fit *fit, size_t n, double
     srand(3);
     for (size_t i = 0; i < n; i++) {
         adept_kernel_case *c = &rows.rows[i].work;
-        rows.rows[i].tensor_share = 1;
         *c = (adept_kernel_case){
             .element_bytes = 4, .flops_per_s = 14e12, .alu_flops_per_s = 14e12, .bytes_per_s = 9e11, .sm_count = 80};
         if (i % 4 == 0) {
