@@ -21,18 +21,23 @@ static adept_hwprofile *open_gpu(const char *name)
 
 /* ---------------------------------------------------------------- the file -------------------------------------- */
 
-static adept_status read_text(adept_kernel_rows *rows, const char *text, adept_error *err)
+static adept_status read_text_for(adept_kernel_rows *rows, const char *text, const char *gpu, adept_error *err)
 {
     char path[] = "/tmp/adept_kernels_XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
-    adept_hwprofile *hw = open_gpu("v100-pcie-32gb");
+    adept_hwprofile *hw = open_gpu(gpu);
     adept_status status = adept_kernel_rows_read(rows, path, &(adept_kernel_gpus){.one = hw}, err);
     adept_hwprofile_free(hw);
     unlink(path);
     return status;
+}
+
+static adept_status read_text(adept_kernel_rows *rows, const char *text, adept_error *err)
+{
+    return read_text_for(rows, text, "v100-pcie-32gb", err);
 }
 
 #define HEADER "op,B,M,N,K,H,C_in,C_out,KS,HW,stride,pad,dtype,latency_ms\n"
@@ -74,6 +79,32 @@ static void test_columns(void **state)
     adept_kernel_rows_free(&rows);
 }
 
+/* TF32 runs on the A100's matrix units, 156 TFLOP/s on operands of 4 bytes; float32 does not. */
+static void test_types(void **state)
+{
+    (void)state;
+    adept_kernel_rows rows = {0};
+    adept_error err = {0};
+    assert_int_equal(read_text_for(&rows,
+                                   HEADER "bmm,8,64,32,16,,,,,,,,tf32,0.5\n"
+                                          "conv,4,,,,,16,64,3,10,1,1,xf32,2\n"
+                                          "linear,2,100,300,50,,,,,,,,bfloat16,1\n"
+                                          "bmm,8,64,32,16,,,,,,,,float32,0.5\n"
+                                          "softmax,12,,,,2000,,,,,,,tf32,3\n",
+                                   "a100-pcie-40gb", &err),
+                     ADEPT_OK);
+    const adept_kernel_row *r = rows.rows;
+    static const double peaks[] = {156e12, 156e12, 312e12, 19.5e12}, bytes[] = {4, 4, 2, 4};
+    for (int i = 0; i < 4; i++) {
+        assert_true(r[i].tensor == (i < 3));
+        assert_int_equal(r[i].work.family, i < 3 ? ADEPT_FAMILY_TENSOR : ADEPT_FAMILY_BMM);
+        assert_float_equal(r[i].work.flops_per_s, peaks[i], 1e-2 * peaks[i]);
+        assert_true(r[i].work.element_bytes == bytes[i] && r[i].work.transposed_bytes == 0);
+    }
+    assert_int_equal(r[4].work.family, ADEPT_FAMILY_SOFTMAX);
+    adept_kernel_rows_free(&rows);
+}
+
 static void test_bad_files(void **state)
 {
     (void)state;
@@ -94,6 +125,7 @@ static void test_bad_files(void **state)
         {HEADER "bmm,8,64,3,1e99,,,,,,,,float32,1\n", ":2: column K: \"1e99\" is not", ADEPT_E_INVALID},
         {HEADER "bmm,8,64,3,16,,,,,,,,int8,1\n", ":2: column dtype: \"int8\" is none of", ADEPT_E_INVALID},
         {HEADER "bmm,8,64,3,16,,,,,,,,bfloat16,1\n", ":2: v100-pcie-32gb has no unit for matrix products in bf16", ADEPT_E_USAGE},
+        {HEADER "bmm,8,64,3,16,,,,,,,,TF32,1\n", "\"TF32\" is none of float32, float16, bfloat16, tf32", ADEPT_E_INVALID},
         {HEADER "fft,8,64,3,16,,,,,,,,float32,1\n", ":2: column op: unknown operator \"fft\"", ADEPT_E_INVALID},
         {HEADER "conv,4,,,,,3,64,7,2,1,0,,2\n", ":2: column KS: the window does not fit", ADEPT_E_INVALID},
         {HEADER "add,10,,,,20,,,,,,,float32,0.2\nln,1,,,,,,,,,,,float32,1\n", ":3: column H: \"ln\" needs",
@@ -253,7 +285,8 @@ static void test_public_kernels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns),        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_columns),        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_recovers_truth), cmocka_unit_test(test_too_few_rows),
         cmocka_unit_test(test_loss_gradient),  cmocka_unit_test(test_public_kernels),
     };
