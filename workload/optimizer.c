@@ -97,7 +97,8 @@ bool adept_optimizer_extras_parse(unsigned *out, const char *text)
             i++;
         if (!extra_names[i]) return false;
         *out |= 1u << i;
-        text += length + (text[length] == ',');
+        text += length;
+        if (*text == ',' && *++text == '\0') return false;
     }
     return true;
 }

@@ -15,12 +15,12 @@ same() {
 }
 
 # every option changes what it is about
-same "$p" -- "$p" --batch 256 --mode train --precision fp32 --optimizer adamw --grad-accum 1 --attention auto
+same "$p" -- "$p" --batch 256 --mode train --precision fp32 --optimizer adamw --grad-accum 1 --attention auto --memory-format nchw --optimizer-impl foreach
 same "$p" -- "$p" --input Bx1024
 same "$p" -- "$p" --input 256x1024
 same "$p" -- "$p" --batch 256 --input 8x1024 # --batch replaces the leading dimension
 same "$p" --batch 128 -- "$p" --input 128x1024
-for option in '--batch 128' '--mode infer' '--precision bf16' '--optimizer sgd' '--grad-accum 2' '--input f32:8x1024'; do
+for option in '--batch 128' '--mode infer' '--precision bf16' '--optimizer sgd' '--optimizer lamb' '--optimizer-impl fused' '--optimizer-extras clip,ema' '--grad-accum 2' '--input f32:8x1024'; do
     expect_ok predict "$p" --gpu a100 $option --json
     cp "$work/out" "$work/given"
     expect_ok predict "$p" --gpu a100 --json
@@ -41,6 +41,10 @@ expect_ok profile "$p" --input 64x1024 --optimizer sgd -o "$work/shaped.json"
 same "$work/shaped.json" -- "$p" --input 64x1024 --optimizer sgd
 same "$work/shaped.json" --batch 9 -- "$p" --input 9x1024 --optimizer sgd
 same "$work/shaped.json" --input 5x1024 -- "$p" --input 5x1024 --optimizer sgd
+expect_ok profile "$p" --memory-format nhwc --optimizer-impl fused --optimizer-extras master,clip -o "$work/fused.json"
+same "$work/fused.json" -- "$p" --memory-format channels_last --optimizer-impl fused --optimizer-extras clip,master
+same "$work/fused.json" --optimizer-impl foreach --memory-format nchw --optimizer-extras ema -- "$p" --optimizer-extras ema
+same "$work/fused.json" --optimizer-impl auto --memory-format nchw --optimizer-extras none -- "$p"
 expect_ok profile "$p" --batch 40 -o "$work/forty.json"
 same "$work/forty.json" --input Bx1024 -- "$p" --batch 40
 same "$work/forty.json" --input 5x1024 -- "$p" --batch 5 # a shape with a number is that shape

@@ -100,6 +100,12 @@ shows '^  All-reduce: .* hidden behind the backward pass'
 expect_error 2 "--mode: 'trian' is not one of train, fwbw, infer" predict "$p" --gpu a100 --mode trian
 expect_error 2 "--precision: 'fp8' is not one of fp32, tf32, bf16, fp16" predict "$p" --gpu a100 --precision fp8
 expect_error 2 "--attention: '' is not one of auto, eager, fused" predict "$p" --gpu a100 --attention=
+expect_error 2 "--memory-format: 'nhcw' is not one of nchw, channels_last" predict "$p" --gpu a100 --memory-format nhcw
+expect_ok predict "$p" --gpu a100 --memory-format nhwc
+expect_error 2 "--optimizer-impl: 'apex' is not one of auto, foreach, fused, forloop" predict "$p" --gpu a100 --optimizer-impl apex
+expect_error 2 "--optimizer-extras: 'clip,swa' is not one of clip, unscale, master, ema, zero_grad" \
+    predict "$p" --gpu a100 --optimizer-extras clip,swa
+expect_ok predict "$p" --gpu a100 --optimizer-extras none
 expect_error 2 "--optimizer: 'sdg' is not one of .*adamw" predict "$p" --gpu a100 --optimizer sdg
 expect_error 2 "--saturation: 'relu' is not one of sigmoid" predict "$p" --gpu a100 --saturation relu
 expect_error 2 "--by: 'layers' is not one of layer, op, kind" predict "$p" --gpu a100 --by layers

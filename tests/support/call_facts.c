@@ -79,7 +79,7 @@ static void read_norm(call_facts *f, adept_call *c, const char *op)
     else if (is_any(op, " instance_norm "))
         f->mean_row = product(x->dims, 2, x->ndim);
     else if (adept_call_training(c) || !adept_arg_given(c, "running_mean"))
-        f->mean_row = product(x->dims, 0, x->ndim) / (double)x->dims[1];
+        f->mean_row = product(x->dims, 0, x->ndim) / (double)x->dims[1], f->batch_mean = true;
 }
 
 static void read_conv(call_facts *f, adept_call *c)
@@ -94,6 +94,7 @@ static void read_conv(call_facts *f, adept_call *c)
     f->channels_in = (double)x->dims[lead - 1], f->channels_out = (double)y->dims[lead - 1];
     f->in_pixels = product(x->dims, lead, x->ndim), f->out_pixels = product(y->dims, lead, y->ndim);
     f->groups = (double)adept_arg_int(c, "groups", 1);
+    f->window_pixels = product(w->dims, 2, w->ndim);
     f->unit_3x3 = spatial == 2 && w->dims[2] == 3 && w->dims[3] == 3 && stride[0] == 1 && stride[1] == 1 &&
                   dilation[0] == 1 && dilation[1] == 1;
 }
@@ -125,7 +126,7 @@ static bool same(const call_facts *a, const call_facts *b)
     return a->softmax_row == b->softmax_row && a->mean_row == b->mean_row && a->attention == b->attention &&
            a->images == b->images && a->in_pixels == b->in_pixels && a->out_pixels == b->out_pixels &&
            a->channels_in == b->channels_in && a->channels_out == b->channels_out && a->groups == b->groups &&
-           a->unit_3x3 == b->unit_3x3;
+           a->unit_3x3 == b->unit_3x3 && a->batch_mean == b->batch_mean && a->window_pixels == b->window_pixels;
 }
 
 /* ---- listening ---- */

@@ -8,8 +8,10 @@
 /* Of one call; all 0 where it is none of these. */
 typedef struct call_facts {
     double softmax_row, mean_row; /* what a sum of exponentials, or a mean, is taken over */
+    bool batch_mean;              /* it is one of a channel over all images */
     bool attention;
     double images, in_pixels, out_pixels, channels_in, channels_out, groups; /* of a convolution */
+    double window_pixels;
     bool unit_3x3; /* its window is 3 x 3 and meets every pixel, with no holes */
 } call_facts;
 

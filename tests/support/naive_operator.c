@@ -1,6 +1,6 @@
 #include "naive_operator.h"
-#include "adept_optimizer.h"
 #include "call_facts.h"
+#include "naive_optimizer.h"
 #include "naive_step.h"
 #include <math.h>
 #include <stdlib.h>
@@ -101,6 +101,16 @@ static product winograd(const adept_kernel *k, int e, double element, const call
                      .after_bytes = k->bytes_read + k->bytes_written + 2 * element * points * in * out};
 }
 
+/* Images in planes are transposed before matrix units take them, and their result after: every byte is read and written
+ * once more. */
+static double layout_bytes(const adept_kernel *k, const call_facts *f, const adept_placement *at, const double *theta)
+{
+    double bytes = 2 * (k->bytes_read + k->bytes_written);
+    if (!on_matrix_units(k, at) || f->window_pixels == 0 || at->profile->memory_format != ADEPT_NCHW) return 0;
+    if (k->dtype == ADEPT_F32) return K(c_layout_tf32) * bytes;
+    return (f->window_pixels == 1 ? K(c_layout_pointwise) : K(c_layout)) * bytes;
+}
+
 /* The fastest tile and split; ties cannot matter. */
 static double product_s(double *core_s, const adept_kernel *k, const call_facts *facts, const adept_placement *at,
                         const double *theta)
@@ -117,11 +127,7 @@ static double product_s(double *core_s, const adept_kernel *k, const call_facts 
                       k->batch,
                       (k->bytes_read + k->bytes_written) / repeats,
                       0};
-    /* images in planes are transposed before, and their result after: all bytes are read and written once more */
-    bool one_pixel = facts->window_pixels == 1;
-    if (on_matrix_units(k, at) && k->unit == ADEPT_UNIT_CONV && at->profile->memory_format == ADEPT_NCHW)
-        direct.after_bytes = 2 * direct.beside_bytes *
-                             (element == 4 ? K(c_layout_tf32) : one_pixel ? K(c_layout_pointwise) : K(c_layout));
+    double layout_s = layout_bytes(k, facts, at, theta) / bytes_per_s; /* whatever the tile */
     bool linear = k->unit == ADEPT_UNIT_GEMM && !batched && k->pass == ADEPT_FORWARD;
     double pages = direct.k * element / K(r_pitch_bytes), pitch = 1;
     if (linear) pitch += K(c_pages) * k->m / (k->m + 200) / (1 + 1 / (pages * pages));
@@ -139,7 +145,7 @@ static double product_s(double *core_s, const adept_kernel *k, const call_facts 
         }
     }
     *core_s *= pitch * repeats;
-    return best * pitch * repeats;
+    return (best + layout_s) * pitch * repeats;
 }
 
 /* Five FLOPs for each element forward, ten backward: of all kernels of a loss or an attention only the softmax has so
@@ -149,12 +155,20 @@ static double softmax_row(const adept_kernel *k, const call_facts *f)
     return k->flops == (k->pass == ADEPT_FORWARD ? 5 : 10) * k->elements ? f->softmax_row : 0;
 }
 
-static double stream_scale(const adept_kernel *k, const call_facts *f, const double *theta)
+static double stream_scale(const adept_kernel *k, const call_facts *f, bool planes, const double *theta)
 {
     double row = softmax_row(k, f);
     if (row > 0) return K(c_softmax) + (row > 1024 ? K(c_softmax_wide) : 0);
+    if (f->batch_mean) return planes && adept_dtype_bytes(k->dtype) == 2 ? K(c_batch_norm_half_planes) : K(c_batch_norm);
     if (f->mean_row > 0) return K(c_norm) + (f->mean_row > 1536 ? K(c_norm_wide) : 0);
     return 1;
+}
+
+static double depthwise_scale(const adept_kernel *k, bool planes, const double *theta)
+{
+    if (adept_dtype_bytes(k->dtype) > 2) return K(c_depthwise);
+    if (k->pass == ADEPT_FORWARD) return K(c_depthwise_half);
+    return planes ? K(c_depthwise_half_back_planes) : K(c_depthwise_half_back);
 }
 
 /* Rows of a normalisation, by bytes in and out, one after another on each SM. */
@@ -178,7 +192,8 @@ void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_o
         return;
     }
     double flops = depthwise || k->unit == ADEPT_UNIT_ALU ? k->flops : k->flops_alu;
-    double scale = depthwise ? K(c_depthwise) : stream_scale(k, &f, theta);
+    bool planes = at->profile->memory_format == ADEPT_NCHW;
+    double scale = depthwise ? depthwise_scale(k, planes, theta) : stream_scale(k, &f, planes, theta);
     double compute_s = flops / (vector_peak(specs, k->dtype) * K(beta_alu));
     double memory_s = scale * (k->bytes_read + k->bytes_written) / (specs->mem_bytes_per_s * K(beta_mem));
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
@@ -280,7 +295,7 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
 {
     const adept_profile *prof = at->profile;
     const adept_specs *specs = &at->hw->specs;
-    double gpus = at->run.gpus > 0 ? (double)at->run.gpus : 1, tensors = 0, energy_j = 0;
+    double gpus = at->run.gpus > 0 ? (double)at->run.gpus : 1, tensors_s = 0, energy_j = 0;
     double params = (double)prof->trainable_params, gradient_bytes = params > 0 ? prof->trainable_bytes : 0;
     step s = {.theta = theta, .tdp_w = specs->tdp_w};
     naive_operator out = {0};
@@ -292,15 +307,13 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
     s.limit_w = at->run.power_limit_w > 0 ? at->run.power_limit_w : s.tdp_w;
     add_kernels(&s, at);
     if (prof->mode == ADEPT_MODE_TRAIN) {
-        adept_optimizer_cost o =
-            naive_optimizer(prof);
-        double bytes = o.moved_bytes + o.moved_gradients * (params > 0 ? gradient_bytes / params : 4);
-        double time_s = P(c_opt) * bytes / (specs->mem_bytes_per_s * K(beta_mem));
-        s.rows[s.n++] = (row){1, time_s, 0, o.flops, 0, bytes, o.kernels, 2};
-        tensors = (double)prof->trainable_tensors;
+        naive_optimizer o = naive_optimizer_of(prof, params > 0 ? gradient_bytes / params : 4);
+        double time_s = P(c_opt) * o.moved_bytes / (specs->mem_bytes_per_s * K(beta_mem));
+        s.rows[s.n++] = (row){1, time_s, 0, o.flops, 0, o.moved_bytes, o.kernels, 2};
+        tensors_s = (double)prof->trainable_tensors * P(t_tensor_s) + o.waits * P(t_wait_s);
     }
     out.clock_ratio = clock_of(&s, at, &out.floored);
-    double device_s[3] = {0, 0, tensors * P(t_tensor_s)}, host_s[3] = {0, 0, tensors * P(t_tensor_s)};
+    double device_s[3] = {0, 0, tensors_s}, host_s[3] = {0, 0, tensors_s};
     for (size_t i = 0; i < s.n; i++) {
         const row *r = &s.rows[i];
         device_s[r->part] += r->times * time_at(r, out.clock_ratio, theta) + r->launches * P(t_launch_s);

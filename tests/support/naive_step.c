@@ -1,5 +1,5 @@
 #include "naive_step.h"
-#include "adept_optimizer.h"
+#include "naive_optimizer.h"
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
@@ -171,12 +171,10 @@ naive_step naive_predict(const adept_placement *at, const double *theta, const c
     if (prof->precision == ADEPT_AMP_BF16 || prof->precision == ADEPT_AMP_FP16)
         grad_bytes = fmin(grad_bytes, c.p.grad_bytes_lowp);
     pass_times pass = one_pass(&c, saturation);
-    adept_optimizer_cost opt = {0};
-    if (prof->mode == ADEPT_MODE_TRAIN)
-        opt = adept_optimizer_step(adept_optimizer_by_name(prof->optimizer), params, (double)prof->trainable_tensors,
-                                   grad_bytes);
+    naive_optimizer opt = naive_optimizer_of(prof, grad_bytes);
+    double opt_bytes = opt.once_bytes > 0 ? opt.once_bytes + params * grad_bytes : 0;
     double opt_factor = factor(&c, ADEPT_TERM_OPT, NULL);
-    double opt_memory_s = (opt.bytes_read + opt.bytes_written) / c.specs->mem_bytes_per_s * c.p.c_opt * opt_factor;
+    double opt_memory_s = opt_bytes / c.specs->mem_bytes_per_s * c.p.c_opt * opt_factor;
     double opt_compute_s = opt.flops / (c.specs->vector_fp32_flops_per_s * c.p.beta_alu) * c.p.c_alu * opt_factor;
     double sent_bytes = prof->mode == ADEPT_MODE_INFER ? 0 : params * grad_bytes, comm_s = 0;
     if (gpus > 1 && sent_bytes > 0)

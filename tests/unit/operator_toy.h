@@ -20,7 +20,8 @@
 /* What all examples have in common: 10 TFLOP/s on 64 SMs, 1 TB/s of which kernels reach 0.8, boards of 300 W (40 W
  * idle) that can be set to 100 to 350 W, clocks down to 0.2 of the highest. Saturations are 1: their references are far
  * below any dimension. One tile of 64 x 64. */
-static const adept_tile_menu menus[ADEPT_TILED_FAMILIES] = {{1, {{0, 64, 64}}}, {1, {{0, 64, 64}}}, {1, {{0, 64, 64}}}};
+static const adept_tile_menu menus[ADEPT_TILED_FAMILIES] = {
+    {1, {{0, 64, 64}}}, {1, {{0, 64, 64}}}, {1, {{0, 64, 64}}}, {1, {{0, 64, 64}}}};
 
 /* Product: 512 x 512 x 1024 in 64 tiles, one wave of 2*64*64*1024 FLOPs at 0.8 of 10/64 TFLOP/s: 67.108864 us and 1 ns
  * to start. Memory traffic beside it is far below that. */
@@ -52,14 +53,16 @@ static inline void set(fixture *f, const char *name, double value)
 static inline void set_parameters(fixture *f)
 {
     static const adept_parameter values[] = {
-        {"beta_gemm", 0.8},      {"r_tile_gemm", 0.3},  {"r_depth_gemm", 0.3},
-        {"wave_gemm_s", 1e-9},   {"reload_gemm", 1e-3}, {"beta_mem", 0.8},
-        {"beta_alu", 0.5},       {"t_launch_s", 1e-6},  {"t_host_s", 1e-7},
-        {"t_tensor_s", 1e-8},    {"t_sample_s", 1e-9},  {"t_fixed_s", 2e-3},
-        {"c_opt", 1.25},         {"l_hop_s", 1e-5},     {"bw_eff_bytes_per_s", 1e11},
-        {"overlap", 0.5},        {"p_static_w", 40},    {"u_active", 0.5},
-        {"e_simt_j", 1e-11},     {"e_tensor_j", 1e-12}, {"e_mem_j", 1e-10},
-        {"mem_core_share", 0.4}, {"v_slope", 0.5},      {"v_min", 0.4},
+        {"beta_gemm", 0.8},      {"r_tile_gemm", 0.3},   {"r_depth_gemm", 0.3},
+        {"wave_gemm_s", 1e-9},   {"reload_gemm", 1e-3},  {"beta_tensor", 0.56},
+        {"r_tile_tensor", 0.3},  {"r_depth_tensor", 2},  {"wave_tensor_s", 1e-9},
+        {"reload_tensor", 1e-3}, {"beta_mem", 0.8},      {"beta_alu", 0.5},
+        {"t_launch_s", 1e-6},    {"t_host_s", 1e-7},     {"t_tensor_s", 1e-8},
+        {"t_wait_s", 1e-4},      {"t_sample_s", 1e-9},   {"t_fixed_s", 2e-3},
+        {"c_opt", 1.25},         {"l_hop_s", 1e-5},      {"bw_eff_bytes_per_s", 1e11},
+        {"overlap", 0.5},        {"p_static_w", 40},     {"u_active", 0.5},
+        {"e_simt_j", 1e-11},     {"e_tensor_j", 1e-12},  {"e_mem_j", 1e-10},
+        {"mem_core_share", 0.4}, {"v_slope", 0.5},       {"v_min", 0.4},
     };
     for (size_t i = 0; i < N_THETA; i++)
         f->parameters[i] =

@@ -64,8 +64,8 @@ static void need_torch(void)
 
 static void save_profile(const model *m, const char *precision)
 {
-    cli_result r = cli_run("profile %s/data/models/%s.pt --precision %s %s -o %s/%s.%s.json", ADEPT_SOURCE_DIR, m->name,
-                           precision, m->options, cli_folder(), m->name, precision);
+    cli_result r = cli_run("profile %s/data/models/%s.pt --batch %d --precision %s %s -o %s/%s.%s.json", ADEPT_SOURCE_DIR,
+                           m->name, m->batch, precision, m->options, cli_folder(), m->name, precision);
     if (r.exit_code != 0) fail_msg("%s: exit code %d: %s", m->name, r.exit_code, r.err);
     cli_result_free(&r);
 }

@@ -266,13 +266,18 @@ static void saved_profiles(void **state)
     assert_int_equal(adept_dataset_profile_like(d, &d->rows[0], &twice, &other, NULL), ADEPT_OK);
     assert_int_equal(other->batch_size, 512);
     adept_dataset_free(d);
-    d = load_ok("model,batch_size,mode,precision,optimizer,grad_accum,attention,step_time_s\n"
-                "mlp,32,infer,bf16,,,,1\nmlp,,,,sgd,2,fused,1\n",
+    d = load_ok("model,batch_size,mode,precision,optimizer,grad_accum,attention,memory_format,optimizer_impl,"
+                "optimizer_extras,step_time_s\n"
+                "mlp,32,infer,bf16,,,,,,,1\nmlp,,,,sgd,2,fused,channels_last,fused,\"ema,clip\",1\n",
                 &computed);
     const adept_profile *first = d->rows[0].profile, *second = d->rows[1].profile;
     assert_true(first->batch_size == 32 && first->mode == ADEPT_MODE_INFER && first->precision == ADEPT_AMP_BF16);
     assert_true(second->batch_size == 256 && second->mode == ADEPT_MODE_TRAIN && second->grad_accum == 2);
     assert_string_equal(second->optimizer, "sgd");
+    assert_int_equal(first->memory_format, ADEPT_NCHW);
+    assert_int_equal(second->memory_format, ADEPT_CHANNELS_LAST);
+    assert_int_equal(second->optimizer_impl, ADEPT_IMPL_FUSED);
+    assert_int_equal(second->optimizer_extras, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_EMA);
     adept_dataset_free(d);
     expect("model,batch_size,input,step_time_s\nmlp,256,,1\nmlp,32,Bx1025,1\n", ADEPT_E_INVALID, "runs.csv:3: ");
 }
@@ -289,12 +294,16 @@ static void a_row_says_what_runs(void **state)
     assert_int_equal(adept_saved_read(&graph, &config, SAVED, &err), ADEPT_OK);
     config.mode = ADEPT_MODE_INFER;
     config.precision = ADEPT_TF32;
+    config.memory_format = ADEPT_CHANNELS_LAST;
+    config.optimizer_impl = ADEPT_IMPL_FUSED;
+    config.optimizer_extras = ADEPT_EXTRA_CLIP;
     config.batch_size = 40;
     saved = saved_model_text(graph, &config);
     test_file_write(in_folder("models/mlp.profile.json"), saved, strlen(saved));
     adept_dataset *d = load_ok("model,step_time_s\nmlp,1\n", &computed);
     const adept_profile *p = d->rows[0].profile;
     assert_true(p->mode == ADEPT_MODE_TRAIN && p->precision == ADEPT_FP32 && p->batch_size == 40);
+    assert_true(p->memory_format == ADEPT_NCHW && p->optimizer_impl == ADEPT_IMPL_AUTO && p->optimizer_extras == 0);
     adept_dataset_free(d);
     adept_graph_free(graph);
     free(saved);

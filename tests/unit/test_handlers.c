@@ -38,7 +38,8 @@ static int check_rows(const adept_cost *cost, double expected)
     int bad = 0;
     for (size_t i = 0; i < cost->n_kernels; i++) {
         const adept_kernel *k = &cost->kernels[i];
-        bool rows = k->family == ADEPT_FAMILY_SOFTMAX || k->family == ADEPT_FAMILY_NORM;
+        bool rows = k->family == ADEPT_FAMILY_SOFTMAX || k->family == ADEPT_FAMILY_NORM ||
+                    k->family == ADEPT_FAMILY_BATCH_NORM;
         bad += check("row_elements", k->row_elements, rows ? expected : 0);
         found = fmax(found, k->row_elements);
     }

@@ -455,7 +455,8 @@ static void assert_unknown(const char *typed, const char *message)
 static void test_nearest_names(void **state)
 {
     (void)state;
-    assert_unknown("a1000", "unknown GPU 'a1000'; nearest: a100-sxm-40gb (a100), a10" LIST);
+    assert_unknown("a1000", "unknown GPU 'a1000'; nearest: a100-sxm-40gb (a100), rtx-a4000 (a4000), rtx-a5000 (a5000), "
+                            "rtx-a6000 (a6000), a10" LIST);
     /* neighbours swapped: one error, not two */
     assert_unknown("1h00", "unknown GPU '1h00'; nearest: h100-sxm-80gb (h100)" LIST);
     assert_unknown("MI300", "unknown GPU 'MI300'; nearest: mi300x, mi100" LIST);
@@ -474,9 +475,10 @@ static void test_nearest_names(void **state)
 static void test_no_fallback(void **state)
 {
     (void)state;
-    static const char *const others[] = {"v100-sxm2-16gb", "a10g",   "a6000",    "h800",  "gh200", "mi250x", "rtx4090",
-                                         "a100-sxm",       "a 100",  "h100-nvl", "p40",   "t40",   "l2",     "nvidia",
-                                         "a100 ",          "a100\n", "b100",     "gb200", "mi325x"};
+    static const char *const others[] = {"v100s-pcie-32gb", "a10g",   "a5500",    "h800", "gh200-141gb", "mi250x",
+                                         "rtx2080ti",       "a 100",  "h100-nvl", "p40",  "t40",         "l2",
+                                         "a100-sxm",        "nvidia", "a100 ",    "h20",  "a100\n",      "b100",
+                                         "mi325x"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         adept_hwprofile *hw = NULL;
         assert_int_equal(adept_hwprofile_open(&hw, others[i], NULL), ADEPT_E_UNKNOWN_GPU);

@@ -21,18 +21,23 @@ static adept_hwprofile *open_gpu(const char *name)
 
 /* ---------------------------------------------------------------- the file -------------------------------------- */
 
-static adept_status read_text(adept_kernel_rows *rows, const char *text, adept_error *err)
+static adept_status read_text_for(adept_kernel_rows *rows, const char *text, const char *gpu, adept_error *err)
 {
     char path[] = "/tmp/adept_kernels_XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
-    adept_hwprofile *hw = open_gpu("v100-pcie-32gb");
+    adept_hwprofile *hw = open_gpu(gpu);
     adept_status status = adept_kernel_rows_read(rows, path, &(adept_kernel_gpus){.one = hw}, err);
     adept_hwprofile_free(hw);
     unlink(path);
     return status;
+}
+
+static adept_status read_text(adept_kernel_rows *rows, const char *text, adept_error *err)
+{
+    return read_text_for(rows, text, "v100-pcie-32gb", err);
 }
 
 #define HEADER "op,B,M,N,K,H,C_in,C_out,KS,HW,stride,pad,dtype,latency_ms\n"
@@ -57,11 +62,11 @@ static void test_columns(void **state)
     assert_true(r[0].work.m == 64 && r[0].work.k == 32 && r[0].work.n == 16 && r[0].work.batch == 8);
     assert_float_equal(r[0].work.bytes, 4.0 * 8 * (64 * 32 + 32 * 16 + 64 * 16), 0);
     assert_float_equal(r[0].time_s, 0.5e-3, 1e-18);
-    /* linear: the batch joins the rows; fp16 runs on the V100's tensor cores, 112 TFLOP/s times beta_tensor as in a step; rows of
-     * 300 * 2 bytes */
+    /* linear: the batch joins the rows; fp16 runs on the V100's tensor cores, 112 TFLOP/s; rows of 300 * 2 bytes */
     assert_true(r[1].work.m == 200 && r[1].work.k == 300 && r[1].work.n == 50 && r[1].work.batch == 1);
-    assert_true(r[1].tensor_share > 0 && r[1].tensor_share < 1 && r[0].tensor_share == 1);
-    assert_float_equal(r[1].work.flops_per_s, 112e12 * r[1].tensor_share, 1);
+    assert_true(r[1].tensor && r[1].work.family == ADEPT_FAMILY_TENSOR);
+    assert_true(!r[0].tensor && r[0].work.family == ADEPT_FAMILY_BMM);
+    assert_float_equal(r[1].work.flops_per_s, 112e12, 1);
     assert_true(r[1].work.pitch_bytes == 600);
     /* (224 + 6 - 7) / 2 + 1 = 112; no Winograd for 7x7 at stride 2 */
     assert_true(r[2].work.m == 4 * 112 * 112 && r[2].work.k == 3 * 49 && r[2].work.n == 64 && r[2].work.images == 0);
@@ -71,6 +76,32 @@ static void test_columns(void **state)
     assert_float_equal(r[4].work.bytes, 4.0 * 2 * 12 * 2000, 0);
     assert_true(r[4].work.row_elements == 2000);
     assert_float_equal(r[5].work.bytes, 4.0 * 3 * 200, 0);
+    adept_kernel_rows_free(&rows);
+}
+
+/* TF32 runs on the A100's matrix units, 156 TFLOP/s on operands of 4 bytes; float32 does not. */
+static void test_types(void **state)
+{
+    (void)state;
+    adept_kernel_rows rows = {0};
+    adept_error err = {0};
+    assert_int_equal(read_text_for(&rows,
+                                   HEADER "bmm,8,64,32,16,,,,,,,,tf32,0.5\n"
+                                          "conv,4,,,,,16,64,3,10,1,1,xf32,2\n"
+                                          "linear,2,100,300,50,,,,,,,,bfloat16,1\n"
+                                          "bmm,8,64,32,16,,,,,,,,float32,0.5\n"
+                                          "softmax,12,,,,2000,,,,,,,tf32,3\n",
+                                   "a100-pcie-40gb", &err),
+                     ADEPT_OK);
+    const adept_kernel_row *r = rows.rows;
+    static const double peaks[] = {156e12, 156e12, 312e12, 19.5e12}, bytes[] = {4, 4, 2, 4};
+    for (int i = 0; i < 4; i++) {
+        assert_true(r[i].tensor == (i < 3));
+        assert_int_equal(r[i].work.family, i < 3 ? ADEPT_FAMILY_TENSOR : ADEPT_FAMILY_BMM);
+        assert_float_equal(r[i].work.flops_per_s, peaks[i], 1e-2 * peaks[i]);
+        assert_true(r[i].work.element_bytes == bytes[i] && r[i].work.transposed_bytes == 0);
+    }
+    assert_int_equal(r[4].work.family, ADEPT_FAMILY_SOFTMAX);
     adept_kernel_rows_free(&rows);
 }
 
@@ -94,6 +125,7 @@ static void test_bad_files(void **state)
         {HEADER "bmm,8,64,3,1e99,,,,,,,,float32,1\n", ":2: column K: \"1e99\" is not", ADEPT_E_INVALID},
         {HEADER "bmm,8,64,3,16,,,,,,,,int8,1\n", ":2: column dtype: \"int8\" is none of", ADEPT_E_INVALID},
         {HEADER "bmm,8,64,3,16,,,,,,,,bfloat16,1\n", ":2: v100-pcie-32gb has no unit for matrix products in bf16", ADEPT_E_USAGE},
+        {HEADER "bmm,8,64,3,16,,,,,,,,TF32,1\n", "\"TF32\" is none of float32, float16, bfloat16, tf32", ADEPT_E_INVALID},
         {HEADER "fft,8,64,3,16,,,,,,,,float32,1\n", ":2: column op: unknown operator \"fft\"", ADEPT_E_INVALID},
         {HEADER "conv,4,,,,,3,64,7,2,1,0,,2\n", ":2: column KS: the window does not fit", ADEPT_E_INVALID},
         {HEADER "add,10,,,,20,,,,,,,float32,0.2\nln,1,,,,,,,,,,,float32,1\n", ":3: column H: \"ln\" needs",
@@ -141,7 +173,6 @@ static adept_kernel_rows synthetic(const adept_kernel_fit *fit, size_t n, double
     srand(3);
     for (size_t i = 0; i < n; i++) {
         adept_kernel_case *c = &rows.rows[i].work;
-        rows.rows[i].tensor_share = 1;
         *c = (adept_kernel_case){
             .element_bytes = 4, .flops_per_s = 14e12, .alu_flops_per_s = 14e12, .bytes_per_s = 9e11, .sm_count = 80};
         if (i % 4 == 0) {
@@ -254,7 +285,8 @@ static void test_public_kernels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns),        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_columns),        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_recovers_truth), cmocka_unit_test(test_too_few_rows),
         cmocka_unit_test(test_loss_gradient),  cmocka_unit_test(test_public_kernels),
     };

@@ -133,6 +133,64 @@ static void test_winograd(void **state)
     expect(time_s(&c, theta, menus), 0.689824e-6); /* the faster of both */
 }
 
+/* A product on matrix units, 2 waves as in test_waves; transposing moves 16e6 bytes more at 0.8 TB/s, times a factor of
+ * their own: 20 us, which do not overlap and do not follow the clock. */
+static void test_layout(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    ideal(theta);
+    theta[ADEPT_KP_reload_tensor] = 1e-3;
+    theta[ADEPT_KP_c_layout] = 1.2, theta[ADEPT_KP_c_layout_pointwise] = 0.25, theta[ADEPT_KP_c_layout_tf32] = 0.5;
+    c.family = ADEPT_FAMILY_TENSOR, c.m = 256, c.n = 128, c.k = 512, c.batch = 1, c.bytes_per_s = 1e12;
+    const adept_tile_menu tensor[ADEPT_TILED_FAMILIES] = {[ADEPT_FAMILY_TENSOR] = {1, {{0, 128, 64}}}};
+    adept_kernel_time without = adept_kernel_law(&c, theta, tensor, 0, NULL);
+    c.transposed_bytes = 16e6;
+    static const struct {
+        double element_bytes, pointwise, factor;
+    } cases[] = {{2, 0, 1.2}, {2, 1, 0.25}, {4, 0, 0.5}, {4, 1, 0.5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        c.element_bytes = cases[i].element_bytes, c.pointwise = cases[i].pointwise;
+        adept_kernel_time t = adept_kernel_law(&c, theta, tensor, 0, NULL);
+        expect((t.time_s - without.time_s) / (20e-6 * cases[i].factor), 1);
+        expect(t.core_s, without.core_s);
+    }
+}
+
+/* 9e6 bytes in 12.5 us, as in test_streams, times the factor of what runs: types of 16 bits have kernels of their own. */
+static void test_layout_of_streams(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    ideal(theta);
+    theta[ADEPT_KP_c_norm] = 1.9, theta[ADEPT_KP_c_norm_wide] = 0.9, theta[ADEPT_KP_row_norm_s] = 20e-9;
+    theta[ADEPT_KP_c_batch_norm] = 1.1, theta[ADEPT_KP_c_batch_norm_half_planes] = 1.5;
+    theta[ADEPT_KP_c_depthwise] = 2, theta[ADEPT_KP_c_depthwise_half] = 1.25;
+    theta[ADEPT_KP_c_depthwise_half_back] = 3, theta[ADEPT_KP_c_depthwise_half_back_planes] = 5;
+    static const struct {
+        adept_kernel_family family;
+        double element_bytes, planes, backward, factor;
+    } cases[] = {
+        {ADEPT_FAMILY_BATCH_NORM, 4, 0, 0, 1.1}, {ADEPT_FAMILY_BATCH_NORM, 4, 1, 1, 1.1},
+        {ADEPT_FAMILY_BATCH_NORM, 2, 0, 1, 1.1}, {ADEPT_FAMILY_BATCH_NORM, 2, 1, 0, 1.5},
+        {ADEPT_FAMILY_DEPTHWISE, 4, 0, 0, 2},    {ADEPT_FAMILY_DEPTHWISE, 4, 1, 1, 2},
+        {ADEPT_FAMILY_DEPTHWISE, 2, 0, 0, 1.25}, {ADEPT_FAMILY_DEPTHWISE, 2, 1, 0, 1.25},
+        {ADEPT_FAMILY_DEPTHWISE, 2, 0, 1, 3},    {ADEPT_FAMILY_DEPTHWISE, 2, 1, 1, 5},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_kernel_case c = toy;
+        c.family = cases[i].family, c.element_bytes = cases[i].element_bytes;
+        c.planes = cases[i].planes, c.backward = cases[i].backward;
+        c.bytes = 9e6, c.bytes_per_s = 0.9e12;
+        expect(time_s(&c, theta, adept_tile_menu_default), 12.5e-6 * cases[i].factor);
+        if (c.family != ADEPT_FAMILY_BATCH_NORM) continue;
+        c.row_elements = 1e5; /* on 2 SMs; no row is too wide */
+        double rows = 9e6 / (2 * c.element_bytes * 1e5);
+        expect(time_s(&c, theta, adept_tile_menu_default), 12.5e-6 * cases[i].factor + rows / 2 * 20e-9);
+    }
+}
+
 /* Compute and memory alike: half of the fourth power each, so half of the time follows the clock. */
 static void test_core_share(void **state)
 {
@@ -198,17 +256,20 @@ static double dimension(void)
 static adept_kernel_case random_case(void)
 {
     adept_kernel_case c = {.family = (adept_kernel_family)(rand() % ADEPT_FAMILY_COUNT),
-                           .element_bytes = 4,
+                           .element_bytes = rand() % 2 ? 4 : 2,
                            .flops_per_s = 14e12,
                            .alu_flops_per_s = 14e12,
                            .bytes_per_s = 9e11,
                            .sm_count = 80,
+                           .planes = rand() % 2,
+                           .backward = rand() % 2,
                            .bytes = exp(uniform(8, 20)),
                            .alu_flops = exp(uniform(8, 24)),
                            .row_elements = dimension()};
     if (c.family >= ADEPT_TILED_FAMILIES) return c;
     c.m = dimension(), c.n = dimension(), c.k = dimension(), c.batch = dimension();
     c.pitch_bytes = 4 * c.k;
+    if (c.family == ADEPT_FAMILY_TENSOR) c.transposed_bytes = c.planes * exp(uniform(8, 20)), c.pointwise = rand() % 2;
     if (c.family == ADEPT_FAMILY_CONV && rand() % 2) {
         c.images = 1 + rand() % 64, c.side = 1 + rand() % 64;
         c.channels_in = dimension(), c.channels_out = dimension();
@@ -276,7 +337,7 @@ int main(void)
         cmocka_unit_test(test_waves),    cmocka_unit_test(test_saturation), cmocka_unit_test(test_split_depth),
         cmocka_unit_test(test_traffic),  cmocka_unit_test(test_winograd),   cmocka_unit_test(test_streams),
         cmocka_unit_test(test_norms),    cmocka_unit_test(test_core_share), cmocka_unit_test(test_gradient),
-        cmocka_unit_test(test_monotone),
+        cmocka_unit_test(test_monotone), cmocka_unit_test(test_layout),     cmocka_unit_test(test_layout_of_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

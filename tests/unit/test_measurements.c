@@ -29,8 +29,8 @@ static void every_column(void **state)
     (void)state;
     adept_dataset *d =
         parse("source,weight,power_scope,avg_power_w,step_time_s,power_limit_w,attention,grad_accum,optimizer,"
-              "mode,precision,gpus,gpu,batch_size,input,model\n"
-              "lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
+              "optimizer_impl,optimizer_extras,memory_format,mode,precision,gpus,gpu,batch_size,input,model\n"
+              "lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
     const adept_measurement *m = d->rows;
     assert_int_equal(d->n, 1);
     assert_string_equal(m->model, "../x/bert.pt2");
@@ -46,6 +46,9 @@ static void every_column(void **state)
     assert_int_equal(m->mode, ADEPT_MODE_TRAIN);
     assert_int_equal(m->precision, ADEPT_AMP_BF16);
     assert_int_equal(m->attention, ADEPT_ATTENTION_FUSED);
+    assert_int_equal(m->memory_format, ADEPT_CHANNELS_LAST);
+    assert_int_equal(m->optimizer_impl, ADEPT_IMPL_FORLOOP);
+    assert_int_equal(m->optimizer_extras, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_EMA);
     assert_true(m->power_limit_w == 250 && m->step_time_s == 0.1 && m->power_avg_w == 1500.5 && m->weight == 2.5);
     assert_int_equal(m->line, 2);
     assert_string_equal(m->file, "runs/t.csv");
@@ -63,6 +66,10 @@ static void defaults(void **state)
     assert_string_equal(m->power_scope, "gpu");
     assert_true(m->batch_size == 0 && m->gpus == 1 && m->grad_accum == 1 && m->power_limit_w == 0 && m->weight == 1);
     assert_true(m->mode == ADEPT_MODE_TRAIN && m->precision == ADEPT_FP32 && m->attention == ADEPT_ATTENTION_AUTO);
+    assert_true(m->memory_format == ADEPT_NCHW && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
+    assert_string_equal(adept_measurement_text(m, "memory_format"), "nchw");
+    assert_string_equal(adept_measurement_text(m, "optimizer_impl"), "auto");
+    assert_string_equal(adept_measurement_text(m, "optimizer_extras"), "none");
     assert_true(m->step_time_s == 0.25 && isnan(m->power_avg_w));
     assert_string_equal(adept_measurement_text(m, "precision"), "fp32");
     assert_string_equal(adept_measurement_text(m, "gpus"), "1");
@@ -223,6 +230,12 @@ static const refusal refusals[] = {
     {HEAD "a,1,,,,,,lion9,,,,,,\n", "t.csv:2: column optimizer: 'lion9' is not one of none, sgd"},
     {HEAD "a,1,,,,,,,x,,,,,\n", "t.csv:2: column grad_accum: 'x' is not a whole number"},
     {HEAD "a,1,,,,,,,,flash,,,,\n", "t.csv:2: column attention: 'flash' is not one of auto, eager, fused"},
+    {"model,step_time_s,memory_format\na,1,nwhc\n",
+     "t.csv:2: column memory_format: 'nwhc' is not one of nchw, channels_last"},
+    {"model,step_time_s,optimizer_impl\na,1,apex\n",
+     "t.csv:2: column optimizer_impl: 'apex' is not one of auto, foreach, fused, forloop"},
+    {"model,step_time_s,optimizer_extras\na,1,\"clip,swa\"\n",
+     "t.csv:2: column optimizer_extras: 'clip,swa' is not one of clip, unscale, master, ema, zero_grad"},
     {HEAD "a,1,,,,,,,,,0,,,\n", "t.csv:2: column power_limit_w: 0 is not above 0"},
     {HEAD "a,1,,,,,,,,,,rack,,\n", "t.csv:2: column power_scope: 'rack' is not one of gpu, node"},
     {HEAD "a,1,,,,,,,,,,,-1,\n", "t.csv:2: column weight: -1 is not at least 0"},

@@ -14,15 +14,20 @@
 #include <string.h>
 #include <cmocka.h>
 
-static adept_profile *build(const char *text, adept_precision precision)
+static adept_profile *build_in(const char *text, adept_precision precision, adept_memory_format format)
 {
-    const adept_workload_config config = {.precision = precision, .optimizer = "sgd"};
+    const adept_workload_config config = {.precision = precision, .memory_format = format, .optimizer = "sgd"};
     adept_graph *g = graph_text(text);
     adept_profile *p = NULL;
     adept_error err = {0};
     if (adept_profile_build(&p, g, adept_handlers(), &config, NULL, NULL, &err)) fail_msg("%s", err.message);
     adept_graph_free(g);
     return p;
+}
+
+static adept_profile *build(const char *text, adept_precision precision)
+{
+    return build_in(text, precision, ADEPT_NCHW);
 }
 
 /* The n-th kernel of a pass of an operator, as the law sees it on the toy GPU. */
@@ -94,11 +99,20 @@ static void batched_products(void **state)
                              "return y\n",
                              ADEPT_TF32);
     placed_kernel k = kernel(p, "aten::bmm", ADEPT_FORWARD, 0);
-    is_product(&k, ADEPT_FAMILY_BMM, 8, 4, 8, 6);
+    is_product(&k, ADEPT_FAMILY_TENSOR, 8, 4, 8, 6);
+    assert_int_equal(k.k.unit, ADEPT_UNIT_GEMM);
     assert_true(k.k.work.pitch_bytes == 0);
     assert_true(k.k.work.flops_per_s == 80e12 && k.k.tensor_flops == 2 * 6 * 2 * 8 * 4 * 8 && k.k.simt_flops == 0);
     k = kernel(p, "aten::bmm", ADEPT_BACKWARD, 0);
-    is_product(&k, ADEPT_FAMILY_BMM, 8, 4, 8, 6); /* dw = x^T dy; x needs no gradient */
+    is_product(&k, ADEPT_FAMILY_TENSOR, 8, 4, 8, 6); /* dw = x^T dy; x needs no gradient */
+    adept_profile_free(p);
+    p = build("input x f32:6x8x8\n"
+              "param w f32:6x8x4 grad\n"
+              "y = aten::bmm(self=x, mat2=w) @ m M\n"
+              "return y\n",
+              ADEPT_FP32); /* no matrix units */
+    k = kernel(p, "aten::bmm", ADEPT_FORWARD, 0);
+    is_product(&k, ADEPT_FAMILY_BMM, 8, 4, 8, 6);
     adept_profile_free(p);
 }
 
@@ -142,11 +156,11 @@ static void fused_attention(void **state)
                              "return y\n",
                              ADEPT_AMP_FP16);
     placed_kernel k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_FORWARD, 0);
-    is_product(&k, ADEPT_FAMILY_BMM, 64, 64, 32, 6);
+    is_product(&k, ADEPT_FAMILY_TENSOR, 64, 64, 32, 6);
     assert_true(k.k.work.element_bytes == 2 && k.k.work.flops_per_s == 160e12);
     assert_true(k.k.tensor_flops == 2 * 64 * 64 * 32 * 6);
     k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_BACKWARD, 1); /* after the row sums */
-    is_product(&k, ADEPT_FAMILY_BMM, 64, 64, 80, 6);
+    is_product(&k, ADEPT_FAMILY_TENSOR, 64, 64, 80, 6);
     adept_profile_free(p);
 }
 
@@ -359,6 +373,74 @@ static void groups(void **state)
     adept_profile_free(p);
 }
 
+/* Matrix units want the channels of a pixel side by side: images in planes are transposed before and after, 2 * bytes.
+ * ALUs take both. */
+static void layouts_of_convolutions(void **state)
+{
+    (void)state;
+    static const char text[] = "input x f32:2x8x12x12\n"
+                               "param w f32:8x8x1x1 grad\n"
+                               "param v f32:16x8x3x3 grad\n"
+                               "h = aten::conv2d(input=x, weight=w, bias=none) @ c C\n"
+                               "y = aten::conv2d(input=h, weight=v, bias=none, padding=[1, 1]) @ d C\n"
+                               "return y\n";
+    static const adept_precision precisions[] = {ADEPT_FP32, ADEPT_TF32, ADEPT_AMP_FP16};
+    for (size_t i = 0; i < 3; i++) {
+        for (int format = ADEPT_NCHW; format <= ADEPT_CHANNELS_LAST; format++) {
+            adept_profile *p = build_in(text, precisions[i], (adept_memory_format)format);
+            bool tensor = precisions[i] != ADEPT_FP32, planes = format == ADEPT_NCHW;
+            for (size_t n = 0; n < 5; n++) { /* backward one of the first, x needs no gradient, and two of the second */
+                adept_pass pass = n < 2 ? ADEPT_FORWARD : ADEPT_BACKWARD;
+                placed_kernel k = kernel(p, "aten::conv2d", pass, n < 2 ? n : n - 2);
+                assert_int_equal(k.k.work.family, tensor ? ADEPT_FAMILY_TENSOR : ADEPT_FAMILY_CONV);
+                assert_int_equal(k.k.unit, ADEPT_UNIT_CONV);
+                assert_true(k.k.work.transposed_bytes == (tensor && planes ? 2 * k.k.work.bytes : 0));
+                assert_true(k.k.work.pointwise == (tensor && planes && (n == 0 || n == 2)));
+            }
+            adept_profile_free(p);
+        }
+    }
+}
+
+/* Depthwise convolutions and means of a channel say which way they go and how the images lie. */
+static void layouts_of_the_rest(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "input x f32:2x8x12x12\n"
+        "param v f32:8x8x1x1 grad\n"
+        "param w f32:8x1x3x3 grad\n"
+        "param c f32:8 grad\n"
+        "h = aten::conv2d(input=x, weight=v, bias=none) @ a A\n"
+        "y = aten::_convolution(input=h, weight=w, bias=none, stride=[1,1], padding=[1,1], dilation=[1,1], "
+        "transposed=false, output_padding=[0,0], groups=8, benchmark=false, deterministic=false, cudnn_enabled=true, "
+        "allow_tf32=true) @ d D\n"
+        "z = aten::batch_norm(input=y, weight=c, bias=c, running_mean=none, running_var=none, training=true, "
+        "momentum=0.1, eps=0.00001, cudnn_enabled=true) @ b B\n"
+        "i = aten::instance_norm(input=z, weight=c, bias=c, running_mean=none, running_var=none, "
+        "use_input_stats=true, momentum=0.1, eps=0.00001, cudnn_enabled=true) @ i I\n"
+        "return i\n";
+    static const struct {
+        const char *op;
+        adept_kernel_family family;
+    } ops[] = {{"aten::_convolution", ADEPT_FAMILY_DEPTHWISE}, {"aten::batch_norm", ADEPT_FAMILY_BATCH_NORM}};
+    for (int format = ADEPT_NCHW; format <= ADEPT_CHANNELS_LAST; format++) {
+        adept_profile *p = build_in(text, ADEPT_PURE_FP16, (adept_memory_format)format);
+        for (size_t i = 0; i < 2; i++) {
+            for (int pass = ADEPT_FORWARD; pass <= ADEPT_BACKWARD; pass++) {
+                placed_kernel k = kernel(p, ops[i].op, (adept_pass)pass, 0);
+                assert_int_equal(k.k.work.family, ops[i].family);
+                assert_true(k.k.work.planes == (format == ADEPT_NCHW));
+                assert_true(k.k.work.backward == (pass == ADEPT_BACKWARD) && k.k.work.transposed_bytes == 0);
+            }
+        }
+        placed_kernel k = kernel(p, "aten::instance_norm", ADEPT_FORWARD, 0);
+        assert_int_equal(k.k.work.family, ADEPT_FAMILY_NORM);
+        assert_true(k.k.work.planes == 0 && k.k.work.backward == 0);
+        adept_profile_free(p);
+    }
+}
+
 /* ---- rows ---- */
 
 static void rows(void **state)
@@ -390,7 +472,7 @@ static void rows(void **state)
         {"aten::softmax", ADEPT_FAMILY_SOFTMAX, 20},          {"aten::log_softmax", ADEPT_FAMILY_SOFTMAX, 6},
         {"aten::layer_norm", ADEPT_FAMILY_NORM, 20},          {"aten::rms_norm", ADEPT_FAMILY_NORM, 10 * 20},
         {"aten::group_norm", ADEPT_FAMILY_NORM, 2 * 10 * 20}, {"aten::instance_norm", ADEPT_FAMILY_NORM, 10 * 20},
-        {"aten::batch_norm", ADEPT_FAMILY_NORM, 4 * 10 * 20}, /* one mean for each of 6 channels */
+        {"aten::batch_norm", ADEPT_FAMILY_BATCH_NORM, 4 * 10 * 20}, /* one mean for each of 6 channels */
     };
     placed_kernel k = kernel(p, "aten::add", ADEPT_FORWARD, 0);
     assert_int_equal(k.k.work.family, ADEPT_FAMILY_STREAM);
@@ -524,6 +606,8 @@ int main(void)
         cmocka_unit_test(transposed),
         cmocka_unit_test(empty_products),
         cmocka_unit_test(no_dimensions),
+        cmocka_unit_test(layouts_of_convolutions),
+        cmocka_unit_test(layouts_of_the_rest),
         cmocka_unit_test(rows),
         cmocka_unit_test(rows_are_not_merged),
         cmocka_unit_test(group_norm_time),

@@ -243,6 +243,8 @@ static void check_model(const char *path, void *context)
     const char *name = strrchr(path, '/') + 1;
     static const adept_mode modes[N_MODES] = {ADEPT_MODE_TRAIN, ADEPT_MODE_FWBW, ADEPT_MODE_INFER};
     static const adept_precision precisions[N_PRECISIONS] = {ADEPT_FP32, ADEPT_TF32, ADEPT_AMP_FP16};
+    static const char *const optimizers[N_PRECISIONS] = {"sgd", "adamw", "bertadam"};
+    unsigned extras = ADEPT_EXTRA_CLIP | ADEPT_EXTRA_EMA | (number_of(name) % 2 ? ADEPT_EXTRA_MASTER : 0);
     adept_graph *graph = NULL;
     adept_error err = {0};
     call_facts_forget();
@@ -255,8 +257,11 @@ static void check_model(const char *path, void *context)
         for (int m = 0; m < N_MODES; m++) {
             const adept_workload_config config = {.mode = modes[m],
                                                   .precision = precisions[p],
+                                                  .memory_format = m == 1 ? ADEPT_CHANNELS_LAST : ADEPT_NCHW,
                                                   .grad_accum = 1 + p % 2,
-                                                  .optimizer = p ? "adamw" : "sgd"};
+                                                  .optimizer = optimizers[p],
+                                                  .optimizer_impl = (adept_optimizer_impl)(number_of(name) % 4),
+                                                  .optimizer_extras = p ? extras : 0};
             if (adept_profile_build(&profiles[m], graph, call_facts_handlers(), &config, NULL, NULL, &err) != ADEPT_OK)
                 fail_msg("%s: %s", path, err.message);
             profiles[m]->model_path = path;

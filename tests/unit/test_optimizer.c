@@ -2,33 +2,113 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 #include "adept_optimizer.h"
+#include "naive_optimizer.h"
 
 #define assert_exactly(a, b) assert_true((a) == (b)) /* small integers: exact */
 
-/* Specification 2.1: V_opt is 28 bytes per parameter in FP32 and 26 with bf16 gradients, F_opt 18 per parameter. */
-static void adamw_moves_28_or_26_bytes(void **state)
+static adept_optimizer_cost step(const char *name, double params, double tensors, adept_optimizer_impl impl,
+                                 unsigned extras, double word_bytes)
+{
+    const adept_optimizer_run run = {.optimizer = adept_optimizer_by_name(name),
+                                     .impl = impl,
+                                     .extras = extras,
+                                     .word_bytes = word_bytes,
+                                     .params = params,
+                                     .tensors = tensors};
+    assert_non_null(run.optimizer);
+    return adept_optimizer_step(&run);
+}
+
+/* PyTorch's default on parameters of 4 bytes. */
+static adept_optimizer_cost plain(const char *name, double params, double tensors)
+{
+    return step(name, params, tensors, ADEPT_IMPL_AUTO, 0, 4);
+}
+
+/* Specification 2.1: V_opt is 28 bytes per parameter in FP32, of which 4 are the gradient's, F_opt 18 per parameter. */
+static void adamw_reads_and_writes_three_words(void **state)
 {
     (void)state;
-    const adept_optimizer *adamw = adept_optimizer_by_name("adamw");
-    assert_non_null(adamw);
-    adept_optimizer_cost fp32 = adept_optimizer_step(adamw, 1000, 1, 4);
-    assert_exactly(fp32.bytes_read, 16000); /* p, m, v, g: 4 each */
+    adept_optimizer_cost fp32 = plain("adamw", 1000, 1);
+    assert_exactly(fp32.bytes_read, 12000); /* p, m, v: 4 each */
     assert_exactly(fp32.bytes_written, 12000);
     assert_exactly(fp32.flops, 18000);
     assert_exactly(fp32.state_bytes, 8000);
-    adept_optimizer_cost bf16 = adept_optimizer_step(adamw, 1000, 1, 2);
-    assert_exactly(bf16.bytes_read + bf16.bytes_written, 26000);
+}
+
+/* mul_ (p), lerp_ (m g), mul_ (v), addcmul_ (v g), sqrt, div_, add_, addcdiv_ (p m d): 18 words and the gradient twice.
+ * In one kernel: p, m and v in and out, the gradient once. */
+static void what_adamw_moves(void **state)
+{
+    (void)state;
+    for (int impl = ADEPT_IMPL_AUTO; impl <= ADEPT_IMPL_FORLOOP; impl++) {
+        adept_optimizer_cost cost = step("adamw", 1000, 10, (adept_optimizer_impl)impl, 0, 4);
+        bool fused = impl == ADEPT_IMPL_FUSED;
+        assert_exactly(cost.moved_bytes, 4 * (fused ? 6 : 18) * 1000);
+        assert_exactly(cost.moved_gradients, (fused ? 1 : 2) * 1000);
+        assert_exactly(cost.kernels, fused ? 1 : impl == ADEPT_IMPL_FORLOOP ? 120 : 12);
+        assert_exactly(cost.bytes_read + cost.bytes_written, 24000);
+        assert_exactly(cost.waits, 0);
+    }
+}
+
+static void models_of_16_bits_have_words_of_2_bytes(void **state)
+{
+    (void)state;
+    adept_optimizer_cost cost = step("adamw", 1000, 1, ADEPT_IMPL_AUTO, 0, 2);
+    assert_exactly(cost.moved_bytes, 36000);
+    assert_exactly(cost.bytes_read, 6000);
+    assert_exactly(cost.bytes_written, 6000);
+    assert_exactly(cost.state_bytes, 4000);
+}
+
+/* Copies of 4 bytes: parameters and gradients beside the state. The gradient of 16 bits is read once; its copy is written
+ * (4), and read by the optimizer twice (8); 18 words; parameters read (4) and written in 16 bits (2). */
+static void master_weights(void **state)
+{
+    (void)state;
+    adept_optimizer_cost cost = step("adamw", 1000, 1, ADEPT_IMPL_AUTO, ADEPT_EXTRA_MASTER, 2);
+    assert_exactly(cost.moved_bytes, (72 + 8 + 4 + 4 + 2) * 1000);
+    assert_exactly(cost.moved_gradients, 1000);
+    assert_exactly(cost.state_bytes, 16000);
+    assert_exactly(cost.kernels, 14);
+    assert_exactly(step("adamw", 1000, 1, ADEPT_IMPL_AUTO, ADEPT_EXTRA_MASTER, 4).moved_bytes, cost.moved_bytes);
+}
+
+/* Clipping reads gradients for their norm, then reads and writes them; unscaling does the latter; zeros are written. An
+ * average is read with the parameters, and written. */
+static void what_runs_beside_it(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned extra;
+        double gradients, bytes, state_bytes, kernels;
+    } extras[] = {
+        {ADEPT_EXTRA_CLIP, 3, 0, 0, 2},      {ADEPT_EXTRA_UNSCALE, 2, 0, 0, 1}, {ADEPT_EXTRA_EMA, 0, 12, 4, 1},
+        {ADEPT_EXTRA_ZERO_GRAD, 1, 0, 0, 1},
+    };
+    adept_optimizer_cost alone = plain("sgd", 1000, 65);
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
+        adept_optimizer_cost cost = step("sgd", 1000, 65, ADEPT_IMPL_AUTO, extras[i].extra, 4);
+        assert_exactly(cost.moved_gradients - alone.moved_gradients, 1000 * extras[i].gradients);
+        assert_exactly(cost.moved_bytes - alone.moved_bytes, 1000 * extras[i].bytes);
+        assert_exactly(cost.state_bytes - alone.state_bytes, 1000 * extras[i].state_bytes);
+        assert_exactly(cost.kernels - alone.kernels, 2 * extras[i].kernels); /* two groups */
+        assert_exactly(cost.bytes_read, alone.bytes_read);
+    }
 }
 
 /* Specification 2.1: momentum reads p, g, m, writes p, m, and takes 4 FLOPs. */
 static void momentum_moves_five_words(void **state)
 {
     (void)state;
-    adept_optimizer_cost cost = adept_optimizer_step(adept_optimizer_by_name("momentum"), 10, 1, 4);
-    assert_exactly(cost.bytes_read, 120);
+    adept_optimizer_cost cost = plain("momentum", 10, 1);
+    assert_exactly(cost.bytes_read, 80); /* and g */
     assert_exactly(cost.bytes_written, 80);
     assert_exactly(cost.flops, 40);
     assert_exactly(cost.state_bytes, 40);
@@ -37,8 +117,8 @@ static void momentum_moves_five_words(void **state)
 static void plain_sgd_has_no_state(void **state)
 {
     (void)state;
-    adept_optimizer_cost cost = adept_optimizer_step(adept_optimizer_by_name("sgd"), 10, 1, 4);
-    assert_exactly(cost.bytes_read, 80); /* p and g */
+    adept_optimizer_cost cost = plain("sgd", 10, 1);
+    assert_exactly(cost.bytes_read, 40);
     assert_exactly(cost.bytes_written, 40);
     assert_exactly(cost.flops, 20);
     assert_exactly(cost.state_bytes, 0);
@@ -48,18 +128,33 @@ static void plain_sgd_has_no_state(void **state)
 static void kernels_come_in_groups_of_64_tensors(void **state)
 {
     (void)state;
-    const adept_optimizer *adamw = adept_optimizer_by_name("adamw");
-    assert_exactly(adept_optimizer_step(adamw, 25557032, 161, 4).kernels, 36);
-    assert_exactly(adept_optimizer_step(adamw, 64, 64, 4).kernels, 12);
-    assert_exactly(adept_optimizer_step(adamw, 65, 65, 4).kernels, 24);
-    assert_exactly(adept_optimizer_step(adamw, 0, 0, 4).kernels, 0);
+    assert_exactly(plain("adamw", 25557032, 161).kernels, 36);
+    assert_exactly(plain("adamw", 64, 64).kernels, 12);
+    assert_exactly(plain("adamw", 65, 65).kernels, 24);
+    assert_exactly(plain("adamw", 0, 0).kernels, 0);
+    assert_exactly(step("adamw", 65, 65, ADEPT_IMPL_FORLOOP, ADEPT_EXTRA_CLIP, 4).kernels, 65 * 14);
+}
+
+/* The host waits for each tensor's norm, and runs its kernels one tensor after the other however it is asked. */
+static void bertadam_waits(void **state)
+{
+    (void)state;
+    for (int impl = ADEPT_IMPL_AUTO; impl <= ADEPT_IMPL_FORLOOP; impl++) {
+        adept_optimizer_cost cost = step("bertadam", 1000, 70, (adept_optimizer_impl)impl, 0, 4);
+        assert_exactly(cost.waits, 70);
+        assert_exactly(cost.kernels, 70 * 16);
+        assert_exactly(cost.moved_gradients, 5000);
+    }
 }
 
 static void none_does_nothing(void **state)
 {
     (void)state;
-    adept_optimizer_cost cost = adept_optimizer_step(adept_optimizer_by_name("none"), 1000, 10, 4);
+    adept_optimizer_cost cost = step("none", 1000, 10, ADEPT_IMPL_AUTO, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_MASTER, 4);
     assert_exactly(cost.flops + cost.bytes_read + cost.bytes_written + cost.kernels + cost.state_bytes, 0);
+    assert_exactly(cost.moved_bytes + cost.moved_gradients + cost.waits, 0);
+    cost = step("adamw", 0, 0, ADEPT_IMPL_FUSED, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_MASTER, 2); /* nothing to train */
+    assert_exactly(cost.moved_bytes + cost.moved_gradients + cost.kernels, 0);
 }
 
 static void unknown_names_are_refused(void **state)
@@ -70,7 +165,8 @@ static void unknown_names_are_refused(void **state)
     assert_null(adept_optimizer_by_name(NULL));
 }
 
-/* What is kept between steps is read and written, besides the parameter itself. */
+/* What is kept between steps is read and written, besides the parameter itself; LAMB reads its step and the parameter
+ * once more, and writes the step. Kernels of one operation each move what they are said to. */
 static void rows_are_consistent(void **state)
 {
     (void)state;
@@ -80,21 +176,72 @@ static void rows_are_consistent(void **state)
         assert_non_null(row);
         assert_string_equal(row->name, adept_optimizer_name(n));
         if (!strcmp(row->name, "none")) continue;
-        assert_exactly(row->read_words_per_param, row->state_words_per_param + 1);
-        assert_exactly(row->write_words_per_param, row->state_words_per_param + 1);
-        assert_true(row->flops_per_param >= 2 && row->launches_per_group >= 1);
+        bool twice = strcmp(row->name, "lamb") == 0;
+        naive_words words = naive_optimizer_words(row->name);
+        assert_exactly(row->read_words_per_param, row->state_words_per_param + 1 + 2 * twice);
+        assert_exactly(row->write_words_per_param, row->state_words_per_param + 1 + twice);
+        assert_true(row->flops_per_param >= 2 && row->operations >= 1);
+        if (row->moved_words != words.moved || row->gradient_uses != words.gradients)
+            fail_msg("%s moves %g words and %g gradients", row->name, words.moved, words.gradients);
+        assert_exactly(row->operations, words.kernels);
+        assert_exactly(row->state_words_per_param, words.state);
+        assert_exactly(row->read_words_per_param + row->write_words_per_param, words.once);
     }
-    assert_true(n >= 7);
+    assert_int_equal(n, 15);
     assert_null(adept_optimizer_name(n));
+}
+
+static void implementations_have_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"auto", "foreach", "fused", "forloop"};
+    adept_optimizer_impl impl = ADEPT_IMPL_FUSED;
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(adept_optimizer_impl_name(i), names[i]);
+        assert_true(adept_optimizer_impl_from_name(&impl, names[i]) && impl == (adept_optimizer_impl)i);
+    }
+    assert_null(adept_optimizer_impl_name(4));
+    assert_false(adept_optimizer_impl_from_name(&impl, "apex"));
+    assert_false(adept_optimizer_impl_from_name(&impl, ""));
+}
+
+static void extras_are_written_as_they_are_read(void **state)
+{
+    (void)state;
+    char text[64];
+    unsigned extras = 0;
+    for (unsigned bits = 0; bits < 32; bits++) {
+        adept_optimizer_extras_print(text, sizeof text, bits);
+        assert_true(strlen(text) < 40);
+        assert_true(adept_optimizer_extras_parse(&extras, text) && extras == bits);
+    }
+    assert_string_equal(text, "clip,unscale,master,ema,zero_grad");
+    assert_true(adept_optimizer_extras_parse(&extras, "none") && extras == 0);
+    assert_true(adept_optimizer_extras_parse(&extras, "ema,clip") && extras == (ADEPT_EXTRA_EMA | ADEPT_EXTRA_CLIP));
+    static const char *const bad[] = {"clipped", "cli", "clip,,ema", "clip ema", "clip,none", ",clip", "clip,"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (adept_optimizer_extras_parse(&extras, bad[i])) fail_msg("\"%s\" is read as %u", bad[i], extras);
+    assert_string_equal(adept_optimizer_extra_name(4), "zero_grad");
+    assert_null(adept_optimizer_extra_name(5));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adamw_moves_28_or_26_bytes), cmocka_unit_test(momentum_moves_five_words),
-        cmocka_unit_test(plain_sgd_has_no_state),     cmocka_unit_test(kernels_come_in_groups_of_64_tensors),
-        cmocka_unit_test(none_does_nothing),          cmocka_unit_test(unknown_names_are_refused),
+        cmocka_unit_test(adamw_reads_and_writes_three_words),
+        cmocka_unit_test(what_adamw_moves),
+        cmocka_unit_test(models_of_16_bits_have_words_of_2_bytes),
+        cmocka_unit_test(master_weights),
+        cmocka_unit_test(what_runs_beside_it),
+        cmocka_unit_test(momentum_moves_five_words),
+        cmocka_unit_test(plain_sgd_has_no_state),
+        cmocka_unit_test(kernels_come_in_groups_of_64_tensors),
+        cmocka_unit_test(bertadam_waits),
+        cmocka_unit_test(none_does_nothing),
+        cmocka_unit_test(unknown_names_are_refused),
         cmocka_unit_test(rows_are_consistent),
+        cmocka_unit_test(implementations_have_names),
+        cmocka_unit_test(extras_are_written_as_they_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

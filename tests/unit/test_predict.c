@@ -74,7 +74,7 @@ static void worked_example_time(void **state)
     /* ring of 4: 6 hops of 1e-5, and 6/4 * 4e9 / 1e11 */
     NEAR(p.comm_s, 0.06006);
     /* launches: 2*(100+100) + 200 + 4*(50+50) = 1000 a pass */
-    double launches = 2000 + adept_optimizer_by_name("adamw")->launches_per_group;
+    double launches = 2000 + adept_optimizer_by_name("adamw")->operations;
     NEAR(p.kernels, launches);
     NEAR(p.kernel_launch_s, launches * 5e-6);
     NEAR(p.fixed_s, 0.005);
@@ -96,7 +96,7 @@ static void worked_example_power(void **state)
     NEAR(p.optimizer_w, 4 * (40 + 0.5 * 260 * 0.5));
     NEAR(p.comm_w, 4 * (40 + 0.2 * 260 * 0.5));
     NEAR(p.idle_w, 4 * 40);
-    double idle_s = (2000 + adept_optimizer_by_name("adamw")->launches_per_group) * 5e-6 + 0.005;
+    double idle_s = (2000 + adept_optimizer_by_name("adamw")->operations) * 5e-6 + 0.005;
     double energy_j = 680 * 1.8 + 420 * 0.042 + 264 * 0.06006 + 160 * idle_s;
     NEAR(p.energy_step_j, energy_j);
     NEAR(p.power_avg_w, energy_j / (1.90206 + idle_s));

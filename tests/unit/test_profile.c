@@ -503,7 +503,12 @@ static void same_op(const cJSON *o, const adept_profile_op *op)
 static void json_has_every_number(void **state)
 {
     (void)state;
-    adept_workload_config config = {.precision = ADEPT_AMP_FP16, .grad_accum = 3, .optimizer = "sgd"};
+    adept_workload_config config = {.precision = ADEPT_AMP_FP16,
+                                    .grad_accum = 3,
+                                    .memory_format = ADEPT_CHANNELS_LAST,
+                                    .optimizer = "sgd",
+                                    .optimizer_impl = ADEPT_IMPL_FUSED,
+                                    .optimizer_extras = ADEPT_EXTRA_CLIP | ADEPT_EXTRA_ZERO_GRAD};
     adept_profile *p = build_with(two_linears, &config);
     char *text = adept_profile_to_json(p);
     assert_non_null(text);
@@ -521,7 +526,12 @@ static void json_has_every_number(void **state)
     assert_true(number_at(features, "gemm_m") == p->features.gemm_m);
     assert_true(number_at(features, "working_set_bytes") == p->features.working_set_bytes);
     assert_true(number_at(of_config, "grad_accum") == 3 && number_at(of_config, "batch_size") == (double)p->batch_size);
-    assert_string_equal(cJSON_GetObjectItemCaseSensitive(of_config, "optimizer")->valuestring, "sgd");
+    static const char *const words[][2] = {{"optimizer", "sgd"},
+                                           {"optimizer_impl", "fused"},
+                                           {"optimizer_extras", "clip,zero_grad"},
+                                           {"memory_format", "channels_last"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        assert_string_equal(cJSON_GetObjectItemCaseSensitive(of_config, words[i][0])->valuestring, words[i][1]);
     assert_null(cJSON_GetObjectItemCaseSensitive(root, "graph")); /* that is for saved profiles */
     cJSON_Delete(root);
     free(text);

@@ -151,12 +151,17 @@ static void every_option_is_kept(void **state)
         {.n_inputs = 1, .inputs = &shapes[0], .batch_size = 2, .seq_length = 9},
         {.n_inputs = 1, .inputs = &shapes[1], .precision = ADEPT_TF32},
         {.allow_unsupported = true},
+        {.memory_format = ADEPT_CHANNELS_LAST, .optimizer_impl = ADEPT_IMPL_FUSED},
+        {.optimizer = "lamb", .optimizer_impl = ADEPT_IMPL_FORLOOP, .optimizer_extras = ADEPT_EXTRA_CLIP | ADEPT_EXTRA_EMA},
+        {.optimizer_extras = 31},
     };
     static const adept_workload_config over[] = {
         {.batch_size = 11},
         {.mode = ADEPT_MODE_TRAIN, .mode_given = true, .seq_length = 31},
         {.precision = ADEPT_AMP_BF16, .precision_given = true, .optimizer = "adadelta", .grad_accum = 2},
         {.attention = ADEPT_ATTENTION_FUSED, .attention_given = true},
+        {.memory_format = ADEPT_NCHW, .memory_format_given = true, .optimizer_impl = ADEPT_IMPL_FOREACH},
+        {.optimizer_extras = ADEPT_EXTRA_MASTER},
     };
     adept_graph *graph = saved_model_graph(DATA "lengths.graph");
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
