@@ -345,7 +345,7 @@ static adept_fit_options long_options(void)
     o.tol = 0.0; /* runs through all its generations: the child must not be done before it is killed */
     o.stage = "S7";
     o.n_scalars = 0;
-    o.max_generations = 1000;
+    o.max_generations = 4000; /* seconds: parts are written once a second */
     return o;
 }
 
