@@ -175,7 +175,7 @@ static error_t parse_tiles(const struct argp_state *state, adept_calibrate_optio
     *equals = '\0';
     for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
         if (strcmp(text, adept_kernel_family_name(i)) == 0) return parse_menu(state, &o->tiles[i], equals + 1);
-    return adept_cli_usage(state, "--tiles: '%s' is not one of gemm, bmm, conv", text);
+    return adept_cli_usage(state, "--tiles: '%s' is not one of gemm, bmm, conv, tensor", text);
 }
 
 /* "K-fold:5" is "k-fold:5". */
