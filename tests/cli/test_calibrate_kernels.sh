@@ -89,13 +89,13 @@ shows '^  r_tile_gemm '
 
 expect_ok calibrate $steps --granularity operator $gpu -o o3.json --tiles gemm=64x32,16x16 --tiles conv=32x16
 checks=$((checks + 1))
-tr -d '\n\t ' <o3.json | grep -q '"tiles":{"gemm":\["64x32","16x16"\],"bmm":\["[0-9x",]*"\],"conv":\["32x16"\]}' ||
+tr -d '\n\t ' <o3.json | grep -q '"tiles":{"gemm":\["64x32","16x16"\],"bmm":\["[0-9x",]*"\],"conv":\["32x16"\],"tensor":\["[0-9x",]*"\]}' ||
     fail "o3.json has other tiles"
 
 # ---- wrong usage and files ----
 expect_error 2 'not a tile like' calibrate rows.csv --granularity operator --tiles gemm=64 $gpu -o x.json
 expect_error 2 'not FAMILY=' calibrate rows.csv --granularity operator --tiles 64x64 $gpu -o x.json
-expect_error 2 'not one of gemm, bmm, conv' calibrate rows.csv --tiles stream=64x64 $gpu -o x.json
+expect_error 2 'not one of gemm, bmm, conv, tensor' calibrate rows.csv --tiles stream=64x64 $gpu -o x.json
 expect_error 2 'without Winograd' calibrate rows.csv --granularity operator --tiles conv=winograd4:32x32 $gpu -o x.json
 expect_error 2 'tiles is of --granularity operator' calibrate rows.csv --granularity model --tiles gemm=64x64 $gpu -o x.json
 expect_error 2 'kernels finds them' calibrate --kernels kernels.csv --tiles gemm=64x64 $gpu -o x.json

@@ -29,7 +29,7 @@ static const char *const precisions[N_PRECISIONS] = {"fp32", "tf32", "bf16"};
 /* What the tests look at in one prediction. */
 typedef struct outcome {
     double step_s, power_w, energy_j, mfu, flops;
-    bool fits;
+    bool fits, waits; /* for the host, most of its time */
 } outcome;
 
 static double number(const cJSON *object, const char *key)
@@ -53,6 +53,7 @@ static outcome parse_outcome(const cli_result *r)
         .fits =
             cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "memory"), "fits")),
     };
+    o.waits = strcmp(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "bound")), "launch") == 0;
     cJSON_Delete(root);
     return o;
 }
@@ -64,8 +65,8 @@ static void need_torch(void)
 
 static void save_profile(const model *m, const char *precision)
 {
-    cli_result r = cli_run("profile %s/data/models/%s.pt --batch %d --precision %s %s -o %s/%s.%s.json", ADEPT_SOURCE_DIR,
-                           m->name, m->batch, precision, m->options, cli_folder(), m->name, precision);
+    cli_result r = cli_run("profile %s/data/models/%s.pt --precision %s %s -o %s/%s.%s.json", ADEPT_SOURCE_DIR,
+                           m->name, precision, m->options, cli_folder(), m->name, precision);
     if (r.exit_code != 0) fail_msg("%s: exit code %d: %s", m->name, r.exit_code, r.err);
     cli_result_free(&r);
 }
@@ -107,11 +108,12 @@ static void times_order_sensibly(void **state)
                     printf(" | %10.2f %8.1f %10.1f %6.3f %-4s", 1e3 * o[g].step_s, o[g].power_w, o[g].energy_j,
                            o[g].mfu, o[g].fits ? "yes" : "no");
                     check_one(&o[g], gpus[g], many ? 4 : 1);
-                    assert_true(o[g].step_s <= slower_s[g][many]); /* bf16 <= tf32 <= fp32 */
+                    /* bf16 <= tf32 <= fp32, but for a host that launches the casts of autocast too */
+                    assert_true(o[g].waits || o[g].step_s <= slower_s[g][many]);
                     slower_s[g][many] = o[g].step_s;
                 }
                 printf("\n");
-                assert_true(o[1].step_s < o[0].step_s);
+                assert_true(o[1].waits ? o[1].step_s <= o[0].step_s : o[1].step_s < o[0].step_s);
             }
         }
     }

@@ -60,7 +60,7 @@ static adept_status parse_tiles(adept_cli *cli, const char *option, char *text, 
     *equals = '\0';
     for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
         if (strcmp(text, adept_kernel_family_name(i)) == 0) return parse_menu(cli, &menus[i], equals + 1);
-    return adept_cli_usage(cli, "%s: '%s' is not one of gemm, bmm, conv", option, text);
+    return adept_cli_usage(cli, "%s: '%s' is not one of gemm, bmm, conv, tensor", option, text);
 }
 
 /* NAME=TERM@WHAT:PATTERN */
