@@ -92,7 +92,8 @@ turing t4 t4 1,2
 EOC
 }
 
-# best_of OPTIONS BATCH OBJECTIVE SAMPLES POWER DEADLINE: the best line and its job's time and energy; thesis, algorithm 6
+# best_of OPTIONS BATCH OBJECTIVE SAMPLES POWER DEADLINE: the best line and its job's time and energy; thesis, algorithm 6. Steps that
+# wait for the host take one time under every limit: then the least energy counts
 best_of() {
     awk -v batch="$2" -v objective="$3" -v samples="$4" -v budget="$5" -v deadline="$6" '
         {
@@ -102,10 +103,11 @@ best_of() {
             e = t * $5
             if ((budget > 0 && $5 > budget) || (deadline > 0 && t > deadline)) next
             goal = objective == "time" ? t : objective == "energy" ? e : e * t
-            if (!found || goal < least || (goal == least && t < least_t)) {
+            if (!found || goal < least || (goal == least && (t < least_t || (t == least_t && e < least_e)))) {
                 found = 1
                 least = goal
                 least_t = t
+                least_e = e
                 line = $1 " " $2 " " $3 " " $4 " " t " " e
             }
         }

@@ -1,4 +1,5 @@
-/** @file naive_optimizer.h  What an optimizer moves, counted from the kernels it runs: to be compared with the table. */
+/** @file naive_optimizer.h  What an optimizer moves, counted from the kernels it runs: to be compared with the table.
+ */
 #ifndef NAIVE_OPTIMIZER_H
 #define NAIVE_OPTIMIZER_H
 #include "adept_profile.h"

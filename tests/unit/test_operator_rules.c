@@ -281,6 +281,32 @@ static void own_parameters_follow_the_process(void **state)
     }
 }
 
+/* Matrix units of GeForce boards since 2020 do twice the FP32 peak, others four times or more: 1.3 of the share. */
+static void easily_fed_matrix_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gpu;
+        double share;
+    } cases[] = {{"rtx3090", 1.3}, {"rtx4090", 1.3}, {"a100-sxm-40gb", 1}, {"rtx-a6000", 1},
+                 {"v100-pcie-32gb", 1}, {"t4", 1}, {"p100-pcie-16gb", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double shared[N_THETA], theta[N_THETA];
+        adept_hwprofile *hw = NULL;
+        assert_int_equal(adept_hwprofile_open(&hw, cases[i].gpu, NULL), ADEPT_OK);
+        for (size_t k = 0; k < N_THETA; k++)
+            shared[k] = adept_operator_parameter_info(k)->fallback;
+        shared[ADEPT_KP_beta_tensor] = 0.6;
+        assert_int_equal(adept_operator_parameters_own(theta, shared, hw, NULL), ADEPT_OK);
+        if (fabs(theta[ADEPT_KP_beta_tensor] - 0.6 * cases[i].share) > 1e-12)
+            fail_msg("%s: %g", cases[i].gpu, theta[ADEPT_KP_beta_tensor]);
+        shared[ADEPT_KP_beta_tensor] = 0.9; /* no more than all of it */
+        assert_int_equal(adept_operator_parameters_own(theta, shared, hw, NULL), ADEPT_OK);
+        near(theta[ADEPT_KP_beta_tensor], cases[i].share > 1 ? 1 : 0.9);
+        adept_hwprofile_free(hw);
+    }
+}
+
 static void parameters_are_possible(void **state)
 {
     (void)state;
@@ -308,6 +334,7 @@ int main(void)
         cmocka_unit_test(is_deterministic),
         cmocka_unit_test(documentation_lists_every_parameter),
         cmocka_unit_test(own_parameters_follow_the_process),
+        cmocka_unit_test(easily_fed_matrix_units),
         cmocka_unit_test(parameters_are_possible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

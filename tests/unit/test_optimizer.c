@@ -67,8 +67,8 @@ static void models_of_16_bits_have_words_of_2_bytes(void **state)
     assert_exactly(cost.state_bytes, 4000);
 }
 
-/* Copies of 4 bytes: parameters and gradients beside the state. The gradient of 16 bits is read once; its copy is written
- * (4), and read by the optimizer twice (8); 18 words; parameters read (4) and written in 16 bits (2). */
+/* Copies of 4 bytes: parameters and gradients beside the state. The gradient of 16 bits is read once; its copy is
+ * written (4), and read by the optimizer twice (8); 18 words; parameters read (4) and written in 16 bits (2). */
 static void master_weights(void **state)
 {
     (void)state;
@@ -89,7 +89,9 @@ static void what_runs_beside_it(void **state)
         unsigned extra;
         double gradients, bytes, state_bytes, kernels;
     } extras[] = {
-        {ADEPT_EXTRA_CLIP, 3, 0, 0, 2},      {ADEPT_EXTRA_UNSCALE, 2, 0, 0, 1}, {ADEPT_EXTRA_EMA, 0, 12, 4, 1},
+        {ADEPT_EXTRA_CLIP, 3, 0, 0, 2},
+        {ADEPT_EXTRA_UNSCALE, 2, 0, 0, 1},
+        {ADEPT_EXTRA_EMA, 0, 12, 4, 1},
         {ADEPT_EXTRA_ZERO_GRAD, 1, 0, 0, 1},
     };
     adept_optimizer_cost alone = plain("sgd", 1000, 65);
