@@ -24,8 +24,8 @@ void adept_workload_config_over(adept_workload_config *config, const adept_workl
     if (given->attention_given) config->attention = given->attention;
     if (given->memory_format_given) config->memory_format = given->memory_format;
     if (given->optimizer) config->optimizer = given->optimizer;
-    if (given->optimizer_impl != ADEPT_IMPL_AUTO) config->optimizer_impl = given->optimizer_impl;
-    if (given->optimizer_extras) config->optimizer_extras = given->optimizer_extras;
+    if (given->optimizer_impl_given) config->optimizer_impl = given->optimizer_impl;
+    if (given->optimizer_extras_given) config->optimizer_extras = given->optimizer_extras;
     if (given->grad_accum > 0) config->grad_accum = given->grad_accum;
     if (given->allow_unsupported) config->allow_unsupported = true;
     put_shapes_over(config, given);

@@ -263,6 +263,8 @@ adept_status adept_row_config(adept_workload_config *config, adept_input_spec *i
         .optimizer = m->optimizer,
         .optimizer_impl = m->optimizer_impl,
         .optimizer_extras = m->optimizer_extras,
+        .optimizer_impl_given = true,
+        .optimizer_extras_given = true,
         .batch_size = m->batch_size,
         .grad_accum = m->grad_accum,
         .inputs = inputs,

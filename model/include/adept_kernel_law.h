@@ -122,7 +122,7 @@ typedef struct adept_kernel_gradient {
 
 /**
  * @param theta     ADEPT_KP_COUNT values within their bounds
- * @param menus     of the three tiled families; each must have a tile without Winograd
+ * @param menus     of the tiled families; each must have a tile without Winograd
  * @param gradient  NULL, or sums to add to
  * Reentrant, deterministic, no allocation. About 30 ns per tile and split of the depth.
  */

@@ -18,13 +18,25 @@ static adept_status parse_input(adept_cli *cli, const char *option, char *text, 
     return ADEPT_OK;
 }
 
+static adept_status parse_memory_format(adept_cli *cli, const char *option, char *text, void *record)
+{
+    adept_workload_options *o = record;
+    char list[128];
+
+    o->config.memory_format_given = true;
+    if (adept_memory_format_from_name(&o->config.memory_format, text)) return ADEPT_OK;
+    return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, text,
+                           adept_names_list(list, sizeof list, adept_memory_format_at));
+}
+
 static adept_status parse_extras(adept_cli *cli, const char *option, char *text, void *record)
 {
     adept_workload_options *o = record;
     char list[128];
 
+    o->config.optimizer_extras_given = true;
     if (adept_optimizer_extras_parse(&o->config.optimizer_extras, text)) return ADEPT_OK;
-    return adept_cli_usage(cli, "%s: '%s' is not a list of %s", option, text,
+    return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, text,
                            adept_names_list(list, sizeof list, adept_optimizer_extra_name));
 }
 
@@ -47,15 +59,15 @@ static const adept_option_row rows[] = {
     {"optimizer", "NAME", 2, "none, sgd, momentum, adam, adamw (default), ...", ADEPT_OPT_NAME,
      .at = AT(config.optimizer), .names = adept_optimizer_name},
     {"optimizer-impl", "HOW", 2, "foreach (default, as PyTorch's), fused or forloop", ADEPT_OPT_CHOICE,
-     .at = AT(config.optimizer_impl), .names = adept_optimizer_impl_name},
+     .at = AT(config.optimizer_impl), .given = AT(config.optimizer_impl_given), .names = adept_optimizer_impl_name},
     {"optimizer-extras", "LIST", 2, "What the step does beside it: clip, unscale, master, ema, zero_grad",
      ADEPT_OPT_PARSED, .parse = parse_extras},
     {"grad-accum", "N", 2, "Forward-backward passes per optimizer step (default 1)", ADEPT_OPT_COUNT,
      .at = AT(config.grad_accum), .low = 1},
     {"attention", "HOW", 2, "auto (as the file says; default), eager or fused", ADEPT_OPT_CHOICE,
      .at = AT(config.attention), .given = AT(config.attention_given), .names = adept_attention_at},
-    {"memory-format", "HOW", 2, "Of images: nchw (default) or channels_last", ADEPT_OPT_CHOICE,
-     .at = AT(config.memory_format), .given = AT(config.memory_format_given), .names = adept_memory_format_at},
+    {"memory-format", "HOW", 2, "Of images: nchw (default) or channels_last", ADEPT_OPT_PARSED,
+     .parse = parse_memory_format},
     {"allow-unsupported", NULL, 2,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model",
      ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported)},

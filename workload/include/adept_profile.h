@@ -19,7 +19,8 @@ typedef struct adept_workload_config {
     adept_precision precision;
     adept_attention attention;
     adept_memory_format memory_format;
-    bool mode_given, precision_given, attention_given, memory_format_given; /* for adept_workload_config_over() only */
+    /* for adept_workload_config_over() only */
+    bool mode_given, precision_given, attention_given, memory_format_given, optimizer_impl_given, optimizer_extras_given;
     const char *optimizer;   /* NULL: "adamw"; ignored (none) unless mode is train */
     adept_optimizer_impl optimizer_impl;
     unsigned optimizer_extras; /* bits of adept_optimizer.h */

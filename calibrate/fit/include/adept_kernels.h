@@ -68,7 +68,7 @@ bool adept_fit_is_of_kernels(const adept_hwprofile *hw);
  * @param text  malloc'ed, ends in a newline
  */
 adept_status adept_kernel_fit_to_hwprofile(char **text, const adept_hwprofile *hw, const char *date, adept_error *err);
-/** fit.tiles of a hardware profile: the menus of the three tiled families. */
+/** fit.tiles of a hardware profile: the menus of the tiled families. */
 void adept_put_tiles(adept_json_writer *w, const adept_tile_menu *menus);
 /** `calibrate --json` of kernels alone. malloc'ed; NULL when memory is out. */
 char *adept_kernel_fit_to_json(const adept_hwprofile *hw);
