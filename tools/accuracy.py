@@ -39,8 +39,7 @@ BY_OPERATOR_ONLY = ["l40", "rtx3090"]
 KERNELS = {"a100-sxm-40gb": "a100-pcie-40gb"}
 KERNEL_FILES = [(gpu, gpu) for gpu in ("v100-pcie-32gb", "a100-pcie-40gb", "p100-pcie-16gb", "t4", "p4")] + [
     ("bf16_gemm_a100-sxm-80gb", "a100-sxm-80gb"), ("bf16_gemm_h100-sxm-80gb", "h100-sxm-80gb"), ("bf16_gemm_l40s", "l40s"),
-    ("fp16_gemm_v100-pcie-16gb", "v100-pcie-32gb"), ("xla_bmm_h100-sxm-80gb_bf16", "h100-sxm-80gb"),
-    ("xla_bmm_h100-sxm-80gb_tf32", "h100-sxm-80gb"), ("xla_bmm_mi300x_bf16", "mi300x"), ("xla_bmm_mi300x_xf32", "mi300x")]
+    ("fp16_gemm_v100-pcie-16gb", "v100-pcie-32gb")]
 PEERS = [("neusight_s", "NeuSight"), ("habitat_s", "Habitat"), ("roofline_s", "roofline"), ("li_s", "Li et al.")]
 
 
@@ -201,7 +200,7 @@ the model was not.
 
 20 % of the kernels of at least 0.1 ms, held out; the roofline is max(FLOPs / peak, bytes / bandwidth) times one fitted
 factor. Sources: NeuSight's fp32 forward kernels; *bf16_gemm_*: github ai-dynamo/aiconfigurator (Apache-2.0); *fp16_gemm_*:
-github microsoft/apex_plus (MIT); *xla_bmm_*: github ROCm/xla (Apache-2.0).
+github microsoft/apex_plus (MIT).
 
 {kernels}
 ## What is wrong, and why
