@@ -90,7 +90,7 @@ for gpu; do
     echo "$gpu" >&2
     # shellcheck disable=SC2086 # words
     "$adept" calibrate "$@" --gpu "$root/hwprofiles/$gpu.json" --from-sheet --granularity operator --models "$rows/models" \
-        --leave-out "$left_out" $law --fix t_host_s=2.5e-5 --fix t_fixed_s=1e-4 --suggest 0 -o "$work/$gpu.json" > "$work/$gpu.txt"
+        --leave-out "$left_out" $law --fix t_host_s=2.5e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --suggest 0 -o "$work/$gpu.json" > "$work/$gpu.txt"
     sed -n '/^Errors, /,/^$/p' "$work/$gpu.txt"
     mv "$work/$gpu.json" "$profiles/$gpu.json"
 done
