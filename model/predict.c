@@ -99,8 +99,8 @@ static void warn_transferred(adept_prediction *out, const adept_hwprofile *hw)
         int n = snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", hw->donors[i]);
         used += n > 0 ? (size_t)n : 0;
     }
-    warn(out, "%.40s is not calibrated: parameters are transferred from %s%s%s", hw->name, names,
-         used >= sizeof names ? " ..." : "",
+    if (used >= sizeof names) snprintf(names, sizeof names, "%zu other GPUs", hw->n_donors);
+    warn(out, "%.40s is not calibrated: parameters are transferred from %s%s", hw->name, names,
          hw->other_vendor ? ", all of other vendors: expect errors of tens of percent" : "");
 }
 
@@ -152,7 +152,7 @@ static void fill_interval(adept_prediction *out, const adept_plan *plan, const a
     out->range = adept_plan_range_point(plan, run);
     adept_plan_interval(&out->estimate, plan, run);
     if (!(out->notes & ADEPT_NOTE_OUTSIDE)) return;
-    char what[128];
+    char what[256];
     const adept_profile *of = &plan->described;
     adept_intervals_describe(what, sizeof what, plan->hw->intervals, &out->range, of->mode, of->precision);
     warn(out, "outside what %.40s was calibrated with (%s): %serrors may be larger", plan->hw->name, what,

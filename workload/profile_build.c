@@ -233,7 +233,7 @@ static adept_status describe_config(adept_profile *p, const adept_interp *in)
     p->precision = c->precision;
     p->attention = c->attention;
     p->memory_format = c->memory_format;
-    p->optimizer_impl = c->optimizer_impl;
+    p->optimizer_impl = c->optimizer_impl == ADEPT_IMPL_AUTO ? ADEPT_IMPL_FOREACH : c->optimizer_impl;
     p->optimizer_extras = c->optimizer_extras;
     p->optimizer = adept_arena_strdup(p->arena, c->mode != ADEPT_MODE_TRAIN ? "none" : c->optimizer ? c->optimizer : "adamw");
     p->batch_size = in->batch_size;

@@ -303,7 +303,7 @@ static void a_row_says_what_runs(void **state)
     adept_dataset *d = load_ok("model,step_time_s\nmlp,1\n", &computed);
     const adept_profile *p = d->rows[0].profile;
     assert_true(p->mode == ADEPT_MODE_TRAIN && p->precision == ADEPT_FP32 && p->batch_size == 40);
-    assert_true(p->memory_format == ADEPT_NCHW && p->optimizer_impl == ADEPT_IMPL_AUTO && p->optimizer_extras == 0);
+    assert_true(p->memory_format == ADEPT_NCHW && p->optimizer_impl == ADEPT_IMPL_FOREACH && p->optimizer_extras == 0);
     adept_dataset_free(d);
     adept_graph_free(graph);
     free(saved);
