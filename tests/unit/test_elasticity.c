@@ -183,7 +183,9 @@ static void check(const adept_profile *profile, const adept_hwprofile *hw, const
     for (size_t i = 0; i < e->n; i++) {
         n_whole += e->rows[i].whole && e->rows[i].more.time * e->rows[i].exact.time < 0;
         if (e->rows[i].kind != ADEPT_LEVER_DESIGN) continue;
-        if (strcmp(e->rows[i].key, "peaks") == 0 && e->wait[ADEPT_WAIT_power] == 0 && e->rows[i].exact.time > 1e-6)
+        /* where the host is waited for, faster kernels leave less of the pass to hide the all-reduce behind */
+        double slower = e->wait[ADEPT_WAIT_network] != 0 ? 0.01 : 1e-6;
+        if (strcmp(e->rows[i].key, "peaks") == 0 && e->wait[ADEPT_WAIT_power] == 0 && e->rows[i].exact.time > slower)
             fail_msg("%s on %s: by higher peaks %g", path, hw->name, e->rows[i].exact.time);
     }
     n_points++;
