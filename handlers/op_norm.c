@@ -31,18 +31,18 @@ static void norm_kernel(adept_cost *cost, const normalisation *norm, adept_pass 
 {
     double n = (double)adept_tensor_numel(norm->out);
     adept_kernel_family family = norm->over_batch ? ADEPT_FAMILY_BATCH_NORM : ADEPT_FAMILY_NORM;
-    adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
-                                            .unit = ADEPT_UNIT_ALU,
-                                            .family = norm->row_elements > 0 ? family : ADEPT_FAMILY_STREAM,
-                                            .dtype = norm->out->dtype,
-                                            .flops = flops * n,
-                                            .bytes_read = bytes_read,
-                                            .bytes_written = bytes_written,
-                                            .launches = pass == ADEPT_FORWARD ? norm->forward_launches
-                                                                              : norm->backward_launches,
-                                            .elements = n,
-                                            .row_elements = norm->row_elements,
-                                            .planes = norm->row_elements > 0 && norm->planes});
+    adept_cost_kernel(
+        cost, &(adept_kernel){.pass = pass,
+                              .unit = ADEPT_UNIT_ALU,
+                              .family = norm->row_elements > 0 ? family : ADEPT_FAMILY_STREAM,
+                              .dtype = norm->out->dtype,
+                              .flops = flops * n,
+                              .bytes_read = bytes_read,
+                              .bytes_written = bytes_written,
+                              .launches = pass == ADEPT_FORWARD ? norm->forward_launches : norm->backward_launches,
+                              .elements = n,
+                              .row_elements = norm->row_elements,
+                              .planes = norm->row_elements > 0 && norm->planes});
 }
 
 /* Forward: reads the input `passes` times and the affine parameters, writes result and statistics.

@@ -30,7 +30,6 @@ const adept_tile_menu adept_tile_menu_default[ADEPT_TILED_FAMILIES] = {
     [ADEPT_FAMILY_TENSOR] = {6, {{0, 256, 128}, {0, 128, 256}, {0, 128, 128}, {0, 128, 64}, {0, 64, 128}, {0, 64, 64}}},
 };
 
-
 /* Parameters of the tiled families stand next to each other. */
 static double of_family(const double *theta, int first, adept_kernel_family family)
 {

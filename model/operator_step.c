@@ -103,7 +103,9 @@ static double work_s(adept_step *out, const double part_s[ADEPT_PARTS], const ad
 {
     double device_s[ADEPT_PARTS], host_s[ADEPT_PARTS], gaps_s = 0.0, kernels_s = 0.0;
     for (int p = 0; p < ADEPT_PARTS; p++) {
-        double tensors_s = p == ADEPT_PART_OPTIMIZER ? n->tensors * theta[ADEPT_OP_t_tensor_s] + n->waits * theta[ADEPT_OP_t_wait_s] : 0.0;
+        double tensors_s = p == ADEPT_PART_OPTIMIZER
+                               ? n->tensors * theta[ADEPT_OP_t_tensor_s] + n->waits * theta[ADEPT_OP_t_wait_s]
+                               : 0.0;
         double part_gaps_s = n->launches[p] * theta[ADEPT_OP_t_launch_s] + tensors_s;
         host_s[p] = n->launches[p] * theta[ADEPT_OP_t_host_s] + tensors_s;
         if (p == ADEPT_PART_FORWARD) host_s[p] += n->samples * theta[ADEPT_OP_t_sample_s];

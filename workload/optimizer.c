@@ -20,12 +20,12 @@ static const adept_optimizer optimizers[] = {
     {"momentum", 1, 2, 2, 4, 3, 7, 1, false},
     /* v = mu v + g; p -= lr (g + mu v). mul_ (v), add_ (v g), add_ (g v -> g), add_ (p g) */
     {"nesterov", 1, 2, 2, 6, 4, 7, 4, false},
-    /* m, v, bias corrections, root, epsilon, quotient, step, decay: eq 4.5. lerp_ (m g), mul_ (v), addcmul_ (v g), sqrt,
-       div_, add_, addcdiv_ (p m d); AdamW: and mul_ (p) */
+    /* m, v, bias corrections, root, epsilon, quotient, step, decay: eq 4.5. lerp_ (m g), mul_ (v), addcmul_ (v g),
+       sqrt, div_, add_, addcdiv_ (p m d); AdamW: and mul_ (p) */
     {"adam", 2, 3, 3, 18, 12, 16, 2, false},
     {"adamw", 2, 3, 3, 18, 12, 18, 2, false},
-    /* m = b1 m + (1 - b1) g (3); u = max(b2 u, |g| + e) (4); p -= c m / u (3). lerp_ (m g), mul_ (u), abs (g -> t), add_
-       (t), maximum_ (u t), addcdiv_ (p m u) */
+    /* m = b1 m + (1 - b1) g (3); u = max(b2 u, |g| + e) (4); p -= c m / u (3). lerp_ (m g), mul_ (u), abs (g -> t),
+       add_ (t), maximum_ (u t), addcdiv_ (p m u) */
     {"adamax", 2, 3, 3, 10, 6, 14, 2, false},
     /* m (3); v = b2 v + (1 - b2) g g (4); sqrt(v / c) + e (3); p -= c1 g / that, p -= c2 m / that (3 + 3).
      * lerp_ (m g), mul_ (v), addcmul_ (v g), div, sqrt_, add_, addcdiv_ (p g d), addcdiv_ (p m d) */
@@ -35,18 +35,20 @@ static const adept_optimizer optimizers[] = {
     {"adadelta", 2, 3, 3, 16, 11, 25, 2, false},
     /* s += g g (2); p -= lr g / (sqrt(s) + e) (5). addcmul_ (s g), sqrt, add_, mul (g -> t), addcdiv_ (p t d) */
     {"adagrad", 1, 2, 2, 7, 5, 11, 2, false},
-    /* v = a v + (1 - a) g g (4); p -= lr g / (sqrt(v) + e) (5). mul_ (v), addcmul_ (v g), sqrt, add_, addcdiv_ (p g d) */
+    /* v = a v + (1 - a) g g (4); p -= lr g / (sqrt(v) + e) (5). mul_ (v), addcmul_ (v g), sqrt, add_, addcdiv_ (p g d)
+     */
     {"rmsprop", 1, 2, 2, 9, 5, 11, 2, false},
     /* c = sign(b1 m + (1 - b1) g) (4); p -= lr (c + l p) (4); m = b2 m + (1 - b2) g (3).
      * mul (m -> c), add_ (c g), sign_, mul_ (p), add_ (p c), mul_ (m), add_ (m g) */
     {"lion", 1, 2, 2, 11, 7, 15, 2, false},
-    /* AdamW's step u, then p -= lr |p| / |u| u. Two kernels and two norms if fused: u is written and read. As AdamW, into u
-     * instead of p (u m d), with decay add_ (u p), two norms (p, u), mul_ (u), add_ (p u) */
+    /* AdamW's step u, then p -= lr |p| / |u| u. Two kernels and two norms if fused: u is written and read. As AdamW,
+     * into u instead of p (u m d), with decay add_ (u p), two norms (p, u), mul_ (u), add_ (p u) */
     {"lamb", 2, 5, 4, 24, 15, 26, 2, false},
     /* m and v in 8 bits, one kernel; bytes of state are counted as half a word in all */
     {"adamw8bit", 0.5, 1.5, 1.5, 22, 1, 3, 1, false},
-    /* Each tensor's gradient is clipped by its own norm, which the host looks at. norm (g), mul_ (g), mul_ (m), add_ (m g),
-     * mul_ (v), addcmul_ (v g), sqrt, add_, div (m d), mul (p -> t), add_ (u t), mul_ (u), add_ (p u), and 3 of single numbers */
+    /* Each tensor's gradient is clipped by its own norm, which the host looks at. norm (g), mul_ (g), mul_ (m), add_ (m
+     * g), mul_ (v), addcmul_ (v g), sqrt, add_, div (m d), mul (p -> t), add_ (u t), mul_ (u), add_ (p u), and 3 of
+     * single numbers */
     {"bertadam", 2, 3, 3, 24, 16, 25, 5, true},
 };
 
@@ -132,7 +134,8 @@ static void add_extras(adept_optimizer_cost *cost, const adept_optimizer_run *ru
     }
     if (!(run->extras & ADEPT_EXTRA_MASTER)) return;
     /* gradients become FP32 ones, which the optimizer takes; parameters are copied back */
-    cost->moved_bytes += (MASTER_BYTES * cost->moved_gradients / run->params + 2 * MASTER_BYTES + HALF_BYTES) * run->params;
+    cost->moved_bytes +=
+        (MASTER_BYTES * cost->moved_gradients / run->params + 2 * MASTER_BYTES + HALF_BYTES) * run->params;
     cost->moved_gradients = run->params;
     cost->state_bytes += 2 * MASTER_BYTES * run->params;
     cost->kernels += launches(run, 2);
@@ -142,7 +145,8 @@ adept_optimizer_cost adept_optimizer_step(const adept_optimizer_run *run)
 {
     const adept_optimizer *o = run->optimizer;
     bool fused = run->impl == ADEPT_IMPL_FUSED && !o->waits;
-    double word_bytes = run->extras & ADEPT_EXTRA_MASTER ? MASTER_BYTES : run->word_bytes, words = word_bytes * run->params;
+    double word_bytes = run->extras & ADEPT_EXTRA_MASTER ? MASTER_BYTES : run->word_bytes,
+           words = word_bytes * run->params;
     adept_optimizer_cost cost = {0};
     if (o->read_words_per_param == 0 || run->params == 0) return cost; /* none: not even the gradient is read */
     cost.flops = o->flops_per_param * run->params;

@@ -178,8 +178,10 @@ static adept_status cost_record(builder *b, adept_record *r)
                                r->call.op, module->path, in->run.message);
     for (size_t i = 0; i < cost.n_kernels; i++)
         if (!adept_kernel_is_sane(&cost.kernels[i]))
-            return adept_error_set(in->err, ADEPT_E_INTERNAL, "handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
-                                   r->call.handler->kind, r->call.op);
+            return adept_error_set(
+                in->err, ADEPT_E_INTERNAL,
+                "handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
+                r->call.handler->kind, r->call.op);
     b->n_causal += cost.causal;
     double temp = temporary(in, r, cost.workspace_bytes, cost.saved_bytes);
     if (temp > b->temporary_bytes) b->temporary_bytes = temp;

@@ -95,7 +95,8 @@ static void put_config(adept_json_writer *w, const adept_profile *p)
     adept_json_put_string(w, "optimizer", p->optimizer);
     char extras[64];
     adept_json_put_string(w, "optimizer_impl", adept_optimizer_impl_name(p->optimizer_impl));
-    adept_json_put_string(w, "optimizer_extras", adept_optimizer_extras_print(extras, sizeof extras, p->optimizer_extras));
+    adept_json_put_string(w, "optimizer_extras",
+                          adept_optimizer_extras_print(extras, sizeof extras, p->optimizer_extras));
     adept_json_put_number(w, "batch_size", (double)p->batch_size);
     if (p->seq_length != 0) adept_json_put_number(w, "seq_length", (double)p->seq_length);
     adept_json_put_number(w, "grad_accum", (double)p->grad_accum);

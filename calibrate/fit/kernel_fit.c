@@ -43,8 +43,9 @@ static const int family_parameters[ADEPT_FAMILY_COUNT][10] = {
     [ADEPT_FAMILY_CONV] = {ADEPT_KP_beta_conv, ADEPT_KP_r_tile_conv, ADEPT_KP_r_depth_conv, ADEPT_KP_wave_conv_s,
                            ADEPT_KP_reload_conv, ADEPT_KP_c_transform, -1},
 };
-static const adept_kernel_family order[] = {ADEPT_FAMILY_TENSOR, ADEPT_FAMILY_STREAM, ADEPT_FAMILY_SOFTMAX, ADEPT_FAMILY_NORM,
-                                            ADEPT_FAMILY_GEMM,   ADEPT_FAMILY_BMM,     ADEPT_FAMILY_CONV};
+static const adept_kernel_family order[] = {ADEPT_FAMILY_TENSOR, ADEPT_FAMILY_STREAM, ADEPT_FAMILY_SOFTMAX,
+                                            ADEPT_FAMILY_NORM,   ADEPT_FAMILY_GEMM,   ADEPT_FAMILY_BMM,
+                                            ADEPT_FAMILY_CONV};
 
 /* ---------------------------------------------------------------- prediction ------------------------------------ */
 

@@ -147,9 +147,8 @@ static void read_dtype(reader *r, adept_kernel_row *row)
     c->sm_count = r->hw->specs.sm_count;
     c->l2_bytes = r->hw->specs.l2_bytes;
     c->element_bytes = adept_dtype_bytes(dtypes[i].dtype);
-    r->status =
-        adept_operator_peaks(&c->flops_per_s, &c->alu_flops_per_s, &row->tensor, r->hw, dtypes[i].precision,
-                             dtypes[i].dtype, &cause);
+    r->status = adept_operator_peaks(&c->flops_per_s, &c->alu_flops_per_s, &row->tensor, r->hw, dtypes[i].precision,
+                                     dtypes[i].dtype, &cause);
     if (r->status != ADEPT_OK)
         adept_error_set(r->err, r->status, "%s:%ld: %s", r->csv.name, r->csv.line, cause.message);
 }

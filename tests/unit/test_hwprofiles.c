@@ -353,7 +353,8 @@ static void near_or_none(const adept_hwprofile *hw, const char *what, double in_
 /* Boards for computers at home (rtx3090) may be set above their default. */
 static double headroom_of(const adept_hwprofile *hw)
 {
-    bool geforce = strncmp(hw->name, "rtx", 3) == 0 && hw->name[3] >= '0' && hw->name[3] <= '9' && strcmp(hw->name, "rtx6000");
+    bool geforce =
+        strncmp(hw->name, "rtx", 3) == 0 && hw->name[3] >= '0' && hw->name[3] <= '9' && strcmp(hw->name, "rtx6000");
     return geforce ? 1.0 / 3 : 0.0;
 }
 
