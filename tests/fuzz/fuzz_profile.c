@@ -56,7 +56,7 @@ static adept_profile *walk(const file *f, adept_error *err)
 /* What is saved again is read as the same. */
 static void check_round_trip(const file *f, const adept_profile *profile)
 {
-    file again = {NULL};
+    file again = {.graph = NULL};
     char *text = NULL, *once = adept_workload_config_text(&f->config);
     if (adept_saved_write(&text, profile, f->graph, &f->config, NULL) == ADEPT_OK) { /* but for values that nothing defines */
         REQUIRE(adept_saved_parse(&again.graph, &again.config, "again.json", text, strlen(text), NULL) == ADEPT_OK);
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    file f = {NULL};
+    file f = {.graph = NULL};
     adept_error err = {0};
     adept_status status = adept_saved_parse(&f.graph, &f.config, "fuzz.json", (const char *)data, size, &err);
     if (status != ADEPT_OK) {
