@@ -40,6 +40,11 @@ double adept_operator_parameter_prior(size_t index)
 #define REFERENCE_CLOCK_HZ 1.38e9
 #define REFERENCE_ACTIVE_J (220.0 / 14e12) /* (P_TDP - P_static) per FLOP of the ALUs' peak */
 
+/* GeForce boards since 2020 accumulate in FP32 at half the rate of the chip, 2 instead of 4 times the FP32 peak: their
+ * matrix units are easily fed. Steps on four of them reach 1.3 times the share of their peak (Lambda's and timm's). */
+#define HALF_RATE 2.5
+#define EASILY_FED 1.3
+
 /* Energy per operation goes with the process's name: multiplying what foundries publish for the same speed (TSMC: 12 nm
  * FFC 25 % below 16 nm FFC, 10 nm 35 % below 16 nm, 7 nm 40 % below 10 nm, 5 nm 30 % below 7 nm, 4 nm some 10 % below;
  * Samsung: 8 nm 46 % below 14 nm) gives 1.33, 1, 0.72, 0.52, 0.36 and 0.33 at 16, 12, 8, 7, 5 and 4 nm: nm / 12 within
@@ -48,7 +53,8 @@ double adept_operator_parameter_prior(size_t index)
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w)
 {
     const adept_specs *s = &hw->specs;
-    adept_operator_owner o = {.process = 1.0, .speed = 1.0, .active = 1.0};
+    adept_operator_owner o = {.process = 1.0, .speed = 1.0, .active = 1.0, .fed = 1.0};
+    if (s->tensor_fp16_flops_per_s < HALF_RATE * s->vector_fp32_flops_per_s) o.fed = EASILY_FED;
     if (isnan(s->process_nm)) return o;
     o.process = s->process_nm / REFERENCE_NM;
     o.speed = s->clock_boost_hz / REFERENCE_CLOCK_HZ * cbrt(o.process);
@@ -65,10 +71,17 @@ static double voltage(const adept_operator_owner *o, const double *shared, bool 
     return *lowest ? shared[ADEPT_OP_v_min] : v;
 }
 
+/* Of all that matrix units can do. */
+static bool is_fed_fully(const adept_operator_owner *o, const double *shared)
+{
+    return o->fed > 1.0 && o->fed * shared[ADEPT_KP_beta_tensor] > 1.0;
+}
+
 void adept_operator_own(double *own, const double *shared, const adept_operator_owner *o)
 {
     bool lowest;
     double v = voltage(o, shared, &lowest);
+    own[ADEPT_KP_beta_tensor] = is_fed_fully(o, shared) ? 1.0 : o->fed * shared[ADEPT_KP_beta_tensor];
     own[ADEPT_OP_u_active] = shared[ADEPT_OP_u_active] * o->active * v * v;
     own[ADEPT_OP_e_simt_j] = shared[ADEPT_OP_e_simt_j] * o->process * v * v;
     own[ADEPT_OP_e_tensor_j] = shared[ADEPT_OP_e_tensor_j] * o->process * v * v;
@@ -81,6 +94,7 @@ void adept_operator_own_slopes(double *slopes, const double *shared, const adept
     bool lowest;
     double v = voltage(o, shared, &lowest), v_slope = shared[ADEPT_OP_v_slope], v_min = shared[ADEPT_OP_v_min];
     double by_voltage = 0.0;
+    slopes[ADEPT_KP_beta_tensor] *= is_fed_fully(o, shared) ? 0.0 : o->fed;
     for (int i = ADEPT_OP_u_active; i <= ADEPT_OP_e_tensor_j; i++) {
         double factor = (i == ADEPT_OP_u_active ? o->active : o->process) * v;
         by_voltage += 2.0 * slopes[i] * shared[i] * factor;
@@ -106,11 +120,6 @@ static double awake_w(const adept_specs *s)
     return w < 0.5 * s->tdp_w ? w : 0.0; /* NAN too: no process, or no power at all */
 }
 
-/* GeForce boards since 2020 accumulate in FP32 at half the rate of the chip, 2 instead of 4 times the FP32 peak: their
- * matrix units are easily fed. Steps on four of them reach 1.3 times the share of their peak (Lambda's and timm's). */
-#define HALF_RATE 2.5
-#define EASILY_FED 1.3
-
 adept_status adept_operator_parameters_own(double own[ADEPT_OPERATOR_PARAMETERS],
                                            const double shared[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw,
                                            adept_error *err)
@@ -125,8 +134,6 @@ adept_status adept_operator_parameters_own(double own[ADEPT_OPERATOR_PARAMETERS]
     /* What the sheet says of idle power and links does not depend on the granularity. */
     own[ADEPT_OP_p_static_w] = fmax(of_sheet.p_static_w, awake_w(&hw->specs));
     own[ADEPT_OP_bw_eff_bytes_per_s] = of_sheet.bw_eff_bytes_per_s;
-    if (hw->specs.tensor_fp16_flops_per_s < HALF_RATE * hw->specs.vector_fp32_flops_per_s)
-        own[ADEPT_KP_beta_tensor] = fmin(EASILY_FED * shared[ADEPT_KP_beta_tensor], 1.0);
     adept_operator_own(own, shared, &owner);
     return ADEPT_OK;
 }
