@@ -86,7 +86,7 @@ bool adept_optimizer_impl_from_name(adept_optimizer_impl *out, const char *name)
 
 const char *adept_optimizer_extra_name(size_t index)
 {
-    return index < 5 ? extra_names[index] : NULL;
+    return index < sizeof extra_names / sizeof *extra_names ? extra_names[index] : NULL;
 }
 
 bool adept_optimizer_extras_parse(unsigned *out, const char *text)

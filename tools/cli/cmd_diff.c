@@ -38,7 +38,6 @@ static adept_status parse_percent(adept_cli *cli, const char *option, char *text
 static adept_status parse_fail_on(adept_cli *cli, const char *option, char *text, void *record)
 {
     diff_options *o = record;
-    char list[128];
 
     o->fail_on_given = true;
     memset(o->check.on, 0, sizeof o->check.on);
@@ -47,8 +46,7 @@ static adept_status parse_fail_on(adept_cli *cli, const char *option, char *text
         while (adept_diff_quantity_name(i) && strcmp(adept_diff_quantity_name(i), word) != 0)
             i++;
         if (!adept_diff_quantity_name(i))
-            return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, word,
-                                   adept_names_list(list, sizeof list, adept_diff_quantity_name));
+            return adept_option_unknown(cli, option, word, adept_diff_quantity_name);
         o->check.on[i] = true;
     }
     return ADEPT_OK;

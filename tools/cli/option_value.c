@@ -139,16 +139,21 @@ static adept_status take_list(adept_cli *cli, const char *option, char *text, ad
     return ADEPT_OK;
 }
 
+adept_status adept_option_unknown(adept_cli *cli, const char *option, const char *word, adept_name_at names)
+{
+    char list[512];
+
+    return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, word, adept_names_list(list, sizeof list, names));
+}
+
 static adept_status take_choice(adept_cli *cli, const char *option, const char *text, adept_name_at names, int *out)
 {
-    char list[256];
-
     for (size_t i = 0; names(i); i++) {
         if (strcmp(text, names(i)) != 0) continue;
         *out = (int)i;
         return ADEPT_OK;
     }
-    return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, text, adept_names_list(list, sizeof list, names));
+    return adept_option_unknown(cli, option, text, names);
 }
 
 /* ---------------------------------------------------------------- all of them ------------------------------------ */

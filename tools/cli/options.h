@@ -91,6 +91,9 @@ bool adept_words_append(adept_words *words, const char *word);
 /** For parsers and checks: keep the message. @return ADEPT_E_USAGE */
 adept_status adept_cli_usage(struct adept_cli *cli, const char *format, ...) ADEPT_PRINTF(2, 3);
 
+/** "--mode: 'x' is not one of train, fwbw, infer" */
+adept_status adept_option_unknown(struct adept_cli *cli, const char *option, const char *word, adept_name_at names);
+
 /** Finite decimal number of at least `low`; no hexadecimal, no infinity, no NaN, no blanks, nothing behind it. */
 adept_status adept_option_number(struct adept_cli *cli, const char *option, const char *text, double low, double *out);
 

@@ -28,14 +28,12 @@ static const char *country_code(size_t index)
 static adept_status parse_country(adept_cli *cli, const char *option, char *text, void *field)
 {
     const adept_grid_intensity **country = field;
-    char list[512];
 
     *country = adept_grid_intensity_find(text);
     if (*country) return ADEPT_OK;
     const char *near = strlen(text) > 2 ? adept_nearest(text, country_name) : NULL;
     if (near) return adept_cli_usage(cli, "%s: '%s' is not known; did you mean '%s'?", option, text, near);
-    return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, text,
-                           adept_names_list(list, sizeof list, country_code));
+    return adept_option_unknown(cli, option, text, country_code);
 }
 
 static adept_status parse_pue(adept_cli *cli, const char *option, char *text, void *record)

@@ -21,23 +21,19 @@ static adept_status parse_input(adept_cli *cli, const char *option, char *text, 
 static adept_status parse_memory_format(adept_cli *cli, const char *option, char *text, void *record)
 {
     adept_workload_options *o = record;
-    char list[128];
 
     o->config.memory_format_given = true;
     if (adept_memory_format_from_name(&o->config.memory_format, text)) return ADEPT_OK;
-    return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, text,
-                           adept_names_list(list, sizeof list, adept_memory_format_at));
+    return adept_option_unknown(cli, option, text, adept_memory_format_at);
 }
 
 static adept_status parse_extras(adept_cli *cli, const char *option, char *text, void *record)
 {
     adept_workload_options *o = record;
-    char list[128];
 
     o->config.optimizer_extras_given = true;
     if (adept_optimizer_extras_parse(&o->config.optimizer_extras, text)) return ADEPT_OK;
-    return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, text,
-                           adept_names_list(list, sizeof list, adept_optimizer_extra_name));
+    return adept_option_unknown(cli, option, text, adept_optimizer_extra_name);
 }
 
 static const adept_option_row rows[] = {
