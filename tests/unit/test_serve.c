@@ -2,7 +2,6 @@
  * against what is answered. */
 #include "serve/embedded_openapi.h"
 #include "serve/oracles.h"
-#include "serve/predictions.h"
 #include "serve/request.h"
 #include "serve/server.h"
 #include <cjson/cJSON.h>

@@ -21,11 +21,6 @@ typedef struct adept_diff_report {
     bool markdown;          /* GitHub's, for a comment; else text for people */
 } adept_diff_report;
 
-/** Takes one warning. */
-typedef void (*adept_diff_say)(void *context, const char *text);
-/** Those of the comparison, then those of both sides. */
-void adept_diff_each_warning(const adept_diff_report *report, adept_diff_say say, void *context);
-
 adept_status adept_diff_print(adept_cli *cli, FILE *out, const adept_diff_report *report);
 adept_status adept_diff_print_json(adept_cli *cli, const adept_diff_report *report);
 

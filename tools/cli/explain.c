@@ -1,6 +1,9 @@
-/** @file explain.c  The facts of an explanation; see explain.h. */
+/** @file explain.c  The facts of an explanation, among them what someone could change about a run, each as a prediction
+ *  of its own; see explain.h. */
 #include "explain.h"
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +52,204 @@ size_t adept_explain_levers(const adept_elasticity *rows[], size_t most, const a
     return n;
 }
 
+/* ---- changes ---- */
+
+typedef struct changer {
+    adept_cli *cli;
+    adept_explanation *x;
+    adept_sweep_source *source;
+} changer;
+
+static const adept_sweep_workload as_it_is = {.precision = -1, .mode = -1, .attention = -1};
+
+static adept_explain_change *begin(changer *c, const char *key, adept_explain_scale scale)
+{
+    adept_explain_change *change = &c->x->changes[c->x->n_changes++];
+    *change = (adept_explain_change){.key = key, .scale = scale};
+    return change;
+}
+
+/* What the model or the GPU cannot do is a fact; memory that is out is not. */
+static adept_status end(changer *c, adept_explain_change *change, adept_status status, const adept_error *err)
+{
+    if (status == ADEPT_E_NOMEM || status == ADEPT_E_INTERNAL) {
+        c->cli->err = *err;
+        return status;
+    }
+    change->possible = status == ADEPT_OK;
+    if (!change->possible) snprintf(change->reason, sizeof change->reason, "%.120s", err->message);
+    return ADEPT_OK;
+}
+
+static adept_status with_run(changer *c, adept_explain_change *change, const adept_run *run)
+{
+    adept_error err = {0};
+    return end(c, change, adept_predict(&change->p, c->x->profile, c->x->hw, run, &err), &err);
+}
+
+static adept_status with_workload(changer *c, adept_explain_change *change, const adept_sweep_workload *w)
+{
+    const adept_profile *profile;
+    adept_error err = {0};
+    adept_status status = adept_sweep_source_profile(&profile, w, c->source, &err);
+    if (status == ADEPT_OK) status = adept_predict(&change->p, profile, c->x->hw, c->x->run, &err);
+    return end(c, change, status, &err);
+}
+
+/* ---- the workload ---- */
+
+static adept_status try_precision(changer *c, adept_precision precision)
+{
+    adept_sweep_workload w = as_it_is;
+    adept_explain_change *change = begin(c, "precision", ADEPT_EXPLAIN_STEP);
+    const adept_intervals *known = c->x->hw->intervals;
+    w.precision = (int)precision;
+    change->unmeasured = known && known->precisions != 0 && !(known->precisions >> precision & 1u);
+    snprintf(change->what, sizeof change->what, "%s%s", adept_precision_name(precision),
+             adept_precision_is_autocast(precision) ? " autocast" : " matrix units");
+    return with_workload(c, change, &w);
+}
+
+/* The next step down, as far as this GPU has units for it. */
+static adept_status try_precisions(changer *c)
+{
+    const adept_specs *s = &c->x->hw->specs;
+    adept_precision now = c->x->profile->precision;
+    adept_status status = ADEPT_OK;
+    if (now != ADEPT_FP32 && now != ADEPT_TF32) return ADEPT_OK;
+    if (now == ADEPT_FP32 && s->tensor_tf32_flops_per_s > 0.0) status = try_precision(c, ADEPT_TF32);
+    if (status != ADEPT_OK) return status;
+    if (s->tensor_bf16_flops_per_s > 0.0) return try_precision(c, ADEPT_AMP_BF16);
+    return s->tensor_fp16_flops_per_s > 0.0 ? try_precision(c, ADEPT_AMP_FP16) : ADEPT_OK;
+}
+
+static adept_status try_attention(changer *c)
+{
+    adept_sweep_workload w = as_it_is;
+    if (c->x->profile->attention == ADEPT_ATTENTION_FUSED) return ADEPT_OK;
+    w.attention = ADEPT_ATTENTION_FUSED;
+    adept_explain_change *change = begin(c, "attention", ADEPT_EXPLAIN_STEP);
+    snprintf(change->what, sizeof change->what, "fused attention");
+    return with_workload(c, change, &w);
+}
+
+/* The largest half, quarter, ... of a batch that does not fit that does. */
+static adept_status try_smaller_batches(changer *c)
+{
+    const adept_profile *now = c->x->profile;
+    adept_sweep_workload w = as_it_is;
+    adept_status status = ADEPT_OK;
+    if (now->batch_size < 2) return status;
+    adept_explain_change *change = begin(c, "smaller_batch", ADEPT_EXPLAIN_SAMPLE);
+    for (w.batch_size = now->batch_size / 2; w.batch_size > 0 && status == ADEPT_OK; w.batch_size /= 2) {
+        snprintf(change->what, sizeof change->what, "a batch of %" PRId64, w.batch_size);
+        status = with_workload(c, change, &w);
+        if (!change->possible || change->p.memory.fits) break;
+    }
+    return status;
+}
+
+static adept_status try_batches(changer *c)
+{
+    const adept_profile *now = c->x->profile;
+    adept_sweep_workload w = as_it_is;
+    adept_status status;
+    if (!c->x->p.memory.fits) return try_smaller_batches(c);
+    if (now->batch_size > INT64_MAX / 2) return ADEPT_OK;
+    w.batch_size = 2 * now->batch_size;
+    adept_explain_change *change = begin(c, "batch", ADEPT_EXPLAIN_SAMPLE);
+    snprintf(change->what, sizeof change->what, "a batch of %" PRId64, w.batch_size);
+    status = with_workload(c, change, &w);
+    if (now->grad_accum % 2 != 0 || status != ADEPT_OK) return status;
+    w.grad_accum = now->grad_accum / 2;
+    change = begin(c, "grad_accum", ADEPT_EXPLAIN_STEP);
+    snprintf(change->what, sizeof change->what, "a batch of %" PRId64 " and half the accumulation passes",
+             w.batch_size);
+    return with_workload(c, change, &w);
+}
+
+/* ---- the run ---- */
+
+static adept_status try_limit(changer *c, const char *key, const char *of, const adept_limit_estimate *choice,
+                              double now_w)
+{
+    adept_run run = *c->x->run;
+    if (fabs(choice->limit_w - now_w) < 0.005 * now_w) return ADEPT_OK;
+    adept_explain_change *change = begin(c, key, ADEPT_EXPLAIN_STEP);
+    run.power_limit_w = choice->limit_w;
+    snprintf(change->what, sizeof change->what, "the power limit of %s (%.4g W)", of, run.power_limit_w);
+    return with_run(c, change, &run);
+}
+
+static adept_status try_limits(changer *c)
+{
+    const adept_power_limits *l = &c->x->limits;
+    adept_run run = *c->x->run;
+    double now_w = run.power_limit_w > 0.0 ? run.power_limit_w : c->x->hw->specs.tdp_w;
+    adept_status status = ADEPT_OK;
+    if (!l->known) return ADEPT_OK;
+    if (0.9 * now_w >= l->low_w) {
+        adept_explain_change *change = begin(c, "power_limit", ADEPT_EXPLAIN_STEP);
+        run.power_limit_w = 0.9 * now_w;
+        snprintf(change->what, sizeof change->what, "the power limit 10 %% lower (%.4g W)", run.power_limit_w);
+        status = with_run(c, change, &run);
+    }
+    if (status == ADEPT_OK) status = try_limit(c, "edp_limit", "least energy times time", &l->edp_optimal, now_w);
+    if (status != ADEPT_OK || l->energy_optimal.limit_w == l->edp_optimal.limit_w) return status;
+    return try_limit(c, "energy_limit", "least energy", &l->energy_optimal, now_w);
+}
+
+static adept_status try_one_gpu(changer *c)
+{
+    adept_run run = *c->x->run;
+    if (run.gpus < 2) return ADEPT_OK;
+    run.gpus = run.nodes = 1;
+    run.internode_bytes_per_s = run.internode_latency_s = 0.0;
+    adept_explain_change *change = begin(c, "one_gpu", ADEPT_EXPLAIN_SAMPLE);
+    snprintf(change->what, sizeof change->what, "one GPU");
+    return with_run(c, change, &run);
+}
+
+/* The launches of a captured graph cost the host next to nothing. */
+static adept_status try_no_launches(changer *c)
+{
+    double theta[ADEPT_MOST_PARAMETERS];
+    size_t n = 0;
+    adept_error err = {0};
+    adept_explain_change *change = begin(c, "host", ADEPT_EXPLAIN_STEP);
+    snprintf(change->what, sizeof change->what, "launches that cost the host nothing (as CUDA graphs nearly do)");
+    adept_granularity granularity = adept_granularity_of(c->x->hw, c->x->run);
+    adept_status status = adept_parameters_of(theta, &n, c->x->hw, c->x->run, &err);
+    for (size_t i = 0; i < n && status == ADEPT_OK; i++) {
+        const char *name = adept_granularity_parameter_info(granularity, i)->name;
+        if (strcmp(name, "t_host_s") == 0 || strcmp(name, "t_kern_s") == 0) theta[i] = 0.0;
+    }
+    double time_s = NAN, power_w = NAN;
+    if (status == ADEPT_OK)
+        status = adept_predict_with(&time_s, &power_w, c->x->profile, c->x->hw, c->x->run, theta, &err);
+    if (status == ADEPT_OK) {
+        adept_prediction *p = &change->p;
+        double samples = c->x->p.samples_per_s * c->x->p.step_time_s;
+        *p = (adept_prediction){.step_time_s = time_s, .power_avg_w = power_w, .memory = c->x->p.memory};
+        p->energy_step_j = power_w * time_s;
+        p->edp_js = p->energy_step_j * time_s;
+        p->samples_per_s = samples / time_s;
+        p->energy_per_sample_j = p->energy_step_j / samples;
+    }
+    return end(c, change, status, &err);
+}
+
+static adept_status find_changes(adept_cli *cli, adept_explanation *x, adept_sweep_source *source)
+{
+    changer c = {cli, x, source};
+    adept_status status = try_precisions(&c);
+    if (status == ADEPT_OK) status = try_attention(&c);
+    if (status == ADEPT_OK) status = try_batches(&c);
+    if (status == ADEPT_OK) status = try_no_launches(&c);
+    if (status == ADEPT_OK) status = try_limits(&c);
+    return status == ADEPT_OK ? try_one_gpu(&c) : status;
+}
+
 /* ---- facts ---- */
 
 static adept_status group(adept_cli *cli, adept_explanation *x)
@@ -75,7 +276,7 @@ adept_status adept_explain(adept_cli *cli, adept_explanation *x, adept_sweep_sou
     if (status == ADEPT_OK) status = group(cli, x);
     for (int i = 0; i < ADEPT_WAITS && status == ADEPT_OK; i++)
         if (x->elasticities.wait[i] > x->elasticities.wait[x->waits_for]) x->waits_for = (adept_wait)i;
-    if (status == ADEPT_OK) status = adept_explain_changes(cli, x, source);
+    if (status == ADEPT_OK) status = find_changes(cli, x, source);
     return status == ADEPT_OK ? adept_explain_sentences(cli, x) : status;
 }
 

@@ -58,8 +58,6 @@ adept_status adept_explain(adept_cli *cli, adept_explanation *out, adept_sweep_s
                            const adept_hwprofile *hw, const adept_run *run);
 void adept_explanation_free(adept_explanation *x); /* zeroed is fine */
 
-/** For adept_explain(): fill `changes`. @return ADEPT_E_NOMEM, or ADEPT_E_INTERNAL */
-adept_status adept_explain_changes(adept_cli *cli, adept_explanation *x, adept_sweep_source *source);
 /** For adept_explain(): fill `sentences`. @return ADEPT_E_NOMEM */
 adept_status adept_explain_sentences(adept_cli *cli, adept_explanation *x);
 
