@@ -1,7 +1,7 @@
 /** @file calibrate_options.c  What is fitted, how long, and what is reported about it. */
 #include "calibrate_options.h"
 #include "adept_kernel_law.h"
-#include "run_options.h"
+#include "step_options.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

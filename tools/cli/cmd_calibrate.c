@@ -1,10 +1,10 @@
 /** @file cmd_calibrate.c  `adept calibrate`: measurements to a fitted hardware profile. */
 #include "adept_file.h"
+#include "adept_kernels.h"
 #include "adept_operator_model.h"
-#include "calibrate_kernels.h"
 #include "calibrate_options.h"
 #include "gnuplot.h"
-#include "json_out.h"
+#include "table.h"
 #include "plot.h"
 #include "report_fit.h"
 #include "units.h"
@@ -21,8 +21,6 @@ static const char *const default_by[3] = {"model", "precision", "gpus"};
 /* Of a set for GPUs never measured: what is it worth there? */
 static const char *const shared_schemes[2] = {"gpu", "model"};
 static const char *const shared_by[3] = {"gpu", "model", "precision"};
-
-/* ---------------------------------------------------------------- the run ---------------------------------------- */
 
 /* Everything a calibration needs and gives; freed together. */
 typedef struct work {
@@ -49,6 +47,125 @@ static void work_free(work *w)
     free(w->checkpoint_path);
     free(w->profile_text);
 }
+
+/* ---------------------------------------------------------------- kernels ---------------------------------------- */
+
+/* "t4=runs/kernels.csv": GPU and file; a file of the whole name is not taken apart. */
+static adept_status read_shared(adept_cli *cli, adept_shared *shared, const char *text)
+{
+    const char *equals = strchr(text, '='), *slash = strchr(text, '/');
+    char *gpu =
+        equals && (!slash || slash > equals) && access(text, F_OK) != 0 ? strndup(text, (size_t)(equals - text)) : NULL;
+    adept_status status = adept_shared_read_kernels(shared, gpu ? equals + 1 : text, gpu, &cli->err);
+
+    free(gpu);
+    return status;
+}
+
+static adept_status fit_one(adept_cli *cli, adept_kernel_fit *out, adept_hwprofile *hw,
+                            const adept_kernel_fit_options *how, const adept_words *files)
+{
+    const adept_kernel_gpus gpus = {.one = hw};
+    adept_kernel_rows rows = {0};
+    adept_status status = ADEPT_OK;
+
+    for (size_t i = 0; i < files->n && status == ADEPT_OK; i++)
+        status = adept_kernel_rows_read(&rows, files->words[i], &gpus, &cli->err);
+    if (status == ADEPT_OK) status = adept_kernel_fit_run(out, &rows, how, &cli->err);
+    if (status == ADEPT_OK) status = adept_kernel_fit_apply(hw, out, rows.files, rows.n_files, how->seed, &cli->err);
+    adept_kernel_rows_free(&rows);
+    return status;
+}
+
+/* Read the files of --kernels, fit the kernel law to them and make it the fit of the GPU; or, if there is a set, of its
+ * GPUs: FILE is of the GPU that its column `gpu`, GPU=FILE or its base name says. */
+static adept_status fit_kernels(adept_cli *cli, work *w, const adept_calibrate_options *o)
+{
+    const adept_kernel_fit_options how = {
+        .seed = o->fit.seed, .threads = o->fit.threads, .stop = &adept_interrupt_requested};
+    adept_status status = ADEPT_OK;
+
+    if (o->kernels.n == 0) return ADEPT_OK;
+    adept_interrupt_catch();
+    adept_progress_say(&w->progress, "fitting kernels; Ctrl-C stops");
+    for (size_t i = 0; w->shared && i < o->kernels.n && status == ADEPT_OK; i++)
+        status = read_shared(cli, w->shared, o->kernels.words[i]);
+    if (status == ADEPT_OK)
+        status = w->shared ? adept_shared_fit_kernels(w->shared, &w->kernels, &how, &cli->err)
+                           : fit_one(cli, &w->kernels, w->hw, &how, &o->kernels);
+    adept_progress_end(&w->progress);
+    return status;
+}
+
+static void add_line(adept_table *table, const char *which, const char *op, int family, const adept_kernel_error *e)
+{
+    if (e->n == 0) return;
+    adept_table_row(table, (const char *const[]){which, op, adept_kernel_family_name(family), adept_cell("%zu", e->n).s,
+                                                 adept_cell("%.2f", e->mape).s, adept_cell("%.2f", e->median).s,
+                                                 adept_cell("%.2f", e->p90).s, adept_cell("%+.2f", e->bias).s,
+                                                 adept_cell("%.2f", e->roofline_mape).s});
+}
+
+/* Errors by operator, those of rows held out first. */
+static adept_status report_kernels(adept_cli *cli, FILE *out, const adept_kernel_fit *fit,
+                                   const adept_calibrate_options *o)
+{
+    static const adept_column columns[] = {{"", false},   {"operator", false}, {"family", false},
+                                           {"n", true},   {"error %", true},   {"median", true},
+                                           {"p90", true}, {"bias", true},      {"roofline %", true}};
+    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
+
+    for (size_t i = 0; i < fit->n_ops; i++)
+        add_line(&table, "HELD OUT", fit->ops[i].op, (int)fit->ops[i].family, &fit->ops[i].held_out);
+    for (int i = 0; i < ADEPT_FAMILY_COUNT; i++)
+        add_line(&table, "HELD OUT", "all", i, &fit->held_out[i]);
+    for (int i = 0; i < ADEPT_FAMILY_COUNT; i++)
+        add_line(&table, "in-sample", "all", i, &fit->in_sample[i]);
+    fputs("Kernels  from ", out);
+    for (size_t i = 0; i < o->kernels.n; i++) {
+        const char *slash = strrchr(o->kernels.words[i], '/');
+        adept_print_format(out, "%s%s", i ? ", " : "", slash ? slash + 1 : o->kernels.words[i]);
+    }
+    fputs("\n\nErrors of single kernels, in percent of the measured time; roofline: peaks and bandwidth of the sheet"
+          " times\none fitted factor, on the same rows.\n",
+          out);
+    return adept_table_end(cli, &table, out);
+}
+
+static void print_values(FILE *out, const adept_kernel_fit *fit)
+{
+    fputs("\nTiles\n", out);
+    for (int i = 0; i < ADEPT_TILED_FAMILIES; i++) {
+        fprintf(out, "  %s:", adept_kernel_family_name(i));
+        for (size_t k = 0; k < fit->menus[i].n; k++) {
+            char text[64];
+            adept_tile_print(text, sizeof text, &fit->menus[i].tiles[k]);
+            fprintf(out, " %s", text);
+        }
+        fputs(fit->in_sample[i].n ? "\n" : " (default: no rows)\n", out);
+    }
+    fputs("\nParameters\n", out);
+    for (int i = 0; i < ADEPT_KP_COUNT; i++)
+        fprintf(out, "  %-15s %10.4g%s\n", adept_kernel_parameters[i].name, fit->theta[i],
+                fit->fitted[i] ? "" : "  (default: no rows)");
+}
+
+/* What is said where there are kernels only. */
+static adept_status report_alone(adept_cli *cli, FILE *out, const adept_kernel_fit *fit, const adept_hwprofile *hw,
+                                 const adept_calibrate_options *o)
+{
+    adept_print_format(out, "GPU      %s\n", hw->name);
+    adept_status status = report_kernels(cli, out, fit, o);
+    if (status != ADEPT_OK) return status;
+    print_values(out, fit);
+    fputs("\nNo step was measured: the profile has no errors and no intervals of steps, and what kernels do not tell\n"
+          "(launches, the optimizer, power) keeps its default. Add MEASUREMENTS.csv for those.\n\n",
+          out);
+    adept_print_format(out, "Written: %s\n", o->output);
+    return ADEPT_OK;
+}
+
+/* ---------------------------------------------------------------- the run ---------------------------------------- */
 
 static void say_fit(void *context, const adept_fit_progress *p)
 {
@@ -178,7 +295,7 @@ static adept_status print(adept_cli *cli, work *w, const adept_calibrate_options
         adept_status status = adept_report_fit(cli, stdout, w->report, o->output, suspects, n_suspect);
         if (status != ADEPT_OK || o->kernels.n == 0) return status;
         fputc('\n', stdout);
-        return adept_kernels_report(cli, stdout, &w->kernels, o);
+        return report_kernels(cli, stdout, &w->kernels, o);
     }
     return adept_json_print(cli, adept_fit_report_to_json(w->report));
 }
@@ -215,13 +332,6 @@ static adept_status set_tiles(adept_cli *cli, adept_hwprofile *hw, const adept_c
     return ADEPT_OK;
 }
 
-static adept_status fit_kernels(adept_cli *cli, work *w, const adept_calibrate_options *o)
-{
-    if (o->kernels.n == 0) return ADEPT_OK;
-    adept_interrupt_catch();
-    return adept_kernels_calibrate(cli, &w->kernels, w->hw, w->shared, o, &w->progress);
-}
-
 /* Kernels without steps: their law is the result. */
 static adept_status calibrate_kernels(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
@@ -235,7 +345,7 @@ static adept_status calibrate_kernels(adept_cli *cli, work *w, const adept_calib
     if (status == ADEPT_OK) status = adept_kernel_fit_to_hwprofile(&w->profile_text, w->hw, date, &cli->err);
     if (status == ADEPT_OK) status = adept_file_write(o->output, w->profile_text, strlen(w->profile_text), &cli->err);
     if (status != ADEPT_OK) return status;
-    if (!o->measurements.json) return adept_kernels_report_alone(cli, stdout, &w->kernels, w->hw, o);
+    if (!o->measurements.json) return report_alone(cli, stdout, &w->kernels, w->hw, o);
     return adept_json_print(cli, adept_kernel_fit_to_json(w->hw));
 }
 

@@ -2,8 +2,7 @@
 #include "adept_diff.h"
 #include "diff_report.h"
 #include "load.h"
-#include "run_options.h"
-#include "workload_options.h"
+#include "step_options.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

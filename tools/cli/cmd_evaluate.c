@@ -1,11 +1,11 @@
 /** @file cmd_evaluate.c  `adept evaluate`: predictions against measurements, without fitting. */
 #include "adept_fit_report.h"
 #include "gnuplot.h"
-#include "json_out.h"
+#include "table.h"
 #include "measurement_options.h"
 #include "plot.h"
 #include "report_fit.h"
-#include "run_options.h"
+#include "step_options.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /** @file cmd_explain.c  `adept explain`: what limits a step, and what would help, in sentences. */
 #include "explain.h"
-#include "json_out.h"
+#include "table.h"
 #include "step_options.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include "adept_json.h"
 #include "cli.h"
 #include "adept_hwprofile_json.h"
-#include "json_out.h"
 #include "table.h"
 #include "units.h"
 #include <math.h>

@@ -1,7 +1,6 @@
 /** @file cmd_handlers.c  `adept handlers`: the operators adept can count, by kind. */
 #include "adept_handlers.h"
 #include "cli.h"
-#include "json_out.h"
 #include "table.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,10 +4,9 @@
 #include "cli.h"
 #include "energy_label.h"
 #include "groups.h"
-#include "json_out.h"
+#include "table.h"
 #include "report.h"
 #include "step_options.h"
-#include "total_options.h"
 #include <stdio.h>
 #include <stdlib.h>
 

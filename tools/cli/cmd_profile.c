@@ -1,7 +1,7 @@
 /** @file cmd_profile.c  `adept profile`: what one step of a model computes and moves, on no hardware in particular. */
 #include "adept_file.h"
 #include "groups.h"
-#include "json_out.h"
+#include "table.h"
 #include "load.h"
 #include "report.h"
 #include <stdio.h>

@@ -2,10 +2,9 @@
 #include "adept_file.h"
 #include "adept_model.h"
 #include "gnuplot.h"
-#include "json_out.h"
+#include "table.h"
 #include "report_pictures.h"
 #include "step_options.h"
-#include "total_options.h"
 #include "units.h"
 #include <errno.h>
 #include <stdio.h>

@@ -6,9 +6,10 @@
 #include "report.h"
 #include "report_sweep.h"
 #include "sweep_html.h"
-#include "sweep_options.h"
+#include "step_options.h"
+#include "sweep_job.h"
 #include "sweep_rows.h"
-#include "sweep_source.h"
+#include "load.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +19,81 @@
 #define PROGRESS_EVERY 1024
 #define OUTPUT_BUFFER (1 << 16)
 
+/* ---------------------------------------------------------------- options ---------------------------------------- */
+
+typedef struct sweep_options {
+    const char *model;
+    const char *output;      /* NULL: standard output */
+    const char *plot, *html; /* NULL: none */
+    bool one_at_a_time, ignore_memory, csv, json;
+    adept_aim objective;
+    adept_vary_options vary, set;
+    adept_sweep_job job;
+    adept_run_options where;
+    adept_workload_options workload;
+} sweep_options;
+
+#define AT(member) offsetof(sweep_options, member)
+
+static bool varies(const sweep_options *o, adept_sweep_kind kind)
+{
+    for (size_t i = 0; i < o->vary.n; i++)
+        if (o->vary.axes[i].kind == kind) return true;
+    return false;
+}
+
+static adept_status check(adept_cli *cli, void *record)
+{
+    sweep_options *o = record;
+    if (!o->job.aim_given) o->job.job.aim = (adept_aim)o->objective;
+    o->job.job.ignore_memory = o->ignore_memory;
+    if (o->vary.n == 0) return adept_cli_usage(cli, "--vary is missing: which numbers are swept?");
+    if (!o->where.gpu && (!varies(o, ADEPT_VARY_GPU) || o->one_at_a_time))
+        return adept_run_options_need_gpu(cli, o->where.gpu);
+    if (o->where.gpu && varies(o, ADEPT_VARY_GPU) && !o->one_at_a_time)
+        return adept_cli_usage(cli, "--gpu and --vary gpu exclude each other, but with --one-at-a-time");
+    if (o->csv && o->json) return adept_cli_usage(cli, "--csv and --json exclude each other");
+    if (o->plot && o->html && strcmp(o->plot, o->html) == 0)
+        return adept_cli_usage(cli, "--plot and --html name the same file");
+    return varies(o, ADEPT_VARY_NODES) ? ADEPT_OK : adept_run_options_check(cli, &o->where);
+}
+
+static const adept_option_row rows[] = {
+    {.group = 3, .help = "What varies:"},
+    {"vary", "KEY=VALUES", 3,
+     "Values V1,V2,... or FROM:TO:STEP of batch, seq_length, grad_accum, precision, mode, optimizer, attention, gpu, "
+     "gpus, nodes, power_limit_w, clock_hz, internode_bytes_per_s, internode_latency_s, bucket_bytes, allreduce, "
+     "overlap, or a number of the hardware profile: specs.NAME, fit.parameters.NAME. Numbers may be relative to what "
+     "is there: x0.5,x1,x2. Repeatable: all combinations",
+     ADEPT_OPT_PARSED, .at = AT(vary), .parse = adept_vary_add},
+    {"one-at-a-time", NULL, 3, "Vary each key alone, everything else as the other options say", ADEPT_OPT_FLAG,
+     .at = AT(one_at_a_time)},
+    {"objective", "NAME", 3, "What is best: step_time_s (default), energy_step_j or edp", ADEPT_OPT_CHOICE,
+     .at = AT(objective), .names = adept_sweep_objective_name},
+    {"ignore-memory", NULL, 3, "Let points be best that do not fit the GPU's memory", ADEPT_OPT_FLAG,
+     .at = AT(ignore_memory)},
+    {.group = 5, .help = "What is printed:"},
+    {"csv", NULL, 5, "Print every point as CSV", ADEPT_OPT_FLAG, .at = AT(csv)},
+    {"json", NULL, 5, "Print every point and the answers as JSON", ADEPT_OPT_FLAG, .at = AT(json)},
+    {"output", "FILE", 5, "Write the points to FILE, as CSV unless --json is given, and the answers as text",
+     ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+    {"plot", "FILE.svg", 5, "Draw curves or maps over what varies, and the front of time and energy (needs gnuplot)",
+     ADEPT_OPT_FILE, .at = AT(plot)},
+    {"html", "FILE", 5, "Write answers, picture and front as one HTML file (needs gnuplot)", ADEPT_OPT_FILE,
+     .at = AT(html)},
+    {0},
+};
+
+static void release(void *record)
+{
+    adept_vary_release(&((sweep_options *)record)->vary);
+}
+
 /* ---------------------------------------------------------------- the run ---------------------------------------- */
 
 /* Everything a sweep needs and gives; freed together. */
 typedef struct work {
-    adept_sweep_options *o;
+    sweep_options *o;
     adept_hwprofile *hw;
     adept_sweep_source source;
     adept_sweep sweep;
@@ -73,7 +144,7 @@ static bool take_point(const adept_sweep_point *point, void *context)
 
 static adept_status open_gpu(adept_cli *cli, work *w)
 {
-    const adept_sweep_options *o = w->o;
+    const sweep_options *o = w->o;
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < o->vary.n && status == ADEPT_OK; i++) {
         for (size_t j = 0; o->vary.axes[i].kind == ADEPT_VARY_GPU && j < o->vary.axes[i].n && status == ADEPT_OK; j++) {
@@ -93,7 +164,7 @@ static adept_status open_gpu(adept_cli *cli, work *w)
 
 static adept_status set_up(adept_cli *cli, work *w)
 {
-    const adept_sweep_options *o = w->o;
+    const sweep_options *o = w->o;
     w->sweep = (adept_sweep){
         .n_axes = o->vary.n,
         .axes = o->vary.axes,
@@ -160,7 +231,7 @@ static void put_head(adept_json_writer *out, const work *w)
 
 static adept_status begin_output(adept_cli *cli, work *w)
 {
-    const adept_sweep_options *o = w->o;
+    const sweep_options *o = w->o;
     adept_status status = ADEPT_OK;
     if (o->output) status = adept_file_begin(&w->file, o->output, &cli->err);
     if (status != ADEPT_OK) return status;
@@ -201,7 +272,9 @@ static adept_status draw(adept_cli *cli, const work *w)
     const char *path = w->source.base->model_path, *slash = strrchr(path, '/');
     char title[256];
     const adept_sweep_view view = {
-        .options = w->o,
+        .plot = w->o->plot,
+        .html = w->o->html,
+        .objective = w->o->objective,
         .profile = w->source.base,
         .hw = w->hw,
         .hypothetical = hypothetical(&w->sweep),
@@ -227,7 +300,7 @@ static void put_tail(adept_json_writer *out, const work *w)
 
 static adept_status end_output(adept_cli *cli, work *w)
 {
-    const adept_sweep_options *o = w->o;
+    const sweep_options *o = w->o;
     adept_sweep_answers_finish(&w->answers);
     if (w->out && o->json) put_tail(&w->rows.w, w);
     if (w->out && !adept_sweep_rows_flush(&w->rows) && w->rows.w.out.failed)
@@ -280,8 +353,14 @@ const adept_command adept_command_sweep = {
            "  adept sweep a.pt --gpu a100 --vary specs.l2_bytes=x0.5:x2:x0.1 --json\n"
            "  adept sweep a.pt --gpu a100 --vary gpus=1:8:1 --vary batch=64 -o points.csv\n"
            "  adept sweep a.pt --gpu t4 --vary gpus=1,2 --samples 1000 --within-time 2h",
-    .size = sizeof(adept_sweep_options),
-    .options = {.parts = {{&adept_sweep_options_of, 0}}},
-    .arguments = {"a MODEL or PROFILE", "one MODEL or PROFILE", 1, offsetof(adept_sweep_options, model)},
+    .size = sizeof(sweep_options),
+    .options = {.rows = rows,
+                .check = check,
+                .release = release,
+                .parts = {{&adept_run_options_of, AT(where)},
+                          {&adept_workload_options_of, AT(workload)},
+                          {&adept_sweep_job_options_of, AT(job)},
+                          {&adept_set_options_of, AT(set)}}},
+    .arguments = {"a MODEL or PROFILE", "one MODEL or PROFILE", 1, AT(model)},
     .run = sweep,
 };

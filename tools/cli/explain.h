@@ -6,7 +6,7 @@
 #include "adept_json_writer.h"
 #include "cli.h"
 #include "groups.h"
-#include "sweep_source.h"
+#include "load.h"
 #include <stdio.h>
 
 /* What a changed run or workload is compared by. */

@@ -1,12 +1,90 @@
-/** @file load.c  The only place where the program decides between a model and a saved profile. */
+/** @file load.c  What runs, and reading it: the only place where the program decides between a model and a saved
+ *  profile. A file is read once, and its graph walked once per workload. */
 #include "load.h"
 #include "adept_handlers.h"
 #include "adept_import.h"
+#include "adept_optimizer.h"
 #include "table.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---------------------------------------------------------------- options ---------------------------------------- */
+
+#define AT(member) offsetof(adept_workload_options, member)
+
+static adept_status parse_input(adept_cli *cli, const char *option, char *text, void *record)
+{
+    adept_workload_options *o = record;
+    adept_error err = {0};
+
+    if (o->config.n_inputs == ADEPT_MAX_INPUT_OPTIONS)
+        return adept_cli_usage(cli, "%s: more than %d inputs", option, ADEPT_MAX_INPUT_OPTIONS);
+    if (adept_input_spec_parse(&o->inputs[o->config.n_inputs], text, &err) != ADEPT_OK)
+        return adept_cli_usage(cli, "--%s", err.message); /* "input '3y': ..." */
+    o->config.inputs = o->inputs;
+    o->config.n_inputs++;
+    return ADEPT_OK;
+}
+
+static adept_status parse_memory_format(adept_cli *cli, const char *option, char *text, void *record)
+{
+    adept_workload_options *o = record;
+
+    o->config.memory_format_given = true;
+    if (adept_memory_format_from_name(&o->config.memory_format, text)) return ADEPT_OK;
+    return adept_option_unknown(cli, option, text, adept_memory_format_at);
+}
+
+static adept_status parse_extras(adept_cli *cli, const char *option, char *text, void *record)
+{
+    adept_workload_options *o = record;
+
+    o->config.optimizer_extras_given = true;
+    if (adept_optimizer_extras_parse(&o->config.optimizer_extras, text)) return ADEPT_OK;
+    return adept_option_unknown(cli, option, text, adept_optimizer_extra_name);
+}
+
+static const adept_option_row rows[] = {
+    {.group = 2, .help = "What runs:"},
+    {"input", "SPEC", 2,
+     "Shape of the model's next input, [DTYPE:]D1xD2x...; B is the batch, S the sequence length: Bx3x224x224, "
+     "i64:BxS. Repeat it for each input. Default: the shapes stored in the file",
+     ADEPT_OPT_PARSED, .parse = parse_input},
+    {"batch", "N", 2, "Samples per GPU and pass; replaces the leading dimension of every input, or B", ADEPT_OPT_COUNT,
+     .at = AT(config.batch_size), .low = 1},
+    {"seq-length", "N", 2, "Sequence length: replaces S, or where no shape has one the L of the inputs i64:BxL",
+     ADEPT_OPT_COUNT, .at = AT(config.seq_length), .low = 1},
+    {"mode", "MODE", 2, "train (forward, backward, optimizer; the default), fwbw (without the optimizer) or infer",
+     ADEPT_OPT_CHOICE, .at = AT(config.mode), .given = AT(config.mode_given), .names = adept_mode_at},
+    {"precision", "P", 2,
+     "fp32 (default), tf32, bf16 or fp16 (autocast over fp32 weights), pure-bf16 or pure-fp16 (the whole model in 16 "
+     "bits)",
+     ADEPT_OPT_CHOICE, .at = AT(config.precision), .given = AT(config.precision_given), .names = adept_precision_at},
+    {"optimizer", "NAME", 2, "none, sgd, momentum, adam, adamw (default), ...", ADEPT_OPT_NAME,
+     .at = AT(config.optimizer), .names = adept_optimizer_name},
+    {"optimizer-impl", "HOW", 2, "foreach (default, as PyTorch's), fused or forloop", ADEPT_OPT_CHOICE,
+     .at = AT(config.optimizer_impl), .given = AT(config.optimizer_impl_given), .names = adept_optimizer_impl_name},
+    {"optimizer-extras", "LIST", 2, "What the step does beside it: clip, unscale, master, ema, zero_grad",
+     ADEPT_OPT_PARSED, .parse = parse_extras},
+    {"grad-accum", "N", 2, "Forward-backward passes per optimizer step (default 1)", ADEPT_OPT_COUNT,
+     .at = AT(config.grad_accum), .low = 1},
+    {"attention", "HOW", 2, "auto (as the file says; default), eager or fused", ADEPT_OPT_CHOICE,
+     .at = AT(config.attention), .given = AT(config.attention_given), .names = adept_attention_at},
+    {"memory-format", "HOW", 2, "Of images: nchw (default) or channels_last", ADEPT_OPT_PARSED,
+     .parse = parse_memory_format},
+    {"allow-unsupported", NULL, 2,
+     "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model",
+     ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported)},
+    {"trust", NULL, 2, "Load a TorchScript file that runs code of its own when loaded (__setstate__)", ADEPT_OPT_FLAG,
+     .at = AT(trust)},
+    {0},
+};
+
+const adept_options adept_workload_options_of = {.rows = rows};
+
+/* ---------------------------------------------------------------- one profile ------------------------------------ */
 
 char *adept_list_unsupported(const adept_unsupported *ops, size_t n)
 {
@@ -64,4 +142,65 @@ adept_status adept_load_profile(adept_cli *cli, adept_profile **out, const char 
     if (status == ADEPT_OK) status = adept_load_walk(cli, out, graph, &config);
     adept_graph_free(graph);
     return status;
+}
+
+/* ---------------------------------------------------------------- those of a sweep ------------------------------- */
+
+static const adept_sweep_workload unvaried = {.precision = -1, .mode = -1, .attention = -1};
+
+adept_status adept_sweep_source_open(adept_cli *cli, adept_sweep_source *out, const char *path,
+                                     const adept_workload_options *options)
+{
+    *out = (adept_sweep_source){.of = unvaried};
+    adept_status status = adept_load_graph(cli, &out->graph, &out->config, path, options);
+    return status == ADEPT_OK ? adept_load_walk(cli, &out->base, out->graph, &out->config) : status;
+}
+
+void adept_sweep_source_close(adept_sweep_source *s)
+{
+    adept_profile_free(s->made);
+    adept_profile_free(s->base);
+    adept_graph_free(s->graph);
+}
+
+static bool same_operators(const adept_sweep_workload *a, const adept_sweep_workload *b)
+{
+    return a->batch_size == b->batch_size && a->seq_length == b->seq_length && a->precision == b->precision &&
+           a->mode == b->mode && a->attention == b->attention;
+}
+
+static adept_status walk(const adept_sweep_source *s, adept_profile **out, const adept_sweep_workload *w,
+                         adept_error *err)
+{
+    adept_workload_config config = s->config;
+    if (w->batch_size > 0) config.batch_size = w->batch_size;
+    if (w->seq_length > 0) config.seq_length = w->seq_length;
+    if (w->precision >= 0) config.precision = (adept_precision)w->precision;
+    if (w->mode >= 0) config.mode = (adept_mode)w->mode;
+    if (w->attention >= 0) config.attention = (adept_attention)w->attention;
+    return adept_profile_build(out, s->graph, adept_handlers(), &config, NULL, NULL, err);
+}
+
+static adept_status make(adept_sweep_source *s, const adept_sweep_workload *w, adept_error *err)
+{
+    adept_profile *made = NULL;
+    adept_status status = same_operators(w, &unvaried) ? ADEPT_OK : walk(s, &made, w, err);
+    if (status != ADEPT_OK) return status;
+    adept_profile_free(s->made);
+    s->made = made;
+    s->of = *w;
+    return ADEPT_OK;
+}
+
+adept_status adept_sweep_source_profile(const adept_profile **out, const adept_sweep_workload *w, void *context,
+                                        adept_error *err)
+{
+    adept_sweep_source *s = context;
+    adept_status status = same_operators(w, &s->of) ? ADEPT_OK : make(s, w, err);
+    if (status != ADEPT_OK) return status;
+    s->changed = s->made ? *s->made : *s->base;
+    if (w->grad_accum > 0) s->changed.grad_accum = w->grad_accum;
+    if (w->optimizer && s->changed.mode == ADEPT_MODE_TRAIN) s->changed.optimizer = w->optimizer;
+    *out = &s->changed;
+    return ADEPT_OK;
 }

@@ -1,9 +1,22 @@
-/** @file load.h  MODEL|PROFILE -> graph -> adept_profile. Calls: workload, handlers. */
+/** @file load.h  MODEL|PROFILE with WORKLOAD OPTIONS -> graph -> adept_profile, and the profiles of a sweep. Calls:
+ *  workload, handlers, whatif. */
 #ifndef ADEPT_LOAD_H
 #define ADEPT_LOAD_H
+#include "adept_graph.h"
 #include "adept_profile.h"
+#include "adept_sweep.h"
 #include "cli.h"
-#include "workload_options.h"
+
+#define ADEPT_MAX_INPUT_OPTIONS 64
+
+typedef struct adept_workload_options {
+    adept_workload_config config; /* inputs points into `inputs`: do not copy the struct */
+    adept_input_spec inputs[ADEPT_MAX_INPUT_OPTIONS];
+    bool trust;
+} adept_workload_options;
+
+/** Group 2 of a command's help. */
+extern const adept_options adept_workload_options_of;
 
 /**
  * Import a model file, or read the graph of a profile that `adept profile -o` wrote.
@@ -28,5 +41,29 @@ adept_status adept_load_profile(adept_cli *cli, adept_profile **out, const char 
 
 /** One line per operator without a handler, malloc'ed: for cli->details. NULL when memory is out. */
 char *adept_list_unsupported(const adept_unsupported *ops, size_t n);
+
+/** The profiles of a sweep: a graph that is read once and walked once per workload. */
+typedef struct adept_sweep_source {
+    adept_graph *graph;
+    adept_workload_config config; /* of the options, over the file's */
+    adept_profile *base;          /* of it */
+    /* the last one asked for */
+    adept_profile *made; /* owned; NULL: base */
+    adept_sweep_workload of;
+    adept_profile changed; /* what does not change its operators set anew */
+} adept_sweep_source;
+
+/**
+ * Read MODEL|PROFILE and make the profile of its options, which must live as long as the source.
+ * @param out  adept_sweep_source_close() it whatever the result
+ * @return as adept_load_profile()
+ */
+adept_status adept_sweep_source_open(adept_cli *cli, adept_sweep_source *out, const char *path,
+                                     const adept_workload_options *options);
+void adept_sweep_source_close(adept_sweep_source *source);
+
+/** An adept_sweep_profile_of; the context is the source. */
+adept_status adept_sweep_source_profile(const adept_profile **out, const adept_sweep_workload *workload, void *context,
+                                        adept_error *err);
 
 #endif

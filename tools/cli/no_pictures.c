@@ -13,7 +13,7 @@ adept_status adept_gnuplot_check(const char *what, adept_error *err)
 
 adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *view)
 {
-    return adept_gnuplot_check(view->options->plot ? "--plot" : "--html", &cli->err);
+    return adept_gnuplot_check(view->plot ? "--plot" : "--html", &cli->err);
 }
 
 #ifdef ADEPT_WITH_CALIBRATE

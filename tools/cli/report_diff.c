@@ -2,7 +2,6 @@
  *  modules that stayed the same too. */
 #include "diff_report.h"
 #include "groups.h"
-#include "json_out.h"
 #include "table.h"
 #include <inttypes.h>
 #include <math.h>

@@ -1,13 +1,92 @@
-/** @file step_options.c  A model, a GPU, and how it runs there. */
+/** @file step_options.c  Where a step runs, the step, and the whole job. */
 #include "step_options.h"
+#include <math.h>
+#include <string.h>
 
-static adept_status check(adept_cli *cli, void *record)
+/* ---------------------------------------------------------------- where it runs ---------------------------------- */
+
+/* GPU, number, limit, clock, network, equations: shared by all that predict. */
+#define IN_RUN(member) offsetof(adept_run_options, member)
+
+/* Those that can be asked for. */
+static const char *named_granularity(size_t index)
+{
+    return adept_granularity_name(index + ADEPT_GRANULARITY_MODEL);
+}
+
+static const adept_suffix clocks[] = {{"MHz", 1e6}, {"Hz", 1}, {"kHz", 1e3}, {"GHz", 1e9}, {NULL, 0}};
+static const adept_suffix bandwidths[] = {{"B/s", 1},          {"MB/s", 1e6},       {"GB/s", 1e9},
+                                          {"Mbit/s", 1e6 / 8}, {"Gbit/s", 1e9 / 8}, {NULL, 0}};
+static const adept_suffix times[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {NULL, 0}};
+
+static const adept_option_row run_rows[] = {
+    {.group = 1, .help = "Where it runs:"},
+    {"gpu", "NAME|FILE", 1,
+     "The GPU: a name that `adept gpus` lists, or a hardware profile (a path with '/', or ending in .json). Required",
+     ADEPT_OPT_TEXT, .at = IN_RUN(gpu)},
+    {"gpus", "N", 1, "Data-parallel GPUs, those of all nodes together (default 1)", ADEPT_OPT_COUNT, .at = IN_RUN(run.gpus),
+     .low = 1},
+    {"power-limit", "W", 1, "Board power limit of each GPU in watts", ADEPT_OPT_ABOVE_0, .at = IN_RUN(run.power_limit_w)},
+    {"clock", "MHZ", 1,
+     "Lock the core clock, in MHz as nvidia-smi prints it or with a unit: 1410, 1410MHz, 1.41GHz. A power limit, the "
+     "board's own too, that leaves less counts",
+     ADEPT_OPT_AMOUNT, .at = IN_RUN(run.clock_hz), .units = clocks},
+    {"granularity", "NAME", 1,
+     "operator: every kernel's time from its own dimensions; model: the thesis's equations on means over the whole "
+     "model. Default: what the GPU was calibrated with, else operator",
+     ADEPT_OPT_CHOICE, .at = IN_RUN(run.granularity), .low = ADEPT_GRANULARITY_MODEL, .names = named_granularity},
+    {"saturation", "NAME", 1, "Saturation function of granularity model: sigmoid, arctan, softsign, algebraic or tanh",
+     ADEPT_OPT_NAME, .at = IN_RUN(run.saturation), .names = adept_saturation_name},
+    {"nodes", "N", 1, "Nodes that the GPUs are shared by equally (default 1); needs --internode-bandwidth",
+     ADEPT_OPT_COUNT, .at = IN_RUN(run.nodes), .low = 1},
+    {"internode-bandwidth", "RATE", 1,
+     "Network of one node in one direction, all adapters together: bytes/s, or with a unit: 200Gbit/s, 25GB/s",
+     ADEPT_OPT_AMOUNT, .at = IN_RUN(run.internode_bytes_per_s), .units = bandwidths},
+    {"internode-latency", "TIME", 1, "One hop between nodes: seconds, or with a unit: 10us (the default)",
+     ADEPT_OPT_AMOUNT, .at = IN_RUN(run.internode_latency_s), .units = times},
+    {"allreduce", "NAME", 1,
+     "ring (default), tree (double binary), or auto: the faster for every size; between nodes if there are several",
+     ADEPT_OPT_CHOICE, .at = IN_RUN(run.allreduce), .names = adept_allreduce_name},
+    {"overlap", "NAME", 1,
+     "bucketed: buckets of gradients are sent while the backward pass runs, as DistributedDataParallel does; fixed: "
+     "the share that the hardware profile says is hidden; auto (default): bucketed where the profile of the model "
+     "knows its parameters and the GPU was not fitted on several GPUs",
+     ADEPT_OPT_CHOICE, .at = IN_RUN(run.overlap), .names = adept_overlap_name},
+    {"bucket-bytes", "SIZE", 1, "Size of a bucket: bytes, or with a unit (default 25MiB)", ADEPT_OPT_AMOUNT,
+     .at = IN_RUN(run.bucket_bytes), .units = adept_suffix_sizes},
+    {0},
+};
+
+const adept_options adept_run_options_of = {.rows = run_rows};
+
+adept_status adept_run_options_check(adept_cli *cli, const adept_run_options *o)
+{
+    if (o->run.nodes < 2 && (o->run.internode_bytes_per_s > 0 || o->run.internode_latency_s > 0))
+        return adept_cli_usage(cli, "--internode-bandwidth and --internode-latency need --nodes");
+    return ADEPT_OK;
+}
+
+adept_status adept_run_options_need_gpu(adept_cli *cli, const char *gpu)
+{
+    return gpu ? ADEPT_OK : adept_cli_usage(cli, "--gpu is missing; `adept gpus` lists the names");
+}
+
+adept_status adept_run_options_on_gpu(adept_cli *cli, const adept_run_options *o)
+{
+    adept_status status = adept_run_options_need_gpu(cli, o->gpu);
+
+    return status == ADEPT_OK ? adept_run_options_check(cli, o) : status;
+}
+
+/* ---------------------------------------------------------------- a step ----------------------------------------- */
+
+static adept_status check_step(adept_cli *cli, void *record)
 {
     return adept_run_options_on_gpu(cli, &((adept_step_options *)record)->where);
 }
 
 const adept_options adept_step_options_of = {
-    .check = check,
+    .check = check_step,
     .parts = {{&adept_workload_options_of, offsetof(adept_step_options, workload)},
               {&adept_run_options_of, offsetof(adept_step_options, where)},
               {&adept_set_options_of, offsetof(adept_step_options, set)}},
@@ -20,3 +99,105 @@ adept_status adept_step_open(adept_cli *cli, adept_hwprofile **hw, adept_sweep_s
 
     return status == ADEPT_OK ? adept_sweep_source_open(cli, source, o->model, &o->workload) : status;
 }
+
+/* ---------------------------------------------------------------- a job ------------------------------------------ */
+
+/* Rates mean nothing without a number of steps: such options are refused rather than ignored. */
+#define IN_JOB(member) offsetof(adept_job_spec, member)
+
+bool adept_job_spec_given(const adept_job_spec *job)
+{
+    return job->steps > 0 || job->samples > 0 || job->epochs > 0;
+}
+
+static const char *country_name(size_t index)
+{
+    const adept_grid_intensity *row = adept_grid_intensity_at(index);
+
+    return row ? row->name : NULL;
+}
+
+static const char *country_code(size_t index)
+{
+    const adept_grid_intensity *row = adept_grid_intensity_at(index);
+
+    return row ? row->code : NULL;
+}
+
+static adept_status parse_country(adept_cli *cli, const char *option, char *text, void *field)
+{
+    const adept_grid_intensity **country = field;
+
+    *country = adept_grid_intensity_find(text);
+    if (*country) return ADEPT_OK;
+    const char *near = strlen(text) > 2 ? adept_nearest(text, country_name) : NULL;
+    if (near) return adept_cli_usage(cli, "%s: '%s' is not known; did you mean '%s'?", option, text, near);
+    return adept_option_unknown(cli, option, text, country_code);
+}
+
+static adept_status parse_pue(adept_cli *cli, const char *option, char *text, void *record)
+{
+    adept_job_spec *job = record;
+
+    job->pue_is_average = strcmp(text, "average") == 0;
+    if (!job->pue_is_average) return adept_option_number(cli, option, text, 1, &job->pue);
+    job->pue = ADEPT_PUE_AVERAGE;
+    return ADEPT_OK;
+}
+
+static adept_status check_job(adept_cli *cli, void *record)
+{
+    const adept_job_spec *j = record;
+
+    if ((j->steps > 0) + (j->samples > 0) + (j->epochs > 0) > 1)
+        return adept_cli_usage(cli, "--steps, --samples and --epochs exclude each other");
+    if (j->epochs > 0 && j->dataset_size == 0)
+        return adept_cli_usage(cli, "--epochs needs --dataset-size, the samples of an epoch");
+    if (j->dataset_size > 0 && j->epochs == 0) return adept_cli_usage(cli, "--dataset-size needs --epochs");
+    if (adept_job_spec_given(j)) return ADEPT_OK;
+    const char *option = !isnan(j->carbon_g_per_kwh) ? "--carbon-intensity"
+                         : j->country                ? "--country"
+                         : !isnan(j->price_per_kwh)  ? "--price"
+                         : !isnan(j->gpu_hour_price) ? "--gpu-hour-price"
+                         : !isnan(j->pue)            ? "--pue"
+                         : !isnan(j->host_power_w)   ? "--host-power"
+                                                     : NULL;
+    return option ? adept_cli_usage(cli, "%s needs --steps, --samples or --epochs", option) : ADEPT_OK;
+}
+
+static void init_job(void *record)
+{
+    adept_job_spec *job = record;
+
+    job->carbon_g_per_kwh = job->price_per_kwh = job->gpu_hour_price = job->pue = job->host_power_w = NAN;
+}
+
+static const adept_option_row job_rows[] = {
+    {.group = 3, .help = "The whole job:"},
+    {"steps", "N", 3, "Print the totals of N steps", ADEPT_OPT_COUNT, .at = IN_JOB(steps), .low = 1},
+    {"samples", "N", 3, "Print the totals of N samples, rounded up to whole steps", ADEPT_OPT_COUNT, .at = IN_JOB(samples),
+     .low = 1},
+    {"epochs", "N", 3, "Print the totals of N epochs, each rounded up to whole steps", ADEPT_OPT_COUNT,
+     .at = IN_JOB(epochs), .low = 1},
+    {"dataset-size", "N", 3, "Samples of an epoch", ADEPT_OPT_COUNT, .at = IN_JOB(dataset_size), .low = 1},
+    {"carbon-intensity", "G", 3, "Grams of CO2e per kWh: adds the emissions to the totals", ADEPT_OPT_NUMBER,
+     .at = IN_JOB(carbon_g_per_kwh)},
+    {"country", "CODE|NAME", 3,
+     "Where the site is: DE, Germany, EU, WORLD, ...: the average intensity of its grid, unless --carbon-intensity "
+     "gives one",
+     ADEPT_OPT_PARSED, .at = IN_JOB(country), .parse = parse_country},
+    {"price", "P", 3, "Price of a kWh, in any currency: adds the cost to the totals", ADEPT_OPT_NUMBER,
+     .at = IN_JOB(price_per_kwh)},
+    {"gpu-hour-price", "P", 3, "Price of an hour of one GPU, in the same currency: is added to the cost",
+     ADEPT_OPT_NUMBER, .at = IN_JOB(gpu_hour_price)},
+    {"pue", "X", 3,
+     "Power usage effectiveness of the site, at least 1, or `average` (1.56, of a survey): multiplies emissions and "
+     "cost, not the energy of the GPUs",
+     ADEPT_OPT_PARSED, .parse = parse_pue},
+    {"host-power", "W", 3,
+     "Watts of one node beside its GPUs (processors, memory, fans): is added to what the site draws", ADEPT_OPT_NUMBER,
+     .at = IN_JOB(host_power_w)},
+    {0},
+};
+
+const adept_options adept_total_options_of = {.rows = job_rows, .init = init_job, .check = check_job};

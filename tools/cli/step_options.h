@@ -1,10 +1,24 @@
-/** @file step_options.h  A step of a model on a GPU: what the commands that predict one ask for. Calls: whatif. */
+/** @file step_options.h  What the commands that predict ask for: where a workload runs, a step of it, a whole job. Calls:
+ *  model, whatif. */
 #ifndef ADEPT_STEP_OPTIONS_H
 #define ADEPT_STEP_OPTIONS_H
-#include "run_options.h"
-#include "sweep_source.h"
+#include "adept_totals.h"
+#include "load.h"
 #include "vary.h"
-#include "workload_options.h"
+
+typedef struct adept_run_options {
+    const char *gpu; /* name or file; NULL: not given. Borrowed from argv, as run.saturation is */
+    adept_run run;
+} adept_run_options;
+
+/** Group 1 of a command's help. */
+extern const adept_options adept_run_options_of;
+
+/** For a command's check: do the options fit together? --gpu is a matter of the other. */
+adept_status adept_run_options_check(adept_cli *cli, const adept_run_options *o);
+adept_status adept_run_options_need_gpu(adept_cli *cli, const char *gpu);
+/** Both. */
+adept_status adept_run_options_on_gpu(adept_cli *cli, const adept_run_options *o);
 
 typedef struct adept_step_options {
     const char *model;
@@ -21,5 +35,11 @@ extern const adept_options adept_step_options_of;
  */
 adept_status adept_step_open(adept_cli *cli, adept_hwprofile **hw, adept_sweep_source *source,
                              const adept_step_options *o);
+
+/** Group 3 of a command's help; the record is an adept_job_spec. */
+extern const adept_options adept_total_options_of;
+
+/** Was a number of steps, samples or epochs given? */
+bool adept_job_spec_given(const adept_job_spec *job);
 
 #endif

@@ -45,7 +45,7 @@ static void put_best(FILE *out, const adept_sweep_view *v)
     adept_page_section(out, "best", "Best points");
     answers_table t = begin_table(
         out, v, "best", a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step");
-    adept_sweep_each_best(a, v->options->objective, put_answer, &t);
+    adept_sweep_each_best(a, v->objective, put_answer, &t);
     adept_page_table_end(out);
     adept_page_section_end(out);
 }
@@ -148,7 +148,6 @@ static char *page_of(const adept_sweep_view *v, const char *svg, size_t svg_size
 
 adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *view)
 {
-    const adept_sweep_options *o = view->options;
     char *script = adept_sweep_script(&view->picture);
     size_t size = 0, page_size = 0;
 
@@ -156,11 +155,11 @@ adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *vie
     char *svg = adept_gnuplot_draw(script, &size);
     free(script);
     if (!svg)
-        return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", o->plot ? o->plot : o->html);
-    adept_status status = o->plot ? adept_file_write(o->plot, svg, size, &cli->err) : ADEPT_OK;
-    char *page = o->html && status == ADEPT_OK ? page_of(view, svg, size, &page_size) : NULL;
-    if (page) status = adept_file_write(o->html, page, page_size, &cli->err);
-    if (o->html && status == ADEPT_OK && !page)
+        return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", view->plot ? view->plot : view->html);
+    adept_status status = view->plot ? adept_file_write(view->plot, svg, size, &cli->err) : ADEPT_OK;
+    char *page = view->html && status == ADEPT_OK ? page_of(view, svg, size, &page_size) : NULL;
+    if (page) status = adept_file_write(view->html, page, page_size, &cli->err);
+    if (view->html && status == ADEPT_OK && !page)
         status = adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while writing the page");
     free(page);
     free(svg);

@@ -2,11 +2,12 @@
 #ifndef ADEPT_SWEEP_HTML_H
 #define ADEPT_SWEEP_HTML_H
 #include "cli.h"
-#include "sweep_options.h"
+#include "adept_hwprofile.h"
 #include "sweep_picture.h"
 
 typedef struct adept_sweep_view {
-    const adept_sweep_options *options;
+    const char *plot, *html; /* files; NULL: none */
+    adept_aim objective;
     const adept_profile *profile; /* of the sweep's base */
     const adept_hwprofile *hw;    /* NULL: GPUs are varied */
     bool hypothetical;            /* numbers of the hardware are changed */

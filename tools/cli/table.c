@@ -187,3 +187,19 @@ void adept_report_warnings(FILE *out, bool *headed, const char *const *texts, si
     snprintf(more, sizeof more, "... and %zu more; --json has all", n - shown);
     adept_report_warning(out, headed, more);
 }
+
+/* ---------------------------------------------------------------- JSON ------------------------------------------- */
+
+/* Through one buffer, so that a document that fails half-way prints nothing. */
+adept_status adept_json_print(adept_cli *cli, char *text)
+{
+    if (!text) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
+    puts(text);
+    free(text);
+    return ADEPT_OK;
+}
+
+adept_status adept_json_emit(adept_cli *cli, adept_json_writer *document)
+{
+    return adept_json_print(cli, adept_json_finish(document));
+}

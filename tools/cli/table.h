@@ -1,6 +1,8 @@
-/** @file table.h  Columns of text: aligned for a terminal, or GitHub's Markdown. Calls: nothing. */
+/** @file table.h  What commands print: columns of text, aligned for a terminal or as GitHub's Markdown; texts of files;
+ *  warnings; JSON. Calls: adept_json_writer. */
 #ifndef ADEPT_TABLE_H
 #define ADEPT_TABLE_H
+#include "adept_json_writer.h"
 #include "cli.h"
 #include "column.h"
 #include "units.h"
@@ -41,5 +43,11 @@ void adept_report_warning(FILE *out, bool *headed, const char *text);
 
 /** The same for many: the first ones, then how many more there are. */
 void adept_report_warnings(FILE *out, bool *headed, const char *const *texts, size_t n);
+
+/** Print a document and a newline on stdout. @return ADEPT_E_NOMEM if memory was out */
+adept_status adept_json_emit(adept_cli *cli, adept_json_writer *document);
+
+/** The same of a text, which is taken; NULL: memory was out. */
+adept_status adept_json_print(adept_cli *cli, char *text);
 
 #endif
