@@ -12,8 +12,8 @@
 #define LEVER_ROWS 8
 
 /* "<p>text</p>" of a format. What it says of files is escaped with the rest. */
-static void put_paragraph(FILE *out, const char *format, ...) ADEPT_PRINTF(2, 3);
-static void put_paragraph(FILE *out, const char *format, ...)
+static void put_paragraph(adept_page *page, const char *format, ...) ADEPT_PRINTF(2, 3);
+static void put_paragraph(adept_page *page, const char *format, ...)
 {
     char text[2048];
     va_list args;
@@ -21,7 +21,7 @@ static void put_paragraph(FILE *out, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    adept_page_element(out, "p", text);
+    adept_page_element(page, "p", text);
 }
 
 static int64_t gpus_of(const adept_prediction_report *r)
@@ -42,7 +42,7 @@ static const char *file_name(const char *path)
 
 /* ---------------------------------------------------------------- headline --------------------------------------- */
 
-static void begin(FILE *out, const adept_prediction_report *r)
+static bool begin(adept_page *page, const adept_prediction_report *r)
 {
     const adept_profile *p = r->profile;
     char title[256], lead[512];
@@ -60,7 +60,7 @@ static void begin(FILE *out, const adept_prediction_report *r)
                        adept_units_si(r->run->power_limit_w, "W").s);
     if (r->run->clock_hz > 0)
         snprintf(lead + at, sizeof lead - (size_t)at, ", clock locked to %s", adept_units_si(r->run->clock_hz, "Hz").s);
-    adept_page_begin(out, title, lead);
+    return adept_page_begin(page, title, lead);
 }
 
 static adept_text range_note(const double *range, double level, adept_text (*print)(double))
@@ -73,7 +73,7 @@ static adept_text range_note(const double *range, double level, adept_text (*pri
     return text;
 }
 
-static void put_headline(FILE *out, const adept_prediction_report *r)
+static void put_headline(adept_page *page, const adept_prediction_report *r)
 {
     const adept_prediction *p = r->prediction;
     const adept_memory *m = &p->memory;
@@ -82,92 +82,88 @@ static void put_headline(FILE *out, const adept_prediction_report *r)
     snprintf(memory, sizeof memory, "of %s: %s", adept_units_bytes(m->capacity_bytes).s,
              m->fits ? "fits" : "DOES NOT FIT");
     if (p->clock_ratio < 1) snprintf(clock, sizeof clock, "clock at %s", adept_units_percent(p->clock_ratio).s);
-    adept_page_section(out, "headline", "At a glance");
-    adept_page_tiles_begin(out);
-    adept_page_tile(out, "Step time", adept_units_time(p->step_time_s).s,
+    adept_page_section(page, "headline", "At a glance");
+    adept_page_tiles_begin(page);
+    adept_page_tile(page, "Step time", adept_units_time(p->step_time_s).s,
                     range_note(p->interval_time_s, p->interval_level, adept_units_time).s);
-    adept_page_tile(out, gpus_of(r) > 1 ? "Power of all GPU boards" : "Power of the GPU board",
+    adept_page_tile(page, gpus_of(r) > 1 ? "Power of all GPU boards" : "Power of the GPU board",
                     adept_units_watt(p->power_avg_w).s,
                     range_note(p->interval_power_w, p->interval_level, adept_units_watt).s);
-    adept_page_tile(out, "Energy per step", adept_units_joule(p->energy_step_j).s, "");
-    adept_page_tile(out, "Samples per second", adept_units_digits(p->samples_per_s).s, "");
-    adept_page_tile(out, "Energy per sample", adept_units_joule(p->energy_per_sample_j).s, "");
-    adept_page_tile(out, "Bound by", adept_bound_name(p->bound), clock);
-    adept_page_tile(out, "Peak FLOP/s used (MFU)", adept_units_percent(p->mfu).s, "");
-    adept_page_tile(out, gpus_of(r) > 1 ? "Memory of each GPU" : "Memory", adept_units_bytes(m->peak_bytes).s, memory);
-    adept_page_tiles_end(out);
-    adept_page_section_end(out);
+    adept_page_tile(page, "Energy per step", adept_units_joule(p->energy_step_j).s, "");
+    adept_page_tile(page, "Samples per second", adept_units_digits(p->samples_per_s).s, "");
+    adept_page_tile(page, "Energy per sample", adept_units_joule(p->energy_per_sample_j).s, "");
+    adept_page_tile(page, "Bound by", adept_bound_name(p->bound), clock);
+    adept_page_tile(page, "Peak FLOP/s used (MFU)", adept_units_percent(p->mfu).s, "");
+    adept_page_tile(page, gpus_of(r) > 1 ? "Memory of each GPU" : "Memory", adept_units_bytes(m->peak_bytes).s, memory);
+    adept_page_tiles_end(page);
 }
 
-static void put_method(FILE *out, const adept_prediction_report *r)
+static void put_method(adept_page *page, const adept_prediction_report *r)
 {
     bool by_operator = adept_granularity_of(r->hw, r->run) == ADEPT_GRANULARITY_OPERATOR;
 
-    adept_page_section(out, "method", "How it was predicted");
-    put_paragraph(out, by_operator ? "Nothing was run. The time of every kernel comes from its own dimensions "
-                                     "(granularity \"operator\")."
-                                   : "Nothing was run. Times come from equations on means over the whole model "
-                                     "(granularity \"model\").");
+    adept_page_section(page, "method", "How it was predicted");
+    put_paragraph(page, by_operator ? "Nothing was run. The time of every kernel comes from its own dimensions "
+                                      "(granularity \"operator\")."
+                                    : "Nothing was run. Times come from equations on means over the whole model "
+                                      "(granularity \"model\").");
     if (adept_transferred_for(r->hw, r->run)) {
         char donors[512] = "";
         for (size_t i = 0, at = 0; i < r->hw->n_donors && at < sizeof donors; i++)
             at += (size_t)snprintf(donors + at, sizeof donors - at, "%s%s", i > 0 ? ", " : "", r->hw->donors[i]);
-        put_paragraph(out,
+        put_paragraph(page,
                       "%s is not calibrated: the parameters were fitted to measurements of other GPUs (%s) and "
                       "transferred by the specification sheets. Intervals are those of GPUs that were left out of the "
                       "fit.",
                       r->hw->name, donors);
     } else if (adept_calibrated_for(r->hw, r->run)) {
-        put_paragraph(out, "%s is calibrated: the parameters were fitted to measurements of it.", r->hw->name);
+        put_paragraph(page, "%s is calibrated: the parameters were fitted to measurements of it.", r->hw->name);
     } else {
-        put_paragraph(out,
+        put_paragraph(page,
                       "%s is not calibrated: this is an estimate from the specification sheet, without an interval.",
                       r->hw->name);
     }
-    adept_page_section_end(out);
 }
 
-static void put_warnings(FILE *out, const adept_prediction_report *r)
+static void put_warnings(adept_page *page, const adept_prediction_report *r)
 {
     if (r->profile->n_warnings + r->prediction->n_warnings == 0) return;
-    adept_page_section(out, "warnings", "Warnings");
-    fputs("<ul>\n", out);
+    adept_page_section(page, "warnings", "Warnings");
+    fputs("<ul>\n", page->out);
     for (size_t i = 0; i < r->profile->n_warnings && i < 100; i++)
-        adept_page_element(out, "li", r->profile->warnings[i]);
+        adept_page_element(page, "li", r->profile->warnings[i]);
     for (size_t i = 0; i < r->prediction->n_warnings; i++)
-        adept_page_element(out, "li", r->prediction->warnings[i]);
-    fputs("</ul>\n", out);
-    adept_page_section_end(out);
+        adept_page_element(page, "li", r->prediction->warnings[i]);
+    fputs("</ul>\n", page->out);
 }
 
 /* ---------------------------------------------------------------- pictures --------------------------------------- */
 
-static void put_step(FILE *out, const adept_prediction_report *r, const adept_pictures *pictures)
+static void put_step(adept_page *page, const adept_prediction_report *r, const adept_pictures *pictures)
 {
     const adept_prediction *p = r->prediction;
 
-    adept_page_section(out, "step", "Where time and energy go");
-    adept_page_figure_svg(out, pictures->svg[ADEPT_PICTURE_STEP],
+    adept_page_section(page, "step", "Where time and energy go");
+    adept_page_figure_svg(page, pictures->svg[ADEPT_PICTURE_STEP],
                           "Each bar is one step. Parts too narrow for a label are listed below it with their shares.");
     if (p->comm_s + p->comm_hidden_s > 0)
-        put_paragraph(out,
+        put_paragraph(page,
                       "The all-reduce of the gradients takes %s, %s of it behind the backward pass; only the rest "
                       "lengthens the step.",
                       adept_units_time(p->comm_s + p->comm_hidden_s).s,
                       p->comm_hidden_s > 0 ? adept_units_time(p->comm_hidden_s).s : "none");
-    adept_page_figure_svg(out, pictures->svg[ADEPT_PICTURE_TIME],
+    adept_page_figure_svg(page, pictures->svg[ADEPT_PICTURE_TIME],
                           "Area is time. Rectangles nest as modules do; point at one for its full name. Indices in "
                           "braces are equal layers, drawn as one.");
     if (pictures->svg[ADEPT_PICTURE_ENERGY])
-        adept_page_figure_svg(out, pictures->svg[ADEPT_PICTURE_ENERGY],
+        adept_page_figure_svg(page, pictures->svg[ADEPT_PICTURE_ENERGY],
                               "The same for energy: layers that are larger here than above draw more power than the "
                               "mean of the step.");
     else
-        put_paragraph(out, "There is no picture of energy: the power of %s is not known.", r->hw->name);
-    adept_page_section_end(out);
+        put_paragraph(page, "There is no picture of energy: the power of %s is not known.", r->hw->name);
 }
 
-static void put_roofline(FILE *out, const adept_prediction_report *r, const adept_pictures *pictures)
+static void put_roofline(adept_page *page, const adept_prediction_report *r, const adept_pictures *pictures)
 {
     char caption[768];
 
@@ -179,43 +175,38 @@ static void put_roofline(FILE *out, const adept_prediction_report *r, const adep
              "(%s).",
              r->hw->name, adept_units_percent(pictures->roofline_no_arithmetic).s,
              adept_units_percent(pictures->roofline_left_out).s);
-    adept_page_section(out, "roofline", "Roofline");
-    adept_page_figure_image(out, pictures->svg[ADEPT_PICTURE_ROOFLINE], pictures->size[ADEPT_PICTURE_ROOFLINE],
+    adept_page_section(page, "roofline", "Roofline");
+    adept_page_figure_image(page, pictures->svg[ADEPT_PICTURE_ROOFLINE], pictures->size[ADEPT_PICTURE_ROOFLINE],
                             "Roofline: arithmetic rate of the model's operators over their arithmetic intensity, with "
                             "the peaks of the GPU. The table of layers has the numbers.",
                             caption);
-    adept_page_section_end(out);
 }
 
-static void put_memory(FILE *out, const adept_prediction_report *r, const adept_pictures *pictures)
+static void put_memory(adept_page *page, const adept_prediction_report *r, const adept_pictures *pictures)
 {
-    adept_page_section(out, "memory", gpus_of(r) > 1 ? "Memory of each GPU" : "Memory");
-    adept_page_figure_svg(out, pictures->svg[ADEPT_PICTURE_MEMORY],
+    adept_page_section(page, "memory", gpus_of(r) > 1 ? "Memory of each GPU" : "Memory");
+    adept_page_figure_svg(page, pictures->svg[ADEPT_PICTURE_MEMORY],
                           trains(r) ? "Activations are what the forward pass keeps for the backward pass."
                                     : "Activations are the largest set alive at one time.");
-    adept_page_section_end(out);
 }
 
-static void put_limit_row(FILE *out, const adept_column *columns, const char *name, const adept_limit_estimate *c)
+static void put_limit_row(adept_page *page, const char *name, const adept_limit_estimate *c)
 {
-    adept_page_table_row(out, columns,
-                         (const char *const[]){name, adept_units_watt(c->limit_w).s, adept_units_time(c->step_time_s).s,
-                                               adept_units_watt(c->power_avg_w).s,
-                                               adept_units_joule(c->energy_step_j).s, adept_units_change(c->slowdown).s,
-                                               adept_units_change(-c->energy_saving).s},
-                         7);
+    adept_page_table_row(
+        page, (const char *const[]){name, adept_units_watt(c->limit_w).s, adept_units_time(c->step_time_s).s,
+                                    adept_units_watt(c->power_avg_w).s, adept_units_joule(c->energy_step_j).s,
+                                    adept_units_change(c->slowdown).s, adept_units_change(-c->energy_saving).s});
 }
 
-static void put_limits(FILE *out, const adept_prediction_report *r, const adept_pictures *pictures)
+static void put_limits(adept_page *page, const adept_prediction_report *r, const adept_pictures *pictures)
 {
     static const adept_column columns[] = {{"", false},      {"limit", true}, {"step time", true}, {"power", true},
                                            {"energy", true}, {"time", true},  {"energy", true}};
     char caption[384];
 
-    adept_page_section(out, "power-limit", "Power limit");
+    adept_page_section(page, "power-limit", "Power limit");
     if (!r->limits->known) {
-        put_paragraph(out, "Not known: %s.", r->limits->reason);
-        adept_page_section_end(out);
+        put_paragraph(page, "Not known: %s.", r->limits->reason);
         return;
     }
     int at = snprintf(caption, sizeof caption, "Limits from %.0f to %.0f W. Lines mark the limits of the table.",
@@ -223,36 +214,34 @@ static void put_limits(FILE *out, const adept_prediction_report *r, const adept_
     if (isfinite(pictures->interval_level))
         snprintf(caption + at, sizeof caption - (size_t)at,
                  " The band is where a measurement lies with %.0f %% probability.", 100 * pictures->interval_level);
-    adept_page_figure_image(out, pictures->svg[ADEPT_PICTURE_LIMITS], pictures->size[ADEPT_PICTURE_LIMITS],
+    adept_page_figure_image(page, pictures->svg[ADEPT_PICTURE_LIMITS], pictures->size[ADEPT_PICTURE_LIMITS],
                             "Step time, power and energy per step over the power limit of the board. The table below "
                             "has the numbers at the marked limits.",
                             caption);
-    adept_page_table_begin(out, "Limits of interest; changes are against the board's default", columns, 7);
-    put_limit_row(out, columns, "default of the board", &r->limits->unset);
-    put_limit_row(out, columns, "least energy", &r->limits->energy_optimal);
-    put_limit_row(out, columns, "least energy x time", &r->limits->edp_optimal);
-    adept_page_table_end(out);
-    adept_page_section_end(out);
+    adept_page_table_begin(page, "Limits of interest; changes are against the board's default", columns, 7);
+    put_limit_row(page, "default of the board", &r->limits->unset);
+    put_limit_row(page, "least energy", &r->limits->energy_optimal);
+    put_limit_row(page, "least energy x time", &r->limits->edp_optimal);
+    adept_page_table_end(page);
 }
 
 /* ---------------------------------------------------------------- layers ----------------------------------------- */
 
-static void put_layer(FILE *out, const adept_column *columns, const adept_prediction_report *r, const adept_group *g,
-                      const char *name, const char *bound)
+static void put_layer(adept_page *page, const adept_prediction_report *r, const adept_group *g, const char *name,
+                      const char *bound)
 {
     double passes = (double)r->profile->grad_accum;
 
-    adept_page_table_row(
-        out, columns,
-        (const char *const[]){name, adept_class_short(g->module_class), adept_cell("%" PRId64, g->count).s,
-                              adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
-                              adept_units_digits(adept_group_bytes(g) * passes / 1e9).s, adept_units_time(g->time_s).s,
-                              adept_units_percent(g->time_s / r->prediction->step_time_s).s,
-                              adept_units_joule(g->energy_j).s, bound},
-        9);
+    adept_page_table_row(page, (const char *const[]){name, adept_class_short(g->module_class),
+                                                     adept_cell("%" PRId64, g->count).s,
+                                                     adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
+                                                     adept_units_digits(adept_group_bytes(g) * passes / 1e9).s,
+                                                     adept_units_time(g->time_s).s,
+                                                     adept_units_percent(g->time_s / r->prediction->step_time_s).s,
+                                                     adept_units_joule(g->energy_j).s, bound});
 }
 
-static void put_layers(FILE *out, const adept_prediction_report *r)
+static void put_layers(adept_page *page, const adept_prediction_report *r)
 {
     static const adept_column columns[] = {{"path", false}, {"class", false}, {"count", true},
                                            {"GFLOP", true}, {"GB", true},     {"time", true},
@@ -260,33 +249,29 @@ static void put_layers(FILE *out, const adept_prediction_report *r)
     size_t n = r->groups->n, shown = n < LAYER_ROWS ? n : LAYER_ROWS;
     adept_group rest = {.module_class = ""};
 
-    adept_page_section(out, "layers", "Most expensive layers");
-    adept_page_table_begin(out,
+    adept_page_section(page, "layers", "Most expensive layers");
+    adept_page_table_begin(page,
                            trains(r) ? "Forward and backward pass of one step, equal layers together"
                                      : "One step, equal layers together",
                            columns, 9);
     for (const adept_group *g = r->groups->rows; g < r->groups->rows + shown; g++)
-        put_layer(out, columns, r, g, *g->name ? g->name : "(model)",
+        put_layer(page, r, g, *g->name ? g->name : "(model)",
                   g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-");
     for (const adept_group *g = r->groups->rows + shown; g < r->groups->rows + n; g++)
         adept_group_add(&rest, g);
-    if (n > shown) put_layer(out, columns, r, &rest, adept_cell("%zu other layers", n - shown).s, "");
-    adept_page_table_end(out);
-    adept_page_section_end(out);
+    if (n > shown) put_layer(page, r, &rest, adept_cell("%zu other layers", n - shown).s, "");
+    adept_page_table_end(page);
 }
 
 /* ---------------------------------------------------------------- the end ---------------------------------------- */
 
 /* What a file does not say has no row. */
-static void put_fact(FILE *out, const char *name, const char *value)
+static void put_fact(adept_page *page, const char *name, const char *value)
 {
-    static const adept_column columns[] = {{"", false}, {"", false}};
-    const char *const cells[] = {name, value};
-
-    if (value && *value) adept_page_table_row(out, columns, cells, 2);
+    if (value && *value) adept_page_table_row(page, (const char *const[]){name, value});
 }
 
-static void put_sheet(FILE *out, const adept_hwprofile *hw)
+static void put_sheet(adept_page *page, const adept_hwprofile *hw)
 {
     static const adept_column columns[] = {{"number", false}, {"value", true}, {"meaning", false}, {"source", false}};
 #define X(field, required, text) {#field, text, hw->specs.field},
@@ -296,48 +281,45 @@ static void put_sheet(FILE *out, const adept_hwprofile *hw)
     } rows[] = {ADEPT_SPEC_LIST(X)};
 #undef X
 
-    fputs("<details>\n<summary>Specification sheet of the GPU</summary>\n", out);
-    adept_page_table_begin(out, "SI units", columns, 4);
+    fputs("<details>\n<summary>Specification sheet of the GPU</summary>\n", page->out);
+    adept_page_table_begin(page, "SI units", columns, 4);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (!isfinite(rows[i].value)) continue;
-        adept_page_table_row(out, columns,
-                             (const char *const[]){rows[i].key, adept_cell("%.6g", rows[i].value).s, rows[i].meaning,
-                                                   adept_hwprofile_source(hw, rows[i].key)},
-                             4);
+        adept_page_table_row(page, (const char *const[]){rows[i].key, adept_cell("%.6g", rows[i].value).s,
+                                                         rows[i].meaning, adept_hwprofile_source(hw, rows[i].key)});
     }
-    adept_page_table_end(out);
-    fputs("</details>\n", out);
+    adept_page_table_end(page);
+    fputs("</details>\n", page->out);
 }
 
-static void put_provenance(FILE *out, const adept_prediction_report *r)
+static void put_provenance(adept_page *page, const adept_prediction_report *r)
 {
     static const adept_column columns[] = {{"what", false}, {"value", false}};
     const adept_profile *p = r->profile;
     char text[512];
 
-    adept_page_section(out, "provenance", "Where this comes from");
-    adept_page_table_begin(out, "What was read, and by what", columns, 2);
-    put_fact(out, "program", "adept " ADEPT_VERSION);
-    put_fact(out, "model", p->model_path);
-    put_fact(out, "SHA-256 of the model", p->model_sha256);
-    put_fact(out, "written by", p->producer);
+    adept_page_section(page, "provenance", "Where this comes from");
+    adept_page_table_begin(page, "What was read, and by what", columns, 2);
+    put_fact(page, "program", "adept " ADEPT_VERSION);
+    put_fact(page, "model", p->model_path);
+    put_fact(page, "SHA-256 of the model", p->model_sha256);
+    put_fact(page, "written by", p->producer);
     snprintf(text, sizeof text, "%" PRId64 ", %" PRId64 " of them trained", p->params, p->trainable_params);
-    put_fact(out, "parameters", text);
+    put_fact(page, "parameters", text);
     for (size_t i = 0; i < p->n_inputs && i < 32; i++) {
         snprintf(text, sizeof text, "%.200s %.200s", p->inputs[i].name, p->inputs[i].shape);
-        put_fact(out, "input", text);
+        put_fact(page, "input", text);
     }
-    put_fact(out, "attention", adept_attention_name(p->attention));
-    put_fact(out, "GPU", r->hw->name);
-    put_fact(out, "sheet and fit", r->hw->path);
-    adept_page_table_end(out);
-    put_sheet(out, r->hw);
+    put_fact(page, "attention", adept_attention_name(p->attention));
+    put_fact(page, "GPU", r->hw->name);
+    put_fact(page, "sheet and fit", r->hw->path);
+    adept_page_table_end(page);
+    put_sheet(page, r->hw);
     if (r->hw->fit_json) {
-        fputs("<details>\n<summary>The fit</summary>\n", out);
-        adept_page_element(out, "pre", r->hw->fit_json);
-        fputs("</details>\n", out);
+        fputs("<details>\n<summary>The fit</summary>\n", page->out);
+        adept_page_element(page, "pre", r->hw->fit_json);
+        fputs("</details>\n", page->out);
     }
-    adept_page_section_end(out);
 }
 
 static adept_text print_grams(double grams)
@@ -346,108 +328,101 @@ static adept_text print_grams(double grams)
 }
 
 /* "France 2023, 56 g CO2e per kWh (Ember)": what the totals were multiplied by. */
-static void put_rates(FILE *out, const adept_totals *t)
+static void put_rates(adept_page *page, const adept_totals *t)
 {
     if (isfinite(t->carbon_g_per_kwh))
-        put_paragraph(out, "Emissions: %.4g g CO2e per kWh%s%s, source: %s.", t->carbon_g_per_kwh,
+        put_paragraph(page, "Emissions: %.4g g CO2e per kWh%s%s, source: %s.", t->carbon_g_per_kwh,
                       t->place ? " in " : "", t->place ? t->place : "", t->carbon_source ? t->carbon_source : "given");
     if (isfinite(t->pue))
-        put_paragraph(out, "Power usage effectiveness of the site: %.4g, source: %s. Energy of the site: %s.", t->pue,
+        put_paragraph(page, "Power usage effectiveness of the site: %.4g, source: %s. Energy of the site: %s.", t->pue,
                       t->pue_source ? t->pue_source : "given", adept_units_kwh(t->site_energy_kwh).s);
     if (isfinite(t->host_power_w))
-        put_paragraph(out, "Hosts draw %s each beside their GPUs: %s.", adept_units_si(t->host_power_w, "W").s,
+        put_paragraph(page, "Hosts draw %s each beside their GPUs: %s.", adept_units_si(t->host_power_w, "W").s,
                       adept_units_kwh(t->host_energy_kwh).s);
-    if (isfinite(t->price_per_kwh)) put_paragraph(out, "Price of a kWh: %.4g.", t->price_per_kwh);
-    if (isfinite(t->gpu_hour_price)) put_paragraph(out, "Price of a GPU hour: %.4g.", t->gpu_hour_price);
+    if (isfinite(t->price_per_kwh)) put_paragraph(page, "Price of a kWh: %.4g.", t->price_per_kwh);
+    if (isfinite(t->gpu_hour_price)) put_paragraph(page, "Price of a GPU hour: %.4g.", t->gpu_hour_price);
 }
 
-static void put_totals(FILE *out, const adept_totals *t)
+static void put_totals(adept_page *page, const adept_totals *t)
 {
     char steps[64];
 
     snprintf(steps, sizeof steps, "%.0f samples", t->samples);
-    adept_page_section(out, "totals", "The whole job");
-    adept_page_tiles_begin(out);
-    adept_page_tile(out, "Steps", adept_units_digits(t->steps).s, steps);
-    adept_page_tile(out, "Time", adept_units_time(t->time_s).s,
+    adept_page_section(page, "totals", "The whole job");
+    adept_page_tiles_begin(page);
+    adept_page_tile(page, "Steps", adept_units_digits(t->steps).s, steps);
+    adept_page_tile(page, "Time", adept_units_time(t->time_s).s,
                     range_note(t->interval_time_s, t->interval_level, adept_units_time).s);
-    adept_page_tile(out, "GPU hours", adept_units_digits(t->gpu_hours).s, "");
-    adept_page_tile(out, "Energy of the GPU boards", adept_units_kwh(t->energy_kwh).s,
+    adept_page_tile(page, "GPU hours", adept_units_digits(t->gpu_hours).s, "");
+    adept_page_tile(page, "Energy of the GPU boards", adept_units_kwh(t->energy_kwh).s,
                     range_note(t->interval_energy_kwh, t->interval_level, adept_units_kwh).s);
     if (isfinite(t->co2e_g))
-        adept_page_tile(out, "Emissions (CO2e)", print_grams(t->co2e_g).s,
+        adept_page_tile(page, "Emissions (CO2e)", print_grams(t->co2e_g).s,
                         range_note(t->interval_co2e_g, t->interval_level, print_grams).s);
-    if (isfinite(t->cost)) adept_page_tile(out, "Cost", adept_units_digits(t->cost).s, "");
-    adept_page_tiles_end(out);
-    put_rates(out, t);
-    adept_page_section_end(out);
+    if (isfinite(t->cost)) adept_page_tile(page, "Cost", adept_units_digits(t->cost).s, "");
+    adept_page_tiles_end(page);
+    put_rates(page, t);
 }
 
 /* ---------------------------------------------------------------- what would help -------------------------------- */
 
 /* Sentences about some topics, as a list. */
-static void put_sentences(FILE *out, const adept_explanation *x, const char *heading, const char *const *topics)
+static void put_sentences(adept_page *page, const adept_explanation *x, const char *heading, const char *const *topics)
 {
-    adept_page_element(out, "h3", heading);
-    fputs("<ul>\n", out);
+    adept_page_element(page, "h3", heading);
+    fputs("<ul>\n", page->out);
     for (size_t i = 0; i < x->n_sentences; i++)
         for (const char *const *topic = topics; *topic; topic++)
-            if (strcmp(x->sentences[i].topic, *topic) == 0) adept_page_element(out, "li", x->sentences[i].text);
-    fputs("</ul>\n", out);
+            if (strcmp(x->sentences[i].topic, *topic) == 0) adept_page_element(page, "li", x->sentences[i].text);
+    fputs("</ul>\n", page->out);
 }
 
-static void put_levers(FILE *out, const adept_explanation *x)
+static void put_levers(adept_page *page, const adept_explanation *x)
 {
     static const adept_column columns[] = {{"10 % more of", false}, {"time", true}, {"energy", true}};
     const adept_elasticity *rows[LEVER_ROWS];
     size_t n = adept_explain_levers(rows, LEVER_ROWS, &x->elasticities);
 
     if (n == 0) return;
-    adept_page_table_begin(out, "What the hardware would have to have more of, each a prediction of its own", columns,
+    adept_page_table_begin(page, "What the hardware would have to have more of, each a prediction of its own", columns,
                            3);
     for (size_t i = 0; i < n; i++) {
         const char *name = adept_explain_lever_name(rows[i]);
-        adept_page_table_row(out, columns,
+        adept_page_table_row(page,
                              (const char *const[]){name ? name : rows[i]->key, adept_units_change(rows[i]->more.time).s,
-                                                   adept_units_change(rows[i]->more.energy).s},
-                             3);
+                                                   adept_units_change(rows[i]->more.energy).s});
     }
-    adept_page_table_end(out);
+    adept_page_table_end(page);
 }
 
-static void put_explanation(FILE *out, const adept_explanation *x)
+static void put_explanation(adept_page *page, const adept_explanation *x)
 {
     static const char *const limits[] = {"limits", "layers", NULL}, *const help[] = {"levers", "change", NULL};
 
-    adept_page_section(out, "explanation", "What limits it, and what would help");
-    put_sentences(out, x, "What limits it", limits);
-    put_sentences(out, x, "What would help", help);
-    put_levers(out, x);
-    adept_page_section_end(out);
+    adept_page_section(page, "explanation", "What limits it, and what would help");
+    put_sentences(page, x, "What limits it", limits);
+    put_sentences(page, x, "What would help", help);
+    put_levers(page, x);
 }
 
 char *adept_report_html(const adept_prediction_report *report, const adept_pictures *pictures,
                         const adept_explanation *explanation, size_t *size)
 {
-    char *text = NULL;
-    FILE *out = open_memstream(&text, size);
+    adept_page page;
 
-    if (!out) return NULL;
-    begin(out, report);
-    put_headline(out, report);
-    put_warnings(out, report);
-    if (report->totals) put_totals(out, report->totals);
-    put_explanation(out, explanation);
-    put_step(out, report, pictures);
-    put_layers(out, report);
-    put_roofline(out, report, pictures);
-    put_limits(out, report, pictures);
-    put_memory(out, report, pictures);
-    put_method(out, report);
-    put_provenance(out, report);
-    adept_page_end(out,
-                   "Predicted by adept " ADEPT_VERSION ". This page is complete: it loads nothing and runs nothing.");
-    if (fclose(out) == 0) return text;
-    free(text);
-    return NULL;
+    if (!begin(&page, report)) return NULL;
+    put_headline(&page, report);
+    put_warnings(&page, report);
+    if (report->totals) put_totals(&page, report->totals);
+    put_explanation(&page, explanation);
+    put_step(&page, report, pictures);
+    put_layers(&page, report);
+    put_roofline(&page, report, pictures);
+    put_limits(&page, report, pictures);
+    put_memory(&page, report, pictures);
+    put_method(&page, report);
+    put_provenance(&page, report);
+    char *text = adept_page_end(&page, ADEPT_PAGE_FOOT);
+    *size = page.size;
+    return text;
 }

@@ -13,10 +13,9 @@
 
 /* The columns of text but the last, for every point here can run. */
 typedef struct answers_table {
-    FILE *out;
+    adept_page *page;
     const adept_sweep *sweep;
     adept_column columns[ADEPT_SWEEP_COLUMNS];
-    size_t n;
 } answers_table;
 
 static void put_answer(void *context, const char *name, const adept_sweep_found *f)
@@ -26,46 +25,45 @@ static void put_answer(void *context, const char *name, const adept_sweep_found 
     adept_sweep_row row;
 
     adept_sweep_row_of(&row, t->sweep, name ? name : number.s, f, NULL);
-    adept_page_table_row(t->out, t->columns, row.cells, t->n);
+    adept_page_table_row(t->page, row.cells);
 }
 
-static answers_table begin_table(FILE *out, const adept_sweep_view *v, const char *first, const char *caption)
+static void begin_table(answers_table *t, adept_page *page, const adept_sweep_view *v, const char *first,
+                        const char *caption)
 {
-    answers_table t = {.out = out, .sweep = v->picture.sweep};
-
-    t.n = adept_sweep_columns(t.columns, t.sweep, first) - 1;
-    adept_page_table_begin(out, caption, t.columns, t.n);
-    return t;
+    t->page = page;
+    t->sweep = v->picture.sweep;
+    adept_page_table_begin(page, caption, t->columns, adept_sweep_columns(t->columns, t->sweep, first) - 1);
 }
 
-static void put_best(FILE *out, const adept_sweep_view *v)
+static void put_best(adept_page *page, const adept_sweep_view *v)
 {
     const adept_sweep_answers *a = v->picture.answers;
+    answers_table t;
 
-    adept_page_section(out, "best", "Best points");
-    answers_table t = begin_table(
-        out, v, "best", a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step");
+    adept_page_section(page, "best", "Best points");
+    begin_table(&t, page, v, "best",
+                a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step");
     adept_sweep_each_best(a, v->objective, put_answer, &t);
-    adept_page_table_end(out);
-    adept_page_section_end(out);
+    adept_page_table_end(page);
 }
 
-static void put_front(FILE *out, const adept_sweep_view *v)
+static void put_front(adept_page *page, const adept_sweep_view *v)
 {
     const adept_sweep_answers *a = v->picture.answers;
     char caption[160];
+    answers_table t;
 
     if (a->front.n < 2) return;
     snprintf(caption, sizeof caption, "No point is better in both time and energy; %s%zu points%s",
              a->front.thinned ? "thinned to " : "", a->front.n, a->front.n > FRONT_ROWS ? ", some of them" : "");
-    adept_page_section(out, "front", "Front of time and energy");
-    answers_table t = begin_table(out, v, "no.", caption);
+    adept_page_section(page, "front", "Front of time and energy");
+    begin_table(&t, page, v, "no.", caption);
     adept_sweep_each_of_front(a, FRONT_ROWS, put_answer, &t);
-    adept_page_table_end(out);
-    adept_page_section_end(out);
+    adept_page_table_end(page);
 }
 
-static void put_picture(FILE *out, const adept_sweep_view *v, const char *svg, size_t size)
+static void put_picture(adept_page *page, const adept_sweep_view *v, const char *svg, size_t size)
 {
     const adept_sweep_cloud *cloud = v->picture.cloud;
     char caption[384];
@@ -76,35 +74,32 @@ static void put_picture(FILE *out, const adept_sweep_view *v, const char *svg, s
     if (cloud->stride > 1)
         snprintf(caption + at, sizeof caption - (size_t)at, " Of the grid one point in %" PRIu64 " is drawn.",
                  cloud->stride);
-    adept_page_section(out, "picture", "Picture");
-    adept_page_figure_image(out, svg, size,
+    adept_page_section(page, "picture", "Picture");
+    adept_page_figure_image(page, svg, size,
                             "Time and energy over what varies, and the front of time and energy. The tables have the "
                             "numbers of the marked points.",
                             caption);
-    adept_page_section_end(out);
 }
 
-static void put_asked(FILE *out, const adept_sweep_view *v)
+static void put_asked(adept_page *page, const adept_sweep_view *v)
 {
     static const adept_column columns[] = {{"what", false}, {"value", false}};
     const adept_sweep *s = v->picture.sweep;
     const adept_sweep_answers *a = v->picture.answers;
     char text[256];
 
-    adept_page_section(out, "provenance", "What was asked");
-    adept_page_table_begin(out, "The grid, and what was read", columns, 2);
+    adept_page_section(page, "provenance", "What was asked");
+    adept_page_table_begin(page, "The grid, and what was read", columns, 2);
     for (size_t i = 0; i < s->n_axes; i++) {
         char first[64], last[64];
         adept_sweep_print_value(first, sizeof first, &s->axes[i], 0);
         adept_sweep_print_value(last, sizeof last, &s->axes[i], s->axes[i].n - 1);
         snprintf(text, sizeof text, "%zu value%s, %s to %s", s->axes[i].n, s->axes[i].n == 1 ? "" : "s", first, last);
-        const char *const cells[] = {s->axes[i].key, text};
-        adept_page_table_row(out, columns, cells, 2);
+        adept_page_table_row(page, (const char *const[]){s->axes[i].key, text});
     }
     for (size_t i = 0; i < s->n_fixed; i++) {
         adept_sweep_print_value(text, sizeof text, &s->fixed[i], 0);
-        const char *const cells[] = {s->fixed[i].key, text};
-        adept_page_table_row(out, columns, cells, 2);
+        adept_page_table_row(page, (const char *const[]){s->fixed[i].key, text});
     }
     snprintf(text, sizeof text, "%" PRIu64 ", of which %" PRIu64 " cannot run and %" PRIu64 " do not fit the memory",
              a->points, a->failed, a->too_large);
@@ -114,36 +109,31 @@ static void put_asked(FILE *out, const adept_sweep_view *v)
                                    {"SHA-256 of the model", v->profile->model_sha256},
                                    {"program", "adept " ADEPT_VERSION}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        adept_page_table_row(out, columns, rows[i], 2);
-    adept_page_table_end(out);
-    adept_page_section_end(out);
+        adept_page_table_row(page, rows[i]);
+    adept_page_table_end(page);
 }
 
 static char *page_of(const adept_sweep_view *v, const char *svg, size_t svg_size, size_t *size)
 {
-    char *text = NULL, lead[256];
-    FILE *out = open_memstream(&text, size);
+    char lead[256];
+    adept_page page;
 
-    if (!out) return NULL;
     snprintf(lead, sizeof lead, "%" PRIu64 " points%s. Every one is what adept predict says of it.",
              v->picture.answers->points, v->picture.sweep->one_at_a_time ? ", one key at a time" : "");
-    adept_page_begin(out, v->picture.title, lead);
+    if (!adept_page_begin(&page, v->picture.title, lead)) return NULL;
     if (v->hypothetical) {
-        adept_page_section(out, "warnings", "Warnings");
-        adept_page_element(out, "p",
+        adept_page_section(&page, "warnings", "Warnings");
+        adept_page_element(&page, "p",
                            "Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the "
                            "real one are kept.");
-        adept_page_section_end(out);
     }
-    put_best(out, v);
-    put_picture(out, v, svg, svg_size);
-    put_front(out, v);
-    put_asked(out, v);
-    adept_page_end(out,
-                   "Predicted by adept " ADEPT_VERSION ". This page is complete: it loads nothing and runs nothing.");
-    if (fclose(out) == 0) return text;
-    free(text);
-    return NULL;
+    put_best(&page, v);
+    put_picture(&page, v, svg, svg_size);
+    put_front(&page, v);
+    put_asked(&page, v);
+    char *text = adept_page_end(&page, ADEPT_PAGE_FOOT);
+    *size = page.size;
+    return text;
 }
 
 adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *view)
@@ -155,7 +145,8 @@ adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *vie
     char *svg = adept_gnuplot_draw(script, &size);
     free(script);
     if (!svg)
-        return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", view->plot ? view->plot : view->html);
+        return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it",
+                               view->plot ? view->plot : view->html);
     adept_status status = view->plot ? adept_file_write(view->plot, svg, size, &cli->err) : ADEPT_OK;
     char *page = view->html && status == ADEPT_OK ? page_of(view, svg, size, &page_size) : NULL;
     if (page) status = adept_file_write(view->html, page, page_size, &cli->err);

@@ -3,17 +3,21 @@
 #include "base64.h"
 #include "markup.h"
 #include "page_style.h"
+#include <stdlib.h>
 #include <string.h>
 
-void adept_page_element(FILE *out, const char *tag, const char *text)
+void adept_page_element(adept_page *page, const char *tag, const char *text)
 {
-    fprintf(out, "<%s>", tag);
-    adept_markup_put(out, text, strlen(text), 4000);
-    fprintf(out, "</%.*s>\n", (int)strcspn(tag, " "), tag);
+    fprintf(page->out, "<%s>", tag);
+    adept_markup_put(page->out, text, strlen(text), 4000);
+    fprintf(page->out, "</%.*s>\n", (int)strcspn(tag, " "), tag);
 }
 
-void adept_page_begin(FILE *out, const char *title, const char *lead)
+bool adept_page_begin(adept_page *page, const char *title, const char *lead)
 {
+    *page = (adept_page){.text = NULL};
+    page->out = open_memstream(&page->text, &page->size);
+    if (!page->out) return false;
     fputs(
         "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n<meta "
         "charset=\"utf-8\"/>\n"
@@ -21,39 +25,47 @@ void adept_page_begin(FILE *out, const char *title, const char *lead)
         "data:; base-uri 'none'; form-action 'none'\"/>\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
         "<meta name=\"referrer\" content=\"no-referrer\"/>\n<link rel=\"icon\" href=\"data:,\"/>\n<style>\n",
-        out);
-    fputs(adept_page_style, out);
-    fputs("</style>\n", out);
-    adept_page_element(out, "title", title);
-    fputs("</head>\n<body>\n<main>\n", out);
-    adept_page_element(out, "h1", title);
-    adept_page_element(out, "p class=\"lead\"", lead);
+        page->out);
+    fputs(adept_page_style, page->out);
+    fputs("</style>\n", page->out);
+    adept_page_element(page, "title", title);
+    fputs("</head>\n<body>\n<main>\n", page->out);
+    adept_page_element(page, "h1", title);
+    adept_page_element(page, "p class=\"lead\"", lead);
+    return true;
 }
 
-void adept_page_end(FILE *out, const char *foot)
+static void end_section(adept_page *page)
 {
-    adept_page_element(out, "footer", foot);
-    fputs("</main>\n</body>\n</html>\n", out);
+    if (page->in_section) fputs("</section>\n", page->out);
+    page->in_section = false;
 }
 
-void adept_page_section(FILE *out, const char *id, const char *heading)
+char *adept_page_end(adept_page *page, const char *foot)
 {
-    fprintf(out, "<section id=\"%s\" aria-labelledby=\"%s-heading\"%s>\n<h2 id=\"%s-heading\">", id, id,
+    end_section(page);
+    adept_page_element(page, "footer", foot);
+    fputs("</main>\n</body>\n</html>\n", page->out);
+    if (fclose(page->out) == 0) return page->text;
+    free(page->text);
+    return NULL;
+}
+
+void adept_page_section(adept_page *page, const char *id, const char *heading)
+{
+    end_section(page);
+    page->in_section = true;
+    fprintf(page->out, "<section id=\"%s\" aria-labelledby=\"%s-heading\"%s>\n<h2 id=\"%s-heading\">", id, id,
             strcmp(id, "warnings") == 0 ? " class=\"warnings\"" : "", id);
-    adept_markup_text(out, heading);
-    fputs("</h2>\n", out);
+    adept_markup_text(page->out, heading);
+    fputs("</h2>\n", page->out);
 }
 
-void adept_page_section_end(FILE *out)
+void adept_page_figure_svg(adept_page *page, const char *svg, const char *caption)
 {
-    fputs("</section>\n", out);
-}
-
-void adept_page_figure_svg(FILE *out, const char *svg, const char *caption)
-{
-    fprintf(out, "<figure>\n%s", svg);
-    adept_page_element(out, "figcaption", caption);
-    fputs("</figure>\n", out);
+    fprintf(page->out, "<figure>\n%s", svg);
+    adept_page_element(page, "figcaption", caption);
+    fputs("</figure>\n", page->out);
 }
 
 /* In pieces of whole groups of three bytes. */
@@ -68,67 +80,70 @@ static void put_base64(FILE *out, const char *bytes, size_t size)
     }
 }
 
-void adept_page_figure_image(FILE *out, const char *svg, size_t size, const char *alt, const char *caption)
+void adept_page_figure_image(adept_page *page, const char *svg, size_t size, const char *alt, const char *caption)
 {
-    fputs("<figure>\n<img alt=\"", out);
-    adept_markup_put(out, alt, strlen(alt), 1000);
-    fputs("\" src=\"data:image/svg+xml;base64,", out);
-    put_base64(out, svg, size);
-    fputs("\"/>\n", out);
-    adept_page_element(out, "figcaption", caption);
-    fputs("</figure>\n", out);
+    fputs("<figure>\n<img alt=\"", page->out);
+    adept_markup_put(page->out, alt, strlen(alt), 1000);
+    fputs("\" src=\"data:image/svg+xml;base64,", page->out);
+    put_base64(page->out, svg, size);
+    fputs("\"/>\n", page->out);
+    adept_page_element(page, "figcaption", caption);
+    fputs("</figure>\n", page->out);
 }
 
-void adept_page_table_begin(FILE *out, const char *caption, const adept_column *columns, size_t n)
+void adept_page_table_begin(adept_page *page, const char *caption, const adept_column *columns, size_t n)
 {
-    fputs("<div class=\"wide\">\n<table>\n", out);
-    adept_page_element(out, "caption", caption);
-    fputs("<thead><tr>", out);
+    page->columns = columns;
+    page->n_columns = n;
+    fputs("<div class=\"wide\">\n<table>\n", page->out);
+    adept_page_element(page, "caption", caption);
+    fputs("<thead><tr>", page->out);
     for (size_t i = 0; i < n; i++) {
-        fprintf(out, "<th scope=\"col\"%s>", columns[i].right ? " class=\"n\"" : "");
-        adept_markup_text(out, columns[i].title);
-        fputs("</th>", out);
+        fprintf(page->out, "<th scope=\"col\"%s>", columns[i].right ? " class=\"n\"" : "");
+        adept_markup_text(page->out, columns[i].title);
+        fputs("</th>", page->out);
     }
-    fputs("</tr></thead>\n<tbody>\n", out);
+    fputs("</tr></thead>\n<tbody>\n", page->out);
 }
 
-void adept_page_table_row(FILE *out, const adept_column *columns, const char *const *cells, size_t n)
+void adept_page_table_row(adept_page *page, const char *const *cells)
 {
-    fputs("<tr>", out);
-    for (size_t i = 0; i < n; i++) {
+    fputs("<tr>", page->out);
+    for (size_t i = 0; i < page->n_columns; i++) {
         const char *tag = i == 0 ? "th" : "td";
-        fprintf(out, "<%s%s%s>", tag, i == 0 ? " scope=\"row\"" : "", columns[i].right ? " class=\"n\"" : "");
-        adept_markup_text(out, cells[i]);
-        fprintf(out, "</%s>", tag);
+        fprintf(page->out, "<%s%s%s>", tag, i == 0 ? " scope=\"row\"" : "",
+                page->columns[i].right ? " class=\"n\"" : "");
+        adept_markup_text(page->out, cells[i]);
+        fprintf(page->out, "</%s>", tag);
     }
-    fputs("</tr>\n", out);
+    fputs("</tr>\n", page->out);
 }
 
-void adept_page_table_end(FILE *out)
+void adept_page_table_end(adept_page *page)
 {
-    fputs("</tbody>\n</table>\n</div>\n", out);
+    fputs("</tbody>\n</table>\n</div>\n", page->out);
 }
 
-void adept_page_tiles_begin(FILE *out)
+void adept_page_tiles_begin(adept_page *page)
 {
-    fputs("<dl class=\"tiles\">\n", out);
+    fputs("<dl class=\"tiles\">\n", page->out);
 }
 
-void adept_page_tile(FILE *out, const char *name, const char *value, const char *note)
+void adept_page_tile(adept_page *page, const char *name, const char *value, const char *note)
 {
-    fputs("<div class=\"tile\"><dt>", out);
-    adept_markup_text(out, name);
-    fputs("</dt><dd>", out);
-    adept_markup_text(out, value);
+    fputs("<div class=\"tile\"><dt>", page->out);
+    adept_markup_text(page->out, name);
+    fputs("</dt><dd>", page->out);
+    adept_markup_text(page->out, value);
     if (*note) {
-        fputs(" <span class=\"note\">", out);
-        adept_markup_text(out, note);
-        fputs("</span>", out);
+        fputs(" <span class=\"note\">", page->out);
+        adept_markup_text(page->out, note);
+        fputs("</span>", page->out);
     }
-    fputs("</dd></div>\n", out);
+    fputs("</dd></div>\n", page->out);
 }
 
-void adept_page_tiles_end(FILE *out)
+void adept_page_tiles_end(adept_page *page)
 {
-    fputs("</dl>\n", out);
+    fputs("</dl>\n", page->out);
 }
