@@ -110,11 +110,11 @@ static void gnuplot_that_fails(void **state)
 static void pages_escape_everything(void **state)
 {
     (void)state;
-    static const adept_column columns[] = {{"<i>", false}, {"n", true}};
+    static const char columns[] = "<i>|>n";
     const char *const cells[] = {"<b>\"x\"</b>", "&"};
     adept_page page;
     assert_true(adept_page_begin(&page, "<script>1</script>", "'lead'"));
-    adept_page_table_begin(&page, "c<", columns, 2);
+    adept_page_table_begin(&page, "c<", columns);
     adept_page_table_row(&page, cells);
     adept_page_table_end(&page);
     adept_page_tile(&page, "a<", "b<", "c<");

@@ -100,20 +100,17 @@ static adept_status fit_kernels(adept_cli *cli, work *w, const adept_calibrate_o
 static void add_line(adept_table *table, const char *which, const char *op, int family, const adept_kernel_error *e)
 {
     if (e->n == 0) return;
-    adept_table_row(table, (const char *const[]){which, op, adept_kernel_family_name(family), adept_cell("%zu", e->n).s,
-                                                 adept_cell("%.2f", e->mape).s, adept_cell("%.2f", e->median).s,
-                                                 adept_cell("%.2f", e->p90).s, adept_cell("%+.2f", e->bias).s,
-                                                 adept_cell("%.2f", e->roofline_mape).s});
+    adept_table_row(table, ADEPT_CELLS(which, op, adept_kernel_family_name(family), adept_cell("%zu", e->n).s,
+                                       adept_cell("%.2f", e->mape).s, adept_cell("%.2f", e->median).s,
+                                       adept_cell("%.2f", e->p90).s, adept_cell("%+.2f", e->bias).s,
+                                       adept_cell("%.2f", e->roofline_mape).s));
 }
 
 /* Errors by operator, those of rows held out first. */
 static adept_status report_kernels(adept_cli *cli, FILE *out, const adept_kernel_fit *fit,
                                    const adept_calibrate_options *o)
 {
-    static const adept_column columns[] = {{"", false},   {"operator", false}, {"family", false},
-                                           {"n", true},   {"error %", true},   {"median", true},
-                                           {"p90", true}, {"bias", true},      {"roofline %", true}};
-    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
+    adept_table table = {.columns = "|operator|family|>n|>error %|>median|>p90|>bias|>roofline %", .indent = 2};
 
     for (size_t i = 0; i < fit->n_ops; i++)
         add_line(&table, "HELD OUT", fit->ops[i].op, (int)fit->ops[i].family, &fit->ops[i].held_out);

@@ -60,22 +60,19 @@ static void add_row(adept_table *table, const adept_hwprofile *hw)
     char aliases[128];
     const adept_specs *s = &hw->specs;
 
-    adept_table_row(table, (const char *const[]){
-                               hw->name, in_tera(s->vector_fp32_flops_per_s).s, in_tera(s->tensor_tf32_flops_per_s).s,
-                               in_tera(s->tensor_bf16_flops_per_s).s, adept_units_bytes(s->mem_bytes).s,
-                               adept_units_digits(s->mem_bytes_per_s / 1e9).s, adept_units_digits(s->tdp_w).s,
-                               hw->calibrated    ? "yes"
-                               : hw->transferred ? "transferred"
-                                                 : "no",
-                               join_aliases(hw, aliases, sizeof aliases)});
+    adept_table_row(table,
+                    ADEPT_CELLS(hw->name, in_tera(s->vector_fp32_flops_per_s).s, in_tera(s->tensor_tf32_flops_per_s).s,
+                                in_tera(s->tensor_bf16_flops_per_s).s, adept_units_bytes(s->mem_bytes).s,
+                                adept_units_digits(s->mem_bytes_per_s / 1e9).s, adept_units_digits(s->tdp_w).s,
+                                hw->calibrated    ? "yes"
+                                : hw->transferred ? "transferred"
+                                                  : "no",
+                                join_aliases(hw, aliases, sizeof aliases)));
 }
 
 static adept_status list_text(adept_cli *cli)
 {
-    static const adept_column columns[] = {{"NAME", false}, {"FP32 TFLOP/s", true}, {"TF32", true},
-                                           {"BF16", true},  {"MEMORY", true},       {"GB/s", true},
-                                           {"TDP W", true}, {"CALIBRATED", false},  {"ALIASES", false}};
-    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns};
+    adept_table table = {.columns = "NAME|>FP32 TFLOP/s|>TF32|>BF16|>MEMORY|>GB/s|>TDP W|CALIBRATED|ALIASES"};
     adept_status status = ADEPT_OK;
     const char *name;
 
@@ -139,15 +136,14 @@ static void add_spec_row(adept_table *table, const adept_hwprofile *hw, const ch
 {
     bool known = isfinite(value);
 
-    adept_table_row(table, (const char *const[]){field, known ? spec_text(field, value).s : "-", meaning,
-                                                 known ? adept_hwprofile_source(hw, field) : ""});
+    adept_table_row(table, ADEPT_CELLS(field, known ? spec_text(field, value).s : "-", meaning,
+                                       known ? adept_hwprofile_source(hw, field) : ""));
 }
 
 static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
 {
-    static const adept_column columns[] = {{"NUMBER", false}, {"VALUE", true}, {"MEANING", false}, {"SOURCE", false}};
     char aliases[256];
-    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns};
+    adept_table table = {.columns = "NUMBER|>VALUE|MEANING|SOURCE"};
 
 #define X(field, required, text) add_spec_row(&table, hw, #field, hw->specs.field, text);
     ADEPT_SPEC_LIST(X)

@@ -60,7 +60,7 @@ static char *scope_of(const adept_totals *t)
 
 static void add_text(adept_table *table, const char *name, const char *text)
 {
-    adept_table_row(table, (const char *const[]){name, text});
+    adept_table_row(table, ADEPT_CELLS(name, text));
 }
 
 /* "12.3 kWh (80 % interval 10.1 kWh to 15.0 kWh)" */
@@ -147,8 +147,7 @@ static void add_origin(adept_table *table, const adept_label *l)
 
 static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_label *l, const char *scope)
 {
-    static const adept_column columns[] = {{"", false}, {STATEMENT, false}};
-    adept_table table = {.columns = columns, .n_columns = 2, .markdown = true};
+    adept_table table = {.columns = "|" STATEMENT, .markdown = true};
 
     fprintf(out, "## Energy and emissions (%s)\n\n", STATEMENT);
     add_setup(&table, l);

@@ -90,22 +90,19 @@ static adept_text elasticity_text(double value)
 
 static adept_status print_all(adept_cli *cli, FILE *out, const adept_explanation *x, bool markdown)
 {
-    static const adept_column columns[] = {{"number", false}, {"kind", false},  {"value", true}, {"time", true},
-                                           {"power", true},   {"energy", true}, {"EDP", true},   {"+10 %: time", true},
-                                           {"energy", true},  {"EDP", true}};
-    adept_table table = {
-        .columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2, .markdown = markdown};
+    adept_table table = {.columns = "number|kind|>value|>time|>power|>energy|>EDP|>+10 %: time|>energy|>EDP",
+                         .indent = 2,
+                         .markdown = markdown};
     fputs(markdown ? "\n### Elasticities\n\nPercent for each percent more, and what ten percent more would do.\n\n"
                    : "\nElasticities: percent for each percent more, and what ten percent more would do\n",
           out);
     for (const adept_elasticity *row = x->elasticities.rows; row < x->elasticities.rows + x->elasticities.n; row++)
-        adept_table_row(&table,
-                        (const char *const[]){row->key, adept_lever_kind_name(row->kind),
-                                              isnan(row->value) ? "" : adept_units_digits(row->value).s,
-                                              elasticity_text(row->exact.time).s, elasticity_text(row->exact.power).s,
-                                              elasticity_text(row->exact.energy).s, elasticity_text(row->exact.edp).s,
-                                              change_text(row->more.time).s, change_text(row->more.energy).s,
-                                              change_text(row->more.edp).s});
+        adept_table_row(&table, ADEPT_CELLS(row->key, adept_lever_kind_name(row->kind),
+                                            isnan(row->value) ? "" : adept_units_digits(row->value).s,
+                                            elasticity_text(row->exact.time).s, elasticity_text(row->exact.power).s,
+                                            elasticity_text(row->exact.energy).s, elasticity_text(row->exact.edp).s,
+                                            change_text(row->more.time).s, change_text(row->more.energy).s,
+                                            change_text(row->more.edp).s));
     return adept_table_end(cli, &table, out);
 }
 

@@ -59,14 +59,13 @@ static adept_text number(double value)
 
 static void total_row(adept_table *table, const char *name, adept_text (*text)(double), double old, double now)
 {
-    adept_table_row(table, (const char *const[]){name, text(old).s, text(now).s, growth(old, now).s});
+    adept_table_row(table, ADEPT_CELLS(name, text(old).s, text(now).s, growth(old, now).s));
 }
 
 static adept_status print_totals(adept_cli *cli, FILE *out, const adept_diff_report *r)
 {
-    static const adept_column columns[] = {{"", false}, {"old", true}, {"new", true}, {"change", true}};
     const adept_prediction *p = &r->diff->old, *q = &r->diff->now;
-    adept_table table = {.columns = columns, .n_columns = 4, .indent = 2, .markdown = r->markdown};
+    adept_table table = {.columns = "|>old|>new|>change", .indent = 2, .markdown = r->markdown};
 
     total_row(&table, "step time", adept_units_time, p->step_time_s, q->step_time_s);
     total_row(&table, "power", adept_units_watt, p->power_avg_w, q->power_avg_w);
@@ -86,16 +85,12 @@ static adept_status print_totals(adept_cli *cli, FILE *out, const adept_diff_rep
 
 /* In the order of the table; no names of units in the cells, so that columns stay narrow. */
 static const double scales[ADEPT_DIFF_AMOUNTS] = {1e-3, 1, 1e9, 1e6, 1048576, 1048576};
-static const adept_column columns[] = {{"module", false}, {"what", false},   {"n", true},
-                                       {"ms", true},      {"J", true},       {"GFLOP", true},
-                                       {"MB", true},      {"act MiB", true}, {"par MiB", true}};
-#define N_COLUMNS (sizeof columns / sizeof *columns)
 
 static void amounts_row(adept_table *table, const char *name, const char *what, const char *n,
                         const adept_diff_amounts *old, const adept_diff_amounts *now)
 {
     adept_text texts[ADEPT_DIFF_AMOUNTS];
-    const char *cells[N_COLUMNS] = {name, what, n};
+    const char *cells[3 + ADEPT_DIFF_AMOUNTS] = {name, what, n};
 
     for (int i = 0; i < ADEPT_DIFF_AMOUNTS; i++) {
         texts[i] = change(old->v[i], now->v[i], scales[i]);
@@ -156,7 +151,8 @@ static void print_counts(FILE *out, const adept_diff *d)
 static adept_status print_rows(adept_cli *cli, FILE *out, const adept_diff_report *r)
 {
     const adept_diff *d = r->diff;
-    adept_table table = {.columns = columns, .n_columns = N_COLUMNS, .indent = 2, .markdown = r->markdown};
+    adept_table table = {
+        .columns = "module|what|>n|>ms|>J|>GFLOP|>MB|>act MiB|>par MiB", .indent = 2, .markdown = r->markdown};
     int64_t shown = 0, left = 0;
     bool ok = true;
 

@@ -30,21 +30,18 @@ static void add_errors(adept_table *table, const adept_error_line *line)
 {
     const adept_metrics *m = line->metrics;
 
-    adept_table_row(table, (const char *const[]){
-                               line->name, line->what, adept_cell("%zu", m->n).s, percent(m->time.mape).s,
-                               percent(m->time.median).s, percent(m->time.p90).s, percent(m->time.max).s,
-                               signed_percent(m->time.bias).s, percent(m->power.mape).s, percent(m->power.max).s,
-                               signed_percent(m->power.bias).s, percent(m->energy.mape).s, percent(m->mape_combined).s,
-                               isfinite(m->coverage) ? adept_cell("%.0f", m->coverage).s : ""});
+    adept_table_row(table,
+                    ADEPT_CELLS(line->name, line->what, adept_cell("%zu", m->n).s, percent(m->time.mape).s,
+                                percent(m->time.median).s, percent(m->time.p90).s, percent(m->time.max).s,
+                                signed_percent(m->time.bias).s, percent(m->power.mape).s, percent(m->power.max).s,
+                                signed_percent(m->power.bias).s, percent(m->energy.mape).s, percent(m->mape_combined).s,
+                                isfinite(m->coverage) ? adept_cell("%.0f", m->coverage).s : ""));
 }
 
 adept_status adept_report_errors(adept_cli *cli, FILE *out, const adept_error_line *lines, size_t n)
 {
-    static const adept_column columns[] = {{"", false},        {"", false},     {"n", true},    {"time %", true},
-                                           {"median", true},   {"p90", true},   {"max", true},  {"bias", true},
-                                           {"power %", true},  {"max", true},   {"bias", true}, {"energy %", true},
-                                           {"combined", true}, {"inside", true}};
-    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
+    adept_table table = {
+        .columns = "||>n|>time %|>median|>p90|>max|>bias|>power %|>max|>bias|>energy %|>combined|>inside", .indent = 2};
 
     for (size_t i = 0; i < n; i++)
         add_errors(&table, &lines[i]);
@@ -134,20 +131,17 @@ static void add_scored(adept_table *table, const adept_scored *s)
              adept_precision_name(m->precision), adept_mode_name(m->mode));
     if (m->gpus > 1) snprintf(what + strlen(what), sizeof what - strlen(what), ", %" PRId64 " GPUs", m->gpus);
     if (m->power_limit_w > 0) snprintf(what + strlen(what), sizeof what - strlen(what), ", %g W", m->power_limit_w);
-    adept_table_row(table, (const char *const[]){place, what, known(adept_units_time(m->step_time_s), m->step_time_s).s,
-                                                 known(adept_units_time(s->time_s), m->step_time_s).s,
-                                                 signed_percent(error_of(s->time_s, m->step_time_s)).s,
-                                                 known(adept_units_watt(m->power_avg_w), m->power_avg_w).s,
-                                                 known(adept_units_watt(s->power_w), m->power_avg_w).s,
-                                                 signed_percent(error_of(s->power_w, m->power_avg_w)).s});
+    adept_table_row(table, ADEPT_CELLS(place, what, known(adept_units_time(m->step_time_s), m->step_time_s).s,
+                                       known(adept_units_time(s->time_s), m->step_time_s).s,
+                                       signed_percent(error_of(s->time_s, m->step_time_s)).s,
+                                       known(adept_units_watt(m->power_avg_w), m->power_avg_w).s,
+                                       known(adept_units_watt(s->power_w), m->power_avg_w).s,
+                                       signed_percent(error_of(s->power_w, m->power_avg_w)).s));
 }
 
 adept_status adept_report_worst(adept_cli *cli, FILE *out, const char *heading, const adept_evaluation *e, size_t n)
 {
-    static const adept_column columns[] = {{"row", false},      {"", false},       {"measured", true},
-                                           {"predicted", true}, {"error %", true}, {"measured", true},
-                                           {"predicted", true}, {"error %", true}};
-    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
+    adept_table table = {.columns = "row||>measured|>predicted|>error %|>measured|>predicted|>error %", .indent = 2};
     const adept_scored **rows = calloc(e->n + 1, sizeof *rows);
 
     if (!rows) return adept_cli_no_memory(cli);

@@ -55,8 +55,7 @@ static adept_status print_errors(adept_cli *cli, FILE *out, const adept_fit_repo
     lines[n++] = (adept_error_line){"in-sample", "rows it was fitted to", &r->in_sample->overall};
     for (size_t i = 0; i < r->n_held_out && i < MAX_LINES; i++)
         if (r->floors.held_out[i].evaluation)
-            lines[n++] =
-                (adept_error_line){"floor, held out", texts[i], &r->floors.held_out[i].evaluation->overall};
+            lines[n++] = (adept_error_line){"floor, held out", texts[i], &r->floors.held_out[i].evaluation->overall};
     if (r->floors.in_sample) lines[n++] = (adept_error_line){"floor, in-sample", "", &r->floors.in_sample->overall};
     fputs("\nErrors, in percent of what was measured. Expect those of rows that were held out, not those in-sample.\n",
           out);
@@ -104,19 +103,16 @@ static adept_text percent(double value)
 
 static adept_status print_runs(adept_cli *cli, FILE *out, const char *heading, const adept_fit_run *runs, size_t n)
 {
-    static const adept_column columns[] = {{"", false},       {"adds", false}, {"free", true},        {"time %", true},
-                                           {"power %", true}, {"loss", true},  {"generations", true}, {"", false}};
-    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
+    adept_table table = {.columns = "|adds|>free|>time %|>power %|>loss|>generations|", .indent = 2};
 
     if (n == 0) return ADEPT_OK;
     for (const adept_fit_run *r = runs; r < runs + n; r++)
-        adept_table_row(&table,
-                        (const char *const[]){r->name, r->adds, adept_cell("%zu", r->n_free).s, percent(r->loss.time).s,
-                                              percent(r->loss.power).s, adept_cell("%.3f", r->loss.total).s,
-                                              adept_cell("%d", r->generations).s,
-                                              r->skipped     ? "nothing these rows determine"
-                                              : r->converged ? ""
-                                                             : "not converged"});
+        adept_table_row(&table, ADEPT_CELLS(r->name, r->adds, adept_cell("%zu", r->n_free).s, percent(r->loss.time).s,
+                                            percent(r->loss.power).s, adept_cell("%.3f", r->loss.total).s,
+                                            adept_cell("%d", r->generations).s,
+                                            r->skipped     ? "nothing these rows determine"
+                                            : r->converged ? ""
+                                                           : "not converged"));
     fprintf(out, "\n%s\n", heading);
     return adept_table_end(cli, &table, out);
 }
@@ -133,8 +129,8 @@ static void add_parameter(adept_table *table, const adept_parameter_report *p)
                                                      : adept_cell("+- %.2g", p->std_error);
 
     snprintf(note, sizeof note, "%s%s%.180s", bound, *bound && *why ? "; " : "", why);
-    adept_table_row(table, (const char *const[]){p->name, adept_cell("%.4g", p->value).s, error.s,
-                                                 adept_cell("%.3g", p->low).s, adept_cell("%.3g", p->high).s, note});
+    adept_table_row(table, ADEPT_CELLS(p->name, adept_cell("%.4g", p->value).s, error.s, adept_cell("%.3g", p->low).s,
+                                       adept_cell("%.3g", p->high).s, note));
 }
 
 /* Those kept for the same reason, as a paragraph: "name = value, ...". */
@@ -166,9 +162,7 @@ static void print_kept(FILE *out, const adept_identifiability *id)
 
 static adept_status print_parameters(adept_cli *cli, FILE *out, const adept_identifiability *id)
 {
-    static const adept_column columns[] = {{"parameter", false}, {"value", true}, {"error", true},
-                                           {"from", true},       {"to", true},    {"", false}};
-    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
+    adept_table table = {.columns = "parameter|>value|>error|>from|>to|", .indent = 2};
 
     for (size_t i = 0; i < id->n; i++)
         if (id->parameters[i].free) add_parameter(&table, &id->parameters[i]);

@@ -192,16 +192,13 @@ static void put_memory(adept_page *page, const adept_prediction_report *r, const
 
 static void put_limit_row(adept_page *page, const char *name, const adept_limit_estimate *c)
 {
-    adept_page_table_row(
-        page, (const char *const[]){name, adept_units_watt(c->limit_w).s, adept_units_time(c->step_time_s).s,
-                                    adept_units_watt(c->power_avg_w).s, adept_units_joule(c->energy_step_j).s,
-                                    adept_units_change(c->slowdown).s, adept_units_change(-c->energy_saving).s});
+    adept_page_table_row(page, ADEPT_CELLS(name, adept_units_watt(c->limit_w).s, adept_units_time(c->step_time_s).s,
+                                           adept_units_watt(c->power_avg_w).s, adept_units_joule(c->energy_step_j).s,
+                                           adept_units_change(c->slowdown).s, adept_units_change(-c->energy_saving).s));
 }
 
 static void put_limits(adept_page *page, const adept_prediction_report *r, const adept_pictures *pictures)
 {
-    static const adept_column columns[] = {{"", false},      {"limit", true}, {"step time", true}, {"power", true},
-                                           {"energy", true}, {"time", true},  {"energy", true}};
     char caption[384];
 
     adept_page_section(page, "power-limit", "Power limit");
@@ -218,7 +215,8 @@ static void put_limits(adept_page *page, const adept_prediction_report *r, const
                             "Step time, power and energy per step over the power limit of the board. The table below "
                             "has the numbers at the marked limits.",
                             caption);
-    adept_page_table_begin(page, "Limits of interest; changes are against the board's default", columns, 7);
+    adept_page_table_begin(page, "Limits of interest; changes are against the board's default",
+                           "|>limit|>step time|>power|>energy|>time|>energy");
     put_limit_row(page, "default of the board", &r->limits->unset);
     put_limit_row(page, "least energy", &r->limits->energy_optimal);
     put_limit_row(page, "least energy x time", &r->limits->edp_optimal);
@@ -232,20 +230,16 @@ static void put_layer(adept_page *page, const adept_prediction_report *r, const 
 {
     double passes = (double)r->profile->grad_accum;
 
-    adept_page_table_row(page, (const char *const[]){name, adept_class_short(g->module_class),
-                                                     adept_cell("%" PRId64, g->count).s,
-                                                     adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
-                                                     adept_units_digits(adept_group_bytes(g) * passes / 1e9).s,
-                                                     adept_units_time(g->time_s).s,
-                                                     adept_units_percent(g->time_s / r->prediction->step_time_s).s,
-                                                     adept_units_joule(g->energy_j).s, bound});
+    adept_page_table_row(page, ADEPT_CELLS(name, adept_class_short(g->module_class), adept_cell("%" PRId64, g->count).s,
+                                           adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
+                                           adept_units_digits(adept_group_bytes(g) * passes / 1e9).s,
+                                           adept_units_time(g->time_s).s,
+                                           adept_units_percent(g->time_s / r->prediction->step_time_s).s,
+                                           adept_units_joule(g->energy_j).s, bound));
 }
 
 static void put_layers(adept_page *page, const adept_prediction_report *r)
 {
-    static const adept_column columns[] = {{"path", false}, {"class", false}, {"count", true},
-                                           {"GFLOP", true}, {"GB", true},     {"time", true},
-                                           {"step", true},  {"energy", true}, {"bound", false}};
     size_t n = r->groups->n, shown = n < LAYER_ROWS ? n : LAYER_ROWS;
     adept_group rest = {.module_class = ""};
 
@@ -253,7 +247,7 @@ static void put_layers(adept_page *page, const adept_prediction_report *r)
     adept_page_table_begin(page,
                            trains(r) ? "Forward and backward pass of one step, equal layers together"
                                      : "One step, equal layers together",
-                           columns, 9);
+                           "path|class|>count|>GFLOP|>GB|>time|>step|>energy|bound");
     for (const adept_group *g = r->groups->rows; g < r->groups->rows + shown; g++)
         put_layer(page, r, g, *g->name ? g->name : "(model)",
                   g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-");
@@ -268,12 +262,11 @@ static void put_layers(adept_page *page, const adept_prediction_report *r)
 /* What a file does not say has no row. */
 static void put_fact(adept_page *page, const char *name, const char *value)
 {
-    if (value && *value) adept_page_table_row(page, (const char *const[]){name, value});
+    if (value && *value) adept_page_table_row(page, ADEPT_CELLS(name, value));
 }
 
 static void put_sheet(adept_page *page, const adept_hwprofile *hw)
 {
-    static const adept_column columns[] = {{"number", false}, {"value", true}, {"meaning", false}, {"source", false}};
 #define X(field, required, text) {#field, text, hw->specs.field},
     const struct {
         const char *key, *meaning;
@@ -282,11 +275,11 @@ static void put_sheet(adept_page *page, const adept_hwprofile *hw)
 #undef X
 
     fputs("<details>\n<summary>Specification sheet of the GPU</summary>\n", page->out);
-    adept_page_table_begin(page, "SI units", columns, 4);
+    adept_page_table_begin(page, "SI units", "number|>value|meaning|source");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (!isfinite(rows[i].value)) continue;
-        adept_page_table_row(page, (const char *const[]){rows[i].key, adept_cell("%.6g", rows[i].value).s,
-                                                         rows[i].meaning, adept_hwprofile_source(hw, rows[i].key)});
+        adept_page_table_row(page, ADEPT_CELLS(rows[i].key, adept_cell("%.6g", rows[i].value).s, rows[i].meaning,
+                                               adept_hwprofile_source(hw, rows[i].key)));
     }
     adept_page_table_end(page);
     fputs("</details>\n", page->out);
@@ -294,12 +287,11 @@ static void put_sheet(adept_page *page, const adept_hwprofile *hw)
 
 static void put_provenance(adept_page *page, const adept_prediction_report *r)
 {
-    static const adept_column columns[] = {{"what", false}, {"value", false}};
     const adept_profile *p = r->profile;
     char text[512];
 
     adept_page_section(page, "provenance", "Where this comes from");
-    adept_page_table_begin(page, "What was read, and by what", columns, 2);
+    adept_page_table_begin(page, "What was read, and by what", "what|value");
     put_fact(page, "program", "adept " ADEPT_VERSION);
     put_fact(page, "model", p->model_path);
     put_fact(page, "SHA-256 of the model", p->model_sha256);
@@ -379,18 +371,16 @@ static void put_sentences(adept_page *page, const adept_explanation *x, const ch
 
 static void put_levers(adept_page *page, const adept_explanation *x)
 {
-    static const adept_column columns[] = {{"10 % more of", false}, {"time", true}, {"energy", true}};
     const adept_elasticity *rows[LEVER_ROWS];
     size_t n = adept_explain_levers(rows, LEVER_ROWS, &x->elasticities);
 
     if (n == 0) return;
-    adept_page_table_begin(page, "What the hardware would have to have more of, each a prediction of its own", columns,
-                           3);
+    adept_page_table_begin(page, "What the hardware would have to have more of, each a prediction of its own",
+                           "10 % more of|>time|>energy");
     for (size_t i = 0; i < n; i++) {
         const char *name = adept_explain_lever_name(rows[i]);
-        adept_page_table_row(page,
-                             (const char *const[]){name ? name : rows[i]->key, adept_units_change(rows[i]->more.time).s,
-                                                   adept_units_change(rows[i]->more.energy).s});
+        adept_page_table_row(page, ADEPT_CELLS(name ? name : rows[i]->key, adept_units_change(rows[i]->more.time).s,
+                                               adept_units_change(rows[i]->more.energy).s));
     }
     adept_page_table_end(page);
 }

@@ -221,27 +221,21 @@ static void add_row(adept_table *table, const adept_prediction_report *r, const 
     double passes = (double)r->profile->grad_accum;
 
     adept_table_row(
-        table, (const char *const[]){
-                   *g->name ? g->name : "(model)", adept_class_short(g->module_class),
-                   adept_cell("%" PRId64, g->count).s, adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
-                   adept_units_digits(adept_group_bytes(g) * passes / 1e9).s, adept_units_digits(g->time_s * 1e3).s,
-                   adept_units_percent(g->time_s / r->prediction->step_time_s).s, adept_units_digits(g->energy_j).s,
-                   g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"});
+        table,
+        ADEPT_CELLS(*g->name ? g->name : "(model)", adept_class_short(g->module_class),
+                    adept_cell("%" PRId64, g->count).s, adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
+                    adept_units_digits(adept_group_bytes(g) * passes / 1e9).s, adept_units_digits(g->time_s * 1e3).s,
+                    adept_units_percent(g->time_s / r->prediction->step_time_s).s, adept_units_digits(g->energy_j).s,
+                    g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"));
 }
 
 static adept_status print_table(adept_cli *cli, FILE *out, const adept_prediction_report *r, size_t n_rows)
 {
-    const adept_column columns[] = {{adept_group_heading(r->grouping), false},
-                                    {"class", false},
-                                    {"count", true},
-                                    {"GFLOP", true},
-                                    {"GB", true},
-                                    {"ms", true},
-                                    {"step", true},
-                                    {"J", true},
-                                    {"bound", false}};
-    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
+    char columns[80];
+    adept_table table = {.columns = columns, .indent = 2};
 
+    snprintf(columns, sizeof columns, "%s|class|>count|>GFLOP|>GB|>ms|>step|>J|bound",
+             adept_group_heading(r->grouping));
     for (size_t i = 0; i < n_rows; i++)
         add_row(&table, r, &r->groups->rows[i]);
     return adept_table_end(cli, &table, out);

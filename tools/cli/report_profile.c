@@ -43,16 +43,13 @@ static double pass_flops(const adept_profile_totals *t, adept_pass pass)
 static void add_total(adept_table *table, const char *name, double forward, double backward, const char *unit)
 {
     if (forward + backward == 0) return;
-    adept_table_row(table,
-                    (const char *const[]){name, adept_units_si(forward, unit).s, adept_units_si(backward, unit).s,
-                                          adept_units_si(forward + backward, unit).s});
+    adept_table_row(table, ADEPT_CELLS(name, adept_units_si(forward, unit).s, adept_units_si(backward, unit).s,
+                                       adept_units_si(forward + backward, unit).s));
 }
 
 static adept_status print_totals(adept_cli *cli, FILE *out, const adept_profile *profile)
 {
-    static const adept_column columns[] = {
-        {"one pass on one GPU", false}, {"forward", true}, {"backward", true}, {"both", true}};
-    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns};
+    adept_table table = {.columns = "one pass on one GPU|>forward|>backward|>both"};
     const adept_profile_totals *t = &profile->totals;
 
     add_total(&table, "matrix products", t->gemm_flops[0], t->gemm_flops[1], "FLOP");
@@ -100,34 +97,25 @@ static void add_row(adept_table *table, const adept_profile *profile, const adep
     double flops = adept_group_flops(g), bytes = adept_group_bytes(g);
     double all = pass_flops(&profile->totals, ADEPT_FORWARD) + pass_flops(&profile->totals, ADEPT_BACKWARD);
 
-    adept_table_row(table, (const char *const[]){
-                               *g->name ? g->name : "(model)", adept_class_short(g->module_class),
-                               adept_cell("%" PRId64, g->count).s,
-                               adept_units_digits(pass_flops(&g->totals, ADEPT_FORWARD) / 1e9).s,
-                               adept_units_digits(pass_flops(&g->totals, ADEPT_BACKWARD) / 1e9).s,
-                               adept_units_percent(all > 0 ? flops / all : 0).s, adept_units_digits(bytes / 1e9).s,
-                               bytes > 0 ? adept_units_digits(flops / bytes).s : "-",
-                               adept_units_bytes(g->saved_bytes).s, adept_units_digits(1e3 * g->time_s).s,
-                               g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"});
+    adept_table_row(table,
+                    ADEPT_CELLS(*g->name ? g->name : "(model)", adept_class_short(g->module_class),
+                                adept_cell("%" PRId64, g->count).s,
+                                adept_units_digits(pass_flops(&g->totals, ADEPT_FORWARD) / 1e9).s,
+                                adept_units_digits(pass_flops(&g->totals, ADEPT_BACKWARD) / 1e9).s,
+                                adept_units_percent(all > 0 ? flops / all : 0).s, adept_units_digits(bytes / 1e9).s,
+                                bytes > 0 ? adept_units_digits(flops / bytes).s : "-",
+                                adept_units_bytes(g->saved_bytes).s, adept_units_digits(1e3 * g->time_s).s,
+                                g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"));
 }
 
 static adept_status print_groups(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,
                                  const adept_grouping *grouping, bool roofline)
 {
-    const adept_column columns[] = {{adept_group_heading(grouping), false},
-                                    {"class", false},
-                                    {"count", true},
-                                    {"GFLOP fwd", true},
-                                    {"bwd", true},
-                                    {"share", true},
-                                    {"GB", true},
-                                    {"FLOP/B", true},
-                                    {"saved", true},
-                                    {"least ms", true},
-                                    {"side", false}};
-    size_t n_columns = sizeof columns / sizeof *columns - (roofline ? 0 : 2); /* the last two are the roofline's */
-    adept_table table = {.columns = columns, .n_columns = n_columns, .indent = 2};
+    char columns[128];
+    adept_table table = {.columns = columns, .indent = 2};
 
+    snprintf(columns, sizeof columns, "%s|class|>count|>GFLOP fwd|>bwd|>share|>GB|>FLOP/B|>saved%s",
+             adept_group_heading(grouping), roofline ? "|>least ms|side" : "");
     for (size_t i = 0; i < groups->n; i++)
         add_row(&table, profile, &groups->rows[i]);
     fprintf(out, "\nBy %s (one pass on one GPU)\n", adept_group_by_name(grouping->by));

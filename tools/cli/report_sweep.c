@@ -32,16 +32,12 @@ static size_t shown_axes(const adept_sweep *sweep)
     return sweep->n_axes < ADEPT_SWEEP_SHOWN_AXES ? sweep->n_axes : ADEPT_SWEEP_SHOWN_AXES;
 }
 
-size_t adept_sweep_columns(adept_column columns[ADEPT_SWEEP_COLUMNS], const adept_sweep *sweep, const char *label)
+void adept_sweep_columns(char columns[ADEPT_SWEEP_COLUMNS_SIZE], const adept_sweep *sweep, const char *label)
 {
-    static const adept_column numbers[] = {{"step time", true}, {"power", true},         {"energy/step", true},
-                                           {"samples/s", true}, {"energy/sample", true}, {"", false}};
-    size_t n = 0;
-    columns[n++] = (adept_column){label, false};
+    int n = sprintf(columns, "%.20s", label);
     for (size_t i = 0; i < shown_axes(sweep); i++)
-        columns[n++] = (adept_column){sweep->axes[i].key, !adept_sweep_has_words(&sweep->axes[i])};
-    memcpy(&columns[n], numbers, sizeof numbers);
-    return n + sizeof numbers / sizeof *numbers;
+        n += sprintf(columns + n, "|%s%s", adept_sweep_has_words(&sweep->axes[i]) ? "" : ">", sweep->axes[i].key);
+    strcpy(columns + n, "|>step time|>power|>energy/step|>samples/s|>energy/sample|");
 }
 
 void adept_sweep_row_of(adept_sweep_row *row, const adept_sweep *sweep, const char *label, const adept_sweep_found *f,
@@ -65,7 +61,8 @@ void adept_sweep_row_of(adept_sweep_row *row, const adept_sweep *sweep, const ch
 
 void adept_sweep_table_begin(adept_sweep_table *t, const adept_sweep *sweep)
 {
-    t->table = (adept_table){.columns = t->columns, .n_columns = adept_sweep_columns(t->columns, sweep, "")};
+    adept_sweep_columns(t->columns, sweep, "");
+    t->table = (adept_table){.columns = t->columns};
 }
 
 void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const char *label,
@@ -78,13 +75,11 @@ void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const
 
 /* ---- the report ---- */
 
-void adept_sweep_each_best(const adept_sweep_answers *a, adept_aim objective, adept_sweep_take take,
-                           void *context)
+void adept_sweep_each_best(const adept_sweep_answers *a, adept_aim objective, adept_sweep_take take, void *context)
 {
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
         if (a->found[i])
-            take(context,
-                 adept_cell("%s%s", adept_aim_text(i), i == (size_t)objective ? " (objective)" : "").s,
+            take(context, adept_cell("%s%s", adept_aim_text(i), i == (size_t)objective ? " (objective)" : "").s,
                  &a->best[i]);
     size_t knee = adept_pareto_knee(&a->front);
     if (knee == a->front.n) return;

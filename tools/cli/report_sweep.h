@@ -10,8 +10,8 @@
 #define ADEPT_SWEEP_SHOWN_AXES 8
 #define ADEPT_SWEEP_COLUMNS (ADEPT_SWEEP_SHOWN_AXES + 7)
 
-/** @return how many there are */
-size_t adept_sweep_columns(adept_column columns[ADEPT_SWEEP_COLUMNS], const adept_sweep *sweep, const char *label);
+#define ADEPT_SWEEP_COLUMNS_SIZE 800 /* of their titles; see column.h */
+void adept_sweep_columns(char columns[ADEPT_SWEEP_COLUMNS_SIZE], const adept_sweep *sweep, const char *label);
 
 /** What stands in them for a point. */
 typedef struct adept_sweep_row {
@@ -25,7 +25,7 @@ void adept_sweep_row_of(adept_sweep_row *out, const adept_sweep *sweep, const ch
 
 /** A table of them as text; the record must stay where it is. */
 typedef struct adept_sweep_table {
-    adept_column columns[ADEPT_SWEEP_COLUMNS];
+    char columns[ADEPT_SWEEP_COLUMNS_SIZE];
     adept_table table;
 } adept_sweep_table;
 void adept_sweep_table_begin(adept_sweep_table *table, const adept_sweep *sweep);

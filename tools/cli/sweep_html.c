@@ -15,7 +15,7 @@
 typedef struct answers_table {
     adept_page *page;
     const adept_sweep *sweep;
-    adept_column columns[ADEPT_SWEEP_COLUMNS];
+    char columns[ADEPT_SWEEP_COLUMNS_SIZE];
 } answers_table;
 
 static void put_answer(void *context, const char *name, const adept_sweep_found *f)
@@ -33,7 +33,9 @@ static void begin_table(answers_table *t, adept_page *page, const adept_sweep_vi
 {
     t->page = page;
     t->sweep = v->picture.sweep;
-    adept_page_table_begin(page, caption, t->columns, adept_sweep_columns(t->columns, t->sweep, first) - 1);
+    adept_sweep_columns(t->columns, t->sweep, first);
+    *strrchr(t->columns, '|') = '\0'; /* the remark: every point here can run */
+    adept_page_table_begin(page, caption, t->columns);
 }
 
 static void put_best(adept_page *page, const adept_sweep_view *v)
@@ -83,23 +85,22 @@ static void put_picture(adept_page *page, const adept_sweep_view *v, const char 
 
 static void put_asked(adept_page *page, const adept_sweep_view *v)
 {
-    static const adept_column columns[] = {{"what", false}, {"value", false}};
     const adept_sweep *s = v->picture.sweep;
     const adept_sweep_answers *a = v->picture.answers;
     char text[256];
 
     adept_page_section(page, "provenance", "What was asked");
-    adept_page_table_begin(page, "The grid, and what was read", columns, 2);
+    adept_page_table_begin(page, "The grid, and what was read", "what|value");
     for (size_t i = 0; i < s->n_axes; i++) {
         char first[64], last[64];
         adept_sweep_print_value(first, sizeof first, &s->axes[i], 0);
         adept_sweep_print_value(last, sizeof last, &s->axes[i], s->axes[i].n - 1);
         snprintf(text, sizeof text, "%zu value%s, %s to %s", s->axes[i].n, s->axes[i].n == 1 ? "" : "s", first, last);
-        adept_page_table_row(page, (const char *const[]){s->axes[i].key, text});
+        adept_page_table_row(page, ADEPT_CELLS(s->axes[i].key, text));
     }
     for (size_t i = 0; i < s->n_fixed; i++) {
         adept_sweep_print_value(text, sizeof text, &s->fixed[i], 0);
-        adept_page_table_row(page, (const char *const[]){s->fixed[i].key, text});
+        adept_page_table_row(page, ADEPT_CELLS(s->fixed[i].key, text));
     }
     snprintf(text, sizeof text, "%" PRIu64 ", of which %" PRIu64 " cannot run and %" PRIu64 " do not fit the memory",
              a->points, a->failed, a->too_large);

@@ -70,17 +70,25 @@ void adept_print_markdown(FILE *out, const char *text)
 
 void adept_table_row(adept_table *t, const char *const *cells)
 {
-    char **grown = t->failed ? NULL : adept_grow(t->cells, &t->capacity, t->n_cells + t->n_columns, sizeof *grown);
+    size_t n = adept_columns_count(t->columns);
+    char **grown = t->failed ? NULL : adept_grow(t->cells, &t->capacity, t->n_cells + n, sizeof *grown);
 
     t->failed = !grown;
     if (!grown) return;
     t->cells = grown;
-    for (size_t i = 0; i < t->n_columns; i++) {
+    for (size_t i = 0; i < n; i++) {
         char *copy = strdup(cells[i]);
         t->failed = t->failed || !copy;
         t->cells[t->n_cells++] = copy;
     }
 }
+
+/* The widths of columns, and how many there are. */
+typedef struct layout {
+    adept_column columns[ADEPT_MOST_COLUMNS];
+    int widths[ADEPT_MOST_COLUMNS];
+    size_t n;
+} layout;
 
 /* Width in characters: UTF-8 continuation bytes take no room. A control character of two bytes is printed as one. */
 static int text_width(const char *text)
@@ -92,44 +100,45 @@ static int text_width(const char *text)
     return n;
 }
 
-static int column_width(const adept_table *t, size_t column)
+/* 0: nothing stands in it. */
+static int column_width(const adept_table *t, const layout *l, size_t column)
 {
     int width = 0;
 
-    for (size_t i = column; i < t->n_cells; i += t->n_columns) {
+    for (size_t i = column; i < t->n_cells; i += l->n) {
         int w = text_width(t->cells[i]);
         width = w > width ? w : width;
     }
-    int title = text_width(t->columns[column].title);
+    int title = text_width(l->columns[column].title);
     return width == 0 ? 0 : width > title ? width : title;
 }
 
-static void print_aligned(const adept_table *t, FILE *out, const int *widths, const char *const *cells)
+static void print_aligned(const adept_table *t, FILE *out, const layout *l, const char *const *cells)
 {
     int pending = t->indent; /* blanks are printed before text only: no line ends in one */
 
-    for (size_t c = 0; c < t->n_columns; c++) {
-        if (widths[c] == 0) continue;
-        int padding = widths[c] - text_width(cells[c]);
-        if (t->columns[c].right) pending += padding;
+    for (size_t c = 0; c < l->n; c++) {
+        if (l->widths[c] == 0) continue;
+        int padding = l->widths[c] - text_width(cells[c]);
+        if (l->columns[c].right) pending += padding;
         if (*cells[c]) {
             fprintf(out, "%*s", pending, "");
             adept_print_clean(out, cells[c]);
             pending = 0;
         }
-        pending += (t->columns[c].right ? 0 : padding) + 2;
+        pending += (l->columns[c].right ? 0 : padding) + 2;
     }
     fputc('\n', out);
 }
 
-static void print_line(const adept_table *t, FILE *out, const int *widths, const char *const *cells)
+static void print_line(const adept_table *t, FILE *out, const layout *l, const char *const *cells)
 {
     if (!t->markdown) {
-        print_aligned(t, out, widths, cells);
+        print_aligned(t, out, l, cells);
         return;
     }
     fputc('|', out);
-    for (size_t i = 0; i < t->n_columns; i++) {
+    for (size_t i = 0; i < l->n; i++) {
         fputc(' ', out);
         adept_print_markdown(out, cells[i]);
         fputs(" |", out);
@@ -139,18 +148,19 @@ static void print_line(const adept_table *t, FILE *out, const int *widths, const
 
 static void print(const adept_table *t, FILE *out)
 {
-    int widths[ADEPT_MOST_COLUMNS];
+    layout l = {.n = adept_columns_count(t->columns)};
     const char *titles[ADEPT_MOST_COLUMNS];
 
-    for (size_t c = 0; c < t->n_columns; c++) {
-        widths[c] = column_width(t, c);
-        titles[c] = t->columns[c].title;
+    for (size_t c = 0; c < l.n; c++) {
+        l.columns[c] = adept_column_at(t->columns, c);
+        l.widths[c] = column_width(t, &l, c);
+        titles[c] = l.columns[c].title;
     }
-    print_line(t, out, widths, titles);
-    for (size_t c = 0; c < t->n_columns && t->markdown; c++)
-        fprintf(out, "%s%s%s", c ? "" : "|", t->columns[c].right ? "---:|" : "---|", c + 1 < t->n_columns ? "" : "\n");
-    for (size_t i = 0; i < t->n_cells; i += t->n_columns)
-        print_line(t, out, widths, (const char *const *)t->cells + i);
+    print_line(t, out, &l, titles);
+    for (size_t c = 0; c < l.n && t->markdown; c++)
+        fprintf(out, "%s%s%s", c ? "" : "|", l.columns[c].right ? "---:|" : "---|", c + 1 < l.n ? "" : "\n");
+    for (size_t i = 0; i < t->n_cells; i += l.n)
+        print_line(t, out, &l, (const char *const *)t->cells + i);
 }
 
 adept_status adept_table_end(adept_cli *cli, adept_table *t, FILE *out)

@@ -10,18 +10,17 @@
 
 #define ADEPT_MOST_COLUMNS 16
 
-/** Set the first four; the rest is zero. */
+/** Set the first three; the rest is zero. */
 typedef struct adept_table {
-    const adept_column *columns; /* at most ADEPT_MOST_COLUMNS */
-    size_t n_columns;
-    int indent; /* blanks before every line, not in Markdown */
+    const char *columns; /* see column.h; at most ADEPT_MOST_COLUMNS */
+    int indent;          /* blanks before every line, not in Markdown */
     bool markdown;
     char **cells; /* row after row */
     size_t n_cells, capacity;
     bool failed; /* memory is out */
 } adept_table;
 
-/** Append a row of n_columns texts, copied; nothing happens once memory is out. */
+/** Append a row of a text for each column, copied; nothing happens once memory is out. */
 void adept_table_row(adept_table *table, const char *const *cells);
 
 /** Print title line and rows, and free them. Control characters, which a model file may carry, become '?', and what

@@ -91,16 +91,16 @@ void adept_page_figure_image(adept_page *page, const char *svg, size_t size, con
     fputs("</figure>\n", page->out);
 }
 
-void adept_page_table_begin(adept_page *page, const char *caption, const adept_column *columns, size_t n)
+void adept_page_table_begin(adept_page *page, const char *caption, const char *columns)
 {
     page->columns = columns;
-    page->n_columns = n;
     fputs("<div class=\"wide\">\n<table>\n", page->out);
     adept_page_element(page, "caption", caption);
     fputs("<thead><tr>", page->out);
-    for (size_t i = 0; i < n; i++) {
-        fprintf(page->out, "<th scope=\"col\"%s>", columns[i].right ? " class=\"n\"" : "");
-        adept_markup_text(page->out, columns[i].title);
+    for (size_t i = 0; i < adept_columns_count(columns); i++) {
+        const adept_column column = adept_column_at(columns, i);
+        fprintf(page->out, "<th scope=\"col\"%s>", column.right ? " class=\"n\"" : "");
+        adept_markup_text(page->out, column.title);
         fputs("</th>", page->out);
     }
     fputs("</tr></thead>\n<tbody>\n", page->out);
@@ -109,10 +109,9 @@ void adept_page_table_begin(adept_page *page, const char *caption, const adept_c
 void adept_page_table_row(adept_page *page, const char *const *cells)
 {
     fputs("<tr>", page->out);
-    for (size_t i = 0; i < page->n_columns; i++) {
-        const char *tag = i == 0 ? "th" : "td";
-        fprintf(page->out, "<%s%s%s>", tag, i == 0 ? " scope=\"row\"" : "",
-                page->columns[i].right ? " class=\"n\"" : "");
+    for (size_t i = 0; i < adept_columns_count(page->columns); i++) {
+        const char *tag = i == 0 ? "th" : "td", *right = adept_column_at(page->columns, i).right ? " class=\"n\"" : "";
+        fprintf(page->out, "<%s%s%s>", tag, i == 0 ? " scope=\"row\"" : "", right);
         adept_markup_text(page->out, cells[i]);
         fprintf(page->out, "</%s>", tag);
     }

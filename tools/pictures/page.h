@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 /** What a page of ours ends in; the version is the program's. */
-#define ADEPT_PAGE_FOOT "Predicted by adept " ADEPT_VERSION ". This page is complete: it loads nothing and runs nothing."
+#define ADEPT_PAGE_FOOT                                                                                                \
+    "Predicted by adept " ADEPT_VERSION ". This page is complete: it loads nothing and runs nothing."
 
 /** A page being written. */
 typedef struct adept_page {
@@ -16,8 +17,7 @@ typedef struct adept_page {
     char *text;
     size_t size; /* of the whole text, once it is ended */
     bool in_section;
-    const adept_column *columns; /* of the table that is open, borrowed */
-    size_t n_columns;
+    const char *columns; /* of the table that is open, borrowed */
 } adept_page;
 
 /** Everything up to the first section: policy, styles, heading. @return false when memory is out: there is no page */
@@ -33,7 +33,8 @@ void adept_page_figure_svg(adept_page *page, const char *svg, const char *captio
 /** Of gnuplot's: as an image, which cannot touch the page. */
 void adept_page_figure_image(adept_page *page, const char *svg, size_t size, const char *alt, const char *caption);
 
-void adept_page_table_begin(adept_page *page, const char *caption, const adept_column *columns, size_t n);
+/** @param columns  see column.h */
+void adept_page_table_begin(adept_page *page, const char *caption, const char *columns);
 /** @param cells  the first is the row's heading */
 void adept_page_table_row(adept_page *page, const char *const *cells);
 void adept_page_table_end(adept_page *page);
