@@ -5,6 +5,7 @@
 #include "adept_utf8.h"
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -208,6 +209,50 @@ void adept_json_put_tree(adept_json_writer *w, const char *key, const cJSON *tre
     } else {
         adept_json_put_null(w, key);
     }
+}
+
+/* ---- several members ---- */
+
+static void put_members(adept_json_writer *w, const char *format, va_list *values)
+{
+    char key[64];
+    while (*format) {
+        size_t length = strcspn(format, "%"); /* a blank is behind the key */
+        snprintf(key, sizeof key, "%.*s", (int)length - 1, format);
+        switch (format[length + 1]) {
+        case 'g':
+            adept_json_put_number(w, key, va_arg(*values, double));
+            break;
+        case 's':
+            adept_json_put_string(w, key, va_arg(*values, const char *));
+            break;
+        case 'd':
+            adept_json_put_bool(w, key, va_arg(*values, int) != 0);
+            break;
+        default: /* 'j' */
+            adept_json_put_integer(w, key, va_arg(*values, intmax_t));
+        }
+        format += length + strcspn(format + length, " ");
+        format += *format == ' ';
+    }
+}
+
+void adept_json_put_members(adept_json_writer *w, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    put_members(w, format, &values);
+    va_end(values);
+}
+
+void adept_json_put_object(adept_json_writer *w, const char *key, const char *format, ...)
+{
+    va_list values;
+    adept_json_begin_object(w, key);
+    va_start(values, format);
+    put_members(w, format, &values);
+    va_end(values);
+    adept_json_end_object(w);
 }
 
 void adept_json_continue(adept_json_writer *w, char *object)

@@ -2,6 +2,7 @@
  *  adept_json_finish(). Thread-safe on different writers. Calls: cJSON (its trees). */
 #ifndef ADEPT_JSON_WRITER_H
 #define ADEPT_JSON_WRITER_H
+#include "adept_error.h"
 #include "adept_grow.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -39,6 +40,12 @@ void adept_json_put_pair(adept_json_writer *w, const char *key, double low, doub
 /** Text that is JSON already. */
 void adept_json_put_text(adept_json_writer *w, const char *key, const char *json);
 void adept_json_put_tree(adept_json_writer *w, const char *key, const cJSON *tree);
+
+/** Several members. The format has words "KEY %CONVERSION": %g is a number, %s a text, %jd a whole number, %d true or
+ *  false; each is written as by the functions above. */
+void adept_json_put_members(adept_json_writer *w, const char *format, ...) ADEPT_PRINTF(2, 3);
+/** An object of such members. */
+void adept_json_put_object(adept_json_writer *w, const char *key, const char *format, ...) ADEPT_PRINTF(3, 4);
 
 /** Go on at the end of the object that a pretty text is; the text is taken. NULL: memory was out. */
 void adept_json_continue(adept_json_writer *w, char *object);

@@ -171,10 +171,26 @@ static void memory_out(void **state)
     free(text);
 }
 
+/* Several members by a format: each as its own function writes it. */
+static void by_format(void **state)
+{
+    adept_json_writer w = {0};
+    (void)state;
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_members(&w, "a_s %g none %g word %s no_word %s n %jd yes %d no %d", 0.1, NAN, "x\"", (const char *)NULL,
+                           (intmax_t)INT64_MIN, true, false);
+    adept_json_put_object(&w, "o", "b %jd", (intmax_t)7);
+    adept_json_end_object(&w);
+    char *text = adept_json_finish(&w);
+    assert_string_equal(text, "{\"a_s\":0.1,\"none\":null,\"word\":\"x\\\"\",\"no_word\":null,"
+                              "\"n\":-9223372036854775808,\"yes\":true,\"no\":false,\"o\":{\"b\":7}}");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compact),   cmocka_unit_test(pretty),     cmocka_unit_test(escapes),
+        cmocka_unit_test(by_format), cmocka_unit_test(compact),   cmocka_unit_test(pretty),     cmocka_unit_test(escapes),
         cmocka_unit_test(continued), cmocka_unit_test(row_by_row), cmocka_unit_test(memory_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
