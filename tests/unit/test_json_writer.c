@@ -175,9 +175,8 @@ static void memory_out(void **state)
 static void by_format(void **state)
 {
     adept_json_writer w = {0};
-    (void)state;
     adept_json_begin_object(&w, NULL);
-    adept_json_put_members(&w, "a_s %g none %g word %s no_word %s n %jd yes %d no %d", 0.1, NAN, "x\"", (const char *)NULL,
+    adept_json_put_members(&w, "a_s %g none %g word %s no_word %s n %jd yes %d no %d", 0.1, NAN, "x\"", (const char *)*state,
                            (intmax_t)INT64_MIN, true, false);
     adept_json_put_object(&w, "o", "b %jd", (intmax_t)7);
     adept_json_end_object(&w);

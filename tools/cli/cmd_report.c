@@ -125,9 +125,7 @@ static adept_status print_json(adept_cli *cli, const report_options *o, const ad
     adept_json_writer w = {.pretty = true};
 
     adept_json_begin_object(&w, NULL);
-    adept_json_put_integer(&w, "schema_version", 1);
-    adept_json_put_string(&w, "report", o->output);
-    adept_json_put_number(&w, "report_bytes", (double)size);
+    adept_json_put_members(&w, "schema_version %jd report %s report_bytes %jd", (intmax_t)1, o->output, (intmax_t)size);
     adept_json_begin_array(&w, "plots");
     for (int i = 0; o->plots && i < ADEPT_PICTURE_COUNT; i++)
         if (p->svg[i]) adept_json_put_string(&w, NULL, adept_picture_file((adept_picture_id)i));

@@ -197,18 +197,11 @@ static void put_head(adept_json_writer *out, const work *w)
     out->pretty = true;
     adept_json_begin_object(out, NULL);
     adept_json_put_integer(out, "schema_version", 1);
-    adept_json_begin_object(out, "model");
-    adept_json_put_string(out, "path", w->source.base->model_path);
-    adept_json_put_string(out, "sha256", w->source.base->model_sha256);
-    adept_json_end_object(out);
-    if (w->hw) {
-        adept_json_begin_object(out, "gpu");
-        adept_json_put_string(out, "name", w->hw->name);
-        adept_json_put_bool(out, "calibrated", w->hw->calibrated);
-        adept_json_end_object(out);
-    } else {
+    adept_json_put_object(out, "model", "path %s sha256 %s", w->source.base->model_path, w->source.base->model_sha256);
+    if (w->hw)
+        adept_json_put_object(out, "gpu", "name %s calibrated %d", w->hw->name, w->hw->calibrated);
+    else
         adept_json_put_null(out, "gpu");
-    }
     adept_json_begin_object(out, "set");
     for (size_t i = 0; i < s->n_fixed; i++) {
         adept_sweep_print_value(text, sizeof text, &s->fixed[i], 0);
@@ -216,13 +209,9 @@ static void put_head(adept_json_writer *out, const work *w)
     }
     adept_json_end_object(out);
     adept_json_begin_array(out, "vary");
-    for (size_t i = 0; i < s->n_axes; i++) {
-        adept_json_begin_object(out, NULL);
-        adept_json_put_string(out, "key", s->axes[i].key);
-        adept_json_put_unsigned(out, "values", s->axes[i].n);
-        adept_json_put_bool(out, "relative", s->axes[i].relative);
-        adept_json_end_object(out);
-    }
+    for (size_t i = 0; i < s->n_axes; i++)
+        adept_json_put_object(out, NULL, "key %s values %jd relative %d", s->axes[i].key, (intmax_t)s->axes[i].n,
+                              s->axes[i].relative);
     adept_json_end_array(out);
     adept_json_put_bool(out, "one_at_a_time", s->one_at_a_time);
     adept_json_begin_array(out, "points");

@@ -198,55 +198,30 @@ static void put_config(adept_json_writer *w, const adept_label *l)
     adept_json_put_known(w, "sha256", p->model_sha256);
     adept_json_put_number(w, "params", (double)p->params);
     adept_json_end_object(w);
-    adept_json_begin_object(w, "config");
-    adept_json_put_known(w, "gpu", l->hw->name);
-    adept_json_put_number(w, "gpus", (double)gpus_of(l));
-    adept_json_put_number(w, "nodes", l->totals->nodes);
-    adept_json_put_known(w, "mode", adept_mode_name(p->mode));
-    adept_json_put_known(w, "precision", adept_precision_name(p->precision));
-    adept_json_put_number(w, "batch_size", (double)p->batch_size);
-    adept_json_put_number(w, "grad_accum", (double)p->grad_accum);
-    adept_json_put_known(w, "optimizer", p->optimizer);
-    adept_json_put_known(w, "attention", adept_attention_name(p->attention));
-    adept_json_put_number(w, "power_limit_w", l->run->power_limit_w > 0 ? l->run->power_limit_w : NAN);
-    adept_json_put_number(w, "clock_hz", l->run->clock_hz > 0 ? l->run->clock_hz : NAN);
-    adept_json_end_object(w);
-}
-
-static void put_prediction(adept_json_writer *w, const adept_label *l)
-{
-    const adept_prediction *p = l->prediction;
-
-    adept_json_put_number(w, "step_time_s", p->step_time_s);
-    adept_json_put_number(w, "power_avg_w", p->power_avg_w);
-    adept_json_put_number(w, "energy_step_j", p->energy_step_j);
-    adept_json_put_number(w, "energy_per_sample_j", p->energy_per_sample_j);
+    adept_json_put_object(w, "config",
+                          "gpu %s gpus %jd nodes %g mode %s precision %s batch_size %jd grad_accum %jd optimizer %s "
+                          "attention %s power_limit_w %g clock_hz %g",
+                          l->hw->name, gpus_of(l), l->totals->nodes, adept_mode_name(p->mode),
+                          adept_precision_name(p->precision), p->batch_size, p->grad_accum, p->optimizer,
+                          adept_attention_name(p->attention), l->run->power_limit_w > 0 ? l->run->power_limit_w : NAN,
+                          l->run->clock_hz > 0 ? l->run->clock_hz : NAN);
 }
 
 static void put_totals(adept_json_writer *w, const adept_totals *t)
 {
     adept_json_begin_object(w, "total");
-    adept_json_put_number(w, "steps", t->steps);
-    adept_json_put_number(w, "samples", t->samples);
-    adept_json_put_number(w, "epochs", t->epochs);
-    adept_json_put_number(w, "time_s", t->time_s);
-    adept_json_put_number(w, "gpu_hours", t->gpu_hours);
-    adept_json_put_number(w, "energy_kwh", t->energy_kwh);
-    adept_json_put_number(w, "host_energy_kwh", t->host_energy_kwh);
-    adept_json_put_number(w, "site_energy_kwh", t->site_energy_kwh);
-    adept_json_put_number(w, "co2e_g", t->co2e_g);
-    adept_json_put_number(w, "carbon_g_per_kwh", t->carbon_g_per_kwh);
+    adept_json_put_members(w,
+                           "steps %g samples %g epochs %g time_s %g gpu_hours %g energy_kwh %g host_energy_kwh %g "
+                           "site_energy_kwh %g co2e_g %g carbon_g_per_kwh %g",
+                           t->steps, t->samples, t->epochs, t->time_s, t->gpu_hours, t->energy_kwh, t->host_energy_kwh,
+                           t->site_energy_kwh, t->co2e_g, t->carbon_g_per_kwh);
     adept_json_put_known(w, "carbon_source", t->carbon_source);
     adept_json_put_number(w, "carbon_year", t->carbon_year > 0 ? t->carbon_year : NAN);
     adept_json_put_number(w, "pue", t->pue);
     adept_json_put_known(w, "pue_source", t->pue_source);
     adept_json_put_number(w, "host_power_w", t->host_power_w);
     adept_json_end_object(w);
-    if (!isfinite(t->interval_level)) {
-        adept_json_put_null(w, "interval");
-        return;
-    }
-    adept_json_begin_object(w, "interval");
+    if (!adept_json_begin_known(w, "interval", isfinite(t->interval_level))) return;
     adept_json_put_number(w, "level", t->interval_level);
     adept_json_put_pair(w, "time_s", t->interval_time_s[0], t->interval_time_s[1]);
     adept_json_put_pair(w, "energy_kwh", t->interval_energy_kwh[0], t->interval_energy_kwh[1]);
@@ -256,21 +231,20 @@ static void put_totals(adept_json_writer *w, const adept_totals *t)
 
 static char *json_of(const adept_label *l, const char *scope)
 {
+    const adept_prediction *p = l->prediction;
     adept_json_writer w = {.pretty = true};
 
     adept_json_begin_object(&w, NULL);
-    adept_json_put_integer(&w, "schema_version", 1);
-    adept_json_put_string(&w, "kind", "adept-energy-label");
+    adept_json_put_members(&w, "schema_version %jd kind %s", (intmax_t)1, "adept-energy-label");
     put_card(&w, l);
     adept_json_put_string(&w, "statement", STATEMENT);
     put_config(&w, l);
-    put_prediction(&w, l);
+    adept_json_put_members(&w, "step_time_s %g power_avg_w %g energy_step_j %g energy_per_sample_j %g", p->step_time_s,
+                           p->power_avg_w, p->energy_step_j, p->energy_per_sample_j);
     put_totals(&w, l->totals);
-    adept_json_put_known(&w, "method", adept_granularity_name(adept_granularity_of(l->hw, l->run)));
-    adept_json_put_bool(&w, "calibrated", adept_calibrated_for(l->hw, l->run));
-    adept_json_put_string(&w, "calibration", calibration_of(l));
-    adept_json_put_string(&w, "scope", scope);
-    adept_json_put_string(&w, "adept_version", ADEPT_VERSION);
+    adept_json_put_members(&w, "method %s calibrated %d calibration %s scope %s adept_version %s",
+                           adept_granularity_name(adept_granularity_of(l->hw, l->run)),
+                           adept_calibrated_for(l->hw, l->run), calibration_of(l), scope, ADEPT_VERSION);
     adept_json_end_object(&w);
     adept_buffer_text(&w.out, "\n");
     return adept_json_finish(&w);

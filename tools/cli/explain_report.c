@@ -138,12 +138,7 @@ adept_status adept_report_explanation(adept_cli *cli, FILE *out, const adept_exp
 
 static void put_relative(adept_json_writer *w, const char *key, const adept_relative_change *c)
 {
-    adept_json_begin_object(w, key);
-    adept_json_put_number(w, "time", c->time);
-    adept_json_put_number(w, "power", c->power);
-    adept_json_put_number(w, "energy", c->energy);
-    adept_json_put_number(w, "edp", c->edp);
-    adept_json_end_object(w);
+    adept_json_put_object(w, key, "time %g power %g energy %g edp %g", c->time, c->power, c->energy, c->edp);
 }
 
 static void put_elasticities(adept_json_writer *w, const adept_elasticities *e)
@@ -156,11 +151,8 @@ static void put_elasticities(adept_json_writer *w, const adept_elasticities *e)
     for (size_t i = 0; i < e->n; i++) {
         const adept_elasticity *row = &e->rows[i];
         adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "kind", adept_lever_kind_name(row->kind));
-        adept_json_put_string(w, "key", row->key);
-        adept_json_put_string(w, "meaning", row->meaning);
-        adept_json_put_number(w, "value", row->value);
-        adept_json_put_bool(w, "whole_numbers", row->whole);
+        adept_json_put_members(w, "kind %s key %s meaning %s value %g whole_numbers %d",
+                               adept_lever_kind_name(row->kind), row->key, row->meaning, row->value, row->whole);
         put_relative(w, "elasticity", &row->exact);
         put_relative(w, "effect_of_10_percent_more", &row->more);
         adept_json_end_object(w);
@@ -171,14 +163,9 @@ static void put_elasticities(adept_json_writer *w, const adept_elasticities *e)
 static void put_rows(adept_json_writer *w, const char *key, const adept_groups *g, double step_s)
 {
     adept_json_begin_array(w, key);
-    for (size_t i = 0; i < g->n; i++) {
-        adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "name", g->rows[i].name);
-        adept_json_put_number(w, "time_s", g->rows[i].time_s);
-        adept_json_put_number(w, "share", g->rows[i].time_s / step_s);
-        adept_json_put_number(w, "energy_j", g->rows[i].energy_j);
-        adept_json_end_object(w);
-    }
+    for (size_t i = 0; i < g->n; i++)
+        adept_json_put_object(w, NULL, "name %s time_s %g share %g energy_j %g", g->rows[i].name, g->rows[i].time_s,
+                              g->rows[i].time_s / step_s, g->rows[i].energy_j);
     adept_json_end_array(w);
 }
 
@@ -186,30 +173,23 @@ static void put_change(adept_json_writer *w, const adept_explain_change *c)
 {
     double unknown = c->possible ? 0.0 : NAN; /* added to what there is no prediction of */
     adept_json_begin_object(w, NULL);
-    adept_json_put_string(w, "key", c->key);
-    adept_json_put_string(w, "what", c->what);
-    adept_json_put_bool(w, "possible", c->possible);
-    adept_json_put_string(w, "reason", c->possible ? NULL : c->reason);
+    adept_json_put_members(w, "key %s what %s possible %d reason %s", c->key, c->what, c->possible,
+                           c->possible ? NULL : c->reason);
     adept_json_put_text(w, "fits", !c->possible ? "null" : c->p.memory.fits ? "true" : "false");
-    adept_json_put_bool(w, "unmeasured", c->unmeasured);
-    adept_json_put_number(w, "step_time_s", unknown + c->p.step_time_s);
-    adept_json_put_number(w, "power_avg_w", unknown + c->p.power_avg_w);
-    adept_json_put_number(w, "energy_step_j", unknown + c->p.energy_step_j);
-    adept_json_put_number(w, "edp_js", unknown + c->p.edp_js);
-    adept_json_put_number(w, "samples_per_s", unknown + c->p.samples_per_s);
-    adept_json_put_number(w, "energy_per_sample_j", unknown + c->p.energy_per_sample_j);
+    adept_json_put_members(w,
+                           "unmeasured %d step_time_s %g power_avg_w %g energy_step_j %g edp_js %g samples_per_s %g "
+                           "energy_per_sample_j %g",
+                           c->unmeasured, unknown + c->p.step_time_s, unknown + c->p.power_avg_w,
+                           unknown + c->p.energy_step_j, unknown + c->p.edp_js, unknown + c->p.samples_per_s,
+                           unknown + c->p.energy_per_sample_j);
     adept_json_end_object(w);
 }
 
 static void put_sentences(adept_json_writer *w, const adept_explanation *x)
 {
     adept_json_begin_array(w, "sentences");
-    for (size_t i = 0; i < x->n_sentences; i++) {
-        adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "topic", x->sentences[i].topic);
-        adept_json_put_string(w, "text", x->sentences[i].text);
-        adept_json_end_object(w);
-    }
+    for (size_t i = 0; i < x->n_sentences; i++)
+        adept_json_put_object(w, NULL, "topic %s text %s", x->sentences[i].topic, x->sentences[i].text);
     adept_json_end_array(w);
 }
 

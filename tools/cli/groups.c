@@ -214,14 +214,13 @@ static void put_work(adept_json_writer *w, const adept_group *g, double passes)
     const adept_profile_totals *t = &g->totals;
     double forward = t->gemm_flops[ADEPT_FORWARD] + t->conv_flops[ADEPT_FORWARD] + t->alu_flops[ADEPT_FORWARD];
 
-    adept_json_put_number(w, "macs_forward", passes * t->macs_forward);
-    adept_json_put_number(w, "flops_forward", passes * forward);
-    adept_json_put_number(w, "flops_backward", passes * (adept_group_flops(g) - forward));
-    adept_json_put_number(w, "bytes_read", passes * (t->bytes_read[ADEPT_FORWARD] + t->bytes_read[ADEPT_BACKWARD]));
-    adept_json_put_number(w, "bytes_written",
-                          passes * (t->bytes_written[ADEPT_FORWARD] + t->bytes_written[ADEPT_BACKWARD]));
-    adept_json_put_number(w, "kernels", passes * (t->kernels[ADEPT_FORWARD] + t->kernels[ADEPT_BACKWARD]));
-    adept_json_put_number(w, "saved_bytes", g->saved_bytes);
+    adept_json_put_members(w,
+                           "macs_forward %g flops_forward %g flops_backward %g bytes_read %g bytes_written %g "
+                           "kernels %g saved_bytes %g",
+                           passes * t->macs_forward, passes * forward, passes * (adept_group_flops(g) - forward),
+                           passes * (t->bytes_read[ADEPT_FORWARD] + t->bytes_read[ADEPT_BACKWARD]),
+                           passes * (t->bytes_written[ADEPT_FORWARD] + t->bytes_written[ADEPT_BACKWARD]),
+                           passes * (t->kernels[ADEPT_FORWARD] + t->kernels[ADEPT_BACKWARD]), g->saved_bytes);
 }
 
 static void put_row(adept_json_writer *w, const adept_group *g, bool by_layer, double passes, adept_row_times times)

@@ -373,18 +373,13 @@ static void put_side(adept_json_writer *w, const char *key, const adept_diff_sid
     adept_json_begin_object(w, key);
     adept_json_put_string(w, "path", prof->model_path);
     adept_json_put_known(w, "sha256", prof->model_sha256);
-    adept_json_put_number(w, "params", (double)prof->params);
-    adept_json_put_string(w, "gpu", side->hw->name);
-    adept_json_put_bool(w, "calibrated", adept_calibrated_for(side->hw, side->run));
-    adept_json_put_string(w, "mode", adept_mode_name(prof->mode));
-    adept_json_put_string(w, "precision", adept_precision_name(prof->precision));
-    adept_json_put_number(w, "batch_size", (double)prof->batch_size);
-    adept_json_put_number(w, "gpus", side->run->gpus > 0 ? (double)side->run->gpus : 1);
-    adept_json_put_string(w, "optimizer", prof->optimizer);
-    adept_json_put_number(w, "grad_accum", (double)prof->grad_accum);
-    adept_json_put_number(w, "power_avg_w", p->power_avg_w);
-    adept_json_put_number(w, "energy_per_sample_j", p->energy_per_sample_j);
-    adept_json_put_number(w, "kernels", p->kernels);
+    adept_json_put_members(w,
+                           "params %jd gpu %s calibrated %d mode %s precision %s batch_size %jd gpus %jd optimizer %s "
+                           "grad_accum %jd power_avg_w %g energy_per_sample_j %g kernels %g",
+                           prof->params, side->hw->name, adept_calibrated_for(side->hw, side->run),
+                           adept_mode_name(prof->mode), adept_precision_name(prof->precision), prof->batch_size,
+                           side->run->gpus > 0 ? side->run->gpus : 1, prof->optimizer, prof->grad_accum, p->power_avg_w,
+                           p->energy_per_sample_j, p->kernels);
     adept_json_end_object(w);
 }
 
@@ -395,12 +390,8 @@ static void put_change(adept_json_writer *w, const adept_diff *d)
     for (size_t i = 0; i < ADEPT_DIFF_QUANTITIES; i++) {
         adept_diff_quantity quantity = (adept_diff_quantity)i;
         double old = adept_diff_value(&d->old, quantity), now = adept_diff_value(&d->now, quantity);
-        adept_json_begin_object(w, quantity_keys[i]);
-        adept_json_put_number(w, "old", old);
-        adept_json_put_number(w, "new", now);
-        adept_json_put_number(w, "delta", now - old);
-        adept_json_put_number(w, "percent", 100 * adept_diff_growth(d, quantity));
-        adept_json_end_object(w);
+        adept_json_put_object(w, quantity_keys[i], "old %g new %g delta %g percent %g", old, now, now - old,
+                              100 * adept_diff_growth(d, quantity));
     }
     adept_json_end_object(w);
 }
@@ -417,13 +408,9 @@ static void put_check(adept_json_writer *w, const adept_diff_check *check)
 {
     bool failed = false;
 
-    if (isnan(check->limit)) {
-        adept_json_put_null(w, "check");
-        return;
-    }
+    if (!adept_json_begin_known(w, "check", !isnan(check->limit))) return;
     for (size_t i = 0; i < ADEPT_DIFF_QUANTITIES; i++)
         failed = failed || check->exceeded[i];
-    adept_json_begin_object(w, "check");
     adept_json_put_number(w, "fail_above_percent", 100 * check->limit);
     put_quantities(w, "fail_on", check->on);
     put_quantities(w, "exceeded", check->exceeded);
@@ -434,14 +421,11 @@ static void put_check(adept_json_writer *w, const adept_diff_check *check)
 static void put_row(adept_json_writer *w, const adept_diff_row *row)
 {
     adept_json_begin_object(w, NULL);
-    adept_json_put_string(w, "status", adept_diff_status_name(row->status));
-    adept_json_put_string(w, "path", row->path);
-    adept_json_put_string(w, "old_path", row->old_path);
-    adept_json_put_string(w, "module_class", row->module_class);
-    adept_json_put_string(w, "old_class", row->old_class);
-    adept_json_put_number(w, "modules", row->modules > 0 ? (double)row->modules : NAN);
-    adept_json_put_number(w, "count", (double)row->count);
-    adept_json_put_number(w, "old_count", (double)row->old_count);
+    adept_json_put_members(w,
+                           "status %s path %s old_path %s module_class %s old_class %s modules %g count %jd "
+                           "old_count %jd",
+                           adept_diff_status_name(row->status), row->path, row->old_path, row->module_class,
+                           row->old_class, row->modules > 0 ? (double)row->modules : NAN, row->count, row->old_count);
     put_three(w, &row->old, &row->now);
     adept_json_end_object(w);
 }

@@ -179,13 +179,11 @@ static void put_found(adept_json_writer *w, const char *key, const adept_sweep *
 {
     adept_json_begin_object(w, key);
     adept_sweep_put_values(w, sweep, f->index);
-    adept_json_put_number(w, "step_time_s", f->step_time_s);
-    adept_json_put_number(w, "power_avg_w", f->power_avg_w);
-    adept_json_put_number(w, "energy_step_j", f->energy_step_j);
-    adept_json_put_number(w, "edp_js", f->energy_step_j * f->step_time_s);
-    adept_json_put_number(w, "samples", f->samples);
-    adept_json_put_number(w, "clock_hz", f->clock_hz);
-    adept_json_put_number(w, "peak_bytes", f->peak_bytes);
+    adept_json_put_members(w,
+                           "step_time_s %g power_avg_w %g energy_step_j %g edp_js %g samples %g clock_hz %g "
+                           "peak_bytes %g",
+                           f->step_time_s, f->power_avg_w, f->energy_step_j, f->energy_step_j * f->step_time_s,
+                           f->samples, f->clock_hz, f->peak_bytes);
     adept_json_end_object(w);
 }
 
@@ -205,12 +203,9 @@ void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, con
     size_t knee = adept_pareto_knee(&a->front);
     adept_sweep_found f = {.index = 0};
     adept_json_begin_object(w, "answers");
-    adept_json_put_string(w, "objective", adept_sweep_objective_name(objective));
-    adept_json_put_string(w, "compared_per", a->per_sample ? "sample" : "step");
-    adept_json_put_unsigned(w, "points", a->points);
-    adept_json_put_unsigned(w, "failed", a->failed);
-    adept_json_put_unsigned(w, "too_large", a->too_large);
-    adept_json_put_bool(w, "ignore_memory", a->ignore_memory);
+    adept_json_put_members(w, "objective %s compared_per %s points %jd failed %jd too_large %jd ignore_memory %d",
+                           adept_sweep_objective_name(objective), a->per_sample ? "sample" : "step",
+                           (intmax_t)a->points, (intmax_t)a->failed, (intmax_t)a->too_large, a->ignore_memory);
     put_best(w, "best", sweep, a->found[objective], &a->best[objective]);
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
         put_best(w, names[i], sweep, a->found[i], &a->best[i]);

@@ -210,13 +210,9 @@ static void put_chosen(adept_json_writer *w, const char *key, const adept_sweep_
     const adept_judgement *v = &chosen->judged;
     adept_json_begin_object(w, key);
     adept_sweep_put_values(w, sweep, chosen->id);
-    adept_json_put_number(w, "steps", v->steps);
-    adept_json_put_number(w, "time_s", v->time_s);
-    adept_json_put_number(w, "energy_j", v->energy_j);
-    adept_json_put_number(w, "power_avg_w", v->power_w);
-    adept_json_put_number(w, "cost", has_price(j) ? v->cost : NAN);
-    adept_json_put_number(w, "step_time_s", chosen->option.estimate.step_time_s);
-    adept_json_put_number(w, "energy_step_j", chosen->option.estimate.energy_step_j);
+    adept_json_put_members(w, "steps %g time_s %g energy_j %g power_avg_w %g cost %g step_time_s %g energy_step_j %g",
+                           v->steps, v->time_s, v->energy_j, v->power_w, has_price(j) ? v->cost : NAN,
+                           chosen->option.estimate.step_time_s, chosen->option.estimate.energy_step_j);
     adept_json_end_object(w);
 }
 
@@ -226,9 +222,7 @@ static void put_binding(adept_json_writer *w, const adept_sweep_job *j, const ad
     double allowed, needed;
     adept_chooser_needs(&allowed, &needed, &j->chooser, other, within);
     adept_json_begin_object(w, "binding");
-    adept_json_put_string(w, "constraint", adept_within_text(within));
-    adept_json_put_number(w, "allowed", allowed);
-    adept_json_put_number(w, "needed", needed);
+    adept_json_put_members(w, "constraint %s allowed %g needed %g", adept_within_text(within), allowed, needed);
     put_chosen(w, "point", j, sweep, other);
     adept_json_end_object(w);
 }
@@ -237,14 +231,9 @@ void adept_sweep_put_job(adept_json_writer *w, const adept_sweep_job *j, const a
 {
     const adept_chooser *c = &j->chooser;
     adept_within within;
-    if (!j->given) {
-        adept_json_put_null(w, "job");
-        return;
-    }
-    adept_json_begin_object(w, "job");
-    adept_json_put_string(w, "minimise", adept_aim_name(c->job.aim));
-    adept_json_put_unsigned(w, "points", c->n);
-    adept_json_put_unsigned(w, "feasible", c->n_feasible);
+    if (!adept_json_begin_known(w, "job", j->given)) return;
+    adept_json_put_members(w, "minimise %s points %jd feasible %jd", adept_aim_name(c->job.aim), (intmax_t)c->n,
+                           (intmax_t)c->n_feasible);
     if (c->n_feasible > 0)
         put_chosen(w, "best", j, sweep, &c->best);
     else

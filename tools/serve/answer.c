@@ -28,11 +28,7 @@ static void put_ends(adept_json_writer *w, const char *key, double low, double h
 
 static void put_interval(adept_json_writer *w, const adept_estimate *e)
 {
-    if (isnan(e->interval_level)) {
-        adept_json_put_null(w, "interval");
-        return;
-    }
-    adept_json_begin_object(w, "interval");
+    if (!adept_json_begin_known(w, "interval", !isnan(e->interval_level))) return;
     adept_json_put_number(w, "level", e->interval_level);
     put_ends(w, "step_time_s", e->interval_time_s[0], e->interval_time_s[1]);
     put_ends(w, "power_avg_w", e->interval_power_w[0], e->interval_power_w[1]);
@@ -42,21 +38,12 @@ static void put_interval(adept_json_writer *w, const adept_estimate *e)
 static void put_parts(adept_json_writer *w, const adept_estimate *e)
 {
     static const char *const bounds[] = {"compute", "memory", "launch", "communication"};
-    adept_json_begin_object(w, "time");
-    adept_json_put_number(w, "pass_s", e->pass_s);
-    adept_json_put_number(w, "optimizer_s", e->optimizer_s);
-    adept_json_put_number(w, "comm_s", e->comm_s);
-    adept_json_put_number(w, "comm_hidden_s", e->comm_hidden_s);
-    adept_json_put_number(w, "kernel_launch_s", e->kernel_launch_s);
-    adept_json_put_number(w, "fixed_s", e->fixed_s);
-    adept_json_end_object(w);
-    adept_json_put_string(w, "bound", bounds[e->bound]);
-    adept_json_put_number(w, "clock_hz", e->clock_hz);
-    adept_json_begin_object(w, "memory");
-    adept_json_put_number(w, "peak_bytes", e->peak_bytes);
-    adept_json_put_number(w, "capacity_bytes", e->capacity_bytes);
-    adept_json_put_bool(w, "fits", !(e->notes & ADEPT_NOTE_NO_ROOM));
-    adept_json_end_object(w);
+    adept_json_put_object(w, "time",
+                          "pass_s %g optimizer_s %g comm_s %g comm_hidden_s %g kernel_launch_s %g fixed_s %g",
+                          e->pass_s, e->optimizer_s, e->comm_s, e->comm_hidden_s, e->kernel_launch_s, e->fixed_s);
+    adept_json_put_members(w, "bound %s clock_hz %g", bounds[e->bound], e->clock_hz);
+    adept_json_put_object(w, "memory", "peak_bytes %g capacity_bytes %g fits %d", e->peak_bytes, e->capacity_bytes,
+                          !(e->notes & ADEPT_NOTE_NO_ROOM));
 }
 
 void adept_serve_put_estimate(adept_json_writer *w, const adept_estimate *e)
@@ -65,12 +52,8 @@ void adept_serve_put_estimate(adept_json_writer *w, const adept_estimate *e)
                                      {ADEPT_NOTE_NO_POWER, "no_power"},         {ADEPT_NOTE_NO_ROOM, "no_room"},
                                      {ADEPT_NOTE_OUTSIDE, "outside"},           {ADEPT_NOTE_LIMITED, "limited"},
                                      {ADEPT_NOTE_ABOVE_LIMIT, "above_limit"}};
-    adept_json_put_number(w, "step_time_s", e->step_time_s);
-    adept_json_put_number(w, "power_avg_w", e->power_avg_w);
-    adept_json_put_number(w, "energy_step_j", e->energy_step_j);
-    adept_json_put_number(w, "edp_js", e->edp_js);
-    adept_json_put_number(w, "samples_per_s", e->samples_per_s);
-    adept_json_put_number(w, "samples", e->samples);
+    adept_json_put_members(w, "step_time_s %g power_avg_w %g energy_step_j %g edp_js %g samples_per_s %g samples %g",
+                           e->step_time_s, e->power_avg_w, e->energy_step_j, e->edp_js, e->samples_per_s, e->samples);
     put_interval(w, e);
     put_parts(w, e);
     put_words(w, "notes", notes, sizeof notes / sizeof *notes, e->notes);
@@ -88,11 +71,8 @@ static const bit_word constraints[] = {{ADEPT_CONSTRAINT_POWER, "power"},
 void adept_serve_put_verdict(adept_json_writer *w, const char *key, const adept_verdict *v)
 {
     adept_json_begin_object(w, key);
-    adept_json_put_number(w, "steps", v->steps);
-    adept_json_put_number(w, "time_s", v->time_s);
-    adept_json_put_number(w, "energy_j", v->energy_j);
-    adept_json_put_number(w, "edp_js", v->edp_js);
-    adept_json_put_number(w, "power_w", v->power_w);
+    adept_json_put_members(w, "steps %g time_s %g energy_j %g edp_js %g power_w %g", v->steps, v->time_s, v->energy_j,
+                           v->edp_js, v->power_w);
     put_words(w, "violated", constraints, N_CONSTRAINTS, v->violated);
     adept_json_end_object(w);
 }
@@ -132,19 +112,11 @@ void adept_serve_put_workload(adept_json_writer *w, const adept_serve_workload *
 {
     adept_workload_info i;
     adept_workload_describe(&i, workload->handle);
-    adept_json_begin_object(w, NULL);
-    adept_json_put_string(w, "name", workload->name);
-    adept_json_put_string(w, "mode", i.mode);
-    adept_json_put_string(w, "precision", i.precision);
-    adept_json_put_string(w, "optimizer", i.optimizer);
-    adept_json_put_string(w, "attention", i.attention);
-    adept_json_put_integer(w, "batch_size", i.batch_size);
-    adept_json_put_integer(w, "seq_length", i.seq_length);
-    adept_json_put_integer(w, "grad_accum", i.grad_accum);
-    adept_json_put_integer(w, "params", i.params);
-    adept_json_put_integer(w, "trainable_params", i.trainable_params);
-    adept_json_put_number(w, "macs_forward", i.macs_forward);
-    adept_json_put_number(w, "flops_forward", i.flops_forward);
-    adept_json_put_number(w, "flops_backward", i.flops_backward);
-    adept_json_end_object(w);
+    adept_json_put_object(w, NULL,
+                          "name %s mode %s precision %s optimizer %s attention %s batch_size %jd seq_length %jd "
+                          "grad_accum %jd params %jd trainable_params %jd macs_forward %g flops_forward %g "
+                          "flops_backward %g",
+                          workload->name, i.mode, i.precision, i.optimizer, i.attention, i.batch_size, i.seq_length,
+                          i.grad_accum, i.params, i.trainable_params, i.macs_forward, i.flops_forward,
+                          i.flops_backward);
 }

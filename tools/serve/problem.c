@@ -45,9 +45,6 @@ int adept_serve_problem_http(adept_serve_problem_kind kind)
 
 void adept_serve_put_problem(adept_json_writer *w, const adept_serve_problem *p)
 {
-    adept_json_begin_object(w, "error");
-    adept_json_put_integer(w, "status", kinds[p->kind].http);
-    adept_json_put_string(w, "code", kinds[p->kind].word);
-    adept_json_put_string(w, "message", p->message);
-    adept_json_end_object(w);
+    adept_json_put_object(w, "error", "status %jd code %s message %s", (intmax_t)kinds[p->kind].http,
+                          kinds[p->kind].word, p->message);
 }

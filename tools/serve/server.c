@@ -295,12 +295,8 @@ static bool answer_choose(adept_server *s, adept_json_writer *out, const adept_s
 static bool answer_health(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
 {
     (void)r, (void)p;
-    adept_json_begin_object(out, NULL);
-    adept_json_put_integer(out, "schema_version", 1);
-    adept_json_put_string(out, "status", "ok");
-    adept_json_put_string(out, "version", adept_version_text());
-    adept_json_put_integer(out, "workloads", (int64_t)adept_serve_workload_count(s->catalogue));
-    adept_json_end_object(out);
+    adept_json_put_object(out, NULL, "schema_version %jd status %s version %s workloads %jd", (intmax_t)1, "ok",
+                          adept_version_text(), (intmax_t)adept_serve_workload_count(s->catalogue));
     return true;
 }
 
