@@ -1,6 +1,5 @@
 /* What pictures show: roofs and dots by hand, room for labels, samples of large grids, contrast of the palette. */
 #include "chart.h"
-#include "labels.h"
 #include "palette.h"
 #include "roofline_plot.h"
 #include "sweep_picture.h"

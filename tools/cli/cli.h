@@ -1,13 +1,107 @@
-/** @file cli.h  What the commands share: their table row, and the error they hand back. Calls: options. */
+/** @file cli.h  What the commands share: their table row, the error they hand back, and options as tables: what each is
+ *  called, what --help says of it, and where its value goes. Calls: adept_error. */
 #ifndef ADEPT_CLI_H
 #define ADEPT_CLI_H
-#include "options.h"
+#include "adept_error.h"
+#include "nearest.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /** One run of the program: where a command leaves what went wrong. main() prints it and picks the exit code. */
 typedef struct adept_cli {
     adept_error err;
     char *details; /* malloc'ed lines to print after the message, each ending in a newline; NULL if none */
 } adept_cli;
+
+/* ---- options ---- */
+
+typedef enum adept_option_kind {
+    ADEPT_OPT_HEADING, /* no option: its help stands above those of its group */
+    ADEPT_OPT_FLAG,    /* bool */
+    ADEPT_OPT_TEXT,    /* const char *, borrowed from argv as all texts are */
+    ADEPT_OPT_FILE,    /* the same, not empty */
+    ADEPT_OPT_WORD,    /* adept_words: one more each time */
+    ADEPT_OPT_LIST,    /* adept_words: all between commas */
+    ADEPT_OPT_COUNT,   /* int64_t, from `low` to `high` */
+    ADEPT_OPT_INT,     /* int, likewise */
+    ADEPT_OPT_NUMBER,  /* double, at least `low` */
+    ADEPT_OPT_ABOVE_0, /* double */
+    ADEPT_OPT_AMOUNT,  /* double above 0, with one of `units`, or in the first */
+    ADEPT_OPT_CHOICE,  /* enum: place of the word in `names`, counted from `low` */
+    ADEPT_OPT_NAME,    /* const char *, one of `names` */
+    ADEPT_OPT_PARSED   /* by `parse` */
+} adept_option_kind;
+
+/* A unit that may stand behind a number, "MHz", and what it multiplies by; a list ends with a NULL name. */
+typedef struct adept_suffix {
+    const char *name;
+    double scale;
+} adept_suffix;
+
+/** "B", "kB", "MB", "GB", "KiB", "MiB", "GiB". */
+extern const adept_suffix adept_suffix_sizes[];
+
+typedef struct adept_words {
+    const char **words; /* freed by adept_command_run() */
+    size_t n, capacity;
+} adept_words;
+
+/** Reads the value of an option; `field` is where its row says. May cut the text to pieces. */
+typedef adept_status (*adept_option_parser)(adept_cli *cli, const char *option, char *text, void *field);
+
+/** A row of a table, which ends with a zeroed one. */
+typedef struct adept_option_row {
+    const char *name;  /* "gpus" */
+    const char *value; /* "N"; NULL: it takes none */
+    int group;         /* of the help, which is sorted by it */
+    const char *help;  /* NULL: hidden */
+    adept_option_kind kind;
+    size_t at; /* where its value goes, behind the record's begin */
+    int letter;
+    size_t given;     /* a bool that it sets, behind the record's begin; 0: none */
+    double low, high; /* high 0: none */
+    const adept_suffix *units;
+    adept_name_at names;
+    adept_option_parser parse;
+} adept_option_row;
+
+#define ADEPT_MOST_PARTS 6
+
+/** A record of options: its own ones, and records inside it with theirs. */
+typedef struct adept_options {
+    const adept_option_row *rows;
+    void (*init)(void *record);                                 /* NULL: all zero */
+    adept_status (*check)(adept_cli *cli, void *record); /* do they fit together? NULL: always */
+    void (*release)(void *record); /* of what it owns, also after an error; NULL: nothing */
+    struct {
+        const struct adept_options *options; /* NULL: no more */
+        size_t at;
+    } parts[ADEPT_MOST_PARTS];
+} adept_options;
+
+/** Words that are no options. */
+typedef struct adept_arguments {
+    const char *needs; /* "a MODEL or PROFILE"; NULL: none is needed */
+    const char *takes; /* "one MODEL or PROFILE" */
+    size_t most;       /* const char *[most] at `at`; ADEPT_ANY_NUMBER: adept_words */
+    size_t at;
+} adept_arguments;
+#define ADEPT_ANY_NUMBER SIZE_MAX
+
+/** @return false when memory is out */
+bool adept_words_append(adept_words *words, const char *word);
+
+/** For parsers and checks: keep the message. @return ADEPT_E_USAGE */
+adept_status adept_cli_usage(adept_cli *cli, const char *format, ...) ADEPT_PRINTF(2, 3);
+
+/** "--mode: 'x' is not one of train, fwbw, infer" */
+adept_status adept_option_unknown(adept_cli *cli, const char *option, const char *word, adept_name_at names);
+
+/** Finite decimal number of at least `low`; no hexadecimal, no infinity, no NaN, no blanks, nothing behind it. */
+adept_status adept_option_number(adept_cli *cli, const char *option, const char *text, double low, double *out);
+
+/* ---- commands ---- */
 
 /** One row of the command table: a subcommand, defined in its own cmd_NAME.c. */
 typedef struct adept_command {

@@ -2,7 +2,6 @@
 #include "adept_model.h"
 #include "adept_prediction_json.h"
 #include "cli.h"
-#include "energy_label.h"
 #include "groups.h"
 #include "table.h"
 #include "report.h"
@@ -124,7 +123,7 @@ static adept_status print_json(adept_cli *cli, const work *w, const predict_opti
     return adept_json_emit(cli, &out);
 }
 
-static adept_status print_text(adept_cli *cli, work *w, const predict_options *o)
+static adept_status print(adept_cli *cli, work *w, const predict_options *o)
 {
     const adept_prediction_report report = {
         .profile = w->profile,
@@ -136,16 +135,11 @@ static adept_status print_text(adept_cli *cli, work *w, const predict_options *o
         .groups = &w->groups,
         .grouping = &o->grouping,
     };
+    adept_status status = o->label ? adept_label_write(cli, o->label, &report) : ADEPT_OK;
 
+    if (status != ADEPT_OK || o->json) return status == ADEPT_OK ? print_json(cli, w, o) : status;
     adept_groups_sort(&w->groups);
     return adept_report_prediction(cli, stdout, &report);
-}
-
-static adept_status write_label(adept_cli *cli, const work *w, const predict_options *o)
-{
-    const adept_label label = {w->profile, w->hw, &o->step.where.run, &w->prediction, &w->totals};
-
-    return adept_label_write(cli, o->label, &label);
 }
 
 static adept_status predict(adept_cli *cli, void *options)
@@ -154,8 +148,7 @@ static adept_status predict(adept_cli *cli, void *options)
     work w = {.profile = NULL};
     adept_status status = compute(cli, &w, o);
 
-    if (status == ADEPT_OK && o->label) status = write_label(cli, &w, o);
-    if (status == ADEPT_OK) status = o->json ? print_json(cli, &w, o) : print_text(cli, &w, o);
+    if (status == ADEPT_OK) status = print(cli, &w, o);
     work_free(&w);
     return status;
 }

@@ -1,9 +1,8 @@
 /** @file energy_label.c  The JSON begins with what a Hugging Face model card has under `co2_eq_emissions`, so that it
  * can be taken over; the rest is ours. A label outlives the terminal it was made on: it says itself that nothing was
  * measured. */
-#include "energy_label.h"
 #include "adept_file.h"
-#include "adept_json_writer.h"
+#include "report.h"
 #include "table.h"
 #include <inttypes.h>
 #include <math.h>
@@ -28,12 +27,12 @@ adept_label_format adept_label_format_of(const char *path)
 
 /* ---------------------------------------------------------------- what both say ----------------------------------- */
 
-static int64_t gpus_of(const adept_label *l)
+static int64_t gpus_of(const adept_prediction_report *l)
 {
     return l->run->gpus > 0 ? l->run->gpus : 1;
 }
 
-static const char *calibration_of(const adept_label *l)
+static const char *calibration_of(const adept_prediction_report *l)
 {
     if (adept_calibrated_for(l->hw, l->run)) return "calibrated on measurements of this GPU";
     return adept_transferred_for(l->hw, l->run) ? "not calibrated: parameters fitted to other GPUs"
@@ -83,7 +82,7 @@ static adept_text grams(double value)
     return adept_units_si(value, "g CO2e");
 }
 
-static void add_setup(adept_table *table, const adept_label *l)
+static void add_setup(adept_table *table, const adept_prediction_report *l)
 {
     const adept_profile *p = l->profile;
     char text[512];
@@ -104,7 +103,7 @@ static void add_setup(adept_table *table, const adept_label *l)
     add_text(table, "configuration", text);
 }
 
-static void add_numbers(adept_table *table, const adept_label *l)
+static void add_numbers(adept_table *table, const adept_prediction_report *l)
 {
     const adept_prediction *p = l->prediction;
     const adept_totals *t = l->totals;
@@ -124,7 +123,7 @@ static void add_numbers(adept_table *table, const adept_label *l)
         add_row(table, "emissions", grams, t->co2e_g, t->interval_level, t->interval_co2e_g);
 }
 
-static void add_origin(adept_table *table, const adept_label *l)
+static void add_origin(adept_table *table, const adept_prediction_report *l)
 {
     const adept_totals *t = l->totals;
     char text[512];
@@ -145,7 +144,7 @@ static void add_origin(adept_table *table, const adept_label *l)
     add_text(table, "method", text);
 }
 
-static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_label *l, const char *scope)
+static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_prediction_report *l, const char *scope)
 {
     adept_table table = {.columns = "|" STATEMENT, .markdown = true};
 
@@ -158,7 +157,7 @@ static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_label 
     return status;
 }
 
-static char *markdown_of(adept_cli *cli, const adept_label *l, const char *scope)
+static char *markdown_of(adept_cli *cli, const adept_prediction_report *l, const char *scope)
 {
     char *text = NULL;
     size_t size;
@@ -174,7 +173,7 @@ static char *markdown_of(adept_cli *cli, const adept_label *l, const char *scope
 /* ---------------------------------------------------------------- JSON -------------------------------------------- */
 
 /* The keys of a model card's metadata. */
-static void put_card(adept_json_writer *w, const adept_label *l)
+static void put_card(adept_json_writer *w, const adept_prediction_report *l)
 {
     char source[128], hardware[192];
 
@@ -189,7 +188,7 @@ static void put_card(adept_json_writer *w, const adept_label *l)
     adept_json_end_object(w);
 }
 
-static void put_config(adept_json_writer *w, const adept_label *l)
+static void put_config(adept_json_writer *w, const adept_prediction_report *l)
 {
     const adept_profile *p = l->profile;
 
@@ -229,7 +228,7 @@ static void put_totals(adept_json_writer *w, const adept_totals *t)
     adept_json_end_object(w);
 }
 
-static char *json_of(const adept_label *l, const char *scope)
+static char *json_of(const adept_prediction_report *l, const char *scope)
 {
     const adept_prediction *p = l->prediction;
     adept_json_writer w = {.pretty = true};
@@ -250,7 +249,7 @@ static char *json_of(const adept_label *l, const char *scope)
     return adept_json_finish(&w);
 }
 
-adept_status adept_label_write(adept_cli *cli, const char *path, const adept_label *label)
+adept_status adept_label_write(adept_cli *cli, const char *path, const adept_prediction_report *label)
 {
     char *scope = scope_of(label->totals), *text = NULL;
     bool json = adept_label_format_of(path) == ADEPT_LABEL_JSON;

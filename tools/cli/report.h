@@ -22,6 +22,13 @@ typedef struct adept_prediction_report {
     const adept_grouping *grouping;
 } adept_prediction_report;
 
+/* An energy label: what a job takes, for a model card. */
+typedef enum adept_label_format { ADEPT_LABEL_NONE, ADEPT_LABEL_MARKDOWN, ADEPT_LABEL_JSON } adept_label_format;
+/** By the end of the file's name; ADEPT_LABEL_NONE if it is neither. */
+adept_label_format adept_label_format_of(const char *path);
+/** Write through a temporary file: a label that is there is whole. @param report  with totals */
+adept_status adept_label_write(adept_cli *cli, const char *path, const adept_prediction_report *report);
+
 adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_prediction_report *report);
 
 /** @param roofline the rows carry their least time and side of a GPU's roofline */
