@@ -3,6 +3,7 @@
 #include "explain.h"
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +63,16 @@ typedef struct changer {
 
 static const adept_sweep_workload as_it_is = {.precision = -1, .mode = -1, .attention = -1};
 
-static adept_explain_change *begin(changer *c, const char *key, adept_explain_scale scale)
+static adept_explain_change *begin(changer *c, const char *key, adept_explain_scale scale, const char *what, ...)
+    ADEPT_PRINTF(4, 5);
+static adept_explain_change *begin(changer *c, const char *key, adept_explain_scale scale, const char *what, ...)
 {
     adept_explain_change *change = &c->x->changes[c->x->n_changes++];
+    va_list args;
     *change = (adept_explain_change){.key = key, .scale = scale};
+    va_start(args, what);
+    vsnprintf(change->what, sizeof change->what, what, args);
+    va_end(args);
     return change;
 }
 
@@ -101,12 +108,11 @@ static adept_status with_workload(changer *c, adept_explain_change *change, cons
 static adept_status try_precision(changer *c, adept_precision precision)
 {
     adept_sweep_workload w = as_it_is;
-    adept_explain_change *change = begin(c, "precision", ADEPT_EXPLAIN_STEP);
+    adept_explain_change *change = begin(c, "precision", ADEPT_EXPLAIN_STEP, "%s%s", adept_precision_name(precision),
+                                         adept_precision_is_autocast(precision) ? " autocast" : " matrix units");
     const adept_intervals *known = c->x->hw->intervals;
     w.precision = (int)precision;
     change->unmeasured = known && known->precisions != 0 && !(known->precisions >> precision & 1u);
-    snprintf(change->what, sizeof change->what, "%s%s", adept_precision_name(precision),
-             adept_precision_is_autocast(precision) ? " autocast" : " matrix units");
     return with_workload(c, change, &w);
 }
 
@@ -128,9 +134,7 @@ static adept_status try_attention(changer *c)
     adept_sweep_workload w = as_it_is;
     if (c->x->profile->attention == ADEPT_ATTENTION_FUSED) return ADEPT_OK;
     w.attention = ADEPT_ATTENTION_FUSED;
-    adept_explain_change *change = begin(c, "attention", ADEPT_EXPLAIN_STEP);
-    snprintf(change->what, sizeof change->what, "fused attention");
-    return with_workload(c, change, &w);
+    return with_workload(c, begin(c, "attention", ADEPT_EXPLAIN_STEP, "fused attention"), &w);
 }
 
 /* The largest half, quarter, ... of a batch that does not fit that does. */
@@ -140,7 +144,7 @@ static adept_status try_smaller_batches(changer *c)
     adept_sweep_workload w = as_it_is;
     adept_status status = ADEPT_OK;
     if (now->batch_size < 2) return status;
-    adept_explain_change *change = begin(c, "smaller_batch", ADEPT_EXPLAIN_SAMPLE);
+    adept_explain_change *change = begin(c, "smaller_batch", ADEPT_EXPLAIN_SAMPLE, "a smaller batch");
     for (w.batch_size = now->batch_size / 2; w.batch_size > 0 && status == ADEPT_OK; w.batch_size /= 2) {
         snprintf(change->what, sizeof change->what, "a batch of %" PRId64, w.batch_size);
         status = with_workload(c, change, &w);
@@ -157,15 +161,13 @@ static adept_status try_batches(changer *c)
     if (!c->x->p.memory.fits) return try_smaller_batches(c);
     if (now->batch_size > INT64_MAX / 2) return ADEPT_OK;
     w.batch_size = 2 * now->batch_size;
-    adept_explain_change *change = begin(c, "batch", ADEPT_EXPLAIN_SAMPLE);
-    snprintf(change->what, sizeof change->what, "a batch of %" PRId64, w.batch_size);
-    status = with_workload(c, change, &w);
+    status = with_workload(c, begin(c, "batch", ADEPT_EXPLAIN_SAMPLE, "a batch of %" PRId64, w.batch_size), &w);
     if (now->grad_accum % 2 != 0 || status != ADEPT_OK) return status;
     w.grad_accum = now->grad_accum / 2;
-    change = begin(c, "grad_accum", ADEPT_EXPLAIN_STEP);
-    snprintf(change->what, sizeof change->what, "a batch of %" PRId64 " and half the accumulation passes",
-             w.batch_size);
-    return with_workload(c, change, &w);
+    return with_workload(c,
+                         begin(c, "grad_accum", ADEPT_EXPLAIN_STEP,
+                               "a batch of %" PRId64 " and half the accumulation passes", w.batch_size),
+                         &w);
 }
 
 /* ---- the run ---- */
@@ -175,10 +177,9 @@ static adept_status try_limit(changer *c, const char *key, const char *of, const
 {
     adept_run run = *c->x->run;
     if (fabs(choice->limit_w - now_w) < 0.005 * now_w) return ADEPT_OK;
-    adept_explain_change *change = begin(c, key, ADEPT_EXPLAIN_STEP);
     run.power_limit_w = choice->limit_w;
-    snprintf(change->what, sizeof change->what, "the power limit of %s (%.4g W)", of, run.power_limit_w);
-    return with_run(c, change, &run);
+    return with_run(c, begin(c, key, ADEPT_EXPLAIN_STEP, "the power limit of %s (%.4g W)", of, run.power_limit_w),
+                    &run);
 }
 
 static adept_status try_limits(changer *c)
@@ -189,10 +190,10 @@ static adept_status try_limits(changer *c)
     adept_status status = ADEPT_OK;
     if (!l->known) return ADEPT_OK;
     if (0.9 * now_w >= l->low_w) {
-        adept_explain_change *change = begin(c, "power_limit", ADEPT_EXPLAIN_STEP);
         run.power_limit_w = 0.9 * now_w;
-        snprintf(change->what, sizeof change->what, "the power limit 10 %% lower (%.4g W)", run.power_limit_w);
-        status = with_run(c, change, &run);
+        status = with_run(
+            c, begin(c, "power_limit", ADEPT_EXPLAIN_STEP, "the power limit 10 %% lower (%.4g W)", run.power_limit_w),
+            &run);
     }
     if (status == ADEPT_OK) status = try_limit(c, "edp_limit", "least energy times time", &l->edp_optimal, now_w);
     if (status != ADEPT_OK || l->energy_optimal.limit_w == l->edp_optimal.limit_w) return status;
@@ -205,9 +206,7 @@ static adept_status try_one_gpu(changer *c)
     if (run.gpus < 2) return ADEPT_OK;
     run.gpus = run.nodes = 1;
     run.internode_bytes_per_s = run.internode_latency_s = 0.0;
-    adept_explain_change *change = begin(c, "one_gpu", ADEPT_EXPLAIN_SAMPLE);
-    snprintf(change->what, sizeof change->what, "one GPU");
-    return with_run(c, change, &run);
+    return with_run(c, begin(c, "one_gpu", ADEPT_EXPLAIN_SAMPLE, "one GPU"), &run);
 }
 
 /* The launches of a captured graph cost the host next to nothing. */
@@ -216,8 +215,8 @@ static adept_status try_no_launches(changer *c)
     double theta[ADEPT_MOST_PARAMETERS];
     size_t n = 0;
     adept_error err = {0};
-    adept_explain_change *change = begin(c, "host", ADEPT_EXPLAIN_STEP);
-    snprintf(change->what, sizeof change->what, "launches that cost the host nothing (as CUDA graphs nearly do)");
+    adept_explain_change *change =
+        begin(c, "host", ADEPT_EXPLAIN_STEP, "launches that cost the host nothing (as CUDA graphs nearly do)");
     adept_granularity granularity = adept_granularity_of(c->x->hw, c->x->run);
     adept_status status = adept_parameters_of(theta, &n, c->x->hw, c->x->run, &err);
     for (size_t i = 0; i < n && status == ADEPT_OK; i++) {

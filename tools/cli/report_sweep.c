@@ -75,38 +75,21 @@ void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const
 
 /* ---- the report ---- */
 
-void adept_sweep_each_best(const adept_sweep_answers *a, adept_aim objective, adept_sweep_take take, void *context)
+size_t adept_sweep_list_best(adept_sweep_answer out[ADEPT_SWEEP_BEST], const adept_sweep_answers *a, adept_aim objective)
 {
+    size_t n = 0, knee = adept_pareto_knee(&a->front);
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
         if (a->found[i])
-            take(context, adept_cell("%s%s", adept_aim_text(i), i == (size_t)objective ? " (objective)" : "").s,
-                 &a->best[i]);
-    size_t knee = adept_pareto_knee(&a->front);
-    if (knee == a->front.n) return;
-    const adept_sweep_found f = adept_sweep_answers_front(a, knee);
-    take(context, "knee of the front", &f);
+            out[n++] = (adept_sweep_answer){
+                adept_cell("%s%s", adept_aim_text(i), i == (size_t)objective ? " (objective)" : ""), a->best[i]};
+    if (knee < a->front.n)
+        out[n++] = (adept_sweep_answer){{"knee of the front"}, adept_sweep_answers_front(a, knee)};
+    return n;
 }
 
-size_t adept_sweep_each_of_front(const adept_sweep_answers *a, size_t most, adept_sweep_take take, void *context)
+adept_sweep_found adept_sweep_of_front(const adept_sweep_answers *a, size_t shown, size_t index)
 {
-    size_t n = a->front.n, shown = n < most ? n : most;
-    for (size_t i = 0; i < shown; i++) {
-        const adept_sweep_found f = adept_sweep_answers_front(a, shown < 2 ? 0 : i * (n - 1) / (shown - 1));
-        take(context, NULL, &f);
-    }
-    return shown;
-}
-
-/* A table of text that takes answers. */
-typedef struct answers_table {
-    adept_sweep_table table;
-    const adept_sweep *sweep;
-} answers_table;
-
-static void take_answer(void *context, const char *name, const adept_sweep_found *f)
-{
-    answers_table *t = context;
-    adept_sweep_table_add(&t->table, t->sweep, name ? name : "", f, NULL);
+    return adept_sweep_answers_front(a, shown < 2 ? 0 : index * (a->front.n - 1) / (shown - 1));
 }
 
 static void print_counts(FILE *out, const adept_sweep *sweep, const adept_sweep_answers *a)
@@ -126,18 +109,24 @@ static void print_counts(FILE *out, const adept_sweep *sweep, const adept_sweep_
 static adept_status print_answers(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *a,
                                   adept_aim objective)
 {
-    answers_table t = {.sweep = sweep};
-    adept_sweep_table_begin(&t.table, sweep);
-    adept_sweep_each_best(a, objective, take_answer, &t);
+    adept_sweep_table t;
+    adept_sweep_answer best[ADEPT_SWEEP_BEST];
+    size_t n = adept_sweep_list_best(best, a, objective), shown = a->front.n < MOST_OF_FRONT ? a->front.n : MOST_OF_FRONT;
+    adept_sweep_table_begin(&t, sweep);
+    for (size_t i = 0; i < n; i++)
+        adept_sweep_table_add(&t, sweep, best[i].name.s, &best[i].found, NULL);
     fputc('\n', out);
-    adept_status status = adept_table_end(cli, &t.table.table, out);
+    adept_status status = adept_table_end(cli, &t.table, out);
     if (a->front.n < 2 || status != ADEPT_OK) return status;
-    adept_sweep_table_begin(&t.table, sweep);
-    adept_sweep_each_of_front(a, MOST_OF_FRONT, take_answer, &t);
+    adept_sweep_table_begin(&t, sweep);
+    for (size_t i = 0; i < shown; i++) {
+        const adept_sweep_found f = adept_sweep_of_front(a, shown, i);
+        adept_sweep_table_add(&t, sweep, "", &f, NULL);
+    }
     fprintf(out, "\nFront of time and energy: no point is better in both; %s%zu point%s%s\n",
             a->front.thinned ? "thinned to " : "", a->front.n, a->front.n == 1 ? "" : "s",
             a->front.n > MOST_OF_FRONT ? ", some of them:" : ":");
-    return adept_table_end(cli, &t.table.table, out);
+    return adept_table_end(cli, &t.table, out);
 }
 
 adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *a,

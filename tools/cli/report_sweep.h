@@ -36,13 +36,17 @@ void adept_sweep_table_add(adept_sweep_table *table, const adept_sweep *sweep, c
 adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *answers,
                                 adept_aim objective, adept_sweep_table *points);
 
-/** Takes one answer. @param name  "least time"; NULL for a point of the front */
-typedef void (*adept_sweep_take)(void *context, const char *name, const adept_sweep_found *found);
-/** The best points, and the knee of the front. */
-void adept_sweep_each_best(const adept_sweep_answers *answers, adept_aim objective, adept_sweep_take take,
-                           void *context);
-/** Both ends of the front, and evenly what lies between. @return how many were taken */
-size_t adept_sweep_each_of_front(const adept_sweep_answers *answers, size_t most, adept_sweep_take take, void *context);
+/** "least time (objective)", and the point that has it. */
+typedef struct adept_sweep_answer {
+    adept_text name;
+    adept_sweep_found found;
+} adept_sweep_answer;
+#define ADEPT_SWEEP_BEST (ADEPT_SWEEP_OBJECTIVES + 1)
+/** The best points, and the knee of the front. @return how many */
+size_t adept_sweep_list_best(adept_sweep_answer out[ADEPT_SWEEP_BEST], const adept_sweep_answers *answers,
+                             adept_aim objective);
+/** Of `shown` points of the front, both ends and evenly what lies between: one of them. */
+adept_sweep_found adept_sweep_of_front(const adept_sweep_answers *answers, size_t shown, size_t index);
 
 /** "gpus=2, batch=64" */
 char *adept_sweep_describe_point(char *text, size_t size, const adept_sweep *sweep, uint64_t index);

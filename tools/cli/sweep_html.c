@@ -12,56 +12,52 @@
 #define FRONT_ROWS 100
 
 /* The columns of text but the last, for every point here can run. */
-typedef struct answers_table {
-    adept_page *page;
-    const adept_sweep *sweep;
-    char columns[ADEPT_SWEEP_COLUMNS_SIZE];
-} answers_table;
-
-static void put_answer(void *context, const char *name, const adept_sweep_found *f)
+static void begin_table(adept_page *page, char columns[ADEPT_SWEEP_COLUMNS_SIZE], const adept_sweep_view *v,
+                        const char *first, const char *caption)
 {
-    const answers_table *t = context;
-    const adept_text number = adept_cell("%" PRIu64, f->index);
-    adept_sweep_row row;
-
-    adept_sweep_row_of(&row, t->sweep, name ? name : number.s, f, NULL);
-    adept_page_table_row(t->page, row.cells);
+    adept_sweep_columns(columns, v->picture.sweep, first);
+    *strrchr(columns, '|') = '\0';
+    adept_page_table_begin(page, caption, columns);
 }
 
-static void begin_table(answers_table *t, adept_page *page, const adept_sweep_view *v, const char *first,
-                        const char *caption)
+static void put_answer(adept_page *page, const adept_sweep_view *v, const char *name, const adept_sweep_found *f)
 {
-    t->page = page;
-    t->sweep = v->picture.sweep;
-    adept_sweep_columns(t->columns, t->sweep, first);
-    *strrchr(t->columns, '|') = '\0'; /* the remark: every point here can run */
-    adept_page_table_begin(page, caption, t->columns);
+    adept_sweep_row row;
+
+    adept_sweep_row_of(&row, v->picture.sweep, name, f, NULL);
+    adept_page_table_row(page, row.cells);
 }
 
 static void put_best(adept_page *page, const adept_sweep_view *v)
 {
     const adept_sweep_answers *a = v->picture.answers;
-    answers_table t;
+    adept_sweep_answer best[ADEPT_SWEEP_BEST];
+    char columns[ADEPT_SWEEP_COLUMNS_SIZE];
+    size_t n = adept_sweep_list_best(best, a, v->objective);
 
     adept_page_section(page, "best", "Best points");
-    begin_table(&t, page, v, "best",
+    begin_table(page, columns, v, "best",
                 a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step");
-    adept_sweep_each_best(a, v->objective, put_answer, &t);
+    for (size_t i = 0; i < n; i++)
+        put_answer(page, v, best[i].name.s, &best[i].found);
     adept_page_table_end(page);
 }
 
 static void put_front(adept_page *page, const adept_sweep_view *v)
 {
     const adept_sweep_answers *a = v->picture.answers;
-    char caption[160];
-    answers_table t;
+    char caption[160], columns[ADEPT_SWEEP_COLUMNS_SIZE];
+    size_t shown = a->front.n < FRONT_ROWS ? a->front.n : FRONT_ROWS;
 
     if (a->front.n < 2) return;
     snprintf(caption, sizeof caption, "No point is better in both time and energy; %s%zu points%s",
              a->front.thinned ? "thinned to " : "", a->front.n, a->front.n > FRONT_ROWS ? ", some of them" : "");
     adept_page_section(page, "front", "Front of time and energy");
-    begin_table(&t, page, v, "no.", caption);
-    adept_sweep_each_of_front(a, FRONT_ROWS, put_answer, &t);
+    begin_table(page, columns, v, "no.", caption);
+    for (size_t i = 0; i < shown; i++) {
+        const adept_sweep_found f = adept_sweep_of_front(a, shown, i);
+        put_answer(page, v, adept_cell("%" PRIu64, f.index).s, &f);
+    }
     adept_page_table_end(page);
 }
 
