@@ -31,19 +31,13 @@ static adept_status no_memory(adept_cli *cli)
 /* The end of an SVG of our own: what open_memstream() made, or nothing. */
 static adept_status keep(adept_cli *cli, FILE *out, char **svg)
 {
-    if (fclose(out) == 0) return ADEPT_OK;
-    free(*svg);
-    *svg = NULL;
-    return no_memory(cli);
+    *svg = adept_stream_text(out, svg);
+    return *svg ? ADEPT_OK : no_memory(cli);
 }
 
 static adept_status keep_drawn(adept_cli *cli, adept_pictures *out, adept_picture_id id, char *script)
 {
-    if (!script) return no_memory(cli);
-    out->svg[id] = adept_gnuplot_draw(script, &out->size[id]);
-    free(script);
-    if (out->svg[id]) return ADEPT_OK;
-    return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", adept_picture_file(id));
+    return adept_gnuplot_picture(&out->svg[id], &out->size[id], script, adept_picture_file(id), &cli->err);
 }
 
 /* ---------------------------------------------------------------- bars ------------------------------------------- */

@@ -135,16 +135,12 @@ static char *page_of(const adept_sweep_view *v, const char *svg, size_t svg_size
 
 adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *view)
 {
-    char *script = adept_sweep_script(&view->picture);
+    char *svg = NULL;
     size_t size = 0, page_size = 0;
+    adept_status status = adept_gnuplot_picture(&svg, &size, adept_sweep_script(&view->picture),
+                                                view->plot ? view->plot : view->html, &cli->err);
 
-    if (!script) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while drawing");
-    char *svg = adept_gnuplot_draw(script, &size);
-    free(script);
-    if (!svg)
-        return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it",
-                               view->plot ? view->plot : view->html);
-    adept_status status = view->plot ? adept_file_write(view->plot, svg, size, &cli->err) : ADEPT_OK;
+    if (status == ADEPT_OK && view->plot) status = adept_file_write(view->plot, svg, size, &cli->err);
     char *page = view->html && status == ADEPT_OK ? page_of(view, svg, size, &page_size) : NULL;
     if (page) status = adept_file_write(view->html, page, page_size, &cli->err);
     if (view->html && status == ADEPT_OK && !page)

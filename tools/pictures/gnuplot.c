@@ -93,3 +93,18 @@ char *adept_gnuplot_draw(const char *script, size_t *size)
     if (out >= 0) close(out);
     return picture;
 }
+
+adept_status adept_gnuplot_picture(char **svg, size_t *size, char *script, const char *name, adept_error *err)
+{
+    if (!script) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory while drawing");
+    *svg = adept_gnuplot_draw(script, size);
+    free(script);
+    return *svg ? ADEPT_OK : adept_error_set(err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", name);
+}
+
+char *adept_stream_text(FILE *stream, char **text)
+{
+    if (fclose(stream) == 0) return *text;
+    free(*text);
+    return NULL;
+}

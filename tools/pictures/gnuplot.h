@@ -15,5 +15,15 @@ void adept_gnuplot_text(FILE *out, const char *text);
 
 /** The picture, malloc'ed; NULL if gnuplot cannot be started or fails. */
 char *adept_gnuplot_draw(const char *script, size_t *size);
+/**
+ * The same with what went wrong.
+ * @param script  taken; NULL: memory was out
+ * @param name    of the picture, for the message
+ * @return ADEPT_E_NOMEM, ADEPT_E_INTERNAL
+ */
+adept_status adept_gnuplot_picture(char **svg, size_t *size, char *script, const char *name, adept_error *err);
+
+/** The text of a stream of open_memstream(), which is closed; NULL when memory was out. */
+char *adept_stream_text(FILE *stream, char **text);
 
 #endif

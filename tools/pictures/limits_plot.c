@@ -204,14 +204,12 @@ static void put_script(FILE *out, const adept_limit_curve *c, panel *panels, con
 
 char *adept_limits_script(const adept_limit_curve *curve, const char *title)
 {
-    panel *panels = calloc(PANELS, sizeof *panels);
+    panel panels[PANELS];
     char *text = NULL;
     size_t size;
-    FILE *out = panels ? open_memstream(&text, &size) : NULL;
+    FILE *out = open_memstream(&text, &size);
 
-    if (out) put_script(out, curve, panels, title);
-    free(panels);
-    if (out && fclose(out) == 0) return text;
-    free(text);
-    return NULL;
+    if (!out) return NULL;
+    put_script(out, curve, panels, title);
+    return adept_stream_text(out, &text);
 }

@@ -1,9 +1,9 @@
 /** @file page.c  HTML; its style is page.css. */
 #include "page.h"
 #include "base64.h"
+#include "gnuplot.h"
 #include "markup.h"
 #include "page_style.h"
-#include <stdlib.h>
 #include <string.h>
 
 void adept_page_element(adept_page *page, const char *tag, const char *text)
@@ -46,9 +46,7 @@ char *adept_page_end(adept_page *page, const char *foot)
     end_section(page);
     adept_page_element(page, "footer", foot);
     fputs("</main>\n</body>\n</html>\n", page->out);
-    if (fclose(page->out) == 0) return page->text;
-    free(page->text);
-    return NULL;
+    return adept_stream_text(page->out, &page->text);
 }
 
 void adept_page_section(adept_page *page, const char *id, const char *heading)

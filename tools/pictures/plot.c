@@ -157,22 +157,17 @@ char *adept_plot_script(const adept_evaluation *e, const adept_evaluation *held_
 
     if (!out) return NULL;
     put_script(out, e, held_out, title);
-    if (fclose(out) == 0) return text;
-    free(text);
-    return NULL;
+    return adept_stream_text(out, &text);
 }
 
 adept_status adept_plot_errors(const char *path, const adept_evaluation *e, const adept_evaluation *held_out,
                                const char *title, adept_error *err)
 {
     size_t size = 0;
-    char *script = adept_plot_script(e, held_out, title);
+    char *picture = NULL;
+    adept_status status = adept_gnuplot_picture(&picture, &size, adept_plot_script(e, held_out, title), path, err);
 
-    if (!script) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory while plotting");
-    char *picture = adept_gnuplot_draw(script, &size);
-    free(script);
-    if (!picture) return adept_error_set(err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", path);
-    adept_status status = adept_file_write(path, picture, size, err);
+    if (status == ADEPT_OK) status = adept_file_write(path, picture, size, err);
     free(picture);
     return status;
 }

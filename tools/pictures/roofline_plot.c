@@ -3,6 +3,7 @@
  *  them. */
 #include "roofline_plot.h"
 #include "chart.h"
+#include "gnuplot.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -377,7 +378,5 @@ char *adept_roofline_script(const adept_roofline_picture *picture, const char *t
     r.labels.frame = r.chart.frame;
     put_script(out, &r, title);
     adept_labels_free(&r.labels);
-    if (fclose(out) == 0) return text;
-    free(text);
-    return NULL;
+    return adept_stream_text(out, &text);
 }

@@ -585,7 +585,5 @@ char *adept_sweep_script(const adept_sweep_picture *picture)
 
     if (!out) return NULL;
     put_script(out, picture);
-    if (fclose(out) == 0) return text;
-    free(text);
-    return NULL;
+    return adept_stream_text(out, &text);
 }
