@@ -21,13 +21,21 @@ struct adept_server {
     uint64_t max_time_ns; /* of one body's list */
 };
 
-/* Where one body's oracles come from: the server's, or those of the profile it brought, which live as long as it. */
-typedef struct context {
+/* One request, and what comes of it. */
+typedef struct task {
     adept_server *server;
+    const adept_serve_request *request;
+    adept_json_writer *out;
+    adept_serve_problem problem; /* once an answer is false */
+    /* of a body: its oracles are the server's, or those of the profile it brought, which live as long as it */
+    adept_serve_body body;
     adept_workload *profile;      /* NULL: the body has none */
     adept_serve_oracles *oracles; /* of it */
     uint64_t end_ns;              /* when the body's list has taken too long */
-} context;
+} task;
+
+/* Fills t->out. @return false with the problem */
+typedef bool answerer(task *t);
 
 #define MOST_OF_A_PROFILE 64
 #define MOST_OF_A_PROFILE_BYTES ((size_t)128 << 20)
@@ -38,66 +46,70 @@ size_t adept_serve_profile_capacity(size_t size)
     return n > MOST_OF_A_PROFILE ? MOST_OF_A_PROFILE : n > 0 ? n : 1;
 }
 
-static bool unknown(adept_serve_problem *p, adept_serve_problem_kind kind, const char *what, const char *name,
-                    const char *near)
+static bool unknown(task *t, adept_serve_problem_kind kind, const char *what, const char *name, const char *near)
 {
-    return adept_serve_refuse(p, kind, "unknown %s '%.127s'; %s%s%sGET /v1/%ss lists them",
+    return adept_serve_refuse(&t->problem, kind, "unknown %s '%.127s'; %s%s%sGET /v1/%ss lists them",
                               kind == ADEPT_SERVE_UNKNOWN_GPU ? "GPU" : what, name, near ? "did you mean '" : "",
                               near ? near : "", near ? "'? " : "", what);
 }
 
-static bool unknown_gpu(const adept_serve_catalogue *c, const char *name, adept_serve_problem *p)
+static const adept_serve_gpu *find_gpu(task *t, const char *name)
 {
-    return unknown(p, ADEPT_SERVE_UNKNOWN_GPU, "gpu", name, adept_serve_gpu_near(c, name));
+    const adept_serve_gpu *gpu = adept_serve_gpu_find(t->server->catalogue, name);
+    if (!gpu) unknown(t, ADEPT_SERVE_UNKNOWN_GPU, "gpu", name, adept_serve_gpu_near(t->server->catalogue, name));
+    return gpu;
 }
 
-/* ---- the body's profile ---- */
+/* An object, to be ended. */
+static void begin_answer(task *t)
+{
+    adept_json_begin_object(t->out, NULL);
+    adept_json_put_integer(t->out, "schema_version", 1);
+}
 
-static bool open_context(context *c, const adept_serve_body *body, adept_serve_problem *p)
+/* ---- the body ---- */
+
+static bool open_profile(task *t)
 {
     adept_error err = {0};
-    if (!body->profile) return true;
-    size_t size = strlen(body->profile);
-    if (adept_workload_read(&c->profile, "profile", body->profile, size, NULL, &err) != ADEPT_OK)
-        return adept_serve_refuse(p, ADEPT_SERVE_BAD_PROFILE, "%s", err.message);
-    atomic_fetch_add_explicit(&c->server->metrics.profiles, 1, memory_order_relaxed);
-    c->oracles = adept_serve_oracles_new(adept_serve_profile_capacity(size));
-    return c->oracles || adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
+    if (!t->body.profile) return true;
+    size_t size = strlen(t->body.profile);
+    if (adept_workload_read(&t->profile, "profile", t->body.profile, size, NULL, &err) != ADEPT_OK)
+        return adept_serve_refuse(&t->problem, ADEPT_SERVE_BAD_PROFILE, "%s", err.message);
+    atomic_fetch_add_explicit(&t->server->metrics.profiles, 1, memory_order_relaxed);
+    t->oracles = adept_serve_oracles_new(adept_serve_profile_capacity(size));
+    return t->oracles || adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED, "out of memory");
 }
 
-/* Answers what a body asks. */
-typedef bool answerer(adept_json_writer *out, const context *c, const adept_serve_body *body, adept_serve_problem *p);
-
-static bool answer(adept_server *s, adept_json_writer *out, const adept_serve_request *r, unsigned allowed,
-                   answerer *answer_body, adept_serve_problem *p)
+static bool answer_body(task *t, unsigned allowed, answerer *answer)
 {
-    adept_serve_body body;
-    context c = {.server = s, .end_ns = adept_clock_ns() + s->max_time_ns};
-    bool ok = adept_serve_body_read(&body, r->body, r->body_size, allowed, p) && open_context(&c, &body, p) &&
-              answer_body(out, &c, &body, p);
-    adept_serve_oracles_free(c.oracles);
-    adept_workload_free(c.profile);
-    adept_serve_body_free(&body);
+    const adept_serve_request *r = t->request;
+    t->end_ns = adept_clock_ns() + t->server->max_time_ns;
+    bool ok =
+        adept_serve_body_read(&t->body, r->body, r->body_size, allowed, &t->problem) && open_profile(t) && answer(t);
+    adept_serve_oracles_free(t->oracles);
+    adept_workload_free(t->profile);
+    adept_serve_body_free(&t->body);
     return ok;
 }
 
 /* ---- oracles ---- */
 
-static bool find_key(adept_serve_key *key, const context *c, const adept_serve_run *run, adept_serve_problem *p)
+static bool find_key(adept_serve_key *key, task *t, const adept_serve_run *run)
 {
-    const adept_serve_catalogue *catalogue = c->server->catalogue;
-    const adept_workload *workload = c->profile;
+    const adept_serve_catalogue *catalogue = t->server->catalogue;
+    const adept_workload *workload = t->profile;
     if (*run->workload) {
         const adept_serve_workload *w = adept_serve_workload_find(catalogue, run->workload);
         if (!w)
-            return unknown(p, ADEPT_SERVE_UNKNOWN_WORKLOAD, "workload", run->workload,
+            return unknown(t, ADEPT_SERVE_UNKNOWN_WORKLOAD, "workload", run->workload,
                            adept_serve_workload_near(catalogue, run->workload));
         workload = w->handle;
     }
-    if (!workload) return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"workload\" is missing");
-    if (!*run->gpu) return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"gpu\" is missing");
-    const adept_serve_gpu *gpu = adept_serve_gpu_find(catalogue, run->gpu);
-    if (!gpu) return unknown_gpu(catalogue, run->gpu, p);
+    if (!workload) return adept_serve_refuse(&t->problem, ADEPT_SERVE_BAD_REQUEST, "\"workload\" is missing");
+    if (!*run->gpu) return adept_serve_refuse(&t->problem, ADEPT_SERVE_BAD_REQUEST, "\"gpu\" is missing");
+    const adept_serve_gpu *gpu = find_gpu(t, run->gpu);
+    if (!gpu) return false;
     adept_workload_info info;
     adept_workload_describe(&info, workload);
     *key = (adept_serve_key){workload, gpu->handle, run->batch_size == info.batch_size ? 0 : run->batch_size,
@@ -106,97 +118,84 @@ static bool find_key(adept_serve_key *key, const context *c, const adept_serve_r
 }
 
 /* Hold the oracle of a run and ask it: an estimate, or the whole text that `predict --json` prints. */
-static bool ask(adept_estimate *estimate, char **text, const context *c, const adept_serve_run *run,
-                adept_serve_problem *p)
+static bool ask(adept_estimate *estimate, char **text, task *t, const adept_serve_run *run)
 {
     adept_serve_key key;
     adept_serve_oracle *held = NULL;
     adept_error err = {0};
-    if (!find_key(&key, c, run, p)) return false;
-    adept_serve_oracles *oracles = key.workload == c->profile ? c->oracles : c->server->oracles;
+    if (!find_key(&key, t, run)) return false;
+    adept_serve_oracles *oracles = key.workload == t->profile ? t->oracles : t->server->oracles;
     adept_status status = adept_serve_oracles_hold(&held, oracles, &key, &err);
     if (status == ADEPT_OK) {
         adept_request request = run->request;
         request.oracle = adept_serve_oracle_of(held);
         status = text ? adept_predict_json(text, &request, &err) : adept_predict_one(estimate, &request, &err);
         adept_serve_oracles_release(oracles, held);
-        atomic_fetch_add_explicit(&c->server->metrics.predictions, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&t->server->metrics.predictions, 1, memory_order_relaxed);
     }
-    return status == ADEPT_OK || adept_serve_refuse_error(p, status, err.message);
+    return status == ADEPT_OK || adept_serve_refuse_error(&t->problem, status, err.message);
 }
 
-static bool predict_full(adept_json_writer *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
-{
-    char *text = NULL;
-    if (!ask(NULL, &text, c, run, p)) return false;
-    adept_json_put_text(out, NULL, text);
-    adept_text_free(text);
-    return true;
-}
+/* ---- predicting ---- */
 
-static bool predict_compact(adept_json_writer *out, const context *c, const adept_serve_run *run, adept_serve_problem *p)
+static bool estimate_element(adept_estimate *out, task *t, const cJSON *element)
 {
-    adept_estimate e;
-    if (!ask(&e, NULL, c, run, p)) return false;
-    adept_json_begin_object(out, NULL);
-    adept_json_put_integer(out, "schema_version", 1);
-    adept_serve_put_estimate(out, &e);
-    adept_json_end_object(out);
-    return true;
-}
-
-/* ---- lists ---- */
-
-static bool estimate_element(adept_estimate *out, const context *c, const adept_serve_body *body,
-                             const cJSON *element, adept_serve_problem *p)
-{
-    adept_serve_run run = body->run;
-    return adept_serve_run_read(&run, element, p) && ask(out, NULL, c, &run, p);
+    adept_serve_run run = t->body.run;
+    return adept_serve_run_read(&run, element, &t->problem) && ask(out, NULL, t, &run);
 }
 
 /* A list may need an oracle for each run, of a profile as large as a body can be: minutes, during which the thread
  * answers nobody else. */
-static bool is_in_time(const context *c, size_t index, adept_serve_problem *p)
+static bool is_in_time(task *t, size_t index)
 {
-    if (index == 0 || adept_clock_ns() < c->end_ns) return true;
-    return adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED,
+    if (index == 0 || adept_clock_ns() < t->end_ns) return true;
+    return adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED,
                               "the %zu before it have taken more than %.3g s (--timeout); ask in smaller bodies", index,
-                              (double)c->server->max_time_ns * 1e-9);
+                              (double)t->server->max_time_ns * 1e-9);
 }
 
-static bool predict_list(adept_json_writer *out, const context *c, const adept_serve_body *body)
+static void predict_list(task *t)
 {
     const cJSON *element;
-    adept_serve_problem problem;
     adept_estimate e;
     size_t i = 0;
-    adept_json_begin_object(out, NULL);
-    adept_json_put_integer(out, "schema_version", 1);
-    adept_json_begin_array(out, "estimates");
-    cJSON_ArrayForEach(element, body->list)
+    begin_answer(t);
+    adept_json_begin_array(t->out, "estimates");
+    cJSON_ArrayForEach(element, t->body.list)
     {
-        if (out->out.failed) break;
-        adept_json_begin_object(out, NULL);
-        if (is_in_time(c, i++, &problem) && estimate_element(&e, c, body, element, &problem))
-            adept_serve_put_estimate(out, &e);
+        if (t->out->out.failed) break;
+        adept_json_begin_object(t->out, NULL);
+        if (is_in_time(t, i++) && estimate_element(&e, t, element))
+            adept_serve_put_estimate(t->out, &e);
         else
-            adept_serve_put_problem(out, &problem);
-        adept_json_end_object(out);
+            adept_serve_put_problem(t->out, &t->problem);
+        adept_json_end_object(t->out);
     }
-    adept_json_end_array(out);
-    adept_json_end_object(out);
+    adept_json_end_array(t->out);
+    adept_json_end_object(t->out);
+}
+
+static bool predict(task *t)
+{
+    adept_estimate e;
+    char *text = NULL;
+    if (!t->body.list && !ask(&e, t->body.compact ? NULL : &text, t, &t->body.run)) return false;
+    if (t->body.list) {
+        predict_list(t);
+    } else if (t->body.compact) {
+        begin_answer(t);
+        adept_serve_put_estimate(t->out, &e);
+        adept_json_end_object(t->out);
+    } else {
+        adept_json_put_text(t->out, NULL, text);
+        adept_text_free(text);
+    }
     return true;
 }
 
-static bool predict(adept_json_writer *out, const context *c, const adept_serve_body *body, adept_serve_problem *p)
+static bool answer_predict(task *t)
 {
-    if (body->list) return predict_list(out, c, body);
-    return (body->compact ? predict_compact : predict_full)(out, c, &body->run, p);
-}
-
-static bool answer_predict(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
-{
-    return answer(s, out, r, ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT, predict, p);
+    return answer_body(t, ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT, predict);
 }
 
 /* ---- choosing ---- */
@@ -216,17 +215,17 @@ static char *text_of(const adept_serve_problem *p)
     return adept_json_finish(&w);
 }
 
-static bool estimate_options(options *o, const context *c, const adept_serve_body *body, adept_serve_problem *p)
+static bool estimate_options(options *o, task *t)
 {
     const cJSON *element;
     size_t i = 0;
-    cJSON_ArrayForEach(element, body->list)
+    cJSON_ArrayForEach(element, t->body.list)
     {
-        if (!is_in_time(c, i, p)) return false; /* a best of some is not what was asked for */
-        if (!estimate_element(&o->estimates[i], c, body, element, p)) {
+        if (!is_in_time(t, i)) return false; /* a best of some is not what was asked for */
+        if (!estimate_element(&o->estimates[i], t, element)) {
             o->estimates[i] = (adept_estimate){.status = ADEPT_E_USAGE};
-            o->errors[i] = text_of(p);
-            if (!o->errors[i]) return adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
+            o->errors[i] = text_of(&t->problem);
+            if (!o->errors[i]) return adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED, "out of memory");
         }
         i++;
     }
@@ -245,39 +244,37 @@ static void put_options(adept_json_writer *out, const options *o, size_t n)
     adept_json_end_array(out);
 }
 
-static bool choose_among(adept_json_writer *out, const context *c, const adept_serve_body *body, options *o,
-                         adept_serve_problem *p)
+static bool choose_among(task *t, options *o)
 {
     adept_choice choice;
     adept_error err = {0};
-    if (!estimate_options(o, c, body, p)) return false;
-    adept_status status = adept_choose(&choice, o->verdicts, o->estimates, body->n, &body->goal, &err);
-    if (status != ADEPT_OK) adept_serve_refuse_error(p, status, err.message);
+    size_t n = t->body.n;
+    if (!estimate_options(o, t)) return false;
+    adept_status status = adept_choose(&choice, o->verdicts, o->estimates, n, &t->body.goal, &err);
+    if (status != ADEPT_OK) adept_serve_refuse_error(&t->problem, status, err.message);
     if (status != ADEPT_OK && status != ADEPT_E_INFEASIBLE) return false;
-    adept_json_begin_object(out, NULL);
-    adept_json_put_integer(out, "schema_version", 1);
-    if (status != ADEPT_OK) adept_serve_put_problem(out, p);
-    adept_serve_put_choice(out, &choice, body->n);
-    if (choice.best < body->n) {
-        adept_json_begin_object(out, "estimate");
-        adept_serve_put_estimate(out, &o->estimates[choice.best]);
-        adept_json_end_object(out);
-    } else {
-        adept_json_put_null(out, "estimate");
+    begin_answer(t);
+    if (status != ADEPT_OK) adept_serve_put_problem(t->out, &t->problem);
+    adept_serve_put_choice(t->out, &choice, n);
+    if (adept_json_begin_known(t->out, "estimate", choice.best < n)) {
+        adept_serve_put_estimate(t->out, &o->estimates[choice.best]);
+        adept_json_end_object(t->out);
     }
-    put_options(out, o, body->n);
-    adept_json_end_object(out);
+    put_options(t->out, o, n);
+    adept_json_end_object(t->out);
     return status == ADEPT_OK;
 }
 
-static bool choose(adept_json_writer *out, const context *c, const adept_serve_body *body, adept_serve_problem *p)
+static bool choose(task *t)
 {
-    options o = {.estimates = calloc(body->n + 1, sizeof *o.estimates),
-                 .verdicts = calloc(body->n + 1, sizeof *o.verdicts),
-                 .errors = calloc(body->n + 1, sizeof *o.errors)};
-    bool ok = o.estimates && o.verdicts && o.errors ? choose_among(out, c, body, &o, p)
-                                                    : adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "out of memory");
-    for (size_t i = 0; o.errors && i < body->n; i++)
+    size_t n = t->body.n;
+    options o = {.estimates = calloc(n + 1, sizeof *o.estimates),
+                 .verdicts = calloc(n + 1, sizeof *o.verdicts),
+                 .errors = calloc(n + 1, sizeof *o.errors)};
+    bool ok = o.estimates && o.verdicts && o.errors
+                  ? choose_among(t, &o)
+                  : adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED, "out of memory");
+    for (size_t i = 0; o.errors && i < n; i++)
         free(o.errors[i]);
     free(o.estimates);
     free(o.verdicts);
@@ -285,68 +282,58 @@ static bool choose(adept_json_writer *out, const context *c, const adept_serve_b
     return ok;
 }
 
-static bool answer_choose(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool answer_choose(task *t)
 {
-    return answer(s, out, r, ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL | ADEPT_SERVE_PROFILE, choose, p);
+    return answer_body(t, ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL | ADEPT_SERVE_PROFILE, choose);
 }
 
 /* ---- answers without a body in the request ---- */
 
-static bool answer_health(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool answer_health(task *t)
 {
-    (void)r, (void)p;
-    adept_json_put_object(out, NULL, "schema_version %jd status %s version %s workloads %jd", (intmax_t)1, "ok",
-                          adept_version_text(), (intmax_t)adept_serve_workload_count(s->catalogue));
+    adept_json_put_object(t->out, NULL, "schema_version %jd status %s version %s workloads %jd", (intmax_t)1, "ok",
+                          adept_version_text(), (intmax_t)adept_serve_workload_count(t->server->catalogue));
     return true;
 }
 
-static bool answer_workloads(adept_server *s, adept_json_writer *out, const adept_serve_request *r,
-                             adept_serve_problem *p)
+static bool answer_workloads(task *t)
 {
-    (void)r, (void)p;
-    adept_json_begin_object(out, NULL);
-    adept_json_put_integer(out, "schema_version", 1);
-    adept_json_begin_array(out, "workloads");
-    for (size_t i = 0; i < adept_serve_workload_count(s->catalogue); i++)
-        adept_serve_put_workload(out, adept_serve_workload_at(s->catalogue, i));
-    adept_json_end_array(out);
-    adept_json_end_object(out);
+    begin_answer(t);
+    adept_json_begin_array(t->out, "workloads");
+    for (size_t i = 0; i < adept_serve_workload_count(t->server->catalogue); i++)
+        adept_serve_put_workload(t->out, adept_serve_workload_at(t->server->catalogue, i));
+    adept_json_end_array(t->out);
+    adept_json_end_object(t->out);
     return true;
 }
 
-static bool answer_gpus(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool answer_gpus(task *t)
 {
-    (void)r, (void)p;
-    adept_json_put_text(out, NULL, adept_serve_gpus_json(s->catalogue));
+    adept_json_put_text(t->out, NULL, adept_serve_gpus_json(t->server->catalogue));
     return true;
 }
 
-static bool answer_gpu(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool answer_gpu(task *t)
 {
-    const char *name = r->path + strlen("/v1/gpus/");
-    const adept_serve_gpu *gpu = adept_serve_gpu_find(s->catalogue, name);
-    if (!gpu) return unknown_gpu(s->catalogue, name, p);
-    adept_buffer_add(&out->out, gpu->json, gpu->json_size);
+    const adept_serve_gpu *gpu = find_gpu(t, t->request->path + strlen("/v1/gpus/"));
+    if (gpu) adept_buffer_add(&t->out->out, gpu->json, gpu->json_size);
+    return gpu != NULL;
+}
+
+static bool answer_openapi(task *t)
+{
+    adept_buffer_add(&t->out->out, adept_serve_openapi, adept_serve_openapi_size);
     return true;
 }
 
-static bool answer_openapi(adept_server *s, adept_json_writer *out, const adept_serve_request *r,
-                           adept_serve_problem *p)
-{
-    (void)s, (void)r, (void)p;
-    adept_buffer_add(&out->out, adept_serve_openapi, adept_serve_openapi_size);
-    return true;
-}
-
-static bool answer_metrics(adept_server *s, adept_json_writer *out, const adept_serve_request *r,
-                           adept_serve_problem *p);
+static answerer answer_metrics; /* it lists the routes */
 
 /* ---- routes ---- */
 
 typedef struct route {
     const char *method, *path, *name; /* a path that ends in '/' has one more part */
     const char *content_type;
-    bool (*answer)(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p);
+    answerer *answer;
 } route;
 
 static const route routes[] = {
@@ -362,16 +349,17 @@ static const route routes[] = {
 #define N_ROUTES (sizeof routes / sizeof *routes)
 _Static_assert(N_ROUTES + 1 <= ADEPT_SERVE_MAX_ROUTES, "the last one counts requests without a route");
 
-static bool answer_metrics(adept_server *s, adept_json_writer *out, const adept_serve_request *r, adept_serve_problem *p)
+static bool answer_metrics(task *t)
 {
-    (void)r, (void)p;
+    adept_server *s = t->server;
+    adept_buffer *out = &t->out->out;
     const char *names[N_ROUTES + 1];
     adept_serve_oracles_count count = adept_serve_oracles_statistics(s->oracles);
     for (size_t i = 0; i < N_ROUTES; i++)
         names[i] = routes[i].name;
     names[N_ROUTES] = "none";
-    adept_serve_metrics_print(&out->out, &s->metrics, names, N_ROUTES + 1);
-#define METRIC(name, kind, help, value) adept_serve_metric_print(&out->out, "adept_" name, kind, help, value)
+    adept_serve_metrics_print(out, &s->metrics, names, N_ROUTES + 1);
+#define METRIC(name, kind, help, value) adept_serve_metric_print(out, "adept_" name, kind, help, value)
     METRIC("predictions_total", "counter", "Placements predicted.", s->metrics.predictions);
     METRIC("profiles_total", "counter", "Profiles read from request bodies.", s->metrics.profiles);
     METRIC("oracle_cache_hits_total", "counter", "Oracles found compiled.", count.hits);
@@ -455,21 +443,21 @@ static void reply_problem(adept_serve_reply *out, adept_json_writer *w, const ad
 void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_serve_request *request)
 {
     uint64_t begin_ns = adept_clock_ns();
-    adept_serve_problem problem;
     adept_json_writer w = {0};
+    task t = {.server = s, .request = request, .out = &w};
     *out = (adept_serve_reply){.http_status = 200};
-    out->route = find_route(request, &out->allow, &problem);
+    out->route = find_route(request, &out->allow, &t.problem);
     bool ok = out->route < N_ROUTES;
     if (ok) {
         const route *r = &routes[out->route];
         out->content_type = r->content_type;
         if (strcmp(r->method, "POST") == 0 && !is_json(request->content_type))
-            ok = adept_serve_refuse(&problem, ADEPT_SERVE_WRONG_TYPE,
+            ok = adept_serve_refuse(&t.problem, ADEPT_SERVE_WRONG_TYPE,
                                     "the body's Content-Type must be application/json");
         else
-            ok = r->answer(s, &w, request, &problem);
+            ok = r->answer(&t);
     }
-    if (!ok) reply_problem(out, &w, &problem);
+    if (!ok) reply_problem(out, &w, &t.problem);
     reply_text(out, &w.out);
     adept_serve_metrics_count(&s->metrics, out->route, out->http_status, adept_clock_ns() - begin_ns);
 }
