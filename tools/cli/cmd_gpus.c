@@ -70,24 +70,9 @@ static void add_row(adept_table *table, const adept_hwprofile *hw)
                                 join_aliases(hw, aliases, sizeof aliases)));
 }
 
-static adept_status list_text(adept_cli *cli)
+static adept_status list(adept_cli *cli, bool json)
 {
     adept_table table = {.columns = "NAME|>FP32 TFLOP/s|>TF32|>BF16|>MEMORY|>GB/s|>TDP W|CALIBRATED|ALIASES"};
-    adept_status status = ADEPT_OK;
-    const char *name;
-
-    for (size_t i = 0; status == ADEPT_OK && (name = adept_hwprofile_builtin_name(i)) != NULL; i++) {
-        adept_hwprofile *hw = NULL;
-        status = adept_hwprofile_open(&hw, name, &cli->err);
-        if (status == ADEPT_OK) add_row(&table, hw);
-        adept_hwprofile_free(hw);
-    }
-    adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK ? stdout : NULL);
-    return status == ADEPT_OK ? printed : status;
-}
-
-static adept_status list_json(adept_cli *cli)
-{
     adept_json_writer w = {.pretty = true};
     adept_status status = ADEPT_OK;
     const char *name;
@@ -98,14 +83,16 @@ static adept_status list_json(adept_cli *cli)
     for (size_t i = 0; status == ADEPT_OK && (name = adept_hwprofile_builtin_name(i)) != NULL; i++) {
         adept_hwprofile *hw = NULL;
         status = adept_hwprofile_open(&hw, name, &cli->err);
+        if (status == ADEPT_OK) add_row(&table, hw);
         if (status == ADEPT_OK) adept_gpu_put_summary(&w, hw);
         adept_hwprofile_free(hw);
     }
     adept_json_end_array(&w);
     adept_json_end_object(&w);
-    if (status == ADEPT_OK) return adept_json_emit(cli, &w);
+    adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK && !json ? stdout : NULL);
+    if (status == ADEPT_OK && json) return adept_json_emit(cli, &w);
     adept_buffer_free(&w.out);
-    return status;
+    return status == ADEPT_OK ? printed : status;
 }
 
 /* ---------------------------------------------------------------- one of them ------------------------------------ */
@@ -209,7 +196,7 @@ static adept_status gpus(adept_cli *cli, void *options)
     const gpus_options *o = options;
     adept_hwprofile *hw = NULL;
 
-    if (!o->name) return o->json ? list_json(cli) : list_text(cli);
+    if (!o->name) return list(cli, o->json);
     adept_status status = adept_hwprofile_open(&hw, o->name, &cli->err);
     if (status == ADEPT_OK && o->shared) status = transfer(cli, hw, o->shared);
     if (status == ADEPT_OK) status = o->json ? show_json(cli, hw, o->shared != NULL) : show_text(cli, hw);

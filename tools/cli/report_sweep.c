@@ -164,9 +164,11 @@ void adept_sweep_put_values(adept_json_writer *w, const adept_sweep *sweep, uint
     }
 }
 
-static void put_found(adept_json_writer *w, const char *key, const adept_sweep *sweep, const adept_sweep_found *f)
+/* null where there is none */
+static void put_found(adept_json_writer *w, const char *key, const adept_sweep *sweep, bool is_found,
+                      const adept_sweep_found *f)
 {
-    adept_json_begin_object(w, key);
+    if (!adept_json_begin_known(w, key, is_found)) return;
     adept_sweep_put_values(w, sweep, f->index);
     adept_json_put_members(w,
                            "step_time_s %g power_avg_w %g energy_step_j %g edp_js %g samples %g clock_hz %g "
@@ -174,15 +176,6 @@ static void put_found(adept_json_writer *w, const char *key, const adept_sweep *
                            f->step_time_s, f->power_avg_w, f->energy_step_j, f->energy_step_j * f->step_time_s,
                            f->samples, f->clock_hz, f->peak_bytes);
     adept_json_end_object(w);
-}
-
-static void put_best(adept_json_writer *w, const char *key, const adept_sweep *sweep, bool is_found,
-                     const adept_sweep_found *f)
-{
-    if (is_found)
-        put_found(w, key, sweep, f);
-    else
-        adept_json_put_null(w, key);
 }
 
 void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, const adept_sweep_answers *a,
@@ -195,17 +188,17 @@ void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, con
     adept_json_put_members(w, "objective %s compared_per %s points %jd failed %jd too_large %jd ignore_memory %d",
                            adept_sweep_objective_name(objective), a->per_sample ? "sample" : "step",
                            (intmax_t)a->points, (intmax_t)a->failed, (intmax_t)a->too_large, a->ignore_memory);
-    put_best(w, "best", sweep, a->found[objective], &a->best[objective]);
+    put_found(w, "best", sweep, a->found[objective], &a->best[objective]);
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
-        put_best(w, names[i], sweep, a->found[i], &a->best[i]);
+        put_found(w, names[i], sweep, a->found[i], &a->best[i]);
     if (knee < a->front.n) f = adept_sweep_answers_front(a, knee);
-    put_best(w, "knee", sweep, knee < a->front.n, &f);
+    put_found(w, "knee", sweep, knee < a->front.n, &f);
     adept_json_begin_object(w, "pareto");
     adept_json_put_bool(w, "thinned", a->front.thinned);
     adept_json_begin_array(w, "points");
     for (size_t i = 0; i < a->front.n; i++) {
         f = adept_sweep_answers_front(a, i);
-        put_found(w, NULL, sweep, &f);
+        put_found(w, NULL, sweep, true, &f);
     }
     adept_json_end_array(w);
     adept_json_end_object(w);

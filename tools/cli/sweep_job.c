@@ -207,8 +207,8 @@ adept_status adept_sweep_job_verdict(const adept_sweep_job *j, const adept_sweep
 static void put_chosen(adept_json_writer *w, const char *key, const adept_sweep_job *j, const adept_sweep *sweep,
                        const adept_chosen *chosen)
 {
+    if (!adept_json_begin_known(w, key, chosen != NULL)) return;
     const adept_judgement *v = &chosen->judged;
-    adept_json_begin_object(w, key);
     adept_sweep_put_values(w, sweep, chosen->id);
     adept_json_put_members(w, "steps %g time_s %g energy_j %g power_avg_w %g cost %g step_time_s %g energy_step_j %g",
                            v->steps, v->time_s, v->energy_j, v->power_w, has_price(j) ? v->cost : NAN,
@@ -234,10 +234,7 @@ void adept_sweep_put_job(adept_json_writer *w, const adept_sweep_job *j, const a
     if (!adept_json_begin_known(w, "job", j->given)) return;
     adept_json_put_members(w, "minimise %s points %jd feasible %jd", adept_aim_name(c->job.aim), (intmax_t)c->n,
                            (intmax_t)c->n_feasible);
-    if (c->n_feasible > 0)
-        put_chosen(w, "best", j, sweep, &c->best);
-    else
-        adept_json_put_null(w, "best");
+    put_chosen(w, "best", j, sweep, c->n_feasible > 0 ? &c->best : NULL);
     if (c->n_feasible == 0 && c->has_nearest)
         put_binding(w, j, sweep, c->binding, &c->nearest);
     else if (c->n_feasible > 0 && adept_chooser_held_back(&within, c))

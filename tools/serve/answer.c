@@ -79,11 +79,10 @@ void adept_serve_put_verdict(adept_json_writer *w, const char *key, const adept_
 
 static void put_binding(adept_json_writer *w, const adept_choice *c)
 {
-    adept_json_begin_object(w, "binding");
+    if (!adept_json_begin_known(w, "binding", c->binding != 0)) return;
     for (size_t i = 0; i < N_CONSTRAINTS; i++)
         if (constraints[i].bit == c->binding) adept_json_put_string(w, "constraint", constraints[i].word);
-    adept_json_put_number(w, "needed", c->needed);
-    adept_json_put_integer(w, "nearest", (int64_t)c->nearest);
+    adept_json_put_members(w, "needed %g nearest %jd", c->needed, (intmax_t)c->nearest);
     adept_serve_put_verdict(w, "verdict", &c->verdict);
     adept_json_end_object(w);
 }
@@ -91,19 +90,12 @@ static void put_binding(adept_json_writer *w, const adept_choice *c)
 void adept_serve_put_choice(adept_json_writer *w, const adept_choice *c, size_t n)
 {
     bool any = c->best < n;
-    if (any)
-        adept_json_put_integer(w, "best", (int64_t)c->best);
-    else
-        adept_json_put_null(w, "best");
-    adept_json_put_integer(w, "n_feasible", (int64_t)c->n_feasible);
+    adept_json_put_members(w, "best %g n_feasible %jd", any ? (double)c->best : NAN, (intmax_t)c->n_feasible);
     if (any)
         adept_serve_put_verdict(w, "verdict", &c->verdict);
     else
         adept_json_put_null(w, "verdict");
-    if (c->binding)
-        put_binding(w, c);
-    else
-        adept_json_put_null(w, "binding");
+    put_binding(w, c);
 }
 
 /* ---- workloads ---- */
