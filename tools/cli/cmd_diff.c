@@ -1,6 +1,6 @@
 /** @file cmd_diff.c  `adept diff`: what a change of a model costs, module by module; a check for CI. */
 #include "adept_diff.h"
-#include "diff_report.h"
+#include "report.h"
 #include "load.h"
 #include "step_options.h"
 #include <math.h>

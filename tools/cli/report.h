@@ -1,11 +1,13 @@
 /** @file report.h  Results as text for people. What programs read is the JSON. Calls: workload, model. */
 #ifndef ADEPT_REPORT_H
 #define ADEPT_REPORT_H
+#include "adept_diff.h"
 #include "adept_model.h"
 #include "adept_profile.h"
 #include "cli.h"
 #include "groups.h"
 #include "table.h"
+#include <stdio.h>
 
 /** Model, what runs, and the input shapes: the head of both reports. */
 void adept_report_workload(FILE *out, const adept_profile *profile);
@@ -34,5 +36,26 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
 /** @param roofline the rows carry their least time and side of a GPU's roofline */
 adept_status adept_report_profile(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,
                                   const adept_grouping *grouping, bool roofline);
+
+/* ---- what `adept diff` prints ---- */
+
+/* --fail-above and what it found. */
+typedef struct adept_diff_check {
+    double limit;                   /* share: 0.05; NAN: there is none */
+    bool on[ADEPT_DIFF_QUANTITIES]; /* what is looked at */
+    bool exceeded[ADEPT_DIFF_QUANTITIES];
+} adept_diff_check;
+
+typedef struct adept_diff_report {
+    const adept_diff *diff;
+    const adept_diff_side *old, *now;
+    const adept_diff_check *check;
+    adept_diff_amount sort; /* what the rows are sorted by */
+    int64_t max_rows;       /* of the table; 0: all */
+    bool markdown;          /* GitHub's, for a comment; else text for people */
+} adept_diff_report;
+
+adept_status adept_diff_print(adept_cli *cli, FILE *out, const adept_diff_report *report);
+adept_status adept_diff_print_json(adept_cli *cli, const adept_diff_report *report);
 
 #endif

@@ -1,6 +1,5 @@
 /** @file bars.c  Parts wide enough carry their name and value; all of them are listed below, shade by shade. */
 #include "bars.h"
-#include "svg.h"
 #include <math.h>
 #include <string.h>
 

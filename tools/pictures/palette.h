@@ -1,7 +1,10 @@
 /** @file palette.h  One look for all pictures: colours of Okabe and Ito, which the colour-blind tell apart, each with a
- *  hatch and a lightness of its own, so that a copy in grey is as good. Calls: nothing. */
+ *  hatch and a lightness of its own, so that a copy in grey is as good; frame, legend and labels of the pictures that
+ *  are SVG of our own. Calls: markup. */
 #ifndef ADEPT_PALETTE_H
 #define ADEPT_PALETTE_H
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* X(id, fill, text on it, hatch, what it stands for in a legend) */
@@ -39,5 +42,23 @@ void adept_shade_rect(FILE *out, const char *id, adept_shade shade, double x, do
 #define ADEPT_QUIET "#595959" /* text of less weight: 7:1 on white */
 #define ADEPT_GRID "#dddddd"
 #define ADEPT_FONT "font-family=\"system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif\""
+
+#define ADEPT_SVG_WIDTH 1000.0
+#define ADEPT_SVG_TOP 34.0    /* what the title takes */
+#define ADEPT_SVG_BOTTOM 28.0 /* what the legend takes */
+
+/** Open the picture: white ground, title, hatches. */
+void adept_svg_begin(FILE *out, const char *id, const char *title, double height);
+void adept_svg_end(FILE *out);
+
+/** One line of the shades whose bit is set in `used`, in their order. */
+void adept_svg_legend(FILE *out, const char *id, unsigned used, double y);
+
+/** Does a text of a font size surely fit into a width? Fonts differ between machines. */
+bool adept_svg_fits(const char *text, double width, double font_px);
+
+/** Text at a place, cut to what fits into the width. `more` are further attributes. */
+void adept_svg_label(FILE *out, const char *text, size_t length, double x, double y, double width, double font_px,
+                     const char *more);
 
 #endif

@@ -3,7 +3,6 @@
 #include "treemap.h"
 #include "adept_grow.h"
 #include "markup.h"
-#include "svg.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,6 +12,7 @@
 #include "adept_error.h"
 #include <adept/adept.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #define ADEPT_SLURM_NAME_MAX 64      /* a profile's, partition's or GRES type's name */
 #define ADEPT_SLURM_GPUS_MAX 64      /* of one node: bits of a mask */
@@ -24,6 +25,11 @@
 #define ADEPT_SLURM_TEXT_MAX 512 /* notes */
 
 /* ---- words.c: what comments and configurations are made of ---- */
+
+/** At most so many bytes of a file, malloc'ed; NULL when memory is out. */
+char *adept_slurm_read(size_t *size, int fd, size_t most);
+/** The same file, not written since? */
+bool adept_slurm_is_same(const struct stat *a, const struct stat *b);
 
 /** A unit and what one of it is in SI units; lists end with a name of NULL. */
 typedef struct adept_slurm_unit {

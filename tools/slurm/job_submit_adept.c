@@ -43,27 +43,12 @@ static struct {
 
 /* ---- adept.conf ---- */
 
-/* At most one byte more than a configuration may have, so that a longer one is found out. */
-static char *read_config_file(size_t *size, int fd)
-{
-    char *text = malloc(ADEPT_SLURM_CONFIG_BYTES_MAX + 1);
-    size_t got = 0;
-    while (text && got < ADEPT_SLURM_CONFIG_BYTES_MAX + 1) {
-        ssize_t n = read(fd, text + got, ADEPT_SLURM_CONFIG_BYTES_MAX + 1 - got);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) break;
-        got += (size_t)n;
-    }
-    *size = got;
-    return text;
-}
-
 static void load_config(int fd)
 {
     size_t size = 0;
     adept_error err = {0};
     adept_slurm_config *config = NULL;
-    char *text = read_config_file(&size, fd);
+    char *text = adept_slurm_read(&size, fd, ADEPT_SLURM_CONFIG_BYTES_MAX + 1); /* a longer one is found out */
     adept_slurm_profiles *profiles = NULL;
     if (text && adept_slurm_config_read(&config, site.path, text, size, &err) == ADEPT_OK)
         profiles = adept_slurm_profiles_new(config);
@@ -83,12 +68,6 @@ static void load_config(int fd)
                site.path);
 }
 
-static bool is_unchanged(const struct stat *st)
-{
-    return site.tried && st->st_ino == site.seen.st_ino && st->st_size == site.seen.st_size &&
-           st->st_mtim.tv_sec == site.seen.st_mtim.tv_sec && st->st_mtim.tv_nsec == site.seen.st_mtim.tv_nsec;
-}
-
 /* A new file counts from the next submission; a bad one changes nothing. */
 static void refresh_config(void)
 {
@@ -98,7 +77,7 @@ static void refresh_config(void)
         if (!site.config)
             adept_error_set(&site.bad, ADEPT_E_INVALID, "%s cannot be read", site.path ? site.path : "adept.conf");
         site.tried = false;
-    } else if (!is_unchanged(&st)) {
+    } else if (!site.tried || !adept_slurm_is_same(&st, &site.seen)) {
         site.seen = st;
         site.tried = true;
         load_config(fd);

@@ -67,13 +67,6 @@ void adept_slurm_profiles_free(adept_slurm_profiles *profiles)
 
 /* ---- files ---- */
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
 /* The daemon may read more than the user: only regular files directly in the folder, no links, no pipes to wait for,
  * and no folder in which users can put either. */
 static int open_file(struct stat *st, const char *directory, const char *name, adept_error *err)
@@ -104,29 +97,16 @@ static int open_file(struct stat *st, const char *directory, const char *name, a
     return -1;
 }
 
-/* Whole, or NULL: shorter files than their size are being written. */
-static char *read_all(int fd, size_t size)
-{
-    char *data = malloc(size + 1);
-    size_t got = 0;
-    while (data && got < size) {
-        ssize_t n = read(fd, data + got, size - got);
-        if (n <= 0 && errno == EINTR && n < 0) continue;
-        if (n <= 0) break;
-        got += (size_t)n;
-    }
-    if (data && got == size) return data;
-    free(data);
-    return NULL;
-}
-
 /* Saved profiles only: tracing a model takes longer than a daemon may wait. */
 static adept_status read_workload(adept_workload **out, const char *name, int fd, size_t size, adept_error *err)
 {
     adept_error inner = {0};
-    char *data = read_all(fd, size);
-    if (!data) return adept_error_set(err, ADEPT_E_INVALID, "profile '%s' cannot be read", name);
-    size_t blanks = 0;
+    size_t got = 0, blanks = 0;
+    char *data = adept_slurm_read(&got, fd, size);
+    if (!data || got < size) { /* shorter files than their size are being written */
+        free(data);
+        return adept_error_set(err, ADEPT_E_INVALID, "profile '%s' cannot be read", name);
+    }
     while (blanks < size && strchr(" \t\r\n", data[blanks]) && data[blanks])
         blanks++;
     adept_status status = ADEPT_E_INVALID;
@@ -158,7 +138,7 @@ static adept_status find_profile(profile **out, adept_slurm_profiles *all, const
     int fd = open_file(&st, all->config->profile_dir, name, &inner);
     if (fd < 0) return adept_error_set(err, inner.status, "%s", inner.message);
     profile *p = slot_for(all, name);
-    if (!p->used || strcmp(p->name, name) != 0 || !same_file(&p->seen, &st)) {
+    if (!p->used || strcmp(p->name, name) != 0 || !adept_slurm_is_same(&p->seen, &st)) {
         if (p->used) forget(p);
         snprintf(p->name, sizeof p->name, "%s", name);
         p->seen = st;

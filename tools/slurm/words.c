@@ -1,9 +1,11 @@
 /** @file words.c  Words, numbers and quantities of comments and configurations. Calls: base. */
 #include "adept_number.h"
 #include "adept_slurm.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const adept_slurm_unit adept_slurm_seconds[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
 const adept_slurm_unit adept_slurm_watts[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
@@ -11,6 +13,26 @@ const adept_slurm_unit adept_slurm_joules[] = {{"J", 1},       {"kJ", 1e3},    {
                                                {"kWh", 3.6e6}, {"MWh", 3.6e9}, {NULL, 0}};
 static const char *const objectives[] = {
     [ADEPT_LEAST_TIME] = "time", [ADEPT_LEAST_ENERGY] = "energy", [ADEPT_LEAST_EDP] = "edp"};
+
+char *adept_slurm_read(size_t *size, int fd, size_t most)
+{
+    char *data = malloc(most + 1);
+    *size = 0;
+    while (data && *size < most) {
+        ssize_t n = read(fd, data + *size, most - *size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        *size += (size_t)n;
+    }
+    return data;
+}
+
+bool adept_slurm_is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
 
 char *adept_slurm_word(char **rest)
 {
