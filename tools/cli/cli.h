@@ -71,9 +71,9 @@ typedef struct adept_option_row {
 /** A record of options: its own ones, and records inside it with theirs. */
 typedef struct adept_options {
     const adept_option_row *rows;
-    void (*init)(void *record);                                 /* NULL: all zero */
+    void (*init)(void *record);                          /* NULL: all zero */
     adept_status (*check)(adept_cli *cli, void *record); /* do they fit together? NULL: always */
-    void (*release)(void *record); /* of what it owns, also after an error; NULL: nothing */
+    void (*release)(void *record);                       /* of what it owns, also after an error; NULL: nothing */
     struct {
         const struct adept_options *options; /* NULL: no more */
         size_t at;

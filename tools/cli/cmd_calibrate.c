@@ -32,7 +32,7 @@ typedef struct work {
     adept_fit_report *report;
     adept_checkpoint *checkpoint;
     char *checkpoint_path;
-    char *profile_text;
+    char *hwprofile_text;
     adept_progress progress;
 } work;
 
@@ -45,7 +45,7 @@ static void work_free(work *w)
     if (!w->shared) adept_hwprofile_free(w->hw);
     adept_shared_free(w->shared);
     free(w->checkpoint_path);
-    free(w->profile_text);
+    free(w->hwprofile_text);
 }
 
 /* ---------------------------------------------------------------- kernels ---------------------------------------- */
@@ -256,14 +256,14 @@ static adept_status date_text(adept_cli *cli, char *text, size_t size)
     return ADEPT_OK;
 }
 
-static adept_status write_profile(adept_cli *cli, work *w, const adept_calibrate_options *o)
+static adept_status write_hwprofile(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
     char date[32];
     adept_status status = date_text(cli, date, sizeof date);
 
-    if (status == ADEPT_OK) status = adept_fit_report_to_hwprofile(&w->profile_text, w->report, date, &cli->err);
+    if (status == ADEPT_OK) status = adept_fit_report_to_hwprofile(&w->hwprofile_text, w->report, date, &cli->err);
     if (status != ADEPT_OK) return status;
-    return adept_file_write(o->output, w->profile_text, strlen(w->profile_text), &cli->err);
+    return adept_file_write(o->output, w->hwprofile_text, strlen(w->hwprofile_text), &cli->err);
 }
 
 static adept_status interrupted(adept_cli *cli, const work *w, const adept_calibrate_options *o)
@@ -309,7 +309,7 @@ static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
     status = adept_calibrate(&w->fit, w->dataset->rows, w->dataset->n, w->hw, &o->fit, &cli->err);
     if (status == ADEPT_OK) status = make_report(cli, w, o);
     adept_progress_end(&w->progress);
-    if (status == ADEPT_OK) status = write_profile(cli, w, o);
+    if (status == ADEPT_OK) status = write_hwprofile(cli, w, o);
     if (status != ADEPT_OK) return status;
     if (!adept_interrupt_requested) unlink(w->checkpoint_path); /* the result is there: nothing is left to resume */
     return adept_interrupt_requested ? interrupted(cli, w, o) : ADEPT_OK;
@@ -339,8 +339,9 @@ static adept_status calibrate_kernels(adept_cli *cli, work *w, const adept_calib
     if (status == ADEPT_OK && !w->shared && w->hw->transferred) adept_hwprofile_forget_fit(w->hw);
     if (status == ADEPT_OK) status = fit_kernels(cli, w, o);
     if (status == ADEPT_OK) status = date_text(cli, date, sizeof date);
-    if (status == ADEPT_OK) status = adept_kernel_fit_to_hwprofile(&w->profile_text, w->hw, date, &cli->err);
-    if (status == ADEPT_OK) status = adept_file_write(o->output, w->profile_text, strlen(w->profile_text), &cli->err);
+    if (status == ADEPT_OK) status = adept_kernel_fit_to_hwprofile(&w->hwprofile_text, w->hw, date, &cli->err);
+    if (status == ADEPT_OK)
+        status = adept_file_write(o->output, w->hwprofile_text, strlen(w->hwprofile_text), &cli->err);
     if (status != ADEPT_OK) return status;
     if (!o->measurements.json) return report_alone(cli, stdout, &w->kernels, w->hw, o);
     return adept_json_print(cli, adept_kernel_fit_to_json(w->hw));

@@ -44,8 +44,7 @@ static adept_status parse_fail_on(adept_cli *cli, const char *option, char *text
         size_t i = 0;
         while (adept_diff_quantity_name(i) && strcmp(adept_diff_quantity_name(i), word) != 0)
             i++;
-        if (!adept_diff_quantity_name(i))
-            return adept_option_unknown(cli, option, word, adept_diff_quantity_name);
+        if (!adept_diff_quantity_name(i)) return adept_option_unknown(cli, option, word, adept_diff_quantity_name);
         o->check.on[i] = true;
     }
     return ADEPT_OK;

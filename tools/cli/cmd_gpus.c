@@ -146,7 +146,7 @@ static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
     return adept_table_end(cli, &table, stdout);
 }
 
-/* The profile's text with the fit of a shared set, which adept_hwprofile_transfer() has accepted. */
+/* The hardware profile's text with the fit of a shared set, which adept_hwprofile_transfer() has accepted. */
 static adept_status show_with_fit(adept_cli *cli, const adept_hwprofile *hw, const char *text, size_t size)
 {
     cJSON *root = NULL, *fit = NULL;

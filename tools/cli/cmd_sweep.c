@@ -130,7 +130,9 @@ static bool take_point(const adept_sweep_point *point, void *context)
     if (w->out && !adept_sweep_rows_add(&w->rows, point)) w->failed = true;
     if (w->shows) {
         const adept_sweep_found f = adept_sweep_found_of(point);
-        const char *reason = point->status != ADEPT_OK ? point->reason : adept_estimate_fits(&point->result) ? NULL : "";
+        const char *reason = point->status != ADEPT_OK             ? point->reason
+                             : adept_estimate_fits(&point->result) ? NULL
+                                                                   : "";
         adept_sweep_table_add(&w->shown, &w->sweep, reason && !*reason ? "too large" : "", &f,
                               reason && *reason ? reason : NULL);
     }

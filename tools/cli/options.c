@@ -1,5 +1,5 @@
-/** @file options.c  The command line: getopt_long's rules, with our own messages; values of options. argp only prints the
- *  help. */
+/** @file options.c  The command line: getopt_long's rules, with our own messages; values of options. argp only prints
+ * the help. */
 #include "cli.h"
 #include "adept_grow.h"
 #include "adept_number.h"

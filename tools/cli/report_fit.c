@@ -245,7 +245,7 @@ static adept_status print_groups(adept_cli *cli, FILE *out, const adept_fit_repo
     if (status == ADEPT_OK) status = put_groups(cli, out, "In-sample errors", r->in_sample);
     if (status != ADEPT_OK) return status;
     return put_worst(cli, out, h ? "Rows predicted worst when held out" : "Rows predicted worst",
-                              h ? h->evaluation : r->in_sample, N_WORST);
+                     h ? h->evaluation : r->in_sample, N_WORST);
 }
 
 /* ---------------------------------------------------------------- stages ----------------------------------------- */
@@ -262,9 +262,9 @@ static adept_status print_runs(adept_cli *cli, FILE *out, const char *heading, c
 
     if (n == 0) return ADEPT_OK;
     for (const adept_fit_run *r = runs; r < runs + n; r++)
-        adept_table_row(&table, ADEPT_CELLS(r->name, r->adds, adept_cell("%zu", r->n_free).s, three_digits(r->loss.time).s,
-                                            three_digits(r->loss.power).s, adept_cell("%.3f", r->loss.total).s,
-                                            adept_cell("%d", r->generations).s,
+        adept_table_row(&table, ADEPT_CELLS(r->name, r->adds, adept_cell("%zu", r->n_free).s,
+                                            three_digits(r->loss.time).s, three_digits(r->loss.power).s,
+                                            adept_cell("%.3f", r->loss.total).s, adept_cell("%d", r->generations).s,
                                             r->skipped     ? "nothing these rows determine"
                                             : r->converged ? ""
                                                            : "not converged"));

@@ -5,7 +5,7 @@
 #include "cli.h"
 #include <stdio.h>
 
-/** @param output  the profile that was written */
+/** @param output  the hardware profile that was written */
 adept_status adept_report_fit(adept_cli *cli, FILE *out, const adept_fit_report *r, const char *output,
                               const char *const *warnings, size_t n_warnings);
 adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_evaluation *e, const adept_dataset *d,

@@ -75,15 +75,15 @@ void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const
 
 /* ---- the report ---- */
 
-size_t adept_sweep_list_best(adept_sweep_answer out[ADEPT_SWEEP_BEST], const adept_sweep_answers *a, adept_aim objective)
+size_t adept_sweep_list_best(adept_sweep_answer out[ADEPT_SWEEP_BEST], const adept_sweep_answers *a,
+                             adept_aim objective)
 {
     size_t n = 0, knee = adept_pareto_knee(&a->front);
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
         if (a->found[i])
             out[n++] = (adept_sweep_answer){
                 adept_cell("%s%s", adept_aim_text(i), i == (size_t)objective ? " (objective)" : ""), a->best[i]};
-    if (knee < a->front.n)
-        out[n++] = (adept_sweep_answer){{"knee of the front"}, adept_sweep_answers_front(a, knee)};
+    if (knee < a->front.n) out[n++] = (adept_sweep_answer){{"knee of the front"}, adept_sweep_answers_front(a, knee)};
     return n;
 }
 
@@ -111,7 +111,8 @@ static adept_status print_answers(adept_cli *cli, FILE *out, const adept_sweep *
 {
     adept_sweep_table t;
     adept_sweep_answer best[ADEPT_SWEEP_BEST];
-    size_t n = adept_sweep_list_best(best, a, objective), shown = a->front.n < MOST_OF_FRONT ? a->front.n : MOST_OF_FRONT;
+    size_t n = adept_sweep_list_best(best, a, objective),
+           shown = a->front.n < MOST_OF_FRONT ? a->front.n : MOST_OF_FRONT;
     adept_sweep_table_begin(&t, sweep);
     for (size_t i = 0; i < n; i++)
         adept_sweep_table_add(&t, sweep, best[i].name.s, &best[i].found, NULL);

@@ -26,9 +26,10 @@ static const adept_option_row run_rows[] = {
     {"gpu", "NAME|FILE", 1,
      "The GPU: a name that `adept gpus` lists, or a hardware profile (a path with '/', or ending in .json). Required",
      ADEPT_OPT_TEXT, .at = IN_RUN(gpu)},
-    {"gpus", "N", 1, "Data-parallel GPUs, those of all nodes together (default 1)", ADEPT_OPT_COUNT, .at = IN_RUN(run.gpus),
-     .low = 1},
-    {"power-limit", "W", 1, "Board power limit of each GPU in watts", ADEPT_OPT_ABOVE_0, .at = IN_RUN(run.power_limit_w)},
+    {"gpus", "N", 1, "Data-parallel GPUs, those of all nodes together (default 1)", ADEPT_OPT_COUNT,
+     .at = IN_RUN(run.gpus), .low = 1},
+    {"power-limit", "W", 1, "Board power limit of each GPU in watts", ADEPT_OPT_ABOVE_0,
+     .at = IN_RUN(run.power_limit_w)},
     {"clock", "MHZ", 1,
      "Lock the core clock, in MHz as nvidia-smi prints it or with a unit: 1410, 1410MHz, 1.41GHz. A power limit, the "
      "board's own too, that leaves less counts",
@@ -168,8 +169,7 @@ adept_status adept_vary_check(adept_cli *cli, const adept_hwprofile *hw, const a
     for (size_t i = 0; i < hw->n_parameters; i++) {
         parameter_key(key, sizeof key, hw, i);
         if (strcmp(axis->key, key) == 0) return ADEPT_OK;
-        if (adept_is_nearer(&best, axis->key, key))
-            snprintf(nearest, sizeof nearest, "; did you mean '%s'?", key);
+        if (adept_is_nearer(&best, axis->key, key)) snprintf(nearest, sizeof nearest, "; did you mean '%s'?", key);
     }
     return adept_error_set(&cli->err, ADEPT_E_USAGE, "%s has no %s%s", hw->name, axis->key, nearest);
 }
@@ -294,8 +294,8 @@ static void init_job(void *record)
 static const adept_option_row job_rows[] = {
     {.group = 3, .help = "The whole job:"},
     {"steps", "N", 3, "Print the totals of N steps", ADEPT_OPT_COUNT, .at = IN_JOB(steps), .low = 1},
-    {"samples", "N", 3, "Print the totals of N samples, rounded up to whole steps", ADEPT_OPT_COUNT, .at = IN_JOB(samples),
-     .low = 1},
+    {"samples", "N", 3, "Print the totals of N samples, rounded up to whole steps", ADEPT_OPT_COUNT,
+     .at = IN_JOB(samples), .low = 1},
     {"epochs", "N", 3, "Print the totals of N epochs, each rounded up to whole steps", ADEPT_OPT_COUNT,
      .at = IN_JOB(epochs), .low = 1},
     {"dataset-size", "N", 3, "Samples of an epoch", ADEPT_OPT_COUNT, .at = IN_JOB(dataset_size), .low = 1},

@@ -1,5 +1,5 @@
-/** @file step_options.h  What the commands that predict ask for: where a workload runs, a step of it, a whole job. Calls:
- *  model, whatif. */
+/** @file step_options.h  What the commands that predict ask for: where a workload runs, a step of it, a whole job.
+ * Calls: model, whatif. */
 #ifndef ADEPT_STEP_OPTIONS_H
 #define ADEPT_STEP_OPTIONS_H
 #include "adept_totals.h"

@@ -1,5 +1,5 @@
-/** @file roofline_plot.c  What the roofline shows, dots from the prediction and ceilings from the sheet, as a program for
- *  gnuplot. Margins and ranges are set, so that it is known where every point lies and labels can be placed around
+/** @file roofline_plot.c  What the roofline shows, dots from the prediction and ceilings from the sheet, as a program
+ * for gnuplot. Margins and ranges are set, so that it is known where every point lies and labels can be placed around
  *  them. */
 #include "roofline_plot.h"
 #include "chart.h"

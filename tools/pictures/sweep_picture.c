@@ -50,11 +50,11 @@ static quantity quantity_of(const adept_sweep_picture *p, bool energy)
 {
     static const char *const names[2][2] = {{"Step time", "Time per sample"}, {"Energy per step", "Energy per sample"}};
     quantity q = {.energy = energy,
-                              .per_sample = p->answers->per_sample,
-                              .known = p->cloud->n > 0,
-                              .scale = 1,
-                              .low = INFINITY,
-                              .high = 0};
+                  .per_sample = p->answers->per_sample,
+                  .known = p->cloud->n > 0,
+                  .scale = 1,
+                  .low = INFINITY,
+                  .high = 0};
 
     for (size_t i = 0; i < p->cloud->n; i++)
         take_value(&q, &p->cloud->dots[i].found);
@@ -89,9 +89,9 @@ static void widen(double *low, double *high, bool *is_log)
 static size_t find_marks(mark *out, const adept_sweep_answers *a)
 {
     static const mark looks[] = {{"least time", 11, 1.7, "#D55E00", {0}},
-                                             {"least energy", 9, 1.35, "#009E73", {0}},
-                                             {"least energy x time", 5, 0.9, "#0072B2", {0}},
-                                             {"knee", 13, 0.75, "#F0E442", {0}}};
+                                 {"least energy", 9, 1.35, "#009E73", {0}},
+                                 {"least energy x time", 5, 0.9, "#0072B2", {0}},
+                                 {"knee", 13, 0.75, "#F0E442", {0}}};
     size_t n = 0, knee = adept_pareto_knee(&a->front);
 
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
@@ -148,7 +148,8 @@ static void end_panel(FILE *out)
 
 /* ---------------------------------------------------------------- curves and maps -------------------------------- */
 
-/* Time and energy over one axis, with the values of a second one as lines or, if there are many, as the rows of a map. */
+/* Time and energy over one axis, with the values of a second one as lines or, if there are many, as the rows of a map.
+ */
 #define MOST_ROWS 8
 #define MOST_LINES 8    /* of a second axis: beyond, a map */
 #define MOST_CELLS 2500 /* of a map: each is some 200 bytes, twice */
@@ -268,8 +269,7 @@ static void put_large(FILE *out, const row *r, const quantity *q, const char *na
     fputs("EOD\n", out);
 }
 
-static void put_mark_data(FILE *out, const row *r, const quantity *q, const char *name,
-                          const mark *marks, size_t n)
+static void put_mark_data(FILE *out, const row *r, const quantity *q, const char *name, const mark *marks, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         fprintf(out, "$%smark%zu << EOD\n", name, i);
@@ -407,8 +407,7 @@ static void put_row(FILE *out, const row *r, const quantity q[2], size_t number)
 
 #define FRONT_POINTS 400 /* of the line; the ends among them */
 
-static adept_chart chart_of(const quantity *time, const quantity *energy, double top,
-                            double height)
+static adept_chart chart_of(const quantity *time, const quantity *energy, double top, double height)
 {
     adept_chart c = {.width = WIDTH, .height = height};
     double low_x = time->low, high_x = time->high, low_y = energy->low, high_y = energy->high;
@@ -456,8 +455,7 @@ static adept_box box_at(const adept_chart *c, const quantity *q, const adept_swe
 }
 
 /* Marks, the front and the points, so that labels keep off them. */
-static void take_all(adept_labels *labels, const adept_sweep_picture *p, const adept_chart *c,
-                     const quantity *q)
+static void take_all(adept_labels *labels, const adept_sweep_picture *p, const adept_chart *c, const quantity *q)
 {
     const adept_sweep_answers *a = p->answers;
 
@@ -475,8 +473,7 @@ static void take_all(adept_labels *labels, const adept_sweep_picture *p, const a
 }
 
 /* "least time, knee: batch=64": marks at one point share a name. False: it is told already. */
-static bool name_mark(char *text, size_t size, const adept_sweep_picture *p, const mark *marks, size_t n,
-                      size_t at)
+static bool name_mark(char *text, size_t size, const adept_sweep_picture *p, const mark *marks, size_t n, size_t at)
 {
     char name[160];
     size_t used = 0;

@@ -1,5 +1,5 @@
-/** @file oracles.c  A list that is searched from end to end, for a thousand keys in a microsecond; the oracle unused for
- *  longest makes room. One lock, never held while compiling. */
+/** @file oracles.c  A list that is searched from end to end, for a thousand keys in a microsecond; the oracle unused
+ * for longest makes room. One lock, never held while compiling. */
 #include "oracles.h"
 #include "adept_error.h"
 #include <pthread.h>

@@ -10,7 +10,7 @@ typedef struct adept_serve_key {
     const adept_workload *workload;
     const adept_gpu *gpu;
     int64_t batch_size, seq_length; /* 0: the workload's own */
-    const char *granularity; /* "operator", "model", NULL */
+    const char *granularity;        /* "operator", "model", NULL */
 } adept_serve_key;
 
 typedef struct adept_serve_oracles adept_serve_oracles;

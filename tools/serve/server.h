@@ -46,7 +46,8 @@ void adept_server_refuse(adept_server *s, adept_serve_reply *out, adept_serve_pr
 
 adept_serve_metrics *adept_server_metrics(adept_server *s);
 
-/** How many oracles of a body's profile are kept while it is worked on: each may have a copy of it, at another batch size.
+/** How many oracles of a body's profile are kept while it is worked on: each may have a copy of it, at another batch
+ * size.
  * @param size  of the profile's text */
 size_t adept_serve_profile_capacity(size_t size);
 
