@@ -216,10 +216,12 @@ void adept_json_put_tree(adept_json_writer *w, const char *key, const cJSON *tre
 static void put_members(adept_json_writer *w, const char *format, va_list *values)
 {
     char key[64];
-    while (*format) {
-        size_t length = strcspn(format, "%"); /* a blank is behind the key */
-        snprintf(key, sizeof key, "%.*s", (int)length - 1, format);
-        switch (format[length + 1]) {
+    for (const char *percent; (percent = strchr(format, '%'));) {
+        size_t length = (size_t)(percent - format) - 1; /* a blank is behind the key */
+        if (length >= sizeof key) length = sizeof key - 1;
+        memcpy(key, format, length);
+        key[length] = '\0';
+        switch (percent[1]) {
         case 'g':
             adept_json_put_number(w, key, va_arg(*values, double));
             break;
@@ -229,10 +231,10 @@ static void put_members(adept_json_writer *w, const char *format, va_list *value
         case 'd':
             adept_json_put_bool(w, key, va_arg(*values, int) != 0);
             break;
-        default: /* 'j' */
+        default: /* "%jd", a letter longer */
             adept_json_put_integer(w, key, va_arg(*values, intmax_t));
         }
-        format += length + strcspn(format + length, " ");
+        format = percent + (percent[1] == 'j' ? 3 : 2);
         format += *format == ' ';
     }
 }
