@@ -267,11 +267,3 @@ const char *adept_hwprofile_source(const adept_hwprofile *hw, const char *spec_n
     size_t i = spec_index(spec_name);
     return i < N_SPECS && hw->sources ? hw->sources[i] : "";
 }
-
-double *adept_hwprofile_number(adept_hwprofile *hw, const char *key)
-{
-    static const char prefix[] = "specs.";
-    if (strncmp(key, prefix, sizeof prefix - 1) != 0) return NULL;
-    size_t i = spec_index(key + sizeof prefix - 1);
-    return i < N_SPECS ? spec_at(&hw->specs, i) : NULL;
-}

@@ -15,15 +15,13 @@ typedef enum adept_saturation_kind {
         ADEPT_SATURATIONS
 } adept_saturation_kind;
 
-/** ADEPT_SATURATIONS if there is none of that name. */
-adept_saturation_kind adept_saturation_kind_of(const char *name);
 /** What is asked for (NULL: nothing), else what the fit has. @return ADEPT_E_USAGE, ADEPT_E_INVALID if there is no such one */
 adept_status adept_saturation_of(adept_saturation_kind *out, const char *asked, const adept_hwprofile *hw,
                                  adept_error *err);
 
 #define ADEPT_TWO_OVER_PI 0.63661977236758134308
 
-/* Each takes x in [0, inf] to [0, 1]. */
+/* Each takes x in [0, inf] to [0, 1] (thesis section 4.3.7.2). */
 
 static inline double adept_saturate_sigmoid(double x)
 {

@@ -177,8 +177,6 @@ ADEPT_API const char *adept_hwprofile_builtin_name(size_t index);
 ADEPT_API const char *adept_hwprofile_builtin_json(size_t index, size_t *size);
 /** Source of one specification number ("NVIDIA A100 datasheet ..."), "" if the file gives none. Borrowed. */
 ADEPT_API const char *adept_hwprofile_source(const adept_hwprofile *hw, const char *spec_name);
-/** Address of a number for what-if sweeps: "specs.mem_bytes_per_s"; NULL if there is no such key. */
-ADEPT_API double *adept_hwprofile_number(adept_hwprofile *hw, const char *key);
 
 /** Are the numbers of the sheet possible, each and together? For those changed since a file was read.
  *  @return ADEPT_E_INVALID naming the number */
