@@ -2,6 +2,7 @@
  *  Calls: adept_json, adept_arena. */
 #include "adept_model.h"
 #include "hwprofile_read.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,28 +104,19 @@ static void read_pair(adept_json_reader *r, double *low, double *high, const cJS
     *high = second->valuedouble;
 }
 
-static unsigned precision_bit(const char *name)
-{
-    adept_precision precision;
-    return adept_precision_from_name(&precision, name) ? 1u << precision : 0;
-}
-
-static unsigned mode_bit(const char *name)
-{
-    adept_mode mode;
-    return adept_mode_from_name(&mode, name) ? 1u << mode : 0;
-}
-
-static unsigned read_names(adept_json_reader *r, const cJSON *range, const char *key, unsigned (*bit_of)(const char *))
+/* A bit for each of the names. */
+static unsigned read_names(adept_json_reader *r, const cJSON *range, const char *key, adept_name_at names)
 {
     const cJSON *array = r->status == ADEPT_OK ? cJSON_GetObjectItemCaseSensitive(range, key) : NULL;
     unsigned bits = 0;
     if (!array || cJSON_IsNull(array)) return 0;
     if (!cJSON_IsArray(array)) adept_json_fail(r, "fit.intervals: %s is not an array", key);
     for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next) {
-        unsigned bit = cJSON_IsString(item) ? bit_of(item->valuestring) : 0;
-        if (!bit) adept_json_fail(r, "fit.intervals: an entry of %s is not a known name", key);
-        bits |= bit;
+        size_t i = 0;
+        while (cJSON_IsString(item) && names(i) && strcmp(names(i), item->valuestring) != 0)
+            i++;
+        if (!cJSON_IsString(item) || !names(i)) adept_json_fail(r, "fit.intervals: an entry of %s is not a known name", key);
+        bits |= 1u << i;
     }
     return bits;
 }
@@ -143,8 +135,8 @@ static void read_range(adept_json_reader *r, adept_intervals *in, const cJSON *r
 #define X(name, text) read_pair(r, &in->low.name, &in->high.name, range, #name, 0.0, 1e30);
     ADEPT_RANGE_LIST(X)
 #undef X
-    in->precisions = read_names(r, range, "precisions", precision_bit);
-    in->modes = read_names(r, range, "modes", mode_bit);
+    in->precisions = read_names(r, range, "precisions", adept_precision_at);
+    in->modes = read_names(r, range, "modes", adept_mode_at);
 }
 
 /* Keys that are not known here tell people how the intervals were made. */

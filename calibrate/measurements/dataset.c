@@ -1,7 +1,6 @@
 /** @file dataset.c  The memory of a dataset, and what does not depend on files. */
 #include "dataset_private.h"
 #include "adept_grow.h"
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -105,35 +104,21 @@ const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_
 
 /* ---------------------------------------------------------------- the GPU --------------------------------------- */
 
-/* GPU names are compared like adept_hwprofile_open() does: without case, '_' and blank are '-'. */
-static bool same_gpu(const char *a, const char *b)
-{
-    for (;; a++, b++) {
-        char x = *a == '_' || *a == ' ' ? '-' : (char)tolower((unsigned char)*a);
-        char y = *b == '_' || *b == ' ' ? '-' : (char)tolower((unsigned char)*b);
-        if (x != y) return false;
-        if (x == '\0') return true;
-    }
-}
-
 /* "runs/mine.json" is called mine. */
 static bool is_file_of(const char *given, const char *text)
 {
     char name[256];
     const char *slash = strrchr(given, '/');
-    int n = snprintf(name, sizeof name, "%s", slash ? slash + 1 : given);
-
-    if (n < 5 || n >= (int)sizeof name || strcmp(name + n - 5, ".json") != 0) return false;
-    name[n - 5] = '\0';
-    return same_gpu(text, name);
+    snprintf(name, sizeof name, "%s.json", text);
+    return adept_hwprofile_same_name(name, slash ? slash + 1 : given);
 }
 
 static bool is_this_gpu(const adept_hwprofile *hw, const char *given, const char *text)
 {
-    if (*text == '\0' || same_gpu(text, hw->name) || (given && same_gpu(text, given))) return true;
+    bool is = *text == '\0' || adept_hwprofile_same_name(text, hw->name);
     for (size_t i = 0; i < hw->n_aliases; i++)
-        if (same_gpu(text, hw->aliases[i])) return true;
-    return given && is_file_of(given, text);
+        is = is || adept_hwprofile_same_name(text, hw->aliases[i]);
+    return is || (given && (adept_hwprofile_same_name(text, given) || is_file_of(given, text)));
 }
 
 bool adept_dataset_drop(adept_dataset *d, const bool *drop)

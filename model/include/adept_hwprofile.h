@@ -159,6 +159,8 @@ ADEPT_API void adept_hwprofile_free(adept_hwprofile *hw); /* NULL allowed */
  * Never falls back to another GPU. Thread-safe.
  */
 ADEPT_API adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err);
+/** Do two texts name the same GPU, as adept_hwprofile_open() compares them? Aliases apart. */
+ADEPT_API bool adept_hwprofile_same_name(const char *a, const char *b);
 ADEPT_API adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, const char *text, size_t size, adept_error *err);
 /**
  * Give a GPU without a fit the parameters of a shared set (`adept calibrate --gpu auto -o FILE`): it is then "transferred". What

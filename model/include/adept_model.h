@@ -67,6 +67,10 @@ ADEPT_API const char *adept_saturation_name(size_t index);
 
 /* ------------------------------------------------------------------ prediction ---------------------------------- */
 
+/** What a model is called by the path of its file: without folder and the extensions that such files have; other dots belong to names
+ *  ("qwen2.5"). Borrowed, of *length characters. @param path  NULL: "" */
+ADEPT_API const char *adept_model_name(size_t *length, const char *path);
+
 /* "ring", "tree", "auto"; "auto", "fixed", "bucketed"; NULL past the end */
 ADEPT_API const char *adept_allreduce_name(size_t allreduce);
 ADEPT_API const char *adept_overlap_name(size_t overlap);
