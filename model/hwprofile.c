@@ -50,21 +50,6 @@ static size_t spec_index(const char *name)
     return i;
 }
 
-/* ---- keys ---- */
-
-/* A misspelt key would silently leave a default in place. */
-void adept_hwprofile_check_keys(adept_json_reader *r, const cJSON *object, const char *where,
-                                const char *const *allowed, size_t n_allowed)
-{
-    if (r->status != ADEPT_OK) return; /* `object` may not be one */
-    for (const cJSON *item = object->child; item; item = item->next) {
-        size_t i = 0;
-        while (i < n_allowed && strcmp(allowed[i], item->string) != 0)
-            i++;
-        if (i == n_allowed) adept_json_fail(r, "unknown key \"%.80s\"%s", item->string, where);
-    }
-}
-
 /* ---- name and aliases ---- */
 
 /* Lower case, digits and '-': what a name typed by a person is brought to before it is looked up. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MAX_LISTED_GPUS 5
+#define LEAST_ROOM 16 /* a power of two */
 
 adept_dataset *adept_dataset_new(void)
 {
@@ -34,16 +35,14 @@ void adept_dataset_free(adept_dataset *d)
     adept_arena_free(d->arena);
 }
 
-bool adept_dataset_grow(adept_arena *arena, void **items, size_t n, size_t *capacity, size_t item_bytes)
+bool adept_dataset_grow(adept_arena *arena, void **items, size_t n, size_t item_bytes)
 {
-    if (n < *capacity) return true;
-    if (*capacity > SIZE_MAX / 4) return false;
-    size_t wanted = *capacity ? 2 * *capacity : 16;
-    void *grown = adept_arena_array(arena, wanted, item_bytes);
+    if (n > 0 && (n < LEAST_ROOM || (n & (n - 1)) != 0)) return true; /* room is doubled when it is used up */
+    if (n > SIZE_MAX / 4) return false;
+    void *grown = adept_arena_array(arena, n > 0 ? 2 * n : LEAST_ROOM, item_bytes);
     if (!grown) return false;
     if (n > 0) memcpy(grown, *items, n * item_bytes);
     *items = grown;
-    *capacity = wanted;
     return true;
 }
 
@@ -56,8 +55,7 @@ bool adept_dataset_warn(adept_dataset *d, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     char *copy = adept_arena_strdup(d->arena, text);
-    if (!copy || !adept_dataset_grow(d->arena, (void **)&d->warnings, d->n_warnings, &d->private_->warning_capacity,
-                                     sizeof *d->warnings))
+    if (!copy || !adept_dataset_grow(d->arena, (void **)&d->warnings, d->n_warnings, sizeof *d->warnings))
         return false;
     d->warnings[d->n_warnings++] = copy;
     return true;

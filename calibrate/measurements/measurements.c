@@ -86,8 +86,7 @@ static bool add_column(adept_dataset *d, const char *name, size_t *index)
     *index = find_column(&d->columns, name);
     if (*index < d->columns.n) return true;
     char *copy = adept_arena_strdup(d->arena, name);
-    if (!copy || !adept_dataset_grow(d->arena, (void **)&d->columns.names, d->columns.n, &d->private_->column_capacity,
-                                     sizeof *d->columns.names))
+    if (!copy || !adept_dataset_grow(d->arena, (void **)&d->columns.names, d->columns.n, sizeof *d->columns.names))
         return false;
     ((const char **)d->columns.names)[d->columns.n++] = copy;
     return true;
@@ -324,7 +323,7 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
     const char *name = adept_model_name(&length, m.model);
     m.texts[COLUMN_model] = m.model_name = adept_arena_strndup(d->arena, name, length);
     if (!m.model_name ||
-        !adept_dataset_grow(d->arena, (void **)&d->rows, d->n, &d->private_->row_capacity, sizeof *d->rows))
+        !adept_dataset_grow(d->arena, (void **)&d->rows, d->n, sizeof *d->rows))
         return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     d->rows[d->n++] = m;
     return ADEPT_OK;
@@ -363,7 +362,7 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
 
     file.name = adept_arena_strdup(d->arena, slash ? slash + 1 : path);
     if (!file.path || !file.name ||
-        !adept_dataset_grow(d->arena, (void **)&d->files, d->n_files, &d->private_->file_capacity, sizeof *d->files))
+        !adept_dataset_grow(d->arena, (void **)&d->files, d->n_files, sizeof *d->files))
         return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     adept_status status = adept_bytes_sha256(file.sha256, text, size, err);
     if (status != ADEPT_OK) return status;

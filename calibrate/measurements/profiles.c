@@ -43,7 +43,7 @@ static size_t model_at(adept_dataset *d, const char *path)
 
     for (size_t i = 0; i < p->n_models; i++)
         if (strcmp(p->models[i].path, path) == 0) return i;
-    if (!adept_dataset_grow(d->arena, (void **)&p->models, p->n_models, &p->model_capacity, sizeof *p->models))
+    if (!adept_dataset_grow(d->arena, (void **)&p->models, p->n_models, sizeof *p->models))
         return SIZE_MAX;
     p->models[p->n_models] = (adept_dataset_model){.path = path};
     return p->n_models++;
