@@ -15,7 +15,7 @@
 
 struct adept_evaluator {
     size_t n_rows, n_blocks, n_scalars, n_parameters; /* n_parameters: of the granularity */
-    adept_rows *blocks;
+    adept_row_block *blocks;
     adept_operator_rows *operator_rows; /* granularity "operator": then there are no blocks */
     adept_saturation_kind saturation;
     double defaults[MAX_PARAMETERS + ADEPT_MAX_SCALARS];
@@ -114,7 +114,7 @@ static bool takes_time(const adept_placed_numbers *numbers, const adept_pieces *
     return sum > 0.0 && isfinite(sum) && has_dimensions;
 }
 
-static adept_status add_row(adept_rows *b, adept_pieces *pieces, const adept_placement *at, const adept_scalar *scalars,
+static adept_status add_row(adept_row_block *b, adept_pieces *pieces, const adept_placement *at, const adept_scalar *scalars,
                             size_t n_scalars, adept_error *err)
 {
     adept_placed step;
@@ -123,7 +123,7 @@ static adept_status add_row(adept_rows *b, adept_pieces *pieces, const adept_pla
     if (status != ADEPT_OK) return status;
     if (!takes_time(&step.numbers, pieces))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
-    return adept_rows_add(b, &step.numbers, pieces, err);
+    return adept_row_block_add(b, &step.numbers, pieces, err);
 }
 
 static adept_status add_rows(adept_evaluator *e, const adept_placement *rows, const adept_scalar *scalars,
@@ -157,12 +157,12 @@ static adept_status fill_model(adept_evaluator *e, const adept_placement *rows, 
                                const adept_scalar *scalars, adept_error *err)
 {
     size_t n_blocks = (e->n_rows - 1) / ADEPT_BLOCK_ROWS + 1;
-    if (n_blocks <= SIZE_MAX / sizeof(adept_rows))
-        e->blocks = aligned_alloc(_Alignof(adept_rows), n_blocks * sizeof(adept_rows));
+    if (n_blocks <= SIZE_MAX / sizeof(adept_row_block))
+        e->blocks = aligned_alloc(_Alignof(adept_row_block), n_blocks * sizeof(adept_row_block));
     if (!e->blocks) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", e->n_rows);
     e->n_blocks = n_blocks;
     for (size_t i = 0; i < n_blocks; i++)
-        adept_rows_init(&e->blocks[i]);
+        adept_row_block_init(&e->blocks[i]);
     adept_status status = check_scalars(e, scalars, e->n_scalars, err);
     for (size_t i = 0; i < e->n_scalars && status == ADEPT_OK; i++)
         add_scalar_info(e, i, &scalars[i]);
@@ -250,7 +250,7 @@ static void set_theta(adept_theta *out, const adept_evaluator *e, const double *
 }
 
 /* Rows whose board throttles: the clock is solved one row at a time. */
-static void limit_rows(adept_scratch *s, const adept_rows *b, const adept_theta *theta)
+static void limit_rows(adept_scratch *s, const adept_row_block *b, const adept_theta *theta)
 {
     for (size_t i = 0; i < b->n_rows; i++) {
         if (!(s->over_w[i] > 0.0)) continue;
@@ -273,13 +273,13 @@ void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, doub
     }
     set_theta(&t, e, theta);
     for (size_t i = 0; i < e->n_blocks; i++) {
-        const adept_rows *b = &e->blocks[i];
-        adept_rows_forward(&s, b, &t);
+        const adept_row_block *b = &e->blocks[i];
+        adept_row_block_forward(&s, b, &t);
         limit_rows(&s, b, &t);
         if (time_s) memcpy(time_s + done, s.step_s, b->n_rows * sizeof *time_s);
         if (power_w) memcpy(power_w + done, s.power_w, b->n_rows * sizeof *power_w);
         if (dtime_s || dpower_w)
-            adept_rows_gradient(dtime_s ? dtime_s + done * n_parameters : NULL,
+            adept_row_block_gradient(dtime_s ? dtime_s + done * n_parameters : NULL,
                                 dpower_w ? dpower_w + done * n_parameters : NULL, n_parameters, &s, b, &t);
         done += b->n_rows;
     }

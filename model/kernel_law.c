@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Shortest piece of the depth that is worth a block of its own. */
+/* Shortest part of the depth that is worth a block of its own. */
 #define MIN_SPLIT_DEPTH 128.0
 #define MAX_SPLIT 16
 /* Rows at which half of their pages miss the translation cache; fits to five GPUs found 60 to 210. */
@@ -78,7 +78,7 @@ static int layout_parameter(const adept_kernel_case *c)
     return c->pointwise > 0.0 ? ADEPT_KP_c_layout_pointwise : ADEPT_KP_c_layout;
 }
 
-/* The pieces of a split depth are summed afterwards: each is written and read once more. */
+/* The parts of a split depth are summed afterwards: each is written and read once more. */
 static double split_bytes(const adept_kernel_case *c, const product *p, int split)
 {
     return split == 1 ? 0.0 : (split + 1) * c->element_bytes * p->m * p->n * p->batch;

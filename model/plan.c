@@ -8,6 +8,36 @@
 
 /* ---- both granularities ---- */
 
+/* CUDA context, cuBLAS and cuDNN handles and their workspaces: a few hundred MiB on every current GPU, more with many
+ * loaded kernels. A round allowance, not a measurement. */
+#define CONTEXT_BYTES (600.0 * 1024 * 1024)
+/* The caching allocator rounds and splits blocks. Likewise an allowance. */
+#define FRAGMENTATION_SHARE 0.04
+
+/* Device memory that one GPU needs: an estimate for PyTorch with DistributedDataParallel when gpus > 1; the allowances are in
+ * docs/MODEL.md. */
+static adept_memory memory_of(const adept_profile *prof, double optimizer_state_bytes, double capacity_bytes,
+                              int gpus)
+{
+    bool trains = prof->mode != ADEPT_MODE_INFER;
+    adept_memory m = {
+        .weights_bytes = prof->weights_bytes,
+        .gradients_bytes = trains ? prof->trainable_bytes : 0.0,
+        .optimizer_bytes = optimizer_state_bytes,
+        .activations_bytes = prof->activations_bytes,
+        .capacity_bytes = capacity_bytes,
+    };
+    double tensors = m.weights_bytes + m.gradients_bytes + m.optimizer_bytes + m.activations_bytes +
+                     prof->autocast_copy_bytes + prof->temporary_bytes;
+    /* DistributedDataParallel keeps its buckets beside the gradients unless gradient_as_bucket_view is set. */
+    double buckets = gpus > 1 ? m.gradients_bytes : 0.0;
+    m.other_bytes = prof->autocast_copy_bytes + prof->temporary_bytes + buckets + CONTEXT_BYTES +
+                    FRAGMENTATION_SHARE * (tensors + buckets);
+    m.peak_bytes = m.weights_bytes + m.gradients_bytes + m.optimizer_bytes + m.activations_bytes + m.other_bytes;
+    m.fits = m.peak_bytes <= capacity_bytes;
+    return m;
+}
+
 /* @param gradient_bytes  of one element, as the granularity counts it */
 static void describe(adept_plan *plan, const adept_profile *prof, double gradient_bytes)
 {
@@ -26,7 +56,7 @@ static void describe(adept_plan *plan, const adept_profile *prof, double gradien
     plan->sends = adept_work_sends(work);
     plan->described = (adept_profile){.mode = prof->mode, .precision = prof->precision, .batch_size = prof->batch_size};
     for (int i = 0; i < 2; i++)
-        plan->memory[i] = adept_memory_estimate(prof, optimizer->state_bytes, plan->hw->specs.mem_bytes, i + 1);
+        plan->memory[i] = memory_of(prof, optimizer->state_bytes, plan->hw->specs.mem_bytes, i + 1);
 }
 
 /* ---- granularity "model" ---- */
@@ -59,15 +89,15 @@ static adept_status place_phases(adept_plan *plan, const adept_placement *at, co
     adept_plan_phases *out = &plan->phases;
     const adept_hwprofile *hw = at->hw;
     const double passes = (double)at->profile->grad_accum;
-    adept_rows block;
+    adept_row_block block;
     adept_scratch scratch;
     adept_status status = check_fit(hw, err);
     if (status == ADEPT_OK) status = adept_place(&plan->placed, NULL, at, hw->scalars, hw->n_scalars, err);
     if (status == ADEPT_OK) status = set_theta(&out->theta, hw, &at->run, theta, err);
-    adept_rows_init(&block);
-    if (status == ADEPT_OK) status = adept_rows_add(&block, &plan->placed.numbers, NULL, err);
+    adept_row_block_init(&block);
+    if (status == ADEPT_OK) status = adept_row_block_add(&block, &plan->placed.numbers, NULL, err);
     if (status != ADEPT_OK) return status;
-    adept_rows_forward(&scratch, &block, &out->theta);
+    adept_row_block_forward(&scratch, &block, &out->theta);
     out->full = adept_row_full_clock(&scratch, &block, 0);
     out->gemm_s = scratch.gemm_s[0] * passes;
     out->conv_s = scratch.conv_s[0] * passes;

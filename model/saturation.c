@@ -2,7 +2,7 @@
 #include "saturation.h"
 
 static const char *const names[ADEPT_SATURATIONS] = {
-#define X(id, name) #name,
+#define X(id, name, how) #name,
     ADEPT_SATURATION_LIST(X)
 #undef X
 };

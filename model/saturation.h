@@ -5,11 +5,12 @@
 #include "exp.h"
 #include <math.h>
 
-/* X(id, name) */
+/* X(id, name, EACH or ONCE): ONCE, a function of the C library, which takes long and is no part of a vectorised loop */
 #define ADEPT_SATURATION_LIST(X)                                                                                       \
-    X(SIGMOID, sigmoid) X(ARCTAN, arctan) X(SOFTSIGN, softsign) X(ALGEBRAIC, algebraic) X(TANH, tanh)
+    X(SIGMOID, sigmoid, EACH)                                                                                          \
+    X(ARCTAN, arctan, ONCE) X(SOFTSIGN, softsign, EACH) X(ALGEBRAIC, algebraic, EACH) X(TANH, tanh, ONCE)
 typedef enum adept_saturation_kind {
-#define X(id, name) ADEPT_SATURATION_##id,
+#define X(id, name, how) ADEPT_SATURATION_##id,
     ADEPT_SATURATION_LIST(X)
 #undef X
         ADEPT_SATURATIONS

@@ -40,7 +40,7 @@ static void saturation_common_properties(void **state)
         const char *name;
         double (*function)(double x);
     } functions[] = {
-#define X(id, name) {#name, adept_saturate_##name},
+#define X(id, name, how) {#name, adept_saturate_##name},
         ADEPT_SATURATION_LIST(X)
 #undef X
     };

@@ -60,7 +60,7 @@ static void elasticities_are_the_slopes(void **state)
 {
     (void)state;
     static double (*const functions[])(double x) = {
-#define X(id, name) adept_saturate_##name,
+#define X(id, name, how) adept_saturate_##name,
         ADEPT_SATURATION_LIST(X)
 #undef X
     };
