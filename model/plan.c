@@ -172,10 +172,11 @@ static adept_status time_kernels(adept_timed_kernel *timed, const adept_plan_ker
     for (size_t i = 0; i < set->n; i++) {
         adept_operator_kernel placed;
         adept_status status = adept_operator_place(&placed, &set->shapes[i], at->profile->precision, at->hw, err);
-        if (status == ADEPT_OK && cache)
-            status = adept_kernel_cache_time(&timed[i], cache, i, &placed, k->theta, k->menus, err);
         if (status != ADEPT_OK) return status;
-        if (!cache) adept_operator_time_of(&timed[i], NULL, &placed, k->theta, k->menus);
+        if (cache)
+            adept_kernel_cache_time(&timed[i], cache, i, &placed, k->theta, k->menus);
+        else
+            adept_operator_time_of(&timed[i], NULL, &placed, k->theta, k->menus);
     }
     adept_operator_optimizer_time(&timed[set->n], NULL, &k->numbers, k->theta);
     return ADEPT_OK;
