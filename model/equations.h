@@ -93,14 +93,6 @@ static inline double adept_eq_gradient_bytes(double stored_bytes, bool autocast,
     return adept_smaller(stored_bytes, autocast ? grad_bytes_lowp : stored_bytes);
 }
 
-/** Eq 4.8: ring all-reduce, 2(N-1)*L_hop + 2(N-1)/N * bytes/BW in s; 0 for one GPU. BW is the bus bandwidth (resolution
- *  10). */
-static inline double adept_eq_allreduce_s(double gpus, double gradient_bytes, double l_hop_s, double bw_bytes_per_s)
-{
-    double hops = 2.0 * (gpus - 1.0);
-    return hops * l_hop_s + hops / gpus * gradient_bytes / bw_bytes_per_s;
-}
-
 /** Kernel term of eq 4.7: (G * N_k + N_k_opt) * t_kern in s: kernels repeat with every accumulation pass (resolution
  *  12). */
 static inline double adept_eq_launch_s(double grad_accum, double kernels_per_pass, double optimizer_kernels,

@@ -15,7 +15,7 @@
 
 struct adept_evaluator {
     size_t n_rows, n_blocks, n_scalars, n_parameters; /* n_parameters: of the granularity */
-    adept_rows *blocks;
+    adept_row_block *blocks;
     adept_operator_rows *operator_rows; /* granularity "operator": then there are no blocks */
     adept_saturation_kind saturation;
     double defaults[MAX_PARAMETERS + ADEPT_MAX_SCALARS];
@@ -31,7 +31,7 @@ static void add_scalar_info(adept_evaluator *e, size_t i, const adept_scalar *s)
     snprintf(e->scalar_names[i], sizeof e->scalar_names[i], "%s", s->name);
     snprintf(e->scalar_meanings[i], sizeof e->scalar_meanings[i], "time multiplier of %s where %s is %s",
              adept_term_name(s->term), adept_scalar_target_name(s->target), s->pattern);
-    e->infos[N_MODEL_PARAMETERS + i] = (adept_parameter_info){
+    e->infos[e->n_parameters + i] = (adept_parameter_info){
         .name = e->scalar_names[i],
         .low = ADEPT_SCALAR_LOW,
         .high = ADEPT_SCALAR_HIGH,
@@ -39,7 +39,7 @@ static void add_scalar_info(adept_evaluator *e, size_t i, const adept_scalar *s)
         .log_scale = true,
         .meaning = e->scalar_meanings[i],
     };
-    e->defaults[N_MODEL_PARAMETERS + i] = fmin(ADEPT_SCALAR_HIGH, fmax(ADEPT_SCALAR_LOW, s->value));
+    e->defaults[e->n_parameters + i] = fmin(ADEPT_SCALAR_HIGH, fmax(ADEPT_SCALAR_LOW, s->value));
 }
 
 static adept_status check_scalars(const adept_evaluator *e, const adept_scalar *scalars, size_t n, adept_error *err)
@@ -50,7 +50,7 @@ static adept_status check_scalars(const adept_evaluator *e, const adept_scalar *
         adept_status status = adept_scalar_check(&scalars[i], err);
         if (status != ADEPT_OK) return status;
         bool taken = false;
-        for (size_t j = 0; j < N_MODEL_PARAMETERS; j++)
+        for (size_t j = 0; j < e->n_parameters; j++)
             taken = taken || strcmp(scalars[i].name, e->infos[j].name) == 0;
         for (size_t j = 0; j < i; j++)
             taken = taken || strcmp(scalars[i].name, scalars[j].name) == 0;
@@ -61,22 +61,33 @@ static adept_status check_scalars(const adept_evaluator *e, const adept_scalar *
     return ADEPT_OK;
 }
 
-static adept_status set_parameters(adept_evaluator *e, const adept_hwprofile *hw, const adept_scalar *scalars,
-                                   size_t n_scalars, adept_error *err)
+/* Of rows on several GPUs, the set they share; what each has of its own is then the first one's. */
+static adept_status operator_defaults(double *theta, const adept_hwprofile *hw, adept_error *err)
 {
-    adept_model_parameters p;
-    for (size_t i = 0; i < N_MODEL_PARAMETERS; i++)
-        e->infos[i] = *adept_model_parameter_info(i);
-    adept_status status = check_scalars(e, scalars, n_scalars, err);
-    if (status == ADEPT_OK) status = adept_model_parameters_get(&p, hw, err);
-    if (status != ADEPT_OK) return status;
-    memcpy(e->defaults, &p, sizeof p);
-    for (size_t i = 0; i < N_MODEL_PARAMETERS; i++) /* what a sheet gives may lie outside */
-        e->defaults[i] = fmin(e->infos[i].high, fmax(e->infos[i].low, e->defaults[i]));
-    for (size_t i = 0; i < n_scalars; i++)
-        add_scalar_info(e, i, &scalars[i]);
-    e->n_scalars = n_scalars;
-    return ADEPT_OK;
+    double own[ADEPT_OPERATOR_PARAMETERS];
+    adept_status status = adept_operator_parameters_get(own, hw, err);
+    memcpy(theta, own, sizeof own);
+    if (status != ADEPT_OK || !hw->transferred) return status;
+    status = adept_operator_parameters_shared(theta, hw, err);
+    for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++)
+        if (adept_operator_is_own(i)) theta[i] = own[i];
+    return status;
+}
+
+/* The granularity's own. */
+static adept_status set_parameters(adept_evaluator *e, adept_granularity granularity, const adept_hwprofile *hw,
+                                   adept_error *err)
+{
+    const adept_parameter_info *info;
+    adept_status status = granularity == ADEPT_GRANULARITY_OPERATOR
+                              ? operator_defaults(e->defaults, hw, err)
+                              : adept_model_parameters_get((adept_model_parameters *)e->defaults, hw, err);
+    for (size_t i = 0; status == ADEPT_OK && (info = adept_granularity_parameter_info(granularity, i)); i++) {
+        e->infos[i] = *info;
+        e->defaults[i] = fmin(info->high, fmax(info->low, e->defaults[i])); /* what a sheet gives may lie outside */
+        e->n_parameters = i + 1;
+    }
+    return status;
 }
 
 /* ---- rows ---- */
@@ -103,7 +114,7 @@ static bool takes_time(const adept_placed_numbers *numbers, const adept_pieces *
     return sum > 0.0 && isfinite(sum) && has_dimensions;
 }
 
-static adept_status add_row(adept_rows *b, adept_pieces *pieces, const adept_placement *at, const adept_scalar *scalars,
+static adept_status add_row(adept_row_block *b, adept_pieces *pieces, const adept_placement *at, const adept_scalar *scalars,
                             size_t n_scalars, adept_error *err)
 {
     adept_placed step;
@@ -112,7 +123,7 @@ static adept_status add_row(adept_rows *b, adept_pieces *pieces, const adept_pla
     if (status != ADEPT_OK) return status;
     if (!takes_time(&step.numbers, pieces))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
-    return adept_rows_add(b, &step.numbers, pieces, err);
+    return adept_row_block_add(b, &step.numbers, pieces, err);
 }
 
 static adept_status add_rows(adept_evaluator *e, const adept_placement *rows, const adept_scalar *scalars,
@@ -127,20 +138,7 @@ static adept_status add_rows(adept_evaluator *e, const adept_placement *rows, co
     return status;
 }
 
-/* ---- granularity "operator" ---- */
-
-/* Of rows on several GPUs, the set they share; what each has of its own is then the first one's. */
-static adept_status operator_defaults(double *theta, const adept_hwprofile *hw, adept_error *err)
-{
-    double own[ADEPT_OPERATOR_PARAMETERS];
-    adept_status status = adept_operator_parameters_get(own, hw, err);
-    memcpy(theta, own, sizeof own);
-    if (status != ADEPT_OK || !hw->transferred) return status;
-    status = adept_operator_parameters_shared(theta, hw, err);
-    for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++)
-        if (adept_operator_is_own(i)) theta[i] = own[i];
-    return status;
-}
+/* ---- either granularity ---- */
 
 static adept_status fill_operator(adept_evaluator *e, const adept_placement *rows, const char *saturation,
                                   adept_error *err)
@@ -148,33 +146,26 @@ static adept_status fill_operator(adept_evaluator *e, const adept_placement *row
     size_t row = 0;
     if (e->n_scalars > 0)
         return adept_error_set(err, ADEPT_E_USAGE, "targeted scalars belong to granularity \"model\"");
-    e->n_parameters = ADEPT_OPERATOR_PARAMETERS;
     e->saturation = ADEPT_SATURATION_SIGMOID;
-    for (size_t i = 0; i < e->n_parameters; i++)
-        e->infos[i] = *adept_operator_parameter_info(i);
     adept_status status = adept_operator_check_saturation(saturation, err);
-    if (status == ADEPT_OK) status = operator_defaults(e->defaults, rows[0].hw, err);
     if (status != ADEPT_OK) return status;
-    for (size_t i = 0; i < e->n_parameters; i++) /* what a sheet gives may lie outside */
-        e->defaults[i] = fmin(e->infos[i].high, fmax(e->infos[i].low, e->defaults[i]));
     status = adept_operator_rows_new(&e->operator_rows, rows, e->n_rows, &row, err);
     return in_row(err, row, status);
 }
-
-/* ---- granularity "model" ---- */
 
 static adept_status fill_model(adept_evaluator *e, const adept_placement *rows, const char *saturation,
                                const adept_scalar *scalars, adept_error *err)
 {
     size_t n_blocks = (e->n_rows - 1) / ADEPT_BLOCK_ROWS + 1;
-    if (n_blocks <= SIZE_MAX / sizeof(adept_rows))
-        e->blocks = aligned_alloc(_Alignof(adept_rows), n_blocks * sizeof(adept_rows));
+    if (n_blocks <= SIZE_MAX / sizeof(adept_row_block))
+        e->blocks = aligned_alloc(_Alignof(adept_row_block), n_blocks * sizeof(adept_row_block));
     if (!e->blocks) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", e->n_rows);
     e->n_blocks = n_blocks;
-    e->n_parameters = N_MODEL_PARAMETERS;
     for (size_t i = 0; i < n_blocks; i++)
-        adept_rows_init(&e->blocks[i]);
-    adept_status status = set_parameters(e, rows[0].hw, scalars, e->n_scalars, err);
+        adept_row_block_init(&e->blocks[i]);
+    adept_status status = check_scalars(e, scalars, e->n_scalars, err);
+    for (size_t i = 0; i < e->n_scalars && status == ADEPT_OK; i++)
+        add_scalar_info(e, i, &scalars[i]);
     if (status == ADEPT_OK) status = adept_saturation_of(&e->saturation, saturation, rows[0].hw, err);
     if (status == ADEPT_OK) status = add_rows(e, rows, scalars, err);
     return status;
@@ -203,8 +194,10 @@ adept_status adept_evaluator_new(adept_evaluator **out, const adept_placement *r
     if (!e) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n_rows);
     e->n_rows = n_rows;
     e->n_scalars = n_scalars;
-    adept_status status = granularity == ADEPT_GRANULARITY_OPERATOR ? fill_operator(e, rows, saturation, err)
-                                                                    : fill_model(e, rows, saturation, scalars, err);
+    adept_status status = set_parameters(e, granularity, rows[0].hw, err);
+    if (status == ADEPT_OK)
+        status = granularity == ADEPT_GRANULARITY_OPERATOR ? fill_operator(e, rows, saturation, err)
+                                                           : fill_model(e, rows, saturation, scalars, err);
     if (status == ADEPT_OK)
         *out = e;
     else
@@ -257,7 +250,7 @@ static void set_theta(adept_theta *out, const adept_evaluator *e, const double *
 }
 
 /* Rows whose board throttles: the clock is solved one row at a time. */
-static void limit_rows(adept_scratch *s, const adept_rows *b, const adept_theta *theta)
+static void limit_rows(adept_scratch *s, const adept_row_block *b, const adept_theta *theta)
 {
     for (size_t i = 0; i < b->n_rows; i++) {
         if (!(s->over_w[i] > 0.0)) continue;
@@ -280,13 +273,13 @@ void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, doub
     }
     set_theta(&t, e, theta);
     for (size_t i = 0; i < e->n_blocks; i++) {
-        const adept_rows *b = &e->blocks[i];
-        adept_rows_forward(&s, b, &t);
+        const adept_row_block *b = &e->blocks[i];
+        adept_row_block_forward(&s, b, &t);
         limit_rows(&s, b, &t);
         if (time_s) memcpy(time_s + done, s.step_s, b->n_rows * sizeof *time_s);
         if (power_w) memcpy(power_w + done, s.power_w, b->n_rows * sizeof *power_w);
         if (dtime_s || dpower_w)
-            adept_rows_gradient(dtime_s ? dtime_s + done * n_parameters : NULL,
+            adept_row_block_gradient(dtime_s ? dtime_s + done * n_parameters : NULL,
                                 dpower_w ? dpower_w + done * n_parameters : NULL, n_parameters, &s, b, &t);
         done += b->n_rows;
     }

@@ -16,12 +16,12 @@ typedef double adept_lane_array[ADEPT_BLOCK_ROWS];
 typedef int32_t adept_lane_index[ADEPT_BLOCK_ROWS];
 
 /* A set of targeted scalars and its share of one column, per pass. */
-typedef struct adept_rows_piece {
+typedef struct adept_row_block_piece {
     _Alignas(64) adept_lane_array amount;
     uint32_t scalars, column;
-} adept_rows_piece;
+} adept_row_block_piece;
 
-typedef struct adept_rows {
+typedef struct adept_row_block {
     union {
         struct {
             _Alignas(64) double work[ADEPT_WORK_COLUMNS][ADEPT_BLOCK_ROWS];
@@ -31,16 +31,17 @@ typedef struct adept_rows {
         double of_pass[ADEPT_OF_PASS][ADEPT_BLOCK_ROWS]; /* all of them */
     };
     double row[ADEPT_ROW_COLUMNS][ADEPT_BLOCK_ROWS];
+    adept_lane_index first[ADEPT_DIMENSIONS]; /* of a pass: the first one with the same dimension */
     adept_lane_index row_pass;
     size_t n_passes, n_rows;
     size_t n_pieces, piece_capacity;
-    adept_rows_piece *pieces;
-} adept_rows;
+    adept_row_block_piece *pieces;
+} adept_row_block;
 
 /** An empty block; the big arrays are left as they are. */
-void adept_rows_init(adept_rows *b);
+void adept_row_block_init(adept_row_block *b);
 /** Add a row to a block that has room. @return ADEPT_E_NOMEM; never fails without pieces. */
-adept_status adept_rows_add(adept_rows *b, const adept_placed_numbers *numbers, const adept_pieces *pieces,
+adept_status adept_row_block_add(adept_row_block *b, const adept_placed_numbers *numbers, const adept_pieces *pieces,
                             adept_error *err);
 
 /* Parameters of one evaluation. */
@@ -66,9 +67,9 @@ typedef struct adept_scratch {
 } adept_scratch;
 
 /** Fill the scratch for a block. Rows with over_w > 0 hold what they would be at full clock. */
-void adept_rows_forward(adept_scratch *s, const adept_rows *b, const adept_theta *theta);
+void adept_row_block_forward(adept_scratch *s, const adept_row_block *b, const adept_theta *theta);
 /** The same by the portable code only, to compare with. */
-void adept_rows_forward_portable(adept_scratch *s, const adept_rows *b, const adept_theta *theta);
+void adept_row_block_forward_portable(adept_scratch *s, const adept_row_block *b, const adept_theta *theta);
 
 /* The three phases of one row that draw more than idle power, under the limit. Powers of one GPU. */
 typedef struct adept_phases {
@@ -85,13 +86,13 @@ typedef struct adept_full_clock {
     double tdp_w, limit_w, min_clock, max_clock;
 } adept_full_clock;
 
-adept_full_clock adept_row_full_clock(const adept_scratch *s, const adept_rows *b, size_t row);
+adept_full_clock adept_row_full_clock(const adept_scratch *s, const adept_row_block *b, size_t row);
 void adept_phases_of(adept_phases *out, const adept_full_clock *full, const adept_model_parameters *p);
-void adept_row_phases(adept_phases *out, const adept_scratch *s, const adept_rows *b, size_t row,
+void adept_row_phases(adept_phases *out, const adept_scratch *s, const adept_row_block *b, size_t row,
                       const adept_theta *theta);
 
-/** d time / d theta and d power / d theta of every row of a block after adept_rows_forward(). */
-void adept_rows_gradient(double *dtime_s, double *dpower_w, size_t n_parameters, const adept_scratch *s,
-                         const adept_rows *b, const adept_theta *theta);
+/** d time / d theta and d power / d theta of every row of a block after adept_row_block_forward(). */
+void adept_row_block_gradient(double *dtime_s, double *dpower_w, size_t n_parameters, const adept_scratch *s,
+                         const adept_row_block *b, const adept_theta *theta);
 
 #endif

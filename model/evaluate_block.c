@@ -2,7 +2,7 @@
 #include "evaluate.h"
 #include <stdlib.h>
 
-void adept_rows_init(adept_rows *b)
+void adept_row_block_init(adept_row_block *b)
 {
     b->n_passes = b->n_rows = b->n_pieces = b->piece_capacity = 0;
     b->pieces = NULL;
@@ -15,7 +15,13 @@ static void put_last(double *column, size_t n, double value)
         column[i] = value;
 }
 
-static double piece_amount(const adept_pieces *pieces, const adept_rows_piece *wanted)
+static void put_last_index(int32_t *column, size_t n, int32_t value)
+{
+    for (size_t i = n - 1; i < ADEPT_PADDED(n); i++)
+        column[i] = value;
+}
+
+static double piece_amount(const adept_pieces *pieces, const adept_row_block_piece *wanted)
 {
     for (size_t i = 0; pieces && i < pieces->n; i++)
         if (pieces->items[i].scalars == wanted->scalars && pieces->items[i].column == wanted->column)
@@ -23,7 +29,7 @@ static double piece_amount(const adept_pieces *pieces, const adept_rows_piece *w
     return 0.0;
 }
 
-static bool is_pass(const adept_rows *b, size_t pass, const adept_placed_numbers *numbers, const adept_pieces *pieces)
+static bool is_pass(const adept_row_block *b, size_t pass, const adept_placed_numbers *numbers, const adept_pieces *pieces)
 {
     bool same = true;
     for (int i = 0; i < ADEPT_OF_PASS; i++)
@@ -34,7 +40,7 @@ static bool is_pass(const adept_rows *b, size_t pass, const adept_placed_numbers
 }
 
 /* Make sure that the block has each of these, with nothing of it in the passes so far. */
-static bool add_pieces(adept_rows *b, const adept_pieces *pieces)
+static bool add_pieces(adept_row_block *b, const adept_pieces *pieces)
 {
     for (size_t i = 0; pieces && i < pieces->n; i++) {
         const adept_piece *p = &pieces->items[i];
@@ -44,37 +50,42 @@ static bool add_pieces(adept_rows *b, const adept_pieces *pieces)
         if (at < b->n_pieces) continue;
         if (at == b->piece_capacity) {
             size_t capacity = at ? 2 * at : 4;
-            adept_rows_piece *larger = aligned_alloc(_Alignof(adept_rows_piece), capacity * sizeof *larger);
+            adept_row_block_piece *larger = aligned_alloc(_Alignof(adept_row_block_piece), capacity * sizeof *larger);
             if (!larger) return false;
             if (at) memcpy(larger, b->pieces, at * sizeof *larger);
             free(b->pieces);
             b->pieces = larger;
             b->piece_capacity = capacity;
         }
-        b->pieces[b->n_pieces++] = (adept_rows_piece){.scalars = p->scalars, .column = p->column};
+        b->pieces[b->n_pieces++] = (adept_row_block_piece){.scalars = p->scalars, .column = p->column};
     }
     return true;
 }
 
-static size_t pass_index(adept_rows *b, const adept_placed_numbers *numbers, const adept_pieces *pieces)
+static size_t pass_index(adept_row_block *b, const adept_placed_numbers *numbers, const adept_pieces *pieces)
 {
     for (size_t i = 0; i < b->n_passes; i++)
         if (is_pass(b, i, numbers, pieces)) return i;
     size_t n = ++b->n_passes;
     for (int i = 0; i < ADEPT_OF_PASS; i++)
         put_last(b->of_pass[i], n, numbers->of_pass[i]);
+    for (int d = 0; d < ADEPT_DIMENSIONS; d++) {
+        int32_t first = 0;
+        while ((size_t)first + 1 < n && b->dim[d][first] != numbers->dim[d])
+            first++;
+        put_last_index(b->first[d], n, first);
+    }
     for (size_t i = 0; i < b->n_pieces; i++)
         put_last(b->pieces[i].amount, n, piece_amount(pieces, &b->pieces[i]));
     return n - 1;
 }
 
-adept_status adept_rows_add(adept_rows *b, const adept_placed_numbers *numbers, const adept_pieces *pieces,
+adept_status adept_row_block_add(adept_row_block *b, const adept_placed_numbers *numbers, const adept_pieces *pieces,
                             adept_error *err)
 {
     if (!add_pieces(b, pieces)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for targeted scalars");
     size_t n = ++b->n_rows, pass = pass_index(b, numbers, pieces);
-    for (size_t i = n - 1; i < ADEPT_PADDED(n); i++)
-        b->row_pass[i] = (int32_t)pass;
+    put_last_index(b->row_pass, n, (int32_t)pass);
     for (int i = 0; i < ADEPT_ROW_COLUMNS; i++)
         put_last(b->row[i], n, numbers->row[i]);
     return ADEPT_OK;

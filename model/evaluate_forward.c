@@ -8,12 +8,18 @@
 
 /* ---- saturation (eq 4.11, 4.12) ---- */
 
-#define SATURATE(name)                                                                                                 \
+#define EACH(name)                                                                                                     \
     for (int d = 0; d < ADEPT_DIMENSIONS; d++)                                                                         \
         for (size_t i = 0; i < n; i++)                                                                                 \
             s->sat[d][i] = adept_saturate_##name(b->dim[d][i] * inverse_r[d]);
+/* Every distinct dimension once. */
+#define ONCE(name)                                                                                                     \
+    for (int d = 0; d < ADEPT_DIMENSIONS; d++)                                                                         \
+        for (size_t i = 0, first; i < n; i++)                                                                          \
+            s->sat[d][i] = (first = (size_t)b->first[d][i]) < i ? s->sat[d][first]                                     \
+                                                                : adept_saturate_##name(b->dim[d][i] * inverse_r[d]);
 
-INLINE void saturate(adept_scratch *restrict s, const adept_rows *restrict b, const adept_theta *theta)
+INLINE void saturate(adept_scratch *restrict s, const adept_row_block *restrict b, const adept_theta *theta)
 {
     const double inverse_r[ADEPT_DIMENSIONS] = {
 #define X(id, reference) 1.0 / theta->p.reference,
@@ -22,9 +28,9 @@ INLINE void saturate(adept_scratch *restrict s, const adept_rows *restrict b, co
     };
     const size_t n = ADEPT_PADDED(b->n_passes);
     switch (theta->saturation) {
-#define X(id, name)                                                                                                    \
+#define X(id, name, how)                                                                                               \
     case ADEPT_SATURATION_##id:                                                                                        \
-        SATURATE(name) break;
+        how(name) break;
         ADEPT_SATURATION_LIST(X)
 #undef X
     case ADEPT_SATURATIONS:
@@ -34,7 +40,7 @@ INLINE void saturate(adept_scratch *restrict s, const adept_rows *restrict b, co
 
 /* ---- slopes: seconds per second at the peak (eq 4.9, 4.10) ---- */
 
-INLINE void find_slopes(adept_scratch *restrict s, const adept_rows *restrict b, const adept_model_parameters *p)
+INLINE void find_slopes(adept_scratch *restrict s, const adept_row_block *restrict b, const adept_model_parameters *p)
 {
     const double beta_gemm = p->beta_gemm, c_gemm = p->c_gemm, beta_conv = p->beta_conv, c_conv = p->c_conv;
     size_t n = ADEPT_PADDED(b->n_passes);
@@ -51,13 +57,13 @@ INLINE void find_slopes(adept_scratch *restrict s, const adept_rows *restrict b,
 
 /* ---- targeted scalars ---- */
 
-INLINE void apply_scalars(adept_scratch *restrict s, const adept_rows *restrict b, const adept_theta *theta)
+INLINE void apply_scalars(adept_scratch *restrict s, const adept_row_block *restrict b, const adept_theta *theta)
 {
     size_t n = ADEPT_PADDED(b->n_passes);
     for (int i = 0; i < ADEPT_WORK_COLUMNS; i++)
         memcpy(s->work[i], b->work[i], n * sizeof(double));
     for (size_t k = 0; k < b->n_pieces; k++) {
-        const adept_rows_piece *piece = &b->pieces[k];
+        const adept_row_block_piece *piece = &b->pieces[k];
         double factor = 1.0, *column = s->work[piece->column];
         for (uint32_t i = 0, mask = piece->scalars; mask; i++, mask >>= 1)
             if (mask & 1) factor *= theta->scalar[i];
@@ -68,7 +74,7 @@ INLINE void apply_scalars(adept_scratch *restrict s, const adept_rows *restrict 
 
 /* ---- the pass and the optimizer (eq 4.7, 4.9, 4.13) ---- */
 
-INLINE void find_passes(adept_scratch *restrict s, const adept_rows *restrict b,
+INLINE void find_passes(adept_scratch *restrict s, const adept_row_block *restrict b,
                         const double (*restrict work)[ADEPT_BLOCK_ROWS], const adept_model_parameters *parameters)
 {
     const adept_model_parameters p = *parameters; /* a copy: stores to s cannot change it */
@@ -110,7 +116,7 @@ INLINE void find_passes(adept_scratch *restrict s, const adept_rows *restrict b,
 
 /* ---- rows (eq 4.8, 4.14, 4.15) ---- */
 
-INLINE void find_rows(adept_scratch *restrict s, const adept_rows *restrict b, const adept_model_parameters *parameters)
+INLINE void find_rows(adept_scratch *restrict s, const adept_row_block *restrict b, const adept_model_parameters *parameters)
 {
     const adept_model_parameters p = *parameters;
     const double exposed = 1.0 - p.overlap;
@@ -150,7 +156,7 @@ INLINE void find_rows(adept_scratch *restrict s, const adept_rows *restrict b, c
     }
 }
 
-INLINE void forward(adept_scratch *restrict s, const adept_rows *restrict b, const adept_theta *theta)
+INLINE void forward(adept_scratch *restrict s, const adept_row_block *restrict b, const adept_theta *theta)
 {
     saturate(s, b, theta);
     find_slopes(s, b, &theta->p);
@@ -159,19 +165,19 @@ INLINE void forward(adept_scratch *restrict s, const adept_rows *restrict b, con
     find_rows(s, b, &theta->p);
 }
 
-void adept_rows_forward_portable(adept_scratch *s, const adept_rows *b, const adept_theta *theta)
+void adept_row_block_forward_portable(adept_scratch *s, const adept_row_block *b, const adept_theta *theta)
 {
     forward(s, b, theta);
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2"))) static void forward_avx2(adept_scratch *s, const adept_rows *b,
+__attribute__((target("avx2"))) static void forward_avx2(adept_scratch *s, const adept_row_block *b,
                                                          const adept_theta *theta)
 {
     forward(s, b, theta);
 }
 
-void adept_rows_forward(adept_scratch *s, const adept_rows *b, const adept_theta *theta)
+void adept_row_block_forward(adept_scratch *s, const adept_row_block *b, const adept_theta *theta)
 {
     if (__builtin_cpu_supports("avx2"))
         forward_avx2(s, b, theta);
@@ -179,7 +185,7 @@ void adept_rows_forward(adept_scratch *s, const adept_rows *b, const adept_theta
         forward(s, b, theta);
 }
 #else
-void adept_rows_forward(adept_scratch *s, const adept_rows *b, const adept_theta *theta)
+void adept_row_block_forward(adept_scratch *s, const adept_row_block *b, const adept_theta *theta)
 {
     forward(s, b, theta);
 }
@@ -225,7 +231,7 @@ void adept_phases_of(adept_phases *out, const adept_full_clock *full, const adep
     };
 }
 
-adept_full_clock adept_row_full_clock(const adept_scratch *s, const adept_rows *b, size_t row)
+adept_full_clock adept_row_full_clock(const adept_scratch *s, const adept_row_block *b, size_t row)
 {
     size_t at = (size_t)b->row_pass[row];
     return (adept_full_clock){
@@ -243,7 +249,7 @@ adept_full_clock adept_row_full_clock(const adept_scratch *s, const adept_rows *
     };
 }
 
-void adept_row_phases(adept_phases *out, const adept_scratch *s, const adept_rows *b, size_t row,
+void adept_row_phases(adept_phases *out, const adept_scratch *s, const adept_row_block *b, size_t row,
                       const adept_theta *theta)
 {
     const adept_full_clock full = adept_row_full_clock(s, b, row);

@@ -124,7 +124,7 @@ static void add_pass(row_slope *sum, const phase_slope *slope, const adept_power
     add_phase_common(sum, slope, state);
 }
 
-static row_slope find_row_slope(const adept_scratch *s, const adept_rows *b, size_t row, const adept_theta *theta)
+static row_slope find_row_slope(const adept_scratch *s, const adept_row_block *b, size_t row, const adept_theta *theta)
 {
     const adept_model_parameters *p = &theta->p;
     size_t at = (size_t)b->row_pass[row];
@@ -196,7 +196,7 @@ static void add_matrix_work(const gradient *g, const adept_scratch *s, size_t at
     }
 }
 
-static void add_other_work(const gradient *g, const adept_scratch *s, const adept_rows *b, size_t at,
+static void add_other_work(const gradient *g, const adept_scratch *s, const adept_row_block *b, size_t at,
                            const adept_model_parameters *p, const double (*work)[ADEPT_BLOCK_ROWS])
 {
     double alu_s = s->alu_s[at], opt_alu_s = s->opt_compute_s[at], wset = b->pass[ADEPT_PASS_WSET][at];
@@ -214,7 +214,7 @@ static void add_other_work(const gradient *g, const adept_scratch *s, const adep
         add(g, INDEX(k_wset), Q_MEMORY, full_s * wset);
 }
 
-static void add_run(const gradient *g, const adept_scratch *s, const adept_rows *b, size_t row, size_t at,
+static void add_run(const gradient *g, const adept_scratch *s, const adept_row_block *b, size_t row, size_t at,
                     const adept_model_parameters *p, const double (*work)[ADEPT_BLOCK_ROWS])
 {
     adept_allreduce_law law = {b->row[ADEPT_ROW_HOPS][row], b->row[ADEPT_ROW_VOLUME][row],
@@ -240,7 +240,7 @@ static void add_run(const gradient *g, const adept_scratch *s, const adept_rows 
 }
 
 /* Seconds of a piece once its factor is 1, by the quantity it belongs to. */
-static void add_piece(const gradient *g, const adept_rows_piece *piece, const adept_scratch *s, size_t at,
+static void add_piece(const gradient *g, const adept_row_block_piece *piece, const adept_scratch *s, size_t at,
                       const adept_theta *theta)
 {
     const adept_model_parameters *p = &theta->p;
@@ -265,7 +265,7 @@ static void add_piece(const gradient *g, const adept_rows_piece *piece, const ad
             add(g, N_MODEL_PARAMETERS + i, (quantity)q, by[q] * amount * factor / theta->scalar[i]);
 }
 
-static void find_elasticities(double (*out)[ADEPT_BLOCK_ROWS], const adept_rows *b, const adept_theta *theta)
+static void find_elasticities(double (*out)[ADEPT_BLOCK_ROWS], const adept_row_block *b, const adept_theta *theta)
 {
     const double r[ADEPT_DIMENSIONS] = {
 #define X(id, reference) theta->p.reference,
@@ -274,11 +274,12 @@ static void find_elasticities(double (*out)[ADEPT_BLOCK_ROWS], const adept_rows 
     };
     for (int d = 0; d < ADEPT_DIMENSIONS; d++)
         for (size_t i = 0; i < b->n_passes; i++)
-            out[d][i] = adept_saturation_elasticity(theta->saturation, b->dim[d][i] / r[d]);
+            out[d][i] = (size_t)b->first[d][i] < i ? out[d][b->first[d][i]]
+                                                   : adept_saturation_elasticity(theta->saturation, b->dim[d][i] / r[d]);
 }
 
-void adept_rows_gradient(double *dtime_s, double *dpower_w, size_t n_parameters, const adept_scratch *s,
-                         const adept_rows *b, const adept_theta *theta)
+void adept_row_block_gradient(double *dtime_s, double *dpower_w, size_t n_parameters, const adept_scratch *s,
+                         const adept_row_block *b, const adept_theta *theta)
 {
     const double(*work)[ADEPT_BLOCK_ROWS] =
         b->n_pieces > 0 ? (const double(*)[ADEPT_BLOCK_ROWS])s->work : (const double(*)[ADEPT_BLOCK_ROWS])b->work;

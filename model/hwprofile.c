@@ -4,68 +4,50 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <stdatomic.h>
 
 #define SCHEMA_VERSION 1
 #define MAX_NAME_LENGTH 63
 #define MAX_ALIASES 64
 
-typedef struct spec_info {
+static const struct {
     const char *name;
     bool required;
-    size_t offset; /* in adept_specs */
-} spec_info;
-
-static const spec_info infos[] = {
-#define X(name, required, text) {#name, required, offsetof(adept_specs, name)},
+} infos[ADEPT_SPECS] = {
+#define X(name, required, text) {#name, required},
     ADEPT_SPEC_LIST(X)
 #undef X
 };
 
-#define N_SPECS (sizeof infos / sizeof infos[0])
-
-/* What no GPU exceeds, by the ending of the name: a number outside was written in another unit (TFLOP/s, GB, MHz). */
+/* What no GPU exceeds: a number outside was written in another unit (TFLOP/s, GB, MHz). Of the numbers of ADEPT_SPEC_LIST up to
+ * `last`, from the one before on. */
 static const struct {
-    const char *ending, *unit;
+    adept_spec last;
+    const char *unit;
     double low, high;
 } ranges[] = {
-    {"_flops_per_s", "FLOP/s", 1e9, 1e18},
-    {"_bytes_per_s", "bytes/s", 1e9, 1e15},
-    {"l2_bytes", "bytes", 1e4, 1e10},
-    {"mem_bytes", "bytes", 1e8, 1e14},
-    {"sm_count", "units", 1, 1e5},
-    {"_nm", "nm", 1, 1000},
-    {"_hz", "Hz", 1e7, 1e11},
-    {"_w", "W", 1, 2e4},
+    {ADEPT_SPEC_tensor_fp64_flops_per_s, "FLOP/s", 1e9, 1e18},
+    {ADEPT_SPEC_mem_bytes, "bytes", 1e8, 1e14},
+    {ADEPT_SPEC_mem_bytes_per_s, "bytes/s", 1e9, 1e15},
+    {ADEPT_SPEC_l2_bytes, "bytes", 1e4, 1e10},
+    {ADEPT_SPEC_sm_count, "units", 1, 1e5},
+    {ADEPT_SPEC_process_nm, "nm", 1, 1000},
+    {ADEPT_SPEC_clock_min_hz, "Hz", 1e7, 1e11},
+    {ADEPT_SPEC_idle_w, "W", 1, 2e4},
+    {ADEPT_SPEC_pcie_bytes_per_s, "bytes/s", 1e9, 1e15},
 };
 
 static double *spec_at(adept_specs *specs, size_t index)
 {
-    return (double *)((char *)specs + infos[index].offset);
+    return (double *)specs + index;
 }
 
-/* N_SPECS if there is no such number. */
+/* ADEPT_SPECS if there is no such number. */
 static size_t spec_index(const char *name)
 {
     size_t i = 0;
-    while (i < N_SPECS && strcmp(infos[i].name, name) != 0)
+    while (i < ADEPT_SPECS && strcmp(infos[i].name, name) != 0)
         i++;
     return i;
-}
-
-/* ---- keys ---- */
-
-/* A misspelt key would silently leave a default in place. */
-void adept_hwprofile_check_keys(adept_json_reader *r, const cJSON *object, const char *where,
-                                const char *const *allowed, size_t n_allowed)
-{
-    if (r->status != ADEPT_OK) return; /* `object` may not be one */
-    for (const cJSON *item = object->child; item; item = item->next) {
-        size_t i = 0;
-        while (i < n_allowed && strcmp(allowed[i], item->string) != 0)
-            i++;
-        if (i == n_allowed) adept_json_fail(r, "unknown key \"%.80s\"%s", item->string, where);
-    }
 }
 
 /* ---- name and aliases ---- */
@@ -101,32 +83,16 @@ static void read_aliases(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
 
 /* ---- specs ---- */
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t n = strlen(text), m = strlen(ending);
-    return n >= m && strcmp(text + n - m, ending) == 0;
-}
-
-/* The row of a name in `ranges`; looked up once. Threads may find it at the same time: all find the same. */
-static size_t range_of(size_t spec)
-{
-    static _Atomic unsigned char rows[N_SPECS]; /* row + 1 */
-    size_t row = rows[spec];
-    if (row > 0) return row - 1;
-    while (!ends_with(infos[spec].name, ranges[row].ending)) /* every name has a row: the unit test walks them all */
-        row++;
-    rows[spec] = (unsigned char)(row + 1);
-    return row;
-}
-
 static adept_status check_range(size_t spec, double value, adept_error *err)
 {
     const char *name = infos[spec].name;
-    size_t i = range_of(spec);
+    size_t i = 0;
+    while (spec > (size_t)ranges[i].last)
+        i++;
     if (!(value >= ranges[i].low && value <= ranges[i].high))
         return adept_error_set(err, ADEPT_E_INVALID, "specs.%s = %g is outside %g to %g %s: is it in that unit?", name,
                                value, ranges[i].low, ranges[i].high, ranges[i].unit);
-    if (infos[spec].offset == offsetof(adept_specs, sm_count) && value != floor(value))
+    if (spec == ADEPT_SPEC_sm_count && value != floor(value))
         return adept_error_set(err, ADEPT_E_INVALID, "specs.%s = %g is not a whole number", name, value);
     return ADEPT_OK;
 }
@@ -155,12 +121,12 @@ static void read_spec(adept_json_reader *r, adept_hwprofile *hw, const char **so
 
 static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
 {
-    const char *names[N_SPECS];
-    for (size_t i = 0; i < N_SPECS; i++)
+    const char *names[ADEPT_SPECS];
+    for (size_t i = 0; i < ADEPT_SPECS; i++)
         names[i] = infos[i].name;
-    adept_hwprofile_check_keys(r, object, " in \"specs\"", names, N_SPECS);
-    const char **sources = adept_json_room(r, hw->arena, N_SPECS, sizeof *sources);
-    for (size_t i = 0; i < N_SPECS && r->status == ADEPT_OK; i++) {
+    adept_hwprofile_check_keys(r, object, " in \"specs\"", names, ADEPT_SPECS);
+    const char **sources = adept_json_room(r, hw->arena, ADEPT_SPECS, sizeof *sources);
+    for (size_t i = 0; i < ADEPT_SPECS && r->status == ADEPT_OK; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, infos[i].name);
         *spec_at(&hw->specs, i) = NAN;
         sources[i] = "";
@@ -175,19 +141,18 @@ static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *o
 /* Pairs of which the first is at most the second; either may be unknown (NAN). */
 static adept_status check_consistency(const adept_specs *specs, adept_error *err)
 {
-#define PAIR(low, high) {#low, #high, offsetof(adept_specs, low), offsetof(adept_specs, high)}
-    static const struct {
-        const char *low, *high;
-        size_t low_at, high_at;
-    } pairs[] = {PAIR(power_limit_min_w, tdp_w),   PAIR(tdp_w, power_limit_max_w),      PAIR(idle_w, tdp_w),
-                 PAIR(clock_min_hz, clock_boost_hz), PAIR(clock_base_hz, clock_boost_hz), PAIR(l2_bytes, mem_bytes)};
-#undef PAIR
+    static const adept_spec pairs[][2] = {{ADEPT_SPEC_power_limit_min_w, ADEPT_SPEC_tdp_w},
+                                          {ADEPT_SPEC_tdp_w, ADEPT_SPEC_power_limit_max_w},
+                                          {ADEPT_SPEC_idle_w, ADEPT_SPEC_tdp_w},
+                                          {ADEPT_SPEC_clock_min_hz, ADEPT_SPEC_clock_boost_hz},
+                                          {ADEPT_SPEC_clock_base_hz, ADEPT_SPEC_clock_boost_hz},
+                                          {ADEPT_SPEC_l2_bytes, ADEPT_SPEC_mem_bytes}};
+    const double *numbers = (const double *)specs;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        const char *low = pairs[i].low, *high = pairs[i].high;
-        double a = *(const double *)((const char *)specs + pairs[i].low_at);
-        double b = *(const double *)((const char *)specs + pairs[i].high_at);
-        if (a > b)
-            return adept_error_set(err, ADEPT_E_INVALID, "specs.%s = %g is more than specs.%s = %g", low, a, high, b);
+        adept_spec low = pairs[i][0], high = pairs[i][1];
+        if (numbers[low] > numbers[high])
+            return adept_error_set(err, ADEPT_E_INVALID, "specs.%s = %g is more than specs.%s = %g", infos[low].name,
+                                   numbers[low], infos[high].name, numbers[high]);
     }
     return ADEPT_OK;
 }
@@ -195,7 +160,7 @@ static adept_status check_consistency(const adept_specs *specs, adept_error *err
 adept_status adept_hwprofile_check(const adept_hwprofile *hw, adept_error *err)
 {
     adept_status status = ADEPT_OK;
-    for (size_t i = 0; i < N_SPECS && status == ADEPT_OK; i++) {
+    for (size_t i = 0; i < ADEPT_SPECS && status == ADEPT_OK; i++) {
         double value = *spec_at((adept_specs *)&hw->specs, i);
         if (!isnan(value) || infos[i].required) status = check_range(i, value, err);
     }
@@ -265,13 +230,5 @@ void adept_hwprofile_free(adept_hwprofile *hw)
 const char *adept_hwprofile_source(const adept_hwprofile *hw, const char *spec_name)
 {
     size_t i = spec_index(spec_name);
-    return i < N_SPECS && hw->sources ? hw->sources[i] : "";
-}
-
-double *adept_hwprofile_number(adept_hwprofile *hw, const char *key)
-{
-    static const char prefix[] = "specs.";
-    if (strncmp(key, prefix, sizeof prefix - 1) != 0) return NULL;
-    size_t i = spec_index(key + sizeof prefix - 1);
-    return i < N_SPECS ? spec_at(&hw->specs, i) : NULL;
+    return i < ADEPT_SPECS && hw->sources ? hw->sources[i] : "";
 }

@@ -1,15 +1,33 @@
-/** @file hwprofile_fit.c  Reading the "fit" object of a hardware profile: parameters, targeted scalars, intervals.
+/** @file hwprofile_fit.c  Reading the "fit" object of a hardware profile: parameters, targeted scalars, intervals; and giving that of
+ *  some GPUs to one that was never measured.
  *  Calls: adept_json, adept_arena. */
 #include "adept_model.h"
+#include "embedded.h"
 #include "hwprofile_read.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#define SCHEMA_VERSION 1
+#define MAX_DONORS 256
 #define MAX_PARAMETERS 1024
 #define MAX_LOG_RATIO 20.0  /* of measured and predicted: a factor of 5e8 is no residual */
 #define DEFAULT_WIDEN 2.0
 #define MAX_WIDEN 100.0
+
+/* A misspelt key would silently leave a default in place. */
+void adept_hwprofile_check_keys(adept_json_reader *r, const cJSON *object, const char *where,
+                                const char *const *allowed, size_t n_allowed)
+{
+    if (r->status != ADEPT_OK) return; /* `object` may not be one */
+    for (const cJSON *item = object->child; item; item = item->next) {
+        size_t i = 0;
+        while (i < n_allowed && strcmp(allowed[i], item->string) != 0)
+            i++;
+        if (i == n_allowed) adept_json_fail(r, "unknown key \"%.80s\"%s", item->string, where);
+    }
+}
 
 /* ---- parameters ---- */
 
@@ -103,28 +121,19 @@ static void read_pair(adept_json_reader *r, double *low, double *high, const cJS
     *high = second->valuedouble;
 }
 
-static unsigned precision_bit(const char *name)
-{
-    adept_precision precision;
-    return adept_precision_from_name(&precision, name) ? 1u << precision : 0;
-}
-
-static unsigned mode_bit(const char *name)
-{
-    adept_mode mode;
-    return adept_mode_from_name(&mode, name) ? 1u << mode : 0;
-}
-
-static unsigned read_names(adept_json_reader *r, const cJSON *range, const char *key, unsigned (*bit_of)(const char *))
+/* A bit for each of the names. */
+static unsigned read_names(adept_json_reader *r, const cJSON *range, const char *key, adept_name_at names)
 {
     const cJSON *array = r->status == ADEPT_OK ? cJSON_GetObjectItemCaseSensitive(range, key) : NULL;
     unsigned bits = 0;
     if (!array || cJSON_IsNull(array)) return 0;
     if (!cJSON_IsArray(array)) adept_json_fail(r, "fit.intervals: %s is not an array", key);
     for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next) {
-        unsigned bit = cJSON_IsString(item) ? bit_of(item->valuestring) : 0;
-        if (!bit) adept_json_fail(r, "fit.intervals: an entry of %s is not a known name", key);
-        bits |= bit;
+        size_t i = 0;
+        while (cJSON_IsString(item) && names(i) && strcmp(names(i), item->valuestring) != 0)
+            i++;
+        if (!cJSON_IsString(item) || !names(i)) adept_json_fail(r, "fit.intervals: an entry of %s is not a known name", key);
+        bits |= 1u << i;
     }
     return bits;
 }
@@ -143,8 +152,8 @@ static void read_range(adept_json_reader *r, adept_intervals *in, const cJSON *r
 #define X(name, text) read_pair(r, &in->low.name, &in->high.name, range, #name, 0.0, 1e30);
     ADEPT_RANGE_LIST(X)
 #undef X
-    in->precisions = read_names(r, range, "precisions", precision_bit);
-    in->modes = read_names(r, range, "modes", mode_bit);
+    in->precisions = read_names(r, range, "precisions", adept_precision_at);
+    in->modes = read_names(r, range, "modes", adept_mode_at);
 }
 
 /* Keys that are not known here tell people how the intervals were made. */
@@ -203,6 +212,34 @@ static void read_tiles(adept_json_reader *r, adept_hwprofile *hw, const cJSON *f
     hw->tiles = menus;
 }
 
+/* ---- where the fit came from ---- */
+
+static void read_donors(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
+{
+    hw->donors = adept_json_texts(r, hw->arena, fit, "gpus", 1, MAX_DONORS, &hw->n_donors);
+    hw->donor_vendors = adept_json_texts(r, hw->arena, fit, "vendors", 1, MAX_DONORS, &hw->n_donor_vendors);
+    hw->other_vendor = true;
+    for (size_t i = 0; i < hw->n_donor_vendors && r->status == ADEPT_OK; i++)
+        if (strcmp(hw->donor_vendors[i], hw->vendor) == 0) hw->other_vendor = false;
+    if (hw->other_vendor) hw->intervals = NULL; /* errors on GPUs of one vendor say nothing of another's */
+}
+
+bool adept_hwprofile_is_transferred(adept_json_reader *r, const cJSON *fit)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(fit, "transferred");
+    if (item && !cJSON_IsBool(item)) adept_json_fail(r, "fit.transferred is neither true nor false");
+    return cJSON_IsTrue(item);
+}
+
+static void read_transfer(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
+{
+    if (r->status == ADEPT_OK && hw->granularity != ADEPT_GRANULARITY_OPERATOR)
+        adept_json_fail(r, "fit.transferred: only parameters of granularity \"operator\" can be");
+    if (r->status == ADEPT_OK) read_donors(r, hw, fit);
+    hw->calibrated = false;
+    hw->transferred = true;
+}
+
 /* ---- the object ---- */
 
 static void read_granularity(adept_json_reader *r, adept_hwprofile *hw, const char *name)
@@ -240,7 +277,7 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
     read_intervals(r, hw, fit);
     read_tiles(r, hw, fit);
     hw->calibrated = true;
-    if (adept_hwprofile_is_transferred(r, fit)) adept_hwprofile_read_transfer(r, hw, fit);
+    if (adept_hwprofile_is_transferred(r, fit)) read_transfer(r, hw, fit);
     if (r->status != ADEPT_OK) return;
     char *text = cJSON_PrintUnformatted(fit); /* not by adept_json_put_tree(): published texts have these digits */
     if (text)
@@ -248,4 +285,46 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
     else
         adept_json_no_memory(r);
     cJSON_free(text);
+}
+
+/* ---- a set for GPUs without a fit ---- */
+
+void adept_hwprofile_forget_fit(adept_hwprofile *hw)
+{
+    hw->calibrated = hw->transferred = hw->other_vendor = false;
+    hw->granularity = ADEPT_GRANULARITY_MODEL;
+    hw->saturation = NULL;
+    hw->n_parameters = 0;
+    hw->n_scalars = 0;
+    hw->n_donors = hw->n_donor_vendors = 0;
+    hw->intervals = NULL;
+    hw->tiles = NULL;
+    hw->fit_json = NULL;
+}
+
+adept_status adept_hwprofile_transfer(adept_hwprofile *hw, const char *name, const char *text, size_t size,
+                                      adept_error *err)
+{
+    cJSON *root = NULL;
+    adept_status status = adept_json_parse(&root, name, text, size, err);
+    if (status != ADEPT_OK) return status;
+    adept_json_reader r = {.name = name, .err = err};
+    if (!cJSON_IsObject(root)) adept_json_fail(&r, "not a JSON object");
+    if (adept_json_count(&r, root, "schema_version") != SCHEMA_VERSION)
+        adept_json_fail(&r, "schema_version is not %d, the one this program reads", SCHEMA_VERSION);
+    const cJSON *fit = adept_json_object(&r, root, "fit");
+    if (r.status == ADEPT_OK && !adept_hwprofile_is_transferred(&r, fit))
+        adept_json_fail(&r, "no set of parameters shared by GPUs: fit.transferred is not true");
+    if (r.status == ADEPT_OK) {
+        adept_hwprofile_forget_fit(hw);
+        adept_hwprofile_read_fit(&r, hw, root);
+    }
+    cJSON_Delete(root);
+    return r.status;
+}
+
+const char *adept_hwprofile_shared_json(size_t *size)
+{
+    if (size) *size = adept_embedded_shared.size;
+    return adept_embedded_shared.text;
 }

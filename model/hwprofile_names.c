@@ -53,17 +53,27 @@ static adept_status transfer(adept_hwprofile *hw, adept_error *err)
 
 /* ---- looking a name up ---- */
 
-/* Lower case, and '-' for the other separators in use. @return false if it is longer than any name. */
+/* Lower case, and '-' for the other separators in use. */
+static char normal(char c)
+{
+    if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a'); /* not tolower(): it follows the locale */
+    return c == '_' || c == ' ' ? '-' : c;
+}
+
+bool adept_hwprofile_same_name(const char *a, const char *b)
+{
+    for (; normal(*a) == normal(*b); a++, b++)
+        if (*a == '\0') return true;
+    return false;
+}
+
+/* @return false if it is longer than any name */
 static bool normalise(char out[NAME_SIZE], const char *text)
 {
-    size_t n = 0;
-    for (; text[n]; n++) {
-        if (n + 1 >= NAME_SIZE) return false;
-        char c = text[n];
-        if (c >= 'A' && c <= 'Z') c = (char)(c - 'A' + 'a'); /* not tolower(): it follows the locale */
-        out[n] = c == '_' || c == ' ' ? '-' : c;
-    }
-    out[n] = '\0';
+    size_t n = strlen(text);
+    if (n >= NAME_SIZE) return false;
+    for (size_t i = 0; i <= n; i++)
+        out[i] = normal(text[i]);
     return true;
 }
 
@@ -198,7 +208,7 @@ static adept_status unknown_gpu(const char *name, const near_name *list, size_t 
 /* @param typed normalised, or NULL if it is too long to be near anything */
 static adept_status suggest(const char *name, const char *typed, adept_error *err)
 {
-    near_name list[MAX_NEAREST];
+    near_name list[MAX_NEAREST] = {{0}};
     size_t n = 0;
     for (const adept_embedded *file = adept_embedded_hwprofiles; typed && *typed && file->name; file++) {
         near_name item;

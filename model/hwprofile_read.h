@@ -1,4 +1,4 @@
-/** @file hwprofile_read.h  Parts of the hardware profile reader. Private to model/. Calls: adept_json, adept_arena. */
+/** @file hwprofile_read.h  What reading a fit gives to reading the whole file. Private to model/. Calls: adept_json, adept_arena. */
 #ifndef ADEPT_HWPROFILE_READ_H
 #define ADEPT_HWPROFILE_READ_H
 #include "adept_hwprofile.h"
@@ -13,7 +13,5 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
 
 /** Whether a "fit" object is a set of parameters shared by GPUs. */
 bool adept_hwprofile_is_transferred(adept_json_reader *r, const cJSON *fit);
-/** What such a fit has besides: the GPUs it came from. */
-void adept_hwprofile_read_transfer(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit);
 
 #endif

@@ -6,12 +6,12 @@
 #include "kernel_tries.h"
 
 typedef struct adept_cached_kernel {
-    bool known, has_tries;
+    bool known;
     adept_kernel_case at; /* where its time is known */
     adept_kernel_time time;
-    size_t n_tries;
-    adept_kernel_try *tries; /* owned, as is compute_s */
-    double *compute_s;       /* of each try at these: */
+    size_t n_tries; /* 0: not known */
+    adept_kernel_try tries[ADEPT_MAX_TRIES];
+    double compute_s[ADEPT_MAX_TRIES]; /* of each try at these: */
     double flops_per_s, sm_count;
 } adept_cached_kernel;
 
@@ -26,9 +26,8 @@ void adept_kernel_cache_free(adept_kernel_cache *cache); /* zeroed is fine */
 /** Parameters or menus are others from now on. */
 void adept_kernel_cache_forget(adept_kernel_cache *cache);
 
-/** adept_operator_time_of() without derivatives of kernel `index`, with the same bits. @return ADEPT_E_NOMEM */
-adept_status adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache, size_t index,
-                                     const adept_operator_kernel *k, const double *theta, const adept_tile_menu *menus,
-                                     adept_error *err);
+/** adept_operator_time_of() without derivatives of kernel `index`, with the same bits. */
+void adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache, size_t index,
+                             const adept_operator_kernel *k, const double *theta, const adept_tile_menu *menus);
 
 #endif

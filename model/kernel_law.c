@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Shortest piece of the depth that is worth a block of its own. */
+/* Shortest part of the depth that is worth a block of its own. */
 #define MIN_SPLIT_DEPTH 128.0
 #define MAX_SPLIT 16
 /* Rows at which half of their pages miss the translation cache; fits to five GPUs found 60 to 210. */
@@ -78,7 +78,7 @@ static int layout_parameter(const adept_kernel_case *c)
     return c->pointwise > 0.0 ? ADEPT_KP_c_layout_pointwise : ADEPT_KP_c_layout;
 }
 
-/* The pieces of a split depth are summed afterwards: each is written and read once more. */
+/* The parts of a split depth are summed afterwards: each is written and read once more. */
 static double split_bytes(const adept_kernel_case *c, const product *p, int split)
 {
     return split == 1 ? 0.0 : (split + 1) * c->element_bytes * p->m * p->n * p->batch;
@@ -266,14 +266,27 @@ static double pages_factor(const far_rows *far, const double *theta)
     return 1.0 + theta[ADEPT_KP_c_pages] * far->share;
 }
 
-adept_kernel_time adept_kernel_law_of_tries(const adept_kernel_case *c, const double *theta,
-                                            const adept_kernel_try *tries, const double *compute_s, size_t n)
+static adept_kernel_time law_of_tries(const adept_kernel_case *c, const double *theta, const adept_kernel_try *tries,
+                                      const double *compute_s, size_t n, double weight, adept_kernel_gradient *gradient)
 {
     candidate best = find_fastest(c, theta, tries, compute_s, n);
     overlap o = overlap_of(best.compute_s, best.memory_s);
     far_rows far = find_far_rows(c, theta);
-    double factor = pages_factor(&far, theta);
+    double factor = pages_factor(&far, theta), by_pitch = theta[ADEPT_KP_c_pages] * far.share_by_pitch;
+    if (gradient) {
+        add_gradient(gradient, c, theta, &tries[best.index], &best, &o, weight * factor);
+        gradient->time_s[ADEPT_KP_c_pages] += weight * far.share * best.time_s;
+        gradient->core_s[ADEPT_KP_c_pages] += weight * far.share * o.core_s;
+        gradient->time_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * best.time_s;
+        gradient->core_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * o.core_s;
+    }
     return (adept_kernel_time){best.time_s * factor, o.core_s * factor};
+}
+
+adept_kernel_time adept_kernel_law_of_tries(const adept_kernel_case *c, const double *theta,
+                                            const adept_kernel_try *tries, const double *compute_s, size_t n)
+{
+    return law_of_tries(c, theta, tries, compute_s, n, 1.0, NULL);
 }
 
 static adept_kernel_time tiled(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menu,
@@ -284,18 +297,7 @@ static adept_kernel_time tiled(const adept_kernel_case *c, const double *theta, 
     size_t n = adept_kernel_tries(tries, c, theta, menu);
     for (size_t i = 0; i < n; i++)
         compute_s[i] = adept_kernel_try_compute_s(&tries[i], c);
-    if (!gradient) return adept_kernel_law_of_tries(c, theta, tries, compute_s, n);
-    candidate best = find_fastest(c, theta, tries, compute_s, n);
-    overlap o = overlap_of(best.compute_s, best.memory_s);
-    far_rows far = find_far_rows(c, theta);
-    double factor = pages_factor(&far, theta);
-    double by_pitch = theta[ADEPT_KP_c_pages] * far.share_by_pitch;
-    add_gradient(gradient, c, theta, &tries[best.index], &best, &o, weight * factor);
-    gradient->time_s[ADEPT_KP_c_pages] += weight * far.share * best.time_s;
-    gradient->core_s[ADEPT_KP_c_pages] += weight * far.share * o.core_s;
-    gradient->time_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * best.time_s;
-    gradient->core_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * o.core_s;
-    return (adept_kernel_time){best.time_s * factor, o.core_s * factor};
+    return law_of_tries(c, theta, tries, compute_s, n, weight, gradient);
 }
 
 /* Of the families that stream: a factor of the memory time, what is added to it for wide rows, and the time of one row

@@ -100,6 +100,4 @@ typedef struct adept_execution {
 } adept_execution;
 adept_execution adept_timed_kernel_at(const adept_timed_kernel *k, const adept_board *b, double clock);
 
-/** Whose time a family counts as. */
-
 #endif

@@ -8,7 +8,7 @@
 #define ADEPT_MAX_TRIES (ADEPT_MAX_TILES * ADEPT_MAX_SPLITS)
 
 typedef struct adept_kernel_try {
-    double blocks;                /* tiles and pieces of the depth: one runs on one SM at a time */
+    double blocks;                /* tiles and parts of the depth: one runs on one SM at a time */
     double flops;                 /* of one block */
     double efficiency, wave_s;    /* share of the peak; start and end of one wave */
     double bytes, reload_bytes;   /* overlap with the arithmetic: compulsory, and tile operands if none were kept */

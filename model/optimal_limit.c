@@ -15,18 +15,18 @@
 #define GOLDEN 0.6180339887498949
 
 typedef struct point {
-    double limit_w, time_s, power_w, clock_hz;
+    adept_limit_estimate at; /* without what is relative to the default */
     bool floored;
 } point;
 
 static double energy_of(const point *p)
 {
-    return p->power_w * p->time_s;
+    return p->at.energy_step_j;
 }
 
 static double edp_of(const point *p)
 {
-    return p->power_w * p->time_s * p->time_s;
+    return p->at.edp_js;
 }
 
 typedef double (*objective)(const point *p);
@@ -42,13 +42,14 @@ static void at_limit(point *out, search *s, double limit_w)
     adept_step step;
     s->run.row[ADEPT_ROW_LIMIT_W] = limit_w;
     adept_plan_step(&step, &s->plan, &s->run);
-    *out = (point){
-        .limit_w = limit_w,
-        .time_s = step.step_s,
-        .power_w = s->run.row[ADEPT_ROW_GPUS] * step.power_w,
-        .clock_hz = step.clock_ratio * s->plan.hw->specs.clock_boost_hz,
-        .floored = step.floored,
-    };
+    double time_s = step.step_s, power_w = s->run.row[ADEPT_ROW_GPUS] * step.power_w;
+    *out = (point){{.limit_w = limit_w,
+                    .clock_hz = step.clock_ratio * s->plan.hw->specs.clock_boost_hz,
+                    .step_time_s = time_s,
+                    .power_avg_w = power_w,
+                    .energy_step_j = power_w * time_s,
+                    .edp_js = power_w * time_s * time_s},
+                   .floored = step.floored};
 }
 
 /* Below it a limit changes nothing: the board keeps its lowest clock and draws more. */
@@ -73,11 +74,11 @@ static void search_bracket(point *best, search *s, double low_w, double high_w, 
     at_limit(&b, s, low_w + GOLDEN * (high_w - low_w));
     for (int i = 0; i < SECTIONS; i++) {
         if (of(&a) < of(&b)) {
-            high_w = b.limit_w;
+            high_w = b.at.limit_w;
             b = a;
             at_limit(&a, s, high_w - GOLDEN * (high_w - low_w));
         } else {
-            low_w = a.limit_w;
+            low_w = a.at.limit_w;
             a = b;
             at_limit(&b, s, low_w + GOLDEN * (high_w - low_w));
         }
@@ -104,7 +105,7 @@ static void minimise(point *best, search *s, const point *grid, objective of)
     *best = grid[valley[0]];
     for (size_t i = 0; i < n; i++) {
         size_t low = valley[i] > 0 ? valley[i] - 1 : 0, high = valley[i] + 1 < GRID ? valley[i] + 1 : GRID - 1;
-        search_bracket(best, s, grid[low].limit_w, grid[high].limit_w, of);
+        search_bracket(best, s, grid[low].at.limit_w, grid[high].at.limit_w, of);
     }
 }
 
@@ -113,23 +114,17 @@ static void prefer_higher(point *best, const point *grid, const point *unset, ob
 {
     double most = of(best) * (1.0 + EQUAL);
     for (size_t i = 0; i < GRID; i++)
-        if (grid[i].limit_w > best->limit_w && of(&grid[i]) <= most) *best = grid[i];
+        if (grid[i].at.limit_w > best->at.limit_w && of(&grid[i]) <= most) *best = grid[i];
     if (of(unset) <= most) *best = *unset;
 }
 
 static adept_limit_estimate choice_of(const point *p, const point *unset)
 {
-    return (adept_limit_estimate){
-        .limit_w = p->limit_w,
-        .clock_hz = p->clock_hz,
-        .step_time_s = p->time_s,
-        .power_avg_w = p->power_w,
-        .energy_step_j = energy_of(p),
-        .edp_js = edp_of(p),
-        .slowdown = p->time_s / unset->time_s - 1.0,
-        .energy_saving = 1.0 - energy_of(p) / energy_of(unset),
-        .edp_saving = 1.0 - edp_of(p) / edp_of(unset),
-    };
+    adept_limit_estimate choice = p->at;
+    choice.slowdown = p->at.step_time_s / unset->at.step_time_s - 1.0;
+    choice.energy_saving = 1.0 - energy_of(p) / energy_of(unset);
+    choice.edp_saving = 1.0 - edp_of(p) / edp_of(unset);
+    return choice;
 }
 
 static void find_limits(adept_power_limits *out, search *s, const point *unset)
@@ -162,7 +157,7 @@ static adept_status find(adept_power_limits *out, search *s, adept_error *err)
         return ADEPT_OK;
     }
     at_limit(&unset, s, s->plan.hw->specs.tdp_w);
-    if (!(unset.power_w > 0.0 && unset.time_s > 0.0))
+    if (!(unset.at.power_avg_w > 0.0 && unset.at.step_time_s > 0.0))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
     find_limits(out, s, &unset);
     return ADEPT_OK;

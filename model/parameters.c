@@ -1,4 +1,6 @@
-/** @file parameters.c  theta_H of the model granularity: list, defaults from the sheet, fitted values on top. */
+/** @file parameters.c  Which granularity holds, and theta_H of the model granularity: list, defaults from the sheet, fitted
+ *  values on top. */
+#include "adept_plan.h"
 #include "operator_own.h"
 #include <math.h>
 #include <string.h>
@@ -8,6 +10,35 @@
 #define PLACEHOLDER_STATIC_W 50.0 /* any number within the bounds: it acts on nothing */
 /* 220 GB/s of bus bandwidth measured over 300 GB/s of NVLink 3 in one direction (docs/MODEL.md, resolution 10). */
 #define ALLREDUCE_SHARE_OF_LINK 0.73
+
+/* ---- granularity ---- */
+
+adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_run *run)
+{
+    if (run && run->granularity != ADEPT_GRANULARITY_OF_FIT) return run->granularity;
+    return hw->calibrated ? hw->granularity : ADEPT_GRANULARITY_OPERATOR;
+}
+
+const char *adept_granularity_name(size_t granularity)
+{
+    static const char *const names[] = {[ADEPT_GRANULARITY_OF_FIT] = "fit",
+                                        [ADEPT_GRANULARITY_MODEL] = "model",
+                                        [ADEPT_GRANULARITY_OPERATOR] = "operator"};
+    return granularity < sizeof names / sizeof names[0] ? names[granularity] : NULL;
+}
+
+/* A fit of one granularity says nothing of predictions by the other. */
+bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run)
+{
+    return hw->calibrated && hw->granularity == adept_granularity_of(hw, run);
+}
+
+bool adept_transferred_for(const adept_hwprofile *hw, const adept_run *run)
+{
+    return hw->transferred && adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR;
+}
+
+/* ---- parameters ---- */
 
 static const adept_parameter_info infos[] = {
 #define X(name, low, high, fallback, log_scale, text) {#name, low, high, fallback, log_scale, text},
@@ -91,4 +122,18 @@ adept_status adept_model_parameters_get(adept_model_parameters *out, const adept
                                    hw->name, infos[i].name);
     *out = p;
     return ADEPT_OK;
+}
+
+_Static_assert(ADEPT_OPERATOR_PARAMETERS <= ADEPT_MOST_PARAMETERS &&
+                   sizeof(adept_model_parameters) <= ADEPT_MOST_PARAMETERS * sizeof(double),
+               "room for the parameters of either granularity");
+adept_status adept_parameters_of(double *theta, size_t *n, const adept_hwprofile *hw, const adept_run *run,
+                                 adept_error *err)
+{
+    if (adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR) {
+        *n = ADEPT_OPERATOR_PARAMETERS;
+        return adept_operator_parameters_get(theta, hw, err);
+    }
+    *n = sizeof(adept_model_parameters) / sizeof(double);
+    return adept_model_parameters_get((adept_model_parameters *)theta, hw, err);
 }

@@ -72,7 +72,7 @@ static adept_status check_clock(double clock_hz, const adept_hwprofile *hw, adep
                            clock_hz * 1e-6, hw->name, low_hz * 1e-6, high_hz * 1e-6);
 }
 
-void adept_row_set_law(double *row, const adept_network *net, size_t index)
+static void set_law(double *row, const adept_network *net, size_t index)
 {
     adept_allreduce_law law = index < net->n ? net->laws[index] : (adept_allreduce_law){0};
     row[ADEPT_ROW_HOPS] = law.hops;
@@ -94,7 +94,7 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
     if (status != ADEPT_OK) return status;
     row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
     if (!sends) net->n = 0;
-    adept_row_set_law(row, net, 0);
+    set_law(row, net, 0);
     row[ADEPT_ROW_TDP_W] = specs->tdp_w;
     row[ADEPT_ROW_LIMIT_W] = run->power_limit_w != 0.0 ? run->power_limit_w : specs->tdp_w;
     row[ADEPT_ROW_MIN_CLOCK] = min_clock_ratio(specs);
@@ -146,13 +146,21 @@ static void compile_pass(double *pass, const adept_profile *prof, const adept_sp
         (double)prof->grad_accum * (work->kernels[ADEPT_FORWARD] + work->kernels[ADEPT_BACKWARD]) + optimizer->kernels;
 }
 
-/* What the GPU and the run say of known work. */
-static adept_status compile_placement(adept_placed *out, const adept_placement *at, adept_error *err)
+adept_status adept_place_check_profile(adept_work *work, const adept_profile *prof, adept_error *err)
+{
+    adept_status status = check_profile(prof, err);
+    return status == ADEPT_OK ? adept_work_sum(work, prof, err) : status;
+}
+
+adept_status adept_place_known(adept_placed *out, const adept_placement *at, adept_error *err)
 {
     const adept_profile *prof = at->profile;
     adept_placed_numbers *numbers = &out->numbers;
-    adept_status status =
-        adept_place_run(numbers->row, &out->network, at->hw, &at->run, adept_work_sends(&out->work), err);
+    adept_status status = check_specs(at->hw, err);
+    *numbers = (adept_placed_numbers){.row = {0.0}};
+    if (status == ADEPT_OK) status = adept_peak_check_precision(at->hw, prof->precision, err);
+    if (status == ADEPT_OK)
+        status = adept_place_run(numbers->row, &out->network, at->hw, &at->run, adept_work_sends(&out->work), err);
     if (status == ADEPT_OK) status = adept_peaks_get(&out->peaks, &out->work, prof, at->hw, err);
     if (status != ADEPT_OK) return status;
     compile_pass(numbers->pass, prof, &at->hw->specs, &out->work);
@@ -162,29 +170,12 @@ static adept_status compile_placement(adept_placed *out, const adept_placement *
     return ADEPT_OK;
 }
 
-adept_status adept_place_check_profile(adept_work *work, const adept_profile *prof, adept_error *err)
-{
-    adept_status status = check_profile(prof, err);
-    return status == ADEPT_OK ? adept_work_sum(work, prof, err) : status;
-}
-
-adept_status adept_place_known(adept_placed *out, const adept_placement *at, adept_error *err)
-{
-    adept_status status = check_specs(at->hw, err);
-    if (status == ADEPT_OK) status = adept_peak_check_precision(at->hw, at->profile->precision, err);
-    out->numbers = (adept_placed_numbers){.row = {0.0}};
-    return status == ADEPT_OK ? compile_placement(out, at, err) : status;
-}
-
 adept_status adept_place(adept_placed *out, adept_pieces *pieces, const adept_placement *at,
                                 const adept_scalar *scalars, size_t n_scalars, adept_error *err)
 {
     const adept_profile *prof = at->profile;
-    adept_status status = check_specs(at->hw, err);
-    if (status == ADEPT_OK) status = check_profile(prof, err);
-    if (status == ADEPT_OK) status = adept_peak_check_precision(at->hw, prof->precision, err);
-    if (status == ADEPT_OK) status = adept_work_sum(&out->work, prof, err);
-    if (status == ADEPT_OK) status = compile_placement(out, at, err);
+    adept_status status = adept_place_check_profile(&out->work, prof, err);
+    if (status == ADEPT_OK) status = adept_place_known(out, at, err);
     if (status == ADEPT_OK) status = compile_dimensions(out->numbers.dim, prof, &out->work, err);
     if (status != ADEPT_OK) return status;
     return adept_work_columns(out->numbers.work, pieces, prof, &out->peaks, at->hw->specs.mem_bytes_per_s, scalars,

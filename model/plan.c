@@ -8,6 +8,36 @@
 
 /* ---- both granularities ---- */
 
+/* CUDA context, cuBLAS and cuDNN handles and their workspaces: a few hundred MiB on every current GPU, more with many
+ * loaded kernels. A round allowance, not a measurement. */
+#define CONTEXT_BYTES (600.0 * 1024 * 1024)
+/* The caching allocator rounds and splits blocks. Likewise an allowance. */
+#define FRAGMENTATION_SHARE 0.04
+
+/* Device memory that one GPU needs: an estimate for PyTorch with DistributedDataParallel when gpus > 1; the allowances are in
+ * docs/MODEL.md. */
+static adept_memory memory_of(const adept_profile *prof, double optimizer_state_bytes, double capacity_bytes,
+                              int gpus)
+{
+    bool trains = prof->mode != ADEPT_MODE_INFER;
+    adept_memory m = {
+        .weights_bytes = prof->weights_bytes,
+        .gradients_bytes = trains ? prof->trainable_bytes : 0.0,
+        .optimizer_bytes = optimizer_state_bytes,
+        .activations_bytes = prof->activations_bytes,
+        .capacity_bytes = capacity_bytes,
+    };
+    double tensors = m.weights_bytes + m.gradients_bytes + m.optimizer_bytes + m.activations_bytes +
+                     prof->autocast_copy_bytes + prof->temporary_bytes;
+    /* DistributedDataParallel keeps its buckets beside the gradients unless gradient_as_bucket_view is set. */
+    double buckets = gpus > 1 ? m.gradients_bytes : 0.0;
+    m.other_bytes = prof->autocast_copy_bytes + prof->temporary_bytes + buckets + CONTEXT_BYTES +
+                    FRAGMENTATION_SHARE * (tensors + buckets);
+    m.peak_bytes = m.weights_bytes + m.gradients_bytes + m.optimizer_bytes + m.activations_bytes + m.other_bytes;
+    m.fits = m.peak_bytes <= capacity_bytes;
+    return m;
+}
+
 /* @param gradient_bytes  of one element, as the granularity counts it */
 static void describe(adept_plan *plan, const adept_profile *prof, double gradient_bytes)
 {
@@ -26,7 +56,7 @@ static void describe(adept_plan *plan, const adept_profile *prof, double gradien
     plan->sends = adept_work_sends(work);
     plan->described = (adept_profile){.mode = prof->mode, .precision = prof->precision, .batch_size = prof->batch_size};
     for (int i = 0; i < 2; i++)
-        plan->memory[i] = adept_memory_estimate(prof, optimizer->state_bytes, plan->hw->specs.mem_bytes, i + 1);
+        plan->memory[i] = memory_of(prof, optimizer->state_bytes, plan->hw->specs.mem_bytes, i + 1);
 }
 
 /* ---- granularity "model" ---- */
@@ -59,15 +89,15 @@ static adept_status place_phases(adept_plan *plan, const adept_placement *at, co
     adept_plan_phases *out = &plan->phases;
     const adept_hwprofile *hw = at->hw;
     const double passes = (double)at->profile->grad_accum;
-    adept_rows block;
+    adept_row_block block;
     adept_scratch scratch;
     adept_status status = check_fit(hw, err);
     if (status == ADEPT_OK) status = adept_place(&plan->placed, NULL, at, hw->scalars, hw->n_scalars, err);
     if (status == ADEPT_OK) status = set_theta(&out->theta, hw, &at->run, theta, err);
-    adept_rows_init(&block);
-    if (status == ADEPT_OK) status = adept_rows_add(&block, &plan->placed.numbers, NULL, err);
+    adept_row_block_init(&block);
+    if (status == ADEPT_OK) status = adept_row_block_add(&block, &plan->placed.numbers, NULL, err);
     if (status != ADEPT_OK) return status;
-    adept_rows_forward(&scratch, &block, &out->theta);
+    adept_row_block_forward(&scratch, &block, &out->theta);
     out->full = adept_row_full_clock(&scratch, &block, 0);
     out->gemm_s = scratch.gemm_s[0] * passes;
     out->conv_s = scratch.conv_s[0] * passes;
@@ -126,9 +156,11 @@ static void step_of_phases(adept_step *out, const adept_plan_phases *known, cons
 
 /* ---- granularity "operator" ---- */
 
-static adept_status operator_theta(double *theta, const adept_hwprofile *hw, adept_error *err)
+/* @param given  NULL: the GPU's */
+static adept_status operator_theta(double *theta, const double *given, const adept_hwprofile *hw, adept_error *err)
 {
-    adept_status status = adept_operator_parameters_get(theta, hw, err);
+    adept_status status = given ? ADEPT_OK : adept_operator_parameters_get(theta, hw, err);
+    if (given) memcpy(theta, given, ADEPT_OPERATOR_PARAMETERS * sizeof *theta);
     return status == ADEPT_OK ? adept_check_static_w(theta[ADEPT_OP_p_static_w], hw, err) : status;
 }
 
@@ -140,10 +172,11 @@ static adept_status time_kernels(adept_timed_kernel *timed, const adept_plan_ker
     for (size_t i = 0; i < set->n; i++) {
         adept_operator_kernel placed;
         adept_status status = adept_operator_place(&placed, &set->shapes[i], at->profile->precision, at->hw, err);
-        if (status == ADEPT_OK && cache)
-            status = adept_kernel_cache_time(&timed[i], cache, i, &placed, k->theta, k->menus, err);
         if (status != ADEPT_OK) return status;
-        if (!cache) adept_operator_time_of(&timed[i], NULL, &placed, k->theta, k->menus);
+        if (cache)
+            adept_kernel_cache_time(&timed[i], cache, i, &placed, k->theta, k->menus);
+        else
+            adept_operator_time_of(&timed[i], NULL, &placed, k->theta, k->menus);
     }
     adept_operator_optimizer_time(&timed[set->n], NULL, &k->numbers, k->theta);
     return ADEPT_OK;
@@ -174,21 +207,36 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
     return status;
 }
 
-static adept_status place_kernels(adept_plan *plan, const adept_placement *at, bool several, const double *theta,
+/* @param work, set  of the profile */
+static adept_status place_kernels(adept_plan *plan, const adept_placement *at, const adept_work *work,
+                                  const adept_kernel_set *set, adept_kernel_cache *cache, const double *theta,
                                   adept_error *err)
 {
-    adept_kernel_set set = {0};
-    double *own = plan->kernels.theta;
+    plan->placed.work = *work;
+    memcpy(plan->kernels.theta, theta, sizeof plan->kernels.theta);
     adept_status status = adept_operator_check_saturation(at->run.saturation, err);
-    if (status == ADEPT_OK) status = adept_place(&plan->placed, NULL, at, NULL, 0, err);
-    if (status == ADEPT_OK) status = operator_theta(own, at->hw, err);
-    if (status == ADEPT_OK && theta) {
-        memcpy(own, theta, sizeof plan->kernels.theta);
-        status = adept_check_static_w(own[ADEPT_OP_p_static_w], at->hw, err);
-    }
-    bool ordered = several && plan->places_known && adept_work_sends(&plan->placed.work);
-    if (status == ADEPT_OK) status = adept_kernel_set_new(&set, at->profile, ordered, err);
-    if (status == ADEPT_OK) status = list_kernels(plan, at, &set, NULL, err);
+    if (status == ADEPT_OK) status = adept_place_known(&plan->placed, at, err);
+    return status == ADEPT_OK ? list_kernels(plan, at, set, cache, err) : status;
+}
+
+/* What does not depend on the GPU. @param several  will runs have several GPUs? */
+static adept_status find_kernels(adept_work *work, adept_kernel_set *set, const adept_profile *prof, bool several,
+                                 adept_error *err)
+{
+    adept_status status = adept_place_check_profile(work, prof, err);
+    bool ordered = several && status == ADEPT_OK && adept_backward_plan_known(prof) && adept_work_sends(work);
+    return status == ADEPT_OK ? adept_kernel_set_new(set, prof, ordered, err) : status;
+}
+
+static adept_status place_alone(adept_plan *plan, const adept_placement *at, bool several, const double *given,
+                                adept_error *err)
+{
+    adept_work work;
+    adept_kernel_set set = {0};
+    double theta[ADEPT_OPERATOR_PARAMETERS];
+    adept_status status = find_kernels(&work, &set, at->profile, several, err);
+    if (status == ADEPT_OK) status = operator_theta(theta, given, at->hw, err);
+    if (status == ADEPT_OK) status = place_kernels(plan, at, &work, &set, NULL, theta, err);
     adept_kernel_set_free(&set);
     return status;
 }
@@ -225,8 +273,7 @@ adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const 
 {
     const adept_placement at = placement_of(prof, hw, how);
     *plan = empty_plan(&at);
-    return plan->by_operator ? place_kernels(plan, &at, several, theta, err)
-                             : place_phases(plan, &at, theta, err);
+    return plan->by_operator ? place_alone(plan, &at, several, theta, err) : place_phases(plan, &at, theta, err);
 }
 
 void adept_plan_prepare(adept_plan *plan)
@@ -285,9 +332,7 @@ adept_status adept_plan_family_new(adept_plan_family **out, const adept_profile 
     adept_plan_family *f = calloc(1, sizeof *f);
     if (!f) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for plans");
     f->profile = prof;
-    adept_status status = adept_place_check_profile(&f->work, prof, err);
-    bool ordered = several && status == ADEPT_OK && adept_backward_plan_known(prof) && adept_work_sends(&f->work);
-    if (status == ADEPT_OK) status = adept_kernel_set_new(&f->set, prof, ordered, err);
+    adept_status status = find_kernels(&f->work, &f->set, prof, several, err);
     if (status == ADEPT_OK) status = adept_kernel_cache_new(&f->cache, &f->set, err);
     if (status == ADEPT_OK)
         *out = f;
@@ -331,7 +376,7 @@ static adept_status find_theta(adept_plan_family *f, const adept_hwprofile *hw, 
     f->has_theta = false;
     f->menus = hw->tiles;
     adept_kernel_cache_forget(&f->cache);
-    adept_status status = operator_theta(f->theta, hw, err);
+    adept_status status = operator_theta(f->theta, NULL, hw, err);
     if (status != ADEPT_OK || hw->n_parameters > ADEPT_OPERATOR_PARAMETERS) return status;
     f->of = *hw;
     f->of.specs = without_kernels(&hw->specs);
@@ -340,24 +385,15 @@ static adept_status find_theta(adept_plan_family *f, const adept_hwprofile *hw, 
     return ADEPT_OK;
 }
 
-static adept_status place_family(adept_plan_family *f, const adept_placement *at, adept_error *err)
-{
-    f->plan.placed.work = f->work;
-    adept_status status = adept_operator_check_saturation(at->run.saturation, err);
-    if (status == ADEPT_OK) status = adept_place_known(&f->plan.placed, at, err);
-    if (status == ADEPT_OK) status = find_theta(f, at->hw, err);
-    if (status != ADEPT_OK) return status;
-    memcpy(f->plan.kernels.theta, f->theta, sizeof f->theta);
-    return list_kernels(&f->plan, at, &f->set, &f->cache, err);
-}
-
 adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *f, const adept_hwprofile *hw,
                                   const adept_run *how, bool many, adept_error *err)
 {
     const adept_placement at = placement_of(f->profile, hw, how);
     adept_plan_clear(&f->plan);
     f->plan = empty_plan(&at);
-    adept_status status = f->plan.by_operator ? place_family(f, &at, err) : place_phases(&f->plan, &at, NULL, err);
+    adept_status status = f->plan.by_operator ? find_theta(f, hw, err) : place_phases(&f->plan, &at, NULL, err);
+    if (status == ADEPT_OK && f->plan.by_operator)
+        status = place_kernels(&f->plan, &at, &f->work, &f->set, &f->cache, f->theta, err);
     if (status == ADEPT_OK && many) adept_plan_prepare(&f->plan);
     *out = &f->plan;
     return status;

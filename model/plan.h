@@ -5,10 +5,6 @@
 #include "evaluate.h"
 #include "operator_step.h"
 
-/** Device memory that one GPU needs: an estimate for PyTorch with DistributedDataParallel when gpus > 1; the allowances are in docs/MODEL.md. */
-adept_memory adept_memory_estimate(const adept_profile *prof, double optimizer_state_bytes, double capacity_bytes,
-                                   int64_t gpus);
-
 /* Granularity "model": the phases of one GPU with nothing set. */
 typedef struct adept_plan_phases {
     adept_theta theta;

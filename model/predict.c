@@ -27,20 +27,6 @@ const char *adept_bound_name(adept_bound bound)
     return (unsigned)bound < sizeof names / sizeof names[0] ? names[bound] : "unknown";
 }
 
-adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_run *run)
-{
-    if (run && run->granularity != ADEPT_GRANULARITY_OF_FIT) return run->granularity;
-    return hw->calibrated ? hw->granularity : ADEPT_GRANULARITY_OPERATOR;
-}
-
-const char *adept_granularity_name(size_t granularity)
-{
-    static const char *const names[] = {[ADEPT_GRANULARITY_OF_FIT] = "fit",
-                                        [ADEPT_GRANULARITY_MODEL] = "model",
-                                        [ADEPT_GRANULARITY_OPERATOR] = "operator"};
-    return granularity < sizeof names / sizeof names[0] ? names[granularity] : NULL;
-}
-
 static void fill_step(adept_prediction *out, const adept_plan *plan, const adept_step *s, double gpus)
 {
     out->comm_buckets = s->buckets;
@@ -78,17 +64,6 @@ static void fill_work(adept_prediction *out, const adept_plan *plan, double gpus
     out->bytes_written = plan->bytes_written;
     out->kernels = plan->launches;
     out->mfu = at_peak_s * passes / out->step_time_s;
-}
-
-/* A fit of one granularity says nothing of predictions by the other. */
-bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run)
-{
-    return hw->calibrated && hw->granularity == adept_granularity_of(hw, run);
-}
-
-bool adept_transferred_for(const adept_hwprofile *hw, const adept_run *run)
-{
-    return hw->transferred && adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR;
 }
 
 static void warn_transferred(adept_prediction *out, const adept_hwprofile *hw)
@@ -204,20 +179,6 @@ adept_status adept_predict_with(double *time_s, double *power_w, const adept_pro
     *time_s = result.step_time_s;
     *power_w = result.power_avg_w;
     return ADEPT_OK;
-}
-
-_Static_assert(ADEPT_OPERATOR_PARAMETERS <= ADEPT_MOST_PARAMETERS &&
-                   sizeof(adept_model_parameters) <= ADEPT_MOST_PARAMETERS * sizeof(double),
-               "room for the parameters of either granularity");
-adept_status adept_parameters_of(double *theta, size_t *n, const adept_hwprofile *hw, const adept_run *run,
-                                 adept_error *err)
-{
-    if (adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR) {
-        *n = ADEPT_OPERATOR_PARAMETERS;
-        return adept_operator_parameters_get(theta, hw, err);
-    }
-    *n = sizeof(adept_model_parameters) / sizeof(double);
-    return adept_model_parameters_get((adept_model_parameters *)theta, hw, err);
 }
 
 /* ---- operators ---- */

@@ -7,6 +7,14 @@
 
 #define SCHEMA_VERSION 1
 
+/* Numbers that stand under the names of their fields, or under others. */
+#define FIELD(type, field)                                                                                             \
+    {                                                                                                                  \
+#field, offsetof(type, field)                                                                                  \
+    }
+#define PUT(w, key, structure, members)                                                                                \
+    adept_json_put_members(w, key, structure, members, sizeof members / sizeof *members)
+
 static void put_model(adept_json_writer *w, const adept_profile *prof)
 {
     adept_json_begin_object(w, "model");
@@ -62,38 +70,29 @@ static void put_interval(adept_json_writer *w, const adept_prediction *p)
     adept_json_end_object(w);
 }
 
+#define P(field) FIELD(adept_prediction, field)
+static const adept_json_member results[] = {P(step_time_s), P(power_avg_w),   P(energy_step_j),
+                                            P(edp_js),      P(samples_per_s), P(energy_per_sample_j)};
+/* What is hidden is no part of the sum. */
+static const adept_json_member times[] = {P(pass_s),        P(optimizer_s),     P(comm_s),
+                                          P(comm_hidden_s), P(kernel_launch_s), P(fixed_s)};
+static const adept_json_member pass[] = {P(gemm_s), P(conv_s), P(alu_s), P(memory_s), P(clock_ratio), P(clock_hz)};
+static const adept_json_member powers[] = {P(pass_w), P(optimizer_w), P(comm_w), P(idle_w)};
+static const adept_json_member flops[] = {{"gemm", offsetof(adept_prediction, gemm_flops)},
+                                          {"conv", offsetof(adept_prediction, conv_flops)},
+                                          {"alu", offsetof(adept_prediction, alu_flops)},
+                                          {"total", offsetof(adept_prediction, total_flops)}};
+static const adept_json_member traffic[] = {{"read", offsetof(adept_prediction, bytes_read)},
+                                            {"written", offsetof(adept_prediction, bytes_written)}};
+
 static void put_results(adept_json_writer *w, const adept_prediction *p)
 {
-    adept_json_put_number(w, "step_time_s", p->step_time_s);
-    adept_json_put_number(w, "power_avg_w", p->power_avg_w);
-    adept_json_put_number(w, "energy_step_j", p->energy_step_j);
-    adept_json_put_number(w, "edp_js", p->edp_js);
-    adept_json_put_number(w, "samples_per_s", p->samples_per_s);
-    adept_json_put_number(w, "energy_per_sample_j", p->energy_per_sample_j);
+    PUT(w, NULL, p, results);
     adept_json_put_string(w, "power_scope", "gpu");
     put_interval(w, p);
-    adept_json_begin_object(w, "time");
-    adept_json_put_number(w, "pass_s", p->pass_s);
-    adept_json_put_number(w, "optimizer_s", p->optimizer_s);
-    adept_json_put_number(w, "comm_s", p->comm_s);
-    adept_json_put_number(w, "comm_hidden_s", p->comm_hidden_s); /* no part of the sum */
-    adept_json_put_number(w, "kernel_launch_s", p->kernel_launch_s);
-    adept_json_put_number(w, "fixed_s", p->fixed_s);
-    adept_json_end_object(w);
-    adept_json_begin_object(w, "pass");
-    adept_json_put_number(w, "gemm_s", p->gemm_s);
-    adept_json_put_number(w, "conv_s", p->conv_s);
-    adept_json_put_number(w, "alu_s", p->alu_s);
-    adept_json_put_number(w, "memory_s", p->memory_s);
-    adept_json_put_number(w, "clock_ratio", p->clock_ratio);
-    adept_json_put_number(w, "clock_hz", p->clock_hz);
-    adept_json_end_object(w);
-    adept_json_begin_object(w, "power");
-    adept_json_put_number(w, "pass_w", p->pass_w);
-    adept_json_put_number(w, "optimizer_w", p->optimizer_w);
-    adept_json_put_number(w, "comm_w", p->comm_w);
-    adept_json_put_number(w, "idle_w", p->idle_w);
-    adept_json_end_object(w);
+    PUT(w, "time", p, times);
+    PUT(w, "pass", p, pass);
+    PUT(w, "power", p, powers);
     adept_json_put_string(w, "bound", adept_bound_name(p->bound));
 }
 
@@ -103,7 +102,7 @@ static void put_communication(adept_json_writer *w, const adept_prediction *p, c
     if (!adept_json_begin_known(w, "communication", p->comm_s + p->comm_hidden_s > 0.0)) return;
     adept_json_put_known(w, "allreduce", adept_allreduce_name(run->allreduce));
     adept_json_put_known(w, "overlap",
-               adept_overlap_name(p->comm_buckets > 0.0 ? ADEPT_OVERLAP_BUCKETED : ADEPT_OVERLAP_FIXED));
+                         adept_overlap_name(p->comm_buckets > 0.0 ? ADEPT_OVERLAP_BUCKETED : ADEPT_OVERLAP_FIXED));
     adept_json_put_number(w, "buckets", p->comm_buckets > 0.0 ? p->comm_buckets : NAN);
     adept_json_put_number(w, "total_s", p->comm_s + p->comm_hidden_s);
     adept_json_put_number(w, "exposed_s", p->comm_s);
@@ -113,31 +112,21 @@ static void put_communication(adept_json_writer *w, const adept_prediction *p, c
 
 static void put_work(adept_json_writer *w, const adept_prediction *p)
 {
-    adept_json_begin_object(w, "flops");
-    adept_json_put_number(w, "gemm", p->gemm_flops);
-    adept_json_put_number(w, "conv", p->conv_flops);
-    adept_json_put_number(w, "alu", p->alu_flops);
-    adept_json_put_number(w, "total", p->total_flops);
-    adept_json_end_object(w);
+    PUT(w, "flops", p, flops);
     adept_json_put_number(w, "macs_forward", p->macs_forward);
-    adept_json_begin_object(w, "bytes");
-    adept_json_put_number(w, "read", p->bytes_read);
-    adept_json_put_number(w, "written", p->bytes_written);
-    adept_json_end_object(w);
+    PUT(w, "bytes", p, traffic);
     adept_json_put_number(w, "kernels", p->kernels);
     adept_json_put_number(w, "mfu", p->mfu);
 }
 
 static void put_memory(adept_json_writer *w, const adept_memory *m)
 {
+#define M(field) FIELD(adept_memory, field)
+    static const adept_json_member bytes[] = {M(weights_bytes),     M(gradients_bytes), M(optimizer_bytes),
+                                              M(activations_bytes), M(other_bytes),     M(peak_bytes),
+                                              M(capacity_bytes)};
     adept_json_begin_object(w, "memory");
-    adept_json_put_number(w, "weights_bytes", m->weights_bytes);
-    adept_json_put_number(w, "gradients_bytes", m->gradients_bytes);
-    adept_json_put_number(w, "optimizer_bytes", m->optimizer_bytes);
-    adept_json_put_number(w, "activations_bytes", m->activations_bytes);
-    adept_json_put_number(w, "other_bytes", m->other_bytes);
-    adept_json_put_number(w, "peak_bytes", m->peak_bytes);
-    adept_json_put_number(w, "capacity_bytes", m->capacity_bytes);
+    PUT(w, NULL, m, bytes);
     adept_json_put_bool(w, "fits", m->fits);
     adept_json_end_object(w);
 }
@@ -152,14 +141,13 @@ static void put_totals_interval(adept_json_writer *w, const adept_totals *t)
     adept_json_end_object(w);
 }
 
+#define T(field) FIELD(adept_totals, field)
 /* What the totals were multiplied by, and where that comes from. */
 static void put_rates(adept_json_writer *w, const adept_totals *t)
 {
-    adept_json_put_number(w, "carbon_g_per_kwh", t->carbon_g_per_kwh);
-    adept_json_put_number(w, "price_per_kwh", t->price_per_kwh);
-    adept_json_put_number(w, "gpu_hour_price", t->gpu_hour_price);
-    adept_json_put_number(w, "pue", t->pue);
-    adept_json_put_number(w, "host_power_w", t->host_power_w);
+    static const adept_json_member rates[] = {T(carbon_g_per_kwh), T(price_per_kwh), T(gpu_hour_price), T(pue),
+                                              T(host_power_w)};
+    PUT(w, NULL, t, rates);
     adept_json_begin_object(w, "sources");
     adept_json_put_known(w, "place", t->place);
     adept_json_put_known(w, "carbon_intensity", t->carbon_source);
@@ -170,50 +158,36 @@ static void put_rates(adept_json_writer *w, const adept_totals *t)
 
 static void put_totals(adept_json_writer *w, const adept_totals *t)
 {
+    static const adept_json_member first[] = {T(steps), T(time_s),  T(energy_kwh), T(co2e_g),
+                                              T(cost),  T(samples), T(epochs)};
+    static const adept_json_member last[] = {T(gpu_hours), T(host_energy_kwh), T(site_energy_kwh)};
     if (!adept_json_begin_known(w, "total", t != NULL)) return;
-    adept_json_put_number(w, "steps", t->steps);
-    adept_json_put_number(w, "time_s", t->time_s);
-    adept_json_put_number(w, "energy_kwh", t->energy_kwh);
-    adept_json_put_number(w, "co2e_g", t->co2e_g);
-    adept_json_put_number(w, "cost", t->cost);
-    adept_json_put_number(w, "samples", t->samples);
-    adept_json_put_number(w, "epochs", t->epochs);
+    PUT(w, NULL, t, first);
     adept_json_put_number(w, "hours", t->time_s / 3600.0);
-    adept_json_put_number(w, "gpu_hours", t->gpu_hours);
-    adept_json_put_number(w, "host_energy_kwh", t->host_energy_kwh);
-    adept_json_put_number(w, "site_energy_kwh", t->site_energy_kwh);
+    PUT(w, NULL, t, last);
     put_totals_interval(w, t);
     put_rates(w, t);
     adept_json_end_object(w);
 }
 
-static void put_choice(adept_json_writer *w, const char *key, const adept_limit_estimate *c)
-{
-    adept_json_begin_object(w, key);
-    adept_json_put_number(w, "limit_w", c->limit_w);
-    adept_json_put_number(w, "clock_hz", c->clock_hz);
-    adept_json_put_number(w, "step_time_s", c->step_time_s);
-    adept_json_put_number(w, "power_avg_w", c->power_avg_w);
-    adept_json_put_number(w, "energy_step_j", c->energy_step_j);
-    adept_json_put_number(w, "edp_js", c->edp_js);
-    adept_json_put_number(w, "slowdown", c->slowdown);
-    adept_json_put_number(w, "energy_saving", c->energy_saving);
-    adept_json_put_number(w, "edp_saving", c->edp_saving);
-    adept_json_end_object(w);
-}
-
 static void put_limits(adept_json_writer *w, const adept_power_limits *l)
 {
+#define L(field) FIELD(adept_limit_estimate, field)
+    static const adept_json_member choice[] = {L(limit_w),     L(clock_hz),      L(step_time_s),
+                                               L(power_avg_w), L(energy_step_j), L(edp_js),
+                                               L(slowdown),    L(energy_saving), L(edp_saving)};
     if (!adept_json_begin_known(w, "power_limits", l->known)) return;
     adept_json_put_pair(w, "range_w", l->low_w, l->high_w);
-    put_choice(w, "default", &l->unset);
-    put_choice(w, "energy_optimal", &l->energy_optimal);
-    put_choice(w, "edp_optimal", &l->edp_optimal);
+    PUT(w, "default", &l->unset, choice);
+    PUT(w, "energy_optimal", &l->energy_optimal, choice);
+    PUT(w, "edp_optimal", &l->edp_optimal, choice);
     adept_json_end_object(w);
 }
 
 static void put_layers(adept_json_writer *w, const adept_layer_prediction *layers, size_t n)
 {
+#define R(field) FIELD(adept_layer_prediction, field)
+    static const adept_json_member numbers[] = {R(time_s), R(energy_j), R(flops), R(bytes_read), R(bytes_written)};
     adept_json_begin_array(w, "layers");
     for (size_t i = 0; i < n; i++) {
         const adept_layer_prediction *l = &layers[i];
@@ -221,11 +195,7 @@ static void put_layers(adept_json_writer *w, const adept_layer_prediction *layer
         adept_json_put_string(w, "path", l->path); /* the root module's is the empty text, not unknown */
         adept_json_put_string(w, "module_class", l->module_class);
         adept_json_put_integer(w, "count", l->count);
-        adept_json_put_number(w, "time_s", l->time_s);
-        adept_json_put_number(w, "energy_j", l->energy_j);
-        adept_json_put_number(w, "flops", l->flops);
-        adept_json_put_number(w, "bytes_read", l->bytes_read);
-        adept_json_put_number(w, "bytes_written", l->bytes_written);
+        PUT(w, NULL, l, numbers);
         adept_json_put_string(w, "bound", adept_bound_name(l->bound));
         adept_json_end_object(w);
     }

@@ -1,69 +1,28 @@
 /** @file saturation.c  The saturation functions by name, and their elasticities; see saturation.h. */
 #include "saturation.h"
 
-/* The public functions are defined for every double, as their formulas are: odd ones for x < 0, the sigmoid's 1 -
- * sat(-x). */
-double adept_sat_sigmoid(double x)
-{
-    if (isnan(x)) return x;
-    return x >= 0.0 ? adept_saturate_sigmoid(x) : 1.0 - adept_saturate_sigmoid(-x);
-}
-
-double adept_sat_arctan(double x)
-{
-    return adept_saturate_arctan(x);
-}
-
-double adept_sat_softsign(double x)
-{
-    return adept_saturate_softsign(x);
-}
-
-double adept_sat_algebraic(double x)
-{
-    return isnan(x) ? x : x < 0.0 ? -adept_saturate_algebraic(-x) : adept_saturate_algebraic(x);
-}
-
-double adept_sat_tanh(double x)
-{
-    return adept_saturate_tanh(x);
-}
-
-static const struct {
-    const char *name;
-    adept_saturation function;
-} saturations[] = {
-#define X(id, name) {#name, adept_sat_##name},
+static const char *const names[ADEPT_SATURATIONS] = {
+#define X(id, name, how) #name,
     ADEPT_SATURATION_LIST(X)
 #undef X
 };
-
-adept_saturation_kind adept_saturation_kind_of(const char *name)
-{
-    for (int i = 0; name && i < ADEPT_SATURATIONS; i++)
-        if (strcmp(saturations[i].name, name) == 0) return (adept_saturation_kind)i;
-    return ADEPT_SATURATIONS;
-}
 
 adept_status adept_saturation_of(adept_saturation_kind *out, const char *asked, const adept_hwprofile *hw,
                                  adept_error *err)
 {
     const char *name = asked ? asked : hw->saturation ? hw->saturation : "sigmoid";
-    *out = adept_saturation_kind_of(name);
-    if (*out != ADEPT_SATURATIONS) return ADEPT_OK;
+    for (int i = 0; i < ADEPT_SATURATIONS; i++) {
+        if (strcmp(names[i], name) != 0) continue;
+        *out = (adept_saturation_kind)i;
+        return ADEPT_OK;
+    }
     if (asked) return adept_error_set(err, ADEPT_E_USAGE, "unknown saturation function \"%.80s\"", name);
     return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%.80s\" is unknown", hw->name, name);
 }
 
-adept_saturation adept_saturation_by_name(const char *name)
-{
-    adept_saturation_kind kind = adept_saturation_kind_of(name);
-    return kind < ADEPT_SATURATIONS ? saturations[kind].function : NULL;
-}
-
 const char *adept_saturation_name(size_t index)
 {
-    return index < ADEPT_SATURATIONS ? saturations[index].name : NULL;
+    return index < ADEPT_SATURATIONS ? names[index] : NULL;
 }
 
 /* With e = x s'/s:  sigmoid s' = s (1 - s);  arctan 2/pi / (1 + x^2);  softsign 1/(1+x)^2;  algebraic (1+x^2)^-3/2;

@@ -5,25 +5,24 @@
 #include "exp.h"
 #include <math.h>
 
-/* X(id, name) */
+/* X(id, name, EACH or ONCE): ONCE, a function of the C library, which takes long and is no part of a vectorised loop */
 #define ADEPT_SATURATION_LIST(X)                                                                                       \
-    X(SIGMOID, sigmoid) X(ARCTAN, arctan) X(SOFTSIGN, softsign) X(ALGEBRAIC, algebraic) X(TANH, tanh)
+    X(SIGMOID, sigmoid, EACH)                                                                                          \
+    X(ARCTAN, arctan, ONCE) X(SOFTSIGN, softsign, EACH) X(ALGEBRAIC, algebraic, EACH) X(TANH, tanh, ONCE)
 typedef enum adept_saturation_kind {
-#define X(id, name) ADEPT_SATURATION_##id,
+#define X(id, name, how) ADEPT_SATURATION_##id,
     ADEPT_SATURATION_LIST(X)
 #undef X
         ADEPT_SATURATIONS
 } adept_saturation_kind;
 
-/** ADEPT_SATURATIONS if there is none of that name. */
-adept_saturation_kind adept_saturation_kind_of(const char *name);
 /** What is asked for (NULL: nothing), else what the fit has. @return ADEPT_E_USAGE, ADEPT_E_INVALID if there is no such one */
 adept_status adept_saturation_of(adept_saturation_kind *out, const char *asked, const adept_hwprofile *hw,
                                  adept_error *err);
 
 #define ADEPT_TWO_OVER_PI 0.63661977236758134308
 
-/* Each takes x in [0, inf] to [0, 1]. */
+/* Each takes x in [0, inf] to [0, 1] (thesis section 4.3.7.2). */
 
 static inline double adept_saturate_sigmoid(double x)
 {

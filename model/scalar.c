@@ -104,27 +104,29 @@ bool adept_glob_match(const char *pattern, const char *text)
     return glob_match_n(pattern, text, strlen(text));
 }
 
-/* The file name without its folder and the extensions that model files have; other dots belong to names ("qwen2.5"). */
-static bool matches_model(const char *pattern, const char *path)
+const char *adept_model_name(size_t *length, const char *path)
 {
     static const char *const extensions[] = {".profile.json", ".json", ".pt2", ".pth", ".pt"};
     const char *slash = path ? strrchr(path, '/') : NULL;
     const char *name = slash ? slash + 1 : path ? path : "";
-    size_t n = strlen(name);
+    *length = strlen(name);
     for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
-        size_t length = strlen(extensions[i]);
-        if (n <= length || strcmp(name + n - length, extensions[i]) != 0) continue;
-        n -= length;
+        size_t n = strlen(extensions[i]);
+        if (*length <= n || strcmp(name + *length - n, extensions[i]) != 0) continue;
+        *length -= n;
         break;
     }
-    return glob_match_n(pattern, name, n);
+    return name;
 }
 
 static bool covers(const adept_scalar *s, const adept_profile *prof, const adept_profile_op *op)
 {
+    size_t length;
+    const char *name;
     switch (s->target) {
     case ADEPT_TARGET_MODEL:
-        return matches_model(s->pattern, prof->model_path);
+        name = adept_model_name(&length, prof->model_path);
+        return glob_match_n(s->pattern, name, length);
     case ADEPT_TARGET_PRECISION:
         return adept_glob_match(s->pattern, adept_precision_name(prof->precision));
     case ADEPT_TARGET_CLASS:

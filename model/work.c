@@ -1,7 +1,7 @@
 /** @file work.c  Sums over a profile's kernels; see work.h. */
 #include "work.h"
+#include "adept_grow.h"
 #include "peaks.h"
-#include <stdlib.h>
 
 #define PARAMETER_WORD_BYTES 4.0
 
@@ -107,22 +107,6 @@ typedef struct sink {
     bool failed;
 } sink;
 
-static adept_piece *new_piece(sink *s)
-{
-    adept_pieces *p = s->pieces;
-    if (p->n == p->capacity) {
-        size_t capacity = p->capacity ? 2 * p->capacity : 8;
-        adept_piece *items = realloc(p->items, capacity * sizeof *items);
-        if (!items) {
-            s->failed = true;
-            return NULL;
-        }
-        p->items = items;
-        p->capacity = capacity;
-    }
-    return &p->items[p->n++];
-}
-
 static void add(sink *s, adept_work_column column, uint32_t scalars, double amount)
 {
     if (amount == 0.0) return;
@@ -136,8 +120,12 @@ static void add(sink *s, adept_work_column column, uint32_t scalars, double amou
         p->amount += amount;
         return;
     }
-    adept_piece *p = new_piece(s);
-    if (p) *p = (adept_piece){amount, scalars, (uint32_t)column};
+    adept_pieces *pieces = s->pieces;
+    adept_piece *items = adept_grow(pieces->items, &pieces->capacity, pieces->n + 1, sizeof *items);
+    s->failed = s->failed || !items;
+    if (!items) return;
+    pieces->items = items;
+    items[pieces->n++] = (adept_piece){amount, scalars, (uint32_t)column};
 }
 
 static void add_arithmetic(sink *s, const adept_peaks *peaks, adept_unit unit, adept_dtype dtype, double flops,

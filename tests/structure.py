@@ -1,11 +1,14 @@
-"""What a folder may include: a forbidden include planted into a source of each target must not compile, an allowed one must.
+"""What a folder may include, and which files inside a folder need one another both ways.
 
-usage: structure.py COMPILE_COMMANDS SOURCE_DIRECTORY      (the compile_commands.json of a configured build tree)
-The commands are the build's own, so a target that sees more than ARCHITECTURE.md allows fails here.
+usage: structure.py COMPILE_COMMANDS SOURCE_DIRECTORY      (the compile_commands.json of a build tree)
+A forbidden include planted into a source of each target must not compile, an allowed one must. The commands are the build's own, so a
+target that sees more than ARCHITECTURE.md allows fails here. Circles inside folders, by includes and by calls (of the build's objects),
+are exactly those that ARCHITECTURE.md lists.
 """
 import glob
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -51,6 +54,62 @@ def compiles(command, directory, source, header):
                               stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
+def unit_of(path):
+    """A source and the header of its name are one file to a reader; a header in a folder of its own goes by that too: adept/predict."""
+    name = os.path.splitext(os.path.basename(path))[0]
+    over = os.path.basename(os.path.dirname(path))
+    return "adept/" + name if over == "adept" else name
+
+
+def includes(folder):
+    """unit: units of the folder that it includes"""
+    files = [f for part in ("", "include", "include/adept", "public/adept") for end in ("c", "cpp", "h")
+             for f in glob.glob(os.path.join(folder, part, "*." + end))]
+    graph = {unit_of(f): set() for f in files}
+    for f in files:
+        with open(f, encoding="utf-8") as file:
+            named = re.findall(r'^#include [<"]([^>"]+)[>"]', file.read(), re.M)
+        graph[unit_of(f)] |= {unit_of(n) for n in named} & set(graph) - {unit_of(f)}
+    return graph
+
+
+def calls(rows):
+    """unit: units of the folder that define what its object leaves undefined"""
+    defined, undefined = {}, {}
+    for row in rows:
+        words = shlex.split(row["command"])
+        unit = unit_of(row["file"])
+        listed = subprocess.run(["nm", "-P", os.path.join(row["directory"], words[words.index("-o") + 1])],
+                                capture_output=True, text=True, check=True).stdout
+        symbols = [line.split()[:2] for line in listed.splitlines()]
+        undefined[unit] = {name for name, kind in symbols if kind == "U"}
+        defined.update({name: unit for name, kind in symbols if kind in "BDRTVW"})
+    return {unit: {defined[name] for name in names if name in defined} - {unit} for unit, names in undefined.items()}
+
+
+def circles(graph):
+    """Sets of units that all reach one another."""
+    def reached(start):
+        seen, todo = set(), [start]
+        while todo:
+            for unit in graph[todo.pop()] - seen:
+                seen.add(unit)
+                todo.append(unit)
+        return seen
+
+    reach = {unit: reached(unit) for unit in graph}
+    return {frozenset(other for other in graph if other in reach[unit] and unit in reach[other])
+            for unit in graph if unit in reach[unit]}
+
+
+def listed_circles(text, heading):
+    """(folder, units) of the rows of the table below a line of ARCHITECTURE.md"""
+    table = text[text.index(heading):].split("\n\n")[1]
+    cells = [row.split("|")[1] for row in table.splitlines()[2:]]
+    names = [re.findall("`([^`]+)`", cell) for cell in cells]
+    return {(row[0], frozenset(row[1:])) for row in names}
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         commands = json.load(file)
@@ -58,19 +117,32 @@ def main():
     checks = 0
     failed = ["nothing is called " + header for header in sorted({h for lists in FOLDERS.values() for h in sum(lists, [])})
               if not any(glob.glob(os.path.join(top, part, "**", header), recursive=True) for part in os.listdir(top) if part != "tests")]
+    found = {"includes": set(), "calls": set()}
+    built = set()
     for folder, (allowed, forbidden) in FOLDERS.items():
         rows = [row for row in commands if os.path.dirname(os.path.abspath(row["file"])) == os.path.join(top, folder)]
         if not rows:
             print("%s: not in this build" % folder)
             continue
+        built.add(folder)
+        found["includes"] |= {(folder, circle) for circle in circles(includes(os.path.join(top, folder)))}
+        found["calls"] |= {(folder, circle) for circle in circles(calls(rows))}
         row = min(rows, key=lambda r: os.path.getsize(r["file"]))
         for header in allowed + forbidden:
             checks += 1
             if compiles(row["command"], row["directory"], os.path.abspath(row["file"]), header) != (header in allowed):
                 failed.append("%s %s %s" % (folder, "cannot include" if header in allowed else "sees", header))
+    with open(os.path.join(top, "ARCHITECTURE.md"), encoding="utf-8") as file:
+        text = file.read()
+    for by, heading in (("includes", "By includes of headers:"), ("calls", "By calls, through a header")):
+        listed = {(folder, units) for folder, units in listed_circles(text, heading) if folder in built}
+        failed += ["a circle by %s that ARCHITECTURE.md does not list: %s: %s" % (by, folder, ", ".join(sorted(units)))
+                   for folder, units in found[by] - listed]
+        failed += ["no circle by %s any more: %s: %s" % (by, folder, ", ".join(sorted(units)))
+                   for folder, units in listed - found[by]]
     for line in failed:
         print("structure: " + line)
-    print("%d includes planted, %d wrong" % (checks, len(failed)))
+    print("%d includes planted, %d circles, %d wrong" % (checks, sum(map(len, found.values())), len(failed)))
     return 1 if failed else 0
 
 

@@ -125,26 +125,23 @@ static const adept_diff_module *side_of(const member *m, bool old)
     return old ? m->old : m->now;
 }
 
-/* The distinct indices of some modules at one place, as ranges; ranges NULL only counts. */
-static void collect(const maker *k, adept_index_list *list, adept_index_range *ranges, const member *members, size_t n,
-                    bool old, size_t place)
+/* The distinct indices of some modules at one place, as ranges. @return false when memory is out */
+static bool collect(const maker *k, adept_index_list *list, const member *members, size_t n, bool old, size_t place)
 {
+    adept_index_range *ranges = adept_arena_array(k->arena, n, sizeof *ranges);
     *list = (adept_index_list){.ranges = ranges};
     for (size_t i = 0; i < n; i++)
         k->scratch[i] = side_of(&members[i], old)->indices[place];
     qsort(k->scratch, n, sizeof *k->scratch, by_value);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && ranges; i++) {
         int32_t v = k->scratch[i];
         if (i > 0 && v == k->scratch[i - 1]) continue;
         bool goes_on = i > 0 && v == k->scratch[i - 1] + 1;
-        if (!goes_on) list->n_ranges++;
-        if (ranges) {
-            adept_index_range *r = &ranges[list->n_ranges - 1];
-            r->last = v;
-            if (!goes_on) r->first = v;
-        }
+        if (!goes_on) ranges[list->n_ranges++].first = v;
+        ranges[list->n_ranges - 1].last = v;
         list->n++;
     }
+    return ranges != NULL;
 }
 
 /* The path that stands for n modules of one pattern. NULL with *full false: lists cannot say which combinations there
@@ -158,10 +155,7 @@ static const char *path_of(maker *k, const member *members, size_t n, bool old, 
     *full = true;
     if (!m->apart) return adept_module_path_print(k->arena, m->pattern, NULL);
     for (size_t i = 0; i < m->n_indices; i++) {
-        collect(k, &lists[i], NULL, members, n, old, i);
-        adept_index_range *ranges = adept_arena_array(k->arena, lists[i].n_ranges, sizeof *ranges);
-        if (!ranges) return NULL;
-        collect(k, &lists[i], ranges, members, n, old, i);
+        if (!collect(k, &lists[i], members, n, old, i)) return NULL;
         if (__builtin_mul_overflow(product, lists[i].n, &product)) product = INT64_MAX;
     }
     *full = product == (int64_t)n;

@@ -22,20 +22,25 @@ const char *adept_wait_name(size_t wait)
     return wait < ADEPT_WAITS ? names[wait] : NULL;
 }
 
-typedef struct number {
+/* Numbers of the sheet, by their place in it, and of the run. */
+static const struct {
+    adept_lever_kind kind;
     const char *key, *meaning;
-} number;
-
-static const number spec_numbers[] = {
-#define X(name, required, text) {#name, text},
+    size_t offset; /* in adept_specs or adept_run */
+} numbers[] = {
+#define X(name, required, text) {ADEPT_LEVER_SPEC, #name, text, offsetof(adept_specs, name)},
     ADEPT_SPEC_LIST(X)
 #undef X
-};
-static const number run_numbers[] = {
-#define X(name, text) {#name, text},
-    ADEPT_RUN_NUMBER_LIST(X)
+#define X(name, text) {ADEPT_LEVER_RUN, #name, text, offsetof(adept_run, name)},
+        ADEPT_RUN_NUMBER_LIST(X)
 #undef X
 };
+
+static double *number_at(adept_hwprofile *hw, adept_run *run, size_t i)
+{
+    char *owner = numbers[i].kind == ADEPT_LEVER_RUN ? (char *)run : (char *)&hw->specs;
+    return (double *)(owner + numbers[i].offset);
+}
 
 /* ---- several numbers together ---- */
 
@@ -80,26 +85,11 @@ typedef struct state {
 
 typedef struct lever {
     adept_lever_kind kind;
-    size_t index;         /* of its design, its number or its parameter */
+    size_t index; /* of its design, its number or its parameter */
     const char *key, *meaning;
-    double value;         /* NAN of several numbers */
+    double value; /* NAN of several numbers */
     bool whole;
 } lever;
-
-static double *spec_at(adept_hwprofile *hw, size_t spec)
-{
-    return (double *)&hw->specs + spec;
-}
-
-static double *run_at(adept_run *run, size_t i)
-{
-    double *const fields[] = {
-#define X(name, text) &run->name,
-        ADEPT_RUN_NUMBER_LIST(X)
-#undef X
-    };
-    return fields[i];
-}
 
 /* What a step takes; NAN where it cannot be predicted. */
 typedef struct outcome {
@@ -109,12 +99,13 @@ typedef struct outcome {
 static void scale_design(adept_hwprofile *hw, double *theta, const state *s, const design *d, double factor)
 {
     for (size_t j = 0; j < ADEPT_SPECS; j++)
-        if ((d->peaks && is_peak(j)) || j == (size_t)d->spec) *spec_at(hw, j) *= factor;
+        if ((d->peaks && is_peak(j)) || j == (size_t)d->spec) *number_at(hw, NULL, j) *= factor;
     for (size_t i = 0; i < s->n_parameters; i++)
         if (d->host && is_host_time(adept_granularity_parameter_info(s->granularity, i)->name)) theta[i] *= factor;
 }
 
-/* The step with a lever at so many times its value. Parameters follow from the sheet unless one of them is the lever. */
+/* The step with a lever at so many times its value. Parameters follow from the sheet unless one of them is the lever.
+ */
 static outcome at(const state *s, const lever *l, double factor)
 {
     adept_hwprofile hw = *s->hw;
@@ -124,8 +115,7 @@ static outcome at(const state *s, const lever *l, double factor)
     bool of_theta = l->kind == ADEPT_LEVER_PARAMETER || (l->kind == ADEPT_LEVER_DESIGN && designs[l->index].host);
     memcpy(theta, s->theta, sizeof theta);
     if (l->kind == ADEPT_LEVER_DESIGN) scale_design(&hw, theta, s, &designs[l->index], factor);
-    if (l->kind == ADEPT_LEVER_SPEC) *spec_at(&hw, l->index) *= factor;
-    if (l->kind == ADEPT_LEVER_RUN) *run_at(&run, l->index) *= factor;
+    if (l->kind == ADEPT_LEVER_SPEC || l->kind == ADEPT_LEVER_RUN) *number_at(&hw, &run, l->index) *= factor;
     if (l->kind == ADEPT_LEVER_PARAMETER) theta[l->index] *= factor;
     if (adept_predict_with(&out.time_s, &out.power_w, s->prof, &hw, &run, of_theta ? theta : NULL, NULL) != ADEPT_OK)
         return (outcome){NAN, NAN};
@@ -142,8 +132,8 @@ static outcome log_ratio(outcome above, outcome below, double width)
     return (outcome){log(above.time_s / below.time_s) / width, log(above.power_w / below.power_w) / width};
 }
 
-/* d ln(time) and d ln(power) by d ln(lever). A whole number is only raised, where a whole number of waves stays one; and
- * at the end of what is possible there is one side only. */
+/* d ln(time) and d ln(power) by d ln(lever). A whole number is only raised, where a whole number of waves stays one;
+ * and at the end of what is possible there is one side only. */
 static outcome slope_of(const state *s, const lever *l)
 {
     const outcome here = {s->out->time_s, s->out->power_w};
@@ -173,7 +163,8 @@ static bool too_few(const state *s, const lever *l)
 
 static adept_relative_change add(state *s, const lever *l)
 {
-    adept_elasticity row = {.kind = l->kind, .key = l->key, .meaning = l->meaning, .value = l->value, .whole = l->whole};
+    adept_elasticity row = {
+        .kind = l->kind, .key = l->key, .meaning = l->meaning, .value = l->value, .whole = l->whole};
     row.exact = relative(slope_of(s, l));
     row.more = change_of(s, too_few(s, l) ? (outcome){NAN, NAN} : at(s, l, 1.0 + ADEPT_ELASTICITY_STEP));
     bool acts = fabs(row.exact.time) > 0.0 || fabs(row.exact.power) > 0.0 || fabs(row.more.time) > 0.0 ||
@@ -187,16 +178,6 @@ static void add_designs(state *s)
     for (size_t i = 0; i < N_DESIGNS; i++) {
         const lever l = {ADEPT_LEVER_DESIGN, i, designs[i].key, designs[i].meaning, NAN, designs[i].whole};
         add(s, &l);
-    }
-}
-
-static void add_specs(state *s)
-{
-    for (size_t j = 0; j < ADEPT_SPECS; j++) {
-        adept_hwprofile hw = *s->hw;
-        const lever l = {ADEPT_LEVER_SPEC,        j, spec_numbers[j].key, spec_numbers[j].meaning, *spec_at(&hw, j),
-                         j == ADEPT_SPEC_sm_count};
-        if (!isnan(l.value)) add(s, &l);
     }
 }
 
@@ -256,15 +237,17 @@ static void add_parameters(state *s)
     }
 }
 
-static void add_run(state *s)
+static void add_numbers(state *s)
 {
-    for (size_t i = 0; i < ADEPT_RUN_NUMBERS; i++) {
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        adept_hwprofile hw = *s->hw;
         adept_run run = *s->run;
-        const lever l = {ADEPT_LEVER_RUN, i, run_numbers[i].key, run_numbers[i].meaning, *run_at(&run, i), false};
-        if (!(l.value > 0.0)) continue;
-        double time = add(s, &l).time;
-        if (i == ADEPT_RUN_internode_latency_s) s->out->wait[ADEPT_WAIT_network] += time;
-        if (i == ADEPT_RUN_internode_bytes_per_s) s->out->wait[ADEPT_WAIT_network] -= time;
+        const lever l = {numbers[i].kind,         i, numbers[i].key, numbers[i].meaning, *number_at(&hw, &run, i),
+                         i == ADEPT_SPEC_sm_count};
+        bool given = l.kind == ADEPT_LEVER_RUN ? l.value > 0.0 : !isnan(l.value);
+        double time = given ? add(s, &l).time : 0.0;
+        if (i == ADEPT_SPECS + ADEPT_RUN_internode_latency_s) s->out->wait[ADEPT_WAIT_network] += time;
+        if (i == ADEPT_SPECS + ADEPT_RUN_internode_bytes_per_s) s->out->wait[ADEPT_WAIT_network] -= time;
     }
 }
 
@@ -302,12 +285,10 @@ adept_status adept_elasticities_of(adept_elasticities *out, const adept_profile 
     state s = {.out = result, .prof = prof, .hw = hw, .run = run ? run : &default_run};
     s.granularity = adept_granularity_of(hw, s.run);
     adept_status status = adept_parameters_of(s.theta, &s.n_parameters, hw, s.run, err);
-    if (status == ADEPT_OK)
-        status = adept_predict_with(&result->time_s, &result->power_w, prof, hw, s.run, NULL, err);
+    if (status == ADEPT_OK) status = adept_predict_with(&result->time_s, &result->power_w, prof, hw, s.run, NULL, err);
     if (status == ADEPT_OK) {
         add_designs(&s);
-        add_specs(&s);
-        add_run(&s);
+        add_numbers(&s);
         add_parameters(&s);
         find_power_share(&s);
         qsort(result->rows, result->n, sizeof *result->rows, by_effect);

@@ -26,7 +26,7 @@ typedef struct walk {
     const adept_sweep_axis *gpus;
     adept_plan_family *family;   /* of the point's profile; owned */
     adept_hwprofile hw;          /* of the point */
-    adept_parameter *parameters; /* its fit's, if some are changed; owned */
+    adept_parameter parameters[ADEPT_MOST_PARAMETERS]; /* its fit's */
     adept_run run;
     adept_error why;
 } walk;
@@ -206,10 +206,10 @@ static adept_status set_hardware(walk *w, const adept_hwprofile *base)
     adept_status status = ADEPT_OK;
     bool changes = g->sweep->n_fixed > 0 || g->first[ADEPT_SWEEP_HARDWARE] < g->first[ADEPT_SWEEP_RUN];
     w->hw = *base;
-    if (w->parameters && base->n_parameters > 0) {
-        memcpy(w->parameters, base->parameters, base->n_parameters * sizeof *w->parameters);
-        w->hw.parameters = w->parameters;
-    }
+    if (base->n_parameters > ADEPT_MOST_PARAMETERS)
+        return adept_error_set(&w->why, ADEPT_E_INVALID, "%s: more parameters than there are", base->name);
+    if (base->n_parameters > 0) memcpy(w->parameters, base->parameters, base->n_parameters * sizeof *w->parameters);
+    w->hw.parameters = w->parameters;
     for (size_t i = 0; i < g->sweep->n_fixed && status == ADEPT_OK; i++)
         status = adept_sweep_set_number(&w->hw, &g->sweep->fixed[i], 0, &w->why);
     for (size_t i = g->first[ADEPT_SWEEP_HARDWARE]; i < g->first[ADEPT_SWEEP_RUN] && status == ADEPT_OK; i++)
@@ -217,32 +217,18 @@ static adept_status set_hardware(walk *w, const adept_hwprofile *base)
     return status == ADEPT_OK && changes ? adept_hwprofile_check(&w->hw, &w->why) : status;
 }
 
-static adept_status own_parameters(walk *w, const adept_hwprofile *base, adept_error *err)
-{
-    bool changed = false;
-    const adept_sweep *s = w->grid.sweep;
-    for (size_t i = 0; i < s->n_axes; i++)
-        changed = changed || s->axes[i].kind == ADEPT_VARY_PARAMETER;
-    for (size_t i = 0; i < s->n_fixed; i++)
-        changed = changed || s->fixed[i].kind == ADEPT_VARY_PARAMETER;
-    free(w->parameters);
-    w->parameters = changed ? malloc((base->n_parameters + 1) * sizeof *w->parameters) : NULL;
-    return w->parameters || !changed ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for parameters");
-}
-
 static adept_status walk_hardware(walk *w, adept_error *err)
 {
     const adept_hwprofile *base = w->gpus ? w->opened[w->grid.at[w->gpus - w->grid.sweep->axes]] : w->grid.sweep->hw;
-    adept_status status = own_parameters(w, base, err);
+    adept_status status = ADEPT_OK;
     do {
-        if (status != ADEPT_OK) return status;
         adept_status set = set_hardware(w, base);
         w->point.hw = &w->hw;
         if (set == ADEPT_OK)
             status = walk_runs(w, err);
         else
             fail_inside(w, ADEPT_SWEEP_RUN, set);
-    } while (!w->stopped && next(&w->grid, ADEPT_SWEEP_HARDWARE));
+    } while (status == ADEPT_OK && !w->stopped && next(&w->grid, ADEPT_SWEEP_HARDWARE));
     return status;
 }
 
@@ -338,6 +324,5 @@ adept_status adept_sweep_run(const adept_sweep *s, adept_sweep_sink sink, void *
         status = walk_grid(&w, i, i + 1, err);
     if (status == ADEPT_OK && !s->one_at_a_time) status = walk_grid(&w, 0, s->n_axes, err);
     close_gpus(&w, opened);
-    free(w.parameters);
     return status;
 }

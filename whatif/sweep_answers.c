@@ -58,7 +58,7 @@ void adept_sweep_answers_add(adept_sweep_answers *a, const adept_sweep_point *po
         .time = value_of(a, &f, ADEPT_AIM_TIME),
         .energy = value_of(a, &f, ADEPT_AIM_ENERGY),
         .id = f.index,
-        .data = {f.step_time_s, f.power_avg_w, f.energy_step_j, f.samples, f.clock_hz, f.peak_bytes},
+        .found = f,
     };
     adept_pareto_add(&a->front, &p);
 }
@@ -70,6 +70,5 @@ void adept_sweep_answers_finish(adept_sweep_answers *a)
 
 adept_sweep_found adept_sweep_answers_front(const adept_sweep_answers *a, size_t i)
 {
-    const adept_pareto_point *p = &a->front.front[i];
-    return (adept_sweep_found){p->id, p->data[0], p->data[1], p->data[2], p->data[3], p->data[4], p->data[5]};
+    return a->front.front[i].found;
 }

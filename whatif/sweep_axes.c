@@ -26,20 +26,16 @@ static const struct {
 };
 #define N_KEYS (sizeof keys / sizeof *keys)
 
-static const struct {
-    const char *key;
-    size_t offset;
-} spec_keys[] = {
-#define X(name, required, text) {SPECS #name, offsetof(adept_specs, name)},
+static const char *const spec_keys[ADEPT_SPECS] = {
+#define X(name, required, text) SPECS #name,
     ADEPT_SPEC_LIST(X)
 #undef X
 };
-#define N_SPECS (sizeof spec_keys / sizeof *spec_keys)
 
 const char *adept_sweep_key_name(size_t index)
 {
     if (index < N_KEYS) return keys[index].name;
-    return index < N_KEYS + N_SPECS ? spec_keys[index - N_KEYS].key : NULL;
+    return index < N_KEYS + ADEPT_SPECS ? spec_keys[index - N_KEYS] : NULL;
 }
 
 /* The name people know it by. */
@@ -63,10 +59,8 @@ static adept_status find_key(adept_sweep_axis *out, const char *text, size_t len
     }
     out->level = ADEPT_SWEEP_HARDWARE;
     out->kind = ADEPT_VARY_SPEC;
-    for (size_t i = 0; i < N_SPECS; i++) {
-        out->offset = spec_keys[i].offset;
-        if (strcmp(out->key, spec_keys[i].key) == 0) return ADEPT_OK;
-    }
+    for (out->spec = 0; out->spec < ADEPT_SPECS; out->spec++)
+        if (strcmp(out->key, spec_keys[out->spec]) == 0) return ADEPT_OK;
     out->kind = ADEPT_VARY_PARAMETER;
     if (strncmp(key, PARAMETERS, sizeof PARAMETERS - 1) == 0 && key[sizeof PARAMETERS - 1]) return ADEPT_OK;
     return adept_error_set(err, ADEPT_E_USAGE, "unknown key '%s'", key);
@@ -98,11 +92,6 @@ static const struct {
     [ADEPT_VARY_OVERLAP] = {.names = adept_overlap_name, OF_RUN(overlap)},
 };
 
-static adept_name_at names_of(adept_sweep_kind kind)
-{
-    return fields[kind].names;
-}
-
 /* ---- values ---- */
 
 static adept_status grow(adept_sweep_axis *axis, size_t more, adept_error *err)
@@ -131,7 +120,7 @@ static adept_status add_word(adept_sweep_axis *axis, const char *word, adept_err
         axis->words[axis->n++] = copy;
         return ADEPT_OK;
     }
-    adept_name_at names = names_of(axis->kind);
+    adept_name_at names = fields[axis->kind].names;
     char list[200];
     for (size_t i = 0; names(i); i++) {
         if (strcmp(names(i), word) != 0) continue;
@@ -257,7 +246,7 @@ static adept_status add_item(adept_sweep_axis *axis, char *item, adept_error *er
         return grown;
     }
     if (!*item) return adept_error_set(err, ADEPT_E_USAGE, "%s: an empty value", axis->key);
-    if (axis->kind == ADEPT_VARY_GPU || names_of(axis->kind)) return add_word(axis, item, err);
+    if (axis->kind == ADEPT_VARY_GPU || fields[axis->kind].names) return add_word(axis, item, err);
     char *part[3] = {item, strchr(item, ':'), NULL};
     if (part[1]) {
         *part[1]++ = '\0';
@@ -317,7 +306,7 @@ static double *parameter_of(adept_hwprofile *hw, const char *name)
 static double *number_of(adept_hwprofile *hw, const adept_sweep_axis *axis)
 {
     if (axis->kind == ADEPT_VARY_PARAMETER) return parameter_of(hw, axis->key + sizeof PARAMETERS - 1);
-    return (double *)((char *)&hw->specs + axis->offset);
+    return (double *)&hw->specs + axis->spec;
 }
 
 adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_sweep_axis *axis, size_t value, adept_error *err)
@@ -393,19 +382,19 @@ static const char *word_of(adept_sweep_kind kind, const adept_sweep_point *point
 {
     bool of_run = kind >= ADEPT_VARY_GPUS;
     const char *owner = of_run ? (const char *)point->run : (const char *)point->profile;
-    if (!owner || !names_of(kind)) return NULL;
+    if (!owner || !fields[kind].names) return NULL;
     if (kind == ADEPT_VARY_OPTIMIZER) return point->profile->optimizer;
-    return names_of(kind)((size_t) * (const int *)(owner + (of_run ? fields[kind].offset : fields[kind].in_profile)));
+    return fields[kind].names((size_t) * (const int *)(owner + (of_run ? fields[kind].offset : fields[kind].in_profile)));
 }
 
 bool adept_sweep_has_words(const adept_sweep_axis *axis)
 {
-    return axis->kind == ADEPT_VARY_GPU || names_of(axis->kind);
+    return axis->kind == ADEPT_VARY_GPU || fields[axis->kind].names;
 }
 
 const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point)
 {
-    adept_name_at names = names_of(axis->kind);
+    adept_name_at names = fields[axis->kind].names;
     if (axis->kind == ADEPT_VARY_GPU && point->hw) return point->hw->name;
     if (value == ADEPT_SWEEP_UNVARIED) return word_of(axis->kind, point);
     if (axis->kind == ADEPT_VARY_GPU) return axis->words[value];

@@ -4,6 +4,7 @@
 #include "fit_parts.h"
 #include <gsl/gsl_errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What was asked for. */
@@ -15,12 +16,65 @@ typedef struct request {
     adept_pool *pool;
 } request;
 
+/* ---- rows ---- */
+
+typedef struct fit_rows {
+    size_t n;
+    const adept_measurement *rows; /* copies */
+    bool limited; /* one has a power limit of its own */
+} fit_rows;
+
+/* Written so that NAN, "not measured", fails. */
+static bool is_measured(double value)
+{
+    return value > 0.0 && isfinite(value);
+}
+
+static bool tells_something(const adept_measurement *m)
+{
+    return m->weight > 0.0 && (is_measured(m->step_time_s) || is_measured(m->power_avg_w));
+}
+
+/* Those with use[i] (NULL: all) that tell something. */
+static adept_status pick_rows(fit_rows *out, adept_arena *arena, const adept_measurement *rows, size_t n,
+                              const bool *use, adept_error *err)
+{
+    adept_measurement *list = adept_arena_array(arena, n + 1, sizeof *list);
+    if (!list) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n);
+    *out = (fit_rows){.rows = list};
+    for (size_t i = 0; i < n; i++) {
+        if ((use && !use[i]) || !tells_something(&rows[i])) continue;
+        if (!rows[i].profile || !rows[i].hw)
+            return adept_error_set(err, ADEPT_E_INTERNAL, "%s:%ld: the row has no workload profile", rows[i].file,
+                                   rows[i].line);
+        list[out->n++] = rows[i];
+        out->limited = out->limited || rows[i].run.power_limit_w > 0.0;
+    }
+    if (out->n > 0) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_FIT, "no row to fit: none has a time or a power, and a weight above 0");
+}
+
+static adept_status evaluator_of(adept_evaluator **out, const adept_measurement *rows, size_t n,
+                                 adept_granularity granularity, const char *saturation, const adept_scalar *scalars,
+                                 size_t n_scalars, adept_error *err)
+{
+    adept_placement *places = calloc(n > 0 ? n : 1, sizeof *places);
+    if (!places) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n);
+    for (size_t i = 0; i < n; i++)
+        places[i] = (adept_placement){rows[i].profile, rows[i].hw, rows[i].run};
+    adept_status status = adept_evaluator_new(out, places, n, granularity, saturation, scalars, n_scalars, err);
+    free(places);
+    return status;
+}
+
+/* ---- a problem ---- */
+
 /* One saturation function's problem. */
 typedef struct problem {
     adept_arena *arena; /* its own memory */
     adept_arena *kept;  /* memory of what becomes the result: scalars, parameters, theta */
     const adept_fit_options *options;
-    adept_fit_rows rows;
+    fit_rows rows;
     size_t n_scalars;
     adept_scalar *scalars;
     adept_evaluator *evaluator;
@@ -101,11 +155,11 @@ static adept_status problem_init(problem *p, const request *q, adept_arena *kept
     const adept_fit_options *options = q->options;
     *p = (problem){.arena = adept_arena_new(), .kept = kept, .options = options};
     if (!p->arena) return adept_no_memory(err, "the fit");
-    adept_status status = adept_fit_rows_pick(&p->rows, p->arena, q->rows, q->n, options->use, err);
+    adept_status status = pick_rows(&p->rows, p->arena, q->rows, q->n, options->use, err);
     if (status == ADEPT_OK) status = adept_fit_scalars(&p->scalars, &p->n_scalars, kept, q->base, options, err);
     if (status == ADEPT_OK)
-        status = adept_fit_rows_evaluator(&p->evaluator, p->rows.rows, p->rows.n, options->granularity, saturation,
-                                          p->scalars, p->n_scalars, err);
+        status = evaluator_of(&p->evaluator, p->rows.rows, p->rows.n, options->granularity, saturation, p->scalars,
+                              p->n_scalars, err);
     if (status == ADEPT_OK)
         status = adept_objective_init(&p->objective, p->arena, p->evaluator, p->rows.rows, p->rows.n,
                                       options->weight_time, options->weight_power, err);
@@ -304,5 +358,5 @@ adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, siz
 adept_status adept_fit_evaluator(adept_evaluator **out, const adept_fit *fit, const adept_measurement *rows, size_t n,
                                  adept_error *err)
 {
-    return adept_fit_rows_evaluator(out, rows, n, fit->granularity, fit->saturation, fit->scalars, fit->n_scalars, err);
+    return evaluator_of(out, rows, n, fit->granularity, fit->saturation, fit->scalars, fit->n_scalars, err);
 }

@@ -16,20 +16,20 @@
 
 /* ---- records ---- */
 
-static const adept_part *find_part(const adept_checkpoint *c, const char *key)
+static const adept_sub_fit *find_sub_fit(const adept_checkpoint *c, const char *key)
 {
-    for (size_t i = 0; i < c->n_parts; i++)
-        if (strcmp(c->parts[i].key, key) == 0) return &c->parts[i];
+    for (size_t i = 0; i < c->n_sub_fits; i++)
+        if (strcmp(c->sub_fits[i].key, key) == 0) return &c->sub_fits[i];
     return NULL;
 }
 
-/* part->unit is in the checkpoint's arena already. */
-static bool add_part(adept_checkpoint *c, const adept_part *part)
+/* sub_fit->unit is in the checkpoint's arena already. */
+static bool add_sub_fit(adept_checkpoint *c, const adept_sub_fit *sub_fit)
 {
-    adept_part *parts = reallocarray(c->parts, c->n_parts + 1, sizeof *parts);
-    if (!parts) return false;
-    c->parts = parts;
-    c->parts[c->n_parts++] = *part;
+    adept_sub_fit *sub_fits = reallocarray(c->sub_fits, c->n_sub_fits + 1, sizeof *sub_fits);
+    if (!sub_fits) return false;
+    c->sub_fits = sub_fits;
+    c->sub_fits[c->n_sub_fits++] = *sub_fit;
     return true;
 }
 
@@ -39,18 +39,18 @@ static bool add_part(adept_checkpoint *c, const adept_part *part)
 static const char head[] = "{\"sha256\":\"";
 #define HEAD_BYTES (sizeof head - 1 + 64 + 2)
 
-static void put_part(adept_json_writer *w, const adept_part *part)
+static void put_sub_fit(adept_json_writer *w, const adept_sub_fit *sub_fit)
 {
     adept_json_begin_object(w, NULL);
-    adept_json_put_string(w, "key", part->key);
-    adept_json_put_string(w, "name", part->name);
-    adept_json_put_bool(w, "converged", part->converged);
-    adept_json_put_integer(w, "generations", part->generations);
-    adept_json_put_number(w, "evaluations", part->evaluations);
-    adept_json_put_number(w, "loss", part->loss);
+    adept_json_put_string(w, "key", sub_fit->key);
+    adept_json_put_string(w, "name", sub_fit->name);
+    adept_json_put_bool(w, "converged", sub_fit->converged);
+    adept_json_put_integer(w, "generations", sub_fit->generations);
+    adept_json_put_number(w, "evaluations", sub_fit->evaluations);
+    adept_json_put_number(w, "loss", sub_fit->loss);
     adept_json_begin_array(w, "unit");
-    for (size_t i = 0; i < part->n; i++)
-        adept_json_put_number(w, NULL, part->unit[i]);
+    for (size_t i = 0; i < sub_fit->n; i++)
+        adept_json_put_number(w, NULL, sub_fit->unit[i]);
     adept_json_end_array(w);
     adept_json_end_object(w);
 }
@@ -71,8 +71,8 @@ char *adept_checkpoint_print(const adept_checkpoint *c)
     adept_json_put_string(&w, "kind", KIND);
     adept_json_put_string(&w, "first", c->first);
     adept_json_begin_array(&w, "parts");
-    for (size_t i = 0; i < c->n_parts; i++)
-        put_part(&w, &c->parts[i]);
+    for (size_t i = 0; i < c->n_sub_fits; i++)
+        put_sub_fit(&w, &c->sub_fits[i]);
     adept_json_end_array(&w);
     adept_json_end_object(&w);
     char *body = adept_json_finish(&w);
@@ -113,20 +113,20 @@ static const double *read_unit(adept_json_reader *r, adept_arena *arena, const c
     return unit;
 }
 
-static void read_part(adept_json_reader *r, adept_checkpoint *c, const cJSON *object)
+static void read_sub_fit(adept_json_reader *r, adept_checkpoint *c, const cJSON *object)
 {
-    adept_part part = {.converged = adept_json_bool(r, object, "converged")};
+    adept_sub_fit sub_fit = {.converged = adept_json_bool(r, object, "converged")};
     const cJSON *unit = adept_json_array(r, object, "unit");
     int64_t generations = adept_json_count(r, object, "generations");
-    read_text(r, object, "key", part.key, sizeof part.key);
-    read_text(r, object, "name", part.name, sizeof part.name);
-    part.evaluations = adept_json_number(r, object, "evaluations");
-    part.loss = adept_json_number(r, object, "loss");
-    part.n = adept_json_size(unit);
-    part.unit = read_unit(r, c->arena, unit, part.n);
+    read_text(r, object, "key", sub_fit.key, sizeof sub_fit.key);
+    read_text(r, object, "name", sub_fit.name, sizeof sub_fit.name);
+    sub_fit.evaluations = adept_json_number(r, object, "evaluations");
+    sub_fit.loss = adept_json_number(r, object, "loss");
+    sub_fit.n = adept_json_size(unit);
+    sub_fit.unit = read_unit(r, c->arena, unit, sub_fit.n);
     if (generations > INT_MAX) adept_json_fail(r, "damaged: \"generations\" is too large");
-    part.generations = (int)generations;
-    if (r->status == ADEPT_OK && !add_part(c, &part)) adept_json_no_memory(r);
+    sub_fit.generations = (int)generations;
+    if (r->status == ADEPT_OK && !add_sub_fit(c, &sub_fit)) adept_json_no_memory(r);
 }
 
 adept_status adept_checkpoint_parse(adept_checkpoint *c, const char *name, const char *text, size_t size,
@@ -143,8 +143,8 @@ adept_status adept_checkpoint_parse(adept_checkpoint *c, const char *name, const
     if (adept_json_number(&r, root, "schema_version") != SCHEMA_VERSION)
         adept_json_fail(&r, "a checkpoint of another version of adept");
     read_text(&r, root, "first", c->first, sizeof c->first);
-    const cJSON *parts = adept_json_array(&r, root, "parts"), *part;
-    cJSON_ArrayForEach(part, parts) if (r.status == ADEPT_OK) read_part(&r, c, part);
+    const cJSON *sub_fits = adept_json_array(&r, root, "parts"), *sub_fit;
+    cJSON_ArrayForEach(sub_fit, sub_fits) if (r.status == ADEPT_OK) read_sub_fit(&r, c, sub_fit);
     cJSON_Delete(root);
     return r.status;
 }
@@ -175,27 +175,27 @@ static adept_status begin(adept_checkpoint *c, const char *key, adept_error *err
     return write_file(c, err);
 }
 
-adept_status adept_checkpoint_find(adept_checkpoint *c, adept_part *part, bool *found, adept_error *err)
+adept_status adept_checkpoint_find(adept_checkpoint *c, adept_sub_fit *sub_fit, bool *found, adept_error *err)
 {
     pthread_mutex_lock(&c->mutex);
-    adept_status status = begin(c, part->key, err);
-    const adept_part *record = status == ADEPT_OK ? find_part(c, part->key) : NULL;
-    *found = record && record->n == part->n;
-    if (*found) *part = *record;
+    adept_status status = begin(c, sub_fit->key, err);
+    const adept_sub_fit *record = status == ADEPT_OK ? find_sub_fit(c, sub_fit->key) : NULL;
+    *found = record && record->n == sub_fit->n;
+    if (*found) *sub_fit = *record;
     pthread_mutex_unlock(&c->mutex);
     return status;
 }
 
-adept_status adept_checkpoint_put(adept_checkpoint *c, const adept_part *part, adept_error *err)
+adept_status adept_checkpoint_put(adept_checkpoint *c, const adept_sub_fit *sub_fit, adept_error *err)
 {
-    adept_part copy = *part;
+    adept_sub_fit copy = *sub_fit;
     adept_status status = ADEPT_OK;
     pthread_mutex_lock(&c->mutex);
-    if (!find_part(c, part->key)) {
-        double *unit = adept_arena_array(c->arena, part->n + 1, sizeof *unit);
-        if (unit) memcpy(unit, part->unit, part->n * sizeof *unit);
+    if (!find_sub_fit(c, sub_fit->key)) {
+        double *unit = adept_arena_array(c->arena, sub_fit->n + 1, sizeof *unit);
+        if (unit) memcpy(unit, sub_fit->unit, sub_fit->n * sizeof *unit);
         copy.unit = unit;
-        if (!unit || !add_part(c, &copy)) status = adept_no_memory(err, "the checkpoint");
+        if (!unit || !add_sub_fit(c, &copy)) status = adept_no_memory(err, "the checkpoint");
     }
     if (status == ADEPT_OK && adept_clock_s() - c->written_s > WRITE_INTERVAL_S) status = write_file(c, err);
     pthread_mutex_unlock(&c->mutex);
@@ -215,7 +215,7 @@ void adept_checkpoint_free(adept_checkpoint *c)
     if (!c) return;
     pthread_mutex_destroy(&c->mutex);
     adept_arena_free(c->arena);
-    free(c->parts);
+    free(c->sub_fits);
     free(c->path);
     free(c);
 }

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 /* The result of a sub-fit. */
-typedef struct adept_part {
+typedef struct adept_sub_fit {
     char key[ADEPT_SHA256_SIZE]; /* fit_key.h */
     char name[128];              /* for people */
     bool converged;
@@ -15,7 +15,7 @@ typedef struct adept_part {
     double evaluations, loss;
     size_t n;           /* genes */
     const double *unit; /* on the unit cube; the checkpoint's */
-} adept_part;
+} adept_sub_fit;
 
 struct adept_checkpoint {
     char *path;
@@ -23,20 +23,20 @@ struct adept_checkpoint {
     char first[ADEPT_SHA256_SIZE]; /* key of the command's first sub-fit, which the file belongs to; "" before it */
     bool begun;                    /* this command has asked for its first */
     double written_s;              /* 0: never */
-    adept_arena *arena;            /* of the parts' numbers */
-    size_t n_parts;
-    adept_part *parts;
+    adept_arena *arena;            /* of the sub-fits' numbers */
+    size_t n_sub_fits;
+    adept_sub_fit *sub_fits;
 };
 
 adept_checkpoint *adept_checkpoint_alloc(const char *path); /* NULL when memory is out */
 
 /**
- * Fill in the record of part->key with part->n genes.
+ * Fill in the record of sub_fit->key with sub_fit->n genes.
  * @return ADEPT_E_USAGE if the first sub-fit asked for is not the file's: it is of another fit
  */
-adept_status adept_checkpoint_find(adept_checkpoint *c, adept_part *part, bool *found, adept_error *err);
+adept_status adept_checkpoint_find(adept_checkpoint *c, adept_sub_fit *sub_fit, bool *found, adept_error *err);
 /** Add a record (copied), unless there is one of its key, and write the file if that was not done lately. */
-adept_status adept_checkpoint_put(adept_checkpoint *c, const adept_part *part, adept_error *err);
+adept_status adept_checkpoint_put(adept_checkpoint *c, const adept_sub_fit *sub_fit, adept_error *err);
 
 /** File text <-> records. */
 adept_status adept_checkpoint_parse(adept_checkpoint *c, const char *name, const char *text, size_t size,

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define PIECE 32 /* individuals that a thread takes at a time */
+#define CHUNK 32 /* individuals that a thread takes at a time */
 
 typedef struct evolution {
     const adept_de_problem *problem;
@@ -104,7 +104,7 @@ static void first_population(evolution *e)
 {
     latin_hypercube(e);
     if (e->problem->start) memcpy(e->now.population, e->problem->start, e->now.n * sizeof *e->now.population);
-    adept_pool_run(e->pool, evaluate_first, e, e->now.n_population, PIECE);
+    adept_pool_run(e->pool, evaluate_first, e, e->now.n_population, CHUNK);
     e->now.evaluations = (double)e->now.n_population;
     summarise(&e->now, e->settings);
 }
@@ -166,7 +166,7 @@ static void next_generation(evolution *e)
     gsl_rng *rng = main_generator(e);
     reseed(rng, s->seed, e->now.generation + 1, s->n_population); /* no individual has this index */
     e->mutation = s->mutation_low + (s->mutation_high - s->mutation_low) * gsl_rng_uniform(rng);
-    adept_pool_run(e->pool, evaluate_trials, e, s->n_population, PIECE);
+    adept_pool_run(e->pool, evaluate_trials, e, s->n_population, CHUNK);
     for (size_t i = 0; i < s->n_population; i++) {
         if (!(e->trial_losses[i] <= e->now.losses[i])) continue;
         memcpy(e->now.population + i * n, e->trials + i * n, n * sizeof e->trials[0]);

@@ -1,19 +1,6 @@
-/** @file fit_options.c  Options of a fit: defaults, names, and whether they make sense. */
+/** @file fit_options.c  Options of a fit: defaults, and whether they make sense. */
 #include "fit_parts.h"
 #include <math.h>
-#include <string.h>
-
-bool adept_de_strategy_from_name(adept_de_strategy *out, const char *name)
-{
-    *out = strcmp(name, "rand1bin") == 0 ? ADEPT_DE_RAND1BIN : ADEPT_DE_BEST1BIN;
-    return *out == ADEPT_DE_RAND1BIN || strcmp(name, "best1bin") == 0;
-}
-
-bool adept_de_bounds_from_name(adept_de_bounds *out, const char *name)
-{
-    *out = strcmp(name, "clip") == 0 ? ADEPT_DE_CLIP : ADEPT_DE_REDRAW;
-    return *out == ADEPT_DE_CLIP || strcmp(name, "redraw") == 0;
-}
 
 adept_fit_options adept_fit_options_default(void)
 {

@@ -1,4 +1,4 @@
-/** @file fit_parts.h  The parts of a fit of steps: its options, rows, stages, parameters, sub-fits and their names in a
+/** @file fit_parts.h  The parts of a fit of steps: its options, stages, parameters, sub-fits and their names in a
  *  checkpoint. Private to fit/. Calls: objective, SHA-256, worker_pool, GSL (random numbers). */
 #ifndef ADEPT_FIT_PARTS_H
 #define ADEPT_FIT_PARTS_H
@@ -10,23 +10,6 @@
 
 /** @return ADEPT_E_USAGE for numbers that make no sense */
 adept_status adept_fit_options_check(const adept_fit_options *options, adept_error *err);
-
-/* ---- rows: those that are used and tell something ---- */
-
-typedef struct adept_fit_rows {
-    size_t n;
-    const adept_measurement *rows; /* copies */
-    bool limited; /* one has a power limit of its own */
-} adept_fit_rows;
-
-/** Rows with use[i] (NULL: all), a positive weight and a time or a power. @return ADEPT_E_FIT if there is none */
-adept_status adept_fit_rows_pick(adept_fit_rows *out, adept_arena *arena, const adept_measurement *rows, size_t n,
-                                 const bool *use, adept_error *err);
-
-/** An evaluator of any rows. */
-adept_status adept_fit_rows_evaluator(adept_evaluator **out, const adept_measurement *rows, size_t n,
-                                      adept_granularity granularity, const char *saturation,
-                                      const adept_scalar *scalars, size_t n_scalars, adept_error *err);
 
 /* ---- the stages of table 4.2 as data ---- */
 

@@ -165,30 +165,30 @@ static adept_status search(run *r, adept_error *err)
 static adept_status solve(run *r, adept_error *err)
 {
     adept_checkpoint *checkpoint = r->options->checkpoint;
-    adept_part part = {.n = r->o->n_genes};
+    adept_sub_fit sub_fit = {.n = r->o->n_genes};
     bool found = false;
     adept_status status = ADEPT_OK;
-    memcpy(part.name, r->label, sizeof part.name);
-    if (checkpoint) status = adept_fit_key(part.key, r->o, r->options, r->start, r->scratch, err);
-    if (checkpoint && status == ADEPT_OK) status = adept_checkpoint_find(checkpoint, &part, &found, err);
+    memcpy(sub_fit.name, r->label, sizeof sub_fit.name);
+    if (checkpoint) status = adept_fit_key(sub_fit.key, r->o, r->options, r->start, r->scratch, err);
+    if (checkpoint && status == ADEPT_OK) status = adept_checkpoint_find(checkpoint, &sub_fit, &found, err);
     if (status != ADEPT_OK) return status;
     if (found) {
-        memcpy(r->best, part.unit, part.n * sizeof *r->best);
-        r->best_loss = part.loss;
-        r->result.generations = part.generations;
-        r->result.evaluations = part.evaluations;
-        r->result.converged = part.converged;
+        memcpy(r->best, sub_fit.unit, sub_fit.n * sizeof *r->best);
+        r->best_loss = sub_fit.loss;
+        r->result.generations = sub_fit.generations;
+        r->result.evaluations = sub_fit.evaluations;
+        r->result.converged = sub_fit.converged;
         return ADEPT_OK;
     }
     status = search(r, err);
     if (status != ADEPT_OK || !checkpoint) return status;
     if (r->result.interrupted) return adept_checkpoint_save(checkpoint, err);
-    part.unit = r->best;
-    part.loss = r->best_loss;
-    part.generations = r->result.generations;
-    part.evaluations = r->result.evaluations;
-    part.converged = r->result.converged;
-    return adept_checkpoint_put(checkpoint, &part, err);
+    sub_fit.unit = r->best;
+    sub_fit.loss = r->best_loss;
+    sub_fit.generations = r->result.generations;
+    sub_fit.evaluations = r->result.evaluations;
+    sub_fit.converged = r->result.converged;
+    return adept_checkpoint_put(checkpoint, &sub_fit, err);
 }
 
 /* Through genes and back a value may move by a rounding error: the start itself stays unless something better was

@@ -78,10 +78,8 @@ char *adept_cache_get(const adept_cache *cache, const char *key, size_t *size)
               memcmp(file, magic, sizeof magic - 1) == 0 && file[HEAD_BYTES - 1] == '\n';
 
     free(path);
-    if (ok) {
-        ok = adept_bytes_sha256(hash, file + HEAD_BYTES, n - HEAD_BYTES, NULL) == ADEPT_OK &&
-             memcmp(hash, file + sizeof magic - 1, 64) == 0;
-    }
+    ok = ok && adept_bytes_sha256(hash, file + HEAD_BYTES, n - HEAD_BYTES, NULL) == ADEPT_OK &&
+         memcmp(hash, file + sizeof magic - 1, 64) == 0;
     if (!ok) {
         free(file);
         return NULL;
@@ -109,25 +107,19 @@ static bool make_folders(const char *path)
 
 adept_status adept_cache_put(const adept_cache *cache, const char *key, const char *bytes, size_t size, adept_error *err)
 {
-    char hash[65];
-    char *path = path_of(cache, key);
+    if (!cache->folder) return ADEPT_OK;
+    char hash[65], *path = path_of(cache, key);
     char *file = path && size < MAX_BYTES ? malloc(HEAD_BYTES + size + 1) : NULL;
-    adept_status status = ADEPT_OK;
+    adept_status status =
+        file ? adept_bytes_sha256(hash, bytes, size, err) : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
 
-    if (!file) {
-        free(path);
-        return cache->folder ? adept_error_set(err, ADEPT_E_NOMEM, "out of memory") : ADEPT_OK;
-    }
-    if (adept_bytes_sha256(hash, bytes, size, err) != ADEPT_OK) {
-        free(file);
-        free(path);
-        return ADEPT_E_NOMEM;
-    }
-    snprintf(file, HEAD_BYTES + 1, "%s%s\n", magic, hash);
-    memcpy(file + HEAD_BYTES, bytes, size);
-    if (!make_folders(cache->folder))
+    if (status == ADEPT_OK && !make_folders(cache->folder))
         status = adept_error_set(err, ADEPT_E_IO, "%s: cannot make the folder: %s", cache->folder, strerror(errno));
-    if (status == ADEPT_OK) status = adept_file_write(path, file, HEAD_BYTES + size, err);
+    if (status == ADEPT_OK) {
+        snprintf(file, HEAD_BYTES + 1, "%s%s\n", magic, hash);
+        memcpy(file + HEAD_BYTES, bytes, size);
+        status = adept_file_write(path, file, HEAD_BYTES + size, err);
+    }
     free(file);
     free(path);
     return status;

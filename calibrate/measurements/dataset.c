@@ -1,7 +1,6 @@
 /** @file dataset.c  The memory of a dataset, and what does not depend on files. */
 #include "dataset_private.h"
 #include "adept_grow.h"
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 
 #define MAX_LISTED_GPUS 5
+#define LEAST_ROOM 16 /* a power of two */
 
 adept_dataset *adept_dataset_new(void)
 {
@@ -35,16 +35,14 @@ void adept_dataset_free(adept_dataset *d)
     adept_arena_free(d->arena);
 }
 
-bool adept_dataset_grow(adept_arena *arena, void **items, size_t n, size_t *capacity, size_t item_bytes)
+bool adept_dataset_grow(adept_arena *arena, void **items, size_t n, size_t item_bytes)
 {
-    if (n < *capacity) return true;
-    if (*capacity > SIZE_MAX / 4) return false;
-    size_t wanted = *capacity ? 2 * *capacity : 16;
-    void *grown = adept_arena_array(arena, wanted, item_bytes);
+    if (n > 0 && (n < LEAST_ROOM || (n & (n - 1)) != 0)) return true; /* room is doubled when it is used up */
+    if (n > SIZE_MAX / 4) return false;
+    void *grown = adept_arena_array(arena, n > 0 ? 2 * n : LEAST_ROOM, item_bytes);
     if (!grown) return false;
     if (n > 0) memcpy(grown, *items, n * item_bytes);
     *items = grown;
-    *capacity = wanted;
     return true;
 }
 
@@ -57,8 +55,7 @@ bool adept_dataset_warn(adept_dataset *d, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     char *copy = adept_arena_strdup(d->arena, text);
-    if (!copy || !adept_dataset_grow(d->arena, (void **)&d->warnings, d->n_warnings, &d->private_->warning_capacity,
-                                     sizeof *d->warnings))
+    if (!copy || !adept_dataset_grow(d->arena, (void **)&d->warnings, d->n_warnings, sizeof *d->warnings))
         return false;
     d->warnings[d->n_warnings++] = copy;
     return true;
@@ -105,35 +102,21 @@ const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_
 
 /* ---------------------------------------------------------------- the GPU --------------------------------------- */
 
-/* GPU names are compared like adept_hwprofile_open() does: without case, '_' and blank are '-'. */
-static bool same_gpu(const char *a, const char *b)
-{
-    for (;; a++, b++) {
-        char x = *a == '_' || *a == ' ' ? '-' : (char)tolower((unsigned char)*a);
-        char y = *b == '_' || *b == ' ' ? '-' : (char)tolower((unsigned char)*b);
-        if (x != y) return false;
-        if (x == '\0') return true;
-    }
-}
-
 /* "runs/mine.json" is called mine. */
 static bool is_file_of(const char *given, const char *text)
 {
     char name[256];
     const char *slash = strrchr(given, '/');
-    int n = snprintf(name, sizeof name, "%s", slash ? slash + 1 : given);
-
-    if (n < 5 || n >= (int)sizeof name || strcmp(name + n - 5, ".json") != 0) return false;
-    name[n - 5] = '\0';
-    return same_gpu(text, name);
+    snprintf(name, sizeof name, "%s.json", text);
+    return adept_hwprofile_same_name(name, slash ? slash + 1 : given);
 }
 
 static bool is_this_gpu(const adept_hwprofile *hw, const char *given, const char *text)
 {
-    if (*text == '\0' || same_gpu(text, hw->name) || (given && same_gpu(text, given))) return true;
+    bool is = *text == '\0' || adept_hwprofile_same_name(text, hw->name);
     for (size_t i = 0; i < hw->n_aliases; i++)
-        if (same_gpu(text, hw->aliases[i])) return true;
-    return given && is_file_of(given, text);
+        is = is || adept_hwprofile_same_name(text, hw->aliases[i]);
+    return is || (given && (adept_hwprofile_same_name(text, given) || is_file_of(given, text)));
 }
 
 bool adept_dataset_drop(adept_dataset *d, const bool *drop)

@@ -13,17 +13,16 @@ typedef struct adept_dataset_model {
 } adept_dataset_model;
 
 struct adept_dataset_private {
-    size_t row_capacity, file_capacity, column_capacity, warning_capacity;
     size_t n_profiles, profile_capacity;
     adept_profile **profiles; /* owned; malloc'ed */
-    size_t n_models, model_capacity;
+    size_t n_models;
     adept_dataset_model *models; /* the arena's */
     adept_unsupported *unsupported;
     size_t n_unsupported;
 };
 
-/** Make room for one more element of an arena's array. @return false when memory is out */
-bool adept_dataset_grow(adept_arena *arena, void **items, size_t n, size_t *capacity, size_t item_bytes);
+/** Make room for one more element of an arena's array that only this function makes larger. @return false when memory is out */
+bool adept_dataset_grow(adept_arena *arena, void **items, size_t n, size_t item_bytes);
 
 /** Move rows behind the others; d->n changes. @return false, and nothing changed: memory is out */
 bool adept_dataset_drop(adept_dataset *d, const bool *drop);

@@ -13,33 +13,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind { TEXT, WORD, COUNT, POSITIVE, WEIGHT } kind;
+typedef enum kind { TEXT, NAME, CHOICE, COUNT, POSITIVE, WEIGHT } kind;
 
-/* X(name, field of the row, kind, text where the cell is empty): columns adept knows. The order is CONTRACT's; `weight` is
- * an addition. A number whose text is none is not given: 0, or NAN where it would be measured. */
+static const char *scope_at(size_t index)
+{
+    static const char *const scopes[] = {"gpu", "node", NULL};
+    return scopes[index];
+}
+
+/* X(name, field of the row, kind, text where the cell is empty, words of a name or a choice): columns adept knows. The order is
+ * CONTRACT's; `weight` is an addition. A number whose text is none is not given: 0, or NAN where it would be measured. A name stays
+ * a text in the row; a choice becomes its number. */
 #define COLUMN_LIST(X)                                                                                                 \
-    X(model, model, TEXT, "")                                                                                          \
-    X(input, input, TEXT, "")                                                                                          \
-    X(batch_size, batch_size, COUNT, "as in the file")                                                                 \
-    X(gpu, gpu, TEXT, "")                                                                                              \
-    X(gpus, gpus, COUNT, "1")                                                                                          \
-    X(precision, precision, WORD, "fp32")                                                                              \
-    X(mode, mode, WORD, "train")                                                                                       \
-    X(optimizer, optimizer, WORD, "adamw")                                                                             \
-    X(optimizer_impl, optimizer_impl, WORD, "auto")                                                                    \
-    X(optimizer_extras, optimizer_extras, WORD, "none")                                                                \
-    X(grad_accum, grad_accum, COUNT, "1")                                                                              \
-    X(attention, attention, WORD, "auto")                                                                              \
-    X(memory_format, memory_format, WORD, "nchw")                                                                      \
-    X(power_limit_w, power_limit_w, POSITIVE, "default")                                                               \
-    X(step_time_s, step_time_s, POSITIVE, "")                                                                          \
-    X(avg_power_w, power_avg_w, POSITIVE, "")                                                                          \
-    X(power_scope, power_scope, WORD, "gpu")                                                                           \
-    X(source, source, TEXT, "")                                                                                        \
-    X(weight, weight, WEIGHT, "1")
+    X(model, model, TEXT, "", NULL)                                                                                    \
+    X(input, input, TEXT, "", NULL)                                                                                    \
+    X(batch_size, batch_size, COUNT, "as in the file", NULL)                                                           \
+    X(gpu, gpu, TEXT, "", NULL)                                                                                        \
+    X(gpus, gpus, COUNT, "1", NULL)                                                                                    \
+    X(precision, precision, CHOICE, "fp32", adept_precision_at)                                                        \
+    X(mode, mode, CHOICE, "train", adept_mode_at)                                                                      \
+    X(optimizer, optimizer, NAME, "adamw", adept_optimizer_name)                                                       \
+    X(optimizer_impl, optimizer_impl, CHOICE, "auto", adept_optimizer_impl_name)                                       \
+    X(optimizer_extras, optimizer_extras, CHOICE, "none", adept_optimizer_extra_name)                                  \
+    X(grad_accum, grad_accum, COUNT, "1", NULL)                                                                        \
+    X(attention, attention, CHOICE, "auto", adept_attention_at)                                                        \
+    X(memory_format, memory_format, CHOICE, "nchw", adept_memory_format_at)                                            \
+    X(power_limit_w, power_limit_w, POSITIVE, "default", NULL)                                                         \
+    X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
+    X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \
+    X(power_scope, power_scope, NAME, "gpu", scope_at)                                                                 \
+    X(source, source, TEXT, "", NULL)                                                                                  \
+    X(weight, weight, WEIGHT, "1", NULL)
 
 enum {
-#define X(name, field, kind, fallback) COLUMN_##name,
+#define X(name, field, kind, fallback, names) COLUMN_##name,
     COLUMN_LIST(X)
 #undef X
         N_KNOWN
@@ -49,8 +56,9 @@ static const struct {
     const char *name, *fallback;
     kind kind;
     size_t offset;
+    adept_name_at names;
 } known[N_KNOWN] = {
-#define X(name, field, kind, fallback) {#name, fallback, kind, offsetof(adept_measurement, field)},
+#define X(name, field, kind, fallback, names) {#name, fallback, kind, offsetof(adept_measurement, field), names},
     COLUMN_LIST(X)
 #undef X
 };
@@ -78,8 +86,7 @@ static bool add_column(adept_dataset *d, const char *name, size_t *index)
     *index = find_column(&d->columns, name);
     if (*index < d->columns.n) return true;
     char *copy = adept_arena_strdup(d->arena, name);
-    if (!copy || !adept_dataset_grow(d->arena, (void **)&d->columns.names, d->columns.n, &d->private_->column_capacity,
-                                     sizeof *d->columns.names))
+    if (!copy || !adept_dataset_grow(d->arena, (void **)&d->columns.names, d->columns.n, sizeof *d->columns.names))
         return false;
     ((const char **)d->columns.names)[d->columns.n++] = copy;
     return true;
@@ -163,52 +170,19 @@ static adept_status parse_count(const adept_measurement *m, int column, const ch
     return ADEPT_OK;
 }
 
-static const char *scope_at(size_t index)
-{
-    static const char *const scopes[] = {"gpu", "node", NULL};
-    return scopes[index];
-}
-
 static adept_status parse_word(adept_measurement *m, int column, const char *text, adept_error *err)
 {
-    adept_name_at names;
+    void *field = (char *)m + known[column].offset;
+    const adept_name_at names = known[column].names;
     char list[256];
-    bool known_word;
+    bool known_word = false;
 
-    switch (column) {
-    case COLUMN_precision:
-        names = adept_precision_at;
-        known_word = adept_precision_from_name(&m->precision, text);
-        break;
-    case COLUMN_mode:
-        names = adept_mode_at;
-        known_word = adept_mode_from_name(&m->mode, text);
-        break;
-    case COLUMN_attention:
-        names = adept_attention_at;
-        known_word = adept_attention_from_name(&m->attention, text);
-        break;
-    case COLUMN_memory_format:
-        names = adept_memory_format_at;
-        known_word = adept_memory_format_from_name(&m->memory_format, text);
-        break;
-    case COLUMN_optimizer_impl:
-        names = adept_optimizer_impl_name;
-        known_word = adept_optimizer_impl_from_name(&m->optimizer_impl, text);
-        break;
-    case COLUMN_optimizer_extras:
-        names = adept_optimizer_extra_name;
-        known_word = adept_optimizer_extras_parse(&m->optimizer_extras, text);
-        break;
-    case COLUMN_optimizer:
-        names = adept_optimizer_name;
-        m->optimizer = text;
-        known_word = adept_optimizer_by_name(text) != NULL;
-        break;
-    default:
-        names = scope_at;
-        m->power_scope = text;
-        known_word = strcmp(text, scope_at(0)) == 0 || strcmp(text, scope_at(1)) == 0;
+    if (column == COLUMN_optimizer_extras) known_word = adept_optimizer_extras_parse(field, text); /* several */
+    if (column == COLUMN_memory_format) known_word = adept_memory_format_from_name(field, text);   /* one has two names */
+    for (size_t i = 0; column != COLUMN_optimizer_extras && !known_word && names(i); i++) {
+        known_word = strcmp(names(i), text) == 0;
+        if (known_word && known[column].kind == NAME) *(const char **)field = text;
+        if (known_word && known[column].kind == CHOICE) *(int *)field = (int)i;
     }
     if (known_word) return ADEPT_OK;
     return adept_row_fail(m, known[column].name, err, "'%.60s' is not one of %s", text,
@@ -228,7 +202,8 @@ static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int
     case TEXT:
         *(const char **)field = text;
         return ADEPT_OK;
-    case WORD:
+    case NAME:
+    case CHOICE:
         return parse_word(m, column, text, err);
     case COUNT:
         status = parse_count(m, column, text, field, err);
@@ -300,23 +275,6 @@ static adept_status check_row(adept_measurement *m, adept_error *err)
     return adept_row_config(&config, inputs, m, err);
 }
 
-/* "../models/resnet50.pt" -> "resnet50" */
-static const char *short_name(adept_arena *arena, const char *model)
-{
-    static const char *const endings[] = {".profile.json", ".json", ".pt2", ".pt"};
-    const char *slash = strrchr(model, '/');
-    const char *name = slash ? slash + 1 : model;
-    size_t n = strlen(name);
-
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t ending = strlen(endings[i]);
-        if (n <= ending || strcmp(name + n - ending, endings[i]) != 0) continue;
-        n -= ending;
-        break;
-    }
-    return adept_arena_strndup(arena, name, n);
-}
-
 /* The cells of a record: those of known columns as the row's numbers, the others as they are. */
 static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const layout *l, adept_measurement *m,
                                const char **cells, adept_error *err)
@@ -361,9 +319,11 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
     adept_status status = read_cells(d, csv, l, &m, cells, err);
     if (status == ADEPT_OK) status = check_row(&m, err);
     if (status != ADEPT_OK) return status;
-    m.texts[COLUMN_model] = m.model_name = short_name(d->arena, m.model);
+    size_t length;
+    const char *name = adept_model_name(&length, m.model);
+    m.texts[COLUMN_model] = m.model_name = adept_arena_strndup(d->arena, name, length);
     if (!m.model_name ||
-        !adept_dataset_grow(d->arena, (void **)&d->rows, d->n, &d->private_->row_capacity, sizeof *d->rows))
+        !adept_dataset_grow(d->arena, (void **)&d->rows, d->n, sizeof *d->rows))
         return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     d->rows[d->n++] = m;
     return ADEPT_OK;
@@ -402,7 +362,7 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
 
     file.name = adept_arena_strdup(d->arena, slash ? slash + 1 : path);
     if (!file.path || !file.name ||
-        !adept_dataset_grow(d->arena, (void **)&d->files, d->n_files, &d->private_->file_capacity, sizeof *d->files))
+        !adept_dataset_grow(d->arena, (void **)&d->files, d->n_files, sizeof *d->files))
         return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     adept_status status = adept_bytes_sha256(file.sha256, text, size, err);
     if (status != ADEPT_OK) return status;

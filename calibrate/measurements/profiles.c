@@ -4,13 +4,16 @@
 #include "adept_import.h"
 #include "cache.h"
 #include "dataset_private.h"
-#include "models.h"
 #include "sha256.h"
 #include "worker_pool.h"
 #include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A distinct configuration of a model. */
 typedef struct entry {
@@ -23,7 +26,7 @@ typedef struct entry {
     adept_error err;
 } entry;
 
-typedef struct plan {
+typedef struct maker {
     adept_dataset *d;
     const adept_dataset_options *options;
     adept_arena *arena; /* configurations, until the profiles are there */
@@ -32,7 +35,75 @@ typedef struct plan {
     size_t n;
     entry *entries;
     size_t *of_row; /* entry of each row */
-} plan;
+} maker;
+
+/* ---------------------------------------------------------------- model files ------------------------------------ */
+
+static bool is_a(mode_t type, const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
+}
+
+/* Folders relative to the program's own: the source tree its build lies in, the tree it is installed in. */
+static const char *beside_program(adept_arena *arena)
+{
+    static const char *const places[] = {"../../data/models", "../share/adept/models"};
+    char program[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+
+    if (n <= 0) return NULL;
+    program[n] = '\0';
+    const char *folder = dirname(program);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *path = adept_arena_printf(arena, "%s/%s", folder, places[i]);
+        if (is_a(S_IFDIR, path)) return path;
+    }
+    return NULL;
+}
+
+/* Where names are looked up: `wanted`, else data/models of the tree the program lies in or was built or installed from.
+ * @param out  in the arena; NULL if there is no such folder */
+static adept_status find_folder(const char **out, adept_arena *arena, const char *wanted, adept_error *err)
+{
+    static const char *const built[] = {ADEPT_MODELS_INSTALLED, ADEPT_MODELS_SOURCE};
+
+    *out = NULL;
+    if (wanted) {
+        if (!is_a(S_IFDIR, wanted)) return adept_error_set(err, ADEPT_E_INVALID, "--models %s: not a folder", wanted);
+        *out = adept_arena_strdup(arena, wanted);
+        return *out ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    }
+    *out = beside_program(arena);
+    for (size_t i = 0; i < sizeof built / sizeof *built && !*out; i++)
+        if (built[i][0] && is_a(S_IFDIR, built[i])) *out = built[i];
+    return ADEPT_OK;
+}
+
+/* A path relative to the CSV, or NAME, NAME.pt, NAME.pt2, NAME.profile.json in the folder. @param out  in the arena */
+static adept_status find_model(const char **out, adept_arena *arena, const adept_measurement *m, const char *folder,
+                               adept_error *err)
+{
+    static const char *const endings[] = {".pt", ".pt2", ".profile.json", ""};
+    const char *slash = m->model[0] == '/' ? NULL : strrchr(m->file, '/');
+    int csv_folder = slash ? (int)(slash + 1 - m->file) : 0;
+
+    *out = adept_arena_printf(arena, "%.*s%s", csv_folder, m->file, m->model);
+    if (is_a(S_IFREG, *out)) return ADEPT_OK;
+    for (size_t i = 0; folder && i < sizeof endings / sizeof *endings; i++) {
+        const char *between = folder[strlen(folder) - 1] == '/' ? "" : "/";
+        *out = adept_arena_printf(arena, "%s%s%s%s", folder, between, m->model, endings[i]);
+        if (is_a(S_IFREG, *out)) return ADEPT_OK;
+    }
+    if (adept_arena_failed(arena)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    if (!folder)
+        return adept_row_fail(m, "model", err, "'%.200s' is no file relative to the CSV; for a name, give --models DIR",
+                              m->model);
+    return adept_row_fail(m, "model", err,
+                          "'%.200s' is neither a file relative to the CSV nor a name in %.200s (NAME.pt, NAME.pt2 or "
+                          "NAME.profile.json)",
+                          m->model, folder);
+}
 
 /* ---------------------------------------------------------------- what there is to make -------------------------- */
 
@@ -43,14 +114,14 @@ static size_t model_at(adept_dataset *d, const char *path)
 
     for (size_t i = 0; i < p->n_models; i++)
         if (strcmp(p->models[i].path, path) == 0) return i;
-    if (!adept_dataset_grow(d->arena, (void **)&p->models, p->n_models, &p->model_capacity, sizeof *p->models))
+    if (!adept_dataset_grow(d->arena, (void **)&p->models, p->n_models, sizeof *p->models))
         return SIZE_MAX;
     p->models[p->n_models] = (adept_dataset_model){.path = path};
     return p->n_models++;
 }
 
 /* Every row says what runs; only shapes may be left to the file. */
-static adept_status add_row(plan *p, size_t row, const char *path, adept_error *err)
+static adept_status add_row(maker *p, size_t row, const char *path, adept_error *err)
 {
     adept_input_spec specs[ADEPT_ROW_MAX_INPUTS];
     entry *e = &p->entries[p->n];
@@ -71,14 +142,14 @@ static adept_status add_row(plan *p, size_t row, const char *path, adept_error *
     return ADEPT_OK;
 }
 
-static adept_status add_rows(plan *p, adept_error *err)
+static adept_status add_rows(maker *p, adept_error *err)
 {
     const char *folder, *path;
     adept_dataset *d = p->d;
-    adept_status status = adept_models_folder(&folder, d->arena, p->options->models, err);
+    adept_status status = find_folder(&folder, d->arena, p->options->models, err);
 
     for (size_t i = 0; i < d->n && status == ADEPT_OK; i++) {
-        status = adept_models_find(&path, d->arena, &d->rows[i], folder, err);
+        status = find_model(&path, d->arena, &d->rows[i], folder, err);
         if (status != ADEPT_OK) return status;
         d->rows[i].model_path = path;
         status = add_row(p, i, path, err);
@@ -106,7 +177,7 @@ static void take_kept(adept_dataset_model *m, const char *bytes, size_t size)
         adept_graph_free(graph);
 }
 
-static void keep(plan *p, const char *key, const adept_graph *graph)
+static void keep(maker *p, const char *key, const adept_graph *graph)
 {
     adept_buffer bytes = {0};
     adept_error err = {0};
@@ -120,7 +191,7 @@ static void keep(plan *p, const char *key, const adept_graph *graph)
 }
 
 /* What needs no import. */
-static void recall(plan *p, adept_dataset_model *m)
+static void recall(maker *p, adept_dataset_model *m)
 {
     char key[ADEPT_SHA256_SIZE];
     size_t size;
@@ -138,7 +209,7 @@ static void recall(plan *p, adept_dataset_model *m)
     free(kept);
 }
 
-static void import(plan *p, adept_dataset_model *m)
+static void import(maker *p, adept_dataset_model *m)
 {
     const adept_import_options how = {.trust = p->options->trust};
     char key[ADEPT_SHA256_SIZE];
@@ -149,7 +220,7 @@ static void import(plan *p, adept_dataset_model *m)
     keep(p, key, m->graph);
 }
 
-static void read_models(plan *p)
+static void read_models(maker *p)
 {
     struct adept_dataset_private *of = p->d->private_;
     size_t n = 0, n_done = 0;
@@ -169,7 +240,7 @@ static void read_models(plan *p)
 
 static void walk(void *context, int worker, size_t begin, size_t end)
 {
-    plan *p = context;
+    maker *p = context;
 
     (void)worker;
     for (size_t i = begin; i < end; i++) {
@@ -184,7 +255,7 @@ static void walk(void *context, int worker, size_t begin, size_t end)
     }
 }
 
-static adept_status make_profiles(plan *p, adept_error *err)
+static adept_status make_profiles(maker *p, adept_error *err)
 {
     read_models(p);
     adept_pool *pool = adept_pool_new(0); /* only now: an import forks */
@@ -212,7 +283,7 @@ static void keep_unsupported(adept_dataset *d, const entry *e)
 }
 
 /* A shape that is missing or does not fit is wrong usage of `adept profile`, but here the file says what runs. */
-static adept_status report(plan *p, const adept_measurement *m, const entry *e, adept_error *err)
+static adept_status fail_row(maker *p, const adept_measurement *m, const entry *e, adept_error *err)
 {
     adept_status status = e->err.status == ADEPT_E_USAGE ? ADEPT_E_INVALID : e->err.status;
 
@@ -220,13 +291,13 @@ static adept_status report(plan *p, const adept_measurement *m, const entry *e, 
     return adept_row_error(m, status, e->err.message, err);
 }
 
-static adept_status hand_over(plan *p, adept_error *err)
+static adept_status hand_over(maker *p, adept_error *err)
 {
     char text[32];
 
     for (size_t i = 0; i < p->d->n; i++) {
         const entry *e = &p->entries[p->of_row[i]];
-        if (!e->profile) return report(p, &p->d->rows[i], e, err);
+        if (!e->profile) return fail_row(p, &p->d->rows[i], e, err);
     }
     for (size_t i = 0; i < p->n; i++) {
         adept_profile *profile = p->entries[i].profile;
@@ -246,7 +317,7 @@ static adept_status hand_over(plan *p, adept_error *err)
     return ADEPT_OK;
 }
 
-static void plan_free(plan *p)
+static void maker_free(maker *p)
 {
     for (size_t i = 0; i < p->n; i++) {
         adept_profile_free(p->entries[i].profile);
@@ -261,7 +332,7 @@ static void plan_free(plan *p)
 adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_options *options, adept_error *err)
 {
     static const adept_dataset_options defaults = {0};
-    plan p = {.d = d, .options = options ? options : &defaults, .arena = adept_arena_new()};
+    maker p = {.d = d, .options = options ? options : &defaults, .arena = adept_arena_new()};
     adept_status status = ADEPT_OK;
 
     p.entries = calloc(d->n + 1, sizeof *p.entries);
@@ -271,7 +342,7 @@ adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_option
     if (status == ADEPT_OK) status = add_rows(&p, err);
     if (status == ADEPT_OK) status = make_profiles(&p, err);
     if (status == ADEPT_OK) status = hand_over(&p, err);
-    plan_free(&p);
+    maker_free(&p);
     return status;
 }
 

@@ -109,44 +109,43 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-typedef double quantity(const adept_measurement *m);
+/* A measured quantity of rows: a field of theirs, and its column. */
+typedef struct quantity {
+    const char *column;
+    size_t offset;
+} quantity;
 
-static double time_of(const adept_measurement *m)
+static double value(const adept_measurement *m, const quantity *q)
 {
-    return m->step_time_s;
-}
-
-static double power_of(const adept_measurement *m)
-{
-    return m->power_avg_w;
+    return *(const double *)((const char *)m + q->offset);
 }
 
 /* The first row but number i that has the quantity; there is one. */
-static const adept_measurement *another(adept_measurement *const *rows, size_t n, size_t i, quantity *value)
+static const adept_measurement *another(adept_measurement *const *rows, size_t n, size_t i, const quantity *q)
 {
     for (size_t k = 0; k < n; k++)
-        if (k != i && !isnan(value(rows[k]))) return rows[k];
+        if (k != i && !isnan(value(rows[k], q))) return rows[k];
     return rows[i];
 }
 
 /* `rows` are of one configuration. `scratch` has room for n numbers. */
 static bool check_repeats(adept_dataset *d, adept_measurement *const *rows, size_t n, double *scratch,
-                          const char *column, quantity *value)
+                          const quantity *q)
 {
     size_t measured = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (!isnan(value(rows[i]))) scratch[measured++] = value(rows[i]);
+        if (!isnan(value(rows[i], q))) scratch[measured++] = value(rows[i], q);
     if (measured < 2) return true;
     qsort(scratch, measured, sizeof *scratch, compare_numbers);
     if (scratch[measured - 1] <= REPEAT_SPREAD * scratch[0]) return true;
     double median = (scratch[(measured - 1) / 2] + scratch[measured / 2]) / 2;
     for (size_t i = 0; i < n; i++) {
-        double x = value(rows[i]);
+        double x = value(rows[i], q);
         if (isnan(x) || fabs(x / median - 1) <= REPEAT_OFF_MEDIAN) continue;
-        const adept_measurement *other = another(rows, n, i, value);
+        const adept_measurement *other = another(rows, n, i, q);
         if (!suspect(d, rows[i], "%s %g disagrees with %zu other row%s of the same configuration (%s:%ld has %g)",
-                     column, x, measured - 1, measured == 2 ? "" : "s", other->file, other->line, value(other)))
+                     q->column, x, measured - 1, measured == 2 ? "" : "s", other->file, other->line, value(other, q)))
             return false;
     }
     return true;
@@ -154,6 +153,8 @@ static bool check_repeats(adept_dataset *d, adept_measurement *const *rows, size
 
 static bool check_all_repeats(adept_dataset *d)
 {
+    static const quantity time = {"step_time_s", offsetof(adept_measurement, step_time_s)};
+    static const quantity power = {"avg_power_w", offsetof(adept_measurement, power_avg_w)};
     adept_row_groups groups = {.n = 0};
     adept_measurement **rows = adept_arena_array(d->arena, d->n + 1, sizeof *rows);
     adept_measurement **alike = adept_arena_array(d->arena, d->n + 1, sizeof *alike);
@@ -168,8 +169,7 @@ static bool check_all_repeats(adept_dataset *d)
         alike[i] = rows[groups.rows[i]];
     for (size_t g = 0; g < groups.n && ok; g++) {
         size_t begin = groups.begin[g], size = groups.begin[g + 1] - begin;
-        ok = check_repeats(d, alike + begin, size, scratch, "step_time_s", time_of) &&
-             check_repeats(d, alike + begin, size, scratch, "avg_power_w", power_of);
+        ok = check_repeats(d, alike + begin, size, scratch, &time) && check_repeats(d, alike + begin, size, scratch, &power);
     }
     return ok;
 }

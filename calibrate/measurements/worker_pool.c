@@ -1,5 +1,5 @@
 /** @file worker_pool.c  A few threads that share loops over an index; see worker_pool.h. Whoever is awake takes the next
- * piece, so that nobody waits for a thread that the system has not woken. */
+ * chunk, so that nobody waits for a thread that the system has not woken. */
 #include "worker_pool.h"
 #include <pthread.h>
 #include <sched.h>
@@ -13,19 +13,19 @@ struct adept_pool {
     pthread_cond_t wake, done;
     adept_pool_fn *fn;
     void *context;
-    size_t next, n, piece;
-    size_t n_working; /* pieces under way */
+    size_t next, n, chunk;
+    size_t n_working; /* chunks under way */
     bool quit;
     int n_started;
     int n_threads;
     pthread_t threads[]; /* n_threads - 1 */
 };
 
-/* Take pieces until there are none. The mutex is held on entry and on return. */
-static void take_pieces(adept_pool *pool, int worker)
+/* Take chunks until there are none. The mutex is held on entry and on return. */
+static void take_chunks(adept_pool *pool, int worker)
 {
     while (pool->next < pool->n) {
-        size_t begin = pool->next, end = pool->n - begin > pool->piece ? begin + pool->piece : pool->n;
+        size_t begin = pool->next, end = pool->n - begin > pool->chunk ? begin + pool->chunk : pool->n;
         pool->next = end;
         pool->n_working++;
         pthread_mutex_unlock(&pool->mutex);
@@ -42,7 +42,7 @@ static void *work(void *argument)
     pthread_mutex_lock(&pool->mutex);
     int worker = ++pool->n_started;
     while (!pool->quit) {
-        take_pieces(pool, worker);
+        take_chunks(pool, worker);
         pthread_cond_wait(&pool->wake, &pool->mutex);
     }
     pthread_mutex_unlock(&pool->mutex);
@@ -76,16 +76,16 @@ int adept_pool_threads(const adept_pool *pool)
     return pool->n_threads;
 }
 
-void adept_pool_run(adept_pool *pool, adept_pool_fn *fn, void *context, size_t n, size_t piece)
+void adept_pool_run(adept_pool *pool, adept_pool_fn *fn, void *context, size_t n, size_t chunk)
 {
     pthread_mutex_lock(&pool->mutex);
     pool->fn = fn;
     pool->context = context;
     pool->next = 0;
     pool->n = n;
-    pool->piece = piece;
-    if (n > piece) pthread_cond_broadcast(&pool->wake);
-    take_pieces(pool, 0);
+    pool->chunk = chunk;
+    if (n > chunk) pthread_cond_broadcast(&pool->wake);
+    take_chunks(pool, 0);
     while (pool->n_working > 0)
         pthread_cond_wait(&pool->done, &pool->mutex);
     pthread_mutex_unlock(&pool->mutex);

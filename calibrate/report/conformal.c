@@ -67,23 +67,18 @@ void adept_conformal_bounds(double bounds[2], adept_residual *residuals, size_t 
 
 /* ---- rows ---- */
 
-static double time_residual(const adept_scored *s)
+static double residual(const adept_scored *s, bool power)
 {
-    return log(s->measured->step_time_s / s->time_s);
-}
-
-static double power_residual(const adept_scored *s)
-{
-    return log(s->measured->power_avg_w / s->power_w);
+    return power ? log(s->measured->power_avg_w / s->power_w) : log(s->measured->step_time_s / s->time_s);
 }
 
 /* Bounds from the residuals that exist, of the rows of every fold but one; SIZE_MAX leaves none out. */
-static size_t bounds_from(double bounds[2], double (*residual)(const adept_scored *), const adept_scored *rows,
-                          size_t n, size_t without_fold, bool grouped, adept_residual *room)
+static size_t bounds_from(double bounds[2], bool power, const adept_scored *rows, size_t n, size_t without_fold,
+                          bool grouped, adept_residual *room)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-        double r = rows[i].fold != without_fold ? residual(&rows[i]) : NAN;
+        double r = rows[i].fold != without_fold ? residual(&rows[i], power) : NAN;
         if (!isfinite(r)) continue;
         room[count] = (adept_residual){.value = r, .group = grouped ? rows[i].fold : count};
         count++;
@@ -115,8 +110,8 @@ adept_status adept_conformal_cross(adept_scored *rows, size_t n, bool grouped, a
     if (!room) return adept_error_set(err, ADEPT_E_NOMEM, "intervals of %zu rows: out of memory", n);
     for (size_t fold = 0; fold < n_folds; fold++) {
         double time_log[2], power_log[2];
-        bounds_from(time_log, time_residual, rows, n, fold, grouped, room);
-        bounds_from(power_log, power_residual, rows, n, fold, grouped, room);
+        bounds_from(time_log, false, rows, n, fold, grouped, room);
+        bounds_from(power_log, true, rows, n, fold, grouped, room);
         for (size_t i = 0; i < n; i++)
             if (rows[i].fold == fold) apply(&rows[i], time_log, power_log);
     }
@@ -130,8 +125,8 @@ adept_status adept_conformal_fit(adept_conformal *out, const adept_scored *rows,
     adept_residual *room = calloc(n + 1, sizeof *room);
     if (!room) return adept_error_set(err, ADEPT_E_NOMEM, "intervals of %zu rows: out of memory", n);
     adept_conformal c = {.residuals = residuals, .intervals = {.level = ADEPT_INTERVAL_LEVEL}};
-    c.n_time = bounds_from(c.intervals.time_log, time_residual, rows, n, SIZE_MAX, grouped, room);
-    c.n_power = bounds_from(c.intervals.power_log, power_residual, rows, n, SIZE_MAX, grouped, room);
+    c.n_time = bounds_from(c.intervals.time_log, false, rows, n, SIZE_MAX, grouped, room);
+    c.n_power = bounds_from(c.intervals.power_log, true, rows, n, SIZE_MAX, grouped, room);
     free(room);
     *out = c;
     return ADEPT_OK;

@@ -5,6 +5,7 @@
 #include "adept_operator_model.h"
 #include "fit_report.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,32 @@ static void put_dataset(adept_json_writer *w, const adept_dataset *d)
     adept_json_end_object(w);
 }
 
+static void put_stats(adept_json_writer *w, const char *quantity, const adept_error_stats *s)
+{
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"mape", s->mape}, {"median", s->median}, {"p90", s->p90},
+                   {"max", s->max},   {"bias", s->bias},     {"coverage", s->coverage}};
+    char key[64];
+    snprintf(key, sizeof key, "n_%s", quantity);
+    adept_json_put_integer(w, key, (int64_t)s->n);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        snprintf(key, sizeof key, "%s_%s", numbers[i].name, quantity);
+        adept_json_put_number(w, key, numbers[i].value);
+    }
+}
+
+void adept_put_metrics(adept_json_writer *w, const adept_metrics *m)
+{
+    adept_json_put_integer(w, "n", (int64_t)m->n);
+    adept_json_put_number(w, "mape_combined", m->mape_combined);
+    put_stats(w, "time", &m->time);
+    put_stats(w, "power", &m->power);
+    put_stats(w, "energy", &m->energy);
+    adept_json_put_number(w, "coverage", m->coverage);
+}
+
 /* Of each GPU left out, predicted from its sheet and the others. */
 static void put_by_gpu(adept_json_writer *w, const adept_evaluation *e)
 {
@@ -153,27 +180,18 @@ static void put_errors(adept_json_writer *w, const adept_fit_report *r)
     adept_json_end_object(w);
 }
 
-static bool is_at_bound(const adept_parameter_report *p)
-{
-    return p->at_low || p->at_high;
-}
+/* What parameters are listed for. */
+typedef enum finding { AT_BOUND, UNDETERMINED, KEPT } finding;
 
-static bool is_undetermined(const adept_parameter_report *p)
-{
-    return p->free && !p->determined;
-}
-
-static bool is_kept(const adept_parameter_report *p)
-{
-    return !p->free;
-}
-
-static void put_names(adept_json_writer *w, const char *key, const adept_identifiability *id,
-                      bool (*is_one)(const adept_parameter_report *))
+static void put_names(adept_json_writer *w, const char *key, const adept_identifiability *id, finding of)
 {
     adept_json_begin_array(w, key);
-    for (size_t i = 0; i < id->n; i++)
-        if (is_one(&id->parameters[i])) adept_json_put_string(w, NULL, id->parameters[i].name);
+    for (size_t i = 0; i < id->n; i++) {
+        const adept_parameter_report *p = &id->parameters[i];
+        const bool holds[] = {
+            [AT_BOUND] = p->at_low || p->at_high, [UNDETERMINED] = p->free && !p->determined, [KEPT] = !p->free};
+        if (holds[of]) adept_json_put_string(w, NULL, p->name);
+    }
     adept_json_end_array(w);
 }
 
@@ -182,9 +200,9 @@ static void put_identifiability(adept_json_writer *w, const adept_identifiabilit
     adept_json_begin_object(w, "identifiability");
     adept_json_put_integer(w, "free", (int64_t)id->n_free);
     adept_json_put_integer(w, "determined", (int64_t)id->n_determined);
-    put_names(w, "at_bound", id, is_at_bound);
-    put_names(w, "undetermined", id, is_undetermined);
-    put_names(w, "kept", id, is_kept);
+    put_names(w, "at_bound", id, AT_BOUND);
+    put_names(w, "undetermined", id, UNDETERMINED);
+    put_names(w, "kept", id, KEPT);
     adept_json_begin_array(w, "groups");
     for (size_t i = 0; i < id->n_groups; i++) {
         adept_json_begin_object(w, NULL);

@@ -8,32 +8,6 @@
 
 /* ---- errors ---- */
 
-static void put_stats(adept_json_writer *w, const char *quantity, const adept_error_stats *s)
-{
-    const struct {
-        const char *name;
-        double value;
-    } numbers[] = {{"mape", s->mape}, {"median", s->median}, {"p90", s->p90},
-                   {"max", s->max},   {"bias", s->bias},     {"coverage", s->coverage}};
-    char key[64];
-    snprintf(key, sizeof key, "n_%s", quantity);
-    adept_json_put_integer(w, key, (int64_t)s->n);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        snprintf(key, sizeof key, "%s_%s", numbers[i].name, quantity);
-        adept_json_put_number(w, key, numbers[i].value);
-    }
-}
-
-void adept_put_metrics(adept_json_writer *w, const adept_metrics *m)
-{
-    adept_json_put_integer(w, "n", (int64_t)m->n);
-    adept_json_put_number(w, "mape_combined", m->mape_combined);
-    put_stats(w, "time", &m->time);
-    put_stats(w, "power", &m->power);
-    put_stats(w, "energy", &m->energy);
-    adept_json_put_number(w, "coverage", m->coverage);
-}
-
 static void put_groups(adept_json_writer *w, const adept_evaluation *e)
 {
     adept_json_begin_array(w, "groups");

@@ -159,6 +159,8 @@ ADEPT_API void adept_hwprofile_free(adept_hwprofile *hw); /* NULL allowed */
  * Never falls back to another GPU. Thread-safe.
  */
 ADEPT_API adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err);
+/** Do two texts name the same GPU, as adept_hwprofile_open() compares them? Aliases apart. */
+ADEPT_API bool adept_hwprofile_same_name(const char *a, const char *b);
 ADEPT_API adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, const char *text, size_t size, adept_error *err);
 /**
  * Give a GPU without a fit the parameters of a shared set (`adept calibrate --gpu auto -o FILE`): it is then "transferred". What
@@ -177,8 +179,6 @@ ADEPT_API const char *adept_hwprofile_builtin_name(size_t index);
 ADEPT_API const char *adept_hwprofile_builtin_json(size_t index, size_t *size);
 /** Source of one specification number ("NVIDIA A100 datasheet ..."), "" if the file gives none. Borrowed. */
 ADEPT_API const char *adept_hwprofile_source(const adept_hwprofile *hw, const char *spec_name);
-/** Address of a number for what-if sweeps: "specs.mem_bytes_per_s"; NULL if there is no such key. */
-ADEPT_API double *adept_hwprofile_number(adept_hwprofile *hw, const char *key);
 
 /** Are the numbers of the sheet possible, each and together? For those changed since a file was read.
  *  @return ADEPT_E_INVALID naming the number */

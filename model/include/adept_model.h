@@ -62,18 +62,14 @@ ADEPT_API adept_status adept_model_parameters_get(adept_model_parameters *out, c
 
 /* ------------------------------------------------------------------ the equations ------------------------------- */
 
-/** Saturation functions, x >= 0 -> [0, 1] (thesis section 4.3.7.2). */
-typedef double (*adept_saturation)(double x);
-double adept_sat_sigmoid(double x);   /* 1/(1+exp(-x)): 1/2 at 0, as the thesis prints it */
-double adept_sat_arctan(double x);    /* 2/pi atan(x) */
-double adept_sat_softsign(double x);  /* x/(1+x) */
-double adept_sat_algebraic(double x); /* x/sqrt(1+x^2) */
-double adept_sat_tanh(double x);
-/** By name "sigmoid" ... ; NULL if unknown. Index order: names for listings, NULL past the end. */
-ADEPT_API adept_saturation adept_saturation_by_name(const char *name);
+/** Saturation functions by name, "sigmoid" ...; NULL past the end. */
 ADEPT_API const char *adept_saturation_name(size_t index);
 
 /* ------------------------------------------------------------------ prediction ---------------------------------- */
+
+/** What a model is called by the path of its file: without folder and the extensions that such files have; other dots belong to names
+ *  ("qwen2.5"). Borrowed, of *length characters. @param path  NULL: "" */
+ADEPT_API const char *adept_model_name(size_t *length, const char *path);
 
 /* "ring", "tree", "auto"; "auto", "fixed", "bucketed"; NULL past the end */
 ADEPT_API const char *adept_allreduce_name(size_t allreduce);
@@ -190,7 +186,7 @@ typedef struct adept_op_prediction {
 ADEPT_API adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                          const adept_run *run, adept_error *err);
 
-/** The same summed by module path, in order of first appearance: the rows of `predict --by layer`. */
+/** The same summed over the operators of a module: a row of `predict --by layer`. */
 typedef struct adept_layer_prediction {
     const char *path, *module_class; /* borrowed from the profile */
     int64_t count;                   /* operator executions per pass */
@@ -198,9 +194,6 @@ typedef struct adept_layer_prediction {
     double flops, bytes_read, bytes_written; /* of one step on one GPU, forward and backward */
     adept_bound bound;               /* of most of its time */
 } adept_layer_prediction;
-/** @param out malloc'ed array of *n rows that the caller frees with free() */
-ADEPT_API adept_status adept_predict_layers(adept_layer_prediction **out, size_t *n, const adept_profile *prof,
-                                            const adept_hwprofile *hw, const adept_run *run, adept_error *err);
 
 /** A whole job of many steps (adept_totals.h makes it). NAN, texts NULL, where what it needs was not given or is not known. */
 typedef struct adept_totals {

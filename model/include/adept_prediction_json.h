@@ -9,7 +9,7 @@
  * @param run      NULL: one GPU, no power limit
  * @param totals   NULL: "total" is null
  * @param limits   of the same profile, GPU and run; NULL: no "power_limits" key
- * @param layers   n_layers rows of adept_predict_layers(); NULL: no "layers" key
+ * @param layers   n_layers rows; NULL: no "layers" key
  * @return malloc'ed text without trailing newline; NULL when memory is out. Thread-safe.
  */
 ADEPT_API char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *prof,

@@ -235,11 +235,11 @@ static void finished_folds_are_not_fitted_again(void **state)
             (round == 0 ? plain : kept)[fold] = fit_of(s, &f);
         }
     }
-    assert_int_equal(c->n_parts, 3);
+    assert_int_equal(c->n_sub_fits, 3);
     assert_int_equal(adept_checkpoint_save(c, NULL), ADEPT_OK);
     adept_checkpoint_free(c);
     c = opened(true);
-    assert_int_equal(c->n_parts, 3);
+    assert_int_equal(c->n_sub_fits, 3);
     for (size_t fold = 0; fold < 3; fold++) {
         for (size_t i = 0; i < N; i++)
             use[i] = fold == 0 || i % 3 != fold;
@@ -281,7 +281,7 @@ static void sub_fits_are_told_apart(void **state)
         others[k].checkpoint = c;
         adept_fit *kept = fit_of(s, &others[k]);
         same(plain, kept);
-        assert_int_equal(c->n_parts, k + 1);
+        assert_int_equal(c->n_sub_fits, k + 1);
         adept_fit_free(plain);
         adept_fit_free(kept);
     }
@@ -332,7 +332,7 @@ static void fits_may_run_side_by_side(void **state)
         adept_fit_free(alone);
         adept_fit_free(sides[k].fit);
     }
-    assert_int_equal(c->n_parts, 3);
+    assert_int_equal(c->n_sub_fits, 3);
     adept_checkpoint_free(c);
     synthetic_free(s);
 }
@@ -388,7 +388,7 @@ static void a_killed_fit_goes_on_from_its_file(void **state)
     assert_true(written);
     adept_fit *whole = fit_of(s, &o);
     o.checkpoint = opened(true);
-    assert_true(o.checkpoint->n_parts >= 1);
+    assert_true(o.checkpoint->n_sub_fits >= 1);
     adept_fit *resumed = fit_of(s, &o);
     same(whole, resumed);
     adept_checkpoint_free(o.checkpoint);

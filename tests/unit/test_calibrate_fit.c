@@ -411,19 +411,6 @@ static void options_that_make_no_sense(void **state)
     synthetic_free(s);
 }
 
-static void names_of_choices(void **state)
-{
-    (void)state;
-    adept_de_strategy strategy;
-    adept_de_bounds bounds;
-    assert_true(adept_de_strategy_from_name(&strategy, "rand1bin") && strategy == ADEPT_DE_RAND1BIN);
-    assert_true(adept_de_strategy_from_name(&strategy, "best1bin") && strategy == ADEPT_DE_BEST1BIN);
-    assert_false(adept_de_strategy_from_name(&strategy, "best2bin"));
-    assert_true(adept_de_bounds_from_name(&bounds, "clip") && bounds == ADEPT_DE_CLIP);
-    assert_true(adept_de_bounds_from_name(&bounds, "redraw") && bounds == ADEPT_DE_REDRAW);
-    assert_false(adept_de_bounds_from_name(&bounds, ""));
-}
-
 /* ---- stages and saturation functions ---- */
 
 static void stages_never_get_worse(void **state)
@@ -698,7 +685,6 @@ int main(void)
         cmocka_unit_test(weights_of_the_two_quantities_count),
         cmocka_unit_test(fixing_freeing_and_leaving_out),
         cmocka_unit_test(options_that_make_no_sense),
-        cmocka_unit_test(names_of_choices),
         cmocka_unit_test(stages_never_get_worse),
         cmocka_unit_test(stages_without_their_rows_are_skipped),
         cmocka_unit_test(all_saturation_functions_in_one_run),

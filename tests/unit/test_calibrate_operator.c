@@ -386,7 +386,7 @@ static void test_same_bits(void **state)
     stop = 0;
     for (int times = 0; times < 2; times++) { /* the second finds the first's result */
         assert_int_equal(adept_checkpoint_open(&o.checkpoint, path, true, &err), ADEPT_OK);
-        assert_int_equal(o.checkpoint->n_parts, times);
+        assert_int_equal(o.checkpoint->n_sub_fits, times);
         adept_fit *resumed = fit_of(s, &o);
         assert_memory_equal(one->theta, resumed->theta, one->n_parameters * sizeof *one->theta);
         assert_int_equal(adept_checkpoint_save(o.checkpoint, &err), ADEPT_OK);

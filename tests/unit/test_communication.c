@@ -20,9 +20,11 @@ static void ring_is_equation_4_8(void **state)
     assert_true(allreduce_s((adept_run){.gpus = 1}, 1e9, 1e-5, 1e11) == 0);
     for (int64_t n = 2; n <= 64; n++)
         assert_true(allreduce_s((adept_run){.gpus = n}, 1e9, 1e-5, 1e11) ==
-                    adept_eq_allreduce_s((double)n, 1e9, 1e-5, 1e11));
+                    2.0 * ((double)n - 1) * 1e-5 + 2.0 * ((double)n - 1) / (double)n * 1e9 / 1e11);
     /* 4 GPUs: 6 hops of 10 us, 1.5 GB at 100 GB/s */
     near(allreduce_s((adept_run){.gpus = 4}, 1e9, 1e-5, 1e11), 6e-5 + 1.5e-2);
+    near(allreduce_s((adept_run){.gpus = 2}, 1e8, 5e-6, 1e11), 1.01e-3); /* 2*5e-6 + 1*1e-3 */
+    near(allreduce_s((adept_run){.gpus = 4}, 1e8, 5e-6, 1e11), 1.53e-3); /* 6*5e-6 + 1.5*1e-3 */
 }
 
 /* 2 ceil(log2 n) hops, and every byte twice. */

@@ -261,24 +261,24 @@ static void vectors_change_nothing(void **state)
 {
     (void)state;
     fixture *f = fresh();
-    adept_rows *b = aligned_alloc(_Alignof(adept_rows), sizeof *b);
+    adept_row_block *b = aligned_alloc(_Alignof(adept_row_block), sizeof *b);
     adept_scratch *x = aligned_alloc(_Alignof(adept_scratch), sizeof *x),
                   *y = aligned_alloc(_Alignof(adept_scratch), sizeof *y);
     assert_true(b && x && y);
     adept_evaluator *e = compile(f, 1, "sigmoid", 0);
-    adept_rows_init(b);
+    adept_row_block_init(b);
     for (int i = 0; i < 37; i++) {
         adept_placed step;
         assert_int_equal(adept_place(&step, NULL, &f->rows[i], scalars, N_SCALARS, NULL), ADEPT_OK);
-        assert_int_equal(adept_rows_add(b, &step.numbers, NULL, NULL), ADEPT_OK);
+        assert_int_equal(adept_row_block_add(b, &step.numbers, NULL, NULL), ADEPT_OK);
     }
     for (int trial = 0; trial < 50; trial++) {
         double values[MAX_PARAMETERS];
         adept_theta theta = {.saturation = (adept_saturation_kind)(trial % ADEPT_SATURATIONS)};
         random_theta(f, e, values);
         memcpy(&theta.p, values, sizeof theta.p);
-        adept_rows_forward(x, b, &theta);
-        adept_rows_forward_portable(y, b, &theta);
+        adept_row_block_forward(x, b, &theta);
+        adept_row_block_forward_portable(y, b, &theta);
         assert_memory_equal(x->step_s, y->step_s, b->n_rows * sizeof(double));
         assert_memory_equal(x->power_w, y->power_w, b->n_rows * sizeof(double));
     }
@@ -294,9 +294,9 @@ static void equal_passes_are_shared_and_no_others(void **state)
 {
     (void)state;
     fixture *f = fresh();
-    adept_rows *b = aligned_alloc(_Alignof(adept_rows), sizeof *b);
+    adept_row_block *b = aligned_alloc(_Alignof(adept_row_block), sizeof *b);
     assert_non_null(b);
-    adept_rows_init(b);
+    adept_row_block_init(b);
     toy_work *like = &f->work[1];
     for (int i = 0; i < 9; i++) {
         toy_work_init(like);
@@ -307,7 +307,7 @@ static void equal_passes_are_shared_and_no_others(void **state)
         f->rows[0].run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL, .gpus = 1 + i % 3};
         adept_placed step;
         assert_int_equal(adept_place(&step, NULL, &f->rows[0], NULL, 0, NULL), ADEPT_OK);
-        assert_int_equal(adept_rows_add(b, &step.numbers, NULL, NULL), ADEPT_OK);
+        assert_int_equal(adept_row_block_add(b, &step.numbers, NULL, NULL), ADEPT_OK);
         assert_int_equal(b->row_pass[i], i / 3);
     }
     assert_int_equal(b->n_passes, 3);

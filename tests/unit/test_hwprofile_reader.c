@@ -151,20 +151,9 @@ static void test_granularity_model(void **state)
     free(text);
 }
 
-static void test_number_by_key(void **state)
+static void test_source_by_hand(void **state)
 {
     (void)state;
-    adept_hwprofile *hw = parse_ok(base);
-    double *bandwidth = adept_hwprofile_number(hw, "specs.mem_bytes_per_s");
-    assert_ptr_equal(bandwidth, &hw->specs.mem_bytes_per_s);
-    *bandwidth *= 2;
-    assert_true(hw->specs.mem_bytes_per_s == 3110e9);
-    assert_ptr_equal(adept_hwprofile_number(hw, "specs.pcie_bytes_per_s"), &hw->specs.pcie_bytes_per_s);
-    assert_null(adept_hwprofile_number(hw, "mem_bytes_per_s"));
-    assert_null(adept_hwprofile_number(hw, "specs.mem"));
-    assert_null(adept_hwprofile_number(hw, "specs."));
-    assert_null(adept_hwprofile_number(hw, ""));
-    adept_hwprofile_free(hw);
     adept_hwprofile by_hand = {.name = "by hand"};
     assert_string_equal(adept_hwprofile_source(&by_hand, "tdp_w"), "");
 }
@@ -564,7 +553,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_everything_is_read),
         cmocka_unit_test(test_optional_parts),
-        cmocka_unit_test(test_number_by_key),
+        cmocka_unit_test(test_source_by_hand),
         cmocka_unit_test(test_granularity_model),
         cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_refused_texts),

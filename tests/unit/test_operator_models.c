@@ -65,7 +65,7 @@ static adept_prediction predict(const adept_placement *at, const char *what)
 
 static void check_sums(const adept_prediction *p, const adept_placement *at, const char *what)
 {
-    double sum_s = p->pass_s + p->optimizer_s + p->comm_s + p->kernel_launch_s + p->fixed_s, ops_s = 0, layers_s = 0;
+    double sum_s = p->pass_s + p->optimizer_s + p->comm_s + p->kernel_launch_s + p->fixed_s, ops_s = 0;
     double energy_j = p->pass_w * p->pass_s + p->optimizer_w * p->optimizer_s + p->comm_w * p->comm_s +
                       p->idle_w * (p->kernel_launch_s + p->fixed_s);
     if (!is_near(sum_s, p->step_time_s, 1e-12))
@@ -76,18 +76,11 @@ static void check_sums(const adept_prediction *p, const adept_placement *at, con
         fail_msg("%s: parts of the pass", what);
     assert_true(p->gemm_s >= 0 && p->conv_s >= 0 && p->alu_s >= 0 && p->memory_s >= 0);
     adept_op_prediction *ops = calloc(at->profile->n_ops + 1, sizeof *ops);
-    adept_layer_prediction *layers = NULL;
-    size_t n_layers = 0;
     assert_non_null(ops);
     assert_int_equal(adept_predict_ops(ops, at->profile, at->hw, &at->run, NULL), ADEPT_OK);
-    assert_int_equal(adept_predict_layers(&layers, &n_layers, at->profile, at->hw, &at->run, NULL), ADEPT_OK);
     for (size_t i = 0; i < at->profile->n_ops; i++)
         ops_s += ops[i].time_s;
-    for (size_t i = 0; i < n_layers; i++)
-        layers_s += layers[i].time_s;
     if (!is_near(ops_s, p->pass_s, 1e-12)) fail_msg("%s: operators %.17g s, pass %.17g s", what, ops_s, p->pass_s);
-    if (!is_near(layers_s, p->pass_s, 1e-12)) fail_msg("%s: layers %.17g s, pass %.17g s", what, layers_s, p->pass_s);
-    free(layers);
     free(ops);
 }
 

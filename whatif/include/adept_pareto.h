@@ -7,10 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What is kept of a point of a sweep. */
+typedef struct adept_sweep_found {
+    uint64_t index;
+    double step_time_s, power_avg_w, energy_step_j, samples, clock_hz, peak_bytes;
+} adept_sweep_found;
+
 typedef struct adept_pareto_point {
     double time, energy; /* both to be small */
     uint64_t id;         /* of equal points the one with the smallest stays */
-    double data[8];      /* the caller's */
+    adept_sweep_found found;
 } adept_pareto_point;
 
 /* Points kept: 4 to 8 MB. Beyond this many on the front every second one is dropped, both ends apart. */

@@ -49,9 +49,8 @@ typedef struct adept_sweep_axis {
     char key[80];
     adept_sweep_kind kind;
     adept_sweep_level level;
-    size_t offset; /* of a spec: in adept_specs */
-    bool
-        relative; /* numbers multiply what is there: the sheet's number, the option given; of a limit the board's own */
+    size_t spec;   /* which of adept_specs */
+    bool relative; /* numbers multiply what is there: the sheet's number, the option given; of a limit the board's own */
     size_t n, capacity;
     double *numbers; /* n; of words (precision, ...) which of them; NULL for GPUs */
     char **words;    /* n GPUs, names or files; NULL else */

@@ -11,11 +11,6 @@
 /** As the command line and JSON call such an aim; NULL for others. */
 ADEPT_API const char *adept_sweep_objective_name(size_t aim);
 
-/* What is kept of a point. */
-typedef struct adept_sweep_found {
-    uint64_t index;
-    double step_time_s, power_avg_w, energy_step_j, samples, clock_hz, peak_bytes;
-} adept_sweep_found;
 ADEPT_API adept_sweep_found adept_sweep_found_of(const adept_sweep_point *point);
 
 typedef struct adept_sweep_answers {

@@ -17,10 +17,6 @@ typedef enum adept_de_strategy { ADEPT_DE_BEST1BIN, ADEPT_DE_RAND1BIN } adept_de
 /** What happens to a gene outside its bounds: drawn again uniformly (scipy), or clipped (the thesis's Algorithm 2). */
 typedef enum adept_de_bounds { ADEPT_DE_REDRAW, ADEPT_DE_CLIP } adept_de_bounds;
 
-/** "best1bin", "rand1bin"; "redraw", "clip". @return false for another word */
-bool adept_de_strategy_from_name(adept_de_strategy *out, const char *name);
-bool adept_de_bounds_from_name(adept_de_bounds *out, const char *name);
-
 /** How far a fit has come. Called by the thread that called adept_calibrate(), a few times per second. */
 typedef struct adept_fit_progress {
     const char *part; /* "fit", "S3", "tanh": which sub-fit; options->label before it if there is one */

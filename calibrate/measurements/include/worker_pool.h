@@ -12,9 +12,9 @@ typedef void adept_pool_fn(void *context, int worker, size_t begin, size_t end);
  */
 adept_pool *adept_pool_new(int n_threads);
 int adept_pool_threads(const adept_pool *pool);
-/** Call fn for all of [0, n), `piece` items at a time and in any order; the caller works too. Returns when all is done.
+/** Call fn for all of [0, n), `chunk` items at a time and in any order; the caller works too. Returns when all is done.
  */
-void adept_pool_run(adept_pool *pool, adept_pool_fn *fn, void *context, size_t n, size_t piece);
+void adept_pool_run(adept_pool *pool, adept_pool_fn *fn, void *context, size_t n, size_t chunk);
 void adept_pool_free(adept_pool *pool); /* NULL allowed */
 
 #endif

@@ -1,4 +1,4 @@
-/* The step apportioned to operators and layers. */
+/* The step apportioned to operators. */
 #include "adept_model.h"
 #include "toy_model.h"
 #include <math.h>
@@ -50,36 +50,14 @@ static void operators_sum_to_the_pass(void **state)
     assert_int_equal(ops[0].bound, ADEPT_BOUND_COMPUTE);
     assert_int_equal(ops[1].bound, ADEPT_BOUND_COMPUTE);
     assert_int_equal(ops[2].bound, ADEPT_BOUND_MEMORY);
-}
-
-static void layers_gather_operators(void **state)
-{
-    (void)state;
-    fixture f;
-    fresh(&f);
-    adept_layer_prediction *rows = NULL;
-    size_t n = 0;
-    assert_int_equal(adept_predict_layers(&rows, &n, &f.work.prof, &f.gpu.hw, NULL, NULL), ADEPT_OK);
-    assert_int_equal(n, 2);
-    assert_string_equal(rows[0].path, "fc");
-    assert_string_equal(rows[1].module_class, "Conv2d");
-    assert_int_equal(rows[0].count, 6);
-    NEAR(rows[0].time_s + rows[1].time_s, predict(&f).pass_s);
-    NEAR(rows[0].flops, 2 * (0.5e12 + 0.2e12));
-    NEAR(rows[1].flops, 2 * 0.25e12);
-    NEAR(rows[0].bytes_read, 2 * (80e9 + 80e9));
-    NEAR(rows[1].bytes_written, 2 * 20e9);
-    assert_int_equal(rows[0].bound, ADEPT_BOUND_COMPUTE);
-    free(rows);
     f.run.gpus = -1;
-    assert_int_equal(adept_predict_layers(&rows, &n, &f.work.prof, &f.gpu.hw, &f.run, NULL), ADEPT_E_USAGE);
+    assert_int_equal(adept_predict_ops(ops, &f.work.prof, &f.gpu.hw, &f.run, NULL), ADEPT_E_USAGE);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_sum_to_the_pass),
-        cmocka_unit_test(layers_gather_operators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
