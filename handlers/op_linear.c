@@ -116,36 +116,29 @@ static const adept_handler_case cases[] = {
      * saves x for dA and A for dx: 4 (24576 + 2359296) */
     {.name = "all gradients",
      .call = "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*) -> f32:32x3072",
-     .forward = {.gemm = 150994944, .alu = 98304, .read = 9547776, .written = 393216, .launches = 1},
-     .backward = {.gemm = 301989888, .alu = 98304, .read = 10321920, .written = 9547776, .launches = 3},
-     .saved_bytes = 9535488,
-     .product = {32, 3072, 768, 1}},
+     .forward = {.gemm = 150994944, .alu = 98304, .read = 9547776, .written = 393216, .product = {32, 3072, 768, 1}},
+     .backward =
+         {.gemm = 301989888, .alu = 98304, .read = 10321920, .written = 9547776, .launches = 3, .saved = 9535488}},
     /* the input of the model needs no gradient: only the weight product and the bias sum, and the weight is not kept.
      * 2x5 rows fold into B = 10; K = 6, N = 7: 2BKN = 840; backward reads 4 (BN + BK) = 4 (70 + 60) */
     {.name = "first layer, three dimensions",
      .call = "aten::linear(input=f32:2x5x6, weight=f32:7x6*, bias=f32:7*) -> f32:2x5x7",
-     .forward = {.gemm = 840, .alu = 70, .read = 4 * (60 + 42 + 7), .written = 280, .launches = 1},
-     .backward = {.gemm = 840, .alu = 70, .read = 520, .written = 4 * (42 + 7), .launches = 2},
-     .saved_bytes = 240,
-     .product = {10, 7, 6, 1}},
+     .forward = {.gemm = 840, .alu = 70, .read = 4 * (60 + 42 + 7), .written = 280, .product = {10, 7, 6, 1}},
+     .backward = {.gemm = 840, .alu = 70, .read = 520, .written = 4 * (42 + 7), .launches = 2, .saved = 240}},
     /* frozen weight, bf16: only dx = dy A; the bias sum has to read dy itself. 2BKN = 2*10*6*7 */
     {.name = "frozen weight, trained bias",
      .call = "aten::linear(input=bf16:10x6*, weight=bf16:7x6, bias=bf16:7*) -> bf16:10x7",
-     .forward = {.gemm = 840, .alu = 70, .read = 2 * (60 + 42 + 7), .written = 140, .launches = 1},
-     .backward = {.gemm = 840, .alu = 70, .read = 2 * (70 + 42) + 140, .written = 2 * (60 + 7), .launches = 2},
-     .saved_bytes = 84,
-     .product = {10, 7, 6, 1}},
+     .forward = {.gemm = 840, .alu = 70, .read = 2 * (60 + 42 + 7), .written = 140, .product = {10, 7, 6, 1}},
+     .backward =
+         {.gemm = 840, .alu = 70, .read = 2 * (70 + 42) + 140, .written = 2 * (60 + 7), .launches = 2, .saved = 84}},
     {.name = "one vector, one output",
      .call = "aten::linear(input=f32:6, weight=f32:6) @infer -> f32:",
-     .forward = {.gemm = 12, .read = 48, .written = 4, .launches = 1},
-     .product = {1, 1, 6, 1}},
+     .forward = {.gemm = 12, .read = 48, .written = 4, .product = {1, 1, 6, 1}}},
     /* the matrix added has the result's size: its gradient is the result's, no kernel. 2*4*5*6 = 240 */
     {.name = "addmm with a full matrix",
      .call = "aten::addmm(self=f32:4x6*, mat1=f32:4x5*, mat2=f32:5x6*, beta=1, alpha=1) -> f32:4x6",
-     .forward = {.gemm = 240, .alu = 24, .read = 4 * (24 + 20 + 30), .written = 96, .launches = 1},
-     .backward = {.gemm = 480, .read = 4 * (24 + 30 + 24 + 20), .written = 4 * (20 + 30), .launches = 2},
-     .saved_bytes = 200,
-     .product = {4, 6, 5, 1}},
+     .forward = {.gemm = 240, .alu = 24, .read = 4 * (24 + 20 + 30), .written = 96, .product = {4, 6, 5, 1}},
+     .backward = {.gemm = 480, .read = 4 * (24 + 30 + 24 + 20), .written = 4 * (20 + 30), .launches = 2, .saved = 200}},
     {0},
 };
 

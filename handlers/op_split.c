@@ -165,7 +165,7 @@ static void cost(adept_call *c, adept_cost *cost)
 static const adept_handler_case cases[] = {
     {.name = "query, key, value: views; backward concatenates 36 gradients",
      .call = "aten::chunk(self=f32:2x18*, chunks=3, dim=-1) -> [f32:2x6, f32:2x6, f32:2x6]",
-     .backward = {.read = 144, .written = 144, .launches = 1}},
+     .backward = {.read = 144, .written = 144}},
     {.name = "chunks of ceil(7 / 3) = 3", .call = "aten::chunk(self=f32:7, chunks=3, dim=0) -> [f32:3, f32:3, f32:1]"},
     {.name = "of size 2, the last one smaller",
      .call = "aten::split(self=f32:5x2, split_size=2, dim=0) -> [f32:2x2, f32:2x2, f32:1x2]"},

@@ -76,14 +76,11 @@ static const adept_handler_case cases[] = {
     /* 2 of a and 5 of b stay, 3 * 4 are summed: 2*2*5*12 = 240; a 24, b 60, out 10 elements */
     {.name = "two dimensions contracted",
      .call = "aten::tensordot(self=f32:2x3x4*, other=f32:4x3x5*, dims_self=[1,2], dims_other=[1,0]) -> f32:2x5",
-     .forward = {.gemm = 240, .read = 336, .written = 40, .launches = 1},
-     .backward = {.gemm = 480, .read = 4 * (10 + 60 + 10 + 24), .written = 336, .launches = 2},
-     .saved_bytes = 336,
-     .product = {2, 5, 12, 1}},
+     .forward = {.gemm = 240, .read = 336, .written = 40, .product = {2, 5, 12, 1}},
+     .backward = {.gemm = 480, .read = 4 * (10 + 60 + 10 + 24), .written = 336, .launches = 2, .saved = 336}},
     {.name = "no dimension: all products",
      .call = "aten::tensordot(self=f32:2x3, other=f32:4, dims_self=[], dims_other=[]) -> f32:2x3x4",
-     .forward = {.gemm = 48, .read = 40, .written = 96, .launches = 1},
-     .product = {6, 4, 1, 1}},
+     .forward = {.gemm = 48, .read = 40, .written = 96, .product = {6, 4, 1, 1}}},
     {0},
 };
 
