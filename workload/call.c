@@ -172,11 +172,6 @@ const adept_value *adept_arg_at(const adept_call *c, int position)
     return &c->args[position];
 }
 
-const char *adept_arg_name_at(const adept_call *c, int position)
-{
-    return position >= 0 && position < c->n_args ? c->arg_names[position] : NULL;
-}
-
 bool adept_arg_given(const adept_call *c, const char *name)
 {
     const adept_value *v = adept_arg(c, name);
@@ -397,7 +392,7 @@ static adept_tensor *push_tensor(adept_call *c, adept_tensor *t)
     return t;
 }
 
-adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
+static adept_tensor *new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
 {
     if (!adept_call_ok(c)) return scratch(c);
     if (ndim > ADEPT_MAX_DIMS) {
@@ -451,7 +446,7 @@ adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, 
 
 adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
 {
-    return push_tensor(c, adept_new_tensor(c, dtype, ndim, dims));
+    return push_tensor(c, new_tensor(c, dtype, ndim, dims));
 }
 
 adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like)

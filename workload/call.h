@@ -59,7 +59,6 @@ struct adept_cost {
     size_t n_kernels, capacity;
     adept_kernel *kernels;   /* arena */
     double saved_bytes;      /* newly kept by this call */
-    double workspace_bytes;
 };
 
 /** Storage number, -1 when memory is out. */

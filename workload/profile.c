@@ -1,6 +1,5 @@
-/* What a profile is once built: names of its words, totals and features, groups for reports. */
+/* What a profile is once built: names of its words, totals and features. */
 #include "adept_profile.h"
-#include "name_map.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,36 +182,4 @@ void adept_profile_summarise(adept_profile *profile)
     for (size_t i = 0; i < profile->n_ops; i++)
         add_op(&profile->totals, &profile->ops[i]);
     features(profile);
-}
-
-/* ---------------------------------------------------------------- groups ---------------- */
-
-static const char *group_name(const adept_profile_op *op, adept_group_by by)
-{
-    return by == ADEPT_BY_LAYER ? op->path : by == ADEPT_BY_OP ? op->op : op->kind;
-}
-
-adept_profile_group *adept_profile_group_by(const adept_profile *profile, adept_group_by by, size_t *n)
-{
-    adept_profile_group *groups = calloc(profile->n_ops + 1, sizeof *groups);
-    adept_name_map by_name = {0}; /* -> index into groups */
-    for (size_t i = 0; groups && i < profile->n_ops; i++) {
-        const adept_profile_op *op = &profile->ops[i];
-        const char *name = group_name(op, by);
-        const uintptr_t *found = adept_name_map_get(&by_name, name);
-        adept_profile_group *g = &groups[found ? *found : by_name.n];
-        if (!found && !adept_name_map_put(&by_name, name, by_name.n)) {
-            free(groups);
-            groups = NULL;
-            break;
-        }
-        g->name = name;
-        if (!found) g->module_class = by == ADEPT_BY_LAYER ? op->module_class : "";
-        g->count += op->count;
-        g->saved_bytes += (double)op->count * op->saved_bytes;
-        add_op(&g->totals, op);
-    }
-    *n = by_name.n;
-    adept_name_map_free(&by_name);
-    return groups;
 }

@@ -98,11 +98,11 @@ static double take_gradients(builder *b)
     return bytes;
 }
 
-/* Memory beside the saved activations while this operator runs: its results and workspace in the forward; in the
+/* Memory beside the saved activations while this operator runs: its results in the forward; in the
  * backward the gradients of its results and of its arguments. */
-static double temporary(const adept_interp *in, const adept_record *r, double workspace_bytes, double saved_bytes)
+static double temporary(const adept_interp *in, const adept_record *r, double saved_bytes)
 {
-    size_sum forward = {&in->run, workspace_bytes, false}, backward = {&in->run, workspace_bytes, true};
+    size_sum forward = {&in->run, 0, false}, backward = {&in->run, 0, true};
     for (int i = 0; i < r->call.n_results; i++)
         if (r->call.results[i].kind == ADEPT_VALUE_TENSOR) {
             add_size(r->call.results[i].u.t, &forward);
@@ -183,7 +183,7 @@ static adept_status cost_record(builder *b, adept_record *r)
                 "handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
                 r->call.handler->kind, r->call.op);
     b->n_causal += cost.causal;
-    double temp = temporary(in, r, cost.workspace_bytes, cost.saved_bytes);
+    double temp = temporary(in, r, cost.saved_bytes);
     if (temp > b->temporary_bytes) b->temporary_bytes = temp;
     b->saved_bytes += cost.saved_bytes;
     if (cost.n_kernels == 0 && cost.saved_bytes == 0) return ADEPT_OK;

@@ -9,10 +9,6 @@
 #define ADEPT_HANDLER_H
 #include "adept_kernel.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef enum adept_mode { ADEPT_MODE_TRAIN, ADEPT_MODE_FWBW, ADEPT_MODE_INFER } adept_mode;
 /* AMP: torch.autocast over FP32 weights. PURE: the whole model was cast, model.bfloat16() or model.half(): weights,
  * activations, gradients and optimizer state have 16 bits, and nothing is cast on the way. */
@@ -129,7 +125,6 @@ const char *adept_call_shape(adept_call *c, const adept_tensor *t);
 const adept_value *adept_arg(const adept_call *c, const char *name); /* NULL if omitted; kind NONE if None */
 int adept_arg_count(const adept_call *c);
 const adept_value *adept_arg_at(const adept_call *c, int position);
-const char *adept_arg_name_at(const adept_call *c, int position);
 const adept_tensor *adept_arg_tensor(adept_call *c, const char *name);     /* required: fails the call, never NULL */
 const adept_tensor *adept_arg_tensor_opt(adept_call *c, const char *name); /* NULL if omitted or None */
 int64_t adept_arg_int(adept_call *c, const char *name, int64_t fallback);  /* also 0-dim tensors with a known value */
@@ -172,9 +167,8 @@ void adept_out_string(adept_call *c, const char *v);
 void adept_out_none(adept_call *c);
 void adept_out_unknown(adept_call *c); /* a scalar that depends on data */
 void adept_out_value(adept_call *c, const adept_value *v);
-/** A list or tuple of tensors made so far with the adept_new_* functions below. */
+/** A list or tuple; what adept_new_view() makes below goes into it. */
 adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t n);
-adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims);
 adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);
 /** Give a small tensor its known elements (copied; n == numel <= 64, else ignored). */
 void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double *values);
@@ -220,8 +214,6 @@ void adept_cost_save(adept_cost *cost, const adept_tensor *t);
 void adept_cost_save_bytes(adept_cost *cost, double bytes);
 /** This attention is causal but counted in full, though a kernel may skip the masked half: the profile warns of it. */
 void adept_cost_note_causal(adept_cost *cost);
-/** Temporary memory of the kernel beside its operands (workspace). */
-void adept_cost_workspace(adept_cost *cost, double bytes);
 
 /* ------------------------------------------------------------------ the handler --------------------------------- */
 
@@ -259,7 +251,4 @@ typedef struct adept_handler_table {
     const adept_handler *const *handlers;
 } adept_handler_table;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -9,10 +9,6 @@
 #include "adept_input_spec.h"
 #include "adept_optimizer.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** What runs. Zero-initialised is a valid default: train, fp32, auto attention, shapes from the file. */
 typedef struct adept_workload_config {
     adept_mode mode;
@@ -148,7 +144,7 @@ typedef struct adept_profile {
     adept_profile_totals totals;
     adept_profile_features features;
     double activations_bytes;   /* saved for backward, storages once; infer: largest set alive at one time */
-    double temporary_bytes;     /* largest temporary at one time (workspace, gradient of the largest activation) */
+    double temporary_bytes;     /* largest temporary at one time (gradient of the largest activation) */
     double autocast_copy_bytes; /* low-precision copies of weights that autocast keeps for the pass */
     size_t n_warnings;
     const char *const *warnings;
@@ -195,19 +191,7 @@ ADEPT_API adept_status adept_saved_parse(adept_graph **graph, adept_workload_con
 ADEPT_API adept_status adept_saved_read(adept_graph **graph, adept_workload_config *config, const char *path,
                                         adept_error *err);
 
-/** Operators summed by module path, by operator name or by kind. For reports. */
+/** How reports sum operators: by module path, by operator name or by kind. */
 typedef enum adept_group_by { ADEPT_BY_LAYER, ADEPT_BY_OP, ADEPT_BY_KIND } adept_group_by;
-typedef struct adept_profile_group {
-    const char *name;         /* path, operator or kind; borrowed from the profile */
-    const char *module_class; /* ADEPT_BY_LAYER, else "" */
-    int64_t count;            /* operator executions per pass */
-    adept_profile_totals totals;
-    double saved_bytes;
-} adept_profile_group;
-/** malloc'ed array in order of first appearance; NULL when memory is out. */
-adept_profile_group *adept_profile_group_by(const adept_profile *profile, adept_group_by by, size_t *n);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

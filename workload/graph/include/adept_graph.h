@@ -11,10 +11,6 @@
 #include "adept_grow.h"
 #include "adept_value.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** A parameter or buffer. Two names of one tensor (tied weights) are one entry. */
 typedef struct adept_param {
     const char *name; /* first name found, "layer1.0.conv1.weight" */
@@ -133,7 +129,4 @@ adept_status adept_graph_write(adept_buffer *out, const adept_graph *graph, adep
 /** Reads bytes of strangers: every count, index and size is checked against what is there. */
 adept_status adept_graph_read(adept_graph **out, const void *data, size_t size, adept_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define ADEPT_MAX_DIMS 8
 
 /* X(name, text in SPECs and JSON, bytes per element, c10::ScalarType number, torch.export number, class b/i/f/c) */
@@ -109,7 +105,4 @@ typedef struct adept_list {
 
 const char *adept_value_kind_name(adept_value_kind kind);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -3,10 +3,6 @@
 #define ADEPT_IMPORT_H
 #include "adept_graph.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct adept_import_options {
     bool trust;               /* load archives whose code defines __setstate__ (their code runs in the child) */
     double timeout_s;         /* wall clock given to the loader's child; 0: 120 s */
@@ -59,7 +55,4 @@ adept_status adept_export_read(adept_graph **out, const char *path, adept_error 
 adept_status adept_export_parse(adept_graph **out, const char *name, const char *json, size_t json_size,
                                 const char *weights_json, size_t weights_size, adept_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif
