@@ -82,7 +82,6 @@ bool adept_fn_float(adept_fn fn, double a, double *out);
 bool adept_host_equal(const adept_value *a, const adept_value *b, bool *known);
 /** Is it an int, float, bool or a scalar not known yet? */
 bool adept_host_is_scalar(const adept_value *v);
-bool adept_host_is_list(const adept_value *v); /* list or tuple */
 
 /** Output of a binary operator none of whose arguments is a tensor: scalars, strings, lists. */
 void adept_host_binary(adept_call *c, adept_fn fn, const adept_value *a, const adept_value *b);

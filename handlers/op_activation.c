@@ -88,8 +88,8 @@ static void shape_clamp(adept_call *c, const adept_value *self)
     const adept_value *high = adept_arg_given(c, "max") ? adept_arg(c, "max") : NULL;
     if (adept_call_refuse(c, !low && !high, "at least one of 'min' and 'max' expected")) return;
     adept_dtype dtype = adept_promote((const adept_value *[]){self, low, high}, 3);
-    const adept_tensor *bound_low = low && low->kind == ADEPT_VALUE_TENSOR ? low->u.t : self->u.t;
-    const adept_tensor *bound_high = high && high->kind == ADEPT_VALUE_TENSOR ? high->u.t : self->u.t;
+    const adept_tensor *bound_low = adept_value_tensor(low) ? low->u.t : self->u.t;
+    const adept_tensor *bound_high = adept_value_tensor(high) ? high->u.t : self->u.t;
     int64_t dims[ADEPT_MAX_DIMS];
     int ndim = adept_broadcast(c, self->u.t, bound_low, dims);
     ndim = adept_broadcast_dims(c, ndim, dims, bound_high->ndim, bound_high->dims, dims);
@@ -132,9 +132,7 @@ static bool is_random(const adept_call *c)
 
 static void cost_clamp(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
 {
-    const adept_value *low = adept_arg(c, "min"), *high = adept_arg(c, "max");
-    const adept_tensor *bounds[2] = {low && low->kind == ADEPT_VALUE_TENSOR ? low->u.t : NULL,
-                                     high && high->kind == ADEPT_VALUE_TENSOR ? high->u.t : NULL};
+    const adept_tensor *bounds[2] = {adept_value_tensor(adept_arg(c, "min")), adept_value_tensor(adept_arg(c, "max"))};
     int n = adept_arg_given(c, "min") + adept_arg_given(c, "max");
     double read = adept_elem_read(bounds[0]) + adept_elem_read(bounds[1]);
     if (adept_elem_all_on_host(c)) return;

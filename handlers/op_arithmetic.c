@@ -140,7 +140,7 @@ static void shape(adept_call *c)
     const adept_value *a = adept_arg_at(c, 0), *b = adept_arg_at(c, 1);
     double alpha = alpha_of(c);
     if (adept_call_refuse(c, !a || !b, "two operands expected")) return;
-    if (adept_call_inplace(c) && adept_host_is_list(a) && adept_host_is_list(b)) {
+    if (adept_call_inplace(c) && adept_value_is_list(a) && adept_value_is_list(b)) {
         extend(c, a, b->u.list);
         return;
     }

@@ -64,7 +64,7 @@ static void shape(adept_call *c)
 {
     const copy_row *row = adept_call_data(c);
     const adept_value *v = adept_arg_at(c, 0);
-    if (row->kind == COPY && v && (adept_host_is_list(v) || v->kind == ADEPT_VALUE_DICT) && !adept_call_inplace(c)) {
+    if (row->kind == COPY && adept_value_is_container(v) && !adept_call_inplace(c)) {
         adept_list_copy(c);
         return;
     }

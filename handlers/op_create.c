@@ -201,7 +201,7 @@ static void put_number(numbers *out, const adept_value *v)
 /* Nested lists of equal lengths. */
 static void put_data(adept_call *c, numbers *out, const adept_value *v, int depth)
 {
-    if (!adept_host_is_list(v)) {
+    if (!adept_value_is_list(v)) {
         if (depth != out->ndim || (!adept_host_is_scalar(v) && v->kind != ADEPT_VALUE_TENSOR))
             adept_call_fail(c, "lists of different depth, or elements that are no numbers");
         else
@@ -225,7 +225,7 @@ static void shape_data(adept_call *c)
         adept_out_alias(c, v->u.t);
         return;
     }
-    while (adept_host_is_list(inner) && data.ndim < ADEPT_MAX_DIMS) {
+    while (adept_value_is_list(inner) && data.ndim < ADEPT_MAX_DIMS) {
         if (adept_call_refuse(c, __builtin_mul_overflow(numel, (int64_t)inner->u.list->n, &numel) || numel > 1000000,
                               "more than a million numbers"))
             return;

@@ -100,7 +100,7 @@ static void shape(adept_call *c)
         adept_call_unsupported(c, "the size of the result depends on data");
         return;
     }
-    if (kind_of(c) == INDEX && adept_host_is_list(v)) {
+    if (kind_of(c) == INDEX && adept_value_is_list(v)) {
         adept_list_find(c);
         return;
     }

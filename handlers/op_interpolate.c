@@ -37,7 +37,7 @@ static void scaled_size(adept_call *c, const adept_tensor *x, int spatial, int64
 {
     const adept_value *v = adept_arg(c, "scale_factors");
     if (adept_call_refuse(
-            c, !v || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) || v->u.list->n != (size_t)spatial,
+            c, !adept_value_is_list(v) || v->u.list->n != (size_t)spatial,
             "neither output_size nor %d scale_factors are given", spatial))
         return;
     for (int i = 0; i < spatial; i++) {

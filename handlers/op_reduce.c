@@ -141,7 +141,7 @@ static void shape(adept_call *c)
     const reduction *row = adept_call_data(c);
     const adept_value *v = adept_arg_at(c, 0);
     int64_t dims[ADEPT_MAX_DIMS];
-    if (adept_host_is_list(v)) {
+    if (adept_value_is_list(v)) {
         shape_list(c, row, v->u.list);
         return;
     }

@@ -46,8 +46,7 @@ static const adept_tensor *source_of(adept_call *c)
         [PUT] = "values",      [ADD_ROWS] = "source",    [COPY_ROWS] = "source", [FILL_ROWS] = NULL, [SCATTER] = "src",
         [SCATTER_ADD] = "src", [SCATTER_REDUCE] = "src", [MASKED] = "source",    [ONE_HOT] = NULL,   [PART] = "src"};
     const char *name = names[kind_of(c)];
-    const adept_value *v = name ? adept_arg(c, name) : NULL;
-    return v && v->kind == ADEPT_VALUE_TENSOR ? v->u.t : NULL;
+    return name ? adept_value_tensor(adept_arg(c, name)) : NULL;
 }
 
 /* ---------------------------------------------------------------- shape ---------------- */

@@ -61,7 +61,7 @@ static void shape(adept_call *c)
 {
     const adept_value *v = adept_arg_at(c, 0);
     int64_t dims[ADEPT_MAX_DIMS];
-    if (kind_of(c) == SORT && adept_host_is_list(v)) {
+    if (kind_of(c) == SORT && adept_value_is_list(v)) {
         sort_list(c, v->u.list);
         return;
     }

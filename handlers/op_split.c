@@ -118,7 +118,7 @@ static void split_parts(adept_call *c, parts *p)
 {
     const adept_value *v = adept_arg_at(c, 1);
     int64_t size;
-    if (v && (v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE))
+    if (adept_value_is_list(v))
         sized_parts(c, p, v->u.list);
     else if (adept_value_as_int(v, &size))
         equal_parts(c, p, size);

@@ -349,7 +349,7 @@ static void shape(adept_call *c)
 {
     const view_row *row = adept_call_data(c);
     const adept_value *v = adept_arg_at(c, 0);
-    if (row == &slice_row && v && (adept_host_is_list(v) || v->kind == ADEPT_VALUE_STRING)) {
+    if (row == &slice_row && v && (adept_value_is_list(v) || v->kind == ADEPT_VALUE_STRING)) {
         adept_list_slice(c);
         return;
     }

@@ -278,16 +278,11 @@ const char *adept_arg_string(adept_call *c, const char *name, const char *fallba
     return fallback;
 }
 
-static bool is_sequence(const adept_value *v)
-{
-    return v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE;
-}
-
 int adept_arg_ints(adept_call *c, const char *name, int64_t *out, int max)
 {
     const adept_value *v = adept_arg(c, name);
     if (!v || v->kind == ADEPT_VALUE_NONE) return -1;
-    if (!is_sequence(v)) {
+    if (!adept_value_is_list(v)) {
         if (max < 1 || !adept_value_as_int(v, &out[0])) {
             bad_scalar(c, name, v, "a list of integers");
             return 0;
@@ -324,7 +319,7 @@ size_t adept_arg_tensors(adept_call *c, const char *name, const adept_tensor *co
 {
     const adept_value *v = adept_arg(c, name);
     *items = NULL;
-    if (!v || !is_sequence(v)) {
+    if (!adept_value_is_list(v)) {
         adept_call_fail(c, "argument '%s' is not a list of tensors", name);
         return 0;
     }
@@ -339,7 +334,7 @@ size_t adept_arg_tensors(adept_call *c, const char *name, const adept_tensor *co
             adept_call_fail(c, "entry %zu of '%s' is %s, not a tensor", i, name, adept_value_kind_name(item->kind));
             return 0;
         }
-        array[i] = item->kind == ADEPT_VALUE_TENSOR ? item->u.t : NULL;
+        array[i] = adept_value_tensor(item);
     }
     *items = array;
     return v->u.list->n;
@@ -355,17 +350,27 @@ int adept_call_dim(adept_call *c, int64_t dim, int ndim)
     return (int)(dim < 0 ? dim + range : dim);
 }
 
-void adept_value_each_tensor(const adept_value *v, void (*visit)(const adept_tensor *t, void *context), void *context)
+adept_tensor_cursor adept_call_arguments(const adept_call *c)
 {
-    if (v->kind == ADEPT_VALUE_TENSOR) visit(v->u.t, context);
-    for (size_t i = 0; is_sequence(v) && i < v->u.list->n; i++)
-        if (v->u.list->items[i].kind == ADEPT_VALUE_TENSOR) visit(v->u.list->items[i].u.t, context);
+    return (adept_tensor_cursor){c->args, c->args + c->n_args, 0};
 }
 
-void adept_call_each_tensor(const adept_call *c, void (*visit)(const adept_tensor *t, void *context), void *context)
+adept_tensor_cursor adept_call_results(const adept_call *c)
 {
-    for (int i = 0; i < c->n_args; i++)
-        adept_value_each_tensor(&c->args[i], visit, context);
+    return (adept_tensor_cursor){c->results, c->results + c->n_results, 0};
+}
+
+adept_tensor *adept_next_tensor(adept_tensor_cursor *at)
+{
+    for (; at->value < at->end; at->value++, at->item = 0) {
+        bool is_list = adept_value_is_list(at->value);
+        while (at->item < (is_list ? at->value->u.list->n : 1)) {
+            const adept_value *v = is_list ? &at->value->u.list->items[at->item] : at->value;
+            at->item++;
+            if (v->kind == ADEPT_VALUE_TENSOR) return v->u.t;
+        }
+    }
+    return NULL;
 }
 
 /* ---------------------------------------------------------------- outputs ---------------- */
@@ -574,6 +579,5 @@ const adept_value *adept_result_at(const adept_call *c, int position)
 
 const adept_tensor *adept_result_tensor(const adept_call *c, int position)
 {
-    const adept_value *v = adept_result_at(c, position);
-    return v && v->kind == ADEPT_VALUE_TENSOR ? v->u.t : NULL;
+    return adept_value_tensor(adept_result_at(c, position));
 }

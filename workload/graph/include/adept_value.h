@@ -105,4 +105,20 @@ typedef struct adept_list {
 
 const char *adept_value_kind_name(adept_value_kind kind);
 
+/* Of NULL as of any other value. */
+static inline bool adept_value_is_list(const adept_value *v) /* or tuple */
+{
+    return v && (v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE);
+}
+
+static inline bool adept_value_is_container(const adept_value *v) /* or dict */
+{
+    return adept_value_is_list(v) || (v && v->kind == ADEPT_VALUE_DICT);
+}
+
+static inline adept_tensor *adept_value_tensor(const adept_value *v) /* NULL if it is none */
+{
+    return v && v->kind == ADEPT_VALUE_TENSOR ? v->u.t : NULL;
+}
+
 #endif
