@@ -43,11 +43,6 @@ bool adept_shape_valid(adept_dtype dtype, int ndim, const int64_t *dims, int64_t
     return true;
 }
 
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "graph: out of memory");
-}
-
 /* Room for one more element; returns false when memory is out or the count would leave int32. */
 static bool grow(void **array, size_t n, size_t *capacity, size_t element_bytes)
 {
@@ -229,11 +224,11 @@ static adept_status copy_tensor(copier *c, adept_value *out, const adept_tensor 
     }
     adept_arena *arena = c->b->graph->arena;
     adept_tensor *copy = adept_arena_alloc(arena, sizeof *copy);
-    if (!copy) return no_memory(c->err);
+    if (!copy) return adept_no_memory(c->err, "a graph");
     *copy = *in;
     copy->values = NULL;
     if (in->n_values > 0 && !(copy->values = to_arena(arena, in->values, (size_t)in->n_values, sizeof *in->values)))
-        return no_memory(c->err);
+        return adept_no_memory(c->err, "a graph");
     out->u.t = copy;
     return ADEPT_OK;
 }
@@ -248,9 +243,9 @@ static adept_status copy_list(copier *c, adept_value *out, const adept_list *in,
     c->items += in->n;
     adept_arena *arena = c->b->graph->arena;
     adept_list *list = adept_arena_alloc(arena, sizeof *list);
-    if (!list) return no_memory(c->err);
+    if (!list) return adept_no_memory(c->err, "a graph");
     list->items = adept_arena_array(arena, in->n, sizeof *list->items);
-    if (!list->items) return no_memory(c->err);
+    if (!list->items) return adept_no_memory(c->err, "a graph");
     list->n = list->capacity = in->n;
     for (size_t i = 0; i < in->n; i++) {
         adept_status status = copy_value(c, &list->items[i], &in->items[i], depth + 1);
@@ -274,7 +269,7 @@ static adept_status copy_value(copier *c, adept_value *out, const adept_value *i
     case ADEPT_VALUE_STRING:
         if (!in->u.s) return adept_error_set(c->err, ADEPT_E_INVALID, "graph: constant string is NULL");
         out->u.s = adept_arena_intern(c->b->graph->arena, in->u.s);
-        return out->u.s ? ADEPT_OK : no_memory(c->err);
+        return out->u.s ? ADEPT_OK : adept_no_memory(c->err, "a graph");
     case ADEPT_VALUE_TENSOR:
         return copy_tensor(c, out, in->u.t);
     case ADEPT_VALUE_LIST:
@@ -348,15 +343,15 @@ static adept_status copy_node(adept_graph_builder *b, adept_node *node, const ad
                          .input_names = names,
                          .outputs = outputs,
                          .param = desc->param};
-    if (!inputs || !outputs || !names || !node->op || !node->overload) return no_memory(err);
+    if (!inputs || !outputs || !names || !node->op || !node->overload) return adept_no_memory(err, "a graph");
     for (size_t i = 0; desc->input_names && i < n_inputs; i++) {
         if (!desc->input_names[i]) continue;
         names[i] = adept_arena_intern(arena, desc->input_names[i]);
-        if (!names[i]) return no_memory(err);
+        if (!names[i]) return adept_no_memory(err, "a graph");
     }
     if (!desc->constant) return ADEPT_OK;
     adept_value *constant = adept_arena_alloc(arena, sizeof *constant);
-    if (!constant) return no_memory(err);
+    if (!constant) return adept_no_memory(err, "a graph");
     node->constant = constant;
     return copy_constant(b, constant, desc->constant, err);
 }
@@ -371,7 +366,8 @@ adept_status adept_graph_builder_node(adept_graph_builder *b, const adept_node_d
         }
     }
     open_block *open = &b->open[b->depth - 1];
-    if (!grow((void **)&open->nodes, open->n_nodes, &open->capacity, sizeof *open->nodes)) return no_memory(err);
+    if (!grow((void **)&open->nodes, open->n_nodes, &open->capacity, sizeof *open->nodes))
+        return adept_no_memory(err, "a graph");
     adept_status status = copy_node(b, &open->nodes[open->n_nodes], desc, err);
     if (status == ADEPT_OK) open->n_nodes++;
     return status;
@@ -412,11 +408,11 @@ adept_status adept_graph_builder_block_begin(adept_graph_builder *b, int32_t n_p
         }
     }
     adept_block *block = adept_arena_alloc(b->graph->arena, sizeof *block);
-    if (!block) return no_memory(err);
+    if (!block) return adept_no_memory(err, "a graph");
     block->n_params = n_params;
     block->params = to_arena(b->graph->arena, params, (size_t)n_params, sizeof *params);
     if (!block->params || !append_block(b->graph->arena, &parent->nodes[parent->n_nodes - 1], block))
-        return no_memory(err);
+        return adept_no_memory(err, "a graph");
     b->open[b->depth++] = (open_block){.block = block};
     return ADEPT_OK;
 }
@@ -431,7 +427,7 @@ static adept_status close_block(adept_graph_builder *b, int32_t n_returns, const
     open->block->returns = to_arena(b->graph->arena, returns, (size_t)n_returns, sizeof *returns);
     open->block->nodes = to_arena(b->graph->arena, open->nodes, open->n_nodes, sizeof *open->nodes);
     open->block->n_nodes = open->n_nodes;
-    return open->block->returns && open->block->nodes ? ADEPT_OK : no_memory(err);
+    return open->block->returns && open->block->nodes ? ADEPT_OK : adept_no_memory(err, "a graph");
 }
 
 adept_status adept_graph_builder_block_end(adept_graph_builder *b, int32_t n_returns, const int32_t *returns,
@@ -459,7 +455,7 @@ adept_status adept_graph_builder_finish(adept_graph_builder *b, int32_t n_return
         g->params = to_arena(g->arena, b->params, g->n_params, sizeof *g->params);
         g->modules = to_arena(g->arena, b->modules, g->n_modules, sizeof *g->modules);
         g->inputs = to_arena(g->arena, b->inputs, g->n_inputs, sizeof *g->inputs);
-        if (!g->params || !g->modules || !g->inputs) status = no_memory(err);
+        if (!g->params || !g->modules || !g->inputs) status = adept_no_memory(err, "a graph");
     }
     if (status != ADEPT_OK) {
         adept_graph_builder_free(b);
@@ -477,7 +473,7 @@ static int32_t single_output_node(adept_graph_builder *b, adept_node_desc *desc,
 {
     int32_t value = adept_graph_builder_value(b);
     if (value < 0) {
-        no_memory(err);
+        adept_no_memory(err, "a graph");
         return -1;
     }
     desc->n_outputs = 1;
