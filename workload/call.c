@@ -10,14 +10,6 @@
 
 /* ---------------------------------------------------------------- tensors of a run ---------------- */
 
-static bool shape_is_sane(adept_dtype dtype, int ndim, const int64_t *dims)
-{
-    int64_t numel = adept_dtype_bytes(dtype);
-    for (int d = 0; d < ndim; d++)
-        if (dims[d] < 0 || __builtin_mul_overflow(numel, dims[d], &numel)) return false;
-    return true;
-}
-
 static adept_tensor_node *node_new(adept_run_state *run, int32_t producer)
 {
     adept_tensor_node *node = adept_arena_alloc(run->arena, sizeof *node);
@@ -29,7 +21,7 @@ static adept_tensor_node *node_new(adept_run_state *run, int32_t producer)
 
 adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims, int32_t producer)
 {
-    if (ndim < 0 || ndim > ADEPT_MAX_DIMS || !shape_is_sane(dtype, ndim, dims)) return NULL;
+    if (!adept_shape_valid(dtype, ndim, dims, 0)) return NULL;
     adept_tensor_node *node = node_new(run, producer);
     if (!node) return NULL;
     adept_tensor *t = &node->tensor;
@@ -408,7 +400,7 @@ static adept_tensor *new_tensor(adept_call *c, adept_dtype dtype, int ndim, cons
         adept_call_fail(c, "result of unknown element type");
         return scratch(c);
     }
-    if (!shape_is_sane(dtype, ndim, dims)) {
+    if (!adept_shape_valid(dtype, ndim, dims, 0)) {
         adept_call_fail(c, "result with a negative or absurdly large dimension");
         return scratch(c);
     }
@@ -429,7 +421,7 @@ adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, 
         return scratch(c);
     }
     /* an expanded view may claim any size: the product must still be a number */
-    if (!shape_is_sane(base->dtype, ndim, dims)) {
+    if (!adept_shape_valid(base->dtype, ndim, dims, 0)) {
         adept_call_fail(c, "view with a negative or absurdly large dimension");
         return scratch(c);
     }

@@ -31,18 +31,6 @@ void adept_graph_free(adept_graph *graph)
     if (graph) adept_arena_free(graph->arena);
 }
 
-bool adept_shape_valid(adept_dtype dtype, int ndim, const int64_t *dims, int64_t min_dim)
-{
-    int64_t bytes = adept_dtype_bytes(dtype);
-    if (bytes == 0 || ndim < 0 || ndim > ADEPT_MAX_DIMS) return false;
-    /* A zero somewhere must not hide an overflow of the rest: strides are products of partial sizes. */
-    for (int i = 0; i < ndim; i++) {
-        if (dims[i] < min_dim) return false;
-        if (dims[i] > 1 && __builtin_mul_overflow(bytes, dims[i], &bytes)) return false;
-    }
-    return true;
-}
-
 /* Room for one more element; returns false when memory is out or the count would leave int32. */
 static bool grow(void **array, size_t n, size_t *capacity, size_t element_bytes)
 {

@@ -287,7 +287,7 @@ static adept_status check_archive(check *c)
 adept_status adept_torchscript_check(const char *path, bool trust, adept_error *err)
 {
     check c = {.path = path, .trust = trust, .err = err};
-    adept_status status = adept_archive_open(&c.zip, path, err);
+    adept_status status = adept_archive_open(&c.zip, path, NULL, 0, err);
     if (status != ADEPT_OK) return status;
     status = check_archive(&c);
     zip_discard(c.zip);

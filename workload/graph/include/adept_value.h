@@ -66,6 +66,8 @@ double adept_tensor_bytes(const adept_tensor *t);
 double adept_tensor_unique_bytes(const adept_tensor *t);
 bool adept_tensor_is_contiguous(const adept_tensor *t);
 bool adept_tensor_same_shape(const adept_tensor *a, const adept_tensor *b);
+/** Is this a possible tensor: known dtype, ndim in range, sizes >= min_dim, elements and bytes within int64? */
+bool adept_shape_valid(adept_dtype dtype, int ndim, const int64_t *dims, int64_t min_dim);
 /** Row-major strides for dims. */
 void adept_strides_contiguous(int ndim, const int64_t *dims, int64_t *strides);
 /** "f32:2x3x4" into text; returns text. A 0-dim tensor prints as "f32:". */
