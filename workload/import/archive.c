@@ -77,7 +77,7 @@ adept_status adept_archive_open(zip_t **out, const char *name, const void *data,
     return status;
 }
 
-static const char *entry_fault(const zip_stat_t *st, size_t max_bytes)
+const char *adept_archive_fault(const zip_stat_t *st, size_t max_bytes)
 {
     const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
     if ((st->valid & needed) != needed) return "its size is not recorded";
@@ -108,7 +108,7 @@ adept_status adept_archive_read(char **data, size_t *size, zip_t *zip, const cha
         return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, zip_strerror(zip));
     }
     const char *name = st.valid & ZIP_STAT_NAME ? st.name : "?";
-    const char *fault = entry_fault(&st, max_bytes);
+    const char *fault = adept_archive_fault(&st, max_bytes);
     if (fault) return adept_error_set(err, ADEPT_E_INVALID, "%s: %s: %s", path, name, fault);
     char *buffer = malloc((size_t)st.size + 1);
     if (!buffer) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);

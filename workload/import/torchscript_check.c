@@ -122,20 +122,13 @@ static adept_status check_names(check *c, size_t n)
 
 static adept_status check_sizes(check *c, size_t n)
 {
-    const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
     uint64_t packed = 0, unpacked = 0;
     for (size_t i = 0; i < n; i++) {
         zip_stat_t st;
         const char *name = zip_get_name(c->zip, i, ZIP_FL_ENC_RAW);
-        if (zip_stat_index(c->zip, i, 0, &st) != 0 || (st.valid & needed) != needed) {
-            return invalid(c, name, "its size is not recorded");
-        }
-        if ((st.valid & ZIP_STAT_ENCRYPTION_METHOD) && st.encryption_method != ZIP_EM_NONE) {
-            return invalid(c, name, "is encrypted");
-        }
-        if (st.comp_method == ZIP_CM_STORE ? st.size != st.comp_size : st.comp_method != ZIP_CM_DEFLATE) {
-            return invalid(c, name, "has contradictory sizes or an unknown compression method");
-        }
+        bool known = zip_stat_index(c->zip, i, 0, &st) == 0;
+        const char *fault = known ? adept_archive_fault(&st, SIZE_MAX) : "its size is not recorded";
+        if (fault) return invalid(c, name, fault);
         if (st.comp_size > c->file_bytes - packed) return invalid(c, name, "is larger than the file");
         packed += st.comp_size;
         if (st.size > UINT64_MAX - unpacked) return invalid(c, name, "has an impossible size");
