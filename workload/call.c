@@ -1,5 +1,6 @@
 /* The operator call as handlers see it: arguments by name, outputs, sticky failure. */
 #include "call.h"
+#include "adept_grow.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 #define MAX_KNOWN_VALUES 64
 
-/* ---------------------------------------------------------------- tensors of a run ---------------- */
+/* ---------------------------------------------------------------- what outlives a call ---------------- */
 
 static adept_tensor_node *node_new(adept_run_state *run, int32_t producer)
 {
@@ -17,6 +18,33 @@ static adept_tensor_node *node_new(adept_run_state *run, int32_t producer)
     node->producer = producer;
     node->tensor.param = -1;
     return node;
+}
+
+int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param, bool resident)
+{
+    if (run->n_storages == INT32_MAX) return -1;
+    adept_storage *grown = adept_grow(run->storages, &run->storages_capacity, run->n_storages + 1, sizeof *grown);
+    if (!grown) return -1;
+    run->storages = grown;
+    run->storages[run->n_storages] = (adept_storage){bytes, param, -1, resident, false};
+    return (int32_t)run->n_storages++;
+}
+
+void adept_run_state_free(adept_run_state *run)
+{
+    free(run->storages);
+    run->storages = NULL;
+    run->n_storages = run->storages_capacity = 0;
+}
+
+adept_list *adept_run_list_new(adept_run_state *run, size_t n, const adept_value *items)
+{
+    adept_list *list = adept_arena_alloc(run->arena, sizeof *list);
+    adept_value *copy = adept_arena_array(run->arena, n + 1, sizeof *copy);
+    if (!list || !copy) return NULL;
+    if (items && n) memcpy(copy, items, n * sizeof *copy);
+    *list = (adept_list){copy, n, n + 1};
+    return list;
 }
 
 adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims, int32_t producer)

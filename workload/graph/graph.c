@@ -1,6 +1,6 @@
 /** @file graph.c  Builder of the neutral graph. Calls: adept_arena.
  *  Open blocks grow in malloc'ed arrays; a closed block is copied into the arena at its final size. */
-#include "graph_private.h"
+#include "adept_graph.h"
 #include "adept_slots.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct open_block {
 
 struct adept_graph_builder {
     adept_graph *graph; /* in its own arena */
-    open_block open[GRAPH_MAX_BLOCK_DEPTH];
+    open_block open[ADEPT_GRAPH_MAX_BLOCK_DEPTH];
     int depth;
     unsigned char *defined; /* per value: something produces it */
     size_t values_capacity, params_capacity, modules_capacity, inputs_capacity;
@@ -225,7 +225,7 @@ static adept_status copy_list(copier *c, adept_value *out, const adept_list *in,
 {
     if (!in || (in->n > 0 && !in->items))
         return adept_error_set(c->err, ADEPT_E_INVALID, "graph: constant list is NULL");
-    if (depth >= GRAPH_MAX_VALUE_DEPTH || in->n > MAX_CONSTANT_ITEMS - c->items) {
+    if (depth >= ADEPT_GRAPH_MAX_VALUE_DEPTH || in->n > MAX_CONSTANT_ITEMS - c->items) {
         return adept_error_set(c->err, ADEPT_E_INVALID, "graph: constant nested too deeply or too large");
     }
     c->items += in->n;
@@ -384,9 +384,9 @@ adept_status adept_graph_builder_block_begin(adept_graph_builder *b, int32_t n_p
 {
     open_block *parent = &b->open[b->depth - 1];
     if (parent->n_nodes == 0) return adept_error_set(err, ADEPT_E_INVALID, "graph: block without a node before it");
-    if (b->depth >= GRAPH_MAX_BLOCK_DEPTH) {
+    if (b->depth >= ADEPT_GRAPH_MAX_BLOCK_DEPTH) {
         return adept_error_set(err, ADEPT_E_INVALID, "graph: more than %d blocks within one another",
-                               GRAPH_MAX_BLOCK_DEPTH);
+                               ADEPT_GRAPH_MAX_BLOCK_DEPTH);
     }
     if (n_params < 0) return adept_error_set(err, ADEPT_E_INVALID, "graph: block with %d parameters", (int)n_params);
     for (int32_t i = 0; i < n_params; i++) {

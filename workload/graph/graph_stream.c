@@ -9,7 +9,7 @@
  * bytes come from strangers: every count is compared with the bytes that are left before anything of that size is
  * allocated (each element takes at least one byte), and everything goes through the builder, which checks numbers and
  * nesting. */
-#include "graph_private.h"
+#include "adept_graph.h"
 #include "name_map.h"
 #include <stdlib.h>
 #include <string.h>
@@ -274,7 +274,7 @@ static adept_value io_value(stream *s, adept_value v, int depth);
 
 static adept_list *io_list(stream *s, adept_list *list, int depth)
 {
-    if (depth >= GRAPH_MAX_VALUE_DEPTH) {
+    if (depth >= ADEPT_GRAPH_MAX_VALUE_DEPTH) {
         fail(s, "constant nested too deeply");
         return NULL;
     }
@@ -449,7 +449,7 @@ static void io_block(stream *s, const adept_block *block, int depth, bool is_roo
     static const adept_block no_block = {0};
     static const adept_node no_node = {0};
     if (!block) block = &no_block;
-    if (depth >= GRAPH_MAX_BLOCK_DEPTH) {
+    if (depth >= ADEPT_GRAPH_MAX_BLOCK_DEPTH) {
         fail(s, "blocks nested too deeply");
         return;
     }

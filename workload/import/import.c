@@ -1,6 +1,5 @@
 /** @file import.c  A model file into a graph. Calls: the readers. */
 #include "adept_import.h"
-#include "torchscript.h"
 
 static adept_status import_torchscript(adept_graph **out, const char *path, const adept_import_options *options,
                                        adept_error *err)

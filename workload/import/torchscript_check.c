@@ -3,7 +3,7 @@
  *  without regard to case. Calls: archive, pickle. */
 #include "archive.h"
 #include "pickle.h"
-#include "torchscript.h"
+#include "adept_import.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "adept_input_spec.h"
 #include "archive.h"
 #include "pickle.h"
-#include "torchscript.h"
+#include "adept_import.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,6 +11,10 @@
 #include "adept_grow.h"
 #include "adept_value.h"
 
+/* Deeper nesting than any compiler front end produces; keeps recursion over blocks and constants off the guard page. */
+#define ADEPT_GRAPH_MAX_BLOCK_DEPTH 128
+#define ADEPT_GRAPH_MAX_VALUE_DEPTH 64
+
 /** A parameter or buffer. Two names of one tensor (tied weights) are one entry. */
 typedef struct adept_param {
     const char *name; /* first name found, "layer1.0.conv1.weight" */

@@ -40,6 +40,10 @@ adept_status adept_bytes_detect(adept_file_format *out, const char *name, const 
                                 adept_error *err);
 /** Refuse hostile or useless archives before libtorch sees them: __setstate__, nesting, sizes, state_dict only, ... */
 adept_status adept_torchscript_check(const char *path, bool trust, adept_error *err);
+/** Let libtorch load a file that passed it, in a forked child that may use only so much time and memory, may write no file, open no
+ *  socket and start no program. @return ADEPT_E_INVALID also for a crash or hang; ADEPT_E_UNSUPPORTED without the libtorch module */
+adept_status adept_torchscript_load(adept_graph **out, const char *path, const adept_import_options *options,
+                                    adept_error *err);
 /** Read adept.json and traced_inputs.pkl of a TorchScript archive into the graph's input hints. */
 adept_status adept_torchscript_hints(adept_graph *graph, const char *path, adept_error *err);
 /** A .pt2 without libtorch, as adept_import_model() gives it: the file `name`, or bytes if `data` is not NULL. Thread-safe. */
