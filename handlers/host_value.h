@@ -97,6 +97,9 @@ void adept_host_set_same(adept_call *c, adept_tensor *out, const adept_tensor *f
 /** Text of a value as Python's str() prints it; false if it depends on data or does not fit. */
 bool adept_host_print(const adept_value *v, char *text, size_t size);
 
+/** list += more, which may be the same list. */
+void adept_list_extend(adept_call *c, const adept_value *list, const adept_value *more);
+
 /* Python's list methods whose operator names tensors use as well; argument 0 must be of that kind. */
 void adept_list_slice(adept_call *c); /* aten::slice on a list or a string: (l, start, end, step) */
 void adept_list_copy(adept_call *c);  /* aten::copy of a list or dict */

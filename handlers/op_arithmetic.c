@@ -125,15 +125,6 @@ static double real_operations(const arithmetic *row, adept_dtype dtype)
 
 /* ---------------------------------------------------------------- shape ---------------- */
 
-/* list += list: whoever holds the list sees it grow. */
-static void extend(adept_call *c, const adept_value *list, const adept_list *more)
-{
-    size_t n = more->n; /* may be the same list */
-    for (size_t i = 0; i < n; i++)
-        adept_list_append(c, list->u.list, &more->items[i]);
-    adept_out_value(c, list);
-}
-
 static void shape(adept_call *c)
 {
     const arithmetic *row = row_of(c);
@@ -141,7 +132,8 @@ static void shape(adept_call *c)
     double alpha = alpha_of(c);
     if (adept_call_refuse(c, !a || !b, "two operands expected")) return;
     if (adept_call_inplace(c) && adept_value_is_list(a) && adept_value_is_list(b)) {
-        extend(c, a, b->u.list);
+        adept_list_extend(c, a, b); /* list += list: whoever holds the list sees it grow */
+        adept_out_value(c, a);
         return;
     }
     if (a->kind != ADEPT_VALUE_TENSOR && b->kind != ADEPT_VALUE_TENSOR) {

@@ -165,9 +165,7 @@ static void extend(adept_call *c, const adept_value *v)
 {
     const adept_value *more = adept_arg_at(c, 1);
     if (adept_call_refuse(c, !adept_value_is_list(more), "two lists expected")) return;
-    size_t n = more->u.list->n; /* may be the same list */
-    for (size_t i = 0; i < n; i++)
-        adept_list_append(c, v->u.list, &more->u.list->items[i]);
+    adept_list_extend(c, v, more);
 }
 
 static void insert(adept_call *c, const adept_value *v)

@@ -86,11 +86,6 @@ bool adept_call_training(const adept_call *c)
     return c->run->mode != ADEPT_MODE_INFER;
 }
 
-adept_mode adept_call_mode(const adept_call *c)
-{
-    return c->run->mode;
-}
-
 adept_memory_format adept_call_memory_format(const adept_call *c)
 {
     return c->run->memory_format;

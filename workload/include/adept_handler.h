@@ -108,7 +108,6 @@ const char *adept_call_op(const adept_call *c);     /* "aten::add" also for "ate
 const void *adept_call_data(const adept_call *c);   /* data of its adept_op row */
 bool adept_call_inplace(const adept_call *c);       /* the operator was written with a trailing underscore */
 bool adept_call_training(const adept_call *c);      /* mode is train or fwbw: batch norm and dropout are active */
-adept_mode adept_call_mode(const adept_call *c);
 adept_attention adept_call_attention(const adept_call *c);
 adept_memory_format adept_call_memory_format(const adept_call *c);
 bool adept_call_ok(const adept_call *c);
