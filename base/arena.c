@@ -142,7 +142,6 @@ char *adept_arena_strdup(adept_arena *arena, const char *text)
     return adept_arena_strndup(arena, text, strlen(text));
 }
 
-
 const char *adept_arena_printf(adept_arena *arena, const char *format, ...)
 {
     va_list args;
@@ -165,9 +164,4 @@ const char *adept_arena_intern(adept_arena *arena, const char *text)
     if (copy && adept_name_map_put(&arena->interned, copy, (uintptr_t)copy)) return copy;
     arena->failed = true;
     return NULL;
-}
-
-size_t adept_arena_used_bytes(const adept_arena *arena)
-{
-    return arena->used_bytes;
 }

@@ -95,11 +95,6 @@ static void sync_folder(const char *path)
     free(folder);
 }
 
-static adept_status out_of_memory(adept_error *err, const char *path)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);
-}
-
 adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error *err)
 {
     struct stat st;
@@ -112,7 +107,7 @@ adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error
     file.temporary = file.target ? malloc(size) : NULL;
     if (!file.temporary) {
         free(file.target);
-        return out_of_memory(err, path);
+        return adept_no_memory(err, path);
     }
     int fd = create_beside(file.target, file.temporary, size);
     adept_status status = fd < 0 ? io_error(err, ADEPT_E_IO, path, "cannot write") : ADEPT_OK;
@@ -120,7 +115,7 @@ adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error
     if (status == ADEPT_OK && !file.stream) {
         close(fd);
         unlink(file.temporary);
-        status = out_of_memory(err, path);
+        status = adept_no_memory(err, path);
     }
     if (status == ADEPT_OK) {
         *out = file;

@@ -35,34 +35,31 @@ static const cJSON *find(adept_json_reader *r, const cJSON *parent, const char *
 {
     if (r->status != ADEPT_OK) return NULL;
     const cJSON *item = cJSON_IsObject(parent) ? cJSON_GetObjectItemCaseSensitive(parent, key) : NULL;
-    if (!item && required) {
-        const char *where = parent && parent->string ? parent->string : NULL;
-        if (where)
-            adept_json_fail(r, "\"%s\" is missing in \"%s\"", key, where);
-        else
-            adept_json_fail(r, "\"%s\" is missing", key);
-    }
+    const char *where = parent && parent->string ? parent->string : NULL;
+    if (!item && required)
+        adept_json_fail(r, "\"%s\" is missing%s%s%s", key, where ? " in \"" : "", where ? where : "",
+                        where ? "\"" : "");
     return item;
+}
+
+/* The same, of a kind that `is` tells; NULL after a failure. */
+static const cJSON *find_kind(adept_json_reader *r, const cJSON *parent, const char *key, bool required,
+                              cJSON_bool (*is)(const cJSON *), const char *kind)
+{
+    const cJSON *item = find(r, parent, key, required);
+    if (!item || is(item)) return item;
+    adept_json_fail(r, "\"%s\" is %s", key, kind);
+    return NULL;
 }
 
 const cJSON *adept_json_object(adept_json_reader *r, const cJSON *parent, const char *key)
 {
-    const cJSON *item = find(r, parent, key, true);
-    if (item && !cJSON_IsObject(item)) {
-        adept_json_fail(r, "\"%s\" is not an object", key);
-        return NULL;
-    }
-    return item;
+    return find_kind(r, parent, key, true, cJSON_IsObject, "not an object");
 }
 
 const cJSON *adept_json_array(adept_json_reader *r, const cJSON *parent, const char *key)
 {
-    const cJSON *item = find(r, parent, key, true);
-    if (item && !cJSON_IsArray(item)) {
-        adept_json_fail(r, "\"%s\" is not an array", key);
-        return NULL;
-    }
-    return item;
+    return find_kind(r, parent, key, true, cJSON_IsArray, "not an array");
 }
 
 const cJSON *adept_json_object_or_null(adept_json_reader *r, const cJSON *parent, const char *key, const char *called)
@@ -128,31 +125,18 @@ int64_t adept_json_count(adept_json_reader *r, const cJSON *parent, const char *
 
 bool adept_json_bool(adept_json_reader *r, const cJSON *parent, const char *key)
 {
-    const cJSON *item = find(r, parent, key, true);
-    if (item && !cJSON_IsBool(item)) {
-        adept_json_fail(r, "\"%s\" is neither true nor false", key);
-        return false;
-    }
-    return item && cJSON_IsTrue(item);
+    return cJSON_IsTrue(find_kind(r, parent, key, true, cJSON_IsBool, "neither true nor false"));
 }
 
 const char *adept_json_string(adept_json_reader *r, const cJSON *parent, const char *key)
 {
-    const cJSON *item = find(r, parent, key, true);
-    if (item && !cJSON_IsString(item)) {
-        adept_json_fail(r, "\"%s\" is not a string", key);
-        return "";
-    }
+    const cJSON *item = find_kind(r, parent, key, true, cJSON_IsString, "not a string");
     return item ? item->valuestring : "";
 }
 
 const char *adept_json_string_or(adept_json_reader *r, const cJSON *parent, const char *key, const char *fallback)
 {
-    const cJSON *item = find(r, parent, key, false);
-    if (item && !cJSON_IsString(item)) {
-        adept_json_fail(r, "\"%s\" is not a string", key);
-        return fallback;
-    }
+    const cJSON *item = find_kind(r, parent, key, false, cJSON_IsString, "not a string");
     return item ? item->valuestring : fallback;
 }
 

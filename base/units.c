@@ -1,6 +1,9 @@
 /** @file units.c  Formatting only: nothing here is read back by a program. */
 #include "units.h"
+#include "adept_error.h"
 #include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,17 +14,23 @@ static int decimals(double magnitude)
     return magnitude >= 9.995 ? 1 : 2;
 }
 
+static adept_text ADEPT_PRINTF(1, 2) text_of(const char *format, ...)
+{
+    adept_text text;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text.s, sizeof text.s, format, args);
+    va_end(args);
+    return text;
+}
+
 static adept_text with_prefix(double value, double base, const char *const *prefixes, int n, int start,
                               const char *unit)
 {
-    adept_text text;
     double magnitude = fabs(value);
     int i = start;
 
-    if (!isfinite(value)) {
-        snprintf(text.s, sizeof text.s, "unknown");
-        return text;
-    }
+    if (!isfinite(value)) return text_of("unknown");
     while (magnitude >= base - 0.5 && i + 1 < n) { /* would print as 1000 */
         magnitude /= base;
         i++;
@@ -32,21 +41,15 @@ static adept_text with_prefix(double value, double base, const char *const *pref
     }
     if (value == 0) i = start;
     const char *space = *prefixes[i] || *unit ? " " : "";
-    snprintf(text.s, sizeof text.s, "%.*f%s%s%s", value == 0 ? 0 : decimals(magnitude), copysign(magnitude, value),
-             space, prefixes[i], unit);
-    return text;
+    return text_of("%.*f%s%s%s", value == 0 ? 0 : decimals(magnitude), copysign(magnitude, value), space, prefixes[i],
+                   unit);
 }
 
 adept_text adept_units_si(double value, const char *unit)
 {
     static const char *const prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
-
-    if (*unit == '\0' && fabs(value) < 999.5 && value == floor(value)) { /* a number of things */
-        adept_text text;
-        snprintf(text.s, sizeof text.s, "%.0f", value);
-        return text;
-    }
-    return with_prefix(value, 1000, prefixes, 11, 4, unit);
+    bool is_number = *unit == '\0' && fabs(value) < 999.5 && value == floor(value); /* of things */
+    return is_number ? text_of("%.0f", value) : with_prefix(value, 1000, prefixes, 11, 4, unit);
 }
 
 adept_text adept_units_joule(double energy_j)
@@ -62,11 +65,8 @@ adept_text adept_units_watt(double power_w)
 adept_text adept_units_bytes(double bytes)
 {
     static const char *const prefixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
-    adept_text text;
-
     if (!(fabs(bytes) < 1023.5)) return with_prefix(bytes, 1024, prefixes, 6, 0, "B");
-    snprintf(text.s, sizeof text.s, "%.0f B", bytes); /* no part of a byte */
-    return text;
+    return text_of("%.0f B", bytes); /* no part of a byte */
 }
 
 adept_text adept_units_kwh(double energy_kwh)
@@ -77,61 +77,32 @@ adept_text adept_units_kwh(double energy_kwh)
 
 adept_text adept_units_time(double time_s)
 {
-    adept_text text;
-
     if (!isfinite(time_s) || time_s < 59.95) return adept_units_si(time_s, "s");
-    if (time_s < 3599.5) {
-        int s = (int)lround(time_s);
-        snprintf(text.s, sizeof text.s, "%d min %02d s", s / 60, s % 60);
-    } else if (time_s < 48 * 3600.0 - 30) {
-        int minutes = (int)lround(time_s / 60);
-        snprintf(text.s, sizeof text.s, "%d h %02d min", minutes / 60, minutes % 60);
-    } else {
-        snprintf(text.s, sizeof text.s, "%.*f days", decimals(time_s / 86400), time_s / 86400);
-    }
-    return text;
+    if (time_s < 3599.5) return text_of("%ld min %02ld s", lround(time_s) / 60, lround(time_s) % 60);
+    if (time_s < 48 * 3600.0 - 30)
+        return text_of("%ld h %02ld min", lround(time_s / 60) / 60, lround(time_s / 60) % 60);
+    return text_of("%.*f days", decimals(time_s / 86400), time_s / 86400);
 }
 
 adept_text adept_units_percent(double share)
 {
-    adept_text text;
-
-    if (isfinite(share))
-        snprintf(text.s, sizeof text.s, "%.1f %%", 100 * share);
-    else
-        snprintf(text.s, sizeof text.s, "unknown");
-    return text;
+    return isfinite(share) ? text_of("%.1f %%", 100 * share) : text_of("unknown");
 }
 
 adept_text adept_units_change(double share)
 {
-    adept_text text;
-
-    if (fabs(share) < 0.0005) /* no sign where there is nothing */
-        snprintf(text.s, sizeof text.s, "0 %%");
-    else if (isfinite(share))
-        snprintf(text.s, sizeof text.s, "%+.1f %%", 100 * share);
-    else
-        snprintf(text.s, sizeof text.s, "unknown");
-    return text;
+    if (fabs(share) < 0.0005) return text_of("0 %%"); /* no sign where there is nothing */
+    return isfinite(share) ? text_of("%+.1f %%", 100 * share) : text_of("unknown");
 }
 
 adept_text adept_units_digits(double value)
 {
-    adept_text text;
     double magnitude = fabs(value);
-
-    if (!isfinite(value))
-        snprintf(text.s, sizeof text.s, "-");
-    else if (value == 0)
-        snprintf(text.s, sizeof text.s, "0");
-    else if (magnitude >= 1e12 || magnitude < 1e-4)
-        snprintf(text.s, sizeof text.s, "%.2e", value);
-    else if (magnitude < 0.9995) /* leading zeros are not significant */
-        snprintf(text.s, sizeof text.s, "%.*f", 2 - (int)floor(log10(magnitude)), value);
-    else
-        snprintf(text.s, sizeof text.s, "%.*f", decimals(magnitude), value);
-    return text;
+    if (!isfinite(value)) return text_of("-");
+    if (value == 0) return text_of("0");
+    if (magnitude >= 1e12 || magnitude < 1e-4) return text_of("%.2e", value);
+    if (magnitude >= 0.9995) return text_of("%.*f", decimals(magnitude), value);
+    return text_of("%.*f", 2 - (int)floor(log10(magnitude)), value); /* leading zeros are not significant */
 }
 
 adept_text adept_units_bar(double share, int width)

@@ -3,8 +3,7 @@
 
 const adept_tensor *adept_elem_tensor_at(const adept_call *c, int position)
 {
-    const adept_value *v = adept_arg_at(c, position);
-    return v && v->kind == ADEPT_VALUE_TENSOR ? v->u.t : NULL;
+    return adept_value_tensor(adept_arg_at(c, position));
 }
 
 const adept_tensor *adept_elem_self(adept_call *c)

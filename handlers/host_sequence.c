@@ -53,6 +53,13 @@ void adept_list_copy(adept_call *c)
     if (adept_call_ok(c) && out->n) memcpy(out->items, v->u.list->items, out->n * sizeof *out->items);
 }
 
+void adept_list_extend(adept_call *c, const adept_value *list, const adept_value *more)
+{
+    size_t n = more->u.list->n; /* may be the same list */
+    for (size_t i = 0; i < n; i++)
+        adept_list_append(c, list->u.list, &more->u.list->items[i]);
+}
+
 void adept_list_find(adept_call *c)
 {
     const adept_value *v = adept_arg_at(c, 0), *wanted = adept_arg_at(c, 1);

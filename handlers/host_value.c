@@ -10,11 +10,6 @@ bool adept_host_is_scalar(const adept_value *v)
                  v->kind == ADEPT_VALUE_UNKNOWN);
 }
 
-bool adept_host_is_list(const adept_value *v)
-{
-    return v && (v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE);
-}
-
 static void concatenate(adept_call *c, const adept_value *a, const adept_value *b)
 {
     const adept_list *la = a->u.list, *lb = b->u.list;
@@ -49,11 +44,11 @@ static bool sequence_binary(adept_call *c, adept_fn fn, const adept_value *a, co
             adept_out_unknown(c);
         return true;
     }
-    if (fn == ADEPT_FN_ADD && adept_host_is_list(a) && adept_host_is_list(b)) {
+    if (fn == ADEPT_FN_ADD && adept_value_is_list(a) && adept_value_is_list(b)) {
         concatenate(c, a, b);
         return true;
     }
-    if (fn == ADEPT_FN_MUL && adept_host_is_list(a) && adept_value_as_int(b, &times)) {
+    if (fn == ADEPT_FN_MUL && adept_value_is_list(a) && adept_value_as_int(b, &times)) {
         repeat(c, a, times);
         return true;
     }
@@ -172,12 +167,12 @@ bool adept_host_equal(const adept_value *a, const adept_value *b, bool *known)
     if (adept_value_as_int(a, &ia) && adept_value_as_int(b, &ib)) return ia == ib;
     if (adept_value_as_float(a, &fa) && adept_value_as_float(b, &fb)) return fa == fb;
     if (a->kind == ADEPT_VALUE_STRING && b->kind == ADEPT_VALUE_STRING) return !strcmp(a->u.s, b->u.s);
-    if (adept_host_is_list(a) && adept_host_is_list(b)) {
+    if (adept_value_is_list(a) && adept_value_is_list(b)) {
         if (a->u.list == b->u.list) return true; /* also ends the comparison of a list that contains itself */
         if (a->u.list->n != b->u.list->n) return false;
         for (size_t i = 0; i < a->u.list->n; i++) {
             const adept_value *ea = &a->u.list->items[i], *eb = &b->u.list->items[i];
-            if (adept_host_is_list(ea) || adept_host_is_list(eb)) *known = false; /* nested lists are not compared */
+            if (adept_value_is_list(ea) || adept_value_is_list(eb)) *known = false; /* nested lists are not compared */
             if (!*known || !adept_host_equal(ea, eb, known)) return false;
         }
         return true;
@@ -196,7 +191,7 @@ static bool print_list(const adept_value *v, char *text, size_t size)
     text[used++] = tuple ? '(' : '[';
     for (size_t i = 0; i < list->n; i++) {
         const adept_value *item = &list->items[i];
-        if (item->kind == ADEPT_VALUE_LIST || item->kind == ADEPT_VALUE_TUPLE) return false; /* bounds the recursion */
+        if (adept_value_is_list(item)) return false; /* bounds the recursion */
         if (i > 0) {
             if (size - used < 4) return false;
             memcpy(text + used, ", ", 2);

@@ -88,8 +88,8 @@ static void shape_clamp(adept_call *c, const adept_value *self)
     const adept_value *high = adept_arg_given(c, "max") ? adept_arg(c, "max") : NULL;
     if (adept_call_refuse(c, !low && !high, "at least one of 'min' and 'max' expected")) return;
     adept_dtype dtype = adept_promote((const adept_value *[]){self, low, high}, 3);
-    const adept_tensor *bound_low = low && low->kind == ADEPT_VALUE_TENSOR ? low->u.t : self->u.t;
-    const adept_tensor *bound_high = high && high->kind == ADEPT_VALUE_TENSOR ? high->u.t : self->u.t;
+    const adept_tensor *bound_low = adept_value_tensor(low) ? low->u.t : self->u.t;
+    const adept_tensor *bound_high = adept_value_tensor(high) ? high->u.t : self->u.t;
     int64_t dims[ADEPT_MAX_DIMS];
     int ndim = adept_broadcast(c, self->u.t, bound_low, dims);
     ndim = adept_broadcast_dims(c, ndim, dims, bound_high->ndim, bound_high->dims, dims);
@@ -132,9 +132,7 @@ static bool is_random(const adept_call *c)
 
 static void cost_clamp(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
 {
-    const adept_value *low = adept_arg(c, "min"), *high = adept_arg(c, "max");
-    const adept_tensor *bounds[2] = {low && low->kind == ADEPT_VALUE_TENSOR ? low->u.t : NULL,
-                                     high && high->kind == ADEPT_VALUE_TENSOR ? high->u.t : NULL};
+    const adept_tensor *bounds[2] = {adept_value_tensor(adept_arg(c, "min")), adept_value_tensor(adept_arg(c, "max"))};
     int n = adept_arg_given(c, "min") + adept_arg_given(c, "max");
     double read = adept_elem_read(bounds[0]) + adept_elem_read(bounds[1]);
     if (adept_elem_all_on_host(c)) return;
@@ -200,48 +198,40 @@ static void cost(adept_call *c, adept_cost *cost)
 static const adept_handler_case cases[] = {
     {.name = "ReLU: 1 FLOP per element, 2 backward, the result is kept",
      .call = "aten::relu(self=f32:2x3*) -> f32:2x3",
-     .forward = {.alu = 6, .read = 24, .written = 24, .launches = 1},
-     .backward = {.alu = 12, .read = 48, .written = 24, .launches = 1},
-     .saved_bytes = 24},
+     .forward = {.alu = 6, .read = 24, .written = 24},
+     .backward = {.alu = 12, .read = 48, .written = 24, .saved = 24}},
     {.name = "GELU in bf16: 8 FLOPs, the input is kept",
      .call = "aten::gelu(self=bf16:4x10*, approximate=\"none\") -> bf16:4x10",
-     .forward = {.alu = 320, .read = 80, .written = 80, .launches = 1},
-     .backward = {.alu = 640, .read = 160, .written = 80, .launches = 1},
-     .saved_bytes = 80},
+     .forward = {.alu = 320, .read = 80, .written = 80},
+     .backward = {.alu = 640, .read = 160, .written = 80, .saved = 80}},
     {.name = "hardswish in place: autograd keeps a copy of the input, which is one more kernel (32 -> 32 bytes)",
      .call = "aten::hardswish_(self=f32:8*) -> f32:8",
      .forward = {.alu = 40, .read = 64, .written = 64, .launches = 2},
-     .backward = {.alu = 80, .read = 64, .written = 32, .launches = 1},
-     .saved_bytes = 32},
+     .backward = {.alu = 80, .read = 64, .written = 32, .saved = 32}},
     {.name = "leaky ReLU in place: the result is enough",
      .call = "aten::leaky_relu_(self=f32:8*, negative_slope=0.1) -> f32:8",
-     .forward = {.alu = 16, .read = 32, .written = 32, .launches = 1},
-     .backward = {.alu = 32, .read = 64, .written = 32, .launches = 1},
-     .saved_bytes = 32},
+     .forward = {.alu = 16, .read = 32, .written = 32},
+     .backward = {.alu = 32, .read = 64, .written = 32, .saved = 32}},
     {.name = "GLU halves a dimension: reads 6 of 10, writes 6 of 5; backward reads both and writes 6 of 10",
      .call = "aten::glu(self=f32:6x10*, dim=-1) -> f32:6x5",
-     .forward = {.alu = 150, .read = 240, .written = 120, .launches = 1},
-     .backward = {.alu = 300, .read = 120 + 240, .written = 240, .launches = 1},
-     .saved_bytes = 240},
+     .forward = {.alu = 150, .read = 240, .written = 120},
+     .backward = {.alu = 300, .read = 120 + 240, .written = 240, .saved = 240}},
     {.name = "PReLU: gradients of input and weight in one kernel, the weight's then summed from 8 to 2 elements",
      .call = "aten::prelu(self=f32:4x2*, weight=f32:2*) -> f32:4x2",
-     .forward = {.alu = 16, .read = 32 + 8, .written = 32, .launches = 1},
-     .backward = {.alu = 32 + 8, .read = 32 + 32 + 8 + 32, .written = 64 + 8, .launches = 2},
-     .saved_bytes = 32 + 8},
+     .forward = {.alu = 16, .read = 32 + 8, .written = 32},
+     .backward = {.alu = 32 + 8, .read = 32 + 32 + 8 + 32, .written = 64 + 8, .launches = 2, .saved = 32 + 8}},
     {.name = "clamp to both sides: two comparisons, their and, a selection",
      .call = "aten::clamp(self=f32:8*, min=0, max=1) -> f32:8",
-     .forward = {.alu = 16, .read = 32, .written = 32, .launches = 1},
-     .backward = {.alu = 32, .read = 32 + 64, .written = 32, .launches = 4},
-     .saved_bytes = 32},
+     .forward = {.alu = 16, .read = 32, .written = 32},
+     .backward = {.alu = 32, .read = 32 + 64, .written = 32, .launches = 4, .saved = 32}},
     {.name = "a size is clamped on the host", .call = "aten::clamp(self=i64:=9, min=1, max=4) -> i64:"},
     {.name = "randomised leaky ReLU: the slopes are written, kept and read",
      .call = "aten::rrelu(self=f32:8*, lower=0.1, upper=0.3, training=true) -> f32:8",
-     .forward = {.alu = 16, .read = 32, .written = 64, .launches = 1},
-     .backward = {.alu = 32, .read = 96, .written = 32, .launches = 1},
-     .saved_bytes = 64},
+     .forward = {.alu = 16, .read = 32, .written = 64},
+     .backward = {.alu = 32, .read = 96, .written = 32, .saved = 64}},
     {.name = "nothing is kept without backward",
      .call = "aten::silu(self=f32:8) @infer -> f32:8",
-     .forward = {.alu = 40, .read = 32, .written = 32, .launches = 1}},
+     .forward = {.alu = 40, .read = 32, .written = 32}},
     {0},
 };
 

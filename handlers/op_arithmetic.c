@@ -125,23 +125,15 @@ static double real_operations(const arithmetic *row, adept_dtype dtype)
 
 /* ---------------------------------------------------------------- shape ---------------- */
 
-/* list += list: whoever holds the list sees it grow. */
-static void extend(adept_call *c, const adept_value *list, const adept_list *more)
-{
-    size_t n = more->n; /* may be the same list */
-    for (size_t i = 0; i < n; i++)
-        adept_list_append(c, list->u.list, &more->items[i]);
-    adept_out_value(c, list);
-}
-
 static void shape(adept_call *c)
 {
     const arithmetic *row = row_of(c);
     const adept_value *a = adept_arg_at(c, 0), *b = adept_arg_at(c, 1);
     double alpha = alpha_of(c);
     if (adept_call_refuse(c, !a || !b, "two operands expected")) return;
-    if (adept_call_inplace(c) && adept_host_is_list(a) && adept_host_is_list(b)) {
-        extend(c, a, b->u.list);
+    if (adept_call_inplace(c) && adept_value_is_list(a) && adept_value_is_list(b)) {
+        adept_list_extend(c, a, b); /* list += list: whoever holds the list sees it grow */
+        adept_out_value(c, a);
         return;
     }
     if (a->kind != ADEPT_VALUE_TENSOR && b->kind != ADEPT_VALUE_TENSOR) {
@@ -223,44 +215,41 @@ static void cost(adept_call *c, adept_cost *cost)
 static const adept_handler_case cases[] = {
     {.name = "residual add: 6 elements of 4 bytes, the gradient passes through",
      .call = "aten::add(self=f32:2x3*, other=f32:2x3*) -> f32:2x3",
-     .forward = {.alu = 6, .read = 2 * 24, .written = 24, .launches = 1}},
+     .forward = {.alu = 6, .read = 2 * 24, .written = 24}},
     {.name = "bias: its gradient is summed over the broadcast dimension",
      .call = "aten::add(self=f32:4x3*, other=f32:3*) -> f32:4x3",
-     .forward = {.alu = 12, .read = 48 + 12, .written = 48, .launches = 1},
-     .backward = {.alu = 12, .read = 48, .written = 12, .launches = 1}},
+     .forward = {.alu = 12, .read = 48 + 12, .written = 48},
+     .backward = {.alu = 12, .read = 48, .written = 12}},
     {.name = "product: two gradients and the sum of the broadcast one; each operand is kept for the other",
      .call = "aten::mul(self=f32:4x3*, other=f32:3*) -> f32:4x3",
-     .forward = {.alu = 12, .read = 48 + 12, .written = 48, .launches = 1},
+     .forward = {.alu = 12, .read = 48 + 12, .written = 48},
      /* grad * other: 12, 48 + 12 -> 48; grad * self: 12, 48 + 48 -> 48; sum: 12, 48 -> 12 */
-     .backward = {.alu = 36, .read = 60 + 96 + 48, .written = 48 + 48 + 12, .launches = 3},
-     .saved_bytes = 48 + 12},
+     .backward = {.alu = 36, .read = 60 + 96 + 48, .written = 48 + 48 + 12, .launches = 3, .saved = 48 + 12}},
     {.name = "scale by a Python number: nothing is kept, bf16 stays bf16",
      .call = "aten::mul(self=bf16:8*, other=0.5) -> bf16:8",
-     .forward = {.alu = 8, .read = 16, .written = 16, .launches = 1},
-     .backward = {.alu = 8, .read = 16, .written = 16, .launches = 1}},
+     .forward = {.alu = 8, .read = 16, .written = 16},
+     .backward = {.alu = 8, .read = 16, .written = 16}},
     {.name = "in place, the other operand wants a gradient: self is copied before it is overwritten",
      .call = "aten::mul_(self=f32:8, other=f32:8*) -> f32:8",
      /* product 8 FLOP, 64 -> 32, and the copy 32 -> 32 */
      .forward = {.alu = 8, .read = 64 + 32, .written = 32 + 32, .launches = 2},
-     .backward = {.alu = 8, .read = 64, .written = 32, .launches = 1},
-     .saved_bytes = 32},
+     .backward = {.alu = 8, .read = 64, .written = 32, .saved = 32}},
     {.name = "bf16 with f32 gives f32; the bf16 operand's gradient is cast back",
      .call = "aten::add(self=bf16:8*, other=f32:8) -> f32:8",
-     .forward = {.alu = 8, .read = 16 + 32, .written = 32, .launches = 1},
-     .backward = {.read = 32, .written = 16, .launches = 1}},
+     .forward = {.alu = 8, .read = 16 + 32, .written = 32},
+     .backward = {.read = 32, .written = 16}},
     {.name = "square: grad * (2 * x ** 1) is three kernels, the copy x ** 1 without arithmetic",
      .call = "aten::pow(self=f32:8*, exponent=2) -> f32:8",
-     .forward = {.alu = 8, .read = 32, .written = 32, .launches = 1},
+     .forward = {.alu = 8, .read = 32, .written = 32},
      /* x -> x ** 1; 2 * that; grad * that: reads 1 + 1 + 2 */
-     .backward = {.alu = 16, .read = 4 * 32, .written = 3 * 32, .launches = 3},
-     .saved_bytes = 32},
+     .backward = {.alu = 16, .read = 4 * 32, .written = 3 * 32, .launches = 3, .saved = 32}},
     {.name = "1 - x: reversed, the gradient is negated",
      .call = "aten::rsub(self=f32:8*, other=1.0, alpha=1) -> f32:8",
-     .forward = {.alu = 8, .read = 32, .written = 32, .launches = 1},
-     .backward = {.alu = 8, .read = 32, .written = 32, .launches = 1}},
+     .forward = {.alu = 8, .read = 32, .written = 32},
+     .backward = {.alu = 8, .read = 32, .written = 32}},
     {.name = "rotary embedding by complex numbers: 6 real operations each",
      .call = "aten::mul(self=c64:4, other=c64:4) -> c64:4",
-     .forward = {.alu = 24, .read = 64, .written = 32, .launches = 1}},
+     .forward = {.alu = 24, .read = 64, .written = 32}},
     {.name = "integers divide to a float", .call = "aten::div(a=7, b=2) -> f:3.5"},
     {.name = "Python rounds towards minus infinity", .call = "aten::floordiv(a=-7, b=2) -> i:-4"},
     {.name = "the remainder has the sign of the divisor", .call = "aten::remainder(a=-7, b=4) -> i:1"},

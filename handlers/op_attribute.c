@@ -140,7 +140,7 @@ static void new_device(adept_call *c, const adept_value *v)
 static void grad_mode(adept_call *c, const adept_value *v)
 {
     (void)v;
-    adept_out_bool(c, adept_call_mode(c) != ADEPT_MODE_INFER);
+    adept_out_bool(c, adept_call_training(c));
 }
 
 /* Models ask it to choose a path for autocast: the plain one counts the same work. */

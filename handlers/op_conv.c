@@ -246,50 +246,45 @@ static const adept_handler_case cases[] = {
      .call = "aten::_convolution(input=f32:2x3x224x224, weight=f32:64x3x7x7*, bias=none, stride=[2,2], padding=[3,3], "
              "dilation=[1,1], transposed=false, output_padding=[0,0], groups=1, benchmark=false, deterministic=false, "
              "cudnn_enabled=true, allow_tf32=true) -> f32:2x64x112x112",
-     .forward = {.conv = 472055808, .read = 4 * (301056 + 9408), .written = 6422528, .launches = 1},
-     .backward = {.conv = 472055808, .read = 6422528 + 1204224, .written = 37632, .launches = 1},
-     .saved_bytes = 1204224 + 37632,
-     .product = {25088, 64, 147, 1}},
+     .forward = {.conv = 472055808, .read = 4 * (301056 + 9408), .written = 6422528, .product = {25088, 64, 147, 1}},
+     .backward = {.conv = 472055808, .read = 6422528 + 1204224, .written = 37632, .saved = 1204224 + 37632}},
     /* out 2x8x5x5 = 400 of 9 taps and 4 channels: 2*400*36 = 28800; with bias: 400 adds and 400 in its gradient */
     {.name = "inner layer with bias",
      .call =
          "aten::conv2d(input=f32:2x4x5x5*, weight=f32:8x4x3x3*, bias=f32:8*, stride=1, padding=[1,1]) -> f32:2x8x5x5",
-     .forward = {.conv = 28800, .alu = 400, .read = 4 * (200 + 288 + 8), .written = 1600, .launches = 1},
+     .forward = {.conv = 28800, .alu = 400, .read = 4 * (200 + 288 + 8), .written = 1600, .product = {50, 8, 36, 1}},
      .backward = {.conv = 57600,
                   .alu = 400,
                   .read = 4 * (400 + 288 + 400 + 200),
                   .written = 4 * (200 + 288 + 8),
-                  .launches = 3},
-     .saved_bytes = 4 * (200 + 288),
-     .product = {50, 8, 36, 1}},
+                  .launches = 3,
+                  .saved = 4 * (200 + 288)}},
     /* depthwise, stride 2: out 1x6x4x4 = 96 of 9 taps and 1 channel: 2*96*9 = 1728 */
     {.name = "depthwise",
      .call = "aten::conv2d(input=bf16:1x6x8x8*, weight=bf16:6x1x3x3*, stride=[2,2], padding=[1,1], groups=6) -> "
              "bf16:1x6x4x4",
-     .forward = {.conv = 1728, .read = 2 * (384 + 54), .written = 192, .launches = 1},
-     .backward = {.conv = 3456, .read = 2 * (96 + 54 + 96 + 384), .written = 2 * (384 + 54), .launches = 2},
-     .saved_bytes = 2 * (384 + 54),
-     .product = {16, 1, 9, 6}},
+     .forward = {.conv = 1728, .read = 2 * (384 + 54), .written = 192, .product = {16, 1, 9, 6}},
+     .backward = {.conv = 3456,
+                  .read = 2 * (96 + 54 + 96 + 384),
+                  .written = 2 * (384 + 54),
+                  .launches = 2,
+                  .saved = 2 * (384 + 54)}},
     /* (5 - 1) * 2 - 2 + 2 + 1 + 1 = 10; 25 input pixels, 4 to 6 channels, 9 taps: 2*25*4*6*9 = 10800. Frozen weight. */
     {.name = "transposed, frozen weight",
      .call = "aten::conv_transpose2d(input=f32:1x4x5x5*, weight=f32:4x6x3x3, stride=[2,2], padding=[1,1], "
              "output_padding=[1,1]) -> f32:1x6x10x10",
-     .forward = {.conv = 10800, .read = 4 * (100 + 216), .written = 2400, .launches = 1},
-     .backward = {.conv = 10800, .read = 2400 + 864, .written = 400, .launches = 1},
-     .saved_bytes = 4 * (100 + 216),
-     .product = {100, 6, 36, 1}},
+     .forward = {.conv = 10800, .read = 4 * (100 + 216), .written = 2400, .product = {100, 6, 36, 1}},
+     .backward = {.conv = 10800, .read = 2400 + 864, .written = 400, .saved = 4 * (100 + 216)}},
     /* no batch dimension, dilated, padded to keep its length: out 6x10; 2*60*4*3 = 1440 */
     {.name = "one dimension, padding same",
      .call = "aten::conv1d(input=f32:4x10, weight=f32:6x4x3, bias=f32:6, stride=[1], padding=\"same\", dilation=[2]) "
              "@infer -> f32:6x10",
-     .forward = {.conv = 1440, .alu = 60, .read = 4 * (40 + 72 + 6), .written = 240, .launches = 1},
-     .product = {10, 6, 12, 1}},
+     .forward = {.conv = 1440, .alu = 60, .read = 4 * (40 + 72 + 6), .written = 240, .product = {10, 6, 12, 1}}},
     /* out 1x2x2x3x3 = 36 of 8 taps and 2/2 channels: 2*36*8 = 576 */
     {.name = "three dimensions, two groups",
      .call = "aten::convolution(input=f32:1x2x3x4x4, weight=f32:2x1x2x2x2, bias=none, stride=[1,1,1], padding=[0,0,0], "
              "dilation=[1,1,1], transposed=false, output_padding=[0,0,0], groups=2) -> f32:1x2x2x3x3",
-     .forward = {.conv = 576, .read = 4 * (96 + 16), .written = 144, .launches = 1},
-     .product = {18, 1, 8, 2}},
+     .forward = {.conv = 576, .read = 4 * (96 + 16), .written = 144, .product = {18, 1, 8, 2}}},
     {0},
 };
 

@@ -201,7 +201,7 @@ static void put_number(numbers *out, const adept_value *v)
 /* Nested lists of equal lengths. */
 static void put_data(adept_call *c, numbers *out, const adept_value *v, int depth)
 {
-    if (!adept_host_is_list(v)) {
+    if (!adept_value_is_list(v)) {
         if (depth != out->ndim || (!adept_host_is_scalar(v) && v->kind != ADEPT_VALUE_TENSOR))
             adept_call_fail(c, "lists of different depth, or elements that are no numbers");
         else
@@ -225,7 +225,7 @@ static void shape_data(adept_call *c)
         adept_out_alias(c, v->u.t);
         return;
     }
-    while (adept_host_is_list(inner) && data.ndim < ADEPT_MAX_DIMS) {
+    while (adept_value_is_list(inner) && data.ndim < ADEPT_MAX_DIMS) {
         if (adept_call_refuse(c, __builtin_mul_overflow(numel, (int64_t)inner->u.list->n, &numel) || numel > 1000000,
                               "more than a million numbers"))
             return;
@@ -302,35 +302,31 @@ static void cost(adept_call *c, adept_cost *cost)
 static const adept_handler_case cases[] = {
     {.name = "zeros of f32 are written once",
      .call = "aten::zeros(size=[2,3], dtype=none) -> f32:2x3",
-     .forward = {.written = 24, .launches = 1}},
+     .forward = {.written = 24}},
     {.name = "empty memory costs nothing", .call = "aten::empty(size=[2,3], dtype=5) -> f16:2x3"},
     {.name = "an integer fills with integers",
      .call = "aten::full(size=[4], fill_value=7) -> i64:4",
-     .forward = {.written = 32, .launches = 1}},
-    {.name = "type of self",
-     .call = "aten::new_zeros(self=bf16:8*, size=[5]) -> bf16:5",
-     .forward = {.written = 10, .launches = 1}},
+     .forward = {.written = 32}},
+    {.name = "type of self", .call = "aten::new_zeros(self=bf16:8*, size=[5]) -> bf16:5", .forward = {.written = 10}},
     {.name = "no gradient flows into a constant of the same shape",
      .call = "aten::ones_like(self=f32:8*) -> f32:8",
-     .forward = {.written = 32, .launches = 1}},
+     .forward = {.written = 32}},
     {.name = "fill in place: the old gradient is zero",
      .call = "aten::fill_(self=f32:8*, value=1) -> f32:8",
-     .forward = {.written = 32, .launches = 1},
-     .backward = {.written = 32, .launches = 1}},
+     .forward = {.written = 32},
+     .backward = {.written = 32}},
     {.name = "ceil((10 - 1) / 4) = 3 positions",
      .call = "aten::arange(start=1, end=10, step=4) -> i64:3",
-     .forward = {.alu = 6, .written = 24, .launches = 1}},
-    {.name = "up to a fraction",
-     .call = "aten::arange(end=2.5) -> f32:3",
-     .forward = {.alu = 6, .written = 12, .launches = 1}},
+     .forward = {.alu = 6, .written = 24}},
+    {.name = "up to a fraction", .call = "aten::arange(end=2.5) -> f32:3", .forward = {.alu = 6, .written = 12}},
     {.name = "a number known to the host", .call = "aten::tensor(data=5, dtype=none) -> i64:"},
     {.name = "nested lists",
      .call = "aten::tensor(data=[[1,2,3],[4,5,6.5]], dtype=none) -> f32:2x3",
-     .forward = {.written = 24, .launches = 1}},
+     .forward = {.written = 24}},
     {.name = "a 3 x 3 triangle without its diagonal",
      .call = "aten::triu_indices(row=3, col=3, offset=1) -> i64:2x3",
-     .forward = {.written = 48, .launches = 1}},
-    {.name = "identity", .call = "aten::eye(n=3) -> f32:3x3", .forward = {.written = 36, .launches = 1}},
+     .forward = {.written = 48}},
+    {.name = "identity", .call = "aten::eye(n=3) -> f32:3x3", .forward = {.written = 36}},
     {0},
 };
 
@@ -402,22 +398,20 @@ static void random_cost(adept_call *c, adept_cost *cost)
 static const adept_handler_case random_cases[] = {
     {.name = "uniform: the generator is counted as one operation",
      .call = "aten::rand(size=[2,3]) -> f32:2x3",
-     .forward = {.alu = 6, .written = 24, .launches = 1}},
+     .forward = {.alu = 6, .written = 24}},
     {.name = "normal: generator, log, root, sine, product",
      .call = "aten::randn_like(self=bf16:4*) -> bf16:4",
-     .forward = {.alu = 20, .written = 8, .launches = 1}},
+     .forward = {.alu = 20, .written = 8}},
     {.name = "integers",
      .call = "aten::randint(low=0, high=10, size=[4]) -> i64:4",
-     .forward = {.alu = 8, .written = 32, .launches = 1}},
+     .forward = {.alu = 8, .written = 32}},
     {.name = "in place, scaled and shifted",
      .call = "aten::uniform_(self=f32:4, from=-1.0, to=1.0) -> f32:4",
-     .forward = {.alu = 12, .written = 16, .launches = 1}},
+     .forward = {.alu = 12, .written = 16}},
     {.name = "with a size",
      .call = "aten::normal(mean=0.0, std=1.0, size=[4]) -> f32:4",
-     .forward = {.alu = 28, .written = 16, .launches = 1}},
-    {.name = "permutation",
-     .call = "aten::randperm(n=5) -> i64:5",
-     .forward = {.alu = 5, .written = 40, .launches = 1}},
+     .forward = {.alu = 28, .written = 16}},
+    {.name = "permutation", .call = "aten::randperm(n=5) -> i64:5", .forward = {.alu = 5, .written = 40}},
     {0},
 };
 

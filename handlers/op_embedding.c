@@ -112,25 +112,23 @@ static const adept_handler_case cases[] = {
     {.name = "token embedding",
      .call = "aten::embedding(weight=f32:100x4*, indices=i64:2x8, padding_idx=-1, scale_grad_by_freq=false, "
              "sparse=false) -> f32:2x8x4",
-     .forward = {.read = 384, .written = 256, .launches = 1},
-     .backward = {.alu = 64, .read = 2 * 256 + 128, .written = 1600 + 256, .launches = 2},
-     .saved_bytes = 128},
+     .forward = {.read = 384, .written = 256},
+     .backward = {.alu = 64, .read = 2 * 256 + 128, .written = 1600 + 256, .launches = 2, .saved = 128}},
     {.name = "frozen table",
      .call = "aten::embedding(weight=bf16:100x4, indices=i32:8) -> bf16:8x4",
-     .forward = {.read = 64 + 32, .written = 64, .launches = 1}},
+     .forward = {.read = 64 + 32, .written = 64}},
     /* 6 rows in 2 bags: 24 adds; reads 96 + 48 + 16, writes 2x4 bags 32, 6 + 2 integers 64 */
     {.name = "bags summed, sparse gradient",
      .call = "aten::embedding_bag(weight=f32:100x4*, indices=i64:6, offsets=i64:2, scale_grad_by_freq=false, mode=0, "
              "sparse=true, per_sample_weights=none, include_last_offset=false) -> f32:2x4, i64:6, i64:2, i64:0",
-     .forward = {.alu = 24, .read = 160, .written = 96, .launches = 1},
-     .saved_bytes = 48 + 16 + 48 + 16},
+     .forward = {.alu = 24, .read = 160, .written = 96},
+     .backward = {.saved = 48 + 16 + 48 + 16}},
     {.name = "bags maximised, end of the last bag given",
      .call = "aten::embedding_bag(weight=f32:10x4*, indices=i64:6, offsets=i64:3, scale_grad_by_freq=false, mode=2, "
              "sparse=false, per_sample_weights=none, include_last_offset=true, padding_idx=none) -> f32:2x4, i64:6, "
              "i64:3, i64:2x4",
-     .forward = {.alu = 24, .read = 96 + 48 + 24, .written = 32 + 48 + 24 + 64, .launches = 1},
-     .backward = {.alu = 24, .read = 2 * 96 + 48, .written = 160 + 96, .launches = 2},
-     .saved_bytes = 48 + 24 + 48 + 24 + 64},
+     .forward = {.alu = 24, .read = 96 + 48 + 24, .written = 32 + 48 + 24 + 64},
+     .backward = {.alu = 24, .read = 2 * 96 + 48, .written = 160 + 96, .launches = 2, .saved = 48 + 24 + 48 + 24 + 64}},
     {0},
 };
 

@@ -37,7 +37,7 @@ static void scaled_size(adept_call *c, const adept_tensor *x, int spatial, int64
 {
     const adept_value *v = adept_arg(c, "scale_factors");
     if (adept_call_refuse(
-            c, !v || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) || v->u.list->n != (size_t)spatial,
+            c, !adept_value_is_list(v) || v->u.list->n != (size_t)spatial,
             "neither output_size nor %d scale_factors are given", spatial))
         return;
     for (int i = 0; i < spatial; i++) {
@@ -88,24 +88,24 @@ static const adept_handler_case cases[] = {
     /* 2x3x8x8 from 2x3x4x4: 384 elements from 96; backward adds each of 384 to its source */
     {.name = "nearest, twice the size",
      .call = "aten::upsample_nearest2d(input=f32:2x3x4x4*, output_size=none, scale_factors=[2.0,2.0]) -> f32:2x3x8x8",
-     .forward = {.read = 384, .written = 1536, .launches = 1},
-     .backward = {.alu = 384, .read = 1536, .written = 384, .launches = 1}},
+     .forward = {.read = 384, .written = 1536},
+     .backward = {.alu = 384, .read = 1536, .written = 384}},
     /* 2x3x5x7 = 210 elements of 4 taps: 210 * 8 */
     {.name = "bilinear to a size",
      .call = "aten::upsample_bilinear2d(self=f32:2x3x4x4*, output_size=[5,7], align_corners=false, scales_h=none, "
              "scales_w=none) -> f32:2x3x5x7",
-     .forward = {.alu = 1680, .read = 384, .written = 840, .launches = 1},
-     .backward = {.alu = 1680, .read = 840, .written = 384, .launches = 1}},
+     .forward = {.alu = 1680, .read = 384, .written = 840},
+     .backward = {.alu = 1680, .read = 840, .written = 384}},
     /* floor(5 * 1.5) = 7; 3 * 7 outputs of 2 taps */
     {.name = "linear by a fraction",
      .call = "aten::upsample_linear1d(input=f32:1x3x5, output_size=none, align_corners=false, scale_factors=[1.5]) -> "
              "f32:1x3x7",
-     .forward = {.alu = 84, .read = 60, .written = 84, .launches = 1}},
+     .forward = {.alu = 84, .read = 60, .written = 84}},
     {.name = "bicubic",
      .call = "aten::upsample_bicubic2d(input=f32:1x1x4x4*, output_size=[8,8], align_corners=true, scale_factors=none) "
              "-> f32:1x1x8x8",
-     .forward = {.alu = 2048, .read = 64, .written = 256, .launches = 1},
-     .backward = {.alu = 2048, .read = 256, .written = 64, .launches = 1}},
+     .forward = {.alu = 2048, .read = 64, .written = 256},
+     .backward = {.alu = 2048, .read = 256, .written = 64}},
     {0},
 };
 

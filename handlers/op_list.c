@@ -51,7 +51,7 @@ static void len(adept_call *c, const adept_value *v)
         adept_out_int(c, v->u.t->dims[0]);
     else if (v->kind == ADEPT_VALUE_DICT)
         adept_out_int(c, (int64_t)v->u.list->n / 2);
-    else if (adept_host_is_list(v))
+    else if (adept_value_is_list(v))
         adept_out_int(c, (int64_t)v->u.list->n);
     else
         adept_call_fail(c, "%s has no length", adept_value_kind_name(v->kind));
@@ -164,10 +164,8 @@ static void append(adept_call *c, const adept_value *v)
 static void extend(adept_call *c, const adept_value *v)
 {
     const adept_value *more = adept_arg_at(c, 1);
-    if (adept_call_refuse(c, !adept_host_is_list(more), "two lists expected")) return;
-    size_t n = more->u.list->n; /* may be the same list */
-    for (size_t i = 0; i < n; i++)
-        adept_list_append(c, v->u.list, &more->u.list->items[i]);
+    if (adept_call_refuse(c, !adept_value_is_list(more), "two lists expected")) return;
+    adept_list_extend(c, v, more);
 }
 
 static void insert(adept_call *c, const adept_value *v)

@@ -1,4 +1,4 @@
-/* Matrix products without a bias: matmul and its named special cases, from vectors to batches of matrices. */
+/* Matrix products: linear, matmul and its named special cases from vectors to batches of matrices, and tensordot. */
 #include "gemm_cost.h"
 #include <string.h>
 
@@ -7,7 +7,9 @@ typedef enum kind {
     RANKS,  /* the ranks of the form exactly */
     INNER,  /* contraction of both last dimensions */
     SUMMED, /* batch of products added up: addbmm */
-    OUTER   /* an elementwise product in PyTorch, no matrix product */
+    OUTER,  /* an elementwise product in PyTorch, no matrix product */
+    LINEAR, /* by a transposed matrix; what is added may be left out */
+    DIMS    /* contraction of the dimensions that arguments name */
 } kind;
 
 typedef struct form {
@@ -31,6 +33,13 @@ static const adept_op ops[] = {
     {"aten::baddbmm", ADEPT_CAST_LOWER | ADEPT_ROLE_ADDED_PRODUCT,
      &(const form){RANKS, 3, 3, "batch1", "batch2", "self"}},
     {"aten::addbmm", ADEPT_CAST_LOWER, &(const form){SUMMED, 3, 3, "batch1", "batch2", "self"}},
+    {"aten::tensordot", ADEPT_CAST_PROMOTE, &(const form){DIMS, 0, 0, "self", "other", NULL}},
+    {0},
+};
+
+static const adept_op linear_ops[] = {
+    {"aten::linear", ADEPT_CAST_LOWER, &(const form){LINEAR, 0, 0, "input", "weight", "bias"}},
+    {"aten::addmm", ADEPT_CAST_LOWER, &(const form){RANKS, 2, 2, "mat1", "mat2", "self"}},
     {0},
 };
 
@@ -139,11 +148,76 @@ static void plan_outer(product *p)
     p->m = (double)p->dims[0], p->n = (double)p->dims[1], p->k = p->batch = 1;
 }
 
+/* y = x A^T + b. Rows of an input of three or more dimensions that do not lie at one stride are copied first. Without a
+ * gradient of the weight PyTorch multiplies in batches instead. */
+static void plan_linear(adept_call *c, product *p)
+{
+    const adept_tensor *x = p->a, *w = p->b;
+    if (adept_call_refuse(c, x->ndim < 1 || w->ndim < 1 || w->ndim > 2,
+                          "input has %d and weight %d dimensions, at least 1 and 1 or 2 are needed", x->ndim, w->ndim))
+        return;
+    int64_t features = x->dims[x->ndim - 1], wanted = w->dims[w->ndim - 1];
+    if (adept_call_refuse(c, features != wanted, "input has %lld features, weight wants %lld", (long long)features,
+                          (long long)wanted))
+        return;
+    for (int i = 0; i + 1 < x->ndim; i++)
+        p->dims[p->ndim++] = x->dims[i];
+    if (w->ndim == 2) p->dims[p->ndim++] = w->dims[0];
+    p->m = adept_dims_elements(x->ndim - 1, x->dims);
+    p->n = w->ndim == 2 ? (double)w->dims[0] : 1;
+    p->k = (double)features, p->batch = 1;
+    p->a_copied = w->requires_grad && x->ndim > 2 && !adept_gemm_dims_merge(x->ndim - 1, x->dims, x->strides);
+}
+
+static void mark(adept_call *c, const adept_tensor *t, int64_t dim, bool *gone, int *at)
+{
+    *at = adept_call_dim(c, dim, t->ndim);
+    if (adept_call_ok(c) && (t->ndim == 0 || gone[*at])) adept_call_fail(c, "a dimension is contracted twice");
+    if (adept_call_ok(c)) gone[*at] = true;
+}
+
+/* The dimensions that stay are part of the result. @return their elements */
+static double keep(adept_call *c, product *p, const adept_tensor *t, const bool *gone)
+{
+    double elements = 1;
+    for (int i = 0; i < t->ndim; i++) {
+        if (gone[i]) continue;
+        elements *= (double)t->dims[i];
+        if (adept_call_refuse(c, p->ndim == ADEPT_MAX_DIMS, "result of more than %d dimensions", ADEPT_MAX_DIMS))
+            return elements;
+        p->dims[p->ndim++] = t->dims[i];
+    }
+    return elements;
+}
+
+/* tensordot: dimensions of the one tensor contracted with dimensions of the other. */
+static void plan_dims(adept_call *c, product *p)
+{
+    bool a_gone[ADEPT_MAX_DIMS] = {false}, b_gone[ADEPT_MAX_DIMS] = {false};
+    int64_t a_dims[ADEPT_MAX_DIMS], b_dims[ADEPT_MAX_DIMS];
+    int n = adept_arg_ints(c, "dims_self", a_dims, ADEPT_MAX_DIMS);
+    if (adept_arg_ints(c, "dims_other", b_dims, ADEPT_MAX_DIMS) != n || n < 0)
+        adept_call_fail(c, "dims_self and dims_other differ in length");
+    p->k = p->batch = 1;
+    for (int i = 0; i < n && adept_call_ok(c); i++) {
+        int da, db;
+        mark(c, p->a, a_dims[i], a_gone, &da);
+        mark(c, p->b, b_dims[i], b_gone, &db);
+        if (!adept_call_ok(c)) return;
+        if (p->a->dims[da] != p->b->dims[db])
+            adept_call_fail(c, "contracted dimensions of %lld and %lld elements", (long long)p->a->dims[da],
+                            (long long)p->b->dims[db]);
+        p->k *= (double)p->a->dims[da];
+    }
+    p->m = keep(c, p, p->a, a_gone);
+    p->n = keep(c, p, p->b, b_gone);
+}
+
 /* bmm and its kin want equal batches; addbmm's sum over the batch leaves one matrix. */
 static void check_batch(adept_call *c, product *p)
 {
     if (p->a->ndim != 3 || p->b->ndim != 3) return;
-    if (p->form->kind == ANY || p->form->kind == INNER) return;
+    if (p->form->kind != RANKS && p->form->kind != SUMMED) return;
     if (p->a->dims[0] != p->b->dims[0]) {
         misfit(c, p);
         return;
@@ -164,11 +238,15 @@ static product plan(adept_call *c)
     product p = {.form = adept_call_data(c)};
     const form *f = p.form;
     p.a = adept_arg_tensor(c, f->a), p.b = adept_arg_tensor(c, f->b);
-    if (f->added) p.added = adept_arg_tensor(c, f->added);
+    if (f->added) p.added = (f->kind == LINEAR ? adept_arg_tensor_opt : adept_arg_tensor)(c, f->added);
     if (!adept_call_ok(c)) return p;
-    bool ranks = f->kind == ANY || f->kind == INNER ? p.a->ndim > 0 && p.b->ndim > 0
-                                                    : p.a->ndim == f->a_rank && p.b->ndim == f->b_rank;
-    if (!ranks)
+    bool any = f->kind == ANY || f->kind == INNER;
+    bool ranks = any ? p.a->ndim > 0 && p.b->ndim > 0 : p.a->ndim == f->a_rank && p.b->ndim == f->b_rank;
+    if (f->kind == LINEAR)
+        plan_linear(c, &p);
+    else if (f->kind == DIMS)
+        plan_dims(c, &p);
+    else if (!ranks)
         misfit(c, &p);
     else if (f->kind == OUTER)
         plan_outer(&p);
@@ -185,7 +263,7 @@ static void shape(adept_call *c)
 {
     product p = plan(c);
     if (!adept_call_ok(c)) return;
-    if (p.added)
+    if (p.added && p.form->kind != LINEAR)
         adept_out_result(c, p.added, p.a->dtype, p.ndim, p.dims);
     else
         adept_out_tensor(c, p.a->dtype, p.ndim, p.dims);
@@ -248,87 +326,118 @@ static const adept_handler_case cases[] = {
     /* 2*2*5*6*3 = 360 in two products; da (5x3)(3x6) and db (6x5)(5x3) the same each */
     {.name = "batch of two",
      .call = "aten::bmm(self=f32:2x5x6*, mat2=f32:2x6x3*) -> f32:2x5x3",
-     .forward = {.gemm = 360, .read = 4 * (60 + 36), .written = 120, .launches = 1},
-     .backward = {.gemm = 720, .read = 4 * (30 + 36 + 30 + 60), .written = 4 * (60 + 36), .launches = 2},
-     .saved_bytes = 384,
-     .product = {5, 3, 6, 2}},
+     .forward = {.gemm = 360, .read = 4 * (60 + 36), .written = 120, .product = {5, 3, 6, 2}},
+     .backward = {.gemm = 720, .read = 4 * (30 + 36 + 30 + 60), .written = 4 * (60 + 36), .launches = 2, .saved = 384}},
     /* attention scores: batch and heads are both batch dimensions. 2 * 8*12*197*197*64; 3725664 scores of two bytes */
     {.name = "four dimensions",
      .call = "aten::matmul(self=f16:8x12x197x64*, other=f16:8x12x64x197*) -> f16:8x12x197x197",
-     .forward = {.gemm = 476884992, .read = 4841472, .written = 7451328, .launches = 1},
-     .backward = {.gemm = 953769984, .read = 2 * (2 * 3725664 + 2420736.0), .written = 4841472, .launches = 2},
-     .saved_bytes = 4841472,
-     .product = {197, 197, 64, 96}},
+     .forward = {.gemm = 476884992, .read = 4841472, .written = 7451328, .product = {197, 197, 64, 96}},
+     .backward = {.gemm = 953769984,
+                  .read = 2 * (2 * 3725664 + 2420736.0),
+                  .written = 4841472,
+                  .launches = 2,
+                  .saved = 4841472}},
     /* one matrix on the right: 2x5 rows fold into m = 10; 2*10*6*3 = 360 */
     {.name = "a batch by one matrix",
      .call = "aten::matmul(self=f32:2x5x6*, other=f32:6x3*) -> f32:2x5x3",
-     .forward = {.gemm = 360, .read = 4 * (60 + 18), .written = 120, .launches = 1},
-     .backward = {.gemm = 720, .read = 4 * (30 + 18 + 30 + 60), .written = 4 * (60 + 18), .launches = 2},
-     .saved_bytes = 312,
-     .product = {10, 3, 6, 1}},
+     .forward = {.gemm = 360, .read = 4 * (60 + 18), .written = 120, .product = {10, 3, 6, 1}},
+     .backward = {.gemm = 720, .read = 4 * (30 + 18 + 30 + 60), .written = 4 * (60 + 18), .launches = 2, .saved = 312}},
     {.name = "a batch by one constant matrix",
      .call = "aten::matmul(self=f32:2x5x6*, other=f32:6x3) -> f32:2x5x3",
-     .forward = {.gemm = 360, .read = 4 * (60 + 18), .written = 120, .launches = 1},
-     .backward = {.gemm = 360, .read = 4 * (30 + 18), .written = 240, .launches = 1},
-     .saved_bytes = 72,
-     .product = {10, 3, 6, 1}},
+     .forward = {.gemm = 360, .read = 4 * (60 + 18), .written = 120, .product = {10, 3, 6, 1}},
+     .backward = {.gemm = 360, .read = 4 * (30 + 18), .written = 240, .saved = 72}},
     /* 1 broadcasts to 4 products: its gradient is 4 matrices of 30, then one sum of 120 elements into 30 */
     {.name = "broadcast batch",
      .call = "aten::matmul(self=f32:1x5x6*, other=f32:4x6x3) -> f32:4x5x3",
-     .forward = {.gemm = 720, .read = 4 * (30 + 72), .written = 240, .launches = 1},
-     .backward = {.gemm = 720, .alu = 120, .read = 4 * (60 + 72) + 480, .written = 480 + 120, .launches = 2},
-     .saved_bytes = 288,
-     .product = {5, 3, 6, 4}},
+     .forward = {.gemm = 720, .read = 4 * (30 + 72), .written = 240, .product = {5, 3, 6, 4}},
+     .backward =
+         {.gemm = 720, .alu = 120, .read = 4 * (60 + 72) + 480, .written = 480 + 120, .launches = 2, .saved = 288}},
     /* one key head broadcast to 3 query heads of 2 images: no single stride shows 6 matrices, so b's 60 elements are
      * copied to 180, which are kept, and whose gradient is summed back into 60. a 144, result 120 elements; 2*6*4*5*6 =
      * 1440 */
     {.name = "broadcast between batch dimensions copies",
      .call = "aten::matmul(self=f32:2x3x4x6*, other=f32:2x1x6x5*) -> f32:2x3x4x5",
-     .forward = {.gemm = 1440, .read = 240 + 4 * (144 + 180), .written = 720 + 480, .launches = 2},
+     .forward =
+         {.gemm = 1440, .read = 240 + 4 * (144 + 180), .written = 720 + 480, .launches = 2, .product = {4, 5, 6, 6}},
      .backward = {.gemm = 2880,
                   .alu = 180,
                   .read = 4 * (120 + 180) + 4 * (120 + 144) + 720,
                   .written = 576 + 720 + 240,
-                  .launches = 3},
-     .saved_bytes = 576 + 720,
-     .product = {4, 5, 6, 6}},
+                  .launches = 3,
+                  .saved = 576 + 720}},
     /* the left matrix wants a gradient: columns of both matrices side by side, copied for that; 2*5*6*(2*3) = 360 */
     {.name = "one matrix by a batch",
      .call = "aten::matmul(self=f32:5x6*, other=f32:2x6x3) -> f32:2x5x3",
-     .forward = {.gemm = 360, .read = 144 + 4 * (30 + 36), .written = 144 + 120, .launches = 2},
-     .backward = {.gemm = 360, .read = 4 * (30 + 36), .written = 120, .launches = 1},
-     .saved_bytes = 144,
-     .product = {5, 6, 6, 1}},
+     .forward =
+         {.gemm = 360, .read = 144 + 4 * (30 + 36), .written = 144 + 120, .launches = 2, .product = {5, 6, 6, 1}},
+     .backward = {.gemm = 360, .read = 4 * (30 + 36), .written = 120, .saved = 144}},
     {.name = "one constant matrix by a batch stays a batch",
      .call = "aten::matmul(self=f32:5x6, other=f32:2x6x3) -> f32:2x5x3",
-     .forward = {.gemm = 360, .read = 4 * (30 + 36), .written = 120, .launches = 1},
-     .product = {5, 3, 6, 2}},
+     .forward = {.gemm = 360, .read = 4 * (30 + 36), .written = 120, .product = {5, 3, 6, 2}}},
     {.name = "vector by matrix, nothing wants a gradient",
      .call = "aten::matmul(self=f32:6, other=f32:6x3) -> f32:3",
-     .forward = {.gemm = 36, .read = 4 * (6 + 18), .written = 12, .launches = 1},
-     .product = {1, 3, 6, 1}},
+     .forward = {.gemm = 36, .read = 4 * (6 + 18), .written = 12, .product = {1, 3, 6, 1}}},
     {.name = "two vectors",
      .call = "aten::dot(self=f32:6, tensor=f32:6) -> f32:",
-     .forward = {.gemm = 12, .read = 48, .written = 4, .launches = 1},
-     .product = {1, 1, 6, 1}},
+     .forward = {.gemm = 12, .read = 48, .written = 4, .product = {1, 1, 6, 1}}},
     /* 2*2*5*6*3 = 360; the 30 sums are added to a 5x3 that is broadcast over the batch: its gradient sums 30 into 15 */
     {.name = "batch added to a matrix",
      .call = "aten::baddbmm(self=f32:5x3*, batch1=f32:2x5x6, batch2=f32:2x6x3, beta=1, alpha=0.125) -> f32:2x5x3",
-     .forward = {.gemm = 360, .alu = 30, .read = 4 * (15 + 60 + 36), .written = 120, .launches = 1},
-     .backward = {.alu = 30, .read = 120, .written = 60, .launches = 1},
-     .product = {5, 3, 6, 2}},
+     .forward = {.gemm = 360, .alu = 30, .read = 4 * (15 + 60 + 36), .written = 120, .product = {5, 3, 6, 2}},
+     .backward = {.alu = 30, .read = 120, .written = 60}},
     /* two products of 5x6 by 6x3, each accumulating into the 15 results: 2*2*90 = 360; reads 2 * (30 + 18 + 15) */
     {.name = "sum of a batch",
      .call = "aten::addbmm(self=f32:5x3, batch1=f32:2x5x6, batch2=f32:2x6x3) -> f32:5x3",
-     .forward = {.gemm = 360, .alu = 15, .read = 4 * 126, .written = 120, .launches = 2},
-     .product = {5, 3, 6, 1}},
+     .forward = {.gemm = 360, .alu = 15, .read = 4 * 126, .written = 120, .launches = 2, .product = {5, 3, 6, 1}}},
     /* 6x5 products; da = sum over columns of dy * b: multiply (reads dy and b, writes 30), sum (reads 30, writes 6) */
     {.name = "outer product is elementwise",
      .call = "aten::outer(self=f32:6*, vec2=f32:5) -> f32:6x5",
-     .forward = {.alu = 30, .read = 44, .written = 120, .launches = 1},
-     .backward = {.alu = 60, .read = 2 * 120 + 20, .written = 120 + 24, .launches = 2},
-     .saved_bytes = 20},
+     .forward = {.alu = 30, .read = 44, .written = 120},
+     .backward = {.alu = 60, .read = 2 * 120 + 20, .written = 120 + 24, .launches = 2, .saved = 20}},
+    /* 2 of a and 5 of b stay, 3 * 4 are summed: 2*2*5*12 = 240; a 24, b 60, out 10 elements */
+    {.name = "two dimensions contracted",
+     .call = "aten::tensordot(self=f32:2x3x4*, other=f32:4x3x5*, dims_self=[1,2], dims_other=[1,0]) -> f32:2x5",
+     .forward = {.gemm = 240, .read = 336, .written = 40, .product = {2, 5, 12, 1}},
+     .backward = {.gemm = 480, .read = 4 * (10 + 60 + 10 + 24), .written = 336, .launches = 2, .saved = 336}},
+    {.name = "no dimension: all products",
+     .call = "aten::tensordot(self=f32:2x3, other=f32:4, dims_self=[], dims_other=[]) -> f32:2x3x4",
+     .forward = {.gemm = 48, .read = 40, .written = 96, .product = {6, 4, 1, 1}}},
     {0},
 };
 
 const adept_handler adept_handler_matmul = {.kind = "matmul", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+
+static const adept_handler_case linear_cases[] = {
+    /* B = 32, K = 768, N = 3072: 2BKN = 150994944; B N = 98304 elements.
+     * reads 4 (BK + KN + N) = 4 (24576 + 2359296 + 3072); backward reads 4 (2BN + KN + BK), writes 4 (BK + KN + N).
+     * saves x for dA and A for dx: 4 (24576 + 2359296) */
+    {.name = "all gradients",
+     .call = "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*) -> f32:32x3072",
+     .forward = {.gemm = 150994944, .alu = 98304, .read = 9547776, .written = 393216, .product = {32, 3072, 768, 1}},
+     .backward =
+         {.gemm = 301989888, .alu = 98304, .read = 10321920, .written = 9547776, .launches = 3, .saved = 9535488}},
+    /* the input of the model needs no gradient: only the weight product and the bias sum, and the weight is not kept.
+     * 2x5 rows fold into B = 10; K = 6, N = 7: 2BKN = 840; backward reads 4 (BN + BK) = 4 (70 + 60) */
+    {.name = "first layer, three dimensions",
+     .call = "aten::linear(input=f32:2x5x6, weight=f32:7x6*, bias=f32:7*) -> f32:2x5x7",
+     .forward = {.gemm = 840, .alu = 70, .read = 4 * (60 + 42 + 7), .written = 280, .product = {10, 7, 6, 1}},
+     .backward = {.gemm = 840, .alu = 70, .read = 520, .written = 4 * (42 + 7), .launches = 2, .saved = 240}},
+    /* frozen weight, bf16: only dx = dy A; the bias sum has to read dy itself. 2BKN = 2*10*6*7 */
+    {.name = "frozen weight, trained bias",
+     .call = "aten::linear(input=bf16:10x6*, weight=bf16:7x6, bias=bf16:7*) -> bf16:10x7",
+     .forward = {.gemm = 840, .alu = 70, .read = 2 * (60 + 42 + 7), .written = 140, .product = {10, 7, 6, 1}},
+     .backward =
+         {.gemm = 840, .alu = 70, .read = 2 * (70 + 42) + 140, .written = 2 * (60 + 7), .launches = 2, .saved = 84}},
+    {.name = "one vector, one output",
+     .call = "aten::linear(input=f32:6, weight=f32:6) @infer -> f32:",
+     .forward = {.gemm = 12, .read = 48, .written = 4, .product = {1, 1, 6, 1}}},
+    /* the matrix added has the result's size: its gradient is the result's, no kernel. 2*4*5*6 = 240 */
+    {.name = "addmm with a full matrix",
+     .call = "aten::addmm(self=f32:4x6*, mat1=f32:4x5*, mat2=f32:5x6*, beta=1, alpha=1) -> f32:4x6",
+     .forward = {.gemm = 240, .alu = 24, .read = 4 * (24 + 20 + 30), .written = 96, .product = {4, 6, 5, 1}},
+     .backward = {.gemm = 480, .read = 4 * (24 + 30 + 24 + 20), .written = 4 * (20 + 30), .launches = 2, .saved = 200}},
+    {0},
+};
+
+const adept_handler adept_handler_linear = {
+    .kind = "linear", .ops = linear_ops, .shape = shape, .cost = cost, .cases = linear_cases};

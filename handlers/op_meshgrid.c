@@ -77,12 +77,12 @@ static void cost(adept_call *c, adept_cost *cost)
 static const adept_handler_case cases[] = {
     {.name = "rows and columns; the gradient of one is summed over the other",
      .call = "aten::meshgrid(tensors=[f32:2*, f32:3]) -> [f32:2x3, f32:2x3]",
-     .backward = {.alu = 6, .read = 24, .written = 8, .launches = 1}},
+     .backward = {.alu = 6, .read = 24, .written = 8}},
     {.name = "Cartesian indexing swaps the first two",
      .call = "aten::meshgrid(tensors=[f32:2, f32:3], indexing=\"xy\") -> [f32:3x2, f32:3x2]"},
     {.name = "a row and a column to one shape",
      .call = "aten::broadcast_tensors(tensors=[f32:3*, f32:2x1]) -> [f32:2x3, f32:2x3]",
-     .backward = {.alu = 6, .read = 24, .written = 12, .launches = 1}},
+     .backward = {.alu = 6, .read = 24, .written = 12}},
     {0},
 };
 

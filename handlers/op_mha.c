@@ -143,8 +143,8 @@ static const adept_handler_case cases[] = {
                  .alu = 240 + 600 + 80,
                  .read = 3 * (320 + 256) + (960 + 96) + 960 + 320 + (320 + 256 + 32),
                  .written = 960 + 960 + 320 + 320 + 320,
-                 .launches = 7},
-     .product = {10, 8, 8, 1}},
+                 .launches = 7,
+                 .product = {10, 8, 8, 1}}},
     /* With weights: scale q and k (160), softmax 500, and 100 scores averaged over the heads into 50 */
     {.name = "weights wanted",
      .call = "aten::_native_multi_head_attention(query=f32:2x5x8, key=f32:2x5x8, value=f32:2x5x8, embed_dim=8, "
@@ -154,9 +154,9 @@ static const adept_handler_case cases[] = {
                  .alu = 240 + 160 + 500 + 80 + 100,
                  .read = 3 * 576 + 1056 + (320 + 320 + 640 + 400 + 720) + 320 + 608 + 400,
                  .written = 960 + 960 + (320 + 320 + 400 + 400 + 320) + 320 + 320 + 200,
-                 .launches = 12},
-     .product = {10, 8, 8, 1},
-     .row_elements = 5},
+                 .launches = 12,
+                 .product = {10, 8, 8, 1},
+                 .row_elements = 5}},
     {0},
 };
 

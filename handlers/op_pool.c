@@ -99,31 +99,29 @@ static void cost(adept_call *c, adept_cost *cost)
 
 static const adept_handler_case cases[] = {
     /* ResNet's: (112 + 2 - 3) / 2 + 1 = 56; 2x4x56x56 = 25088 outputs of 9 taps; x 401408, y 100352, indices 200704
-       bytes */
+           bytes */
     {.name = "maximum, overlapping windows",
      .call = "aten::max_pool2d(self=f32:2x4x112x112*, kernel_size=[3,3], stride=[2,2], padding=[1,1], dilation=[1,1], "
              "ceil_mode=false) -> f32:2x4x56x56",
-     .forward = {.alu = 225792, .read = 401408, .written = 301056, .launches = 1},
-     .backward = {.alu = 451584, .read = 301056, .written = 401408, .launches = 1},
-     .saved_bytes = 401408 + 200704},
+     .forward = {.alu = 225792, .read = 401408, .written = 301056},
+     .backward = {.alu = 451584, .read = 301056, .written = 401408, .saved = 401408 + 200704}},
     /* the default stride is the kernel; ceil((5 - 2) / 2) + 1 = 3; 2x3 outputs of 2 taps */
     {.name = "average, ceil mode, no batch",
      .call = "aten::avg_pool1d(self=f32:2x5*, kernel_size=[2], stride=[], padding=[0], ceil_mode=true, "
              "count_include_pad=true) -> f32:2x3",
-     .forward = {.alu = 12, .read = 40, .written = 24, .launches = 1},
-     .backward = {.alu = 24, .read = 24, .written = 40, .launches = 1},
-     .saved_bytes = 40},
+     .forward = {.alu = 12, .read = 40, .written = 24},
+     .backward = {.alu = 24, .read = 24, .written = 40, .saved = 40}},
     /* dilated: a window of 3 spans 5; (8 - 5) / 1 + 1 = 4; 1x4x4 = 16 outputs of 9 taps; no gradient */
     {.name = "maximum with indices, dilated",
      .call = "aten::max_pool2d_with_indices(self=bf16:1x1x8x8, kernel_size=3, stride=1, padding=0, dilation=2) -> "
              "bf16:1x1x4x4, i64:1x1x4x4",
-     .forward = {.alu = 144, .read = 128, .written = 32 + 128, .launches = 1}},
+     .forward = {.alu = 144, .read = 128, .written = 32 + 128}},
     /* a last window that would start in the right padding is dropped: ceil((4 + 2 - 2) / 3) + 1 = 3, but 2 * 3 >= 4 + 1
      */
     {.name = "ceil mode drops a window of padding only",
      .call = "aten::max_pool1d(self=f32:1x1x4, kernel_size=[2], stride=[3], padding=[1], dilation=[1], ceil_mode=true) "
              "@infer -> f32:1x1x2",
-     .forward = {.alu = 4, .read = 16, .written = 8 + 16, .launches = 1}},
+     .forward = {.alu = 4, .read = 16, .written = 8 + 16}},
     {0},
 };
 
@@ -193,25 +191,22 @@ static void adaptive_cost(adept_call *c, adept_cost *cost)
 static const adept_handler_case adaptive_cases[] = {
     {.name = "global average: a mean, which keeps nothing",
      .call = "aten::adaptive_avg_pool2d(self=f32:2x8x7x7*, output_size=[1,1]) -> f32:2x8x1x1",
-     .forward = {.alu = 784, .read = 3136, .written = 64, .launches = 1},
-     .backward = {.alu = 1568, .read = 64, .written = 3136, .launches = 1}},
+     .forward = {.alu = 784, .read = 3136, .written = 64},
+     .backward = {.alu = 1568, .read = 64, .written = 3136}},
     {.name = "the same as autograd's own operator",
      .call = "aten::_adaptive_avg_pool2d(self=f32:2x8x7x7*, output_size=[1,1]) -> f32:2x8x1x1",
-     .forward = {.alu = 784, .read = 3136, .written = 64, .launches = 1},
-     .backward = {.alu = 1568, .read = 64, .written = 3136, .launches = 1},
-     .saved_bytes = 3136},
+     .forward = {.alu = 784, .read = 3136, .written = 64},
+     .backward = {.alu = 1568, .read = 64, .written = 3136, .saved = 3136}},
     /* 7 to 3: windows [0,3) [2,5) [4,7) = 9 elements each way; 4 channels of 9 x 9 = 324 */
     {.name = "windows that overlap",
      .call = "aten::adaptive_avg_pool2d(self=f32:1x4x7x7*, output_size=3) -> f32:1x4x3x3",
-     .forward = {.alu = 324, .read = 784, .written = 144, .launches = 1},
-     .backward = {.alu = 648, .read = 144, .written = 784, .launches = 1},
-     .saved_bytes = 784},
+     .forward = {.alu = 324, .read = 784, .written = 144},
+     .backward = {.alu = 648, .read = 144, .written = 784, .saved = 784}},
     /* 10 to 5 tile: 4 rows of 10 */
     {.name = "maximum",
      .call = "aten::adaptive_max_pool1d(self=f32:4x10*, output_size=[5]) -> f32:4x5, i64:4x5",
-     .forward = {.alu = 40, .read = 160, .written = 80 + 160, .launches = 1},
-     .backward = {.alu = 80, .read = 240, .written = 160, .launches = 1},
-     .saved_bytes = 160 + 160},
+     .forward = {.alu = 40, .read = 160, .written = 80 + 160},
+     .backward = {.alu = 80, .read = 240, .written = 160, .saved = 160 + 160}},
     {0},
 };
 

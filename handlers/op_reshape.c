@@ -172,7 +172,7 @@ static const adept_handler_case cases[] = {
     {.name = "contiguous already", .call = "aten::contiguous(self=f32:2x3*, memory_format=0) -> f32:2x3"},
     {.name = "reordered to channels last: a copy of 48 elements",
      .call = "aten::contiguous(self=f32:2x3x2x4*, memory_format=2) -> f32:2x3x2x4",
-     .forward = {.read = 192, .written = 192, .launches = 1}},
+     .forward = {.read = 192, .written = 192}},
     {.name = "4 bytes as two bf16", .call = "aten::view(self=f32:2x3, dtype=15) -> bf16:2x6"},
     {0},
 };

@@ -329,14 +329,14 @@ static const adept_handler_case cases[] = {
                  .alu = 320 + 1200,
                  .read = 376 + 1760 + 1440,
                  .written = 640 + 640 + 1120,
-                 .launches = 11},
+                 .launches = 11,
+                 .product = {10, 16, 3, 1}},
      .backward = {.gemm = 1024 + 960 + 1280,
                   .alu = 2400 + 160,
                   .read = 1280 + 4 * 384 + (120 + 640) + (160 + 640),
                   .written = 800 + 4 * 32 + 192 + 256 + 128,
-                  .launches = 5 + 4 + 3},
-     .saved_bytes = 120 + 64 + 160 + 576 + 800,
-     .product = {10, 16, 3, 1}},
+                  .launches = 5 + 4 + 3,
+                  .saved = 120 + 64 + 160 + 576 + 800}},
     /* Two layers in two directions, batch first, no biases, no gradients. 12 gates; layer 0: 3 features, layer 1: 8.
      * input products 2*10*12*(3 + 8) in 2 directions = 5280; recurrent 2*2*12*4 * 5 steps * 4 = 3840; gates 20 * 40
      * * 4. reads: 2 (x 120 + w 144) + 2 (x 320 + w 384); 20 (h 32 + w 192); 4 * 7 * 160. */
@@ -348,8 +348,8 @@ static const adept_handler_case cases[] = {
                  .alu = 3200,
                  .read = 2 * 264 + 2 * 704 + 20 * 224 + 4480,
                  .written = 4 * 480 + 20 * 96 + 4 * 160,
-                 .launches = 4 + 20 + 20},
-     .product = {10, 12, 3, 1}},
+                 .launches = 4 + 20 + 20,
+                 .product = {10, 12, 3, 1}}},
     /* 7 rows in 3 steps; 4 units: products 2*7*4*3 = 168 and 3 * 2*(7/3)*4*4 = 224; gates 6 * 28. x 84, rows of 4: 112
      */
     {.name = "packed sequences",
@@ -360,21 +360,25 @@ static const adept_handler_case cases[] = {
                  .alu = 168,
                  .read = 84 + 48 + 112 + 3 * 64 + 224,
                  .written = 112 + 112 + 112,
-                 .launches = 7},
-     .product = {7, 4, 3, 1}},
+                 .launches = 7,
+                 .product = {7, 4, 3, 1}}},
     /* One step, all gradients: products 2*2*16*3 = 192 and 256; backward dh 256, dx 192, dw_ih 192, dw_hh 256.
      * one number per unit: 8 * 4 = 32 bytes, gates 128 */
     {.name = "LSTM cell",
      .call = "aten::lstm_cell(input=f32:2x3*, hx=[f32:2x4*, f32:2x4*], w_ih=f32:16x3*, w_hh=f32:16x4*, b_ih=none, "
              "b_hh=none) -> f32:2x4, f32:2x4",
-     .forward = {.gemm = 448, .alu = 240, .read = 24 + 192 + 32 + 256 + 288, .written = 128 + 128 + 224, .launches = 3},
+     .forward = {.gemm = 448,
+                 .alu = 240,
+                 .read = 24 + 192 + 32 + 256 + 288,
+                 .written = 128 + 128 + 224,
+                 .launches = 3,
+                 .product = {2, 16, 3, 1}},
      .backward = {.gemm = 896,
                   .alu = 480,
                   .read = 256 + (128 + 256) + (128 + 192) + (24 + 128) + (32 + 128),
                   .written = 160 + 32 + 24 + 192 + 256,
-                  .launches = 5},
-     .saved_bytes = 24 + 64 + 32 + 448 + 160,
-     .product = {2, 16, 3, 1}},
+                  .launches = 5,
+                  .saved = 24 + 64 + 32 + 448 + 160}},
     {0},
 };
 

@@ -104,7 +104,7 @@ static void extremum(adept_call *c, const adept_value *v)
 {
     adept_fn fn = !strcmp(adept_call_op(c), "prim::max") ? ADEPT_FN_MAX : ADEPT_FN_MIN;
     const adept_value *other = adept_arg_at(c, 1);
-    if (!adept_host_is_list(v)) {
+    if (!adept_value_is_list(v)) {
         adept_host_binary(c, fn, v, other);
         return;
     }

@@ -61,7 +61,7 @@ static void shape(adept_call *c)
 {
     const adept_value *v = adept_arg_at(c, 0);
     int64_t dims[ADEPT_MAX_DIMS];
-    if (kind_of(c) == SORT && adept_host_is_list(v)) {
+    if (kind_of(c) == SORT && adept_value_is_list(v)) {
         sort_list(c, v->u.list);
         return;
     }
@@ -130,20 +130,18 @@ static void cost(adept_call *c, adept_cost *cost)
 static const adept_handler_case cases[] = {
     {.name = "rows of 8: log2(8) = 3 comparisons per element; backward zeros, then scatter by index",
      .call = "aten::sort(self=f32:4x8*, dim=-1, descending=false) -> f32:4x8, i64:4x8",
-     .forward = {.alu = 96, .read = 128, .written = 128 + 256, .launches = 1},
-     .backward = {.read = 128 + 256, .written = 128 + 128, .launches = 2},
-     .saved_bytes = 256},
+     .forward = {.alu = 96, .read = 128, .written = 128 + 256},
+     .backward = {.read = 128 + 256, .written = 128 + 128, .launches = 2, .saved = 256}},
     {.name = "best 2 of 8: log2(3) rounded up",
      .call = "aten::topk(self=f32:4x8*, k=2, dim=-1, largest=true, sorted=true) -> f32:4x2, i64:4x2",
-     .forward = {.alu = 64, .read = 128, .written = 32 + 64, .launches = 1},
-     .backward = {.read = 32 + 64, .written = 128 + 32, .launches = 2},
-     .saved_bytes = 64},
+     .forward = {.alu = 64, .read = 128, .written = 32 + 64},
+     .backward = {.read = 32 + 64, .written = 128 + 32, .launches = 2, .saved = 64}},
     {.name = "positions only",
      .call = "aten::argsort(self=f32:4x8, dim=0, descending=true) -> i64:4x8",
-     .forward = {.alu = 64, .read = 128, .written = 256, .launches = 1}},
+     .forward = {.alu = 64, .read = 128, .written = 256}},
     {.name = "third smallest",
      .call = "aten::kthvalue(self=f32:4x8, k=3, dim=1, keepdim=false) -> f32:4, i64:4",
-     .forward = {.alu = 32, .read = 128, .written = 16 + 32, .launches = 1}},
+     .forward = {.alu = 32, .read = 128, .written = 16 + 32}},
     {.name = "a Python list", .call = "aten::sort(self=[3,1,2], reverse=false) ->"},
     {0},
 };

@@ -74,7 +74,7 @@ static void format(adept_call *c, const char *self)
 static void join(adept_call *c, const char *self)
 {
     const adept_value *list = adept_arg_at(c, 1);
-    text t = {.known = adept_host_is_list(list)};
+    text t = {.known = adept_value_is_list(list)};
     for (size_t i = 0; t.known && i < list->u.list->n; i++) {
         if (i > 0) put(&t, self, strlen(self));
         put_value(&t, &list->u.list->items[i]);

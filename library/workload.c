@@ -79,16 +79,14 @@ static adept_status read_graph(adept_graph **graph, adept_workload_config *recor
                                adept_error *err)
 {
     adept_file_format format;
-    adept_status status = from->data ? adept_bytes_detect(&format, from->name, from->data, from->size, err)
-                                     : adept_file_detect(&format, from->name, err);
+    adept_status status = adept_bytes_detect(&format, from->name, from->data, from->size, err);
     if (status != ADEPT_OK) return status;
     switch (format) {
     case ADEPT_FORMAT_PROFILE:
         return from->data ? adept_saved_parse(graph, recorded, from->name, from->data, from->size, err)
                           : adept_saved_read(graph, recorded, from->name, err);
     case ADEPT_FORMAT_EXPORT:
-        return from->data ? adept_export_import_bytes(graph, from->name, from->data, from->size, err)
-                          : adept_export_import(graph, from->name, err);
+        return adept_export_import(graph, from->name, from->data, from->size, err);
     case ADEPT_FORMAT_TORCHSCRIPT:
         break;
     }

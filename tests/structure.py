@@ -18,7 +18,7 @@ import tempfile
 FOLDERS = {
     "base": (["adept_json.h"], ["adept_graph.h", "adept_profile.h", "adept/predict.h", "cli.h"]),
     "workload/graph": (["adept_arena.h"], ["adept_import.h", "adept_profile.h", "call.h", "adept/predict.h"]),
-    "workload/import": (["adept_graph.h"], ["adept_profile.h", "interp.h", "graph_private.h", "adept/workload.h"]),
+    "workload/import": (["adept_graph.h"], ["adept_profile.h", "interp.h", "call.h", "adept/workload.h"]),
     "workload": (["adept_graph.h"], ["adept_handlers.h", "adept_import.h", "adept_model.h", "archive.h", "adept/workload.h"]),
     "handlers": (["adept_handler.h"], ["interp.h", "adept_import.h", "adept_model.h", "adept/predict.h"]),
     "model": (["adept_profile.h"], ["adept_import.h", "interp.h", "gemm_cost.h", "adept_sweep.h", "adept/predict.h"]),

@@ -38,9 +38,8 @@ static bool is_between(adept_role role)
     return role == ADEPT_ROLE_SCORES || role == ADEPT_ROLE_DROPOUT;
 }
 
-static void count_consumer(const adept_tensor *t, void *context)
+static void count_consumer(fusion *f, const adept_tensor *t)
 {
-    fusion *f = context;
     int32_t producer = adept_tensor_producer(t);
     if (producer < 0) return;
     f->consumers[producer]++;
@@ -49,7 +48,7 @@ static void count_consumer(const adept_tensor *t, void *context)
 
 static const adept_tensor *tensor_arg(const adept_record *r, int i)
 {
-    return i < r->call.n_args && r->call.args[i].kind == ADEPT_VALUE_TENSOR ? r->call.args[i].u.t : NULL;
+    return i < r->call.n_args ? adept_value_tensor(&r->call.args[i]) : NULL;
 }
 
 /* Backwards from a softmax argument to the product q k^T through scaling and masking; collects the chain. */
@@ -201,16 +200,15 @@ static void count_consumers(fusion *f)
     for (size_t i = 0; i < in->n_records; i++) {
         const adept_record *r = &in->records[i];
         f->reading = (int32_t)i;
-        if (adept_op_reads_first(r->call.row)) {
-            if (tensor_arg(r, 0)) count_consumer(tensor_arg(r, 0), f);
-        } else {
-            adept_call_each_tensor(&r->call, count_consumer, f);
-        }
+        adept_tensor_cursor at = adept_call_arguments(&r->call);
+        if (adept_op_reads_first(r->call.row) && r->call.n_args > 1) at.end = at.value + 1;
+        for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+            count_consumer(f, t);
     }
     f->reading = -1;
     for (int32_t i = 0; i < in->graph->body->n_returns; i++) { /* a returned tensor must exist */
-        const adept_value *v = &in->env[in->graph->body->returns[i]];
-        if (v->kind == ADEPT_VALUE_TENSOR) count_consumer(v->u.t, f);
+        const adept_tensor *t = adept_value_tensor(&in->env[in->graph->body->returns[i]]);
+        if (t) count_consumer(f, t);
     }
 }
 

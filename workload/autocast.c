@@ -84,7 +84,7 @@ static adept_status cast_all(adept_interp *in, adept_value *args, int n_args, ad
             adept_status status = cast_tensor(in, &v->u.t, to, module);
             if (status) return status;
         }
-        if (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) continue;
+        if (!adept_value_is_list(v)) continue;
         adept_list *copy = adept_run_list_new(&in->run, v->u.list->n, v->u.list->items);
         if (!copy) return adept_interp_nomem(in);
         adept_status status = ADEPT_OK;
@@ -97,36 +97,31 @@ static adept_status cast_all(adept_interp *in, adept_value *args, int n_args, ad
     return ADEPT_OK;
 }
 
-static void widest(const adept_tensor *t, void *context)
+static adept_dtype widest(const adept_value *args, int n_args)
 {
-    adept_dtype *wide = context;
-    if (!is_eligible(t)) return;
-    if (*wide == ADEPT_DTYPE_NONE || adept_dtype_bytes(t->dtype) > adept_dtype_bytes(*wide)) *wide = t->dtype;
-}
-
-static void find_low(const adept_tensor *t, void *context)
-{
-    adept_dtype *low = context;
-    if (t->dtype == *low && t->ndim > 0) *low = ADEPT_DTYPE_NONE; /* found */
+    adept_tensor_cursor at = {args, args + n_args, 0};
+    adept_dtype wide = ADEPT_DTYPE_NONE;
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+        if (is_eligible(t) && adept_dtype_bytes(t->dtype) > adept_dtype_bytes(wide)) wide = t->dtype;
+    return wide;
 }
 
 /* What still has 32 bits in a pure run was computed from integers. A model cast as a whole would have cast it where the
  * trace, made in FP32, had nothing to do. Tensors without dimensions do not widen others. */
 adept_status adept_interp_unify(adept_interp *in, adept_value *args, int n_args, int32_t module)
 {
-    adept_dtype low = lower_type(in), found = low;
-    adept_call probe = {.n_args = n_args, .args = args};
-    adept_call_each_tensor(&probe, find_low, &found);
-    return found == low ? ADEPT_OK : cast_all(in, args, n_args, low, 1, module);
+    adept_dtype low = lower_type(in);
+    adept_tensor_cursor at = {args, args + n_args, 0};
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+        if (t->dtype == low && t->ndim > 0) return cast_all(in, args, n_args, low, 1, module);
+    return ADEPT_OK;
 }
 
 adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, adept_cast cast, int32_t module)
 {
     adept_dtype to = cast == ADEPT_CAST_LOWER ? lower_type(in) : ADEPT_F32;
     if (cast == ADEPT_CAST_PROMOTE) {
-        adept_call probe = {.n_args = n_args, .args = args};
-        to = ADEPT_DTYPE_NONE;
-        adept_call_each_tensor(&probe, widest, &to);
+        to = widest(args, n_args);
         if (to == ADEPT_DTYPE_NONE) return ADEPT_OK;
     }
     return cast_all(in, args, n_args, to, 0, module);

@@ -1,5 +1,6 @@
 /* The operator call as handlers see it: arguments by name, outputs, sticky failure. */
 #include "call.h"
+#include "adept_grow.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,15 +9,7 @@
 
 #define MAX_KNOWN_VALUES 64
 
-/* ---------------------------------------------------------------- tensors of a run ---------------- */
-
-static bool shape_is_sane(adept_dtype dtype, int ndim, const int64_t *dims)
-{
-    int64_t numel = adept_dtype_bytes(dtype);
-    for (int d = 0; d < ndim; d++)
-        if (dims[d] < 0 || __builtin_mul_overflow(numel, dims[d], &numel)) return false;
-    return true;
-}
+/* ---------------------------------------------------------------- what outlives a call ---------------- */
 
 static adept_tensor_node *node_new(adept_run_state *run, int32_t producer)
 {
@@ -27,9 +20,36 @@ static adept_tensor_node *node_new(adept_run_state *run, int32_t producer)
     return node;
 }
 
+int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param, bool resident)
+{
+    if (run->n_storages == INT32_MAX) return -1;
+    adept_storage *grown = adept_grow(run->storages, &run->storages_capacity, run->n_storages + 1, sizeof *grown);
+    if (!grown) return -1;
+    run->storages = grown;
+    run->storages[run->n_storages] = (adept_storage){bytes, param, -1, resident, false};
+    return (int32_t)run->n_storages++;
+}
+
+void adept_run_state_free(adept_run_state *run)
+{
+    free(run->storages);
+    run->storages = NULL;
+    run->n_storages = run->storages_capacity = 0;
+}
+
+adept_list *adept_run_list_new(adept_run_state *run, size_t n, const adept_value *items)
+{
+    adept_list *list = adept_arena_alloc(run->arena, sizeof *list);
+    adept_value *copy = adept_arena_array(run->arena, n + 1, sizeof *copy);
+    if (!list || !copy) return NULL;
+    if (items && n) memcpy(copy, items, n * sizeof *copy);
+    *list = (adept_list){copy, n, n + 1};
+    return list;
+}
+
 adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims, int32_t producer)
 {
-    if (ndim < 0 || ndim > ADEPT_MAX_DIMS || !shape_is_sane(dtype, ndim, dims)) return NULL;
+    if (!adept_shape_valid(dtype, ndim, dims, 0)) return NULL;
     adept_tensor_node *node = node_new(run, producer);
     if (!node) return NULL;
     adept_tensor *t = &node->tensor;
@@ -64,11 +84,6 @@ bool adept_call_inplace(const adept_call *c)
 bool adept_call_training(const adept_call *c)
 {
     return c->run->mode != ADEPT_MODE_INFER;
-}
-
-adept_mode adept_call_mode(const adept_call *c)
-{
-    return c->run->mode;
 }
 
 adept_memory_format adept_call_memory_format(const adept_call *c)
@@ -170,11 +185,6 @@ const adept_value *adept_arg_at(const adept_call *c, int position)
 {
     if (position < 0 || position >= c->n_args || c->args[position].kind == ADEPT_VALUE_UNSET) return NULL;
     return &c->args[position];
-}
-
-const char *adept_arg_name_at(const adept_call *c, int position)
-{
-    return position >= 0 && position < c->n_args ? c->arg_names[position] : NULL;
 }
 
 bool adept_arg_given(const adept_call *c, const char *name)
@@ -283,16 +293,11 @@ const char *adept_arg_string(adept_call *c, const char *name, const char *fallba
     return fallback;
 }
 
-static bool is_sequence(const adept_value *v)
-{
-    return v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE;
-}
-
 int adept_arg_ints(adept_call *c, const char *name, int64_t *out, int max)
 {
     const adept_value *v = adept_arg(c, name);
     if (!v || v->kind == ADEPT_VALUE_NONE) return -1;
-    if (!is_sequence(v)) {
+    if (!adept_value_is_list(v)) {
         if (max < 1 || !adept_value_as_int(v, &out[0])) {
             bad_scalar(c, name, v, "a list of integers");
             return 0;
@@ -329,7 +334,7 @@ size_t adept_arg_tensors(adept_call *c, const char *name, const adept_tensor *co
 {
     const adept_value *v = adept_arg(c, name);
     *items = NULL;
-    if (!v || !is_sequence(v)) {
+    if (!adept_value_is_list(v)) {
         adept_call_fail(c, "argument '%s' is not a list of tensors", name);
         return 0;
     }
@@ -344,7 +349,7 @@ size_t adept_arg_tensors(adept_call *c, const char *name, const adept_tensor *co
             adept_call_fail(c, "entry %zu of '%s' is %s, not a tensor", i, name, adept_value_kind_name(item->kind));
             return 0;
         }
-        array[i] = item->kind == ADEPT_VALUE_TENSOR ? item->u.t : NULL;
+        array[i] = adept_value_tensor(item);
     }
     *items = array;
     return v->u.list->n;
@@ -360,17 +365,27 @@ int adept_call_dim(adept_call *c, int64_t dim, int ndim)
     return (int)(dim < 0 ? dim + range : dim);
 }
 
-void adept_value_each_tensor(const adept_value *v, void (*visit)(const adept_tensor *t, void *context), void *context)
+adept_tensor_cursor adept_call_arguments(const adept_call *c)
 {
-    if (v->kind == ADEPT_VALUE_TENSOR) visit(v->u.t, context);
-    for (size_t i = 0; is_sequence(v) && i < v->u.list->n; i++)
-        if (v->u.list->items[i].kind == ADEPT_VALUE_TENSOR) visit(v->u.list->items[i].u.t, context);
+    return (adept_tensor_cursor){c->args, c->args + c->n_args, 0};
 }
 
-void adept_call_each_tensor(const adept_call *c, void (*visit)(const adept_tensor *t, void *context), void *context)
+adept_tensor_cursor adept_call_results(const adept_call *c)
 {
-    for (int i = 0; i < c->n_args; i++)
-        adept_value_each_tensor(&c->args[i], visit, context);
+    return (adept_tensor_cursor){c->results, c->results + c->n_results, 0};
+}
+
+adept_tensor *adept_next_tensor(adept_tensor_cursor *at)
+{
+    for (; at->value < at->end; at->value++, at->item = 0) {
+        bool is_list = adept_value_is_list(at->value);
+        while (at->item < (is_list ? at->value->u.list->n : 1)) {
+            const adept_value *v = is_list ? &at->value->u.list->items[at->item] : at->value;
+            at->item++;
+            if (v->kind == ADEPT_VALUE_TENSOR) return v->u.t;
+        }
+    }
+    return NULL;
 }
 
 /* ---------------------------------------------------------------- outputs ---------------- */
@@ -397,7 +412,7 @@ static adept_tensor *push_tensor(adept_call *c, adept_tensor *t)
     return t;
 }
 
-adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
+static adept_tensor *new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
 {
     if (!adept_call_ok(c)) return scratch(c);
     if (ndim > ADEPT_MAX_DIMS) {
@@ -408,7 +423,7 @@ adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const
         adept_call_fail(c, "result of unknown element type");
         return scratch(c);
     }
-    if (!shape_is_sane(dtype, ndim, dims)) {
+    if (!adept_shape_valid(dtype, ndim, dims, 0)) {
         adept_call_fail(c, "result with a negative or absurdly large dimension");
         return scratch(c);
     }
@@ -429,7 +444,7 @@ adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, 
         return scratch(c);
     }
     /* an expanded view may claim any size: the product must still be a number */
-    if (!shape_is_sane(base->dtype, ndim, dims)) {
+    if (!adept_shape_valid(base->dtype, ndim, dims, 0)) {
         adept_call_fail(c, "view with a negative or absurdly large dimension");
         return scratch(c);
     }
@@ -451,7 +466,7 @@ adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, 
 
 adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
 {
-    return push_tensor(c, adept_new_tensor(c, dtype, ndim, dims));
+    return push_tensor(c, new_tensor(c, dtype, ndim, dims));
 }
 
 adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like)
@@ -579,6 +594,5 @@ const adept_value *adept_result_at(const adept_call *c, int position)
 
 const adept_tensor *adept_result_tensor(const adept_call *c, int position)
 {
-    const adept_value *v = adept_result_at(c, position);
-    return v && v->kind == ADEPT_VALUE_TENSOR ? v->u.t : NULL;
+    return adept_value_tensor(adept_result_at(c, position));
 }

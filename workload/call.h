@@ -59,7 +59,6 @@ struct adept_cost {
     size_t n_kernels, capacity;
     adept_kernel *kernels;   /* arena */
     double saved_bytes;      /* newly kept by this call */
-    double workspace_bytes;
 };
 
 /** Storage number, -1 when memory is out. */
@@ -73,10 +72,15 @@ void adept_run_state_free(adept_run_state *run); /* storages; the arena is the o
 /** Find the row for an operator name: exact, else without its trailing underscore, which `inplace` counts. */
 bool adept_handler_find(const adept_handler_table *table, const char *op, const adept_handler **handler,
                         const adept_op **row, bool *inplace);
-/** Visit a tensor, or each tensor of a list or tuple. */
-void adept_value_each_tensor(const adept_value *v, void (*visit)(const adept_tensor *t, void *context), void *context);
-/** Visit each tensor argument, also inside lists. */
-void adept_call_each_tensor(const adept_call *c, void (*visit)(const adept_tensor *t, void *context), void *context);
+/* Where one is among the tensors of some values; those in lists and tuples count. */
+typedef struct adept_tensor_cursor {
+    const adept_value *value, *end;
+    size_t item; /* of a list */
+} adept_tensor_cursor;
+
+adept_tensor_cursor adept_call_arguments(const adept_call *c);
+adept_tensor_cursor adept_call_results(const adept_call *c);
+adept_tensor *adept_next_tensor(adept_tensor_cursor *at); /* NULL after the last one */
 int32_t adept_tensor_producer(const adept_tensor *t);
 /** Fail a call because memory is out. */
 void adept_call_nomem(adept_call *c);

@@ -74,8 +74,3 @@ void adept_cost_note_causal(adept_cost *cost)
 {
     cost->causal = true;
 }
-
-void adept_cost_workspace(adept_cost *cost, double bytes)
-{
-    cost->workspace_bytes += bytes;
-}

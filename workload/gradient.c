@@ -14,40 +14,23 @@ static void mark(adept_interp *in, const adept_tensor *t, int32_t before)
     if (writer >= 0 && writer < before) in->records[writer].reached = true;
 }
 
-typedef struct mark_context {
-    adept_interp *in;
-    int32_t before;
-} mark_context;
-
-static void mark_visit(const adept_tensor *t, void *context)
-{
-    const mark_context *m = context;
-    mark(m->in, t, m->before);
-}
-
 /* Lists of the same lists unfold: what is visited counts. */
 static adept_status mark_value(adept_interp *in, const adept_value *v, int depth)
 {
     adept_status status = adept_interp_count(in, 1);
     if (v->kind == ADEPT_VALUE_TENSOR) mark(in, v->u.t, INT32_MAX);
-    if (depth > 64 || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE && v->kind != ADEPT_VALUE_DICT))
-        return status;
+    if (depth > 64 || !adept_value_is_container(v)) return status;
     for (size_t i = 0; i < v->u.list->n && !status; i++)
         status = mark_value(in, &v->u.list->items[i], depth + 1);
     return status;
 }
 
-static void count_use(const adept_tensor *t, void *unused)
-{
-    (void)unused;
-    if (t->requires_grad) ((adept_tensor_node *)t)->grad_uses++;
-}
-
 static void count_uses(const adept_record *r)
 {
-    int n = adept_op_reads_first(r->call.row) && r->call.n_args > 1 ? 1 : r->call.n_args;
-    for (int i = 0; i < n; i++)
-        adept_value_each_tensor(&r->call.args[i], count_use, NULL);
+    adept_tensor_cursor at = adept_call_arguments(&r->call);
+    if (adept_op_reads_first(r->call.row) && r->call.n_args > 1) at.end = at.value + 1;
+    for (adept_tensor *t; (t = adept_next_tensor(&at));)
+        if (t->requires_grad) ((adept_tensor_node *)t)->grad_uses++;
 }
 
 int32_t adept_gradient_sums(const adept_tensor *t)
@@ -67,8 +50,9 @@ adept_status adept_gradient_reach(adept_interp *in)
         adept_record *r = &in->records[i];
         if (!r->reached || r->skipped) continue;
         count_uses(r);
-        mark_context context = {in, (int32_t)i};
-        adept_call_each_tensor(&r->call, mark_visit, &context);
+        adept_tensor_cursor at = adept_call_arguments(&r->call);
+        for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+            mark(in, t, (int32_t)i);
     }
     return status;
 }
@@ -81,17 +65,16 @@ typedef struct lifetime {
     int32_t record; /* being visited */
 } lifetime;
 
-static void use(const adept_tensor *t, void *context)
+static void use(lifetime *l, const adept_tensor *t)
 {
-    lifetime *l = context;
     if (t->storage >= 0) l->last[t->storage] = l->record;
 }
 
 static adept_status use_value(const adept_value *v, lifetime *l, int depth)
 {
     adept_status status = adept_interp_count(l->in, 1);
-    if (v->kind == ADEPT_VALUE_TENSOR) use(v->u.t, l);
-    if (depth > 64 || (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE)) return status;
+    if (v->kind == ADEPT_VALUE_TENSOR) use(l, v->u.t);
+    if (depth > 64 || !adept_value_is_list(v)) return status;
     for (size_t i = 0; i < v->u.list->n && !status; i++)
         status = use_value(&v->u.list->items[i], l, depth + 1);
     return status;
@@ -103,7 +86,9 @@ static adept_status find_last_uses(lifetime *l)
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < in->n_records; i++) {
         l->record = (int32_t)i;
-        adept_call_each_tensor(&in->records[i].call, use, l);
+        adept_tensor_cursor at = adept_call_arguments(&in->records[i].call);
+        for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+            use(l, t);
         for (int k = 0; k < in->records[i].call.n_results && !status; k++)
             status = use_value(&in->records[i].call.results[k], l, 0);
     }

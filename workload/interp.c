@@ -141,11 +141,6 @@ static const adept_row *find_row(adept_interp *in, const char *op)
     return row->name ? row : NULL;
 }
 
-static void note_grad(const adept_tensor *t, void *any)
-{
-    if (t->requires_grad) *(bool *)any = true;
-}
-
 /* A tensor whose memory received a gradient-carrying value in place carries it too, whichever name it is read by. */
 static bool refresh_tensor(adept_interp *in, adept_value *v)
 {
@@ -178,8 +173,7 @@ static adept_status count_elements(adept_interp *in, const adept_value *args, in
 {
     size_t n = 0;
     for (int i = 0; i < n_args; i++)
-        if (args[i].kind == ADEPT_VALUE_LIST || args[i].kind == ADEPT_VALUE_TUPLE || args[i].kind == ADEPT_VALUE_DICT)
-            n += args[i].u.list->n;
+        if (adept_value_is_container(&args[i])) n += args[i].u.list->n;
     return adept_interp_count(in, n / 16);
 }
 
@@ -233,10 +227,8 @@ static const adept_handler guess_handler = {.kind = "unsupported", .shape = gues
 
 static bool makes_tensor(const adept_call *call)
 {
-    for (int i = 0; i < call->n_results; i++) {
-        const adept_value *v = &call->results[i];
-        if (v->kind == ADEPT_VALUE_TENSOR || v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE) return true;
-    }
+    for (int i = 0; i < call->n_results; i++)
+        if (adept_value_tensor(&call->results[i]) || adept_value_is_list(&call->results[i])) return true;
     return false;
 }
 
@@ -278,7 +270,9 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
                        .args = args,
                        .arg_names = node->input_names,
                        .record = (int32_t)in->n_records};
-    adept_call_each_tensor(&call, note_grad, &call.any_grad);
+    adept_tensor_cursor at = adept_call_arguments(&call);
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+        call.any_grad = call.any_grad || t->requires_grad;
     row.handler->shape(&call);
     if (call.failure != ADEPT_CALL_FINE) return call_failed(in, &call, node);
     if (call.n_results < node->n_outputs) {

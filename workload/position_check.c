@@ -23,7 +23,7 @@ static bool find_extent(extent *out, search *s, const adept_tensor *t);
 
 static const adept_tensor *tensor_at(const adept_call *c, int i)
 {
-    return i < c->n_args && c->args[i].kind == ADEPT_VALUE_TENSOR ? c->args[i].u.t : NULL;
+    return i < c->n_args ? adept_value_tensor(&c->args[i]) : NULL;
 }
 
 static double number(const adept_call *c, const char *name, double fallback, bool *known)

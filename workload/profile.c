@@ -1,54 +1,40 @@
-/* What a profile is once built: names of its words, totals and features, groups for reports. */
+/* What a profile is once built: names of its words, totals and features. */
 #include "adept_profile.h"
-#include "name_map.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static const char *const mode_names[] = {"train", "fwbw", "infer"};
-static const char *const precision_names[] = {"fp32", "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16"};
-static const char *const attention_names[] = {"auto", "eager", "fused"};
-static const char *const memory_format_names[] = {"nchw", "channels_last", "nhwc"}; /* the last two are one */
+/* Names behind that of the last value are other names for it. */
+static const char *const mode_names[] = {"train", "fwbw", "infer", NULL};
+static const char *const precision_names[] = {"fp32", "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", NULL};
+static const char *const attention_names[] = {"auto", "eager", "fused", NULL};
+static const char *const memory_format_names[] = {"nchw", "channels_last", "nhwc", NULL};
 static const char *const pass_names[] = {"forward", "backward"};
 static const char *const unit_names[] = {"gemm", "conv", "alu"};
 
-static int find_name(const char *const *names, size_t n, const char *name)
+static int find_name(const char *const *names, int last, const char *name)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(names[i], name)) return (int)i;
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(names[i], name)) return i < last ? i : last;
     return -1;
 }
 
-const char *adept_mode_name(adept_mode mode)
-{
-    return mode_names[mode];
-}
-
-const char *adept_precision_name(adept_precision precision)
-{
-    return precision_names[precision];
-}
-
-const char *adept_mode_at(size_t index)
-{
-    return index < COUNT(mode_names) ? mode_names[index] : NULL;
-}
-
-const char *adept_precision_at(size_t index)
-{
-    return index < COUNT(precision_names) ? precision_names[index] : NULL;
-}
-
-const char *adept_attention_at(size_t index)
-{
-    return index < COUNT(attention_names) ? attention_names[index] : NULL;
-}
-
-const char *adept_memory_format_at(size_t index)
-{
-    return index <= ADEPT_CHANNELS_LAST ? memory_format_names[index] : NULL;
-}
+#define X(words, last)                                                 \
+    const char *adept_##words##_name(adept_##words v)                  \
+    {                                                                  \
+        return words##_names[v];                                       \
+    }                                                                  \
+    const char *adept_##words##_at(size_t index)                       \
+    {                                                                  \
+        return index <= (last) ? words##_names[index] : NULL;          \
+    }                                                                  \
+    bool adept_##words##_from_name(adept_##words *out, const char *name) \
+    {                                                                  \
+        int i = find_name(words##_names, last, name);                  \
+        if (i >= 0) *out = (adept_##words)i;                           \
+        return i >= 0;                                                 \
+    }
+ADEPT_WORDS_LIST(X)
+#undef X
 
 bool adept_precision_is_autocast(adept_precision precision)
 {
@@ -72,16 +58,6 @@ adept_dtype adept_precision_stored_dtype(adept_precision precision, adept_dtype 
     return adept_precision_is_pure(precision) && dtype == ADEPT_F32 ? adept_precision_low_dtype(precision) : dtype;
 }
 
-const char *adept_attention_name(adept_attention attention)
-{
-    return attention_names[attention];
-}
-
-const char *adept_memory_format_name(adept_memory_format format)
-{
-    return memory_format_names[format];
-}
-
 const char *adept_pass_name(adept_pass pass)
 {
     return pass_names[pass];
@@ -90,34 +66,6 @@ const char *adept_pass_name(adept_pass pass)
 const char *adept_unit_name(adept_unit unit)
 {
     return unit_names[unit];
-}
-
-bool adept_mode_from_name(adept_mode *out, const char *name)
-{
-    int i = find_name(mode_names, COUNT(mode_names), name);
-    if (i >= 0) *out = (adept_mode)i;
-    return i >= 0;
-}
-
-bool adept_precision_from_name(adept_precision *out, const char *name)
-{
-    int i = find_name(precision_names, COUNT(precision_names), name);
-    if (i >= 0) *out = (adept_precision)i;
-    return i >= 0;
-}
-
-bool adept_attention_from_name(adept_attention *out, const char *name)
-{
-    int i = find_name(attention_names, COUNT(attention_names), name);
-    if (i >= 0) *out = (adept_attention)i;
-    return i >= 0;
-}
-
-bool adept_memory_format_from_name(adept_memory_format *out, const char *name)
-{
-    int i = find_name(memory_format_names, COUNT(memory_format_names), name);
-    if (i >= 0) *out = i > 0 ? ADEPT_CHANNELS_LAST : ADEPT_NCHW;
-    return i >= 0;
 }
 
 void adept_profile_free(adept_profile *profile)
@@ -183,36 +131,4 @@ void adept_profile_summarise(adept_profile *profile)
     for (size_t i = 0; i < profile->n_ops; i++)
         add_op(&profile->totals, &profile->ops[i]);
     features(profile);
-}
-
-/* ---------------------------------------------------------------- groups ---------------- */
-
-static const char *group_name(const adept_profile_op *op, adept_group_by by)
-{
-    return by == ADEPT_BY_LAYER ? op->path : by == ADEPT_BY_OP ? op->op : op->kind;
-}
-
-adept_profile_group *adept_profile_group_by(const adept_profile *profile, adept_group_by by, size_t *n)
-{
-    adept_profile_group *groups = calloc(profile->n_ops + 1, sizeof *groups);
-    adept_name_map by_name = {0}; /* -> index into groups */
-    for (size_t i = 0; groups && i < profile->n_ops; i++) {
-        const adept_profile_op *op = &profile->ops[i];
-        const char *name = group_name(op, by);
-        const uintptr_t *found = adept_name_map_get(&by_name, name);
-        adept_profile_group *g = &groups[found ? *found : by_name.n];
-        if (!found && !adept_name_map_put(&by_name, name, by_name.n)) {
-            free(groups);
-            groups = NULL;
-            break;
-        }
-        g->name = name;
-        if (!found) g->module_class = by == ADEPT_BY_LAYER ? op->module_class : "";
-        g->count += op->count;
-        g->saved_bytes += (double)op->count * op->saved_bytes;
-        add_op(&g->totals, op);
-    }
-    *n = by_name.n;
-    adept_name_map_free(&by_name);
-    return groups;
 }

@@ -31,9 +31,8 @@ typedef struct shape_text {
     bool full;
 } shape_text;
 
-static void append_shape(const adept_tensor *t, void *context)
+static void append_shape(shape_text *s, const adept_tensor *t)
 {
-    shape_text *s = context;
     char one[200];
     if (s->full) return;
     adept_tensor_print(t, one, sizeof one);
@@ -48,42 +47,33 @@ static void append_shape(const adept_tensor *t, void *context)
     s->used = (size_t)(stpcpy(end, one) - s->text);
 }
 
-static void append_results(const adept_call *call, shape_text *s)
+static shape_text shapes_of(adept_tensor_cursor at)
 {
-    for (int i = 0; i < call->n_results; i++)
-        adept_value_each_tensor(&call->results[i], append_shape, s);
+    shape_text s = {"", 0, false};
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+        append_shape(&s, t);
+    return s;
 }
 
 /* ---------------------------------------------------------------- one record ---------------- */
 
-typedef struct size_sum {
-    const adept_run_state *run;
-    double bytes;
-    bool grads_only;
-} size_sum;
-
-static void add_size(const adept_tensor *t, void *context)
+/* What a tensor takes that is not there all the time. */
+static double passing_bytes(const adept_interp *in, const adept_tensor *t)
 {
-    size_sum *s = context;
-    if (t->storage < 0 || s->run->storages[t->storage].resident) return;
-    if (!s->grads_only || t->requires_grad) s->bytes += adept_tensor_unique_bytes(t);
+    return t->storage < 0 || in->run.storages[t->storage].resident ? 0 : adept_tensor_unique_bytes(t);
 }
 
-typedef struct tie_search {
-    const adept_graph *graph;
-    bool found;
-} tie_search;
-
-static void find_tied(const adept_tensor *t, void *context)
+static bool takes_tied(const adept_interp *in, const adept_call *call)
 {
-    tie_search *s = context;
-    if (t->param >= 0 && s->graph->params[t->param].n_names > 1) s->found = true;
+    adept_tensor_cursor at = adept_call_arguments(call);
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+        if (t->param >= 0 && in->graph->params[t->param].n_names > 1) return true;
+    return false;
 }
 
 /* A gradient is complete when the backward of the parameter's first use has run. */
-static void find_first_use(const adept_tensor *t, void *context)
+static void find_first_use(builder *b, const adept_tensor *t)
 {
-    builder *b = context;
     if (t->param < 0 || b->used[t->param]) return;
     b->used[t->param] = true;
     const adept_param *p = &b->in.graph->params[t->param];
@@ -98,19 +88,21 @@ static double take_gradients(builder *b)
     return bytes;
 }
 
-/* Memory beside the saved activations while this operator runs: its results and workspace in the forward; in the
+/* Memory beside the saved activations while this operator runs: its results in the forward; in the
  * backward the gradients of its results and of its arguments. */
-static double temporary(const adept_interp *in, const adept_record *r, double workspace_bytes, double saved_bytes)
+static double temporary(const adept_interp *in, const adept_record *r, double saved_bytes)
 {
-    size_sum forward = {&in->run, workspace_bytes, false}, backward = {&in->run, workspace_bytes, true};
-    for (int i = 0; i < r->call.n_results; i++)
-        if (r->call.results[i].kind == ADEPT_VALUE_TENSOR) {
-            add_size(r->call.results[i].u.t, &forward);
-            add_size(r->call.results[i].u.t, &backward);
-        }
-    adept_call_each_tensor(&r->call, add_size, &backward);
-    forward.bytes -= saved_bytes;
-    return r->reached && backward.bytes > forward.bytes ? backward.bytes : forward.bytes;
+    double forward = 0, backward = 0;
+    for (int i = 0; i < r->call.n_results; i++) {
+        const adept_tensor *t = adept_result_tensor(&r->call, i);
+        if (t) forward += passing_bytes(in, t);
+        if (t && t->requires_grad) backward += passing_bytes(in, t);
+    }
+    adept_tensor_cursor at = adept_call_arguments(&r->call);
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+        if (t->requires_grad) backward += passing_bytes(in, t);
+    forward -= saved_bytes;
+    return r->reached && backward > forward ? backward : forward;
 }
 
 /* What autograd adds up where several operators use one tensor: two reads and a write for each gradient beyond the first.
@@ -149,7 +141,7 @@ static adept_status sum_result_gradients(builder *b, const adept_record *r)
     for (int i = 0; i < r->call.n_results && !status; i++) {
         const adept_value *v = &r->call.results[i];
         if (v->kind == ADEPT_VALUE_TENSOR) status = sum_gradients(b, v->u.t, r->module);
-        if (v->kind != ADEPT_VALUE_LIST && v->kind != ADEPT_VALUE_TUPLE) continue;
+        if (!adept_value_is_list(v)) continue;
         for (size_t k = 0; k < v->u.list->n && !status; k++)
             if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR && adept_tensor_producer(v->u.list->items[k].u.t) == r->call.record)
                 status = sum_gradients(b, v->u.list->items[k].u.t, r->module);
@@ -183,15 +175,11 @@ static adept_status cost_record(builder *b, adept_record *r)
                 "handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
                 r->call.handler->kind, r->call.op);
     b->n_causal += cost.causal;
-    double temp = temporary(in, r, cost.workspace_bytes, cost.saved_bytes);
+    double temp = temporary(in, r, cost.saved_bytes);
     if (temp > b->temporary_bytes) b->temporary_bytes = temp;
     b->saved_bytes += cost.saved_bytes;
     if (cost.n_kernels == 0 && cost.saved_bytes == 0) return ADEPT_OK;
-    shape_text inputs = {"", 0, false}, outputs = {"", 0, false};
-    adept_call_each_tensor(&r->call, append_shape, &inputs);
-    append_results(&r->call, &outputs);
-    tie_search tie = {in->graph, false};
-    adept_call_each_tensor(&r->call, find_tied, &tie);
+    shape_text inputs = shapes_of(adept_call_arguments(&r->call)), outputs = shapes_of(adept_call_results(&r->call));
     adept_profile_op op = {.path = module->path,
                            .module_class = module->class_name,
                            .kind = r->call.handler->kind,
@@ -201,7 +189,7 @@ static adept_status cost_record(builder *b, adept_record *r)
                            .n_kernels = cost.n_kernels,
                            .kernels = cost.kernels,
                            .saved_bytes = cost.saved_bytes,
-                           .tied = tie.found,
+                           .tied = takes_tied(in, &r->call),
                            .gradient_bytes = take_gradients(b)};
     return adept_merger_add(b->merger, &op) ? ADEPT_OK : no_room(b);
 }
@@ -303,7 +291,9 @@ static adept_status build(builder *b)
     if ((status = adept_gradient_reach(in))) return status;
     if (!(b->used = calloc(in->graph->n_params + 1, sizeof *b->used))) return adept_interp_nomem(in);
     for (size_t i = 0; i < in->n_records && !status; i++) {
-        adept_call_each_tensor(&in->records[i].call, find_first_use, b);
+        adept_tensor_cursor at = adept_call_arguments(&in->records[i].call);
+        for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+            find_first_use(b, t);
         if (in->records[i].call.handler->cost && !in->records[i].skipped) status = cost_record(b, &in->records[i]);
         if (!status) status = sum_result_gradients(b, &in->records[i]);
     }

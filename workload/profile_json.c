@@ -8,6 +8,7 @@
 #define MEMORY_BYTES(X) X(activations_bytes) X(temporary_bytes) X(autocast_copy_bytes)
 #define MODEL_COUNTS(X) X(params) X(trainable_params) X(trainable_tensors)
 #define MODEL_BYTES(X) X(weights_bytes) X(trainable_bytes)
+#define TOTALS_BY_PASS(X) X(gemm_flops) X(conv_flops) X(alu_flops) X(bytes_read) X(bytes_written) X(kernels)
 #define FEATURES(X)                                                                                                    \
     X(gemm_m) X(gemm_n) X(gemm_k) X(gemm_batch) X(conv_channel_blocks) X(conv_pixels) X(elements) X(working_set_bytes)
 
@@ -124,18 +125,11 @@ static void put_totals(adept_json_writer *w, const adept_profile *p)
     adept_json_put_number(w, "macs_forward", t->macs_forward);
     adept_json_put_number(w, "flops_forward", t->gemm_flops[0] + t->conv_flops[0] + t->alu_flops[0]);
     adept_json_put_number(w, "flops_backward", t->gemm_flops[1] + t->conv_flops[1] + t->alu_flops[1]);
-    adept_json_put_number(w, "gemm_flops_forward", t->gemm_flops[0]);
-    adept_json_put_number(w, "gemm_flops_backward", t->gemm_flops[1]);
-    adept_json_put_number(w, "conv_flops_forward", t->conv_flops[0]);
-    adept_json_put_number(w, "conv_flops_backward", t->conv_flops[1]);
-    adept_json_put_number(w, "alu_flops_forward", t->alu_flops[0]);
-    adept_json_put_number(w, "alu_flops_backward", t->alu_flops[1]);
-    adept_json_put_number(w, "bytes_read_forward", t->bytes_read[0]);
-    adept_json_put_number(w, "bytes_read_backward", t->bytes_read[1]);
-    adept_json_put_number(w, "bytes_written_forward", t->bytes_written[0]);
-    adept_json_put_number(w, "bytes_written_backward", t->bytes_written[1]);
-    adept_json_put_number(w, "kernels_forward", t->kernels[0]);
-    adept_json_put_number(w, "kernels_backward", t->kernels[1]);
+#define X(field)                                                          \
+    adept_json_put_number(w, #field "_forward", t->field[ADEPT_FORWARD]); \
+    adept_json_put_number(w, #field "_backward", t->field[ADEPT_BACKWARD]);
+    TOTALS_BY_PASS(X)
+#undef X
     adept_json_put_number(w, "saved_for_backward_bytes", p->mode == ADEPT_MODE_INFER ? 0 : p->activations_bytes);
     adept_json_end_object(w);
 }

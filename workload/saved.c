@@ -1,5 +1,5 @@
 /* Saved profiles: JSON that holds the graph and what to run. "options" is what adept_profile_build() was given, "graph"
- * the bytes of graph_write.c; their hash tells a damaged or edited file from a whole one. All else in the file is made
+ * the bytes of graph_stream.c; their hash tells a damaged or edited file from a whole one. All else in the file is made
  * of them. */
 #include "saved.h"
 #include "adept_file.h"
@@ -9,18 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static adept_status no_memory(adept_error *err, const char *name)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
-}
-
 /* Of the options and of the graph. */
 static adept_status hash_of(char hash[ADEPT_SHA256_SIZE], const adept_workload_config *config,
                             const adept_buffer *bytes, adept_error *err)
 {
     char *text = adept_workload_config_text(config);
     adept_sha256 sha;
-    if (!text) return no_memory(err, "hash");
+    if (!text) return adept_no_memory(err, "a hash");
     adept_sha256_init(&sha);
     adept_sha256_update(&sha, text, strlen(text) + 1);
     adept_sha256_update(&sha, bytes->data, bytes->size);
@@ -62,7 +57,7 @@ static void put_options(adept_json_writer *w, const adept_workload_config *c)
 static adept_status put_graph(adept_json_writer *w, const char *hash, const adept_buffer *bytes, adept_error *err)
 {
     char *text = malloc(adept_base64_length(bytes->size) + 1);
-    if (!text) return no_memory(err, "graph");
+    if (!text) return adept_no_memory(err, "a graph");
     adept_base64_encode(text, (const unsigned char *)bytes->data, bytes->size);
     adept_json_begin_object(w, "graph");
     adept_json_put_string(w, "sha256", hash);
@@ -87,7 +82,7 @@ adept_status adept_saved_write(char **text, const adept_profile *profile, const 
     adept_json_end_object(&w);
     adept_buffer_free(&bytes);
     char *printed = adept_json_finish(&w);
-    if (status == ADEPT_OK && !printed) status = no_memory(err, profile->model_path);
+    if (status == ADEPT_OK && !printed) status = adept_no_memory(err, profile->model_path);
     if (status == ADEPT_OK)
         *text = printed;
     else
@@ -200,7 +195,7 @@ static adept_status take_graph(adept_graph **graph, adept_workload_config *confi
     if (status != ADEPT_OK) return adept_error_set(in->r.err, status, "%s: %s", in->r.name, why.message);
     if (!adept_workload_config_copy(config, &in->config, g->arena)) {
         adept_graph_free(g);
-        return no_memory(in->r.err, in->r.name);
+        return adept_no_memory(in->r.err, in->r.name);
     }
     *graph = g;
     return ADEPT_OK;

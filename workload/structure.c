@@ -39,7 +39,7 @@ static bool import_constant(adept_interp *in, const adept_value *from, adept_val
         t->values = c->values;
         in->run.storages[t->storage].resident = true;
         to->u.t = t;
-    } else if (from->kind == ADEPT_VALUE_LIST || from->kind == ADEPT_VALUE_TUPLE || from->kind == ADEPT_VALUE_DICT) {
+    } else if (adept_value_is_container(from)) {
         adept_list *list = adept_run_list_new(&in->run, from->u.list->n, NULL);
         if (!list) return false;
         for (size_t i = 0; i < list->n; i++)
@@ -85,15 +85,10 @@ static adept_status construct(adept_interp *in, const adept_node *node)
 }
 
 
-static bool is_sequence(const adept_value *v)
-{
-    return v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE;
-}
-
 static adept_status do_unpack(adept_interp *in, const adept_node *node)
 {
     const adept_value *v = input_value(in, node, 0);
-    if (!is_sequence(v)) return place_error(in, node, "its argument is not a list or tuple");
+    if (!adept_value_is_list(v)) return place_error(in, node, "its argument is not a list or tuple");
     if (v->u.list->n != (size_t)node->n_outputs) {
         char what[120];
         snprintf(what, sizeof what, "%zu elements where the model unpacks %d", v->u.list->n, node->n_outputs);
@@ -108,7 +103,7 @@ static adept_status do_tuple_index(adept_interp *in, const adept_node *node)
 {
     const adept_value *v = input_value(in, node, 0);
     int64_t i;
-    if (!is_sequence(v) || !adept_value_as_int(input_value(in, node, 1), &i))
+    if (!adept_value_is_list(v) || !adept_value_as_int(input_value(in, node, 1), &i))
         return place_error(in, node, "not a tuple and a known index");
     int64_t n = (int64_t)v->u.list->n;
     if (i < 0) i += n;
@@ -122,7 +117,7 @@ static adept_status do_tuple_slice(adept_interp *in, const adept_node *node)
 {
     const adept_value *v = input_value(in, node, 0);
     int64_t begin, end;
-    if (!is_sequence(v) || !adept_value_as_int(input_value(in, node, 1), &begin) ||
+    if (!adept_value_is_list(v) || !adept_value_as_int(input_value(in, node, 1), &begin) ||
         !adept_value_as_int(input_value(in, node, 2), &end))
         return place_error(in, node, "not a tuple and known bounds");
     int64_t n = (int64_t)v->u.list->n;

@@ -6,10 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct adept_arena adept_arena;
 
 /**
@@ -43,9 +39,4 @@ const char *adept_arena_printf(adept_arena *arena, const char *format, ...) ADEP
 /** Equal strings give the same pointer, so that names can be compared by ==. */
 const char *adept_arena_intern(adept_arena *arena, const char *text);
 
-size_t adept_arena_used_bytes(const adept_arena *arena);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -10,10 +10,6 @@
 #define ADEPT_PRINTF(fmt, args)
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * Record an error and return its status, so that `return adept_error_set(err, ...)` reads well.
  * @param err may be NULL: then only the status is returned. Thread-safe on distinct records.
@@ -27,7 +23,4 @@ adept_status adept_no_memory(adept_error *err, const char *what);
 /** Exit code of the command line for a status (CONTRACT: 0..7). */
 ADEPT_API int adept_status_exit_code(adept_status status);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

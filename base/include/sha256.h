@@ -7,7 +7,7 @@
 
 #define ADEPT_SHA256_SIZE 65 /* 64 lower-case hex digits and a zero */
 
-/* A digest of several pieces. A failure is kept until adept_sha256_hex(). */
+/* A digest of bytes that come one after another. A failure is kept until adept_sha256_hex(). */
 typedef struct adept_sha256 {
     void *context;
 } adept_sha256;

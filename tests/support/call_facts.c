@@ -147,10 +147,10 @@ static void listen(adept_call *c, adept_cost *cost)
         append(inputs, sizeof inputs, adept_arg_at(c, i));
     for (int i = 0; i < adept_result_count(c); i++)
         append(outputs, sizeof outputs, adept_result_at(c, i));
-    note *n = find(adept_call_mode(c), adept_call_op(c), inputs, outputs);
+    note *n = find(c->run->mode, adept_call_op(c), inputs, outputs);
     call_facts facts = read_call(c);
     if (*n->op && !same(&n->facts, &facts)) n->differ = true;
-    n->mode = adept_call_mode(c);
+    n->mode = c->run->mode;
     snprintf(n->op, sizeof n->op, "%s", adept_call_op(c));
     strcpy(n->inputs, inputs);
     strcpy(n->outputs, outputs);

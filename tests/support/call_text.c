@@ -137,11 +137,6 @@ static void parse_flags(parser *s)
     if (*s->p && strncmp(s->p, "->", 2)) s->error = "text behind the call";
 }
 
-static void note_grad(const adept_tensor *t, void *any)
-{
-    if (t->requires_grad) *(bool *)any = true;
-}
-
 static const char *parse_call(call_text *t, const adept_handler_table *table, const char *text)
 {
     parser s = {text, &t->run, NULL};
@@ -186,7 +181,9 @@ const char *call_text_run(call_text *t, const adept_handler_table *table, const 
         for (int i = 0; i < t->call.n_args; i++)
             if (t->call.args[i].kind == ADEPT_VALUE_TENSOR) t->call.args[i].u.t->requires_grad = false;
     }
-    adept_call_each_tensor(&t->call, note_grad, &t->call.any_grad);
+    adept_tensor_cursor at = adept_call_arguments(&t->call);
+    for (const adept_tensor *tensor; (tensor = adept_next_tensor(&at));)
+        t->call.any_grad = t->call.any_grad || tensor->requires_grad;
     t->call.handler->shape(&t->call);
     if (t->call.failure != ADEPT_CALL_FINE) return t->run.message;
     t->cost = (adept_cost){.call = &t->call, .backward = t->call.any_grad};

@@ -1,6 +1,5 @@
 /* The graph builder and its byte stream: round trip, refusals, truncations and mutations. */
 #include "adept_graph.h"
-#include "graph_private.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -370,7 +369,7 @@ static void test_blocks(void **state)
         add(b, "prim::Loop", 0, 0, NULL, NULL, 0, NULL);
         if (adept_graph_builder_block_begin(b, 0, NULL, &err) != ADEPT_OK) break;
     }
-    assert_int_equal(depth, GRAPH_MAX_BLOCK_DEPTH);
+    assert_int_equal(depth, ADEPT_GRAPH_MAX_BLOCK_DEPTH);
     assert_int_equal(adept_graph_builder_finish(b, 0, NULL, &g, &err), ADEPT_E_INVALID); /* consumed */
     assert_null(g);
     b = adept_graph_builder_new();
@@ -385,11 +384,11 @@ static void test_deep_and_wide(void **state)
     (void)state;
     adept_error err = {0};
     adept_graph_builder *b = adept_graph_builder_new();
-    for (int depth = 1; depth < GRAPH_MAX_BLOCK_DEPTH; depth++) {
+    for (int depth = 1; depth < ADEPT_GRAPH_MAX_BLOCK_DEPTH; depth++) {
         add(b, "prim::Loop", 0, 0, NULL, NULL, 0, NULL);
         assert_int_equal(adept_graph_builder_block_begin(b, 0, NULL, &err), ADEPT_OK);
     }
-    for (int depth = 1; depth < GRAPH_MAX_BLOCK_DEPTH; depth++) {
+    for (int depth = 1; depth < ADEPT_GRAPH_MAX_BLOCK_DEPTH; depth++) {
         assert_int_equal(adept_graph_builder_block_end(b, 0, NULL, &err), ADEPT_OK);
     }
     for (int i = 0; i < 100; i++) {

@@ -1,7 +1,6 @@
 /* The loader's child process: what happens when libtorch fails, hangs, crashes, or runs code of the file.
  * Files are edits of golden/models/state.pt, whose __setstate__ libtorch runs while loading. */
 #include "adept_import.h"
-#include "torchscript.h"
 #include "zip_file.h"
 #include <dirent.h>
 #include <errno.h>

@@ -119,7 +119,6 @@ static void check_arena(void)
 {
     adept_arena *arena = adept_arena_new();
     assert_non_null(arena);
-    size_t total = 0;
     for (size_t size = 0; size < 5000; size += 37) {
         unsigned char *p = adept_arena_alloc(arena, size);
         assert_non_null(p);
@@ -128,9 +127,7 @@ static void check_arena(void)
             assert_int_equal(p[i], 0);
             p[i] = 0xff;
         }
-        total += size;
     }
-    assert_true(adept_arena_used_bytes(arena) >= total);
     assert_string_equal(adept_arena_printf(arena, "%s %d", "row", 7), "row 7");
     assert_string_equal(adept_arena_printf(arena, "%s", ""), "");
     assert_false(adept_arena_failed(arena));

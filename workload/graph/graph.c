@@ -1,6 +1,6 @@
 /** @file graph.c  Builder of the neutral graph. Calls: adept_arena.
  *  Open blocks grow in malloc'ed arrays; a closed block is copied into the arena at its final size. */
-#include "graph_private.h"
+#include "adept_graph.h"
 #include "adept_slots.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct open_block {
 
 struct adept_graph_builder {
     adept_graph *graph; /* in its own arena */
-    open_block open[GRAPH_MAX_BLOCK_DEPTH];
+    open_block open[ADEPT_GRAPH_MAX_BLOCK_DEPTH];
     int depth;
     unsigned char *defined; /* per value: something produces it */
     size_t values_capacity, params_capacity, modules_capacity, inputs_capacity;
@@ -29,23 +29,6 @@ struct adept_graph_builder {
 void adept_graph_free(adept_graph *graph)
 {
     if (graph) adept_arena_free(graph->arena);
-}
-
-bool adept_shape_valid(adept_dtype dtype, int ndim, const int64_t *dims, int64_t min_dim)
-{
-    int64_t bytes = adept_dtype_bytes(dtype);
-    if (bytes == 0 || ndim < 0 || ndim > ADEPT_MAX_DIMS) return false;
-    /* A zero somewhere must not hide an overflow of the rest: strides are products of partial sizes. */
-    for (int i = 0; i < ndim; i++) {
-        if (dims[i] < min_dim) return false;
-        if (dims[i] > 1 && __builtin_mul_overflow(bytes, dims[i], &bytes)) return false;
-    }
-    return true;
-}
-
-static adept_status no_memory(adept_error *err)
-{
-    return adept_error_set(err, ADEPT_E_NOMEM, "graph: out of memory");
 }
 
 /* Room for one more element; returns false when memory is out or the count would leave int32. */
@@ -229,11 +212,11 @@ static adept_status copy_tensor(copier *c, adept_value *out, const adept_tensor 
     }
     adept_arena *arena = c->b->graph->arena;
     adept_tensor *copy = adept_arena_alloc(arena, sizeof *copy);
-    if (!copy) return no_memory(c->err);
+    if (!copy) return adept_no_memory(c->err, "a graph");
     *copy = *in;
     copy->values = NULL;
     if (in->n_values > 0 && !(copy->values = to_arena(arena, in->values, (size_t)in->n_values, sizeof *in->values)))
-        return no_memory(c->err);
+        return adept_no_memory(c->err, "a graph");
     out->u.t = copy;
     return ADEPT_OK;
 }
@@ -242,15 +225,15 @@ static adept_status copy_list(copier *c, adept_value *out, const adept_list *in,
 {
     if (!in || (in->n > 0 && !in->items))
         return adept_error_set(c->err, ADEPT_E_INVALID, "graph: constant list is NULL");
-    if (depth >= GRAPH_MAX_VALUE_DEPTH || in->n > MAX_CONSTANT_ITEMS - c->items) {
+    if (depth >= ADEPT_GRAPH_MAX_VALUE_DEPTH || in->n > MAX_CONSTANT_ITEMS - c->items) {
         return adept_error_set(c->err, ADEPT_E_INVALID, "graph: constant nested too deeply or too large");
     }
     c->items += in->n;
     adept_arena *arena = c->b->graph->arena;
     adept_list *list = adept_arena_alloc(arena, sizeof *list);
-    if (!list) return no_memory(c->err);
+    if (!list) return adept_no_memory(c->err, "a graph");
     list->items = adept_arena_array(arena, in->n, sizeof *list->items);
-    if (!list->items) return no_memory(c->err);
+    if (!list->items) return adept_no_memory(c->err, "a graph");
     list->n = list->capacity = in->n;
     for (size_t i = 0; i < in->n; i++) {
         adept_status status = copy_value(c, &list->items[i], &in->items[i], depth + 1);
@@ -274,7 +257,7 @@ static adept_status copy_value(copier *c, adept_value *out, const adept_value *i
     case ADEPT_VALUE_STRING:
         if (!in->u.s) return adept_error_set(c->err, ADEPT_E_INVALID, "graph: constant string is NULL");
         out->u.s = adept_arena_intern(c->b->graph->arena, in->u.s);
-        return out->u.s ? ADEPT_OK : no_memory(c->err);
+        return out->u.s ? ADEPT_OK : adept_no_memory(c->err, "a graph");
     case ADEPT_VALUE_TENSOR:
         return copy_tensor(c, out, in->u.t);
     case ADEPT_VALUE_LIST:
@@ -348,15 +331,15 @@ static adept_status copy_node(adept_graph_builder *b, adept_node *node, const ad
                          .input_names = names,
                          .outputs = outputs,
                          .param = desc->param};
-    if (!inputs || !outputs || !names || !node->op || !node->overload) return no_memory(err);
+    if (!inputs || !outputs || !names || !node->op || !node->overload) return adept_no_memory(err, "a graph");
     for (size_t i = 0; desc->input_names && i < n_inputs; i++) {
         if (!desc->input_names[i]) continue;
         names[i] = adept_arena_intern(arena, desc->input_names[i]);
-        if (!names[i]) return no_memory(err);
+        if (!names[i]) return adept_no_memory(err, "a graph");
     }
     if (!desc->constant) return ADEPT_OK;
     adept_value *constant = adept_arena_alloc(arena, sizeof *constant);
-    if (!constant) return no_memory(err);
+    if (!constant) return adept_no_memory(err, "a graph");
     node->constant = constant;
     return copy_constant(b, constant, desc->constant, err);
 }
@@ -371,7 +354,8 @@ adept_status adept_graph_builder_node(adept_graph_builder *b, const adept_node_d
         }
     }
     open_block *open = &b->open[b->depth - 1];
-    if (!grow((void **)&open->nodes, open->n_nodes, &open->capacity, sizeof *open->nodes)) return no_memory(err);
+    if (!grow((void **)&open->nodes, open->n_nodes, &open->capacity, sizeof *open->nodes))
+        return adept_no_memory(err, "a graph");
     adept_status status = copy_node(b, &open->nodes[open->n_nodes], desc, err);
     if (status == ADEPT_OK) open->n_nodes++;
     return status;
@@ -400,9 +384,9 @@ adept_status adept_graph_builder_block_begin(adept_graph_builder *b, int32_t n_p
 {
     open_block *parent = &b->open[b->depth - 1];
     if (parent->n_nodes == 0) return adept_error_set(err, ADEPT_E_INVALID, "graph: block without a node before it");
-    if (b->depth >= GRAPH_MAX_BLOCK_DEPTH) {
+    if (b->depth >= ADEPT_GRAPH_MAX_BLOCK_DEPTH) {
         return adept_error_set(err, ADEPT_E_INVALID, "graph: more than %d blocks within one another",
-                               GRAPH_MAX_BLOCK_DEPTH);
+                               ADEPT_GRAPH_MAX_BLOCK_DEPTH);
     }
     if (n_params < 0) return adept_error_set(err, ADEPT_E_INVALID, "graph: block with %d parameters", (int)n_params);
     for (int32_t i = 0; i < n_params; i++) {
@@ -412,11 +396,11 @@ adept_status adept_graph_builder_block_begin(adept_graph_builder *b, int32_t n_p
         }
     }
     adept_block *block = adept_arena_alloc(b->graph->arena, sizeof *block);
-    if (!block) return no_memory(err);
+    if (!block) return adept_no_memory(err, "a graph");
     block->n_params = n_params;
     block->params = to_arena(b->graph->arena, params, (size_t)n_params, sizeof *params);
     if (!block->params || !append_block(b->graph->arena, &parent->nodes[parent->n_nodes - 1], block))
-        return no_memory(err);
+        return adept_no_memory(err, "a graph");
     b->open[b->depth++] = (open_block){.block = block};
     return ADEPT_OK;
 }
@@ -431,7 +415,7 @@ static adept_status close_block(adept_graph_builder *b, int32_t n_returns, const
     open->block->returns = to_arena(b->graph->arena, returns, (size_t)n_returns, sizeof *returns);
     open->block->nodes = to_arena(b->graph->arena, open->nodes, open->n_nodes, sizeof *open->nodes);
     open->block->n_nodes = open->n_nodes;
-    return open->block->returns && open->block->nodes ? ADEPT_OK : no_memory(err);
+    return open->block->returns && open->block->nodes ? ADEPT_OK : adept_no_memory(err, "a graph");
 }
 
 adept_status adept_graph_builder_block_end(adept_graph_builder *b, int32_t n_returns, const int32_t *returns,
@@ -459,7 +443,7 @@ adept_status adept_graph_builder_finish(adept_graph_builder *b, int32_t n_return
         g->params = to_arena(g->arena, b->params, g->n_params, sizeof *g->params);
         g->modules = to_arena(g->arena, b->modules, g->n_modules, sizeof *g->modules);
         g->inputs = to_arena(g->arena, b->inputs, g->n_inputs, sizeof *g->inputs);
-        if (!g->params || !g->modules || !g->inputs) status = no_memory(err);
+        if (!g->params || !g->modules || !g->inputs) status = adept_no_memory(err, "a graph");
     }
     if (status != ADEPT_OK) {
         adept_graph_builder_free(b);
@@ -477,7 +461,7 @@ static int32_t single_output_node(adept_graph_builder *b, adept_node_desc *desc,
 {
     int32_t value = adept_graph_builder_value(b);
     if (value < 0) {
-        no_memory(err);
+        adept_no_memory(err, "a graph");
         return -1;
     }
     desc->n_outputs = 1;

@@ -44,10 +44,10 @@ adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, ade
         if (!*p) break;
         if (*p++ != 'x' || !*p) return bad_spec(text, "dimensions are joined by 'x'", err);
     }
-    int batches = 0;
+    int marks = 0;
     for (int d = 0; d < spec.ndim; d++)
-        batches += spec.dims[d] == ADEPT_DIM_BATCH;
-    if (batches > 1) return bad_spec(text, "B stands twice", err);
+        marks += spec.dims[d] == ADEPT_DIM_BATCH;
+    if (marks > 1) return bad_spec(text, "B stands twice", err);
     *out = spec;
     return ADEPT_OK;
 }

@@ -151,6 +151,18 @@ void adept_strides_contiguous(int ndim, const int64_t *dims, int64_t *strides)
     }
 }
 
+bool adept_shape_valid(adept_dtype dtype, int ndim, const int64_t *dims, int64_t min_dim)
+{
+    int64_t bytes = adept_dtype_bytes(dtype);
+    if (bytes == 0 || ndim < 0 || ndim > ADEPT_MAX_DIMS) return false;
+    /* A zero somewhere must not hide an overflow of the rest: strides are products of partial sizes. */
+    for (int i = 0; i < ndim; i++) {
+        if (dims[i] < min_dim) return false;
+        if (dims[i] > 1 && __builtin_mul_overflow(bytes, dims[i], &bytes)) return false;
+    }
+    return true;
+}
+
 static char *put_integer(char *to, int64_t value)
 {
     char digits[24], *at = digits + sizeof digits;

@@ -51,49 +51,33 @@ static adept_status check_file(const char *path, adept_error *err)
     return ADEPT_OK;
 }
 
-static adept_status damaged(const char *path, zip_error_t *error, adept_error *err)
-{
-    return adept_error_set(err, zip_error_code_zip(error) == ZIP_ER_MEMORY ? ADEPT_E_NOMEM : ADEPT_E_INVALID,
-                           "%s: damaged or truncated zip archive: %s", path, zip_error_strerror(error));
-}
-
-adept_status adept_archive_open(zip_t **out, const char *path, adept_error *err)
-{
-    adept_status status = check_file(path, err);
-    if (status != ADEPT_OK) return status;
-    int code = 0;
-    zip_t *zip = zip_open(path, ZIP_RDONLY, &code);
-    if (!zip) {
-        zip_error_t error;
-        zip_error_init_with_code(&error, code);
-        status = damaged(path, &error, err);
-        zip_error_fini(&error);
-        return status;
-    }
-    *out = zip;
-    return ADEPT_OK;
-}
-
-adept_status adept_archive_open_bytes(zip_t **out, const char *name, const void *data, size_t size, adept_error *err)
+static adept_status check_bytes(const char *name, const unsigned char *data, size_t size, adept_error *err)
 {
     if (size == 0) return adept_error_set(err, ADEPT_E_INVALID, "%s: empty", name);
-    if (size < 2 || memcmp(data, "PK", 2) != 0) return no_zip(name, data, size, err);
+    return size < 2 || memcmp(data, "PK", 2) != 0 ? no_zip(name, data, size, err) : ADEPT_OK;
+}
+
+adept_status adept_archive_open(zip_t **out, const char *name, const void *data, size_t size, adept_error *err)
+{
+    adept_status status = data ? check_bytes(name, data, size, err) : check_file(name, err);
+    if (status != ADEPT_OK) return status;
     zip_error_t error;
     zip_error_init(&error);
-    zip_source_t *source = zip_source_buffer_create(data, size, 0, &error);
+    zip_source_t *source =
+        data ? zip_source_buffer_create(data, size, 0, &error) : zip_source_file_create(name, 0, -1, &error);
     zip_t *zip = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
-    adept_status status = ADEPT_OK;
     if (zip) {
         *out = zip;
     } else {
         zip_source_free(source);
-        status = damaged(name, &error, err);
+        status = adept_error_set(err, zip_error_code_zip(&error) == ZIP_ER_MEMORY ? ADEPT_E_NOMEM : ADEPT_E_INVALID,
+                                 "%s: damaged or truncated zip archive: %s", name, zip_error_strerror(&error));
     }
     zip_error_fini(&error);
     return status;
 }
 
-static const char *entry_fault(const zip_stat_t *st, size_t max_bytes)
+const char *adept_archive_fault(const zip_stat_t *st, size_t max_bytes)
 {
     const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
     if ((st->valid & needed) != needed) return "its size is not recorded";
@@ -124,7 +108,7 @@ adept_status adept_archive_read(char **data, size_t *size, zip_t *zip, const cha
         return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, zip_strerror(zip));
     }
     const char *name = st.valid & ZIP_STAT_NAME ? st.name : "?";
-    const char *fault = entry_fault(&st, max_bytes);
+    const char *fault = adept_archive_fault(&st, max_bytes);
     if (fault) return adept_error_set(err, ADEPT_E_INVALID, "%s: %s: %s", path, name, fault);
     char *buffer = malloc((size_t)st.size + 1);
     if (!buffer) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);

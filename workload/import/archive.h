@@ -5,10 +5,11 @@
 #include <stddef.h>
 #include <zip.h>
 
-/** Open read-only. Says what is wrong when it is no zip: missing, directory, empty, truncated, old torch.save, ... */
-adept_status adept_archive_open(zip_t **out, const char *path, adept_error *err);
-/** The same of an archive in memory, which must outlive it; `name` is for messages. */
-adept_status adept_archive_open_bytes(zip_t **out, const char *name, const void *data, size_t size, adept_error *err);
+/** Open the file of that name, or bytes that outlive it if `data` is not NULL, read-only. Says what is wrong when it is no zip: missing, directory, empty, truncated, old torch.save, ... */
+adept_status adept_archive_open(zip_t **out, const char *name, const void *data, size_t size, adept_error *err);
+
+/** What an entry, as zip_stat_index() tells of it, cannot be or take: sizes, compression; NULL: nothing is wrong. */
+const char *adept_archive_fault(const zip_stat_t *st, size_t max_bytes);
 
 /**
  * Read one entry, at most max_bytes; malloc'ed, zero-terminated.

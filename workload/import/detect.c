@@ -88,30 +88,22 @@ static bool file_starts_json(const char *path)
     return n > 0 && starts_json(head, (size_t)n);
 }
 
-static adept_status detect(adept_file_format *out, bool is_json, zip_t *zip, const char *path, adept_error *err)
-{
-    if (!is_json) return detect_archive(out, zip, path, err);
-    *out = ADEPT_FORMAT_PROFILE;
-    return ADEPT_OK;
-}
-
-adept_status adept_file_detect(adept_file_format *out, const char *path, adept_error *err)
-{
-    zip_t *zip = NULL;
-    bool is_json = file_starts_json(path);
-    adept_status status = is_json ? ADEPT_OK : adept_archive_open(&zip, path, err);
-    if (status == ADEPT_OK) status = detect(out, is_json, zip, path, err);
-    if (zip) zip_discard(zip);
-    return status;
-}
-
 adept_status adept_bytes_detect(adept_file_format *out, const char *name, const void *data, size_t size,
                                 adept_error *err)
 {
     zip_t *zip = NULL;
-    bool is_json = starts_json(data, size < HEAD_BYTES ? size : HEAD_BYTES);
-    adept_status status = is_json ? ADEPT_OK : adept_archive_open_bytes(&zip, name, data, size, err);
-    if (status == ADEPT_OK) status = detect(out, is_json, zip, name, err);
-    if (zip) zip_discard(zip);
+    if (data ? starts_json(data, size < HEAD_BYTES ? size : HEAD_BYTES) : file_starts_json(name)) {
+        *out = ADEPT_FORMAT_PROFILE;
+        return ADEPT_OK;
+    }
+    adept_status status = adept_archive_open(&zip, name, data, size, err);
+    if (status != ADEPT_OK) return status;
+    status = detect_archive(out, zip, name, err);
+    zip_discard(zip);
     return status;
+}
+
+adept_status adept_file_detect(adept_file_format *out, const char *path, adept_error *err)
+{
+    return adept_bytes_detect(out, path, NULL, 0, err);
 }

@@ -2,7 +2,6 @@
  *  An argument is a union: an object whose one key says the kind. Plain data becomes a constant; names become
  * references to values; a list that holds a reference becomes a prim::ListConstruct. */
 #include "export_private.h"
-#include <stdio.h>
 #include <string.h>
 
 typedef bool convert_fn(adept_export_reader *r, const cJSON *v, adept_export_item *out);
@@ -146,11 +145,7 @@ static bool convert_device(adept_export_reader *r, const cJSON *v, adept_export_
     int64_t number;
     if (!index || cJSON_IsNull(index)) return constant_string(out, type);
     if (!adept_export_int(index, &number)) return wrong_type(r, v);
-    size_t size = strlen(type) + 24;
-    char *text = adept_export_room(r, size, 1);
-    if (!text) return false;
-    snprintf(text, size, "%s:%lld", type, (long long)number);
-    return constant_string(out, text);
+    return constant_string(out, adept_arena_printf(r->scratch, "%s:%lld", type, (long long)number));
 }
 
 /* Objects and complex numbers have no counterpart; an operator that looks at one says so. */

@@ -130,12 +130,7 @@ static const char *const ignored[] = {
 static const char *join(adept_export_reader *r, const char *namespace, size_t n_namespace, const char *name,
                         size_t n_name)
 {
-    char *text = adept_export_room(r, n_namespace + n_name + 3, 1);
-    if (!text) return "";
-    memcpy(text, namespace, n_namespace);
-    memcpy(text + n_namespace, "::", 2);
-    memcpy(text + n_namespace + 2, name, n_name);
-    return text;
+    return adept_arena_printf(r->scratch, "%.*s::%.*s", (int)n_namespace, namespace, (int)n_name, name);
 }
 
 /* "torch.ops.NAMESPACE.NAME.OVERLOAD"; operators without overloads (higher_order) end after NAME. */

@@ -92,13 +92,7 @@ static void describe_place(adept_export_reader *r, tensor_spec *spec, const cJSO
         append(&t, 'x', spec->param.dims[i]);
         append(&t, '/', strides[i]);
     }
-    size_t length = strlen(place->storage);
-    char *text = adept_export_room(r, t.used + length + 2, 1);
-    if (!text) return;
-    memcpy(text, t.text, t.used);
-    text[t.used] = ' ';
-    memcpy(text + t.used + 1, place->storage, length);
-    spec->place = text;
+    spec->place = adept_arena_printf(r->scratch, "%s %s", t.text, place->storage);
 }
 
 static void read_meta(adept_export_reader *r, tensor_spec *spec, const adept_name_map *places_by_name)

@@ -227,15 +227,7 @@ static const char *producer_of(adept_export_reader *r, const cJSON *root)
 {
     const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "torch_version");
     if (!cJSON_IsString(version)) return "";
-    size_t size = strlen(version->valuestring) + sizeof "torch ";
-    char *text = adept_arena_alloc(adept_graph_builder_arena(r->b), size);
-    if (!text) {
-        adept_json_no_memory(&r->json);
-        return "";
-    }
-    memcpy(text, "torch ", 6);
-    memcpy(text + 6, version->valuestring, size - 6);
-    return text;
+    return adept_arena_printf(adept_graph_builder_arena(r->b), "torch %s", version->valuestring);
 }
 
 /* {"major": 8, "minor": 2}, in the first files a number. A change of the major number means what is read here changed.
@@ -269,7 +261,8 @@ static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
     size_t n_returns = r->json.status == ADEPT_OK ? read_outputs(r, &returns) : 0;
     const char *producer = r->json.status == ADEPT_OK ? producer_of(r, root) : "";
     const char *path = adept_arena_strdup(adept_graph_builder_arena(r->b), r->json.name);
-    if (!path) adept_json_no_memory(&r->json);
+    if (adept_arena_failed(r->scratch) || adept_arena_failed(adept_graph_builder_arena(r->b)))
+        adept_json_no_memory(&r->json);
     adept_name_map_free(&names);
     adept_name_map_free(&r->metas);
     adept_name_map_free(&r->symbols);

@@ -193,11 +193,16 @@ static adept_status read_opened(adept_graph **out, archive *a)
     return status;
 }
 
+static adept_status read_source(adept_graph **out, const char *name, const void *data, size_t size, adept_error *err)
+{
+    archive a = {.path = name, .err = err};
+    adept_status status = adept_archive_open(&a.zip, name, data, size, err);
+    return status == ADEPT_OK ? read_opened(out, &a) : status;
+}
+
 adept_status adept_export_read(adept_graph **out, const char *path, adept_error *err)
 {
-    archive a = {.path = path, .err = err};
-    adept_status status = adept_archive_open(&a.zip, path, err);
-    return status == ADEPT_OK ? read_opened(out, &a) : status;
+    return read_source(out, path, NULL, 0, err);
 }
 
 adept_status adept_import_name(adept_graph **out, adept_graph *graph, const char *name, const void *data, size_t size,
@@ -214,19 +219,9 @@ adept_status adept_import_name(adept_graph **out, adept_graph *graph, const char
     return status;
 }
 
-adept_status adept_export_import(adept_graph **out, const char *path, adept_error *err)
+adept_status adept_export_import(adept_graph **out, const char *name, const void *data, size_t size, adept_error *err)
 {
     adept_graph *graph = NULL;
-    adept_status status = adept_export_read(&graph, path, err);
-    return status == ADEPT_OK ? adept_import_name(out, graph, path, NULL, 0, err) : status;
-}
-
-adept_status adept_export_import_bytes(adept_graph **out, const char *name, const void *data, size_t size,
-                                       adept_error *err)
-{
-    archive a = {.path = name, .err = err};
-    adept_graph *graph = NULL;
-    adept_status status = adept_archive_open_bytes(&a.zip, name, data, size, err);
-    if (status == ADEPT_OK) status = read_opened(&graph, &a);
+    adept_status status = read_source(&graph, name, data, size, err);
     return status == ADEPT_OK ? adept_import_name(out, graph, name, data, size, err) : status;
 }

@@ -1,6 +1,5 @@
 /** @file import.c  A model file into a graph. Calls: the readers. */
 #include "adept_import.h"
-#include "torchscript.h"
 
 static adept_status import_torchscript(adept_graph **out, const char *path, const adept_import_options *options,
                                        adept_error *err)
@@ -30,7 +29,7 @@ adept_status adept_import_model(adept_graph **out, const char *path, const adept
                                path);
     }
     adept_graph *graph = NULL;
-    if (format == ADEPT_FORMAT_EXPORT) return adept_export_import(out, path, err);
+    if (format == ADEPT_FORMAT_EXPORT) return adept_export_import(out, path, NULL, 0, err);
     status = import_torchscript(&graph, path, options ? options : &defaults, err);
     return status == ADEPT_OK ? adept_import_name(out, graph, path, NULL, 0, err) : status;
 }

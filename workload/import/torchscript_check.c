@@ -3,7 +3,7 @@
  *  without regard to case. Calls: archive, pickle. */
 #include "archive.h"
 #include "pickle.h"
-#include "torchscript.h"
+#include "adept_import.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -122,20 +122,13 @@ static adept_status check_names(check *c, size_t n)
 
 static adept_status check_sizes(check *c, size_t n)
 {
-    const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
     uint64_t packed = 0, unpacked = 0;
     for (size_t i = 0; i < n; i++) {
         zip_stat_t st;
         const char *name = zip_get_name(c->zip, i, ZIP_FL_ENC_RAW);
-        if (zip_stat_index(c->zip, i, 0, &st) != 0 || (st.valid & needed) != needed) {
-            return invalid(c, name, "its size is not recorded");
-        }
-        if ((st.valid & ZIP_STAT_ENCRYPTION_METHOD) && st.encryption_method != ZIP_EM_NONE) {
-            return invalid(c, name, "is encrypted");
-        }
-        if (st.comp_method == ZIP_CM_STORE ? st.size != st.comp_size : st.comp_method != ZIP_CM_DEFLATE) {
-            return invalid(c, name, "has contradictory sizes or an unknown compression method");
-        }
+        bool known = zip_stat_index(c->zip, i, 0, &st) == 0;
+        const char *fault = known ? adept_archive_fault(&st, SIZE_MAX) : "its size is not recorded";
+        if (fault) return invalid(c, name, fault);
         if (st.comp_size > c->file_bytes - packed) return invalid(c, name, "is larger than the file");
         packed += st.comp_size;
         if (st.size > UINT64_MAX - unpacked) return invalid(c, name, "has an impossible size");
@@ -287,7 +280,7 @@ static adept_status check_archive(check *c)
 adept_status adept_torchscript_check(const char *path, bool trust, adept_error *err)
 {
     check c = {.path = path, .trust = trust, .err = err};
-    adept_status status = adept_archive_open(&c.zip, path, err);
+    adept_status status = adept_archive_open(&c.zip, path, NULL, 0, err);
     if (status != ADEPT_OK) return status;
     status = check_archive(&c);
     zip_discard(c.zip);

@@ -4,7 +4,7 @@
 #include "adept_input_spec.h"
 #include "archive.h"
 #include "pickle.h"
-#include "torchscript.h"
+#include "adept_import.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,15 +140,12 @@ static bool read_tensor(adept_graph_input *in, const adept_pickle_value *v)
     in->dtype = storage_dtype(storage_class);
     if (in->dtype == ADEPT_DTYPE_NONE) return false;
     in->ndim = (int)size->u.items->n;
-    int64_t bytes = adept_dtype_bytes(in->dtype);
     for (int i = 0; i < in->ndim; i++) {
         const adept_pickle_value *dim = &size->u.items->values[i];
-        if (dim->kind != ADEPT_PICKLE_INT || dim->u.i < 0) return false;
+        if (dim->kind != ADEPT_PICKLE_INT) return false;
         in->dims[i] = dim->u.i;
-        if (dim->u.i > 1 && __builtin_mul_overflow(bytes, dim->u.i, &bytes)) return false;
     }
-    in->has_shape = true;
-    return true;
+    return in->has_shape = adept_shape_valid(in->dtype, in->ndim, in->dims, 0);
 }
 
 static void walk(traced *t, const adept_pickle_value *v, int depth)
@@ -210,7 +207,7 @@ static void read_traced(adept_graph *graph, zip_t *zip, const char *path)
 adept_status adept_torchscript_hints(adept_graph *graph, const char *path, adept_error *err)
 {
     zip_t *zip = NULL;
-    adept_status status = adept_archive_open(&zip, path, err);
+    adept_status status = adept_archive_open(&zip, path, NULL, 0, err);
     if (status != ADEPT_OK) return status;
     char *json = NULL;
     size_t size = 0;

@@ -3,8 +3,7 @@
  */
 #include "adept_clock.h"
 #include "adept_torch.h"
-#include "adept_clock.h"
-#include "torchscript.h"
+#include "adept_import.h"
 #include "torchscript_sandbox.h"
 #include <dlfcn.h>
 #include <errno.h>

@@ -9,10 +9,6 @@
 #define ADEPT_HANDLER_H
 #include "adept_kernel.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef enum adept_mode { ADEPT_MODE_TRAIN, ADEPT_MODE_FWBW, ADEPT_MODE_INFER } adept_mode;
 /* AMP: torch.autocast over FP32 weights. PURE: the whole model was cast, model.bfloat16() or model.half(): weights,
  * activations, gradients and optimizer state have 16 bits, and nothing is cast on the way. */
@@ -112,7 +108,6 @@ const char *adept_call_op(const adept_call *c);     /* "aten::add" also for "ate
 const void *adept_call_data(const adept_call *c);   /* data of its adept_op row */
 bool adept_call_inplace(const adept_call *c);       /* the operator was written with a trailing underscore */
 bool adept_call_training(const adept_call *c);      /* mode is train or fwbw: batch norm and dropout are active */
-adept_mode adept_call_mode(const adept_call *c);
 adept_attention adept_call_attention(const adept_call *c);
 adept_memory_format adept_call_memory_format(const adept_call *c);
 bool adept_call_ok(const adept_call *c);
@@ -129,7 +124,6 @@ const char *adept_call_shape(adept_call *c, const adept_tensor *t);
 const adept_value *adept_arg(const adept_call *c, const char *name); /* NULL if omitted; kind NONE if None */
 int adept_arg_count(const adept_call *c);
 const adept_value *adept_arg_at(const adept_call *c, int position);
-const char *adept_arg_name_at(const adept_call *c, int position);
 const adept_tensor *adept_arg_tensor(adept_call *c, const char *name);     /* required: fails the call, never NULL */
 const adept_tensor *adept_arg_tensor_opt(adept_call *c, const char *name); /* NULL if omitted or None */
 int64_t adept_arg_int(adept_call *c, const char *name, int64_t fallback);  /* also 0-dim tensors with a known value */
@@ -172,9 +166,8 @@ void adept_out_string(adept_call *c, const char *v);
 void adept_out_none(adept_call *c);
 void adept_out_unknown(adept_call *c); /* a scalar that depends on data */
 void adept_out_value(adept_call *c, const adept_value *v);
-/** A list or tuple of tensors made so far with the adept_new_* functions below. */
+/** A list or tuple; what adept_new_view() makes below goes into it. */
 adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t n);
-adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims);
 adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);
 /** Give a small tensor its known elements (copied; n == numel <= 64, else ignored). */
 void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double *values);
@@ -220,28 +213,27 @@ void adept_cost_save(adept_cost *cost, const adept_tensor *t);
 void adept_cost_save_bytes(adept_cost *cost, double bytes);
 /** This attention is causal but counted in full, though a kernel may skip the masked half: the profile warns of it. */
 void adept_cost_note_causal(adept_cost *cost);
-/** Temporary memory of the kernel beside its operands (workspace). */
-void adept_cost_workspace(adept_cost *cost, double bytes);
 
 /* ------------------------------------------------------------------ the handler --------------------------------- */
 
 /* A worked example. `call` is an operator with arguments, tensors as SPECs, * for requires_grad, and its outputs:
  *   "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*) -> f32:32x3072"
  *   values: 3  0.5  true  none  "text"  [1,2]  [f32:2x3*, f32:2x3]
- * All counts are compared exactly (relative 1e-12), so a field left out means 0. Mode is train. */
+ * All counts are compared exactly (relative 1e-12), so a field left out means 0, but launches: 1 where something runs.
+ * Mode is train. */
 typedef struct adept_case_counts {
     double gemm, conv, alu; /* FLOPs by unit; alu includes kernels' flops_alu */
     double read, written;   /* bytes */
     double launches;
+    double product[4];   /* forward: m, n, k, batch of the first GEMM or CONV kernel, 0 if none */
+    double row_elements; /* forward: of each softmax and normalisation, backward as well, 0 if none */
+    double saved; /* backward: bytes that autograd keeps, of unique storages (all tensors here are non-parameters) */
 } adept_case_counts;
 
 typedef struct adept_handler_case {
     const char *name; /* why the numbers are what they are, in a few words */
     const char *call;
     adept_case_counts forward, backward;
-    double saved_bytes; /* what autograd keeps: unique storages among non-parameters (all tensors here are non-parameters) */
-    double product[4];   /* m, n, k, batch of the first GEMM or CONV kernel, 0 if none */
-    double row_elements; /* of each softmax and normalisation, forward and backward, 0 if none */
 } adept_handler_case;
 
 typedef struct adept_handler {
@@ -258,7 +250,4 @@ typedef struct adept_handler_table {
     const adept_handler *const *handlers;
 } adept_handler_table;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

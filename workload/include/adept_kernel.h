@@ -6,10 +6,6 @@
 #include "adept_error.h"
 #include "adept_value.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef enum adept_pass { ADEPT_FORWARD, ADEPT_BACKWARD } adept_pass;
 typedef enum adept_unit {
     ADEPT_UNIT_GEMM, /* matrix product: tensor cores where the precision has them */
@@ -76,7 +72,4 @@ bool adept_kernel_is_sane(const adept_kernel *kernel);
     X(image_height) X(image_width) X(window_height) X(window_width) X(window_stride) X(window_dilation)                \
     X(planes) X(working_set_bytes)
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* How its arithmetic is cut into kernels. AUTO is FOREACH, PyTorch's default on CUDA since 2.0. */
 typedef enum adept_optimizer_impl {
     ADEPT_IMPL_AUTO,
@@ -73,7 +69,4 @@ typedef struct adept_optimizer_cost {
 
 adept_optimizer_cost adept_optimizer_step(const adept_optimizer_run *run);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -9,10 +9,6 @@
 #include "adept_input_spec.h"
 #include "adept_optimizer.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** What runs. Zero-initialised is a valid default: train, fp32, auto attention, shapes from the file. */
 typedef struct adept_workload_config {
     adept_mode mode;
@@ -40,27 +36,27 @@ ADEPT_API bool adept_workload_config_copy(adept_workload_config *out, const adep
 /** Equal texts walk a graph to equal profiles. malloc'ed; NULL when memory is out. */
 ADEPT_API char *adept_workload_config_text(const adept_workload_config *config);
 
-/* X-lists of the words used in options, CSV and JSON */
-ADEPT_API const char *adept_mode_name(adept_mode mode);                     /* train fwbw infer */
-ADEPT_API const char *adept_precision_name(adept_precision precision);      /* fp32 tf32 bf16 fp16 pure-bf16 pure-fp16 */
-ADEPT_API const char *adept_attention_name(adept_attention attention);      /* auto eager fused */
-ADEPT_API const char *adept_memory_format_name(adept_memory_format format); /* nchw channels_last */
-/** The same by number, NULL past the end: what lists of names walk over. */
-ADEPT_API const char *adept_mode_at(size_t index);
-ADEPT_API const char *adept_precision_at(size_t index);
-ADEPT_API const char *adept_attention_at(size_t index);
-ADEPT_API const char *adept_memory_format_at(size_t index);
+/* X(words, last value): what options, CSV and JSON choose by a word. */
+#define ADEPT_WORDS_LIST(X)             \
+    X(mode, ADEPT_MODE_INFER)           \
+    X(precision, ADEPT_PURE_FP16)       \
+    X(attention, ADEPT_ATTENTION_FUSED) \
+    X(memory_format, ADEPT_CHANNELS_LAST)
+
+/* The word of a value; the words by number, NULL past the end; the value of a word, which may be another name for it. */
+#define X(words, last)                                           \
+    ADEPT_API const char *adept_##words##_name(adept_##words v); \
+    ADEPT_API const char *adept_##words##_at(size_t index);      \
+    ADEPT_API bool adept_##words##_from_name(adept_##words *out, const char *name);
+ADEPT_WORDS_LIST(X)
+#undef X
+
 ADEPT_API bool adept_precision_is_autocast(adept_precision precision);
 ADEPT_API bool adept_precision_is_pure(adept_precision precision);
 /** Type of 16-bit products: ADEPT_BF16 or ADEPT_F16; ADEPT_DTYPE_NONE in fp32 and tf32. */
 ADEPT_API adept_dtype adept_precision_low_dtype(adept_precision precision);
 /** What a type stored in the model becomes: in pure 16-bit precisions FP32 becomes that type, all else stays. */
 ADEPT_API adept_dtype adept_precision_stored_dtype(adept_precision precision, adept_dtype dtype);
-ADEPT_API bool adept_mode_from_name(adept_mode *out, const char *name);
-ADEPT_API bool adept_precision_from_name(adept_precision *out, const char *name);
-ADEPT_API bool adept_attention_from_name(adept_attention *out, const char *name);
-/** Also "nhwc" for channels_last. */
-ADEPT_API bool adept_memory_format_from_name(adept_memory_format *out, const char *name);
 const char *adept_pass_name(adept_pass pass);                     /* forward backward */
 const char *adept_unit_name(adept_unit unit);                     /* gemm conv alu */
 
@@ -148,7 +144,7 @@ typedef struct adept_profile {
     adept_profile_totals totals;
     adept_profile_features features;
     double activations_bytes;   /* saved for backward, storages once; infer: largest set alive at one time */
-    double temporary_bytes;     /* largest temporary at one time (workspace, gradient of the largest activation) */
+    double temporary_bytes;     /* largest temporary at one time (gradient of the largest activation) */
     double autocast_copy_bytes; /* low-precision copies of weights that autocast keeps for the pass */
     size_t n_warnings;
     const char *const *warnings;
@@ -195,19 +191,7 @@ ADEPT_API adept_status adept_saved_parse(adept_graph **graph, adept_workload_con
 ADEPT_API adept_status adept_saved_read(adept_graph **graph, adept_workload_config *config, const char *path,
                                         adept_error *err);
 
-/** Operators summed by module path, by operator name or by kind. For reports. */
+/** How reports sum operators: by module path, by operator name or by kind. */
 typedef enum adept_group_by { ADEPT_BY_LAYER, ADEPT_BY_OP, ADEPT_BY_KIND } adept_group_by;
-typedef struct adept_profile_group {
-    const char *name;         /* path, operator or kind; borrowed from the profile */
-    const char *module_class; /* ADEPT_BY_LAYER, else "" */
-    int64_t count;            /* operator executions per pass */
-    adept_profile_totals totals;
-    double saved_bytes;
-} adept_profile_group;
-/** malloc'ed array in order of first appearance; NULL when memory is out. */
-adept_profile_group *adept_profile_group_by(const adept_profile *profile, adept_group_by by, size_t *n);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -11,9 +11,9 @@
 #include "adept_grow.h"
 #include "adept_value.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+/* Deeper nesting than any compiler front end produces; keeps recursion over blocks and constants off the guard page. */
+#define ADEPT_GRAPH_MAX_BLOCK_DEPTH 128
+#define ADEPT_GRAPH_MAX_VALUE_DEPTH 64
 
 /** A parameter or buffer. Two names of one tensor (tied weights) are one entry. */
 typedef struct adept_param {
@@ -133,7 +133,4 @@ adept_status adept_graph_write(adept_buffer *out, const adept_graph *graph, adep
 /** Reads bytes of strangers: every count, index and size is checked against what is there. */
 adept_status adept_graph_read(adept_graph **out, const void *data, size_t size, adept_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 #include "adept_error.h"
 #include "adept_value.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Dimensions of a spec that are chosen later. */
 #define ADEPT_DIM_BATCH (-1)  /* written B */
 #define ADEPT_DIM_LENGTH (-2) /* written S: the sequence length */
@@ -27,7 +23,4 @@ bool adept_input_specs_have(const adept_input_spec *specs, size_t n, int64_t mar
 /** Put numbers for B and S; `leading` also puts the batch for the first dimension, as --batch does. */
 ADEPT_API void adept_input_spec_settle(adept_input_spec *spec, int64_t batch_size, bool leading, int64_t seq_length);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define ADEPT_MAX_DIMS 8
 
 /* X(name, text in SPECs and JSON, bytes per element, c10::ScalarType number, torch.export number, class b/i/f/c) */
@@ -70,6 +66,8 @@ double adept_tensor_bytes(const adept_tensor *t);
 double adept_tensor_unique_bytes(const adept_tensor *t);
 bool adept_tensor_is_contiguous(const adept_tensor *t);
 bool adept_tensor_same_shape(const adept_tensor *a, const adept_tensor *b);
+/** Is this a possible tensor: known dtype, ndim in range, sizes >= min_dim, elements and bytes within int64? */
+bool adept_shape_valid(adept_dtype dtype, int ndim, const int64_t *dims, int64_t min_dim);
 /** Row-major strides for dims. */
 void adept_strides_contiguous(int ndim, const int64_t *dims, int64_t *strides);
 /** "f32:2x3x4" into text; returns text. A 0-dim tensor prints as "f32:". */
@@ -109,7 +107,20 @@ typedef struct adept_list {
 
 const char *adept_value_kind_name(adept_value_kind kind);
 
-#ifdef __cplusplus
+/* Of NULL as of any other value. */
+static inline bool adept_value_is_list(const adept_value *v) /* or tuple */
+{
+    return v && (v->kind == ADEPT_VALUE_LIST || v->kind == ADEPT_VALUE_TUPLE);
 }
-#endif
+
+static inline bool adept_value_is_container(const adept_value *v) /* or dict */
+{
+    return adept_value_is_list(v) || (v && v->kind == ADEPT_VALUE_DICT);
+}
+
+static inline adept_tensor *adept_value_tensor(const adept_value *v) /* NULL if it is none */
+{
+    return v && v->kind == ADEPT_VALUE_TENSOR ? v->u.t : NULL;
+}
+
 #endif

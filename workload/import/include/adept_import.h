@@ -3,10 +3,6 @@
 #define ADEPT_IMPORT_H
 #include "adept_graph.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct adept_import_options {
     bool trust;               /* load archives whose code defines __setstate__ (their code runs in the child) */
     double timeout_s;         /* wall clock given to the loader's child; 0: 120 s */
@@ -39,17 +35,19 @@ typedef enum adept_file_format { ADEPT_FORMAT_TORCHSCRIPT, ADEPT_FORMAT_EXPORT, 
 
 /** Look at the container: zip with code/ -> TorchScript, zip with an exported program -> export, '{' -> profile JSON. */
 ADEPT_API adept_status adept_file_detect(adept_file_format *out, const char *path, adept_error *err);
-/** The same of bytes in memory; `name` is for messages. */
+/** The same of bytes in memory, where `data` is not NULL; `name` is for messages then. */
 adept_status adept_bytes_detect(adept_file_format *out, const char *name, const void *data, size_t size,
                                 adept_error *err);
 /** Refuse hostile or useless archives before libtorch sees them: __setstate__, nesting, sizes, state_dict only, ... */
 adept_status adept_torchscript_check(const char *path, bool trust, adept_error *err);
+/** Let libtorch load a file that passed it, in a forked child that may use only so much time and memory, may write no file, open no
+ *  socket and start no program. @return ADEPT_E_INVALID also for a crash or hang; ADEPT_E_UNSUPPORTED without the libtorch module */
+adept_status adept_torchscript_load(adept_graph **out, const char *path, const adept_import_options *options,
+                                    adept_error *err);
 /** Read adept.json and traced_inputs.pkl of a TorchScript archive into the graph's input hints. */
 adept_status adept_torchscript_hints(adept_graph *graph, const char *path, adept_error *err);
-/** A .pt2 without libtorch, as adept_import_model() gives it; from memory with `name` as its path. Thread-safe. */
-adept_status adept_export_import(adept_graph **out, const char *path, adept_error *err);
-adept_status adept_export_import_bytes(adept_graph **out, const char *name, const void *data, size_t size,
-                                       adept_error *err);
+/** A .pt2 without libtorch, as adept_import_model() gives it: the file `name`, or bytes if `data` is not NULL. Thread-safe. */
+adept_status adept_export_import(adept_graph **out, const char *name, const void *data, size_t size, adept_error *err);
 /** A graph just read gets its path, and the hash of that file, or of bytes if given. Frees it on failure. */
 adept_status adept_import_name(adept_graph **out, adept_graph *graph, const char *name, const void *data, size_t size,
                                adept_error *err);
@@ -59,7 +57,4 @@ adept_status adept_export_read(adept_graph **out, const char *path, adept_error 
 adept_status adept_export_parse(adept_graph **out, const char *name, const char *json, size_t json_size,
                                 const char *weights_json, size_t weights_size, adept_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -1,11 +1,11 @@
 /** @file adept_torch.h  The libtorch shim's whole interface: one C function, found by dlsym. No torch type crosses it. */
 #ifndef ADEPT_TORCH_H
 #define ADEPT_TORCH_H
-#include "adept_graph.h"
 
-#ifdef __cplusplus
+#ifdef __cplusplus /* our C headers do not know of C++: its files include them through this one */
 extern "C" {
 #endif
+#include "adept_graph.h"
 
 #define ADEPT_TORCH_ABI 1
 #define ADEPT_TORCH_SYMBOL "adept_torch_import"

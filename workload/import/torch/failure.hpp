@@ -1,7 +1,7 @@
 /** @file failure.hpp  The one exception of our own code; adept_torch_import turns it into a status. */
 #ifndef ADEPT_TORCH_FAILURE_HPP
 #define ADEPT_TORCH_FAILURE_HPP
-#include "adept_error.h"
+#include "adept_torch.h"
 #include <exception>
 #include <string>
 #include <utility>

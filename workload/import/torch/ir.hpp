@@ -2,7 +2,7 @@
  * blocks, but which attributes a block assigns is known only after it was walked: so it is collected here first. */
 #ifndef ADEPT_TORCH_IR_HPP
 #define ADEPT_TORCH_IR_HPP
-#include "adept_graph.h"
+#include "adept_torch.h"
 #include <string>
 #include <vector>
 

@@ -115,10 +115,7 @@ int32_t lowering::fresh()
 
 int32_t lowering::define(frame &f, const jit::Value *value)
 {
-    binding b;
-    b.value = fresh();
-    f.values[value] = b;
-    return b.value;
+    return (f.values[value] = binding{fresh()}).value;
 }
 
 void lowering::append(ir_block &out, ir_node &&node)
@@ -138,8 +135,7 @@ binding lowering::emit_constant(const frame &f, const c10::IValue &value, const 
     node.op = "prim::Constant";
     node.module = f.module;
     node.constant = constant;
-    binding b;
-    b.value = fresh();
+    binding b{fresh()};
     node.outputs.push_back(b.value);
     append(out, std::move(node));
     return b;
@@ -150,13 +146,9 @@ binding lowering::emit_constant(const frame &f, const c10::IValue &value, const 
 /* Tensors become inputs of the graph; a tuple becomes one input per element, put together again by a node. */
 binding lowering::declare_typed_input(const std::string &name, const c10::TypePtr &type)
 {
-    binding b;
-    b.value = fresh();
+    binding b{fresh()};
     if (is_tensor(*type)) {
-        ir_input input;
-        input.name = name;
-        input.value = b.value;
-        program_.inputs.push_back(input);
+        program_.inputs.push_back(ir_input{name, b.value});
         return b;
     }
     auto tuple = type->cast<c10::TupleType>();
@@ -176,15 +168,11 @@ binding lowering::declare_typed_input(const std::string &name, const c10::TypePt
 binding lowering::declare_input(const c10::Argument &argument)
 {
     if (!argument.default_value()) return declare_typed_input(argument.name(), argument.type());
-    ir_input input;
-    input.name = argument.name();
-    input.value = fresh();
+    ir_input input{argument.name(), fresh()};
     input.constant = value_of(*argument.default_value(), adept_graph_builder_arena(builder_), params_,
                               "default of input '" + input.name + "'");
     program_.inputs.push_back(input);
-    binding b;
-    b.value = input.value;
-    return b;
+    return binding{input.value};
 }
 
 adept_graph *lowering::run()

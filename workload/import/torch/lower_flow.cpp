@@ -85,8 +85,7 @@ void lowering::merge_states(frame &f, const attribute_state &before, attribute_s
         binding y = branch_attribute(f, key, else_state, into.blocks[1]);
         into.blocks[0].returns.push_back(as_value(f, x, "attribute '" + key.second + "', assigned in a branch,"));
         into.blocks[1].returns.push_back(as_value(f, y, "attribute '" + key.second + "', assigned in a branch,"));
-        binding merged;
-        merged.value = fresh();
+        binding merged{fresh()};
         into.outputs.push_back(merged.value);
         state_[key] = merged;
     }
@@ -119,9 +118,8 @@ ir_node lowering::lower_loop_body(frame &f, const jit::Node &node, const std::ve
     for (const jit::Value *param : node.blocks().at(0)->inputs())
         made.blocks[0].params.push_back(define(f, param));
     for (const attribute_key &key : carried) {
-        binding initial = branch_attribute(f, key, state_, out), param;
+        binding initial = branch_attribute(f, key, state_, out), param{fresh()};
         made.inputs.push_back(as_value(f, initial, "attribute '" + key.second + "', assigned in a loop,"));
-        param.value = fresh();
         made.blocks[0].params.push_back(param.value);
         state_[key] = param;
     }
@@ -149,8 +147,7 @@ void lowering::lower_loop(frame &f, const jit::Node &node, ir_block &out)
         auto last = after.find(key);
         made.blocks[0].returns.push_back(
             as_value(f, last->second, "attribute '" + key.second + "', assigned in a loop,"));
-        binding result;
-        result.value = fresh();
+        binding result{fresh()};
         made.outputs.push_back(result.value);
         state_[key] = result;
     }

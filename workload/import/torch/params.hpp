@@ -1,7 +1,7 @@
 /** @file params.hpp  Every parameter and buffer of the module tree, once each, by the identity of its tensor. */
 #ifndef ADEPT_TORCH_PARAMS_HPP
 #define ADEPT_TORCH_PARAMS_HPP
-#include "adept_graph.h"
+#include "adept_torch.h"
 #include <ATen/core/ivalue.h>
 #include <string>
 #include <unordered_map>

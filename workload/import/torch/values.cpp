@@ -211,16 +211,11 @@ adept_tensor tensor_meta(const at::Tensor &tensor, const std::string &where)
     meta.storage = -1;
     meta.param = -1;
     meta.requires_grad = tensor.requires_grad();
-    int64_t bytes = adept_dtype_bytes(meta.dtype);
     for (int i = 0; i < meta.ndim; i++) {
         meta.dims[i] = tensor.sizes()[static_cast<size_t>(i)];
         meta.strides[i] = tensor.strides()[static_cast<size_t>(i)];
-        /* A zero among the sizes must not hide an overflow of the others. */
-        int64_t factor = meta.dims[i] > 1 ? meta.dims[i] : 1;
-        if (meta.dims[i] < 0 || __builtin_mul_overflow(bytes, factor, &bytes)) {
-            fail_invalid(where + ": tensor with impossible sizes");
-        }
     }
+    if (!adept_shape_valid(meta.dtype, meta.ndim, meta.dims, 0)) fail_invalid(where + ": tensor with impossible sizes");
     return meta;
 }
 

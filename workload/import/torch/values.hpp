@@ -2,7 +2,7 @@
  * its storage really holds. */
 #ifndef ADEPT_TORCH_VALUES_HPP
 #define ADEPT_TORCH_VALUES_HPP
-#include "adept_graph.h"
+#include "adept_torch.h"
 #include <ATen/core/ivalue.h>
 #include <string>
 
