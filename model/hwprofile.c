@@ -28,6 +28,7 @@ static const struct {
     {ADEPT_SPEC_tensor_fp64_flops_per_s, "FLOP/s", 1e9, 1e18},
     {ADEPT_SPEC_mem_bytes, "bytes", 1e8, 1e14},
     {ADEPT_SPEC_mem_bytes_per_s, "bytes/s", 1e9, 1e15},
+    {ADEPT_SPEC_mem_bus_bits, "bits", 8, 1e5},
     {ADEPT_SPEC_l2_bytes, "bytes", 1e4, 1e10},
     {ADEPT_SPEC_sm_count, "units", 1, 1e5},
     {ADEPT_SPEC_process_nm, "nm", 1, 1000},

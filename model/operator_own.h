@@ -3,21 +3,19 @@
 #define ADEPT_OPERATOR_OWN_H
 #include "adept_operator_model.h"
 
-/* What the sheet says beside the shared parameters, relative to the GPU that these refer to; the first three are 1 where
- * no process is known. */
+/* What the sheet says beside the shared parameters, relative to the GPU that these refer to; process and active are 1
+ * where no process is known. */
 typedef struct adept_operator_owner {
-    double process; /* energy of one operation at the same voltage */
-    double speed;   /* highest clock, over the clock that the process reaches at the reference voltage */
-    double active;  /* power of all ALUs' clocks, over what u_active is relative to */
+    double process; /* energy of one operation */
+    double memory;  /* energy of one byte from or to device memory */
+    double active;  /* power of all SMs' clocks, over what u_active is relative to */
     double fed;     /* share of their peak that matrix units reach, at most all of it where above 1 */
 } adept_operator_owner;
 
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w);
 
 /**
- * Share of matrix units, energies, active power and voltages of one GPU: voltage is the same function of the clock, relative to what the
- * process reaches, V(f) = max(v_min, 1 - v_slope * (1 - speed * f)), so the energies are those at the reference voltage
- * times V(1)^2, and v_slope and v_min are relative to V(1).
+ * Share of matrix units, energies and active power of one GPU.
  * @param own  the others stay as they are
  */
 void adept_operator_own(double *own, const double *shared, const adept_operator_owner *o);

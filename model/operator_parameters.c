@@ -37,38 +37,35 @@ double adept_operator_parameter_prior(size_t index)
 
 /* What shared values refer to: a V100 PCIe. */
 #define REFERENCE_NM 12.0
-#define REFERENCE_CLOCK_HZ 1.38e9
-#define REFERENCE_ACTIVE_J (220.0 / 14e12) /* (P_TDP - P_static) per FLOP of the ALUs' peak */
+#define REFERENCE_ACTIVE_J (220.0 / (80 * 1.38e9)) /* (P_TDP - P_static) per cycle of an SM */
 
 /* GeForce boards since 2020 accumulate in FP32 at half the rate of the chip, 2 instead of 4 times the FP32 peak: their
  * matrix units are easily fed. Steps on four of them reach 1.3 times the share of their peak (Lambda's and timm's). */
 #define HALF_RATE 2.5
 #define EASILY_FED 1.3
 
+/* Memory stacked in the package (HBM, 1024 bits a stack) against chips on the board (GDDR, at most 512 bits in all):
+ * 3.9 pJ a bit (O'Connor et al., MICRO 2017) and 7.5 (GDDR6: 7.25 to 7.5, Micron's figures for GDDR6 and GDDR6X). Fits
+ * to a V100 and an A40 give 77 and 146 pJ a byte with all that lies between. */
+#define STACK_BITS 1024.0
+#define ON_BOARD (7.5 / 3.9)
+
 /* Energy per operation goes with the process's name: multiplying what foundries publish for the same speed (TSMC: 12 nm
  * FFC 25 % below 16 nm FFC, 10 nm 35 % below 16 nm, 7 nm 40 % below 10 nm, 5 nm 30 % below 7 nm, 4 nm some 10 % below;
  * Samsung: 8 nm 46 % below 14 nm) gives 1.33, 1, 0.72, 0.52, 0.36 and 0.33 at 16, 12, 8, 7, 5 and 4 nm: nm / 12 within
- * 25 %. The clock at the same voltage goes with its cube root (TSMC: 10 nm 15 %, 7 nm 20 % more, 5 nm 15 % more: 1.6
- * from 16 nm to 5 nm, by the root 1.5). */
+ * 25 %. Voltages are the same function of the clock relative to the board's highest: between 0.6 and 1 of it they rise
+ * from 0.68 to 0.77 to 1 on a V100 SXM2, an A100 PCIe and an RTX PRO 6000, whose highest clocks are 1.4 to 2.4 GHz. */
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w)
 {
     const adept_specs *s = &hw->specs;
-    adept_operator_owner o = {.process = 1.0, .speed = 1.0, .active = 1.0, .fed = 1.0};
+    adept_operator_owner o = {.process = 1.0, .memory = 1.0, .active = 1.0, .fed = 1.0};
     if (s->tensor_fp16_flops_per_s < HALF_RATE * s->vector_fp32_flops_per_s) o.fed = EASILY_FED;
+    if (s->mem_bus_bits < STACK_BITS) o.memory = ON_BOARD;
     if (isnan(s->process_nm)) return o;
     o.process = s->process_nm / REFERENCE_NM;
-    o.speed = s->clock_boost_hz / REFERENCE_CLOCK_HZ * cbrt(o.process);
     if (s->tdp_w > p_static_w)
-        o.active = REFERENCE_ACTIVE_J * s->vector_fp32_flops_per_s * o.process / (s->tdp_w - p_static_w);
+        o.active = REFERENCE_ACTIVE_J * s->sm_count * s->clock_boost_hz * o.process / (s->tdp_w - p_static_w);
     return o;
-}
-
-/* Voltage at this GPU's highest clock, relative to that at the reference clock. */
-static double voltage(const adept_operator_owner *o, const double *shared, bool *lowest)
-{
-    double v = 1.0 - shared[ADEPT_OP_v_slope] * (1.0 - o->speed);
-    *lowest = v <= shared[ADEPT_OP_v_min];
-    return *lowest ? shared[ADEPT_OP_v_min] : v;
 }
 
 /* Of all that matrix units can do. */
@@ -79,34 +76,20 @@ static bool is_fed_fully(const adept_operator_owner *o, const double *shared)
 
 void adept_operator_own(double *own, const double *shared, const adept_operator_owner *o)
 {
-    bool lowest;
-    double v = voltage(o, shared, &lowest);
     own[ADEPT_KP_beta_tensor] = is_fed_fully(o, shared) ? 1.0 : o->fed * shared[ADEPT_KP_beta_tensor];
-    own[ADEPT_OP_u_active] = shared[ADEPT_OP_u_active] * o->active * v * v;
-    own[ADEPT_OP_e_simt_j] = shared[ADEPT_OP_e_simt_j] * o->process * v * v;
-    own[ADEPT_OP_e_tensor_j] = shared[ADEPT_OP_e_tensor_j] * o->process * v * v;
-    own[ADEPT_OP_v_slope] = shared[ADEPT_OP_v_slope] * o->speed / v;
-    own[ADEPT_OP_v_min] = shared[ADEPT_OP_v_min] / v;
+    own[ADEPT_OP_u_active] = shared[ADEPT_OP_u_active] * o->active;
+    own[ADEPT_OP_e_simt_j] = shared[ADEPT_OP_e_simt_j] * o->process;
+    own[ADEPT_OP_e_tensor_j] = shared[ADEPT_OP_e_tensor_j] * o->process;
+    own[ADEPT_OP_e_mem_j] = shared[ADEPT_OP_e_mem_j] * o->memory;
 }
 
 void adept_operator_own_slopes(double *slopes, const double *shared, const adept_operator_owner *o)
 {
-    bool lowest;
-    double v = voltage(o, shared, &lowest), v_slope = shared[ADEPT_OP_v_slope], v_min = shared[ADEPT_OP_v_min];
-    double by_voltage = 0.0;
     slopes[ADEPT_KP_beta_tensor] *= is_fed_fully(o, shared) ? 0.0 : o->fed;
-    for (int i = ADEPT_OP_u_active; i <= ADEPT_OP_e_tensor_j; i++) {
-        double factor = (i == ADEPT_OP_u_active ? o->active : o->process) * v;
-        by_voltage += 2.0 * slopes[i] * shared[i] * factor;
-        slopes[i] *= factor * v;
-    }
-    by_voltage -= slopes[ADEPT_OP_v_slope] * v_slope * o->speed / (v * v) + slopes[ADEPT_OP_v_min] * v_min / (v * v);
-    slopes[ADEPT_OP_v_slope] *= o->speed / v;
-    slopes[ADEPT_OP_v_min] /= v;
-    if (lowest)
-        slopes[ADEPT_OP_v_min] += by_voltage;
-    else
-        slopes[ADEPT_OP_v_slope] -= by_voltage * (1.0 - o->speed);
+    slopes[ADEPT_OP_u_active] *= o->active;
+    slopes[ADEPT_OP_e_simt_j] *= o->process;
+    slopes[ADEPT_OP_e_tensor_j] *= o->process;
+    slopes[ADEPT_OP_e_mem_j] *= o->memory;
 }
 
 /* A board with a program on it keeps its memory and core clocks up: nvidia-smi lists some 27 W for a T4 (9 W without a

@@ -350,13 +350,14 @@ void adept_plan_family_free(adept_plan_family *f)
     free(f);
 }
 
-/* What parameters of granularity "operator" do not depend on: bandwidth, caches, SMs, matrix units. */
+/* What parameters of granularity "operator" do not depend on: bandwidth, caches, matrix units but for the peak that says
+ * how they accumulate. */
 static adept_specs without_kernels(const adept_specs *specs)
 {
     adept_specs out = *specs;
-    out.mem_bytes_per_s = out.mem_bytes = out.l2_bytes = out.sm_count = 0.0;
+    out.mem_bytes_per_s = out.mem_bytes = out.l2_bytes = 0.0;
     out.tensor_fp32_flops_per_s = out.tensor_tf32_flops_per_s = out.tensor_bf16_flops_per_s = 0.0;
-    out.tensor_fp16_flops_per_s = out.tensor_fp8_flops_per_s = out.tensor_fp64_flops_per_s = 0.0;
+    out.tensor_fp8_flops_per_s = out.tensor_fp64_flops_per_s = 0.0;
     return out;
 }
 

@@ -137,10 +137,11 @@ static adept_status hold_fixed(adept_fit_parameter *list, size_t n, const adept_
         const adept_parameter *fix = &options->fixed[i];
         adept_fit_parameter *p = find(list, n, fix->name);
         if (!p) return unknown("--fix", fix->name, err);
-        if (!(fix->value >= p->info.low && fix->value <= p->info.high))
-            return adept_error_set(err, ADEPT_E_USAGE, "--fix %s=%g: outside [%g, %g]", fix->name, fix->value,
+        double value = isnan(fix->value) ? p->start : fix->value;
+        if (!(value >= p->info.low && value <= p->info.high))
+            return adept_error_set(err, ADEPT_E_USAGE, "--fix %s=%g: outside [%g, %g]", fix->name, value,
                                    p->info.low, p->info.high);
-        hold(p, fix->value, ADEPT_FIT_FIXED, "--fix");
+        hold(p, value, ADEPT_FIT_FIXED, "--fix");
     }
     return ADEPT_OK;
 }

@@ -81,17 +81,17 @@ void adept_put_tiles(adept_json_writer *w, const adept_tile_menu *menus)
     adept_json_end_object(w);
 }
 
-static char *fit_object(const adept_kernel_fit *fit, const adept_kernel_file *files, size_t n_files, uint64_t seed,
-                        const char *const *gpus)
+static char *fit_object(const adept_hwprofile *hw, const adept_kernel_fit *fit, const adept_kernel_file *files,
+                        size_t n_files, uint64_t seed, const char *const *gpus)
 {
     adept_json_writer w = {0};
     adept_json_begin_object(&w, NULL);
     adept_json_put_string(&w, "granularity", "operator");
     adept_json_begin_object(&w, "parameters");
-    for (int i = 0; i < ADEPT_KP_COUNT; i++)
-        if (fit->fitted[i]) adept_json_put_number(&w, adept_kernel_parameters[i].name, fit->theta[i]);
+    for (size_t i = 0; i < hw->n_parameters; i++)
+        adept_json_put_number(&w, hw->parameters[i].name, hw->parameters[i].value);
     adept_json_end_object(&w);
-    adept_put_tiles(&w, fit->menus);
+    adept_put_tiles(&w, hw->tiles);
     adept_json_begin_object(&w, "kernels");
     adept_json_begin_array(&w, "files");
     for (size_t i = 0; i < n_files; i++) {
@@ -112,17 +112,27 @@ static char *fit_object(const adept_kernel_fit *fit, const adept_kernel_file *fi
 
 /* ---- in memory ---- */
 
+static void set_value(adept_hwprofile *hw, adept_parameter *list, const char *name, double value)
+{
+    size_t i = 0;
+    while (i < hw->n_parameters && strcmp(list[i].name, name) != 0)
+        i++;
+    list[i] = (adept_parameter){name, value};
+    hw->n_parameters += i == hw->n_parameters;
+}
+
+/* What these kernels do not tell stays as it is. */
 static adept_status set_values(adept_hwprofile *hw, const adept_kernel_fit *fit, adept_error *err)
 {
-    adept_parameter *parameters = adept_arena_array(hw->arena, ADEPT_KP_COUNT, sizeof *parameters);
+    adept_parameter *list = adept_arena_array(hw->arena, hw->n_parameters + ADEPT_KP_COUNT, sizeof *list);
     adept_tile_menu *menus = adept_arena_array(hw->arena, ADEPT_TILED_FAMILIES, sizeof *menus);
-    if (!parameters || !menus) return adept_no_memory(err, "the fit of kernels");
-    size_t n = 0;
+    if (!list || !menus) return adept_no_memory(err, "the fit of kernels");
+    if (hw->n_parameters > 0) memcpy(list, hw->parameters, hw->n_parameters * sizeof *list);
     for (int i = 0; i < ADEPT_KP_COUNT; i++)
-        if (fit->fitted[i]) parameters[n++] = (adept_parameter){adept_kernel_parameters[i].name, fit->theta[i]};
-    memcpy(menus, fit->menus, sizeof fit->menus);
-    hw->parameters = parameters;
-    hw->n_parameters = n;
+        if (fit->fitted[i]) set_value(hw, list, adept_kernel_parameters[i].name, fit->theta[i]);
+    for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
+        menus[i] = hw->tiles && fit->in_sample[i].n == 0 ? hw->tiles[i] : fit->menus[i];
+    hw->parameters = list;
     hw->tiles = menus;
     return ADEPT_OK;
 }
@@ -131,7 +141,10 @@ adept_status adept_kernel_fit_apply(adept_hwprofile *hw, const adept_kernel_fit 
                                     size_t n_files, uint64_t seed, adept_error *err)
 {
     const char *const *gpus = fit->n_gpus > 1 && hw->n_donors >= fit->n_gpus ? hw->donors : NULL;
-    char *text = fit_object(fit, files, n_files, seed, gpus);
+    if (hw->granularity != ADEPT_GRANULARITY_OPERATOR) hw->n_parameters = 0;
+    adept_status status = set_values(hw, fit, err);
+    if (status != ADEPT_OK) return status;
+    char *text = fit_object(hw, fit, files, n_files, seed, gpus);
     hw->fit_json = text ? adept_arena_strdup(hw->arena, text) : NULL;
     free(text);
     if (!hw->fit_json) return adept_no_memory(err, "the fit of kernels");
@@ -142,7 +155,7 @@ adept_status adept_kernel_fit_apply(adept_hwprofile *hw, const adept_kernel_fit 
     hw->saturation = NULL;
     hw->n_scalars = 0;
     hw->intervals = NULL;
-    return set_values(hw, fit, err);
+    return ADEPT_OK;
 }
 
 /* ---- what a profile's fit has of kernels ---- */

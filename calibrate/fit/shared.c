@@ -165,6 +165,8 @@ adept_status adept_shared_read_kernels(adept_shared *s, const char *path, const 
 static adept_status apply_to(adept_hwprofile *hw, const adept_shared *s, const adept_kernel_fit *fit, adept_error *err)
 {
     size_t n_donors = hw->n_donors, n_vendors = hw->n_donor_vendors;
+    hw->n_parameters = 0; /* of the kernels that a fold leaves out */
+    hw->tiles = NULL;
     adept_status status = adept_kernel_fit_apply(hw, fit, s->kernels.files, s->kernels.n_files, s->how.seed, err);
     hw->calibrated = false;
     hw->transferred = true;

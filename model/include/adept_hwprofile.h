@@ -23,6 +23,7 @@
     X(tensor_fp64_flops_per_s, 0, "matrix units, FP64")                                                 \
     X(mem_bytes, 1, "device memory")                                                                    \
     X(mem_bytes_per_s, 1, "device memory bandwidth")                                                    \
+    X(mem_bus_bits, 0, "width of the memory bus; 1024 a stack of HBM; energy per byte follows it")      \
     X(l2_bytes, 1, "last-level on-chip cache shared by all SMs")                                        \
     X(sm_count, 1, "streaming multiprocessors or compute units")                                        \
     X(process_nm, 0, "name of the manufacturing process in nm; energy per operation follows it")         \

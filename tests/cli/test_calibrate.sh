@@ -114,7 +114,7 @@ expect_error 2 'calibrate needs a MEASUREMENTS.csv' calibrate
 expect_error 2 '--gpu is missing' calibrate rows.csv -o x.json
 expect_error 2 '-o is missing' calibrate rows.csv --gpu a100
 expect_error 2 'file name is empty' calibrate rows.csv --gpu a100 -o ''
-bad "--fix: 'c_power' is not PARAMETER=VALUE" --fix c_power
+bad "--fix: '=1' is neither PARAMETER nor PARAMETER=VALUE" --fix =1
 bad "--fix: 'x' is not a number" --fix c_power=x
 bad 'no_such' --fix no_such=1
 bad 'c_power' --fix c_power=99

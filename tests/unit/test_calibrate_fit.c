@@ -334,11 +334,11 @@ static void fixing_freeing_and_leaving_out(void **state)
     synthetic *s = made(0.0, 1);
     adept_fit_options o = small_options();
     o.max_generations = 60;
-    const adept_parameter fixed[] = {{"beta_gemm", 0.5}};
+    const adept_parameter fixed[] = {{"beta_gemm", 0.5}, {"c_mem", NAN}}; /* where the fit starts */
     const char *const freed[] = {"c_gemm", "lambda_miss"};
     const char *const without[] = {"albert_alu", "c_conv_lowp"};
     o.fixed = fixed;
-    o.n_fixed = 1;
+    o.n_fixed = 2;
     o.freed = freed;
     o.n_freed = 2;
     o.without = without;
@@ -346,6 +346,8 @@ static void fixing_freeing_and_leaving_out(void **state)
     adept_fit *fit = fit_of(s, &o);
     expect(fit, "beta_gemm", ADEPT_FIT_FIXED);
     assert_true(parameter(fit, "beta_gemm")->value == 0.5);
+    expect(fit, "c_mem", ADEPT_FIT_FIXED);
+    assert_true(parameter(fit, "c_mem")->value == parameter(fit, "c_mem")->start);
     expect(fit, "c_gemm", ADEPT_FIT_FREE);
     expect(fit, "lambda_miss", ADEPT_FIT_FREE);
     expect(fit, "c_conv_lowp", ADEPT_FIT_FIXED);

@@ -30,6 +30,7 @@ static const char base[] =
     "\"tensor_fp64_flops_per_s\": {\"value\": 6e12, \"source\": \"s10\"},\n"
     "\"mem_bytes\": {\"value\": 42949672960, \"source\": \"s11\"},\n"
     "\"mem_bytes_per_s\": {\"value\": 1555e9, \"source\": \"s12\"},\n"
+    "\"mem_bus_bits\": {\"value\": 5120},\n"
     "\"l2_bytes\": {\"value\": 41943040, \"source\": \"s13\"},\n"
     "\"sm_count\": {\"value\": 100, \"source\": \"s14\"},\n"
     "\"process_nm\": {\"value\": 7},\n"

@@ -241,39 +241,42 @@ static void documentation_lists_every_parameter(void **state)
     free(text);
 }
 
-/* Worked out by hand from process, clock and peak of the sheets; shared values refer to a V100 PCIe: 12 nm, 1380 MHz.
- */
-static void own_parameters_follow_the_process(void **state)
+/* Worked out by hand from process, SMs, clock and memory of the sheets; shared values refer to a V100 PCIe: 12 nm, 80
+ * SMs at 1380 MHz, stacked memory. */
+static void own_parameters_follow_the_sheet(void **state)
 {
     (void)state;
     static const struct {
         const char *gpu;
-        double process, volts, static_w;
+        double process, memory, sm_hz, static_w;
     } cases[] = {
-        {"v100-pcie-32gb", 1, 1, 42},              /* 3 W for each of 14 TFLOP/s */
-        {"a100-sxm-40gb", 7.0 / 12, 0.839085, 50}, /* 1410 MHz where 7 nm could do 1652 */
-        {"p4", 16.0 / 12, 0.832595, 22},           /* 1063 of 1254 MHz; 3 W * 5.5 * 4/3 */
-        {"h100-sxm-80gb", 4.0 / 12, 0.994304, 84}, /* 0.12 of 700 W is more than 66.9 */
-        {"t4", 1, 1.167391, 24.3},                 /* 1590 of 1380 MHz */
+        {"v100-pcie-32gb", 1, 1, 80 * 1.38e9, 42},        /* 3 W for each of 14 TFLOP/s */
+        {"a100-sxm-40gb", 7.0 / 12, 1, 108 * 1.41e9, 50}, /* the sheet's */
+        {"p4", 16.0 / 12, 7.5 / 3.9, 20 * 1.063e9, 22},   /* 3 W * 5.5 * 4/3 */
+        {"h100-sxm-80gb", 4.0 / 12, 1, 132 * 1.98e9, 84}, /* 0.12 of 700 W is more than 66.9 */
+        {"t4", 1, 7.5 / 3.9, 40 * 1.59e9, 24.3},          /* 3 W * 8.1 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        double theta[N_THETA], v = cases[i].volts, near_enough = 1e-5;
+        double theta[N_THETA], near_enough = 1e-5;
         adept_hwprofile *hw = NULL;
         assert_int_equal(adept_hwprofile_open(&hw, cases[i].gpu, NULL), ADEPT_OK);
         adept_hwprofile_forget_fit(hw); /* what the sheet alone gives */
         assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
         for (int k = ADEPT_OP_e_simt_j; k <= ADEPT_OP_e_tensor_j; k++)
-            assert_float_equal(theta[k] / adept_operator_parameter_info((size_t)k)->fallback, cases[i].process * v * v,
+            assert_float_equal(theta[k] / adept_operator_parameter_info((size_t)k)->fallback, cases[i].process,
                                near_enough);
-        assert_float_equal(theta[ADEPT_OP_v_min], 0.74 / v, near_enough);
+        assert_float_equal(theta[ADEPT_OP_e_mem_j] / adept_operator_parameter_info(ADEPT_OP_e_mem_j)->fallback,
+                           cases[i].memory, near_enough);
         assert_float_equal(theta[ADEPT_OP_p_static_w], cases[i].static_w, 0.02);
-        /* u_active is relative to 220 W at 14 TFLOP/s: the watts are alike for alike silicon at one voltage */
+        /* u_active is relative to 220 W at 80 SMs of 1380 MHz: the watts are alike for alike silicon */
         double active_w = theta[ADEPT_OP_u_active] * (hw->specs.tdp_w - theta[ADEPT_OP_p_static_w]);
-        double of_reference_w = 0.5 * 220 * hw->specs.vector_fp32_flops_per_s / 14e12 * cases[i].process * v * v;
+        double of_reference_w = adept_operator_parameter_info(ADEPT_OP_u_active)->fallback * 220 * cases[i].sm_hz /
+                                (80 * 1.38e9) * cases[i].process;
         assert_float_equal(active_w / of_reference_w, 1, near_enough);
-        near(theta[ADEPT_OP_e_mem_j], adept_operator_parameter_info(ADEPT_OP_e_mem_j)->fallback);
-        /* without a process nothing is known of it */
-        hw->specs.process_nm = NAN;
+        for (int k = ADEPT_OP_v_slope; k <= ADEPT_OP_v_min; k++) /* relative to each board's own highest clock */
+            near(theta[k], adept_operator_parameter_info((size_t)k)->fallback);
+        /* without a process or a bus nothing is known of them */
+        hw->specs.process_nm = hw->specs.mem_bus_bits = NAN;
         assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
         for (int k = ADEPT_OP_u_active; k <= ADEPT_OP_v_min; k++)
             near(theta[k], adept_operator_parameter_info((size_t)k)->fallback);
@@ -288,8 +291,8 @@ static void easily_fed_matrix_units(void **state)
     static const struct {
         const char *gpu;
         double share;
-    } cases[] = {{"rtx3090", 1.3}, {"rtx4090", 1.3}, {"a100-sxm-40gb", 1}, {"rtx-a6000", 1},
-                 {"v100-pcie-32gb", 1}, {"t4", 1}, {"p100-pcie-16gb", 1}};
+    } cases[] = {{"rtx3090", 1.3},      {"rtx4090", 1.3}, {"a100-sxm-40gb", 1}, {"rtx-a6000", 1},
+                 {"v100-pcie-32gb", 1}, {"t4", 1},        {"p100-pcie-16gb", 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double shared[N_THETA], theta[N_THETA];
         adept_hwprofile *hw = NULL;
@@ -333,7 +336,7 @@ int main(void)
         cmocka_unit_test(more_work_and_better_boards),
         cmocka_unit_test(is_deterministic),
         cmocka_unit_test(documentation_lists_every_parameter),
-        cmocka_unit_test(own_parameters_follow_the_process),
+        cmocka_unit_test(own_parameters_follow_the_sheet),
         cmocka_unit_test(easily_fed_matrix_units),
         cmocka_unit_test(parameters_are_possible),
     };

@@ -28,11 +28,13 @@ static adept_status parse_fix(adept_cli *cli, const char *option, char *text, vo
     char *equals = strchr(text, '=');
 
     if (o->fit.n_fixed == ADEPT_MAX_FIXED) return adept_cli_usage(cli, "%s: more than %d", option, ADEPT_MAX_FIXED);
-    if (!equals || equals == text) return adept_cli_usage(cli, "%s: '%s' is not PARAMETER=VALUE", option, text);
-    *equals = '\0';
+    if (*text == '\0' || equals == text)
+        return adept_cli_usage(cli, "%s: '%s' is neither PARAMETER nor PARAMETER=VALUE", option, text);
     adept_parameter *p = &o->fixed_values[o->fit.n_fixed++];
-    p->name = text;
+    *p = (adept_parameter){text, NAN};
     o->fit.fixed = o->fixed_values;
+    if (!equals) return ADEPT_OK;
+    *equals = '\0';
     return adept_option_number(cli, option, equals + 1, -INFINITY, &p->value);
 }
 
@@ -136,7 +138,7 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_NAME, .at = AT(fit.saturation), .names = adept_saturation_name},
     {"compare-saturations", NULL, 3, "Also fit with each of the other saturation functions", ADEPT_OPT_FLAG,
      .at = AT(fit.compare_saturations)},
-    {"fix", "P=V", 3, "Hold parameter P at value V (repeatable)", ADEPT_OPT_PARSED, .parse = parse_fix},
+    {"fix", "P[=V]", 3, "Hold parameter P at value V, or at its start (repeatable)", ADEPT_OPT_PARSED, .parse = parse_fix},
     {"free", "P,...", 3, "Fit parameters that are otherwise kept at their default", ADEPT_OPT_LIST, .at = AT(freed)},
     {"without", "SCALAR,...", 3, "Hold scalars at 1, to see what they contribute", ADEPT_OPT_LIST, .at = AT(without)},
     {"scalar", "SPEC", 3,

@@ -129,22 +129,29 @@ static adept_status report_kernels(adept_cli *cli, FILE *out, const adept_kernel
     return adept_table_end(cli, &table, out);
 }
 
-static void print_values(FILE *out, const adept_kernel_fit *fit)
+static bool is_fitted(const adept_kernel_fit *fit, const char *parameter)
+{
+    for (int i = 0; i < ADEPT_KP_COUNT; i++)
+        if (strcmp(adept_kernel_parameters[i].name, parameter) == 0) return fit->fitted[i];
+    return false;
+}
+
+static void print_values(FILE *out, const adept_kernel_fit *fit, const adept_hwprofile *hw)
 {
     fputs("\nTiles\n", out);
     for (int i = 0; i < ADEPT_TILED_FAMILIES; i++) {
         fprintf(out, "  %s:", adept_kernel_family_name(i));
-        for (size_t k = 0; k < fit->menus[i].n; k++) {
+        for (size_t k = 0; k < hw->tiles[i].n; k++) {
             char text[64];
-            adept_tile_print(text, sizeof text, &fit->menus[i].tiles[k]);
+            adept_tile_print(text, sizeof text, &hw->tiles[i].tiles[k]);
             fprintf(out, " %s", text);
         }
-        fputs(fit->in_sample[i].n ? "\n" : " (default: no rows)\n", out);
+        fputs(fit->in_sample[i].n ? "\n" : " (as before: no rows)\n", out);
     }
     fputs("\nParameters\n", out);
-    for (int i = 0; i < ADEPT_KP_COUNT; i++)
-        fprintf(out, "  %-15s %10.4g%s\n", adept_kernel_parameters[i].name, fit->theta[i],
-                fit->fitted[i] ? "" : "  (default: no rows)");
+    for (size_t i = 0; i < hw->n_parameters; i++)
+        fprintf(out, "  %-15s %10.4g%s\n", hw->parameters[i].name, hw->parameters[i].value,
+                is_fitted(fit, hw->parameters[i].name) ? "" : "  (as before: no rows)");
 }
 
 /* What is said where there are kernels only. */
@@ -154,9 +161,9 @@ static adept_status report_alone(adept_cli *cli, FILE *out, const adept_kernel_f
     adept_print_format(out, "GPU      %s\n", hw->name);
     adept_status status = report_kernels(cli, out, fit, o);
     if (status != ADEPT_OK) return status;
-    print_values(out, fit);
+    print_values(out, fit, hw);
     fputs("\nNo step was measured: the profile has no errors and no intervals of steps, and what kernels do not tell\n"
-          "(launches, the optimizer, power) keeps its default. Add MEASUREMENTS.csv for those.\n\n",
+          "(launches, the optimizer, power) is transferred from other GPUs. Add MEASUREMENTS.csv for those.\n\n",
           out);
     adept_print_format(out, "Written: %s\n", o->output);
     return ADEPT_OK;
@@ -336,7 +343,8 @@ static adept_status calibrate_kernels(adept_cli *cli, work *w, const adept_calib
     adept_status status = ADEPT_OK;
 
     if (!w->shared) status = adept_hwprofile_open(&w->hw, o->measurements.gpu, &cli->err);
-    if (status == ADEPT_OK && !w->shared && w->hw->transferred) adept_hwprofile_forget_fit(w->hw);
+    if (status == ADEPT_OK && !w->shared && o->from_sheet) adept_hwprofile_forget_fit(w->hw);
+    if (status == ADEPT_OK && !w->shared) status = adept_hwprofile_adopt(w->hw, ADEPT_GRANULARITY_OPERATOR, &cli->err);
     if (status == ADEPT_OK) status = fit_kernels(cli, w, o);
     if (status == ADEPT_OK) status = date_text(cli, date, sizeof date);
     if (status == ADEPT_OK) status = adept_kernel_fit_to_hwprofile(&w->hwprofile_text, w->hw, date, &cli->err);

@@ -34,7 +34,7 @@ typedef struct adept_fit_options {
     const char *saturation; /* NULL: the base profile's, else the default */
     size_t n_scalars;       /* targeted scalars besides the base profile's; a name already there replaces it */
     const adept_scalar *scalars;
-    size_t n_fixed; /* --fix P=V */
+    size_t n_fixed; /* --fix P=V; NAN: where the fit starts */
     const adept_parameter *fixed;
     size_t n_freed; /* --free P: fit what is fixed by default or undetermined */
     const char *const *freed;

@@ -55,8 +55,8 @@ adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows
 
 /**
  * Make a fit of kernels the fit of a GPU: start, centre of the priors and value of all that is not fitted, for whatever
- * predicts or calibrates with `hw` from now on. What was not fitted keeps the granularity's default; an earlier fit of
- * `hw` is forgotten.
+ * predicts or calibrates with `hw` from now on. What was not fitted keeps the value that `hw` has for granularity
+ * "operator", else the default.
  */
 adept_status adept_kernel_fit_apply(adept_hwprofile *hw, const adept_kernel_fit *fit, const adept_kernel_file *files,
                                     size_t n_files, uint64_t seed, adept_error *err);
