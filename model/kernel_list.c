@@ -19,6 +19,7 @@ adept_board adept_board_of(const double *theta, double tdp_w, double min_clock)
     return (adept_board){
         .static_w = theta[ADEPT_OP_p_static_w],
         .active_w = theta[ADEPT_OP_u_active] * (tdp_w - theta[ADEPT_OP_p_static_w]),
+        .wait_share = theta[ADEPT_OP_u_wait],
         .core_share = theta[ADEPT_OP_mem_core_share],
         .v_slope = theta[ADEPT_OP_v_slope],
         .v_min = theta[ADEPT_OP_v_min],

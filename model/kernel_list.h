@@ -35,6 +35,7 @@ static inline double adept_executions_all(const adept_executions *e)
 /* What parameters say of the board. */
 typedef struct adept_board {
     double static_w, active_w; /* idle; while any kernel runs at full clock, above idle */
+    double wait_share;         /* of active_w, between kernels */
     double core_share, v_slope, v_min, e_simt_j, e_tensor_j, e_mem_j, min_clock;
 } adept_board;
 adept_board adept_board_of(const double *theta, double tdp_w, double min_clock);

@@ -148,10 +148,12 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
     }
     out->fixed_s = theta[ADEPT_OP_t_fixed_s];
     out->step_s = work_s(out, part_s, n, theta) + out->comm_s + out->fixed_s;
-    out->energy_j = v * v * (list->core_j + board->active_w * f * all_s) + list->memory_j;
+    double kernels_j = v * v * (list->core_j + board->active_w * f * all_s) + list->memory_j;
+    double wait_w = v * v * board->wait_share * board->active_w * f;
+    out->energy_j = kernels_j + wait_w * (out->step_s - all_s);
     out->power_w = board->static_w + out->energy_j / out->step_s;
-    out->pass_w = out->optimizer_w = board->static_w + (all_s > 0.0 ? out->energy_j / all_s : 0.0);
-    out->comm_w = out->idle_w = board->static_w;
+    out->pass_w = out->optimizer_w = board->static_w + (all_s > 0.0 ? kernels_j / all_s : 0.0);
+    out->comm_w = out->idle_w = board->static_w + wait_w;
 }
 
 /* ---- derivatives ---- */
@@ -172,7 +174,7 @@ void adept_list_slopes_add(adept_list_slopes *sum, const adept_timed_kernel *k, 
     sum->bytes += all * k->bytes;
 }
 
-/* What energy depends on beside times, at one clock. */
+/* What energy depends on beside times, at one clock. Waiting counts as the share of its time that draws as much. */
 typedef struct energy_terms {
     double simt_flops, tensor_flops, bytes, time_s;
     double core_j; /* at full voltage */
@@ -288,7 +290,8 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
     const adept_board *board = &list->board;
     double f = step->clock_ratio, v = adept_board_voltage(board, f, NULL), active = v * v * board->active_w * f;
     bool moves = step->limited && !step->floored && balance->by_clock != 0.0;
-    energy_terms e = {slopes->simt_flops, slopes->tensor_flops, slopes->bytes, step->pass_s + step->optimizer_s, 0.0};
+    double kernels_s = step->pass_s + step->optimizer_s, wait_s = step->step_s - kernels_s;
+    energy_terms e = {slopes->simt_flops, slopes->tensor_flops, slopes->bytes, kernels_s + board->wait_share * wait_s, 0.0};
     e.core_j = list->core_j + board->active_w * f * e.time_s;
     adept_span all = {0};
     for (int p = 0; p < ADEPT_PARTS; p++) {
@@ -308,7 +311,9 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
             kernels += part;
             time += step->exposed[p] * (part + f_by * part_by_f[p]);
         }
-        double energy = energy_slope(i, &e, board, f, n->tdp_w, theta) + active * kernels + f_by * all_by_f.energy;
+        double wait = time - kernels - f_by * all_by_f.time;
+        double energy = energy_slope(i, &e, board, f, n->tdp_w, theta) + active * kernels + f_by * all_by_f.energy +
+                        active * (board->wait_share * wait + (i == ADEPT_OP_u_wait ? wait_s : 0.0));
         dtime_s[i] = time;
         dpower_w[i] = (energy - mean_w * time) / step->step_s + (i == ADEPT_OP_p_static_w ? 1.0 : 0.0);
     }

@@ -59,7 +59,7 @@ fit_shared() {
         [ ! -f "$file" ] || set -- "$@" "$file"
     done
     "$adept" calibrate "$@" --gpu auto --models "$rows/models" --leave-out gpu --by gpu,gpu+file --prior-rows 0.1 \
-        --fix e_tensor_j --fix t_host_s=2.5e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --restarts 3 --suggest 0 \
+        --fix e_tensor_j --fix u_wait --fix t_host_s=2.5e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --restarts 3 --suggest 0 \
         --json -o "$work/shared.json" > "$work/report.json"
     [ -z "${REPORTS:-}" ] || cp "$work/report.json" "$REPORTS/shared.json"
     mkdir -p "$profiles/shared"

@@ -50,6 +50,7 @@ static const char *const of_steps[] = {
     "bw_eff_bytes_per_s",
     "p_static_w",
     "u_active",
+    "u_wait",
     "e_simt_j",
     "e_tensor_j",
     "e_mem_j",

@@ -21,6 +21,7 @@
     X(overlap, 0, 1, 0.5, 0, 0.3, "share of the all-reduce hidden behind the backward pass")                           \
     X(p_static_w, 5, 800, NAN, 1, 0.6, "power of one idle GPU in W")                                                   \
     X(u_active, 0.01, 2, 0.5, 1, 0.5, "power while any kernel runs, relative to tdp_w - p_static_w")                   \
+    X(u_wait, 0, 1, 0.4, 0, 0.2, "power while the GPU waits between kernels, relative to that of u_active")            \
     X(e_simt_j, 1e-13, 1e-10, 1e-11, 1, 0.4, "energy of one FLOP on the ALUs in J")                                    \
     X(e_tensor_j, 1e-14, 1e-10, 2e-12, 1, 0.4, "energy of one FLOP on 16 bits on the matrix units in J")               \
     X(e_mem_j, 1e-12, 1e-9, 6e-11, 1, 0.4, "energy of one byte from or to device memory in J")                         \

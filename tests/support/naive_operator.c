@@ -295,7 +295,7 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
 {
     const adept_profile *prof = at->profile;
     const adept_specs *specs = &at->hw->specs;
-    double gpus = at->run.gpus > 0 ? (double)at->run.gpus : 1, tensors_s = 0, energy_j = 0;
+    double gpus = at->run.gpus > 0 ? (double)at->run.gpus : 1, tensors_s = 0, energy_j = 0, kernels_s = 0;
     double params = (double)prof->trainable_params, gradient_bytes = params > 0 ? prof->trainable_bytes : 0;
     step s = {.theta = theta, .tdp_w = specs->tdp_w};
     naive_operator out = {0};
@@ -316,6 +316,7 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
     double device_s[3] = {0, 0, tensors_s}, host_s[3] = {0, 0, tensors_s};
     for (size_t i = 0; i < s.n; i++) {
         const row *r = &s.rows[i];
+        kernels_s += r->times * time_at(r, out.clock_ratio, theta);
         device_s[r->part] += r->times * time_at(r, out.clock_ratio, theta) + r->launches * P(t_launch_s);
         host_s[r->part] += r->launches * P(t_host_s);
         energy_j += r->times * energy_at(&s, r, out.clock_ratio);
@@ -329,6 +330,8 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
     out.time_s = out.end_s + P(t_fixed_s);
     if (gpus > 1 && prof->mode != ADEPT_MODE_INFER && params > 0)
         out.time_s += (1 - P(overlap)) * naive_allreduce_s(&at->run, gradient_bytes, P(l_hop_s), P(bw_eff_bytes_per_s));
+    double v = fmax(P(v_min), 1 - P(v_slope) * (1 - out.clock_ratio)); /* between kernels the clocks stay up */
+    energy_j += (out.time_s - kernels_s) * P(u_wait) * v * v * P(u_active) * (s.tdp_w - P(p_static_w)) * out.clock_ratio;
     out.power_w = gpus * (P(p_static_w) + energy_j / out.time_s);
     return out;
 }

@@ -242,6 +242,27 @@ static void clock_under_a_limit(void **state)
     near(predict(&f).clock_ratio, 180 / (0.81 * 640));
 }
 
+/* Between kernels a tenth of 130 W, at half the clock by f v^2 = 0.28125 of it. */
+static void energy_between_kernels(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f, 100, 0);
+    adept_prediction without = predict(&f);
+    set(&f, "u_wait", 0.1);
+    adept_prediction p = predict(&f);
+    double share = 1 - p.pass_s / p.step_time_s; /* 3.8 of 10.5 ms: launches and the constant time */
+    assert_true(share > 0.2 && p.step_time_s == without.step_time_s && p.pass_w == without.pass_w);
+    near(p.idle_w, 40 + 13);
+    near(p.comm_w, 40 + 13);
+    near(p.power_avg_w, without.power_avg_w + 13 * share);
+    draw(&f, 640);
+    f.run.power_limit_w = 220; /* no limit on what waits */
+    p = predict(&f);
+    near(p.clock_ratio, 0.5);
+    near(p.idle_w, 40 + 13 * 0.28125);
+}
+
 /* A stream's time is stretched by 1 + 0.4 * (1/f - 1): at half the clock 1.4. Its bytes' 80 W fall to 80/1.4; the
  * active power is 520 W * 0.28125. */
 static void memory_stretch_under_a_limit(void **state)
@@ -363,6 +384,7 @@ int main(void)
         cmocka_unit_test(how_the_optimizer_runs),
         cmocka_unit_test(the_optimizer_can_wait),
         cmocka_unit_test(energy),
+        cmocka_unit_test(energy_between_kernels),
         cmocka_unit_test(energy_of_the_optimizer),
         cmocka_unit_test(clock_under_a_limit),
         cmocka_unit_test(memory_stretch_under_a_limit),
