@@ -109,15 +109,6 @@ void adept_json_end_array(adept_json_writer *w)
 
 /* ---- values ---- */
 
-void adept_json_put_members(adept_json_writer *w, const char *key, const void *structure,
-                            const adept_json_member *members, size_t n)
-{
-    if (key) adept_json_begin_object(w, key);
-    for (size_t i = 0; i < n; i++)
-        adept_json_put_number(w, members[i].key, *(const double *)((const char *)structure + members[i].offset));
-    if (key) adept_json_end_object(w);
-}
-
 void adept_json_put_text(adept_json_writer *w, const char *key, const char *json)
 {
     put_key(w, key);

@@ -7,14 +7,6 @@
 
 #define SCHEMA_VERSION 1
 
-/* Numbers that stand under the names of their fields, or under others. */
-#define FIELD(type, field)                                                                                             \
-    {                                                                                                                  \
-#field, offsetof(type, field)                                                                                  \
-    }
-#define PUT(w, key, structure, members)                                                                                \
-    adept_json_put_members(w, key, structure, members, sizeof members / sizeof *members)
-
 static void put_model(adept_json_writer *w, const adept_profile *prof)
 {
     adept_json_begin_object(w, "model");
@@ -70,29 +62,22 @@ static void put_interval(adept_json_writer *w, const adept_prediction *p)
     adept_json_end_object(w);
 }
 
-#define P(field) FIELD(adept_prediction, field)
-static const adept_json_member results[] = {P(step_time_s), P(power_avg_w),   P(energy_step_j),
-                                            P(edp_js),      P(samples_per_s), P(energy_per_sample_j)};
-/* What is hidden is no part of the sum. */
-static const adept_json_member times[] = {P(pass_s),        P(optimizer_s),     P(comm_s),
-                                          P(comm_hidden_s), P(kernel_launch_s), P(fixed_s)};
-static const adept_json_member pass[] = {P(gemm_s), P(conv_s), P(alu_s), P(memory_s), P(clock_ratio), P(clock_hz)};
-static const adept_json_member powers[] = {P(pass_w), P(optimizer_w), P(comm_w), P(idle_w)};
-static const adept_json_member flops[] = {{"gemm", offsetof(adept_prediction, gemm_flops)},
-                                          {"conv", offsetof(adept_prediction, conv_flops)},
-                                          {"alu", offsetof(adept_prediction, alu_flops)},
-                                          {"total", offsetof(adept_prediction, total_flops)}};
-static const adept_json_member traffic[] = {{"read", offsetof(adept_prediction, bytes_read)},
-                                            {"written", offsetof(adept_prediction, bytes_written)}};
-
 static void put_results(adept_json_writer *w, const adept_prediction *p)
 {
-    PUT(w, NULL, p, results);
-    adept_json_put_string(w, "power_scope", "gpu");
+    adept_json_put_members(w,
+                           "step_time_s %g power_avg_w %g energy_step_j %g edp_js %g samples_per_s %g "
+                           "energy_per_sample_j %g power_scope %s",
+                           p->step_time_s, p->power_avg_w, p->energy_step_j, p->edp_js, p->samples_per_s,
+                           p->energy_per_sample_j, "gpu");
     put_interval(w, p);
-    PUT(w, "time", p, times);
-    PUT(w, "pass", p, pass);
-    PUT(w, "power", p, powers);
+    /* what is hidden is no part of the sum */
+    adept_json_put_object(w, "time",
+                          "pass_s %g optimizer_s %g comm_s %g comm_hidden_s %g kernel_launch_s %g fixed_s %g",
+                          p->pass_s, p->optimizer_s, p->comm_s, p->comm_hidden_s, p->kernel_launch_s, p->fixed_s);
+    adept_json_put_object(w, "pass", "gemm_s %g conv_s %g alu_s %g memory_s %g clock_ratio %g clock_hz %g", p->gemm_s,
+                          p->conv_s, p->alu_s, p->memory_s, p->clock_ratio, p->clock_hz);
+    adept_json_put_object(w, "power", "pass_w %g optimizer_w %g comm_w %g idle_w %g", p->pass_w, p->optimizer_w,
+                          p->comm_w, p->idle_w);
     adept_json_put_string(w, "bound", adept_bound_name(p->bound));
 }
 
@@ -100,35 +85,30 @@ static void put_results(adept_json_writer *w, const adept_prediction *p)
 static void put_communication(adept_json_writer *w, const adept_prediction *p, const adept_run *run)
 {
     if (!adept_json_begin_known(w, "communication", p->comm_s + p->comm_hidden_s > 0.0)) return;
-    adept_json_put_known(w, "allreduce", adept_allreduce_name(run->allreduce));
-    adept_json_put_known(w, "overlap",
-                         adept_overlap_name(p->comm_buckets > 0.0 ? ADEPT_OVERLAP_BUCKETED : ADEPT_OVERLAP_FIXED));
-    adept_json_put_number(w, "buckets", p->comm_buckets > 0.0 ? p->comm_buckets : NAN);
-    adept_json_put_number(w, "total_s", p->comm_s + p->comm_hidden_s);
-    adept_json_put_number(w, "exposed_s", p->comm_s);
-    adept_json_put_number(w, "hidden_s", p->comm_hidden_s);
+    adept_json_put_members(w, "allreduce %s overlap %s buckets %g total_s %g exposed_s %g hidden_s %g",
+                           adept_allreduce_name(run->allreduce),
+                           adept_overlap_name(p->comm_buckets > 0.0 ? ADEPT_OVERLAP_BUCKETED : ADEPT_OVERLAP_FIXED),
+                           p->comm_buckets > 0.0 ? p->comm_buckets : NAN, p->comm_s + p->comm_hidden_s, p->comm_s,
+                           p->comm_hidden_s);
     adept_json_end_object(w);
 }
 
 static void put_work(adept_json_writer *w, const adept_prediction *p)
 {
-    PUT(w, "flops", p, flops);
+    adept_json_put_object(w, "flops", "gemm %g conv %g alu %g total %g", p->gemm_flops, p->conv_flops, p->alu_flops,
+                          p->total_flops);
     adept_json_put_number(w, "macs_forward", p->macs_forward);
-    PUT(w, "bytes", p, traffic);
-    adept_json_put_number(w, "kernels", p->kernels);
-    adept_json_put_number(w, "mfu", p->mfu);
+    adept_json_put_object(w, "bytes", "read %g written %g", p->bytes_read, p->bytes_written);
+    adept_json_put_members(w, "kernels %g mfu %g", p->kernels, p->mfu);
 }
 
 static void put_memory(adept_json_writer *w, const adept_memory *m)
 {
-#define M(field) FIELD(adept_memory, field)
-    static const adept_json_member bytes[] = {M(weights_bytes),     M(gradients_bytes), M(optimizer_bytes),
-                                              M(activations_bytes), M(other_bytes),     M(peak_bytes),
-                                              M(capacity_bytes)};
-    adept_json_begin_object(w, "memory");
-    PUT(w, NULL, m, bytes);
-    adept_json_put_bool(w, "fits", m->fits);
-    adept_json_end_object(w);
+    adept_json_put_object(w, "memory",
+                          "weights_bytes %g gradients_bytes %g optimizer_bytes %g activations_bytes %g other_bytes %g "
+                          "peak_bytes %g capacity_bytes %g fits %d",
+                          m->weights_bytes, m->gradients_bytes, m->optimizer_bytes, m->activations_bytes,
+                          m->other_bytes, m->peak_bytes, m->capacity_bytes, m->fits);
 }
 
 static void put_totals_interval(adept_json_writer *w, const adept_totals *t)
@@ -141,13 +121,11 @@ static void put_totals_interval(adept_json_writer *w, const adept_totals *t)
     adept_json_end_object(w);
 }
 
-#define T(field) FIELD(adept_totals, field)
 /* What the totals were multiplied by, and where that comes from. */
 static void put_rates(adept_json_writer *w, const adept_totals *t)
 {
-    static const adept_json_member rates[] = {T(carbon_g_per_kwh), T(price_per_kwh), T(gpu_hour_price), T(pue),
-                                              T(host_power_w)};
-    PUT(w, NULL, t, rates);
+    adept_json_put_members(w, "carbon_g_per_kwh %g price_per_kwh %g gpu_hour_price %g pue %g host_power_w %g",
+                           t->carbon_g_per_kwh, t->price_per_kwh, t->gpu_hour_price, t->pue, t->host_power_w);
     adept_json_begin_object(w, "sources");
     adept_json_put_known(w, "place", t->place);
     adept_json_put_known(w, "carbon_intensity", t->carbon_source);
@@ -158,46 +136,47 @@ static void put_rates(adept_json_writer *w, const adept_totals *t)
 
 static void put_totals(adept_json_writer *w, const adept_totals *t)
 {
-    static const adept_json_member first[] = {T(steps), T(time_s),  T(energy_kwh), T(co2e_g),
-                                              T(cost),  T(samples), T(epochs)};
-    static const adept_json_member last[] = {T(gpu_hours), T(host_energy_kwh), T(site_energy_kwh)};
     if (!adept_json_begin_known(w, "total", t != NULL)) return;
-    PUT(w, NULL, t, first);
-    adept_json_put_number(w, "hours", t->time_s / 3600.0);
-    PUT(w, NULL, t, last);
+    adept_json_put_members(w, "steps %g time_s %g energy_kwh %g co2e_g %g cost %g samples %g epochs %g hours %g",
+                           t->steps, t->time_s, t->energy_kwh, t->co2e_g, t->cost, t->samples, t->epochs,
+                           t->time_s / 3600.0);
+    adept_json_put_members(w, "gpu_hours %g host_energy_kwh %g site_energy_kwh %g", t->gpu_hours, t->host_energy_kwh,
+                           t->site_energy_kwh);
     put_totals_interval(w, t);
     put_rates(w, t);
     adept_json_end_object(w);
 }
 
+static void put_limit(adept_json_writer *w, const char *key, const adept_limit_estimate *l)
+{
+    adept_json_put_object(w, key,
+                          "limit_w %g clock_hz %g step_time_s %g power_avg_w %g energy_step_j %g edp_js %g slowdown %g "
+                          "energy_saving %g edp_saving %g",
+                          l->limit_w, l->clock_hz, l->step_time_s, l->power_avg_w, l->energy_step_j, l->edp_js,
+                          l->slowdown, l->energy_saving, l->edp_saving);
+}
+
 static void put_limits(adept_json_writer *w, const adept_power_limits *l)
 {
-#define L(field) FIELD(adept_limit_estimate, field)
-    static const adept_json_member choice[] = {L(limit_w),     L(clock_hz),      L(step_time_s),
-                                               L(power_avg_w), L(energy_step_j), L(edp_js),
-                                               L(slowdown),    L(energy_saving), L(edp_saving)};
     if (!adept_json_begin_known(w, "power_limits", l->known)) return;
     adept_json_put_pair(w, "range_w", l->low_w, l->high_w);
-    PUT(w, "default", &l->unset, choice);
-    PUT(w, "energy_optimal", &l->energy_optimal, choice);
-    PUT(w, "edp_optimal", &l->edp_optimal, choice);
+    put_limit(w, "default", &l->unset);
+    put_limit(w, "energy_optimal", &l->energy_optimal);
+    put_limit(w, "edp_optimal", &l->edp_optimal);
     adept_json_end_object(w);
 }
 
 static void put_layers(adept_json_writer *w, const adept_layer_prediction *layers, size_t n)
 {
-#define R(field) FIELD(adept_layer_prediction, field)
-    static const adept_json_member numbers[] = {R(time_s), R(energy_j), R(flops), R(bytes_read), R(bytes_written)};
     adept_json_begin_array(w, "layers");
     for (size_t i = 0; i < n; i++) {
         const adept_layer_prediction *l = &layers[i];
-        adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "path", l->path); /* the root module's is the empty text, not unknown */
-        adept_json_put_string(w, "module_class", l->module_class);
-        adept_json_put_integer(w, "count", l->count);
-        PUT(w, NULL, l, numbers);
-        adept_json_put_string(w, "bound", adept_bound_name(l->bound));
-        adept_json_end_object(w);
+        /* the root module's path is the empty text, not unknown */
+        adept_json_put_object(
+            w, NULL,
+            "path %s module_class %s count %jd time_s %g energy_j %g flops %g bytes_read %g bytes_written %g bound %s",
+            l->path, l->module_class, (intmax_t)l->count, l->time_s, l->energy_j, l->flops, l->bytes_read,
+            l->bytes_written, adept_bound_name(l->bound));
     }
     adept_json_end_array(w);
 }

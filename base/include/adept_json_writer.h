@@ -37,14 +37,6 @@ void adept_json_put_strings(adept_json_writer *w, const char *key, const char *c
 void adept_json_put_null(adept_json_writer *w, const char *key);
 /** [low, high]; null unless both are finite. */
 void adept_json_put_pair(adept_json_writer *w, const char *key, double low, double high);
-/* A double of a structure, and the key that it goes by. */
-typedef struct adept_json_member {
-    const char *key;
-    size_t offset;
-} adept_json_member;
-/** Some numbers of a structure, as an object; without a key into the object that is open. */
-void adept_json_put_members(adept_json_writer *w, const char *key, const void *structure,
-                            const adept_json_member *members, size_t n);
 /** Text that is JSON already. */
 void adept_json_put_text(adept_json_writer *w, const char *key, const char *json);
 void adept_json_put_tree(adept_json_writer *w, const char *key, const cJSON *tree);
