@@ -102,7 +102,9 @@ static void put_communication(adept_json_writer *w, const adept_prediction *p, c
     if (!adept_json_begin_known(w, "communication", p->comm_s + p->comm_hidden_s > 0.0)) return;
     adept_json_put_known(w, "allreduce", adept_allreduce_name(run->allreduce));
     adept_json_put_known(w, "overlap",
-                         adept_overlap_name(p->comm_buckets > 0.0 ? ADEPT_OVERLAP_BUCKETED : ADEPT_OVERLAP_FIXED));
+                         adept_overlap_name(p->comm_buckets > 0.0               ? ADEPT_OVERLAP_BUCKETED
+                                            : run->overlap == ADEPT_OVERLAP_NONE ? ADEPT_OVERLAP_NONE
+                                                                                 : ADEPT_OVERLAP_FIXED));
     adept_json_put_number(w, "buckets", p->comm_buckets > 0.0 ? p->comm_buckets : NAN);
     adept_json_put_number(w, "total_s", p->comm_s + p->comm_hidden_s);
     adept_json_put_number(w, "exposed_s", p->comm_s);

@@ -41,6 +41,8 @@ static const char base[] =
     "\"power_limit_max_w\": {\"value\": 450, \"source\": \"s20\"},\n"
     "\"idle_w\": {\"value\": 50, \"source\": \"s21\"},\n"
     "\"link_bytes_per_s\": {\"value\": 600e9, \"source\": \"s22\"},\n"
+    "\"allreduce_bytes_per_s\": {\"value\": 225e9, \"source\": \"s24\"},\n"
+    "\"allreduce_hop_s\": {\"value\": 1e-6, \"source\": \"s25\"},\n"
     "\"pcie_bytes_per_s\": {\"value\": 64e9}},\n"
     "\"fit\": {\"granularity\": \"operator\", \"saturation\": \"sigmoid\", \"dataset\": {\"rows\": 12},\n"
     "         \"parameters\": {\"beta_gemm\": 0.75, \"t_kern_s\": 2.5e-6}}}\n";
