@@ -195,7 +195,7 @@ static void put_error(adept_json_writer *w, const adept_collective_error *e)
 
 char *adept_collective_fit_to_json(const adept_hwprofile *hw, const adept_collective_fit *fit)
 {
-    adept_json_writer w = {.pretty = true};
+    adept_json_writer w = {0};
     adept_json_begin_object(&w, NULL);
     adept_json_put_integer(&w, "schema_version", 1);
     adept_json_put_string(&w, "gpu", hw->name);
