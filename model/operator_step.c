@@ -126,11 +126,11 @@ static double exposed_share(const adept_operator_numbers *n, const double *theta
     return n->network.flat ? 1.0 : 1.0 - theta[ADEPT_OP_overlap];
 }
 
-/* Gradients are copied together, divided by the number of GPUs, and copied back: each reads and writes all of them. */
+/* Gradients are copied together, and back: each reads and writes all of them. */
 static double flat_copies_s(const adept_operator_numbers *n, const double *theta)
 {
     bool flat = n->network.flat && n->network.n > 0;
-    return flat ? 6.0 * n->gradient_bytes / (n->bytes_per_s * theta[ADEPT_KP_beta_mem]) : 0.0;
+    return flat ? 4.0 * n->gradient_bytes / (n->bytes_per_s * theta[ADEPT_KP_beta_mem]) : 0.0;
 }
 
 void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,

@@ -333,8 +333,8 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
     out.time_s = out.end_s + P(t_fixed_s);
     if (gpus > 1 && prof->mode != ADEPT_MODE_INFER && params > 0) {
         double sent_s = naive_nccl_s(&at->run, at->hw, gradient_bytes, P(l_hop_s), P(bw_eff_bytes_per_s));
-        if (at->run.overlap == ADEPT_OVERLAP_NONE) /* flattened, divided, and put back */
-            out.time_s += sent_s + 3 * 2 * gradient_bytes / specs->mem_bytes_per_s / K(beta_mem);
+        if (at->run.overlap == ADEPT_OVERLAP_NONE) /* flattened, and put back */
+            out.time_s += sent_s + 2 * 2 * gradient_bytes / specs->mem_bytes_per_s / K(beta_mem);
         else
             out.time_s += (1 - P(overlap)) * sent_s;
     }
