@@ -136,8 +136,8 @@ adept_status adept_operator_parameters_own(double own[ADEPT_OPERATOR_PARAMETERS]
     own[ADEPT_OP_bw_eff_bytes_per_s] = of_sheet.bw_eff_bytes_per_s;
     own[ADEPT_OP_l_hop_s] =
         isnan(hw->specs.allreduce_hop_s) ? infos[ADEPT_OP_l_hop_s].fallback : hw->specs.allreduce_hop_s;
-    if (!isnan(hw->specs.allreduce_bytes_per_s))
-        own[ADEPT_OP_bw_eff_bytes_per_s] = hw->specs.allreduce_bytes_per_s;
+    if (!isnan(hw->specs.allreduce_link_share))
+        own[ADEPT_OP_bw_eff_bytes_per_s] = hw->specs.allreduce_link_share * 0.5 * hw->specs.link_bytes_per_s;
     adept_operator_own(own, shared, &owner);
     return ADEPT_OK;
 }

@@ -143,7 +143,8 @@ static adept_status fit(adept_collective_fit *out, const selection *all, bool *l
     adept_status status = ADEPT_OK;
     search(&out->bytes_per_s, &out->hop_s, all);
     for (size_t i = 0; i < all->rows->n; i++)
-        if (!all->left_out[i]) add(&out->in_sample, log_error(&all->rows->rows[i], all->hw, out->bytes_per_s, out->hop_s));
+        if (!all->left_out[i])
+            add(&out->in_sample, log_error(&all->rows->rows[i], all->hw, out->bytes_per_s, out->hop_s));
     divide(&out->in_sample);
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes && status == ADEPT_OK; i++)
         status = leave_out(out, schemes[i], all, left_out, err);
@@ -179,9 +180,9 @@ adept_status adept_collectives_apply(adept_hwprofile *hw, const adept_collective
     if (!sources || !source) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit of all-reduces");
     for (size_t i = 0; i < ADEPT_SPECS; i++)
         sources[i] = hw->sources ? hw->sources[i] : "";
-    sources[ADEPT_SPEC_allreduce_bytes_per_s] = sources[ADEPT_SPEC_allreduce_hop_s] = source;
+    sources[ADEPT_SPEC_allreduce_link_share] = sources[ADEPT_SPEC_allreduce_hop_s] = source;
     hw->sources = sources;
-    hw->specs.allreduce_bytes_per_s = fit->bytes_per_s;
+    hw->specs.allreduce_link_share = fit->bytes_per_s / (0.5 * hw->specs.link_bytes_per_s);
     hw->specs.allreduce_hop_s = fit->hop_s;
     return ADEPT_OK;
 }
@@ -200,6 +201,7 @@ char *adept_collective_fit_to_json(const adept_hwprofile *hw, const adept_collec
     adept_json_put_integer(&w, "schema_version", 1);
     adept_json_put_string(&w, "gpu", hw->name);
     adept_json_put_number(&w, "allreduce_bytes_per_s", fit->bytes_per_s);
+    adept_json_put_number(&w, "allreduce_link_share", hw->specs.allreduce_link_share);
     adept_json_put_number(&w, "allreduce_hop_s", fit->hop_s);
     adept_json_put_integer(&w, "small", (int64_t)fit->n_small);
     adept_json_put_string(&w, "unit", "percent");

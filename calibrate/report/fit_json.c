@@ -304,7 +304,7 @@ static adept_status set_measured(cJSON *root, const adept_hwprofile *hw, adept_e
     static const struct {
         const char *name;
         adept_spec spec;
-    } measured[] = {{"allreduce_bytes_per_s", ADEPT_SPEC_allreduce_bytes_per_s},
+    } measured[] = {{"allreduce_link_share", ADEPT_SPEC_allreduce_link_share},
                     {"allreduce_hop_s", ADEPT_SPEC_allreduce_hop_s}};
     cJSON *specs = cJSON_GetObjectItemCaseSensitive(root, "specs");
     for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {

@@ -42,7 +42,8 @@ static void columns_in_any_order(void **state)
                      ADEPT_OK);
     assert_int_equal(read_text(&rows, "op,gpus,size_bytes,time_us\nall_reduce,2.0,2e6,3\n", NULL), ADEPT_OK);
     assert_true(rows.n == 2 && rows.n_others == 1);
-    assert_true(rows.rows[0].gpus == 8 && rows.rows[0].bytes == 1048576 && fabs(rows.rows[0].time_s - 120.5e-6) < 1e-12);
+    assert_true(rows.rows[0].gpus == 8 && rows.rows[0].bytes == 1048576 &&
+                fabs(rows.rows[0].time_s - 120.5e-6) < 1e-12);
     assert_string_equal(rows.rows[0].source, "lab");
     assert_true(rows.rows[1].gpus == 2 && rows.rows[1].bytes == 2e6);
     assert_string_equal(rows.rows[1].source, "");
@@ -59,7 +60,8 @@ static void faults_have_a_place(void **state)
         {"op,gpus,size_bytes\n", ":1: column \"time_us\" is missing"},
         {"op,gpus,size_bytes,time_us,op\n", ":1: column \"op\" occurs twice"},
         {"op,gpus,size_bytes,time_us\nall_reduce,8,1024,5\nall_reduce,8,1024\n", ":3: 3 cells, the header has 4"},
-        {"op,gpus,size_bytes,time_us\nall_reduce,1,1024,5\n", ":2: column gpus: \"1\" is not a whole number of at least 2"},
+        {"op,gpus,size_bytes,time_us\nall_reduce,1,1024,5\n",
+         ":2: column gpus: \"1\" is not a whole number of at least 2"},
         {"op,gpus,size_bytes,time_us\nall_reduce,2.5,1024,5\n", ":2: column gpus: \"2.5\""},
         {"op,gpus,size_bytes,time_us\nall_reduce,8,-4,5\n", ":2: column size_bytes: \"-4\""},
         {"op,gpus,size_bytes,time_us\nall_reduce,8,4,fast\n", ":2: column time_us: \"fast\" is not a number"},
@@ -119,7 +121,8 @@ static void the_sheet_gets_it(void **state)
     assert_int_equal(adept_collectives_apply(hw, &fit, "toy.csv", NULL), ADEPT_OK);
     assert_int_equal(adept_collective_fit_to_hwprofile(&text, hw, NULL), ADEPT_OK);
     assert_int_equal(adept_hwprofile_from_json(&written, "l4", text, strlen(text), NULL), ADEPT_OK);
-    assert_true(written->specs.allreduce_bytes_per_s == fit.bytes_per_s && written->specs.allreduce_hop_s == fit.hop_s);
+    assert_true(fabs(written->specs.allreduce_link_share * 32e9 / fit.bytes_per_s - 1) < 1e-9 &&
+                written->specs.allreduce_hop_s == fit.hop_s);
     assert_non_null(strstr(written->sources[ADEPT_SPEC_allreduce_hop_s], "45 all-reduces of toy.csv"));
     assert_true(written->specs.mem_bytes_per_s == hw->specs.mem_bytes_per_s && !written->calibrated);
     free(text);

@@ -32,7 +32,7 @@ static void add_line(adept_table *table, const char *which, const char *by, cons
 adept_status adept_collectives_report(adept_cli *cli, FILE *out, const adept_collective_fit *fit,
                                       const adept_calibrate_options *o)
 {
-    static const adept_column columns[] = {{"", false},  {"by", false},     {"left out", false},
+    static const adept_column columns[] = {{"", false}, {"by", false},     {"left out", false},
                                            {"n", true}, {"error %", true}, {"bias", true}};
     adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
 

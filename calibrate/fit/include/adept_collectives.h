@@ -1,4 +1,5 @@
-/** @file adept_collectives.h  Bandwidth and latency of a GPU's links from measured all-reduces. Calls: measurements, model. */
+/** @file adept_collectives.h  Bandwidth and latency of a GPU's links from measured all-reduces. Calls: measurements,
+ * model. */
 #ifndef ADEPT_COLLECTIVES_H
 #define ADEPT_COLLECTIVES_H
 #include "adept_collective_rows.h"
@@ -16,7 +17,7 @@ typedef struct adept_collective_error {
 } adept_collective_error;
 
 typedef struct adept_collective_fit {
-    double bytes_per_s, hop_s; /* of the sheet: allreduce_bytes_per_s, allreduce_hop_s */
+    double bytes_per_s, hop_s; /* the sheet's allreduce_link_share times its link, and allreduce_hop_s */
     size_t n_rows, n_small;    /* fitted; left out as too small */
     adept_collective_error in_sample;
     size_t n_groups;

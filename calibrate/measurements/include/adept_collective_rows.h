@@ -20,8 +20,8 @@ typedef struct adept_collective_rows {
 } adept_collective_rows;
 
 /**
- * Read a CSV with the columns `op, gpus, size_bytes, time_us`, and `source` if it has it: what nccl-tests print. Rows are
- * kept if `op` is all_reduce.
+ * Read a CSV with the columns `op, gpus, size_bytes, time_us`, and `source` if it has it: what nccl-tests print. Rows
+ * are kept if `op` is all_reduce.
  * @param rows  empty or the rows of earlier files: those read are appended; free with adept_collective_rows_free()
  * @return ADEPT_E_INVALID naming file, line and column
  */
