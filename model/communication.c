@@ -24,11 +24,10 @@ const char *adept_allreduce_name(size_t allreduce)
 
 const char *adept_overlap_name(size_t overlap)
 {
-    static const char *const names[] = {
-        [ADEPT_OVERLAP_AUTO] = "auto",
-        [ADEPT_OVERLAP_FIXED] = "fixed",
-        [ADEPT_OVERLAP_BUCKETED] = "bucketed",
-        [ADEPT_OVERLAP_NONE] = "none"};
+    static const char *const names[] = {[ADEPT_OVERLAP_AUTO] = "auto",
+                                        [ADEPT_OVERLAP_FIXED] = "fixed",
+                                        [ADEPT_OVERLAP_BUCKETED] = "bucketed",
+                                        [ADEPT_OVERLAP_NONE] = "none"};
     return overlap < sizeof names / sizeof names[0] ? names[overlap] : NULL;
 }
 
