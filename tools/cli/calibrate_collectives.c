@@ -1,7 +1,6 @@
 /** @file calibrate_collectives.c  `adept calibrate --collectives`: reading, fitting, and the table. */
 #include "calibrate_collectives.h"
 #include "adept_file.h"
-#include "json_out.h"
 #include "table.h"
 #include "units.h"
 #include <stdlib.h>
@@ -25,16 +24,14 @@ static void add_line(adept_table *table, const char *which, const char *by, cons
                      const adept_collective_error *e)
 {
     if (e->n == 0) return;
-    adept_table_row(table, (const char *const[]){which, by, value, adept_cell("%zu", e->n).s,
-                                                 adept_cell("%.2f", e->mape).s, adept_cell("%+.2f", e->bias).s});
+    adept_table_row(table, ADEPT_CELLS(which, by, value, adept_cell("%zu", e->n).s, adept_cell("%.2f", e->mape).s,
+                                       adept_cell("%+.2f", e->bias).s));
 }
 
 adept_status adept_collectives_report(adept_cli *cli, FILE *out, const adept_collective_fit *fit,
                                       const adept_calibrate_options *o)
 {
-    static const adept_column columns[] = {{"", false}, {"by", false},     {"left out", false},
-                                           {"n", true}, {"error %", true}, {"bias", true}};
-    adept_table table = {.columns = columns, .n_columns = sizeof columns / sizeof *columns, .indent = 2};
+    adept_table table = {.columns = "|by|left out|>n|>error %|>bias", .indent = 2};
 
     for (size_t i = 0; i < fit->n_groups; i++)
         add_line(&table, "HELD OUT", fit->groups[i].by, *fit->groups[i].value ? fit->groups[i].value : "each in turn",
