@@ -109,7 +109,7 @@ void adept_json_end_array(adept_json_writer *w)
 
 /* ---- values ---- */
 
-void adept_json_put_members(adept_json_writer *w, const char *key, const void *structure,
+void adept_json_put_doubles(adept_json_writer *w, const char *key, const void *structure,
                             const adept_json_member *members, size_t n)
 {
     if (key) adept_json_begin_object(w, key);

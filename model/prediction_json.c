@@ -13,7 +13,7 @@
 #field, offsetof(type, field)                                                                                  \
     }
 #define PUT(w, key, structure, members)                                                                                \
-    adept_json_put_members(w, key, structure, members, sizeof members / sizeof *members)
+    adept_json_put_doubles(w, key, structure, members, sizeof members / sizeof *members)
 
 static void put_model(adept_json_writer *w, const adept_profile *prof)
 {

@@ -43,7 +43,7 @@ typedef struct adept_json_member {
     size_t offset;
 } adept_json_member;
 /** Some numbers of a structure, as an object; without a key into the object that is open. */
-void adept_json_put_members(adept_json_writer *w, const char *key, const void *structure,
+void adept_json_put_doubles(adept_json_writer *w, const char *key, const void *structure,
                             const adept_json_member *members, size_t n);
 /** Text that is JSON already. */
 void adept_json_put_text(adept_json_writer *w, const char *key, const char *json);
