@@ -65,7 +65,7 @@ static adept_status check_request(const adept_request *r, adept_error *err)
     if ((unsigned)r->allreduce > ADEPT_ALLREDUCE_AUTO)
         return adept_error_set(err, ADEPT_E_USAGE, "request: allreduce is %d, which is no ADEPT_ALLREDUCE_",
                                (int)r->allreduce);
-    if ((unsigned)r->overlap > ADEPT_OVERLAP_BUCKETED)
+    if ((unsigned)r->overlap > ADEPT_OVERLAP_NONE)
         return adept_error_set(err, ADEPT_E_USAGE, "request: overlap is %d, which is no ADEPT_OVERLAP_",
                                (int)r->overlap);
     for (size_t i = 0; i < sizeof r->reserved / sizeof *r->reserved; i++)

@@ -59,7 +59,7 @@ void adept_buckets_free(adept_buckets *buckets)
 /* An all-reduce by the fastest law, linear in the bytes. */
 typedef struct linear_laws {
     size_t n;
-    double at_0_s[2], per_byte_s[2];
+    double at_0_s[ADEPT_NETWORK_LAWS], per_byte_s[ADEPT_NETWORK_LAWS];
 } linear_laws;
 
 static linear_laws laws_of(const adept_network *net, const double *theta)
@@ -73,7 +73,7 @@ static linear_laws laws_of(const adept_network *net, const double *theta)
     return out;
 }
 
-/* At one clock: seconds per second of each. */
+/* At one clock: seconds per second of each, and per launch. */
 typedef struct pace {
     double core, memory, launch_s;
 } pace;
@@ -91,7 +91,8 @@ typedef struct link_state {
 static void send(link_state *link, const linear_laws *laws, double bytes, double now_s)
 {
     double takes_s = laws->at_0_s[0] + laws->per_byte_s[0] * bytes;
-    if (laws->n > 1) takes_s = fmin(takes_s, laws->at_0_s[1] + laws->per_byte_s[1] * bytes);
+    for (size_t i = 1; i < laws->n; i++)
+        takes_s = fmin(takes_s, laws->at_0_s[i] + laws->per_byte_s[i] * bytes);
     link->free_s = fmax(link->free_s, now_s) + takes_s;
     link->total_s += takes_s;
     link->n += 1.0;
@@ -100,22 +101,23 @@ static void send(link_state *link, const linear_laws *laws, double bytes, double
 /* A bucket is sent as soon as it is full of complete gradients and the one before it has been; exposed is what remains
  * after the pass. */
 double adept_buckets_send(double *exposed_s, double *hidden_s, const adept_buckets *buckets, const adept_network *net,
-                          const double *theta, const adept_board *board, double clock, double bucket_bytes)
+                          const double *theta, const adept_board *board, double clock, bool host_bound,
+                          double bucket_bytes)
 {
     const linear_laws laws = laws_of(net, theta);
-    const pace at = {1.0 / clock, adept_board_stretch(board, clock), theta[ADEPT_OP_t_launch_s]};
-    double filled = 0.0, most = fmin(ADEPT_FIRST_BUCKET_BYTES, bucket_bytes);
-    double end_s = span_s(&buckets->backward, &at), host_s = buckets->backward.launches * theta[ADEPT_OP_t_host_s];
-    double stretch = host_s > end_s && end_s > 0.0 ? host_s / end_s : 1.0;
+    const pace by_host = {.launch_s = theta[ADEPT_OP_t_host_s]},
+               by_gpu = {1.0 / clock, adept_board_stretch(board, clock), theta[ADEPT_OP_t_launch_s]};
+    const pace at = host_bound && span_s(&buckets->backward, &by_host) > span_s(&buckets->backward, &by_gpu) ? by_host
+                                                                                                             : by_gpu;
+    double filled = 0.0, most = fmin(ADEPT_FIRST_BUCKET_BYTES, bucket_bytes), end_s = span_s(&buckets->backward, &at);
     link_state link = {0};
     for (size_t i = 0; i < buckets->n; i++) {
         filled += buckets->gradients[i].bytes;
         if (!(filled >= most)) continue;
-        send(&link, &laws, filled, span_s(&buckets->gradients[i].before, &at) * stretch);
+        send(&link, &laws, filled, span_s(&buckets->gradients[i].before, &at));
         filled = 0.0;
         most = bucket_bytes;
     }
-    end_s *= stretch;
     filled += buckets->rest_bytes;
     if (filled > 0.0) send(&link, &laws, filled, end_s);
     *exposed_s = fmin(link.total_s, fmax(0.0, link.free_s - end_s));
@@ -140,7 +142,7 @@ adept_status adept_buckets_wanted(bool *wanted, bool places_known, const adept_h
     if (asked && !by_operator)
         return adept_error_set(err, ADEPT_E_USAGE,
                                "buckets need the time of every operator: granularity \"model\" has none");
-    if (net->n == 0 || !by_operator || run->overlap == ADEPT_OVERLAP_FIXED) return ADEPT_OK;
+    if (net->n == 0 || !by_operator || net->flat || run->overlap == ADEPT_OVERLAP_FIXED) return ADEPT_OK;
     if (asked && !places_known)
         return adept_error_set(
             err, ADEPT_E_USAGE,

@@ -24,8 +24,10 @@ const char *adept_allreduce_name(size_t allreduce)
 
 const char *adept_overlap_name(size_t overlap)
 {
-    static const char *const names[] = {
-        [ADEPT_OVERLAP_AUTO] = "auto", [ADEPT_OVERLAP_FIXED] = "fixed", [ADEPT_OVERLAP_BUCKETED] = "bucketed"};
+    static const char *const names[] = {[ADEPT_OVERLAP_AUTO] = "auto",
+                                        [ADEPT_OVERLAP_FIXED] = "fixed",
+                                        [ADEPT_OVERLAP_BUCKETED] = "bucketed",
+                                        [ADEPT_OVERLAP_NONE] = "none"};
     return overlap < sizeof names / sizeof names[0] ? names[overlap] : NULL;
 }
 
@@ -82,20 +84,61 @@ adept_status adept_network_of(adept_network *out, const adept_run *run, adept_er
 {
     int64_t gpus = run->gpus == 0 ? 1 : run->gpus, nodes = run->nodes == 0 ? 1 : run->nodes;
     adept_status status = check(run, gpus, nodes, err);
-    out->n = 0;
+    *out = (adept_network){.flat = run->overlap == ADEPT_OVERLAP_NONE};
     if (status != ADEPT_OK || gpus < 2) return status;
     if (run->allreduce != ADEPT_ALLREDUCE_TREE) out->laws[out->n++] = law_of(run, (double)gpus, (double)nodes, false);
     if (run->allreduce != ADEPT_ALLREDUCE_RING) out->laws[out->n++] = law_of(run, (double)gpus, (double)nodes, true);
     return ADEPT_OK;
 }
 
+/* NCCL sends 4 bytes of data with 4 of flags (LL), 120 with 8 (LL128, NVLink's packets), or data alone, whose arrival
+ * takes longer to tell (Simple). Latencies are relative to LL's. These, and what follows, are rounded from a fit to
+ * nccl-tests on A100 and H100 SXM, L40S and V100 PCIe (docs/ACCURACY_NOTES.md). */
+static const struct {
+    double latency, volume;
+} protocols[] = {{1.0, 2.0}, {2.3, 16.0 / 15.0}, {4.0, 1.0}};
+/* Starting takes as long as that many hops. */
+#define STARTING_HOPS 9.0
+/* A GPU also moves its own data, whatever the links carry: this share of it, as if by a link. A bus bandwidth is that
+ * of 8 GPUs, where the volume is the ring's 1.75. */
+#define OWN_VOLUME 0.75
+#define OF_8_GPUS (1.75 / (1.75 + OWN_VOLUME))
+/* A switch that adds gets all bytes once and sends 1/n of them to each of n GPUs, which send the sums for all to get;
+ * its reductions take longer than the links alone. NCCL takes rings up to 4 GPUs. */
+#define SWITCH_VOLUME 1.27
+#define SWITCH_MIN_GPUS 5.0
+
+adept_network adept_network_of_nccl(const adept_network *net, double gpus)
+{
+    const size_t n_protocols = sizeof protocols / sizeof *protocols;
+    adept_network out = {.flat = net->flat};
+    for (size_t i = 0; i < net->n * n_protocols; i++) {
+        adept_allreduce_law law = net->laws[i / n_protocols];
+        if (law.hops > 0.0) { /* else every node has one GPU */
+            law.hops = (law.hops + STARTING_HOPS) * protocols[i % n_protocols].latency;
+            law.volume = (law.volume + OWN_VOLUME) * OF_8_GPUS * protocols[i % n_protocols].volume;
+        }
+        out.laws[out.n++] = law;
+    }
+    if (net->n > 0 && net->in_switch && gpus >= SWITCH_MIN_GPUS) {
+        adept_allreduce_law law = out.laws[n_protocols - 1];
+        law.volume = SWITCH_VOLUME * (1.0 + 1.0 / gpus);
+        out.laws[out.n++] = law;
+    }
+    return out;
+}
+
 const adept_allreduce_law *adept_network_law(const adept_network *net, double bytes, double l_hop_s,
                                              double bw_bytes_per_s)
 {
-    const adept_allreduce_law *best = net->n > 0 ? &net->laws[0] : NULL;
-    if (net->n > 1 && adept_allreduce_law_s(&net->laws[1], bytes, l_hop_s, bw_bytes_per_s) <
-                          adept_allreduce_law_s(best, bytes, l_hop_s, bw_bytes_per_s))
-        best = &net->laws[1];
+    const adept_allreduce_law *best = NULL;
+    double best_s = INFINITY;
+    for (size_t i = 0; i < net->n; i++) {
+        double time_s = adept_allreduce_law_s(&net->laws[i], bytes, l_hop_s, bw_bytes_per_s);
+        if (best && !(time_s < best_s)) continue;
+        best = &net->laws[i];
+        best_s = time_s;
+    }
     return best;
 }
 

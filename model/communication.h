@@ -19,14 +19,22 @@ static inline double adept_allreduce_law_s(const adept_allreduce_law *law, doubl
            (law->between_s + law->between_s_per_byte * bytes);
 }
 
+/* Ring and tree by each of the protocols, and one more by the switch. */
+#define ADEPT_NETWORK_LAWS 7
+
 /* Of the algorithms allowed the fastest is taken. n 0: nothing is sent. */
 typedef struct adept_network {
     size_t n;
-    adept_allreduce_law laws[2];
+    adept_allreduce_law laws[ADEPT_NETWORK_LAWS];
+    bool in_switch; /* the switch between the GPUs can add, too */
+    bool flat;      /* one all-reduce of all gradients, copied together, after the backward pass */
 } adept_network;
 
 /** @return ADEPT_E_USAGE if the GPUs do not fill the nodes, or nothing is said of the network between them */
 adept_status adept_network_of(adept_network *out, const adept_run *run, adept_error *err);
+
+/** The same network as NCCL uses it, which granularity "operator" counts on: docs/MODEL.md, section 8. */
+adept_network adept_network_of_nccl(const adept_network *net, double gpus);
 
 /** The law that holds for that many bytes; NULL if nothing is sent. */
 const adept_allreduce_law *adept_network_law(const adept_network *net, double bytes, double l_hop_s,

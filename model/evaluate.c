@@ -176,6 +176,8 @@ static adept_status check_communication(const adept_run *run, adept_granularity 
 {
     if (run->overlap == ADEPT_OVERLAP_BUCKETED)
         return adept_error_set(err, ADEPT_E_USAGE, "an evaluator hides a fixed share of the all-reduce, not buckets");
+    if (run->overlap == ADEPT_OVERLAP_NONE && granularity == ADEPT_GRANULARITY_MODEL)
+        return adept_error_set(err, ADEPT_E_USAGE, "granularity \"model\" hides a fixed share of the all-reduce");
     if (run->allreduce == ADEPT_ALLREDUCE_AUTO && granularity == ADEPT_GRANULARITY_MODEL)
         return adept_error_set(err, ADEPT_E_USAGE, "granularity \"model\" needs one algorithm of the all-reduce");
     return ADEPT_OK;

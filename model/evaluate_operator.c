@@ -14,7 +14,7 @@ typedef struct pass {
     adept_tile_menu menus[ADEPT_TILED_FAMILIES];
     bool shared; /* theta is several GPUs': this one's own follows from it */
     adept_operator_owner owner;
-    double p_static_w, bw_eff_bytes_per_s;
+    double own[ADEPT_OPERATOR_PARAMETERS]; /* what it does not share */
 } pass;
 
 typedef struct operator_row {
@@ -32,13 +32,10 @@ struct adept_operator_rows {
 
 static adept_status set_own(pass *p, const adept_hwprofile *hw, adept_error *err)
 {
-    double own[ADEPT_OPERATOR_PARAMETERS];
     p->shared = hw->transferred;
     if (!p->shared) return ADEPT_OK;
-    adept_status status = adept_operator_parameters_get(own, hw, err);
-    p->p_static_w = own[ADEPT_OP_p_static_w];
-    p->bw_eff_bytes_per_s = own[ADEPT_OP_bw_eff_bytes_per_s];
-    p->owner = adept_operator_owner_of(hw, p->p_static_w);
+    adept_status status = adept_operator_parameters_get(p->own, hw, err);
+    p->owner = adept_operator_owner_of(hw, p->own[ADEPT_OP_p_static_w]);
     return status;
 }
 
@@ -46,8 +43,8 @@ static void own_theta(double own[ADEPT_OPERATOR_PARAMETERS], const pass *p, cons
 {
     memcpy(own, theta, ADEPT_OPERATOR_PARAMETERS * sizeof *own);
     if (!p->shared) return;
-    own[ADEPT_OP_p_static_w] = p->p_static_w;
-    own[ADEPT_OP_bw_eff_bytes_per_s] = p->bw_eff_bytes_per_s;
+    for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++)
+        if (adept_operator_is_own(i)) own[i] = p->own[i];
     adept_operator_own(own, theta, &p->owner);
 }
 

@@ -117,13 +117,17 @@ adept_status adept_operator_parameters_own(double own[ADEPT_OPERATOR_PARAMETERS]
     /* What the sheet says of idle power and links does not depend on the granularity. */
     own[ADEPT_OP_p_static_w] = fmax(of_sheet.p_static_w, awake_w(&hw->specs));
     own[ADEPT_OP_bw_eff_bytes_per_s] = of_sheet.bw_eff_bytes_per_s;
+    own[ADEPT_OP_l_hop_s] =
+        isnan(hw->specs.allreduce_hop_s) ? infos[ADEPT_OP_l_hop_s].fallback : hw->specs.allreduce_hop_s;
+    if (!isnan(hw->specs.allreduce_link_share))
+        own[ADEPT_OP_bw_eff_bytes_per_s] = hw->specs.allreduce_link_share * 0.5 * hw->specs.link_bytes_per_s;
     adept_operator_own(own, shared, &owner);
     return ADEPT_OK;
 }
 
 bool adept_operator_is_own(size_t index)
 {
-    return index == ADEPT_OP_p_static_w || index == ADEPT_OP_bw_eff_bytes_per_s;
+    return index == ADEPT_OP_p_static_w || index == ADEPT_OP_bw_eff_bytes_per_s || index == ADEPT_OP_l_hop_s;
 }
 
 adept_status adept_operator_parameters_shared(double theta[ADEPT_OPERATOR_PARAMETERS], const adept_hwprofile *hw,

@@ -39,7 +39,7 @@ void adept_operator_set_run(adept_operator_numbers *n, const double *row, const 
     n->gpus = row[ADEPT_ROW_GPUS];
     n->limit_w = row[ADEPT_ROW_LIMIT_W];
     n->max_clock = row[ADEPT_ROW_MAX_CLOCK];
-    n->network = *net;
+    n->network = adept_network_of_nccl(net, n->gpus);
 }
 
 /* ---- one kernel at full clock ---- */
@@ -120,6 +120,19 @@ static double work_s(adept_step *out, const double part_s[ADEPT_PARTS], const ad
     return both_s;
 }
 
+/* Of an all-reduce that is not in buckets. */
+static double exposed_share(const adept_operator_numbers *n, const double *theta)
+{
+    return n->network.flat ? 1.0 : 1.0 - theta[ADEPT_OP_overlap];
+}
+
+/* Gradients are copied together, and back: each reads and writes all of them. */
+static double flat_copies_s(const adept_operator_numbers *n, const double *theta)
+{
+    bool flat = n->network.flat && n->network.n > 0;
+    return flat ? 4.0 * n->gradient_bytes / (n->bytes_per_s * theta[ADEPT_KP_beta_mem]) : 0.0;
+}
+
 void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,
                          const adept_buckets *buckets, double bucket_bytes, const double *theta)
 {
@@ -137,17 +150,20 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
     out->alu_s = list->unit_core_s[ADEPT_UNIT_ALU] * core;
     out->memory_s = (list->part[ADEPT_PART_FORWARD].memory_s + list->part[ADEPT_PART_BACKWARD].memory_s) *
                     adept_board_stretch(board, f);
+    double both_s = work_s(out, part_s, n, theta);
     if (buckets) {
+        bool host_bound = !(out->exposed[ADEPT_PART_BACKWARD] > 0.0); /* the last backward pass, then all of them */
         out->buckets = adept_buckets_send(&out->comm_s, &out->comm_hidden_s, buckets, &n->network, theta, board, f,
-                                          bucket_bytes);
+                                          host_bound, bucket_bytes);
     } else {
         double all_comm_s = adept_network_allreduce_s(&n->network, n->gradient_bytes, theta[ADEPT_OP_l_hop_s],
                                                       theta[ADEPT_OP_bw_eff_bytes_per_s]);
-        out->comm_s = (1.0 - theta[ADEPT_OP_overlap]) * all_comm_s;
+        out->comm_s = exposed_share(n, theta) * all_comm_s;
         out->comm_hidden_s = all_comm_s - out->comm_s;
+        out->comm_s += flat_copies_s(n, theta);
     }
     out->fixed_s = theta[ADEPT_OP_t_fixed_s];
-    out->step_s = work_s(out, part_s, n, theta) + out->comm_s + out->fixed_s;
+    out->step_s = both_s + out->comm_s + out->fixed_s;
     double kernels_j = v * v * (list->core_j + board->active_w * f * all_s) + list->memory_j;
     double wait_w = v * v * board->wait_share * board->active_w * f;
     out->energy_j = kernels_j + wait_w * (out->step_s - all_s);
@@ -258,14 +274,15 @@ void adept_balance_slopes_add(adept_balance_slopes *sum, const adept_timed_kerne
 
 static double comm_slope(size_t i, const adept_operator_numbers *n, const double *theta)
 {
+    if (i == ADEPT_KP_beta_mem) return -flat_copies_s(n, theta) / theta[ADEPT_KP_beta_mem];
     if (i != ADEPT_OP_l_hop_s && i != ADEPT_OP_bw_eff_bytes_per_s && i != ADEPT_OP_overlap) return 0.0;
-    double exposed = 1.0 - theta[ADEPT_OP_overlap], l_hop_s = theta[ADEPT_OP_l_hop_s];
+    double exposed = exposed_share(n, theta), l_hop_s = theta[ADEPT_OP_l_hop_s];
     double bw = theta[ADEPT_OP_bw_eff_bytes_per_s];
     const adept_allreduce_law *law = adept_network_law(&n->network, n->gradient_bytes, l_hop_s, bw);
     if (!law) return 0.0;
     if (i == ADEPT_OP_l_hop_s) return exposed * law->hops;
     if (i == ADEPT_OP_bw_eff_bytes_per_s) return -exposed * law->volume * n->gradient_bytes / (bw * bw);
-    return -adept_allreduce_law_s(law, n->gradient_bytes, l_hop_s, bw);
+    return n->network.flat ? 0.0 : -adept_allreduce_law_s(law, n->gradient_bytes, l_hop_s, bw);
 }
 
 /* Of the step by a parameter of launches, the kernels' own times apart. */

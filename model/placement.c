@@ -72,6 +72,9 @@ static adept_status check_clock(double clock_hz, const adept_hwprofile *hw, adep
                            clock_hz * 1e-6, hw->name, low_hz * 1e-6, high_hz * 1e-6);
 }
 
+/* Boards with NVLink of the fourth generation have switches that add (NVLink SHARP). */
+#define NVLINK_4_BYTES_PER_S 900e9
+
 static void set_law(double *row, const adept_network *net, size_t index)
 {
     adept_allreduce_law law = index < net->n ? net->laws[index] : (adept_allreduce_law){0};
@@ -79,6 +82,22 @@ static void set_law(double *row, const adept_network *net, size_t index)
     row[ADEPT_ROW_VOLUME] = law.volume;
     row[ADEPT_ROW_BETWEEN_S] = law.between_s;
     row[ADEPT_ROW_BETWEEN_S_PER_BYTE] = law.between_s_per_byte;
+}
+
+static bool adds_in_switch(const adept_hwprofile *hw, const adept_run *run)
+{
+    return run->nodes <= 1 && run->allreduce != ADEPT_ALLREDUCE_TREE && hw->vendor && strcmp(hw->vendor, "NVIDIA") == 0 &&
+           hw->specs.link_bytes_per_s >= NVLINK_4_BYTES_PER_S;
+}
+
+double adept_allreduce_s(const adept_hwprofile *hw, int64_t gpus, double bytes, double l_hop_s, double bytes_per_s)
+{
+    const adept_run run = {.gpus = gpus};
+    adept_network net;
+    if (adept_network_of(&net, &run, NULL) != ADEPT_OK) return NAN;
+    net.in_switch = adds_in_switch(hw, &run);
+    net = adept_network_of_nccl(&net, (double)gpus);
+    return adept_network_allreduce_s(&net, bytes, l_hop_s, bytes_per_s);
 }
 
 adept_status adept_place_run(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *run,
@@ -94,6 +113,7 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
     if (status != ADEPT_OK) return status;
     row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
     if (!sends) net->n = 0;
+    net->in_switch = adds_in_switch(hw, run);
     set_law(row, net, 0);
     row[ADEPT_ROW_TDP_W] = specs->tdp_w;
     row[ADEPT_ROW_LIMIT_W] = run->power_limit_w != 0.0 ? run->power_limit_w : specs->tdp_w;

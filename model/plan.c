@@ -122,7 +122,7 @@ static void step_of_phases(adept_step *out, const adept_plan_phases *known, cons
     adept_phases phases;
     double all_comm_s =
         adept_network_allreduce_s(&run->network, known->gradient_bytes, p->l_hop_s, p->bw_eff_bytes_per_s);
-    full.comm_s = all_comm_s * (1.0 - p->overlap);
+    full.comm_s = all_comm_s * (run->network.flat ? 1.0 : 1.0 - p->overlap);
     full.limit_w = run->row[ADEPT_ROW_LIMIT_W];
     full.max_clock = run->row[ADEPT_ROW_MAX_CLOCK];
     adept_phases_of(&phases, &full, p);

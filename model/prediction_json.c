@@ -87,7 +87,9 @@ static void put_communication(adept_json_writer *w, const adept_prediction *p, c
     if (!adept_json_begin_known(w, "communication", p->comm_s + p->comm_hidden_s > 0.0)) return;
     adept_json_put_members(w, "allreduce %s overlap %s buckets %g total_s %g exposed_s %g hidden_s %g",
                            adept_allreduce_name(run->allreduce),
-                           adept_overlap_name(p->comm_buckets > 0.0 ? ADEPT_OVERLAP_BUCKETED : ADEPT_OVERLAP_FIXED),
+                           adept_overlap_name(p->comm_buckets > 0.0               ? ADEPT_OVERLAP_BUCKETED
+                                              : run->overlap == ADEPT_OVERLAP_NONE ? ADEPT_OVERLAP_NONE
+                                                                                   : ADEPT_OVERLAP_FIXED),
                            p->comm_buckets > 0.0 ? p->comm_buckets : NAN, p->comm_s + p->comm_hidden_s, p->comm_s,
                            p->comm_hidden_s);
     adept_json_end_object(w);

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Write public measurements as rows that adept can fit: python3 tools/public_rows.py DATA OUT [--models DIR]
+"""Write public measurements as rows that adept can fit: python3 tools/public_rows.py DATA OUT [--models DIR] [--several]
 
 DATA is the folder of tools/fit_public.sh. OUT gets one CSV for each source and GPU, and OUT/models the models that the
 rows name: the bundled ones, and those of DIR (`tools/zoo/export_models.py --all-torchvision DIR`, then DIR/train). Rows
 of models that are in neither are left out, and counted on standard error.
 
+With --several, rows on several GPUs are there as well, to measure scaling; without, as no parameter is fitted to them.
+
 What a source's program does beside the columns of its file is known from the program, and is put in here: how its
-optimizer runs, and what stands around it.
+optimizer runs, what stands around it, and whether it sends gradients beside the backward pass.
 """
 import argparse
 import csv
@@ -20,10 +22,11 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 def lambda_row(row):
     """github lambdal/deeplearning-benchmark: NVIDIA's BERT with BertAdam, or with apex O2 and its fused Adam; torchvision's
     ResNet under PyTorch 1.9 to 1.13. bert_large_qa differs from bert_large_seqcls in a head of 2000 weights."""
-    if row["gpus"] != "1" or is_suspicious(row):
+    if is_suspicious(row):
         return None
     if row["model"] == "resnet50":
         return {"optimizer_impl": "forloop"}
+    row["overlap"] = "none"  # apex, one flat all-reduce
     model = row["model"].replace("bert_large_qa", "bert_large_seqcls")
     if row["precision"] == "pure-fp16":
         return {"model": model, "optimizer_impl": "fused", "optimizer_extras": "clip,master"}
@@ -32,7 +35,10 @@ def lambda_row(row):
 
 def is_suspicious(row):
     """Rows that contradict their neighbours: the A40 slower than an A6000, two batches 20 % faster than the others, and a
-    TF32 BERT 20 % slower than on the same chip."""
+    TF32 BERT 20 % slower than on the same chip. Hosts with PyTorch 1.13, whose GPUs send 2 to 11 GB/s, over NVLink too:
+    virtual machines without peer-to-peer."""
+    if row["gpus"] != "1" and row["torch"].startswith("1.13"):
+        return True
     key = (row["gpu"], row["model"], row["precision"], row["batch_size"])
     return key in {("a40", "bert_base_qa", "tf32", "56"), ("a100-sxm-80gb", "resnet50", "fp16", "1280"),
                    ("a100-sxm-80gb", "resnet50", "fp16", "1440"), ("rtx-a5000", "bert_large_qa", "tf32", "8")}
@@ -62,10 +68,11 @@ def dosgroup_row(row):
 
 def dle_row(row):
     """github NVIDIA/DeepLearningExamples: apex's optimizers. Pre-training accumulates gradients, which its tables leave out."""
-    if row["gpus"] != "1" or "pretrain" in row["model"]:
+    if "pretrain" in row["model"]:
         return None
     if row["model"] == "resnet50":
         return {"optimizer_impl": "forloop"}
+    row["overlap"] = "none"
     return {"model": row["model"].replace("bert_large_qa", "bert_large_seqcls"), "optimizer_impl": "fused",
             "optimizer_extras": "clip,master" if row["precision"] == "pure-fp16" else "clip"}
 
@@ -86,15 +93,16 @@ def family(model):
     return re.split(r"[0-9_]", name, maxsplit=1)[0] or name
 
 
-def convert(path, change, models, out):
+def convert(path, change, models, out, several):
     kept, unknown = [], 0
     with path.open(newline="") as source:
         reader = csv.DictReader(source)
         if "model" not in reader.fieldnames or "step_time_s" not in reader.fieldnames:
             return 0
         for row in reader:
+            row["overlap"] = ""
             changes = change(row)
-            if changes is None:
+            if changes is None or (row.get("gpus", "1") not in ("", "1") and not several):
                 continue
             row.update({"optimizer_impl": "", "optimizer_extras": "", **changes})
             row["family"] = family(row["model"])
@@ -114,6 +122,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--several", action="store_true", help="rows on several GPUs too")
     parser.add_argument("--models", type=pathlib.Path, help="more models than the bundled ones")
     args = parser.parse_args()
     folder = args.out / "models"
@@ -126,7 +135,7 @@ def main():
     models, unknown = {m.stem for m in folder.glob("*.pt")}, 0
     for pattern, change in SOURCES:
         for path in sorted(args.data.glob(pattern)):
-            unknown += convert(path, change, models, args.out)
+            unknown += convert(path, change, models, args.out, args.several)
     if unknown:
         print(f"{unknown} rows left out: no file of their model", file=sys.stderr)
 

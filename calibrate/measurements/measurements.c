@@ -38,6 +38,7 @@ static const char *scope_at(size_t index)
     X(grad_accum, grad_accum, COUNT, "1", NULL)                                                                        \
     X(attention, attention, CHOICE, "auto", adept_attention_at)                                                        \
     X(memory_format, memory_format, CHOICE, "nchw", adept_memory_format_at)                                            \
+    X(overlap, overlap, CHOICE, "auto", adept_overlap_name)                                                            \
     X(power_limit_w, power_limit_w, POSITIVE, "default", NULL)                                                         \
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
     X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \

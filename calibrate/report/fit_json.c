@@ -1,4 +1,5 @@
 /** @file fit_json.c  A fit as the `fit` object of a hardware profile. Calls: model, adept_json, adept_json_writer. */
+#include "adept_collectives.h"
 #include "adept_hwprofile_json.h"
 #include "adept_json.h"
 #include "adept_kernels.h"
@@ -9,12 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_values(adept_json_writer *w, const adept_fit *fit, bool shared)
+static bool is_in_fit_of(const adept_hwprofile *hw, const char *name)
+{
+    for (size_t i = 0; i < hw->n_parameters; i++)
+        if (strcmp(hw->parameters[i].name, name) == 0) return true;
+    return false;
+}
+
+/* Rows of one GPU say nothing of links: the sheet's numbers hold, and those of measured all-reduces. */
+static bool is_untold_link(const adept_fit_parameter *p, const adept_hwprofile *base)
+{
+    bool of_link = strcmp(p->info.name, "l_hop_s") == 0 || strcmp(p->info.name, "bw_eff_bytes_per_s") == 0;
+    return of_link && p->state == ADEPT_FIT_UNDETERMINED && !is_in_fit_of(base, p->info.name);
+}
+
+static void put_values(adept_json_writer *w, const adept_fit *fit, const adept_hwprofile *base)
 {
     adept_json_begin_object(w, "parameters");
-    for (size_t i = 0; i < fit->n_parameters - fit->n_scalars; i++)
-        if (!shared || !adept_operator_is_own(i))
-            adept_json_put_number(w, fit->parameters[i].info.name, fit->parameters[i].value);
+    for (size_t i = 0; i < fit->n_parameters - fit->n_scalars; i++) {
+        const adept_fit_parameter *p = &fit->parameters[i];
+        if (is_untold_link(p, base) || (base->transferred && adept_operator_is_own(i))) continue;
+        adept_json_put_number(w, p->info.name, p->value);
+    }
     adept_json_end_object(w);
     adept_json_begin_array(w, "scalars");
     for (size_t i = 0; i < fit->n_scalars; i++) {
@@ -245,7 +262,7 @@ void adept_put_fit(adept_json_writer *w, const adept_fit_report *r, const char *
     put_donors(w, r->base);
     adept_json_put_string(w, "granularity", fit->granularity == ADEPT_GRANULARITY_MODEL ? "model" : "operator");
     adept_json_put_string(w, "saturation", fit->saturation);
-    put_values(w, fit, r->base->transferred);
+    put_values(w, fit, r->base);
     put_intervals(w, &r->conformal);
     if (fit->granularity == ADEPT_GRANULARITY_OPERATOR) put_kernels(w, r->base);
     put_dataset(w, r->dataset);
@@ -281,19 +298,42 @@ static adept_status check_readable(const char *text, const adept_hwprofile *base
     return adept_error_set(err, ADEPT_E_INTERNAL, "the fitted profile is not readable: %s", cause.message);
 }
 
+/* What all-reduces told stands in the sheet, and it says from where. */
+static adept_status set_measured(cJSON *root, const adept_hwprofile *hw, adept_error *err)
+{
+    static const struct {
+        const char *name;
+        adept_spec spec;
+    } measured[] = {{"allreduce_link_share", ADEPT_SPEC_allreduce_link_share},
+                    {"allreduce_hop_s", ADEPT_SPEC_allreduce_hop_s}};
+    cJSON *specs = cJSON_GetObjectItemCaseSensitive(root, "specs");
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        const double value = ((const double *)&hw->specs)[measured[i].spec];
+        if (isnan(value)) continue;
+        cJSON_DeleteItemFromObjectCaseSensitive(specs, measured[i].name);
+        cJSON *item = cJSON_AddObjectToObject(specs, measured[i].name);
+        if (!cJSON_AddNumberToObject(item, "value", value) ||
+            !cJSON_AddStringToObject(item, "source", hw->sources ? hw->sources[measured[i].spec] : ""))
+            return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", hw->name);
+    }
+    return ADEPT_OK;
+}
+
 /* The sheet as it stands, embedded or in the file it was read from. What several GPUs share has none. */
-static adept_status put_sheet(adept_json_writer *w, const adept_hwprofile *base, adept_error *err)
+static adept_status put_sheet(adept_json_writer *w, const adept_hwprofile *base, bool fit, adept_error *err)
 {
     char *text = NULL;
     size_t size = 0;
     cJSON *root = NULL;
-    if (base->transferred) {
+    if (base->transferred && !fit) {
         adept_json_put_integer(w, "schema_version", 1);
         return ADEPT_OK;
     }
     adept_status status = adept_gpu_text(&text, &size, base, err);
     if (status == ADEPT_OK) status = adept_json_parse(&root, base->path, text, size, err);
+    if (status == ADEPT_OK) status = set_measured(root, base, err);
     if (status == ADEPT_OK) adept_gpu_put_sheet(w, root);
+    if (status == ADEPT_OK && fit) adept_json_put_tree(w, "fit", cJSON_GetObjectItemCaseSensitive(root, "fit"));
     cJSON_Delete(root);
     free(text);
     return status;
@@ -319,9 +359,19 @@ adept_status adept_fit_report_to_hwprofile(char **text, const adept_fit_report *
 {
     adept_json_writer w = {.pretty = true};
     adept_json_begin_object(&w, NULL);
-    adept_status status = put_sheet(&w, r->base, err);
+    adept_status status = put_sheet(&w, r->base, false, err);
     if (status == ADEPT_OK) adept_put_fit(&w, r, date);
     return end_file(text, &w, status, r->base, err);
+}
+
+adept_status adept_collective_fit_to_hwprofile(char **text, const adept_hwprofile *hw, adept_error *err)
+{
+    adept_json_writer w = {.pretty = true};
+    adept_json_begin_object(&w, NULL);
+    adept_status status = put_sheet(&w, hw, true, err);
+    adept_hwprofile sheet = *hw;
+    sheet.transferred = false; /* what is written is this GPU's */
+    return end_file(text, &w, status, &sheet, err);
 }
 
 adept_status adept_kernel_fit_to_hwprofile(char **text, const adept_hwprofile *hw, const char *date, adept_error *err)
@@ -329,7 +379,7 @@ adept_status adept_kernel_fit_to_hwprofile(char **text, const adept_hwprofile *h
     adept_json_writer w = {.pretty = true};
     cJSON *fit = NULL;
     adept_json_begin_object(&w, NULL);
-    adept_status status = put_sheet(&w, hw, err);
+    adept_status status = put_sheet(&w, hw, false, err);
     if (status == ADEPT_OK) status = adept_json_parse(&fit, hw->name, hw->fit_json, strlen(hw->fit_json), err);
     if (status == ADEPT_OK) {
         const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(fit, "parameters");

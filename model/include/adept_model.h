@@ -91,6 +91,9 @@ typedef struct adept_run {        /* how the workload runs on the hardware */
     double bucket_bytes;          /* 0: ADEPT_BUCKET_BYTES */
 } adept_run;
 
+/** One all-reduce of granularity "operator" by a ring in one node; NAN for less than one GPU. */
+ADEPT_API double adept_allreduce_s(const adept_hwprofile *hw, int64_t gpus, double bytes, double l_hop_s,
+                                   double bytes_per_s);
 /** By which a GPU and run are predicted. */
 ADEPT_API adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_run *run);
 /** Is the GPU calibrated for them? Else parameters are defaults, and its intervals do not apply. */

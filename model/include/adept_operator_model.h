@@ -16,8 +16,8 @@
     X(t_sample_s, 1e-9, 1e-2, 1e-6, 1, 2, "host time per sample of the batch in s: loading and copying it")            \
     X(t_fixed_s, 1e-6, 0.1, 1e-4, 1, 1.5, "constant time of a step in s")                                              \
     X(c_opt, 0.3, 5, 1, 1, 0.3, "time of the optimizer relative to streaming its bytes")                             \
-    X(l_hop_s, 1e-7, 1e-3, 5e-6, 1, 1, "latency of one ring hop in s, eq 4.8")                                         \
-    X(bw_eff_bytes_per_s, 1e9, 1e12, NAN, 1, 0.5, "all-reduce bus bandwidth in bytes/s, eq 4.8")                       \
+    X(l_hop_s, 1e-7, 1e-3, 1e-6, 1, 1, "latency of one hop of an all-reduce in s")                                     \
+    X(bw_eff_bytes_per_s, 1e9, 1e12, NAN, 1, 0.5, "all-reduce bus bandwidth of 8 GPUs in bytes/s")                     \
     X(overlap, 0, 1, 0.5, 0, 0.3, "share of the all-reduce hidden behind the backward pass")                           \
     X(p_static_w, 5, 800, NAN, 1, 0.6, "power of one idle GPU in W")                                                   \
     X(u_active, 0.01, 2, 0.5, 1, 0.5, "power while any kernel runs, relative to tdp_w - p_static_w")                   \

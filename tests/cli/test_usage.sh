@@ -82,8 +82,9 @@ expect_error 2 "--internode-latency: '5min' is not a number with a unit such as 
     predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 25GB/s --internode-latency 5min
 expect_error 2 "--bucket-bytes: '0' is out of range" predict "$p" --gpu a100 --gpus 8 --bucket-bytes 0
 expect_error 2 "--allreduce: 'rings' is not one of ring, tree, auto" predict "$p" --gpu a100 --allreduce rings
-expect_error 2 "--overlap: 'all' is not one of auto, fixed, bucketed" predict "$p" --gpu a100 --overlap all
+expect_error 2 "--overlap: 'all' is not one of auto, fixed, bucketed, none" predict "$p" --gpu a100 --overlap all
 expect_ok predict "$p" --gpu a100 --gpus 8 --overlap bucketed
+expect_ok predict "$p" --gpu a100 --gpus 8 --overlap none
 expect_error 2 'granularity "model" has none' predict "$p" --gpu a100 --gpus 8 --overlap bucketed --granularity model
 # 200 Gbit/s are 25 GB/s
 expect_ok predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 200Gbit/s --json

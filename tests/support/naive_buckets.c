@@ -1,4 +1,6 @@
 #include "naive_buckets.h"
+#include "naive_operator.h"
+#include "naive_step.h"
 #include "placed_kernel.h"
 #include <math.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ naive_communication naive_communicate_buckets(const adept_backward_plan *plan, c
 }
 
 /* One execution's backward at a clock, kernels and the gaps between them. */
-static double backward_s(double *launches, const adept_profile_op *op, const adept_profile *prof,
+static double backward_s(double *host_s, const adept_profile_op *op, const adept_profile *prof,
                          const adept_hwprofile *hw, const double *theta, double clock)
 {
     double time_s = 0.0, n = 0.0;
@@ -49,30 +51,33 @@ static double backward_s(double *launches, const adept_profile_op *op, const ade
         time_s += k.count / (double)op->count * (t.core_s / clock + (t.time_s - t.core_s) * stretch);
         n += op->kernels[i].launches;
     }
-    *launches += (double)op->count * n;
+    *host_s = n * theta[ADEPT_OP_t_host_s];
     return time_s + n * theta[ADEPT_OP_t_launch_s];
 }
 
 naive_communication naive_communication_of(const adept_profile *prof, const adept_hwprofile *hw, const adept_run *run,
                                            double clock_ratio)
 {
-    double theta[ADEPT_OPERATOR_PARAMETERS], *op_s = calloc(prof->n_ops + 1, sizeof *op_s);
-    double device_s = 0.0, launches = 0.0, bytes = run->bucket_bytes > 0.0 ? run->bucket_bytes : ADEPT_BUCKET_BYTES;
+    double theta[ADEPT_OPERATOR_PARAMETERS], *op_s = calloc(2 * prof->n_ops + 1, sizeof *op_s);
+    double *op_host_s = op_s + prof->n_ops, device_s = 0.0, host_s = 0.0, bytes = run->bucket_bytes > 0.0 ? run->bucket_bytes : ADEPT_BUCKET_BYTES;
     adept_network net;
     adept_backward_plan plan;
     if (!op_s || adept_operator_parameters_get(theta, hw, NULL) != ADEPT_OK) abort();
     if (adept_network_of(&net, run, NULL) != ADEPT_OK || adept_backward_plan_new(&plan, prof, NULL) != ADEPT_OK)
         abort();
     for (size_t i = 0; i < prof->n_ops; i++)
-        op_s[i] = backward_s(&launches, &prof->ops[i], prof, hw, theta, clock_ratio);
-    for (size_t i = 0; i < plan.n; i++)
+        op_s[i] = backward_s(&op_host_s[i], &prof->ops[i], prof, hw, theta, clock_ratio);
+    for (size_t i = 0; i < plan.n; i++) {
         device_s += plan.pieces[i].executions * op_s[plan.pieces[i].op];
-    double host_s = launches * theta[ADEPT_OP_t_host_s]; /* where the host is slower, everything is stretched evenly */
-    for (size_t i = 0; i < prof->n_ops && host_s > device_s && device_s > 0.0; i++)
-        op_s[i] *= host_s / device_s;
+        host_s += plan.pieces[i].executions * op_host_s[plan.pieces[i].op];
+    }
+    net.in_switch = naive_switch_adds(hw, run);
+    net = adept_network_of_nccl(&net, (double)run->gpus);
+    /* where the GPU waits, gradients are complete when the host has launched what makes them */
+    bool waits = naive_operator_predict(&(adept_placement){prof, hw, *run}, theta).host_bound && host_s > device_s;
     const naive_bucket_rule rule = {fmin(ADEPT_FIRST_BUCKET_BYTES, bytes), bytes, theta[ADEPT_OP_l_hop_s],
                                     theta[ADEPT_OP_bw_eff_bytes_per_s], &net};
-    naive_communication c = naive_communicate_buckets(&plan, op_s, &rule);
+    naive_communication c = naive_communicate_buckets(&plan, waits ? op_host_s : op_s, &rule);
     adept_backward_plan_free(&plan);
     free(op_s);
     return c;

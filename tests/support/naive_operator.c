@@ -323,13 +323,22 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
     }
     free(s.rows);
     host_s[0] += (double)(prof->batch_size * prof->grad_accum) * P(t_sample_s);
-    for (int pass = 0; pass < prof->grad_accum; pass++)
-        for (int part = 0; part < 2; part++)
+    for (int pass = 0; pass < prof->grad_accum; pass++) {
+        for (int part = 0; part < 2; part++) {
             run_part(&out, device_s[part] / (double)prof->grad_accum, host_s[part] / (double)prof->grad_accum);
+            out.host_bound = out.end_s == out.host_s; /* of the last: after the backward pass */
+        }
+    }
     run_part(&out, device_s[2], host_s[2]);
+    out.host_bound = out.host_bound || out.end_s == out.host_s;
     out.time_s = out.end_s + P(t_fixed_s);
-    if (gpus > 1 && prof->mode != ADEPT_MODE_INFER && params > 0)
-        out.time_s += (1 - P(overlap)) * naive_allreduce_s(&at->run, gradient_bytes, P(l_hop_s), P(bw_eff_bytes_per_s));
+    if (gpus > 1 && prof->mode != ADEPT_MODE_INFER && params > 0) {
+        double sent_s = naive_nccl_s(&at->run, at->hw, gradient_bytes, P(l_hop_s), P(bw_eff_bytes_per_s));
+        if (at->run.overlap == ADEPT_OVERLAP_NONE) /* flattened, and put back */
+            out.time_s += sent_s + 2 * 2 * gradient_bytes / specs->mem_bytes_per_s / K(beta_mem);
+        else
+            out.time_s += (1 - P(overlap)) * sent_s;
+    }
     double v = fmax(P(v_min), 1 - P(v_slope) * (1 - out.clock_ratio)); /* between kernels the clocks stay up */
     energy_j += (out.time_s - kernels_s) * P(u_wait) * v * v * P(u_active) * (s.tdp_w - P(p_static_w)) * out.clock_ratio;
     out.power_w = gpus * (P(p_static_w) + energy_j / out.time_s);

@@ -9,6 +9,7 @@
 typedef struct naive_operator {
     double time_s, power_w, clock_ratio;
     double host_s, device_s, end_s; /* of the step without communication: each alone, and both */
+    bool host_bound; /* the GPU waits for the host at the end of the last backward pass or later */
     bool floored;
 } naive_operator;
 

@@ -154,6 +154,36 @@ double naive_allreduce_s(const adept_run *run, double bytes, double l_hop_s, dou
                                                     : fmin(ring_s, tree_s);
 }
 
+bool naive_switch_adds(const adept_hwprofile *hw, const adept_run *run)
+{
+    return run->nodes < 2 && run->allreduce != ADEPT_ALLREDUCE_TREE && hw->vendor && strcmp(hw->vendor, "NVIDIA") == 0 &&
+           hw->specs.link_bytes_per_s >= 900e9;
+}
+
+double naive_nccl_s(const adept_run *run, const adept_hwprofile *hw, double bytes, double l_hop_s, double bytes_per_s)
+{
+    static const double latency[] = {1, 2.3, 4}, volume[] = {2, 128.0 / 120, 1};
+    double nodes = run->nodes > 0 ? (double)run->nodes : 1, inside = (double)run->gpus / nodes, best_s = INFINITY;
+    for (int tree = 0; tree < 2; tree++) {
+        if (tree ? run->allreduce == ADEPT_ALLREDUCE_RING : run->allreduce == ADEPT_ALLREDUCE_TREE) continue;
+        adept_run only = *run;
+        only.allreduce = tree ? ADEPT_ALLREDUCE_TREE : ADEPT_ALLREDUCE_RING;
+        int by_tree = tree && nodes <= 1;
+        double hops = one_level_s(inside, by_tree, 0, 1, 1), volumes = one_level_s(inside, by_tree, 1, 0, 1);
+        double between_s = naive_allreduce_s(&only, bytes, 0, INFINITY); /* links inside take no time */
+        if (nodes <= 1) between_s = 0;
+        for (int i = 0; i < 3; i++) {
+            double inside_s = inside > 1 ? latency[i] * (hops + 9) * l_hop_s +
+                                               volume[i] * 0.7 * (volumes + 0.75) * bytes / bytes_per_s
+                                         : 0;
+            best_s = fmin(best_s, inside_s + between_s);
+        }
+    }
+    bool in_switch = run->gpus > 4 && naive_switch_adds(hw, run);
+    double switch_s = 4 * (2 * (inside - 1) + 9) * l_hop_s + 1.27 * (1 + 1 / inside) * bytes / bytes_per_s;
+    return in_switch ? fmin(best_s, switch_s) : best_s;
+}
+
 naive_step naive_predict(const adept_placement *at, const double *theta, const char *saturation,
                          const adept_scalar *scalars, size_t n_scalars)
 {

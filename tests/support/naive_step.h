@@ -15,5 +15,8 @@ naive_step naive_predict(const adept_placement *at, const double *theta, const c
 
 /** Seconds of an all-reduce as docs/MODEL.md has it: ring or tree, inside a node and between nodes. */
 double naive_allreduce_s(const adept_run *run, double bytes, double l_hop_s, double bytes_per_s);
+bool naive_switch_adds(const adept_hwprofile *hw, const adept_run *run);
+/** The same as NCCL does it, which granularity "operator" counts on. */
+double naive_nccl_s(const adept_run *run, const adept_hwprofile *hw, double bytes, double l_hop_s, double bytes_per_s);
 
 #endif

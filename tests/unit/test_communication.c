@@ -110,6 +110,38 @@ static void impossible_networks_are_refused(void **state)
     refuse_run((adept_run){.gpus = 8, .nodes = -1}, "at least 1");
 }
 
+/* ---- NCCL ---- */
+
+static double nccl_s(adept_run run, bool in_switch, double bytes)
+{
+    adept_network net;
+    assert_int_equal(adept_network_of(&net, &run, NULL), ADEPT_OK);
+    net.in_switch = in_switch;
+    net = adept_network_of_nccl(&net, (double)run.gpus);
+    return adept_network_allreduce_s(&net, bytes, 1e-6, 1e11);
+}
+
+/* 8 GPUs at 100 GB/s and 1 us a hop: 14 hops and 9 to start, 1.75 of the bytes. */
+static void protocols_by_hand(void **state)
+{
+    (void)state;
+    const adept_run ring = {.gpus = 8}, tree = {.gpus = 8, .allreduce = ADEPT_ALLREDUCE_TREE};
+    near(nccl_s(ring, false, 1e5), 23e-6 + 2 * 1.75e5 / 1e11);                 /* LL */
+    near(nccl_s(ring, false, 2e7), 2.3 * 23e-6 + 1.75 * 2e7 / 1e11 * 16 / 15); /* LL128 */
+    near(nccl_s(ring, false, 1e9), 4 * 23e-6 + 1.75e9 / 1e11);                 /* Simple */
+    /* 2 GPUs: 1 of the bytes on the links, but their own as well, so 80 % of the bus bandwidth of 8 */
+    near(nccl_s((adept_run){.gpus = 2}, false, 1e9), 4 * 11e-6 + 0.7 * 1.75e9 / 1e11);
+    near(nccl_s(tree, false, 1e9), 4 * 15e-6 + 0.7 * 2.75e9 / 1e11);
+    /* the switch adds: each GPU sends all its bytes once, and gets the sums */
+    near(nccl_s(ring, true, 1e9), 4 * 23e-6 + 1.27 * 1.125e9 / 1e11);
+    near(nccl_s(ring, true, 1e5), 23e-6 + 2 * 1.75e5 / 1e11);
+    near(nccl_s((adept_run){.gpus = 4}, true, 1e9), nccl_s((adept_run){.gpus = 4}, false, 1e9));
+    assert_true(nccl_s((adept_run){.gpus = 1}, true, 1e9) == 0);
+    /* one GPU in each of 4 nodes: NCCL's protocols are of links inside */
+    adept_run nodes = {.gpus = 4, .nodes = 4, .internode_bytes_per_s = 12.5e9};
+    near(nccl_s(nodes, false, 1e9), 6e-5 + 0.12);
+}
+
 /* ---- buckets ---- */
 
 /* A network of 1 s per hop-free 100 bytes at bandwidth 100: two GPUs in a ring send each byte once. */
@@ -261,18 +293,18 @@ static void without_places_there_is_no_plan(void **state)
 /* ---- in a step ---- */
 
 /* 100 products in the backward pass of 67.1 us and 1 us of launch each, gradients of 4 GB spread over them; a bucket of
- * 4e7 bytes is one product's. Two GPUs at 100 GB/s: 0.4 ms per bucket and 20 us of hops, so the link never rests after
- * the first product. */
+ * 4e7 bytes is one product's. Two GPUs at 100 GB/s: by LL128 0.52 ms per bucket and 253 us of hops, so the link never
+ * rests after the first product. */
 static void step_in_buckets(void **state)
 {
     (void)state;
     fixture f;
     fresh(&f, 100, 3);
-    double alone_s = predict(&f).step_time_s;
+    double alone_s = predict(&f).step_time_s, all_s = 4 * 11e-5 + 1.225 * 0.04; /* all at once: by Simple */
     f.run.gpus = 2;
     adept_prediction p = predict(&f);
     assert_true(p.comm_buckets == 0); /* the profile does not know */
-    near(p.comm_s, 0.5 * (2e-5 + 0.04));
+    near(p.comm_s, 0.5 * all_s);
     near(p.comm_hidden_s, p.comm_s);
     f.run.overlap = ADEPT_OVERLAP_BUCKETED;
     refuse(&f, ADEPT_E_USAGE, "does not say where its parameters are");
@@ -280,7 +312,7 @@ static void step_in_buckets(void **state)
     f.ops[0].gradient_bytes = 4e9;
     f.ops[1].places = (adept_profile_places){3, 100, 102};
     p = predict(&f);
-    double product_s = PRODUCT_S + 1e-6, bucket_s = 4e-4 + 2e-5;
+    double product_s = PRODUCT_S + 1e-6, bucket_s = 2.3 * 11e-5 + 1.225 * 16.0 / 15.0 * 4e-4;
     assert_true(p.comm_buckets == 100);
     near(p.comm_s, product_s + 100 * bucket_s - 100 * product_s);
     near(p.comm_s + p.comm_hidden_s, 100 * bucket_s);
@@ -301,7 +333,7 @@ static void step_in_buckets(void **state)
     f.run.bucket_bytes = 0;
     near(predict(&f).comm_s, 1e-4 + 100 * bucket_s - 100 * 1e-4);
     f.run.overlap = ADEPT_OVERLAP_FIXED;
-    near(predict(&f).comm_s, 0.5 * (2e-5 + 0.04));
+    near(predict(&f).comm_s, 0.5 * all_s);
     f.run.overlap = ADEPT_OVERLAP_BUCKETED;
     f.prof.mode = ADEPT_MODE_INFER;
     assert_true(predict(&f).comm_s == 0);
@@ -311,6 +343,31 @@ static void step_in_buckets(void **state)
     f.run.gpus = 2;
     f.run.granularity = ADEPT_GRANULARITY_MODEL;
     refuse(&f, ADEPT_E_USAGE, "granularity \"model\" has none");
+}
+
+/* One all-reduce after the pass: none of it is hidden, and copies of 4 GB of gradients read and write them twice:
+ * 16 GB at 1000 GB/s times beta_mem. */
+static void nothing_overlaps(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f, 100, 3);
+    double alone_s = predict(&f).step_time_s, theta[ADEPT_OPERATOR_PARAMETERS];
+    f.run.overlap = ADEPT_OVERLAP_NONE;
+    near(predict(&f).step_time_s, alone_s);
+    f.run.gpus = 2;
+    assert_int_equal(adept_operator_parameters_get(theta, &f.gpu.hw, NULL), ADEPT_OK);
+    adept_prediction p = predict(&f);
+    double copies_s = 16e9 / f.gpu.hw.specs.mem_bytes_per_s / theta[ADEPT_KP_beta_mem];
+    near(p.comm_s, 4 * 11e-5 + 1.225 * 0.04 + copies_s);
+    near(p.step_time_s, alone_s + p.comm_s);
+    assert_true(p.comm_hidden_s == 0 && p.comm_buckets == 0);
+    f.ops[0].places = f.ops[0].gradient_places = (adept_profile_places){100, 0, 99};
+    f.ops[0].gradient_bytes = 4e9;
+    f.ops[1].places = (adept_profile_places){3, 100, 102};
+    near(predict(&f).comm_s, p.comm_s); /* places or not */
+    f.prof.mode = ADEPT_MODE_INFER;
+    assert_true(predict(&f).comm_s == 0);
 }
 
 /* A fit that saw several GPUs has its own share. */
@@ -386,11 +443,13 @@ int main(void)
         cmocka_unit_test(nodes_by_hand),
         cmocka_unit_test(more_bandwidth_is_never_slower),
         cmocka_unit_test(impossible_networks_are_refused),
+        cmocka_unit_test(protocols_by_hand),
         cmocka_unit_test(two_buckets_by_hand),
         cmocka_unit_test(limits_of_buckets),
         cmocka_unit_test(merged_operators_are_spread),
         cmocka_unit_test(without_places_there_is_no_plan),
         cmocka_unit_test(step_in_buckets),
+        cmocka_unit_test(nothing_overlaps),
         cmocka_unit_test(fits_of_several_gpus_keep_their_share),
         cmocka_unit_test(evaluators_refuse_buckets),
         cmocka_unit_test(both_granularities),

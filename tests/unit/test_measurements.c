@@ -29,8 +29,8 @@ static void every_column(void **state)
     (void)state;
     adept_dataset *d =
         parse("source,weight,power_scope,avg_power_w,step_time_s,power_limit_w,attention,grad_accum,optimizer,"
-              "optimizer_impl,optimizer_extras,memory_format,mode,precision,gpus,gpu,batch_size,input,model\n"
-              "lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
+              "optimizer_impl,optimizer_extras,overlap,memory_format,mode,precision,gpus,gpu,batch_size,input,model\n"
+              "lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",none,nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
     const adept_measurement *m = d->rows;
     assert_int_equal(d->n, 1);
     assert_string_equal(m->model, "../x/bert.pt2");
@@ -48,6 +48,7 @@ static void every_column(void **state)
     assert_int_equal(m->attention, ADEPT_ATTENTION_FUSED);
     assert_int_equal(m->memory_format, ADEPT_CHANNELS_LAST);
     assert_int_equal(m->optimizer_impl, ADEPT_IMPL_FORLOOP);
+    assert_int_equal(m->overlap, ADEPT_OVERLAP_NONE);
     assert_int_equal(m->optimizer_extras, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_EMA);
     assert_true(m->power_limit_w == 250 && m->step_time_s == 0.1 && m->power_avg_w == 1500.5 && m->weight == 2.5);
     assert_int_equal(m->line, 2);
@@ -69,6 +70,7 @@ static void defaults(void **state)
     assert_true(m->memory_format == ADEPT_NCHW && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
     assert_string_equal(adept_measurement_text(m, "memory_format"), "nchw");
     assert_string_equal(adept_measurement_text(m, "optimizer_impl"), "auto");
+    assert_true(m->overlap == ADEPT_OVERLAP_AUTO);
     assert_string_equal(adept_measurement_text(m, "optimizer_extras"), "none");
     assert_true(m->step_time_s == 0.25 && isnan(m->power_avg_w));
     assert_string_equal(adept_measurement_text(m, "precision"), "fp32");
@@ -232,6 +234,8 @@ static const refusal refusals[] = {
     {HEAD "a,1,,,,,,,,flash,,,,\n", "t.csv:2: column attention: 'flash' is not one of auto, eager, fused"},
     {"model,step_time_s,memory_format\na,1,nwhc\n",
      "t.csv:2: column memory_format: 'nwhc' is not one of nchw, channels_last"},
+    {"model,step_time_s,overlap\na,1,all\n",
+     "t.csv:2: column overlap: 'all' is not one of auto, fixed, bucketed, none"},
     {"model,step_time_s,optimizer_impl\na,1,apex\n",
      "t.csv:2: column optimizer_impl: 'apex' is not one of auto, foreach, fused, forloop"},
     {"model,step_time_s,optimizer_extras\na,1,\"clip,swa\"\n",

@@ -205,7 +205,7 @@ static size_t add_runs(adept_placement *rows, const adept_profile *profile, cons
                                      .allreduce = (adept_allreduce)(i % 3),
                                      .nodes = counts[i] % 2 == 0 && i % 2 ? 2 : 0,
                                      .internode_bytes_per_s = 5e10,
-                                     .overlap = ADEPT_OVERLAP_FIXED,
+                                     .overlap = i == 3 ? ADEPT_OVERLAP_NONE : ADEPT_OVERLAP_FIXED,
                                      .granularity = ADEPT_GRANULARITY_OPERATOR}};
     return N_RUNS;
 }

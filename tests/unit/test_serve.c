@@ -71,7 +71,7 @@ static void test_body_refused(void **state)
         {"{\"clock_hz\":-0}", "\"clock_hz\" is not above 0"},
         {"{\"clock_hz\":1e400}", "\"clock_hz\" is not a number that a double can hold"},
         {"{\"workload\":\"\"}", "\"workload\" is not a name of 1 to 127 bytes"},
-        {"{\"overlap\":\"none\"}", "\"overlap\" is not one of auto, fixed, bucketed"},
+        {"{\"overlap\":\"all\"}", "\"overlap\" is not one of auto, fixed, bucketed, none"},
         {"{\"compact\":1}", "\"compact\" is not true or false"},
         {"{\"profile\":[]}", "\"profile\" is not an object"},
         {"3", "the body is not an object"},

@@ -128,6 +128,10 @@ static const adept_option_row rows[] = {
      "steps. Implies --granularity operator. With --gpu auto they are of the GPU that the file's column gpu names, "
      "else of GPU, else of the GPU that FILE is called after (repeatable)",
      ADEPT_OPT_WORD, .at = AT(kernels)},
+    {"collectives", "FILE", 3,
+     "Times of all-reduces between GPUs, as nccl-tests print them: bandwidth and latency of the links become numbers "
+     "of the sheet, whatever else is fitted (repeatable)",
+     ADEPT_OPT_WORD, .at = AT(collectives)},
     {"tiles", "FAMILY=MxN,...", 3,
      "Granularity operator: the tiles that libraries cut products into, where no kernels were measured; FAMILY is "
      "gemm, bmm or conv (repeatable; default: those of --gpu)",
@@ -245,11 +249,12 @@ static adept_status apply_granularity(adept_cli *cli, adept_calibrate_options *o
     return ADEPT_OK;
 }
 
-/* Kernels alone are a fit; of what concerns steps, nothing can be asked then. */
+/* Kernels or all-reduces alone are a fit; of what concerns steps, nothing can be asked then. */
 static adept_status check_kernels_alone(adept_cli *cli, const adept_calibrate_options *o)
 {
-    if (o->measurements.plot) return adept_cli_usage(cli, "--plot needs a MEASUREMENTS.csv besides --kernels");
-    if (o->resume) return adept_cli_usage(cli, "--resume needs a MEASUREMENTS.csv besides --kernels");
+    const char *alone = o->kernels.n > 0 ? "--kernels" : "--collectives";
+    if (o->measurements.plot) return adept_cli_usage(cli, "--plot needs a MEASUREMENTS.csv besides %s", alone);
+    if (o->resume) return adept_cli_usage(cli, "--resume needs a MEASUREMENTS.csv besides %s", alone);
     return ADEPT_OK;
 }
 
@@ -270,10 +275,12 @@ static adept_status check(adept_cli *cli, void *record)
     adept_status status = ADEPT_OK;
 
     o->shared = o->measurements.gpu && strcmp(o->measurements.gpu, "auto") == 0;
-    if (o->measurements.files.n == 0 && o->kernels.n == 0)
+    if (o->measurements.files.n == 0 && o->kernels.n == 0 && o->collectives.n == 0)
         return adept_cli_usage(cli, "calibrate needs a MEASUREMENTS.csv; see adept calibrate --help");
     status = adept_run_options_need_gpu(cli, o->measurements.gpu);
     if (status == ADEPT_OK && o->measurements.files.n == 0) status = check_kernels_alone(cli, o);
+    if (status == ADEPT_OK && o->collectives.n > 0 && o->shared)
+        return adept_cli_usage(cli, "--collectives needs one --gpu: links are each GPU's own");
     if (status == ADEPT_OK) status = apply_granularity(cli, o);
     if (status != ADEPT_OK) return status;
     if (!o->output) return adept_cli_usage(cli, "-o is missing: the file the fitted profile is written to");

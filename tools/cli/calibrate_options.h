@@ -17,7 +17,7 @@ typedef struct adept_calibrate_options {
     adept_scalar scalars[ADEPT_MAX_SCALARS];
     int64_t n_suggestions;
     const char *granularity; /* NULL: not given: that of the GPU's fit, else operator */
-    adept_words kernels;
+    adept_words kernels, collectives;
     adept_tile_menu tiles[ADEPT_TILED_FAMILIES]; /* n 0: not given */
     double prior_rows;                           /* below 0: not given, as the next two */
     int generations, restarts;

@@ -2,6 +2,7 @@
 #include "adept_file.h"
 #include "adept_kernels.h"
 #include "adept_operator_model.h"
+#include "calibrate_collectives.h"
 #include "calibrate_options.h"
 #include "gnuplot.h"
 #include "table.h"
@@ -28,6 +29,7 @@ typedef struct work {
     adept_shared *shared;     /* with --gpu auto */
     adept_hwprofile *hw;      /* the GPU; or the base of `shared`, which owns it */
     adept_kernel_fit kernels; /* with --kernels */
+    adept_collective_fit collectives; /* with --collectives */
     adept_fit *fit;
     adept_fit_report *report;
     adept_checkpoint *checkpoint;
@@ -194,6 +196,7 @@ static adept_status check_outputs(adept_cli *cli, const adept_calibrate_options 
         if (paths[i]) status = adept_measurement_output_check(cli, paths[i], &o->measurements.files);
     }
     if (status == ADEPT_OK) status = adept_measurement_output_check(cli, o->output, &o->kernels);
+    if (status == ADEPT_OK) status = adept_measurement_output_check(cli, o->output, &o->collectives);
     return status;
 }
 
@@ -289,6 +292,20 @@ static const adept_evaluation *held_out_of(const adept_fit_report *r)
     return NULL;
 }
 
+/* What was fitted beside steps. */
+static adept_status print_parts(adept_cli *cli, const work *w, const adept_calibrate_options *o)
+{
+    adept_status status = ADEPT_OK;
+
+    if (o->kernels.n > 0) {
+        fputc('\n', stdout);
+        status = report_kernels(cli, stdout, &w->kernels, o);
+    }
+    if (status != ADEPT_OK || o->collectives.n == 0) return status;
+    fputc('\n', stdout);
+    return adept_collectives_report(cli, stdout, &w->collectives, o);
+}
+
 static adept_status print(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
     size_t n_suspect;
@@ -297,9 +314,7 @@ static adept_status print(adept_cli *cli, work *w, const adept_calibrate_options
     if (!suspects) return adept_cli_no_memory(cli);
     if (!o->measurements.json) {
         adept_status status = adept_report_fit(cli, stdout, w->report, o->output, suspects, n_suspect);
-        if (status != ADEPT_OK || o->kernels.n == 0) return status;
-        fputc('\n', stdout);
-        return report_kernels(cli, stdout, &w->kernels, o);
+        return status == ADEPT_OK ? print_parts(cli, w, o) : status;
     }
     return adept_json_print(cli, adept_fit_report_to_json(w->report));
 }
@@ -336,6 +351,16 @@ static adept_status set_tiles(adept_cli *cli, adept_hwprofile *hw, const adept_c
     return ADEPT_OK;
 }
 
+/* What is measured beside steps: links, then kernels. */
+static adept_status fit_parts(adept_cli *cli, work *w, const adept_calibrate_options *o)
+{
+    if (o->collectives.n > 0) {
+        adept_status status = adept_collectives_calibrate(cli, &w->collectives, w->hw, o);
+        if (status != ADEPT_OK) return status;
+    }
+    return fit_kernels(cli, w, o);
+}
+
 /* Kernels without steps: their law is the result. */
 static adept_status calibrate_kernels(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
@@ -345,21 +370,26 @@ static adept_status calibrate_kernels(adept_cli *cli, work *w, const adept_calib
     if (!w->shared) status = adept_hwprofile_open(&w->hw, o->measurements.gpu, &cli->err);
     if (status == ADEPT_OK && !w->shared && o->from_sheet) adept_hwprofile_forget_fit(w->hw);
     if (status == ADEPT_OK && !w->shared) status = adept_hwprofile_adopt(w->hw, ADEPT_GRANULARITY_OPERATOR, &cli->err);
-    if (status == ADEPT_OK) status = fit_kernels(cli, w, o);
+    if (status == ADEPT_OK) status = fit_parts(cli, w, o);
     if (status == ADEPT_OK) status = date_text(cli, date, sizeof date);
     if (status == ADEPT_OK) status = adept_kernel_fit_to_hwprofile(&w->hwprofile_text, w->hw, date, &cli->err);
     if (status == ADEPT_OK)
         status = adept_file_write(o->output, w->hwprofile_text, strlen(w->hwprofile_text), &cli->err);
     if (status != ADEPT_OK) return status;
-    if (!o->measurements.json) return report_alone(cli, stdout, &w->kernels, w->hw, o);
+    if (!o->measurements.json) {
+        status = report_alone(cli, stdout, &w->kernels, w->hw, o);
+        if (status != ADEPT_OK || o->collectives.n == 0) return status;
+        fputc('\n', stdout);
+        return adept_collectives_report(cli, stdout, &w->collectives, o);
+    }
     return adept_json_print(cli, adept_kernel_fit_to_json(w->hw));
 }
 
-/* What is fitted is the share of an all-reduce that is hidden, so errors are of that. */
+/* What is fitted is the share of an all-reduce that is hidden, so errors are of that; but of steps known to hide nothing. */
 static void hide_fixed_share(adept_dataset *dataset)
 {
     for (size_t i = 0; i < dataset->n; i++)
-        dataset->rows[i].run.overlap = ADEPT_OVERLAP_FIXED;
+        if (dataset->rows[i].overlap != ADEPT_OVERLAP_NONE) dataset->rows[i].run.overlap = ADEPT_OVERLAP_FIXED;
 }
 
 static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_options *o)
@@ -372,7 +402,7 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
     if (status == ADEPT_OK && !w->shared) status = adept_hwprofile_adopt(w->hw, o->fit.granularity, &cli->err);
     if (status == ADEPT_OK) status = set_tiles(cli, w->hw, o);
     if (status == ADEPT_OK && plot) status = adept_gnuplot_check("--plot", &cli->err);
-    if (status == ADEPT_OK) status = fit_kernels(cli, w, o);
+    if (status == ADEPT_OK) status = fit_parts(cli, w, o);
     if (status == ADEPT_OK) status = fit(cli, w, o);
     if (status == ADEPT_OK && plot)
         status = adept_plot_errors(plot, w->report->in_sample, held_out_of(w->report), w->hw->name, &cli->err);
@@ -394,7 +424,9 @@ static adept_status calibrate(adept_cli *cli, void *options)
             status = adept_cli_no_memory(cli);
     }
     if (status == ADEPT_OK)
-        status = o->measurements.files.n > 0 ? calibrate_steps(cli, &w, o) : calibrate_kernels(cli, &w, o);
+        status = o->measurements.files.n > 0 ? calibrate_steps(cli, &w, o)
+                 : o->kernels.n > 0          ? calibrate_kernels(cli, &w, o)
+                                             : adept_collectives_calibrate_alone(cli, o);
     adept_progress_end(&w.progress);
     work_free(&w);
     return status;
@@ -403,7 +435,7 @@ static adept_status calibrate(adept_cli *cli, void *options)
 const adept_command adept_command_calibrate = {
     .name = "calibrate",
     .summary = "fit a GPU's parameters to measured runs",
-    .usage = "[MEASUREMENTS.csv...] [--kernels FILE]... --gpu NAME|FILE -o OUT.json",
+    .usage = "[MEASUREMENTS.csv...] [--kernels FILE]... [--collectives FILE]... --gpu NAME|FILE -o OUT.json",
     .doc =
         "Fit the parameters of a GPU to measured runs, and say how far to trust the result. Write the hardware profile "
         "that --gpu reads. Ctrl-C keeps the best so far."
@@ -412,6 +444,7 @@ const adept_command adept_command_calibrate = {
         "  adept calibrate a.csv b.csv --gpu a100 -o mine.json --plot fit.svg\n"
         "  adept calibrate runs.csv --gpu a100 -o mine.json --leave-out gpus,k-fold:9\n"
         "  adept calibrate runs.csv --kernels kernels.csv --gpu a100 -o mine.json\n"
+        "  adept calibrate --collectives nccl.csv --gpu h100 -o mine.json\n"
         "  adept calibrate v100.csv t4.csv --gpu auto --kernels k/t4.csv -o shared.json\n"
         "  adept calibrate three.csv --gpu ./similar.json --prior 1 -o mine.json\n"
         "  adept calibrate runs.csv --gpu a100 -o mine.json --fix overlap=0.5 --json\n"

@@ -52,7 +52,7 @@ static const adept_option_row run_rows[] = {
      ADEPT_OPT_CHOICE, .at = IN_RUN(run.allreduce), .names = adept_allreduce_name},
     {"overlap", "NAME", 1,
      "bucketed: buckets of gradients are sent while the backward pass runs, as DistributedDataParallel does; fixed: "
-     "the share that the hardware profile says is hidden; auto (default): bucketed where the profile of the model "
+     "the share that the hardware profile says is hidden; none: one all-reduce after the backward pass; auto (default): bucketed where the profile of the model "
      "knows its parameters and the GPU was not fitted on several GPUs",
      ADEPT_OPT_CHOICE, .at = IN_RUN(run.overlap), .names = adept_overlap_name},
     {"bucket-bytes", "SIZE", 1, "Size of a bucket: bytes, or with a unit (default 25MiB)", ADEPT_OPT_AMOUNT,

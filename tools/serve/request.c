@@ -29,7 +29,7 @@ typedef struct field {
 static const char *const granularities[] = {"operator", "model", NULL};
 /* In the order of ADEPT_ALLREDUCE_, ADEPT_OVERLAP_ and ADEPT_LEAST_. */
 static const char *const allreduce_words[] = {"ring", "tree", "auto", NULL};
-static const char *const overlap_words[] = {"auto", "fixed", "bucketed", NULL};
+static const char *const overlap_words[] = {"auto", "fixed", "bucketed", "none", NULL};
 static const char *const objectives[] = {"time", "energy", "edp", NULL};
 
 #define IN_RUN(member) offsetof(adept_serve_run, member)

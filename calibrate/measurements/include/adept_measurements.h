@@ -52,6 +52,7 @@ typedef struct adept_measurement {
     adept_memory_format memory_format;
     adept_optimizer_impl optimizer_impl;
     unsigned optimizer_extras;
+    adept_overlap overlap;
     double power_limit_w; /* of one GPU; 0: the board's default */
 
     double step_time_s; /* NAN: not measured */
@@ -63,7 +64,7 @@ typedef struct adept_measurement {
     const adept_profile *profile;
     const char *model_path; /* the file that `model` means; set with the profile */
     const adept_hwprofile *hw;
-    adept_run run; /* gpus and power_limit_w; saturation NULL */
+    adept_run run; /* gpus, overlap and power_limit_w; saturation NULL */
 
     const char *suspect; /* why the row looks wrong, NULL if it does not */
 } adept_measurement;

@@ -11,8 +11,14 @@ extern "C" {
 /* How gradients are summed over GPUs. */
 typedef enum adept_allreduce { ADEPT_ALLREDUCE_RING, ADEPT_ALLREDUCE_TREE, ADEPT_ALLREDUCE_AUTO } adept_allreduce;
 /* How much of that the backward pass hides. AUTO: buckets where the granularity is "operator" and the profile knows where its
- * parameters are, unless the GPU's fit comes from several GPUs: then, and in all other cases, the parameter `overlap`. */
-typedef enum adept_overlap { ADEPT_OVERLAP_AUTO, ADEPT_OVERLAP_FIXED, ADEPT_OVERLAP_BUCKETED } adept_overlap;
+ * parameters are, unless the GPU's fit comes from several GPUs: then, and in all other cases, the parameter `overlap`. NONE: one
+ * all-reduce of all gradients, copied together, after the backward pass (apex's delay_allreduce). */
+typedef enum adept_overlap {
+    ADEPT_OVERLAP_AUTO,
+    ADEPT_OVERLAP_FIXED,
+    ADEPT_OVERLAP_BUCKETED,
+    ADEPT_OVERLAP_NONE
+} adept_overlap;
 
 /* The largest part of a step. */
 typedef enum adept_bound { ADEPT_BOUND_COMPUTE, ADEPT_BOUND_MEMORY, ADEPT_BOUND_LAUNCH, ADEPT_BOUND_COMMUNICATION } adept_bound;
