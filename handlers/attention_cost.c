@@ -59,7 +59,7 @@ static void mask_gradient(adept_cost *cost, const adept_attention_sizes *a, cons
 /* Nothing attends to nothing: no product. */
 static adept_kernel_family fused_family(const adept_attention_sizes *a, const traffic *t)
 {
-    return t->scores * (a->width + a->value_width) > 0 ? ADEPT_FAMILY_BMM : ADEPT_FAMILY_STREAM;
+    return t->scores * (a->width + a->value_width) > 0 ? ADEPT_FAMILY_ATTENTION : ADEPT_FAMILY_STREAM;
 }
 
 static void fused_kernel(adept_cost *cost, adept_pass pass, const adept_attention_sizes *a, const traffic *t,
@@ -77,7 +77,8 @@ static void fused_kernel(adept_cost *cost, adept_pass pass, const adept_attentio
                                             .m = a->queries,
                                             .n = a->keys,
                                             .k = a->width,
-                                            .batch = t->matrices});
+                                            .batch = t->matrices,
+                                            .causal = a->causal});
 }
 
 static void fused_backward(adept_cost *cost, const adept_attention_sizes *a, const traffic *t, double flops_per_score)

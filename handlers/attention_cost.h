@@ -16,7 +16,7 @@ typedef struct adept_attention_sizes {
 } adept_attention_sizes;
 
 /** One kernel that never writes the scores; backward recomputes them: 5 products instead of 4.
- *  Causal masks are not halved: kernels skip only whole blocks above the diagonal.
+ *  FLOPs of causal masks are not halved: the kernel says that it is causal, and its time is that of half the work.
  *  @param out, statistics what autograd keeps besides q, k, v; a NULL statistics is counted in bytes */
 void adept_attention_fused(adept_cost *cost, const adept_attention_sizes *a, const adept_tensor *out,
                            const adept_tensor *statistics);

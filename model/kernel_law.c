@@ -346,9 +346,80 @@ static adept_kernel_time streaming(const adept_kernel_case *c, const double *the
     return (adept_kernel_time){o.time_s + rows_s, o.core_s + rows_s};
 }
 
+/* ---- attention in one kernel ---- */
+
+/* Query rows of a block, and keys that it meets at a time. FlashAttention-2 takes 128 rows or 64, and two such blocks
+ * share an SM where they fit: in measurements of an A100, an H100 and an L40S, 64 explain the steps of time best. */
+#define ROWS 64.0
+#define HEAD_STEP 32.0 /* heads are padded to this width */
+#define USUAL_HEAD 128.0
+
+static double whole(double x, double block)
+{
+    return ceil(x / block) * block;
+}
+
+double adept_kernel_causal_keys(double queries, double keys, double block)
+{
+    double m = whole(queries, block), n = whole(keys, block);
+    if (m <= n) return 0.5 * (m + block);
+    return (0.5 * n * (n + block) + (m - n) * n) / m;
+}
+
+/* What of its bytes still is in the cache, since the kernel before has written it: less than half beyond the size that is
+ * kept, soon none. */
+typedef struct cached {
+    double misses, by_share; /* its derivative */
+} cached;
+
+static cached find_cached(const adept_kernel_case *c, const double *theta)
+{
+    if (!(c->l2_bytes > 0.0) || !(c->bytes > 0.0)) return (cached){.misses = 1.0};
+    double share = theta[ADEPT_KP_cache_attention], x = c->l2_bytes * share / c->bytes, fourth = x * x * x * x;
+    double misses = 1.0 / (1.0 + fourth);
+    if (!isfinite(fourth)) return (cached){0};
+    return (cached){misses, -misses * misses * 4.0 * fourth / share};
+}
+
+/* Blocks of a causal kernel differ in length: the longest takes all keys, and no GPU ends before it. */
+static adept_kernel_time attention(const adept_kernel_case *c, const double *theta, double weight,
+                                   adept_kernel_gradient *gradient)
+{
+    double all = whole(c->n, ROWS), last = c->causal > 0.0 ? fmin(all, whole(c->m, ROWS)) : all;
+    double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, ROWS) : all;
+    double blocks = ceil(c->m / ROWS) * c->batch, waves = ceil(blocks / c->sm_count);
+    bool one_is_longest = last > waves * keys;
+    double in_a_row = one_is_longest ? last : waves * keys, starts = one_is_longest ? 1.0 : waves;
+    double padded = whole(c->width, HEAD_STEP) / c->width;
+    double wider = fmax(0.0, padded * c->width / USUAL_HEAD - 1.0);
+    double plain_s = in_a_row * ROWS * 2.0 * c->k * padded / (c->flops_per_s / c->sm_count * theta[ADEPT_KP_beta_attention]);
+    double products_s = plain_s * (1.0 + theta[ADEPT_KP_c_wide_heads] * wider);
+    double exp_s = in_a_row * ROWS / (c->exp_per_s / c->sm_count), start_s = starts * theta[ADEPT_KP_wave_attention_s];
+    double compute_s = products_s + theta[ADEPT_KP_c_exp] * exp_s + start_s;
+    cached cache = find_cached(c, theta);
+    double rate = memory_rate(c, theta), again_s = c->element_bytes * blocks * keys * c->k / rate;
+    double memory_s = c->bytes * cache.misses / rate + theta[ADEPT_KP_reload_attention] * again_s;
+    double before_s = c->transposed_bytes * cache.misses / rate;
+    overlap o = overlap_of(compute_s, memory_s);
+    if (gradient) {
+        double by_miss_s = c->bytes / rate;
+        add(gradient, ADEPT_KP_beta_attention, &o, weight, -products_s / theta[ADEPT_KP_beta_attention], 0.0);
+        add(gradient, ADEPT_KP_c_wide_heads, &o, weight, plain_s * wider, 0.0);
+        add(gradient, ADEPT_KP_c_exp, &o, weight, exp_s, 0.0);
+        add(gradient, ADEPT_KP_wave_attention_s, &o, weight, starts, 0.0);
+        add(gradient, ADEPT_KP_reload_attention, &o, weight, 0.0, again_s);
+        add(gradient, ADEPT_KP_cache_attention, &o, weight, 0.0, by_miss_s * cache.by_share);
+        add(gradient, ADEPT_KP_beta_mem, &o, weight, 0.0, -memory_s / theta[ADEPT_KP_beta_mem]);
+        gradient->time_s[ADEPT_KP_cache_attention] += weight * c->transposed_bytes / rate * cache.by_share;
+        gradient->time_s[ADEPT_KP_beta_mem] -= weight * before_s / theta[ADEPT_KP_beta_mem];
+    }
+    return (adept_kernel_time){o.time_s + before_s, o.core_s};
+}
+
 adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menus,
                                    double weight, adept_kernel_gradient *gradient)
 {
     if (c->family < ADEPT_TILED_FAMILIES) return tiled(c, theta, &menus[c->family], weight, gradient);
+    if (c->family == ADEPT_FAMILY_ATTENTION) return attention(c, theta, weight, gradient);
     return streaming(c, theta, weight, gradient);
 }

@@ -56,7 +56,7 @@ adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops
 }
 
 /* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain products, the
- * sum of both (five) depths for attention in one kernel, and of the input gradient of a strided convolution, most of
+ * sum of both (five) widths for attention in one kernel, and of the input gradient of a strided convolution, most of
  * whose taps meet no output, the mean. Library kernels read operand rows along k in the forward pass of a linear layer
  * only. */
 static void set_product(adept_kernel_case *c, const adept_kernel *k)
@@ -65,12 +65,19 @@ static void set_product(adept_kernel_case *c, const adept_kernel *k)
     c->k = without_rounding(k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch));
     if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = c->k * c->element_bytes;
     if (c->family == ADEPT_FAMILY_CONV) find_winograd(c, k);
+    if (c->family == ADEPT_FAMILY_ATTENTION) c->width = k->k, c->causal = k->causal;
     if (k->planes > 0.0) c->transposed_bytes = 2.0 * c->bytes, c->pointwise = k->taps == 1.0;
 }
 
 static bool is_product(const adept_kernel *k)
 {
-    return k->family < ADEPT_TILED_FAMILIES;
+    return k->family < ADEPT_PRODUCT_FAMILIES;
+}
+
+/* Of the FLOPs that are counted: causal attention computes those of about half its scores. */
+static double computed_share(const adept_kernel *k)
+{
+    return k->causal > 0.0 ? adept_kernel_causal_keys(k->m, k->n, 1.0) / k->n : 1.0;
 }
 
 static bool has_dimensions(const adept_kernel *k)
@@ -99,8 +106,9 @@ adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_prof
     out->repeats = is_product(k) ? launches_of(k) : 1.0;
     out->unit = k->unit;
     out->dtype = k->dtype;
-    out->alu_flops = k->flops_alu + (k->unit == ADEPT_UNIT_ALU ? k->flops : 0.0);
-    if (k->unit != ADEPT_UNIT_ALU) out->matrix_flops = k->flops;
+    double computed = computed_share(k);
+    out->alu_flops = computed * (k->flops_alu + (k->unit == ADEPT_UNIT_ALU ? k->flops : 0.0));
+    if (k->unit != ADEPT_UNIT_ALU) out->matrix_flops = computed * k->flops;
     c->family = k->family;
     c->element_bytes = adept_dtype_bytes(k->dtype);
     c->bytes = (k->bytes_read + k->bytes_written) / out->repeats;
@@ -123,6 +131,8 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_operat
     c->bytes_per_s = hw->specs.mem_bytes_per_s;
     c->sm_count = hw->specs.sm_count;
     c->l2_bytes = hw->specs.l2_bytes;
+    if (c->family == ADEPT_FAMILY_ATTENTION)
+        c->exp_per_s = ADEPT_EXP_PER_CLOCK * hw->specs.clock_boost_hz * hw->specs.sm_count;
     double simt_flops = shape->alu_flops, tensor_flops = 0.0;
     adept_status status =
         adept_peak_flops_per_s(&c->alu_flops_per_s, hw, precision, ADEPT_UNIT_ALU, shape->dtype, err);
@@ -136,7 +146,7 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_operat
         }
     }
     if (c->family != ADEPT_FAMILY_TENSOR) c->transposed_bytes = c->pointwise = 0.0; /* ALUs take any layout */
-    out->unit = c->family < ADEPT_TILED_FAMILIES ? shape->unit : ADEPT_UNIT_ALU;
+    out->unit = c->family < ADEPT_PRODUCT_FAMILIES ? shape->unit : ADEPT_UNIT_ALU;
     out->simt_flops = simt_flops / shape->repeats;
     out->tensor_flops = tensor_flops / shape->repeats;
     return status;

@@ -55,7 +55,7 @@ struct adept_call {
 struct adept_cost {
     adept_call *call;
     bool backward;
-    bool causal; /* an attention counted in full that may skip what the mask hides */
+    bool causal; /* an attention whose kernel skips what the mask hides, though its FLOPs count it */
     size_t n_kernels, capacity;
     adept_kernel *kernels;   /* arena */
     double saved_bytes;      /* newly kept by this call */

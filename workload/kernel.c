@@ -19,6 +19,7 @@ static bool family_fits(const adept_kernel *k)
     switch (k->family) {
     case ADEPT_FAMILY_GEMM:
     case ADEPT_FAMILY_BMM:
+    case ADEPT_FAMILY_ATTENTION:
         return k->unit == ADEPT_UNIT_GEMM;
     case ADEPT_FAMILY_CONV:
     case ADEPT_FAMILY_DEPTHWISE:

@@ -61,6 +61,7 @@ static void put_families(adept_json_writer *w, const adept_kernel_fit *fit, cons
         adept_json_begin_object(w, fit->ops[i].op);
         adept_json_put_string(w, "family", adept_kernel_family_name(fit->ops[i].family));
         put_error(w, "held_out", &fit->ops[i].held_out);
+        if (fit->ops[i].short_held_out.n > 0) put_error(w, "held_out_under_100us", &fit->ops[i].short_held_out);
         adept_json_end_object(w);
     }
     adept_json_end_object(w);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_TIME_S 1e-4
 #define HELD_OUT 0.2
 #define ROWS_PER_FAMILY 2000
 #define ROWS_OF_EACH_GPU 1000 /* where there are several */
@@ -34,6 +33,8 @@ static const int family_parameters[ADEPT_FAMILY_COUNT][10] = {
     [ADEPT_FAMILY_NORM] = {ADEPT_KP_c_norm, ADEPT_KP_c_norm_wide, ADEPT_KP_row_norm_s, -1},
     [ADEPT_FAMILY_BATCH_NORM] = {-1}, /* no measurements have these */
     [ADEPT_FAMILY_DEPTHWISE] = {-1},
+    [ADEPT_FAMILY_ATTENTION] = {ADEPT_KP_beta_attention, ADEPT_KP_c_exp, ADEPT_KP_c_wide_heads,
+                                ADEPT_KP_wave_attention_s, ADEPT_KP_reload_attention, ADEPT_KP_cache_attention, -1},
     [ADEPT_FAMILY_TENSOR] = {ADEPT_KP_beta_tensor, ADEPT_KP_r_tile_tensor, ADEPT_KP_r_depth_tensor,
                              ADEPT_KP_wave_tensor_s, ADEPT_KP_reload_tensor, -1},
     [ADEPT_FAMILY_GEMM] = {ADEPT_KP_beta_gemm, ADEPT_KP_r_tile_gemm, ADEPT_KP_r_depth_gemm, ADEPT_KP_wave_gemm_s,
@@ -43,9 +44,9 @@ static const int family_parameters[ADEPT_FAMILY_COUNT][10] = {
     [ADEPT_FAMILY_CONV] = {ADEPT_KP_beta_conv, ADEPT_KP_r_tile_conv, ADEPT_KP_r_depth_conv, ADEPT_KP_wave_conv_s,
                            ADEPT_KP_reload_conv, ADEPT_KP_c_transform, -1},
 };
-static const adept_kernel_family order[] = {ADEPT_FAMILY_TENSOR, ADEPT_FAMILY_STREAM, ADEPT_FAMILY_SOFTMAX,
-                                            ADEPT_FAMILY_NORM,   ADEPT_FAMILY_GEMM,   ADEPT_FAMILY_BMM,
-                                            ADEPT_FAMILY_CONV};
+static const adept_kernel_family order[] = {ADEPT_FAMILY_TENSOR, ADEPT_FAMILY_ATTENTION, ADEPT_FAMILY_STREAM,
+                                            ADEPT_FAMILY_SOFTMAX, ADEPT_FAMILY_NORM,     ADEPT_FAMILY_GEMM,
+                                            ADEPT_FAMILY_BMM,     ADEPT_FAMILY_CONV};
 
 /* ---------------------------------------------------------------- prediction ------------------------------------ */
 
@@ -216,7 +217,7 @@ static void draw_gpu(drawing *d, adept_kernel_family family, size_t gpu)
     size_t n = 0;
     for (size_t i = 0; i < d->rows->n; i++) {
         const adept_kernel_row *row = &d->rows->rows[i];
-        if (row->gpu == gpu && row->work.family == family && row->time_s >= MIN_TIME_S) d->room[n++] = *row;
+        if (row->gpu == gpu && row->work.family == family && row->time_s >= row->least_s) d->room[n++] = *row;
     }
     if (n < MIN_ROWS) return;
     gsl_ran_shuffle(d->rng, d->room, n, sizeof *d->room);

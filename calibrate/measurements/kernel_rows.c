@@ -18,7 +18,8 @@
 
 /* X(name in the file) */
 #define COLUMN_LIST(X)                                                                                                 \
-    X(op) X(B) X(M) X(N) X(K) X(H) X(C_in) X(C_out) X(KS) X(HW) X(stride) X(pad) X(dtype) X(latency_ms) X(gpu)
+    X(op) X(B) X(M) X(N) X(K) X(H) X(C_in) X(C_out) X(KS) X(HW) X(stride) X(pad) X(dtype) X(latency_ms) X(gpu)         \
+    X(batch) X(seq) X(heads) X(kv_heads) X(head_dim) X(causal) X(repacked) X(timing)
 
 enum {
 #define X(name) COLUMN_##name,
@@ -54,6 +55,7 @@ typedef struct reader {
     const adept_hwprofile *hw;               /* of the current record */
     int column_of_cell[ADEPT_CSV_MAX_CELLS]; /* -1: not ours */
     size_t n_cells;
+    bool only_attention;
     const char *cells[N_COLUMNS]; /* of the current record; "" where the file has no such column */
     size_t n_seen;                /* operators so far, and their rows */
     struct {
@@ -64,6 +66,15 @@ typedef struct reader {
     adept_error *err;
 } reader;
 
+/* -1: not ours. Files of attention have no other operators, and call the type a precision. */
+static int find_column(const char *name)
+{
+    if (strcmp(name, "precision") == 0) return COLUMN_dtype;
+    for (int c = 0; c < N_COLUMNS; c++)
+        if (strcmp(name, column_names[c]) == 0) return c;
+    return -1;
+}
+
 static adept_status read_header(reader *r)
 {
     bool more = false, present[N_COLUMNS] = {false};
@@ -72,16 +83,15 @@ static adept_status read_header(reader *r)
     if (!more) return adept_csv_fail(&r->csv, 1, r->err, "empty file: a header line is needed");
     r->n_cells = r->csv.n_cells;
     for (size_t i = 0; i < r->n_cells; i++) {
-        r->column_of_cell[i] = -1;
-        for (int c = 0; c < N_COLUMNS; c++) {
-            if (strcmp(r->csv.cells[i].text, column_names[c]) != 0) continue;
-            if (present[c])
-                return adept_csv_fail(&r->csv, r->csv.line, r->err, "column \"%s\" occurs twice", column_names[c]);
-            present[c] = true;
-            r->column_of_cell[i] = c;
-        }
+        int c = r->column_of_cell[i] = find_column(r->csv.cells[i].text);
+        if (c < 0) continue;
+        if (present[c])
+            return adept_csv_fail(&r->csv, r->csv.line, r->err, "column \"%s\" occurs twice", column_names[c]);
+        present[c] = true;
     }
-    if (!present[COLUMN_op]) return adept_csv_fail(&r->csv, r->csv.line, r->err, "column \"op\" is missing");
+    r->only_attention = !present[COLUMN_op] && present[COLUMN_heads];
+    if (!present[COLUMN_op] && !r->only_attention)
+        return adept_csv_fail(&r->csv, r->csv.line, r->err, "column \"op\" is missing");
     if (!present[COLUMN_latency_ms])
         return adept_csv_fail(&r->csv, r->csv.line, r->err, "column \"latency_ms\" is missing");
     return ADEPT_OK;
@@ -129,6 +139,9 @@ static void read_dtype(reader *r, adept_kernel_row *row)
     } dtypes[] = {{"float32", ADEPT_F32, ADEPT_FP32},
                   {"float16", ADEPT_F16, ADEPT_FP32},
                   {"bfloat16", ADEPT_BF16, ADEPT_FP32},
+                  {"fp32", ADEPT_F32, ADEPT_FP32},
+                  {"fp16", ADEPT_F16, ADEPT_FP32},
+                  {"bf16", ADEPT_BF16, ADEPT_FP32},
                   {"tf32", ADEPT_F32, ADEPT_TF32},
                   {"xf32", ADEPT_F32, ADEPT_TF32}}; /* AMD's name */
     const size_t n_dtypes = sizeof dtypes / sizeof dtypes[0];
@@ -151,6 +164,21 @@ static void read_dtype(reader *r, adept_kernel_row *row)
                                      dtypes[i].dtype, &cause);
     if (r->status != ADEPT_OK)
         adept_error_set(r->err, r->status, "%s:%ld: %s", r->csv.name, r->csv.line, cause.message);
+}
+
+/* How the time was taken says from when on it is the kernel's. */
+static double read_timing(reader *r)
+{
+    static const struct {
+        const char *name;
+        double least_s;
+    } timings[] = {{"events", 1e-4}, {"graph", 1e-5}, {"profiler", 1e-5}};
+    const char *text = *r->cells[COLUMN_timing] ? r->cells[COLUMN_timing] : timings[0].name;
+    for (size_t i = 0; i < sizeof timings / sizeof timings[0]; i++)
+        if (strcmp(text, timings[i].name) == 0) return timings[i].least_s;
+    r->status = adept_csv_fail(&r->csv, r->csv.line, r->err,
+                               "column timing: \"%s\" is none of events, graph, profiler", text);
+    return 0.0;
 }
 
 static void read_product(reader *r, adept_kernel_case *c, bool linear)
@@ -190,6 +218,35 @@ static void read_conv(reader *r, adept_kernel_case *c)
     c->bytes = c->element_bytes * (images * c->channels_in * size * size + c->k * c->n + c->m * c->n);
 }
 
+/* 0 or 1; empty is 0. */
+static bool flag(reader *r, int column)
+{
+    if (r->cells[column][0] == '\0') return false;
+    double value = number(r, column, 0, true);
+    if (r->status == ADEPT_OK && value > 1.0)
+        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column %s: \"%s\" is neither 0 nor 1",
+                                   column_names[column], r->cells[column]);
+    return value == 1.0;
+}
+
+/* Forward: two products. Queries and results have as many heads as keys and values, or more. Repacking reads queries, keys
+ * and values and writes them elsewhere. */
+static void read_attention(reader *r, adept_kernel_case *c)
+{
+    double batch = number(r, COLUMN_batch, 1, true), length = number(r, COLUMN_seq, 1, true);
+    double heads = number(r, COLUMN_heads, 1, true), kv_heads = number(r, COLUMN_kv_heads, 1, true);
+    c->family = ADEPT_FAMILY_ATTENTION;
+    c->width = number(r, COLUMN_head_dim, 1, true);
+    c->causal = flag(r, COLUMN_causal);
+    c->m = c->n = length;
+    c->k = 2.0 * c->width;
+    c->batch = batch * heads;
+    double row_bytes = c->element_bytes * batch * length * c->width;
+    c->bytes = 2.0 * row_bytes * (heads + kv_heads);
+    if (flag(r, COLUMN_repacked)) c->transposed_bytes = 2.0 * row_bytes * (heads + 2.0 * kv_heads);
+    c->exp_per_s = ADEPT_EXP_PER_CLOCK * r->hw->specs.clock_boost_hz * r->hw->specs.sm_count;
+}
+
 static void read_rows_operator(reader *r, adept_kernel_case *c, const row_operator *op)
 {
     double rows = number(r, COLUMN_B, 1, true), length = number(r, COLUMN_H, 1, true);
@@ -201,12 +258,14 @@ static void read_rows_operator(reader *r, adept_kernel_case *c, const row_operat
 
 static adept_status read_record(reader *r, adept_kernel_row *row)
 {
-    const char *op = r->cells[COLUMN_op];
+    const char *op = r->only_attention ? "attention" : r->cells[COLUMN_op];
+    r->cells[COLUMN_op] = op;
     r->status = ADEPT_OK;
     *row = (adept_kernel_row){0};
     read_gpu(r, row);
     if (r->status == ADEPT_OK) read_dtype(r, row);
     row->time_s = number(r, COLUMN_latency_ms, 1e-9, false) * 1e-3;
+    if (r->status == ADEPT_OK) row->least_s = read_timing(r);
     if (r->status != ADEPT_OK) return r->status;
     snprintf(row->op, sizeof row->op, "%s", op);
     if (strcmp(op, "bmm") == 0 || strcmp(op, "linear") == 0) {
@@ -217,6 +276,10 @@ static adept_status read_record(reader *r, adept_kernel_row *row)
     if (strcmp(op, "conv") == 0) {
         read_conv(r, &row->work);
         if (row->tensor) row->work.family = ADEPT_FAMILY_TENSOR;
+        return r->status;
+    }
+    if (strcmp(op, "attention") == 0) {
+        read_attention(r, &row->work);
         return r->status;
     }
     for (size_t i = 0; i < sizeof row_operators / sizeof row_operators[0]; i++) {

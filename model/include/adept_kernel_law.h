@@ -8,7 +8,11 @@
  *  with h the harmonic mean of the tile's sides (its arithmetic intensity), and s(x) = 2 / (1 + exp(-x)) - 1, a sigmoid
  *  that is 0 at 0. Which tiles a library has for a family of kernels is a short list, found from measurements; the
  *  fastest is taken, also with the depth split over several blocks. Traffic (compulsory bytes, and the share `reload`
- *  of tile operands that the cache does not keep) overlaps with it: time = (compute^4 + memory^4)^(1/4). */
+ *  of tile operands that the cache does not keep) overlaps with it: time = (compute^4 + memory^4)^(1/4).
+ *
+ *  Attention in one kernel is cut into blocks of query rows, which meet the keys a block at a time:
+ *      keys * (FLOPs of a score / (peak / SMs * beta) + c_exp / (16 * clock)) * rows + wave_s
+ *  for each, one exponential a score. A causal one meets only the keys up to its last row. */
 #ifndef ADEPT_KERNEL_LAW_H
 #define ADEPT_KERNEL_LAW_H
 #include "adept_kernel.h"
@@ -57,7 +61,13 @@
     X(c_layout_tf32, 0.01, 5, 0.4, 0.7, "the same, TF32")                                                   \
     X(c_softmax_wide, 0.01, 3, 0.35, 0.8, "added to c_softmax if a row exceeds one block's registers")       \
     X(c_norm_wide, 0.01, 3, 0.15, 0.8, "added to c_norm if a row exceeds 1536 elements")                   \
-    X(row_norm_s, 1e-9, 1e-5, 3e-7, 1, "time of one row of a normalisation on one SM in s, beside its bytes")
+    X(row_norm_s, 1e-9, 1e-5, 3e-7, 1, "time of one row of a normalisation on one SM in s, beside its bytes") \
+    X(beta_attention, 0.1, 1.1, 0.7, 0.3, "share of the peak that the products of fused attention reach")   \
+    X(c_exp, 0.01, 10, 1, 0.5, "time of its exponentials beside them, relative to 16 a clock and SM")       \
+    X(c_wide_heads, 0.01, 5, 0.2, 1, "added to the time of its products for each 128 that heads are wider than 128") \
+    X(wave_attention_s, 1e-9, 1e-5, 1e-6, 1, "start and end of one block of query rows in s")               \
+    X(reload_attention, 1e-3, 2, 0.05, 1.5, "share of keys and values that a block reads from device memory again") \
+    X(cache_attention, 0.05, 2, 0.8, 0.5, "share of the cache that still has what the kernel before wrote")
 
 typedef enum adept_kernel_parameter {
 #define X(name, low, high, def, prior, text) ADEPT_KP_##name,
@@ -91,10 +101,11 @@ typedef struct adept_kernel_case {
     adept_kernel_family family;
     /* matrix product, or implicit product of a convolution: `batch` times (m x k) by (k x n); 0 for others */
     double m, n, k, batch;
+    double width, causal;    /* attention: of a head; 1 where keys after their query are skipped */
     double element_bytes;    /* of the operands */
     double pitch_bytes;      /* row pitch of operands read along k; 0 if they are not */
     double flops_per_s;      /* peak of the unit that multiplies */
-    double transposed_bytes; /* what matrix units want in another layout: moved once more before and after; else 0 */
+    double transposed_bytes; /* what matrix units or attention want in another layout: moved besides, before and after; else 0 */
     double pointwise;        /* 1: such a convolution of one pixel's window */
     /* convolution that Winograd's algorithm applies to: images, output side in pixels, channels; images 0: it does not */
     double images, side, channels_in, channels_out;
@@ -102,6 +113,7 @@ typedef struct adept_kernel_case {
     double bytes;            /* compulsory traffic */
     double alu_flops;        /* element-wise arithmetic */
     double alu_flops_per_s;  /* its peak */
+    double exp_per_s;        /* exponentials of all SMs; of attention */
     double planes, backward; /* 1: over planes of channels; a backward pass. Of families whose law it matters for, else 0 */
     double row_elements;     /* what softmax and normalisations reduce over; 0 for others */
     double bytes_per_s;      /* memory bandwidth of the sheet */
@@ -129,6 +141,13 @@ typedef struct adept_kernel_gradient {
 ADEPT_API adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const double *theta,
                                              const adept_tile_menu *menus, double weight,
                                              adept_kernel_gradient *gradient);
+
+/** Exponentials that an SM makes in a clock, on every GPU of NVIDIA and AMD since 2016. */
+#define ADEPT_EXP_PER_CLOCK 16.0
+
+/** Keys that a query of causal attention meets, on average over `queries` of which the first sees the first key alone;
+ *  rounded up to whole blocks. */
+ADEPT_API double adept_kernel_causal_keys(double queries, double keys, double block);
 
 /** Do operands miss the cache less, in proportion to l2_bytes / sm_count? Else these do not matter for it. */
 ADEPT_API bool adept_kernel_l2_matters(const adept_kernel_case *c);

@@ -211,7 +211,7 @@ void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double
 void adept_cost_save(adept_cost *cost, const adept_tensor *t);
 /** Autograd keeps something that is not one of the call's tensors: a dropout mask, softmax statistics. */
 void adept_cost_save_bytes(adept_cost *cost, double bytes);
-/** This attention is causal but counted in full, though a kernel may skip the masked half: the profile warns of it. */
+/** This attention is causal: FLOPs are counted in full though its kernel skips the masked half. The profile warns of it. */
 void adept_cost_note_causal(adept_cost *cost);
 
 /* ------------------------------------------------------------------ the handler --------------------------------- */

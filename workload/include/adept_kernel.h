@@ -14,13 +14,14 @@ typedef enum adept_unit {
 } adept_unit;
 
 /* X(family, name, kernels). Kernels of one family have one law of time (model/kernel_law.c). What has no law of its own
- * yet, such as gathers, reductions and copies, is of the family whose law it follows. Those on the matrix units come
- * first: they are cut into tiles. */
+ * yet, such as gathers, reductions and copies, is of the family whose law it follows. Those that multiply matrices come
+ * first, of them those that libraries cut into tiles. */
 #define ADEPT_KERNEL_FAMILY_LIST(X)                                                                    \
     X(GEMM, "gemm", "one matrix product")                                                              \
-    X(BMM, "bmm", "a batch of matrix products; attention in one kernel")                               \
+    X(BMM, "bmm", "a batch of matrix products")                                                        \
     X(CONV, "conv", "a convolution as an implicit matrix product")                                     \
     X(TENSOR, "tensor", "any of these on matrix units, as a GPU places it: handlers state none")       \
+    X(ATTENTION, "attention", "softmax(Q K^T) V in one kernel")                                        \
     X(STREAM, "stream", "elements on their own, each moved once")                                      \
     X(SOFTMAX, "softmax", "each row divided by its sum of exponentials")                               \
     X(NORM, "norm", "each row less its mean, by its deviation")                                        \
@@ -34,6 +35,7 @@ typedef enum adept_kernel_family {
         ADEPT_FAMILY_COUNT
 } adept_kernel_family;
 #define ADEPT_TILED_FAMILIES 4
+#define ADEPT_PRODUCT_FAMILIES 5
 
 /** "gemm", "bmm", "conv", ...; NULL past the end. */
 ADEPT_API const char *adept_kernel_family_name(int family);
@@ -51,8 +53,10 @@ typedef struct adept_kernel {
     double elements;       /* elements processed by a generic (ALU) kernel: thesis sigma_elem; 0 for GEMM and CONV */
     double row_elements;   /* what one row of a softmax or a normalisation is taken over; 0 for others */
     /* Matrix product: `batch` products of (m x k) by (k x n). Convolution: its implicit GEMM for this pass,
-     * batch = groups. 0 for ALU kernels. */
+     * batch = groups. Attention: its scores, m queries x n keys of width k, batch = heads of all samples. 0 for ALU
+     * kernels. */
     double m, n, k, batch;
+    double causal;            /* 1: of attention that skips keys after their query; FLOPs count them all the same */
     /* Convolution only: channels of the layer (total, not per group), output pixels of one image, kernel taps, groups. */
     double channels_in, channels_out, pixels, taps, groups;
     /* Convolution that slides a window over images of two dimensions (one: of height 1): an image that it makes, and the
@@ -68,7 +72,7 @@ bool adept_kernel_is_sane(const adept_kernel *kernel);
 /* X(field): all its numbers. Equal kernels agree in each, and JSON names them so. */
 #define ADEPT_KERNEL_NUMBERS(X)                                                                                        \
     X(flops) X(flops_alu) X(bytes_read) X(bytes_written) X(launches) X(elements) X(row_elements)                       \
-    X(m) X(n) X(k) X(batch) X(channels_in) X(channels_out) X(pixels) X(taps) X(groups)                                 \
+    X(m) X(n) X(k) X(batch) X(causal) X(channels_in) X(channels_out) X(pixels) X(taps) X(groups)                                 \
     X(image_height) X(image_width) X(window_height) X(window_width) X(window_stride) X(window_dilation)                \
     X(planes) X(working_set_bytes)
 

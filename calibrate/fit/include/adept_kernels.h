@@ -33,7 +33,7 @@ typedef struct adept_kernel_fit {
     struct {
         char op[16];
         adept_kernel_family family;
-        adept_kernel_error held_out;
+        adept_kernel_error held_out, short_held_out; /* the latter of rows under 0.1 ms */
     } ops[ADEPT_KERNEL_MAX_OPS];
 } adept_kernel_fit;
 

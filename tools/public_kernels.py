@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Write public measurements of kernels as adept reads them: python3 tools/public_kernels.py DATA OUT [--agreeing]
+
+DATA is the folder of tools/fit_public.sh. OUT gets the files of DATA/kernels, with what is known from the program that
+measured them: how it took its times (`timing`), and whether an attention writes queries, keys and values in another layout
+first (`repacked`). The engines of aiconfigurator do: they rotate queries and keys by their positions and fill a cache.
+
+With --agreeing only rows whose slowest library takes at most twice the time of the fastest: where libraries differ, the
+median over them is one library's time in one row, and another's in the next.
+"""
+import argparse
+import csv
+import pathlib
+
+# files, and what their rows get; times of NeuSight's and of microsoft/apex_plus are CUDA events
+SOURCES = [("attention_*.csv", {"timing": "graph", "repacked": "1"}), ("fa2_*.csv", {"timing": "graph"}),
+           ("bf16_gemm_*.csv", {"timing": "graph"}), ("xla_*.csv", {"timing": "profiler"}), ("*.csv", {})]
+
+
+def known_of(path):
+    return next(known for pattern, known in SOURCES if path.match(pattern))
+
+
+def agrees(row):
+    return not row.get("latency_max_ms") or float(row["latency_max_ms"]) <= 2 * float(row["latency_min_ms"])
+
+
+def convert(path, out, agreeing):
+    with path.open(newline="") as source:
+        rows = list(csv.DictReader(source))
+    rows = [dict(row, **known_of(path)) for row in rows if not agreeing or agrees(row)]
+    with (out / path.name).open("w", newline="") as target:
+        writer = csv.DictWriter(target, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("data", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--agreeing", action="store_true", help="only rows that libraries agree on within a factor of two")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    for path in sorted((args.data / "kernels").glob("*.csv")):
+        convert(path, args.out, args.agreeing)
+
+
+if __name__ == "__main__":
+    main()
