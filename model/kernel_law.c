@@ -85,18 +85,43 @@ static double split_bytes(const adept_kernel_case *c, const product *p, int spli
 }
 
 /* Rows a long pitch apart lie in pages of their own, and many rows in more pages than address translation keeps: the
- * share of its full cost that a product pays. */
+ * share of its full cost that a product pays. Kernels of matrix units copy whole tiles, and measurements show nothing. */
 typedef struct far_rows {
     double share, share_by_pitch; /* its derivative by r_pitch_bytes */
 } far_rows;
 
 static far_rows find_far_rows(const adept_kernel_case *c, const double *theta)
 {
+    if (c->family == ADEPT_FAMILY_TENSOR) return (far_rows){0};
     double x = c->pitch_bytes / theta[ADEPT_KP_r_pitch_bytes], square = x * x, many = c->m / (c->m + MANY_ROWS);
     return (far_rows){
         .share = many * square / (1.0 + square),
         .share_by_pitch = -2.0 * many * square / ((1.0 + square) * (1.0 + square)) / theta[ADEPT_KP_r_pitch_bytes],
     };
+}
+
+/* What a repeated kernel does not read again, and its derivative by the share of the cache. Nearly all is kept of what
+ * fits, soon nothing of what does not. */
+typedef struct cached {
+    double bytes, by_share;
+} cached;
+
+static cached find_cached(const adept_kernel_case *c, double share)
+{
+    cached sum = {0};
+    for (int i = 0; i < 2; i++) {
+        const adept_kept *k = &c->kept[i];
+        if (!(k->bytes > 0.0) || !(c->l2_bytes > 0.0)) continue;
+        double x = k->among / (share * c->l2_bytes), fourth = x * x * x * x, hits = 1.0 / (1.0 + fourth);
+        sum.bytes += k->bytes * hits;
+        sum.by_share += k->bytes * hits * (1.0 - hits) * 4.0 / share;
+    }
+    return sum;
+}
+
+static int split_parameter(const adept_kernel_case *c)
+{
+    return c->family == ADEPT_FAMILY_TENSOR ? ADEPT_KP_split_tensor_s : ADEPT_KP_split_s;
 }
 
 static double tile_side(const adept_tile *tile)
@@ -129,7 +154,7 @@ static adept_kernel_try make_try(const adept_kernel_case *c, const double *theta
         .bytes = p->bytes + p->scaled_bytes * theta[ADEPT_KP_c_transform],
         .reload_bytes = c->element_bytes * tiles * (tile->m + tile->n) * p->k,
         .serial_bytes = p->serial_bytes + split_bytes(c, p, split) + c->transposed_bytes * theta[layout_parameter(c)],
-        .split_s = split > 1 ? theta[ADEPT_KP_split_s] : 0.0,
+        .split_s = split > 1 ? theta[split_parameter(c)] : 0.0,
         .tile_sat = tile_sat,
         .depth_sat = depth_sat,
         .side = tile_side(tile),
@@ -222,7 +247,9 @@ static void add_gradient(adept_kernel_gradient *g, const adept_kernel_case *c, c
     add(g, ADEPT_KP_beta_mem, o, w, 0.0, -best->memory_s / theta[ADEPT_KP_beta_mem]);
     g->time_s[ADEPT_KP_beta_mem] -= w * (r->serial_bytes / rate) / theta[ADEPT_KP_beta_mem];
     g->time_s[layout_parameter(c)] += w * c->transposed_bytes / rate;
-    if (r->split > 1) g->time_s[ADEPT_KP_split_s] += w;
+    if (r->split > 1) g->time_s[split_parameter(c)] += w;
+    if (c->family == ADEPT_FAMILY_TENSOR)
+        add(g, ADEPT_KP_cache_tensor, o, w, 0.0, -find_cached(c, theta[ADEPT_KP_cache_tensor]).by_share / rate);
 }
 
 /* Products of F(e x e, 3 x 3): one per element of the transformed (e+2)^2 tile. */
@@ -243,7 +270,8 @@ static product winograd_product(const adept_kernel_case *c, double e)
 size_t adept_kernel_tries(adept_kernel_try tries[ADEPT_MAX_TRIES], const adept_kernel_case *c, const double *theta,
                           const adept_tile_menu *menu)
 {
-    const product direct = {.m = c->m, .n = c->n, .k = c->k, .batch = c->batch, .bytes = c->bytes};
+    product direct = {.m = c->m, .n = c->n, .k = c->k, .batch = c->batch, .bytes = c->bytes};
+    if (c->family == ADEPT_FAMILY_TENSOR) direct.bytes -= find_cached(c, theta[ADEPT_KP_cache_tensor]).bytes;
     size_t n = 0;
     for (size_t i = 0; i < menu->n; i++) {
         const adept_tile *tile = &menu->tiles[i];
@@ -253,7 +281,8 @@ size_t adept_kernel_tries(adept_kernel_try tries[ADEPT_MAX_TRIES], const adept_k
             p = winograd_product(c, tile->winograd);
         }
         double tile_sat = saturate(tile_side(tile) / of_family(theta, ADEPT_KP_r_tile_gemm, c->family));
-        int most = p.batch > 1.0 ? 1 : MAX_SPLIT; /* libraries split no batched products */
+        /* on ALUs libraries split no batched products */
+        int most = p.batch > 1.0 && c->family != ADEPT_FAMILY_TENSOR ? 1 : MAX_SPLIT;
         for (int split = 1; split <= most && (split == 1 || p.k / split >= MIN_SPLIT_DEPTH); split *= 2)
             tries[n++] = make_try(c, theta, &p, tile, tile_sat, split);
     }
@@ -366,21 +395,6 @@ double adept_kernel_causal_keys(double queries, double keys, double block)
     return (0.5 * n * (n + block) + (m - n) * n) / m;
 }
 
-/* What of its bytes still is in the cache, since the kernel before has written it: less than half beyond the size that is
- * kept, soon none. */
-typedef struct cached {
-    double misses, by_share; /* its derivative */
-} cached;
-
-static cached find_cached(const adept_kernel_case *c, const double *theta)
-{
-    if (!(c->l2_bytes > 0.0) || !(c->bytes > 0.0)) return (cached){.misses = 1.0};
-    double share = theta[ADEPT_KP_cache_attention], x = c->l2_bytes * share / c->bytes, fourth = x * x * x * x;
-    double misses = 1.0 / (1.0 + fourth);
-    if (!isfinite(fourth)) return (cached){0};
-    return (cached){misses, -misses * misses * 4.0 * fourth / share};
-}
-
 /* Blocks of a causal kernel differ in length: the longest takes all keys, and no GPU ends before it. */
 static adept_kernel_time attention(const adept_kernel_case *c, const double *theta, double weight,
                                    adept_kernel_gradient *gradient)
@@ -396,21 +410,21 @@ static adept_kernel_time attention(const adept_kernel_case *c, const double *the
     double products_s = plain_s * (1.0 + theta[ADEPT_KP_c_wide_heads] * wider);
     double exp_s = in_a_row * ROWS / (c->exp_per_s / c->sm_count), start_s = starts * theta[ADEPT_KP_wave_attention_s];
     double compute_s = products_s + theta[ADEPT_KP_c_exp] * exp_s + start_s;
-    cached cache = find_cached(c, theta);
+    cached kept = find_cached(c, theta[ADEPT_KP_cache_attention]);
     double rate = memory_rate(c, theta), again_s = c->element_bytes * blocks * keys * c->k / rate;
-    double memory_s = c->bytes * cache.misses / rate + theta[ADEPT_KP_reload_attention] * again_s;
-    double before_s = c->transposed_bytes * cache.misses / rate;
+    double memory_s = (c->bytes - kept.bytes) / rate + theta[ADEPT_KP_reload_attention] * again_s;
+    double before_per_byte_s = c->bytes > 0.0 ? c->transposed_bytes / c->bytes / rate : 0.0;
+    double before_s = before_per_byte_s * (c->bytes - kept.bytes);
     overlap o = overlap_of(compute_s, memory_s);
     if (gradient) {
-        double by_miss_s = c->bytes / rate;
         add(gradient, ADEPT_KP_beta_attention, &o, weight, -products_s / theta[ADEPT_KP_beta_attention], 0.0);
         add(gradient, ADEPT_KP_c_wide_heads, &o, weight, plain_s * wider, 0.0);
         add(gradient, ADEPT_KP_c_exp, &o, weight, exp_s, 0.0);
         add(gradient, ADEPT_KP_wave_attention_s, &o, weight, starts, 0.0);
         add(gradient, ADEPT_KP_reload_attention, &o, weight, 0.0, again_s);
-        add(gradient, ADEPT_KP_cache_attention, &o, weight, 0.0, by_miss_s * cache.by_share);
+        add(gradient, ADEPT_KP_cache_attention, &o, weight, 0.0, -kept.by_share / rate);
         add(gradient, ADEPT_KP_beta_mem, &o, weight, 0.0, -memory_s / theta[ADEPT_KP_beta_mem]);
-        gradient->time_s[ADEPT_KP_cache_attention] += weight * c->transposed_bytes / rate * cache.by_share;
+        gradient->time_s[ADEPT_KP_cache_attention] -= weight * before_per_byte_s * kept.by_share;
         gradient->time_s[ADEPT_KP_beta_mem] -= weight * before_s / theta[ADEPT_KP_beta_mem];
     }
     return (adept_kernel_time){o.time_s + before_s, o.core_s};

@@ -13,8 +13,9 @@ import csv
 import pathlib
 
 # files, and what their rows get; times of NeuSight's and of microsoft/apex_plus are CUDA events
-SOURCES = [("attention_*.csv", {"timing": "graph", "repacked": "1"}), ("fa2_*.csv", {"timing": "graph"}),
-           ("bf16_gemm_*.csv", {"timing": "graph"}), ("xla_*.csv", {"timing": "profiler"}), ("*.csv", {})]
+SOURCES = [("attention_*.csv", {"timing": "graph", "repacked": "1", "operand_sets": "1"}), ("fa2_*.csv", {"timing": "graph"}),
+           ("bf16_gemm_*.csv", {"timing": "graph", "operand_sets": "5"}), ("xla_*.csv", {"timing": "profiler"}),
+           ("*.csv", {})]
 
 
 def known_of(path):

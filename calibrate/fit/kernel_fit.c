@@ -11,6 +11,7 @@
 #define ROWS_PER_FAMILY 2000
 #define ROWS_OF_EACH_GPU 1000 /* where there are several */
 #define MIN_ROWS 50
+#define MOST_EVALUATIONS 400
 
 /* Of a parameter: bounds, default, and spread of its logarithm. */
 typedef struct range {
@@ -36,7 +37,8 @@ static const int family_parameters[ADEPT_FAMILY_COUNT][10] = {
     [ADEPT_FAMILY_ATTENTION] = {ADEPT_KP_beta_attention, ADEPT_KP_c_exp, ADEPT_KP_c_wide_heads,
                                 ADEPT_KP_wave_attention_s, ADEPT_KP_reload_attention, ADEPT_KP_cache_attention, -1},
     [ADEPT_FAMILY_TENSOR] = {ADEPT_KP_beta_tensor, ADEPT_KP_r_tile_tensor, ADEPT_KP_r_depth_tensor,
-                             ADEPT_KP_wave_tensor_s, ADEPT_KP_reload_tensor, -1},
+                             ADEPT_KP_wave_tensor_s, ADEPT_KP_reload_tensor, ADEPT_KP_split_tensor_s,
+                             ADEPT_KP_cache_tensor, -1},
     [ADEPT_FAMILY_GEMM] = {ADEPT_KP_beta_gemm, ADEPT_KP_r_tile_gemm, ADEPT_KP_r_depth_gemm, ADEPT_KP_wave_gemm_s,
                            ADEPT_KP_reload_gemm, ADEPT_KP_split_s, ADEPT_KP_r_pitch_bytes, ADEPT_KP_c_pages, -1},
     [ADEPT_FAMILY_BMM] = {ADEPT_KP_beta_bmm, ADEPT_KP_r_tile_bmm, ADEPT_KP_r_depth_bmm, ADEPT_KP_wave_bmm_s,
@@ -185,6 +187,20 @@ static void begin(adept_kernel_problem *p, const adept_kernel_fit *fit, double *
         x[i] = log(range_of(p, i).fallback);
 }
 
+/* Of matrix units tiles are known that a search, which adds them one by one, does not find: all of them pay together. */
+static adept_status try_known_tiles(const adept_kernel_fit *fit, adept_kernel_problem *p, adept_tile_menu *menu,
+                                    double *x, double loss, adept_error *err)
+{
+    const adept_tile_menu *known = &adept_tile_menu_default[p->family];
+    double known_x[ADEPT_KERNEL_MAX_FREE], known_loss = INFINITY;
+    begin(p, fit, known_x);
+    adept_status status = adept_kernel_descend(p, known, known_x, &known_loss, MOST_EVALUATIONS, err);
+    if (status != ADEPT_OK || !(known_loss < loss)) return status;
+    *menu = *known;
+    memcpy(x, known_x, n_free(p) * sizeof *x);
+    return ADEPT_OK;
+}
+
 static adept_status fit_family(adept_kernel_fit *fit, adept_kernel_problem *p, adept_pool *pool, adept_error *err)
 {
     double x[ADEPT_KERNEL_MAX_FREE], loss = INFINITY;
@@ -192,7 +208,8 @@ static adept_status fit_family(adept_kernel_fit *fit, adept_kernel_problem *p, a
     adept_status status = ADEPT_OK;
     begin(p, fit, x);
     if (p->family < ADEPT_TILED_FAMILIES) status = adept_kernel_choose_tiles(p, &menu, x, pool, err);
-    if (status == ADEPT_OK) status = adept_kernel_descend(p, &menu, x, &loss, 400, err);
+    if (status == ADEPT_OK) status = adept_kernel_descend(p, &menu, x, &loss, MOST_EVALUATIONS, err);
+    if (status == ADEPT_OK && p->family == ADEPT_FAMILY_TENSOR) status = try_known_tiles(fit, p, &menu, x, loss, err);
     if (status != ADEPT_OK) return status;
     unpack(p, x, fit->theta, fit->overhead[p->family]);
     for (size_t i = 0; i < p->n_law; i++)

@@ -19,7 +19,7 @@
 /* X(name in the file) */
 #define COLUMN_LIST(X)                                                                                                 \
     X(op) X(B) X(M) X(N) X(K) X(H) X(C_in) X(C_out) X(KS) X(HW) X(stride) X(pad) X(dtype) X(latency_ms) X(gpu)         \
-    X(batch) X(seq) X(heads) X(kv_heads) X(head_dim) X(causal) X(repacked) X(timing)
+    X(batch) X(seq) X(heads) X(kv_heads) X(head_dim) X(causal) X(repacked) X(timing) X(operand_sets)
 
 enum {
 #define X(name) COLUMN_##name,
@@ -181,6 +181,12 @@ static double read_timing(reader *r)
     return 0.0;
 }
 
+/* Weights, or all operands of an attention, that take turns while a measurement repeats a kernel. */
+static double read_sets(reader *r)
+{
+    return number(r, COLUMN_operand_sets, 1, true);
+}
+
 static void read_product(reader *r, adept_kernel_case *c, bool linear)
 {
     double batch = number(r, COLUMN_B, 1, true);
@@ -193,7 +199,12 @@ static void read_product(reader *r, adept_kernel_case *c, bool linear)
         c->m *= batch; /* all leading dimensions are rows of one product */
         c->pitch_bytes = c->k * c->element_bytes;
     }
-    c->bytes = c->element_bytes * c->batch * (c->m * c->k + c->k * c->n + c->m * c->n);
+    double weights = c->element_bytes * c->batch * c->k * c->n;
+    double others = c->element_bytes * c->batch * c->m * (c->k + c->n);
+    c->bytes = weights + others;
+    if (*r->cells[COLUMN_operand_sets] == '\0') return;
+    c->kept[0] = (adept_kept){others, weights + others};
+    c->kept[1] = (adept_kept){weights, weights * read_sets(r) + others};
 }
 
 static void read_conv(reader *r, adept_kernel_case *c)
@@ -243,6 +254,7 @@ static void read_attention(reader *r, adept_kernel_case *c)
     c->batch = batch * heads;
     double row_bytes = c->element_bytes * batch * length * c->width;
     c->bytes = 2.0 * row_bytes * (heads + kv_heads);
+    if (*r->cells[COLUMN_operand_sets]) c->kept[0] = (adept_kept){c->bytes, c->bytes * read_sets(r)};
     if (flag(r, COLUMN_repacked)) c->transposed_bytes = 2.0 * row_bytes * (heads + 2.0 * kv_heads);
     c->exp_per_s = ADEPT_EXP_PER_CLOCK * r->hw->specs.clock_boost_hz * r->hw->specs.sm_count;
 }

@@ -44,6 +44,7 @@
     X(reload_tensor, 1e-3, 2, 0.05, 1.5, "the same, matrix units")                                          \
     X(c_transform, 0.01, 4, 0.9, 1, "traffic of Winograd transforms relative to their bytes")               \
     X(split_s, 1e-7, 1e-3, 4e-5, 1, "cost of splitting the depth over blocks in s")                       \
+    X(split_tensor_s, 1e-7, 1e-3, 4e-5, 1, "the same, matrix units")                                         \
     X(r_pitch_bytes, 1e4, 1e8, 8e4, 0.7, "row pitch from which rows lie in pages of their own")             \
     X(c_pages, 1e-3, 10, 0.2, 1.5, "slowdown of products whose many rows lie in pages of their own")        \
     X(beta_mem, 0.2, 1.1, 0.89, 0.1, "share of the memory bandwidth that streaming kernels reach")          \
@@ -67,7 +68,8 @@
     X(c_wide_heads, 0.01, 5, 0.2, 1, "added to the time of its products for each 128 that heads are wider than 128") \
     X(wave_attention_s, 1e-9, 1e-5, 1e-6, 1, "start and end of one block of query rows in s")               \
     X(reload_attention, 1e-3, 2, 0.05, 1.5, "share of keys and values that a block reads from device memory again") \
-    X(cache_attention, 0.05, 2, 0.8, 0.5, "share of the cache that still has what the kernel before wrote")
+    X(cache_tensor, 0.05, 2, 0.7, 0.5, "share of the cache that keeps operands between repetitions of a measurement, matrix units") \
+    X(cache_attention, 0.05, 2, 0.7, 0.5, "the same, fused attention; a step repeats no kernel")
 
 typedef enum adept_kernel_parameter {
 #define X(name, low, high, def, prior, text) ADEPT_KP_##name,
@@ -96,6 +98,11 @@ ADEPT_API extern const adept_tile_menu adept_tile_menu_default[ADEPT_TILED_FAMIL
 ADEPT_API bool adept_tile_parse(adept_tile *out, const char *text);
 ADEPT_API void adept_tile_print(char *text, size_t size, const adept_tile *tile);
 
+/* Of a measurement that repeats one kernel: bytes of it that stay in the cache where all that it touches meanwhile fits. */
+typedef struct adept_kept {
+    double bytes, among;
+} adept_kept;
+
 /* One execution of one kernel on one GPU at full clock. */
 typedef struct adept_kernel_case {
     adept_kernel_family family;
@@ -111,6 +118,7 @@ typedef struct adept_kernel_case {
     double images, side, channels_in, channels_out;
     /* every kernel */
     double bytes;            /* compulsory traffic */
+    adept_kept kept[2];      /* of it, of families on matrix units; 0 in steps */
     double alu_flops;        /* element-wise arithmetic */
     double alu_flops_per_s;  /* its peak */
     double exp_per_s;        /* exponentials of all SMs; of attention */

@@ -30,7 +30,7 @@ ADEPT_API adept_status adept_plan_predict(adept_estimate *out, const adept_plan 
                                           adept_error *err);
 
 /* Parameters of the granularity that has more. */
-#define ADEPT_MOST_PARAMETERS 64
+#define ADEPT_MOST_PARAMETERS 80
 /** The parameters that a GPU is predicted with in a run, a power or an energy that its sheet implies among them.
  *  @param theta  room for ADEPT_MOST_PARAMETERS; *n of them, in the order of adept_granularity_parameter_info() */
 ADEPT_API adept_status adept_parameters_of(double *theta, size_t *n, const adept_hwprofile *hw, const adept_run *run,

@@ -11,7 +11,7 @@
 #define N_MODELS 6
 #define N_PRECISIONS 3
 #define N_ROWS 32
-#define MAX_PARAMETERS 64
+#define MAX_PARAMETERS 80
 
 static toy_gpu gpu;
 static toy_work works[N_MODELS][N_PRECISIONS];
