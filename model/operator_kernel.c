@@ -93,7 +93,7 @@ static bool is_possible(const adept_kernel_case *c, double count)
 {
     return c->bytes >= 0.0 && c->bytes <= MOST && c->alu_flops >= 0.0 && c->alu_flops <= MOST && count <= MOST &&
            c->m <= MOST && c->n <= MOST && c->batch <= MOST && c->m * c->n * c->k * c->batch <= MOST &&
-           c->row_elements <= MOST && c->images <= MOST && c->side <= MOST;
+           c->width <= MOST && c->row_elements <= MOST && c->images <= MOST && c->side <= MOST;
 }
 
 adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_profile_op *op, const adept_kernel *k,

@@ -216,6 +216,7 @@ static const struct {
     {"t_kern_s", ADEPT_WAIT_host, 1.0},
     {"t_launch_s", ADEPT_WAIT_gaps, 1.0},
     {"split_s", ADEPT_WAIT_gaps, 1.0},
+    {"split_tensor_s", ADEPT_WAIT_gaps, 1.0},
 };
 
 /* By operator c_opt multiplies a stream that beta_mem divides already. */

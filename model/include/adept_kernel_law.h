@@ -44,7 +44,7 @@
     X(reload_tensor, 1e-3, 2, 0.05, 1.5, "the same, matrix units")                                          \
     X(c_transform, 0.01, 4, 0.9, 1, "traffic of Winograd transforms relative to their bytes")               \
     X(split_s, 1e-7, 1e-3, 4e-5, 1, "cost of splitting the depth over blocks in s")                       \
-    X(split_tensor_s, 1e-7, 1e-3, 4e-5, 1, "the same, matrix units")                                         \
+    X(split_tensor_s, 1e-7, 1e-3, 2e-6, 1, "the same, matrix units")                                         \
     X(r_pitch_bytes, 1e4, 1e8, 8e4, 0.7, "row pitch from which rows lie in pages of their own")             \
     X(c_pages, 1e-3, 10, 0.2, 1.5, "slowdown of products whose many rows lie in pages of their own")        \
     X(beta_mem, 0.2, 1.1, 0.89, 0.1, "share of the memory bandwidth that streaming kernels reach")          \
@@ -64,10 +64,10 @@
     X(c_norm_wide, 0.01, 3, 0.15, 0.8, "added to c_norm if a row exceeds 1536 elements")                   \
     X(row_norm_s, 1e-9, 1e-5, 3e-7, 1, "time of one row of a normalisation on one SM in s, beside its bytes") \
     X(beta_attention, 0.1, 1.1, 0.7, 0.3, "share of the peak that the products of fused attention reach")   \
-    X(c_exp, 0.01, 10, 1, 0.5, "time of its exponentials beside them, relative to 16 a clock and SM")       \
-    X(c_wide_heads, 0.01, 5, 0.2, 1, "added to the time of its products for each 128 that heads are wider than 128") \
+    X(c_exp, 0.01, 10, 0.7, 0.5, "time of its exponentials beside them, relative to 16 a clock and SM")       \
+    X(c_wide_heads, 0.01, 5, 0.1, 1, "added to the time of its products for each 128 that heads are wider than 128") \
     X(wave_attention_s, 1e-9, 1e-5, 1e-6, 1, "start and end of one block of query rows in s")               \
-    X(reload_attention, 1e-3, 2, 0.05, 1.5, "share of keys and values that a block reads from device memory again") \
+    X(reload_attention, 1e-3, 2, 0.25, 1.5, "share of keys and values that a block reads from device memory again") \
     X(cache_tensor, 0.05, 2, 0.7, 0.5, "share of the cache that keeps operands between repetitions of a measurement, matrix units") \
     X(cache_attention, 0.05, 2, 0.7, 0.5, "the same, fused attention; a step repeats no kernel")
 
@@ -150,7 +150,8 @@ ADEPT_API adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const d
                                              const adept_tile_menu *menus, double weight,
                                              adept_kernel_gradient *gradient);
 
-/** Exponentials that an SM makes in a clock, on every GPU of NVIDIA and AMD since 2016. */
+/** Exponentials that an SM makes in a clock: 16 from the V100 to the H100 (NVIDIA CUDA C++ Programming Guide, table
+ *  'Throughput of native arithmetic instructions'). */
 #define ADEPT_EXP_PER_CLOCK 16.0
 
 /** Keys that a query of causal attention meets, on average over `queries` of which the first sees the first key alone;

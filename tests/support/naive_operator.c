@@ -10,7 +10,7 @@
 
 /* Of the families of products. */
 typedef struct family {
-    double beta, r_tile, r_depth, wave_s, reload;
+    double beta, r_tile, r_depth, wave_s, reload, split_s;
     const adept_tile_menu *menu;
 } family;
 
@@ -52,17 +52,21 @@ static family family_of(const adept_kernel *k, bool batched, const adept_placeme
 {
     const adept_tile_menu *menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
     if (on_matrix_units(k, at))
-        return (family){K(beta_tensor),   K(r_tile_tensor), K(r_depth_tensor),
-                        K(wave_tensor_s), K(reload_tensor), &menus[ADEPT_FAMILY_TENSOR]};
+        return (family){K(beta_tensor),   K(r_tile_tensor),  K(r_depth_tensor),          K(wave_tensor_s),
+                        K(reload_tensor), K(split_tensor_s), &menus[ADEPT_FAMILY_TENSOR]};
     if (k->unit == ADEPT_UNIT_CONV)
-        return (family){K(beta_conv), K(r_tile_conv), K(r_depth_conv), K(wave_conv_s), K(reload_conv), &menus[2]};
-    if (batched) return (family){K(beta_bmm), K(r_tile_bmm), K(r_depth_bmm), K(wave_bmm_s), K(reload_bmm), &menus[1]};
-    return (family){K(beta_gemm), K(r_tile_gemm), K(r_depth_gemm), K(wave_gemm_s), K(reload_gemm), &menus[0]};
+        return (family){K(beta_conv),   K(r_tile_conv), K(r_depth_conv), K(wave_conv_s),
+                        K(reload_conv), K(split_s),     &menus[2]};
+    if (batched)
+        return (family){K(beta_bmm),   K(r_tile_bmm), K(r_depth_bmm), K(wave_bmm_s),
+                        K(reload_bmm), K(split_s),    &menus[1]};
+    return (family){K(beta_gemm),   K(r_tile_gemm), K(r_depth_gemm), K(wave_gemm_s),
+                    K(reload_gemm), K(split_s),     &menus[0]};
 }
 
 /* Time of a product in one tile and `split` pieces; *core_s: what follows the clock. */
 static double tiled_s(double *core_s, const family *f, const product *p, double tile_m, double tile_n, int split,
-                      double peak, double bytes_per_s, double element, const adept_specs *specs, const double *theta)
+                      double peak, double bytes_per_s, double element, const adept_specs *specs)
 {
     double sms = specs->sm_count, misses = sms > 1 ? fmin(1, 102400 * sms / specs->l2_bytes) : 1;
     double tiles = ceil(p->m / tile_m) * ceil(p->n / tile_n) * p->batch, depth = ceil(p->k / split);
@@ -73,7 +77,7 @@ static double tiled_s(double *core_s, const family *f, const product *p, double 
     double compute_s = ceil(tiles * split / sms) * wave_s;
     double memory_s = (p->beside_bytes + misses * f->reload * tiles * (tile_m + tile_n) * p->k * element) / bytes_per_s;
     double after_s = p->after_bytes / bytes_per_s;
-    if (split > 1) after_s += (split + 1) * p->m * p->n * p->batch * element / bytes_per_s + K(split_s);
+    if (split > 1) after_s += (split + 1) * p->m * p->n * p->batch * element / bytes_per_s + f->split_s;
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
     *core_s = together_s * pow(compute_s / together_s, 4);
     return together_s + after_s;
@@ -116,7 +120,7 @@ static double product_s(double *core_s, const adept_kernel *k, const call_facts 
                         const double *theta)
 {
     const adept_specs *specs = &at->hw->specs;
-    bool batched = k->batch > 1 || facts->attention;
+    bool batched = k->batch > 1;
     family f = family_of(k, batched, at, theta);
     double element = adept_dtype_bytes(k->dtype), repeats = fmax(1, k->launches), best = INFINITY;
     double peak = matrix_peak(specs, at->profile->precision, k->dtype);
@@ -128,7 +132,7 @@ static double product_s(double *core_s, const adept_kernel *k, const call_facts 
                       (k->bytes_read + k->bytes_written) / repeats,
                       0};
     double layout_s = layout_bytes(k, facts, at, theta) / bytes_per_s; /* whatever the tile */
-    bool linear = k->unit == ADEPT_UNIT_GEMM && !batched && k->pass == ADEPT_FORWARD;
+    bool linear = k->unit == ADEPT_UNIT_GEMM && !batched && k->pass == ADEPT_FORWARD && !on_matrix_units(k, at);
     double pages = direct.k * element / K(r_pitch_bytes), pitch = 1;
     if (linear) pitch += K(c_pages) * k->m / (k->m + 200) / (1 + 1 / (pages * pages));
     for (size_t i = 0; i < f.menu->n; i++) {
@@ -137,8 +141,8 @@ static double product_s(double *core_s, const adept_kernel *k, const call_facts 
         product p = tile->winograd ? winograd(k, tile->winograd, element, facts, theta) : direct;
         for (int split = 1; split <= 16; split *= 2) {
             double core, time;
-            if (split > 1 && (p.k / split < 128 || p.batch > 1)) break;
-            time = tiled_s(&core, &f, &p, tile->m, tile->n, split, peak, bytes_per_s, element, specs, theta);
+            if (split > 1 && (p.k / split < 128 || (p.batch > 1 && !on_matrix_units(k, at)))) break;
+            time = tiled_s(&core, &f, &p, tile->m, tile->n, split, peak, bytes_per_s, element, specs);
             if (time >= best) continue;
             best = time;
             *core_s = core;
@@ -146,6 +150,37 @@ static double product_s(double *core_s, const adept_kernel *k, const call_facts 
     }
     *core_s *= pitch * repeats;
     return (best + layout_s) * pitch * repeats;
+}
+
+/* Keys that are met, block by block and summed one by one. */
+static double keys_met(const adept_kernel *k, double block)
+{
+    double sum = 0, rows = ceil(k->m / block), columns = ceil(k->n / block);
+    for (double i = 0; i < rows; i++)
+        sum += block * (k->causal > 0 ? fmin(i + 1, columns) : columns);
+    return sum / rows;
+}
+
+/* Blocks of 64 queries by 64 keys, heads padded to 32, one exponential a score, nothing kept from an earlier run. */
+static double attention_s(double *core_s, const adept_kernel *k, const adept_placement *at, const double *theta)
+{
+    const adept_specs *specs = &at->hw->specs;
+    double peak = matrix_peak(specs, at->profile->precision, k->dtype), sms = specs->sm_count;
+    double rate = specs->mem_bytes_per_s * K(beta_mem), repeats = fmax(1, k->launches);
+    double depth = k->flops / repeats / (2 * k->m * k->n * k->batch), padded = ceil(k->k / 32) * 32;
+    double slower = 1 + K(c_wide_heads) * fmax(0, padded / 128 - 1);
+    double key_s = 64 * (2 * depth * padded / k->k * slower / (peak / sms * K(beta_attention)) +
+                         K(c_exp) / (16 * specs->clock_boost_hz));
+    double blocks = ceil(k->m / 64) * k->batch, waves = ceil(blocks / sms), keys = keys_met(k, 64);
+    double longest = ceil((k->causal > 0 ? fmin(k->m, k->n) : k->n) / 64) * 64;
+    double compute_s =
+        longest > waves * keys ? longest * key_s + K(wave_attention_s) : waves * (keys * key_s + K(wave_attention_s));
+    double memory_s = ((k->bytes_read + k->bytes_written) / repeats +
+                       K(reload_attention) * blocks * keys * depth * adept_dtype_bytes(k->dtype)) /
+                      rate;
+    double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
+    *core_s = repeats * together_s * pow(compute_s / together_s, 4);
+    return repeats * together_s;
 }
 
 /* Five FLOPs for each element forward, ten backward: of all kernels of a loss or an attention only the softmax has so
@@ -159,7 +194,8 @@ static double stream_scale(const adept_kernel *k, const call_facts *f, bool plan
 {
     double row = softmax_row(k, f);
     if (row > 0) return K(c_softmax) + (row > 1024 ? K(c_softmax_wide) : 0);
-    if (f->batch_mean) return planes && adept_dtype_bytes(k->dtype) == 2 ? K(c_batch_norm_half_planes) : K(c_batch_norm);
+    if (f->batch_mean)
+        return planes && adept_dtype_bytes(k->dtype) == 2 ? K(c_batch_norm_half_planes) : K(c_batch_norm);
     if (f->mean_row > 0) return K(c_norm) + (f->mean_row > 1536 ? K(c_norm_wide) : 0);
     return 1;
 }
@@ -187,6 +223,10 @@ void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_o
     const call_facts f = call_facts_of(at->profile, op);
     bool depthwise = f.groups > 1 && f.channels_in / f.groups <= 4 && f.channels_out / f.groups <= 4;
     depthwise = depthwise && k->unit == ADEPT_UNIT_CONV; /* not the sum that is the gradient of a bias */
+    if (is_product && f.attention) {
+        *time_s = attention_s(core_s, k, at, theta);
+        return;
+    }
     if (is_product && !depthwise) {
         *time_s = product_s(core_s, k, &f, at, theta);
         return;
@@ -254,8 +294,10 @@ static void add_kernels(step *s, const adept_placement *at)
             const adept_kernel *k = &prof->ops[i].kernels[j];
             bool tensor = on_matrix_units(k, at);
             row r = {.times = passes * (double)prof->ops[i].count, .bytes = k->bytes_read + k->bytes_written};
-            r.simt_flops = k->flops_alu + (tensor ? 0 : k->flops);
-            r.tensor_flops = tensor ? k->flops * adept_dtype_bytes(k->dtype) / 2 : 0; /* TF32: twice the energy */
+            double done = k->causal > 0 ? keys_met(k, 1) / k->n : 1;
+            r.simt_flops = done * (k->flops_alu + (tensor ? 0 : k->flops));
+            r.tensor_flops =
+                tensor ? done * k->flops * adept_dtype_bytes(k->dtype) / 2 : 0; /* TF32: twice the energy */
             naive_operator_kernel(&r.time_s, &r.core_s, &prof->ops[i], k, at, s->theta);
             r.launches = r.times * k->launches;
             r.part = k->pass;

@@ -105,6 +105,57 @@ static void test_types(void **state)
     adept_kernel_rows_free(&rows);
 }
 
+#define ATTENTION "batch,seq,heads,kv_heads,head_dim,causal,precision,latency_ms"
+
+/* Files of attention alone need no operator. 16 queries rows of 6 heads, keys and values of 2: 2 * 16 * 8 * 2 bytes a head. */
+static void test_attention(void **state)
+{
+    (void)state;
+    adept_kernel_rows rows = {0};
+    adept_error err = {0};
+    assert_int_equal(read_text_for(&rows, ATTENTION "\n2,16,6,2,8,1,bf16,0.5\n2,16,6,6,8,0,fp32,0.5\n", "a100-pcie-40gb",
+                                   &err),
+                     ADEPT_OK);
+    const adept_kernel_row *r = rows.rows;
+    assert_string_equal(r[0].op, "attention");
+    assert_int_equal(r[0].work.family, ADEPT_FAMILY_ATTENTION);
+    assert_true(r[0].work.m == 16 && r[0].work.n == 16 && r[0].work.k == 16 && r[0].work.width == 8);
+    assert_true(r[0].work.batch == 12 && r[0].work.causal == 1 && r[1].work.causal == 0);
+    assert_true(r[0].work.bytes == 2 * 512 * (6 + 2) && r[1].work.bytes == 2 * 1024 * (6 + 6));
+    assert_true(r[0].work.transposed_bytes == 0 && r[0].work.kept[0].bytes == 0);
+    assert_float_equal(r[0].work.exp_per_s, 16 * 1.41e9 * 108, 1);
+    assert_float_equal(r[0].work.flops_per_s, 312e12, 1);
+    adept_kernel_rows_free(&rows);
+    assert_int_equal(read_text_for(&rows, "op,repacked,operand_sets," ATTENTION "\nattention,1,3,2,16,6,2,8,,bf16,0.5\n",
+                                   "a100-pcie-40gb", &err),
+                     ADEPT_OK);
+    assert_true(rows.rows[0].work.transposed_bytes == 2 * 512 * (6 + 2 + 2) && rows.rows[0].work.causal == 0);
+    assert_true(rows.rows[0].work.kept[0].bytes == 8192 && rows.rows[0].work.kept[0].among == 3 * 8192);
+    adept_kernel_rows_free(&rows);
+}
+
+/* How a time was taken, and what was repeated: weights of 64 x 32 in five sets, activations of 100 rows in one. */
+static void test_measurement(void **state)
+{
+    (void)state;
+    adept_kernel_rows rows = {0};
+    adept_error err = {0};
+    assert_int_equal(read_text(&rows,
+                               "op,B,M,N,K,dtype,timing,operand_sets,latency_ms\nlinear,1,100,64,32,float16,,,1\n"
+                               "linear,1,100,64,32,float16,graph,5,1\nlinear,1,100,64,32,float16,profiler,,1\n"
+                               "linear,1,100,64,32,float16,events,,1\n",
+                               &err),
+                     ADEPT_OK);
+    static const double least_s[] = {1e-4, 1e-5, 1e-5, 1e-4};
+    for (int i = 0; i < 4; i++)
+        assert_float_equal(rows.rows[i].least_s, least_s[i], 1e-12);
+    const adept_kept *kept = rows.rows[1].work.kept;
+    assert_true(rows.rows[0].work.kept[0].bytes == 0);
+    assert_true(kept[0].bytes == 2 * 100 * 96 && kept[0].among == 2 * (100 * 96 + 64 * 32));
+    assert_true(kept[1].bytes == 2 * 64 * 32 && kept[1].among == 2 * (100 * 96 + 5 * 64 * 32));
+    adept_kernel_rows_free(&rows);
+}
+
 static void test_bad_files(void **state)
 {
     (void)state;
@@ -128,6 +179,14 @@ static void test_bad_files(void **state)
         {HEADER "bmm,8,64,3,16,,,,,,,,TF32,1\n", "\"TF32\" is none of float32, float16, bfloat16, tf32", ADEPT_E_INVALID},
         {HEADER "fft,8,64,3,16,,,,,,,,float32,1\n", ":2: column op: unknown operator \"fft\"", ADEPT_E_INVALID},
         {HEADER "conv,4,,,,,3,64,7,2,1,0,,2\n", ":2: column KS: the window does not fit", ADEPT_E_INVALID},
+        {"op,dtype,precision,latency_ms\n", ":1: column \"dtype\" occurs twice", ADEPT_E_INVALID},
+        {ATTENTION "\n2,16,6,,8,1,fp16,0.5\n", ":2: column kv_heads: \"attention\" needs a number", ADEPT_E_INVALID},
+        {ATTENTION "\n2,16,6,4,8,1,fp16,0.5\n", ":2: column kv_heads: 6 heads are no multiple of 4", ADEPT_E_INVALID},
+        {ATTENTION "\n2,16,6,2,8,2,fp16,0.5\n", ":2: column causal: \"2\" is neither 0 nor 1", ADEPT_E_INVALID},
+        {ATTENTION ",timing\n2,16,6,2,8,1,fp16,0.5,clock\n", ":2: column timing: \"clock\" is none of events, graph",
+         ADEPT_E_INVALID},
+        {ATTENTION ",operand_sets\n2,16,6,2,8,1,fp16,0.5,0\n", ":2: column operand_sets: \"0\" is not a whole number of",
+         ADEPT_E_INVALID},
         {HEADER "add,10,,,,20,,,,,,,float32,0.2\nln,1,,,,,,,,,,,float32,1\n", ":3: column H: \"ln\" needs",
          ADEPT_E_INVALID},
     };
@@ -220,6 +279,68 @@ static void test_recovers_truth(void **state)
     adept_kernel_rows_free(&rows);
 }
 
+/* Attention on 108 SMs, in every length and width, some of it causal. */
+static adept_kernel_rows attentions(const adept_kernel_fit *fit, size_t n, double noise)
+{
+    adept_kernel_rows rows = {.n = n, .rows = calloc(n, sizeof(adept_kernel_row))};
+    assert_non_null(rows.rows);
+    srand(5);
+    for (size_t i = 0; i < n; i++) {
+        adept_kernel_case *c = &rows.rows[i].work;
+        strcpy(rows.rows[i].op, "attention");
+        *c = (adept_kernel_case){.family = ADEPT_FAMILY_ATTENTION, .element_bytes = 2, .flops_per_s = 312e12,
+                                 .alu_flops_per_s = 19.5e12, .bytes_per_s = 2e12, .sm_count = 108, .exp_per_s = 2.4e12};
+        c->m = c->n = dimension(256, 8192), c->width = 32 * dimension(1, 9), c->k = 2 * c->width;
+        c->batch = dimension(8, 500), c->causal = (double)(i % 2);
+        c->bytes = 8 * c->m * c->width * c->batch;
+        rows.rows[i].time_s = adept_kernel_row_predict_s(fit, &rows.rows[i]) * exp(uniform(-noise, noise));
+    }
+    return rows;
+}
+
+static void test_attention_fit(void **state)
+{
+    (void)state;
+    adept_kernel_fit true_fit, fit;
+    truth(&true_fit);
+    true_fit.theta[ADEPT_KP_beta_attention] = 0.55, true_fit.theta[ADEPT_KP_c_exp] = 1.5;
+    true_fit.theta[ADEPT_KP_c_wide_heads] = 0.4;
+    adept_kernel_rows rows = attentions(&true_fit, 600, 0.05);
+    adept_kernel_fit_options options = {.seed = 1};
+    adept_error err = {0};
+    assert_int_equal(adept_kernel_fit_run(&fit, &rows, &options, &err), ADEPT_OK);
+    assert_true(fit.held_out[ADEPT_FAMILY_ATTENTION].mape < 1.2 * 2.5);
+    assert_float_equal(fit.theta[ADEPT_KP_beta_attention], 0.55, 0.05);
+    assert_float_equal(fit.theta[ADEPT_KP_c_exp], 1.5, 0.3);
+    assert_float_equal(fit.theta[ADEPT_KP_c_wide_heads], 0.4, 0.1);
+    assert_true(fit.fitted[ADEPT_KP_c_exp] && !fit.fitted[ADEPT_KP_beta_tensor]);
+    adept_kernel_rows_free(&rows);
+}
+
+/* Rows that are too short for how they were timed are left out; errors of those under 0.1 ms stand apart. */
+static void test_short_rows(void **state)
+{
+    (void)state;
+    adept_kernel_fit true_fit, fit;
+    truth(&true_fit);
+    adept_kernel_rows rows = attentions(&true_fit, 600, 0.05);
+    size_t n_short = 0, n_left = 0;
+    for (size_t i = 0; i < rows.n; i++) {
+        rows.rows[i].least_s = i % 2 ? 1e-4 : 1e-5;
+        n_short += rows.rows[i].time_s < 1e-4;
+        n_left += rows.rows[i].time_s < rows.rows[i].least_s;
+    }
+    assert_true(n_left > 5 && n_short > n_left + 5);
+    adept_kernel_fit_options options = {.seed = 1};
+    adept_error err = {0};
+    assert_int_equal(adept_kernel_fit_run(&fit, &rows, &options, &err), ADEPT_OK);
+    size_t held = fit.held_out[ADEPT_FAMILY_ATTENTION].n, fitted = fit.in_sample[ADEPT_FAMILY_ATTENTION].n;
+    assert_int_equal(held + fitted, rows.n - n_left);
+    assert_int_equal(fit.n_ops, 1);
+    assert_true(fit.ops[0].short_held_out.n > 0 && fit.ops[0].short_held_out.n < n_short - n_left);
+    adept_kernel_rows_free(&rows);
+}
+
 static void test_too_few_rows(void **state)
 {
     (void)state;
@@ -286,7 +407,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns),        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_bad_files),      cmocka_unit_test(test_attention),  cmocka_unit_test(test_measurement),
+        cmocka_unit_test(test_attention_fit),  cmocka_unit_test(test_short_rows),
         cmocka_unit_test(test_recovers_truth), cmocka_unit_test(test_too_few_rows),
         cmocka_unit_test(test_loss_gradient),  cmocka_unit_test(test_public_kernels),
     };

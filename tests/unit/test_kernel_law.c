@@ -253,6 +253,81 @@ static double dimension(void)
     return floor(exp(uniform(0, 8)));
 }
 
+/* Two SMs, each 1 TFLOP/s and 1e11 exponentials/s. 128 queries x 128 keys of one head, 32 wide: two blocks of 64 rows, a
+ * wave. A key takes 64 rows * (2 * 64 FLOPs at 1 TFLOP/s = 0.128 ns and 0.01 ns) = 8.832 ns, a block of 128 1.130496 us
+ * and 0.1 us. Causal, the blocks meet 64 and 128 keys: the longer lasts as long. */
+static void test_attention(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    ideal(theta);
+    theta[ADEPT_KP_beta_attention] = theta[ADEPT_KP_c_exp] = 1, theta[ADEPT_KP_wave_attention_s] = 1e-7;
+    c.family = ADEPT_FAMILY_ATTENTION, c.element_bytes = 2, c.exp_per_s = 2e11;
+    c.m = c.n = 128, c.k = 64, c.width = 32, c.batch = 1;
+    expect(time_s(&c, theta, NULL), 1.230496e-6);
+    c.causal = 1;
+    expect(time_s(&c, theta, NULL), 1.230496e-6);
+    c.batch = 4; /* eight blocks in four waves of 96 keys */
+    expect(time_s(&c, theta, NULL), 4 * (96 * 8.832e-9 + 1e-7));
+    c.causal = 0, c.width = 33, c.k = 66; /* as wide as 64 */
+    expect(time_s(&c, theta, NULL), 4 * (128 * 64 * 0.266e-9 + 1e-7));
+    c.width = 256, c.k = 512, theta[ADEPT_KP_c_wide_heads] = 0.3; /* 128 wider than 128 */
+    expect(time_s(&c, theta, NULL), 4 * (128 * 64 * (1.3 * 1.024e-9 + 0.01e-9) + 1e-7));
+}
+
+/* At half the work for long sequences; a few long blocks more. The second of three queries meets two of four keys. */
+static void test_causal(void **state)
+{
+    (void)state;
+    expect(adept_kernel_causal_keys(3, 4, 1), 2);
+    expect(adept_kernel_causal_keys(4, 2, 1), (1 + 2 + 2 + 2) / 4.0);
+    expect(adept_kernel_causal_keys(100, 100, 64), 96);
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    defaults(theta);
+    c.family = ADEPT_FAMILY_ATTENTION, c.element_bytes = 2, c.exp_per_s = 2e11;
+    c.m = c.n = 8192, c.k = 128, c.width = 64, c.batch = 16;
+    double all_s = time_s(&c, theta, NULL);
+    c.causal = 1;
+    assert_float_equal(time_s(&c, theta, NULL) / all_s, 0.5, 0.01);
+}
+
+/* 8 MB streamed at 0.8 TB/s; repacked ones twice more besides. What stays in the cache between repetitions, not: at the
+ * share of the cache that is kept, half of it. */
+static void test_attention_traffic(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    ideal(theta);
+    theta[ADEPT_KP_reload_attention] = 1e-300, theta[ADEPT_KP_wave_attention_s] = 1e-12;
+    theta[ADEPT_KP_cache_attention] = 0.5;
+    c.family = ADEPT_FAMILY_ATTENTION, c.exp_per_s = 1e30, c.flops_per_s = 1e24;
+    c.m = c.n = 64, c.k = 128, c.width = 64, c.batch = 1, c.bytes = 8e6, c.bytes_per_s = 1e12;
+    expect(time_s(&c, theta, NULL), 8e6 / 0.8e12);
+    c.transposed_bytes = 16e6;
+    expect(time_s(&c, theta, NULL), 24e6 / 0.8e12);
+    c.l2_bytes = 16e6, c.kept[0] = (adept_kept){8e6, 8e6};
+    expect(time_s(&c, theta, NULL), 12e6 / 0.8e12);
+}
+
+/* Weights and activations of a product on matrix units are kept apart. */
+static void test_kept_operands(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = toy;
+    ideal(theta);
+    theta[ADEPT_KP_wave_tensor_s] = 1e-12, theta[ADEPT_KP_reload_tensor] = 1e-300, theta[ADEPT_KP_cache_tensor] = 0.5;
+    c.family = ADEPT_FAMILY_TENSOR, c.flops_per_s = 1e24, c.bytes_per_s = 1e12, c.bytes = 8e6;
+    c.m = c.n = c.k = 64, c.batch = 1, c.l2_bytes = 16e6;
+    c.kept[0] = (adept_kept){2e6, 8e6};
+    expect(law(&c, theta, (adept_tile){0, 64, 64}), 7e6 / 0.8e12);
+    c.kept[1] = (adept_kept){6e6, 16e6}; /* 1 / (1 + 2^4) */
+    expect(law(&c, theta, (adept_tile){0, 64, 64}), (7e6 - 6e6 / 17) / 0.8e12);
+}
+
 static adept_kernel_case random_case(void)
 {
     adept_kernel_case c = {.family = (adept_kernel_family)(rand() % ADEPT_FAMILY_COUNT),
@@ -266,8 +341,18 @@ static adept_kernel_case random_case(void)
                            .bytes = exp(uniform(8, 20)),
                            .alu_flops = exp(uniform(8, 24)),
                            .row_elements = dimension()};
-    if (c.family >= ADEPT_TILED_FAMILIES) return c;
+    if (c.family >= ADEPT_PRODUCT_FAMILIES) return c;
     c.m = dimension(), c.n = dimension(), c.k = dimension(), c.batch = dimension();
+    if (c.family >= ADEPT_FAMILY_TENSOR && rand() % 2) {
+        c.l2_bytes = 4e7;
+        c.kept[0] = (adept_kept){0.5 * c.bytes, exp(uniform(14, 20))};
+        c.kept[1] = (adept_kept){0.3 * c.bytes, exp(uniform(14, 20))};
+    }
+    if (c.family == ADEPT_FAMILY_ATTENTION) {
+        c.width = dimension(), c.causal = rand() % 2, c.exp_per_s = 2e12, c.bytes_per_s = 4e10;
+        c.transposed_bytes = c.planes * exp(uniform(8, 20));
+        return c;
+    }
     c.pitch_bytes = 4 * c.k;
     if (c.family == ADEPT_FAMILY_TENSOR) c.transposed_bytes = c.planes * exp(uniform(8, 20)), c.pointwise = rand() % 2;
     if (c.family == ADEPT_FAMILY_CONV && rand() % 2) {
@@ -336,7 +421,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waves),    cmocka_unit_test(test_saturation), cmocka_unit_test(test_split_depth),
         cmocka_unit_test(test_traffic),  cmocka_unit_test(test_winograd),   cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_norms),    cmocka_unit_test(test_core_share), cmocka_unit_test(test_gradient),
+        cmocka_unit_test(test_norms),    cmocka_unit_test(test_core_share),
+        cmocka_unit_test(test_attention), cmocka_unit_test(test_causal),    cmocka_unit_test(test_attention_traffic),
+        cmocka_unit_test(test_kept_operands),
+        cmocka_unit_test(test_gradient),
         cmocka_unit_test(test_monotone), cmocka_unit_test(test_layout),     cmocka_unit_test(test_layout_of_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

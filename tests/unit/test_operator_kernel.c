@@ -108,11 +108,31 @@ static void fused_attention(void **state)
                              "return y\n",
                              ADEPT_AMP_FP16);
     placed_kernel k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_FORWARD, 0);
-    is_product(&k, ADEPT_FAMILY_TENSOR, 64, 64, 32, 6);
+    is_product(&k, ADEPT_FAMILY_ATTENTION, 64, 64, 32, 6);
+    assert_true(k.k.work.width == 16 && k.k.work.causal == 0 && k.k.unit == ADEPT_UNIT_GEMM);
     assert_true(k.k.work.element_bytes == 2 && k.k.work.flops_per_s == 160e12);
     assert_true(k.k.tensor_flops == 2 * 64 * 64 * 32 * 6);
     k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_BACKWARD, 1); /* after the row sums */
-    is_product(&k, ADEPT_FAMILY_TENSOR, 64, 64, 80, 6);
+    is_product(&k, ADEPT_FAMILY_ATTENTION, 64, 64, 80, 6);
+    adept_profile_free(p);
+}
+
+/* A causal one counts all FLOPs and computes those of its first 1, 2, ... 64 keys: its time and energy are of these. */
+static void causal_attention(void **state)
+{
+    (void)state;
+    adept_profile *p = build("param q f32:2x3x64x16 grad\n"
+                             "y = aten::scaled_dot_product_attention(query=q, key=q, value=q, attn_mask=none, "
+                             "dropout_p=0.0, is_causal=true) @ a A\n"
+                             "return y\n",
+                             ADEPT_AMP_FP16);
+    placed_kernel k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_FORWARD, 0);
+    is_product(&k, ADEPT_FAMILY_ATTENTION, 64, 64, 32, 6);
+    assert_true(k.k.work.causal == 1);
+    assert_float_equal(k.k.tensor_flops, 2.0 * 64 * 64 * 32 * 6 * 32.5 / 64, 1e-6);
+    assert_float_equal(k.k.simt_flops, 6.0 * 64 * 64 * 6 * 32.5 / 64, 1e-6);
+    k = kernel(p, "aten::scaled_dot_product_attention", ADEPT_BACKWARD, 1);
+    assert_true(k.k.work.causal == 1);
     adept_profile_free(p);
 }
 
@@ -480,7 +500,7 @@ int main(void)
         cmocka_unit_test(linear),
         cmocka_unit_test(batched_products),
         cmocka_unit_test(folded_products),
-        cmocka_unit_test(fused_attention),
+        cmocka_unit_test(fused_attention), cmocka_unit_test(causal_attention),
         cmocka_unit_test(recurrent),
         cmocka_unit_test(winograd_where_it_applies),
         cmocka_unit_test(strides),

@@ -215,7 +215,7 @@ static bool is_for_slopes(const char *name)
 {
     static const char *const chosen[] = {
         "resnet50.pt",   "shufflenetv2_cifar100.pt", "gpt3_xl.pt", "t5_base.pt", "vgg16.pt", "dit_block.pt",
-        "deepspeech2.pt"};
+        "deepspeech2.pt", "vit_b_16.pt"};
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
         if (strcmp(name, chosen[i]) == 0) return true;
     return false;
@@ -251,6 +251,7 @@ static void check_model(const char *path, void *context)
             const adept_workload_config config = {.mode = modes[m],
                                                   .precision = precisions[p],
                                                   .memory_format = m == 1 ? ADEPT_CHANNELS_LAST : ADEPT_NCHW,
+                                                  .attention = p == 2 ? ADEPT_ATTENTION_FUSED : ADEPT_ATTENTION_AUTO,
                                                   .grad_accum = 1 + p % 2,
                                                   .optimizer = optimizers[p],
                                                   .optimizer_impl = (adept_optimizer_impl)(number_of(name) % 4),
@@ -269,6 +270,12 @@ static void check_model(const char *path, void *context)
     adept_graph_free(graph);
 }
 
+/* No bundled model has heads wider than 128 in one kernel, and no step repeats a kernel: unit.test_kernel_law. */
+static bool is_of_no_step(size_t k)
+{
+    return k == ADEPT_KP_c_wide_heads || k == ADEPT_KP_cache_tensor || k == ADEPT_KP_cache_attention;
+}
+
 static void all_bundled_models(void **state)
 {
     (void)state;
@@ -280,7 +287,7 @@ static void all_bundled_models(void **state)
     assert_true(n_models >= 20);
     assert_int_equal(n_rows, n_models * N_PRECISIONS * N_ROWS);
     for (size_t k = 0; k < N_THETA; k++)
-        if (slopes_by[k] == 0) fail_msg("no derivative by %s was compared", adept_operator_parameter_info(k)->name);
+        if (slopes_by[k] == 0 && !is_of_no_step(k)) fail_msg("no derivative by %s was compared", adept_operator_parameter_info(k)->name);
     /* the rows are of all kinds */
     assert_true(n_limited > n_rows / 10 && n_limited < n_rows && n_host_bound > 20 && n_in_turn > 10 &&
                 n_slopes > 5000);
