@@ -5,8 +5,9 @@ DATA is the folder of tools/fit_public.sh. OUT gets the files of DATA/kernels, w
 measured them: how it took its times (`timing`), and whether an attention writes queries, keys and values in another layout
 first (`repacked`). The engines of aiconfigurator do: they rotate queries and keys by their positions and fill a cache.
 
-With --agreeing only rows whose slowest library takes at most twice the time of the fastest: where libraries differ, the
-median over them is one library's time in one row, and another's in the next.
+Attention that would need more than the peak of the matrix units is left out: on the L40S some of one library computes a part
+only. With --agreeing only rows of two libraries and more whose slowest takes at most twice the time of the fastest: where
+libraries differ, the median over them is one library's time in one row, and another's in the next.
 """
 import argparse
 import csv
@@ -18,18 +19,32 @@ SOURCES = [("attention_*.csv", {"timing": "graph", "repacked": "1", "operand_set
            ("*.csv", {})]
 
 
+# bf16, dense, of the sheets in hwprofiles/
+PEAK_FLOPS_PER_S = {"a100-sxm-80gb": 312e12, "h100-sxm-80gb": 989.4e12, "l40s": 362.05e12}
+
+
 def known_of(path):
     return next(known for pattern, known in SOURCES if path.match(pattern))
 
 
+def is_possible(path, row):
+    if "seq" not in row:
+        return True
+    peak = next(peak for gpu, peak in PEAK_FLOPS_PER_S.items() if path.stem.endswith(gpu))
+    scores = int(row["batch"]) * int(row["heads"]) * int(row["seq"]) ** 2 / (1 + int(row["causal"]))
+    return 4 * scores * int(row["head_dim"]) <= peak * float(row["latency_ms"]) * 1e-3
+
+
 def agrees(row):
-    return not row.get("latency_max_ms") or float(row["latency_max_ms"]) <= 2 * float(row["latency_min_ms"])
+    if not row.get("backends"):
+        return True
+    return int(row["backends"]) > 1 and float(row["latency_max_ms"]) <= 2 * float(row["latency_min_ms"])
 
 
 def convert(path, out, agreeing):
     with path.open(newline="") as source:
         rows = list(csv.DictReader(source))
-    rows = [dict(row, **known_of(path)) for row in rows if not agreeing or agrees(row)]
+    rows = [dict(row, **known_of(path)) for row in rows if is_possible(path, row) and (not agreeing or agrees(row))]
     with (out / path.name).open("w", newline="") as target:
         writer = csv.DictWriter(target, rows[0])
         writer.writeheader()
