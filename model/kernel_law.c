@@ -85,7 +85,8 @@ static double split_bytes(const adept_kernel_case *c, const product *p, int spli
 }
 
 /* Rows a long pitch apart lie in pages of their own, and many rows in more pages than address translation keeps: the
- * share of its full cost that a product pays. Kernels of matrix units copy whole tiles, and measurements show nothing. */
+ * share of its full cost that a product pays. Kernels of matrix units copy whole tiles, and measurements show nothing.
+ */
 typedef struct far_rows {
     double share, share_by_pitch; /* its derivative by r_pitch_bytes */
 } far_rows;
@@ -406,7 +407,8 @@ static adept_kernel_time attention(const adept_kernel_case *c, const double *the
     double in_a_row = one_is_longest ? last : waves * keys, starts = one_is_longest ? 1.0 : waves;
     double padded = whole(c->width, HEAD_STEP) / c->width;
     double wider = fmax(0.0, padded * c->width / USUAL_HEAD - 1.0);
-    double plain_s = in_a_row * ROWS * 2.0 * c->k * padded / (c->flops_per_s / c->sm_count * theta[ADEPT_KP_beta_attention]);
+    double plain_s =
+        in_a_row * ROWS * 2.0 * c->k * padded / (c->flops_per_s / c->sm_count * theta[ADEPT_KP_beta_attention]);
     double products_s = plain_s * (1.0 + theta[ADEPT_KP_c_wide_heads] * wider);
     double exp_s = in_a_row * ROWS / (c->exp_per_s / c->sm_count), start_s = starts * theta[ADEPT_KP_wave_attention_s];
     double compute_s = products_s + theta[ADEPT_KP_c_exp] * exp_s + start_s;

@@ -271,7 +271,8 @@ static bool warn(builder *b)
     snprintf(text, sizeof text, "%d eager attention%s counted as fused kernels, as --attention fused asks", b->in.n_fused,
              b->in.n_fused == 1 ? "" : "s");
     if (b->in.n_fused && !add_warning(p, text)) return false;
-    snprintf(text, sizeof text, "%d causal attention%s: FLOPs are counted in full, times are of kernels that skip the masked half",
+    snprintf(text, sizeof text,
+             "%d causal attention%s: FLOPs are counted in full, times are of kernels that skip the masked half",
              b->n_causal, b->n_causal == 1 ? "" : "s");
     if (b->n_causal && !add_warning(p, text)) return false;
     if (p->mode != ADEPT_MODE_INFER && p->trainable_params == 0)

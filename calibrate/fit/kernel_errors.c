@@ -26,9 +26,10 @@ static double roofline_factor(const adept_kernel_row *rows, size_t n, double *sc
     return n ? gsl_stats_median_from_sorted_data(scratch, 1, n) : 1.0;
 }
 
-/* Errors on the rows of one operator (NULL: all) and one GPU (SIZE_MAX: all) below a time, beside those of a roofline. */
-static adept_kernel_error errors_of(const adept_kernel_fit *fit, const adept_kernel_row *rows, size_t n,
-                                    const char *op, size_t gpu, double below_s, double factor, double *scratch)
+/* Errors on the rows of one operator (NULL: all) and one GPU (SIZE_MAX: all) below a time, beside those of a roofline.
+ */
+static adept_kernel_error errors_of(const adept_kernel_fit *fit, const adept_kernel_row *rows, size_t n, const char *op,
+                                    size_t gpu, double below_s, double factor, double *scratch)
 {
     adept_kernel_error e = {0};
     for (size_t i = 0; i < n; i++) {
@@ -76,8 +77,7 @@ bool adept_kernel_score(adept_kernel_fit *fit, adept_kernel_family family, const
         fit->ops[fit->n_ops].family = family;
         fit->ops[fit->n_ops].short_held_out =
             errors_of(fit, held_out, n_held_out, op, SIZE_MAX, SHORT_S, factor, scratch);
-        fit->ops[fit->n_ops++].held_out =
-            errors_of(fit, held_out, n_held_out, op, SIZE_MAX, INFINITY, factor, scratch);
+        fit->ops[fit->n_ops++].held_out = errors_of(fit, held_out, n_held_out, op, SIZE_MAX, INFINITY, factor, scratch);
     }
     free(scratch);
     return true;

@@ -46,8 +46,8 @@ static const int family_parameters[ADEPT_FAMILY_COUNT][10] = {
     [ADEPT_FAMILY_CONV] = {ADEPT_KP_beta_conv, ADEPT_KP_r_tile_conv, ADEPT_KP_r_depth_conv, ADEPT_KP_wave_conv_s,
                            ADEPT_KP_reload_conv, ADEPT_KP_c_transform, -1},
 };
-static const adept_kernel_family order[] = {ADEPT_FAMILY_TENSOR, ADEPT_FAMILY_ATTENTION, ADEPT_FAMILY_STREAM,
-                                            ADEPT_FAMILY_SOFTMAX, ADEPT_FAMILY_NORM,     ADEPT_FAMILY_GEMM,
+static const adept_kernel_family order[] = {ADEPT_FAMILY_TENSOR,  ADEPT_FAMILY_ATTENTION, ADEPT_FAMILY_STREAM,
+                                            ADEPT_FAMILY_SOFTMAX, ADEPT_FAMILY_NORM,      ADEPT_FAMILY_GEMM,
                                             ADEPT_FAMILY_BMM,     ADEPT_FAMILY_CONV};
 
 /* ---------------------------------------------------------------- prediction ------------------------------------ */
@@ -187,7 +187,8 @@ static void begin(adept_kernel_problem *p, const adept_kernel_fit *fit, double *
         x[i] = log(range_of(p, i).fallback);
 }
 
-/* Of matrix units tiles are known that a search, which adds them one by one, does not find: all of them pay together. */
+/* Of matrix units tiles are known that a search, which adds them one by one, does not find: all of them pay together.
+ */
 static adept_status try_known_tiles(const adept_kernel_fit *fit, adept_kernel_problem *p, adept_tile_menu *menu,
                                     double *x, double loss, adept_error *err)
 {

@@ -240,15 +240,15 @@ static bool flag(reader *r, int column)
     return value == 1.0;
 }
 
-/* Forward: two products. Queries and results have as many heads as keys and values, or more. Repacking reads queries, keys
- * and values and writes them elsewhere. */
+/* Forward: two products. Queries and results have as many heads as keys and values, or more. Repacking reads queries,
+ * keys and values and writes them elsewhere. */
 static void read_attention(reader *r, adept_kernel_case *c)
 {
     double batch = number(r, COLUMN_batch, 1, true), length = number(r, COLUMN_seq, 1, true);
     double heads = number(r, COLUMN_heads, 1, true), kv_heads = number(r, COLUMN_kv_heads, 1, true);
     if (r->status == ADEPT_OK && fmod(heads, kv_heads) != 0.0)
-        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column kv_heads: %g heads are no multiple of %g", heads,
-                                   kv_heads);
+        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column kv_heads: %g heads are no multiple of %g",
+                                   heads, kv_heads);
     c->family = ADEPT_FAMILY_ATTENTION;
     c->width = number(r, COLUMN_head_dim, 1, true);
     c->causal = flag(r, COLUMN_causal);

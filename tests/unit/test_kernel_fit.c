@@ -107,15 +107,16 @@ static void test_types(void **state)
 
 #define ATTENTION "batch,seq,heads,kv_heads,head_dim,causal,precision,latency_ms"
 
-/* Files of attention alone need no operator. 16 queries rows of 6 heads, keys and values of 2: 2 * 16 * 8 * 2 bytes a head. */
+/* Files of attention alone need no operator. 16 queries rows of 6 heads, keys and values of 2: 2 * 16 * 8 * 2 bytes a
+ * head. */
 static void test_attention(void **state)
 {
     (void)state;
     adept_kernel_rows rows = {0};
     adept_error err = {0};
-    assert_int_equal(read_text_for(&rows, ATTENTION "\n2,16,6,2,8,1,bf16,0.5\n2,16,6,6,8,0,fp32,0.5\n", "a100-pcie-40gb",
-                                   &err),
-                     ADEPT_OK);
+    assert_int_equal(
+        read_text_for(&rows, ATTENTION "\n2,16,6,2,8,1,bf16,0.5\n2,16,6,6,8,0,fp32,0.5\n", "a100-pcie-40gb", &err),
+        ADEPT_OK);
     const adept_kernel_row *r = rows.rows;
     assert_string_equal(r[0].op, "attention");
     assert_int_equal(r[0].work.family, ADEPT_FAMILY_ATTENTION);
@@ -126,7 +127,8 @@ static void test_attention(void **state)
     assert_float_equal(r[0].work.exp_per_s, 16 * 1.41e9 * 108, 1);
     assert_float_equal(r[0].work.flops_per_s, 312e12, 1);
     adept_kernel_rows_free(&rows);
-    assert_int_equal(read_text_for(&rows, "op,repacked,operand_sets," ATTENTION "\nattention,1,3,2,16,6,2,8,,bf16,0.5\n",
+    assert_int_equal(read_text_for(&rows,
+                                   "op,repacked,operand_sets," ATTENTION "\nattention,1,3,2,16,6,2,8,,bf16,0.5\n",
                                    "a100-pcie-40gb", &err),
                      ADEPT_OK);
     assert_true(rows.rows[0].work.transposed_bytes == 2 * 512 * (6 + 2 + 2) && rows.rows[0].work.causal == 0);
@@ -175,8 +177,10 @@ static void test_bad_files(void **state)
         {HEADER "bmm,8,64,3,16,,,,,,,,float32,nan\n", ":2: column latency_ms: \"nan\" is not", ADEPT_E_INVALID},
         {HEADER "bmm,8,64,3,1e99,,,,,,,,float32,1\n", ":2: column K: \"1e99\" is not", ADEPT_E_INVALID},
         {HEADER "bmm,8,64,3,16,,,,,,,,int8,1\n", ":2: column dtype: \"int8\" is none of", ADEPT_E_INVALID},
-        {HEADER "bmm,8,64,3,16,,,,,,,,bfloat16,1\n", ":2: v100-pcie-32gb has no unit for matrix products in bf16", ADEPT_E_USAGE},
-        {HEADER "bmm,8,64,3,16,,,,,,,,TF32,1\n", "\"TF32\" is none of float32, float16, bfloat16, tf32", ADEPT_E_INVALID},
+        {HEADER "bmm,8,64,3,16,,,,,,,,bfloat16,1\n", ":2: v100-pcie-32gb has no unit for matrix products in bf16",
+         ADEPT_E_USAGE},
+        {HEADER "bmm,8,64,3,16,,,,,,,,TF32,1\n", "\"TF32\" is none of float32, float16, bfloat16, tf32",
+         ADEPT_E_INVALID},
         {HEADER "fft,8,64,3,16,,,,,,,,float32,1\n", ":2: column op: unknown operator \"fft\"", ADEPT_E_INVALID},
         {HEADER "conv,4,,,,,3,64,7,2,1,0,,2\n", ":2: column KS: the window does not fit", ADEPT_E_INVALID},
         {"op,dtype,precision,latency_ms\n", ":1: column \"dtype\" occurs twice", ADEPT_E_INVALID},
@@ -185,8 +189,8 @@ static void test_bad_files(void **state)
         {ATTENTION "\n2,16,6,2,8,2,fp16,0.5\n", ":2: column causal: \"2\" is neither 0 nor 1", ADEPT_E_INVALID},
         {ATTENTION ",timing\n2,16,6,2,8,1,fp16,0.5,clock\n", ":2: column timing: \"clock\" is none of events, graph",
          ADEPT_E_INVALID},
-        {ATTENTION ",operand_sets\n2,16,6,2,8,1,fp16,0.5,0\n", ":2: column operand_sets: \"0\" is not a whole number of",
-         ADEPT_E_INVALID},
+        {ATTENTION ",operand_sets\n2,16,6,2,8,1,fp16,0.5,0\n",
+         ":2: column operand_sets: \"0\" is not a whole number of", ADEPT_E_INVALID},
         {HEADER "add,10,,,,20,,,,,,,float32,0.2\nln,1,,,,,,,,,,,float32,1\n", ":3: column H: \"ln\" needs",
          ADEPT_E_INVALID},
     };
@@ -288,8 +292,13 @@ static adept_kernel_rows attentions(const adept_kernel_fit *fit, size_t n, doubl
     for (size_t i = 0; i < n; i++) {
         adept_kernel_case *c = &rows.rows[i].work;
         strcpy(rows.rows[i].op, "attention");
-        *c = (adept_kernel_case){.family = ADEPT_FAMILY_ATTENTION, .element_bytes = 2, .flops_per_s = 312e12,
-                                 .alu_flops_per_s = 19.5e12, .bytes_per_s = 2e12, .sm_count = 108, .exp_per_s = 2.4e12};
+        *c = (adept_kernel_case){.family = ADEPT_FAMILY_ATTENTION,
+                                 .element_bytes = 2,
+                                 .flops_per_s = 312e12,
+                                 .alu_flops_per_s = 19.5e12,
+                                 .bytes_per_s = 2e12,
+                                 .sm_count = 108,
+                                 .exp_per_s = 2.4e12};
         c->m = c->n = dimension(256, 8192), c->width = 32 * dimension(1, 9), c->k = 2 * c->width;
         c->batch = dimension(8, 500), c->causal = (double)(i % 2);
         c->bytes = 8 * c->m * c->width * c->batch;
@@ -407,10 +416,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns),        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_bad_files),      cmocka_unit_test(test_attention),  cmocka_unit_test(test_measurement),
-        cmocka_unit_test(test_attention_fit),  cmocka_unit_test(test_short_rows),
-        cmocka_unit_test(test_recovers_truth), cmocka_unit_test(test_too_few_rows),
-        cmocka_unit_test(test_loss_gradient),  cmocka_unit_test(test_public_kernels),
+        cmocka_unit_test(test_bad_files),      cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_measurement),    cmocka_unit_test(test_attention_fit),
+        cmocka_unit_test(test_short_rows),     cmocka_unit_test(test_recovers_truth),
+        cmocka_unit_test(test_too_few_rows),   cmocka_unit_test(test_loss_gradient),
+        cmocka_unit_test(test_public_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

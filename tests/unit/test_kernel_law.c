@@ -253,9 +253,9 @@ static double dimension(void)
     return floor(exp(uniform(0, 8)));
 }
 
-/* Two SMs, each 1 TFLOP/s and 1e11 exponentials/s. 128 queries x 128 keys of one head, 32 wide: two blocks of 64 rows, a
- * wave. A key takes 64 rows * (2 * 64 FLOPs at 1 TFLOP/s = 0.128 ns and 0.01 ns) = 8.832 ns, a block of 128 1.130496 us
- * and 0.1 us. Causal, the blocks meet 64 and 128 keys: the longer lasts as long. */
+/* Two SMs, each 1 TFLOP/s and 1e11 exponentials/s. 128 queries x 128 keys of one head, 32 wide: two blocks of 64 rows,
+ * a wave. A key takes 64 rows * (2 * 64 FLOPs at 1 TFLOP/s = 0.128 ns and 0.01 ns) = 8.832 ns, a block of 128 1.130496
+ * us and 0.1 us. Causal, the blocks meet 64 and 128 keys: the longer lasts as long. */
 static void test_attention(void **state)
 {
     (void)state;
@@ -419,13 +419,22 @@ static void test_monotone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waves),    cmocka_unit_test(test_saturation), cmocka_unit_test(test_split_depth),
-        cmocka_unit_test(test_traffic),  cmocka_unit_test(test_winograd),   cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_norms),    cmocka_unit_test(test_core_share),
-        cmocka_unit_test(test_attention), cmocka_unit_test(test_causal),    cmocka_unit_test(test_attention_traffic),
+        cmocka_unit_test(test_waves),
+        cmocka_unit_test(test_saturation),
+        cmocka_unit_test(test_split_depth),
+        cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_winograd),
+        cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_core_share),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_causal),
+        cmocka_unit_test(test_attention_traffic),
         cmocka_unit_test(test_kept_operands),
         cmocka_unit_test(test_gradient),
-        cmocka_unit_test(test_monotone), cmocka_unit_test(test_layout),     cmocka_unit_test(test_layout_of_streams),
+        cmocka_unit_test(test_monotone),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_layout_of_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

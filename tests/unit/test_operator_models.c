@@ -214,8 +214,8 @@ static size_t add_runs(adept_placement *rows, const adept_profile *profile, cons
 static bool is_for_slopes(const char *name)
 {
     static const char *const chosen[] = {
-        "resnet50.pt",   "shufflenetv2_cifar100.pt", "gpt3_xl.pt", "t5_base.pt", "vgg16.pt", "dit_block.pt",
-        "deepspeech2.pt", "vit_b_16.pt"};
+        "resnet50.pt",  "shufflenetv2_cifar100.pt", "gpt3_xl.pt", "t5_base.pt", "vgg16.pt",
+        "dit_block.pt", "deepspeech2.pt",           "vit_b_16.pt"};
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
         if (strcmp(name, chosen[i]) == 0) return true;
     return false;
@@ -287,7 +287,8 @@ static void all_bundled_models(void **state)
     assert_true(n_models >= 20);
     assert_int_equal(n_rows, n_models * N_PRECISIONS * N_ROWS);
     for (size_t k = 0; k < N_THETA; k++)
-        if (slopes_by[k] == 0 && !is_of_no_step(k)) fail_msg("no derivative by %s was compared", adept_operator_parameter_info(k)->name);
+        if (slopes_by[k] == 0 && !is_of_no_step(k))
+            fail_msg("no derivative by %s was compared", adept_operator_parameter_info(k)->name);
     /* the rows are of all kinds */
     assert_true(n_limited > n_rows / 10 && n_limited < n_rows && n_host_bound > 20 && n_in_turn > 10 &&
                 n_slopes > 5000);

@@ -48,10 +48,10 @@ typedef struct adept_kernel_gpus {
 /**
  * Read a CSV with the columns `op, latency_ms` and those the operators need: bmm and linear `B M N K` ((B,M,N) by
  * (B,N,K), linear with bias), conv `B C_in C_out KS HW stride pad`, attention `batch seq heads kv_heads head_dim` (and
- * `causal` and `repacked`, 0 or 1), all others `B H` (rows and row length). A file with `heads` and no `op` is of attention.
- * An empty `dtype` (or `precision`) is float32; float16, bfloat16 and tf32 run on the matrix units where the sheet has some,
- * else on the ALUs' packed rate. Peaks are those of a step's kernels (docs/MODEL.md, section 3). `timing` says how times
- * were taken: events (the default), graph or profiler.
+ * `causal` and `repacked`, 0 or 1), all others `B H` (rows and row length). A file with `heads` and no `op` is of
+ * attention. An empty `dtype` (or `precision`) is float32; float16, bfloat16 and tf32 run on the matrix units where the
+ * sheet has some, else on the ALUs' packed rate. Peaks are those of a step's kernels (docs/MODEL.md, section 3).
+ * `timing` says how times were taken: events (the default), graph or profiler.
  * @param rows  empty or the rows of earlier files: those read are appended; free with adept_kernel_rows_free()
  * @return ADEPT_E_INVALID naming file, line and column; ADEPT_E_USAGE if the GPU has no unit for a dtype
  */
