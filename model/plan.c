@@ -517,9 +517,22 @@ adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run
     };
 }
 
+/* The least that a launch in PyTorch's eager mode takes of any host. */
+#define LEAST_LAUNCH_S 5e-6
+
+/* No host launches faster than that, and no board draws more than its limit or, at its lowest clock, what is predicted. */
+static void bound_interval(adept_estimate *e, const adept_plan *plan, const adept_range_point *point)
+{
+    double least_s = fmin(e->step_time_s, plan->launches * LEAST_LAUNCH_S);
+    double most_w = fmax(e->power_avg_w, point->gpus * point->power_limit_w);
+    if (e->interval_time_s[0] < least_s) e->interval_time_s[0] = least_s;
+    if (e->interval_power_w[1] > most_w) e->interval_power_w[1] = most_w;
+}
+
 void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_run *run)
 {
     const adept_range_point point = adept_plan_range_point(plan, run);
     const adept_intervals *intervals = plan->notes & ADEPT_NOTE_UNCALIBRATED ? NULL : plan->hw->intervals;
     if (adept_intervals_fill(e, intervals, &point, &plan->described) > 0.0) e->notes |= ADEPT_NOTE_OUTSIDE;
+    bound_interval(e, plan, &point);
 }

@@ -3,7 +3,8 @@
 #
 #     ADEPT=build/tools/adept MODELS=ZOO/train sh tools/fit_public.sh DIR [GPU...|shared]
 #
-# Then, or with "shared" alone, the set of parameters for GPUs that nobody measured: hwprofiles/shared/shared.json.
+# First, or with "shared" alone, the set of parameters for GPUs that nobody measured: hwprofiles/shared/shared.json. Each
+# GPU's own fit starts from it, so that what its rows do not tell (matrix units of a V100 run in fp32) is transferred.
 # PROFILES names another folder to write to; REPORTS one for the JSON report of the shared fit; MODELS the folder of
 # torchvision's models (tools/zoo/export_models.py --all-torchvision ZOO), without which timm's rows are left out.
 #
@@ -17,7 +18,7 @@ profiles=${PROFILES:-$root/hwprofiles}
 adept=${ADEPT:?set ADEPT to the program}
 data=${1:?the folder of the measurements}
 shift
-[ $# -gt 0 ] || set -- a100-pcie-40gb p100-pcie-16gb t4 p4 v100-pcie-32gb a40 shared
+[ $# -gt 0 ] || set -- shared a100-pcie-40gb p100-pcie-16gb t4 p4 v100-pcie-32gb a40
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 rows=$work/rows
@@ -91,8 +92,9 @@ for gpu; do
     own=$law
     [ "$gpu" != a40 ] || own=${law#--free e_simt_j }
     echo "$gpu" >&2
+    "$adept" gpus "$root/hwprofiles/$gpu.json" --shared "$profiles/shared/shared.json" --json > "$work/base.json"
     # shellcheck disable=SC2086 # words
-    "$adept" calibrate "$@" --gpu "$root/hwprofiles/$gpu.json" --from-sheet --granularity operator --models "$rows/models" \
+    "$adept" calibrate "$@" --gpu "$work/base.json" --granularity operator --models "$rows/models" \
         --leave-out "$left_out" $own --fix t_host_s=2.5e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --suggest 0 \
         -o "$work/$gpu.json" > "$work/$gpu.txt"
     sed -n '/^Errors, /,/^$/p' "$work/$gpu.txt"

@@ -64,6 +64,22 @@ static void inside(void **state)
     assert_null(warning(&p, "calibrated with"));
 }
 
+/* No host launches a kernel in less than 5 us, no board of 300 W draws 1000. */
+static void what_cannot_be_is_outside(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f);
+    f.intervals.time_log[0] = -12;
+    f.intervals.power_log[1] = 12;
+    adept_prediction p = predict(&f);
+    assert_true(p.kernels > 0 && p.kernels * 5e-6 > p.step_time_s * exp(-12) && p.kernels * 5e-6 < p.step_time_s);
+    NEAR(p.interval_time_s[0], p.kernels * 5e-6);
+    NEAR(p.interval_power_w[1], 300.0);
+    f.run.gpus = 2;
+    NEAR(predict(&f).interval_power_w[1], 600.0);
+}
+
 static void none(void **state)
 {
     (void)state;
@@ -332,6 +348,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inside),
+        cmocka_unit_test(what_cannot_be_is_outside),
         cmocka_unit_test(none),
         cmocka_unit_test(point_of_a_run),
         cmocka_unit_test(distance_is_counted_in_doublings),

@@ -87,7 +87,7 @@ static const adept_option_row rows[] = {
     {"timeout", "S", 3, "Close connections without traffic for S seconds; work on one body no longer (default 10)",
      ADEPT_OPT_COUNT, .at = AT(timeout_s), .low = 1, .high = 3600},
     {"cache", "N", 3, "Pairs of workload and GPU that are kept compiled (default 1024)", ADEPT_OPT_COUNT,
-     .at = AT(cache), .low = 1, .high = 1e6},
+     .at = AT(cache), .low = 1, .high = 16384},
     {.group = 4, .help = "Output:"},
     {"log", NULL, 4, "A line on stderr for every request", ADEPT_OPT_FLAG, .at = AT(log)},
     {0},
