@@ -54,8 +54,8 @@ ADEPT_API adept_status adept_operator_parameters_get(double theta[ADEPT_OPERATOR
  *  a GPU whose profile is transferred the shared set's values, else the listed defaults; NAN where each GPU has its own. */
 ADEPT_API adept_status adept_operator_parameters_shared(double theta[ADEPT_OPERATOR_PARAMETERS],
                                                         const adept_hwprofile *hw, adept_error *err);
-/** A shared set as it is on this GPU: idle power and links from its sheet; energies and voltages by its process and its clock
- *  (docs/MODEL.md, section 8). */
+/** A shared set as it is on this GPU: idle power and links from its sheet, energies by its process and memory, active power by its SMs
+ *  and clock (docs/MODEL.md, section 8). */
 ADEPT_API adept_status adept_operator_parameters_own(double own[ADEPT_OPERATOR_PARAMETERS],
                                                      const double shared[ADEPT_OPERATOR_PARAMETERS],
                                                      const adept_hwprofile *hw, adept_error *err);
