@@ -1,6 +1,5 @@
 /** @file units.c  Formatting only: nothing here is read back by a program. */
 #include "units.h"
-#include "adept_error.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,7 +13,7 @@ static int decimals(double magnitude)
     return magnitude >= 9.995 ? 1 : 2;
 }
 
-static adept_text ADEPT_PRINTF(1, 2) text_of(const char *format, ...)
+adept_text adept_cell(const char *format, ...)
 {
     adept_text text;
     va_list args;
@@ -30,7 +29,7 @@ static adept_text with_prefix(double value, double base, const char *const *pref
     double magnitude = fabs(value);
     int i = start;
 
-    if (!isfinite(value)) return text_of("unknown");
+    if (!isfinite(value)) return adept_cell("unknown");
     while (magnitude >= base - 0.5 && i + 1 < n) { /* would print as 1000 */
         magnitude /= base;
         i++;
@@ -41,15 +40,15 @@ static adept_text with_prefix(double value, double base, const char *const *pref
     }
     if (value == 0) i = start;
     const char *space = *prefixes[i] || *unit ? " " : "";
-    return text_of("%.*f%s%s%s", value == 0 ? 0 : decimals(magnitude), copysign(magnitude, value), space, prefixes[i],
-                   unit);
+    return adept_cell("%.*f%s%s%s", value == 0 ? 0 : decimals(magnitude), copysign(magnitude, value), space,
+                      prefixes[i], unit);
 }
 
 adept_text adept_units_si(double value, const char *unit)
 {
     static const char *const prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
     bool is_number = *unit == '\0' && fabs(value) < 999.5 && value == floor(value); /* of things */
-    return is_number ? text_of("%.0f", value) : with_prefix(value, 1000, prefixes, 11, 4, unit);
+    return is_number ? adept_cell("%.0f", value) : with_prefix(value, 1000, prefixes, 11, 4, unit);
 }
 
 adept_text adept_units_joule(double energy_j)
@@ -66,7 +65,7 @@ adept_text adept_units_bytes(double bytes)
 {
     static const char *const prefixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
     if (!(fabs(bytes) < 1023.5)) return with_prefix(bytes, 1024, prefixes, 6, 0, "B");
-    return text_of("%.0f B", bytes); /* no part of a byte */
+    return adept_cell("%.0f B", bytes); /* no part of a byte */
 }
 
 adept_text adept_units_kwh(double energy_kwh)
@@ -78,31 +77,31 @@ adept_text adept_units_kwh(double energy_kwh)
 adept_text adept_units_time(double time_s)
 {
     if (!isfinite(time_s) || time_s < 59.95) return adept_units_si(time_s, "s");
-    if (time_s < 3599.5) return text_of("%ld min %02ld s", lround(time_s) / 60, lround(time_s) % 60);
+    if (time_s < 3599.5) return adept_cell("%ld min %02ld s", lround(time_s) / 60, lround(time_s) % 60);
     if (time_s < 48 * 3600.0 - 30)
-        return text_of("%ld h %02ld min", lround(time_s / 60) / 60, lround(time_s / 60) % 60);
-    return text_of("%.*f days", decimals(time_s / 86400), time_s / 86400);
+        return adept_cell("%ld h %02ld min", lround(time_s / 60) / 60, lround(time_s / 60) % 60);
+    return adept_cell("%.*f days", decimals(time_s / 86400), time_s / 86400);
 }
 
 adept_text adept_units_percent(double share)
 {
-    return isfinite(share) ? text_of("%.1f %%", 100 * share) : text_of("unknown");
+    return isfinite(share) ? adept_cell("%.1f %%", 100 * share) : adept_cell("unknown");
 }
 
 adept_text adept_units_change(double share)
 {
-    if (fabs(share) < 0.0005) return text_of("0 %%"); /* no sign where there is nothing */
-    return isfinite(share) ? text_of("%+.1f %%", 100 * share) : text_of("unknown");
+    if (fabs(share) < 0.0005) return adept_cell("0 %%"); /* no sign where there is nothing */
+    return isfinite(share) ? adept_cell("%+.1f %%", 100 * share) : adept_cell("unknown");
 }
 
 adept_text adept_units_digits(double value)
 {
     double magnitude = fabs(value);
-    if (!isfinite(value)) return text_of("-");
-    if (value == 0) return text_of("0");
-    if (magnitude >= 1e12 || magnitude < 1e-4) return text_of("%.2e", value);
-    if (magnitude >= 0.9995) return text_of("%.*f", decimals(magnitude), value);
-    return text_of("%.*f", 2 - (int)floor(log10(magnitude)), value); /* leading zeros are not significant */
+    if (!isfinite(value)) return adept_cell("-");
+    if (value == 0) return adept_cell("0");
+    if (magnitude >= 1e12 || magnitude < 1e-4) return adept_cell("%.2e", value);
+    if (magnitude >= 0.9995) return adept_cell("%.*f", decimals(magnitude), value);
+    return adept_cell("%.*f", 2 - (int)floor(log10(magnitude)), value); /* leading zeros are not significant */
 }
 
 adept_text adept_units_bar(double share, int width)

@@ -1,11 +1,14 @@
 /** @file units.h  SI numbers as a person reads them: three significant digits and a prefix. Calls: nothing. */
 #ifndef ADEPT_UNITS_H
 #define ADEPT_UNITS_H
+#include "adept_error.h"
 
 /** Room for any text made here. Returned by value so that several fit into one printf. */
 typedef struct adept_text {
     char s[64];
 } adept_text;
+/** A short text of a format, to stand in a cell. */
+adept_text adept_cell(const char *format, ...) ADEPT_PRINTF(1, 2);
 
 /* A number that is not finite prints as "unknown", or "-" where there is no unit. */
 adept_text adept_units_si(double value, const char *unit); /* 1.23e12, "FLOP" -> "1.23 TFLOP"; 2.5e7, "" -> "25.0 M" */

@@ -156,7 +156,7 @@ adept_status adept_collectives_fit(adept_collective_fit *out, const adept_collec
 {
     *out = (adept_collective_fit){0};
     bool *small = calloc(2 * (rows->n + 1), sizeof *small);
-    if (!small) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for all-reduces");
+    if (!small) return adept_no_memory(err, "all-reduces");
     for (size_t i = 0; i < rows->n; i++)
         out->n_small += small[i] = rows->rows[i].bytes < ADEPT_COLLECTIVE_MIN_BYTES;
     out->n_rows = rows->n - out->n_small;
@@ -177,7 +177,7 @@ adept_status adept_collectives_apply(adept_hwprofile *hw, const adept_collective
     const char **sources = adept_arena_array(hw->arena, ADEPT_SPECS, sizeof *sources);
     const char *source = adept_arena_printf(hw->arena, "adept calibrate: %zu all-reduces of %s, error %.1f %%",
                                             fit->n_rows, file, fit->in_sample.mape);
-    if (!sources || !source) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the fit of all-reduces");
+    if (!sources || !source) return adept_no_memory(err, "the fit of all-reduces");
     for (size_t i = 0; i < ADEPT_SPECS; i++)
         sources[i] = hw->sources ? hw->sources[i] : "";
     sources[ADEPT_SPEC_allreduce_link_share] = sources[ADEPT_SPEC_allreduce_hop_s] = source;
@@ -189,30 +189,26 @@ adept_status adept_collectives_apply(adept_hwprofile *hw, const adept_collective
 
 static void put_error(adept_json_writer *w, const adept_collective_error *e)
 {
-    adept_json_put_integer(w, "n", (int64_t)e->n);
-    adept_json_put_number(w, "mape", e->n > 0 ? e->mape : NAN);
-    adept_json_put_number(w, "bias", e->n > 0 ? e->bias : NAN);
+    adept_json_put_members(w, "n %jd mape %g bias %g", (intmax_t)e->n, e->n > 0 ? e->mape : NAN,
+                           e->n > 0 ? e->bias : NAN);
 }
 
 char *adept_collective_fit_to_json(const adept_hwprofile *hw, const adept_collective_fit *fit)
 {
     adept_json_writer w = {0};
     adept_json_begin_object(&w, NULL);
-    adept_json_put_integer(&w, "schema_version", 1);
-    adept_json_put_string(&w, "gpu", hw->name);
-    adept_json_put_number(&w, "allreduce_bytes_per_s", fit->bytes_per_s);
-    adept_json_put_number(&w, "allreduce_link_share", hw->specs.allreduce_link_share);
-    adept_json_put_number(&w, "allreduce_hop_s", fit->hop_s);
-    adept_json_put_integer(&w, "small", (int64_t)fit->n_small);
-    adept_json_put_string(&w, "unit", "percent");
+    adept_json_put_members(&w,
+                           "schema_version %jd gpu %s allreduce_bytes_per_s %g allreduce_link_share %g "
+                           "allreduce_hop_s %g small %jd unit %s",
+                           (intmax_t)1, hw->name, fit->bytes_per_s, hw->specs.allreduce_link_share, fit->hop_s,
+                           (intmax_t)fit->n_small, "percent");
     adept_json_begin_object(&w, "in_sample");
     put_error(&w, &fit->in_sample);
     adept_json_end_object(&w);
     adept_json_begin_array(&w, "held_out");
     for (size_t i = 0; i < fit->n_groups; i++) {
         adept_json_begin_object(&w, NULL);
-        adept_json_put_string(&w, "by", fit->groups[i].by);
-        adept_json_put_string(&w, "value", fit->groups[i].value);
+        adept_json_put_members(&w, "by %s value %s", fit->groups[i].by, fit->groups[i].value);
         put_error(&w, &fit->groups[i].held_out);
         adept_json_end_object(&w);
     }

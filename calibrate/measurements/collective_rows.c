@@ -76,7 +76,7 @@ static adept_status append(adept_collective_rows *rows, size_t *capacity, const 
 {
     if (rows->n == MAX_ROWS) return adept_error_set(err, ADEPT_E_INVALID, "more than %zu all-reduces", MAX_ROWS);
     adept_collective_row *grown = adept_grow(rows->rows, capacity, rows->n + 1, sizeof *grown);
-    if (!grown) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for all-reduces");
+    if (!grown) return adept_no_memory(err, "all-reduces");
     rows->rows = grown;
     rows->rows[rows->n++] = *row;
     return ADEPT_OK;
@@ -90,9 +90,8 @@ static adept_status read_records(reader *r, adept_collective_rows *rows)
         adept_collective_row row = {0};
         status = adept_csv_next(&r->csv, &more, r->err);
         if (status != ADEPT_OK || !more) break;
-        if (r->csv.n_cells != r->n_cells)
-            return adept_csv_fail(&r->csv, r->csv.line, r->err, "%zu cells, the header has %zu", r->csv.n_cells,
-                                  r->n_cells);
+        status = adept_csv_check_cells(&r->csv, r->n_cells, r->err);
+        if (status != ADEPT_OK) break;
         if (strcmp(cell(r, COLUMN_op), "all_reduce") != 0) {
             rows->n_others++;
             continue;

@@ -155,3 +155,9 @@ adept_status adept_csv_next(adept_csv *csv, bool *more, adept_error *err)
     }
     return ADEPT_OK;
 }
+
+adept_status adept_csv_check_cells(const adept_csv *csv, size_t n_header, adept_error *err)
+{
+    if (csv->n_cells == n_header) return ADEPT_OK;
+    return adept_csv_fail(csv, csv->line, err, "%zu cells, the header has %zu", csv->n_cells, n_header);
+}

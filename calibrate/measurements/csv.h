@@ -38,6 +38,9 @@ void adept_csv_close(adept_csv *csv);
 /** The next record that is not an empty line. *more is false at the end. Texts live until the next call. */
 adept_status adept_csv_next(adept_csv *csv, bool *more, adept_error *err);
 
+/** Has the current record as many cells as the header? */
+adept_status adept_csv_check_cells(const adept_csv *csv, size_t n_header, adept_error *err);
+
 /** Record "file:line: ..." for a place in the file. */
 adept_status adept_csv_fail(const adept_csv *csv, long line, adept_error *err, const char *format, ...)
     ADEPT_PRINTF(4, 5);

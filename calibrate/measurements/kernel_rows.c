@@ -320,7 +320,7 @@ static adept_status append(adept_kernel_rows *rows, size_t *capacity, const adep
 {
     if (rows->n == MAX_ROWS) return adept_error_set(err, ADEPT_E_INVALID, "more than %zu kernel rows", MAX_ROWS);
     adept_kernel_row *grown = adept_grow(rows->rows, capacity, rows->n + 1, sizeof *grown);
-    if (!grown) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for kernel rows");
+    if (!grown) return adept_no_memory(err, "kernel rows");
     rows->rows = grown;
     rows->rows[rows->n++] = *row;
     return ADEPT_OK;
@@ -334,9 +334,8 @@ static adept_status read_records(reader *r, adept_kernel_rows *rows)
         adept_kernel_row row;
         status = adept_csv_next(&r->csv, &more, r->err);
         if (status != ADEPT_OK || !more) break;
-        if (r->csv.n_cells != r->n_cells)
-            return adept_csv_fail(&r->csv, r->csv.line, r->err, "%zu cells, the header has %zu", r->csv.n_cells,
-                                  r->n_cells);
+        status = adept_csv_check_cells(&r->csv, r->n_cells, r->err);
+        if (status != ADEPT_OK) break;
         for (int c = 0; c < N_COLUMNS; c++)
             r->cells[c] = "";
         for (size_t i = 0; i < r->n_cells; i++)

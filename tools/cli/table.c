@@ -5,17 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-adept_text adept_cell(const char *format, ...)
-{
-    adept_text text;
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text.s, sizeof text.s, format, args);
-    va_end(args);
-    return text;
-}
-
 /* ---------------------------------------------------------------- text from files -------------------------------- */
 
 /* ASCII controls, and the first byte of UTF-8's C1 controls (U+0080..U+009F), which some terminals obey too. */

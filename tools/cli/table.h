@@ -27,9 +27,6 @@ void adept_table_row(adept_table *table, const char *const *cells);
  *  Markdown would take for its own is escaped. In text, columns of empty cells only are left out. */
 adept_status adept_table_end(adept_cli *cli, adept_table *table, FILE *out);
 
-/** A short text of a format, to stand in a cell. */
-adept_text adept_cell(const char *format, ...) ADEPT_PRINTF(1, 2);
-
 /** Print text that comes from a file: control characters become '?', so that it cannot steer the terminal. */
 void adept_print_clean(FILE *out, const char *text);
 /** printf() of such texts: control characters of the result become '?' but for a line end that the format ends in. */
