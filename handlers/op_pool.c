@@ -12,15 +12,15 @@ typedef struct form {
 } form;
 
 static const adept_op ops[] = {
-    {"aten::max_pool1d", ADEPT_CAST_NONE, &(const form){1, true, false, false}},
-    {"aten::max_pool2d", ADEPT_CAST_NONE, &(const form){2, true, false, false}},
-    {"aten::max_pool3d", ADEPT_CAST_NONE, &(const form){3, true, false, false}},
-    {"aten::max_pool1d_with_indices", ADEPT_CAST_NONE, &(const form){1, true, true, false}},
-    {"aten::max_pool2d_with_indices", ADEPT_CAST_NONE, &(const form){2, true, true, false}},
-    {"aten::max_pool3d_with_indices", ADEPT_CAST_NONE, &(const form){3, true, true, false}},
-    {"aten::avg_pool1d", ADEPT_CAST_NONE, &(const form){1, false, false, false}},
-    {"aten::avg_pool2d", ADEPT_CAST_NONE, &(const form){2, false, false, false}},
-    {"aten::avg_pool3d", ADEPT_CAST_NONE, &(const form){3, false, false, false}},
+    {"aten::max_pool1d", ADEPT_READS_WINDOWS, &(const form){1, true, false, false}},
+    {"aten::max_pool2d", ADEPT_READS_WINDOWS, &(const form){2, true, false, false}},
+    {"aten::max_pool3d", ADEPT_READS_WINDOWS, &(const form){3, true, false, false}},
+    {"aten::max_pool1d_with_indices", ADEPT_READS_WINDOWS, &(const form){1, true, true, false}},
+    {"aten::max_pool2d_with_indices", ADEPT_READS_WINDOWS, &(const form){2, true, true, false}},
+    {"aten::max_pool3d_with_indices", ADEPT_READS_WINDOWS, &(const form){3, true, true, false}},
+    {"aten::avg_pool1d", ADEPT_READS_WINDOWS, &(const form){1, false, false, false}},
+    {"aten::avg_pool2d", ADEPT_READS_WINDOWS, &(const form){2, false, false, false}},
+    {"aten::avg_pool3d", ADEPT_READS_WINDOWS, &(const form){3, false, false, false}},
     {0},
 };
 

@@ -5,8 +5,9 @@
 static const char half_to_float;
 
 static const adept_op ops[] = {
-    {"aten::softmax", ADEPT_CAST_FP32 | ADEPT_ROLE_SOFTMAX, NULL},
-    {"aten::log_softmax aten::special_softmax aten::special_log_softmax aten::_safe_softmax", ADEPT_CAST_FP32, NULL},
+    {"aten::softmax", ADEPT_CAST_FP32 | ADEPT_CAST_WIDENS | ADEPT_ROLE_SOFTMAX, NULL},
+    {"aten::log_softmax", ADEPT_CAST_FP32 | ADEPT_CAST_WIDENS, NULL},
+    {"aten::special_softmax aten::special_log_softmax aten::_safe_softmax", ADEPT_CAST_FP32, NULL},
     {"aten::_softmax", ADEPT_CAST_FP32 | ADEPT_ROLE_SOFTMAX, &half_to_float},
     {"aten::_log_softmax", ADEPT_CAST_FP32, &half_to_float},
     {0},
@@ -21,6 +22,8 @@ static void shape(adept_call *c)
         if (adept_arg_bool(c, "half_to_float", false)) dtype = adept_call_dtype(c, ADEPT_F32);
     } else if (adept_arg_given(c, "dtype")) {
         dtype = adept_arg_dtype(c, "dtype");
+    } else if (dtype == ADEPT_F16 && adept_call_autocast(c)) {
+        dtype = ADEPT_F32; /* autocast asks for that type, and the kernel writes it (SoftMax.cpp, half_to_float) */
     }
     if (adept_call_ok(c) && !adept_dtype_is_float(dtype)) adept_call_fail(c, "element type is not floating");
     if (adept_call_ok(c)) adept_out_tensor(c, dtype, x->ndim, x->dims);

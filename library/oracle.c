@@ -87,6 +87,7 @@ static adept_run run_of(const adept_request *r)
         .allreduce = r->allreduce,
         .overlap = r->overlap,
         .bucket_bytes = r->bucket_bytes,
+        .host_launch_s = r->host_launch_s,
     };
 }
 

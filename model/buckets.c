@@ -101,14 +101,14 @@ static void send(link_state *link, const linear_laws *laws, double bytes, double
 /* A bucket is sent as soon as it is full of complete gradients and the one before it has been; exposed is what remains
  * after the pass. */
 double adept_buckets_send(double *exposed_s, double *hidden_s, const adept_buckets *buckets, const adept_network *net,
-                          const double *theta, const adept_board *board, double clock, bool host_bound,
+                          const double *theta, const adept_board *board, double clock, double host_launch_s,
                           double bucket_bytes)
 {
     const linear_laws laws = laws_of(net, theta);
-    const pace by_host = {.launch_s = theta[ADEPT_OP_t_host_s]},
+    const pace by_host = {.launch_s = host_launch_s},
                by_gpu = {1.0 / clock, adept_board_stretch(board, clock), theta[ADEPT_OP_t_launch_s]};
-    const pace at = host_bound && span_s(&buckets->backward, &by_host) > span_s(&buckets->backward, &by_gpu) ? by_host
-                                                                                                             : by_gpu;
+    bool host_bound = span_s(&buckets->backward, &by_host) > span_s(&buckets->backward, &by_gpu);
+    const pace at = host_bound ? by_host : by_gpu;
     double filled = 0.0, most = fmin(ADEPT_FIRST_BUCKET_BYTES, bucket_bytes), end_s = span_s(&buckets->backward, &at);
     link_state link = {0};
     for (size_t i = 0; i < buckets->n; i++) {

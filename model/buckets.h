@@ -32,10 +32,10 @@ adept_status adept_buckets_new(adept_buckets *out, const adept_kernel_set *set, 
 void adept_buckets_free(adept_buckets *buckets); /* zeroed is fine */
 
 /** Time of all-reduces in s: what is exposed after the pass, and what runs beside it.
- *  @param host_bound  the GPU waits for the host at the end of the pass: its timeline is the host's
+ *  @param host_launch_s  0: the GPU does not wait for the host at the end of the pass; else its timeline is the host's
  *  @return how many they are */
 double adept_buckets_send(double *exposed_s, double *hidden_s, const adept_buckets *buckets, const adept_network *net,
-                          const double *theta, const adept_board *board, double clock, bool host_bound,
+                          const double *theta, const adept_board *board, double clock, double host_launch_s,
                           double bucket_bytes);
 
 /** Are gradients sent in buckets? @param places_known  adept_backward_plan_known() of the profile

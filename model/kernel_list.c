@@ -42,9 +42,9 @@ static double core_j(const adept_timed_kernel *k, const adept_board *b)
     return b->e_simt_j * k->simt_flops + b->e_tensor_j * k->tensor_flops;
 }
 
-adept_execution adept_timed_kernel_at(const adept_timed_kernel *k, const adept_board *b, double clock)
+adept_clocked_kernel adept_timed_kernel_at(const adept_timed_kernel *k, const adept_board *b, double clock)
 {
-    adept_execution x = {.memory_s = (k->time_s - k->core_s) * adept_board_stretch(b, clock)};
+    adept_clocked_kernel x = {.memory_s = (k->time_s - k->core_s) * adept_board_stretch(b, clock)};
     double v = adept_board_voltage(b, clock, NULL);
     x.time_s = k->core_s / clock + x.memory_s;
     x.core_j = core_j(k, b) + b->active_w * clock * x.time_s;

@@ -94,11 +94,11 @@ typedef struct adept_clock {
 adept_clock adept_kernel_list_clock(const adept_kernel_list *list, double limit_w, double max_clock);
 
 /* One execution at a clock. */
-typedef struct adept_execution {
+typedef struct adept_clocked_kernel {
     double time_s, memory_s; /* all of it, and what does not follow the core clock */
     double core_j;           /* energy at full voltage of what follows the voltage */
     double energy_j;
-} adept_execution;
-adept_execution adept_timed_kernel_at(const adept_timed_kernel *k, const adept_board *b, double clock);
+} adept_clocked_kernel;
+adept_clocked_kernel adept_timed_kernel_at(const adept_timed_kernel *k, const adept_board *b, double clock);
 
 #endif

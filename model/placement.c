@@ -72,6 +72,16 @@ static adept_status check_clock(double clock_hz, const adept_hwprofile *hw, adep
                            clock_hz * 1e-6, hw->name, low_hz * 1e-6, high_hz * 1e-6);
 }
 
+static adept_status check_host(const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+{
+    if (!(run->host_launch_s >= 0.0) || isinf(run->host_launch_s))
+        return adept_error_set(err, ADEPT_E_USAGE, "the host's time for a launch must not be negative");
+    if (run->host_launch_s > 0.0 && adept_granularity_of(hw, run) == ADEPT_GRANULARITY_MODEL)
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "granularity \"model\" knows no host: its launches take t_kern_s each");
+    return ADEPT_OK;
+}
+
 /* Boards with NVLink of the fourth generation have switches that add (NVLink SHARP). */
 #define NVLINK_4_BYTES_PER_S 900e9
 
@@ -110,7 +120,9 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
     if (status == ADEPT_OK) status = adept_network_of(net, run, err);
     if (status == ADEPT_OK && !(run->bucket_bytes >= 0.0))
         status = adept_error_set(err, ADEPT_E_USAGE, "the size of a bucket must not be negative");
+    if (status == ADEPT_OK) status = check_host(hw, run, err);
     if (status != ADEPT_OK) return status;
+    row[ADEPT_ROW_HOST_S] = run->host_launch_s;
     row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
     if (!sends) net->n = 0;
     net->in_switch = adds_in_switch(hw, run);
@@ -151,6 +163,10 @@ static adept_status compile_dimensions(double *dim, const adept_profile *prof, c
     return ADEPT_OK;
 }
 
+/* Of an eager launch, which PyTorch's dispatcher and autograd take most of. A graph is launched as a whole. The wrapper
+ * that torch.compile writes calls its kernels one by one, without them; that 0.4 is an assumption. */
+static const double host_shares[] = {[ADEPT_EAGER] = 1.0, [ADEPT_GRAPHS] = 0.0, [ADEPT_COMPILE] = 0.4};
+
 static void compile_pass(double *pass, const adept_profile *prof, const adept_specs *specs, const adept_work *work)
 {
     const adept_optimizer_cost *optimizer = &work->optimizer;
@@ -185,6 +201,7 @@ adept_status adept_place_known(adept_placed *out, const adept_placement *at, ade
     if (status != ADEPT_OK) return status;
     compile_pass(numbers->pass, prof, &at->hw->specs, &out->work);
     bool updates = prof->mode == ADEPT_MODE_TRAIN && prof->optimizer && strcmp(prof->optimizer, "none") != 0;
+    out->host_share = host_shares[prof->execution];
     out->samples = (double)prof->batch_size * (double)prof->grad_accum;
     out->updated_tensors = updates ? (double)prof->trainable_tensors : 0.0;
     return ADEPT_OK;

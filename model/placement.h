@@ -41,6 +41,7 @@ typedef enum adept_row_column {
     ADEPT_ROW_LIMIT_W,   /* per GPU */
     ADEPT_ROW_MIN_CLOCK, /* relative to boost */
     ADEPT_ROW_MAX_CLOCK, /* 1, or what the clock is locked to */
+    ADEPT_ROW_HOST_S,    /* the host's time for a launch; 0: the parameter's */
     ADEPT_ROW_COLUMNS
 } adept_row_column;
 
@@ -64,6 +65,7 @@ typedef struct adept_placed {
     adept_placed_numbers numbers;
     adept_network network;  /* n 0 if nothing is sent; the row has its first law */
     double samples;         /* of one GPU and all passes */
+    double host_share;      /* of an eager launch's time that the host takes for one */
     double updated_tensors; /* parameters that the optimizer updates; 0 unless the mode is train */
 } adept_placed;
 

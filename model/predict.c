@@ -250,7 +250,7 @@ static adept_status predict_kernels(adept_op_prediction *out, const adept_plan *
         if (status != ADEPT_OK) return status;
         adept_operator_time_of(&t, NULL, &k, known->theta, known->menus);
         if (!(t.time_s > 0.0)) continue;
-        const adept_execution x = adept_timed_kernel_at(&t, board, step->clock_ratio);
+        const adept_clocked_kernel x = adept_timed_kernel_at(&t, board, step->clock_ratio);
         double executions = (double)prof->grad_accum * (double)op->count * shape.repeats;
         time_s += executions * x.time_s;
         memory_s += executions * x.memory_s;

@@ -44,12 +44,15 @@ static void put_config(adept_json_writer *w, const adept_profile *prof, const ad
     char extras[64];
     adept_json_put_known(w, "attention", adept_attention_name(prof->attention));
     adept_json_put_known(w, "memory_format", adept_memory_format_name(prof->memory_format));
+    adept_json_put_known(w, "execution", adept_execution_name(prof->execution));
     adept_json_put_known(w, "optimizer_impl", adept_optimizer_impl_name(prof->optimizer_impl));
     adept_json_put_known(w, "optimizer_extras",
                          adept_optimizer_extras_print(extras, sizeof extras, prof->optimizer_extras));
     /* null: the board's default limit, as an empty cell in a measurement CSV */
     adept_json_put_number(w, "power_limit_w", run->power_limit_w == 0.0 ? NAN : run->power_limit_w);
     adept_json_put_number(w, "clock_hz", run->clock_hz == 0.0 ? NAN : run->clock_hz); /* null: not locked */
+    /* null: the hardware profile's */
+    adept_json_put_number(w, "host_launch_s", run->host_launch_s == 0.0 ? NAN : run->host_launch_s);
     adept_json_end_object(w);
 }
 

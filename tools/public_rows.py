@@ -55,6 +55,15 @@ def timm_row(row):
     return {"model": model, "optimizer_impl": "forloop"}
 
 
+def timm_infer_row(row):
+    """The same repository's inference, by its newest PyTorch: `compile` says how; its own attention is fused since 2.0. One
+    size of images tells as much as all."""
+    if row["torch"] not in ("2.4.0", "2.9.1") or not row["input"].endswith("x224x224") or row["timm_name"].startswith("tf_"):
+        return None
+    has_attention = row["model"].startswith(("vit", "swin", "maxvit"))
+    return {"attention": "fused" if has_attention else "eager", "execution": "compile" if row["compile"] == "1" else "eager"}
+
+
 def zeus_row(row):
     """github ml-energy/zeus: PyTorch 1.x."""
     return {"optimizer_impl": "forloop"}
@@ -82,7 +91,8 @@ def as_it_is(row):
 
 
 # Files, and what their rows get.
-SOURCES = [("lambda/lambda_*.csv", lambda_row), ("timm/timm_*_train.csv", timm_row), ("dle/dle_*.csv", dle_row),
+SOURCES = [("lambda/lambda_*.csv", lambda_row), ("timm/timm_*_train.csv", timm_row),
+           ("timm/timm_*_infer.csv", timm_infer_row), ("dle/dle_*.csv", dle_row),
            ("zeus_*.csv", zeus_row), ("dosgroup*.csv", dosgroup_row), ("dosgroup/*.csv", dosgroup_row),
            ("neusight_*.csv", as_it_is)]
 
@@ -100,7 +110,7 @@ def convert(path, change, models, out, several):
         if "model" not in reader.fieldnames or "step_time_s" not in reader.fieldnames:
             return 0
         for row in reader:
-            row["overlap"] = ""
+            row.update({"overlap": "", "execution": ""})
             changes = change(row)
             if changes is None or (row.get("gpus", "1") not in ("", "1") and not several):
                 continue

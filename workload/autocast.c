@@ -117,8 +117,11 @@ adept_status adept_interp_unify(adept_interp *in, adept_value *args, int n_args,
     return ADEPT_OK;
 }
 
-adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, adept_cast cast, int32_t module)
+adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, const adept_op *op, int32_t module)
 {
+    adept_cast cast = adept_op_cast(op);
+    if (op->traits & ADEPT_CAST_WIDENS && n_args > 0 && args[0].kind == ADEPT_VALUE_TENSOR && args[0].u.t->dtype == ADEPT_F16)
+        return ADEPT_OK;
     adept_dtype to = cast == ADEPT_CAST_LOWER ? lower_type(in) : ADEPT_F32;
     if (cast == ADEPT_CAST_PROMOTE) {
         to = widest(args, n_args);

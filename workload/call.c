@@ -98,6 +98,11 @@ adept_attention adept_call_attention(const adept_call *c)
 
 /* ---------------------------------------------------------------- failure ---------------- */
 
+bool adept_call_autocast(const adept_call *c)
+{
+    return adept_precision_is_autocast(c->run->precision);
+}
+
 bool adept_call_ok(const adept_call *c)
 {
     return c->failure == ADEPT_CALL_FINE;

@@ -254,7 +254,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     if (!status) status = count_elements(in, args, node->n_inputs);
     if (status) return status;
     if (adept_precision_is_autocast(in->run.precision) && adept_op_cast(row.row) != ADEPT_CAST_NONE) {
-        status = adept_interp_autocast(in, args, node->n_inputs, adept_op_cast(row.row), node->module);
+        status = adept_interp_autocast(in, args, node->n_inputs, row.row, node->module);
         if (status) return status;
     }
     if (adept_precision_is_pure(in->run.precision) && !row.inplace) {
@@ -336,7 +336,9 @@ adept_status adept_interp_run(adept_interp *in)
     in->run.mode = in->config->mode;
     in->run.precision = in->config->precision;
     in->run.attention = in->config->attention;
-    in->run.memory_format = in->config->memory_format;
+    /* TorchInductor lays images out as channels_last by itself */
+    in->run.memory_format =
+        in->config->execution == ADEPT_COMPILE ? ADEPT_CHANNELS_LAST : in->config->memory_format;
     adept_status status = check_names(in);
     if (!status) status = adept_interp_bind_inputs(in);
     if (!status) status = adept_interp_block(in, g->body);

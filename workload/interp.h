@@ -54,7 +54,7 @@ void adept_interp_free(adept_interp *in);
 adept_status adept_interp_bind_inputs(adept_interp *in);                                            /* inputs.c */
 bool adept_interp_is_structural(const char *op);                                                    /* structure.c */
 adept_status adept_interp_structural(adept_interp *in, const adept_node *node);                     /* structure.c */
-adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, adept_cast cast, int32_t module); /* autocast.c */
+adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, const adept_op *op, int32_t module); /* autocast.c */
 adept_status adept_interp_unify(adept_interp *in, adept_value *args, int n_args, int32_t module); /* autocast.c */
 adept_status adept_interp_block(adept_interp *in, const adept_block *block);                        /* interp.c */
 adept_status adept_interp_record(adept_interp *in, const adept_call *call, const adept_node *node, int32_t module); /* interp.c */
@@ -76,6 +76,10 @@ extern const adept_handler adept_cast_handler;
 
 /** Replace eager attention by fused kernels (--attention fused). */
 adept_status adept_fuse_attention(adept_interp *in); /* attention.c */
+
+/** Make kernels of those that torch.compile writes itself (--execution compile).
+ *  @param costs  of all records; of a skipped one, or one without cost, no kernels */
+adept_status adept_fuse_generated(adept_interp *in, adept_cost *costs); /* fuse.c */
 
 /** Refuse a batch that the trace cannot follow (ADEPT_E_USAGE naming the module). Run after adept_interp_run. */
 adept_status adept_batch_check(const adept_interp *in, adept_error *err); /* batch_check.c */

@@ -12,6 +12,7 @@ typedef struct builder {
     adept_interp in;
     adept_profile *profile;
     adept_merger *merger;
+    adept_cost *costs; /* of each record */
     double temporary_bytes, saved_bytes;
     bool *used;             /* parameters that some operator has used so far */
     double gradient_bytes;  /* of parameters first used since the last operator that runs anything */
@@ -158,27 +159,46 @@ static adept_status sum_weight_gradients(builder *b)
     return status;
 }
 
-static adept_status cost_record(builder *b, adept_record *r)
+static adept_status cost_record(builder *b, adept_record *r, adept_cost *cost)
 {
     adept_interp *in = &b->in;
-    const adept_module *module = &in->graph->modules[r->module];
-    adept_cost cost = {.call = &r->call, .backward = r->reached && r->call.any_grad && in->run.mode != ADEPT_MODE_INFER};
-    r->call.handler->cost(&r->call, &cost);
+    const char *module = in->graph->modules[r->module].path;
+    *cost = (adept_cost){.call = &r->call, .backward = r->reached && r->call.any_grad && in->run.mode != ADEPT_MODE_INFER};
+    r->call.handler->cost(&r->call, cost);
     if (r->call.failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);
     if (r->call.failure != ADEPT_CALL_FINE)
         return adept_error_set(in->err, ADEPT_E_INVALID, "%s: cost of %s in module '%s': %s", in->graph->path,
-                               r->call.op, module->path, in->run.message);
-    for (size_t i = 0; i < cost.n_kernels; i++)
-        if (!adept_kernel_is_sane(&cost.kernels[i]))
+                               r->call.op, module, in->run.message);
+    for (size_t i = 0; i < cost->n_kernels; i++)
+        if (!adept_kernel_is_sane(&cost->kernels[i]))
             return adept_error_set(
                 in->err, ADEPT_E_INTERNAL,
                 "handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
                 r->call.handler->kind, r->call.op);
-    b->n_causal += cost.causal;
-    double temp = temporary(in, r, cost.saved_bytes);
+    return ADEPT_OK;
+}
+
+static adept_status cost_records(builder *b)
+{
+    adept_interp *in = &b->in;
+    adept_status status = ADEPT_OK;
+    if (!(b->costs = calloc(in->n_records + 1, sizeof *b->costs))) return adept_interp_nomem(in);
+    for (size_t i = 0; i < in->n_records && !status; i++)
+        if (in->records[i].call.handler->cost && !in->records[i].skipped)
+            status = cost_record(b, &in->records[i], &b->costs[i]);
+    if (!status && in->config->execution == ADEPT_COMPILE) status = adept_fuse_generated(in, b->costs);
+    return status;
+}
+
+static adept_status add_record(builder *b, const adept_record *r, const adept_cost *cost)
+{
+    adept_interp *in = &b->in;
+    const adept_module *module = &in->graph->modules[r->module];
+    b->n_causal += cost->causal;
+    double temp = temporary(in, r, cost->saved_bytes);
     if (temp > b->temporary_bytes) b->temporary_bytes = temp;
-    b->saved_bytes += cost.saved_bytes;
-    if (cost.n_kernels == 0 && cost.saved_bytes == 0) return ADEPT_OK;
+    b->saved_bytes += cost->saved_bytes;
+    if (cost->n_kernels == 0 && cost->saved_bytes == 0) return ADEPT_OK;
     shape_text inputs = shapes_of(adept_call_arguments(&r->call)), outputs = shapes_of(adept_call_results(&r->call));
     adept_profile_op op = {.path = module->path,
                            .module_class = module->class_name,
@@ -186,9 +206,9 @@ static adept_status cost_record(builder *b, adept_record *r)
                            .op = r->call.op,
                            .inputs = inputs.text,
                            .outputs = outputs.text,
-                           .n_kernels = cost.n_kernels,
-                           .kernels = cost.kernels,
-                           .saved_bytes = cost.saved_bytes,
+                           .n_kernels = cost->n_kernels,
+                           .kernels = cost->kernels,
+                           .saved_bytes = cost->saved_bytes,
                            .tied = takes_tied(in, &r->call),
                            .gradient_bytes = take_gradients(b)};
     return adept_merger_add(b->merger, &op) ? ADEPT_OK : no_room(b);
@@ -222,7 +242,8 @@ static adept_status describe_config(adept_profile *p, const adept_interp *in)
     p->mode = c->mode;
     p->precision = c->precision;
     p->attention = c->attention;
-    p->memory_format = c->memory_format;
+    p->memory_format = in->run.memory_format;
+    p->execution = c->execution;
     p->optimizer_impl = c->optimizer_impl == ADEPT_IMPL_AUTO ? ADEPT_IMPL_FOREACH : c->optimizer_impl;
     p->optimizer_extras = c->optimizer_extras;
     p->optimizer = adept_arena_strdup(p->arena, c->mode != ADEPT_MODE_TRAIN ? "none" : c->optimizer ? c->optimizer : "adamw");
@@ -290,12 +311,13 @@ static adept_status build(builder *b)
     if (status) return status;
     if (in->run.attention == ADEPT_ATTENTION_FUSED && (status = adept_fuse_attention(in))) return status;
     if ((status = adept_gradient_reach(in))) return status;
+    if ((status = cost_records(b))) return status;
     if (!(b->used = calloc(in->graph->n_params + 1, sizeof *b->used))) return adept_interp_nomem(in);
     for (size_t i = 0; i < in->n_records && !status; i++) {
         adept_tensor_cursor at = adept_call_arguments(&in->records[i].call);
         for (const adept_tensor *t; (t = adept_next_tensor(&at));)
             find_first_use(b, t);
-        if (in->records[i].call.handler->cost && !in->records[i].skipped) status = cost_record(b, &in->records[i]);
+        if (b->costs[i].call) status = add_record(b, &in->records[i], &b->costs[i]);
         if (!status) status = sum_result_gradients(b, &in->records[i]);
     }
     if (!status) status = sum_weight_gradients(b);
@@ -367,6 +389,7 @@ adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, 
     }
     adept_merger_free(b.merger);
     free(b.used);
+    free(b.costs);
     adept_interp_free(&b.in);
     if (status == ADEPT_OK)
         *out = b.profile;

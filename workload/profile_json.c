@@ -93,6 +93,7 @@ static void put_config(adept_json_writer *w, const adept_profile *p)
     adept_json_put_string(w, "precision", adept_precision_name(p->precision));
     adept_json_put_string(w, "attention", adept_attention_name(p->attention));
     adept_json_put_string(w, "memory_format", adept_memory_format_name(p->memory_format));
+    adept_json_put_string(w, "execution", adept_execution_name(p->execution));
     adept_json_put_string(w, "optimizer", p->optimizer);
     char extras[64];
     adept_json_put_string(w, "optimizer_impl", adept_optimizer_impl_name(p->optimizer_impl));

@@ -38,6 +38,7 @@ static void put_options(adept_json_writer *w, const adept_workload_config *c)
     adept_json_put_string(w, "attention", adept_attention_name(c->attention));
     if (c->memory_format != ADEPT_NCHW)
         adept_json_put_string(w, "memory_format", adept_memory_format_name(c->memory_format));
+    if (c->execution != ADEPT_EAGER) adept_json_put_string(w, "execution", adept_execution_name(c->execution));
     if (c->optimizer) adept_json_put_string(w, "optimizer", c->optimizer);
     put_count(w, "optimizer_impl", c->optimizer_impl);
     put_count(w, "optimizer_extras", c->optimizer_extras);
@@ -139,6 +140,9 @@ static void read_options(reader *in, const cJSON *root)
     const char *format = adept_json_string_or(&in->r, o, "memory_format", "nchw");
     if (!adept_memory_format_from_name(&c->memory_format, format))
         adept_json_fail(&in->r, "unknown memory format '%.40s'", format);
+    const char *execution = adept_json_string_or(&in->r, o, "execution", "eager");
+    if (!adept_execution_from_name(&c->execution, execution))
+        adept_json_fail(&in->r, "unknown execution '%.40s'", execution);
     c->optimizer = adept_json_string_or(&in->r, o, "optimizer", NULL);
     int64_t impl = count_or_zero(&in->r, o, "optimizer_impl"), extras = count_or_zero(&in->r, o, "optimizer_extras");
     if (impl > ADEPT_IMPL_FORLOOP || extras >= 2 * ADEPT_EXTRA_ZERO_GRAD)

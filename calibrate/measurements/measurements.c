@@ -21,6 +21,12 @@ static const char *scope_at(size_t index)
     return scopes[index];
 }
 
+static const char *compile_at(size_t index)
+{
+    static const char *const answers[] = {"0", "1", NULL};
+    return answers[index];
+}
+
 /* X(name, field of the row, kind, text where the cell is empty, words of a name or a choice): columns adept knows. The order is
  * CONTRACT's; `weight` is an addition. A number whose text is none is not given: 0, or NAN where it would be measured. A name stays
  * a text in the row; a choice becomes its number. */
@@ -38,6 +44,9 @@ static const char *scope_at(size_t index)
     X(grad_accum, grad_accum, COUNT, "1", NULL)                                                                        \
     X(attention, attention, CHOICE, "auto", adept_attention_at)                                                        \
     X(memory_format, memory_format, CHOICE, "nchw", adept_memory_format_at)                                            \
+    X(execution, execution, CHOICE, "eager", adept_execution_at)                                                        \
+    X(compile, compile, CHOICE, "0", compile_at)                                                                       \
+    X(host_launch_s, host_launch_s, POSITIVE, "", NULL)                                                                \
     X(overlap, overlap, CHOICE, "auto", adept_overlap_name)                                                            \
     X(power_limit_w, power_limit_w, POSITIVE, "default", NULL)                                                         \
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
@@ -232,10 +241,12 @@ adept_status adept_row_config(adept_workload_config *config, adept_input_spec *i
         .precision = m->precision,
         .attention = m->attention,
         .memory_format = m->memory_format,
+        .execution = m->execution,
         .mode_given = true,
         .precision_given = true,
         .attention_given = true,
         .memory_format_given = true,
+        .execution_given = true,
         .optimizer = m->optimizer,
         .optimizer_impl = m->optimizer_impl,
         .optimizer_extras = m->optimizer_extras,
@@ -272,6 +283,10 @@ static adept_status check_row(adept_measurement *m, adept_error *err)
     if (*m->model == '\0') return adept_row_fail(m, "model", err, "is empty");
     if (isnan(m->step_time_s) && isnan(m->power_avg_w))
         return adept_row_fail(m, "step_time_s", err, "is empty, and so is avg_power_w: the row measures nothing");
+    if (m->compile && m->execution == ADEPT_GRAPHS)
+        return adept_row_fail(m, "compile", err, "is 1, but execution is graphs");
+    if (m->compile) m->execution = ADEPT_COMPILE;
+    m->texts[COLUMN_execution] = adept_execution_name(m->execution);
     if (m->mode != ADEPT_MODE_TRAIN) m->texts[COLUMN_optimizer] = m->optimizer = "none";
     return adept_row_config(&config, inputs, m, err);
 }

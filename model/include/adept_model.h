@@ -89,6 +89,7 @@ typedef struct adept_run {        /* how the workload runs on the hardware */
     adept_allreduce allreduce;    /* between nodes if there are several: inside them it is a ring's */
     adept_overlap overlap;
     double bucket_bytes;          /* 0: ADEPT_BUCKET_BYTES */
+    double host_launch_s;         /* of an eager kernel; 0: the hardware profile's. Granularity "operator" only */
 } adept_run;
 
 /** One all-reduce of granularity "operator" by a ring in one node; NAN for less than one GPU. */

@@ -15,7 +15,7 @@ same() {
 }
 
 # every option changes what it is about
-same "$p" -- "$p" --batch 256 --mode train --precision fp32 --optimizer adamw --grad-accum 1 --attention auto --memory-format nchw --optimizer-impl foreach
+same "$p" -- "$p" --batch 256 --mode train --precision fp32 --optimizer adamw --grad-accum 1 --attention auto --memory-format nchw --execution eager --optimizer-impl foreach
 same "$p" -- "$p" --input Bx1024
 same "$p" -- "$p" --input 256x1024
 same "$p" -- "$p" --batch 256 --input 8x1024 # --batch replaces the leading dimension

@@ -103,6 +103,9 @@ expect_error 2 "--precision: 'fp8' is not one of fp32, tf32, bf16, fp16" predict
 expect_error 2 "--attention: '' is not one of auto, eager, fused" predict "$p" --gpu a100 --attention=
 expect_error 2 "--memory-format: 'nhcw' is not one of nchw, channels_last" predict "$p" --gpu a100 --memory-format nhcw
 expect_ok predict "$p" --gpu a100 --memory-format nhwc
+expect_error 2 "--execution: 'lazy' is not one of eager, graphs, compile" predict "$p" --gpu a100 --execution lazy
+expect_ok predict "$p" --gpu a100 --execution graphs --host-launch 30us
+expect_error 2 'knows no host' predict "$p" --gpu a100 --granularity model --host-launch 30us
 expect_error 2 "--optimizer-impl: 'apex' is not one of auto, foreach, fused, forloop" predict "$p" --gpu a100 --optimizer-impl apex
 expect_error 2 "--optimizer-extras: 'clip,swa' is not one of clip, unscale, master, ema, zero_grad" \
     predict "$p" --gpu a100 --optimizer-extras clip,swa

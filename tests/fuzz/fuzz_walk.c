@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .precision = (adept_precision)(data[0] / 3 % ADEPT_PRECISION_COUNT),
         .attention = (adept_attention)(data[0] / 18 % 3),
         .memory_format = (adept_memory_format)(data[0] / 54 % 2),
+        .execution = (adept_execution)(data[0] / 108),
         .batch_size = data[1] % 16,
         .seq_length = data[1] / 16 * 9,
         .allow_unsupported = data[0] >= 54,

@@ -39,7 +39,7 @@ naive_communication naive_communicate_buckets(const adept_backward_plan *plan, c
 
 /* One execution's backward at a clock, kernels and the gaps between them. */
 static double backward_s(double *host_s, const adept_profile_op *op, const adept_profile *prof,
-                         const adept_hwprofile *hw, const double *theta, double clock)
+                         const adept_hwprofile *hw, const double *theta, double launch_s, double clock)
 {
     double time_s = 0.0, n = 0.0;
     for (size_t i = 0; i < op->n_kernels && op->count > 0; i++) {
@@ -51,7 +51,7 @@ static double backward_s(double *host_s, const adept_profile_op *op, const adept
         time_s += k.count / (double)op->count * (t.core_s / clock + (t.time_s - t.core_s) * stretch);
         n += op->kernels[i].launches;
     }
-    *host_s = n * theta[ADEPT_OP_t_host_s];
+    *host_s = n * launch_s;
     return time_s + n * theta[ADEPT_OP_t_launch_s];
 }
 
@@ -66,7 +66,8 @@ naive_communication naive_communication_of(const adept_profile *prof, const adep
     if (adept_network_of(&net, run, NULL) != ADEPT_OK || adept_backward_plan_new(&plan, prof, NULL) != ADEPT_OK)
         abort();
     for (size_t i = 0; i < prof->n_ops; i++)
-        op_s[i] = backward_s(&op_host_s[i], &prof->ops[i], prof, hw, theta, clock_ratio);
+        op_s[i] = backward_s(&op_host_s[i], &prof->ops[i], prof, hw, theta,
+                             naive_host_launch_s(prof, run, theta[ADEPT_OP_t_host_s]), clock_ratio);
     for (size_t i = 0; i < plan.n; i++) {
         device_s += plan.pieces[i].executions * op_s[plan.pieces[i].op];
         host_s += plan.pieces[i].executions * op_host_s[plan.pieces[i].op];

@@ -333,6 +333,13 @@ static void run_part(naive_operator *o, double device_s, double host_s)
     o->end_s = fmax(o->end_s + device_s, o->host_s);
 }
 
+double naive_host_launch_s(const adept_profile *prof, const adept_run *run, double t_host_s)
+{
+    double eager_s = run->host_launch_s > 0 ? run->host_launch_s : t_host_s;
+    if (prof->execution == ADEPT_GRAPHS) return 0;
+    return prof->execution == ADEPT_COMPILE ? 0.4 * eager_s : eager_s;
+}
+
 naive_operator naive_operator_predict(const adept_placement *at, const double *theta)
 {
     const adept_profile *prof = at->profile;
@@ -360,7 +367,7 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
         const row *r = &s.rows[i];
         kernels_s += r->times * time_at(r, out.clock_ratio, theta);
         device_s[r->part] += r->times * time_at(r, out.clock_ratio, theta) + r->launches * P(t_launch_s);
-        host_s[r->part] += r->launches * P(t_host_s);
+        host_s[r->part] += r->launches * naive_host_launch_s(prof, &at->run, P(t_host_s));
         energy_j += r->times * energy_at(&s, r, out.clock_ratio);
     }
     free(s.rows);

@@ -13,6 +13,9 @@ typedef struct naive_operator {
     bool floored;
 } naive_operator;
 
+/** What the host takes for a launch. @param t_host_s  the parameter */
+double naive_host_launch_s(const adept_profile *prof, const adept_run *run, double t_host_s);
+
 naive_operator naive_operator_predict(const adept_placement *at, const double *theta);
 
 /** One kernel at full clock: its time, and the part that follows the clock. */

@@ -94,7 +94,8 @@ static adept_run inner_run(const adept_request *r, adept_granularity equations)
                        r->internode_latency_s,
                        (adept_allreduce)r->allreduce,
                        (adept_overlap)r->overlap,
-                       r->bucket_bytes};
+                       r->bucket_bytes,
+                       r->host_launch_s};
 }
 
 /* @return how many could be predicted */

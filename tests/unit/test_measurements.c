@@ -29,8 +29,8 @@ static void every_column(void **state)
     (void)state;
     adept_dataset *d =
         parse("source,weight,power_scope,avg_power_w,step_time_s,power_limit_w,attention,grad_accum,optimizer,"
-              "optimizer_impl,optimizer_extras,overlap,memory_format,mode,precision,gpus,gpu,batch_size,input,model\n"
-              "lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",none,nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
+              "optimizer_impl,optimizer_extras,overlap,execution,host_launch_s,memory_format,mode,precision,gpus,gpu,batch_size,input,model\n"
+              "lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",none,graphs,3e-5,nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
     const adept_measurement *m = d->rows;
     assert_int_equal(d->n, 1);
     assert_string_equal(m->model, "../x/bert.pt2");
@@ -47,6 +47,7 @@ static void every_column(void **state)
     assert_int_equal(m->precision, ADEPT_AMP_BF16);
     assert_int_equal(m->attention, ADEPT_ATTENTION_FUSED);
     assert_int_equal(m->memory_format, ADEPT_CHANNELS_LAST);
+    assert_true(m->execution == ADEPT_GRAPHS && m->host_launch_s == 3e-5);
     assert_int_equal(m->optimizer_impl, ADEPT_IMPL_FORLOOP);
     assert_int_equal(m->overlap, ADEPT_OVERLAP_NONE);
     assert_int_equal(m->optimizer_extras, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_EMA);
@@ -55,6 +56,19 @@ static void every_column(void **state)
     assert_string_equal(m->file, "runs/t.csv");
     assert_string_equal(d->files[0].name, "t.csv");
     assert_int_equal(d->files[0].n_rows, 1);
+    adept_dataset_free(d);
+}
+
+/* The same said twice, in either column. */
+static void compiled_rows(void **state)
+{
+    (void)state;
+    adept_dataset *d = parse("model,step_time_s,compile,execution\na,1,1,\na,1,0,compile\na,1,1,compile\na,1,,\n");
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(d->rows[i].execution, ADEPT_COMPILE);
+        assert_string_equal(adept_measurement_text(&d->rows[i], "execution"), "compile");
+    }
+    assert_int_equal(d->rows[3].execution, ADEPT_EAGER);
     adept_dataset_free(d);
 }
 
@@ -70,7 +84,7 @@ static void defaults(void **state)
     assert_true(m->memory_format == ADEPT_NCHW && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
     assert_string_equal(adept_measurement_text(m, "memory_format"), "nchw");
     assert_string_equal(adept_measurement_text(m, "optimizer_impl"), "auto");
-    assert_true(m->overlap == ADEPT_OVERLAP_AUTO);
+    assert_true(m->overlap == ADEPT_OVERLAP_AUTO && m->execution == ADEPT_EAGER && m->host_launch_s == 0);
     assert_string_equal(adept_measurement_text(m, "optimizer_extras"), "none");
     assert_true(m->step_time_s == 0.25 && isnan(m->power_avg_w));
     assert_string_equal(adept_measurement_text(m, "precision"), "fp32");
@@ -232,6 +246,8 @@ static const refusal refusals[] = {
     {HEAD "a,1,,,,,,lion9,,,,,,\n", "t.csv:2: column optimizer: 'lion9' is not one of none, sgd"},
     {HEAD "a,1,,,,,,,x,,,,,\n", "t.csv:2: column grad_accum: 'x' is not a whole number"},
     {HEAD "a,1,,,,,,,,flash,,,,\n", "t.csv:2: column attention: 'flash' is not one of auto, eager, fused"},
+    {"model,step_time_s,compile\na,1,2\n", "t.csv:2: column compile: '2' is not one of 0, 1"},
+    {"model,step_time_s,compile,execution\na,1,1,graphs\n", "t.csv:2: column compile: is 1, but execution is graphs"},
     {"model,step_time_s,memory_format\na,1,nwhc\n",
      "t.csv:2: column memory_format: 'nwhc' is not one of nchw, channels_last"},
     {"model,step_time_s,overlap\na,1,all\n",
@@ -440,6 +456,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_column),
         cmocka_unit_test(defaults),
+        cmocka_unit_test(compiled_rows),
         cmocka_unit_test(power_alone_and_other_modes),
         cmocka_unit_test(the_format),
         cmocka_unit_test(numbers_have_one_form),

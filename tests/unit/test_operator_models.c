@@ -205,6 +205,7 @@ static size_t add_runs(adept_placement *rows, const adept_profile *profile, cons
                                      .allreduce = (adept_allreduce)(i % 3),
                                      .nodes = counts[i] % 2 == 0 && i % 2 ? 2 : 0,
                                      .internode_bytes_per_s = 5e10,
+                                     .host_launch_s = i == 4 ? 3e-5 : 0,
                                      .overlap = i == 3 ? ADEPT_OVERLAP_NONE : ADEPT_OVERLAP_FIXED,
                                      .granularity = ADEPT_GRANULARITY_OPERATOR}};
     return N_RUNS;
@@ -252,6 +253,7 @@ static void check_model(const char *path, void *context)
                                                   .precision = precisions[p],
                                                   .memory_format = m == 1 ? ADEPT_CHANNELS_LAST : ADEPT_NCHW,
                                                   .attention = p == 2 ? ADEPT_ATTENTION_FUSED : ADEPT_ATTENTION_AUTO,
+                                                  .execution = (adept_execution)((m + p + 1) % 3),
                                                   .grad_accum = 1 + p % 2,
                                                   .optimizer = optimizers[p],
                                                   .optimizer_impl = (adept_optimizer_impl)(number_of(name) % 4),

@@ -40,6 +40,34 @@ static void the_host_can_be_slower(void **state)
     near(predict(&f).step_time_s, 206e-4 + 2e-3 + SAMPLES_S);
 }
 
+/* A graph is launched once; what torch.compile writes launches in 0.4 of the time. A host that is named replaces the profile's. */
+static void the_host_depends_on_how_it_runs(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f, 200, 6);
+    set(&f, "t_host_s", 1e-4);
+    f.prof.execution = ADEPT_GRAPHS;
+    near(predict(&f).step_time_s, 200 * PRODUCT_S + 6 * STREAM_S + 206e-6 + 2e-3);
+    f.run.host_launch_s = 1.0;
+    near(predict(&f).step_time_s, 200 * PRODUCT_S + 6 * STREAM_S + 206e-6 + 2e-3);
+    f.prof.execution = ADEPT_COMPILE;
+    f.run.host_launch_s = 0;
+    near(predict(&f).step_time_s, 200 * PRODUCT_S + 6 * STREAM_S + 206e-6 + 2e-3); /* 206 * 40 us are hidden */
+    f.run.host_launch_s = 3e-4;
+    near(predict(&f).step_time_s, 206 * 0.4 * 3e-4 + 2e-3 + SAMPLES_S);
+    f.prof.execution = ADEPT_EAGER;
+    near(predict(&f).step_time_s, 206 * 3e-4 + 2e-3 + SAMPLES_S);
+    f.run.granularity = ADEPT_GRANULARITY_MODEL;
+    adept_prediction p;
+    adept_error err;
+    assert_int_equal(adept_predict(&p, &f.prof, &f.gpu.hw, &f.run, &err), ADEPT_E_USAGE);
+    assert_string_equal(err.message, "granularity \"model\" knows no host: its launches take t_kern_s each");
+    f.run.granularity = ADEPT_GRANULARITY_OPERATOR;
+    f.run.host_launch_s = -1;
+    assert_int_equal(adept_predict(&p, &f.prof, &f.gpu.hw, &f.run, &err), ADEPT_E_USAGE);
+}
+
 /* AdamW of 1e9 parameters in fp32: its operations move 18 words and read the gradient twice, 80e9 bytes; at 0.8 TB/s,
  * times 1.25. One group of 64 tensors, 12 kernels. */
 #define ADAMW_BYTES 80e9
@@ -378,6 +406,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_add_up),
         cmocka_unit_test(the_host_can_be_slower),
+        cmocka_unit_test(the_host_depends_on_how_it_runs),
         cmocka_unit_test(the_host_can_be_slower_in_one_part),
         cmocka_unit_test(the_host_is_waited_for_in_every_pass),
         cmocka_unit_test(all_reduce),

@@ -500,6 +500,7 @@ static void json_has_every_number(void **state)
     adept_workload_config config = {.precision = ADEPT_AMP_FP16,
                                     .grad_accum = 3,
                                     .memory_format = ADEPT_CHANNELS_LAST,
+                                    .execution = ADEPT_GRAPHS,
                                     .optimizer = "sgd",
                                     .optimizer_impl = ADEPT_IMPL_FUSED,
                                     .optimizer_extras = ADEPT_EXTRA_CLIP | ADEPT_EXTRA_ZERO_GRAD};
@@ -523,7 +524,8 @@ static void json_has_every_number(void **state)
     static const char *const words[][2] = {{"optimizer", "sgd"},
                                            {"optimizer_impl", "fused"},
                                            {"optimizer_extras", "clip,zero_grad"},
-                                           {"memory_format", "channels_last"}};
+                                           {"memory_format", "channels_last"},
+                                           {"execution", "graphs"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         assert_string_equal(cJSON_GetObjectItemCaseSensitive(of_config, words[i][0])->valuestring, words[i][1]);
     assert_null(cJSON_GetObjectItemCaseSensitive(root, "graph")); /* that is for saved profiles */

@@ -154,6 +154,8 @@ static void every_option_is_kept(void **state)
         {.memory_format = ADEPT_CHANNELS_LAST, .optimizer_impl = ADEPT_IMPL_FUSED},
         {.optimizer = "lamb", .optimizer_impl = ADEPT_IMPL_FORLOOP, .optimizer_extras = ADEPT_EXTRA_CLIP | ADEPT_EXTRA_EMA},
         {.optimizer_extras = 31},
+        {.execution = ADEPT_GRAPHS},
+        {.execution = ADEPT_COMPILE},
     };
     static const adept_workload_config over[] = {
         {.batch_size = 11},
@@ -162,6 +164,7 @@ static void every_option_is_kept(void **state)
         {.attention = ADEPT_ATTENTION_FUSED, .attention_given = true},
         {.memory_format = ADEPT_NCHW, .memory_format_given = true, .optimizer_impl = ADEPT_IMPL_FOREACH},
         {.optimizer_extras = ADEPT_EXTRA_MASTER},
+        {.execution = ADEPT_EAGER, .execution_given = true},
     };
     adept_graph *graph = saved_model_graph(DATA "lengths.graph");
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {

@@ -74,6 +74,8 @@ static const adept_option_row rows[] = {
      .at = AT(config.attention), .given = AT(config.attention_given), .names = adept_attention_at},
     {"memory-format", "HOW", 2, "Of images: nchw (default) or channels_last", ADEPT_OPT_PARSED,
      .parse = parse_memory_format},
+    {"execution", "HOW", 2, "eager (default), graphs (CUDA graphs: no launches by the host) or compile (torch.compile)",
+     ADEPT_OPT_CHOICE, .at = AT(config.execution), .given = AT(config.execution_given), .names = adept_execution_at},
     {"allow-unsupported", NULL, 2,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model",
      ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported)},

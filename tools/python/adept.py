@@ -83,7 +83,8 @@ class Request(_Struct):
     """How a step runs; made by Oracle.request(). Zero is the default everywhere."""
     _fields_ = [("_oracle", c_void_p), ("gpus", c_int64), ("nodes", c_int64)] + _doubles(
         "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("allreduce", c_int32), ("overlap", c_int32)
-                                                                                             ] + _RESERVED
+                                                                                             ] + _doubles(
+        "host_launch_s") + [("reserved", c_double * 3)]
 
 
 class Estimate(_Struct):

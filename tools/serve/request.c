@@ -46,6 +46,7 @@ static const field run_fields[] = {
     {"internode_bytes_per_s", FIELD_POSITIVE, IN_RUN(request.internode_bytes_per_s), NULL, 0},
     {"internode_latency_s", FIELD_POSITIVE, IN_RUN(request.internode_latency_s), NULL, 0},
     {"bucket_bytes", FIELD_POSITIVE, IN_RUN(request.bucket_bytes), NULL, 0},
+    {"host_launch_s", FIELD_POSITIVE, IN_RUN(request.host_launch_s), NULL, 0},
     {"allreduce", FIELD_WORD, IN_RUN(request.allreduce), allreduce_words, 0},
     {"overlap", FIELD_WORD, IN_RUN(request.overlap), overlap_words, 0},
     {NULL, FIELD_NAME, 0, NULL, 0},

@@ -23,6 +23,8 @@ typedef enum adept_precision {
 } adept_precision;
 /* Where the channels of images lie: planes of their own (NCHW, as PyTorch makes them), or side by side in a pixel. */
 typedef enum adept_memory_format { ADEPT_NCHW, ADEPT_CHANNELS_LAST } adept_memory_format;
+/* How PyTorch runs the step: operator by operator, as CUDA graphs, or by torch.compile (TorchInductor). */
+typedef enum adept_execution { ADEPT_EAGER, ADEPT_GRAPHS, ADEPT_COMPILE } adept_execution;
 typedef enum adept_attention { ADEPT_ATTENTION_AUTO, ADEPT_ATTENTION_EAGER, ADEPT_ATTENTION_FUSED } adept_attention;
 
 /* What the walk over a graph knows of an operator without asking its handler: the or of one word of each kind below. */
@@ -34,13 +36,15 @@ typedef enum adept_cast {
     ADEPT_CAST_LOWER,   /* inputs are cast to bf16/fp16: matrix products, convolutions */
     ADEPT_CAST_FP32,    /* inputs are cast to fp32: softmax, norms, losses, exp, pow, ... */
     ADEPT_CAST_PROMOTE, /* several inputs are cast to the widest among them: cat, stack, index_put, ... */
-    ADEPT_CAST_MASK = 0x3
+    ADEPT_CAST_MASK = 0x3,
+    ADEPT_CAST_WIDENS = 0x1000 /* with FP32: its kernel reads fp16 and writes fp32, so that no fp16 input is cast */
 } adept_cast;
 
 /* Which arguments it reads. */
 typedef enum adept_reads {
     ADEPT_READS_ALL,
-    ADEPT_READS_FIRST = 0x4 /* of those after the first it looks at the type or the shape only: no gradient flows there */
+    ADEPT_READS_FIRST = 0x4, /* of those after the first it looks at the type or the shape only: no gradient flows there */
+    ADEPT_READS_WINDOWS = 0x8 /* each element of the result reads several of the first argument: windows that may overlap */
 } adept_reads;
 
 /* What it may be in an eager attention, softmax(q k^T) v, which a fused kernel can stand for (attention.c). */
@@ -90,6 +94,11 @@ static inline bool adept_op_reads_first(const adept_op *op)
     return (op->traits & ADEPT_READS_FIRST) != 0;
 }
 
+static inline bool adept_op_reads_windows(const adept_op *op)
+{
+    return (op->traits & ADEPT_READS_WINDOWS) != 0;
+}
+
 static inline adept_role adept_op_role(const adept_op *op)
 {
     return (adept_role)(op->traits & ADEPT_ROLE_MASK);
@@ -110,6 +119,7 @@ bool adept_call_inplace(const adept_call *c);       /* the operator was written 
 bool adept_call_training(const adept_call *c);      /* mode is train or fwbw: batch norm and dropout are active */
 adept_attention adept_call_attention(const adept_call *c);
 adept_memory_format adept_call_memory_format(const adept_call *c);
+bool adept_call_autocast(const adept_call *c); /* torch.autocast is on */
 bool adept_call_ok(const adept_call *c);
 void adept_call_fail(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3); /* the shapes do not fit: exit 3 or 2 */
 /** Fails the call if something is wrong, and says whether it is: `if (adept_call_refuse(c, n < 1, "...", n)) return;` */

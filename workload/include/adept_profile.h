@@ -15,8 +15,10 @@ typedef struct adept_workload_config {
     adept_precision precision;
     adept_attention attention;
     adept_memory_format memory_format;
+    adept_execution execution;
     /* for adept_workload_config_over() only */
-    bool mode_given, precision_given, attention_given, memory_format_given, optimizer_impl_given, optimizer_extras_given;
+    bool mode_given, precision_given, attention_given, memory_format_given, execution_given, optimizer_impl_given,
+        optimizer_extras_given;
     const char *optimizer;   /* NULL: "adamw"; ignored (none) unless mode is train */
     adept_optimizer_impl optimizer_impl;
     unsigned optimizer_extras; /* bits of adept_optimizer.h */
@@ -41,7 +43,8 @@ ADEPT_API char *adept_workload_config_text(const adept_workload_config *config);
     X(mode, ADEPT_MODE_INFER)           \
     X(precision, ADEPT_PURE_FP16)       \
     X(attention, ADEPT_ATTENTION_FUSED) \
-    X(memory_format, ADEPT_CHANNELS_LAST)
+    X(memory_format, ADEPT_CHANNELS_LAST) \
+    X(execution, ADEPT_COMPILE)
 
 /* The word of a value; the words by number, NULL past the end; the value of a word, which may be another name for it. */
 #define X(words, last)                                           \
@@ -130,6 +133,7 @@ typedef struct adept_profile {
     adept_precision precision;
     adept_attention attention;
     adept_memory_format memory_format;
+    adept_execution execution;
     const char *optimizer; /* "none" unless mode is train */
     adept_optimizer_impl optimizer_impl;
     unsigned optimizer_extras; /* bits of adept_optimizer.h */

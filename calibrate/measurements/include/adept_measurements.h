@@ -50,9 +50,12 @@ typedef struct adept_measurement {
     adept_precision precision;
     adept_attention attention;
     adept_memory_format memory_format;
+    adept_execution execution;
+    int compile; /* 1: another way to say that execution is compile */
     adept_optimizer_impl optimizer_impl;
     unsigned optimizer_extras;
     adept_overlap overlap;
+    double host_launch_s; /* 0: not known */
     double power_limit_w; /* of one GPU; 0: the board's default */
 
     double step_time_s; /* NAN: not measured */
@@ -64,7 +67,7 @@ typedef struct adept_measurement {
     const adept_profile *profile;
     const char *model_path; /* the file that `model` means; set with the profile */
     const adept_hwprofile *hw;
-    adept_run run; /* gpus, overlap and power_limit_w; saturation NULL */
+    adept_run run; /* gpus, overlap, power_limit_w and host_launch_s; saturation NULL */
 
     const char *suspect; /* why the row looks wrong, NULL if it does not */
 } adept_measurement;

@@ -35,7 +35,8 @@ typedef struct adept_request {
     double bucket_bytes;          /* 0: 25 MiB */
     adept_allreduce allreduce;    /* between nodes if there are several: inside them it is a ring's */
     adept_overlap overlap;
-    double reserved[4];           /* 0 */
+    double host_launch_s;         /* of an eager kernel; 0: the hardware profile's */
+    double reserved[3];           /* 0 */
 } adept_request;
 
 /**

@@ -1,0 +1,122 @@
+/* torch.compile: TorchInductor makes one kernel of element-wise operators, reductions and copies that follow one another
+ * (Ansel et al., "PyTorch 2", ASPLOS 2024, section 4). What one such operator makes for others of its kind stays in
+ * registers: it is not read again, not written unless somebody else reads it, and costs no launch of its own. The backward
+ * pass does the same with gradients, and computes again what it needs of the forward pass. Products, convolutions and fused
+ * attention stay library calls, which read and write all their operands. Whoever reads windows of its first argument makes
+ * it be written. */
+#include "interp.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct fuser {
+    adept_interp *in;
+    adept_cost *costs;
+    int32_t *writer; /* by storage: the record that wrote what is in it now, -1 */
+    bool *spilled;   /* by record: somebody who is not fused with it reads what it made */
+    bool *used;      /* by record: somebody reads it at all */
+    double *joined;  /* by record: bytes that it finds in registers; and of them those that want a gradient */
+    double *joined_grad;
+} fuser;
+
+/* Does Inductor write the kernels itself? */
+static bool is_generated(const adept_cost *cost)
+{
+    for (size_t i = 0; i < cost->n_kernels; i++) {
+        const adept_kernel *k = &cost->kernels[i];
+        bool of_family = k->family == ADEPT_FAMILY_STREAM || k->family == ADEPT_FAMILY_SOFTMAX ||
+                         k->family == ADEPT_FAMILY_NORM || k->family == ADEPT_FAMILY_BATCH_NORM;
+        if (k->unit != ADEPT_UNIT_ALU || !of_family) return false;
+    }
+    return cost->n_kernels > 0;
+}
+
+static void read_argument(fuser *f, size_t reader, const adept_tensor *t, bool fuses)
+{
+    int32_t writer = t->storage >= 0 ? f->writer[t->storage] : -1;
+    if (writer < 0) return;
+    f->used[writer] = true;
+    if (!fuses) f->spilled[writer] = true;
+    if (!fuses || !is_generated(&f->costs[writer])) return;
+    double bytes = adept_tensor_unique_bytes(t);
+    f->joined[reader] += bytes;
+    if (t->requires_grad) f->joined_grad[reader] += bytes;
+}
+
+static void follow_record(fuser *f, size_t i)
+{
+    const adept_call *call = &f->in->records[i].call;
+    bool generated = is_generated(&f->costs[i]), windows = adept_op_reads_windows(call->row);
+    adept_tensor_cursor arguments = adept_call_arguments(call), results = adept_call_results(call);
+    if (f->costs[i].n_kernels == 0) return; /* a view */
+    for (const adept_tensor *t; (t = adept_next_tensor(&arguments));)
+        read_argument(f, i, t, generated && !windows);
+    for (const adept_tensor *t; (t = adept_next_tensor(&results));)
+        if (t->storage >= 0) f->writer[t->storage] = (int32_t)i;
+}
+
+/* What the model returns is written. */
+static void spill_value(fuser *f, const adept_value *v, int depth)
+{
+    if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->storage >= 0 && f->writer[v->u.t->storage] >= 0)
+        f->spilled[f->writer[v->u.t->storage]] = true;
+    if (depth > 64 || !adept_value_is_container(v)) return;
+    for (size_t i = 0; i < v->u.list->n; i++)
+        spill_value(f, &v->u.list->items[i], depth + 1);
+}
+
+static double tensors_bytes(adept_tensor_cursor at)
+{
+    double bytes = 0.0;
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+        bytes += adept_tensor_unique_bytes(t);
+    return bytes;
+}
+
+/* Kernels of one pass together read and write no more than `reads` and `writes`, and are one launch, or none where they
+ * belong to the kernel before them. */
+static void shrink(adept_cost *cost, adept_pass pass, double reads, double writes, double launches)
+{
+    double read = 0.0, written = 0.0, launched = 0.0;
+    for (size_t i = 0; i < cost->n_kernels; i++) {
+        const adept_kernel *k = &cost->kernels[i];
+        if (k->pass != pass) continue;
+        read += k->bytes_read, written += k->bytes_written, launched += k->launches;
+    }
+    for (size_t i = 0; i < cost->n_kernels; i++) {
+        adept_kernel *k = &cost->kernels[i];
+        if (k->pass != pass) continue;
+        if (read > reads) k->bytes_read *= reads / read;
+        if (written > writes) k->bytes_written *= writes / written;
+        if (launched > launches) k->launches *= launches / launched;
+    }
+}
+
+static void shrink_record(fuser *f, size_t i)
+{
+    const adept_call *call = &f->in->records[i].call;
+    double takes = tensors_bytes(adept_call_arguments(call)), makes = tensors_bytes(adept_call_results(call));
+    bool kept = f->used[i] && !f->spilled[i], joins = f->joined[i] > 0.0;
+    shrink(&f->costs[i], ADEPT_FORWARD, fmax(0.0, takes - f->joined[i]), kept ? 0.0 : makes, joins ? 0.0 : 1.0);
+    /* gradients of its results come from those that read them; what it read is computed again */
+    shrink(&f->costs[i], ADEPT_BACKWARD, fmax(0.0, takes - f->joined[i]) + (kept ? 0.0 : makes),
+           fmax(0.0, takes - f->joined_grad[i]), kept ? 0.0 : 1.0);
+}
+
+adept_status adept_fuse_generated(adept_interp *in, adept_cost *costs)
+{
+    const adept_block *body = in->graph->body;
+    size_t n = in->n_records;
+    fuser f = {in, costs, malloc((in->run.n_storages + 1) * sizeof(int32_t)), calloc(n + 1, sizeof(bool)),
+               calloc(n + 1, sizeof(bool)), calloc(n + 1, sizeof(double)), calloc(n + 1, sizeof(double))};
+    bool room = f.writer && f.spilled && f.used && f.joined && f.joined_grad;
+    if (room) memset(f.writer, -1, (in->run.n_storages + 1) * sizeof *f.writer);
+    for (size_t i = 0; i < n && room; i++)
+        follow_record(&f, i);
+    for (int32_t i = 0; i < body->n_returns && room; i++)
+        spill_value(&f, &in->env[body->returns[i]], 0);
+    for (size_t i = 0; i < n && room; i++)
+        if (is_generated(&costs[i])) shrink_record(&f, i);
+    free(f.writer), free(f.spilled), free(f.used), free(f.joined), free(f.joined_grad);
+    return room ? ADEPT_OK : adept_interp_nomem(in);
+}
