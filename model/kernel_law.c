@@ -27,7 +27,7 @@ const adept_tile_menu adept_tile_menu_default[ADEPT_TILED_FAMILIES] = {
     [ADEPT_FAMILY_BMM] = {1, {{0, 128, 128}}},
     [ADEPT_FAMILY_CONV] = {4, {{0, 128, 16}, {4, 32, 32}, {0, 256, 64}, {4, 64, 16}}},
     /* those that NVIDIA's "Matrix Multiplication Background User's Guide" lists for cuBLAS */
-    [ADEPT_FAMILY_TENSOR] = {6, {{0, 256, 128}, {0, 128, 256}, {0, 128, 128}, {0, 128, 64}, {0, 64, 128}, {0, 64, 64}}},
+    [ADEPT_FAMILY_TENSOR] = {6, {{0, 256, 128}, {0, 128, 256}, {0, 128, 128}, {0, 256, 64}, {0, 64, 64}, {0, 256, 32}}},
 };
 
 /* Parameters of the tiled families stand next to each other. */

@@ -9,13 +9,14 @@ typedef struct adept_operator_owner {
     double process; /* energy of one operation */
     double memory;  /* energy of one byte from or to device memory */
     double active;  /* power of all SMs' clocks, over what u_active is relative to */
-    double fed;     /* share of their peak that matrix units reach, at most all of it where above 1 */
+    double fed;     /* share of their peak that matrix units reach */
+    double boost;   /* clock under load, over the sheet's boost clock */
 } adept_operator_owner;
 
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w);
 
 /**
- * Share of matrix units, energies and active power of one GPU.
+ * Shares of peaks (at most what a fit may give), energies and active power of one GPU.
  * @param own  the others stay as they are
  */
 void adept_operator_own(double *own, const double *shared, const adept_operator_owner *o);

@@ -58,8 +58,9 @@ double adept_operator_parameter_prior(size_t index)
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w)
 {
     const adept_specs *s = &hw->specs;
-    adept_operator_owner o = {.process = 1.0, .memory = 1.0, .active = 1.0, .fed = 1.0};
+    adept_operator_owner o = {.process = 1.0, .memory = 1.0, .active = 1.0, .fed = 1.0, .boost = 1.0};
     if (s->tensor_fp16_flops_per_s < HALF_RATE * s->vector_fp32_flops_per_s) o.fed = EASILY_FED;
+    if (s->clock_load_hz > s->clock_boost_hz) o.boost = s->clock_load_hz / s->clock_boost_hz;
     if (s->mem_bus_bits < STACK_BITS) o.memory = ON_BOARD;
     if (isnan(s->process_nm)) return o;
     o.process = s->process_nm / REFERENCE_NM;
@@ -68,15 +69,22 @@ adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p
     return o;
 }
 
-/* Of all that matrix units can do. */
-static bool is_fed_fully(const adept_operator_owner *o, const double *shared)
+static const int shares_of_peaks[] = {ADEPT_KP_beta_gemm, ADEPT_KP_beta_bmm,       ADEPT_KP_beta_conv,
+                                      ADEPT_KP_beta_alu,  ADEPT_KP_beta_attention, ADEPT_KP_beta_tensor};
+#define N_SHARES (sizeof shares_of_peaks / sizeof *shares_of_peaks)
+
+/* How many times the shared one a share of the peak is, and how large it may be. */
+static double share_factor(const adept_operator_owner *o, int share)
 {
-    return o->fed > 1.0 && o->fed * shared[ADEPT_KP_beta_tensor] > 1.0;
+    return share == ADEPT_KP_beta_tensor ? o->fed * o->boost : o->boost;
 }
 
 void adept_operator_own(double *own, const double *shared, const adept_operator_owner *o)
 {
-    own[ADEPT_KP_beta_tensor] = is_fed_fully(o, shared) ? 1.0 : o->fed * shared[ADEPT_KP_beta_tensor];
+    for (size_t i = 0; i < N_SHARES; i++) {
+        int share = shares_of_peaks[i];
+        own[share] = fmin(fmax(shared[share], infos[share].high), share_factor(o, share) * shared[share]);
+    }
     own[ADEPT_OP_u_active] = shared[ADEPT_OP_u_active] * o->active;
     own[ADEPT_OP_e_simt_j] = shared[ADEPT_OP_e_simt_j] * o->process;
     own[ADEPT_OP_e_tensor_j] = shared[ADEPT_OP_e_tensor_j] * o->process;
@@ -85,7 +93,11 @@ void adept_operator_own(double *own, const double *shared, const adept_operator_
 
 void adept_operator_own_slopes(double *slopes, const double *shared, const adept_operator_owner *o)
 {
-    slopes[ADEPT_KP_beta_tensor] *= is_fed_fully(o, shared) ? 0.0 : o->fed;
+    for (size_t i = 0; i < N_SHARES; i++) {
+        int share = shares_of_peaks[i];
+        double factor = share_factor(o, share);
+        slopes[share] *= factor > 1.0 && factor * shared[share] > infos[share].high ? 0.0 : factor;
+    }
     slopes[ADEPT_OP_u_active] *= o->active;
     slopes[ADEPT_OP_e_simt_j] *= o->process;
     slopes[ADEPT_OP_e_tensor_j] *= o->process;

@@ -2,6 +2,7 @@
  *  values on top. */
 #include "adept_plan.h"
 #include "operator_own.h"
+#include "peaks.h"
 #include <math.h>
 #include <string.h>
 
@@ -31,6 +32,15 @@ const char *adept_granularity_name(size_t granularity)
 bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run)
 {
     return hw->calibrated && hw->granularity == adept_granularity_of(hw, run);
+}
+
+bool adept_calibrated_in(const adept_hwprofile *hw, const adept_run *run, adept_precision precision)
+{
+    unsigned measured = hw->intervals ? hw->intervals->precisions : 0u, alike = 1u << precision;
+    if (precision == ADEPT_TF32 && adept_peak_tf32_ignored(hw, precision)) alike |= 1u << ADEPT_FP32;
+    for (int p = ADEPT_FP32; p < ADEPT_PRECISION_COUNT && adept_precision_low_dtype(precision) != ADEPT_DTYPE_NONE; p++)
+        if (adept_precision_low_dtype((adept_precision)p) != ADEPT_DTYPE_NONE) alike |= 1u << p;
+    return adept_calibrated_for(hw, run) && (measured == 0 || (measured & alike) != 0);
 }
 
 bool adept_transferred_for(const adept_hwprofile *hw, const adept_run *run)

@@ -252,17 +252,17 @@ static adept_placement placement_of(const adept_profile *prof, const adept_hwpro
 }
 
 /* What holds of all runs. */
-static uint32_t notes_of(const adept_hwprofile *hw, const adept_run *run)
+static uint32_t notes_of(const adept_hwprofile *hw, const adept_run *run, adept_precision precision)
 {
     uint32_t notes = isnan(hw->specs.tdp_w) ? ADEPT_NOTE_NO_POWER : 0u;
-    if (adept_calibrated_for(hw, run)) return notes;
+    if (adept_calibrated_in(hw, run, precision)) return notes;
     return notes | (adept_transferred_for(hw, run) ? ADEPT_NOTE_TRANSFERRED : ADEPT_NOTE_UNCALIBRATED);
 }
 
 static adept_plan empty_plan(const adept_placement *at)
 {
     return (adept_plan){.hw = at->hw,
-                        .notes = notes_of(at->hw, &at->run),
+                        .notes = notes_of(at->hw, &at->run, at->profile->precision),
                         .granularity = at->run.granularity,
                         .by_operator = adept_granularity_of(at->hw, &at->run) == ADEPT_GRANULARITY_OPERATOR,
                         .places_known = adept_backward_plan_known(at->profile)};

@@ -79,10 +79,14 @@ static void warn_transferred(adept_prediction *out, const adept_hwprofile *hw)
          hw->other_vendor ? ", all of other vendors: expect errors of tens of percent" : "");
 }
 
-static void warn_uncalibrated(adept_prediction *out, const adept_hwprofile *hw, const adept_run *run)
+static void warn_uncalibrated(adept_prediction *out, const adept_hwprofile *hw, const adept_run *run,
+                              adept_precision precision)
 {
     if (adept_transferred_for(hw, run))
         warn_transferred(out, hw);
+    else if (adept_calibrated_for(hw, run))
+        warn(out, "%s is calibrated, but not in %s: what nobody measured there is transferred, or of the sheet", hw->name,
+             adept_precision_name(precision));
     else if (hw->calibrated)
         warn(out,
              "%s is calibrated for granularity %s: here parameters are defaults from the specification sheet, expect "
@@ -100,7 +104,7 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
 {
     const adept_hwprofile *hw = plan->hw;
     double gpus = checked->row[ADEPT_ROW_GPUS];
-    if (!adept_calibrated_for(hw, run)) warn_uncalibrated(out, hw, run);
+    if (!adept_calibrated_in(hw, run, prof->precision)) warn_uncalibrated(out, hw, run, prof->precision);
     if (isnan(hw->specs.tdp_w)) warn(out, "power and energy are unknown: %s has no tdp_w", hw->name);
     if (adept_peak_tf32_ignored(hw, prof->precision))
         warn(out, "%s has no TF32 units: tf32 has no effect there and runs as fp32", hw->name);

@@ -17,11 +17,11 @@ static void put_model(adept_json_writer *w, const adept_profile *prof)
     adept_json_end_object(w);
 }
 
-static void put_gpu(adept_json_writer *w, const adept_hwprofile *hw, const adept_run *run)
+static void put_gpu(adept_json_writer *w, const adept_hwprofile *hw, const adept_run *run, adept_precision precision)
 {
     adept_json_begin_object(w, "gpu");
     adept_json_put_known(w, "name", hw->name);
-    adept_json_put_bool(w, "calibrated", adept_calibrated_for(hw, run));
+    adept_json_put_bool(w, "calibrated", adept_calibrated_in(hw, run, precision));
     if (hw->fit_json && hw->transferred == adept_transferred_for(hw, run))
         adept_json_put_text(w, "fit", hw->fit_json);
     else
@@ -225,7 +225,7 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
     adept_json_begin_object(&w, NULL);
     adept_json_put_integer(&w, "schema_version", SCHEMA_VERSION);
     put_model(&w, prof);
-    put_gpu(&w, hw, run);
+    put_gpu(&w, hw, run, prof->precision);
     put_config(&w, prof, run);
     put_results(&w, p);
     put_communication(&w, p, run);

@@ -29,6 +29,7 @@
     X(process_nm, 0, "name of the manufacturing process in nm; energy per operation follows it")         \
     X(clock_base_hz, 0, "base core clock")                                                              \
     X(clock_boost_hz, 1, "boost core clock the peaks refer to")                                         \
+    X(clock_load_hz, 0, "core clock kept under load where it is above the boost clock (GeForce)")       \
     X(clock_min_hz, 0, "lowest core clock under load")                                                  \
     X(tdp_w, 0, "board power limit by default; without it power is unknown")                                                         \
     X(power_limit_min_w, 0, "lowest settable board power limit")                                        \

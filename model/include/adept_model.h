@@ -99,6 +99,9 @@ ADEPT_API double adept_allreduce_s(const adept_hwprofile *hw, int64_t gpus, doub
 ADEPT_API adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_run *run);
 /** Is the GPU calibrated for them? Else parameters are defaults, and its intervals do not apply. */
 ADEPT_API bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run);
+/** The same in this precision. A fit covers the units that its measurements ran on: matrix units take all types of 16 bits
+ *  alike, FP32 and TF32 are units of their own. One that records no precisions covers all. */
+ADEPT_API bool adept_calibrated_in(const adept_hwprofile *hw, const adept_run *run, adept_precision precision);
 /** Are its parameters those fitted to other GPUs? Its intervals are then of errors on GPUs left out. */
 ADEPT_API bool adept_transferred_for(const adept_hwprofile *hw, const adept_run *run);
 /** "fit", "model", "operator"; NULL past the end. */

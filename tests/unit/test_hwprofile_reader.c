@@ -36,6 +36,7 @@ static const char base[] =
     "\"process_nm\": {\"value\": 7},\n"
     "\"clock_base_hz\": {\"value\": 1000e6, \"source\": \"s15\"},\n"
     "\"clock_boost_hz\": {\"value\": 1400e6, \"source\": \"s16\"},\n"
+    "\"clock_load_hz\": {\"value\": 1450e6, \"source\": \"s17\"},\n"
     "\"clock_min_hz\": {\"value\": 210e6, \"source\": \"s17\"},\n"
     "\"tdp_w\": {\"value\": 400, \"source\": \"s18\"},\n"
     "\"power_limit_min_w\": {\"value\": 100, \"source\": \"s19\"},\n"

@@ -1,5 +1,6 @@
 /** @file cmd_gpus.c  `adept gpus [NAME]`: the GPUs adept knows, and where every number about one comes from. */
 #include "adept_hwprofile.h"
+#include "adept_profile.h"
 #include "adept_file.h"
 #include "adept_json.h"
 #include "cli.h"
@@ -127,6 +128,21 @@ static void add_spec_row(adept_table *table, const adept_hwprofile *hw, const ch
                                        known ? adept_hwprofile_source(hw, field) : ""));
 }
 
+/* For what: the precisions that were measured. */
+static void print_calibration(const adept_hwprofile *hw)
+{
+    fputs(hw->calibrated ? ", calibrated" : ", not calibrated", stdout);
+    const char *before = " for ";
+    for (int p = ADEPT_FP32; p < ADEPT_PRECISION_COUNT && hw->calibrated && hw->intervals; p++) {
+        if (!(hw->intervals->precisions >> p & 1)) continue;
+        printf("%s%s", before, adept_precision_name((adept_precision)p));
+        before = ", ";
+    }
+    if (hw->calibrated && hw->intervals && hw->intervals->high.gpus >= 1)
+        printf(" on %s", hw->intervals->high.gpus > 1 ? "several GPUs" : "one GPU");
+    putchar('\n');
+}
+
 static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
 {
     char aliases[256];
@@ -142,7 +158,7 @@ static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
         printf(", not calibrated: parameters transferred from %zu other GPUs%s\n", hw->n_donors,
                hw->other_vendor ? ", all of other vendors" : "");
     else
-        puts(hw->calibrated ? ", calibrated" : ", not calibrated");
+        print_calibration(hw);
     return adept_table_end(cli, &table, stdout);
 }
 

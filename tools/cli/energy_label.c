@@ -34,7 +34,8 @@ static int64_t gpus_of(const adept_prediction_report *l)
 
 static const char *calibration_of(const adept_prediction_report *l)
 {
-    if (adept_calibrated_for(l->hw, l->run)) return "calibrated on measurements of this GPU";
+    if (adept_calibrated_in(l->hw, l->run, l->profile->precision)) return "calibrated on measurements of this GPU";
+    if (adept_calibrated_for(l->hw, l->run)) return "calibrated on measurements of this GPU in other precisions";
     return adept_transferred_for(l->hw, l->run) ? "not calibrated: parameters fitted to other GPUs"
                                                 : "not calibrated: estimated from the specification sheet";
 }
@@ -243,7 +244,7 @@ static char *json_of(const adept_prediction_report *l, const char *scope)
     put_totals(&w, l->totals);
     adept_json_put_members(&w, "method %s calibrated %d calibration %s scope %s adept_version %s",
                            adept_granularity_name(adept_granularity_of(l->hw, l->run)),
-                           adept_calibrated_for(l->hw, l->run), calibration_of(l), scope, ADEPT_VERSION);
+                           adept_calibrated_in(l->hw, l->run, l->profile->precision), calibration_of(l), scope, ADEPT_VERSION);
     adept_json_end_object(&w);
     adept_buffer_text(&w.out, "\n");
     return adept_json_finish(&w);

@@ -112,8 +112,11 @@ static void say_certainty(writer *w)
     const adept_explanation *x = w->x;
     const adept_prediction *p = &x->p;
     if (!begin(w, "certainty")) return;
-    if (adept_calibrated_for(x->hw, x->run))
+    if (adept_calibrated_in(x->hw, x->run, x->profile->precision))
         fputs("The GPU is calibrated", w->out);
+    else if (adept_calibrated_for(x->hw, x->run))
+        fprintf(w->out, "The GPU is calibrated in other precisions than %s only",
+                adept_precision_name(x->profile->precision));
     else if (adept_transferred_for(x->hw, x->run))
         fprintf(w->out, "Nobody measured this GPU; its parameters come from %zu other%s", x->hw->n_donors,
                 x->hw->n_donors == 1 ? "" : "s");

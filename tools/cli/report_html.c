@@ -116,8 +116,11 @@ static void put_method(adept_page *page, const adept_prediction_report *r)
                       "transferred by the specification sheets. Intervals are those of GPUs that were left out of the "
                       "fit.",
                       r->hw->name, donors);
-    } else if (adept_calibrated_for(r->hw, r->run)) {
+    } else if (adept_calibrated_in(r->hw, r->run, r->profile->precision)) {
         put_paragraph(page, "%s is calibrated: the parameters were fitted to measurements of it.", r->hw->name);
+    } else if (adept_calibrated_for(r->hw, r->run)) {
+        put_paragraph(page, "%s is calibrated in other precisions than %s only: there is no interval.",
+                      r->hw->name, adept_precision_name(r->profile->precision));
     } else {
         put_paragraph(page,
                       "%s is not calibrated: this is an estimate from the specification sheet, without an interval.",

@@ -31,10 +31,12 @@ static void print_gpu(FILE *out, const adept_prediction_report *r)
     if (r->run->clock_hz > 0) fprintf(out, ", clock locked to %s", adept_units_si(r->run->clock_hz, "Hz").s);
     if (adept_transferred_for(r->hw, r->run))
         fprintf(out, ", not calibrated: parameters transferred from %zu other GPUs\n", r->hw->n_donors);
-    else
-        fputs(adept_calibrated_for(r->hw, r->run) ? ", calibrated\n"
-                                                  : ", not calibrated: an estimate from the specification sheet\n",
+    else if (adept_calibrated_for(r->hw, r->run))
+        fputs(adept_calibrated_in(r->hw, r->run, r->profile->precision) ? ", calibrated\n"
+                                                                        : ", calibrated in other precisions only\n",
               out);
+    else
+        fputs(", not calibrated: an estimate from the specification sheet\n", out);
     fputs(by_operator(r) ? "Method   operator: the time of every kernel from its own dimensions\n"
                          : "Method   model: the thesis's equations on means over the whole model\n",
           out);
