@@ -103,20 +103,6 @@ static void append(machine *m, adept_pickle_items *items, const adept_pickle_val
     items->n += n;
 }
 
-/* The last n values become a container of that kind. */
-static void gather(machine *m, adept_pickle_kind kind, size_t n)
-{
-    if (m->n_stack - floor_of_stack(m) < n) {
-        fail(m, "takes a value from an empty stack");
-        return;
-    }
-    adept_pickle_value v = new_container(m, kind);
-    if (m->fault) return;
-    m->n_stack -= n;
-    if (n > 0) append(m, v.u.items, m->stack + m->n_stack, n); /* the stack may be NULL when nothing was pushed */
-    push(m, v);
-}
-
 /* Forget the innermost mark; how many values stand above it. */
 static size_t take_mark(machine *m)
 {
@@ -127,18 +113,44 @@ static size_t take_mark(machine *m)
     return m->n_stack - m->marks[--m->n_marks];
 }
 
-/* The last n values go into the container below them. */
-static void put_into(machine *m, size_t n, bool pairs)
+/* What an opcode makes or fills, and with how many values, in one number. */
+#define OF(kind, n) ((kind)*8 + (n))
+#define MARKED 7 /* all above the mark */
+
+static size_t count_of(machine *m, int arg)
 {
+    return arg % 8 == MARKED ? take_mark(m) : (size_t)(arg % 8);
+}
+
+/* The last values become a container. */
+static void gather(machine *m, int arg)
+{
+    size_t n = count_of(m, arg);
+    if (m->n_stack - floor_of_stack(m) < n) {
+        fail(m, "takes a value from an empty stack");
+        return;
+    }
+    adept_pickle_value v = new_container(m, (adept_pickle_kind)(arg / 8));
+    if (m->fault) return;
+    m->n_stack -= n;
+    if (n > 0) append(m, v.u.items, m->stack + m->n_stack, n); /* the stack may be NULL when nothing was pushed */
+    push(m, v);
+}
+
+/* The last values go into the container below them. */
+static void put_into(machine *m, int arg)
+{
+    adept_pickle_kind kind = (adept_pickle_kind)(arg / 8);
+    size_t n = count_of(m, arg);
     if (m->fault) return;
     if (m->n_stack - floor_of_stack(m) < n + 1) {
         fail(m, "has no container to put values into");
         return;
     }
     adept_pickle_value *into = &m->stack[m->n_stack - n - 1];
-    if (into->kind != (pairs ? ADEPT_PICKLE_DICT : ADEPT_PICKLE_LIST) && into->kind != ADEPT_PICKLE_OBJECT) {
+    if (into->kind != kind && into->kind != ADEPT_PICKLE_OBJECT) {
         fail(m, "puts values into something that is no container");
-    } else if (pairs && n % 2 != 0) {
+    } else if (kind == ADEPT_PICKLE_DICT && n % 2 != 0) {
         fail(m, "puts a key without a value into a dictionary");
     } else {
         m->n_stack -= n;
@@ -177,9 +189,10 @@ static void push_bool(machine *m, int b)
     push(m, (adept_pickle_value){ADEPT_PICKLE_BOOL, 0, {.b = b != 0}});
 }
 
-/* Little-endian two's complement of up to 8 bytes. */
-static void push_long(machine *m, size_t n)
+/* Little-endian two's complement of up to 8 bytes. @param n_bytes 0: another byte says how many */
+static void push_long(machine *m, int n_bytes)
 {
+    size_t n = n_bytes ? (size_t)n_bytes : (size_t)take_number(m, 1);
     if (n > 8) {
         fail(m, "holds an integer of more than 64 bits");
         return;
@@ -201,8 +214,10 @@ static void push_float(machine *m, int unused)
     push(m, (adept_pickle_value){ADEPT_PICKLE_FLOAT, 0, {.f = f}});
 }
 
-static void push_text(machine *m, uint64_t n)
+/* Of a length that so many bytes say. */
+static void push_text(machine *m, int n_bytes)
 {
+    uint64_t n = take_number(m, (size_t)n_bytes);
     if (n >= MEMO_FREE || n > m->size - m->at) {
         fail(m, "ends within a string");
         return;
@@ -227,8 +242,9 @@ static void push_global(machine *m, int unused)
 
 /* ---- memo ---- */
 
-static void memo_put(machine *m, uint64_t index)
+static void memo_put(machine *m, int n_bytes)
 {
+    uint64_t index = take_number(m, (size_t)n_bytes);
     adept_pickle_value *v = top(m);
     if (!v) return;
     if (index >= m->size) { /* every entry takes bytes to make */
@@ -242,8 +258,9 @@ static void memo_put(machine *m, uint64_t index)
     m->memo[index] = *v;
 }
 
-static void memo_get(machine *m, uint64_t index)
+static void memo_get(machine *m, int n_bytes)
 {
+    uint64_t index = take_number(m, (size_t)n_bytes);
     if (index >= m->memo_capacity || m->memo[index].n_bytes == MEMO_FREE) {
         fail(m, "refers to a value that was never numbered");
         return;
@@ -272,26 +289,6 @@ static void build(machine *m, int unused)
         append(m, object->u.items, &state, 1);
 }
 
-static void gather_n(machine *m, int arg)
-{
-    gather(m, (adept_pickle_kind)(arg / 4), (size_t)(arg % 4));
-}
-
-static void gather_marked(machine *m, int kind)
-{
-    gather(m, (adept_pickle_kind)kind, take_mark(m));
-}
-
-static void put_one(machine *m, int pair)
-{
-    put_into(m, pair ? 2 : 1, pair);
-}
-
-static void put_marked(machine *m, int pairs)
-{
-    put_into(m, take_mark(m), pairs);
-}
-
 static void push_none(machine *m, int unused)
 {
     (void)unused;
@@ -301,26 +298,6 @@ static void push_none(machine *m, int unused)
 static void push_unsigned(machine *m, int n_bytes)
 {
     push_int(m, (int64_t)take_number(m, (size_t)n_bytes));
-}
-
-static void push_long_n(machine *m, int n_bytes)
-{
-    push_long(m, n_bytes ? (size_t)n_bytes : (size_t)take_number(m, 1));
-}
-
-static void push_text_n(machine *m, int n_bytes)
-{
-    push_text(m, take_number(m, (size_t)n_bytes));
-}
-
-static void memo_put_n(machine *m, int n_bytes)
-{
-    memo_put(m, take_number(m, (size_t)n_bytes));
-}
-
-static void memo_get_n(machine *m, int n_bytes)
-{
-    memo_get(m, take_number(m, (size_t)n_bytes));
 }
 
 static void drop(machine *m, int unused)
@@ -340,48 +317,45 @@ static void stop(machine *m, int unused)
     m->stopped = true;
 }
 
-/* A kind and how many values it takes, in one number. */
-#define GATHER(kind, n) ((kind)*4 + (n))
-
 static const struct opcode {
     void (*run)(machine *m, int arg);
     int arg;
 } opcodes[256] = {
     ['('] = {set_mark, 0},
-    [')'] = {gather_n, GATHER(ADEPT_PICKLE_TUPLE, 0)},
-    [']'] = {gather_n, GATHER(ADEPT_PICKLE_LIST, 0)},
-    ['}'] = {gather_n, GATHER(ADEPT_PICKLE_DICT, 0)},
-    [0x85] = {gather_n, GATHER(ADEPT_PICKLE_TUPLE, 1)},
-    [0x86] = {gather_n, GATHER(ADEPT_PICKLE_TUPLE, 2)},
-    [0x87] = {gather_n, GATHER(ADEPT_PICKLE_TUPLE, 3)},
-    ['R'] = {gather_n, GATHER(ADEPT_PICKLE_OBJECT, 2)},  /* REDUCE */
-    [0x81] = {gather_n, GATHER(ADEPT_PICKLE_OBJECT, 2)}, /* NEWOBJ */
-    ['Q'] = {gather_n, GATHER(ADEPT_PICKLE_PERSISTENT, 1)},
-    ['t'] = {gather_marked, ADEPT_PICKLE_TUPLE},
-    ['l'] = {gather_marked, ADEPT_PICKLE_LIST},
-    ['a'] = {put_one, false},    /* APPEND */
-    ['e'] = {put_marked, false}, /* APPENDS */
-    ['s'] = {put_one, true},     /* SETITEM */
-    ['u'] = {put_marked, true},  /* SETITEMS */
+    [')'] = {gather, OF(ADEPT_PICKLE_TUPLE, 0)},
+    [']'] = {gather, OF(ADEPT_PICKLE_LIST, 0)},
+    ['}'] = {gather, OF(ADEPT_PICKLE_DICT, 0)},
+    [0x85] = {gather, OF(ADEPT_PICKLE_TUPLE, 1)},
+    [0x86] = {gather, OF(ADEPT_PICKLE_TUPLE, 2)},
+    [0x87] = {gather, OF(ADEPT_PICKLE_TUPLE, 3)},
+    ['R'] = {gather, OF(ADEPT_PICKLE_OBJECT, 2)},  /* REDUCE */
+    [0x81] = {gather, OF(ADEPT_PICKLE_OBJECT, 2)}, /* NEWOBJ */
+    ['Q'] = {gather, OF(ADEPT_PICKLE_PERSISTENT, 1)},
+    ['t'] = {gather, OF(ADEPT_PICKLE_TUPLE, MARKED)},
+    ['l'] = {gather, OF(ADEPT_PICKLE_LIST, MARKED)},
+    ['a'] = {put_into, OF(ADEPT_PICKLE_LIST, 1)},    /* APPEND */
+    ['e'] = {put_into, OF(ADEPT_PICKLE_LIST, MARKED)}, /* APPENDS */
+    ['s'] = {put_into, OF(ADEPT_PICKLE_DICT, 2)},     /* SETITEM */
+    ['u'] = {put_into, OF(ADEPT_PICKLE_DICT, MARKED)},  /* SETITEMS */
     ['b'] = {build, 0},
     ['N'] = {push_none, 0},
     [0x88] = {push_bool, true},
     [0x89] = {push_bool, false},
     ['K'] = {push_unsigned, 1}, /* BININT1 */
     ['M'] = {push_unsigned, 2}, /* BININT2 */
-    ['J'] = {push_long_n, 4},   /* BININT */
-    [0x8a] = {push_long_n, 0},  /* LONG1 */
+    ['J'] = {push_long, 4},   /* BININT */
+    [0x8a] = {push_long, 0},  /* LONG1 */
     ['G'] = {push_float, 0},
-    ['U'] = {push_text_n, 1},  /* SHORT_BINSTRING */
-    [0x8c] = {push_text_n, 1}, /* SHORT_BINUNICODE */
-    ['T'] = {push_text_n, 4},  /* BINSTRING */
-    ['X'] = {push_text_n, 4},  /* BINUNICODE */
-    [0x8d] = {push_text_n, 8}, /* BINUNICODE8 */
+    ['U'] = {push_text, 1},  /* SHORT_BINSTRING */
+    [0x8c] = {push_text, 1}, /* SHORT_BINUNICODE */
+    ['T'] = {push_text, 4},  /* BINSTRING */
+    ['X'] = {push_text, 4},  /* BINUNICODE */
+    [0x8d] = {push_text, 8}, /* BINUNICODE8 */
     ['c'] = {push_global, 0},
-    ['q'] = {memo_put_n, 1},
-    ['r'] = {memo_put_n, 4},
-    ['h'] = {memo_get_n, 1},
-    ['j'] = {memo_get_n, 4},
+    ['q'] = {memo_put, 1},
+    ['r'] = {memo_put, 4},
+    ['h'] = {memo_get, 1},
+    ['j'] = {memo_get, 4},
     ['0'] = {drop, 0},
     [0x80] = {protocol, 5},
     ['.'] = {stop, 0},
@@ -391,49 +365,27 @@ static const struct opcode {
 
 enum { UNSEEN = 0, OPEN = UINT32_MAX }; /* values of items->depth while it is being computed */
 
-typedef struct visit {
-    adept_pickle_items *items;
-    size_t next;
-} visit;
-
-/* Depth-first without recursion: an attacker decides how deep it goes. Leaves depth in every container. */
-static void measure(machine *m, adept_pickle_items *root, visit **path, size_t *capacity)
+/* Leaves depth in every container; `level` is how deep this one is, which bounds the recursion. */
+static void measure(machine *m, adept_pickle_items *items, uint32_t level)
 {
-    size_t n = 0;
-    if (root->depth != UNSEEN || !grow(m, (void **)path, n, capacity, sizeof **path)) return;
-    root->depth = OPEN;
-    (*path)[n++] = (visit){root, 0};
-    while (n > 0 && !m->fault) {
-        visit *v = &(*path)[n - 1];
-        if (v->next == v->items->n) {
-            uint32_t deepest = 0;
-            for (size_t i = 0; i < v->items->n; i++) {
-                const adept_pickle_value *child = &v->items->values[i];
-                if (child->kind >= ADEPT_PICKLE_TUPLE && child->u.items->depth > deepest)
-                    deepest = child->u.items->depth;
-            }
-            v->items->depth = deepest + 1;
-            if (deepest >= ADEPT_PICKLE_MAX_DEPTH) fail(m, "nests values too deeply");
-            n--;
-            continue;
-        }
-        const adept_pickle_value *child = &v->items->values[v->next++];
+    uint32_t deepest = 0;
+    items->depth = OPEN;
+    if (level > ADEPT_PICKLE_MAX_DEPTH) fail(m, "nests values too deeply");
+    for (size_t i = 0; i < items->n && !m->fault; i++) {
+        const adept_pickle_value *child = &items->values[i];
         if (child->kind < ADEPT_PICKLE_TUPLE) continue;
         if (child->u.items->depth == OPEN) fail(m, "has a value that contains itself");
-        if (child->u.items->depth != UNSEEN) continue;
-        if (!grow(m, (void **)path, n, capacity, sizeof **path)) continue;
-        child->u.items->depth = OPEN;
-        (*path)[n++] = (visit){child->u.items, 0};
+        if (child->u.items->depth == UNSEEN) measure(m, child->u.items, level + 1);
+        if (child->u.items->depth > deepest) deepest = child->u.items->depth;
     }
+    if (deepest >= ADEPT_PICKLE_MAX_DEPTH) fail(m, "nests values too deeply");
+    items->depth = deepest + 1;
 }
 
 static void check_nesting(machine *m)
 {
-    visit *path = NULL;
-    size_t capacity = 0;
     for (adept_pickle_items *items = m->containers; items && !m->fault; items = items->next)
-        measure(m, items, &path, &capacity);
-    free(path);
+        if (items->depth == UNSEEN) measure(m, items, 1);
 }
 
 /* ---- the whole ---- */
