@@ -4,21 +4,14 @@
 #include "adept_profile.h"
 #include "saved.h"
 
-/* Numbers of a kernel (ADEPT_KERNEL_NUMBERS): a zero is not written. */
-#define MEMORY_BYTES(X) X(activations_bytes) X(temporary_bytes) X(autocast_copy_bytes)
-#define MODEL_COUNTS(X) X(params) X(trainable_params) X(trainable_tensors)
-#define MODEL_BYTES(X) X(weights_bytes) X(trainable_bytes)
 #define TOTALS_BY_PASS(X) X(gemm_flops) X(conv_flops) X(alu_flops) X(bytes_read) X(bytes_written) X(kernels)
-#define FEATURES(X)                                                                                                    \
-    X(gemm_m) X(gemm_n) X(gemm_k) X(gemm_batch) X(conv_channel_blocks) X(conv_pixels) X(elements) X(working_set_bytes)
 
+/* Numbers (ADEPT_KERNEL_NUMBERS): a zero is not written. */
 static void put_kernel(adept_json_writer *w, const adept_kernel *k)
 {
     adept_json_begin_object(w, NULL);
-    adept_json_put_string(w, "pass", adept_pass_name(k->pass));
-    adept_json_put_string(w, "unit", adept_unit_name(k->unit));
-    adept_json_put_string(w, "family", adept_kernel_family_name(k->family));
-    adept_json_put_string(w, "dtype", adept_dtype_name(k->dtype));
+    adept_json_put_members(w, "pass %s unit %s family %s dtype %s", adept_pass_name(k->pass), adept_unit_name(k->unit),
+                           adept_kernel_family_name(k->family), adept_dtype_name(k->dtype));
 #define X(field)                                                                                                       \
     if (k->field != 0) adept_json_put_number(w, #field, k->field);
     ADEPT_KERNEL_NUMBERS(X)
@@ -34,33 +27,21 @@ static void put_op_sums(adept_json_writer *w, const adept_profile_op *op)
         flops[op->kernels[i].pass] += op->kernels[i].flops + op->kernels[i].flops_alu;
         bytes[op->kernels[i].pass] += op->kernels[i].bytes_read + op->kernels[i].bytes_written;
     }
-    adept_json_put_number(w, "flops_forward", flops[0]);
-    adept_json_put_number(w, "flops_backward", flops[1]);
-    adept_json_put_number(w, "bytes_forward", bytes[0]);
-    adept_json_put_number(w, "bytes_backward", bytes[1]);
+    adept_json_put_members(w, "flops_forward %g flops_backward %g bytes_forward %g bytes_backward %g", flops[0],
+                           flops[1], bytes[0], bytes[1]);
 }
 
 static void put_places(adept_json_writer *w, const char *key, const adept_profile_places *p)
 {
     if (p->n == 0) return;
-    adept_json_begin_object(w, key);
-    adept_json_put_number(w, "n", (double)p->n);
-    adept_json_put_number(w, "first", (double)p->first);
-    adept_json_put_number(w, "last", (double)p->last);
-    adept_json_end_object(w);
+    adept_json_put_object(w, key, "n %g first %g last %g", (double)p->n, (double)p->first, (double)p->last);
 }
 
 static void put_op(adept_json_writer *w, const adept_profile_op *op)
 {
     adept_json_begin_object(w, NULL);
-    adept_json_put_string(w, "path", op->path);
-    adept_json_put_string(w, "module_class", op->module_class);
-    adept_json_put_string(w, "kind", op->kind);
-    adept_json_put_string(w, "op", op->op);
-    adept_json_put_number(w, "count", (double)op->count);
-    adept_json_put_string(w, "inputs", op->inputs);
-    adept_json_put_string(w, "outputs", op->outputs);
-    adept_json_put_bool(w, "tied", op->tied);
+    adept_json_put_members(w, "path %s module_class %s kind %s op %s count %g inputs %s outputs %s tied %d", op->path,
+                           op->module_class, op->kind, op->op, (double)op->count, op->inputs, op->outputs, op->tied);
     put_op_sums(w, op);
     adept_json_put_number(w, "saved_bytes", op->saved_bytes);
     put_places(w, "places", &op->places);
@@ -73,62 +54,33 @@ static void put_op(adept_json_writer *w, const adept_profile_op *op)
     adept_json_end_object(w);
 }
 
-static void put_model(adept_json_writer *w, const adept_profile *p)
-{
-    adept_json_begin_object(w, "model");
-    adept_json_put_string(w, "path", p->model_path);
-    adept_json_put_string(w, "sha256", p->model_sha256);
-    adept_json_put_string(w, "producer", p->producer);
-#define X(field) adept_json_put_number(w, #field, (double)p->field);
-    MODEL_COUNTS(X)
-    MODEL_BYTES(X)
-#undef X
-    adept_json_end_object(w);
-}
-
 static void put_config(adept_json_writer *w, const adept_profile *p)
 {
-    adept_json_begin_object(w, "config");
-    adept_json_put_string(w, "mode", adept_mode_name(p->mode));
-    adept_json_put_string(w, "precision", adept_precision_name(p->precision));
-    adept_json_put_string(w, "attention", adept_attention_name(p->attention));
-    adept_json_put_string(w, "memory_format", adept_memory_format_name(p->memory_format));
-    adept_json_put_string(w, "execution", adept_execution_name(p->execution));
-    adept_json_put_string(w, "optimizer", p->optimizer);
     char extras[64];
-    adept_json_put_string(w, "optimizer_impl", adept_optimizer_impl_name(p->optimizer_impl));
-    adept_json_put_string(w, "optimizer_extras",
-                          adept_optimizer_extras_print(extras, sizeof extras, p->optimizer_extras));
-    adept_json_put_number(w, "batch_size", (double)p->batch_size);
+    adept_json_begin_object(w, "config");
+    adept_json_put_members(w, "mode %s precision %s attention %s memory_format %s execution %s optimizer %s",
+                           adept_mode_name(p->mode), adept_precision_name(p->precision),
+                           adept_attention_name(p->attention), adept_memory_format_name(p->memory_format),
+                           adept_execution_name(p->execution), p->optimizer);
+    adept_json_put_members(
+        w, "optimizer_impl %s optimizer_extras %s batch_size %g", adept_optimizer_impl_name(p->optimizer_impl),
+        adept_optimizer_extras_print(extras, sizeof extras, p->optimizer_extras), (double)p->batch_size);
     if (p->seq_length != 0) adept_json_put_number(w, "seq_length", (double)p->seq_length);
     adept_json_put_number(w, "grad_accum", (double)p->grad_accum);
     adept_json_end_object(w);
-}
-
-static void put_inputs(adept_json_writer *w, const adept_profile *p)
-{
-    adept_json_begin_array(w, "inputs");
-    for (size_t i = 0; i < p->n_inputs; i++) {
-        adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "name", p->inputs[i].name);
-        adept_json_put_string(w, "shape", p->inputs[i].shape);
-        adept_json_end_object(w);
-    }
-    adept_json_end_array(w);
 }
 
 static void put_totals(adept_json_writer *w, const adept_profile *p)
 {
     const adept_profile_totals *t = &p->totals;
     adept_json_begin_object(w, "totals");
-    adept_json_put_number(w, "params", (double)p->params);
-    adept_json_put_number(w, "trainable_params", (double)p->trainable_params);
-    adept_json_put_number(w, "macs_forward", t->macs_forward);
-    adept_json_put_number(w, "flops_forward", t->gemm_flops[0] + t->conv_flops[0] + t->alu_flops[0]);
-    adept_json_put_number(w, "flops_backward", t->gemm_flops[1] + t->conv_flops[1] + t->alu_flops[1]);
-#define X(field)                                                          \
-    adept_json_put_number(w, #field "_forward", t->field[ADEPT_FORWARD]); \
-    adept_json_put_number(w, #field "_backward", t->field[ADEPT_BACKWARD]);
+    adept_json_put_members(w, "params %g trainable_params %g macs_forward %g flops_forward %g flops_backward %g",
+                           (double)p->params, (double)p->trainable_params, t->macs_forward,
+                           t->gemm_flops[0] + t->conv_flops[0] + t->alu_flops[0],
+                           t->gemm_flops[1] + t->conv_flops[1] + t->alu_flops[1]);
+#define X(field)                                                                                                       \
+    adept_json_put_members(w, #field "_forward %g " #field "_backward %g", t->field[ADEPT_FORWARD],                    \
+                           t->field[ADEPT_BACKWARD]);
     TOTALS_BY_PASS(X)
 #undef X
     adept_json_put_number(w, "saved_for_backward_bytes", p->mode == ADEPT_MODE_INFER ? 0 : p->activations_bytes);
@@ -137,22 +89,27 @@ static void put_totals(adept_json_writer *w, const adept_profile *p)
 
 void adept_profile_put_members(adept_json_writer *w, const adept_profile *p)
 {
-    adept_json_put_integer(w, "schema_version", ADEPT_SAVED_VERSION);
-    adept_json_put_string(w, "kind", ADEPT_SAVED_KIND);
-    put_model(w, p);
+    adept_json_put_members(w, "schema_version %jd kind %s", (intmax_t)ADEPT_SAVED_VERSION, ADEPT_SAVED_KIND);
+    adept_json_put_object(w, "model",
+                          "path %s sha256 %s producer %s params %g trainable_params %g trainable_tensors %g "
+                          "weights_bytes %g trainable_bytes %g",
+                          p->model_path, p->model_sha256, p->producer, (double)p->params, (double)p->trainable_params,
+                          (double)p->trainable_tensors, p->weights_bytes, p->trainable_bytes);
     put_config(w, p);
-    put_inputs(w, p);
+    adept_json_begin_array(w, "inputs");
+    for (size_t i = 0; i < p->n_inputs; i++)
+        adept_json_put_object(w, NULL, "name %s shape %s", p->inputs[i].name, p->inputs[i].shape);
+    adept_json_end_array(w);
     put_totals(w, p);
-    adept_json_begin_object(w, "features");
-#define X(field) adept_json_put_number(w, #field, p->features.field);
-    FEATURES(X)
-#undef X
-    adept_json_end_object(w);
-    adept_json_begin_object(w, "memory");
-#define X(field) adept_json_put_number(w, #field, p->field);
-    MEMORY_BYTES(X)
-#undef X
-    adept_json_end_object(w);
+    const adept_profile_features *f = &p->features;
+    adept_json_put_object(
+        w, "features",
+        "gemm_m %g gemm_n %g gemm_k %g gemm_batch %g conv_channel_blocks %g conv_pixels %g elements %g "
+        "working_set_bytes %g",
+        f->gemm_m, f->gemm_n, f->gemm_k, f->gemm_batch, f->conv_channel_blocks, f->conv_pixels, f->elements,
+        f->working_set_bytes);
+    adept_json_put_object(w, "memory", "activations_bytes %g temporary_bytes %g autocast_copy_bytes %g",
+                          p->activations_bytes, p->temporary_bytes, p->autocast_copy_bytes);
     adept_json_begin_array(w, "ops");
     for (size_t i = 0; i < p->n_ops; i++)
         put_op(w, &p->ops[i]);

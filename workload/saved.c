@@ -25,26 +25,22 @@ static adept_status hash_of(char hash[ADEPT_SHA256_SIZE], const adept_workload_c
 
 /* ---------------------------------------------------------------- writing ---------------- */
 
-static void put_count(adept_json_writer *w, const char *key, int64_t count)
-{
-    if (count != 0) adept_json_put_integer(w, key, count);
-}
+/* Counts of the options: a zero is not written. */
+#define COUNTS(X) X(optimizer_impl) X(optimizer_extras) X(batch_size) X(seq_length) X(grad_accum)
 
 static void put_options(adept_json_writer *w, const adept_workload_config *c)
 {
     adept_json_begin_object(w, "options");
-    adept_json_put_string(w, "mode", adept_mode_name(c->mode));
-    adept_json_put_string(w, "precision", adept_precision_name(c->precision));
-    adept_json_put_string(w, "attention", adept_attention_name(c->attention));
+    adept_json_put_members(w, "mode %s precision %s attention %s", adept_mode_name(c->mode),
+                           adept_precision_name(c->precision), adept_attention_name(c->attention));
     if (c->memory_format != ADEPT_NCHW)
         adept_json_put_string(w, "memory_format", adept_memory_format_name(c->memory_format));
     if (c->execution != ADEPT_EAGER) adept_json_put_string(w, "execution", adept_execution_name(c->execution));
     if (c->optimizer) adept_json_put_string(w, "optimizer", c->optimizer);
-    put_count(w, "optimizer_impl", c->optimizer_impl);
-    put_count(w, "optimizer_extras", c->optimizer_extras);
-    put_count(w, "batch_size", c->batch_size);
-    put_count(w, "seq_length", c->seq_length);
-    put_count(w, "grad_accum", c->grad_accum);
+#define X(count)                                                                                                       \
+    if (c->count != 0) adept_json_put_integer(w, #count, c->count);
+    COUNTS(X)
+#undef X
     if (c->n_inputs > 0) adept_json_begin_array(w, "inputs");
     for (size_t i = 0; i < c->n_inputs; i++) {
         char spec[256];
@@ -60,10 +56,7 @@ static adept_status put_graph(adept_json_writer *w, const char *hash, const adep
     char *text = malloc(adept_base64_length(bytes->size) + 1);
     if (!text) return adept_no_memory(err, "a graph");
     adept_base64_encode(text, (const unsigned char *)bytes->data, bytes->size);
-    adept_json_begin_object(w, "graph");
-    adept_json_put_string(w, "sha256", hash);
-    adept_json_put_string(w, "data", text);
-    adept_json_end_object(w);
+    adept_json_put_object(w, "graph", "sha256 %s data %s", hash, text);
     free(text);
     return ADEPT_OK;
 }
@@ -129,15 +122,13 @@ static void read_options(reader *in, const cJSON *root)
 {
     adept_workload_config *c = &in->config;
     const cJSON *o = adept_json_object(&in->r, root, "options");
-    const char *mode = adept_json_string(&in->r, o, "mode"), *precision = adept_json_string(&in->r, o, "precision"),
-               *attention = adept_json_string(&in->r, o, "attention");
-    if (in->r.status) return;
-    if (!adept_mode_from_name(&c->mode, mode)) adept_json_fail(&in->r, "unknown mode '%.40s'", mode);
-    if (!adept_precision_from_name(&c->precision, precision))
-        adept_json_fail(&in->r, "unknown precision '%.40s'", precision);
-    if (!adept_attention_from_name(&c->attention, attention))
-        adept_json_fail(&in->r, "unknown attention '%.40s'", attention);
-    const char *format = adept_json_string_or(&in->r, o, "memory_format", "nchw");
+#define X(words)                                                                                                       \
+    const char *words = adept_json_string(&in->r, o, #words);                                                          \
+    if (!adept_##words##_from_name(&c->words, words)) adept_json_fail(&in->r, "unknown " #words " '%.40s'", words);
+    X(mode)
+    X(precision) X(attention)
+#undef X
+        const char *format = adept_json_string_or(&in->r, o, "memory_format", "nchw");
     if (!adept_memory_format_from_name(&c->memory_format, format))
         adept_json_fail(&in->r, "unknown memory format '%.40s'", format);
     const char *execution = adept_json_string_or(&in->r, o, "execution", "eager");
