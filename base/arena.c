@@ -124,6 +124,17 @@ void *adept_arena_array(adept_arena *arena, size_t n, size_t size_bytes)
     return adept_arena_alloc(arena, n * size_bytes);
 }
 
+void *adept_arena_grow(adept_arena *arena, void *array, size_t *capacity, size_t wanted, size_t element_bytes)
+{
+    if (wanted <= *capacity) return array;
+    size_t before = *capacity, room = 2 * before > wanted ? 2 * before : wanted < 4 ? 4 : wanted;
+    void *grown = adept_arena_array(arena, room, element_bytes);
+    if (!grown) return NULL;
+    if (before) memcpy(grown, array, before * element_bytes);
+    *capacity = room;
+    return grown;
+}
+
 bool adept_arena_failed(const adept_arena *arena)
 {
     return arena->failed;

@@ -79,7 +79,7 @@ static adept_status read_graph(adept_graph **graph, adept_workload_config *recor
                                adept_error *err)
 {
     adept_file_format format;
-    adept_status status = adept_bytes_detect(&format, from->name, from->data, from->size, err);
+    adept_status status = adept_file_detect(&format, from->name, from->data, from->size, err);
     if (status != ADEPT_OK) return status;
     switch (format) {
     case ADEPT_FORMAT_PROFILE:

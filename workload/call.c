@@ -397,17 +397,13 @@ adept_tensor *adept_next_tensor(adept_tensor_cursor *at)
 
 static void push(adept_call *c, adept_value v)
 {
-    if (c->n_results == c->results_capacity) {
-        int capacity = c->results_capacity ? 2 * c->results_capacity : 4;
-        adept_value *grown = adept_arena_array(c->run->arena, (size_t)capacity, sizeof *grown);
-        if (!grown) {
-            adept_call_nomem(c);
-            return;
-        }
-        if (c->n_results) memcpy(grown, c->results, (size_t)c->n_results * sizeof *grown);
-        c->results = grown;
-        c->results_capacity = capacity;
+    adept_value *grown =
+        adept_arena_grow(c->run->arena, c->results, &c->results_capacity, (size_t)c->n_results + 1, sizeof *grown);
+    if (!grown) {
+        adept_call_nomem(c);
+        return;
     }
+    c->results = grown;
     c->results[c->n_results++] = v;
 }
 
@@ -573,17 +569,12 @@ void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double
 
 void adept_list_append(adept_call *c, adept_list *list, const adept_value *v)
 {
-    if (list->n == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 4;
-        adept_value *grown = adept_arena_array(c->run->arena, capacity, sizeof *grown);
-        if (!grown) {
-            adept_call_nomem(c);
-            return;
-        }
-        if (list->n) memcpy(grown, list->items, list->n * sizeof *grown);
-        list->items = grown;
-        list->capacity = capacity;
+    adept_value *grown = adept_arena_grow(c->run->arena, list->items, &list->capacity, list->n + 1, sizeof *grown);
+    if (!grown) {
+        adept_call_nomem(c);
+        return;
     }
+    list->items = grown;
     list->items[list->n++] = *v;
 }
 

@@ -46,7 +46,8 @@ struct adept_call {
     int n_args;
     const adept_value *args;
     const char *const *arg_names; /* entries may be NULL */
-    int n_results, results_capacity;
+    int n_results;
+    size_t results_capacity;
     adept_value *results;
     int32_t record; /* producer number of new tensors */
     adept_call_failure failure;

@@ -1,6 +1,5 @@
 /* What a handler says of its cost: kernels, and what autograd keeps. */
 #include "call.h"
-#include <string.h>
 
 bool adept_cost_backward(const adept_cost *cost)
 {
@@ -15,17 +14,13 @@ bool adept_cost_wants_grad(const adept_cost *cost, const adept_tensor *argument)
 void adept_cost_kernel(adept_cost *cost, const adept_kernel *kernel)
 {
     if (kernel->pass == ADEPT_BACKWARD && !cost->backward) return;
-    if (cost->n_kernels == cost->capacity) {
-        size_t capacity = cost->capacity ? 2 * cost->capacity : 4;
-        adept_kernel *grown = adept_arena_array(cost->call->run->arena, capacity, sizeof *grown);
-        if (!grown) {
-            adept_call_nomem(cost->call);
-            return;
-        }
-        if (cost->n_kernels) memcpy(grown, cost->kernels, cost->n_kernels * sizeof *grown);
-        cost->kernels = grown;
-        cost->capacity = capacity;
+    adept_kernel *grown =
+        adept_arena_grow(cost->call->run->arena, cost->kernels, &cost->capacity, cost->n_kernels + 1, sizeof *grown);
+    if (!grown) {
+        adept_call_nomem(cost->call);
+        return;
     }
+    cost->kernels = grown;
     cost->kernels[cost->n_kernels++] = *kernel;
 }
 

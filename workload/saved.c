@@ -122,13 +122,14 @@ static void read_options(reader *in, const cJSON *root)
 {
     adept_workload_config *c = &in->config;
     const cJSON *o = adept_json_object(&in->r, root, "options");
-#define X(words)                                                                                                       \
+#define READ(words)                                                                                                    \
     const char *words = adept_json_string(&in->r, o, #words);                                                          \
-    if (!adept_##words##_from_name(&c->words, words)) adept_json_fail(&in->r, "unknown " #words " '%.40s'", words);
-    X(mode)
-    X(precision) X(attention)
-#undef X
-        const char *format = adept_json_string_or(&in->r, o, "memory_format", "nchw");
+    if (!adept_##words##_from_name(&c->words, words)) adept_json_fail(&in->r, "unknown " #words " '%.40s'", words)
+    READ(mode);
+    READ(precision);
+    READ(attention);
+#undef READ
+    const char *format = adept_json_string_or(&in->r, o, "memory_format", "nchw");
     if (!adept_memory_format_from_name(&c->memory_format, format))
         adept_json_fail(&in->r, "unknown memory format '%.40s'", format);
     const char *execution = adept_json_string_or(&in->r, o, "execution", "eager");

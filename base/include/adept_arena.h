@@ -27,6 +27,9 @@ void *adept_arena_alloc(adept_arena *arena, size_t size_bytes);
 /** Zeroed array; NULL when n * size overflows or memory is out. */
 void *adept_arena_array(adept_arena *arena, size_t n, size_t size_bytes);
 
+/** The same as adept_grow(), of the arena: what grew elsewhere stays in it. NULL when memory is out. */
+void *adept_arena_grow(adept_arena *arena, void *array, size_t *capacity, size_t wanted, size_t element_bytes);
+
 /** Whether memory was out for any of it, so far. */
 bool adept_arena_failed(const adept_arena *arena);
 

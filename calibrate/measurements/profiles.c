@@ -196,7 +196,7 @@ static void recall(maker *p, adept_dataset_model *m)
     char key[ADEPT_SHA256_SIZE];
     size_t size;
     adept_file_format format;
-    adept_status status = adept_file_detect(&format, m->path, &m->err);
+    adept_status status = adept_file_detect(&format, m->path, NULL, 0, &m->err);
 
     if (status == ADEPT_OK && format == ADEPT_FORMAT_PROFILE)
         status = adept_saved_read(&m->graph, &m->recorded, m->path, &m->err);

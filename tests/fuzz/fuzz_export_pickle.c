@@ -14,9 +14,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     adept_status status = adept_export_pickle(&places, "fuzz", data, size, &err);
     if (status != ADEPT_OK && (err.status != status || !err.message[0])) abort();
     size_t total = 0;
-    for (size_t i = 0; i < places.n; i++)
-        total += strlen(places.items[i].name) + strlen(places.items[i].storage);
-    if (places.n > size || total > 2 * size * (places.n + 1)) abort();
+    size_t n = places.by_name.n;
+    for (size_t i = 0; i < n; i++) {
+        const adept_name_entry *entry = &places.by_name.entries[i];
+        total += strlen(entry->name) + strlen(((const adept_export_place *)entry->value)->storage);
+    }
+    if (n > size || total > 2 * size * (n + 1)) abort();
+    adept_name_map_free(&places.by_name);
     adept_arena_free(places.arena);
     return 0;
 }

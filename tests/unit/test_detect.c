@@ -63,7 +63,7 @@ static void is_format(const char *file, adept_file_format expected)
 {
     adept_file_format format;
     adept_error err = {0};
-    if (adept_file_detect(&format, file, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_file_detect(&format, file, NULL, 0, &err) != ADEPT_OK) fail_msg("%s", err.message);
     assert_int_equal(format, expected);
 }
 
@@ -73,12 +73,12 @@ static void is_refused(const char *file, const char *words)
     adept_file_format format;
     adept_graph *g = NULL;
     adept_error err = {0}, again = {0};
-    assert_int_equal(adept_file_detect(&format, file, &err), ADEPT_E_INVALID);
+    assert_int_equal(adept_file_detect(&format, file, NULL, 0, &err), ADEPT_E_INVALID);
     assert_int_equal(adept_import_model(&g, file, NULL, &again), ADEPT_E_INVALID);
     assert_null(g);
     assert_string_equal(err.message, again.message);
     if (strncmp(err.message, file, strlen(file)) != 0 || !strstr(err.message, words)) fail_msg("'%s'", err.message);
-    assert_int_equal(adept_file_detect(&format, file, NULL), ADEPT_E_INVALID);
+    assert_int_equal(adept_file_detect(&format, file, NULL, 0, NULL), ADEPT_E_INVALID);
 }
 
 static void test_formats(void **state)

@@ -111,7 +111,7 @@ adept_status adept_load_graph(adept_cli *cli, adept_graph **graph, adept_workloa
 {
     const adept_import_options import = {.trust = options->trust};
     adept_file_format format;
-    adept_status status = adept_file_detect(&format, path, &cli->err);
+    adept_status status = adept_file_detect(&format, path, NULL, 0, &cli->err);
 
     if (status != ADEPT_OK) return status;
     *config = (adept_workload_config){.mode = ADEPT_MODE_TRAIN};

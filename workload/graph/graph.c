@@ -366,15 +366,11 @@ adept_status adept_graph_builder_node(adept_graph_builder *b, const adept_node_d
 /* The array of block pointers doubles whenever its length is a power of two. */
 static bool append_block(adept_arena *arena, adept_node *node, adept_block *block)
 {
-    size_t n = (size_t)node->n_blocks;
-    adept_block **blocks = (adept_block **)node->blocks;
-    if ((n & (n - 1)) == 0) {
-        blocks = adept_arena_array(arena, n ? 2 * n : 1, sizeof *blocks);
-        if (!blocks) return false;
-        if (n) memcpy(blocks, node->blocks, n * sizeof *blocks);
-        node->blocks = blocks;
-    }
+    size_t n = (size_t)node->n_blocks, capacity = n & (n - 1) ? n + 1 : n;
+    adept_block **blocks = adept_arena_grow(arena, (void *)node->blocks, &capacity, n + 1, sizeof *blocks);
+    if (!blocks) return false;
     blocks[n] = block;
+    node->blocks = blocks;
     node->n_blocks++;
     return true;
 }

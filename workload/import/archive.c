@@ -124,3 +124,17 @@ adept_status adept_archive_read(char **data, size_t *size, zip_t *zip, const cha
     *size = (size_t)st.size;
     return ADEPT_OK;
 }
+
+adept_status adept_archive_read_in_root(char **data, size_t *size, zip_t *zip, const char *path, const char *name,
+                                        size_t max_bytes, adept_error *err)
+{
+    *data = NULL;
+    zip_int64_t n = zip_get_num_entries(zip, 0);
+    for (zip_int64_t i = 0; i < n; i++) {
+        const char *entry = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+        const char *slash = entry ? strchr(entry, '/') : NULL;
+        if (slash && strcmp(slash + 1, name) == 0)
+            return adept_archive_read(data, size, zip, path, (zip_uint64_t)i, max_bytes, err);
+    }
+    return ADEPT_OK;
+}

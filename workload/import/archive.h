@@ -17,5 +17,8 @@ const char *adept_archive_fault(const zip_stat_t *st, size_t max_bytes);
  */
 adept_status adept_archive_read(char **data, size_t *size, zip_t *zip, const char *path, zip_uint64_t index,
                                 size_t max_bytes, adept_error *err);
+/** The same of the entry ROOT/name, whatever the root is called; *data is NULL if there is none. */
+adept_status adept_archive_read_in_root(char **data, size_t *size, zip_t *zip, const char *path, const char *name,
+                                        size_t max_bytes, adept_error *err);
 
 #endif

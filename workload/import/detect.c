@@ -88,8 +88,8 @@ static bool file_starts_json(const char *path)
     return n > 0 && starts_json(head, (size_t)n);
 }
 
-adept_status adept_bytes_detect(adept_file_format *out, const char *name, const void *data, size_t size,
-                                adept_error *err)
+adept_status adept_file_detect(adept_file_format *out, const char *name, const void *data, size_t size,
+                               adept_error *err)
 {
     zip_t *zip = NULL;
     if (data ? starts_json(data, size < HEAD_BYTES ? size : HEAD_BYTES) : file_starts_json(name)) {
@@ -101,9 +101,4 @@ adept_status adept_bytes_detect(adept_file_format *out, const char *name, const 
     status = detect_archive(out, zip, name, err);
     zip_discard(zip);
     return status;
-}
-
-adept_status adept_file_detect(adept_file_format *out, const char *path, adept_error *err)
-{
-    return adept_bytes_detect(out, path, NULL, 0, err);
 }

@@ -155,11 +155,6 @@ static bool convert_opaque(adept_export_reader *r, const cJSON *v, adept_export_
     return constant(out, (adept_value){.kind = ADEPT_VALUE_UNKNOWN});
 }
 
-static bool convert_union(adept_export_reader *r, const cJSON *v, adept_export_item *out)
-{
-    return adept_export_convert(r, v, out);
-}
-
 /* ---- lists ---- */
 
 typedef struct kind_row {
@@ -191,8 +186,8 @@ static const kind_row kinds[] = {
     {"as_memory_format", convert_memory_format, false, NULL},
     {"as_layout", convert_layout, false, NULL},
     {"as_device", convert_device, false, NULL},
-    {"as_optional_tensor", convert_union, false, NULL},
-    {"as_optional_tensors", convert_union, true, NULL},
+    {"as_optional_tensor", adept_export_convert, false, NULL},
+    {"as_optional_tensors", adept_export_convert, true, NULL},
     {"as_int_lists", NULL, true, convert_int},
     {"as_nested_tensors", NULL, true, convert_named},
     {"as_operator", convert_string, false, NULL},

@@ -184,14 +184,7 @@ static void unpack(adept_export_reader *r, int32_t list, const cJSON *elements)
     size_t n;
     int32_t *values = new_outputs(r, elements, &n);
     if (r->json.status != ADEPT_OK) return;
-    adept_node_desc desc = {.op = "prim::ListUnpack",
-                            .module = r->module,
-                            .n_inputs = 1,
-                            .inputs = &list,
-                            .n_outputs = (int32_t)n,
-                            .outputs = values,
-                            .param = -1};
-    adept_export_node(r, &desc);
+    adept_export_node(r, "prim::ListUnpack", "", 1, &list, NULL, n, values);
     size_t i = 0;
     for (const cJSON *e = elements->child; e; e = e->next, i++) {
         const char *name = adept_export_element_name(e);
@@ -245,16 +238,7 @@ static void plain_node(adept_export_reader *r, const cJSON *inputs, const cJSON 
     size_t n_outputs;
     int32_t *values = new_outputs(r, outputs, &n_outputs);
     if (r->json.status != ADEPT_OK) return;
-    adept_node_desc desc = {.op = name.op,
-                            .overload = name.overload,
-                            .module = r->module,
-                            .n_inputs = (int32_t)list.n,
-                            .inputs = list.values,
-                            .input_names = list.names,
-                            .n_outputs = (int32_t)n_outputs,
-                            .outputs = values,
-                            .param = -1};
-    adept_export_node(r, &desc);
+    adept_export_node(r, name.op, name.overload, list.n, list.values, list.names, n_outputs, values);
     bind_outputs(r, outputs, values);
 }
 
@@ -283,38 +267,34 @@ static void sum_node(adept_export_reader *r, const cJSON *inputs, const cJSON *o
 /* ---- regions ---- */
 
 /* All names in a run of arguments, lists flattened. */
+typedef struct flat_name {
+    const char *name;
+    bool is_tensor;
+} flat_name;
+
 typedef struct flat_names {
-    const char **names;
-    bool *is_tensor;
-    size_t n, most;
+    adept_export_reader *r;
+    flat_name *items; /* of the scratch arena */
+    size_t n, capacity;
     bool in_tensors; /* the argument being visited */
 } flat_names;
 
 static void push_name(void *context, const char *name)
 {
     flat_names *flat = context;
-    if (flat->n >= flat->most) return;
-    flat->is_tensor[flat->n] = flat->in_tensors;
-    flat->names[flat->n++] = name;
-}
-
-static void count_name(void *context, const char *name)
-{
-    (void)name;
-    ++*(size_t *)context;
+    flat_name *grown = adept_arena_grow(flat->r->scratch, flat->items, &flat->capacity, flat->n + 1, sizeof *grown);
+    if (!grown) {
+        adept_json_no_memory(&flat->r->json);
+        return;
+    }
+    flat->items = grown;
+    flat->items[flat->n++] = (flat_name){name, flat->in_tensors};
 }
 
 /* From `first` on; the argument is the element itself, or under `key` in it. */
 static flat_names flatten(adept_export_reader *r, const cJSON *first, const char *key)
 {
-    flat_names flat = {0};
-    for (const cJSON *e = first; e; e = e->next) {
-        const cJSON *argument = key ? cJSON_GetObjectItemCaseSensitive(e, key) : e;
-        adept_export_each_name(argument, count_name, &flat.most);
-    }
-    flat.names = adept_export_room(r, flat.most, sizeof *flat.names);
-    flat.is_tensor = adept_export_room(r, flat.most, sizeof *flat.is_tensor);
-    if (!flat.names || !flat.is_tensor) return (flat_names){0};
+    flat_names flat = {.r = r};
     for (const cJSON *e = first; e; e = e->next) {
         const cJSON *argument = key ? cJSON_GetObjectItemCaseSensitive(e, key) : e;
         flat.in_tensors = cJSON_IsObject(argument) && argument->child && strncmp(argument->child->string, "as_sym", 6);
@@ -366,8 +346,8 @@ static void bind_operands(adept_export_reader *r, adept_name_map *inner, const r
         adept_json_fail(&r->json, "the region takes %zu values, %zu are given", wanted.n, given.n);
     }
     for (size_t i = 0; i < wanted.n && r->json.status == ADEPT_OK; i++) {
-        int32_t value = adept_export_lookup(r, given.names[i]);
-        if (value >= 0 && !adept_name_map_put(inner, wanted.names[i], (uintptr_t)value)) adept_json_no_memory(&r->json);
+        int32_t value = adept_export_lookup(r, given.items[i].name);
+        if (value >= 0) adept_export_map(r, inner, wanted.items[i].name, (uintptr_t)value);
     }
 }
 
@@ -388,10 +368,10 @@ static void bind_results(adept_export_reader *r, adept_name_map *inner, const re
     adept_name_map *outer = r->names;
     for (size_t i = 0; i < to.n && r->json.status == ADEPT_OK; i++) {
         r->names = inner;
-        int32_t value = adept_export_lookup(r, from.names[i]);
+        int32_t value = adept_export_lookup(r, from.items[i].name);
         r->names = outer;
-        if (reg->detach && to.is_tensor[i] && r->json.status == ADEPT_OK) value = detached(r, value);
-        adept_export_bind(r, to.names[i], value);
+        if (reg->detach && to.items[i].is_tensor && r->json.status == ADEPT_OK) value = detached(r, value);
+        adept_export_bind(r, to.items[i].name, value);
     }
 }
 

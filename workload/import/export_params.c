@@ -9,8 +9,6 @@
  * of its names, so a second name that the graph uses is a parameter of its own. */
 #include "export_private.h"
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct tensor_spec {
@@ -20,7 +18,8 @@ typedef struct tensor_spec {
     const char *place; /* text: storage, offset, type, sizes, strides; NULL if not known */
     bool expanded;     /* a dimension of stride 0 and more than one element */
     bool used;
-    int32_t index; /* in the graph, once added */
+    bool place_used; /* this one, or another in its place that came later; of the first there */
+    int32_t index;   /* in the graph, once added */
 } tensor_spec;
 
 typedef struct spec_list {
@@ -48,31 +47,12 @@ bool adept_export_dims(adept_export_reader *r, const cJSON *sizes, const char *w
     return true;
 }
 
-/* Sizes and strides of up to ADEPT_MAX_DIMS, and four numbers, each at most 20 digits and a separator. */
-typedef struct place_text {
-    char text[24 * (2 * ADEPT_MAX_DIMS + 4)];
-    size_t used;
-} place_text;
-
-static void append(place_text *t, char separator, int64_t number)
-{
-    int n = snprintf(t->text + t->used, sizeof t->text - t->used, "%c%" PRId64, separator, number);
-    if (n > 0) t->used += (size_t)n;
-}
-
-static const adept_export_place *find_place(const adept_export_reader *r, const adept_name_map *by_name,
-                                            const char *name)
-{
-    const uintptr_t *index = adept_name_map_get(by_name, name);
-    return index ? &r->places->items[*index] : NULL;
-}
-
 /* Everything that must agree for two names to be one tensor, as one text. */
-static void describe_place(adept_export_reader *r, tensor_spec *spec, const cJSON *meta,
-                           const adept_export_place *place)
+static void describe_place(adept_export_reader *r, tensor_spec *spec, const cJSON *meta)
 {
     int64_t strides[ADEPT_MAX_DIMS];
     int n = 0;
+    const uintptr_t *found = adept_name_map_get(&r->places->by_name, spec->name);
     if (!adept_export_dims(r, adept_json_array(&r->json, meta, "strides"), spec->name, &n, strides)) return;
     if (n != spec->param.ndim) {
         adept_json_fail(&r->json, "'%s' has %d sizes and %d strides", spec->name, spec->param.ndim, n);
@@ -80,22 +60,18 @@ static void describe_place(adept_export_reader *r, tensor_spec *spec, const cJSO
     }
     for (int i = 0; i < n; i++)
         spec->expanded |= strides[i] == 0 && spec->param.dims[i] > 1;
-    if (!place) return;
+    if (!found) return;
+    const adept_export_place *place = (const adept_export_place *)*found;
     const cJSON *offset = cJSON_GetObjectItemCaseSensitive(meta, "storage_offset");
     adept_export_size start = offset ? adept_export_read_size(r, offset) : (adept_export_size){0};
-    place_text t = {.used = 0};
-    append(&t, 'o', place->offset);
-    append(&t, '+', start.value);
-    append(&t, 't', spec->param.dtype);
-    append(&t, 'b', spec->param.is_buffer);
-    for (int i = 0; i < n; i++) {
-        append(&t, 'x', spec->param.dims[i]);
-        append(&t, '/', strides[i]);
-    }
-    spec->place = adept_arena_printf(r->scratch, "%s %s", t.text, place->storage);
+    const char *text = adept_arena_printf(r->scratch, "o%" PRId64 "+%" PRId64 "t%db%d", place->offset, start.value,
+                                          spec->param.dtype, spec->param.is_buffer);
+    for (int i = 0; i < n; i++)
+        text = adept_arena_printf(r->scratch, "%sx%" PRId64 "/%" PRId64, text, spec->param.dims[i], strides[i]);
+    spec->place = adept_arena_printf(r->scratch, "%s %s", text, place->storage);
 }
 
-static void read_meta(adept_export_reader *r, tensor_spec *spec, const adept_name_map *places_by_name)
+static void read_meta(adept_export_reader *r, tensor_spec *spec)
 {
     const uintptr_t *found = adept_name_map_get(&r->metas, spec->argument);
     if (!found) {
@@ -111,14 +87,12 @@ static void read_meta(adept_export_reader *r, tensor_spec *spec, const adept_nam
         return;
     }
     spec->param.requires_grad = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "requires_grad"));
-    if (!adept_export_dims(r, adept_json_array(&r->json, meta, "sizes"), spec->name, &spec->param.ndim,
-                           spec->param.dims)) {
-        return;
-    }
-    describe_place(r, spec, meta, find_place(r, places_by_name, spec->name));
+    if (adept_export_dims(r, adept_json_array(&r->json, meta, "sizes"), spec->name, &spec->param.ndim,
+                          spec->param.dims))
+        describe_place(r, spec, meta);
 }
 
-static bool read_spec(adept_export_reader *r, tensor_spec *spec, const cJSON *input, const adept_name_map *places)
+static bool read_spec(adept_export_reader *r, tensor_spec *spec, const cJSON *input)
 {
     static const struct {
         const char *kind, *name_key;
@@ -132,7 +106,7 @@ static bool read_spec(adept_export_reader *r, tensor_spec *spec, const cJSON *in
         *spec = (tensor_spec){.param.is_buffer = rows[i].is_buffer, .param.n_names = 1};
         spec->name = spec->param.name = adept_json_string(&r->json, what, rows[i].name_key);
         spec->argument = adept_json_string(&r->json, adept_json_object(&r->json, what, "arg"), "name");
-        if (r->json.status == ADEPT_OK) read_meta(r, spec, places);
+        if (r->json.status == ADEPT_OK) read_meta(r, spec);
         return r->json.status == ADEPT_OK;
     }
     return false;
@@ -164,33 +138,16 @@ static void mark_all_used(adept_export_reader *r, spec_list *list)
 
 /* ---- which are the same ---- */
 
-/* Tensors that lie in one place. */
-typedef struct owner {
-    int32_t param;
-    bool used;
-} owner;
-
-/* Index of the parameter this spec is another name of, or -1. Registers it as owner of its place where it has none. */
-static int32_t find_twin(adept_export_reader *r, adept_name_map *by_place, const tensor_spec *spec, owner **own)
+/* Index of the parameter this spec is another name of, or -1. */
+static int32_t find_twin(adept_export_reader *r, adept_name_map *by_place, tensor_spec *spec)
 {
-    *own = NULL;
     if (!spec->place) return -1;
     const uintptr_t *found = adept_name_map_get(by_place, spec->place);
-    if (found) {
-        *own = (owner *)*found;
-        bool same = !spec->expanded || !spec->used || !(*own)->used;
-        (*own)->used |= spec->used;
-        return same ? (*own)->param : -1;
-    }
-    owner *created = adept_arena_alloc(r->scratch, sizeof *created);
-    if (!created || !adept_name_map_put(by_place, spec->place, (uintptr_t)created)) {
-        adept_json_no_memory(&r->json);
-        return -1;
-    }
-    created->used = spec->used;
-    created->param = -1;
-    *own = created;
-    return -1;
+    if (!found) adept_export_map(r, by_place, spec->place, (uintptr_t)spec);
+    tensor_spec *first = found ? (tensor_spec *)*found : spec;
+    bool same = found && (!spec->expanded || !spec->used || !first->place_used);
+    first->place_used |= spec->used;
+    return same ? first->index : -1;
 }
 
 static bool same_tensor_type(const adept_param *a, const adept_param *b)
@@ -199,29 +156,23 @@ static bool same_tensor_type(const adept_param *a, const adept_param *b)
            memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof a->dims[0]) == 0;
 }
 
-/* The earlier spec of the same name, or -1. */
-static int32_t find_namesake(adept_export_reader *r, const spec_list *list, adept_name_map *by_name, size_t i)
+/* The index of the earlier spec of the same name, or -1. */
+static int32_t find_namesake(adept_export_reader *r, adept_name_map *by_name, const tensor_spec *spec)
 {
-    const tensor_spec *spec = &list->items[i];
     const uintptr_t *found = adept_name_map_get(by_name, spec->name);
     if (!found) {
-        if (!adept_name_map_put(by_name, spec->name, i)) adept_json_no_memory(&r->json);
+        adept_export_map(r, by_name, spec->name, (uintptr_t)spec);
         return -1;
     }
-    const tensor_spec *first = &list->items[*found];
-    if (!same_tensor_type(&first->param, &spec->param)) {
+    const tensor_spec *first = (const tensor_spec *)*found;
+    if (!same_tensor_type(&first->param, &spec->param))
         adept_json_fail(&r->json, "'%s' is listed twice with different shapes", spec->name);
-    }
     return first->index;
 }
 
-static void add_param(adept_export_reader *r, spec_list *list, adept_name_map *by_name, adept_name_map *by_place,
-                      size_t i)
+static void add_param(adept_export_reader *r, tensor_spec *spec, adept_name_map *by_name, adept_name_map *by_place)
 {
-    tensor_spec *spec = &list->items[i];
-    owner *own;
-    int32_t twin = find_twin(r, by_place, spec, &own);
-    int32_t namesake = find_namesake(r, list, by_name, i);
+    int32_t twin = find_twin(r, by_place, spec), namesake = find_namesake(r, by_name, spec);
     if (r->json.status != ADEPT_OK) return;
     spec->index = namesake >= 0 ? namesake : twin;
     if (spec->index >= 0) {
@@ -230,15 +181,14 @@ static void add_param(adept_export_reader *r, spec_list *list, adept_name_map *b
         spec->index = adept_graph_builder_param(r->b, &spec->param);
         if (spec->index < 0) adept_json_fail(&r->json, "'%s' has an impossible shape", spec->name);
     }
-    if (own && own->param < 0) own->param = spec->index;
 }
 
 static void add_all(adept_export_reader *r, spec_list *list)
 {
     adept_name_map by_name = {0}, by_place = {0};
     for (size_t i = 0; i < list->n && r->json.status == ADEPT_OK; i++) {
-        const tensor_spec *spec = &list->items[i];
-        add_param(r, list, &by_name, &by_place, i);
+        tensor_spec *spec = &list->items[i];
+        add_param(r, spec, &by_name, &by_place);
         if (r->json.status != ADEPT_OK || !spec->used) continue;
         int32_t value = adept_graph_builder_param_ref(r->b, 0, spec->index, r->json.err);
         if (value < 0)
@@ -252,19 +202,11 @@ static void add_all(adept_export_reader *r, spec_list *list)
 
 static void collect(adept_export_reader *r, spec_list *list, const cJSON *inputs)
 {
-    adept_name_map places = {0};
-    size_t n = adept_json_size(inputs);
-    list->items = adept_export_room(r, n, sizeof *list->items);
-    for (size_t i = 0; i < r->places->n; i++) {
-        if (!adept_name_map_put(&places, r->places->items[i].name, i)) adept_json_no_memory(&r->json);
-    }
+    list->items = adept_export_room(r, adept_json_size(inputs), sizeof *list->items);
     for (const cJSON *e = inputs->child; e && r->json.status == ADEPT_OK; e = e->next) {
-        if (!read_spec(r, &list->items[list->n], e, &places)) continue;
-        if (!adept_name_map_put(&list->by_argument, list->items[list->n].argument, list->n))
-            adept_json_no_memory(&r->json);
-        list->n++;
+        tensor_spec *spec = &list->items[list->n];
+        if (read_spec(r, spec, e)) adept_export_map(r, &list->by_argument, spec->argument, list->n++);
     }
-    adept_name_map_free(&places);
 }
 
 void adept_export_params(adept_export_reader *r)

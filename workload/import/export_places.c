@@ -22,15 +22,19 @@ static bool read_tensor(const adept_pickle_value *v, const adept_pickle_value **
     return true;
 }
 
-static bool add_place(adept_export_places *places, const adept_pickle_value *name, const adept_pickle_value *key,
-                      int64_t offset)
+void adept_export_places_free(adept_export_places *places)
 {
-    adept_export_place place = {.name = adept_arena_strndup(places->arena, name->u.text, name->n_bytes),
-                                .storage = adept_arena_strndup(places->arena, key->u.text, key->n_bytes),
-                                .offset = offset};
-    if (!place.name || !place.storage) return false;
-    places->items[places->n++] = place;
-    return true;
+    adept_name_map_free(&places->by_name);
+    adept_arena_free(places->arena);
+}
+
+/* Texts are the arena's, or NULL: memory is out. */
+static bool add_place(adept_export_places *places, const char *name, const char *storage, int64_t offset)
+{
+    adept_export_place *place = adept_arena_alloc(places->arena, sizeof *place);
+    if (!place || !name || !storage) return false;
+    *place = (adept_export_place){storage, offset};
+    return adept_name_map_put(&places->by_name, name, (uintptr_t)place);
 }
 
 adept_status adept_export_pickle(adept_export_places *places, const char *name, const void *data, size_t size,
@@ -44,13 +48,13 @@ adept_status adept_export_pickle(adept_export_places *places, const char *name, 
         return adept_error_set(err, ADEPT_E_INVALID, "%s: the state dictionary is no dictionary", name);
     }
     const adept_pickle_items *items = root.u.items;
-    places->items = adept_arena_array(places->arena, items->n, sizeof *places->items);
-    bool ok = places->items != NULL;
+    bool ok = true;
     for (size_t i = is_ordered ? 2 : 0; ok && i + 1 < items->n; i += 2) {
-        const adept_pickle_value *key;
+        const adept_pickle_value *label = &items->values[i], *key;
         int64_t offset;
-        if (items->values[i].kind != ADEPT_PICKLE_TEXT || !read_tensor(&items->values[i + 1], &key, &offset)) continue;
-        ok = add_place(places, &items->values[i], key, offset);
+        if (label->kind != ADEPT_PICKLE_TEXT || !read_tensor(&items->values[i + 1], &key, &offset)) continue;
+        ok = add_place(places, adept_arena_strndup(places->arena, label->u.text, label->n_bytes),
+                       adept_arena_strndup(places->arena, key->u.text, key->n_bytes), offset);
     }
     return ok ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
 }
@@ -65,12 +69,11 @@ adept_status adept_export_weights_config(adept_export_places *places, const char
     if (status != ADEPT_OK) return status;
     adept_json_reader r = {.name = name, .err = err};
     const cJSON *config = adept_json_object(&r, root, "config");
-    places->items = adept_arena_array(places->arena, adept_json_size(config), sizeof *places->items);
-    if (!places->items) adept_json_no_memory(&r);
     for (const cJSON *e = config ? config->child : NULL; e && r.status == ADEPT_OK; e = e->next) {
         const char *path = adept_json_string(&r, e, "path_name");
-        places->items[places->n++] = (adept_export_place){.name = adept_json_keep(&r, places->arena, e->string),
-                                                          .storage = adept_json_keep(&r, places->arena, path)};
+        if (r.status == ADEPT_OK && !add_place(places, adept_arena_strdup(places->arena, e->string),
+                                               adept_arena_strdup(places->arena, path), 0))
+            adept_json_no_memory(&r);
     }
     cJSON_Delete(root);
     return r.status;

@@ -18,14 +18,12 @@
 
 /** Where the data of a parameter lies: equal places are one tensor in memory. */
 typedef struct adept_export_place {
-    const char *name;    /* "layer1.0.conv1.weight" */
     const char *storage; /* file or pickle key of the storage */
     int64_t offset;      /* in elements; 0 where the format keeps it elsewhere */
 } adept_export_place;
 
 typedef struct adept_export_places {
-    adept_export_place *items; /* in the arena */
-    size_t n;
+    adept_name_map by_name; /* "layer1.0.conv1.weight" -> adept_export_place */
     adept_arena *arena;
 } adept_export_places;
 
@@ -79,8 +77,11 @@ void adept_export_check(adept_export_reader *r, adept_status status);
 /* ---- export_program.c ---- */
 void adept_export_bind(adept_export_reader *r, const char *name, int32_t value);
 int32_t adept_export_fresh(adept_export_reader *r); /* a new value number; -1 after a failure */
-void adept_export_node(adept_export_reader *r, const adept_node_desc *desc);
-/** A node of the module that is being read, with one output: its value. */
+void adept_export_map(adept_export_reader *r, adept_name_map *map, const char *name, uintptr_t value);
+/** A node of the module that is being read. */
+void adept_export_node(adept_export_reader *r, const char *op, const char *overload, size_t n_inputs,
+                       const int32_t *inputs, const char *const *input_names, size_t n_outputs, const int32_t *outputs);
+/** The same with one output: its value. */
 int32_t adept_export_op(adept_export_reader *r, const char *op, size_t n_inputs, const int32_t *inputs,
                         const char *const *input_names);
 /** Room for n of the scratch arena's; NULL and a failure when memory is out. */
@@ -121,6 +122,7 @@ bool adept_export_dims(adept_export_reader *r, const cJSON *sizes, const char *w
 void adept_export_nodes(adept_export_reader *r, const cJSON *graph);
 
 /* ---- export_places.c ---- */
+void adept_export_places_free(adept_export_places *places); /* with its arena */
 /** Places of the tensors in the data.pkl of a torch.save archive that holds a dictionary name -> tensor. */
 adept_status adept_export_pickle(adept_export_places *places, const char *name, const void *data, size_t size,
                                  adept_error *err);

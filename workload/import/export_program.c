@@ -48,10 +48,14 @@ static adept_status parse(cJSON **root, const adept_export_source *source, adept
 
 /* ---- building blocks ---- */
 
+void adept_export_map(adept_export_reader *r, adept_name_map *map, const char *name, uintptr_t value)
+{
+    if (!adept_name_map_put(map, name, value)) adept_json_no_memory(&r->json);
+}
+
 void adept_export_bind(adept_export_reader *r, const char *name, int32_t value)
 {
-    if (r->json.status != ADEPT_OK || value < 0) return;
-    if (!adept_name_map_put(r->names, name, (uintptr_t)value)) adept_json_no_memory(&r->json);
+    if (r->json.status == ADEPT_OK && value >= 0) adept_export_map(r, r->names, name, (uintptr_t)value);
 }
 
 int32_t adept_export_fresh(adept_export_reader *r)
@@ -61,23 +65,26 @@ int32_t adept_export_fresh(adept_export_reader *r)
     return value;
 }
 
-void adept_export_node(adept_export_reader *r, const adept_node_desc *desc)
+void adept_export_node(adept_export_reader *r, const char *op, const char *overload, size_t n_inputs,
+                       const int32_t *inputs, const char *const *input_names, size_t n_outputs, const int32_t *outputs)
 {
-    if (r->json.status == ADEPT_OK) adept_export_check(r, adept_graph_builder_node(r->b, desc, r->json.err));
+    adept_node_desc desc = {.op = op,
+                            .overload = overload,
+                            .module = r->module,
+                            .n_inputs = (int32_t)n_inputs,
+                            .inputs = inputs,
+                            .input_names = input_names,
+                            .n_outputs = (int32_t)n_outputs,
+                            .outputs = outputs,
+                            .param = -1};
+    if (r->json.status == ADEPT_OK) adept_export_check(r, adept_graph_builder_node(r->b, &desc, r->json.err));
 }
 
 int32_t adept_export_op(adept_export_reader *r, const char *op, size_t n_inputs, const int32_t *inputs,
                         const char *const *input_names)
 {
     int32_t output = adept_export_fresh(r);
-    adept_export_node(r, &(adept_node_desc){.op = op,
-                                            .module = r->module,
-                                            .n_inputs = (int32_t)n_inputs,
-                                            .inputs = inputs,
-                                            .input_names = input_names,
-                                            .n_outputs = 1,
-                                            .outputs = &output,
-                                            .param = -1});
+    adept_export_node(r, op, "", n_inputs, inputs, input_names, 1, &output);
     return output;
 }
 
@@ -95,13 +102,11 @@ static void read_metas(adept_export_reader *r)
     const cJSON *values = adept_json_object(&r->json, r->graph, "tensor_values");
     for (const cJSON *v = values ? values->child : NULL; v && r->json.status == ADEPT_OK; v = v->next) {
         const cJSON *meta = cJSON_GetObjectItemCaseSensitive(v, "meta"); /* schema 1 wraps it */
-        if (!adept_name_map_put(&r->metas, v->string, (uintptr_t)(meta ? meta : v))) adept_json_no_memory(&r->json);
+        adept_export_map(r, &r->metas, v->string, (uintptr_t)(meta ? meta : v));
     }
     const cJSON *symbols = cJSON_GetObjectItemCaseSensitive(r->graph, "sym_int_values");
-    for (const cJSON *v = cJSON_IsObject(symbols) ? symbols->child : NULL; v && r->json.status == ADEPT_OK;
-         v = v->next) {
-        if (!adept_name_map_put(&r->symbols, v->string, (uintptr_t)v)) adept_json_no_memory(&r->json);
-    }
+    for (const cJSON *v = cJSON_IsObject(symbols) ? symbols->child : NULL; v && r->json.status == ADEPT_OK; v = v->next)
+        adept_export_map(r, &r->symbols, v->string, (uintptr_t)v);
 }
 
 /* The batch is what the first tensor's leading dimension is called; the first dimension of that name in every input. */
@@ -307,6 +312,6 @@ adept_status adept_export_parse(adept_graph **out, const char *name, const char 
     if (weights_json) status = adept_export_weights_config(&places, name, weights_json, weights_size, err);
     adept_export_source source = {.name = name, .json = json, .json_size = json_size, .places = &places};
     if (status == ADEPT_OK) status = adept_export_build(out, &source, err);
-    adept_arena_free(places.arena);
+    adept_export_places_free(&places);
     return status;
 }

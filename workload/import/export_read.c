@@ -43,13 +43,6 @@ static bool split_model(const char *entry, char root[256], char model[256])
     return true;
 }
 
-static adept_status several_models(const archive *a, const char *names)
-{
-    return adept_error_set(a->err, ADEPT_E_INVALID,
-                           "%s: holds several models (%s) and none is called 'model'; export one at a time", a->path,
-                           names);
-}
-
 static adept_status find_program(archive *a)
 {
     char names[400] = "";
@@ -75,7 +68,10 @@ static adept_status find_program(archive *a)
         memcpy(a->model, model, sizeof model);
     }
     if (n_models == 0) return invalid(a, "holds no program of torch.export");
-    return n_models == 1 || is_model ? ADEPT_OK : several_models(a, names);
+    if (n_models == 1 || is_model) return ADEPT_OK;
+    return adept_error_set(a->err, ADEPT_E_INVALID,
+                           "%s: holds several models (%s) and none is called 'model'; export one at a time", a->path,
+                           names);
 }
 
 /* ---- weights: torch >= 2.8 ---- */
@@ -97,29 +93,17 @@ static adept_status read_config(archive *a, adept_export_places *places)
 
 /* ---- weights: the flat archive holds a torch.save archive ---- */
 
-static bool is_pickle(const char *entry)
-{
-    const char *slash = strchr(entry, '/');
-    return slash && strcmp(slash + 1, "data.pkl") == 0;
-}
-
 static adept_status read_inner(archive *a, zip_t *inner, adept_export_places *places)
 {
-    zip_int64_t n = zip_get_num_entries(inner, 0);
-    for (zip_int64_t i = 0; i < n; i++) {
-        const char *entry = zip_get_name(inner, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-        if (!entry || !is_pickle(entry)) continue;
-        char *data = NULL;
-        size_t size = 0;
-        adept_status status =
-            adept_archive_read(&data, &size, inner, a->path, (zip_uint64_t)i, MAX_PLACES_BYTES, a->err);
-        if (status == ADEPT_OK) {
-            status = adept_export_pickle(places, a->path, data, size, a->err);
-        }
-        free(data);
-        return status;
-    }
-    return invalid(a, "its state dictionary was not written by torch.save");
+    char *data = NULL;
+    size_t size = 0;
+    adept_status status =
+        adept_archive_read_in_root(&data, &size, inner, a->path, "data.pkl", MAX_PLACES_BYTES, a->err);
+    if (status == ADEPT_OK)
+        status = data ? adept_export_pickle(places, a->path, data, size, a->err)
+                      : invalid(a, "its state dictionary was not written by torch.save");
+    free(data);
+    return status;
 }
 
 /* The bytes of an entry as they lie in the archive; libzip 1.10 has another name for it. */
@@ -180,29 +164,20 @@ static adept_status read_archive(adept_graph **out, archive *a, adept_export_pla
     return status;
 }
 
-static adept_status read_opened(adept_graph **out, archive *a)
-{
-    adept_status status = ADEPT_OK;
-    adept_export_places places = {.arena = adept_arena_new()};
-    if (!places.arena)
-        status = adept_error_set(a->err, ADEPT_E_NOMEM, "%s: out of memory", a->path);
-    else
-        status = read_archive(out, a, &places);
-    adept_arena_free(places.arena);
-    zip_discard(a->zip);
-    return status;
-}
-
 static adept_status read_source(adept_graph **out, const char *name, const void *data, size_t size, adept_error *err)
 {
     archive a = {.path = name, .err = err};
+    adept_export_places places = {.arena = NULL};
     adept_status status = adept_archive_open(&a.zip, name, data, size, err);
-    return status == ADEPT_OK ? read_opened(out, &a) : status;
-}
-
-adept_status adept_export_read(adept_graph **out, const char *path, adept_error *err)
-{
-    return read_source(out, path, NULL, 0, err);
+    if (status != ADEPT_OK) return status;
+    places.arena = adept_arena_new();
+    if (places.arena)
+        status = read_archive(out, &a, &places);
+    else
+        status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
+    adept_export_places_free(&places);
+    zip_discard(a.zip);
+    return status;
 }
 
 adept_status adept_import_name(adept_graph **out, adept_graph *graph, const char *name, const void *data, size_t size,

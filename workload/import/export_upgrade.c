@@ -3,47 +3,29 @@
  *  user's outputs instead of "output_specs". */
 #include "export_private.h"
 
-/* Everything put into the tree is owned by it, and freed with it. */
-static cJSON *add_object(adept_export_reader *r, cJSON *parent, const char *key)
+/* Adds {KIND: {"arg": argument, KEY: name}}, without a name that is NULL. The tree owns what is put into it, and is
+ * freed with it; an argument of NULL is memory that is out. */
+static void add_spec(adept_export_reader *r, cJSON *specs, const char *kind, cJSON *argument, const char *key,
+                     const char *name)
 {
-    cJSON *object = parent ? cJSON_AddObjectToObject(parent, key) : NULL;
-    if (!object) adept_json_no_memory(&r->json);
-    return object;
+    cJSON *spec = cJSON_CreateObject(), *what = cJSON_AddObjectToObject(spec, kind);
+    bool ok = cJSON_AddItemToObject(what, "arg", argument);
+    if (!ok) cJSON_Delete(argument);
+    ok = ok && (!name || cJSON_AddStringToObject(what, key, name)) && cJSON_AddItemToArray(specs, spec);
+    if (ok) return;
+    cJSON_Delete(spec);
+    adept_json_no_memory(&r->json);
 }
 
-static void add_text(adept_export_reader *r, cJSON *parent, const char *key, const char *text)
+static void add_tensor(adept_export_reader *r, cJSON *specs, const char *kind, const char *key, const char *argument,
+                       const char *name)
 {
-    if (!parent || !cJSON_AddStringToObject(parent, key, text)) adept_json_no_memory(&r->json);
-}
-
-static cJSON *add_element(adept_export_reader *r, cJSON *array)
-{
-    cJSON *object = cJSON_CreateObject();
-    if (object && !cJSON_AddItemToArray(array, object)) {
-        cJSON_Delete(object);
-        object = NULL;
+    cJSON *named = cJSON_CreateObject();
+    if (!cJSON_AddStringToObject(named, "name", argument)) {
+        cJSON_Delete(named);
+        named = NULL;
     }
-    if (!object) adept_json_no_memory(&r->json);
-    return object;
-}
-
-static void add_user(adept_export_reader *r, cJSON *array, const char *kind, const cJSON *argument)
-{
-    cJSON *spec = add_object(r, add_element(r, array), kind);
-    cJSON *copy = spec ? cJSON_Duplicate(argument, 1) : NULL;
-    if (copy && !cJSON_AddItemToObject(spec, "arg", copy)) {
-        cJSON_Delete(copy);
-        copy = NULL;
-    }
-    if (!copy) adept_json_no_memory(&r->json);
-}
-
-static void add_tensor(adept_export_reader *r, cJSON *array, const char *kind, const char *name_key,
-                       const char *argument, const char *name)
-{
-    cJSON *spec = add_object(r, add_element(r, array), kind);
-    add_text(r, add_object(r, spec, "arg"), "name", argument);
-    add_text(r, spec, name_key, name);
+    add_spec(r, specs, kind, named, key, name);
 }
 
 /* {"key": "text"} -> map of key to text */
@@ -53,8 +35,8 @@ static void read_dictionary(adept_export_reader *r, adept_name_map *map, const c
     for (const cJSON *e = object ? object->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
         if (!cJSON_IsString(e))
             adept_json_fail(&r->json, "\"%s\" holds something that is no string", key);
-        else if (!adept_name_map_put(map, e->string, (uintptr_t)e->valuestring))
-            adept_json_no_memory(&r->json);
+        else
+            adept_export_map(r, map, e->string, (uintptr_t)e->valuestring);
     }
 }
 
@@ -73,7 +55,7 @@ static void upgrade_inputs(adept_export_reader *r, cJSON *specs)
         else if (buffer)
             add_tensor(r, specs, "buffer", "buffer_name", name, (const char *)*buffer);
         else
-            add_user(r, specs, "user_input", e);
+            add_spec(r, specs, "user_input", cJSON_Duplicate(e, 1), NULL, NULL);
     }
     adept_name_map_free(&params);
     adept_name_map_free(&buffers);
@@ -84,12 +66,13 @@ static void upgrade_outputs(adept_export_reader *r, cJSON *specs)
     adept_name_map users = {0};
     const cJSON *names = adept_json_array(&r->json, r->signature, "user_outputs");
     for (const cJSON *e = names ? names->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
-        if (cJSON_IsString(e) && !adept_name_map_put(&users, e->valuestring, 1)) adept_json_no_memory(&r->json);
+        if (cJSON_IsString(e)) adept_export_map(r, &users, e->valuestring, 1);
     }
     const cJSON *outputs = adept_json_array(&r->json, r->graph, "outputs");
     for (const cJSON *e = outputs ? outputs->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
         const char *name = adept_export_argument_name(e);
-        if (name && adept_name_map_get(&users, name)) add_user(r, specs, "user_output", e);
+        if (name && adept_name_map_get(&users, name))
+            add_spec(r, specs, "user_output", cJSON_Duplicate(e, 1), NULL, NULL);
     }
     adept_name_map_free(&users);
 }

@@ -10,10 +10,8 @@ static adept_status import_torchscript(adept_graph **out, const char *path, cons
     status = adept_torchscript_load(&graph, path, options, err);
     if (status != ADEPT_OK) return status;
     status = adept_torchscript_hints(graph, path, err);
-    if (status == ADEPT_OK)
-        *out = graph;
-    else
-        adept_graph_free(graph);
+    if (status == ADEPT_OK) return adept_import_name(out, graph, path, NULL, 0, err);
+    adept_graph_free(graph);
     return status;
 }
 
@@ -22,14 +20,12 @@ adept_status adept_import_model(adept_graph **out, const char *path, const adept
 {
     static const adept_import_options defaults = {0};
     adept_file_format format;
-    adept_status status = adept_file_detect(&format, path, err);
+    adept_status status = adept_file_detect(&format, path, NULL, 0, err);
     if (status != ADEPT_OK) return status;
     if (format == ADEPT_FORMAT_PROFILE) {
         return adept_error_set(err, ADEPT_E_INVALID, "%s: JSON (a profile?), where a model (.pt, .pt2) is expected",
                                path);
     }
-    adept_graph *graph = NULL;
     if (format == ADEPT_FORMAT_EXPORT) return adept_export_import(out, path, NULL, 0, err);
-    status = import_torchscript(&graph, path, options ? options : &defaults, err);
-    return status == ADEPT_OK ? adept_import_name(out, graph, path, NULL, 0, err) : status;
+    return import_torchscript(out, path, options ? options : &defaults, err);
 }

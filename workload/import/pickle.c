@@ -88,17 +88,13 @@ static adept_pickle_value new_container(machine *m, adept_pickle_kind kind)
 static void append(machine *m, adept_pickle_items *items, const adept_pickle_value *values, size_t n)
 {
     if (m->fault || n == 0) return;
-    if (n > items->capacity - items->n) {
-        size_t wanted = 2 * items->capacity > items->n + n ? 2 * items->capacity : items->n + n;
-        adept_pickle_value *grown = adept_arena_array(m->arena, wanted, sizeof *grown);
-        if (!grown) {
-            fail_memory(m);
-            return;
-        }
-        if (items->n) memcpy(grown, items->values, items->n * sizeof *grown);
-        items->values = grown;
-        items->capacity = wanted;
+    adept_pickle_value *grown =
+        adept_arena_grow(m->arena, items->values, &items->capacity, items->n + n, sizeof *grown);
+    if (!grown) {
+        fail_memory(m);
+        return;
     }
+    items->values = grown;
     memcpy(items->values + items->n, values, n * sizeof *values);
     items->n += n;
 }

@@ -12,22 +12,6 @@
 #define MAX_TRACED_BYTES ((size_t)1 << 20)
 #define MAX_TUPLE_DEPTH 32
 
-/* Entry ROOT/suffix, whole; *data is NULL if there is none. */
-static adept_status read_entry(char **data, size_t *size, zip_t *zip, const char *path, const char *suffix,
-                               size_t max_bytes, adept_error *err)
-{
-    *data = NULL;
-    zip_int64_t n = zip_get_num_entries(zip, 0);
-    for (zip_int64_t i = 0; i < n; i++) {
-        const char *name = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-        const char *slash = name ? strchr(name, '/') : NULL;
-        if (slash && strcmp(slash + 1, suffix) == 0) {
-            return adept_archive_read(data, size, zip, path, (zip_uint64_t)i, max_bytes, err);
-        }
-    }
-    return ADEPT_OK;
-}
-
 /* ---- adept.json: {"inputs": [SPEC, ...], "batch": N, "seq_length": N} ---- */
 
 /* A size that may be left out; 0 then. */
@@ -196,7 +180,9 @@ static void read_traced(adept_graph *graph, zip_t *zip, const char *path)
 {
     char *data = NULL;
     size_t size = 0;
-    if (read_entry(&data, &size, zip, path, "traced_inputs.pkl", MAX_TRACED_BYTES, NULL) != ADEPT_OK || !data) return;
+    if (adept_archive_read_in_root(&data, &size, zip, path, "traced_inputs.pkl", MAX_TRACED_BYTES, NULL) != ADEPT_OK ||
+        !data)
+        return;
     adept_arena *arena = adept_arena_new();
     adept_pickle_value root;
     if (arena && adept_pickle_parse(&root, arena, path, data, size, NULL) == ADEPT_OK) fill_from_traced(graph, &root);
@@ -213,7 +199,7 @@ adept_status adept_torchscript_hints(adept_graph *graph, const char *path, adept
     size_t size = 0;
     char name[1024];
     snprintf(name, sizeof name, "%s: adept.json", path);
-    status = read_entry(&json, &size, zip, path, "extra/adept.json", MAX_JSON_BYTES, err);
+    status = adept_archive_read_in_root(&json, &size, zip, path, "extra/adept.json", MAX_JSON_BYTES, err);
     if (status == ADEPT_OK && json) status = fill_from_json(graph, name, json, size, err);
     free(json);
     if (status == ADEPT_OK) read_traced(graph, zip, path);

@@ -33,11 +33,10 @@ adept_status adept_torch_module_find(char path[ADEPT_MODULE_PATH_BYTES], const c
 /** Parts of it, each usable alone (tests, fuzzers). */
 typedef enum adept_file_format { ADEPT_FORMAT_TORCHSCRIPT, ADEPT_FORMAT_EXPORT, ADEPT_FORMAT_PROFILE } adept_file_format;
 
-/** Look at the container: zip with code/ -> TorchScript, zip with an exported program -> export, '{' -> profile JSON. */
-ADEPT_API adept_status adept_file_detect(adept_file_format *out, const char *path, adept_error *err);
-/** The same of bytes in memory, where `data` is not NULL; `name` is for messages then. */
-adept_status adept_bytes_detect(adept_file_format *out, const char *name, const void *data, size_t size,
-                                adept_error *err);
+/** Look at the container: zip with code/ -> TorchScript, zip with an exported program -> export, '{' -> profile JSON.
+ *  Of the file `name`, or of bytes in memory if `data` is not NULL. */
+ADEPT_API adept_status adept_file_detect(adept_file_format *out, const char *name, const void *data, size_t size,
+                                         adept_error *err);
 /** Refuse hostile or useless archives before libtorch sees them: __setstate__, nesting, sizes, state_dict only, ... */
 adept_status adept_torchscript_check(const char *path, bool trust, adept_error *err);
 /** Let libtorch load a file that passed it, in a forked child that may use only so much time and memory, may write no file, open no
@@ -51,9 +50,8 @@ adept_status adept_export_import(adept_graph **out, const char *name, const void
 /** A graph just read gets its path, and the hash of that file, or of bytes if given. Frees it on failure. */
 adept_status adept_import_name(adept_graph **out, adept_graph *graph, const char *name, const void *data, size_t size,
                                adept_error *err);
-/** Its graph alone, without path and hash. */
-adept_status adept_export_read(adept_graph **out, const char *path, adept_error *err);
-/** The same from memory: the program's JSON, and the optional weights config (torch >= 2.8), for the fuzzer. */
+/** Its graph without path and hash, from memory: the program's JSON, and the optional weights config (torch >= 2.8),
+ * for the fuzzer. */
 adept_status adept_export_parse(adept_graph **out, const char *name, const char *json, size_t json_size,
                                 const char *weights_json, size_t weights_size, adept_error *err);
 
