@@ -105,10 +105,9 @@ void adept_layout_expand(adept_call *c, adept_layout *l, int ndim, const int64_t
         out.strides[d] = own >= 0       ? l->strides[own]
                          : d + 1 < ndim ? saturating_product(out.dims[d + 1], out.strides[d + 1])
                                         : 1;
-        if (wanted < 0 || (wanted != size && size != 1)) {
-            adept_call_fail(c, "expand: size %" PRId64 " of dimension %d cannot become %" PRId64, size, d, sizes[d]);
+        if (adept_call_refuse(c, wanted < 0 || (wanted != size && size != 1),
+                              "expand: size %" PRId64 " of dimension %d cannot become %" PRId64, size, d, sizes[d]))
             return;
-        }
         if (wanted != size) out.strides[d] = 0;
         out.dims[d] = wanted;
     }

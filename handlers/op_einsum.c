@@ -53,10 +53,9 @@ static const char *read_term(adept_call *c, const char *p, term *t, int ellipsis
             adept_call_fail(c, "equation: unexpected '%c'", *p);
             return p;
         }
-        if (t->n + wanted > ADEPT_MAX_DIMS) {
-            adept_call_fail(c, "equation: a term of more than %d dimensions", ADEPT_MAX_DIMS);
+        if (adept_call_refuse(c, t->n + wanted > ADEPT_MAX_DIMS, "equation: a term of more than %d dimensions",
+                              ADEPT_MAX_DIMS))
             return p;
-        }
         for (int i = 0; i < wanted; i++)
             t->label[t->n++] = *p == '.' ? LABELS - wanted + i : label_of(*p);
     }
@@ -140,10 +139,8 @@ static einsum read_einsum(adept_call *c)
     int ellipsis = 0;
     for (int i = 0; i < e.n && adept_call_ok(c); i++) {
         e.operand[i] = items[i];
-        if (!items[i] || (i > 0 && *p != ',')) {
-            adept_call_fail(c, "equation: %d operands, but fewer terms", e.n);
+        if (adept_call_refuse(c, !items[i] || (i > 0 && *p != ','), "equation: %d operands, but fewer terms", e.n))
             return e;
-        }
         p = read_operand(c, &e, i, i ? p + 1 : p);
         if (e.in[i].ellipsis > ellipsis) ellipsis = e.in[i].ellipsis;
     }

@@ -48,10 +48,9 @@ static void scaled_size(adept_call *c, const adept_tensor *x, int spatial, int64
             return;
         }
         double scaled = floor((double)x->dims[2 + i] * scale);
-        if (!(scaled >= 0 && scaled <= 1e12)) {
-            adept_call_fail(c, "scale factor %g of %lld elements", scale, (long long)x->dims[2 + i]);
+        if (adept_call_refuse(c, !(scaled >= 0 && scaled <= 1e12), "scale factor %g of %lld elements", scale,
+                              (long long)x->dims[2 + i]))
             return;
-        }
         size[i] = (int64_t)scaled;
     }
 }

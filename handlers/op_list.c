@@ -22,10 +22,7 @@ static int64_t index_arg(adept_call *c, int position, size_t n)
 {
     int64_t i;
     const adept_value *v = adept_arg_at(c, position);
-    if (!adept_value_as_int(v, &i)) {
-        adept_call_fail(c, "the index depends on tensor data or is missing");
-        return -1;
-    }
+    if (adept_call_refuse(c, !adept_value_as_int(v, &i), "the index depends on tensor data or is missing")) return -1;
     int64_t wrapped = i < 0 ? i + (int64_t)n : i;
     if (wrapped >= 0 && wrapped < (int64_t)n) return wrapped;
     adept_call_fail(c, "index %lld is out of range for %zu elements", (long long)i, n);

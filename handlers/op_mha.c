@@ -20,10 +20,9 @@ static bool is_input(const adept_tensor *t, int64_t width)
 
 static void check(adept_call *c, const mha *m)
 {
-    if (m->heads < 1 || m->width < 1 || m->width % m->heads != 0 || m->width > INT64_MAX / 3) {
-        adept_call_fail(c, "width %lld does not divide into %lld heads", (long long)m->width, (long long)m->heads);
+    if (adept_call_refuse(c, m->heads < 1 || m->width < 1 || m->width % m->heads != 0 || m->width > INT64_MAX / 3,
+                          "width %lld does not divide into %lld heads", (long long)m->width, (long long)m->heads))
         return;
-    }
     if (!is_input(m->q, m->width) || !is_input(m->k, m->width) || !adept_tensor_same_shape(m->k, m->v) ||
         m->k->dims[0] != m->q->dims[0]) {
         adept_call_fail(c, "query %s, key and value do not fit a width of %lld", adept_call_shape(c, m->q),

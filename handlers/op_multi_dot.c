@@ -33,10 +33,9 @@ static matrices read_matrices(adept_call *c)
         bool end = (i == 0 || i == m.n - 1) && !adept_call_data(c);
         bool fits = t && (t->ndim == 2 || (t->ndim == 1 && end));
         int64_t rows = fits && (t->ndim == 2 || i > 0) ? t->dims[0] : 1;
-        if (!fits || (i > 0 && (double)rows != m.size[i])) {
-            adept_call_fail(c, "matrix %d of the chain does not fit the one before it", i + 1);
+        if (adept_call_refuse(c, !fits || (i > 0 && (double)rows != m.size[i]),
+                              "matrix %d of the chain does not fit the one before it", i + 1))
             return m;
-        }
         m.size[i] = (double)rows;
         m.size[i + 1] = t->ndim == 2 ? (double)t->dims[1] : i == 0 ? (double)t->dims[0] : 1;
     }

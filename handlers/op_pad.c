@@ -41,10 +41,9 @@ static padding padding_of(adept_call *c, const adept_tensor *self)
     int64_t list[2 * ADEPT_MAX_DIMS];
     padding p = {{0}, {0}, false, false, 0};
     int n = adept_arg_ints(c, adept_arg(c, "pad") ? "pad" : "padding", list, 2 * ADEPT_MAX_DIMS);
-    if (n < 0 || n % 2 != 0 || n > 2 * self->ndim) {
-        adept_call_fail(c, "two amounts for each of at most %d dimensions expected", self->ndim);
+    if (adept_call_refuse(c, n < 0 || n % 2 != 0 || n > 2 * self->ndim,
+                          "two amounts for each of at most %d dimensions expected", self->ndim))
         return p;
-    }
     for (int i = 0; i < n; i++) {
         int d = self->ndim - 1 - i / 2;
         *(i % 2 == 0 ? &p.before[d] : &p.behind[d]) = list[i];
@@ -63,12 +62,12 @@ static void shape(adept_call *c)
     mode_of(c);
     if (!adept_call_ok(c)) return;
     for (int d = 0; d < self->ndim; d++)
-        if (__builtin_add_overflow(self->dims[d], p.before[d], &dims[d]) ||
-            __builtin_add_overflow(dims[d], p.behind[d], &dims[d]) || dims[d] < 0) {
-            adept_call_fail(c, "dimension %d of size %" PRId64 " cannot be padded by %" PRId64 " and %" PRId64, d,
-                            self->dims[d], p.before[d], p.behind[d]);
+        if (adept_call_refuse(c,
+                              __builtin_add_overflow(self->dims[d], p.before[d], &dims[d]) ||
+                                  __builtin_add_overflow(dims[d], p.behind[d], &dims[d]) || dims[d] < 0,
+                              "dimension %d of size %" PRId64 " cannot be padded by %" PRId64 " and %" PRId64, d,
+                              self->dims[d], p.before[d], p.behind[d]))
             return;
-        }
     adept_tensor *out = adept_out_tensor(c, self->dtype, self->ndim, dims);
     if (adept_call_ok(c) && mode_of(c) == CONSTANT && !p.grows) adept_elem_set_strides(out, &self, 1); /* a copy */
 }

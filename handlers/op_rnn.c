@@ -96,10 +96,9 @@ static bool is_matrix(const adept_tensor *t, int64_t rows, int64_t columns)
 static void check_params(adept_call *c, rnn *r)
 {
     const adept_tensor *const *first = layer_params(r, 0, 0);
-    if (!first[1] || first[1]->ndim != 2 || first[1]->dims[0] % r->unit->gates != 0) {
-        adept_call_fail(c, "the recurrent weight has no %d gates", r->unit->gates);
+    if (adept_call_refuse(c, !first[1] || first[1]->ndim != 2 || first[1]->dims[0] % r->unit->gates != 0,
+                          "the recurrent weight has no %d gates", r->unit->gates))
         return;
-    }
     r->hidden = first[1]->dims[0] / r->unit->gates;
     r->width = first[1]->dims[1];
     int64_t features = r->input->dims[r->input->ndim - 1], gates = first[1]->dims[0];

@@ -175,10 +175,9 @@ static void select_index(adept_call *c, adept_layout *l)
     int64_t index = adept_arg_int(c, "index", 0);
     if (l->ndim == 0) adept_call_fail(c, "select: the tensor has no dimension");
     if (!adept_call_ok(c)) return;
-    if (index < -l->dims[dim] || index >= l->dims[dim]) {
-        adept_call_fail(c, "select: index %" PRId64 " is out of range for size %" PRId64, index, l->dims[dim]);
+    if (adept_call_refuse(c, index < -l->dims[dim] || index >= l->dims[dim],
+                          "select: index %" PRId64 " is out of range for size %" PRId64, index, l->dims[dim]))
         return;
-    }
     adept_layout_narrow(l, dim, index < 0 ? index + l->dims[dim] : index, 1, 1);
     adept_layout_remove(l, dim);
 }
@@ -236,10 +235,9 @@ static void unfold(adept_call *c, adept_layout *l)
     int64_t size = adept_arg_int(c, "size", 1), step = adept_arg_int(c, "step", 1);
     if (l->ndim == 0) adept_call_fail(c, "unfold: the tensor has no dimension");
     if (!adept_call_ok(c)) return;
-    if (size < 0 || size > l->dims[dim] || step <= 0) {
-        adept_call_fail(c, "unfold: windows of %" PRId64 " in %" PRId64 " elements", size, l->dims[dim]);
+    if (adept_call_refuse(c, size < 0 || size > l->dims[dim] || step <= 0,
+                          "unfold: windows of %" PRId64 " in %" PRId64 " elements", size, l->dims[dim]))
         return;
-    }
     int64_t stride = l->strides[dim];
     adept_layout_narrow(l, dim, 0, (l->dims[dim] - size) / step + 1, step);
     adept_layout_insert(c, l, l->ndim, size, stride);

@@ -152,8 +152,8 @@ static void read_range(adept_json_reader *r, adept_intervals *in, const cJSON *r
 #define X(name, text) read_pair(r, &in->low.name, &in->high.name, range, #name, 0.0, 1e30);
     ADEPT_RANGE_LIST(X)
 #undef X
-    in->precisions = read_names(r, range, "precisions", adept_precision_at);
-    in->modes = read_names(r, range, "modes", adept_mode_at);
+    in->precisions = read_names(r, range, "precisions", adept_precision_name);
+    in->modes = read_names(r, range, "modes", adept_mode_name);
 }
 
 /* Keys that are not known here tell people how the intervals were made. */

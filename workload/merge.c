@@ -109,42 +109,35 @@ static size_t fold(const char *path, char *pattern, int32_t *indices)
     return n;
 }
 
-/* "3", "{0-21}", "{0,2-5}"; text NULL only measures */
-static size_t print_set(const index_set *s, char *text, size_t size)
+/* "3", "{0-21}", "{0,2-5}" */
+static void put_set(adept_buffer *out, const index_set *s)
 {
-    size_t used = 0;
-#define PUT(...) used += (size_t)snprintf(used < size ? text + used : NULL, used < size ? size - used : 0, __VA_ARGS__)
-    if (s->n > 1) PUT("{");
-    for (size_t i = 0; i < s->n;) {
-        size_t j = i;
-        while (j + 1 < s->n && s->items[j + 1] == s->items[j] + 1)
+    char text[32];
+    if (s->n > 1) adept_buffer_text(out, "{");
+    for (size_t i = 0, j; i < s->n; i = j + 1) {
+        for (j = i; j + 1 < s->n && s->items[j + 1] == s->items[j] + 1;)
             j++;
-        PUT("%s%d", i ? "," : "", s->items[i]);
-        if (j > i) PUT("%s%d", j > i + 1 ? "-" : ",", s->items[j]);
-        i = j + 1;
+        int used = snprintf(text, sizeof text, "%s%d", i ? "," : "", s->items[i]);
+        if (j > i) snprintf(text + used, sizeof text - (size_t)used, "%s%d", j > i + 1 ? "-" : ",", s->items[j]);
+        adept_buffer_text(out, text);
     }
-    if (s->n > 1) PUT("}");
-#undef PUT
-    return used;
+    if (s->n > 1) adept_buffer_text(out, "}");
 }
 
 static const char *unfold(adept_arena *arena, merged *m)
 {
-    size_t size = strlen(m->pattern) + 1;
-    for (size_t i = 0; i < m->n_sets; i++) {
-        set_sort(&m->sets[i]);
-        size += print_set(&m->sets[i], NULL, 0);
-    }
-    char *path = adept_arena_alloc(arena, size + 1), *out = path;
-    if (!path) return NULL;
+    adept_buffer out = {.data = NULL};
     size_t set = 0;
     for (const char *p = m->pattern; *p; p++) {
-        if (*p == INDEX_MARK && set < m->n_sets)
-            out += print_set(&m->sets[set++], out, size + 1 - (size_t)(out - path));
-        else
-            *out++ = *p;
+        if (*p == INDEX_MARK && set < m->n_sets) {
+            set_sort(&m->sets[set]);
+            put_set(&out, &m->sets[set++]);
+        } else {
+            adept_buffer_add(&out, p, 1);
+        }
     }
-    *out = 0;
+    const char *path = out.failed ? NULL : adept_arena_strndup(arena, out.data, out.size);
+    adept_buffer_free(&out);
     return path;
 }
 

@@ -54,7 +54,6 @@ static const adept_optimizer optimizers[] = {
 
 #define N_OPTIMIZERS (sizeof optimizers / sizeof *optimizers)
 
-static const char *const impl_names[] = {"auto", "foreach", "fused", "forloop", NULL};
 static const char *const extra_names[] = {"clip", "unscale", "master", "ema", "zero_grad", NULL};
 
 const adept_optimizer *adept_optimizer_by_name(const char *name)
@@ -67,21 +66,6 @@ const adept_optimizer *adept_optimizer_by_name(const char *name)
 const char *adept_optimizer_name(size_t index)
 {
     return index < N_OPTIMIZERS ? optimizers[index].name : NULL;
-}
-
-const char *adept_optimizer_impl_name(size_t index)
-{
-    return index <= ADEPT_IMPL_FORLOOP ? impl_names[index] : NULL;
-}
-
-bool adept_optimizer_impl_from_name(adept_optimizer_impl *out, const char *name)
-{
-    for (int i = ADEPT_IMPL_AUTO; i <= ADEPT_IMPL_FORLOOP; i++) {
-        if (strcmp(impl_names[i], name) != 0) continue;
-        *out = (adept_optimizer_impl)i;
-        return true;
-    }
-    return false;
 }
 
 const char *adept_optimizer_extra_name(size_t index)

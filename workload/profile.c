@@ -9,6 +9,7 @@ static const char *const precision_names[] = {"fp32", "tf32", "bf16", "fp16", "p
 static const char *const attention_names[] = {"auto", "eager", "fused", NULL};
 static const char *const memory_format_names[] = {"nchw", "channels_last", "nhwc", NULL};
 static const char *const execution_names[] = {"eager", "graphs", "compile", NULL};
+static const char *const optimizer_impl_names[] = {"auto", "foreach", "fused", "forloop", NULL};
 static const char *const pass_names[] = {"forward", "backward"};
 static const char *const unit_names[] = {"gemm", "conv", "alu"};
 
@@ -19,20 +20,16 @@ static int find_name(const char *const *names, int last, const char *name)
     return -1;
 }
 
-#define X(words, last)                                                 \
-    const char *adept_##words##_name(adept_##words v)                  \
-    {                                                                  \
-        return words##_names[v];                                       \
-    }                                                                  \
-    const char *adept_##words##_at(size_t index)                       \
-    {                                                                  \
-        return index <= (last) ? words##_names[index] : NULL;          \
-    }                                                                  \
-    bool adept_##words##_from_name(adept_##words *out, const char *name) \
-    {                                                                  \
-        int i = find_name(words##_names, last, name);                  \
-        if (i >= 0) *out = (adept_##words)i;                           \
-        return i >= 0;                                                 \
+#define X(words, last)                                                                                                 \
+    const char *adept_##words##_name(size_t value)                                                                     \
+    {                                                                                                                  \
+        return value <= (last) ? words##_names[value] : NULL;                                                          \
+    }                                                                                                                  \
+    bool adept_##words##_from_name(adept_##words *out, const char *name)                                               \
+    {                                                                                                                  \
+        int i = find_name(words##_names, last, name);                                                                  \
+        if (i >= 0) *out = (adept_##words)i;                                                                           \
+        return i >= 0;                                                                                                 \
     }
 ADEPT_WORDS_LIST(X)
 #undef X

@@ -36,15 +36,15 @@ static const char *compile_at(size_t index)
     X(batch_size, batch_size, COUNT, "as in the file", NULL)                                                           \
     X(gpu, gpu, TEXT, "", NULL)                                                                                        \
     X(gpus, gpus, COUNT, "1", NULL)                                                                                    \
-    X(precision, precision, CHOICE, "fp32", adept_precision_at)                                                        \
-    X(mode, mode, CHOICE, "train", adept_mode_at)                                                                      \
+    X(precision, precision, CHOICE, "fp32", adept_precision_name)                                                      \
+    X(mode, mode, CHOICE, "train", adept_mode_name)                                                                    \
     X(optimizer, optimizer, NAME, "adamw", adept_optimizer_name)                                                       \
     X(optimizer_impl, optimizer_impl, CHOICE, "auto", adept_optimizer_impl_name)                                       \
     X(optimizer_extras, optimizer_extras, CHOICE, "none", adept_optimizer_extra_name)                                  \
     X(grad_accum, grad_accum, COUNT, "1", NULL)                                                                        \
-    X(attention, attention, CHOICE, "auto", adept_attention_at)                                                        \
-    X(memory_format, memory_format, CHOICE, "nchw", adept_memory_format_at)                                            \
-    X(execution, execution, CHOICE, "eager", adept_execution_at)                                                        \
+    X(attention, attention, CHOICE, "auto", adept_attention_name)                                                      \
+    X(memory_format, memory_format, CHOICE, "nchw", adept_memory_format_name)                                          \
+    X(execution, execution, CHOICE, "eager", adept_execution_name)                                                     \
     X(compile, compile, CHOICE, "0", compile_at)                                                                       \
     X(host_launch_s, host_launch_s, POSITIVE, "", NULL)                                                                \
     X(overlap, overlap, CHOICE, "auto", adept_overlap_name)                                                            \

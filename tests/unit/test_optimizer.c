@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "adept_optimizer.h"
+#include "adept_profile.h"
 #include "naive_optimizer.h"
 
 #define assert_exactly(a, b) assert_true((a) == (b)) /* small integers: exact */

@@ -71,7 +71,7 @@ static const adept_option_row rows[] = {
     {"new-gpu", "NAME|FILE", 1, "NEW runs on this one instead: what another GPU changes", ADEPT_OPT_TEXT,
      .at = AT(new_gpu)},
     {"new-precision", "P", 2, "NEW runs in this one instead of --precision", ADEPT_OPT_CHOICE, .at = AT(new_precision),
-     .given = AT(new_precision_given), .names = adept_precision_at},
+     .given = AT(new_precision_given), .names = adept_precision_name},
     {"new-batch", "N", 2, "NEW runs with this one instead of --batch", ADEPT_OPT_COUNT, .at = AT(new_batch), .low = 1},
     {.group = 3, .help = "The check:"},
     {"fail-above", "PERCENT", 3, "Exit with 7 if what --fail-on names grows by more than this", ADEPT_OPT_PARSED,

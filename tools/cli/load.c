@@ -34,7 +34,7 @@ static adept_status parse_memory_format(adept_cli *cli, const char *option, char
 
     o->config.memory_format_given = true;
     if (adept_memory_format_from_name(&o->config.memory_format, text)) return ADEPT_OK;
-    return adept_option_unknown(cli, option, text, adept_memory_format_at);
+    return adept_option_unknown(cli, option, text, adept_memory_format_name);
 }
 
 static adept_status parse_extras(adept_cli *cli, const char *option, char *text, void *record)
@@ -57,11 +57,11 @@ static const adept_option_row rows[] = {
     {"seq-length", "N", 2, "Sequence length: replaces S, or where no shape has one the L of the inputs i64:BxL",
      ADEPT_OPT_COUNT, .at = AT(config.seq_length), .low = 1},
     {"mode", "MODE", 2, "train (forward, backward, optimizer; the default), fwbw (without the optimizer) or infer",
-     ADEPT_OPT_CHOICE, .at = AT(config.mode), .given = AT(config.mode_given), .names = adept_mode_at},
+     ADEPT_OPT_CHOICE, .at = AT(config.mode), .given = AT(config.mode_given), .names = adept_mode_name},
     {"precision", "P", 2,
      "fp32 (default), tf32, bf16 or fp16 (autocast over fp32 weights), pure-bf16 or pure-fp16 (the whole model in 16 "
      "bits)",
-     ADEPT_OPT_CHOICE, .at = AT(config.precision), .given = AT(config.precision_given), .names = adept_precision_at},
+     ADEPT_OPT_CHOICE, .at = AT(config.precision), .given = AT(config.precision_given), .names = adept_precision_name},
     {"optimizer", "NAME", 2, "none, sgd, momentum, adam, adamw (default), ...", ADEPT_OPT_NAME,
      .at = AT(config.optimizer), .names = adept_optimizer_name},
     {"optimizer-impl", "HOW", 2, "foreach (default, as PyTorch's), fused or forloop", ADEPT_OPT_CHOICE,
@@ -71,11 +71,11 @@ static const adept_option_row rows[] = {
     {"grad-accum", "N", 2, "Forward-backward passes per optimizer step (default 1)", ADEPT_OPT_COUNT,
      .at = AT(config.grad_accum), .low = 1},
     {"attention", "HOW", 2, "auto (as the file says; default), eager or fused", ADEPT_OPT_CHOICE,
-     .at = AT(config.attention), .given = AT(config.attention_given), .names = adept_attention_at},
+     .at = AT(config.attention), .given = AT(config.attention_given), .names = adept_attention_name},
     {"memory-format", "HOW", 2, "Of images: nchw (default) or channels_last", ADEPT_OPT_PARSED,
      .parse = parse_memory_format},
     {"execution", "HOW", 2, "eager (default), graphs (CUDA graphs: no launches by the host) or compile (torch.compile)",
-     ADEPT_OPT_CHOICE, .at = AT(config.execution), .given = AT(config.execution_given), .names = adept_execution_at},
+     ADEPT_OPT_CHOICE, .at = AT(config.execution), .given = AT(config.execution_given), .names = adept_execution_name},
     {"allow-unsupported", NULL, 2,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model",
      ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported)},

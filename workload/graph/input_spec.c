@@ -1,7 +1,6 @@
 /** @file input_spec.c  The text form of input shapes, "[DTYPE:]D1xD2x...". Calls: nothing. */
 #include "adept_input_spec.h"
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #define SPEC_HELP "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length"
@@ -54,13 +53,9 @@ adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, ade
 
 char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t size)
 {
-    size_t used = (size_t)snprintf(text, size, "%s:", adept_dtype_name(spec->dtype));
-    for (int d = 0; d < spec->ndim && used < size; d++) {
-        const char *x = d ? "x" : "", *mark = spec->dims[d] == ADEPT_DIM_BATCH ? "B" : "S";
-        used += spec->dims[d] < 0 ? (size_t)snprintf(text + used, size - used, "%s%s", x, mark)
-                                  : (size_t)snprintf(text + used, size - used, "%s%lld", x, (long long)spec->dims[d]);
-    }
-    return text;
+    adept_tensor t = {.dtype = spec->dtype, .ndim = spec->ndim};
+    memcpy(t.dims, spec->dims, sizeof t.dims);
+    return adept_tensor_print(&t, text, size);
 }
 
 bool adept_input_specs_have(const adept_input_spec *specs, size_t n, int64_t mark)

@@ -1,4 +1,5 @@
 /** @file value.c  Element types, tensor metadata, names of value kinds. Calls: nothing. */
+#include "adept_input_spec.h"
 #include "adept_value.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -163,14 +164,17 @@ bool adept_shape_valid(adept_dtype dtype, int ndim, const int64_t *dims, int64_t
     return true;
 }
 
-static char *put_integer(char *to, int64_t value)
+/* A negative one is a mark of an input's shape. */
+static char *put_size(char *to, int64_t value)
 {
     char digits[24], *at = digits + sizeof digits;
-    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    if (value < 0) *to++ = '-';
+    if (value < 0) {
+        *to = value == ADEPT_DIM_BATCH ? 'B' : 'S';
+        return to + 1;
+    }
     do {
-        *--at = (char)('0' + left % 10);
-    } while (left /= 10);
+        *--at = (char)('0' + value % 10);
+    } while (value /= 10);
     return mempcpy(to, at, (size_t)(digits + sizeof digits - at));
 }
 
@@ -182,7 +186,7 @@ char *adept_tensor_print(const adept_tensor *t, char *text, size_t size)
     *end++ = ':';
     for (int i = 0; i < t->ndim; i++) {
         if (i) *end++ = 'x';
-        end = put_integer(end, t->dims[i]);
+        end = put_size(end, t->dims[i]);
     }
     size_t length = (size_t)(end - whole) < size ? (size_t)(end - whole) : size - 1;
     memcpy(text, whole, length);

@@ -39,9 +39,6 @@ typedef struct adept_optimizer {
 const adept_optimizer *adept_optimizer_by_name(const char *name);
 const char *adept_optimizer_name(size_t index); /* for listings; NULL past the end */
 
-/** "auto", "foreach", "fused", "forloop"; NULL past the end. */
-const char *adept_optimizer_impl_name(size_t index);
-bool adept_optimizer_impl_from_name(adept_optimizer_impl *out, const char *name);
 /** "clip", "unscale", "master", "ema", "zero_grad"; NULL past the end. */
 const char *adept_optimizer_extra_name(size_t index);
 /** "clip,ema", or "" and "none" for no bit. @return false if a word is unknown */

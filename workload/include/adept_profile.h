@@ -39,17 +39,17 @@ ADEPT_API bool adept_workload_config_copy(adept_workload_config *out, const adep
 ADEPT_API char *adept_workload_config_text(const adept_workload_config *config);
 
 /* X(words, last value): what options, CSV and JSON choose by a word. */
-#define ADEPT_WORDS_LIST(X)             \
-    X(mode, ADEPT_MODE_INFER)           \
-    X(precision, ADEPT_PURE_FP16)       \
-    X(attention, ADEPT_ATTENTION_FUSED) \
-    X(memory_format, ADEPT_CHANNELS_LAST) \
-    X(execution, ADEPT_COMPILE)
+#define ADEPT_WORDS_LIST(X)                                                                                            \
+    X(mode, ADEPT_MODE_INFER)                                                                                          \
+    X(precision, ADEPT_PURE_FP16)                                                                                      \
+    X(attention, ADEPT_ATTENTION_FUSED)                                                                                \
+    X(memory_format, ADEPT_CHANNELS_LAST)                                                                              \
+    X(execution, ADEPT_COMPILE)                                                                                        \
+    X(optimizer_impl, ADEPT_IMPL_FORLOOP)
 
-/* The word of a value; the words by number, NULL past the end; the value of a word, which may be another name for it. */
-#define X(words, last)                                           \
-    ADEPT_API const char *adept_##words##_name(adept_##words v); \
-    ADEPT_API const char *adept_##words##_at(size_t index);      \
+/* The word of a value, NULL past the last one; the value of a word, which may be another name for it. */
+#define X(words, last)                                                                                                 \
+    ADEPT_API const char *adept_##words##_name(size_t value);                                                          \
     ADEPT_API bool adept_##words##_from_name(adept_##words *out, const char *name);
 ADEPT_WORDS_LIST(X)
 #undef X
