@@ -1,45 +1,142 @@
-/* Reading elements by index tensors: advanced indexing, index_select, gather, take, bucketize. Operators whose result
- * has as many elements as the data says (nonzero, masked_select) cannot be predicted and say so. */
+/* Reading and writing elements by index tensors. */
 #include "elementwise_cost.h"
 #include "host_value.h"
-#include "index_shape.h"
 #include <math.h>
 #include <string.h>
 
-typedef enum index_kind { INDEX, SELECT, GATHER, TAKE_ALONG, TAKE, BUCKETS, DATA_DEPENDENT } index_kind;
+/* ---------------------------------------------------------------- advanced indexing: x[i, :, j] ---------------- */
 
-static const adept_op ops[] = {
-    {"aten::index aten::_unsafe_index", ADEPT_CAST_NONE, &(const index_kind){INDEX}},
-    {"aten::index_select", ADEPT_CAST_NONE, &(const index_kind){SELECT}},
-    {"aten::gather", ADEPT_CAST_NONE, &(const index_kind){GATHER}},
-    {"aten::take_along_dim", ADEPT_CAST_NONE, &(const index_kind){TAKE_ALONG}},
-    {"aten::take", ADEPT_CAST_NONE, &(const index_kind){TAKE}},
-    {"aten::bucketize aten::searchsorted", ADEPT_CAST_NONE, &(const index_kind){BUCKETS}},
-    {"aten::nonzero aten::nonzero_numpy aten::argwhere aten::masked_select aten::bincount", ADEPT_CAST_NONE,
-     &(const index_kind){DATA_DEPENDENT}},
-    {0},
-};
+typedef struct advanced_index {
+    int ndim; /* shape of x[...] */
+    int64_t dims[ADEPT_MAX_DIMS];
+    int64_t strides[ADEPT_MAX_DIMS]; /* of self where a dimension is taken whole, else 0 */
+    int n_behind;                    /* dimensions behind those of the index tensors */
+    double positions;                /* index tuples: elements of the index tensors broadcast together */
+    double index_bytes;              /* of all index tensors */
+    bool by_mask;                    /* a bool tensor takes part: the shape depends on data, and dims is not set */
+    size_t n;                        /* entries of the list, NULL where a dimension is taken whole */
+    const adept_tensor *const *items;
+} advanced_index;
 
-static index_kind kind_of(const adept_call *c)
+static bool is_mask(const adept_tensor *t)
 {
-    return *(const index_kind *)adept_call_data(c);
+    return t->dtype == ADEPT_BOOL || t->dtype == ADEPT_U8;
 }
 
-/* ---------------------------------------------------------------- shape ---------------- */
-
-static void shape_index(adept_call *c, const adept_tensor *self)
+/* The indexed dimensions give way to the shape the index tensors broadcast to: at their place if they are neighbours,
+ * else in front (NumPy's rule). */
+static void place(adept_call *c, advanced_index *x, const adept_tensor *self, int n_common, const int64_t *common)
 {
-    adept_index x = adept_index_of(c, self);
+    int first = -1, last = -1, indexed = 0;
+    for (int d = 0; d < (int)x->n; d++) {
+        if (!x->items[d]) continue;
+        if (first < 0) first = d;
+        last = d;
+        indexed++;
+    }
+    int at = last - first + 1 == indexed ? first : 0;
+    if (adept_call_refuse(c, self->ndim - indexed + n_common > ADEPT_MAX_DIMS, "a result of more than %d dimensions",
+                          ADEPT_MAX_DIMS))
+        return;
+    for (int d = 0, kept = 0; d <= self->ndim; d++) {
+        if (kept == at && x->ndim == at)
+            for (int i = 0; i < n_common; i++)
+                x->dims[x->ndim++] = common[i];
+        if (d == self->ndim || (d < (int)x->n && x->items[d])) continue;
+        x->strides[x->ndim] = self->strides[d];
+        x->dims[x->ndim++] = self->dims[d];
+        kept++;
+    }
+    x->n_behind = x->ndim - at - n_common;
+}
+
+/* Argument `indices` for tensor `self`; fails the call if they do not fit it. */
+static advanced_index read_index(adept_call *c, const adept_tensor *self)
+{
+    advanced_index x = {0};
+    int64_t common[ADEPT_MAX_DIMS];
+    int n_common = 0, indexed = 0, covered = 0;
+    x.n = adept_arg_tensors(c, "indices", &x.items);
+    for (size_t i = 0; i < x.n && adept_call_ok(c); i++) {
+        const adept_tensor *t = x.items[i];
+        covered += t && is_mask(t) ? t->ndim : 1;
+        if (!t) continue;
+        if (is_mask(t))
+            x.by_mask = true;
+        else if (!adept_dtype_is_integer(t->dtype))
+            adept_call_fail(c, "index of %s; integers or bools expected", adept_dtype_name(t->dtype));
+        else
+            n_common = adept_broadcast_dims(c, n_common, common, t->ndim, t->dims, common);
+        x.index_bytes += adept_elem_read(t);
+        indexed++;
+    }
+    if (covered > self->ndim) adept_call_fail(c, "%d indices for a tensor of %d dimensions", covered, self->ndim);
+    if (indexed == 0) adept_call_fail(c, "at least one index expected");
+    if (!adept_call_ok(c) || x.by_mask) return x;
+    x.positions = adept_dims_elements(n_common, common);
+    place(c, &x, self, n_common, common);
+    return x;
+}
+
+/* Memory order of x[...]: that of x where its dimensions are kept, else of the index tensors. */
+static void set_index_strides(adept_tensor *out, const advanced_index *index)
+{
+    adept_tensor shown[1 + ADEPT_MAX_DIMS];
+    const adept_tensor *operands[1 + ADEPT_MAX_DIMS];
+    int n = 1;
+    shown[0] = *out;
+    memcpy(shown[0].strides, index->strides, sizeof index->strides);
+    for (size_t i = 0; i < index->n && n <= ADEPT_MAX_DIMS; i++) {
+        const adept_tensor *t = index->items[i];
+        if (!t || t->ndim + index->n_behind > out->ndim) continue;
+        adept_tensor *s = &shown[n++];
+        *s = *t;
+        for (int d = 0; d < index->n_behind; d++) {
+            s->dims[s->ndim] = 1;
+            s->strides[s->ndim++] = 0;
+        }
+    }
+    for (int i = 0; i < n; i++)
+        operands[i] = &shown[i];
+    adept_elem_set_strides(out, operands, n);
+}
+
+/* Autograd keeps the index tensors. */
+static void save_index(adept_cost *cost, const advanced_index *index)
+{
+    for (size_t i = 0; i < index->n; i++)
+        if (index->items[i]) adept_cost_save(cost, index->items[i]);
+}
+
+/* Add gradients of `part` to zeros of the shape of `whole` where the index says, as index_put does with accumulation:
+ *  positions are written down, sorted so that equal ones are neighbours, then added up by one kernel. */
+static void accumulate_at(adept_cost *cost, adept_pass pass, const adept_tensor *part, const advanced_index *index)
+{
+    double n = index->positions, pair = 16; /* bytes of a position and where it came from */
+    if (n == 0) return;
+    adept_cost_alu(cost, pass, ADEPT_I64, n, n, index->index_bytes, n * pair);
+    adept_cost_alu(cost, pass, ADEPT_I64, n, n * ceil(log2(n + 1)), n * pair, n * pair);
+    adept_elem_chain(cost, pass, part, &(adept_chain){1, 2, 1, 1}, n * pair);
+}
+
+/* ---------------------------------------------------------------- reading ---------------- */
+
+/* Advanced indexing, index_select, gather, take, bucketize. Operators whose result has as many elements as the data
+ * says (nonzero, masked_select) cannot be predicted and say so. */
+static void shape_index(adept_call *c)
+{
+    const adept_tensor *self = adept_arg_tensor(c, "self");
+    advanced_index x = read_index(c, self);
     if (adept_call_ok(c) && x.by_mask)
         adept_call_unsupported(c, "indexing by a mask: the size of the result depends on data");
     if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_tensor(c, self->dtype, x.ndim, x.dims);
-    if (adept_call_ok(c)) adept_index_set_strides(out, &x);
+    if (adept_call_ok(c)) set_index_strides(out, &x);
 }
 
-static void shape_select(adept_call *c, const adept_tensor *self)
+static void shape_select(adept_call *c)
 {
-    const adept_tensor *index = adept_arg_tensor(c, "index");
+    const adept_tensor *self = adept_arg_tensor(c, "self"), *index = adept_arg_tensor(c, "index");
     int64_t dims[ADEPT_MAX_DIMS];
     int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
     if (index->ndim > 1) adept_call_fail(c, "a vector of indices expected");
@@ -50,21 +147,28 @@ static void shape_select(adept_call *c, const adept_tensor *self)
 }
 
 /* The result has the shape of the index. */
-static void shape_gather(adept_call *c, const adept_tensor *self)
+static void shape_take(adept_call *c)
 {
-    const adept_tensor *index = adept_arg_tensor(c, "index");
-    int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
-    if (kind_of(c) == GATHER && index->ndim != self->ndim && index->ndim > 0 && self->ndim > 0)
-        adept_call_fail(c, "gather: an index of %d dimensions for a tensor of %d", index->ndim, self->ndim);
-    for (int d = 0; kind_of(c) == GATHER && adept_call_ok(c) && d < index->ndim && d < self->ndim; d++)
-        if (d != dim && index->dims[d] > self->dims[d])
-            adept_call_fail(c, "gather: the index is larger than the tensor");
+    const adept_tensor *self = adept_arg_tensor(c, "self"), *index = adept_arg_tensor(c, "index");
+    adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
     if (adept_call_ok(c)) adept_out_tensor(c, self->dtype, index->ndim, index->dims);
 }
 
-static void shape_take_along(adept_call *c, const adept_tensor *self)
+static void shape_gather(adept_call *c)
 {
-    const adept_tensor *indices = adept_arg_tensor(c, "indices");
+    const adept_tensor *self = adept_arg_tensor(c, "self"), *index = adept_arg_tensor(c, "index");
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
+    if (index->ndim != self->ndim && index->ndim > 0 && self->ndim > 0)
+        adept_call_fail(c, "gather: an index of %d dimensions for a tensor of %d", index->ndim, self->ndim);
+    for (int d = 0; adept_call_ok(c) && d < index->ndim && d < self->ndim; d++)
+        if (d != dim && index->dims[d] > self->dims[d])
+            adept_call_fail(c, "gather: the index is larger than the tensor");
+    shape_take(c);
+}
+
+static void shape_take_along(adept_call *c)
+{
+    const adept_tensor *self = adept_arg_tensor(c, "self"), *indices = adept_arg_tensor(c, "indices");
     int64_t dims[ADEPT_MAX_DIMS], own[ADEPT_MAX_DIMS], along;
     if (!adept_arg_given(c, "dim")) { /* both flattened */
         along = adept_tensor_numel(indices);
@@ -82,85 +186,86 @@ static void shape_take_along(adept_call *c, const adept_tensor *self)
 }
 
 /* bucketize(self, boundaries), searchsorted(sorted_sequence, self): both arguments in this order or the other */
+static bool is_search(const adept_call *c)
+{
+    return !strcmp(adept_call_op(c), "aten::searchsorted");
+}
+
 static void shape_buckets(adept_call *c)
 {
-    bool search = !strcmp(adept_call_op(c), "aten::searchsorted");
-    const adept_tensor *self = adept_elem_tensor_at(c, search ? 1 : 0);
+    const adept_tensor *self = adept_elem_tensor_at(c, is_search(c));
     adept_dtype dtype = adept_arg_bool(c, "out_int32", false) ? ADEPT_I32 : ADEPT_I64;
-    if (!self || !adept_elem_tensor_at(c, search ? 0 : 1))
+    if (!self || !adept_elem_tensor_at(c, !is_search(c)))
         adept_call_fail(c, "two tensors expected");
     else
         adept_out_tensor(c, dtype, self->ndim, self->dims);
 }
 
-static void shape(adept_call *c)
+static void data_dependent(adept_call *c)
 {
-    const adept_value *v = adept_arg_at(c, 0);
-    if (kind_of(c) == DATA_DEPENDENT) {
-        adept_call_unsupported(c, "the size of the result depends on data");
-        return;
-    }
-    if (kind_of(c) == INDEX && adept_value_is_list(v)) {
-        adept_list_find(c);
-        return;
-    }
-    if (kind_of(c) == BUCKETS) {
-        shape_buckets(c);
-        return;
-    }
-    const adept_tensor *self = adept_arg_tensor(c, "self");
-    if (!adept_call_ok(c)) return;
-    switch (kind_of(c)) {
-    case INDEX:
-        shape_index(c, self);
-        break;
-    case SELECT:
-        shape_select(c, self);
-        break;
-    case TAKE_ALONG:
-        shape_take_along(c, self);
-        break;
-    default:
-        shape_gather(c, self);
-        break;
-    }
+    adept_call_unsupported(c, "the size of the result depends on data");
 }
 
-/* ---------------------------------------------------------------- cost ---------------- */
+typedef struct index_row {
+    void (*shape)(adept_call *c);
+    const char *index; /* argument of the one index tensor; NULL: see cost */
+} index_row;
+
+static const index_row by_list = {shape_index, NULL}, select_row = {shape_select, "index"};
+
+static const adept_op ops[] = {
+    {"aten::index aten::_unsafe_index", ADEPT_CAST_NONE, &by_list},
+    {"aten::index_select", ADEPT_CAST_NONE, &select_row},
+    {"aten::gather", ADEPT_CAST_NONE, &(const index_row){shape_gather, "index"}},
+    {"aten::take_along_dim", ADEPT_CAST_NONE, &(const index_row){shape_take_along, "indices"}},
+    {"aten::take", ADEPT_CAST_NONE, &(const index_row){shape_take, "index"}},
+    {"aten::bucketize aten::searchsorted", ADEPT_CAST_NONE, &(const index_row){shape_buckets, NULL}},
+    {"aten::nonzero aten::nonzero_numpy aten::argwhere aten::masked_select aten::bincount", ADEPT_CAST_NONE,
+     &(const index_row){data_dependent, NULL}},
+    {0},
+};
+
+static void shape(adept_call *c)
+{
+    const index_row *row = adept_call_data(c);
+    if (row == &by_list && adept_value_is_list(adept_arg_at(c, 0)))
+        adept_list_find(c);
+    else
+        row->shape(c);
+}
 
 static void cost_index(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
 {
-    adept_index x = adept_index_of(c, self);
+    advanced_index x = read_index(c, self);
     adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){0, 1, 1, 1}, x.index_bytes);
     if (!adept_cost_wants_grad(cost, self)) return;
     adept_elem_fill(cost, ADEPT_BACKWARD, self);
-    adept_index_accumulate(cost, ADEPT_BACKWARD, out, &x);
-    adept_index_save(cost, &x);
+    accumulate_at(cost, ADEPT_BACKWARD, out, &x);
+    save_index(cost, &x);
 }
 
 /* One kernel: binary search of each element among the boundaries. */
 static void cost_buckets(adept_call *c, adept_cost *cost, const adept_tensor *out)
 {
-    bool search = !strcmp(adept_call_op(c), "aten::searchsorted");
-    const adept_tensor *bounds = adept_elem_tensor_at(c, search ? 0 : 1),
-                       *self = adept_elem_tensor_at(c, search ? 1 : 0);
+    const adept_tensor *bounds = adept_elem_tensor_at(c, !is_search(c)), *self = adept_elem_tensor_at(c, is_search(c));
     double length = bounds->ndim > 0 ? (double)bounds->dims[bounds->ndim - 1] : 1;
     adept_elem_forward(cost, out, ceil(log2(length + 1)), adept_elem_read(self) + adept_elem_read(bounds));
 }
 
 static void cost(adept_call *c, adept_cost *cost)
 {
+    const index_row *row = adept_call_data(c);
     const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
     if (!out || !self) return;
-    if (kind_of(c) == BUCKETS) {
-        cost_buckets(c, cost, out);
-        return;
-    }
-    if (kind_of(c) == INDEX) {
+    if (row == &by_list) {
         cost_index(c, cost, self, out);
         return;
     }
-    const adept_tensor *index = adept_arg_tensor(c, kind_of(c) == TAKE_ALONG ? "indices" : "index");
+    if (!row->index) {
+        cost_buckets(c, cost, out);
+        return;
+    }
+    const adept_tensor *index = adept_arg_tensor(c, row->index);
     double index_bytes = adept_elem_read(index);
     adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){0, 1, 1, 1}, index_bytes);
     if (!adept_cost_wants_grad(cost, self)) return;
@@ -168,7 +273,7 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_elem_fill(cost, ADEPT_BACKWARD, self);
     adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){1, 1, 1, 1}, index_bytes);
     adept_cost_save(cost, index);
-    if (kind_of(c) != SELECT) adept_cost_save(cost, self); /* for its sizes only, but kept all the same */
+    if (row != &select_row) adept_cost_save(cost, self); /* for its sizes only, but kept all the same */
 }
 
 static const adept_handler_case cases[] = {
@@ -205,3 +310,280 @@ static const adept_handler_case cases[] = {
 };
 
 const adept_handler adept_handler_index = {.kind = "index", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+
+/* ---------------------------------------------------------------- writing ---------------- */
+
+/* index_put, index_add, index_copy, index_fill, scatter and its reductions, masked_scatter, one_hot. Out of place, a
+ * copy of self is made first. */
+typedef struct scatter_row {
+    void (*check)(adept_call *c, const adept_tensor *self);
+    void (*cost)(adept_call *c, adept_cost *cost, const adept_tensor *self);
+    const char *source; /* argument of what is written; NULL: a number */
+    bool rows, adds;    /* along one dimension: whole rows, not elements; to what is there */
+} scatter_row;
+
+/* NULL if it is a number. */
+static const adept_tensor *source_of(adept_call *c)
+{
+    const scatter_row *row = adept_call_data(c);
+    return row->source ? adept_value_tensor(adept_arg(c, row->source)) : NULL;
+}
+
+static void check_put(adept_call *c, const adept_tensor *self)
+{
+    advanced_index x = read_index(c, self);
+    const adept_tensor *values = adept_arg_tensor(c, "values");
+    int64_t dims[ADEPT_MAX_DIMS];
+    if (adept_call_ok(c) && !x.by_mask) adept_broadcast_dims(c, x.ndim, x.dims, values->ndim, values->dims, dims);
+}
+
+static void check_masked(adept_call *c, const adept_tensor *self)
+{
+    const adept_tensor *mask = adept_arg_tensor(c, "mask");
+    int64_t dims[ADEPT_MAX_DIMS];
+    adept_arg_tensor(c, "source");
+    adept_broadcast(c, self, mask, dims);
+}
+
+static void check_part(adept_call *c, const adept_tensor *self)
+{
+    (void)self;
+    adept_arg_tensor(c, "src");
+}
+
+static void check_index(adept_call *c, const adept_tensor *self)
+{
+    const scatter_row *row = adept_call_data(c);
+    const adept_tensor *index = adept_arg_tensor(c, "index"), *source = source_of(c);
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
+    if (row->rows ? index->ndim > 1 : index->ndim != self->ndim && index->ndim > 0 && self->ndim > 0)
+        adept_call_fail(c, "an index of %d dimensions for a tensor of %d", index->ndim, self->ndim);
+    bool number = !row->source || (!row->rows && !row->adds); /* may be one */
+    if (!number && !source) adept_call_fail(c, "a tensor to write expected");
+    if (!adept_call_ok(c) || !source || row->rows || self->ndim == 0) return;
+    for (int d = 0; d < index->ndim; d++)
+        if ((d != dim && index->dims[d] > self->dims[d]) || (d < source->ndim && index->dims[d] > source->dims[d]))
+            adept_call_fail(c, "the index is larger than what it writes or reads along dimension %d", d);
+}
+
+/* Only sums have a gradient here: the others share it between equal elements in ways that depend on data. */
+static void check_reduction(adept_call *c, const adept_tensor *self)
+{
+    const adept_tensor *source = source_of(c);
+    check_index(c, self);
+    const char *reduce = adept_arg_string(c, "reduce", "");
+    if ((self->requires_grad || (source && source->requires_grad)) && strcmp(reduce, "sum"))
+        adept_call_unsupported(c, "the gradient of a reduction by '%s'", reduce);
+}
+
+static void copy_self(adept_call *c, adept_cost *cost, const adept_tensor *self)
+{
+    if (!adept_call_inplace(c)) adept_elem_copy(cost, ADEPT_FORWARD, self, self->dtype);
+}
+
+/* n elements of self's type written (and read, if from a tensor), with the index read besides */
+static void write_some(adept_cost *cost, adept_pass pass, const adept_tensor *self, double n, bool from_tensor,
+                       double flops, double index_bytes)
+{
+    double bytes = n * adept_dtype_bytes(self->dtype);
+    if (n > 0) adept_cost_alu(cost, pass, self->dtype, n, flops * n, (from_tensor ? bytes : 0) + index_bytes, bytes);
+}
+
+/* The gradient with zeros where something else was written: a copy and a write. */
+static void zero_written(adept_cost *cost, const adept_tensor *self, double n, double index_bytes)
+{
+    adept_elem_copy(cost, ADEPT_BACKWARD, self, self->dtype);
+    write_some(cost, ADEPT_BACKWARD, self, n, false, 0, index_bytes);
+}
+
+/* x[mask] = values */
+static void cost_put_by_mask(adept_call *c, adept_cost *cost, const adept_tensor *self, const advanced_index *x)
+{
+    const adept_tensor *values = source_of(c);
+    copy_self(c, cost, self);
+    adept_elem_chain(cost, ADEPT_FORWARD, self, &(adept_chain){1, 1, 1, 1}, x->index_bytes + adept_elem_read(values));
+    if (adept_cost_wants_grad(cost, self)) {
+        adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){1, 2, 2, 2}, x->index_bytes);
+        save_index(cost, x);
+    }
+    if (adept_cost_wants_grad(cost, values)) {
+        adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){0, 1, 0, 1}, x->index_bytes);
+        adept_elem_fill(cost, ADEPT_BACKWARD, values);
+        save_index(cost, x);
+    }
+}
+
+static void cost_put(adept_call *c, adept_cost *cost, const adept_tensor *self)
+{
+    advanced_index x = read_index(c, self);
+    const adept_tensor *values = source_of(c);
+    if (x.by_mask) {
+        cost_put_by_mask(c, cost, self, &x);
+        return;
+    }
+    adept_tensor part = {.dtype = self->dtype, .ndim = x.ndim, .storage = -1, .param = -1};
+    memcpy(part.dims, x.dims, sizeof part.dims);
+    double n = (double)adept_tensor_numel(&part);
+    bool accumulate = adept_arg_bool(c, "accumulate", false);
+    copy_self(c, cost, self);
+    if (accumulate)
+        accumulate_at(cost, ADEPT_FORWARD, &part, &x);
+    else if (n > 0)
+        adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, n, 0, adept_elem_read(values) + x.index_bytes,
+                       adept_tensor_bytes(&part));
+    if (adept_cost_wants_grad(cost, self) && !accumulate) zero_written(cost, self, n, x.index_bytes);
+    if (adept_cost_wants_grad(cost, values)) {
+        adept_elem_chain(cost, ADEPT_BACKWARD, &part, &(adept_chain){0, 1, 1, 1}, x.index_bytes);
+        adept_elem_grad_to(cost, &part, values);
+    }
+    if (adept_cost_backward(cost)) save_index(cost, &x);
+}
+
+static void cost_masked(adept_call *c, adept_cost *cost, const adept_tensor *self)
+{
+    const adept_tensor *mask = adept_arg_tensor(c, "mask"), *source = source_of(c);
+    double n = (double)adept_tensor_numel(self);
+    copy_self(c, cost, self);
+    /* how many elements of the source come before each position, then the selection */
+    if (n > 0) adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_I64, n, n, adept_elem_read(mask), 8 * n);
+    adept_elem_chain(cost, ADEPT_FORWARD, self, &(adept_chain){1, 1, 1, 1}, 8 * n + adept_elem_read(mask));
+    if (adept_cost_wants_grad(cost, self)) /* grad.masked_fill(mask, 0) */
+        adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){1, 2, 2, 2}, adept_elem_read(mask));
+    if (adept_cost_wants_grad(cost, source)) { /* grad.masked_select(mask) into zeros */
+        adept_elem_fill(cost, ADEPT_BACKWARD, source);
+        adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){0, 1, 1, 1}, adept_elem_read(mask));
+    }
+    adept_cost_save(cost, mask);
+}
+
+/* Along one dimension by `index`: rows (index_add, ...) or elements (scatter, ...). */
+static void cost_indexed(adept_call *c, adept_cost *cost, const adept_tensor *self)
+{
+    const scatter_row *row = adept_call_data(c);
+    const adept_tensor *index = adept_arg_tensor(c, "index"), *source = source_of(c);
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
+    bool rows = row->rows, adds = row->adds, reduces = row->check == check_reduction;
+    double n = (double)adept_tensor_numel(index), index_bytes = adept_elem_read(index);
+    if (rows && self->ndim > 0) n *= self->dims[dim] ? (double)adept_tensor_numel(self) / (double)self->dims[dim] : 0;
+    copy_self(c, cost, self);
+    write_some(cost, ADEPT_FORWARD, self, n, source != NULL, adds, index_bytes);
+    if (!adept_cost_backward(cost)) return;
+    if (adept_cost_wants_grad(cost, self) && !adds) zero_written(cost, self, n, index_bytes);
+    if (adept_cost_wants_grad(cost, source)) {
+        write_some(cost, ADEPT_BACKWARD, source, n, true, 0, index_bytes); /* the gradient is gathered */
+        if (rows || reduces) adept_cost_save(cost, source);
+    }
+    adept_cost_save(cost, index);
+    if (reduces) {
+        adept_cost_save(cost, self);
+        adept_cost_save(cost, adept_result_tensor(c, 0));
+    }
+}
+
+/* slice_scatter, select_scatter: self with one part replaced, whose gradient is that part of the gradient */
+static void cost_part(adept_call *c, adept_cost *cost, const adept_tensor *self)
+{
+    const adept_tensor *source = source_of(c);
+    copy_self(c, cost, self);
+    write_some(cost, ADEPT_FORWARD, self, (double)adept_tensor_numel(source), true, 0, 0);
+    if (adept_cost_wants_grad(cost, self)) zero_written(cost, self, (double)adept_tensor_numel(source), 0);
+}
+
+/* Zeros, then a one for each index. */
+static void cost_one_hot(adept_call *c, adept_cost *cost, const adept_tensor *self)
+{
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    adept_elem_fill(cost, ADEPT_FORWARD, out);
+    write_some(cost, ADEPT_FORWARD, out, (double)adept_tensor_numel(self), false, 0, adept_elem_read(self));
+}
+
+static const scatter_row put = {check_put, cost_put, "values", false, false};
+static const scatter_row fill_rows = {check_index, cost_indexed, NULL, true, false};
+static const scatter_row one_hot = {NULL, cost_one_hot, NULL, false, false};
+
+static const adept_op scatter_ops[] = {
+    {"aten::index_put", ADEPT_CAST_PROMOTE, &put},
+    {"aten::_unsafe_index_put aten::_index_put_impl", ADEPT_CAST_NONE, &put},
+    {"aten::index_add", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "source", true, true}},
+    {"aten::index_copy", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "source", true, false}},
+    {"aten::index_fill", ADEPT_CAST_NONE, &fill_rows},
+    {"aten::scatter", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "src", false, false}},
+    {"aten::scatter_add", ADEPT_CAST_PROMOTE, &(const scatter_row){check_index, cost_indexed, "src", false, true}},
+    {"aten::scatter_reduce", ADEPT_CAST_NONE, &(const scatter_row){check_reduction, cost_indexed, "src", false, true}},
+    {"aten::masked_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_masked, cost_masked, "source", false, false}},
+    {"aten::one_hot", ADEPT_CAST_NONE, &one_hot},
+    {"aten::slice_scatter aten::select_scatter", ADEPT_CAST_NONE,
+     &(const scatter_row){check_part, cost_part, "src", false, false}},
+    {0},
+};
+
+static void shape_one_hot(adept_call *c, const adept_tensor *self)
+{
+    int64_t dims[ADEPT_MAX_DIMS], classes = adept_arg_int(c, "num_classes", -1);
+    if (classes < 0) adept_call_unsupported(c, "without num_classes the size of the result depends on data");
+    if (self->ndim == ADEPT_MAX_DIMS) adept_call_fail(c, "a result of more than %d dimensions", ADEPT_MAX_DIMS);
+    if (!adept_call_ok(c)) return;
+    memcpy(dims, self->dims, sizeof dims);
+    dims[self->ndim] = classes;
+    adept_out_tensor(c, ADEPT_I64, self->ndim + 1, dims);
+}
+
+static void scatter_shape(adept_call *c)
+{
+    const scatter_row *row = adept_call_data(c);
+    const adept_tensor *self = adept_arg_tensor(c, "self");
+    if (!adept_call_ok(c)) return;
+    if (row == &one_hot) {
+        shape_one_hot(c, self);
+        return;
+    }
+    row->check(c, self);
+    if (!adept_call_ok(c)) return;
+    adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
+    bool clones = row == &put || row == &fill_rows; /* the others write row-major memory */
+    if (adept_call_ok(c) && !adept_call_inplace(c) && clones) adept_elem_set_strides(out, &self, 1);
+    out->n_values = 0;
+}
+
+static void scatter_cost(adept_call *c, adept_cost *cost)
+{
+    const scatter_row *row = adept_call_data(c);
+    row->cost(c, cost, adept_arg_tensor(c, "self"));
+}
+
+static const adept_handler_case scatter_cases[] = {
+    {.name = "x[i] = v in place: 3 rows of 4 are read and written; self's gradient is copied and zeroed there, v's "
+             "gathered",
+     .call = "aten::index_put_(self=f32:5x4*, indices=[i64:3], values=f32:3x4*, accumulate=false) -> f32:5x4",
+     .forward = {.read = 48 + 24, .written = 48},
+     .backward = {.read = 80 + 24 + 48 + 24, .written = 80 + 48 + 48, .launches = 3, .saved = 24}},
+    {.name = "x[mask] = 0: as a fill by mask",
+     .call = "aten::index_put_(self=f32:5x4, indices=[bool:5x4], values=f32:, accumulate=false) -> f32:5x4",
+     .forward = {.alu = 20, .read = 80 + 20 + 4, .written = 80}},
+    {.name = "scatter_add out of place: copy 32, then add 8; the source's gradient is gathered",
+     .call = "aten::scatter_add(self=f32:4x8, dim=1, index=i64:4x2, src=f32:4x2*) -> f32:4x8",
+     .forward = {.alu = 8, .read = 128 + 32 + 64, .written = 128 + 32, .launches = 2},
+     .backward = {.read = 32 + 64, .written = 32, .saved = 64}},
+    {.name = "scatter of a number: 8 elements in place",
+     .call = "aten::scatter_(self=f32:4x8, dim=1, index=i64:4x2, value=1.0) -> f32:4x8",
+     .forward = {.read = 64, .written = 32}},
+    {.name = "rows added: 3 rows of 4; the source is kept, for its shape",
+     .call = "aten::index_add_(self=f32:5x4, dim=0, index=i64:3, source=f32:3x4*, alpha=1) -> f32:5x4",
+     .forward = {.alu = 12, .read = 48 + 24, .written = 48},
+     .backward = {.read = 48 + 24, .written = 48, .saved = 24 + 48}},
+    {.name = "masked_scatter: copy, 8 offsets, selection; backward grad is copied and filled (mask read once)",
+     .call = "aten::masked_scatter(self=f32:8*, mask=bool:8, source=f32:8) -> f32:8",
+     .forward = {.alu = 16, .read = 32 + 8 + 32 + 64 + 8, .written = 32 + 64 + 32, .launches = 3},
+     .backward = {.alu = 8, .read = 64 + 8, .written = 64, .launches = 2, .saved = 8}},
+    {.name = "one row of 4 replaced out of place: copy 20, write 4; backward copies 20 gradients and zeroes 4",
+     .call = "aten::select_scatter(self=f32:5x4*, src=f32:4*, dim=0, index=2) -> f32:5x4",
+     .forward = {.read = 80 + 16, .written = 80 + 16, .launches = 2},
+     .backward = {.read = 80, .written = 80 + 16, .launches = 2}},
+    {.name = "one-hot: 12 zeros, 4 ones",
+     .call = "aten::one_hot(self=i64:4, num_classes=3) -> i64:4x3",
+     .forward = {.read = 32, .written = 96 + 32, .launches = 2}},
+    {0},
+};
+
+const adept_handler adept_handler_scatter = {
+    .kind = "scatter", .ops = scatter_ops, .shape = scatter_shape, .cost = scatter_cost, .cases = scatter_cases};

@@ -1,0 +1,570 @@
+/* Windows that slide over images: convolutions, plain and transposed, of one to three dimensions, as the implicit
+ * matrix products cuDNN runs; pooling. */
+#include "gemm_cost.h"
+#include <string.h>
+
+typedef struct window {
+    int64_t kernel, stride, padding, dilation;
+} window;
+
+/* No real layer comes near; with these bounds no product or sum below can overflow 64 bits. */
+#define MAX_ARGUMENT ((int64_t)1 << 30)
+#define MAX_SIZE ((int64_t)1 << 32)
+
+static bool is_sane(adept_call *c, int64_t size, const window *w)
+{
+    if (!adept_call_ok(c)) return false;
+    bool sane = size >= 0 && size <= MAX_SIZE && w->kernel >= 1 && w->kernel <= MAX_ARGUMENT && w->stride >= 1 &&
+                w->stride <= MAX_ARGUMENT && w->dilation >= 1 && w->dilation <= MAX_ARGUMENT && w->padding >= 0 &&
+                w->padding <= MAX_ARGUMENT;
+    if (!sane)
+        adept_call_fail(c, "size %lld with kernel %lld, stride %lld, padding %lld and dilation %lld makes no window",
+                        (long long)size, (long long)w->kernel, (long long)w->stride, (long long)w->padding,
+                        (long long)w->dilation);
+    return sane;
+}
+
+/* Positions of the window on `size` elements; fails the call when it does not fit or an argument is out of range.
+ *  @param ceil_mode a last window may start inside the data or left padding and end beyond it */
+static int64_t window_positions(adept_call *c, int64_t size, const window *w, bool ceil_mode)
+{
+    if (!is_sane(c, size, w)) return 0;
+    int64_t span = w->dilation * (w->kernel - 1) + 1, room = size + 2 * w->padding - span;
+    if (adept_call_refuse(c, room < 0, "a window of %lld elements does not fit into %lld with padding %lld",
+                          (long long)span, (long long)size, (long long)w->padding))
+        return 0;
+    int64_t n = (room + (ceil_mode ? w->stride - 1 : 0)) / w->stride + 1;
+    /* PyTorch drops a last window that would start in the right padding */
+    if (ceil_mode && (n - 1) * w->stride >= size + w->padding) n--;
+    return n;
+}
+
+/* Output size of a transposed convolution: how far `size` windows reach. */
+static int64_t window_reach(adept_call *c, int64_t size, const window *w, int64_t output_padding)
+{
+    if (!is_sane(c, size, w)) return 0;
+    int64_t n = (size - 1) * w->stride - 2 * w->padding + w->dilation * (w->kernel - 1) + 1;
+    if (output_padding < 0 || output_padding > MAX_ARGUMENT || n + output_padding < 1) {
+        adept_call_fail(c,
+                        "transposed window of kernel %lld, padding %lld and output padding %lld leaves nothing of %lld",
+                        (long long)w->kernel, (long long)w->padding, (long long)output_padding, (long long)size);
+        return 0;
+    }
+    return n + output_padding;
+}
+
+/* Read kernel_size-like arguments: stride, padding and dilation of n dimensions into w[0..n). Kernels are not touched.
+ */
+static void window_arguments(adept_call *c, window *w, int n)
+{
+    int64_t stride[ADEPT_MAX_DIMS], padding[ADEPT_MAX_DIMS], dilation[ADEPT_MAX_DIMS];
+    adept_arg_ints_n(c, "stride", stride, n, 1);
+    adept_arg_ints_n(c, "padding", padding, n, 0);
+    adept_arg_ints_n(c, "dilation", dilation, n, 1);
+    for (int i = 0; i < n && adept_call_ok(c); i++)
+        w[i].stride = stride[i], w[i].padding = padding[i], w[i].dilation = dilation[i];
+}
+
+/* ---------------------------------------------------------------- convolutions ---------------- */
+
+#define MAX_SPATIAL 3
+#define DEPTHWISE_CHANNELS 4 /* per group, in and out: no more of them make no matrix product */
+
+typedef enum kind {
+    PLAIN,
+    TRANSPOSED,
+    FLAGGED,  /* argument `transposed` decides */
+    DEPTHWISE /* groups = input channels, not an argument */
+} kind;
+
+static const kind plain = PLAIN, transposed = TRANSPOSED;
+
+static const adept_op ops[] = {
+    {"aten::_convolution aten::convolution aten::convolution_overrideable", ADEPT_CAST_LOWER, &(const kind){FLAGGED}},
+    {"aten::conv1d aten::conv2d aten::conv3d aten::_convolution_mode", ADEPT_CAST_LOWER, &plain},
+    {"aten::conv_transpose1d aten::conv_transpose2d aten::conv_transpose3d", ADEPT_CAST_LOWER, &transposed},
+    {"aten::cudnn_convolution", ADEPT_CAST_LOWER, &plain},
+    {"aten::cudnn_convolution_transpose", ADEPT_CAST_LOWER, &transposed},
+    {"aten::mkldnn_convolution aten::thnn_conv2d aten::slow_conv3d aten::slow_conv_dilated2d aten::slow_conv_dilated3d",
+     ADEPT_CAST_LOWER, &plain},
+    {"aten::slow_conv_transpose2d aten::slow_conv_transpose3d", ADEPT_CAST_LOWER, &transposed},
+    {"aten::_conv_depthwise2d aten::conv_depthwise3d", ADEPT_CAST_LOWER, &(const kind){DEPTHWISE}},
+    {0},
+};
+
+/* A call read. Spatial arrays have `spatial` entries. */
+typedef struct conv {
+    const adept_tensor *input, *weight, *bias;
+    bool transposed;
+    int spatial;
+    int lead; /* dimensions before the spatial ones: 2, or 1 without a batch */
+    int64_t groups, channels_in, channels_out;
+    int64_t out[MAX_SPATIAL];
+    int64_t stride, dilation; /* the largest of all dimensions */
+} conv;
+
+static void check_channels(adept_call *c, conv *v)
+{
+    const int64_t *w = v->weight->dims;
+    bool divides = v->groups >= 1 && w[0] % v->groups == 0;
+    v->channels_in = v->input->dims[v->lead - 1];
+    v->channels_out = w[0];
+    if (divides && v->transposed)
+        divides = !__builtin_mul_overflow(w[1], v->groups, &v->channels_out) && v->channels_in == w[0];
+    else if (divides)
+        divides = v->channels_in % v->groups == 0 && v->channels_in / v->groups == w[1];
+    if (!divides) {
+        adept_call_fail(c, "input has %lld channels, which weight %s with %lld groups does not take",
+                        (long long)v->channels_in, adept_call_shape(c, v->weight), (long long)v->groups);
+        return;
+    }
+    if (v->bias && (v->bias->ndim != 1 || v->bias->dims[0] != v->channels_out))
+        adept_call_fail(c, "bias %s, but %lld output channels", adept_call_shape(c, v->bias),
+                        (long long)v->channels_out);
+}
+
+/* padding = "same" or "valid" instead of numbers */
+static bool is_padding_text(const adept_call *c)
+{
+    const adept_value *padding = adept_arg(c, "padding");
+    return padding && padding->kind == ADEPT_VALUE_STRING;
+}
+
+static void text_padding(adept_call *c, conv *v, window *w)
+{
+    const char *mode = adept_arg_string(c, "padding", "");
+    int64_t stride[MAX_SPATIAL], dilation[MAX_SPATIAL];
+    adept_arg_ints_n(c, "stride", stride, v->spatial, 1);
+    adept_arg_ints_n(c, "dilation", dilation, v->spatial, 1);
+    bool same = !strcmp(mode, "same");
+    if (!same && strcmp(mode, "valid") != 0) adept_call_fail(c, "padding '%s' is neither 'same' nor 'valid'", mode);
+    for (int i = 0; i < v->spatial && adept_call_ok(c); i++) {
+        w[i].stride = stride[i], w[i].padding = 0, w[i].dilation = dilation[i];
+        if (same && stride[i] != 1) adept_call_fail(c, "padding 'same' wants stride 1");
+        v->out[i] = same ? v->input->dims[v->lead + i] : window_positions(c, v->input->dims[v->lead + i], &w[i], false);
+    }
+}
+
+static void number_padding(adept_call *c, conv *v, window *w)
+{
+    int64_t extra[MAX_SPATIAL];
+    window_arguments(c, w, v->spatial);
+    adept_arg_ints_n(c, "output_padding", extra, v->spatial, 0);
+    for (int i = 0; i < v->spatial && adept_call_ok(c); i++) {
+        int64_t size = v->input->dims[v->lead + i];
+        v->out[i] = v->transposed ? window_reach(c, size, &w[i], extra[i]) : window_positions(c, size, &w[i], false);
+    }
+}
+
+static void place_windows(adept_call *c, conv *v)
+{
+    window w[MAX_SPATIAL] = {{0}};
+    for (int i = 0; i < v->spatial; i++)
+        w[i].kernel = v->weight->dims[2 + i];
+    if (is_padding_text(c))
+        text_padding(c, v, w);
+    else
+        number_padding(c, v, w);
+    for (int i = 0; i < v->spatial; i++) {
+        if (w[i].stride > v->stride) v->stride = w[i].stride;
+        if (w[i].dilation > v->dilation) v->dilation = w[i].dilation;
+    }
+}
+
+static conv read_conv(adept_call *c)
+{
+    conv v = {.input = adept_arg_tensor(c, adept_arg_given(c, "input") ? "input" : "self"),
+              .weight = adept_arg_tensor(c, "weight"),
+              .bias = adept_arg_tensor_opt(c, "bias")};
+    kind form = *(const kind *)adept_call_data(c);
+    if (!adept_call_ok(c)) return v;
+    v.spatial = v.weight->ndim - 2;
+    v.lead = v.input->ndim - v.spatial;
+    v.transposed = form == TRANSPOSED || (form == FLAGGED && adept_arg_bool(c, "transposed", false));
+    if (v.spatial < 1 || v.spatial > MAX_SPATIAL || v.lead < 1 || v.lead > 2) {
+        adept_call_fail(c, "input %s and weight %s do not make a convolution of 1 to 3 dimensions",
+                        adept_call_shape(c, v.input), adept_call_shape(c, v.weight));
+        return v;
+    }
+    v.groups = form == DEPTHWISE ? v.input->dims[v.lead - 1] : adept_arg_int(c, "groups", 1);
+    if (adept_call_ok(c)) check_channels(c, &v);
+    if (adept_call_ok(c)) place_windows(c, &v);
+    return v;
+}
+
+static void shape(adept_call *c)
+{
+    conv v = read_conv(c);
+    int64_t dims[ADEPT_MAX_DIMS];
+    if (!adept_call_ok(c)) return;
+    if (v.lead == 2) dims[0] = v.input->dims[0];
+    dims[v.lead - 1] = v.channels_out;
+    for (int i = 0; i < v.spatial; i++)
+        dims[v.lead + i] = v.out[i];
+    adept_out_tensor(c, v.input->dtype, v.lead + v.spatial, dims);
+}
+
+/* Sizes as the cost functions need them. */
+typedef struct sizes {
+    double images, in_pixels, out_pixels, taps, in_group, out_group;
+    double x_bytes, w_bytes, y_bytes;
+} sizes;
+
+static sizes measure(const conv *v, const adept_tensor *out)
+{
+    return (sizes){.images = v->lead == 2 ? (double)v->input->dims[0] : 1,
+                   .in_pixels = adept_dims_elements(v->spatial, v->input->dims + v->lead),
+                   .out_pixels = adept_dims_elements(v->spatial, v->out),
+                   .taps = adept_dims_elements(v->spatial, v->weight->dims + 2),
+                   .in_group = (double)v->channels_in / (double)v->groups,
+                   .out_group = (double)v->channels_out / (double)v->groups,
+                   .x_bytes = adept_tensor_unique_bytes(v->input),
+                   .w_bytes = adept_tensor_unique_bytes(v->weight),
+                   .y_bytes = adept_tensor_bytes(out)};
+}
+
+/* Few channels a group: libraries have kernels of their own. A convolution of nothing fills its result with zeros. */
+static adept_kernel_family family_of(const conv *v, const sizes *s, double flops)
+{
+    if (flops == 0) return ADEPT_FAMILY_STREAM;
+    bool few = s->in_group <= DEPTHWISE_CHANNELS && s->out_group <= DEPTHWISE_CHANNELS;
+    return v->groups > 1 && few ? ADEPT_FAMILY_DEPTHWISE : ADEPT_FAMILY_CONV;
+}
+
+/* The images that a kernel makes by sliding the layer's window. */
+static void set_window(adept_kernel *k, const conv *v, const int64_t *image)
+{
+    const int64_t *taps = v->weight->dims + 2;
+    bool flat = v->spatial == 1;
+    if (v->spatial > 2) return;
+    k->image_height = flat ? 1 : (double)image[0], k->image_width = (double)image[flat ? 0 : 1];
+    k->window_height = flat ? 1 : (double)taps[0], k->window_width = (double)taps[flat ? 0 : 1];
+    k->window_stride = (double)v->stride, k->window_dilation = (double)v->dilation;
+}
+
+/* dx: the output gradient spread through the weights. dw: input and output gradient correlated. */
+static void backward(adept_cost *cost, const conv *v, const sizes *s, const adept_kernel *layer)
+{
+    adept_kernel k = *layer;
+    k.pass = ADEPT_BACKWARD;
+    k.flops_alu = 0;
+    if (adept_cost_wants_grad(cost, v->input)) {
+        k.m = s->images * s->in_pixels, k.n = s->in_group, k.k = s->out_group * s->taps;
+        k.bytes_read = s->y_bytes + s->w_bytes, k.bytes_written = adept_tensor_bytes(v->input);
+        adept_kernel sliding = k;
+        set_window(&sliding, v, v->input->dims + v->lead);
+        adept_cost_kernel(cost, &sliding);
+    }
+    if (adept_cost_wants_grad(cost, v->weight)) {
+        k.m = (v->transposed ? s->out_group : s->in_group) * s->taps;
+        k.n = v->transposed ? s->in_group : s->out_group;
+        k.k = s->images * (v->transposed ? s->in_pixels : s->out_pixels);
+        k.bytes_read = s->y_bytes + s->x_bytes, k.bytes_written = adept_tensor_bytes(v->weight);
+        adept_cost_kernel(cost, &k);
+    }
+}
+
+/* Each of a layer's three products is 2 * positions * taps * Cin * Cout / groups FLOPs, whatever its implicit m n k:
+ * the zeros that strides and padding put into the implicit matrices are not multiplied. */
+static void cost(adept_call *c, adept_cost *cost)
+{
+    conv v = read_conv(c);
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    sizes s = measure(&v, out);
+    double positions = s.images * (v.transposed ? s.in_pixels : s.out_pixels);
+    double flops = 2 * positions * s.taps * s.in_group * (double)v.channels_out;
+    adept_kernel layer = {.pass = ADEPT_FORWARD,
+                          .unit = ADEPT_UNIT_CONV,
+                          .family = family_of(&v, &s, flops),
+                          .dtype = out->dtype,
+                          .flops = flops,
+                          .flops_alu = v.bias ? (double)adept_tensor_numel(out) : 0,
+                          .bytes_read = s.x_bytes + s.w_bytes + (v.bias ? adept_tensor_unique_bytes(v.bias) : 0),
+                          .bytes_written = s.y_bytes,
+                          .launches = 1,
+                          .m = s.images * s.out_pixels,
+                          .n = s.out_group,
+                          .k = s.in_group * s.taps,
+                          .batch = (double)v.groups,
+                          .channels_in = (double)v.channels_in,
+                          .channels_out = (double)v.channels_out,
+                          .pixels = s.out_pixels,
+                          .taps = s.taps,
+                          .groups = (double)v.groups,
+                          .planes = flops > 0 && adept_call_memory_format(c) == ADEPT_NCHW};
+    adept_kernel forward = layer;
+    set_window(&forward, &v, v.out);
+    adept_cost_kernel(cost, &forward);
+    backward(cost, &v, &s, &layer);
+    adept_bias_gradient(cost, v.bias, out, adept_cost_wants_grad(cost, v.weight));
+    /* convolution_backward takes both whatever is wanted, so autograd keeps both */
+    adept_cost_save(cost, v.input);
+    adept_cost_save(cost, v.weight);
+}
+
+static const adept_handler_case cases[] = {
+    /* ResNet's first layer: out 2x64x112x112 = 1605632; 2 * 1605632 * 3 * 49 = 472055808; x 301056, w 9408 elements */
+    {.name = "first layer without input gradient",
+     .call = "aten::_convolution(input=f32:2x3x224x224, weight=f32:64x3x7x7*, bias=none, stride=[2,2], padding=[3,3], "
+             "dilation=[1,1], transposed=false, output_padding=[0,0], groups=1, benchmark=false, deterministic=false, "
+             "cudnn_enabled=true, allow_tf32=true) -> f32:2x64x112x112",
+     .forward = {.conv = 472055808, .read = 4 * (301056 + 9408), .written = 6422528, .product = {25088, 64, 147, 1}},
+     .backward = {.conv = 472055808, .read = 6422528 + 1204224, .written = 37632, .saved = 1204224 + 37632}},
+    /* out 2x8x5x5 = 400 of 9 taps and 4 channels: 2*400*36 = 28800; with bias: 400 adds and 400 in its gradient */
+    {.name = "inner layer with bias",
+     .call =
+         "aten::conv2d(input=f32:2x4x5x5*, weight=f32:8x4x3x3*, bias=f32:8*, stride=1, padding=[1,1]) -> f32:2x8x5x5",
+     .forward = {.conv = 28800, .alu = 400, .read = 4 * (200 + 288 + 8), .written = 1600, .product = {50, 8, 36, 1}},
+     .backward = {.conv = 57600,
+                  .alu = 400,
+                  .read = 4 * (400 + 288 + 400 + 200),
+                  .written = 4 * (200 + 288 + 8),
+                  .launches = 3,
+                  .saved = 4 * (200 + 288)}},
+    /* depthwise, stride 2: out 1x6x4x4 = 96 of 9 taps and 1 channel: 2*96*9 = 1728 */
+    {.name = "depthwise",
+     .call = "aten::conv2d(input=bf16:1x6x8x8*, weight=bf16:6x1x3x3*, stride=[2,2], padding=[1,1], groups=6) -> "
+             "bf16:1x6x4x4",
+     .forward = {.conv = 1728, .read = 2 * (384 + 54), .written = 192, .product = {16, 1, 9, 6}},
+     .backward = {.conv = 3456,
+                  .read = 2 * (96 + 54 + 96 + 384),
+                  .written = 2 * (384 + 54),
+                  .launches = 2,
+                  .saved = 2 * (384 + 54)}},
+    /* (5 - 1) * 2 - 2 + 2 + 1 + 1 = 10; 25 input pixels, 4 to 6 channels, 9 taps: 2*25*4*6*9 = 10800. Frozen weight. */
+    {.name = "transposed, frozen weight",
+     .call = "aten::conv_transpose2d(input=f32:1x4x5x5*, weight=f32:4x6x3x3, stride=[2,2], padding=[1,1], "
+             "output_padding=[1,1]) -> f32:1x6x10x10",
+     .forward = {.conv = 10800, .read = 4 * (100 + 216), .written = 2400, .product = {100, 6, 36, 1}},
+     .backward = {.conv = 10800, .read = 2400 + 864, .written = 400, .saved = 4 * (100 + 216)}},
+    /* no batch dimension, dilated, padded to keep its length: out 6x10; 2*60*4*3 = 1440 */
+    {.name = "one dimension, padding same",
+     .call = "aten::conv1d(input=f32:4x10, weight=f32:6x4x3, bias=f32:6, stride=[1], padding=\"same\", dilation=[2]) "
+             "@infer -> f32:6x10",
+     .forward = {.conv = 1440, .alu = 60, .read = 4 * (40 + 72 + 6), .written = 240, .product = {10, 6, 12, 1}}},
+    /* out 1x2x2x3x3 = 36 of 8 taps and 2/2 channels: 2*36*8 = 576 */
+    {.name = "three dimensions, two groups",
+     .call = "aten::convolution(input=f32:1x2x3x4x4, weight=f32:2x1x2x2x2, bias=none, stride=[1,1,1], padding=[0,0,0], "
+             "dilation=[1,1,1], transposed=false, output_padding=[0,0,0], groups=2) -> f32:1x2x2x3x3",
+     .forward = {.conv = 576, .read = 4 * (96 + 16), .written = 144, .product = {18, 1, 8, 2}}},
+    {0},
+};
+
+const adept_handler adept_handler_conv = {.kind = "conv", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+
+/* ---------------------------------------------------------------- pooling ---------------- */
+
+/* Maximum and average: with a window, or adaptive to the size of the output. As many FLOPs as elements that the windows
+ * of all outputs cover. */
+typedef struct form {
+    int spatial;
+    bool max;
+    bool indices; /* with a window: returns the winners' positions; adaptive pooling always does */
+    bool own;     /* the form autograd sees: adaptive_avg_pool to size 1 is a mean before it gets there */
+} form;
+
+static const adept_op pool_ops[] = {
+    {"aten::max_pool1d", ADEPT_READS_WINDOWS, &(const form){1, true, false, false}},
+    {"aten::max_pool2d", ADEPT_READS_WINDOWS, &(const form){2, true, false, false}},
+    {"aten::max_pool3d", ADEPT_READS_WINDOWS, &(const form){3, true, false, false}},
+    {"aten::max_pool1d_with_indices", ADEPT_READS_WINDOWS, &(const form){1, true, true, false}},
+    {"aten::max_pool2d_with_indices", ADEPT_READS_WINDOWS, &(const form){2, true, true, false}},
+    {"aten::max_pool3d_with_indices", ADEPT_READS_WINDOWS, &(const form){3, true, true, false}},
+    {"aten::avg_pool1d", ADEPT_READS_WINDOWS, &(const form){1, false, false, false}},
+    {"aten::avg_pool2d", ADEPT_READS_WINDOWS, &(const form){2, false, false, false}},
+    {"aten::avg_pool3d", ADEPT_READS_WINDOWS, &(const form){3, false, false, false}},
+    {0},
+};
+
+/* Dimensions before those that are pooled; fails the call if there are not one or two. */
+static int lead_of(adept_call *c, const form *f, const adept_tensor *x)
+{
+    int lead = x->ndim - f->spatial;
+    if (adept_call_ok(c) && (lead < 1 || lead > 2))
+        adept_call_fail(c, "input %s, but %d or %d dimensions are wanted", adept_call_shape(c, x), f->spatial + 1,
+                        f->spatial + 2);
+    return lead;
+}
+
+/* Of so many elements in the windows of all outputs. */
+static void kernels(adept_call *c, adept_cost *cost, double taps)
+{
+    const form *f = adept_call_data(c);
+    const adept_tensor *x = adept_arg_tensor(c, "self"), *y = adept_result_tensor(c, 0);
+    double n = (double)adept_tensor_numel(x);
+    double pooled = adept_tensor_bytes(y) + (f->max ? (double)adept_tensor_numel(y) * adept_dtype_bytes(ADEPT_I64) : 0);
+    adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, taps, adept_tensor_unique_bytes(x), pooled);
+    adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, 2 * taps, pooled, adept_tensor_bytes(x));
+}
+
+/* ---------------------------------------------------------------- with a window ---------------- */
+
+/* kernel_size, and a stride that is the kernel where omitted, None or [] */
+static void read_windows(adept_call *c, const form *f, window *w)
+{
+    int64_t kernel[MAX_SPATIAL], stride[MAX_SPATIAL];
+    adept_arg_ints_n(c, "kernel_size", kernel, f->spatial, 0);
+    window_arguments(c, w, f->spatial);
+    bool own_stride = adept_arg_ints(c, "stride", stride, MAX_SPATIAL) > 0;
+    for (int i = 0; i < f->spatial && adept_call_ok(c); i++) {
+        w[i].kernel = kernel[i];
+        if (!own_stride) w[i].stride = kernel[i];
+        if (w[i].padding > w[i].kernel / 2)
+            adept_call_fail(c, "padding %lld is more than half of the kernel %lld", (long long)w[i].padding,
+                            (long long)w[i].kernel);
+    }
+}
+
+static void pool_shape(adept_call *c)
+{
+    const form *f = adept_call_data(c);
+    const adept_tensor *x = adept_arg_tensor(c, "self");
+    window w[MAX_SPATIAL] = {{0}};
+    int64_t dims[ADEPT_MAX_DIMS];
+    bool ceil_mode = adept_arg_bool(c, "ceil_mode", false);
+    read_windows(c, f, w);
+    int lead = lead_of(c, f, x);
+    if (!adept_call_ok(c)) return;
+    for (int i = 0; i < x->ndim && adept_call_ok(c); i++)
+        dims[i] = i < lead ? x->dims[i] : window_positions(c, x->dims[i], &w[i - lead], ceil_mode);
+    if (!adept_call_ok(c)) return;
+    adept_out_tensor(c, x->dtype, x->ndim, dims);
+    if (f->indices) adept_out_tensor(c, ADEPT_I64, x->ndim, dims);
+}
+
+/* Max pooling on the GPU always writes the indices, and autograd keeps them and the input (for its shape). */
+static void pool_cost(adept_call *c, adept_cost *cost)
+{
+    const form *f = adept_call_data(c);
+    window w[MAX_SPATIAL] = {{0}};
+    double outputs = (double)adept_tensor_numel(adept_result_tensor(c, 0)), taps = outputs;
+    read_windows(c, f, w);
+    for (int i = 0; i < f->spatial; i++)
+        taps *= (double)w[i].kernel;
+    kernels(c, cost, taps);
+    adept_cost_save(cost, adept_arg_tensor(c, "self"));
+    if (f->indices)
+        adept_cost_save(cost, adept_result_tensor(c, 1));
+    else if (f->max)
+        adept_cost_save_bytes(cost, outputs * adept_dtype_bytes(ADEPT_I64));
+}
+
+static const adept_handler_case pool_cases[] = {
+    /* ResNet's: (112 + 2 - 3) / 2 + 1 = 56; 2x4x56x56 = 25088 outputs of 9 taps; x 401408, y 100352, indices 200704
+           bytes */
+    {.name = "maximum, overlapping windows",
+     .call = "aten::max_pool2d(self=f32:2x4x112x112*, kernel_size=[3,3], stride=[2,2], padding=[1,1], dilation=[1,1], "
+             "ceil_mode=false) -> f32:2x4x56x56",
+     .forward = {.alu = 225792, .read = 401408, .written = 301056},
+     .backward = {.alu = 451584, .read = 301056, .written = 401408, .saved = 401408 + 200704}},
+    /* the default stride is the kernel; ceil((5 - 2) / 2) + 1 = 3; 2x3 outputs of 2 taps */
+    {.name = "average, ceil mode, no batch",
+     .call = "aten::avg_pool1d(self=f32:2x5*, kernel_size=[2], stride=[], padding=[0], ceil_mode=true, "
+             "count_include_pad=true) -> f32:2x3",
+     .forward = {.alu = 12, .read = 40, .written = 24},
+     .backward = {.alu = 24, .read = 24, .written = 40, .saved = 40}},
+    /* dilated: a window of 3 spans 5; (8 - 5) / 1 + 1 = 4; 1x4x4 = 16 outputs of 9 taps; no gradient */
+    {.name = "maximum with indices, dilated",
+     .call = "aten::max_pool2d_with_indices(self=bf16:1x1x8x8, kernel_size=3, stride=1, padding=0, dilation=2) -> "
+             "bf16:1x1x4x4, i64:1x1x4x4",
+     .forward = {.alu = 144, .read = 128, .written = 32 + 128}},
+    /* a last window that would start in the right padding is dropped: ceil((4 + 2 - 2) / 3) + 1 = 3, but 2 * 3 >= 4 + 1
+     */
+    {.name = "ceil mode drops a window of padding only",
+     .call = "aten::max_pool1d(self=f32:1x1x4, kernel_size=[2], stride=[3], padding=[1], dilation=[1], ceil_mode=true) "
+             "@infer -> f32:1x1x2",
+     .forward = {.alu = 4, .read = 16, .written = 8 + 16}},
+    {0},
+};
+
+const adept_handler adept_handler_pool = {
+    .kind = "pool", .ops = pool_ops, .shape = pool_shape, .cost = pool_cost, .cases = pool_cases};
+
+/* ---------------------------------------------------------------- adaptive ---------------- */
+
+/* The output's size is given, window i covers floor(i in / out) to ceil((i + 1) in / out). */
+static const adept_op adaptive_ops[] = {
+    {"aten::adaptive_avg_pool1d", ADEPT_CAST_NONE, &(const form){1, false, false, false}},
+    {"aten::adaptive_avg_pool2d", ADEPT_CAST_NONE, &(const form){2, false, false, false}},
+    {"aten::adaptive_avg_pool3d", ADEPT_CAST_NONE, &(const form){3, false, false, false}},
+    {"aten::_adaptive_avg_pool2d", ADEPT_CAST_NONE, &(const form){2, false, false, true}},
+    {"aten::_adaptive_avg_pool3d", ADEPT_CAST_NONE, &(const form){3, false, false, true}},
+    {"aten::adaptive_max_pool1d", ADEPT_CAST_NONE, &(const form){1, true, true, false}},
+    {"aten::adaptive_max_pool2d", ADEPT_CAST_NONE, &(const form){2, true, true, false}},
+    {"aten::adaptive_max_pool3d", ADEPT_CAST_NONE, &(const form){3, true, true, false}},
+    {0},
+};
+
+static void adaptive_shape(adept_call *c)
+{
+    const form *f = adept_call_data(c);
+    const adept_tensor *x = adept_arg_tensor(c, "self");
+    int64_t dims[ADEPT_MAX_DIMS], size[MAX_SPATIAL];
+    adept_arg_ints_n(c, "output_size", size, f->spatial, -1);
+    int lead = lead_of(c, f, x);
+    if (!adept_call_ok(c)) return;
+    for (int i = 0; i < x->ndim; i++)
+        dims[i] = i < lead ? x->dims[i] : size[i - lead];
+    adept_out_tensor(c, x->dtype, x->ndim, dims);
+    if (f->indices) adept_out_tensor(c, ADEPT_I64, x->ndim, dims);
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t r = a % b;
+        a = b, b = r;
+    }
+    return a;
+}
+
+/* Elements of all windows along one dimension: they tile it where out divides in, else neighbours share an element.
+ * sum over i of ceil((i + 1) in / out) - floor(i in / out) = in + out - gcd(in, out). */
+static double covered(int64_t in, int64_t out)
+{
+    return in > 0 && out > 0 ? (double)in + (double)out - (double)gcd(in, out) : 0;
+}
+
+static void adaptive_cost(adept_call *c, adept_cost *cost)
+{
+    const form *f = adept_call_data(c);
+    const adept_tensor *x = adept_arg_tensor(c, "self"), *y = adept_result_tensor(c, 0);
+    double taps = 1;
+    bool mean = !f->max && !f->own;
+    for (int i = 0; i < x->ndim; i++) {
+        taps *= i < x->ndim - f->spatial ? (double)x->dims[i] : covered(x->dims[i], y->dims[i]);
+        if (i >= x->ndim - f->spatial && y->dims[i] != 1) mean = false;
+    }
+    kernels(c, cost, taps);
+    if (mean) return; /* its backward needs the shape only */
+    adept_cost_save(cost, x);
+    if (f->max) adept_cost_save(cost, adept_result_tensor(c, 1));
+}
+
+static const adept_handler_case adaptive_cases[] = {
+    {.name = "global average: a mean, which keeps nothing",
+     .call = "aten::adaptive_avg_pool2d(self=f32:2x8x7x7*, output_size=[1,1]) -> f32:2x8x1x1",
+     .forward = {.alu = 784, .read = 3136, .written = 64},
+     .backward = {.alu = 1568, .read = 64, .written = 3136}},
+    {.name = "the same as autograd's own operator",
+     .call = "aten::_adaptive_avg_pool2d(self=f32:2x8x7x7*, output_size=[1,1]) -> f32:2x8x1x1",
+     .forward = {.alu = 784, .read = 3136, .written = 64},
+     .backward = {.alu = 1568, .read = 64, .written = 3136, .saved = 3136}},
+    /* 7 to 3: windows [0,3) [2,5) [4,7) = 9 elements each way; 4 channels of 9 x 9 = 324 */
+    {.name = "windows that overlap",
+     .call = "aten::adaptive_avg_pool2d(self=f32:1x4x7x7*, output_size=3) -> f32:1x4x3x3",
+     .forward = {.alu = 324, .read = 784, .written = 144},
+     .backward = {.alu = 648, .read = 144, .written = 784, .saved = 784}},
+    /* 10 to 5 tile: 4 rows of 10 */
+    {.name = "maximum",
+     .call = "aten::adaptive_max_pool1d(self=f32:4x10*, output_size=[5]) -> f32:4x5, i64:4x5",
+     .forward = {.alu = 40, .read = 160, .written = 80 + 160},
+     .backward = {.alu = 80, .read = 240, .written = 160, .saved = 160 + 160}},
+    {0},
+};
+
+const adept_handler adept_handler_adaptive_pool = {.kind = "adaptive_pool",
+                                                   .ops = adaptive_ops,
+                                                   .shape = adaptive_shape,
+                                                   .cost = adaptive_cost,
+                                                   .cases = adaptive_cases};
