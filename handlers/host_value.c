@@ -1,4 +1,6 @@
-/* Operators whose arguments are Python scalars, strings or lists. */
+/* What the host knows: operators whose arguments are Python scalars, strings or lists, and the elements of small
+ * tensors.
+ */
 #include "host_value.h"
 #include <math.h>
 #include <stdio.h>
@@ -232,4 +234,262 @@ bool adept_host_print(const adept_value *v, char *text, size_t size)
         return false;
     }
     return n >= 0 && (size_t)n < size;
+}
+
+/* ---------------------------------------------------------------- functions of one and two numbers, with Python's
+ * rules ---------------- */
+
+bool adept_fn_is_comparison(adept_fn fn)
+{
+    return (fn >= ADEPT_FN_EQ && fn <= ADEPT_FN_LOGICAL_XOR) || fn == ADEPT_FN_LOGICAL_NOT || fn == ADEPT_FN_ISNAN;
+}
+
+/* ---------------------------------------------------------------- integers ---------------- */
+
+static bool store(int64_t *out, int64_t value)
+{
+    *out = value;
+    return true;
+}
+
+static bool int_divides(int64_t a, int64_t b)
+{
+    return b != 0 && (b != -1 || a != INT64_MIN);
+}
+
+static bool int_floordiv(int64_t a, int64_t b, int64_t *out)
+{
+    return int_divides(a, b) && store(out, a / b - (a % b != 0 && (a % b < 0) != (b < 0)));
+}
+
+static bool int_remainder(int64_t a, int64_t b, int64_t *out)
+{
+    if (b == 0) return false;
+    int64_t r = b == -1 ? 0 : a % b;
+    return store(out, r != 0 && (r < 0) != (b < 0) ? r + b : r);
+}
+
+static bool int_pow(int64_t base, int64_t exponent, int64_t *out)
+{
+    int64_t result = 1;
+    if (exponent < 0) return false;
+    for (int bit = 62; bit >= 0; bit--) {
+        if (__builtin_mul_overflow(result, result, &result)) return false;
+        if ((exponent >> bit & 1) && __builtin_mul_overflow(result, base, &result)) return false;
+    }
+    return store(out, result);
+}
+
+bool adept_fn_ints(adept_fn fn, int64_t a, int64_t b, int64_t *out)
+{
+    switch (fn) {
+#define X(name, of_integers, ...)                                                                                      \
+    case ADEPT_FN_##name:                                                                                              \
+        return of_integers;
+        ADEPT_BINARY_FN_LIST(X)
+        ADEPT_BITS_FN_LIST(X)
+#undef X
+    default:
+        return false;
+    }
+}
+
+/* ---------------------------------------------------------------- floats ---------------- */
+
+static double float_remainder(double a, double b)
+{
+    double r = fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+bool adept_fn_floats(adept_fn fn, double a, double b, double *out)
+{
+    if (fn >= ADEPT_FN_DIV && fn <= ADEPT_FN_FMOD && b == 0) return false;
+    switch (fn) {
+#define X(name, of_integers, of_floats)                                                                                \
+    case ADEPT_FN_##name:                                                                                              \
+        *out = of_floats;                                                                                              \
+        return true;
+        ADEPT_BINARY_FN_LIST(X)
+#undef X
+    default:
+        return false;
+    }
+}
+
+/* Python and PyTorch round halves to the even neighbour, whatever the C rounding mode is. */
+static double round_half_even(double a)
+{
+    return fabs(a - trunc(a)) == 0.5 ? 2 * round(a / 2) : round(a);
+}
+
+bool adept_fn_float(adept_fn fn, double a, double *out)
+{
+    switch (fn) {
+#define X(name, of_float)                                                                                              \
+    case ADEPT_FN_##name:                                                                                              \
+        *out = of_float;                                                                                               \
+        return true;
+        ADEPT_UNARY_FN_LIST(X)
+#undef X
+    default:
+        return false;
+    }
+}
+
+/* ---------------------------------------------------------------- elements of small tensors: sizes on their way
+ * ---------------- */
+
+#define MAX_KNOWN 64 /* as many as adept_tensor_set_values keeps */
+
+/* Element of operand v at row-major position i of a result of shape `out`; false if not known. */
+static bool element(const adept_value *v, const adept_tensor *out, int64_t i, double *value)
+{
+    if (v->kind != ADEPT_VALUE_TENSOR) return adept_value_as_float(v, value);
+    const adept_tensor *t = v->u.t;
+    if (t->n_values == 0) return false;
+    int64_t position = 0, stride = 1;
+    for (int d = out->ndim - 1; d >= 0; d--) {
+        int own = d - (out->ndim - t->ndim);
+        int64_t index = i % out->dims[d];
+        i /= out->dims[d];
+        if (own < 0) continue;
+        if (t->dims[own] != 1) position += index * stride;
+        stride *= t->dims[own];
+    }
+    if (position >= t->n_values) return false;
+    *value = t->values[position];
+    return true;
+}
+
+static bool computes(adept_dtype dtype, adept_fn fn, double a, double b, double *out)
+{
+    int64_t result;
+    if (adept_dtype_is_float(dtype) || a != floor(a) || b != floor(b)) return adept_fn_floats(fn, a, b, out);
+    if (fabs(a) > 9007199254740992.0 || fabs(b) > 9007199254740992.0) return false;
+    if (!adept_fn_ints(fn, (int64_t)a, (int64_t)b, &result)) return adept_fn_floats(fn, a, b, out);
+    *out = (double)result;
+    return true;
+}
+
+static void forget(adept_tensor *t)
+{
+    t->n_values = 0;
+    t->values = NULL;
+}
+
+void adept_host_set_binary(adept_call *c, adept_tensor *out, adept_fn fn, const adept_value *a, const adept_value *b)
+{
+    double values[MAX_KNOWN], x, y;
+    int64_t n = adept_tensor_numel(out);
+    forget(out);
+    if (n > MAX_KNOWN || !adept_call_ok(c) || adept_dtype_is_complex(out->dtype)) return;
+    for (int64_t i = 0; i < n; i++)
+        if (!element(a, out, i, &x) || !element(b, out, i, &y) || !computes(out->dtype, fn, x, y, &values[i])) return;
+    adept_tensor_set_values(c, out, (int)n, values);
+}
+
+void adept_host_set_unary(adept_call *c, adept_tensor *out, adept_fn fn, const adept_tensor *a)
+{
+    double values[MAX_KNOWN];
+    int n = a->n_values;
+    bool same_size = adept_tensor_numel(out) == n;
+    const double *from = a->values; /* `out` may be an alias of `a` */
+    forget(out);
+    if (n == 0 || n > MAX_KNOWN || !same_size || !adept_call_ok(c)) return;
+    for (int i = 0; i < n; i++)
+        if (!adept_fn_float(fn, from[i], &values[i])) return;
+    adept_tensor_set_values(c, out, n, values);
+}
+
+void adept_host_set_same(adept_call *c, adept_tensor *out, const adept_tensor *from)
+{
+    double values[MAX_KNOWN];
+    int n = from->n_values;
+    if (n == 0 || n > MAX_KNOWN || adept_tensor_numel(out) != n) return;
+    for (int i = 0; i < n; i++) {
+        values[i] = from->values[i];
+        if (out->dtype == ADEPT_BOOL) values[i] = values[i] != 0;
+        if (adept_dtype_is_integer(out->dtype)) values[i] = trunc(values[i]);
+    }
+    adept_tensor_set_values(c, out, n, values);
+}
+
+/* ---------------------------------------------------------------- methods of lists and strings that tensors have as
+ * well ---------------- */
+
+/* Python's rules for one bound of a slice of n elements. */
+static int64_t slice_bound(adept_call *c, const char *name, int64_t fallback, int64_t n)
+{
+    int64_t bound = adept_arg_int(c, name, fallback);
+    if (bound < 0) bound = bound < -n ? 0 : bound + n;
+    return bound > n ? n : bound;
+}
+
+static void slice_string(adept_call *c, const char *text, int64_t start, int64_t end, int64_t step)
+{
+    char part[4096];
+    size_t n = 0;
+    for (int64_t i = start; i < end && n < sizeof part - 1; i += step)
+        part[n++] = text[i];
+    part[n] = 0;
+    if (n == sizeof part - 1)
+        adept_out_unknown(c);
+    else
+        adept_out_string(c, part);
+}
+
+void adept_list_slice(adept_call *c)
+{
+    const adept_value *v = adept_arg_at(c, 0);
+    bool is_string = v->kind == ADEPT_VALUE_STRING;
+    int64_t n = is_string ? (int64_t)strlen(v->u.s) : (int64_t)v->u.list->n;
+    int64_t start = slice_bound(c, "start", 0, n), end = slice_bound(c, "end", n, n),
+            step = adept_arg_int(c, "step", 1);
+    if (!adept_call_ok(c)) return;
+    if (step <= 0) {
+        adept_call_unsupported(c, "slice of a list with step %lld", (long long)step);
+        return;
+    }
+    if (step > n + 1) step = n + 1; /* one element all the same; keeps the index in range */
+    if (is_string) {
+        slice_string(c, v->u.s, start, end, step);
+        return;
+    }
+    adept_list *out = adept_out_list(c, v->kind, end > start ? (size_t)((end - start + step - 1) / step) : 0);
+    if (!adept_call_ok(c)) return;
+    for (size_t i = 0; i < out->n; i++)
+        out->items[i] = v->u.list->items[start + (int64_t)i * step];
+}
+
+void adept_list_copy(adept_call *c)
+{
+    const adept_value *v = adept_arg_at(c, 0);
+    adept_list *out = adept_out_list(c, v->kind, v->u.list->n);
+    if (adept_call_ok(c) && out->n) memcpy(out->items, v->u.list->items, out->n * sizeof *out->items);
+}
+
+void adept_list_extend(adept_call *c, const adept_value *list, const adept_value *more)
+{
+    size_t n = more->u.list->n; /* may be the same list */
+    for (size_t i = 0; i < n; i++)
+        adept_list_append(c, list->u.list, &more->u.list->items[i]);
+}
+
+void adept_list_find(adept_call *c)
+{
+    const adept_value *v = adept_arg_at(c, 0), *wanted = adept_arg_at(c, 1);
+    if (adept_call_refuse(c, !wanted, "element to look for expected")) return;
+    for (size_t i = 0; i < v->u.list->n; i++) {
+        bool known, equal = adept_host_equal(&v->u.list->items[i], wanted, &known);
+        if (!known) {
+            adept_out_unknown(c);
+            return;
+        }
+        if (equal) {
+            adept_out_int(c, (int64_t)i);
+            return;
+        }
+    }
+    adept_call_fail(c, "the list has no such element");
 }

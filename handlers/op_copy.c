@@ -81,7 +81,6 @@ static void shape(adept_call *c)
         return;
     }
     adept_tensor *out = adept_out_tensor(c, dtype, self->ndim, self->dims);
-    if (!adept_call_ok(c)) return;
     adept_layout_set_format(out, format, self);
     adept_host_set_same(c, out, self);
 }

@@ -16,14 +16,17 @@ typedef enum source {
     EYE,
     TRIANGLE, /* row and column indices of a triangle */
     DATA,     /* Python numbers */
+    DRAW,     /* 'self' is drawn anew, or normal() of tensors or of a size */
     PERMUTATION
 } source;
 
-typedef enum content { ZEROS, ONES, VALUE /* an argument */, NOTHING, COMPUTED } content;
+typedef enum content { ZEROS, ONES, VALUE /* an argument */, NOTHING, COMPUTED, RANDOM } content;
 
 typedef struct create_row {
     source source;
     content content;
+    adept_dtype dtype; /* of random numbers, without argument dtype */
+    double flops; /* on top of the generator, which is counted as one: uniform 1, normal a log, root, sine, product */
 } create_row;
 
 static const create_row full = {SIZE, VALUE};
@@ -78,7 +81,7 @@ static void set_constant(adept_call *c, adept_tensor *out)
     const adept_value *v = row->source == FILL ? adept_arg(c, "value") : adept_arg(c, "fill_value");
     double value = row->content == ONES;
     out->n_values = 0;
-    if (out->ndim != 0 || row->content == NOTHING) return;
+    if (out->ndim != 0 || row->content == NOTHING || row->content == RANDOM) return;
     if (row->content == VALUE && !adept_value_as_float(v, &value)) return;
     adept_tensor_set_values(c, out, 1, &value);
 }
@@ -96,7 +99,9 @@ static adept_tensor *out_sized(adept_call *c, adept_dtype dtype)
 static void shape_sized(adept_call *c, const create_row *row)
 {
     int64_t strides[ADEPT_MAX_DIMS];
-    adept_dtype fallback = row == &full ? type_of_number(adept_arg(c, "fill_value")) : ADEPT_F32;
+    adept_dtype fallback = row == &full             ? type_of_number(adept_arg(c, "fill_value"))
+                           : row->content == RANDOM ? row->dtype
+                                                    : ADEPT_F32;
     if (row->source == NEW) fallback = adept_arg_tensor(c, "self")->dtype;
     adept_tensor *out = out_sized(c, type_or(c, fallback));
     if (row->content == NOTHING && adept_arg_ints(c, "stride", strides, ADEPT_MAX_DIMS) == out->ndim)
@@ -138,11 +143,10 @@ static void shape_range(adept_call *c)
     if (n > 0 && n <= 64) adept_tensor_set_values(c, out, (int)n, values);
 }
 
-static void shape_steps(adept_call *c)
+static void shape_vector(adept_call *c, const char *length, int64_t fallback, adept_dtype dtype)
 {
-    int64_t steps = adept_arg_int(c, "steps", 100);
-    adept_dtype dtype = type_or(c, ADEPT_F32);
-    if (adept_call_ok(c)) adept_out_tensor(c, dtype, 1, &steps);
+    int64_t n = adept_arg_int(c, length, fallback);
+    adept_out_tensor(c, type_or(c, dtype), 1, &n);
 }
 
 static void shape_eye(adept_call *c)
@@ -243,6 +247,23 @@ static void shape_data(adept_call *c)
     if (data.known && adept_call_ok(c)) adept_tensor_set_values(c, out, data.n, data.values);
 }
 
+/* ---------------------------------------------------------------- random numbers ---------------- */
+
+/* self.uniform_(), or normal(mean, std) of tensors or with a size. */
+static void shape_draw(adept_call *c)
+{
+    const adept_tensor *self = adept_elem_tensor_at(c, 0);
+    if (!self && adept_arg_given(c, "size")) {
+        out_sized(c, type_or(c, ADEPT_F32));
+        return;
+    }
+    if (!self) self = adept_elem_tensor_at(c, 1); /* normal(0.0, std) */
+    if (adept_call_refuse(c, !self, "a tensor expected")) return;
+    adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
+    out->n_values = 0;
+    if (!adept_call_inplace(c)) out->requires_grad = false;
+}
+
 /* ---------------------------------------------------------------- shape and cost ---------------- */
 
 static void shape(adept_call *c)
@@ -268,7 +289,7 @@ static void shape(adept_call *c)
         shape_range(c);
         break;
     case STEPS:
-        shape_steps(c);
+        shape_vector(c, "steps", 100, ADEPT_F32);
         break;
     case EYE:
         shape_eye(c);
@@ -279,7 +300,11 @@ static void shape(adept_call *c)
     case DATA:
         shape_data(c);
         break;
-    case PERMUTATION: /* of random numbers */
+    case DRAW:
+        shape_draw(c);
+        break;
+    case PERMUTATION:
+        shape_vector(c, "n", 0, ADEPT_I64);
         break;
     }
 }
@@ -291,9 +316,10 @@ static void cost(adept_call *c, adept_cost *cost)
     if (row->content == NOTHING || adept_elem_on_host(out)) return;
     if (row->source == DATA && adept_elem_tensor_at(c, 0)) return; /* as_tensor of a tensor */
     /* start + i * step; constants take no arithmetic */
-    double flops = row->source == RANGE || row->source == STEPS ? 2 : 0;
+    double flops = row->source == RANGE || row->source == STEPS ? 2 : row->flops;
     adept_elem_forward(cost, out, flops, 0);
-    const adept_tensor *self = row->source == FILL ? adept_elem_tensor_at(c, 0) : NULL;
+    bool overwrites = row->source == FILL || (row->source == DRAW && adept_call_inplace(c));
+    const adept_tensor *self = overwrites ? adept_elem_tensor_at(c, 0) : NULL;
     if (adept_cost_wants_grad(cost, self)) adept_elem_fill(cost, ADEPT_BACKWARD, out); /* overwritten: zeros */
     const adept_tensor *value = row->source == FILL ? adept_elem_tensor_at(c, 1) : NULL;
     if (adept_cost_wants_grad(cost, value)) adept_elem_grad_to(cost, out, value);
@@ -334,66 +360,20 @@ const adept_handler adept_handler_create = {.kind = "create", .ops = ops, .shape
 
 /* ---------------------------------------------------------------- random numbers ---------------- */
 
-typedef struct random_row {
-    source source;
-    adept_dtype dtype; /* without argument dtype; ADEPT_DTYPE_NONE: that of self */
-    double flops; /* on top of the generator, which is counted as one: uniform 1, normal a log, root, sine, product */
-} random_row;
-
 static const adept_op random_ops[] = {
-    {"aten::rand", ADEPT_CAST_NONE, &(const random_row){SIZE, ADEPT_F32, 1}},
-    {"aten::randn", ADEPT_CAST_NONE, &(const random_row){SIZE, ADEPT_F32, 5}},
-    {"aten::randint", ADEPT_CAST_NONE, &(const random_row){SIZE, ADEPT_I64, 2}},
-    {"aten::rand_like", ADEPT_CAST_NONE, &(const random_row){LIKE, ADEPT_DTYPE_NONE, 1}},
-    {"aten::randn_like", ADEPT_CAST_NONE, &(const random_row){LIKE, ADEPT_DTYPE_NONE, 5}},
-    {"aten::randint_like", ADEPT_CAST_NONE, &(const random_row){LIKE, ADEPT_DTYPE_NONE, 2}},
-    {"aten::uniform", ADEPT_CAST_NONE, &(const random_row){FILL, ADEPT_DTYPE_NONE, 3}},
-    {"aten::normal", ADEPT_CAST_NONE, &(const random_row){FILL, ADEPT_DTYPE_NONE, 7}},
-    {"aten::exponential", ADEPT_CAST_NONE, &(const random_row){FILL, ADEPT_DTYPE_NONE, 3}},
-    {"aten::random", ADEPT_CAST_NONE, &(const random_row){FILL, ADEPT_DTYPE_NONE, 2}},
-    {"aten::randperm", ADEPT_CAST_NONE, &(const random_row){PERMUTATION, ADEPT_I64, 1}},
+    {"aten::rand", ADEPT_CAST_NONE, &(const create_row){SIZE, RANDOM, ADEPT_F32, 1}},
+    {"aten::randn", ADEPT_CAST_NONE, &(const create_row){SIZE, RANDOM, ADEPT_F32, 5}},
+    {"aten::randint", ADEPT_CAST_NONE, &(const create_row){SIZE, RANDOM, ADEPT_I64, 2}},
+    {"aten::rand_like", ADEPT_CAST_NONE, &(const create_row){LIKE, RANDOM, .flops = 1}},
+    {"aten::randn_like", ADEPT_CAST_NONE, &(const create_row){LIKE, RANDOM, .flops = 5}},
+    {"aten::randint_like", ADEPT_CAST_NONE, &(const create_row){LIKE, RANDOM, .flops = 2}},
+    {"aten::uniform", ADEPT_CAST_NONE, &(const create_row){DRAW, RANDOM, .flops = 3}},
+    {"aten::normal", ADEPT_CAST_NONE, &(const create_row){DRAW, RANDOM, .flops = 7}},
+    {"aten::exponential", ADEPT_CAST_NONE, &(const create_row){DRAW, RANDOM, .flops = 3}},
+    {"aten::random", ADEPT_CAST_NONE, &(const create_row){DRAW, RANDOM, .flops = 2}},
+    {"aten::randperm", ADEPT_CAST_NONE, &(const create_row){PERMUTATION, RANDOM, .flops = 1}},
     {0},
 };
-
-/* self.uniform_(), or normal(mean, std) of tensors or with a size. */
-static void shape_fill(adept_call *c)
-{
-    const adept_tensor *self = adept_elem_tensor_at(c, 0);
-    if (!self && adept_arg_given(c, "size")) {
-        out_sized(c, type_or(c, ADEPT_F32));
-        return;
-    }
-    if (!self) self = adept_elem_tensor_at(c, 1); /* normal(0.0, std) */
-    if (adept_call_refuse(c, !self, "a tensor expected")) return;
-    adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
-    out->n_values = 0;
-    if (!adept_call_inplace(c)) out->requires_grad = false;
-}
-
-static void random_shape(adept_call *c)
-{
-    const random_row *row = adept_call_data(c);
-    int64_t n;
-    if (row->source == SIZE) {
-        out_sized(c, type_or(c, row->dtype));
-    } else if (row->source == LIKE) {
-        out_like(c);
-    } else if (row->source == FILL) {
-        shape_fill(c);
-    } else {
-        n = adept_arg_int(c, "n", 0);
-        adept_out_tensor(c, type_or(c, row->dtype), 1, &n);
-    }
-}
-
-static void random_cost(adept_call *c, adept_cost *cost)
-{
-    const random_row *row = adept_call_data(c);
-    const adept_tensor *out = adept_result_tensor(c, 0), *self = adept_elem_tensor_at(c, 0);
-    adept_elem_forward(cost, out, row->flops, 0);
-    if (row->source == FILL && adept_call_inplace(c) && adept_cost_wants_grad(cost, self))
-        adept_elem_fill(cost, ADEPT_BACKWARD, out); /* what was overwritten: zeros */
-}
 
 static const adept_handler_case random_cases[] = {
     {.name = "uniform: the generator is counted as one operation",
@@ -416,4 +396,4 @@ static const adept_handler_case random_cases[] = {
 };
 
 const adept_handler adept_handler_random = {
-    .kind = "random", .ops = random_ops, .shape = random_shape, .cost = random_cost, .cases = random_cases};
+    .kind = "random", .ops = random_ops, .shape = shape, .cost = cost, .cases = random_cases};

@@ -60,7 +60,6 @@ static void shape(adept_call *c)
     rows r = read_rows(c);
     int64_t reduction = adept_arg_int(c, "reduction", 1);
     if (reduction < 0 || reduction > 2) adept_call_fail(c, "reduction %lld is unknown", (long long)reduction);
-    if (!adept_call_ok(c)) return;
     adept_out_tensor(c, r.x->dtype, reduction == REDUCE_NONE ? r.ndim : 0, r.dims);
     if (f->total_weight) adept_out_tensor(c, r.x->dtype, 0, r.dims);
 }

@@ -10,7 +10,7 @@ typedef struct normalisation {
     double row_elements; /* that share their statistics; 0: these were known before */
     double statistics;   /* of one row, a mean or a reciprocal deviation each: written forward, kept, read backward */
     double running_read_bytes, running_written_bytes; /* of running statistics, forward */
-    double forward_launches, backward_launches;
+    double launches;                                  /* in either direction */
     bool over_batch, planes; /* statistics of a channel over the batch; of a channel whose pixels lie together */
 } normalisation;
 
@@ -31,18 +31,17 @@ static void norm_kernel(adept_cost *cost, const normalisation *norm, adept_pass 
 {
     double n = (double)adept_tensor_numel(norm->out);
     adept_kernel_family family = norm->over_batch ? ADEPT_FAMILY_BATCH_NORM : ADEPT_FAMILY_NORM;
-    adept_cost_kernel(
-        cost, &(adept_kernel){.pass = pass,
-                              .unit = ADEPT_UNIT_ALU,
-                              .family = norm->row_elements > 0 ? family : ADEPT_FAMILY_STREAM,
-                              .dtype = norm->out->dtype,
-                              .flops = flops * n,
-                              .bytes_read = bytes_read,
-                              .bytes_written = bytes_written,
-                              .launches = pass == ADEPT_FORWARD ? norm->forward_launches : norm->backward_launches,
-                              .elements = n,
-                              .row_elements = norm->row_elements,
-                              .planes = norm->row_elements > 0 && norm->planes});
+    adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
+                                            .unit = ADEPT_UNIT_ALU,
+                                            .family = norm->row_elements > 0 ? family : ADEPT_FAMILY_STREAM,
+                                            .dtype = norm->out->dtype,
+                                            .flops = flops * n,
+                                            .bytes_read = bytes_read,
+                                            .bytes_written = bytes_written,
+                                            .launches = norm->launches,
+                                            .elements = n,
+                                            .row_elements = norm->row_elements,
+                                            .planes = norm->row_elements > 0 && norm->planes});
 }
 
 /* Forward: reads the input `passes` times and the affine parameters, writes result and statistics.
@@ -125,7 +124,6 @@ static void trailing_shape(adept_call *c)
     const trailing *row = adept_call_data(c);
     const adept_tensor *x = adept_arg_tensor(c, "input");
     int n = trailing_dims(c, x);
-    if (!adept_call_ok(c)) return;
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
     for (int i = 0; row->returned && i < row->statistics; i++)
         out_statistics(c, x, n);
@@ -144,8 +142,7 @@ static void trailing_cost(adept_call *c, adept_cost *cost)
                           .passes = 1,
                           .row_elements = adept_dims_elements(n, x->dims + x->ndim - n),
                           .statistics = row->statistics,
-                          .forward_launches = 1,
-                          .backward_launches = 1};
+                          .launches = 1};
     norm_cost(cost, &norm);
 }
 
@@ -224,7 +221,6 @@ static void group_shape(adept_call *c)
     }
     check_vector(c, "weight", weight, x->dims[1]);
     check_vector(c, "bias", bias, x->dims[1]);
-    if (!adept_call_ok(c)) return;
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
     if (!adept_call_data(c)) return;
     int64_t statistics[2] = {x->dims[0], groups};
@@ -244,8 +240,7 @@ static void group_cost(adept_call *c, adept_cost *cost)
                           .passes = 2,
                           .row_elements = (double)(x->dims[1] / groups_of(c)) * pixels,
                           .statistics = 2,
-                          .forward_launches = 2,
-                          .backward_launches = 2};
+                          .launches = 2};
     norm_cost(cost, &norm);
 }
 
@@ -333,7 +328,6 @@ static void batch_shape(adept_call *c)
     }
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check_vector(c, vectors[i], adept_arg_tensor_opt(c, vectors[i]), x->dims[1]);
-    if (!adept_call_ok(c)) return;
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
     if (f->statistics) statistics_outputs(c, f, x);
 }
@@ -368,8 +362,7 @@ static void batch_cost(adept_call *c, adept_cost *cost)
                           .statistics = 2,
                           .running_read_bytes = running,
                           .running_written_bytes = batch ? running : 0,
-                          .forward_launches = 1, /* as cuDNN's; PyTorch's own kernels take three and two */
-                          .backward_launches = 1};
+                          .launches = 1 /* as cuDNN's; PyTorch's own kernels take three and two */};
     norm_cost(cost, &norm);
     /* instance_norm is a batch_norm of one image with N C channels: the weight is repeated for each image */
     if (f->instance && norm.weight) adept_cost_save_bytes(cost, (double)x->dims[0] * adept_tensor_bytes(norm.weight));

@@ -408,7 +408,6 @@ static void scan_shape(adept_call *c)
     const adept_tensor *self = adept_arg_tensor(c, "self");
     adept_dtype dtype = row->sum_type ? sum_type(c, self) : self->dtype;
     adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
-    if (!adept_call_ok(c)) return;
     adept_out_result(c, self, dtype, self->ndim, self->dims)->n_values = 0;
     if (row->indices) adept_out_tensor(c, ADEPT_I64, self->ndim, self->dims);
 }

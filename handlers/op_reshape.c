@@ -104,7 +104,6 @@ static void shape_contiguous(adept_call *c, const adept_tensor *self)
         return;
     }
     adept_tensor *out = adept_out_like(c, self);
-    if (!adept_call_ok(c)) return;
     adept_layout_set_format(out, format, self);
     adept_host_set_same(c, out, self);
 }

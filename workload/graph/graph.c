@@ -90,11 +90,6 @@ void adept_graph_builder_free(adept_graph_builder *b)
     free(b);
 }
 
-adept_arena *adept_graph_builder_arena(adept_graph_builder *b)
-{
-    return b->graph->arena;
-}
-
 adept_graph *adept_graph_builder_graph(adept_graph_builder *b)
 {
     return b->graph;

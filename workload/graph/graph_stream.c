@@ -231,7 +231,7 @@ static const char *io_kept_string(stream *s, const char *text)
 {
     text = io_string(s, text);
     if (s->out) return text;
-    const char *copy = adept_arena_strdup(adept_graph_builder_arena(s->b), text);
+    const char *copy = adept_arena_strdup(adept_graph_builder_graph(s->b)->arena, text);
     if (!copy) fail_memory(s);
     return copy ? copy : "";
 }

@@ -232,7 +232,7 @@ static const char *producer_of(adept_export_reader *r, const cJSON *root)
 {
     const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "torch_version");
     if (!cJSON_IsString(version)) return "";
-    return adept_arena_printf(adept_graph_builder_arena(r->b), "torch %s", version->valuestring);
+    return adept_arena_printf(adept_graph_builder_graph(r->b)->arena, "torch %s", version->valuestring);
 }
 
 /* {"major": 8, "minor": 2}, in the first files a number. A change of the major number means what is read here changed.
@@ -265,8 +265,8 @@ static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
     if (r->json.status == ADEPT_OK) adept_export_nodes(r, r->graph);
     size_t n_returns = r->json.status == ADEPT_OK ? read_outputs(r, &returns) : 0;
     const char *producer = r->json.status == ADEPT_OK ? producer_of(r, root) : "";
-    const char *path = adept_arena_strdup(adept_graph_builder_arena(r->b), r->json.name);
-    if (adept_arena_failed(r->scratch) || adept_arena_failed(adept_graph_builder_arena(r->b)))
+    const char *path = adept_arena_strdup(adept_graph_builder_graph(r->b)->arena, r->json.name);
+    if (adept_arena_failed(r->scratch) || adept_arena_failed(adept_graph_builder_graph(r->b)->arena))
         adept_json_no_memory(&r->json);
     adept_name_map_free(&names);
     adept_name_map_free(&r->metas);

@@ -90,8 +90,8 @@ typedef struct adept_graph_builder adept_graph_builder;
 
 adept_graph_builder *adept_graph_builder_new(void);
 void adept_graph_builder_free(adept_graph_builder *b); /* also frees an unfinished graph; NULL allowed */
-adept_arena *adept_graph_builder_arena(adept_graph_builder *b);
-/** The graph that is being built, for what is said of it as a whole: format, producer, path, hash, hints. */
+/** The graph that is being built, for its arena and what is said of it as a whole: format, producer, path, hash, hints.
+ */
 adept_graph *adept_graph_builder_graph(adept_graph_builder *b);
 /** Paths are unique: the same path and class give the same index. */
 int32_t adept_graph_builder_module(adept_graph_builder *b, const char *path, const char *class_name);

@@ -127,7 +127,7 @@ void lowering::append(ir_block &out, ir_node &&node)
 
 binding lowering::emit_constant(const frame &f, const c10::IValue &value, const std::string &what, ir_block &out)
 {
-    adept_arena *arena = adept_graph_builder_arena(builder_);
+    adept_arena *arena = adept_graph_builder_graph(builder_)->arena;
     auto *constant = static_cast<adept_value *>(adept_arena_alloc(arena, sizeof(adept_value)));
     if (!constant) throw std::bad_alloc();
     *constant = value_of(value, arena, params_, where(f) + ": " + what);
@@ -169,7 +169,7 @@ binding lowering::declare_input(const c10::Argument &argument)
 {
     if (!argument.default_value()) return declare_typed_input(argument.name(), argument.type());
     ir_input input{argument.name(), fresh()};
-    input.constant = value_of(*argument.default_value(), adept_graph_builder_arena(builder_), params_,
+    input.constant = value_of(*argument.default_value(), adept_graph_builder_graph(builder_)->arena, params_,
                               "default of input '" + input.name + "'");
     program_.inputs.push_back(input);
     return binding{input.value};

@@ -3,8 +3,6 @@
 #include "params.hpp"
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
-#include <c10/util/BFloat16.h>
-#include <c10/util/Half.h>
 #include <cmath>
 #include <cstring>
 
@@ -54,35 +52,6 @@ int64_t bytes_reached(const at::Tensor &t, const adept_tensor &meta)
     return bytes;
 }
 
-template <typename T> double element(const char *at)
-{
-    T v;
-    std::memcpy(&v, at, sizeof v);
-    return static_cast<double>(v);
-}
-
-struct element_type {
-    adept_dtype dtype;
-    double (*read)(const char *at);
-};
-
-const element_type element_types[] = {
-    {ADEPT_U8, element<uint8_t>},  {ADEPT_I8, element<int8_t>},   {ADEPT_I16, element<int16_t>},
-    {ADEPT_I32, element<int32_t>}, {ADEPT_I64, element<int64_t>}, {ADEPT_F16, element<at::Half>},
-    {ADEPT_F32, element<float>},   {ADEPT_F64, element<double>},  {ADEPT_BF16, element<at::BFloat16>},
-};
-
-bool read_element(double *out, const char *at, adept_dtype dtype)
-{
-    if (dtype == ADEPT_BOOL) *out = *at != 0;
-    for (const element_type &type : element_types) {
-        if (type.dtype != dtype) continue;
-        *out = type.read(at);
-        return dtype != ADEPT_I64 || std::fabs(*out) <= 9007199254740992.0; /* exact */
-    }
-    return dtype == ADEPT_BOOL;
-}
-
 /* Elements in row-major order; leaves n_values at 0 when they cannot be had. */
 void read_values(const at::Tensor &t, adept_tensor *meta, adept_arena *arena)
 {
@@ -90,18 +59,12 @@ void read_values(const at::Tensor &t, adept_tensor *meta, adept_arena *arena)
     if (numel < 1 || numel > max_values || !t.device().is_cpu() || !t.has_storage()) return;
     int64_t reached = bytes_reached(t, *meta);
     if (reached < 0 || static_cast<uint64_t>(reached) > t.storage().nbytes()) return;
-    const char *base = static_cast<const char *>(t.storage().unsafeGetStorageImpl()->data());
-    if (!base) return;
+    if (!t.storage().unsafeGetStorageImpl()->data() || adept_dtype_is_complex(meta->dtype)) return;
+    at::Tensor numbers = t.detach().to(at::kDouble).contiguous();
     double *values = allocate<double>(arena, static_cast<size_t>(numel));
-    int64_t bytes = adept_dtype_bytes(meta->dtype);
-    for (int64_t i = 0; i < numel; i++) {
-        int64_t rest = i, at = t.storage_offset();
-        for (int d = meta->ndim - 1; d >= 0; d--) {
-            at += rest % meta->dims[d] * meta->strides[d];
-            rest /= meta->dims[d];
-        }
-        if (!read_element(&values[i], base + at * bytes, meta->dtype)) return;
-    }
+    std::memcpy(values, numbers.data_ptr<double>(), static_cast<size_t>(numel) * sizeof *values);
+    for (int64_t i = 0; i < numel; i++)
+        if (meta->dtype == ADEPT_I64 && std::fabs(values[i]) > 9007199254740992.0) return; /* perhaps not exact */
     meta->values = values;
     meta->n_values = static_cast<int>(numel);
 }
