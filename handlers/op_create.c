@@ -29,30 +29,30 @@ typedef struct create_row {
     double flops; /* on top of the generator, which is counted as one: uniform 1, normal a log, root, sine, product */
 } create_row;
 
-static const create_row full = {SIZE, VALUE};
-static const create_row tril_indices = {TRIANGLE, COMPUTED};
+static const create_row full = {SIZE, .content = VALUE};
+static const create_row tril_indices = {TRIANGLE, .content = COMPUTED};
 
 static const adept_op ops[] = {
-    {"aten::zeros", ADEPT_CAST_NONE, &(const create_row){SIZE, ZEROS}},
-    {"aten::ones", ADEPT_EXTENT_ONES, &(const create_row){SIZE, ONES}},
+    {"aten::zeros", ADEPT_CAST_NONE, &(const create_row){SIZE, .content = ZEROS}},
+    {"aten::ones", ADEPT_EXTENT_ONES, &(const create_row){SIZE, .content = ONES}},
     {"aten::full", ADEPT_CAST_NONE, &full},
-    {"aten::empty aten::empty_strided", ADEPT_CAST_NONE, &(const create_row){SIZE, NOTHING}},
-    {"aten::zeros_like", ADEPT_CAST_NONE, &(const create_row){LIKE, ZEROS}},
-    {"aten::ones_like", ADEPT_EXTENT_ONES, &(const create_row){LIKE, ONES}},
-    {"aten::full_like", ADEPT_CAST_NONE, &(const create_row){LIKE, VALUE}},
-    {"aten::empty_like", ADEPT_CAST_NONE, &(const create_row){LIKE, NOTHING}},
-    {"aten::new_zeros", ADEPT_CAST_NONE, &(const create_row){NEW, ZEROS}},
-    {"aten::new_ones", ADEPT_EXTENT_ONES, &(const create_row){NEW, ONES}},
-    {"aten::new_full", ADEPT_CAST_NONE, &(const create_row){NEW, VALUE}},
-    {"aten::new_empty aten::new_empty_strided", ADEPT_CAST_NONE, &(const create_row){NEW, NOTHING}},
-    {"aten::fill", ADEPT_CAST_NONE, &(const create_row){FILL, VALUE}},
-    {"aten::zero", ADEPT_CAST_NONE, &(const create_row){FILL, ZEROS}},
-    {"aten::arange", ADEPT_EXTENT_RANGE, &(const create_row){RANGE, COMPUTED}},
-    {"aten::linspace", ADEPT_CAST_NONE, &(const create_row){STEPS, COMPUTED}},
-    {"aten::eye", ADEPT_CAST_NONE, &(const create_row){EYE, COMPUTED}},
+    {"aten::empty aten::empty_strided", ADEPT_CAST_NONE, &(const create_row){SIZE, .content = NOTHING}},
+    {"aten::zeros_like", ADEPT_CAST_NONE, &(const create_row){LIKE, .content = ZEROS}},
+    {"aten::ones_like", ADEPT_EXTENT_ONES, &(const create_row){LIKE, .content = ONES}},
+    {"aten::full_like", ADEPT_CAST_NONE, &(const create_row){LIKE, .content = VALUE}},
+    {"aten::empty_like", ADEPT_CAST_NONE, &(const create_row){LIKE, .content = NOTHING}},
+    {"aten::new_zeros", ADEPT_CAST_NONE, &(const create_row){NEW, .content = ZEROS}},
+    {"aten::new_ones", ADEPT_EXTENT_ONES, &(const create_row){NEW, .content = ONES}},
+    {"aten::new_full", ADEPT_CAST_NONE, &(const create_row){NEW, .content = VALUE}},
+    {"aten::new_empty aten::new_empty_strided", ADEPT_CAST_NONE, &(const create_row){NEW, .content = NOTHING}},
+    {"aten::fill", ADEPT_CAST_NONE, &(const create_row){FILL, .content = VALUE}},
+    {"aten::zero", ADEPT_CAST_NONE, &(const create_row){FILL, .content = ZEROS}},
+    {"aten::arange", ADEPT_EXTENT_RANGE, &(const create_row){RANGE, .content = COMPUTED}},
+    {"aten::linspace", ADEPT_CAST_NONE, &(const create_row){STEPS, .content = COMPUTED}},
+    {"aten::eye", ADEPT_CAST_NONE, &(const create_row){EYE, .content = COMPUTED}},
     {"aten::tril_indices", ADEPT_CAST_NONE, &tril_indices},
-    {"aten::triu_indices", ADEPT_CAST_NONE, &(const create_row){TRIANGLE, COMPUTED}},
-    {"aten::tensor aten::as_tensor aten::scalar_tensor", ADEPT_CAST_NONE, &(const create_row){DATA, COMPUTED}},
+    {"aten::triu_indices", ADEPT_CAST_NONE, &(const create_row){TRIANGLE, .content = COMPUTED}},
+    {"aten::tensor aten::as_tensor aten::scalar_tensor", ADEPT_CAST_NONE, &(const create_row){DATA, .content = COMPUTED}},
     {0},
 };
 
