@@ -52,7 +52,8 @@ static const adept_op ops[] = {
     {"aten::eye", ADEPT_CAST_NONE, &(const create_row){EYE, .content = COMPUTED}},
     {"aten::tril_indices", ADEPT_CAST_NONE, &tril_indices},
     {"aten::triu_indices", ADEPT_CAST_NONE, &(const create_row){TRIANGLE, .content = COMPUTED}},
-    {"aten::tensor aten::as_tensor aten::scalar_tensor", ADEPT_CAST_NONE, &(const create_row){DATA, .content = COMPUTED}},
+    {"aten::tensor aten::as_tensor aten::scalar_tensor", ADEPT_CAST_NONE,
+     &(const create_row){DATA, .content = COMPUTED}},
     {0},
 };
 

@@ -53,13 +53,19 @@ static int64_t window_reach(adept_call *c, int64_t size, const window *w, int64_
     return n + output_padding;
 }
 
+static bool has_text_padding(const adept_call *c)
+{
+    const adept_value *padding = adept_arg(c, "padding");
+    return padding && padding->kind == ADEPT_VALUE_STRING;
+}
+
 /* Read kernel_size-like arguments: stride, padding and dilation of n dimensions into w[0..n). Kernels are not touched.
  */
 static void window_arguments(adept_call *c, window *w, int n)
 {
-    int64_t stride[ADEPT_MAX_DIMS], padding[ADEPT_MAX_DIMS], dilation[ADEPT_MAX_DIMS];
+    int64_t stride[ADEPT_MAX_DIMS], padding[ADEPT_MAX_DIMS] = {0}, dilation[ADEPT_MAX_DIMS];
     adept_arg_ints_n(c, "stride", stride, n, 1);
-    adept_arg_ints_n(c, "padding", padding, n, 0);
+    if (!has_text_padding(c)) adept_arg_ints_n(c, "padding", padding, n, 0);
     adept_arg_ints_n(c, "dilation", dilation, n, 1);
     for (int i = 0; i < n && adept_call_ok(c); i++)
         w[i].stride = stride[i], w[i].padding = padding[i], w[i].dilation = dilation[i];
@@ -123,48 +129,26 @@ static void check_channels(adept_call *c, conv *v)
                         (long long)v->channels_out);
 }
 
-/* padding = "same" or "valid" instead of numbers */
-static bool is_padding_text(const adept_call *c)
-{
-    const adept_value *padding = adept_arg(c, "padding");
-    return padding && padding->kind == ADEPT_VALUE_STRING;
-}
-
-static void text_padding(adept_call *c, conv *v, window *w)
-{
-    const char *mode = adept_arg_string(c, "padding", "");
-    int64_t stride[MAX_SPATIAL], dilation[MAX_SPATIAL];
-    adept_arg_ints_n(c, "stride", stride, v->spatial, 1);
-    adept_arg_ints_n(c, "dilation", dilation, v->spatial, 1);
-    bool same = !strcmp(mode, "same");
-    if (!same && strcmp(mode, "valid") != 0) adept_call_fail(c, "padding '%s' is neither 'same' nor 'valid'", mode);
-    for (int i = 0; i < v->spatial && adept_call_ok(c); i++) {
-        w[i].stride = stride[i], w[i].padding = 0, w[i].dilation = dilation[i];
-        if (same && stride[i] != 1) adept_call_fail(c, "padding 'same' wants stride 1");
-        v->out[i] = same ? v->input->dims[v->lead + i] : window_positions(c, v->input->dims[v->lead + i], &w[i], false);
-    }
-}
-
-static void number_padding(adept_call *c, conv *v, window *w)
-{
-    int64_t extra[MAX_SPATIAL];
-    window_arguments(c, w, v->spatial);
-    adept_arg_ints_n(c, "output_padding", extra, v->spatial, 0);
-    for (int i = 0; i < v->spatial && adept_call_ok(c); i++) {
-        int64_t size = v->input->dims[v->lead + i];
-        v->out[i] = v->transposed ? window_reach(c, size, &w[i], extra[i]) : window_positions(c, size, &w[i], false);
-    }
-}
-
+/* padding may be "same" or "valid" instead of numbers */
 static void place_windows(adept_call *c, conv *v)
 {
     window w[MAX_SPATIAL] = {{0}};
+    int64_t extra[MAX_SPATIAL];
+    bool is_text = has_text_padding(c);
+    const char *mode = is_text ? adept_arg_string(c, "padding", "") : "valid";
+    bool same = !strcmp(mode, "same");
     for (int i = 0; i < v->spatial; i++)
         w[i].kernel = v->weight->dims[2 + i];
-    if (is_padding_text(c))
-        text_padding(c, v, w);
-    else
-        number_padding(c, v, w);
+    window_arguments(c, w, v->spatial);
+    if (!is_text) adept_arg_ints_n(c, "output_padding", extra, v->spatial, 0);
+    if (!same && strcmp(mode, "valid") != 0) adept_call_fail(c, "padding '%s' is neither 'same' nor 'valid'", mode);
+    for (int i = 0; i < v->spatial && adept_call_ok(c); i++) {
+        int64_t size = v->input->dims[v->lead + i];
+        if (same && w[i].stride != 1) adept_call_fail(c, "padding 'same' wants stride 1");
+        v->out[i] = same                        ? size
+                    : v->transposed && !is_text ? window_reach(c, size, &w[i], extra[i])
+                                                : window_positions(c, size, &w[i], false);
+    }
     for (int i = 0; i < v->spatial; i++) {
         if (w[i].stride > v->stride) v->stride = w[i].stride;
         if (w[i].dilation > v->dilation) v->dilation = w[i].dilation;

@@ -2,6 +2,7 @@
  * computes the outputs' shapes. Operators are recorded; gradients and costs come in later passes over the records. */
 #include "interp.h"
 #include "adept_grow.h"
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,18 @@ void adept_interp_place(const adept_interp *in, int32_t module, char *text, size
         snprintf(text, size, "%s: module '%s' (%s)", in->graph->path, m->path, m->class_name);
     else
         snprintf(text, size, "%s", in->graph->path);
+}
+
+adept_status adept_interp_misfit(const adept_interp *in, adept_error *err, int32_t module, const char *op,
+                                 const char *format, ...)
+{
+    char place[400], what[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    adept_interp_place(in, module, place, sizeof place);
+    return adept_error_set(err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID, "%s: %s: %s", place, op, what);
 }
 
 /* ---------------------------------------------------------------- records ---------------- */
@@ -190,17 +203,14 @@ static adept_status snapshot_lists(adept_interp *in, adept_value *args, int n_ar
 
 static adept_status call_failed(adept_interp *in, const adept_call *call, const adept_node *node)
 {
-    char place[400];
     if (call->failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);
     if (call->failure == ADEPT_CALL_UNSUPPORTED) {
         adept_status status = adept_interp_unsupported(in, node->op, in->run.message, node->module);
         return status ? status : ADEPT_E_UNSUPPORTED;
     }
-    adept_interp_place(in, node->module, place, sizeof place);
-    return adept_error_set(in->err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID, "%s: %s: %s%s", place, node->op,
-                           in->run.message,
-                           in->user_shapes ? " (do the input shapes and --batch fit the model, or was a size fixed at tracing?)"
-                                           : "");
+    return adept_interp_misfit(
+        in, in->err, node->module, node->op, "%s%s", in->run.message,
+        in->user_shapes ? " (do the input shapes and --batch fit the model, or was a size fixed at tracing?)" : "");
 }
 
 /* --allow-unsupported: an elementwise operator on its first tensor argument. */

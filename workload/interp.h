@@ -62,6 +62,9 @@ adept_status adept_interp_unsupported(adept_interp *in, const char *op, const ch
 adept_tensor *adept_interp_param(adept_interp *in, int32_t param);                                  /* interp.c */
 /** "FILE: module 'PATH' (CLASS): " of a node, for messages. */
 void adept_interp_place(const adept_interp *in, int32_t module, char *text, size_t size);           /* interp.c */
+/** The shapes do not fit at that place: the caller's fault, or the file's. */
+adept_status adept_interp_misfit(const adept_interp *in, adept_error *err, int32_t module, const char *op,
+                                 const char *format, ...) ADEPT_PRINTF(5, 6); /* interp.c */
 /** Memory is out, or one of a walk's arenas has all it may take. */
 adept_status adept_interp_nomem(adept_interp *in);                                                  /* interp.c */
 adept_status adept_interp_full(adept_interp *in, const adept_arena *arena);                         /* interp.c */

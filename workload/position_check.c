@@ -149,12 +149,10 @@ static adept_status check(const adept_interp *in, const bool *written, adept_err
         extent found;
         if (!table || !indices || !find_extent(&found, &s, indices)) continue;
         if (found.largest < (double)table->dims[0] || was_written(&s)) continue;
-        char place[400];
-        adept_interp_place(in, in->records[i].module, place, sizeof place);
-        return adept_error_set(
-            err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID,
-            "%s: %s: position %.0f lies beyond the table of %lld (the sequence is too long for the model)", place,
-            c->op, found.largest, (long long)table->dims[0]);
+        return adept_interp_misfit(
+            in, err, in->records[i].module, c->op,
+            "position %.0f lies beyond the table of %lld (the sequence is too long for the model)", found.largest,
+            (long long)table->dims[0]);
     }
     return ADEPT_OK;
 }

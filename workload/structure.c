@@ -1,16 +1,10 @@
 /* Structural operators of TorchScript: constants, lists and tuples, control flow with known conditions. */
 #include "interp.h"
-#include <stdio.h>
 #include <string.h>
 
 #define MAX_TRIPS 1000000
 
-static adept_status place_error(adept_interp *in, const adept_node *node, const char *what)
-{
-    char place[400];
-    adept_interp_place(in, node->module, place, sizeof place);
-    return adept_error_set(in->err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID, "%s: %s: %s", place, node->op, what);
-}
+#define MISFIT(...) adept_interp_misfit(in, in->err, node->module, node->op, __VA_ARGS__)
 
 static const adept_value *input_value(const adept_interp *in, const adept_node *node, int32_t i)
 {
@@ -88,12 +82,9 @@ static adept_status construct(adept_interp *in, const adept_node *node)
 static adept_status do_unpack(adept_interp *in, const adept_node *node)
 {
     const adept_value *v = input_value(in, node, 0);
-    if (!adept_value_is_list(v)) return place_error(in, node, "its argument is not a list or tuple");
-    if (v->u.list->n != (size_t)node->n_outputs) {
-        char what[120];
-        snprintf(what, sizeof what, "%zu elements where the model unpacks %d", v->u.list->n, node->n_outputs);
-        return place_error(in, node, what);
-    }
+    if (!adept_value_is_list(v)) return MISFIT("its argument is not a list or tuple");
+    if (v->u.list->n != (size_t)node->n_outputs)
+        return MISFIT("%zu elements where the model unpacks %d", v->u.list->n, node->n_outputs);
     for (int32_t i = 0; i < node->n_outputs; i++)
         set_output(in, node, i, v->u.list->items[i]);
     return ADEPT_OK;
@@ -104,10 +95,10 @@ static adept_status do_tuple_index(adept_interp *in, const adept_node *node)
     const adept_value *v = input_value(in, node, 0);
     int64_t i;
     if (!adept_value_is_list(v) || !adept_value_as_int(input_value(in, node, 1), &i))
-        return place_error(in, node, "not a tuple and a known index");
+        return MISFIT("not a tuple and a known index");
     int64_t n = (int64_t)v->u.list->n;
     if (i < 0) i += n;
-    if (i < 0 || i >= n) return place_error(in, node, "index out of range");
+    if (i < 0 || i >= n) return MISFIT("index out of range");
     set_output(in, node, 0, v->u.list->items[i]);
     return ADEPT_OK;
 }
@@ -119,9 +110,9 @@ static adept_status do_tuple_slice(adept_interp *in, const adept_node *node)
     int64_t begin, end;
     if (!adept_value_is_list(v) || !adept_value_as_int(input_value(in, node, 1), &begin) ||
         !adept_value_as_int(input_value(in, node, 2), &end))
-        return place_error(in, node, "not a tuple and known bounds");
+        return MISFIT("not a tuple and known bounds");
     int64_t n = (int64_t)v->u.list->n;
-    if (begin < 0 || end < begin || end > n) return place_error(in, node, "bounds out of range");
+    if (begin < 0 || end < begin || end > n) return MISFIT("bounds out of range");
     adept_list *list = adept_run_list_new(&in->run, (size_t)(end - begin), v->u.list->items + begin);
     if (!list) return adept_interp_nomem(in);
     set_output(in, node, 0, (adept_value){ADEPT_VALUE_TUPLE, {.list = list}});
@@ -138,9 +129,7 @@ static adept_status do_nothing(adept_interp *in, const adept_node *node)
 static adept_status do_raise(adept_interp *in, const adept_node *node)
 {
     const adept_value *v = input_value(in, node, 0);
-    char what[300];
-    snprintf(what, sizeof what, "the model stops here with \"%.200s\"", v->kind == ADEPT_VALUE_STRING ? v->u.s : "an exception");
-    return place_error(in, node, what);
+    return MISFIT("the model stops here with \"%.200s\"", v->kind == ADEPT_VALUE_STRING ? v->u.s : "an exception");
 }
 
 /* ---------------------------------------------------------------- control flow ---------------- */
@@ -155,7 +144,7 @@ static bool only_raises(const adept_block *block)
 static adept_status do_if(adept_interp *in, const adept_node *node)
 {
     int64_t condition;
-    if (node->n_blocks != 2) return place_error(in, node, "malformed");
+    if (node->n_blocks != 2) return MISFIT("malformed");
     const adept_block *taken;
     if (adept_value_as_int(input_value(in, node, 0), &condition))
         taken = node->blocks[condition ? 0 : 1];
@@ -164,10 +153,10 @@ static adept_status do_if(adept_interp *in, const adept_node *node)
     else if (only_raises(node->blocks[1]))
         taken = node->blocks[0];
     else
-        return place_error(in, node, "the condition depends on tensor data and is not known before running");
+        return MISFIT("the condition depends on tensor data and is not known before running");
     adept_status status = adept_interp_block(in, taken);
     if (status) return status;
-    if (taken->n_returns != node->n_outputs) return place_error(in, node, "malformed");
+    if (taken->n_returns != node->n_outputs) return MISFIT("malformed");
     for (int32_t i = 0; i < node->n_outputs; i++)
         in->env[node->outputs[i]] = in->env[taken->returns[i]];
     return ADEPT_OK;
@@ -177,23 +166,23 @@ static adept_status do_if(adept_interp *in, const adept_node *node)
 static adept_status do_loop(adept_interp *in, const adept_node *node)
 {
     int64_t max_trips, condition;
-    if (node->n_blocks != 1 || node->n_inputs < 2) return place_error(in, node, "malformed");
+    if (node->n_blocks != 1 || node->n_inputs < 2) return MISFIT("malformed");
     const adept_block *body = node->blocks[0];
     int32_t carried = node->n_inputs - 2;
     if (body->n_params != carried + 1 || body->n_returns != carried + 1 || node->n_outputs != carried)
-        return place_error(in, node, "malformed");
+        return MISFIT("malformed");
     if (!adept_value_as_int(input_value(in, node, 0), &max_trips) ||
         !adept_value_as_int(input_value(in, node, 1), &condition))
-        return place_error(in, node, "the number of trips depends on tensor data and is not known before running");
+        return MISFIT("the number of trips depends on tensor data and is not known before running");
     for (int32_t i = 0; i < carried; i++)
         in->env[body->params[i + 1]] = *input_value(in, node, i + 2);
     for (int64_t trip = 0; condition && trip < max_trips; trip++) {
-        if (trip >= MAX_TRIPS) return place_error(in, node, "more than a million trips");
+        if (trip >= MAX_TRIPS) return MISFIT("more than a million trips");
         in->env[body->params[0]] = (adept_value){ADEPT_VALUE_INT, {.i = trip}};
         adept_status status = adept_interp_block(in, body);
         if (status) return status;
         if (!adept_value_as_int(&in->env[body->returns[0]], &condition))
-            return place_error(in, node, "the condition depends on tensor data and is not known before running");
+            return MISFIT("the condition depends on tensor data and is not known before running");
         if ((status = adept_interp_count(in, 1))) return status; /* an empty body must count, too */
         adept_value *next = adept_arena_array(in->run.arena, (size_t)carried + 1, sizeof *next);
         if (!next) return adept_interp_nomem(in);
