@@ -18,8 +18,9 @@
 
 /* X(name in the file) */
 #define COLUMN_LIST(X)                                                                                                 \
-    X(op) X(B) X(M) X(N) X(K) X(H) X(C_in) X(C_out) X(KS) X(HW) X(stride) X(pad) X(dtype) X(latency_ms) X(gpu)         \
-    X(batch) X(seq) X(heads) X(kv_heads) X(head_dim) X(causal) X(repacked) X(timing) X(operand_sets)
+    X(op)                                                                                                              \
+    X(B) X(M) X(N) X(K) X(H) X(C_in) X(C_out) X(KS) X(HW) X(stride) X(pad) X(dtype) X(latency_ms) X(gpu) X(batch)      \
+        X(seq) X(heads) X(kv_heads) X(head_dim) X(causal) X(repacked) X(timing) X(operand_sets) X(memory_format)
 
 enum {
 #define X(name) COLUMN_##name,
@@ -46,7 +47,7 @@ static const row_operator row_operators[] = {
     {"mul", ADEPT_FAMILY_STREAM, 3, 1},   {"div", ADEPT_FAMILY_STREAM, 3, 1},      {"pow", ADEPT_FAMILY_STREAM, 3, 38},
     {"addu", ADEPT_FAMILY_STREAM, 2, 1},  {"mulu", ADEPT_FAMILY_STREAM, 2, 1},     {"divu", ADEPT_FAMILY_STREAM, 2, 1},
     {"powu", ADEPT_FAMILY_STREAM, 2, 38}, {"relu", ADEPT_FAMILY_STREAM, 2, 1},     {"gelu", ADEPT_FAMILY_STREAM, 2, 8},
-    {"tanh", ADEPT_FAMILY_STREAM, 2, 5},
+    {"tanh", ADEPT_FAMILY_STREAM, 2, 5},  {"copy", ADEPT_FAMILY_STREAM, 2, 0},
 };
 
 typedef struct reader {
@@ -207,8 +208,10 @@ static void read_product(reader *r, adept_kernel_case *c, bool linear)
     c->kept[1] = (adept_kept){weights, weights * read_sets(r) + others};
 }
 
-static void read_conv(reader *r, adept_kernel_case *c)
+/* Matrix units transpose images of planes, as in a step. */
+static void read_conv(reader *r, adept_kernel_row *row)
 {
+    adept_kernel_case *c = &row->work;
     double images = number(r, COLUMN_B, 1, true), size = number(r, COLUMN_HW, 1, true);
     double taps = number(r, COLUMN_KS, 1, true), stride = number(r, COLUMN_stride, 1, true);
     double pad = number(r, COLUMN_pad, 0, true);
@@ -227,6 +230,12 @@ static void read_conv(reader *r, adept_kernel_case *c)
     c->k = c->channels_in * taps * taps;
     c->batch = 1;
     c->bytes = c->element_bytes * (images * c->channels_in * size * size + c->k * c->n + c->m * c->n);
+    const char *format = r->cells[COLUMN_memory_format];
+    bool planes = strcmp(format, "nchw") == 0;
+    if (!planes && *format && strcmp(format, "nhwc") != 0 && strcmp(format, "channels_last") != 0)
+        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err,
+                                   "column memory_format: \"%s\" is none of nchw, nhwc, channels_last", format);
+    if (planes && row->tensor) c->transposed_bytes = 2.0 * c->bytes, c->pointwise = taps == 1;
 }
 
 /* 0 or 1; empty is 0. */
@@ -240,9 +249,10 @@ static bool flag(reader *r, int column)
     return value == 1.0;
 }
 
-/* Forward: two products. Queries and results have as many heads as keys and values, or more. Repacking reads queries,
- * keys and values and writes them elsewhere. */
-static void read_attention(reader *r, adept_kernel_case *c)
+/* Forward: two products. Backward: five, and the row sums of the results times their gradients. Queries and results
+ * have as many heads as keys and values, or more. Repacking reads queries, keys and values and writes them elsewhere.
+ */
+static void read_attention(reader *r, adept_kernel_case *c, bool backward)
 {
     double batch = number(r, COLUMN_batch, 1, true), length = number(r, COLUMN_seq, 1, true);
     double heads = number(r, COLUMN_heads, 1, true), kv_heads = number(r, COLUMN_kv_heads, 1, true);
@@ -253,10 +263,10 @@ static void read_attention(reader *r, adept_kernel_case *c)
     c->width = number(r, COLUMN_head_dim, 1, true);
     c->causal = flag(r, COLUMN_causal);
     c->m = c->n = length;
-    c->k = 2.0 * c->width;
+    c->k = (backward ? 5.0 : 2.0) * c->width;
     c->batch = batch * heads;
     double row_bytes = c->element_bytes * batch * length * c->width;
-    c->bytes = 2.0 * row_bytes * (heads + kv_heads);
+    c->bytes = row_bytes * (backward ? 5.0 * heads + 4.0 * kv_heads : 2.0 * (heads + kv_heads));
     if (*r->cells[COLUMN_operand_sets]) c->kept[0] = (adept_kept){c->bytes, c->bytes * read_sets(r)};
     if (flag(r, COLUMN_repacked)) c->transposed_bytes = 2.0 * row_bytes * (heads + 2.0 * kv_heads);
     c->exp_per_s = ADEPT_EXP_PER_CLOCK * r->hw->specs.clock_boost_hz * r->hw->specs.sm_count;
@@ -289,12 +299,12 @@ static adept_status read_record(reader *r, adept_kernel_row *row)
         return r->status;
     }
     if (strcmp(op, "conv") == 0) {
-        read_conv(r, &row->work);
+        read_conv(r, row);
         if (row->tensor) row->work.family = ADEPT_FAMILY_TENSOR;
         return r->status;
     }
-    if (strcmp(op, "attention") == 0) {
-        read_attention(r, &row->work);
+    if (strcmp(op, "attention") == 0 || strcmp(op, "attention_back") == 0) {
+        read_attention(r, &row->work, op[9] != '\0');
         return r->status;
     }
     for (size_t i = 0; i < sizeof row_operators / sizeof row_operators[0]; i++) {

@@ -41,6 +41,13 @@ holds 1
 printf 'models/squeezenet1_1.pt,Bx3x32x32,2,,1,fp32,inf' >>"$csv"
 measure 0 "$work/models/squeezenet1_1.pt" --input Bx3x32x32 --mode train,fwbw,infer --out "$csv" --resume
 holds 3
+# images in the other format are another row; there are no CUDA graphs of a CPU
+measure 0 squeezenet1_1 --input Bx3x32x32 --memory-format nchw,channels_last --out "$csv" --resume
+holds 4
+checks=$((checks + 1))
+[ "$(grep -c ',channels_last,eager,' "$csv")" -eq 1 ] || fail "no row in channels_last"
+measure 1 squeezenet1_1 --input Bx3x32x32 --execution graphs --out "$csv" --resume
+grep -q 'a cpu has no CUDA graphs' "$work/err" || fail "graphs on a CPU"
 # nothing of that name; and a file of other columns
 measure 1 no_such_model --out "$csv" --resume
 echo 'a,b' >"$work/other.csv"

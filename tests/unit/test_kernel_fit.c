@@ -134,6 +134,39 @@ static void test_attention(void **state)
     assert_true(rows.rows[0].work.transposed_bytes == 2 * 512 * (6 + 2 + 2) && rows.rows[0].work.causal == 0);
     assert_true(rows.rows[0].work.kept[0].bytes == 8192 && rows.rows[0].work.kept[0].among == 3 * 8192);
     adept_kernel_rows_free(&rows);
+    /* backward: q, dO, dq and twice the row sums' operands per head, k, v, dk, dv per pair of heads; five products */
+    assert_int_equal(
+        read_text_for(&rows, "op," ATTENTION "\nattention_back,2,16,6,2,8,1,bf16,0.5\n", "a100-pcie-40gb", &err),
+        ADEPT_OK);
+    assert_string_equal(rows.rows[0].op, "attention_back");
+    assert_true(rows.rows[0].work.bytes == 512 * (5 * 6 + 4 * 2) && rows.rows[0].work.k == 40);
+    adept_kernel_rows_free(&rows);
+}
+
+/* Matrix units transpose images of planes, 2 (4 * 16 * 100 + 144 * 64 + 400 * 64) elements read and written; ALUs do
+ * not. */
+static void test_memory_format(void **state)
+{
+    (void)state;
+    adept_kernel_rows rows = {0};
+    adept_error err = {0};
+    assert_int_equal(read_text_for(&rows,
+                                   "op,B,C_in,C_out,KS,HW,stride,pad,dtype,memory_format,latency_ms\n"
+                                   "conv,4,16,64,3,10,1,1,bf16,nchw,2\nconv,4,16,64,3,10,1,1,bf16,channels_last,2\n"
+                                   "conv,4,16,64,3,10,1,1,fp32,nchw,2\nconv,4,16,64,1,10,1,0,bf16,nchw,2\n",
+                                   "a100-pcie-40gb", &err),
+                     ADEPT_OK);
+    const adept_kernel_row *r = rows.rows;
+    assert_true(r[0].work.bytes == 2 * (6400 + 9216 + 25600) && r[0].work.transposed_bytes == 2 * r[0].work.bytes);
+    assert_true(r[1].work.transposed_bytes == 0 && r[2].work.transposed_bytes == 0 && !r[0].work.pointwise);
+    assert_true(r[3].work.transposed_bytes > 0 && r[3].work.pointwise);
+    adept_kernel_rows_free(&rows);
+    assert_int_equal(read_text(&rows,
+                               "op,B,C_in,C_out,KS,HW,stride,pad,memory_format,latency_ms\nconv,4,3,8,3,9,1,1,fhwc,2\n",
+                               &err),
+                     ADEPT_E_INVALID);
+    assert_non_null(strstr(err.message, "column memory_format: \"fhwc\" is none of nchw, nhwc, channels_last"));
+    adept_kernel_rows_free(&rows);
 }
 
 /* How a time was taken, and what was repeated: weights of 64 x 32 in five sets, activations of 100 rows in one. */
@@ -417,10 +450,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns),        cmocka_unit_test(test_types),
         cmocka_unit_test(test_bad_files),      cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_measurement),    cmocka_unit_test(test_attention_fit),
-        cmocka_unit_test(test_short_rows),     cmocka_unit_test(test_recovers_truth),
-        cmocka_unit_test(test_too_few_rows),   cmocka_unit_test(test_loss_gradient),
-        cmocka_unit_test(test_public_kernels),
+        cmocka_unit_test(test_memory_format),  cmocka_unit_test(test_measurement),
+        cmocka_unit_test(test_attention_fit),  cmocka_unit_test(test_short_rows),
+        cmocka_unit_test(test_recovers_truth), cmocka_unit_test(test_too_few_rows),
+        cmocka_unit_test(test_loss_gradient),  cmocka_unit_test(test_public_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

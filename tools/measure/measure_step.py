@@ -30,6 +30,8 @@ PROTOCOL = ("warmup_steps", "warmup_seconds", "steps", "seconds", "window", "max
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 ALONE = 0.97    # share of a CPU core's time; what is missing went to other programs
 MODES = ("train", "fwbw", "infer")
+EXECUTIONS = ("eager", "compile", "graphs")
+MEMORY_FORMATS = ("nchw", "channels_last")
 STEP = ("zero_grad(set_to_none=True), forward, backward from fixed gradients of the outputs (no loss), optimizer step; "
         "fwbw: without the optimizer; infer: forward under no_grad in eval mode")
 
@@ -42,6 +44,8 @@ class Config:
     mode: str
     optimizer: str
     grad_accum: int
+    memory_format: str
+    execution: str
 
 
 def comma_list(kind, allowed=None):
@@ -67,6 +71,10 @@ def parse_arguments(arguments):
     parser.add_argument("--mode", type=comma_list(str, MODES), default=["train"], metavar="M,...", help=", ".join(MODES))
     parser.add_argument("--optimizer", default="adamw", help="of train mode: adamw, adam, sgd, momentum, adadelta")
     parser.add_argument("--grad-accum", type=int, default=1, metavar="N")
+    parser.add_argument("--memory-format", type=comma_list(str, MEMORY_FORMATS), default=["nchw"], metavar="F,...",
+                        help="of images: " + ", ".join(MEMORY_FORMATS))
+    parser.add_argument("--execution", type=comma_list(str, EXECUTIONS), default=["eager"], metavar="E,...",
+                        help="eager, compile (torch.compile), graphs (the whole step as one CUDA graph)")
     parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda if there is one")
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads of PyTorch (default: its own choice)")
     parser.add_argument("--gpu", default="", metavar="NAME", help="column gpu: the hardware profile these rows belong to")
@@ -188,6 +196,7 @@ def blank_row(args, config, workload, trace, limit_w, torch):
     row.update(model=model_column(trace, workload, args), input=" ".join(workload.inputs), batch_size=config.batch,
                gpu=args.gpu, gpus=1, precision=config.precision, mode=config.mode, grad_accum=config.grad_accum,
                optimizer=config.optimizer if config.mode == "train" else "none", source=args.source,
+               memory_format=config.memory_format, execution=config.execution,
                power_limit_w="" if limit_w is None else limit_w, torch=torch.__version__, threads=torch.get_num_threads(),
                device=torch.cuda.get_device_name(0) if args.device == "cuda" else cpu_name())
     return row
@@ -231,9 +240,12 @@ class Session:
         self.failed = 0
 
     def configurations(self, workload):
-        for mode, precision, batch in itertools.product(self.args.mode, self.args.precision,
-                                                        self.args.batch or [workload.batch]):
-            yield Config(batch, precision, mode, self.args.optimizer, self.args.grad_accum)
+        formats = self.args.memory_format
+        if not any(spec.count("x") == 3 and ":" not in spec for spec in workload.inputs):
+            formats = ["nchw"]      # no images: there is one format
+        for execution, memory_format, mode, precision, batch in itertools.product(
+                self.args.execution, formats, self.args.mode, self.args.precision, self.args.batch or [workload.batch]):
+            yield Config(batch, precision, mode, self.args.optimizer, self.args.grad_accum, memory_format, execution)
 
     def fail(self, what, error):
         text = str(error).strip() or type(error).__name__
@@ -252,7 +264,8 @@ class Session:
             column = rows[0][1]["model"]
             write_provenance(self.args.out[:-len(".csv")] + ".json", self.facts, {column: workloads.sha256(trace)})
         for config, row in rows:
-            label = "{} {} batch {} {} {}".format(workload.name, row["input"], config.batch, config.precision, config.mode)
+            label = "{} {} batch {} {} {} {} {}".format(workload.name, row["input"], config.batch, config.precision,
+                                                        config.mode, config.memory_format, config.execution)
             try:
                 self.measure_row(workload, config, row, label)
             except (RuntimeError, MemoryError, workloads.WorkloadError) as error:   # out of memory is one of these

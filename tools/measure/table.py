@@ -7,21 +7,17 @@ import io
 import os
 
 CONTRACT = ("model", "input", "batch_size", "gpu", "gpus", "precision", "mode", "optimizer", "grad_accum", "attention",
-            "power_limit_w", "step_time_s", "avg_power_w", "power_scope", "source")
+            "memory_format", "execution", "power_limit_w", "step_time_s", "avg_power_w", "power_scope", "source")
 PROVENANCE = ("time_min_s", "time_p10_s", "time_p90_s", "time_std_s", "steps", "windows", "repeats", "cpu_share",
               "warmup_steps", "power_method", "idle_power_w", "peak_memory_bytes", "device", "threads", "torch", "date")
 COLUMNS = CONTRACT + PROVENANCE
 # Two rows that agree in these measure the same thing.
 KEY = ("model", "input", "batch_size", "gpu", "precision", "mode", "optimizer", "grad_accum", "attention",
-       "power_limit_w", "device", "threads")
+       "memory_format", "execution", "power_limit_w", "device", "threads")
 
 
 class TableError(Exception):
     """The file is not one that this program can append to."""
-
-
-def key_of(row):
-    return tuple(str(row[name]) for name in KEY)
 
 
 def drop_torn_row(path):
@@ -32,26 +28,29 @@ def drop_torn_row(path):
 
 
 class Table:
-    """Rows are appended to `path`; with `resume`, rows already there count as done."""
+    """Rows are appended to `path`; with `resume`, rows already there count as done: those that agree in `key`."""
 
-    def __init__(self, path, resume=False):
-        self.path, self.done = path, set()
+    def __init__(self, path, resume=False, columns=COLUMNS, key=KEY):
+        self.path, self.columns, self.key, self.done = path, tuple(columns), key, set()
         if os.path.exists(path) and os.path.getsize(path) > 0:
             if not resume:
                 raise TableError("{} exists: --resume appends what is missing in it".format(path))
             drop_torn_row(path)
             self.read()
         if not os.path.exists(path) or os.path.getsize(path) == 0:
-            self.append_line(COLUMNS)
+            self.append_line(self.columns)
 
     def read(self):
         with open(self.path, newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
             if reader.fieldnames is None:
                 return
-            if tuple(reader.fieldnames) != COLUMNS:
+            if tuple(reader.fieldnames) != self.columns:
                 raise TableError("{}:1: not the columns that this program writes".format(self.path))
-            self.done = {key_of(row) for row in reader}
+            self.done = {self.key_of(row) for row in reader}
+
+    def key_of(self, row):
+        return tuple(str(row[name]) for name in self.key)
 
     def append_line(self, values):
         text = io.StringIO()
@@ -62,8 +61,8 @@ class Table:
             os.fsync(file.fileno())
 
     def has(self, row):
-        return key_of(row) in self.done
+        return self.key_of(row) in self.done
 
     def append(self, row):
-        self.append_line([row[name] for name in COLUMNS])
-        self.done.add(key_of(row))
+        self.append_line([row[name] for name in self.columns])
+        self.done.add(self.key_of(row))

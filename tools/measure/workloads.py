@@ -156,6 +156,22 @@ def set_tf32(allowed):
     torch.backends.cudnn.allow_tf32 = allowed
 
 
+def lay_out(value, config):
+    """A module or an image in the memory format that is asked for."""
+    if config.memory_format != "channels_last" or (isinstance(value, torch.Tensor) and value.dim() != 4):
+        return value
+    return value.to(memory_format=torch.channels_last)
+
+
+def make_optimizer(config, parameters):
+    """One that runs in a CUDA graph keeps its count of steps on the GPU."""
+    optimizer = OPTIMIZERS[config.optimizer](parameters)
+    if config.execution == "graphs" and "capturable" in optimizer.defaults:
+        for group in optimizer.param_groups:
+            group["capturable"] = True
+    return optimizer
+
+
 class Step:
     """One configuration, ready to run: call it."""
 
@@ -164,15 +180,39 @@ class Step:
             raise WorkloadError("optimizer {} is not one of {}".format(config.optimizer, ", ".join(OPTIMIZERS)))
         self.config, self.device = config, torch.device(device)
         set_tf32(config.precision == "tf32")
-        self.model = load(workload).to(self.device)
-        self.inputs = make_inputs(workload, self.model, config.batch, self.device)
+        self.model = lay_out(load(workload).to(self.device), config)
+        self.inputs = tuple(lay_out(value, config) for value in make_inputs(workload, self.model, config.batch, self.device))
         self.optimizer = None
         if config.mode == "infer":
             self.model.eval()
             switch_off_fast_paths(self.model)
         elif config.mode == "train":
-            self.optimizer = OPTIMIZERS[config.optimizer]([p for p in self.model.parameters() if p.requires_grad])
+            self.optimizer = make_optimizer(config, [p for p in self.model.parameters() if p.requires_grad])
+        self.run = self.compiled() if config.execution == "compile" else self.model
         self.seeds = None if config.mode == "infer" else self.draw_seeds()
+        self.graph = self.captured() if config.execution == "graphs" else None
+
+    def compiled(self):
+        if not hasattr(torch, "compile"):
+            raise WorkloadError("PyTorch {} has no torch.compile".format(torch.__version__))
+        model = torch.compile(self.model)
+        torch._dynamo.reset()   # forgets the rows before: after eight forms of one function it would stay uncompiled
+        return model
+
+    def captured(self):
+        """The step as one CUDA graph, after steps on another stream that allocate what stays."""
+        if self.device.type != "cuda":
+            raise WorkloadError("a {} has no CUDA graphs".format(self.device.type))
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                self.launch()
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.launch()
+        return graph
 
     def autocast(self):
         if self.config.precision not in AUTOCAST:
@@ -181,12 +221,18 @@ class Step:
 
     def forward(self):
         with self.autocast():
-            return framework.outputs(self.model(*self.inputs))
+            return framework.outputs(self.run(*self.inputs))
 
     def draw_seeds(self):
         return [torch.randn_like(out) * 1e-3 for out in self.forward() if out.requires_grad]
 
     def __call__(self):
+        if self.graph:
+            self.graph.replay()
+        else:
+            self.launch()
+
+    def launch(self):
         if self.config.mode == "infer":
             with torch.no_grad():
                 self.forward()
