@@ -1,7 +1,8 @@
 /* What one optimizer step computes and moves. Algorithms as in the documentation of torch.optim (Lion: Chen et al.
  * 2023, "Symbolic Discovery of Optimization Algorithms", algorithm 2; LAMB: You et al. 2020, algorithm 2; BertAdam: as
- * in NVIDIA's DeepLearningExamples), without weight decay unless the name implies it. Operations are those of PyTorch's
- * foreach implementation, with what each reads and writes; AdamW's 12 launches are the specification's. */
+ * in NVIDIA's DeepLearningExamples; Adafactor: Shazeer and Stern 2018, algorithm 4), without weight decay unless the
+ * name implies it. Operations are those of PyTorch's foreach implementation, with what each reads and writes; AdamW's
+ * 12 launches are the specification's. */
 #include "adept_optimizer.h"
 #include <math.h>
 #include <stdio.h>
@@ -12,44 +13,49 @@
 #define TENSORS_PER_GROUP 64
 
 static const adept_optimizer optimizers[] = {
-    /* name, state, read, written, FLOPs, operations, words they move, uses of the gradient, waits */
-    {"none", 0, 0, 0, 0, 0, 0, 0, false},
+    /* name, state, read, written, FLOPs, operations, words they move, uses of the gradient, waits, bytes of state
+     * besides, factors */
+    {"none", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
     /* p -= lr g: multiply, subtract. add_ (p g -> p) */
-    {"sgd", 0, 1, 1, 2, 1, 2, 1, false},
+    {"sgd", 0, 1, 1, 2, 1, 2, 1, 0, 0, 0},
     /* v = mu v + g; p -= lr v. mul_ (v), add_ (v g), add_ (p v) */
-    {"momentum", 1, 2, 2, 4, 3, 7, 1, false},
+    {"momentum", 1, 2, 2, 4, 3, 7, 1, 0, 0, 0},
     /* v = mu v + g; p -= lr (g + mu v). mul_ (v), add_ (v g), add_ (g v -> g), add_ (p g) */
-    {"nesterov", 1, 2, 2, 6, 4, 7, 4, false},
+    {"nesterov", 1, 2, 2, 6, 4, 7, 4, 0, 0, 0},
     /* m, v, bias corrections, root, epsilon, quotient, step, decay: eq 4.5. lerp_ (m g), mul_ (v), addcmul_ (v g),
        sqrt, div_, add_, addcdiv_ (p m d); AdamW: and mul_ (p) */
-    {"adam", 2, 3, 3, 18, 12, 16, 2, false},
-    {"adamw", 2, 3, 3, 18, 12, 18, 2, false},
+    {"adam", 2, 3, 3, 18, 12, 16, 2, 0, 0, 0},
+    {"adamw", 2, 3, 3, 18, 12, 18, 2, 0, 0, 0},
     /* m = b1 m + (1 - b1) g (3); u = max(b2 u, |g| + e) (4); p -= c m / u (3). lerp_ (m g), mul_ (u), abs (g -> t),
        add_ (t), maximum_ (u t), addcdiv_ (p m u) */
-    {"adamax", 2, 3, 3, 10, 6, 14, 2, false},
+    {"adamax", 2, 3, 3, 10, 6, 14, 2, 0, 0, 0},
     /* m (3); v = b2 v + (1 - b2) g g (4); sqrt(v / c) + e (3); p -= c1 g / that, p -= c2 m / that (3 + 3).
      * lerp_ (m g), mul_ (v), addcmul_ (v g), div, sqrt_, add_, addcdiv_ (p g d), addcdiv_ (p m d) */
-    {"nadam", 2, 3, 3, 16, 8, 19, 3, false},
+    {"nadam", 2, 3, 3, 16, 8, 19, 3, 0, 0, 0},
     /* v = r v + (1 - r) g g (4); d = g sqrt(u + e) / sqrt(v + e) (6); u = r u + (1 - r) d d (4); p -= lr d (2).
      * mul_ (v), addcmul_ (v g), add, sqrt_, add, sqrt_, div_, mul_ (d g), mul_ (u), addcmul_ (u d), add_ (p d) */
-    {"adadelta", 2, 3, 3, 16, 11, 25, 2, false},
+    {"adadelta", 2, 3, 3, 16, 11, 25, 2, 0, 0, 0},
     /* s += g g (2); p -= lr g / (sqrt(s) + e) (5). addcmul_ (s g), sqrt, add_, mul (g -> t), addcdiv_ (p t d) */
-    {"adagrad", 1, 2, 2, 7, 5, 11, 2, false},
+    {"adagrad", 1, 2, 2, 7, 5, 11, 2, 0, 0, 0},
     /* v = a v + (1 - a) g g (4); p -= lr g / (sqrt(v) + e) (5). mul_ (v), addcmul_ (v g), sqrt, add_, addcdiv_ (p g d)
      */
-    {"rmsprop", 1, 2, 2, 9, 5, 11, 2, false},
+    {"rmsprop", 1, 2, 2, 9, 5, 11, 2, 0, 0, 0},
     /* c = sign(b1 m + (1 - b1) g) (4); p -= lr (c + l p) (4); m = b2 m + (1 - b2) g (3).
      * mul (m -> c), add_ (c g), sign_, mul_ (p), add_ (p c), mul_ (m), add_ (m g) */
-    {"lion", 1, 2, 2, 11, 7, 15, 2, false},
+    {"lion", 1, 2, 2, 11, 7, 15, 2, 0, 0, 0},
     /* AdamW's step u, then p -= lr |p| / |u| u. Two kernels and two norms if fused: u is written and read. As AdamW,
      * into u instead of p (u m d), with decay add_ (u p), two norms (p, u), mul_ (u), add_ (p u) */
-    {"lamb", 2, 5, 4, 24, 15, 26, 2, false},
-    /* m and v in 8 bits, one kernel; bytes of state are counted as half a word in all */
-    {"adamw8bit", 0.5, 1.5, 1.5, 22, 1, 3, 1, false},
+    {"lamb", 2, 5, 4, 24, 15, 26, 2, 0, 0, 0},
+    /* m and v in 8 bits with an FP32 scale for each block of 256 (bitsandbytes): 2 + 8 / 256 bytes. One kernel */
+    {"adamw8bit", 0, 1, 1, 22, 1, 2, 1, 0, 2 + 8.0 / 256, 0},
+    /* Without first moment: the host takes norms of p and of the step (2 + 2); of squares of g, sums by row and by
+     * column (4); their outer product over a mean, clamped (3); 1 / root, times g, p += (4). norm (p), norm (g) twice,
+     * matmul (-> d), div_ (d), clamp_ (d), rsqrt_ (d), mul_ (d g), norm (d), add_ (p d), and 8 on rows and columns */
+    {"adafactor", 0, 1, 1, 15, 18, 14, 3, 2, 0, 2},
     /* Each tensor's gradient is clipped by its own norm, which the host looks at. norm (g), mul_ (g), mul_ (m), add_ (m
      * g), mul_ (v), addcmul_ (v g), sqrt, add_, div (m d), mul (p -> t), add_ (u t), mul_ (u), add_ (p u), and 3 of
      * single numbers */
-    {"bertadam", 2, 3, 3, 24, 16, 25, 5, true},
+    {"bertadam", 2, 3, 3, 24, 16, 25, 5, 1, 0, 0},
 };
 
 #define N_OPTIMIZERS (sizeof optimizers / sizeof *optimizers)
@@ -103,7 +109,7 @@ char *adept_optimizer_extras_print(char *text, size_t size, unsigned extras)
 static double launches(const adept_optimizer_run *run, double operations)
 {
     double groups = ceil(run->tensors / TENSORS_PER_GROUP);
-    return operations * (run->impl == ADEPT_IMPL_FORLOOP || run->optimizer->waits ? run->tensors : groups);
+    return operations * (run->impl == ADEPT_IMPL_FORLOOP || run->optimizer->waits > 0 ? run->tensors : groups);
 }
 
 static void add_extras(adept_optimizer_cost *cost, const adept_optimizer_run *run)
@@ -128,19 +134,23 @@ static void add_extras(adept_optimizer_cost *cost, const adept_optimizer_run *ru
 adept_optimizer_cost adept_optimizer_step(const adept_optimizer_run *run)
 {
     const adept_optimizer *o = run->optimizer;
-    bool fused = run->impl == ADEPT_IMPL_FUSED && !o->waits;
+    bool fused = run->impl == ADEPT_IMPL_FUSED && o->waits == 0;
     double word_bytes = run->extras & ADEPT_EXTRA_MASTER ? MASTER_BYTES : run->word_bytes,
            words = word_bytes * run->params;
+    /* rows and columns as if tensors were squares of one size: some percent of a word */
+    double own_bytes =
+        o->own_bytes_per_param * run->params + o->factors * word_bytes * sqrt(run->params * run->tensors);
     adept_optimizer_cost cost = {0};
     if (o->read_words_per_param == 0 || run->params == 0) return cost; /* none: not even the gradient is read */
     cost.flops = o->flops_per_param * run->params;
-    cost.bytes_read = words * o->read_words_per_param;
-    cost.bytes_written = words * o->write_words_per_param;
-    cost.moved_bytes = words * (fused ? o->read_words_per_param + o->write_words_per_param : o->moved_words);
+    cost.bytes_read = words * o->read_words_per_param + own_bytes;
+    cost.bytes_written = words * o->write_words_per_param + own_bytes;
+    cost.moved_bytes = 2 * own_bytes;
+    cost.moved_bytes += words * (fused ? o->read_words_per_param + o->write_words_per_param : o->moved_words);
     cost.moved_gradients = run->params * (fused ? 1 : o->gradient_uses);
     cost.kernels = launches(run, fused ? 1 : o->operations);
-    cost.state_bytes = words * o->state_words_per_param;
-    cost.waits = o->waits ? run->tensors : 0;
+    cost.state_bytes = words * o->state_words_per_param + own_bytes;
+    cost.waits = o->waits * run->tensors;
     add_extras(&cost, run);
     return cost;
 }

@@ -23,6 +23,7 @@ static const struct recipe {
     {"lion", "m", "m>c cg>c c>c p>p pc>p m>m mg>m", "pmg>pm", 0, 11},
     /* fused, the step is written before its norm is known, and read after */
     {"lamb", "mv", "mg>m v>v vg>v v>d d>d d>d umd>u up>u p> u> u>u pu>p", "pmvg>umv pu>p", 3, 24},
+    {"adafactor", "", "p> g> g> >d d>d d>d d>d dg>d d> pd>p", "pg>p", 8, 15},
     {"bertadam", "mv", "g> g>g m>m mg>m v>v vg>v v>d d>d md>u p>t ut>u u>u pu>p", "pmvg>pmv", 3, 24},
 };
 
@@ -43,8 +44,8 @@ static const struct recipe *recipe_of(const char *name)
 
 naive_words naive_optimizer_words(const char *name)
 {
-    /* one kernel: parameter in and out, both moments in 8 bits in and out */
-    if (strcmp(name, "adamw8bit") == 0) return (naive_words){2 + 4 * 0.25, 2 + 4 * 0.25, 1, 2 * 0.25, 1};
+    /* one kernel: parameter in and out; the moments are no words */
+    if (strcmp(name, "adamw8bit") == 0) return (naive_words){2, 2, 1, 0, 1};
     const struct recipe *r = recipe_of(name);
     double kernels = 1 + r->extra_kernels;
     for (const char *at = r->kernels; *at; at++)
@@ -60,7 +61,8 @@ naive_optimizer naive_optimizer_of(const adept_profile *prof, double gradient_by
     const char *name = prof->optimizer ? prof->optimizer : "none";
     if (prof->mode != ADEPT_MODE_TRAIN || params == 0 || strcmp(name, "none") == 0) return o;
     naive_words words = naive_optimizer_words(name);
-    bool one_by_one = strcmp(name, "bertadam") == 0, scaled = prof->precision == ADEPT_AMP_FP16;
+    bool factored = strcmp(name, "adafactor") == 0; /* squares of params / tensors, a word for each row and column */
+    bool one_by_one = strcmp(name, "bertadam") == 0 || factored, scaled = prof->precision == ADEPT_AMP_FP16;
     bool fused = prof->optimizer_impl == ADEPT_IMPL_FUSED && !one_by_one;
     bool master = prof->optimizer_extras & ADEPT_EXTRA_MASTER;
     bool half = prof->precision == ADEPT_PURE_BF16 || prof->precision == ADEPT_PURE_FP16;
@@ -77,9 +79,12 @@ naive_optimizer naive_optimizer_of(const adept_profile *prof, double gradient_by
     }
     o.flops = params * (strcmp(name, "adamw8bit") == 0 ? 22 : recipe_of(name)->flops);
     o.kernels = kernels * (one_by_one || prof->optimizer_impl == ADEPT_IMPL_FORLOOP ? tensors : ceil(tensors / 64));
-    o.waits = one_by_one ? tensors : 0;
-    o.once_bytes = params * word * words.once;
-    o.moved_bytes = params * (word * (fused ? words.once : words.moved) + of_gradient + extra_bytes);
-    o.state_bytes = params * (word * words.state + copies);
+    o.waits = factored ? 2 * tensors : one_by_one ? tensors : 0;
+    double own = 0;
+    if (strcmp(name, "adamw8bit") == 0) own = params * 2 + params / 256 * 2 * 4;
+    if (factored) own = tensors * 2 * sqrt(params / tensors) * word;
+    o.once_bytes = params * word * words.once + 2 * own;
+    o.moved_bytes = params * (word * (fused ? words.once : words.moved) + of_gradient + extra_bytes) + 2 * own;
+    o.state_bytes = params * (word * words.state + copies) + own;
     return o;
 }

@@ -149,6 +149,35 @@ static void bertadam_waits(void **state)
     }
 }
 
+/* 1000 x 1024 parameters in 8 bits: a byte each and 4 for every 256, twice, whatever the parameters' words are. */
+static void states_of_8_bits_are_bytes(void **state)
+{
+    (void)state;
+    for (int word = 2; word <= 4; word += 2) {
+        adept_optimizer_cost cost = step("adamw8bit", 1024000, 10, ADEPT_IMPL_AUTO, 0, word);
+        assert_exactly(cost.state_bytes, 2 * (1024000 + 4 * 4000));
+        assert_exactly(cost.moved_bytes, 2 * word * 1024000 + 2 * cost.state_bytes);
+        assert_exactly(cost.bytes_read, word * 1024000 + cost.state_bytes);
+    }
+}
+
+/* Four matrices of 100 x 100: 200 words each. 14 words a parameter and the factors in and out; the gradient is read for
+ * the sums by row, by column, and for the step. Both norms are waited for. */
+static void adafactor_keeps_rows_and_columns(void **state)
+{
+    (void)state;
+    for (int impl = ADEPT_IMPL_AUTO; impl <= ADEPT_IMPL_FORLOOP; impl++) {
+        adept_optimizer_cost cost = step("adafactor", 40000, 4, (adept_optimizer_impl)impl, 0, 4);
+        assert_exactly(cost.state_bytes, 4 * 200 * 4);
+        assert_exactly(cost.moved_bytes, 40000 * 14 * 4 + 2 * 3200);
+        assert_exactly(cost.moved_gradients, 3 * 40000);
+        assert_exactly(cost.bytes_read, 40000 * 4 + 3200);
+        assert_exactly(cost.kernels, 4 * 18);
+        assert_exactly(cost.waits, 8);
+    }
+    assert_exactly(step("adafactor", 40000, 4, ADEPT_IMPL_AUTO, 0, 2).state_bytes, 4 * 200 * 2);
+}
+
 static void none_does_nothing(void **state)
 {
     (void)state;
@@ -189,7 +218,7 @@ static void rows_are_consistent(void **state)
         assert_exactly(row->state_words_per_param, words.state);
         assert_exactly(row->read_words_per_param + row->write_words_per_param, words.once);
     }
-    assert_int_equal(n, 15);
+    assert_int_equal(n, 16);
     assert_null(adept_optimizer_name(n));
 }
 
@@ -239,6 +268,8 @@ int main(void)
         cmocka_unit_test(plain_sgd_has_no_state),
         cmocka_unit_test(kernels_come_in_groups_of_64_tensors),
         cmocka_unit_test(bertadam_waits),
+        cmocka_unit_test(states_of_8_bits_are_bytes),
+        cmocka_unit_test(adafactor_keeps_rows_and_columns),
         cmocka_unit_test(none_does_nothing),
         cmocka_unit_test(unknown_names_are_refused),
         cmocka_unit_test(rows_are_consistent),

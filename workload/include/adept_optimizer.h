@@ -32,7 +32,9 @@ typedef struct adept_optimizer {
     double operations;           /* of PyTorch's foreach implementation, a kernel each */
     double moved_words;          /* read and written by all of these, the gradient not included */
     double gradient_uses;        /* how often they read or write the gradient */
-    bool waits;                  /* the host looks at a result for every tensor before it goes on */
+    double waits;                /* how often the host looks at a result for each tensor before it goes on */
+    double own_bytes_per_param;  /* state besides that is no word: of 8 bits, with the scales of its blocks */
+    double factors;              /* words kept for a row or column of each tensor: 2 for Adafactor */
 } adept_optimizer;
 
 /** NULL if unknown; "none" is known and all zero. Constant data, thread-safe. */
