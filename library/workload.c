@@ -34,6 +34,15 @@ static adept_status set_words(adept_workload_config *c, const adept_model_option
         return unknown_word("precision", o->precision, err);
     if (o->attention && !adept_attention_from_name(&c->attention, o->attention))
         return unknown_word("attention", o->attention, err);
+    c->memory_format_given = o->memory_format != NULL;
+    c->optimizer_impl_given = o->optimizer_impl != NULL;
+    c->optimizer_extras_given = o->optimizer_extras != NULL;
+    if (o->memory_format && !adept_memory_format_from_name(&c->memory_format, o->memory_format))
+        return unknown_word("memory_format", o->memory_format, err);
+    if (o->optimizer_impl && !adept_optimizer_impl_from_name(&c->optimizer_impl, o->optimizer_impl))
+        return unknown_word("optimizer_impl", o->optimizer_impl, err);
+    if (o->optimizer_extras && !adept_optimizer_extras_parse(&c->optimizer_extras, o->optimizer_extras))
+        return unknown_word("optimizer_extras", o->optimizer_extras, err);
     if (o->optimizer && !adept_optimizer_by_name(o->optimizer)) return unknown_word("optimizer", o->optimizer, err);
     return ADEPT_OK;
 }

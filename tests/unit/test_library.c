@@ -284,10 +284,19 @@ static void bad_options_are_messages(void **state)
 {
     (void)state;
     static const char *const other[] = {"Bx1000"};
-    const adept_model_options wrong[] = {{.mode = "walk"},     {.precision = "fp31"},  {.optimizer = "magic"},
-                                         {.attention = "none"}, {.n_inputs = 1},        {.batch_size = -1},
-                                         {.seq_length = -1},    {.grad_accum = -1},     {.inputs = other, .n_inputs = 1},
-                                         {.seq_length = 7}};
+    const adept_model_options wrong[] = {{.mode = "walk"},
+                                         {.precision = "fp31"},
+                                         {.optimizer = "magic"},
+                                         {.attention = "none"},
+                                         {.n_inputs = 1},
+                                         {.batch_size = -1},
+                                         {.seq_length = -1},
+                                         {.grad_accum = -1},
+                                         {.inputs = other, .n_inputs = 1},
+                                         {.seq_length = 7},
+                                         {.memory_format = "fhwc"},
+                                         {.optimizer_impl = "apex"},
+                                         {.optimizer_extras = "clip,"}};
     adept_workload *loaded = open_workload(MLP, NULL);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         adept_error err = {0};
@@ -380,6 +389,7 @@ static void every_way_to_a_workload(void **state)
         {.mode = "infer", .precision = "fp16"},
         {.mode = "fwbw", .precision = "pure-bf16", .grad_accum = 2, .batch_size = 1},
         {.optimizer = "adadelta", .inputs = shape, .n_inputs = 1},
+        {.memory_format = "channels_last", .optimizer_impl = "fused", .optimizer_extras = "clip,ema"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         check_ways(MLP, &options[i]);

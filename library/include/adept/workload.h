@@ -30,7 +30,10 @@ typedef struct adept_model_options {
     const char *const *inputs; /* n_inputs shapes as of `--input`: "Bx3x224x224", "i64:BxS" */
     size_t n_inputs;
     int allow_unsupported;     /* count an operator that is not known as a copy */
-    void *reserved[4];
+    const char *memory_format; /* of images: "nchw" (default), "channels_last" */
+    const char *optimizer_impl;   /* "auto" (default, foreach), "foreach", "fused", "forloop" */
+    const char *optimizer_extras; /* "none" (default), or of clip, unscale, master, ema, zero_grad: "clip,ema" */
+    void *reserved[1];
 } adept_model_options;
 
 /**
