@@ -136,10 +136,19 @@ static bool warn_inputs(adept_diff *d, const adept_profile *p, const adept_profi
 static bool fill_warnings(adept_diff *d, const adept_diff_side *old, const adept_diff_side *now)
 {
     const adept_profile *p = old->profile, *q = now->profile;
+    char extras[2][64];
 
+    adept_optimizer_extras_print(extras[0], sizeof extras[0], p->optimizer_extras);
+    adept_optimizer_extras_print(extras[1], sizeof extras[1], q->optimizer_extras);
     return warn_words(d, "precision", adept_precision_name(p->precision), adept_precision_name(q->precision)) &&
            warn_words(d, "mode", adept_mode_name(p->mode), adept_mode_name(q->mode)) &&
            warn_words(d, "optimizer", p->optimizer, q->optimizer) &&
+           warn_words(d, "the optimizer's implementation", adept_optimizer_impl_name(p->optimizer_impl),
+                      adept_optimizer_impl_name(q->optimizer_impl)) &&
+           warn_words(d, "what runs beside the optimizer", *extras[0] ? extras[0] : "nothing",
+                      *extras[1] ? extras[1] : "nothing") &&
+           warn_words(d, "memory format", adept_memory_format_name(p->memory_format),
+                      adept_memory_format_name(q->memory_format)) &&
            warn_words(d, "attention", adept_attention_name(p->attention), adept_attention_name(q->attention)) &&
            warn_counts(d, "batch size", p->batch_size, q->batch_size) &&
            warn_counts(d, "gradient accumulation", p->grad_accum, q->grad_accum) && warn_inputs(d, p, q) &&

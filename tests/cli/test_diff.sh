@@ -60,8 +60,32 @@ sed 's/"tdp_w"/"tdp_unknown"/' "$ADEPT_SOURCE_DIR/hwprofiles/cpu-xeon-avx512-1co
 expect_error 2 'the energy is not known on this GPU' diff "$p" "$p" --gpu cpu-xeon-avx512-1core --fail-above 5
 expect_ok diff "$p" "$p" --gpu cpu-xeon-avx512-1core --fail-above 5 --fail-on time
 
+# how the optimizer runs is said, and changes its time, not its bytes: those of `predict`, 28 for each of 4239370 parameters
+for impl in foreach fused; do
+    "$ADEPT" profile "$p" --optimizer-impl $impl -o "$work/$impl.json" >"$work/out"
+done
+"$ADEPT" profile "$p" --optimizer-extras ema --memory-format nhwc -o "$work/ema.json" >"$work/out"
+expect_ok diff "$work/foreach.json" "$work/fused.json" --gpu a100
+shows "the optimizer's implementation differs: foreach before, fused now"
+shows '^ *read and written +197 MB +197 MB +0 %'
+shows '^ *\(optimizer\) +no module +-0\.[0-9]+ '
+expect_ok diff "$p" "$work/ema.json" --gpu a100
+shows 'what runs beside the optimizer differs: nothing before, ema now'
+shows 'memory format differs: nchw before, channels_last now'
+expect_ok predict "$work/fused.json" --gpu a100 --json
+cp "$work/out" "$work/predicted"
+
 # JSON: the parts sum to the totals
 if command -v python3 >/dev/null 2>&1; then
+    expect_ok diff "$work/foreach.json" "$work/fused.json" --gpu a100 --json
+    checks=$((checks + 1))
+    python3 - "$work/out" "$work/predicted" >"$work/err" 2>&1 <<'END' || fail "bytes of diff and of predict"
+import json, sys
+diff, predicted = (json.load(open(path)) for path in sys.argv[1:])
+part = next(p for p in diff["parts"] if p["name"] == "optimizer")
+assert part["old"]["bytes"] == part["new"]["bytes"] == 28 * predicted["model"]["trainable_params"], part
+assert diff["totals"]["new"]["bytes"] == predicted["bytes"]["read"] + predicted["bytes"]["written"]
+END
     for options in '' '--depth 1' '--gpus 4' '--granularity model'; do
         expect_ok diff "$p" "$work/wide.json" --gpu a100 --json $options
         checks=$((checks + 1))
