@@ -64,13 +64,14 @@ expect_ok diff "$p" "$p" --gpu cpu-xeon-avx512-1core --fail-above 5 --fail-on ti
 for impl in foreach fused; do
     "$ADEPT" profile "$p" --optimizer-impl $impl -o "$work/$impl.json" >"$work/out"
 done
-"$ADEPT" profile "$p" --optimizer-extras ema --memory-format nhwc -o "$work/ema.json" >"$work/out"
+"$ADEPT" profile "$p" --optimizer-extras ema --memory-format nhwc --execution graphs -o "$work/ema.json" >"$work/out"
 expect_ok diff "$work/foreach.json" "$work/fused.json" --gpu a100
 shows "the optimizer's implementation differs: foreach before, fused now"
 shows '^ *read and written +197 MB +197 MB +0 %'
 shows '^ *\(optimizer\) +no module +-0\.[0-9]+ '
 expect_ok diff "$p" "$work/ema.json" --gpu a100
 shows 'what runs beside the optimizer differs: nothing before, ema now'
+shows 'execution differs: eager before, graphs now'
 shows 'memory format differs: nchw before, channels_last now'
 expect_ok predict "$work/fused.json" --gpu a100 --json
 cp "$work/out" "$work/predicted"

@@ -105,7 +105,7 @@ measure() {
     script=$1
     shift
     code=0
-    timeout "$left" "$python" "$here/$script.py" "$@" --device "$device" --gpu "$label" --resume >>"$log" 2>&1 || code=$?
+    timeout --foreground "$left" "$python" "$here/$script.py" "$@" --device "$device" --gpu "$label" --resume >>"$log" 2>&1 || code=$?
     case $code in
         0) ;;
         124) skip "no time left within: $shown" ;;
@@ -113,10 +113,9 @@ measure() {
     esac
 }
 
-table=steps
 step() {
     # shellcheck disable=SC2086 # options
-    measure measure_step "$@" --out "$out/$table.csv" $length
+    measure measure_step "$@" --out "$out/steps.csv" $length
 }
 
 # ---- power limits ----
@@ -143,8 +142,7 @@ find_limits() {
 # ---- what is measured ----
 measure_quick_cpu() {
     length='--steps 2 --seconds 0 --warmup-steps 1 --warmup-seconds 0 --window 0 --repeats 1 --threads 1'
-    step squeezenet1_1 mobilenet_v2 --input Bx3x32x32 --batch 2 --memory-format nchw,channels_last
-    step squeezenet1_1 --input Bx3x32x32 --batch 2,4 --mode infer
+    step squeezenet1_1 --input Bx3x32x32 --batch 2 --mode train,infer --memory-format nchw,channels_last
     measure measure_kernels --out "$out/kernels.csv" --quick --seconds 0.01
 }
 
@@ -191,7 +189,6 @@ measure_gpu() {
         step gpt2_small --batch 8 --precision "$fast"
     done
     [ -z "$limits" ] || set_limit "$default_w"
-    table=executions
     for execution in graphs compile; do
         step resnet50 --input Bx3x224x224 --batch 32 --precision "$fast" --execution $execution
         step bert_base_seqcls --batch 8 --precision "$fast" --execution $execution
@@ -215,19 +212,12 @@ fi
 profile=$out/$label.json
 set -- "$out/steps.csv"
 [ ! -f "$out/kernels.csv" ] || set -- "$@" --kernels "$out/kernels.csv"
-if [ -f "$out/executions.csv" ]; then
-    if "$adept" predict --help | grep -q -e --execution; then
-        set -- "$out/executions.csv" "$@"
-    else
-        skip "executions.csv in the fit: this adept knows no --execution"
-    fi
-fi
 [ -z "$quick" ] || set -- "$@" --leave-out none --suggest 0
 left=$((started + minutes * 60 - $(date +%s)))
 [ "$left" -ge "$reserve" ] || left=$reserve
 say "adept calibrate, at most $left s"
 code=0 # an interrupted fit writes the best so far and ends with 5
-timeout --signal=INT "$left" "$adept" calibrate "$@" --gpu "$gpu" --models "$top/data/models" -o "$profile" >"$out/fit.txt" 2>>"$log" ||
+timeout --foreground --signal=INT "$left" "$adept" calibrate "$@" --gpu "$gpu" --models "$top/data/models" -o "$profile" >"$out/fit.txt" 2>>"$log" ||
     code=$?
 if [ "$code" -ne 0 ] && [ ! -f "$profile" ]; then
     tail -n 3 "$log" >&2
@@ -266,7 +256,6 @@ rows() {
     [ -f "$1" ] && echo "$1, $(($(wc -l <"$1") - 1)) rows" || echo "none"
 }
 echo "steps       $(rows "$out/steps.csv")"
-echo "compiled    $(rows "$out/executions.csv")"
 echo "kernels     $(rows "$out/kernels.csv")"
 echo "profile     $profile (adept predict MODEL --gpu $profile)"
 echo "fit         $out/fit.txt, held-out errors first"
