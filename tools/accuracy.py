@@ -268,16 +268,18 @@ def unseen_rows(adept, rows, report):
         if set(group["by"]) == {"gpu", "file"}:
             out.append([group["by"]["gpu"], group["by"]["file"].removesuffix(".csv"), "left out of the set", group["n"]] +
                        [number(group.get(key)) for key in ("mape_time", "bias_time", "mape_power", "mape_energy")])
-    for gpu in ("p100-pcie-16gb", "p4"):
-        file = rows / f"neusight_{gpu}.csv"
+    for gpu, stem, by in (("p100-pcie-16gb", "neusight_p100-pcie-16gb", None), ("p4", "neusight_p4", None),
+                          ("rtx4090", "timm_rtx4090_infer", "execution")):
+        file = rows / f"{stem}.csv"
         if not file.exists():
             continue
         with tempfile.TemporaryDirectory() as name:
             sheet = without_fit(SOURCE / "hwprofiles" / f"{gpu}.json", pathlib.Path(name))
-            errors = run_json([adept, "evaluate", file, "--gpu", sheet, "--models", SOURCE / "data" / "models", "--json"])
-            errors = errors["overall"]
-        out.append([gpu, file.stem, "never in the set", errors["n"]] +
-                   [number(errors.get(key)) for key in ("mape_time", "bias_time", "mape_power", "mape_energy")])
+            report = run_json([adept, "evaluate", file, "--gpu", sheet, "--models", rows / "models", "--json"] +
+                              (["--by", by] if by else []))
+        for group in report["groups"] if by else [{"by": {}, **report["overall"]}]:
+            out.append([gpu, " ".join([stem, *group["by"].values()]), "never in the set", group["n"]] +
+                       [number(group.get(key)) for key in ("mape_time", "bias_time", "mape_power", "mape_energy")])
     return out
 
 

@@ -46,7 +46,8 @@ kernels_for_steps() {
 # One set for all, from the GPUs since Volta. Pascal's stay out: cuBLAS multiplies more slowly there (0.6 of the peak in
 # linear layers, against 0.77 to 0.85), and the P4 throttles by temperature to a third. tools/accuracy.py has what the set
 # says of them. Host and constant times are of a program, not of a GPU. Matrix units are known by steps alone here: shares
-# of their peak that single products reach differ by GPU (0.86 to 0.99), and those GPUs have profiles of their own.
+# of their peak that single products reach differ by GPU (0.86 to 0.99), and those GPUs have profiles of their own. timm's
+# inference on an RTX 4090, eager and compiled, stays out: tools/accuracy.py shows what the set says of a GPU it never had.
 fit_shared() {
     set --
     for gpu in v100-pcie-32gb a100-pcie-40gb t4; do
@@ -56,7 +57,7 @@ fit_shared() {
         device_bound_rows "$rows/$file.csv" > "$work/$file.csv"
         set -- "$@" "$work/$file.csv"
     done
-    for file in "$rows"/lambda_*.csv "$rows"/timm_*.csv; do
+    for file in "$rows"/lambda_*.csv "$rows"/timm_rtx3090_*.csv; do
         [ ! -f "$file" ] || set -- "$@" "$file"
     done
     "$adept" calibrate "$@" --gpu auto --models "$rows/models" --leave-out gpu --by gpu,gpu+file --prior-rows 0.1 \
