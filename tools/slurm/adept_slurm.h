@@ -37,21 +37,35 @@ typedef struct adept_slurm_unit {
     double scale;
 } adept_slurm_unit;
 
+extern const adept_slurm_unit adept_slurm_seconds[], adept_slurm_watts[], adept_slurm_joules[];
+
+/** A key, and how its value is read into a field of a record; lists end with a name of NULL. */
+typedef struct adept_slurm_key {
+    const char *name;
+    adept_status (*read)(void *field, const struct adept_slurm_key *key, char *text, adept_error *err);
+    size_t at;        /* of the field, behind the record's begin */
+    const char *such; /* for its reader: an example for the message, or a word */
+    const adept_slurm_unit *units;
+} adept_slurm_key;
+
 /** The next word of *rest, ended by a zero that overwrites the blank behind it; NULL if there is none. */
 char *adept_slurm_word(char **rest);
-/** Cut KEY=VALUE at its '='. Returns the value; NULL if there is no '=' or nothing before or behind it. */
-char *adept_slurm_value(char *word);
-/** A number above 0. `key` is for the message. */
-adept_status adept_slurm_number(double *out, const char *key, const char *text, adept_error *err);
-/** A number above 0 with one of `units`, which is not optional. `such` is an example for the message. */
-adept_status adept_slurm_quantity(double *out, const char *key, const char *text, const adept_slurm_unit *units,
-                                  const char *such, adept_error *err);
-/** "1,2,4-8": bit n - 1 for n. */
-adept_status adept_slurm_gpus(uint64_t *mask, const char *key, const char *text, adept_error *err);
-/** "time", "energy", "edp": ADEPT_LEAST_... */
-adept_status adept_slurm_objective(int32_t *out, const char *key, const char *text, adept_error *err);
+/** Read a word KEY=VALUE into the field that its row names. @param compare  strcmp, strcasecmp
+ *  @param row  set if the key is known; NULL allowed */
+adept_status adept_slurm_key_read(const adept_slurm_key **row, const adept_slurm_key *keys,
+                                  int (*compare)(const char *, const char *), void *record, char *word,
+                                  adept_error *err);
+
+/* Readers. */
+/** double: a number above 0. */
+adept_status adept_slurm_number(void *field, const adept_slurm_key *key, char *text, adept_error *err);
+/** double: a number above 0 with one of the key's units, which is not optional. */
+adept_status adept_slurm_quantity(void *field, const adept_slurm_key *key, char *text, adept_error *err);
+/** uint64_t: "1,2,4-8": bit n - 1 for n. */
+adept_status adept_slurm_gpus(void *field, const adept_slurm_key *key, char *text, adept_error *err);
+/** int32_t: "time", "energy", "edp": ADEPT_LEAST_... */
+adept_status adept_slurm_objective(void *field, const adept_slurm_key *key, char *text, adept_error *err);
 const char *adept_slurm_objective_name(int32_t objective);
-extern const adept_slurm_unit adept_slurm_seconds[], adept_slurm_watts[], adept_slurm_joules[];
 
 /* ---- comment.c: what the user asks for ---- */
 

@@ -1,6 +1,7 @@
 /** @file comment.c  The job's comment: adept:PROFILE [KEY=VALUE]... Written by users, so hostile. Calls: words.c. */
 #include "adept_slurm.h"
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 static const char prefix[] = "adept:";
@@ -26,66 +27,37 @@ static adept_status read_profile(adept_slurm_wish *out, const char *name, adept_
     return ADEPT_OK;
 }
 
-static adept_status read_batch(int64_t *out, const char *text, adept_error *err)
+static adept_status read_batch(void *field, const adept_slurm_key *key, char *text, adept_error *err)
 {
     double value = 0;
-    if (adept_slurm_number(&value, "batch", text, NULL) != ADEPT_OK || value > 1e9 || value != floor(value))
+    if (adept_slurm_number(&value, key, text, NULL) != ADEPT_OK || value > 1e9 || value != floor(value))
         return adept_error_set(err, ADEPT_E_USAGE, "batch: '%.40s' is not a whole number from 1 to 1e9", text);
-    *out = (int64_t)value;
+    *(int64_t *)field = (int64_t)value;
     return ADEPT_OK;
 }
 
-enum { BATCH, OBJECTIVE, SAMPLES, STEPS, DEADLINE, POWER, ENERGY, GPUS, N_KEYS };
-static const char *const keys[N_KEYS] = {
-    [BATCH] = "batch",       [OBJECTIVE] = "objective", [SAMPLES] = "samples", [STEPS] = "steps",
-    [DEADLINE] = "deadline", [POWER] = "power",         [ENERGY] = "energy",   [GPUS] = "gpus",
+#define AT(member) offsetof(adept_slurm_wish, member)
+static const adept_slurm_key keys[] = {
+    {"batch", read_batch, AT(batch), NULL, NULL},
+    {"objective", adept_slurm_objective, AT(objective), NULL, NULL},
+    {"samples", adept_slurm_number, AT(samples), NULL, NULL},
+    {"steps", adept_slurm_number, AT(steps), NULL, NULL},
+    {"deadline", adept_slurm_quantity, AT(deadline_s), "90min, 2h or 1.5d", adept_slurm_seconds},
+    {"power", adept_slurm_quantity, AT(power_budget_w), "900W or 1.2kW", adept_slurm_watts},
+    {"energy", adept_slurm_quantity, AT(energy_budget_j), "2kWh or 5MJ", adept_slurm_joules},
+    {"gpus", adept_slurm_gpus, AT(gpus), NULL, NULL},
+    {0},
 };
-
-static int find_key(const char *name)
-{
-    int key = 0;
-    while (key < N_KEYS && strcmp(keys[key], name) != 0)
-        key++;
-    return key;
-}
-
-static adept_status read_key(adept_slurm_wish *w, int key, const char *name, const char *value, adept_error *err)
-{
-    switch (key) {
-    case BATCH:
-        return read_batch(&w->batch, value, err);
-    case OBJECTIVE:
-        return adept_slurm_objective(&w->objective, name, value, err);
-    case SAMPLES:
-        return adept_slurm_number(&w->samples, name, value, err);
-    case STEPS:
-        return adept_slurm_number(&w->steps, name, value, err);
-    case DEADLINE:
-        return adept_slurm_quantity(&w->deadline_s, name, value, adept_slurm_seconds, "90min, 2h or 1.5d", err);
-    case POWER:
-        return adept_slurm_quantity(&w->power_budget_w, name, value, adept_slurm_watts, "900W or 1.2kW", err);
-    case ENERGY:
-        return adept_slurm_quantity(&w->energy_budget_j, name, value, adept_slurm_joules, "2kWh or 5MJ", err);
-    case GPUS:
-        return adept_slurm_gpus(&w->gpus, name, value, err);
-    default:
-        return adept_error_set(err, ADEPT_E_USAGE,
-                               "'%.40s' is none of batch, objective, samples, steps, deadline, power, energy, gpus",
-                               name);
-    }
-}
 
 static adept_status read_keys(adept_slurm_wish *w, char *rest, adept_error *err)
 {
     unsigned seen = 0;
     for (char *word; (word = adept_slurm_word(&rest));) {
-        char *value = adept_slurm_value(word);
-        if (!value) return adept_error_set(err, ADEPT_E_USAGE, "'%.40s' is not KEY=VALUE", word);
-        int key = find_key(word);
-        adept_status status = read_key(w, key, word, value, err);
+        const adept_slurm_key *key;
+        adept_status status = adept_slurm_key_read(&key, keys, strcmp, w, word, err);
         if (status != ADEPT_OK) return status;
-        if (seen & 1u << key) return adept_error_set(err, ADEPT_E_USAGE, "%s is given twice", word);
-        seen |= 1u << key;
+        if (seen & 1u << (key - keys)) return adept_error_set(err, ADEPT_E_USAGE, "%s is given twice", key->name);
+        seen |= 1u << (key - keys);
     }
     if (w->samples > 0 && w->steps > 0)
         return adept_error_set(err, ADEPT_E_USAGE, "samples and steps exclude each other");

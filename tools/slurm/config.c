@@ -1,94 +1,65 @@
 /** @file config.c  adept.conf, in the manner of slurm.conf: KEY=VALUE, one line for each kind of GPU. Calls: words.c,
  * libadept. */
 #include "adept_slurm.h"
-#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-static adept_status read_yes(bool *out, const char *key, const char *text, const char *yes, const char *no,
-                             adept_error *err)
+/* The key's example is the word for yes. */
+static adept_status read_yes(void *field, const adept_slurm_key *key, char *text, adept_error *err)
 {
-    if (strcasecmp(text, yes) != 0 && strcasecmp(text, no) != 0)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: '%.40s' is neither %s nor %s", key, text, yes, no);
-    *out = strcasecmp(text, yes) == 0;
+    bool yes = strcasecmp(text, key->such) == 0;
+    const char *no = strcmp(key->such, "yes") == 0 ? "no" : "reject";
+    if (!yes && strcasecmp(text, no) != 0)
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: '%.40s' is neither %s nor %s", key->name, text, key->such,
+                               no);
+    *(bool *)field = yes;
     return ADEPT_OK;
 }
 
-static adept_status read_name(char out[ADEPT_SLURM_NAME_MAX + 1], const char *key, const char *text, adept_error *err)
+static adept_status read_name(void *field, const adept_slurm_key *key, char *text, adept_error *err)
 {
     size_t length = strlen(text);
     if (length > ADEPT_SLURM_NAME_MAX || strpbrk(text, ",:="))
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: '%.40s' is not one name", key, text);
-    memcpy(out, text, length + 1);
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: '%.40s' is not one name", key->name, text);
+    memcpy(field, text, length + 1);
     return ADEPT_OK;
-}
-
-/* ---- lines of the whole ---- */
-
-static adept_status read_margin(double *out, const char *key, const char *text, adept_error *err)
-{
-    adept_status status = adept_slurm_number(out, key, text, err);
-    if (status == ADEPT_OK && (*out < 1 || *out > 100))
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: %s is not between 1 and 100", key, text);
-    return status;
-}
-
-static adept_status read_directory(char **out, const char *key, const char *text, adept_error *err)
-{
-    if (text[0] != '/') return adept_error_set(err, ADEPT_E_INVALID, "%s: '%.40s' is not an absolute path", key, text);
-    if (*out) return adept_error_set(err, ADEPT_E_INVALID, "%s is given twice", key);
-    *out = strdup(text);
-    return *out ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-}
-
-static adept_status read_setting(adept_slurm_config *c, const char *key, const char *value, adept_error *err)
-{
-    if (strcasecmp(key, "ProfileDir") == 0) return read_directory(&c->profile_dir, key, value, err);
-    if (strcasecmp(key, "OnError") == 0) return read_yes(&c->pass_bad, key, value, "pass", "reject", err);
-    if (strcasecmp(key, "Tell") == 0) return read_yes(&c->tell, key, value, "yes", "no", err);
-    if (strcasecmp(key, "Objective") == 0) return adept_slurm_objective(&c->objective, key, value, err);
-    if (strcasecmp(key, "TimeMargin") == 0) return read_margin(&c->time_margin, key, value, err);
-    if (strcasecmp(key, "TimeExtra") == 0)
-        return adept_slurm_quantity(&c->time_extra_s, key, value, adept_slurm_seconds, "10min", err);
-    return adept_error_set(
-        err, ADEPT_E_INVALID,
-        "'%.40s' is none of ProfileDir, OnError, Tell, Objective, TimeMargin, TimeExtra, PartitionName", key);
 }
 
 /* ---- a line PartitionName= ---- */
 
-static adept_status read_limits(adept_slurm_place *p, const char *key, char *text, adept_error *err)
+static adept_status read_limits(void *place, const adept_slurm_key *key, char *text, adept_error *err)
 {
+    adept_slurm_place *p = place;
     p->n_limits = 0;
     for (char *save = NULL, *word = strtok_r(text, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
         if (p->n_limits == ADEPT_SLURM_LIMITS_MAX)
-            return adept_error_set(err, ADEPT_E_INVALID, "%s: more than %d limits", key, ADEPT_SLURM_LIMITS_MAX);
-        adept_status status =
-            adept_slurm_quantity(&p->limits_w[p->n_limits], key, word, adept_slurm_watts, "150W,200W", err);
+            return adept_error_set(err, ADEPT_E_INVALID, "%s: more than %d limits", key->name, ADEPT_SLURM_LIMITS_MAX);
+        adept_status status = adept_slurm_quantity(&p->limits_w[p->n_limits], key, word, err);
         if (status != ADEPT_OK) return status;
         p->n_limits++;
     }
     return ADEPT_OK;
 }
 
-static adept_status open_gpu(adept_slurm_place *p, const char *name, adept_error *err)
+static adept_status open_gpu(void *field, const adept_slurm_key *key, char *name, adept_error *err)
 {
-    if (p->gpu) return adept_error_set(err, ADEPT_E_INVALID, "Gpu is given twice");
-    return adept_gpu_open(&p->gpu, name, err);
+    adept_gpu **gpu = field;
+    if (*gpu) return adept_error_set(err, ADEPT_E_INVALID, "%s is given twice", key->name);
+    return adept_gpu_open(gpu, name, err);
 }
 
-static adept_status read_place_key(adept_slurm_place *p, const char *key, char *value, adept_error *err)
-{
-    if (strcasecmp(key, "PartitionName") == 0) return read_name(p->partition, key, value, err);
-    if (strcasecmp(key, "GresType") == 0) return read_name(p->gres_type, key, value, err);
-    if (strcasecmp(key, "Gpu") == 0) return open_gpu(p, value, err);
-    if (strcasecmp(key, "Gpus") == 0) return adept_slurm_gpus(&p->gpus, key, value, err);
-    if (strcasecmp(key, "PowerLimits") == 0) return read_limits(p, key, value, err);
-    return adept_error_set(err, ADEPT_E_INVALID, "'%.40s' is none of PartitionName, GresType, Gpu, Gpus, PowerLimits",
-                           key);
-}
+#define IN_PLACE(member) offsetof(adept_slurm_place, member)
+static const adept_slurm_key place_keys[] = {
+    {"PartitionName", read_name, IN_PLACE(partition), NULL, NULL},
+    {"GresType", read_name, IN_PLACE(gres_type), NULL, NULL},
+    {"Gpu", open_gpu, IN_PLACE(gpu), NULL, NULL},
+    {"Gpus", adept_slurm_gpus, IN_PLACE(gpus), NULL, NULL},
+    {"PowerLimits", read_limits, 0, "150W,200W", adept_slurm_watts},
+    {0},
+};
 
 /* What the board cannot be set to would fail in every prediction: say it once, here. */
 static adept_status check_place(const adept_slurm_place *p, adept_error *err)
@@ -103,34 +74,62 @@ static adept_status check_place(const adept_slurm_place *p, adept_error *err)
     return ADEPT_OK;
 }
 
-static adept_status read_place(adept_slurm_config *c, char *key, char *value, char *rest, adept_error *err)
+static adept_status begin_place(void *config, const adept_slurm_key *key, char *text, adept_error *err)
 {
+    adept_slurm_config *c = config;
     if (c->n_places == ADEPT_SLURM_PLACES_MAX)
         return adept_error_set(err, ADEPT_E_INVALID, "more than %d lines of PartitionName", ADEPT_SLURM_PLACES_MAX);
     adept_slurm_place *p = &c->places[c->n_places++]; /* counted first: adept_slurm_config_free() frees its GPU */
     p->gpus = 1;
-    adept_status status = read_place_key(p, key, value, err);
-    for (char *word; status == ADEPT_OK && (word = adept_slurm_word(&rest));) {
-        char *word_value = adept_slurm_value(word);
-        if (!word_value) return adept_error_set(err, ADEPT_E_INVALID, "'%.40s' is not KEY=VALUE", word);
-        status = read_place_key(p, word, word_value, err);
-    }
-    return status == ADEPT_OK ? check_place(p, err) : status;
+    return read_name(p->partition, key, text, err);
 }
+
+/* ---- lines of the whole ---- */
+
+static adept_status read_margin(void *field, const adept_slurm_key *key, char *text, adept_error *err)
+{
+    double *margin = field;
+    adept_status status = adept_slurm_number(margin, key, text, err);
+    if (status == ADEPT_OK && (*margin < 1 || *margin > 100))
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: %s is not between 1 and 100", key->name, text);
+    return status;
+}
+
+static adept_status read_directory(void *field, const adept_slurm_key *key, char *text, adept_error *err)
+{
+    char **out = field;
+    if (text[0] != '/')
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: '%.40s' is not an absolute path", key->name, text);
+    if (*out) return adept_error_set(err, ADEPT_E_INVALID, "%s is given twice", key->name);
+    *out = strdup(text);
+    return *out ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+}
+
+#define AT(member) offsetof(adept_slurm_config, member)
+static const adept_slurm_key settings[] = {
+    {"ProfileDir", read_directory, AT(profile_dir), NULL, NULL},
+    {"OnError", read_yes, AT(pass_bad), "pass", NULL},
+    {"Tell", read_yes, AT(tell), "yes", NULL},
+    {"Objective", adept_slurm_objective, AT(objective), NULL, NULL},
+    {"TimeMargin", read_margin, AT(time_margin), NULL, NULL},
+    {"TimeExtra", adept_slurm_quantity, AT(time_extra_s), "10min", adept_slurm_seconds},
+    {"PartitionName", begin_place, 0, NULL, NULL},
+    {0},
+};
 
 /* ---- all ---- */
 
+/* What stands behind PartitionName= is of its place. */
 static adept_status read_line(adept_slurm_config *c, char *line, adept_error *err)
 {
+    adept_status status = ADEPT_OK;
+    size_t place = c->n_places;
     line[strcspn(line, "#")] = '\0';
-    for (char *word; (word = adept_slurm_word(&line));) {
-        char *value = adept_slurm_value(word);
-        if (!value) return adept_error_set(err, ADEPT_E_INVALID, "'%.40s' is not KEY=VALUE", word);
-        if (strcasecmp(word, "PartitionName") == 0) return read_place(c, word, value, line, err);
-        adept_status status = read_setting(c, word, value, err);
-        if (status != ADEPT_OK) return status;
-    }
-    return ADEPT_OK;
+    for (char *word; status == ADEPT_OK && (word = adept_slurm_word(&line));)
+        status = c->n_places > place
+                     ? adept_slurm_key_read(NULL, place_keys, strcasecmp, &c->places[place], word, err)
+                     : adept_slurm_key_read(NULL, settings, strcasecmp, c, word, err);
+    return status == ADEPT_OK && c->n_places > place ? check_place(&c->places[place], err) : status;
 }
 
 static adept_status read_lines(adept_slurm_config *c, const char *name, char *text, adept_error *err)

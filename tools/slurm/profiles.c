@@ -9,45 +9,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROFILES 32
-#define PLANS 8 /* batch sizes of one profile */
+#define KEPT 128
 
-typedef struct plan {
-    adept_slurm_plan shown;
-    adept_workload *own; /* of another batch than the profile's; freed before the profile's */
-    uint64_t used;       /* 0: free */
-} plan;
-
-/* One file. A bad one is kept too, so that naming it again costs no reading. */
-typedef struct profile {
+/* One file at one batch size. A bad one is kept too, so that naming it again costs no reading. */
+typedef struct entry {
     char name[ADEPT_SLURM_NAME_MAX + 1];
+    bool own; /* the batch size is the profile's */
     struct stat seen;
-    adept_workload *workload; /* NULL: bad */
-    adept_error bad;
-    plan plans[PLANS];
-    uint64_t used; /* 0: free */
-} profile;
+    adept_workload *workload;
+    adept_slurm_plan plan;
+    adept_error bad; /* why there is no workload */
+    uint64_t used;   /* 0: free */
+} entry;
 
 struct adept_slurm_profiles {
     const adept_slurm_config *config;
     uint64_t clock; /* of uses */
-    profile profiles[PROFILES];
+    entry entries[KEPT];
 };
 
-static void forget_plan(plan *p)
+static void forget(entry *e)
 {
     for (size_t i = 0; i < ADEPT_SLURM_PLACES_MAX; i++)
-        adept_oracle_free((adept_oracle *)p->shown.oracles[i]);
-    adept_workload_free(p->own);
-    memset(p, 0, sizeof *p);
-}
-
-static void forget(profile *p)
-{
-    for (size_t i = 0; i < PLANS; i++)
-        if (p->plans[i].used) forget_plan(&p->plans[i]);
-    adept_workload_free(p->workload);
-    memset(p, 0, sizeof *p);
+        adept_oracle_free((adept_oracle *)e->plan.oracles[i]);
+    adept_workload_free(e->workload);
+    memset(e, 0, sizeof *e);
 }
 
 adept_slurm_profiles *adept_slurm_profiles_new(const adept_slurm_config *config)
@@ -60,8 +46,8 @@ adept_slurm_profiles *adept_slurm_profiles_new(const adept_slurm_config *config)
 void adept_slurm_profiles_free(adept_slurm_profiles *profiles)
 {
     if (!profiles) return;
-    for (size_t i = 0; i < PROFILES; i++)
-        if (profiles->profiles[i].used) forget(&profiles->profiles[i]);
+    for (size_t i = 0; i < KEPT; i++)
+        forget(&profiles->entries[i]);
     free(profiles);
 }
 
@@ -118,85 +104,73 @@ static adept_status read_workload(adept_workload **out, const char *name, int fd
     return status == ADEPT_OK ? status : adept_error_set(err, status, "profile '%s': %.800s", name, inner.message);
 }
 
-/* ---- kept ones ---- */
-
-static profile *slot_for(adept_slurm_profiles *all, const char *name)
+/* At the batch size that is asked for. */
+static adept_status read_at(entry *e, int fd, int64_t batch, adept_error *err)
 {
-    profile *oldest = &all->profiles[0];
-    for (size_t i = 0; i < PROFILES; i++) {
-        profile *p = &all->profiles[i];
-        if (p->used && strcmp(p->name, name) == 0) return p;
-        if (p->used < oldest->used) oldest = p;
-    }
-    return oldest;
-}
-
-static adept_status find_profile(profile **out, adept_slurm_profiles *all, const char *name, adept_error *err)
-{
-    struct stat st;
-    adept_error inner = {0};
-    int fd = open_file(&st, all->config->profile_dir, name, &inner);
-    if (fd < 0) return adept_error_set(err, inner.status, "%s", inner.message);
-    profile *p = slot_for(all, name);
-    if (!p->used || strcmp(p->name, name) != 0 || !adept_slurm_is_same(&p->seen, &st)) {
-        if (p->used) forget(p);
-        snprintf(p->name, sizeof p->name, "%s", name);
-        p->seen = st;
-        if (read_workload(&p->workload, name, fd, (size_t)st.st_size, &p->bad) != ADEPT_OK) p->workload = NULL;
-    }
-    close(fd);
-    p->used = ++all->clock;
-    *out = p;
-    return p->workload ? ADEPT_OK : adept_error_set(err, p->bad.status, "%s", p->bad.message);
-}
-
-static adept_status make_plan(plan *p, const profile *of, const adept_slurm_config *config, int64_t batch,
-                              adept_error *err)
-{
+    adept_workload *own = NULL;
     adept_workload_info info;
-    adept_workload_describe(&info, of->workload);
-    if (batch != info.batch_size) {
-        adept_error inner = {0};
-        adept_status status = adept_workload_at(&p->own, of->workload, batch, 0, &inner);
-        if (status != ADEPT_OK) return adept_error_set(err, status, "profile '%s': %.800s", of->name, inner.message);
+    adept_error inner = {0};
+    adept_status status = read_workload(&own, e->name, fd, (size_t)e->seen.st_size, err);
+    if (status != ADEPT_OK) return status;
+    adept_workload_describe(&info, own);
+    e->own = batch == 0 || batch == info.batch_size;
+    e->plan.batch = e->own ? info.batch_size : batch;
+    if (e->own) {
+        e->workload = own;
+        return ADEPT_OK;
     }
-    p->shown.batch = batch;
+    status = adept_workload_at(&e->workload, own, batch, 0, &inner);
+    adept_workload_free(own);
+    return status == ADEPT_OK ? status : adept_error_set(err, status, "profile '%s': %.800s", e->name, inner.message);
+}
+
+static void compile_oracles(entry *e, const adept_slurm_config *config)
+{
     for (size_t i = 0; i < config->n_places; i++) {
         adept_error inner = {0};
         adept_oracle *oracle = NULL;
-        if (adept_oracle_new(&oracle, p->own ? p->own : of->workload, config->places[i].gpu, NULL, &inner) !=
-            ADEPT_OK) {
-            oracle = NULL;
-            if (p->shown.why.status == ADEPT_OK) p->shown.why = inner;
-        }
-        p->shown.oracles[i] = oracle;
+        if (adept_oracle_new(&oracle, e->workload, config->places[i].gpu, NULL, &inner) == ADEPT_OK)
+            e->plan.oracles[i] = oracle;
+        else if (e->plan.why.status == ADEPT_OK)
+            e->plan.why = inner;
     }
-    return ADEPT_OK;
+}
+
+/* ---- kept ones ---- */
+
+static bool is_of(const entry *e, const char *name, int64_t batch)
+{
+    return e->used && strcmp(e->name, name) == 0 && (batch == 0 ? e->own : e->plan.batch == batch);
+}
+
+static entry *slot_for(adept_slurm_profiles *all, const char *name, int64_t batch)
+{
+    entry *oldest = &all->entries[0];
+    for (entry *e = all->entries; e < all->entries + KEPT; e++) {
+        if (is_of(e, name, batch)) return e;
+        if (e->used < oldest->used) oldest = e;
+    }
+    return oldest;
 }
 
 adept_status adept_slurm_profiles_get(const adept_slurm_plan **out, adept_slurm_profiles *profiles, const char *name,
                                       int64_t batch, adept_error *err)
 {
-    profile *p = NULL;
-    adept_workload_info info;
-    adept_status status = find_profile(&p, profiles, name, err);
-    if (status != ADEPT_OK) return status;
-    adept_workload_describe(&info, p->workload);
-    if (batch == 0) batch = info.batch_size;
-    plan *slot = &p->plans[0];
-    for (size_t i = 0; i < PLANS; i++) {
-        if (p->plans[i].used && p->plans[i].shown.batch == batch) {
-            slot = &p->plans[i];
-            break;
-        }
-        if (p->plans[i].used < slot->used) slot = &p->plans[i];
+    struct stat st;
+    adept_error inner = {0};
+    int fd = open_file(&st, profiles->config->profile_dir, name, &inner);
+    if (fd < 0) return adept_error_set(err, inner.status, "%s", inner.message);
+    entry *e = slot_for(profiles, name, batch);
+    if (!is_of(e, name, batch) || !adept_slurm_is_same(&e->seen, &st)) {
+        forget(e);
+        snprintf(e->name, sizeof e->name, "%s", name);
+        e->seen = st;
+        e->own = batch == 0;
+        e->plan.batch = batch;
+        if (read_at(e, fd, batch, &e->bad) == ADEPT_OK) compile_oracles(e, profiles->config);
     }
-    if (!slot->used || slot->shown.batch != batch) {
-        if (slot->used) forget_plan(slot);
-        status = make_plan(slot, p, profiles->config, batch, err);
-        if (status != ADEPT_OK) return status;
-    }
-    slot->used = ++profiles->clock;
-    *out = &slot->shown;
-    return ADEPT_OK;
+    close(fd);
+    e->used = ++profiles->clock;
+    *out = &e->plan;
+    return e->workload ? ADEPT_OK : adept_error_set(err, e->bad.status, "%s", e->bad.message);
 }

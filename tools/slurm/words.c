@@ -44,34 +44,49 @@ char *adept_slurm_word(char **rest)
     return word;
 }
 
-char *adept_slurm_value(char *word)
+static adept_status unknown_key(const adept_slurm_key *keys, const char *word, adept_error *err)
 {
-    char *sign = strchr(word, '=');
-    if (!sign || sign == word || sign[1] == '\0') return NULL;
-    *sign = '\0';
-    return sign + 1;
+    char list[256] = "";
+    for (; keys->name; keys++)
+        strcat(strcat(list, *list ? ", " : ""), keys->name); /* our own words: they fit */
+    return adept_error_set(err, ADEPT_E_USAGE, "'%.40s' is none of %s", word, list);
 }
 
-adept_status adept_slurm_number(double *out, const char *key, const char *text, adept_error *err)
+adept_status adept_slurm_key_read(const adept_slurm_key **row, const adept_slurm_key *keys,
+                                  int (*compare)(const char *, const char *), void *record, char *word,
+                                  adept_error *err)
+{
+    char *sign = strchr(word, '=');
+    const adept_slurm_key *key = keys;
+    if (!sign || sign == word || sign[1] == '\0')
+        return adept_error_set(err, ADEPT_E_USAGE, "'%.40s' is not KEY=VALUE", word);
+    *sign = '\0';
+    while (key->name && compare(key->name, word) != 0)
+        key++;
+    if (!key->name) return unknown_key(keys, word, err);
+    if (row) *row = key;
+    return key->read((char *)record + key->at, key, sign + 1, err);
+}
+
+adept_status adept_slurm_number(void *field, const adept_slurm_key *key, char *text, adept_error *err)
 {
     double value;
     if (!adept_number_parse(&value, text) || !(value > 0))
-        return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number above 0", key, text);
-    *out = value;
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number above 0", key->name, text);
+    *(double *)field = value;
     return ADEPT_OK;
 }
 
-adept_status adept_slurm_quantity(double *out, const char *key, const char *text, const adept_slurm_unit *units,
-                                  const char *such, adept_error *err)
+adept_status adept_slurm_quantity(void *field, const adept_slurm_key *key, char *text, adept_error *err)
 {
     size_t length = adept_number_length(text);
     double value = NAN;
-    for (; units->name; units++)
-        if (length > 0 && strcmp(units->name, text + length) == 0) value = adept_number_value(text) * units->scale;
+    for (const adept_slurm_unit *u = key->units; u->name; u++)
+        if (length > 0 && strcmp(u->name, text + length) == 0) value = adept_number_value(text) * u->scale;
     if (!(value > 0) || !isfinite(value))
-        return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number above 0 with a unit, such as %s", key,
-                               text, such);
-    *out = value;
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number above 0 with a unit, such as %s",
+                               key->name, text, key->such);
+    *(double *)field = value;
     return ADEPT_OK;
 }
 
@@ -85,7 +100,7 @@ static unsigned gpu_number(const char **text)
     return n <= ADEPT_SLURM_GPUS_MAX ? (unsigned)n : 0;
 }
 
-adept_status adept_slurm_gpus(uint64_t *mask, const char *key, const char *text, adept_error *err)
+adept_status adept_slurm_gpus(void *field, const adept_slurm_key *key, char *text, adept_error *err)
 {
     uint64_t bits = 0;
     for (const char *at = text;; at++) {
@@ -96,24 +111,24 @@ adept_status adept_slurm_gpus(uint64_t *mask, const char *key, const char *text,
         }
         if (low == 0 || high < low || (*at != ',' && *at != '\0'))
             return adept_error_set(err, ADEPT_E_USAGE,
-                                   "%s: '%.40s' is not a list of numbers from 1 to %d, such as 1,2,4-8", key, text,
-                                   ADEPT_SLURM_GPUS_MAX);
+                                   "%s: '%.40s' is not a list of numbers from 1 to %d, such as 1,2,4-8", key->name,
+                                   text, ADEPT_SLURM_GPUS_MAX);
         for (unsigned n = low; n <= high; n++)
             bits |= UINT64_C(1) << (n - 1);
         if (*at == '\0') break;
     }
-    *mask = bits;
+    *(uint64_t *)field = bits;
     return ADEPT_OK;
 }
 
-adept_status adept_slurm_objective(int32_t *out, const char *key, const char *text, adept_error *err)
+adept_status adept_slurm_objective(void *field, const adept_slurm_key *key, char *text, adept_error *err)
 {
     for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++)
         if (strcmp(objectives[i], text) == 0) {
-            *out = (int32_t)i;
+            *(int32_t *)field = (int32_t)i;
             return ADEPT_OK;
         }
-    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is none of time, energy, edp", key, text);
+    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is none of time, energy, edp", key->name, text);
 }
 
 const char *adept_slurm_objective_name(int32_t objective)
