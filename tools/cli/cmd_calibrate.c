@@ -10,7 +10,6 @@
 #include "report_fit.h"
 #include "units.h"
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "report_fit.h"
 #include "step_options.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 static const char *const default_by[] = {"model", "precision", "gpus"};
 

@@ -12,7 +12,6 @@
 #include "load.h"
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SHOWN_POINTS 40 /* grids up to this size are printed in the report */

@@ -4,7 +4,6 @@
 #include "table.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- text and Markdown ---- */

@@ -1,7 +1,6 @@
 /** @file report_diff.c  A difference for people: on a terminal, or as a comment on a change; and as JSON, which has the
  *  modules that stayed the same too. */
 #include "report.h"
-#include "groups.h"
 #include "table.h"
 #include <inttypes.h>
 #include <math.h>

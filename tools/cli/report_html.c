@@ -1,11 +1,9 @@
 /** @file report_html.c  Headline first, then pictures from the whole to the parts, then where the numbers come from. */
 #include "report_pictures.h"
 #include "page.h"
-#include "table.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LAYER_ROWS 20

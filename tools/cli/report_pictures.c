@@ -7,7 +7,6 @@
 #include "treemap.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 const char *adept_picture_file(adept_picture_id id)
 {

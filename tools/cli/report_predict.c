@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define MOST_EXPENSIVE 3
 #define BAR_WIDTH 30

@@ -4,7 +4,6 @@
 #include "units.h"
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static void print_params(FILE *out, const adept_profile *profile)
 {

@@ -3,7 +3,6 @@
 #include "adept_number.h"
 #include "units.h"
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #define MOST_OF_FRONT 24 /* rows that a person looks at */

@@ -5,7 +5,6 @@
 #include "page.h"
 #include "report_sweep.h"
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "units.h"
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SECONDS_PER_H 3600.0

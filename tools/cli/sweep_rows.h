@@ -3,7 +3,6 @@
 #define ADEPT_SWEEP_ROWS_H
 #include "adept_json_writer.h"
 #include "adept_sweep.h"
-#include "cli.h"
 #include <stdio.h>
 
 typedef struct adept_sweep_rows {

@@ -4,7 +4,6 @@
 #include "gnuplot.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PANELS ADEPT_LIMIT_QUANTITIES
 #define PANEL_HEIGHT 178.0

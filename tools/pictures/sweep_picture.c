@@ -3,7 +3,6 @@
 #include "chart.h"
 #include "gnuplot.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define WIDTH 1000.0

@@ -8,7 +8,6 @@
 #include "units.h"
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 typedef struct adept_rect {

@@ -5,7 +5,6 @@
 #include "embedded_openapi.h"
 #include "oracles.h"
 #include "request.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

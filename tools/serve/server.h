@@ -5,7 +5,6 @@
 #include "catalogue.h"
 #include "metrics.h"
 #include "problem.h"
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -2,7 +2,6 @@
  * libadept. */
 #include "adept_slurm.h"
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
