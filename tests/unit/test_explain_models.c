@@ -56,11 +56,12 @@ static void check_changes(const adept_explanation *x, const char *what)
             continue;
         }
         n_changes++;
-        n_better += c->p.samples_per_s > x->p.samples_per_s;
+        n_better += c->p.samples_per_s > x->step->prediction.samples_per_s;
         assert_true(c->p.step_time_s > 0 && isfinite(c->p.step_time_s) && c->p.energy_step_j > 0);
-        if (strcmp(c->key, "host") == 0 && c->p.step_time_s > x->p.step_time_s * (1 + 1e-9) && x->run->gpus < 2)
+        if (strcmp(c->key, "host") == 0 && c->p.step_time_s > x->step->prediction.step_time_s * (1 + 1e-9) &&
+            x->step->run->gpus < 2)
             fail_msg("%s: without host time it takes longer", what);
-        if (strcmp(c->key, "edp_limit") == 0 && c->p.edp_js > x->p.edp_js * (1 + 1e-6))
+        if (strcmp(c->key, "edp_limit") == 0 && c->p.edp_js > x->step->prediction.edp_js * (1 + 1e-6))
             fail_msg("%s: the limit of least energy times time has more of it", what);
     }
 }
@@ -78,14 +79,17 @@ static void check_texts(adept_cli *cli, const adept_explanation *x, const char *
     }
 }
 
-static void check_point(adept_sweep_source *source, const adept_hwprofile *hw, const adept_run *run, const char *path)
+static void check_point(adept_sweep_source *source, adept_hwprofile *hw, const adept_run *run, const char *path)
 {
+    static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER};
     char what[512];
     adept_cli cli = {0};
+    adept_step step = {.source = *source, .profile = source->base, .hw = hw, .run = run};
     adept_explanation *x = calloc(1, sizeof *x);
     snprintf(what, sizeof what, "%s on %s, %lld GPUs", path, hw->name, (long long)run->gpus);
     assert_non_null(x);
-    if (adept_explain(&cli, x, source, hw, run) != ADEPT_OK) fail_msg("%s: %s", what, cli.err.message);
+    if (adept_step_predict_profile(&cli, &step, &by_layer) != ADEPT_OK || adept_explain(&cli, x, &step) != ADEPT_OK)
+        fail_msg("%s: %s", what, cli.err.message);
     assert_true(x->n_sentences >= 5 && x->n_sentences < ADEPT_EXPLAIN_SENTENCES &&
                 x->n_changes < ADEPT_EXPLAIN_CHANGES);
     for (size_t i = 0; i < x->n_sentences; i++)
@@ -96,6 +100,9 @@ static void check_point(adept_sweep_source *source, const adept_hwprofile *hw, c
     n_points++;
     adept_explanation_free(x);
     free(x);
+    *source = step.source;
+    adept_groups_free(&step.groups);
+    free(step.ops);
 }
 
 static void check_model(const char *path, void *context)

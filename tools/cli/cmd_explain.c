@@ -1,7 +1,6 @@
 /** @file cmd_explain.c  `adept explain`: what limits a step, and what would help, in sentences. */
 #include "explain.h"
 #include "table.h"
-#include "step_options.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,19 +43,17 @@ static adept_status print(adept_cli *cli, const adept_explanation *x, const expl
 
 static adept_status explain(adept_cli *cli, void *options)
 {
+    static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER};
     const explain_options *o = options;
-    adept_hwprofile *hw = NULL;
-    adept_sweep_source source = {0};
+    adept_step step = {0};
     adept_explanation *x = calloc(1, sizeof *x);
 
     if (!x) return adept_cli_no_memory(cli);
-    adept_status status = adept_step_open(cli, &hw, &source, &o->step);
-    if (status == ADEPT_OK) status = adept_explain(cli, x, &source, hw, &o->step.where.run);
-    if (status == ADEPT_OK) adept_set_warn(&x->p, &o->step.set);
+    adept_status status = adept_step_predict(cli, &step, &o->step, NULL, &by_layer);
+    if (status == ADEPT_OK) status = adept_explain(cli, x, &step);
     if (status == ADEPT_OK) status = print(cli, x, o);
     adept_explanation_free(x);
-    adept_sweep_source_close(&source);
-    adept_hwprofile_free(hw);
+    adept_step_free(&step);
     free(x);
     return status;
 }

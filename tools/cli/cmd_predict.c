@@ -1,11 +1,6 @@
 /** @file cmd_predict.c  `adept predict`: time, power and energy of a step on a GPU. */
-#include "adept_model.h"
 #include "adept_prediction_json.h"
-#include "cli.h"
-#include "groups.h"
-#include "table.h"
 #include "report.h"
-#include "step_options.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,53 +37,14 @@ static const adept_option_row rows[] = {
 
 /* ---------------------------------------------------------------- running it ------------------------------------- */
 
-/* Everything a prediction needs and gives; freed together. */
-typedef struct work {
-    adept_sweep_source source;
-    const adept_profile *profile; /* its */
-    adept_hwprofile *hw;
-    adept_prediction prediction;
-    adept_power_limits limits;
-    adept_op_prediction *ops;
-    adept_groups groups;
-    adept_totals totals;
-    bool has_totals;
-} work;
-
-static void work_free(work *w)
-{
-    adept_groups_free(&w->groups);
-    free(w->ops);
-    adept_hwprofile_free(w->hw);
-    adept_sweep_source_close(&w->source);
-}
-
-static adept_status compute(adept_cli *cli, work *w, const predict_options *o)
-{
-    const adept_run *run = &o->step.where.run;
-    adept_status status = adept_step_open(cli, &w->hw, &w->source, &o->step);
-
-    w->profile = w->source.base;
-    if (status == ADEPT_OK) status = adept_predict(&w->prediction, w->profile, w->hw, run, &cli->err);
-    if (status == ADEPT_OK) status = adept_predict_power_limits(&w->limits, w->profile, w->hw, run, &cli->err);
-    if (status != ADEPT_OK) return status;
-    adept_set_warn(&w->prediction, &o->step.set);
-    w->has_totals = adept_job_spec_given(&o->job);
-    w->totals = adept_totals_of(&o->job, &w->prediction, w->profile, run);
-    w->ops = calloc(w->profile->n_ops + 1, sizeof *w->ops);
-    if (!w->ops) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    status = adept_predict_ops(w->ops, w->profile, w->hw, run, &cli->err);
-    return status == ADEPT_OK ? adept_groups_make(cli, &w->groups, w->profile, w->ops, &o->grouping) : status;
-}
-
 /* CONTRACT: "layers", in the model's order. malloc'ed. */
-static adept_layer_prediction *layers_of(const work *w)
+static adept_layer_prediction *layers_of(const adept_step *s)
 {
-    adept_layer_prediction *layers = calloc(w->groups.n + 1, sizeof *layers);
-    double passes = (double)w->profile->grad_accum;
+    adept_layer_prediction *layers = calloc(s->groups.n + 1, sizeof *layers);
+    double passes = (double)s->profile->grad_accum;
 
-    for (size_t i = 0; layers && i < w->groups.n; i++) {
-        const adept_group *g = &w->groups.rows[i];
+    for (size_t i = 0; layers && i < s->groups.n; i++) {
+        const adept_group *g = &s->groups.rows[i];
         const adept_profile_totals *t = &g->totals;
         layers[i] = (adept_layer_prediction){
             .path = g->name,
@@ -105,51 +61,41 @@ static adept_layer_prediction *layers_of(const work *w)
     return layers;
 }
 
-static adept_status print_json(adept_cli *cli, const work *w, const predict_options *o)
+static adept_status print_json(adept_cli *cli, const adept_step *s, const predict_options *o)
 {
     bool by_layer = o->grouping.given && o->grouping.by == ADEPT_BY_LAYER;
-    adept_layer_prediction *layers = by_layer ? layers_of(w) : NULL;
+    adept_layer_prediction *layers = by_layer ? layers_of(s) : NULL;
     char *json = NULL;
     adept_json_writer out;
 
     if (!by_layer || layers)
-        json = adept_prediction_to_json(&w->prediction, w->profile, w->hw, &o->step.where.run,
-                                        w->has_totals ? &w->totals : NULL, &w->limits, layers, w->groups.n);
+        json = adept_prediction_to_json(&s->prediction, s->profile, s->hw, s->run,
+                                        s->totals.steps > 0 ? &s->totals : NULL, &s->limits, layers, s->groups.n);
     free(layers);
     adept_json_continue(&out, json);
     if (o->grouping.given && !by_layer)
-        adept_groups_put_json(&out, &w->groups, &o->grouping, (double)w->profile->grad_accum, ADEPT_ROWS_PREDICTED);
+        adept_groups_put_json(&out, &s->groups, &o->grouping, (double)s->profile->grad_accum, ADEPT_ROWS_PREDICTED);
     adept_json_end_object(&out);
     return adept_json_emit(cli, &out);
 }
 
-static adept_status print(adept_cli *cli, work *w, const predict_options *o)
+static adept_status print(adept_cli *cli, adept_step *s, const predict_options *o)
 {
-    const adept_prediction_report report = {
-        .profile = w->profile,
-        .hw = w->hw,
-        .run = &o->step.where.run,
-        .prediction = &w->prediction,
-        .totals = w->has_totals ? &w->totals : NULL,
-        .limits = &w->limits,
-        .groups = &w->groups,
-        .grouping = &o->grouping,
-    };
-    adept_status status = o->label ? adept_label_write(cli, o->label, &report) : ADEPT_OK;
+    adept_status status = o->label ? adept_label_write(cli, o->label, s) : ADEPT_OK;
 
-    if (status != ADEPT_OK || o->json) return status == ADEPT_OK ? print_json(cli, w, o) : status;
-    adept_groups_sort(&w->groups);
-    return adept_report_prediction(cli, stdout, &report);
+    if (status != ADEPT_OK || o->json) return status == ADEPT_OK ? print_json(cli, s, o) : status;
+    adept_groups_sort(&s->groups);
+    return adept_report_prediction(cli, stdout, s);
 }
 
 static adept_status predict(adept_cli *cli, void *options)
 {
     const predict_options *o = options;
-    work w = {.profile = NULL};
-    adept_status status = compute(cli, &w, o);
+    adept_step step = {0};
+    adept_status status = adept_step_predict(cli, &step, &o->step, &o->job, &o->grouping);
 
-    if (status == ADEPT_OK) status = print(cli, &w, o);
-    work_free(&w);
+    if (status == ADEPT_OK) status = print(cli, &step, o);
+    adept_step_free(&step);
     return status;
 }
 

@@ -1,10 +1,8 @@
 /** @file cmd_report.c  `adept report`: a prediction as one HTML file with pictures. */
 #include "adept_file.h"
-#include "adept_model.h"
 #include "gnuplot.h"
 #include "table.h"
 #include "report_pictures.h"
-#include "step_options.h"
 #include "units.h"
 #include <errno.h>
 #include <stdio.h>
@@ -45,51 +43,27 @@ static const adept_option_row rows[] = {
 /* ---------------------------------------------------------------- running it ------------------------------------- */
 
 typedef struct work {
-    adept_hwprofile *hw;
-    adept_sweep_source source;
-    adept_explanation *x; /* the prediction is its */
-    adept_op_prediction *ops;
-    adept_totals totals;
+    adept_step step;
+    adept_explanation *x; /* of it */
     adept_pictures pictures;
 } work;
 
 static void work_free(work *w)
 {
     adept_pictures_free(&w->pictures);
-    free(w->ops);
     if (w->x) adept_explanation_free(w->x);
     free(w->x);
-    adept_sweep_source_close(&w->source);
-    adept_hwprofile_free(w->hw);
+    adept_step_free(&w->step);
 }
 
 static adept_status compute(adept_cli *cli, work *w, const report_options *o)
 {
-    const adept_run *run = &o->step.where.run;
-    adept_status status = adept_step_open(cli, &w->hw, &w->source, &o->step);
+    static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER};
+    adept_status status = adept_step_predict(cli, &w->step, &o->step, &o->job, &by_layer);
 
     if (status != ADEPT_OK) return status;
     w->x = calloc(1, sizeof *w->x);
-    w->ops = calloc(w->source.base->n_ops + 1, sizeof *w->ops);
-    if (!w->x || !w->ops) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    status = adept_explain(cli, w->x, &w->source, w->hw, run);
-    if (status != ADEPT_OK) return status;
-    adept_set_warn(&w->x->p, &o->step.set);
-    w->totals = adept_totals_of(&o->job, &w->x->p, w->x->profile, run);
-    return adept_predict_ops(w->ops, w->x->profile, w->hw, run, &cli->err);
-}
-
-static adept_prediction_report report_of(const work *w, const report_options *o)
-{
-    return (adept_prediction_report){
-        .profile = w->x->profile,
-        .hw = w->hw,
-        .run = &o->step.where.run,
-        .prediction = &w->x->p,
-        .totals = adept_job_spec_given(&o->job) ? &w->totals : NULL,
-        .limits = &w->x->limits,
-        .groups = &w->x->layers,
-    };
+    return w->x ? adept_explain(cli, w->x, &w->step) : adept_cli_no_memory(cli);
 }
 
 static adept_status write_plots(adept_cli *cli, const adept_pictures *p, const char *folder)
@@ -109,10 +83,9 @@ static adept_status write_plots(adept_cli *cli, const adept_pictures *p, const c
     return status;
 }
 
-static adept_status write_report(adept_cli *cli, const adept_prediction_report *r, const work *w, const char *path,
-                                 size_t *size)
+static adept_status write_report(adept_cli *cli, const work *w, const char *path, size_t *size)
 {
-    char *html = adept_report_html(r, &w->pictures, w->x, size);
+    char *html = adept_report_html(w->x, &w->pictures, size);
 
     if (!html) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while writing the report");
     adept_status status = adept_file_write(path, html, *size, &cli->err);
@@ -145,11 +118,10 @@ static adept_status print_written(adept_cli *cli, const report_options *o, const
 
 static adept_status write_all(adept_cli *cli, work *w, const report_options *o)
 {
-    const adept_prediction_report r = report_of(w, o);
     size_t size = 0;
-    adept_status status = adept_pictures_draw(cli, &w->pictures, &r, w->ops, &w->x->elasticities);
+    adept_status status = adept_pictures_draw(cli, &w->pictures, w->x);
 
-    if (status == ADEPT_OK && o->output) status = write_report(cli, &r, w, o->output, &size);
+    if (status == ADEPT_OK && o->output) status = write_report(cli, w, o->output, &size);
     if (status == ADEPT_OK && o->plots) status = write_plots(cli, &w->pictures, o->plots);
     return status == ADEPT_OK ? print_written(cli, o, &w->pictures, size) : status;
 }
@@ -157,7 +129,7 @@ static adept_status write_all(adept_cli *cli, work *w, const report_options *o)
 static adept_status report(adept_cli *cli, void *options)
 {
     const report_options *o = options;
-    work w = {.hw = NULL};
+    work w = {.x = NULL};
     adept_status status = adept_gnuplot_check("report", &cli->err);
 
     if (status == ADEPT_OK) status = compute(cli, &w, o);

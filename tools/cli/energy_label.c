@@ -27,12 +27,12 @@ adept_label_format adept_label_format_of(const char *path)
 
 /* ---------------------------------------------------------------- what both say ----------------------------------- */
 
-static int64_t gpus_of(const adept_prediction_report *l)
+static int64_t gpus_of(const adept_step *l)
 {
     return l->run->gpus > 0 ? l->run->gpus : 1;
 }
 
-static const char *calibration_of(const adept_prediction_report *l)
+static const char *calibration_of(const adept_step *l)
 {
     if (adept_calibrated_in(l->hw, l->run, l->profile->precision)) return "calibrated on measurements of this GPU";
     if (adept_calibrated_for(l->hw, l->run)) return "calibrated on measurements of this GPU in other precisions";
@@ -83,7 +83,7 @@ static adept_text grams(double value)
     return adept_units_si(value, "g CO2e");
 }
 
-static void add_setup(adept_table *table, const adept_prediction_report *l)
+static void add_setup(adept_table *table, const adept_step *l)
 {
     const adept_profile *p = l->profile;
     char text[512];
@@ -104,10 +104,10 @@ static void add_setup(adept_table *table, const adept_prediction_report *l)
     add_text(table, "configuration", text);
 }
 
-static void add_numbers(adept_table *table, const adept_prediction_report *l)
+static void add_numbers(adept_table *table, const adept_step *l)
 {
-    const adept_prediction *p = l->prediction;
-    const adept_totals *t = l->totals;
+    const adept_prediction *p = &l->prediction;
+    const adept_totals *t = &l->totals;
     char text[128];
 
     add_row(table, "step time", adept_units_time, p->step_time_s, p->interval_level, p->interval_time_s);
@@ -124,9 +124,9 @@ static void add_numbers(adept_table *table, const adept_prediction_report *l)
         add_row(table, "emissions", grams, t->co2e_g, t->interval_level, t->interval_co2e_g);
 }
 
-static void add_origin(adept_table *table, const adept_prediction_report *l)
+static void add_origin(adept_table *table, const adept_step *l)
 {
-    const adept_totals *t = l->totals;
+    const adept_totals *t = &l->totals;
     char text[512];
 
     if (!isnan(t->carbon_g_per_kwh)) {
@@ -145,7 +145,7 @@ static void add_origin(adept_table *table, const adept_prediction_report *l)
     add_text(table, "method", text);
 }
 
-static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_prediction_report *l, const char *scope)
+static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_step *l, const char *scope)
 {
     adept_table table = {.columns = "|" STATEMENT, .markdown = true};
 
@@ -158,7 +158,7 @@ static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_predic
     return status;
 }
 
-static char *markdown_of(adept_cli *cli, const adept_prediction_report *l, const char *scope)
+static char *markdown_of(adept_cli *cli, const adept_step *l, const char *scope)
 {
     char *text = NULL;
     size_t size;
@@ -174,22 +174,22 @@ static char *markdown_of(adept_cli *cli, const adept_prediction_report *l, const
 /* ---------------------------------------------------------------- JSON -------------------------------------------- */
 
 /* The keys of a model card's metadata. */
-static void put_card(adept_json_writer *w, const adept_prediction_report *l)
+static void put_card(adept_json_writer *w, const adept_step *l)
 {
     char source[128], hardware[192];
 
     snprintf(source, sizeof source, "adept " ADEPT_VERSION " (%s)", STATEMENT);
     snprintf(hardware, sizeof hardware, "%" PRId64 " x %.100s", gpus_of(l), l->hw->name);
     adept_json_begin_object(w, "co2_eq_emissions");
-    adept_json_put_number(w, "emissions", l->totals->co2e_g);
+    adept_json_put_number(w, "emissions", l->totals.co2e_g);
     adept_json_put_known(w, "source", source);
     adept_json_put_null(w, "training_type");
-    adept_json_put_known(w, "geographical_location", l->totals->place);
+    adept_json_put_known(w, "geographical_location", l->totals.place);
     adept_json_put_known(w, "hardware_used", hardware);
     adept_json_end_object(w);
 }
 
-static void put_config(adept_json_writer *w, const adept_prediction_report *l)
+static void put_config(adept_json_writer *w, const adept_step *l)
 {
     const adept_profile *p = l->profile;
 
@@ -201,7 +201,7 @@ static void put_config(adept_json_writer *w, const adept_prediction_report *l)
     adept_json_put_object(w, "config",
                           "gpu %s gpus %jd nodes %g mode %s precision %s batch_size %jd grad_accum %jd optimizer %s "
                           "attention %s power_limit_w %g clock_hz %g",
-                          l->hw->name, gpus_of(l), l->totals->nodes, adept_mode_name(p->mode),
+                          l->hw->name, gpus_of(l), l->totals.nodes, adept_mode_name(p->mode),
                           adept_precision_name(p->precision), p->batch_size, p->grad_accum, p->optimizer,
                           adept_attention_name(p->attention), l->run->power_limit_w > 0 ? l->run->power_limit_w : NAN,
                           l->run->clock_hz > 0 ? l->run->clock_hz : NAN);
@@ -229,9 +229,9 @@ static void put_totals(adept_json_writer *w, const adept_totals *t)
     adept_json_end_object(w);
 }
 
-static char *json_of(const adept_prediction_report *l, const char *scope)
+static char *json_of(const adept_step *l, const char *scope)
 {
-    const adept_prediction *p = l->prediction;
+    const adept_prediction *p = &l->prediction;
     adept_json_writer w = {.pretty = true};
 
     adept_json_begin_object(&w, NULL);
@@ -241,7 +241,7 @@ static char *json_of(const adept_prediction_report *l, const char *scope)
     put_config(&w, l);
     adept_json_put_members(&w, "step_time_s %g power_avg_w %g energy_step_j %g energy_per_sample_j %g", p->step_time_s,
                            p->power_avg_w, p->energy_step_j, p->energy_per_sample_j);
-    put_totals(&w, l->totals);
+    put_totals(&w, &l->totals);
     adept_json_put_members(&w, "method %s calibrated %d calibration %s scope %s adept_version %s",
                            adept_granularity_name(adept_granularity_of(l->hw, l->run)),
                            adept_calibrated_in(l->hw, l->run, l->profile->precision), calibration_of(l), scope, ADEPT_VERSION);
@@ -250,9 +250,9 @@ static char *json_of(const adept_prediction_report *l, const char *scope)
     return adept_json_finish(&w);
 }
 
-adept_status adept_label_write(adept_cli *cli, const char *path, const adept_prediction_report *label)
+adept_status adept_label_write(adept_cli *cli, const char *path, const adept_step *label)
 {
-    char *scope = scope_of(label->totals), *text = NULL;
+    char *scope = scope_of(&label->totals), *text = NULL;
     bool json = adept_label_format_of(path) == ADEPT_LABEL_JSON;
     adept_status status;
 

@@ -58,7 +58,6 @@ size_t adept_explain_levers(const adept_elasticity *rows[], size_t most, const a
 typedef struct changer {
     adept_cli *cli;
     adept_explanation *x;
-    adept_sweep_source *source;
 } changer;
 
 static const adept_sweep_workload as_it_is = {.precision = -1, .mode = -1, .attention = -1};
@@ -91,15 +90,15 @@ static adept_status end(changer *c, adept_explain_change *change, adept_status s
 static adept_status with_run(changer *c, adept_explain_change *change, const adept_run *run)
 {
     adept_error err = {0};
-    return end(c, change, adept_predict(&change->p, c->x->profile, c->x->hw, run, &err), &err);
+    return end(c, change, adept_predict(&change->p, c->x->step->profile, c->x->step->hw, run, &err), &err);
 }
 
 static adept_status with_workload(changer *c, adept_explain_change *change, const adept_sweep_workload *w)
 {
     const adept_profile *profile;
     adept_error err = {0};
-    adept_status status = adept_sweep_source_profile(&profile, w, c->source, &err);
-    if (status == ADEPT_OK) status = adept_predict(&change->p, profile, c->x->hw, c->x->run, &err);
+    adept_status status = adept_sweep_source_profile(&profile, w, &c->x->step->source, &err);
+    if (status == ADEPT_OK) status = adept_predict(&change->p, profile, c->x->step->hw, c->x->step->run, &err);
     return end(c, change, status, &err);
 }
 
@@ -110,7 +109,7 @@ static adept_status try_precision(changer *c, adept_precision precision)
     adept_sweep_workload w = as_it_is;
     adept_explain_change *change = begin(c, "precision", ADEPT_EXPLAIN_STEP, "%s%s", adept_precision_name(precision),
                                          adept_precision_is_autocast(precision) ? " autocast" : " matrix units");
-    const adept_intervals *known = c->x->hw->intervals;
+    const adept_intervals *known = c->x->step->hw->intervals;
     w.precision = (int)precision;
     change->unmeasured = known && known->precisions != 0 && !(known->precisions >> precision & 1u);
     return with_workload(c, change, &w);
@@ -119,8 +118,8 @@ static adept_status try_precision(changer *c, adept_precision precision)
 /* The next step down, as far as this GPU has units for it. */
 static adept_status try_precisions(changer *c)
 {
-    const adept_specs *s = &c->x->hw->specs;
-    adept_precision now = c->x->profile->precision;
+    const adept_specs *s = &c->x->step->hw->specs;
+    adept_precision now = c->x->step->profile->precision;
     adept_status status = ADEPT_OK;
     if (now != ADEPT_FP32 && now != ADEPT_TF32) return ADEPT_OK;
     if (now == ADEPT_FP32 && s->tensor_tf32_flops_per_s > 0.0) status = try_precision(c, ADEPT_TF32);
@@ -132,7 +131,7 @@ static adept_status try_precisions(changer *c)
 static adept_status try_attention(changer *c)
 {
     adept_sweep_workload w = as_it_is;
-    if (c->x->profile->attention == ADEPT_ATTENTION_FUSED) return ADEPT_OK;
+    if (c->x->step->profile->attention == ADEPT_ATTENTION_FUSED) return ADEPT_OK;
     w.attention = ADEPT_ATTENTION_FUSED;
     return with_workload(c, begin(c, "attention", ADEPT_EXPLAIN_STEP, "fused attention"), &w);
 }
@@ -140,7 +139,7 @@ static adept_status try_attention(changer *c)
 /* The largest half, quarter, ... of a batch that does not fit that does. */
 static adept_status try_smaller_batches(changer *c)
 {
-    const adept_profile *now = c->x->profile;
+    const adept_profile *now = c->x->step->profile;
     adept_sweep_workload w = as_it_is;
     adept_status status = ADEPT_OK;
     if (now->batch_size < 2) return status;
@@ -155,10 +154,10 @@ static adept_status try_smaller_batches(changer *c)
 
 static adept_status try_batches(changer *c)
 {
-    const adept_profile *now = c->x->profile;
+    const adept_profile *now = c->x->step->profile;
     adept_sweep_workload w = as_it_is;
     adept_status status;
-    if (!c->x->p.memory.fits) return try_smaller_batches(c);
+    if (!c->x->step->prediction.memory.fits) return try_smaller_batches(c);
     if (now->batch_size > INT64_MAX / 2) return ADEPT_OK;
     w.batch_size = 2 * now->batch_size;
     status = with_workload(c, begin(c, "batch", ADEPT_EXPLAIN_SAMPLE, "a batch of %" PRId64, w.batch_size), &w);
@@ -175,7 +174,7 @@ static adept_status try_batches(changer *c)
 static adept_status try_limit(changer *c, const char *key, const char *of, const adept_limit_estimate *choice,
                               double now_w)
 {
-    adept_run run = *c->x->run;
+    adept_run run = *c->x->step->run;
     if (fabs(choice->limit_w - now_w) < 0.005 * now_w) return ADEPT_OK;
     run.power_limit_w = choice->limit_w;
     return with_run(c, begin(c, key, ADEPT_EXPLAIN_STEP, "the power limit of %s (%.4g W)", of, run.power_limit_w),
@@ -184,9 +183,9 @@ static adept_status try_limit(changer *c, const char *key, const char *of, const
 
 static adept_status try_limits(changer *c)
 {
-    const adept_power_limits *l = &c->x->limits;
-    adept_run run = *c->x->run;
-    double now_w = run.power_limit_w > 0.0 ? run.power_limit_w : c->x->hw->specs.tdp_w;
+    const adept_power_limits *l = &c->x->step->limits;
+    adept_run run = *c->x->step->run;
+    double now_w = run.power_limit_w > 0.0 ? run.power_limit_w : c->x->step->hw->specs.tdp_w;
     adept_status status = ADEPT_OK;
     if (!l->known) return ADEPT_OK;
     if (0.9 * now_w >= l->low_w) {
@@ -202,7 +201,7 @@ static adept_status try_limits(changer *c)
 
 static adept_status try_one_gpu(changer *c)
 {
-    adept_run run = *c->x->run;
+    adept_run run = *c->x->step->run;
     if (run.gpus < 2) return ADEPT_OK;
     run.gpus = run.nodes = 1;
     run.internode_bytes_per_s = run.internode_latency_s = 0.0;
@@ -217,19 +216,20 @@ static adept_status try_no_launches(changer *c)
     adept_error err = {0};
     adept_explain_change *change =
         begin(c, "host", ADEPT_EXPLAIN_STEP, "launches that cost the host nothing (as CUDA graphs nearly do)");
-    adept_granularity granularity = adept_granularity_of(c->x->hw, c->x->run);
-    adept_status status = adept_parameters_of(theta, &n, c->x->hw, c->x->run, &err);
+    adept_granularity granularity = adept_granularity_of(c->x->step->hw, c->x->step->run);
+    adept_status status = adept_parameters_of(theta, &n, c->x->step->hw, c->x->step->run, &err);
     for (size_t i = 0; i < n && status == ADEPT_OK; i++) {
         const char *name = adept_granularity_parameter_info(granularity, i)->name;
         if (strcmp(name, "t_host_s") == 0 || strcmp(name, "t_kern_s") == 0) theta[i] = 0.0;
     }
     double time_s = NAN, power_w = NAN;
     if (status == ADEPT_OK)
-        status = adept_predict_with(&time_s, &power_w, c->x->profile, c->x->hw, c->x->run, theta, &err);
+        status =
+            adept_predict_with(&time_s, &power_w, c->x->step->profile, c->x->step->hw, c->x->step->run, theta, &err);
     if (status == ADEPT_OK) {
         adept_prediction *p = &change->p;
-        double samples = c->x->p.samples_per_s * c->x->p.step_time_s;
-        *p = (adept_prediction){.step_time_s = time_s, .power_avg_w = power_w, .memory = c->x->p.memory};
+        double samples = c->x->step->prediction.samples_per_s * c->x->step->prediction.step_time_s;
+        *p = (adept_prediction){.step_time_s = time_s, .power_avg_w = power_w, .memory = c->x->step->prediction.memory};
         p->energy_step_j = power_w * time_s;
         p->edp_js = p->energy_step_j * time_s;
         p->samples_per_s = samples / time_s;
@@ -238,9 +238,9 @@ static adept_status try_no_launches(changer *c)
     return end(c, change, status, &err);
 }
 
-static adept_status find_changes(adept_cli *cli, adept_explanation *x, adept_sweep_source *source)
+static adept_status find_changes(adept_cli *cli, adept_explanation *x)
 {
-    changer c = {cli, x, source};
+    changer c = {cli, x};
     adept_status status = try_precisions(&c);
     if (status == ADEPT_OK) status = try_attention(&c);
     if (status == ADEPT_OK) status = try_batches(&c);
@@ -251,37 +251,22 @@ static adept_status find_changes(adept_cli *cli, adept_explanation *x, adept_swe
 
 /* ---- facts ---- */
 
-static adept_status group(adept_cli *cli, adept_explanation *x)
+adept_status adept_explain(adept_cli *cli, adept_explanation *x, adept_step *step)
 {
-    static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER}, by_kind = {.by = ADEPT_BY_KIND};
-    adept_op_prediction *ops = calloc(x->profile->n_ops + 1, sizeof *ops);
-    if (!ops) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-    adept_status status = adept_predict_ops(ops, x->profile, x->hw, x->run, &cli->err);
-    if (status == ADEPT_OK) status = adept_groups_make(cli, &x->layers, x->profile, ops, &by_layer);
-    if (status == ADEPT_OK) status = adept_groups_make(cli, &x->kinds, x->profile, ops, &by_kind);
-    adept_groups_sort(&x->layers);
+    static const adept_grouping by_kind = {.by = ADEPT_BY_KIND};
+    *x = (adept_explanation){.step = step};
+    adept_status status = adept_elasticities_of(&x->elasticities, step->profile, step->hw, step->run, &cli->err);
+    if (status == ADEPT_OK) status = adept_groups_make(cli, &x->kinds, step->profile, step->ops, &by_kind);
+    adept_groups_sort(&step->groups);
     adept_groups_sort(&x->kinds);
-    free(ops);
-    return status;
-}
-
-adept_status adept_explain(adept_cli *cli, adept_explanation *x, adept_sweep_source *source, const adept_hwprofile *hw,
-                           const adept_run *run)
-{
-    *x = (adept_explanation){.profile = source->base, .hw = hw, .run = run};
-    adept_status status = adept_predict(&x->p, x->profile, hw, run, &cli->err);
-    if (status == ADEPT_OK) status = adept_predict_power_limits(&x->limits, x->profile, hw, run, &cli->err);
-    if (status == ADEPT_OK) status = adept_elasticities_of(&x->elasticities, x->profile, hw, run, &cli->err);
-    if (status == ADEPT_OK) status = group(cli, x);
     for (int i = 0; i < ADEPT_WAITS && status == ADEPT_OK; i++)
         if (x->elasticities.wait[i] > x->elasticities.wait[x->waits_for]) x->waits_for = (adept_wait)i;
-    if (status == ADEPT_OK) status = find_changes(cli, x, source);
+    if (status == ADEPT_OK) status = find_changes(cli, x);
     return status == ADEPT_OK ? adept_explain_sentences(cli, x) : status;
 }
 
 void adept_explanation_free(adept_explanation *x)
 {
-    adept_groups_free(&x->layers);
     adept_groups_free(&x->kinds);
     for (size_t i = 0; i < x->n_sentences; i++)
         free(x->sentences[i].text);

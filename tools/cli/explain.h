@@ -4,9 +4,7 @@
 #define ADEPT_EXPLAIN_H
 #include "adept_elasticity.h"
 #include "adept_json_writer.h"
-#include "cli.h"
-#include "groups.h"
-#include "load.h"
+#include "step.h"
 #include <stdio.h>
 
 /* What a changed run or workload is compared by. */
@@ -35,14 +33,10 @@ typedef struct adept_sentence {
 #define ADEPT_EXPLAIN_SENTENCES 32
 
 typedef struct adept_explanation {
-    const adept_profile *profile; /* borrowed, like GPU and run */
-    const adept_hwprofile *hw;
-    const adept_run *run;
-    adept_prediction p;
-    adept_power_limits limits;
+    adept_step *step; /* borrowed; its groups are layers, most time first */
     adept_elasticities elasticities;
-    adept_wait waits_for;       /* the largest of the waits */
-    adept_groups layers, kinds; /* most time first */
+    adept_wait waits_for; /* the largest of the waits */
+    adept_groups kinds;   /* most time first */
     size_t n_changes;
     adept_explain_change changes[ADEPT_EXPLAIN_CHANGES];
     size_t n_sentences;
@@ -50,12 +44,11 @@ typedef struct adept_explanation {
 } adept_explanation;
 
 /**
- * @param out     adept_explanation_free() it whatever the result
- * @param source  of the model or profile; must outlive the explanation, like `hw` and `run`
+ * @param out   adept_explanation_free() it whatever the result
+ * @param step  predicted, grouped by layer; must outlive the explanation
  * @return as adept_predict()
  */
-adept_status adept_explain(adept_cli *cli, adept_explanation *out, adept_sweep_source *source,
-                           const adept_hwprofile *hw, const adept_run *run);
+adept_status adept_explain(adept_cli *cli, adept_explanation *out, adept_step *step);
 void adept_explanation_free(adept_explanation *x); /* zeroed is fine */
 
 /** For adept_explain(): fill `sentences`. @return ADEPT_E_NOMEM */

@@ -108,11 +108,12 @@ static adept_status print_all(adept_cli *cli, FILE *out, const adept_explanation
 static void print_warnings(FILE *out, const adept_explanation *x, bool markdown)
 {
     bool headed = false;
-    size_t n = x->profile->n_warnings + x->p.n_warnings;
+    size_t n = x->step->profile->n_warnings + x->step->prediction.n_warnings;
     if (markdown && n > 0) fputs("\n### Warnings\n\n", out);
     for (size_t i = 0; i < n; i++) {
-        const char *text =
-            i < x->profile->n_warnings ? x->profile->warnings[i] : x->p.warnings[i - x->profile->n_warnings];
+        const char *text = i < x->step->profile->n_warnings
+                               ? x->step->profile->warnings[i]
+                               : x->step->prediction.warnings[i - x->step->profile->n_warnings];
         if (!markdown) {
             adept_report_warning(out, &headed, text);
             continue;
@@ -194,12 +195,13 @@ static void put_sentences(adept_json_writer *w, const adept_explanation *x)
 
 void adept_explanation_put_json(adept_json_writer *w, const adept_explanation *x)
 {
-    adept_json_continue(w, adept_prediction_to_json(&x->p, x->profile, x->hw, x->run, NULL, &x->limits, NULL, 0));
+    adept_json_continue(w, adept_prediction_to_json(&x->step->prediction, x->step->profile, x->step->hw, x->step->run,
+                                                    NULL, &x->step->limits, NULL, 0));
     adept_json_begin_object(w, "explain");
     adept_json_put_string(w, "waits_most_for", adept_wait_name(x->waits_for));
     put_elasticities(w, &x->elasticities);
-    put_rows(w, "layers", &x->layers, x->p.step_time_s);
-    put_rows(w, "kinds", &x->kinds, x->p.step_time_s);
+    put_rows(w, "layers", &x->step->groups, x->step->prediction.step_time_s);
+    put_rows(w, "kinds", &x->kinds, x->step->prediction.step_time_s);
     adept_json_begin_array(w, "changes");
     for (size_t i = 0; i < x->n_changes; i++)
         put_change(w, &x->changes[i]);

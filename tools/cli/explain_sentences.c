@@ -85,16 +85,16 @@ static void print_model(FILE *out, const char *path)
 static void say_cost(writer *w)
 {
     const adept_explanation *x = w->x;
-    const adept_prediction *p = &x->p;
-    int64_t gpus = x->run->gpus > 0 ? x->run->gpus : 1;
+    const adept_prediction *p = &x->step->prediction;
+    int64_t gpus = x->step->run->gpus > 0 ? x->step->run->gpus : 1;
     if (!begin(w, "cost")) return;
-    fprintf(w->out, "One %s of ", what_runs(x->profile));
-    print_model(w->out, x->profile->model_path);
-    fprintf(w->out, " (%s, batch %" PRId64 ") on ", adept_precision_name(x->profile->precision),
-            x->profile->batch_size);
+    fprintf(w->out, "One %s of ", what_runs(x->step->profile));
+    print_model(w->out, x->step->profile->model_path);
+    fprintf(w->out, " (%s, batch %" PRId64 ") on ", adept_precision_name(x->step->profile->precision),
+            x->step->profile->batch_size);
     if (gpus > 1) fprintf(w->out, "%" PRId64 " x ", gpus);
-    adept_print_clean(w->out, x->hw->name);
-    if (x->run->nodes > 1) fprintf(w->out, " in %" PRId64 " nodes", x->run->nodes);
+    adept_print_clean(w->out, x->step->hw->name);
+    if (x->step->run->nodes > 1) fprintf(w->out, " in %" PRId64 " nodes", x->step->run->nodes);
     fprintf(w->out, " takes %s: %s samples/s.", adept_units_time(p->step_time_s).s,
             adept_units_digits(p->samples_per_s).s);
     if (isnan(p->power_avg_w))
@@ -109,16 +109,16 @@ static void say_cost(writer *w)
 static void say_certainty(writer *w)
 {
     const adept_explanation *x = w->x;
-    const adept_prediction *p = &x->p;
+    const adept_prediction *p = &x->step->prediction;
     if (!begin(w, "certainty")) return;
-    if (adept_calibrated_in(x->hw, x->run, x->profile->precision))
+    if (adept_calibrated_in(x->step->hw, x->step->run, x->step->profile->precision))
         fputs("The GPU is calibrated", w->out);
-    else if (adept_calibrated_for(x->hw, x->run))
+    else if (adept_calibrated_for(x->step->hw, x->step->run))
         fprintf(w->out, "The GPU is calibrated in other precisions than %s only",
-                adept_precision_name(x->profile->precision));
-    else if (adept_transferred_for(x->hw, x->run))
-        fprintf(w->out, "Nobody measured this GPU; its parameters come from %zu other%s", x->hw->n_donors,
-                x->hw->n_donors == 1 ? "" : "s");
+                adept_precision_name(x->step->profile->precision));
+    else if (adept_transferred_for(x->step->hw, x->step->run))
+        fprintf(w->out, "Nobody measured this GPU; its parameters come from %zu other%s", x->step->hw->n_donors,
+                x->step->hw->n_donors == 1 ? "" : "s");
     else
         fputs("The GPU is not calibrated; its parameters are those of its sheet, so expect errors of tens of percent",
               w->out);
@@ -132,7 +132,7 @@ static void say_certainty(writer *w)
 
 static void say_memory(writer *w)
 {
-    const adept_memory *m = &w->x->p.memory;
+    const adept_memory *m = &w->x->step->prediction.memory;
     if (m->fits || !begin(w, "memory")) return;
     fprintf(w->out, "It does not fit: it needs %s of memory, and the GPU has %s.", adept_units_bytes(m->peak_bytes).s,
             adept_units_bytes(m->capacity_bytes).s);
@@ -201,11 +201,11 @@ static void say_waits(writer *w)
 
 static void say_clock(writer *w)
 {
-    const adept_prediction *p = &w->x->p;
+    const adept_prediction *p = &w->x->step->prediction;
     if (!(w->x->elasticities.wait[ADEPT_WAIT_power] > 0.0) || !(p->clock_ratio < 1.0 - SEEN) || !begin(w, "limits"))
         return;
     fprintf(w->out, "The power limit %sholds the core clock at %s, ",
-            w->x->run->power_limit_w > 0 ? "" : "of the board ", adept_units_si(p->clock_hz, "Hz").s);
+            w->x->step->run->power_limit_w > 0 ? "" : "of the board ", adept_units_si(p->clock_hz, "Hz").s);
     percent(w, p->clock_ratio);
     fputs(" of the highest.", w->out);
     end(w);
@@ -224,7 +224,7 @@ static size_t count_rows(const adept_groups *g, double step_s)
 
 static void say_rows(writer *w, const adept_groups *g, const char *one, const char *many)
 {
-    double step_s = w->x->p.step_time_s, sum_s = 0;
+    double step_s = w->x->step->prediction.step_time_s, sum_s = 0;
     size_t n = count_rows(g, step_s);
     if (n == 0 || !begin(w, "layers")) return;
     fputs(n == 1 ? one : many, w->out);
@@ -244,7 +244,7 @@ static void say_rows(writer *w, const adept_groups *g, const char *one, const ch
 static void say_layers(writer *w)
 {
     const adept_groups *kinds = &w->x->kinds;
-    say_rows(w, &w->x->layers, "The most expensive layer is ", "The most expensive layers are ");
+    say_rows(w, &w->x->step->groups, "The most expensive layer is ", "The most expensive layers are ");
     if (kinds->n > 1)
         say_rows(w, kinds, "The most expensive kind of operator is ", "The most expensive kinds of operators are ");
 }
@@ -281,7 +281,7 @@ static bool helps(const adept_explain_change *c, const adept_prediction *now)
 /* "With X the step would take 5.10 ms, 12.3 % less, and 4.0 % less energy." */
 static void say_step_change(writer *w, const adept_explain_change *c)
 {
-    const adept_prediction *now = &w->x->p, *p = &c->p;
+    const adept_prediction *now = &w->x->step->prediction, *p = &c->p;
     fprintf(w->out, "With %s it would take %s, ", c->what, adept_units_time(p->step_time_s).s);
     change(w, p->step_time_s / now->step_time_s - 1, "more", "less", "as long as now");
     if (!isnan(p->energy_step_j)) {
@@ -294,7 +294,7 @@ static void say_step_change(writer *w, const adept_explain_change *c)
 /* "With X there would be 1234 samples/s, 12.3 % more, at 4.0 % less energy each." */
 static void say_sample_change(writer *w, const adept_explain_change *c)
 {
-    const adept_prediction *now = &w->x->p, *p = &c->p;
+    const adept_prediction *now = &w->x->step->prediction, *p = &c->p;
     fprintf(w->out, "With %s there would be %s samples/s, ", c->what, adept_units_digits(p->samples_per_s).s);
     change(w, p->samples_per_s / now->samples_per_s - 1, "more", "fewer", "as many as now");
     if (isnan(p->energy_per_sample_j)) return;
@@ -306,7 +306,7 @@ static void say_sample_change(writer *w, const adept_explain_change *c)
 /* "The 4 GPUs do the work of 3.80." */
 static void say_scaling(writer *w, const adept_explain_change *c)
 {
-    double gpus = (double)w->x->run->gpus, speedup = w->x->p.samples_per_s / c->p.samples_per_s;
+    double gpus = (double)w->x->step->run->gpus, speedup = w->x->step->prediction.samples_per_s / c->p.samples_per_s;
     fprintf(w->out, "The %.0f GPUs together are %s times as fast as one", gpus, adept_units_digits(speedup).s);
     if (1 - speedup / gpus < SEEN) return;
     fputs(": ", w->out);
@@ -317,8 +317,8 @@ static void say_scaling(writer *w, const adept_explain_change *c)
 static void say_change(writer *w, const adept_explain_change *c)
 {
     bool one_gpu = strcmp(c->key, "one_gpu") == 0, smaller = strcmp(c->key, "smaller_batch") == 0;
-    bool too_large = !one_gpu && !c->p.memory.fits && w->x->p.memory.fits;
-    bool said = one_gpu || smaller || too_large || helps(c, &w->x->p);
+    bool too_large = !one_gpu && !c->p.memory.fits && w->x->step->prediction.memory.fits;
+    bool said = one_gpu || smaller || too_large || helps(c, &w->x->step->prediction);
     if (!c->possible || !said || !begin(w, "change")) return;
     if (smaller || too_large)
         fprintf(w->out, "With %s it would %s: %s of %s", c->what,

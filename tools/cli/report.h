@@ -2,36 +2,21 @@
 #ifndef ADEPT_REPORT_H
 #define ADEPT_REPORT_H
 #include "adept_diff.h"
-#include "adept_model.h"
-#include "adept_profile.h"
-#include "cli.h"
-#include "groups.h"
+#include "step.h"
 #include "table.h"
 #include <stdio.h>
 
 /** Model, what runs, and the input shapes: the head of both reports. */
 void adept_report_workload(FILE *out, const adept_profile *profile);
 
-/** A finished prediction and what it is of. */
-typedef struct adept_prediction_report {
-    const adept_profile *profile;
-    const adept_hwprofile *hw;
-    const adept_run *run;
-    const adept_prediction *prediction;
-    const adept_totals *totals; /* NULL if no number of steps was given */
-    const adept_power_limits *limits;
-    const adept_groups *groups; /* by layer unless --by says otherwise, most time first */
-    const adept_grouping *grouping;
-} adept_prediction_report;
-
 /* An energy label: what a job takes, for a model card. */
 typedef enum adept_label_format { ADEPT_LABEL_NONE, ADEPT_LABEL_MARKDOWN, ADEPT_LABEL_JSON } adept_label_format;
 /** By the end of the file's name; ADEPT_LABEL_NONE if it is neither. */
 adept_label_format adept_label_format_of(const char *path);
-/** Write through a temporary file: a label that is there is whole. @param report  with totals */
-adept_status adept_label_write(adept_cli *cli, const char *path, const adept_prediction_report *report);
+/** Write through a temporary file: a label that is there is whole. @param step  with totals */
+adept_status adept_label_write(adept_cli *cli, const char *path, const adept_step *step);
 
-adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_prediction_report *report);
+adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_step *step);
 
 /** @param roofline the rows carry their least time and side of a GPU's roofline */
 adept_status adept_report_profile(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,

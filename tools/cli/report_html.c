@@ -2,6 +2,7 @@
 #include "report_pictures.h"
 #include "page.h"
 #include <inttypes.h>
+#include "units.h"
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -22,12 +23,12 @@ static void put_paragraph(adept_page *page, const char *format, ...)
     adept_page_element(page, "p", text);
 }
 
-static int64_t gpus_of(const adept_prediction_report *r)
+static int64_t gpus_of(const adept_step *r)
 {
     return r->run->gpus > 0 ? r->run->gpus : 1;
 }
 
-static bool trains(const adept_prediction_report *r)
+static bool trains(const adept_step *r)
 {
     return r->profile->mode != ADEPT_MODE_INFER;
 }
@@ -40,7 +41,7 @@ static const char *file_name(const char *path)
 
 /* ---------------------------------------------------------------- headline --------------------------------------- */
 
-static bool begin(adept_page *page, const adept_prediction_report *r)
+static bool begin(adept_page *page, const adept_step *r)
 {
     const adept_profile *p = r->profile;
     char title[256], lead[512];
@@ -71,9 +72,9 @@ static adept_text range_note(const double *range, double level, adept_text (*pri
     return text;
 }
 
-static void put_headline(adept_page *page, const adept_prediction_report *r)
+static void put_headline(adept_page *page, const adept_step *r)
 {
-    const adept_prediction *p = r->prediction;
+    const adept_prediction *p = &r->prediction;
     const adept_memory *m = &p->memory;
     char memory[128], clock[96] = "";
 
@@ -96,7 +97,7 @@ static void put_headline(adept_page *page, const adept_prediction_report *r)
     adept_page_tiles_end(page);
 }
 
-static void put_method(adept_page *page, const adept_prediction_report *r)
+static void put_method(adept_page *page, const adept_step *r)
 {
     bool by_operator = adept_granularity_of(r->hw, r->run) == ADEPT_GRANULARITY_OPERATOR;
 
@@ -126,23 +127,23 @@ static void put_method(adept_page *page, const adept_prediction_report *r)
     }
 }
 
-static void put_warnings(adept_page *page, const adept_prediction_report *r)
+static void put_warnings(adept_page *page, const adept_step *r)
 {
-    if (r->profile->n_warnings + r->prediction->n_warnings == 0) return;
+    if (r->profile->n_warnings + r->prediction.n_warnings == 0) return;
     adept_page_section(page, "warnings", "Warnings");
     fputs("<ul>\n", page->out);
     for (size_t i = 0; i < r->profile->n_warnings && i < 100; i++)
         adept_page_element(page, "li", r->profile->warnings[i]);
-    for (size_t i = 0; i < r->prediction->n_warnings; i++)
-        adept_page_element(page, "li", r->prediction->warnings[i]);
+    for (size_t i = 0; i < r->prediction.n_warnings; i++)
+        adept_page_element(page, "li", r->prediction.warnings[i]);
     fputs("</ul>\n", page->out);
 }
 
 /* ---------------------------------------------------------------- pictures --------------------------------------- */
 
-static void put_step(adept_page *page, const adept_prediction_report *r, const adept_pictures *pictures)
+static void put_step(adept_page *page, const adept_step *r, const adept_pictures *pictures)
 {
-    const adept_prediction *p = r->prediction;
+    const adept_prediction *p = &r->prediction;
 
     adept_page_section(page, "step", "Where time and energy go");
     adept_page_figure_svg(page, pictures->svg[ADEPT_PICTURE_STEP],
@@ -164,7 +165,7 @@ static void put_step(adept_page *page, const adept_prediction_report *r, const a
         put_paragraph(page, "There is no picture of energy: the power of %s is not known.", r->hw->name);
 }
 
-static void put_roofline(adept_page *page, const adept_prediction_report *r, const adept_pictures *pictures)
+static void put_roofline(adept_page *page, const adept_step *r, const adept_pictures *pictures)
 {
     char caption[768];
 
@@ -183,7 +184,7 @@ static void put_roofline(adept_page *page, const adept_prediction_report *r, con
                             caption);
 }
 
-static void put_memory(adept_page *page, const adept_prediction_report *r, const adept_pictures *pictures)
+static void put_memory(adept_page *page, const adept_step *r, const adept_pictures *pictures)
 {
     adept_page_section(page, "memory", gpus_of(r) > 1 ? "Memory of each GPU" : "Memory");
     adept_page_figure_svg(page, pictures->svg[ADEPT_PICTURE_MEMORY],
@@ -198,17 +199,17 @@ static void put_limit_row(adept_page *page, const char *name, const adept_limit_
                                            adept_units_change(c->slowdown).s, adept_units_change(-c->energy_saving).s));
 }
 
-static void put_limits(adept_page *page, const adept_prediction_report *r, const adept_pictures *pictures)
+static void put_limits(adept_page *page, const adept_step *r, const adept_pictures *pictures)
 {
     char caption[384];
 
     adept_page_section(page, "power-limit", "Power limit");
-    if (!r->limits->known) {
-        put_paragraph(page, "Not known: %s.", r->limits->reason);
+    if (!r->limits.known) {
+        put_paragraph(page, "Not known: %s.", r->limits.reason);
         return;
     }
     int at = snprintf(caption, sizeof caption, "Limits from %.0f to %.0f W. Lines mark the limits of the table.",
-                      r->limits->low_w, r->limits->high_w);
+                      r->limits.low_w, r->limits.high_w);
     if (isfinite(pictures->interval_level))
         snprintf(caption + at, sizeof caption - (size_t)at,
                  " The band is where a measurement lies with %.0f %% probability.", 100 * pictures->interval_level);
@@ -218,16 +219,15 @@ static void put_limits(adept_page *page, const adept_prediction_report *r, const
                             caption);
     adept_page_table_begin(page, "Limits of interest; changes are against the board's default",
                            "|>limit|>step time|>power|>energy|>time|>energy");
-    put_limit_row(page, "default of the board", &r->limits->unset);
-    put_limit_row(page, "least energy", &r->limits->energy_optimal);
-    put_limit_row(page, "least energy x time", &r->limits->edp_optimal);
+    put_limit_row(page, "default of the board", &r->limits.unset);
+    put_limit_row(page, "least energy", &r->limits.energy_optimal);
+    put_limit_row(page, "least energy x time", &r->limits.edp_optimal);
     adept_page_table_end(page);
 }
 
 /* ---------------------------------------------------------------- layers ----------------------------------------- */
 
-static void put_layer(adept_page *page, const adept_prediction_report *r, const adept_group *g, const char *name,
-                      const char *bound)
+static void put_layer(adept_page *page, const adept_step *r, const adept_group *g, const char *name, const char *bound)
 {
     double passes = (double)r->profile->grad_accum;
 
@@ -235,13 +235,13 @@ static void put_layer(adept_page *page, const adept_prediction_report *r, const 
                                            adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
                                            adept_units_digits(adept_group_bytes(g) * passes / 1e9).s,
                                            adept_units_time(g->time_s).s,
-                                           adept_units_percent(g->time_s / r->prediction->step_time_s).s,
+                                           adept_units_percent(g->time_s / r->prediction.step_time_s).s,
                                            adept_units_joule(g->energy_j).s, bound));
 }
 
-static void put_layers(adept_page *page, const adept_prediction_report *r)
+static void put_layers(adept_page *page, const adept_step *r)
 {
-    size_t n = r->groups->n, shown = n < LAYER_ROWS ? n : LAYER_ROWS;
+    size_t n = r->groups.n, shown = n < LAYER_ROWS ? n : LAYER_ROWS;
     adept_group rest = {.module_class = ""};
 
     adept_page_section(page, "layers", "Most expensive layers");
@@ -249,10 +249,10 @@ static void put_layers(adept_page *page, const adept_prediction_report *r)
                            trains(r) ? "Forward and backward pass of one step, equal layers together"
                                      : "One step, equal layers together",
                            "path|class|>count|>GFLOP|>GB|>time|>step|>energy|bound");
-    for (const adept_group *g = r->groups->rows; g < r->groups->rows + shown; g++)
+    for (const adept_group *g = r->groups.rows; g < r->groups.rows + shown; g++)
         put_layer(page, r, g, *g->name ? g->name : "(model)",
                   g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-");
-    for (const adept_group *g = r->groups->rows + shown; g < r->groups->rows + n; g++)
+    for (const adept_group *g = r->groups.rows + shown; g < r->groups.rows + n; g++)
         adept_group_add(&rest, g);
     if (n > shown) put_layer(page, r, &rest, adept_cell("%zu other layers", n - shown).s, "");
     adept_page_table_end(page);
@@ -286,7 +286,7 @@ static void put_sheet(adept_page *page, const adept_hwprofile *hw)
     fputs("</details>\n", page->out);
 }
 
-static void put_provenance(adept_page *page, const adept_prediction_report *r)
+static void put_provenance(adept_page *page, const adept_step *r)
 {
     const adept_profile *p = r->profile;
     char text[512];
@@ -396,23 +396,23 @@ static void put_explanation(adept_page *page, const adept_explanation *x)
     put_levers(page, x);
 }
 
-char *adept_report_html(const adept_prediction_report *report, const adept_pictures *pictures,
-                        const adept_explanation *explanation, size_t *size)
+char *adept_report_html(const adept_explanation *x, const adept_pictures *pictures, size_t *size)
 {
+    const adept_step *step = x->step;
     adept_page page;
 
-    if (!begin(&page, report)) return NULL;
-    put_headline(&page, report);
-    put_warnings(&page, report);
-    if (report->totals) put_totals(&page, report->totals);
-    put_explanation(&page, explanation);
-    put_step(&page, report, pictures);
-    put_layers(&page, report);
-    put_roofline(&page, report, pictures);
-    put_limits(&page, report, pictures);
-    put_memory(&page, report, pictures);
-    put_method(&page, report);
-    put_provenance(&page, report);
+    if (!begin(&page, step)) return NULL;
+    put_headline(&page, step);
+    put_warnings(&page, step);
+    if (step->totals.steps > 0) put_totals(&page, &step->totals);
+    put_explanation(&page, x);
+    put_step(&page, step, pictures);
+    put_layers(&page, step);
+    put_roofline(&page, step, pictures);
+    put_limits(&page, step, pictures);
+    put_memory(&page, step, pictures);
+    put_method(&page, step);
+    put_provenance(&page, step);
     char *text = adept_page_end(&page, ADEPT_PAGE_FOOT);
     *size = page.size;
     return text;

@@ -41,18 +41,18 @@ static adept_status keep_drawn(adept_cli *cli, adept_pictures *out, adept_pictur
 
 /* ---------------------------------------------------------------- bars ------------------------------------------- */
 
-static double pass_energy_j(const adept_prediction_report *r)
+static double pass_energy_j(const adept_step *r)
 {
     double sum_j = 0;
 
-    for (size_t i = 0; i < r->groups->n; i++)
-        sum_j += r->groups->rows[i].energy_j;
+    for (size_t i = 0; i < r->groups.n; i++)
+        sum_j += r->groups.rows[i].energy_j;
     return sum_j;
 }
 
-static adept_bar time_bar(const adept_prediction_report *r)
+static adept_bar time_bar(const adept_step *r)
 {
-    const adept_prediction *p = r->prediction;
+    const adept_prediction *p = &r->prediction;
     adept_bar bar = {.scale = p->step_time_s, .print = adept_units_time};
 
     snprintf(bar.title, sizeof bar.title, "step time\n%s", adept_units_time(p->step_time_s).s);
@@ -73,9 +73,9 @@ static adept_bar time_bar(const adept_prediction_report *r)
 }
 
 /* Behind what the all-reduce hides, and where the rest of it stands in the step: on the step's own scale. */
-static adept_bar allreduce_bar(const adept_prediction_report *r)
+static adept_bar allreduce_bar(const adept_step *r)
 {
-    const adept_prediction *p = r->prediction;
+    const adept_prediction *p = &r->prediction;
     adept_bar bar = {.scale = p->step_time_s, .print = adept_units_time};
 
     snprintf(bar.title, sizeof bar.title, "all-reduce\n%s", adept_units_time(p->comm_s + p->comm_hidden_s).s);
@@ -85,9 +85,9 @@ static adept_bar allreduce_bar(const adept_prediction_report *r)
     return bar;
 }
 
-static adept_bar energy_bar(const adept_prediction_report *r)
+static adept_bar energy_bar(const adept_step *r)
 {
-    const adept_prediction *p = r->prediction;
+    const adept_prediction *p = &r->prediction;
     double pass_j = pass_energy_j(r);
     double rest_j = p->energy_step_j - pass_j - p->optimizer_w * p->optimizer_s - p->comm_w * p->comm_s;
     adept_bar bar = {.scale = p->energy_step_j, .print = NULL};
@@ -124,7 +124,7 @@ static adept_text print_energy(double energy_j)
     return adept_units_si(energy_j, "J");
 }
 
-static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_prediction_report *r,
+static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_step *r,
                               const adept_elasticities *elasticities)
 {
     FILE *file = open_memstream(&out->svg[ADEPT_PICTURE_STEP], &out->size[ADEPT_PICTURE_STEP]);
@@ -133,8 +133,8 @@ static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_p
 
     if (!file) return no_memory(cli);
     bars[n++] = time_bar(r);
-    if (r->prediction->comm_s + r->prediction->comm_hidden_s > 0) bars[n++] = allreduce_bar(r);
-    if (isfinite(r->prediction->energy_step_j)) {
+    if (r->prediction.comm_s + r->prediction.comm_hidden_s > 0) bars[n++] = allreduce_bar(r);
+    if (isfinite(r->prediction.energy_step_j)) {
         bars[n] = energy_bar(r);
         bars[n++].print = print_energy;
     }
@@ -144,9 +144,9 @@ static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_p
     return keep(cli, file, &out->svg[ADEPT_PICTURE_STEP]);
 }
 
-static adept_status draw_memory(adept_cli *cli, adept_pictures *out, const adept_prediction_report *r)
+static adept_status draw_memory(adept_cli *cli, adept_pictures *out, const adept_step *r)
 {
-    const adept_memory *m = &r->prediction->memory;
+    const adept_memory *m = &r->prediction.memory;
     FILE *file = open_memstream(&out->svg[ADEPT_PICTURE_MEMORY], &out->size[ADEPT_PICTURE_MEMORY]);
     adept_bar bar = {.scale = 1.02 * fmax(m->peak_bytes, m->capacity_bytes), .print = adept_units_bytes};
     char mark[96];
@@ -177,13 +177,13 @@ static adept_shade shade_of(adept_bound bound)
 }
 
 /* Layers, and beside them what of the step belongs to none. */
-static size_t list_items(adept_treemap_item *items, const adept_prediction_report *r, bool of_energy)
+static size_t list_items(adept_treemap_item *items, const adept_step *r, bool of_energy)
 {
-    const adept_prediction *p = r->prediction;
+    const adept_prediction *p = &r->prediction;
     size_t n = 0;
 
-    for (size_t i = 0; i < r->groups->n; i++) {
-        const adept_group *g = &r->groups->rows[i];
+    for (size_t i = 0; i < r->groups.n; i++) {
+        const adept_group *g = &r->groups.rows[i];
         items[n++] = (adept_treemap_item){g->name, adept_class_short(g->module_class),
                                           of_energy ? g->energy_j : g->time_s, shade_of(adept_group_bound(g)), false};
     }
@@ -203,13 +203,13 @@ static size_t list_items(adept_treemap_item *items, const adept_prediction_repor
     return n;
 }
 
-static adept_status draw_treemap(adept_cli *cli, adept_pictures *out, const adept_prediction_report *r, bool of_energy)
+static adept_status draw_treemap(adept_cli *cli, adept_pictures *out, const adept_step *r, bool of_energy)
 {
     adept_picture_id id = of_energy ? ADEPT_PICTURE_ENERGY : ADEPT_PICTURE_TIME;
     const adept_treemap_look look = {of_energy ? "energy" : "time",
                                      of_energy ? "Energy of the step by layer" : "Time of the step by layer",
                                      of_energy ? print_energy : adept_units_time};
-    adept_treemap_item *items = calloc(r->groups->n + 4, sizeof *items);
+    adept_treemap_item *items = calloc(r->groups.n + 4, sizeof *items);
     FILE *file = items ? open_memstream(&out->svg[id], &out->size[id]) : NULL;
 
     if (!file) {
@@ -224,15 +224,14 @@ static adept_status draw_treemap(adept_cli *cli, adept_pictures *out, const adep
 
 /* ---------------------------------------------------------------- gnuplot's -------------------------------------- */
 
-static adept_status draw_roofline(adept_cli *cli, adept_pictures *out, const adept_prediction_report *r,
-                                  const adept_op_prediction *ops)
+static adept_status draw_roofline(adept_cli *cli, adept_pictures *out, const adept_step *r)
 {
     adept_roofline_picture *picture = malloc(sizeof *picture);
     char title[160];
 
     if (!picture) return no_memory(cli);
     adept_status status =
-        adept_roofline_picture_of(picture, r->profile, r->hw, ops, r->prediction->step_time_s, &cli->err);
+        adept_roofline_picture_of(picture, r->profile, r->hw, r->ops, r->prediction.step_time_s, &cli->err);
     snprintf(title, sizeof title, "Operators under the roof of %s", r->hw->name);
     out->roofline_no_arithmetic = picture->no_arithmetic_share;
     out->roofline_left_out = picture->left_out_share;
@@ -242,12 +241,12 @@ static adept_status draw_roofline(adept_cli *cli, adept_pictures *out, const ade
     return status;
 }
 
-static adept_status draw_limits(adept_cli *cli, adept_pictures *out, const adept_prediction_report *r)
+static adept_status draw_limits(adept_cli *cli, adept_pictures *out, const adept_step *r)
 {
     adept_limit_curve *curve = malloc(sizeof *curve);
 
     if (!curve) return no_memory(cli);
-    adept_status status = adept_limit_curve_of(curve, r->limits, r->profile, r->hw, r->run, &cli->err);
+    adept_status status = adept_limit_curve_of(curve, &r->limits, r->profile, r->hw, r->run, &cli->err);
     out->interval_level = curve->level;
     if (status == ADEPT_OK)
         status = keep_drawn(cli, out, ADEPT_PICTURE_LIMITS, adept_limits_script(curve, "What a power limit does"));
@@ -255,16 +254,16 @@ static adept_status draw_limits(adept_cli *cli, adept_pictures *out, const adept
     return status;
 }
 
-adept_status adept_pictures_draw(adept_cli *cli, adept_pictures *out, const adept_prediction_report *report,
-                                 const adept_op_prediction *ops, const adept_elasticities *elasticities)
+adept_status adept_pictures_draw(adept_cli *cli, adept_pictures *out, const adept_explanation *x)
 {
+    const adept_step *step = x->step;
+
     *out = (adept_pictures){.interval_level = NAN};
-    adept_status status = draw_step(cli, out, report, elasticities);
-    if (status == ADEPT_OK) status = draw_treemap(cli, out, report, false);
-    if (status == ADEPT_OK && isfinite(report->prediction->energy_step_j))
-        status = draw_treemap(cli, out, report, true);
-    if (status == ADEPT_OK) status = draw_roofline(cli, out, report, ops);
-    if (status == ADEPT_OK) status = draw_memory(cli, out, report);
-    if (status == ADEPT_OK && report->limits->known) status = draw_limits(cli, out, report);
+    adept_status status = draw_step(cli, out, step, &x->elasticities);
+    if (status == ADEPT_OK) status = draw_treemap(cli, out, step, false);
+    if (status == ADEPT_OK && isfinite(step->prediction.energy_step_j)) status = draw_treemap(cli, out, step, true);
+    if (status == ADEPT_OK) status = draw_roofline(cli, out, step);
+    if (status == ADEPT_OK) status = draw_memory(cli, out, step);
+    if (status == ADEPT_OK && step->limits.known) status = draw_limits(cli, out, step);
     return status;
 }

@@ -2,7 +2,6 @@
 #ifndef ADEPT_REPORT_PICTURES_H
 #define ADEPT_REPORT_PICTURES_H
 #include "explain.h"
-#include "report.h"
 #include <stddef.h>
 
 typedef enum adept_picture_id {
@@ -27,17 +26,13 @@ const char *adept_picture_file(adept_picture_id id);
 
 /**
  * Draw them. gnuplot has been asked for before (adept_gnuplot_check).
- * @param ops           of the report's profile
- * @param elasticities  of the report's prediction
  * @param out  freed with adept_pictures_free(), also after a failure
  */
-adept_status adept_pictures_draw(adept_cli *cli, adept_pictures *out, const adept_prediction_report *report,
-                                 const adept_op_prediction *ops, const adept_elasticities *elasticities);
+adept_status adept_pictures_draw(adept_cli *cli, adept_pictures *out, const adept_explanation *explanation);
 void adept_pictures_free(adept_pictures *pictures);
 
-/** The page with the sentences of the explanation, malloc'ed; NULL when memory is out. The rows of the report's groups
- * are layers, most time first. */
-char *adept_report_html(const adept_prediction_report *report, const adept_pictures *pictures,
-                        const adept_explanation *explanation, size_t *size);
+/** The page with the sentences of the explanation, malloc'ed; NULL when memory is out. Its rows are layers, most time
+ * first. */
+char *adept_report_html(const adept_explanation *explanation, const adept_pictures *pictures, size_t *size);
 
 #endif

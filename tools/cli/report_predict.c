@@ -14,12 +14,12 @@ static bool trains(const adept_profile *profile)
     return profile->mode != ADEPT_MODE_INFER;
 }
 
-static bool by_operator(const adept_prediction_report *r)
+static bool by_operator(const adept_step *r)
 {
     return adept_granularity_of(r->hw, r->run) == ADEPT_GRANULARITY_OPERATOR;
 }
 
-static void print_gpu(FILE *out, const adept_prediction_report *r)
+static void print_gpu(FILE *out, const adept_step *r)
 {
     int64_t gpus = r->run->gpus > 0 ? r->run->gpus : 1;
 
@@ -56,9 +56,9 @@ static void print_interval(FILE *out, const adept_prediction *p)
     fprintf(out, " with %s probability\n", adept_units_percent(p->interval_level).s);
 }
 
-static void print_headline(FILE *out, const adept_prediction_report *r)
+static void print_headline(FILE *out, const adept_step *r)
 {
-    const adept_prediction *p = r->prediction;
+    const adept_prediction *p = &r->prediction;
 
     fprintf(out, "\nStep time  %-12s %s samples/s\n", adept_units_time(p->step_time_s).s,
             adept_units_digits(p->samples_per_s).s);
@@ -115,9 +115,9 @@ static void print_communication(FILE *out, const adept_prediction *p)
             p->comm_hidden_s > 1e-6 * all_s ? adept_units_time(p->comm_hidden_s).s : "none");
 }
 
-static void print_times(FILE *out, const adept_prediction_report *r)
+static void print_times(FILE *out, const adept_step *r)
 {
-    const adept_prediction *p = r->prediction;
+    const adept_prediction *p = &r->prediction;
     double step_s = p->step_time_s;
 
     fputs("\nWhere the time goes\n", out);
@@ -130,9 +130,9 @@ static void print_times(FILE *out, const adept_prediction_report *r)
     if (r->run->gpus > 1) print_communication(out, p);
 }
 
-static void print_memory(FILE *out, const adept_prediction_report *r)
+static void print_memory(FILE *out, const adept_step *r)
 {
-    const adept_memory *m = &r->prediction->memory;
+    const adept_memory *m = &r->prediction.memory;
 
     fprintf(out, "\nMemory of %s: %s of %s, %s\n", r->run->gpus > 1 ? "each GPU" : "the GPU",
             adept_units_bytes(m->peak_bytes).s, adept_units_bytes(m->capacity_bytes).s,
@@ -217,7 +217,7 @@ static void print_totals(FILE *out, const adept_totals *t)
 
 /* ---------------------------------------------------------------- the table -------------------------------------- */
 
-static void add_row(adept_table *table, const adept_prediction_report *r, const adept_group *g)
+static void add_row(adept_table *table, const adept_step *r, const adept_group *g)
 {
     double passes = (double)r->profile->grad_accum;
 
@@ -226,11 +226,11 @@ static void add_row(adept_table *table, const adept_prediction_report *r, const 
         ADEPT_CELLS(*g->name ? g->name : "(model)", adept_class_short(g->module_class),
                     adept_cell("%" PRId64, g->count).s, adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
                     adept_units_digits(adept_group_bytes(g) * passes / 1e9).s, adept_units_digits(g->time_s * 1e3).s,
-                    adept_units_percent(g->time_s / r->prediction->step_time_s).s, adept_units_digits(g->energy_j).s,
+                    adept_units_percent(g->time_s / r->prediction.step_time_s).s, adept_units_digits(g->energy_j).s,
                     g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"));
 }
 
-static adept_status print_table(adept_cli *cli, FILE *out, const adept_prediction_report *r, size_t n_rows)
+static adept_status print_table(adept_cli *cli, FILE *out, const adept_step *r, size_t n_rows)
 {
     char columns[80];
     adept_table table = {.columns = columns, .indent = 2};
@@ -238,19 +238,19 @@ static adept_status print_table(adept_cli *cli, FILE *out, const adept_predictio
     snprintf(columns, sizeof columns, "%s|class|>count|>GFLOP|>GB|>ms|>step|>J|bound",
              adept_group_heading(r->grouping));
     for (size_t i = 0; i < n_rows; i++)
-        add_row(&table, r, &r->groups->rows[i]);
+        add_row(&table, r, &r->groups.rows[i]);
     return adept_table_end(cli, &table, out);
 }
 
-static const char *table_note(const adept_prediction_report *r)
+static const char *table_note(const adept_step *r)
 {
     return r->run->gpus > 1 ? "a step's forward and backward passes; work of one GPU, energy of all"
                             : "a step's forward and backward passes";
 }
 
-adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_prediction_report *r)
+adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_step *r)
 {
-    size_t n = r->groups->n;
+    size_t n = r->groups.n;
     bool headed = false;
 
     adept_report_workload(out, r->profile);
@@ -258,8 +258,8 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
     print_headline(out, r);
     print_times(out, r);
     print_memory(out, r);
-    print_limits(out, r->limits);
-    if (r->totals) print_totals(out, r->totals);
+    print_limits(out, &r->limits);
+    if (r->totals.steps > 0) print_totals(out, &r->totals);
     if (r->grouping->given)
         fprintf(out, "\nBy %s (%s)\n", adept_group_by_name(r->grouping->by), table_note(r));
     else
@@ -267,7 +267,7 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
     adept_status status = print_table(cli, out, r, r->grouping->given || n < MOST_EXPENSIVE ? n : MOST_EXPENSIVE);
     for (size_t i = 0; i < r->profile->n_warnings; i++)
         adept_report_warning(out, &headed, r->profile->warnings[i]);
-    for (size_t i = 0; i < r->prediction->n_warnings; i++)
-        adept_report_warning(out, &headed, r->prediction->warnings[i]);
+    for (size_t i = 0; i < r->prediction.n_warnings; i++)
+        adept_report_warning(out, &headed, r->prediction.warnings[i]);
     return status;
 }

@@ -1,5 +1,5 @@
 /** @file step_options.c  Where a step runs, what is set or varied (KEY=VALUES, with the key that was meant where one is
- *  misspelt), the step, and the whole job. */
+ *  misspelt), and the whole job. */
 #include "step_options.h"
 #include <math.h>
 #include <stdio.h>
@@ -175,51 +175,6 @@ adept_status adept_vary_check(adept_cli *cli, const adept_hwprofile *hw, const a
         if (adept_is_nearer(&best, axis->key, key)) snprintf(nearest, sizeof nearest, "; did you mean '%s'?", key);
     }
     return adept_error_set(&cli->err, ADEPT_E_USAGE, "%s has no %s%s", hw->name, axis->key, nearest);
-}
-
-adept_status adept_set_open(adept_cli *cli, adept_hwprofile **hw, const char *gpu, const adept_vary_options *o)
-{
-    adept_status status = adept_hwprofile_open(hw, gpu, &cli->err);
-    for (size_t i = 0; i < o->n && status == ADEPT_OK; i++) {
-        status = adept_vary_check(cli, *hw, &o->axes[i]);
-        if (status == ADEPT_OK) status = adept_sweep_set_number(*hw, &o->axes[i], 0, &cli->err);
-    }
-    if (status == ADEPT_OK && o->n > 0 && adept_hwprofile_check(*hw, &cli->err) != ADEPT_OK) {
-        const adept_error found = cli->err;
-        status = adept_error_set(&cli->err, ADEPT_E_USAGE, "--set: %s", found.message);
-    }
-    return status;
-}
-
-void adept_set_warn(adept_prediction *p, const adept_vary_options *o)
-{
-    const size_t most = sizeof p->warnings / sizeof p->warnings[0];
-    for (size_t i = 0; i < o->n && p->n_warnings < most; i++)
-        snprintf(p->warnings[p->n_warnings++], sizeof p->warnings[0],
-                 "a hypothetical GPU: %s set to %s%.6g; parameters that were fitted to the real one are kept",
-                 o->axes[i].key, o->axes[i].relative ? "x" : "", o->axes[i].numbers[0]);
-}
-
-/* ---------------------------------------------------------------- a step ----------------------------------------- */
-
-static adept_status check_step(adept_cli *cli, void *record)
-{
-    return adept_run_options_on_gpu(cli, &((adept_step_options *)record)->where);
-}
-
-const adept_options adept_step_options_of = {
-    .check = check_step,
-    .parts = {{&adept_workload_options_of, offsetof(adept_step_options, workload)},
-              {&adept_run_options_of, offsetof(adept_step_options, where)},
-              {&adept_set_options_of, offsetof(adept_step_options, set)}},
-};
-
-adept_status adept_step_open(adept_cli *cli, adept_hwprofile **hw, adept_sweep_source *source,
-                             const adept_step_options *o)
-{
-    adept_status status = adept_set_open(cli, hw, o->where.gpu, &o->set);
-
-    return status == ADEPT_OK ? adept_sweep_source_open(cli, source, o->model, &o->workload) : status;
 }
 
 /* ---------------------------------------------------------------- a job ------------------------------------------ */

@@ -1,4 +1,4 @@
-/** @file step_options.h  What the commands that predict ask for: where a workload runs, a step of it, a whole job.
+/** @file step_options.h  What the commands that predict ask for: where a workload runs, and a whole job.
  * Calls: model, whatif. */
 #ifndef ADEPT_STEP_OPTIONS_H
 #define ADEPT_STEP_OPTIONS_H
@@ -35,27 +35,6 @@ extern const adept_options adept_set_options_of;
 
 /** Does the GPU have the number? Misspelt parameters of a fit are found here. @return ADEPT_E_USAGE with the nearest */
 adept_status adept_vary_check(adept_cli *cli, const adept_hwprofile *hw, const adept_sweep_axis *axis);
-/** Open a GPU and set what --set says. @param hw  caller frees, also after an error. @return ADEPT_E_USAGE if the GPU
- * does not have it, or would be impossible */
-adept_status adept_set_open(adept_cli *cli, adept_hwprofile **hw, const char *gpu, const adept_vary_options *o);
-/** Say of a prediction that --set made its GPU another than the one that was measured. */
-void adept_set_warn(adept_prediction *p, const adept_vary_options *o);
-
-typedef struct adept_step_options {
-    const char *model;
-    adept_run_options where;
-    adept_workload_options workload;
-    adept_vary_options set;
-} adept_step_options;
-
-extern const adept_options adept_step_options_of;
-
-/**
- * The GPU with what --set says, which is found before a slow load, then the model.
- * @param hw, source  the caller frees and closes them, also after an error
- */
-adept_status adept_step_open(adept_cli *cli, adept_hwprofile **hw, adept_sweep_source *source,
-                             const adept_step_options *o);
 
 /** Group 3 of a command's help; the record is an adept_job_spec. */
 extern const adept_options adept_total_options_of;

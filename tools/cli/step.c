@@ -1,0 +1,75 @@
+/** @file step.c  From the options of a step to its prediction. */
+#include "step.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static adept_status check_step(adept_cli *cli, void *record)
+{
+    return adept_run_options_on_gpu(cli, &((adept_step_options *)record)->where);
+}
+
+const adept_options adept_step_options_of = {
+    .check = check_step,
+    .parts = {{&adept_workload_options_of, offsetof(adept_step_options, workload)},
+              {&adept_run_options_of, offsetof(adept_step_options, where)},
+              {&adept_set_options_of, offsetof(adept_step_options, set)}},
+};
+
+adept_status adept_step_predict_profile(adept_cli *cli, adept_step *s, const adept_grouping *grouping)
+{
+    adept_status status = adept_predict(&s->prediction, s->profile, s->hw, s->run, &cli->err);
+
+    s->grouping = grouping;
+    s->ops = calloc(s->profile->n_ops + 1, sizeof *s->ops);
+    if (!s->ops) return adept_cli_no_memory(cli);
+    if (status == ADEPT_OK) status = adept_predict_power_limits(&s->limits, s->profile, s->hw, s->run, &cli->err);
+    if (status == ADEPT_OK) status = adept_predict_ops(s->ops, s->profile, s->hw, s->run, &cli->err);
+    return status == ADEPT_OK ? adept_groups_make(cli, &s->groups, s->profile, s->ops, grouping) : status;
+}
+
+/* The GPU with what --set says. It may be impossible then. */
+static adept_status open_gpu(adept_cli *cli, adept_hwprofile **hw, const char *gpu, const adept_vary_options *o)
+{
+    adept_status status = adept_hwprofile_open(hw, gpu, &cli->err);
+    for (size_t i = 0; i < o->n && status == ADEPT_OK; i++) {
+        status = adept_vary_check(cli, *hw, &o->axes[i]);
+        if (status == ADEPT_OK) status = adept_sweep_set_number(*hw, &o->axes[i], 0, &cli->err);
+    }
+    if (status == ADEPT_OK && o->n > 0 && adept_hwprofile_check(*hw, &cli->err) != ADEPT_OK) {
+        const adept_error found = cli->err;
+        status = adept_error_set(&cli->err, ADEPT_E_USAGE, "--set: %s", found.message);
+    }
+    return status;
+}
+
+static void warn_of_set(adept_prediction *p, const adept_vary_options *o)
+{
+    const size_t most = sizeof p->warnings / sizeof p->warnings[0];
+    for (size_t i = 0; i < o->n && p->n_warnings < most; i++)
+        snprintf(p->warnings[p->n_warnings++], sizeof p->warnings[0],
+                 "a hypothetical GPU: %s set to %s%.6g; parameters that were fitted to the real one are kept",
+                 o->axes[i].key, o->axes[i].relative ? "x" : "", o->axes[i].numbers[0]);
+}
+
+adept_status adept_step_predict(adept_cli *cli, adept_step *s, const adept_step_options *o, const adept_job_spec *job,
+                                const adept_grouping *grouping)
+{
+    adept_status status = open_gpu(cli, &s->hw, o->where.gpu, &o->set);
+
+    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &s->source, o->model, &o->workload);
+    s->profile = s->source.base;
+    s->run = &o->where.run;
+    if (status == ADEPT_OK) status = adept_step_predict_profile(cli, s, grouping);
+    if (status != ADEPT_OK) return status;
+    warn_of_set(&s->prediction, &o->set);
+    if (job && adept_job_spec_given(job)) s->totals = adept_totals_of(job, &s->prediction, s->profile, s->run);
+    return ADEPT_OK;
+}
+
+void adept_step_free(adept_step *s)
+{
+    adept_groups_free(&s->groups);
+    free(s->ops);
+    adept_hwprofile_free(s->hw);
+    adept_sweep_source_close(&s->source);
+}

@@ -1,0 +1,43 @@
+/** @file step.h  A predicted step, and what it is of: what predict, explain and report begin with. Calls: step_options,
+ *  groups. */
+#ifndef ADEPT_STEP_H
+#define ADEPT_STEP_H
+#include "groups.h"
+#include "step_options.h"
+
+typedef struct adept_step_options {
+    const char *model;
+    adept_run_options where;
+    adept_workload_options workload;
+    adept_vary_options set;
+} adept_step_options;
+
+extern const adept_options adept_step_options_of;
+
+/** A predicted step, and what it is of: what predict, explain and report begin with. */
+typedef struct adept_step {
+    adept_sweep_source source;
+    const adept_profile *profile; /* its */
+    adept_hwprofile *hw;
+    const adept_run *run; /* of the options */
+    adept_prediction prediction;
+    adept_power_limits limits;
+    adept_totals totals;      /* steps 0: no number of them was given */
+    adept_op_prediction *ops; /* one for each operator of the profile */
+    const adept_grouping *grouping;
+    adept_groups groups; /* of the operators */
+} adept_step;
+
+/**
+ * Open the GPU with what --set says, which is found before a slow load, then the model, and predict.
+ * @param step      zeroed; adept_step_free() it whatever the result
+ * @param job       NULL: no totals
+ * @param grouping  of the groups, which are in the model's order
+ */
+adept_status adept_step_predict(adept_cli *cli, adept_step *step, const adept_step_options *o,
+                                const adept_job_spec *job, const adept_grouping *grouping);
+/** The same from where profile, GPU and run are known, without warnings of --set. */
+adept_status adept_step_predict_profile(adept_cli *cli, adept_step *step, const adept_grouping *grouping);
+void adept_step_free(adept_step *step);
+
+#endif
