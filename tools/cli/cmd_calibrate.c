@@ -2,7 +2,7 @@
 #include "adept_file.h"
 #include "adept_kernels.h"
 #include "adept_operator_model.h"
-#include "calibrate_collectives.h"
+#include "adept_collectives.h"
 #include "calibrate_options.h"
 #include "gnuplot.h"
 #include "table.h"
@@ -98,6 +98,15 @@ static adept_status fit_kernels(adept_cli *cli, work *w, const adept_calibrate_o
     return status;
 }
 
+/* Of files, without their folders. */
+static void print_names(FILE *out, const adept_words *paths)
+{
+    for (size_t i = 0; i < paths->n; i++) {
+        const char *slash = strrchr(paths->words[i], '/');
+        adept_print_format(out, "%s%s", i ? ", " : "", slash ? slash + 1 : paths->words[i]);
+    }
+}
+
 static void add_line(adept_table *table, const char *which, const char *op, int family, const adept_kernel_error *e)
 {
     if (e->n == 0) return;
@@ -120,10 +129,7 @@ static adept_status report_kernels(adept_cli *cli, FILE *out, const adept_kernel
     for (int i = 0; i < ADEPT_FAMILY_COUNT; i++)
         add_line(&table, "in-sample", "all", i, &fit->in_sample[i]);
     fputs("Kernels  from ", out);
-    for (size_t i = 0; i < o->kernels.n; i++) {
-        const char *slash = strrchr(o->kernels.words[i], '/');
-        adept_print_format(out, "%s%s", i ? ", " : "", slash ? slash + 1 : o->kernels.words[i]);
-    }
+    print_names(out, &o->kernels);
     fputs("\n\nErrors of single kernels, in percent of the measured time; roofline: peaks and bandwidth of the sheet"
           " times\none fitted factor, on the same rows.\n",
           out);
@@ -155,19 +161,46 @@ static void print_values(FILE *out, const adept_kernel_fit *fit, const adept_hwp
                 is_fitted(fit, hw->parameters[i].name) ? "" : "  (as before: no rows)");
 }
 
-/* What is said where there are kernels only. */
-static adept_status report_alone(adept_cli *cli, FILE *out, const adept_kernel_fit *fit, const adept_hwprofile *hw,
-                                 const adept_calibrate_options *o)
+/* ---------------------------------------------------------------- links ------------------------------------------ */
+
+/* Read the files of --collectives, fit the links to them and put the result into the sheet. */
+static adept_status fit_collectives(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
-    adept_print_format(out, "GPU      %s\n", hw->name);
-    adept_status status = report_kernels(cli, out, fit, o);
-    if (status != ADEPT_OK) return status;
-    print_values(out, fit, hw);
-    fputs("\nNo step was measured: the profile has no errors and no intervals of steps, and what kernels do not tell\n"
-          "(launches, the optimizer, power) is transferred from other GPUs. Add MEASUREMENTS.csv for those.\n\n",
-          out);
-    adept_print_format(out, "Written: %s\n", o->output);
-    return ADEPT_OK;
+    adept_collective_rows rows = {0};
+    adept_status status = ADEPT_OK;
+
+    if (o->collectives.n == 0) return ADEPT_OK;
+    for (size_t i = 0; i < o->collectives.n && status == ADEPT_OK; i++)
+        status = adept_collective_rows_read(&rows, o->collectives.words[i], &cli->err);
+    if (status == ADEPT_OK) status = adept_collectives_fit(&w->collectives, &rows, w->hw, &cli->err);
+    if (status == ADEPT_OK) status = adept_collectives_apply(w->hw, &w->collectives, rows.file, &cli->err);
+    adept_collective_rows_free(&rows);
+    return status;
+}
+
+static void add_link_line(adept_table *table, const char *which, const char *by, const char *value,
+                          const adept_collective_error *e)
+{
+    if (e->n == 0) return;
+    adept_table_row(table, ADEPT_CELLS(which, by, value, adept_cell("%zu", e->n).s, adept_cell("%.2f", e->mape).s,
+                                       adept_cell("%+.2f", e->bias).s));
+}
+
+/* Both numbers, and errors, those of rows held out first. */
+static adept_status report_collectives(adept_cli *cli, FILE *out, const adept_collective_fit *fit,
+                                       const adept_calibrate_options *o)
+{
+    adept_table table = {.columns = "|by|left out|>n|>error %|>bias", .indent = 2};
+
+    for (size_t i = 0; i < fit->n_groups; i++)
+        add_link_line(&table, "HELD OUT", fit->groups[i].by,
+                      *fit->groups[i].value ? fit->groups[i].value : "each in turn", &fit->groups[i].held_out);
+    add_link_line(&table, "in-sample", "", "", &fit->in_sample);
+    fputs("All-reduces  from ", out);
+    print_names(out, &o->collectives);
+    fprintf(out, "\n  bandwidth %s, one hop %s; %zu rows below 64 KiB not used\n\n",
+            adept_units_si(fit->bytes_per_s, "B/s").s, adept_units_time(fit->hop_s).s, fit->n_small);
+    return adept_table_end(cli, &table, out);
 }
 
 /* ---------------------------------------------------------------- the run ---------------------------------------- */
@@ -265,13 +298,8 @@ static adept_status date_text(adept_cli *cli, char *text, size_t size)
     return ADEPT_OK;
 }
 
-static adept_status write_hwprofile(adept_cli *cli, work *w, const adept_calibrate_options *o)
+static adept_status write_hwprofile(adept_cli *cli, const work *w, const adept_calibrate_options *o)
 {
-    char date[32];
-    adept_status status = date_text(cli, date, sizeof date);
-
-    if (status == ADEPT_OK) status = adept_fit_report_to_hwprofile(&w->hwprofile_text, w->report, date, &cli->err);
-    if (status != ADEPT_OK) return status;
     return adept_file_write(o->output, w->hwprofile_text, strlen(w->hwprofile_text), &cli->err);
 }
 
@@ -302,7 +330,7 @@ static adept_status print_parts(adept_cli *cli, const work *w, const adept_calib
     }
     if (status != ADEPT_OK || o->collectives.n == 0) return status;
     fputc('\n', stdout);
-    return adept_collectives_report(cli, stdout, &w->collectives, o);
+    return report_collectives(cli, stdout, &w->collectives, o);
 }
 
 static adept_status print(adept_cli *cli, work *w, const adept_calibrate_options *o)
@@ -320,6 +348,8 @@ static adept_status print(adept_cli *cli, work *w, const adept_calibrate_options
 
 static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
 {
+    char date[32];
+
     adept_interrupt_catch();
     adept_status status = open_checkpoint(cli, w, o);
 
@@ -330,6 +360,8 @@ static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
     status = adept_calibrate(&w->fit, w->dataset->rows, w->dataset->n, w->hw, &o->fit, &cli->err);
     if (status == ADEPT_OK) status = make_report(cli, w, o);
     adept_progress_end(&w->progress);
+    if (status == ADEPT_OK) status = date_text(cli, date, sizeof date);
+    if (status == ADEPT_OK) status = adept_fit_report_to_hwprofile(&w->hwprofile_text, w->report, date, &cli->err);
     if (status == ADEPT_OK) status = write_hwprofile(cli, w, o);
     if (status != ADEPT_OK) return status;
     if (!adept_interrupt_requested) unlink(w->checkpoint_path); /* the result is there: nothing is left to resume */
@@ -353,35 +385,60 @@ static adept_status set_tiles(adept_cli *cli, adept_hwprofile *hw, const adept_c
 /* What is measured beside steps: links, then kernels. */
 static adept_status fit_parts(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
-    if (o->collectives.n > 0) {
-        adept_status status = adept_collectives_calibrate(cli, &w->collectives, w->hw, o);
-        if (status != ADEPT_OK) return status;
-    }
-    return fit_kernels(cli, w, o);
+    adept_status status = fit_collectives(cli, w, o);
+
+    return status == ADEPT_OK ? fit_kernels(cli, w, o) : status;
 }
 
-/* Kernels without steps: their law is the result. */
-static adept_status calibrate_kernels(adept_cli *cli, work *w, const adept_calibrate_options *o)
+/* Of a GPU of its own: a shared set has parameters of no single one. */
+static adept_status begin_fit(adept_cli *cli, work *w, const adept_calibrate_options *o, adept_granularity granularity)
+{
+    if (w->shared) return ADEPT_OK;
+    if (o->from_sheet) adept_hwprofile_forget_fit(w->hw);
+    return adept_hwprofile_adopt(w->hw, granularity, &cli->err);
+}
+
+/* What is said where no step was measured. */
+static adept_status print_alone(adept_cli *cli, const work *w, const adept_calibrate_options *o)
+{
+    adept_status status;
+
+    adept_print_format(stdout, "GPU      %s\n", w->hw->name);
+    if (o->kernels.n == 0) {
+        status = report_collectives(cli, stdout, &w->collectives, o);
+        fputc('\n', stdout);
+        adept_print_format(stdout, "Written: %s\n", o->output);
+        return status;
+    }
+    status = report_kernels(cli, stdout, &w->kernels, o);
+    if (status != ADEPT_OK) return status;
+    print_values(stdout, &w->kernels, w->hw);
+    puts("\nNo step was measured: the profile has no errors and no intervals of steps, and what kernels do not tell\n"
+         "(launches, the optimizer, power) is transferred from other GPUs. Add MEASUREMENTS.csv for those.\n");
+    adept_print_format(stdout, "Written: %s\n", o->output);
+    if (o->collectives.n == 0) return ADEPT_OK;
+    fputc('\n', stdout);
+    return report_collectives(cli, stdout, &w->collectives, o);
+}
+
+/* Kernels without steps: their law is the result; or links alone. */
+static adept_status calibrate_parts(adept_cli *cli, work *w, const adept_calibrate_options *o)
 {
     char date[32];
-    adept_status status = ADEPT_OK;
+    bool kernels = o->kernels.n > 0;
+    adept_status status = w->shared ? ADEPT_OK : adept_hwprofile_open(&w->hw, o->measurements.gpu, &cli->err);
 
-    if (!w->shared) status = adept_hwprofile_open(&w->hw, o->measurements.gpu, &cli->err);
-    if (status == ADEPT_OK && !w->shared && o->from_sheet) adept_hwprofile_forget_fit(w->hw);
-    if (status == ADEPT_OK && !w->shared) status = adept_hwprofile_adopt(w->hw, ADEPT_GRANULARITY_OPERATOR, &cli->err);
+    if (status == ADEPT_OK && kernels) status = begin_fit(cli, w, o, ADEPT_GRANULARITY_OPERATOR);
     if (status == ADEPT_OK) status = fit_parts(cli, w, o);
-    if (status == ADEPT_OK) status = date_text(cli, date, sizeof date);
-    if (status == ADEPT_OK) status = adept_kernel_fit_to_hwprofile(&w->hwprofile_text, w->hw, date, &cli->err);
+    if (status == ADEPT_OK && kernels) status = date_text(cli, date, sizeof date);
     if (status == ADEPT_OK)
-        status = adept_file_write(o->output, w->hwprofile_text, strlen(w->hwprofile_text), &cli->err);
+        status = kernels ? adept_kernel_fit_to_hwprofile(&w->hwprofile_text, w->hw, date, &cli->err)
+                         : adept_collective_fit_to_hwprofile(&w->hwprofile_text, w->hw, &cli->err);
+    if (status == ADEPT_OK) status = write_hwprofile(cli, w, o);
     if (status != ADEPT_OK) return status;
-    if (!o->measurements.json) {
-        status = report_alone(cli, stdout, &w->kernels, w->hw, o);
-        if (status != ADEPT_OK || o->collectives.n == 0) return status;
-        fputc('\n', stdout);
-        return adept_collectives_report(cli, stdout, &w->collectives, o);
-    }
-    return adept_json_print(cli, adept_kernel_fit_to_json(w->hw));
+    if (!o->measurements.json) return print_alone(cli, w, o);
+    return adept_json_print(cli, kernels ? adept_kernel_fit_to_json(w->hw)
+                                         : adept_collective_fit_to_json(w->hw, &w->collectives));
 }
 
 /* What is fitted is the share of an all-reduce that is hidden, so errors are of that; but of steps known to hide nothing. */
@@ -397,8 +454,7 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
     adept_status status = adept_load_measurements(cli, &w->dataset, &w->hw, w->shared, &o->measurements, &w->progress);
 
     if (status == ADEPT_OK) hide_fixed_share(w->dataset);
-    if (status == ADEPT_OK && !w->shared && o->from_sheet) adept_hwprofile_forget_fit(w->hw);
-    if (status == ADEPT_OK && !w->shared) status = adept_hwprofile_adopt(w->hw, o->fit.granularity, &cli->err);
+    if (status == ADEPT_OK) status = begin_fit(cli, w, o, o->fit.granularity);
     if (status == ADEPT_OK) status = set_tiles(cli, w->hw, o);
     if (status == ADEPT_OK && plot) status = adept_gnuplot_check("--plot", &cli->err);
     if (status == ADEPT_OK) status = fit_parts(cli, w, o);
@@ -423,9 +479,7 @@ static adept_status calibrate(adept_cli *cli, void *options)
             status = adept_cli_no_memory(cli);
     }
     if (status == ADEPT_OK)
-        status = o->measurements.files.n > 0 ? calibrate_steps(cli, &w, o)
-                 : o->kernels.n > 0          ? calibrate_kernels(cli, &w, o)
-                                             : adept_collectives_calibrate_alone(cli, o);
+        status = o->measurements.files.n > 0 ? calibrate_steps(cli, &w, o) : calibrate_parts(cli, &w, o);
     adept_progress_end(&w.progress);
     work_free(&w);
     return status;

@@ -8,17 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LINES 32
 #define N_WORST 5
 #define LINE_WIDTH 110
 
 /* ---------------------------------------------------------------- tables of errors ------------------------------- */
-
-/* One line of a table of errors. */
-typedef struct error_line {
-    const char *name, *what; /* "held out", "leave one model out" */
-    const adept_metrics *metrics;
-} error_line;
 
 /* 1.23 but 12.3 */
 static int digits_behind(double value)
@@ -37,26 +30,18 @@ static adept_text signed_percent(double value)
     return isfinite(value) ? adept_cell("%+.*f", digits_behind(value), value) : (adept_text){""};
 }
 
-static void add_errors(adept_table *table, const error_line *line)
-{
-    const adept_metrics *m = line->metrics;
+static const char error_columns[] =
+    "||>n|>time %|>median|>p90|>max|>bias|>power %|>max|>bias|>energy %|>combined|>inside";
 
+/* A line: "held out", "leave one model out". */
+static void add_errors(adept_table *table, const char *name, const char *what, const adept_metrics *m)
+{
     adept_table_row(table,
-                    ADEPT_CELLS(line->name, line->what, adept_cell("%zu", m->n).s, percent(m->time.mape).s,
+                    ADEPT_CELLS(name, what, adept_cell("%zu", m->n).s, percent(m->time.mape).s,
                                 percent(m->time.median).s, percent(m->time.p90).s, percent(m->time.max).s,
                                 signed_percent(m->time.bias).s, percent(m->power.mape).s, percent(m->power.max).s,
                                 signed_percent(m->power.bias).s, percent(m->energy.mape).s, percent(m->mape_combined).s,
                                 isfinite(m->coverage) ? adept_cell("%.0f", m->coverage).s : ""));
-}
-
-static adept_status put_errors(adept_cli *cli, FILE *out, const error_line *lines, size_t n)
-{
-    adept_table table = {
-        .columns = "||>n|>time %|>median|>p90|>max|>bias|>power %|>max|>bias|>energy %|>combined|>inside", .indent = 2};
-
-    for (size_t i = 0; i < n; i++)
-        add_errors(&table, &lines[i]);
-    return adept_table_end(cli, &table, out);
 }
 
 static bool same_columns(const adept_group *a, const adept_group *b)
@@ -79,24 +64,23 @@ static void join(char *text, size_t size, const char *const *words, size_t n, co
 
 static adept_status put_groups(adept_cli *cli, FILE *out, const char *heading, const adept_evaluation *e)
 {
-    error_line *lines = calloc(e->n_groups + 1, sizeof *lines);
-    char(*names)[256] = calloc(e->n_groups + 1, sizeof *names);
-    adept_status status = lines && names ? ADEPT_OK : adept_cli_no_memory(cli);
+    adept_status status = ADEPT_OK;
 
     for (size_t begin = 0, end; begin < e->n_groups && status == ADEPT_OK; begin = end) {
-        char title[256];
+        adept_table table = {.columns = error_columns, .indent = 2};
+        char title[256], name[256];
         for (end = begin; end < e->n_groups && same_columns(&e->groups[begin], &e->groups[end]); end++) {
-            join(names[end], sizeof names[end], e->groups[end].values, e->groups[end].n_columns, ", ");
-            lines[end] = (error_line){.name = names[end], .what = "", .metrics = &e->groups[end].metrics};
+            join(name, sizeof name, e->groups[end].values, e->groups[end].n_columns, ", ");
+            add_errors(&table, name, "", &e->groups[end].metrics);
         }
-        if (end == begin + 1) continue; /* one value: the errors of all rows, which the caller has printed */
-        join(title, sizeof title, e->groups[begin].columns, e->groups[begin].n_columns, ", ");
-        fputc('\n', out);
-        adept_print_format(out, "%s by %s\n", heading, title);
-        status = put_errors(cli, out, lines + begin, end - begin);
+        bool one = end == begin + 1; /* the errors of all rows, which the caller has printed */
+        if (!one) {
+            join(title, sizeof title, e->groups[begin].columns, e->groups[begin].n_columns, ", ");
+            fputc('\n', out);
+            adept_print_format(out, "%s by %s\n", heading, title);
+        }
+        status = adept_table_end(cli, &table, one ? NULL : out);
     }
-    free(names);
-    free(lines);
     return status;
 }
 
@@ -197,24 +181,24 @@ static void scheme_text(char *text, size_t size, const char *scheme)
 
 static adept_status print_errors(adept_cli *cli, FILE *out, const adept_fit_report *r)
 {
-    error_line lines[2 * MAX_LINES + 2];
-    char texts[MAX_LINES][96];
-    size_t n = 0;
+    adept_table table = {.columns = error_columns, .indent = 2};
+    char text[96];
 
-    for (size_t i = 0; i < r->n_held_out && i < MAX_LINES; i++) {
+    for (size_t i = 0; i < r->n_held_out; i++) {
         const adept_held_out *h = &r->held_out[i];
-        scheme_text(texts[i], sizeof texts[i], h->scheme);
-        if (h->impossible || !h->evaluation) continue;
-        lines[n++] = (error_line){"HELD OUT", texts[i], &h->evaluation->overall};
+        scheme_text(text, sizeof text, h->scheme);
+        if (!h->impossible && h->evaluation) add_errors(&table, "HELD OUT", text, &h->evaluation->overall);
     }
-    lines[n++] = (error_line){"in-sample", "rows it was fitted to", &r->in_sample->overall};
-    for (size_t i = 0; i < r->n_held_out && i < MAX_LINES; i++)
-        if (r->floors.held_out[i].evaluation)
-            lines[n++] = (error_line){"floor, held out", texts[i], &r->floors.held_out[i].evaluation->overall};
-    if (r->floors.in_sample) lines[n++] = (error_line){"floor, in-sample", "", &r->floors.in_sample->overall};
+    add_errors(&table, "in-sample", "rows it was fitted to", &r->in_sample->overall);
+    for (size_t i = 0; i < r->n_held_out; i++) {
+        const adept_evaluation *floor_of = r->floors.held_out[i].evaluation;
+        scheme_text(text, sizeof text, r->held_out[i].scheme);
+        if (floor_of) add_errors(&table, "floor, held out", text, &floor_of->overall);
+    }
+    if (r->floors.in_sample) add_errors(&table, "floor, in-sample", "", &r->floors.in_sample->overall);
     fputs("\nErrors, in percent of what was measured. Expect those of rows that were held out, not those in-sample.\n",
           out);
-    adept_status status = put_errors(cli, out, lines, n);
+    adept_status status = adept_table_end(cli, &table, out);
     fputs("  floor: one efficiency for all times, one power for all rows; a fit must beat it.\n", out);
     for (size_t i = 0; i < r->n_held_out; i++) {
         const adept_held_out *h = &r->held_out[i];
@@ -394,7 +378,7 @@ adept_status adept_report_fit(adept_cli *cli, FILE *out, const adept_fit_report 
 adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_evaluation *e, const adept_dataset *d,
                                      const adept_hwprofile *hw, const char *const *warnings, size_t n_warnings)
 {
-    const error_line all = {.name = "all rows", .what = "", .metrics = &e->overall};
+    adept_table all = {.columns = error_columns, .indent = 2};
     bool headed = false;
 
     adept_print_format(out, "GPU     %s", hw->name);
@@ -404,7 +388,8 @@ adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_eval
         fputs(hw->calibrated ? ", calibrated\n" : ", not calibrated: an estimate from the specification sheet\n", out);
     fprintf(out, "Rows    %zu of %zu file%s\n", e->n, d->n_files, d->n_files == 1 ? "" : "s");
     fputs("\nErrors, in percent of what was measured\n", out);
-    adept_status status = put_errors(cli, out, &all, 1);
+    add_errors(&all, "all rows", "", &e->overall);
+    adept_status status = adept_table_end(cli, &all, out);
     if (status == ADEPT_OK) status = put_groups(cli, out, "Errors", e);
     if (status == ADEPT_OK) status = put_worst(cli, out, "Rows predicted worst", e, N_WORST);
     adept_report_warnings(out, &headed, warnings, n_warnings);
