@@ -231,7 +231,7 @@ static adept_status begin_output(adept_cli *cli, work *w)
     if (w->out && o->json) put_head(&w->rows.w, w);
     if (w->out == stdout || w->size > SHOWN_POINTS || status != ADEPT_OK) return status;
     w->shows = true;
-    adept_sweep_table_begin(&w->shown, &w->sweep);
+    adept_sweep_table_begin(&w->shown, &w->sweep, "");
     return ADEPT_OK;
 }
 

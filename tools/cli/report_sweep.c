@@ -26,70 +26,69 @@ char *adept_sweep_describe_point(char *text, size_t size, const adept_sweep *swe
 
 /* ---- tables ---- */
 
+#define SHOWN_AXES 8
+
 static size_t shown_axes(const adept_sweep *sweep)
 {
-    return sweep->n_axes < ADEPT_SWEEP_SHOWN_AXES ? sweep->n_axes : ADEPT_SWEEP_SHOWN_AXES;
+    return sweep->n_axes < SHOWN_AXES ? sweep->n_axes : SHOWN_AXES;
 }
 
-void adept_sweep_columns(char columns[ADEPT_SWEEP_COLUMNS_SIZE], const adept_sweep *sweep, const char *label)
+void adept_sweep_table_begin(adept_sweep_table *t, const adept_sweep *sweep, const char *label)
 {
-    int n = sprintf(columns, "%.20s", label);
+    int n = sprintf(t->columns, "%.20s", label);
     for (size_t i = 0; i < shown_axes(sweep); i++)
-        n += sprintf(columns + n, "|%s%s", adept_sweep_has_words(&sweep->axes[i]) ? "" : ">", sweep->axes[i].key);
-    strcpy(columns + n, "|>step time|>power|>energy/step|>samples/s|>energy/sample|");
-}
-
-void adept_sweep_row_of(adept_sweep_row *row, const adept_sweep *sweep, const char *label, const adept_sweep_found *f,
-                        const char *reason)
-{
-    size_t at[ADEPT_SWEEP_MAX_AXES], n = 0;
-    const adept_text numbers[] = {adept_units_time(f->step_time_s), adept_units_watt(f->power_avg_w),
-                                  adept_units_joule(f->energy_step_j), adept_units_digits(f->samples / f->step_time_s),
-                                  adept_units_joule(f->energy_step_j / f->samples)};
-    memcpy(row->numbers, numbers, sizeof numbers);
-    adept_sweep_at(at, sweep, f->index);
-    row->cells[n++] = label;
-    for (size_t i = 0; i < shown_axes(sweep); i++) {
-        adept_sweep_print_value(row->values[i], sizeof row->values[i], &sweep->axes[i], at[i]);
-        row->cells[n++] = row->values[i];
-    }
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        row->cells[n++] = reason ? "" : row->numbers[i].s;
-    row->cells[n] = reason ? reason : "";
-}
-
-void adept_sweep_table_begin(adept_sweep_table *t, const adept_sweep *sweep)
-{
-    adept_sweep_columns(t->columns, sweep, "");
+        n += sprintf(t->columns + n, "|%s%s", adept_sweep_has_words(&sweep->axes[i]) ? "" : ">", sweep->axes[i].key);
+    strcpy(t->columns + n, "|>step time|>power|>energy/step|>samples/s|>energy/sample|");
     t->table = (adept_table){.columns = t->columns};
 }
 
 void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const char *label,
                            const adept_sweep_found *f, const char *reason)
 {
-    adept_sweep_row row;
-    adept_sweep_row_of(&row, sweep, label, f, reason);
-    adept_table_row(&t->table, row.cells);
+    const adept_text numbers[] = {adept_units_time(f->step_time_s), adept_units_watt(f->power_avg_w),
+                                  adept_units_joule(f->energy_step_j), adept_units_digits(f->samples / f->step_time_s),
+                                  adept_units_joule(f->energy_step_j / f->samples)};
+    const char *cells[SHOWN_AXES + 7] = {label};
+    char values[SHOWN_AXES][64];
+    size_t at[ADEPT_SWEEP_MAX_AXES], n = 1;
+    adept_sweep_at(at, sweep, f->index);
+    for (size_t i = 0; i < shown_axes(sweep); i++) {
+        adept_sweep_print_value(values[i], sizeof values[i], &sweep->axes[i], at[i]);
+        cells[n++] = values[i];
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        cells[n++] = reason ? "" : numbers[i].s;
+    cells[n] = reason ? reason : "";
+    adept_table_row(&t->table, cells);
+}
+
+void adept_sweep_table_best(adept_sweep_table *t, const adept_sweep *sweep, const adept_sweep_answers *a,
+                            adept_aim objective, const char *label)
+{
+    size_t knee = adept_pareto_knee(&a->front);
+    adept_sweep_table_begin(t, sweep, label);
+    for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
+        if (a->found[i])
+            adept_sweep_table_add(
+                t, sweep, adept_cell("%s%s", adept_aim_text(i), i == (size_t)objective ? " (objective)" : "").s,
+                &a->best[i], NULL);
+    if (knee == a->front.n) return;
+    const adept_sweep_found f = adept_sweep_answers_front(a, knee);
+    adept_sweep_table_add(t, sweep, "knee of the front", &f, NULL);
+}
+
+void adept_sweep_table_front(adept_sweep_table *t, const adept_sweep *sweep, const adept_sweep_answers *a, size_t most,
+                             const char *label)
+{
+    size_t n = a->front.n, shown = n < most ? n : most;
+    adept_sweep_table_begin(t, sweep, label);
+    for (size_t i = 0; i < shown; i++) {
+        const adept_sweep_found f = adept_sweep_answers_front(a, shown < 2 ? 0 : i * (n - 1) / (shown - 1));
+        adept_sweep_table_add(t, sweep, *label ? adept_cell("%" PRIu64, f.index).s : "", &f, NULL);
+    }
 }
 
 /* ---- the report ---- */
-
-size_t adept_sweep_list_best(adept_sweep_answer out[ADEPT_SWEEP_BEST], const adept_sweep_answers *a,
-                             adept_aim objective)
-{
-    size_t n = 0, knee = adept_pareto_knee(&a->front);
-    for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
-        if (a->found[i])
-            out[n++] = (adept_sweep_answer){
-                adept_cell("%s%s", adept_aim_text(i), i == (size_t)objective ? " (objective)" : ""), a->best[i]};
-    if (knee < a->front.n) out[n++] = (adept_sweep_answer){{"knee of the front"}, adept_sweep_answers_front(a, knee)};
-    return n;
-}
-
-adept_sweep_found adept_sweep_of_front(const adept_sweep_answers *a, size_t shown, size_t index)
-{
-    return adept_sweep_answers_front(a, shown < 2 ? 0 : index * (a->front.n - 1) / (shown - 1));
-}
 
 static void print_counts(FILE *out, const adept_sweep *sweep, const adept_sweep_answers *a)
 {
@@ -109,20 +108,11 @@ static adept_status print_answers(adept_cli *cli, FILE *out, const adept_sweep *
                                   adept_aim objective)
 {
     adept_sweep_table t;
-    adept_sweep_answer best[ADEPT_SWEEP_BEST];
-    size_t n = adept_sweep_list_best(best, a, objective),
-           shown = a->front.n < MOST_OF_FRONT ? a->front.n : MOST_OF_FRONT;
-    adept_sweep_table_begin(&t, sweep);
-    for (size_t i = 0; i < n; i++)
-        adept_sweep_table_add(&t, sweep, best[i].name.s, &best[i].found, NULL);
+    adept_sweep_table_best(&t, sweep, a, objective, "");
     fputc('\n', out);
     adept_status status = adept_table_end(cli, &t.table, out);
     if (a->front.n < 2 || status != ADEPT_OK) return status;
-    adept_sweep_table_begin(&t, sweep);
-    for (size_t i = 0; i < shown; i++) {
-        const adept_sweep_found f = adept_sweep_of_front(a, shown, i);
-        adept_sweep_table_add(&t, sweep, "", &f, NULL);
-    }
+    adept_sweep_table_front(&t, sweep, a, MOST_OF_FRONT, "");
     fprintf(out, "\nFront of time and energy: no point is better in both; %s%zu point%s%s\n",
             a->front.thinned ? "thinned to " : "", a->front.n, a->front.n == 1 ? "" : "s",
             a->front.n > MOST_OF_FRONT ? ", some of them:" : ":");

@@ -11,53 +11,40 @@
 #define FRONT_ROWS 100
 
 /* The columns of text but the last, for every point here can run. */
-static void begin_table(adept_page *page, char columns[ADEPT_SWEEP_COLUMNS_SIZE], const adept_sweep_view *v,
-                        const char *first, const char *caption)
+static bool put_table(adept_page *page, adept_sweep_table *t, const char *caption)
 {
-    adept_sweep_columns(columns, v->picture.sweep, first);
-    *strrchr(columns, '|') = '\0';
-    adept_page_table_begin(page, caption, columns);
+    size_t n = adept_columns_count(t->columns);
+
+    *strrchr(t->columns, '|') = '\0';
+    adept_page_table_begin(page, caption, t->columns);
+    for (size_t i = 0; i < t->table.n_cells; i += n)
+        adept_page_table_row(page, (const char *const *)t->table.cells + i);
+    adept_page_table_end(page);
+    return adept_table_end(NULL, &t->table, NULL) == ADEPT_OK;
 }
 
-static void put_answer(adept_page *page, const adept_sweep_view *v, const char *name, const adept_sweep_found *f)
-{
-    adept_sweep_row row;
-
-    adept_sweep_row_of(&row, v->picture.sweep, name, f, NULL);
-    adept_page_table_row(page, row.cells);
-}
-
-static void put_best(adept_page *page, const adept_sweep_view *v)
+static bool put_best(adept_page *page, const adept_sweep_view *v)
 {
     const adept_sweep_answers *a = v->picture.answers;
-    adept_sweep_answer best[ADEPT_SWEEP_BEST];
-    char columns[ADEPT_SWEEP_COLUMNS_SIZE];
-    size_t n = adept_sweep_list_best(best, a, v->objective);
+    adept_sweep_table t;
 
     adept_page_section(page, "best", "Best points");
-    begin_table(page, columns, v, "best",
-                a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step");
-    for (size_t i = 0; i < n; i++)
-        put_answer(page, v, best[i].name.s, &best[i].found);
-    adept_page_table_end(page);
+    adept_sweep_table_best(&t, v->picture.sweep, a, v->objective, "best");
+    return put_table(page, &t, a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step");
 }
 
-static void put_front(adept_page *page, const adept_sweep_view *v)
+static bool put_front(adept_page *page, const adept_sweep_view *v)
 {
     const adept_sweep_answers *a = v->picture.answers;
-    char caption[160], columns[ADEPT_SWEEP_COLUMNS_SIZE];
-    size_t shown = a->front.n < FRONT_ROWS ? a->front.n : FRONT_ROWS;
+    adept_sweep_table t;
+    char caption[160];
 
-    if (a->front.n < 2) return;
+    if (a->front.n < 2) return true;
     snprintf(caption, sizeof caption, "No point is better in both time and energy; %s%zu points%s",
              a->front.thinned ? "thinned to " : "", a->front.n, a->front.n > FRONT_ROWS ? ", some of them" : "");
     adept_page_section(page, "front", "Front of time and energy");
-    begin_table(page, columns, v, "no.", caption);
-    for (size_t i = 0; i < shown; i++) {
-        const adept_sweep_found f = adept_sweep_of_front(a, shown, i);
-        put_answer(page, v, adept_cell("%" PRIu64, f.index).s, &f);
-    }
-    adept_page_table_end(page);
+    adept_sweep_table_front(&t, v->picture.sweep, a, FRONT_ROWS, "no.");
+    return put_table(page, &t, caption);
 }
 
 static void put_picture(adept_page *page, const adept_sweep_view *v, const char *svg, size_t size)
@@ -123,13 +110,15 @@ static char *page_of(const adept_sweep_view *v, const char *svg, size_t svg_size
                            "Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the "
                            "real one are kept.");
     }
-    put_best(&page, v);
+    bool ok = put_best(&page, v);
     put_picture(&page, v, svg, svg_size);
-    put_front(&page, v);
+    ok = put_front(&page, v) && ok;
     put_asked(&page, v);
     char *text = adept_page_end(&page, ADEPT_PAGE_FOOT);
     *size = page.size;
-    return text;
+    if (ok) return text;
+    free(text);
+    return NULL;
 }
 
 adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *view)
