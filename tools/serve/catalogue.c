@@ -12,19 +12,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* A name or an alias; several lead to one GPU. */
-typedef struct gpu_name {
-    char *name;
-    size_t gpu;
-} gpu_name;
-
 struct adept_serve_catalogue {
     adept_serve_workload *workloads; /* sorted by name */
     size_t n_workloads, workloads_capacity;
     adept_serve_gpu *gpus;
     size_t n_gpus, gpus_capacity;
-    gpu_name *names; /* sorted, case ignored */
-    size_t n_names, names_capacity;
     char *gpus_json;
 };
 
@@ -35,52 +27,38 @@ static adept_status no_memory(adept_error *err)
 
 /* ---- GPUs ---- */
 
-static int by_gpu_name(const void *a, const void *b)
+/* Its name, then its aliases; NULL past the end. */
+static const char *name_at(const adept_serve_gpu *gpu, size_t index)
 {
-    return strcasecmp(((const gpu_name *)a)->name, ((const gpu_name *)b)->name);
-}
-
-static const gpu_name *find_name(const adept_serve_catalogue *c, const char *name)
-{
-    for (size_t i = 0; i < c->n_names; i++)
-        if (strcasecmp(c->names[i].name, name) == 0) return &c->names[i];
-    return NULL;
+    if (index == 0) return gpu->hw->name;
+    return index <= gpu->hw->n_aliases ? gpu->hw->aliases[index - 1] : NULL;
 }
 
 /* The first GPU to have a name keeps it: those of files come first. */
-static adept_status add_name(adept_serve_catalogue *c, const char *name, size_t gpu, adept_error *err)
+static const adept_serve_gpu *find_gpu(const adept_serve_catalogue *c, const char *name)
 {
-    if (find_name(c, name)) return ADEPT_OK;
-    gpu_name *names = adept_grow(c->names, &c->names_capacity, c->n_names + 1, sizeof *names);
-    if (!names) return no_memory(err);
-    c->names = names;
-    char *copy = strdup(name);
-    if (!copy) return no_memory(err);
-    c->names[c->n_names++] = (gpu_name){copy, gpu};
-    return ADEPT_OK;
+    const char *known;
+    for (const adept_serve_gpu *gpu = c->gpus; gpu < c->gpus + c->n_gpus; gpu++)
+        for (size_t i = 0; (known = name_at(gpu, i)); i++)
+            if (strcasecmp(known, name) == 0) return gpu;
+    return NULL;
 }
 
-static adept_status add_names(adept_serve_catalogue *c, const adept_hwprofile *hw, size_t gpu, adept_error *err)
-{
-    adept_status status = add_name(c, hw->name, gpu, err);
-    for (size_t i = 0; status == ADEPT_OK && i < hw->n_aliases; i++)
-        status = add_name(c, hw->aliases[i], gpu, err);
-    return status;
-}
-
-static adept_status add_gpu(adept_serve_catalogue *c, const char *name_or_path, const adept_hwprofile *hw, adept_json_writer *list,
-                            adept_error *err)
+/* Takes `hw`. */
+static adept_status add_gpu(adept_serve_catalogue *c, const char *name_or_path, adept_hwprofile *hw,
+                            adept_json_writer *list, adept_error *err)
 {
     adept_serve_gpu *gpus = adept_grow(c->gpus, &c->gpus_capacity, c->n_gpus + 1, sizeof *gpus);
-    if (!gpus) return no_memory(err);
+    if (!gpus) {
+        adept_hwprofile_free(hw);
+        return no_memory(err);
+    }
     c->gpus = gpus;
-    adept_serve_gpu *gpu = &gpus[c->n_gpus];
-    *gpu = (adept_serve_gpu){0};
+    adept_serve_gpu *gpu = &gpus[c->n_gpus++]; /* also a half-made one: it is freed with the others */
+    *gpu = (adept_serve_gpu){.hw = hw};
     adept_status status = adept_gpu_open(&gpu->handle, name_or_path, err);
     if (status == ADEPT_OK) status = adept_gpu_text(&gpu->json, &gpu->json_size, hw, err);
-    if (status == ADEPT_OK) status = add_names(c, hw, c->n_gpus, err);
     if (status == ADEPT_OK) adept_gpu_put_summary(list, hw);
-    c->n_gpus++; /* also a half-made one: it is freed with the others */
     return status;
 }
 
@@ -90,10 +68,8 @@ static adept_status load_gpu(adept_serve_catalogue *c, const char *name_or_path,
     adept_hwprofile *hw = NULL;
     adept_status status = adept_hwprofile_open(&hw, name_or_path, err);
     if (status != ADEPT_OK) return status;
-    const gpu_name *taken = find_name(c, hw->name);
-    if (!taken)
-        status = add_gpu(c, name_or_path, hw, list, err);
-    else if (is_file)
+    if (!find_gpu(c, hw->name)) return add_gpu(c, name_or_path, hw, list, err);
+    if (is_file)
         status = adept_error_set(err, ADEPT_E_USAGE, "--gpu %s: '%s' is the name of another GPU that was given",
                                  name_or_path, hw->name);
     adept_hwprofile_free(hw);
@@ -128,7 +104,6 @@ static adept_status load_gpus(adept_serve_catalogue *c, const char *const *files
     adept_json_end_object(&w);
     c->gpus_json = adept_json_finish(&w);
     if (status == ADEPT_OK && !c->gpus_json) status = no_memory(err);
-    if (status == ADEPT_OK) qsort(c->names, c->n_names, sizeof *c->names, by_gpu_name);
     return status;
 }
 
@@ -154,13 +129,11 @@ void adept_serve_catalogue_free(adept_serve_catalogue *c)
     }
     for (size_t i = 0; i < c->n_gpus; i++) {
         adept_gpu_free(c->gpus[i].handle);
+        adept_hwprofile_free(c->gpus[i].hw);
         free(c->gpus[i].json);
     }
-    for (size_t i = 0; i < c->n_names; i++)
-        free(c->names[i].name);
     free(c->workloads);
     free(c->gpus);
-    free(c->names);
     free(c->gpus_json);
     free(c);
 }
@@ -174,9 +147,7 @@ const adept_serve_gpu *adept_serve_gpu_find(const adept_serve_catalogue *c, cons
         wanted[n] = name[n] == '_' || name[n] == ' ' ? '-' : name[n];
     if (name[n]) return NULL;
     wanted[n] = '\0';
-    const gpu_name key = {wanted, 0};
-    const gpu_name *found = bsearch(&key, c->names, c->n_names, sizeof key, by_gpu_name);
-    return found ? &c->gpus[found->gpu] : NULL;
+    return find_gpu(c, wanted);
 }
 
 const char *adept_serve_gpus_json(const adept_serve_catalogue *c)
@@ -300,10 +271,11 @@ const adept_serve_workload *adept_serve_workload_at(const adept_serve_catalogue 
 
 const char *adept_serve_gpu_near(const adept_serve_catalogue *c, const char *name)
 {
-    const char *best = NULL;
+    const char *best = NULL, *known;
     size_t best_distance = SIZE_MAX;
-    for (size_t i = 0; i < c->n_names; i++)
-        if (adept_is_nearer(&best_distance, name, c->names[i].name)) best = c->names[i].name;
+    for (const adept_serve_gpu *gpu = c->gpus; gpu < c->gpus + c->n_gpus; gpu++)
+        for (size_t i = 0; (known = name_at(gpu, i)); i++)
+            if (adept_is_nearer(&best_distance, name, known)) best = known;
     return best;
 }
 

@@ -15,6 +15,7 @@ typedef struct adept_serve_workload {
 
 typedef struct adept_serve_gpu {
     adept_gpu *handle;
+    struct adept_hwprofile *hw; /* the same, with its names */
     char *json; /* the hardware profile as it stands in its file */
     size_t json_size;
 } adept_serve_gpu;
