@@ -3,39 +3,35 @@
 #include "cli.h"
 #include "table.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const adept_option_row rows[] = {{"json", NULL, 1, "Print JSON", ADEPT_OPT_FLAG, .at = 0}, {0}};
 
-static int by_kind(const void *a, const void *b)
+/* By kind; of one kind as the table has them. */
+static int order(const adept_handler *const *a, const adept_handler *const *b)
 {
-    return strcmp((*(const adept_handler *const *)a)->kind, (*(const adept_handler *const *)b)->kind);
+    int kinds = strcmp((*a)->kind, (*b)->kind);
+    return kinds ? kinds : (a > b) - (a < b);
 }
 
-/* The handlers, sorted by kind; malloc'ed. */
-static const adept_handler **sorted_handlers(size_t *n)
+/* The place of the handler that follows; NULL behind the last. @param last  NULL: the first */
+static const adept_handler *const *next_handler(const adept_handler *const *last)
 {
-    const adept_handler_table *table = adept_handlers();
+    const adept_handler *const *next = NULL;
 
-    *n = 0;
-    while (table->handlers[*n])
-        ++*n;
-    const adept_handler **sorted = malloc((*n + 1) * sizeof *sorted);
-    if (!sorted) return NULL;
-    memcpy(sorted, table->handlers, (*n + 1) * sizeof *sorted);
-    qsort(sorted, *n, sizeof *sorted, by_kind);
-    return sorted;
+    for (const adept_handler *const *h = adept_handlers()->handlers; *h; h++)
+        if ((!last || order(h, last) > 0) && (!next || order(h, next) < 0)) next = h;
+    return next;
 }
 
-static void print_text(const adept_handler *const *handlers, size_t n)
+static void print_text(void)
 {
     enum { INDENT = 18, RIGHT_MARGIN = 100 };
 
-    for (size_t i = 0; i < n; i++) {
+    for (const adept_handler *const *h = NULL; (h = next_handler(h));) {
         int column = INDENT;
-        printf("%-*s", INDENT - 1, handlers[i]->kind);
-        for (const adept_op *op = handlers[i]->ops; op->names; op++) {
+        printf("%-*s", INDENT - 1, (*h)->kind);
+        for (const adept_op *op = (*h)->ops; op->names; op++) {
             char name[ADEPT_OP_NAME_BYTES];
             for (const char *at = op->names; adept_op_next_name(&at, name);) {
                 int width = (int)strlen(name) + 1;
@@ -51,19 +47,19 @@ static void print_text(const adept_handler *const *handlers, size_t n)
     }
 }
 
-static adept_status print_json(adept_cli *cli, const adept_handler *const *handlers, size_t n)
+static adept_status print_json(adept_cli *cli)
 {
     adept_json_writer w = {.pretty = true};
 
     adept_json_begin_object(&w, NULL);
     adept_json_put_integer(&w, "schema_version", 1);
     adept_json_begin_array(&w, "handlers");
-    for (size_t i = 0; i < n; i++) {
+    for (const adept_handler *const *h = NULL; (h = next_handler(h));) {
         adept_json_begin_object(&w, NULL);
-        adept_json_put_string(&w, "kind", handlers[i]->kind);
+        adept_json_put_string(&w, "kind", (*h)->kind);
         adept_json_begin_array(&w, "operators");
         char name[ADEPT_OP_NAME_BYTES];
-        for (const adept_op *op = handlers[i]->ops; op->names; op++)
+        for (const adept_op *op = (*h)->ops; op->names; op++)
             for (const char *at = op->names; adept_op_next_name(&at, name);)
                 adept_json_put_string(&w, NULL, name);
         adept_json_end_array(&w);
@@ -76,18 +72,9 @@ static adept_status print_json(adept_cli *cli, const adept_handler *const *handl
 
 static adept_status list(adept_cli *cli, void *options)
 {
-    const bool *json = options;
-    adept_status status = ADEPT_OK;
-    size_t n;
-
-    const adept_handler **handlers = sorted_handlers(&n);
-    if (!handlers) return adept_cli_no_memory(cli);
-    if (*json)
-        status = print_json(cli, handlers, n);
-    else
-        print_text(handlers, n);
-    free(handlers);
-    return status;
+    if (*(const bool *)options) return print_json(cli);
+    print_text();
+    return ADEPT_OK;
 }
 
 const adept_command adept_command_handlers = {

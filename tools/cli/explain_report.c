@@ -1,7 +1,7 @@
 /** @file explain_report.c  An explanation as text, Markdown or JSON; see explain.h. */
 #include "adept_prediction_json.h"
 #include "explain.h"
-#include "table.h"
+#include "report.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,12 +108,9 @@ static adept_status print_all(adept_cli *cli, FILE *out, const adept_explanation
 static void print_warnings(FILE *out, const adept_explanation *x, bool markdown)
 {
     bool headed = false;
-    size_t n = x->step->profile->n_warnings + x->step->prediction.n_warnings;
-    if (markdown && n > 0) fputs("\n### Warnings\n\n", out);
-    for (size_t i = 0; i < n; i++) {
-        const char *text = i < x->step->profile->n_warnings
-                               ? x->step->profile->warnings[i]
-                               : x->step->prediction.warnings[i - x->step->profile->n_warnings];
+    const char *text;
+    for (size_t i = 0; (text = adept_warning_at(x->step->profile, &x->step->prediction, i)); i++) {
+        if (markdown && i == 0) fputs("\n### Warnings\n\n", out);
         if (!markdown) {
             adept_report_warning(out, &headed, text);
             continue;

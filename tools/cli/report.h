@@ -9,6 +9,9 @@
 /** Model, what runs, and the input shapes: the head of both reports. */
 void adept_report_workload(FILE *out, const adept_profile *profile);
 
+/** The warnings of a profile, then those of its prediction; NULL past the end. */
+const char *adept_warning_at(const adept_profile *profile, const adept_prediction *prediction, size_t index);
+
 /* An energy label: what a job takes, for a model card. */
 typedef enum adept_label_format { ADEPT_LABEL_NONE, ADEPT_LABEL_MARKDOWN, ADEPT_LABEL_JSON } adept_label_format;
 /** By the end of the file's name; ADEPT_LABEL_NONE if it is neither. */

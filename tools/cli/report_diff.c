@@ -175,48 +175,35 @@ static adept_status print_rows(adept_cli *cli, FILE *out, const adept_diff_repor
 
 /* ---------------------------------------------------------------- warnings --------------------------------------- */
 
-/* Takes one warning. */
-typedef void (*taker)(void *context, const char *text);
-
-/* The warnings of one side: the profile's, then the prediction's. NULL past the end. */
-static const char *warning_at(const adept_diff_report *r, bool old, size_t i)
+static const char *warning_of(const adept_diff_report *r, bool old, size_t index)
 {
-    const adept_profile *profile = old ? r->old->profile : r->now->profile;
-    const adept_prediction *p = old ? &r->diff->old : &r->diff->now;
-
-    if (i < profile->n_warnings) return profile->warnings[i];
-    return i - profile->n_warnings < p->n_warnings ? p->warnings[i - profile->n_warnings] : NULL;
+    return old ? adept_warning_at(r->old->profile, &r->diff->old, index)
+               : adept_warning_at(r->now->profile, &r->diff->now, index);
 }
 
 static bool warns(const adept_diff_report *r, bool old, const char *text)
 {
     const char *other;
 
-    for (size_t i = 0; (other = warning_at(r, old, i)); i++)
+    for (size_t i = 0; (other = warning_of(r, old, i)); i++)
         if (strcmp(other, text) == 0) return true;
     return false;
 }
 
-static void say_side(const adept_diff_report *r, bool old, taker say, void *context)
+/* Those of the comparison, then those of both sides. "": said already. NULL past the end. */
+static const char *warning_line(char line[320], const adept_diff_report *r, size_t index)
 {
-    const char *text;
+    const adept_diff *d = r->diff;
+    size_t n_old = r->old->profile->n_warnings + d->old.n_warnings;
 
-    for (size_t i = 0; (text = warning_at(r, old, i)); i++) {
-        bool both = warns(r, !old, text);
-        if (both && !old) continue;
-        char line[320];
-        snprintf(line, sizeof line, "%s%s", both ? "" : old ? "old: " : "new: ", text);
-        say(context, line);
-    }
-}
-
-/* Those of the comparison, then those of both sides. */
-static void each_warning(const adept_diff_report *r, taker say, void *context)
-{
-    for (size_t i = 0; i < r->diff->n_warnings; i++)
-        say(context, r->diff->warnings[i]);
-    say_side(r, true, say, context);
-    say_side(r, false, say, context);
+    if (index < d->n_warnings) return d->warnings[index];
+    index -= d->n_warnings;
+    bool old = index < n_old;
+    const char *text = warning_of(r, old, old ? index : index - n_old);
+    if (!text) return NULL;
+    bool both = warns(r, !old, text);
+    snprintf(line, 320, "%s%s", both ? "" : old ? "old: " : "new: ", both && !old ? "" : text);
+    return line;
 }
 
 /* ---------------------------------------------------------------- the whole -------------------------------------- */
@@ -267,30 +254,23 @@ static void print_check(FILE *out, const adept_diff_report *r)
     fprintf(out, " %s%s%s\n", r->markdown ? "**" : "", failed ? "failed" : "passed", r->markdown ? "**" : "");
 }
 
-typedef struct warning_sink {
-    FILE *out;
-    bool markdown, headed;
-} warning_sink;
-
-static void print_warning(void *context, const char *text)
-{
-    warning_sink *sink = context;
-
-    if (!sink->markdown) {
-        adept_report_warning(sink->out, &sink->headed, text);
-        return;
-    }
-    fprintf(sink->out, "%s> **Warning:** ", sink->headed ? ">\n" : "\n");
-    sink->headed = true;
-    adept_print_markdown(sink->out, text);
-    fputc('\n', sink->out);
-}
-
 static void print_warnings(FILE *out, const adept_diff_report *r)
 {
-    warning_sink sink = {out, r->markdown, false};
+    char line[320];
+    const char *text;
+    bool headed = false;
 
-    each_warning(r, print_warning, &sink);
+    for (size_t i = 0; (text = warning_line(line, r, i)); i++) {
+        if (!*text) continue;
+        if (!r->markdown) {
+            adept_report_warning(out, &headed, text);
+            continue;
+        }
+        fprintf(out, "%s> **Warning:** ", headed ? ">\n" : "\n");
+        headed = true;
+        adept_print_markdown(out, text);
+        fputc('\n', out);
+    }
 }
 
 static adept_status print_text(adept_cli *cli, FILE *out, const adept_diff_report *r)
@@ -445,15 +425,12 @@ static void put_rows(adept_json_writer *w, const adept_diff *d)
     adept_json_end_array(w);
 }
 
-static void put_warning(void *context, const char *text)
-{
-    adept_json_put_string(context, NULL, text);
-}
-
 adept_status adept_diff_print_json(adept_cli *cli, const adept_diff_report *r)
 {
     const adept_diff *d = r->diff;
     adept_json_writer w = {.pretty = true};
+    char line[320];
+    const char *text;
 
     adept_json_begin_object(&w, NULL);
     adept_json_put_integer(&w, "schema_version", 1);
@@ -466,7 +443,8 @@ adept_status adept_diff_print_json(adept_cli *cli, const adept_diff_report *r)
     adept_json_end_object(&w);
     put_rows(&w, d);
     adept_json_begin_array(&w, "warnings");
-    each_warning(r, put_warning, &w);
+    for (size_t i = 0; (text = warning_line(line, r, i)); i++)
+        if (*text) adept_json_put_string(&w, NULL, text);
     adept_json_end_array(&w);
     adept_json_end_object(&w);
     return adept_json_emit(cli, &w);

@@ -242,6 +242,13 @@ static adept_status print_table(adept_cli *cli, FILE *out, const adept_step *r, 
     return adept_table_end(cli, &table, out);
 }
 
+const char *adept_warning_at(const adept_profile *profile, const adept_prediction *prediction, size_t index)
+{
+    if (index < profile->n_warnings) return profile->warnings[index];
+    index -= profile->n_warnings;
+    return index < prediction->n_warnings ? prediction->warnings[index] : NULL;
+}
+
 static const char *table_note(const adept_step *r)
 {
     return r->run->gpus > 1 ? "a step's forward and backward passes; work of one GPU, energy of all"
@@ -252,6 +259,7 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_step
 {
     size_t n = r->groups.n;
     bool headed = false;
+    const char *warning;
 
     adept_report_workload(out, r->profile);
     print_gpu(out, r);
@@ -265,9 +273,7 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_step
     else
         fprintf(out, "\nMost expensive layers (%s)\n", table_note(r));
     adept_status status = print_table(cli, out, r, r->grouping->given || n < MOST_EXPENSIVE ? n : MOST_EXPENSIVE);
-    for (size_t i = 0; i < r->profile->n_warnings; i++)
-        adept_report_warning(out, &headed, r->profile->warnings[i]);
-    for (size_t i = 0; i < r->prediction.n_warnings; i++)
-        adept_report_warning(out, &headed, r->prediction.warnings[i]);
+    for (size_t i = 0; (warning = adept_warning_at(r->profile, &r->prediction, i)); i++)
+        adept_report_warning(out, &headed, warning);
     return status;
 }
