@@ -182,10 +182,10 @@ static void text_stands_out(void **state)
 {
     (void)state;
     for (int shade = 0; shade < ADEPT_SHADE_COUNT; shade++) {
-        double ratio = contrast(adept_shade_fill((adept_shade)shade), adept_shade_ink((adept_shade)shade));
-        if (!(ratio >= 4.5)) fail_msg("%s: %.2f : 1", adept_shade_text((adept_shade)shade), ratio);
+        double ratio = contrast(adept_shades[(adept_shade)shade].fill, adept_shades[(adept_shade)shade].ink);
+        if (!(ratio >= 4.5)) fail_msg("%s: %.2f : 1", adept_shades[(adept_shade)shade].text, ratio);
     }
-    assert_true(contrast(adept_shade_fill(ADEPT_SHADE_COMPUTE), adept_shade_fill(ADEPT_SHADE_MEMORY)) >= 2.5);
+    assert_true(contrast(adept_shades[ADEPT_SHADE_COMPUTE].fill, adept_shades[ADEPT_SHADE_MEMORY].fill) >= 2.5);
     assert_true(contrast(ADEPT_QUIET, "#ffffff") >= 7);
 }
 

@@ -29,7 +29,7 @@ static void put_part(FILE *out, const char *id, const adept_bar *bar, const adep
             "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.0f\" fill=\"none\" stroke=\"%s\" "
             "stroke-width=\"%s\"/>",
             x, y, width, BAR_HEIGHT, p->shade == ADEPT_SHADE_FREE ? ADEPT_QUIET : "#ffffff", width > 4 ? "1" : "0.4");
-    snprintf(ink, sizeof ink, "fill=\"%s\"", adept_shade_ink(p->shade));
+    snprintf(ink, sizeof ink, "fill=\"%s\"", adept_shades[p->shade].ink);
     if (adept_svg_fits(p->name, width - 8, 13))
         adept_svg_label(out, p->name, strlen(p->name), x + 5, y + 17, width, 13, ink);
     if (adept_svg_fits(value.s, width - 8, 12))

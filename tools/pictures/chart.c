@@ -22,7 +22,7 @@ static bool overlap(const adept_box *a, const adept_box *b)
     return a->x < b->x + b->width && b->x < a->x + a->width && a->y < b->y + b->height && b->y < a->y + a->height;
 }
 
-static bool is_free(const adept_labels *labels, const adept_box *box)
+bool adept_labels_fits(const adept_labels *labels, const adept_box *box)
 {
     const adept_box *f = &labels->frame;
 
@@ -32,11 +32,6 @@ static bool is_free(const adept_labels *labels, const adept_box *box)
     for (size_t i = 0; i < labels->n; i++)
         if (overlap(box, &labels->taken[i])) return false;
     return true;
-}
-
-bool adept_labels_fits(const adept_labels *labels, adept_box box)
-{
-    return is_free(labels, &box);
 }
 
 bool adept_labels_take(adept_labels *labels, adept_box box)
@@ -91,7 +86,7 @@ bool adept_labels_place(adept_box *out, adept_labels *labels, double x, double y
             double top = y + sides[i][1] * (reach * diagonal + height / 2) - height / 2;
             if (sides[i][1] != 0) left = fmax(fmin(left, f->x + f->width - width), f->x); /* may be shifted */
             adept_box box = {left, top, width, height, true};
-            if (!is_free(labels, &box) || !lead(labels, &box, x, y, radius, false)) continue;
+            if (!adept_labels_fits(labels, &box) || !lead(labels, &box, x, y, radius, false)) continue;
             *out = box;
             return lead(labels, &box, x, y, radius, true) && adept_labels_take(labels, box);
         }

@@ -26,7 +26,7 @@ bool adept_labels_take(adept_labels *labels, adept_box box);
 void adept_labels_free(adept_labels *labels);
 
 /** Is there room for it? */
-bool adept_labels_fits(const adept_labels *labels, adept_box box);
+bool adept_labels_fits(const adept_labels *labels, const adept_box *box);
 
 /**
  * Find room for a label around a point, nearest first, and take it; and for a line to it where it is far.

@@ -145,7 +145,7 @@ static void name_marks(FILE *out, const panel *first, const mark *marks, size_t 
         double width = adept_chart_text_width(text, 12), x = adept_chart_x(&first->chart, marks[i].limit_w);
         double left = fmin(fmax(x - width / 2, 4), first->chart.width - width - 4);
         adept_box box = {left, TOP - 20, width, 14, true};
-        if (!adept_labels_fits(&labels, box)) box.y -= 15;
+        if (!adept_labels_fits(&labels, &box)) box.y -= 15;
         adept_labels_take(&labels, box);
         adept_chart_label(out, &first->chart, text, box.x + width / 2, box.y + 7, "center");
     }

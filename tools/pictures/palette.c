@@ -6,29 +6,11 @@
 
 enum { HATCH_NONE, HATCH_SLASH, HATCH_BACKSLASH, HATCH_DOTS, HATCH_CROSS, HATCH_BARS, HATCH_COUNT };
 
-static const struct {
-    const char *fill, *ink, *text;
-    int hatch;
-} shades[] = {
+const adept_shade_look adept_shades[] = {
 #define X(id, fill, ink, hatch, text) {fill, ink, text, hatch},
     ADEPT_SHADE_LIST(X)
 #undef X
 };
-
-const char *adept_shade_fill(adept_shade shade)
-{
-    return shades[shade].fill;
-}
-
-const char *adept_shade_ink(adept_shade shade)
-{
-    return shades[shade].ink;
-}
-
-const char *adept_shade_text(adept_shade shade)
-{
-    return shades[shade].text;
-}
 
 void adept_shade_hatches(FILE *out, const char *id)
 {
@@ -48,10 +30,10 @@ void adept_shade_hatches(FILE *out, const char *id)
 void adept_shade_rect(FILE *out, const char *id, adept_shade shade, double x, double y, double width, double height)
 {
     fprintf(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"/>", x, y, width, height,
-            shades[shade].fill);
-    if (shades[shade].hatch != HATCH_NONE && width > 3 && height > 3)
+            adept_shades[shade].fill);
+    if (adept_shades[shade].hatch != HATCH_NONE && width > 3 && height > 3)
         fprintf(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"url(#%s-hatch%d)\"/>", x, y,
-                width, height, id, shades[shade].hatch);
+                width, height, id, adept_shades[shade].hatch);
 }
 
 void adept_svg_begin(FILE *out, const char *id, const char *title, double height)
@@ -90,7 +72,7 @@ void adept_svg_legend(FILE *out, const char *id, unsigned used, double y)
     double x = 2;
 
     for (int shade = 0; shade < ADEPT_SHADE_COUNT; shade++) {
-        const char *text = adept_shade_text((adept_shade)shade);
+        const char *text = adept_shades[shade].text;
         if (!(used >> shade & 1u)) continue;
         adept_shade_rect(out, id, (adept_shade)shade, x, y, 22, 14);
         fprintf(out,

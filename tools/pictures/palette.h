@@ -29,9 +29,12 @@ typedef enum adept_shade {
         ADEPT_SHADE_COUNT
 } adept_shade;
 
-const char *adept_shade_fill(adept_shade shade); /* "#0072B2" */
-const char *adept_shade_ink(adept_shade shade);  /* of text on it */
-const char *adept_shade_text(adept_shade shade);
+typedef struct adept_shade_look {
+    const char *fill, *ink; /* "#0072B2"; of text on it */
+    const char *text;       /* of a legend */
+    int hatch;
+} adept_shade_look;
+extern const adept_shade_look adept_shades[ADEPT_SHADE_COUNT];
 
 /** The definitions of the hatches, once in an SVG. `id` makes them differ from those of other pictures of a page. */
 void adept_shade_hatches(FILE *out, const char *id);

@@ -98,7 +98,7 @@ static void put_scatter(FILE *out, const quantity *q, bool held_out)
         fprintf(out, ", $%s_held_out using 1:2 with points pt 6 ps 0.9 lw 1.3 lc rgb '%s' title 'held out'", q->name,
                 HELD_OUT_COLOR);
     fprintf(out, ", $%s_rows using 1:2 with points pt 7 ps 0.45 lc rgb '%s' title '%s'\n", q->name,
-            adept_shade_fill(ADEPT_SHADE_COMPUTE), held_out ? "in-sample" : "rows");
+            adept_shades[ADEPT_SHADE_COMPUTE].fill, held_out ? "in-sample" : "rows");
     fputs("unset logscale\n", out);
 }
 
@@ -116,7 +116,7 @@ static void put_bars(FILE *out, bool held_out, const bool *has)
             if (!has[k] || (set == 1 && !held_out)) continue;
             fprintf(out, "%s $models using %d:xtic(1) fs %s border lc rgb '" ADEPT_INK "' lc rgb '%s' title '%s%s'",
                     any ? "," : "", 2 + 2 * k + set, fills[set],
-                    adept_shade_fill(k == 0 ? ADEPT_SHADE_COMPUTE : ADEPT_SHADE_MEMORY), quantities[k].name,
+                    adept_shades[k == 0 ? ADEPT_SHADE_COMPUTE : ADEPT_SHADE_MEMORY].fill, quantities[k].name,
                     !held_out  ? ""
                     : set == 1 ? ", held out"
                                : ", in-sample");

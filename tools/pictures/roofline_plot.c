@@ -243,7 +243,7 @@ static void label_ceiling(FILE *out, roof *r, const adept_ceiling *ceiling)
     for (double x = right; x - width > c->frame.x; x -= 10) {
         for (int side = -1; side <= 1; side += 2) {
             adept_box box = {x - width, line_y + 12 * side - 8, width, 16, true};
-            if (!adept_labels_fits(&r->labels, box)) continue;
+            if (!adept_labels_fits(&r->labels, &box)) continue;
             adept_labels_take(&r->labels, box);
             adept_chart_label(out, c, text, x, line_y + 12 * side, "right");
             return;
@@ -361,7 +361,7 @@ static void put_script(FILE *out, roof *r, const char *title)
                 i == 0 ? "1" : "2");
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         fprintf(out, "%s$%s using 1:2:3 with points pt %d ps variable lc rgb '%s' title '%s'", i > 0 ? ", " : "",
-                sets[i].name, sets[i].mark, adept_shade_fill(sets[i].shade), sets[i].title);
+                sets[i].name, sets[i].mark, adept_shades[sets[i].shade].fill, sets[i].title);
     fputc('\n', out);
 }
 

@@ -105,6 +105,21 @@ static size_t find_marks(mark *out, const adept_sweep_answers *a)
     return n;
 }
 
+/* "l2_bytes" of "specs.l2_bytes" */
+static const char *short_key(const adept_sweep_axis *axis)
+{
+    const char *dot = strrchr(axis->key, '.');
+    return dot ? dot + 1 : axis->key;
+}
+
+static void print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at)
+{
+    if (!adept_sweep_has_words(axis) && fabs(axis->numbers[at]) >= 1e5)
+        snprintf(text, size, "%s", adept_units_si(axis->numbers[at], "").s);
+    else
+        adept_sweep_print_value(text, size, axis, at);
+}
+
 static void name_point(char *text, size_t size, const adept_sweep *sweep, uint64_t index)
 {
     size_t at[ADEPT_SWEEP_MAX_AXES], used = 0;
@@ -113,12 +128,10 @@ static void name_point(char *text, size_t size, const adept_sweep *sweep, uint64
     text[0] = '\0';
     for (size_t i = 0; i < sweep->n_axes && used + 2 < size; i++) {
         char value[64];
-        const char *key = sweep->axes[i].key, *dot = strrchr(key, '.');
-        if (sweep->axes[i].n < 2 || at[i] == ADEPT_SWEEP_UNVARIED) continue;
-        adept_sweep_print_value(value, sizeof value, &sweep->axes[i], at[i]);
-        if (!adept_sweep_has_words(&sweep->axes[i]) && fabs(sweep->axes[i].numbers[at[i]]) >= 1e5)
-            snprintf(value, sizeof value, "%s", adept_units_si(sweep->axes[i].numbers[at[i]], "").s);
-        int n = snprintf(text + used, size - used, "%s%s=%s", used > 0 ? ", " : "", dot ? dot + 1 : key, value);
+        const adept_sweep_axis *axis = &sweep->axes[i];
+        if (axis->n < 2 || at[i] == ADEPT_SWEEP_UNVARIED) continue;
+        print_value(value, sizeof value, axis, at[i]);
+        int n = snprintf(text + used, size - used, "%s%s=%s", used > 0 ? ", " : "", short_key(axis), value);
         used = n > 0 && used + (size_t)n < size ? used + (size_t)n : size - 1;
     }
 }
@@ -129,12 +142,16 @@ static void put_key(FILE *out, const adept_chart *c)
             KEY_X / c->width, 1 - c->frame.y / c->height);
 }
 
-/* Their points stand in the blocks NAMEmark0, NAMEmark1, ... */
-static void plot_marks(FILE *out, const char *name, const mark *marks, size_t n)
+/* Their points stand in the blocks NAMEmark0, NAMEmark1, ... @param outlined  in white, on the colours of a map */
+static void plot_marks(FILE *out, const char *name, const mark *marks, size_t n, bool outlined)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (outlined)
+            fprintf(out, ", $%smark%zu using 1:2 with points pt %d ps %g lc rgb '#ffffff' notitle", name, i,
+                    marks[i].point, marks[i].size + 0.5);
         fprintf(out, ", $%smark%zu using 1:2 with points pt %d ps %g lc rgb '%s' title '%s'", name, i, marks[i].point,
                 marks[i].size, marks[i].color, marks[i].name);
+    }
 }
 
 /* Labels and lines of a panel are forgotten. */
@@ -220,9 +237,7 @@ static void put_tics(FILE *out, char which, const adept_sweep_axis *axis, bool b
     fprintf(out, "set %ctics (", which);
     for (size_t i = 0; i < axis->n; i += step) {
         char text[64];
-        adept_sweep_print_value(text, sizeof text, axis, i);
-        if (!adept_sweep_has_words(axis) && fabs(axis->numbers[i]) >= 1e5)
-            snprintf(text, sizeof text, "%s", adept_units_si(axis->numbers[i], "").s);
+        print_value(text, sizeof text, axis, i);
         fputs(i > 0 ? ", " : "", out);
         adept_gnuplot_text(out, text);
         fprintf(out, " %.9g", place(axis, i, by_number));
@@ -248,23 +263,16 @@ static bool put_point(FILE *out, const row *r, const quantity *q, const adept_sw
 
     adept_sweep_at(at, r->p->sweep, f->index);
     if (at[r->x] == ADEPT_SWEEP_UNVARIED || (line != NONE && r->lines != NONE && at[r->lines] != line)) return false;
-    fprintf(out, "%.9g %.9g\n", place(&r->p->sweep->axes[r->x], at[r->x], false), value_of(q, f));
+    fprintf(out, "%.9g %.9g\n", place(&r->p->sweep->axes[r->x], at[r->x], r->map),
+            r->map ? (double)at[r->lines] : value_of(q, f));
     return true;
 }
 
-static void put_line_data(FILE *out, const row *r, const quantity *q, const char *name, size_t line)
+/* @param line  NONE: points that do not fit the memory */
+static void put_data(FILE *out, const row *r, const quantity *q, size_t line)
 {
-    fprintf(out, "$%s%zu << EOD\n", name, line);
     for (size_t i = 0; i < r->p->cloud->n; i++)
-        put_point(out, r, q, &r->p->cloud->dots[i].found, line);
-    fputs("EOD\n", out);
-}
-
-static void put_large(FILE *out, const row *r, const quantity *q, const char *name)
-{
-    fprintf(out, "$%slarge << EOD\n", name);
-    for (size_t i = 0; i < r->p->cloud->n; i++)
-        if (!r->p->cloud->dots[i].fits) put_point(out, r, q, &r->p->cloud->dots[i].found, NONE);
+        if (line != NONE || !r->p->cloud->dots[i].fits) put_point(out, r, q, &r->p->cloud->dots[i].found, line);
     fputs("EOD\n", out);
 }
 
@@ -295,10 +303,10 @@ static void put_curves(FILE *out, const row *r, const char *name, const mark *ma
     for (size_t i = 0; i < n; i++) {
         char text[128] = "";
         if (r->lines != NONE) {
-            const char *key = r->p->sweep->axes[r->lines].key, *dot = strrchr(key, '.');
+            const char *key = short_key(&r->p->sweep->axes[r->lines]);
             char value[64];
             adept_sweep_print_value(value, sizeof value, &r->p->sweep->axes[r->lines], i);
-            snprintf(text, sizeof text, "%.40s=%s", strlen(dot ? dot + 1 : key) > 12 ? "" : dot ? dot + 1 : key, value);
+            snprintf(text, sizeof text, "%.40s=%s", strlen(key) > 12 ? "" : key, value);
         }
         fprintf(out, "%s$%s%zu using 1:2 %s lw %s dt %s pt %d ps 0.6 lc rgb '%s' %s", i > 0 ? ", " : "", name, i,
                 words   ? "with impulses"
@@ -310,7 +318,7 @@ static void put_curves(FILE *out, const row *r, const char *name, const mark *ma
     }
     if (r->p->answers->too_large > 0)
         fprintf(out, ", $%slarge using 1:2 with points pt 6 ps 1.1 lc rgb '#8c8c8c' title 'does not fit'", name);
-    plot_marks(out, name, marks, n_marks);
+    plot_marks(out, name, marks, n_marks, false);
     fputc('\n', out);
 }
 
@@ -326,10 +334,7 @@ static void put_map(FILE *out, const row *r, const quantity *q, const adept_char
         fprintf(out, "%zu %zu %.6g\n", at[r->x], at[r->lines], value_of(q, f));
     }
     fputs("EOD\n", out);
-    for (size_t i = 0; i < n_marks; i++) {
-        adept_sweep_at(at, r->p->sweep, marks[i].found.index);
-        fprintf(out, "$%smark%zu << EOD\n%zu %zu\nEOD\n", name, i, at[r->x], at[r->lines]);
-    }
+    put_mark_data(out, r, q, name, marks, n_marks);
     const adept_box *f = &c->frame;
     fprintf(out,
             "set palette defined (0 '#00204d', 0.25 '#31446b', 0.5 '#7c7b78', 0.75 '#bbaf71', 1 '#ffea46')\n"
@@ -338,12 +343,7 @@ static void put_map(FILE *out, const row *r, const quantity *q, const adept_char
             (f->x + f->width + 8) / c->width, 1 - (f->y + f->height) / c->height, f->height / c->height, q->low,
             q->high > q->low ? q->high : q->low * 1.01 + 1e-9,
             q->low > 0 && q->high > 3 * q->low ? "set logscale cb\n" : "", name);
-    for (size_t i = 0; i < n_marks; i++)
-        fprintf(out,
-                ", $%smark%zu using 1:2 with points pt %d ps %g lc rgb '#ffffff' notitle"
-                ", $%smark%zu using 1:2 with points pt %d ps %g lc rgb '%s' title '%s'",
-                name, i, marks[i].point, marks[i].size + 0.5, name, i, marks[i].point, marks[i].size, marks[i].color,
-                marks[i].name);
+    plot_marks(out, name, marks, n_marks, true);
     fputs("\nunset logscale cb\nunset colorbox\n", out);
 }
 
@@ -363,9 +363,12 @@ static void put_panel(FILE *out, const row *r, const quantity *q, bool right, bo
     } else {
         widen(&c.low_y, &c.high_y, &c.log_y);
         if (adept_sweep_has_words(axis)) c.low_y = 0, c.log_y = false;
-        for (size_t i = 0; i < n; i++)
-            put_line_data(out, r, q, name, i);
-        put_large(out, r, q, name);
+        for (size_t i = 0; i < n; i++) {
+            fprintf(out, "$%s%zu << EOD\n", name, i);
+            put_data(out, r, q, i);
+        }
+        fprintf(out, "$%slarge << EOD\n", name);
+        put_data(out, r, q, NONE);
         put_mark_data(out, r, q, name, marks, n_marks);
     }
     adept_chart_panel(out, &c);
@@ -536,7 +539,7 @@ static void put_front(FILE *out, const adept_sweep_picture *p, const quantity q[
     if (p->answers->too_large > 0)
         fputs(", $large using 1:2 with points pt 6 ps 0.5 lc rgb '#8c8c8c' title 'does not fit'", out);
     if (p->answers->front.n > 1) fputs(", $front using 1:2 with steps lw 2 lc rgb '" ADEPT_INK "' title 'front'", out);
-    plot_marks(out, "best", marks, n);
+    plot_marks(out, "best", marks, n, false);
     fputc('\n', out);
     end_panel(out);
 }

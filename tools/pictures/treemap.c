@@ -284,7 +284,7 @@ static void put_cell(FILE *out, const adept_treemap *map, const adept_treemap_no
     fprintf(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"none\" stroke=\"#fff\"/>\n", r->x,
             r->y, r->width, r->height);
     if (r->height >= px + 3 && adept_markup_fitting(n->label, n->label_length, (r->width - 8) / px) >= LEAST_CHARS) {
-        snprintf(ink, sizeof ink, "fill=\"%s\"", adept_shade_ink(n->shade));
+        snprintf(ink, sizeof ink, "fill=\"%s\"", adept_shades[n->shade].ink);
         fprintf(out, "<svg x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">", r->x, r->y, r->width, r->height);
         put_line(out, n->label, n->label_length, px + 1, r, px, ink);
         snprintf(share, sizeof share, "%s, %s", adept_units_percent(n->value / map->nodes[0].value).s,
