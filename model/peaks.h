@@ -1,7 +1,7 @@
 /** @file peaks.h  Which peak of the specification sheet an arithmetic runs at. Private to model/. Calls: nothing. */
 #ifndef ADEPT_PEAKS_H
 #define ADEPT_PEAKS_H
-#include "adept_hwprofile.h"
+#include "adept_model.h"
 #include "adept_profile.h"
 
 /**
@@ -10,9 +10,6 @@
  */
 adept_status adept_peak_flops_per_s(double *out, const adept_hwprofile *hw, adept_precision precision, adept_unit unit,
                                     adept_dtype dtype, adept_error *err);
-
-/** Which number of the sheet that is; ADEPT_SPECS if it has none. */
-adept_spec adept_peak_spec(const adept_specs *specs, adept_precision precision, adept_unit unit, adept_dtype dtype);
 
 /** Can the GPU run this precision at all? TF32 runs everywhere: without such units PyTorch's flag has no effect. */
 adept_status adept_peak_check_precision(const adept_hwprofile *hw, adept_precision precision, adept_error *err);

@@ -221,6 +221,9 @@ typedef struct adept_totals {
 
 /* ------------------------------------------------------------------ roofline ------------------------------------ */
 
+/** Which number of the sheet is the dense peak of a unit on an element type; ADEPT_SPECS if none is. */
+adept_spec adept_peak_spec(const adept_specs *specs, adept_precision precision, adept_unit unit, adept_dtype dtype);
+
 /** Bounds of one merged operator (all executions of one pass, forward and backward) at the peaks of the sheet. */
 typedef struct adept_roofline {
     double compute_s; /* FLOPs / dense peak of their unit and type */

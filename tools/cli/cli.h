@@ -89,9 +89,6 @@ typedef struct adept_arguments {
 } adept_arguments;
 #define ADEPT_ANY_NUMBER SIZE_MAX
 
-/** @return false when memory is out */
-bool adept_words_append(adept_words *words, const char *word);
-
 /** For parsers and checks: keep the message. @return ADEPT_E_USAGE */
 adept_status adept_cli_usage(adept_cli *cli, const char *format, ...) ADEPT_PRINTF(2, 3);
 

@@ -120,7 +120,7 @@ static adept_status take_amount(adept_cli *cli, const char *option, const char *
 
 /* ---------------------------------------------------------------- words ------------------------------------------ */
 
-bool adept_words_append(adept_words *words, const char *word)
+static bool append(adept_words *words, const char *word)
 {
     const char **grown = adept_grow(words->words, &words->capacity, words->n + 1, sizeof *grown);
 
@@ -137,7 +137,7 @@ static adept_status take_list(adept_cli *cli, const char *option, char *text, ad
     if (length == 0 || *text == ',' || text[length - 1] == ',' || strstr(text, ",,"))
         return adept_cli_usage(cli, "%s: '%s' holds an empty word", option, text);
     for (char *word; (word = strsep(&text, ","));)
-        if (!adept_words_append(words, word)) return adept_cli_no_memory(cli);
+        if (!append(words, word)) return adept_cli_no_memory(cli);
     return ADEPT_OK;
 }
 
@@ -168,7 +168,7 @@ static adept_status take_text(adept_cli *cli, const char *option, char *text, co
     switch (o->kind) {
     case ADEPT_OPT_WORD:
         if (*text == '\0') break;
-        return adept_words_append(field, text) ? ADEPT_OK : adept_cli_no_memory(cli);
+        return append(field, text) ? ADEPT_OK : adept_cli_no_memory(cli);
     case ADEPT_OPT_LIST:
         return take_list(cli, option, text, field);
     case ADEPT_OPT_CHOICE:
@@ -407,7 +407,7 @@ static adept_status take_argument(parser *p, const char *word)
         return adept_cli_usage(p->cli, "%s takes %s, '%s' is one too many", p->command->name, a->takes, word);
     if (a->most < ADEPT_ANY_NUMBER)
         ((const char **)field)[p->n_arguments] = word;
-    else if (!adept_words_append(field, word))
+    else if (!append(field, word))
         return adept_cli_no_memory(p->cli);
     p->n_arguments++;
     return ADEPT_OK;

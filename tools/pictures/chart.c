@@ -49,7 +49,8 @@ void adept_labels_free(adept_labels *labels)
     *labels = (adept_labels){.n = 0};
 }
 
-bool adept_labels_far(const adept_box *box, double x, double y, double radius, double *near_x, double *near_y)
+/* Is the label so far from its point that a line should lead there? To the nearest point of its box. */
+static bool is_far(const adept_box *box, double x, double y, double radius, double *near_x, double *near_y)
 {
     *near_x = fmin(fmax(x, box->x), box->x + box->width);
     *near_y = fmin(fmax(y, box->y), box->y + box->height);
@@ -61,7 +62,7 @@ static bool lead(adept_labels *labels, const adept_box *box, double x, double y,
 {
     double near_x, near_y;
 
-    if (!adept_labels_far(box, x, y, radius, &near_x, &near_y)) return true;
+    if (!is_far(box, x, y, radius, &near_x, &near_y)) return true;
     double length = hypot(near_x - x, near_y - y);
     for (double at = radius; at < length; at += LINE_STEP) {
         adept_box dot = {x + (near_x - x) * at / length - 1, y + (near_y - y) * at / length - 1, 2, 2, false};
@@ -197,7 +198,7 @@ bool adept_chart_place(FILE *out, const adept_chart *c, adept_labels *labels, co
 
     if (!adept_labels_place(&box, labels, x, y, radius, width, LABEL_PX + 4)) return false;
     double near_x, near_y;
-    if (adept_labels_far(&box, x, y, radius, &near_x, &near_y))
+    if (is_far(&box, x, y, radius, &near_x, &near_y))
         fprintf(out,
                 "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead front lw 0.7 lc rgb '" ADEPT_QUIET "'\n",
                 x / c->width, 1 - y / c->height, near_x / c->width, 1 - near_y / c->height);

@@ -36,9 +36,6 @@ bool adept_labels_fits(const adept_labels *labels, const adept_box *box);
 bool adept_labels_place(adept_box *out, adept_labels *labels, double x, double y, double radius, double width,
                         double height);
 
-/** Is the label so far from its point that a line should lead there? To the nearest point of its box. */
-bool adept_labels_far(const adept_box *box, double x, double y, double radius, double *near_x, double *near_y);
-
 typedef struct adept_chart {
     double width, height; /* of the picture in pixels */
     adept_box frame;      /* what the axes enclose */

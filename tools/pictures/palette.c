@@ -12,7 +12,8 @@ const adept_shade_look adept_shades[] = {
 #undef X
 };
 
-void adept_shade_hatches(FILE *out, const char *id)
+/* The definitions of the hatches. */
+static void put_hatches(FILE *out, const char *id)
 {
     static const char *const paths[HATCH_COUNT] = {
         NULL,    "M-2 10 10 -2M-2 2 2 -2M6 10 10 6", "M-2 -2 10 10M6 -2 10 2M-2 6 2 10", "M3 4h2", "M0 0 8 8M0 8 8 0",
@@ -44,7 +45,7 @@ void adept_svg_begin(FILE *out, const char *id, const char *title, double height
             ADEPT_SVG_WIDTH, height, ADEPT_SVG_WIDTH, height);
     adept_markup_text(out, title);
     fputs("</title>", out);
-    adept_shade_hatches(out, id);
+    put_hatches(out, id);
     fprintf(out, "<rect width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", ADEPT_SVG_WIDTH, height);
     adept_svg_label(out, title, strlen(title), 2, 20, ADEPT_SVG_WIDTH - 4, 16, "font-weight=\"600\"");
 }

@@ -36,9 +36,8 @@ typedef struct adept_shade_look {
 } adept_shade_look;
 extern const adept_shade_look adept_shades[ADEPT_SHADE_COUNT];
 
-/** The definitions of the hatches, once in an SVG. `id` makes them differ from those of other pictures of a page. */
-void adept_shade_hatches(FILE *out, const char *id);
-/** A rectangle: its fill, and its hatch above it. `id` as above. */
+/** A rectangle: its fill, and its hatch above it. `id` makes its hatches differ from
+ * those of other pictures of a page. */
 void adept_shade_rect(FILE *out, const char *id, adept_shade shade, double x, double y, double width, double height);
 
 #define ADEPT_INK "#1a1a1a"   /* text */

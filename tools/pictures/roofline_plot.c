@@ -11,76 +11,51 @@
 
 /* ---------------------------------------------------------------- the numbers ------------------------------------ */
 
-/* The peak of the sheet that has this value, in words: "matrix units, BF16". Where several types share a peak, the one
- * that the kernel works on. */
-static void name_ceiling(adept_ceiling *c, const adept_specs *specs, adept_dtype dtype)
+/* "matrix units, BF16" of "tensor_bf16_flops_per_s" */
+static void name_ceiling(adept_ceiling *c, const char *key)
+{
+    const char *type = strchr(key, '_') + 1, *end = strstr(key, "_flops_per_s");
+    int at =
+        snprintf(c->name, sizeof c->name, "%s, ", strncmp(key, "tensor", 6) == 0 ? "matrix units" : "vector units");
+
+    for (const char *p = type; p < end; p++)
+        c->name[at++] = (char)toupper((unsigned char)*p);
+    c->name[at] = '\0';
+}
+
+static void add_ceiling(adept_roofline_picture *out, const char *key, double peak)
+{
+    size_t at = 0;
+
+    while (at < out->n_ceilings && out->ceilings[at].flops_per_s > peak * (1 + 1e-9))
+        at++;
+    bool known = at < out->n_ceilings && out->ceilings[at].flops_per_s > peak * (1 - 1e-9);
+    if (known || out->n_ceilings == sizeof out->ceilings / sizeof *out->ceilings) return;
+    memmove(&out->ceilings[at + 1], &out->ceilings[at], (out->n_ceilings - at) * sizeof *out->ceilings);
+    out->n_ceilings++;
+    out->ceilings[at].flops_per_s = peak;
+    name_ceiling(&out->ceilings[at], key);
+}
+
+/* The peaks that kernels of the model work under. */
+static void find_ceilings(adept_roofline_picture *out, const adept_profile *profile, const adept_specs *specs)
 {
 #define X(field, required, text) {#field, specs->field},
     const struct {
         const char *key;
         double value;
-    } rows[] = {ADEPT_SPEC_LIST(X)};
+    } rows[ADEPT_SPECS] = {ADEPT_SPEC_LIST(X)};
 #undef X
-    const char *wanted = dtype == ADEPT_BF16 ? "_bf16_" : dtype == ADEPT_F16 ? "_fp16_" : "_fp32_";
-    bool found = false;
+    bool used[ADEPT_SPECS + 1] = {false};
 
-    snprintf(c->name, sizeof c->name, "peak");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *key = rows[i].key, *type = strchr(key, '_'), *end = strstr(key, "_flops_per_s");
-        if (!end || !(fabs(rows[i].value / c->flops_per_s - 1) < 1e-9)) continue;
-        if (found && !strstr(key, wanted)) continue;
-        found = true;
-        int at =
-            snprintf(c->name, sizeof c->name, "%s, ", strncmp(key, "tensor", 6) == 0 ? "matrix units" : "vector units");
-        for (const char *p = type + 1; p < end; p++)
-            c->name[at++] = (char)toupper((unsigned char)*p);
-        c->name[at] = '\0';
-    }
-}
-
-static adept_status add_ceiling(adept_roofline_picture *out, const adept_profile *profile, const adept_kernel *kernel,
-                                adept_unit unit, const adept_hwprofile *hw, adept_error *err)
-{
-    adept_kernel alone = {.unit = unit, .dtype = kernel->dtype, .flops = 1e12};
-    const adept_profile_op op = {.count = 1, .n_kernels = 1, .kernels = &alone};
-    adept_roofline roof;
-    adept_status status = adept_roofline_op(&roof, &op, profile->precision, hw, err);
-
-    if (status != ADEPT_OK) return status;
-    double peak = 1e12 / roof.compute_s;
-    size_t at = 0;
-    while (at < out->n_ceilings && out->ceilings[at].flops_per_s > peak * (1 + 1e-9))
-        at++;
-    bool known = at < out->n_ceilings && out->ceilings[at].flops_per_s > peak * (1 - 1e-9);
-    if (known || out->n_ceilings == sizeof out->ceilings / sizeof *out->ceilings) return ADEPT_OK;
-    memmove(&out->ceilings[at + 1], &out->ceilings[at], (out->n_ceilings - at) * sizeof *out->ceilings);
-    out->n_ceilings++;
-    out->ceilings[at].flops_per_s = peak;
-    name_ceiling(&out->ceilings[at], &hw->specs, kernel->dtype);
-    return ADEPT_OK;
-}
-
-/* Kernels of a model share a handful of units and types: each is asked about once. */
-static adept_status find_ceilings(adept_roofline_picture *out, const adept_profile *profile, const adept_hwprofile *hw,
-                                  adept_error *err)
-{
-    unsigned asked[ADEPT_UNIT_ALU + 1] = {0};
-    adept_status status = ADEPT_OK;
-
-    for (size_t i = 0; i < profile->n_ops; i++) {
-        for (size_t k = 0; k < profile->ops[i].n_kernels && status == ADEPT_OK; k++) {
-            const adept_kernel *kernel = &profile->ops[i].kernels[k];
-            const double flops[] = {kernel->flops, kernel->flops_alu};
-            const adept_unit units[] = {kernel->unit, ADEPT_UNIT_ALU};
-            for (int j = 0; j < 2 && status == ADEPT_OK; j++) {
-                unsigned bit = 1u << kernel->dtype;
-                if (!(flops[j] > 0) || (asked[units[j]] & bit)) continue;
-                asked[units[j]] |= bit;
-                status = add_ceiling(out, profile, kernel, units[j], hw, err);
-            }
+    for (size_t i = 0; i < profile->n_ops; i++)
+        for (const adept_kernel *k = profile->ops[i].kernels; k < profile->ops[i].kernels + profile->ops[i].n_kernels;
+             k++) {
+            if (k->flops > 0) used[adept_peak_spec(specs, profile->precision, k->unit, k->dtype)] = true;
+            if (k->flops_alu > 0) used[adept_peak_spec(specs, profile->precision, ADEPT_UNIT_ALU, k->dtype)] = true;
         }
-    }
-    return status;
+    for (int i = ADEPT_SPECS; i-- > 0;) /* of equal peaks that of the matrix units, which stand behind the others */
+        if (used[i]) add_ceiling(out, rows[i].key, rows[i].value);
 }
 
 static bool make_dot(adept_roofline_dot *dot, const adept_profile_op *op, double passes, double time_s,
@@ -137,7 +112,8 @@ adept_status adept_roofline_picture_of(adept_roofline_picture *out, const adept_
             out->left_out_share += dots[i].share;
     }
     free(dots);
-    return find_ceilings(out, profile, hw, err);
+    find_ceilings(out, profile, &hw->specs);
+    return ADEPT_OK;
 }
 
 /* ---------------------------------------------------------------- the picture ------------------------------------ */

@@ -31,7 +31,7 @@ typedef struct adept_roofline_picture {
     double no_arithmetic_share; /* copies and the like, which have no place in this picture */
 } adept_roofline_picture;
 
-/** @param ops as adept_predict_ops() gives them. @return ADEPT_E_NOMEM; ADEPT_E_USAGE as adept_roofline_op() */
+/** @param ops as adept_predict_ops() gives them. @return ADEPT_E_NOMEM */
 adept_status adept_roofline_picture_of(adept_roofline_picture *out, const adept_profile *profile,
                                        const adept_hwprofile *hw, const adept_op_prediction *ops, double step_time_s,
                                        adept_error *err);
