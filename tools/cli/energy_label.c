@@ -27,11 +27,6 @@ adept_label_format adept_label_format_of(const char *path)
 
 /* ---------------------------------------------------------------- what both say ----------------------------------- */
 
-static int64_t gpus_of(const adept_step *l)
-{
-    return l->run->gpus > 0 ? l->run->gpus : 1;
-}
-
 static const char *calibration_of(const adept_step *l)
 {
     if (adept_calibrated_in(l->hw, l->run, l->profile->precision)) return "calibrated on measurements of this GPU";
@@ -90,7 +85,7 @@ static void add_setup(adept_table *table, const adept_step *l)
 
     add_text(table, "model", p->model_path);
     add_text(table, "SHA-256", *p->model_sha256 ? p->model_sha256 : "unknown");
-    snprintf(text, sizeof text, "%" PRId64 " x %.100s", gpus_of(l), l->hw->name);
+    snprintf(text, sizeof text, "%" PRId64 " x %.100s", adept_run_gpus(l->run), l->hw->name);
     if (l->run->power_limit_w > 0)
         snprintf(text + strlen(text), sizeof text - strlen(text), ", limited to %s",
                  adept_units_watt(l->run->power_limit_w).s);
@@ -179,7 +174,7 @@ static void put_card(adept_json_writer *w, const adept_step *l)
     char source[128], hardware[192];
 
     snprintf(source, sizeof source, "adept " ADEPT_VERSION " (%s)", STATEMENT);
-    snprintf(hardware, sizeof hardware, "%" PRId64 " x %.100s", gpus_of(l), l->hw->name);
+    snprintf(hardware, sizeof hardware, "%" PRId64 " x %.100s", adept_run_gpus(l->run), l->hw->name);
     adept_json_begin_object(w, "co2_eq_emissions");
     adept_json_put_number(w, "emissions", l->totals.co2e_g);
     adept_json_put_known(w, "source", source);
@@ -201,7 +196,7 @@ static void put_config(adept_json_writer *w, const adept_step *l)
     adept_json_put_object(w, "config",
                           "gpu %s gpus %jd nodes %g mode %s precision %s batch_size %jd grad_accum %jd optimizer %s "
                           "attention %s power_limit_w %g clock_hz %g",
-                          l->hw->name, gpus_of(l), l->totals.nodes, adept_mode_name(p->mode),
+                          l->hw->name, adept_run_gpus(l->run), l->totals.nodes, adept_mode_name(p->mode),
                           adept_precision_name(p->precision), p->batch_size, p->grad_accum, p->optimizer,
                           adept_attention_name(p->attention), l->run->power_limit_w > 0 ? l->run->power_limit_w : NAN,
                           l->run->clock_hz > 0 ? l->run->clock_hz : NAN);

@@ -4,7 +4,7 @@
 #define ADEPT_EXPLAIN_H
 #include "adept_elasticity.h"
 #include "adept_json_writer.h"
-#include "step.h"
+#include "predicted_step.h"
 #include <stdio.h>
 
 /* What a changed run or workload is compared by. */

@@ -156,24 +156,22 @@ void adept_groups_free(adept_groups *groups)
 
 /* ---------------------------------------------------------------- what a row says -------------------------------- */
 
+double adept_pass_flops(const adept_profile_totals *t, adept_pass pass)
+{
+    return t->gemm_flops[pass] + t->conv_flops[pass] + t->alu_flops[pass];
+}
+
 double adept_group_flops(const adept_group *group)
 {
-    const adept_profile_totals *t = &group->totals;
-    double sum = 0;
-
-    for (int pass = ADEPT_FORWARD; pass <= ADEPT_BACKWARD; pass++)
-        sum += t->gemm_flops[pass] + t->conv_flops[pass] + t->alu_flops[pass];
-    return sum;
+    return adept_pass_flops(&group->totals, ADEPT_FORWARD) + adept_pass_flops(&group->totals, ADEPT_BACKWARD);
 }
 
 double adept_group_bytes(const adept_group *group)
 {
     const adept_profile_totals *t = &group->totals;
-    double sum = 0;
 
-    for (int pass = ADEPT_FORWARD; pass <= ADEPT_BACKWARD; pass++)
-        sum += t->bytes_read[pass] + t->bytes_written[pass];
-    return sum;
+    return (t->bytes_read[ADEPT_FORWARD] + t->bytes_written[ADEPT_FORWARD]) +
+           (t->bytes_read[ADEPT_BACKWARD] + t->bytes_written[ADEPT_BACKWARD]);
 }
 
 adept_bound adept_group_bound(const adept_group *group)
@@ -212,7 +210,7 @@ void adept_groups_sort(adept_groups *groups)
 static void put_work(adept_json_writer *w, const adept_group *g, double passes)
 {
     const adept_profile_totals *t = &g->totals;
-    double forward = t->gemm_flops[ADEPT_FORWARD] + t->conv_flops[ADEPT_FORWARD] + t->alu_flops[ADEPT_FORWARD];
+    double forward = adept_pass_flops(t, ADEPT_FORWARD);
 
     adept_json_put_members(w,
                            "macs_forward %g flops_forward %g flops_backward %g bytes_read %g bytes_written %g "

@@ -54,6 +54,7 @@ void adept_groups_sort(adept_groups *groups);
 /** The work, time and energy of another row too; its bounds are left out. */
 void adept_group_add(adept_group *sum, const adept_group *row);
 adept_bound adept_group_bound(const adept_group *group); /* of most of its time */
+double adept_pass_flops(const adept_profile_totals *totals, adept_pass pass);
 double adept_group_flops(const adept_group *group);      /* of one pass on one GPU, forward and backward */
 double adept_group_bytes(const adept_group *group);
 

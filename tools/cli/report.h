@@ -2,12 +2,15 @@
 #ifndef ADEPT_REPORT_H
 #define ADEPT_REPORT_H
 #include "adept_diff.h"
-#include "step.h"
+#include "predicted_step.h"
 #include "table.h"
 #include <stdio.h>
 
 /** Model, what runs, and the input shapes: the head of both reports. */
 void adept_report_workload(FILE *out, const adept_profile *profile);
+
+/** 1 where none is given. */
+int64_t adept_run_gpus(const adept_run *run);
 
 /** The warnings of a profile, then those of its prediction; NULL past the end. */
 const char *adept_warning_at(const adept_profile *profile, const adept_prediction *prediction, size_t index);

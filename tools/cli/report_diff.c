@@ -219,7 +219,6 @@ static void print_name(FILE *out, bool markdown, const char *text)
 static void print_side(FILE *out, const adept_diff_report *r, const char *name, const adept_diff_side *side)
 {
     const adept_profile *p = side->profile;
-    int64_t gpus = side->run->gpus > 0 ? side->run->gpus : 1;
 
     fprintf(out, r->markdown ? "- %s: " : "%-8s ", name);
     print_name(out, r->markdown, p->model_path);
@@ -230,7 +229,7 @@ static void print_side(FILE *out, const adept_diff_report *r, const char *name, 
         fputs(", ", out);
         print_name(out, r->markdown, p->optimizer);
     }
-    fprintf(out, ", on %" PRId64 " x ", gpus);
+    fprintf(out, ", on %" PRId64 " x ", adept_run_gpus(side->run));
     print_name(out, r->markdown, side->hw->name);
     fputs(adept_calibrated_in(side->hw, side->run, side->profile->precision) ? " (calibrated)\n" : " (not calibrated)\n", out);
 }
@@ -357,7 +356,7 @@ static void put_side(adept_json_writer *w, const char *key, const adept_diff_sid
                            "grad_accum %jd power_avg_w %g energy_per_sample_j %g kernels %g",
                            prof->params, side->hw->name, adept_calibrated_in(side->hw, side->run, side->profile->precision),
                            adept_mode_name(prof->mode), adept_precision_name(prof->precision), prof->batch_size,
-                           side->run->gpus > 0 ? side->run->gpus : 1, prof->optimizer, prof->grad_accum, p->power_avg_w,
+                           adept_run_gpus(side->run), prof->optimizer, prof->grad_accum, p->power_avg_w,
                            p->energy_per_sample_j, p->kernels);
     adept_json_end_object(w);
 }

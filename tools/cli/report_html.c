@@ -1,8 +1,8 @@
 /** @file report_html.c  Headline first, then pictures from the whole to the parts, then where the numbers come from. */
 #include "report_pictures.h"
 #include "page.h"
+#include "report.h"
 #include <inttypes.h>
-#include "units.h"
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -21,11 +21,6 @@ static void put_paragraph(adept_page *page, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     adept_page_element(page, "p", text);
-}
-
-static int64_t gpus_of(const adept_step *r)
-{
-    return r->run->gpus > 0 ? r->run->gpus : 1;
 }
 
 static bool trains(const adept_step *r)
@@ -47,9 +42,9 @@ static bool begin(adept_page *page, const adept_step *r)
     char title[256], lead[512];
     int at;
 
-    snprintf(title, sizeof title, "%.150s on %" PRId64 " x %.64s", file_name(p->model_path), gpus_of(r), r->hw->name);
+    snprintf(title, sizeof title, "%.150s on %" PRId64 " x %.64s", file_name(p->model_path), adept_run_gpus(r->run), r->hw->name);
     at = snprintf(lead, sizeof lead, "One step: %s, %s, batch %" PRId64 "%s", adept_mode_name(p->mode),
-                  adept_precision_name(p->precision), p->batch_size, gpus_of(r) > 1 ? " per GPU" : "");
+                  adept_precision_name(p->precision), p->batch_size, adept_run_gpus(r->run) > 1 ? " per GPU" : "");
     if (p->grad_accum > 1)
         at += snprintf(lead + at, sizeof lead - (size_t)at, " x %" PRId64 " accumulation passes", p->grad_accum);
     if (p->mode == ADEPT_MODE_TRAIN) at += snprintf(lead + at, sizeof lead - (size_t)at, ", %.60s", p->optimizer);
@@ -85,7 +80,7 @@ static void put_headline(adept_page *page, const adept_step *r)
     adept_page_tiles_begin(page);
     adept_page_tile(page, "Step time", adept_units_time(p->step_time_s).s,
                     range_note(p->interval_time_s, p->interval_level, adept_units_time).s);
-    adept_page_tile(page, gpus_of(r) > 1 ? "Power of all GPU boards" : "Power of the GPU board",
+    adept_page_tile(page, adept_run_gpus(r->run) > 1 ? "Power of all GPU boards" : "Power of the GPU board",
                     adept_units_watt(p->power_avg_w).s,
                     range_note(p->interval_power_w, p->interval_level, adept_units_watt).s);
     adept_page_tile(page, "Energy per step", adept_units_joule(p->energy_step_j).s, "");
@@ -93,7 +88,7 @@ static void put_headline(adept_page *page, const adept_step *r)
     adept_page_tile(page, "Energy per sample", adept_units_joule(p->energy_per_sample_j).s, "");
     adept_page_tile(page, "Bound by", adept_bound_name(p->bound), clock);
     adept_page_tile(page, "Peak FLOP/s used (MFU)", adept_units_percent(p->mfu).s, "");
-    adept_page_tile(page, gpus_of(r) > 1 ? "Memory of each GPU" : "Memory", adept_units_bytes(m->peak_bytes).s, memory);
+    adept_page_tile(page, adept_run_gpus(r->run) > 1 ? "Memory of each GPU" : "Memory", adept_units_bytes(m->peak_bytes).s, memory);
     adept_page_tiles_end(page);
 }
 
@@ -186,7 +181,7 @@ static void put_roofline(adept_page *page, const adept_step *r, const adept_pict
 
 static void put_memory(adept_page *page, const adept_step *r, const adept_pictures *pictures)
 {
-    adept_page_section(page, "memory", gpus_of(r) > 1 ? "Memory of each GPU" : "Memory");
+    adept_page_section(page, "memory", adept_run_gpus(r->run) > 1 ? "Memory of each GPU" : "Memory");
     adept_page_figure_svg(page, pictures->svg[ADEPT_PICTURE_MEMORY],
                           trains(r) ? "Activations are what the forward pass keeps for the backward pass."
                                     : "Activations are the largest set alive at one time.");

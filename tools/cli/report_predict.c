@@ -21,9 +21,7 @@ static bool by_operator(const adept_step *r)
 
 static void print_gpu(FILE *out, const adept_step *r)
 {
-    int64_t gpus = r->run->gpus > 0 ? r->run->gpus : 1;
-
-    adept_print_format(out, "GPU      %" PRId64 " x %s", gpus, r->hw->name);
+    adept_print_format(out, "GPU      %" PRId64 " x %s", adept_run_gpus(r->run), r->hw->name);
     if (r->run->nodes > 1) fprintf(out, " in %" PRId64 " nodes", r->run->nodes);
     adept_print_format(out, " (%s %s)", r->hw->vendor, r->hw->architecture);
     if (r->run->power_limit_w > 0) fprintf(out, ", limited to %s each", adept_units_si(r->run->power_limit_w, "W").s);
@@ -240,6 +238,11 @@ static adept_status print_table(adept_cli *cli, FILE *out, const adept_step *r, 
     for (size_t i = 0; i < n_rows; i++)
         add_row(&table, r, &r->groups.rows[i]);
     return adept_table_end(cli, &table, out);
+}
+
+int64_t adept_run_gpus(const adept_run *run)
+{
+    return run->gpus > 0 ? run->gpus : 1;
 }
 
 const char *adept_warning_at(const adept_profile *profile, const adept_prediction *prediction, size_t index)

@@ -34,11 +34,6 @@ void adept_report_workload(FILE *out, const adept_profile *profile)
     print_inputs(out, profile);
 }
 
-static double pass_flops(const adept_profile_totals *t, adept_pass pass)
-{
-    return t->gemm_flops[pass] + t->conv_flops[pass] + t->alu_flops[pass];
-}
-
 static void add_total(adept_table *table, const char *name, double forward, double backward, const char *unit)
 {
     if (forward + backward == 0) return;
@@ -54,7 +49,7 @@ static adept_status print_totals(adept_cli *cli, FILE *out, const adept_profile 
     add_total(&table, "matrix products", t->gemm_flops[0], t->gemm_flops[1], "FLOP");
     add_total(&table, "convolutions", t->conv_flops[0], t->conv_flops[1], "FLOP");
     add_total(&table, "other arithmetic", t->alu_flops[0], t->alu_flops[1], "FLOP");
-    add_total(&table, "all arithmetic", pass_flops(t, ADEPT_FORWARD), pass_flops(t, ADEPT_BACKWARD), "FLOP");
+    add_total(&table, "all arithmetic", adept_pass_flops(t, ADEPT_FORWARD), adept_pass_flops(t, ADEPT_BACKWARD), "FLOP");
     add_total(&table, "read", t->bytes_read[0], t->bytes_read[1], "B");
     add_total(&table, "written", t->bytes_written[0], t->bytes_written[1], "B");
     add_total(&table, "kernels", t->kernels[0], t->kernels[1], "");
@@ -94,13 +89,13 @@ static void print_features(FILE *out, const adept_profile *profile)
 static void add_row(adept_table *table, const adept_profile *profile, const adept_group *g)
 {
     double flops = adept_group_flops(g), bytes = adept_group_bytes(g);
-    double all = pass_flops(&profile->totals, ADEPT_FORWARD) + pass_flops(&profile->totals, ADEPT_BACKWARD);
+    double all = adept_pass_flops(&profile->totals, ADEPT_FORWARD) + adept_pass_flops(&profile->totals, ADEPT_BACKWARD);
 
     adept_table_row(table,
                     ADEPT_CELLS(*g->name ? g->name : "(model)", adept_class_short(g->module_class),
                                 adept_cell("%" PRId64, g->count).s,
-                                adept_units_digits(pass_flops(&g->totals, ADEPT_FORWARD) / 1e9).s,
-                                adept_units_digits(pass_flops(&g->totals, ADEPT_BACKWARD) / 1e9).s,
+                                adept_units_digits(adept_pass_flops(&g->totals, ADEPT_FORWARD) / 1e9).s,
+                                adept_units_digits(adept_pass_flops(&g->totals, ADEPT_BACKWARD) / 1e9).s,
                                 adept_units_percent(all > 0 ? flops / all : 0).s, adept_units_digits(bytes / 1e9).s,
                                 bytes > 0 ? adept_units_digits(flops / bytes).s : "-",
                                 adept_units_bytes(g->saved_bytes).s, adept_units_digits(1e3 * g->time_s).s,

@@ -3,8 +3,10 @@
 #include "base64.h"
 #include "gnuplot.h"
 #include "markup.h"
-#include "page_style.h"
 #include <string.h>
+
+/* page.css, embedded by the build. Dark pages keep light pictures: each stands on a white card. */
+extern const char *const adept_page_style;
 
 void adept_page_element(adept_page *page, const char *tag, const char *text)
 {

@@ -265,12 +265,6 @@ static void put_tooltip(FILE *out, const adept_treemap *map, const adept_treemap
     fputs("</title>", out);
 }
 
-static void put_line(FILE *out, const char *text, size_t length, double y, const adept_rect *r, double px,
-                     const char *more)
-{
-    adept_svg_label(out, text, length, 5, y, r->width - 8, px, more);
-}
-
 static void put_cell(FILE *out, const adept_treemap *map, const adept_treemap_node *n, const adept_treemap_look *look)
 {
     const adept_rect *r = &n->rect;
@@ -286,12 +280,12 @@ static void put_cell(FILE *out, const adept_treemap *map, const adept_treemap_no
     if (r->height >= px + 3 && adept_markup_fitting(n->label, n->label_length, (r->width - 8) / px) >= LEAST_CHARS) {
         snprintf(ink, sizeof ink, "fill=\"%s\"", adept_shades[n->shade].ink);
         fprintf(out, "<svg x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">", r->x, r->y, r->width, r->height);
-        put_line(out, n->label, n->label_length, px + 1, r, px, ink);
+        adept_svg_label(out, n->label, n->label_length, 5, px + 1, r->width - 8, px, ink);
         snprintf(share, sizeof share, "%s, %s", adept_units_percent(n->value / map->nodes[0].value).s,
                  look->print(n->value).s);
         if (!adept_svg_fits(share, r->width - 8, SMALL_PX)) share[strcspn(share, ",")] = '\0';
         if (r->height >= px + SMALL_PX + 9 && adept_svg_fits(share, r->width - 8, SMALL_PX))
-            put_line(out, share, strlen(share), px + SMALL_PX + 5, r, SMALL_PX, ink);
+            adept_svg_label(out, share, strlen(share), 5, px + SMALL_PX + 5, r->width - 8, SMALL_PX, ink);
         fputs("</svg>", out);
     }
     fputs("</g>\n", out);

@@ -1,7 +1,7 @@
-/** @file step.h  A predicted step, and what it is of: what predict, explain and report begin with. Calls: step_options,
+/** @file predicted_step.h  A predicted step, and what it is of: what predict, explain and report begin with. Calls: step_options,
  *  groups. */
-#ifndef ADEPT_STEP_H
-#define ADEPT_STEP_H
+#ifndef ADEPT_PREDICTED_STEP_H
+#define ADEPT_PREDICTED_STEP_H
 #include "groups.h"
 #include "step_options.h"
 

@@ -1,5 +1,5 @@
-/** @file step.c  From the options of a step to its prediction. */
-#include "step.h"
+/** @file predicted_step.c  From the options of a step to its prediction. */
+#include "predicted_step.h"
 #include <stdio.h>
 #include <stdlib.h>
 
