@@ -5,7 +5,6 @@
 #include "progress.h"
 #include "report.h"
 #include "report_sweep.h"
-#include "sweep_html.h"
 #include "step_options.h"
 #include "sweep_job.h"
 #include "sweep_rows.h"
@@ -156,10 +155,8 @@ static adept_status open_gpu(adept_cli *cli, work *w)
     }
     if (!o->where.gpu || status != ADEPT_OK) return status;
     status = adept_hwprofile_open(&w->hw, o->where.gpu, &cli->err);
-    for (size_t i = 0; i < o->vary.n && status == ADEPT_OK; i++)
-        status = adept_vary_check(cli, w->hw, &o->vary.axes[i]);
-    for (size_t i = 0; i < o->set.n && status == ADEPT_OK; i++)
-        status = adept_vary_check(cli, w->hw, &o->set.axes[i]);
+    for (size_t i = 0; i < o->vary.n + o->set.n && status == ADEPT_OK; i++)
+        status = adept_vary_check(cli, w->hw, i < o->vary.n ? &o->vary.axes[i] : &o->set.axes[i - o->vary.n]);
     return status;
 }
 

@@ -73,11 +73,6 @@ static void add_row(adept_table *table, const char *name, adept_text (*text)(dou
     add_text(table, name, cell);
 }
 
-static adept_text grams(double value)
-{
-    return adept_units_si(value, "g CO2e");
-}
-
 static void add_setup(adept_table *table, const adept_step *l)
 {
     const adept_profile *p = l->profile;
@@ -116,7 +111,7 @@ static void add_numbers(adept_table *table, const adept_step *l)
     if (!isnan(t->pue) || !isnan(t->host_power_w))
         add_row(table, "energy, site", adept_units_kwh, t->site_energy_kwh, NAN, NULL);
     if (!isnan(t->carbon_g_per_kwh))
-        add_row(table, "emissions", grams, t->co2e_g, t->interval_level, t->interval_co2e_g);
+        add_row(table, "emissions", adept_units_grams, t->co2e_g, t->interval_level, t->interval_co2e_g);
 }
 
 static void add_origin(adept_table *table, const adept_step *l)
@@ -140,27 +135,20 @@ static void add_origin(adept_table *table, const adept_step *l)
     add_text(table, "method", text);
 }
 
-static adept_status print_markdown(adept_cli *cli, FILE *out, const adept_step *l, const char *scope)
+static char *markdown_of(const adept_step *l, const char *scope)
 {
     adept_table table = {.columns = "|" STATEMENT, .markdown = true};
-
-    fprintf(out, "## Energy and emissions (%s)\n\n", STATEMENT);
-    add_setup(&table, l);
-    add_numbers(&table, l);
-    add_origin(&table, l);
-    adept_status status = adept_table_end(cli, &table, out);
-    fprintf(out, "\n%s\n", scope);
-    return status;
-}
-
-static char *markdown_of(adept_cli *cli, const adept_step *l, const char *scope)
-{
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     if (!out) return NULL;
-    bool ok = print_markdown(cli, out, l, scope) == ADEPT_OK && !ferror(out);
+    fprintf(out, "## Energy and emissions (%s)\n\n", STATEMENT);
+    add_setup(&table, l);
+    add_numbers(&table, l);
+    add_origin(&table, l);
+    bool ok = adept_table_end(NULL, &table, out) == ADEPT_OK;
+    fprintf(out, "\n%s\n", scope);
     if (fclose(out) == 0 && ok) return text;
     free(text);
     return NULL;
@@ -251,7 +239,7 @@ adept_status adept_label_write(adept_cli *cli, const char *path, const adept_ste
     bool json = adept_label_format_of(path) == ADEPT_LABEL_JSON;
     adept_status status;
 
-    if (scope) text = json ? json_of(label, scope) : markdown_of(cli, label, scope);
+    if (scope) text = json ? json_of(label, scope) : markdown_of(label, scope);
     if (text)
         status = adept_file_write(path, text, strlen(text), &cli->err);
     else

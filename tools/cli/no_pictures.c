@@ -1,6 +1,6 @@
 /** @file no_pictures.c  In place of what draws, in a build without pictures: asked for one, it says so. */
 #include "gnuplot.h"
-#include "sweep_html.h"
+#include "report_sweep.h"
 #ifdef ADEPT_WITH_CALIBRATE
 #include "plot.h"
 #endif

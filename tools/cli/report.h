@@ -12,6 +12,9 @@ void adept_report_workload(FILE *out, const adept_profile *profile);
 /** 1 where none is given. */
 int64_t adept_run_gpus(const adept_run *run);
 
+/** Of emissions: "12.3 kg CO2e". */
+adept_text adept_units_grams(double mass_g);
+
 /** The warnings of a profile, then those of its prediction; NULL past the end. */
 const char *adept_warning_at(const adept_profile *profile, const adept_prediction *prediction, size_t index);
 

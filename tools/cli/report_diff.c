@@ -11,47 +11,23 @@
 
 /* ---------------------------------------------------------------- numbers ---------------------------------------- */
 
+static bool is_same(double old, double now)
+{
+    return fabs(now - old) <= ROUNDING * fmax(fabs(old), fabs(now));
+}
+
 /* Change in units of `scale`, with its sign. */
 static adept_text change(double old, double now, double scale)
 {
-    double by = now - old;
-    adept_text text;
+    double by = is_same(old, now) ? 0 : now - old;
 
-    if (fabs(by) <= ROUNDING * fmax(fabs(old), fabs(now))) by = 0;
-    const adept_text digits = adept_units_digits(by / scale);
-    snprintf(text.s, sizeof text.s, "%s%.60s", by > 0 ? "+" : "", digits.s);
-    return text;
+    return adept_cell("%s%.60s", by > 0 ? "+" : "", adept_units_digits(by / scale).s);
 }
 
 static adept_text growth(double old, double now)
 {
-    adept_text text;
-
-    if (fabs(now - old) <= ROUNDING * fmax(fabs(old), fabs(now))) now = old;
-    if (old == 0 && now != 0) {
-        snprintf(text.s, sizeof text.s, "new");
-        return text;
-    }
-    if (old == now) {
-        snprintf(text.s, sizeof text.s, "0 %%");
-        return text;
-    }
-    return adept_units_change(now / old - 1);
-}
-
-static adept_text flop(double flops)
-{
-    return adept_units_si(flops, "FLOP");
-}
-
-static adept_text traffic(double bytes)
-{
-    return adept_units_si(bytes, "B");
-}
-
-static adept_text number(double value)
-{
-    return adept_units_si(value, "");
+    if (old == 0 && now != 0) return adept_cell("new");
+    return is_same(old, now) ? adept_cell("0 %%") : adept_units_change(now / old - 1);
 }
 
 /* ---------------------------------------------------------------- totals ----------------------------------------- */
@@ -59,6 +35,12 @@ static adept_text number(double value)
 static void total_row(adept_table *table, const char *name, adept_text (*text)(double), double old, double now)
 {
     adept_table_row(table, ADEPT_CELLS(name, text(old).s, text(now).s, growth(old, now).s));
+}
+
+static void si_row(adept_table *table, const char *name, const char *unit, double old, double now)
+{
+    adept_table_row(table,
+                    ADEPT_CELLS(name, adept_units_si(old, unit).s, adept_units_si(now, unit).s, growth(old, now).s));
 }
 
 static adept_status print_totals(adept_cli *cli, FILE *out, const adept_diff_report *r)
@@ -73,10 +55,10 @@ static adept_status print_totals(adept_cli *cli, FILE *out, const adept_diff_rep
     total_row(&table, "peak memory of a GPU", adept_units_bytes, p->memory.peak_bytes, q->memory.peak_bytes);
     total_row(&table, "activations", adept_units_bytes, p->memory.activations_bytes, q->memory.activations_bytes);
     total_row(&table, "weights", adept_units_bytes, p->memory.weights_bytes, q->memory.weights_bytes);
-    total_row(&table, "arithmetic", flop, p->total_flops, q->total_flops);
-    total_row(&table, "read and written", traffic, p->bytes_read + p->bytes_written, q->bytes_read + q->bytes_written);
-    total_row(&table, "kernels", number, p->kernels, q->kernels);
-    total_row(&table, "parameters", number, (double)r->old->profile->params, (double)r->now->profile->params);
+    si_row(&table, "arithmetic", "FLOP", p->total_flops, q->total_flops);
+    si_row(&table, "read and written", "B", p->bytes_read + p->bytes_written, q->bytes_read + q->bytes_written);
+    si_row(&table, "kernels", "", p->kernels, q->kernels);
+    si_row(&table, "parameters", "", (double)r->old->profile->params, (double)r->now->profile->params);
     return adept_table_end(cli, &table, out);
 }
 
@@ -113,8 +95,7 @@ static bool module_row(adept_table *table, const adept_diff_row *row)
 static bool part_changed(const adept_diff_part *part)
 {
     for (int i = 0; i < ADEPT_DIFF_AMOUNTS; i++)
-        if (fabs(part->now.v[i] - part->old.v[i]) > ROUNDING * fmax(fabs(part->now.v[i]), fabs(part->old.v[i])))
-            return true;
+        if (!is_same(part->old.v[i], part->now.v[i])) return true;
     return false;
 }
 

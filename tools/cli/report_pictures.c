@@ -90,7 +90,7 @@ static adept_bar energy_bar(const adept_step *r)
     const adept_prediction *p = &r->prediction;
     double pass_j = pass_energy_j(r);
     double rest_j = p->energy_step_j - pass_j - p->optimizer_w * p->optimizer_s - p->comm_w * p->comm_s;
-    adept_bar bar = {.scale = p->energy_step_j, .print = NULL};
+    adept_bar bar = {.scale = p->energy_step_j, .print = adept_units_joule};
 
     snprintf(bar.title, sizeof bar.title, "energy\n%s", adept_units_si(p->energy_step_j, "J").s);
     adept_bar_add(&bar, r->profile->mode == ADEPT_MODE_INFER ? "forward" : "forward and backward", pass_j,
@@ -119,11 +119,6 @@ static adept_bar wait_bar(const adept_elasticities *e)
     return bar;
 }
 
-static adept_text print_energy(double energy_j)
-{
-    return adept_units_si(energy_j, "J");
-}
-
 static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_step *r,
                               const adept_elasticities *elasticities)
 {
@@ -134,10 +129,7 @@ static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_s
     if (!file) return no_memory(cli);
     bars[n++] = time_bar(r);
     if (r->prediction.comm_s + r->prediction.comm_hidden_s > 0) bars[n++] = allreduce_bar(r);
-    if (isfinite(r->prediction.energy_step_j)) {
-        bars[n] = energy_bar(r);
-        bars[n++].print = print_energy;
-    }
+    if (isfinite(r->prediction.energy_step_j)) bars[n++] = energy_bar(r);
     bars[n] = wait_bar(elasticities);
     if (bars[n].n > 0) n++;
     adept_bars_draw(file, "step", "Where the step goes", bars, n);
@@ -208,7 +200,7 @@ static adept_status draw_treemap(adept_cli *cli, adept_pictures *out, const adep
     adept_picture_id id = of_energy ? ADEPT_PICTURE_ENERGY : ADEPT_PICTURE_TIME;
     const adept_treemap_look look = {of_energy ? "energy" : "time",
                                      of_energy ? "Energy of the step by layer" : "Time of the step by layer",
-                                     of_energy ? print_energy : adept_units_time};
+                                     of_energy ? adept_units_joule : adept_units_time};
     adept_treemap_item *items = calloc(r->groups.n + 4, sizeof *items);
     FILE *file = items ? open_memstream(&out->svg[id], &out->size[id]) : NULL;
 

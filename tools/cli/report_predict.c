@@ -177,7 +177,7 @@ static void print_range(FILE *out, adept_text (*text)(double), const double inte
         fprintf(out, " (%s to %s)", text(interval[0]).s, text(interval[1]).s);
 }
 
-static adept_text grams(double mass_g)
+adept_text adept_units_grams(double mass_g)
 {
     return adept_units_si(mass_g, "g CO2e");
 }
@@ -206,7 +206,7 @@ static void print_totals(FILE *out, const adept_totals *t)
     print_range(out, adept_units_time, t->interval_time_s);
     fprintf(out, ", %s", adept_units_kwh(t->energy_kwh).s);
     print_range(out, adept_units_kwh, t->interval_energy_kwh);
-    if (isfinite(t->co2e_g)) fprintf(out, ", %s", grams(t->co2e_g).s);
+    if (isfinite(t->co2e_g)) fprintf(out, ", %s", adept_units_grams(t->co2e_g).s);
     if (isfinite(t->cost)) fprintf(out, ", cost %s", adept_units_digits(t->cost).s);
     fprintf(out, "\n  Energy is that of the GPU boards; %.4g samples, %s GPU hours\n", t->samples,
             adept_units_digits(t->gpu_hours).s);

@@ -1,9 +1,8 @@
 /** @file sweep_html.c  The page of a sweep: the best points, the picture, the front, and what was asked. */
-#include "sweep_html.h"
+#include "report_sweep.h"
 #include "adept_file.h"
 #include "gnuplot.h"
 #include "page.h"
-#include "report_sweep.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -161,7 +161,8 @@ adept_status adept_table_end(adept_cli *cli, adept_table *t, FILE *out)
         free(t->cells[i]);
     free(t->cells);
     *t = (adept_table){.columns = t->columns};
-    return failed ? adept_cli_no_memory(cli) : ADEPT_OK;
+    if (!failed) return ADEPT_OK;
+    return cli ? adept_cli_no_memory(cli) : ADEPT_E_NOMEM;
 }
 
 /* ---------------------------------------------------------------- warnings --------------------------------------- */

@@ -24,7 +24,8 @@ typedef struct adept_table {
 void adept_table_row(adept_table *table, const char *const *cells);
 
 /** Print title line and rows, and free them. Control characters, which a model file may carry, become '?', and what
- *  Markdown would take for its own is escaped. In text, columns of empty cells only are left out. */
+ *  Markdown would take for its own is escaped. In text, columns of empty cells only are left out.
+ *  @param cli, out  NULL allowed. @return ADEPT_E_NOMEM */
 adept_status adept_table_end(adept_cli *cli, adept_table *table, FILE *out);
 
 /** Print text that comes from a file: control characters become '?', so that it cannot steer the terminal. */
