@@ -74,17 +74,14 @@ static void print_sentences(FILE *out, const adept_explanation *x, bool markdown
 
 static adept_text change_text(double change)
 {
-    adept_text text = {"-"};
-    if (isfinite(change)) text = adept_units_change(change);
-    return text;
+    return isfinite(change) ? adept_units_change(change) : adept_cell("-");
 }
 
 static adept_text elasticity_text(double value)
 {
-    adept_text text = {"-"};
-    if (isfinite(value)) snprintf(text.s, sizeof text.s, "%+.3f", value);
-    if (strcmp(text.s, "-0.000") == 0 || strcmp(text.s, "+0.000") == 0) strcpy(text.s, "0");
-    return text;
+    if (!isfinite(value)) return adept_cell("-");
+    const adept_text text = adept_cell("%+.3f", value);
+    return strcmp(text.s + 1, "0.000") == 0 ? adept_cell("0") : text;
 }
 
 static adept_status print_all(adept_cli *cli, FILE *out, const adept_explanation *x, bool markdown)

@@ -47,20 +47,13 @@ static const char *joint(size_t i, size_t n)
     return i == 0 ? "" : i + 1 == n ? " and " : ", ";
 }
 
-static void percent(writer *w, double share)
-{
-    fputs(adept_units_percent(share).s, w->out);
-}
-
 /* "12.3 % less", "as much" */
 static void change(writer *w, double by, const char *more, const char *less, const char *same)
 {
-    if (fabs(by) < SEEN) {
+    if (fabs(by) < SEEN)
         fputs(same, w->out);
-        return;
-    }
-    percent(w, fabs(by));
-    fprintf(w->out, " %s", by > 0 ? more : less);
+    else
+        fprintf(w->out, "%s %s", adept_units_percent(fabs(by)).s, by > 0 ? more : less);
 }
 
 static const char *what_runs(const adept_profile *profile)
@@ -168,13 +161,10 @@ static void say_waits_against(writer *w, const double *wait)
     for (int k = 0; k < ADEPT_WAITS; k++)
         n += wait[k] <= -WORTH_A_WORD;
     if (n == 0) return;
-    fputs("; against that ", w->out);
-    fputs(n == 1 ? "counts " : "count ", w->out);
+    fputs(n == 1 ? "; against that counts " : "; against that count ", w->out);
     for (int k = 0; k < ADEPT_WAITS; k++) {
         if (wait[k] > -WORTH_A_WORD) continue;
-        fprintf(w->out, "%s%s (", joint(i++, n), wait_phrases[k]);
-        percent(w, wait[k]);
-        fputc(')', w->out);
+        fprintf(w->out, "%s%s (%s)", joint(i++, n), wait_phrases[k], adept_units_percent(wait[k]).s);
     }
     fputs(": what is faster there draws more power, and the limit lowers the clock", w->out);
 }
@@ -186,14 +176,11 @@ static void say_waits(writer *w)
     size_t n = rank_waits(order, wait);
     if (n == 0 || !begin(w, "limits")) return;
     double most = wait[order[0]];
-    fprintf(w->out, "It is limited %s by %s (", most >= 0.5 ? "mostly" : "most of all", wait_phrases[order[0]]);
-    percent(w, most);
-    fputs(" of the time)", w->out);
-    for (size_t i = 1; i < n; i++) {
-        fprintf(w->out, "%s%s (", i == 1 ? ", then by " : joint(i - 1, n - 1), wait_phrases[order[i]]);
-        percent(w, wait[order[i]]);
-        fputc(')', w->out);
-    }
+    fprintf(w->out, "It is limited %s by %s (%s of the time)", most >= 0.5 ? "mostly" : "most of all",
+            wait_phrases[order[0]], adept_units_percent(most).s);
+    for (size_t i = 1; i < n; i++)
+        fprintf(w->out, "%s%s (%s)", i == 1 ? ", then by " : joint(i - 1, n - 1), wait_phrases[order[i]],
+                adept_units_percent(wait[order[i]]).s);
     say_waits_against(w, wait);
     fputc('.', w->out);
     end(w);
@@ -204,10 +191,9 @@ static void say_clock(writer *w)
     const adept_prediction *p = &w->x->step->prediction;
     if (!(w->x->elasticities.wait[ADEPT_WAIT_power] > 0.0) || !(p->clock_ratio < 1.0 - SEEN) || !begin(w, "limits"))
         return;
-    fprintf(w->out, "The power limit %sholds the core clock at %s, ",
-            w->x->step->run->power_limit_w > 0 ? "" : "of the board ", adept_units_si(p->clock_hz, "Hz").s);
-    percent(w, p->clock_ratio);
-    fputs(" of the highest.", w->out);
+    fprintf(w->out, "The power limit %sholds the core clock at %s, %s of the highest.",
+            w->x->step->run->power_limit_w > 0 ? "" : "of the board ", adept_units_si(p->clock_hz, "Hz").s,
+            adept_units_percent(p->clock_ratio).s);
     end(w);
 }
 
@@ -260,11 +246,10 @@ static void say_levers(writer *w)
     if (!begin(w, "levers")) return;
     if (n == 0)
         fputs("Ten percent more of any one thing on the GPU's sheet would save less than 0.1 % of the time.", w->out);
-    for (size_t i = 0; i < n; i++) {
-        fprintf(w->out, "%s percent more %s would save ", i == 0 ? "Ten" : "; ten", adept_explain_lever_name(rows[i]));
-        percent(w, adept_explain_saving(rows[i]));
-        if (i == 0) fputs(" of the time", w->out);
-    }
+    for (size_t i = 0; i < n; i++)
+        fprintf(w->out, "%s percent more %s would save %s%s", i == 0 ? "Ten" : "; ten",
+                adept_explain_lever_name(rows[i]), adept_units_percent(adept_explain_saving(rows[i])).s,
+                i == 0 ? " of the time" : "");
     if (n > 0) fputc('.', w->out);
     end(w);
 }
@@ -309,9 +294,7 @@ static void say_scaling(writer *w, const adept_explain_change *c)
     double gpus = (double)w->x->step->run->gpus, speedup = w->x->step->prediction.samples_per_s / c->p.samples_per_s;
     fprintf(w->out, "The %.0f GPUs together are %s times as fast as one", gpus, adept_units_digits(speedup).s);
     if (1 - speedup / gpus < SEEN) return;
-    fputs(": ", w->out);
-    percent(w, 1 - speedup / gpus);
-    fputs(" of what they could do is lost to communication", w->out);
+    fprintf(w->out, ": %s of what they could do is lost to communication", adept_units_percent(1 - speedup / gpus).s);
 }
 
 static void say_change(writer *w, const adept_explain_change *c)
