@@ -3,6 +3,7 @@
 #include "adept_file.h"
 #include "gnuplot.h"
 #include "palette.h"
+#include "units.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,47 +42,42 @@ static size_t put_points(FILE *out, const char *set, const adept_evaluation *e, 
     return n;
 }
 
-/* Mean absolute error of each model, as groups that are made here: the caller may have grouped by something else.
- * Leaves the largest to gnuplot, which makes room for its key above it. */
-static size_t put_models(FILE *out, const adept_evaluation *e, const adept_evaluation *held_out)
+/* Mean absolute error in percent; NAN without rows. */
+static double mean_error(const adept_evaluation *e, const char *model, const quantity *q)
 {
-    size_t n = 0;
+    double sum = 0, n = 0, x, y;
+
+    for (size_t i = 0; e && i < e->n; i++) {
+        if (strcmp(e->rows[i].measured->model_name, model) != 0 || !values_of(&e->rows[i], q, &x, &y)) continue;
+        sum += 100 * fabs(y / x - 1);
+        n++;
+    }
+    return n > 0 ? sum / n : NAN;
+}
+
+/* The errors of each model, as groups that are made here: the caller may have grouped by something else.
+ * Leaves the largest to gnuplot, which makes room for its key above it. */
+static void put_models(FILE *out, const adept_evaluation *e, const adept_evaluation *held_out)
+{
     double largest = 1e-3;
 
     fputs("$models << EOD\n", out);
     for (size_t i = 0; i < e->n; i++) {
         const char *model = e->rows[i].measured->model_name;
-        double sums[2][2] = {{0}}, counts[2][2] = {{0}}; /* of e and held_out, time and power */
         bool first = true;
         for (size_t j = 0; j < i && first; j++)
             first = strcmp(e->rows[j].measured->model_name, model) != 0;
         if (!first) continue;
-        for (int set = 0; set < 2; set++) {
-            const adept_evaluation *rows = set == 0 ? e : held_out;
-            for (size_t j = 0; rows && j < rows->n; j++) {
-                double x, y;
-                if (strcmp(rows->rows[j].measured->model_name, model) != 0) continue;
-                for (int k = 0; k < 2; k++) {
-                    if (!values_of(&rows->rows[j], &quantities[k], &x, &y)) continue;
-                    sums[set][k] += 100 * fabs(y / x - 1);
-                    counts[set][k]++;
-                }
-            }
-        }
         adept_gnuplot_text(out, model);
         for (int k = 0; k < 2; k++)
-            for (int set = 0; set < 2; set++)
-                if (counts[set][k] > 0) {
-                    fprintf(out, " %.6g", sums[set][k] / counts[set][k]);
-                    largest = fmax(largest, sums[set][k] / counts[set][k]);
-                } else {
-                    fputs(" NaN", out);
-                }
+            for (int set = 0; set < 2; set++) {
+                double error = mean_error(set == 0 ? e : held_out, model, &quantities[k]);
+                fprintf(out, " %s", isnan(error) ? "NaN" : adept_cell("%.6g", error).s);
+                largest = fmax(largest, error);
+            }
         fputc('\n', out);
-        n++;
     }
     fprintf(out, "EOD\nlargest = %.6g\n", largest);
-    return n;
 }
 
 #define HELD_OUT_COLOR "#D55E00" /* hollow marks; in grey they differ by that */
