@@ -42,7 +42,8 @@ static bool begin(adept_page *page, const adept_step *r)
     char title[256], lead[512];
     int at;
 
-    snprintf(title, sizeof title, "%.150s on %" PRId64 " x %.64s", file_name(p->model_path), adept_run_gpus(r->run), r->hw->name);
+    snprintf(title, sizeof title, "%.150s on %" PRId64 " x %.64s", file_name(p->model_path), adept_run_gpus(r->run),
+             r->hw->name);
     at = snprintf(lead, sizeof lead, "One step: %s, %s, batch %" PRId64 "%s", adept_mode_name(p->mode),
                   adept_precision_name(p->precision), p->batch_size, adept_run_gpus(r->run) > 1 ? " per GPU" : "");
     if (p->grad_accum > 1)
@@ -88,7 +89,8 @@ static void put_headline(adept_page *page, const adept_step *r)
     adept_page_tile(page, "Energy per sample", adept_units_joule(p->energy_per_sample_j).s, "");
     adept_page_tile(page, "Bound by", adept_bound_name(p->bound), clock);
     adept_page_tile(page, "Peak FLOP/s used (MFU)", adept_units_percent(p->mfu).s, "");
-    adept_page_tile(page, adept_run_gpus(r->run) > 1 ? "Memory of each GPU" : "Memory", adept_units_bytes(m->peak_bytes).s, memory);
+    adept_page_tile(page, adept_run_gpus(r->run) > 1 ? "Memory of each GPU" : "Memory",
+                    adept_units_bytes(m->peak_bytes).s, memory);
     adept_page_tiles_end(page);
 }
 

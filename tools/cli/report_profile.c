@@ -49,7 +49,8 @@ static adept_status print_totals(adept_cli *cli, FILE *out, const adept_profile 
     add_total(&table, "matrix products", t->gemm_flops[0], t->gemm_flops[1], "FLOP");
     add_total(&table, "convolutions", t->conv_flops[0], t->conv_flops[1], "FLOP");
     add_total(&table, "other arithmetic", t->alu_flops[0], t->alu_flops[1], "FLOP");
-    add_total(&table, "all arithmetic", adept_pass_flops(t, ADEPT_FORWARD), adept_pass_flops(t, ADEPT_BACKWARD), "FLOP");
+    add_total(&table, "all arithmetic", adept_pass_flops(t, ADEPT_FORWARD), adept_pass_flops(t, ADEPT_BACKWARD),
+              "FLOP");
     add_total(&table, "read", t->bytes_read[0], t->bytes_read[1], "B");
     add_total(&table, "written", t->bytes_written[0], t->bytes_written[1], "B");
     add_total(&table, "kernels", t->kernels[0], t->kernels[1], "");

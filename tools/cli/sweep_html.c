@@ -29,7 +29,8 @@ static bool put_best(adept_page *page, const adept_sweep_view *v)
 
     adept_page_section(page, "best", "Best points");
     adept_sweep_table_best(&t, v->picture.sweep, a, v->objective, "best");
-    return put_table(page, &t, a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step");
+    return put_table(page, &t,
+                     a->per_sample ? "Compared per sample, for steps differ in samples" : "Compared per step");
 }
 
 static bool put_front(adept_page *page, const adept_sweep_view *v)
