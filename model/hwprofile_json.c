@@ -8,10 +8,8 @@ void adept_gpu_put_summary(adept_json_writer *w, const adept_hwprofile *hw)
     adept_json_begin_object(w, NULL);
     adept_json_put_string(w, "name", hw->name);
     adept_json_put_strings(w, "aliases", hw->aliases, hw->n_aliases);
-    adept_json_put_string(w, "vendor", hw->vendor);
-    adept_json_put_string(w, "architecture", hw->architecture);
-    adept_json_put_bool(w, "calibrated", hw->calibrated);
-    adept_json_put_bool(w, "transferred", hw->transferred);
+    adept_json_put_members(w, "vendor %s architecture %s calibrated %d transferred %d", hw->vendor, hw->architecture,
+                           hw->calibrated, hw->transferred);
     adept_json_begin_object(w, "specs");
 #define X(field, required, text) adept_json_put_number(w, #field, hw->specs.field);
     ADEPT_SPEC_LIST(X)

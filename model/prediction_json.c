@@ -12,8 +12,8 @@ static void put_model(adept_json_writer *w, const adept_profile *prof)
     adept_json_begin_object(w, "model");
     adept_json_put_known(w, "path", prof->model_path);
     adept_json_put_known(w, "sha256", prof->model_sha256);
-    adept_json_put_integer(w, "params", prof->params);
-    adept_json_put_integer(w, "trainable_params", prof->trainable_params);
+    adept_json_put_members(w, "params %jd trainable_params %jd", (intmax_t)prof->params,
+                           (intmax_t)prof->trainable_params);
     adept_json_end_object(w);
 }
 
@@ -33,12 +33,11 @@ static void put_gpu(adept_json_writer *w, const adept_hwprofile *hw, const adept
 static void put_config(adept_json_writer *w, const adept_profile *prof, const adept_run *run)
 {
     adept_json_begin_object(w, "config");
-    adept_json_put_known(w, "mode", adept_mode_name(prof->mode));
-    adept_json_put_known(w, "precision", adept_precision_name(prof->precision));
-    adept_json_put_integer(w, "batch_size", prof->batch_size);
+    adept_json_put_members(w, "mode %s precision %s batch_size %jd", adept_mode_name(prof->mode),
+                           adept_precision_name(prof->precision), (intmax_t)prof->batch_size);
     if (prof->seq_length > 0) adept_json_put_integer(w, "seq_length", prof->seq_length);
-    adept_json_put_integer(w, "gpus", run->gpus == 0 ? 1 : run->gpus);
-    adept_json_put_integer(w, "nodes", run->nodes == 0 ? 1 : run->nodes);
+    adept_json_put_members(w, "gpus %jd nodes %jd", (intmax_t)(run->gpus == 0 ? 1 : run->gpus),
+                           (intmax_t)(run->nodes == 0 ? 1 : run->nodes));
     adept_json_put_known(w, "optimizer", prof->optimizer);
     adept_json_put_integer(w, "grad_accum", prof->grad_accum);
     char extras[64];

@@ -42,12 +42,9 @@ static const char head[] = "{\"sha256\":\"";
 static void put_sub_fit(adept_json_writer *w, const adept_sub_fit *sub_fit)
 {
     adept_json_begin_object(w, NULL);
-    adept_json_put_string(w, "key", sub_fit->key);
-    adept_json_put_string(w, "name", sub_fit->name);
-    adept_json_put_bool(w, "converged", sub_fit->converged);
-    adept_json_put_integer(w, "generations", sub_fit->generations);
-    adept_json_put_number(w, "evaluations", sub_fit->evaluations);
-    adept_json_put_number(w, "loss", sub_fit->loss);
+    adept_json_put_members(w, "key %s name %s converged %d generations %jd evaluations %g loss %g", sub_fit->key,
+                           sub_fit->name, sub_fit->converged, (intmax_t)sub_fit->generations, sub_fit->evaluations,
+                           sub_fit->loss);
     adept_json_begin_array(w, "unit");
     for (size_t i = 0; i < sub_fit->n; i++)
         adept_json_put_number(w, NULL, sub_fit->unit[i]);
@@ -67,9 +64,7 @@ char *adept_checkpoint_print(const adept_checkpoint *c)
 {
     adept_json_writer w = {0};
     adept_json_begin_object(&w, NULL);
-    adept_json_put_integer(&w, "schema_version", SCHEMA_VERSION);
-    adept_json_put_string(&w, "kind", KIND);
-    adept_json_put_string(&w, "first", c->first);
+    adept_json_put_members(&w, "schema_version %jd kind %s first %s", (intmax_t)SCHEMA_VERSION, KIND, c->first);
     adept_json_begin_array(&w, "parts");
     for (size_t i = 0; i < c->n_sub_fits; i++)
         put_sub_fit(&w, &c->sub_fits[i]);

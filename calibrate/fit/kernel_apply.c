@@ -9,21 +9,15 @@
 static void put_error(adept_json_writer *w, const char *key, const adept_kernel_error *e)
 {
     if (!adept_json_begin_known(w, key, e->n > 0)) return;
-    adept_json_put_integer(w, "n", (int64_t)e->n);
-    adept_json_put_number(w, "mape", e->mape);
-    adept_json_put_number(w, "median", e->median);
-    adept_json_put_number(w, "p90", e->p90);
-    adept_json_put_number(w, "bias", e->bias);
-    adept_json_put_number(w, "roofline_mape", e->roofline_mape);
+    adept_json_put_members(w, "n %jd mape %g median %g p90 %g bias %g roofline_mape %g", (intmax_t)e->n, e->mape,
+                           e->median, e->p90, e->bias, e->roofline_mape);
     adept_json_end_object(w);
 }
 
 static void put_overhead(adept_json_writer *w, const adept_kernel_overhead *overhead)
 {
-    adept_json_put_number(w, "event_s", overhead->event_s);
-    adept_json_put_number(w, "throttle", overhead->throttle);
-    adept_json_put_number(w, "onset_s", overhead->onset_s);
-    adept_json_put_number(w, "drift_s", overhead->drift_s);
+    adept_json_put_members(w, "event_s %g throttle %g onset_s %g drift_s %g", overhead->event_s, overhead->throttle,
+                           overhead->onset_s, overhead->drift_s);
 }
 
 /* Of several GPUs: the law is one, how well it does is not. */
@@ -95,13 +89,9 @@ static char *fit_object(const adept_hwprofile *hw, const adept_kernel_fit *fit, 
     adept_put_tiles(&w, hw->tiles);
     adept_json_begin_object(&w, "kernels");
     adept_json_begin_array(&w, "files");
-    for (size_t i = 0; i < n_files; i++) {
-        adept_json_begin_object(&w, NULL);
-        adept_json_put_string(&w, "name", files[i].name);
-        adept_json_put_string(&w, "sha256", files[i].sha256);
-        adept_json_put_integer(&w, "rows", (int64_t)files[i].n_rows);
-        adept_json_end_object(&w);
-    }
+    for (size_t i = 0; i < n_files; i++)
+        adept_json_put_object(&w, NULL, "name %s sha256 %s rows %jd", files[i].name, files[i].sha256,
+                              (intmax_t)files[i].n_rows);
     adept_json_end_array(&w);
     adept_json_put_unsigned(&w, "seed", seed);
     adept_json_put_string(&w, "unit", "percent");

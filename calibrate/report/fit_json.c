@@ -41,8 +41,7 @@ static void put_values(adept_json_writer *w, const adept_fit *fit, const adept_h
         adept_json_begin_object(w, "target");
         adept_json_put_string(w, adept_scalar_target_name(s->target), s->pattern);
         adept_json_end_object(w);
-        adept_json_put_string(w, "term", adept_term_name(s->term));
-        adept_json_put_number(w, "value", s->value);
+        adept_json_put_members(w, "term %s value %g", adept_term_name(s->term), s->value);
         adept_json_end_object(w);
     }
     adept_json_end_array(w);
@@ -74,9 +73,8 @@ static void put_intervals(adept_json_writer *w, const adept_conformal *c)
     adept_json_put_pair(w, "power_log", v->power_log[0], v->power_log[1]);
     adept_json_put_number(w, "widen", v->widen);
     put_range(w, v);
-    adept_json_put_string(w, "residuals", c->residuals);
-    adept_json_put_integer(w, "n_time", (int64_t)c->n_time);
-    adept_json_put_integer(w, "n_power", (int64_t)c->n_power);
+    adept_json_put_members(w, "residuals %s n_time %jd n_power %jd", c->residuals, (intmax_t)c->n_time,
+                           (intmax_t)c->n_power);
     adept_json_end_object(w);
 }
 
@@ -84,17 +82,12 @@ static void put_dataset(adept_json_writer *w, const adept_dataset *d)
 {
     adept_json_begin_object(w, "dataset");
     adept_json_begin_array(w, "files");
-    for (size_t i = 0; i < d->n_files; i++) {
-        adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "name", d->files[i].name); /* not the path: folders are nobody's business */
-        adept_json_put_string(w, "sha256", d->files[i].sha256);
-        adept_json_put_integer(w, "rows", (int64_t)d->files[i].n_rows);
-        adept_json_end_object(w);
-    }
+    for (size_t i = 0; i < d->n_files; i++) /* not the path: folders are nobody's business */
+        adept_json_put_object(w, NULL, "name %s sha256 %s rows %jd", d->files[i].name, d->files[i].sha256,
+                              (intmax_t)d->files[i].n_rows);
     adept_json_end_array(w);
-    adept_json_put_integer(w, "rows", (int64_t)d->n);
-    adept_json_put_integer(w, "excluded", (int64_t)d->n_excluded);
-    adept_json_put_integer(w, "other_gpus", (int64_t)d->n_other_gpu);
+    adept_json_put_members(w, "rows %jd excluded %jd other_gpus %jd", (intmax_t)d->n, (intmax_t)d->n_excluded,
+                           (intmax_t)d->n_other_gpu);
     adept_json_end_object(w);
 }
 
@@ -131,12 +124,8 @@ static void put_by_gpu(adept_json_writer *w, const adept_evaluation *e)
     for (size_t i = 0; i < e->n_groups; i++) {
         const adept_group *g = &e->groups[i];
         if (g->n_columns != 1 || strcmp(g->columns[0], "gpu") != 0) continue;
-        adept_json_begin_object(w, g->values[0]);
-        adept_json_put_integer(w, "n", (int64_t)g->metrics.n);
-        adept_json_put_number(w, "mape_time", g->metrics.time.mape);
-        adept_json_put_number(w, "bias_time", g->metrics.time.bias);
-        adept_json_put_number(w, "mape_power", g->metrics.power.mape);
-        adept_json_end_object(w);
+        adept_json_put_object(w, g->values[0], "n %jd mape_time %g bias_time %g mape_power %g", (intmax_t)g->metrics.n,
+                              g->metrics.time.mape, g->metrics.time.bias, g->metrics.power.mape);
     }
     adept_json_end_object(w);
 }
@@ -149,8 +138,7 @@ static void put_held_out(adept_json_writer *w, const adept_fit_report *r)
         const adept_held_out *h = &r->held_out[i];
         adept_json_begin_object(w, h->scheme);
         if (h->evaluation) {
-            adept_json_put_integer(w, "folds", (int64_t)h->n_folds);
-            adept_json_put_integer(w, "folds_failed", (int64_t)h->n_failed);
+            adept_json_put_members(w, "folds %jd folds_failed %jd", (intmax_t)h->n_folds, (intmax_t)h->n_failed);
             adept_put_metrics(w, &h->evaluation->overall);
             if (adept_held_out_is_grouped(h->scheme)) put_by_gpu(w, h->evaluation);
         } else {
@@ -163,20 +151,19 @@ static void put_held_out(adept_json_writer *w, const adept_fit_report *r)
 
 static void put_floor(adept_json_writer *w, const char *key, const adept_evaluation *e)
 {
-    if (!adept_json_begin_known(w, key, e != NULL)) return;
-    adept_json_put_number(w, "mape_time", e->overall.time.mape);
-    adept_json_put_number(w, "mape_power", e->overall.power.mape);
-    adept_json_put_number(w, "mape_combined", e->overall.mape_combined);
-    adept_json_end_object(w);
+    if (e)
+        adept_json_put_object(w, key, "mape_time %g mape_power %g mape_combined %g", e->overall.time.mape,
+                              e->overall.power.mape, e->overall.mape_combined);
+    else
+        adept_json_put_null(w, key);
 }
 
 static void put_floors(adept_json_writer *w, const adept_fit_report *r)
 {
     const adept_floors *f = &r->floors;
     adept_json_begin_object(w, "floors");
-    adept_json_put_number(w, "efficiency", f->values.efficiency);
-    adept_json_put_number(w, "power_w_per_gpu", f->power_w);
-    adept_json_put_number(w, "power_per_tdp", f->values.tdp_share);
+    adept_json_put_members(w, "efficiency %g power_w_per_gpu %g power_per_tdp %g", f->values.efficiency, f->power_w,
+                           f->values.tdp_share);
     put_floor(w, "in_sample", f->in_sample);
     adept_json_begin_object(w, "held_out");
     for (size_t i = 0; i < r->n_held_out; i++)
@@ -215,21 +202,15 @@ static void put_names(adept_json_writer *w, const char *key, const adept_identif
 static void put_identifiability(adept_json_writer *w, const adept_identifiability *id)
 {
     adept_json_begin_object(w, "identifiability");
-    adept_json_put_integer(w, "free", (int64_t)id->n_free);
-    adept_json_put_integer(w, "determined", (int64_t)id->n_determined);
+    adept_json_put_members(w, "free %jd determined %jd", (intmax_t)id->n_free, (intmax_t)id->n_determined);
     put_names(w, "at_bound", id, AT_BOUND);
     put_names(w, "undetermined", id, UNDETERMINED);
     put_names(w, "kept", id, KEPT);
     adept_json_begin_array(w, "groups");
-    for (size_t i = 0; i < id->n_groups; i++) {
-        adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "text", id->groups[i].text);
-        adept_json_put_number(w, "std_error", id->groups[i].std_error);
-        adept_json_end_object(w);
-    }
+    for (size_t i = 0; i < id->n_groups; i++)
+        adept_json_put_object(w, NULL, "text %s std_error %g", id->groups[i].text, id->groups[i].std_error);
     adept_json_end_array(w);
-    adept_json_put_number(w, "noise_time_log", id->noise_time);
-    adept_json_put_number(w, "noise_power_log", id->noise_power);
+    adept_json_put_members(w, "noise_time_log %g noise_power_log %g", id->noise_time, id->noise_power);
     adept_json_end_object(w);
 }
 
@@ -260,8 +241,8 @@ void adept_put_fit(adept_json_writer *w, const adept_fit_report *r, const char *
     const adept_fit *fit = r->fit;
     adept_json_begin_object(w, "fit");
     put_donors(w, r->base);
-    adept_json_put_string(w, "granularity", fit->granularity == ADEPT_GRANULARITY_MODEL ? "model" : "operator");
-    adept_json_put_string(w, "saturation", fit->saturation);
+    adept_json_put_members(w, "granularity %s saturation %s", adept_granularity_name(fit->granularity),
+                           fit->saturation);
     put_values(w, fit, r->base);
     put_intervals(w, &r->conformal);
     if (fit->granularity == ADEPT_GRANULARITY_OPERATOR) put_kernels(w, r->base);
@@ -269,8 +250,7 @@ void adept_put_fit(adept_json_writer *w, const adept_fit_report *r, const char *
     put_errors(w, r);
     put_identifiability(w, &r->identifiability);
     adept_json_put_unsigned(w, "seed", fit->seed);
-    adept_json_put_integer(w, "generations", fit->generations);
-    adept_json_put_bool(w, "converged", fit->converged);
+    adept_json_put_members(w, "generations %jd converged %d", (intmax_t)fit->generations, fit->converged);
     if (date) adept_json_put_string(w, "date", date);
     adept_json_put_string(w, "version", ADEPT_VERSION);
     adept_json_end_object(w);
@@ -388,8 +368,7 @@ adept_status adept_kernel_fit_to_hwprofile(char **text, const adept_hwprofile *h
             if (item != parameters) adept_json_put_tree(&w, item->string, item);
         adept_json_put_tree(&w, "parameters", parameters);
         put_donors(&w, hw);
-        adept_json_put_string(&w, "date", date);
-        adept_json_put_string(&w, "version", ADEPT_VERSION);
+        adept_json_put_members(&w, "date %s version %s", date, ADEPT_VERSION);
         adept_json_end_object(&w);
     }
     cJSON_Delete(fit);

@@ -31,25 +31,26 @@ static double percent(double predicted, double measured)
 
 static void put_quantities(adept_json_writer *w, const char *key, double time_s, double power_w)
 {
-    adept_json_begin_object(w, key);
-    adept_json_put_number(w, "step_time_s", time_s);
-    adept_json_put_number(w, "power_avg_w", power_w);
-    adept_json_put_number(w, "energy_step_j", time_s * power_w);
-    adept_json_end_object(w);
+    adept_json_put_object(w, key, "step_time_s %g power_avg_w %g energy_step_j %g", time_s, power_w, time_s * power_w);
+}
+
+/* Of a row, or one that is suggested. */
+static void put_configuration(adept_json_writer *w, const adept_measurement *m, int64_t batch_size, int64_t gpus,
+                              adept_precision precision, double power_limit_w)
+{
+    adept_json_put_members(w, "model %s batch_size %jd gpus %jd precision %s mode %s power_limit_w %g",
+                           adept_measurement_text(m, "model"), (intmax_t)batch_size, (intmax_t)gpus,
+                           adept_precision_name(precision), adept_mode_name(m->mode),
+                           power_limit_w > 0.0 ? power_limit_w : NAN);
 }
 
 static void put_row(adept_json_writer *w, const adept_scored *s)
 {
     const adept_measurement *m = s->measured;
     adept_json_begin_object(w, NULL);
-    adept_json_put_string(w, "file", m->file);
-    adept_json_put_integer(w, "line", m->line);
-    adept_json_put_string(w, "model", adept_measurement_text(m, "model"));
-    adept_json_put_integer(w, "batch_size", m->profile ? m->profile->batch_size : m->batch_size);
-    adept_json_put_integer(w, "gpus", m->gpus);
-    adept_json_put_string(w, "precision", adept_precision_name(m->precision));
-    adept_json_put_string(w, "mode", adept_mode_name(m->mode));
-    adept_json_put_number(w, "power_limit_w", m->power_limit_w > 0.0 ? m->power_limit_w : NAN);
+    adept_json_put_members(w, "file %s line %jd", m->file, (intmax_t)m->line);
+    put_configuration(w, m, m->profile ? m->profile->batch_size : m->batch_size, m->gpus, m->precision,
+                      m->power_limit_w);
     put_quantities(w, "measured", m->step_time_s, m->power_avg_w);
     put_quantities(w, "predicted", s->time_s, s->power_w);
     if (adept_json_begin_known(w, "interval", !isnan(s->time_low_s) || !isnan(s->power_low_w))) {
@@ -57,12 +58,9 @@ static void put_row(adept_json_writer *w, const adept_scored *s)
         adept_json_put_pair(w, "power_avg_w", s->power_low_w, s->power_high_w);
         adept_json_end_object(w);
     }
-    double energy_j = m->step_time_s * m->power_avg_w;
-    adept_json_begin_object(w, "error");
-    adept_json_put_number(w, "time", percent(s->time_s, m->step_time_s));
-    adept_json_put_number(w, "power", percent(s->power_w, m->power_avg_w));
-    adept_json_put_number(w, "energy", percent(s->time_s * s->power_w, energy_j));
-    adept_json_end_object(w);
+    adept_json_put_object(w, "error", "time %g power %g energy %g", percent(s->time_s, m->step_time_s),
+                          percent(s->power_w, m->power_avg_w),
+                          percent(s->time_s * s->power_w, m->step_time_s * m->power_avg_w));
     adept_json_put_string(w, "suspect", m->suspect);
     adept_json_end_object(w);
 }
@@ -93,8 +91,7 @@ char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile 
     adept_json_begin_object(&w, NULL);
     adept_json_put_integer(&w, "schema_version", SCHEMA_VERSION);
     adept_json_begin_object(&w, "gpu");
-    adept_json_put_string(&w, "name", hw->name);
-    adept_json_put_bool(&w, "calibrated", hw->calibrated);
+    adept_json_put_members(&w, "name %s calibrated %d", hw->name, hw->calibrated);
     adept_json_put_text(&w, "fit", hw->fit_json ? hw->fit_json : "null");
     adept_json_end_object(&w);
     put_evaluation(&w, e, true);
@@ -108,17 +105,11 @@ char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile 
 static void put_held_out(adept_json_writer *w, const char *key, const adept_held_out *h, bool with_rows)
 {
     adept_json_begin_object(w, key);
-    adept_json_put_string(w, "scheme", h->scheme);
-    adept_json_put_string(w, "impossible", h->impossible);
+    adept_json_put_members(w, "scheme %s impossible %s", h->scheme, h->impossible);
     adept_json_begin_array(w, "folds");
-    for (size_t i = 0; i < h->n_folds && !h->impossible; i++) {
-        adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "label", h->folds[i].label);
-        adept_json_put_integer(w, "n_fitted", (int64_t)h->folds[i].n_train);
-        adept_json_put_integer(w, "n_held_out", (int64_t)h->folds[i].n_test);
-        adept_json_put_string(w, "failed", h->folds[i].failed);
-        adept_json_end_object(w);
-    }
+    for (size_t i = 0; i < h->n_folds && !h->impossible; i++)
+        adept_json_put_object(w, NULL, "label %s n_fitted %jd n_held_out %jd failed %s", h->folds[i].label,
+                              (intmax_t)h->folds[i].n_train, (intmax_t)h->folds[i].n_test, h->folds[i].failed);
     adept_json_end_array(w);
     put_evaluation(w, h->evaluation, with_rows);
     adept_json_end_object(w);
@@ -147,17 +138,13 @@ static void put_parameters(adept_json_writer *w, const adept_identifiability *id
     for (size_t i = 0; i < id->n; i++) {
         const adept_parameter_report *p = &id->parameters[i];
         adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "name", p->name);
-        adept_json_put_number(w, "value", p->value);
+        adept_json_put_members(w, "name %s value %g", p->name, p->value);
         adept_json_put_pair(w, "bounds", p->low, p->high);
-        adept_json_put_string(w, "scale", p->log_scale ? "log" : "linear");
-        adept_json_put_bool(w, "free", p->free);
-        adept_json_put_string(w, "kept", p->kept);
-        adept_json_put_number(w, "std_error", p->std_error);
+        adept_json_put_members(w, "scale %s free %d kept %s std_error %g", p->log_scale ? "log" : "linear", p->free,
+                               p->kept, p->std_error);
         adept_json_put_pair(w, "refits", p->refit_low, p->refit_high);
-        adept_json_put_string(w, "at_bound", p->at_low ? "low" : p->at_high ? "high" : NULL);
-        adept_json_put_bool(w, "determined", p->determined);
-        adept_json_put_string(w, "why_not", p->why_not);
+        adept_json_put_members(w, "at_bound %s determined %d why_not %s",
+                               p->at_low ? "low" : p->at_high ? "high" : NULL, p->determined, p->why_not);
         adept_json_end_object(w);
     }
     adept_json_end_array(w);
@@ -183,15 +170,8 @@ static void put_suggestions(adept_json_writer *w, const adept_fit_report *r)
     for (size_t i = 0; i < r->n_suggestions; i++) {
         const adept_suggestion *s = &r->suggestions[i];
         adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "text", s->text);
-        adept_json_put_string(w, "reason", s->reason);
-        adept_json_put_number(w, "gain_nats", s->gain);
-        adept_json_put_string(w, "model", adept_measurement_text(s->like, "model"));
-        adept_json_put_integer(w, "batch_size", s->batch_size);
-        adept_json_put_integer(w, "gpus", s->gpus);
-        adept_json_put_string(w, "precision", adept_precision_name(s->precision));
-        adept_json_put_string(w, "mode", adept_mode_name(s->like->mode));
-        adept_json_put_number(w, "power_limit_w", s->power_limit_w > 0.0 ? s->power_limit_w : NAN);
+        adept_json_put_members(w, "text %s reason %s gain_nats %g", s->text, s->reason, s->gain);
+        put_configuration(w, s->like, s->batch_size, s->gpus, s->precision, s->power_limit_w);
         adept_json_put_bool(w, "power_only", s->power_only);
         adept_json_end_object(w);
     }
@@ -201,19 +181,12 @@ static void put_suggestions(adept_json_writer *w, const adept_fit_report *r)
 static void put_runs(adept_json_writer *w, const char *key, const adept_fit_run *runs, size_t n)
 {
     adept_json_begin_array(w, key);
-    for (size_t i = 0; i < n; i++) {
-        adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "name", runs[i].name);
-        adept_json_put_string(w, "adds", runs[i].adds);
-        adept_json_put_bool(w, "skipped", runs[i].skipped);
-        adept_json_put_integer(w, "free_parameters", (int64_t)runs[i].n_free);
-        adept_json_put_number(w, "loss", runs[i].loss.total);
-        adept_json_put_number(w, "mape_time", runs[i].loss.time);
-        adept_json_put_number(w, "mape_power", runs[i].loss.power);
-        adept_json_put_integer(w, "generations", runs[i].generations);
-        adept_json_put_bool(w, "converged", runs[i].converged);
-        adept_json_end_object(w);
-    }
+    for (const adept_fit_run *r = runs; r < runs + n; r++)
+        adept_json_put_object(w, NULL,
+                              "name %s adds %s skipped %d free_parameters %jd loss %g mape_time %g mape_power %g "
+                              "generations %jd converged %d",
+                              r->name, r->adds, r->skipped, (intmax_t)r->n_free, r->loss.total, r->loss.time,
+                              r->loss.power, (intmax_t)r->generations, r->converged);
     adept_json_end_array(w);
 }
 
@@ -221,9 +194,7 @@ static void begin_fit(adept_json_writer *w, const adept_hwprofile *hw)
 {
     adept_json_begin_object(w, NULL);
     adept_json_put_integer(w, "schema_version", SCHEMA_VERSION);
-    adept_json_begin_object(w, "gpu");
-    adept_json_put_string(w, "name", hw->name);
-    adept_json_end_object(w);
+    adept_json_put_object(w, "gpu", "name %s", hw->name);
 }
 
 char *adept_kernel_fit_to_json(const adept_hwprofile *hw)
