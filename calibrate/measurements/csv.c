@@ -1,15 +1,20 @@
 /** @file csv.c  RFC 4180, strictly: what a spreadsheet would guess about is an error with its place. Line ends are LF
  * or CRLF; quoted cells may hold commas, doubled quotes and line ends. */
 #include "csv.h"
+#include "adept_file.h"
 #include "adept_grow.h"
+#include "adept_number.h"
 #include "adept_utf8.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-adept_status adept_csv_fail(const adept_csv *csv, long line, adept_error *err, const char *format, ...)
+#define MAX_LINE_BYTES 4096 /* of a table */
+
+adept_status adept_csv_fail(const adept_csv *csv, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -17,23 +22,22 @@ adept_status adept_csv_fail(const adept_csv *csv, long line, adept_error *err, c
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    adept_status status = adept_error_set(err, ADEPT_E_INVALID, "%s:%ld: %s", csv->name, line, text);
-    if (err) err->line = (int)line;
+    adept_status status = adept_error_set(csv->err, ADEPT_E_INVALID, "%s:%ld: %s", csv->name, csv->line, text);
+    if (csv->err) csv->err->line = (int)csv->line;
     return status;
 }
 
-static adept_status check_bytes(const adept_csv *csv, const char *text, size_t size, adept_error *err)
+static adept_status check_bytes(adept_csv *csv, const char *text, size_t size)
 {
     const unsigned char *p = (const unsigned char *)text;
-    long line = 1;
 
     if (size >= 2 && ((p[0] == 0xff && p[1] == 0xfe) || (p[0] == 0xfe && p[1] == 0xff)))
-        return adept_csv_fail(csv, 1, err, "this is UTF-16 text; save it as UTF-8");
+        return adept_csv_fail(csv, "this is UTF-16 text; save it as UTF-8");
     for (size_t i = 0; i < size;) {
         size_t n = adept_utf8_decode(NULL, text + i, text + size);
-        if (p[i] == '\0') return adept_csv_fail(csv, line, err, "a NUL byte: this is no text file");
-        if (n == 0) return adept_csv_fail(csv, line, err, "byte 0x%02x is not UTF-8 text", p[i]);
-        line += p[i] == '\n';
+        if (p[i] == '\0') return adept_csv_fail(csv, "a NUL byte: this is no text file");
+        if (n == 0) return adept_csv_fail(csv, "byte 0x%02x is not UTF-8 text", p[i]);
+        csv->line += p[i] == '\n';
         i += n;
     }
     return ADEPT_OK;
@@ -44,10 +48,12 @@ adept_status adept_csv_open(adept_csv *csv, const char *name, const char *text, 
 {
     memset(csv, 0, sizeof *csv);
     csv->name = name;
+    csv->err = err;
     csv->max_line_bytes = max_line_bytes;
-    csv->next_line = 1;
-    adept_status status = check_bytes(csv, text, size, err);
+    csv->line = csv->next_line = 1;
+    adept_status status = check_bytes(csv, text, size);
     if (status != ADEPT_OK) return status;
+    csv->line = 1;
     csv->at = text;
     csv->end = text + size;
     if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) csv->at += 3;
@@ -84,7 +90,7 @@ static bool reserve(adept_csv *csv, size_t size)
 }
 
 /* A quoted cell at *p, which stands on its first quote; copies its text to *to and leaves *p behind the last quote. */
-static adept_status take_quoted(const adept_csv *csv, const char **p, const char *end, char **to, adept_error *err)
+static adept_status take_quoted(const adept_csv *csv, const char **p, const char *end, char **to)
 {
     for (++*p; *p < end; ++*p) {
         if (**p == '"') {
@@ -93,38 +99,37 @@ static adept_status take_quoted(const adept_csv *csv, const char **p, const char
         }
         *(*to)++ = **p;
     }
-    if (*p >= end) return adept_csv_fail(csv, csv->line, err, "column %zu: the quote never ends", csv->n_cells + 1);
+    if (*p >= end) return adept_csv_fail(csv, "column %zu: the quote never ends", csv->n_cells + 1);
     ++*p;
     if (*p < end && **p != ',')
-        return adept_csv_fail(csv, csv->line, err, "column %zu: text behind the closing quote", csv->n_cells + 1);
+        return adept_csv_fail(csv, "column %zu: text behind the closing quote", csv->n_cells + 1);
     return ADEPT_OK;
 }
 
-static adept_status take_plain(const adept_csv *csv, const char **p, const char *end, char **to, adept_error *err)
+static adept_status take_plain(const adept_csv *csv, const char **p, const char *end, char **to)
 {
     for (; *p < end && **p != ','; ++*p) {
         if (**p == '"')
-            return adept_csv_fail(csv, csv->line, err,
-                                  "column %zu: a quote inside a cell; enclose the cell in quotes and double the quote",
+            return adept_csv_fail(csv, "column %zu: a quote inside a cell; enclose the cell in quotes and double the quote",
                                   csv->n_cells + 1);
         if (**p == '\r')
-            return adept_csv_fail(csv, csv->line, err, "column %zu: a carriage return without line feed",
+            return adept_csv_fail(csv, "column %zu: a carriage return without line feed",
                                   csv->n_cells + 1);
         *(*to)++ = **p;
     }
     return ADEPT_OK;
 }
 
-static adept_status split(adept_csv *csv, const char *p, const char *end, adept_error *err)
+static adept_status split(adept_csv *csv, const char *p, const char *end)
 {
     char *to = csv->buffer;
 
     for (csv->n_cells = 0;; p++) { /* p++: over the comma */
         if (csv->n_cells == ADEPT_CSV_MAX_CELLS)
-            return adept_csv_fail(csv, csv->line, err, "more than %d columns", ADEPT_CSV_MAX_CELLS);
+            return adept_csv_fail(csv, "more than %d columns", ADEPT_CSV_MAX_CELLS);
         adept_csv_cell *cell = &csv->cells[csv->n_cells];
         *cell = (adept_csv_cell){.text = to, .quoted = p < end && *p == '"'};
-        adept_status status = cell->quoted ? take_quoted(csv, &p, end, &to, err) : take_plain(csv, &p, end, &to, err);
+        adept_status status = cell->quoted ? take_quoted(csv, &p, end, &to) : take_plain(csv, &p, end, &to);
         if (status != ADEPT_OK) return status;
         *to++ = '\0';
         csv->n_cells++;
@@ -132,7 +137,7 @@ static adept_status split(adept_csv *csv, const char *p, const char *end, adept_
     }
 }
 
-adept_status adept_csv_next(adept_csv *csv, bool *more, adept_error *err)
+adept_status adept_csv_next(adept_csv *csv, bool *more)
 {
     for (*more = false; csv->at < csv->end;) {
         const char *begin = csv->at;
@@ -142,22 +147,88 @@ adept_status adept_csv_next(adept_csv *csv, bool *more, adept_error *err)
         csv->next_line += lines;
         csv->at += size;
         if (size > csv->max_line_bytes)
-            return adept_csv_fail(csv, csv->line, err,
-                                  "a line of more than %zu bytes (is a quote missing its partner?)",
+            return adept_csv_fail(csv, "a line of more than %zu bytes (is a quote missing its partner?)",
                                   csv->max_line_bytes);
         if (size > 0 && begin[size - 1] == '\n') size--;
         if (size > 0 && begin[size - 1] == '\r') size--;
         if (size == 0) continue;
         /* A text is never longer than its bytes in the file; each comma becomes a zero, and the last cell needs one. */
-        if (!reserve(csv, size + 1)) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", csv->name);
+        if (!reserve(csv, size + 1)) return adept_error_set(csv->err, ADEPT_E_NOMEM, "%s: out of memory", csv->name);
         *more = true;
-        return split(csv, begin, begin + size, err);
+        return split(csv, begin, begin + size);
     }
     return ADEPT_OK;
 }
 
-adept_status adept_csv_check_cells(const adept_csv *csv, size_t n_header, adept_error *err)
+/* ---- a file with known columns ---- */
+
+static int find_column(const adept_csv_table *t, const char *name)
 {
-    if (csv->n_cells == n_header) return ADEPT_OK;
-    return adept_csv_fail(csv, csv->line, err, "%zu cells, the header has %zu", csv->n_cells, n_header);
+    for (int c = 0; c < t->n_names; c++)
+        if (strcmp(name, t->names[c]) == 0) return c;
+    return -1;
+}
+
+static adept_status read_header(adept_csv_table *t)
+{
+    bool more = false;
+    adept_status status = adept_csv_next(&t->csv, &more);
+    if (status != ADEPT_OK) return status;
+    if (!more) return adept_csv_fail(&t->csv, "empty file: a header line is needed");
+    t->n_cells = t->csv.n_cells;
+    for (size_t i = 0; i < t->n_cells; i++) {
+        int c = t->column_of_cell[i] = find_column(t, t->csv.cells[i].text);
+        if (c < 0) continue;
+        if (t->present[c]) return adept_csv_fail(&t->csv, "column \"%s\" occurs twice", t->names[c]);
+        t->present[c] = true;
+    }
+    return ADEPT_OK;
+}
+
+adept_status adept_csv_table_open(adept_csv_table *t, const char *path, size_t max_bytes, const char *const *names,
+                                  int n_names, adept_error *err)
+{
+    *t = (adept_csv_table){.names = names, .n_names = n_names};
+    t->status = adept_file_read(&t->text, &t->size, path, max_bytes, err);
+    if (t->status == ADEPT_OK) t->status = adept_csv_open(&t->csv, path, t->text, t->size, MAX_LINE_BYTES, err);
+    if (t->status == ADEPT_OK) t->status = read_header(t);
+    return t->status;
+}
+
+void adept_csv_table_need(adept_csv_table *t, int column)
+{
+    if (t->status == ADEPT_OK && !t->present[column])
+        t->status = adept_csv_fail(&t->csv, "column \"%s\" is missing", t->names[column]);
+}
+
+bool adept_csv_table_next(adept_csv_table *t)
+{
+    bool more = false;
+    if (t->status == ADEPT_OK) t->status = adept_csv_next(&t->csv, &more);
+    if (t->status == ADEPT_OK && more && t->csv.n_cells != t->n_cells)
+        t->status = adept_csv_fail(&t->csv, "%zu cells, the header has %zu", t->csv.n_cells, t->n_cells);
+    if (t->status != ADEPT_OK || !more) return false;
+    for (int c = 0; c < t->n_names; c++)
+        t->cells[c] = "";
+    for (size_t i = 0; i < t->n_cells; i++)
+        if (t->column_of_cell[i] >= 0) t->cells[t->column_of_cell[i]] = t->csv.cells[i].text;
+    return true;
+}
+
+double adept_csv_table_number(adept_csv_table *t, int column, double low, double high, bool whole)
+{
+    double value = 1.0;
+    if (t->status != ADEPT_OK) return value;
+    if (adept_number_parse(&value, t->cells[column]) && value >= low && value <= high &&
+        (!whole || value == floor(value)))
+        return value;
+    t->status = adept_csv_fail(&t->csv, "column %s: \"%.60s\" is not %s of at least %g", t->names[column],
+                               t->cells[column], whole ? "a whole number" : "a number", low);
+    return 1.0;
+}
+
+void adept_csv_table_close(adept_csv_table *t)
+{
+    adept_csv_close(&t->csv);
+    free(t->text);
 }

@@ -1,4 +1,5 @@
-/** @file csv.h  Records of a CSV text, RFC 4180. Private to measurements/. Calls: adept_error. */
+/** @file csv.h  Records of a CSV text, RFC 4180, and of files with known columns. Private to measurements/. Calls:
+ *  adept_error. */
 #ifndef ADEPT_CSV_H
 #define ADEPT_CSV_H
 #include "adept_error.h"
@@ -15,6 +16,7 @@ typedef struct adept_csv_cell {
 /** A reader over bytes in memory. Nothing in it is for the caller but `line` and `cells`. */
 typedef struct adept_csv {
     const char *name; /* for messages */
+    adept_error *err; /* where they go */
     const char *at, *end;
     size_t max_line_bytes;
     long next_line;
@@ -36,13 +38,37 @@ adept_status adept_csv_open(adept_csv *csv, const char *name, const char *text, 
 void adept_csv_close(adept_csv *csv);
 
 /** The next record that is not an empty line. *more is false at the end. Texts live until the next call. */
-adept_status adept_csv_next(adept_csv *csv, bool *more, adept_error *err);
+adept_status adept_csv_next(adept_csv *csv, bool *more);
 
-/** Has the current record as many cells as the header? */
-adept_status adept_csv_check_cells(const adept_csv *csv, size_t n_header, adept_error *err);
+/** Record "file:line: ..." for the current record. @return ADEPT_E_INVALID */
+adept_status adept_csv_fail(const adept_csv *csv, const char *format, ...) ADEPT_PRINTF(2, 3);
 
-/** Record "file:line: ..." for a place in the file. */
-adept_status adept_csv_fail(const adept_csv *csv, long line, adept_error *err, const char *format, ...)
-    ADEPT_PRINTF(4, 5);
+/* ---- a file with known columns ---- */
+
+#define ADEPT_CSV_MAX_COLUMNS 32
+
+/** The first failure stays in `status`. */
+typedef struct adept_csv_table {
+    adept_csv csv;
+    adept_status status;
+    const char *const *names; /* of the columns; others are passed over */
+    int n_names;
+    char *text; /* of the file */
+    size_t size, n_cells;
+    int column_of_cell[ADEPT_CSV_MAX_CELLS]; /* -1: nobody's */
+    bool present[ADEPT_CSV_MAX_COLUMNS];
+    const char *cells[ADEPT_CSV_MAX_COLUMNS]; /* of the current record; "" where the file has no such column */
+} adept_csv_table;
+
+/** Read a file and its header. @return status; adept_csv_table_close() whatever it is */
+adept_status adept_csv_table_open(adept_csv_table *t, const char *path, size_t max_bytes, const char *const *names,
+                                  int n_names, adept_error *err);
+/** A column must be there. */
+void adept_csv_table_need(adept_csv_table *t, int column);
+/** The next record. @return false: there is none, or something failed */
+bool adept_csv_table_next(adept_csv_table *t);
+/** A number, whole or not, within bounds; 1 after a failure. */
+double adept_csv_table_number(adept_csv_table *t, int column, double low, double high, bool whole);
+void adept_csv_table_close(adept_csv_table *t);
 
 #endif

@@ -1,8 +1,6 @@
 /** @file kernel_rows.c  The CSV of measured kernels: columns to kernel cases. */
-#include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_kernel_rows.h"
-#include "adept_number.h"
 #include "adept_operator_model.h"
 #include "csv.h"
 #include "sha256.h"
@@ -12,15 +10,14 @@
 #include <string.h>
 
 #define MAX_FILE_BYTES ((size_t)256 << 20)
-#define MAX_LINE_BYTES 4096
 #define MAX_ROWS ((size_t)4 << 20)
 #define MAX_DIM 1e12
 
-/* X(name in the file) */
+/* X(name in the file). Files of attention have no other operators, and call the type a precision. */
 #define COLUMN_LIST(X)                                                                                                 \
-    X(op)                                                                                                              \
-    X(B) X(M) X(N) X(K) X(H) X(C_in) X(C_out) X(KS) X(HW) X(stride) X(pad) X(dtype) X(latency_ms) X(gpu) X(batch)      \
-        X(seq) X(heads) X(kv_heads) X(head_dim) X(causal) X(repacked) X(timing) X(operand_sets) X(memory_format)
+    X(op) X(B) X(M) X(N) X(K) X(H) X(C_in) X(C_out) X(KS) X(HW) X(stride) X(pad) X(dtype) X(precision) X(latency_ms)   \
+    X(gpu) X(batch) X(seq) X(heads) X(kv_heads) X(head_dim) X(causal) X(repacked) X(timing) X(operand_sets)            \
+    X(memory_format)
 
 enum {
 #define X(name) COLUMN_##name,
@@ -51,83 +48,66 @@ static const row_operator row_operators[] = {
 };
 
 typedef struct reader {
-    adept_csv csv;
+    adept_csv_table table;
     const adept_kernel_gpus *gpus;
-    const adept_hwprofile *hw;               /* of the current record */
-    int column_of_cell[ADEPT_CSV_MAX_CELLS]; /* -1: not ours */
-    size_t n_cells;
-    bool only_attention;
-    const char *cells[N_COLUMNS]; /* of the current record; "" where the file has no such column */
-    size_t n_seen;                /* operators so far, and their rows */
+    const adept_hwprofile *hw; /* of the current record */
+    const char *op;            /* likewise */
+    size_t n_seen;             /* operators so far, and their rows */
     struct {
         char op[16];
         double n;
     } seen[ADEPT_KERNEL_MAX_OPS];
-    adept_status status;
-    adept_error *err;
 } reader;
 
-/* -1: not ours. Files of attention have no other operators, and call the type a precision. */
-static int find_column(const char *name)
+/* Keep the first failure of a record. */
+#define FAIL(r, ...) ((r)->table.status = adept_csv_fail(&(r)->table.csv, __VA_ARGS__))
+
+static bool ok(const reader *r)
 {
-    if (strcmp(name, "precision") == 0) return COLUMN_dtype;
-    for (int c = 0; c < N_COLUMNS; c++)
-        if (strcmp(name, column_names[c]) == 0) return c;
-    return -1;
+    return r->table.status == ADEPT_OK;
 }
 
-static adept_status read_header(reader *r)
+static const char *cell(const reader *r, int column)
 {
-    bool more = false, present[N_COLUMNS] = {false};
-    adept_status status = adept_csv_next(&r->csv, &more, r->err);
-    if (status != ADEPT_OK) return status;
-    if (!more) return adept_csv_fail(&r->csv, 1, r->err, "empty file: a header line is needed");
-    r->n_cells = r->csv.n_cells;
-    for (size_t i = 0; i < r->n_cells; i++) {
-        int c = r->column_of_cell[i] = find_column(r->csv.cells[i].text);
-        if (c < 0) continue;
-        if (present[c])
-            return adept_csv_fail(&r->csv, r->csv.line, r->err, "column \"%s\" occurs twice", column_names[c]);
-        present[c] = true;
-    }
-    r->only_attention = !present[COLUMN_op] && present[COLUMN_heads];
-    if (!present[COLUMN_op] && !r->only_attention)
-        return adept_csv_fail(&r->csv, r->csv.line, r->err, "column \"op\" is missing");
-    if (!present[COLUMN_latency_ms])
-        return adept_csv_fail(&r->csv, r->csv.line, r->err, "column \"latency_ms\" is missing");
-    return ADEPT_OK;
+    return r->table.cells[column];
 }
 
-/* A positive number; `whole`: an integer, at least `low`. The first failure of a record is kept. */
+static void check_header(reader *r)
+{
+    const bool *present = r->table.present;
+    if (ok(r) && present[COLUMN_dtype] && present[COLUMN_precision]) FAIL(r, "column \"dtype\" occurs twice");
+    if (!present[COLUMN_heads]) adept_csv_table_need(&r->table, COLUMN_op);
+    adept_csv_table_need(&r->table, COLUMN_latency_ms);
+}
+
+/* A number; `whole`: an integer, at least `low`. */
 static double number(reader *r, int column, double low, bool whole)
 {
-    const char *text = r->cells[column];
-    double value = 0.0;
-    if (r->status != ADEPT_OK) return 1.0;
-    if (text[0] == '\0')
-        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column %s: \"%s\" needs a number",
-                                   column_names[column], r->cells[COLUMN_op]);
-    else if (!adept_number_parse(&value, text) || value < low || value > MAX_DIM || (whole && value != floor(value)))
-        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column %s: \"%s\" is not %s of at least %g",
-                                   column_names[column], text, whole ? "a whole number" : "a number", low);
-    return r->status == ADEPT_OK ? value : 1.0;
+    if (ok(r) && *cell(r, column) == '\0')
+        FAIL(r, "column %s: \"%s\" needs a number", column_names[column], r->op);
+    return adept_csv_table_number(&r->table, column, low, MAX_DIM, whole);
+}
+
+/* Of a failure that is known already. */
+static void fail_with(reader *r, const char *what, const adept_error *cause)
+{
+    const adept_csv *csv = &r->table.csv;
+    adept_error_set(csv->err, r->table.status, "%s:%ld: %s%s", csv->name, csv->line, what, cause->message);
 }
 
 /* Which GPU a record is of. */
 static void read_gpu(reader *r, adept_kernel_row *row)
 {
-    const char *name = r->cells[COLUMN_gpu];
+    const char *name = *cell(r, COLUMN_gpu) ? cell(r, COLUMN_gpu) : r->gpus->unnamed;
     adept_error cause = {0};
     r->hw = r->gpus->one;
     if (r->hw) return;
-    if (*name == '\0') name = r->gpus->unnamed;
     if (!name) {
-        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column gpu: the row does not say whose kernel it is");
+        FAIL(r, "column gpu: the row does not say whose kernel it is");
         return;
     }
-    r->status = r->gpus->find(r->gpus->context, name, &r->hw, &row->gpu, &cause);
-    if (r->status != ADEPT_OK)
-        adept_error_set(r->err, r->status, "%s:%ld: column gpu: %s", r->csv.name, r->csv.line, cause.message);
+    r->table.status = r->gpus->find(r->gpus->context, name, &r->hw, &row->gpu, &cause);
+    if (!ok(r)) fail_with(r, "column gpu: ", &cause);
 }
 
 /* Element size and the peaks of the arithmetic: those of a step's kernels. */
@@ -146,25 +126,24 @@ static void read_dtype(reader *r, adept_kernel_row *row)
                   {"tf32", ADEPT_F32, ADEPT_TF32},
                   {"xf32", ADEPT_F32, ADEPT_TF32}}; /* AMD's name */
     const size_t n_dtypes = sizeof dtypes / sizeof dtypes[0];
-    const char *text = *r->cells[COLUMN_dtype] ? r->cells[COLUMN_dtype] : dtypes[0].name;
+    const char *given = cell(r, r->table.present[COLUMN_precision] ? COLUMN_precision : COLUMN_dtype);
+    const char *text = *given ? given : dtypes[0].name;
     adept_kernel_case *c = &row->work;
     adept_error cause = {0};
     size_t i = 0;
     while (i < n_dtypes && strcmp(text, dtypes[i].name) != 0)
         i++;
     if (i == n_dtypes) {
-        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err,
-                                   "column dtype: \"%s\" is none of float32, float16, bfloat16, tf32", text);
+        FAIL(r, "column dtype: \"%s\" is none of float32, float16, bfloat16, tf32", text);
         return;
     }
     c->bytes_per_s = r->hw->specs.mem_bytes_per_s;
     c->sm_count = r->hw->specs.sm_count;
     c->l2_bytes = r->hw->specs.l2_bytes;
     c->element_bytes = adept_dtype_bytes(dtypes[i].dtype);
-    r->status = adept_operator_peaks(&c->flops_per_s, &c->alu_flops_per_s, &row->tensor, r->hw, dtypes[i].precision,
-                                     dtypes[i].dtype, &cause);
-    if (r->status != ADEPT_OK)
-        adept_error_set(r->err, r->status, "%s:%ld: %s", r->csv.name, r->csv.line, cause.message);
+    r->table.status = adept_operator_peaks(&c->flops_per_s, &c->alu_flops_per_s, &row->tensor, r->hw,
+                                           dtypes[i].precision, dtypes[i].dtype, &cause);
+    if (!ok(r)) fail_with(r, "", &cause);
 }
 
 /* How the time was taken says from when on it is the kernel's. */
@@ -174,18 +153,11 @@ static double read_timing(reader *r)
         const char *name;
         double least_s;
     } timings[] = {{"events", 1e-4}, {"graph", 1e-5}, {"profiler", 1e-5}};
-    const char *text = *r->cells[COLUMN_timing] ? r->cells[COLUMN_timing] : timings[0].name;
+    const char *text = *cell(r, COLUMN_timing) ? cell(r, COLUMN_timing) : timings[0].name;
     for (size_t i = 0; i < sizeof timings / sizeof timings[0]; i++)
         if (strcmp(text, timings[i].name) == 0) return timings[i].least_s;
-    r->status = adept_csv_fail(&r->csv, r->csv.line, r->err,
-                               "column timing: \"%s\" is none of events, graph, profiler", text);
+    FAIL(r, "column timing: \"%s\" is none of events, graph, profiler", text);
     return 0.0;
-}
-
-/* Weights, or all operands of an attention, that take turns while a measurement repeats a kernel. */
-static double read_sets(reader *r)
-{
-    return number(r, COLUMN_operand_sets, 1, true);
 }
 
 static void read_product(reader *r, adept_kernel_case *c, bool linear)
@@ -203,9 +175,9 @@ static void read_product(reader *r, adept_kernel_case *c, bool linear)
     double weights = c->element_bytes * c->batch * c->k * c->n;
     double others = c->element_bytes * c->batch * c->m * (c->k + c->n);
     c->bytes = weights + others;
-    if (*r->cells[COLUMN_operand_sets] == '\0') return;
+    if (*cell(r, COLUMN_operand_sets) == '\0') return;
     c->kept[0] = (adept_kept){others, weights + others};
-    c->kept[1] = (adept_kept){weights, weights * read_sets(r) + others};
+    c->kept[1] = (adept_kept){weights, weights * number(r, COLUMN_operand_sets, 1, true) + others};
 }
 
 /* Matrix units transpose images of planes, as in a step. */
@@ -217,11 +189,8 @@ static void read_conv(reader *r, adept_kernel_row *row)
     double pad = number(r, COLUMN_pad, 0, true);
     c->channels_in = number(r, COLUMN_C_in, 1, true);
     c->channels_out = number(r, COLUMN_C_out, 1, true);
-    if (r->status != ADEPT_OK) return;
-    if (size + 2 * pad < taps) {
-        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column KS: the window does not fit the padded input");
-        return;
-    }
+    if (ok(r) && size + 2 * pad < taps) FAIL(r, "column KS: the window does not fit the padded input");
+    if (!ok(r)) return;
     c->family = ADEPT_FAMILY_CONV;
     c->side = floor((size + 2 * pad - taps) / stride) + 1;
     c->images = taps == 3 && stride == 1 ? images : 0.0;
@@ -230,22 +199,20 @@ static void read_conv(reader *r, adept_kernel_row *row)
     c->k = c->channels_in * taps * taps;
     c->batch = 1;
     c->bytes = c->element_bytes * (images * c->channels_in * size * size + c->k * c->n + c->m * c->n);
-    const char *format = r->cells[COLUMN_memory_format];
+    const char *format = cell(r, COLUMN_memory_format);
     bool planes = strcmp(format, "nchw") == 0;
     if (!planes && *format && strcmp(format, "nhwc") != 0 && strcmp(format, "channels_last") != 0)
-        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err,
-                                   "column memory_format: \"%s\" is none of nchw, nhwc, channels_last", format);
+        FAIL(r, "column memory_format: \"%s\" is none of nchw, nhwc, channels_last", format);
     if (planes && row->tensor) c->transposed_bytes = 2.0 * c->bytes, c->pointwise = taps == 1;
 }
 
 /* 0 or 1; empty is 0. */
 static bool flag(reader *r, int column)
 {
-    if (r->cells[column][0] == '\0') return false;
+    if (*cell(r, column) == '\0') return false;
     double value = number(r, column, 0, true);
-    if (r->status == ADEPT_OK && value > 1.0)
-        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column %s: \"%s\" is neither 0 nor 1",
-                                   column_names[column], r->cells[column]);
+    if (ok(r) && value > 1.0)
+        FAIL(r, "column %s: \"%s\" is neither 0 nor 1", column_names[column], cell(r, column));
     return value == 1.0;
 }
 
@@ -256,9 +223,8 @@ static void read_attention(reader *r, adept_kernel_case *c, bool backward)
 {
     double batch = number(r, COLUMN_batch, 1, true), length = number(r, COLUMN_seq, 1, true);
     double heads = number(r, COLUMN_heads, 1, true), kv_heads = number(r, COLUMN_kv_heads, 1, true);
-    if (r->status == ADEPT_OK && fmod(heads, kv_heads) != 0.0)
-        r->status = adept_csv_fail(&r->csv, r->csv.line, r->err, "column kv_heads: %g heads are no multiple of %g",
-                                   heads, kv_heads);
+    if (ok(r) && fmod(heads, kv_heads) != 0.0)
+        FAIL(r, "column kv_heads: %g heads are no multiple of %g", heads, kv_heads);
     c->family = ADEPT_FAMILY_ATTENTION;
     c->width = number(r, COLUMN_head_dim, 1, true);
     c->causal = flag(r, COLUMN_causal);
@@ -267,7 +233,8 @@ static void read_attention(reader *r, adept_kernel_case *c, bool backward)
     c->batch = batch * heads;
     double row_bytes = c->element_bytes * batch * length * c->width;
     c->bytes = row_bytes * (backward ? 5.0 * heads + 4.0 * kv_heads : 2.0 * (heads + kv_heads));
-    if (*r->cells[COLUMN_operand_sets]) c->kept[0] = (adept_kept){c->bytes, c->bytes * read_sets(r)};
+    if (*cell(r, COLUMN_operand_sets))
+        c->kept[0] = (adept_kept){c->bytes, c->bytes * number(r, COLUMN_operand_sets, 1, true)};
     if (flag(r, COLUMN_repacked)) c->transposed_bytes = 2.0 * row_bytes * (heads + 2.0 * kv_heads);
     c->exp_per_s = ADEPT_EXP_PER_CLOCK * r->hw->specs.clock_boost_hz * r->hw->specs.sm_count;
 }
@@ -281,38 +248,40 @@ static void read_rows_operator(reader *r, adept_kernel_case *c, const row_operat
     c->row_elements = op->family == ADEPT_FAMILY_STREAM ? 0.0 : length;
 }
 
-static adept_status read_record(reader *r, adept_kernel_row *row)
+static void read_operator(reader *r, adept_kernel_row *row)
 {
-    const char *op = r->only_attention ? "attention" : r->cells[COLUMN_op];
-    r->cells[COLUMN_op] = op;
-    r->status = ADEPT_OK;
-    *row = (adept_kernel_row){0};
-    read_gpu(r, row);
-    if (r->status == ADEPT_OK) read_dtype(r, row);
-    row->time_s = number(r, COLUMN_latency_ms, 1e-9, false) * 1e-3;
-    if (r->status == ADEPT_OK) row->least_s = read_timing(r);
-    if (r->status != ADEPT_OK) return r->status;
-    snprintf(row->op, sizeof row->op, "%s", op);
-    if (strcmp(op, "bmm") == 0 || strcmp(op, "linear") == 0) {
-        read_product(r, &row->work, op[0] == 'l');
+    const char *op = row->op;
+    bool linear = strcmp(op, "linear") == 0, conv = strcmp(op, "conv") == 0;
+    if (linear || conv || strcmp(op, "bmm") == 0) {
+        if (conv)
+            read_conv(r, row);
+        else
+            read_product(r, &row->work, linear);
         if (row->tensor) row->work.family = ADEPT_FAMILY_TENSOR;
-        return r->status;
-    }
-    if (strcmp(op, "conv") == 0) {
-        read_conv(r, row);
-        if (row->tensor) row->work.family = ADEPT_FAMILY_TENSOR;
-        return r->status;
+        return;
     }
     if (strcmp(op, "attention") == 0 || strcmp(op, "attention_back") == 0) {
         read_attention(r, &row->work, op[9] != '\0');
-        return r->status;
+        return;
     }
     for (size_t i = 0; i < sizeof row_operators / sizeof row_operators[0]; i++) {
         if (strcmp(op, row_operators[i].name) != 0) continue;
         read_rows_operator(r, &row->work, &row_operators[i]);
-        return r->status;
+        return;
     }
-    return adept_csv_fail(&r->csv, r->csv.line, r->err, "column op: unknown operator \"%s\"", op);
+    FAIL(r, "column op: unknown operator \"%s\"", r->op);
+}
+
+static void read_record(reader *r, adept_kernel_row *row)
+{
+    r->op = r->table.present[COLUMN_op] ? cell(r, COLUMN_op) : "attention";
+    *row = (adept_kernel_row){0};
+    read_gpu(r, row);
+    if (ok(r)) read_dtype(r, row);
+    row->time_s = number(r, COLUMN_latency_ms, 1e-9, false) * 1e-3;
+    if (ok(r)) row->least_s = read_timing(r);
+    snprintf(row->op, sizeof row->op, "%s", r->op);
+    if (ok(r)) read_operator(r, row);
 }
 
 /* How many rows of this operator the file had so far. */
@@ -336,54 +305,36 @@ static adept_status append(adept_kernel_rows *rows, size_t *capacity, const adep
     return ADEPT_OK;
 }
 
-static adept_status read_records(reader *r, adept_kernel_rows *rows)
-{
-    size_t capacity = rows->n;
-    adept_status status = read_header(r);
-    for (bool more = true; status == ADEPT_OK;) {
-        adept_kernel_row row;
-        status = adept_csv_next(&r->csv, &more, r->err);
-        if (status != ADEPT_OK || !more) break;
-        status = adept_csv_check_cells(&r->csv, r->n_cells, r->err);
-        if (status != ADEPT_OK) break;
-        for (int c = 0; c < N_COLUMNS; c++)
-            r->cells[c] = "";
-        for (size_t i = 0; i < r->n_cells; i++)
-            if (r->column_of_cell[i] >= 0) r->cells[r->column_of_cell[i]] = r->csv.cells[i].text;
-        status = read_record(r, &row);
-        if (status != ADEPT_OK) break;
-        row.earlier = count_earlier(r, row.op);
-        status = append(rows, &capacity, &row, r->err);
-    }
-    return status;
-}
-
-static adept_status add_file(adept_kernel_rows *rows, const char *path, size_t n_rows, const char *text, size_t size,
+static adept_status add_file(adept_kernel_rows *rows, const char *path, size_t n_rows, const adept_csv_table *t,
                              adept_error *err)
 {
     const char *slash = strrchr(path, '/');
     adept_kernel_file *files = reallocarray(rows->files, rows->n_files + 1, sizeof *files);
-    if (!files) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for kernel rows");
+    if (!files) return adept_no_memory(err, "kernel rows");
     rows->files = files;
     adept_kernel_file *file = &files[rows->n_files++];
     *file = (adept_kernel_file){.n_rows = n_rows};
     snprintf(file->name, sizeof file->name, "%s", slash ? slash + 1 : path);
-    return adept_bytes_sha256(file->sha256, text, size, err);
+    return adept_bytes_sha256(file->sha256, t->text, t->size, err);
 }
 
 adept_status adept_kernel_rows_read(adept_kernel_rows *rows, const char *path, const adept_kernel_gpus *gpus,
                                     adept_error *err)
 {
-    reader r = {.gpus = gpus, .err = err};
-    char *text = NULL;
-    size_t size = 0, before = rows->n;
-    adept_status status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, err);
-    if (status == ADEPT_OK) status = adept_csv_open(&r.csv, path, text, size, MAX_LINE_BYTES, err);
-    if (status == ADEPT_OK) status = read_records(&r, rows);
-    if (status == ADEPT_OK) status = add_file(rows, path, rows->n - before, text, size, err);
-    adept_csv_close(&r.csv);
-    free(text);
-    return status;
+    reader r = {.gpus = gpus};
+    adept_csv_table *t = &r.table;
+    adept_kernel_row row;
+    size_t capacity = rows->n, before = rows->n;
+    adept_csv_table_open(t, path, MAX_FILE_BYTES, column_names, N_COLUMNS, err);
+    check_header(&r);
+    while (adept_csv_table_next(t)) {
+        read_record(&r, &row);
+        row.earlier = ok(&r) ? count_earlier(&r, row.op) : 0.0;
+        if (ok(&r)) t->status = append(rows, &capacity, &row, err);
+    }
+    if (ok(&r)) t->status = add_file(rows, path, rows->n - before, t, err);
+    adept_csv_table_close(t);
+    return t->status;
 }
 
 void adept_kernel_rows_free(adept_kernel_rows *rows)

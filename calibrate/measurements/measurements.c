@@ -115,21 +115,18 @@ static const char *trimmed(adept_arena *arena, const adept_csv_cell *cell)
 static const char *const units_of_time[] = {"step_time_ms", "step_time_us", "step_time_ns", "step_time",
                                             "time_s",       "time_ms",      "latency_ms",   NULL};
 
-static adept_status missing_column(const adept_csv *csv, const adept_dataset *d, const layout *l, const char *name,
-                                   adept_error *err)
+static adept_status missing_column(const adept_csv *csv, const adept_dataset *d, const layout *l, const char *name)
 {
     if (l->n == 1)
-        return adept_csv_fail(csv, csv->line, err,
-                              "column %s is missing; the header is a single cell: are the columns separated by commas?",
+        return adept_csv_fail(csv, "column %s is missing; the header is a single cell: are the columns separated by commas?",
                               name);
     if (strcmp(name, "step_time_s") == 0)
         for (size_t i = 0; i < l->n; i++)
             for (size_t k = 0; units_of_time[k]; k++)
                 if (strcmp(d->columns.names[l->column[i]], units_of_time[k]) == 0)
-                    return adept_csv_fail(csv, csv->line, err,
-                                          "column step_time_s is missing; there is %s: convert it to seconds",
+                    return adept_csv_fail(csv, "column step_time_s is missing; there is %s: convert it to seconds",
                                           units_of_time[k]);
-    return adept_csv_fail(csv, csv->line, err, "column %s is missing from the header", name);
+    return adept_csv_fail(csv, "column %s is missing from the header", name);
 }
 
 static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *l, adept_error *err)
@@ -138,18 +135,18 @@ static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *
     for (size_t i = 0; i < l->n; i++) {
         const char *name = trimmed(d->arena, &csv->cells[i]);
         if (!name) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-        if (*name == '\0') return adept_csv_fail(csv, csv->line, err, "column %zu has no name in the header", i + 1);
+        if (*name == '\0') return adept_csv_fail(csv, "column %zu has no name in the header", i + 1);
         if (!add_column(d, name, &l->column[i])) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
         for (size_t j = 0; j < i; j++)
             if (l->column[j] == l->column[i])
-                return adept_csv_fail(csv, csv->line, err, "column %s stands twice in the header", name);
+                return adept_csv_fail(csv, "column %s stands twice in the header", name);
         l->known[i] = -1;
         for (int k = 0; k < N_KNOWN; k++)
             if (strcmp(known[k].name, name) == 0) l->known[i] = k;
         if (l->known[i] >= 0) l->present[l->known[i]] = true;
     }
-    if (!l->present[COLUMN_model]) return missing_column(csv, d, l, "model", err);
-    if (!l->present[COLUMN_step_time_s]) return missing_column(csv, d, l, "step_time_s", err);
+    if (!l->present[COLUMN_model]) return missing_column(csv, d, l, "model");
+    if (!l->present[COLUMN_step_time_s]) return missing_column(csv, d, l, "step_time_s");
     return ADEPT_OK;
 }
 
@@ -330,7 +327,7 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
         cells[i] = "";
     if (csv->n_cells != l->n) {
         const char *why = csv->n_cells > l->n ? "; a text with a comma must stand in quotes" : "";
-        return adept_csv_fail(csv, csv->line, err, "%zu cells, but the header has %zu%s", csv->n_cells, l->n, why);
+        return adept_csv_fail(csv, "%zu cells, but the header has %zu%s", csv->n_cells, l->n, why);
     }
     adept_status status = read_cells(d, csv, l, &m, cells, err);
     if (status == ADEPT_OK) status = check_row(&m, err);
@@ -349,12 +346,12 @@ static adept_status read_records(adept_dataset *d, adept_csv *csv, const char *p
 {
     layout l = {.n = 0};
     bool more;
-    adept_status status = adept_csv_next(csv, &more, err);
+    adept_status status = adept_csv_next(csv, &more);
 
     if (status == ADEPT_OK && !more) return adept_error_set(err, ADEPT_E_INVALID, "%s: the file is empty", path);
     if (status == ADEPT_OK) status = read_header(d, csv, &l, err);
     while (status == ADEPT_OK) {
-        status = adept_csv_next(csv, &more, err);
+        status = adept_csv_next(csv, &more);
         if (status != ADEPT_OK || !more) break;
         status = read_row(d, csv, &l, path, err);
     }
