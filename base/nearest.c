@@ -49,6 +49,15 @@ bool adept_is_nearer(size_t *best_distance, const char *text, const char *name)
     return true;
 }
 
+size_t adept_name_index(const char *text, adept_name_at name_at)
+{
+    const char *name;
+
+    for (size_t i = 0; text && (name = name_at(i)) != NULL; i++)
+        if (strcmp(name, text) == 0) return i;
+    return SIZE_MAX;
+}
+
 const char *adept_nearest(const char *text, adept_name_at name_at)
 {
     const char *best = NULL;

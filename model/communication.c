@@ -1,6 +1,7 @@
 /** @file communication.c  All-reduces by ring and tree, inside and between nodes, alone or in buckets; see
  * communication.h. */
 #include "communication.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,21 +16,9 @@
 
 /* ---- one all-reduce ---- */
 
-const char *adept_allreduce_name(size_t allreduce)
-{
-    static const char *const names[] = {
-        [ADEPT_ALLREDUCE_RING] = "ring", [ADEPT_ALLREDUCE_TREE] = "tree", [ADEPT_ALLREDUCE_AUTO] = "auto"};
-    return allreduce < sizeof names / sizeof names[0] ? names[allreduce] : NULL;
-}
-
-const char *adept_overlap_name(size_t overlap)
-{
-    static const char *const names[] = {[ADEPT_OVERLAP_AUTO] = "auto",
-                                        [ADEPT_OVERLAP_FIXED] = "fixed",
-                                        [ADEPT_OVERLAP_BUCKETED] = "bucketed",
-                                        [ADEPT_OVERLAP_NONE] = "none"};
-    return overlap < sizeof names / sizeof names[0] ? names[overlap] : NULL;
-}
+/* In the order of their enumerations. */
+ADEPT_NAMES(adept_allreduce_name, "ring", "tree", "auto")
+ADEPT_NAMES(adept_overlap_name, "auto", "fixed", "bucketed", "none")
 
 /* n ranks in a ring: every byte passes 2 (n-1)/n links in 2 (n-1) steps (eq 4.8). */
 static void ring(double n, double *hops, double *volume)

@@ -1,7 +1,7 @@
 /** @file evaluate.c  The evaluator: its parameters, its rows in blocks, and evaluating them; see adept_evaluate.h. */
 #include "adept_evaluate.h"
 #include "evaluate.h"
-#include "evaluate_operator.h"
+#include "operator_step.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/** @file evaluate_operator.c  Rows of granularity "operator"; see evaluate_operator.h. */
-#include "evaluate_operator.h"
+/** @file evaluate_operator.c  Rows of granularity "operator"; see operator_step.h. */
+#include "operator_step.h"
 #include "operator_own.h"
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
  *  some GPUs to one that was never measured.
  *  Calls: adept_json, adept_arena. */
 #include "adept_model.h"
-#include "embedded.h"
 #include "hwprofile_read.h"
 #include "nearest.h"
 #include <math.h>
@@ -129,11 +128,9 @@ static unsigned read_names(adept_json_reader *r, const cJSON *range, const char 
     if (!array || cJSON_IsNull(array)) return 0;
     if (!cJSON_IsArray(array)) adept_json_fail(r, "fit.intervals: %s is not an array", key);
     for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next) {
-        size_t i = 0;
-        while (cJSON_IsString(item) && names(i) && strcmp(names(i), item->valuestring) != 0)
-            i++;
-        if (!cJSON_IsString(item) || !names(i)) adept_json_fail(r, "fit.intervals: an entry of %s is not a known name", key);
-        bits |= 1u << i;
+        size_t i = adept_name_index(cJSON_GetStringValue(item), names);
+        if (i == SIZE_MAX) adept_json_fail(r, "fit.intervals: an entry of %s is not a known name", key);
+        bits |= i == SIZE_MAX ? 0u : 1u << i;
     }
     return bits;
 }
@@ -245,11 +242,8 @@ static void read_transfer(adept_json_reader *r, adept_hwprofile *hw, const cJSON
 static void read_granularity(adept_json_reader *r, adept_hwprofile *hw, const char *name)
 {
     if (r->status != ADEPT_OK) return;
-    if (strcmp(name, "model") == 0)
-        hw->granularity = ADEPT_GRANULARITY_MODEL;
-    else if (strcmp(name, "operator") == 0)
-        hw->granularity = ADEPT_GRANULARITY_OPERATOR;
-    else
+    hw->granularity = (adept_granularity)adept_name_index(name, adept_granularity_name);
+    if (hw->granularity != ADEPT_GRANULARITY_MODEL && hw->granularity != ADEPT_GRANULARITY_OPERATOR)
         adept_json_fail(r, "fit.granularity \"%.80s\" is neither \"model\" nor \"operator\"", name);
 }
 

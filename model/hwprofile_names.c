@@ -3,7 +3,7 @@
 #include "adept_hwprofile.h"
 #include "adept_file.h"
 #include "adept_json.h"
-#include "embedded.h"
+#include "hwprofile_read.h"
 #include "nearest.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,33 +77,6 @@ static bool normalise(char out[NAME_SIZE], const char *text)
     return true;
 }
 
-static adept_status find_alias(const adept_embedded **found, const char *name, adept_error *err)
-{
-    for (const adept_embedded *file = adept_embedded_hwprofiles; file->name; file++) {
-        cJSON *root = NULL;
-        adept_status status = adept_json_parse(&root, file->name, file->text, file->size, err);
-        if (status != ADEPT_OK) return status;
-        const cJSON *alias;
-        cJSON_ArrayForEach(alias, cJSON_GetObjectItemCaseSensitive(root, "aliases"))
-        {
-            if (cJSON_IsString(alias) && strcmp(alias->valuestring, name) == 0) *found = file;
-        }
-        cJSON_Delete(root);
-        if (*found) return ADEPT_OK;
-    }
-    return ADEPT_OK;
-}
-
-static adept_status find_builtin(const adept_embedded **found, const char *name, adept_error *err)
-{
-    for (const adept_embedded *file = adept_embedded_hwprofiles; file->name; file++) {
-        if (strcmp(file->name, name) != 0) continue;
-        *found = file;
-        return ADEPT_OK;
-    }
-    return find_alias(found, name, err);
-}
-
 /* ---- nearest names ---- */
 
 static bool has_word(const char *name, const char *word, size_t n)
@@ -156,7 +129,9 @@ typedef struct near_name {
     char alias[NAME_SIZE]; /* "" if the name itself is the nearer */
 } near_name;
 
-static adept_status near_of(near_name *out, const adept_embedded *file, const char *typed, adept_error *err)
+/* How near a built-in GPU is. @param found  becomes its file if `typed` is one of its aliases */
+static adept_status near_of(near_name *out, const adept_embedded **found, const adept_embedded *file, const char *typed,
+                            adept_error *err)
 {
     cJSON *root = NULL;
     adept_status status = adept_json_parse(&root, file->name, file->text, file->size, err);
@@ -167,6 +142,7 @@ static adept_status near_of(near_name *out, const adept_embedded *file, const ch
     {
         char alias[NAME_SIZE];
         if (!cJSON_IsString(item) || !normalise(alias, item->valuestring)) continue;
+        if (strcmp(item->valuestring, typed) == 0) *found = file;
         int s = score(alias, typed);
         if (s >= out->score) continue;
         out->score = s;
@@ -205,18 +181,20 @@ static adept_status unknown_gpu(const char *name, const near_name *list, size_t 
     return adept_error_set(err, ADEPT_E_UNKNOWN_GPU, "unknown GPU '%.80s'%s; `adept gpus` lists all", name, text);
 }
 
-/* @param typed normalised, or NULL if it is too long to be near anything */
-static adept_status suggest(const char *name, const char *typed, adept_error *err)
+/* The file of a normalised name or alias; an error names those that are near. */
+static adept_status find_builtin(const adept_embedded **found, const char *name, const char *typed, adept_error *err)
 {
     near_name list[MAX_NEAREST] = {{0}};
     size_t n = 0;
-    for (const adept_embedded *file = adept_embedded_hwprofiles; typed && *typed && file->name; file++) {
+    for (const adept_embedded *file = adept_embedded_hwprofiles; file->name && !*found; file++)
+        if (strcmp(file->name, typed) == 0) *found = file;
+    for (const adept_embedded *file = adept_embedded_hwprofiles; *typed && file->name && !*found; file++) {
         near_name item;
-        adept_status status = near_of(&item, file, typed, err);
+        adept_status status = near_of(&item, found, file, typed, err);
         if (status != ADEPT_OK) return status;
         if (item.score < NOT_NEAR) insert(list, &n, &item);
     }
-    return unknown_gpu(name, list, n, err);
+    return *found ? ADEPT_OK : unknown_gpu(name, list, n, err);
 }
 
 /* ---- opening ---- */
@@ -242,11 +220,10 @@ static adept_status open_as_it_stands(adept_hwprofile **out, const char *name_or
 {
     if (is_path(name_or_path)) return open_file(out, name_or_path, err);
     char name[NAME_SIZE];
-    if (!normalise(name, name_or_path)) return suggest(name_or_path, NULL, err);
+    if (!normalise(name, name_or_path)) name[0] = '\0'; /* too long to be near anything */
     const adept_embedded *file = NULL;
-    adept_status status = find_builtin(&file, name, err);
-    if (status != ADEPT_OK) return status;
-    return file ? open_builtin(out, file, err) : suggest(name_or_path, name, err);
+    adept_status status = find_builtin(&file, name_or_path, name, err);
+    return status == ADEPT_OK ? open_builtin(out, file, err) : status;
 }
 
 adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err)

@@ -1,4 +1,5 @@
-/** @file hwprofile_read.h  What reading a fit gives to reading the whole file. Private to model/. Calls: adept_json, adept_arena. */
+/** @file hwprofile_read.h  What reading a fit gives to reading the whole file, and the files of hwprofiles/ as the build
+ *  embedded them. Private to model/. Calls: adept_json, adept_arena. */
 #ifndef ADEPT_HWPROFILE_READ_H
 #define ADEPT_HWPROFILE_READ_H
 #include "adept_hwprofile.h"
@@ -13,5 +14,14 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
 
 /** Whether a "fit" object is a set of parameters shared by GPUs. */
 bool adept_hwprofile_is_transferred(adept_json_reader *r, const cJSON *fit);
+
+typedef struct adept_embedded {
+    const char *name; /* file name without .json */
+    const char *text; /* zero-terminated */
+    size_t size;
+} adept_embedded;
+
+extern const adept_embedded adept_embedded_hwprofiles[]; /* sorted by name, ends with name == NULL */
+extern const adept_embedded adept_embedded_shared;       /* parameters for GPUs without a fit; text NULL: none */
 
 #endif

@@ -1,5 +1,5 @@
-/** @file interval.c  Intervals and the range they were calibrated in; see interval.h. */
-#include "interval.h"
+/** @file interval.c  Intervals and the range they were calibrated in; see plan.h. */
+#include "plan.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /** @file parameters.c  Which granularity holds, and theta_H of the model granularity: list, defaults from the sheet, fitted
  *  values on top. */
 #include "adept_plan.h"
+#include "nearest.h"
 #include "operator_own.h"
 #include "peaks.h"
 #include <math.h>
@@ -20,13 +21,8 @@ adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_ru
     return hw->calibrated ? hw->granularity : ADEPT_GRANULARITY_OPERATOR;
 }
 
-const char *adept_granularity_name(size_t granularity)
-{
-    static const char *const names[] = {[ADEPT_GRANULARITY_OF_FIT] = "fit",
-                                        [ADEPT_GRANULARITY_MODEL] = "model",
-                                        [ADEPT_GRANULARITY_OPERATOR] = "operator"};
-    return granularity < sizeof names / sizeof names[0] ? names[granularity] : NULL;
-}
+/* In the order of the enumeration. */
+ADEPT_NAMES(adept_granularity_name, "fit", "model", "operator")
 
 /* A fit of one granularity says nothing of predictions by the other. */
 bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run)

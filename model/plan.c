@@ -1,6 +1,5 @@
 /** @file plan.c  Predictions of one workload on one GPU under many runs; see adept_plan.h. */
 #include "plan.h"
-#include "interval.h"
 #include "kernel_cache.h"
 #include <math.h>
 #include <stdlib.h>

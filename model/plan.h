@@ -67,4 +67,15 @@ adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, cons
 /** The quantities of a run whose calibrated range a fit records. */
 adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run *run);
 
+/* ---- intervals of a prediction from a fit's residuals ---- */
+
+/** Fill the interval fields of a prediction; NAN without intervals. @return how far it lies outside the calibrated
+ * range */
+double adept_intervals_fill(adept_estimate *p, const adept_intervals *intervals, const adept_range_point *point,
+                            const adept_profile *prof);
+
+/** "batch_size 512 above 128, precision bf16": what lies outside. */
+void adept_intervals_describe(char *text, size_t size, const adept_intervals *intervals, const adept_range_point *point,
+                              adept_mode mode, adept_precision precision);
+
 #endif

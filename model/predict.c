@@ -1,5 +1,4 @@
 /** @file predict.c  One step: times of the phases, their power, energy, memory (eq 4.7, 4.14, 4.15). */
-#include "interval.h"
 #include "peaks.h"
 #include "plan.h"
 #include <math.h>

@@ -1,28 +1,19 @@
 /** @file saturation.c  The saturation functions by name, and their elasticities; see saturation.h. */
 #include "saturation.h"
+#include "nearest.h"
 
-static const char *const names[ADEPT_SATURATIONS] = {
-#define X(id, name, how) #name,
-    ADEPT_SATURATION_LIST(X)
-#undef X
-};
+#define NAME(id, name, how) #name,
+ADEPT_NAMES(adept_saturation_name, ADEPT_SATURATION_LIST(NAME))
 
 adept_status adept_saturation_of(adept_saturation_kind *out, const char *asked, const adept_hwprofile *hw,
                                  adept_error *err)
 {
     const char *name = asked ? asked : hw->saturation ? hw->saturation : "sigmoid";
-    for (int i = 0; i < ADEPT_SATURATIONS; i++) {
-        if (strcmp(names[i], name) != 0) continue;
-        *out = (adept_saturation_kind)i;
-        return ADEPT_OK;
-    }
+    size_t i = adept_name_index(name, adept_saturation_name);
+    if (i != SIZE_MAX) *out = (adept_saturation_kind)i;
+    if (i != SIZE_MAX) return ADEPT_OK;
     if (asked) return adept_error_set(err, ADEPT_E_USAGE, "unknown saturation function \"%.80s\"", name);
     return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%.80s\" is unknown", hw->name, name);
-}
-
-const char *adept_saturation_name(size_t index)
-{
-    return index < ADEPT_SATURATIONS ? names[index] : NULL;
 }
 
 /* With e = x s'/s:  sigmoid s' = s (1 - s);  arctan 2/pi / (1 + x^2);  softsign 1/(1+x)^2;  algebraic (1+x^2)^-3/2;

@@ -1,5 +1,6 @@
-/** @file scalar.c  Targeted scalars: names, checks, and what they cover; see scalar.h. Calls: nothing. */
-#include "scalar.h"
+/** @file scalar.c  Targeted scalars: names, checks, and what they cover; see work.h. Calls: nothing. */
+#include "work.h"
+#include "nearest.h"
 #include <string.h>
 
 #define MAX_NAME_LENGTH 63
@@ -7,47 +8,22 @@
 
 _Static_assert(ADEPT_MAX_SCALARS <= 32, "a cover is a mask of 32 bits");
 
-static const char *const target_names[] = {
-#define X(id, text) text,
-    ADEPT_SCALAR_TARGET_LIST(X)
-#undef X
-};
-static const char *const term_names[] = {
-#define X(id, text) text,
-    ADEPT_TERM_LIST(X)
-#undef X
-};
-
-const char *adept_scalar_target_name(adept_scalar_target target)
-{
-    return (unsigned)target < ADEPT_TARGET_COUNT ? target_names[target] : NULL;
-}
-
-const char *adept_term_name(adept_term term)
-{
-    return (unsigned)term < ADEPT_TERM_COUNT ? term_names[term] : NULL;
-}
-
-/* -1 if there is none. */
-static int index_of(const char *const *names, int n, const char *name)
-{
-    for (int i = 0; name && i < n; i++)
-        if (strcmp(names[i], name) == 0) return i;
-    return -1;
-}
+#define NAME(id, text) text,
+ADEPT_NAMES(adept_scalar_target_name, ADEPT_SCALAR_TARGET_LIST(NAME))
+ADEPT_NAMES(adept_term_name, ADEPT_TERM_LIST(NAME))
 
 bool adept_scalar_target_from_name(adept_scalar_target *out, const char *name)
 {
-    int i = index_of(target_names, ADEPT_TARGET_COUNT, name);
-    if (i >= 0) *out = (adept_scalar_target)i;
-    return i >= 0;
+    size_t i = adept_name_index(name, adept_scalar_target_name);
+    if (i != SIZE_MAX) *out = (adept_scalar_target)i;
+    return i != SIZE_MAX;
 }
 
 bool adept_term_from_name(adept_term *out, const char *name)
 {
-    int i = index_of(term_names, ADEPT_TERM_COUNT, name);
-    if (i >= 0) *out = (adept_term)i;
-    return i >= 0;
+    size_t i = adept_name_index(name, adept_term_name);
+    if (i != SIZE_MAX) *out = (adept_term)i;
+    return i != SIZE_MAX;
 }
 
 static bool is_name(const char *text)
@@ -69,7 +45,7 @@ adept_status adept_scalar_check(const adept_scalar *s, adept_error *err)
     if (s->term == ADEPT_TERM_OPT && (s->target == ADEPT_TARGET_CLASS || s->target == ADEPT_TARGET_KIND))
         return adept_error_set(err, ADEPT_E_USAGE,
                                "scalar %s: the optimizer belongs to no %s; term opt goes with model or precision",
-                               s->name, target_names[s->target]);
+                               s->name, adept_scalar_target_name(s->target));
     if (!(s->value >= ADEPT_SCALAR_LOW && s->value <= ADEPT_SCALAR_HIGH)) /* NAN fails */
         return adept_error_set(err, ADEPT_E_USAGE, "scalar %s: value %g is outside %g to %g", s->name, s->value,
                                ADEPT_SCALAR_LOW, ADEPT_SCALAR_HIGH);

@@ -1,45 +1,20 @@
 /** @file chooser.c  The best option, and which constraint stands in the way of a better one; see adept_chooser.h. */
 #include "adept_chooser.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdio.h>
 
 /* ---- names ---- */
 
-static const struct {
-    const char *name, *text;
-} aims[] = {
-#define X(id, name, text, field) {name, text},
-    ADEPT_AIM_LIST(X)
-#undef X
-};
-
-static const struct {
-    const char *text, *unit;
-} withins[] = {
-#define X(id, text, unit) {text, unit},
-    ADEPT_WITHIN_LIST(X)
-#undef X
-};
-
-const char *adept_aim_name(size_t aim)
-{
-    return aim < ADEPT_AIMS ? aims[aim].name : NULL;
-}
-
-const char *adept_aim_text(size_t aim)
-{
-    return aim < ADEPT_AIMS ? aims[aim].text : NULL;
-}
-
-const char *adept_within_text(size_t within)
-{
-    return within < ADEPT_WITHINS ? withins[within].text : NULL;
-}
-
-const char *adept_within_unit(size_t within)
-{
-    return within < ADEPT_WITHINS ? withins[within].unit : NULL;
-}
+#define NAME(id, name, text, field) name,
+#define TEXT(id, name, text, field) text,
+ADEPT_NAMES(adept_aim_name, ADEPT_AIM_LIST(NAME))
+ADEPT_NAMES(adept_aim_text, ADEPT_AIM_LIST(TEXT))
+#undef TEXT
+#define TEXT(id, text, unit) text,
+#define UNIT(id, text, unit) unit,
+ADEPT_NAMES(adept_within_text, ADEPT_WITHIN_LIST(TEXT))
+ADEPT_NAMES(adept_within_unit, ADEPT_WITHIN_LIST(UNIT))
 
 /* ---- one option ---- */
 
@@ -52,15 +27,12 @@ static uint32_t exceeds(double value, double allowed, adept_within within)
 
 static double aim_of(const adept_judgement *v, adept_aim aim)
 {
-    switch (aim) {
-#define X(id, name, text, field)                                                                                       \
-    case ADEPT_AIM_##id:                                                                                               \
-        return v->field;
+    const double of[] = {
+#define X(id, name, text, field) v->field,
         ADEPT_AIM_LIST(X)
 #undef X
-    default:
-        return NAN;
-    }
+    };
+    return of[aim];
 }
 
 /* Nothing is paid for what has no price, even if it is not known how much of it there is. */
@@ -149,24 +121,21 @@ static void remember_kept_out(adept_chooser *c, const adept_chosen *option, adep
 
 /* ---- all ---- */
 
-static adept_status check_number(const char *name, double value, adept_error *err)
-{
-    if (value >= 0.0 && isfinite(value)) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_USAGE, "goal: %s is %g", name, value);
-}
-
 adept_status adept_chooser_init(adept_chooser *c, const adept_job *job, adept_error *err)
 {
     if (job->samples > 0.0 && job->steps > 0.0)
         return adept_error_set(err, ADEPT_E_USAGE, "goal: samples and steps exclude each other");
-    adept_status status = check_number("samples", job->samples, err);
-    if (status == ADEPT_OK) status = check_number("steps", job->steps, err);
-    if (status == ADEPT_OK) status = check_number("power_budget_w", job->power_budget_w, err);
-    if (status == ADEPT_OK) status = check_number("deadline_s", job->deadline_s, err);
-    if (status == ADEPT_OK) status = check_number("energy_budget_j", job->energy_budget_j, err);
-    if (status == ADEPT_OK) status = check_number("cost_budget", job->cost_budget, err);
-    if (status == ADEPT_OK) *c = (adept_chooser){.job = *job};
-    return status;
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"samples", job->samples},       {"steps", job->steps},
+                   {"power_budget_w", job->power_budget_w}, {"deadline_s", job->deadline_s},
+                   {"energy_budget_j", job->energy_budget_j}, {"cost_budget", job->cost_budget}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!(numbers[i].value >= 0.0 && isfinite(numbers[i].value)))
+            return adept_error_set(err, ADEPT_E_USAGE, "goal: %s is %g", numbers[i].name, numbers[i].value);
+    *c = (adept_chooser){.job = *job};
+    return ADEPT_OK;
 }
 
 void adept_chooser_add(adept_chooser *c, uint64_t id, const adept_option *option, adept_judgement *out)

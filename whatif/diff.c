@@ -1,35 +1,17 @@
 /** @file diff.c  Both predictions, the parts of a step that no module has, and what makes two steps hard to compare. */
 #include "adept_arena.h"
 #include "adept_diff.h"
-#include "diff_match.h"
+#include "diff_private.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *adept_diff_amount_name(size_t amount)
-{
-    static const char *const names[] = {
-#define X(field, name, meaning) name,
-        ADEPT_DIFF_AMOUNT_LIST(X)
-#undef X
-    };
-    return amount < ADEPT_DIFF_AMOUNTS ? names[amount] : NULL;
-}
-
-const char *adept_diff_status_name(size_t status)
-{
-    static const char *const names[] = {"same", "changed", "added", "removed", "renamed"};
-
-    return status < sizeof names / sizeof *names ? names[status] : NULL;
-}
-
-const char *adept_diff_quantity_name(size_t quantity)
-{
-    static const char *const names[] = {"time", "energy", "memory", "flops"};
-
-    return quantity < ADEPT_DIFF_QUANTITIES ? names[quantity] : NULL;
-}
+#define NAME(field, name, meaning) name,
+ADEPT_NAMES(adept_diff_amount_name, ADEPT_DIFF_AMOUNT_LIST(NAME))
+ADEPT_NAMES(adept_diff_status_name, "same", "changed", "added", "removed", "renamed")
+ADEPT_NAMES(adept_diff_quantity_name, "time", "energy", "memory", "flops")
 
 /* ---------------------------------------------------------------- totals and what no module has ------------------ */
 
@@ -103,68 +85,67 @@ static void fill_all_parts(adept_diff *d, const adept_diff_side *old, const adep
 
 /* ---------------------------------------------------------------- warnings --------------------------------------- */
 
-static bool warn_words(adept_diff *d, const char *what, const char *old, const char *now)
+static void warn_words(adept_diff *d, const char *what, const char *old, const char *now)
 {
-    char text[256];
-
-    if (strcmp(old, now) == 0 || d->n_warnings == sizeof d->warnings / sizeof *d->warnings) return true;
-    snprintf(text, sizeof text, "%s differs: %.80s before, %.80s now", what, old, now);
-    d->warnings[d->n_warnings] = adept_arena_strdup(d->arena, text);
-    return d->warnings[d->n_warnings++] != NULL;
+    if (strcmp(old, now) == 0 || d->n_warnings == sizeof d->warnings / sizeof *d->warnings) return;
+    d->warnings[d->n_warnings++] =
+        adept_arena_printf(d->arena, "%s differs: %.80s before, %.80s now", what, old, now);
 }
 
-static bool warn_counts(adept_diff *d, const char *what, int64_t old, int64_t now)
+static void warn_counts(adept_diff *d, const char *what, int64_t old, int64_t now)
 {
     char a[32], b[32];
 
     snprintf(a, sizeof a, "%lld", (long long)old);
     snprintf(b, sizeof b, "%lld", (long long)now);
-    return warn_words(d, what, a, b);
+    warn_words(d, what, a, b);
 }
 
-static bool warn_inputs(adept_diff *d, const adept_profile *p, const adept_profile *q)
+static void warn_inputs(adept_diff *d, const adept_profile *p, const adept_profile *q)
 {
-    if (p->batch_size != q->batch_size) return true; /* said already */
-    if (p->n_inputs != q->n_inputs)
-        return warn_counts(d, "the number of inputs", (int64_t)p->n_inputs, (int64_t)q->n_inputs);
-    for (size_t i = 0; i < p->n_inputs; i++)
-        if (strcmp(p->inputs[i].shape, q->inputs[i].shape) != 0)
-            return warn_words(d, "an input's shape", p->inputs[i].shape, q->inputs[i].shape);
-    return true;
+    size_t i = 0;
+
+    if (p->batch_size != q->batch_size) return; /* said already */
+    warn_counts(d, "the number of inputs", (int64_t)p->n_inputs, (int64_t)q->n_inputs);
+    if (p->n_inputs != q->n_inputs) return;
+    while (i < p->n_inputs && strcmp(p->inputs[i].shape, q->inputs[i].shape) == 0)
+        i++;
+    if (i < p->n_inputs) warn_words(d, "an input's shape", p->inputs[i].shape, q->inputs[i].shape);
 }
 
-static bool fill_warnings(adept_diff *d, const adept_diff_side *old, const adept_diff_side *now)
+static void fill_warnings(adept_diff *d, const adept_diff_side *old, const adept_diff_side *now)
 {
     const adept_profile *p = old->profile, *q = now->profile;
     char extras[2][64];
 
     adept_optimizer_extras_print(extras[0], sizeof extras[0], p->optimizer_extras);
     adept_optimizer_extras_print(extras[1], sizeof extras[1], q->optimizer_extras);
-    return warn_words(d, "precision", adept_precision_name(p->precision), adept_precision_name(q->precision)) &&
-           warn_words(d, "mode", adept_mode_name(p->mode), adept_mode_name(q->mode)) &&
-           warn_words(d, "optimizer", p->optimizer, q->optimizer) &&
-           warn_words(d, "the optimizer's implementation", adept_optimizer_impl_name(p->optimizer_impl),
-                      adept_optimizer_impl_name(q->optimizer_impl)) &&
-           warn_words(d, "what runs beside the optimizer", *extras[0] ? extras[0] : "nothing",
-                      *extras[1] ? extras[1] : "nothing") &&
-           warn_words(d, "execution", adept_execution_name(p->execution), adept_execution_name(q->execution)) &&
-           warn_words(d, "memory format", adept_memory_format_name(p->memory_format),
-                      adept_memory_format_name(q->memory_format)) &&
-           warn_words(d, "attention", adept_attention_name(p->attention), adept_attention_name(q->attention)) &&
-           warn_counts(d, "batch size", p->batch_size, q->batch_size) &&
-           warn_counts(d, "gradient accumulation", p->grad_accum, q->grad_accum) && warn_inputs(d, p, q) &&
-           warn_words(d, "GPU", old->hw->name, now->hw->name);
+    warn_words(d, "precision", adept_precision_name(p->precision), adept_precision_name(q->precision));
+    warn_words(d, "mode", adept_mode_name(p->mode), adept_mode_name(q->mode));
+    warn_words(d, "optimizer", p->optimizer, q->optimizer);
+    warn_words(d, "the optimizer's implementation", adept_optimizer_impl_name(p->optimizer_impl),
+               adept_optimizer_impl_name(q->optimizer_impl));
+    warn_words(d, "what runs beside the optimizer", *extras[0] ? extras[0] : "nothing",
+               *extras[1] ? extras[1] : "nothing");
+    warn_words(d, "execution", adept_execution_name(p->execution), adept_execution_name(q->execution));
+    warn_words(d, "memory format", adept_memory_format_name(p->memory_format),
+               adept_memory_format_name(q->memory_format));
+    warn_words(d, "attention", adept_attention_name(p->attention), adept_attention_name(q->attention));
+    warn_counts(d, "batch size", p->batch_size, q->batch_size);
+    warn_counts(d, "gradient accumulation", p->grad_accum, q->grad_accum);
+    warn_inputs(d, p, q);
+    warn_words(d, "GPU", old->hw->name, now->hw->name);
 }
 
 /* ---------------------------------------------------------------- the whole -------------------------------------- */
 
 static adept_status predict_side(adept_prediction *out, adept_op_prediction **ops, const adept_diff_side *side,
-                                 adept_error *err)
+                                 adept_diff *d, adept_error *err)
 {
     adept_status status = adept_predict(out, side->profile, side->hw, side->run, err);
 
     if (status != ADEPT_OK) return status;
-    *ops = calloc(side->profile->n_ops + 1, sizeof **ops);
+    *ops = adept_arena_array(d->arena, side->profile->n_ops + 1, sizeof **ops);
     if (!*ops) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu operators", side->profile->n_ops);
     return adept_predict_ops(*ops, side->profile, side->hw, side->run, err);
 }
@@ -186,23 +167,27 @@ static bool compare(adept_diff *d, const adept_diff_side *old, const adept_diff_
     adept_diff_pair *pairs;
     size_t n_pairs;
 
+    fill_warnings(d, old, now);
     return adept_diff_modules_make(d->arena, modules, in, depth) &&
            adept_diff_match(d->arena, &pairs, &n_pairs, &modules[0], &modules[1]) &&
            adept_diff_rows(d->arena, &d->rows, &d->n_rows, pairs, n_pairs, &modules[0], &modules[1]) &&
-           fill_warnings(d, old, now);
+           !adept_arena_failed(d->arena);
 }
 
 adept_status adept_diff_new(adept_diff **out, const adept_diff_side *old, const adept_diff_side *now, int64_t depth,
                             adept_error *err)
 {
     adept_op_prediction *ops[2] = {NULL, NULL};
-    adept_diff *d = calloc(1, sizeof *d);
-    adept_status status = ADEPT_OK;
+    adept_arena *arena = adept_arena_new();
+    adept_diff *d = arena ? adept_arena_alloc(arena, sizeof *d) : NULL;
 
-    if (d) d->arena = adept_arena_new();
-    if (!d || !d->arena) status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    if (status == ADEPT_OK) status = predict_side(&d->old, &ops[0], old, err);
-    if (status == ADEPT_OK) status = predict_side(&d->now, &ops[1], now, err);
+    if (!d) {
+        adept_arena_free(arena);
+        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    }
+    d->arena = arena;
+    adept_status status = predict_side(&d->old, &ops[0], old, d, err);
+    if (status == ADEPT_OK) status = predict_side(&d->now, &ops[1], now, d, err);
     if (status == ADEPT_OK && !compare(d, old, now, ops, depth))
         status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory while comparing modules");
     if (status == ADEPT_OK) {
@@ -211,19 +196,15 @@ adept_status adept_diff_new(adept_diff **out, const adept_diff_side *old, const 
         fill_all_parts(d, old, now);
         adept_diff_sort(d, ADEPT_DIFF_time_s);
         *out = d;
-        d = NULL;
+    } else {
+        adept_diff_free(d);
     }
-    free(ops[0]);
-    free(ops[1]);
-    adept_diff_free(d);
     return status;
 }
 
 void adept_diff_free(adept_diff *diff)
 {
-    if (!diff) return;
-    adept_arena_free(diff->arena);
-    free(diff);
+    if (diff) adept_arena_free(diff->arena); /* which holds the difference itself */
 }
 
 /* ---------------------------------------------------------------- order, checks ---------------------------------- */
@@ -257,18 +238,11 @@ void adept_diff_sort(adept_diff *diff, adept_diff_amount by)
 
 double adept_diff_value(const adept_prediction *p, adept_diff_quantity quantity)
 {
-    switch (quantity) {
-    case ADEPT_DIFF_OF_TIME:
-        return p->step_time_s;
-    case ADEPT_DIFF_OF_ENERGY:
-        return p->energy_step_j;
-    case ADEPT_DIFF_OF_MEMORY:
-        return p->memory.peak_bytes;
-    case ADEPT_DIFF_OF_FLOPS:
-        return p->total_flops;
-    default:
-        return NAN;
-    }
+    const double of[] = {[ADEPT_DIFF_OF_TIME] = p->step_time_s,
+                         [ADEPT_DIFF_OF_ENERGY] = p->energy_step_j,
+                         [ADEPT_DIFF_OF_MEMORY] = p->memory.peak_bytes,
+                         [ADEPT_DIFF_OF_FLOPS] = p->total_flops};
+    return of[quantity];
 }
 
 double adept_diff_growth(const adept_diff *diff, adept_diff_quantity quantity)

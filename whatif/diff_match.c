@@ -1,5 +1,5 @@
 /** @file diff_match.c  Equal paths first; then modules without a partner that do the same work under another path. */
-#include "diff_match.h"
+#include "diff_private.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /** @file diff_modules.c  Merged operators apart again: "layers.{0-21}.mlp x22" is 22 modules. Where executions do not
  * divide evenly among the paths nobody can say which module has how many, and all modules of the pattern stay one. */
-#include "diff_modules.h"
+#include "diff_private.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /** @file diff_rows.c  Modules that differ in list indices only and changed alike become one row again. */
-#include "diff_match.h"
+#include "diff_private.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,26 +1,15 @@
 /** @file elasticity.c  Elasticities from predictions with every number changed by a hair; see adept_elasticity.h. */
 #include "adept_elasticity.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- names ---- */
 
-const char *adept_lever_kind_name(size_t kind)
-{
-    static const char *const names[] = {"design", "spec", "run", "parameter"};
-    return kind < sizeof names / sizeof *names ? names[kind] : NULL;
-}
-
-const char *adept_wait_name(size_t wait)
-{
-    static const char *const names[] = {
-#define X(name, text) #name,
-        ADEPT_WAIT_LIST(X)
-#undef X
-    };
-    return wait < ADEPT_WAITS ? names[wait] : NULL;
-}
+#define NAME(name, text) #name,
+ADEPT_NAMES(adept_lever_kind_name, "design", "spec", "run", "parameter")
+ADEPT_NAMES(adept_wait_name, ADEPT_WAIT_LIST(NAME))
 
 /* Numbers of the sheet, by their place in it, and of the run. */
 static const struct {
@@ -84,11 +73,8 @@ typedef struct state {
 } state;
 
 typedef struct lever {
-    adept_lever_kind kind;
     size_t index; /* of its design, its number or its parameter */
-    const char *key, *meaning;
-    double value; /* NAN of several numbers */
-    bool whole;
+    adept_elasticity row; /* without its effects */
 } lever;
 
 /* What a step takes; NAN where it cannot be predicted. */
@@ -112,11 +98,12 @@ static outcome at(const state *s, const lever *l, double factor)
     adept_run run = *s->run;
     double theta[ADEPT_MOST_PARAMETERS];
     outcome out = {NAN, NAN};
-    bool of_theta = l->kind == ADEPT_LEVER_PARAMETER || (l->kind == ADEPT_LEVER_DESIGN && designs[l->index].host);
+    adept_lever_kind kind = l->row.kind;
+    bool of_theta = kind == ADEPT_LEVER_PARAMETER || (kind == ADEPT_LEVER_DESIGN && designs[l->index].host);
     memcpy(theta, s->theta, sizeof theta);
-    if (l->kind == ADEPT_LEVER_DESIGN) scale_design(&hw, theta, s, &designs[l->index], factor);
-    if (l->kind == ADEPT_LEVER_SPEC || l->kind == ADEPT_LEVER_RUN) *number_at(&hw, &run, l->index) *= factor;
-    if (l->kind == ADEPT_LEVER_PARAMETER) theta[l->index] *= factor;
+    if (kind == ADEPT_LEVER_DESIGN) scale_design(&hw, theta, s, &designs[l->index], factor);
+    if (kind == ADEPT_LEVER_SPEC || kind == ADEPT_LEVER_RUN) *number_at(&hw, &run, l->index) *= factor;
+    if (kind == ADEPT_LEVER_PARAMETER) theta[l->index] *= factor;
     if (adept_predict_with(&out.time_s, &out.power_w, s->prof, &hw, &run, of_theta ? theta : NULL, NULL) != ADEPT_OK)
         return (outcome){NAN, NAN};
     return out;
@@ -138,7 +125,7 @@ static outcome slope_of(const state *s, const lever *l)
 {
     const outcome here = {s->out->time_s, s->out->power_w};
     outcome above = at(s, l, 1.0 + SMALL), below = at(s, l, 1.0 - SMALL);
-    if (!l->whole && !isnan(above.time_s) && !isnan(below.time_s)) return log_ratio(above, below, 2.0 * SMALL);
+    if (!l->row.whole && !isnan(above.time_s) && !isnan(below.time_s)) return log_ratio(above, below, 2.0 * SMALL);
     if (!isnan(above.time_s)) return log_ratio(at(s, l, 1.0 + SMALL_ON_ONE_SIDE), here, SMALL_ON_ONE_SIDE);
     return log_ratio(here, at(s, l, 1.0 - SMALL_ON_ONE_SIDE), SMALL_ON_ONE_SIDE);
 }
@@ -158,13 +145,12 @@ static adept_relative_change change_of(const state *s, outcome o)
 /* Ten percent of a few SMs is none. */
 static bool too_few(const state *s, const lever *l)
 {
-    return l->whole && s->hw->specs.sm_count * ADEPT_ELASTICITY_STEP < 1.0;
+    return l->row.whole && s->hw->specs.sm_count * ADEPT_ELASTICITY_STEP < 1.0;
 }
 
 static adept_relative_change add(state *s, const lever *l)
 {
-    adept_elasticity row = {
-        .kind = l->kind, .key = l->key, .meaning = l->meaning, .value = l->value, .whole = l->whole};
+    adept_elasticity row = l->row;
     row.exact = relative(slope_of(s, l));
     row.more = change_of(s, too_few(s, l) ? (outcome){NAN, NAN} : at(s, l, 1.0 + ADEPT_ELASTICITY_STEP));
     bool acts = fabs(row.exact.time) > 0.0 || fabs(row.exact.power) > 0.0 || fabs(row.more.time) > 0.0 ||
@@ -173,10 +159,15 @@ static adept_relative_change add(state *s, const lever *l)
     return row.exact;
 }
 
+static lever lever_of(size_t index, adept_lever_kind kind, const char *key, const char *meaning, double value, bool whole)
+{
+    return (lever){index, {.kind = kind, .key = key, .meaning = meaning, .value = value, .whole = whole}};
+}
+
 static void add_designs(state *s)
 {
     for (size_t i = 0; i < N_DESIGNS; i++) {
-        const lever l = {ADEPT_LEVER_DESIGN, i, designs[i].key, designs[i].meaning, NAN, designs[i].whole};
+        const lever l = lever_of(i, ADEPT_LEVER_DESIGN, designs[i].key, designs[i].meaning, NAN, designs[i].whole);
         add(s, &l);
     }
 }
@@ -236,7 +227,7 @@ static void add_parameters(state *s)
 {
     for (size_t i = 0; i < s->n_parameters; i++) {
         const adept_parameter_info *info = adept_granularity_parameter_info(s->granularity, i);
-        const lever l = {ADEPT_LEVER_PARAMETER, i, info->name, info->meaning, s->theta[i], false};
+        const lever l = lever_of(i, ADEPT_LEVER_PARAMETER, info->name, info->meaning, s->theta[i], false);
         if (s->theta[i] != 0.0) note_wait(s, info->name, add(s, &l).time);
     }
 }
@@ -246,9 +237,10 @@ static void add_numbers(state *s)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         adept_hwprofile hw = *s->hw;
         adept_run run = *s->run;
-        const lever l = {numbers[i].kind,         i, numbers[i].key, numbers[i].meaning, *number_at(&hw, &run, i),
-                         i == ADEPT_SPEC_sm_count};
-        bool given = l.kind == ADEPT_LEVER_RUN ? l.value > 0.0 : !isnan(l.value);
+        double value = *number_at(&hw, &run, i);
+        const lever l =
+            lever_of(i, numbers[i].kind, numbers[i].key, numbers[i].meaning, value, i == ADEPT_SPEC_sm_count);
+        bool given = numbers[i].kind == ADEPT_LEVER_RUN ? value > 0.0 : !isnan(value);
         double time = given ? add(s, &l).time : 0.0;
         if (i == ADEPT_SPECS + ADEPT_RUN_internode_latency_s) s->out->wait[ADEPT_WAIT_network] += time;
         if (i == ADEPT_SPECS + ADEPT_RUN_internode_bytes_per_s) s->out->wait[ADEPT_WAIT_network] -= time;

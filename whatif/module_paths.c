@@ -1,5 +1,5 @@
 /** @file module_paths.c  The reading side of what merging operators writes into paths. */
-#include "module_paths.h"
+#include "diff_private.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -122,13 +122,12 @@ static adept_status add_word(adept_sweep_axis *axis, const char *word, adept_err
     }
     adept_name_at names = fields[axis->kind].names;
     char list[200];
-    for (size_t i = 0; names(i); i++) {
-        if (strcmp(names(i), word) != 0) continue;
-        axis->numbers[axis->n++] = (double)i;
-        return ADEPT_OK;
-    }
-    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not one of %s", axis->key, word,
-                           adept_names_list(list, sizeof list, names));
+    size_t i = adept_name_index(word, names);
+    if (i == SIZE_MAX)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not one of %s", axis->key, word,
+                               adept_names_list(list, sizeof list, names));
+    axis->numbers[axis->n++] = (double)i;
+    return ADEPT_OK;
 }
 
 /* "x1.5": relative. */

@@ -7,6 +7,17 @@
 /** Name number `index` of a listing, NULL past the end. */
 typedef const char *(*adept_name_at)(size_t index);
 
+/** Define such a function of fixed names. */
+#define ADEPT_NAMES(function, ...)                                                                                     \
+    const char *function(size_t index)                                                                                 \
+    {                                                                                                                  \
+        static const char *const names[] = {__VA_ARGS__};                                                              \
+        return index < sizeof names / sizeof *names ? names[index] : NULL;                                             \
+    }
+
+/** Number of a listed name; SIZE_MAX if it is none (`text` may be NULL). */
+size_t adept_name_index(const char *text, adept_name_at name_at);
+
 /** The listed name that differs least from `text` (edits, case ignored); NULL if none is close. */
 const char *adept_nearest(const char *text, adept_name_at name_at);
 

@@ -60,44 +60,23 @@ static bool check_board(adept_dataset *d, adept_measurement *m)
     return ok;
 }
 
-/* Least time of the step's matrix products and convolutions at the sheet's peak; other arithmetic is left out, because
- * what an activation function costs is a convention. */
-static adept_status least_time(const adept_measurement *m, double *least_s, adept_error *err)
-{
-    const adept_profile *p = m->profile;
-
-    *least_s = 0;
-    for (size_t i = 0; i < p->n_ops; i++) {
-        for (size_t k = 0; k < p->ops[i].n_kernels; k++) {
-            adept_kernel kernel = p->ops[i].kernels[k];
-            adept_profile_op one = {.count = p->ops[i].count, .n_kernels = 1, .kernels = &kernel};
-            adept_roofline bound;
-            if (kernel.unit == ADEPT_UNIT_ALU) continue;
-            kernel.flops_alu = 0;
-            adept_status status = adept_roofline_op(&bound, &one, p->precision, m->hw, err);
-            if (status != ADEPT_OK) return status;
-            *least_s += bound.compute_s * (double)p->grad_accum;
-        }
-    }
-    return ADEPT_OK;
-}
-
 static adept_status check_row(adept_dataset *d, adept_measurement *m, adept_error *err)
 {
     adept_prediction prediction;
-    double least_s;
+    adept_roofline peak;
     adept_error why = {0};
     adept_status status = adept_predict(&prediction, m->profile, m->hw, &m->run, &why);
 
-    if (status == ADEPT_OK) status = least_time(m, &least_s, &why);
+    if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, &why);
     if (status != ADEPT_OK) return adept_row_error(m, ADEPT_E_INVALID, why.message, err);
     bool ok = check_units(d, m) && check_board(d, m);
-    if (ok && m->step_time_s < least_s)
+    /* other arithmetic is left out, because what an activation function costs is a convention */
+    if (ok && m->step_time_s < peak.matrix_s)
         ok =
             suspect(d, m,
                     "efficiency above 1: %g s is less than the %.3g s its matrix products and convolutions take at the "
                     "peak of %s in %s",
-                    m->step_time_s, least_s, m->hw->name, adept_precision_name(m->precision));
+                    m->step_time_s, peak.matrix_s, m->hw->name, adept_precision_name(m->precision));
     return ok ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
 }
 

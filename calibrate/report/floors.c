@@ -30,20 +30,6 @@ static double weighted_median(term *terms, size_t n)
     return NAN;
 }
 
-/* Seconds that the FLOPs of a step's passes take on one GPU, each at the dense peak of its unit and type. */
-static adept_status time_at_peak(double *out, const adept_measurement *row, adept_error *err)
-{
-    double sum_s = 0.0;
-    for (size_t i = 0; i < row->profile->n_ops; i++) {
-        adept_roofline bound;
-        adept_status status = adept_roofline_op(&bound, &row->profile->ops[i], row->profile->precision, row->hw, err);
-        if (status != ADEPT_OK) return status;
-        sum_s += bound.compute_s;
-    }
-    *out = sum_s * (double)row->profile->grad_accum;
-    return ADEPT_OK;
-}
-
 static double power_at_tdp(const adept_measurement *row)
 {
     return row->hw->specs.tdp_w * (double)row->gpus;
@@ -65,11 +51,11 @@ adept_status adept_floors_fit(adept_floor_values *out, const adept_measurement *
     if (!times || !powers) status = adept_error_set(err, ADEPT_E_NOMEM, "floors of %zu rows: out of memory", n);
     size_t n_times = 0, n_powers = 0;
     for (size_t i = 0; i < n && status == ADEPT_OK; i++) {
-        double peak_s;
+        adept_roofline peak;
         if (use && !use[i]) continue;
-        status = time_at_peak(&peak_s, &rows[i], err);
+        status = adept_roofline_step(&peak, rows[i].profile, rows[i].hw, err);
         if (status != ADEPT_OK) continue;
-        add_term(times, &n_times, peak_s, rows[i].step_time_s, rows[i].weight);
+        add_term(times, &n_times, peak.compute_s, rows[i].step_time_s, rows[i].weight);
         add_term(powers, &n_powers, power_at_tdp(&rows[i]), rows[i].power_avg_w, rows[i].weight);
     }
     if (status == ADEPT_OK) {
@@ -84,10 +70,10 @@ adept_status adept_floors_fit(adept_floor_values *out, const adept_measurement *
 adept_status adept_floors_predict(double *time_s, double *power_w, const adept_floor_values *values,
                                   const adept_measurement *row, adept_error *err)
 {
-    double peak_s;
-    adept_status status = time_at_peak(&peak_s, row, err);
+    adept_roofline peak;
+    adept_status status = adept_roofline_step(&peak, row->profile, row->hw, err);
     if (status != ADEPT_OK) return status;
-    *time_s = peak_s > 0.0 ? peak_s / values->efficiency : NAN;
+    *time_s = peak.compute_s > 0.0 ? peak.compute_s / values->efficiency : NAN;
     *power_w = power_at_tdp(row) * values->tdp_share;
     return ADEPT_OK;
 }

@@ -79,8 +79,8 @@ typedef enum adept_term {
     ADEPT_TERM_LIST(X)
 #undef X
 } adept_term;
-ADEPT_API const char *adept_scalar_target_name(adept_scalar_target target); /* "model"; NULL if there is none of that number */
-ADEPT_API const char *adept_term_name(adept_term term);                     /* "gemm"; likewise */
+ADEPT_API const char *adept_scalar_target_name(size_t target); /* "model"; NULL if there is none of that number */
+ADEPT_API const char *adept_term_name(size_t term);            /* "gemm"; likewise */
 ADEPT_API bool adept_scalar_target_from_name(adept_scalar_target *out, const char *name);
 ADEPT_API bool adept_term_from_name(adept_term *out, const char *name);
 

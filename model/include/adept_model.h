@@ -227,6 +227,7 @@ adept_spec adept_peak_spec(const adept_specs *specs, adept_precision precision, 
 /** Bounds of one merged operator (all executions of one pass, forward and backward) at the peaks of the sheet. */
 typedef struct adept_roofline {
     double compute_s; /* FLOPs / dense peak of their unit and type */
+    double matrix_s;  /* of them those of matrix products and convolutions */
     double memory_s;  /* bytes / memory bandwidth */
     double least_s;   /* sum over kernels of the larger of the two: no GPU of this sheet is faster */
 } adept_roofline;
@@ -237,5 +238,8 @@ typedef struct adept_roofline {
  */
 ADEPT_API adept_status adept_roofline_op(adept_roofline *out, const adept_profile_op *op, adept_precision precision,
                                          const adept_hwprofile *hw, adept_error *err);
+/** The same summed over the operators of a step, all accumulation passes. */
+ADEPT_API adept_status adept_roofline_step(adept_roofline *out, const adept_profile *prof, const adept_hwprofile *hw,
+                                           adept_error *err);
 
 #endif

@@ -2,7 +2,7 @@
 #include "adept_json.h"
 #include "adept_prediction_json.h"
 #include "adept_totals.h"
-#include "interval.h"
+#include "plan.h"
 #include "toy_model.h"
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Targeted scalars: patterns, checks, the fit object of a hardware profile, and what they do to a prediction. */
 #include "adept_model.h"
-#include "scalar.h"
+#include "work.h"
 #include "toy_model.h"
 #include <math.h>
 #include <setjmp.h>
