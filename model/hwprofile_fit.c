@@ -242,8 +242,8 @@ static void read_transfer(adept_json_reader *r, adept_hwprofile *hw, const cJSON
 static void read_granularity(adept_json_reader *r, adept_hwprofile *hw, const char *name)
 {
     if (r->status != ADEPT_OK) return;
-    hw->granularity = (adept_granularity)adept_name_index(name, adept_granularity_name);
-    if (hw->granularity != ADEPT_GRANULARITY_MODEL && hw->granularity != ADEPT_GRANULARITY_OPERATOR)
+    hw->granularity = strcmp(name, "model") == 0 ? ADEPT_GRANULARITY_MODEL : ADEPT_GRANULARITY_OPERATOR;
+    if (hw->granularity == ADEPT_GRANULARITY_OPERATOR && strcmp(name, "operator") != 0)
         adept_json_fail(r, "fit.granularity \"%.80s\" is neither \"model\" nor \"operator\"", name);
 }
 
