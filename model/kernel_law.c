@@ -15,12 +15,6 @@
 #define WIDE_NORM 1536.0
 #define CACHE_PER_SM 102400.0
 
-const adept_kernel_parameter_info adept_kernel_parameters[ADEPT_KP_COUNT] = {
-#define X(name, low, high, def, prior, text) {#name, low, high, def, prior, text},
-    ADEPT_KERNEL_PARAMETER_LIST(X)
-#undef X
-};
-
 /* What the kernel fit finds: products on an A100, convolutions on a V100. */
 const adept_tile_menu adept_tile_menu_default[ADEPT_TILED_FAMILIES] = {
     [ADEPT_FAMILY_GEMM] = {3, {{0, 32, 64}, {0, 64, 128}, {0, 32, 32}}},

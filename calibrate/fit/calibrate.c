@@ -18,12 +18,6 @@ typedef struct request {
 
 /* ---- rows ---- */
 
-typedef struct fit_rows {
-    size_t n;
-    const adept_measurement *rows; /* copies */
-    bool limited; /* one has a power limit of its own */
-} fit_rows;
-
 /* Written so that NAN, "not measured", fails. */
 static bool is_measured(double value)
 {
@@ -33,25 +27,6 @@ static bool is_measured(double value)
 static bool tells_something(const adept_measurement *m)
 {
     return m->weight > 0.0 && (is_measured(m->step_time_s) || is_measured(m->power_avg_w));
-}
-
-/* Those with use[i] (NULL: all) that tell something. */
-static adept_status pick_rows(fit_rows *out, adept_arena *arena, const adept_measurement *rows, size_t n,
-                              const bool *use, adept_error *err)
-{
-    adept_measurement *list = adept_arena_array(arena, n + 1, sizeof *list);
-    if (!list) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", n);
-    *out = (fit_rows){.rows = list};
-    for (size_t i = 0; i < n; i++) {
-        if ((use && !use[i]) || !tells_something(&rows[i])) continue;
-        if (!rows[i].profile || !rows[i].hw)
-            return adept_error_set(err, ADEPT_E_INTERNAL, "%s:%ld: the row has no workload profile", rows[i].file,
-                                   rows[i].line);
-        list[out->n++] = rows[i];
-        out->limited = out->limited || rows[i].run.power_limit_w > 0.0;
-    }
-    if (out->n > 0) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_FIT, "no row to fit: none has a time or a power, and a weight above 0");
 }
 
 static adept_status evaluator_of(adept_evaluator **out, const adept_measurement *rows, size_t n,
@@ -74,7 +49,9 @@ typedef struct problem {
     adept_arena *arena; /* its own memory */
     adept_arena *kept;  /* memory of what becomes the result: scalars, parameters, theta */
     const adept_fit_options *options;
-    fit_rows rows;
+    size_t n_rows;
+    const adept_measurement *rows; /* copies */
+    bool limited;                  /* one has a power limit of its own */
     size_t n_scalars;
     adept_scalar *scalars;
     adept_evaluator *evaluator;
@@ -92,6 +69,25 @@ static void problem_free(problem *p)
 {
     adept_evaluator_free(p->evaluator);
     adept_arena_free(p->arena);
+}
+
+/* Those with use[i] (NULL: all) that tell something. */
+static adept_status pick_rows(problem *p, const request *q, adept_error *err)
+{
+    const bool *use = q->options->use;
+    adept_measurement *list = adept_arena_array(p->arena, q->n + 1, sizeof *list);
+    if (!list) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", q->n);
+    p->rows = list;
+    for (size_t i = 0; i < q->n; i++) {
+        const adept_measurement *row = &q->rows[i];
+        if ((use && !use[i]) || !tells_something(row)) continue;
+        if (!row->profile || !row->hw)
+            return adept_error_set(err, ADEPT_E_INTERNAL, "%s:%ld: the row has no workload profile", row->file, row->line);
+        list[p->n_rows++] = *row;
+        p->limited = p->limited || row->run.power_limit_w > 0.0;
+    }
+    if (p->n_rows > 0) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_FIT, "no row to fit: none has a time or a power, and a weight above 0");
 }
 
 static adept_status allocate(problem *p, adept_error *err)
@@ -115,7 +111,7 @@ static adept_status check_predictable(const problem *p, adept_error *err)
     adept_evaluate(o->evaluator, p->theta, p->scratch, p->scratch + o->n_rows);
     for (size_t k = 0; k < o->n_times + o->n_powers; k++) {
         size_t at = o->targets[k].at;
-        const adept_measurement *m = &p->rows.rows[at % o->n_rows];
+        const adept_measurement *m = &p->rows[at % o->n_rows];
         if (isfinite(p->scratch[at])) continue;
         if (k < o->n_times)
             return adept_error_set(err, ADEPT_E_FIT, "%s:%ld: the time of this row cannot be predicted", m->file,
@@ -155,18 +151,18 @@ static adept_status problem_init(problem *p, const request *q, adept_arena *kept
     const adept_fit_options *options = q->options;
     *p = (problem){.arena = adept_arena_new(), .kept = kept, .options = options};
     if (!p->arena) return adept_no_memory(err, "the fit");
-    adept_status status = pick_rows(&p->rows, p->arena, q->rows, q->n, options->use, err);
+    adept_status status = pick_rows(p, q, err);
     if (status == ADEPT_OK) status = adept_fit_scalars(&p->scalars, &p->n_scalars, kept, q->base, options, err);
     if (status == ADEPT_OK)
-        status = evaluator_of(&p->evaluator, p->rows.rows, p->rows.n, options->granularity, saturation, p->scalars,
+        status = evaluator_of(&p->evaluator, p->rows, p->n_rows, options->granularity, saturation, p->scalars,
                               p->n_scalars, err);
     if (status == ADEPT_OK)
-        status = adept_objective_init(&p->objective, p->arena, p->evaluator, p->rows.rows, p->rows.n,
+        status = adept_objective_init(&p->objective, p->arena, p->evaluator, p->rows, p->n_rows,
                                       options->weight_time, options->weight_power, err);
     if (status == ADEPT_OK) status = allocate(p, err);
     if (status == ADEPT_OK)
         status =
-            adept_fit_parameters_choose(p->parameters, &p->objective, q->base, options, p->rows.limited, p->arena, err);
+            adept_fit_parameters_choose(p->parameters, &p->objective, q->base, options, p->limited, p->arena, err);
     if (status != ADEPT_OK) return status;
     set_priors(p);
     p->objective.fixed = p->fixed;

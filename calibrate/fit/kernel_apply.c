@@ -1,5 +1,6 @@
 /** @file kernel_apply.c  A fit of kernels as the base of a GPU: in memory for the fit of steps, and as JSON. */
 #include "adept_json.h"
+#include "adept_operator_model.h"
 #include "kernel_fit.h"
 #include <stdlib.h>
 #include <string.h>
@@ -119,8 +120,8 @@ static adept_status set_values(adept_hwprofile *hw, const adept_kernel_fit *fit,
     adept_tile_menu *menus = adept_arena_array(hw->arena, ADEPT_TILED_FAMILIES, sizeof *menus);
     if (!list || !menus) return adept_no_memory(err, "the fit of kernels");
     if (hw->n_parameters > 0) memcpy(list, hw->parameters, hw->n_parameters * sizeof *list);
-    for (int i = 0; i < ADEPT_KP_COUNT; i++)
-        if (fit->fitted[i]) set_value(hw, list, adept_kernel_parameters[i].name, fit->theta[i]);
+    for (size_t i = 0; i < ADEPT_KP_COUNT; i++)
+        if (fit->fitted[i]) set_value(hw, list, adept_operator_parameter_info(i)->name, fit->theta[i]);
     for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
         menus[i] = hw->tiles && fit->in_sample[i].n == 0 ? hw->tiles[i] : fit->menus[i];
     hw->parameters = list;

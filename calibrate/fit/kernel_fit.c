@@ -1,5 +1,6 @@
 /** @file kernel_fit.c  The kernel law fitted to measured kernels, one family after the other; see adept_kernels.h. */
 #include "kernel_fit.h"
+#include "adept_operator_model.h"
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 #include <math.h>
@@ -68,8 +69,8 @@ double adept_kernel_row_predict_s(const adept_kernel_fit *fit, const adept_kerne
 static range range_of(const adept_kernel_problem *p, size_t i)
 {
     if (i >= p->n_law) return overhead_range[(i - p->n_law) % N_OVERHEAD];
-    const adept_kernel_parameter_info *info = &adept_kernel_parameters[p->law[i]];
-    return (range){info->low, info->high, info->fallback, info->prior};
+    const adept_parameter_info *info = adept_operator_parameter_info((size_t)p->law[i]);
+    return (range){info->low, info->high, info->fallback, adept_operator_parameter_prior((size_t)p->law[i])};
 }
 
 static size_t n_free(const adept_kernel_problem *p)
@@ -304,16 +305,16 @@ adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows
                          : fit.n_gpus > 1         ? ROWS_OF_EACH_GPU
                                                   : ROWS_PER_FAMILY,
                  .rng = gsl_rng_alloc(gsl_rng_mt19937),
-                 .fitted = calloc(rows->n + 1, sizeof *d.fitted),
-                 .held_out = calloc(rows->n + 1, sizeof *d.held_out),
-                 .room = calloc(rows->n + 1, sizeof *d.room),
+                 .fitted = calloc(3 * (rows->n + 1), sizeof *d.fitted),
                  .weights = calloc(rows->n + 1, sizeof *d.weights)};
     adept_pool *pool = adept_pool_new(options->threads);
     adept_status status;
-    if (d.rng && d.fitted && d.held_out && d.room && d.weights && pool) {
+    if (d.rng && d.fitted && d.weights && pool) {
+        d.held_out = d.fitted + rows->n + 1;
+        d.room = d.held_out + rows->n + 1;
         gsl_rng_set(d.rng, (unsigned long)options->seed);
-        for (int i = 0; i < ADEPT_KP_COUNT; i++)
-            fit.theta[i] = adept_kernel_parameters[i].fallback;
+        for (size_t i = 0; i < ADEPT_KP_COUNT; i++)
+            fit.theta[i] = adept_operator_parameter_info(i)->fallback;
         memcpy(fit.menus, adept_tile_menu_default, sizeof fit.menus);
         status = fit_and_score(&fit, &d, options->stop, pool, err);
     } else {
@@ -321,8 +322,6 @@ adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows
     }
     if (d.rng) gsl_rng_free(d.rng);
     free(d.fitted);
-    free(d.held_out);
-    free(d.room);
     free(d.weights);
     adept_pool_free(pool);
     if (status == ADEPT_OK) *out = fit;

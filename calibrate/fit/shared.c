@@ -16,25 +16,31 @@ struct adept_shared {
 
 /* ---- life ---- */
 
-static adept_hwprofile *new_base(void)
+/* Its texts stay those of the original, which must live longer. */
+static adept_hwprofile *copy_of(const adept_hwprofile *hw)
 {
     adept_arena *arena = adept_arena_new();
-    adept_hwprofile *hw = arena ? adept_arena_alloc(arena, sizeof *hw) : NULL;
-    if (!hw) {
+    adept_hwprofile *copy = arena ? adept_arena_alloc(arena, sizeof *copy) : NULL;
+    if (!copy) {
         adept_arena_free(arena);
         return NULL;
     }
-    *hw = (adept_hwprofile){.arena = arena,
-                            .name = "shared",
+    *copy = *hw;
+    copy->arena = arena;
+    return copy;
+}
+
+static adept_hwprofile *new_base(void)
+{
+    adept_hwprofile base = {.name = "shared",
                             .vendor = "",
                             .architecture = "",
                             .path = "shared",
                             .transferred = true,
                             .granularity = ADEPT_GRANULARITY_OPERATOR};
-#define X(name, required, text) hw->specs.name = NAN; /* it has no sheet */
-    ADEPT_SPEC_LIST(X)
-#undef X
-    return hw;
+    for (size_t i = 0; i < ADEPT_SPECS; i++)
+        ((double *)&base.specs)[i] = NAN; /* it has no sheet */
+    return copy_of(&base);
 }
 
 adept_shared *adept_shared_new(void)
@@ -192,20 +198,6 @@ adept_status adept_shared_fit_kernels(adept_shared *s, adept_kernel_fit *out, co
 }
 
 /* ---- folds ---- */
-
-/* Its texts stay those of the original, which must live longer. */
-static adept_hwprofile *copy_of(const adept_hwprofile *hw)
-{
-    adept_arena *arena = adept_arena_new();
-    adept_hwprofile *copy = arena ? adept_arena_alloc(arena, sizeof *copy) : NULL;
-    if (!copy) {
-        adept_arena_free(arena);
-        return NULL;
-    }
-    *copy = *hw;
-    copy->arena = arena;
-    return copy;
-}
 
 /* Everything of `s` but its kernels and the record of them, and the rows on the copied GPUs. */
 static adept_shared *copy(const adept_shared *s, const adept_measurement *rows, size_t n)

@@ -17,20 +17,15 @@ typedef struct sample {
     double low, high; /* NAN: no interval */
 } sample;
 
-static sample time_of(const adept_scored *s)
-{
-    return (sample){s->measured->step_time_s, s->time_s, s->time_low_s, s->time_high_s};
-}
+typedef enum quantity { TIME, POWER, ENERGY } quantity;
 
-static sample power_of(const adept_scored *s)
+/* Energy is NAN as soon as one factor is. */
+static sample sample_of(const adept_scored *s, quantity of)
 {
-    return (sample){s->measured->power_avg_w, s->power_w, s->power_low_w, s->power_high_w};
-}
-
-/* NAN as soon as one factor is. */
-static sample energy_of(const adept_scored *s)
-{
-    return (sample){s->measured->step_time_s * s->measured->power_avg_w, s->time_s * s->power_w, NAN, NAN};
+    const adept_measurement *m = s->measured;
+    if (of == TIME) return (sample){m->step_time_s, s->time_s, s->time_low_s, s->time_high_s};
+    if (of == POWER) return (sample){m->power_avg_w, s->power_w, s->power_low_w, s->power_high_w};
+    return (sample){m->step_time_s * m->power_avg_w, s->time_s * s->power_w, NAN, NAN};
 }
 
 static double quantile(const double *sorted, size_t n, double q)
@@ -41,14 +36,14 @@ static double quantile(const double *sorted, size_t n, double q)
 }
 
 /* `absolute` is room for n numbers. Returns how many measured values lie inside their interval. */
-static size_t stats_of(adept_error_stats *out, sample (*get)(const adept_scored *), const adept_scored *rows,
+static size_t stats_of(adept_error_stats *out, quantity of, const adept_scored *rows,
                        const size_t *index, size_t n, double *absolute)
 {
     adept_error_stats s = {.mape = NAN, .median = NAN, .p90 = NAN, .max = NAN, .bias = NAN, .coverage = NAN};
     double sum = 0.0, sum_signed = 0.0;
     size_t inside = 0;
     for (size_t i = 0; i < n; i++) {
-        sample x = get(&rows[index ? index[i] : i]);
+        sample x = sample_of(&rows[index ? index[i] : i], of);
         if (isnan(x.measured) || isnan(x.predicted)) continue;
         double error = 100.0 * (x.predicted - x.measured) / x.measured;
         absolute[s.n++] = fabs(error);
@@ -77,9 +72,9 @@ adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, con
     double *room = malloc((n ? n : 1) * sizeof *room);
     if (!room) return adept_error_set(err, ADEPT_E_NOMEM, "errors of %zu rows: out of memory", n);
     adept_metrics m = {.n = n, .coverage = NAN};
-    size_t inside = stats_of(&m.time, time_of, rows, index, n, room);
-    inside += stats_of(&m.power, power_of, rows, index, n, room);
-    stats_of(&m.energy, energy_of, rows, index, n, room);
+    size_t inside = stats_of(&m.time, TIME, rows, index, n, room);
+    inside += stats_of(&m.power, POWER, rows, index, n, room);
+    stats_of(&m.energy, ENERGY, rows, index, n, room);
     free(room);
     m.mape_combined = SHARE_TIME * m.time.mape + SHARE_POWER * m.power.mape;
     size_t n_interval = m.time.n_interval + m.power.n_interval;

@@ -127,7 +127,7 @@ static adept_status set_range(adept_intervals *v, const adept_measurement *rows,
     for (size_t i = 0; i < n; i++) {
         adept_prediction p;
         adept_run run = rows[i].run;
-        run.granularity = granularity == ADEPT_GRANULARITY_OPERATOR ? ADEPT_GRANULARITY_OPERATOR : ADEPT_GRANULARITY_MODEL;
+        run.granularity = granularity;
         adept_status status = adept_predict(&p, rows[i].profile, rows[i].hw, &run, err);
         if (status != ADEPT_OK) return status;
 #define X(name, text) extend(&v->low.name, &v->high.name, p.range.name);

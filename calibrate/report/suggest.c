@@ -133,20 +133,12 @@ static adept_status add_changed(search *s, const candidate *from, adept_measurem
     return ADEPT_OK;
 }
 
-static bool has_units(const adept_specs *s, adept_precision precision)
+/* Another way of running this model, and not the same once more: TF32's flag is ignored where there are no units. What
+ * the GPU cannot run is no candidate. */
+static bool is_another_way(const adept_specs *s, adept_precision precision)
 {
-    switch (precision) {
-    case ADEPT_FP32:
-        return true;
-    case ADEPT_TF32:
-        return !isnan(s->tensor_tf32_flops_per_s); /* the flag is ignored elsewhere */
-    case ADEPT_AMP_BF16:
-        return !isnan(s->tensor_bf16_flops_per_s) || !isnan(s->vector_bf16_flops_per_s);
-    case ADEPT_AMP_FP16:
-        return !isnan(s->tensor_fp16_flops_per_s) || !isnan(s->vector_fp16_flops_per_s);
-    default:
-        return false; /* another model, not another way of running this one */
-    }
+    if (adept_precision_is_pure(precision)) return false;
+    return precision != ADEPT_TF32 || !isnan(s->tensor_tf32_flops_per_s);
 }
 
 /* Half the smallest batch, twice the largest, and at the largest the precisions that were not measured. */
@@ -167,7 +159,7 @@ static adept_status vary_workload(search *s, const candidate *like, adept_error 
     if (status == ADEPT_OK) status = add_changed(s, largest, twice, err);
     for (int p = ADEPT_FP32; p < ADEPT_PRECISION_COUNT && status == ADEPT_OK; p++) {
         adept_measurement_change to = {.precision = adept_precision_name((adept_precision)p)};
-        if (has_units(&like->like->hw->specs, (adept_precision)p) && !measured[p])
+        if (is_another_way(&like->like->hw->specs, (adept_precision)p) && !measured[p])
             status = add_changed(s, largest, to, err);
     }
     return status;

@@ -161,12 +161,4 @@ ADEPT_API double adept_kernel_causal_keys(double queries, double keys, double bl
 /** Do operands miss the cache less, in proportion to l2_bytes / sm_count? Else these do not matter for it. */
 ADEPT_API bool adept_kernel_l2_matters(const adept_kernel_case *c);
 
-/** Name, bounds, default and spread of one parameter. */
-typedef struct adept_kernel_parameter_info {
-    const char *name;
-    double low, high, fallback, prior;
-    const char *meaning;
-} adept_kernel_parameter_info;
-ADEPT_API extern const adept_kernel_parameter_info adept_kernel_parameters[ADEPT_KP_COUNT];
-
 #endif

@@ -274,7 +274,7 @@ static void some_kernels(adept_kernel_fit *fit)
 {
     memset(fit, 0, sizeof *fit);
     for (int i = 0; i < ADEPT_KP_COUNT; i++)
-        fit->theta[i] = adept_kernel_parameters[i].fallback;
+        fit->theta[i] = adept_operator_parameter_info((size_t)i)->fallback;
     memcpy(fit->menus, adept_tile_menu_default, sizeof fit->menus);
     fit->menus[ADEPT_FAMILY_GEMM] = (adept_tile_menu){2, {{0, 256, 64}, {0, 32, 32}}};
     fit->theta[ADEPT_KP_r_tile_gemm] = 33;

@@ -1,4 +1,5 @@
 /** @file test_kernel_fit.c  Measured kernels: the CSV, the loss's gradient, and fits of a known truth. */
+#include "adept_operator_model.h"
 #include "adept_kernels.h"
 #include "kernel_fit.h"
 #include <math.h>
@@ -252,7 +253,7 @@ static void truth(adept_kernel_fit *fit)
 {
     memset(fit, 0, sizeof *fit);
     for (int i = 0; i < ADEPT_KP_COUNT; i++)
-        fit->theta[i] = adept_kernel_parameters[i].fallback;
+        fit->theta[i] = adept_operator_parameter_info((size_t)i)->fallback;
     memcpy(fit->menus, adept_tile_menu_default, sizeof fit->menus);
     fit->menus[ADEPT_FAMILY_BMM] = (adept_tile_menu){1, {{0, 64, 128}}};
     fit->theta[ADEPT_KP_beta_mem] = 0.9;

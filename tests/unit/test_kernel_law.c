@@ -1,4 +1,5 @@
 /** @file test_kernel_law.c  The law of granularity "operator": worked examples, derivatives, monotonicity. */
+#include "adept_operator_model.h"
 #include "adept_kernel_law.h"
 #include <math.h>
 #include <setjmp.h>
@@ -22,7 +23,7 @@ static const adept_kernel_case toy = {.family = ADEPT_FAMILY_GEMM,
 static void defaults(double *theta)
 {
     for (int i = 0; i < ADEPT_KP_COUNT; i++)
-        theta[i] = adept_kernel_parameters[i].fallback;
+        theta[i] = adept_operator_parameter_info((size_t)i)->fallback;
 }
 
 /* Saturations at 1 (their references far below any dimension), full peaks. */
@@ -375,7 +376,7 @@ static void test_gradient(void **state)
         double theta[ADEPT_KP_COUNT];
         adept_kernel_gradient gradient = {{0}, {0}};
         for (int i = 0; i < ADEPT_KP_COUNT; i++)
-            theta[i] = adept_kernel_parameters[i].fallback * exp(uniform(-0.3, 0.1));
+            theta[i] = adept_operator_parameter_info((size_t)i)->fallback * exp(uniform(-0.3, 0.1));
         adept_kernel_time t = adept_kernel_law(&c, theta, adept_tile_menu_default, 2, &gradient);
         assert_true(t.core_s >= 0 && t.core_s <= t.time_s * (1 + 1e-12));
         for (int i = 0; i < ADEPT_KP_COUNT; i++) {

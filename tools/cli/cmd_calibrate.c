@@ -139,7 +139,7 @@ static adept_status report_kernels(adept_cli *cli, FILE *out, const adept_kernel
 static bool is_fitted(const adept_kernel_fit *fit, const char *parameter)
 {
     for (int i = 0; i < ADEPT_KP_COUNT; i++)
-        if (strcmp(adept_kernel_parameters[i].name, parameter) == 0) return fit->fitted[i];
+        if (strcmp(adept_operator_parameter_info((size_t)i)->name, parameter) == 0) return fit->fitted[i];
     return false;
 }
 
