@@ -2,10 +2,11 @@
  * it for every configuration. */
 #include "adept_handlers.h"
 #include "adept_import.h"
-#include "cache.h"
+#include "adept_file.h"
 #include "dataset_private.h"
 #include "sha256.h"
 #include "worker_pool.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
@@ -14,6 +15,137 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---------------------------------------------------------------- kept graphs ------------------------------------ */
+
+#define MAX_BYTES ((size_t)256 << 20)
+static const char magic[] = "adept-cache 2 ";
+#define HEAD_BYTES (sizeof magic - 1 + 64 + 1)
+
+/* Graphs kept on disk between runs under a hash of the file they were made from. One file per graph: a line with the hash
+ * of the rest, then its bytes. A file that does not match its hash (a crash, a full disk, a hand) is as good as none and
+ * will be written anew. */
+typedef struct graph_cache {
+    char *folder;   /* malloc'ed; NULL: nothing is kept */
+    char maker[65]; /* hash of the program that reads models: another build may read them differently */
+} graph_cache;
+
+/* The version alone would let a rebuilt program take what its older self read: the program's own bytes count, and those of
+ * the module that reads TorchScript. */
+static void name_maker(graph_cache *cache)
+{
+    char hashes[2][65] = {"", ""}, module[ADEPT_MODULE_PATH_BYTES], text[160];
+
+    (void)adept_file_sha256(hashes[0], "/proc/self/exe", NULL);
+    if (adept_torch_module_find(module, NULL, "", NULL) == ADEPT_OK) (void)adept_file_sha256(hashes[1], module, NULL);
+    snprintf(text, sizeof text, "%s %s", hashes[0], hashes[1]);
+    (void)adept_bytes_sha256(cache->maker, text, strlen(text), NULL);
+}
+
+/* @param folder  NULL: $XDG_CACHE_HOME/adept, else $HOME/.cache/adept; none if neither variable is set. It is made when the
+ * first graph is kept. @return false when memory is out */
+static bool cache_open(graph_cache *cache, const char *folder)
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n = 0;
+
+    *cache = (graph_cache){.folder = NULL};
+    if (folder)
+        n = asprintf(&cache->folder, "%s", folder);
+    else if (base && base[0] == '/') /* XDG Base Directory Specification: relative ones are to be ignored */
+        n = asprintf(&cache->folder, "%s/adept", base);
+    else if (home && home[0])
+        n = asprintf(&cache->folder, "%s/.cache/adept", home);
+    if (n < 0) {
+        cache->folder = NULL;
+        return false;
+    }
+    if (cache->folder) name_maker(cache);
+    return true;
+}
+
+static void cache_close(graph_cache *cache)
+{
+    free(cache->folder);
+    cache->folder = NULL;
+}
+
+/* Of what this program makes of a file, by the file's SHA-256. */
+static void cache_key(char key[65], const graph_cache *cache, const char *file_sha256)
+{
+    char text[256];
+
+    snprintf(text, sizeof text, "%s\n%s\n%s", ADEPT_VERSION, cache->maker, file_sha256);
+    (void)adept_bytes_sha256(key, text, strlen(text), NULL); /* out of memory: an empty key, never found and never kept */
+}
+
+static char *path_of(const graph_cache *cache, const char *key)
+{
+    char *path = NULL;
+
+    if (!cache->folder || key[0] == '\0' || asprintf(&path, "%s/%s", cache->folder, key) < 0) return NULL;
+    return path;
+}
+
+/* Kept bytes, malloc'ed; NULL if there are none or they are damaged. */
+static char *cache_get(const graph_cache *cache, const char *key, size_t *size)
+{
+    char *path = path_of(cache, key), *file = NULL;
+    char hash[65];
+    size_t n = 0;
+    bool ok = path && adept_file_read(&file, &n, path, MAX_BYTES, NULL) == ADEPT_OK && n > HEAD_BYTES &&
+              memcmp(file, magic, sizeof magic - 1) == 0 && file[HEAD_BYTES - 1] == '\n';
+
+    free(path);
+    ok = ok && adept_bytes_sha256(hash, file + HEAD_BYTES, n - HEAD_BYTES, NULL) == ADEPT_OK &&
+         memcmp(hash, file + sizeof magic - 1, 64) == 0;
+    if (!ok) {
+        free(file);
+        return NULL;
+    }
+    *size = n - HEAD_BYTES;
+    memmove(file, file + HEAD_BYTES, *size);
+    return file;
+}
+
+static bool make_folders(const char *path)
+{
+    char *copy = strdup(path);
+    bool ok = copy != NULL;
+
+    for (char *at = copy; ok && *at; at++) {
+        if (*at != '/' || at == copy) continue;
+        *at = '\0';
+        ok = mkdir(copy, 0777) == 0 || errno == EEXIST || errno == EROFS || errno == EACCES;
+        *at = '/';
+    }
+    ok = ok && (mkdir(path, 0700) == 0 || errno == EEXIST);
+    free(copy);
+    return ok;
+}
+
+/* The old bytes, if any, survive a failure. */
+static adept_status cache_put(const graph_cache *cache, const char *key, const char *bytes, size_t size, adept_error *err)
+{
+    if (!cache->folder) return ADEPT_OK;
+    char hash[65], *path = path_of(cache, key);
+    char *file = path && size < MAX_BYTES ? malloc(HEAD_BYTES + size + 1) : NULL;
+    adept_status status =
+        file ? adept_bytes_sha256(hash, bytes, size, err) : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+
+    if (status == ADEPT_OK && !make_folders(cache->folder))
+        status = adept_error_set(err, ADEPT_E_IO, "%s: cannot make the folder: %s", cache->folder, strerror(errno));
+    if (status == ADEPT_OK) {
+        snprintf(file, HEAD_BYTES + 1, "%s%s\n", magic, hash);
+        memcpy(file + HEAD_BYTES, bytes, size);
+        status = adept_file_write(path, file, HEAD_BYTES + size, err);
+    }
+    free(file);
+    free(path);
+    return status;
+}
+
+/* ---------------------------------------------------------------- profiles --------------------------------------- */
 
 /* A distinct configuration of a model. */
 typedef struct entry {
@@ -30,7 +162,7 @@ typedef struct maker {
     adept_dataset *d;
     const adept_dataset_options *options;
     adept_arena *arena; /* configurations, until the profiles are there */
-    adept_cache cache;
+    graph_cache cache;
     bool cache_failed;
     size_t n;
     entry *entries;
@@ -183,7 +315,7 @@ static void keep(maker *p, const char *key, const adept_graph *graph)
     adept_error err = {0};
     adept_status status = adept_graph_write(&bytes, graph, &err);
 
-    if (status == ADEPT_OK) status = adept_cache_put(&p->cache, key, (const char *)bytes.data, bytes.size, &err);
+    if (status == ADEPT_OK) status = cache_put(&p->cache, key, (const char *)bytes.data, bytes.size, &err);
     free(bytes.data);
     if (status == ADEPT_OK) return;
     p->cache_failed = true; /* nothing is lost but time */
@@ -203,8 +335,8 @@ static void recall(maker *p, adept_dataset_model *m)
     else if (status == ADEPT_OK)
         status = adept_file_sha256(m->sha256, m->path, &m->err);
     if (status != ADEPT_OK || m->graph || p->options->no_cache) return;
-    adept_cache_key(key, &p->cache, m->sha256);
-    char *kept = adept_cache_get(&p->cache, key, &size);
+    cache_key(key, &p->cache, m->sha256);
+    char *kept = cache_get(&p->cache, key, &size);
     if (kept) take_kept(m, kept, size);
     free(kept);
 }
@@ -216,7 +348,7 @@ static void import(maker *p, adept_dataset_model *m)
     adept_status status = adept_import_model(&m->graph, m->path, &how, &m->err);
 
     if (status != ADEPT_OK || p->options->no_cache || p->cache_failed) return;
-    adept_cache_key(key, &p->cache, m->graph->sha256);
+    cache_key(key, &p->cache, m->graph->sha256);
     keep(p, key, m->graph);
 }
 
@@ -325,7 +457,7 @@ static void maker_free(maker *p)
     }
     free(p->entries);
     free(p->of_row);
-    adept_cache_close(&p->cache);
+    cache_close(&p->cache);
     adept_arena_free(p->arena);
 }
 
@@ -337,7 +469,7 @@ adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_option
 
     p.entries = calloc(d->n + 1, sizeof *p.entries);
     p.of_row = calloc(d->n + 1, sizeof *p.of_row);
-    if (!p.arena || !p.entries || !p.of_row || !adept_cache_open(&p.cache, p.options->cache))
+    if (!p.arena || !p.entries || !p.of_row || !cache_open(&p.cache, p.options->cache))
         status = adept_no_memory(err, "the measurements");
     if (status == ADEPT_OK) status = add_rows(&p, err);
     if (status == ADEPT_OK) status = make_profiles(&p, err);
