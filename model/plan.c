@@ -531,7 +531,9 @@ static void bound_interval(adept_estimate *e, const adept_plan *plan, const adep
 void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_run *run)
 {
     const adept_range_point point = adept_plan_range_point(plan, run);
-    const adept_intervals *intervals = plan->notes & ADEPT_NOTE_UNCALIBRATED ? NULL : plan->hw->intervals;
+    const adept_run how = {.granularity = plan->granularity};
+    bool fitted = adept_calibrated_for(plan->hw, &how) || adept_transferred_for(plan->hw, &how);
+    const adept_intervals *intervals = fitted ? plan->hw->intervals : NULL;
     if (adept_intervals_fill(e, intervals, &point, &plan->described) > 0.0) e->notes |= ADEPT_NOTE_OUTSIDE;
     bound_interval(e, plan, &point);
 }

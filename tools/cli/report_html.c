@@ -115,7 +115,7 @@ static void put_method(adept_page *page, const adept_step *r)
     } else if (adept_calibrated_in(r->hw, r->run, r->profile->precision)) {
         put_paragraph(page, "%s is calibrated: the parameters were fitted to measurements of it.", r->hw->name);
     } else if (adept_calibrated_for(r->hw, r->run)) {
-        put_paragraph(page, "%s is calibrated in other precisions than %s only: there is no interval.",
+        put_paragraph(page, "%s is calibrated in other precisions than %s only; the interval is wider for it.",
                       r->hw->name, adept_precision_name(r->profile->precision));
     } else {
         put_paragraph(page,

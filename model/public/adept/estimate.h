@@ -25,7 +25,7 @@ typedef enum adept_bound { ADEPT_BOUND_COMPUTE, ADEPT_BOUND_MEMORY, ADEPT_BOUND_
 
 /* Bits of adept_estimate.notes. */
 enum {
-    ADEPT_NOTE_UNCALIBRATED = 1,  /* nobody measured this GPU in this precision, nor were parameters transferred: there is no interval */
+    ADEPT_NOTE_UNCALIBRATED = 1,  /* nobody measured this GPU, or not in this precision, nor were parameters transferred to it */
     ADEPT_NOTE_NO_POWER = 2,      /* power and energy are not known: the GPU's sheet has no tdp_w */
     ADEPT_NOTE_NO_ROOM = 4,       /* needs more memory than the GPU has */
     ADEPT_NOTE_OUTSIDE = 8,       /* outside what the GPU was calibrated with: intervals are wider */
