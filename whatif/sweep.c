@@ -245,7 +245,7 @@ static adept_status walk_workload(walk *w, adept_error *err)
 {
     const grid *g = &w->grid;
     const adept_sweep *s = g->sweep;
-    adept_sweep_workload workload = {.precision = -1, .mode = -1, .attention = -1};
+    adept_sweep_workload workload = {.precision = -1, .mode = -1, .attention = -1, .execution = -1};
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < g->first[ADEPT_SWEEP_GPU]; i++)
         if (!adept_sweep_set_workload(&workload, axis_at(g, i), g->at[g->axis[i]]))

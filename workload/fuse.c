@@ -55,14 +55,16 @@ static void follow_record(fuser *f, size_t i)
         if (t->storage >= 0) f->writer[t->storage] = (int32_t)i;
 }
 
-/* What the model returns is written. */
-static void spill_value(fuser *f, const adept_value *v, int depth)
+/* What the model returns is written. Lists of the same lists unfold: what is visited counts. */
+static adept_status spill_value(fuser *f, const adept_value *v, int depth)
 {
+    adept_status status = adept_interp_count(f->in, 1);
     if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->storage >= 0 && f->writer[v->u.t->storage] >= 0)
         f->spilled[f->writer[v->u.t->storage]] = true;
-    if (depth > 64 || !adept_value_is_container(v)) return;
-    for (size_t i = 0; i < v->u.list->n; i++)
-        spill_value(f, &v->u.list->items[i], depth + 1);
+    if (depth > 64 || !adept_value_is_container(v)) return status;
+    for (size_t i = 0; i < v->u.list->n && !status; i++)
+        status = spill_value(f, &v->u.list->items[i], depth + 1);
+    return status;
 }
 
 static double tensors_bytes(adept_tensor_cursor at)
@@ -113,10 +115,11 @@ adept_status adept_fuse_generated(adept_interp *in, adept_cost *costs)
     if (room) memset(f.writer, -1, (in->run.n_storages + 1) * sizeof *f.writer);
     for (size_t i = 0; i < n && room; i++)
         follow_record(&f, i);
-    for (int32_t i = 0; i < body->n_returns && room; i++)
-        spill_value(&f, &in->env[body->returns[i]], 0);
-    for (size_t i = 0; i < n && room; i++)
+    adept_status status = room ? ADEPT_OK : adept_interp_nomem(in);
+    for (int32_t i = 0; i < body->n_returns && !status; i++)
+        status = spill_value(&f, &in->env[body->returns[i]], 0);
+    for (size_t i = 0; i < n && !status; i++)
         if (is_generated(&costs[i])) shrink_record(&f, i);
     free(f.writer), free(f.spilled), free(f.used), free(f.joined), free(f.joined_grad);
-    return room ? ADEPT_OK : adept_interp_nomem(in);
+    return status;
 }

@@ -104,6 +104,17 @@ expect_error 2 'not a whole number below 9e\+15' sweep "$profile" --gpu a100 --v
 expect_error 2 'internode_latency_s: 0 is not above 0' sweep "$profile" --gpu a100 --gpus 4 --vary internode_latency_s=0
 expect_error 2 'given twice' sweep "$profile" --gpu a100 --vary gpus=1 --vary gpus=2
 expect_error 2 'not one of fp32' sweep "$profile" --gpu a100 --vary precision=fp31
+# How it runs: each point is what predict says of those options, and only graphs do not depend on the host.
+expect_ok sweep "$profile" --gpu a100 --vary execution=eager,graphs,compile --vary host_launch_s=1e-5,5e-5 --csv
+cp "$work/out" "$work/executions"
+run predict "$profile" --gpu a100 --execution compile --host-launch 50us --json
+checks=$((checks + 1))
+"$python" - "$work/executions" "$work/out" <<'END' || fail "execution and host_launch_s"
+import csv, json, sys
+rows = {(r["execution"], float(r["host_launch_s"])): float(r["step_time_s"]) for r in csv.DictReader(open(sys.argv[1]))}
+assert rows["compile", 5e-5] == json.load(open(sys.argv[2]))["step_time_s"]
+assert rows["graphs", 1e-5] == rows["graphs", 5e-5] < rows["compile", 5e-5] < rows["eager", 5e-5]
+END
 expect_ok sweep "$profile" --gpu a100 --vary precision=fp32,bf16 --vary mode=train,infer --csv
 expect_error 2 'vary is missing' sweep "$profile" --gpu a100
 expect_error 2 'gpu is missing' sweep "$profile" --vary batch=1

@@ -147,7 +147,7 @@ adept_status adept_load_profile(adept_cli *cli, adept_profile **out, const char 
 
 /* ---------------------------------------------------------------- those of a sweep ------------------------------- */
 
-static const adept_sweep_workload unvaried = {.precision = -1, .mode = -1, .attention = -1};
+static const adept_sweep_workload unvaried = {.precision = -1, .mode = -1, .attention = -1, .execution = -1};
 
 adept_status adept_sweep_source_open(adept_cli *cli, adept_sweep_source *out, const char *path,
                                      const adept_workload_options *options)
@@ -167,7 +167,7 @@ void adept_sweep_source_close(adept_sweep_source *s)
 static bool same_operators(const adept_sweep_workload *a, const adept_sweep_workload *b)
 {
     return a->batch_size == b->batch_size && a->seq_length == b->seq_length && a->precision == b->precision &&
-           a->mode == b->mode && a->attention == b->attention;
+           a->mode == b->mode && a->attention == b->attention && a->execution == b->execution;
 }
 
 static adept_status walk(const adept_sweep_source *s, adept_profile **out, const adept_sweep_workload *w,
@@ -179,6 +179,7 @@ static adept_status walk(const adept_sweep_source *s, adept_profile **out, const
     if (w->precision >= 0) config.precision = (adept_precision)w->precision;
     if (w->mode >= 0) config.mode = (adept_mode)w->mode;
     if (w->attention >= 0) config.attention = (adept_attention)w->attention;
+    if (w->execution >= 0) config.execution = (adept_execution)w->execution;
     return adept_profile_build(out, s->graph, adept_handlers(), &config, NULL, NULL, err);
 }
 

@@ -16,6 +16,7 @@
     X(MODE, "mode", WORKLOAD)                                                                                          \
     X(OPTIMIZER, "optimizer", WORKLOAD)                                                                                \
     X(ATTENTION, "attention", WORKLOAD)                                                                                \
+    X(EXECUTION, "execution", WORKLOAD)                                                                                \
     X(GPU, "gpu", GPU)                                                                                                 \
     X(GPUS, "gpus", RUN)                                                                                               \
     X(NODES, "nodes", RUN)                                                                                             \
@@ -23,6 +24,7 @@
     X(CLOCK, "clock_hz", RUN)                                                                                          \
     X(INTERNODE_BANDWIDTH, "internode_bytes_per_s", RUN)                                                               \
     X(INTERNODE_LATENCY, "internode_latency_s", RUN)                                                                   \
+    X(HOST_LAUNCH, "host_launch_s", RUN)                                                                         \
     X(BUCKET, "bucket_bytes", RUN)                                                                                     \
     X(ALLREDUCE, "allreduce", RUN)                                                                                     \
     X(OVERLAP, "overlap", RUN)
@@ -86,7 +88,7 @@ ADEPT_API adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_s
 /* What a point's workload has instead of the sweep's own. */
 typedef struct adept_sweep_workload {
     int64_t batch_size, seq_length, grad_accum; /* 0: not varied */
-    int precision, mode, attention; /* -1: not varied, else adept_precision, adept_mode, adept_attention */
+    int precision, mode, attention, execution; /* -1: not varied, else adept_precision, adept_mode, ... */
     const char *optimizer;          /* NULL: not varied */
 } adept_sweep_workload;
 
