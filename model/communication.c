@@ -73,7 +73,9 @@ adept_status adept_network_of(adept_network *out, const adept_run *run, adept_er
 {
     int64_t gpus = run->gpus == 0 ? 1 : run->gpus, nodes = run->nodes == 0 ? 1 : run->nodes;
     adept_status status = check(run, gpus, nodes, err);
-    *out = (adept_network){.flat = run->overlap == ADEPT_OVERLAP_NONE};
+    out->n = 0; /* laws behind the last one are left as they are: a prediction has no time to clear them */
+    out->in_switch = false;
+    out->flat = run->overlap == ADEPT_OVERLAP_NONE;
     if (status != ADEPT_OK || gpus < 2) return status;
     if (run->allreduce != ADEPT_ALLREDUCE_TREE) out->laws[out->n++] = law_of(run, (double)gpus, (double)nodes, false);
     if (run->allreduce != ADEPT_ALLREDUCE_RING) out->laws[out->n++] = law_of(run, (double)gpus, (double)nodes, true);
@@ -97,24 +99,24 @@ static const struct {
 #define SWITCH_VOLUME 1.27
 #define SWITCH_MIN_GPUS 5.0
 
-adept_network adept_network_of_nccl(const adept_network *net, double gpus)
+void adept_network_of_nccl(adept_network *out, const adept_network *net, double gpus)
 {
-    const size_t n_protocols = sizeof protocols / sizeof *protocols;
-    adept_network out = {.flat = net->flat};
-    for (size_t i = 0; i < net->n * n_protocols; i++) {
+    const size_t n_protocols = sizeof protocols / sizeof *protocols, n = net->n * n_protocols;
+    for (size_t i = n; i-- > 0;) { /* the last first: out may be net */
         adept_allreduce_law law = net->laws[i / n_protocols];
         if (law.hops > 0.0) { /* else every node has one GPU */
             law.hops = (law.hops + STARTING_HOPS) * protocols[i % n_protocols].latency;
             law.volume = (law.volume + OWN_VOLUME) * OF_8_GPUS * protocols[i % n_protocols].volume;
         }
-        out.laws[out.n++] = law;
+        out->laws[i] = law;
     }
-    if (net->n > 0 && net->in_switch && gpus >= SWITCH_MIN_GPUS) {
-        adept_allreduce_law law = out.laws[n_protocols - 1];
-        law.volume = SWITCH_VOLUME * (1.0 + 1.0 / gpus);
-        out.laws[out.n++] = law;
-    }
-    return out;
+    bool adds = n > 0 && net->in_switch && gpus >= SWITCH_MIN_GPUS;
+    out->flat = net->flat;
+    out->in_switch = false;
+    out->n = n;
+    if (!adds) return;
+    out->laws[n] = out->laws[n_protocols - 1];
+    out->laws[out->n++].volume = SWITCH_VOLUME * (1.0 + 1.0 / gpus);
 }
 
 const adept_allreduce_law *adept_network_law(const adept_network *net, double bytes, double l_hop_s,

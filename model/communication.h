@@ -33,8 +33,9 @@ typedef struct adept_network {
 /** @return ADEPT_E_USAGE if the GPUs do not fill the nodes, or nothing is said of the network between them */
 adept_status adept_network_of(adept_network *out, const adept_run *run, adept_error *err);
 
-/** The same network as NCCL uses it, which granularity "operator" counts on: docs/MODEL.md, section 8. */
-adept_network adept_network_of_nccl(const adept_network *net, double gpus);
+/** The same network as NCCL uses it, which granularity "operator" counts on: docs/MODEL.md, section 8.
+ *  @param out  may be net */
+void adept_network_of_nccl(adept_network *out, const adept_network *net, double gpus);
 
 /** The law that holds for that many bytes; NULL if nothing is sent. */
 const adept_allreduce_law *adept_network_law(const adept_network *net, double bytes, double l_hop_s,

@@ -41,7 +41,7 @@ void adept_operator_set_run(adept_operator_numbers *n, const double *row, const 
     n->limit_w = row[ADEPT_ROW_LIMIT_W];
     n->max_clock = row[ADEPT_ROW_MAX_CLOCK];
     n->host_launch_s = row[ADEPT_ROW_HOST_S];
-    n->network = adept_network_of_nccl(net, n->gpus);
+    adept_network_of_nccl(&n->network, net, n->gpus);
 }
 
 /* ---- one kernel at full clock ---- */

@@ -98,7 +98,7 @@ double adept_allreduce_s(const adept_hwprofile *hw, int64_t gpus, double bytes, 
     adept_network net;
     if (adept_network_of(&net, &run, NULL) != ADEPT_OK) return NAN;
     net.in_switch = adds_in_switch(hw, &run);
-    net = adept_network_of_nccl(&net, (double)gpus);
+    adept_network_of_nccl(&net, &net, (double)gpus);
     return adept_network_allreduce_s(&net, bytes, l_hop_s, bytes_per_s);
 }
 

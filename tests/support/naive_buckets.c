@@ -73,7 +73,7 @@ naive_communication naive_communication_of(const adept_profile *prof, const adep
         host_s += plan.pieces[i].executions * op_host_s[plan.pieces[i].op];
     }
     net.in_switch = naive_switch_adds(hw, run);
-    net = adept_network_of_nccl(&net, (double)run->gpus);
+    adept_network_of_nccl(&net, &net, (double)run->gpus);
     /* where the GPU waits, gradients are complete when the host has launched what makes them */
     bool waits = naive_operator_predict(&(adept_placement){prof, hw, *run}, theta).host_bound && host_s > device_s;
     const naive_bucket_rule rule = {fmin(ADEPT_FIRST_BUCKET_BYTES, bytes), bytes, theta[ADEPT_OP_l_hop_s],

@@ -117,7 +117,7 @@ static double nccl_s(adept_run run, bool in_switch, double bytes)
     adept_network net;
     assert_int_equal(adept_network_of(&net, &run, NULL), ADEPT_OK);
     net.in_switch = in_switch;
-    net = adept_network_of_nccl(&net, (double)run.gpus);
+    adept_network_of_nccl(&net, &net, (double)run.gpus);
     return adept_network_allreduce_s(&net, bytes, 1e-6, 1e11);
 }
 
