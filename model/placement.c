@@ -84,7 +84,15 @@ static adept_status check_host(const adept_hwprofile *hw, const adept_run *run, 
 
 /* Boards with NVLink of the fourth generation have switches that add (NVLink SHARP). */
 #define NVLINK_4_BYTES_PER_S 900e9
-_Static_assert(sizeof(adept_allreduce_law) == (ADEPT_ROW_TDP_W - ADEPT_ROW_HOPS) * sizeof(double), "a law, in a row");
+
+static void set_law(double *row, const adept_network *net)
+{
+    adept_allreduce_law law = net->n > 0 ? net->laws[0] : (adept_allreduce_law){0};
+    row[ADEPT_ROW_HOPS] = law.hops;
+    row[ADEPT_ROW_VOLUME] = law.volume;
+    row[ADEPT_ROW_BETWEEN_S] = law.between_s;
+    row[ADEPT_ROW_BETWEEN_S_PER_BYTE] = law.between_s_per_byte;
+}
 
 static bool adds_in_switch(const adept_hwprofile *hw, const adept_run *run)
 {
@@ -118,8 +126,7 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
     row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
     if (!sends) net->n = 0;
     net->in_switch = adds_in_switch(hw, run);
-    memset(row + ADEPT_ROW_HOPS, 0, sizeof net->laws[0]);
-    if (net->n > 0) memcpy(row + ADEPT_ROW_HOPS, &net->laws[0], sizeof net->laws[0]);
+    set_law(row, net);
     row[ADEPT_ROW_TDP_W] = specs->tdp_w;
     row[ADEPT_ROW_LIMIT_W] = run->power_limit_w != 0.0 ? run->power_limit_w : specs->tdp_w;
     row[ADEPT_ROW_MIN_CLOCK] = min_clock_ratio(specs);

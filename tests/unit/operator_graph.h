@@ -16,15 +16,20 @@
 #include <string.h>
 #include <cmocka.h>
 
-static inline adept_profile *build_in(const char *text, adept_precision precision, adept_memory_format format)
+static inline adept_profile *build_with(const char *text, const adept_workload_config *config)
 {
-    const adept_workload_config config = {.precision = precision, .memory_format = format, .optimizer = "sgd"};
     adept_graph *g = graph_text(text);
     adept_profile *p = NULL;
     adept_error err = {0};
-    if (adept_profile_build(&p, g, adept_handlers(), &config, NULL, NULL, &err)) fail_msg("%s", err.message);
+    if (adept_profile_build(&p, g, adept_handlers(), config, NULL, NULL, &err)) fail_msg("%s", err.message);
     adept_graph_free(g);
     return p;
+}
+
+static inline adept_profile *build_in(const char *text, adept_precision precision, adept_memory_format format)
+{
+    const adept_workload_config config = {.precision = precision, .memory_format = format, .optimizer = "sgd"};
+    return build_with(text, &config);
 }
 
 static inline adept_profile *build(const char *text, adept_precision precision)

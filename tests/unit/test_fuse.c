@@ -1,24 +1,10 @@
 /* --execution compile: what TorchInductor fuses is neither read again nor written, and costs no launch. Counted by hand. */
-#include "adept_handlers.h"
-#include "adept_profile.h"
-#include "graph_text.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "operator_graph.h"
 
 static adept_profile *compiled(const char *text, adept_mode mode, adept_execution execution)
 {
     const adept_workload_config config = {.mode = mode, .execution = execution, .optimizer = "sgd"};
-    adept_graph *g = graph_text(text);
-    adept_profile *p = NULL;
-    adept_error err = {0};
-    if (adept_profile_build(&p, g, adept_handlers(), &config, NULL, NULL, &err)) fail_msg("%s", err.message);
-    adept_graph_free(g);
-    return p;
+    return build_with(text, &config);
 }
 
 static void expect(const adept_profile *p, const char *op, adept_pass pass, double read, double written, double launches)
@@ -26,10 +12,10 @@ static void expect(const adept_profile *p, const char *op, adept_pass pass, doub
     double sum[3] = {0};
     for (size_t i = 0; i < p->n_ops; i++) {
         if (strcmp(p->ops[i].op, op) != 0) continue;
-        for (size_t k = 0; k < p->ops[i].n_kernels; k++) {
-            const adept_kernel *kernel = &p->ops[i].kernels[k];
-            if (kernel->pass != pass) continue;
-            sum[0] += kernel->bytes_read, sum[1] += kernel->bytes_written, sum[2] += kernel->launches;
+        for (size_t j = 0; j < p->ops[i].n_kernels; j++) {
+            const adept_kernel *k = &p->ops[i].kernels[j];
+            if (k->pass != pass) continue;
+            sum[0] += k->bytes_read, sum[1] += k->bytes_written, sum[2] += k->launches;
         }
     }
     if (sum[0] != read || sum[1] != written || sum[2] != launches)
