@@ -27,6 +27,7 @@ static bool import_constant(adept_interp *in, const adept_value *from, adept_val
         *to = (adept_value){ADEPT_VALUE_UNKNOWN, {.i = 0}};
     } else if (from->kind == ADEPT_VALUE_TENSOR) {
         const adept_tensor *c = from->u.t;
+        if (c->param >= 0) return (to->u.t = adept_interp_param(in, c->param)) != NULL;
         adept_tensor *t = adept_run_tensor_new(&in->run, c->dtype, c->ndim, c->dims, -1);
         if (!t) return false;
         t->n_values = c->n_values;

@@ -55,6 +55,17 @@ class Mixed(nn.Module):
         return x * self.scale + self.offset
 
 
+class Recurrent(nn.Module):
+    """Weights that a scripted module keeps in a list of tensors beside their names."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.rnn = kind(4, 3, num_layers=2, bidirectional=True)
+
+    def forward(self, x):
+        return self.rnn(x)[0]
+
+
 class Flow(nn.Module):
     """Branches and loops that only the interpreter can decide; an attribute read after it was assigned."""
 
@@ -241,6 +252,10 @@ def main():
     save(out, "state", script(State()))
     save(out, "expanded", trace(Expanded(), torch.zeros(1, 4096)))
     save(out, "foreign", trace(Foreign(), x))
+    for kind in (nn.LSTM, nn.GRU, nn.RNN):
+        steps, hints = torch.zeros(5, 2, 4), {"inputs": ["5x2x4"]}
+        save(out, kind.__name__.lower() + "_scripted", script(Recurrent(kind)), hints)
+        save(out, kind.__name__.lower() + "_traced", trace(Recurrent(kind), steps), hints)
 
 
 if __name__ == "__main__":
