@@ -9,41 +9,21 @@
 typedef struct checker {
     const adept_interp *once;
     adept_interp twice;
-    const adept_node **definition; /* by value number: the node that makes it */
+    const adept_node **definitions;
 } checker;
-
-static void note_definitions(checker *c, const adept_block *block)
-{
-    for (size_t i = 0; i < block->n_nodes; i++) {
-        const adept_node *node = &block->nodes[i];
-        for (int32_t k = 0; k < node->n_outputs; k++)
-            c->definition[node->outputs[k]] = node;
-        for (int32_t b = 0; b < node->n_blocks; b++)
-            note_definitions(c, node->blocks[b]);
-    }
-}
-
-static bool constant_int(const checker *c, int32_t value, int64_t *out)
-{
-    const adept_node *node = value >= 0 ? c->definition[value] : NULL;
-    return node && node->constant && adept_value_as_int(node->constant, out);
-}
 
 /* The integers that the trace wrote into a size list, which TorchScript makes of values (prim::ListConstruct) or as one
  * constant; unknown entries give 0. Returns how many, 0 if it is no list. */
 static int literal_sizes(const checker *c, const adept_node *node, int64_t *sizes)
 {
-    int32_t argument = -1;
-    for (int32_t i = 0; i < node->n_inputs; i++) {
-        const char *name = node->input_names[i];
-        if (name && (!strcmp(name, "size") || !strcmp(name, "shape"))) argument = node->inputs[i];
-    }
-    const adept_node *list = argument >= 0 ? c->definition[argument] : NULL;
+    int32_t argument = adept_node_argument(node, "size");
+    if (argument < 0) argument = adept_node_argument(node, "shape");
+    const adept_node *list = argument >= 0 ? c->definitions[argument] : NULL;
     if (!list) return 0;
     int n = 0;
     if (!strcmp(list->op, "prim::ListConstruct")) {
         for (; n < list->n_inputs && n < ADEPT_MAX_DIMS; n++)
-            if (!constant_int(c, list->inputs[n], &sizes[n])) sizes[n] = 0;
+            if (!adept_literal_int(c->definitions, list->inputs[n], &sizes[n])) sizes[n] = 0;
     } else if (list->constant && list->constant->kind == ADEPT_VALUE_LIST) {
         for (; n < (int)list->constant->u.list->n && n < ADEPT_MAX_DIMS; n++)
             if (!adept_value_as_int(&list->constant->u.list->items[n], &sizes[n])) sizes[n] = 0;
@@ -112,7 +92,42 @@ static adept_status compare(checker *c, adept_error *err)
                            place, lost->node->op, (long long)size, (long long)c->once->batch_size);
 }
 
-adept_status adept_batch_check(const adept_interp *in, adept_error *err)
+/* Outputs that the batch does not reach, the first of them for the message. A scalar is a loss, and what has the batch
+ * asked for has it rightly. */
+typedef struct stuck {
+    int64_t batch_size;
+    size_t n;
+    const adept_tensor *first;
+} stuck;
+
+static void find_stuck(stuck *out, const adept_value *a, const adept_value *b, int depth)
+{
+    if (a->kind != b->kind || depth > 8) return;
+    if (adept_value_is_container(a))
+        for (size_t i = 0; i < a->u.list->n && i < b->u.list->n; i++)
+            find_stuck(out, &a->u.list->items[i], &b->u.list->items[i], depth + 1);
+    if (a->kind != ADEPT_VALUE_TENSOR || adept_tensor_producer(a->u.t) < 0 || a->u.t->param >= 0) return;
+    if (adept_tensor_numel(a->u.t) < 2 || a->u.t->dims[0] == out->batch_size || !adept_tensor_same_shape(a->u.t, b->u.t)) return;
+    if (out->n++ == 0) out->first = a->u.t;
+}
+
+static adept_status warn_of_outputs(adept_interp *in, const adept_interp *twice)
+{
+    const adept_block *body = in->graph->body;
+    stuck found = {.batch_size = in->batch_size};
+    char shape[200];
+    for (int32_t i = 0; i < body->n_returns; i++)
+        find_stuck(&found, &in->env[body->returns[i]], &twice->env[body->returns[i]], 0);
+    if (found.n == 0) return ADEPT_OK;
+    adept_tensor_print(found.first, shape, sizeof shape);
+    return adept_interp_warn(in,
+                             "%zu output%s of the model, %s%s, %s the same shape at batch %lld and %lld: was the batch "
+                             "fixed when the model was traced?",
+                             found.n, found.n == 1 ? "" : "s", found.n == 1 ? "" : "first ", shape,
+                             found.n == 1 ? "has" : "have", (long long)in->batch_size, (long long)twice->batch_size);
+}
+
+adept_status adept_batch_check(adept_interp *in, adept_error *err)
 {
     adept_workload_config config = *in->config;
     adept_error ignored;
@@ -120,15 +135,15 @@ adept_status adept_batch_check(const adept_interp *in, adept_error *err)
     if (!in->batch_asked || in->batch_size > INT32_MAX) return ADEPT_OK;
     config.batch_size = 2 * in->batch_size;
     c.twice = (adept_interp){.graph = in->graph, .handlers = in->handlers, .config = &config, .err = &ignored};
-    c.definition = calloc(in->graph->n_values + 1, sizeof *c.definition);
+    c.definitions = adept_definitions_new(in->graph);
     adept_status status = ADEPT_OK;
-    if (!c.definition) {
+    if (!c.definitions) {
         status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
     } else if (adept_interp_run(&c.twice) == ADEPT_OK) { /* a model that only fits this batch has it right */
-        note_definitions(&c, in->graph->body);
         status = compare(&c, err);
+        if (status == ADEPT_OK) status = warn_of_outputs(in, &c.twice);
     }
-    free(c.definition);
+    free(c.definitions);
     adept_interp_free(&c.twice);
     return status;
 }

@@ -55,6 +55,24 @@ adept_status adept_interp_misfit(const adept_interp *in, adept_error *err, int32
     return adept_error_set(err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID, "%s: %s: %s", place, op, what);
 }
 
+adept_status adept_interp_warn(adept_interp *in, const char *format, ...)
+{
+    char text[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (size_t i = 0; i < in->n_warnings; i++)
+        if (!strcmp(in->warnings[i], text)) return ADEPT_OK;
+    char **grown = adept_grow(in->warnings, &in->warnings_capacity, in->n_warnings + 1, sizeof *grown);
+    if (!grown) return adept_interp_nomem(in);
+    in->warnings = grown;
+    char *copy = adept_arena_strdup(in->run.arena, text);
+    if (!copy) return adept_interp_nomem(in);
+    in->warnings[in->n_warnings++] = copy;
+    return ADEPT_OK;
+}
+
 /* ---------------------------------------------------------------- records ---------------- */
 
 adept_status adept_interp_record(adept_interp *in, const adept_call *call, const adept_node *node, int32_t module)
@@ -369,4 +387,5 @@ void adept_interp_free(adept_interp *in)
     free(in->records);
     adept_name_map_free(&in->rows);
     free(in->unsupported);
+    free(in->warnings);
 }

@@ -42,6 +42,8 @@ typedef struct adept_interp {
     int64_t batch_size;
     int64_t seq_length; /* a choice of this run; 0: the shapes leave none open */
     int n_fused; /* eager attentions replaced by a fused kernel */
+    char **warnings; /* arena strings, malloc'ed array */
+    size_t n_warnings, warnings_capacity;
     adept_unsupported *unsupported; /* arena strings, malloc'ed array */
     size_t n_unsupported, unsupported_capacity;
 } adept_interp;
@@ -65,6 +67,8 @@ void adept_interp_place(const adept_interp *in, int32_t module, char *text, size
 /** The shapes do not fit at that place: the caller's fault, or the file's. */
 adept_status adept_interp_misfit(const adept_interp *in, adept_error *err, int32_t module, const char *op,
                                  const char *format, ...) ADEPT_PRINTF(5, 6); /* interp.c */
+/** Say it with the profile, once. */
+adept_status adept_interp_warn(adept_interp *in, const char *format, ...) ADEPT_PRINTF(2, 3);       /* interp.c */
 /** Memory is out, or one of a walk's arenas has all it may take. */
 adept_status adept_interp_nomem(adept_interp *in);                                                  /* interp.c */
 adept_status adept_interp_full(adept_interp *in, const adept_arena *arena);                         /* interp.c */
@@ -84,8 +88,18 @@ adept_status adept_fuse_attention(adept_interp *in); /* attention.c */
  *  @param costs  of all records; of a skipped one, or one without cost, no kernels */
 adept_status adept_fuse_generated(adept_interp *in, adept_cost *costs); /* fuse.c */
 
-/** Refuse a batch that the trace cannot follow (ADEPT_E_USAGE naming the module). Run after adept_interp_run. */
-adept_status adept_batch_check(const adept_interp *in, adept_error *err); /* batch_check.c */
+/** By value number the node that makes it, NULL for inputs and block parameters; free(). NULL when memory is out. */
+const adept_node **adept_definitions_new(const adept_graph *graph); /* literals.c */
+/** Value number of an argument by name, -1 if it is not there. */
+int32_t adept_node_argument(const adept_node *node, const char *name); /* literals.c */
+/** Is that value an integer that the trace wrote down? */
+bool adept_literal_int(const adept_node *const *definitions, int32_t value, int64_t *out); /* literals.c */
+
+/** Refuse a loop that tracing unrolled over a dimension that has another size now (ADEPT_E_USAGE). Run after
+ *  adept_interp_run, as the checks below. */
+adept_status adept_unrolled_check(const adept_interp *in, adept_error *err); /* unrolled_check.c */
+/** Refuse a batch that the trace cannot follow (ADEPT_E_USAGE naming the module); warn of outputs that do not grow with it. */
+adept_status adept_batch_check(adept_interp *in, adept_error *err); /* batch_check.c */
 /** The same for the sequence length. */
 adept_status adept_length_check(const adept_interp *in, adept_error *err); /* length_check.c */
 /** Refuse positions beyond a table of them. */

@@ -288,6 +288,8 @@ static bool warn(builder *b)
                  "operator, its real cost is unknown", u->op, (long long)u->count, u->path);
         if (!add_warning(p, line)) return false;
     }
+    for (size_t i = 0; i < b->in.n_warnings; i++)
+        if (!add_warning(p, b->in.warnings[i])) return false;
     char text[400];
     snprintf(text, sizeof text, "%d eager attention%s counted as fused kernels, as --attention fused asks", b->in.n_fused,
              b->in.n_fused == 1 ? "" : "s");
@@ -306,6 +308,7 @@ static adept_status build(builder *b)
     adept_interp *in = &b->in;
     adept_status status = adept_interp_run(in);
     if (!status) status = adept_position_check(in, in->err);
+    if (!status) status = adept_unrolled_check(in, in->err);
     if (!status) status = adept_batch_check(in, in->err);
     if (!status) status = adept_length_check(in, in->err);
     if (status) return status;

@@ -73,6 +73,14 @@ typedef enum adept_extent {
     ADEPT_EXTENT_MASK = 0xf00
 } adept_extent;
 
+/* What it takes of its first argument along dim (unrolled_check.c). */
+typedef enum adept_part_of {
+    ADEPT_PART_OTHER,
+    ADEPT_PART_INDEX = 0x2000, /* what stands at index */
+    ADEPT_PART_RANGE = 0x4000, /* from start to end */
+    ADEPT_PART_MASK = 0x6000
+} adept_part_of;
+
 /* One operator of a handler. `data` is the handler's own business: a FLOP count, a flag, a table row. */
 typedef struct adept_op {
     const char *names; /* "aten::abs aten::absolute": all it has; in-place forms, "aten::abs_", are found through them */
@@ -102,6 +110,11 @@ static inline bool adept_op_reads_windows(const adept_op *op)
 static inline adept_role adept_op_role(const adept_op *op)
 {
     return (adept_role)(op->traits & ADEPT_ROLE_MASK);
+}
+
+static inline adept_part_of adept_op_part(const adept_op *op)
+{
+    return (adept_part_of)(op->traits & ADEPT_PART_MASK);
 }
 
 static inline adept_extent adept_op_extent(const adept_op *op)
