@@ -273,6 +273,26 @@ static adept_status find_handler(adept_interp *in, const adept_node *node, adept
     return ADEPT_OK;
 }
 
+/* PyTorch multiplies tensors of one type only. */
+static adept_status check_types(adept_interp *in, const adept_node *node, const adept_value *args)
+{
+    adept_tensor_cursor at = {args, args + node->n_inputs, 0};
+    const adept_tensor *first = NULL;
+    char one[200], other[200];
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));) {
+        if (!adept_dtype_is_float(t->dtype)) continue;
+        if (!first) first = t;
+        if (t->dtype == first->dtype || (adept_dtype_bytes(t->dtype) != 2 && adept_dtype_bytes(first->dtype) != 2)) continue;
+        const adept_tensor *low = adept_dtype_bytes(t->dtype) == 2 ? t : first;
+        return adept_interp_misfit(in, in->err, node->module, node->op,
+                                   "%s and %s have different types, which PyTorch refuses; give the inputs the type of "
+                                   "the weights (--input DTYPE:SHAPE), or ask for autocast (--precision %s)",
+                                   adept_tensor_print(first, one, sizeof one), adept_tensor_print(t, other, sizeof other),
+                                   low->dtype == ADEPT_F16 ? "fp16" : "bf16");
+    }
+    return ADEPT_OK;
+}
+
 static adept_status run_operator(adept_interp *in, const adept_node *node)
 {
     adept_row row = {0};
@@ -289,6 +309,9 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
         status = adept_interp_unify(in, args, node->n_inputs, node->module);
         if (status) return status;
     }
+    if (adept_precision_low_dtype(in->run.precision) == ADEPT_DTYPE_NONE && adept_op_cast(row.row) == ADEPT_CAST_LOWER &&
+        (status = check_types(in, node, args)))
+        return status;
     adept_call call = {.run = &in->run,
                        .handler = row.handler,
                        .row = row.row,

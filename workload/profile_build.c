@@ -236,11 +236,33 @@ static adept_status describe_model(adept_profile *p, const adept_graph *g, adept
     return p->model_path && p->model_sha256 && p->producer ? ADEPT_OK : ADEPT_E_NOMEM;
 }
 
+/* A model whose weights have 16 bits runs in them, and so does its optimizer, unless autocast or the whole model is cast. */
+static adept_status find_precision(adept_profile *p, adept_interp *in)
+{
+    static const adept_precision pure[] = {ADEPT_PURE_BF16, ADEPT_PURE_FP16};
+    p->precision = in->config->precision;
+    if (adept_precision_low_dtype(p->precision) != ADEPT_DTYPE_NONE) return ADEPT_OK;
+    for (size_t k = 0; k < sizeof pure / sizeof *pure; k++) {
+        double low = 0, all = 0;
+        for (size_t i = 0; i < in->graph->n_params; i++) {
+            const adept_param *q = &in->graph->params[i];
+            double n = q->is_buffer || !adept_dtype_is_float(q->dtype) ? 0 : adept_dims_elements(q->ndim, q->dims);
+            all += n;
+            if (q->dtype == adept_precision_low_dtype(pure[k])) low += n;
+        }
+        if (low <= all / 2) continue;
+        p->precision = pure[k];
+        return adept_interp_warn(in, "the weights in the file have %s: the step runs in %s, not in %s",
+                                 adept_dtype_name(adept_precision_low_dtype(pure[k])), adept_precision_name(pure[k]),
+                                 adept_precision_name(in->config->precision));
+    }
+    return ADEPT_OK;
+}
+
 static adept_status describe_config(adept_profile *p, const adept_interp *in)
 {
     const adept_workload_config *c = in->config;
     p->mode = c->mode;
-    p->precision = c->precision;
     p->attention = c->attention;
     p->memory_format = in->run.memory_format;
     p->execution = c->execution;
@@ -326,6 +348,7 @@ static adept_status build(builder *b)
     if (!status) status = sum_weight_gradients(b);
     if (status) return status;
     adept_profile *p = b->profile;
+    if ((status = find_precision(p, in))) return status;
     if (describe_model(p, in->graph, in->run.precision) || describe_config(p, in)) return no_room(b);
     if (!(p->ops = adept_merger_finish(b->merger, &p->n_ops))) return no_room(b);
     p->temporary_bytes = b->temporary_bytes;

@@ -329,6 +329,43 @@ static void a_batch_fixed_by_the_trace_is_found(void **state)
     adept_profile_free(build_with(folded, &config));
 }
 
+static bool has_warning(const adept_profile *p, const char *says)
+{
+    for (size_t i = 0; i < p->n_warnings; i++)
+        if (strstr(p->warnings[i], says)) return true;
+    return false;
+}
+
+/* A model saved in bf16 runs in bf16, whatever the default says; PyTorch takes no fp32 input for it. */
+static void sixteen_bit_weights_are_said(void **state)
+{
+    (void)state;
+    static const char text[] = "input x bf16:2x4\n"
+                               "param w bf16:8x4 grad\n"
+                               "param s f32:4 grad\n"
+                               "y = aten::linear(input=x, weight=w, bias=none) @ fc Linear\n"
+                               "return y\n";
+    adept_workload_config config = {0};
+    adept_error err;
+    adept_profile *p = build_with(text, &config);
+    assert_int_equal(p->precision, ADEPT_PURE_BF16);
+    assert_true(p->weights_bytes == 8 * 4 * 2 + 4 * 4);
+    assert_true(has_warning(p, "have bf16: the step runs in pure-bf16, not in fp32"));
+    adept_profile_free(p);
+    adept_input_spec input = {.dtype = ADEPT_F32, .ndim = 2, .dims = {6, 4}};
+    config.inputs = &input, config.n_inputs = 1;
+    assert_int_equal(build_fails(text, &config, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "module 'fc' (Linear): aten::linear: f32:6x4 and bf16:8x4 have different types"));
+    config.precision = ADEPT_AMP_BF16;
+    p = build_with(text, &config);
+    assert_int_equal(p->precision, ADEPT_AMP_BF16);
+    assert_string_equal(find_op(p, "fc", "aten::linear")->inputs, "bf16:6x4, bf16:8x4");
+    adept_profile_free(p);
+    config.precision = ADEPT_PURE_FP16; /* casts both */
+    adept_profile_free(build_with("input x f32:2x4\nparam w f32:8x4 grad\n"
+                                  "y = aten::linear(input=x, weight=w, bias=none)\nreturn y\n", &config));
+}
+
 /* A list that grows after it was read: the concatenation had two entries. */
 static void lists_are_costed_as_they_were(void **state)
 {
@@ -550,6 +587,7 @@ int main(void)
         cmocka_unit_test(pure_16_bit_halves_bytes_without_casts),
         cmocka_unit_test(conditions_on_known_sizes_are_followed),
         cmocka_unit_test(a_batch_fixed_by_the_trace_is_found),
+        cmocka_unit_test(sixteen_bit_weights_are_said),
         cmocka_unit_test(lists_are_costed_as_they_were),
         cmocka_unit_test(tuples_are_sliced),
         cmocka_unit_test(twice_the_batch_is_twice_the_work),
