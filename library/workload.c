@@ -78,6 +78,11 @@ static adept_status set_config(adept_workload_config *c, adept_input_spec **inpu
         .grad_accum = o->grad_accum,
         .allow_unsupported = o->allow_unsupported != 0,
     };
+    for (; o->assume && o->assume[c->n_assume]; c->n_assume++) {
+        adept_status status = adept_assumption_check(o->assume[c->n_assume], err);
+        if (status != ADEPT_OK) return status;
+    }
+    c->assume = o->assume;
     adept_status status = set_words(c, o, err);
     return status == ADEPT_OK ? set_inputs(c, inputs, o, err) : status;
 }

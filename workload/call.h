@@ -23,9 +23,30 @@ typedef struct adept_tensor_node {
 
 typedef enum adept_call_failure { ADEPT_CALL_FINE, ADEPT_CALL_MISFIT, ADEPT_CALL_UNSUPPORTED, ADEPT_CALL_NOMEM } adept_call_failure;
 
+#define ADEPT_MAX_ASSUMED 8 /* results of one operator */
+
+/* The results that the user gives of an operator. */
+typedef struct adept_assumed {
+    char op[ADEPT_OP_NAME_BYTES];
+    int n;
+    adept_input_spec specs[ADEPT_MAX_ASSUMED];
+    bool used;
+} adept_assumed;
+
+/* What the user says of what the graph does not tell (assume.c). */
+typedef struct adept_assumptions {
+    adept_assumed *results; /* arena */
+    size_t n;
+    bool branch_known, branch; /* side of branches that depend on data */
+    bool fraction_known;
+    double fraction; /* of the elements that data chooses among */
+} adept_assumptions;
+
 /* State of one run that outlives its calls. */
 typedef struct adept_run_state {
     adept_arena *arena;
+    adept_assumptions assumed;
+    int64_t n_chosen; /* results whose size depends on data */
     adept_mode mode;
     adept_precision precision;
     adept_attention attention;

@@ -29,16 +29,21 @@ void adept_workload_config_over(adept_workload_config *config, const adept_workl
     if (given->optimizer_extras_given) config->optimizer_extras = given->optimizer_extras;
     if (given->grad_accum > 0) config->grad_accum = given->grad_accum;
     if (given->allow_unsupported) config->allow_unsupported = true;
+    if (given->n_assume > 0) config->assume = given->assume, config->n_assume = given->n_assume;
     put_shapes_over(config, given);
 }
 
 bool adept_workload_config_copy(adept_workload_config *out, const adept_workload_config *config, adept_arena *arena)
 {
     adept_input_spec *inputs = adept_arena_array(arena, config->n_inputs, sizeof *inputs);
-    if (!inputs) return false;
+    const char **assume = adept_arena_array(arena, config->n_assume, sizeof *assume);
+    if (!inputs || !assume) return false;
     if (config->n_inputs) memcpy(inputs, config->inputs, config->n_inputs * sizeof *inputs);
     *out = *config;
     out->inputs = inputs;
+    out->assume = assume;
+    for (size_t i = 0; i < config->n_assume; i++)
+        if (!(assume[i] = adept_arena_strdup(arena, config->assume[i]))) return false;
     if (config->optimizer) out->optimizer = adept_arena_strdup(arena, config->optimizer);
     return out->optimizer || !config->optimizer;
 }
@@ -59,6 +64,8 @@ char *adept_workload_config_text(const adept_workload_config *c)
         char spec[256];
         fprintf(out, " %s", adept_input_spec_print(&c->inputs[i], spec, sizeof spec));
     }
+    for (size_t i = 0; i < c->n_assume; i++)
+        fprintf(out, " %s", c->assume[i]);
     bool failed = ferror(out);
     if (fclose(out) == 0 && !failed) return text;
     free(text);

@@ -130,7 +130,7 @@ static adept_status survey(adept_interp *in, const adept_block *block)
         if (adept_interp_is_structural(node->op)) continue;
         const adept_row *row = find_row(in, node->op);
         if (!row) return adept_interp_nomem(in);
-        if (row->handler) continue;
+        if (row->handler || adept_assumed_of(in, node->op)) continue;
         adept_status status = adept_interp_unsupported(in, node->op, NULL, node->module);
         if (status) return status;
     }
@@ -140,8 +140,11 @@ static adept_status survey(adept_interp *in, const adept_block *block)
 static adept_status list_unsupported(adept_interp *in)
 {
     size_t kept = 0; /* the survey counts operators without a handler anew, where they stand in the graph */
-    for (size_t i = 0; i < in->n_unsupported; i++)
-        if (in->unsupported[i].reason) in->unsupported[kept++] = in->unsupported[i];
+    for (size_t i = 0; i < in->n_unsupported; i++) {
+        const char *op = in->unsupported[i].op;
+        const adept_row *row = adept_interp_is_structural(op) ? NULL : find_row(in, op);
+        if (!row || row->handler) in->unsupported[kept++] = in->unsupported[i];
+    }
     in->n_unsupported = kept;
     adept_status status = survey(in, in->graph->body);
     if (status) return status;
@@ -154,8 +157,10 @@ static adept_status list_unsupported(adept_interp *in)
         if (used < sizeof names - 1)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s x%lld", i ? ", " : "", u->op, (long long)u->count);
     }
-    return adept_error_set(in->err, ADEPT_E_UNSUPPORTED, "%s: %lld operator%s not supported: %s", in->graph->path,
-                           (long long)total, total == 1 ? "" : "s", names);
+    const char *reason = in->n_unsupported == 1 ? in->unsupported[0].reason : NULL;
+    return adept_error_set(in->err, ADEPT_E_UNSUPPORTED, "%s: %lld operator%s not supported: %s%s%s%s", in->graph->path,
+                           (long long)total, total == 1 ? "" : "s", names, reason ? " (" : "", reason ? reason : "",
+                           reason ? ")" : "");
 }
 
 /* ---------------------------------------------------------------- operators ---------------- */
@@ -231,28 +236,6 @@ static adept_status call_failed(adept_interp *in, const adept_call *call, const 
         in->user_shapes ? " (do the input shapes and --batch fit the model, or was a size fixed at tracing?)" : "");
 }
 
-/* --allow-unsupported: an elementwise operator on its first tensor argument. */
-static void guess_shape(adept_call *c)
-{
-    for (int i = 0; i < c->n_args; i++)
-        if (c->args[i].kind == ADEPT_VALUE_TENSOR) {
-            adept_out_like(c, c->args[i].u.t);
-            return;
-        }
-    adept_call_fail(c, "no handler, and no tensor argument to guess its result from");
-}
-
-static void guess_cost(adept_call *c, adept_cost *cost)
-{
-    const adept_tensor *out = adept_result_tensor(c, 0);
-    double n = (double)adept_tensor_numel(out), bytes = adept_tensor_bytes(out);
-    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, n, bytes, bytes);
-    adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, n, bytes, bytes);
-}
-
-static const adept_op guess_row = {"unsupported", ADEPT_CAST_NONE, NULL};
-static const adept_handler guess_handler = {.kind = "unsupported", .shape = guess_shape, .cost = guess_cost};
-
 static bool makes_tensor(const adept_call *call)
 {
     for (int i = 0; i < call->n_results; i++)
@@ -266,11 +249,26 @@ static adept_status find_handler(adept_interp *in, const adept_node *node, adept
     if (!row) return adept_interp_nomem(in);
     *out = *row;
     if (out->handler) return ADEPT_OK;
-    adept_status status = adept_interp_unsupported(in, node->op, NULL, node->module);
-    if (status) return status;
-    if (!in->config->allow_unsupported) return ADEPT_E_UNSUPPORTED;
-    *out = (adept_row){guess_row.names, &guess_handler, &guess_row, false};
+    if (!in->config->allow_unsupported && !adept_assumed_of(in, node->op)) {
+        adept_status status = adept_interp_unsupported(in, node->op, NULL, node->module);
+        return status ? status : ADEPT_E_UNSUPPORTED;
+    }
+    *out = (adept_row){adept_assumed_row.names, &adept_assumed_handler, &adept_assumed_row, false};
     return ADEPT_OK;
+}
+
+/* The results of a call: of its handler, or where that does not know them what is assumed. */
+static adept_status find_results(adept_interp *in, adept_call *call, const adept_node *node)
+{
+    if (call->handler != &adept_assumed_handler) {
+        call->handler->shape(call);
+        if (call->failure != ADEPT_CALL_UNSUPPORTED || !adept_assumed_of(in, node->op)) return ADEPT_OK;
+        call->handler = &adept_assumed_handler;
+        call->row = &adept_assumed_row;
+        call->failure = ADEPT_CALL_FINE;
+        call->n_results = 0;
+    }
+    return adept_assume_results(in, call, node);
 }
 
 /* PyTorch multiplies tensors of one type only. */
@@ -324,7 +322,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     adept_tensor_cursor at = adept_call_arguments(&call);
     for (const adept_tensor *t; (t = adept_next_tensor(&at));)
         call.any_grad = call.any_grad || t->requires_grad;
-    row.handler->shape(&call);
+    if ((status = find_results(in, &call, node))) return status;
     if (call.failure != ADEPT_CALL_FINE) return call_failed(in, &call, node);
     if (call.n_results < node->n_outputs) {
         adept_call_unsupported(&call, "%d results, of which %d are known", node->n_outputs, call.n_results);
@@ -332,9 +330,9 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     }
     for (int32_t i = 0; i < node->n_outputs; i++)
         in->env[node->outputs[i]] = call.results[i];
-    if (!row.handler->cost && !makes_tensor(&call)) return ADEPT_OK;
+    if (!call.handler->cost && !makes_tensor(&call)) return ADEPT_OK;
     writes_gradient(in, &call);
-    if (row.handler->cost && (status = snapshot_lists(in, args, node->n_inputs))) return status;
+    if (call.handler->cost && (status = snapshot_lists(in, args, node->n_inputs))) return status;
     return adept_interp_record(in, &call, node, node->module);
 }
 
@@ -391,6 +389,7 @@ adept_status adept_interp_run(adept_interp *in)
     in->run.memory_format =
         in->config->execution == ADEPT_COMPILE ? ADEPT_CHANNELS_LAST : in->config->memory_format;
     adept_status status = check_names(in);
+    if (!status) status = adept_assume_read(in);
     if (!status) status = adept_interp_bind_inputs(in);
     if (!status) status = adept_interp_block(in, g->body);
     if (status == ADEPT_E_UNSUPPORTED) {

@@ -78,8 +78,17 @@ adept_status adept_interp_count(adept_interp *in, size_t steps);                
  *  @return false when memory is out */
 bool adept_interp_constant(adept_interp *in, adept_value *to, const adept_value *from);             /* structure.c */
 
-/* The pseudo-operator of autocast's casts (autocast.c) and of allowed unsupported operators (interp.c). */
-extern const adept_handler adept_cast_handler;
+/* The pseudo-operators of autocast's casts (autocast.c) and of allowed unsupported operators (assume.c). */
+extern const adept_handler adept_cast_handler, adept_assumed_handler;
+extern const adept_op adept_assumed_row;
+
+/** Read what the configuration assumes; after the run, refuse what it had no use for. */
+adept_status adept_assume_read(adept_interp *in);                                                   /* assume.c */
+adept_status adept_assume_check_used(const adept_interp *in);                                       /* assume.c */
+/** The results that the user gives of an operator, NULL: none. */
+adept_assumed *adept_assumed_of(const adept_interp *in, const char *op);                            /* assume.c */
+/** Results of an operator that is not known, and a warning of them; the call fails where there is nothing to go by. */
+adept_status adept_assume_results(adept_interp *in, adept_call *c, const adept_node *node);         /* assume.c */
 
 /** Replace eager attention by fused kernels (--attention fused). */
 adept_status adept_fuse_attention(adept_interp *in); /* attention.c */

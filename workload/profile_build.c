@@ -305,14 +305,23 @@ static bool warn(builder *b)
     adept_profile *p = b->profile;
     for (size_t i = 0; i < b->in.n_unsupported; i++) {
         const adept_unsupported *u = &b->in.unsupported[i];
-        char line[400];
-        snprintf(line, sizeof line, "operator %.100s (%lld times, first in '%.100s') has no handler: counted as an elementwise "
-                 "operator, its real cost is unknown", u->op, (long long)u->count, u->path);
+        char line[800];
+        snprintf(line, sizeof line,
+                 "operator %.100s (%lld time%s, first in %.100s) is not known: counted as an elementwise operator, its "
+                 "real cost is unknown; results assumed: %.400s",
+                 u->op, (long long)u->count, u->count == 1 ? "" : "s", u->path[0] ? u->path : "the model itself", u->reason);
         if (!add_warning(p, line)) return false;
     }
     for (size_t i = 0; i < b->in.n_warnings; i++)
         if (!add_warning(p, b->in.warnings[i])) return false;
     char text[400];
+    const adept_run_state *run = &b->in.run;
+    char share[80] = "all elements are taken (--assume-fraction F takes a share)";
+    if (run->assumed.fraction_known)
+        snprintf(share, sizeof share, "%g of the elements, as --assume-fraction says", run->assumed.fraction);
+    snprintf(text, sizeof text, "%lld result%s whose size depends on data: %s", (long long)run->n_chosen,
+             run->n_chosen == 1 ? "" : "s", share);
+    if (run->n_chosen && !add_warning(p, text)) return false;
     snprintf(text, sizeof text, "%d eager attention%s counted as fused kernels, as --attention fused asks", b->in.n_fused,
              b->in.n_fused == 1 ? "" : "s");
     if (b->in.n_fused && !add_warning(p, text)) return false;
@@ -329,6 +338,7 @@ static adept_status build(builder *b)
 {
     adept_interp *in = &b->in;
     adept_status status = adept_interp_run(in);
+    if (!status) status = adept_assume_check_used(in);
     if (!status) status = adept_position_check(in, in->err);
     if (!status) status = adept_unrolled_check(in, in->err);
     if (!status) status = adept_batch_check(in, in->err);

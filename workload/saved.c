@@ -180,6 +180,7 @@ static void put_options(adept_json_writer *w, const adept_workload_config *c)
     }
     if (c->n_inputs > 0) adept_json_end_array(w);
     if (c->allow_unsupported) adept_json_put_bool(w, "allow_unsupported", true);
+    if (c->n_assume > 0) adept_json_put_strings(w, "assume", c->assume, c->n_assume);
     adept_json_end_object(w);
 }
 
@@ -223,6 +224,7 @@ typedef struct reader {
     adept_json_reader r;
     adept_workload_config config; /* texts are the JSON's */
     adept_input_spec *inputs;
+    const char **assume; /* texts are the JSON's */
     adept_buffer bytes;
 } reader;
 
@@ -247,6 +249,26 @@ static void read_inputs(reader *in, const cJSON *o)
         if (!cJSON_IsString(item) ||
             adept_input_spec_parse(&in->inputs[in->config.n_inputs++], item->valuestring, &why) != ADEPT_OK)
             adept_json_fail(&in->r, "\"inputs\" in \"options\" are no shapes: %s", why.message);
+    }
+}
+
+static void read_assumptions(reader *in, const cJSON *o)
+{
+    const cJSON *item, *array = adept_json_array(&in->r, o, "assume");
+    if (in->r.status) return;
+    in->config.assume = in->assume = calloc(adept_json_size(array) + 1, sizeof *in->assume);
+    if (!in->assume) {
+        adept_json_no_memory(&in->r);
+        return;
+    }
+    cJSON_ArrayForEach(item, array)
+    {
+        adept_error why = {0};
+        if (!cJSON_IsString(item) || adept_assumption_check(item->valuestring, &why) != ADEPT_OK) {
+            adept_json_fail(&in->r, "\"assume\" in \"options\" has no assumption: %s", why.message);
+            return;
+        }
+        in->assume[in->config.n_assume++] = item->valuestring;
     }
 }
 
@@ -278,6 +300,7 @@ static void read_options(reader *in, const cJSON *root)
     if (cJSON_GetObjectItemCaseSensitive(o, "allow_unsupported"))
         c->allow_unsupported = adept_json_bool(&in->r, o, "allow_unsupported");
     if (cJSON_GetObjectItemCaseSensitive(o, "inputs")) read_inputs(in, o);
+    if (cJSON_GetObjectItemCaseSensitive(o, "assume")) read_assumptions(in, o);
 }
 
 static void read_bytes(reader *in, const cJSON *root)
@@ -342,6 +365,7 @@ adept_status adept_saved_parse(adept_graph **graph, adept_workload_config *confi
     status = in.r.status == ADEPT_OK ? take_graph(graph, config, &in) : in.r.status;
     cJSON_Delete(root);
     free(in.inputs);
+    free(in.assume);
     free(in.bytes.data);
     return status;
 }

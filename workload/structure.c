@@ -1,5 +1,6 @@
 /* Structural operators of TorchScript: constants, lists and tuples, control flow with known conditions. */
 #include "interp.h"
+#include <stdio.h>
 #include <string.h>
 
 #define MAX_TRIPS 1000000
@@ -142,9 +143,20 @@ static bool only_raises(const adept_block *block)
     return false;
 }
 
+/* Known only when the model runs; the importer says where it stands in the model's source. */
+static adept_status depends_on_data(adept_interp *in, const adept_node *node, const char *what, const char *help)
+{
+    char text[300];
+    snprintf(text, sizeof text, "%s%.100s%s depends on tensor data and is not known before running%s", what,
+             node->overload[0] ? " in " : "", node->overload, help);
+    adept_status status = adept_interp_unsupported(in, node->op, text, node->module);
+    return status ? status : ADEPT_E_UNSUPPORTED;
+}
+
 static adept_status do_if(adept_interp *in, const adept_node *node)
 {
     int64_t condition;
+    adept_status status = ADEPT_OK;
     if (node->n_blocks != 2) return MISFIT("malformed");
     const adept_block *taken;
     if (adept_value_as_int(input_value(in, node, 0), &condition))
@@ -153,9 +165,15 @@ static adept_status do_if(adept_interp *in, const adept_node *node)
         taken = node->blocks[1];
     else if (only_raises(node->blocks[1]))
         taken = node->blocks[0];
-    else
-        return MISFIT("the condition depends on tensor data and is not known before running");
-    adept_status status = adept_interp_block(in, taken);
+    else if (!in->run.assumed.branch_known)
+        return depends_on_data(in, node, "the condition", "; --assume-branch true|false takes a side");
+    else {
+        taken = node->blocks[in->run.assumed.branch ? 0 : 1];
+        status = adept_interp_warn(in, "a condition that depends on data is assumed %s, as --assume-branch says: in '%s'%s%s",
+                                   in->run.assumed.branch ? "true" : "false", in->graph->modules[node->module].path,
+                                   node->overload[0] ? ", " : "", node->overload);
+    }
+    if (!status) status = adept_interp_block(in, taken);
     if (status) return status;
     if (taken->n_returns != node->n_outputs) return MISFIT("malformed");
     for (int32_t i = 0; i < node->n_outputs; i++)
@@ -174,7 +192,7 @@ static adept_status do_loop(adept_interp *in, const adept_node *node)
         return MISFIT("malformed");
     if (!adept_value_as_int(input_value(in, node, 0), &max_trips) ||
         !adept_value_as_int(input_value(in, node, 1), &condition))
-        return MISFIT("the number of trips depends on tensor data and is not known before running");
+        return depends_on_data(in, node, "the number of trips of a loop", "");
     for (int32_t i = 0; i < carried; i++)
         in->env[body->params[i + 1]] = *input_value(in, node, i + 2);
     for (int64_t trip = 0; condition && trip < max_trips; trip++) {
@@ -183,7 +201,7 @@ static adept_status do_loop(adept_interp *in, const adept_node *node)
         adept_status status = adept_interp_block(in, body);
         if (status) return status;
         if (!adept_value_as_int(&in->env[body->returns[0]], &condition))
-            return MISFIT("the condition depends on tensor data and is not known before running");
+            return depends_on_data(in, node, "the condition of a loop", "");
         if ((status = adept_interp_count(in, 1))) return status; /* an empty body must count, too */
         adept_value *next = adept_arena_array(in->run.arena, (size_t)carried + 1, sizeof *next);
         if (!next) return adept_interp_nomem(in);

@@ -45,6 +45,39 @@ static adept_status parse_extras(adept_cli *cli, const char *option, char *text,
     return adept_option_unknown(cli, option, text, adept_optimizer_extra_name);
 }
 
+static adept_status add_assumption(adept_cli *cli, const char *option, const char *text, adept_workload_options *o)
+{
+    adept_error err = {0};
+
+    if (o->config.n_assume == ADEPT_MAX_ASSUME_OPTIONS)
+        return adept_cli_usage(cli, "%s: more than %d assumptions", option, ADEPT_MAX_ASSUME_OPTIONS);
+    if (adept_assumption_check(text, &err) != ADEPT_OK) return adept_cli_usage(cli, "%s: %s", option, err.message);
+    o->assume[o->config.n_assume++] = text;
+    o->config.assume = o->assume;
+    return ADEPT_OK;
+}
+
+static adept_status parse_assume(adept_cli *cli, const char *option, char *text, void *record)
+{
+    return add_assumption(cli, option, text, record);
+}
+
+static adept_status parse_branch(adept_cli *cli, const char *option, char *text, void *record)
+{
+    adept_workload_options *o = record;
+
+    snprintf(o->branch, sizeof o->branch, "branch=%s", text);
+    return add_assumption(cli, option, o->branch, o);
+}
+
+static adept_status parse_fraction(adept_cli *cli, const char *option, char *text, void *record)
+{
+    adept_workload_options *o = record;
+
+    snprintf(o->fraction, sizeof o->fraction, "fraction=%s", text);
+    return add_assumption(cli, option, o->fraction, o);
+}
+
 static const adept_option_row rows[] = {
     {.group = 2, .help = "What runs:"},
     {"input", "SPEC", 2,
@@ -78,6 +111,16 @@ static const adept_option_row rows[] = {
     {"allow-unsupported", NULL, 2,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model",
      ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported)},
+    {"assume", "OP=SHAPE", 2,
+     "Count OP, which adept does not know, as such a copy with results of that shape, several joined by commas: "
+     "mylib::topk=Bx8,i64:Bx8. Repeatable",
+     ADEPT_OPT_PARSED, .parse = parse_assume},
+    {"assume-branch", "SIDE", 2, "Take that side, true or false, of an `if` that depends on data, with a warning",
+     ADEPT_OPT_PARSED, .parse = parse_branch},
+    {"assume-fraction", "F", 2,
+     "What data chooses (nonzero, a mask as index, experts of a mixture) of its elements, 0 to 1; all by default, with a "
+     "warning",
+     ADEPT_OPT_PARSED, .parse = parse_fraction},
     {"trust", NULL, 2, "Load a TorchScript file that runs code of its own when loaded (__setstate__)", ADEPT_OPT_FLAG,
      .at = AT(trust)},
     {0},

@@ -8,10 +8,13 @@
 #include "cli.h"
 
 #define ADEPT_MAX_INPUT_OPTIONS 64
+#define ADEPT_MAX_ASSUME_OPTIONS 64
 
 typedef struct adept_workload_options {
     adept_workload_config config; /* inputs points into `inputs`: do not copy the struct */
     adept_input_spec inputs[ADEPT_MAX_INPUT_OPTIONS];
+    const char *assume[ADEPT_MAX_ASSUME_OPTIONS]; /* where config.assume points */
+    char branch[16], fraction[40];                /* two of them */
     bool trust;
 } adept_workload_options;
 

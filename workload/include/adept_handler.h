@@ -140,6 +140,9 @@ bool adept_call_refuse(adept_call *c, bool wrong, const char *format, ...) ADEPT
 /** The operator is known but not this use of it: reported like an operator without a handler (exit 4). */
 void adept_call_unsupported(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3);
 
+/** How many of so many elements data chooses, as the run assumes: all, unless --assume-fraction says. The profile warns. */
+int64_t adept_call_chosen(adept_call *c, int64_t all);
+
 /** "f32:2x3x4", for messages; lives as long as the run. */
 const char *adept_call_shape(adept_call *c, const adept_tensor *t);
 

@@ -28,6 +28,8 @@ typedef struct adept_workload_config {
     size_t n_inputs;         /* 0: shapes from the file */
     const adept_input_spec *inputs;
     bool allow_unsupported;  /* count an operator without handler as an elementwise copy, with a warning */
+    size_t n_assume;         /* what the graph does not tell; see adept_assumption_check() */
+    const char *const *assume;
 } adept_workload_config;
 
 /** Put what is given over a configuration that a file records. Zero and NULL are not given; words have their own flags. Shapes that are
@@ -37,6 +39,11 @@ ADEPT_API void adept_workload_config_over(adept_workload_config *config, const a
 ADEPT_API bool adept_workload_config_copy(adept_workload_config *out, const adept_workload_config *config, adept_arena *arena);
 /** Equal texts walk a graph to equal profiles. malloc'ed; NULL when memory is out. */
 ADEPT_API char *adept_workload_config_text(const adept_workload_config *config);
+
+/** Is the text an assumption: "OP=SHAPE,..." (results of an operator that is not known), "branch=true" or "branch=false" (the
+ *  side of branches that depend on data) or "fraction=F" (what data chooses of its elements)?
+ *  @return ADEPT_E_USAGE with a message quoting the text. Thread-safe. */
+ADEPT_API adept_status adept_assumption_check(const char *text, adept_error *err);
 
 /* X(words, last value): what options, CSV and JSON choose by a word. */
 #define ADEPT_WORDS_LIST(X)                                                                                            \

@@ -33,7 +33,7 @@ typedef struct adept_model_options {
     const char *memory_format; /* of images: "nchw" (default), "channels_last" */
     const char *optimizer_impl;   /* "auto" (default, foreach), "foreach", "fused", "forloop" */
     const char *optimizer_extras; /* "none" (default), or of clip, unscale, master, ema, zero_grad: "clip,ema" */
-    void *reserved[1];
+    const char *const *assume;    /* what the model's file does not tell, NULL at the end: "mylib::op=Bx128", "branch=true", "fraction=0.25" */
 } adept_model_options;
 
 /**

@@ -36,7 +36,7 @@ typedef struct adept_block adept_block;
 
 typedef struct adept_node {
     const char *op;       /* "aten::conv2d", "prim::If"; without overload and namespace prefix of torch.ops */
-    const char *overload; /* "Tensor", "" */
+    const char *overload; /* "Tensor", ""; of prim::If and prim::Loop where the source has them, "model.py:12", or "" */
     int32_t module;       /* index into modules */
     int32_t n_inputs, n_outputs, n_blocks;
     const int32_t *inputs;          /* value numbers; -1: argument omitted */

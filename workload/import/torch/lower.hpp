@@ -71,6 +71,7 @@ class lowering
     void set_attribute(const frame &f, const binding &owner, const std::string &name, const binding &value);
 
     /* lower_flow.cpp: prim::If, prim::Loop */
+    const char *source_line(const torch::jit::Node &node);
     void lower_if(frame &f, const torch::jit::Node &node, ir_block &out);
     void merge_outputs(frame &f, const torch::jit::Node &node, ir_node &into);
     void merge_states(frame &f, const attribute_state &before, attribute_state then_state, attribute_state else_state,

@@ -16,12 +16,24 @@ bool same(const binding &a, const binding &b)
 
 } // namespace
 
+/* "model.py:12" of a node, where the file has its debug records; else nothing. Folders are the writer's business. */
+const char *lowering::source_line(const jit::Node &node)
+{
+    auto original = node.sourceRange().findSourceRangeThatGenerated();
+    auto place = original ? original->file_line_col() : c10::nullopt;
+    if (!place) return "";
+    const std::string &file = std::get<0>(*place);
+    std::string text = file.substr(file.rfind('/') + 1) + ":" + std::to_string(std::get<1>(*place));
+    return text.size() > 200 ? "" : intern(text)->c_str();
+}
+
 /* ---- prim::If ---- */
 
 void lowering::lower_if(frame &f, const jit::Node &node, ir_block &out)
 {
     ir_node made;
     made.op = node.kind().toQualString();
+    made.overload = source_line(node);
     made.module = f.module;
     made.inputs.push_back(value_in(f, node, node.inputs().at(0)));
     made.names.push_back(nullptr);
@@ -111,6 +123,7 @@ ir_node lowering::lower_loop_body(frame &f, const jit::Node &node, const std::ve
 {
     ir_node made;
     made.op = node.kind().toQualString();
+    made.overload = source_line(node);
     made.module = f.module;
     for (const jit::Value *input : node.inputs())
         made.inputs.push_back(value_in(f, node, input));
