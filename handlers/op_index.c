@@ -1,4 +1,5 @@
 /* Reading and writing elements by index tensors. */
+#include "chosen.h"
 #include "elementwise_cost.h"
 #include "host_value.h"
 #include <math.h>
@@ -16,6 +17,7 @@ typedef struct advanced_index {
     bool by_mask;                    /* a bool tensor takes part: the shape depends on data, and dims is not set */
     size_t n;                        /* entries of the list, NULL where a dimension is taken whole */
     const adept_tensor *const *items;
+    const adept_tensor *expanded[ADEPT_MAX_DIMS]; /* see expand_masks() */
 } advanced_index;
 
 static bool is_mask(const adept_tensor *t)
@@ -78,6 +80,29 @@ static advanced_index read_index(adept_call *c, const adept_tensor *self)
     return x;
 }
 
+/* x[mask]: a mask stands for the positions of what is true in it, an index tensor for each of its dimensions. */
+static void expand_masks(adept_call *c, advanced_index *x, const adept_tensor *self)
+{
+    int64_t common[ADEPT_MAX_DIMS];
+    int n_common = 0;
+    size_t n = 0;
+    x->index_bytes = 0;
+    for (size_t i = 0; i < x->n && adept_call_ok(c); i++) { /* as many as self has dimensions at most */
+        const adept_tensor *t = x->items[i];
+        bool mask = t && is_mask(t);
+        int64_t chosen = mask ? adept_call_chosen(c, adept_tensor_numel(t)) : 0;
+        if (t) n_common = adept_broadcast_dims(c, n_common, common, mask ? 1 : t->ndim, mask ? &chosen : t->dims, common);
+        if (t) x->index_bytes += mask ? 8.0 * t->ndim * (double)chosen : adept_elem_read(t);
+        for (int d = 0; d < (mask ? t->ndim : 1); d++)
+            x->expanded[n++] = t;
+    }
+    if (!adept_call_ok(c)) return;
+    x->items = x->expanded;
+    x->n = n;
+    x->positions = adept_dims_elements(n_common, common);
+    place(c, x, self, n_common, common);
+}
+
 /* Memory order of x[...]: that of x where its dimensions are kept, else of the index tensors. */
 static void set_index_strides(adept_tensor *out, const advanced_index *index)
 {
@@ -88,7 +113,7 @@ static void set_index_strides(adept_tensor *out, const advanced_index *index)
     memcpy(shown[0].strides, index->strides, sizeof index->strides);
     for (size_t i = 0; i < index->n && n <= ADEPT_MAX_DIMS; i++) {
         const adept_tensor *t = index->items[i];
-        if (!t || t->ndim + index->n_behind > out->ndim) continue;
+        if (!t || is_mask(t) || t->ndim + index->n_behind > out->ndim) continue;
         adept_tensor *s = &shown[n++];
         *s = *t;
         for (int d = 0; d < index->n_behind; d++) {
@@ -121,14 +146,12 @@ static void accumulate_at(adept_cost *cost, adept_pass pass, const adept_tensor 
 
 /* ---------------------------------------------------------------- reading ---------------- */
 
-/* Advanced indexing, index_select, gather, take, bucketize. Operators whose result has as many elements as the data
- * says (nonzero, masked_select) cannot be predicted and say so. */
+/* Advanced indexing, index_select, gather, take, bucketize. */
 static void shape_index(adept_call *c)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self");
     advanced_index x = read_index(c, self);
-    if (adept_call_ok(c) && x.by_mask)
-        adept_call_unsupported(c, "indexing by a mask: the size of the result depends on data");
+    if (adept_call_ok(c) && x.by_mask) expand_masks(c, &x, self);
     if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_tensor(c, self->dtype, x.ndim, x.dims);
     if (adept_call_ok(c)) set_index_strides(out, &x);
@@ -220,8 +243,7 @@ static const adept_op ops[] = {
     {"aten::take_along_dim", ADEPT_CAST_NONE, &(const index_row){shape_take_along, "indices"}},
     {"aten::take", ADEPT_CAST_NONE, &(const index_row){shape_take, "index"}},
     {"aten::bucketize aten::searchsorted", ADEPT_CAST_NONE, &(const index_row){shape_buckets, NULL}},
-    {"aten::nonzero aten::nonzero_numpy aten::argwhere aten::masked_select aten::bincount", ADEPT_CAST_NONE,
-     &(const index_row){data_dependent, NULL}},
+    {"aten::bincount", ADEPT_CAST_NONE, &(const index_row){data_dependent, NULL}},
     {0},
 };
 
@@ -237,6 +259,10 @@ static void shape(adept_call *c)
 static void cost_index(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
 {
     advanced_index x = read_index(c, self);
+    for (size_t i = 0; i < x.n; i++)
+        if (x.items[i] && is_mask(x.items[i]))
+            adept_chosen_search(cost, x.items[i], (double)adept_call_chosen(c, adept_tensor_numel(x.items[i])));
+    if (x.by_mask) expand_masks(c, &x, self);
     adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){0, 1, 1, 1}, x.index_bytes);
     if (!adept_cost_wants_grad(cost, self)) return;
     adept_elem_fill(cost, ADEPT_BACKWARD, self);
@@ -291,6 +317,11 @@ static const adept_handler_case cases[] = {
     {.name = "indices apart: their shape in front",
      .call = "aten::index(self=f32:2x3x4, indices=[i64:7, none, i64:7]) -> f32:7x3",
      .forward = {.read = 84 + 112, .written = 84}},
+    {.name = "rows where the mask is true, all 5: found by two passes over it",
+     .call = "aten::index(self=f32:5x4, indices=[bool:5]) -> f32:5x4",
+     .forward = {.alu = 10, .read = 10 + 80 + 40, .written = 40 + 80, .launches = 3}},
+    {.name = "a mask of two dimensions", .call = "aten::index(self=f32:5x4x3, indices=[bool:5x4]) -> f32:20x3",
+     .forward = {.alu = 40 + 40, .read = 40 + 160 + 240 + 320, .written = 160 + 320 + 240, .launches = 4}},
     {.name = "index_select: zeros of 20, 12 gradients added",
      .call = "aten::index_select(self=f32:5x4*, dim=0, index=i64:3) -> f32:3x4",
      .forward = {.read = 48 + 24, .written = 48},

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum sort_kind { SORT, ARGSORT, TOPK, KTH, MEDIAN, UNIQUE } sort_kind;
+typedef enum sort_kind { SORT, ARGSORT, TOPK, KTH, MEDIAN } sort_kind;
 
 static const adept_op ops[] = {
     {"aten::sort", ADEPT_CAST_NONE, &(const sort_kind){SORT}},
@@ -13,8 +13,6 @@ static const adept_op ops[] = {
     {"aten::topk", ADEPT_CAST_NONE, &(const sort_kind){TOPK}},
     {"aten::kthvalue", ADEPT_CAST_NONE, &(const sort_kind){KTH}},
     {"aten::median", ADEPT_CAST_NONE, &(const sort_kind){MEDIAN}},
-    {"aten::unique_consecutive aten::unique_dim aten::_unique aten::_unique2", ADEPT_CAST_NONE,
-     &(const sort_kind){UNIQUE}},
     {0},
 };
 
@@ -63,10 +61,6 @@ static void shape(adept_call *c)
     int64_t dims[ADEPT_MAX_DIMS];
     if (kind_of(c) == SORT && adept_value_is_list(v)) {
         sort_list(c, v->u.list);
-        return;
-    }
-    if (kind_of(c) == UNIQUE) {
-        adept_call_unsupported(c, "the size of the result depends on data");
         return;
     }
     const adept_tensor *self = adept_elem_self(c);

@@ -1,4 +1,5 @@
 /* Elementwise operators of three operands: where, masked_fill, lerp, addcmul, addcdiv. */
+#include "chosen.h"
 #include "elementwise_cost.h"
 #include "host_value.h"
 
@@ -47,7 +48,7 @@ static void shape(adept_call *c)
     const adept_tensor *t[3] = {adept_elem_tensor_at(c, 0), adept_elem_tensor_at(c, 1), adept_elem_tensor_at(c, 2)};
     int64_t dims[ADEPT_MAX_DIMS];
     if (kind_of(c) == WHERE && t[0] && !v[1]) {
-        adept_call_unsupported(c, "where with a condition only gives as many elements as the data has");
+        adept_chosen_list(c, t[0]);
         return;
     }
     if (adept_call_refuse(c, !t[0] || !v[1] || !v[2], "a tensor and two more operands expected")) return;
@@ -95,6 +96,11 @@ static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *t[3] = {adept_elem_tensor_at(c, 0), adept_elem_tensor_at(c, 1), adept_elem_tensor_at(c, 2)};
     const adept_tensor *out = adept_result_tensor(c, 0);
+    const adept_value *list = adept_result_at(c, 0);
+    if (adept_value_is_list(list)) {
+        adept_chosen_search(cost, t[0], (double)adept_value_tensor(&list->u.list->items[0])->dims[0]);
+        return;
+    }
     switch (kind_of(c)) {
     case WHERE: /* where(condition, grad, 0) and where(condition, 0, grad) */
         adept_elem_forward(cost, out, 1, read_all(t));
@@ -126,6 +132,9 @@ static void cost(adept_call *c, adept_cost *cost)
 }
 
 static const adept_handler_case cases[] = {
+    {.name = "where the condition is true: as nonzero",
+     .call = "aten::where(condition=bool:3x4) -> [i64:12, i64:12]",
+     .forward = {.alu = 48, .read = 120, .written = 288, .launches = 3}},
     {.name = "causal mask by where: one byte of condition per score, broadcast over 2",
      .call = "aten::where(condition=bool:4x4, self=f32:2x4x4*, other=f32:) -> f32:2x4x4",
      .forward = {.alu = 32, .read = 16 + 128 + 4, .written = 128},

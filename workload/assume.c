@@ -14,7 +14,8 @@ static adept_status parse_results(adept_assumed *out, const char *specs, adept_e
     for (const char *at = specs;; at++) {
         size_t n = strcspn(at, ",");
         if (out->n == ADEPT_MAX_ASSUMED)
-            return adept_error_set(err, ADEPT_E_USAGE, "assume '%.100s': more than %d results", out->op, ADEPT_MAX_ASSUMED);
+            return adept_error_set(err, ADEPT_E_USAGE, "assume '%.100s': more than %d results", out->op,
+                                   ADEPT_MAX_ASSUMED);
         snprintf(one, sizeof one, "%.*s", (int)(n < sizeof one ? n : sizeof one - 1), at);
         adept_status status = adept_input_spec_parse(&out->specs[out->n++], one, err);
         if (status || !*(at += n)) return status;
@@ -56,7 +57,6 @@ adept_status adept_assumption_check(const char *text, adept_error *err)
 adept_status adept_assume_read(adept_interp *in)
 {
     const adept_workload_config *config = in->config;
-    in->run.assumed = (adept_assumptions){.fraction = 1};
     in->run.assumed.results = adept_arena_array(in->run.arena, config->n_assume + 1, sizeof *in->run.assumed.results);
     if (!in->run.assumed.results) return adept_interp_nomem(in);
     for (size_t i = 0; i < config->n_assume; i++) {
@@ -72,9 +72,10 @@ adept_status adept_assume_check_used(const adept_interp *in)
 {
     for (size_t i = 0; i < in->run.assumed.n; i++)
         if (!in->run.assumed.results[i].used)
-            return adept_error_set(in->err, ADEPT_E_USAGE,
-                                   "%s: assume %s: the model runs no operator of that name whose results adept does not know",
-                                   in->graph->path, in->run.assumed.results[i].op);
+            return adept_error_set(
+                in->err, ADEPT_E_USAGE,
+                "%s: assume %s: the model runs no operator of that name whose results adept does not know",
+                in->graph->path, in->run.assumed.results[i].op);
     return ADEPT_OK;
 }
 
@@ -92,24 +93,24 @@ adept_assumed *adept_assumed_of(const adept_interp *in, const char *op)
 
 static void results_as_said(adept_interp *in, adept_call *c, const adept_assumed *said, int n_outputs)
 {
-    if (adept_call_refuse(c, n_outputs != 1 && n_outputs != said->n, "%d results are assumed, it has %d", said->n, n_outputs))
+    if (adept_call_refuse(c, n_outputs != 1 && n_outputs != said->n, "%d results are assumed, it has %d", said->n,
+                          n_outputs))
         return;
-    if (adept_call_refuse(c, in->seq_length == 0 && adept_input_specs_have(said->specs, (size_t)said->n, ADEPT_DIM_LENGTH),
+    if (adept_call_refuse(c,
+                          in->seq_length == 0 && adept_input_specs_have(said->specs, (size_t)said->n, ADEPT_DIM_LENGTH),
                           "its results leave the sequence length open (S); give it with --seq-length"))
         return;
-    for (int i = 0; i < said->n; i++) {
+    adept_list *list = n_outputs == said->n ? NULL : adept_out_list(c, ADEPT_VALUE_LIST, 0);
+    for (int i = 0; i < said->n && adept_call_ok(c); i++) {
         adept_input_spec spec = said->specs[i];
         adept_input_spec_settle(&spec, in->batch_size, false, in->seq_length);
-        adept_out_tensor(c, adept_call_dtype(c, spec.dtype), spec.ndim, spec.dims);
+        adept_value v = {ADEPT_VALUE_TENSOR,
+                         {.t = adept_new_tensor(c, adept_call_dtype(c, spec.dtype), spec.ndim, spec.dims)}};
+        if (list)
+            adept_list_append(c, list, &v);
+        else
+            adept_out_value(c, &v);
     }
-    if (!adept_call_ok(c) || said->n == n_outputs) return;
-    adept_value list = {ADEPT_VALUE_LIST, {.list = adept_run_list_new(&in->run, (size_t)said->n, c->results)}};
-    if (!list.u.list) {
-        adept_call_nomem(c);
-        return;
-    }
-    c->n_results = 0;
-    adept_out_value(c, &list);
 }
 
 static void results_as_first_argument(adept_call *c, int n_outputs)
@@ -168,6 +169,7 @@ const adept_handler adept_assumed_handler = {.kind = "unsupported", .shape = no_
 
 int64_t adept_call_chosen(adept_call *c, int64_t all)
 {
-    c->run->n_chosen++;
-    return (int64_t)ceil(c->run->assumed.fraction * (double)all);
+    const adept_assumptions *said = &c->run->assumed;
+    c->run->n_chosen += c->n_results == 0; /* cost() asks again */
+    return said->fraction_known ? (int64_t)ceil(said->fraction * (double)all) : all;
 }

@@ -413,7 +413,7 @@ static adept_tensor *push_tensor(adept_call *c, adept_tensor *t)
     return t;
 }
 
-static adept_tensor *new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
+adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
 {
     if (!adept_call_ok(c)) return scratch(c);
     if (ndim > ADEPT_MAX_DIMS) {
@@ -467,7 +467,7 @@ adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, 
 
 adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
 {
-    return push_tensor(c, new_tensor(c, dtype, ndim, dims));
+    return push_tensor(c, adept_new_tensor(c, dtype, ndim, dims));
 }
 
 adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like)

@@ -39,7 +39,7 @@ typedef struct adept_assumptions {
     size_t n;
     bool branch_known, branch; /* side of branches that depend on data */
     bool fraction_known;
-    double fraction; /* of the elements that data chooses among */
+    double fraction; /* of the elements that data chooses among; not known: 1 */
 } adept_assumptions;
 
 /* State of one run that outlives its calls. */

@@ -21,4 +21,28 @@ expect_ok predict "$m" --gpu a100 --allow-unsupported
 shows '^Warnings'
 shows 'fft_ifft'
 shows 'linalg_det'
+
+# results that the user gives; several operators, of a saved profile too
+f=$ADEPT_SOURCE_DIR/tests/golden/models/foreign.pt
+set -- --gpu a100 --input Bx4 --batch 2
+expect_ok predict "$f" "$@" --assume mylib::flash=Bx4 --assume mylib::rotary=Bx4
+shows 'mylib::flash .* results assumed: f32:2x4$'
+expect_ok profile "$f" --input Bx4 --batch 2 --assume mylib::flash=Bx4 --assume mylib::rotary=Bx4 -o "$work/f.json"
+expect_ok predict "$work/f.json" --gpu a100 --batch 3
+shows 'results assumed: f32:3x4$'
+expect_error 2 'no operator of that name' predict "$f" "$@" --allow-unsupported --assume mylib::flesh=Bx4
+expect_error 2 'assume .mylib::flash.: want OP=SHAPE' predict "$f" "$@" --assume mylib::flash
+expect_error 2 'want .*0 <= F <= 1' predict "$f" "$@" --assume-fraction 2
+expect_error 2 'branch=maybe' predict "$f" "$@" --assume-branch maybe
+
+# a branch that depends on data: its line where the file has it, and a side on request
+g=$ADEPT_SOURCE_DIR/tests/golden/models/gate.pt
+run predict "$g" --gpu a100
+checks=$((checks + 1))
+[ "$rc" -eq 4 ] && grep -q 'prim::If: 1 time, first in 0: the condition in gate.py:10 depends on tensor data' "$work/err" ||
+    fail 'a branch that depends on data does not say where'
+expect_ok predict "$g" --gpu a100 --assume-branch false
+shows "assumed false, as --assume-branch says: in '0', gate.py:10"
+expect_ok profile "$g" --assume-branch true --by op
+shows 'aten::linear'
 finish

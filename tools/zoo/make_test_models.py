@@ -6,6 +6,7 @@ PyTorch 1.13 writes all files but newer.pt, which holds operators that came late
 Every file shows one thing the reader must get right; tests/unit/test_torchscript.c says what.
 """
 import json
+import linecache
 import os
 import sys
 import zipfile
@@ -211,13 +212,36 @@ class Newer(nn.Module):
         return (y * keep).unsqueeze(0).squeeze((0, 1))
 
 
-def save(directory, name, module, hints=None):
+GATE = """from torch import nn
+
+
+class Gate(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        if bool(x.sum() > 0):
+            x = self.fc(x)
+        return x
+"""
+
+
+def of_source(text, file):
+    """The class of a source that is no file: TorchScript's debug records then name no folder."""
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    made = {"__name__": "gate"}
+    exec(compile(text, file, "exec"), made)
+    return made["Gate"]
+
+
+def save(directory, name, module, hints=None, records=False):
     extra = {"adept.json": json.dumps(hints)} if hints else {}
     path = os.path.join(directory, name + ".pt")
     torch.jit.save(module, path, _extra_files=extra)
     # Without the debug records, which name the folders of the machine that wrote the file.
     with zipfile.ZipFile(path) as archive:
-        entries = [(e, archive.read(e)) for e in archive.infolist() if not e.filename.endswith(".debug_pkl")]
+        entries = [(e, archive.read(e)) for e in archive.infolist() if records or not e.filename.endswith(".debug_pkl")]
     with zipfile.ZipFile(path, "w") as archive:
         for entry, data in entries:
             archive.writestr(zipfile.ZipInfo(entry.filename), data, entry.compress_type)
@@ -256,6 +280,7 @@ def main():
         steps, hints = torch.zeros(5, 2, 4), {"inputs": ["5x2x4"]}
         save(out, kind.__name__.lower() + "_scripted", script(Recurrent(kind)), hints)
         save(out, kind.__name__.lower() + "_traced", trace(Recurrent(kind), steps), hints)
+    save(out, "gate", script(nn.Sequential(of_source(GATE, "gate.py")())), {"inputs": ["Bx4"], "batch": 2}, records=True)
 
 
 if __name__ == "__main__":

@@ -140,7 +140,8 @@ bool adept_call_refuse(adept_call *c, bool wrong, const char *format, ...) ADEPT
 /** The operator is known but not this use of it: reported like an operator without a handler (exit 4). */
 void adept_call_unsupported(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3);
 
-/** How many of so many elements data chooses, as the run assumes: all, unless --assume-fraction says. The profile warns. */
+/** How many of so many elements data chooses, as the run assumes: all, unless --assume-fraction says. The profile warns of each
+ *  call whose shape() asks. */
 int64_t adept_call_chosen(adept_call *c, int64_t all);
 
 /** "f32:2x3x4", for messages; lives as long as the run. */
@@ -192,8 +193,9 @@ void adept_out_string(adept_call *c, const char *v);
 void adept_out_none(adept_call *c);
 void adept_out_unknown(adept_call *c); /* a scalar that depends on data */
 void adept_out_value(adept_call *c, const adept_value *v);
-/** A list or tuple; what adept_new_view() makes below goes into it. */
+/** A list or tuple; what adept_new_view() and adept_new_tensor() make goes into it. */
 adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t n);
+adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims); /* contiguous, new memory */
 adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);
 /** Give a small tensor its known elements (copied; n == numel <= 64, else ignored). */
 void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double *values);
