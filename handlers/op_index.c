@@ -146,7 +146,7 @@ static void accumulate_at(adept_cost *cost, adept_pass pass, const adept_tensor 
 
 /* ---------------------------------------------------------------- reading ---------------- */
 
-/* Advanced indexing, index_select, gather, take, bucketize. */
+/* Advanced indexing, index_select, gather, take. */
 static void shape_index(adept_call *c)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self");
@@ -208,30 +208,9 @@ static void shape_take_along(adept_call *c)
     adept_out_tensor(c, self->dtype, ndim, dims);
 }
 
-/* bucketize(self, boundaries), searchsorted(sorted_sequence, self): both arguments in this order or the other */
-static bool is_search(const adept_call *c)
-{
-    return !strcmp(adept_call_op(c), "aten::searchsorted");
-}
-
-static void shape_buckets(adept_call *c)
-{
-    const adept_tensor *self = adept_elem_tensor_at(c, is_search(c));
-    adept_dtype dtype = adept_arg_bool(c, "out_int32", false) ? ADEPT_I32 : ADEPT_I64;
-    if (!self || !adept_elem_tensor_at(c, !is_search(c)))
-        adept_call_fail(c, "two tensors expected");
-    else
-        adept_out_tensor(c, dtype, self->ndim, self->dims);
-}
-
-static void data_dependent(adept_call *c)
-{
-    adept_call_unsupported(c, "the size of the result depends on data");
-}
-
 typedef struct index_row {
     void (*shape)(adept_call *c);
-    const char *index; /* argument of the one index tensor; NULL: see cost */
+    const char *index; /* argument of the one index tensor; NULL: a list of them */
 } index_row;
 
 static const index_row by_list = {shape_index, NULL}, select_row = {shape_select, "index"};
@@ -242,8 +221,6 @@ static const adept_op ops[] = {
     {"aten::gather", ADEPT_CAST_NONE, &(const index_row){shape_gather, "index"}},
     {"aten::take_along_dim", ADEPT_CAST_NONE, &(const index_row){shape_take_along, "indices"}},
     {"aten::take", ADEPT_CAST_NONE, &(const index_row){shape_take, "index"}},
-    {"aten::bucketize aten::searchsorted", ADEPT_CAST_NONE, &(const index_row){shape_buckets, NULL}},
-    {"aten::bincount", ADEPT_CAST_NONE, &(const index_row){data_dependent, NULL}},
     {0},
 };
 
@@ -270,14 +247,6 @@ static void cost_index(adept_call *c, adept_cost *cost, const adept_tensor *self
     save_index(cost, &x);
 }
 
-/* One kernel: binary search of each element among the boundaries. */
-static void cost_buckets(adept_call *c, adept_cost *cost, const adept_tensor *out)
-{
-    const adept_tensor *bounds = adept_elem_tensor_at(c, !is_search(c)), *self = adept_elem_tensor_at(c, is_search(c));
-    double length = bounds->ndim > 0 ? (double)bounds->dims[bounds->ndim - 1] : 1;
-    adept_elem_forward(cost, out, ceil(log2(length + 1)), adept_elem_read(self) + adept_elem_read(bounds));
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const index_row *row = adept_call_data(c);
@@ -285,10 +254,6 @@ static void cost(adept_call *c, adept_cost *cost)
     if (!out || !self) return;
     if (row == &by_list) {
         cost_index(c, cost, self, out);
-        return;
-    }
-    if (!row->index) {
-        cost_buckets(c, cost, out);
         return;
     }
     const adept_tensor *index = adept_arg_tensor(c, row->index);
@@ -333,9 +298,6 @@ static const adept_handler_case cases[] = {
     {.name = "along a dimension, the others broadcast",
      .call = "aten::take_along_dim(self=f32:4x8, indices=i64:1x2, dim=1) -> f32:4x2",
      .forward = {.read = 32 + 16, .written = 32}},
-    {.name = "position buckets: binary search among 15 boundaries, 4 comparisons",
-     .call = "aten::bucketize(self=f32:8, boundaries=f32:15) -> i64:8",
-     .forward = {.alu = 32, .read = 32 + 60, .written = 64}},
     {.name = "position in a list", .call = "aten::index(self=[4,5,6], el=6) -> i:2"},
     {0},
 };
