@@ -143,31 +143,44 @@ binding lowering::emit_constant(const frame &f, const c10::IValue &value, const 
 
 /* ---- inputs ---- */
 
-/* Tensors become inputs of the graph; a tuple becomes one input per element, put together again by a node. */
-binding lowering::declare_typed_input(const std::string &name, const c10::TypePtr &type)
+/* Tensors become inputs of the graph; a tuple becomes one input per element, put together again by a node. A list of
+ * tensors (the images of a detector) becomes one input with a dimension more in front, the batch, taken apart by a node. */
+binding lowering::declare_typed_input(const frame &f, const std::string &name, const c10::TypePtr &type)
 {
     binding b{fresh()};
     if (is_tensor(*type)) {
         program_.inputs.push_back(ir_input{name, b.value});
         return b;
     }
+    auto list = type->cast<c10::ListType>();
+    if (list && is_tensor(*list->getElementType())) {
+        program_.inputs.push_back(ir_input{name, fresh()});
+        ir_node node;
+        node.op = "aten::unbind";
+        node.overload = "int";
+        node.inputs = {program_.inputs.back().value, emit_constant(f, 0, "constant", program_.body).value};
+        node.names = {"self", "dim"};
+        node.outputs.push_back(b.value);
+        append(program_.body, std::move(node));
+        return b;
+    }
     auto tuple = type->cast<c10::TupleType>();
     if (!tuple)
         fail_unsupported("input '" + name + "' of forward has type " + type->repr_str() +
-                         "; tensors and tuples of them are supported");
+                         "; tensors, tuples and lists of them are supported");
     ir_node node;
     node.op = "prim::TupleConstruct";
     for (size_t i = 0; i < tuple->elements().size(); i++) {
-        node.inputs.push_back(declare_typed_input(name + "." + std::to_string(i), tuple->elements()[i]).value);
+        node.inputs.push_back(declare_typed_input(f, name + "." + std::to_string(i), tuple->elements()[i]).value);
     }
     node.outputs.push_back(b.value);
     append(program_.body, std::move(node));
     return b;
 }
 
-binding lowering::declare_input(const c10::Argument &argument)
+binding lowering::declare_input(const frame &f, const c10::Argument &argument)
 {
-    if (!argument.default_value()) return declare_typed_input(argument.name(), argument.type());
+    if (!argument.default_value()) return declare_typed_input(f, argument.name(), argument.type());
     ir_input input{argument.name(), fresh()};
     input.constant = value_of(*argument.default_value(), adept_graph_builder_graph(builder_)->arena, params_,
                               "default of input '" + input.name + "'");
@@ -185,7 +198,7 @@ adept_graph *lowering::run()
     bindings arguments{root_};
     const auto &schema = forward->getSchema();
     for (size_t i = 1; i < schema.arguments().size(); i++)
-        arguments.push_back(declare_input(schema.arguments()[i]));
+        arguments.push_back(declare_input(top, schema.arguments()[i]));
     for (const binding &result : call(*forward, arguments, top, root_, program_.body))
         program_.body.returns.push_back(as_value(top, result, "the result"));
     return emit(program_, builder_owner_.release());

@@ -53,8 +53,8 @@ class lowering
     using bindings = std::vector<binding>;
 
     /* lower.cpp: inputs, calls, attributes, plain nodes */
-    binding declare_input(const c10::Argument &argument);
-    binding declare_typed_input(const std::string &name, const c10::TypePtr &type);
+    binding declare_input(const frame &f, const c10::Argument &argument);
+    binding declare_typed_input(const frame &f, const std::string &name, const c10::TypePtr &type);
     bindings call(torch::jit::Function &function, const bindings &arguments, const frame &caller, const binding &self,
                   ir_block &out);
     bindings inline_graph(const torch::jit::Graph &graph, const bindings &arguments, frame &callee, ir_block &out);
