@@ -2,6 +2,7 @@
 #include "failure.hpp"
 #include "values.hpp"
 #include <ATen/core/jit_type.h>
+#include <algorithm>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
 
@@ -100,6 +101,7 @@ int32_t lowering::as_value(const frame &f, const binding &b, const std::string &
         fail_unsupported(where(f) + ": " + what + " takes an instance of " + class_name(*b.object->type) +
                          ", which is no value");
     }
+    if (b.parts) fail_unsupported(where(f) + ": " + what + " takes a tuple with an instance in it, which is no value");
     return b.value;
 }
 
@@ -279,6 +281,34 @@ void lowering::lower_fork(frame &f, const jit::Node &node, ir_block &out)
     set_outputs(f, node, inline_graph(*node.g(jit::attr::Subgraph), arguments, callee, out));
 }
 
+/* Tuples with instances in them are taken apart here. @return false if the node has nothing to do with such a tuple */
+bool lowering::lower_tuple(frame &f, const jit::Node &node)
+{
+    bindings inputs;
+    for (const jit::Value *input : node.inputs())
+        inputs.push_back(bound(f, input));
+    if (node.kind() == c10::prim::TupleConstruct) {
+        bool plain = std::none_of(inputs.begin(), inputs.end(), [](const binding &b) { return b.object || b.parts; });
+        if (plain) return false;
+        tuples_.push_back(std::make_unique<bindings>(std::move(inputs)));
+        binding made;
+        made.parts = tuples_.back().get();
+        f.values[node.output()] = made;
+        return true;
+    }
+    if (inputs.empty() || !inputs[0].parts) return false;
+    const bindings &parts = *inputs[0].parts;
+    if (node.kind() == c10::prim::TupleUnpack) {
+        set_outputs(f, node, parts);
+        return true;
+    }
+    auto index = node.kind() == c10::prim::TupleIndex ? jit::constant_as<int64_t>(node.inputs().at(1)) : c10::nullopt;
+    int64_t i = index.value_or(0) < 0 ? *index + static_cast<int64_t>(parts.size()) : index.value_or(-1);
+    if (i < 0 || i >= static_cast<int64_t>(parts.size())) return false;
+    f.values[node.output()] = parts[static_cast<size_t>(i)];
+    return true;
+}
+
 void lowering::lower_create_object(frame &f, const jit::Node &node)
 {
     auto made = std::make_unique<instance>();
@@ -389,6 +419,9 @@ void lowering::lower_node(frame &f, const jit::Node &node, ir_block &out)
         lower_create_object(f, node);
     } else if (kind == c10::prim::fork) {
         lower_fork(f, node, out);
+    } else if ((kind == c10::prim::TupleConstruct || kind == c10::prim::TupleUnpack || kind == c10::prim::TupleIndex) &&
+               lower_tuple(f, node)) {
+        return;
     } else if (kind == Symbol::aten("wait")) {
         f.values[node.output()] = bound(f, node.input());
     } else if (kind == c10::prim::unchecked_cast && bound(f, node.input()).object) {

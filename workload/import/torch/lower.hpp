@@ -29,6 +29,7 @@ struct binding {
     int32_t value = -1;
     const instance *object = nullptr;
     const std::string *path = nullptr; /* of the module, "layer1.0.conv1" */
+    const std::vector<binding> *parts = nullptr; /* a tuple with an instance in it: no value either */
 };
 
 /* What the program assigned to attributes so far; attributes not in it have their saved value. */
@@ -64,6 +65,7 @@ class lowering
     void lower_call_method(frame &f, const torch::jit::Node &node, ir_block &out);
     void lower_call_function(frame &f, const torch::jit::Node &node, ir_block &out);
     void lower_fork(frame &f, const torch::jit::Node &node, ir_block &out);
+    bool lower_tuple(frame &f, const torch::jit::Node &node);
     void lower_create_object(frame &f, const torch::jit::Node &node);
     void lower_plain(frame &f, const torch::jit::Node &node, ir_block &out);
     void set_outputs(frame &f, const torch::jit::Node &node, const bindings &results);
@@ -102,6 +104,7 @@ class lowering
     ir_program program_;
     attribute_state state_;
     std::vector<std::unique_ptr<instance>> instances_;
+    std::vector<std::unique_ptr<std::vector<binding>>> tuples_;
     std::unordered_map<const void *, const instance *> by_object_;
     std::set<std::string> strings_;
     size_t n_nodes_ = 0;
