@@ -4,7 +4,7 @@
 
 /* What an operator takes as its first argument: bits are kinds of values. */
 enum {
-    NOTHING = 0,
+    NOTHING = 1 << 30, /* no argument at all */
     LISTS = 1 << ADEPT_VALUE_LIST | 1 << ADEPT_VALUE_TUPLE,
     DICTS = 1 << ADEPT_VALUE_DICT,
     CONTAINERS = LISTS | DICTS,
@@ -246,11 +246,42 @@ static void setitem(adept_call *c, const adept_value *v)
     adept_out_value(c, v);
 }
 
-/* dict(): empty. rangelist(n): [0, 1, .. n-1] */
+static bool is_pair(const adept_value *v)
+{
+    return adept_value_is_list(v) && v->u.list->n == 2;
+}
+
+/* dict(): empty; of another one or of pairs. A key that comes twice keeps its first place. rangelist(n): [0, 1, .. n-1] */
 static void new_dict(adept_call *c, const adept_value *v)
 {
-    (void)v;
-    adept_out_list(c, ADEPT_VALUE_DICT, 0);
+    adept_list *out = adept_out_list(c, ADEPT_VALUE_DICT, 0);
+    size_t step = v && v->kind == ADEPT_VALUE_DICT ? 2 : 1;
+    for (size_t i = 0; v && i + step <= v->u.list->n && adept_call_ok(c); i += step) {
+        const adept_value *item = &v->u.list->items[i];
+        if (adept_call_refuse(c, step == 1 && !is_pair(item), "pairs of a key and a value expected")) return;
+        const adept_value *pair = step == 2 ? item : item->u.list->items;
+        const adept_value made = {ADEPT_VALUE_DICT, {.list = out}};
+        int64_t at = find_key(&made, &pair[0]);
+        if (at >= 0) {
+            out->items[at] = pair[1];
+        } else {
+            adept_list_append(c, out, &pair[0]);
+            adept_list_append(c, out, &pair[1]);
+        }
+    }
+}
+
+/* dict.items() */
+static void items(adept_call *c, const adept_value *v)
+{
+    adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, 0);
+    for (size_t i = 0; i + 1 < v->u.list->n && adept_call_ok(c); i += 2) {
+        adept_list *pair = adept_new_list(c, 2);
+        if (!adept_call_ok(c)) return;
+        pair->items[0] = v->u.list->items[i];
+        pair->items[1] = v->u.list->items[i + 1];
+        adept_list_append(c, out, &(adept_value){ADEPT_VALUE_TUPLE, {.list = pair}});
+    }
 }
 
 static void rangelist(adept_call *c, const adept_value *v)
@@ -281,7 +312,8 @@ static const adept_op ops[] = {
     {"aten::reverse", ADEPT_CAST_NONE, &(const container_row){reverse, LISTS}},
     {"aten::_set_item", ADEPT_CAST_NONE, &(const container_row){setitem, CONTAINERS}},
     {"aten::Delete", ADEPT_CAST_NONE, &(const container_row){delete, CONTAINERS}},
-    {"aten::dict", ADEPT_CAST_NONE, &(const container_row){new_dict, NOTHING}},
+    {"aten::dict", ADEPT_CAST_NONE, &(const container_row){new_dict, CONTAINERS | NOTHING}},
+    {"aten::items", ADEPT_CAST_NONE, &(const container_row){items, DICTS}},
     {"aten::keys", ADEPT_CAST_NONE, &(const container_row){list, CONTAINERS}},
     {"aten::values", ADEPT_CAST_NONE, &(const container_row){values, DICTS}},
     {"aten::get", ADEPT_CAST_NONE, &(const container_row){get, DICTS}},
@@ -293,7 +325,7 @@ static void shape(adept_call *c)
 {
     const container_row *row = adept_call_data(c);
     const adept_value *v = adept_arg_at(c, 0);
-    if (v ? row->takes >> v->kind & 1 : row->takes == NOTHING)
+    if (v ? row->takes >> v->kind & 1 : row->takes & NOTHING)
         row->shape(c, v);
     else
         adept_call_unsupported(c, "not defined here for %s", v ? adept_value_kind_name(v->kind) : "a missing argument");

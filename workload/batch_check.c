@@ -104,7 +104,7 @@ static void find_stuck(stuck *out, const adept_value *a, const adept_value *b, i
 {
     if (a->kind != b->kind || depth > 8) return;
     if (adept_value_is_container(a))
-        for (size_t i = 0; i < a->u.list->n && i < b->u.list->n; i++)
+        for (size_t i = 0; i < a->u.list->n && a->u.list->n == b->u.list->n; i++) /* else it has an entry a sample */
             find_stuck(out, &a->u.list->items[i], &b->u.list->items[i], depth + 1);
     if (a->kind != ADEPT_VALUE_TENSOR || adept_tensor_producer(a->u.t) < 0 || a->u.t->param >= 0) return;
     if (adept_tensor_numel(a->u.t) < 2 || a->u.t->dims[0] == out->batch_size || !adept_tensor_same_shape(a->u.t, b->u.t)) return;

@@ -542,15 +542,19 @@ void adept_out_unknown(adept_call *c)
     push(c, (adept_value){ADEPT_VALUE_UNKNOWN, {.i = 0}});
 }
 
-adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t n)
+adept_list *adept_new_list(adept_call *c, size_t n)
 {
     static adept_list empty; /* never written: n is 0 and callers check adept_call_ok before filling */
     adept_list *list = adept_run_list_new(c->run, n, NULL);
-    if (!list) {
-        adept_call_nomem(c);
-        return &empty;
-    }
-    push(c, (adept_value){list_or_tuple, {.list = list}});
+    if (list) return list;
+    adept_call_nomem(c);
+    return &empty;
+}
+
+adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t n)
+{
+    adept_list *list = adept_new_list(c, n);
+    if (adept_call_ok(c)) push(c, (adept_value){list_or_tuple, {.list = list}});
     return list;
 }
 

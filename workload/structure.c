@@ -215,6 +215,15 @@ static adept_status do_loop(adept_interp *in, const adept_node *node)
     return ADEPT_OK;
 }
 
+/* `with` of the program's own: torch.no_grad(), whose effect on gradients nothing follows here. */
+static adept_status do_enter(adept_interp *in, const adept_node *node)
+{
+    if (in->run.mode == ADEPT_MODE_INFER) return do_nothing(in, node);
+    adept_status status =
+        adept_interp_unsupported(in, node->op, "a `with` (torch.no_grad) in a scripted model; --mode infer runs", node->module);
+    return status ? status : ADEPT_E_UNSUPPORTED;
+}
+
 /* ---------------------------------------------------------------- table ---------------- */
 
 static const struct {
@@ -235,6 +244,8 @@ static const struct {
     {"prim::RaiseException", do_raise},
     {"prim::Uninitialized", do_nothing},
     {"prim::Print", do_nothing},
+    {"prim::Enter", do_enter},
+    {"prim::Exit", do_nothing},
 };
 
 #define N_STRUCTURAL (sizeof structural / sizeof *structural)

@@ -10,7 +10,7 @@ import linecache
 import os
 import sys
 import zipfile
-from typing import List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -65,6 +65,31 @@ class Recurrent(nn.Module):
 
     def forward(self, x):
         return self.rnn(x)[0]
+
+
+class ImageList:
+    def __init__(self, tensors: Tensor, sizes: List[Tuple[int, int]]):
+        self.tensors = tensors
+        self.sizes = sizes
+
+
+class Images(nn.Module):
+    """What a detector does: a list of tensors, an instance in a tuple, a dict of pairs, no gradients for a while."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 1)
+
+    def batch(self, images: List[Tensor], scale: Optional[float]) -> Tuple[ImageList, Optional[float]]:
+        return ImageList(torch.stack(images), [(i.shape[1], i.shape[2]) for i in images]), scale
+
+    def forward(self, images: List[Tensor]) -> List[Tensor]:
+        made, scale = self.batch(images, None)
+        maps: Dict[str, Tensor] = {"0": self.conv(made.tensors)}
+        named = dict([(name, map * 2) for name, map in maps.items()])
+        with torch.no_grad():
+            height = made.sizes[0][0]
+        return [named["0"][:, :, :height]]
 
 
 class Flow(nn.Module):
@@ -280,6 +305,7 @@ def main():
         steps, hints = torch.zeros(5, 2, 4), {"inputs": ["5x2x4"]}
         save(out, kind.__name__.lower() + "_scripted", script(Recurrent(kind)), hints)
         save(out, kind.__name__.lower() + "_traced", trace(Recurrent(kind), steps), hints)
+    save(out, "images", script(Images()), {"inputs": ["Bx3x6x5"], "batch": 2})
     save(out, "gate", script(nn.Sequential(of_source(GATE, "gate.py")())), {"inputs": ["Bx4"], "batch": 2}, records=True)
 
 

@@ -195,6 +195,7 @@ void adept_out_unknown(adept_call *c); /* a scalar that depends on data */
 void adept_out_value(adept_call *c, const adept_value *v);
 /** A list or tuple; what adept_new_view() and adept_new_tensor() make goes into it. */
 adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t n);
+adept_list *adept_new_list(adept_call *c, size_t n); /* to be part of another one */
 adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims); /* contiguous, new memory */
 adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);
 /** Give a small tensor its known elements (copied; n == numel <= 64, else ignored). */

@@ -424,6 +424,12 @@ void lowering::lower_node(frame &f, const jit::Node &node, ir_block &out)
         return;
     } else if (kind == Symbol::aten("wait")) {
         f.values[node.output()] = bound(f, node.input());
+    } else if (kind == c10::prim::Enter || kind == c10::prim::Exit) { /* of an instance, which is no value */
+        ir_node made;
+        made.op = kind.toQualString();
+        made.module = f.module;
+        append(out, std::move(made));
+        if (node.outputs().size() == 1) f.values[node.output()] = bound(f, node.inputs().at(0));
     } else if (kind == c10::prim::unchecked_cast && bound(f, node.input()).object) {
         f.values[node.output()] = bound(f, node.input());
     } else {
