@@ -13,12 +13,19 @@
 #define MAX_KINDS_UNKNOWN 1000
 #define MAX_NAME 4096 /* of an operator or a module: they are compared and hashed at every execution */
 
+/* Why a walk may take long. */
+static const char *perhaps(const adept_interp *in)
+{
+    bool chosen = in->run.n_chosen > 0 && !in->run.assumed.fraction_known;
+    return chosen ? "data chooses all elements, --assume-fraction takes fewer" : "a loop without end?";
+}
+
 adept_status adept_interp_full(adept_interp *in, const adept_arena *arena)
 {
     if (!arena || !adept_arena_is_full(arena))
         return adept_error_set(in->err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
-    return adept_error_set(in->err, ADEPT_E_INVALID, "%s: takes more than %zu MiB to walk; a loop without end?",
-                           in->graph->path, ADEPT_WALK_BYTES >> 20);
+    return adept_error_set(in->err, ADEPT_E_INVALID, "%s: takes more than %zu MiB to walk; %s", in->graph->path,
+                           ADEPT_WALK_BYTES >> 20, perhaps(in));
 }
 
 adept_status adept_interp_nomem(adept_interp *in)
@@ -30,8 +37,8 @@ adept_status adept_interp_count(adept_interp *in, size_t steps)
 {
     in->steps += (int64_t)steps;
     if (in->steps <= MAX_STEPS) return ADEPT_OK;
-    return adept_error_set(in->err, ADEPT_E_INVALID, "%s: more than %d operators to execute; a loop without end?",
-                           in->graph->path, MAX_STEPS);
+    return adept_error_set(in->err, ADEPT_E_INVALID, "%s: more than %d operators to execute; %s", in->graph->path,
+                           MAX_STEPS, perhaps(in));
 }
 
 void adept_interp_place(const adept_interp *in, int32_t module, char *text, size_t size)
