@@ -1,7 +1,7 @@
 /* Was a loop over a dimension unrolled when the model was traced? `for t in range(x.shape[1])` leaves as many selects
  * as the dimension had then, and at any larger size the rest is left out without a word. The sign is a run of pieces, 0
- * to n-1, of a dimension that is not n now, though the model runs at other sizes of it. Picking a few tokens looks
- * alike: the pieces of a loop all go the same way, and outside the batch there are three at least. */
+ * to n-1, of a dimension that is not n now, though there are inputs that make it n. Picking a few tokens looks alike:
+ * the pieces of a loop all go the same way, and outside the batch there are three at least. */
 #include "interp.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -200,43 +200,62 @@ static size_t bound_specs(const adept_interp *in, adept_input_spec *specs)
     return n;
 }
 
-/* The model runs with one more of that size in the inputs, and the piece's dimension is another then. */
-static bool follows(const adept_interp *in, const piece *p, const adept_input_spec *specs, size_t n)
+/* The size of the piece's dimension where the inputs have `to` instead of `from` in dimension d, -1: the model does not
+ * run so. Sizes that are the same there change together. */
+static int64_t size_at(const adept_interp *in, const piece *p, int d, int64_t from, int64_t to)
 {
     adept_workload_config config = *in->config;
     adept_error ignored;
+    adept_input_spec *specs = calloc(in->graph->n_inputs + 1, sizeof *specs);
+    int64_t size = -1;
+    if (!specs) return -1;
     config.inputs = specs;
-    config.n_inputs = n;
+    config.n_inputs = bound_specs(in, specs);
     config.batch_size = config.seq_length = 0;
+    for (size_t k = 0; k < config.n_inputs; k++)
+        if (d < specs[k].ndim && specs[k].dims[d] == from) specs[k].dims[d] = to;
     adept_interp other = {.graph = in->graph, .handlers = in->handlers, .config = &config, .err = &ignored};
-    bool differs = false;
     if (adept_interp_run(&other) == ADEPT_OK && p->record < other.n_records) {
         const adept_record *r = &other.records[p->record];
         const adept_tensor *t = r->call.n_args > 0 ? adept_value_tensor(&r->call.args[0]) : NULL;
-        differs = r->node == in->records[p->record].node && t && t->ndim > p->dim && t->dims[p->dim] != p->size;
+        if (r->node == in->records[p->record].node && t && t->ndim > p->dim) size = t->dims[p->dim];
     }
     adept_interp_free(&other);
-    return differs;
+    free(specs);
+    return size;
 }
 
-/* Which dimension of the inputs chooses its size, -1: none, the model has it fixed. Sizes that are the same there
- * change together. */
-static int chosen_by(const adept_interp *in, const piece *p)
+static bool covers(const run *found, int64_t size)
 {
-    adept_input_spec *specs = calloc(in->graph->n_inputs + 1, sizeof *specs);
-    size_t n = specs ? bound_specs(in, specs) : 0;
-    int found = -1;
-    for (int d = 0; d < ADEPT_MAX_DIMS && found < 0; d++)
-        for (size_t i = 0; i < n && found < 0; i++) {
-            int64_t size = d < specs[i].ndim ? specs[i].dims[d] : -1;
-            if (size < 1) continue;
-            for (size_t k = 0; k < n; k++)
-                if (d < specs[k].ndim && specs[k].dims[d] == size) specs[k].dims[d]++;
-            if (follows(in, p, specs, n)) found = d;
-            bound_specs(in, specs);
-        }
-    free(specs);
-    return found;
+    return found->end >= size && found->last_start < size;
+}
+
+/* Is there a size of the inputs in dimension d, now `size`, at which the run covers its dimension? That of the trace
+ * is. */
+static bool was_traced_at(const adept_interp *in, const run *found, int d, int64_t size)
+{
+    const piece *p = found->first;
+    const int64_t steps[] = {1, size};
+    for (int i = 0; i < 2; i++) {
+        int64_t larger = size_at(in, p, d, size, size + steps[i]);
+        if (larger < 0 || larger == p->size) continue;
+        double slope = (double)(larger - p->size) / (double)steps[i];
+        int64_t guess = size + (int64_t)((double)(found->end - p->size) / slope);
+        for (int64_t at = guess - 2; at <= guess + 2; at++) /* what strides round away */
+            if (at > 0 && covers(found, size_at(in, p, d, size, at))) return true;
+    }
+    return false;
+}
+
+/* Which dimension of the inputs chose its size when the model was traced, -1: none, the pieces are what is wanted. */
+static int chosen_by(const adept_interp *in, const run *found)
+{
+    for (size_t i = 0; i < in->graph->n_inputs; i++) {
+        const adept_tensor *t = adept_value_tensor(&in->env[in->graph->inputs[i].value]);
+        for (int d = 0; t && d < t->ndim; d++)
+            if (was_traced_at(in, found, d, t->dims[d])) return d;
+    }
+    return -1;
 }
 
 /* ---------------------------------------------------------------- the check ---------------- */
@@ -244,9 +263,8 @@ static int chosen_by(const adept_interp *in, const piece *p)
 static bool is_loop(const search *s, const run *found)
 {
     const piece *p = found->first;
-    bool covers = found->end >= p->size && found->last_start < p->size;
-    if (found->n < 2 || covers || takes_rest(s, p, found->end)) return false;
-    int chooses = chosen_by(s->in, p);
+    if (found->n < 2 || covers(found, p->size) || takes_rest(s, p, found->end)) return false;
+    int chooses = chosen_by(s->in, found);
     return chooses == 0 || (chooses > 0 && found->n >= ENOUGH_PIECES && goes_one_way(s, found));
 }
 

@@ -81,8 +81,9 @@ static void a_loop_over_the_length_is_found(void **state)
     refuses(over_time, "2x512x4", 0, "not the 512 asked for");
 }
 
-#define CHUNK(n, from, to)                                                                                             \
-    "x" n " = aten::slice(self=x, dim=1, start=" from ", end=" to ", step=1)\n" LINEAR("y" n, "x" n, "w", "l")
+#define CHUNK(n, from, to) CHUNK_OF("x", n, from, to)
+#define CHUNK_OF(of, n, from, to)                                                                                      \
+    "x" n " = aten::slice(self=" of ", dim=1, start=" from ", end=" to ", step=1)\n" LINEAR("y" n, "x" n, "w", "l")
 
 static void a_loop_over_slices_is_found(void **state)
 {
@@ -93,6 +94,21 @@ static void a_loop_over_slices_is_found(void **state)
     runs(text, "Bx5x4", 2, NULL); /* the last one is shorter */
     refuses(text, "Bx8x4", 2, "which fit a size of 6 only, not the 8 asked for");
     refuses(text, "Bx3x4", 2, "which fit a size of 6 only, not the 3 asked for");
+}
+
+/* The loop runs over what a convolution of stride 2 leaves of the length: 4 steps were 8 frames, or 7. */
+static void a_loop_behind_a_stride_is_found(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "input y\nparam k f32:4x4x3 grad\nparam w f32:4x4 grad\nparam h f32:4 grad\n"
+        "v = aten::conv1d(input=y, weight=k, bias=none, stride=[2], padding=[1], dilation=[1], groups=1)\n"
+        "x = aten::transpose(self=v, dim0=1, dim1=2)\n" STEP("0", "h", "h0") STEP("1", "h0", "h1") STEP("2", "h1", "h2")
+            STEP("3", "h2", "h3") "return h3\n";
+    runs(text, "Bx4x8", 3, NULL);
+    runs(text, "Bx4x7", 3, NULL);
+    refuses(text, "Bx4x64", 3, "which fit a size of 4 only, not the 32 asked for");
+    refuses(text, "Bx4x63", 3, "not the 32 asked for");
 }
 
 static void picking_is_no_loop(void **state)
@@ -120,6 +136,12 @@ static void picking_is_no_loop(void **state)
                                    "q = aten::select(self=a, dim=1, index=1)\nt = aten::relu(self=q)\n"
                                    "y = aten::add(self=r, other=t, alpha=1)\nreturn y\n",
          "Bx4", 8, NULL);
+    /* three tokens that the model puts in front of the others: no length makes them all */
+    runs("input x\nparam c f32:1x3x4 grad\nparam w f32:4x4 grad\nn = aten::size(self=x, dim=0)\n"
+         "e = aten::expand(self=c, size=[n, -1, -1], implicit=false)\nt = aten::cat(tensors=[e, x], dim=1)\n" CHUNK_OF(
+             "t", "0", "0", "1") CHUNK_OF("t", "1", "1", "2")
+             CHUNK_OF("t", "2", "2", "3") "y = aten::cat(tensors=[y0, y1, y2], dim=1)\nreturn y\n",
+         "Bx9x4", 2, NULL);
     /* some tokens, and all others together */
     runs("input x\nparam w f32:4x4 grad\n" CHUNK("0", "0", "1") CHUNK("1", "1", "2") CHUNK("2", "2", "3")
              CHUNK("3", "3", "9223372036854775807") "y = aten::cat(tensors=[y0, y1, y2, y3], dim=1)\nreturn y\n",
@@ -142,8 +164,11 @@ static void an_output_without_the_batch_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loop_over_the_batch_is_found),      cmocka_unit_test(a_loop_over_the_length_is_found),
-        cmocka_unit_test(a_loop_over_slices_is_found),         cmocka_unit_test(picking_is_no_loop),
+        cmocka_unit_test(a_loop_over_the_batch_is_found),
+        cmocka_unit_test(a_loop_over_the_length_is_found),
+        cmocka_unit_test(a_loop_behind_a_stride_is_found),
+        cmocka_unit_test(a_loop_over_slices_is_found),
+        cmocka_unit_test(picking_is_no_loop),
         cmocka_unit_test(an_output_without_the_batch_is_said),
     };
     return cmocka_run_group_tests_name("unrolled", tests, NULL, NULL);
