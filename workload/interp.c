@@ -71,6 +71,8 @@ adept_status adept_interp_warn(adept_interp *in, const char *format, ...)
     va_end(args);
     for (size_t i = 0; i < in->n_warnings; i++)
         if (!strcmp(in->warnings[i], text)) return ADEPT_OK;
+    if (in->n_warnings == MAX_KINDS_UNKNOWN)
+        return adept_error_set(in->err, ADEPT_E_INVALID, "%s: more than %d warnings", in->graph->path, MAX_KINDS_UNKNOWN);
     char **grown = adept_grow(in->warnings, &in->warnings_capacity, in->n_warnings + 1, sizeof *grown);
     if (!grown) return adept_interp_nomem(in);
     in->warnings = grown;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENOUGH_PIECES 3 /* of a dimension that is not the batch */
+#define ENOUGH_PIECES 3    /* of a dimension that is not the batch */
+#define MAX_STEPS 10000000 /* of all walks at other sizes together: a hostile file may have no end of runs */
 
 /* An index or a range that the trace wrote down, of a dimension of a tensor. */
 typedef struct piece {
@@ -29,7 +30,8 @@ typedef struct search {
     const adept_node **definitions;
     piece *pieces;
     size_t n_pieces, capacity;
-    int32_t *way; /* by record: the piece that it shows, -1: none */
+    int32_t *way;  /* by record: the piece that it shows, -1: none */
+    int64_t steps; /* of walks at other sizes so far */
 } search;
 
 /* ---------------------------------------------------------------- pieces ---------------- */
@@ -202,13 +204,17 @@ static size_t bound_specs(const adept_interp *in, adept_input_spec *specs)
 
 /* The size of the piece's dimension where the inputs have `to` instead of `from` in dimension d, -1: the model does not
  * run so. Sizes that are the same there change together. */
-static int64_t size_at(const adept_interp *in, const piece *p, int d, int64_t from, int64_t to)
+static int64_t size_at(search *s, const piece *p, int d, int64_t from, int64_t to)
 {
+    const adept_interp *in = s->in;
     adept_workload_config config = *in->config;
     adept_error ignored;
     adept_input_spec *specs = calloc(in->graph->n_inputs + 1, sizeof *specs);
     int64_t size = -1;
-    if (!specs) return -1;
+    if (!specs || s->steps > MAX_STEPS) {
+        free(specs);
+        return -1;
+    }
     config.inputs = specs;
     config.n_inputs = bound_specs(in, specs);
     config.batch_size = config.seq_length = 0;
@@ -220,6 +226,7 @@ static int64_t size_at(const adept_interp *in, const piece *p, int d, int64_t fr
         const adept_tensor *t = r->call.n_args > 0 ? adept_value_tensor(&r->call.args[0]) : NULL;
         if (r->node == in->records[p->record].node && t && t->ndim > p->dim) size = t->dims[p->dim];
     }
+    s->steps += other.steps;
     adept_interp_free(&other);
     free(specs);
     return size;
@@ -232,40 +239,40 @@ static bool covers(const run *found, int64_t size)
 
 /* Is there a size of the inputs in dimension d, now `size`, at which the run covers its dimension? That of the trace
  * is. */
-static bool was_traced_at(const adept_interp *in, const run *found, int d, int64_t size)
+static bool was_traced_at(search *s, const run *found, int d, int64_t size)
 {
     const piece *p = found->first;
     const int64_t steps[] = {1, size};
     for (int i = 0; i < 2; i++) {
-        int64_t larger = size_at(in, p, d, size, size + steps[i]);
+        int64_t larger = size_at(s, p, d, size, size + steps[i]);
         if (larger < 0 || larger == p->size) continue;
         double slope = (double)(larger - p->size) / (double)steps[i];
         int64_t guess = size + (int64_t)((double)(found->end - p->size) / slope);
         for (int64_t at = guess - 2; at <= guess + 2; at++) /* what strides round away */
-            if (at > 0 && covers(found, size_at(in, p, d, size, at))) return true;
+            if (at > 0 && covers(found, size_at(s, p, d, size, at))) return true;
     }
     return false;
 }
 
-/* Which dimension of the inputs chose its size when the model was traced, -1: none, the pieces are what is wanted. */
-static int chosen_by(const adept_interp *in, const run *found)
+/* Did a dimension of the inputs up to that one choose its size when the model was traced? */
+static bool was_chosen(search *s, const run *found, int last_dim)
 {
-    for (size_t i = 0; i < in->graph->n_inputs; i++) {
-        const adept_tensor *t = adept_value_tensor(&in->env[in->graph->inputs[i].value]);
-        for (int d = 0; t && d < t->ndim; d++)
-            if (was_traced_at(in, found, d, t->dims[d])) return d;
+    for (size_t i = 0; i < s->in->graph->n_inputs; i++) {
+        const adept_tensor *t = adept_value_tensor(&s->in->env[s->in->graph->inputs[i].value]);
+        for (int d = 0; t && d < t->ndim && d <= last_dim; d++)
+            if (was_traced_at(s, found, d, t->dims[d])) return true;
     }
-    return -1;
+    return false;
 }
 
 /* ---------------------------------------------------------------- the check ---------------- */
 
-static bool is_loop(const search *s, const run *found)
+static bool is_loop(search *s, const run *found)
 {
     const piece *p = found->first;
     if (found->n < 2 || covers(found, p->size) || takes_rest(s, p, found->end)) return false;
-    int chooses = chosen_by(s->in, found);
-    return chooses == 0 || (chooses > 0 && found->n >= ENOUGH_PIECES && goes_one_way(s, found));
+    bool alike = found->n >= ENOUGH_PIECES && goes_one_way(s, found);
+    return was_chosen(s, found, alike ? ADEPT_MAX_DIMS : 0); /* of the batch, the pieces need not be alike */
 }
 
 static adept_status refuse(const search *s, const run *found, adept_error *err)
