@@ -30,6 +30,9 @@ const adept_tensor *adept_elem_self(adept_call *c);
 bool adept_elem_on_host(const adept_tensor *t);
 /** Every tensor argument and result lives on the host: nothing runs on the device. False without tensors. */
 bool adept_elem_all_on_host(const adept_call *c);
+/** The type of the parts of complex numbers, and of numbers that have such parts; others stay as they are. */
+adept_dtype adept_elem_real_type(adept_dtype dtype);
+adept_dtype adept_elem_complex_type(adept_dtype dtype); /* of integers: c64 */
 /** Bytes read from device memory: each distinct element once. 0 for NULL and for host scalars. */
 double adept_elem_read(const adept_tensor *t);
 /** One forward kernel that writes `out`. */

@@ -12,7 +12,8 @@ typedef struct gradient {
 
 typedef struct arithmetic {
     adept_fn fn;
-    bool gives_float; /* of integers, too */
+    bool gives_float;   /* of integers, too */
+    bool gives_complex; /* of real numbers */
     double flops;
     gradient self, other;
 } arithmetic;
@@ -50,6 +51,17 @@ static const arithmetic power = {.fn = ADEPT_FN_POW,
                                  .self = {.chain = {8, 5, 5, 6}, .self = 1, .other = 3},
                                  .other = {.chain = {7, 4, 4, 7}, .self = 2, .other = 1, .result = 1}};
 
+static const arithmetic power_f64 = {.fn = ADEPT_FN_NONE,
+                                     .gives_float = true,
+                                     .flops = 3,
+                                     .self = {.chain = {8, 5, 5, 6}, .self = 1, .other = 3},
+                                     .other = {.chain = {7, 4, 4, 7}, .self = 2, .other = 1, .result = 1}};
+static const arithmetic times_log = {.fn = ADEPT_FN_NONE,
+                                     .gives_float = true,
+                                     .flops = 2,
+                                     .self = {.chain = {5, 3, 3, 5}, .self = 1, .other = 2},
+                                     .other = {.chain = {2, 2, 2, 2}, .self = 1, .other = 1}};
+
 static const adept_op ops[] = {
     {"aten::add", ADEPT_ROLE_SCORES | ADEPT_EXTENT_ADDED, &add},
     {"aten::sub aten::subtract", ADEPT_ROLE_SCORES | ADEPT_EXTENT_SUBTRACTED, &sub},
@@ -81,6 +93,69 @@ static const adept_op ops[] = {
                          .self = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1},
                          .other = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1}}},
     {"aten::pow", ADEPT_CAST_FP32, &power},
+    {"aten::float_power", ADEPT_CAST_NONE, &power_f64},
+    /* the same in powers of two, with two scalings each way */
+    {"aten::logaddexp2", ADEPT_CAST_NONE,
+     &(const arithmetic){.fn = ADEPT_FN_NONE,
+                         .gives_float = true,
+                         .flops = 7,
+                         .self = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1},
+                         .other = {.chain = {4, 4, 4, 4}, .self = 1, .other = 1}}},
+    /* self * 2 ** other: exp2, product; grad * 2 ** other, grad * result * ln 2 */
+    {"aten::ldexp", ADEPT_CAST_NONE,
+     &(const arithmetic){.fn = ADEPT_FN_NONE,
+                         .gives_float = true,
+                         .flops = 2,
+                         .self = {.chain = {2, 2, 2, 2}, .other = 1},
+                         .other = {.chain = {2, 2, 2, 2}, .result = 1}}},
+    /* sqrt(self * self + other * other); grad * (self / result), grad * (other / result) */
+    {"aten::hypot", ADEPT_CAST_NONE,
+     &(const arithmetic){.fn = ADEPT_FN_NONE,
+                         .gives_float = true,
+                         .flops = 4,
+                         .self = {.chain = {2, 2, 2, 2}, .self = 1, .result = 1},
+                         .other = {.chain = {2, 2, 2, 2}, .other = 1, .result = 1}}},
+    /* grad * (self.sgn() * result.sgn()); zeros */
+    {"aten::copysign", ADEPT_CAST_NONE,
+     &(const arithmetic){.fn = ADEPT_FN_NONE,
+                         .gives_float = true,
+                         .flops = 1,
+                         .self = {.chain = {3, 3, 3, 3}, .self = 1, .result = 1},
+                         .other = {.chain = {0, 0, 1, 1}}}},
+    /* self * log(other): grad * where(self == 0 and other <= 0, 0, log(other)); grad * self / other */
+    {"aten::xlogy aten::special_xlogy", ADEPT_CAST_NONE, &times_log},
+    {"aten::special_xlog1py", ADEPT_CAST_NONE, &times_log},
+    /* polynomials, or two numbers taken apart bit by bit; PyTorch has no derivative, or that of the second argument */
+    {"aten::igamma aten::igammac aten::special_gammainc aten::special_gammaincc", ADEPT_CAST_NONE,
+     &(const arithmetic){.fn = ADEPT_FN_NONE,
+                         .gives_float = true,
+                         .flops = 4,
+                         .other = {.chain = {9, 5, 5, 5}, .self = 2, .other = 2}}},
+    {"aten::special_zeta", ADEPT_CAST_NONE,
+     &(const arithmetic){.fn = ADEPT_FN_NONE,
+                         .gives_float = true,
+                         .flops = 4,
+                         .other = {.chain = {6, 2, 2, 3}, .self = 2, .other = 1}}},
+    {"aten::special_chebyshev_polynomial_t aten::special_chebyshev_polynomial_u aten::special_chebyshev_polynomial_v "
+     "aten::special_chebyshev_polynomial_w aten::special_hermite_polynomial_h aten::special_hermite_polynomial_he "
+     "aten::special_laguerre_polynomial_l aten::special_legendre_polynomial_p "
+     "aten::special_shifted_chebyshev_polynomial_t aten::special_shifted_chebyshev_polynomial_u "
+     "aten::special_shifted_chebyshev_polynomial_v aten::special_shifted_chebyshev_polynomial_w",
+     ADEPT_CAST_NONE, &(const arithmetic){.fn = ADEPT_FN_NONE, .gives_float = true, .flops = 4}},
+    {"aten::nextafter aten::heaviside", ADEPT_CAST_NONE, &(const arithmetic){.fn = ADEPT_FN_NONE, .flops = 1}},
+    {"aten::gcd aten::lcm", ADEPT_CAST_NONE, &(const arithmetic){.fn = ADEPT_FN_NONE, .flops = 4}},
+    /* two numbers beside each other; polar: the cosine and the sine of the second, each times the first */
+    {"aten::complex", ADEPT_CAST_NONE,
+     &(const arithmetic){.fn = ADEPT_FN_NONE,
+                         .gives_complex = true,
+                         .self = {.chain = {0, 1, .5, 1}},
+                         .other = {.chain = {0, 1, .5, 1}}}},
+    {"aten::polar", ADEPT_CAST_NONE,
+     &(const arithmetic){.fn = ADEPT_FN_NONE,
+                         .gives_complex = true,
+                         .flops = 4,
+                         .self = {.chain = {3, 2, 1.5, 3}, .result = 1},
+                         .other = {.chain = {4, 2, 1.5, 3}, .result = 1}}},
     {0},
 };
 
@@ -119,7 +194,7 @@ static double pow_flops(double exponent)
 /* Real operations in one of two complex numbers: (a + bi)(c + di) takes four products and two sums. */
 static double real_operations(const arithmetic *row, adept_dtype dtype)
 {
-    if (!adept_dtype_is_complex(dtype)) return 1;
+    if (!adept_dtype_is_complex(dtype) || row->gives_complex) return 1;
     return row == &mul || row == &divide ? 6 : 2;
 }
 
@@ -142,6 +217,8 @@ static void shape(adept_call *c)
     }
     adept_dtype dtype = adept_promote((const adept_value *[]){a, b}, 2);
     if (row->gives_float && !adept_dtype_is_float(dtype) && !adept_dtype_is_complex(dtype)) dtype = ADEPT_F32;
+    if (row->gives_complex) dtype = adept_elem_complex_type(dtype);
+    if (row == &power_f64) dtype = adept_dtype_is_complex(dtype) ? ADEPT_C128 : ADEPT_F64;
     const adept_value *first = is_reversed(c) ? b : a, *second = is_reversed(c) ? a : b;
     adept_tensor *out = adept_elem_out_binary(c, first, second, dtype);
     if (adept_call_data(c) == &floordiv) out->requires_grad = false;
@@ -194,7 +271,9 @@ static void backward(adept_call *c, adept_cost *cost, const arithmetic *row, boo
     if (g.self || g.keeps_unread) adept_elem_save_input(c, cost, self);
     if (g.other || g.keeps_unread) adept_elem_save_input(c, cost, other);
     if (g.result || (row == &power && self && other)) adept_cost_save(cost, out);
-    adept_elem_grad_to(cost, out, wanted);
+    adept_tensor gradient = *out;
+    if (row->gives_complex) gradient.dtype = adept_elem_real_type(out->dtype); /* the part was copied out above */
+    adept_elem_grad_to(cost, &gradient, wanted);
 }
 
 static void cost(adept_call *c, adept_cost *cost)
@@ -250,6 +329,14 @@ static const adept_handler_case cases[] = {
     {.name = "rotary embedding by complex numbers: 6 real operations each",
      .call = "aten::mul(self=c64:4, other=c64:4) -> c64:4",
      .forward = {.alu = 24, .read = 64, .written = 32}},
+    {.name = "complex numbers of two real ones: 2 words each; each part's gradient is a copy",
+     .call = "aten::complex(real=f32:4*, imag=f32:4) -> c64:4",
+     .forward = {.read = 32, .written = 32},
+     .backward = {.read = 32, .written = 16}},
+    {.name = "hypot: two products, a sum, a root; backward x / result, grad * that",
+     .call = "aten::hypot(self=f32:8*, other=f32:8) -> f32:8",
+     .forward = {.alu = 32, .read = 64, .written = 32},
+     .backward = {.alu = 16, .read = 2 * 32 + 32 + 32, .written = 64, .launches = 2, .saved = 64}},
     {.name = "integers divide to a float", .call = "aten::div(a=7, b=2) -> f:3.5"},
     {.name = "Python rounds towards minus infinity", .call = "aten::floordiv(a=-7, b=2) -> i:-4"},
     {.name = "the remainder has the sign of the divisor", .call = "aten::remainder(a=-7, b=4) -> i:1"},

@@ -5,6 +5,7 @@
 typedef enum result_type {
     SAME,  /* the type of the argument */
     FLOAT, /* integers give f32 */
+    REAL,  /* FLOAT, and complex numbers give real ones */
     BOOL
 } result_type;
 
@@ -24,6 +25,9 @@ static const adept_op ops[] = {
     {"aten::neg aten::negative", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NEG, SAME, 1, {1, 1, 1, 1}, 0, 0}},
     {"aten::abs aten::absolute prim::abs", ADEPT_CAST_NONE,
      &(const math){ADEPT_FN_ABS, SAME, 1, {2, 2, 2, 2}, 1, 0}}, /* grad * sign(x) */
+    {"aten::angle", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, REAL, 4, {0, 0, 1, 1}, 0, 0}},
+    {"aten::deg2rad aten::rad2deg", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 1, {1, 1, 1, 1}, 0, 0}},
+    {"aten::conj_physical", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, SAME, 1, {1, 1, 1, 1}, 0, 0}},
     {"aten::sign aten::sgn", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SIGN, SAME, 1, {0, 0, 1, 1}, 0, 0}},
     {"aten::sqrt", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SQRT, FLOAT, 1, {2, 2, 2, 2}, 0, 1}}, /* grad / (2 * y) */
     {"aten::rsqrt", ADEPT_CAST_FP32,
@@ -31,12 +35,12 @@ static const adept_op ops[] = {
     {"aten::reciprocal", ADEPT_CAST_FP32,
      &(const math){ADEPT_FN_RECIPROCAL, FLOAT, 1, {3, 3, 3, 3}, 0, 1}},                            /* -grad * (y * y) */
     {"aten::exp", ADEPT_CAST_FP32, &(const math){ADEPT_FN_EXP, FLOAT, 1, {1, 1, 1, 1}, 0, 1}},     /* grad * y */
-    {"aten::exp2", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 1, {2, 2, 2, 2}, 0, 1}},   /* grad * y * ln 2 */
-    {"aten::expm1", ADEPT_CAST_FP32, &(const math){ADEPT_FN_EXPM1, FLOAT, 2, {2, 2, 2, 2}, 0, 1}}, /* grad * (y + 1) */
+    {"aten::special_exp2 aten::exp2", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 1, {2, 2, 2, 2}, 0, 1}},   /* grad * y * ln 2 */
+    {"aten::expm1 aten::special_expm1", ADEPT_CAST_FP32, &(const math){ADEPT_FN_EXPM1, FLOAT, 2, {2, 2, 2, 2}, 0, 1}}, /* grad * (y + 1) */
     {"aten::log", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG, FLOAT, 1, {1, 1, 1, 1}, 1, 0}},     /* grad / x */
     {"aten::log2", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG2, FLOAT, 1, {2, 2, 2, 2}, 1, 0}}, /* grad / (x * ln 2) */
     {"aten::log10", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG10, FLOAT, 1, {2, 2, 2, 2}, 1, 0}},
-    {"aten::log1p", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG1P, FLOAT, 2, {2, 2, 2, 2}, 1, 0}}, /* grad / (x + 1) */
+    {"aten::log1p aten::special_log1p", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG1P, FLOAT, 2, {2, 2, 2, 2}, 1, 0}}, /* grad / (x + 1) */
     {"aten::sin", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SIN, FLOAT, 1, {2, 2, 2, 2}, 1, 0}},     /* grad * cos(x) */
     {"aten::cos", ADEPT_CAST_NONE, &(const math){ADEPT_FN_COS, FLOAT, 1, {3, 3, 3, 3}, 1, 0}},     /* grad * -sin(x) */
     {"aten::tan", ADEPT_CAST_FP32, &(const math){ADEPT_FN_TAN, FLOAT, 3, {3, 3, 3, 3}, 0, 1}}, /* grad * (1 + y ** 2) */
@@ -46,23 +50,38 @@ static const adept_op ops[] = {
      &(const math){ADEPT_FN_NONE, FLOAT, 4, {3, 3, 3, 3}, 1, 0}}, /* grad / (x * x + 1) */
     {"aten::sinh aten::cosh", ADEPT_CAST_FP32,
      &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 2, 2, 2}, 1, 0}}, /* sinh, cosh: grad * the other */
-    {"aten::erf aten::erfc", ADEPT_CAST_NONE,
+    {"aten::erf aten::erfc aten::special_erf aten::special_erfc aten::special_erfcx aten::special_ndtr", ADEPT_CAST_NONE,
      &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 5, 5, 5}, 1, 0}}, /* c * exp(-(x * x)) * grad */
-    {"aten::erfinv", ADEPT_CAST_FP32,
+    {"aten::erfinv aten::special_erfinv aten::special_ndtri aten::special_log_ndtr", ADEPT_CAST_FP32,
      &(const math){ADEPT_FN_NONE, FLOAT, 4, {8, 5, 5, 5}, 1, 0}}, /* c * exp(erfinv(x) ** 2) * grad */
-    {"aten::lgamma aten::digamma", ADEPT_CAST_NONE,
+    {"aten::lgamma aten::digamma aten::special_gammaln aten::special_digamma aten::special_psi", ADEPT_CAST_NONE,
      &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 2, 2, 2}, 1, 0}}, /* grad * digamma(x) */
     {"aten::floor", ADEPT_CAST_NONE, &(const math){ADEPT_FN_FLOOR, SAME, 1, {0, 0, 1, 1}, 0, 0}},
     {"aten::ceil prim::ceil", ADEPT_CAST_NONE, &(const math){ADEPT_FN_CEIL, SAME, 1, {0, 0, 1, 1}, 0, 0}},
-    {"aten::round", ADEPT_CAST_NONE, &(const math){ADEPT_FN_ROUND, SAME, 1, {0, 0, 1, 1}, 0, 0}},
+    {"aten::round aten::special_round", ADEPT_CAST_NONE, &(const math){ADEPT_FN_ROUND, SAME, 1, {0, 0, 1, 1}, 0, 0}},
     {"aten::trunc aten::fix", ADEPT_CAST_NONE, &(const math){ADEPT_FN_TRUNC, SAME, 1, {0, 0, 1, 1}, 0, 0}},
     {"aten::frac", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, SAME, 2, {0, 0, 0, 0}, 0, 0}},
     {"aten::square", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SQUARE, SAME, 1, {2, 3, 3, 3}, 1, 0}}, /* as pow(x, 2) */
-    {"aten::logit", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 3, {6, 1, 1, 1}, 1, 0}}, /* log(x / (1 - x)) */
+    {"aten::logit aten::special_logit", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 3, {6, 1, 1, 1}, 1, 0}}, /* log(x / (1 - x)) */
     {"aten::nan_to_num", ADEPT_CAST_NONE,
      &(const math){ADEPT_FN_NONE, SAME, 3, {5, 2, 2, 5}, 2, 0}}, /* grad * isfinite(x) */
     {"aten::isnan", ADEPT_CAST_NONE, &(const math){ADEPT_FN_ISNAN, BOOL, 1, {0, 0, 0, 0}, 0, 0}},
-    {"aten::isinf aten::isfinite", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, BOOL, 2, {0, 0, 0, 0}, 0, 0}},
+    /* a polynomial each, of the function and of its derivative */
+    {"aten::i0 aten::special_i0 aten::special_i0e aten::special_i1 aten::special_i1e", ADEPT_CAST_NONE,
+     &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 2, 2, 2}, 1, 0}},
+    /* sin(pi x) / (pi x); grad * (cos(pi x) pi x - sin(pi x)) / (pi x x) */
+    {"aten::sinc aten::special_sinc", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 4, {9, 9, 9, 9}, 1, 0}},
+    {"aten::special_entr", ADEPT_CAST_NONE,
+     &(const math){ADEPT_FN_NONE, FLOAT, 3, {4, 3, 3, 4}, 1, 0}}, /* -x log x; grad * where(x > 0, -log x - 1, ...) */
+    /* PyTorch has no derivative of these */
+    {"aten::special_airy_ai aten::special_bessel_j0 aten::special_bessel_j1 aten::special_bessel_y0 "
+     "aten::special_bessel_y1 aten::special_modified_bessel_i0 aten::special_modified_bessel_i1 "
+     "aten::special_modified_bessel_k0 aten::special_modified_bessel_k1 aten::special_scaled_modified_bessel_k0 "
+     "aten::special_scaled_modified_bessel_k1 aten::special_spherical_bessel_j0",
+     ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 4, {0, 0, 0, 0}, 0, 0}},
+    {"aten::isneginf aten::isposinf aten::signbit", ADEPT_CAST_NONE,
+     &(const math){ADEPT_FN_NONE, BOOL, 1, {0, 0, 0, 0}, 0, 0}},
+    {"aten::isreal aten::isinf aten::isfinite", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, BOOL, 2, {0, 0, 0, 0}, 0, 0}},
     {"aten::logical_not", ADEPT_CAST_NONE, &(const math){ADEPT_FN_LOGICAL_NOT, BOOL, 1, {0, 0, 0, 0}, 0, 0}},
     {"aten::bitwise_not", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NOT, SAME, 1, {0, 0, 0, 0}, 0, 0}},
     {0},
@@ -78,7 +97,9 @@ static void shape(adept_call *c)
     }
     const adept_tensor *self = v->u.t;
     adept_dtype dtype = row->type == BOOL ? ADEPT_BOOL : self->dtype;
-    if (row->type == FLOAT && !adept_dtype_is_float(dtype) && !adept_dtype_is_complex(dtype)) dtype = ADEPT_F32;
+    if ((row->type == FLOAT || row->type == REAL) && !adept_dtype_is_float(dtype) && !adept_dtype_is_complex(dtype)) dtype = ADEPT_F32;
+    bool is_abs = row->fn == ADEPT_FN_ABS && !adept_call_inplace(c);
+    if (row->type == REAL || is_abs) dtype = adept_elem_real_type(dtype);
     adept_host_set_unary(c, adept_elem_out_unary(c, self, dtype), row->fn, self);
 }
 
@@ -111,6 +132,13 @@ static const adept_handler_case cases[] = {
     {.name = "integers give f32, without gradient",
      .call = "aten::sqrt(self=i64:4) -> f32:4",
      .forward = {.alu = 4, .read = 32, .written = 16}},
+    {.name = "the absolute value of a complex number is a real one: 8 bytes read, 4 written",
+     .call = "aten::abs(self=c64:8) -> f32:8",
+     .forward = {.alu = 8, .read = 64, .written = 32}},
+    {.name = "a polynomial: 4; backward grad * i1(x), 1 + 4, reads grad, x and what it wrote",
+     .call = "aten::i0(self=f32:8*) -> f32:8",
+     .forward = {.alu = 32, .read = 32, .written = 32},
+     .backward = {.alu = 40, .read = 3 * 32, .written = 2 * 32, .launches = 2, .saved = 32}},
     {.name = "a number", .call = "aten::sqrt(a=64) -> f:8"},
     {.name = "math.ceil gives an integer", .call = "aten::ceil(a=2.5) -> i:3"},
     {.name = "minus an integer stays one", .call = "aten::neg(a=3) -> i:-3"},

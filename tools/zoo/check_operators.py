@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+"""Trace every operator of PyTorch that has sample inputs, and ask adept which of them it knows.
+
+    tools/zoo/check_operators.py [--adept PROGRAM] [--table docs/OPERATORS.md] [--every N] [--only NAME]... [-v]
+
+Samples are those of PyTorch's own tests (op_db, module_db), and tools/zoo/operator_calls.py for what those leave out.
+An operator is known if adept profiles a trace of each of its samples; refused if it names an operator it does not know.
+Anything else is wrong. FLOPs of matrix products and convolutions, forward and backward, must equal those that a
+TorchDispatchMode counts while PyTorch runs the same call, to 1e-6.
+Exit code 1 if less than 98 % are known, anything is wrong, or a count differs.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+import operator_calls
+
+TOLERANCE = 1e-6
+LEAST_SHARE = 0.98
+BUNDLE = 40    # calls in a file
+SAMPLES = 3    # of an operator
+
+# ------------------------------------------------------------------ calls of an operator
+
+
+class Call(torch.nn.Module):
+    """One call whose tensors are parameters, so that each floating one wants a gradient; others are buffers."""
+
+    def __init__(self, function, args, kwargs, train):
+        super().__init__()
+        leaves, self.spec = tree_flatten((args, kwargs))
+        self.function = [function]  # in a list: a module among the attributes would be a child
+        if isinstance(function, torch.nn.Module):
+            self.module = function
+        self.leaves, self.names = leaves, []
+        for i, leaf in enumerate(leaves):
+            if isinstance(leaf, torch.Tensor):
+                name = "t%d" % i
+                self.names.append((i, name))
+                leaf = leaf.detach().clone()
+                if train and leaf.layout == torch.strided and (leaf.is_floating_point() or leaf.is_complex()):
+                    self.register_parameter(name, torch.nn.Parameter(leaf))
+                else:
+                    self.register_buffer(name, leaf)
+
+    def forward(self):
+        leaves = list(self.leaves)
+        for i, name in self.names:
+            tensor = getattr(self, name)
+            # what writes in place must not write into a parameter
+            leaves[i] = tensor.clone() if self.in_place else tensor
+        args, kwargs = tree_unflatten(leaves, self.spec)
+        out = self.function[0](*args, **kwargs)
+        return tuple(t for t in flat(out) if isinstance(t, torch.Tensor))
+
+    in_place = False
+
+
+def flat(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [t for v in value for t in flat(v)]
+    return [value]
+
+
+class Case:
+    """An operator's name, where it comes from, its calls, and what became of them."""
+
+    def __init__(self, family, name, calls):
+        self.family, self.name, self.calls = family, name, calls
+        self.key = re.sub(r"\W", "_", name)
+        self.untraced = ""   # why PyTorch cannot trace it
+        self.refused = set() # names of aten operators
+        self.wrong = set()   # other messages
+        self.differs = []
+
+
+def pick(samples):
+    """First, middle and last of what has elements: samples of one operator differ most at their ends."""
+    samples = [s for s in samples if any(isinstance(t, torch.Tensor) and t.numel() > 0 for t in tree_flatten(s[1:])[0])] or samples
+    return samples if len(samples) <= SAMPLES else [samples[0], samples[len(samples) // 2], samples[-1]]
+
+
+def family_of(name):
+    for prefix in ("fft", "linalg", "special", "nn.functional", "sparse", "masked", "_refs"):
+        if name.startswith(prefix + "."):
+            return "torch." + prefix
+    return "torch and Tensor"
+
+
+def cases_of_op_db(wanted):
+    import types
+    import unittest
+    stub = types.ModuleType("expecttest")  # which the samples do not need, and few machines have
+    stub.TestCase, stub.ACCEPT = unittest.TestCase, False
+    sys.modules.setdefault("expecttest", stub)
+    from torch.testing._internal.common_methods_invocations import op_db
+    for op in op_db:
+        name = op.name + ("." + op.variant_test_name if op.variant_test_name else "")
+        if not wanted(name):
+            continue
+        dtypes = op.supported_dtypes("cpu")
+        dtype = next((d for d in (torch.float32, torch.complex64, torch.int64, torch.bool) if d in dtypes), None)
+        try:
+            samples = pick([(op.op, (s.input,) + tuple(s.args), s.kwargs) for s in op.sample_inputs("cpu", dtype)])
+        except Exception as error:  # a sample that this build of PyTorch cannot make
+            yield Case(family_of(op.name), name, []), "no sample: %s" % error
+            continue
+        yield Case(family_of(op.name), name, [Call(f, a, k, op.supports_autograd) for f, a, k in samples]), ""
+
+
+def cases_of_module_db(wanted):
+    from torch.testing._internal.common_modules import module_db
+    for info in module_db:
+        name = info.module_cls.__name__
+        if not wanted(name):
+            continue
+        samples = []
+        for m in info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=False, training=True):
+            if m.forward_input is not None:
+                try:
+                    module = info.module_cls(*m.constructor_input.args, **m.constructor_input.kwargs)
+                    samples.append((module, m.forward_input.args, m.forward_input.kwargs))
+                except TypeError:  # wants a device or a type
+                    continue
+        yield Case("torch.nn", name, [Call(f, a, k, True) for f, a, k in pick(samples)]), ""
+
+
+def collect(wanted):
+    cases = {}
+    for case, problem in (*cases_of_op_db(wanted), *cases_of_module_db(wanted), *own_cases(wanted)):
+        if case.key in cases:
+            case.key += "_module" if case.family == "torch.nn" else "_own"
+        case.untraced = problem
+        cases[case.key] = case
+    return list(cases.values())
+
+
+def own_cases(wanted):
+    for family, name, train, function, args in operator_calls.calls():
+        if wanted(name):
+            yield Case(family, name, [Call(function, args, {}, train)]), ""
+
+
+# ------------------------------------------------------------------ FLOPs as PyTorch runs them
+
+
+def convolution(x, w, transposed):
+    """Multiply-adds of a convolution: every element of the input (transposed) or output meets the taps of a group."""
+    return lambda out: 2 * (x if transposed else out).numel() * w.numel() / w.shape[0]
+
+
+def product_flops(name, args, out):
+    shape = [a.shape if isinstance(a, torch.Tensor) else None for a in args]
+    if name in ("mm", "_sparse_mm"):
+        return 2 * shape[0][0] * shape[0][1] * shape[1][1]
+    if name == "bmm":
+        return 2 * shape[0].numel() * shape[1][2]
+    if name in ("addmm", "_addmm_activation"):
+        return 2 * shape[1].numel() * shape[2][1]
+    if name == "baddbmm":
+        return 2 * shape[1].numel() * shape[2][2]
+    if name == "mv":
+        return 2 * shape[0].numel()
+    if name == "addmv":
+        return 2 * shape[1].numel()
+    if name in ("dot", "vdot"):
+        return 2 * shape[0].numel()
+    if name == "convolution":
+        return 2 * (args[0] if args[6] else out).numel() * shape[1].numel() / shape[1][0]
+    if name == "convolution_backward":
+        grad, x, w, mask = args[0], args[1], args[2], args[10]
+        return 2 * (x if args[7] else grad).numel() * w.numel() / w.shape[0] * (mask[0] + mask[1])
+    return 0
+
+
+class Counter(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        self.flops += product_flops(name, args, out)
+        return out
+
+
+def run_and_count(call):
+    """Product FLOPs forward and backward."""
+    with Counter() as forward:
+        out = call()
+    wanted = [t for t in out if t.requires_grad]
+    backward = Counter()
+    if wanted:
+        grads = [torch.ones_like(t) for t in wanted]
+        parameters = [p for p in call.parameters() if p.requires_grad]
+        with backward:
+            torch.autograd.grad(wanted, parameters, grads, allow_unused=True)
+    return forward.flops, backward.flops
+
+
+# ------------------------------------------------------------------ what adept says
+
+
+class Bundle(torch.nn.Module):
+    def __init__(self, calls):
+        super().__init__()
+        self.order = [name for name, _ in calls]
+        for name, call in calls:
+            self.add_module(name, call)
+
+    def forward(self):
+        return tuple(t for name in self.order for t in getattr(self, name)())
+
+
+def trace(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.jit.trace(call, (), check_trace=False)
+
+
+def profile(program, path, mode):
+    done = subprocess.run([program, "profile", path, "--mode", mode, "--json"], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def product_kernels(profile_json):
+    """Name of the call -> product FLOPs forward and backward."""
+    sums = collections.defaultdict(lambda: [0, 0])
+    for op in profile_json["ops"]:
+        for kernel in op["kernels"]:
+            if kernel["unit"] != "alu":
+                sums[op["path"].split(".")[0]][kernel["pass"] == "backward"] += kernel["flops"] * op["count"]
+    return sums
+
+
+class Checker:
+    def __init__(self, program, folder):
+        self.program, self.folder, self.n = program, folder, 0
+
+    def save(self, calls):
+        self.n += 1
+        path = os.path.join(self.folder, "%d.pt" % self.n)
+        traced = trace(Bundle([(name, call) for name, call, _, _ in calls]))
+        torch.jit.save(traced, path)
+        return path
+
+    def check(self, calls):
+        """calls: (name, Call, Case, mode) of one mode. Bundles that fail are halved until the call to blame is alone."""
+        if not calls:
+            return
+        path = self.save(calls)
+        code, out, err = profile(self.program, path, calls[0][3])
+        os.unlink(path)
+        if code == 0:
+            sums = product_kernels(json.loads(out))
+            for name, call, case, mode in calls:
+                self.compare(name, call, case, mode, sums[name])
+            return
+        if len(calls) == 1:
+            name, _, case, _ = calls[0]
+            names = re.findall(r"^adept:   (\S+): \d+ times?.*", err, re.M)
+            if code == 4 and names:
+                case.refused.update(re.findall(r"^adept:   ((?:\S+): .*)$", err, re.M))
+            else:
+                case.wrong.add("exit %d: %s" % (code, err.strip().splitlines()[-1] if err.strip() else ""))
+            return
+        blamed = {p for line in re.findall(r"first in (\S+?):? ", err + " ") for p in [line.split(".")[0].strip(":")]}
+        for part in split(calls, blamed):
+            self.check(part)
+
+    def compare(self, name, call, case, mode, got):
+        want = call.counts if mode != "infer" else (call.counts[0], 0)
+        for pass_, a, b in zip(("forward", "backward"), got, want):
+            if abs(a - b) > TOLERANCE * max(a, b):
+                case.differs.append((pass_, a, b))
+
+
+def split(calls, blamed):
+    good = [c for c in calls if c[0] not in blamed]
+    if blamed and 0 < len(good) < len(calls):
+        return [[c] for c in calls if c[0] in blamed] + [good]
+    half = len(calls) // 2
+    return [calls[:half], calls[half:]]
+
+
+def prepare(cases, verbose):
+    """Calls that PyTorch can run and trace, with their counts."""
+    ready = []
+    for case in cases:
+        for i, call in enumerate(case.calls):
+            try:
+                call.in_place = any(case.name.endswith(s) for s in ("_", "fill")) or call.function[0].__class__ is type(abs)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    call.counts = run_and_count(call)
+                trace(call)
+            except Exception as error:
+                case.untraced = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+                continue
+            mode = "fwbw" if any(p.requires_grad for p in call.parameters()) else "infer"
+            ready.append(("%s__%d" % (case.key, i), call, case, mode))
+        case.checked = any(r[2] is case for r in ready)
+    return ready
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--adept", default="build/tools/adept")
+    parser.add_argument("--table")
+    parser.add_argument("--every", type=int, default=1, help="check one operator in N")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("-v", "--verbose", action="store_true")
+    args = parser.parse_args()
+    torch.manual_seed(0)
+    warnings.simplefilter("ignore")
+    cases = collect(lambda name: not args.only or name in args.only)[::args.every]
+    ready = prepare(cases, args.verbose)
+    with tempfile.TemporaryDirectory() as folder:
+        checker = Checker(args.adept, folder)
+        for mode in ("fwbw", "infer"):
+            calls = [r for r in ready if r[3] == mode]
+            bundles = [calls[i:i + BUNDLE] for i in range(0, len(calls), BUNDLE)]
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                list(pool.map(checker.check, bundles))
+    return report(cases, args)
+
+
+def report(cases, args):
+    checked = [c for c in cases if c.checked]
+    refused = [c for c in checked if c.refused]
+    wrong = [c for c in checked if c.wrong]
+    differs = [c for c in checked if c.differs]
+    known = [c for c in checked if not c.refused and not c.wrong]
+    for case in cases:
+        if not case.checked:
+            print("untraced  %-40s %s" % (case.name, case.untraced[:110]))
+    for case in refused:
+        print("refused   %-40s %s" % (case.name, "; ".join(sorted(case.refused))[:150]))
+    for case in wrong:
+        print("wrong     %-40s %s" % (case.name, "; ".join(sorted(case.wrong))[:250]))
+    for case in differs:
+        print("differs   %-40s %s" % (case.name, case.differs))
+    share = len(known) / max(len(checked), 1)
+    print("%d operators, %d checked: %d known (%.1f %%), %d refused, %d wrong, %d with other FLOPs" %
+          (len(cases), len(checked), len(known), 100 * share, len(refused), len(wrong), len(differs)))
+    return 0 if share >= LEAST_SHARE and not wrong and not differs else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
