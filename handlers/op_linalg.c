@@ -1,0 +1,390 @@
+/* Decompositions of matrices and what is solved by them, torch.linalg. FLOPs are the textbook's leading terms:
+ *   [G] Golub, Van Loan: Matrix Computations, 4th edition, sections 4.2, 5.2, 7.5.6, 8.3, 8.6.3, 9.3
+ *   [L] LAPACK Working Note 41, appendix C: getrf, geqrf, orgqr, ormqr, potrf, potri, getri, trtrs
+ * A product of two n x n matrices is 2 n^3. Backward: the products and triangular solves (half a product each) of
+ * PyTorch's formulas (FunctionsManual.cpp). Libraries run many small kernels for one of these; they count as one launch
+ * each way, since nobody publishes how many. */
+#include "elementwise_cost.h"
+#include "form.h"
+#include <math.h>
+#include <string.h>
+
+typedef enum problem {
+    CHOLESKY,       /* n^3 / 3 [G 4.2.3] */
+    INVERT_FACTOR,  /* 2/3 n^3 [L potri] */
+    LU,             /* long short^2 - short^3 / 3 [L getrf]; of squares 2/3 n^3 */
+    INVERSE,        /* 2 n^3 [L getrf + getri] */
+    SOLVE,          /* LU and two triangular solves, 2 n^2 for each right-hand side */
+    TWO_SUBSTITUTIONS,
+    ONE_SUBSTITUTION, /* n^2 for each right-hand side [L trtrs] */
+    QR,             /* 2 long short^2 - 2/3 short^3 [L geqrf], and as much or more for Q [L orgqr] */
+    REFLECTORS,     /* Q of its reflectors [L orgqr] */
+    APPLY,          /* Q times another matrix [L ormqr] */
+    LEAST_SQUARES,  /* QR, Q^T B, back substitution [G 5.3.2] */
+    SVD,            /* 6 long short^2 + 20 short^3; 4 long^2 short + 22 short^3 with all of U [G 8.6.3] */
+    SINGULAR,       /* 2 long short^2 + 2 short^3 [G 8.6.3] */
+    EIGH,           /* 9 n^3 [G 8.3.3] */
+    EIGH_VALUES,    /* 4/3 n^3 [G 8.3.1] */
+    EIG,            /* 25 n^3 [G 7.5.6] */
+    EIG_VALUES,     /* 10 n^3 [G 7.5.6] */
+    PSEUDO_INVERSE, /* SVD and two products */
+    EXPONENTIAL,    /* Taylor of degree 18 in 5 products (Bader, Blanes, Casas 2019), as PyTorch; squarings of large
+                       norms are not known */
+    POWER,          /* repeated squaring */
+    UNPACK          /* copies */
+} problem;
+
+typedef struct algebra {
+    adept_form form;
+    problem problem;
+    /* A letter for each result; all of them after A's batch dimensions. A m x n, k the smaller, B the right-hand side:
+     *   A like A  T n x m  B like the solution  Q m x k  R k x n  U m x k  V k x n  W n x k  P m x m  L m x k
+     *   (those of k with m or n instead where the full matrix is asked for)  s k real numbers  t k numbers
+     *   w n complex ones  v A, complex  p k of type i32  i one of type i32  n one of type i64
+     *   d one number  r a real one  e nothing */
+    const char *results;
+    int matrix, other;  /* positions of A and of the right-hand side */
+    double products;    /* backward, in products of A's size, or n x n by B's */
+    bool by_other;
+} algebra;
+
+/* ---------------------------------------------------------------- a call read ---------------- */
+
+typedef struct sizes {
+    const adept_tensor *a, *b; /* b: NULL if the problem has none */
+    int batch_dims;
+    int64_t dims[ADEPT_MAX_DIMS]; /* of the batch */
+    double batch, m, n, high, low, columns;
+    int64_t rows, cols, small;
+    bool full, vector;
+} sizes;
+
+static const algebra *row_of(const adept_call *c)
+{
+    return adept_call_data(c);
+}
+
+static bool wants_full(adept_call *c)
+{
+    const char *mode = adept_arg_string(c, "mode", "reduced");
+    if (!strcmp(mode, "complete")) return true;
+    if (adept_arg(c, "some")) return !adept_arg_bool(c, "some", true);
+    return adept_arg_bool(c, "full_matrices", false);
+}
+
+/* The right-hand side is a vector, or a batch of vectors, if it has A's dimensions but the last. */
+static bool is_vector(adept_call *c, const adept_tensor *a, const adept_tensor *b)
+{
+    if (strcmp(adept_call_op(c), "aten::linalg_solve") != 0 && strcmp(adept_call_op(c), "aten::linalg_solve_ex") != 0 &&
+        strcmp(adept_call_op(c), "aten::linalg_lstsq") != 0)
+        return false;
+    if (b->ndim == 1) return true;
+    if (b->ndim != a->ndim - 1) return false;
+    for (int i = 0; i < b->ndim; i++)
+        if (a->dims[i] != b->dims[i]) return false;
+    return true;
+}
+
+static bool is_square(problem p)
+{
+    return p != LU && p != QR && p != REFLECTORS && p != APPLY && p != LEAST_SQUARES && p != SVD && p != SINGULAR &&
+           p != PSEUDO_INVERSE && p != UNPACK;
+}
+
+static sizes read_sizes(adept_call *c)
+{
+    const algebra *row = row_of(c);
+    sizes s = {.a = adept_form_tensor(c, row->matrix), .full = wants_full(c)};
+    if (!adept_call_ok(c)) return s;
+    if (row->other >= 0) s.b = adept_form_tensor(c, row->other);
+    if (!adept_call_ok(c)) return s;
+    int nd = s.a->ndim;
+    if (adept_call_refuse(c, nd < 2, "%s is no matrix", adept_call_shape(c, s.a))) return s;
+    s.rows = s.a->dims[nd - 2], s.cols = s.a->dims[nd - 1];
+    if (adept_call_refuse(c, is_square(row->problem) && s.rows != s.cols, "%s is no square matrix",
+                          adept_call_shape(c, s.a)))
+        return s;
+    s.small = s.rows < s.cols ? s.rows : s.cols;
+    s.m = (double)s.rows, s.n = (double)s.cols;
+    s.low = (double)s.small, s.high = s.m + s.n - s.low;
+    s.batch_dims = nd - 2;
+    memcpy(s.dims, s.a->dims, sizeof s.dims);
+    if (s.b) {
+        s.vector = is_vector(c, s.a, s.b);
+        int own = s.b->ndim - (s.vector ? 1 : 2);
+        if (adept_call_refuse(c, own < 0, "%s is no matrix", adept_call_shape(c, s.b))) return s;
+        s.batch_dims = adept_broadcast_dims(c, nd - 2, s.a->dims, own, s.b->dims, s.dims);
+        s.columns = s.vector ? 1 : (double)s.b->dims[adept_arg_bool(c, "left", true) ? s.b->ndim - 1 : s.b->ndim - 2];
+    }
+    s.batch = adept_dims_elements(s.batch_dims, s.dims);
+    return s;
+}
+
+/* ---------------------------------------------------------------- shape ---------------- */
+
+static void put(adept_call *c, const sizes *s, adept_dtype dtype, int n, int64_t first, int64_t second)
+{
+    int64_t dims[ADEPT_MAX_DIMS + 2];
+    memcpy(dims, s->dims, sizeof s->dims);
+    if (adept_call_refuse(c, s->batch_dims + n > ADEPT_MAX_DIMS, "too many dimensions")) return;
+    dims[s->batch_dims] = first;
+    dims[s->batch_dims + 1] = second;
+    adept_tensor *out = adept_form_out(c, dtype, s->batch_dims + n, dims);
+    if (adept_dtype_is_integer(dtype)) out->requires_grad = false;
+}
+
+/* The solution has as many rows as A has columns. */
+static void put_solution(adept_call *c, const sizes *s)
+{
+    bool left = adept_arg_bool(c, "left", true);
+    int64_t columns = (int64_t)s->columns;
+    if (s->vector)
+        put(c, s, s->b->dtype, 1, s->cols, 0);
+    else
+        put(c, s, s->b->dtype, 2, left ? s->cols : columns, left ? columns : s->cols);
+}
+
+static void put_result(adept_call *c, const sizes *s, char letter)
+{
+    adept_dtype dtype = s->a->dtype, real = adept_elem_real_type(dtype), complex = adept_elem_complex_type(dtype);
+    int64_t m = s->rows, n = s->cols, k = s->small, tall = s->full ? m : k, wide = s->full ? n : k;
+    switch (letter) {
+    case 'A': put(c, s, dtype, 2, m, n); break;
+    case 'T': put(c, s, dtype, 2, n, m); break;
+    case 'B': put_solution(c, s); break;
+    case 'Q':
+    case 'U': put(c, s, dtype, 2, m, tall); break;
+    case 'R': put(c, s, dtype, 2, tall, n); break;
+    case 'V': put(c, s, dtype, 2, wide, n); break;
+    case 'W': put(c, s, dtype, 2, n, wide); break;
+    case 'P': put(c, s, dtype, 2, m, m); break;
+    case 'L': put(c, s, dtype, 2, m, k); break;
+    case 'K': put(c, s, dtype, 2, k, n); break;
+    case 's': put(c, s, real, 1, k, 0); break;
+    case 't': put(c, s, dtype, 1, k, 0); break;
+    case 'w': put(c, s, complex, 1, n, 0); break;
+    case 'v': put(c, s, complex, 2, n, n); break;
+    case 'p': put(c, s, ADEPT_I32, 1, k, 0); break;
+    case 'i': put(c, s, ADEPT_I32, 0, 0, 0); break;
+    case 'n': put(c, s, ADEPT_I64, 0, 0, 0); break;
+    case 'd': put(c, s, dtype, 0, 0, 0); break;
+    case 'r': put(c, s, real, 0, 0, 0); break;
+    default: adept_form_out(c, dtype, 1, (const int64_t[]){0}); break;
+    }
+}
+
+static void shape(adept_call *c)
+{
+    sizes s = read_sizes(c);
+    for (const char *letter = row_of(c)->results; *letter && adept_call_ok(c); letter++)
+        put_result(c, &s, *letter);
+}
+
+/* Residuals of more equations than unknowns; rank and singular values only of drivers that GPUs do not have. */
+static void shape_least_squares(adept_call *c)
+{
+    sizes s = read_sizes(c);
+    if (!adept_call_ok(c)) return;
+    put_solution(c, &s);
+    if (s.rows > s.cols)
+        put(c, &s, adept_elem_real_type(s.a->dtype), 1, (int64_t)s.columns, 0);
+    else
+        put_result(c, &s, 'e');
+    if (!adept_call_ok(c)) return;
+    adept_form_out(c, ADEPT_I64, 1, (const int64_t[]){0})->requires_grad = false;
+    put_result(c, &s, 'e');
+}
+
+/* ---------------------------------------------------------------- cost ---------------- */
+
+static double cube(double n)
+{
+    return n * n * n;
+}
+
+static double lu_flops(double high, double low)
+{
+    return high * low * low - cube(low) / 3;
+}
+
+static double orgqr_flops(double m, double n, double k) /* n columns of Q, of k reflectors */
+{
+    return 4 * m * n * k - 2 * (m + n) * k * k + 4 * cube(k) / 3;
+}
+
+static double svd_flops(const sizes *s)
+{
+    if (s->full) return 4 * s->high * s->high * s->low + 22 * cube(s->low);
+    return 6 * s->high * s->low * s->low + 20 * cube(s->low);
+}
+
+static double power_products(adept_call *c)
+{
+    int64_t n = adept_arg_int(c, "n", 1);
+    uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+    double products = 0;
+    for (; left > 1; left >>= 1)
+        products += 1 + (double)(left & 1);
+    return products;
+}
+
+static double flops_of_one(adept_call *c, const sizes *s)
+{
+    double n = s->n, high = s->high, low = s->low, geqrf = 2 * high * low * low - 2 * cube(low) / 3;
+    switch (row_of(c)->problem) {
+    case CHOLESKY: return cube(n) / 3;
+    case INVERT_FACTOR: return 2 * cube(n) / 3;
+    case LU: return lu_flops(high, low);
+    case INVERSE: return 2 * cube(n);
+    case SOLVE: return lu_flops(n, n) + 2 * n * n * s->columns;
+    case TWO_SUBSTITUTIONS: return 2 * n * n * s->columns;
+    case ONE_SUBSTITUTION: return n * n * s->columns;
+    case QR: return geqrf + (strchr(row_of(c)->results, 'Q') ? orgqr_flops(s->m, s->full ? s->m : low, low) : 0);
+    case REFLECTORS: return orgqr_flops(s->m, n, n);
+    case APPLY: return 4 * s->m * s->columns * low - 2 * s->columns * low * low;
+    case LEAST_SQUARES: return geqrf + (4 * s->m * low - 2 * low * low + low * low) * s->columns;
+    case SVD: return svd_flops(s);
+    case SINGULAR: return 2 * high * low * low + 2 * cube(low);
+    case EIGH: return 9 * cube(n);
+    case EIGH_VALUES: return 4 * cube(n) / 3;
+    case EIG: return 25 * cube(n);
+    case EIG_VALUES: return 10 * cube(n);
+    case PSEUDO_INVERSE: return svd_flops(s) + s->n * low + 2 * s->m * s->n * low;
+    case EXPONENTIAL: return 5 * 2 * cube(n);
+    case POWER: return power_products(c) * 2 * cube(n) + (adept_arg_int(c, "n", 1) < 0 ? 2 * cube(n) : 0);
+    case UNPACK: break;
+    }
+    return 0;
+}
+
+static double forward_flops(adept_call *c)
+{
+    sizes s = read_sizes(c);
+    double complex = adept_dtype_is_complex(s.a->dtype) ? 4 : 1; /* a product of two is four */
+    return complex * s.batch * flops_of_one(c, &s);
+}
+
+static double backward_flops(adept_call *c)
+{
+    sizes s = read_sizes(c);
+    const algebra *row = row_of(c);
+    double products = row->problem == POWER ? 2 * power_products(c) : row->products;
+    double one = 2 * (row->by_other ? s.n * s.n * s.columns : s.m * s.n * s.low);
+    return (adept_dtype_is_complex(s.a->dtype) ? 4 : 1) * s.batch * products * one;
+}
+
+#define FORM(keeps) {shape, {0, 0, 1}, {0, 0, 1}, keeps, forward_flops, backward_flops}
+#define NO_GRADIENT {shape, {0, 0, 1}, {0, 0, 0}, 0, forward_flops, NULL}
+enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
+
+/* L^-H (L^H dL, half of it) L^-1: a product and two triangular solves */
+static const algebra cholesky = {FORM(RESULTS), CHOLESKY, "A", 0, -1, 2, false};
+/* -X^H dX X^H */
+static const algebra inverse = {FORM(RESULTS), INVERSE, "A", 0, -1, 2, false};
+/* the cofactors: a solve with the factors of the forward pass */
+static const algebra determinant = {FORM(BOTH), LU, "d", 0, -1, 1, false};
+/* dB = A^-H dX by the factors kept, dA = -dB X^H */
+static const algebra solve = {FORM(BOTH), SOLVE, "B", 0, 1, 2, true};
+/* values: V diag(dL) V^H; vectors as well: V (diag(dL) + (V^H dV) / E) V^H */
+static const algebra eigh_values = {FORM(BOTH), EIGH_VALUES, "s", 0, -1, 2, false};
+static const algebra singular = {FORM(BOTH), SINGULAR, "s", 0, -1, 1, false};
+
+static const adept_op ops[] = {
+    {"aten::cholesky aten::linalg_cholesky", ADEPT_CAST_FP32, &cholesky},
+    {"aten::linalg_cholesky_ex", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), CHOLESKY, "Ai", 0, -1, 2, false}},
+    {"aten::cholesky_inverse", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), INVERT_FACTOR, "A", 0, -1, 3, false}},
+    {"aten::cholesky_solve", ADEPT_CAST_FP32,
+     &(const algebra){FORM(BOTH), TWO_SUBSTITUTIONS, "B", 1, 0, 4, true}},
+    {"aten::inverse aten::linalg_inv", ADEPT_CAST_FP32, &inverse},
+    {"aten::linalg_inv_ex", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), INVERSE, "Ai", 0, -1, 2, false}},
+    {"aten::det aten::linalg_det aten::logdet", ADEPT_CAST_FP32, &determinant},
+    {"aten::slogdet aten::linalg_slogdet", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), LU, "dr", 0, -1, 1, false}},
+    {"aten::linalg_solve", ADEPT_CAST_FP32, &solve},
+    {"aten::linalg_solve_ex", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), SOLVE, "Bi", 0, 1, 2, true}},
+    {"aten::linalg_solve_triangular", ADEPT_CAST_FP32,
+     &(const algebra){FORM(BOTH), ONE_SUBSTITUTION, "B", 0, 1, 1.5, true}},
+    {"aten::triangular_solve", ADEPT_CAST_FP32,
+     &(const algebra){FORM(BOTH), ONE_SUBSTITUTION, "BA", 1, 0, 1.5, true}},
+    {"aten::linalg_lu", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), LU, "PLK", 0, -1, 4, false}},
+    {"aten::linalg_lu_factor", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), LU, "Ap", 0, -1, 4, false}},
+    {"aten::linalg_lu_factor_ex aten::_lu_with_info", ADEPT_CAST_FP32,
+     &(const algebra){FORM(RESULTS), LU, "Api", 0, -1, 4, false}},
+    {"aten::lu_unpack", ADEPT_CAST_NONE, &(const algebra){FORM(NOTHING), UNPACK, "PLK", 0, -1, 0, false}},
+    {"aten::linalg_lu_solve", ADEPT_CAST_FP32,
+     &(const algebra){FORM(BOTH), TWO_SUBSTITUTIONS, "B", 0, 2, 3, true}},
+    {"aten::lu_solve", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), TWO_SUBSTITUTIONS, "B", 1, 0, 3, true}},
+    {"aten::linalg_ldl_factor", ADEPT_CAST_FP32, &(const algebra){NO_GRADIENT, CHOLESKY, "Ap", 0, -1, 0, false}},
+    {"aten::linalg_ldl_factor_ex", ADEPT_CAST_FP32,
+     &(const algebra){NO_GRADIENT, CHOLESKY, "Api", 0, -1, 0, false}},
+    {"aten::linalg_ldl_solve", ADEPT_CAST_FP32,
+     &(const algebra){NO_GRADIENT, TWO_SUBSTITUTIONS, "B", 0, 2, 0, true}},
+    /* R dR^H - dQ^H Q, (dQ + Q M) R^-H */
+    {"aten::qr aten::linalg_qr", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), QR, "QR", 0, -1, 3.5, false}},
+    {"aten::geqrf", ADEPT_CAST_FP32, &(const algebra){NO_GRADIENT, QR, "At", 0, -1, 0, false}},
+    {"aten::linalg_householder_product aten::orgqr", ADEPT_CAST_FP32,
+     &(const algebra){FORM(BOTH), REFLECTORS, "A", 0, -1, 4, false}},
+    {"aten::ormqr", ADEPT_CAST_FP32, &(const algebra){NO_GRADIENT, APPLY, "B", 0, 2, 0, true}},
+    {"aten::linalg_lstsq", ADEPT_CAST_FP32,
+     &(const algebra){{shape_least_squares, {0, 0, 1}, {0, 0, 1}, BOTH, forward_flops, backward_flops},
+                      LEAST_SQUARES, "B", 0, 1, 4, false}},
+    /* U^H dU, dV^H V, U (...) V^H */
+    {"aten::svd", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), SVD, "UsW", 0, -1, 4, false}},
+    {"aten::linalg_svd", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), SVD, "UsV", 0, -1, 4, false}},
+    {"aten::linalg_svdvals", ADEPT_CAST_FP32, &singular},
+    {"aten::nuclear_norm", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), SINGULAR, "r", 0, -1, 1, false}},
+    {"aten::linalg_cond", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), SINGULAR, "r", 0, -1, 1, false}},
+    {"aten::linalg_matrix_rank", ADEPT_CAST_FP32, &(const algebra){NO_GRADIENT, SINGULAR, "n", 0, -1, 0, false}},
+    {"aten::linalg_eigh", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), EIGH, "sA", 0, -1, 3, false}},
+    {"aten::linalg_eigvalsh", ADEPT_CAST_FP32, &eigh_values},
+    {"aten::symeig", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), EIGH, "sA", 0, -1, 3, false}},
+    {"aten::linalg_eig", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), EIG, "wv", 0, -1, 5, false}},
+    {"aten::linalg_eigvals", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), EIG_VALUES, "w", 0, -1, 3, false}},
+    {"aten::linalg_pinv aten::pinverse", ADEPT_CAST_FP32,
+     &(const algebra){FORM(BOTH), PSEUDO_INVERSE, "T", 0, -1, 6, false}},
+    /* the exponential of a matrix of twice the size (Mathias 1996): eight times the work */
+    {"aten::matrix_exp aten::linalg_matrix_exp", ADEPT_CAST_FP32,
+     &(const algebra){FORM(ARGUMENTS), EXPONENTIAL, "A", 0, -1, 40, false}},
+    {"aten::matrix_power aten::linalg_matrix_power", ADEPT_CAST_LOWER,
+     &(const algebra){FORM(BOTH), POWER, "A", 0, -1, 0, false}},
+    {0},
+};
+
+static const adept_handler_case cases[] = {
+    /* 27 / 3 = 9 FLOPs each; backward 2 products of 54 */
+    {.name = "two of 3 x 3: n^3 / 3; backward one product and two triangular solves",
+     .call = "aten::linalg_cholesky(self=f32:2x3x3*, upper=false) -> f32:2x3x3",
+     .forward = {.alu = 18, .read = 72, .written = 72},
+     .backward = {.alu = 216, .read = 72 + 72, .written = 72, .saved = 72}},
+    /* 2 * 27; backward 2 products of 54 */
+    {.name = "inverse and whether it failed",
+     .call = "aten::linalg_inv_ex(A=f32:3x3*, check_errors=false) -> f32:3x3, i32:",
+     .forward = {.alu = 54, .read = 36, .written = 36 + 4},
+     .backward = {.alu = 108, .read = 36 + 36 + 4, .written = 36, .saved = 36 + 4}},
+    /* 2/3 * 27 + 2 * 9 * 2 = 54; backward 2 products of 2 * 9 * 2 */
+    {.name = "two right-hand sides",
+     .call = "aten::linalg_solve(A=f32:3x3*, B=f32:3x2*, left=true) -> f32:3x2",
+     .forward = {.alu = 54, .read = 36 + 24, .written = 24},
+     .backward = {.alu = 72, .read = 24 + 36 + 24 + 24, .written = 36 + 24, .saved = 36 + 24 + 24}},
+    /* 2 * 6 * 9 - 18 = 90 for R, 4*6*3*3 - 2*9*9 + 36 = 90 for Q; backward 3.5 products of 2 * 6 * 3 * 3 */
+    {.name = "QR, reduced",
+     .call = "aten::linalg_qr(A=f32:6x3*, mode=\"reduced\") -> f32:6x3, f32:3x3",
+     .forward = {.alu = 180, .read = 72, .written = 72 + 36},
+     .backward = {.alu = 378, .read = 108 + 108, .written = 72, .saved = 108}},
+    /* 6 * 4 * 4 + 20 * 8 = 256 */
+    {.name = "SVD of 4 x 2, no gradient",
+     .call = "aten::linalg_svd(A=f32:4x2, full_matrices=false, driver=none) -> f32:4x2, f32:2, f32:2x2",
+     .forward = {.alu = 256, .read = 32, .written = 32 + 8 + 16}},
+    /* 9 * 8, four times for complex numbers of 8 bytes; eigenvalues are real */
+    {.name = "eigenvectors of a Hermitian matrix",
+     .call = "aten::linalg_eigh(self=c64:2x2, UPLO=\"L\") -> f32:2, c64:2x2",
+     .forward = {.alu = 288, .read = 32, .written = 8 + 32}},
+    /* 5 = binary 101: two squarings and a product, 3 * 2 * 8; backward twice that */
+    {.name = "the fifth power",
+     .call = "aten::linalg_matrix_power(self=f32:2x2*, n=5) -> f32:2x2",
+     .forward = {.alu = 48, .read = 16, .written = 16},
+     .backward = {.alu = 96, .read = 16 + 32, .written = 16, .saved = 32}},
+    {0},
+};
+
+const adept_handler adept_handler_linalg = {
+    .kind = "linalg", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
