@@ -144,6 +144,11 @@ void adept_form_like_second(adept_call *c)
     like(c, 1);
 }
 
+void adept_form_like_third(adept_call *c)
+{
+    like(c, 2);
+}
+
 void adept_form_reduced(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
 {
     int64_t reduction = adept_arg_int(c, "reduction", 1);

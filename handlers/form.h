@@ -37,6 +37,7 @@ adept_tensor *adept_form_out(adept_call *c, adept_dtype dtype, int ndim, const i
 const adept_tensor *adept_form_tensor(adept_call *c, int position);
 void adept_form_like_first(adept_call *c);
 void adept_form_like_second(adept_call *c);
+void adept_form_like_third(adept_call *c);
 /** Argument `reduction` (mean if omitted): 0 keeps the dimensions given, else the result is one number. */
 void adept_form_reduced(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims);
 #endif

@@ -3,13 +3,15 @@
 #include "elementwise_cost.h"
 #include <string.h>
 
-typedef enum concat_kind { CAT, STACK, HSTACK, VSTACK } concat_kind;
+typedef enum concat_kind { CAT, STACK, HSTACK, VSTACK, COLUMNS, DSTACK } concat_kind;
 
 static const adept_op ops[] = {
     {"aten::cat aten::concat aten::concatenate", ADEPT_CAST_PROMOTE, &(const concat_kind){CAT}},
     {"aten::stack", ADEPT_CAST_PROMOTE, &(const concat_kind){STACK}},
     {"aten::hstack", ADEPT_CAST_PROMOTE, &(const concat_kind){HSTACK}},
-    {"aten::vstack", ADEPT_CAST_PROMOTE, &(const concat_kind){VSTACK}},
+    {"aten::vstack aten::row_stack", ADEPT_CAST_PROMOTE, &(const concat_kind){VSTACK}},
+    {"aten::column_stack", ADEPT_CAST_PROMOTE, &(const concat_kind){COLUMNS}},
+    {"aten::dstack", ADEPT_CAST_PROMOTE, &(const concat_kind){DSTACK}},
     {0},
 };
 
@@ -20,12 +22,29 @@ typedef struct concat {
     int64_t dims[ADEPT_MAX_DIMS];
 } concat;
 
-/* An input as it takes part: with the new dimension of stack and vstack. */
+/* An input as it takes part: with the new dimension of stack and vstack. Vectors are columns for column_stack, rows in
+ * depth for dstack. */
 static int part_dims(const concat *j, const adept_tensor *t, int64_t *dims)
 {
+    int64_t size = t->ndim == 1 ? t->dims[0] : 1;
+    if (j->kind == COLUMNS && t->ndim < 2) {
+        dims[0] = size;
+        dims[1] = 1;
+        return 2;
+    }
+    if (j->kind == DSTACK && t->ndim < 3) {
+        dims[0] = t->ndim == 2 ? t->dims[0] : 1;
+        dims[1] = t->ndim == 2 ? t->dims[1] : size;
+        dims[2] = 1;
+        return 3;
+    }
+    if (j->kind == HSTACK && t->ndim == 0) {
+        dims[0] = 1;
+        return 1;
+    }
     if (j->kind == VSTACK && t->ndim < 2) {
         dims[0] = 1;
-        dims[1] = t->ndim == 1 ? t->dims[0] : 1;
+        dims[1] = size;
         return 2;
     }
     if (j->kind != STACK || t->ndim == ADEPT_MAX_DIMS) {
@@ -46,9 +65,11 @@ static bool is_skipped(const concat *j, const adept_tensor *t)
 static void start(adept_call *c, concat *j, const adept_tensor *first)
 {
     int64_t fallback = 0;
+    int64_t own[ADEPT_MAX_DIMS];
     if (j->kind == HSTACK) fallback = first->ndim > 1;
+    if (j->kind == COLUMNS || j->kind == DSTACK) fallback = j->kind == COLUMNS ? 1 : 2;
     int64_t dim = j->kind == CAT || j->kind == STACK ? adept_arg_int(c, "dim", 0) : fallback;
-    int ndim = j->kind == STACK ? first->ndim + 1 : j->kind == VSTACK && first->ndim < 2 ? 2 : first->ndim;
+    int ndim = j->kind == STACK ? first->ndim + 1 : part_dims(j, first, own);
     j->dim = adept_call_dim(c, dim, ndim);
     if (ndim > ADEPT_MAX_DIMS || ndim == 0) adept_call_fail(c, "a result of %d dimensions", ndim);
     if (!adept_call_ok(c)) return;
@@ -129,6 +150,12 @@ static const adept_handler_case cases[] = {
      .forward = {.read = 48, .written = 48}},
     {.name = "vectors as rows",
      .call = "aten::vstack(tensors=[f32:3, f32:3]) -> f32:2x3",
+     .forward = {.read = 24, .written = 24}},
+    {.name = "vectors as columns",
+     .call = "aten::column_stack(tensors=[f32:3, f32:3x2]) -> f32:3x3",
+     .forward = {.read = 36, .written = 36}},
+    {.name = "in depth",
+     .call = "aten::dstack(tensors=[f32:3, f32:3]) -> f32:1x3x2",
      .forward = {.read = 24, .written = 24}},
     {.name = "integers with floats give floats",
      .call = "aten::hstack(tensors=[i64:2, f32:3]) -> f32:5",

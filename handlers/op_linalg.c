@@ -180,19 +180,20 @@ static void shape(adept_call *c)
         put_result(c, &s, *letter);
 }
 
-/* Residuals of more equations than unknowns; rank and singular values only of drivers that GPUs do not have. */
+/* Residuals of more equations than unknowns; singular values only by drivers that GPUs do not have. */
 static void shape_least_squares(adept_call *c)
 {
     sizes s = read_sizes(c);
     if (!adept_call_ok(c)) return;
+    const char *driver = adept_arg_string(c, "driver", "gels");
     put_solution(c, &s);
     if (s.rows > s.cols)
         put(c, &s, adept_elem_real_type(s.a->dtype), 1, (int64_t)s.columns, 0);
     else
         put_result(c, &s, 'e');
     if (!adept_call_ok(c)) return;
-    adept_form_out(c, ADEPT_I64, 1, (const int64_t[]){0})->requires_grad = false;
-    put_result(c, &s, 'e');
+    put_result(c, &s, 'n');
+    put_result(c, &s, strcmp(driver, "gelsd") != 0 && strcmp(driver, "gelss") != 0 ? 'e' : 's');
 }
 
 /* ---------------------------------------------------------------- cost ---------------- */
@@ -286,7 +287,7 @@ static const algebra determinant = {FORM(BOTH), LU, "d", 0, -1, 1, false};
 /* dB = A^-H dX by the factors kept, dA = -dB X^H */
 static const algebra solve = {FORM(BOTH), SOLVE, "B", 0, 1, 2, true};
 /* values: V diag(dL) V^H; vectors as well: V (diag(dL) + (V^H dV) / E) V^H */
-static const algebra eigh_values = {FORM(BOTH), EIGH_VALUES, "s", 0, -1, 2, false};
+static const algebra eigh_values = {FORM(BOTH), EIGH_VALUES, "s", 0, -1, 1, false};
 static const algebra singular = {FORM(BOTH), SINGULAR, "s", 0, -1, 1, false};
 
 static const adept_op ops[] = {
@@ -323,7 +324,8 @@ static const adept_op ops[] = {
     {"aten::geqrf", ADEPT_CAST_FP32, &(const algebra){NO_GRADIENT, QR, "At", 0, -1, 0, false}},
     {"aten::linalg_householder_product aten::orgqr", ADEPT_CAST_FP32,
      &(const algebra){FORM(BOTH), REFLECTORS, "A", 0, -1, 4, false}},
-    {"aten::ormqr", ADEPT_CAST_FP32, &(const algebra){NO_GRADIENT, APPLY, "B", 0, 2, 0, true}},
+    {"aten::ormqr", ADEPT_CAST_FP32, &(const algebra){{adept_form_like_third, {0, 0, 1}, {0, 0, 0}, NOTHING, forward_flops, NULL},
+                      APPLY, "", 0, 2, 0, true}},
     {"aten::linalg_lstsq", ADEPT_CAST_FP32,
      &(const algebra){{shape_least_squares, {0, 0, 1}, {0, 0, 1}, BOTH, forward_flops, backward_flops},
                       LEAST_SQUARES, "B", 0, 1, 4, false}},

@@ -70,6 +70,8 @@ static const adept_op ops[] = {
     {"aten::nansum", ADEPT_CAST_NONE, &sum},
     {"aten::mean", ADEPT_CAST_NONE,
      &(const reduction){SAME_TYPE, 1, {0, 0, 0, 0}, {1, 0, 1, 1}, 0, 0, 1}}, /* expanded grad / n */
+    /* zeros for what is not a number, sum, count of the others; backward grad / count, and that mask */
+    {"aten::nanmean", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 2, 2, 3}, {2, 1, 2, 2}, 1, 0, 1}},
     {"aten::prod", ADEPT_CAST_FP32, &prod},
     {"aten::norm aten::frobenius_norm aten::linalg_vector_norm", ADEPT_CAST_FP32, &norm},
     {"aten::linalg_norm", ADEPT_CAST_NONE, &norm},
@@ -397,6 +399,8 @@ static const adept_op scan_ops[] = {
     {"aten::cumsum", ADEPT_CAST_FP32 | ADEPT_EXTENT_COUNTED, &(const scan){true, false, 1, {1, 3, 3, 3}, 0, 0}},
     /* flip(cumsum(flip(result * grad))) / self, where no element is zero, which is tested first */
     {"aten::cumprod", ADEPT_CAST_FP32, &(const scan){true, false, 1, {4, 5, 5, 6}, 2, 1}},
+    /* log(exp(a - max) + exp(b - max)) + max: 6; backward by the same scan of log(grad) - result, both signs */
+    {"aten::logcumsumexp", ADEPT_CAST_NONE, &(const scan){false, false, 6, {20, 8, 8, 10}, 1, 1}},
     /* zeros, to which gradients are added at the indices: see cost */
     {"aten::cummax aten::cummin", ADEPT_CAST_NONE, &(const scan){false, true, 1, {1, 2, 1, 1}, 0, 0}},
     {0},

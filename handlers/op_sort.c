@@ -5,14 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum sort_kind { SORT, ARGSORT, TOPK, KTH, MEDIAN } sort_kind;
+typedef enum sort_kind { SORT, ARGSORT, TOPK, KTH, MEDIAN, MODE } sort_kind;
 
 static const adept_op ops[] = {
     {"aten::sort", ADEPT_CAST_NONE, &(const sort_kind){SORT}},
     {"aten::argsort", ADEPT_CAST_NONE, &(const sort_kind){ARGSORT}},
     {"aten::topk", ADEPT_CAST_NONE, &(const sort_kind){TOPK}},
     {"aten::kthvalue", ADEPT_CAST_NONE, &(const sort_kind){KTH}},
-    {"aten::median", ADEPT_CAST_NONE, &(const sort_kind){MEDIAN}},
+    {"aten::median aten::nanmedian", ADEPT_CAST_NONE, &(const sort_kind){MEDIAN}},
+    {"aten::mode", ADEPT_CAST_NONE, &(const sort_kind){MODE}}, /* of the sorted row */
     {0},
 };
 
@@ -76,7 +77,7 @@ static void shape(adept_call *c)
     if (!adept_call_ok(c)) return;
     memcpy(dims, self->dims, sizeof dims);
     if (kind_of(c) == TOPK && ndim > 0) dims[dim] = k;
-    if (kind_of(c) == KTH || kind_of(c) == MEDIAN) {
+    if (kind_of(c) == KTH || kind_of(c) == MEDIAN || kind_of(c) == MODE) {
         if (ndim > 0) dims[dim] = 1;
         if (ndim > 0 && !adept_arg_bool(c, "keepdim", false)) {
             memmove(dims + dim, dims + dim + 1, (size_t)(ndim - dim - 1) * sizeof *dims);

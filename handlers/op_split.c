@@ -3,13 +3,16 @@
 #include "layout.h"
 #include <inttypes.h>
 
-typedef enum split_kind { SPLIT, CHUNK, TENSOR_SPLIT, UNBIND } split_kind;
+typedef enum split_kind { SPLIT, CHUNK, TENSOR_SPLIT, HSPLIT, VSPLIT, DSPLIT, UNBIND } split_kind;
 
 static const adept_op ops[] = {
     {"aten::split aten::unsafe_split aten::split_with_sizes aten::unsafe_split_with_sizes", ADEPT_CAST_NONE,
      &(const split_kind){SPLIT}},
     {"aten::chunk aten::unsafe_chunk", ADEPT_CAST_NONE, &(const split_kind){CHUNK}},
     {"aten::tensor_split", ADEPT_CAST_NONE, &(const split_kind){TENSOR_SPLIT}},
+    {"aten::hsplit", ADEPT_CAST_NONE, &(const split_kind){HSPLIT}},
+    {"aten::vsplit", ADEPT_CAST_NONE, &(const split_kind){VSPLIT}},
+    {"aten::dsplit", ADEPT_CAST_NONE, &(const split_kind){DSPLIT}},
     {"aten::unbind", ADEPT_CAST_NONE, &(const split_kind){UNBIND}},
     {0},
 };
@@ -134,11 +137,13 @@ static void shape(adept_call *c)
         return;
     }
     parts p = {.self = v->u.t};
-    p.dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), p.self->ndim);
+    split_kind kind = *(const split_kind *)adept_call_data(c);
+    int64_t fallback = kind == HSPLIT ? p.self->ndim > 1 : kind == DSPLIT ? 2 : 0;
+    p.dim = adept_call_dim(c, adept_arg_int(c, "dim", fallback), p.self->ndim);
     if (p.self->ndim == 0) adept_call_fail(c, "the tensor has no dimension");
     p.out = adept_out_list(c, ADEPT_VALUE_LIST, 0);
     if (!adept_call_ok(c)) return;
-    switch (*(const split_kind *)adept_call_data(c)) {
+    switch (kind) {
     case SPLIT:
         split_parts(c, &p);
         break;
@@ -146,6 +151,9 @@ static void shape(adept_call *c)
         chunks(c, &p);
         break;
     case TENSOR_SPLIT:
+    case HSPLIT:
+    case VSPLIT:
+    case DSPLIT:
         array_parts(c, &p);
         break;
     case UNBIND:
@@ -174,6 +182,7 @@ static const adept_handler_case cases[] = {
      .call = "aten::tensor_split(self=f32:7, sections=3, dim=0) -> [f32:3, f32:2, f32:2]"},
     {.name = "cut before 2 and 5",
      .call = "aten::tensor_split(self=f32:7, indices=[2,5], dim=0) -> [f32:2, f32:3, f32:2]"},
+    {.name = "a matrix in columns", .call = "aten::hsplit(self=f32:2x4, sections=2) -> [f32:2x2, f32:2x2]"},
     {.name = "rows", .call = "aten::unbind(self=f32:2x3, dim=0) -> [f32:3, f32:3]"},
     {0},
 };

@@ -301,7 +301,7 @@ static const adept_op ops[] = {
     {"aten::transpose aten::swapaxes aten::swapdims", ADEPT_CAST_NONE, &(const view_row){transpose, FREE}},
     {"aten::t", ADEPT_CAST_NONE, &(const view_row){t, FREE}},
     {"aten::numpy_T", ADEPT_CAST_NONE, &(const view_row){reverse_dims, FREE}},
-    {"aten::mT aten::adjoint", ADEPT_CAST_NONE, &(const view_row){transpose_last, FREE}},
+    {"aten::mT aten::mH aten::matrix_H aten::adjoint", ADEPT_CAST_NONE, &(const view_row){transpose_last, FREE}},
     {"aten::permute", ADEPT_CAST_NONE, &(const view_row){permute, FREE}},
     {"aten::movedim aten::moveaxis", ADEPT_CAST_NONE, &(const view_row){movedim, FREE}},
     {"aten::squeeze", ADEPT_ROLE_SCORES, &(const view_row){squeeze, FREE}},
