@@ -7,6 +7,7 @@ typedef struct traffic {
     const adept_tensor *largest;
     double elements;        /* of the largest tensor */
     double read, written;   /* forward */
+    double gradients;       /* bytes of the gradients of the results */
     double wanted;          /* bytes of gradients that are asked for */
 } traffic;
 
@@ -20,15 +21,24 @@ static void note_largest(traffic *t, const adept_tensor *tensor)
 
 typedef void visit(const adept_cost *cost, const adept_tensor *t, void *to);
 
-/* Tensors among the arguments, also those in lists. */
+/* A tensor, or those of a list. */
+static void each_tensor(const adept_value *v, const adept_cost *cost, visit *f, void *to)
+{
+    if (adept_value_tensor(v)) f(cost, v->u.t, to);
+    for (size_t k = 0; adept_value_is_list(v) && k < v->u.list->n; k++)
+        if (adept_value_tensor(&v->u.list->items[k])) f(cost, v->u.list->items[k].u.t, to);
+}
+
 static void each_argument(const adept_call *c, const adept_cost *cost, visit *f, void *to)
 {
-    for (int i = 0; i < adept_arg_count(c); i++) {
-        const adept_value *v = adept_arg_at(c, i);
-        if (adept_value_tensor(v)) f(cost, v->u.t, to);
-        for (size_t k = 0; adept_value_is_list(v) && k < v->u.list->n; k++)
-            if (adept_value_tensor(&v->u.list->items[k])) f(cost, v->u.list->items[k].u.t, to);
-    }
+    for (int i = 0; i < adept_arg_count(c); i++)
+        each_tensor(adept_arg_at(c, i), cost, f, to);
+}
+
+static void each_result(const adept_call *c, const adept_cost *cost, visit *f, void *to)
+{
+    for (int i = 0; i < adept_result_count(c); i++)
+        each_tensor(adept_result_at(c, i), cost, f, to);
 }
 
 static void add_argument(const adept_cost *cost, const adept_tensor *tensor, void *to)
@@ -37,6 +47,17 @@ static void add_argument(const adept_cost *cost, const adept_tensor *tensor, voi
     if (adept_elem_on_host(tensor)) return;
     t->read += adept_tensor_unique_bytes(tensor);
     if (adept_cost_wants_grad(cost, tensor)) t->wanted += adept_tensor_bytes(tensor);
+    note_largest(t, tensor);
+}
+
+static void add_result(const adept_cost *cost, const adept_tensor *tensor, void *to)
+{
+    traffic *t = to;
+    (void)cost;
+    if (adept_elem_on_host(tensor)) return;
+    t->written += adept_tensor_bytes(tensor);
+    bool number = adept_dtype_is_float(tensor->dtype) || adept_dtype_is_complex(tensor->dtype);
+    if (number) t->gradients += adept_tensor_bytes(tensor);
     note_largest(t, tensor);
 }
 
@@ -58,12 +79,7 @@ static traffic measure(const adept_call *c, const adept_cost *cost)
 {
     traffic t = {0};
     each_argument(c, cost, add_argument, &t);
-    for (int i = 0; i < adept_result_count(c); i++) {
-        const adept_tensor *out = adept_result_tensor(c, i);
-        if (!out || adept_elem_on_host(out)) continue;
-        t.written += adept_tensor_bytes(out);
-        note_largest(&t, out);
-    }
+    each_result(c, cost, add_result, &t);
     return t;
 }
 
@@ -71,20 +87,8 @@ static double keep_all(adept_call *c, adept_cost *cost, const adept_form *f)
 {
     keeper k = {cost, 0};
     if (f->keeps & ADEPT_FORM_KEEPS_ARGUMENTS) each_argument(c, cost, keep, &k);
-    for (int i = 0; f->keeps & ADEPT_FORM_KEEPS_RESULTS && i < adept_result_count(c); i++)
-        if (adept_result_tensor(c, i)) keep(cost, adept_result_tensor(c, i), &k);
+    if (f->keeps & ADEPT_FORM_KEEPS_RESULTS) each_result(c, cost, keep, &k);
     return k.bytes;
-}
-
-static double gradients_read(const adept_call *c)
-{
-    double bytes = 0;
-    for (int i = 0; i < adept_result_count(c); i++) {
-        const adept_tensor *out = adept_result_tensor(c, i);
-        bool number = out && (adept_dtype_is_float(out->dtype) || adept_dtype_is_complex(out->dtype));
-        if (number) bytes += adept_tensor_bytes(out);
-    }
-    return bytes;
 }
 
 /* ---------------------------------------------------------------- shape, cost ---------------- */
@@ -108,7 +112,7 @@ void adept_form_cost(adept_call *c, adept_cost *cost)
     double kept = keep_all(c, cost, f);
     double back = f->work_backward ? f->work_backward(c) : b->flops * (f->work ? flops : t.elements);
     adept_cost_stream(cost, ADEPT_BACKWARD, dtype, t.elements * b->launches, back,
-                      gradients_read(c) + kept + b->passes * size, t.wanted + b->passes * size, b->launches);
+                      t.gradients + kept + b->passes * size, t.wanted + b->passes * size, b->launches);
 }
 
 adept_tensor *adept_form_out(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)

@@ -8,10 +8,11 @@
 
 typedef struct form {
     int spatial;
-    int taps; /* 1: nearest */
+    int taps;  /* 1: nearest */
+    int reach; /* antialiased: taps in each dimension where nothing shrinks, more by the factor where it does; else 0 */
 } form;
 
-static const form nearest1 = {1, 1}, nearest2 = {2, 1}, nearest3 = {3, 1};
+static const form nearest1 = {1, 1, 0}, nearest2 = {2, 1, 0}, nearest3 = {3, 1, 0};
 
 static const adept_op ops[] = {
     {"aten::upsample_nearest1d", ADEPT_CAST_FP32, &nearest1},
@@ -20,10 +21,12 @@ static const adept_op ops[] = {
     {"aten::_upsample_nearest_exact1d", ADEPT_CAST_FP32, &nearest1},
     {"aten::_upsample_nearest_exact2d", ADEPT_CAST_FP32, &nearest2},
     {"aten::_upsample_nearest_exact3d", ADEPT_CAST_FP32, &nearest3},
-    {"aten::upsample_linear1d", ADEPT_CAST_FP32, &(const form){1, 2}},
-    {"aten::upsample_bilinear2d", ADEPT_CAST_FP32, &(const form){2, 4}},
-    {"aten::upsample_trilinear3d", ADEPT_CAST_FP32, &(const form){3, 8}},
-    {"aten::upsample_bicubic2d", ADEPT_CAST_FP32, &(const form){2, 16}},
+    {"aten::upsample_linear1d", ADEPT_CAST_FP32, &(const form){1, 2, 0}},
+    {"aten::upsample_bilinear2d", ADEPT_CAST_FP32, &(const form){2, 4, 0}},
+    {"aten::upsample_trilinear3d", ADEPT_CAST_FP32, &(const form){3, 8, 0}},
+    {"aten::upsample_bicubic2d", ADEPT_CAST_FP32, &(const form){2, 16, 0}},
+    {"aten::_upsample_bilinear2d_aa", ADEPT_CAST_FP32, &(const form){2, 4, 2}},
+    {"aten::_upsample_bicubic2d_aa", ADEPT_CAST_FP32, &(const form){2, 16, 4}},
     {0},
 };
 
@@ -73,11 +76,24 @@ static void shape(adept_call *c)
     if (adept_call_ok(c)) adept_out_tensor(c, x->dtype, x->ndim, dims);
 }
 
+/* FLOPs of an output element. Antialiased: a sum over the columns of each row of its window, and one over those rows. */
+static double element_flops(const form *f, const adept_tensor *x, const adept_tensor *y)
+{
+    double window[2];
+    if (f->taps == 1) return 0;
+    if (!f->reach) return 2 * f->taps;
+    for (int i = 0; i < 2; i++) {
+        double shrinks = (double)x->dims[2 + i] / (double)(y->dims[2 + i] > 0 ? y->dims[2 + i] : 1);
+        window[i] = f->reach * (shrinks > 1 ? shrinks : 1);
+    }
+    return 2 * (window[0] * window[1] + window[0]);
+}
+
 static void cost(adept_call *c, adept_cost *cost)
 {
     const form *f = adept_call_data(c);
     const adept_tensor *x = input_of(c), *y = adept_result_tensor(c, 0);
-    double n = (double)adept_tensor_numel(y), flops = f->taps > 1 ? 2 * f->taps * n : 0;
+    double n = (double)adept_tensor_numel(y), flops = n * element_flops(f, x, y);
     adept_cost_alu(cost, ADEPT_FORWARD, y->dtype, n, flops, adept_tensor_unique_bytes(x), adept_tensor_bytes(y));
     adept_cost_alu(cost, ADEPT_BACKWARD, y->dtype, n, f->taps > 1 ? flops : n, adept_tensor_bytes(y),
                    adept_tensor_bytes(x));
@@ -100,6 +116,10 @@ static const adept_handler_case cases[] = {
      .call = "aten::upsample_linear1d(input=f32:1x3x5, output_size=none, align_corners=false, scale_factors=[1.5]) -> "
              "f32:1x3x7",
      .forward = {.alu = 84, .read = 60, .written = 84}},
+    /* half the size: windows of 4 x 4: 2 * (16 + 4) for each of 12 elements */
+    {.name = "antialiased",
+     .call = "aten::_upsample_bilinear2d_aa(input=f32:1x3x4x4, output_size=[2,2], align_corners=false) -> f32:1x3x2x2",
+     .forward = {.alu = 480, .read = 192, .written = 48}},
     {.name = "bicubic",
      .call = "aten::upsample_bicubic2d(input=f32:1x1x4x4*, output_size=[8,8], align_corners=true, scale_factors=none) "
              "-> f32:1x1x8x8",

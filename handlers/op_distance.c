@@ -1,0 +1,190 @@
+/* Distances between vectors, and losses that are made of them or of margins. FLOPs of an element of a vector: difference,
+ * power, sum, and what else the row's comment names; the backward as in derivatives.yaml, or of the operators that
+ * PyTorch composes the loss of, one kernel each. */
+#include "elementwise_cost.h"
+#include "form.h"
+#include <string.h>
+
+/* ---------------------------------------------------------------- distances ---------------- */
+
+/* Two tensors broadcast, less dimension `dim`, which is kept with size 1 if keepdim says so. */
+static void without_dim(adept_call *c, int64_t fallback)
+{
+    const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
+    int64_t dims[ADEPT_MAX_DIMS];
+    int n = adept_broadcast(c, a, b, dims), dim = adept_call_dim(c, adept_arg_int(c, "dim", fallback), n);
+    if (adept_call_refuse(c, n < 1, "vectors expected")) return;
+    if (adept_arg_bool(c, "keepdim", false)) {
+        dims[dim] = 1;
+    } else {
+        memmove(dims + dim, dims + dim + 1, (size_t)(n - dim - 1) * sizeof *dims);
+        n--;
+    }
+    adept_form_out(c, a->dtype, n, dims);
+}
+
+static void similarity(adept_call *c)
+{
+    without_dim(c, 1);
+}
+
+static void pairwise(adept_call *c)
+{
+    without_dim(c, -1);
+}
+
+static void one_number(adept_call *c)
+{
+    const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
+    int64_t dims[ADEPT_MAX_DIMS];
+    adept_broadcast(c, a, b, dims);
+    if (adept_call_ok(c)) adept_form_out(c, a->dtype, 0, dims);
+}
+
+/* Each of the P vectors of x1 with each of the R vectors of x2. */
+static void all_pairs(adept_call *c)
+{
+    const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
+    int64_t dims[ADEPT_MAX_DIMS];
+    if (adept_call_refuse(c, a->ndim < 2 || b->ndim < 2 || a->dims[a->ndim - 1] != b->dims[b->ndim - 1],
+                          "%s and %s have no vectors of one length", adept_call_shape(c, a), adept_call_shape(c, b)))
+        return;
+    int n = adept_broadcast_dims(c, a->ndim - 2, a->dims, b->ndim - 2, b->dims, dims);
+    dims[n++] = a->dims[a->ndim - 2];
+    dims[n++] = b->dims[b->ndim - 2];
+    if (adept_call_ok(c)) adept_form_out(c, a->dtype, n, dims);
+}
+
+static void own_pairs(adept_call *c)
+{
+    const adept_tensor *x = adept_form_tensor(c, 0);
+    int64_t n = x->dims[0];
+    if (adept_call_refuse(c, x->ndim != 2 || n > INT32_MAX, "a matrix expected")) return;
+    adept_form_out(c, x->dtype, 1, (const int64_t[]){n > 0 ? n * (n - 1) / 2 : 0});
+}
+
+/* Difference, power and sum of each element of each pair of vectors. */
+static double pair_flops(adept_call *c)
+{
+    const adept_tensor *x = adept_form_tensor(c, 0), *out = adept_result_tensor(c, 0);
+    return 3 * (double)adept_tensor_numel(out) * (double)x->dims[x->ndim - 1];
+}
+
+/* ---------------------------------------------------------------- losses ---------------- */
+
+/* As many numbers as the tensors broadcast to. */
+static void elementwise(adept_call *c)
+{
+    const adept_tensor *t[3] = {adept_form_tensor(c, 0), adept_form_tensor(c, 1), NULL};
+    int64_t dims[ADEPT_MAX_DIMS];
+    int n = adept_broadcast(c, t[0], t[1], dims);
+    t[2] = adept_elem_tensor_at(c, 2); /* margin_ranking_loss: the target */
+    if (t[2]) n = adept_broadcast_dims(c, n, dims, t[2]->ndim, t[2]->dims, dims);
+    if (adept_call_ok(c)) adept_form_reduced(c, t[0]->dtype, n, dims);
+}
+
+/* As many as there are vectors. */
+static void of_vectors(adept_call *c)
+{
+    const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
+    int64_t dims[ADEPT_MAX_DIMS];
+    bool targets = !strcmp(adept_call_op(c), "aten::multi_margin_loss");
+    int n = targets ? a->ndim : adept_broadcast(c, a, b, dims);
+    if (adept_call_refuse(c, n < 1 && !targets, "vectors expected")) return;
+    if (targets) memcpy(dims, a->dims, sizeof dims);
+    adept_form_reduced(c, a->dtype, n > 0 ? n - 1 : 0, dims);
+}
+
+/* Dimension 1 goes; vectors without a batch have dimension 0. */
+static void of_cosines(adept_call *c)
+{
+    const adept_tensor *target = adept_form_tensor(c, 2);
+    const adept_tensor *a = adept_form_tensor(c, 0);
+    if (adept_call_ok(c)) adept_form_reduced(c, a->dtype, target->ndim, target->dims);
+}
+
+/* ---------------------------------------------------------------- sequences ---------------- */
+
+/* Log probabilities: time x batch x classes. */
+static void ctc(adept_call *c)
+{
+    const adept_tensor *p = adept_form_tensor(c, 0);
+    if (adept_call_refuse(c, p->ndim != 2 && p->ndim != 3, "time x batch x classes expected, not %s",
+                          adept_call_shape(c, p)))
+        return;
+    bool batched = p->ndim == 3;
+    adept_form_reduced(c, p->dtype, batched, p->dims + 1);
+}
+
+/* Graves et al. 2006: a forward variable for each time and each of 2 S + 1 labels and blanks, of three before it: the
+ * largest, three differences, exponentials and two sums, a logarithm, two sums: 12. */
+static double ctc_flops(adept_call *c)
+{
+    const adept_tensor *p = adept_form_tensor(c, 0), *targets = adept_form_tensor(c, 1);
+    double batch = p->ndim == 3 ? (double)p->dims[1] : 1, all = (double)adept_tensor_numel(targets);
+    return 12 * (double)p->dims[0] * (2 * all + batch);
+}
+
+enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
+
+static const adept_op ops[] = {
+    {"aten::cdist aten::_cdist_forward", ADEPT_CAST_FP32,
+     &(const adept_form){all_pairs, {0, 0, 1}, {2, 0, 2}, BOTH, pair_flops, NULL}},
+    {"aten::pdist", ADEPT_CAST_FP32, &(const adept_form){own_pairs, {0, 0, 1}, {2, 0, 1}, BOTH, pair_flops, NULL}},
+    /* difference, + eps, power, sum */
+    {"aten::pairwise_distance", ADEPT_CAST_FP32, &(const adept_form){pairwise, {4, 2, 3}, {3, 2, 4}, BOTH, NULL, NULL}},
+    {"aten::dist", ADEPT_CAST_FP32, &(const adept_form){one_number, {3, 1, 2}, {3, 2, 4}, BOTH, NULL, NULL}},
+    /* x1 x2, x1 x1, x2 x2 and their sums, both divided by their norms */
+    {"aten::cosine_similarity", ADEPT_CAST_FP32,
+     &(const adept_form){similarity, {8, 3, 8}, {14, 7, 14}, BOTH, NULL, NULL}},
+    /* the three products and sums; of each vector 1 - cos or max(0, cos - margin) */
+    {"aten::cosine_embedding_loss", ADEPT_CAST_FP32,
+     &(const adept_form){of_cosines, {6, 3, 14}, {9, 5, 18}, ARGUMENTS, NULL, NULL}},
+    /* max(0, margin - x), where the target is -1, x elsewhere, their mean */
+    {"aten::hinge_embedding_loss", ADEPT_CAST_FP32,
+     &(const adept_form){elementwise, {6, 4, 6}, {4, 3, 4}, ARGUMENTS, NULL, NULL}},
+    /* max(0, -target * (x1 - x2) + margin), mean */
+    {"aten::margin_ranking_loss", ADEPT_CAST_FP32,
+     &(const adept_form){elementwise, {6, 4, 6}, {4, 3, 4}, ARGUMENTS, NULL, NULL}},
+    /* log(1 + exp(-y x)), mean */
+    {"aten::soft_margin_loss", ADEPT_CAST_FP32,
+     &(const adept_form){elementwise, {5, 1, 2}, {5, 0, 1}, ARGUMENTS, NULL, NULL}},
+    /* exp(x) - target x, mean; without log_input x - target log(x + eps) */
+    {"aten::poisson_nll_loss", ADEPT_CAST_FP32,
+     &(const adept_form){elementwise, {4, 3, 4}, {4, 3, 4}, BOTH, NULL, NULL}},
+    /* max(0, margin - x[y] + x[i])^p, sum */
+    {"aten::multi_margin_loss", ADEPT_CAST_FP32,
+     &(const adept_form){of_vectors, {5, 0, 1}, {5, 0, 1}, ARGUMENTS, NULL, NULL}},
+    /* two distances, of which one less the other plus the margin */
+    {"aten::triplet_margin_loss", ADEPT_CAST_FP32,
+     &(const adept_form){of_vectors, {8, 4, 10}, {6, 4, 12}, ARGUMENTS, NULL, NULL}},
+    {"aten::ctc_loss", ADEPT_CAST_FP32, &(const adept_form){ctc, {0, 0, 1}, {2, 0, 2}, BOTH, ctc_flops, NULL}},
+    {0},
+};
+
+static const adept_handler_case cases[] = {
+    /* 4 x 5 pairs of 3 elements: 3 * 60; backward twice that, read grad, both inputs and the result */
+    {.name = "distances of all pairs",
+     .call = "aten::cdist(x1=f32:4x3*, x2=f32:5x3*, p=2.0) -> f32:4x5",
+     .forward = {.alu = 180, .read = 48 + 60, .written = 80},
+     .backward = {.alu = 360, .read = 80 + 108 + 80, .written = 108, .launches = 2, .saved = 108 + 80}},
+    {.name = "of one matrix with itself: 4 * 3 / 2 pairs",
+     .call = "aten::pdist(self=f32:4x2, p=2.0) -> f32:6",
+     .forward = {.alu = 36, .read = 32, .written = 24}},
+    {.name = "difference, + eps, power and sum of 12 elements; two intermediate results",
+     .call = "aten::pairwise_distance(x1=f32:4x3, x2=f32:4x3, p=2.0, eps=1e-6, keepdim=true) -> f32:4x1",
+     .forward = {.alu = 48, .read = 96 + 96, .written = 16 + 96, .launches = 3}},
+    {.name = "one loss, of 4 vectors of 3",
+     .call = "aten::triplet_margin_loss(anchor=f32:4x3, positive=f32:4x3, negative=f32:4x3, reduction=1) -> f32:",
+     .forward = {.alu = 96, .read = 3 * 48 + 4 * 48, .written = 4 + 4 * 48, .launches = 10}},
+    /* 10 times, 2 sequences of 3 labels: 12 * 10 * (2 * 6 + 2) */
+    {.name = "connectionist temporal classification",
+     .call = "aten::ctc_loss(log_probs=f32:10x2x5*, targets=i64:2x3, input_lengths=[10,10], target_lengths=[3,3], "
+             "blank=0, reduction=1, zero_infinity=false) -> f32:",
+     .forward = {.alu = 1680, .read = 400 + 48, .written = 4},
+     .backward = {.alu = 3360, .read = 4 + 448 + 4, .written = 400, .launches = 2, .saved = 448 + 4}},
+    {0},
+};
+
+const adept_handler adept_handler_distance = {
+    .kind = "distance", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
