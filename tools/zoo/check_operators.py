@@ -12,6 +12,7 @@ Exit code 1 if less than 98 % are known, anything is wrong, or a count differs.
 import argparse
 import collections
 import concurrent.futures
+import itertools
 import json
 import os
 import re
@@ -255,11 +256,10 @@ def product_kernels(profile_json):
 
 class Checker:
     def __init__(self, program, folder):
-        self.program, self.folder, self.n = program, folder, 0
+        self.program, self.folder, self.names = program, folder, itertools.count()
 
     def save(self, calls):
-        self.n += 1
-        path = os.path.join(self.folder, "%d.pt" % self.n)
+        path = os.path.join(self.folder, "%d.pt" % next(self.names))
         traced = trace(Bundle([(name, call) for name, call, _, _ in calls]))
         torch.jit.save(traced, path)
         return path
