@@ -271,9 +271,9 @@ static void backward(adept_call *c, adept_cost *cost, const arithmetic *row, boo
     if (g.self || g.keeps_unread) adept_elem_save_input(c, cost, self);
     if (g.other || g.keeps_unread) adept_elem_save_input(c, cost, other);
     if (g.result || (row == &power && self && other)) adept_cost_save(cost, out);
-    adept_tensor gradient = *out;
-    if (row->gives_complex) gradient.dtype = adept_elem_real_type(out->dtype); /* the part was copied out above */
-    adept_elem_grad_to(cost, &gradient, wanted);
+    adept_tensor part = *out;
+    if (row->gives_complex) part.dtype = adept_elem_real_type(out->dtype); /* the part was copied out above */
+    adept_elem_grad_to(cost, &part, wanted);
 }
 
 static void cost(adept_call *c, adept_cost *cost)

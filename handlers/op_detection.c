@@ -1,0 +1,278 @@
+/* Detection: torchvision's pooling of regions, suppression of overlapping boxes, deformable convolutions; packed
+ * sequences, whose rows data chooses as well. */
+#include "elementwise_cost.h"
+#include "form.h"
+#include "gemm_cost.h"
+#include <math.h>
+#include <string.h>
+
+enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
+
+/* ---------------------------------------------------------------- regions ---------------- */
+
+typedef struct regions {
+    const adept_tensor *x, *rois;
+    int64_t height, width;
+} regions;
+
+static regions read_regions(adept_call *c)
+{
+    regions r = {adept_form_tensor(c, 0), adept_form_tensor(c, 1), adept_arg_int(c, "pooled_height", 0),
+                 adept_arg_int(c, "pooled_width", 0)};
+    adept_call_refuse(c, r.x->ndim != 4 || r.rois->ndim != 2 || r.rois->dims[1] != 5 || r.height < 1 || r.width < 1 ||
+                             r.height > INT32_MAX || r.width > INT32_MAX,
+                      "%s and regions %s do not make %lld x %lld", adept_call_shape(c, r.x),
+                      adept_call_shape(c, r.rois), (long long)r.height, (long long)r.width);
+    return r;
+}
+
+static bool by_position(const adept_call *c)
+{
+    return !strncmp(adept_call_op(c), "torchvision::ps_", strlen("torchvision::ps_"));
+}
+
+/* Regions x channels x height x width; of the position-sensitive forms each bin has channels of its own. A second
+ * result says which elements or channels were taken. */
+static void region_shape(adept_call *c)
+{
+    regions r = read_regions(c);
+    if (!adept_call_ok(c)) return;
+    int64_t channels = r.x->dims[1] / (by_position(c) ? r.height * r.width : 1);
+    const int64_t dims[4] = {r.rois->dims[0], channels, r.height, r.width};
+    adept_form_out(c, r.x->dtype, 4, dims);
+    if (strcmp(adept_call_op(c), "torchvision::roi_align") != 0)
+        adept_form_out(c, ADEPT_I32, 4, dims)->requires_grad = false;
+}
+
+/* Samples of a bin along height and width: as many as asked for, else of a region of the whole image, which is an upper
+ * bound. */
+static double samples(adept_call *c, const regions *r)
+{
+    int64_t asked = adept_arg_int(c, "sampling_ratio", -1);
+    if (asked > 0) return (double)asked * (double)asked;
+    return ceil((double)r->x->dims[2] / (double)r->height) * ceil((double)r->x->dims[3] / (double)r->width);
+}
+
+/* A sample is bilinear: 4 multiply-adds, their average one more. */
+static double align_flops(adept_call *c)
+{
+    regions r = read_regions(c);
+    return 9 * samples(c, &r) * (double)adept_tensor_numel(adept_result_tensor(c, 0));
+}
+
+/* A comparison, or an addition, for each element of each bin, of a region of the whole image. */
+static double pool_flops(adept_call *c)
+{
+    regions r = read_regions(c);
+    return samples(c, &r) * (double)adept_tensor_numel(adept_result_tensor(c, 0));
+}
+
+/* ---------------------------------------------------------------- suppression ---------------- */
+
+static void nms(adept_call *c)
+{
+    const adept_tensor *boxes = adept_form_tensor(c, 0);
+    if (adept_call_refuse(c, boxes->ndim != 2 || boxes->dims[1] != 4, "%s are no boxes", adept_call_shape(c, boxes)))
+        return;
+    int64_t kept = adept_call_chosen(c, boxes->dims[0]);
+    adept_form_out(c, ADEPT_I64, 1, &kept);
+}
+
+/* Sorted by score; of each pair the larger and smaller edges, two sides, area, union, quotient, comparison: 13. */
+static double nms_flops(adept_call *c)
+{
+    double n = (double)adept_form_tensor(c, 0)->dims[0];
+    return 13 * n * n / 2 + n * (n > 1 ? ceil(log2(n)) : 0);
+}
+
+/* ---------------------------------------------------------------- packed sequences ---------------- */
+
+/* Rows of all steps of all sequences, and how many sequences each step has. */
+static void pack(adept_call *c)
+{
+    const adept_tensor *x = adept_form_tensor(c, 0), *lengths = adept_form_tensor(c, 1);
+    int64_t dims[ADEPT_MAX_DIMS], first = adept_arg_bool(c, "batch_first", false);
+    if (adept_call_refuse(c, x->ndim < 2 || lengths->ndim != 1, "%s is no batch of sequences", adept_call_shape(c, x)))
+        return;
+    double sum = 0;
+    for (int i = 0; i < lengths->n_values; i++)
+        sum += lengths->values[i];
+    int64_t rows, steps = x->dims[first ? 1 : 0];
+    if (adept_call_refuse(c, __builtin_mul_overflow(x->dims[0], x->dims[1], &rows), "too many elements")) return;
+    bool known = lengths->n_values > 0 && lengths->n_values == lengths->dims[0];
+    if (adept_call_refuse(c, known && !(sum >= 0 && sum <= (double)rows), "lengths of %g steps", sum)) return;
+    dims[0] = known ? (int64_t)sum : adept_call_chosen(c, rows);
+    memcpy(dims + 1, x->dims + 2, (size_t)(x->ndim - 2) * sizeof *dims);
+    adept_form_out(c, x->dtype, x->ndim - 1, dims);
+    adept_form_out(c, ADEPT_I64, 1, &steps)->requires_grad = false;
+}
+
+/* Back to as many steps as the longest has, or total_length. The batch is how many sequences the first step has, which
+ * data decides; it is taken for all rows over all steps. */
+static void pad(adept_call *c)
+{
+    const adept_tensor *data = adept_form_tensor(c, 0), *sizes = adept_form_tensor(c, 1);
+    int64_t dims[ADEPT_MAX_DIMS], total = adept_arg_int(c, "total_length", -1);
+    if (adept_call_refuse(c, data->ndim < 1 || data->ndim >= ADEPT_MAX_DIMS || sizes->ndim != 1 || sizes->dims[0] < 1,
+                          "%s are no packed sequences", adept_call_shape(c, data)))
+        return;
+    int64_t steps = total > 0 ? total : sizes->dims[0];
+    int64_t batch = (data->dims[0] + sizes->dims[0] - 1) / sizes->dims[0];
+    bool first = adept_arg_bool(c, "batch_first", false);
+    dims[0] = first ? batch : steps;
+    dims[1] = first ? steps : batch;
+    memcpy(dims + 2, data->dims + 1, (size_t)(data->ndim - 1) * sizeof *dims);
+    adept_form_out(c, data->dtype, data->ndim + 1, dims);
+    adept_form_out(c, ADEPT_I64, 1, &batch)->requires_grad = false;
+}
+
+static const adept_form align_row = {region_shape, {0, 0, 1}, {1, 0, 2}, ARGUMENTS, align_flops, NULL};
+static const adept_form pool_row = {region_shape, {0, 0, 1}, {1, 0, 2}, BOTH, pool_flops, NULL};
+
+static const adept_op ops[] = {
+    {"torchvision::roi_align torchvision::ps_roi_align", ADEPT_CAST_FP32 | ADEPT_READS_WINDOWS, &align_row},
+    {"torchvision::roi_pool torchvision::ps_roi_pool", ADEPT_CAST_FP32 | ADEPT_READS_WINDOWS, &pool_row},
+    /* the sort, a mask of n x n bits, and the boxes that it leaves */
+    {"torchvision::nms", ADEPT_CAST_FP32, &(const adept_form){nms, {0, 1, 6}, {0, 0, 0}, NOTHING, nms_flops, NULL}},
+    {"aten::_pack_padded_sequence", ADEPT_CAST_NONE, &(const adept_form){pack, {0, 0, 1}, {0, 0, 2}, NOTHING, NULL, NULL}},
+    {"aten::_pad_packed_sequence", ADEPT_CAST_NONE, &(const adept_form){pad, {0, 0, 2}, {0, 0, 1}, NOTHING, NULL, NULL}},
+    {0},
+};
+
+static const adept_handler_case cases[] = {
+    /* 3 regions of 2 channels and 4 x 4 bins: 96 elements of 2 x 2 samples, 9 FLOPs each */
+    {.name = "regions, aligned",
+     .call = "torchvision::roi_align(input=f32:1x2x8x8*, rois=f32:3x5, spatial_scale=0.25, pooled_height=4, "
+             "pooled_width=4, sampling_ratio=2, aligned=true) -> f32:3x2x4x4",
+     .forward = {.alu = 3456, .read = 512 + 60, .written = 384},
+     .backward = {.alu = 3456, .read = 384 + 572, .written = 512, .launches = 2, .saved = 572}},
+    /* a bin of the whole image has 2 x 2 elements of 8 x 8 */
+    {.name = "position-sensitive: 32 channels are 2 for each of 16 bins",
+     .call = "torchvision::ps_roi_pool(input=f32:1x32x8x8, rois=f32:3x5, spatial_scale=1.0, pooled_height=4, "
+             "pooled_width=4) -> f32:3x2x4x4, i32:3x2x4x4",
+     .forward = {.alu = 384, .read = 8192 + 60, .written = 768}},
+    /* 13 * 64 / 2 pairs and 8 * 3 comparisons */
+    {.name = "boxes, all of which are kept",
+     .call = "torchvision::nms(dets=f32:8x4, scores=f32:8, iou_threshold=0.5) -> i64:8",
+     .forward = {.alu = 440, .read = 128 + 32 + 128, .written = 64 + 128, .launches = 6}},
+    {.name = "sequences of unknown lengths: all rows",
+     .call = "aten::_pack_padded_sequence(input=f32:5x2x3*, lengths=i64:2, batch_first=false) -> f32:10x3, i64:5",
+     .forward = {.read = 120 + 16, .written = 120 + 40},
+     .backward = {.read = 120, .written = 120, .launches = 2}},
+    {.name = "and back",
+     .call = "aten::_pad_packed_sequence(data=f32:10x3, batch_sizes=i64:5, batch_first=true, padding_value=0.0, "
+             "total_length=5) -> f32:2x5x3, i64:2",
+     .forward = {.read = 120 + 40, .written = 120 + 16, .launches = 2}},
+    {0},
+};
+
+const adept_handler adept_handler_detection = {
+    .kind = "detection", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
+
+/* ---------------------------------------------------------------- deformable convolution ---------------- */
+
+static const adept_op deform_ops[] = {
+    {"torchvision::deform_conv2d", ADEPT_CAST_FP32, NULL},
+    {0},
+};
+
+typedef struct deform {
+    const adept_tensor *x, *weight, *offset, *mask, *bias;
+    int64_t out[2], groups;
+    bool masked;
+} deform;
+
+static int64_t positions(adept_call *c, int64_t size, int64_t kernel, const char *stride, const char *pad,
+                         const char *dilation)
+{
+    int64_t s = adept_arg_int(c, stride, 1), p = adept_arg_int(c, pad, 0), d = adept_arg_int(c, dilation, 1);
+    const int64_t most = INT32_MAX;
+    if (adept_call_refuse(c, s < 1 || s > most || p < 0 || p > most || d < 1 || d > most || kernel < 1 ||
+                                 kernel > most / d || size < 0 || size > most || size + 2 * p < d * (kernel - 1) + 1,
+                          "a window of %lld does not fit into %lld", (long long)kernel, (long long)size))
+        return 0;
+    return (size + 2 * p - d * (kernel - 1) - 1) / s + 1;
+}
+
+static deform read_deform(adept_call *c)
+{
+    deform v = {.x = adept_arg_tensor(c, "input"),
+                .weight = adept_arg_tensor(c, "weight"),
+                .offset = adept_arg_tensor(c, "offset"),
+                .mask = adept_arg_tensor(c, "mask"),
+                .bias = adept_arg_tensor(c, "bias"),
+                .groups = adept_arg_int(c, "groups", 1),
+                .masked = adept_arg_bool(c, "use_mask", false)};
+    if (!adept_call_ok(c) || adept_call_refuse(c, v.x->ndim != 4 || v.weight->ndim != 4 || v.offset->ndim != 4 ||
+                                                      v.groups < 1 || v.x->dims[1] % v.groups != 0 ||
+                                                      v.x->dims[1] / v.groups != v.weight->dims[1],
+                                               "input %s and weight %s do not fit", adept_call_shape(c, v.x),
+                                               adept_call_shape(c, v.weight)))
+        return v;
+    v.out[0] = positions(c, v.x->dims[2], v.weight->dims[2], "stride_h", "pad_h", "dilation_h");
+    v.out[1] = positions(c, v.x->dims[3], v.weight->dims[3], "stride_w", "pad_w", "dilation_w");
+    return v;
+}
+
+static void deform_shape(adept_call *c)
+{
+    deform v = read_deform(c);
+    const int64_t dims[4] = {v.x->dims[0], v.weight->dims[0], v.out[0], v.out[1]};
+    if (adept_call_ok(c)) adept_out_tensor(c, v.x->dtype, 4, dims);
+}
+
+/* torchvision/csrc/ops/cuda/deform_conv2d_kernel.cu: columns of bilinear samples (4 multiply-adds, times the mask) are
+ * written; a product with the weight; the bias is added. Backward two products, one kernel that spreads the gradient of
+ * the columns over the input and one for offsets and mask. */
+static void deform_cost(adept_call *c, adept_cost *cost)
+{
+    deform v = read_deform(c);
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    double images = (double)v.x->dims[0], pixels = images * (double)v.out[0] * (double)v.out[1];
+    double depth = adept_dims_elements(3, v.weight->dims + 1), groups = (double)v.groups, n = pixels * depth * groups;
+    double size = adept_dtype_bytes(out->dtype), columns = n * size, y = (double)adept_tensor_numel(out);
+    double where = adept_tensor_bytes(v.offset) + (v.masked ? adept_tensor_bytes(v.mask) : 0);
+    double sample = 8 + (v.masked ? 1 : 0), x_bytes = adept_tensor_unique_bytes(v.x);
+    if (n == 0) return;
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, sample * n, x_bytes + where, columns);
+    bool x_wanted = adept_cost_wants_grad(cost, v.x), where_wanted = adept_cost_wants_grad(cost, v.offset);
+    adept_gemm g = {.dtype = out->dtype,
+                    .m = (double)v.weight->dims[0] / groups,
+                    .n = pixels,
+                    .k = depth,
+                    .batch = groups,
+                    .a = adept_gemm_side_of(cost, v.weight),
+                    .b = {NULL, columns, n, size, x_wanted || where_wanted},
+                    .out_bytes = adept_tensor_bytes(out)};
+    adept_gemm_kernel(cost, ADEPT_FORWARD, &g, 1, g.a.bytes + columns, g.out_bytes, 0);
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, y, y, g.out_bytes + adept_tensor_bytes(v.bias), g.out_bytes);
+    adept_gemm_backward(cost, &g);
+    if (x_wanted)
+        adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, sample * n, columns + where, adept_tensor_bytes(v.x));
+    if (where_wanted) adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, 2 * sample * n, columns + x_bytes + where, where);
+    if (adept_cost_wants_grad(cost, v.weight) && where > 0) /* the columns are not kept: they are sampled again */
+        adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, sample * n, x_bytes + where, columns);
+    adept_bias_gradient(cost, v.bias, out, false);
+    adept_cost_save(cost, v.x);
+    adept_cost_save(cost, v.weight);
+    adept_cost_save(cost, v.offset);
+    if (v.masked) adept_cost_save(cost, v.mask);
+}
+
+static const adept_handler_case deform_cases[] = {
+    /* 4 x 4 pixels of 2 channels and 9 taps: 288 columns of 9 FLOPs; 3 x 18 by 18 x 16: 1728; 48 for the bias */
+    {.name = "modulated",
+     .call = "torchvision::deform_conv2d(input=f32:1x2x4x4, weight=f32:3x2x3x3, offset=f32:1x18x4x4, mask=f32:1x9x4x4, "
+             "bias=f32:3, stride_h=1, stride_w=1, pad_h=1, pad_w=1, dilation_h=1, dilation_w=1, groups=1, "
+             "offset_groups=1, use_mask=true) -> f32:1x3x4x4",
+     .forward = {.gemm = 1728,
+                 .alu = 2592 + 48,
+                 .read = 128 + 1152 + 576 + (216 + 1152) + (192 + 12),
+                 .written = 1152 + 192 + 192,
+                 .launches = 3,
+                 .product = {3, 16, 18, 1}}},
+    {0},
+};
+
+const adept_handler adept_handler_deform_conv = {
+    .kind = "deform_conv", .ops = deform_ops, .shape = deform_shape, .cost = deform_cost, .cases = deform_cases};
