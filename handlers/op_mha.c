@@ -1,9 +1,16 @@
-/* _native_multi_head_attention: the inference fast path of nn.MultiheadAttention. It has no derivative in PyTorch. */
+/* The fast paths that PyTorch traces in evaluation mode: _native_multi_head_attention of nn.MultiheadAttention and
+ * _transformer_encoder_layer_fwd of nn.TransformerEncoderLayer, with the nested tensors between them. They have no
+ * derivative in PyTorch: a model traced so and trained takes the ordinary path, whose products these count. */
 #include "attention_cost.h"
+#include "elementwise_cost.h"
+#include "form.h"
 #include "gemm_cost.h"
 
+static const char encoder; /* a whole layer */
+
 static const adept_op ops[] = {
-    {"aten::_native_multi_head_attention", ADEPT_CAST_NONE, NULL},
+    {"aten::_native_multi_head_attention", ADEPT_CAST_LOWER, NULL},
+    {"aten::_transformer_encoder_layer_fwd", ADEPT_CAST_LOWER, &encoder},
     {0},
 };
 
@@ -37,36 +44,37 @@ static void check(adept_call *c, const mha *m)
 
 static mha read_mha(adept_call *c)
 {
-    mha m = {.q = adept_arg_tensor(c, "query"),
-             .k = adept_arg_tensor(c, "key"),
-             .v = adept_arg_tensor(c, "value"),
+    bool layer = adept_call_data(c) == &encoder;
+    mha m = {.q = adept_arg_tensor(c, layer ? "src" : "query"),
+             .k = adept_arg_tensor(c, layer ? "src" : "key"),
+             .v = adept_arg_tensor(c, layer ? "src" : "value"),
              .qkv_weight = adept_arg_tensor(c, "qkv_weight"),
              .qkv_bias = adept_arg_tensor(c, "qkv_bias"),
              .out_weight = adept_arg_tensor(c, "proj_weight"),
              .out_bias = adept_arg_tensor(c, "proj_bias"),
              .mask = adept_arg_tensor_opt(c, "mask"),
              .width = adept_arg_int(c, "embed_dim", 0),
-             .heads = adept_arg_int(c, "num_head", 0),
-             .weights = adept_arg_bool(c, "need_weights", true),
+             .heads = adept_arg_int(c, layer ? "num_heads" : "num_head", 0),
+             .weights = !layer && adept_arg_bool(c, "need_weights", true),
              .averaged = adept_arg_bool(c, "average_attn_weights", true)};
     if (adept_call_ok(c)) check(c, &m);
     return m;
 }
 
-static void note_gradient(const adept_tensor *t, bool *any)
+static bool is_matrix(const adept_tensor *t, int64_t rows, int64_t columns)
 {
-    if (t && t->requires_grad) *any = true;
+    return t->ndim == 2 && t->dims[0] == rows && t->dims[1] == columns;
 }
 
 static void shape(adept_call *c)
 {
     mha m = read_mha(c);
-    bool gradient = false;
     if (!adept_call_ok(c)) return;
-    note_gradient(m.q, &gradient), note_gradient(m.k, &gradient), note_gradient(m.v, &gradient);
-    note_gradient(m.qkv_weight, &gradient), note_gradient(m.out_weight, &gradient);
-    if (adept_call_training(c) && gradient) {
-        adept_call_unsupported(c, "the fast path of inference has no backward; trace the model in train mode");
+    if (adept_call_data(c) == &encoder) {
+        const adept_tensor *up = adept_arg_tensor(c, "ffn_weight_1"), *down = adept_arg_tensor(c, "ffn_weight_2");
+        bool fits = up->ndim == 2 && is_matrix(up, up->dims[0], m.width) && is_matrix(down, m.width, up->dims[0]);
+        if (!adept_call_refuse(c, !fits, "the weights do not fit a width of %lld", (long long)m.width))
+            adept_out_tensor(c, m.q->dtype, 3, m.q->dims);
         return;
     }
     adept_out_tensor(c, m.q->dtype, 3, m.q->dims);
@@ -79,27 +87,53 @@ static void shape(adept_call *c)
     adept_out_tensor(c, m.q->dtype, m.averaged ? 3 : 4, scores);
 }
 
-/* rows x width times width x (parts * width); the bias is added by the kernel that follows, or here if `bias`. */
-static void project(adept_cost *cost, const mha *m, double rows, double parts, const adept_tensor *bias)
+/* rows x in times in x out, a part of `weight`; the bias is added by the kernel that follows, or here if `bias`.
+ *  @param input what autograd keeps of the rows; NULL: an intermediate result */
+static void project(adept_cost *cost, const adept_tensor *input, double rows, double in, double out,
+                    const adept_tensor *weight, const adept_tensor *bias)
 {
-    double size = adept_dtype_bytes(m->q->dtype), width = (double)m->width;
-    adept_gemm g = {.dtype = m->q->dtype, .m = rows, .n = parts * width, .k = width, .batch = 1};
-    double read = rows * width * size + parts * width * width * size + (bias ? adept_tensor_bytes(bias) : 0);
-    adept_gemm_kernel(cost, ADEPT_FORWARD, &g, 1, read, rows * parts * width * size, bias ? rows * width : 0);
+    double size = adept_dtype_bytes(weight->dtype), n = rows * out;
+    bool wanted = input ? adept_cost_wants_grad(cost, input) : adept_cost_backward(cost);
+    adept_gemm_cost(cost, &(adept_gemm){.dtype = weight->dtype,
+                                        .m = rows,
+                                        .n = out,
+                                        .k = in,
+                                        .batch = 1,
+                                        .a = {input, rows * in * size, rows * in, size, wanted},
+                                        .b = {weight, in * out * size, in * out, size, adept_cost_wants_grad(cost, weight)},
+                                        .out_bytes = n * size,
+                                        .extra_bytes = bias ? adept_tensor_bytes(bias) : 0,
+                                        .extra_flops = bias ? n : 0});
+    if (adept_cost_wants_grad(cost, bias))
+        adept_cost_alu(cost, ADEPT_BACKWARD, weight->dtype, n, n, 0, adept_tensor_bytes(bias));
 }
 
-static void copy(adept_cost *cost, const mha *m, double elements, double flops, double extra)
+/* One kernel over so many elements, and one for its gradient. */
+static void each(adept_cost *cost, const mha *m, double elements, double flops, double reads, double extra)
 {
     double bytes = elements * adept_dtype_bytes(m->q->dtype);
-    adept_cost_alu(cost, ADEPT_FORWARD, m->q->dtype, elements, flops, bytes + extra, bytes);
+    adept_cost_alu(cost, ADEPT_FORWARD, m->q->dtype, elements, flops * elements, reads * bytes + extra, bytes);
+    adept_cost_alu(cost, ADEPT_BACKWARD, m->q->dtype, elements, 2 * flops * elements, bytes, bytes);
 }
 
-static void cost(adept_call *c, adept_cost *cost)
+static void attend(adept_call *c, adept_cost *cost, const mha *m, const adept_attention_sizes *given)
 {
-    mha m = read_mha(c);
-    double batch = (double)m.q->dims[0], queries = (double)m.q->dims[1], keys = (double)m.k->dims[1];
-    double heads = (double)m.heads, width = (double)m.width, scores = batch * heads * queries * keys;
-    adept_attention_sizes sizes = {.dtype = m.q->dtype,
+    adept_attention_sizes sizes = *given;
+    if (!m->weights && adept_call_attention(c) != ADEPT_ATTENTION_EAGER) {
+        adept_attention_fused(cost, &sizes, NULL, NULL);
+        return;
+    }
+    /* heads of the projected input, which no tensor of the call is */
+    const adept_tensor heads = {.dtype = m->q->dtype, .requires_grad = adept_cost_backward(cost), .storage = -1, .param = -1};
+    sizes.q = sizes.k = sizes.v = &heads;
+    adept_attention_eager(cost, &sizes);
+}
+
+static void attention_cost(adept_call *c, adept_cost *cost, const mha *m)
+{
+    double batch = (double)m->q->dims[0], queries = (double)m->q->dims[1], keys = (double)m->k->dims[1];
+    double heads = (double)m->heads, width = (double)m->width, scores = batch * heads * queries * keys;
+    adept_attention_sizes sizes = {.dtype = m->q->dtype,
                                    .batch = batch,
                                    .heads = heads,
                                    .kv_heads = heads,
@@ -107,27 +141,58 @@ static void cost(adept_call *c, adept_cost *cost)
                                    .keys = keys,
                                    .width = width / heads,
                                    .value_width = width / heads,
-                                   .mask = m.mask};
-    if (m.q->storage == m.k->storage && m.k->storage == m.v->storage) {
-        project(cost, &m, batch * queries, 3, NULL); /* self-attention: Q, K and V in one product */
+                                   .mask = m->mask};
+    bool same = m->k->storage == m->v->storage;
+    if (m->q->storage == m->k->storage && same) {
+        project(cost, m->q, batch * queries, width, 3 * width, m->qkv_weight, NULL); /* Q, K and V in one product */
     } else {
-        project(cost, &m, batch * queries, 1, NULL);
-        project(cost, &m, batch * keys, m.k->storage == m.v->storage ? 2 : 1, NULL);
-        if (m.k->storage != m.v->storage) project(cost, &m, batch * keys, 1, NULL);
+        project(cost, m->q, batch * queries, width, width, m->qkv_weight, NULL);
+        project(cost, m->k, batch * keys, width, (same ? 2 : 1) * width, m->qkv_weight, NULL);
+        if (!same) project(cost, m->v, batch * keys, width, width, m->qkv_weight, NULL);
     }
     /* one kernel adds the biases and splits into heads, another joins the heads */
-    double qkv = batch * (queries + 2 * keys) * width;
-    copy(cost, &m, qkv, qkv, adept_tensor_bytes(m.qkv_bias));
-    if (m.weights || adept_call_attention(c) == ADEPT_ATTENTION_EAGER)
-        adept_attention_eager(cost, &sizes);
-    else
-        adept_attention_fused(cost, &sizes, NULL, NULL);
-    copy(cost, &m, batch * queries * width, 0, 0);
-    project(cost, &m, batch * queries, 1, m.out_bias);
-    if (m.weights && m.averaged) {
-        double size = adept_dtype_bytes(m.q->dtype);
-        adept_cost_alu(cost, ADEPT_FORWARD, m.q->dtype, scores, scores, scores * size, scores / heads * size);
+    each(cost, m, batch * (queries + 2 * keys) * width, 1, 1, adept_tensor_bytes(m->qkv_bias));
+    attend(c, cost, m, &sizes);
+    each(cost, m, batch * queries * width, 0, 1, 0);
+    project(cost, NULL, batch * queries, width, width, m->out_weight, m->out_bias);
+    if (m->weights && m->averaged) {
+        double size = adept_dtype_bytes(m->q->dtype);
+        adept_cost_alu(cost, ADEPT_FORWARD, m->q->dtype, scores, scores, scores * size, scores / heads * size);
     }
+}
+
+static void normalise(adept_cost *cost, const mha *m, double rows)
+{
+    double width = (double)m->width, n = rows * width, bytes = n * adept_dtype_bytes(m->q->dtype);
+    for (int pass = ADEPT_FORWARD; pass <= ADEPT_BACKWARD; pass++) /* 7 FLOPs as in op_norm.c */
+        adept_cost_rows(cost, pass, ADEPT_FAMILY_NORM, m->q->dtype, n, width, (pass == ADEPT_BACKWARD ? 14 : 7) * n,
+                        (pass == ADEPT_BACKWARD ? 2 : 1) * bytes, bytes, 1);
+    adept_cost_save_bytes(cost, bytes);
+}
+
+/* Attention, the feed-forward products with their activation, and for each half a residual sum and a normalisation. */
+static void layer_cost(adept_call *c, adept_cost *cost, const mha *m)
+{
+    const adept_tensor *up = adept_arg_tensor(c, "ffn_weight_1"), *down = adept_arg_tensor(c, "ffn_weight_2");
+    double rows = (double)m->q->dims[0] * (double)m->q->dims[1], width = (double)m->width, inner = (double)up->dims[0];
+    double activation = adept_arg_bool(c, "use_gelu", false) ? 8 : 1; /* op_activation.c */
+    attention_cost(c, cost, m);
+    each(cost, m, rows * width, 1, 2, 0);
+    normalise(cost, m, rows);
+    project(cost, NULL, rows, width, inner, up, adept_arg_tensor(c, "ffn_bias_1"));
+    each(cost, m, rows * inner, activation, 1, 0);
+    project(cost, NULL, rows, inner, width, down, adept_arg_tensor(c, "ffn_bias_2"));
+    each(cost, m, rows * width, 1, 2, 0);
+    normalise(cost, m, rows);
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    mha m = read_mha(c);
+    if (adept_call_data(c) == &encoder)
+        layer_cost(c, cost, &m);
+    else
+        attention_cost(c, cost, &m);
 }
 
 static const adept_handler_case cases[] = {
@@ -156,7 +221,43 @@ static const adept_handler_case cases[] = {
                  .launches = 12,
                  .product = {10, 8, 8, 1},
                  .row_elements = 5}},
+    /* width 4, 2 heads, 3 rows, inner width 8: 2 * 3 * 4 * (12 + 4 + 8 + 8) = 768 and 4 * 3 * 3 * 4 = 144 for scores and
+     * values; 36 biases, 2 * 9 scores of 6, 12 + 24 + 12 biases, 24 for ReLU, 24 for sums, 2 * 84 */
+    {.name = "a layer",
+     .call = "aten::_transformer_encoder_layer_fwd(src=f32:1x3x4, embed_dim=4, num_heads=2, qkv_weight=f32:12x4, "
+             "qkv_bias=f32:12, proj_weight=f32:4x4, proj_bias=f32:4, use_gelu=false, norm_first=false, eps=0.00001, "
+             "norm_weight_1=f32:4, norm_bias_1=f32:4, norm_weight_2=f32:4, norm_bias_2=f32:4, ffn_weight_1=f32:8x4, "
+             "ffn_bias_1=f32:8, ffn_weight_2=f32:4x8, ffn_bias_2=f32:4, mask=none, mask_type=none) @infer -> f32:1x3x4",
+     .forward = {.gemm = 768 + 144,
+                 .alu = 36 + 108 + 12 + 24 + 12 + 24 + 24 + 168,
+                 .read = (48 + 192) + (144 + 48) + 144 + 48 + (48 + 64 + 16) + 96 + 48 + (48 + 128 + 32) + 96 +
+                         (96 + 128 + 16) + 96 + 48,
+                 .written = 144 + 144 + 48 + 48 + 48 + 48 + 48 + 96 + 96 + 48 + 48 + 48,
+                 .launches = 12,
+                 .product = {3, 12, 4, 1},
+                 .row_elements = 4}},
     {0},
 };
 
 const adept_handler adept_handler_mha = {.kind = "attention", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+
+/* ---------------------------------------------------------------- nested tensors ---------------- */
+
+/* Sequences without their padding. How much of it there is depends on data: all of it is counted, so that these keep
+ * their shape. */
+static const adept_form nested = {adept_form_like_first, {0, 0, 1}, {0, 0, 1}, ADEPT_FORM_KEEPS_NOTHING, NULL, NULL};
+
+static const adept_op nested_ops[] = {
+    {"aten::_nested_tensor_from_mask aten::to_padded_tensor aten::nested_to_padded_tensor", ADEPT_CAST_NONE, &nested},
+    {0},
+};
+
+static const adept_handler_case nested_cases[] = {
+    {.name = "a copy, with the mask",
+     .call = "aten::_nested_tensor_from_mask(t=f32:2x3x4, mask=bool:2x3, mask_check=false) -> f32:2x3x4",
+     .forward = {.read = 96 + 6, .written = 96}},
+    {0},
+};
+
+const adept_handler adept_handler_nested = {
+    .kind = "copy", .ops = nested_ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = nested_cases};
