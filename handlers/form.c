@@ -83,12 +83,14 @@ static traffic measure(const adept_call *c, const adept_cost *cost)
     return t;
 }
 
-static double keep_all(adept_call *c, adept_cost *cost, const adept_form *f)
+static double keep_all(adept_call *c, adept_cost *cost, const adept_form *f, double elements)
 {
     keeper k = {cost, 0};
     if (f->keeps & ADEPT_FORM_KEEPS_ARGUMENTS) each_argument(c, cost, keep, &k);
     if (f->keeps & ADEPT_FORM_KEEPS_RESULTS) each_result(c, cost, keep, &k);
-    return k.bytes;
+    double mask = f->keeps & ADEPT_FORM_KEEPS_MASK ? elements : 0;
+    adept_cost_save_bytes(cost, mask);
+    return k.bytes + mask;
 }
 
 /* ---------------------------------------------------------------- shape, cost ---------------- */
@@ -109,7 +111,7 @@ void adept_form_cost(adept_call *c, adept_cost *cost)
     adept_cost_stream(cost, ADEPT_FORWARD, dtype, t.elements * p->launches, flops, t.read + p->passes * size,
                       t.written + p->passes * size, p->launches);
     if (t.wanted == 0 || b->launches == 0) return;
-    double kept = keep_all(c, cost, f);
+    double kept = keep_all(c, cost, f, t.elements);
     double back = f->work_backward ? f->work_backward(c) : b->flops * (f->work ? flops : t.elements);
     adept_cost_stream(cost, ADEPT_BACKWARD, dtype, t.elements * b->launches, back,
                       t.gradients + kept + b->passes * size, t.wanted + b->passes * size, b->launches);

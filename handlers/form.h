@@ -14,7 +14,12 @@ typedef struct adept_form_pass {
     double passes, launches;
 } adept_form_pass;
 
-enum { ADEPT_FORM_KEEPS_NOTHING, ADEPT_FORM_KEEPS_ARGUMENTS = 1, ADEPT_FORM_KEEPS_RESULTS = 2 };
+enum {
+    ADEPT_FORM_KEEPS_NOTHING,
+    ADEPT_FORM_KEEPS_ARGUMENTS = 1,
+    ADEPT_FORM_KEEPS_RESULTS = 2,
+    ADEPT_FORM_KEEPS_MASK = 4 /* a byte for each element of the largest tensor, which no result is */
+};
 
 typedef struct adept_form {
     void (*shape)(adept_call *c);

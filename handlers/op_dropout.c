@@ -58,7 +58,7 @@ static void shape(adept_call *c)
     const adept_tensor *x = adept_arg_tensor(c, "input");
     double p = adept_arg_float(c, "p", 0.5);
     if (!(p >= 0 && p <= 1)) adept_call_fail(c, "probability %g is not between 0 and 1", p);
-    if ((f->kind == CHANNEL || f->channel) && x->ndim < 2)
+    if ((f->kind == CHANNEL || f->channel) && x->ndim < 2 && is_active(c))
         adept_call_fail(c, "dropout of channels wants two dimensions");
     if (!adept_call_ok(c)) return;
     if (is_active(c))

@@ -340,8 +340,9 @@ static void check_masked(adept_call *c, const adept_tensor *self)
 
 static void check_part(adept_call *c, const adept_tensor *self)
 {
+    const scatter_row *row = adept_call_data(c);
     (void)self;
-    adept_arg_tensor(c, "src");
+    adept_arg_tensor(c, row->source);
 }
 
 static void check_index(adept_call *c, const adept_tensor *self)
@@ -357,16 +358,6 @@ static void check_index(adept_call *c, const adept_tensor *self)
     for (int d = 0; d < index->ndim; d++)
         if ((d != dim && index->dims[d] > self->dims[d]) || (d < source->ndim && index->dims[d] > source->dims[d]))
             adept_call_fail(c, "the index is larger than what it writes or reads along dimension %d", d);
-}
-
-/* Only sums have a gradient here: the others share it between equal elements in ways that depend on data. */
-static void check_reduction(adept_call *c, const adept_tensor *self)
-{
-    const adept_tensor *source = source_of(c);
-    check_index(c, self);
-    const char *reduce = adept_arg_string(c, "reduce", "");
-    if ((self->requires_grad || (source && source->requires_grad)) && strcmp(reduce, "sum"))
-        adept_call_unsupported(c, "the gradient of a reduction by '%s'", reduce);
 }
 
 static void copy_self(adept_call *c, adept_cost *cost, const adept_tensor *self)
@@ -449,37 +440,71 @@ static void cost_masked(adept_call *c, adept_cost *cost, const adept_tensor *sel
     adept_cost_save(cost, mask);
 }
 
+/* scatter_reduce, index_reduce: as argument `reduce` says */
+static bool reduces(const adept_call *c)
+{
+    return strstr(adept_call_op(c), "_reduce") != NULL;
+}
+
+/* Of products, means and extrema: passes over self and over the n elements of the source that were written, as
+ * scatter_reduce_backward and index_reduce_backward make them (PyTorch, FunctionsManual.cpp). Extrema share the gradient
+ * between equal elements, which are counted; means divide by a count; products divide what the others made. */
+static void reduction_gradient(adept_call *c, adept_cost *cost, const adept_tensor *self, double n, double index_bytes)
+{
+    static const adept_chain extrema[2] = {{4, 6, 5, 5}, {4, 7, 5, 5}};
+    static const adept_chain means[2] = {{2, 2, 3, 3}, {2, 4, 5, 5}};
+    static const adept_chain products[2] = {{5, 7, 6, 6}, {6, 9, 8, 8}};
+    const char *reduce = adept_arg_string(c, "reduce", "");
+    const adept_chain *chain = !strncmp(reduce, "am", 2) ? extrema : !strcmp(reduce, "mean") ? means : products;
+    const adept_tensor *source = source_of(c), *out = adept_result_tensor(c, 0);
+    double size = adept_dtype_bytes(self->dtype);
+    if (!adept_cost_wants_grad(cost, self) && !adept_cost_wants_grad(cost, source)) return;
+    adept_elem_chain(cost, ADEPT_BACKWARD, self, &chain[0], 0);
+    if (n > 0)
+        adept_cost_stream(cost, ADEPT_BACKWARD, self->dtype, n * chain[1].launches, n * chain[1].flops,
+                          n * size * chain[1].reads + 2 * index_bytes, n * size * chain[1].writes, chain[1].launches);
+    adept_cost_save(cost, adept_arg_tensor(c, "index"));
+    adept_cost_save(cost, self);
+    adept_cost_save(cost, source);
+    adept_cost_save(cost, out);
+}
+
 /* Along one dimension by `index`: rows (index_add, ...) or elements (scatter, ...). */
 static void cost_indexed(adept_call *c, adept_cost *cost, const adept_tensor *self)
 {
     const scatter_row *row = adept_call_data(c);
     const adept_tensor *index = adept_arg_tensor(c, "index"), *source = source_of(c);
     int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
-    bool rows = row->rows, adds = row->adds, reduces = row->check == check_reduction;
+    bool rows = row->rows, adds = row->adds;
     double n = (double)adept_tensor_numel(index), index_bytes = adept_elem_read(index);
     if (rows && self->ndim > 0) n *= self->dims[dim] ? (double)adept_tensor_numel(self) / (double)self->dims[dim] : 0;
     copy_self(c, cost, self);
     write_some(cost, ADEPT_FORWARD, self, n, source != NULL, adds, index_bytes);
     if (!adept_cost_backward(cost)) return;
+    if (reduces(c) && strcmp(adept_arg_string(c, "reduce", "sum"), "sum") != 0) {
+        reduction_gradient(c, cost, self, n, index_bytes);
+        return;
+    }
     if (adept_cost_wants_grad(cost, self) && !adds) zero_written(cost, self, n, index_bytes);
     if (adept_cost_wants_grad(cost, source)) {
         write_some(cost, ADEPT_BACKWARD, source, n, true, 0, index_bytes); /* the gradient is gathered */
-        if (rows || reduces) adept_cost_save(cost, source);
+        if (rows || reduces(c)) adept_cost_save(cost, source);
     }
     adept_cost_save(cost, index);
-    if (reduces) {
+    if (reduces(c)) {
         adept_cost_save(cost, self);
         adept_cost_save(cost, adept_result_tensor(c, 0));
     }
 }
 
-/* slice_scatter, select_scatter: self with one part replaced, whose gradient is that part of the gradient */
+/* slice_scatter, select_scatter, ..., put: self with one part replaced, whose gradient is that part of the gradient */
 static void cost_part(adept_call *c, adept_cost *cost, const adept_tensor *self)
 {
     const adept_tensor *source = source_of(c);
+    double n = (double)adept_tensor_numel(source), index_bytes = adept_elem_read(adept_value_tensor(adept_arg(c, "index")));
     copy_self(c, cost, self);
-    write_some(cost, ADEPT_FORWARD, self, (double)adept_tensor_numel(source), true, 0, 0);
-    if (adept_cost_wants_grad(cost, self)) zero_written(cost, self, (double)adept_tensor_numel(source), 0);
+    write_some(cost, ADEPT_FORWARD, self, n, true, 0, index_bytes);
+    if (adept_cost_wants_grad(cost, self)) zero_written(cost, self, n, index_bytes);
 }
 
 /* Zeros, then a one for each index. */
@@ -502,11 +527,15 @@ static const adept_op scatter_ops[] = {
     {"aten::index_fill", ADEPT_CAST_NONE, &fill_rows},
     {"aten::scatter", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "src", false, false}},
     {"aten::scatter_add", ADEPT_CAST_PROMOTE, &(const scatter_row){check_index, cost_indexed, "src", false, true}},
-    {"aten::scatter_reduce", ADEPT_CAST_NONE, &(const scatter_row){check_reduction, cost_indexed, "src", false, true}},
+    {"aten::scatter_reduce", ADEPT_CAST_NONE,
+     &(const scatter_row){check_index, cost_indexed, "src", false, true}},
+    {"aten::index_reduce", ADEPT_CAST_NONE,
+     &(const scatter_row){check_index, cost_indexed, "source", true, true}},
     {"aten::masked_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_masked, cost_masked, "source", false, false}},
     {"aten::one_hot", ADEPT_CAST_NONE, &one_hot},
-    {"aten::slice_scatter aten::select_scatter", ADEPT_CAST_NONE,
+    {"aten::slice_scatter aten::select_scatter aten::diagonal_scatter aten::as_strided_scatter", ADEPT_CAST_NONE,
      &(const scatter_row){check_part, cost_part, "src", false, false}},
+    {"aten::put", ADEPT_CAST_NONE, &(const scatter_row){check_part, cost_part, "source", false, false}},
     {0},
 };
 
@@ -545,6 +574,16 @@ static void scatter_cost(adept_call *c, adept_cost *cost)
 }
 
 static const adept_handler_case scatter_cases[] = {
+    /* forward a copy of 20 and 6 comparisons; backward 5 kernels over 20, 5 over 6 elements */
+    {.name = "the gradient of a largest element is shared",
+     .call = "aten::scatter_reduce(self=f32:5x4*, dim=0, index=i64:2x3, src=f32:2x3*, reduce=\"amax\", "
+             "include_self=true) -> f32:5x4",
+     .forward = {.alu = 6, .read = 80 + 24 + 48, .written = 80 + 24, .launches = 2},
+     .backward = {.alu = 80 + 24,
+                  .read = 6 * 80 + 7 * 24 + 2 * 48,
+                  .written = 5 * 80 + 5 * 24,
+                  .launches = 10,
+                  .saved = 80 + 48 + 24 + 80}},
     {.name = "x[i] = v in place: 3 rows of 4 are read and written; self's gradient is copied and zeroed there, v's "
              "gathered",
      .call = "aten::index_put_(self=f32:5x4*, indices=[i64:3], values=f32:3x4*, accumulate=false) -> f32:5x4",

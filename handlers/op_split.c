@@ -92,6 +92,11 @@ static void array_parts(adept_call *c, parts *p)
         }
         return;
     }
+    const adept_tensor *data = adept_value_tensor(adept_arg(c, "tensor_indices_or_sections"));
+    if (data && data->n_values == 0) {
+        adept_call_unsupported(c, "where it splits depends on data");
+        return;
+    }
     int64_t n = adept_arg_int(c, "sections", adept_arg_int(c, "tensor_indices_or_sections", 0));
     if (n <= 0) adept_call_fail(c, "tensor_split: a positive number of parts expected");
     if (too_many(c, n)) return;

@@ -268,6 +268,9 @@ static const adept_op ops[] = {
      &(const adept_form){mvlgamma, {0, 2, 3}, {1, 2, 3}, ARGUMENTS, mvlgamma_flops, NULL}},
     /* the norm of each slice, and each scaled down to maxnorm */
     {"aten::renorm", ADEPT_CAST_FP32, &(const adept_form){renorm, {3, 0, 2}, {6, 3, 6}, ARGUMENTS, NULL, NULL}},
+    /* v g / |v|, a norm for each index of dim */
+    {"aten::_weight_norm", ADEPT_CAST_FP32,
+     &(const adept_form){adept_form_like_first, {3, 0, 1}, {6, 0, 1}, ARGUMENTS, NULL, NULL}},
     {"aten::embedding_renorm", ADEPT_CAST_NONE, &(const adept_form){renorm, {3, 0, 2}, {0, 0, 0}, NOTHING, NULL, NULL}},
     {"aten::sum_to_size", ADEPT_CAST_NONE, &(const adept_form){sum_to_size, {1, 0, 1}, {0, 0, 1}, NOTHING, NULL, NULL}},
     {"aten::logspace", ADEPT_CAST_NONE, &(const adept_form){logspace, {3, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL}},
@@ -293,6 +296,10 @@ static const adept_handler_case cases[] = {
     {.name = "two draws of each row of 8: scaled weights and their running sums go through memory",
      .call = "aten::multinomial(self=f32:4x8, num_samples=2, replacement=true) -> i64:4x2",
      .forward = {.alu = 128, .read = 128 + 256, .written = 64 + 256, .launches = 4}},
+    {.name = "a weight by its direction and length",
+     .call = "aten::_weight_norm(v=f32:4x8*, g=f32:4x1*, dim=0) -> f32:4x8",
+     .forward = {.alu = 96, .read = 128 + 16, .written = 128},
+     .backward = {.alu = 192, .read = 128 + 144, .written = 144, .saved = 144}},
     {.name = "a gradient summed to the shape of a bias",
      .call = "aten::sum_to_size(self=f32:4x3, size=[3]) -> f32:3",
      .forward = {.alu = 12, .read = 48, .written = 12}},

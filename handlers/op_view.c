@@ -201,7 +201,10 @@ static void slice(adept_call *c, adept_layout *l)
 static void narrow(adept_call *c, adept_layout *l)
 {
     int dim = dim_arg(c, "dim", 0, l);
-    int64_t start = adept_arg_int(c, "start", 0), length = adept_arg_int(c, "length", 0);
+    int64_t start = 0, length = adept_arg_int(c, "length", 0);
+    /* a tensor of unknown value: wherever it starts, the size is the same */
+    if (adept_value_as_int(adept_arg(c, "start"), &start) || !adept_value_tensor(adept_arg(c, "start")))
+        start = adept_arg_int(c, "start", 0);
     if (l->ndim == 0) adept_call_fail(c, "narrow: the tensor has no dimension");
     if (!adept_call_ok(c)) return;
     int64_t n = l->dims[dim];
@@ -233,7 +236,7 @@ static void unfold(adept_call *c, adept_layout *l)
 {
     int dim = dim_arg(c, "dimension", 0, l);
     int64_t size = adept_arg_int(c, "size", 1), step = adept_arg_int(c, "step", 1);
-    if (l->ndim == 0) adept_call_fail(c, "unfold: the tensor has no dimension");
+    if (l->ndim == 0) adept_layout_insert(c, l, 0, 1, 1); /* a number is a vector of one */
     if (!adept_call_ok(c)) return;
     if (adept_call_refuse(c, size < 0 || size > l->dims[dim] || step <= 0,
                           "unfold: windows of %" PRId64 " in %" PRId64 " elements", size, l->dims[dim]))
@@ -343,12 +346,32 @@ static adept_dtype type_of(adept_call *c, const view_row *row, adept_dtype base)
     return base;
 }
 
+/* atleast_1d, _2d, _3d of each tensor of a list */
+static void shape_list(adept_call *c, const adept_list *tensors)
+{
+    adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, 0);
+    for (size_t i = 0; i < tensors->n && adept_call_ok(c); i++) {
+        const adept_tensor *t = adept_value_tensor(&tensors->items[i]);
+        if (adept_call_refuse(c, !t, "a list of tensors expected")) return;
+        adept_layout view = adept_layout_of(t), row_major = adept_layout_row_major(t);
+        atleast(c, &view);
+        atleast(c, &row_major);
+        if (!adept_call_ok(c)) return;
+        adept_list_append(c, out,
+                          &(adept_value){ADEPT_VALUE_TENSOR, {.t = adept_layout_new(c, t, &view, &row_major)}});
+    }
+}
+
 static void shape(adept_call *c)
 {
     const view_row *row = adept_call_data(c);
     const adept_value *v = adept_arg_at(c, 0);
     if (row == &slice_row && v && (adept_value_is_list(v) || v->kind == ADEPT_VALUE_STRING)) {
         adept_list_slice(c);
+        return;
+    }
+    if (row->change == atleast && adept_value_is_list(v)) {
+        shape_list(c, v->u.list);
         return;
     }
     const adept_tensor *base = adept_elem_self(c);
@@ -382,6 +405,7 @@ static const adept_handler_case cases[] = {
     {.name = "not of size 1: unchanged", .call = "aten::squeeze(self=f32:1x3x1, dim=1) -> f32:1x3x1"},
     {.name = "a last dimension", .call = "aten::unsqueeze(self=f32:2x3, dim=-1) -> f32:2x3x1"},
     {.name = "a vector as an image row", .call = "aten::atleast_3d(self=f32:4) -> f32:1x4x1"},
+    {.name = "each of a list", .call = "aten::atleast_2d(tensors=[f32:4, f32:2x3]) -> [f32:1x4, f32:2x3]"},
     {.name = "class token: 24 gradients are summed to 12 backward",
      .call = "aten::expand(self=f32:1x1x12*, size=[2,-1,-1]) -> f32:2x1x12",
      .backward = {.alu = 24, .read = 96, .written = 48}},

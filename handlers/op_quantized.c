@@ -1,0 +1,108 @@
+/* Quantisation: numbers of 8 bits with a scale and a zero point, and their imitation in training (QAT). Layers whose
+ * weights are packed into objects (quantized::linear, quantized::conv2d, ...) are not known: such a file shows no shape
+ * of them. */
+#include "elementwise_cost.h"
+#include "form.h"
+#include <string.h>
+
+enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
+
+/* Types of quantised numbers, as PyTorch numbers them. */
+static adept_dtype stored_type(adept_call *c)
+{
+    static const adept_dtype types[] = {ADEPT_I8, ADEPT_U8, ADEPT_I32}; /* qint8, quint8, qint32 */
+    int64_t type = adept_arg_int(c, "dtype", 12) - 12;
+    adept_call_refuse(c, type < 0 || type > 2, "%lld is no type of quantised numbers", (long long)type + 12);
+    return types[type < 0 || type > 2 ? 0 : type];
+}
+
+static void like_of_type(adept_call *c, adept_dtype dtype)
+{
+    const adept_tensor *x = adept_form_tensor(c, 0);
+    if (adept_call_ok(c)) adept_form_out(c, dtype, x->ndim, x->dims);
+}
+
+static void quantize(adept_call *c)
+{
+    like_of_type(c, stored_type(c));
+}
+
+static void dequantize(adept_call *c)
+{
+    like_of_type(c, ADEPT_F32);
+}
+
+static void pairs(adept_call *c)
+{
+    const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_elem_tensor_at(c, 1);
+    int64_t dims[ADEPT_MAX_DIMS];
+    if (!adept_call_ok(c)) return;
+    int n = b ? adept_broadcast(c, a, b, dims) : a->ndim;
+    if (!b) memcpy(dims, a->dims, sizeof dims);
+    if (adept_call_ok(c)) adept_form_out(c, a->dtype, n, dims);
+}
+
+static void with_mask(adept_call *c)
+{
+    const adept_tensor *x = adept_form_tensor(c, 0);
+    if (!adept_call_ok(c)) return;
+    adept_form_out(c, x->dtype, x->ndim, x->dims);
+    adept_form_out(c, ADEPT_BOOL, x->ndim, x->dims)->requires_grad = false;
+}
+
+static void number(adept_call *c)
+{
+    adept_form_tensor(c, 0);
+    adept_out_unknown(c);
+}
+
+/* divide, round, add, two comparisons, subtract, multiply; the gradient passes where nothing was cut off */
+static const adept_form fake = {adept_form_like_first, {7, 0, 1}, {1, 0, 1}, ADEPT_FORM_KEEPS_MASK, NULL, NULL};
+/* the extrema, their moving averages and the scale before */
+static const adept_form observed = {adept_form_like_first, {9, 0, 4}, {1, 0, 1}, ADEPT_FORM_KEEPS_MASK, NULL, NULL};
+/* quantised in and out: scaled, computed, rounded to the scale of the result */
+static const adept_form pointwise = {adept_form_like_first, {8, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL};
+
+static const adept_op ops[] = {
+    {"aten::fake_quantize_per_tensor_affine aten::fake_quantize_per_channel_affine", ADEPT_CAST_FP32, &fake},
+    /* and gradients of scale and zero point */
+    {"aten::_fake_quantize_learnable_per_tensor_affine aten::_fake_quantize_learnable_per_channel_affine",
+     ADEPT_CAST_FP32, &(const adept_form){adept_form_like_first, {7, 0, 1}, {12, 2, 3}, ARGUMENTS, NULL, NULL}},
+    {"aten::fused_moving_avg_obs_fake_quant", ADEPT_CAST_FP32, &observed},
+    {"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", ADEPT_CAST_FP32,
+     &(const adept_form){with_mask, {7, 0, 1}, {1, 0, 1}, NOTHING, NULL, NULL}},
+    {"aten::_fused_moving_avg_obs_fq_helper", ADEPT_CAST_FP32,
+     &(const adept_form){with_mask, {9, 0, 4}, {1, 0, 1}, NOTHING, NULL, NULL}},
+    {"aten::quantize_per_tensor aten::quantize_per_channel", ADEPT_CAST_NONE,
+     &(const adept_form){quantize, {5, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL}},
+    {"aten::dequantize", ADEPT_CAST_NONE, &(const adept_form){dequantize, {2, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL}},
+    {"aten::int_repr", ADEPT_CAST_NONE,
+     &(const adept_form){adept_form_like_first, {0, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL}},
+    {"aten::q_scale aten::q_zero_point", ADEPT_CAST_NONE,
+     &(const adept_form){number, {0, 0, 0}, {0, 0, 0}, NOTHING, NULL, NULL}},
+    {"quantized::relu6 quantized::clamp quantized::threshold quantized::hardswish quantized::sigmoid quantized::elu "
+     "quantized::celu quantized::leaky_relu quantized::dropout",
+     ADEPT_CAST_NONE, &pointwise},
+    {"quantized::add quantized::add_relu quantized::mul quantized::mul_relu quantized::add_scalar "
+     "quantized::add_scalar_relu quantized::mul_scalar quantized::mul_scalar_relu",
+     ADEPT_CAST_NONE, &(const adept_form){pairs, {8, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL}},
+    {0},
+};
+
+static const adept_handler_case cases[] = {
+    {.name = "imitated in training: 7 FLOPs for each of 8 elements, a mask of 8 bytes kept",
+     .call = "aten::fake_quantize_per_tensor_affine(self=f32:8*, scale=0.1, zero_point=0, quant_min=-128, "
+             "quant_max=127) -> f32:8",
+     .forward = {.alu = 56, .read = 32, .written = 32},
+     .backward = {.alu = 8, .read = 32 + 8, .written = 32, .saved = 8}},
+    {.name = "4 bytes in, 1 out",
+     .call = "aten::quantize_per_tensor(self=f32:8, scale=0.1, zero_point=0, dtype=13) -> u8:8",
+     .forward = {.alu = 40, .read = 32, .written = 8}},
+    {.name = "a residual sum at 8 bits",
+     .call = "quantized::add_relu(qa=u8:2x4, qb=u8:2x4, scale=0.1, zero_point=0) -> u8:2x4",
+     .forward = {.alu = 64, .read = 16, .written = 8}},
+    {0},
+};
+
+const adept_handler adept_handler_quantized = {
+    .kind = "quantized", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
