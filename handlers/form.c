@@ -161,3 +161,10 @@ void adept_form_reduced(adept_call *c, adept_dtype dtype, int ndim, const int64_
     if (adept_call_refuse(c, reduction < 0 || reduction > 2, "reduction %lld is unknown", (long long)reduction)) return;
     if (adept_call_ok(c)) adept_form_out(c, dtype, reduction == 0 ? ndim : 0, dims);
 }
+
+double adept_form_singular_flops(const adept_tensor *x, int row_dim, int column_dim)
+{
+    double m = (double)x->dims[row_dim], n = (double)x->dims[column_dim], high = m > n ? m : n, low = m > n ? n : m;
+    if (high * low == 0) return 0;
+    return (double)adept_tensor_numel(x) / (high * low) * (2 * high * low * low + 2 * low * low * low);
+}

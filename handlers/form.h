@@ -45,4 +45,6 @@ void adept_form_like_second(adept_call *c);
 void adept_form_like_third(adept_call *c);
 /** Argument `reduction` (mean if omitted): 0 keeps the dimensions given, else the result is one number. */
 void adept_form_reduced(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims);
+/** Singular values of the matrices in two dimensions of x: 2 long short^2 + 2 short^3 each (op_linalg.c). */
+double adept_form_singular_flops(const adept_tensor *x, int row_dim, int column_dim);
 #endif

@@ -48,6 +48,13 @@ static void draw_cost(adept_call *c, adept_cost *cost)
     adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, n, read, adept_tensor_bytes(out));
 }
 
+/* PyTorch drops channels of two dimensions at least: where there are fewer, it was traced without effect. */
+static bool drops(adept_call *c, const adept_tensor *x)
+{
+    const form *f = adept_call_data(c);
+    return is_active(c) && (x->ndim >= 2 || !(f->kind == CHANNEL || f->channel));
+}
+
 static void shape(adept_call *c)
 {
     const form *f = adept_call_data(c);
@@ -58,10 +65,8 @@ static void shape(adept_call *c)
     const adept_tensor *x = adept_arg_tensor(c, "input");
     double p = adept_arg_float(c, "p", 0.5);
     if (!(p >= 0 && p <= 1)) adept_call_fail(c, "probability %g is not between 0 and 1", p);
-    if ((f->kind == CHANNEL || f->channel) && x->ndim < 2 && is_active(c))
-        adept_call_fail(c, "dropout of channels wants two dimensions");
     if (!adept_call_ok(c)) return;
-    if (is_active(c))
+    if (drops(c, x))
         adept_out_result(c, x, x->dtype, x->ndim, x->dims);
     else
         adept_out_alias(c, x);
@@ -109,7 +114,7 @@ static void cost(adept_call *c, adept_cost *cost)
     }
     const adept_tensor *x = adept_arg_tensor(c, "input");
     double n = (double)adept_tensor_numel(x), bytes = adept_tensor_bytes(x);
-    if (!is_active(c)) return;
+    if (!drops(c, x)) return;
     if (f->kind == CHANNEL)
         channel_cost(cost, x, n, bytes);
     else if (f->kind == ALPHA)

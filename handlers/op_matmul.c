@@ -246,6 +246,8 @@ static product plan(adept_call *c)
         plan_linear(c, &p);
     else if (f->kind == DIMS)
         plan_dims(c, &p);
+    else if (!ranks && f->kind == INNER)
+        adept_call_unsupported(c, "with a number, which scales");
     else if (!ranks)
         misfit(c, &p);
     else if (f->kind == OUTER)
@@ -269,12 +271,18 @@ static void shape(adept_call *c)
         adept_out_tensor(c, p.a->dtype, p.ndim, p.dims);
 }
 
-/* An elementwise product of a column and a row, and each gradient a product of the full size summed to a vector. */
+/* An elementwise product of a column and a row, and each gradient a product of the full size summed to a vector. Of
+ * addr it is a product of matrix and vector. */
 static void outer_cost(adept_cost *cost, const product *p, const adept_tensor *out, const adept_gemm *g)
 {
     double n = p->m * p->n, bytes = adept_tensor_bytes(out), a_bytes = adept_tensor_unique_bytes(p->a);
     double b_bytes = adept_tensor_unique_bytes(p->b), added = p->added ? adept_tensor_unique_bytes(p->added) : 0;
     adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, p->added ? 2 * n : n, a_bytes + b_bytes + added, bytes);
+    if (p->added) { /* addr has a derivative of its own: matrix by vector */
+        adept_gemm_backward(cost, g);
+        adept_gemm_save(cost, g);
+        return;
+    }
     if (adept_cost_wants_grad(cost, p->a))
         adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, 2 * n, 2 * n, 2 * bytes + b_bytes, bytes + a_bytes, 2);
     if (adept_cost_wants_grad(cost, p->b))
@@ -290,6 +298,29 @@ static void summed_cost(adept_cost *cost, const product *p, const adept_gemm *g)
     one.batch = 1;
     adept_gemm_kernel(cost, ADEPT_FORWARD, &one, p->batch, read, g->out_bytes, p->m * p->n);
     adept_gemm_backward(cost, g);
+    adept_gemm_save(cost, g);
+}
+
+/* Gradient of one operand as an elementwise product of the output gradient and the other. */
+static void elementwise_gradient(adept_cost *cost, const adept_gemm *g, const adept_gemm_side *operand, double other_bytes)
+{
+    double n = operand->elements;
+    if (operand->grad && n > 0)
+        adept_cost_alu(cost, ADEPT_BACKWARD, g->dtype, n, n, g->out_bytes + other_bytes, n * operand->size);
+}
+
+/* mv, dot: a vector on the right. The gradient of what stands left is an outer product, of a vector a scaled one: PyTorch
+ * has no matrix product of them. */
+static void vector_cost(adept_cost *cost, const product *p, const adept_gemm *g)
+{
+    adept_gemm right = *g;
+    right.a.grad = false;
+    adept_gemm_kernel(cost, ADEPT_FORWARD, g, 1, g->a.bytes + g->b.bytes + g->extra_bytes, g->out_bytes, g->extra_flops);
+    elementwise_gradient(cost, g, &g->a, g->b.bytes);
+    if (p->a->ndim == 1)
+        elementwise_gradient(cost, g, &g->b, g->a.bytes);
+    else
+        adept_gemm_backward(cost, &right);
     adept_gemm_save(cost, g);
 }
 
@@ -316,6 +347,8 @@ static void cost(adept_call *c, adept_cost *cost)
         outer_cost(cost, &p, out, &g);
     else if (p.form->kind == SUMMED)
         summed_cost(cost, &p, &g);
+    else if (p.b->ndim == 1 && (p.form->kind == RANKS || p.form->kind == ANY))
+        vector_cost(cost, &p, &g);
     else
         adept_gemm_cost(cost, &g);
     if (p.added && adept_tensor_numel(p.added) < adept_tensor_numel(out))
@@ -380,6 +413,11 @@ static const adept_handler_case cases[] = {
     {.name = "two vectors",
      .call = "aten::dot(self=f32:6, tensor=f32:6) -> f32:",
      .forward = {.gemm = 12, .read = 48, .written = 4, .product = {1, 1, 6, 1}}},
+    /* 2 * 4 * 6; the matrix's gradient is 4 x 6 products of numbers, the vector's a product */
+    {.name = "matrix by vector",
+     .call = "aten::mv(self=f32:4x6*, vec=f32:6*) -> f32:4",
+     .forward = {.gemm = 48, .read = 4 * (24 + 6), .written = 16, .product = {4, 1, 6, 1}},
+     .backward = {.gemm = 48, .alu = 24, .read = 4 * (4 + 6 + 4 + 24), .written = 4 * (24 + 6), .launches = 2, .saved = 120}},
     /* 2*2*5*6*3 = 360; the 30 sums are added to a 5x3 that is broadcast over the batch: its gradient sums 30 into 15 */
     {.name = "batch added to a matrix",
      .call = "aten::baddbmm(self=f32:5x3*, batch1=f32:2x5x6, batch2=f32:2x6x3, beta=1, alpha=0.125) -> f32:2x5x3",

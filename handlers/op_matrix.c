@@ -2,6 +2,7 @@
  * covariances, norms. */
 #include "elementwise_cost.h"
 #include "form.h"
+#include "gemm_cost.h"
 #include <math.h>
 #include <string.h>
 
@@ -135,24 +136,6 @@ static void combinations(adept_call *c)
     adept_form_out(c, x->dtype, r == 0 ? 1 : 2, (const int64_t[]){r == 0 ? 0 : rows, r});
 }
 
-/* ---------------------------------------------------------------- covariances ---------------- */
-
-static void covariance(adept_call *c)
-{
-    const adept_tensor *x = adept_form_tensor(c, 0);
-    if (adept_call_refuse(c, x->ndim > 2, "a matrix expected")) return;
-    int64_t n = x->ndim == 2 ? x->dims[0] : 1;
-    adept_form_out(c, x->dtype, x->ndim == 2 ? 2 : 0, (const int64_t[]){n, n});
-}
-
-/* The rows less their means, and the product of those with themselves. */
-static double covariance_flops(adept_call *c)
-{
-    const adept_tensor *x = adept_form_tensor(c, 0);
-    double n = (double)adept_tensor_numel(x), rows = x->ndim == 2 ? (double)x->dims[0] : 1;
-    return 2 * n + 2 * n * rows;
-}
-
 /* ---------------------------------------------------------------- to numbers ---------------- */
 
 static void trace(adept_call *c)
@@ -199,15 +182,12 @@ static double matrix_norm_flops(adept_call *c)
     const adept_tensor *x = adept_form_tensor(c, 0);
     const adept_value *ord = adept_arg(c, "ord");
     int64_t pair[2] = {-2, -1};
-    double order = 0, all = (double)adept_tensor_numel(x);
+    double order = 0;
     bool nuclear = ord && ord->kind == ADEPT_VALUE_STRING && !strcmp(ord->u.s, "nuc");
     bool spectral = ord && adept_value_as_float(ord, &order) && fabs(order) == 2;
-    if (!nuclear && !spectral) return 2 * all;
+    if (!nuclear && !spectral) return 2 * (double)adept_tensor_numel(x);
     if (adept_arg_given(c, "dim")) adept_arg_ints(c, "dim", pair, 2);
-    double m = (double)x->dims[adept_call_dim(c, pair[0], x->ndim)];
-    double n = (double)x->dims[adept_call_dim(c, pair[1], x->ndim)];
-    double high = m > n ? m : n, low = m > n ? n : m;
-    return high * low > 0 ? all / (high * low) * (2 * high * low * low + 2 * low * low * low) : 0; /* op_linalg.c */
+    return adept_form_singular_flops(x, adept_call_dim(c, pair[0], x->ndim), adept_call_dim(c, pair[1], x->ndim));
 }
 
 /* ---------------------------------------------------------------- inverse of a tensor ---------------- */
@@ -268,7 +248,6 @@ enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
 #define PLACED(shape) &(const adept_form){shape, {0, 0, 1}, {0, 0, 1}, NOTHING, NULL, NULL}
 
 static const adept_form cross_row = {cross, {3, 0, 1}, {6, 0, 2}, ARGUMENTS, NULL, NULL}; /* two products, a difference */
-static const adept_form covariance_row = {covariance, {0, 1, 3}, {2, 1, 3}, ARGUMENTS, covariance_flops, NULL};
 
 static const adept_op ops[] = {
     {"aten::diag", ADEPT_CAST_NONE, PLACED(diag)},
@@ -282,8 +261,6 @@ static const adept_op ops[] = {
     {"aten::cross aten::linalg_cross", ADEPT_CAST_FP32, &cross_row},
     {"aten::linalg_vander", ADEPT_CAST_NONE, &(const adept_form){vander, {1, 1, 2}, {5, 5, 6}, BOTH, NULL, NULL}},
     {"aten::linalg_vecdot", ADEPT_CAST_FP32, &(const adept_form){vecdot, {2, 1, 2}, {2, 0, 2}, ARGUMENTS, NULL, NULL}},
-    {"aten::cov", ADEPT_CAST_FP32, &covariance_row},
-    {"aten::corrcoef", ADEPT_CAST_FP32, &covariance_row},
     {"aten::linalg_matrix_norm", ADEPT_CAST_FP32,
      &(const adept_form){matrix_norm, {0, 0, 1}, {1, 1, 3}, BOTH, matrix_norm_flops, NULL}},
     /* backward two products; of the solution two for each right-hand side */
@@ -308,9 +285,6 @@ static const adept_handler_case cases[] = {
      .call = "aten::cross(self=f32:4x3*, other=f32:4x3) -> f32:4x3",
      .forward = {.alu = 36, .read = 96, .written = 48},
      .backward = {.alu = 72, .read = 48 + 96, .written = 48, .launches = 2, .saved = 96}},
-    {.name = "covariance of 3 variables in 8 observations: 2 * 24 + 2 * 24 * 3; the centred rows are written and read",
-     .call = "aten::cov(self=f32:3x8, correction=1) -> f32:3x3",
-     .forward = {.alu = 192, .read = 96 + 96, .written = 36 + 96, .launches = 3}},
     {.name = "spectral norm of 4 x 2: 2 * 4 * 4 + 2 * 8",
      .call = "aten::linalg_matrix_norm(self=f32:4x2, ord=2) -> f32:",
      .forward = {.alu = 48, .read = 32, .written = 4}},
@@ -322,3 +296,61 @@ static const adept_handler_case cases[] = {
 
 const adept_handler adept_handler_matrix = {
     .kind = "matrix", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
+
+/* ---------------------------------------------------------------- covariances ---------------- */
+
+static const adept_op covariance_ops[] = {
+    {"aten::cov aten::corrcoef", ADEPT_CAST_FP32, NULL},
+    {0},
+};
+
+static void covariance_shape(adept_call *c)
+{
+    const adept_tensor *x = adept_arg_tensor(c, adept_arg(c, "input") ? "input" : "self");
+    if (adept_call_refuse(c, x->ndim > 2, "a matrix expected") || !adept_call_ok(c)) return;
+    int64_t n = x->ndim == 2 ? x->dims[0] : 1;
+    adept_out_tensor(c, x->dtype, x->ndim == 2 ? 2 : 0, (const int64_t[]){n, n});
+}
+
+/* The rows less their means, their product with themselves, a division; of correlations two more by the deviations. */
+static void covariance_cost(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *x = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
+    double n = (double)adept_tensor_numel(x), rows = x->ndim == 2 ? (double)x->dims[0] : 1;
+    double size = adept_dtype_bytes(x->dtype), divisions = strcmp(adept_call_op(c), "aten::corrcoef") ? 1 : 3;
+    if (n == 0) return;
+    bool wanted = adept_cost_wants_grad(cost, x);
+    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 2 * n, 2 * n, 2 * n * size, n * size + rows * size, 2);
+    adept_gemm_side centred = {NULL, n * size, n, size, wanted};
+    adept_gemm_cost(cost, &(adept_gemm){.dtype = x->dtype,
+                                        .m = rows,
+                                        .n = rows,
+                                        .k = n / rows,
+                                        .batch = 1,
+                                        .a = centred,
+                                        .b = centred,
+                                        .out_bytes = rows * rows * size});
+    adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){divisions, divisions, divisions, divisions}, 0);
+    if (!wanted) return;
+    adept_elem_chain(cost, ADEPT_BACKWARD, out, &(adept_chain){divisions, divisions, divisions, divisions}, 0);
+    adept_cost_stream(cost, ADEPT_BACKWARD, x->dtype, 3 * n, 3 * n, 4 * n * size, 2 * n * size + rows * size, 3);
+}
+
+static const adept_handler_case covariance_cases[] = {
+    /* 24 elements: their sums, the differences; 2 * 3 * 3 * 8 = 144; 9 divisions */
+    {.name = "covariance of 3 variables in 8 observations",
+     .call = "aten::cov(self=f32:3x8, correction=1) -> f32:3x3",
+     .forward = {.gemm = 144,
+                 .alu = 48 + 9,
+                 .read = 192 + 192 + 36,
+                 .written = 108 + 36 + 36,
+                 .launches = 4,
+                 .product = {3, 3, 8, 1}}},
+    {0},
+};
+
+const adept_handler adept_handler_covariance = {.kind = "matmul",
+                                                .ops = covariance_ops,
+                                                .shape = covariance_shape,
+                                                .cost = covariance_cost,
+                                                .cases = covariance_cases};

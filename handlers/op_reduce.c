@@ -1,6 +1,7 @@
 /* Reductions over some or all dimensions: sums, means, products, norms, variances, any and all; largest and smallest
  * elements; running sums, products and extrema. */
 #include "elementwise_cost.h"
+#include "form.h"
 #include "host_value.h"
 #include <math.h>
 #include <string.h>
@@ -174,6 +175,26 @@ static adept_chain norm_backward(double p)
     return (adept_chain){6, 3, 4, 6};               /* self * |self| ** (p - 2) * (grad / norm ** (p - 1)) */
 }
 
+/* linalg_norm of matrices by their singular values: "nuc", 2 and -2 of two dimensions. */
+static bool is_spectral(adept_call *c, const adept_tensor *self)
+{
+    const adept_value *ord = adept_arg(c, "ord");
+    int64_t dims[ADEPT_MAX_DIMS];
+    int n = adept_arg_ints(c, "dim", dims, ADEPT_MAX_DIMS);
+    double order;
+    if (strcmp(adept_call_op(c), "aten::linalg_norm") != 0 || !ord || (n >= 0 ? n : self->ndim) != 2) return false;
+    if (ord->kind == ADEPT_VALUE_STRING) return !strcmp(ord->u.s, "nuc");
+    return adept_value_as_float(ord, &order) && fabs(order) == 2;
+}
+
+static double spectral_flops(adept_call *c, const adept_tensor *self)
+{
+    int64_t dims[ADEPT_MAX_DIMS] = {0, 1};
+    adept_arg_ints(c, "dim", dims, ADEPT_MAX_DIMS);
+    return adept_form_singular_flops(self, adept_call_dim(c, dims[0], self->ndim),
+                                     adept_call_dim(c, dims[1], self->ndim));
+}
+
 static void cost(adept_call *c, adept_cost *cost)
 {
     const reduction *row = adept_call_data(c);
@@ -181,7 +202,8 @@ static void cost(adept_call *c, adept_cost *cost)
     if (!self || !out || adept_elem_all_on_host(c) || adept_tensor_numel(self) == 0) return;
     double n = (double)adept_tensor_numel(self), out_bytes = adept_tensor_bytes(out);
     double kernels_over_self = row == &logsumexp ? 4 : 1;
-    adept_cost_stream(cost, ADEPT_FORWARD, self->dtype, n * kernels_over_self, n * (row->flops + row->forward.flops),
+    double flops = is_spectral(c, self) ? spectral_flops(c, self) : n * (row->flops + row->forward.flops);
+    adept_cost_stream(cost, ADEPT_FORWARD, self->dtype, n * kernels_over_self, flops,
                       adept_elem_read(self) + row->forward.reads * adept_tensor_bytes(self),
                       row->results * out_bytes + row->forward.writes * adept_tensor_bytes(self),
                       1 + row->forward.launches);
@@ -210,6 +232,9 @@ static const adept_handler_case cases[] = {
      .call = "aten::norm(self=f32:4x8*, p=2, dim=[1], keepdim=true) -> f32:4x1",
      .forward = {.alu = 64, .read = 128, .written = 16},
      .backward = {.alu = 64, .read = 16 + 16 + 128 + 128, .written = 256, .launches = 4, .saved = 128 + 16}},
+    {.name = "by singular values of 4 x 2: 2 * 4 * 4 + 2 * 8",
+     .call = "aten::linalg_norm(self=f32:4x2, ord=2) -> f32:",
+     .forward = {.alu = 48, .read = 32, .written = 4}},
     {.name = "variance: mean(self), self - mean, c * grad, product; self is read twice, the difference once",
      .call = "aten::var(self=f32:4x8*, dim=[1], unbiased=false, keepdim=false) -> f32:4",
      .forward = {.alu = 128, .read = 128, .written = 16},

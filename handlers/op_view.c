@@ -236,8 +236,11 @@ static void unfold(adept_call *c, adept_layout *l)
 {
     int dim = dim_arg(c, "dimension", 0, l);
     int64_t size = adept_arg_int(c, "size", 1), step = adept_arg_int(c, "step", 1);
-    if (l->ndim == 0) adept_layout_insert(c, l, 0, 1, 1); /* a number is a vector of one */
     if (!adept_call_ok(c)) return;
+    if (l->ndim == 0) { /* a number is a window of one */
+        adept_layout_insert(c, l, 0, size > 0, 1);
+        return;
+    }
     if (adept_call_refuse(c, size < 0 || size > l->dims[dim] || step <= 0,
                           "unfold: windows of %" PRId64 " in %" PRId64 " elements", size, l->dims[dim]))
         return;
@@ -302,9 +305,9 @@ static const view_row real_row = {as_real, FREE}, complex_row = {as_complex, FRE
 
 static const adept_op ops[] = {
     {"aten::transpose aten::swapaxes aten::swapdims", ADEPT_CAST_NONE, &(const view_row){transpose, FREE}},
-    {"aten::t", ADEPT_CAST_NONE, &(const view_row){t, FREE}},
+    {"aten::t aten::matrix_H", ADEPT_CAST_NONE, &(const view_row){t, FREE}},
     {"aten::numpy_T", ADEPT_CAST_NONE, &(const view_row){reverse_dims, FREE}},
-    {"aten::mT aten::mH aten::matrix_H aten::adjoint", ADEPT_CAST_NONE, &(const view_row){transpose_last, FREE}},
+    {"aten::mT aten::mH aten::adjoint", ADEPT_CAST_NONE, &(const view_row){transpose_last, FREE}},
     {"aten::permute", ADEPT_CAST_NONE, &(const view_row){permute, FREE}},
     {"aten::movedim aten::moveaxis", ADEPT_CAST_NONE, &(const view_row){movedim, FREE}},
     {"aten::squeeze", ADEPT_ROLE_SCORES, &(const view_row){squeeze, FREE}},

@@ -19,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 
 import torch
@@ -65,7 +66,11 @@ class Call(torch.nn.Module):
         out = self.function[0](*args, **kwargs)
         return tuple(t for t in flat(out) if isinstance(t, torch.Tensor))
 
-    in_place = False
+    in_place = by_data = False
+
+
+# The size of the result depends on data: adept assumes one, and warns.
+BY_DATA = {"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive"}
 
 
 def flat(value):
@@ -230,7 +235,7 @@ class Bundle(torch.nn.Module):
 def fixed(call):
     """Its results, each expanded to the shape it has: a shape that adept takes for another one does not expand."""
     for t, shape in zip(call(), call.shapes):
-        yield t.expand(shape) if shape and t.layout == torch.strided else t
+        yield t.expand(shape) if shape and t.layout == torch.strided and not call.by_data else t
 
 
 def trace(call):
@@ -250,18 +255,19 @@ def product_kernels(profile_json):
     for op in profile_json["ops"]:
         for kernel in op["kernels"]:
             if kernel["unit"] != "alu":
-                sums[op["path"].split(".")[0]][kernel["pass"] == "backward"] += kernel["flops"] * op["count"]
+                sums[op["path"].split(".")[0]][kernel["pass"] == "backward"] += kernel.get("flops", 0) * op["count"]
     return sums
 
 
 class Checker:
     def __init__(self, program, folder):
         self.program, self.folder, self.names = program, folder, itertools.count()
+        self.tracing = threading.Lock()
 
     def save(self, calls):
         path = os.path.join(self.folder, "%d.pt" % next(self.names))
-        traced = trace(Bundle([(name, call) for name, call, _, _ in calls]))
-        torch.jit.save(traced, path)
+        with self.tracing:  # scopes of two traces at once get mixed up
+            torch.jit.save(trace(Bundle([(name, call) for name, call, _, _ in calls])), path)
         return path
 
     def check(self, calls):
@@ -310,6 +316,7 @@ def prepare(cases, verbose):
         for i, call in enumerate(case.calls):
             try:
                 call.in_place = any(case.name.endswith(s) for s in ("_", "fill")) or call.function[0].__class__ is type(abs)
+                call.by_data = case.name in BY_DATA
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     call.counts, call.shapes = run_and_count(call)
