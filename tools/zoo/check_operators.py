@@ -64,10 +64,22 @@ class Call(torch.nn.Module):
             leaves[i] = tensor.clone() if self.in_place else tensor
         args, kwargs = tree_unflatten(leaves, self.spec)
         out = self.function[0](*args, **kwargs)
-        return tuple(t for t in flat(out) if isinstance(t, torch.Tensor))
+        return tuple(t for t in flat(out) if isinstance(t, torch.Tensor))[:self.n_results]
 
     in_place = by_data = False
+    n_results = None
 
+
+# Products that PyTorch counts otherwise, and why. Those inside decompositions (INSIDE) are part of the textbook's count.
+EXCEPTIONS = {
+    "nn.functional.bilinear": "its products run inside one operator of PyTorch, _trilinear",
+    "Bilinear": "as nn.functional.bilinear",
+    "nn.functional._scaled_dot_product_attention": "the fused kernel's backward multiplies Q by K again: 5 products, not 4",
+}
+INSIDE = {"linalg", "matrix"}  # kinds of handlers
+
+# PyTorch 1.13 returns scores that nobody asked for.
+ONE_RESULT = {"nn.functional._scaled_dot_product_attention"}
 
 # The size of the result depends on data: adept assumes one, and warns.
 BY_DATA = {"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive"}
@@ -163,11 +175,6 @@ def own_cases(wanted):
 # ------------------------------------------------------------------ FLOPs as PyTorch runs them
 
 
-def convolution(x, w, transposed):
-    """Multiply-adds of a convolution: every element of the input (transposed) or output meets the taps of a group."""
-    return lambda out: 2 * (x if transposed else out).numel() * w.numel() / w.shape[0]
-
-
 def product_flops(name, args, out):
     shape = [a.shape if isinstance(a, torch.Tensor) else None for a in args]
     if name in ("mm", "_sparse_mm"):
@@ -176,6 +183,8 @@ def product_flops(name, args, out):
         return 2 * shape[0].numel() * shape[1][2]
     if name in ("addmm", "_addmm_activation"):
         return 2 * shape[1].numel() * shape[2][1]
+    if name == "addbmm":
+        return 2 * shape[1].numel() * shape[2][2]
     if name == "baddbmm":
         return 2 * shape[1].numel() * shape[2][2]
     if name == "mv":
@@ -250,9 +259,13 @@ def profile(program, path, mode):
 
 
 def product_kernels(profile_json):
-    """Name of the call -> product FLOPs forward and backward."""
+    """Name of the call -> product FLOPs forward and backward; None where a decomposition is among its operators."""
     sums = collections.defaultdict(lambda: [0, 0])
+    inside = {op["path"].split(".")[0] for op in profile_json["ops"] if op["kind"] in INSIDE}
+    sums.update((name, None) for name in inside)
     for op in profile_json["ops"]:
+        if op["path"].split(".")[0] in inside:
+            continue
         for kernel in op["kernels"]:
             if kernel["unit"] != "alu":
                 sums[op["path"].split(".")[0]][kernel["pass"] == "backward"] += kernel.get("flops", 0) * op["count"]
@@ -285,8 +298,8 @@ class Checker:
         if len(calls) == 1:
             name, _, case, _ = calls[0]
             names = re.findall(r"^adept:   (\S+): \d+ times?.*", err, re.M)
-            if code == 4 and names:
-                case.refused.update(re.findall(r"^adept:   ((?:\S+): .*)$", err, re.M))
+            if code == 4:
+                case.refused.update(names or [err.strip().split(": ")[-1]])
             else:
                 case.wrong.add("exit %d: %s" % (code, err.strip().splitlines()[-1] if err.strip() else ""))
             return
@@ -295,6 +308,8 @@ class Checker:
             self.check(part)
 
     def compare(self, name, call, case, mode, got):
+        if got is None or case.name in EXCEPTIONS:
+            return
         want = call.counts if mode != "infer" else (call.counts[0], 0)
         for pass_, a, b in zip(("forward", "backward"), got, want):
             if abs(a - b) > TOLERANCE * max(a, b):
@@ -317,6 +332,7 @@ def prepare(cases, verbose):
             try:
                 call.in_place = any(case.name.endswith(s) for s in ("_", "fill")) or call.function[0].__class__ is type(abs)
                 call.by_data = case.name in BY_DATA
+                call.n_results = 1 if case.name in ONE_RESULT else None
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     call.counts, call.shapes = run_and_count(call)
