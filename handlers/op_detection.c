@@ -126,6 +126,25 @@ static void pad(adept_call *c)
     adept_form_out(c, ADEPT_I64, 1, &batch)->requires_grad = false;
 }
 
+/* Sequences of one list, each as long as the longest. */
+static void pad_sequence(adept_call *c)
+{
+    const adept_tensor *const *items;
+    size_t n = adept_arg_tensors(c, "sequences", &items);
+    int64_t dims[ADEPT_MAX_DIMS], longest = 0, first = adept_arg_bool(c, "batch_first", false);
+    if (adept_call_refuse(c, n == 0 || !items[0] || items[0]->ndim < 1 || items[0]->ndim >= ADEPT_MAX_DIMS,
+                          "sequences expected"))
+        return;
+    for (size_t i = 0; i < n && adept_call_ok(c); i++)
+        if (!adept_call_refuse(c, !items[i] || items[i]->ndim != items[0]->ndim, "sequence %zu does not fit", i) &&
+            items[i]->dims[0] > longest)
+            longest = items[i]->dims[0];
+    dims[first ? 1 : 0] = longest;
+    dims[first ? 0 : 1] = (int64_t)n;
+    memcpy(dims + 2, items[0]->dims + 1, (size_t)(items[0]->ndim - 1) * sizeof *dims);
+    if (adept_call_ok(c)) adept_form_out(c, items[0]->dtype, items[0]->ndim + 1, dims);
+}
+
 static const adept_form align_row = {region_shape, {0, 0, 1}, {1, 0, 2}, ARGUMENTS, align_flops, NULL};
 static const adept_form pool_row = {region_shape, {0, 0, 1}, {1, 0, 2}, BOTH, pool_flops, NULL};
 
@@ -136,6 +155,7 @@ static const adept_op ops[] = {
     {"torchvision::nms", ADEPT_CAST_FP32, &(const adept_form){nms, {0, 1, 6}, {0, 0, 0}, NOTHING, nms_flops, NULL}},
     {"aten::_pack_padded_sequence", ADEPT_CAST_NONE, &(const adept_form){pack, {0, 0, 1}, {0, 0, 2}, NOTHING, NULL, NULL}},
     {"aten::_pad_packed_sequence", ADEPT_CAST_NONE, &(const adept_form){pad, {0, 0, 2}, {0, 0, 1}, NOTHING, NULL, NULL}},
+    {"aten::pad_sequence", ADEPT_CAST_NONE, &(const adept_form){pad_sequence, {0, 0, 2}, {0, 0, 1}, NOTHING, NULL, NULL}},
     {0},
 };
 

@@ -306,7 +306,7 @@ const adept_handler adept_handler_index = {.kind = "index", .ops = ops, .shape =
 
 /* ---------------------------------------------------------------- writing ---------------- */
 
-/* index_put, index_add, index_copy, index_fill, scatter and its reductions, masked_scatter, one_hot. Out of place, a
+/* index_put, index_add, index_copy, index_fill, scatter and its reductions, masked_scatter. Out of place, a
  * copy of self is made first. */
 typedef struct scatter_row {
     void (*check)(adept_call *c, const adept_tensor *self);
@@ -507,17 +507,8 @@ static void cost_part(adept_call *c, adept_cost *cost, const adept_tensor *self)
     if (adept_cost_wants_grad(cost, self)) zero_written(cost, self, n, index_bytes);
 }
 
-/* Zeros, then a one for each index. */
-static void cost_one_hot(adept_call *c, adept_cost *cost, const adept_tensor *self)
-{
-    const adept_tensor *out = adept_result_tensor(c, 0);
-    adept_elem_fill(cost, ADEPT_FORWARD, out);
-    write_some(cost, ADEPT_FORWARD, out, (double)adept_tensor_numel(self), false, 0, adept_elem_read(self));
-}
-
 static const scatter_row put = {check_put, cost_put, "values", false, false};
 static const scatter_row fill_rows = {check_index, cost_indexed, NULL, true, false};
-static const scatter_row one_hot = {NULL, cost_one_hot, NULL, false, false};
 
 static const adept_op scatter_ops[] = {
     {"aten::index_put", ADEPT_CAST_PROMOTE, &put},
@@ -532,33 +523,17 @@ static const adept_op scatter_ops[] = {
     {"aten::index_reduce", ADEPT_CAST_NONE,
      &(const scatter_row){check_index, cost_indexed, "source", true, true}},
     {"aten::masked_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_masked, cost_masked, "source", false, false}},
-    {"aten::one_hot", ADEPT_CAST_NONE, &one_hot},
     {"aten::slice_scatter aten::select_scatter aten::diagonal_scatter aten::as_strided_scatter", ADEPT_CAST_NONE,
      &(const scatter_row){check_part, cost_part, "src", false, false}},
     {"aten::put", ADEPT_CAST_NONE, &(const scatter_row){check_part, cost_part, "source", false, false}},
     {0},
 };
 
-static void shape_one_hot(adept_call *c, const adept_tensor *self)
-{
-    int64_t dims[ADEPT_MAX_DIMS], classes = adept_arg_int(c, "num_classes", -1);
-    if (classes < 0) adept_call_unsupported(c, "without num_classes the size of the result depends on data");
-    if (self->ndim == ADEPT_MAX_DIMS) adept_call_fail(c, "a result of more than %d dimensions", ADEPT_MAX_DIMS);
-    if (!adept_call_ok(c)) return;
-    memcpy(dims, self->dims, sizeof dims);
-    dims[self->ndim] = classes;
-    adept_out_tensor(c, ADEPT_I64, self->ndim + 1, dims);
-}
-
 static void scatter_shape(adept_call *c)
 {
     const scatter_row *row = adept_call_data(c);
     const adept_tensor *self = adept_arg_tensor(c, "self");
     if (!adept_call_ok(c)) return;
-    if (row == &one_hot) {
-        shape_one_hot(c, self);
-        return;
-    }
     row->check(c, self);
     if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
@@ -611,9 +586,6 @@ static const adept_handler_case scatter_cases[] = {
      .call = "aten::select_scatter(self=f32:5x4*, src=f32:4*, dim=0, index=2) -> f32:5x4",
      .forward = {.read = 80 + 16, .written = 80 + 16, .launches = 2},
      .backward = {.read = 80, .written = 80 + 16, .launches = 2}},
-    {.name = "one-hot: 12 zeros, 4 ones",
-     .call = "aten::one_hot(self=i64:4, num_classes=3) -> i64:4x3",
-     .forward = {.read = 32, .written = 96 + 32, .launches = 2}},
     {0},
 };
 

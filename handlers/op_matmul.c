@@ -309,18 +309,24 @@ static void elementwise_gradient(adept_cost *cost, const adept_gemm *g, const ad
         adept_cost_alu(cost, ADEPT_BACKWARD, g->dtype, n, n, g->out_bytes + other_bytes, n * operand->size);
 }
 
-/* mv, dot: a vector on the right. The gradient of what stands left is an outer product, of a vector a scaled one: PyTorch
- * has no matrix product of them. */
+/* mv, dot: a vector on the right, or on the left of a batch. The gradient of the other operand is an outer product, of
+ * two vectors a scaled one: PyTorch has no matrix product of them. */
+static bool takes_vector(const product *p)
+{
+    bool right = p->b->ndim == 1, left = p->a->ndim == 1 && p->b->ndim > 2;
+    return (p->form->kind == RANKS || p->form->kind == ANY) && (right || left);
+}
+
 static void vector_cost(adept_cost *cost, const product *p, const adept_gemm *g)
 {
-    adept_gemm right = *g;
-    right.a.grad = false;
+    adept_gemm products = *g;
+    bool right = p->b->ndim == 1, left = p->a->ndim == 1;
+    if (right) products.a.grad = false;
+    if (left) products.b.grad = false;
     adept_gemm_kernel(cost, ADEPT_FORWARD, g, 1, g->a.bytes + g->b.bytes + g->extra_bytes, g->out_bytes, g->extra_flops);
-    elementwise_gradient(cost, g, &g->a, g->b.bytes);
-    if (p->a->ndim == 1)
-        elementwise_gradient(cost, g, &g->b, g->a.bytes);
-    else
-        adept_gemm_backward(cost, &right);
+    if (right) elementwise_gradient(cost, g, &g->a, g->b.bytes);
+    if (left) elementwise_gradient(cost, g, &g->b, g->a.bytes);
+    adept_gemm_backward(cost, &products);
     adept_gemm_save(cost, g);
 }
 
@@ -347,7 +353,7 @@ static void cost(adept_call *c, adept_cost *cost)
         outer_cost(cost, &p, out, &g);
     else if (p.form->kind == SUMMED)
         summed_cost(cost, &p, &g);
-    else if (p.b->ndim == 1 && (p.form->kind == RANKS || p.form->kind == ANY))
+    else if (takes_vector(&p))
         vector_cost(cost, &p, &g);
     else
         adept_gemm_cost(cost, &g);

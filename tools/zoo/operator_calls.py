@@ -44,7 +44,6 @@ MODULES = [
     (nn.ZeroPad2d(1), rand(*IMAGE)), (nn.ConstantPad1d(1, 0.), rand(2, 4, 8)), (nn.ConstantPad2d(1, 0.), rand(*IMAGE)),
     (nn.ConstantPad3d(1, 0.), rand(1, 2, 4, 4, 4)), (nn.EmbeddingBag(10, 4), labels(10, 3, 5)),
     (nn.utils.weight_norm(nn.Linear(4, 6)), rand(2, 4)), (nn.utils.parametrizations.spectral_norm(nn.Linear(4, 6)), rand(2, 4)),
-    (nn.SyncBatchNorm(4).eval(), rand(*IMAGE)),
 ]
 
 LOSSES = [
@@ -71,7 +70,6 @@ FUNCTIONS = [
     ("torch.fft", "fftfreq", lambda x: x * torch.fft.fftfreq(4), rand(4)),
     ("torch.nn.functional", "affine_grid", lambda t: F.affine_grid(t, (2, 3, 4, 5), False), rand(2, 2, 3)),
     ("torch.nn.functional", "interpolate antialiased", lambda x: F.interpolate(x, (4, 4), mode="bilinear", antialias=True), rand(*IMAGE)),
-    ("torch.nn.functional", "multi_head_attention_forward", lambda x, m=nn.MultiheadAttention(8, 2): m(x, x, x)[0], rand(5, 2, 8)),
     ("quantization", "fake_quantize_per_tensor_affine", lambda x: torch.fake_quantize_per_tensor_affine(x, .1, 0, 0, 255), rand(3, 4)),
     ("quantization", "fake_quantize_per_channel_affine",
      lambda x: torch.fake_quantize_per_channel_affine(x, torch.ones(3), torch.zeros(3, dtype=torch.int32), 0, 0, 255), rand(3, 4)),
