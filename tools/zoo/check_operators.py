@@ -19,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import warnings
 
@@ -91,8 +92,8 @@ EXCEPTIONS = {
 }
 INSIDE = {"linalg", "matrix"}  # kinds of handlers
 
-# PyTorch 1.13 returns scores that nobody asked for.
-ONE_RESULT = {"nn.functional._scaled_dot_product_attention"}
+# PyTorch 1.13 returns scores that nobody asked for, and on a CPU statistics that a GPU leaves out.
+ONE_RESULT = {"nn.functional._scaled_dot_product_attention", "native_batch_norm"}
 
 # The size of the result depends on data: adept assumes one, and warns.
 BY_DATA = {"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive"}
@@ -310,9 +311,9 @@ class Checker:
             return
         if len(calls) == 1:
             name, _, case, _ = calls[0]
-            names = re.findall(r"^adept:   (\S+): \d+ times?.*", err, re.M)
+            names = re.findall(r"^adept:   (\S+): \d+ times?, first in [^:]*(: .*)$", err, re.M)
             if code == 4:
-                case.refused.update(names or [err.strip().split(": ")[-1]])
+                case.refused.update(map("".join, names)) if names else case.refused.add(err.strip().split(": ")[-1])
             else:
                 case.wrong.add("exit %d: %s" % (code, err.strip().splitlines()[-1] if err.strip() else ""))
             return
@@ -401,25 +402,71 @@ def main():
     return report(cases, args)
 
 
+def reasons(case):
+    return "; ".join(sorted(case.refused | case.wrong))
+
+
 def report(cases, args):
     checked = [c for c in cases if c.checked]
-    refused = [c for c in checked if c.refused]
+    refused = [c for c in checked if c.refused and not c.wrong]
     wrong = [c for c in checked if c.wrong]
     differs = [c for c in checked if c.differs]
     known = [c for c in checked if not c.refused and not c.wrong]
     for case in cases:
         if not case.checked:
-            print("untraced  %-40s %s" % (case.name, case.untraced[:110]))
-    for case in refused:
-        print("refused   %-40s %s" % (case.name, "; ".join(sorted(case.refused))[:150]))
-    for case in wrong:
-        print("wrong     %-40s %s" % (case.name, "; ".join(sorted(case.wrong))[:250]))
+            print("untraced  %-40s %s" % (case.name, case.untraced))
+    for word, found in (("refused", refused), ("wrong", wrong)):
+        for case in found:
+            print("%-9s %-40s %s" % (word, case.name, reasons(case)))
     for case in differs:
         print("differs   %-40s %s" % (case.name, case.differs))
     share = len(known) / max(len(checked), 1)
     print("%d operators, %d checked: %d known (%.1f %%), %d refused, %d wrong, %d with other FLOPs" %
           (len(cases), len(checked), len(known), 100 * share, len(refused), len(wrong), len(differs)))
+    if args.table:
+        with open(args.table, "w") as file:
+            file.write(table(cases, checked, known, refused + wrong))
     return 0 if share >= LEAST_SHARE and not wrong and not differs else 1
+
+
+HEADER = """# Operators
+
+What `adept` knows of PyTorch's operators, written by `tools/zoo/check_operators.py` with %s.
+Each operator is traced with the sample inputs of PyTorch's own tests, up to three of them, and
+profiled, backward too where it has one. Its shapes must be those that PyTorch computes.
+FLOPs of matrix products and convolutions equal those of a TorchDispatchMode to 1e-6.
+%d of %d operators are known, %.1f %%. The others end a run with exit code 4 and their name.
+
+`adept handlers` lists the names inside a graph; [COUNTS.md](COUNTS.md) says what is counted.
+"""
+
+
+def table(cases, checked, known, refused):
+    lines = [HEADER % (versions(), len(known), len(checked), 100 * len(known) / len(checked)),
+             "| family | known | refused |", "|---|---:|---|"]
+    families = sorted({c.family for c in checked})
+    for family in families:
+        lines.append("| %s | %d | %s |" % (family, sum(c.family == family for c in known),
+                                           ", ".join("`%s`" % c.name for c in refused if c.family == family)))
+    lines += ["", "## Refused", "", "| operator | what adept says |", "|---|---|"]
+    lines += ["| `%s` | %s |" % (c.name, reasons(c)) for c in refused]
+    lines += ["", "## Products that PyTorch counts otherwise", "", "| operator | why |", "|---|---|"]
+    lines += ["| %s | %s |" % item for item in sorted(EXCEPTIONS.items())]
+    lines += ["", "Products inside decompositions (`torch.linalg`) are part of the textbook's count.", "", "## Known", ""]
+    for family in families:
+        names = ", ".join(sorted({c.name for c in known if c.family == family}))
+        lines += textwrap.wrap("**%s**: %s." % (family, names), 100, break_long_words=False, break_on_hyphens=False) + [""]
+    lines += ["## Not traced", "", "PyTorch cannot run or trace these here, so they are not counted above.", ""]
+    lines += textwrap.wrap(", ".join(sorted(c.name for c in cases if not c.checked)) + ".", 100, break_on_hyphens=False)
+    return "\n".join(lines) + "\n"
+
+
+def versions():
+    try:
+        import torchvision
+        return "PyTorch %s and torchvision %s" % (torch.__version__, torchvision.__version__)
+    except ImportError:
+        return "PyTorch %s" % torch.__version__
 
 
 if __name__ == "__main__":
