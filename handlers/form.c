@@ -5,10 +5,10 @@
 
 typedef struct traffic {
     const adept_tensor *largest;
-    double elements;        /* of the largest tensor */
-    double read, written;   /* forward */
-    double gradients;       /* bytes of the gradients of the results */
-    double wanted;          /* bytes of gradients that are asked for */
+    double elements;      /* of the largest tensor */
+    double read, written; /* forward */
+    double gradients;     /* bytes of the gradients of the results */
+    double wanted;        /* bytes of gradients that are asked for */
 } traffic;
 
 static void note_largest(traffic *t, const adept_tensor *tensor)

@@ -77,7 +77,8 @@ static void one_hot_cost(adept_call *c, adept_cost *cost)
     const adept_tensor *self = adept_arg_tensor(c, "self"), *out = adept_result_tensor(c, 0);
     double n = (double)adept_tensor_numel(self);
     adept_elem_fill(cost, ADEPT_FORWARD, out);
-    if (n > 0) adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, 0, adept_elem_read(self), n * adept_dtype_bytes(out->dtype));
+    if (n > 0)
+        adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, 0, adept_elem_read(self), n * adept_dtype_bytes(out->dtype));
 }
 
 static const adept_handler_case one_hot_cases[] = {

@@ -19,8 +19,9 @@ static regions read_regions(adept_call *c)
 {
     regions r = {adept_form_tensor(c, 0), adept_form_tensor(c, 1), adept_arg_int(c, "pooled_height", 0),
                  adept_arg_int(c, "pooled_width", 0)};
-    adept_call_refuse(c, r.x->ndim != 4 || r.rois->ndim != 2 || r.rois->dims[1] != 5 || r.height < 1 || r.width < 1 ||
-                             r.height > INT32_MAX || r.width > INT32_MAX,
+    adept_call_refuse(c,
+                      r.x->ndim != 4 || r.rois->ndim != 2 || r.rois->dims[1] != 5 || r.height < 1 || r.width < 1 ||
+                          r.height > INT32_MAX || r.width > INT32_MAX,
                       "%s and regions %s do not make %lld x %lld", adept_call_shape(c, r.x),
                       adept_call_shape(c, r.rois), (long long)r.height, (long long)r.width);
     return r;
@@ -153,9 +154,12 @@ static const adept_op ops[] = {
     {"torchvision::roi_pool torchvision::ps_roi_pool", ADEPT_CAST_FP32 | ADEPT_READS_WINDOWS, &pool_row},
     /* the sort, a mask of n x n bits, and the boxes that it leaves */
     {"torchvision::nms", ADEPT_CAST_FP32, &(const adept_form){nms, {0, 1, 6}, {0, 0, 0}, NOTHING, nms_flops, NULL}},
-    {"aten::_pack_padded_sequence", ADEPT_CAST_NONE, &(const adept_form){pack, {0, 0, 1}, {0, 0, 2}, NOTHING, NULL, NULL}},
-    {"aten::_pad_packed_sequence", ADEPT_CAST_NONE, &(const adept_form){pad, {0, 0, 2}, {0, 0, 1}, NOTHING, NULL, NULL}},
-    {"aten::pad_sequence", ADEPT_CAST_NONE, &(const adept_form){pad_sequence, {0, 0, 2}, {0, 0, 1}, NOTHING, NULL, NULL}},
+    {"aten::_pack_padded_sequence", ADEPT_CAST_NONE,
+     &(const adept_form){pack, {0, 0, 1}, {0, 0, 2}, NOTHING, NULL, NULL}},
+    {"aten::_pad_packed_sequence", ADEPT_CAST_NONE,
+     &(const adept_form){pad, {0, 0, 2}, {0, 0, 1}, NOTHING, NULL, NULL}},
+    {"aten::pad_sequence", ADEPT_CAST_NONE,
+     &(const adept_form){pad_sequence, {0, 0, 2}, {0, 0, 1}, NOTHING, NULL, NULL}},
     {0},
 };
 
@@ -207,8 +211,9 @@ static int64_t positions(adept_call *c, int64_t size, int64_t kernel, const char
 {
     int64_t s = adept_arg_int(c, stride, 1), p = adept_arg_int(c, pad, 0), d = adept_arg_int(c, dilation, 1);
     const int64_t most = INT32_MAX;
-    if (adept_call_refuse(c, s < 1 || s > most || p < 0 || p > most || d < 1 || d > most || kernel < 1 ||
-                                 kernel > most / d || size < 0 || size > most || size + 2 * p < d * (kernel - 1) + 1,
+    if (adept_call_refuse(c,
+                          s < 1 || s > most || p < 0 || p > most || d < 1 || d > most || kernel < 1 ||
+                              kernel > most / d || size < 0 || size > most || size + 2 * p < d * (kernel - 1) + 1,
                           "a window of %lld does not fit into %lld", (long long)kernel, (long long)size))
         return 0;
     return (size + 2 * p - d * (kernel - 1) - 1) / s + 1;
@@ -223,11 +228,11 @@ static deform read_deform(adept_call *c)
                 .bias = adept_arg_tensor(c, "bias"),
                 .groups = adept_arg_int(c, "groups", 1),
                 .masked = adept_arg_bool(c, "use_mask", false)};
-    if (!adept_call_ok(c) || adept_call_refuse(c, v.x->ndim != 4 || v.weight->ndim != 4 || v.offset->ndim != 4 ||
-                                                      v.groups < 1 || v.x->dims[1] % v.groups != 0 ||
-                                                      v.x->dims[1] / v.groups != v.weight->dims[1],
-                                               "input %s and weight %s do not fit", adept_call_shape(c, v.x),
-                                               adept_call_shape(c, v.weight)))
+    if (!adept_call_ok(c) ||
+        adept_call_refuse(c,
+                          v.x->ndim != 4 || v.weight->ndim != 4 || v.offset->ndim != 4 || v.groups < 1 ||
+                              v.x->dims[1] % v.groups != 0 || v.x->dims[1] / v.groups != v.weight->dims[1],
+                          "input %s and weight %s do not fit", adept_call_shape(c, v.x), adept_call_shape(c, v.weight)))
         return v;
     v.out[0] = positions(c, v.x->dims[2], v.weight->dims[2], "stride_h", "pad_h", "dilation_h");
     v.out[1] = positions(c, v.x->dims[3], v.weight->dims[3], "stride_w", "pad_w", "dilation_w");
@@ -269,7 +274,8 @@ static void deform_cost(adept_call *c, adept_cost *cost)
     adept_gemm_backward(cost, &g);
     if (x_wanted)
         adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, sample * n, columns + where, adept_tensor_bytes(v.x));
-    if (where_wanted) adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, 2 * sample * n, columns + x_bytes + where, where);
+    if (where_wanted)
+        adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, 2 * sample * n, columns + x_bytes + where, where);
     if (adept_cost_wants_grad(cost, v.weight) && where > 0) /* the columns are not kept: they are sampled again */
         adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, sample * n, x_bytes + where, columns);
     adept_bias_gradient(cost, v.bias, out, false);

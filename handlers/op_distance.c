@@ -1,6 +1,6 @@
-/* Distances between vectors, and losses that are made of them or of margins. FLOPs of an element of a vector: difference,
- * power, sum, and what else the row's comment names; the backward as in derivatives.yaml, or of the operators that
- * PyTorch composes the loss of, one kernel each. */
+/* Distances between vectors, and losses that are made of them or of margins. FLOPs of an element of a vector:
+ * difference, power, sum, and what else the row's comment names; the backward as in derivatives.yaml, or of the
+ * operators that PyTorch composes the loss of, one kernel each. */
 #include "elementwise_cost.h"
 #include "form.h"
 #include <string.h>

@@ -1,6 +1,7 @@
-/* Fourier transforms, torch.fft, stft and istft. A complex transform of N points is 5 N log2 N FLOPs, one of real numbers
- * half of that: what FFTW counts by (Frigo, Johnson: The Design and Implementation of FFTW3, 2005). Of several
- * dimensions N is the product of their sizes. Complex numbers are two words. The backward is a transform the other way. */
+/* Fourier transforms, torch.fft, stft and istft. A complex transform of N points is 5 N log2 N FLOPs, one of real
+ * numbers half of that: what FFTW counts by (Frigo, Johnson: The Design and Implementation of FFTW3, 2005). Of several
+ * dimensions N is the product of their sizes. Complex numbers are two words. The backward is a transform the other way.
+ */
 #include "elementwise_cost.h"
 #include "form.h"
 #include <math.h>
@@ -178,8 +179,11 @@ static void frequencies(adept_call *c)
     adept_form_out(c, adept_arg_given(c, "dtype") ? adept_arg_dtype(c, "dtype") : ADEPT_F32, 1, &n);
 }
 
-#define TRANSFORM(domain, dims) \
-    &(const transform){{shape, {0, 0, 1}, {1, 0, 1}, ADEPT_FORM_KEEPS_NOTHING, work, NULL}, domain, dims}
+#define TRANSFORM(domain, dims)                                                                                        \
+    &(const transform)                                                                                                 \
+    {                                                                                                                  \
+        {shape, {0, 0, 1}, {1, 0, 1}, ADEPT_FORM_KEEPS_NOTHING, work, NULL}, domain, dims                              \
+    }
 static const adept_form moved = {adept_form_like_first, {0, 0, 1}, {0, 0, 1}, ADEPT_FORM_KEEPS_NOTHING, NULL, NULL};
 
 static const adept_op ops[] = {

@@ -10,28 +10,28 @@
 #include <string.h>
 
 typedef enum problem {
-    CHOLESKY,       /* n^3 / 3 [G 4.2.3] */
-    INVERT_FACTOR,  /* 2/3 n^3 [L potri] */
-    LU,             /* long short^2 - short^3 / 3 [L getrf]; of squares 2/3 n^3 */
-    INVERSE,        /* 2 n^3 [L getrf + getri] */
-    SOLVE,          /* LU and two triangular solves, 2 n^2 for each right-hand side */
+    CHOLESKY,      /* n^3 / 3 [G 4.2.3] */
+    INVERT_FACTOR, /* 2/3 n^3 [L potri] */
+    LU,            /* long short^2 - short^3 / 3 [L getrf]; of squares 2/3 n^3 */
+    INVERSE,       /* 2 n^3 [L getrf + getri] */
+    SOLVE,         /* LU and two triangular solves, 2 n^2 for each right-hand side */
     TWO_SUBSTITUTIONS,
     ONE_SUBSTITUTION, /* n^2 for each right-hand side [L trtrs] */
-    QR,             /* 2 long short^2 - 2/3 short^3 [L geqrf], and as much or more for Q [L orgqr] */
-    REFLECTORS,     /* Q of its reflectors [L orgqr] */
-    APPLY,          /* Q times another matrix [L ormqr] */
-    LEAST_SQUARES,  /* QR, Q^T B, back substitution [G 5.3.2] */
-    SVD,            /* 6 long short^2 + 20 short^3; 4 long^2 short + 22 short^3 with all of U [G 8.6.3] */
-    SINGULAR,       /* 2 long short^2 + 2 short^3 [G 8.6.3] */
-    EIGH,           /* 9 n^3 [G 8.3.3] */
-    EIGH_VALUES,    /* 4/3 n^3 [G 8.3.1] */
-    EIG,            /* 25 n^3 [G 7.5.6] */
-    EIG_VALUES,     /* 10 n^3 [G 7.5.6] */
-    PSEUDO_INVERSE, /* SVD and two products */
-    EXPONENTIAL,    /* Taylor of degree 18 in 5 products (Bader, Blanes, Casas 2019), as PyTorch; squarings of large
-                       norms are not known */
-    POWER,          /* repeated squaring */
-    UNPACK          /* copies */
+    QR,               /* 2 long short^2 - 2/3 short^3 [L geqrf], and as much or more for Q [L orgqr] */
+    REFLECTORS,       /* Q of its reflectors [L orgqr] */
+    APPLY,            /* Q times another matrix [L ormqr] */
+    LEAST_SQUARES,    /* QR, Q^T B, back substitution [G 5.3.2] */
+    SVD,              /* 6 long short^2 + 20 short^3; 4 long^2 short + 22 short^3 with all of U [G 8.6.3] */
+    SINGULAR,         /* 2 long short^2 + 2 short^3 [G 8.6.3] */
+    EIGH,             /* 9 n^3 [G 8.3.3] */
+    EIGH_VALUES,      /* 4/3 n^3 [G 8.3.1] */
+    EIG,              /* 25 n^3 [G 7.5.6] */
+    EIG_VALUES,       /* 10 n^3 [G 7.5.6] */
+    PSEUDO_INVERSE,   /* SVD and two products */
+    EXPONENTIAL,      /* Taylor of degree 18 in 5 products (Bader, Blanes, Casas 2019), as PyTorch; squarings of large
+                         norms are not known */
+    POWER,            /* repeated squaring */
+    UNPACK            /* copies */
 } problem;
 
 typedef struct algebra {
@@ -43,8 +43,8 @@ typedef struct algebra {
      *   w n complex ones  v A, complex  p k of type i32  i one of type i32  n one of type i64
      *   d one number  r a real one  e nothing */
     const char *results;
-    int matrix, other;  /* positions of A and of the right-hand side */
-    double products;    /* backward, in products of A's size, or n x n by B's */
+    int matrix, other; /* positions of A and of the right-hand side */
+    double products;   /* backward, in products of A's size, or n x n by B's */
     bool by_other;
 } algebra;
 
@@ -149,27 +149,67 @@ static void put_result(adept_call *c, const sizes *s, char letter)
     adept_dtype dtype = s->a->dtype, real = adept_elem_real_type(dtype), complex = adept_elem_complex_type(dtype);
     int64_t m = s->rows, n = s->cols, k = s->small, tall = s->full ? m : k, wide = s->full ? n : k;
     switch (letter) {
-    case 'A': put(c, s, dtype, 2, m, n); break;
-    case 'T': put(c, s, dtype, 2, n, m); break;
-    case 'B': put_solution(c, s); break;
+    case 'A':
+        put(c, s, dtype, 2, m, n);
+        break;
+    case 'T':
+        put(c, s, dtype, 2, n, m);
+        break;
+    case 'B':
+        put_solution(c, s);
+        break;
     case 'Q':
-    case 'U': put(c, s, dtype, 2, m, tall); break;
-    case 'R': put(c, s, dtype, 2, tall, n); break;
-    case 'V': put(c, s, dtype, 2, wide, n); break;
-    case 'W': put(c, s, dtype, 2, n, wide); break;
-    case 'P': put(c, s, dtype, 2, m, m); break;
-    case 'L': put(c, s, dtype, 2, m, k); break;
-    case 'K': put(c, s, dtype, 2, k, n); break;
-    case 's': put(c, s, real, 1, k, 0); break;
-    case 't': put(c, s, dtype, 1, k, 0); break;
-    case 'w': put(c, s, complex, 1, n, 0); break;
-    case 'v': put(c, s, complex, 2, n, n); break;
-    case 'p': put(c, s, ADEPT_I32, 1, k, 0); break;
-    case 'i': put(c, s, ADEPT_I32, 0, 0, 0); break;
-    case 'n': put(c, s, ADEPT_I64, 0, 0, 0); break;
-    case 'd': put(c, s, dtype, 0, 0, 0); break;
-    case 'r': put(c, s, real, 0, 0, 0); break;
-    default: adept_form_out(c, dtype, 1, (const int64_t[]){0}); break;
+    case 'U':
+        put(c, s, dtype, 2, m, tall);
+        break;
+    case 'R':
+        put(c, s, dtype, 2, tall, n);
+        break;
+    case 'V':
+        put(c, s, dtype, 2, wide, n);
+        break;
+    case 'W':
+        put(c, s, dtype, 2, n, wide);
+        break;
+    case 'P':
+        put(c, s, dtype, 2, m, m);
+        break;
+    case 'L':
+        put(c, s, dtype, 2, m, k);
+        break;
+    case 'K':
+        put(c, s, dtype, 2, k, n);
+        break;
+    case 's':
+        put(c, s, real, 1, k, 0);
+        break;
+    case 't':
+        put(c, s, dtype, 1, k, 0);
+        break;
+    case 'w':
+        put(c, s, complex, 1, n, 0);
+        break;
+    case 'v':
+        put(c, s, complex, 2, n, n);
+        break;
+    case 'p':
+        put(c, s, ADEPT_I32, 1, k, 0);
+        break;
+    case 'i':
+        put(c, s, ADEPT_I32, 0, 0, 0);
+        break;
+    case 'n':
+        put(c, s, ADEPT_I64, 0, 0, 0);
+        break;
+    case 'd':
+        put(c, s, dtype, 0, 0, 0);
+        break;
+    case 'r':
+        put(c, s, real, 0, 0, 0);
+        break;
+    default:
+        adept_form_out(c, dtype, 1, (const int64_t[]){0});
+        break;
     }
 }
 
@@ -233,27 +273,48 @@ static double flops_of_one(adept_call *c, const sizes *s)
 {
     double n = s->n, high = s->high, low = s->low, geqrf = 2 * high * low * low - 2 * cube(low) / 3;
     switch (row_of(c)->problem) {
-    case CHOLESKY: return cube(n) / 3;
-    case INVERT_FACTOR: return 2 * cube(n) / 3;
-    case LU: return lu_flops(high, low);
-    case INVERSE: return 2 * cube(n);
-    case SOLVE: return lu_flops(n, n) + 2 * n * n * s->columns;
-    case TWO_SUBSTITUTIONS: return 2 * n * n * s->columns;
-    case ONE_SUBSTITUTION: return n * n * s->columns;
-    case QR: return geqrf + (strchr(row_of(c)->results, 'Q') ? orgqr_flops(s->m, s->full ? s->m : low, low) : 0);
-    case REFLECTORS: return orgqr_flops(s->m, n, n);
-    case APPLY: return 4 * s->m * s->columns * low - 2 * s->columns * low * low;
-    case LEAST_SQUARES: return geqrf + (4 * s->m * low - 2 * low * low + low * low) * s->columns;
-    case SVD: return svd_flops(s);
-    case SINGULAR: return 2 * high * low * low + 2 * cube(low);
-    case EIGH: return 9 * cube(n);
-    case EIGH_VALUES: return 4 * cube(n) / 3;
-    case EIG: return 25 * cube(n);
-    case EIG_VALUES: return 10 * cube(n);
-    case PSEUDO_INVERSE: return svd_flops(s) + s->n * low + 2 * s->m * s->n * low;
-    case EXPONENTIAL: return 5 * 2 * cube(n);
-    case POWER: return power_products(c) * 2 * cube(n) + (adept_arg_int(c, "n", 1) < 0 ? 2 * cube(n) : 0);
-    case UNPACK: break;
+    case CHOLESKY:
+        return cube(n) / 3;
+    case INVERT_FACTOR:
+        return 2 * cube(n) / 3;
+    case LU:
+        return lu_flops(high, low);
+    case INVERSE:
+        return 2 * cube(n);
+    case SOLVE:
+        return lu_flops(n, n) + 2 * n * n * s->columns;
+    case TWO_SUBSTITUTIONS:
+        return 2 * n * n * s->columns;
+    case ONE_SUBSTITUTION:
+        return n * n * s->columns;
+    case QR:
+        return geqrf + (strchr(row_of(c)->results, 'Q') ? orgqr_flops(s->m, s->full ? s->m : low, low) : 0);
+    case REFLECTORS:
+        return orgqr_flops(s->m, n, n);
+    case APPLY:
+        return 4 * s->m * s->columns * low - 2 * s->columns * low * low;
+    case LEAST_SQUARES:
+        return geqrf + (4 * s->m * low - 2 * low * low + low * low) * s->columns;
+    case SVD:
+        return svd_flops(s);
+    case SINGULAR:
+        return 2 * high * low * low + 2 * cube(low);
+    case EIGH:
+        return 9 * cube(n);
+    case EIGH_VALUES:
+        return 4 * cube(n) / 3;
+    case EIG:
+        return 25 * cube(n);
+    case EIG_VALUES:
+        return 10 * cube(n);
+    case PSEUDO_INVERSE:
+        return svd_flops(s) + s->n * low + 2 * s->m * s->n * low;
+    case EXPONENTIAL:
+        return 5 * 2 * cube(n);
+    case POWER:
+        return power_products(c) * 2 * cube(n) + (adept_arg_int(c, "n", 1) < 0 ? 2 * cube(n) : 0);
+    case UNPACK:
+        break;
     }
     return 0;
 }
@@ -274,8 +335,14 @@ static double backward_flops(adept_call *c)
     return (adept_dtype_is_complex(s.a->dtype) ? 4 : 1) * s.batch * products * one;
 }
 
-#define FORM(keeps) {shape, {0, 0, 1}, {0, 0, 1}, keeps, forward_flops, backward_flops}
-#define NO_GRADIENT {shape, {0, 0, 1}, {0, 0, 0}, 0, forward_flops, NULL}
+#define FORM(keeps)                                                                                                    \
+    {                                                                                                                  \
+        shape, {0, 0, 1}, {0, 0, 1}, keeps, forward_flops, backward_flops                                              \
+    }
+#define NO_GRADIENT                                                                                                    \
+    {                                                                                                                  \
+        shape, {0, 0, 1}, {0, 0, 0}, 0, forward_flops, NULL                                                            \
+    }
 enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
 
 /* L^-H (L^H dL, half of it) L^-1: a product and two triangular solves */
@@ -294,8 +361,7 @@ static const adept_op ops[] = {
     {"aten::cholesky aten::linalg_cholesky", ADEPT_CAST_FP32, &cholesky},
     {"aten::linalg_cholesky_ex", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), CHOLESKY, "Ai", 0, -1, 2, false}},
     {"aten::cholesky_inverse", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), INVERT_FACTOR, "A", 0, -1, 3, false}},
-    {"aten::cholesky_solve", ADEPT_CAST_FP32,
-     &(const algebra){FORM(BOTH), TWO_SUBSTITUTIONS, "B", 1, 0, 4, true}},
+    {"aten::cholesky_solve", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), TWO_SUBSTITUTIONS, "B", 1, 0, 4, true}},
     {"aten::inverse aten::linalg_inv", ADEPT_CAST_FP32, &inverse},
     {"aten::linalg_inv_ex", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), INVERSE, "Ai", 0, -1, 2, false}},
     {"aten::det aten::linalg_det aten::logdet", ADEPT_CAST_FP32, &determinant},
@@ -304,31 +370,33 @@ static const adept_op ops[] = {
     {"aten::linalg_solve_ex", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), SOLVE, "Bi", 0, 1, 2, true}},
     {"aten::linalg_solve_triangular", ADEPT_CAST_FP32,
      &(const algebra){FORM(BOTH), ONE_SUBSTITUTION, "B", 0, 1, 1.5, true}},
-    {"aten::triangular_solve", ADEPT_CAST_FP32,
-     &(const algebra){FORM(BOTH), ONE_SUBSTITUTION, "BA", 1, 0, 1.5, true}},
+    {"aten::triangular_solve", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), ONE_SUBSTITUTION, "BA", 1, 0, 1.5, true}},
     {"aten::linalg_lu", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), LU, "PLK", 0, -1, 4, false}},
     {"aten::linalg_lu_factor", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), LU, "Ap", 0, -1, 4, false}},
     {"aten::linalg_lu_factor_ex aten::_lu_with_info", ADEPT_CAST_FP32,
      &(const algebra){FORM(RESULTS), LU, "Api", 0, -1, 4, false}},
     {"aten::lu_unpack", ADEPT_CAST_NONE, &(const algebra){FORM(NOTHING), UNPACK, "PLK", 0, -1, 0, false}},
-    {"aten::linalg_lu_solve", ADEPT_CAST_FP32,
-     &(const algebra){FORM(BOTH), TWO_SUBSTITUTIONS, "B", 0, 2, 3, true}},
+    {"aten::linalg_lu_solve", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), TWO_SUBSTITUTIONS, "B", 0, 2, 3, true}},
     {"aten::lu_solve", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), TWO_SUBSTITUTIONS, "B", 1, 0, 3, true}},
     {"aten::linalg_ldl_factor", ADEPT_CAST_FP32, &(const algebra){NO_GRADIENT, CHOLESKY, "Ap", 0, -1, 0, false}},
-    {"aten::linalg_ldl_factor_ex", ADEPT_CAST_FP32,
-     &(const algebra){NO_GRADIENT, CHOLESKY, "Api", 0, -1, 0, false}},
-    {"aten::linalg_ldl_solve", ADEPT_CAST_FP32,
-     &(const algebra){NO_GRADIENT, TWO_SUBSTITUTIONS, "B", 0, 2, 0, true}},
+    {"aten::linalg_ldl_factor_ex", ADEPT_CAST_FP32, &(const algebra){NO_GRADIENT, CHOLESKY, "Api", 0, -1, 0, false}},
+    {"aten::linalg_ldl_solve", ADEPT_CAST_FP32, &(const algebra){NO_GRADIENT, TWO_SUBSTITUTIONS, "B", 0, 2, 0, true}},
     /* R dR^H - dQ^H Q, (dQ + Q M) R^-H */
     {"aten::qr aten::linalg_qr", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), QR, "QR", 0, -1, 3.5, false}},
     {"aten::geqrf", ADEPT_CAST_FP32, &(const algebra){NO_GRADIENT, QR, "At", 0, -1, 0, false}},
     {"aten::linalg_householder_product aten::orgqr", ADEPT_CAST_FP32,
      &(const algebra){FORM(BOTH), REFLECTORS, "A", 0, -1, 4, false}},
-    {"aten::ormqr", ADEPT_CAST_FP32, &(const algebra){{adept_form_like_third, {0, 0, 1}, {0, 0, 0}, NOTHING, forward_flops, NULL},
-                      APPLY, "", 0, 2, 0, true}},
+    {"aten::ormqr", ADEPT_CAST_FP32,
+     &(const algebra){
+         {adept_form_like_third, {0, 0, 1}, {0, 0, 0}, NOTHING, forward_flops, NULL}, APPLY, "", 0, 2, 0, true}},
     {"aten::linalg_lstsq", ADEPT_CAST_FP32,
      &(const algebra){{shape_least_squares, {0, 0, 1}, {0, 0, 1}, BOTH, forward_flops, backward_flops},
-                      LEAST_SQUARES, "B", 0, 1, 4, false}},
+                      LEAST_SQUARES,
+                      "B",
+                      0,
+                      1,
+                      4,
+                      false}},
     /* U^H dU, dV^H V, U (...) V^H */
     {"aten::svd", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), SVD, "UsW", 0, -1, 4, false}},
     {"aten::linalg_svd", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), SVD, "UsV", 0, -1, 4, false}},

@@ -1,5 +1,5 @@
-/* Matrices made of vectors and of other matrices, and numbers made of matrices: diagonals, Kronecker and cross products,
- * covariances, norms. */
+/* Matrices made of vectors and of other matrices, and numbers made of matrices: diagonals, Kronecker and cross
+ * products, covariances, norms. */
 #include "elementwise_cost.h"
 #include "form.h"
 #include "gemm_cost.h"
@@ -245,9 +245,14 @@ static double tensorsolve_flops(adept_call *c)
 enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
 
 /* elements that are placed: a copy each way */
-#define PLACED(shape) &(const adept_form){shape, {0, 0, 1}, {0, 0, 1}, NOTHING, NULL, NULL}
+#define PLACED(shape)                                                                                                  \
+    &(const adept_form)                                                                                                \
+    {                                                                                                                  \
+        shape, {0, 0, 1}, {0, 0, 1}, NOTHING, NULL, NULL                                                               \
+    }
 
-static const adept_form cross_row = {cross, {3, 0, 1}, {6, 0, 2}, ARGUMENTS, NULL, NULL}; /* two products, a difference */
+static const adept_form cross_row = {cross,     {3, 0, 1}, {6, 0, 2},
+                                     ARGUMENTS, NULL,      NULL}; /* two products, a difference */
 
 static const adept_op ops[] = {
     {"aten::diag", ADEPT_CAST_NONE, PLACED(diag)},
@@ -276,7 +281,8 @@ static const adept_handler_case cases[] = {
      .call = "aten::diag(self=f32:3*, diagonal=1) -> f32:4x4",
      .forward = {.read = 12, .written = 64},
      .backward = {.read = 64, .written = 12}},
-    {.name = "and taken out again", .call = "aten::diag(self=f32:3x5, diagonal=-1) -> f32:2",
+    {.name = "and taken out again",
+     .call = "aten::diag(self=f32:3x5, diagonal=-1) -> f32:2",
      .forward = {.read = 60, .written = 8}},
     {.name = "Kronecker product: a product for each of 48 elements",
      .call = "aten::kron(self=f32:2x3, other=f32:4x2) -> f32:8x6",

@@ -1,5 +1,5 @@
-/* Images sampled where another tensor says, or put back where pooling took them from: grid_sampler, affine_grid_generator,
- * max_unpool, fractional pooling. */
+/* Images sampled where another tensor says, or put back where pooling took them from: grid_sampler,
+ * affine_grid_generator, max_unpool, fractional pooling. */
 #include "elementwise_cost.h"
 #include "form.h"
 #include "gemm_cost.h"
@@ -15,9 +15,9 @@ static void grid_sampler(adept_call *c)
     const adept_tensor *x = adept_form_tensor(c, 0), *grid = adept_form_tensor(c, 1);
     int64_t dims[ADEPT_MAX_DIMS];
     int n = x->ndim;
-    if (adept_call_refuse(c, n < 4 || n > 5 || grid->ndim != n || grid->dims[n - 1] != n - 2 ||
-                                 grid->dims[0] != x->dims[0],
-                          "grid %s does not fit %s", adept_call_shape(c, grid), adept_call_shape(c, x)))
+    if (adept_call_refuse(
+            c, n < 4 || n > 5 || grid->ndim != n || grid->dims[n - 1] != n - 2 || grid->dims[0] != x->dims[0],
+            "grid %s does not fit %s", adept_call_shape(c, grid), adept_call_shape(c, x)))
         return;
     memcpy(dims, x->dims, sizeof dims);
     for (int d = 2; d < n; d++)
@@ -135,10 +135,9 @@ static void affine_shape(adept_call *c)
     const adept_tensor *theta = adept_arg_tensor(c, "theta");
     int64_t size[ADEPT_MAX_DIMS], dims[ADEPT_MAX_DIMS];
     int n = adept_arg_ints(c, "size", size, ADEPT_MAX_DIMS);
-    if (!adept_call_ok(c) || adept_call_refuse(c, n < 4 || n > 5 || theta->ndim != 3 || theta->dims[1] != n - 2 ||
-                                                      theta->dims[2] != n - 1,
-                                               "maps %s do not fit an image of %d dimensions",
-                                               adept_call_shape(c, theta), n))
+    if (!adept_call_ok(c) ||
+        adept_call_refuse(c, n < 4 || n > 5 || theta->ndim != 3 || theta->dims[1] != n - 2 || theta->dims[2] != n - 1,
+                          "maps %s do not fit an image of %d dimensions", adept_call_shape(c, theta), n))
         return;
     dims[0] = theta->dims[0];
     for (int d = 2; d < n; d++)
@@ -152,7 +151,8 @@ static void affine_cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *theta = adept_arg_tensor(c, "theta"), *out = adept_result_tensor(c, 0);
     double maps = (double)theta->dims[0], columns = (double)theta->dims[2], size = adept_dtype_bytes(out->dtype);
-    double pixels = maps > 0 ? (double)adept_tensor_numel(out) / (maps * (columns - 1)) : 0, n = maps * pixels * columns;
+    double pixels = maps > 0 ? (double)adept_tensor_numel(out) / (maps * (columns - 1)) : 0,
+           n = maps * pixels * columns;
     if (n == 0) return;
     adept_cost_stream(cost, ADEPT_FORWARD, out->dtype, n, n, 0, n * size, columns);
     adept_gemm_cost(cost, &(adept_gemm){.dtype = out->dtype,
@@ -170,7 +170,8 @@ static const adept_handler_case affine_cases[] = {
      * 3 x 20 by 20 x 2 and keeps the grid. */
     {.name = "two maps",
      .call = "aten::affine_grid_generator(theta=f32:2x2x3*, size=[2,3,4,5], align_corners=false) -> f32:2x4x5x2",
-     .forward = {.gemm = 480, .alu = 120, .read = 480 + 48, .written = 480 + 320, .launches = 4, .product = {20, 2, 3, 2}},
+     .forward =
+         {.gemm = 480, .alu = 120, .read = 480 + 48, .written = 480 + 320, .launches = 4, .product = {20, 2, 3, 2}},
      .backward = {.gemm = 480, .read = 480 + 320, .written = 48, .saved = 480}},
     {0},
 };

@@ -1,5 +1,5 @@
-/* Quantiles, histograms, draws by weight, differences along a dimension, and what else is taken of numbers: a few passes
- * over them. */
+/* Quantiles, histograms, draws by weight, differences along a dimension, and what else is taken of numbers: a few
+ * passes over them. */
 #include "elementwise_cost.h"
 #include "form.h"
 #include <math.h>
@@ -258,8 +258,7 @@ static const adept_op ops[] = {
     {"aten::histc", ADEPT_CAST_NONE, &(const adept_form){histc, {4, 0, 2}, {0, 0, 0}, NOTHING, NULL, NULL}},
     {"aten::histogram", ADEPT_CAST_NONE, &(const adept_form){histogram, {4, 0, 2}, {0, 0, 0}, NOTHING, NULL, NULL}},
     /* normalise, running sum, draw, search */
-    {"aten::multinomial", ADEPT_CAST_NONE,
-     &(const adept_form){multinomial, {4, 2, 4}, {0, 0, 0}, NOTHING, NULL, NULL}},
+    {"aten::multinomial", ADEPT_CAST_NONE, &(const adept_form){multinomial, {4, 2, 4}, {0, 0, 0}, NOTHING, NULL, NULL}},
     {"aten::isin", ADEPT_CAST_NONE, &(const adept_form){isin, {4, 1, 3}, {0, 0, 0}, NOTHING, NULL, NULL}},
     {"aten::frexp", ADEPT_CAST_NONE, &(const adept_form){frexp_parts, {2, 0, 1}, {1, 1, 2}, RESULTS, NULL, NULL}},
     {"aten::polygamma aten::special_polygamma", ADEPT_CAST_NONE,
@@ -274,8 +273,7 @@ static const adept_op ops[] = {
     {"aten::embedding_renorm", ADEPT_CAST_NONE, &(const adept_form){renorm, {3, 0, 2}, {0, 0, 0}, NOTHING, NULL, NULL}},
     {"aten::sum_to_size", ADEPT_CAST_NONE, &(const adept_form){sum_to_size, {1, 0, 1}, {0, 0, 1}, NOTHING, NULL, NULL}},
     {"aten::logspace", ADEPT_CAST_NONE, &(const adept_form){logspace, {3, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL}},
-    {"aten::chalf", ADEPT_CAST_NONE,
-     &(const adept_form){to_half_complex, {0, 0, 1}, {0, 0, 1}, NOTHING, NULL, NULL}},
+    {"aten::chalf", ADEPT_CAST_NONE, &(const adept_form){to_half_complex, {0, 0, 1}, {0, 0, 1}, NOTHING, NULL, NULL}},
     {"aten::narrow_copy", ADEPT_CAST_NONE, &(const adept_form){narrow_copy, {0, 0, 1}, {0, 0, 2}, NOTHING, NULL, NULL}},
     {"aten::segment_reduce", ADEPT_CAST_FP32, &(const adept_form){segments, {1, 0, 1}, {2, 0, 1}, BOTH, NULL, NULL}},
     {0},

@@ -431,7 +431,8 @@ def report(cases, args):
 
 HEADER = """# Operators
 
-What `adept` knows of PyTorch's operators, written by `tools/zoo/check_operators.py` with %s.
+What `adept` knows of PyTorch's operators, written by `tools/zoo/check_operators.py`
+with %s.
 Each operator is traced with the sample inputs of PyTorch's own tests, up to three of them, and
 profiled, backward too where it has one. Its shapes must be those that PyTorch computes.
 FLOPs of matrix products and convolutions equal those of a TorchDispatchMode to 1e-6.
