@@ -10,7 +10,7 @@ inside() { chroot "$root" env -i LC_ALL=C DEBIAN_FRONTEND=noninteractive PATH=/u
 inbox=$root/tmp/adept-packages
 rm -rf "$inbox"
 mkdir -p "$inbox"
-cp "$build"/libadept_*.deb "$build"/libadept-dev_*.deb "$build"/adept_*.deb "$inbox"
+cp "$build"/libadept_*.deb "$build"/libadept-dev_*.deb "$build"/adept_*.deb "$build"/python3-adept_*.deb "$inbox"
 for optional in adept-torch adept-slurm; do
     cp "$build/$optional"_*.deb "$inbox" 2>/dev/null || echo "packages: built without $optional"
 done
@@ -52,12 +52,14 @@ inside sh -c "apt-get install -y -q --no-install-recommends libcjson-dev libzip-
     { cat "$inbox/log" >&2; fail "what libadept.a needs does not install"; }
 inside sh -c "cc -std=c11 $in/consumer.c -o $in/consumer \$(pkg-config --static --cflags --libs adept | sed s/-ladept/-l:libadept.a/) &&
     ! ldd $in/consumer | grep libadept && $in/consumer $in/mlp.profile.json" || fail "a program does not build or run with libadept.a"
-if inside sh -c 'command -v python3' >/dev/null; then
-    inside env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=/usr/share/adept/python python3 -c "
+inside sh -c "apt-get install -y -q --no-install-recommends $in/python3-adept_*.deb" >"$inbox/log" 2>&1 ||
+    { cat "$inbox/log" >&2; fail "python3-adept does not install"; }
+inside env PYTHONDONTWRITEBYTECODE=1 python3 -c "
 import adept
 e = adept.Oracle(adept.Workload.open('$in/mlp.profile.json'), adept.Gpu.open('a100')).predict(gpus=2)
-assert e.step_time_s > 0 and e.power_avg_w > 0, e" || fail "the Python binding"
-fi
+assert e.step_time_s > 0 and e.power_avg_w > 0, e
+r = adept.predict('$in/mlp.profile.json', gpu='a100', gpus=2)
+assert abs(r.step_time_s / e.step_time_s - 1) < 1e-9 and r.layers, r" || fail "the Python package"
 
 # A slurmctld without munge and nodes, for as long as it takes to load the plugin.
 slurmctld_loads() {
@@ -88,7 +90,7 @@ if ls "$inbox"/adept-slurm_*.deb >/dev/null 2>&1; then
     slurmctld_loads || { tail -n 20 "$inbox/slurmctld.log" >&2; fail "slurmctld does not load the plugin"; }
 fi
 
-inside sh -c 'dpkg --purge $(dpkg-query -W -f "\${Package} " adept-slurm adept-torch adept libadept-dev libadept 2>/dev/null)' >/dev/null || fail "cannot be removed"
+inside sh -c 'dpkg --purge $(dpkg-query -W -f "\${Package} " python3-adept adept-slurm adept-torch adept libadept-dev libadept 2>/dev/null)' >/dev/null || fail "cannot be removed"
 left=$(inside find /usr /etc -name '*adept*' -not -path '/usr/share/doc/*' | head)
 [ -z "$left" ] || fail "left behind: $left"
 rm -rf "$inbox"

@@ -1,4 +1,4 @@
-"""tools/python/adept.py against the C compiler, the program and brute force. usage: test_binding.py LAYOUT ADEPT PROFILE SOURCE"""
+"""tools/python/adept/_lib.py against the C compiler, the program and brute force. usage: test_binding.py LAYOUT ADEPT PROFILE SOURCE"""
 import ctypes
 import json
 import math
@@ -11,9 +11,9 @@ import unittest
 import adept
 
 LAYOUT, ADEPT, PROFILE, SOURCE = sys.argv[1:5]
-CLASSES = {"adept_error": adept._Error, "adept_model_options": adept._ModelOptions, "adept_workload_info": adept.WorkloadInfo,
+CLASSES = {"adept_error": adept._lib._Error, "adept_model_options": adept._lib._ModelOptions, "adept_workload_info": adept.WorkloadInfo,
            "adept_gpu_info": adept.GpuInfo, "adept_request": adept.Request, "adept_estimate": adept.Estimate,
-           "adept_limit_estimate": adept.LimitEstimate, "adept_best_limits": adept.BestLimits, "adept_goal": adept._Goal,
+           "adept_limit_estimate": adept.LimitEstimate, "adept_best_limits": adept.BestLimits, "adept_goal": adept._lib._Goal,
            "adept_verdict": adept.Verdict, "adept_choice": adept.Choice}
 
 
@@ -39,13 +39,13 @@ class Binding(unittest.TestCase):
             with open("%s/%s/adept/%s.h" % (SOURCE, folder, name), encoding="utf-8") as header:
                 text += header.read()
         declared = set(re.findall(r"ADEPT_API[^;(]*?\badept_(\w+)\(", text))
-        self.assertEqual(declared, set(adept._FUNCTIONS))
+        self.assertEqual(declared, set(adept._lib._FUNCTIONS))
         self.assertIn("#define ADEPT_ABI_VERSION %d\n" % adept.ABI_VERSION, text)
         statuses = re.findall(r"^    X\((\w+), \d+, \"", text, re.M)
         for number, name in enumerate(n for n in statuses if n == "OK" or n.startswith("E_")):
             self.assertEqual(getattr(adept, name), number, name)
-        for names in re.findall(r"^(?:typedef )?enum [a-z_]*\s?\{ (ADEPT_[A-Z_, ]+) \}", text, re.M):
-            for number, name in enumerate(names.split(", ")):
+        for names in re.findall(r"^(?:typedef )?enum [a-z_]*\s?\{\s+(ADEPT_[A-Z_,\s]+?)\s+\}", text, re.M):
+            for number, name in enumerate(re.split(r",\s+", names)):
                 self.assertEqual(getattr(adept, name[6:]), number, name)
         bits = re.findall(r"ADEPT_(NOTE_\w+) = (\d+)", text)
         constraints = re.search(r"#define ADEPT_CONSTRAINT_LIST(.*?)\nenum", text, re.S).group(1)

@@ -15,7 +15,7 @@ set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL libadept libadept-dev adept)
+set(CPACK_COMPONENTS_ALL libadept libadept-dev adept python3-adept)
 if(TARGET adept_torch)
   list(APPEND CPACK_COMPONENTS_ALL adept-torch)
 endif()
@@ -27,6 +27,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${component} RENAME copyright COMPONENT ${component})
 endforeach()
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/adept COMPONENT adept)
+install(FILES docs/PYTHON.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/python3-adept COMPONENT python3-adept)
 install(FILES docs/LIBRARY.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libadept-dev COMPONENT libadept-dev)
 
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/tools/packaging/debian/files.cmake)
@@ -40,7 +41,6 @@ set(CPACK_DEBIAN_LIBADEPT_PACKAGE_NAME libadept)
 set(CPACK_DEBIAN_LIBADEPT_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
-set(CPACK_DEBIAN_LIBADEPT_PACKAGE_SUGGESTS python3)
 set(CPACK_DEBIAN_LIBADEPT_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/tools/packaging/debian/triggers)
 set(CPACK_COMPONENT_LIBADEPT_DESCRIPTION "time, power and energy of a deep-learning step: library
 Predicts what a training or inference step of a model costs on a GPU,
@@ -59,6 +59,15 @@ set(CPACK_COMPONENT_ADEPT_DESCRIPTION "time, power and energy of a deep-learning
 The program adept: profiles of models, predictions on GPUs, calibration.
 Linked with the GNU Scientific Library, this binary is distributed under
 the terms of the GPL 3; its own sources are under Apache-2.0.")
+set(CPACK_DEBIAN_PYTHON3-ADEPT_PACKAGE_NAME python3-adept)
+set(CPACK_DEBIAN_PYTHON3-ADEPT_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON3-ADEPT_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON3-ADEPT_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_PYTHON3-ADEPT_PACKAGE_DEPENDS "python3 (>= 3.7), libadept (= ${PROJECT_VERSION}), adept (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_PYTHON3-ADEPT_PACKAGE_SUGGESTS python3-torch)
+set(CPACK_COMPONENT_PYTHON3-ADEPT_DESCRIPTION "time, power and energy of a deep-learning step: Python
+Predicts modules of PyTorch and files of models, compares predictions with
+the steps of a training loop, and has all of libadept.")
 set(CPACK_DEBIAN_ADEPT-TORCH_PACKAGE_NAME adept-torch)
 set(CPACK_DEBIAN_ADEPT-TORCH_PACKAGE_DEPENDS "adept (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_ADEPT-TORCH_DESCRIPTION "reads TorchScript models for adept

@@ -1,4 +1,4 @@
-"""Predictions of libadept from Python: one file over ctypes, no build step, Python 3.7 or newer.
+"""libadept over ctypes, Python 3.7 or newer.
 
     import adept
     workload = adept.Workload.open("resnet50.profile.json")
@@ -9,17 +9,30 @@
     print(choice.best, choice.verdict.time_s, choice.verdict.energy_j)
 
 The names, their meaning and the rules for threads are those of <adept/adept.h> (docs/LIBRARY.md, libadept(3)) without the prefix; errors are
-exceptions of class Error. The library is libadept.so as the system finds it, or the file named by the environment variable ADEPT_LIBRARY.
+exceptions of class Error. The library is the file named by the environment variable ADEPT_LIBRARY, the one of this package, or libadept.so
+as the system finds it.
 """
+from __future__ import annotations
+
 import ctypes
 import os
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
+from typing import Any, List, Optional, Sequence, Union
+
+__all__ = [
+    "ABI_VERSION", "OK", "E_INTERNAL", "E_NOMEM", "E_IO", "E_USAGE", "E_INVALID", "E_UNSUPPORTED", "E_FIT", "E_UNKNOWN_GPU", "E_CHECK",
+    "E_INFEASIBLE", "ALLREDUCE_RING", "ALLREDUCE_TREE", "ALLREDUCE_AUTO", "OVERLAP_AUTO", "OVERLAP_FIXED", "OVERLAP_BUCKETED",
+    "OVERLAP_NONE", "BOUND_COMPUTE", "BOUND_MEMORY", "BOUND_LAUNCH", "BOUND_COMMUNICATION", "NOTE_UNCALIBRATED", "NOTE_NO_POWER",
+    "NOTE_NO_ROOM", "NOTE_OUTSIDE", "NOTE_LIMITED", "NOTE_ABOVE_LIMIT", "NOTE_TRANSFERRED", "LEAST_TIME", "LEAST_ENERGY", "LEAST_EDP",
+    "CONSTRAINT_POWER", "CONSTRAINT_DEADLINE", "CONSTRAINT_ENERGY", "CONSTRAINT_MEMORY", "CONSTRAINT_PREDICTABLE", "Error", "Infeasible",
+    "WorkloadInfo", "GpuInfo", "Request", "Estimate", "LimitEstimate", "BestLimits", "Verdict", "Choice", "Workload", "Gpu", "Oracle",
+    "predict_many", "choose", "version_text"]
 
 ABI_VERSION = 2
 
 (OK, E_INTERNAL, E_NOMEM, E_IO, E_USAGE, E_INVALID, E_UNSUPPORTED, E_FIT, E_UNKNOWN_GPU, E_CHECK, E_INFEASIBLE) = range(11)
 ALLREDUCE_RING, ALLREDUCE_TREE, ALLREDUCE_AUTO = range(3)
-OVERLAP_AUTO, OVERLAP_FIXED, OVERLAP_BUCKETED = range(3)
+OVERLAP_AUTO, OVERLAP_FIXED, OVERLAP_BUCKETED, OVERLAP_NONE = range(4)
 BOUND_COMPUTE, BOUND_MEMORY, BOUND_LAUNCH, BOUND_COMMUNICATION = range(4)
 (NOTE_UNCALIBRATED, NOTE_NO_POWER, NOTE_NO_ROOM, NOTE_OUTSIDE, NOTE_LIMITED, NOTE_ABOVE_LIMIT,
  NOTE_TRANSFERRED) = (1 << i for i in range(7))
@@ -30,7 +43,7 @@ CONSTRAINT_POWER, CONSTRAINT_DEADLINE, CONSTRAINT_ENERGY, CONSTRAINT_MEMORY, CON
 class Error(Exception):
     """What the library refused. `status` is one of the E_ constants."""
 
-    def __init__(self, status, message):
+    def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
 
@@ -121,7 +134,7 @@ class Choice(_Struct):
 class Infeasible(Error):
     """No option meets the constraints; `choice` names the binding one."""
 
-    def __init__(self, status, message, choice):
+    def __init__(self, status: int, message: str, choice: Choice) -> None:
         super().__init__(status, message)
         self.choice = choice
 
@@ -134,9 +147,9 @@ def _text_property(name):
 
 
 for _class in (WorkloadInfo, GpuInfo):
-    for _name, _type in _class._fields_:
-        if _type is c_char_p:
-            setattr(_class, _name[1:], _text_property(_name))
+    for _field in _class._fields_:
+        if _field[1] is c_char_p:
+            setattr(_class, _field[0][1:], _text_property(_field[0]))
 
 # ---- the functions ----
 
@@ -168,12 +181,14 @@ _FUNCTIONS = {  # name: (result, arguments)
 
 
 def _load():
-    library = ctypes.CDLL(os.environ.get("ADEPT_LIBRARY") or "libadept.so.%d.%d" % divmod(ABI_VERSION, 1000))
+    name = "libadept.so.%d.%d" % divmod(ABI_VERSION, 1000)
+    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", name)
+    library = ctypes.CDLL(os.environ.get("ADEPT_LIBRARY") or (own if os.path.exists(own) else name))
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(library, "adept_" + name)
         function.restype, function.argtypes = result, arguments
     if library.adept_abi_version() != ABI_VERSION:
-        raise ImportError("libadept has ABI version %d, adept.py is for %d" % (library.adept_abi_version(), ABI_VERSION))
+        raise ImportError("libadept has ABI version %d, this package is for %d" % (library.adept_abi_version(), ABI_VERSION))
     return library
 
 
@@ -200,7 +215,7 @@ def _take_text(name, *arguments):
         _lib.adept_text_free(text)
 
 
-def version_text():
+def version_text() -> str:
     return _lib.adept_version_text().decode()
 
 
@@ -210,12 +225,12 @@ class _Handle:
     def __init__(self, pointer, free):
         self._pointer, self._free = pointer, free
 
-    def close(self):
+    def close(self) -> None:
         pointer, self._pointer = self._pointer, None
         if pointer:
             self._free(pointer)
 
-    def __del__(self):
+    def __del__(self) -> None:
         if getattr(self, "_pointer", None):
             self.close()
 
@@ -229,8 +244,9 @@ class _Handle:
 class Workload(_Handle):
     """What runs: a saved profile, or a model that torch.export saved. Keywords are the members of adept_model_options."""
 
-    def __init__(self, pointer):
+    def __init__(self, pointer: c_void_p) -> None:
         super().__init__(pointer, _lib.adept_workload_free)
+        self.source: Optional[Workload] = None  # whose graph this one uses
 
     @staticmethod
     def _options(mode=None, precision=None, optimizer=None, attention=None, batch_size=0, seq_length=0, grad_accum=0, inputs=(), allow_unsupported=False,
@@ -242,30 +258,30 @@ class Workload(_Handle):
                              _encode(optimizer_extras), texts)
 
     @classmethod
-    def open(cls, path, **options):
+    def open(cls, path: Union[str, os.PathLike[str]], **options: Any) -> Workload:
         pointer = c_void_p()
         _call("workload_open", byref(pointer), _encode(path), byref(cls._options(**options)))
         return cls(pointer)
 
     @classmethod
-    def read(cls, data, name="memory", **options):
+    def read(cls, data: Union[str, bytes], name: str = "memory", **options: Any) -> Workload:
         pointer = c_void_p()
         data = data.encode("utf-8") if isinstance(data, str) else bytes(data)
         _call("workload_read", byref(pointer), _encode(name), data, len(data), byref(cls._options(**options)))
         return cls(pointer)
 
-    def at(self, batch_size=0, seq_length=0, **options):
+    def at(self, batch_size: int = 0, seq_length: int = 0, **options: Any) -> Workload:
         """The same model at another batch size and sequence length, or under any other options; what is not given is kept."""
         pointer = c_void_p()
         _call("workload_with", byref(pointer), self, byref(self._options(batch_size=batch_size, seq_length=seq_length, **options)))
         workload = type(self)(pointer)
-        workload.source = self  # uses its graph
+        workload.source = self
         return workload
 
-    def to_json(self):
+    def to_json(self) -> str:
         return _take_text("workload_to_json", self)
 
-    def describe(self):
+    def describe(self) -> WorkloadInfo:
         info = WorkloadInfo()
         _lib.adept_workload_describe(byref(info), self)
         info.owner = self  # its texts are the workload's
@@ -279,26 +295,26 @@ class Gpu(_Handle):
         super().__init__(pointer, _lib.adept_gpu_free)
 
     @classmethod
-    def open(cls, name_or_path):
+    def open(cls, name_or_path: Union[str, os.PathLike[str]]) -> Gpu:
         pointer = c_void_p()
         _call("gpu_open", byref(pointer), _encode(name_or_path))
         return cls(pointer)
 
     @classmethod
-    def read(cls, data, name="memory"):
+    def read(cls, data: Union[str, bytes], name: str = "memory") -> Gpu:
         pointer = c_void_p()
         data = data.encode("utf-8") if isinstance(data, str) else bytes(data)
         _call("gpu_read", byref(pointer), _encode(name), data, len(data))
         return cls(pointer)
 
     @staticmethod
-    def names():
-        found = []
+    def names() -> List[str]:
+        found: List[str] = []
         while _lib.adept_gpu_name(len(found)) is not None:
             found.append(_lib.adept_gpu_name(len(found)).decode())
         return found
 
-    def describe(self):
+    def describe(self) -> GpuInfo:
         info = GpuInfo()
         _lib.adept_gpu_describe(byref(info), self)
         info.owner = self
@@ -308,35 +324,35 @@ class Gpu(_Handle):
 class Oracle(_Handle):
     """One workload on one GPU, compiled. Keeps both."""
 
-    def __init__(self, workload, gpu, granularity=None):
+    def __init__(self, workload: Workload, gpu: Gpu, granularity: Optional[str] = None) -> None:
         pointer = c_void_p()
         _call("oracle_new", byref(pointer), workload, gpu, _encode(granularity))
         super().__init__(pointer, _lib.adept_oracle_free)
         self.workload, self.gpu = workload, gpu
 
-    def request(self, **members):
+    def request(self, **members: Any) -> Request:
         """A Request: gpus, nodes, power_limit_w, clock_hz, ... by keyword."""
         request = Request(**members)
         request._oracle = self._as_parameter_
         request.oracle = self  # lives as long as what asks it
         return request
 
-    def predict(self, **members):
+    def predict(self, **members: Any) -> Estimate:
         """The Estimate of one request."""
         estimate = Estimate()
         _call("predict_one", byref(estimate), byref(self.request(**members)))
         return estimate
 
-    def predict_json(self, **members):
+    def predict_json(self, **members: Any) -> str:
         return _take_text("predict_json", byref(self.request(**members)))
 
-    def predict_best_limits(self, **members):
+    def predict_best_limits(self, **members: Any) -> BestLimits:
         best = BestLimits()
         _call("predict_best_limits", byref(best), byref(self.request(**members)))
         return best
 
 
-def predict_many(requests, strict=True):
+def predict_many(requests: Union[Sequence[Request], ctypes.Array[Request]], strict: bool = True) -> ctypes.Array[Estimate]:
     """A ctypes array of Estimates, one for each request: a sequence of them, or a ctypes array, which is not copied. Raises what the first
     bad request caused, unless `strict` is false: then its estimate's `status` says so."""
     array = requests if isinstance(requests, ctypes.Array) else (Request * len(requests))(*requests)
@@ -349,7 +365,7 @@ def predict_many(requests, strict=True):
     return estimates
 
 
-def choose(estimates, objective=LEAST_TIME, **goal):
+def choose(estimates: Union[Sequence[Estimate], ctypes.Array[Estimate]], objective: int = LEAST_TIME, **goal: Any) -> Choice:
     """The best option: a Choice. Keywords are the members of adept_goal. Raises Infeasible."""
     array = estimates if isinstance(estimates, ctypes.Array) else (Estimate * len(estimates))(*estimates)
     choice, verdicts = Choice(), (Verdict * len(array))()

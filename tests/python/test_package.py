@@ -1,0 +1,405 @@
+"""The Python package: predictions of files and modules, sweeps, fits, and steps measured in a loop. environment: ADEPT_SOURCE_DIR"""
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+import adept
+from adept import _callback, _program
+
+try:
+    import torch
+    from torch import nn
+except ImportError:
+    torch = None
+
+PROFILE = os.path.join(os.environ["ADEPT_SOURCE_DIR"], "tests/cli/data/mlp.profile.json")
+GPU = "v100-pcie-32gb"
+
+
+def said(*arguments):
+    """What the program prints as JSON."""
+    return json.loads(subprocess.run([_program.path()] + list(arguments) + ["--json"], check=True, stdout=subprocess.PIPE).stdout.decode())
+
+
+class Files(unittest.TestCase):
+    def test_equals_the_program(self):
+        r = adept.predict(PROFILE, gpu=GPU, batch=64, precision=adept.Precision.FP16, power_limit_w=200, clock_hz=1.2e9, grad_accum=2)
+        expected = said("predict", PROFILE, "--gpu", GPU, "--batch", "64", "--precision", "fp16", "--power-limit", "200", "--clock", "1200",
+                        "--grad-accum", "2", "--by", "layer")
+        self.assertEqual(r.json, expected)
+        self.assertEqual((r.step_time_s, r.power_avg_w, r.energy_j), tuple(expected[n] for n in ("step_time_s", "power_avg_w", "energy_step_j")))
+        self.assertEqual((r.interval, r.warnings, r["mfu"]), (expected["interval"], expected["warnings"], expected["mfu"]))
+        self.assertEqual({row["path"] for row in r.layers}, {"body.fc1", "body.act", "head"})
+        self.assertTrue(math.isclose(sum(row["time_s"] for row in r.layers), r["time"]["pass_s"], rel_tol=1e-9))
+
+    def test_unknown_power_is_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            sheet = os.path.join(folder, "gpu.json")
+            with open(os.path.join(os.environ["ADEPT_SOURCE_DIR"], "hwprofiles/l4.json")) as file:
+                profile = json.load(file)
+            del profile["specs"]["tdp_w"]
+            for name in ("power_limit_min_w", "power_limit_max_w"):
+                profile["specs"].pop(name, None)
+            with open(sheet, "w") as file:
+                json.dump(profile, file)
+            r = adept.predict(PROFILE, gpu=sheet)
+        self.assertIsNone(r.power_avg_w)
+        self.assertIsNone(r.energy_j)
+        self.assertIn("mean power unknown", repr(r))
+
+    def test_notebook(self):
+        r = adept.predict(PROFILE, gpu=GPU)
+        r.json["model"]["path"] = "<script>"
+        page = r._repr_html_()
+        self.assertIn("predicted, not measured", page)
+        self.assertIn("&lt;script&gt;", page)
+        for text in r.warnings:
+            self.assertIn(adept._predict.html.escape(text), page)
+
+    def test_every_word(self):
+        for option, words in (("mode", adept.Mode), ("precision", adept.Precision), ("optimizer", adept.Optimizer),
+                              ("execution", adept.Execution), ("attention", adept.Attention), ("memory_format", adept.MemoryFormat)):
+            for word in words:
+                got = adept.predict(PROFILE, gpu="h100-sxm-80gb", **{option: word})["config"][option]
+                self.assertEqual(got, word.value)
+
+    def test_every_unit(self):
+        r = adept.predict(PROFILE, gpu=GPU, gpus=8, nodes=2, internode_bytes_per_s=25e9, internode_latency_s=1e-5, bucket_bytes=1e6,
+                          host_launch_s=2e-5)
+        expected = said("predict", PROFILE, "--gpu", GPU, "--gpus", "8", "--nodes", "2", "--internode-bandwidth", "25GB/s",
+                        "--internode-latency", "1e-5s", "--bucket-bytes", "1MB", "--host-launch", "2e-5s", "--by", "layer")
+        self.assertEqual(r.json, expected)
+
+    def test_errors(self):
+        for status, keywords in ((adept.E_UNKNOWN_GPU, {"gpu": "a1000"}), (adept.E_USAGE, {"gpu": GPU, "colour": 1}),
+                                 (adept.E_USAGE, {"gpu": GPU, "precision": "bf17"})):
+            with self.assertRaises(adept.Error) as caught:
+                adept.predict(PROFILE, **keywords)
+            self.assertEqual(caught.exception.status, status)
+            self.assertNotIn("adept: ", str(caught.exception))
+        with self.assertRaises(adept.Error) as caught:
+            adept.predict("--help", gpu=GPU)
+        self.assertEqual(caught.exception.status, adept.E_INVALID)
+        with self.assertRaises(TypeError):
+            adept.predict(PROFILE, [1], gpu=GPU)
+
+    def test_save_profile(self):
+        with tempfile.TemporaryDirectory() as folder:
+            r = adept.predict(PROFILE, gpu=GPU, batch=32, mode="infer", gpus=2)
+            again = adept.predict(r.save_profile(os.path.join(folder, "kept.json")), gpu=GPU, gpus=2)
+        self.assertEqual(again.step_time_s, r.step_time_s)
+
+    def test_sweep(self):
+        s = adept.sweep(PROFILE, vary={"gpu": [GPU, "t4"], "batch": range(32, 97, 32)}, samples=1e6, within_time_s=1e4, minimise="energy")
+        self.assertEqual({(p["gpu"], p["batch"]) for p in s.points}, {(g, b) for g in (GPU, "t4") for b in (32, 64, 96)})
+        for point in s.points:
+            self.assertEqual(point["step_time_s"], adept.predict(PROFILE, gpu=point["gpu"], batch=point["batch"]).step_time_s)
+        self.assertEqual(s.best["step_time_s"], s.points[s.best["index"]]["step_time_s"])
+        self.assertEqual(s.job["minimise"], "energy")
+        self.assertLessEqual(s.job["best"]["time_s"], 1e4)
+        self.assertIsNone(adept.sweep(PROFILE, gpu=GPU, vary={"batch": [1]}).job)
+
+    def test_calibrate(self):
+        with tempfile.TemporaryDirectory() as folder:
+            runs, fitted = os.path.join(folder, "runs.csv"), os.path.join(folder, "fit.json")
+            with open(runs, "w") as file:
+                file.write("model,batch_size,step_time_s\n")
+                for batch in (64, 128, 256, 512, 1024):
+                    file.write("%s,%d,%r\n" % (PROFILE, batch, 1.5 * adept.predict(PROFILE, gpu="t4", batch=batch).step_time_s))
+            try:
+                report = adept.calibrate(runs, gpu="t4", output=fitted, restarts=0, leave_out="none")
+            except adept.Error as error:
+                self.skipTest(str(error)) if "built without" in str(error) else self.fail(str(error))
+            self.assertEqual(report["schema_version"], 1)
+            slow, before = (adept.predict(PROFILE, gpu=g, batch=256).step_time_s for g in (fitted, "t4"))
+            self.assertGreater(slow, 1.1 * before)
+
+
+@unittest.skipIf(torch is None, "no PyTorch")
+class Modules(unittest.TestCase):
+    def predict(self, model, inputs, **keywords):
+        try:
+            return adept.predict(model, inputs, gpu=GPU, **keywords)
+        except adept.Error as error:
+            if "adept_torch.so" in str(error):
+                self.skipTest("PyTorch %s traces, and this program has no libtorch" % torch.__version__)
+            raise
+
+    def test_counts(self):
+        model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Dropout(0.1), nn.Linear(128, 10))
+        for batch in (1, 8, 32): # 1 would be a constant for PyTorch
+            for asked in (None, 5):
+                r = self.predict(model, torch.zeros(batch, 64), mode="infer", batch=asked)
+                used = asked or batch
+                self.assertEqual(r["config"]["batch_size"], used)
+                self.assertEqual(r["macs_forward"], used * (64 * 128 + 128 * 10))
+                self.assertEqual(r["model"]["params"], 64 * 128 + 128 + 128 * 10 + 10)
+        self.assertEqual([row["path"] for row in r.layers if row["flops"] > 1000], ["0", "3"])
+        self.assertIn("model Sequential;", repr(r))
+
+    def test_the_module_stays(self):
+        model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Dropout(0.5)).eval()
+        before = {name: t.clone() for name, t in model.state_dict().items()}
+        state = torch.random.get_rng_state()
+        self.predict(model, torch.zeros(4, 3, 16, 16))
+        self.assertFalse(model.training or model[1].training)
+        for name, tensor in model.state_dict().items():
+            self.assertTrue(torch.equal(tensor, before[name]), name)
+        self.assertTrue(torch.equal(torch.random.get_rng_state(), state))
+
+    def test_mode_decides(self):
+        model = nn.Sequential(nn.Linear(64, 64), nn.BatchNorm1d(64), nn.Dropout(0.1))
+        train, infer = (self.predict(model.train(flag), torch.zeros(8, 64), mode=mode) for mode in ("fwbw", "infer") for flag in (True,))
+        again = self.predict(model.eval(), torch.zeros(8, 64), mode="fwbw")
+        self.assertEqual(train["kernels"], again["kernels"])
+        self.assertGreater(train["kernels"], infer["kernels"])
+
+    def test_weights_that_do_not_exist(self):
+        model = nn.TransformerEncoder(nn.TransformerEncoderLayer(4096, 32, 16384, batch_first=True, device="meta"), 2)
+        r = self.predict(model, torch.zeros(2, 128, 4096, device="meta"), batch=4, precision="fp16")
+        self.assertEqual(r["model"]["params"], 2 * (4 * 4096 * 4096 + 4 * 4096 + 2 * 4096 * 16384 + 16384 + 4096 + 4 * 4096))
+        self.assertLess(os.path.getsize(r._model.path), 1 << 20)
+
+    def test_tied_and_keywords(self):
+        class Language(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed, self.head = nn.Embedding(100, 32), nn.Linear(32, 100, bias=False)
+                self.head.weight = self.embed.weight
+
+            def forward(self, ids, mask=None, labels=None):
+                x = self.head(self.embed(ids))
+                return x if mask is None else x * mask.unsqueeze(-1)
+
+        inputs = {"ids": torch.zeros(2, 16, dtype=torch.long), "mask": torch.zeros(2, 16)}
+        r = self.predict(Language(), inputs, batch=8)
+        self.assertEqual((r["model"]["params"], r["macs_forward"]), (3200, 8 * 16 * 3200))
+        self.assertEqual(self.predict(Language(), tuple(inputs.values()), batch=8).step_time_s, r.step_time_s)
+
+    def test_temporary_file_goes(self):
+        r = self.predict(nn.Linear(8, 8), torch.zeros(2, 8))
+        path = r._model.path
+        self.assertTrue(os.path.exists(path))
+        del r
+        self.assertFalse(os.path.exists(os.path.dirname(path)))
+
+    def test_export(self):
+        model, x = nn.Linear(8, 8), torch.zeros(2, 8)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ["m.pt"] + (["m.pt2"] if hasattr(torch, "export") else []):
+                path = adept.export(model, x, os.path.join(folder, name))
+                self.assertGreater(os.path.getsize(path), 0)
+            for name, keywords in (("m.onnx", {}), ("m.pt", {"dynamic_shapes": ()})) + ((("m.pt2", {}),) if not hasattr(torch, "export") else ()):
+                with self.assertRaises(ValueError):
+                    adept.export(model, x, os.path.join(folder, name), **keywords)
+        for wrong in (None, torch.zeros(())):
+            with self.assertRaises((TypeError, ValueError)):
+                adept.predict(model, wrong, gpu=GPU)
+
+    def test_sweep(self):
+        self.predict(nn.Linear(8, 8), torch.zeros(2, 8)) # skips
+        s = adept.sweep(nn.Linear(8, 8), torch.zeros(2, 8), gpu=GPU, vary={"batch": [2, 4]})
+        self.assertEqual([p["batch"] for p in s.points], [2, 4])
+
+    def test_measured(self):
+        model, x = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8)), torch.zeros(4, 64)
+        prediction = self.predict(model, x)
+        with tempfile.TemporaryDirectory() as folder:
+            runs = os.path.join(folder, "runs.csv")
+            for _ in range(2):
+                with adept.Callback(prediction, runs, report=None, warmup=1) as callback:
+                    for _ in range(5):
+                        model(x).sum().backward()
+                        callback.step()
+            with open(runs, newline="") as file:
+                rows = list(csv.DictReader(file))
+            profile = os.path.join(folder, rows[0]["model"])
+            self.assertEqual(sorted(os.listdir(folder)), sorted([os.path.basename(profile), "runs.csv"]))
+            self.assertEqual(adept.predict(profile, gpu=GPU).step_time_s, prediction.step_time_s)
+            self.assertTrue(0 < float(rows[0]["step_time_s"]) < 10)
+            self.assertEqual(rows[0]["torch"], torch.__version__)
+
+
+class FakeClock:
+    """Time that passes where the test says so, and a board of 200 W."""
+
+    def __init__(self, test):
+        self.now_s, self.watts = 0.0, 200.0
+        for name, what in (("_now_s", lambda: self.now_s), ("_EnergyMeter", lambda gpus: self)):
+            patch = mock.patch.object(_callback, name, what)
+            patch.start()
+            test.addCleanup(patch.stop)
+
+    def read_j(self):
+        return self.now_s * self.watts if self.watts else None
+
+
+class Callbacks(unittest.TestCase):
+    def setUp(self):
+        self.clock, self.said = FakeClock(self), []
+        self.prediction = adept.predict(PROFILE, gpu=GPU, precision="fp16", gpus=2, power_limit_w=200, optimizer="sgd")
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.runs = os.path.join(self.folder.name, "runs.csv")
+
+    def callback(self, **keywords):
+        return adept.Callback(self.prediction, self.runs, report=self.said.append, **keywords)
+
+    def rows(self):
+        with open(self.runs, newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_loop(self):
+        for _ in range(2):
+            with self.callback(warmup=3) as callback:
+                for i in range(23):
+                    self.clock.now_s += 5.0 if i < 3 else 0.25
+                    callback.step()
+            callback.finish() # once
+        first, second = self.rows()
+        self.assertEqual(first, second)
+        expected = {"model": os.path.relpath(PROFILE, self.folder.name), "batch_size": "256", "gpu": GPU, "gpus": "2", "precision": "fp16",
+                    "mode": "train", "optimizer": "sgd", "power_limit_w": "200", "step_time_s": "0.25", "avg_power_w": "200.0",
+                    "power_scope": "gpu", "input": "", "execution": "eager"}
+        self.assertEqual({name: first[name] for name in expected}, expected)
+        self.assertEqual(len(self.said), 2)
+        self.assertIn("20 steps: 250 ms measured", self.said[0])
+        compared = callback.comparison()["step_time_s"]
+        self.assertTrue(math.isclose(compared["error_percent"], 100 * (self.prediction.step_time_s / 0.25 - 1)))
+        self.assertFalse(compared["inside"])
+        # The row is one that adept reads, under the same configuration.
+        try:
+            row = said("evaluate", self.runs, "--gpu", GPU)["rows"][0]
+        except subprocess.CalledProcessError:
+            self.skipTest("a program without evaluate")
+        self.assertTrue(math.isclose(row["predicted"]["step_time_s"] if "predicted" in row else row["step_time_s"]["predicted"],
+                                     self.prediction.step_time_s, rel_tol=1e-9), row)
+
+    def test_power_that_is_not_known_is_empty(self):
+        def run(step_s, gap_s, n):
+            callback = self.callback(warmup=1)
+            for _ in range(n):
+                callback.begin()
+                self.clock.now_s += step_s
+                callback.end()
+                self.clock.now_s += gap_s
+            callback.finish()
+            return self.rows()[-1]
+
+        self.assertEqual(run(0.5, 0.0, 10)["avg_power_w"], "200.0")
+        self.assertEqual(run(0.1, 0.0, 10)["avg_power_w"], "") # too short
+        self.assertEqual(run(0.5, 0.5, 10)["avg_power_w"], "") # half of it is no step
+        self.clock.watts = 0
+        row = run(0.5, 0.0, 10)
+        self.assertEqual((row["avg_power_w"], row["power_scope"], row["step_time_s"]), ("", "", "0.5"))
+
+    def test_nothing_measured(self):
+        with self.callback() as callback:
+            callback.step()
+        self.assertFalse(os.path.exists(self.runs))
+        self.assertIn("none after 5 of warm-up", self.said[0])
+        with self.assertRaises(ZeroDivisionError):
+            with self.callback(warmup=0) as callback:
+                callback.step()
+                1 / 0
+        self.assertFalse(os.path.exists(self.runs))
+        with self.assertRaises(ValueError):
+            callback.end() or callback.end()
+
+    def test_other_columns(self):
+        with open(self.runs, "w") as file:
+            file.write("model,step_time_s\nx,1\n")
+        with self.assertRaisesRegex(ValueError, "has no column .*precision"):
+            self.callback()
+        columns = "note," + ",".join(reversed(_callback._COLUMNS))
+        with open(self.runs, "w") as file:
+            file.write(columns + "\n")
+        with self.callback(warmup=0, model="mine") as callback:
+            self.clock.now_s += 1
+            callback.step()
+        row = self.rows()[0]
+        self.assertEqual((row["note"], row["model"], row["step_time_s"]), ("", "mine", "1.0"))
+        self.prediction = adept.predict(PROFILE, gpu=GPU, clock_hz=1.2e9)
+        with self.assertRaisesRegex(ValueError, "clock_hz"):
+            self.callback()
+
+    def test_hugging_face(self):
+        # transformers.TrainerCallback's events, called by name as CallbackHandler.call_event() does
+        callback = self.callback(warmup=1)
+
+        def call(event):
+            self.assertIsNone(getattr(callback, event)("args", "state", "control", model=None, optimizer=None))
+
+        for event in ("on_init_end", "on_train_begin", "on_epoch_begin"):
+            call(event)
+        for _ in range(4):
+            call("on_step_begin")
+            call("on_substep_end")
+            self.clock.now_s += 2
+            call("on_pre_optimizer_step")
+            call("on_step_end")
+            call("on_log")
+        for event in ("on_epoch_end", "on_evaluate", "on_save", "on_train_end"):
+            call(event)
+        self.assertEqual([(r["step_time_s"], r["avg_power_w"]) for r in self.rows()], [("2.0", "200.0")])
+        self.assertFalse(hasattr(callback, "state_key"))
+
+    def test_lightning(self):
+        base = type("Callback", (), {})
+        modules = {"lightning": types.ModuleType("lightning"), "lightning.pytorch": types.ModuleType("lightning.pytorch")}
+        modules["lightning.pytorch"].Callback = base
+        with mock.patch.dict(sys.modules, modules):
+            made = self.callback(warmup=0).lightning()
+        self.assertIsInstance(made, base)
+        trainer = types.SimpleNamespace(accumulate_grad_batches=2)
+        for i in range(6):
+            made.on_train_batch_start(trainer, None, "batch", i)
+            self.clock.now_s += 1.5
+            made.on_train_batch_end(trainer, None, "outputs", "batch", i)
+        made.on_train_end(trainer, None)
+        self.assertEqual(self.rows()[0]["step_time_s"], "3.0")
+
+    def test_other_processes_are_silent(self):
+        with mock.patch.object(_callback, "_is_first_process", lambda: False):
+            with self.callback(warmup=0) as callback:
+                self.clock.now_s += 1
+                callback.step()
+        self.assertFalse(os.path.exists(self.runs) or self.said)
+
+
+class Meter(unittest.TestCase):
+    def meter(self, gpus, visible, fails=False):
+        """The boards that are read, of a machine with four of which `visible` are shown."""
+        cuda = types.SimpleNamespace(device_count=lambda: len(visible.split(",")) if visible else 4, current_device=lambda: 1)
+
+        def read(handle):
+            if fails:
+                raise RuntimeError("not supported")
+            return 5000
+        nvml = types.SimpleNamespace(nvmlInit=lambda: None, nvmlDeviceGetHandleByIndex=lambda i: i, nvmlDeviceGetHandleByUUID=lambda u: u,
+                                     nvmlDeviceGetTotalEnergyConsumption=read)
+        with mock.patch.dict(sys.modules, {"torch": types.SimpleNamespace(cuda=cuda), "pynvml": nvml}), \
+                mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": visible}):
+            return _callback._EnergyMeter(gpus)
+
+    def test_boards(self):
+        self.assertEqual(self.meter(1, "").handles, [1])
+        self.assertEqual(self.meter(2, "").handles, [0, 1])
+        self.assertEqual(self.meter(1, "3,2").handles, [2])
+        self.assertEqual(self.meter(2, "GPU-a,GPU-b").handles, ["GPU-a", "GPU-b"])
+        self.assertEqual(self.meter(2, "").read_j(), 10)
+        self.assertIsNone(self.meter(2, "0").read_j()) # the second is another process's
+        self.assertIsNone(self.meter(1, "", fails=True).read_j())
+        with mock.patch.dict(sys.modules, {"pynvml": None}):
+            self.assertIsNone(_callback._EnergyMeter(1).read_j())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,21 @@
+"""Time, power and energy of a deep-learning step before it runs.
+
+    import adept
+    r = adept.predict(model, torch.zeros(8, 3, 224, 224), gpu="h100", precision="bf16", batch=64)
+    r.step_time_s, r.power_avg_w, r.energy_j, r.interval, r.warnings
+    pandas.DataFrame(r.layers)
+
+`predict`, `sweep` and `calibrate` run the program adept; `export` writes the file of a model that it reads. `Workload`, `Gpu`, `Oracle`,
+`predict_many` and `choose` are libadept in this process, for many predictions a second. docs/PYTHON.md describes all of it.
+"""
+from . import _lib
+from ._callback import Callback
+from ._export import export
+from ._lib import *  # the names of <adept/adept.h>
+from ._predict import Prediction, Sweep, calibrate, predict, sweep
+from ._words import Attention, Execution, MemoryFormat, Mode, Optimizer, Precision
+
+__all__ = ["Attention", "Callback", "Execution", "MemoryFormat", "Mode", "Optimizer", "Precision", "Prediction", "Sweep", "calibrate", "export",
+           "predict", "sweep"]
+__all__ += _lib.__all__
+__version__ = _lib.version_text()

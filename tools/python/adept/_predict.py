@@ -1,0 +1,190 @@
+"""Predictions, sweeps and fits as the program answers them."""
+from __future__ import annotations
+
+import html
+import os
+import shutil
+import tempfile
+import weakref
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+
+from . import _export, _program
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def _si(value: Optional[float], unit: str) -> str:
+    if value is None:
+        return "unknown"
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "µ")):
+        if abs(value) >= factor or (factor == 1e-6):
+            return "%.4g %s%s" % (value / factor, prefix, unit)
+    raise AssertionError
+
+
+class _Model:
+    """A file that the program reads: the caller's, or one made of a module, which goes with this object."""
+
+    def __init__(self, model: Any, example_inputs: Any, options: Dict[str, Any], dynamic_shapes: Any) -> None:
+        self.temporary = _export.is_module(model)
+        if not self.temporary:
+            if example_inputs is not None or dynamic_shapes is not None:
+                raise TypeError("example_inputs and dynamic_shapes are of a module; the shapes of a file are given by input=\"Bx3x224x224\"")
+            self.path = os.fspath(model)
+            return
+        if example_inputs is None:
+            raise TypeError("a module needs example_inputs: a tensor, a tuple of arguments, or a dictionary of keywords")
+        folder = tempfile.mkdtemp(prefix="adept-")
+        weakref.finalize(self, shutil.rmtree, folder, True)
+        self.path = os.path.join(folder, type(model).__name__ + _export.default_suffix())
+        _export.export(model, example_inputs, self.path, mode=options.get("mode") or "train", dynamic_shapes=dynamic_shapes)
+        if options.get("batch") is None:
+            options["batch"] = _export.batch_of(example_inputs)
+
+
+class Prediction:
+    """One predicted step. `json` is all that `adept predict --by layer --json` says, and `r["mfu"]` a member of it. None: not known."""
+
+    def __init__(self, json: Dict[str, Any], model: _Model, options: Dict[str, Any]) -> None:
+        self.json, self._model, self._options = json, model, options
+
+    def __getitem__(self, name: str) -> Any:
+        return self.json[name]
+
+    @property
+    def step_time_s(self) -> float:
+        """One step, wall clock."""
+        return float(self.json["step_time_s"])
+
+    @property
+    def power_avg_w(self) -> Optional[float]:
+        """Mean over the step, all GPUs together."""
+        value: Optional[float] = self.json["power_avg_w"]
+        return value
+
+    @property
+    def energy_j(self) -> Optional[float]:
+        """Of one step: power_avg_w * step_time_s."""
+        value: Optional[float] = self.json["energy_step_j"]
+        return value
+
+    @property
+    def interval(self) -> Optional[Dict[str, Any]]:
+        """{"level": 0.8, "step_time_s": [low, high], "power_avg_w": [low, high] or None}, or None where the fit has no residuals."""
+        value: Optional[Dict[str, Any]] = self.json["interval"]
+        return value
+
+    @property
+    def layers(self) -> List[Dict[str, Any]]:
+        """A dictionary for each module, in the model's order: path, module_class, count, time_s, energy_j, flops, ... Times sum to
+        r["time"]["pass_s"]. pandas.DataFrame(r.layers) is a table of them."""
+        rows: List[Dict[str, Any]] = self.json["layers"]
+        return rows
+
+    @property
+    def warnings(self) -> List[str]:
+        """What to know before trusting the numbers."""
+        texts: List[str] = self.json["warnings"]
+        return texts
+
+    def save_profile(self, path: Path) -> str:
+        """Write the profile of the model under these options: `predict(path, gpu=...)` says the same of it, without PyTorch."""
+        kept = {name: value for name, value in self._options.items() if name in _WORKLOAD_OPTIONS}
+        _program.run("profile", [self._model.path], dict(kept, output=os.fspath(path)), json_output=False)
+        return os.fspath(path)
+
+    def _rows(self) -> List[Tuple[str, str]]:
+        level, low_high = "", self.interval
+        if low_high and low_high["step_time_s"]:
+            level = " (%g %%: %s to %s)" % ((100 * low_high["level"],) + tuple(_si(v, "s") for v in low_high["step_time_s"]))
+        config = self.json["config"]
+        return [("model", str(self.json["model"]["path"] if not self._model.temporary else os.path.basename(self._model.path).split(".")[0])),
+                ("GPU", "%d x %s%s" % (config["gpus"], self.json["gpu"]["name"], "" if self.json["gpu"]["calibrated"] else ", not calibrated")),
+                ("run", "%s, %s, batch %d, %s" % (config["mode"], config["precision"], config["batch_size"], config["optimizer"])),
+                ("step time", _si(self.step_time_s, "s") + level),
+                ("mean power", _si(self.power_avg_w, "W")),
+                ("energy of a step", _si(self.energy_j, "J"))]
+
+    def __repr__(self) -> str:
+        return "<Prediction: %s>" % "; ".join("%s %s" % row for row in self._rows())
+
+    def _repr_html_(self) -> str:
+        rows = "".join("<tr><th style='text-align:left'>%s</th><td style='text-align:left'>%s</td></tr>" %
+                       (html.escape(name), html.escape(text)) for name, text in self._rows())
+        notes = "".join("<li>%s</li>" % html.escape(text) for text in self.warnings)
+        return "<table><caption>predicted, not measured</caption>%s</table>%s" % (rows, "<ul>%s</ul>" % notes if notes else "")
+
+
+_WORKLOAD_OPTIONS = frozenset("batch mode precision optimizer seq_length grad_accum attention memory_format execution optimizer_impl "
+                              "optimizer_extras input allow_unsupported trust".split())
+
+
+def predict(model: Any, example_inputs: Any = None, *, gpu: Path, batch: Optional[int] = None, precision: Any = None, mode: Any = None,
+            optimizer: Any = None, dynamic_shapes: Any = None, **options: Any) -> Prediction:
+    """Predict one step.
+
+    `model` is a file (.pt, .pt2 or a saved profile) or a torch.nn.Module, which export() makes a file of: its weights are not read, and may
+    be on the device "meta". Without `batch`, a module's is that of `example_inputs`. `gpu` is a name ("h100") or a hardware profile's file.
+    `options` are those of `adept predict` with underscores: gpus=8, grad_accum=2, execution="compile", input=["i64:Bx512"]; quantities may
+    name their unit: power_limit_w=250, clock_hz=1.2e9, host_launch_s=2e-5, internode_bytes_per_s=25e9.
+    Raises Error with the program's message; its `status` is one of the E_ constants.
+    """
+    options.update(batch=batch, precision=precision, mode=mode, optimizer=optimizer)
+    source = _Model(model, example_inputs, options, dynamic_shapes)
+    return Prediction(_program.run("predict", [source.path], dict(options, gpu=gpu, by="layer")), source, options)
+
+
+class Sweep:
+    """Many predicted steps. `json` is all that `adept sweep --json` says."""
+
+    def __init__(self, json: Dict[str, Any]) -> None:
+        self.json = json
+
+    @property
+    def points(self) -> List[Dict[str, Any]]:
+        """A dictionary for each: what varies, step_time_s, power_avg_w, ...; pandas.DataFrame(s.points) is a table of them."""
+        rows: List[Dict[str, Any]] = self.json["points"]
+        return rows
+
+    @property
+    def answers(self) -> Dict[str, Any]:
+        """Which points are best in time, energy and their product, and the Pareto front."""
+        answers: Dict[str, Any] = self.json["answers"]
+        return answers
+
+    @property
+    def best(self) -> Optional[Dict[str, Any]]:
+        """The point of least `objective` per sample, with its index in `points`."""
+        best: Optional[Dict[str, Any]] = self.answers["best"]
+        return best
+
+    @property
+    def job(self) -> Optional[Dict[str, Any]]:
+        """The job's best point within its limits, where a job was given."""
+        job: Optional[Dict[str, Any]] = self.json.get("job")
+        return job
+
+    def __repr__(self) -> str:
+        return "<Sweep: %d points, best %r>" % (len(self.points), self.best)
+
+
+def sweep(model: Any, example_inputs: Any = None, *, vary: Mapping[str, Iterable[Any]], gpu: Optional[Path] = None, dynamic_shapes: Any = None,
+          **options: Any) -> Sweep:
+    """Predict all combinations: sweep(model, x, gpu="a100", vary={"batch": [16, 32, 64], "precision": ["fp32", "bf16"]}).
+
+    Keys of `vary` are those of `adept sweep --vary`, "gpu" too. Other options are as of predict(), and those of a job: samples=1e6,
+    within_time_s=3600, within_energy_j=..., minimise="energy".
+    """
+    source = _Model(model, example_inputs, options, dynamic_shapes)
+    axes = {key: values if isinstance(values, str) else list(values) for key, values in vary.items()}
+    return Sweep(_program.run("sweep", [source.path], dict(options, gpu=gpu, vary=axes)))
+
+
+def calibrate(measurements: Union[Path, Sequence[Path]] = (), *, gpu: Path, output: Path, **options: Any) -> Dict[str, Any]:
+    """Fit a GPU to measured steps, write the hardware profile `output`, and return the report of `adept calibrate --json`.
+
+    `measurements` is one CSV file or several, as Callback writes them. `options` are those of `adept calibrate`: models="folder",
+    kernels=["gemm.csv"], leave_out="model".
+    """
+    files = [measurements] if isinstance(measurements, (str, os.PathLike)) else list(measurements)
+    return _program.run("calibrate", files, dict(options, gpu=gpu, output=os.fspath(output)))

@@ -1,0 +1,79 @@
+"""The program adept: where it is, and what it answers."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from enum import Enum
+from typing import Any, Dict, List, Mapping, Sequence
+
+from . import _lib
+
+_STATUS_OF_EXIT = {2: _lib.E_USAGE, 3: _lib.E_INVALID, 4: _lib.E_UNSUPPORTED, 5: _lib.E_FIT, 6: _lib.E_UNKNOWN_GPU, 7: _lib.E_CHECK}
+
+# Keywords that name their unit, as libadept's members do: the option, and the unit it is given with.
+_WITH_UNIT = {
+    "power_limit_w": ("power-limit", ""),
+    "clock_hz": ("clock", "Hz"),
+    "internode_bytes_per_s": ("internode-bandwidth", "B/s"),
+    "internode_latency_s": ("internode-latency", "s"),
+    "host_launch_s": ("host-launch", "s"),
+    "bucket_bytes": ("bucket-bytes", "B"),
+    "within_time_s": ("within-time", "s"),
+    "within_power_w": ("within-power", "W"),
+    "within_energy_j": ("within-energy", "J"),
+}
+
+
+def path() -> str:
+    """The program: the environment's ADEPT_PROGRAM, the one of this package, or the one on the PATH."""
+    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "adept")
+    found = os.environ.get("ADEPT_PROGRAM") or (own if os.access(own, os.X_OK) else shutil.which("adept"))
+    if not found:
+        raise _lib.Error(_lib.E_USAGE, "the program adept is not found: install it (Debian package adept), or set ADEPT_PROGRAM to it")
+    return str(found)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, float):
+        return "%.17g" % value
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def options(keywords: Mapping[str, Any]) -> List[str]:
+    """Keywords as options: `grad_accum=2` is `--grad-accum 2`. None and False are not given, a list repeats the option, and so does a
+    dictionary, as NAME=VALUE,VALUE,..."""
+    arguments: List[str] = []
+    for keyword, value in keywords.items():
+        name, unit = _WITH_UNIT.get(keyword, (keyword.replace("_", "-"), ""))
+        if value is None or value is False:
+            continue
+        if value is True:
+            arguments.append("--" + name)
+            continue
+        if isinstance(value, Mapping):
+            value = ["%s=%s" % (key, ",".join(map(_text, v)) if isinstance(v, (list, tuple, range)) else _text(v)) for key, v in value.items()]
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            arguments.append("--%s=%s%s" % (name, _text(one), unit))
+    return arguments
+
+
+def run(command: str, operands: Sequence[Any], keywords: Mapping[str, Any], json_output: bool = True) -> Dict[str, Any]:
+    """What `adept COMMAND` prints with --json. Raises Error with what it says when it fails."""
+    arguments = [path(), command] + options(keywords) + (["--json"] if json_output else []) + ["--"] + [_text(o) for o in operands]
+    done = subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    said = done.stderr.decode("utf-8", "replace").strip()
+    if done.returncode != 0:
+        prefix = "adept: "
+        raise _lib.Error(_STATUS_OF_EXIT.get(done.returncode, _lib.E_INTERNAL), said[len(prefix):] if said.startswith(prefix) else said)
+    result: Dict[str, Any] = json.loads(done.stdout.decode("utf-8")) if json_output else {}
+    return result
+
+
+def run_as_command() -> None:
+    """The command `adept` of an installed wheel."""
+    os.execv(path(), ["adept"] + sys.argv[1:])

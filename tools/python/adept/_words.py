@@ -1,0 +1,60 @@
+"""The words of options. A plain string does as well, and is not checked here: the program knows what it takes."""
+from enum import Enum
+
+
+class _Word(str, Enum):
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Mode(_Word):
+    """What a step runs."""
+    TRAIN = "train"  #: forward, backward and optimizer
+    FWBW = "fwbw"    #: without the optimizer
+    INFER = "infer"  #: forward only
+
+
+class Precision(_Word):
+    """BF16 and FP16 are autocast over fp32 weights, PURE_ is the whole model in 16 bits."""
+    FP32 = "fp32"
+    TF32 = "tf32"
+    BF16 = "bf16"
+    FP16 = "fp16"
+    PURE_BF16 = "pure-bf16"
+    PURE_FP16 = "pure-fp16"
+
+
+class Optimizer(_Word):
+    NONE = "none"
+    SGD = "sgd"
+    MOMENTUM = "momentum"
+    NESTEROV = "nesterov"
+    ADAM = "adam"
+    ADAMW = "adamw"
+    ADAMAX = "adamax"
+    NADAM = "nadam"
+    ADADELTA = "adadelta"
+    ADAGRAD = "adagrad"
+    RMSPROP = "rmsprop"
+    LION = "lion"
+    LAMB = "lamb"
+    ADAMW8BIT = "adamw8bit"
+    ADAFACTOR = "adafactor"
+    BERTADAM = "bertadam"
+
+
+class Execution(_Word):
+    EAGER = "eager"
+    GRAPHS = "graphs"    #: CUDA graphs: the host launches no kernels
+    COMPILE = "compile"  #: torch.compile
+
+
+class Attention(_Word):
+    AUTO = "auto"
+    EAGER = "eager"
+    FUSED = "fused"
+
+
+class MemoryFormat(_Word):
+    NCHW = "nchw"
+    CHANNELS_LAST = "channels_last"
