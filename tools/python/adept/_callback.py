@@ -185,7 +185,7 @@ class Callback:
         """The model's file, from where the measurements lie; a profile made there where it has none that says all."""
         folder, model = os.path.dirname(os.path.abspath(path)), self.prediction._model
         if not model.temporary and self.prediction._options.get("seq_length") is None:
-            return os.path.relpath(model.path, folder)
+            return os.path.relpath(model.path, folder) if os.path.exists(model.path) else model.path  # the name of a bundled model
         with open(model.path, "rb") as file:
             content = file.read() + str(self.prediction["config"]).encode()
         name = "%s-%s.profile.json" % (os.path.basename(model.path).split(".")[0], hashlib.sha256(content).hexdigest()[:8])
