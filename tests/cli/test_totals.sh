@@ -50,10 +50,54 @@ assert l["calibrated"] is True and "cooling and losses" in l["scope"]
 END
 fi
 
+# for a bill of materials: the members that the specifications ask for (tests/consumer/check_labels.sh has their whole schemas)
+if command -v python3 >/dev/null 2>&1; then
+    for mode in train infer; do
+        for form in cdx spdx; do
+            expect_ok predict "$p" --gpu v100-pcie-32gb --mode $mode --steps 1000000 --country SE --pue 1.2 --label "$work/$mode.$form.json" --json
+        done
+        cp "$work/out" "$work/$mode.out"
+    done
+    checks=$((checks + 1))
+    python3 - "$work" >"$work/err" 2>&1 <<'END' || fail 'a label for a bill of materials'
+import json, re, sys
+for mode, activity in (("train", "training"), ("infer", "inference")):
+    p, cdx, spdx = (json.load(open("%s/%s.%s" % (sys.argv[1], mode, end))) for end in ("out", "cdx.json", "spdx.json"))
+    kwh, co2e_g = p["total"]["site_energy_kwh"], p["total"]["co2e_g"]
+    # CycloneDX 1.6: bom, component, energyConsumption, energyProvider, energyMeasure, co2Measure
+    assert (cdx["bomFormat"], cdx["specVersion"], cdx["version"]) == ("CycloneDX", "1.6", 1)
+    assert re.fullmatch("urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", cdx["serialNumber"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", cdx["metadata"]["timestamp"])
+    component, = cdx["components"]
+    assert component["type"] == "machine-learning-model" and component["name"] == "mlp.pt"
+    use, = component["modelCard"]["considerations"]["environmentalConsiderations"]["energyConsumptions"]
+    assert set(use) == {"activity", "energyProviders", "activityEnergyCost", "co2CostEquivalent"} and use["activity"] == activity
+    assert use["activityEnergyCost"] == {"value": kwh, "unit": "kWh"}
+    assert use["co2CostEquivalent"]["unit"] == "tCO2eq" and abs(use["co2CostEquivalent"]["value"] * 1e6 / co2e_g - 1) < 1e-12
+    provider, = use["energyProviders"]
+    assert set(provider) == {"description", "organization", "energySource", "energyProvided"} and "Sweden: 40 g" in provider["description"]
+    assert provider["energySource"] == "unknown" and provider["energyProvided"] == use["activityEnergyCost"]
+    # SPDX 3.0.1: CreationInfo, AIPackage, EnergyConsumption, EnergyConsumptionDescription, SpdxDocument
+    assert spdx["@context"] == "https://spdx.org/rdf/3.0.1/spdx-context.jsonld"
+    of = {element["type"]: element for element in spdx["@graph"]}
+    creation, package, document = of["CreationInfo"], of["ai_AIPackage"], of["SpdxDocument"]
+    assert creation["specVersion"] == "3.0.1" and creation["createdBy"] == [of["SoftwareAgent"]["spdxId"]]
+    assert all(e["creationInfo"] == creation["@id"] for e in spdx["@graph"] if e is not creation)
+    assert package["ai_energyConsumption"] == {"type": "ai_EnergyConsumption", "ai_%sEnergyConsumption" % activity: [
+        {"type": "ai_EnergyConsumptionDescription", "ai_energyQuantity": kwh, "ai_energyUnit": "kilowattHour"}]}
+    assert document["rootElement"] == [package["spdxId"]] and package["spdxId"] in document["element"]
+    assert len({e["spdxId"] for e in spdx["@graph"] if "spdxId" in e}) == 3
+    for remarks in (component["description"], package["comment"]):
+        assert remarks.startswith("Energy predicted, not measured, by adept") and "interval" in remarks and "Left out" in remarks
+END
+fi
+
 # what cannot be known: null or "unknown", never 0
 expect_ok predict "$p" --gpu cpu-xeon-avx512-1core --steps 10 --country FR --label "$work/unknown.md"
 cp "$work/unknown.md" "$work/out"
 shows '^\| emissions \| unknown \|$'
+expect_error 2 'must state an energy' predict "$p" --gpu cpu-xeon-avx512-1core --steps 10 --label "$work/unknown.cdx.json"
+expect_error 2 'must state an energy' predict "$p" --gpu cpu-xeon-avx512-1core --steps 10 --label "$work/unknown.spdx.json"
 # a label is written whole or not at all
 expect_error 1 'missing/l.md' predict "$p" --gpu a100 --steps 1 --label "$work/missing/l.md"
 mkdir "$work/dir.md"

@@ -14,6 +14,12 @@ cmake -S "$top" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_
 cmake --build "$build"
 ctest --test-dir "$build" --output-on-failure -R '^(consumer|embed|install|slurm)\.|test_slurm|test_library'
 
+if command -v npm >/dev/null 2>&1; then
+    sh "$top/tests/consumer/check_labels.sh" "$build/tools/adept"
+else
+    echo "check_all.sh: no npm: energy labels are not validated against their schemas"
+fi
+
 (cd "$build" && rm -f ./*.deb && cpack -G DEB)
 made=
 finish() {

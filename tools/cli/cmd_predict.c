@@ -20,8 +20,8 @@ static adept_status check(adept_cli *cli, void *record)
 
     if (o->label && !adept_job_spec_given(&o->job))
         return adept_cli_usage(cli, "--label needs --steps, --samples or --epochs");
-    if (o->label && !adept_label_format_of(o->label))
-        return adept_cli_usage(cli, "--label: '%s' ends in neither .md nor .json", o->label);
+    if (o->label && !adept_label_has_format(o->label))
+        return adept_cli_usage(cli, "--label: '%s' ends in neither .md, .json, .cdx.json nor .spdx.json", o->label);
     if (o->label && o->step.set.n > 0)
         return adept_cli_usage(cli, "--label and --set exclude each other: a label is of hardware that there is");
     return ADEPT_OK;
@@ -29,8 +29,9 @@ static adept_status check(adept_cli *cli, void *record)
 
 static const adept_option_row rows[] = {
     {"label", "FILE.md|FILE.json", 3,
-     "Write an energy label of the job for a model card, as Markdown or as JSON by the file's name", ADEPT_OPT_TEXT,
-     .at = AT(label)},
+     "Write an energy label of the job for a model card, as Markdown or as JSON by the file's name; .cdx.json and "
+     ".spdx.json: as CycloneDX 1.6 and SPDX 3.0.1, for a bill of materials",
+     ADEPT_OPT_TEXT, .at = AT(label)},
     {"json", NULL, 4, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };

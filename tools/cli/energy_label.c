@@ -2,7 +2,7 @@
  * can be taken over; the rest is ours. A label outlives the terminal it was made on: it says itself that nothing was
  * measured. */
 #include "adept_file.h"
-#include "report.h"
+#include "energy_label.h"
 #include "table.h"
 #include <inttypes.h>
 #include <math.h>
@@ -12,20 +12,7 @@
 
 #define STATEMENT "predicted, not measured"
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n > m && strcmp(text + n - m, end) == 0;
-}
-
-adept_label_format adept_label_format_of(const char *path)
-{
-    if (ends_in(path, ".md")) return ADEPT_LABEL_MARKDOWN;
-    return ends_in(path, ".json") ? ADEPT_LABEL_JSON : ADEPT_LABEL_NONE;
-}
-
-/* ---------------------------------------------------------------- what both say ----------------------------------- */
+/* ---------------------------------------------------------------- what all say ------------------------------------ */
 
 static const char *calibration_of(const adept_step *l)
 {
@@ -233,13 +220,94 @@ static char *json_of(const adept_step *l, const char *scope)
     return adept_json_finish(&w);
 }
 
+/* ---------------------------------------------------------------- bills of materials ----------------------------- */
+
+/* Everything that a reader should know and a bill of materials has no member for, in sentences. */
+static char *remarks_of(const adept_step *l, const char *scope)
+{
+    const adept_profile *p = l->profile;
+    const adept_totals *t = &l->totals;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out) return NULL;
+    fprintf(out, "Energy " STATEMENT ", by adept " ADEPT_VERSION " (%s). ", calibration_of(l));
+    fprintf(out, "%.0f steps of %s, %s, batch %" PRId64 " per GPU, on %" PRId64 " x %s: %s. ", t->steps,
+            adept_mode_name(p->mode), adept_precision_name(p->precision), p->batch_size, adept_run_gpus(l->run),
+            l->hw->name, adept_units_time(t->time_s).s);
+    if (isfinite(t->interval_level) && isfinite(t->interval_energy_kwh[0]))
+        fprintf(out, "%s interval of the GPU boards' energy: %s to %s. ", adept_units_percent(t->interval_level).s,
+                adept_units_kwh(t->interval_energy_kwh[0]).s, adept_units_kwh(t->interval_energy_kwh[1]).s);
+    if (isfinite(t->co2e_g))
+        fprintf(out, "Emissions: %s at %.4g g CO2e/kWh (%s). ", adept_units_grams(t->co2e_g).s, t->carbon_g_per_kwh,
+                t->carbon_source);
+    fprintf(out, "%s", scope);
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
+
+static char *bom_of(const adept_step *l, const char *scope, char *(*write)(const adept_step *, const char *))
+{
+    char *remarks = remarks_of(l, scope);
+    char *text = remarks ? write(l, remarks) : NULL;
+
+    free(remarks);
+    return text;
+}
+
+static char *cyclonedx_of(const adept_step *l, const char *scope)
+{
+    return bom_of(l, scope, adept_label_cyclonedx);
+}
+
+static char *spdx_of(const adept_step *l, const char *scope)
+{
+    return bom_of(l, scope, adept_label_spdx);
+}
+
+/* ---------------------------------------------------------------- files ------------------------------------------ */
+
+typedef struct label_format {
+    const char *end; /* of the file's name */
+    char *(*text)(const adept_step *, const char *scope);
+    bool needs_energy; /* it cannot say that the energy is not known */
+} label_format;
+
+static const label_format *format_of(const char *path)
+{
+    static const label_format formats[] = {
+        {".md", markdown_of, false},
+        {".cdx.json", cyclonedx_of, true},
+        {".spdx.json", spdx_of, true},
+        {".json", json_of, false},
+    };
+    size_t n = strlen(path);
+
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        size_t m = strlen(formats[i].end);
+        if (n > m && strcmp(path + n - m, formats[i].end) == 0) return &formats[i];
+    }
+    return NULL;
+}
+
+bool adept_label_has_format(const char *path)
+{
+    return format_of(path) != NULL;
+}
+
 adept_status adept_label_write(adept_cli *cli, const char *path, const adept_step *label)
 {
-    char *scope = scope_of(&label->totals), *text = NULL;
-    bool json = adept_label_format_of(path) == ADEPT_LABEL_JSON;
+    const label_format *format = format_of(path);
+    char *scope, *text = NULL;
     adept_status status;
 
-    if (scope) text = json ? json_of(label, scope) : markdown_of(label, scope);
+    if (format->needs_energy && !isfinite(label->totals.site_energy_kwh))
+        return adept_cli_usage(cli, "--label: %s must state an energy, which is not known of %s", path,
+                               label->hw->name);
+    scope = scope_of(&label->totals);
+    if (scope) text = format->text(label, scope);
     if (text)
         status = adept_file_write(path, text, strlen(text), &cli->err);
     else

@@ -18,10 +18,8 @@ adept_text adept_units_grams(double mass_g);
 /** The warnings of a profile, then those of its prediction; NULL past the end. */
 const char *adept_warning_at(const adept_profile *profile, const adept_prediction *prediction, size_t index);
 
-/* An energy label: what a job takes, for a model card. */
-typedef enum adept_label_format { ADEPT_LABEL_NONE, ADEPT_LABEL_MARKDOWN, ADEPT_LABEL_JSON } adept_label_format;
-/** By the end of the file's name; ADEPT_LABEL_NONE if it is neither. */
-adept_label_format adept_label_format_of(const char *path);
+/** An energy label, what a job takes, is written in the format that the end of the file's name says. @return there is one */
+bool adept_label_has_format(const char *path);
 /** Write through a temporary file: a label that is there is whole. @param step  with totals */
 adept_status adept_label_write(adept_cli *cli, const char *path, const adept_step *step);
 
