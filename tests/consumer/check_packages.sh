@@ -54,7 +54,7 @@ inside sh -c "cc -std=c11 $in/consumer.c -o $in/consumer \$(pkg-config --static 
     ! ldd $in/consumer | grep libadept && $in/consumer $in/mlp.profile.json" || fail "a program does not build or run with libadept.a"
 inside sh -c "apt-get install -y -q --no-install-recommends $in/python3-adept_*.deb" >"$inbox/log" 2>&1 ||
     { cat "$inbox/log" >&2; fail "python3-adept does not install"; }
-inside env PYTHONDONTWRITEBYTECODE=1 python3 -c "
+inside python3 -c "
 import adept
 e = adept.Oracle(adept.Workload.open('$in/mlp.profile.json'), adept.Gpu.open('a100')).predict(gpus=2)
 assert e.step_time_s > 0 and e.power_avg_w > 0, e

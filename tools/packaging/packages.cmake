@@ -65,6 +65,8 @@ set(CPACK_DEBIAN_PYTHON3-ADEPT_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_PYTHON3-ADEPT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_PYTHON3-ADEPT_PACKAGE_DEPENDS "python3 (>= 3.7), libadept (= ${PROJECT_VERSION}), adept (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_PYTHON3-ADEPT_PACKAGE_SUGGESTS python3-torch)
+set(scripts ${PROJECT_SOURCE_DIR}/tools/packaging/debian/python3-adept)
+set(CPACK_DEBIAN_PYTHON3-ADEPT_PACKAGE_CONTROL_EXTRA ${scripts}/postinst ${scripts}/prerm)
 set(CPACK_COMPONENT_PYTHON3-ADEPT_DESCRIPTION "time, power and energy of a deep-learning step: Python
 Predicts modules of PyTorch and files of models, compares predictions with
 the steps of a training loop, and has all of libadept.")
