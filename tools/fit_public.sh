@@ -32,6 +32,13 @@ device_bound_rows() {
              $column["model"] == "resnet50" ? $column["batch_size"] >= 16 : $column["batch_size"] >= 1024' "$1"
 }
 
+# dos-group's rows tell the intervals of the power on GPUs left out, which two of Zeus do not: of weight 0, nothing is
+# fitted to them. Their steps wait for the host, so their times say nothing of the GPU.
+power_alone() {
+    awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_time_s") time = i; print $0, "weight"; next }
+                      { $time = ""; print $0, 0 }' "$1"
+}
+
 # How the law is fitted; tools/accuracy.py reads this line. Boards that throttle by themselves show it in their times, so
 # the energy per FLOP is free everywhere, but on matrix units it keeps its value: left free, it takes what else is slow in
 # a step there (4 to 7 pJ), and every 16-bit step throttles.
@@ -59,6 +66,11 @@ fit_shared() {
     done
     for file in "$rows"/lambda_*.csv "$rows"/timm_rtx3090_*.csv; do
         [ ! -f "$file" ] || set -- "$@" "$file"
+    done
+    for file in "$rows"/dosgroup_*.csv; do
+        [ -f "$file" ] || continue
+        power_alone "$file" > "$work/$(basename "$file")"
+        set -- "$@" "$work/$(basename "$file")"
     done
     "$adept" calibrate "$@" --gpu auto --models "$rows/models" --leave-out gpu --by gpu,gpu+file --prior-rows 0.1 \
         --fix e_tensor_j --fix u_wait --fix t_host_s=2.5e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --restarts 3 --suggest 0 \

@@ -122,7 +122,7 @@ def convert(path, change, models, out, several):
                 unknown += 1
     if kept:
         with (out / path.name).open("w", newline="") as target:
-            writer = csv.DictWriter(target, kept[0])
+            writer = csv.DictWriter(target, kept[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(kept)
     return unknown

@@ -125,6 +125,7 @@ static adept_status set_range(adept_intervals *v, const adept_measurement *rows,
     ADEPT_RANGE_LIST(X)
 #undef X
     for (size_t i = 0; i < n; i++) {
+        if (rows[i].weight <= 0.0) continue; /* the fit knows nothing of it */
         adept_prediction p;
         adept_run run = rows[i].run;
         run.granularity = granularity;

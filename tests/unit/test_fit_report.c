@@ -134,6 +134,20 @@ static void known_truth_is_found_again_on_unseen_rows(void **state)
     scene_free(s);
 }
 
+/* A row that nothing is fitted to says how far the fit is off there, not that it is known there. */
+static void rows_of_no_weight_widen_no_range(void **state)
+{
+    (void)state;
+    scene *s = scene_new(twelve_rows, 5);
+    for (size_t i = 0; i < s->d->n; i++)
+        s->d->rows[i].weight = s->d->rows[i].run.gpus < 4;
+    adept_fit_report *r = report(s, 1);
+    assert_int_equal(r->conformal.n_time, 12);
+    assert_true(r->conformal.intervals.low.gpus == 1 && r->conformal.intervals.high.gpus < 4);
+    adept_fit_report_free(r);
+    scene_free(s);
+}
+
 static void unseen_rows_are_predicted_worse(void **state)
 {
     (void)state;
@@ -458,6 +472,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_truth_is_found_again_on_unseen_rows),
         cmocka_unit_test(unseen_rows_are_predicted_worse),
+        cmocka_unit_test(rows_of_no_weight_widen_no_range),
         cmocka_unit_test(nothing_leaks_from_the_rows_held_out),
         cmocka_unit_test(floors_do_not_see_the_rows_held_out),
         cmocka_unit_test(calibrate_json_is_the_contract),

@@ -16,7 +16,7 @@ typedef struct adept_kernel_row {
 } adept_kernel_row;
 
 /** GPUs that one fit can be made of. */
-#define ADEPT_KERNEL_MAX_GPUS 16
+#define ADEPT_KERNEL_MAX_GPUS 24
 
 /** Operators that one file can have. */
 #define ADEPT_KERNEL_MAX_OPS 32
