@@ -53,28 +53,70 @@ static adept_status transfer(adept_hwprofile *hw, adept_error *err)
 
 /* ---- looking a name up ---- */
 
-/* Lower case, and '-' for the other separators in use. */
-static char normal(char c)
+/* Words that say whose the board is, or what kind of thing, but not which. */
+static const char *const silent_words[] = {"nvidia", "corporation", "tesla", "geforce", "generation",
+                                           "amd",    "instinct",    "oam",   "mcm",     "ac",
+                                           "mba",    "intel",       "data",  "center",  "gpu"};
+
+static bool is_silent(const char *word, size_t n)
 {
-    if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a'); /* not tolower(): it follows the locale */
-    return c == '_' || c == ' ' ? '-' : c;
+    for (size_t i = 0; i < sizeof silent_words / sizeof silent_words[0]; i++)
+        if (strlen(silent_words[i]) == n && memcmp(silent_words[i], word, n) == 0) return true;
+    return false;
+}
+
+/* Lower case, not tolower(): it follows the locale. */
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool is_between(char c)
+{
+    return c != '\0' && strchr(" -_(),./[", c);
+}
+
+/* A name as software prints it, its words in lower case with a '-' between: "rtx-3090-ti" of nvidia-smi's "NVIDIA
+ * GeForce RTX 3090 Ti" and of lspci's "NVIDIA Corporation GA102 [GeForce RTX 3090 Ti] (rev a1)". @return false: longer
+ * than any */
+static bool normalise(char out[NAME_SIZE], const char *text)
+{
+    const char *bracket = strrchr(text, '['), *end = bracket ? strchr(bracket, ']') : NULL;
+    if (!end) end = text + strlen(text);
+    size_t n = 0;
+    for (const char *at = bracket ? bracket : text; at < end;) {
+        char word[NAME_SIZE];
+        size_t length = 0;
+        for (; at < end && !is_between(*at); at++)
+            if (length < NAME_SIZE) word[length++] = lower(*at);
+        if (length > 0 && !is_silent(word, length)) {
+            if (n + length + 1 >= NAME_SIZE) return false;
+            if (n > 0) out[n++] = '-';
+            memcpy(out + n, word, length);
+            n += length;
+        }
+        while (at < end && is_between(*at))
+            at++;
+    }
+    out[n] = '\0';
+    return true;
+}
+
+/* "rtx-3090-ti" and "rtx3090ti". */
+static bool same_letters(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += *a == '-';
+        b += *b == '-';
+        if (*a != *b) return false;
+        if (*a == '\0') return true;
+    }
 }
 
 bool adept_hwprofile_same_name(const char *a, const char *b)
 {
-    for (; normal(*a) == normal(*b); a++, b++)
-        if (*a == '\0') return true;
-    return false;
-}
-
-/* @return false if it is longer than any name */
-static bool normalise(char out[NAME_SIZE], const char *text)
-{
-    size_t n = strlen(text);
-    if (n >= NAME_SIZE) return false;
-    for (size_t i = 0; i <= n; i++)
-        out[i] = normal(text[i]);
-    return true;
+    char x[NAME_SIZE], y[NAME_SIZE];
+    return normalise(x, a) && normalise(y, b) && *x != '\0' && same_letters(x, y);
 }
 
 /* ---- nearest names ---- */
@@ -142,7 +184,7 @@ static adept_status near_of(near_name *out, const adept_embedded **found, const 
     {
         char alias[NAME_SIZE];
         if (!cJSON_IsString(item) || !normalise(alias, item->valuestring)) continue;
-        if (strcmp(item->valuestring, typed) == 0) *found = file;
+        if (same_letters(alias, typed)) *found = file;
         int s = score(alias, typed);
         if (s >= out->score) continue;
         out->score = s;
@@ -178,7 +220,11 @@ static adept_status unknown_gpu(const char *name, const near_name *list, size_t 
         }
         used += (size_t)length;
     }
-    return adept_error_set(err, ADEPT_E_UNKNOWN_GPU, "unknown GPU '%.80s'%s; `adept gpus` lists all", name, text);
+    return adept_error_set(
+        err, ADEPT_E_UNKNOWN_GPU,
+        "unknown GPU '%.80s'%s; `adept gpus` lists all; for another, edit what `adept gpus NAME --json` prints and "
+        "pass --gpu FILE.json",
+        name, text);
 }
 
 /* The file of a normalised name or alias; an error names those that are near. */
@@ -187,7 +233,7 @@ static adept_status find_builtin(const adept_embedded **found, const char *name,
     near_name list[MAX_NEAREST] = {{0}};
     size_t n = 0;
     for (const adept_embedded *file = adept_embedded_hwprofiles; file->name && !*found; file++)
-        if (strcmp(file->name, typed) == 0) *found = file;
+        if (same_letters(file->name, typed)) *found = file;
     for (const adept_embedded *file = adept_embedded_hwprofiles; *typed && file->name && !*found; file++) {
         near_name item;
         adept_status status = near_of(&item, found, file, typed, err);
@@ -202,7 +248,8 @@ static adept_status find_builtin(const adept_embedded **found, const char *name,
 static bool is_path(const char *text)
 {
     size_t n = strlen(text);
-    return strchr(text, '/') != NULL || (n >= 5 && strcmp(text + n - 5, ".json") == 0);
+    if (n >= 5 && strcmp(text + n - 5, ".json") == 0) return true;
+    return strchr(text, '/') && !strchr(text, '['); /* "Advanced Micro Devices, Inc. [AMD/ATI] ..." */
 }
 
 static adept_status open_file(adept_hwprofile **out, const char *path, adept_error *err)

@@ -158,7 +158,9 @@ typedef struct adept_hwprofile {
 ADEPT_API void adept_hwprofile_free(adept_hwprofile *hw); /* NULL allowed */
 
 /**
- * A GPU by name or alias (case-insensitive, '_' = '-'), or by file if the text contains '/' or ends in ".json".
+ * A GPU by name or alias, or by file if the text ends in ".json", or contains '/' and no '['. Case, signs and words such
+ * as "NVIDIA" do not matter: "NVIDIA GeForce RTX 3090 Ti" and lspci's "NVIDIA Corporation GA102 [GeForce RTX 3090 Ti]" are
+ * rtx3090ti.
  * @return ADEPT_E_UNKNOWN_GPU with the nearest names in the message; ADEPT_E_INVALID for a bad file.
  * Never falls back to another GPU. Thread-safe.
  */

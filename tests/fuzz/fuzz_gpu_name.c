@@ -5,22 +5,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Equal but for the spellings that are the same name. */
-static bool same_name(const char *typed, const char *name)
-{
-    for (; *typed && *name; typed++, name++) {
-        char c = *typed >= 'A' && *typed <= 'Z' ? (char)(*typed + 32) : *typed;
-        if (c == '_' || c == ' ') c = '-';
-        if (c != *name) return false;
-    }
-    return *typed == *name;
-}
-
 static void check_found(const adept_hwprofile *hw, const char *typed)
 {
-    bool found = same_name(typed, hw->name);
+    bool found = adept_hwprofile_same_name(typed, hw->name);
     for (size_t i = 0; i < hw->n_aliases; i++)
-        found = found || same_name(typed, hw->aliases[i]);
+        found = found || adept_hwprofile_same_name(typed, hw->aliases[i]);
     REQUIRE(found);
 }
 
