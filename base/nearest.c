@@ -1,6 +1,5 @@
 /** @file nearest.c  Edit distance on short words: three rows, no allocation. */
 #include "nearest.h"
-#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +11,10 @@ static size_t min2(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* Not tolower(): it follows the locale. */
 static int lower(char c)
 {
-    return tolower((unsigned char)c);
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
 size_t adept_edit_distance(const char *a, const char *b)
@@ -49,12 +49,28 @@ bool adept_is_nearer(size_t *best_distance, const char *text, const char *name)
     return true;
 }
 
+static bool same_word(const char *a, const char *b)
+{
+    while (*a && lower(*a) == lower(*b))
+        a++, b++;
+    return *a == *b;
+}
+
+/* What others call it, and what we do. */
+static const char *const synonyms[][2] = {
+    {"float32", "fp32"},   {"single", "fp32"}, {"tensorfloat32", "tf32"}, {"bfloat16", "bf16"}, {"float16", "fp16"},
+    {"half", "fp16"},      {"amp", "fp16"},    {"training", "train"},     {"inference", "infer"}, {"eval", "infer"},
+    {"flash", "fused"},    {"sdpa", "fused"},  {"nhwc", "channels_last"}, {"contiguous", "nchw"},
+};
+
 size_t adept_name_index(const char *text, adept_name_at name_at)
 {
     const char *name;
 
     for (size_t i = 0; text && (name = name_at(i)) != NULL; i++)
-        if (strcmp(name, text) == 0) return i;
+        if (same_word(name, text)) return i;
+    for (size_t i = 0; text && i < sizeof synonyms / sizeof *synonyms; i++)
+        if (same_word(text, synonyms[i][0])) return adept_name_index(synonyms[i][1], name_at);
     return SIZE_MAX;
 }
 

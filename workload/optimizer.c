@@ -4,6 +4,7 @@
  * name implies it. Operations are those of PyTorch's foreach implementation, with what each reads and writes; AdamW's
  * 12 launches are the specification's. */
 #include "adept_optimizer.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,9 +65,8 @@ static const char *const extra_names[] = {"clip", "unscale", "master", "ema", "z
 
 const adept_optimizer *adept_optimizer_by_name(const char *name)
 {
-    for (size_t i = 0; name && i < N_OPTIMIZERS; i++)
-        if (!strcmp(optimizers[i].name, name)) return &optimizers[i];
-    return NULL;
+    size_t i = adept_name_index(name, adept_optimizer_name);
+    return i < N_OPTIMIZERS ? &optimizers[i] : NULL;
 }
 
 const char *adept_optimizer_name(size_t index)

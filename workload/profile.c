@@ -1,24 +1,18 @@
 /* What a profile is once built: names of its words, totals and features. */
 #include "adept_profile.h"
+#include "nearest.h"
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Names behind that of the last value are other names for it. */
 static const char *const mode_names[] = {"train", "fwbw", "infer", NULL};
 static const char *const precision_names[] = {"fp32", "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", NULL};
 static const char *const attention_names[] = {"auto", "eager", "fused", NULL};
-static const char *const memory_format_names[] = {"nchw", "channels_last", "nhwc", NULL};
+static const char *const memory_format_names[] = {"nchw", "channels_last", NULL};
 static const char *const execution_names[] = {"eager", "graphs", "compile", NULL};
 static const char *const optimizer_impl_names[] = {"auto", "foreach", "fused", "forloop", NULL};
 static const char *const pass_names[] = {"forward", "backward"};
 static const char *const unit_names[] = {"gemm", "conv", "alu"};
-
-static int find_name(const char *const *names, int last, const char *name)
-{
-    for (int i = 0; names[i]; i++)
-        if (!strcmp(names[i], name)) return i < last ? i : last;
-    return -1;
-}
 
 #define X(words, last)                                                                                                 \
     const char *adept_##words##_name(size_t value)                                                                     \
@@ -27,9 +21,9 @@ static int find_name(const char *const *names, int last, const char *name)
     }                                                                                                                  \
     bool adept_##words##_from_name(adept_##words *out, const char *name)                                               \
     {                                                                                                                  \
-        int i = find_name(words##_names, last, name);                                                                  \
-        if (i >= 0) *out = (adept_##words)i;                                                                           \
-        return i >= 0;                                                                                                 \
+        size_t i = adept_name_index(name, adept_##words##_name);                                                       \
+        if (i != SIZE_MAX) *out = (adept_##words)i;                                                                    \
+        return i != SIZE_MAX;                                                                                          \
     }
 ADEPT_WORDS_LIST(X)
 #undef X

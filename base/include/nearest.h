@@ -15,7 +15,8 @@ typedef const char *(*adept_name_at)(size_t index);
         return index < sizeof names / sizeof *names ? names[index] : NULL;                                             \
     }
 
-/** Number of a listed name; SIZE_MAX if it is none (`text` may be NULL). */
+/** Number of a listed name, whatever its case, or of what others call it ("half" is fp16); SIZE_MAX if it is none (`text`
+ *  may be NULL). */
 size_t adept_name_index(const char *text, adept_name_at name_at);
 
 /** The listed name that differs least from `text` (edits, case ignored); NULL if none is close. */

@@ -182,16 +182,11 @@ static adept_status parse_word(adept_measurement *m, int column, const char *tex
     void *field = (char *)m + known[column].offset;
     const adept_name_at names = known[column].names;
     char list[256];
-    bool known_word = false;
-
-    if (column == COLUMN_optimizer_extras) known_word = adept_optimizer_extras_parse(field, text); /* several */
-    if (column == COLUMN_memory_format) known_word = adept_memory_format_from_name(field, text);   /* one has two names */
-    for (size_t i = 0; column != COLUMN_optimizer_extras && !known_word && names(i); i++) {
-        known_word = strcmp(names(i), text) == 0;
-        if (known_word && known[column].kind == NAME) *(const char **)field = text;
-        if (known_word && known[column].kind == CHOICE) *(int *)field = (int)i;
-    }
-    if (known_word) return ADEPT_OK;
+    if (column == COLUMN_optimizer_extras && adept_optimizer_extras_parse(field, text)) return ADEPT_OK; /* several */
+    size_t i = column == COLUMN_optimizer_extras ? SIZE_MAX : adept_name_index(text, names);
+    if (i != SIZE_MAX && known[column].kind == NAME) *(const char **)field = names(i);
+    if (i != SIZE_MAX && known[column].kind == CHOICE) *(int *)field = (int)i;
+    if (i != SIZE_MAX) return ADEPT_OK;
     return adept_row_fail(m, known[column].name, err, "'%.60s' is not one of %s", text,
                           adept_names_list(list, sizeof list, names));
 }

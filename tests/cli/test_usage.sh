@@ -41,20 +41,20 @@ expect_ok predict "$p" --gpu a100 --samples 1280000 --json
 mv "$work/out" "$work/plain"
 expect_ok predict "$p" --gpu a100 --samples 1.28e6 --json
 cmp -s "$work/plain" "$work/out" || fail '1.28e6 samples are not 1280000'
-for option in --power-limit --carbon-intensity --price --pue --gpu-hour-price --host-power; do
+for option in --carbon-intensity --price --pue --gpu-hour-price --host-power; do
     for value in '' x 1x 0x10 ' 1' nan NAN inf -inf 1e 1,5; do
         expect_error 2 "$option: '$value' is not a number" predict "$p" --gpu a100 --steps 1 "$option" "$value"
     done
     expect_error 2 "$option: '-1' is too small" predict "$p" --gpu a100 --steps 1 "$option" -1
     expect_error 2 "$option: '1e999' is out of range" predict "$p" --gpu a100 --steps 1 "$option=1e999"
 done
-expect_error 2 "--power-limit: '0' is not above 0" predict "$p" --gpu a100 --power-limit 0
+expect_error 2 "--power-limit: '0' is out of range" predict "$p" --gpu a100 --power-limit 0
 expect_error 2 "--pue: '0.5' is too small, at least 1" predict "$p" --gpu a100 --steps 1 --price 1 --pue 0.5
 expect_error 2 'power limit 5000 W' predict "$p" --gpu a100 --power-limit 5000
 
 # quantities: a number, then a unit; case counts (Mb is no MB)
 for value in '' x MHz 1400mhz '1400 MHz' 1400MHzz 1e 0x10 nan inf 1,5; do
-    expect_error 2 "--clock: '$value' is not a number with a unit such as MHz" predict "$p" --gpu a100 --clock "$value"
+    expect_error 2 "--clock: '$value' is not a number with a unit: MHz, Hz, kHz, GHz" predict "$p" --gpu a100 --clock "$value"
 done
 expect_error 2 "--clock: '-1' is too small" predict "$p" --gpu a100 --clock=-1
 expect_error 2 "--clock: '0' is out of range" predict "$p" --gpu a100 --clock 0
@@ -76,9 +76,13 @@ expect_error 2 '6 GPUs cannot be shared equally by 4 nodes' \
     predict "$p" --gpu a100 --gpus 6 --nodes 4 --internode-bandwidth 25GB/s
 expect_error 2 'need --nodes' predict "$p" --gpu a100 --gpus 8 --internode-bandwidth 25GB/s
 expect_error 2 'need --nodes' predict "$p" --gpu a100 --gpus 8 --internode-latency 5us
-expect_error 2 "--internode-bandwidth: '25Gb/s' is not a number with a unit such as B/s" \
-    predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 25Gb/s
-expect_error 2 "--internode-latency: '5min' is not a number with a unit such as s" \
+# a number alone could be meant in several units
+expect_error 2 "--internode-bandwidth: '200' is not a number with a unit: B/s, MB/s, GB/s, Mbit/s, Gbit/s, Mbps, Gbps, Mb/s, Gb/s" \
+    predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 200
+expect_error 2 "--internode-latency: '10' is not a number with a unit: s, ms, us, ns" \
+    predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 25GB/s --internode-latency 10
+expect_error 2 "--host-launch: '30' is not a number with a unit" predict "$p" --gpu a100 --host-launch 30
+expect_error 2 "--internode-latency: '5min' is not a number with a unit: s" \
     predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 25GB/s --internode-latency 5min
 expect_error 2 "--bucket-bytes: '0' is out of range" predict "$p" --gpu a100 --gpus 8 --bucket-bytes 0
 expect_error 2 "--allreduce: 'rings' is not one of ring, tree, auto" predict "$p" --gpu a100 --allreduce rings
@@ -90,14 +94,35 @@ expect_error 2 'granularity "model" has none' predict "$p" --gpu a100 --gpus 8 -
 expect_ok predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 200Gbit/s --json
 shows '"nodes":[[:space:]]*2'
 grep comm_s "$work/out" >"$work/gbit"
-expect_ok predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 25e9 --internode-latency 0.01ms --json
-grep comm_s "$work/out" >"$work/bytes"
-cmp -s "$work/gbit" "$work/bytes" || fail '200Gbit/s are not 25e9 bytes/s'
+for rate in 25e9B/s 25GB/s 200Gbps 200Gb/s 200000Mbit/s; do
+    expect_ok predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth "$rate" --internode-latency 0.01ms --json
+    grep comm_s "$work/out" >"$work/bytes"
+    cmp -s "$work/gbit" "$work/bytes" || fail "200Gbit/s are not $rate"
+done
+for limit in 250 250W 0.25kW; do
+    expect_ok predict "$p" --gpu a100 --power-limit "$limit" --json
+    shows '"power_limit_w":[[:space:]]*250'
+done
 expect_ok predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 25GB/s
 shows '^GPU      8 x a100-sxm-40gb in 2 nodes'
 shows '^  All-reduce: .* hidden behind the backward pass'
 
-# words
+# words: in any case, and as others say them
+same() { # OPTIONS... -- OTHER...: the same prediction
+    one=
+    while [ "$1" != -- ]; do one="$one $1"; shift; done
+    shift
+    expect_ok predict "$p" --gpu a100 --json $one
+    grep -v '"warnings"' "$work/out" >"$work/one"
+    expect_ok predict "$p" --gpu a100 --json "$@"
+    grep -v '"warnings"' "$work/out" | cmp -s - "$work/one" || fail "$one and $* differ"
+}
+for word in FP16 float16 half amp; do same --precision fp16 -- --precision "$word"; done
+same --precision bf16 -- --precision BFloat16
+same --precision fp32 -- --precision float32
+for word in inference eval INFER; do same --mode infer -- --mode "$word"; done
+for word in flash SDPA; do same --attention fused -- --attention "$word"; done
+same --optimizer adamw -- --optimizer AdamW
 expect_error 2 "--mode: 'trian' is not one of train, fwbw, infer" predict "$p" --gpu a100 --mode trian
 expect_error 2 "--precision: 'fp8' is not one of fp32, tf32, bf16, fp16" predict "$p" --gpu a100 --precision fp8
 expect_error 2 "--attention: '' is not one of auto, eager, fused" predict "$p" --gpu a100 --attention=

@@ -27,7 +27,7 @@ typedef enum adept_option_kind {
     ADEPT_OPT_INT,     /* int, likewise */
     ADEPT_OPT_NUMBER,  /* double, at least `low` */
     ADEPT_OPT_ABOVE_0, /* double */
-    ADEPT_OPT_AMOUNT,  /* double above 0, with one of `units`, or in the first */
+    ADEPT_OPT_AMOUNT,  /* double above 0 with one of `units`, of which "" is a number without */
     ADEPT_OPT_CHOICE,  /* enum: place of the word in `names`, counted from `low` */
     ADEPT_OPT_NAME,    /* const char *, one of `names` */
     ADEPT_OPT_PARSED   /* by `parse` */
@@ -40,7 +40,7 @@ typedef struct adept_suffix {
 } adept_suffix;
 
 /** "B", "kB", "MB", "GB", "KiB", "MiB", "GiB". */
-extern const adept_suffix adept_suffix_sizes[];
+extern const adept_suffix adept_suffix_sizes[], adept_suffix_watts[];
 
 typedef struct adept_words {
     const char **words; /* freed by adept_command_run() */

@@ -27,15 +27,6 @@ static adept_status parse_input(adept_cli *cli, const char *option, char *text, 
     return ADEPT_OK;
 }
 
-static adept_status parse_memory_format(adept_cli *cli, const char *option, char *text, void *record)
-{
-    adept_workload_options *o = record;
-
-    o->config.memory_format_given = true;
-    if (adept_memory_format_from_name(&o->config.memory_format, text)) return ADEPT_OK;
-    return adept_option_unknown(cli, option, text, adept_memory_format_name);
-}
-
 static adept_status parse_extras(adept_cli *cli, const char *option, char *text, void *record)
 {
     adept_workload_options *o = record;
@@ -104,8 +95,8 @@ static const adept_option_row rows[] = {
      .at = AT(config.grad_accum), .low = 1},
     {"attention", "HOW", 2, "auto (as the file says; default), eager or fused", ADEPT_OPT_CHOICE,
      .at = AT(config.attention), .given = AT(config.attention_given), .names = adept_attention_name},
-    {"memory-format", "HOW", 2, "Of images: nchw (default) or channels_last", ADEPT_OPT_PARSED,
-     .parse = parse_memory_format},
+    {"memory-format", "HOW", 2, "Of images: nchw (default) or channels_last", ADEPT_OPT_CHOICE,
+     .at = AT(config.memory_format), .given = AT(config.memory_format_given), .names = adept_memory_format_name},
     {"execution", "HOW", 2, "eager (default), graphs (CUDA graphs: no launches by the host) or compile (torch.compile)",
      ADEPT_OPT_CHOICE, .at = AT(config.execution), .given = AT(config.execution_given), .names = adept_execution_name},
     {"allow-unsupported", NULL, 2,

@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const adept_suffix adept_suffix_sizes[] = {{"B", 1},      {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
-                                           {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0}};
+const adept_suffix adept_suffix_sizes[] = {{"", 1},      {"B", 1},      {"kB", 1e3},      {"MB", 1e6},
+                                           {"GB", 1e9},  {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+                                           {NULL, 0}};
+const adept_suffix adept_suffix_watts[] = {{"", 1}, {"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
 
 adept_status adept_cli_usage(adept_cli *cli, const char *format, ...)
 {
@@ -94,10 +96,18 @@ static adept_status take_above_0(adept_cli *cli, const char *option, const char 
 
 static const adept_suffix *unit_of(const char *name, const adept_suffix *units)
 {
-    if (*name == '\0') return units;
     for (; units->name; units++)
         if (strcmp(units->name, name) == 0) return units;
     return NULL;
+}
+
+static adept_status wrong_unit(adept_cli *cli, const char *option, const char *text, const adept_suffix *units)
+{
+    char list[128] = "";
+
+    for (; units->name; units++)
+        if (*units->name) strcat(strcat(list, *list ? ", " : ""), units->name); /* our own words: they fit */
+    return adept_cli_usage(cli, "%s: '%s' is not a number with a unit: %s", option, text, list);
 }
 
 static adept_status take_amount(adept_cli *cli, const char *option, const char *text, const adept_suffix *units,
@@ -108,8 +118,7 @@ static adept_status take_amount(adept_cli *cli, const char *option, const char *
     double value;
 
     const adept_suffix *unit = unit_of(text + digits, units);
-    if (!unit || digits == 0 || digits >= sizeof number)
-        return adept_cli_usage(cli, "%s: '%s' is not a number with a unit such as %s", option, text, units->name);
+    if (!unit || digits == 0 || digits >= sizeof number) return wrong_unit(cli, option, text, units);
     snprintf(number, sizeof number, "%.*s", (int)digits, text);
     adept_status status = adept_option_number(cli, option, number, 0, &value);
     if (status != ADEPT_OK) return status;
@@ -148,21 +157,17 @@ adept_status adept_option_unknown(adept_cli *cli, const char *option, const char
     return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, word, adept_names_list(list, sizeof list, names));
 }
 
-static adept_status take_choice(adept_cli *cli, const char *option, const char *text, adept_name_at names, int *out)
+static adept_status take_choice(adept_cli *cli, const char *option, const char *text, adept_name_at names, size_t *out)
 {
-    for (size_t i = 0; names(i); i++) {
-        if (strcmp(text, names(i)) != 0) continue;
-        *out = (int)i;
-        return ADEPT_OK;
-    }
-    return adept_option_unknown(cli, option, text, names);
+    *out = adept_name_index(text, names);
+    return *out != SIZE_MAX ? ADEPT_OK : adept_option_unknown(cli, option, text, names);
 }
 
 /* ---------------------------------------------------------------- all of them ------------------------------------ */
 
 static adept_status take_text(adept_cli *cli, const char *option, char *text, const adept_option_row *o, void *field)
 {
-    int index = 0;
+    size_t index = 0;
     adept_status status;
 
     switch (o->kind) {
@@ -173,11 +178,12 @@ static adept_status take_text(adept_cli *cli, const char *option, char *text, co
         return take_list(cli, option, text, field);
     case ADEPT_OPT_CHOICE:
         status = take_choice(cli, option, text, o->names, &index);
-        *(int *)field = (int)o->low + index;
+        *(int *)field = (int)o->low + (int)index;
         return status;
     case ADEPT_OPT_NAME:
-        *(const char **)field = text;
-        return take_choice(cli, option, text, o->names, &index);
+        status = take_choice(cli, option, text, o->names, &index);
+        *(const char **)field = status == ADEPT_OK ? o->names(index) : NULL;
+        return status;
     default:
         *(const char **)field = text;
         if (*text == '\0' && o->kind == ADEPT_OPT_FILE) break;

@@ -16,9 +16,10 @@ static const char *named_granularity(size_t index)
     return adept_granularity_name(index + ADEPT_GRANULARITY_MODEL);
 }
 
-static const adept_suffix clocks[] = {{"MHz", 1e6}, {"Hz", 1}, {"kHz", 1e3}, {"GHz", 1e9}, {NULL, 0}};
-static const adept_suffix bandwidths[] = {{"B/s", 1},          {"MB/s", 1e6},       {"GB/s", 1e9},
-                                          {"Mbit/s", 1e6 / 8}, {"Gbit/s", 1e9 / 8}, {NULL, 0}};
+static const adept_suffix clocks[] = {{"", 1e6}, {"MHz", 1e6}, {"Hz", 1}, {"kHz", 1e3}, {"GHz", 1e9}, {NULL, 0}};
+static const adept_suffix bandwidths[] = {{"B/s", 1},          {"MB/s", 1e6},     {"GB/s", 1e9},     {"Mbit/s", 1e6 / 8},
+                                          {"Gbit/s", 1e9 / 8}, {"Mbps", 1e6 / 8}, {"Gbps", 1e9 / 8}, {"Mb/s", 1e6 / 8},
+                                          {"Gb/s", 1e9 / 8},   {NULL, 0}};
 static const adept_suffix times[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {NULL, 0}};
 
 static const adept_option_row run_rows[] = {
@@ -28,8 +29,8 @@ static const adept_option_row run_rows[] = {
      ADEPT_OPT_TEXT, .at = IN_RUN(gpu)},
     {"gpus", "N", 1, "Data-parallel GPUs, those of all nodes together (default 1)", ADEPT_OPT_COUNT,
      .at = IN_RUN(run.gpus), .low = 1},
-    {"power-limit", "W", 1, "Board power limit of each GPU in watts", ADEPT_OPT_ABOVE_0,
-     .at = IN_RUN(run.power_limit_w)},
+    {"power-limit", "W", 1, "Board power limit of each GPU: watts, or with a unit: 250W", ADEPT_OPT_AMOUNT,
+     .at = IN_RUN(run.power_limit_w), .units = adept_suffix_watts},
     {"clock", "MHZ", 1,
      "Lock the core clock, in MHz as nvidia-smi prints it or with a unit: 1410, 1410MHz, 1.41GHz. A power limit, the "
      "board's own too, that leaves less counts",
@@ -41,14 +42,14 @@ static const adept_option_row run_rows[] = {
     {"saturation", "NAME", 1, "Saturation function of granularity model: sigmoid, arctan, softsign, algebraic or tanh",
      ADEPT_OPT_NAME, .at = IN_RUN(run.saturation), .names = adept_saturation_name},
     {"host-launch", "TIME", 1,
-     "What the host takes to launch a kernel eagerly: seconds, or with a unit: 30us. Default: the hardware profile's",
+     "What the host takes to launch a kernel eagerly: 30us. Default: the hardware profile's",
      ADEPT_OPT_AMOUNT, .at = IN_RUN(run.host_launch_s), .units = times},
     {"nodes", "N", 1, "Nodes that the GPUs are shared by equally (default 1); needs --internode-bandwidth",
      ADEPT_OPT_COUNT, .at = IN_RUN(run.nodes), .low = 1},
     {"internode-bandwidth", "RATE", 1,
-     "Network of one node in one direction, all adapters together: bytes/s, or with a unit: 200Gbit/s, 25GB/s",
+     "Network of one node in one direction, all adapters together: 200Gbit/s, 25GB/s",
      ADEPT_OPT_AMOUNT, .at = IN_RUN(run.internode_bytes_per_s), .units = bandwidths},
-    {"internode-latency", "TIME", 1, "One hop between nodes: seconds, or with a unit: 10us (the default)",
+    {"internode-latency", "TIME", 1, "One hop between nodes: 10us (the default)",
      ADEPT_OPT_AMOUNT, .at = IN_RUN(run.internode_latency_s), .units = times},
     {"allreduce", "NAME", 1,
      "ring (default), tree (double binary), or auto: the faster for every size; between nodes if there are several",

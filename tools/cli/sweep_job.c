@@ -47,19 +47,17 @@ static adept_status parse_prices(adept_cli *cli, const char *option, char *text,
 static const adept_suffix times[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
 static const adept_suffix energies[] = {{"J", 1},       {"kJ", 1e3},    {"MJ", 1e6}, {"Wh", 3600},
                                         {"kWh", 3.6e6}, {"MWh", 3.6e9}, {NULL, 0}};
-static const adept_suffix powers[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
-
 static const adept_option_row rows[] = {
     {.group = 4, .help = "Which point does a job best:"},
     {"samples", "N", 4, "The job: N samples, rounded up to whole steps", ADEPT_OPT_COUNT, .at = AT(samples),
      .given = AT(given), .low = 1},
     {"steps", "N", 4, "The job: N steps (default 1)", ADEPT_OPT_COUNT, .at = AT(steps), .given = AT(given), .low = 1},
-    {"within-time", "TIME", 4, "Deadline of the job: seconds, or with a unit: 90min, 24h, 2d", ADEPT_OPT_AMOUNT,
+    {"within-time", "TIME", 4, "Deadline of the job: 90min, 24h, 2d", ADEPT_OPT_AMOUNT,
      .at = AT(job.deadline_s), .given = AT(given), .units = times},
-    {"within-energy", "ENERGY", 4, "Its energy at most: J, or with a unit: 50kWh", ADEPT_OPT_AMOUNT,
+    {"within-energy", "ENERGY", 4, "Its energy at most: 50kWh", ADEPT_OPT_AMOUNT,
      .at = AT(job.energy_budget_j), .given = AT(given), .units = energies},
-    {"within-power", "POWER", 4, "Mean power of all GPUs at most: W, or with a unit: 10kW", ADEPT_OPT_AMOUNT,
-     .at = AT(job.power_budget_w), .given = AT(given), .units = powers},
+    {"within-power", "POWER", 4, "Mean power of all GPUs at most: watts, or with a unit: 10kW", ADEPT_OPT_AMOUNT,
+     .at = AT(job.power_budget_w), .given = AT(given), .units = adept_suffix_watts},
     {"within-cost", "X", 4, "Its cost at most, in the currency of the prices", ADEPT_OPT_ABOVE_0,
      .at = AT(job.cost_budget), .given = AT(given)},
     {"minimise", "NAME", 4, "What of the job is to be least: time, energy, edp or cost (default: as --objective says)",

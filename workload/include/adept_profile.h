@@ -54,7 +54,7 @@ ADEPT_API adept_status adept_assumption_check(const char *text, adept_error *err
     X(execution, ADEPT_COMPILE)                                                                                        \
     X(optimizer_impl, ADEPT_IMPL_FORLOOP)
 
-/* The word of a value, NULL past the last one; the value of a word, which may be another name for it. */
+/* The word of a value, NULL past the last one; the value of a word in any case, or of a synonym. */
 #define X(words, last)                                                                                                 \
     ADEPT_API const char *adept_##words##_name(size_t value);                                                          \
     ADEPT_API bool adept_##words##_from_name(adept_##words *out, const char *name);
