@@ -227,12 +227,27 @@ static void put_kernels(adept_json_writer *w, const adept_hwprofile *base)
     cJSON_Delete(fit);
 }
 
+/* Has it rows, and are none of them fitted to? Its kernels may be, where it has no rows. */
+static bool is_only_judged(const adept_dataset *d, const char *gpu)
+{
+    bool any = false;
+    for (size_t i = 0; d && i < d->n; i++) {
+        if (strcmp(d->rows[i].hw->name, gpu) != 0) continue;
+        if (d->rows[i].weight > 0.0) return false;
+        any = true;
+    }
+    return any;
+}
+
 /* Whose numbers these are that others get. */
-static void put_donors(adept_json_writer *w, const adept_hwprofile *base)
+static void put_donors(adept_json_writer *w, const adept_hwprofile *base, const adept_dataset *d)
 {
     if (!base->transferred) return;
     adept_json_put_bool(w, "transferred", true);
-    adept_json_put_strings(w, "gpus", base->donors, base->n_donors);
+    adept_json_begin_array(w, "gpus");
+    for (size_t i = 0; i < base->n_donors; i++)
+        if (!is_only_judged(d, base->donors[i])) adept_json_put_string(w, NULL, base->donors[i]);
+    adept_json_end_array(w);
     adept_json_put_strings(w, "vendors", base->donor_vendors, base->n_donor_vendors);
 }
 
@@ -240,7 +255,7 @@ void adept_put_fit(adept_json_writer *w, const adept_fit_report *r, const char *
 {
     const adept_fit *fit = r->fit;
     adept_json_begin_object(w, "fit");
-    put_donors(w, r->base);
+    put_donors(w, r->base, r->dataset);
     adept_json_put_members(w, "granularity %s saturation %s", adept_granularity_name(fit->granularity),
                            fit->saturation);
     put_values(w, fit, r->base);
@@ -367,7 +382,7 @@ adept_status adept_kernel_fit_to_hwprofile(char **text, const adept_hwprofile *h
         for (const cJSON *item = fit->child; item; item = item->next)
             if (item != parameters) adept_json_put_tree(&w, item->string, item);
         adept_json_put_tree(&w, "parameters", parameters);
-        put_donors(&w, hw);
+        put_donors(&w, hw, NULL);
         adept_json_put_members(&w, "date %s version %s", date, ADEPT_VERSION);
         adept_json_end_object(&w);
     }

@@ -61,7 +61,7 @@ refused 'model,batch_size,step_time_s\nmlp,1e300,1\n' 't\.csv:2: column batch_si
 refused 'model,precision,step_time_s\nmlp,fp8,1\n' "t\.csv:2: column precision: 'fp8' is not one of fp32, tf32, bf16, fp16"
 refused 'model,mode,step_time_s\nmlp,test,1\n' "t\.csv:2: column mode: 'test' is not one of train, fwbw, infer"
 refused 'model,optimizer,step_time_s\nmlp,sdg,1\n' "t\.csv:2: column optimizer: 'sdg' is not one of none, sgd"
-refused 'model,attention,step_time_s\nmlp,flash,1\n' "t\.csv:2: column attention: 'flash' is not one of auto, eager, fused"
+refused 'model,attention,step_time_s\nmlp,slow,1\n' "t\.csv:2: column attention: 'slow' is not one of auto, eager, fused"
 refused 'model,memory_format,step_time_s\nmlp,nwhc,1\n' "t\.csv:2: column memory_format: 'nwhc' is not one of nchw, channels_last"
 refused 'model,power_scope,step_time_s\nmlp,rack,1\n' "t\.csv:2: column power_scope: 'rack' is not one of gpu, node"
 refused 'model,input,step_time_s\nmlp,3y,1\n' "t\.csv:2: column input: input '3y'"

@@ -66,6 +66,16 @@ expect_ok calibrate $fit --kernels a10.csv --kernels some.csv -o j.json --json
 shows '"schema_version":1'
 shows '"scheme":"gpu"'
 shows '"by":\{"gpu":"l40s"\}'
+# rows of no weight are judged, and teach nothing
+awk -F, 'NR == 1 { print $0 ",weight" } NR > 1 { print $0 (/mi210/ ? ",0" : ",1") }' rows.csv >judged.csv
+expect_ok calibrate judged.csv --models "$data" --gpu auto --suggest 0 -o w.json
+shows '^  mi210 +1 '
+for key in '"gpus":.*"h100-sxm-80gb"'; do
+    checks=$((checks + 1))
+    tr -d '\n' <w.json | grep -Eq "$key" || fail "the judged set lacks $key"
+done
+checks=$((checks + 1))
+! sed -n 's/.*"gpus"://p' w.json | grep -q mi210 || fail 'a GPU of no weight taught something'
 # kernels alone
 expect_ok calibrate --gpu auto --kernels a10.csv --kernels some.csv -o k.json
 shows 'No step was measured'
@@ -110,7 +120,7 @@ checks=$((checks + 1))
 ! grep -q '^Interval' out || fail "an interval across vendors"
 expect_ok gpus
 shows '^h100-sxm-80gb .* transferred '
-shows '^t4 .* yes '
+shows '^t4 .* yes'
 
 # ---- what is refused ----
 printf 'model,gpu,step_time_s\nmlp,t4,1\nmlp,,2\n' >empty.csv
