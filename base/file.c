@@ -95,55 +95,79 @@ static void sync_folder(const char *path)
     free(folder);
 }
 
-adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error *err)
+bool adept_file_is_stream(const char *path)
 {
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return adept_error_set(err, ADEPT_E_IO, "%s: not a regular file", path);
-    /* Through a symbolic link the file behind it is replaced, not the link. */
-    adept_file_out file = {.target = realpath(path, NULL)};
-    if (!file.target) file.target = strdup(path);
-    size_t size = file.target ? strlen(file.target) + 64 : 0; /* ".PID-N.tmp" */
-    file.temporary = file.target ? malloc(size) : NULL;
-    if (!file.temporary) {
-        free(file.target);
-        return adept_no_memory(err, path);
-    }
-    int fd = create_beside(file.target, file.temporary, size);
+    if (strcmp(path, "-") == 0) return true;
+    return stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode));
+}
+
+static int open_stream(const char *path)
+{
+    return strcmp(path, "-") == 0 ? dup(STDOUT_FILENO) : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+/* What was opened and named for it; its names, and the file where it is ours, go with a failure. */
+static adept_status begin_at(adept_file_out *out, adept_file_out *file, int fd, const char *path, adept_error *err)
+{
     adept_status status = fd < 0 ? io_error(err, ADEPT_E_IO, path, "cannot write") : ADEPT_OK;
-    file.stream = fd < 0 ? NULL : fdopen(fd, "w");
-    if (status == ADEPT_OK && !file.stream) {
+    file->stream = fd < 0 ? NULL : fdopen(fd, "w");
+    if (status == ADEPT_OK && !file->stream) {
         close(fd);
-        unlink(file.temporary);
+        if (file->temporary) unlink(file->temporary);
         status = adept_no_memory(err, path);
     }
     if (status == ADEPT_OK) {
-        *out = file;
+        *out = *file;
     } else {
-        free(file.temporary);
-        free(file.target);
+        free(file->temporary);
+        free(file->target);
     }
     return status;
+}
+
+adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error *err)
+{
+    struct stat st;
+    bool is_stream = adept_file_is_stream(path);
+    if (!is_stream && stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return adept_error_set(err, ADEPT_E_IO, "%s: cannot write: not a regular file", path);
+    /* Through a symbolic link the file behind it is replaced, not the link. */
+    adept_file_out file = {.target = is_stream ? NULL : realpath(path, NULL)};
+    if (!file.target) file.target = strdup(path);
+    size_t size = file.target ? strlen(file.target) + 64 : 0; /* ".PID-N.tmp" */
+    file.temporary = file.target && !is_stream ? malloc(size) : NULL;
+    if (!file.target || (!file.temporary && !is_stream)) {
+        free(file.target);
+        return adept_no_memory(err, path);
+    }
+    return begin_at(out, &file, is_stream ? open_stream(path) : create_beside(file.target, file.temporary, size), path, err);
+}
+
+static bool is_written(const adept_file_out *file, bool keep)
+{
+    if (fflush(file->stream) != 0 || ferror(file->stream)) return false;
+    return !keep || !file->temporary || fsync(fileno(file->stream)) == 0;
 }
 
 adept_status adept_file_end(adept_file_out *file, bool keep, adept_error *err)
 {
     if (!file->stream) return ADEPT_OK;
-    bool ok = fflush(file->stream) == 0 && !ferror(file->stream) && (!keep || fsync(fileno(file->stream)) == 0);
+    bool ok = is_written(file, keep);
     int saved = errno;
     if (fclose(file->stream) != 0 && ok) {
         ok = false;
         saved = errno;
     }
-    if (ok && keep && rename(file->temporary, file->target) != 0) {
+    if (file->temporary && ok && keep && rename(file->temporary, file->target) != 0) {
         ok = false;
         saved = errno;
     }
-    if (!ok || !keep) unlink(file->temporary);
+    if (file->temporary && (!ok || !keep)) unlink(file->temporary);
     adept_status status = ADEPT_OK;
     errno = saved;
     if (keep && !ok) status = io_error(err, ADEPT_E_IO, file->target, "cannot write");
-    if (keep && ok) sync_folder(file->target);
+    if (file->temporary && keep && ok) sync_folder(file->target);
     free(file->temporary);
     free(file->target);
     *file = (adept_file_out){.stream = NULL};

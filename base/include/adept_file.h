@@ -8,13 +8,15 @@
 
 /** Read a whole file, at most max_bytes; malloc'ed, zero-terminated. @return ADEPT_E_INVALID naming the file. */
 adept_status adept_file_read(char **text, size_t *size, const char *path, size_t max_bytes, adept_error *err);
-/** Write through a temporary file in the same folder, fsync and rename: the old content survives any failure. */
+/** Is it written to as it stands: "-" (standard output), a pipe, a device such as /dev/null? */
+bool adept_file_is_stream(const char *path);
+/** Write through a temporary file in the same folder, fsync and rename: the old content survives any failure; or to a stream. */
 adept_status adept_file_write(const char *path, const char *text, size_t size, adept_error *err);
 
-/** The same for what is written bit by bit: `stream` is the temporary file. */
+/** The same for what is written bit by bit: `stream` is the temporary file, or the stream. */
 typedef struct adept_file_out {
     FILE *stream; /* NULL: none is open */
-    char *target, *temporary;
+    char *target, *temporary; /* temporary: NULL of a stream */
 } adept_file_out;
 /** @return ADEPT_E_IO; after ADEPT_OK call adept_file_end() */
 adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error *err);

@@ -115,7 +115,7 @@ static const char *bounds_name(size_t index)
 }
 
 static const adept_option_row rows[] = {
-    {"output", "FILE.json", 2, "The hardware profile to write: the GPU's sheet with the fit. Required", ADEPT_OPT_FILE,
+    {"output", "FILE.json", 2, "Write the hardware profile, the GPU's sheet with the fit; -: to standard output, and no report", ADEPT_OPT_FILE,
      .at = AT(output), .letter = 'o'},
     {.group = 3, .help = "What is fitted:"},
     {"granularity", "NAME", 3,
@@ -283,7 +283,6 @@ static adept_status check(adept_cli *cli, void *record)
         return adept_cli_usage(cli, "--collectives needs one --gpu: links are each GPU's own");
     if (status == ADEPT_OK) status = apply_granularity(cli, o);
     if (status != ADEPT_OK) return status;
-    if (!o->output) return adept_cli_usage(cli, "-o is missing: the file the fitted profile is written to");
     if (o->fit.weight_time + o->fit.weight_power <= 0)
         return adept_cli_usage(cli, "--weight-time and --weight-power cannot both be 0");
     if (o->from_sheet && o->fit.prior_weight > 0)

@@ -227,15 +227,16 @@ static adept_status check_outputs(adept_cli *cli, const adept_calibrate_options 
     for (size_t i = 0; i < 2 && status == ADEPT_OK; i++) {
         if (paths[i]) status = adept_measurement_output_check(cli, paths[i], &o->measurements.files);
     }
-    if (status == ADEPT_OK) status = adept_measurement_output_check(cli, o->output, &o->kernels);
-    if (status == ADEPT_OK) status = adept_measurement_output_check(cli, o->output, &o->collectives);
-    return status;
+    if (!o->output || status != ADEPT_OK) return status;
+    status = adept_measurement_output_check(cli, o->output, &o->kernels);
+    return status == ADEPT_OK ? adept_measurement_output_check(cli, o->output, &o->collectives) : status;
 }
 
 static adept_status open_checkpoint(adept_cli *cli, work *w, adept_calibrate_options *o)
 {
     adept_status status = ADEPT_OK;
 
+    if (!o->resume && (!o->output || adept_file_is_stream(o->output))) return ADEPT_OK; /* a report is had again */
     if (o->resume) {
         w->checkpoint_path = strdup(o->resume);
         if (access(o->resume, R_OK) != 0)
@@ -300,11 +301,14 @@ static adept_status date_text(adept_cli *cli, char *text, size_t size)
 
 static adept_status write_hwprofile(adept_cli *cli, const work *w, const adept_calibrate_options *o)
 {
-    return adept_file_write(o->output, w->hwprofile_text, strlen(w->hwprofile_text), &cli->err);
+    return o->output ? adept_file_write(o->output, w->hwprofile_text, strlen(w->hwprofile_text), &cli->err) : ADEPT_OK;
 }
 
 static adept_status interrupted(adept_cli *cli, const work *w, const adept_calibrate_options *o)
 {
+    if (!w->checkpoint_path)
+        return adept_error_set(&cli->err, ADEPT_E_FIT, "interrupted; the best so far has a loss of %.3f %%",
+                               w->fit->loss.total);
     return adept_error_set(&cli->err, ADEPT_E_FIT,
                            "interrupted; the best so far (loss %.3f %%) is in %s; the same command with --resume %s "
                            "continues",
@@ -364,7 +368,7 @@ static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
     if (status == ADEPT_OK) status = adept_fit_report_to_hwprofile(&w->hwprofile_text, w->report, date, &cli->err);
     if (status == ADEPT_OK) status = write_hwprofile(cli, w, o);
     if (status != ADEPT_OK) return status;
-    if (!adept_interrupt_requested) unlink(w->checkpoint_path); /* the result is there: nothing is left to resume */
+    if (!adept_interrupt_requested && w->checkpoint_path) unlink(w->checkpoint_path); /* the result is there: nothing is left to resume */
     return adept_interrupt_requested ? interrupted(cli, w, o) : ADEPT_OK;
 }
 
@@ -407,7 +411,7 @@ static adept_status print_alone(adept_cli *cli, const work *w, const adept_calib
     if (o->kernels.n == 0) {
         status = report_collectives(cli, stdout, &w->collectives, o);
         fputc('\n', stdout);
-        adept_print_format(stdout, "Written: %s\n", o->output);
+        if (o->output) adept_print_format(stdout, "Written: %s\n", o->output);
         return status;
     }
     status = report_kernels(cli, stdout, &w->kernels, o);
@@ -415,7 +419,7 @@ static adept_status print_alone(adept_cli *cli, const work *w, const adept_calib
     print_values(stdout, &w->kernels, w->hw);
     puts("\nNo step was measured: the profile has no errors and no intervals of steps, and what kernels do not tell\n"
          "(launches, the optimizer, power) is transferred from other GPUs. Add MEASUREMENTS.csv for those.\n");
-    adept_print_format(stdout, "Written: %s\n", o->output);
+    if (o->output) adept_print_format(stdout, "Written: %s\n", o->output);
     if (o->collectives.n == 0) return ADEPT_OK;
     fputc('\n', stdout);
     return report_collectives(cli, stdout, &w->collectives, o);
@@ -435,7 +439,7 @@ static adept_status calibrate_parts(adept_cli *cli, work *w, const adept_calibra
         status = kernels ? adept_kernel_fit_to_hwprofile(&w->hwprofile_text, w->hw, date, &cli->err)
                          : adept_collective_fit_to_hwprofile(&w->hwprofile_text, w->hw, &cli->err);
     if (status == ADEPT_OK) status = write_hwprofile(cli, w, o);
-    if (status != ADEPT_OK) return status;
+    if (status != ADEPT_OK || adept_cli_prints(o->output)) return status;
     if (!o->measurements.json) return print_alone(cli, w, o);
     return adept_json_print(cli, kernels ? adept_kernel_fit_to_json(w->hw)
                                          : adept_collective_fit_to_json(w->hw, &w->collectives));
@@ -461,7 +465,7 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
     if (status == ADEPT_OK) status = fit(cli, w, o);
     if (status == ADEPT_OK && plot)
         status = adept_plot_errors(plot, w->report->in_sample, held_out_of(w->report), w->hw->name, &cli->err);
-    return status == ADEPT_OK ? print(cli, w, o) : status;
+    return status == ADEPT_OK && !adept_cli_prints(o->output) ? print(cli, w, o) : status;
 }
 
 static adept_status calibrate(adept_cli *cli, void *options)
@@ -488,12 +492,12 @@ static adept_status calibrate(adept_cli *cli, void *options)
 const adept_command adept_command_calibrate = {
     .name = "calibrate",
     .summary = "fit a GPU's parameters to measured runs",
-    .usage = "[MEASUREMENTS.csv...] [--kernels FILE]... [--collectives FILE]... --gpu NAME|FILE -o OUT.json",
+    .usage = "[MEASUREMENTS.csv...] [--kernels FILE]... [--collectives FILE]... --gpu NAME|FILE [-o OUT.json]",
     .doc =
         "Fit the parameters of a GPU to measured runs, and say how far to trust the result. Write the hardware profile "
         "that --gpu reads. Ctrl-C keeps the best so far."
         "\vExamples:\n"
-        "  adept calibrate runs.csv --gpu a100 -o mine.json\n"
+        "  adept calibrate runs.csv --gpu a100\n"
         "  adept calibrate a.csv b.csv --gpu a100 -o mine.json --plot fit.svg\n"
         "  adept calibrate runs.csv --gpu a100 -o mine.json --leave-out gpus,k-fold:9\n"
         "  adept calibrate runs.csv --kernels kernels.csv --gpu a100 -o mine.json\n"

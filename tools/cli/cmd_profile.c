@@ -35,7 +35,8 @@ static adept_status check(adept_cli *cli, void *record)
 
 static const adept_option_row rows[] = {
     {"output", "FILE", 4,
-     "Also write the profile with the model's graph to FILE, which stands for the model on machines without libtorch",
+     "Also write the profile with the model's graph to FILE, which stands for the model on machines without libtorch; -: "
+     "to standard output, and nothing else",
      ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
     {"batches", "SIZES", 4, NULL, ADEPT_OPT_PARSED, .parse = refuse_sizes},
     {"seq-lengths", "SIZES", 4, NULL, ADEPT_OPT_PARSED, .parse = refuse_sizes},
@@ -104,7 +105,7 @@ static adept_status profile_model(adept_cli *cli, void *options)
     if (status == ADEPT_OK) status = adept_load_walk(cli, &w.profile, w.graph, &w.config);
     if (status == ADEPT_OK && o->grouping.given) status = make_groups(cli, o, w.profile, &w.groups);
     if (status == ADEPT_OK && o->output) status = save(cli, &w, o->output);
-    if (status == ADEPT_OK)
+    if (status == ADEPT_OK && !adept_cli_prints(o->output))
         status = o->json ? print_json(cli, o, w.profile, &w.groups)
                          : adept_report_profile(cli, stdout, w.profile, &w.groups, &o->grouping, o->gpu != NULL);
     adept_groups_free(&w.groups);

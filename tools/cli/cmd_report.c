@@ -123,7 +123,7 @@ static adept_status write_all(adept_cli *cli, work *w, const report_options *o)
 
     if (status == ADEPT_OK && o->output) status = write_report(cli, w, o->output, &size);
     if (status == ADEPT_OK && o->plots) status = write_plots(cli, &w->pictures, o->plots);
-    return status == ADEPT_OK ? print_written(cli, o, &w->pictures, size) : status;
+    return status == ADEPT_OK && !adept_cli_prints(o->output) ? print_written(cli, o, &w->pictures, size) : status;
 }
 
 static adept_status report(adept_cli *cli, void *options)

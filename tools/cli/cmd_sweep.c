@@ -50,6 +50,10 @@ static adept_status check(adept_cli *cli, void *record)
         return adept_run_options_need_gpu(cli, o->where.gpu);
     if (o->where.gpu && varies(o, ADEPT_VARY_GPU) && !o->one_at_a_time)
         return adept_cli_usage(cli, "--gpu and --vary gpu exclude each other, but with --one-at-a-time");
+    if (adept_cli_prints(o->output)) {
+        o->csv = !o->json;
+        o->output = NULL;
+    }
     if (o->csv && o->json) return adept_cli_usage(cli, "--csv and --json exclude each other");
     if (o->plot && o->html && strcmp(o->plot, o->html) == 0)
         return adept_cli_usage(cli, "--plot and --html name the same file");

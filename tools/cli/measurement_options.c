@@ -1,5 +1,6 @@
 /** @file measurement_options.c  Measurement files on the command line, and reading them. */
 #include "measurement_options.h"
+#include "adept_file.h"
 #include "load.h"
 #include <errno.h>
 #include <libgen.h>
@@ -49,6 +50,7 @@ static adept_status check_writable(adept_cli *cli, const char *path)
 {
     struct stat st;
 
+    if (adept_file_is_stream(path)) return ADEPT_OK;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return adept_error_set(&cli->err, ADEPT_E_IO, "%s: cannot write: not a regular file", path);
     char *copy = strdup(path);

@@ -33,6 +33,11 @@ adept_status adept_cli_no_memory(adept_cli *cli)
     return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
 }
 
+bool adept_cli_prints(const char *output)
+{
+    return output && strcmp(output, "-") == 0;
+}
+
 /* ---------------------------------------------------------------- numbers ---------------------------------------- */
 
 static bool is_whole(const char *text)

@@ -363,6 +363,7 @@ adept_status adept_report_fit(adept_cli *cli, FILE *out, const adept_fit_report 
     for (size_t i = 0; i < r->n_warnings; i++)
         adept_report_warning(out, &headed, r->warnings[i]);
     fputc('\n', out);
+    if (!output) return ADEPT_OK;
     adept_print_format(out, "Written: %s\n", output);
     if (r->base->transferred)
         adept_print_format(
