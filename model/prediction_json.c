@@ -64,13 +64,15 @@ static void put_interval(adept_json_writer *w, const adept_prediction *p)
     adept_json_end_object(w);
 }
 
-static void put_results(adept_json_writer *w, const adept_prediction *p)
+static void put_results(adept_json_writer *w, const adept_prediction *p, int64_t tokens_per_sample)
 {
     adept_json_put_members(w,
                            "step_time_s %g power_avg_w %g energy_step_j %g edp_js %g samples_per_s %g "
                            "energy_per_sample_j %g power_scope %s",
                            p->step_time_s, p->power_avg_w, p->energy_step_j, p->edp_js, p->samples_per_s,
                            p->energy_per_sample_j, "gpu");
+    /* null: no input is a sequence of integers */
+    adept_json_put_number(w, "tokens_per_s", tokens_per_sample > 0 ? p->samples_per_s * (double)tokens_per_sample : NAN);
     put_interval(w, p);
     /* what is hidden is no part of the sum */
     adept_json_put_object(w, "time",
@@ -226,7 +228,7 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
     put_model(&w, prof);
     put_gpu(&w, hw, run, prof->precision);
     put_config(&w, prof, run);
-    put_results(&w, p);
+    put_results(&w, p, prof->tokens_per_sample);
     put_communication(&w, p, run);
     put_work(&w, p);
     put_memory(&w, &p->memory);

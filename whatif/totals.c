@@ -18,10 +18,20 @@ const adept_grid_intensity *adept_grid_intensity_at(size_t index)
     return index < sizeof rows / sizeof *rows ? &rows[index] : NULL;
 }
 
+/* Is it one of "|GBR|UK|Great Britain"? */
+static bool is_among(const char *names, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = names; *at == '|'; at += 1 + strcspn(at + 1, "|"))
+        if (strcspn(at + 1, "|") == n && strncasecmp(at + 1, name, n) == 0) return n > 0;
+    return false;
+}
+
 const adept_grid_intensity *adept_grid_intensity_find(const char *name)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcasecmp(rows[i].code, name) == 0 || strcasecmp(rows[i].name, name) == 0) return &rows[i];
+        if (strcasecmp(rows[i].code, name) == 0 || strcasecmp(rows[i].name, name) == 0 || is_among(rows[i].others, name))
+            return &rows[i];
     return NULL;
 }
 

@@ -279,6 +279,9 @@ static adept_status describe_config(adept_profile *p, const adept_interp *in)
         const adept_value *v = &in->env[input->value];
         char text[200];
         if (v->kind != ADEPT_VALUE_TENSOR) continue;
+        const adept_tensor *t = v->u.t;
+        bool is_text = t->ndim == 2 && (t->dtype == ADEPT_I64 || t->dtype == ADEPT_I32);
+        if (is_text && p->tokens_per_sample == 0) p->tokens_per_sample = t->dims[1];
         adept_profile_input *out = &inputs[p->n_inputs++];
         out->name = adept_arena_strdup(p->arena, input->name);
         out->shape = adept_arena_strdup(p->arena, adept_tensor_print(v->u.t, text, sizeof text));
@@ -329,6 +332,13 @@ static bool warn(builder *b)
              "%d causal attention%s: FLOPs are counted in full, times are of kernels that skip the masked half",
              b->n_causal, b->n_causal == 1 ? "" : "s");
     if (b->n_causal && !add_warning(p, text)) return false;
+    const adept_workload_config *c = b->in.config;
+    bool asks = c->optimizer && strcmp(c->optimizer, "none") != 0;
+    if (p->mode != ADEPT_MODE_TRAIN && asks && !add_warning(p, "the optimizer is not counted: the mode is not train"))
+        return false;
+    if (p->mode == ADEPT_MODE_INFER && p->grad_accum > 1 &&
+        !add_warning(p, "inference accumulates no gradients: the passes are counted as one step"))
+        return false;
     if (p->mode != ADEPT_MODE_INFER && p->trainable_params == 0)
         return add_warning(p, "no parameter requires a gradient: the backward pass and the optimizer are empty");
     return true;

@@ -50,6 +50,14 @@ shows '^Parameters: [0-9]+ free'
 shows 'adept predict MODEL --gpu a.json'
 there a.json
 gone a.json.checkpoint
+# without -o the report alone; -o -: the profile alone
+ok $quick --threads 1 --leave-out gpus
+shows '^Errors, in percent .* held out, not those in-sample'
+ls >files
+checks=$((checks + 1))
+! grep -q checkpoint files && ! grep -q '^Written' out || fail 'something is written without -o'
+ok $quick --threads 1 --leave-out gpus -o -
+same out a.json
 grep -q '"rows.csv"' a.json || fail "the profile does not name its measurements"
 grep -q "$(sha256sum rows.csv | cut -c1-64)" a.json || fail "the profile does not have their hash"
 grep -q '2023-11-14' a.json || fail "the profile does not have the date"
@@ -112,7 +120,6 @@ bad() {
 }
 expect_error 2 'calibrate needs a MEASUREMENTS.csv' calibrate
 expect_error 2 '--gpu is missing' calibrate rows.csv -o x.json
-expect_error 2 '-o is missing' calibrate rows.csv --gpu a100
 expect_error 2 'file name is empty' calibrate rows.csv --gpu a100 -o ''
 bad "--fix: '=1' is neither PARAMETER nor PARAMETER=VALUE" --fix =1
 bad "--fix: 'x' is not a number" --fix c_power=x
@@ -143,7 +150,6 @@ expect_error 6 "unknown GPU" calibrate rows.csv --gpu a1000 -o x.json
 expect_error 3 'no-such.csv' calibrate no-such.csv --gpu a100 -o x.json
 expect_error 3 "no/such: not a folder" calibrate rows.csv --gpu a100 --models no/such -o x.json
 expect_error 1 'no/such/x.json: cannot write' calibrate rows.csv --gpu a100 --models "$data" -o no/such/x.json
-expect_error 1 '/dev/null: cannot write: not a regular file' calibrate rows.csv --gpu a100 --models "$data" -o /dev/null
 expect_error 1 'sub: cannot write: not a regular file' calibrate rows.csv --gpu a100 --models "$data" -o sub
 expect_error 2 'it is the measurements' calibrate rows.csv --gpu a100 --models "$data" -o sub/../rows.csv
 expect_error 2 'it is the measurements' calibrate rows.csv --gpu a100 --models "$data" -o x.json --plot rows.csv

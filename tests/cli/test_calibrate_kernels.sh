@@ -103,7 +103,9 @@ expect_error 2 'exclude each other' calibrate --kernels kernels.csv --granularit
 expect_error 2 'not one of model, operator' calibrate rows.csv --granularity layer $gpu -o x.json
 expect_error 2 'prior-rows is of --granularity operator' calibrate rows.csv --granularity model --prior-rows 1 $gpu -o x.json
 expect_error 2 'gpu is missing' calibrate --kernels kernels.csv -o x.json
-expect_error 2 'o is missing' calibrate --kernels kernels.csv $gpu
+expect_ok calibrate --kernels kernels.csv $gpu # its report alone
+checks=$((checks + 1))
+! grep -q '^Written' "$work/out" || fail 'something is written without -o'
 expect_error 2 'plot needs a MEASUREMENTS' calibrate --kernels kernels.csv $gpu -o x.json --plot x.svg
 expect_error 2 'resume needs a MEASUREMENTS' calibrate --kernels kernels.csv $gpu -o x.json --resume x
 expect_error 2 'would be written over' calibrate --kernels kernels.csv $gpu -o kernels.csv

@@ -28,6 +28,39 @@ if [ -c /dev/full ]; then
     to_full diff "$p" "$p" --gpu a100 --new-gpu t4 --fail-above 0
 fi
 
+# -o - is standard output, where nothing else stands then; pipes and devices are written to
+stands() { # FILE: that profile is on standard output
+    checks=$((checks + 1))
+    cmp -s "$1" "$work/out" || fail "standard output is not $1"
+}
+expect_ok profile "$p" -o "$work/profile.json"
+expect_ok profile "$p" -o -
+stands "$work/profile.json"
+expect_ok profile "$p" -o /dev/null
+shows '^Model '
+mkfifo "$work/profiles"
+cat "$work/profiles" >"$work/piped" &
+expect_ok profile "$p" -o "$work/profiles"
+wait
+checks=$((checks + 1))
+cmp -s "$work/piped" "$work/profile.json" || fail 'a pipe got something else'
+[ -p "$work/profiles" ] || fail 'a pipe was replaced by a file'
+expect_ok sweep "$p" --gpu a100 --vary batch=1,2 --csv
+mv "$work/out" "$work/points.csv"
+expect_ok sweep "$p" --gpu a100 --vary batch=1,2 -o -
+stands "$work/points.csv"
+expect_error 1 "cannot write" profile "$p" -o "$work"
+
+# bundled models by name
+if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
+    expect_ok predict neumf --gpu a100 --json
+    shows '"path":[[:space:]]*"[^"]*/data/models/neumf.pt"'
+    shows '"tokens_per_s":[[:space:]]*null'
+    expect_ok predict qwen2.5_0.5b --gpu a100 --batch 1
+    shows '^Step time .* samples/s, .* tokens/s$'
+fi
+expect_error 3 "neunf: no such file, and no model in .*; did you mean neumf" predict neunf --gpu a100
+
 checks=$((checks + 1))
 "$ADEPT" gpus >&- 2>"$work/err"
 rc=$?

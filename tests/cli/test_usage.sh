@@ -2,7 +2,15 @@
 . "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
 p=$data/mlp.profile.json
 
-expect_error 2 'no command given'
+run
+checks=$((checks + 1))
+[ "$rc" -eq 2 ] && grep -q 'no command given' "$work/err" || fail "exit code $rc of adept alone"
+shows '^Usage: adept COMMAND'
+expect_ok help
+shows '^Usage: adept COMMAND'
+expect_ok help sweep
+shows '^Usage: adept sweep'
+expect_error 2 "unknown command 'sleep'" help sleep
 expect_error 2 "unknown command 'swoop'" swoop
 expect_error 2 "unknown command 'predcit'; did you mean 'predict'" predcit
 expect_error 2 "unknown option '--gpu'" --gpu a100
@@ -123,6 +131,13 @@ same --precision fp32 -- --precision float32
 for word in inference eval INFER; do same --mode infer -- --mode "$word"; done
 for word in flash SDPA; do same --attention fused -- --attention "$word"; done
 same --optimizer adamw -- --optimizer AdamW
+# what a mode does not do is said where it is asked for
+expect_ok predict "$p" --gpu a100 --mode infer --optimizer sgd --grad-accum 2
+shows '^  the optimizer is not counted: the mode is not train$'
+shows '^  inference accumulates no gradients: the passes are counted as one step$'
+expect_ok predict "$p" --gpu a100 --mode train --optimizer sgd --grad-accum 2
+checks=$((checks + 1))
+! grep -q 'not counted\|accumulates no' "$work/out" || fail 'a warning of what is done'
 expect_error 2 "--mode: 'trian' is not one of train, fwbw, infer" predict "$p" --gpu a100 --mode trian
 expect_error 2 "--precision: 'fp8' is not one of fp32, tf32, bf16, fp16" predict "$p" --gpu a100 --precision fp8
 expect_error 2 "--attention: '' is not one of auto, eager, fused" predict "$p" --gpu a100 --attention=

@@ -157,6 +157,10 @@ static void the_table(void **state)
     assert_true(n >= 42);
     assert_null(adept_grid_intensity_find(""));
     assert_null(adept_grid_intensity_find("Atlantis"));
+    assert_null(adept_grid_intensity_find("UK|Great"));
+    static const char *const same[][2] = {{"USA", "US"}, {"uk", "GB"}, {"GBR", "GB"}, {"great britain", "GB"}, {"DEU", "DE"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        assert_ptr_equal(adept_grid_intensity_find(same[i][0]), adept_grid_intensity_find(same[i][1]));
     assert_ptr_equal(adept_grid_intensity_find("world"), adept_grid_intensity_at(0));
     assert_true(adept_grid_intensity_find("SE")->g_per_kwh < adept_grid_intensity_find("DE")->g_per_kwh);
     assert_true(adept_grid_intensity_find("DE")->g_per_kwh < adept_grid_intensity_find("PL")->g_per_kwh);

@@ -139,13 +139,15 @@ char *adept_list_unsupported(const adept_unsupported *ops, size_t n)
     return text;
 }
 
-adept_status adept_load_graph(adept_cli *cli, adept_graph **graph, adept_workload_config *config, const char *path,
+adept_status adept_load_graph(adept_cli *cli, adept_graph **graph, adept_workload_config *config, const char *model,
                               const adept_workload_options *options)
 {
     const adept_import_options import = {.trust = options->trust};
     adept_file_format format;
-    adept_status status = adept_file_detect(&format, path, NULL, 0, &cli->err);
+    char path[ADEPT_MODULE_PATH_BYTES];
+    adept_status status = adept_models_path(path, model, &cli->err);
 
+    if (status == ADEPT_OK) status = adept_file_detect(&format, path, NULL, 0, &cli->err);
     if (status != ADEPT_OK) return status;
     *config = (adept_workload_config){.mode = ADEPT_MODE_TRAIN};
     status = format == ADEPT_FORMAT_PROFILE ? adept_saved_read(graph, config, path, &cli->err)

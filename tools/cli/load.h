@@ -22,12 +22,12 @@ typedef struct adept_workload_options {
 extern const adept_options adept_workload_options_of;
 
 /**
- * Import a model file, or read the graph of a profile that `adept profile -o` wrote.
+ * Import a model file or a bundled model by its name, or read the graph of a profile that `adept profile -o` wrote.
  * @param graph   caller frees with adept_graph_free(); set only on ADEPT_OK
  * @param config  the options, over what a profile was saved with; its texts are the options' and the graph's
  * @return the status of the reader
  */
-adept_status adept_load_graph(adept_cli *cli, adept_graph **graph, adept_workload_config *config, const char *path,
+adept_status adept_load_graph(adept_cli *cli, adept_graph **graph, adept_workload_config *config, const char *model,
                               const adept_workload_options *options);
 
 /**

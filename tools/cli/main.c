@@ -21,7 +21,7 @@ static void print_help(void)
     for (size_t i = 0; adept_commands[i]; i++)
         printf("  %-10s %s\n", adept_commands[i]->name, adept_commands[i]->summary);
     puts("\n"
-         "  --help     Print this help; adept COMMAND --help describes a command\n"
+         "  help       Print this help; adept help COMMAND describes a command\n"
          "  --version  Print the version\n"
          "\n"
          "Examples:\n"
@@ -54,8 +54,16 @@ static bool is_one_of(const char *word, const char *a, const char *b)
 
 static adept_status dispatch(adept_cli *cli, int argc, char **argv)
 {
-    if (argc < 2) return adept_error_set(&cli->err, ADEPT_E_USAGE, "no command given; see adept --help");
-    if (is_one_of(argv[1], "--help", "-h")) {
+    static char help_option[] = "--help";
+    if (argc < 2) {
+        print_help();
+        return adept_error_set(&cli->err, ADEPT_E_USAGE, "no command given");
+    }
+    if (strcmp(argv[1], "help") == 0 && argc > 2) { /* "adept help predict" is "adept predict --help" */
+        argv[1] = argv[2];
+        argv[2] = help_option;
+    }
+    if (is_one_of(argv[1], "--help", "-h") || strcmp(argv[1], "help") == 0) {
         print_help();
         return ADEPT_OK;
     }

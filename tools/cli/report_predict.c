@@ -58,8 +58,12 @@ static void print_headline(FILE *out, const adept_step *r)
 {
     const adept_prediction *p = &r->prediction;
 
-    fprintf(out, "\nStep time  %-12s %s samples/s\n", adept_units_time(p->step_time_s).s,
+    int64_t tokens = r->profile->tokens_per_sample;
+
+    fprintf(out, "\nStep time  %-12s %s samples/s", adept_units_time(p->step_time_s).s,
             adept_units_digits(p->samples_per_s).s);
+    if (tokens > 0) fprintf(out, ", %s tokens/s", adept_units_digits(p->samples_per_s * (double)tokens).s);
+    fputc('\n', out);
     fprintf(out, "Power      %-12s average of the step, %s\n", adept_units_si(p->power_avg_w, "W").s,
             r->run->gpus > 1 ? "all GPU boards together" : "GPU board");
     fprintf(out, "Energy     %-12s per step, %s per sample\n", adept_units_si(p->energy_step_j, "J").s,

@@ -62,6 +62,7 @@ static const adept_option_row rows[] = {
      .at = AT(job.cost_budget), .given = AT(given)},
     {"minimise", "NAME", 4, "What of the job is to be least: time, energy, edp or cost (default: as --objective says)",
      ADEPT_OPT_CHOICE, .at = AT(job.aim), .given = AT(aim_given), .names = adept_aim_name},
+    {"minimize", "NAME", 4, NULL, ADEPT_OPT_CHOICE, .at = AT(job.aim), .given = AT(aim_given), .names = adept_aim_name},
     {"price", "P", 4, "Price of a kWh, in any currency", ADEPT_OPT_NUMBER, .at = AT(price_per_kwh)},
     {"pue", "X", 4, "Power usage effectiveness of the site, at least 1: multiplies the price of energy",
      ADEPT_OPT_NUMBER, .at = AT(pue), .low = 1},

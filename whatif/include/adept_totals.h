@@ -9,7 +9,7 @@
 
 /** Average grid intensity of a country in a year; a row of data/grid_intensity.csv. */
 typedef struct adept_grid_intensity {
-    const char *code, *name; /* "DE", "Germany" */
+    const char *code, *name, *others; /* "GB", "United Kingdom", "|GBR|UK|Great Britain" */
     double g_per_kwh;
     int year;
     const char *source;
@@ -17,7 +17,7 @@ typedef struct adept_grid_intensity {
 
 /** NULL past the end. */
 const adept_grid_intensity *adept_grid_intensity_at(size_t index);
-/** By code or name, whatever the case; NULL if there is none. */
+/** By code or one of its names, whatever the case; NULL if there is none. */
 const adept_grid_intensity *adept_grid_intensity_find(const char *name);
 
 /** A job, as it is asked for. Exactly one of steps, samples and epochs is given. NAN, or 0 for counts: not given. */

@@ -147,6 +147,7 @@ typedef struct adept_profile {
     int64_t batch_size;    /* per GPU and pass */
     int64_t seq_length;    /* 0: it was no choice, only part of the shapes */
     int64_t grad_accum;
+    int64_t tokens_per_sample; /* L of the first integer input B x L; 0: there is none */
     size_t n_inputs;
     const adept_profile_input *inputs;
     /* what runs */

@@ -1,0 +1,87 @@
+/** @file model_files.c  Bundled models by name. Calls: nothing. */
+#include "adept_import.h"
+#include "nearest.h"
+#include <dirent.h>
+#include <errno.h>
+#include <libgen.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_a(mode_t type, const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
+}
+
+/* Folders relative to the program's own: the source tree its build lies in, the tree it is installed in. */
+static bool beside_program(char folder[ADEPT_MODULE_PATH_BYTES])
+{
+    static const char *const places[] = {"../../data/models", "../share/adept/models"};
+    char program[ADEPT_MODULE_PATH_BYTES], place[ADEPT_MODULE_PATH_BYTES];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+
+    if (n <= 0) return false;
+    program[n] = '\0';
+    const char *own = dirname(program);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (snprintf(place, sizeof place, "%s/%s", own, places[i]) < (int)sizeof place && is_a(S_IFDIR, place))
+            return realpath(place, folder) != NULL; /* PATH_MAX bytes at most, as there are */
+    return false;
+}
+
+bool adept_models_folder(char folder[ADEPT_MODULE_PATH_BYTES])
+{
+    static const char *const built[] = {ADEPT_MODELS_INSTALLED, ADEPT_MODELS_SOURCE};
+
+    if (beside_program(folder)) return true;
+    for (size_t i = 0; i < sizeof built / sizeof *built; i++)
+        if (built[i][0] && is_a(S_IFDIR, built[i]))
+            return snprintf(folder, ADEPT_MODULE_PATH_BYTES, "%s", built[i]) < ADEPT_MODULE_PATH_BYTES;
+    return false;
+}
+
+bool adept_models_find(char path[ADEPT_MODULE_PATH_BYTES], const char *folder, const char *name)
+{
+    static const char *const endings[] = {".pt", ".pt2", ".profile.json", ""};
+    const char *between = folder[strlen(folder) - 1] == '/' ? "" : "/";
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (snprintf(path, ADEPT_MODULE_PATH_BYTES, "%s%s%s%s", folder, between, name, endings[i]) <
+                ADEPT_MODULE_PATH_BYTES &&
+            is_a(S_IFREG, path))
+            return true;
+    return false;
+}
+
+/* The bundled model whose name differs least; "" if none is close. */
+static void find_near(char near[NAME_MAX + 1], const char *folder, const char *name)
+{
+    size_t best = SIZE_MAX;
+    DIR *listing = opendir(folder);
+
+    near[0] = '\0';
+    for (const struct dirent *file; listing && (file = readdir(listing));) {
+        char known[NAME_MAX + 1];
+        snprintf(known, sizeof known, "%.*s", (int)strcspn(file->d_name, "."), file->d_name);
+        if (*known && adept_is_nearer(&best, name, known)) memcpy(near, known, sizeof known);
+    }
+    if (listing) closedir(listing);
+}
+
+adept_status adept_models_path(char path[ADEPT_MODULE_PATH_BYTES], const char *name, adept_error *err)
+{
+    char folder[ADEPT_MODULE_PATH_BYTES], near[NAME_MAX + 1];
+
+    if (strchr(name, '/') || access(name, F_OK) == 0 || !adept_models_folder(folder)) {
+        if (snprintf(path, ADEPT_MODULE_PATH_BYTES, "%s", name) < ADEPT_MODULE_PATH_BYTES) return ADEPT_OK;
+        return adept_error_set(err, ADEPT_E_INVALID, "%.80s...: %s", name, strerror(ENAMETOOLONG));
+    }
+    if (adept_models_find(path, folder, name)) return ADEPT_OK;
+    find_near(near, folder, name);
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: no such file, and no model in %s%s%s%s", name, folder,
+                           *near ? "; did you mean " : "", near, *near ? "?" : "");
+}
