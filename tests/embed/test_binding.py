@@ -70,13 +70,14 @@ class Binding(unittest.TestCase):
     def test_how_it_runs(self):
         for keywords, options in (({"optimizer_impl": "fused"}, ["--optimizer-impl", "fused"]),
                                   ({"optimizer_extras": "ema,clip"}, ["--optimizer-extras", "ema,clip"]),
-                                  ({"memory_format": "channels_last"}, ["--memory-format", "channels_last"])):
+                                  ({"memory_format": "channels_last"}, ["--memory-format", "channels_last"]),
+                                  ({"execution": "compile"}, ["--execution", "compile"])):
             out = subprocess.run([ADEPT, "predict", PROFILE, "--gpu", "v100-pcie-32gb", "--json"] + options, check=True,
                                  stdout=subprocess.PIPE).stdout
             oracle = adept.Oracle(self.workload.at(**keywords), adept.Gpu.open("v100-pcie-32gb"))
             got, expected = json.loads(oracle.predict_json()), json.loads(out.decode())
             self.assertEqual(got["step_time_s"], expected["step_time_s"])
-            for key in ("memory_format", "optimizer_impl", "optimizer_extras"):
+            for key in ("memory_format", "optimizer_impl", "optimizer_extras", "execution"):
                 self.assertEqual(got["config"][key], expected["config"][key])
 
     def test_other_sizes(self):

@@ -296,7 +296,9 @@ static void bad_options_are_messages(void **state)
                                          {.seq_length = 7},
                                          {.memory_format = "fhwc"},
                                          {.optimizer_impl = "apex"},
-                                         {.optimizer_extras = "clip,"}};
+                                         {.optimizer_extras = "clip,"},
+                                         {.execution = "lazy"},
+                                         {.reserved = {(void *)other}}};
     adept_workload *loaded = open_workload(MLP, NULL);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         adept_error err = {0};
@@ -390,6 +392,7 @@ static void every_way_to_a_workload(void **state)
         {.mode = "fwbw", .precision = "pure-bf16", .grad_accum = 2, .batch_size = 1},
         {.optimizer = "adadelta", .inputs = shape, .n_inputs = 1},
         {.memory_format = "channels_last", .optimizer_impl = "fused", .optimizer_extras = "clip,ema"},
+        {.execution = "compile"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         check_ways(MLP, &options[i]);
