@@ -1,4 +1,5 @@
 """The Python package: predictions of files and modules, sweeps, fits, and steps measured in a loop. environment: ADEPT_SOURCE_DIR"""
+import collections
 import csv
 import json
 import math
@@ -19,6 +20,7 @@ try:
 except ImportError:
     torch = None
 
+Outputs = collections.namedtuple("Outputs", "scores mean")
 PROFILE = os.path.join(os.environ["ADEPT_SOURCE_DIR"], "tests/cli/data/mlp.profile.json")
 GPU = "v100-pcie-32gb"
 
@@ -144,6 +146,25 @@ class Modules(unittest.TestCase):
         self.assertEqual([row["path"] for row in r.layers if row["flops"] > 1000], ["0", "3"])
         self.assertIn("model Sequential;", repr(r))
 
+    def test_convolutions_and_outputs(self):
+        class Tokens(nn.Module):
+            """A token that is expanded to the batch, and outputs of a class of their own."""
+            def __init__(self):
+                super().__init__()
+                self.patch, self.norm = nn.Conv2d(3, 16, 4, stride=4), nn.BatchNorm2d(16)
+                self.token, self.head = nn.Parameter(torch.zeros(1, 1, 16)), nn.Linear(16, 10)
+
+            def forward(self, x):
+                x = self.norm(self.patch(x)).flatten(2).transpose(1, 2)
+                x = torch.cat([self.token.expand(x.shape[0], -1, -1), x], 1)
+                return Outputs(self.head(x), x.mean(1))
+
+        for mode in ("infer", "train"):
+            r = self.predict(Tokens(), torch.zeros(3, 3, 32, 32), batch=7, mode=mode)
+            self.assertEqual(r["macs_forward"], 7 * (64 * 16 * 3 * 16 + 65 * 16 * 10))
+            self.assertEqual(r["flops"]["conv"], 2 * 7 * 64 * 16 * 3 * 16 * (1 if mode == "infer" else 2)) # the input has no gradient
+        self.assertEqual({row["path"] for row in r.layers}, {"", "patch", "norm", "head"})
+
     def test_the_module_stays(self):
         model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Dropout(0.5)).eval()
         before = {name: t.clone() for name, t in model.state_dict().items()}
@@ -162,10 +183,11 @@ class Modules(unittest.TestCase):
         self.assertGreater(train["kernels"], infer["kernels"])
 
     def test_weights_that_do_not_exist(self):
-        model = nn.TransformerEncoder(nn.TransformerEncoderLayer(4096, 32, 16384, batch_first=True, device="meta"), 2)
-        r = self.predict(model, torch.zeros(2, 128, 4096, device="meta"), batch=4, precision="fp16")
-        self.assertEqual(r["model"]["params"], 2 * (4 * 4096 * 4096 + 4 * 4096 + 2 * 4096 * 16384 + 16384 + 4096 + 4 * 4096))
-        self.assertLess(os.path.getsize(r._model.path), 1 << 20)
+        model = nn.TransformerEncoder(nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True, device="meta"), 4)
+        r = self.predict(model, torch.zeros(2, 8, 512, device="meta"), batch=4, precision="fp16")
+        self.assertEqual(r["model"]["params"], 4 * (4 * 512 * 512 + 4 * 512 + 2 * 512 * 2048 + 2048 + 512 + 4 * 512))
+        self.assertEqual(r["config"]["batch_size"], 4)
+        self.assertLess(os.path.getsize(r._model.path), 1 << 20) # 12.6 M parameters are 50 MB
 
     def test_tied_and_keywords(self):
         class Language(nn.Module):

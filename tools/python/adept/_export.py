@@ -28,7 +28,8 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _map(function, v) for key, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(_map(function, v) for v in value)
+        made = [_map(function, v) for v in value]
+        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)  # the former are named tuples
     return value
 
 
@@ -71,18 +72,20 @@ def _without_data(module: Any, train: bool, meta: bool) -> Any:
         memo[id(p)] = torch.nn.Parameter(torch.empty_like(p, device="meta"), requires_grad=p.requires_grad) if meta else _stand_in(p)
     for b in module.buffers():
         memo[id(b)] = torch.empty_like(b, device="meta") if meta else torch.zeros_like(b, device="cpu")  # a batch norm writes to it
-    return copy.deepcopy(module, memo).train(train)
+    made = copy.deepcopy(module, memo).train(train)
+    made.register_forward_hook(lambda _module, _args, output: tuple(_tensors(output)) or output)  # classes of outputs cannot be written
+    return made
 
 
 def _inputs_without_data(example_inputs: Inputs, meta: bool) -> Inputs:
-    """Shapes only. A batch of 1 becomes 2: PyTorch takes a 1 for a constant."""
+    """Shapes only. A batch is at least 2, since PyTorch takes a 1 for a constant, and just 2 where it is computed with."""
     import torch
     batch = batch_of(example_inputs)
 
     def shape_of(tensor: Any) -> Any:
         size = list(tensor.shape)
-        if batch == 1 and _is_batched(tensor, 1):
-            size[0] = 2
+        if _is_batched(tensor, batch):
+            size[0] = max(batch, 2) if meta else 2
         return torch.zeros(size, dtype=tensor.dtype, device="meta" if meta else "cpu")
     return _map(shape_of, example_inputs)
 
@@ -107,7 +110,7 @@ def _export_pt2(model: Any, example_inputs: Inputs, path: str, train: bool, dyna
     module = _without_data(model, train, meta=True)
     args, keywords = _split(_inputs_without_data(example_inputs, meta=True))
     if dynamic_shapes is None:
-        batch, dim = batch_of((args, keywords)), torch.export.Dim("batch", min=1)
+        batch, dim = batch_of((args, keywords)), torch.export.Dim("batch", min=1, max=2**31 - 1)
         dynamic_shapes = _map(lambda t: {0: dim} if _is_batched(t, batch) else None, keywords or args)
     more = {"strict": False} if "strict" in inspect.signature(torch.export.export).parameters else {}
     program = torch.export.export(module, args, keywords or None, dynamic_shapes=dynamic_shapes, **more)
@@ -121,9 +124,8 @@ def _export_pt2(model: Any, example_inputs: Inputs, path: str, train: bool, dyna
 
 def _trace_pt(model: Any, example_inputs: Inputs, path: str, train: bool) -> None:
     import torch
-    meta = not hasattr(torch, "export")  # since PyTorch 2, shapes of "meta" are worked out in Python, which a trace disturbs
-    module = _without_data(model, train, meta)
-    args, keywords = _split(_inputs_without_data(example_inputs, meta))
+    module = _without_data(model, train, meta=False)  # what "meta", or a dispatch mode, does in Python is lost to the tracer: wrong counts
+    args, keywords = _split(_inputs_without_data(example_inputs, meta=False))
     if keywords:  # jit.trace of 1.13 takes none
         bound = inspect.signature(module.forward).bind(**keywords)
         if bound.kwargs:
@@ -150,7 +152,8 @@ def export(model: Any, example_inputs: Inputs, path: Union[str, "os.PathLike[str
     `path` ends in .pt2 (torch.export with a dynamic batch dimension; PyTorch 2.1 and newer) or in .pt (torch.jit.trace, which the program
     reads with its libtorch module). `example_inputs` is a tensor, a tuple of arguments or a dictionary of keywords; only shapes and types
     count. The leading dimension of its first tensor is the batch. `dynamic_shapes` goes to torch.export as it is, in place of that.
-    The module may be on the device "meta"; it is copied without its weights, so it is neither run nor changed.
+    The module may be on the device "meta"; it is copied without its weights and not changed. For a .pt the copy is run on
+    zeros, at batch 2, by this processor.
     """
     import torch
     path, train = os.fspath(path), str(mode) != "infer"
