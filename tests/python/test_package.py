@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -394,6 +395,16 @@ class Callbacks(unittest.TestCase):
                 self.clock.now_s += 1
                 callback.step()
         self.assertFalse(os.path.exists(self.runs) or self.said)
+
+
+class Types(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("mypy"), "no mypy")
+    def test_mypy(self):
+        package = os.path.dirname(adept.__file__)
+        self.assertTrue(os.path.exists(os.path.join(package, "py.typed")))
+        done = subprocess.run(["mypy", "--cache-dir", os.devnull, "--no-site-packages", "--ignore-missing-imports", "--check-untyped-defs", package],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, done.stdout.decode())
 
 
 class Meter(unittest.TestCase):

@@ -112,7 +112,7 @@ def _export_pt2(model: Any, example_inputs: Inputs, path: str, train: bool, dyna
     if dynamic_shapes is None:
         batch, dim = batch_of((args, keywords)), torch.export.Dim("batch", min=1, max=2**31 - 1)
         dynamic_shapes = _map(lambda t: {0: dim} if _is_batched(t, batch) else None, keywords or args)
-    more = {"strict": False} if "strict" in inspect.signature(torch.export.export).parameters else {}
+    more: Dict[str, Any] = {"strict": False} if "strict" in inspect.signature(torch.export.export).parameters else {}
     program = torch.export.export(module, args, keywords or None, dynamic_shapes=dynamic_shapes, **more)
     # Tensors of the device "meta" have no place in the file, which is what tells tied parameters.
     stand_ins: Dict[int, Any] = {}
