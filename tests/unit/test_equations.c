@@ -65,7 +65,7 @@ static void saturation_common_properties(void **state)
     assert_int_equal(kind, ADEPT_SATURATION_SIGMOID);
     assert_int_equal(adept_saturation_of(&kind, "tanh", &hw, NULL), ADEPT_OK);
     assert_int_equal(kind, ADEPT_SATURATION_TANH);
-    assert_int_equal(adept_saturation_of(&kind, "Sigmoid", &hw, NULL), ADEPT_E_USAGE);
+    assert_int_equal(adept_saturation_of(&kind, "Sigmoide", &hw, NULL), ADEPT_E_USAGE);
     assert_int_equal(adept_saturation_of(&kind, "", &hw, NULL), ADEPT_E_USAGE);
 }
 

@@ -146,7 +146,7 @@ static void names_of_targets_and_terms(void **state)
         assert_true(adept_term_from_name(&term, terms[i]) && (int)term == i);
     }
     adept_term term = ADEPT_TERM_MEM;
-    assert_false(adept_term_from_name(&term, "GEMM"));
+    assert_false(adept_term_from_name(&term, "GEMMS"));
     assert_false(adept_term_from_name(&term, NULL));
     assert_int_equal(term, ADEPT_TERM_MEM);
     assert_null(adept_term_name((adept_term)5));

@@ -5,6 +5,7 @@
 #include "adept_json.h"
 #include "cli.h"
 #include "adept_hwprofile_json.h"
+#include "report.h"
 #include "table.h"
 #include "units.h"
 #include <math.h>
@@ -155,8 +156,7 @@ static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
     if (hw->n_aliases > 0) adept_print_format(stdout, " (also %s)", join_aliases(hw, aliases, sizeof aliases));
     adept_print_format(stdout, ": %s %s", hw->vendor, hw->architecture);
     if (hw->transferred)
-        printf(", not calibrated: parameters transferred from %zu other GPUs%s\n", hw->n_donors,
-               hw->other_vendor ? ", all of other vendors" : "");
+        adept_report_transferred(stdout, hw);
     else
         print_calibration(hw);
     return adept_table_end(cli, &table, stdout);

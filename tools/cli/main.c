@@ -21,7 +21,7 @@ static void print_help(void)
     for (size_t i = 0; adept_commands[i]; i++)
         printf("  %-10s %s\n", adept_commands[i]->name, adept_commands[i]->summary);
     puts("\n"
-         "  help       Print this help; adept help COMMAND describes a command\n"
+         "  --help     Print this help; adept help COMMAND describes a command\n"
          "  --version  Print the version\n"
          "\n"
          "Examples:\n"

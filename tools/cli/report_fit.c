@@ -1,5 +1,6 @@
 /** @file report_fit.c  The report of `adept calibrate`: what the fit is worth on rows it never saw, first; and that of
  *  `adept evaluate`. */
+#include "report.h"
 #include "report_fit.h"
 #include "table.h"
 #include "units.h"
@@ -384,7 +385,7 @@ adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_eval
 
     adept_print_format(out, "GPU     %s", hw->name);
     if (hw->transferred)
-        fprintf(out, ", not calibrated: parameters transferred from %zu other GPUs\n", hw->n_donors);
+        adept_report_transferred(out, hw);
     else
         fputs(hw->calibrated ? ", calibrated\n" : ", not calibrated: an estimate from the specification sheet\n", out);
     fprintf(out, "Rows    %zu of %zu file%s\n", e->n, d->n_files, d->n_files == 1 ? "" : "s");

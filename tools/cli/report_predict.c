@@ -19,6 +19,12 @@ static bool by_operator(const adept_step *r)
     return adept_granularity_of(r->hw, r->run) == ADEPT_GRANULARITY_OPERATOR;
 }
 
+void adept_report_transferred(FILE *out, const adept_hwprofile *hw)
+{
+    fprintf(out, ", not calibrated: parameters transferred from %zu other GPU%s%s\n", hw->n_donors,
+            hw->n_donors == 1 ? "" : "s", hw->other_vendor ? ", all of other vendors" : "");
+}
+
 static void print_gpu(FILE *out, const adept_step *r)
 {
     adept_print_format(out, "GPU      %" PRId64 " x %s", adept_run_gpus(r->run), r->hw->name);
@@ -27,7 +33,7 @@ static void print_gpu(FILE *out, const adept_step *r)
     if (r->run->power_limit_w > 0) fprintf(out, ", limited to %s each", adept_units_si(r->run->power_limit_w, "W").s);
     if (r->run->clock_hz > 0) fprintf(out, ", clock locked to %s", adept_units_si(r->run->clock_hz, "Hz").s);
     if (adept_transferred_for(r->hw, r->run))
-        fprintf(out, ", not calibrated: parameters transferred from %zu other GPUs\n", r->hw->n_donors);
+        adept_report_transferred(out, r->hw);
     else if (adept_calibrated_for(r->hw, r->run))
         fputs(adept_calibrated_in(r->hw, r->run, r->profile->precision) ? ", calibrated\n"
                                                                         : ", calibrated in other precisions only\n",

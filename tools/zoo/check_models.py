@@ -127,7 +127,7 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, make in model_kinds.KINDS.items():
-            if args.only and not any(part in name for part in args.only):
+            if args.only and not any(re.search(part, name) for part in args.only):
                 continue
             rows.append((name, *check(name, make, args.adept, args.gpu, folder)))
             print("%-45s %-4s %-8s %s" % (name, "yes" if rows[-1][1] else "NO", *rows[-1][2:]), flush=True)

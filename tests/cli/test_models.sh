@@ -1,0 +1,26 @@
+# Models as people write them are predicted, with PyTorch's FLOPs: those kinds of docs/MODELS.md that take seconds. Skipped
+# without PyTorch; `tools/zoo/check_models.py --table docs/MODELS.md` does all of them.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+need_torch
+python=
+for candidate in /usr/bin/python3 python3; do
+    if "$candidate" -c 'import torch.utils._python_dispatch, torchvision' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+[ -n "$python" ] || { echo "no Python with torch and torchvision"; exit 77; }
+export PYTHONDONTWRITEBYTECODE=1
+checks=$((checks + 1))
+only=
+for kind in U-Net text speech generative recommender graph metric geometry control series adapters quantised '16 bits'; do
+    only="$only --only=$(echo "$kind" | tr ' ' .)"
+done
+"$python" -W ignore "$ADEPT_SOURCE_DIR/tools/zoo/check_models.py" --adept "$ADEPT" $only >"$work/out" 2>"$work/err" ||
+    { grep -E 'NO |differs' "$work/out"; fail 'a kind of model is not predicted, or its FLOPs are not those of PyTorch'; }
+tail -n 1 "$work/out"
+# the table has a row for each kind
+checks=$((checks + 1))
+kinds=$(grep -c '^    "[^"]*: [^"]*": ' "$ADEPT_SOURCE_DIR/tools/zoo/model_kinds.py")
+[ "$(grep -c '^| [^|]*: ' "$ADEPT_SOURCE_DIR/docs/MODELS.md")" -eq "$kinds" ] || fail "docs/MODELS.md has not $kinds kinds"
+finish
