@@ -39,9 +39,8 @@ static const adept_tensor *input_of(adept_call *c)
 static void scaled_size(adept_call *c, const adept_tensor *x, int spatial, int64_t *size)
 {
     const adept_value *v = adept_arg(c, "scale_factors");
-    if (adept_call_refuse(
-            c, !adept_value_is_list(v) || v->u.list->n != (size_t)spatial,
-            "neither output_size nor %d scale_factors are given", spatial))
+    if (adept_call_refuse(c, !adept_value_is_list(v) || v->u.list->n != (size_t)spatial,
+                          "neither output_size nor %d scale_factors are given", spatial))
         return;
     for (int i = 0; i < spatial; i++) {
         double scale;
@@ -76,7 +75,8 @@ static void shape(adept_call *c)
     if (adept_call_ok(c)) adept_out_tensor(c, x->dtype, x->ndim, dims);
 }
 
-/* FLOPs of an output element. Antialiased: a sum over the columns of each row of its window, and one over those rows. */
+/* FLOPs of an output element. Antialiased: a sum over the columns of each row of its window, and one over those rows.
+ */
 static double element_flops(const form *f, const adept_tensor *x, const adept_tensor *y)
 {
     double window[2];

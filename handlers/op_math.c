@@ -33,16 +33,19 @@ static const adept_op ops[] = {
     {"aten::rsqrt", ADEPT_CAST_FP32,
      &(const math){ADEPT_FN_RSQRT, FLOAT, 1, {4, 3, 3, 3}, 0, 1}}, /* (grad * -0.5) * y ** 3 */
     {"aten::reciprocal", ADEPT_CAST_FP32,
-     &(const math){ADEPT_FN_RECIPROCAL, FLOAT, 1, {3, 3, 3, 3}, 0, 1}},                            /* -grad * (y * y) */
-    {"aten::exp", ADEPT_CAST_FP32, &(const math){ADEPT_FN_EXP, FLOAT, 1, {1, 1, 1, 1}, 0, 1}},     /* grad * y */
-    {"aten::special_exp2 aten::exp2", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 1, {2, 2, 2, 2}, 0, 1}},   /* grad * y * ln 2 */
-    {"aten::expm1 aten::special_expm1", ADEPT_CAST_FP32, &(const math){ADEPT_FN_EXPM1, FLOAT, 2, {2, 2, 2, 2}, 0, 1}}, /* grad * (y + 1) */
-    {"aten::log", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG, FLOAT, 1, {1, 1, 1, 1}, 1, 0}},     /* grad / x */
+     &(const math){ADEPT_FN_RECIPROCAL, FLOAT, 1, {3, 3, 3, 3}, 0, 1}},                        /* -grad * (y * y) */
+    {"aten::exp", ADEPT_CAST_FP32, &(const math){ADEPT_FN_EXP, FLOAT, 1, {1, 1, 1, 1}, 0, 1}}, /* grad * y */
+    {"aten::special_exp2 aten::exp2", ADEPT_CAST_NONE,
+     &(const math){ADEPT_FN_NONE, FLOAT, 1, {2, 2, 2, 2}, 0, 1}}, /* grad * y * ln 2 */
+    {"aten::expm1 aten::special_expm1", ADEPT_CAST_FP32,
+     &(const math){ADEPT_FN_EXPM1, FLOAT, 2, {2, 2, 2, 2}, 0, 1}},                               /* grad * (y + 1) */
+    {"aten::log", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG, FLOAT, 1, {1, 1, 1, 1}, 1, 0}},   /* grad / x */
     {"aten::log2", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG2, FLOAT, 1, {2, 2, 2, 2}, 1, 0}}, /* grad / (x * ln 2) */
     {"aten::log10", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG10, FLOAT, 1, {2, 2, 2, 2}, 1, 0}},
-    {"aten::log1p aten::special_log1p", ADEPT_CAST_FP32, &(const math){ADEPT_FN_LOG1P, FLOAT, 2, {2, 2, 2, 2}, 1, 0}}, /* grad / (x + 1) */
-    {"aten::sin", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SIN, FLOAT, 1, {2, 2, 2, 2}, 1, 0}},     /* grad * cos(x) */
-    {"aten::cos", ADEPT_CAST_NONE, &(const math){ADEPT_FN_COS, FLOAT, 1, {3, 3, 3, 3}, 1, 0}},     /* grad * -sin(x) */
+    {"aten::log1p aten::special_log1p", ADEPT_CAST_FP32,
+     &(const math){ADEPT_FN_LOG1P, FLOAT, 2, {2, 2, 2, 2}, 1, 0}},                             /* grad / (x + 1) */
+    {"aten::sin", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SIN, FLOAT, 1, {2, 2, 2, 2}, 1, 0}}, /* grad * cos(x) */
+    {"aten::cos", ADEPT_CAST_NONE, &(const math){ADEPT_FN_COS, FLOAT, 1, {3, 3, 3, 3}, 1, 0}}, /* grad * -sin(x) */
     {"aten::tan", ADEPT_CAST_FP32, &(const math){ADEPT_FN_TAN, FLOAT, 3, {3, 3, 3, 3}, 0, 1}}, /* grad * (1 + y ** 2) */
     {"aten::asin aten::acos", ADEPT_CAST_FP32, &arc},
     {"aten::asinh aten::acosh", ADEPT_CAST_NONE, &arc},
@@ -50,8 +53,8 @@ static const adept_op ops[] = {
      &(const math){ADEPT_FN_NONE, FLOAT, 4, {3, 3, 3, 3}, 1, 0}}, /* grad / (x * x + 1) */
     {"aten::sinh aten::cosh", ADEPT_CAST_FP32,
      &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 2, 2, 2}, 1, 0}}, /* sinh, cosh: grad * the other */
-    {"aten::erf aten::erfc aten::special_erf aten::special_erfc aten::special_erfcx aten::special_ndtr", ADEPT_CAST_NONE,
-     &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 5, 5, 5}, 1, 0}}, /* c * exp(-(x * x)) * grad */
+    {"aten::erf aten::erfc aten::special_erf aten::special_erfc aten::special_erfcx aten::special_ndtr",
+     ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 4, {5, 5, 5, 5}, 1, 0}}, /* c * exp(-(x * x)) * grad */
     {"aten::erfinv aten::special_erfinv aten::special_ndtri aten::special_log_ndtr", ADEPT_CAST_FP32,
      &(const math){ADEPT_FN_NONE, FLOAT, 4, {8, 5, 5, 5}, 1, 0}}, /* c * exp(erfinv(x) ** 2) * grad */
     {"aten::lgamma aten::digamma aten::special_gammaln aten::special_digamma aten::special_psi", ADEPT_CAST_NONE,
@@ -62,7 +65,8 @@ static const adept_op ops[] = {
     {"aten::trunc aten::fix", ADEPT_CAST_NONE, &(const math){ADEPT_FN_TRUNC, SAME, 1, {0, 0, 1, 1}, 0, 0}},
     {"aten::frac", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, SAME, 2, {0, 0, 0, 0}, 0, 0}},
     {"aten::square", ADEPT_CAST_NONE, &(const math){ADEPT_FN_SQUARE, SAME, 1, {2, 3, 3, 3}, 1, 0}}, /* as pow(x, 2) */
-    {"aten::logit aten::special_logit", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 3, {6, 1, 1, 1}, 1, 0}}, /* log(x / (1 - x)) */
+    {"aten::logit aten::special_logit", ADEPT_CAST_NONE,
+     &(const math){ADEPT_FN_NONE, FLOAT, 3, {6, 1, 1, 1}, 1, 0}}, /* log(x / (1 - x)) */
     {"aten::nan_to_num", ADEPT_CAST_NONE,
      &(const math){ADEPT_FN_NONE, SAME, 3, {5, 2, 2, 5}, 2, 0}}, /* grad * isfinite(x) */
     {"aten::isnan", ADEPT_CAST_NONE, &(const math){ADEPT_FN_ISNAN, BOOL, 1, {0, 0, 0, 0}, 0, 0}},
@@ -81,7 +85,8 @@ static const adept_op ops[] = {
      ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, FLOAT, 4, {0, 0, 0, 0}, 0, 0}},
     {"aten::isneginf aten::isposinf aten::signbit", ADEPT_CAST_NONE,
      &(const math){ADEPT_FN_NONE, BOOL, 1, {0, 0, 0, 0}, 0, 0}},
-    {"aten::isreal aten::isinf aten::isfinite", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NONE, BOOL, 2, {0, 0, 0, 0}, 0, 0}},
+    {"aten::isreal aten::isinf aten::isfinite", ADEPT_CAST_NONE,
+     &(const math){ADEPT_FN_NONE, BOOL, 2, {0, 0, 0, 0}, 0, 0}},
     {"aten::logical_not", ADEPT_CAST_NONE, &(const math){ADEPT_FN_LOGICAL_NOT, BOOL, 1, {0, 0, 0, 0}, 0, 0}},
     {"aten::bitwise_not", ADEPT_CAST_NONE, &(const math){ADEPT_FN_NOT, SAME, 1, {0, 0, 0, 0}, 0, 0}},
     {0},
@@ -97,7 +102,8 @@ static void shape(adept_call *c)
     }
     const adept_tensor *self = v->u.t;
     adept_dtype dtype = row->type == BOOL ? ADEPT_BOOL : self->dtype;
-    if ((row->type == FLOAT || row->type == REAL) && !adept_dtype_is_float(dtype) && !adept_dtype_is_complex(dtype)) dtype = ADEPT_F32;
+    if ((row->type == FLOAT || row->type == REAL) && !adept_dtype_is_float(dtype) && !adept_dtype_is_complex(dtype))
+        dtype = ADEPT_F32;
     bool is_abs = row->fn == ADEPT_FN_ABS && !adept_call_inplace(c);
     if (row->type == REAL || is_abs) dtype = adept_elem_real_type(dtype);
     adept_host_set_unary(c, adept_elem_out_unary(c, self, dtype), row->fn, self);

@@ -302,7 +302,8 @@ static void summed_cost(adept_cost *cost, const product *p, const adept_gemm *g)
 }
 
 /* Gradient of one operand as an elementwise product of the output gradient and the other. */
-static void elementwise_gradient(adept_cost *cost, const adept_gemm *g, const adept_gemm_side *operand, double other_bytes)
+static void elementwise_gradient(adept_cost *cost, const adept_gemm *g, const adept_gemm_side *operand,
+                                 double other_bytes)
 {
     double n = operand->elements;
     if (operand->grad && n > 0)
@@ -323,7 +324,8 @@ static void vector_cost(adept_cost *cost, const product *p, const adept_gemm *g)
     bool right = p->b->ndim == 1, left = p->a->ndim == 1;
     if (right) products.a.grad = false;
     if (left) products.b.grad = false;
-    adept_gemm_kernel(cost, ADEPT_FORWARD, g, 1, g->a.bytes + g->b.bytes + g->extra_bytes, g->out_bytes, g->extra_flops);
+    adept_gemm_kernel(cost, ADEPT_FORWARD, g, 1, g->a.bytes + g->b.bytes + g->extra_bytes, g->out_bytes,
+                      g->extra_flops);
     if (right) elementwise_gradient(cost, g, &g->a, g->b.bytes);
     if (left) elementwise_gradient(cost, g, &g->b, g->a.bytes);
     adept_gemm_backward(cost, &products);
@@ -419,11 +421,17 @@ static const adept_handler_case cases[] = {
     {.name = "two vectors",
      .call = "aten::dot(self=f32:6, tensor=f32:6) -> f32:",
      .forward = {.gemm = 12, .read = 48, .written = 4, .product = {1, 1, 6, 1}}},
+    /* 30 products and sums; vec1's gradient is 6x5 by 5, 60 FLOPs, vec2's 5x6 by 6 */
+    {.name = "outer product added",
+     .call = "aten::addr(self=f32:6x5, vec1=f32:6*, vec2=f32:5*) -> f32:6x5",
+     .forward = {.alu = 60, .read = 120 + 44, .written = 120, .product = {6, 1, 5, 1}}, /* backward's */
+     .backward = {.gemm = 120, .read = 2 * 120 + 44, .written = 44, .launches = 2, .saved = 44}},
     /* 2 * 4 * 6; the matrix's gradient is 4 x 6 products of numbers, the vector's a product */
     {.name = "matrix by vector",
      .call = "aten::mv(self=f32:4x6*, vec=f32:6*) -> f32:4",
      .forward = {.gemm = 48, .read = 4 * (24 + 6), .written = 16, .product = {4, 1, 6, 1}},
-     .backward = {.gemm = 48, .alu = 24, .read = 4 * (4 + 6 + 4 + 24), .written = 4 * (24 + 6), .launches = 2, .saved = 120}},
+     .backward =
+         {.gemm = 48, .alu = 24, .read = 4 * (4 + 6 + 4 + 24), .written = 4 * (24 + 6), .launches = 2, .saved = 120}},
     /* 2*2*5*6*3 = 360; the 30 sums are added to a 5x3 that is broadcast over the batch: its gradient sums 30 into 15 */
     {.name = "batch added to a matrix",
      .call = "aten::baddbmm(self=f32:5x3*, batch1=f32:2x5x6, batch2=f32:2x6x3, beta=1, alpha=0.125) -> f32:2x5x3",

@@ -94,16 +94,17 @@ static void project(adept_cost *cost, const adept_tensor *input, double rows, do
 {
     double size = adept_dtype_bytes(weight->dtype), n = rows * out;
     bool wanted = input ? adept_cost_wants_grad(cost, input) : adept_cost_backward(cost);
-    adept_gemm_cost(cost, &(adept_gemm){.dtype = weight->dtype,
-                                        .m = rows,
-                                        .n = out,
-                                        .k = in,
-                                        .batch = 1,
-                                        .a = {input, rows * in * size, rows * in, size, wanted},
-                                        .b = {weight, in * out * size, in * out, size, adept_cost_wants_grad(cost, weight)},
-                                        .out_bytes = n * size,
-                                        .extra_bytes = bias ? adept_tensor_bytes(bias) : 0,
-                                        .extra_flops = bias ? n : 0});
+    adept_gemm_cost(cost,
+                    &(adept_gemm){.dtype = weight->dtype,
+                                  .m = rows,
+                                  .n = out,
+                                  .k = in,
+                                  .batch = 1,
+                                  .a = {input, rows * in * size, rows * in, size, wanted},
+                                  .b = {weight, in * out * size, in * out, size, adept_cost_wants_grad(cost, weight)},
+                                  .out_bytes = n * size,
+                                  .extra_bytes = bias ? adept_tensor_bytes(bias) : 0,
+                                  .extra_flops = bias ? n : 0});
     if (adept_cost_wants_grad(cost, bias))
         adept_cost_alu(cost, ADEPT_BACKWARD, weight->dtype, n, n, 0, adept_tensor_bytes(bias));
 }
@@ -120,13 +121,17 @@ static void attend(adept_call *c, adept_cost *cost, const mha *m, const adept_at
 {
     adept_attention_sizes sizes = *given;
     if (!m->weights && adept_call_attention(c) != ADEPT_ATTENTION_EAGER) {
+        double kept = given->batch * (2 * given->queries + 2 * given->keys) * (double)m->width; /* Q, K, V, the result */
         adept_attention_fused(cost, &sizes, NULL, NULL);
+        adept_cost_save_bytes(cost, kept * adept_dtype_bytes(m->q->dtype));
         return;
     }
     /* heads of the projected input, which no tensor of the call is */
-    const adept_tensor heads = {.dtype = m->q->dtype, .requires_grad = adept_cost_backward(cost), .storage = -1, .param = -1};
+    const adept_tensor heads = {
+        .dtype = m->q->dtype, .requires_grad = adept_cost_backward(cost), .storage = -1, .param = -1};
     sizes.q = sizes.k = sizes.v = &heads;
     adept_attention_eager(cost, &sizes);
+    adept_cost_save_bytes(cost, given->batch * given->keys * (double)m->width * adept_dtype_bytes(m->q->dtype)); /* V */
 }
 
 static void attention_cost(adept_call *c, adept_cost *cost, const mha *m)
@@ -221,8 +226,27 @@ static const adept_handler_case cases[] = {
                  .launches = 12,
                  .product = {10, 8, 8, 1},
                  .row_elements = 5}},
-    /* width 4, 2 heads, 3 rows, inner width 8: 2 * 3 * 4 * (12 + 4 + 8 + 8) = 768 and 4 * 3 * 3 * 4 = 144 for scores and
-     * values; 36 biases, 2 * 9 scores of 6, 12 + 24 + 12 biases, 24 for ReLU, 24 for sums, 2 * 84 */
+    /* width 4, 2 heads, 3 rows. Forward as above: 3 * 96 + 144 + 96, and 6 row statistics written. Backward 3 weight
+     * gradients of 96; biases 72; row sums 24; the fused kernel 2 * 18 * 10 and twice 108; the heads joined; the input
+     * gradient of the output product. Kept: three inputs, Q, K, V, the result, statistics and 16, the output weight. */
+    {.name = "trained: the ordinary attention",
+     .call = "aten::_native_multi_head_attention(query=f32:1x3x4, key=f32:1x3x4, value=f32:1x3x4, embed_dim=4, "
+             "num_head=2, qkv_weight=f32:12x4*, qkv_bias=f32:12, proj_weight=f32:4x4, proj_bias=f32:4, mask=none, "
+             "need_weights=false, average_attn_weights=true, mask_type=none) -> f32:1x3x4, none",
+     .forward = {.gemm = 288 + 144 + 96,
+                 .alu = 36 + 108 + 12,
+                 .read = 3 * 112 + 192 + 144 + 48 + 128,
+                 .written = 3 * 48 + 144 + 72 + 48 + 48,
+                 .launches = 7,
+                 .product = {3, 4, 4, 1}},
+     .backward = {.gemm = 288 + 360 + 96,
+                  .alu = 72 + 24 + 216,
+                  .read = 3 * 96 + 144 + 96 + 240 + 48 + 112,
+                  .written = 3 * 64 + 144 + 24 + 144 + 48 + 48,
+                  .launches = 8,
+                  .saved = 144 + 192 + 40 + 64}},
+    /* width 4, 2 heads, 3 rows, inner width 8: 2 * 3 * 4 * (12 + 4 + 8 + 8) = 768 and 4 * 3 * 3 * 4 = 144 for scores
+     * and values; 36 biases, 2 * 9 scores of 6, 12 + 24 + 12 biases, 24 for ReLU, 24 for sums, 2 * 84 */
     {.name = "a layer",
      .call = "aten::_transformer_encoder_layer_fwd(src=f32:1x3x4, embed_dim=4, num_heads=2, qkv_weight=f32:12x4, "
              "qkv_bias=f32:12, proj_weight=f32:4x4, proj_bias=f32:4, use_gelu=false, norm_first=false, eps=0.00001, "
