@@ -15,6 +15,13 @@ typedef struct transform {
     int dims; /* transformed unless argument dim says others; 0: all, or as many of the last as s has entries */
 } transform;
 
+/* _fft_r2c may be asked for all of the result. */
+static domain domain_of(adept_call *c)
+{
+    domain d = ((const transform *)adept_call_data(c))->domain;
+    return d == TO_HALF && !adept_arg_bool(c, "onesided", true) ? COMPLEX : d;
+}
+
 /* A call read: what is transformed, and to how many points. */
 typedef struct points {
     int n, dim[ADEPT_MAX_DIMS];
@@ -36,8 +43,10 @@ static points read_points(adept_call *c, const adept_tensor *x)
         p.dim[i] = adept_call_dim(c, n_dims >= 0 ? dims[i] : i - p.n, x->ndim);
         if (!adept_call_ok(c)) return p;
         int64_t own = x->dims[p.dim[i]];
-        bool halved = row->domain == FROM_HALF && i == p.n - 1;
-        p.size[i] = n_sizes >= 0 && sizes[i] != -1 ? sizes[i] : halved ? 2 * (own - 1) : own;
+        bool halved = domain_of(c) == FROM_HALF && i == p.n - 1;
+        p.size[i] = n_sizes >= 0 && sizes[i] != -1 ? sizes[i]
+                    : halved                       ? adept_arg_int(c, "last_dim_size", 2 * (own - 1))
+                                                   : own;
         if (adept_call_refuse(c, p.size[i] < 1 || p.size[i] > INT32_MAX, "a transform of %lld points",
                               (long long)p.size[i]))
             return p;
@@ -47,17 +56,16 @@ static points read_points(adept_call *c, const adept_tensor *x)
 
 static void shape(adept_call *c)
 {
-    const transform *row = adept_call_data(c);
     const adept_tensor *x = adept_form_tensor(c, 0);
     if (!adept_call_ok(c)) return;
     points p = read_points(c, x);
     int64_t dims[ADEPT_MAX_DIMS];
     memcpy(dims, x->dims, sizeof dims);
     for (int i = 0; i < p.n && adept_call_ok(c); i++)
-        dims[p.dim[i]] = row->domain == TO_HALF && i == p.n - 1 ? p.size[i] / 2 + 1 : p.size[i];
+        dims[p.dim[i]] = domain_of(c) == TO_HALF && i == p.n - 1 ? p.size[i] / 2 + 1 : p.size[i];
     adept_dtype complex = adept_elem_complex_type(x->dtype);
     if (adept_call_ok(c))
-        adept_form_out(c, row->domain == FROM_HALF ? adept_elem_real_type(complex) : complex, x->ndim, dims);
+        adept_form_out(c, domain_of(c) == FROM_HALF ? adept_elem_real_type(complex) : complex, x->ndim, dims);
 }
 
 static double transform_flops(double n, bool real)
@@ -189,13 +197,13 @@ static const adept_form moved = {adept_form_like_first, {0, 0, 1}, {0, 0, 1}, AD
 static const adept_op ops[] = {
     {"aten::fft_fft aten::fft_ifft", ADEPT_CAST_NONE, TRANSFORM(COMPLEX, 1)},
     {"aten::fft_fft2 aten::fft_ifft2", ADEPT_CAST_NONE, TRANSFORM(COMPLEX, 2)},
-    {"aten::fft_fftn aten::fft_ifftn", ADEPT_CAST_NONE, TRANSFORM(COMPLEX, 0)},
+    {"aten::fft_fftn aten::fft_ifftn aten::_fft_c2c", ADEPT_CAST_NONE, TRANSFORM(COMPLEX, 0)},
     {"aten::fft_rfft aten::fft_ihfft", ADEPT_CAST_NONE, TRANSFORM(TO_HALF, 1)},
     {"aten::fft_rfft2 aten::fft_ihfft2", ADEPT_CAST_NONE, TRANSFORM(TO_HALF, 2)},
-    {"aten::fft_rfftn aten::fft_ihfftn", ADEPT_CAST_NONE, TRANSFORM(TO_HALF, 0)},
+    {"aten::fft_rfftn aten::fft_ihfftn aten::_fft_r2c", ADEPT_CAST_NONE, TRANSFORM(TO_HALF, 0)},
     {"aten::fft_irfft aten::fft_hfft", ADEPT_CAST_NONE, TRANSFORM(FROM_HALF, 1)},
     {"aten::fft_irfft2 aten::fft_hfft2", ADEPT_CAST_NONE, TRANSFORM(FROM_HALF, 2)},
-    {"aten::fft_irfftn aten::fft_hfftn", ADEPT_CAST_NONE, TRANSFORM(FROM_HALF, 0)},
+    {"aten::fft_irfftn aten::fft_hfftn aten::_fft_c2r", ADEPT_CAST_NONE, TRANSFORM(FROM_HALF, 0)},
     /* frames go through memory between the window and the transform */
     {"aten::stft", ADEPT_CAST_FP32,
      &(const adept_form){stft_shape, {0, 1, 2}, {1, 1, 2}, ADEPT_FORM_KEEPS_NOTHING, stft_work, NULL}},
@@ -218,6 +226,9 @@ static const adept_handler_case cases[] = {
      .call = "aten::fft_rfft(self=f32:16*) -> c64:9",
      .forward = {.alu = 160, .read = 64, .written = 72},
      .backward = {.alu = 160, .read = 72, .written = 64}},
+    {.name = "decomposed: 2.5 * 8 * 3",
+     .call = "aten::_fft_c2r(self=c64:5, dim=[0], normalization=2, last_dim_size=8) -> f32:8",
+     .forward = {.alu = 60, .read = 40, .written = 32}},
     /* 4 x 8 points of 3 images: 2.5 * 32 * 5 each */
     {.name = "back to real images",
      .call = "aten::fft_irfft2(self=c64:3x4x5, s=none, dim=[-2,-1], norm=none) -> f32:3x4x8",

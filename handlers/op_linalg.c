@@ -64,6 +64,28 @@ static const algebra *row_of(const adept_call *c)
     return adept_call_data(c);
 }
 
+/* Arguments may ask for less than the operator's name says: values without vectors, R without Q, a condition by another
+ * norm, which takes the inverse. */
+static problem problem_of(adept_call *c)
+{
+    problem p = row_of(c)->problem;
+    const adept_value *order = adept_arg(c, "p");
+    double number = 2;
+    bool by_values = !order || order->kind == ADEPT_VALUE_NONE ||
+                     (order->kind == ADEPT_VALUE_STRING && !strcmp(order->u.s, "nuc")) ||
+                     (adept_value_as_float(order, &number) && fabs(number) == 2);
+    if (p == SVD && !adept_arg_bool(c, "compute_uv", true)) return SINGULAR;
+    if (p == EIGH && !(adept_arg_bool(c, "eigenvectors", true) && adept_arg_bool(c, "compute_v", true)))
+        return EIGH_VALUES;
+    if (p == SINGULAR && adept_arg_bool(c, "hermitian", false)) return EIGH_VALUES;
+    return p == SINGULAR && !by_values ? INVERSE : p;
+}
+
+static bool is_only_r(adept_call *c)
+{
+    return !strcmp(adept_arg_string(c, "mode", "reduced"), "r");
+}
+
 static bool wants_full(adept_call *c)
 {
     const char *mode = adept_arg_string(c, "mode", "reduced");
@@ -76,7 +98,7 @@ static bool wants_full(adept_call *c)
 static bool is_vector(adept_call *c, const adept_tensor *a, const adept_tensor *b)
 {
     if (strcmp(adept_call_op(c), "aten::linalg_solve") != 0 && strcmp(adept_call_op(c), "aten::linalg_solve_ex") != 0 &&
-        strcmp(adept_call_op(c), "aten::linalg_lstsq") != 0)
+        strcmp(adept_call_op(c), "aten::linalg_lstsq") != 0 && strcmp(adept_call_op(c), "aten::_linalg_solve_ex") != 0)
         return false;
     if (b->ndim == 1) return true;
     if (b->ndim != a->ndim - 1) return false;
@@ -217,7 +239,7 @@ static void shape(adept_call *c)
 {
     sizes s = read_sizes(c);
     for (const char *letter = row_of(c)->results; *letter && adept_call_ok(c); letter++)
-        put_result(c, &s, *letter);
+        put_result(c, &s, *letter == 'Q' && is_only_r(c) ? 'e' : *letter);
 }
 
 /* Residuals of more equations than unknowns; singular values only by drivers that GPUs do not have. */
@@ -272,7 +294,7 @@ static double power_products(adept_call *c)
 static double flops_of_one(adept_call *c, const sizes *s)
 {
     double n = s->n, high = s->high, low = s->low, geqrf = 2 * high * low * low - 2 * cube(low) / 3;
-    switch (row_of(c)->problem) {
+    switch (problem_of(c)) {
     case CHOLESKY:
         return cube(n) / 3;
     case INVERT_FACTOR:
@@ -288,7 +310,8 @@ static double flops_of_one(adept_call *c, const sizes *s)
     case ONE_SUBSTITUTION:
         return n * n * s->columns;
     case QR:
-        return geqrf + (strchr(row_of(c)->results, 'Q') ? orgqr_flops(s->m, s->full ? s->m : low, low) : 0);
+        if (is_only_r(c) || !strchr(row_of(c)->results, 'Q')) return geqrf;
+        return geqrf + orgqr_flops(s->m, s->full ? s->m : low, low);
     case REFLECTORS:
         return orgqr_flops(s->m, n, n);
     case APPLY:
@@ -308,7 +331,8 @@ static double flops_of_one(adept_call *c, const sizes *s)
     case EIG_VALUES:
         return 10 * cube(n);
     case PSEUDO_INVERSE:
-        return svd_flops(s) + s->n * low + 2 * s->m * s->n * low;
+        return (adept_arg_bool(c, "hermitian", false) ? 9 * cube(n) : svd_flops(s)) + s->n * low +
+               2 * s->m * s->n * low;
     case EXPONENTIAL:
         return 5 * 2 * cube(n);
     case POWER:
@@ -330,7 +354,8 @@ static double backward_flops(adept_call *c)
 {
     sizes s = read_sizes(c);
     const algebra *row = row_of(c);
-    double products = row->problem == POWER ? 2 * power_products(c) : row->products;
+    bool values = problem_of(c) == SINGULAR || problem_of(c) == EIGH_VALUES;
+    double products = row->problem == POWER ? 2 * power_products(c) : values ? 1 : row->products;
     double one = 2 * (row->by_other ? s.n * s.n * s.columns : s.m * s.n * s.low);
     return (adept_dtype_is_complex(s.a->dtype) ? 4 : 1) * s.batch * products * one;
 }
@@ -400,6 +425,11 @@ static const adept_op ops[] = {
     /* U^H dU, dV^H V, U (...) V^H */
     {"aten::svd", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), SVD, "UsW", 0, -1, 4, false}},
     {"aten::linalg_svd", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), SVD, "UsV", 0, -1, 4, false}},
+    {"aten::_linalg_svd", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), SVD, "UsV", 0, -1, 4, false}},
+    {"aten::_linalg_eigh", ADEPT_CAST_FP32, &(const algebra){FORM(RESULTS), EIGH, "sA", 0, -1, 3, false}},
+    {"aten::_linalg_det", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), LU, "dAp", 0, -1, 1, false}},
+    {"aten::_linalg_slogdet", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), LU, "drAp", 0, -1, 1, false}},
+    {"aten::_linalg_solve_ex", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), SOLVE, "BApi", 0, 1, 2, true}},
     {"aten::linalg_svdvals", ADEPT_CAST_FP32, &singular},
     {"aten::nuclear_norm", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), SINGULAR, "r", 0, -1, 1, false}},
     {"aten::linalg_cond", ADEPT_CAST_FP32, &(const algebra){FORM(BOTH), SINGULAR, "r", 0, -1, 1, false}},
@@ -448,6 +478,14 @@ static const adept_handler_case cases[] = {
     {.name = "eigenvectors of a Hermitian matrix",
      .call = "aten::linalg_eigh(self=c64:2x2, UPLO=\"L\") -> f32:2, c64:2x2",
      .forward = {.alu = 288, .read = 32, .written = 8 + 32}},
+    /* 2 * 6 * 9 - 18 = 90: R only */
+    {.name = "QR without Q",
+     .call = "aten::linalg_qr(A=f32:6x3, mode=\"r\") -> f32:0, f32:3x3",
+     .forward = {.alu = 90, .read = 72, .written = 36}},
+    /* 4/3 * 27 */
+    {.name = "eigenvalues only; the vectors are there, but empty of work",
+     .call = "aten::symeig(self=f32:3x3, eigenvectors=false, upper=true) -> f32:3, f32:3x3",
+     .forward = {.alu = 36, .read = 36, .written = 12 + 36}},
     /* 5 = binary 101: two squarings and a product, 3 * 2 * 8; backward twice that */
     {.name = "the fifth power",
      .call = "aten::linalg_matrix_power(self=f32:2x2*, n=5) -> f32:2x2",
