@@ -119,7 +119,8 @@ void adept_form_cost(adept_call *c, adept_cost *cost)
 
 adept_tensor *adept_form_out(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims)
 {
-    adept_tensor *out = adept_out_tensor(c, dtype, ndim, dims);
+    static const int64_t none;
+    adept_tensor *out = adept_out_tensor(c, dtype, ndim, dims ? dims : &none);
     if (((const adept_form *)adept_call_data(c))->backward.launches == 0) out->requires_grad = false;
     return out;
 }

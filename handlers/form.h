@@ -33,7 +33,7 @@ typedef struct adept_form {
 void adept_form_shape(adept_call *c);
 void adept_form_cost(adept_call *c, adept_cost *cost);
 
-/** A result. Without a derivative it wants no gradient. */
+/** A result; dims may be NULL where ndim is 0. Without a derivative it wants no gradient. */
 adept_tensor *adept_form_out(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims);
 
 /* ---------------------------------------------------------------- shapes that families share ---------------- */
