@@ -31,7 +31,7 @@ completes 'infer' predict model.pt --mode = i
 completes 'fp32 fp16' predict --precision fp
 completes 'operator' predict --granularity o
 completes 'layer op kind' profile --by ''
-completes 'h100-pcie-80gb h100-sxm-80gb' predict model.pt --gpu h1
+completes 'h100-nvl h100-pcie-80gb h100-sxm-80gb' predict model.pt --gpu h1
 completes 't4' gpus t
 completes '' predict model
 completes '' predict --power-limit 2
