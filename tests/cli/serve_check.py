@@ -131,7 +131,7 @@ for keys, options in [
     ({"gpus": 4, "power_limit_w": 250}, ["--gpus", "4", "--power-limit", "250"]),
     ({"clock_hz": 1.2e9, "granularity": "model"}, ["--clock", "1200", "--granularity", "model"]),
     ({"gpus": 8, "nodes": 2, "internode_bytes_per_s": 5e9, "internode_latency_s": 2e-6, "allreduce": "tree", "overlap": "fixed"},
-     ["--gpus", "8", "--nodes", "2", "--internode-bandwidth", "5e9", "--internode-latency", "2us", "--allreduce", "tree", "--overlap",
+     ["--gpus", "8", "--nodes", "2", "--internode-bandwidth", "5e9B/s", "--internode-latency", "2us", "--allreduce", "tree", "--overlap",
       "fixed"]),
     ({"gpu": "h100", "batch_size": 256}, ["--batch", "256"]),
     ({"gpu": "h100", "batch_size": 77, "gpus": 2, "overlap": "bucketed", "bucket_bytes": 1e6},

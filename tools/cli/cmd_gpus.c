@@ -5,7 +5,6 @@
 #include "adept_json.h"
 #include "cli.h"
 #include "adept_hwprofile_json.h"
-#include "report.h"
 #include "table.h"
 #include "units.h"
 #include <math.h>

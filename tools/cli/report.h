@@ -9,9 +9,6 @@
 /** Model, what runs, and the input shapes: the head of both reports. */
 void adept_report_workload(FILE *out, const adept_profile *profile);
 
-/** Behind a GPU without a fit of its own: ", not calibrated: parameters transferred from 16 other GPUs". */
-void adept_report_transferred(FILE *out, const adept_hwprofile *hw);
-
 /** 1 where none is given. */
 int64_t adept_run_gpus(const adept_run *run);
 

@@ -1,6 +1,5 @@
 /** @file report_fit.c  The report of `adept calibrate`: what the fit is worth on rows it never saw, first; and that of
  *  `adept evaluate`. */
-#include "report.h"
 #include "report_fit.h"
 #include "table.h"
 #include "units.h"

@@ -19,12 +19,6 @@ static bool by_operator(const adept_step *r)
     return adept_granularity_of(r->hw, r->run) == ADEPT_GRANULARITY_OPERATOR;
 }
 
-void adept_report_transferred(FILE *out, const adept_hwprofile *hw)
-{
-    fprintf(out, ", not calibrated: parameters transferred from %zu other GPU%s%s\n", hw->n_donors,
-            hw->n_donors == 1 ? "" : "s", hw->other_vendor ? ", all of other vendors" : "");
-}
-
 static void print_gpu(FILE *out, const adept_step *r)
 {
     adept_print_format(out, "GPU      %" PRId64 " x %s", adept_run_gpus(r->run), r->hw->name);

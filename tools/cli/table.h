@@ -2,11 +2,15 @@
  *  warnings; JSON. Calls: adept_json_writer. */
 #ifndef ADEPT_TABLE_H
 #define ADEPT_TABLE_H
+#include "adept_hwprofile.h"
 #include "adept_json_writer.h"
 #include "cli.h"
 #include "column.h"
 #include "units.h"
 #include <stdio.h>
+
+/** Behind a GPU without a fit of its own: ", not calibrated: parameters transferred from 16 other GPUs". */
+void adept_report_transferred(FILE *out, const adept_hwprofile *hw);
 
 #define ADEPT_MOST_COLUMNS 16
 
