@@ -97,8 +97,18 @@ static adept_tensor *out_sized(adept_call *c, adept_dtype dtype)
     return out;
 }
 
+/* PyTorch 1.13 computes shapes on device "meta" in Python, which its tracer writes down in place of the operator. */
+static bool stands_for_an_operator(adept_call *c, const create_row *row)
+{
+    const adept_value *device = adept_arg(c, "device");
+    bool on_meta = device && device->kind == ADEPT_VALUE_STRING && strncmp(device->u.s, "meta", 4) == 0;
+    return adept_call_refuse(c, on_meta && row->content == NOTHING,
+                             "an empty tensor on device \"meta\" stands where an operator ran: trace on another device, with zeros");
+}
+
 static void shape_sized(adept_call *c, const create_row *row)
 {
+    if (stands_for_an_operator(c, row)) return;
     int64_t strides[ADEPT_MAX_DIMS];
     adept_dtype fallback = row == &full             ? type_of_number(adept_arg(c, "fill_value"))
                            : row->content == RANDOM ? row->dtype

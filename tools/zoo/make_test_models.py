@@ -305,6 +305,8 @@ def main():
         steps, hints = torch.zeros(5, 2, 4), {"inputs": ["5x2x4"]}
         save(out, kind.__name__.lower() + "_scripted", script(Recurrent(kind)), hints)
         save(out, kind.__name__.lower() + "_traced", trace(Recurrent(kind), steps), hints)
+    meta = nn.Conv2d(3, 4, 3, device="meta")  # which PyTorch 1.13 traces wrongly
+    save(out, "meta", trace(meta, torch.zeros(2, 3, 6, 6, device="meta"), check_trace=False), {"inputs": ["Bx3x6x6"], "batch": 2})
     save(out, "images", script(Images()), {"inputs": ["Bx3x6x5"], "batch": 2})
     save(out, "gate", script(nn.Sequential(of_source(GATE, "gate.py")())), {"inputs": ["Bx4"], "batch": 2}, records=True)
 
