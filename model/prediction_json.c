@@ -180,8 +180,8 @@ static void put_layers(adept_json_writer *w, const adept_layer_prediction *layer
         /* the root module's path is the empty text, not unknown */
         adept_json_put_object(
             w, NULL,
-            "path %s module_class %s count %jd time_s %g energy_j %g flops %g bytes_read %g bytes_written %g bound %s",
-            l->path, l->module_class, (intmax_t)l->count, l->time_s, l->energy_j, l->flops, l->bytes_read,
+            "path %s module_class %s calls %jd parameters %jd count %jd time_s %g energy_j %g flops %g bytes_read %g bytes_written %g bound %s",
+            l->path, l->module_class, (intmax_t)l->calls, (intmax_t)l->params, (intmax_t)l->count, l->time_s, l->energy_j, l->flops, l->bytes_read,
             l->bytes_written, adept_bound_name(l->bound));
     }
     adept_json_end_array(w);

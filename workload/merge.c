@@ -3,26 +3,18 @@
 #include "merge.h"
 #include "adept_grow.h"
 #include "adept_slots.h"
-#include <ctype.h>
+#include "index_set.h"
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define INDEX_MARK '\001' /* stands for a list index in a pattern; no module name holds it */
-#define MAX_INDICES 8     /* numeric components of one path that are folded; further ones are compared as text */
-
-/* Numbers seen at one numeric component; sorted and distinct when they are printed. */
-typedef struct index_set {
-    int32_t *items;
-    size_t n, capacity;
-} index_set;
 
 typedef struct merged {
     adept_profile_op op;
     const char *pattern; /* path with INDEX_MARK for list indices */
     size_t n_sets;
-    index_set sets[MAX_INDICES];
+    adept_index_set sets[ADEPT_PATH_INDICES];
 } merged;
 
 struct adept_merger {
@@ -30,7 +22,8 @@ struct adept_merger {
     merged *items;
     size_t n, capacity;
     adept_slots slots;
-    int64_t n_added;
+    adept_profile_execution *executions;
+    size_t n_executions, executions_capacity;
 };
 
 adept_merger *adept_merger_new(adept_arena *arena)
@@ -47,56 +40,19 @@ void adept_merger_free(adept_merger *m)
         for (size_t k = 0; k < m->items[i].n_sets; k++)
             free(m->items[i].sets[k].items);
     free(m->items);
+    free(m->executions);
     adept_slots_free(&m->slots);
     free(m);
 }
 
-static bool set_add(index_set *s, int32_t v)
-{
-    if (s->n && v == s->items[s->n - 1]) return true;
-    int32_t *grown = adept_grow(s->items, &s->capacity, s->n + 1, sizeof *grown);
-    if (!grown) return false;
-    s->items = grown;
-    s->items[s->n++] = v;
-    return true;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void set_sort(index_set *s)
-{
-    size_t n = 0;
-    if (s->n) qsort(s->items, s->n, sizeof *s->items, by_number);
-    for (size_t i = 0; i < s->n; i++)
-        if (n == 0 || s->items[i] != s->items[n - 1]) s->items[n++] = s->items[i];
-    s->n = n;
-}
-
 /* ---------------------------------------------------------------- paths ---------------- */
-
-/* Length of the list index at `at`: a component of 1 to 9 digits ("layers.0"), or the digits that end a component
- * behind an underscore if it is not the last one ("encoder_layer_0.mlp", but not the "ln_1" of a leaf). 0 if there is
- * none. */
-static size_t index_length(const char *path, const char *at)
-{
-    size_t n = 0;
-    while (isdigit((unsigned char)at[n]))
-        n++;
-    if (n < 1 || n > 9 || (at[n] != '.' && at[n] != 0)) return 0;
-    if (at == path || at[-1] == '.') return n;
-    return at[-1] == '_' && at[n] == '.' ? n : 0;
-}
 
 /* pattern has room for strlen(path) + 1; returns how many indices were folded */
 static size_t fold(const char *path, char *pattern, int32_t *indices)
 {
     size_t n = 0;
     for (const char *p = path; *p;) {
-        size_t digits = n < MAX_INDICES ? index_length(path, p) : 0;
+        size_t digits = n < ADEPT_PATH_INDICES ? adept_index_length(path, p) : 0;
         if (digits) {
             indices[n++] = atoi(p);
             *pattern++ = INDEX_MARK;
@@ -109,29 +65,13 @@ static size_t fold(const char *path, char *pattern, int32_t *indices)
     return n;
 }
 
-/* "3", "{0-21}", "{0,2-5}" */
-static void put_set(adept_buffer *out, const index_set *s)
-{
-    char text[32];
-    if (s->n > 1) adept_buffer_text(out, "{");
-    for (size_t i = 0, j; i < s->n; i = j + 1) {
-        for (j = i; j + 1 < s->n && s->items[j + 1] == s->items[j] + 1;)
-            j++;
-        int used = snprintf(text, sizeof text, "%s%d", i ? "," : "", s->items[i]);
-        if (j > i) snprintf(text + used, sizeof text - (size_t)used, "%s%d", j > i + 1 ? "-" : ",", s->items[j]);
-        adept_buffer_text(out, text);
-    }
-    if (s->n > 1) adept_buffer_text(out, "}");
-}
-
 static const char *unfold(adept_arena *arena, merged *m)
 {
     adept_buffer out = {.data = NULL};
     size_t set = 0;
     for (const char *p = m->pattern; *p; p++) {
         if (*p == INDEX_MARK && set < m->n_sets) {
-            set_sort(&m->sets[set]);
-            put_set(&out, &m->sets[set++]);
+            adept_index_set_put(&out, &m->sets[set++]);
         } else {
             adept_buffer_add(&out, p, 1);
         }
@@ -148,9 +88,8 @@ static uint64_t mix_text(uint64_t h, const char *text)
     return adept_hash_bytes(h, text, strlen(text) + 1);
 }
 
-static uint64_t hash_op(const adept_profile_op *op, const char *pattern)
+uint64_t adept_op_hash(uint64_t h, const adept_profile_op *op)
 {
-    uint64_t h = mix_text(adept_hash_begin(), pattern);
     h = mix_text(mix_text(mix_text(h, op->op), op->inputs), op->outputs);
     h = adept_hash_bytes(h, &op->saved_bytes, sizeof op->saved_bytes);
     for (size_t i = 0; i < op->n_kernels; i++) {
@@ -229,36 +168,52 @@ static void add_place(adept_profile_places *places, int64_t place)
     places->last = place;
 }
 
-bool adept_merger_add(adept_merger *m, const adept_profile_op *op)
+static bool add_execution(adept_merger *m, size_t item, int32_t module)
+{
+    adept_profile_execution *grown =
+        adept_grow(m->executions, &m->executions_capacity, m->n_executions + 1, sizeof *grown);
+    if (!grown) return false;
+    m->executions = grown;
+    m->executions[m->n_executions++] = (adept_profile_execution){.op = (int32_t)item, .module = module};
+    return true;
+}
+
+bool adept_merger_add(adept_merger *m, const adept_profile_op *op, int32_t module)
 {
     char buffer[256];
     size_t length = strlen(op->path);
     char *pattern = length < sizeof buffer ? buffer : malloc(length + 1);
-    int32_t indices[MAX_INDICES];
+    int32_t indices[ADEPT_PATH_INDICES];
     if (!pattern) return false;
     size_t n_sets = fold(op->path, pattern, indices);
-    uint64_t hash = hash_op(op, pattern);
+    uint64_t hash = adept_op_hash(mix_text(adept_hash_begin(), pattern), op);
     size_t found = adept_slots_find(&m->slots, hash, is_wanted, &(wanted){m->items, op, pattern});
     merged *item = found == ADEPT_SLOTS_NONE ? insert(m, op, pattern, hash, n_sets) : &m->items[found];
     if (pattern != buffer) free(pattern);
     if (!item) return false;
     item->op.count++;
     item->op.gradient_bytes += op->gradient_bytes;
-    if (op->gradient_bytes > 0) add_place(&item->op.gradient_places, m->n_added);
-    add_place(&item->op.places, m->n_added++);
+    int64_t place = (int64_t)m->n_executions;
+    if (op->gradient_bytes > 0) add_place(&item->op.gradient_places, place);
+    add_place(&item->op.places, place);
     for (size_t i = 0; i < n_sets; i++)
-        if (!set_add(&item->sets[i], indices[i])) return false;
-    return true;
+        if (!adept_index_set_add(&item->sets[i], indices[i])) return false;
+    return add_execution(m, (size_t)(item - m->items), module);
 }
 
-adept_profile_op *adept_merger_finish(adept_merger *m, size_t *n)
+bool adept_merger_finish(adept_merger *m, adept_profile *profile)
 {
     adept_profile_op *ops = adept_arena_array(m->arena, m->n + 1, sizeof *ops);
-    if (!ops) return NULL;
+    adept_profile_execution *executions = adept_arena_array(m->arena, m->n_executions + 1, sizeof *executions);
+    if (!ops || !executions) return false;
     for (size_t i = 0; i < m->n; i++) {
         ops[i] = m->items[i].op;
-        if (!(ops[i].path = unfold(m->arena, &m->items[i]))) return NULL;
+        if (!(ops[i].path = unfold(m->arena, &m->items[i]))) return false;
     }
-    *n = m->n;
-    return ops;
+    if (m->n_executions) memcpy(executions, m->executions, m->n_executions * sizeof *executions);
+    profile->ops = ops;
+    profile->n_ops = m->n;
+    profile->executions = executions;
+    profile->n_executions = m->n_executions;
+    return true;
 }

@@ -15,6 +15,7 @@ typedef struct builder {
     adept_cost *costs; /* of each record */
     double temporary_bytes, saved_bytes;
     bool *used;             /* parameters that some operator has used so far */
+    adept_profile_module *modules;
     double gradient_bytes;  /* of parameters first used since the last operator that runs anything */
     int n_causal; /* fused attentions that skip what the mask hides */
 } builder;
@@ -72,12 +73,18 @@ static bool takes_tied(const adept_interp *in, const adept_call *call)
     return false;
 }
 
+static int64_t elements_of(const adept_param *p)
+{
+    return (int64_t)adept_dims_elements(p->ndim, p->dims);
+}
+
 /* A gradient is complete when the backward of the parameter's first use has run. */
-static void find_first_use(builder *b, const adept_tensor *t)
+static void find_first_use(builder *b, const adept_tensor *t, int32_t module)
 {
     if (t->param < 0 || b->used[t->param]) return;
     b->used[t->param] = true;
     const adept_param *p = &b->in.graph->params[t->param];
+    if (!p->is_buffer) b->modules[module].params += elements_of(p);
     double element_bytes = adept_dtype_bytes(adept_precision_stored_dtype(b->in.config->precision, p->dtype));
     if (!p->is_buffer && p->requires_grad) b->gradient_bytes += element_bytes * adept_dims_elements(p->ndim, p->dims);
 }
@@ -133,7 +140,7 @@ static adept_status sum_gradients(builder *b, const adept_tensor *t, int32_t mod
                            .outputs = shape,
                            .n_kernels = 1,
                            .kernels = &kernel};
-    return adept_merger_add(b->merger, &op) ? ADEPT_OK : no_room(b);
+    return adept_merger_add(b->merger, &op, module) ? ADEPT_OK : no_room(b);
 }
 
 static adept_status sum_result_gradients(builder *b, const adept_record *r)
@@ -211,7 +218,7 @@ static adept_status add_record(builder *b, const adept_record *r, const adept_co
                            .saved_bytes = cost->saved_bytes,
                            .tied = takes_tied(in, &r->call),
                            .gradient_bytes = take_gradients(b)};
-    return adept_merger_add(b->merger, &op) ? ADEPT_OK : no_room(b);
+    return adept_merger_add(b->merger, &op, r->module) ? ADEPT_OK : no_room(b);
 }
 
 /* ---------------------------------------------------------------- the profile ---------------- */
@@ -344,6 +351,22 @@ static bool warn(builder *b)
     return true;
 }
 
+static adept_status list_modules(builder *b)
+{
+    adept_profile *p = b->profile;
+    const adept_graph *g = b->in.graph;
+    if (!(b->modules = adept_arena_array(p->arena, g->n_modules + 1, sizeof *b->modules))) return no_room(b);
+    for (size_t i = 0; i < g->n_modules; i++) {
+        adept_profile_module *m = &b->modules[i];
+        m->path = adept_arena_intern(p->arena, g->modules[i].path);
+        m->module_class = adept_arena_intern(p->arena, g->modules[i].class_name);
+        if (!m->path || !m->module_class) return no_room(b);
+    }
+    p->modules = b->modules;
+    p->n_modules = g->n_modules;
+    return ADEPT_OK;
+}
+
 static adept_status build(builder *b)
 {
     adept_interp *in = &b->in;
@@ -358,19 +381,22 @@ static adept_status build(builder *b)
     if ((status = adept_gradient_reach(in))) return status;
     if ((status = cost_records(b))) return status;
     if (!(b->used = calloc(in->graph->n_params + 1, sizeof *b->used))) return adept_interp_nomem(in);
+    if ((status = list_modules(b))) return status;
     for (size_t i = 0; i < in->n_records && !status; i++) {
         adept_tensor_cursor at = adept_call_arguments(&in->records[i].call);
         for (const adept_tensor *t; (t = adept_next_tensor(&at));)
-            find_first_use(b, t);
+            find_first_use(b, t, in->records[i].module);
         if (b->costs[i].call) status = add_record(b, &in->records[i], &b->costs[i]);
         if (!status) status = sum_result_gradients(b, &in->records[i]);
     }
+    for (size_t i = 0; i < in->graph->n_params; i++) /* what nothing uses is the model's */
+        if (!b->used[i] && !in->graph->params[i].is_buffer) b->modules[0].params += elements_of(&in->graph->params[i]);
     if (!status) status = sum_weight_gradients(b);
     if (status) return status;
     adept_profile *p = b->profile;
     if ((status = find_precision(p, in))) return status;
     if (describe_model(p, in->graph, in->run.precision) || describe_config(p, in)) return no_room(b);
-    if (!(p->ops = adept_merger_finish(b->merger, &p->n_ops))) return no_room(b);
+    if (!adept_merger_finish(b->merger, p)) return no_room(b);
     p->temporary_bytes = b->temporary_bytes;
     p->autocast_copy_bytes = in->autocast_copy_bytes;
     p->activations_bytes = b->saved_bytes;

@@ -196,6 +196,7 @@ ADEPT_API adept_status adept_predict_ops(adept_op_prediction *out, const adept_p
 /** The same summed over the operators of a module: a row of `predict --by layer`. */
 typedef struct adept_layer_prediction {
     const char *path, *module_class; /* borrowed from the profile */
+    int64_t calls, params;           /* see adept_layer */
     int64_t count;                   /* operator executions per pass */
     double time_s, energy_j;         /* of one step; times sum to pass_s */
     double flops, bytes_read, bytes_written; /* of one step on one GPU, forward and backward */

@@ -50,6 +50,8 @@ static adept_layer_prediction *layers_of(const adept_step *s)
         layers[i] = (adept_layer_prediction){
             .path = g->name,
             .module_class = g->module_class,
+            .calls = g->calls,
+            .params = g->params,
             .count = g->count,
             .time_s = g->time_s,
             .energy_j = g->energy_j,

@@ -1,5 +1,6 @@
-/** @file groups.c  Operators of a name are one row. */
+/** @file groups.c  Operators of a name are one row, or what runs in a module. */
 #include "groups.h"
+#include "adept_layers.h"
 #include "name_map.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,14 @@ const char *adept_group_by_name(size_t by)
 
 const char *adept_group_heading(const adept_grouping *grouping)
 {
-    return grouping->by == ADEPT_BY_LAYER ? "path" : adept_group_by_name(grouping->by);
+    return grouping->by == ADEPT_BY_LAYER ? "path|class|>calls"
+           : grouping->by == ADEPT_BY_OP  ? "op|class|>count"
+                                          : "kind|class|>count";
+}
+
+int64_t adept_group_times(const adept_group *group, const adept_grouping *grouping)
+{
+    return grouping->by == ADEPT_BY_LAYER ? group->calls : group->count;
 }
 
 static adept_status check(adept_cli *cli, void *record)
@@ -42,19 +50,6 @@ const char *adept_class_short(const char *module_class)
 
 /* ---------------------------------------------------------------- grouping --------------------------------------- */
 
-static size_t cut_length(const char *path, int64_t depth)
-{
-    const char *end = path;
-
-    if (depth == 0) return strlen(path);
-    for (int64_t i = 0; i < depth; i++) {
-        end += strcspn(end, ".");
-        if (*end == '\0') break;
-        if (i + 1 < depth) end++;
-    }
-    return (size_t)(end - path);
-}
-
 static void add_totals(adept_profile_totals *sum, const adept_profile_totals *t)
 {
     for (int pass = ADEPT_FORWARD; pass <= ADEPT_BACKWARD; pass++) {
@@ -73,59 +68,86 @@ void adept_group_add(adept_group *sum, const adept_group *row)
     add_totals(&sum->totals, &row->totals);
     sum->saved_bytes += row->saved_bytes;
     sum->count += row->count;
+    sum->calls += row->calls;
+    sum->params += row->params;
     sum->time_s += row->time_s;
     sum->energy_j += row->energy_j;
 }
 
-static void add_op(adept_group *group, const adept_profile_op *op, const adept_op_prediction *prediction)
+/* So many executions of an operator. */
+static void add_op(adept_group *group, const adept_profile_op *op, int64_t n, const adept_op_prediction *prediction)
 {
-    adept_profile alone = {.n_ops = 1, .ops = op}; /* the library's own sums, of one operator */
+    adept_profile_op some = *op;
+    adept_profile alone = {.n_ops = 1, .ops = &some}; /* the library's own sums, of one operator */
 
+    some.count = n;
     adept_profile_summarise(&alone);
     add_totals(&group->totals, &alone.totals);
-    group->saved_bytes += op->saved_bytes * (double)op->count;
-    group->count += op->count;
-    if (strcmp(group->module_class, op->module_class) != 0) group->module_class = "";
+    group->saved_bytes += op->saved_bytes * (double)n;
+    group->count += n;
     if (prediction) {
-        group->time_s += prediction->time_s;
-        group->energy_j += prediction->energy_j;
-        group->bound_time_s[prediction->bound] += prediction->time_s;
+        double share = (double)n / (double)op->count;
+        group->time_s += prediction->time_s * share;
+        group->energy_j += prediction->energy_j * share;
+        group->bound_time_s[prediction->bound] += prediction->time_s * share;
     }
 }
 
-/* The row of an operator, which is a new one if it is the first of its name; NULL when memory is out. */
-static adept_group *row_of(adept_groups *out, adept_name_map *known_rows, const adept_profile_op *op,
-                           const adept_grouping *grouping)
+static bool group_layers(adept_cli *cli, adept_groups *out, const adept_profile *profile,
+                         const adept_op_prediction *predictions, int64_t depth)
 {
-    bool by_layer = grouping->by == ADEPT_BY_LAYER;
-    const char *whole = by_layer ? op->path : grouping->by == ADEPT_BY_OP ? op->op : op->kind;
-    size_t length = by_layer ? cut_length(whole, grouping->depth) : strlen(whole);
-    bool itself = by_layer && whole[length] == '\0'; /* the module itself, nothing below it */
-    char *name = strndup(whole, length);
-    const uintptr_t *known = name ? adept_name_map_get(known_rows, name) : NULL;
+    adept_layers layers;
+    bool ok = adept_layers_make(&layers, profile, depth, &cli->err) == ADEPT_OK;
 
-    if (!known && name && adept_name_map_put(known_rows, name, out->n)) {
-        out->rows[out->n] = (adept_group){.name = name, .module_class = itself ? op->module_class : ""};
-        return &out->rows[out->n++];
+    if (ok) ok = (out->rows = calloc(layers.n + 1, sizeof *out->rows)) != NULL;
+    for (size_t i = 0; ok && i < layers.n; i++) {
+        const adept_layer *l = &layers.rows[i];
+        adept_group row = {.module_class = l->module_class, .calls = l->calls, .params = l->params};
+        ok = (row.name = strdup(l->path)) != NULL;
+        if (ok) out->rows[out->n++] = row;
     }
-    free(name);
-    return known ? &out->rows[*known] : NULL;
+    for (size_t i = 0; ok && i < profile->n_executions; i++) {
+        const adept_profile_execution *e = &profile->executions[i];
+        add_op(&out->rows[layers.of_module[e->module]], &profile->ops[e->op], 1,
+               predictions ? &predictions[e->op] : NULL);
+    }
+    adept_layers_free(&layers);
+    return ok;
+}
+
+/* The row of that name, which is a new one if it is the first; NULL when memory is out. */
+static adept_group *row_of(adept_groups *out, adept_name_map *known_rows, const char *name)
+{
+    const uintptr_t *known = adept_name_map_get(known_rows, name);
+
+    if (known) return &out->rows[*known];
+    if (!adept_name_map_put(known_rows, name, out->n)) return NULL;
+    out->rows[out->n] = (adept_group){.name = strdup(name), .module_class = ""};
+    return out->rows[out->n].name ? &out->rows[out->n++] : NULL;
+}
+
+static bool group_ops(adept_groups *out, const adept_profile *profile, const adept_op_prediction *predictions,
+                      adept_group_by by)
+{
+    adept_name_map known = {0};
+    bool ok = (out->rows = calloc(profile->n_ops + 1, sizeof *out->rows)) != NULL;
+
+    for (size_t i = 0; i < profile->n_ops && ok; i++) {
+        const adept_profile_op *op = &profile->ops[i];
+        adept_group *row = row_of(out, &known, by == ADEPT_BY_OP ? op->op : op->kind);
+        ok = row != NULL;
+        if (ok) add_op(row, op, op->count, predictions ? &predictions[i] : NULL);
+    }
+    adept_name_map_free(&known);
+    return ok;
 }
 
 adept_status adept_groups_make(adept_cli *cli, adept_groups *out, const adept_profile *profile,
                                const adept_op_prediction *predictions, const adept_grouping *grouping)
 {
-    adept_name_map known = {0};
-    bool ok;
-
-    *out = (adept_groups){.rows = calloc(profile->n_ops + 1, sizeof *out->rows)};
-    ok = out->rows != NULL;
-    for (size_t i = 0; i < profile->n_ops && ok; i++) {
-        adept_group *row = row_of(out, &known, &profile->ops[i], grouping);
-        ok = row != NULL;
-        if (ok) add_op(row, &profile->ops[i], predictions ? &predictions[i] : NULL);
-    }
-    adept_name_map_free(&known);
+    *out = (adept_groups){.n = 0};
+    bool ok = grouping->by == ADEPT_BY_LAYER ? group_layers(cli, out, profile, predictions, grouping->depth)
+                                             : group_ops(out, profile, predictions, grouping->by);
     return ok ? ADEPT_OK : adept_cli_no_memory(cli);
 }
 
@@ -227,7 +249,9 @@ static void put_row(adept_json_writer *w, const adept_group *g, bool by_layer, d
 
     adept_json_begin_object(w, NULL);
     adept_json_put_string(w, "name", g->name);
-    if (by_layer) adept_json_put_string(w, "module_class", g->module_class);
+    if (by_layer)
+        adept_json_put_members(w, "module_class %s calls %g parameters %g", g->module_class, (double)g->calls,
+                               (double)g->params);
     adept_json_put_number(w, "count", (double)g->count);
     put_work(w, g, passes);
     if (times != ADEPT_ROWS_UNTIMED) {

@@ -16,6 +16,7 @@ typedef struct adept_grouping {
 typedef struct adept_group {
     char *name;                  /* module path, operator or kind; "" is the model itself */
     const char *module_class;    /* "Conv2d"; "" if several or not by layer; borrowed from the profile */
+    int64_t calls, params;       /* by layer; see adept_layer */
     int64_t count;               /* operator executions per pass */
     adept_profile_totals totals; /* of one pass on one GPU */
     double saved_bytes;
@@ -72,7 +73,9 @@ const char *adept_class_short(const char *module_class);
 /** --by and --depth, in group 4 of a command's help; the record is an adept_grouping. */
 extern const adept_options adept_grouping_options_of;
 const char *adept_group_by_name(size_t by); /* "layer"; NULL past the end */
-/** Over the names of the rows: "path", "op". */
+/** Over the names of the rows, their classes and how often they run: "path|class|>calls". */
 const char *adept_group_heading(const adept_grouping *grouping);
+/** How often: calls by layer, else executions. */
+int64_t adept_group_times(const adept_group *group, const adept_grouping *grouping);
 
 #endif

@@ -228,7 +228,7 @@ static void put_layer(adept_page *page, const adept_step *r, const adept_group *
 {
     double passes = (double)r->profile->grad_accum;
 
-    adept_page_table_row(page, ADEPT_CELLS(name, adept_class_short(g->module_class), adept_cell("%" PRId64, g->count).s,
+    adept_page_table_row(page, ADEPT_CELLS(name, adept_class_short(g->module_class), adept_cell("%" PRId64, g->calls).s,
                                            adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
                                            adept_units_digits(adept_group_bytes(g) * passes / 1e9).s,
                                            adept_units_time(g->time_s).s,
@@ -245,7 +245,7 @@ static void put_layers(adept_page *page, const adept_step *r)
     adept_page_table_begin(page,
                            trains(r) ? "Forward and backward pass of one step, equal layers together"
                                      : "One step, equal layers together",
-                           "path|class|>count|>GFLOP|>GB|>time|>step|>energy|bound");
+                           "path|class|>calls|>GFLOP|>GB|>time|>step|>energy|bound");
     for (const adept_group *g = r->groups.rows; g < r->groups.rows + shown; g++)
         put_layer(page, r, g, *g->name ? g->name : "(model)",
                   g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-");

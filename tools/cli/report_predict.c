@@ -226,7 +226,7 @@ static void add_row(adept_table *table, const adept_step *r, const adept_group *
     adept_table_row(
         table,
         ADEPT_CELLS(*g->name ? g->name : "(model)", adept_class_short(g->module_class),
-                    adept_cell("%" PRId64, g->count).s, adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
+                    adept_cell("%" PRId64, adept_group_times(g, r->grouping)).s, adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
                     adept_units_digits(adept_group_bytes(g) * passes / 1e9).s, adept_units_digits(g->time_s * 1e3).s,
                     adept_units_percent(g->time_s / r->prediction.step_time_s).s, adept_units_digits(g->energy_j).s,
                     g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"));
@@ -237,7 +237,7 @@ static adept_status print_table(adept_cli *cli, FILE *out, const adept_step *r, 
     char columns[80];
     adept_table table = {.columns = columns, .indent = 2};
 
-    snprintf(columns, sizeof columns, "%s|class|>count|>GFLOP|>GB|>ms|>step|>J|bound",
+    snprintf(columns, sizeof columns, "%s|>GFLOP|>GB|>ms|>step|>J|bound",
              adept_group_heading(r->grouping));
     for (size_t i = 0; i < n_rows; i++)
         add_row(&table, r, &r->groups.rows[i]);

@@ -87,14 +87,17 @@ static void print_features(FILE *out, const adept_profile *profile)
             adept_units_si(f->elements, "").s, adept_units_bytes(f->working_set_bytes).s);
 }
 
-static void add_row(adept_table *table, const adept_profile *profile, const adept_group *g)
+static void add_row(adept_table *table, const adept_profile *profile, const adept_group *g,
+                    const adept_grouping *grouping)
 {
+    bool by_layer = grouping->by == ADEPT_BY_LAYER;
     double flops = adept_group_flops(g), bytes = adept_group_bytes(g);
     double all = adept_pass_flops(&profile->totals, ADEPT_FORWARD) + adept_pass_flops(&profile->totals, ADEPT_BACKWARD);
 
     adept_table_row(table,
                     ADEPT_CELLS(*g->name ? g->name : "(model)", adept_class_short(g->module_class),
-                                adept_cell("%" PRId64, g->count).s,
+                                adept_cell("%" PRId64, adept_group_times(g, grouping)).s,
+                                by_layer ? adept_units_si((double)g->params, "").s : "",
                                 adept_units_digits(adept_pass_flops(&g->totals, ADEPT_FORWARD) / 1e9).s,
                                 adept_units_digits(adept_pass_flops(&g->totals, ADEPT_BACKWARD) / 1e9).s,
                                 adept_units_percent(all > 0 ? flops / all : 0).s, adept_units_digits(bytes / 1e9).s,
@@ -109,10 +112,10 @@ static adept_status print_groups(adept_cli *cli, FILE *out, const adept_profile 
     char columns[128];
     adept_table table = {.columns = columns, .indent = 2};
 
-    snprintf(columns, sizeof columns, "%s|class|>count|>GFLOP fwd|>bwd|>share|>GB|>FLOP/B|>saved%s",
+    snprintf(columns, sizeof columns, "%s|>params|>GFLOP fwd|>bwd|>share|>GB|>FLOP/B|>saved%s",
              adept_group_heading(grouping), roofline ? "|>least ms|side" : "");
     for (size_t i = 0; i < groups->n; i++)
-        add_row(&table, profile, &groups->rows[i]);
+        add_row(&table, profile, &groups->rows[i], grouping);
     fprintf(out, "\nBy %s (one pass on one GPU)\n", adept_group_by_name(grouping->by));
     return adept_table_end(cli, &table, out);
 }

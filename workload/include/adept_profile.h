@@ -96,6 +96,17 @@ typedef struct adept_profile_op {
     adept_profile_places gradient_places;
 } adept_profile_op;
 
+/** A module of the graph, as it is called there. */
+typedef struct adept_profile_module {
+    const char *path, *module_class;
+    int64_t params; /* those that its operators are the first to use; what nothing uses is counted at the model itself, number 0 */
+} adept_profile_module;
+
+/** One execution of an operator: numbers of entries of ops and modules. */
+typedef struct adept_profile_execution {
+    int32_t op, module;
+} adept_profile_execution;
+
 typedef struct adept_profile_totals {
     double gemm_flops[2], conv_flops[2], alu_flops[2]; /* by adept_pass */
     double bytes_read[2], bytes_written[2];
@@ -153,6 +164,9 @@ typedef struct adept_profile {
     /* what runs */
     size_t n_ops;
     const adept_profile_op *ops;
+    size_t n_modules, n_executions;
+    const adept_profile_module *modules;
+    const adept_profile_execution *executions; /* by place: in the order of execution */
     adept_profile_totals totals;
     adept_profile_features features;
     double activations_bytes;   /* saved for backward, storages once; infer: largest set alive at one time */
