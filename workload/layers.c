@@ -1,5 +1,5 @@
-/* The modules of a profile as rows; see adept_layers.h. First one row for each path, then rows that run the same become one,
- * an index of their paths after the other: so a row with several braces stands for every combination. */
+/* The modules of a profile as rows; see adept_layers.h. First one row for each path, then rows that run the same become
+ * one, an index of their paths after the other: so a row with several braces stands for every combination. */
 #include "adept_layers.h"
 #include "index_set.h"
 #include "merge.h"
@@ -12,10 +12,10 @@
 
 typedef struct row {
     adept_layer layer;
-    uint64_t hash; /* of what runs in it, in order */
-    bool inner;    /* modules below it run too */
-    size_t above;  /* row of the nearest module around it that has one */
-    size_t into;   /* row that it became part of */
+    uint64_t hash;           /* of what runs in it, in order */
+    bool inner;              /* modules below it run too */
+    size_t above;            /* row of the nearest module around it that has one */
+    size_t into;             /* row that it became part of */
     const char *head, *tail; /* of its path, around the index that is folded now */
     adept_index_set indices;
 } row;
@@ -54,10 +54,7 @@ static row *row_of(maker *m, size_t module)
     if (!path || (!known && !adept_name_map_put(&m->by_path, path, m->n))) return NULL;
     row *r = &m->rows[m->out->of_module[module] = known ? *known : m->n++];
     if (!known) *r = (row){.layer = {.path = path, .module_class = ""}, .hash = adept_hash_begin(), .into = NONE};
-    if (of->path[length] == '\0')
-        r->layer.module_class = of->module_class;
-    else
-        r->inner = true;
+    if (of->path[length] != '\0') r->inner = true;
     return r;
 }
 
@@ -74,6 +71,10 @@ static bool make_rows(maker *m)
         row *r = p->modules[i].params > 0 ? row_of(m, i) : NULL;
         if (!r && p->modules[i].params > 0) return false;
         if (r) r->layer.params += p->modules[i].params;
+    }
+    for (size_t i = 0; i < p->n_modules; i++) {
+        const uintptr_t *known = adept_name_map_get(&m->by_path, p->modules[i].path);
+        if (known) m->rows[*known].layer.module_class = p->modules[i].module_class;
     }
     return true;
 }
@@ -138,9 +139,9 @@ static bool fold_row(maker *m, size_t i, size_t number, adept_name_map *alike)
     int32_t index;
 
     if (r->into != NONE || !split(m, r, number, &index)) return !adept_arena_failed(m->out->arena);
-    const char *key = adept_arena_printf(m->out->arena, "%s\001%s %d %s %" PRIx64 " %" PRId64 " %" PRId64, r->head,
-                                         r->tail, r->inner, r->layer.module_class, r->hash, r->layer.calls,
-                                         r->layer.params);
+    const char *key =
+        adept_arena_printf(m->out->arena, "%s\001%s %d %s %" PRIx64 " %" PRId64 " %" PRId64, r->head, r->tail, r->inner,
+                           r->layer.module_class, r->hash, r->layer.calls, r->layer.params);
     const uintptr_t *known = adept_name_map_get(alike, key);
     if (known) {
         row *first = &m->rows[r->into = *known];

@@ -89,12 +89,17 @@ expect_ok predict "$p" --gpu a100 --by op
 shows '^By op '
 shows '^  aten::linear +2 '
 expect_ok profile "$p" --by layer --depth 1
-shows '^  body  +2 '
+shows '^  path +class +calls +params '
+shows '^  body  +1 +4.20 M '
 shows '^  head  +Linear +1 '
 
 # a model and its profile, also to a sweep and in measurements
 [ -n "${ADEPT_TORCH_MODULE:-}" ] || { finish; exit; }
 m=$models/resnet50.pt
+expect_ok profile "$m" --by layer
+shows '^  layer2.\{1-3\}.bn1 +BatchNorm2d +3 +768 '
+shows '^  layer1.\{0-2\}.relu +ReLU +9 +0 '
+! grep -q 'layer2.{0-3}.bn1 ' "$work/out" || fail 'layer2.0.bn1 is in two rows'
 expect_ok profile "$m" --precision tf32 -o "$work/resnet50.profile.json"
 s=$work/resnet50.profile.json
 same "$s" -- "$m" --precision tf32

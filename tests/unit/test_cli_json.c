@@ -235,6 +235,8 @@ static void layers_sum_up_to_the_pass(void **state)
     assert_int_equal(cJSON_GetArraySize(layers), 2);
     assert_string_equal(string(cJSON_GetArrayItem(layers, 0), "path"), "body");
     assert_int_equal(number(cJSON_GetArrayItem(layers, 0), "count"), 2);
+    assert_int_equal(number(cJSON_GetArrayItem(layers, 0), "calls"), 1);
+    assert_near(sum_of(layers, "parameters"), number(root, "model.params"));
     assert_near(number(cJSON_GetArrayItem(layers, 0), "flops"), 4 * B * I * H + 5 * B * H);
     assert_near(sum_of(layers, "time_s"), number(root, "time.pass_s"));
     cJSON_Delete(root);

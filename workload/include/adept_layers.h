@@ -6,7 +6,7 @@
 /** A module that executes operators or uses parameters; or several that run the same and differ only in list indices. */
 typedef struct adept_layer {
     const char *path;         /* "layer2.{1-3}.bn1": every combination of the indices in braces */
-    const char *module_class; /* "" where only modules below it run anything */
+    const char *module_class; /* "" where the graph does not tell */
     int64_t calls;            /* in one pass: runs of operators in it and below it that nothing outside interrupts */
     int64_t params;           /* see adept_profile_module */
 } adept_layer;
