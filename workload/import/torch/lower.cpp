@@ -117,7 +117,9 @@ int32_t lowering::fresh()
 
 int32_t lowering::define(frame &f, const jit::Value *value)
 {
-    return (f.values[value] = binding{fresh()}).value;
+    int32_t defined = (f.values[value] = binding{fresh()}).value;
+    types_[defined] = value->type();
+    return defined;
 }
 
 void lowering::append(ir_block &out, ir_node &&node)
@@ -138,6 +140,7 @@ binding lowering::emit_constant(const frame &f, const c10::IValue &value, const 
     node.module = f.module;
     node.constant = constant;
     binding b{fresh()};
+    types_[b.value] = value.type();
     node.outputs.push_back(b.value);
     append(out, std::move(node));
     return b;
@@ -367,7 +370,8 @@ void lowering::lower_constant(frame &f, const jit::Node &node, ir_block &out)
     if (node.output()->type()->kind() == c10::TypeKind::FunctionType) return; /* named by its type */
     auto value = jit::toIValue(node.output());
     if (!value) fail_invalid(where(f) + ": constant without a value");
-    f.values[node.output()] = emit_constant(f, *value, "constant", out);
+    binding b = f.values[node.output()] = emit_constant(f, *value, "constant", out);
+    if (value->isBool()) answers_[b.value] = value->toBool();
 }
 
 void lowering::lower_plain(frame &f, const jit::Node &node, ir_block &out)
@@ -430,6 +434,10 @@ void lowering::lower_node(frame &f, const jit::Node &node, ir_block &out)
         made.module = f.module;
         append(out, std::move(made));
         if (node.outputs().size() == 1) f.values[node.output()] = bound(f, node.inputs().at(0));
+    } else if ((kind == c10::aten::__is__ || kind == c10::aten::__isnot__) && answer_is_none(f, node, out)) {
+        return;
+    } else if (kind == c10::prim::isinstance && answer_is_instance(f, node, out)) {
+        return;
     } else if (kind == c10::prim::unchecked_cast && bound(f, node.input()).object) {
         f.values[node.output()] = bound(f, node.input());
     } else {

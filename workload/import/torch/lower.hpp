@@ -66,6 +66,9 @@ class lowering
     void lower_call_function(frame &f, const torch::jit::Node &node, ir_block &out);
     void lower_fork(frame &f, const torch::jit::Node &node, ir_block &out);
     bool lower_tuple(frame &f, const torch::jit::Node &node);
+    bool answer(frame &f, const torch::jit::Node &node, bool answer, ir_block &out);
+    bool answer_is_none(frame &f, const torch::jit::Node &node, ir_block &out);
+    bool answer_is_instance(frame &f, const torch::jit::Node &node, ir_block &out);
     void lower_create_object(frame &f, const torch::jit::Node &node);
     void lower_plain(frame &f, const torch::jit::Node &node, ir_block &out);
     void set_outputs(frame &f, const torch::jit::Node &node, const bindings &results);
@@ -75,6 +78,7 @@ class lowering
     /* lower_flow.cpp: prim::If, prim::Loop */
     const char *source_line(const torch::jit::Node &node);
     void lower_if(frame &f, const torch::jit::Node &node, ir_block &out);
+    bool lower_taken_branch(frame &f, const torch::jit::Node &node, ir_block &out);
     void merge_outputs(frame &f, const torch::jit::Node &node, ir_node &into);
     void merge_states(frame &f, const attribute_state &before, attribute_state then_state, attribute_state else_state,
                       ir_node &into);
@@ -107,6 +111,8 @@ class lowering
     std::vector<std::unique_ptr<std::vector<binding>>> tuples_;
     std::unordered_map<const void *, const instance *> by_object_;
     std::set<std::string> strings_;
+    std::unordered_map<int32_t, c10::TypePtr> types_; /* of values, as narrow as the file tells: None, List[Tensor] */
+    std::unordered_map<int32_t, bool> answers_; /* truth values known by now: literals, and what a value's type says */
     size_t n_nodes_ = 0;
     int depth_ = 0;
 };

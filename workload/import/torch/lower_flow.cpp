@@ -1,6 +1,7 @@
 /* What is left of control flow: branches and loops. Attributes assigned inside become values that flow out of them. */
 #include "failure.hpp"
 #include "lower.hpp"
+#include <algorithm>
 
 namespace adept
 {
@@ -12,6 +13,23 @@ namespace jit = torch::jit;
 bool same(const binding &a, const binding &b)
 {
     return a.value == b.value && a.object == b.object;
+}
+
+/* Has a value of that type no other type? None, a tensor, a list: but not one of several. */
+bool is_narrow(const c10::Type &type)
+{
+    switch (type.kind()) {
+    case c10::TypeKind::NoneType:
+    case c10::TypeKind::ListType:
+    case c10::TypeKind::DictType:
+    case c10::TypeKind::TupleType:
+    case c10::TypeKind::TensorType:
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::FloatType:
+    case c10::TypeKind::BoolType:
+    case c10::TypeKind::StringType: return true;
+    default: return false;
+    }
 }
 
 } // namespace
@@ -29,15 +47,58 @@ const char *lowering::source_line(const jit::Node &node)
 
 /* ---- prim::If ---- */
 
+bool lowering::answer(frame &f, const jit::Node &node, bool answer, ir_block &out)
+{
+    binding b = f.values[node.output()] = emit_constant(f, answer, "constant", out);
+    answers_[b.value] = answer;
+    return true;
+}
+
+/* `x is None` of an instance, which is never None, and of what is None in the file or by its type never is. Programs ask
+ * it of attributes before they make an instance and keep it there. @return false if the answer is not known */
+bool lowering::answer_is_none(frame &f, const jit::Node &node, ir_block &out)
+{
+    const binding &a = bound(f, node.inputs().at(0)), &b = bound(f, node.inputs().at(1));
+    bool is = node.kind() == c10::aten::__is__;
+    auto none = types_.find(b.value), type = types_.find(a.value);
+    if (none == types_.end() || none->second->kind() != c10::TypeKind::NoneType) return false;
+    if (a.object || a.parts) return answer(f, node, !is, out);
+    if (type == types_.end() || !is_narrow(*type->second)) return false;
+    return answer(f, node, (type->second->kind() == c10::TypeKind::NoneType) == is, out);
+}
+
+/* isinstance(x, T), where x was passed for a union of types. @return false if the answer is not known */
+bool lowering::answer_is_instance(frame &f, const jit::Node &node, ir_block &out)
+{
+    auto type = types_.find(bound(f, node.input()).value);
+    if (type == types_.end() || !is_narrow(*type->second)) return false;
+    const auto &asked = node.tys(jit::attr::types);
+    bool any = std::any_of(asked.begin(), asked.end(), [&](const auto &t) { return type->second->isSubtypeOf(*t); });
+    return answer(f, node, any, out);
+}
+
+/* A branch whose condition is known is no branch: instances flow out of it. @return false if it is not known */
+bool lowering::lower_taken_branch(frame &f, const jit::Node &node, ir_block &out)
+{
+    auto known = answers_.find(value_in(f, node, node.inputs().at(0)));
+    if (known == answers_.end()) return false;
+    const jit::Block &block = *node.blocks()[known->second ? 0 : 1];
+    lower_nodes(f, block, out);
+    for (size_t i = 0; i < node.outputs().size(); i++)
+        f.values[node.outputs()[i]] = binding(bound(f, block.outputs().at(i)));
+    return true;
+}
+
 void lowering::lower_if(frame &f, const jit::Node &node, ir_block &out)
 {
+    if (node.blocks().size() != 2) fail_invalid(where(f) + ": prim::If without two branches");
+    if (lower_taken_branch(f, node, out)) return;
     ir_node made;
     made.op = node.kind().toQualString();
     made.overload = source_line(node);
     made.module = f.module;
     made.inputs.push_back(value_in(f, node, node.inputs().at(0)));
     made.names.push_back(nullptr);
-    if (node.blocks().size() != 2) fail_invalid(where(f) + ": prim::If without two branches");
     made.blocks.resize(2);
     attribute_state before = state_;
     lower_nodes(f, *node.blocks()[0], made.blocks[0]);
