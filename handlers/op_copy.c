@@ -48,12 +48,14 @@ static adept_dtype wanted_type(adept_call *c, const copy_row *row, const adept_t
     return adept_arg_dtype(c, "dtype");
 }
 
-/* self.copy_(src): the target keeps its type and shape. */
+/* self.copy_(src): the target keeps its type and shape. Parts whose sizes data chooses, as much of a mask as lies in the
+ * image, are assumed one by one and need not fit each other. */
 static void shape_copy(adept_call *c, const adept_tensor *self)
 {
     const adept_tensor *src = adept_arg_tensor(c, "src");
     int64_t dims[ADEPT_MAX_DIMS];
-    int ndim = adept_broadcast(c, self, src, dims);
+    bool assumed = adept_call_any_chosen(c);
+    int ndim = adept_broadcast(c, self, assumed ? self : src, dims);
     adept_tensor *out = adept_out_result(c, self, self->dtype, ndim, dims);
     if (!adept_call_ok(c)) return;
     out->n_values = 0;

@@ -3,6 +3,7 @@
  * multiply-adds. */
 #include "adept_handler.h"
 #include <math.h>
+#include <string.h>
 
 #define MAX_SPATIAL 3
 
@@ -57,6 +58,15 @@ static void scaled_size(adept_call *c, const adept_tensor *x, int spatial, int64
     }
 }
 
+/* To a size that data chooses, as that of a found object: taken for the size it has. */
+static bool is_chosen(adept_call *c)
+{
+    const adept_value *v = adept_arg(c, "output_size");
+    for (size_t i = 0; adept_value_is_list(v) && i < v->u.list->n; i++)
+        if (adept_value_is_unknown(&v->u.list->items[i])) return true;
+    return false;
+}
+
 static void shape(adept_call *c)
 {
     const form *f = adept_call_data(c);
@@ -68,10 +78,14 @@ static void shape(adept_call *c)
         return;
     }
     dims[0] = x->dims[0], dims[1] = x->dims[1];
-    if (adept_arg_given(c, "output_size"))
+    if (is_chosen(c)) {
+        adept_call_chosen(c, x->dims[2]);
+        memcpy(dims + 2, x->dims + 2, (size_t)f->spatial * sizeof *dims);
+    } else if (adept_arg_given(c, "output_size")) {
         adept_arg_ints_n(c, "output_size", dims + 2, f->spatial, -1);
-    else
+    } else {
         scaled_size(c, x, f->spatial, dims + 2);
+    }
     if (adept_call_ok(c)) adept_out_tensor(c, x->dtype, x->ndim, dims);
 }
 

@@ -251,12 +251,11 @@ static bool is_pair(const adept_value *v)
     return adept_value_is_list(v) && v->u.list->n == 2;
 }
 
-/* dict(): empty; of another one or of pairs. A key that comes twice keeps its first place. rangelist(n): [0, 1, .. n-1] */
-static void new_dict(adept_call *c, const adept_value *v)
+/* What another dict or a list of pairs holds, put into a dict: a key that comes again keeps its first place. */
+static void fill_dict(adept_call *c, adept_list *out, const adept_value *v)
 {
-    adept_list *out = adept_out_list(c, ADEPT_VALUE_DICT, 0);
-    size_t step = v && v->kind == ADEPT_VALUE_DICT ? 2 : 1;
-    for (size_t i = 0; v && i + step <= v->u.list->n && adept_call_ok(c); i += step) {
+    size_t step = v->kind == ADEPT_VALUE_DICT ? 2 : 1;
+    for (size_t i = 0; i + step <= v->u.list->n && adept_call_ok(c); i += step) {
         const adept_value *item = &v->u.list->items[i];
         if (adept_call_refuse(c, step == 1 && !is_pair(item), "pairs of a key and a value expected")) return;
         const adept_value *pair = step == 2 ? item : item->u.list->items;
@@ -269,6 +268,22 @@ static void new_dict(adept_call *c, const adept_value *v)
             adept_list_append(c, out, &pair[1]);
         }
     }
+}
+
+/* dict(): empty; of another one or of pairs */
+static void new_dict(adept_call *c, const adept_value *v)
+{
+    adept_list *out = adept_out_list(c, ADEPT_VALUE_DICT, 0);
+    if (v && adept_call_ok(c)) fill_dict(c, out, v);
+}
+
+/* dict.update(other) */
+static void update(adept_call *c, const adept_value *v)
+{
+    const adept_value *other = adept_arg_at(c, 1);
+    bool fits = other && (other->kind == ADEPT_VALUE_DICT || adept_value_is_list(other));
+    if (adept_call_refuse(c, !fits || other->u.list == v->u.list, "another dict or a list of pairs expected")) return;
+    fill_dict(c, v->u.list, other);
 }
 
 /* dict.items() */
@@ -284,6 +299,7 @@ static void items(adept_call *c, const adept_value *v)
     }
 }
 
+/* rangelist(n): [0, 1, .. n-1] */
 static void rangelist(adept_call *c, const adept_value *v)
 {
     int64_t n;
@@ -313,6 +329,7 @@ static const adept_op ops[] = {
     {"aten::_set_item", ADEPT_CAST_NONE, &(const container_row){setitem, CONTAINERS}},
     {"aten::Delete", ADEPT_CAST_NONE, &(const container_row){delete, CONTAINERS}},
     {"aten::dict", ADEPT_CAST_NONE, &(const container_row){new_dict, CONTAINERS | NOTHING}},
+    {"aten::update", ADEPT_CAST_NONE, &(const container_row){update, DICTS}},
     {"aten::items", ADEPT_CAST_NONE, &(const container_row){items, DICTS}},
     {"aten::keys", ADEPT_CAST_NONE, &(const container_row){list, CONTAINERS}},
     {"aten::values", ADEPT_CAST_NONE, &(const container_row){values, DICTS}},

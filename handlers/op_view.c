@@ -187,8 +187,13 @@ static void slice(adept_call *c, adept_layout *l)
     int dim = dim_arg(c, "dim", 0, l);
     if (l->ndim == 0) adept_call_fail(c, "slice: the tensor has no dimension");
     if (!adept_call_ok(c)) return;
-    int64_t n = l->dims[dim], start = adept_arg_int(c, "start", 0), end = adept_arg_int(c, "end", INT64_MAX),
-            step = adept_arg_int(c, "step", 1);
+    int64_t n = l->dims[dim], step = adept_arg_int(c, "step", 1), start, end;
+    if (adept_value_is_unknown(adept_arg(c, "start")) || adept_value_is_unknown(adept_arg(c, "end"))) {
+        start = 0, end = adept_call_chosen(c, n);
+    } else {
+        start = adept_arg_int(c, "start", 0);
+        end = adept_arg_int(c, "end", INT64_MAX);
+    }
     if (!adept_call_ok(c)) return;
     if (adept_call_refuse(c, step <= 0, "slice: step %" PRId64 ", a positive one expected", step)) return;
     if (start < 0) start = start < -n ? 0 : start + n;

@@ -173,3 +173,8 @@ int64_t adept_call_chosen(adept_call *c, int64_t all)
     c->run->n_chosen += c->n_results == 0; /* cost() asks again */
     return said->fraction_known ? (int64_t)ceil(said->fraction * (double)all) : all;
 }
+
+bool adept_call_any_chosen(const adept_call *c)
+{
+    return c->run->n_chosen > 0;
+}

@@ -243,6 +243,12 @@ bool adept_value_as_int(const adept_value *v, int64_t *out)
     return true;
 }
 
+bool adept_value_is_unknown(const adept_value *v)
+{
+    double f;
+    return v && (v->kind == ADEPT_VALUE_UNKNOWN || v->kind == ADEPT_VALUE_TENSOR) && !adept_value_as_float(v, &f);
+}
+
 /* A value that is there but not known, or of the wrong kind. */
 static void bad_scalar(adept_call *c, const char *name, const adept_value *v, const char *wanted)
 {

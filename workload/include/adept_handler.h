@@ -143,6 +143,8 @@ void adept_call_unsupported(adept_call *c, const char *format, ...) ADEPT_PRINTF
 /** How many of so many elements data chooses, as the run assumes: all, unless --assume-fraction says. The profile warns of each
  *  call whose shape() asks. */
 int64_t adept_call_chosen(adept_call *c, int64_t all);
+/** Has any call before asked? Sizes that equal each other in a real run may then differ. */
+bool adept_call_any_chosen(const adept_call *c);
 
 /** "f32:2x3x4", for messages; lives as long as the run. */
 const char *adept_call_shape(adept_call *c, const adept_tensor *t);
@@ -171,6 +173,8 @@ adept_dtype adept_arg_dtype(adept_call *c, const char *name);
 adept_dtype adept_call_dtype(const adept_call *c, adept_dtype dtype);
 /** Is this value an integer (or bool) known now? 0-dim tensors with a value count. */
 bool adept_value_as_int(const adept_value *v, int64_t *out);
+/** Is it a number that only data tells? */
+bool adept_value_is_unknown(const adept_value *v);
 bool adept_value_as_float(const adept_value *v, double *out);
 
 /** Wrap a negative dimension (-1 is the last); fails the call when out of range. */
