@@ -10,7 +10,7 @@ import linecache
 import os
 import sys
 import zipfile
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -237,6 +237,55 @@ class Newer(nn.Module):
         return (y * keep).unsqueeze(0).squeeze((0, 1))
 
 
+@torch.jit.script
+class Levels:
+    def __init__(self, first: int):
+        self.first = first
+
+    def of(self, x: Tensor) -> Tensor:
+        return x * self.first
+
+
+def make_levels() -> Tuple[List[float], Levels]:
+    return [0.5], Levels(2)
+
+
+def by_level(x: Union[Tensor, List[Tensor]], levels: Optional[Levels]) -> Tensor:
+    if levels is None:
+        raise AssertionError
+    if not isinstance(x, Tensor):
+        x = torch.stack(x)
+    return levels.of(x)
+
+
+class Pooler(nn.Module):
+    """torchvision's: an instance made at the first call, kept in an attribute that is None in the file."""
+
+    __annotations__ = {"scales": Optional[List[float]], "levels": Optional[Levels]}
+
+    def __init__(self):
+        super().__init__()
+        self.scales = self.levels = None
+
+    def forward(self, x: List[Tensor]):
+        if self.scales is None or self.levels is None:
+            self.scales, self.levels = make_levels()
+        return by_level(x, self.levels)
+
+
+class Found(nn.Module):
+    """Parts of an image that data chooses, as of the masks of found objects."""
+
+    def forward(self, x):
+        results: Dict[str, Tensor] = {"image": x}
+        corner, size = int(x.min()), int(x.max())
+        part = nn.functional.interpolate(x, size=[size, size], mode="bilinear")
+        whole = torch.zeros(x.size(0), x.size(1), 12, 10)
+        whole[:, :, corner:size] = part[:, :, :size]
+        results.update({"image": whole, "part": part})
+        return results["image"], results["part"]
+
+
 GATE = """from torch import nn
 
 
@@ -307,6 +356,8 @@ def main():
         save(out, kind.__name__.lower() + "_traced", trace(Recurrent(kind), steps), hints)
     meta = nn.Conv2d(3, 4, 3, device="meta")  # which PyTorch 1.13 traces wrongly
     save(out, "meta", trace(meta, torch.zeros(2, 3, 6, 6, device="meta"), check_trace=False), {"inputs": ["Bx3x6x6"], "batch": 2})
+    save(out, "pooler", script(Pooler()), {"inputs": ["Bx3"], "batch": 2})
+    save(out, "found", script(Found()), {"inputs": ["Bx3x6x5"], "batch": 2})
     save(out, "images", script(Images()), {"inputs": ["Bx3x6x5"], "batch": 2})
     save(out, "gate", script(nn.Sequential(of_source(GATE, "gate.py")())), {"inputs": ["Bx4"], "batch": 2}, records=True)
 

@@ -153,6 +153,7 @@ binding lowering::emit_constant(const frame &f, const c10::IValue &value, const 
 binding lowering::declare_typed_input(const frame &f, const std::string &name, const c10::TypePtr &type)
 {
     binding b{fresh()};
+    types_[b.value] = type;
     if (is_tensor(*type)) {
         program_.inputs.push_back(ir_input{name, b.value});
         return b;
@@ -327,6 +328,30 @@ void lowering::lower_create_object(frame &f, const jit::Node &node)
 
 /* ---- attributes ---- */
 
+/* A value of the file: a parameter, or else a constant. */
+binding lowering::emit_stored(const frame &f, const c10::IValue &value, const std::string &what, ir_block &out)
+{
+    int32_t param = value.isTensor() && value.toTensor().defined() ? params_.find(value.toTensor()) : -1;
+    if (param < 0) return emit_constant(f, value, what, out);
+    ir_node node;
+    node.op = "adept::param";
+    node.module = f.module;
+    node.param = param;
+    binding b{fresh()};
+    node.outputs.push_back(b.value);
+    append(out, std::move(node));
+    return b;
+}
+
+/* An object of packed weights becomes the arguments that it holds: weight, bias, and the sizes of a convolution. */
+void lowering::add_packed(const frame &f, const instance &packed, ir_node &to, ir_block &out)
+{
+    for (const auto &part : params_.unpacked(packed.object)) {
+        to.inputs.push_back(emit_stored(f, part.second, part.first, out).value);
+        to.names.push_back(part.first);
+    }
+}
+
 binding lowering::get_attribute(const frame &f, const binding &owner, const std::string &name, ir_block &out)
 {
     if (!owner.object) fail_unsupported(where(f) + ": attribute " + name + " of a value");
@@ -345,16 +370,7 @@ binding lowering::get_attribute(const frame &f, const binding &owner, const std:
         if (b.path->size() > max_path_bytes) fail_invalid(where(f) + ": module path too long");
         return b;
     }
-    int32_t param = value.isTensor() && value.toTensor().defined() ? params_.find(value.toTensor()) : -1;
-    if (param < 0) return emit_constant(f, value, "attribute '" + name + "'", out);
-    ir_node node;
-    node.op = "adept::param";
-    node.module = f.module;
-    node.param = param;
-    b.value = fresh();
-    node.outputs.push_back(b.value);
-    append(out, std::move(node));
-    return b;
+    return emit_stored(f, value, "attribute '" + name + "'", out);
 }
 
 void lowering::set_attribute(const frame &f, const binding &owner, const std::string &name, const binding &value)
@@ -370,6 +386,11 @@ void lowering::lower_constant(frame &f, const jit::Node &node, ir_block &out)
     if (node.output()->type()->kind() == c10::TypeKind::FunctionType) return; /* named by its type */
     auto value = jit::toIValue(node.output());
     if (!value) fail_invalid(where(f) + ": constant without a value");
+    if (value->isObject()) { /* of a frozen module */
+        f.values[node.output()].object = instance_of(value->toObject());
+        f.values[node.output()].path = f.self.path;
+        return;
+    }
     binding b = f.values[node.output()] = emit_constant(f, *value, "constant", out);
     if (value->isBool()) answers_[b.value] = value->toBool();
 }
@@ -383,6 +404,11 @@ void lowering::lower_plain(frame &f, const jit::Node &node, ir_block &out)
     /* Overloads called "adept" are our own declarations of operators of other versions. */
     if (schema && schema->overload_name().rfind("adept", 0) != 0) made.overload = schema->overload_name().c_str();
     for (size_t i = 0; i < node.inputs().size(); i++) {
+        const instance *object = bound(f, node.inputs()[i]).object;
+        if (object && object->object && is_packed(*object->type)) {
+            add_packed(f, *object, made, out);
+            continue;
+        }
         made.inputs.push_back(value_in(f, node, node.inputs()[i]));
         bool named = schema && i < schema->arguments().size();
         made.names.push_back(named ? schema->arguments()[i].name().c_str() : nullptr);

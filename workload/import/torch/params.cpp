@@ -17,7 +17,22 @@ std::string join(const std::string &path, const std::string &name)
     return path.empty() ? name : path + "." + name;
 }
 
+/* Methods of packed weights that tell sizes. Of linear layers they have none. */
+const char *const size_methods[] = {"stride", "padding", "output_padding", "dilation", "groups"};
+
+c10::IValue ask(const c10::intrusive_ptr<c10::ivalue::Object> &object, const char *method)
+{
+    return object->type()->getMethod(method)({object});
+}
+
 } // namespace
+
+bool is_packed(const c10::ClassType &type)
+{
+    static const std::string prefix = "__torch__.torch.classes.quantized.";
+    return type.name() && type.name()->qualifiedName().compare(0, prefix.size(), prefix) == 0 &&
+           type.findMethod("unpack");
+}
 
 param_registry::param_registry(adept_graph_builder *builder, const c10::ivalue::Object &root) : builder_(builder)
 {
@@ -28,6 +43,19 @@ int32_t param_registry::find(const at::Tensor &tensor) const
 {
     auto found = by_tensor_.find(tensor.unsafeGetTensorImpl());
     return found == by_tensor_.end() ? -1 : found->second;
+}
+
+const packed_parts &param_registry::unpacked(const c10::intrusive_ptr<c10::ivalue::Object> &object)
+{
+    auto made = unpacked_.emplace(object.get(), packed_parts());
+    packed_parts &parts = made.first->second;
+    if (!made.second) return parts;
+    auto tensors = ask(object, "unpack").toTuple();
+    parts.emplace_back("weight", tensors->elements().at(0));
+    parts.emplace_back("bias", tensors->elements().at(1));
+    for (const char *method : size_methods)
+        if (object->type()->findMethod(method)) parts.emplace_back(method, ask(object, method));
+    return parts;
 }
 
 void param_registry::add(const at::Tensor &tensor, const std::string &name, bool is_buffer)
@@ -60,6 +88,11 @@ void param_registry::visit(const c10::ivalue::Object &module, const std::string 
     if (visited_ > max_attributes) fail_invalid("module '" + path + "': too many module attributes");
     for (size_t i = 0; i < n; i++) {
         const c10::IValue &slot = module.slots()[i];
+        if (slot.isObject() && is_packed(*slot.toObjectRef().type())) {
+            for (const auto &part : unpacked(slot.toObject()))
+                if (part.second.isTensor() && part.second.toTensor().defined())
+                    add(part.second.toTensor(), join(join(path, type.getAttributeName(i)), part.first), false);
+        }
         if (!slot.isTensor() || !slot.toTensor().defined()) continue;
         if (type.is_parameter(i) || type.is_buffer(i)) {
             add(slot.toTensor(), join(path, type.getAttributeName(i)), type.is_buffer(i));

@@ -59,7 +59,7 @@ void read_values(const at::Tensor &t, adept_tensor *meta, adept_arena *arena)
     if (numel < 1 || numel > max_values || !t.device().is_cpu() || !t.has_storage()) return;
     int64_t reached = bytes_reached(t, *meta);
     if (reached < 0 || static_cast<uint64_t>(reached) > t.storage().nbytes()) return;
-    if (!t.storage().unsafeGetStorageImpl()->data() || adept_dtype_is_complex(meta->dtype)) return;
+    if (t.is_quantized() || !t.storage().unsafeGetStorageImpl()->data() || adept_dtype_is_complex(meta->dtype)) return;
     at::Tensor numbers = t.detach().to(at::kDouble).contiguous();
     double *values = allocate<double>(arena, static_cast<size_t>(numel));
     std::memcpy(values, numbers.data_ptr<double>(), static_cast<size_t>(numel) * sizeof *values);
@@ -163,7 +163,7 @@ adept_tensor tensor_meta(const at::Tensor &tensor, const std::string &where)
 {
     adept_tensor meta{};
     if (tensor.layout() != at::kStrided) fail_unsupported(where + ": sparse tensors are not supported");
-    meta.dtype = adept_dtype_from_c10(static_cast<int64_t>(tensor.scalar_type()));
+    meta.dtype = adept_dtype_from_c10(static_cast<int64_t>(c10::toUnderlying(tensor.scalar_type())));
     if (meta.dtype == ADEPT_DTYPE_NONE) {
         fail_unsupported(where + ": element type " + c10::toString(tensor.scalar_type()) + " is not supported");
     }
