@@ -339,6 +339,16 @@ static adept_gemm_side side(adept_cost *cost, const adept_tensor *t, bool copied
     return copied ? adept_gemm_side_copied(cost, t, elements) : adept_gemm_side_of(cost, t);
 }
 
+/* Weights of 8 bits: an input of floats (quantized::linear_dynamic) is brought to their type before, range and all. */
+static void at_eight_bits(adept_cost *cost, const product *p, adept_gemm *g)
+{
+    double n = (double)adept_tensor_numel(p->a);
+    g->dtype = ADEPT_I8;
+    if (!adept_dtype_is_float(p->a->dtype)) return;
+    adept_cost_alu(cost, ADEPT_FORWARD, p->a->dtype, n, 5 * n, adept_tensor_unique_bytes(p->a), n);
+    g->a = (adept_gemm_side){NULL, n, n, 1, false};
+}
+
 static void cost(adept_call *c, adept_cost *cost)
 {
     product p = plan(c);
@@ -353,6 +363,7 @@ static void cost(adept_call *c, adept_cost *cost)
                     .out_bytes = adept_tensor_bytes(out),
                     .extra_bytes = p.added ? adept_tensor_unique_bytes(p.added) : 0,
                     .extra_flops = p.added ? (double)adept_tensor_numel(out) : 0};
+    if (p.b->dtype == ADEPT_I8 && p.form->kind == LINEAR) at_eight_bits(cost, &p, &g);
     if (p.form->kind == OUTER)
         outer_cost(cost, &p, out, &g);
     else if (p.form->kind == SUMMED)

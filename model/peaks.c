@@ -40,8 +40,14 @@ static adept_spec matrix_peak(const adept_specs *s, adept_precision precision, a
     case ADEPT_F8E4M3:
     case ADEPT_F8E5M2:
         return ADEPT_SPEC_tensor_fp8_flops_per_s;
+    case ADEPT_I8:
+    case ADEPT_U8:
+        /* Sheets here have no column of integers: units for floats of 8 bits multiply them as fast, others at least as
+         * fast as floats of 16 bits. */
+        return first_known(s, ADEPT_SPEC_tensor_fp8_flops_per_s,
+                           first_known(s, ADEPT_SPEC_tensor_fp16_flops_per_s, ADEPT_SPEC_vector_fp16_flops_per_s));
     default:
-        return ADEPT_SPECS; /* CUDA PyTorch has no matrix product of integers */
+        return ADEPT_SPECS; /* CUDA PyTorch has no matrix product of larger integers */
     }
 }
 

@@ -347,6 +347,7 @@ binding lowering::emit_stored(const frame &f, const c10::IValue &value, const st
 void lowering::add_packed(const frame &f, const instance &packed, ir_node &to, ir_block &out)
 {
     for (const auto &part : params_.unpacked(packed.object)) {
+        params_.adopt(part.second, part.first);
         to.inputs.push_back(emit_stored(f, part.second, part.first, out).value);
         to.names.push_back(part.first);
     }
@@ -391,7 +392,8 @@ void lowering::lower_constant(frame &f, const jit::Node &node, ir_block &out)
         f.values[node.output()].path = f.self.path;
         return;
     }
-    binding b = f.values[node.output()] = emit_constant(f, *value, "constant", out);
+    params_.adopt(*value, node.output()->debugName());
+    binding b = f.values[node.output()] = emit_stored(f, *value, "constant", out);
     if (value->isBool()) answers_[b.value] = value->toBool();
 }
 

@@ -37,6 +37,14 @@ bool is_packed(const c10::ClassType &type)
 param_registry::param_registry(adept_graph_builder *builder, const c10::ivalue::Object &root) : builder_(builder)
 {
     visit(root, "", 0);
+    frozen_ = by_tensor_.empty();
+}
+
+void param_registry::adopt(const c10::IValue &value, const std::string &name)
+{
+    if (!frozen_ || !value.isTensor() || !value.toTensor().defined()) return;
+    const at::Tensor &tensor = value.toTensor();
+    if (tensor.dim() > 0 && (tensor.is_floating_point() || tensor.is_quantized())) add(tensor, name, false);
 }
 
 int32_t param_registry::find(const at::Tensor &tensor) const

@@ -26,6 +26,10 @@ class param_registry
     /** Index of the parameter or buffer that this very tensor is, -1 if it is none. */
     int32_t find(const at::Tensor &tensor) const;
 
+    /** A tensor among the constants. Where the module tree has no parameters, freezing made constants of them: tensors of
+     *  floats are taken for weights. */
+    void adopt(const c10::IValue &value, const std::string &name);
+
     /** Weight, bias and sizes of an object for which is_packed(). Its tensors stay the same ones. */
     const packed_parts &unpacked(const c10::intrusive_ptr<c10::ivalue::Object> &object);
 
@@ -37,6 +41,7 @@ class param_registry
     std::unordered_map<const void *, int32_t> by_tensor_;
     std::unordered_map<const void *, packed_parts> unpacked_;
     size_t visited_ = 0;
+    bool frozen_;
 };
 
 } // namespace adept
