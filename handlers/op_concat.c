@@ -7,6 +7,7 @@ typedef enum concat_kind { CAT, STACK, HSTACK, VSTACK, COLUMNS, DSTACK } concat_
 
 static const adept_op ops[] = {
     {"aten::cat aten::concat aten::concatenate", ADEPT_CAST_PROMOTE, &(const concat_kind){CAT}},
+    {"quantized::cat quantized::cat_relu", ADEPT_CAST_NONE, &(const concat_kind){CAT}},
     {"aten::stack", ADEPT_CAST_PROMOTE, &(const concat_kind){STACK}},
     {"aten::hstack", ADEPT_CAST_PROMOTE, &(const concat_kind){HSTACK}},
     {"aten::vstack aten::row_stack", ADEPT_CAST_PROMOTE, &(const concat_kind){VSTACK}},
@@ -114,7 +115,7 @@ static void shape(adept_call *c)
     concat j = {.kind = *(const concat_kind *)adept_call_data(c)};
     const adept_tensor *const *items;
     const adept_tensor *first = NULL;
-    size_t n = adept_arg_tensors(c, "tensors", &items);
+    size_t n = adept_arg_tensors(c, adept_arg_given(c, "qx") ? "qx" : "tensors", &items);
     for (size_t i = 0; i < n; i++) {
         if (!items[i]) adept_call_fail(c, "entry %zu of 'tensors' is None", i);
         if (!first && items[i] && !is_skipped(&j, items[i])) first = items[i];
@@ -139,6 +140,9 @@ static void cost(adept_call *c, adept_cost *cost)
 }
 
 static const adept_handler_case cases[] = {
+    {.name = "at 8 bits",
+     .call = "quantized::cat(qx=[u8:2x3, u8:2x5], dim=1, scale=0.1, zero_point=0) -> u8:2x8",
+     .forward = {.read = 16, .written = 16}},
     {.name = "2 x 3 and 2 x 5 side by side: 16 elements read and written, the gradients are views",
      .call = "aten::cat(tensors=[f32:2x3*, f32:2x5*], dim=-1) -> f32:2x8",
      .forward = {.read = 64, .written = 64}},

@@ -476,6 +476,18 @@ static const adept_handler_case linear_cases[] = {
     /* B = 32, K = 768, N = 3072: 2BKN = 150994944; B N = 98304 elements.
      * reads 4 (BK + KN + N) = 4 (24576 + 2359296 + 3072); backward reads 4 (2BN + KN + BK), writes 4 (BK + KN + N).
      * saves x for dA and A for dx: 4 (24576 + 2359296) */
+    /* 8 numbers are brought to 8 bits at 5 FLOPs each: 32 bytes in, 8 out; then 2*2*4*3 = 48 */
+    {.name = "by a weight of 8 bits",
+     .call = "quantized::linear_dynamic(X=f32:2x4, weight=i8:3x4, bias=f32:3, reduce_range=false) -> f32:2x3",
+     .forward = {.gemm = 48,
+                 .alu = 40 + 6,
+                 .read = 32 + 8 + 12 + 12,
+                 .written = 8 + 24,
+                 .launches = 2,
+                 .product = {2, 3, 4, 1}}},
+    {.name = "of 8 bits in and out",
+     .call = "quantized::linear(X=u8:2x4, weight=i8:3x4, bias=f32:3, Y_scale_i=0.1, Y_zero_point_i=0) -> u8:2x3",
+     .forward = {.gemm = 48, .alu = 6, .read = 8 + 12 + 12, .written = 6, .product = {2, 3, 4, 1}}},
     {.name = "all gradients",
      .call = "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*) -> f32:32x3072",
      .forward = {.gemm = 150994944, .alu = 98304, .read = 9547776, .written = 393216, .product = {32, 3072, 768, 1}},

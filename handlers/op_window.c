@@ -309,6 +309,10 @@ static const adept_handler_case cases[] = {
                   .launches = 3,
                   .saved = 4 * (200 + 288)}},
     /* depthwise, stride 2: out 1x6x4x4 = 96 of 9 taps and 1 channel: 2*96*9 = 1728 */
+    {.name = "at 8 bits, unpacked",
+     .call = "quantized::conv2d_relu(qx=u8:2x4x5x5, weight=i8:8x4x3x3, bias=f32:8, stride=[1,1], padding=[1,1], "
+             "output_padding=[0,0], dilation=[1,1], groups=1, output_scale=0.1, output_zero_point=0) -> u8:2x8x5x5",
+     .forward = {.conv = 28800, .alu = 400, .read = 200 + 288 + 32, .written = 400, .product = {50, 8, 36, 1}}},
     {.name = "depthwise",
      .call = "aten::conv2d(input=bf16:1x6x8x8*, weight=bf16:6x1x3x3*, stride=[2,2], padding=[1,1], groups=6) -> "
              "bf16:1x6x4x4",

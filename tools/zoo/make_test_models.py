@@ -286,6 +286,36 @@ class Found(nn.Module):
         return results["image"], results["part"]
 
 
+class Residual(nn.Module):
+    """Quantised: layers of 8 bits, their weights packed into objects."""
+
+    def __init__(self):
+        super().__init__()
+        self.ask, self.tell = torch.ao.quantization.QuantStub(), torch.ao.quantization.DeQuantStub()
+        self.conv, self.relu, self.fc = nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.Linear(8, 5)
+        self.sum = nn.quantized.FloatFunctional()
+
+    def forward(self, x):
+        x = self.relu(self.conv(self.ask(x)))
+        x = self.sum.cat([self.sum.add(x, x), x], 1)
+        return self.tell(self.fc(x.permute(0, 2, 3, 1)))
+
+
+def eight_bits(x):
+    torch.backends.quantized.engine = "qnnpack"
+    net = Residual().eval()
+    net.qconfig = torch.ao.quantization.get_default_qconfig("qnnpack")
+    torch.ao.quantization.fuse_modules(net, [["conv", "relu"]], inplace=True)
+    net = torch.ao.quantization.prepare(net)
+    net(x)
+    return torch.ao.quantization.convert(net)
+
+
+def dynamic():
+    torch.backends.quantized.engine = "qnnpack"
+    return torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(4, 6), nn.ReLU()).eval(), {nn.Linear})
+
+
 GATE = """from torch import nn
 
 
@@ -358,6 +388,12 @@ def main():
     save(out, "meta", trace(meta, torch.zeros(2, 3, 6, 6, device="meta"), check_trace=False), {"inputs": ["Bx3x6x6"], "batch": 2})
     save(out, "pooler", script(Pooler()), {"inputs": ["Bx3"], "batch": 2})
     save(out, "found", script(Found()), {"inputs": ["Bx3x6x5"], "batch": 2})
+    image = torch.rand(2, 3, 6, 5)
+    save(out, "eight_bits", trace(eight_bits(image), image), {"inputs": ["Bx3x6x5"], "batch": 2})
+    save(out, "dynamic", trace(dynamic(), x), {"inputs": ["2x4"]})
+    frozen = trace(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval(), image)
+    save(out, "frozen", torch.jit.freeze(frozen), {"inputs": ["Bx3x6x5"], "batch": 2})
+    save(out, "mkldnn", torch.jit.optimize_for_inference(frozen))
     save(out, "images", script(Images()), {"inputs": ["Bx3x6x5"], "batch": 2})
     save(out, "gate", script(nn.Sequential(of_source(GATE, "gate.py")())), {"inputs": ["Bx4"], "batch": 2}, records=True)
 
