@@ -23,4 +23,27 @@ shows '"warnings":[[:space:]]*\[\]'
 run profile "$golden/images.pt" --batch 7 --mode train
 checks=$((checks + 1))
 [ "$rc" -eq 4 ] && grep -q 'prim::Enter x1 (a .with. (torch.no_grad)' "$work/err" || fail 'torch.no_grad in a training step passes'
+
+# torchvision's poolers: an instance is kept in an attribute that is None in the file
+expect_ok profile "$golden/pooler.pt" --mode infer --json
+shows '"alu_flops_forward":[[:space:]]*6,'
+# what data chooses of an image: parts may differ in size
+expect_ok profile "$golden/found.pt" --mode infer --json
+shows '3 results whose size depends on data'
+
+# weights packed at 8 bits: 2 x 30 pixels of 27 taps to 4 channels, then of 8 channels to 5
+expect_ok profile "$golden/eight_bits.pt" --trust --mode infer --json
+shows '"macs_forward":[[:space:]]*8880,'
+shows '"inputs":[[:space:]]*"u8:2x3x6x5, i8:4x3x3x3, f32:4"'
+shows '"trainable_params":[[:space:]]*0,'
+expect_ok profile "$golden/dynamic.pt" --trust --mode infer --json
+shows '"macs_forward":[[:space:]]*48,'
+expect_ok predict "$golden/eight_bits.pt" --trust --mode infer --gpu a40
+
+# a frozen module has constants for weights: 4 x 27 and 4
+expect_ok profile "$golden/frozen.pt" --mode infer --json
+shows '"params":[[:space:]]*112,'
+run profile "$golden/mkldnn.pt" --mode infer
+checks=$((checks + 1))
+[ "$rc" -eq 4 ] && grep -q 'optimize_for_inference' "$work/err" || fail 'layers for MKL-DNN without weights are not named'
 finish

@@ -59,8 +59,9 @@ const packed_parts &param_registry::unpacked(const c10::intrusive_ptr<c10::ivalu
     packed_parts &parts = made.first->second;
     if (!made.second) return parts;
     auto tensors = ask(object, "unpack").toTuple();
-    parts.emplace_back("weight", tensors->elements().at(0));
-    parts.emplace_back("bias", tensors->elements().at(1));
+    parts.emplace_back("weight", tensors->elements().at(0).toTensor().detach()); /* nobody trains them any more */
+    const c10::IValue &bias = tensors->elements().at(1);
+    parts.emplace_back("bias", bias.isTensor() && bias.toTensor().defined() ? bias.toTensor().detach() : c10::IValue());
     for (const char *method : size_methods)
         if (object->type()->findMethod(method)) parts.emplace_back(method, ask(object, method));
     return parts;
