@@ -39,8 +39,8 @@ static const adept_op ops[] = {
 
 static const adept_op linear_ops[] = {
     {"aten::linear", ADEPT_CAST_LOWER, &(const form){LINEAR, 0, 0, "input", "weight", "bias"}},
-    {"quantized::linear quantized::linear_relu quantized::linear_dynamic quantized::linear_relu_dynamic", ADEPT_CAST_NONE,
-     &(const form){LINEAR, 0, 0, "X", "weight", "bias"}},
+    {"quantized::linear quantized::linear_relu quantized::linear_dynamic quantized::linear_relu_dynamic",
+     ADEPT_CAST_NONE, &(const form){LINEAR, 0, 0, "X", "weight", "bias"}},
     {"aten::addmm", ADEPT_CAST_LOWER, &(const form){RANKS, 2, 2, "mat1", "mat2", "self"}},
     {0},
 };

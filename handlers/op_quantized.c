@@ -1,6 +1,6 @@
 /* Quantisation: numbers of 8 bits with a scale and a zero point, and their imitation in training (QAT). Layers whose
- * weights are packed into objects (quantized::linear, quantized::conv2d, ...) are not known: such a file shows no shape
- * of them. */
+ * weights are packed into objects (quantized::linear, quantized::conv2d, ...) are matrix products and convolutions: the
+ * loader unpacks the weights. */
 #include "elementwise_cost.h"
 #include "form.h"
 #include <string.h>

@@ -94,8 +94,7 @@ static const adept_op ops[] = {
     {"aten::mkldnn_convolution aten::thnn_conv2d aten::slow_conv3d aten::slow_conv_dilated2d aten::slow_conv_dilated3d",
      ADEPT_CAST_LOWER, &plain},
     {"aten::slow_conv_transpose2d aten::slow_conv_transpose3d", ADEPT_CAST_LOWER, &transposed},
-    {"quantized::conv2d quantized::conv3d quantized::conv2d_relu quantized::conv3d_relu",
-     ADEPT_CAST_NONE, &plain},
+    {"quantized::conv2d quantized::conv3d quantized::conv2d_relu quantized::conv3d_relu", ADEPT_CAST_NONE, &plain},
     {"quantized::conv_transpose2d quantized::conv_transpose3d", ADEPT_CAST_NONE, &transposed},
     {"aten::_conv_depthwise2d aten::conv_depthwise3d", ADEPT_CAST_LOWER, &(const kind){DEPTHWISE}},
     {0},
@@ -160,7 +159,9 @@ static void place_windows(adept_call *c, conv *v)
 
 static conv read_conv(adept_call *c)
 {
-    conv v = {.input = adept_arg_tensor(c, adept_arg_given(c, "qx") ? "qx" : adept_arg_given(c, "input") ? "input" : "self"),
+    conv v = {.input = adept_arg_tensor(c, adept_arg_given(c, "qx")      ? "qx"
+                                           : adept_arg_given(c, "input") ? "input"
+                                                                         : "self"),
               .weight = adept_arg_tensor(c, "weight"),
               .bias = adept_arg_tensor_opt(c, "bias")};
     kind form = *(const kind *)adept_call_data(c);

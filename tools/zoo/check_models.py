@@ -28,7 +28,7 @@ UNCOMPARED = {
     "text: GRU over packed sequences": "lengths depend on data: all steps are assumed",
     "text: encoder, inference by the fast path": "PyTorch runs a layer as one operator, whose products it does not show",
     "geometry: spatial transformer": "the product of affine_grid runs inside one operator of PyTorch",
-    "quantised: integers": "read with --trust, as its file runs code of PyTorch; its products are operators of their own",
+    "integers": "read with --trust, as its file runs code of PyTorch; its products are operators of their own",
     "LSTM": "PyTorch runs the layers as operators on a CPU which do not show all products",
     "GRU": "PyTorch runs the layers as operators on a CPU which do not show all products",
 }
@@ -38,6 +38,7 @@ def write(net, inputs, how, path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.jit.script(net) if how == "script" else torch.jit.trace(net, inputs, check_trace=False, strict=False)
+    program = torch.jit.freeze(program) if how == "freeze" else program
     torch.jit.save(program, path)
     return program
 
@@ -87,7 +88,7 @@ def check(name, make, adept, gpu, folder):
     net, inputs, mode, how = make()
     path = os.path.join(folder, re.sub(r"\W+", "_", name) + ".pt")
     write(net, inputs, how, path)
-    options = ["--mode", mode, "--json"] + specs(inputs) + (["--trust"] if name == "quantised: integers" else [])
+    options = ["--mode", mode, "--json"] + specs(inputs) + (["--trust"] if "integers" in name else [])
     code, out, err = ask(adept, ["predict", path, "--gpu", gpu] + options)
     if code != 0:
         return False, "", err.splitlines()[-1].replace(path, "model.pt")

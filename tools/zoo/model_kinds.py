@@ -1,7 +1,7 @@
 """The kinds of models that people bring, each as small as its kind allows: name -> (module, example inputs, mode, how).
 
 Those of torchvision are its own; the others are written as they are commonly written, loops, masks and all. `mode` is
-"fwbw" or "infer"; `how` is "trace" or "script".
+"fwbw" or "infer"; `how` is "trace", "script", or "freeze" for a trace with its weights folded in.
 """
 import math
 
@@ -410,6 +410,15 @@ def integers():
     return torch.ao.quantization.convert(net), (image(),), "infer", "trace"
 
 
+def dynamic():
+    net = nn.Sequential(nn.Linear(16, 8), nn.ReLU(), nn.Linear(8, 4)).eval()
+    return torch.ao.quantization.quantize_dynamic(net, {nn.Linear}), (torch.rand(2, 16),), "infer", "trace"
+
+
+def frozen():
+    return torchvision.models.resnet18(weights=None).eval(), (image(),), "infer", "freeze"
+
+
 def encoder(train):
     def make():
         net = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2)
@@ -492,5 +501,7 @@ KINDS = {
     "adapters: LoRA": of(Lora, torch.rand(4, 32)),
     "quantised: QAT": quantised,
     "quantised: integers": integers,
+    "quantised: integers, dynamic": dynamic,
+    "image: ResNet, frozen": frozen,
     "16 bits: weights in bf16": of(bf16, torch.rand(4, 16).bfloat16()),
 }

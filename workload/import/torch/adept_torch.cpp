@@ -59,8 +59,9 @@ torch::jit::Module load(const std::string &path)
         } catch (const std::exception &e) {
             /* optimize_for_inference: weights in an order of their own, which torch.jit.save leaves out */
             if (std::strstr(e.what(), "required keyword attribute 'value' is undefined"))
-                fail_unsupported("has layers for MKL-DNN (torch.jit.optimize_for_inference) without their weights, which "
-                                 "PyTorch does not write and cannot load itself; save what torch.jit.freeze gives");
+                fail_unsupported(
+                    "has layers for MKL-DNN (torch.jit.optimize_for_inference) without their weights, which "
+                    "PyTorch does not write and cannot load itself; save what torch.jit.freeze gives");
             if (!unknown.declare_from(e.what())) throw;
         }
     }
