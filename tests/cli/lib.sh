@@ -57,6 +57,16 @@ shows() {
     grep -Eq -- "$1" "$work/out" || fail "stdout does not show '$1'"
 }
 
+# need_python MODULES: sets python to one that has them, or leaves with 77
+need_python() {
+    export PYTHONDONTWRITEBYTECODE=1
+    for python in /usr/bin/python3 python3; do
+        "$python" -c "import $1" 2>/dev/null && return
+    done
+    echo "no Python with $1"
+    exit 77
+}
+
 # Leave with 77 (skipped) where the program was built without the libtorch module.
 need_torch() {
     if [ -z "${ADEPT_TORCH_MODULE:-}" ]; then

@@ -2,15 +2,7 @@
 # without PyTorch; `tools/zoo/check_models.py --table docs/MODELS.md` does all of them.
 . "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
 need_torch
-python=
-for candidate in /usr/bin/python3 python3; do
-    if "$candidate" -c 'import torch.utils._python_dispatch, torchvision' 2>/dev/null; then
-        python=$candidate
-        break
-    fi
-done
-[ -n "$python" ] || { echo "no Python with torch and torchvision"; exit 77; }
-export PYTHONDONTWRITEBYTECODE=1
+need_python "torch.utils._python_dispatch, torchvision"
 checks=$((checks + 1))
 only=
 for kind in U-Net text speech generative recommender graph metric geometry control series adapters quantised '16 bits'; do

@@ -2,15 +2,7 @@
 # a minute and a half. docs/OPERATORS.md is what this finds with the PyTorch that wrote it. Skipped without PyTorch.
 . "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
 need_torch
-python=
-for candidate in /usr/bin/python3 python3; do
-    if "$candidate" -c 'import torch.utils._python_dispatch' 2>/dev/null; then
-        python=$candidate
-        break
-    fi
-done
-[ -n "$python" ] || { echo "no Python with torch"; exit 77; }
-export PYTHONDONTWRITEBYTECODE=1
+need_python "torch.utils._python_dispatch"
 checks=$((checks + 1))
 "$python" -W ignore "$ADEPT_SOURCE_DIR/tools/zoo/check_operators.py" --adept "$ADEPT" --table "$work/table.md" >"$work/out" 2>"$work/err" ||
     { grep -v '^untraced' "$work/out"; fail 'less than 98 % are known, or one is wrong, or its FLOPs are'; }
