@@ -22,16 +22,7 @@ import model_kinds
 
 LEAST_SHARE = 53 / 56
 # Kinds whose products adept rightly counts otherwise, and why.
-UNCOMPARED = {
-    "detection": "how many regions there are depends on data: all that the model allows are assumed",
-    "text: mixture of experts": "which tokens an expert gets depends on data: all are assumed",
-    "text: GRU over packed sequences": "lengths depend on data: all steps are assumed",
-    "text: encoder, inference by the fast path": "PyTorch runs a layer as one operator, whose products it does not show",
-    "geometry: spatial transformer": "the product of affine_grid runs inside one operator of PyTorch",
-    "integers": "read with --trust, as its file runs code of PyTorch; its products are operators of their own",
-    "LSTM": "PyTorch runs the layers as operators on a CPU which do not show all products",
-    "GRU": "PyTorch runs the layers as operators on a CPU which do not show all products",
-}
+UNCOMPARED = {"detection": "how many regions there are depends on data: all that the model allows are assumed"}
 
 
 def write(net, inputs, how, path):
@@ -85,10 +76,10 @@ def counted(profile):
 def check(name, make, adept, gpu, folder):
     """(predicted, compared, remark)"""
     torch.manual_seed(0)
-    net, inputs, mode, how = make()
+    net, inputs, mode, how, reference, *extra = (*make(), None)
     path = os.path.join(folder, re.sub(r"\W+", "_", name) + ".pt")
     write(net, inputs, how, path)
-    options = ["--mode", mode, "--json"] + specs(inputs) + (["--trust"] if "integers" in name else [])
+    options = ["--mode", mode, "--json"] + specs(inputs) + [option for option in extra if option]
     code, out, err = ask(adept, ["predict", path, "--gpu", gpu] + options)
     if code != 0:
         return False, "", err.splitlines()[-1].replace(path, "model.pt")
@@ -99,7 +90,7 @@ def check(name, make, adept, gpu, folder):
     why = why_uncompared(name)
     if why:
         return True, "", why
-    got, want = counted(json.loads(out)), count(net, inputs, mode)
+    got, want = counted(json.loads(out)), count(reference or net, inputs, mode)
     if all(abs(a - b) <= check_operators.TOLERANCE * max(a, b) for a, b in zip(got, want)):
         return True, "equal", ""
     return True, "differs", "forward %g, backward %g instead of %g and %g" % (*got, *want)

@@ -82,7 +82,6 @@ class Call(torch.nn.Module):
 EXCEPTIONS = {
     "nn.functional.bilinear": "its products run inside one operator of PyTorch, _trilinear",
     "Bilinear": "as nn.functional.bilinear",
-    "affine_grid": "its product runs inside one operator of PyTorch, affine_grid_generator",
     "deform_conv2d": "its products run inside one operator of torchvision",
     "inference fast paths": "their products run inside one operator of PyTorch",
     "AdaptiveLogSoftmaxWithLoss": "data chooses the rows of each cluster: all are assumed",
@@ -207,6 +206,8 @@ def product_flops(name, args, out):
         return 2 * shape[1].numel()
     if name in ("dot", "vdot"):
         return 2 * shape[0].numel()
+    if name == "affine_grid_generator":  # a matrix of 2 x 3, or 3 x 4, for every pixel
+        return 2 * out.numel() * (out.shape[-1] + 1)
     if name == "convolution":
         return 2 * (args[0] if args[6] else out).numel() * shape[1].numel() / shape[1][0]
     if name == "convolution_backward":

@@ -1,8 +1,10 @@
-"""The kinds of models that people bring, each as small as its kind allows: name -> (module, example inputs, mode, how).
+"""The kinds of models that people bring, each as small as its kind allows: name -> (module, example inputs, mode, how, and
+what PyTorch runs to be counted where that is another module; options of adept).
 
 Those of torchvision are its own; the others are written as they are commonly written, loops, masks and all. `mode` is
 "fwbw" or "infer"; `how` is "trace", "script", or "freeze" for a trace with its weights folded in.
 """
+import copy
 import math
 
 import torch
@@ -405,14 +407,14 @@ def quantised():
 def integers():
     net = nn.Sequential(torch.ao.quantization.QuantStub(), nn.Conv2d(3, 8, 3), nn.ReLU(), torch.ao.quantization.DeQuantStub()).eval()
     net.qconfig = torch.ao.quantization.get_default_qconfig("fbgemm")
-    net = torch.ao.quantization.prepare(net)
-    net(image())
-    return torch.ao.quantization.convert(net), (image(),), "infer", "trace"
+    prepared = torch.ao.quantization.prepare(net)
+    prepared(image())
+    return torch.ao.quantization.convert(prepared), (image(),), "infer", "trace", net, "--trust"
 
 
 def dynamic():
     net = nn.Sequential(nn.Linear(16, 8), nn.ReLU(), nn.Linear(8, 4)).eval()
-    return torch.ao.quantization.quantize_dynamic(net, {nn.Linear}), (torch.rand(2, 16),), "infer", "trace"
+    return torch.ao.quantization.quantize_dynamic(net, {nn.Linear}), (torch.rand(2, 16),), "infer", "trace", net, "--trust"
 
 
 def frozen():
@@ -422,7 +424,11 @@ def frozen():
 def encoder(train):
     def make():
         net = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2)
-        return (net.train(), (torch.rand(2, 8, 16),), "fwbw", "trace") if train else (net.eval(), (torch.rand(2, 8, 16),), "infer", "trace")
+        inputs = (torch.rand(2, 8, 16),)
+        if train:
+            return net, inputs, "fwbw", "trace"
+        fast = copy.deepcopy(net).eval().requires_grad_(False)  # a layer is one operator where nothing wants a gradient
+        return fast, inputs, "infer", "trace", net.eval()
     return make
 
 
@@ -476,11 +482,13 @@ KINDS = {
     "text: GPT": of(Decoder, ids(2, 12)),
     "text: GRU, scripted": of(lambda: LanguageModel("GRU"), ids(2, 12), how="script"),
     "text: Llama": of(Llama, ids(2, 12)),
-    "text: mixture of experts": of(Experts, torch.rand(2, 6, 16)),
+    # each token chooses two of four experts
+    "text: mixture of experts": lambda: (Experts(), (torch.rand(2, 6, 16),), "fwbw", "trace", None, "--assume-fraction=0.25"),
     "text: translator": of(Translator, ids(2, 9), ids(2, 7)),
     "text: LSTM": of(lambda: LanguageModel("LSTM"), ids(2, 12)),
     "text: LSTM, scripted": of(lambda: LanguageModel("LSTM"), ids(2, 12), how="script"),
-    "text: GRU over packed sequences": of(Packed, ids(3, 9), torch.tensor([9, 4, 7])),
+    # adept takes all sequences for full ones
+    "text: GRU over packed sequences": of(Packed, ids(3, 9), torch.tensor([9, 9, 9])),
     "speech: spectrum, LSTM, CTC": of(Recogniser, torch.rand(2, 800), torch.randint(1, 12, (2, 5))),
     "speech: wav2vec": of(Wav2Vec, torch.rand(2, 400)),
     "speech: Conformer": of(Conformer, torch.rand(2, 10, 16)),
