@@ -16,6 +16,7 @@ typedef enum source {
     EYE,
     TRIANGLE, /* row and column indices of a triangle */
     DATA,     /* Python numbers */
+    SHAPE,    /* the sizes of 'self' */
     DRAW,     /* 'self' is drawn anew, or normal() of tensors or of a size */
     PERMUTATION
 } source;
@@ -54,6 +55,7 @@ static const adept_op ops[] = {
     {"aten::triu_indices", ADEPT_CAST_NONE, &(const create_row){TRIANGLE, .content = COMPUTED}},
     {"aten::tensor aten::as_tensor aten::scalar_tensor", ADEPT_CAST_NONE,
      &(const create_row){DATA, .content = COMPUTED}},
+    {"aten::_shape_as_tensor", ADEPT_CAST_NONE, &(const create_row){SHAPE, .content = NOTHING}},
     {0},
 };
 
@@ -258,6 +260,18 @@ static void shape_data(adept_call *c)
     if (data.known && adept_call_ok(c)) adept_tensor_set_values(c, out, data.n, data.values);
 }
 
+/* Tracing keeps what a model computes of sizes in tensors. */
+static void shape_sizes(adept_call *c)
+{
+    const adept_tensor *self = adept_arg_tensor(c, "self");
+    double values[ADEPT_MAX_DIMS];
+    adept_tensor *out = adept_out_tensor(c, ADEPT_I64, 1, (const int64_t[]){self->ndim});
+    out->requires_grad = false;
+    for (int d = 0; d < self->ndim; d++)
+        values[d] = (double)self->dims[d];
+    if (adept_call_ok(c) && self->ndim > 0) adept_tensor_set_values(c, out, self->ndim, values);
+}
+
 /* ---------------------------------------------------------------- random numbers ---------------- */
 
 /* self.uniform_(), or normal(mean, std) of tensors or with a size. */
@@ -311,6 +325,9 @@ static void shape(adept_call *c)
     case DATA:
         shape_data(c);
         break;
+    case SHAPE:
+        shape_sizes(c);
+        break;
     case DRAW:
         shape_draw(c);
         break;
@@ -340,6 +357,7 @@ static const adept_handler_case cases[] = {
     {.name = "zeros of f32 are written once",
      .call = "aten::zeros(size=[2,3], dtype=none) -> f32:2x3",
      .forward = {.written = 24}},
+    {.name = "sizes are known to the host", .call = "aten::_shape_as_tensor(self=f32:2x3) -> i64:2"},
     {.name = "empty memory costs nothing", .call = "aten::empty(size=[2,3], dtype=5) -> f16:2x3"},
     {.name = "an integer fills with integers",
      .call = "aten::full(size=[4], fill_value=7) -> i64:4",

@@ -46,6 +46,18 @@ def detection(name):
     return make
 
 
+class Detector(nn.Module):
+    """A detector as it is traced: one image, boxes and scores."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.net = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, num_classes=5)
+
+    def forward(self, x):
+        found = self.net([x])[0]
+        return found["boxes"], found["scores"]
+
+
 class UNet(nn.Module):
     def __init__(self, width=8):
         super().__init__()
@@ -474,6 +486,9 @@ KINDS = {
     "detection: RetinaNet, scripted": detection("retinanet_resnet50_fpn"),
     "detection: SSD, scripted": detection("ssdlite320_mobilenet_v3_large"),
     "detection: FCOS, scripted": detection("fcos_resnet50_fpn"),
+    "detection: Faster R-CNN, traced": lambda: (
+        Detector("fasterrcnn_mobilenet_v3_large_320_fpn").eval(), (torch.rand(3, 96, 128),), "infer", "trace"),
+    "detection: RetinaNet, traced": lambda: (Detector("retinanet_resnet50_fpn").eval(), (torch.rand(3, 96, 128),), "infer", "trace"),
     "video: R3D": lambda: (torchvision.models.video.r3d_18(weights=None), (torch.rand(1, 3, 4, 32, 32),), "fwbw", "trace"),
     "video: MViT": lambda: (torchvision.models.video.mvit_v1_b(weights=None), (torch.rand(1, 3, 16, 224, 224),), "infer", "trace"),
     "optical flow: RAFT": lambda: (torchvision.models.optical_flow.raft_small(weights=None).eval(), (FLOW, FLOW), "infer", "trace"),

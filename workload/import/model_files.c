@@ -72,11 +72,19 @@ static void find_near(char near[NAME_MAX + 1], const char *folder, const char *n
     if (listing) closedir(listing);
 }
 
+/* "resnet50.pt" is a file that is there or not. */
+static bool names_a_file(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return strchr(name, '/') || access(name, F_OK) == 0 ||
+           (dot && (strcmp(dot, ".pt") == 0 || strcmp(dot, ".pt2") == 0 || strcmp(dot, ".json") == 0));
+}
+
 adept_status adept_models_path(char path[ADEPT_MODULE_PATH_BYTES], const char *name, adept_error *err)
 {
     char folder[ADEPT_MODULE_PATH_BYTES], near[NAME_MAX + 1];
 
-    if (strchr(name, '/') || access(name, F_OK) == 0 || !adept_models_folder(folder)) {
+    if (names_a_file(name) || !adept_models_folder(folder)) {
         if (snprintf(path, ADEPT_MODULE_PATH_BYTES, "%s", name) < ADEPT_MODULE_PATH_BYTES) return ADEPT_OK;
         return adept_error_set(err, ADEPT_E_INVALID, "%.80s...: %s", name, strerror(ENAMETOOLONG));
     }
