@@ -19,41 +19,16 @@ static void note_largest(traffic *t, const adept_tensor *tensor)
     t->elements = n;
 }
 
-typedef void visit(const adept_cost *cost, const adept_tensor *t, void *to);
-
-/* A tensor, or those of a list. */
-static void each_tensor(const adept_value *v, const adept_cost *cost, visit *f, void *to)
+static void add_argument(traffic *t, const adept_cost *cost, const adept_tensor *tensor)
 {
-    if (adept_value_tensor(v)) f(cost, v->u.t, to);
-    for (size_t k = 0; adept_value_is_list(v) && k < v->u.list->n; k++)
-        if (adept_value_tensor(&v->u.list->items[k])) f(cost, v->u.list->items[k].u.t, to);
-}
-
-static void each_argument(const adept_call *c, const adept_cost *cost, visit *f, void *to)
-{
-    for (int i = 0; i < adept_arg_count(c); i++)
-        each_tensor(adept_arg_at(c, i), cost, f, to);
-}
-
-static void each_result(const adept_call *c, const adept_cost *cost, visit *f, void *to)
-{
-    for (int i = 0; i < adept_result_count(c); i++)
-        each_tensor(adept_result_at(c, i), cost, f, to);
-}
-
-static void add_argument(const adept_cost *cost, const adept_tensor *tensor, void *to)
-{
-    traffic *t = to;
     if (adept_elem_on_host(tensor)) return;
     t->read += adept_tensor_unique_bytes(tensor);
     if (adept_cost_wants_grad(cost, tensor)) t->wanted += adept_tensor_bytes(tensor);
     note_largest(t, tensor);
 }
 
-static void add_result(const adept_cost *cost, const adept_tensor *tensor, void *to)
+static void add_result(traffic *t, const adept_tensor *tensor)
 {
-    traffic *t = to;
-    (void)cost;
     if (adept_elem_on_host(tensor)) return;
     t->written += adept_tensor_bytes(tensor);
     bool number = adept_dtype_is_float(tensor->dtype) || adept_dtype_is_complex(tensor->dtype);
@@ -61,36 +36,37 @@ static void add_result(const adept_cost *cost, const adept_tensor *tensor, void 
     note_largest(t, tensor);
 }
 
-typedef struct keeper {
-    adept_cost *cost;
-    double bytes;
-} keeper;
-
-static void keep(const adept_cost *cost, const adept_tensor *tensor, void *to)
-{
-    keeper *k = to;
-    (void)cost;
-    if (adept_elem_on_host(tensor)) return;
-    adept_cost_save(k->cost, tensor);
-    k->bytes += adept_tensor_unique_bytes(tensor);
-}
-
 static traffic measure(const adept_call *c, const adept_cost *cost)
 {
     traffic t = {0};
-    each_argument(c, cost, add_argument, &t);
-    each_result(c, cost, add_result, &t);
+    adept_tensor_cursor at = adept_call_arguments(c);
+    for (const adept_tensor *tensor; (tensor = adept_next_tensor(&at));)
+        add_argument(&t, cost, tensor);
+    at = adept_call_results(c);
+    for (const adept_tensor *tensor; (tensor = adept_next_tensor(&at));)
+        add_result(&t, tensor);
     return t;
+}
+
+/* @return their bytes */
+static double keep(adept_cost *cost, adept_tensor_cursor at)
+{
+    double bytes = 0;
+    for (const adept_tensor *tensor; (tensor = adept_next_tensor(&at));) {
+        if (adept_elem_on_host(tensor)) continue;
+        adept_cost_save(cost, tensor);
+        bytes += adept_tensor_unique_bytes(tensor);
+    }
+    return bytes;
 }
 
 static double keep_all(adept_call *c, adept_cost *cost, const adept_form *f, double elements)
 {
-    keeper k = {cost, 0};
-    if (f->keeps & ADEPT_FORM_KEEPS_ARGUMENTS) each_argument(c, cost, keep, &k);
-    if (f->keeps & ADEPT_FORM_KEEPS_RESULTS) each_result(c, cost, keep, &k);
-    double mask = f->keeps & ADEPT_FORM_KEEPS_MASK ? elements : 0;
+    double bytes = 0, mask = f->keeps & ADEPT_KEEPS_MASK ? elements : 0;
+    if (f->keeps & ADEPT_KEEPS_ARGUMENTS) bytes += keep(cost, adept_call_arguments(c));
+    if (f->keeps & ADEPT_KEEPS_RESULTS) bytes += keep(cost, adept_call_results(c));
     adept_cost_save_bytes(cost, mask);
-    return k.bytes + mask;
+    return bytes + mask;
 }
 
 /* ---------------------------------------------------------------- shape, cost ---------------- */

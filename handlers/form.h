@@ -14,11 +14,13 @@ typedef struct adept_form_pass {
     double passes, launches;
 } adept_form_pass;
 
+/* What autograd keeps for the backward pass. */
 enum {
-    ADEPT_FORM_KEEPS_NOTHING,
-    ADEPT_FORM_KEEPS_ARGUMENTS = 1,
-    ADEPT_FORM_KEEPS_RESULTS = 2,
-    ADEPT_FORM_KEEPS_MASK = 4 /* a byte for each element of the largest tensor, which no result is */
+    ADEPT_KEEPS_NOTHING,
+    ADEPT_KEEPS_ARGUMENTS = 1,
+    ADEPT_KEEPS_RESULTS = 2,
+    ADEPT_KEEPS_BOTH = ADEPT_KEEPS_ARGUMENTS | ADEPT_KEEPS_RESULTS,
+    ADEPT_KEEPS_MASK = 4 /* a byte for each element of the largest tensor, which no result is */
 };
 
 typedef struct adept_form {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum choice { POSITIONS, LIST, MASKED_SELECT, UNIQUE, NOT_KNOWN } choice;
+typedef enum choice { POSITIONS, LIST, MASKED_SELECT, UNIQUE } choice;
 
 static const adept_op ops[] = {
     {"aten::nonzero aten::argwhere", ADEPT_CAST_NONE, &(const choice){POSITIONS}},
@@ -75,9 +75,6 @@ static void shape(adept_call *c)
     }
     case UNIQUE:
         shape_unique(c, self);
-        break;
-    case NOT_KNOWN:
-        adept_call_unsupported(c, "the size of the result depends on data");
         break;
     }
 }

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
-
 /* ---------------------------------------------------------------- regions ---------------- */
 
 typedef struct regions {
@@ -146,20 +144,21 @@ static void pad_sequence(adept_call *c)
     if (adept_call_ok(c)) adept_form_out(c, items[0]->dtype, items[0]->ndim + 1, dims);
 }
 
-static const adept_form align_row = {region_shape, {0, 0, 1}, {1, 0, 2}, ARGUMENTS, align_flops, NULL};
-static const adept_form pool_row = {region_shape, {0, 0, 1}, {1, 0, 2}, BOTH, pool_flops, NULL};
+static const adept_form align_row = {region_shape, {0, 0, 1}, {1, 0, 2}, ADEPT_KEEPS_ARGUMENTS, align_flops, NULL};
+static const adept_form pool_row = {region_shape, {0, 0, 1}, {1, 0, 2}, ADEPT_KEEPS_BOTH, pool_flops, NULL};
 
 static const adept_op ops[] = {
     {"torchvision::roi_align torchvision::ps_roi_align", ADEPT_CAST_FP32 | ADEPT_READS_WINDOWS, &align_row},
     {"torchvision::roi_pool torchvision::ps_roi_pool", ADEPT_CAST_FP32 | ADEPT_READS_WINDOWS, &pool_row},
     /* the sort, a mask of n x n bits, and the boxes that it leaves */
-    {"torchvision::nms", ADEPT_CAST_FP32, &(const adept_form){nms, {0, 1, 6}, {0, 0, 0}, NOTHING, nms_flops, NULL}},
+    {"torchvision::nms", ADEPT_CAST_FP32,
+     &(const adept_form){nms, {0, 1, 6}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, nms_flops, NULL}},
     {"aten::_pack_padded_sequence", ADEPT_CAST_NONE,
-     &(const adept_form){pack, {0, 0, 1}, {0, 0, 2}, NOTHING, NULL, NULL}},
+     &(const adept_form){pack, {0, 0, 1}, {0, 0, 2}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
     {"aten::_pad_packed_sequence", ADEPT_CAST_NONE,
-     &(const adept_form){pad, {0, 0, 2}, {0, 0, 1}, NOTHING, NULL, NULL}},
+     &(const adept_form){pad, {0, 0, 2}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
     {"aten::pad_sequence", ADEPT_CAST_NONE,
-     &(const adept_form){pad_sequence, {0, 0, 2}, {0, 0, 1}, NOTHING, NULL, NULL}},
+     &(const adept_form){pad_sequence, {0, 0, 2}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
     {0},
 };
 

@@ -125,40 +125,42 @@ static double ctc_flops(adept_call *c)
     return 12 * (double)p->dims[0] * (2 * all + batch);
 }
 
-enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
-
 static const adept_op ops[] = {
     {"aten::cdist aten::_cdist_forward", ADEPT_CAST_FP32,
-     &(const adept_form){all_pairs, {0, 0, 1}, {2, 0, 2}, BOTH, pair_flops, NULL}},
-    {"aten::pdist", ADEPT_CAST_FP32, &(const adept_form){own_pairs, {0, 0, 1}, {2, 0, 1}, BOTH, pair_flops, NULL}},
+     &(const adept_form){all_pairs, {0, 0, 1}, {2, 0, 2}, ADEPT_KEEPS_BOTH, pair_flops, NULL}},
+    {"aten::pdist", ADEPT_CAST_FP32,
+     &(const adept_form){own_pairs, {0, 0, 1}, {2, 0, 1}, ADEPT_KEEPS_BOTH, pair_flops, NULL}},
     /* difference, + eps, power, sum */
-    {"aten::pairwise_distance", ADEPT_CAST_FP32, &(const adept_form){pairwise, {4, 2, 3}, {3, 2, 4}, BOTH, NULL, NULL}},
-    {"aten::dist", ADEPT_CAST_FP32, &(const adept_form){one_number, {3, 1, 2}, {3, 2, 4}, BOTH, NULL, NULL}},
+    {"aten::pairwise_distance", ADEPT_CAST_FP32,
+     &(const adept_form){pairwise, {4, 2, 3}, {3, 2, 4}, ADEPT_KEEPS_BOTH, NULL, NULL}},
+    {"aten::dist", ADEPT_CAST_FP32,
+     &(const adept_form){one_number, {3, 1, 2}, {3, 2, 4}, ADEPT_KEEPS_BOTH, NULL, NULL}},
     /* x1 x2, x1 x1, x2 x2 and their sums, both divided by their norms */
     {"aten::cosine_similarity", ADEPT_CAST_FP32,
-     &(const adept_form){similarity, {8, 3, 8}, {14, 7, 14}, BOTH, NULL, NULL}},
+     &(const adept_form){similarity, {8, 3, 8}, {14, 7, 14}, ADEPT_KEEPS_BOTH, NULL, NULL}},
     /* the three products and sums; of each vector 1 - cos or max(0, cos - margin) */
     {"aten::cosine_embedding_loss", ADEPT_CAST_FP32,
-     &(const adept_form){of_cosines, {6, 3, 14}, {9, 5, 18}, ARGUMENTS, NULL, NULL}},
+     &(const adept_form){of_cosines, {6, 3, 14}, {9, 5, 18}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     /* max(0, margin - x), where the target is -1, x elsewhere, their mean */
     {"aten::hinge_embedding_loss", ADEPT_CAST_FP32,
-     &(const adept_form){elementwise, {6, 4, 6}, {4, 3, 4}, ARGUMENTS, NULL, NULL}},
+     &(const adept_form){elementwise, {6, 4, 6}, {4, 3, 4}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     /* max(0, -target * (x1 - x2) + margin), mean */
     {"aten::margin_ranking_loss", ADEPT_CAST_FP32,
-     &(const adept_form){elementwise, {6, 4, 6}, {4, 3, 4}, ARGUMENTS, NULL, NULL}},
+     &(const adept_form){elementwise, {6, 4, 6}, {4, 3, 4}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     /* log(1 + exp(-y x)), mean */
     {"aten::soft_margin_loss", ADEPT_CAST_FP32,
-     &(const adept_form){elementwise, {5, 1, 2}, {5, 0, 1}, ARGUMENTS, NULL, NULL}},
+     &(const adept_form){elementwise, {5, 1, 2}, {5, 0, 1}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     /* exp(x) - target x, mean; without log_input x - target log(x + eps) */
     {"aten::poisson_nll_loss", ADEPT_CAST_FP32,
-     &(const adept_form){elementwise, {4, 3, 4}, {4, 3, 4}, BOTH, NULL, NULL}},
+     &(const adept_form){elementwise, {4, 3, 4}, {4, 3, 4}, ADEPT_KEEPS_BOTH, NULL, NULL}},
     /* max(0, margin - x[y] + x[i])^p, sum */
     {"aten::multi_margin_loss", ADEPT_CAST_FP32,
-     &(const adept_form){of_vectors, {5, 0, 1}, {5, 0, 1}, ARGUMENTS, NULL, NULL}},
+     &(const adept_form){of_vectors, {5, 0, 1}, {5, 0, 1}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     /* two distances, of which one less the other plus the margin */
     {"aten::triplet_margin_loss", ADEPT_CAST_FP32,
-     &(const adept_form){of_vectors, {8, 4, 10}, {6, 4, 12}, ARGUMENTS, NULL, NULL}},
-    {"aten::ctc_loss", ADEPT_CAST_FP32, &(const adept_form){ctc, {0, 0, 1}, {2, 0, 2}, BOTH, ctc_flops, NULL}},
+     &(const adept_form){of_vectors, {8, 4, 10}, {6, 4, 12}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
+    {"aten::ctc_loss", ADEPT_CAST_FP32,
+     &(const adept_form){ctc, {0, 0, 1}, {2, 0, 2}, ADEPT_KEEPS_BOTH, ctc_flops, NULL}},
     {0},
 };
 

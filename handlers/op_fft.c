@@ -190,9 +190,9 @@ static void frequencies(adept_call *c)
 #define TRANSFORM(domain, dims)                                                                                        \
     &(const transform)                                                                                                 \
     {                                                                                                                  \
-        {shape, {0, 0, 1}, {1, 0, 1}, ADEPT_FORM_KEEPS_NOTHING, work, NULL}, domain, dims                              \
+        {shape, {0, 0, 1}, {1, 0, 1}, ADEPT_KEEPS_NOTHING, work, NULL}, domain, dims                                   \
     }
-static const adept_form moved = {adept_form_like_first, {0, 0, 1}, {0, 0, 1}, ADEPT_FORM_KEEPS_NOTHING, NULL, NULL};
+static const adept_form moved = {adept_form_like_first, {0, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, NULL, NULL};
 
 static const adept_op ops[] = {
     {"aten::fft_fft aten::fft_ifft", ADEPT_CAST_NONE, TRANSFORM(COMPLEX, 1)},
@@ -206,12 +206,12 @@ static const adept_op ops[] = {
     {"aten::fft_irfftn aten::fft_hfftn aten::_fft_c2r", ADEPT_CAST_NONE, TRANSFORM(FROM_HALF, 0)},
     /* frames go through memory between the window and the transform */
     {"aten::stft", ADEPT_CAST_FP32,
-     &(const adept_form){stft_shape, {0, 1, 2}, {1, 1, 2}, ADEPT_FORM_KEEPS_NOTHING, stft_work, NULL}},
+     &(const adept_form){stft_shape, {0, 1, 2}, {1, 1, 2}, ADEPT_KEEPS_NOTHING, stft_work, NULL}},
     {"aten::istft", ADEPT_CAST_FP32,
-     &(const adept_form){istft_shape, {0, 2, 4}, {1, 2, 4}, ADEPT_FORM_KEEPS_NOTHING, istft_work, NULL}},
+     &(const adept_form){istft_shape, {0, 2, 4}, {1, 2, 4}, ADEPT_KEEPS_NOTHING, istft_work, NULL}},
     {"aten::fft_fftshift aten::fft_ifftshift", ADEPT_CAST_NONE, &moved},
     {"aten::fft_fftfreq aten::fft_rfftfreq", ADEPT_CAST_NONE,
-     &(const adept_form){frequencies, {1, 0, 1}, {0, 0, 0}, ADEPT_FORM_KEEPS_NOTHING, NULL, NULL}},
+     &(const adept_form){frequencies, {1, 0, 1}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
     {0},
 };
 

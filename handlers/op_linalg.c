@@ -166,72 +166,48 @@ static void put_solution(adept_call *c, const sizes *s)
         put(c, s, s->b->dtype, 2, left ? s->cols : columns, left ? columns : s->cols);
 }
 
+/* What the letters of `algebra` mean: element type, and sizes: m rows and n columns of A, k the smaller, t of Q's
+ * columns, w of V's rows. */
+static const struct {
+    char letter;
+    enum { SAME, REAL, COMPLEX, I32, I64 } type;
+    const char *sizes;
+} results[] = {
+    {'A', SAME, "mn"}, {'T', SAME, "nm"}, {'Q', SAME, "mt"},   {'U', SAME, "mt"},    {'R', SAME, "tn"},
+    {'V', SAME, "wn"}, {'W', SAME, "nw"}, {'P', SAME, "mm"},   {'L', SAME, "mk"},    {'K', SAME, "kn"},
+    {'s', REAL, "k"},  {'t', SAME, "k"},  {'w', COMPLEX, "n"}, {'v', COMPLEX, "nn"}, {'p', I32, "k"},
+    {'i', I32, ""},    {'n', I64, ""},    {'d', SAME, ""},     {'r', REAL, ""},
+};
+
+static int64_t size_of(const sizes *s, char letter)
+{
+    switch (letter) {
+    case 'm':
+        return s->rows;
+    case 'n':
+        return s->cols;
+    case 't':
+        return s->full ? s->rows : s->small;
+    case 'w':
+        return s->full ? s->cols : s->small;
+    case 'k':
+        return s->small;
+    default:
+        return 0;
+    }
+}
+
 static void put_result(adept_call *c, const sizes *s, char letter)
 {
-    adept_dtype dtype = s->a->dtype, real = adept_elem_real_type(dtype), complex = adept_elem_complex_type(dtype);
-    int64_t m = s->rows, n = s->cols, k = s->small, tall = s->full ? m : k, wide = s->full ? n : k;
-    switch (letter) {
-    case 'A':
-        put(c, s, dtype, 2, m, n);
-        break;
-    case 'T':
-        put(c, s, dtype, 2, n, m);
-        break;
-    case 'B':
-        put_solution(c, s);
-        break;
-    case 'Q':
-    case 'U':
-        put(c, s, dtype, 2, m, tall);
-        break;
-    case 'R':
-        put(c, s, dtype, 2, tall, n);
-        break;
-    case 'V':
-        put(c, s, dtype, 2, wide, n);
-        break;
-    case 'W':
-        put(c, s, dtype, 2, n, wide);
-        break;
-    case 'P':
-        put(c, s, dtype, 2, m, m);
-        break;
-    case 'L':
-        put(c, s, dtype, 2, m, k);
-        break;
-    case 'K':
-        put(c, s, dtype, 2, k, n);
-        break;
-    case 's':
-        put(c, s, real, 1, k, 0);
-        break;
-    case 't':
-        put(c, s, dtype, 1, k, 0);
-        break;
-    case 'w':
-        put(c, s, complex, 1, n, 0);
-        break;
-    case 'v':
-        put(c, s, complex, 2, n, n);
-        break;
-    case 'p':
-        put(c, s, ADEPT_I32, 1, k, 0);
-        break;
-    case 'i':
-        put(c, s, ADEPT_I32, 0, 0, 0);
-        break;
-    case 'n':
-        put(c, s, ADEPT_I64, 0, 0, 0);
-        break;
-    case 'd':
-        put(c, s, dtype, 0, 0, 0);
-        break;
-    case 'r':
-        put(c, s, real, 0, 0, 0);
-        break;
-    default:
-        adept_form_out(c, dtype, 1, (const int64_t[]){0});
-        break;
+    const adept_dtype own = s->a->dtype;
+    const adept_dtype types[] = {own, adept_elem_real_type(own), adept_elem_complex_type(own), ADEPT_I32, ADEPT_I64};
+    if (letter == 'B') put_solution(c, s);
+    if (letter == 'e') adept_form_out(c, own, 1, (const int64_t[]){0});
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+        const char *of = results[i].sizes;
+        int n = (int)strlen(of);
+        if (results[i].letter == letter)
+            put(c, s, types[results[i].type], n, n > 0 ? size_of(s, of[0]) : 0, n > 1 ? size_of(s, of[1]) : 0);
     }
 }
 
@@ -362,14 +338,12 @@ static double backward_flops(adept_call *c)
 
 #define FORM(keeps)                                                                                                    \
     {                                                                                                                  \
-        shape, {0, 0, 1}, {0, 0, 1}, keeps, forward_flops, backward_flops                                              \
+        shape, {0, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_##keeps, forward_flops, backward_flops                                \
     }
 #define NO_GRADIENT                                                                                                    \
     {                                                                                                                  \
         shape, {0, 0, 1}, {0, 0, 0}, 0, forward_flops, NULL                                                            \
     }
-enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
-
 /* L^-H (L^H dL, half of it) L^-1: a product and two triangular solves */
 static const algebra cholesky = {FORM(RESULTS), CHOLESKY, "A", 0, -1, 2, false};
 /* -X^H dX X^H */
@@ -412,10 +386,15 @@ static const adept_op ops[] = {
     {"aten::linalg_householder_product aten::orgqr", ADEPT_CAST_FP32,
      &(const algebra){FORM(BOTH), REFLECTORS, "A", 0, -1, 4, false}},
     {"aten::ormqr", ADEPT_CAST_FP32,
-     &(const algebra){
-         {adept_form_like_third, {0, 0, 1}, {0, 0, 0}, NOTHING, forward_flops, NULL}, APPLY, "", 0, 2, 0, true}},
+     &(const algebra){{adept_form_like_third, {0, 0, 1}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, forward_flops, NULL},
+                      APPLY,
+                      "",
+                      0,
+                      2,
+                      0,
+                      true}},
     {"aten::linalg_lstsq", ADEPT_CAST_FP32,
-     &(const algebra){{shape_least_squares, {0, 0, 1}, {0, 0, 1}, BOTH, forward_flops, backward_flops},
+     &(const algebra){{shape_least_squares, {0, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_BOTH, forward_flops, backward_flops},
                       LEAST_SQUARES,
                       "B",
                       0,

@@ -242,17 +242,15 @@ static double tensorsolve_flops(adept_call *c)
 
 /* ---------------------------------------------------------------- table ---------------- */
 
-enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
-
 /* elements that are placed: a copy each way */
 #define PLACED(shape)                                                                                                  \
     &(const adept_form)                                                                                                \
     {                                                                                                                  \
-        shape, {0, 0, 1}, {0, 0, 1}, NOTHING, NULL, NULL                                                               \
+        shape, {0, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, NULL, NULL                                                   \
     }
 
-static const adept_form cross_row = {cross,     {3, 0, 1}, {6, 0, 2},
-                                     ARGUMENTS, NULL,      NULL}; /* two products, a difference */
+static const adept_form cross_row = {cross, {3, 0, 1}, {6, 0, 2}, ADEPT_KEEPS_ARGUMENTS,
+                                     NULL,  NULL}; /* two products, a difference */
 
 static const adept_op ops[] = {
     {"aten::diag", ADEPT_CAST_NONE, PLACED(diag)},
@@ -261,18 +259,21 @@ static const adept_op ops[] = {
     {"aten::block_diag", ADEPT_CAST_NONE, PLACED(block_diag)},
     {"aten::cartesian_prod", ADEPT_CAST_NONE, PLACED(cartesian)},
     {"aten::combinations", ADEPT_CAST_NONE, PLACED(combinations)},
-    {"aten::trace", ADEPT_CAST_NONE, &(const adept_form){trace, {0, 0, 1}, {0, 0, 1}, NOTHING, trace_flops, NULL}},
-    {"aten::kron", ADEPT_CAST_NONE, &(const adept_form){kron, {1, 0, 1}, {4, 2, 4}, ARGUMENTS, NULL, NULL}},
+    {"aten::trace", ADEPT_CAST_NONE,
+     &(const adept_form){trace, {0, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, trace_flops, NULL}},
+    {"aten::kron", ADEPT_CAST_NONE, &(const adept_form){kron, {1, 0, 1}, {4, 2, 4}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     {"aten::cross aten::linalg_cross", ADEPT_CAST_FP32, &cross_row},
-    {"aten::linalg_vander", ADEPT_CAST_NONE, &(const adept_form){vander, {1, 1, 2}, {5, 5, 6}, BOTH, NULL, NULL}},
-    {"aten::linalg_vecdot", ADEPT_CAST_FP32, &(const adept_form){vecdot, {2, 1, 2}, {2, 0, 2}, ARGUMENTS, NULL, NULL}},
+    {"aten::linalg_vander", ADEPT_CAST_NONE,
+     &(const adept_form){vander, {1, 1, 2}, {5, 5, 6}, ADEPT_KEEPS_BOTH, NULL, NULL}},
+    {"aten::linalg_vecdot", ADEPT_CAST_FP32,
+     &(const adept_form){vecdot, {2, 1, 2}, {2, 0, 2}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     {"aten::linalg_matrix_norm", ADEPT_CAST_FP32,
-     &(const adept_form){matrix_norm, {0, 0, 1}, {1, 1, 3}, BOTH, matrix_norm_flops, NULL}},
+     &(const adept_form){matrix_norm, {0, 0, 1}, {1, 1, 3}, ADEPT_KEEPS_BOTH, matrix_norm_flops, NULL}},
     /* backward two products; of the solution two for each right-hand side */
     {"aten::linalg_tensorinv", ADEPT_CAST_FP32,
-     &(const adept_form){tensorinv, {0, 0, 1}, {2, 0, 1}, RESULTS, tensorinv_flops, NULL}},
+     &(const adept_form){tensorinv, {0, 0, 1}, {2, 0, 1}, ADEPT_KEEPS_RESULTS, tensorinv_flops, NULL}},
     {"aten::linalg_tensorsolve", ADEPT_CAST_FP32,
-     &(const adept_form){tensorsolve, {0, 0, 1}, {1, 0, 1}, BOTH, tensorsolve_flops, NULL}},
+     &(const adept_form){tensorsolve, {0, 0, 1}, {1, 0, 1}, ADEPT_KEEPS_BOTH, tensorsolve_flops, NULL}},
     {0},
 };
 

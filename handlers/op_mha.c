@@ -269,7 +269,7 @@ const adept_handler adept_handler_mha = {.kind = "attention", .ops = ops, .shape
 
 /* Sequences without their padding. How much of it there is depends on data: all of it is counted, so that these keep
  * their shape. */
-static const adept_form nested = {adept_form_like_first, {0, 0, 1}, {0, 0, 1}, ADEPT_FORM_KEEPS_NOTHING, NULL, NULL};
+static const adept_form nested = {adept_form_like_first, {0, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, NULL, NULL};
 
 static const adept_op nested_ops[] = {
     {"aten::_nested_tensor_from_mask aten::to_padded_tensor aten::nested_to_padded_tensor", ADEPT_CAST_NONE, &nested},

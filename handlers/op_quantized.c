@@ -5,8 +5,6 @@
 #include "form.h"
 #include <string.h>
 
-enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
-
 /* Types of quantised numbers, as PyTorch numbers them. */
 static adept_dtype stored_type(adept_call *c)
 {
@@ -57,35 +55,37 @@ static void number(adept_call *c)
 }
 
 /* divide, round, add, two comparisons, subtract, multiply; the gradient passes where nothing was cut off */
-static const adept_form fake = {adept_form_like_first, {7, 0, 1}, {1, 0, 1}, ADEPT_FORM_KEEPS_MASK, NULL, NULL};
+static const adept_form fake = {adept_form_like_first, {7, 0, 1}, {1, 0, 1}, ADEPT_KEEPS_MASK, NULL, NULL};
 /* the extrema, their moving averages and the scale before */
-static const adept_form observed = {adept_form_like_first, {9, 0, 4}, {1, 0, 1}, ADEPT_FORM_KEEPS_MASK, NULL, NULL};
+static const adept_form observed = {adept_form_like_first, {9, 0, 4}, {1, 0, 1}, ADEPT_KEEPS_MASK, NULL, NULL};
 /* quantised in and out: scaled, computed, rounded to the scale of the result */
-static const adept_form pointwise = {adept_form_like_first, {8, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL};
+static const adept_form pointwise = {adept_form_like_first, {8, 0, 1}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL};
 
 static const adept_op ops[] = {
     {"aten::fake_quantize_per_tensor_affine aten::fake_quantize_per_channel_affine", ADEPT_CAST_FP32, &fake},
     /* and gradients of scale and zero point */
     {"aten::_fake_quantize_learnable_per_tensor_affine aten::_fake_quantize_learnable_per_channel_affine",
-     ADEPT_CAST_FP32, &(const adept_form){adept_form_like_first, {7, 0, 1}, {12, 2, 3}, ARGUMENTS, NULL, NULL}},
+     ADEPT_CAST_FP32,
+     &(const adept_form){adept_form_like_first, {7, 0, 1}, {12, 2, 3}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     {"aten::fused_moving_avg_obs_fake_quant", ADEPT_CAST_FP32, &observed},
     {"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", ADEPT_CAST_FP32,
-     &(const adept_form){with_mask, {7, 0, 1}, {1, 0, 1}, NOTHING, NULL, NULL}},
+     &(const adept_form){with_mask, {7, 0, 1}, {1, 0, 1}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
     {"aten::_fused_moving_avg_obs_fq_helper", ADEPT_CAST_FP32,
-     &(const adept_form){with_mask, {9, 0, 4}, {1, 0, 1}, NOTHING, NULL, NULL}},
+     &(const adept_form){with_mask, {9, 0, 4}, {1, 0, 1}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
     {"aten::quantize_per_tensor aten::quantize_per_channel", ADEPT_CAST_NONE,
-     &(const adept_form){quantize, {5, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL}},
-    {"aten::dequantize", ADEPT_CAST_NONE, &(const adept_form){dequantize, {2, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL}},
+     &(const adept_form){quantize, {5, 0, 1}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
+    {"aten::dequantize", ADEPT_CAST_NONE,
+     &(const adept_form){dequantize, {2, 0, 1}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
     {"aten::int_repr", ADEPT_CAST_NONE,
-     &(const adept_form){adept_form_like_first, {0, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL}},
+     &(const adept_form){adept_form_like_first, {0, 0, 1}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
     {"aten::q_scale aten::q_zero_point", ADEPT_CAST_NONE,
-     &(const adept_form){number, {0, 0, 0}, {0, 0, 0}, NOTHING, NULL, NULL}},
+     &(const adept_form){number, {0, 0, 0}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
     {"quantized::relu6 quantized::clamp quantized::threshold quantized::hardswish quantized::sigmoid quantized::elu "
      "quantized::celu quantized::leaky_relu quantized::dropout",
      ADEPT_CAST_NONE, &pointwise},
     {"quantized::add quantized::add_relu quantized::mul quantized::mul_relu quantized::add_scalar "
      "quantized::add_scalar_relu quantized::mul_scalar quantized::mul_scalar_relu",
-     ADEPT_CAST_NONE, &(const adept_form){pairs, {8, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL}},
+     ADEPT_CAST_NONE, &(const adept_form){pairs, {8, 0, 1}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
     {0},
 };
 

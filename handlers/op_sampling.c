@@ -5,8 +5,6 @@
 #include "gemm_cost.h"
 #include <string.h>
 
-enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
-
 /* ---------------------------------------------------------------- at positions of a grid ---------------- */
 
 /* Input N x C x sizes, grid N x new sizes x coordinates. */
@@ -87,17 +85,20 @@ static double fractional_flops(adept_call *c)
     return flops;
 }
 
-static const adept_form grid_row = {grid_sampler, {0, 0, 1}, {2, 0, 2}, ARGUMENTS, grid_sampler_flops, NULL};
+static const adept_form grid_row = {grid_sampler,          {0, 0, 1},          {2, 0, 2},
+                                    ADEPT_KEEPS_ARGUMENTS, grid_sampler_flops, NULL};
 
 static const adept_op ops[] = {
     {"aten::grid_sampler aten::grid_sampler_2d aten::grid_sampler_3d", ADEPT_CAST_FP32, &grid_row},
     /* zeros, elements to their places; the gradient gathered */
-    {"aten::max_unpool2d", ADEPT_CAST_NONE, &(const adept_form){unpool2d, {0, 0, 2}, {0, 0, 1}, ARGUMENTS, NULL, NULL}},
-    {"aten::max_unpool3d", ADEPT_CAST_NONE, &(const adept_form){unpool3d, {0, 0, 2}, {0, 0, 1}, ARGUMENTS, NULL, NULL}},
+    {"aten::max_unpool2d", ADEPT_CAST_NONE,
+     &(const adept_form){unpool2d, {0, 0, 2}, {0, 0, 1}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
+    {"aten::max_unpool3d", ADEPT_CAST_NONE,
+     &(const adept_form){unpool3d, {0, 0, 2}, {0, 0, 1}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     {"aten::fractional_max_pool2d", ADEPT_READS_WINDOWS,
-     &(const adept_form){fractional2d, {0, 0, 1}, {1, 0, 2}, BOTH, fractional_flops, NULL}},
+     &(const adept_form){fractional2d, {0, 0, 1}, {1, 0, 2}, ADEPT_KEEPS_BOTH, fractional_flops, NULL}},
     {"aten::fractional_max_pool3d", ADEPT_READS_WINDOWS,
-     &(const adept_form){fractional3d, {0, 0, 1}, {1, 0, 2}, BOTH, fractional_flops, NULL}},
+     &(const adept_form){fractional3d, {0, 0, 1}, {1, 0, 2}, ADEPT_KEEPS_BOTH, fractional_flops, NULL}},
     {0},
 };
 

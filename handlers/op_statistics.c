@@ -241,41 +241,52 @@ static void segments(adept_call *c)
     adept_form_out(c, x->dtype, x->ndim, dims);
 }
 
-enum { NOTHING, ARGUMENTS, RESULTS, BOTH };
-
 static const adept_op ops[] = {
     /* sort, positions, two gathers, interpolation; backward the two gathers */
     {"aten::quantile aten::nanquantile", ADEPT_CAST_NONE,
-     &(const adept_form){quantile, {0, 1, 10}, {0, 1, 6}, ARGUMENTS, quantile_flops, NULL}},
-    {"aten::msort", ADEPT_CAST_NONE, &(const adept_form){msort, {0, 0, 1}, {0, 1, 2}, ARGUMENTS, msort_flops, NULL}},
-    {"aten::diff", ADEPT_CAST_NONE, &(const adept_form){diff, {0, 0, 1}, {1, 1, 3}, NOTHING, diff_flops, NULL}},
+     &(const adept_form){quantile, {0, 1, 10}, {0, 1, 6}, ADEPT_KEEPS_ARGUMENTS, quantile_flops, NULL}},
+    {"aten::msort", ADEPT_CAST_NONE,
+     &(const adept_form){msort, {0, 0, 1}, {0, 1, 2}, ADEPT_KEEPS_ARGUMENTS, msort_flops, NULL}},
+    {"aten::diff", ADEPT_CAST_NONE,
+     &(const adept_form){diff, {0, 0, 1}, {1, 1, 3}, ADEPT_KEEPS_NOTHING, diff_flops, NULL}},
     /* (a + b) dx / 2, sum */
     {"aten::trapezoid aten::trapz aten::cumulative_trapezoid", ADEPT_CAST_NONE,
-     &(const adept_form){trapezoid, {3, 1, 3}, {3, 2, 4}, ARGUMENTS, NULL, NULL}},
+     &(const adept_form){trapezoid, {3, 1, 3}, {3, 2, 4}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     /* differences of neighbours, divided by their distance */
-    {"aten::gradient", ADEPT_CAST_NONE, &(const adept_form){gradient, {2, 1, 4}, {2, 2, 5}, NOTHING, NULL, NULL}},
+    {"aten::gradient", ADEPT_CAST_NONE,
+     &(const adept_form){gradient, {2, 1, 4}, {2, 2, 5}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
     /* (x - low) bins / (high - low), the bin's counter */
-    {"aten::histc", ADEPT_CAST_NONE, &(const adept_form){histc, {4, 0, 2}, {0, 0, 0}, NOTHING, NULL, NULL}},
-    {"aten::histogram", ADEPT_CAST_NONE, &(const adept_form){histogram, {4, 0, 2}, {0, 0, 0}, NOTHING, NULL, NULL}},
+    {"aten::histc", ADEPT_CAST_NONE, &(const adept_form){histc, {4, 0, 2}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
+    {"aten::histogram", ADEPT_CAST_NONE,
+     &(const adept_form){histogram, {4, 0, 2}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
     /* normalise, running sum, draw, search */
-    {"aten::multinomial", ADEPT_CAST_NONE, &(const adept_form){multinomial, {4, 2, 4}, {0, 0, 0}, NOTHING, NULL, NULL}},
-    {"aten::isin", ADEPT_CAST_NONE, &(const adept_form){isin, {4, 1, 3}, {0, 0, 0}, NOTHING, NULL, NULL}},
-    {"aten::frexp", ADEPT_CAST_NONE, &(const adept_form){frexp_parts, {2, 0, 1}, {1, 1, 2}, RESULTS, NULL, NULL}},
+    {"aten::multinomial", ADEPT_CAST_NONE,
+     &(const adept_form){multinomial, {4, 2, 4}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
+    {"aten::isin", ADEPT_CAST_NONE, &(const adept_form){isin, {4, 1, 3}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
+    {"aten::frexp", ADEPT_CAST_NONE,
+     &(const adept_form){frexp_parts, {2, 0, 1}, {1, 1, 2}, ADEPT_KEEPS_RESULTS, NULL, NULL}},
     {"aten::polygamma aten::special_polygamma", ADEPT_CAST_NONE,
-     &(const adept_form){polygamma, {4, 0, 1}, {5, 1, 2}, ARGUMENTS, NULL, NULL}},
+     &(const adept_form){polygamma, {4, 0, 1}, {5, 1, 2}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     {"aten::mvlgamma aten::special_multigammaln", ADEPT_CAST_NONE,
-     &(const adept_form){mvlgamma, {0, 2, 3}, {1, 2, 3}, ARGUMENTS, mvlgamma_flops, NULL}},
+     &(const adept_form){mvlgamma, {0, 2, 3}, {1, 2, 3}, ADEPT_KEEPS_ARGUMENTS, mvlgamma_flops, NULL}},
     /* the norm of each slice, and each scaled down to maxnorm */
-    {"aten::renorm", ADEPT_CAST_FP32, &(const adept_form){renorm, {3, 0, 2}, {6, 3, 6}, ARGUMENTS, NULL, NULL}},
+    {"aten::renorm", ADEPT_CAST_FP32,
+     &(const adept_form){renorm, {3, 0, 2}, {6, 3, 6}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     /* v g / |v|, a norm for each index of dim */
     {"aten::_weight_norm", ADEPT_CAST_FP32,
-     &(const adept_form){adept_form_like_first, {3, 0, 1}, {6, 0, 1}, ARGUMENTS, NULL, NULL}},
-    {"aten::embedding_renorm", ADEPT_CAST_NONE, &(const adept_form){renorm, {3, 0, 2}, {0, 0, 0}, NOTHING, NULL, NULL}},
-    {"aten::sum_to_size", ADEPT_CAST_NONE, &(const adept_form){sum_to_size, {1, 0, 1}, {0, 0, 1}, NOTHING, NULL, NULL}},
-    {"aten::logspace", ADEPT_CAST_NONE, &(const adept_form){logspace, {3, 0, 1}, {0, 0, 0}, NOTHING, NULL, NULL}},
-    {"aten::chalf", ADEPT_CAST_NONE, &(const adept_form){to_half_complex, {0, 0, 1}, {0, 0, 1}, NOTHING, NULL, NULL}},
-    {"aten::narrow_copy", ADEPT_CAST_NONE, &(const adept_form){narrow_copy, {0, 0, 1}, {0, 0, 2}, NOTHING, NULL, NULL}},
-    {"aten::segment_reduce", ADEPT_CAST_FP32, &(const adept_form){segments, {1, 0, 1}, {2, 0, 1}, BOTH, NULL, NULL}},
+     &(const adept_form){adept_form_like_first, {3, 0, 1}, {6, 0, 1}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
+    {"aten::embedding_renorm", ADEPT_CAST_NONE,
+     &(const adept_form){renorm, {3, 0, 2}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
+    {"aten::sum_to_size", ADEPT_CAST_NONE,
+     &(const adept_form){sum_to_size, {1, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
+    {"aten::logspace", ADEPT_CAST_NONE,
+     &(const adept_form){logspace, {3, 0, 1}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
+    {"aten::chalf", ADEPT_CAST_NONE,
+     &(const adept_form){to_half_complex, {0, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
+    {"aten::narrow_copy", ADEPT_CAST_NONE,
+     &(const adept_form){narrow_copy, {0, 0, 1}, {0, 0, 2}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
+    {"aten::segment_reduce", ADEPT_CAST_FP32,
+     &(const adept_form){segments, {1, 0, 1}, {2, 0, 1}, ADEPT_KEEPS_BOTH, NULL, NULL}},
     {0},
 };
 

@@ -83,6 +83,8 @@ struct adept_cost {
     double saved_bytes;      /* newly kept by this call */
 };
 
+/** Where a tensor is built; NULL when memory is out. */
+adept_tensor_node *adept_run_node_new(adept_run_state *run, int32_t producer);
 /** Storage number, -1 when memory is out. */
 int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param, bool resident);
 /** A tensor in new memory; NULL when memory is out or the size overflows. */
@@ -94,15 +96,6 @@ void adept_run_state_free(adept_run_state *run); /* storages; the arena is the o
 /** Find the row for an operator name: exact, else without its trailing underscore, which `inplace` counts. */
 bool adept_handler_find(const adept_handler_table *table, const char *op, const adept_handler **handler,
                         const adept_op **row, bool *inplace);
-/* Where one is among the tensors of some values; those in lists and tuples count. */
-typedef struct adept_tensor_cursor {
-    const adept_value *value, *end;
-    size_t item; /* of a list */
-} adept_tensor_cursor;
-
-adept_tensor_cursor adept_call_arguments(const adept_call *c);
-adept_tensor_cursor adept_call_results(const adept_call *c);
-adept_tensor *adept_next_tensor(adept_tensor_cursor *at); /* NULL after the last one */
 int32_t adept_tensor_producer(const adept_tensor *t);
 /** Fail a call because memory is out. */
 void adept_call_nomem(adept_call *c);

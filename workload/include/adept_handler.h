@@ -218,6 +218,16 @@ adept_dtype adept_promote(const adept_value *const *values, int n);
 /* After shape(): how many outputs, and their tensors (NULL if the output is no tensor). */
 int adept_result_count(const adept_call *c);
 const adept_value *adept_result_at(const adept_call *c, int position);
+
+/* Where one is among the tensors of some values; those in lists and tuples count. */
+typedef struct adept_tensor_cursor {
+    const adept_value *value, *end;
+    size_t item; /* of a list */
+} adept_tensor_cursor;
+
+adept_tensor_cursor adept_call_arguments(const adept_call *c);
+adept_tensor_cursor adept_call_results(const adept_call *c);
+adept_tensor *adept_next_tensor(adept_tensor_cursor *at); /* NULL after the last one */
 const adept_tensor *adept_result_tensor(const adept_call *c, int position);
 
 /* ------------------------------------------------------------------ the cost ------------------------------------ */

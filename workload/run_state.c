@@ -1,0 +1,60 @@
+/* What outlives a call: tensors, their memory, lists. */
+#include "adept_grow.h"
+#include "call.h"
+#include <stdlib.h>
+#include <string.h>
+
+adept_tensor_node *adept_run_node_new(adept_run_state *run, int32_t producer)
+{
+    adept_tensor_node *node = adept_arena_alloc(run->arena, sizeof *node);
+    if (!node) return NULL;
+    node->producer = producer;
+    node->tensor.param = -1;
+    return node;
+}
+
+int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param, bool resident)
+{
+    if (run->n_storages == INT32_MAX) return -1;
+    adept_storage *grown = adept_grow(run->storages, &run->storages_capacity, run->n_storages + 1, sizeof *grown);
+    if (!grown) return -1;
+    run->storages = grown;
+    run->storages[run->n_storages] = (adept_storage){bytes, param, -1, resident, false};
+    return (int32_t)run->n_storages++;
+}
+
+void adept_run_state_free(adept_run_state *run)
+{
+    free(run->storages);
+    run->storages = NULL;
+    run->n_storages = run->storages_capacity = 0;
+}
+
+adept_list *adept_run_list_new(adept_run_state *run, size_t n, const adept_value *items)
+{
+    adept_list *list = adept_arena_alloc(run->arena, sizeof *list);
+    adept_value *copy = adept_arena_array(run->arena, n + 1, sizeof *copy);
+    if (!list || !copy) return NULL;
+    if (items && n) memcpy(copy, items, n * sizeof *copy);
+    *list = (adept_list){copy, n, n + 1};
+    return list;
+}
+
+adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims, int32_t producer)
+{
+    if (!adept_shape_valid(dtype, ndim, dims, 0)) return NULL;
+    adept_tensor_node *node = adept_run_node_new(run, producer);
+    if (!node) return NULL;
+    adept_tensor *t = &node->tensor;
+    t->dtype = dtype;
+    t->ndim = ndim;
+    memcpy(t->dims, dims, (size_t)ndim * sizeof *dims);
+    adept_strides_contiguous(ndim, t->dims, t->strides);
+    t->storage = adept_run_storage_new(run, adept_tensor_bytes(t), -1, false);
+    return t->storage < 0 ? NULL : t;
+}
+
+int32_t adept_tensor_producer(const adept_tensor *t)
+{
+    return ((const adept_tensor_node *)t)->producer;
+}
