@@ -95,11 +95,15 @@ static void sync_folder(const char *path)
     free(folder);
 }
 
-bool adept_file_is_stream(const char *path)
+bool adept_file_is(const char *path, mode_t type)
 {
     struct stat st;
-    if (strcmp(path, "-") == 0) return true;
-    return stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode));
+    return stat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
+}
+
+bool adept_file_is_stream(const char *path)
+{
+    return strcmp(path, "-") == 0 || adept_file_is(path, S_IFCHR) || adept_file_is(path, S_IFIFO);
 }
 
 static int open_stream(const char *path)

@@ -11,12 +11,6 @@ static size_t min2(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Not tolower(): it follows the locale. */
-static int lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
-
 size_t adept_edit_distance(const char *a, const char *b)
 {
     size_t rows[3][MAX_WORD + 1];
@@ -30,9 +24,9 @@ size_t adept_edit_distance(const char *a, const char *b)
         const size_t *before = rows[(i + 2) % 3], *before2 = rows[(i + 1) % 3];
         now[0] = i;
         for (size_t j = 1; j <= m; j++) {
-            size_t replace = before[j - 1] + (lower(a[i - 1]) != lower(b[j - 1]));
+            size_t replace = before[j - 1] + (adept_lower(a[i - 1]) != adept_lower(b[j - 1]));
             now[j] = min2(replace, min2(before[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+            if (i > 1 && j > 1 && adept_lower(a[i - 1]) == adept_lower(b[j - 2]) && adept_lower(a[i - 2]) == adept_lower(b[j - 1]))
                 now[j] = min2(now[j], before2[j - 2] + 1);
         }
     }
@@ -51,7 +45,7 @@ bool adept_is_nearer(size_t *best_distance, const char *text, const char *name)
 
 static bool same_word(const char *a, const char *b)
 {
-    while (*a && lower(*a) == lower(*b))
+    while (*a && adept_lower(*a) == adept_lower(*b))
         a++, b++;
     return *a == *b;
 }

@@ -65,12 +65,6 @@ static bool is_silent(const char *word, size_t n)
     return false;
 }
 
-/* Lower case, not tolower(): it follows the locale. */
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static bool is_between(char c)
 {
     return c != '\0' && strchr(" -_(),./[", c);
@@ -88,7 +82,7 @@ static bool normalise(char out[NAME_SIZE], const char *text)
         char word[NAME_SIZE];
         size_t length = 0;
         for (; at < end && !is_between(*at); at++)
-            if (length < NAME_SIZE) word[length++] = lower(*at);
+            if (length < NAME_SIZE) word[length++] = adept_lower(*at);
         if (length > 0 && !is_silent(word, length)) {
             if (n + length + 1 >= NAME_SIZE) return false;
             if (n > 0) out[n++] = '-';

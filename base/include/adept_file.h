@@ -5,9 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 /** Read a whole file, at most max_bytes; malloc'ed, zero-terminated. @return ADEPT_E_INVALID naming the file. */
 adept_status adept_file_read(char **text, size_t *size, const char *path, size_t max_bytes, adept_error *err);
+/** Is there a file of that type (S_IFREG, S_IFDIR)? */
+bool adept_file_is(const char *path, mode_t type);
 /** Is it written to as it stands: "-" (standard output), a pipe, a device such as /dev/null? */
 bool adept_file_is_stream(const char *path);
 /** Write through a temporary file in the same folder, fsync and rename: the old content survives any failure; or to a stream. */

@@ -4,6 +4,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/** Lower case of ASCII. Not tolower(): that follows the locale. */
+static inline char adept_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 /** Name number `index` of a listing, NULL past the end. */
 typedef const char *(*adept_name_at)(size_t index);
 

@@ -171,19 +171,13 @@ typedef struct maker {
 
 /* ---------------------------------------------------------------- model files ------------------------------------ */
 
-static bool is_a(mode_t type, const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
-}
-
 /* Where names are looked up: `wanted`, else the folder of the bundled models. @param out  in the arena; NULL: there is none */
 static adept_status find_folder(const char **out, adept_arena *arena, const char *wanted, adept_error *err)
 {
     char bundled[ADEPT_MODULE_PATH_BYTES];
 
     *out = NULL;
-    if (wanted && !is_a(S_IFDIR, wanted))
+    if (wanted && !adept_file_is(wanted, S_IFDIR))
         return adept_error_set(err, ADEPT_E_INVALID, "--models %s: not a folder", wanted);
     if (!wanted && !adept_models_folder(bundled)) return ADEPT_OK;
     *out = adept_arena_strdup(arena, wanted ? wanted : bundled);
@@ -199,10 +193,10 @@ static adept_status find_model(const char **out, adept_arena *arena, const adept
     int csv_folder = slash ? (int)(slash + 1 - m->file) : 0;
 
     *out = adept_arena_printf(arena, "%.*s%s", csv_folder, m->file, m->model);
-    if (is_a(S_IFREG, *out)) return ADEPT_OK;
+    if (adept_file_is(*out, S_IFREG)) return ADEPT_OK;
     if (folder && adept_models_find(path, folder, m->model)) *out = adept_arena_strdup(arena, path);
     if (adept_arena_failed(arena)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    if (is_a(S_IFREG, *out)) return ADEPT_OK;
+    if (adept_file_is(*out, S_IFREG)) return ADEPT_OK;
     if (!folder)
         return adept_row_fail(m, "model", err, "'%.200s' is no file relative to the CSV; for a name, give --models DIR",
                               m->model);

@@ -1,5 +1,6 @@
 /** @file model_files.c  Bundled models by name. Calls: nothing. */
 #include "adept_import.h"
+#include "adept_file.h"
 #include "nearest.h"
 #include <dirent.h>
 #include <errno.h>
@@ -10,12 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static bool is_a(mode_t type, const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
-}
 
 /* Folders relative to the program's own: the source tree its build lies in, the tree it is installed in. */
 static bool beside_program(char folder[ADEPT_MODULE_PATH_BYTES])
@@ -28,7 +23,7 @@ static bool beside_program(char folder[ADEPT_MODULE_PATH_BYTES])
     program[n] = '\0';
     const char *own = dirname(program);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (snprintf(place, sizeof place, "%s/%s", own, places[i]) < (int)sizeof place && is_a(S_IFDIR, place))
+        if (snprintf(place, sizeof place, "%s/%s", own, places[i]) < (int)sizeof place && adept_file_is(place, S_IFDIR))
             return realpath(place, folder) != NULL; /* PATH_MAX bytes at most, as there are */
     return false;
 }
@@ -39,7 +34,7 @@ bool adept_models_folder(char folder[ADEPT_MODULE_PATH_BYTES])
 
     if (beside_program(folder)) return true;
     for (size_t i = 0; i < sizeof built / sizeof *built; i++)
-        if (built[i][0] && is_a(S_IFDIR, built[i]))
+        if (built[i][0] && adept_file_is(built[i], S_IFDIR))
             return snprintf(folder, ADEPT_MODULE_PATH_BYTES, "%s", built[i]) < ADEPT_MODULE_PATH_BYTES;
     return false;
 }
@@ -52,7 +47,7 @@ bool adept_models_find(char path[ADEPT_MODULE_PATH_BYTES], const char *folder, c
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (snprintf(path, ADEPT_MODULE_PATH_BYTES, "%s%s%s%s", folder, between, name, endings[i]) <
                 ADEPT_MODULE_PATH_BYTES &&
-            is_a(S_IFREG, path))
+            adept_file_is(path, S_IFREG))
             return true;
     return false;
 }
