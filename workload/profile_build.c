@@ -298,57 +298,58 @@ static adept_status describe_config(adept_profile *p, const adept_interp *in)
     return ADEPT_OK;
 }
 
-static bool add_warning(adept_profile *p, const char *text)
+/* Of what no single operator tells. */
+static adept_status warn_of_run(builder *b)
 {
-    const char **warnings = adept_arena_array(p->arena, p->n_warnings + 1, sizeof *warnings);
-    const char *copy = adept_arena_strdup(p->arena, text);
-    if (!warnings || !copy) return false;
-    for (size_t i = 0; i < p->n_warnings; i++)
-        warnings[i] = p->warnings[i];
-    warnings[p->n_warnings++] = copy;
-    p->warnings = warnings;
-    return true;
-}
-
-static bool warn(builder *b)
-{
-    adept_profile *p = b->profile;
-    for (size_t i = 0; i < b->in.n_unsupported; i++) {
-        const adept_unsupported *u = &b->in.unsupported[i];
-        char line[800];
-        snprintf(line, sizeof line,
-                 "operator %.100s (%lld time%s, first in %.100s) is not known: counted as an elementwise operator, its "
-                 "real cost is unknown; results assumed: %.400s",
-                 u->op, (long long)u->count, u->count == 1 ? "" : "s", u->path[0] ? u->path : "the model itself", u->reason);
-        if (!add_warning(p, line)) return false;
-    }
-    for (size_t i = 0; i < b->in.n_warnings; i++)
-        if (!add_warning(p, b->in.warnings[i])) return false;
-    char text[400];
-    const adept_run_state *run = &b->in.run;
+    adept_interp *in = &b->in;
+    const adept_profile *p = b->profile;
+    const adept_run_state *run = &in->run;
+    const char *optimizer = in->config->optimizer;
     char share[80] = "all elements are taken (--assume-fraction F takes a share)";
+    adept_status status = ADEPT_OK;
     if (run->assumed.fraction_known)
         snprintf(share, sizeof share, "%g of the elements, as --assume-fraction says", run->assumed.fraction);
-    snprintf(text, sizeof text, "%lld result%s whose size depends on data: %s", (long long)run->n_chosen,
-             run->n_chosen == 1 ? "" : "s", share);
-    if (run->n_chosen && !add_warning(p, text)) return false;
-    snprintf(text, sizeof text, "%d eager attention%s counted as fused kernels, as --attention fused asks", b->in.n_fused,
-             b->in.n_fused == 1 ? "" : "s");
-    if (b->in.n_fused && !add_warning(p, text)) return false;
-    snprintf(text, sizeof text,
-             "%d causal attention%s: FLOPs are counted in full, times are of kernels that skip the masked half",
-             b->n_causal, b->n_causal == 1 ? "" : "s");
-    if (b->n_causal && !add_warning(p, text)) return false;
-    const adept_workload_config *c = b->in.config;
-    bool asks = c->optimizer && strcmp(c->optimizer, "none") != 0;
-    if (p->mode != ADEPT_MODE_TRAIN && asks && !add_warning(p, "the optimizer is not counted: the mode is not train"))
-        return false;
-    if (p->mode == ADEPT_MODE_INFER && p->grad_accum > 1 &&
-        !add_warning(p, "inference accumulates no gradients: the passes are counted as one step"))
-        return false;
-    if (p->mode != ADEPT_MODE_INFER && p->trainable_params == 0)
-        return add_warning(p, "no parameter requires a gradient: the backward pass and the optimizer are empty");
-    return true;
+    if (run->n_chosen)
+        status = adept_interp_warn(in, "%lld result%s whose size depends on data: %s", (long long)run->n_chosen,
+                                   run->n_chosen == 1 ? "" : "s", share);
+    if (!status && in->n_fused)
+        status = adept_interp_warn(in, "%d eager attention%s counted as fused kernels, as --attention fused asks",
+                                   in->n_fused, in->n_fused == 1 ? "" : "s");
+    if (!status && b->n_causal)
+        status = adept_interp_warn(
+            in, "%d causal attention%s: FLOPs are counted in full, times are of kernels that skip the masked half",
+            b->n_causal, b->n_causal == 1 ? "" : "s");
+    if (!status && p->mode != ADEPT_MODE_TRAIN && optimizer && strcmp(optimizer, "none") != 0)
+        status = adept_interp_warn(in, "the optimizer is not counted: the mode is not train");
+    if (!status && p->mode == ADEPT_MODE_INFER && p->grad_accum > 1)
+        status = adept_interp_warn(in, "inference accumulates no gradients: the passes are counted as one step");
+    if (!status && p->mode != ADEPT_MODE_INFER && p->trainable_params == 0)
+        status = adept_interp_warn(in, "no parameter requires a gradient: the backward pass and the optimizer are empty");
+    return status;
+}
+
+static const char *unsupported_text(adept_arena *arena, const adept_unsupported *u)
+{
+    return adept_arena_printf(arena,
+                              "operator %.100s (%lld time%s, first in %.100s) is not known: counted as an elementwise "
+                              "operator, its real cost is unknown; results assumed: %.400s",
+                              u->op, (long long)u->count, u->count == 1 ? "" : "s",
+                              u->path[0] ? u->path : "the model itself", u->reason);
+}
+
+static adept_status list_warnings(builder *b)
+{
+    adept_profile *p = b->profile;
+    const adept_interp *in = &b->in;
+    adept_status status = warn_of_run(b);
+    if (status) return status;
+    const char **warnings = adept_arena_array(p->arena, in->n_unsupported + in->n_warnings + 1, sizeof *warnings);
+    for (size_t i = 0; warnings && i < in->n_unsupported; i++)
+        warnings[p->n_warnings++] = unsupported_text(p->arena, &in->unsupported[i]);
+    for (size_t i = 0; warnings && i < in->n_warnings; i++)
+        warnings[p->n_warnings++] = adept_arena_strdup(p->arena, in->warnings[i]);
+    p->warnings = warnings;
+    return adept_arena_failed(p->arena) ? no_room(b) : ADEPT_OK;
 }
 
 static adept_status list_modules(builder *b)
@@ -404,7 +405,7 @@ static adept_status build(builder *b)
         status = adept_alive_peak(in, &p->activations_bytes);
         p->temporary_bytes = 0;
     }
-    if (!status && !warn(b)) status = no_room(b);
+    if (!status) status = list_warnings(b);
     if (!status) adept_profile_summarise(p);
     return status;
 }

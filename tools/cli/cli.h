@@ -124,9 +124,9 @@ adept_status adept_command_run(const adept_command *command, adept_cli *cli, int
 /** The commands' table, ends with NULL. */
 extern const adept_command *const adept_commands[];
 
-/** The error for memory that is out. */
 /** Is what -o writes on standard output, where nothing else may stand then? `output` may be NULL. */
 bool adept_cli_prints(const char *output);
+/** The error for memory that is out. */
 adept_status adept_cli_no_memory(adept_cli *cli);
 
 #endif
