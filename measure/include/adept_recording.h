@@ -1,0 +1,101 @@
+/** @file adept_recording.h  Sensors sampled over time: joules, watts and seconds of a run and of the regions inside it.
+ *  Calls: sensors, clock. */
+#ifndef ADEPT_RECORDING_H
+#define ADEPT_RECORDING_H
+#include "adept_sensor.h"
+#include <stdint.h>
+#include <stdio.h>
+
+/** One sample as it is kept: what the sensor said, and the energy since the recording began. */
+typedef struct adept_sample {
+    double time_s;   /* by adept_clock_s() */
+    double energy_j; /* since the first sample of this sensor */
+    double power_w;  /* as read; without a power reading the mean since the sample before; NAN for the first then */
+} adept_sample;
+
+/** What a sensor measured between two times. NAN where it is not known. */
+typedef struct adept_energy {
+    double energy_j;
+    double low_j, high_j;   /* the energy lies between them as far as reading in steps goes; the device's own accuracy is not in it */
+    double avg_power_w;
+    double peak_power_w;    /* of the samples */
+    double check_j;         /* trapezoid of the power readings, where energy_j comes of a counter and there is power as well */
+    double at_least_j;      /* where energy_j is not known: what was measured until then */
+    bool by_counter;        /* energy_j comes of a counter, else of the trapezoid rule */
+} adept_energy;
+
+typedef struct adept_gauge_range {
+    double mean, least, most; /* the mean is over time; NAN: never read */
+} adept_gauge_range;
+
+/** One sensor of a recording. */
+typedef struct adept_track {
+    const adept_sensor *sensor; /* names, component, source */
+    const adept_sample *samples;
+    size_t n_samples;
+    size_t n_readings, n_silent; /* how often it was asked, and how often it did not say */
+    double read_s;               /* time that the readings took, all of them */
+    const char *lost;            /* why its energy is not known: "gone after 3.2 s: ..."; NULL: it is */
+    adept_gauge_range gauges[ADEPT_MOST_GAUGES];
+} adept_track;
+
+/** A part of a run: "step", entered and left, perhaps several times and inside others. */
+typedef struct adept_region {
+    const char *name;
+    double begin_s, end_s; /* by adept_clock_s(); end_s NAN: it was not left before the recording ended, which stands for it */
+} adept_region;
+
+typedef struct adept_recording adept_recording;
+
+typedef struct adept_recording_options {
+    double period_s;                       /* between two readings of a sensor; 0: ADEPT_PERIOD_S */
+    adept_sensor_settings settings;
+    const adept_sensor_kind *const *kinds; /* NULL: adept_sensor_kinds() */
+    const char *const *devices;            /* as for adept_sensors_find() */
+    size_t n_devices;
+    FILE *journal; /* every sample is written to it as it comes (adept_journal.h); NULL: none. Not closed */
+} adept_recording_options;
+
+#define ADEPT_PERIOD_S 0.1
+#define ADEPT_SHORTEST_PERIOD_S 1e-4
+
+/**
+ * Find the sensors, read each once, and go on reading them in threads: one for all that are quick, one for each slow one.
+ * A machine without a sensor is no error: the recording then has times and notes.
+ * @param out  stop and free it; set only on ADEPT_OK
+ * @return ADEPT_E_NOMEM; ADEPT_E_INTERNAL: no thread could be started
+ */
+adept_status adept_recording_start(adept_recording **out, const adept_recording_options *options, adept_error *err);
+/** Read each sensor a last time, end the threads and join them. Nothing happens the second time. */
+void adept_recording_stop(adept_recording *recording);
+void adept_recording_free(adept_recording *recording);
+
+/** Enter a region. Thread-safe. @return its number for adept_recording_leave(); SIZE_MAX when memory is out */
+size_t adept_recording_enter(adept_recording *recording, const char *name);
+/** Leave it. Thread-safe. A number that is none, or that was left, is ignored. */
+void adept_recording_leave(adept_recording *recording, size_t region);
+/** A region whose times are known already. Thread-safe. @return as adept_recording_enter() */
+size_t adept_recording_add_region(adept_recording *recording, const char *name, double begin_s, double end_s);
+
+/* What follows is for a recording that has been stopped. */
+
+double adept_recording_begin_s(const adept_recording *recording);
+double adept_recording_end_s(const adept_recording *recording);
+size_t adept_recording_tracks(const adept_recording *recording);
+const adept_track *adept_recording_track(const adept_recording *recording, size_t i);
+const adept_sensor_note *adept_recording_notes(const adept_recording *recording, size_t *n);
+const adept_region *adept_recording_regions(const adept_recording *recording, size_t *n);
+
+/**
+ * The energy of a sensor between two times. Between samples, energy is taken to flow evenly (a counter) or as the
+ * trapezoid has it (power); low_j and high_j are what the samples around each end allow.
+ */
+adept_energy adept_track_energy(const adept_track *track, double begin_s, double end_s);
+
+/** The energy of a sensor so far, while the recording runs. Thread-safe. NAN: not known */
+double adept_recording_energy_now(adept_recording *recording, size_t sensor);
+
+/** Is the track part of the total: cpu, dram and gpu, and of these what is no part of another? */
+bool adept_track_is_summed(const adept_recording *recording, size_t i);
+
+#endif

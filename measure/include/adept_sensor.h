@@ -1,0 +1,155 @@
+/** @file adept_sensor.h  What can be read for energy or power: a sensor is one number of one device. Each kind of sensor is
+ *  one file sensor_NAME.c that defines adept_sensor_kind_NAME. Calls: adept_error. */
+#ifndef ADEPT_SENSOR_H
+#define ADEPT_SENSOR_H
+#include "adept_error.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* X(name, word) of what a sensor sees. Numbers are not published, words are. */
+#define ADEPT_COMPONENT_LIST(X)                                                               \
+    X(CPU, "cpu")         /* a package: cores, caches, memory controller */                   \
+    X(CORES, "cores")     /* of a package, and so part of it */                               \
+    X(UNCORE, "uncore")   /* likewise: the graphics unit of a client's package */             \
+    X(DRAM, "dram")       /* the memory of a package, or of the machine */                    \
+    X(GPU, "gpu")         /* a board */                                                       \
+    X(PSYS, "psys")       /* the platform as a package sees it: itself, memory, chipset */    \
+    X(NODE, "node")       /* the whole machine, from a meter or its controller */             \
+    X(BATTERY, "battery") /* what a laptop draws while it is unplugged */
+
+typedef enum adept_component {
+#define X(name, word) ADEPT_COMPONENT_##name,
+    ADEPT_COMPONENT_LIST(X)
+#undef X
+        ADEPT_COMPONENTS
+} adept_component;
+
+/** "cpu"; NULL behind the last. */
+const char *adept_component_name(size_t component);
+
+/** What else a sensor reads, for the record: "sm_clock_hz". Its mean, least and most are reported. */
+typedef struct adept_gauge {
+    const char *name; /* with its unit; constant. NULL: no more */
+} adept_gauge;
+#define ADEPT_MOST_GAUGES 8
+
+/** One reading. NAN: this time the device did not say. */
+typedef struct adept_reading {
+    double time_s;   /* when, by adept_clock_s(). The sampler sets it around read(); a sensor that knows better overwrites it */
+    double energy_j; /* a counter since some moment; only differences mean anything */
+    double power_w;  /* now */
+    double gauges[ADEPT_MOST_GAUGES];
+} adept_reading;
+
+typedef struct adept_sensor adept_sensor;
+typedef struct adept_sensor_search adept_sensor_search;
+
+/** A kind of sensors: a row of the table that CMake makes of the files sensor_*.c. */
+typedef struct adept_sensor_kind {
+    const char *name; /* "powercap" */
+    const char *what; /* one line: what it reads and where it exists */
+    /**
+     * Look for devices: adept_sensor_add() for each that answers, adept_sensor_missing() for each that is there and does
+     * not, or that people expect and is absent. No failure but of memory, which the search keeps.
+     */
+    void (*find)(adept_sensor_search *search);
+    /**
+     * Read once. Called by one thread at a time for one sensor, by several for several. `reading` has NAN everywhere but
+     * in time_s.
+     * @return ADEPT_OK, also where the device did not say this time; ADEPT_E_IO: the device is gone, and nothing is read again
+     */
+    adept_status (*read)(adept_sensor *sensor, adept_reading *reading, adept_error *err);
+    void (*close)(adept_sensor *sensor); /* frees `state`, also of a sensor that was never read; NULL: there is none */
+} adept_sensor_kind;
+
+/** What find() fills; all but name, component and kind may stay zero. */
+struct adept_sensor {
+    const adept_sensor_kind *kind;
+    void *state;      /* the kind's own */
+    char name[64];    /* "cpu-0": unique; what --devices selects, and a column's title */
+    char device[96];  /* what it is: "NVIDIA A100-SXM4-40GB" */
+    char source[192]; /* what is read: "/sys/class/powercap/intel-rapl:0/energy_uj", "nvmlDeviceGetTotalEnergyConsumption" */
+    adept_component component;
+    bool is_estimated; /* computed by a model, not measured */
+    bool is_slow;      /* one read may take more than a millisecond: it gets a thread of its own */
+    double range_j;    /* the counter starts again at 0 when it reaches this; 0: never */
+    double most_power_w; /* no such device draws more; tells that a counter may have started again twice. 0: not known */
+    double resolution_j; /* the counter's smallest step; 0: not known */
+    double refresh_s;    /* how often the device makes a new number; 0: not known, or at once */
+    double accuracy;     /* of its number, a share: 0.05; 0: nobody states it */
+    adept_gauge gauges[ADEPT_MOST_GAUGES];
+};
+
+/** A meter at a URL: node power, or whatever `component` says. */
+typedef struct adept_meter {
+    const char *url;     /* http, https, file */
+    const char *pointer; /* RFC 6901, "/sensor_descr/0/power": where the number is */
+    const char *unit;    /* W, kW, mW, J, kJ, Wh, kWh: of power or of an energy counter */
+    const char *name;    /* of the sensor */
+    adept_component component;
+} adept_meter;
+
+/** How the DRAM model reads its tables (docs/MEASURE.md). Zero: as the thesis prints it, with our choices where it is silent. */
+typedef struct adept_dram_options {
+    bool ea2p_tiers;      /* tiers of EA2P's source instead of the thesis's */
+    bool process_usage;   /* memory of the process tree below `pid` instead of the machine's */
+    bool all_slots;       /* empty slots draw as well, as EA2P's source has it */
+    double ddr5_factor;   /* 0: 1 */
+    const char *dimms;    /* "8x64GB DDR4": instead of the machine's SMBIOS table; NULL: read that */
+} adept_dram_options;
+
+/** Where and how to look. All texts are borrowed and outlive the sensors. */
+typedef struct adept_sensor_settings {
+    const char *sysroot; /* stands in front of every path below /sys, /proc and /dev; "" or NULL: nothing */
+    const adept_meter *meters;
+    size_t n_meters;
+    adept_dram_options dram;
+    int pid; /* of the command; 0: not known */
+} adept_sensor_settings;
+
+/** Something that was looked for and is no sensor. */
+typedef struct adept_sensor_note {
+    char name[64];  /* "powercap", "gpu-1" */
+    char why[256];  /* "permission denied: /sys/class/powercap/intel-rapl:0/energy_uj" */
+    char help[256]; /* what would help: "run as root, or: chmod a+r ..."; "": nothing known */
+} adept_sensor_note;
+
+struct adept_sensor_search {
+    adept_sensor_settings settings;
+    adept_sensor **sensors; /* each malloc'ed, so that its address stays */
+    size_t n_sensors, sensor_capacity;
+    adept_sensor_note *notes;
+    size_t n_notes, note_capacity;
+    bool failed; /* memory was out */
+};
+
+/** One more sensor, all zero but kind and name; NULL when memory is out, and the search has `failed`. */
+adept_sensor *adept_sensor_add(adept_sensor_search *search, const adept_sensor_kind *kind, const char *name_format, ...)
+    ADEPT_PRINTF(3, 4);
+/** One more note. */
+void adept_sensor_missing(adept_sensor_search *search, const char *name, const char *help, const char *why_format, ...)
+    ADEPT_PRINTF(4, 5);
+
+/** A path below the search's root, malloc'ed; NULL when memory is out. "/sys/..." */
+char *adept_sensor_path(const adept_sensor_settings *settings, const char *format, ...) ADEPT_PRINTF(2, 3);
+/** Read a small text file (of /sys, /proc) at once, without its last newline. @return false, and errno, if it cannot */
+bool adept_sensor_text(char *text, size_t size, const char *path);
+/** The same as a number. @return false, and errno (EINVAL: no number) */
+bool adept_sensor_number(double *number, const char *path);
+
+/** The kinds, in the order of their names; ends with NULL. Network sensors are those of adept_sensor_kinds_network(). */
+const adept_sensor_kind *const *adept_sensor_kinds(void);
+
+/**
+ * Look for everything that some kinds know.
+ * @param kinds    ends with NULL
+ * @param devices  only sensors whose name, kind or component is among these words, or whose name begins with one and
+ *                 '-'; NULL: all. A word that selects nothing is a note
+ * @return ADEPT_E_NOMEM only
+ */
+adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_kind *const *kinds,
+                                const char *const *devices, size_t n_devices, adept_error *err);
+/** Close the sensors and free what the search holds. */
+void adept_sensors_close(adept_sensor_search *search);
+
+#endif

@@ -1,0 +1,165 @@
+/** @file sensors.c  Looking for sensors, and what their files share: paths below a root, small files read at once. */
+#include "adept_grow.h"
+#include "adept_number.h"
+#include "adept_sensor.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *adept_component_name(size_t component)
+{
+    static const char *const names[] = {
+#define X(name, word) word,
+        ADEPT_COMPONENT_LIST(X)
+#undef X
+    };
+    return component < ADEPT_COMPONENTS ? names[component] : NULL;
+}
+
+/* ---------------------------------------------------------------- what a search finds ---------------------------- */
+
+adept_sensor *adept_sensor_add(adept_sensor_search *search, const adept_sensor_kind *kind, const char *name_format, ...)
+{
+    adept_sensor **list = adept_grow(search->sensors, &search->sensor_capacity, search->n_sensors + 1, sizeof *list);
+    adept_sensor *sensor = calloc(1, sizeof *sensor);
+    va_list words;
+
+    if (list) search->sensors = list;
+    if (!list || !sensor) {
+        free(sensor);
+        search->failed = true;
+        return NULL;
+    }
+    sensor->kind = kind;
+    va_start(words, name_format);
+    vsnprintf(sensor->name, sizeof sensor->name, name_format, words);
+    va_end(words);
+    return search->sensors[search->n_sensors++] = sensor;
+}
+
+void adept_sensor_missing(adept_sensor_search *search, const char *name, const char *help, const char *why_format, ...)
+{
+    adept_sensor_note *notes = adept_grow(search->notes, &search->note_capacity, search->n_notes + 1, sizeof *notes);
+    va_list words;
+
+    if (!notes) {
+        search->failed = true;
+        return;
+    }
+    search->notes = notes;
+    adept_sensor_note *note = &notes[search->n_notes++];
+    snprintf(note->name, sizeof note->name, "%s", name);
+    snprintf(note->help, sizeof note->help, "%s", help);
+    va_start(words, why_format);
+    vsnprintf(note->why, sizeof note->why, why_format, words);
+    va_end(words);
+}
+
+static void close_sensor(adept_sensor *sensor)
+{
+    if (sensor->kind->close) sensor->kind->close(sensor);
+    free(sensor);
+}
+
+static bool is_called(const adept_sensor *sensor, const char *word)
+{
+    size_t length = strlen(word);
+
+    return strcmp(sensor->name, word) == 0 || strcmp(sensor->kind->name, word) == 0 ||
+           strcmp(adept_component_name(sensor->component), word) == 0 ||
+           (strncmp(sensor->name, word, length) == 0 && sensor->name[length] == '-');
+}
+
+/* Keep the sensors that some word selects; note words that select none. */
+static void select_devices(adept_sensor_search *search, const char *const *devices, size_t n_devices)
+{
+    size_t kept = 0;
+
+    for (size_t w = 0; w < n_devices; w++) {
+        bool found = false;
+        for (size_t i = 0; i < search->n_sensors; i++)
+            found = found || is_called(search->sensors[i], devices[w]);
+        if (!found)
+            adept_sensor_missing(search, devices[w], "`adept measure --list` shows what there is", "no sensor is called so");
+    }
+    for (size_t i = 0; i < search->n_sensors; i++) {
+        bool wanted = n_devices == 0;
+        for (size_t w = 0; w < n_devices; w++)
+            wanted = wanted || is_called(search->sensors[i], devices[w]);
+        if (wanted)
+            search->sensors[kept++] = search->sensors[i];
+        else
+            close_sensor(search->sensors[i]);
+    }
+    search->n_sensors = kept;
+}
+
+adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_kind *const *kinds,
+                                const char *const *devices, size_t n_devices, adept_error *err)
+{
+    for (; *kinds; kinds++)
+        (*kinds)->find(search);
+    select_devices(search, devices, n_devices);
+    if (!search->failed) return ADEPT_OK;
+    adept_sensors_close(search);
+    return adept_no_memory(err, "sensors");
+}
+
+void adept_sensors_close(adept_sensor_search *search)
+{
+    for (size_t i = 0; i < search->n_sensors; i++)
+        close_sensor(search->sensors[i]);
+    free(search->sensors);
+    free(search->notes);
+    *search = (adept_sensor_search){.settings = search->settings};
+}
+
+/* ---------------------------------------------------------------- small files ------------------------------------ */
+
+char *adept_sensor_path(const adept_sensor_settings *settings, const char *format, ...)
+{
+    adept_buffer path = {0};
+    char *below = NULL;
+    va_list words;
+
+    va_start(words, format);
+    int length = vasprintf(&below, format, words);
+    va_end(words);
+    if (length < 0) return NULL;
+    if (settings->sysroot) adept_buffer_text(&path, settings->sysroot);
+    adept_buffer_text(&path, below);
+    free(below);
+    return adept_buffer_take(&path);
+}
+
+bool adept_sensor_text(char *text, size_t size, const char *path)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+
+    if (file < 0) return false;
+    do
+        n = read(file, text, size - 1);
+    while (n < 0 && errno == EINTR);
+    int saved = errno;
+    close(file);
+    errno = saved;
+    if (n < 0) return false;
+    text[n] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return true;
+}
+
+bool adept_sensor_number(double *number, const char *path)
+{
+    char text[64];
+
+    if (!adept_sensor_text(text, sizeof text, path)) return false;
+    if (adept_number_parse(number, text)) return true;
+    errno = EINVAL;
+    return false;
+}
