@@ -19,7 +19,7 @@ typedef struct adept_energy {
     double low_j, high_j;   /* the energy lies between them as far as reading in steps goes; the device's own accuracy is not in it */
     double avg_power_w;
     double peak_power_w;    /* of the samples */
-    double check_j;         /* trapezoid of the power readings, where energy_j comes of a counter and there is power as well */
+    double check_j;         /* the track's, where the times cover all its samples */
     double at_least_j;      /* where energy_j is not known: what was measured until then */
     bool by_counter;        /* energy_j comes of a counter, else of the trapezoid rule */
 } adept_energy;
@@ -35,6 +35,9 @@ typedef struct adept_track {
     size_t n_samples;
     size_t n_readings, n_silent; /* how often it was asked, and how often it did not say */
     double read_s;               /* time that the readings took, all of them */
+    double refresh_s;            /* the longest time for which a counter was seen to stay the same */
+    bool by_counter;             /* its energy comes of a counter, else of the trapezoid rule */
+    double check_j;              /* trapezoid of the power over all samples, where a counter was read beside it; else NAN */
     const char *lost;            /* why its energy is not known: "gone after 3.2 s: ..."; NULL: it is */
     adept_gauge_range gauges[ADEPT_MOST_GAUGES];
 } adept_track;
@@ -53,7 +56,7 @@ typedef struct adept_recording_options {
     const adept_sensor_kind *const *kinds; /* NULL: adept_sensor_kinds() */
     const char *const *devices;            /* as for adept_sensors_find() */
     size_t n_devices;
-    FILE *journal; /* every sample is written to it as it comes (adept_journal.h); NULL: none. Not closed */
+    FILE *journal; /* every sample is written to it as it comes (docs/MEASURE.md); NULL: none. Not closed */
 } adept_recording_options;
 
 #define ADEPT_PERIOD_S 0.1
@@ -74,13 +77,17 @@ void adept_recording_free(adept_recording *recording);
 size_t adept_recording_enter(adept_recording *recording, const char *name);
 /** Leave it. Thread-safe. A number that is none, or that was left, is ignored. */
 void adept_recording_leave(adept_recording *recording, size_t region);
-/** A region whose times are known already. Thread-safe. @return as adept_recording_enter() */
+/** The same at a time that is known already. */
+void adept_recording_leave_at(adept_recording *recording, size_t region, double end_s);
+/** A region whose times are known already; end_s NAN: it is still to be left. Thread-safe. @return as
+ *  adept_recording_enter() */
 size_t adept_recording_add_region(adept_recording *recording, const char *name, double begin_s, double end_s);
 
 /* What follows is for a recording that has been stopped. */
 
 double adept_recording_begin_s(const adept_recording *recording);
 double adept_recording_end_s(const adept_recording *recording);
+double adept_recording_period_s(const adept_recording *recording);
 size_t adept_recording_tracks(const adept_recording *recording);
 const adept_track *adept_recording_track(const adept_recording *recording, size_t i);
 const adept_sensor_note *adept_recording_notes(const adept_recording *recording, size_t *n);
@@ -92,8 +99,15 @@ const adept_region *adept_recording_regions(const adept_recording *recording, si
  */
 adept_energy adept_track_energy(const adept_track *track, double begin_s, double end_s);
 
+/** What makes its number doubtful: silence, a counter and a power that disagree. @return false if nothing does */
+bool adept_track_warning(char *text, size_t size, const adept_track *track);
+
 /** The energy of a sensor so far, while the recording runs. Thread-safe. NAN: not known */
 double adept_recording_energy_now(adept_recording *recording, size_t sensor);
+
+/** What a journal holds, as a stopped recording; a last line that was not finished is left out, as a killed run leaves it.
+ *  @return ADEPT_E_INVALID naming file and line, ADEPT_E_NOMEM */
+adept_status adept_recording_read(adept_recording **out, const char *path, adept_error *err);
 
 /** Is the track part of the total: cpu, dram and gpu, and of these what is no part of another? */
 bool adept_track_is_summed(const adept_recording *recording, size_t i);

@@ -12,6 +12,7 @@
 typedef struct adept_cli {
     adept_error err;
     char *details; /* malloc'ed lines to print after the message, each ending in a newline; NULL if none */
+    int exit_code; /* of a program that a command ran, which is adept's own then; 0 else */
 } adept_cli;
 
 /* ---- options ---- */
@@ -86,6 +87,7 @@ typedef struct adept_arguments {
     const char *takes; /* "one MODEL or PROFILE" */
     size_t most;       /* const char *[most] at `at`; ADEPT_ANY_NUMBER: adept_words */
     size_t at;
+    bool end_options; /* from the first on, all is argument: a program and its own options */
 } adept_arguments;
 #define ADEPT_ANY_NUMBER SIZE_MAX
 

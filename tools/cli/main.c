@@ -115,5 +115,5 @@ int main(int argc, char **argv)
     if (status == ADEPT_OK) status = close_output(&cli);
     if (status != ADEPT_OK) print_error(&cli);
     free(cli.details);
-    return adept_status_exit_code(status);
+    return cli.exit_code ? cli.exit_code : adept_status_exit_code(status);
 }

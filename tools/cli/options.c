@@ -433,9 +433,10 @@ static adept_status parse(parser *p)
         char *word = *p->next++;
         if (!options_end && strcmp(word, "--") == 0)
             options_end = true;
-        else if (options_end || word[0] != '-' || word[1] == '\0')
+        else if (options_end || word[0] != '-' || word[1] == '\0') {
             status = take_argument(p, word);
-        else
+            options_end = options_end || p->command->arguments.end_options;
+        } else
             status = word[1] == '-' ? take_long(p, word) : take_short(p, word);
     }
     const adept_arguments *a = &p->command->arguments;

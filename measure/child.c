@@ -1,0 +1,124 @@
+/** @file child.c  A command, its signals, and the processes that outlive it. */
+#include "adept_child.h"
+#include "adept_clock.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static sigset_t watched(void)
+{
+    static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaddset(&set, signals[i]);
+    return set;
+}
+
+/* In the child: only what is allowed between fork and exec. What went wrong goes through the pipe. */
+static void become(const char *const *argv, const sigset_t *mask, int report)
+{
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp(argv[0], (char *const *)argv);
+    int why = errno;
+    ssize_t written = write(report, &why, sizeof why);
+    (void)written; /* nothing is left to tell it to */
+    _exit(why == ENOENT ? 127 : 126);
+}
+
+adept_status adept_child_start(adept_child *child, const char *const *argv, adept_error *err)
+{
+    sigset_t set = watched();
+    int report[2], why = 0;
+
+    *child = (adept_child){.pid = -1};
+    if (pipe2(report, O_CLOEXEC)) return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start %s: %s", argv[0], strerror(errno));
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the command leaves behind becomes ours to wait for */
+    sigprocmask(SIG_BLOCK, &set, &child->mask);
+    child->begin_s = adept_clock_s();
+    child->pid = fork();
+    if (child->pid == 0) become(argv, &child->mask, report[1]);
+    int failed = errno;
+    close(report[1]);
+    ssize_t n;
+    do
+        n = child->pid < 0 ? 0 : read(report[0], &why, sizeof why);
+    while (n < 0 && errno == EINTR);
+    close(report[0]);
+    if (child->pid > 0 && n != (ssize_t)sizeof why) return ADEPT_OK;
+    sigprocmask(SIG_SETMASK, &child->mask, NULL);
+    if (child->pid < 0) return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start %s: %s", argv[0], strerror(failed));
+    waitpid(child->pid, NULL, 0);
+    child->exit_status = why == ENOENT ? 127 : 126;
+    return adept_error_set(err, ADEPT_E_USAGE, "cannot run %s: %s", argv[0], strerror(why));
+}
+
+/* @return whether any process is left */
+static bool reap(adept_child *child)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        if (pid == child->pid) {
+            child->has_ended = true;
+            child->exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        }
+    return pid == 0;
+}
+
+static int next_signal(siginfo_t *info, double wait_s)
+{
+    sigset_t set = watched();
+    double whole_s = floor(wait_s);
+    struct timespec wait = {.tv_sec = (time_t)whole_s, .tv_nsec = (long)(1e9 * (wait_s - whole_s))};
+
+    return sigtimedwait(&set, info, &wait);
+}
+
+void adept_child_wait(adept_child *child, double tick_s, void (*tick)(void *data), void *data)
+{
+    while (reap(child) && !child->was_left) {
+        siginfo_t info;
+        int signal = next_signal(&info, tick_s);
+        if (signal < 0 && tick) tick(data);
+        if (signal <= 0 || signal == SIGCHLD) continue;
+        if (child->has_ended)
+            child->was_left = signal == SIGINT || signal == SIGTERM;
+        else if (info.si_code != SI_KERNEL)
+            kill(child->pid, signal);
+    }
+    child->end_s = adept_clock_s();
+    sigprocmask(SIG_SETMASK, &child->mask, NULL);
+}
+
+void adept_child_watch(adept_child *child, pid_t pid, double duration_s, double tick_s, void (*tick)(void *data), void *data)
+{
+    const double look_s = 0.02; /* how often it is asked whether the process still runs */
+    sigset_t set = watched();
+    double ticked_s = adept_clock_s();
+    bool goes_on = true;
+
+    *child = (adept_child){.begin_s = ticked_s, .exit_status = -1};
+    sigprocmask(SIG_BLOCK, &set, &child->mask);
+    while (goes_on) {
+        siginfo_t info;
+        double now_s = adept_clock_s(), left_s = child->begin_s + duration_s - now_s;
+        if (!(left_s > 0) || (pid > 0 && kill(pid, 0) && errno == ESRCH)) break;
+        int signal = next_signal(&info, fmin(left_s, pid > 0 ? look_s : tick_s));
+        if (tick && now_s - ticked_s >= tick_s) {
+            tick(data);
+            ticked_s = now_s;
+        }
+        goes_on = signal != SIGINT && signal != SIGTERM && signal != SIGHUP;
+    }
+    child->end_s = adept_clock_s();
+    sigprocmask(SIG_SETMASK, &child->mask, NULL);
+}

@@ -1,0 +1,48 @@
+/** @file adept_measured.h  What a stopped recording says: sums over components, statistics over regions, JSON.
+ *  Thread-safe. Calls: recording, json_writer. */
+#ifndef ADEPT_MEASURED_H
+#define ADEPT_MEASURED_H
+#include "adept_json_writer.h"
+#include "adept_recording.h"
+
+/** Of n values. */
+typedef struct adept_statistics {
+    size_t n;
+    double mean, sd;  /* sd with divisor n - 1; NAN of fewer than two */
+    double low, high; /* 95 % interval of the mean, by Student's t; NAN of fewer than two */
+    double least, most, total;
+} adept_statistics;
+
+/** NAN where any value is not known. */
+adept_statistics adept_statistics_of(const double *values, size_t n);
+
+/** Energy of all sensors of a component between two times; not known where one is lost, or where there is none.
+ *  @param component  ADEPT_COMPONENTS: the total, which is cpu, dram and gpu as far as there are sensors of them */
+adept_energy adept_measured_energy(const adept_recording *recording, adept_component component, double begin_s, double end_s);
+
+/** The visits of a region: how long, and joules of a component. */
+typedef struct adept_region_statistics {
+    adept_statistics time_s, energy_j;
+} adept_region_statistics;
+/** @return ADEPT_E_NOMEM */
+adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *recording, const char *region,
+                                   adept_component component, adept_error *err);
+/** Is it the first region of its name? */
+bool adept_region_is_first(const adept_recording *recording, size_t i);
+
+/** What a recording does not know of a run. NULL and NAN: not known. */
+typedef struct adept_measured_run {
+    const char *host, *started; /* "2026-11-23T04:25:24Z" */
+    const char *const *command; /* ends with NULL */
+    int exit_status;            /* 128 + the signal that ended it; -1: nothing was run */
+    double begin_s, end_s;      /* of the command */
+    int rank;                   /* of MPI; -1: none */
+    bool with_samples;
+    const char *repeated; /* the region that is one repeat; NULL: none were made */
+} adept_measured_run;
+
+/** The object that docs/MEASURE.md describes. */
+adept_status adept_measured_write(adept_json_writer *w, const adept_recording *recording, const adept_measured_run *run,
+                                  adept_error *err);
+
+#endif

@@ -1,0 +1,288 @@
+/** @file measured.c  Sums over sensors, and the JSON of a recording. */
+#include "adept_measured.h"
+#include "measured.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- statistics -------------------------------------- */
+
+/* Student's t that 95 % lie within: tables for few degrees of freedom, Cornish and Fisher's expansion (to 1e-3) for more. */
+static double student(size_t degrees)
+{
+    static const double few[] = {NAN, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706};
+    const double z = 1.959964, n = (double)degrees;
+
+    if (degrees < sizeof few / sizeof *few) return few[degrees];
+    return z + (pow(z, 3) + z) / (4 * n) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * n * n) +
+           (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * n * n * n);
+}
+
+adept_statistics adept_statistics_of(const double *values, size_t n)
+{
+    adept_statistics s = {.n = n, .mean = NAN, .sd = NAN, .low = NAN, .high = NAN, .least = NAN, .most = NAN};
+    double squares = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        s.total += values[i];
+        s.least = fmin(s.least, values[i]);
+        s.most = fmax(s.most, values[i]);
+    }
+    if (n == 0) s.total = NAN;
+    if (isnan(s.total)) s.least = s.most = NAN;
+    s.mean = s.total / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (values[i] - s.mean) * (values[i] - s.mean);
+    if (n < 2) return s;
+    s.sd = sqrt(squares / (double)(n - 1));
+    double half = student(n - 1) * s.sd / sqrt((double)n);
+    s.low = s.mean - half;
+    s.high = s.mean + half;
+    return s;
+}
+
+/* ---------------------------------------------------------------- sums -------------------------------------------- */
+
+static bool is_of(const adept_recording *r, size_t i, adept_component component)
+{
+    if (component == ADEPT_COMPONENTS) return adept_track_is_summed(r, i);
+    return adept_recording_track(r, i)->sensor->component == component;
+}
+
+static void add(double *sum, double more)
+{
+    *sum = isnan(*sum) ? more : *sum + more;
+}
+
+adept_energy adept_measured_energy(const adept_recording *r, adept_component component, double begin_s, double end_s)
+{
+    adept_energy sum = {.energy_j = NAN, .low_j = NAN, .high_j = NAN, .avg_power_w = NAN, .peak_power_w = NAN,
+                        .check_j = NAN, .at_least_j = NAN};
+    bool is_known = true;
+
+    for (size_t i = 0; i < adept_recording_tracks(r); i++) {
+        if (!is_of(r, i, component)) continue;
+        adept_energy e = adept_track_energy(adept_recording_track(r, i), begin_s, end_s);
+        is_known = is_known && !isnan(e.energy_j);
+        add(&sum.energy_j, e.energy_j);
+        add(&sum.low_j, e.low_j);
+        add(&sum.high_j, e.high_j);
+    }
+    if (!is_known) sum.energy_j = sum.low_j = sum.high_j = NAN;
+    if (end_s > begin_s) sum.avg_power_w = sum.energy_j / (end_s - begin_s);
+    return sum;
+}
+
+bool adept_region_is_first(const adept_recording *r, size_t i)
+{
+    size_t n;
+    const adept_region *regions = adept_recording_regions(r, &n);
+
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(regions[k].name, regions[i].name) == 0) return false;
+    return true;
+}
+
+adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *r, const char *region,
+                                   adept_component component, adept_error *err)
+{
+    size_t n, visits = 0;
+    const adept_region *regions = adept_recording_regions(r, &n);
+    double *times_s = calloc(n + 1, sizeof *times_s), *energies_j = calloc(n + 1, sizeof *energies_j);
+
+    for (size_t i = 0; times_s && energies_j && i < n; i++) {
+        if (strcmp(regions[i].name, region) != 0) continue;
+        times_s[visits] = regions[i].end_s - regions[i].begin_s;
+        energies_j[visits++] = adept_measured_energy(r, component, regions[i].begin_s, regions[i].end_s).energy_j;
+    }
+    if (times_s && energies_j)
+        *out = (adept_region_statistics){adept_statistics_of(times_s, visits), adept_statistics_of(energies_j, visits)};
+    adept_status status = times_s && energies_j ? ADEPT_OK : adept_no_memory(err, "regions");
+    free(times_s);
+    free(energies_j);
+    return status;
+}
+
+/* ---------------------------------------------------------------- JSON -------------------------------------------- */
+
+void adept_measured_sensor(adept_json_writer *w, const adept_sensor *s)
+{
+    adept_json_put_string(w, "name", s->name);
+    adept_json_put_string(w, "component", adept_component_name(s->component));
+    adept_json_put_known(w, "device", s->device);
+    adept_json_put_known(w, "source", s->source);
+    adept_json_put_string(w, "origin", s->is_estimated ? "estimated" : "measured");
+    adept_json_put_number(w, "accuracy", s->accuracy > 0 ? s->accuracy : NAN);
+}
+
+void adept_measured_missing(adept_json_writer *w, const adept_recording *r)
+{
+    size_t n;
+    const adept_sensor_note *notes = adept_recording_notes(r, &n);
+
+    adept_json_begin_array(w, "missing");
+    for (size_t i = 0; i < n; i++) {
+        adept_json_begin_object(w, NULL);
+        adept_json_put_string(w, "name", notes[i].name);
+        adept_json_put_string(w, "why", notes[i].why);
+        adept_json_put_known(w, "help", notes[i].help);
+        adept_json_end_object(w);
+    }
+    adept_json_end_array(w);
+}
+
+static void put_gauges(adept_json_writer *w, const adept_track *track)
+{
+    adept_json_begin_object(w, "gauges");
+    for (size_t i = 0; i < ADEPT_MOST_GAUGES && track->sensor->gauges[i].name; i++)
+        if (adept_json_begin_known(w, track->sensor->gauges[i].name, !isnan(track->gauges[i].mean))) {
+            adept_json_put_members(w, "mean %g least %g most %g", track->gauges[i].mean, track->gauges[i].least, track->gauges[i].most);
+            adept_json_end_object(w);
+        }
+    adept_json_end_object(w);
+}
+
+static void put_samples(adept_json_writer *w, const adept_track *track)
+{
+    adept_json_begin_array(w, "samples");
+    for (size_t i = 0; i < track->n_samples; i++) {
+        const adept_sample *s = &track->samples[i];
+        adept_json_begin_array(w, NULL);
+        adept_json_put_number(w, NULL, s->time_s);
+        adept_json_put_number(w, NULL, s->energy_j);
+        adept_json_put_number(w, NULL, s->power_w);
+        adept_json_end_array(w);
+    }
+    adept_json_end_array(w);
+}
+
+static void put_energy(adept_json_writer *w, const adept_energy *e)
+{
+    adept_json_put_number(w, "energy_j", e->energy_j);
+    adept_json_put_pair(w, "interval_j", e->low_j, e->high_j);
+    adept_json_put_number(w, "avg_power_w", e->avg_power_w);
+}
+
+static void put_track(adept_json_writer *w, const adept_recording *r, size_t i, const adept_measured_run *run)
+{
+    const adept_track *track = adept_recording_track(r, i);
+    adept_energy e = adept_track_energy(track, run->begin_s, run->end_s);
+
+    adept_json_begin_object(w, NULL);
+    adept_measured_sensor(w, track->sensor);
+    put_energy(w, &e);
+    adept_json_put_members(w, "peak_power_w %g check_j %g at_least_j %g lost %s summed %d by_counter %d", e.peak_power_w, e.check_j,
+                           e.at_least_j, track->lost, adept_track_is_summed(r, i), track->by_counter);
+    adept_json_put_members(w, "readings %jd silent %jd", (intmax_t)track->n_readings, (intmax_t)track->n_silent);
+    put_gauges(w, track);
+    if (run->with_samples) put_samples(w, track);
+    adept_json_end_object(w);
+}
+
+static void put_sums(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run)
+{
+    adept_energy total = adept_measured_energy(r, ADEPT_COMPONENTS, run->begin_s, run->end_s);
+
+    adept_json_begin_object(w, "total");
+    put_energy(w, &total);
+    adept_json_begin_array(w, "covers");
+    for (size_t i = 0; i < adept_recording_tracks(r); i++)
+        if (adept_track_is_summed(r, i)) adept_json_put_string(w, NULL, adept_recording_track(r, i)->sensor->name);
+    adept_json_end_array(w);
+    adept_json_end_object(w);
+    adept_json_begin_object(w, "by_component");
+    for (int c = 0; c < ADEPT_COMPONENTS; c++) {
+        bool exists = false;
+        for (size_t i = 0; i < adept_recording_tracks(r); i++)
+            exists = exists || is_of(r, i, (adept_component)c);
+        if (!exists) continue;
+        adept_energy e = adept_measured_energy(r, (adept_component)c, run->begin_s, run->end_s);
+        adept_json_begin_object(w, adept_component_name((size_t)c));
+        put_energy(w, &e);
+        adept_json_end_object(w);
+    }
+    adept_json_end_object(w);
+}
+
+static void put_statistics(adept_json_writer *w, const char *key, const adept_statistics *s)
+{
+    adept_json_begin_object(w, key);
+    adept_json_put_members(w, "mean %g sd %g least %g most %g total %g", s->mean, s->sd, s->least, s->most, s->total);
+    adept_json_put_pair(w, "interval95", s->low, s->high);
+    adept_json_end_object(w);
+}
+
+static adept_status put_region(adept_json_writer *w, const char *key, const adept_recording *r, const char *name, adept_error *err)
+{
+    adept_region_statistics total, gpu;
+    adept_status status = adept_measured_region(&total, r, name, ADEPT_COMPONENTS, err);
+
+    if (status == ADEPT_OK) status = adept_measured_region(&gpu, r, name, ADEPT_COMPONENT_GPU, err);
+    if (status != ADEPT_OK) return status;
+    adept_json_begin_object(w, key);
+    adept_json_put_members(w, "name %s count %jd", name, (intmax_t)total.time_s.n);
+    put_statistics(w, "time_s", &total.time_s);
+    put_statistics(w, "energy_j", &total.energy_j);
+    adept_json_put_number(w, "avg_power_w", total.energy_j.total / total.time_s.total);
+    adept_json_begin_object(w, "gpu");
+    put_statistics(w, "energy_j", &gpu.energy_j);
+    adept_json_put_number(w, "avg_power_w", gpu.energy_j.total / gpu.time_s.total);
+    adept_json_end_object(w);
+    adept_json_end_object(w);
+    return ADEPT_OK;
+}
+
+static adept_status put_regions(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run, adept_error *err)
+{
+    size_t n;
+    const adept_region *regions = adept_recording_regions(r, &n);
+    adept_status status = ADEPT_OK;
+
+    adept_json_begin_array(w, "regions");
+    for (size_t i = 0; status == ADEPT_OK && i < n; i++)
+        if (adept_region_is_first(r, i) && (!run->repeated || strcmp(regions[i].name, run->repeated) != 0))
+            status = put_region(w, NULL, r, regions[i].name, err);
+    adept_json_end_array(w);
+    if (run->repeated && status == ADEPT_OK)
+        status = put_region(w, "repeats", r, run->repeated, err);
+    else
+        adept_json_put_null(w, "repeats");
+    return status;
+}
+
+static void put_warnings(adept_json_writer *w, const adept_recording *r)
+{
+    adept_json_begin_array(w, "warnings");
+    for (size_t i = 0; i < adept_recording_tracks(r); i++) {
+        char text[256];
+        if (adept_track_warning(text, sizeof text, adept_recording_track(r, i))) adept_json_put_string(w, NULL, text);
+    }
+    adept_json_end_array(w);
+}
+
+adept_status adept_measured_write(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run, adept_error *err)
+{
+    adept_json_begin_object(w, NULL);
+    adept_json_put_members(w, "schema_version %jd kind %s host %s started %s", (intmax_t)1, "measured", run->host, run->started);
+    if (run->command) {
+        size_t n = 0;
+        while (run->command[n])
+            n++;
+        adept_json_put_strings(w, "command", run->command, n);
+    } else {
+        adept_json_put_null(w, "command");
+    }
+    adept_json_put_number(w, "exit_status", run->exit_status < 0 ? NAN : run->exit_status);
+    adept_json_put_number(w, "rank", run->rank < 0 ? NAN : run->rank);
+    adept_json_put_members(w, "begin_s %g time_s %g period_s %g", run->begin_s, run->end_s - run->begin_s, adept_recording_period_s(r));
+    adept_json_begin_array(w, "sensors");
+    for (size_t i = 0; i < adept_recording_tracks(r); i++)
+        put_track(w, r, i, run);
+    adept_json_end_array(w);
+    put_sums(w, r, run);
+    adept_status status = put_regions(w, r, run, err);
+    adept_measured_missing(w, r);
+    put_warnings(w, r);
+    adept_json_end_object(w);
+    return status;
+}

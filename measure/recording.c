@@ -1,0 +1,348 @@
+/** @file recording.c  Threads that read sensors, and the regions of a run. */
+#include "recording.h"
+#include "adept_clock.h"
+#include "adept_grow.h"
+#include "journal.h"
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---------------------------------------------------------------- reading ----------------------------------------- */
+
+static bool read_sensor(adept_recording *r, size_t i)
+{
+    adept_sensor *sensor = r->search.sensors[i];
+    adept_track_state *track = &r->tracks[i];
+    adept_reading reading = {.energy_j = NAN, .power_w = NAN};
+    adept_error err = {0};
+
+    if (track->shown.lost) return true;
+    for (size_t g = 0; g < ADEPT_MOST_GAUGES; g++)
+        reading.gauges[g] = NAN;
+    double before_s = adept_clock_s();
+    reading.time_s = before_s;
+    adept_status status = sensor->kind->read(sensor, &reading, &err);
+    double after_s = adept_clock_s();
+    if (reading.time_s == before_s) reading.time_s = (before_s + after_s) / 2;
+
+    pthread_mutex_lock(&r->lock);
+    track->shown.read_s += after_s - before_s;
+    bool sampled = status == ADEPT_OK && adept_track_add(track, &reading);
+    if (status != ADEPT_OK) adept_track_lose(track, "gone after %.3g s: %s", before_s - r->begin_s, err.message);
+    if (r->journal && sampled) adept_journal_sample(r->journal, i, &track->samples[track->shown.n_samples - 1]);
+    if (r->journal && track->shown.lost) adept_journal_lost(r->journal, i, track->shown.lost);
+    pthread_mutex_unlock(&r->lock);
+    return sampled;
+}
+
+/* The first and the last reading say where the energy begins and ends: a device that does not answer is asked again. */
+static void read_surely(adept_recording *r, size_t i)
+{
+    enum { TRIES = 5 };
+    const struct timespec pause = {.tv_nsec = 10000000};
+
+    for (int n = 0; n < TRIES && !read_sensor(r, i) && !r->tracks[i].shown.lost; n++)
+        nanosleep(&pause, NULL);
+}
+
+/* ---------------------------------------------------------------- threads ----------------------------------------- */
+
+/* Evenly between 0 and 1, by xorshift64. */
+static double draw(uint64_t *random)
+{
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return (double)(*random >> 11) * 0x1p-53;
+}
+
+/* @return false if the recording ends */
+static bool wait_until(adept_recording *r, double time_s)
+{
+    struct timespec until = {.tv_sec = (time_t)time_s, .tv_nsec = (long)(1e9 * (time_s - floor(time_s)))};
+
+    pthread_mutex_lock(&r->lock);
+    while (!r->is_stopping && adept_clock_s() < time_s)
+        pthread_cond_timedwait(&r->stopped, &r->lock, &until);
+    bool goes_on = !r->is_stopping;
+    pthread_mutex_unlock(&r->lock);
+    return goes_on;
+}
+
+static void *sample(void *record)
+{
+    adept_sampler *s = record;
+    adept_recording *r = s->recording;
+
+    for (double slot = 1;; slot++) {
+        slot = fmax(slot, floor((adept_clock_s() - r->begin_s) / r->period_s)); /* periods that were missed are not made up for */
+        double share = s->is_scattered ? draw(&s->random) : 0.5;
+        if (!wait_until(r, r->begin_s + (slot + share - 0.5) * r->period_s)) break;
+        for (size_t i = 0; i < s->n_sensors; i++)
+            read_sensor(r, s->sensors[i]);
+    }
+    for (size_t i = 0; i < s->n_sensors; i++)
+        read_surely(r, s->sensors[i]);
+    return NULL;
+}
+
+/* Quick counters share a thread, so do quick meters of power; a slow device has its own. */
+typedef enum group { COUNTERS, POWERS, SLOW } group;
+
+static group group_of(const adept_recording *r, size_t i)
+{
+    return r->search.sensors[i]->is_slow ? SLOW : r->tracks[i].shown.by_counter ? COUNTERS : POWERS;
+}
+
+static adept_status start_sampler(adept_recording *r, adept_sampler *s, adept_error *err)
+{
+    s->recording = r;
+    s->random = (adept_clock_ns() | 1) * 0x9e3779b97f4a7c15u;
+    s->is_scattered = !r->tracks[s->sensors[0]].shown.by_counter;
+    int failed = pthread_create(&s->thread, NULL, sample, s);
+    if (failed) return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for sensors: %s", strerror(failed));
+    r->n_samplers++;
+    return ADEPT_OK;
+}
+
+/* One sampler for each group and for each slow sensor. Signals are for the threads of the program. */
+static adept_status start_samplers(adept_recording *r, adept_error *err)
+{
+    size_t n = r->search.n_sensors;
+    adept_status status = ADEPT_OK;
+    sigset_t all, before;
+
+    r->samplers = calloc(n + 2, sizeof *r->samplers);
+    if (!r->samplers) return adept_no_memory(err, "samplers");
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (size_t first = 0; status == ADEPT_OK && first < n; first++) {
+        group of = group_of(r, first);
+        adept_sampler *s = &r->samplers[r->n_samplers];
+        bool taken = false;
+        for (size_t i = 0; i < first; i++)
+            taken = taken || (of != SLOW && group_of(r, i) == of);
+        if (taken) continue;
+        s->sensors = calloc(n, sizeof *s->sensors);
+        if (!s->sensors) status = adept_no_memory(err, "samplers");
+        for (size_t i = first; status == ADEPT_OK && i < n; i++)
+            if (i == first || (of != SLOW && group_of(r, i) == of)) s->sensors[s->n_sensors++] = i;
+        if (status == ADEPT_OK) status = start_sampler(r, s, err);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+static bool make_lock(adept_recording *r)
+{
+    pthread_condattr_t monotonic;
+
+    if (pthread_condattr_init(&monotonic)) return false;
+    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(&r->stopped, &monotonic) == 0;
+    pthread_condattr_destroy(&monotonic);
+    if (made && pthread_mutex_init(&r->lock, NULL)) {
+        pthread_cond_destroy(&r->stopped);
+        made = false;
+    }
+    return made;
+}
+
+adept_recording *adept_recording_empty(void)
+{
+    adept_recording *r = calloc(1, sizeof *r);
+
+    if (r && make_lock(r)) return r;
+    free(r);
+    return NULL;
+}
+
+adept_status adept_recording_start(adept_recording **out, const adept_recording_options *options, adept_error *err)
+{
+    adept_recording *r = adept_recording_empty();
+
+    if (!r) return adept_no_memory(err, "a recording");
+    r->period_s = options->period_s > 0 ? options->period_s : ADEPT_PERIOD_S;
+    r->begin_s = r->end_s = adept_clock_s();
+    r->search.settings = options->settings;
+    adept_status status = adept_sensors_find(&r->search, options->kinds ? options->kinds : adept_sensor_kinds(), options->devices,
+                                             options->n_devices, err);
+    if (status == ADEPT_OK && !(r->tracks = calloc(r->search.n_sensors + 1, sizeof *r->tracks)))
+        status = adept_no_memory(err, "a recording");
+    for (size_t i = 0; status == ADEPT_OK && i < r->search.n_sensors; i++) {
+        adept_track_begin(&r->tracks[i], r->search.sensors[i], r->period_s);
+        read_surely(r, i);
+    }
+    r->begin_s = adept_clock_s();
+    r->journal = options->journal;
+    if (status == ADEPT_OK && r->journal) adept_journal_begin(r);
+    if (status == ADEPT_OK) status = start_samplers(r, err);
+    if (status == ADEPT_OK)
+        *out = r;
+    else
+        adept_recording_free(r);
+    return status;
+}
+
+/* A counter that stood still is a device that does not count, as of a virtual machine; a graphics unit may have slept. */
+static void lose_the_dead(adept_track_state *track)
+{
+    const adept_sample *samples = track->samples;
+    size_t n = track->shown.n_samples;
+
+    if (n == 0) adept_track_lose(track, "it never said anything");
+    if (n < 2 || !track->shown.by_counter || track->shown.sensor->component == ADEPT_COMPONENT_UNCORE) return;
+    double watched_s = samples[n - 1].time_s - samples[0].time_s;
+    if (watched_s > 1 && watched_s > 2 * track->shown.sensor->refresh_s && !(samples[n - 1].energy_j > 0))
+        adept_track_lose(track, "its counter stood still for %.3g s", watched_s);
+    if (track->shown.lost && n > 1 && !(samples[n - 1].energy_j > 0)) track->shown.n_samples = 0; /* nor means what came before anything */
+}
+
+/* A device that fell silent before the end measured only a part. */
+static void lose_the_silent(adept_recording *r, adept_track_state *track)
+{
+    size_t n = track->shown.n_samples;
+    double missing_s = n > 0 ? r->end_s - track->samples[n - 1].time_s : 0;
+
+    if (missing_s > 2 * r->period_s + 0.1)
+        adept_track_lose(track, "it said nothing in the last %.3g s", missing_s);
+}
+
+void adept_recording_finish(adept_recording *r)
+{
+    for (size_t i = 0; r->tracks && i < r->search.n_sensors; i++) {
+        lose_the_dead(&r->tracks[i]);
+        lose_the_silent(r, &r->tracks[i]);
+    }
+    for (size_t i = 0; i < r->n_regions; i++)
+        if (isnan(r->regions[i].end_s)) r->regions[i].end_s = r->end_s;
+}
+
+void adept_recording_stop(adept_recording *r)
+{
+    if (r->is_stopping) return;
+    pthread_mutex_lock(&r->lock);
+    r->end_s = adept_clock_s();
+    r->is_stopping = true;
+    pthread_cond_broadcast(&r->stopped);
+    pthread_mutex_unlock(&r->lock);
+    for (size_t i = 0; i < r->n_samplers; i++)
+        pthread_join(r->samplers[i].thread, NULL);
+    adept_recording_finish(r);
+    if (r->journal) adept_journal_end(r);
+}
+
+void adept_recording_free(adept_recording *r)
+{
+    if (!r) return;
+    adept_recording_stop(r);
+    for (size_t i = 0; r->tracks && i < r->search.n_sensors; i++)
+        adept_track_free(&r->tracks[i]);
+    for (size_t i = 0; r->samplers && i < r->search.n_sensors + 2; i++)
+        free(r->samplers[i].sensors);
+    for (size_t i = 0; i < r->n_regions; i++)
+        free((char *)r->regions[i].name);
+    free(r->tracks);
+    free(r->samplers);
+    free(r->regions);
+    adept_sensors_close(&r->search);
+    pthread_cond_destroy(&r->stopped);
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+/* ---------------------------------------------------------------- regions ----------------------------------------- */
+
+size_t adept_recording_add_region(adept_recording *r, const char *name, double begin_s, double end_s)
+{
+    size_t number = SIZE_MAX;
+    char *copy = strdup(name);
+
+    pthread_mutex_lock(&r->lock);
+    adept_region *regions = adept_grow(r->regions, &r->region_capacity, r->n_regions + 1, sizeof *regions);
+    if (regions) r->regions = regions;
+    if (regions && copy) {
+        number = r->n_regions++;
+        regions[number] = (adept_region){.name = copy, .begin_s = begin_s, .end_s = end_s};
+        if (r->journal && !isnan(end_s)) adept_journal_region(r->journal, &regions[number]);
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (number == SIZE_MAX) free(copy);
+    return number;
+}
+
+size_t adept_recording_enter(adept_recording *r, const char *name)
+{
+    return adept_recording_add_region(r, name, adept_clock_s(), NAN);
+}
+
+void adept_recording_leave_at(adept_recording *r, size_t region, double end_s)
+{
+    pthread_mutex_lock(&r->lock);
+    if (region < r->n_regions && isnan(r->regions[region].end_s)) {
+        r->regions[region].end_s = end_s;
+        if (r->journal) adept_journal_region(r->journal, &r->regions[region]);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+void adept_recording_leave(adept_recording *r, size_t region)
+{
+    adept_recording_leave_at(r, region, adept_clock_s());
+}
+
+/* ---------------------------------------------------------------- what was recorded ------------------------------- */
+
+double adept_recording_begin_s(const adept_recording *r)
+{
+    return r->begin_s;
+}
+
+double adept_recording_end_s(const adept_recording *r)
+{
+    return r->end_s;
+}
+
+double adept_recording_period_s(const adept_recording *r)
+{
+    return r->period_s;
+}
+
+size_t adept_recording_tracks(const adept_recording *r)
+{
+    return r->search.n_sensors;
+}
+
+const adept_track *adept_recording_track(const adept_recording *r, size_t i)
+{
+    return &r->tracks[i].shown;
+}
+
+const adept_sensor_note *adept_recording_notes(const adept_recording *r, size_t *n)
+{
+    *n = r->search.n_notes;
+    return r->search.notes;
+}
+
+const adept_region *adept_recording_regions(const adept_recording *r, size_t *n)
+{
+    *n = r->n_regions;
+    return r->regions;
+}
+
+double adept_recording_energy_now(adept_recording *r, size_t i)
+{
+    pthread_mutex_lock(&r->lock);
+    const adept_track *track = &r->tracks[i].shown;
+    double energy_j = track->lost || track->n_samples == 0 ? NAN : track->samples[track->n_samples - 1].energy_j;
+    pthread_mutex_unlock(&r->lock);
+    return energy_j;
+}
+
+bool adept_track_is_summed(const adept_recording *r, size_t i)
+{
+    adept_component component = r->search.sensors[i]->component;
+
+    return component == ADEPT_COMPONENT_CPU || component == ADEPT_COMPONENT_DRAM || component == ADEPT_COMPONENT_GPU;
+}

@@ -1,0 +1,131 @@
+/** @file track.c  Readings of one sensor become energy: differences of a counter, or the trapezoid rule over the times at
+ *  which the power was really read. Nothing is integrated over a nominal period (the error of EA2P, docs/MEASURE.md). */
+#include "track.h"
+#include "adept_grow.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+void adept_track_begin(adept_track_state *track, const adept_sensor *sensor, double period_s)
+{
+    *track = (adept_track_state){.shown.sensor = sensor, .period_s = period_s, .last_counter_j = NAN, .last_power_w = NAN};
+    for (size_t i = 0; i < ADEPT_MOST_GAUGES; i++) {
+        track->shown.gauges[i] = (adept_gauge_range){NAN, NAN, NAN};
+        track->last_gauges[i] = NAN;
+    }
+}
+
+void adept_track_free(adept_track_state *track)
+{
+    free(track->samples);
+}
+
+void adept_track_lose(adept_track_state *track, const char *format, ...)
+{
+    va_list words;
+
+    if (track->shown.lost) return;
+    va_start(words, format);
+    vsnprintf(track->lost, sizeof track->lost, format, words);
+    va_end(words);
+    track->shown.lost = track->lost;
+}
+
+/* ---------------------------------------------------------------- readings to samples ----------------------------- */
+
+/* Half of the samples, the first and the last among them: their energies are sums, which stay true. */
+static void thin(adept_track_state *track)
+{
+    size_t kept = 0, last = track->shown.n_samples - 1;
+
+    for (size_t i = 0; i <= last; i++)
+        if (i % 2 == 0 || i == last) track->samples[kept++] = track->samples[i];
+    track->shown.n_samples = kept;
+}
+
+bool adept_track_put(adept_track_state *track, adept_sample sample)
+{
+    if (track->shown.n_samples >= ADEPT_MOST_SAMPLES) thin(track);
+    adept_sample *samples = adept_grow(track->samples, &track->capacity, track->shown.n_samples + 1, sizeof *samples);
+    if (!samples) {
+        adept_track_lose(track, "out of memory for samples");
+        return false;
+    }
+    track->samples = samples;
+    track->shown.samples = samples;
+    const adept_sample *last = track->shown.n_samples > 0 ? &samples[track->shown.n_samples - 1] : NULL;
+    if (last && last->energy_j < sample.energy_j)
+        track->shown.refresh_s = fmax(track->shown.refresh_s, last->time_s - track->changed_s);
+    if (!last || last->energy_j < sample.energy_j) track->changed_s = sample.time_s;
+    samples[track->shown.n_samples++] = sample;
+    return true;
+}
+
+static void add_gauges(adept_track_state *track, const adept_reading *reading, double passed_s)
+{
+    for (size_t i = 0; i < ADEPT_MOST_GAUGES && track->shown.sensor->gauges[i].name; i++) {
+        double value = reading->gauges[i], before = track->last_gauges[i];
+        adept_gauge_range *range = &track->shown.gauges[i];
+        track->last_gauges[i] = value;
+        if (isnan(value)) continue;
+        range->least = fmin(range->least, value);
+        range->most = fmax(range->most, value);
+        if (!isnan(before)) {
+            track->gauge_sums[i] += passed_s * (before + value) / 2;
+            track->gauge_times_s[i] += passed_s;
+        }
+        range->mean = track->gauge_times_s[i] > 0 ? track->gauge_sums[i] / track->gauge_times_s[i] : value;
+    }
+}
+
+/* What flowed since the last sample, by the counter. NAN, and the track is lost, where nobody can know. */
+static double counted(adept_track_state *track, const adept_reading *reading, double passed_s)
+{
+    const adept_sensor *sensor = track->shown.sensor;
+    double flowed_j = reading->energy_j - track->last_counter_j;
+
+    if (sensor->range_j > 0 && sensor->most_power_w > 0 && passed_s * sensor->most_power_w >= sensor->range_j) {
+        adept_track_lose(track, "not read for %.3g s, in which the counter of %.6g J may have started again more than once",
+                         passed_s, sensor->range_j);
+        return NAN;
+    }
+    if (flowed_j < 0 && sensor->range_j > 0) flowed_j += sensor->range_j;
+    if (flowed_j >= 0) return flowed_j;
+    /* The counter was set back, as a driver does that is loaded again. */
+    if (!isnan(reading->power_w) && !isnan(track->last_power_w))
+        return passed_s * (reading->power_w + track->last_power_w) / 2;
+    adept_track_lose(track, "the counter went back by %.6g J", -flowed_j);
+    return NAN;
+}
+
+bool adept_track_add(adept_track_state *track, const adept_reading *reading)
+{
+    adept_track *shown = &track->shown;
+    const adept_sample *last = shown->n_samples > 0 ? &track->samples[shown->n_samples - 1] : NULL;
+
+    add_gauges(track, reading, shown->n_readings > 0 ? reading->time_s - track->last_reading_s : 0);
+    shown->n_readings++;
+    track->last_reading_s = reading->time_s;
+    if (!last) track->shown.by_counter = !isnan(reading->energy_j);
+    double said = track->shown.by_counter ? reading->energy_j : reading->power_w;
+    double passed_s = last ? reading->time_s - last->time_s : 0;
+    if (isnan(said) || (last && !(passed_s > 0))) {
+        shown->n_silent++;
+        return false;
+    }
+    if (shown->lost) return false;
+    adept_sample sample = {.time_s = reading->time_s, .power_w = reading->power_w};
+    if (last) {
+        double check_j = passed_s * (reading->power_w + track->last_power_w) / 2;
+        double flowed_j = track->shown.by_counter ? counted(track, reading, passed_s) : check_j;
+        if (isnan(flowed_j)) return false;
+        sample.energy_j = last->energy_j + flowed_j;
+        if (isnan(sample.power_w)) sample.power_w = flowed_j / passed_s;
+        track->shown.check_j += check_j;
+    } else if (isnan(sample.power_w) || !shown->by_counter) {
+        track->shown.check_j = NAN;
+    }
+    track->last_counter_j = reading->energy_j;
+    track->last_power_w = reading->power_w;
+    return adept_track_put(track, sample);
+}

@@ -1,0 +1,116 @@
+/** @file track_energy.c  What a sensor measured between two times, and how far its samples let one know. */
+#include "adept_recording.h"
+#include <math.h>
+#include <stdio.h>
+
+#define UNKNOWN ((adept_energy){NAN, NAN, NAN, NAN, NAN, NAN, NAN, false})
+
+/* The last sample at or before a time; the first if all are later. Of two samples or more, never the last. */
+static size_t sample_before(const adept_track *track, double time_s)
+{
+    size_t low = 0, high = track->n_samples - 1;
+
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+        if (track->samples[middle].time_s <= time_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Energy until a time, flowing evenly between samples; outside of them as in the first and last interval. */
+static double energy_until(const adept_track *track, double time_s)
+{
+    const adept_sample *a = &track->samples[sample_before(track, time_s)], *b = a + 1;
+
+    return a->energy_j + (b->energy_j - a->energy_j) * (time_s - a->time_s) / (b->time_s - a->time_s);
+}
+
+/* What a counter had certainly counted at a time (`least`), or what it can have counted at most. It shows at each sample
+ * what had flowed some time before, at most `late_s`. */
+static double counted(const adept_track *track, double time_s, double late_s, bool least)
+{
+    const adept_sample *first = track->samples, *last = first + track->n_samples - 1;
+
+    if (least) return time_s < first->time_s ? energy_until(track, time_s) :
+                      time_s >= last->time_s ? last->energy_j : track->samples[sample_before(track, time_s)].energy_j;
+    if (time_s + late_s > last->time_s) return energy_until(track, time_s + late_s);
+    for (size_t i = sample_before(track, time_s + late_s);; i++)
+        if (track->samples[i].time_s >= time_s + late_s) return track->samples[i].energy_j;
+}
+
+static void bound_counter(adept_energy *e, const adept_track *track, double begin_s, double end_s)
+{
+    double late_s = fmax(track->sensor->refresh_s, track->refresh_s), step_j = track->sensor->resolution_j;
+
+    e->low_j = counted(track, end_s, late_s, true) - counted(track, begin_s, late_s, false) - step_j;
+    e->high_j = counted(track, end_s, late_s, false) - counted(track, begin_s, late_s, true) + step_j;
+    e->low_j = fmax(0, fmin(e->low_j, e->energy_j));
+    e->high_j = fmax(e->high_j, e->energy_j);
+}
+
+/* Power readings: between two of them, the power lies between the two. */
+static void bound_power(adept_energy *e, const adept_track *track, double begin_s, double end_s)
+{
+    e->low_j = e->high_j = e->energy_j;
+    for (size_t i = sample_before(track, begin_s); i + 1 < track->n_samples && track->samples[i].time_s < end_s; i++) {
+        const adept_sample *a = &track->samples[i], *b = a + 1;
+        double inside_s = fmin(end_s, b->time_s) - fmax(begin_s, a->time_s);
+        if (!(inside_s > 0)) continue;
+        e->low_j -= inside_s * fabs(b->power_w - a->power_w) / 2;
+        e->high_j += inside_s * fabs(b->power_w - a->power_w) / 2;
+    }
+    e->low_j = fmax(0, e->low_j);
+}
+
+static double peak_power_w(const adept_track *track, double begin_s, double end_s)
+{
+    double peak_w = NAN;
+
+    for (size_t i = sample_before(track, begin_s); i < track->n_samples && track->samples[i].time_s <= end_s; i++)
+        if (track->samples[i].time_s >= begin_s) peak_w = fmax(peak_w, track->samples[i].power_w);
+    return peak_w;
+}
+
+adept_energy adept_track_energy(const adept_track *track, double begin_s, double end_s)
+{
+    adept_energy e = UNKNOWN;
+
+    if (track->n_samples < 2) return e;
+    const adept_sample *first = track->samples, *last = first + track->n_samples - 1;
+    double energy_j = energy_until(track, end_s) - energy_until(track, begin_s);
+    if (track->lost) {
+        e.at_least_j = energy_until(track, fmin(end_s, last->time_s)) - energy_until(track, fmin(begin_s, last->time_s));
+        if (end_s > last->time_s) return e;
+    }
+    e.at_least_j = NAN;
+    e.energy_j = energy_j;
+    e.by_counter = track->by_counter;
+    e.avg_power_w = end_s > begin_s ? energy_j / (end_s - begin_s) : NAN;
+    e.peak_power_w = peak_power_w(track, begin_s, end_s);
+    if (begin_s <= first->time_s && end_s >= last->time_s) e.check_j = track->check_j;
+    if (track->by_counter)
+        bound_counter(&e, track, begin_s, end_s);
+    else
+        bound_power(&e, track, begin_s, end_s);
+    return e;
+}
+
+bool adept_track_warning(char *text, size_t size, const adept_track *track)
+{
+    const double disagreement = 0.1; /* boards average their power over 25 to 100 ms: less is no sign of an error */
+    double energy_j = track->n_samples > 1 ? track->samples[track->n_samples - 1].energy_j : NAN;
+    double watched_s = track->n_samples > 1 ? track->samples[track->n_samples - 1].time_s - track->samples[0].time_s : 0;
+
+    if (track->lost)
+        snprintf(text, size, "%s: %s", track->sensor->name, track->lost);
+    else if (track->n_silent * 10 > track->n_readings)
+        snprintf(text, size, "%s: %zu of %zu readings had no answer", track->sensor->name, track->n_silent, track->n_readings);
+    else if (track->by_counter && watched_s > 5 && fabs(track->check_j - energy_j) > disagreement * energy_j)
+        snprintf(text, size, "%s: its counter says %.4g J, its power %.4g J", track->sensor->name, energy_j, track->check_j);
+    else
+        return false;
+    return true;
+}

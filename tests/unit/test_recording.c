@@ -1,0 +1,439 @@
+/** @file test_recording.c  Recordings of devices whose energy is known by hand: counters and meters of power that follow waves
+ *  and ramps, start again, are set back, fall silent, or die. Time is real: tolerances allow for a busy machine. */
+#include "adept_clock.h"
+#include "adept_file.h"
+#include "adept_measured.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* ---------------------------------------------------------------- a device that follows a curve ------------------- */
+
+typedef struct device {
+    double begin_s;
+    double mean_w, swing_w, wave_s; /* a square wave of mean +- swing; wave_s 0: none */
+    double rise_w_per_s;            /* and a ramp */
+    double refresh_s;               /* the counter shows new numbers that seldom; 0: at once */
+    double range_j, back_at_s;      /* the counter starts again at range_j; is set to 0 at back_at_s */
+    double dies_at_s, silent_from_s, silent_to_s;
+    bool counts, shows_power, is_still, is_slow, is_scarce;
+} device;
+
+static device the_device;
+
+/* Joules from the begin until a time, exactly. */
+static double energy_j(const device *d, double time_s)
+{
+    double wave_j = 0;
+
+    if (d->wave_s > 0) {
+        double phase_s = fmod(time_s, d->wave_s);
+        wave_j = d->swing_w * fmin(phase_s, d->wave_s - phase_s);
+    }
+    return d->mean_w * time_s + wave_j + d->rise_w_per_s * time_s * time_s / 2;
+}
+
+static double power_w(const device *d, double time_s)
+{
+    double wave_w = d->wave_s > 0 ? (fmod(time_s, d->wave_s) < d->wave_s / 2 ? d->swing_w : -d->swing_w) : 0;
+
+    return d->mean_w + wave_w + d->rise_w_per_s * time_s;
+}
+
+static void find(adept_sensor_search *search)
+{
+    extern const adept_sensor_kind fake_kind;
+    adept_sensor *s = adept_sensor_add(search, &fake_kind, "fake-0");
+
+    assert_non_null(s);
+    s->component = ADEPT_COMPONENT_CPU;
+    s->range_j = the_device.range_j;
+    s->most_power_w = the_device.range_j > 0 ? 1000 : 0;
+    s->refresh_s = the_device.refresh_s;
+    s->is_slow = the_device.is_slow;
+    s->gauges[0].name = "clock_hz";
+    the_device.begin_s = adept_clock_s();
+}
+
+static adept_status read_device(adept_sensor *sensor, adept_reading *reading, adept_error *err)
+{
+    const device *d = &the_device;
+    double now_s = adept_clock_s(), t = now_s - d->begin_s;
+
+    (void)sensor;
+    reading->time_s = now_s;
+    reading->gauges[0] = 1e9;
+    if (d->dies_at_s > 0 && t >= d->dies_at_s) return adept_error_set(err, ADEPT_E_IO, "it fell off the bus");
+    if (d->silent_to_s > 0 && t >= d->silent_from_s && t < d->silent_to_s) return ADEPT_OK;
+    if (d->counts) {
+        double shown_s = d->refresh_s > 0 ? floor(t / d->refresh_s) * d->refresh_s : t;
+        reading->energy_j = d->is_still ? 5 : energy_j(d, shown_s);
+        if (d->back_at_s > 0 && t >= d->back_at_s) reading->energy_j -= energy_j(d, d->back_at_s);
+        if (d->range_j > 0) reading->energy_j = fmod(reading->energy_j, d->range_j);
+    }
+    if (d->shows_power) reading->power_w = power_w(d, t);
+    return ADEPT_OK;
+}
+
+const adept_sensor_kind fake_kind;
+const adept_sensor_kind fake_kind = {.name = "fake", .what = "a curve", .find = find, .read = read_device};
+static const adept_sensor_kind *const fake_kinds[] = {&fake_kind, NULL};
+
+static void sleep_s(double time_s)
+{
+    const struct timespec wait = {.tv_sec = (time_t)time_s, .tv_nsec = (long)(1e9 * fmod(time_s, 1))};
+
+    nanosleep(&wait, NULL);
+}
+
+static adept_recording *record(device d, double period_s, double time_s)
+{
+    const adept_recording_options options = {.period_s = period_s, .kinds = fake_kinds};
+    adept_recording *r = NULL;
+
+    the_device = d;
+    assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+    sleep_s(time_s);
+    adept_recording_stop(r);
+    return r;
+}
+
+static adept_energy whole(const adept_recording *r)
+{
+    return adept_track_energy(adept_recording_track(r, 0), adept_recording_begin_s(r), adept_recording_end_s(r));
+}
+
+static double truth_j(const adept_recording *r, double begin_s, double end_s)
+{
+    (void)r;
+    return energy_j(&the_device, end_s - the_device.begin_s) - energy_j(&the_device, begin_s - the_device.begin_s);
+}
+
+static double whole_truth_j(const adept_recording *r)
+{
+    return truth_j(r, adept_recording_begin_s(r), adept_recording_end_s(r));
+}
+
+static void assert_share(double value, double truth, double share)
+{
+    if (!(fabs(value - truth) <= share * fabs(truth))) fail_msg("%g instead of %g: off by more than %g %%", value, truth, 100 * share);
+}
+
+/* ---------------------------------------------------------------- what is right ----------------------------------- */
+
+/* Waves of a quarter to eight sampling periods: a counter does not care. */
+static void test_counter_of_a_square_wave(void **state)
+{
+    (void)state;
+    for (double share = 0.25; share <= 8; share *= 2) {
+        adept_recording *r = record((device){.mean_w = 100, .swing_w = 90, .wave_s = share * 0.02, .counts = true}, 0.02, 0.5);
+        adept_energy e = whole(r);
+        assert_true(e.by_counter);
+        /* The ends lie inside a sampling period, of which at most 10 % is on the wrong side of the wave's mean. */
+        assert_share(e.energy_j, whole_truth_j(r), 0.005);
+        assert_true(e.low_j <= e.energy_j && e.energy_j <= e.high_j);
+        adept_recording_free(r);
+    }
+}
+
+/* Of power readings a wave is a sample: 1/sqrt(n) per swing. Read on the beat, it would be 190 or 10 % of the truth. */
+static void test_power_of_a_square_wave(void **state)
+{
+    (void)state;
+    for (double share = 0.25; share <= 8; share *= 2) {
+        adept_recording *r = record((device){.mean_w = 100, .swing_w = 90, .wave_s = share * 0.002, .shows_power = true}, 0.002, 0.8);
+        adept_energy e = whole(r);
+        double n = (double)adept_recording_track(r, 0)->n_samples;
+        assert_false(e.by_counter);
+        assert_true(n > 50);
+        assert_share(e.energy_j, whole_truth_j(r), 5 * 0.9 * sqrt(1.5 / n));
+        adept_recording_free(r);
+    }
+}
+
+static void test_ramp(void **state)
+{
+    (void)state;
+    for (int counts = 0; counts <= 1; counts++) {
+        adept_recording *r = record((device){.mean_w = 50, .rise_w_per_s = 400, .counts = counts, .shows_power = !counts}, 0.01, 0.4);
+        adept_energy e = whole(r);
+        assert_share(e.energy_j, whole_truth_j(r), 0.005);
+        assert_true(e.low_j <= whole_truth_j(r) && whole_truth_j(r) <= e.high_j);
+        adept_recording_free(r);
+    }
+}
+
+static void test_counter_that_starts_again(void **state)
+{
+    (void)state;
+    adept_recording *r = record((device){.mean_w = 200, .counts = true, .range_j = 17}, 0.005, 0.5); /* about six times */
+    assert_share(whole(r).energy_j, whole_truth_j(r), 0.005);
+    adept_recording_free(r);
+}
+
+/* 1000 W could fill the counter of 17 J twice in 40 ms: what is not read for so long is not known. */
+static void test_start_that_may_have_been_missed(void **state)
+{
+    (void)state;
+    adept_recording *r = record((device){.mean_w = 200, .counts = true, .range_j = 17}, 0.1, 0.3);
+    adept_energy e = whole(r);
+    assert_true(isnan(e.energy_j));
+    assert_non_null(strstr(adept_recording_track(r, 0)->lost, "more than once"));
+    adept_recording_free(r);
+}
+
+static void test_counter_that_is_set_back(void **state)
+{
+    (void)state;
+    adept_recording *r = record((device){.mean_w = 200, .counts = true, .shows_power = true, .back_at_s = 0.2}, 0.01, 0.4);
+    assert_share(whole(r).energy_j, whole_truth_j(r), 0.005); /* the power readings bridge it */
+    adept_recording_free(r);
+
+    r = record((device){.mean_w = 200, .counts = true, .back_at_s = 0.2}, 0.01, 0.4);
+    assert_true(isnan(whole(r).energy_j));
+    assert_non_null(strstr(adept_recording_track(r, 0)->lost, "went back"));
+    assert_share(whole(r).at_least_j, 200 * 0.2, 0.2);
+    adept_recording_free(r);
+}
+
+/* A board that counts every 100 ms: where a region ends inside that, its bounds hold the truth. */
+static void test_bounds_of_a_slow_counter(void **state)
+{
+    (void)state;
+    adept_recording *r = record((device){.mean_w = 100, .swing_w = 100, .wave_s = 0.2, .counts = true, .refresh_s = 0.1}, 0.01, 1.0);
+    double begin_s = adept_recording_begin_s(r);
+    for (double from_s = 0.15; from_s < 0.7; from_s += 0.04) {
+        adept_energy e = adept_track_energy(adept_recording_track(r, 0), begin_s + from_s, begin_s + from_s + 0.13);
+        double truth = truth_j(r, begin_s + from_s, begin_s + from_s + 0.13);
+        if (!(e.low_j <= truth && truth <= e.high_j)) fail_msg("%g is not between %g and %g", truth, e.low_j, e.high_j);
+    }
+    adept_recording_free(r);
+}
+
+static void test_two_ways_to_measure_are_compared(void **state)
+{
+    (void)state;
+    adept_recording *r = record((device){.mean_w = 100, .counts = true, .shows_power = true}, 0.01, 0.3);
+    adept_energy e = adept_track_energy(adept_recording_track(r, 0), 0, INFINITY);
+    assert_true(isnan(e.energy_j) || e.check_j > 0);
+    const adept_track *track = adept_recording_track(r, 0);
+    assert_share(track->check_j, track->samples[track->n_samples - 1].energy_j, 0.005);
+    assert_float_equal(track->gauges[0].mean, 1e9, 1);
+    assert_true(track->gauges[0].least == 1e9 && track->gauges[0].most == 1e9);
+    adept_recording_free(r);
+}
+
+/* ---------------------------------------------------------------- what is not known ------------------------------- */
+
+static void test_sensor_that_dies(void **state)
+{
+    (void)state;
+    for (int slow = 0; slow <= 1; slow++) {
+        adept_recording *r = record((device){.mean_w = 100, .counts = true, .dies_at_s = 0.2, .is_slow = slow}, 0.01, 0.4);
+        adept_energy e = whole(r);
+        assert_true(isnan(e.energy_j) && isnan(e.avg_power_w));
+        assert_share(e.at_least_j, 20, 0.2);
+        assert_non_null(strstr(adept_recording_track(r, 0)->lost, "it fell off the bus"));
+        assert_true(isnan(adept_recording_energy_now(r, 0)));
+        /* what was over before is known */
+        double begin_s = adept_recording_begin_s(r);
+        assert_share(adept_track_energy(adept_recording_track(r, 0), begin_s + 0.01, begin_s + 0.11).energy_j, 10, 0.005);
+        adept_recording_free(r);
+    }
+}
+
+static void test_silence(void **state)
+{
+    char text[256];
+
+    (void)state;
+    adept_recording *r = record((device){.mean_w = 100, .counts = true, .silent_from_s = 0.1, .silent_to_s = 0.2}, 0.01, 0.4);
+    assert_share(whole(r).energy_j, whole_truth_j(r), 0.005); /* the counter went on */
+    assert_true(adept_track_warning(text, sizeof text, adept_recording_track(r, 0)));
+    assert_non_null(strstr(text, "had no answer"));
+    adept_recording_free(r);
+
+    r = record((device){.mean_w = 100, .counts = true, .silent_from_s = 0.1, .silent_to_s = 1e9}, 0.01, 0.5);
+    assert_true(isnan(whole(r).energy_j));
+    assert_non_null(strstr(adept_recording_track(r, 0)->lost, "said nothing in the last"));
+    adept_recording_free(r);
+
+    r = record((device){.mean_w = 100, .counts = true, .silent_from_s = -1, .silent_to_s = 1e9}, 0.01, 0.05);
+    assert_true(isnan(whole(r).energy_j));
+    assert_non_null(strstr(adept_recording_track(r, 0)->lost, "never said anything"));
+    adept_recording_free(r);
+}
+
+static void test_counter_that_stands_still(void **state)
+{
+    (void)state;
+    adept_recording *r = record((device){.counts = true, .is_still = true}, 0.05, 1.2);
+    assert_true(isnan(whole(r).energy_j));
+    assert_non_null(strstr(adept_recording_track(r, 0)->lost, "stood still"));
+    adept_recording_free(r);
+}
+
+static void test_no_sensor(void **state)
+{
+    const adept_sensor_kind *const none[] = {NULL};
+    const char *const devices[] = {"gpu"};
+    const adept_recording_options options = {.kinds = none, .devices = devices, .n_devices = 1};
+    adept_recording *r = NULL;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+    adept_recording_stop(r);
+    assert_int_equal(adept_recording_tracks(r), 0);
+    assert_string_equal(adept_recording_notes(r, &n)->name, "gpu");
+    assert_true(isnan(adept_measured_energy(r, ADEPT_COMPONENTS, 0, 1).energy_j));
+    adept_recording_free(r);
+}
+
+/* ---------------------------------------------------------------- regions, journal -------------------------------- */
+
+static void test_regions_nest_and_are_sums(void **state)
+{
+    adept_region_statistics outer, inner;
+    adept_recording *r = NULL;
+    const adept_recording_options options = {.period_s = 0.005, .kinds = fake_kinds};
+
+    (void)state;
+    the_device = (device){.mean_w = 100, .counts = true};
+    assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+    size_t out = adept_recording_enter(r, "epoch");
+    for (int i = 0; i < 4; i++) {
+        size_t in = adept_recording_enter(r, "step");
+        sleep_s(0.02);
+        adept_recording_leave(r, in);
+        adept_recording_leave(r, in); /* once more changes nothing */
+    }
+    adept_recording_leave(r, out);
+    adept_recording_leave(r, 17); /* no such region */
+    adept_recording_stop(r);
+    assert_int_equal(adept_measured_region(&outer, r, "epoch", ADEPT_COMPONENT_CPU, NULL), ADEPT_OK);
+    assert_int_equal(adept_measured_region(&inner, r, "step", ADEPT_COMPONENT_CPU, NULL), ADEPT_OK);
+    assert_int_equal(outer.time_s.n, 1);
+    assert_int_equal(inner.time_s.n, 4);
+    assert_true(inner.time_s.total <= outer.time_s.total && inner.time_s.least >= 0.02);
+    assert_share(inner.energy_j.total, 100 * inner.time_s.total, 0.005);
+    assert_share(outer.energy_j.total, 100 * outer.time_s.total, 0.005);
+    adept_recording_free(r);
+}
+
+/* 2, 4, 4, 4, 5, 5, 7, 9: mean 5, sum of squares 32, so sd = sqrt(32/7) = 2.1381; t(7) = 2.3646: 5 +- 1.7875. */
+static void test_statistics(void **state)
+{
+    const double values[] = {2, 4, 4, 4, 5, 5, 7, 9};
+    adept_statistics s = adept_statistics_of(values, 8);
+
+    (void)state;
+    assert_float_equal(s.mean, 5, 1e-12);
+    assert_float_equal(s.sd, 2.1380899, 1e-6);
+    assert_float_equal(s.high - 5, 1.7875, 2e-3);
+    assert_float_equal(5 - s.low, 1.7875, 2e-3);
+    assert_true(s.least == 2 && s.most == 9 && s.total == 40);
+    s = adept_statistics_of(values, 3); /* 2, 4, 4: sd = 1.1547, t(2) = 4.3027: 2.8684 */
+    assert_float_equal(s.high - s.mean, 2.8684, 1e-3);
+    assert_true(isnan(adept_statistics_of(values, 1).sd) && isnan(adept_statistics_of(values, 0).mean));
+    const double unknown[] = {1, NAN};
+    assert_true(isnan(adept_statistics_of(unknown, 2).mean) && isnan(adept_statistics_of(unknown, 2).most));
+}
+
+static FILE *temporary(char path[32])
+{
+    strcpy(path, "/tmp/adept-journal-XXXXXX");
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    return fdopen(file, "w");
+}
+
+static void test_journal_reads_back(void **state)
+{
+    char path[32];
+    FILE *journal = temporary(path);
+    const adept_recording_options options = {.period_s = 0.005, .kinds = fake_kinds, .journal = journal};
+    adept_recording *r = NULL, *again = NULL, *cut = NULL;
+    size_t n;
+
+    (void)state;
+    the_device = (device){.mean_w = 100, .swing_w = 50, .wave_s = 0.03, .counts = true, .shows_power = true};
+    assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+    size_t region = adept_recording_enter(r, "a \"quoted\" step");
+    sleep_s(0.1);
+    adept_recording_leave(r, region);
+    adept_recording_stop(r);
+    fclose(journal);
+    adept_error err = {0};
+    if (adept_recording_read(&again, path, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    adept_energy a = whole(r), b = whole(again);
+    assert_true(a.energy_j == b.energy_j && a.low_j == b.low_j && a.peak_power_w == b.peak_power_w);
+    assert_string_equal(adept_recording_regions(again, &n)->name, "a \"quoted\" step");
+    assert_int_equal(n, 1);
+
+    /* A run that was killed: without its last bytes it reads as far as it goes. */
+    char *text = NULL;
+    size_t size;
+    assert_int_equal(adept_file_read(&text, &size, path, 1 << 20, NULL), ADEPT_OK);
+    assert_int_equal(truncate(path, (off_t)(2 * size / 3)), 0);
+    assert_int_equal(adept_recording_read(&cut, path, NULL), ADEPT_OK);
+    assert_true(adept_recording_track(cut, 0)->n_samples < adept_recording_track(r, 0)->n_samples);
+    assert_true(whole(cut).energy_j > 0 && whole(cut).energy_j < a.energy_j);
+    free(text);
+    unlink(path);
+    adept_recording_free(r);
+    adept_recording_free(again);
+    adept_recording_free(cut);
+}
+
+static void test_journals_that_are_none(void **state)
+{
+    static const char *const head = "{\"sensors\":[{\"name\":\"a\",\"component\":\"cpu\",\"origin\":\"measured\",\"by_counter\":true,\"refresh_s\":0,"
+                                    "\"resolution_j\":0}],\"period_s\":1,\"begin_s\":0}\n";
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"", "it holds no recording"},
+        {"{}\n", "it holds no recording"},
+        {"nonsense\n", ":1: not valid JSON"},
+        {"{\"sensors\":[{\"name\":\"a\",\"component\":\"soul\",\"origin\":\"measured\",\"refresh_s\":0,\"resolution_j\":0}],\"period_s\":1,\"begin_s\":0}\n",
+         "'soul' is no component"},
+        {"[1,2,3,4]\n", "no sample"},
+        {"[0,1e999,3,4]\n", "no sample"},
+        {"[0,1,3,4]\n[0,1,4,4]\n", "not later"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[32];
+        FILE *file = temporary(path);
+        adept_recording *r = NULL;
+        adept_error err = {0};
+        fputs(cases[i].text[0] == '[' ? head : "", file);
+        fputs(cases[i].text, file);
+        fclose(file);
+        assert_int_equal(adept_recording_read(&r, path, &err), ADEPT_E_INVALID);
+        if (!strstr(err.message, cases[i].message) || !strstr(err.message, path)) fail_msg("case %zu: %s", i, err.message);
+        unlink(path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counter_of_a_square_wave), cmocka_unit_test(test_power_of_a_square_wave),
+        cmocka_unit_test(test_ramp), cmocka_unit_test(test_counter_that_starts_again),
+        cmocka_unit_test(test_start_that_may_have_been_missed), cmocka_unit_test(test_counter_that_is_set_back),
+        cmocka_unit_test(test_bounds_of_a_slow_counter), cmocka_unit_test(test_two_ways_to_measure_are_compared),
+        cmocka_unit_test(test_sensor_that_dies), cmocka_unit_test(test_silence), cmocka_unit_test(test_counter_that_stands_still),
+        cmocka_unit_test(test_no_sensor), cmocka_unit_test(test_regions_nest_and_are_sums), cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_journal_reads_back), cmocka_unit_test(test_journals_that_are_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,292 @@
+/** @file measure_job.c  What `adept measure` does: sensors read while a command runs, marks that it left, or a journal. */
+#include "measure_job.h"
+#include "adept_clock.h"
+#include "adept_json.h"
+#include "adept_number.h"
+#include "progress.h"
+#include "units.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- the line on a terminal -------------------------- */
+
+typedef struct live {
+    adept_recording *recording;
+    adept_progress progress;
+    double begin_s, last_s;
+    double *energies_j; /* when the line was written last, a number for each sensor */
+} live;
+
+static void say(void *record)
+{
+    live *l = record;
+    char line[160] = "";
+    size_t used = 0;
+    double now_s = adept_clock_s();
+
+    for (size_t i = 0; i < adept_recording_tracks(l->recording); i++) {
+        double energy_j = adept_recording_energy_now(l->recording, i), watts = (energy_j - l->energies_j[i]) / (now_s - l->last_s);
+        if (!isnan(watts) && used < sizeof line - 1) {
+            int n = snprintf(line + used, sizeof line - used, "  %s %s", adept_recording_track(l->recording, i)->sensor->name,
+                             adept_units_watt(watts).s);
+            used += n > 0 ? (size_t)n : 0;
+        }
+        l->energies_j[i] = energy_j;
+    }
+    l->last_s = now_s;
+    adept_progress_say(&l->progress, "%s%s", adept_units_time(now_s - l->begin_s).s, line);
+}
+
+static adept_status live_begin(adept_cli *cli, live *l, adept_recording *recording)
+{
+    *l = (live){.recording = recording, .begin_s = adept_clock_s()};
+    l->last_s = l->begin_s;
+    l->energies_j = calloc(adept_recording_tracks(recording) + 1, sizeof *l->energies_j);
+    if (!l->energies_j) return adept_cli_no_memory(cli);
+    adept_progress_init(&l->progress);
+    return ADEPT_OK;
+}
+
+static void live_end(live *l)
+{
+    adept_progress_end(&l->progress);
+    free(l->energies_j);
+}
+
+/* ---------------------------------------------------------------- marks ------------------------------------------- */
+
+/* A command marks its regions by lines "SECONDS begin|end NAME" behind the file that ADEPT_MARKS names; the seconds are of
+ * CLOCK_MONOTONIC. A file, not a pipe: nobody is stopped or killed by a reader that has gone. */
+static adept_status make_marks(adept_cli *cli, const adept_measure_options *o, char *path, size_t size)
+{
+    const char *folder = getenv("TMPDIR");
+
+    if (o->journal)
+        snprintf(path, size, "%s.marks", o->journal); /* they belong together, should adept be killed */
+    else
+        snprintf(path, size, "%s/adept-marks-XXXXXX", folder && *folder ? folder : "/tmp");
+    int file = o->journal ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : mkstemp(path);
+    if (file < 0) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", path, strerror(errno));
+    close(file);
+    setenv("ADEPT_MARKS", path, 1);
+    return ADEPT_OK;
+}
+
+/* Ends the last region of that name that is open. */
+static bool end_mark(adept_recording *r, double time_s, const char *name)
+{
+    size_t n;
+    const adept_region *regions = adept_recording_regions(r, &n);
+
+    while (n-- > 0)
+        if (isnan(regions[n].end_s) && strcmp(regions[n].name, name) == 0) {
+            adept_recording_leave_at(r, n, time_s);
+            return true;
+        }
+    return false;
+}
+
+static bool take_mark(adept_recording *r, char *line)
+{
+    char *rest = line;
+    const char *seconds = strsep(&rest, " "), *what = strsep(&rest, " ");
+    double time_s;
+
+    if (!what || !rest || !*rest || !adept_number_parse(&time_s, seconds)) return false;
+    if (strcmp(what, "begin") == 0) return adept_recording_add_region(r, rest, time_s, NAN) != SIZE_MAX;
+    return strcmp(what, "end") == 0 && end_mark(r, time_s, rest);
+}
+
+static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char *line = NULL;
+    size_t capacity = 0, n = 0;
+    adept_status status = ADEPT_OK;
+
+    if (!file) return adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: %s", path, strerror(errno));
+    for (ssize_t length; status == ADEPT_OK && (length = getline(&line, &capacity, file)) > 0;) {
+        n++;
+        if (line[length - 1] == '\n') line[length - 1] = '\0';
+        if (!take_mark(r, line))
+            status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s:%zu: no mark \"SECONDS begin|end NAME\", or an end without a begin", path, n);
+    }
+    free(line);
+    fclose(file);
+    return status;
+}
+
+/* ---------------------------------------------------------------- running ----------------------------------------- */
+
+static adept_status run_command(adept_cli *cli, adept_measure_job *job, live *l)
+{
+    const adept_measure_options *o = job->options;
+    const double tick_s = 0.5;
+    adept_child child = {0};
+
+    for (int64_t n = 0; n < o->repeat && !child.exit_status; n++) {
+        adept_status status = adept_child_start(&child, o->words.words, &cli->err);
+        cli->exit_code = child.exit_status;
+        if (status != ADEPT_OK) return status;
+        size_t region = o->repeat > 1 ? adept_recording_add_region(job->recording, ADEPT_REPEAT_REGION, child.begin_s, NAN) : SIZE_MAX;
+        adept_child_wait(&child, tick_s, l->progress.shown ? say : NULL, l);
+        adept_recording_leave_at(job->recording, region, child.end_s);
+        if (n == 0) job->run.begin_s = child.begin_s;
+        job->run.end_s = child.end_s;
+    }
+    job->run.exit_status = cli->exit_code = child.exit_status;
+    return ADEPT_OK;
+}
+
+static void watch(adept_measure_job *job, live *l)
+{
+    const adept_measure_options *o = job->options;
+    adept_child child;
+
+    adept_child_watch(&child, o->attach, o->duration_s > 0 ? o->duration_s : INFINITY, 0.5, l->progress.shown ? say : NULL, l);
+    job->run.begin_s = child.begin_s;
+    job->run.end_s = child.end_s;
+}
+
+static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal)
+{
+    const adept_measure_options *o = job->options;
+    const adept_recording_options options = {
+        .period_s = o->period_s,
+        .settings = {.sysroot = o->sysroot, .meters = o->meters, .n_meters = o->n_meters, .dram = o->dram,
+                     .pid = o->attach ? o->attach : getpid()},
+        .devices = o->devices.words,
+        .n_devices = o->devices.n,
+        .journal = journal,
+    };
+    char marks[4096] = "";
+    live l;
+    adept_status status = o->words.n > 0 ? make_marks(cli, o, marks, sizeof marks) : ADEPT_OK;
+
+    if (status == ADEPT_OK) status = adept_recording_start(&job->recording, &options, &cli->err);
+    if (status == ADEPT_OK) status = live_begin(cli, &l, job->recording);
+    if (status == ADEPT_OK) {
+        if (o->words.n > 0)
+            status = run_command(cli, job, &l);
+        else
+            watch(job, &l);
+        live_end(&l);
+        if (status == ADEPT_OK && *marks) status = take_marks(cli, job->recording, marks);
+        adept_recording_stop(job->recording);
+    }
+    if (*marks) unlink(marks);
+    return status;
+}
+
+/* The first line of a journal: what was run, where and when. */
+static adept_status begin_journal(adept_cli *cli, const adept_measure_job *job, FILE **journal)
+{
+    const adept_measure_options *o = job->options;
+    adept_json_writer w = {0};
+
+    *journal = fopen(o->journal, "wxe");
+    if (!*journal) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", o->journal, strerror(errno));
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_members(&w, "host %s started %s", job->run.host, job->run.started);
+    adept_json_put_strings(&w, "command", o->words.words, o->words.n > 0 ? o->words.n - 1 : 0);
+    adept_json_end_object(&w);
+    char *line = adept_json_finish(&w);
+    if (line) fprintf(*journal, "%s\n", line);
+    free(line);
+    return line ? ADEPT_OK : adept_cli_no_memory(cli);
+}
+
+static adept_status record_to_journal(adept_cli *cli, adept_measure_job *job)
+{
+    FILE *journal = NULL;
+    adept_status status = job->options->journal ? begin_journal(cli, job, &journal) : ADEPT_OK;
+
+    if (status == ADEPT_OK) status = record(cli, job, journal);
+    if (!journal) return status;
+    bool failed = ferror(journal) != 0;
+    if ((fclose(journal) || failed) && status == ADEPT_OK)
+        status = adept_error_set(&cli->err, ADEPT_E_IO, "%s: it could not be written whole", job->options->journal);
+    return status;
+}
+
+static void note_begin(adept_measure_job *job)
+{
+    const char *const ranks[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
+    time_t now = time(NULL);
+    struct tm utc;
+
+    if (gethostname(job->host, sizeof job->host)) job->host[0] = '\0';
+    job->host[sizeof job->host - 1] = '\0';
+    strftime(job->started, sizeof job->started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    job->run.host = job->host;
+    job->run.started = job->started;
+    for (size_t i = 0; job->run.rank < 0 && i < sizeof ranks / sizeof *ranks; i++) {
+        double rank;
+        if (getenv(ranks[i]) && adept_number_parse(&rank, getenv(ranks[i]))) job->run.rank = (int)rank;
+    }
+}
+
+/* The first line of a journal. */
+static adept_status read_about(adept_cli *cli, adept_measure_job *job, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char *text = NULL;
+    size_t capacity = 0, n = 0;
+    const cJSON *word;
+
+    if (!file) return adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: %s", path, strerror(errno));
+    ssize_t length = getline(&text, &capacity, file);
+    fclose(file);
+    adept_status status = adept_json_parse(&job->about, path, text ? text : "", length > 0 ? (size_t)length : 0, &cli->err);
+    free(text);
+    if (status != ADEPT_OK) return status;
+    const cJSON *command = cJSON_GetObjectItemCaseSensitive(job->about, "command");
+    job->run.host = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(job->about, "host"));
+    job->run.started = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(job->about, "started"));
+    if (adept_json_size(command) == 0) return ADEPT_OK;
+    job->run.command = job->command = calloc(adept_json_size(command) + 1, sizeof *job->command);
+    if (!job->command) return adept_cli_no_memory(cli);
+    cJSON_ArrayForEach(word, command) job->command[n++] = cJSON_IsString(word) ? word->valuestring : "?";
+    return ADEPT_OK;
+}
+
+static adept_status read_journal(adept_cli *cli, adept_measure_job *job)
+{
+    const char *path = job->options->read;
+    char marks[4096];
+    adept_status status = read_about(cli, job, path);
+
+    if (status == ADEPT_OK) status = adept_recording_read(&job->recording, path, &cli->err);
+    if (status != ADEPT_OK) return status;
+    snprintf(marks, sizeof marks, "%s.marks", path); /* of a run that was killed: what it marked is not in the journal */
+    if (access(marks, F_OK) == 0) status = take_marks(cli, job->recording, marks);
+    job->run.begin_s = adept_recording_begin_s(job->recording);
+    job->run.end_s = adept_recording_end_s(job->recording);
+    return status;
+}
+
+adept_status adept_measure_make(adept_cli *cli, adept_measure_job *job)
+{
+    const adept_measure_options *o = job->options;
+
+    job->run = (adept_measured_run){.exit_status = -1, .rank = -1, .with_samples = o->raw, .begin_s = NAN, .end_s = NAN};
+    if (o->repeat > 1) job->run.repeated = ADEPT_REPEAT_REGION;
+    if (o->words.n > 0) job->run.command = o->words.words;
+    if (!o->read) {
+        note_begin(job);
+        return record_to_journal(cli, job);
+    }
+    return read_journal(cli, job);
+}
+
+void adept_measure_job_free(adept_measure_job *job)
+{
+    adept_recording_free(job->recording);
+    cJSON_Delete(job->about);
+    free(job->command);
+}

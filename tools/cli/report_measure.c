@@ -1,0 +1,116 @@
+/** @file report_measure.c  What `adept measure` says to people. */
+#include "measure_job.h"
+#include "table.h"
+#include <math.h>
+#include <string.h>
+
+static void report_missing(FILE *out, const adept_recording *r)
+{
+    size_t n;
+    const adept_sensor_note *notes = adept_recording_notes(r, &n);
+
+    if (n > 0) fputs("\nNot measured\n", out);
+    for (size_t i = 0; i < n; i++) {
+        adept_print_format(out, "  %s: %s\n", notes[i].name, notes[i].why);
+        if (*notes[i].help) adept_print_format(out, "    %s\n", notes[i].help);
+    }
+}
+
+adept_status adept_report_sensors(adept_cli *cli, FILE *out, const adept_recording *r)
+{
+    adept_table table = {.columns = "SENSOR|COMPONENT|DEVICE|ORIGIN|SOURCE"};
+
+    for (size_t i = 0; i < adept_recording_tracks(r); i++) {
+        const adept_sensor *s = adept_recording_track(r, i)->sensor;
+        adept_table_row(&table, ADEPT_CELLS(s->name, adept_component_name(s->component), s->device,
+                                            s->is_estimated ? "estimated" : "measured", s->source));
+    }
+    if (adept_recording_tracks(r) == 0) fputs("No sensor answers on this machine.\n", out);
+    adept_status status = adept_table_end(cli, &table, adept_recording_tracks(r) > 0 ? out : NULL);
+    report_missing(out, r);
+    return status;
+}
+
+static adept_text range_text(const adept_energy *e)
+{
+    if (isnan(e->energy_j)) return adept_cell("%s", "");
+    return adept_cell("%s to %s", adept_units_digits(e->low_j).s, adept_units_joule(e->high_j).s);
+}
+
+static void add_energy(adept_table *table, const char *name, const char *device, const char *origin, const adept_energy *e)
+{
+    adept_table_row(table, ADEPT_CELLS(name, adept_units_joule(e->energy_j).s, range_text(e).s, adept_units_watt(e->avg_power_w).s,
+                                       isnan(e->peak_power_w) ? "" : adept_units_watt(e->peak_power_w).s, origin, device));
+}
+
+static adept_status report_energies(adept_cli *cli, FILE *out, const adept_measure_job *job)
+{
+    const adept_recording *r = job->recording;
+    adept_table table = {.columns = "SENSOR|>ENERGY|>RANGE|>MEAN|>PEAK|ORIGIN|DEVICE"};
+    adept_energy total = adept_measured_energy(r, ADEPT_COMPONENTS, job->run.begin_s, job->run.end_s);
+    size_t summed = 0;
+
+    for (size_t i = 0; i < adept_recording_tracks(r); i++) {
+        const adept_track *track = adept_recording_track(r, i);
+        adept_energy e = adept_track_energy(track, job->run.begin_s, job->run.end_s);
+        add_energy(&table, track->sensor->name, track->sensor->device, track->sensor->is_estimated ? "estimated" : "measured", &e);
+        summed += adept_track_is_summed(r, i);
+    }
+    if (summed > 1) add_energy(&table, "total", "cpu, dram and gpu", "", &total);
+    if (adept_recording_tracks(r) == 0) fputs("  No sensor answered: only the time is known.\n", out);
+    return adept_table_end(cli, &table, adept_recording_tracks(r) > 0 ? out : NULL);
+}
+
+static adept_text spread(const adept_statistics *s, adept_text (*print)(double))
+{
+    if (s->n < 2 || isnan(s->mean)) return print(s->mean);
+    return adept_cell("%s (sd %s)", print(s->mean).s, print(s->sd).s);
+}
+
+static adept_text interval(const adept_statistics *s, adept_text (*print)(double))
+{
+    return s->n < 2 || isnan(s->mean) ? adept_cell("%s", "") : adept_cell("%s to %s", print(s->low).s, print(s->high).s);
+}
+
+static adept_status report_regions(adept_cli *cli, FILE *out, const adept_recording *r)
+{
+    size_t n;
+    const adept_region *regions = adept_recording_regions(r, &n);
+    adept_table table = {.columns = "REGION|>TIMES|>MEAN TIME|>95 %|>MEAN ENERGY|>95 %|>POWER"};
+    adept_status status = ADEPT_OK;
+
+    if (n > 0) fputc('\n', out);
+    for (size_t i = 0; status == ADEPT_OK && i < n; i++) {
+        adept_region_statistics s;
+        if (!adept_region_is_first(r, i)) continue;
+        status = adept_measured_region(&s, r, regions[i].name, ADEPT_COMPONENTS, &cli->err);
+        if (status == ADEPT_OK)
+            adept_table_row(&table, ADEPT_CELLS(regions[i].name, adept_cell("%zu", s.time_s.n).s, spread(&s.time_s, adept_units_time).s,
+                                                interval(&s.time_s, adept_units_time).s, spread(&s.energy_j, adept_units_joule).s,
+                                                interval(&s.energy_j, adept_units_joule).s,
+                                                adept_units_watt(s.energy_j.total / s.time_s.total).s));
+    }
+    adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK && n > 0 ? out : NULL);
+    return status == ADEPT_OK ? printed : status;
+}
+
+adept_status adept_report_measured(adept_cli *cli, FILE *out, const adept_measure_job *job)
+{
+    const adept_recording *r = job->recording;
+    const adept_measured_run *run = &job->run;
+    bool headed = false;
+
+    fprintf(out, "Measured  %s", adept_units_time(run->end_s - run->begin_s).s);
+    for (size_t i = 0; run->command && run->command[i]; i++)
+        adept_print_format(out, "%s%s", i == 0 ? " of " : " ", run->command[i]);
+    if (run->exit_status > 0) fprintf(out, ", which ended with %d", run->exit_status);
+    fputc('\n', out);
+    adept_status status = report_energies(cli, out, job);
+    if (status == ADEPT_OK) status = report_regions(cli, out, r);
+    for (size_t i = 0; i < adept_recording_tracks(r); i++) {
+        char text[256];
+        if (adept_track_warning(text, sizeof text, adept_recording_track(r, i))) adept_report_warning(out, &headed, text);
+    }
+    report_missing(out, r);
+    return status;
+}
