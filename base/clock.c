@@ -1,4 +1,4 @@
-/** @file clock.c  The monotonic clock. */
+/** @file clock.c  The monotonic clock, and the date. */
 #include "adept_clock.h"
 #include <time.h>
 
@@ -12,4 +12,14 @@ uint64_t adept_clock_ns(void)
 double adept_clock_s(void)
 {
     return 1e-9 * (double)adept_clock_ns();
+}
+
+adept_date adept_clock_date(void)
+{
+    adept_date date = {""};
+    time_t now = time(NULL);
+    struct tm utc;
+
+    if (gmtime_r(&now, &utc)) strftime(date.s, sizeof date.s, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return date;
 }

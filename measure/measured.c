@@ -274,7 +274,8 @@ adept_status adept_measured_write(adept_json_writer *w, const adept_recording *r
     }
     adept_json_put_number(w, "exit_status", run->exit_status < 0 ? NAN : run->exit_status);
     adept_json_put_number(w, "rank", run->rank < 0 ? NAN : run->rank);
-    adept_json_put_members(w, "begin_s %g time_s %g period_s %g", run->begin_s, run->end_s - run->begin_s, adept_recording_period_s(r));
+    adept_json_put_members(w, "begin_s %g time_s %g period_s %g sampler_cpu_s %g", run->begin_s, run->end_s - run->begin_s,
+                           adept_recording_period_s(r), adept_recording_cpu_s(r));
     adept_json_begin_array(w, "sensors");
     for (size_t i = 0; i < adept_recording_tracks(r); i++)
         put_track(w, r, i, run);

@@ -85,6 +85,9 @@ static void *sample(void *record)
     }
     for (size_t i = 0; i < s->n_sensors; i++)
         read_surely(r, s->sensors[i]);
+    struct timespec cpu = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    s->cpu_s = (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec;
     return NULL;
 }
 
@@ -307,6 +310,15 @@ double adept_recording_end_s(const adept_recording *r)
 double adept_recording_period_s(const adept_recording *r)
 {
     return r->period_s;
+}
+
+double adept_recording_cpu_s(const adept_recording *r)
+{
+    double cpu_s = 0;
+
+    for (size_t i = 0; i < r->n_samplers; i++)
+        cpu_s += r->samplers[i].cpu_s;
+    return r->samplers ? cpu_s : NAN;
 }
 
 size_t adept_recording_tracks(const adept_recording *r)

@@ -12,6 +12,7 @@ typedef struct adept_sampler {
     size_t n_sensors;
     bool is_scattered; /* reads at a random time of every period: what swings in step with the period is then measured right */
     uint64_t random;
+    double cpu_s; /* that it took, once it has ended */
 } adept_sampler;
 
 struct adept_recording {

@@ -88,6 +88,8 @@ size_t adept_recording_add_region(adept_recording *recording, const char *name, 
 double adept_recording_begin_s(const adept_recording *recording);
 double adept_recording_end_s(const adept_recording *recording);
 double adept_recording_period_s(const adept_recording *recording);
+/** Processor time that reading took; NAN of a journal. */
+double adept_recording_cpu_s(const adept_recording *recording);
 size_t adept_recording_tracks(const adept_recording *recording);
 const adept_track *adept_recording_track(const adept_recording *recording, size_t i);
 const adept_sensor_note *adept_recording_notes(const adept_recording *recording, size_t *n);

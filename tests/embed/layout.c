@@ -45,5 +45,9 @@ int main(void)
     SIZE(adept_choice), AT(adept_choice, n_feasible), AT(adept_choice, binding), AT(adept_choice, needed),
         AT(adept_choice, nearest);
     AT(adept_choice, verdict);
+    SIZE(adept_measure_options), AT(adept_measure_options, devices), AT(adept_measure_options, n_devices),
+        AT(adept_measure_options, sysroot), AT(adept_measure_options, reserved);
+    SIZE(adept_measured), AT(adept_measured, time_s), AT(adept_measured, low_j), AT(adept_measured, avg_power_w),
+        AT(adept_measured, time_mean_s), AT(adept_measured, energy_sd_j), AT(adept_measured, reserved);
     return 0;
 }

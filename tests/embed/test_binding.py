@@ -6,6 +6,9 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 import unittest
 
 import adept
@@ -14,7 +17,8 @@ LAYOUT, ADEPT, PROFILE, SOURCE = sys.argv[1:5]
 CLASSES = {"adept_error": adept._lib._Error, "adept_model_options": adept._lib._ModelOptions, "adept_workload_info": adept.WorkloadInfo,
            "adept_gpu_info": adept.GpuInfo, "adept_request": adept.Request, "adept_estimate": adept.Estimate,
            "adept_limit_estimate": adept.LimitEstimate, "adept_best_limits": adept.BestLimits, "adept_goal": adept._lib._Goal,
-           "adept_verdict": adept.Verdict, "adept_choice": adept.Choice}
+           "adept_verdict": adept.Verdict, "adept_choice": adept.Choice, "adept_measure_options": adept._lib._MeasureOptions,
+           "adept_measured": adept.Measured}
 
 
 class Binding(unittest.TestCase):
@@ -34,7 +38,7 @@ class Binding(unittest.TestCase):
 
     def test_functions_and_constants(self):
         text = ""
-        for name in ("error", "version", "workload", "estimate", "predict", "choose"):
+        for name in ("error", "version", "workload", "estimate", "predict", "choose", "measure"):
             folder = {"error": "base/public", "estimate": "model/public"}.get(name, "library/include")
             with open("%s/%s/adept/%s.h" % (SOURCE, folder, name), encoding="utf-8") as header:
                 text += header.read()
@@ -53,6 +57,51 @@ class Binding(unittest.TestCase):
         self.assertEqual(len(bits), 12)
         for name, bit in bits:
             self.assertEqual(getattr(adept, name), int(bit), name)
+
+    def test_measures_known_watts(self):
+        """A package counter that a thread advances by 50 W: regions and the whole say so."""
+        with tempfile.TemporaryDirectory() as root:
+            zone = os.path.join(root, "sys/class/powercap/intel-rapl:0")
+            os.makedirs(zone)
+            begin, stop = time.monotonic(), threading.Event()
+
+            def put(name, text):
+                with open(os.path.join(zone, name + "~"), "w", encoding="ascii") as file:
+                    file.write(text)
+                os.rename(os.path.join(zone, name + "~"), os.path.join(zone, name))
+
+            def count():
+                while not stop.wait(0.002):
+                    # In place: adept keeps the file open.
+                    with open(os.path.join(zone, "energy_uj"), "r+", encoding="ascii") as file:
+                        file.write("%020d\n" % int(50e6 * (time.monotonic() - begin)))
+
+            put("name", "package-0\n")
+            put("max_energy_range_uj", "262143328850\n")
+            put("energy_uj", "%020d\n" % 0)
+            writer = threading.Thread(target=count)
+            writer.start()
+            try:
+                with adept.measure(period_s=0.01, sysroot=root, devices=["cpu"]) as m:
+                    for _ in range(3):
+                        with m.region("step"):
+                            time.sleep(0.2)
+            finally:
+                stop.set()
+                writer.join()
+        whole, steps = m.read("cpu"), m.read("cpu", "step")
+        self.assertAlmostEqual(whole.avg_power_w, 50, delta=2)
+        self.assertEqual(steps.count, 3)
+        self.assertGreaterEqual(steps.time_mean_s, 0.2)
+        self.assertAlmostEqual(steps.energy_mean_j, 50 * steps.time_mean_s, delta=0.6)
+        self.assertTrue(math.isnan(m.read("gpu").energy_j))
+        self.assertEqual(m.json()["sensors"][0]["name"], "cpu-0")
+        with self.assertRaisesRegex(adept.Error, "'soul' is not known"):
+            m.read("soul")
+        with self.assertRaisesRegex(adept.Error, "never entered"):
+            m.read("cpu", "stepp")
+        with self.assertRaisesRegex(adept.Error, "stop it first"):
+            adept.measure(sysroot=root).read()
 
     def test_equals_the_program(self):
         for keywords, options in (({}, []), ({"gpus": 4}, ["--gpus", "4"]), ({"power_limit_w": 150}, ["--power-limit", "150"])):

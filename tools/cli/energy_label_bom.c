@@ -1,34 +1,33 @@
 /** @file energy_label_bom.c  The label in the two formats of bills of materials that have members for a model's energy:
  * CycloneDX 1.6 (https://cyclonedx.org/docs/1.6/json/, energyConsumptions) and SPDX 3.0.1
  * (https://spdx.github.io/spdx-spec/v3.0.1/model/AI/, EnergyConsumption). What they have no member for is a remark. */
+#include "adept_clock.h"
 #include "adept_json_writer.h"
 #include "energy_label.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 /* What makes a document one of its own. */
 typedef struct identity {
     char uuid[64]; /* "urn:uuid:..." (RFC 4122, version 4) */
-    char created[32];
+    adept_date created;
 } identity;
 
 static bool identify(identity *id)
 {
     unsigned char b[16];
-    time_t now = time(NULL);
-    struct tm tm;
 
-    if (getrandom(b, sizeof b, 0) != sizeof b || !gmtime_r(&now, &tm)) return false;
+    if (getrandom(b, sizeof b, 0) != sizeof b) return false;
     b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
     b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
     int n = snprintf(id->uuid, sizeof id->uuid, "urn:uuid:");
     for (size_t i = 0; i < sizeof b; i++)
         n += snprintf(id->uuid + n, sizeof id->uuid - (size_t)n, "%s%02x",
                       i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
-    return strftime(id->created, sizeof id->created, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0;
+    id->created = adept_clock_date();
+    return id->created.s[0] != '\0';
 }
 
 static const char *name_of(const adept_step *l)
@@ -116,7 +115,7 @@ char *adept_label_cyclonedx(const adept_step *label, const char *remarks)
     adept_json_put_members(&w, "$schema %s bomFormat %s specVersion %s serialNumber %s version %jd",
                            "http://cyclonedx.org/schema/bom-1.6.schema.json", "CycloneDX", "1.6", id.uuid, (intmax_t)1);
     adept_json_begin_object(&w, "metadata");
-    adept_json_put_string(&w, "timestamp", id.created);
+    adept_json_put_string(&w, "timestamp", id.created.s);
     adept_json_begin_object(&w, "tools");
     adept_json_begin_array(&w, "components");
     adept_json_put_object(&w, NULL, "type %s name %s version %s", "application", "adept", ADEPT_VERSION);
@@ -191,7 +190,7 @@ char *adept_label_spdx(const adept_step *label, const char *remarks)
     adept_json_begin_array(&w, "@graph");
     adept_json_begin_object(&w, NULL);
     adept_json_put_members(&w, "type %s @id %s specVersion %s created %s", "CreationInfo", CREATION, "3.0.1",
-                           id.created);
+                           id.created.s);
     put_references(&w, "createdBy", &id, tool, 1);
     adept_json_end_object(&w);
     begin_element(&w, &id, "SoftwareAgent", "adept");

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---------------------------------------------------------------- the line on a terminal -------------------------- */
@@ -217,14 +216,11 @@ static adept_status record_to_journal(adept_cli *cli, adept_measure_job *job)
 static void note_begin(adept_measure_job *job)
 {
     const char *const ranks[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
-    time_t now = time(NULL);
-    struct tm utc;
-
     if (gethostname(job->host, sizeof job->host)) job->host[0] = '\0';
     job->host[sizeof job->host - 1] = '\0';
-    strftime(job->started, sizeof job->started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    job->started = adept_clock_date();
     job->run.host = job->host;
-    job->run.started = job->started;
+    job->run.started = job->started.s;
     for (size_t i = 0; job->run.rank < 0 && i < sizeof ranks / sizeof *ranks; i++) {
         double rank;
         if (getenv(ranks[i]) && adept_number_parse(&rank, getenv(ranks[i]))) job->run.rank = (int)rank;

@@ -2,6 +2,7 @@
 #ifndef ADEPT_MEASURE_JOB_H
 #define ADEPT_MEASURE_JOB_H
 #include "adept_child.h"
+#include "adept_clock.h"
 #include "adept_measured.h"
 #include "cli.h"
 #include <cjson/cJSON.h>
@@ -32,7 +33,8 @@ typedef struct adept_measure_job {
     const adept_measure_options *options;
     adept_recording *recording;
     adept_measured_run run;
-    char host[256], started[32];
+    char host[256];
+    adept_date started;
     cJSON *about;         /* of a journal that was read: owns its texts */
     const char **command; /* likewise */
 } adept_measure_job;

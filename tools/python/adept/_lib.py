@@ -25,7 +25,7 @@ __all__ = [
     "OVERLAP_NONE", "BOUND_COMPUTE", "BOUND_MEMORY", "BOUND_LAUNCH", "BOUND_COMMUNICATION", "NOTE_UNCALIBRATED", "NOTE_NO_POWER",
     "NOTE_NO_ROOM", "NOTE_OUTSIDE", "NOTE_LIMITED", "NOTE_ABOVE_LIMIT", "NOTE_TRANSFERRED", "LEAST_TIME", "LEAST_ENERGY", "LEAST_EDP",
     "CONSTRAINT_POWER", "CONSTRAINT_DEADLINE", "CONSTRAINT_ENERGY", "CONSTRAINT_MEMORY", "CONSTRAINT_PREDICTABLE", "Error", "Infeasible",
-    "WorkloadInfo", "GpuInfo", "Request", "Estimate", "LimitEstimate", "BestLimits", "Verdict", "Choice", "Workload", "Gpu", "Oracle",
+    "WorkloadInfo", "GpuInfo", "Request", "Estimate", "LimitEstimate", "BestLimits", "Verdict", "Choice", "Measured", "Workload", "Gpu", "Oracle",
     "predict_many", "choose", "version_text"]
 
 ABI_VERSION = 2
@@ -132,6 +132,16 @@ class Choice(_Struct):
                 ("nearest", c_size_t), ("verdict", Verdict)]
 
 
+class _MeasureOptions(_Struct):
+    _fields_ = [("period_s", c_double), ("devices", POINTER(c_char_p)), ("n_devices", c_size_t), ("sysroot", c_char_p), ("reserved", c_void_p * 4)]
+
+
+class Measured(_Struct):
+    """Seconds and joules of a region or of the whole. NAN: not known."""
+    _fields_ = [("count", c_size_t)] + _doubles(
+        "time_s energy_j low_j high_j avg_power_w time_mean_s time_sd_s energy_mean_j energy_sd_j") + _RESERVED
+
+
 class Infeasible(Error):
     """No option meets the constraints; `choice` names the binding one."""
 
@@ -177,6 +187,14 @@ _FUNCTIONS = {  # name: (result, arguments)
     "predict_many": (c_int, [POINTER(Estimate), POINTER(Request), c_size_t, POINTER(_Error)]),
     "predict_best_limits": (c_int, [POINTER(BestLimits), POINTER(Request), POINTER(_Error)]),
     "predict_json": (c_int, [POINTER(c_void_p), POINTER(Request), POINTER(_Error)]),
+    "measure_start": (c_int, [POINTER(c_void_p), POINTER(_MeasureOptions), POINTER(_Error)]),
+    "measure_enter": (c_size_t, [c_void_p, c_char_p]),
+    "measure_leave": (None, [c_void_p, c_size_t]),
+    "measure_stop": (None, [c_void_p]),
+    "measure_free": (None, [c_void_p]),
+    "measure_read": (c_int, [POINTER(Measured), c_void_p, c_char_p, c_char_p, POINTER(_Error)]),
+    "measure_json": (c_int, [POINTER(c_void_p), c_void_p, POINTER(_Error)]),
+    "mark": (c_int, [c_char_p, c_int, POINTER(_Error)]),
     "choose": (c_int, [POINTER(Choice), POINTER(Verdict), POINTER(Estimate), c_size_t, POINTER(_Goal), POINTER(_Error)]),
 }
 

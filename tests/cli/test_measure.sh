@@ -1,0 +1,140 @@
+# adept measure: the command's exit status, signals and orphans; many children; runs that are killed; files that cannot be written.
+# What sensors say is tested by tests/unit: here a fake tree has one package, whose counter a shell advances.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+need_python json
+
+root=$work/root
+zone=$root/sys/class/powercap/intel-rapl:0
+mkdir -p "$zone"
+echo package-0 >"$zone/name"
+echo 262143328850 >"$zone/max_energy_range_uj"
+printf '%020d\n' 1000000 >"$zone/energy_uj"
+
+# measure ARGUMENTS...: exit code in $rc
+measure() {
+    rc=0
+    "$ADEPT" measure --sysroot "$root" "$@" >"$work/out" 2>"$work/err" || rc=$?
+}
+
+# ends CODE WHAT
+ends() {
+    checks=$((checks + 1))
+    [ "$rc" -eq "$1" ] || fail "exit code $rc instead of $1: $2"
+}
+
+# says FILE PATTERN
+says() {
+    checks=$((checks + 1))
+    grep -Eq "$2" "$1" || fail "nothing like '$2' in: $(head -c 2000 "$1")"
+}
+
+# ---- exit status and output are the command's
+measure -- sh -c 'echo out; echo err >&2; exit 3'
+ends 3 "of a command that ends with 3"
+[ "$(cat "$work/out")" = out ] || fail "standard output is not the command's: $(cat "$work/out")"
+says "$work/err" '^Measured .* of sh -c .*ended with 3'
+measure -- sh -c 'kill -TERM $$'
+ends 143 "of a command that SIGTERM ended"
+measure -- no-such-command
+ends 127 "of a command that does not exist"
+says "$work/err" '^adept: cannot run no-such-command: No such file'
+measure -- "$root"
+ends 126 "of a folder"
+measure --json -o "$work/r.json" -- sh -c 'printf "%020d\n" 3000000 >'"$zone/energy_uj"
+ends 0 "of a run with a report"
+"$python" - "$work/r.json" <<'CHECK' || fail "the report"
+import json, sys
+r = json.load(open(sys.argv[1]))
+[s] = [s for s in r["sensors"] if s["name"] == "cpu-0"]
+assert abs(s["energy_j"] - 2) < 1e-9 and s["origin"] == "measured" and s["component"] == "cpu", s
+assert r["kind"] == "measured" and r["exit_status"] == 0 and r["command"][0] == "sh", r
+CHECK
+printf '%020d\n' 1000000 >"$zone/energy_uj"
+
+# ---- it waits for what the command leaves behind, and for 10,000 short children
+measure --json -o "$work/r.json" -- sh -c '(sleep 0.5; echo late >'"$work/late"') & exit 0'
+[ -e "$work/late" ] || fail "an orphan was not waited for"
+measure -- sh -c 'i=0; while [ $i -lt 10000 ]; do /bin/true & i=$((i + 1)); [ $((i % 100)) -ne 0 ] || wait; done; exit 5'
+ends 5 "of a command with 10,000 children"
+
+# ---- signals go to the command
+"$ADEPT" measure --sysroot "$root" -- sh -c 'trap "exit 9" USR1; echo ready >'"$work/ready"'; while :; do sleep 0.05; done' 2>"$work/err" &
+pid=$!
+while [ ! -e "$work/ready" ]; do sleep 0.05; done
+kill -USR1 $pid
+rc=0
+wait $pid || rc=$?
+ends 9 "of a command that got SIGUSR1"
+for signal in TERM INT; do
+    "$ADEPT" measure --sysroot "$root" -- sleep 60 2>"$work/err" &
+    pid=$!
+    sleep 0.3
+    kill -$signal $pid # a background job of a shell ignores INT, and so does its child: TERM ends it
+    [ $signal = TERM ] || kill -TERM $pid
+    rc=0
+    wait $pid || rc=$?
+    ends 143 "after $signal"
+    says "$work/err" '^Measured '
+done
+
+# ---- what was measured survives kill -9
+rm -f "$work/samples" "$work/samples.marks"
+"$ADEPT" measure --sysroot "$root" --period 10ms --samples "$work/samples" -- sh -c '
+    read t _ </proc/uptime; echo "$t begin load" >>"$ADEPT_MARKS"; sleep 0.3; read t _ </proc/uptime; echo "$t end load" >>"$ADEPT_MARKS"
+    echo ready >'"$work/ready2"'; sleep 60' 2>/dev/null &
+pid=$!
+while [ ! -e "$work/ready2" ]; do sleep 0.05; done
+printf '%020d\n' 5000000 >"$zone/energy_uj"
+sleep 0.2
+kill -KILL $pid
+wait $pid 2>/dev/null
+pkill -f 'sleep 60' 2>/dev/null
+measure --read "$work/samples" --json
+ends 0 "reading what a killed run left"
+"$python" - "$work/out" <<'CHECK' || fail "what a killed run left: $(cat "$work/out")"
+import json, sys
+r = json.load(open(sys.argv[1]))
+[s] = [s for s in r["sensors"] if s["name"] == "cpu-0"]
+assert abs(s["energy_j"] - 4) < 1e-9, s
+[region] = r["regions"]
+assert region["name"] == "load" and region["count"] == 1 and 0.25 < region["time_s"]["mean"] < 5, region
+assert r["command"][:2] == ["sh", "-c"], r
+CHECK
+measure --samples "$work/samples" -- true
+ends 1 "of a journal that is there already"
+says "$work/err" 'samples: File exists'
+
+# ---- repeats
+measure --repeat 3 --json -o "$work/r.json" -- sleep 0.1
+"$python" - "$work/r.json" <<'CHECK' || fail "repeats"
+import json, sys
+r = json.load(open(sys.argv[1]))["repeats"]
+assert r["count"] == 3 and 0.1 <= r["time_s"]["mean"] < 5 and r["time_s"]["interval95"][0] <= r["time_s"]["mean"], r
+CHECK
+measure --repeat 3 -- sh -c 'exit 4'
+ends 4 "of repeats, the first of which fails"
+
+# ---- without a command
+measure --duration 200ms
+ends 0 "of a duration"
+says "$work/out" '^Measured  2[0-9][0-9] ms'
+sleep 0.4 &
+measure --attach $!
+ends 0 "of a process that ends"
+says "$work/out" '^Measured '
+measure --list
+says "$work/out" '^ *cpu-0 +cpu '
+
+# ---- a full disk: the run's own status stays, or becomes 1; nothing is called done that is not
+if [ -w /dev/full ]; then
+    measure --json -o /dev/full -- true
+    ends 1 "of a report on a full disk"
+    says "$work/err" '^adept: '
+fi
+
+# ---- usage
+for words in "" "--repeat 2" "--read x -- true" "--period 1us -- true" "--period 3 -- true" "--attach 0"; do
+    measure $words
+    ends 2 "of 'measure $words'"
+done
+finish
