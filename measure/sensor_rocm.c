@@ -53,38 +53,35 @@ static void *open_library(void)
     return handle;
 }
 
-/* The library, with the search as its first user. NULL: there is none, which is a note where the driver is loaded. */
-static library *open_rocm(adept_sensor_search *search)
+/* Find the functions and initialise. @return NULL, or why it cannot be used */
+static const char *start(library *lib)
 {
-    library *lib = calloc(1, sizeof *lib);
-    char *driver = adept_sensor_path(&search->settings, "/sys/module/amdgpu");
-    const char *missing = NULL;
-
-    if (lib && driver && (lib->handle = open_library())) {
 #define X(name, arguments)                                                                                             \
     *(void **)&lib->name = dlsym(lib->handle, #name);                                                                  \
-    if (!missing && !lib->name) missing = #name;
-        NEEDED(X)
+    if (!lib->name) return "the library has no " #name;
+    NEEDED(X)
 #undef X
-        *(void **)&lib->rsmi_dev_power_get = dlsym(lib->handle, "rsmi_dev_power_get");
-        int status = missing ? 0 : lib->rsmi_init(0);
-        if (!missing && status == 0) {
-            lib->users = 1;
-            free(driver);
-            return lib;
-        }
-        if (missing)
-            adept_sensor_missing(search, "rocm", "", "librocm_smi64.so has no %s", missing);
-        else
-            adept_sensor_missing(search, "rocm", "the user needs the groups video and render",
-                                 "rsmi_init: status %d of rocm_smi.h", status);
-        dlclose(lib->handle);
-    } else if (lib && driver && access(driver, F_OK) == 0) {
-        adept_sensor_missing(search, "rocm", "install rocm-smi-lib, for the energy counters of AMD GPUs", "%s",
-                             dlerror());
-    }
-    search->failed = search->failed || !lib || !driver;
+    *(void **)&lib->rsmi_dev_power_get = dlsym(lib->handle, "rsmi_dev_power_get");
+    return lib->rsmi_init(0) == 0 ? NULL : "rsmi_init() fails";
+}
+
+/* The library, with the search as its first user; NULL: there is none. It is looked for where the driver is loaded. */
+static library *open_rocm(adept_sensor_search *search)
+{
+    char *driver = adept_sensor_path(&search->settings, "/sys/module/amdgpu");
+    bool is_loaded = driver && access(driver, F_OK) == 0;
+    library *lib = is_loaded ? calloc(1, sizeof *lib) : NULL;
+
+    search->failed = search->failed || !driver || (is_loaded && !lib);
     free(driver);
+    if (!lib) return NULL;
+    lib->users = 1;
+    lib->handle = open_library();
+    const char *why = lib->handle ? start(lib) : "librocm_smi64.so cannot be opened";
+    if (!why) return lib;
+    adept_sensor_missing(search, "rocm", "install ROCm's rocm-smi-lib; the user needs the groups video and render",
+                         "%s", why);
+    if (lib->handle) dlclose(lib->handle);
     free(lib);
     return NULL;
 }

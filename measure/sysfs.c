@@ -87,7 +87,7 @@ static int read_number(double *number, int file)
     if (n < 0) return errno;
     text[n] = '\0';
     text[strcspn(text, "\n")] = '\0';
-    return adept_number_parse(number, text) ? 0 : ENODATA;
+    return n < (ssize_t)sizeof text - 1 && adept_number_parse(number, text) ? 0 : ENODATA; /* a longer text may go on */
 }
 
 bool adept_sysfs_watch(adept_sensor_search *search, adept_sysfs *files, const char *folder, const char *file,
