@@ -1,0 +1,186 @@
+/** @file sensor_hwmon.c  Power and energy by hwmon (Documentation/hwmon/sysfs-interface.rst; microwatts, microjoules)
+ * of the chips whose meaning is known: amdgpu, amd_energy, power_meter. Others with power readings (ina226, nct6683,
+ * corsairpsu, PMBus) sit on rails that only the board's designer knows: adding them up would count things twice, so
+ * they get a note. */
+#include "sysfs.h"
+#include "adept_number.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOLDER "/sys/class/hwmon"
+#define INTO(field) offsetof(adept_reading, field)
+
+static bool watch_power(adept_sensor_search *search, adept_sysfs *files, const char *folder)
+{
+    return adept_sysfs_watch(search, files, folder, "power1_average", 1e-6, INTO(power_w)) ||
+           adept_sysfs_watch(search, files, folder, "power1_input", 1e-6, INTO(power_w));
+}
+
+/* Is the board at that PCI address a sensor of rocm? That kind ends `device` with the address. */
+static bool is_of_rocm(const adept_sensor_search *rocm, const char *address)
+{
+    for (size_t i = 0; i < rocm->n_sensors; i++)
+        if (address[0] && strstr(rocm->sensors[i]->device, address)) return true;
+    return false;
+}
+
+static size_t count(const adept_sensor_search *search, adept_component component)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < search->n_sensors; i++)
+        n += search->sensors[i]->kind == &adept_sensor_kind_hwmon && search->sensors[i]->component == component;
+    return n;
+}
+
+static bool is_cpu_read(const adept_sensor_search *search)
+{
+    return adept_kind_reads(search, &adept_sensor_kind_powercap, ADEPT_COMPONENT_CPU) ||
+           adept_kind_reads(search, &adept_sensor_kind_perf, ADEPT_COMPONENT_CPU);
+}
+
+/* The last part of where the link `device` leads: "0000:03:00.0" of a PCI device. */
+static void find_address(char *address, size_t size, const adept_sensor_search *search, const char *folder)
+{
+    char target[512];
+    char *path = adept_sensor_path(&search->settings, "%s/device", folder);
+    ssize_t n = path ? readlink(path, target, sizeof target - 1) : -1;
+
+    free(path);
+    target[n > 0 ? n : 0] = '\0';
+    const char *last = strrchr(target, '/');
+    snprintf(address, size, "%.31s", last ? last + 1 : target);
+}
+
+static void add_amdgpu(adept_sensor_search *search, const char *folder, adept_component component, const char *name,
+                       const char *device)
+{
+    static const struct {
+        const char *file, *gauge;
+        double unit;
+    } gauges[] = {{"freq1_input", "sm_clock_hz", 1},
+                  {"freq2_input", "memory_clock_hz", 1},
+                  {"power1_cap", "power_limit_w", 1e-6}};
+    adept_sysfs files = {0};
+    adept_gauge found[ADEPT_MOST_GAUGES] = {{NULL}};
+    size_t n = 0;
+
+    if (!watch_power(search, &files, folder)) {
+        adept_sysfs_missing(search, name, folder, "power1_input");
+        return;
+    }
+    for (size_t i = 0; i < sizeof gauges / sizeof gauges[0]; i++)
+        if (adept_sysfs_watch(search, &files, folder, gauges[i].file, gauges[i].unit, INTO(gauges[n])))
+            found[n++].name = gauges[i].gauge;
+    adept_sensor *sensor = adept_sysfs_add(search, &adept_sensor_kind_hwmon, &files, component, name);
+    if (!sensor) return;
+    memcpy(sensor->gauges, found, sizeof found);
+    snprintf(sensor->device, sizeof sensor->device, "%s", device);
+    sensor->is_slow = true; /* each reading asks the GPU's firmware, and may wake the GPU up */
+}
+
+/* The section "GPU Power/Thermal Controls and Monitoring" of the kernel's amdgpu documentation: power1_average or
+ * (newer GPUs) power1_input, power1_cap; freq1_input and freq2_input are the compute and the memory clock in hertz. An
+ * APU's power is that of the whole chip, so it is the CPU's; only APUs have in1_input (amdgpu_pm.c). */
+static void find_amdgpu(adept_sensor_search *search, const char *folder)
+{
+    char address[32], name[64], device[64];
+
+    if (!isnan(adept_sysfs_number(search, folder, "in1_input"))) {
+        snprintf(name, sizeof name, "apu-%zu", count(search, ADEPT_COMPONENT_CPU));
+        if (!is_cpu_read(search)) add_amdgpu(search, folder, ADEPT_COMPONENT_CPU, name, "AMD APU, cores and graphics");
+        return;
+    }
+    adept_sensor_search rocm = adept_sensors_of(search, &adept_sensor_kind_rocm);
+    find_address(address, sizeof address, search, folder);
+    snprintf(name, sizeof name, "gpu-amd-%zu", rocm.n_sensors + count(search, ADEPT_COMPONENT_GPU));
+    snprintf(device, sizeof device, "AMD GPU %s", address);
+    if (!is_of_rocm(&rocm, address)) add_amdgpu(search, folder, ADEPT_COMPONENT_GPU, name, device);
+    adept_sensors_close(&rocm);
+}
+
+/* Documentation/hwmon/acpi_power_meter.rst: mean power of what the meter measures, as a rule the machine. */
+static void find_power_meter(adept_sensor_search *search, const char *folder)
+{
+    char accuracy[64], name[64];
+    adept_sysfs files = {0};
+
+    if (adept_sysfs_number(search, folder, "power1_is_battery") == 1) return; /* sensor_battery.c */
+    snprintf(name, sizeof name, "power-meter-%zu", count(search, ADEPT_COMPONENT_NODE));
+    if (!watch_power(search, &files, folder)) {
+        adept_sysfs_missing(search, name, folder, "power1_average");
+        return;
+    }
+    adept_sensor *sensor = adept_sysfs_add(search, &adept_sensor_kind_hwmon, &files, ADEPT_COMPONENT_NODE, name);
+    if (!sensor) return;
+    double interval_s = 1e-3 * adept_sysfs_number(search, folder, "power1_average_interval");
+    adept_sysfs_text(sensor->device, sizeof sensor->device, search, folder, "power1_model_number");
+    if (!sensor->device[0]) snprintf(sensor->device, sizeof sensor->device, "ACPI power meter");
+    /* "95.0%" is the share that is right: ACPI specification, _PMC */
+    adept_sysfs_text(accuracy, sizeof accuracy, search, folder, "power1_accuracy");
+    if (adept_number_length(accuracy) > 0) sensor->accuracy = 1 - 0.01 * adept_number_value(accuracy);
+    sensor->refresh_s = interval_s > 0 ? interval_s : 0;
+    sensor->is_slow = true; /* firmware, over IPMI: up to 100 ms */
+}
+
+/* amd_energy (Linux 5.8 to 5.12, then a module of AMD's own): energyN_label "Esocket0", which is the driver's 64-bit
+ * sum. */
+static void find_sockets(adept_sensor_search *search, const char *folder)
+{
+    char file[32], label[64], name[64];
+
+    if (is_cpu_read(search)) return;
+    for (int n = 1;; n++) {
+        adept_sysfs files = {0};
+        snprintf(file, sizeof file, "energy%d_label", n);
+        if (!adept_sysfs_text(label, sizeof label, search, folder, file)) return;
+        if (strncmp(label, "Esocket", 7) != 0) continue; /* "Ecore000": part of a socket */
+        snprintf(file, sizeof file, "energy%d_input", n);
+        snprintf(name, sizeof name, "cpu-%.40s", label + 7);
+        if (!adept_sysfs_watch(search, &files, folder, file, 1e-6, INTO(energy_j))) {
+            adept_sysfs_missing(search, name, folder, file);
+            continue;
+        }
+        adept_sensor *sensor = adept_sysfs_add(search, &adept_sensor_kind_hwmon, &files, ADEPT_COMPONENT_CPU, name);
+        if (sensor) snprintf(sensor->device, sizeof sensor->device, "amd_energy %s", label);
+    }
+}
+
+static void find_chip(adept_sensor_search *search, const char *folder, void *context)
+{
+    static const struct {
+        const char *name;
+        void (*find)(adept_sensor_search *search, const char *folder);
+    } chips[] = {{"amdgpu", find_amdgpu}, {"power_meter", find_power_meter}, {"amd_energy", find_sockets}};
+    char name[64], type[64];
+
+    (void)context;
+    if (!adept_sysfs_text(name, sizeof name, search, folder, "name")) return;
+    for (size_t i = 0; i < sizeof chips / sizeof chips[0]; i++) {
+        if (strcmp(name, chips[i].name) == 0) {
+            chips[i].find(search, folder);
+            return;
+        }
+    }
+    bool has_power = !isnan(adept_sysfs_number(search, folder, "power1_input")) ||
+                     !isnan(adept_sysfs_number(search, folder, "power1_average"));
+    /* A battery or a charger has a chip too, and says what it is: sensor_battery.c */
+    if (has_power && !adept_sysfs_text(type, sizeof type, search, folder, "device/type"))
+        adept_sensor_missing(search, name, "", "%s: what it measures is not known, so its power is left out", folder);
+}
+
+static void find(adept_sensor_search *search)
+{
+    adept_sysfs_each(search, FOLDER, "hwmon", find_chip, NULL);
+}
+
+const adept_sensor_kind adept_sensor_kind_hwmon = {
+    .name = "hwmon",
+    .what = "AMD GPUs without ROCm, AMD sockets by amd_energy, ACPI power meters, in " FOLDER,
+    .find = find,
+    .read = adept_sysfs_read,
+    .close = adept_sysfs_close,
+};

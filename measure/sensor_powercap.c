@@ -1,0 +1,91 @@
+/** @file sensor_powercap.c  RAPL counters of Intel and AMD by the powercap framework
+ * (Documentation/power/powercap/powercap.rst). A zone says what it is in its file `name`; its number is the one in its
+ * folder's name, never its place in a listing. The zones intel-rapl-mmio:* are left out: they are the same packages,
+ * read through another register window. */
+#include "sysfs.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDER "/sys/class/powercap"
+/* The counter is the low 32 bits of a register (ENERGY_STATUS_MASK in intel_rapl_common.c), so the range has 2^32
+ * steps. */
+#define STEPS 4294967296.0
+#define REFRESH_S 1e-3 /* Intel SDM volume 3B, "RAPL interfaces": the counters are updated about every millisecond */
+/* Constraint 0 states the thermal design power, and turbo draws more for seconds: 157 W of a 55 W i9-12950HX. */
+#define TURBO 4.0
+#define MOST_POWER_W 2000.0 /* of zones that state none; the largest package of 2025 is designed for 500 W */
+
+static const struct {
+    const char *zone; /* its name, or how that begins before "-0" */
+    adept_component component;
+    const char *name;
+} zones[] = {
+    {"package", ADEPT_COMPONENT_CPU, "cpu"},      {"core", ADEPT_COMPONENT_CORES, "cores"},
+    {"uncore", ADEPT_COMPONENT_UNCORE, "uncore"}, {"dram", ADEPT_COMPONENT_DRAM, "dram"},
+    {"psys", ADEPT_COMPONENT_PSYS, "psys"},
+};
+
+/* "-0", "-0-die-1" or "" behind the name of a zone, or of the package that a zone is a part of: intel-rapl:0:2 of
+ * intel-rapl:0. */
+static void find_number(char *number, size_t size, const adept_sensor_search *search, const char *folder,
+                        const char *name)
+{
+    char parent[512], above[64];
+    const char *last = strrchr(folder, ':');
+
+    if (!strchr(name, '-') && last != strchr(folder, ':')) {
+        snprintf(parent, sizeof parent, "%.*s", (int)(last - folder), folder);
+        adept_sysfs_text(above, sizeof above, search, parent, "name");
+        name = above;
+    }
+    const char *behind = strchr(name, '-');
+    snprintf(number, size, "%s", behind ? behind : "");
+}
+
+static void find_zone(adept_sensor_search *search, const char *folder, void *context)
+{
+    char zone[64], number[32], name[64];
+    adept_sysfs files = {0};
+    size_t i = 0;
+
+    (void)context;
+    if (!adept_sysfs_text(zone, sizeof zone, search, folder, "name")) return;
+    size_t length = strcspn(zone, "-");
+    while (i < sizeof zones / sizeof zones[0] &&
+           (strlen(zones[i].zone) != length || memcmp(zone, zones[i].zone, length) != 0))
+        i++;
+    if (i == sizeof zones / sizeof zones[0]) return;
+    find_number(number, sizeof number, search, folder, zone);
+    snprintf(name, sizeof name, "%s%s", zones[i].name, number);
+    if (!adept_sysfs_watch(search, &files, folder, "energy_uj", 1e-6, offsetof(adept_reading, energy_j))) {
+        adept_sysfs_missing(search, name, folder,
+                            "energy_uj"); /* readable for root only since Linux 5.10: CVE-2020-8694 */
+        return;
+    }
+    adept_sensor *sensor = adept_sysfs_add(search, &adept_sensor_kind_powercap, &files, zones[i].component, name);
+    if (!sensor) return;
+    double range_j = 1e-6 * adept_sysfs_number(search, folder, "max_energy_range_uj");
+    double design_w = 1e-6 * adept_sysfs_number(search, folder, "constraint_0_max_power_uw");
+    snprintf(sensor->device, sizeof sensor->device, "RAPL zone %s", zone);
+    sensor->range_j = range_j > 0 ? range_j : 0;
+    sensor->resolution_j = sensor->range_j / STEPS;
+    sensor->most_power_w = design_w > 0 ? TURBO * design_w : MOST_POWER_W;
+    sensor->refresh_s = REFRESH_S;
+}
+
+static void find(adept_sensor_search *search)
+{
+    if (adept_sysfs_each(search, FOLDER, "intel-rapl:", find_zone, NULL) == 0)
+        adept_sensor_missing(search, "powercap", "a virtual machine has none; elsewhere: modprobe intel_rapl_msr",
+                             "no zone intel-rapl:* in " FOLDER);
+}
+
+const adept_sensor_kind adept_sensor_kind_powercap = {
+    .name = "powercap",
+    .what = "RAPL energy counters of Intel and AMD in " FOLDER ": packages, cores, DRAM, platform",
+    .find = find,
+    .read = adept_sysfs_read,
+    .close = adept_sysfs_close,
+};

@@ -1,0 +1,218 @@
+/** @file sensor_rocm.c  AMD GPUs by ROCm's librocm_smi64, opened at run time: no header or library of it is needed to
+ * build. Functions and units are those of its rocm_smi.h (read: 5.2.3; rsmi_dev_power_get() came with ROCm 6.0). It was
+ * tried with the real library on a machine without a GPU, and otherwise with the tests' own; never with a GPU. The
+ * clocks are read from the board's hwmon files: the structure of rsmi_dev_gpu_clk_freq_get() changed between versions.
+ */
+#include "sysfs.h"
+#include "adept_clock.h"
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* X(name, arguments) of the functions without which nothing works; each returns a rsmi_status_t, 0 for success. */
+#define NEEDED(X)                                                                                                      \
+    X(rsmi_init, (uint64_t flags))                                                                                     \
+    X(rsmi_shut_down, (void))                                                                                          \
+    X(rsmi_num_monitor_devices, (uint32_t * n))                                                                        \
+    X(rsmi_dev_pci_id_get, (uint32_t device, uint64_t * id))                                                           \
+    X(rsmi_dev_name_get, (uint32_t device, char *name, size_t size))                                                   \
+    X(rsmi_dev_energy_count_get, (uint32_t device, uint64_t * count, float *resolution_uj, uint64_t *time_ns))         \
+    X(rsmi_dev_power_ave_get, (uint32_t device, uint32_t sensor, uint64_t * power_uw))                                 \
+    X(rsmi_dev_power_cap_get, (uint32_t device, uint32_t sensor, uint64_t * cap_uw))                                   \
+    X(rsmi_dev_busy_percent_get, (uint32_t device, uint32_t * percent))
+
+typedef struct library {
+    void *handle;
+    size_t users; /* the search, and each sensor */
+#define X(name, arguments) int(*name) arguments;
+    NEEDED(X)
+#undef X
+    int (*rsmi_dev_power_get)(uint32_t device, uint64_t *power_uw, int *type); /* NULL before ROCm 6.0 */
+} library;
+
+typedef struct board {
+    library *lib;
+    uint32_t device;
+    adept_sysfs clocks;
+} board;
+
+enum { SM_CLOCK, MEMORY_CLOCK, POWER_LIMIT, GPU_USE };
+
+static void *open_library(void)
+{
+    static const char *const names[] = {"librocm_smi64.so", "librocm_smi64.so.7", "librocm_smi64.so.6",
+                                        "librocm_smi64.so.5", "librocm_smi64.so.1"};
+    void *handle = NULL;
+
+    for (size_t i = 0; !handle && i < sizeof names / sizeof names[0]; i++)
+        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return handle;
+}
+
+/* Find the functions and initialise. @return NULL, or why it cannot be used */
+static const char *start(library *lib)
+{
+#define X(name, arguments)                                                                                             \
+    *(void **)&lib->name = dlsym(lib->handle, #name);                                                                  \
+    if (!lib->name) return "the library has no " #name;
+    NEEDED(X)
+#undef X
+    *(void **)&lib->rsmi_dev_power_get = dlsym(lib->handle, "rsmi_dev_power_get");
+    return lib->rsmi_init(0) == 0 ? NULL : "rsmi_init() fails";
+}
+
+/* The library, with the search as its first user; NULL: there is none. It is looked for where the driver is loaded. */
+static library *open_rocm(adept_sensor_search *search)
+{
+    char *driver = adept_sensor_path(&search->settings, "/sys/module/amdgpu");
+    bool is_loaded = driver && access(driver, F_OK) == 0;
+    library *lib = is_loaded ? calloc(1, sizeof *lib) : NULL;
+
+    search->failed = search->failed || !driver || (is_loaded && !lib);
+    free(driver);
+    if (!lib) return NULL;
+    lib->users = 1;
+    lib->handle = open_library();
+    const char *why = lib->handle ? start(lib) : "librocm_smi64.so cannot be opened";
+    if (!why) return lib;
+    adept_sensor_missing(search, "rocm", "install ROCm's rocm-smi-lib; the user needs the groups video and render",
+                         "%s", why);
+    if (lib->handle) dlclose(lib->handle);
+    free(lib);
+    return NULL;
+}
+
+static void let_go(library *lib)
+{
+    if (--lib->users > 0) return;
+    lib->rsmi_shut_down();
+    dlclose(lib->handle);
+    free(lib);
+}
+
+static double read_energy_j(const board *b, double *resolution_j)
+{
+    uint64_t count, time_ns;
+    float resolution_uj;
+
+    if (b->lib->rsmi_dev_energy_count_get(b->device, &count, &resolution_uj, &time_ns) != 0) return NAN;
+    *resolution_j = 1e-6 * (double)resolution_uj;
+    return *resolution_j * (double)count;
+}
+
+static double read_power_w(const board *b)
+{
+    uint64_t power_uw;
+    int type;
+
+    if (b->lib->rsmi_dev_power_get && b->lib->rsmi_dev_power_get(b->device, &power_uw, &type) == 0)
+        return 1e-6 * (double)power_uw;
+    return b->lib->rsmi_dev_power_ave_get(b->device, 0, &power_uw) == 0 ? 1e-6 * (double)power_uw : NAN;
+}
+
+static void watch_clocks(adept_sensor_search *search, const char *folder, void *context)
+{
+    adept_sysfs_watch(search, context, folder, "freq1_input", 1, offsetof(adept_reading, gauges[SM_CLOCK]));
+    adept_sysfs_watch(search, context, folder, "freq2_input", 1, offsetof(adept_reading, gauges[MEMORY_CLOCK]));
+}
+
+/* Sensor number `n`, of a device that answers. `device` ends with the PCI address: sensor_hwmon.c knows the board by
+ * it. */
+static void add_board(adept_sensor_search *search, size_t n, const board *found, const char *address,
+                      double resolution_j)
+{
+    static const char *const gauges[] = {"sm_clock_hz", "memory_clock_hz", "power_limit_w", "gpu_use"};
+    char name[64] = "AMD GPU", folder[96];
+    board *state = malloc(sizeof *state);
+    adept_sensor *sensor = state ? adept_sensor_add(search, &adept_sensor_kind_rocm, "gpu-amd-%zu", n) : NULL;
+
+    if (!sensor) {
+        search->failed = true;
+        free(state);
+        return;
+    }
+    *state = *found;
+    state->lib->users++;
+    snprintf(folder, sizeof folder, "/sys/bus/pci/devices/%s/hwmon", address);
+    adept_sysfs_each(search, folder, "hwmon", watch_clocks, &state->clocks);
+    sensor->state = state;
+    sensor->component = ADEPT_COMPONENT_GPU;
+    sensor->resolution_j = resolution_j;
+    sensor->is_slow = true; /* some files of /sys a reading, under a lock that all users of the library share */
+    for (size_t i = 0; i < sizeof gauges / sizeof gauges[0]; i++)
+        sensor->gauges[i].name = gauges[i];
+    found->lib->rsmi_dev_name_get(found->device, name, sizeof name);
+    snprintf(sensor->device, sizeof sensor->device, "%.63s %s", name, address);
+    snprintf(sensor->source, sizeof sensor->source, "%s(%" PRIu32 ")",
+             resolution_j > 0 ? "rsmi_dev_energy_count_get" : "rsmi_dev_power_get", found->device);
+}
+
+static void find(adept_sensor_search *search)
+{
+    uint32_t n_devices = 0;
+    size_t n = 0;
+    library *lib = open_rocm(search);
+
+    if (!lib) return;
+    lib->rsmi_num_monitor_devices(&n_devices);
+    for (uint32_t device = 0; device < n_devices; device++) {
+        const board found = {.lib = lib, .device = device};
+        char address[32] = "", name[32];
+        uint64_t id;
+        double resolution_j = 0, energy_j = read_energy_j(&found, &resolution_j);
+        snprintf(name, sizeof name, "rocm device %" PRIu32, device);
+        if (lib->rsmi_dev_pci_id_get(device, &id) == 0)
+            snprintf(address, sizeof address, "%04x:%02x:%02x.%x", (unsigned)(id >> 32), (unsigned)(id >> 8 & 0xff),
+                     (unsigned)(id >> 3 & 0x1f), (unsigned)(id & 7));
+        /* The second die of an MI250 counts no energy of its own, as rocm_smi.py tells it too. */
+        if (energy_j == 0)
+            adept_sensor_missing(search, name, "",
+                                 "0 J since the driver was loaded: a second die, counted with the first");
+        else if (isnan(energy_j) && isnan(read_power_w(&found)))
+            adept_sensor_missing(search, name, "", "%s states neither energy nor power", address);
+        else
+            add_board(search, n++, &found, address, resolution_j);
+    }
+    let_go(lib);
+}
+
+static adept_status read_board(adept_sensor *sensor, adept_reading *reading, adept_error *err)
+{
+    const board *b = sensor->state;
+    uint64_t cap_uw;
+    uint32_t percent;
+    double resolution_j;
+    /* The library does not tell a device that is gone from one that does not say; its files do. */
+    adept_status result = adept_sysfs_get(&b->clocks, reading, err);
+
+    if (b->lib->rsmi_dev_power_cap_get(b->device, 0, &cap_uw) == 0)
+        reading->gauges[POWER_LIMIT] = 1e-6 * (double)cap_uw;
+    if (b->lib->rsmi_dev_busy_percent_get(b->device, &percent) == 0) reading->gauges[GPU_USE] = 0.01 * percent;
+    reading->power_w = read_power_w(b);
+    double before_s = adept_clock_s();
+    reading->energy_j = read_energy_j(b, &resolution_j);
+    reading->time_s = (before_s + adept_clock_s()) / 2; /* the rest takes many times as long */
+    return result;
+}
+
+static void close_board(adept_sensor *sensor)
+{
+    board *b = sensor->state;
+
+    if (!b) return;
+    adept_sysfs_end(&b->clocks);
+    let_go(b->lib);
+    free(b);
+}
+
+const adept_sensor_kind adept_sensor_kind_rocm = {
+    .name = "rocm",
+    .what = "AMD GPUs by ROCm's librocm_smi64: energy counter, power, clocks, limit",
+    .find = find,
+    .read = read_board,
+    .close = close_board,
+};

@@ -1,0 +1,179 @@
+/** @file sysfs.c  Folders of /sys, and files of /sys that are read again and again. */
+#include "sysfs.h"
+#include "adept_clock.h"
+#include "adept_number.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+adept_sensor_search adept_sensors_of(const adept_sensor_search *search, const adept_sensor_kind *kind)
+{
+    adept_sensor_search other = {.settings = search->settings};
+
+    kind->find(&other);
+    return other;
+}
+
+bool adept_kind_reads(const adept_sensor_search *search, const adept_sensor_kind *kind, adept_component component)
+{
+    adept_sensor_search other = adept_sensors_of(search, kind);
+    bool reads = false;
+
+    for (size_t i = 0; i < other.n_sensors; i++)
+        reads = reads || other.sensors[i]->component == component;
+    adept_sensors_close(&other);
+    return reads;
+}
+
+size_t adept_sysfs_each(adept_sensor_search *search, const char *folder, const char *prefix,
+                        void (*each)(adept_sensor_search *search, const char *entry, void *context), void *context)
+{
+    char *path = adept_sensor_path(&search->settings, "%s", folder);
+    struct dirent **list = NULL;
+    int n = path ? scandir(path, &list, NULL, versionsort) : -1;
+    size_t found = 0;
+
+    free(path);
+    for (int i = 0; i < n; i++) {
+        char *entry = NULL;
+        if (strncmp(list[i]->d_name, prefix, strlen(prefix)) == 0 &&
+            asprintf(&entry, "%s/%s", folder, list[i]->d_name) >= 0) {
+            each(search, entry, context);
+            free(entry);
+            found++;
+        }
+        free(list[i]);
+    }
+    free(list);
+    return found;
+}
+
+bool adept_sysfs_text(char *text, size_t size, const adept_sensor_search *search, const char *folder, const char *file)
+{
+    char *path = adept_sensor_path(&search->settings, "%s/%s", folder, file);
+    bool is_read = path && adept_sensor_text(text, size, path);
+
+    if (!is_read) text[0] = '\0';
+    free(path);
+    return is_read;
+}
+
+double adept_sysfs_number(const adept_sensor_search *search, const char *folder, const char *file)
+{
+    char text[64];
+    double number;
+
+    adept_sysfs_text(text, sizeof text, search, folder, file);
+    return adept_number_parse(&number, text) ? number : NAN;
+}
+
+/* ---------------------------------------------------------------- files that stay open --------------------------- */
+
+/* pread() at 0 makes the kernel write the attribute's text anew (Documentation/filesystems/sysfs.rst, "Reading/Writing
+ * Attribute Data"). @return 0, or why not */
+static int read_number(double *number, int file)
+{
+    char text[64];
+    ssize_t n;
+
+    do
+        n = pread(file, text, sizeof text - 1, 0);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return errno;
+    text[n] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return n < (ssize_t)sizeof text - 1 && adept_number_parse(number, text) ? 0 : ENODATA; /* a longer text may go on */
+}
+
+bool adept_sysfs_watch(adept_sensor_search *search, adept_sysfs *files, const char *folder, const char *file,
+                       double unit, size_t into)
+{
+    char *path = adept_sensor_path(&search->settings, "%s/%s", folder, file);
+    int opened = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    double number;
+
+    search->failed = search->failed || !path;
+    int why = opened < 0 ? errno : read_number(&number, opened);
+    /* What opens and is then not permitted is a GPU that sleeps or resets: amdgpu_hwmon_show_power_avg(). */
+    if (opened < 0 || (why != 0 && why != EPERM)) {
+        if (opened >= 0) close(opened);
+        free(path);
+        errno = why;
+        return false;
+    }
+    files->files[files->n].path = path;
+    files->files[files->n].file = opened;
+    files->files[files->n].unit = unit;
+    files->files[files->n++].into = into;
+    return true;
+}
+
+void adept_sysfs_missing(adept_sensor_search *search, const char *name, const char *folder, const char *file)
+{
+    int why = errno;
+    char *path = adept_sensor_path(&search->settings, "%s/%s", folder, file);
+    char help[256] = "";
+
+    if (why == EACCES) snprintf(help, sizeof help, "run as root, or: chmod a+r %s", path ? path : file);
+    adept_sensor_missing(search, name, help, "%s: %s", path ? path : file, strerror(why));
+    free(path);
+}
+
+adept_status adept_sysfs_get(const adept_sysfs *files, adept_reading *reading, adept_error *err)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        double number, before_s = adept_clock_s();
+        int why = read_number(&number, files->files[i].file);
+        if (i == 0) reading->time_s = (before_s + adept_clock_s()) / 2; /* gauges that follow may take long */
+        if (why == 0) {
+            *(double *)((char *)reading + files->files[i].into) = files->files[i].unit * number;
+        } else if (why == ENODEV || why == ENXIO || (access(files->files[i].path, F_OK) != 0 && errno == ENOENT)) {
+            return adept_error_set(err, ADEPT_E_IO, "%s is gone: %s", files->files[i].path, strerror(why));
+        }
+    }
+    return ADEPT_OK;
+}
+
+void adept_sysfs_end(adept_sysfs *files)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        close(files->files[i].file);
+        free(files->files[i].path);
+    }
+    files->n = 0;
+}
+
+adept_sensor *adept_sysfs_add(adept_sensor_search *search, const adept_sensor_kind *kind, adept_sysfs *files,
+                              adept_component component, const char *name)
+{
+    adept_sysfs *state = malloc(sizeof *state);
+    adept_sensor *sensor = state ? adept_sensor_add(search, kind, "%s", name) : NULL;
+
+    if (!sensor) {
+        search->failed = true;
+        adept_sysfs_end(files);
+        free(state);
+        return NULL;
+    }
+    *state = *files;
+    sensor->state = state;
+    sensor->component = component;
+    snprintf(sensor->source, sizeof sensor->source, "%s", state->files[0].path);
+    return sensor;
+}
+
+adept_status adept_sysfs_read(adept_sensor *sensor, adept_reading *reading, adept_error *err)
+{
+    return adept_sysfs_get(sensor->state, reading, err);
+}
+
+void adept_sysfs_close(adept_sensor *sensor)
+{
+    if (sensor->state) adept_sysfs_end(sensor->state);
+    free(sensor->state);
+}

@@ -1,0 +1,178 @@
+/* The PMU "power". Where a fake tree says that its type is the kernel's software PMU and its event 0 (the clock of a CPU, in
+ * nanoseconds), the real perf_event_open() counts 1 J a second of each CPU at 1e-9 J a count. */
+#include "adept_clock.h"
+#include "sensor_checks.h"
+#include "sysfs.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#define PMU "/sys/bus/event_source/devices/power/"
+
+static void put_event(fake_sys *sys, const char *event, const char *config)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, PMU "events/%s", event);
+    fake_sys_put(sys, path, "%s", config);
+    snprintf(path, sizeof path, PMU "events/%s.scale", event);
+    fake_sys_put(sys, path, "1e-9");
+    snprintf(path, sizeof path, PMU "events/%s.unit", event);
+    fake_sys_put(sys, path, "Joules");
+}
+
+static int start(void **state)
+{
+    fake_sys *sys = fake_sys_new();
+
+    fake_sys_put(sys, "/proc/sys/kernel/perf_event_paranoid", "2");
+    fake_sys_put(sys, PMU "type", "1"); /* PERF_TYPE_SOFTWARE */
+    fake_sys_put(sys, PMU "cpumask", "0");
+    put_event(sys, "energy-pkg", "event=0x00"); /* PERF_COUNT_SW_CPU_CLOCK */
+    put_event(sys, "energy-ram", "event=0x00");
+    *state = sys;
+    return 0;
+}
+
+static int end(void **state)
+{
+    fake_sys_free(*state);
+    return 0;
+}
+
+/* Not everyone may count on a whole CPU. */
+static bool may_count(const adept_sensor_search *search)
+{
+    for (size_t i = 0; i < search->n_notes; i++)
+        if (strstr(search->notes[i].why, "perf_event_open")) return false;
+    return true;
+}
+
+static void test_real_event(void **state)
+{
+    adept_sensor_search search = search_fake(*state, &adept_sensor_kind_perf);
+
+    if (!may_count(&search)) {
+        adept_sensors_close(&search);
+        skip();
+    }
+    assert_int_equal(search.n_sensors, 2);
+    adept_sensor *cpu = sensor_called(&search, "cpu-0");
+    assert_int_equal(cpu->component, ADEPT_COMPONENT_CPU);
+    assert_int_equal(sensor_called(&search, "dram-0")->component, ADEPT_COMPONENT_DRAM);
+    assert_string_equal(cpu->source, "perf_event_open: power/energy-pkg/");
+    assert_float_equal(cpu->range_j, 0, 0);
+    double before_s = adept_clock_s(), first_j = read_sensor(cpu, ADEPT_OK).energy_j, begin_s = adept_clock_s();
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    double end_s = adept_clock_s(), energy_j = read_sensor(cpu, ADEPT_OK).energy_j - first_j, after_s = adept_clock_s();
+    assert_true(energy_j >= 0.995 * (end_s - begin_s) && energy_j <= 1.005 * (after_s - before_s));
+    adept_sensors_close(&search);
+}
+
+/* Lists and ranges of CPUs; one that there is not ends the search with a note. */
+static void test_cpumask(void **state)
+{
+    adept_sensor_search search;
+
+    fake_sys_put(*state, PMU "cpumask", "0,0-0,0");
+    search = search_fake(*state, &adept_sensor_kind_perf);
+    if (!may_count(&search)) {
+        adept_sensors_close(&search);
+        skip();
+    }
+    assert_int_equal(search.n_sensors, 6);
+    sensor_called(&search, "cpu-2");
+    adept_sensors_close(&search);
+    fake_sys_put(*state, PMU "cpumask", "0,99999-100000");
+    search = search_fake(*state, &adept_sensor_kind_perf);
+    assert_int_equal(search.n_sensors, 1);
+    assert_int_equal(search.n_notes, 1);
+    assert_non_null(strstr(note_called(&search, "cpu-1")->why, "power/energy-pkg/ on CPU 99999"));
+    assert_string_equal(note_called(&search, "cpu-1")->help, "");
+    adept_sensors_close(&search);
+}
+
+/* What powercap reads is left to it: here the packages, and not the DRAM that its tree denies or lacks. */
+static void test_powercap_goes_first(void **state)
+{
+    fake_sys_put(*state, "/sys/class/powercap/intel-rapl:0/name", "package-0");
+    fake_sys_put(*state, "/sys/class/powercap/intel-rapl:0/energy_uj", "1000");
+    fake_sys_put(*state, "/sys/class/powercap/intel-rapl:0:0/name", "dram");
+    fake_sys_put(*state, "/sys/class/powercap/intel-rapl:0:0/energy_uj", "N/A");
+    adept_sensor_search search = search_fake(*state, &adept_sensor_kind_perf);
+    if (!may_count(&search)) {
+        adept_sensors_close(&search);
+        skip();
+    }
+    assert_int_equal(search.n_sensors, 1);
+    sensor_called(&search, "dram-0");
+    adept_sensors_close(&search);
+
+    fake_sys_remove(*state, PMU "type");
+    search = search_fake(*state, &adept_sensor_kind_perf);
+    assert_int_equal(search.n_sensors + search.n_notes, 0);
+    adept_sensors_close(&search);
+}
+
+static bool is_denied(void *context)
+{
+    adept_sensor_search search = search_fake(context, &adept_sensor_kind_perf);
+    bool is_fine = may_count(&search); /* where perf_event_paranoid is below 1 */
+
+    if (!is_fine) {
+        const adept_sensor_note *note = note_called(&search, "cpu-0");
+        is_fine = search.n_sensors == 0 && search.n_notes == 1 && strstr(note->why, "(perf_event_paranoid is 2)") &&
+                  strstr(note->help, "perf_event_paranoid=0");
+    }
+    adept_sensors_close(&search);
+    return is_fine;
+}
+
+static void test_denied(void **state)
+{
+    assert_true(fake_sys_as_nobody(is_denied, *state));
+}
+
+static void test_missing_and_garbage(void **state)
+{
+    static const struct {
+        const char *file, *text;
+    } broken[] = {{"energy-pkg", "umask=0x02"}, {"energy-pkg.scale", "N/A"}, {"energy-pkg.scale", "0"},
+                  {"energy-pkg.unit", "Watts"}, {"energy-pkg.unit", ""}};
+    fake_sys *sys = *state;
+    adept_sensor_search search;
+
+    fake_sys_remove(sys, PMU "events/energy-ram");
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+        char path[128];
+        put_event(sys, "energy-pkg", "event=0x00");
+        snprintf(path, sizeof path, PMU "events/%s", broken[i].file);
+        fake_sys_put(sys, path, "%s", broken[i].text);
+        search = search_fake(sys, &adept_sensor_kind_perf);
+        assert_int_equal(search.n_sensors, 0);
+        assert_non_null(strstr(note_called(&search, "energy-pkg")->why, "Joules"));
+        adept_sensors_close(&search);
+    }
+    fake_sys_put(sys, PMU "type", "-1");
+    search = search_fake(sys, &adept_sensor_kind_perf);
+    assert_int_equal(search.n_sensors, 0);
+    assert_non_null(strstr(note_called(&search, "perf")->why, "no PMU \"power\""));
+    adept_sensors_close(&search);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_real_event, start, end),
+        cmocka_unit_test_setup_teardown(test_cpumask, start, end),
+        cmocka_unit_test_setup_teardown(test_powercap_goes_first, start, end),
+        cmocka_unit_test_setup_teardown(test_denied, start, end),
+        cmocka_unit_test_setup_teardown(test_missing_and_garbage, start, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
