@@ -40,13 +40,13 @@ ends 127 "of a command that does not exist"
 says "$work/err" '^adept: cannot run no-such-command: No such file'
 measure -- "$root"
 ends 126 "of a folder"
-measure --json -o "$work/r.json" -- sh -c 'printf "%020d\n" 3000000 >'"$zone/energy_uj"
+measure --json -o "$work/r.json" -- sh -c 'sleep 0.1; printf "%020d\n" 3000000 >'"$zone/energy_uj"'; sleep 0.1'
 ends 0 "of a run with a report"
 "$python" - "$work/r.json" <<'CHECK' || fail "the report"
 import json, sys
 r = json.load(open(sys.argv[1]))
 [s] = [s for s in r["sensors"] if s["name"] == "cpu-0"]
-assert abs(s["energy_j"] - 2) < 1e-9 and s["origin"] == "measured" and s["component"] == "cpu", s
+assert abs(s["energy_j"] - 2) < 0.1 and s["origin"] == "measured" and s["component"] == "cpu", s
 assert r["kind"] == "measured" and r["exit_status"] == 0 and r["command"][0] == "sh", r
 CHECK
 printf '%020d\n' 1000000 >"$zone/energy_uj"
@@ -95,7 +95,7 @@ ends 0 "reading what a killed run left"
 import json, sys
 r = json.load(open(sys.argv[1]))
 [s] = [s for s in r["sensors"] if s["name"] == "cpu-0"]
-assert abs(s["energy_j"] - 4) < 1e-9, s
+assert abs(s["energy_j"] - 4) < 0.1, s
 [region] = r["regions"]
 assert region["name"] == "load" and region["count"] == 1 and 0.25 < region["time_s"]["mean"] < 5, region
 assert r["command"][:2] == ["sh", "-c"], r

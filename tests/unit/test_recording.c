@@ -132,7 +132,7 @@ static void test_counter_of_a_square_wave(void **state)
 {
     (void)state;
     for (double share = 0.25; share <= 8; share *= 2) {
-        adept_recording *r = record((device){.mean_w = 100, .swing_w = 90, .wave_s = share * 0.02, .counts = true}, 0.02, 0.5);
+        adept_recording *r = record((device){.mean_w = 100, .swing_w = 90, .wave_s = share * 0.02, .counts = true}, 0.02, 0.3);
         adept_energy e = whole(r);
         assert_true(e.by_counter);
         /* The ends lie inside a sampling period, of which at most 10 % is on the wrong side of the wave's mean. */
@@ -147,7 +147,7 @@ static void test_power_of_a_square_wave(void **state)
 {
     (void)state;
     for (double share = 0.25; share <= 8; share *= 2) {
-        adept_recording *r = record((device){.mean_w = 100, .swing_w = 90, .wave_s = share * 0.002, .shows_power = true}, 0.002, 0.8);
+        adept_recording *r = record((device){.mean_w = 100, .swing_w = 90, .wave_s = share * 0.002, .shows_power = true}, 0.002, 0.4);
         adept_energy e = whole(r);
         double n = (double)adept_recording_track(r, 0)->n_samples;
         assert_false(e.by_counter);
