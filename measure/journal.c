@@ -1,12 +1,8 @@
-/** @file journal.c  Writing a recording line by line, and reading it again. */
+/** @file journal.c  Writing a recording line by line. */
 #include "journal.h"
-#include "adept_json.h"
 #include "adept_json_writer.h"
-#include "measured.h"
-#include <errno.h>
-#include <math.h>
+#include "describe.h"
 #include <stdlib.h>
-#include <string.h>
 
 /* ---------------------------------------------------------------- writing ----------------------------------------- */
 
@@ -31,12 +27,12 @@ void adept_journal_begin(const adept_recording *r)
     for (size_t i = 0; i < r->search.n_sensors; i++) {
         const adept_sensor *s = r->search.sensors[i];
         adept_json_begin_object(&w, NULL);
-        adept_measured_sensor(&w, s);
+        adept_sensor_put(&w, s);
         adept_json_put_members(&w, "by_counter %d refresh_s %g resolution_j %g", r->tracks[i].shown.by_counter, s->refresh_s, s->resolution_j);
         adept_json_end_object(&w);
     }
     adept_json_end_array(&w);
-    adept_measured_missing(&w, r);
+    adept_sensor_put_notes(&w, "missing", r->search.notes, r->search.n_notes);
     adept_json_end_object(&w);
     put_line(r->journal, &w);
     for (size_t i = 0; i < r->search.n_sensors; i++) /* the first samples were taken before */
@@ -79,155 +75,4 @@ void adept_journal_end(const adept_recording *r)
 
     adept_json_put_object(&w, NULL, "end_s %g", r->end_s);
     put_line(r->journal, &w);
-}
-
-/* ---------------------------------------------------------------- reading ----------------------------------------- */
-
-static const adept_sensor_kind recorded = {.name = "recorded"};
-
-/* Of a member that may be null. */
-static const char *known(const cJSON *row, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, key));
-    return text ? text : "";
-}
-
-static void read_sensor(adept_json_reader *in, adept_recording *r, const cJSON *row)
-{
-    adept_sensor *s = adept_sensor_add(&r->search, &recorded, "%s", adept_json_string(in, row, "name"));
-    const char *word = adept_json_string(in, row, "component");
-    size_t c = 0;
-
-    if (!s) {
-        adept_json_no_memory(in);
-        return;
-    }
-    while (adept_component_name(c) && strcmp(adept_component_name(c), word) != 0)
-        c++;
-    if (!adept_component_name(c)) adept_json_fail(in, "'%s' is no component", word);
-    s->component = (adept_component)c;
-    snprintf(s->device, sizeof s->device, "%s", known(row, "device"));
-    snprintf(s->source, sizeof s->source, "%s", known(row, "source"));
-    s->is_estimated = strcmp(adept_json_string(in, row, "origin"), "estimated") == 0;
-    s->refresh_s = adept_json_number(in, row, "refresh_s");
-    s->resolution_j = adept_json_number(in, row, "resolution_j");
-}
-
-static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *head)
-{
-    const cJSON *row, *sensors = adept_json_array(in, head, "sensors");
-
-    r->period_s = adept_json_number(in, head, "period_s");
-    r->begin_s = r->end_s = adept_json_number(in, head, "begin_s");
-    cJSON_ArrayForEach(row, sensors) if (in->status == ADEPT_OK) read_sensor(in, r, row);
-    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(head, "missing")) if (in->status == ADEPT_OK)
-        adept_sensor_missing(&r->search, adept_json_string(in, row, "name"), known(row, "help"), "%s",
-                             adept_json_string(in, row, "why"));
-    if (in->status != ADEPT_OK) return;
-    r->tracks = calloc(r->search.n_sensors + 1, sizeof *r->tracks);
-    if (!r->tracks || r->search.failed) {
-        adept_json_no_memory(in);
-        return;
-    }
-    size_t i = 0;
-    cJSON_ArrayForEach(row, sensors)
-    {
-        adept_track_begin(&r->tracks[i], r->search.sensors[i], r->period_s);
-        r->tracks[i].shown.check_j = NAN;
-        r->tracks[i++].shown.by_counter = adept_json_bool(in, row, "by_counter");
-    }
-}
-
-static double number_at(const cJSON *line, int i)
-{
-    const cJSON *item = cJSON_GetArrayItem(line, i);
-
-    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
-}
-
-static void read_sample(adept_json_reader *in, adept_recording *r, const cJSON *line)
-{
-    double sensor = number_at(line, 0);
-    adept_sample sample = {number_at(line, 1), number_at(line, 2), number_at(line, 3)};
-
-    if (!(sensor >= 0 && sensor < (double)r->search.n_sensors) || !isfinite(sample.time_s) || !isfinite(sample.energy_j)) {
-        adept_json_fail(in, "no sample of a sensor");
-        return;
-    }
-    adept_track_state *track = &r->tracks[(size_t)sensor];
-    if (track->shown.n_samples > 0 && !(sample.time_s > track->samples[track->shown.n_samples - 1].time_s))
-        adept_json_fail(in, "a sample that is not later than the one before");
-    else if (!adept_track_put(track, sample))
-        adept_json_no_memory(in);
-    r->end_s = fmax(r->end_s, sample.time_s);
-}
-
-static void read_line(adept_json_reader *in, adept_recording *r, const cJSON *line)
-{
-    if (!r->tracks) {
-        if (cJSON_GetObjectItemCaseSensitive(line, "sensors")) read_head(in, r, line);
-    } else if (cJSON_IsArray(line)) {
-        read_sample(in, r, line);
-    } else if (cJSON_GetObjectItemCaseSensitive(line, "region")) {
-        adept_recording_add_region(r, adept_json_string(in, line, "region"), adept_json_number(in, line, "begin_s"),
-                                   adept_json_number(in, line, "end_s"));
-    } else if (cJSON_GetObjectItemCaseSensitive(line, "lost")) {
-        int64_t sensor = adept_json_count(in, line, "lost");
-        if (in->status == ADEPT_OK && (uint64_t)sensor < r->search.n_sensors)
-            adept_track_lose(&r->tracks[sensor], "%s", adept_json_string(in, line, "why"));
-    } else if (cJSON_GetObjectItemCaseSensitive(line, "end_s")) {
-        r->end_s = adept_json_number(in, line, "end_s");
-    }
-}
-
-/* One line after the other, until the last whole one or a failure. */
-static void read_lines(adept_json_reader *in, adept_recording *r, FILE *file, const char *path)
-{
-    char *name = NULL, *text = NULL;
-    size_t capacity = 0;
-    ssize_t length;
-
-    for (size_t n = 1; in->status == ADEPT_OK && (length = getline(&text, &capacity, file)) > 0 && text[length - 1] == '\n'; n++) {
-        cJSON *line = NULL;
-        free(name);
-        if (asprintf(&name, "%s:%zu", path, n) < 0) {
-            name = NULL;
-            in->status = adept_no_memory(in->err, path);
-            break;
-        }
-        in->name = name;
-        in->status = adept_json_parse(&line, name, text, (size_t)length, in->err);
-        if (in->status == ADEPT_E_INVALID) adept_error_set(in->err, ADEPT_E_INVALID, "%s: not valid JSON", name); /* it has but one line */
-        if (in->status == ADEPT_OK) read_line(in, r, line);
-        cJSON_Delete(line);
-    }
-    in->name = path;
-    if (in->status == ADEPT_OK && ferror(file)) adept_json_fail(in, "%s", strerror(errno));
-    if (in->status == ADEPT_OK && !r->tracks) adept_json_fail(in, "it holds no recording");
-    free(name);
-    free(text);
-}
-
-adept_status adept_recording_read(adept_recording **out, const char *path, adept_error *err)
-{
-    adept_error own = {0};
-    adept_json_reader in = {.name = path, .err = err ? err : &own};
-    FILE *file = fopen(path, "re");
-
-    if (!file) return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, strerror(errno));
-    adept_recording *r = adept_recording_empty();
-    if (r) {
-        r->is_stopping = true;
-        read_lines(&in, r, file, path);
-    } else {
-        in.status = adept_no_memory(err, "a recording");
-    }
-    fclose(file);
-    if (in.status == ADEPT_OK) {
-        adept_recording_finish(r);
-        *out = r;
-    } else {
-        adept_recording_free(r);
-    }
-    return in.status;
 }

@@ -2,7 +2,7 @@
  *  measure/; the form is that of docs/MEASURE.md. The caller holds the recording's lock. Calls: recording. */
 #ifndef ADEPT_JOURNAL_H
 #define ADEPT_JOURNAL_H
-#include "recording.h"
+#include "recorded.h"
 
 /** Sensors and notes. */
 void adept_journal_begin(const adept_recording *recording);

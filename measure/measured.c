@@ -1,6 +1,6 @@
 /** @file measured.c  Sums over sensors, and the JSON of a recording. */
 #include "adept_measured.h"
-#include "measured.h"
+#include "describe.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,32 +105,6 @@ adept_status adept_measured_region(adept_region_statistics *out, const adept_rec
 
 /* ---------------------------------------------------------------- JSON -------------------------------------------- */
 
-void adept_measured_sensor(adept_json_writer *w, const adept_sensor *s)
-{
-    adept_json_put_string(w, "name", s->name);
-    adept_json_put_string(w, "component", adept_component_name(s->component));
-    adept_json_put_known(w, "device", s->device);
-    adept_json_put_known(w, "source", s->source);
-    adept_json_put_string(w, "origin", s->is_estimated ? "estimated" : "measured");
-    adept_json_put_number(w, "accuracy", s->accuracy > 0 ? s->accuracy : NAN);
-}
-
-void adept_measured_missing(adept_json_writer *w, const adept_recording *r)
-{
-    size_t n;
-    const adept_sensor_note *notes = adept_recording_notes(r, &n);
-
-    adept_json_begin_array(w, "missing");
-    for (size_t i = 0; i < n; i++) {
-        adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "name", notes[i].name);
-        adept_json_put_string(w, "why", notes[i].why);
-        adept_json_put_known(w, "help", notes[i].help);
-        adept_json_end_object(w);
-    }
-    adept_json_end_array(w);
-}
-
 static void put_gauges(adept_json_writer *w, const adept_track *track)
 {
     adept_json_begin_object(w, "gauges");
@@ -169,7 +143,7 @@ static void put_track(adept_json_writer *w, const adept_recording *r, size_t i, 
     adept_energy e = adept_track_energy(track, run->begin_s, run->end_s);
 
     adept_json_begin_object(w, NULL);
-    adept_measured_sensor(w, track->sensor);
+    adept_sensor_put(w, track->sensor);
     put_energy(w, &e);
     adept_json_put_members(w, "peak_power_w %g check_j %g at_least_j %g lost %s summed %d by_counter %d", e.peak_power_w, e.check_j,
                            e.at_least_j, track->lost, adept_track_is_summed(r, i), track->by_counter);
@@ -262,10 +236,11 @@ static void put_warnings(adept_json_writer *w, const adept_recording *r)
 
 adept_status adept_measured_write(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run, adept_error *err)
 {
+    size_t n = 0;
+
     adept_json_begin_object(w, NULL);
     adept_json_put_members(w, "schema_version %jd kind %s host %s started %s", (intmax_t)1, "measured", run->host, run->started);
     if (run->command) {
-        size_t n = 0;
         while (run->command[n])
             n++;
         adept_json_put_strings(w, "command", run->command, n);
@@ -282,7 +257,8 @@ adept_status adept_measured_write(adept_json_writer *w, const adept_recording *r
     adept_json_end_array(w);
     put_sums(w, r, run);
     adept_status status = put_regions(w, r, run, err);
-    adept_measured_missing(w, r);
+    const adept_sensor_note *notes = adept_recording_notes(r, &n);
+    adept_sensor_put_notes(w, "missing", notes, n);
     put_warnings(w, r);
     adept_json_end_object(w);
     return status;

@@ -1,8 +1,8 @@
 /** @file recording.c  Threads that read sensors, and the regions of a run. */
-#include "recording.h"
 #include "adept_clock.h"
 #include "adept_grow.h"
 #include "journal.h"
+#include "recorded.h"
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -22,10 +22,9 @@ ADEPT, PAIRS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 20
 def fake_tree(root):
     for package in range(2):
         for zone, name in (("", "package-%d" % package), (":%d:0" % package, "core"), (":%d:1" % package, "uncore"), (":%d:2" % package, "dram")):
-            folder = os.path.join(root, "sys/class/powercap", "intel-rapl:%d" % package if not zone else
-                                  "intel-rapl:%d/intel-rapl%s" % (package, zone))
+            folder = os.path.join(root, "sys/class/powercap/intel-rapl" + (zone or ":%d" % package))
             os.makedirs(folder)
-            for file, text in (("name", name), ("max_energy_range_uj", "262143328850"), ("energy_uj", "123456789")):
+            for file, text in (("name", name), ("max_energy_range_uj", "262143328850"), ("energy_uj", "%012d" % 123456789)):
                 with open(os.path.join(folder, file), "w", encoding="ascii") as out:
                     out.write(text + "\n")
 

@@ -1,5 +1,7 @@
 /** @file cmd_measure.c  `adept measure -- COMMAND`: joules, watts and seconds of what runs, by component. */
 #include "adept_file.h"
+#include "gnuplot.h"
+#include "power_plot.h"
 #include "measure_job.h"
 #include "table.h"
 #include <math.h>
@@ -31,7 +33,7 @@ static adept_status check(adept_cli *cli, void *record)
     if (o->repeat > 1 && o->words.n == 0) return adept_cli_usage(cli, "--repeat needs a COMMAND");
     if (o->journal && o->words.n == 0 && !(o->attach > 0 || o->duration_s > 0))
         return adept_cli_usage(cli, "--samples is for what is measured now");
-    return ADEPT_OK;
+    return o->plot ? adept_gnuplot_check("--plot", &cli->err) : ADEPT_OK;
 }
 
 static const adept_option_row rows[] = {
@@ -50,6 +52,7 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
     {"json", NULL, 3, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {"raw", NULL, 3, "JSON holds every sample", ADEPT_OPT_FLAG, .at = AT(raw)},
+    {"plot", "FILE.svg", 3, "Draw power over time, component upon component, marked regions behind them", ADEPT_OPT_FILE, .at = AT(plot)},
     {"samples", "FILE", 3, "Write every sample to FILE as it comes, which nothing may hold yet", ADEPT_OPT_FILE, .at = AT(journal)},
     {0},
 };
@@ -66,6 +69,13 @@ static adept_status print(adept_cli *cli, FILE *out, const adept_measure_job *jo
     if (status == ADEPT_OK) fprintf(out, "%s\n", text);
     free(text);
     return status;
+}
+
+static adept_status draw(adept_cli *cli, const adept_measure_job *job)
+{
+    adept_text title = adept_cell("Power of %s", job->run.command ? job->run.command[0] : job->run.host ? job->run.host : "a run");
+
+    return adept_power_plot(job->options->plot, job->recording, job->run.begin_s, job->run.end_s, title.s, &cli->err);
 }
 
 static adept_status write_report(adept_cli *cli, const adept_measure_job *job)
@@ -96,23 +106,26 @@ static adept_status list(adept_cli *cli, adept_measure_job *job)
     return o->json ? print(cli, stdout, job) : adept_report_sensors(cli, stdout, job->recording);
 }
 
-/* What was measured is reported, also where something failed. */
+/* Everything that was asked for, whatever failed before: only the first failure is told. */
+static adept_status write_all(adept_cli *cli, const adept_measure_job *job, adept_status status)
+{
+    adept_status (*const writers[])(adept_cli *, const adept_measure_job *) = {write_report, job->options->plot ? draw : NULL};
+
+    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
+        adept_cli other = {.details = NULL};
+        adept_status written = writers[i] ? writers[i](status == ADEPT_OK ? cli : &other, job) : ADEPT_OK;
+        if (status == ADEPT_OK) status = written;
+    }
+    return status;
+}
+
 static adept_status measure(adept_cli *cli, void *options)
 {
     adept_measure_options *o = options;
     adept_measure_job job = {.options = o};
-    adept_status status;
+    adept_status status = o->list ? list(cli, &job) : adept_measure_make(cli, &job);
 
-    if (o->list) {
-        status = list(cli, &job);
-    } else {
-        status = adept_measure_make(cli, &job);
-        if (job.recording && !isnan(job.run.begin_s)) {
-            adept_cli other = {.details = NULL};
-            adept_status written = write_report(status == ADEPT_OK ? cli : &other, &job);
-            if (status == ADEPT_OK) status = written;
-        }
-    }
+    if (!o->list && job.recording && !isnan(job.run.begin_s)) status = write_all(cli, &job, status);
     adept_measure_job_free(&job);
     return status;
 }
@@ -120,11 +133,11 @@ static adept_status measure(adept_cli *cli, void *options)
 const adept_command adept_command_measure = {
     .name = "measure",
     .summary = "joules, watts and seconds of a run, by component",
-    .usage = "-- COMMAND...\n--attach PID\n--duration TIME\n--read FILE\n--list",
+    .usage = "[-- COMMAND...]",
     .doc = "Run a command and measure what the machine draws meanwhile: processors, memory, GPUs, the whole node."
            "\vExamples:\n"
-           "  adept measure -- python3 train.py\n"
-           "  adept measure --period 10ms --json -o run.json -- ./a.out\n"
+           "  adept measure -- sleep 1\n"
+           "  adept measure --period 10ms --json -o run.json -- sleep 1\n"
            "  adept measure --list\n"
            "\n"
            "The exit status is the command's, 128 + N if signal N ended it, 127 if it is not found. "

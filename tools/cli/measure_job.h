@@ -19,6 +19,7 @@ typedef struct adept_measure_options {
     bool list, json, raw;
     const char *output;  /* -o */
     const char *journal; /* --samples */
+    const char *plot;
     const char *read;    /* a journal instead of a run */
     const char *sysroot;
     adept_meter meters[ADEPT_MOST_METERS];

@@ -1,5 +1,6 @@
 /** @file no_pictures.c  In place of what draws, in a build without pictures: asked for one, it says so. */
 #include "gnuplot.h"
+#include "power_plot.h"
 #include "report_sweep.h"
 #ifdef ADEPT_WITH_CALIBRATE
 #include "plot.h"
@@ -14,6 +15,12 @@ adept_status adept_gnuplot_check(const char *what, adept_error *err)
 adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *view)
 {
     return adept_gnuplot_check(view->plot ? "--plot" : "--html", &cli->err);
+}
+
+adept_status adept_power_plot(const char *path, const adept_recording *r, double begin_s, double end_s, const char *title, adept_error *err)
+{
+    (void)r, (void)begin_s, (void)end_s, (void)title;
+    return adept_gnuplot_check(path, err);
 }
 
 #ifdef ADEPT_WITH_CALIBRATE

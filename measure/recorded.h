@@ -1,6 +1,6 @@
-/** @file recording.h  What a recording is made of. Private to measure/. Calls: track. */
-#ifndef ADEPT_RECORDING_PRIVATE_H
-#define ADEPT_RECORDING_PRIVATE_H
+/** @file recorded.h  What a recording is made of. Private to measure/. Calls: track. */
+#ifndef ADEPT_RECORDED_H
+#define ADEPT_RECORDED_H
 #include "track.h"
 #include <pthread.h>
 
