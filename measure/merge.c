@@ -12,7 +12,9 @@
 typedef struct run {
     cJSON *tree;
     const char *host;
-    double begin_s, time_s;
+    double started_s,
+        begin_s; /* by the wall's clock, which has seconds; by the machine's, which counts since it booted */
+    double time_s;
     bool is_done; /* it is part of the table */
 } run;
 
@@ -36,9 +38,10 @@ static adept_status read_run(run *out, const char *path, adept_error *err)
         adept_json_fail(&r, "is not what `adept measure --json` writes");
     out->host = adept_json_string(&r, out->tree, "host");
     out->time_s = adept_json_number(&r, out->tree, "time_s");
-    out->begin_s = adept_result_time_s(adept_json_string(&r, out->tree, "started"));
+    out->started_s = adept_result_time_s(adept_json_string(&r, out->tree, "started"));
+    out->begin_s = adept_json_number(&r, out->tree, "begin_s");
     const cJSON *sensors = adept_json_array(&r, out->tree, "sensors"), *sensor = NULL;
-    if (isnan(out->begin_s)) adept_json_fail(&r, "\"started\" is no time such as 2026-11-23T04:25:24.125Z");
+    if (isnan(out->started_s)) adept_json_fail(&r, "\"started\" is no time such as 2026-11-23T04:25:24.125Z");
     cJSON_ArrayForEach(sensor, sensors)
     {
         adept_json_string(&r, sensor, "name");
@@ -161,23 +164,33 @@ static int longest_first(const void *a, const void *b)
     return (one->time_s < two->time_s) - (one->time_s > two->time_s);
 }
 
+/* Of the same host: did they run at the same time? */
+static bool overlap(const run *a, const run *b)
+{
+    bool same_boot = fabs((a->started_s - b->started_s) - (a->begin_s - b->begin_s)) < 2;
+
+    return same_boot && a->begin_s < b->begin_s + b->time_s && b->begin_s < a->begin_s + a->time_s;
+}
+
+static bool overlaps_group(const merger *m, const run *r)
+{
+    for (size_t i = 0; i < m->n_group; i++)
+        if (overlap(r, m->group[i])) return true;
+    return false;
+}
+
 /* A run and all that overlap it or one of those. */
 static void find_group(merger *m, run *first)
 {
-    double begin_s = first->begin_s, end_s = first->begin_s + first->time_s;
-
     first->is_done = true;
     m->group[0] = first;
     m->n_group = 1;
     for (size_t i = 0; i < m->n_runs; i++) {
         run *r = &m->runs[i];
-        if (r->is_done || strcmp(r->host, first->host) != 0) continue;
-        if (r->begin_s >= end_s || r->begin_s + r->time_s <= begin_s) continue;
+        if (r->is_done || strcmp(r->host, first->host) != 0 || !overlaps_group(m, r)) continue;
         r->is_done = true;
         m->group[m->n_group++] = r;
-        begin_s = fmin(begin_s, r->begin_s);
-        end_s = fmax(end_s, r->begin_s + r->time_s);
-        i = (size_t)-1; /* the time has grown: others may overlap now */
+        i = (size_t)-1; /* those before may overlap this one */
     }
     qsort(m->group, m->n_group, sizeof *m->group, longest_first);
 }

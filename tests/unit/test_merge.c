@@ -19,11 +19,13 @@ static char folder[32];
 static char paths[16][64];
 static const char *names[16];
 static size_t n_files;
+static double boot_s; /* when the machine booted, in seconds after four o'clock */
 
 static int make_folder(void **state)
 {
     (void)state;
     n_files = 0;
+    boot_s = 0;
     strcpy(folder, "merge-XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
@@ -51,9 +53,9 @@ static void add_run(const char *host, double begin_s, double time_s, const char 
     FILE *file = new_file();
 
     fprintf(file,
-            "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"%s\",\"started\":\"2026-11-23T04:%02d:%09.6fZ\","
-            "\"time_s\":%.17g,\"sensors\":[",
-            host, (int)begin_s / 60, fmod(begin_s, 60), time_s);
+            "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"%s\",\"started\":\"2026-11-23T04:%02d:%02dZ\","
+            "\"begin_s\":%.17g,\"time_s\":%.17g,\"sensors\":[",
+            host, (int)begin_s / 60, (int)begin_s % 60, begin_s - boot_s, time_s);
     for (size_t i = 0; sensors[i]; i++) {
         char name[32], component[32], summed[8], energy[32];
         assert_int_equal(sscanf(sensors[i], "%31s %31s %7s %31s", name, component, summed, energy), 4);
@@ -236,6 +238,14 @@ static void runs_one_after_another_add_up(void **state)
     expect(m, m->totals, "Time (s)", 5.2);
     adept_merge_free(m);
 
+    n_files = 0; /* the clock begins anew with every boot */
+    add_run("n1", 10, 4, sensors);
+    boot_s = 60;
+    add_run("n1", 70, 4, sensors);
+    m = merge();
+    expect(m, m->totals, "Pkg(J)", 20);
+    adept_merge_free(m);
+
     n_files = 0; /* a chain: the first and the last do not overlap, the middle does both */
     add_run("n1", 0, 4, sensors);
     add_run("n1", 6, 4, (const char *const[]){"cpu-0 cpu true 11", NULL});
@@ -292,22 +302,25 @@ static void columns_have_an_order(void **state)
 static void other_files_are_refused(void **state)
 {
     (void)state;
-    const char *const texts[] = {"",
-                                 "[]",
-                                 "{}",
-                                 "{\"schema_version\":1}",
-                                 "{\"schema_version\":2,\"kind\":\"measured\"}",
-                                 "{\"schema_version\":1,\"kind\":\"predicted\"}",
-                                 "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"n\",\"time_s\":null,"
-                                 "\"started\":\"2026-11-23T04:25:24Z\",\"sensors\":[]}",
-                                 "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"n\",\"time_s\":1,\"started\":"
-                                 "\"yesterday\",\"sensors\":[]}",
-                                 "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"n\",\"time_s\":1,\"started\":"
-                                 "\"2026-11-23T04:25:24.5Z\",\"sensors\":{}}",
-                                 "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"n\",\"time_s\":1,\"started\":"
-                                 "\"2026-11-23T04:25:24Z\",\"sensors\":[3]}",
-                                 "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"n\",\"time_s\":1,\"started\":"
-                                 "\"2026-11-23T04:25:24Z\",\"sensors\":[{}]}"};
+    const char *const texts[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"schema_version\":1}",
+        "{\"schema_version\":2,\"kind\":\"measured\"}",
+        "{\"schema_version\":1,\"kind\":\"predicted\"}",
+        "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"n\",\"time_s\":1,\"started\":\"2026-11-23T04:25:24Z\","
+        "\"sensors\":[]}",
+        "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"n\",\"time_s\":null,"
+        "\"started\":\"2026-11-23T04:25:24Z\",\"sensors\":[]}",
+        "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"n\",\"time_s\":1,\"begin_s\":1,\"started\":"
+        "\"yesterday\",\"sensors\":[]}",
+        "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"n\",\"time_s\":1,\"begin_s\":1,\"started\":"
+        "\"2026-11-23T04:25:24.5Z\",\"sensors\":{}}",
+        "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"n\",\"time_s\":1,\"begin_s\":1,\"started\":"
+        "\"2026-11-23T04:25:24Z\",\"sensors\":[3]}",
+        "{\"schema_version\":1,\"kind\":\"measured\",\"host\":\"n\",\"time_s\":1,\"begin_s\":1,\"started\":"
+        "\"2026-11-23T04:25:24Z\",\"sensors\":[{}]}"};
     adept_merge *m = NULL;
     adept_error err;
 
