@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install the Debian packages that building or testing adept needs. Does nothing, quickly, when they are there.
-# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate serve plots tests slurm packages ci export   (default: base torch calibrate serve)
+# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate serve meters plots tests slurm packages ci export   (default: base torch calibrate serve meters)
 set -eu
 
 packages_of() {
@@ -9,6 +9,7 @@ packages_of() {
     torch) echo g++ libtorch-dev ;;                     # to read TorchScript files
     calibrate) echo libgsl-dev libnlopt-dev ;;          # to fit a GPU to measurements, and to evaluate
     serve) echo libmicrohttpd-dev ;;                    # adept serve
+    meters) echo libcurl4-openssl-dev ;;                # adept measure --meter
     plots) echo gnuplot-nox ;;                          # --plot, adept report
     tests) echo libcmocka-dev python3 help2man ;;       # python3: for the Python binding and adept serve; help2man: for the manual
     slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
@@ -34,7 +35,7 @@ as_root() {
     fi
 }
 
-[ $# -gt 0 ] || set -- base torch calibrate serve
+[ $# -gt 0 ] || set -- base torch calibrate serve meters
 command -v dpkg-query >/dev/null 2>&1 || {
     echo "install_deps.sh: not a Debian system; install by hand what is listed in $0" >&2
     exit 1

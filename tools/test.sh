@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install what is missing, build and run all tests.
 # Usage: sh tools/test.sh [--ci]     (from anywhere; as root or with sudo)
-#   --ci   also build with clang and with -Werror, without libtorch, without GSL and libmicrohttpd, and with ASan and UBSan, and test each
+#   --ci   also build with clang and with -Werror, without libtorch, without GSL, libmicrohttpd and libcurl, and with ASan and UBSan, and test each
 set -eu
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 LC_ALL=C
@@ -14,18 +14,18 @@ run_tests() {
 
 case ${1-} in
 '')
-    sh "$top/tools/install_deps.sh" base torch calibrate serve plots tests
+    sh "$top/tools/install_deps.sh" base torch calibrate serve meters plots tests
     sh "$top/tools/build.sh" "$top/build" -DADEPT_TESTS=ON
     run_tests "$top/build"
     ;;
 --ci)
-    sh "$top/tools/install_deps.sh" base torch calibrate serve plots tests slurm ci
+    sh "$top/tools/install_deps.sh" base torch calibrate serve meters plots tests slurm ci
     ci=$top/build-ci
     # The compilers see everything; the tests run where they can find something new.
     sh "$top/tools/build.sh" "$ci/clang" -DADEPT_WERROR=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
     sh "$top/tools/build.sh" "$ci/no-torch" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF
     run_tests "$ci/no-torch"
-    sh "$top/tools/build.sh" "$ci/no-calibrate" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_CALIBRATE=OFF -DADEPT_WITH_SERVE=OFF
+    sh "$top/tools/build.sh" "$ci/no-calibrate" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_CALIBRATE=OFF -DADEPT_WITH_SERVE=OFF -DADEPT_WITH_METERS=OFF
     run_tests "$ci/no-calibrate"
     sh "$top/tools/build.sh" "$ci/no-pictures" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_PICTURES=OFF -DADEPT_TESTS=OFF
     "$ci/no-pictures/tools/adept" report x --gpu a100 2>&1 | grep -q 'built without' || exit 1

@@ -8,7 +8,7 @@ top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 build=${1:-$top/build-packages}
 root=${2:-}
 [ "$(id -u)" = 0 ] || { echo "check_all.sh: must be root, for debootstrap, chroot and Slurm's daemons" >&2; exit 1; }
-sh "$top/tools/install_deps.sh" base torch calibrate serve tests slurm packages
+sh "$top/tools/install_deps.sh" base torch calibrate serve meters tests slurm packages
 
 cmake -S "$top" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DADEPT_HARDEN=ON -DADEPT_TESTS=ON
 cmake --build "$build"

@@ -1,6 +1,6 @@
 /** @file sweep_rows.c  A row is built in a buffer and leaves it whole: an interrupted sweep has no half rows. */
 #include "sweep_rows.h"
-#include "adept_number.h"
+#include "adept_csv_writer.h"
 #include <string.h>
 
 /* X(name, value): what is known of every point */
@@ -16,35 +16,13 @@
 
 /* ---- values ---- */
 
-/* "": not known. */
-static void put_number(adept_buffer *row, double value)
-{
-    char *room = adept_buffer_room(row, ADEPT_NUMBER_SIZE);
-    if (room) row->size += adept_number_print(room, value);
-}
-
-/* RFC 4180: quoted where it has to be. */
-static void put_csv_text(adept_buffer *row, const char *text)
-{
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        adept_buffer_text(row, text);
-        return;
-    }
-    adept_buffer_text(row, "\"");
-    for (; *text; text++) {
-        if (*text == '"') adept_buffer_text(row, "\"");
-        adept_buffer_add(row, text, 1);
-    }
-    adept_buffer_text(row, "\"");
-}
-
 static void put_csv_value(adept_buffer *row, const adept_sweep_axis *axis, size_t at, const adept_sweep_point *point)
 {
     const char *word = adept_sweep_has_words(axis) ? adept_sweep_word_at(axis, at, point) : NULL;
     if (word)
-        put_csv_text(row, word);
+        adept_csv_put_text(row, word);
     else if (!adept_sweep_has_words(axis))
-        put_number(row, adept_sweep_number_at(axis, at, point));
+        adept_csv_put_number(row, adept_sweep_number_at(axis, at, point));
 }
 
 static void put_json_value(adept_json_writer *w, const char *key, const adept_sweep_axis *axis, size_t at,
@@ -85,7 +63,7 @@ static void put_csv(adept_buffer *row, const adept_sweep_rows *rows, const adept
         adept_buffer_text(row, ",");
     }
 #define X(name, value)                                                                                                 \
-    put_number(row, (double)(value));                                                                                  \
+    adept_csv_put_number(row, (double)(value));                                                                        \
     adept_buffer_text(row, ",");
     NUMBER_LIST(X)
 #undef X
@@ -93,7 +71,7 @@ static void put_csv(adept_buffer *row, const adept_sweep_rows *rows, const adept
     adept_buffer_text(row, ok ? adept_bound_name(r->bound) : "");
     adept_buffer_text(row, !ok ? "," : r->notes & ADEPT_NOTE_LIMITED ? ",true" : ",false");
     adept_buffer_text(row, ",");
-    put_csv_text(row, point->reason);
+    adept_csv_put_text(row, point->reason);
     adept_buffer_text(row, "\n");
 }
 

@@ -1,0 +1,299 @@
+/** @file cmd_compare.c  `adept compare`: predicted and measured, number by number; a check for CI. */
+#include "adept_result.h"
+#include "compare.h"
+#include "table.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct compare_options {
+    const char *paths[2];
+    const char *region;
+    double within; /* a share; NAN: nothing is checked */
+    bool only[3];  /* of these quantities */
+    bool json;
+} compare_options;
+
+#define AT(member) offsetof(compare_options, member)
+
+static adept_status parse_percent(adept_cli *cli, const char *option, char *text, void *field)
+{
+    double *share = field;
+    adept_status status = adept_option_number(cli, option, text, 0, share);
+
+    *share /= 100;
+    return status;
+}
+
+static adept_status parse_only(adept_cli *cli, const char *option, char *text, void *field)
+{
+    bool *only = field;
+
+    memset(only, 0, sizeof((compare_options *)0)->only);
+    for (char *word; (word = strsep(&text, ","));) {
+        size_t i = 0;
+        while (adept_compare_quantity_name(i) && strcmp(adept_compare_quantity_name(i), word) != 0)
+            i++;
+        if (!adept_compare_quantity_name(i))
+            return adept_option_unknown(cli, option, word, adept_compare_quantity_name);
+        only[i] = true;
+    }
+    return ADEPT_OK;
+}
+
+static void init(void *record)
+{
+    compare_options *o = record;
+
+    o->within = NAN;
+    o->only[ADEPT_COMPARE_TIME] = o->only[ADEPT_COMPARE_POWER] = o->only[ADEPT_COMPARE_ENERGY] = true;
+}
+
+static const adept_option_row rows[] = {
+    {"region", "NAME", 1, "What a step is called in the measurement; \"step\" is the default", ADEPT_OPT_FILE,
+     .at = AT(region)},
+    {"only", "LIST", 1, "Only these: time, power, energy", ADEPT_OPT_PARSED, .at = AT(only), .parse = parse_only},
+    {"within", "PERCENT", 1, "Exit with 7 if a number differs by more than this, or is not known", ADEPT_OPT_PARSED,
+     .at = AT(within), .parse = parse_percent},
+    {"json", NULL, 1, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
+    {0},
+};
+
+/* ---------------------------------------------------------------- the check -------------------------------------- */
+
+/* What is not known passes no check. */
+static bool passes(const compare_options *o, const adept_compare_row *row)
+{
+    return fabs(row->share) <= o->within;
+}
+
+static size_t count_failed(const compare_options *o, const adept_compare *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_rows; i++)
+        n += !passes(o, &c->rows[i]);
+    return n;
+}
+
+/* The result is on stdout already: an error of the check would hide that it did not arrive. */
+static adept_status verdict(adept_cli *cli, const compare_options *o, const adept_compare *c)
+{
+    char list[512] = "";
+    size_t failed = count_failed(o, c);
+
+    if (isnan(o->within) || failed == 0 || fflush(stdout) != 0) return ADEPT_OK; /* main() finds and reports it */
+    for (size_t i = 0; i < c->n_rows; i++) {
+        const adept_compare_row *row = &c->rows[i];
+        size_t used = strlen(list);
+        if (passes(o, row)) continue;
+        snprintf(list + used, sizeof list - used, "%s%s %s", used ? ", " : "", row->name,
+                 isnan(row->share) ? "not known" : adept_cell("%+.3g %%", 100 * row->share).s);
+    }
+    return adept_error_set(&cli->err, ADEPT_E_CHECK, "%zu of %zu are not within %.3g %%: %s", failed, c->n_rows,
+                           100 * o->within, list);
+}
+
+/* ---------------------------------------------------------------- text ------------------------------------------- */
+
+static const char letters[2][2] = {"A", "B"};
+
+static adept_text amount(adept_compare_quantity quantity, double value)
+{
+    if (isnan(value)) return adept_cell("-");
+    return quantity == ADEPT_COMPARE_TIME    ? adept_units_time(value)
+           : quantity == ADEPT_COMPARE_POWER ? adept_units_watt(value)
+                                             : adept_units_joule(value);
+}
+
+static adept_text interval_of(const adept_compare_row *row, int side)
+{
+    const adept_compare_value *v = &row->sides[side];
+
+    if (isnan(v->low) || isnan(v->high) || !v->origin) return adept_cell("%s", "");
+    return adept_cell("%s to %s", amount(row->quantity, v->low).s, amount(row->quantity, v->high).s);
+}
+
+static const char *origin_of(const adept_compare_row *row, int side)
+{
+    return row->sides[side].origin ? row->sides[side].origin : "not in the file";
+}
+
+static void add_row(adept_table *table, const compare_options *o, const adept_compare_row *row)
+{
+    adept_text difference =
+        adept_cell("%s%s", row->difference < 0 ? "-" : "+", amount(row->quantity, fabs(row->difference)).s);
+
+    adept_table_row(table,
+                    ADEPT_CELLS(row->name, amount(row->quantity, row->sides[0].value).s, interval_of(row, 0).s,
+                                origin_of(row, 0), amount(row->quantity, row->sides[1].value).s, interval_of(row, 1).s,
+                                origin_of(row, 1), isnan(row->difference) ? "-" : difference.s,
+                                isnan(row->share) ? "-" : adept_units_change(row->share).s,
+                                row->overlap < 0 ? ""
+                                : row->overlap   ? "overlap"
+                                                 : "apart",
+                                isnan(o->within) ? ""
+                                : passes(o, row) ? "PASS"
+                                                 : "FAIL"));
+}
+
+/* What a reader of a side's numbers should know: sensors that were lost, a command that failed, its own warnings. */
+static void say(adept_compare_side *side, void (*tell)(void *to, const char *text), void *to)
+{
+    double exit_status = adept_result_number(side->tree, "exit_status");
+    const cJSON *item = NULL;
+    char text[1024];
+
+    if (exit_status != 0 && !isnan(exit_status)) {
+        snprintf(text, sizeof text, "%s: the command ended with %.0f", side->path, exit_status);
+        tell(to, text);
+    }
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(side->tree, "sensors"))
+    {
+        const char *lost = adept_result_text(item, "lost");
+        snprintf(text, sizeof text, "%s: %s: %s", side->path, adept_result_text(item, "name"), lost);
+        if (*lost) tell(to, text);
+    }
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(side->tree, "warnings"))
+    {
+        if (!cJSON_IsString(item)) continue;
+        snprintf(text, sizeof text, "%s: %s", side->path, item->valuestring);
+        tell(to, text);
+    }
+}
+
+static void tell_text(void *headed, const char *text)
+{
+    adept_report_warning(stdout, headed, text);
+}
+
+static void tell_json(void *writer, const char *text)
+{
+    adept_json_put_string(writer, NULL, text);
+}
+
+static adept_status print_text(adept_cli *cli, const compare_options *o, adept_compare *c)
+{
+    adept_table table = {.columns = "|>A|>interval|origin|>B|>interval|origin|>difference|>percent|intervals|check"};
+    bool headed = false;
+
+    for (int i = 0; i < 2; i++)
+        adept_print_format(stdout, "%s  %s: %s\n", letters[i], c->sides[i].path, c->sides[i].what);
+    printf("Differences are %s - %s, in percent of %s.\n\n", letters[1 - c->reference], letters[c->reference],
+           letters[c->reference]);
+    for (size_t i = 0; i < c->n_rows; i++)
+        add_row(&table, o, &c->rows[i]);
+    adept_status status = adept_table_end(cli, &table, stdout);
+    size_t failed = count_failed(o, c);
+    if (!isnan(o->within))
+        printf("\n%s: %zu of %zu within %.3g %%\n", failed == 0 ? "PASS" : "FAIL", c->n_rows - failed, c->n_rows,
+               100 * o->within);
+    for (int i = 0; i < 2; i++)
+        say(&c->sides[i], tell_text, &headed);
+    return status;
+}
+
+/* ---------------------------------------------------------------- JSON ------------------------------------------- */
+
+static void put_value(adept_json_writer *w, const char *key, const adept_compare_value *v)
+{
+    if (!adept_json_begin_known(w, key, v->origin != NULL)) return;
+    adept_json_put_number(w, "value", v->value);
+    adept_json_put_pair(w, "interval", v->low, v->high);
+    adept_json_put_known(w, "interval_of", v->interval);
+    adept_json_put_string(w, "origin", v->origin);
+    adept_json_end_object(w);
+}
+
+static void put_row(adept_json_writer *w, const compare_options *o, const adept_compare_row *row)
+{
+    static const char *const units[] = {"s", "W", "J"};
+
+    adept_json_begin_object(w, NULL);
+    adept_json_put_members(w, "name %s quantity %s unit %s", row->name, adept_compare_quantity_name(row->quantity),
+                           units[row->quantity]);
+    put_value(w, "a", &row->sides[0]);
+    put_value(w, "b", &row->sides[1]);
+    adept_json_put_members(w, "difference %g percent %g", row->difference, 100 * row->share);
+    adept_json_put_text(w, "intervals_overlap", row->overlap < 0 ? "null" : row->overlap ? "true" : "false");
+    adept_json_put_text(w, "within", isnan(o->within) ? "null" : passes(o, row) ? "true" : "false");
+    adept_json_end_object(w);
+}
+
+static void put_side(adept_json_writer *w, const char *key, const adept_compare_side *side)
+{
+    adept_json_put_object(w, key, "path %s kind %s what %s", side->path, side->is_measured ? "measured" : "predicted",
+                          side->what);
+}
+
+static adept_status print_json(adept_cli *cli, const compare_options *o, adept_compare *c)
+{
+    adept_json_writer w = {.pretty = true};
+
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_members(&w, "schema_version %jd kind %s", (intmax_t)1, "comparison");
+    put_side(&w, "a", &c->sides[0]);
+    put_side(&w, "b", &c->sides[1]);
+    adept_json_put_string(&w, "reference", c->reference ? "b" : "a");
+    adept_json_begin_array(&w, "rows");
+    for (size_t i = 0; i < c->n_rows; i++)
+        put_row(&w, o, &c->rows[i]);
+    adept_json_end_array(&w);
+    if (adept_json_begin_known(&w, "check", !isnan(o->within))) {
+        adept_json_put_members(&w, "within_percent %g passed %d failed %jd", 100 * o->within, count_failed(o, c) == 0,
+                               (intmax_t)count_failed(o, c));
+        adept_json_end_object(&w);
+    }
+    adept_json_begin_array(&w, "warnings");
+    for (int i = 0; i < 2; i++)
+        say(&c->sides[i], tell_json, &w);
+    adept_json_end_array(&w);
+    adept_json_end_object(&w);
+    return adept_json_emit(cli, &w);
+}
+
+/* ---------------------------------------------------------------- the command ------------------------------------ */
+
+/* Drop the rows that nobody asked for. */
+static void select_rows(adept_compare *c, const bool *only)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < c->n_rows; i++)
+        if (only[c->rows[i].quantity]) c->rows[kept++] = c->rows[i];
+    c->n_rows = kept;
+}
+
+static adept_status compare(adept_cli *cli, void *options)
+{
+    const compare_options *o = options;
+    adept_compare c;
+    adept_status status = adept_compare_files(&c, o->paths, o->region, &cli->err);
+
+    select_rows(&c, o->only);
+    if (status == ADEPT_OK) status = o->json ? print_json(cli, o, &c) : print_text(cli, o, &c);
+    if (status == ADEPT_OK) status = verdict(cli, o, &c);
+    adept_compare_free(&c);
+    return status;
+}
+
+const adept_command adept_command_compare = {
+    .name = "compare",
+    .summary = "predicted and measured, number by number",
+    .usage = "A.json B.json",
+    .doc = "Compare two files that `adept predict --json` and `adept measure --json` wrote: differences, in percent of "
+           "what "
+           "was measured, or of A where both are of a kind. A prediction is compared with a region of the measurement, "
+           "one "
+           "step of it; two measurements in total, by component and by region. A number that is not known is none, "
+           "never 0."
+           "\vExamples:\n"
+           "  adept compare predicted.json measured.json\n"
+           "  adept compare predicted.json measured.json --region epoch --within 10\n"
+           "  adept compare before.json after.json --only energy --within 2 --json\n",
+    .size = sizeof(compare_options),
+    .options = {.rows = rows, .init = init},
+    .arguments = {"two files", "A and B", 2, AT(paths)},
+    .run = compare,
+};

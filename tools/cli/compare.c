@@ -1,0 +1,302 @@
+/** @file compare.c  What two files have in common: a step of predictions and of a measured region; all of two
+ * measurements. */
+#include "compare.h"
+#include "adept_grow.h"
+#include "adept_result.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *adept_compare_quantity_name(size_t quantity)
+{
+    static const char *const names[] = {"time", "power", "energy"};
+
+    return quantity < sizeof names / sizeof *names ? names[quantity] : NULL;
+}
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+/* ---------------------------------------------------------------- rows ------------------------------------------- */
+
+/* The value of a side in a row, which is made if there is none of the name. */
+ADEPT_PRINTF(4, 5)
+static adept_compare_value *value_of(adept_compare *c, int side, adept_compare_quantity quantity, const char *format,
+                                     ...)
+{
+    static adept_compare_value nowhere;
+    adept_compare_row row = {.quantity = quantity, .sides = {{.value = NAN}, {.value = NAN}}};
+    va_list words;
+
+    va_start(words, format);
+    vsnprintf(row.name, sizeof row.name, format, words);
+    va_end(words);
+    for (size_t i = 0; i < c->n_rows; i++)
+        if (strcmp(c->rows[i].name, row.name) == 0) return &c->rows[i].sides[side];
+    adept_compare_row *rows = adept_grow(c->rows, &c->capacity, c->n_rows + 1, sizeof *rows);
+    c->failed = c->failed || !rows;
+    if (!rows) return &nowhere;
+    c->rows = rows;
+    rows[c->n_rows] = row;
+    return &rows[c->n_rows++].sides[side];
+}
+
+static adept_compare_value number(const char *origin, double value)
+{
+    return (adept_compare_value){.value = value, .low = NAN, .high = NAN, .origin = origin};
+}
+
+/* With the interval that [low, high] at a key is. */
+ADEPT_PRINTF(5, 6)
+static adept_compare_value with_interval(const char *origin, double value, const cJSON *parent, const char *key,
+                                         const char *kind, ...)
+{
+    const cJSON *pair = member(parent, key), *low = pair ? pair->child : NULL, *high = low ? low->next : NULL;
+    adept_compare_value v = number(origin, value);
+    va_list words;
+
+    if (!cJSON_IsNumber(low) || !cJSON_IsNumber(high)) return v;
+    v.low = low->valuedouble;
+    v.high = high->valuedouble;
+    va_start(words, kind);
+    vsnprintf(v.interval, sizeof v.interval, kind, words);
+    va_end(words);
+    return v;
+}
+
+/* ---------------------------------------------------------------- a prediction ----------------------------------- */
+
+static void add_predicted(adept_compare *c, int side)
+{
+    const cJSON *tree = c->sides[side].tree, *interval = member(tree, "interval");
+    double percent = 100 * adept_result_number(interval, "level");
+
+    *value_of(c, side, ADEPT_COMPARE_TIME, "step time") =
+        with_interval("predicted", adept_result_number(tree, "step_time_s"), interval, "step_time_s",
+                      "%.3g %% of measurements", percent);
+    *value_of(c, side, ADEPT_COMPARE_POWER, "average power") =
+        with_interval("predicted", adept_result_number(tree, "power_avg_w"), interval, "power_avg_w",
+                      "%.3g %% of measurements", percent);
+    *value_of(c, side, ADEPT_COMPARE_ENERGY, "energy of a step") =
+        number("predicted", adept_result_number(tree, "energy_step_j"));
+}
+
+static void describe_predicted(adept_compare_side *side)
+{
+    const cJSON *config = member(side->tree, "config");
+
+    snprintf(side->what, sizeof side->what, "%s on %.0f x %s, %s, %s, batch %.0f",
+             adept_result_text(member(side->tree, "model"), "path"), adept_result_number(config, "gpus"),
+             adept_result_text(member(side->tree, "gpu"), "name"), adept_result_text(config, "mode"),
+             adept_result_text(config, "precision"), adept_result_number(config, "batch_size"));
+}
+
+/* ---------------------------------------------------------------- a measurement ---------------------------------- */
+
+/* Where the energy of a component comes from; NULL: of all that the total sums up. */
+static const char *origin_of(const cJSON *tree, const char *component)
+{
+    bool measured = false, estimated = false;
+    const cJSON *sensor = NULL;
+
+    cJSON_ArrayForEach(sensor, member(tree, "sensors"))
+    {
+        bool is_part = component ? strcmp(adept_result_text(sensor, "component"), component) == 0
+                                 : cJSON_IsTrue(member(sensor, "summed"));
+        if (!is_part) continue;
+        bool is_model = strcmp(adept_result_text(sensor, "origin"), "estimated") == 0;
+        estimated = estimated || is_model;
+        measured = measured || !is_model;
+    }
+    return !estimated ? "measured" : measured ? "measured and estimated" : "estimated";
+}
+
+/* The mean of visits. */
+static adept_compare_value mean(const cJSON *region, const char *key, const char *origin)
+{
+    const cJSON *statistics = member(region, key);
+
+    return with_interval(origin, adept_result_number(statistics, "mean"), statistics, "interval95", "95 %% of means");
+}
+
+/* A region under these three names. */
+static void add_region(adept_compare *c, int side, const cJSON *region, const char *prefix, const char *const names[3],
+                       const char *scope)
+{
+    const cJSON *energy = strcmp(scope, "gpu") == 0 ? member(region, "gpu") : region;
+    const char *origin = origin_of(c->sides[side].tree, energy == region ? NULL : "gpu");
+
+    *value_of(c, side, ADEPT_COMPARE_TIME, "%s%s", prefix, names[0]) = mean(region, "time_s", "measured");
+    *value_of(c, side, ADEPT_COMPARE_POWER, "%s%s", prefix, names[1]) =
+        number(origin, adept_result_number(energy, "avg_power_w"));
+    *value_of(c, side, ADEPT_COMPARE_ENERGY, "%s%s", prefix, names[2]) = mean(energy, "energy_j", origin);
+}
+
+/* Of repeats, what one of them took. */
+static void add_component(adept_compare *c, int side, const cJSON *sum, const char *component, double repeats)
+{
+    const char *origin = origin_of(c->sides[side].tree, component);
+    double energy_j = adept_result_number(sum, "energy_j");
+
+    *value_of(c, side, ADEPT_COMPARE_POWER, "%s power", component) =
+        number(origin, adept_result_number(sum, "avg_power_w"));
+    *value_of(c, side, ADEPT_COMPARE_ENERGY, "%s energy", component) =
+        repeats > 0 ? number(origin, energy_j / repeats)
+                    : with_interval(origin, energy_j, sum, "interval_j", "readings");
+}
+
+static void add_measured(adept_compare *c, int side)
+{
+    static const char *const names[3] = {"time", "power", "energy"};
+    const cJSON *tree = c->sides[side].tree, *repeats = member(tree, "repeats"), *total = member(tree, "total"),
+                *part = NULL;
+    double n = adept_result_number(repeats, "count");
+
+    if (n > 0) {
+        add_region(c, side, repeats, "", names, "all");
+    } else {
+        *value_of(c, side, ADEPT_COMPARE_TIME, "time") = number("measured", adept_result_number(tree, "time_s"));
+        *value_of(c, side, ADEPT_COMPARE_POWER, "power") =
+            number(origin_of(tree, NULL), adept_result_number(total, "avg_power_w"));
+        *value_of(c, side, ADEPT_COMPARE_ENERGY, "energy") = with_interval(
+            origin_of(tree, NULL), adept_result_number(total, "energy_j"), total, "interval_j", "readings");
+    }
+    cJSON_ArrayForEach(part, member(tree, "by_component")) add_component(c, side, part, part->string, n);
+    cJSON_ArrayForEach(part, member(tree, "regions"))
+    {
+        char prefix[96];
+        snprintf(prefix, sizeof prefix, "region %.80s: ", adept_result_text(part, "name"));
+        add_region(c, side, part, prefix, names, "all");
+    }
+}
+
+static const cJSON *region_called(const adept_compare_side *side, const char *name, char *others, size_t size)
+{
+    const cJSON *region = NULL;
+
+    others[0] = '\0';
+    cJSON_ArrayForEach(region, member(side->tree, "regions"))
+    {
+        size_t used = strlen(others);
+        if (strcmp(adept_result_text(region, "name"), name) == 0) return region;
+        snprintf(others + used, size - used, "%s%s", used ? ", " : "", adept_result_text(region, "name"));
+    }
+    return NULL;
+}
+
+static adept_status add_measured_step(adept_compare *c, int side, const char *name, adept_error *err)
+{
+    static const char *const names[3] = {"step time", "average power", "energy of a step"};
+    adept_compare_side *s = &c->sides[side];
+    char others[256];
+    const cJSON *region = region_called(s, name, others, sizeof others);
+    size_t used = strlen(s->what);
+
+    if (!region)
+        return adept_error_set(err, ADEPT_E_INVALID,
+                               "%s: has no region '%s', which a prediction is compared with; it has: %s", s->path, name,
+                               others[0] ? others : "none");
+    snprintf(s->what + used, sizeof s->what - used, ", region %s, %.0f times", name,
+             adept_result_number(region, "count"));
+    add_region(c, side, region, "", names, adept_result_text(c->sides[1 - side].tree, "power_scope"));
+    return ADEPT_OK;
+}
+
+static void describe_measured(adept_compare_side *side)
+{
+    const cJSON *word = NULL;
+
+    snprintf(side->what, sizeof side->what, "%s", adept_result_text(side->tree, "host"));
+    cJSON_ArrayForEach(word, member(side->tree, "command"))
+    {
+        size_t used = strlen(side->what);
+        const char *text = cJSON_GetStringValue(word);
+        snprintf(side->what + used, sizeof side->what - used, "%s%s", used ? " " : "", text ? text : "");
+    }
+}
+
+/* ---------------------------------------------------------------- differences ------------------------------------ */
+
+static bool has_interval(const adept_compare_value *v)
+{
+    return !isnan(v->low) && !isnan(v->high);
+}
+
+static double low_of(const adept_compare_value *v)
+{
+    return has_interval(v) ? v->low : v->value;
+}
+
+static double high_of(const adept_compare_value *v)
+{
+    return has_interval(v) ? v->high : v->value;
+}
+
+static void work_out(adept_compare_row *row, int reference)
+{
+    const adept_compare_value *a = &row->sides[0], *b = &row->sides[1];
+    double from = row->sides[reference].value;
+
+    row->difference = row->sides[1 - reference].value - from;
+    row->share = row->difference == 0 ? 0 : from != 0 ? row->difference / fabs(from) : NAN;
+    row->overlap = -1;
+    if (!isnan(row->difference) && (has_interval(a) || has_interval(b)))
+        row->overlap = low_of(a) <= high_of(b) && low_of(b) <= high_of(a);
+}
+
+/* ---------------------------------------------------------------- files ------------------------------------------ */
+
+static adept_status open_side(adept_compare_side *side, const char *path, adept_error *err)
+{
+    adept_status status = adept_result_read(&side->tree, path, err);
+
+    side->path = path;
+    if (status != ADEPT_OK) return status;
+    side->is_measured = adept_result_is_measured(side->tree);
+    if (side->is_measured)
+        describe_measured(side);
+    else if (member(side->tree, "step_time_s"))
+        describe_predicted(side);
+    else
+        return adept_error_set(err, ADEPT_E_INVALID,
+                               "%s: neither `adept predict --json` nor `adept measure --json` wrote it", path);
+    return ADEPT_OK;
+}
+
+adept_status adept_compare_files(adept_compare *out, const char *const paths[2], const char *region, adept_error *err)
+{
+    adept_compare *c = out;
+    adept_status status = ADEPT_OK;
+
+    *c = (adept_compare){.reference = 0};
+    for (int side = 0; status == ADEPT_OK && side < 2; side++)
+        status = open_side(&c->sides[side], paths[side], err);
+    if (status != ADEPT_OK) return status;
+    bool both = c->sides[0].is_measured && c->sides[1].is_measured;
+    bool mixed = c->sides[0].is_measured != c->sides[1].is_measured;
+    if (region && !mixed) return adept_error_set(err, ADEPT_E_USAGE, "--region is for a prediction and a measurement");
+    for (int side = 0; status == ADEPT_OK && side < 2; side++) {
+        if (both)
+            add_measured(c, side);
+        else if (c->sides[side].is_measured)
+            status = add_measured_step(c, side, region ? region : "step", err);
+        else
+            add_predicted(c, side);
+    }
+    c->reference = mixed && c->sides[1].is_measured;
+    for (size_t i = 0; i < c->n_rows; i++)
+        work_out(&c->rows[i], c->reference);
+    return status == ADEPT_OK && c->failed ? adept_no_memory(err, "a comparison") : status;
+}
+
+void adept_compare_free(adept_compare *compare)
+{
+    for (int side = 0; side < 2; side++)
+        cJSON_Delete(compare->sides[side].tree);
+    free(compare->rows);
+    *compare = (adept_compare){.reference = 0};
+}
