@@ -103,7 +103,7 @@ adept_status adept_measure_read(adept_measured *out, const adept_measurement *m,
         *out = of_whole(m->recording, (adept_component)c);
         return ADEPT_OK;
     }
-    status = adept_measured_region(&s, m->recording, region, (adept_component)c, err);
+    status = adept_measured_region(&s, m->recording, region, 0, (adept_component)c, err);
     if (status != ADEPT_OK) return status;
     if (s.time_s.n == 0) return adept_error_set(err, ADEPT_E_USAGE, "region: '%s' was never entered", region);
     *out = (adept_measured){.count = s.time_s.n, .time_s = s.time_s.total, .energy_j = s.energy_j.total, .low_j = NAN, .high_j = NAN,

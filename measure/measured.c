@@ -73,6 +73,20 @@ adept_energy adept_measured_energy(const adept_recording *r, adept_component com
     return sum;
 }
 
+double adept_measured_above_idle_j(const adept_recording *r, const adept_idle_fit *idle, adept_component component, double begin_s,
+                                   double end_s)
+{
+    double above_j = adept_measured_energy(r, component, begin_s, end_s).energy_j;
+
+    for (int c = 0; c < ADEPT_COMPONENTS; c++) {
+        bool counts = false;
+        for (size_t i = 0; i < adept_recording_tracks(r); i++)
+            counts = counts || (is_of(r, i, component) && is_of(r, i, (adept_component)c));
+        if (counts) above_j -= adept_idle_energy_j(&idle->lines[c], end_s - begin_s);
+    }
+    return above_j;
+}
+
 bool adept_region_is_first(const adept_recording *r, size_t i)
 {
     size_t n;
@@ -83,7 +97,7 @@ bool adept_region_is_first(const adept_recording *r, size_t i)
     return true;
 }
 
-adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *r, const char *region,
+adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *r, const char *region, size_t skip,
                                    adept_component component, adept_error *err)
 {
     size_t n, visits = 0;
@@ -92,6 +106,10 @@ adept_status adept_measured_region(adept_region_statistics *out, const adept_rec
 
     for (size_t i = 0; times_s && energies_j && i < n; i++) {
         if (strcmp(regions[i].name, region) != 0) continue;
+        if (skip > 0) {
+            skip--;
+            continue;
+        }
         times_s[visits] = regions[i].end_s - regions[i].begin_s;
         energies_j[visits++] = adept_measured_energy(r, component, regions[i].begin_s, regions[i].end_s).energy_j;
     }
@@ -153,12 +171,19 @@ static void put_track(adept_json_writer *w, const adept_recording *r, size_t i, 
     adept_json_end_object(w);
 }
 
+static void put_above_idle(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run, adept_component component)
+{
+    if (run->idle)
+        adept_json_put_number(w, "above_idle_j", adept_measured_above_idle_j(r, run->idle, component, run->begin_s, run->end_s));
+}
+
 static void put_sums(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run)
 {
     adept_energy total = adept_measured_energy(r, ADEPT_COMPONENTS, run->begin_s, run->end_s);
 
     adept_json_begin_object(w, "total");
     put_energy(w, &total);
+    put_above_idle(w, r, run, ADEPT_COMPONENTS);
     adept_json_begin_array(w, "covers");
     for (size_t i = 0; i < adept_recording_tracks(r); i++)
         if (adept_track_is_summed(r, i)) adept_json_put_string(w, NULL, adept_recording_track(r, i)->sensor->name);
@@ -173,6 +198,7 @@ static void put_sums(adept_json_writer *w, const adept_recording *r, const adept
         adept_energy e = adept_measured_energy(r, (adept_component)c, run->begin_s, run->end_s);
         adept_json_begin_object(w, adept_component_name((size_t)c));
         put_energy(w, &e);
+        put_above_idle(w, r, run, (adept_component)c);
         adept_json_end_object(w);
     }
     adept_json_end_object(w);
@@ -189,9 +215,9 @@ static void put_statistics(adept_json_writer *w, const char *key, const adept_st
 static adept_status put_region(adept_json_writer *w, const char *key, const adept_recording *r, const char *name, adept_error *err)
 {
     adept_region_statistics total, gpu;
-    adept_status status = adept_measured_region(&total, r, name, ADEPT_COMPONENTS, err);
+    adept_status status = adept_measured_region(&total, r, name, 0, ADEPT_COMPONENTS, err);
 
-    if (status == ADEPT_OK) status = adept_measured_region(&gpu, r, name, ADEPT_COMPONENT_GPU, err);
+    if (status == ADEPT_OK) status = adept_measured_region(&gpu, r, name, 0, ADEPT_COMPONENT_GPU, err);
     if (status != ADEPT_OK) return status;
     adept_json_begin_object(w, key);
     adept_json_put_members(w, "name %s count %jd", name, (intmax_t)total.time_s.n);

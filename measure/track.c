@@ -89,9 +89,10 @@ static double counted(adept_track_state *track, const adept_reading *reading, do
                          passed_s, sensor->range_j);
         return NAN;
     }
-    if (flowed_j < 0 && sensor->range_j > 0) flowed_j += sensor->range_j;
+    double around_j = flowed_j + sensor->range_j;
+    if (flowed_j < 0 && sensor->range_j > 0 && around_j >= 0 && (sensor->most_power_w <= 0 || around_j <= passed_s * sensor->most_power_w)) return around_j;
     if (flowed_j >= 0) return flowed_j;
-    /* The counter was set back, as a driver does that is loaded again. */
+    /* The counter was set back, as a driver does that is loaded again: no device draws what starting again would mean. */
     if (!isnan(reading->power_w) && !isnan(track->last_power_w))
         return passed_s * (reading->power_w + track->last_power_w) / 2;
     adept_track_lose(track, "the counter went back by %.6g J", -flowed_j);

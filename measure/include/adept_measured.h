@@ -2,6 +2,7 @@
  *  Thread-safe. Calls: recording, json_writer. */
 #ifndef ADEPT_MEASURED_H
 #define ADEPT_MEASURED_H
+#include "adept_idle_fit.h"
 #include "adept_json_writer.h"
 #include "adept_recording.h"
 
@@ -24,9 +25,13 @@ adept_energy adept_measured_energy(const adept_recording *recording, adept_compo
 typedef struct adept_region_statistics {
     adept_statistics time_s, energy_j;
 } adept_region_statistics;
-/** @return ADEPT_E_NOMEM */
-adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *recording, const char *region,
+/** @param skip  visits at the begin that do not count, which warm up. @return ADEPT_E_NOMEM */
+adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *recording, const char *region, size_t skip,
                                    adept_component component, adept_error *err);
+/** What a component used beyond what it uses idle, by a fit (eq. 3.2); NAN: not known. @param component  ADEPT_COMPONENTS: the total */
+double adept_measured_above_idle_j(const adept_recording *recording, const adept_idle_fit *idle, adept_component component, double begin_s,
+                                   double end_s);
+
 /** Is it the first region of its name? */
 bool adept_region_is_first(const adept_recording *recording, size_t i);
 
@@ -38,7 +43,8 @@ typedef struct adept_measured_run {
     double begin_s, end_s;      /* of the command */
     int rank;                   /* of MPI; -1: none */
     bool with_samples;
-    const char *repeated; /* the region that is one repeat; NULL: none were made */
+    const adept_idle_fit *idle; /* of this host: energies above it are reported as well; NULL: not asked for */
+    const char *repeated;       /* the region that is one repeat; NULL: none were made */
 } adept_measured_run;
 
 /** The object that docs/MEASURE.md describes. */

@@ -132,6 +132,101 @@ if [ -w /dev/full ]; then
     says "$work/err" '^adept: '
 fi
 
+# ---- rows: of each run, as EA2P has them, and of steps that the command marked
+writer() { # advances the package by 50 W until its file is gone
+    "$python" - "$zone/energy_uj" <<'WRITER' &
+import sys, time
+begin = time.monotonic()
+try:
+    while time.monotonic() - begin < 60:
+        with open(sys.argv[1], "r+") as file:
+            file.write("%020d\n" % (50e6 * (time.monotonic() - begin)))
+        time.sleep(0.002)
+except OSError:
+    pass
+WRITER
+    writer=$!
+    while grep -q '^0*1000000$' "$zone/energy_uj"; do sleep 0.05; done
+}
+writer
+measure --repeat 2 --csv "$work/runs.csv" -- sleep 0.2
+ends 0 "with --csv"
+measure --csv "$work/runs.csv" -- sh -c 'sleep 0.2; exit 3'
+ends 3 "with --csv"
+"$python" - "$work/runs.csv" <<'CHECK' || fail "rows of runs: $(cat "$work/runs.csv")"
+import csv, sys
+rows = [row for row in csv.DictReader(open(sys.argv[1])) if row["sensor"] == "cpu-0"]
+assert [row["run"] for row in rows] == ["1", "2", "1"] and [row["exit_status"] for row in rows] == ["0", "0", "3"], rows
+for row in rows:
+    assert abs(float(row["avg_power_w"]) - 50) < 5 and abs(float(row["energy_j"]) - 50 * float(row["time_s"])) < 1, row
+CHECK
+measure --csv "$work/ea2p.csv" --format ea2p --devices cpu --row project=p,package=torch,algorithm=a -- sleep 0.1
+says "$work/ea2p.csv" "^Project Name,Datetime,cpu-0 \\(J\\),CPU Time \\[s\\],Package,Algorithm,Algorithm's parameters"
+says "$work/ea2p.csv" '^p,[0-9/]+ [0-9:]+,[0-9.]+,0\.1[0-9]*,torch,a,'
+measure --csv "$work/ea2p.csv" -- true
+ends 3 "of rows with other columns"
+says "$work/err" 'ea2p.csv: has other columns'
+
+cat >"$work/train.sh" <<'TRAIN'
+for step in 1 2 3 4; do
+    read begin _ </proc/uptime
+    if [ $step = 1 ]; then sleep 0.6; else sleep 0.2; fi
+    read end _ </proc/uptime
+    printf '%s begin step\n%s end step\n' "$begin" "$end" >>"$ADEPT_MARKS"
+done
+TRAIN
+measure --steps-from-marks "$work/steps.csv" --skip-steps 1 --row model=mlp,batch_size=16,precision=fp32 -- sh "$work/train.sh"
+ends 0 "of marked steps"
+"$python" - "$work/steps.csv" <<'CHECK' || fail "rows of steps: $(cat "$work/steps.csv")"
+import csv, sys
+[row] = csv.DictReader(open(sys.argv[1]))
+assert row["model"] == "mlp" and row["batch_size"] == "16" and 0.18 < float(row["step_time_s"]) < 0.4, row
+assert row["avg_power_w"] == "" and row["power_scope"] == "" and "mean of 3 steps" in row["source"], row   # a package is neither GPU nor node
+CHECK
+measure --steps-from-marks "$work/none.csv" -- true
+ends 3 "of a command that marks nothing"
+says "$work/err" 'no region "step" was marked'
+# the row is one that the calibrator reads
+cp "$data/mlp.profile.json" "$work/mlp.profile.json"
+if "$ADEPT" evaluate --help >/dev/null 2>&1; then
+    checks=$((checks + 1))
+    "$ADEPT" evaluate "$work/steps.csv" --models "$work" --gpu v100 >"$work/out" 2>"$work/err" || fail "evaluate does not read it"
+fi
+
+# ---- above idle
+measure --idle-fit "$work/idle.json" --duration 3s
+ends 0 "of an idle machine"
+says "$work/out" '^cpu +E_idle\(t\) = .* J \+ (49|50|51)[.0-9]* W t'
+measure --idle "$work/idle.json" --json -o "$work/r.json" -- sleep 0.5
+"$python" - "$work/r.json" <<'CHECK' || fail "above idle"
+import json, sys
+cpu = json.load(open(sys.argv[1]))["by_component"]["cpu"]
+assert abs(cpu["above_idle_j"]) < 3 and cpu["energy_j"] > 20, cpu
+CHECK
+measure --idle "$work/runs.csv" -- sh -c "echo ran >$work/ran"
+ends 3 "of a file that is no idle fit"
+[ ! -e "$work/ran" ] || fail "the command ran for a report that cannot be made"
+
+# ---- nodes are merged, and a prediction is compared
+for node in 1 2; do
+    measure --json -o "$work/n.json" -- sleep 0.2
+    sed "s/\"host\":.*/\"host\": \"n$node\",/" "$work/n.json" >"$work/n$node.json"
+done
+measure --merge "$work/n1.json" "$work/n2.json"
+ends 0 "of merging"
+says "$work/out" '^ *Total +[0-9.]+ +0\.4'
+
+# ---- a picture
+if command -v gnuplot >/dev/null && "$ADEPT" report --help >/dev/null 2>&1; then
+    measure --plot "$work/power.svg" -- sh -c 't() { read s _ </proc/uptime; echo "$s $1 load" >>"$ADEPT_MARKS"; }; t begin; sleep 0.2; t end'
+    ends 0 "of a picture"
+    says "$work/power.svg" '>load<'
+    says "$work/power.svg" 'cpu-0'
+fi
+rm "$zone/energy_uj"
+wait $writer
+printf '%020d\n' 1000000 >"$zone/energy_uj"
+
 # ---- usage
 for words in "" "--repeat 2" "--read x -- true" "--period 1us -- true" "--period 3 -- true" "--attach 0"; do
     measure $words

@@ -1,63 +1,12 @@
 /** @file cmd_measure.c  `adept measure -- COMMAND`: joules, watts and seconds of what runs, by component. */
 #include "adept_file.h"
-#include "gnuplot.h"
-#include "power_plot.h"
 #include "measure_job.h"
+#include "measure_rows.h"
+#include "power_plot.h"
+#include "report_merge.h"
 #include "table.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define AT(member) offsetof(adept_measure_options, member)
-
-static const adept_suffix times[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {NULL, 0}};
-
-static void init(void *record)
-{
-    adept_measure_options *o = record;
-
-    o->period_s = ADEPT_PERIOD_S;
-    o->repeat = 1;
-}
-
-static adept_status check(adept_cli *cli, void *record)
-{
-    const adept_measure_options *o = record;
-    int sources = (o->words.n > 0) + (o->attach > 0 || o->duration_s > 0) + (o->read != NULL) + o->list;
-
-    if (o->period_s < ADEPT_SHORTEST_PERIOD_S)
-        return adept_cli_usage(cli, "--period: at least %g us is needed", 1e6 * ADEPT_SHORTEST_PERIOD_S);
-    if (sources == 0)
-        return adept_cli_usage(cli, "measure needs a COMMAND, --attach, --duration, --read or --list; see adept measure --help");
-    if (sources > 1) return adept_cli_usage(cli, "a COMMAND, --attach or --duration, --read and --list exclude each other");
-    if (o->repeat > 1 && o->words.n == 0) return adept_cli_usage(cli, "--repeat needs a COMMAND");
-    if (o->journal && o->words.n == 0 && !(o->attach > 0 || o->duration_s > 0))
-        return adept_cli_usage(cli, "--samples is for what is measured now");
-    return o->plot ? adept_gnuplot_check("--plot", &cli->err) : ADEPT_OK;
-}
-
-static const adept_option_row rows[] = {
-    {.group = 1, .help = "What is measured:"},
-    {"repeat", "N", 1, "Run COMMAND N times: mean, deviation and 95 % interval", ADEPT_OPT_COUNT, .at = AT(repeat), .low = 1},
-    {"attach", "PID", 1, "Measure until this process ends", ADEPT_OPT_INT, .at = AT(attach), .low = 1},
-    {"duration", "TIME", 1, "Measure for so long, \"10s\"; with --attach at most", ADEPT_OPT_AMOUNT, .at = AT(duration_s), .units = times},
-    {"read", "FILE", 1, "Report what --samples kept, also of a run that was killed", ADEPT_OPT_FILE, .at = AT(read)},
-    {"list", NULL, 1, "List the sensors of this machine, and what is missing", ADEPT_OPT_FLAG, .at = AT(list)},
-    {.group = 2, .help = "How:"},
-    {"period", "TIME", 2, "Between two readings: \"100ms\" is the default", ADEPT_OPT_AMOUNT, .at = AT(period_s), .units = times},
-    {"devices", "LIST", 2, "Only these: components (cpu, gpu), kinds (nvml) or sensors (gpu-0)", ADEPT_OPT_LIST, .at = AT(devices)},
-    {"sysroot", "DIR", 2, "Read /sys and /proc below this directory", ADEPT_OPT_FILE, .at = AT(sysroot)},
-    {.group = 3, .help = "What is written:"},
-    {"output", "FILE", 3, "Write the report to FILE; \"-\" is standard output. Without it, text goes to standard error, JSON to standard output",
-     ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
-    {"json", NULL, 3, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
-    {"raw", NULL, 3, "JSON holds every sample", ADEPT_OPT_FLAG, .at = AT(raw)},
-    {"plot", "FILE.svg", 3, "Draw power over time, component upon component, marked regions behind them", ADEPT_OPT_FILE, .at = AT(plot)},
-    {"samples", "FILE", 3, "Write every sample to FILE as it comes, which nothing may hold yet", ADEPT_OPT_FILE, .at = AT(journal)},
-    {0},
-};
-
-const adept_options adept_measure_options_of = {.rows = rows, .init = init, .check = check};
 
 static adept_status print(adept_cli *cli, FILE *out, const adept_measure_job *job)
 {
@@ -95,8 +44,9 @@ static adept_status write_report(adept_cli *cli, const adept_measure_job *job)
 static adept_status list(adept_cli *cli, adept_measure_job *job)
 {
     const adept_measure_options *o = job->options;
-    const adept_recording_options options = {.settings = {.sysroot = o->sysroot, .meters = o->meters, .n_meters = o->n_meters, .dram = o->dram},
-                                             .devices = o->devices.words,
+    const adept_sensor_kind *kinds[ADEPT_MOST_KINDS];
+    adept_measure_kinds(kinds);
+    const adept_recording_options options = {.settings = adept_measure_settings(o), .kinds = kinds, .devices = o->devices.words,
                                              .n_devices = o->devices.n};
     adept_status status = adept_recording_start(&job->recording, &options, &cli->err);
 
@@ -106,10 +56,22 @@ static adept_status list(adept_cli *cli, adept_measure_job *job)
     return o->json ? print(cli, stdout, job) : adept_report_sensors(cli, stdout, job->recording);
 }
 
+static adept_status merge(adept_cli *cli, const adept_measure_options *o)
+{
+    adept_merge *merged = NULL;
+    adept_status status = adept_merge_files(&merged, o->words.words, o->words.n - 1, &cli->err); /* the last one is NULL */
+
+    if (status == ADEPT_OK) status = (o->json ? adept_merge_print_json : adept_merge_print)(cli, merged);
+    adept_merge_free(merged);
+    return status;
+}
+
 /* Everything that was asked for, whatever failed before: only the first failure is told. */
 static adept_status write_all(adept_cli *cli, const adept_measure_job *job, adept_status status)
 {
-    adept_status (*const writers[])(adept_cli *, const adept_measure_job *) = {write_report, job->options->plot ? draw : NULL};
+    adept_status (*const writers[])(adept_cli *, const adept_measure_job *) = {
+        write_report, job->options->csv ? adept_measure_put_csv : NULL, job->options->steps ? adept_measure_put_steps : NULL,
+        job->options->plot ? draw : NULL};
 
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
         adept_cli other = {.details = NULL};
@@ -123,9 +85,17 @@ static adept_status measure(adept_cli *cli, void *options)
 {
     adept_measure_options *o = options;
     adept_measure_job job = {.options = o};
-    adept_status status = o->list ? list(cli, &job) : adept_measure_make(cli, &job);
+    adept_status status;
 
-    if (!o->list && job.recording && !isnan(job.run.begin_s)) status = write_all(cli, &job, status);
+    if (o->words.n > 0 && !adept_words_end(&o->words)) return adept_cli_no_memory(cli);
+    if (o->merge) return merge(cli, o);
+    if (o->list)
+        status = list(cli, &job);
+    else if (o->idle_fit)
+        status = adept_measure_idle(cli, &job);
+    else
+        status = adept_measure_make(cli, &job);
+    if (!o->list && !o->idle_fit && job.recording && !isnan(job.run.begin_s)) status = write_all(cli, &job, status);
     adept_measure_job_free(&job);
     return status;
 }
@@ -142,9 +112,10 @@ const adept_command adept_command_measure = {
            "\n"
            "The exit status is the command's, 128 + N if signal N ended it, 127 if it is not found. "
            "Numbers are the machine's: what else runs on it is in them. "
-           "A sensor that is missing or dies is named, and its number is unknown, never 0.",
+           "A sensor that is missing or dies is named, and its number is unknown, never 0. "
+           "A command marks regions by lines \"SECONDS begin|end NAME\" behind the file that ADEPT_MARKS names; Python has adept.mark().",
     .size = sizeof(adept_measure_options),
     .options = {.parts = {{&adept_measure_options_of, 0}}},
-    .arguments = {.takes = "a COMMAND", .most = ADEPT_ANY_NUMBER, .at = AT(words), .end_options = true},
+    .arguments = {.takes = "a COMMAND", .most = ADEPT_ANY_NUMBER, .at = offsetof(adept_measure_options, words), .end_options = true},
     .run = measure,
 };

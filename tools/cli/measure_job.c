@@ -2,6 +2,9 @@
 #include "measure_job.h"
 #include "adept_clock.h"
 #include "adept_json.h"
+#ifdef ADEPT_WITH_METERS
+#include "adept_network_sensors.h"
+#endif
 #include "adept_number.h"
 #include "progress.h"
 #include "units.h"
@@ -120,6 +123,35 @@ static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *p
     return status;
 }
 
+/* ---------------------------------------------------------------- sensors ----------------------------------------- */
+
+size_t adept_measure_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
+{
+    const adept_sensor_kind *const *const tables[] = {
+        adept_sensor_kinds(),
+#ifdef ADEPT_WITH_METERS
+        adept_sensor_kinds_network(),
+#endif
+    };
+    size_t n = 0;
+
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const adept_sensor_kind *const *kind = tables[t]; *kind && n + 1 < ADEPT_MOST_KINDS; kind++)
+            kinds[n++] = *kind;
+    kinds[n] = NULL;
+    return n;
+}
+
+adept_sensor_settings adept_measure_settings(const adept_measure_options *o)
+{
+    adept_sensor_settings settings = {.sysroot = o->sysroot, .meters = o->meters, .n_meters = o->n_meters, .dram = o->dram,
+                                      .pid = o->attach ? o->attach : getpid()};
+
+    settings.dram.ea2p_tiers = o->dram_tiers == ADEPT_TIERS_OF_EA2P;
+    settings.dram.process_usage = o->dram_usage == ADEPT_DRAM_OF_PROCESS;
+    return settings;
+}
+
 /* ---------------------------------------------------------------- running ----------------------------------------- */
 
 static adept_status run_command(adept_cli *cli, adept_measure_job *job, live *l)
@@ -155,10 +187,11 @@ static void watch(adept_measure_job *job, live *l)
 static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal)
 {
     const adept_measure_options *o = job->options;
+    const adept_sensor_kind *kinds[ADEPT_MOST_KINDS];
     const adept_recording_options options = {
         .period_s = o->period_s,
-        .settings = {.sysroot = o->sysroot, .meters = o->meters, .n_meters = o->n_meters, .dram = o->dram,
-                     .pid = o->attach ? o->attach : getpid()},
+        .settings = adept_measure_settings(o),
+        .kinds = kinds,
         .devices = o->devices.words,
         .n_devices = o->devices.n,
         .journal = journal,
@@ -167,6 +200,7 @@ static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal
     live l;
     adept_status status = o->words.n > 0 ? make_marks(cli, o, marks, sizeof marks) : ADEPT_OK;
 
+    adept_measure_kinds(kinds);
     if (status == ADEPT_OK) status = adept_recording_start(&job->recording, &options, &cli->err);
     if (status == ADEPT_OK) status = live_begin(cli, &l, job->recording);
     if (status == ADEPT_OK) {
@@ -255,9 +289,8 @@ static adept_status read_journal(adept_cli *cli, adept_measure_job *job)
 {
     const char *path = job->options->read;
     char marks[4096];
-    adept_status status = read_about(cli, job, path);
+    adept_status status = adept_recording_read(&job->recording, path, &cli->err);
 
-    if (status == ADEPT_OK) status = adept_recording_read(&job->recording, path, &cli->err);
     if (status != ADEPT_OK) return status;
     snprintf(marks, sizeof marks, "%s.marks", path); /* of a run that was killed: what it marked is not in the journal */
     if (access(marks, F_OK) == 0) status = take_marks(cli, job->recording, marks);
@@ -273,11 +306,80 @@ adept_status adept_measure_make(adept_cli *cli, adept_measure_job *job)
     job->run = (adept_measured_run){.exit_status = -1, .rank = -1, .with_samples = o->raw, .begin_s = NAN, .end_s = NAN};
     if (o->repeat > 1) job->run.repeated = ADEPT_REPEAT_REGION;
     if (o->words.n > 0) job->run.command = o->words.words;
-    if (!o->read) {
+    adept_status status = ADEPT_OK;
+
+    if (o->read)
+        status = read_about(cli, job, o->read);
+    else
         note_begin(job);
-        return record_to_journal(cli, job);
+    if (status == ADEPT_OK && o->idle) { /* before anything is run for it */
+        status = adept_idle_fit_load(&job->idle, o->idle, job->run.host ? job->run.host : "", &cli->err);
+        job->run.idle = &job->idle;
     }
-    return read_journal(cli, job);
+    if (status != ADEPT_OK) return status;
+    return o->read ? read_journal(cli, job) : record_to_journal(cli, job);
+}
+
+/* ---------------------------------------------------------------- an idle machine --------------------------------- */
+
+/* Runs of nothing of 1, 2, 4, 8, ... s, as the thesis measured them (table 3.13), until the time is over. */
+static void idle_runs(adept_measure_job *job, double total_s, live *l)
+{
+    double spent_s = 0;
+
+    for (double time_s = 1; spent_s + time_s <= total_s; time_s *= 2) {
+        adept_child child;
+        adept_child_watch(&child, 0, time_s, 0.5, l->progress.shown ? say : NULL, l);
+        adept_recording_add_region(job->recording, "idle", child.begin_s, child.end_s);
+        spent_s += time_s;
+        if (child.end_s - child.begin_s < time_s) break; /* a signal ended it */
+    }
+}
+
+static adept_status fit_idle(adept_cli *cli, const adept_measure_job *job, adept_idle_fit *fit)
+{
+    enum { MOST_RUNS = 32 };
+    double times_s[MOST_RUNS], energies_j[MOST_RUNS];
+    size_t n, fitted = 0;
+    const adept_region *regions = adept_recording_regions(job->recording, &n);
+
+    for (int c = 0; c < ADEPT_COMPONENTS; c++) {
+        for (size_t i = 0; i < n && i < MOST_RUNS; i++) {
+            times_s[i] = regions[i].end_s - regions[i].begin_s;
+            energies_j[i] = adept_measured_energy(job->recording, (adept_component)c, regions[i].begin_s, regions[i].end_s).energy_j;
+        }
+        fitted += adept_idle_line_fit(&fit->lines[c], times_s, energies_j, n < MOST_RUNS ? n : MOST_RUNS, NULL) == ADEPT_OK;
+    }
+    if (fitted > 0) return ADEPT_OK;
+    return adept_error_set(&cli->err, ADEPT_E_FIT, "%s: %s", job->options->idle_fit,
+                           n < 2 ? "two runs are needed, so --duration 3s or more" : "no sensor knows what the idle machine draws");
+}
+
+adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job)
+{
+    const adept_measure_options *o = job->options;
+    const adept_sensor_kind *kinds[ADEPT_MOST_KINDS];
+    const adept_recording_options options = {.period_s = o->period_s, .settings = adept_measure_settings(o), .kinds = kinds,
+                                             .devices = o->devices.words, .n_devices = o->devices.n};
+    adept_idle_fit fit = {.host = ""};
+    live l;
+
+    note_begin(job);
+    adept_measure_kinds(kinds);
+    adept_status status = adept_recording_start(&job->recording, &options, &cli->err);
+    if (status == ADEPT_OK) status = live_begin(cli, &l, job->recording);
+    if (status != ADEPT_OK) return status;
+    idle_runs(job, o->duration_s > 0 ? o->duration_s : 31, &l);
+    live_end(&l);
+    adept_recording_stop(job->recording);
+    snprintf(fit.host, sizeof fit.host, "%s", job->host);
+    status = fit_idle(cli, job, &fit);
+    if (status == ADEPT_OK) status = adept_idle_fit_save(&fit, o->idle_fit, &cli->err);
+    for (int c = 0; status == ADEPT_OK && c < ADEPT_COMPONENTS; c++)
+        if (fit.lines[c].n > 0)
+            printf("%-8s E_idle(t) = %.4g J + %.4g W t   RMSE %.3g J, R2 %.6f\n", adept_component_name((size_t)c), fit.lines[c].alpha_j,
+                   fit.lines[c].beta_w, fit.lines[c].rmse_j, fit.lines[c].r2);
+    return status;
 }
 
 void adept_measure_job_free(adept_measure_job *job)

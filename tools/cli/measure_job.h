@@ -9,14 +9,19 @@
 #include <stdio.h>
 
 #define ADEPT_MOST_METERS 8
+#define ADEPT_MOST_KINDS 32
 
 typedef struct adept_measure_options {
     adept_words words; /* the command and its arguments, then NULL; or files of --merge */
     double period_s, duration_s;
-    adept_words devices;
-    int64_t repeat;
+    adept_words devices, row;
+    int64_t repeat, skip;
     int attach;
-    bool list, json, raw;
+    bool list, merge, json, raw;
+    enum { ADEPT_CSV_OF_ADEPT, ADEPT_CSV_OF_EA2P } ea2p; /* --format */
+    enum { ADEPT_DRAM_OF_SYSTEM, ADEPT_DRAM_OF_PROCESS } dram_usage;
+    enum { ADEPT_TIERS_OF_THESIS, ADEPT_TIERS_OF_EA2P } dram_tiers;
+    const char *csv, *steps, *idle, *idle_fit;
     const char *output;  /* -o */
     const char *journal; /* --samples */
     const char *plot;
@@ -29,6 +34,11 @@ typedef struct adept_measure_options {
 
 extern const adept_options adept_measure_options_of;
 
+/** Of the machine and of the network, ends with NULL. @return how many there are */
+size_t adept_measure_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS]);
+/** What sensors are to know; its texts are the options'. */
+adept_sensor_settings adept_measure_settings(const adept_measure_options *options);
+
 /** A measurement, made or read. */
 typedef struct adept_measure_job {
     const adept_measure_options *options;
@@ -36,6 +46,7 @@ typedef struct adept_measure_job {
     adept_measured_run run;
     char host[256];
     adept_date started;
+    adept_idle_fit idle;
     cJSON *about;         /* of a journal that was read: owns its texts */
     const char **command; /* likewise */
 } adept_measure_job;
@@ -43,6 +54,8 @@ typedef struct adept_measure_job {
 /** The region that --repeat enters. */
 #define ADEPT_REPEAT_REGION "run"
 
+/** Measure the idle machine, and write what it draws to --idle-fit's file. */
+adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job);
 /** Run the command, attach, wait, or read. @return the first failure; what was measured until then is in the job */
 adept_status adept_measure_make(adept_cli *cli, adept_measure_job *job);
 void adept_measure_job_free(adept_measure_job *job);

@@ -83,7 +83,7 @@ static adept_status report_regions(adept_cli *cli, FILE *out, const adept_record
     for (size_t i = 0; status == ADEPT_OK && i < n; i++) {
         adept_region_statistics s;
         if (!adept_region_is_first(r, i)) continue;
-        status = adept_measured_region(&s, r, regions[i].name, ADEPT_COMPONENTS, &cli->err);
+        status = adept_measured_region(&s, r, regions[i].name, 0, ADEPT_COMPONENTS, &cli->err);
         if (status == ADEPT_OK)
             adept_table_row(&table, ADEPT_CELLS(regions[i].name, adept_cell("%zu", s.time_s.n).s, spread(&s.time_s, adept_units_time).s,
                                                 interval(&s.time_s, adept_units_time).s, spread(&s.energy_j, adept_units_joule).s,
@@ -92,6 +92,19 @@ static adept_status report_regions(adept_cli *cli, FILE *out, const adept_record
     }
     adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK && n > 0 ? out : NULL);
     return status == ADEPT_OK ? printed : status;
+}
+
+static void report_above_idle(FILE *out, const adept_measure_job *job)
+{
+    const char *comma = "\nAbove idle  ";
+
+    for (size_t c = 0; job->run.idle && c <= ADEPT_COMPONENTS; c++) {
+        double above_j = adept_measured_above_idle_j(job->recording, job->run.idle, (adept_component)c, job->run.begin_s, job->run.end_s);
+        if (isnan(above_j)) continue;
+        fprintf(out, "%s%s %s", comma, c < ADEPT_COMPONENTS ? adept_component_name(c) : "total", adept_units_joule(above_j).s);
+        comma = ", ";
+    }
+    if (*comma == ',') fputc('\n', out);
 }
 
 adept_status adept_report_measured(adept_cli *cli, FILE *out, const adept_measure_job *job)
@@ -106,6 +119,7 @@ adept_status adept_report_measured(adept_cli *cli, FILE *out, const adept_measur
     if (run->exit_status > 0) fprintf(out, ", which ended with %d", run->exit_status);
     fputc('\n', out);
     adept_status status = report_energies(cli, out, job);
+    report_above_idle(out, job);
     if (status == ADEPT_OK) status = report_regions(cli, out, r);
     for (size_t i = 0; i < adept_recording_tracks(r); i++) {
         char text[256];
