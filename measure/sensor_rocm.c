@@ -1,8 +1,8 @@
-/** @file sensor_rocm.c  AMD GPUs by ROCm's librocm_smi64, opened at run time: no header or library of it is needed to
- * build. Functions and units are those of its rocm_smi.h (read: 5.2.3; rsmi_dev_power_get() came with ROCm 6.0). It was
- * tried with the real library on a machine without a GPU, and otherwise with the tests' own; never with a GPU. The
- * clocks are read from the board's hwmon files: the structure of rsmi_dev_gpu_clk_freq_get() changed between versions.
- */
+/** @file sensor_rocm.c  AMD GPUs by ROCm's librocm_smi64, opened at run time: no header or library of it is needed to build.
+ *  Functions and units are those of its rocm_smi.h (read: 5.2.3; rsmi_dev_power_get() came with ROCm 6.0). Tried with that
+ *  version of AMD's library over a made-up /sys, and with the tests' own library; never with a GPU.
+ *  The clocks are read from the board's hwmon files: the structure of rsmi_dev_gpu_clk_freq_get() changed between
+ *  versions. */
 #include "sysfs.h"
 #include "adept_clock.h"
 #include <dlfcn.h>

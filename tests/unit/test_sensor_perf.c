@@ -1,5 +1,5 @@
-/* The PMU "power". Where a fake tree says that its type is the kernel's software PMU and its event 0 (the clock of a CPU, in
- * nanoseconds), the real perf_event_open() counts 1 J a second of each CPU at 1e-9 J a count. */
+/* The PMU "power". Where a fake tree says that its type is the kernel's software PMU and its event 0 (the clock of a
+ * CPU, in nanoseconds), the real perf_event_open() counts 1 J a second of each CPU at 1e-9 J a count. */
 #include "adept_clock.h"
 #include "sensor_checks.h"
 #include "sysfs.h"
@@ -142,8 +142,11 @@ static void test_missing_and_garbage(void **state)
 {
     static const struct {
         const char *file, *text;
-    } broken[] = {{"energy-pkg", "umask=0x02"}, {"energy-pkg.scale", "N/A"}, {"energy-pkg.scale", "0"},
-                  {"energy-pkg.unit", "Watts"}, {"energy-pkg.unit", ""}};
+    } broken[] = {{"energy-pkg", "umask=0x02"},
+                  {"energy-pkg.scale", "N/A"},
+                  {"energy-pkg.scale", "0"},
+                  {"energy-pkg.unit", "Watts"},
+                  {"energy-pkg.unit", ""}};
     fake_sys *sys = *state;
     adept_sensor_search search;
 

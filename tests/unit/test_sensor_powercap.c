@@ -154,11 +154,13 @@ static void test_denied(void **state)
     assert_true(fake_sys_as_nobody(is_denied, sys));
 }
 
-/* A number that is none at first is a note; one that is none later is a reading that does not say; a file that is gone ends it. */
+/* A number that is none at first is a note; one that is none later is a reading that does not say; a file that is gone
+ * ends it. */
 static void test_broken_files(void **state)
 {
-    static const char *const broken[] = {"", "N/A", "12 34", "1e999", "0x10",
-                                         "12345678901234567890123456789012345678901234567890123456789012345678901234567890"};
+    static const char *const broken[] = {
+        "",      "N/A",  "12 34",
+        "1e999", "0x10", "12345678901234567890123456789012345678901234567890123456789012345678901234567890"};
     fake_sys *sys = *state;
 
     put_zone(sys, "intel-rapl:0", "package-0", 1e6);
