@@ -98,6 +98,8 @@ static void find_amdgpu(adept_sensor_search *search, const char *folder)
         if (!is_cpu_read(search)) add_amdgpu(search, folder, ADEPT_COMPONENT_CPU, name, "AMD APU, cores and graphics");
         return;
     }
+    /* "Valid power data is available only from primary die" (aldebaran_ppt.c): the second one of an MI250 says 0. */
+    if (adept_sysfs_number(search, folder, "power1_average") == 0) return;
     adept_sensor_search rocm = adept_sensors_of(search, &adept_sensor_kind_rocm);
     find_address(address, sizeof address, search, folder);
     snprintf(name, sizeof name, "gpu-amd-%zu", rocm.n_sensors + count(search, ADEPT_COMPONENT_GPU));

@@ -8,10 +8,10 @@
 #include <time.h>
 
 enum { SUCCESS = 0, INVALID_ARGS = 1, NOT_SUPPORTED = 2, BUSY = 16 };
-#define RESOLUTION_UJ 15.259f /* an MI250X's */
+#define RESOLUTION_UJ 15.3f /* what the library says for 2^-16 J */
 
 static struct {
-    double boards, power, rise, counter, meter, old, second, silent, limit, busy, init;
+    double boards, power, rise, counter, meter, old, second, silent, limit, busy, begin;
 } play;
 static int n_users;
 static unsigned long n_calls;
@@ -70,6 +70,7 @@ int rsmi_init(uint64_t flags)
     play.silent = value("silent", 0);
     play.limit = value("limit", 300);
     play.busy = value("busy", 87);
+    play.begin = value("begin", 0);
     begin_s = clock_s() - 1; /* the counter has counted before */
     return SUCCESS;
 }
@@ -112,7 +113,8 @@ int rsmi_dev_energy_count_get(uint32_t device, uint64_t *count, float *resolutio
     if (status != SUCCESS) return status;
     *resolution_uj = RESOLUTION_UJ;
     *time_ns = (uint64_t)(1e9 * time_s());
-    *count = device == play.second ? 0 : (uint64_t)(1e6 * (device + 1) * energy_j(time_s()) / (double)RESOLUTION_UJ);
+    double counted = play.begin + 65536 * (device + 1) * energy_j(time_s());
+    *count = device == play.second ? 0 : counted < 0 ? UINT64_MAX : (uint64_t)counted;
     return SUCCESS;
 }
 

@@ -39,6 +39,8 @@ static void test_amd_gpus(void **state)
     fake_sys_put(sys, CHIPS "hwmon10/name", "amdgpu");
     fake_sys_put(sys, CHIPS "hwmon10/power1_input", "99000000");
     fake_sys_put(sys, CHIPS "hwmon10/power1_cap", "150000000");
+    fake_sys_put(sys, CHIPS "hwmon3/name", "amdgpu"); /* the second die of a board */
+    fake_sys_put(sys, CHIPS "hwmon3/power1_average", "0");
     adept_sensor_search search = search_fake(sys, &adept_sensor_kind_hwmon);
     assert_int_equal(search.n_sensors, 2);
     assert_int_equal(search.n_notes, 0);
@@ -245,7 +247,8 @@ static void test_batteries(void **state)
     adept_sensors_close(&search);
 }
 
-/* No library of ROCm is found by this test, unless the machine has one: then it says that there is no GPU, or nothing. */
+/* No library of ROCm is found by this test, unless the machine has one: then it says that there is no GPU, or nothing.
+ */
 static void test_no_rocm(void **state)
 {
     fake_sys_put(*state, "/sys/module/amdgpu/version", "6");

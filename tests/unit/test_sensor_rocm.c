@@ -81,7 +81,9 @@ static void test_boards(void **state)
     assert_int_equal(sensor->component, ADEPT_COMPONENT_GPU);
     assert_string_equal(sensor->device, "Fake Instinct 1 0000:f2:00.0");
     assert_string_equal(sensor->source, "rsmi_dev_energy_count_get(1)");
-    assert_float_equal(sensor->resolution_j, 15.259e-6, 1e-11);
+    assert_float_equal(sensor->resolution_j, 15.2587890625e-6, 1e-15);
+    assert_float_equal(sensor->range_j, 65536, 1e-6);
+    assert_float_equal(sensor->most_power_w, 1120, 1e-6);
     assert_true(sensor->is_slow);
     adept_reading reading = read_sensor(sensor, ADEPT_OK);
     assert_float_equal(reading.power_w, 300, 1e-3);
@@ -137,6 +139,23 @@ static void test_what_a_board_lacks(void **state)
     assert_int_equal(search.n_sensors, 0);
     assert_non_null(strstr(note_called(&search, "rocm device 0")->why, "0000:f1:00.0"));
     adept_sensors_close(&search);
+
+    search = search_rocm(*state, "begin=-1e12"); /* all ones */
+    assert_string_equal(sensor_called(&search, "gpu-amd-0")->source, "rsmi_dev_power_get(0)");
+    assert_true(isnan(read_sensor(search.sensors[0], ADEPT_OK).energy_j));
+    adept_sensors_close(&search);
+
+    search = search_rocm(*state, "begin=5e9"); /* more than 32 bits */
+    assert_float_equal(sensor_called(&search, "gpu-amd-0")->range_j, 0, 0);
+    assert_true(read_sensor(search.sensors[0], ADEPT_OK).energy_j > 5e9 / 65536);
+    adept_sensors_close(&search);
+
+    fake_sys_put(*state, "/sys/bus/pci/devices/0000:f1:00.0/hwmon/hwmon0/in1_input", "700"); /* an APU */
+    search = search_rocm(*state, "boards=2");
+    assert_int_equal(search.n_sensors, 1);
+    assert_string_equal(sensor_called(&search, "gpu-amd-0")->source, "rsmi_dev_energy_count_get(1)");
+    adept_sensors_close(&search);
+    fake_sys_remove(*state, "/sys/bus/pci/devices/0000:f1:00.0/hwmon/hwmon0/in1_input");
 
     search = search_rocm(*state, "boards=3 second=1");
     assert_int_equal(search.n_sensors, 2);
