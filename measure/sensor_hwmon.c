@@ -4,6 +4,7 @@
  * they get a note. */
 #include "sysfs.h"
 #include "adept_number.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +14,16 @@
 #define FOLDER "/sys/class/hwmon"
 #define INTO(field) offsetof(adept_reading, field)
 
-static bool watch_power(adept_sensor_search *search, adept_sysfs *files, const char *folder)
+/* The mean power, or where there is none the present one. @return false: neither can be read, which is a note */
+static bool watch_power(adept_sensor_search *search, adept_sysfs *files, const char *folder, const char *name)
 {
-    return adept_sysfs_watch(search, files, folder, "power1_average", 1e-6, INTO(power_w)) ||
-           adept_sysfs_watch(search, files, folder, "power1_input", 1e-6, INTO(power_w));
+    if (adept_sysfs_watch(search, files, folder, "power1_average", 1e-6, INTO(power_w))) return true;
+    int why = errno;
+    if (adept_sysfs_watch(search, files, folder, "power1_input", 1e-6, INTO(power_w))) return true;
+    bool is_other = errno != ENOENT;
+    if (!is_other) errno = why;
+    adept_sysfs_missing(search, name, folder, is_other ? "power1_input" : "power1_average");
+    return false;
 }
 
 /* Is the board at that PCI address a sensor of rocm? That kind ends `device` with the address. */
@@ -68,10 +75,7 @@ static void add_amdgpu(adept_sensor_search *search, const char *folder, adept_co
     adept_gauge found[ADEPT_MOST_GAUGES] = {{NULL}};
     size_t n = 0;
 
-    if (!watch_power(search, &files, folder)) {
-        adept_sysfs_missing(search, name, folder, "power1_input");
-        return;
-    }
+    if (!watch_power(search, &files, folder, name)) return;
     for (size_t i = 0; i < sizeof gauges / sizeof gauges[0]; i++)
         if (adept_sysfs_watch(search, &files, folder, gauges[i].file, gauges[i].unit, INTO(gauges[n])))
             found[n++].name = gauges[i].gauge;
@@ -94,6 +98,8 @@ static void find_amdgpu(adept_sensor_search *search, const char *folder)
         if (!is_cpu_read(search)) add_amdgpu(search, folder, ADEPT_COMPONENT_CPU, name, "AMD APU, cores and graphics");
         return;
     }
+    /* "Valid power data is available only from primary die" (aldebaran_ppt.c): the second one of an MI250 says 0. */
+    if (adept_sysfs_number(search, folder, "power1_average") == 0) return;
     adept_sensor_search rocm = adept_sensors_of(search, &adept_sensor_kind_rocm);
     find_address(address, sizeof address, search, folder);
     snprintf(name, sizeof name, "gpu-amd-%zu", rocm.n_sensors + count(search, ADEPT_COMPONENT_GPU));
@@ -110,10 +116,7 @@ static void find_power_meter(adept_sensor_search *search, const char *folder)
 
     if (adept_sysfs_number(search, folder, "power1_is_battery") == 1) return; /* sensor_battery.c */
     snprintf(name, sizeof name, "power-meter-%zu", count(search, ADEPT_COMPONENT_NODE));
-    if (!watch_power(search, &files, folder)) {
-        adept_sysfs_missing(search, name, folder, "power1_average");
-        return;
-    }
+    if (!watch_power(search, &files, folder, name)) return;
     adept_sensor *sensor = adept_sysfs_add(search, &adept_sensor_kind_hwmon, &files, ADEPT_COMPONENT_NODE, name);
     if (!sensor) return;
     double interval_s = 1e-3 * adept_sysfs_number(search, folder, "power1_average_interval");

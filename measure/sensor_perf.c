@@ -56,8 +56,19 @@ static void add_counter(adept_sensor_search *search, adept_component component, 
     snprintf(sensor->device, sizeof sensor->device, "the package of CPU %ld", cpu);
 }
 
-/* `event` on each CPU of "0,24" or "0-1": the PMU names one of each package, in whose order they are numbered. @return
- * false once one cannot be opened */
+static void note_failure(adept_sensor_search *search, const char *name, const char *event, long cpu)
+{
+    int why = errno;
+    bool is_denied = why == EACCES || why == EPERM;
+
+    adept_sensor_missing(search, name,
+                         is_denied ? "run as root, or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=0" : "",
+                         "perf_event_open of power/%s/ on CPU %ld: %s (perf_event_paranoid is %g)", event, cpu,
+                         strerror(why), adept_sysfs_number(search, "/proc/sys/kernel", "perf_event_paranoid"));
+}
+
+/* `event` on each CPU of "0,24" or "0-1": the PMU names one of each package, in whose order they are numbered.
+ * @return false once one cannot be opened */
 static bool find_event(adept_sensor_search *search, size_t event, double type, uint64_t config, double step_j,
                        const char *cpus)
 {
@@ -68,16 +79,10 @@ static bool find_event(adept_sensor_search *search, size_t event, double type, u
         long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
         for (long cpu = first; cpu <= last; cpu++) {
             char name[64];
-            counter found = {open_event(type, config, cpu), step_j};
             snprintf(name, sizeof name, "%s-%zu", adept_component_name(events[event].component), n++);
+            counter found = {open_event(type, config, cpu), step_j};
             if (found.event < 0) {
-                double paranoid = adept_sysfs_number(search, "/proc/sys/kernel", "perf_event_paranoid");
-                adept_sensor_missing(search, name,
-                                     errno == EACCES || errno == EPERM
-                                         ? "run as root, or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=0"
-                                         : "",
-                                     "perf_event_open of power/%s/ on CPU %ld: %s (perf_event_paranoid is %g)",
-                                     events[event].event, cpu, strerror(errno), paranoid);
+                note_failure(search, name, events[event].event, cpu);
                 return false;
             }
             add_counter(search, events[event].component, name, found, events[event].event, cpu);

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #define FOLDER "/sys/class/powercap"
-/* The counter is the low 32 bits of a register (ENERGY_STATUS_MASK in intel_rapl_common.c), so the range has 2^32
- * steps. */
+/* The counter is the low 32 bits of a register (ENERGY_STATUS_MASK in intel_rapl_common.c): so many steps. */
 #define STEPS 4294967296.0
 #define REFRESH_S 1e-3 /* Intel SDM volume 3B, "RAPL interfaces": the counters are updated about every millisecond */
 /* Constraint 0 states the thermal design power, and turbo draws more for seconds: 157 W of a 55 W i9-12950HX. */
@@ -59,9 +58,9 @@ static void find_zone(adept_sensor_search *search, const char *folder, void *con
     if (i == sizeof zones / sizeof zones[0]) return;
     find_number(number, sizeof number, search, folder, zone);
     snprintf(name, sizeof name, "%s%s", zones[i].name, number);
+    /* Since Linux 5.10 only root may read it: CVE-2020-8694, powers tell keys. */
     if (!adept_sysfs_watch(search, &files, folder, "energy_uj", 1e-6, offsetof(adept_reading, energy_j))) {
-        adept_sysfs_missing(search, name, folder,
-                            "energy_uj"); /* readable for root only since Linux 5.10: CVE-2020-8694 */
+        adept_sysfs_missing(search, name, folder, "energy_uj");
         return;
     }
     adept_sensor *sensor = adept_sysfs_add(search, &adept_sensor_kind_powercap, &files, zones[i].component, name);
@@ -77,9 +76,16 @@ static void find_zone(adept_sensor_search *search, const char *folder, void *con
 
 static void find(adept_sensor_search *search)
 {
-    if (adept_sysfs_each(search, FOLDER, "intel-rapl:", find_zone, NULL) == 0)
+    size_t known = search->n_sensors + search->n_notes;
+    size_t n_zones = adept_sysfs_each(search, FOLDER, "intel-rapl:", find_zone, NULL);
+
+    if (search->n_sensors + search->n_notes > known) return;
+    if (n_zones == 0)
         adept_sensor_missing(search, "powercap", "a virtual machine has none; elsewhere: modprobe intel_rapl_msr",
                              "no zone intel-rapl:* in " FOLDER);
+    else /* Docker and its kin lay an empty folder over /sys/devices/virtual/powercap, where these links lead */
+        adept_sensor_missing(search, "powercap", "in a container: docker run --security-opt systempaths=unconfined",
+                             "the zones in " FOLDER " are hidden");
 }
 
 const adept_sensor_kind adept_sensor_kind_powercap = {

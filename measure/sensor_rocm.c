@@ -1,8 +1,7 @@
 /** @file sensor_rocm.c  AMD GPUs by ROCm's librocm_smi64, opened at run time: no header or library of it is needed to
- * build. Functions and units are those of its rocm_smi.h (read: 5.2.3; rsmi_dev_power_get() came with ROCm 6.0). It was
- * tried with the real library on a machine without a GPU, and otherwise with the tests' own; never with a GPU. The
- * clocks are read from the board's hwmon files: the structure of rsmi_dev_gpu_clk_freq_get() changed between versions.
- */
+ * build. Functions and units are those of its rocm_smi.h (read: 5.2.3; rsmi_dev_power_get() came with ROCm 6.0). Tried
+ * with that version of AMD's library over a made-up /sys, and with the tests' own library; never with a GPU. The clocks
+ * are read from the board's hwmon files: the structure of rsmi_dev_gpu_clk_freq_get() changed between versions. */
 #include "sysfs.h"
 #include "adept_clock.h"
 #include <dlfcn.h>
@@ -12,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define PEAK 2.0 /* the power limit holds on average: short peaks lie above it */
 
 /* X(name, arguments) of the functions without which nothing works; each returns a rsmi_status_t, 0 for success. */
 #define NEEDED(X)                                                                                                      \
@@ -40,6 +41,7 @@ typedef struct board {
     adept_sysfs clocks;
 } board;
 
+/* Places of gauges. */
 enum { SM_CLOCK, MEMORY_CLOCK, POWER_LIMIT, GPU_USE };
 
 static void *open_library(void)
@@ -94,14 +96,17 @@ static void let_go(library *lib)
     free(lib);
 }
 
-static double read_energy_j(const board *b, double *resolution_j)
+/* MI200s count in 64 bits, all others in 32, in steps of 15.259 uJ (smu13_driver_if_aldebaran.h of Linux), which is
+ * 2^-16 J; the library rounds that to 15.3. Where the firmware has no counter, the driver leaves all ones. */
+static double read_energy_j(const board *b, uint64_t *count, double *resolution_j)
 {
-    uint64_t count, time_ns;
+    uint64_t time_ns;
     float resolution_uj;
 
-    if (b->lib->rsmi_dev_energy_count_get(b->device, &count, &resolution_uj, &time_ns) != 0) return NAN;
-    *resolution_j = 1e-6 * (double)resolution_uj;
-    return *resolution_j * (double)count;
+    if (b->lib->rsmi_dev_energy_count_get(b->device, count, &resolution_uj, &time_ns) != 0 || *count == UINT64_MAX)
+        return NAN;
+    *resolution_j = resolution_uj > 15.2f && resolution_uj < 15.35f ? 1.0 / 65536 : 1e-6 * (double)resolution_uj;
+    return *resolution_j * (double)*count;
 }
 
 static double read_power_w(const board *b)
@@ -114,21 +119,30 @@ static double read_power_w(const board *b)
     return b->lib->rsmi_dev_power_ave_get(b->device, 0, &power_uw) == 0 ? 1e-6 * (double)power_uw : NAN;
 }
 
+/* What only an APU has: its power is the CPU's as well, so it is left to hwmon, which knows. */
+static void find_apu(adept_sensor_search *search, const char *folder, void *context)
+{
+    bool *is_apu = context;
+
+    *is_apu = *is_apu || !isnan(adept_sysfs_number(search, folder, "in1_input"));
+}
+
 static void watch_clocks(adept_sensor_search *search, const char *folder, void *context)
 {
     adept_sysfs_watch(search, context, folder, "freq1_input", 1, offsetof(adept_reading, gauges[SM_CLOCK]));
     adept_sysfs_watch(search, context, folder, "freq2_input", 1, offsetof(adept_reading, gauges[MEMORY_CLOCK]));
 }
 
-/* Sensor number `n`, of a device that answers. `device` ends with the PCI address: sensor_hwmon.c knows the board by
- * it. */
-static void add_board(adept_sensor_search *search, size_t n, const board *found, const char *address,
-                      double resolution_j)
+/* A sensor of a device that answers. `device` ends with the PCI address: sensor_hwmon.c knows the board by it. */
+static void add_board(adept_sensor_search *search, const board *found, const char *address, const char *folder)
 {
     static const char *const gauges[] = {"sm_clock_hz", "memory_clock_hz", "power_limit_w", "gpu_use"};
-    char name[64] = "AMD GPU", folder[96];
+    char name[64] = "AMD GPU";
+    uint64_t count = 0, cap_uw;
+    double step_j = 0, energy_j = read_energy_j(found, &count, &step_j);
     board *state = malloc(sizeof *state);
-    adept_sensor *sensor = state ? adept_sensor_add(search, &adept_sensor_kind_rocm, "gpu-amd-%zu", n) : NULL;
+    adept_sensor *sensor =
+        state ? adept_sensor_add(search, &adept_sensor_kind_rocm, "gpu-amd-%zu", found->lib->users - 1) : NULL;
 
     if (!sensor) {
         search->failed = true;
@@ -137,55 +151,62 @@ static void add_board(adept_sensor_search *search, size_t n, const board *found,
     }
     *state = *found;
     state->lib->users++;
-    snprintf(folder, sizeof folder, "/sys/bus/pci/devices/%s/hwmon", address);
     adept_sysfs_each(search, folder, "hwmon", watch_clocks, &state->clocks);
     sensor->state = state;
     sensor->component = ADEPT_COMPONENT_GPU;
-    sensor->resolution_j = resolution_j;
     sensor->is_slow = true; /* some files of /sys a reading, under a lock that all users of the library share */
+    sensor->resolution_j = step_j;
+    if (count <= UINT32_MAX) sensor->range_j = step_j * ((double)UINT32_MAX + 1); /* it may be one of 32 bits */
+    if (found->lib->rsmi_dev_power_cap_get(found->device, 0, &cap_uw) == 0)
+        sensor->most_power_w = PEAK * 1e-6 * (double)cap_uw;
     for (size_t i = 0; i < sizeof gauges / sizeof gauges[0]; i++)
         sensor->gauges[i].name = gauges[i];
     found->lib->rsmi_dev_name_get(found->device, name, sizeof name);
     snprintf(sensor->device, sizeof sensor->device, "%.63s %s", name, address);
     snprintf(sensor->source, sizeof sensor->source, "%s(%" PRIu32 ")",
-             resolution_j > 0 ? "rsmi_dev_energy_count_get" : "rsmi_dev_power_get", found->device);
+             isnan(energy_j) ? "rsmi_dev_power_get" : "rsmi_dev_energy_count_get", found->device);
+}
+
+static void find_board(adept_sensor_search *search, library *lib, uint32_t device)
+{
+    const board found = {.lib = lib, .device = device};
+    char address[32] = "", folder[96], name[32];
+    uint64_t id, count;
+    double step_j, energy_j = read_energy_j(&found, &count, &step_j);
+    bool is_apu = false;
+
+    if (lib->rsmi_dev_pci_id_get(device, &id) == 0)
+        snprintf(address, sizeof address, "%04x:%02x:%02x.%x", (unsigned)(id >> 32), (unsigned)(id >> 8 & 0xff),
+                 (unsigned)(id >> 3 & 0x1f), (unsigned)(id & 7));
+    snprintf(folder, sizeof folder, "/sys/bus/pci/devices/%s/hwmon", address);
+    adept_sysfs_each(search, folder, "hwmon", find_apu, &is_apu);
+    snprintf(name, sizeof name, "rocm device %" PRIu32, device);
+    if (energy_j == 0) /* aldebaran_ppt.c of Linux: only the first die of an MI250 has the board's energy and power */
+        adept_sensor_missing(search, name, "", "%s has counted 0 J: a second die, counted with the first", address);
+    else if (isnan(energy_j) && isnan(read_power_w(&found)))
+        adept_sensor_missing(search, name, "", "%s states neither energy nor power", address);
+    else if (!is_apu)
+        add_board(search, &found, address, folder);
 }
 
 static void find(adept_sensor_search *search)
 {
     uint32_t n_devices = 0;
-    size_t n = 0;
     library *lib = open_rocm(search);
 
     if (!lib) return;
     lib->rsmi_num_monitor_devices(&n_devices);
-    for (uint32_t device = 0; device < n_devices; device++) {
-        const board found = {.lib = lib, .device = device};
-        char address[32] = "", name[32];
-        uint64_t id;
-        double resolution_j = 0, energy_j = read_energy_j(&found, &resolution_j);
-        snprintf(name, sizeof name, "rocm device %" PRIu32, device);
-        if (lib->rsmi_dev_pci_id_get(device, &id) == 0)
-            snprintf(address, sizeof address, "%04x:%02x:%02x.%x", (unsigned)(id >> 32), (unsigned)(id >> 8 & 0xff),
-                     (unsigned)(id >> 3 & 0x1f), (unsigned)(id & 7));
-        /* The second die of an MI250 counts no energy of its own, as rocm_smi.py tells it too. */
-        if (energy_j == 0)
-            adept_sensor_missing(search, name, "",
-                                 "0 J since the driver was loaded: a second die, counted with the first");
-        else if (isnan(energy_j) && isnan(read_power_w(&found)))
-            adept_sensor_missing(search, name, "", "%s states neither energy nor power", address);
-        else
-            add_board(search, n++, &found, address, resolution_j);
-    }
+    for (uint32_t device = 0; device < n_devices; device++)
+        find_board(search, lib, device);
     let_go(lib);
 }
 
 static adept_status read_board(adept_sensor *sensor, adept_reading *reading, adept_error *err)
 {
     const board *b = sensor->state;
-    uint64_t cap_uw;
+    uint64_t count, cap_uw;
     uint32_t percent;
-    double resolution_j;
+    double step_j;
     /* The library does not tell a device that is gone from one that does not say; its files do. */
     adept_status result = adept_sysfs_get(&b->clocks, reading, err);
 
@@ -194,7 +215,7 @@ static adept_status read_board(adept_sensor *sensor, adept_reading *reading, ade
     if (b->lib->rsmi_dev_busy_percent_get(b->device, &percent) == 0) reading->gauges[GPU_USE] = 0.01 * percent;
     reading->power_w = read_power_w(b);
     double before_s = adept_clock_s();
-    reading->energy_j = read_energy_j(b, &resolution_j);
+    reading->energy_j = read_energy_j(b, &count, &step_j);
     reading->time_s = (before_s + adept_clock_s()) / 2; /* the rest takes many times as long */
     return result;
 }

@@ -182,7 +182,8 @@ fake_drive *fake_sys_drive(fake_sys *sys, const char *path, double (*value)(doub
     check(drive && sys->n_drives < MOST_DRIVES, "too many drives");
     fake_sys_put(sys, path, "%s", "");
     full_path(full, sizeof full, sys, path);
-    *drive = (fake_drive){.value = value, .start = start, .range = range, .begin_s = adept_clock_s(), .is_running = true};
+    *drive =
+        (fake_drive){.value = value, .start = start, .range = range, .begin_s = adept_clock_s(), .is_running = true};
     drive->file = open(full, O_WRONLY | O_CLOEXEC);
     check(drive->file >= 0, full);
     write_value(drive);

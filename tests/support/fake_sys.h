@@ -1,5 +1,5 @@
-/** @file fake_sys.h  A folder that stands in for a machine's /sys and /proc: files written, driven by a thread, removed. Failures
- *  of the file system end the test program. */
+/** @file fake_sys.h  A folder that stands in for a machine's /sys and /proc: files written, driven by a thread,
+ * removed. Failures of the file system end the test program. */
 #ifndef FAKE_SYS_H
 #define FAKE_SYS_H
 #include <stdbool.h>
@@ -15,7 +15,8 @@ void fake_sys_free(fake_sys *sys);
 /** Its path: what settings.sysroot is. */
 const char *fake_sys_root(const fake_sys *sys);
 
-/** Write a file, with the folders above it: "/sys/class/powercap/intel-rapl:0/name". A newline is added. What is open sees it. */
+/** Write a file, with the folders above it: "/sys/class/powercap/intel-rapl:0/name". A newline is added. What is open
+ * sees it. */
 void fake_sys_put(fake_sys *sys, const char *path, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /** A symbolic link at `path` that says `target`. */
 void fake_sys_link(fake_sys *sys, const char *path, const char *target);

@@ -1,5 +1,5 @@
-/* The PMU "power". Where a fake tree says that its type is the kernel's software PMU and its event 0 (the clock of a CPU, in
- * nanoseconds), the real perf_event_open() counts 1 J a second of each CPU at 1e-9 J a count. */
+/* The PMU "power". Where a fake tree says that its type is the kernel's software PMU and its event 0 (the clock of a
+ * CPU, in nanoseconds), the real perf_event_open() counts 1 J a second of each CPU at 1e-9 J a count. */
 #include "adept_clock.h"
 #include "sensor_checks.h"
 #include "sysfs.h"
@@ -119,6 +119,37 @@ static void test_powercap_goes_first(void **state)
     adept_sensors_close(&search);
 }
 
+static size_t count_cpus(const fake_sys *sys)
+{
+    adept_sensor_search search = {.settings.sysroot = fake_sys_root(sys)};
+    size_t n = 0;
+
+    assert_int_equal(adept_sensors_find(&search, adept_sensor_kinds(), NULL, 0, NULL), ADEPT_OK);
+    for (size_t i = 0; i < search.n_sensors; i++)
+        n += search.sensors[i]->component == ADEPT_COMPONENT_CPU;
+    adept_sensors_close(&search);
+    return n;
+}
+
+/* A package that powercap, perf, amd_energy and an APU's chip all know is one sensor, whichever of them are there. */
+static void test_counted_once(void **state)
+{
+    fake_sys_put(*state, "/sys/class/hwmon/hwmon0/name", "amd_energy");
+    fake_sys_put(*state, "/sys/class/hwmon/hwmon0/energy1_label", "Esocket0");
+    fake_sys_put(*state, "/sys/class/hwmon/hwmon0/energy1_input", "1000");
+    fake_sys_put(*state, "/sys/class/powercap/intel-rapl:0/name", "package-0");
+    fake_sys_put(*state, "/sys/class/powercap/intel-rapl:0/energy_uj", "1000");
+    assert_int_equal(count_cpus(*state), 1);
+    fake_sys_remove(*state, "/sys/class/powercap/intel-rapl:0/energy_uj");
+    assert_int_equal(count_cpus(*state), 1);
+    fake_sys_remove(*state, PMU "type");
+    assert_int_equal(count_cpus(*state), 1);
+    fake_sys_put(*state, "/sys/class/hwmon/hwmon0/name", "amdgpu");
+    fake_sys_put(*state, "/sys/class/hwmon/hwmon0/in1_input", "700");
+    fake_sys_put(*state, "/sys/class/hwmon/hwmon0/power1_average", "15000000");
+    assert_int_equal(count_cpus(*state), 1);
+}
+
 static bool is_denied(void *context)
 {
     adept_sensor_search search = search_fake(context, &adept_sensor_kind_perf);
@@ -142,8 +173,11 @@ static void test_missing_and_garbage(void **state)
 {
     static const struct {
         const char *file, *text;
-    } broken[] = {{"energy-pkg", "umask=0x02"}, {"energy-pkg.scale", "N/A"}, {"energy-pkg.scale", "0"},
-                  {"energy-pkg.unit", "Watts"}, {"energy-pkg.unit", ""}};
+    } broken[] = {{"energy-pkg", "umask=0x02"},
+                  {"energy-pkg.scale", "N/A"},
+                  {"energy-pkg.scale", "0"},
+                  {"energy-pkg.unit", "Watts"},
+                  {"energy-pkg.unit", ""}};
     fake_sys *sys = *state;
     adept_sensor_search search;
 
@@ -171,6 +205,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_real_event, start, end),
         cmocka_unit_test_setup_teardown(test_cpumask, start, end),
         cmocka_unit_test_setup_teardown(test_powercap_goes_first, start, end),
+        cmocka_unit_test_setup_teardown(test_counted_once, start, end),
         cmocka_unit_test_setup_teardown(test_denied, start, end),
         cmocka_unit_test_setup_teardown(test_missing_and_garbage, start, end),
     };

@@ -154,11 +154,13 @@ static void test_denied(void **state)
     assert_true(fake_sys_as_nobody(is_denied, sys));
 }
 
-/* A number that is none at first is a note; one that is none later is a reading that does not say; a file that is gone ends it. */
+/* A number that is none at first is a note; one that is none later is a reading that does not say; a file that is gone
+ * ends it. */
 static void test_broken_files(void **state)
 {
-    static const char *const broken[] = {"", "N/A", "12 34", "1e999", "0x10",
-                                         "12345678901234567890123456789012345678901234567890123456789012345678901234567890"};
+    static const char *const broken[] = {
+        "",      "N/A",  "12 34",
+        "1e999", "0x10", "12345678901234567890123456789012345678901234567890123456789012345678901234567890"};
     fake_sys *sys = *state;
 
     put_zone(sys, "intel-rapl:0", "package-0", 1e6);
@@ -200,6 +202,16 @@ static void test_half_a_zone(void **state)
     adept_sensors_close(&search);
 }
 
+/* What a container sees: links that lead nowhere. */
+static void test_hidden(void **state)
+{
+    fake_sys_link(*state, TREE "intel-rapl:0", "../../devices/virtual/powercap/intel-rapl/intel-rapl:0");
+    adept_sensor_search search = search_fake(*state, &adept_sensor_kind_powercap);
+    assert_int_equal(search.n_sensors, 0);
+    assert_non_null(strstr(note_called(&search, "powercap")->help, "systempaths=unconfined"));
+    adept_sensors_close(&search);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +221,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_denied, start, end),
         cmocka_unit_test_setup_teardown(test_broken_files, start, end),
         cmocka_unit_test_setup_teardown(test_half_a_zone, start, end),
+        cmocka_unit_test_setup_teardown(test_hidden, start, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
