@@ -90,7 +90,6 @@ typedef struct adept_arguments {
     const char *takes; /* "one MODEL or PROFILE" */
     size_t most;       /* const char *[most] at `at`; ADEPT_ANY_NUMBER: adept_words */
     size_t at;
-    bool end_options; /* from the first on, all is argument: a program and its own options */
 } adept_arguments;
 #define ADEPT_ANY_NUMBER SIZE_MAX
 
@@ -115,6 +114,7 @@ typedef struct adept_command {
     size_t size;         /* of the record of its options; on the heap, for input specs make it large */
     adept_options options;
     adept_arguments arguments;
+    bool takes_program; /* arguments are a program and its own options: from the first on, no word is an option of adept's */
     /** Writes to stdout only what belongs to the result, and only on success. */
     adept_status (*run)(adept_cli *cli, void *options);
 } adept_command;

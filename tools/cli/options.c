@@ -440,7 +440,7 @@ static adept_status parse(parser *p)
             options_end = true;
         else if (options_end || word[0] != '-' || word[1] == '\0') {
             status = take_argument(p, word);
-            options_end = options_end || p->command->arguments.end_options;
+            options_end = options_end || p->command->takes_program;
         } else
             status = word[1] == '-' ? take_long(p, word) : take_short(p, word);
     }
