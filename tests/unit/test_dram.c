@@ -1,5 +1,6 @@
 /* The model of memory's power: SMBIOS tables made by hand, tiers at their bounds, the published joules. */
-#include "adept_sensor.h"
+#include "adept_clock.h"
+#include "adept_recording.h"
 #include "run_cli.h"
 #include "smbios.h"
 #include <math.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -48,10 +50,13 @@ static void gone(const char *below)
 
 static void use_percent(double percent)
 {
-    char text[256];
+    char text[256], fresh[264];
     snprintf(text, sizeof text, "MemTotal:       1000000 kB\nMemFree:   7 kB\nMemAvailable:   %.0f kB\nBuffers: 1 kB\n",
              1e4 * (100 - percent));
-    put_text("/proc/meminfo", text);
+    put_text("/proc/meminfo.new", text);
+    snprintf(text, sizeof text, "%s/proc/meminfo", cli_folder());
+    snprintf(fresh, sizeof fresh, "%s.new", text);
+    assert_int_equal(rename(fresh, text), 0); /* at once: somebody may be reading */
 }
 
 /* ---- a firmware's table ---- */
@@ -309,6 +314,35 @@ static void published_joules(void **state)
     assert_near(534 * power_w / 3600, 14.241, 1.5e-3); /* 14.240: the print is off by its last digit */
 }
 
+/* Energy is over the times at which memory was looked at, however late they came: not a number of samples times a
+ * period. */
+static void energy_is_over_real_times(void **state)
+{
+    (void)state;
+    const adept_recording_options options = {
+        .period_s = 0.02, .kinds = kinds, .settings = {.sysroot = cli_folder(), .dram = {.dimms = "8x64GB DDR4"}}};
+    const struct timespec pause = {.tv_nsec = 300000000};
+    adept_recording *r = NULL;
+
+    use_percent(1);
+    assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+    nanosleep(&pause, NULL);
+    double before_s = adept_clock_s();
+    use_percent(30);
+    double after_s = adept_clock_s();
+    nanosleep(&pause, NULL);
+    adept_recording_stop(r);
+    const adept_track *track = adept_recording_track(r, 0);
+    double first_s = track->samples[0].time_s, last_s = track->samples[track->n_samples - 1].time_s;
+    adept_energy e = adept_track_energy(track, first_s, last_s);
+    const double low_w = 8 * 6 * 0.30, high_w = 8 * 6 * 0.75;
+    assert_true(e.low_j <= low_w * (after_s - first_s) + high_w * (last_s - after_s) + 1e-9);
+    assert_true(e.high_j >= low_w * (before_s - first_s) + high_w * (last_s - before_s) - 1e-9);
+    assert_true(e.high_j - e.low_j < 0.05 * e.energy_j || track->n_samples < 20); /* unless the machine was busy */
+    assert_near(e.peak_power_w, high_w, 1e-9);
+    adept_recording_free(r);
+}
+
 /* ---- memory of processes ---- */
 
 static void put_process(int pid, int parent, int rss_kib, int pss_kib)
@@ -538,6 +572,7 @@ int main(void)
         cmocka_unit_test(modules_that_are_none_are_a_note),
         cmocka_unit_test(tiers_at_their_bounds),
         cmocka_unit_test(published_joules),
+        cmocka_unit_test(energy_is_over_real_times),
         cmocka_unit_test(processes_hold_memory),
         cmocka_unit_test(without_a_table_there_is_no_number),
         cmocka_unit_test(lost_memory_information_is_an_error),

@@ -1,7 +1,7 @@
 /* NVIDIA GPUs on the library that stands in for NVML (tests/measure/fake_nvml.c): names, units, what is not answered,
  * energies. */
 #include "adept_clock.h"
-#include "adept_sensor.h"
+#include "adept_recording.h"
 #include <dlfcn.h>
 #include <math.h>
 #include <setjmp.h>
@@ -21,6 +21,7 @@ static void *library;
 static void (*at)(double time_s);
 static int (*users)(void);
 static double (*energy_j)(double time_s);
+static double (*begin_s)(void);
 
 static int open_stand_in(void **state)
 {
@@ -31,6 +32,7 @@ static int open_stand_in(void **state)
     at = (void (*)(double))dlsym(library, "fake_nvml_at");
     users = (int (*)(void))dlsym(library, "fake_nvml_users");
     energy_j = (double (*)(double))dlsym(library, "fake_nvml_energy_j");
+    begin_s = (double (*)(void))dlsym(library, "fake_nvml_begin_s");
     return setenv("ADEPT_NVML_LIBRARY", path, 1);
 }
 
@@ -40,10 +42,11 @@ static int close_stand_in(void **state)
     return dlclose(library);
 }
 
+static const adept_sensor_kind *const kinds[] = {&adept_sensor_kind_nvml, NULL};
+
 /* The boards at time 0. */
 static adept_sensor_search found(const char *play)
 {
-    static const adept_sensor_kind *const kinds[] = {&adept_sensor_kind_nvml, NULL};
     adept_sensor_search search = {.n_sensors = 0};
 
     setenv("FAKE_NVML", play, 1);
@@ -128,17 +131,62 @@ static void counted_energy_is_the_integral(void **state)
     }
 }
 
-/* The same by the clock: what passes is real time, and the reading says when. */
-static void energy_over_real_time_is_power_times_time(void **state)
+/* The same by the clock, as a recording reads it. */
+static adept_recording *recorded(const char *play, double time_s)
+{
+    const adept_recording_options options = {.period_s = 0.01, .kinds = kinds};
+    adept_recording *r = NULL;
+
+    setenv("FAKE_NVML", play, 1);
+    at(NAN);
+    assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+    nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * time_s)}, NULL);
+    adept_recording_stop(r);
+    assert_int_equal(adept_recording_tracks(r), 1);
+    return r;
+}
+
+static void recorded_energy_is_the_integral(void **state)
 {
     (void)state;
-    adept_sensor_search search = found("power=constant:250");
-    adept_reading first = reading_at(search.sensors[0], NAN);
-    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
-    adept_reading last = reading_at(search.sensors[0], NAN);
-    double true_j = 250 * (last.time_s - first.time_s);
-    assert_near(last.energy_j - first.energy_j, true_j, 0.005 * true_j);
-    done(&search);
+    static const struct {
+        const char *play;
+        bool by_counter;
+    } cases[] = {
+        {"power=constant:250", true},
+        {"power=square:60,300,0.11", true},
+        {"power=ramp:50,350,0.4", true},
+        {"power=square:60,300,0.11 silent_energy=3 silent_power=2", true},
+        {"power=constant:250 reset=0.25", true}, /* the trapezoid stands in for the interval in which it fell */
+        {"power=ramp:50,350,2 counter=0", false},
+        {"power=ramp:50,350,2 counter=0 silent_power=3", false},
+        {"power=square:60,300,0.11 meter=0", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_recording *r = recorded(cases[i].play, 0.5);
+        const adept_track *track = adept_recording_track(r, 0);
+        assert_null(track->lost);
+        double first_s = track->samples[0].time_s, last_s = track->samples[track->n_samples - 1].time_s;
+        adept_energy e = adept_track_energy(track, first_s, last_s);
+        double true_j = energy_j(last_s - begin_s()) - energy_j(first_s - begin_s());
+        assert_int_equal(e.by_counter, cases[i].by_counter);
+        if (!(fabs(e.energy_j - true_j) <= 0.005 * true_j))
+            fail_msg("%s: %g J of %g J", cases[i].play, e.energy_j, true_j);
+        assert_true(e.low_j <= true_j * (1 + 1e-6) && e.high_j >= true_j * (1 - 1e-6));
+        adept_recording_free(r);
+        assert_int_equal(users(), 0);
+    }
+}
+
+static void what_was_recorded_of_a_lost_board_is_a_least(void **state)
+{
+    (void)state;
+    adept_recording *r = recorded("power=constant:250 lost=0.25", 0.5);
+    const adept_track *track = adept_recording_track(r, 0);
+    adept_energy e = adept_track_energy(track, adept_recording_begin_s(r), adept_recording_end_s(r));
+    assert_non_null(strstr(track->lost, "GPU is lost"));
+    assert_true(isnan(e.energy_j) && e.at_least_j > 0 && e.at_least_j <= 250 * 0.26);
+    adept_recording_free(r);
 }
 
 static void what_is_not_answered_is_not_known(void **state)
@@ -257,7 +305,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(boards_have_names_units_and_gauges),
         cmocka_unit_test(counted_energy_is_the_integral),
-        cmocka_unit_test(energy_over_real_time_is_power_times_time),
+        cmocka_unit_test(recorded_energy_is_the_integral),
+        cmocka_unit_test(what_was_recorded_of_a_lost_board_is_a_least),
         cmocka_unit_test(what_is_not_answered_is_not_known),
         cmocka_unit_test(either_of_counter_and_power_suffices),
         cmocka_unit_test(a_counter_may_start_again),
