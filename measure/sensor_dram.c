@@ -29,7 +29,7 @@
 
 extern const adept_sensor_kind adept_sensor_kind_dram;
 
-#define HELP "run as root, or say what there is: --dram-dimms \"8x64GB DDR4\""
+#define HELP "run as root, or: chmod a+r /sys/firmware/dmi/tables/*; or say what there is: --dram-dimms \"8x64GB DDR4\""
 #define MOST_TABLE_BYTES (16u << 20) /* tables have some thousands */
 
 typedef struct tier {
