@@ -38,7 +38,7 @@ typedef struct utilization {
     unsigned gpu, memory;
 } utilization;
 
-/* X(field, symbol, arguments): what is called. A library may lack those that it is too old for; the first five every
+/* X(field, symbol, arguments): what is called. A library may lack those that it is too old for; the first four every
  * one has. */
 #define FUNCTION_LIST(X)                                                                                               \
     X(init, "nvmlInit_v2", (void))                                                                                     \
@@ -127,7 +127,8 @@ static void read_gauges(board *b, double *values)
 static const char *status_text(const nvml *library, int status)
 {
     const char *text = library->error_text ? library->error_text(status) : NULL;
-    return text ? text : "no text for this status";
+    if (text) return text;
+    return status == NVML_FUNCTION_NOT_FOUND ? "a function is missing in this library" : "unknown error";
 }
 
 static adept_status read_board(adept_sensor *sensor, adept_reading *reading, adept_error *err)
