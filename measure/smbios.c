@@ -130,8 +130,9 @@ static adept_status read_table(adept_dimms *dimms, bytes table, unsigned structu
         if (offset < table.size && at[0] == END_OF_TABLE) break;
         size_t size = structure_bytes(table, offset);
         if (size == 0)
-            return adept_error_set(err, ADEPT_E_INVALID, "SMBIOS: the table is torn in structure %u, at byte %zu of %zu",
-                                   n, offset, table.size);
+            return adept_error_set(err, ADEPT_E_INVALID,
+                                   "SMBIOS: the table is torn in structure %u, at byte %zu of %zu", n, offset,
+                                   table.size);
         adept_status status = at[0] == MEMORY_DEVICE ? add_device(dimms, at, at[1], offset, err) : ADEPT_OK;
         if (status != ADEPT_OK) return status;
         offset += size;

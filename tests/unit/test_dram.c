@@ -1,7 +1,7 @@
 /* The model of memory's power: SMBIOS tables made by hand, tiers at their bounds, the published joules. */
 #include "adept_clock.h"
 #include "adept_recording.h"
-#include "run_cli.h"
+#include "fake_sys.h"
 #include "smbios.h"
 #include <math.h>
 #include <setjmp.h>
@@ -10,9 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 extern const adept_sensor_kind adept_sensor_kind_dram;
@@ -21,42 +19,20 @@ extern const adept_sensor_kind adept_sensor_kind_dram;
 
 /* ---- a machine in a folder ---- */
 
-static void put(const char *below, const void *data, size_t size)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s%s", cli_folder(), below);
-    for (char *slash = strchr(path + strlen(cli_folder()) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0777);
-        *slash = '/';
-    }
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
+#define ENTRY "/sys/firmware/dmi/tables/smbios_entry_point"
+#define TABLE "/sys/firmware/dmi/tables/DMI"
 
-static void put_text(const char *below, const char *text)
-{
-    put(below, text, strlen(text));
-}
-
-static void gone(const char *below)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s%s", cli_folder(), below);
-    unlink(path);
-}
+static fake_sys *sys;
 
 static void use_percent(double percent)
 {
-    char text[256], fresh[264];
-    snprintf(text, sizeof text, "MemTotal:       1000000 kB\nMemFree:   7 kB\nMemAvailable:   %.0f kB\nBuffers: 1 kB\n",
-             1e4 * (100 - percent));
-    put_text("/proc/meminfo.new", text);
-    snprintf(text, sizeof text, "%s/proc/meminfo", cli_folder());
-    snprintf(fresh, sizeof fresh, "%s.new", text);
-    assert_int_equal(rename(fresh, text), 0); /* at once: somebody may be reading */
+    char fresh[128], seen[128];
+    fake_sys_put(sys, "/proc/meminfo.new",
+                 "MemTotal:  1000000 kB\nMemFree:   7 kB\nMemAvailable:   %.0f kB\nBuffers: 1 kB",
+                 1e4 * (100 - percent));
+    snprintf(fresh, sizeof fresh, "%s/proc/meminfo.new", fake_sys_root(sys));
+    snprintf(seen, sizeof seen, "%s/proc/meminfo", fake_sys_root(sys));
+    assert_int_equal(rename(fresh, seen), 0); /* at once: somebody may be reading */
 }
 
 /* ---- a firmware's table ---- */
@@ -140,8 +116,8 @@ static size_t entry_2(unsigned char *e, size_t table_bytes, unsigned structures)
 static void put_firmware(const blob *b)
 {
     unsigned char entry[0x18];
-    put("/sys/firmware/dmi/tables/smbios_entry_point", entry, entry_3(entry, b->size));
-    put("/sys/firmware/dmi/tables/DMI", b->bytes, b->size);
+    fake_sys_put_bytes(sys, ENTRY, entry, entry_3(entry, b->size));
+    fake_sys_put_bytes(sys, TABLE, b->bytes, b->size);
 }
 
 /* ---- the sensor ---- */
@@ -150,7 +126,7 @@ static const adept_sensor_kind *const kinds[] = {&adept_sensor_kind_dram, NULL};
 
 static adept_sensor_search found(adept_dram_options options)
 {
-    adept_sensor_search search = {.settings = {.sysroot = cli_folder(), .dram = options, .pid = 10}};
+    adept_sensor_search search = {.settings = {.sysroot = fake_sys_root(sys), .dram = options, .pid = 10}};
     assert_int_equal(adept_sensors_find(&search, kinds, NULL, 0, NULL), ADEPT_OK);
     assert_int_equal(search.n_sensors + search.n_notes, 1);
     return search;
@@ -320,7 +296,9 @@ static void energy_is_over_real_times(void **state)
 {
     (void)state;
     const adept_recording_options options = {
-        .period_s = 0.02, .kinds = kinds, .settings = {.sysroot = cli_folder(), .dram = {.dimms = "8x64GB DDR4"}}};
+        .period_s = 0.02,
+        .kinds = kinds,
+        .settings = {.sysroot = fake_sys_root(sys), .dram = {.dimms = "8x64GB DDR4"}}};
     const struct timespec pause = {.tv_nsec = 300000000};
     adept_recording *r = NULL;
 
@@ -351,13 +329,12 @@ static void energy_is_over_real_times(void **state)
 
 static void put_process(int pid, int parent, int rss_kib, int pss_kib)
 {
-    char path[64], text[256];
+    char path[64];
     snprintf(path, sizeof path, "/proc/%d/status", pid);
-    snprintf(text, sizeof text, "Name:\tx\nPid:\t%d\nPPid:\t%d\nVmRSS:\t %d kB\n", pid, parent, rss_kib);
-    put_text(path, text);
+    fake_sys_put(sys, path, "Name:\tx\nPid:\t%d\nPPid:\t%d\nVmRSS:\t %d kB", pid, parent, rss_kib);
     snprintf(path, sizeof path, "/proc/%d/smaps_rollup", pid);
-    snprintf(text, sizeof text, "0-7f [rollup]\nRss:  %d kB\nPss:      %d kB\nPss_Anon:  1 kB\n", rss_kib, pss_kib);
-    if (pss_kib >= 0) put_text(path, text);
+    if (pss_kib < 0) return;
+    fake_sys_put(sys, path, "0-7f [rollup]\nRss:  %d kB\nPss:      %d kB\nPss_Anon:  1 kB", rss_kib, pss_kib);
 }
 
 static void processes_hold_memory(void **state)
@@ -370,8 +347,8 @@ static void processes_hold_memory(void **state)
     put_process(11, 10, 50000, 20000);
     put_process(200, 11, 70000, -1); /* another user's: RSS */
     put_process(12, 1, 300000, 300000);
-    put_text("/proc/13/status", "Name:\tkthread\nPPid:\t10\n");
-    put_text("/proc/14/status", "");
+    fake_sys_put(sys, "/proc/13/status", "Name:\tkthread\nPPid:\t10\n");
+    fake_sys_put(sys, "/proc/14/status", "%s", "");
     adept_sensor_search search = found(options);
     adept_sensor *sensor = search.sensors[0];
     assert_true(sensor->is_slow);
@@ -381,14 +358,14 @@ static void processes_hold_memory(void **state)
     assert_near(r.gauges[0], 0.12, 1e-12);
     assert_near(r.power_w, 10 * 0.60, 1e-9);
 
-    gone("/proc/200/status");
+    fake_sys_remove(sys, "/proc/200/status");
     r = read_now(sensor);
     assert_near(r.gauges[0], 0.05, 1e-12);
     assert_near(r.power_w, 10 * 0.60, 1e-9);
     put_process(11, 10, 2000000, 2000000); /* more than there is */
     r = read_now(sensor);
     assert_true(r.gauges[0] == 1 && r.power_w == 8);
-    gone("/proc/10/status"); /* it ended: its modules still draw what idle ones draw */
+    fake_sys_remove(sys, "/proc/10/status"); /* it ended: its modules still draw what idle ones draw */
     r = read_now(sensor);
     assert_true(r.gauges[0] == 0 && r.power_w == 3);
     put_process(10, 12, 1, 1);
@@ -413,8 +390,6 @@ static void without_a_table_there_is_no_number(void **state)
 {
     (void)state;
     use_percent(1);
-    gone("/sys/firmware/dmi/tables/DMI");
-    gone("/sys/firmware/dmi/tables/smbios_entry_point");
     adept_sensor_search search = found((adept_dram_options){.dimms = NULL});
     assert_non_null(strstr(note_of(&search), "/sys/firmware/dmi/tables/smbios_entry_point: cannot open"));
     assert_string_equal(
@@ -430,10 +405,32 @@ static void without_a_table_there_is_no_number(void **state)
     assert_string_equal(note_of(&search), "SMBIOS: no memory module of known size, of 4 slots");
     adept_sensors_close(&search);
 
-    put_text("/proc/meminfo", "MemTotal: 1 kB\n");
+    fake_sys_put(sys, "/proc/meminfo", "MemTotal: 1 kB\n");
     search = found((adept_dram_options){.dimms = "1x16GB"});
     assert_non_null(strstr(note_of(&search), "no MemAvailable"));
     adept_sensors_close(&search);
+}
+
+static bool is_denied(void *context)
+{
+    (void)context;
+    adept_sensor_search search = found((adept_dram_options){.dimms = NULL});
+    bool denied =
+        strstr(note_of(&search), "/sys/firmware/dmi/tables/smbios_entry_point: cannot open: Permission denied") &&
+        strstr(search.notes[0].help, "run as root, or: chmod a+r /sys/firmware/dmi/tables/*");
+    adept_sensors_close(&search);
+    return denied;
+}
+
+/* As the kernel has them: for root only. */
+static void a_table_for_root_only_is_a_note(void **state)
+{
+    (void)state;
+    blob b = begun();
+    add_device(&b, 16384, 0x1A, 0);
+    table_watts(&b, (adept_dram_options){.dimms = NULL}, NULL);
+    fake_sys_deny(sys, ENTRY);
+    assert_true(fake_sys_as_nobody(is_denied, NULL));
 }
 
 static void lost_memory_information_is_an_error(void **state)
@@ -443,7 +440,7 @@ static void lost_memory_information_is_an_error(void **state)
     adept_sensor_search search = found((adept_dram_options){.dimms = "1x16GB"});
     adept_reading r = {.power_w = NAN};
     adept_error err = {0};
-    gone("/proc/meminfo");
+    fake_sys_remove(sys, "/proc/meminfo");
     assert_int_equal(adept_sensor_kind_dram.read(search.sensors[0], &r, &err), ADEPT_E_IO);
     assert_string_equal(err.message, "/proc/meminfo: No such file or directory");
     assert_true(isnan(r.power_w));
@@ -466,7 +463,7 @@ static void measured_memory_needs_no_model(void **state)
 {
     (void)state;
     const adept_sensor_kind *const both[] = {&adept_sensor_kind_dram, &measured, NULL};
-    adept_sensor_search search = {.settings = {.sysroot = cli_folder(), .dram = {.dimms = "1x16GB"}}};
+    adept_sensor_search search = {.settings = {.sysroot = fake_sys_root(sys), .dram = {.dimms = "1x16GB"}}};
     use_percent(1);
     made_component = ADEPT_COMPONENT_DRAM;
     assert_int_equal(adept_sensors_find(&search, both, NULL, 0, NULL), ADEPT_OK);
@@ -563,28 +560,38 @@ static void torn_tables_are_refused(void **state)
     }
 }
 
-static int remove_folder(void **state)
+static int begin_machine(void **state)
 {
     (void)state;
-    cli_folder_remove();
+    sys = fake_sys_new();
     return 0;
 }
+
+static int end_machine(void **state)
+{
+    (void)state;
+    fake_sys_free(sys);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_machine, end_machine)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modules_of_the_specification),
-        cmocka_unit_test(sizes_between_count_as_the_next_larger),
-        cmocka_unit_test(modules_that_are_none_are_a_note),
-        cmocka_unit_test(tiers_at_their_bounds),
-        cmocka_unit_test(published_joules),
-        cmocka_unit_test(energy_is_over_real_times),
-        cmocka_unit_test(processes_hold_memory),
-        cmocka_unit_test(without_a_table_there_is_no_number),
-        cmocka_unit_test(lost_memory_information_is_an_error),
-        cmocka_unit_test(measured_memory_needs_no_model),
-        cmocka_unit_test(both_entry_points_are_read),
-        cmocka_unit_test(torn_tables_are_refused),
+        TEST(modules_of_the_specification),
+        TEST(sizes_between_count_as_the_next_larger),
+        TEST(modules_that_are_none_are_a_note),
+        TEST(tiers_at_their_bounds),
+        TEST(published_joules),
+        TEST(energy_is_over_real_times),
+        TEST(processes_hold_memory),
+        TEST(without_a_table_there_is_no_number),
+        TEST(a_table_for_root_only_is_a_note),
+        TEST(lost_memory_information_is_an_error),
+        TEST(measured_memory_needs_no_model),
+        TEST(both_entry_points_are_read),
+        TEST(torn_tables_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, remove_folder);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
