@@ -60,6 +60,7 @@ typedef struct adept_sensor_kind {
      */
     adept_status (*read)(adept_sensor *sensor, adept_reading *reading, adept_error *err);
     void (*close)(adept_sensor *sensor); /* frees `state`, also of a sensor that was never read; NULL: there is none */
+    bool is_fallback; /* it is asked after the others, and adds nothing where they found what it would stand in for */
 } adept_sensor_kind;
 
 /** What find() fills; all but name, component and kind may stay zero. */
@@ -91,12 +92,15 @@ typedef struct adept_meter {
 
 /** How the DRAM model reads its tables (docs/MEASURE.md). Zero: as the thesis prints it, with our choices where it is silent. */
 typedef struct adept_dram_options {
-    bool ea2p_tiers;      /* tiers of EA2P's source instead of the thesis's */
-    bool process_usage;   /* memory of the process tree below `pid` instead of the machine's */
-    bool all_slots;       /* empty slots draw as well, as EA2P's source has it */
+    bool ea2p_tiers;      /* tiers of EA2P's source instead of the thesis's, and its 10 W for a module of any other size */
+    bool process_usage;   /* memory of the process `pid` and those below it instead of the machine's; no `pid`: of this process */
+    bool all_slots;       /* empty slots draw like the first that is not, as EA2P's source has it */
     double ddr5_factor;   /* 0: 1 */
-    const char *dimms;    /* "8x64GB DDR4": instead of the machine's SMBIOS table; NULL: read that */
+    const char *dimms;    /* "8x64GB DDR4, 8x32GB DDR4": instead of the machine's SMBIOS table; NULL: read that */
 } adept_dram_options;
+
+/** Are they such options? @return ADEPT_E_INVALID, saying what is not; ADEPT_E_NOMEM */
+adept_status adept_dram_options_check(const adept_dram_options *options, adept_error *err);
 
 /** Where and how to look. All texts are borrowed and outlive the sensors. */
 typedef struct adept_sensor_settings {

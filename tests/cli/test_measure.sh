@@ -228,7 +228,7 @@ wait $writer
 printf '%020d\n' 1000000 >"$zone/energy_uj"
 
 # ---- usage
-for words in "" "--repeat 2" "--read x -- true" "--period 1us -- true" "--period 3 -- true" "--attach 0"; do
+for words in "" "--repeat 2" "--read x -- true" "--period 1us -- true" "--period 3 -- true" "--attach 0" "--dram-dimms 8xGB -- true" "--meter http://x -- true"; do
     measure $words
     ends 2 "of 'measure $words'"
 done

@@ -58,32 +58,11 @@ if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
     expect_ok profile "$work/models/squeezenet1_1.pt" --input Bx3x32x32 --batch 2
 fi
 
-# the power meter, on libraries that stand in for NVML: a board with an energy counter, and one without
+# the power meter, on a library that stands in for NVML: a board with an energy counter, and one without
 for counter in 1 0; do
-    cat >"$work/nvml.c" <<'C'
-#include <string.h>
-#include <time.h>
-int nvmlInit_v2(void) { return 0; }
-int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device)
-{
-    *device = (void *)1;
-    return strcmp(id, "0000:01:00.0") != 0;
-}
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) { *device = (void *)1; return index != 0; }
-int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *mw) { *mw = 250000; return device != (void *)1; }
-int nvmlDeviceGetPowerUsage(void *device, unsigned *mw) { *mw = 120000; return device != (void *)1; }
-int nvmlSystemGetDriverVersion(char *text, unsigned size) { strncpy(text, "1.2.3", size); return 0; }
-int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    *mj = 200 * ((unsigned long long)t.tv_sec * 1000 + t.tv_nsec / 1000000);
-    return COUNTER ? device != (void *)1 : 3; /* NVML_ERROR_NOT_SUPPORTED */
-}
-C
-    cc -shared -fPIC -DCOUNTER=$counter -o "$work/nvml$counter.so" "$work/nvml.c" || exit 1
     checks=$((checks + 1))
-    "$python" "$checker" power "$work/nvml$counter.so" "$ADEPT_SOURCE_DIR/tools/measure" >"$work/out" 2>"$work/err" ||
+    FAKE_NVML="power=constant:200 shown=120 limit=250 counter=$counter" \
+        "$python" "$checker" power "$ADEPT_FAKE_NVML" "$ADEPT_SOURCE_DIR/tools/measure" >"$work/out" 2>"$work/err" ||
         fail "the meter reads the fake board wrongly"
 done
 shows '^sampling$'

@@ -88,20 +88,34 @@ static void make_folders(char *full)
     }
 }
 
-void fake_sys_put(fake_sys *sys, const char *path, const char *format, ...)
+static FILE *new_file(fake_sys *sys, const char *path)
 {
     char full[512];
-    va_list words;
 
     full_path(full, sizeof full, sys, path);
     make_folders(full);
     FILE *file = fopen(full, "w");
     check(file, full);
+    return file;
+}
+
+void fake_sys_put(fake_sys *sys, const char *path, const char *format, ...)
+{
+    FILE *file = new_file(sys, path);
+    va_list words;
+
     va_start(words, format);
     vfprintf(file, format, words);
     va_end(words);
     fputc('\n', file);
-    check(fclose(file) == 0, full);
+    check(fclose(file) == 0, path);
+}
+
+void fake_sys_put_bytes(fake_sys *sys, const char *path, const void *bytes, size_t size)
+{
+    FILE *file = new_file(sys, path);
+
+    check(fwrite(bytes, 1, size, file) == size && fclose(file) == 0, path);
 }
 
 void fake_sys_link(fake_sys *sys, const char *path, const char *target)
@@ -131,7 +145,7 @@ void fake_sys_deny(fake_sys *sys, const char *path)
     char full[512];
 
     full_path(full, sizeof full, sys, path);
-    check(chmod(full, 0600) == 0, full);
+    check(chmod(full, 0) == 0, full);
 }
 
 bool fake_sys_as_nobody(bool (*try)(void *context), void *context)

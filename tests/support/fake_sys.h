@@ -18,11 +18,13 @@ const char *fake_sys_root(const fake_sys *sys);
 /** Write a file, with the folders above it: "/sys/class/powercap/intel-rapl:0/name". A newline is added. What is open
  * sees it. */
 void fake_sys_put(fake_sys *sys, const char *path, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/** The same of bytes, and nothing added. */
+void fake_sys_put_bytes(fake_sys *sys, const char *path, const void *bytes, size_t size);
 /** A symbolic link at `path` that says `target`. */
 void fake_sys_link(fake_sys *sys, const char *path, const char *target);
 /** Take a file away. As the kernel has it, one who holds it open reads nothing more of it. */
 void fake_sys_remove(fake_sys *sys, const char *path);
-/** Let only its owner read a file; root still can: fake_sys_as_nobody(). */
+/** Let nobody read a file; root still can: fake_sys_as_nobody(). */
 void fake_sys_deny(fake_sys *sys, const char *path);
 /** Run a check as a user who owns nothing: in a child process where this one is root. @return what it returns */
 bool fake_sys_as_nobody(bool (*check)(void *context), void *context);

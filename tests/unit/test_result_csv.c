@@ -113,7 +113,7 @@ static void a_run_without_sensors_has_a_row(void **state)
 static void other_columns_are_refused(void **state)
 {
     (void)state;
-    const char *const texts[] = {"model,step_time_s\n", "x", TITLE + 1, "started,host,run"};
+    const char *const texts[] = {"model,step_time_s\n", "x", &TITLE[1], "started,host,run"};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         write_file(texts[i]);

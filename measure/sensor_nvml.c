@@ -1,0 +1,301 @@
+/** @file sensor_nvml.c  NVIDIA GPUs by the driver's library (NVML), opened at run time. Functions, numbers and units
+ * are those of NVIDIA's nvml.h, which is not needed to build. */
+#include "adept_clock.h"
+#include "adept_sensor.h"
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern const adept_sensor_kind adept_sensor_kind_nvml;
+
+/* nvmlReturn_t */
+enum {
+    NVML_SUCCESS = 0,
+    NVML_UNINITIALIZED = 1,
+    NVML_NO_PERMISSION = 4,
+    NVML_DRIVER_NOT_LOADED = 9,
+    NVML_FUNCTION_NOT_FOUND = 13,
+    NVML_GPU_IS_LOST = 15,
+    NVML_RESET_REQUIRED = 16,
+    NVML_LIB_RM_VERSION_MISMATCH = 18,
+    NVML_NO_DATA = 21,
+    NVML_UNKNOWN = 999
+};
+enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 }; /* nvmlClockType_t */
+enum { NVML_TEMPERATURE_GPU = 0 };              /* nvmlTemperatureSensors_t */
+
+/* nvmlPciInfo_t, as nvmlDeviceGetPciInfo_v3 fills it */
+typedef struct pci_info {
+    char legacy_id[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char bus_id[32];
+} pci_info;
+
+/* nvmlUtilization_t: percent of the last sample period (1/6 s to 1 s) in which a kernel ran, or memory was read or
+ * written */
+typedef struct utilization {
+    unsigned gpu, memory;
+} utilization;
+
+/* X(field, symbol, arguments): what is called. A library may lack those that it is too old for; the first four every
+ * one has. */
+#define FUNCTION_LIST(X)                                                                                               \
+    X(init, "nvmlInit_v2", (void))                                                                                     \
+    X(shutdown, "nvmlShutdown", (void))                                                                                \
+    X(count, "nvmlDeviceGetCount_v2", (unsigned *n))                                                                   \
+    X(handle, "nvmlDeviceGetHandleByIndex_v2", (unsigned index, void **device))                                        \
+    X(name, "nvmlDeviceGetName", (void *device, char *name, unsigned size))                                            \
+    X(pci, "nvmlDeviceGetPciInfo_v3", (void *device, pci_info *info))                                                  \
+    X(energy_mj, "nvmlDeviceGetTotalEnergyConsumption", (void *device, unsigned long long *mj))                        \
+    X(power_mw, "nvmlDeviceGetPowerUsage", (void *device, unsigned *mw))                                               \
+    X(limit_mw, "nvmlDeviceGetEnforcedPowerLimit", (void *device, unsigned *mw))                                       \
+    X(clock_mhz, "nvmlDeviceGetClockInfo", (void *device, int which, unsigned *mhz))                                   \
+    X(use, "nvmlDeviceGetUtilizationRates", (void *device, utilization *use))                                          \
+    X(temperature_c, "nvmlDeviceGetTemperature", (void *device, int which, unsigned *celsius))
+
+typedef struct nvml {
+    void *file;   /* of dlopen() */
+    size_t users; /* boards, and the search while it looks */
+    const char *(*error_text)(int status);
+#define X(field, symbol, arguments) int(*field) arguments;
+    FUNCTION_LIST(X)
+#undef X
+} nvml;
+
+typedef struct board {
+    nvml *library;
+    void *device;
+    int gone; /* the status that says so; 0: it is there */
+} board;
+
+enum { SM_CLOCK, MEMORY_CLOCK, POWER_LIMIT, GPU_USE, MEMORY_USE, TEMPERATURE };
+static const adept_gauge gauges[ADEPT_MOST_GAUGES] = {
+    [SM_CLOCK] = {"sm_clock_hz"}, [MEMORY_CLOCK] = {"memory_clock_hz"}, [POWER_LIMIT] = {"power_limit_w"},
+    [GPU_USE] = {"gpu_use"},      [MEMORY_USE] = {"memory_use"},        [TEMPERATURE] = {"temperature_c"},
+};
+
+/* ---------------------------------------------------------------- reading ---------------------------------------- */
+
+/* These do not pass by themselves. Whatever else it answers (NOT_SUPPORTED, UNKNOWN, NO_DATA, TIMEOUT) is about one
+ * number. */
+static bool is_gone(int status)
+{
+    return status == NVML_UNINITIALIZED || status == NVML_GPU_IS_LOST || status == NVML_RESET_REQUIRED;
+}
+
+static double answer(board *b, int status, double value)
+{
+    if (is_gone(status)) b->gone = status;
+    return status == NVML_SUCCESS ? value : NAN;
+}
+
+static double ask(board *b, int (*function)(void *, unsigned *), double unit)
+{
+    unsigned value = 0;
+    int status = function ? function(b->device, &value) : NVML_FUNCTION_NOT_FOUND;
+    return answer(b, status, value * unit);
+}
+
+static double ask_which(board *b, int (*function)(void *, int, unsigned *), int which, double unit)
+{
+    unsigned value = 0;
+    int status = function ? function(b->device, which, &value) : NVML_FUNCTION_NOT_FOUND;
+    return answer(b, status, value * unit);
+}
+
+static int get_energy(const board *b, unsigned long long *mj)
+{
+    *mj = 0;
+    return b->library->energy_mj ? b->library->energy_mj(b->device, mj) : NVML_FUNCTION_NOT_FOUND;
+}
+
+static void read_gauges(board *b, double *values)
+{
+    const nvml *l = b->library;
+    utilization use = {0, 0};
+
+    values[SM_CLOCK] = ask_which(b, l->clock_mhz, NVML_CLOCK_SM, 1e6);
+    values[MEMORY_CLOCK] = ask_which(b, l->clock_mhz, NVML_CLOCK_MEM, 1e6);
+    values[POWER_LIMIT] = ask(b, l->limit_mw, 1e-3);
+    values[TEMPERATURE] = ask_which(b, l->temperature_c, NVML_TEMPERATURE_GPU, 1);
+    int status = l->use ? l->use(b->device, &use) : NVML_FUNCTION_NOT_FOUND;
+    values[GPU_USE] = answer(b, status, use.gpu / 100.0);
+    values[MEMORY_USE] = answer(b, status, use.memory / 100.0);
+}
+
+static const char *status_text(const nvml *library, int status)
+{
+    const char *text = library->error_text ? library->error_text(status) : NULL;
+    if (text) return text;
+    return status == NVML_FUNCTION_NOT_FOUND ? "a function is missing in this library" : "unknown error";
+}
+
+static adept_status read_board(adept_sensor *sensor, adept_reading *reading, adept_error *err)
+{
+    board *b = sensor->state;
+    unsigned long long mj;
+
+    b->gone = 0;
+    double before_s = adept_clock_s();
+    int status = get_energy(b, &mj);
+    reading->time_s = (before_s + adept_clock_s()) / 2; /* the gauges may take many times as long */
+    reading->energy_j = answer(b, status, (double)mj * 1e-3);
+    reading->power_w = ask(b, b->library->power_mw, 1e-3);
+    read_gauges(b, reading->gauges);
+    if (!b->gone) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_IO, "%s: %s (NVML status %d)", sensor->name, status_text(b->library, b->gone),
+                           b->gone);
+}
+
+/* ---------------------------------------------------------------- the library ------------------------------------ */
+
+static void leave_library(nvml *library)
+{
+    if (--library->users > 0) return;
+    library->shutdown();
+    dlclose(library->file);
+    free(library);
+}
+
+static void close_board(adept_sensor *sensor)
+{
+    board *b = sensor->state;
+
+    if (b) leave_library(b->library);
+    free(b);
+}
+
+static const char *help_for(int status)
+{
+    switch (status) {
+    case NVML_NO_PERMISSION:
+        return "the user needs to read and write /dev/nvidiactl and /dev/nvidia*";
+    case NVML_DRIVER_NOT_LOADED:
+        return "load the driver: modprobe nvidia; in a container: start it with the GPUs";
+    case NVML_LIB_RM_VERSION_MISMATCH:
+        return "the driver was updated while it was loaded: load it again, or restart the machine";
+    default:
+        return "";
+    }
+}
+
+static nvml *open_library(adept_sensor_search *search)
+{
+    /* "secure_": a program that was given privileges (setcap, for RAPL) must load no library of the caller's. */
+    const char *name = secure_getenv("ADEPT_NVML_LIBRARY");
+    nvml *l = calloc(1, sizeof *l);
+
+    if (!l) {
+        search->failed = true;
+        return NULL;
+    }
+    l->users = 1;
+    l->file = dlopen(name && name[0] ? name : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!l->file) {
+        adept_sensor_missing(
+            search, "nvml",
+            "where there is an NVIDIA GPU, its driver has it: package libnvidia-ml1 (Debian), libnvidia-compute-* "
+            "(Ubuntu); in a container: NVIDIA_DRIVER_CAPABILITIES=utility",
+            "%s", dlerror());
+        free(l);
+        return NULL;
+    }
+    l->error_text = (const char *(*)(int))dlsym(l->file, "nvmlErrorString");
+#define X(field, symbol, arguments) l->field = (int(*) arguments)dlsym(l->file, symbol);
+    FUNCTION_LIST(X)
+#undef X
+    int status = l->init && l->shutdown && l->count && l->handle ? l->init() : NVML_FUNCTION_NOT_FOUND;
+    if (status == NVML_SUCCESS) return l;
+    adept_sensor_missing(search, "nvml", help_for(status), "NVML does not start: %s (status %d)",
+                         status_text(l, status), status);
+    dlclose(l->file);
+    free(l);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- looking for boards ----------------------------- */
+
+/* An answer that may be another the next time: the first reading after a board woke up is often UNKNOWN. */
+static bool may_answer(int status)
+{
+    return status == NVML_SUCCESS || status == NVML_UNKNOWN || status == NVML_NO_DATA;
+}
+
+static void add_board(adept_sensor_search *search, const board *found, unsigned index, bool has_counter, bool has_power)
+{
+    const nvml *l = found->library;
+    pci_info pci = {.bus_id = ""};
+    char name[64] = "NVIDIA GPU";
+    board *b = malloc(sizeof *b);
+    adept_sensor *sensor = b ? adept_sensor_add(search, &adept_sensor_kind_nvml, "gpu-%u", index) : NULL;
+
+    if (!sensor) {
+        free(b);
+        search->failed = true;
+        return;
+    }
+    *b = *found;
+    b->library->users++;
+    if (l->name) l->name(b->device, name, sizeof name);
+    if (l->pci) l->pci(b->device, &pci);
+    sensor->state = b;
+    snprintf(sensor->device, sizeof sensor->device, "%.63s %.31s", name, pci.bus_id);
+    snprintf(sensor->source, sizeof sensor->source, "%s%s%s", has_counter ? "nvmlDeviceGetTotalEnergyConsumption" : "",
+             has_counter && has_power ? ", " : "", has_power ? "nvmlDeviceGetPowerUsage" : "");
+    sensor->component = ADEPT_COMPONENT_GPU;
+    sensor->is_slow = true; /* a call may wait for the driver's lock, or for a board that wakes up */
+    sensor->resolution_j = has_counter ? 1e-3 : 0;
+    /* nvml.h states 5 % of the draw for Fermi and Kepler, nvidia-smi's manual 5 W. Yang, Adamek and Armour (arXiv
+     * 2312.02741) find 5 % on 70 boards up to Hopper, and a new number every 20 ms (Volta) to 100 ms (A100, H100). */
+    sensor->refresh_s = 0.1;
+    sensor->accuracy = 0.05;
+    for (size_t i = 0; i < ADEPT_MOST_GAUGES; i++)
+        sensor->gauges[i] = gauges[i];
+}
+
+static void find_board(adept_sensor_search *search, nvml *library, unsigned index)
+{
+    board b = {.library = library, .device = NULL, .gone = 0};
+    char name[64];
+    unsigned long long mj;
+    unsigned mw = 0;
+
+    snprintf(name, sizeof name, "gpu-%u", index);
+    int status = library->handle(index, &b.device);
+    if (status != NVML_SUCCESS) {
+        adept_sensor_missing(search, name, help_for(status), "%s (NVML status %d)", status_text(library, status),
+                             status);
+        return;
+    }
+    int energy_status = get_energy(&b, &mj);
+    int power_status = library->power_mw ? library->power_mw(b.device, &mw) : NVML_FUNCTION_NOT_FOUND;
+    if (may_answer(energy_status) || may_answer(power_status))
+        add_board(search, &b, index, may_answer(energy_status), may_answer(power_status));
+    else
+        adept_sensor_missing(search, name, help_for(power_status), "neither energy nor power: %s (NVML status %d)",
+                             status_text(library, power_status), power_status);
+}
+
+static void find(adept_sensor_search *search)
+{
+    nvml *library = open_library(search);
+    unsigned n = 0;
+
+    if (!library) return;
+    int status = library->count(&n);
+    if (status != NVML_SUCCESS || n == 0)
+        adept_sensor_missing(search, "nvml", help_for(status), "NVML counts no board: %s (status %d)",
+                             status_text(library, status), status);
+    for (unsigned i = 0; status == NVML_SUCCESS && i < n; i++)
+        find_board(search, library, i);
+    leave_library(library);
+}
+
+const adept_sensor_kind adept_sensor_kind_nvml = {
+    .name = "nvml",
+    .what = "NVIDIA GPUs: energy counter (Volta and later), power, clocks, limit and use, by libnvidia-ml.so.1",
+    .find = find,
+    .read = read_board,
+    .close = close_board,
+};

@@ -1,0 +1,292 @@
+/* A library that stands in for NVIDIA's libnvidia-ml.so.1. What it plays stands in the environment variable FAKE_NVML,
+ * read whenever the first user initialises it: words KEY=VALUE.
+ *
+ *   boards=N           how many (1); board i draws i + 1 times the power
+ *   power=constant:W | square:LOW,HIGH,PERIOD_S (LOW comes first) | ramp:FROM,TO,SECONDS (and then TO) (constant:200)
+ *   update=S           energy and power are new every S seconds (0: always)
+ *   shown=W            nvmlDeviceGetPowerUsage says this instead, so that a test sees which of the two was used
+ *   counter=0          no energy counter: NOT_SUPPORTED
+ *   meter=0            no power reading either
+ *   gauges=0           neither limit nor clocks, use, temperature
+ *   silent_energy=N, silent_power=N    every Nth call of it answers NO_DATA, UNKNOWN
+ *   reset=S            the counter starts again at 0 then
+ *   lost=S             from then on the board has fallen off the bus
+ *   limit=W (250), sm_clock=MHZ (1410), memory_clock=MHZ (1215)
+ *   init=STATUS        what nvmlInit_v2 answers
+ *
+ * Times are since that initialisation, or what fake_nvml_at() says. The counter is the exact integral of the curve. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    SUCCESS = 0,
+    UNINITIALIZED = 1,
+    INVALID = 2,
+    NOT_SUPPORTED = 3,
+    NOT_FOUND = 6,
+    LOST = 15,
+    NO_DATA = 21,
+    UNKNOWN = 999
+};
+#define MOST_BOARDS 16
+
+/* X(key, its value where FAKE_NVML does not name it) */
+#define KEY_LIST(X)                                                                                                    \
+    X(boards, 1)                                                                                                       \
+    X(update, 0) X(shown, NAN) X(counter, 1) X(meter, 1) X(gauges, 1) X(silent_energy, 0) X(silent_power, 0)           \
+        X(reset, INFINITY) X(lost, INFINITY) X(limit, 250) X(sm_clock, 1410) X(memory_clock, 1215) X(init, 0)
+
+static struct {
+#define X(key, otherwise) double key;
+    KEY_LIST(X)
+#undef X
+    char shape[16];
+    double from_w, to_w, length_s;
+} play;
+
+static int users;
+static double begin_s;
+static double virtual_s = NAN;
+static unsigned long energy_calls, power_calls;
+static char boards[MOST_BOARDS]; /* a handle is the address of its element */
+
+/* ---- for tests: dlsym() ---- */
+
+double fake_nvml_begin_s(void);           /* CLOCK_MONOTONIC of time 0 */
+void fake_nvml_at(double time_s);         /* it is this time now, and stays; NAN: the clock's again */
+int fake_nvml_users(void);                /* initialisations that were not shut down */
+double fake_nvml_energy_j(double time_s); /* of board 0: the integral from 0, without reset and steps */
+
+static double clock_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double fake_nvml_begin_s(void)
+{
+    return begin_s;
+}
+
+void fake_nvml_at(double time_s)
+{
+    virtual_s = time_s;
+}
+
+int fake_nvml_users(void)
+{
+    return users;
+}
+
+double fake_nvml_energy_j(double t)
+{
+    if (strcmp(play.shape, "square") == 0) {
+        double periods = floor(t / play.length_s), half = play.length_s / 2, rest = t - periods * play.length_s;
+        return (play.from_w + play.to_w) * half * periods + play.from_w * fmin(rest, half) +
+               play.to_w * fmax(rest - half, 0);
+    }
+    if (strcmp(play.shape, "ramp") == 0) {
+        double up = fmin(t, play.length_s);
+        return play.from_w * up + (play.to_w - play.from_w) * up * up / (2 * play.length_s) + play.to_w * (t - up);
+    }
+    return play.from_w * t;
+}
+
+/* ---- the curve ---- */
+
+static double power_w(double t)
+{
+    if (strcmp(play.shape, "square") == 0) return fmod(t, play.length_s) < play.length_s / 2 ? play.from_w : play.to_w;
+    if (strcmp(play.shape, "ramp") == 0) return play.from_w + (play.to_w - play.from_w) * fmin(t / play.length_s, 1);
+    return play.from_w;
+}
+
+static double now(void)
+{
+    return isnan(virtual_s) ? clock_s() - begin_s : virtual_s;
+}
+
+static double updated(void)
+{
+    return play.update > 0 ? floor(now() / play.update) * play.update : now();
+}
+
+static void read_play(void)
+{
+    const char *text = getenv("FAKE_NVML");
+#define X(key, otherwise) play.key = otherwise;
+    KEY_LIST(X)
+#undef X
+    strcpy(play.shape, "constant");
+    play.from_w = play.to_w = 200;
+    play.length_s = 1;
+    for (const char *word = text ? text : ""; *word; word += strcspn(word, " "), word += strspn(word, " ")) {
+        int known =
+            sscanf(word, "power=%15[a-z]:%lf,%lf,%lf", play.shape, &play.from_w, &play.to_w, &play.length_s) >= 2;
+#define X(key, otherwise) known += sscanf(word, #key "=%lf", &play.key) == 1;
+        KEY_LIST(X)
+#undef X
+        if (!known) {
+            fprintf(stderr, "fake_nvml: FAKE_NVML: '%s'?\n", word);
+            abort();
+        }
+    }
+}
+
+/* ---- what nvml.h declares ---- */
+
+static int board_status(const void *device)
+{
+    if (users == 0) return UNINITIALIZED;
+    if ((const char *)device < boards || (const char *)device >= boards + (int)play.boards) return INVALID;
+    return now() >= play.lost ? LOST : SUCCESS;
+}
+
+static double share(const void *device)
+{
+    return (double)((const char *)device - boards + 1);
+}
+
+int nvmlInit_v2(void);
+int nvmlInit_v2(void)
+{
+    if (users == 0) {
+        read_play();
+        begin_s = clock_s();
+        energy_calls = power_calls = 0;
+    }
+    if (play.init == SUCCESS) users++;
+    return (int)play.init;
+}
+
+int nvmlShutdown(void);
+int nvmlShutdown(void)
+{
+    if (users == 0) return UNINITIALIZED;
+    users--;
+    return SUCCESS;
+}
+
+const char *nvmlErrorString(int status);
+const char *nvmlErrorString(int status)
+{
+    switch (status) {
+    case SUCCESS:
+        return "The operation was successful";
+    case NOT_SUPPORTED:
+        return "Not Supported";
+    case 9:
+        return "Driver Not Loaded";
+    case LOST:
+        return "GPU is lost";
+    default:
+        return "Unknown Error";
+    }
+}
+
+int nvmlSystemGetDriverVersion(char *text, unsigned size);
+int nvmlSystemGetDriverVersion(char *text, unsigned size)
+{
+    snprintf(text, size, "1.2.3");
+    return SUCCESS;
+}
+
+int nvmlDeviceGetCount_v2(unsigned *n);
+int nvmlDeviceGetCount_v2(unsigned *n)
+{
+    *n = (unsigned)play.boards;
+    return users > 0 ? SUCCESS : UNINITIALIZED;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device);
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
+{
+    if (index >= MOST_BOARDS) return INVALID;
+    *device = boards + index;
+    return board_status(*device);
+}
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device);
+int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device)
+{
+    unsigned bus;
+    return sscanf(id, "%*x:%x:00.0", &bus) == 1 && bus > 0 ? nvmlDeviceGetHandleByIndex_v2(bus - 1, device) : NOT_FOUND;
+}
+
+int nvmlDeviceGetName(void *device, char *name, unsigned size);
+int nvmlDeviceGetName(void *device, char *name, unsigned size)
+{
+    snprintf(name, size, "NVIDIA Fake-%d", (int)share(device));
+    return board_status(device);
+}
+
+typedef struct pci_info {
+    char legacy_id[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char bus_id[32];
+} pci_info;
+
+int nvmlDeviceGetPciInfo_v3(void *device, pci_info *info);
+int nvmlDeviceGetPciInfo_v3(void *device, pci_info *info)
+{
+    *info = (pci_info){.bus = (unsigned)share(device)};
+    snprintf(info->bus_id, sizeof info->bus_id, "00000000:%02X:00.0", info->bus);
+    return board_status(device);
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj);
+int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
+{
+    double t = updated(), energy_j = fake_nvml_energy_j(t);
+    if (board_status(device) != SUCCESS) return board_status(device);
+    if (play.counter == 0) return NOT_SUPPORTED;
+    if (play.silent_energy > 0 && ++energy_calls % (unsigned long)play.silent_energy == 0) return NO_DATA;
+    energy_j = t >= play.reset ? energy_j - fake_nvml_energy_j(play.reset) : energy_j + 1e6; /* it ran before we came */
+    *mj = (unsigned long long)(1e3 * share(device) * energy_j);
+    return SUCCESS;
+}
+
+int nvmlDeviceGetPowerUsage(void *device, unsigned *mw);
+int nvmlDeviceGetPowerUsage(void *device, unsigned *mw)
+{
+    if (board_status(device) != SUCCESS) return board_status(device);
+    if (play.meter == 0) return NOT_SUPPORTED;
+    if (play.silent_power > 0 && ++power_calls % (unsigned long)play.silent_power == 0) return UNKNOWN;
+    *mw = (unsigned)(1e3 * share(device) * (isnan(play.shown) ? power_w(updated()) : play.shown) + 0.5);
+    return SUCCESS;
+}
+
+static int gauge(const void *device, unsigned *value, double number)
+{
+    *value = (unsigned)number;
+    return board_status(device) != SUCCESS ? board_status(device) : play.gauges != 0 ? SUCCESS : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *mw);
+int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *mw)
+{
+    return gauge(device, mw, 1e3 * play.limit);
+}
+
+int nvmlDeviceGetClockInfo(void *device, int which, unsigned *mhz);
+int nvmlDeviceGetClockInfo(void *device, int which, unsigned *mhz)
+{
+    return gauge(device, mhz, which == 1 ? play.sm_clock : which == 2 ? play.memory_clock : 0);
+}
+
+int nvmlDeviceGetTemperature(void *device, int which, unsigned *celsius);
+int nvmlDeviceGetTemperature(void *device, int which, unsigned *celsius)
+{
+    return which == 0 ? gauge(device, celsius, 55) : INVALID;
+}
+
+int nvmlDeviceGetUtilizationRates(void *device, unsigned percents[2]); /* gpu, memory */
+int nvmlDeviceGetUtilizationRates(void *device, unsigned percents[2])
+{
+    gauge(device, &percents[1], 42);
+    return gauge(device, &percents[0], 87);
+}
