@@ -1,5 +1,6 @@
 /* Meters at a URL and Redfish, against a small server on the loopback that answers as told. */
 #include "adept_network_sensors.h"
+#include "adept_recording.h"
 #include "pointer.h"
 #include <math.h>
 #include <netinet/in.h>
@@ -290,6 +291,29 @@ static void one_failure_is_a_gap_and_five_are_the_end(void **state)
     adept_sensors_close(&search);
 }
 
+static void a_recording_integrates_a_meter(void **state)
+{
+    (void)state;
+    const adept_meter meter = {at("http://127.0.0.1:%d/"), "/p", "kW", "plug", ADEPT_COMPONENT_NODE};
+    const page constant = {.body = "{\"p\":0.25}"};
+    const adept_recording_options options = {
+        .period_s = 0.02, .settings = {.meters = &meter, .n_meters = 1}, .kinds = adept_sensor_kinds_network()};
+    adept_recording *recording = NULL;
+    adept_error err;
+
+    server.pages = &constant;
+    if (adept_recording_start(&recording, &options, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    usleep(300000);
+    adept_recording_stop(recording);
+    assert_int_equal(adept_recording_tracks(recording), 1);
+    const adept_track *track = adept_recording_track(recording, 0);
+    double begin_s = track->samples[0].time_s, end_s = track->samples[track->n_samples - 1].time_s;
+    adept_energy energy = adept_track_energy(track, begin_s, end_s);
+    assert_true(track->n_samples >= 3 && end_s - begin_s > 0.2 && !energy.by_counter);
+    assert_true(fabs(energy.energy_j - 250 * (end_s - begin_s)) < 1e-6);
+    adept_recording_free(recording);
+}
+
 static void files_are_read(void **state)
 {
     (void)state;
@@ -395,6 +419,7 @@ int main(void)
         cmocka_unit_test(credentials_go_with_the_request),
         cmocka_unit_test(credentials_come_from_netrc),
         cmocka_unit_test(one_failure_is_a_gap_and_five_are_the_end),
+        cmocka_unit_test(a_recording_integrates_a_meter),
         cmocka_unit_test(files_are_read),
         cmocka_unit_test(redfish_finds_the_power_of_each_chassis),
         cmocka_unit_test(redfish_says_what_is_wrong),
