@@ -134,6 +134,7 @@ fi
 
 # ---- rows: of each run, as EA2P has them, and of steps that the command marked
 writer() { # advances the package by 50 W until its file is gone
+    printf '%020d\n' 1000000 >"$zone/energy_uj"
     "$python" - "$zone/energy_uj" <<'WRITER' &
 import sys, time
 begin = time.monotonic()

@@ -114,7 +114,7 @@ static const adept_option_row rows[] = {
     {"dram-tiers", "NAME", 2, "Which table of memory use: thesis (default) or ea2p", ADEPT_OPT_CHOICE, .at = AT(dram_tiers), .names = tiers_name},
     {"dram-usage", "NAME", 2, "Memory in use of the system (default) or of the process", ADEPT_OPT_CHOICE, .at = AT(dram_usage), .names = usage_name},
     {"dram-all-slots", NULL, 2, "Empty slots draw as well, as EA2P has it", ADEPT_OPT_FLAG, .at = AT(dram.all_slots)},
-    {"ddr5-factor", "F", 2, "What a DDR5 module draws of what the table says (default 1)", ADEPT_OPT_ABOVE_0, .at = AT(dram.ddr5_factor)},
+    {"dram-factor", "F", 2, "What a DDR5 module draws of what the table says (default 1)", ADEPT_OPT_ABOVE_0, .at = AT(dram.ddr5_factor)},
     {"sysroot", "DIR", 2, "Read /sys and /proc below this directory", ADEPT_OPT_FILE, .at = AT(sysroot)},
     {.group = 3, .help = "What is written:"},
     {"output", "FILE", 3, "Write the report to FILE; \"-\" is standard output. Without it, text goes to standard error, JSON to standard output",

@@ -10,7 +10,7 @@ export LC_ALL
 mkdir -p "$out"
 rm -f "$out"/*.3
 awk -v version="$version" -f "$here/man3.awk" "$headers/version.h" "$base/error.h" "$headers/workload.h" "$model/estimate.h" "$headers/predict.h" \
-    "$headers/choose.h" >"$out/libadept.3"
+    "$headers/choose.h" "$headers/measure.h" >"$out/libadept.3"
 sed -n 's/^\.SS \(adept_[a-z_]*\)()$/\1/p' "$out/libadept.3" | while IFS= read -r function; do
     echo '.so man3/libadept.3' >"$out/$function.3"
 done
