@@ -98,7 +98,7 @@ typedef struct adept_policy {
     const char *what;     /* one line */
     bool uses_limits;     /* it chooses power limits; others see options without one only */
     bool is_time_blind;   /* with the same queue and the same idle GPUs it decides the same at any time: it need not be asked again */
-    /** Decide. Keeps nothing between calls. */
+    /** Decide. Called while jobs are queued. Keeps nothing between calls. */
     void (*decide)(adept_view *view, const adept_policy_options *options);
 } adept_policy;
 

@@ -68,6 +68,31 @@ typedef struct adept_job_stream {
 
 /* ---------------------------------------------------------------- a run ------------------------------------------- */
 
+typedef enum adept_job_state { ADEPT_JOB_COMING, ADEPT_JOB_QUEUED, ADEPT_JOB_RUNNING, ADEPT_JOB_DONE } adept_job_state;
+
+typedef struct adept_job_record {
+    adept_job_state state;
+    double first_start_s, start_s, finish_s; /* NAN: has not happened; start_s of the last run */
+    size_t option;                           /* of the template, of the last run; SIZE_MAX: it never ran */
+    double energy_j;                         /* of all its runs, GPUs only */
+    double gpu_s;                            /* GPUs times seconds, of all its runs */
+    double lost_gpu_s, lost_energy_j;        /* of that, what was done in vain */
+    double samples_done;                     /* that are safe */
+    int preemptions, failures;
+} adept_job_record;
+
+/** What an observer sees: the state between two events. */
+typedef struct adept_observed {
+    double now_s;
+    const int *idle_gpus;   /* of each node */
+    double power_w;         /* of the cluster now */
+    double energy_j;        /* of the cluster so far */
+    double jobs_energy_j;   /* of that, what jobs drew, running ones too */
+    double idle_energy_j;   /* and what idle GPUs, hosts and sleeping nodes drew */
+    size_t n_queued, n_running, n_finished;
+    const adept_job_record *records; /* of all jobs of the stream */
+} adept_observed;
+
 typedef enum adept_loss { ADEPT_LOSS_ALL, ADEPT_LOSS_ITERATION, ADEPT_LOSS_CHECKPOINT } adept_loss;
 
 typedef struct adept_simulation {
@@ -86,34 +111,9 @@ typedef struct adept_simulation {
     bool never_skips;      /* the policy is asked at every tick, whether or not anything can have changed: for the test of skipping */
     bool keeps_series;     /* the power curve */
     /** Called after every event, for tests of invariants; NULL: not at all. */
-    void (*observe)(void *context, const struct adept_observed *now);
+    void (*observe)(void *context, const adept_observed *now);
     void *context;
 } adept_simulation;
-
-/** What an observer sees: the state between two events. */
-typedef struct adept_observed {
-    double now_s;
-    const int *idle_gpus;   /* of each node */
-    double power_w;         /* of the cluster now */
-    double energy_j;        /* of the cluster so far */
-    double jobs_energy_j;   /* of that, what jobs drew, running ones too */
-    double idle_energy_j;   /* and what idle GPUs, hosts and sleeping nodes drew */
-    size_t n_queued, n_running, n_finished;
-    const struct adept_job_record *records; /* of all jobs of the stream */
-} adept_observed;
-
-typedef enum adept_job_state { ADEPT_JOB_COMING, ADEPT_JOB_QUEUED, ADEPT_JOB_RUNNING, ADEPT_JOB_DONE } adept_job_state;
-
-typedef struct adept_job_record {
-    adept_job_state state;
-    double first_start_s, start_s, finish_s; /* NAN: has not happened; start_s of the last run */
-    size_t option;                           /* of the template, of the last run; SIZE_MAX: it never ran */
-    double energy_j;                         /* of all its runs, GPUs only */
-    double gpu_s;                            /* GPUs times seconds, of all its runs */
-    double lost_gpu_s, lost_energy_j;        /* of that, what was done in vain */
-    double samples_done;                     /* that are safe */
-    int preemptions, failures;
-} adept_job_record;
 
 typedef struct adept_power_point {
     double time_s, power_w; /* from this time on */

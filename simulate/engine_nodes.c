@@ -1,0 +1,283 @@
+/** @file engine_nodes.c  GPUs of nodes: who fits, who gets which, what idle ones draw. Nodes stand in lists by type and idle GPUs, so
+ *  that the tightest that fits is found at once, also among thousands. */
+#include "engine.h"
+#include "adept_random.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const adept_node *node_of(const adept_engine *e, size_t node)
+{
+    return &e->cluster->nodes[node];
+}
+
+static adept_node_list *list_of(const adept_engine *e, size_t type, int idle)
+{
+    return &e->lists[type * (size_t)(e->most_gpus + 1) + (size_t)idle];
+}
+
+/* ---------------------------------------------------------------- lists ------------------------------------------- */
+
+static void unlink_node(adept_engine *e, size_t node)
+{
+    adept_node_now *n = &e->nodes[node];
+    adept_node_list *list = list_of(e, node_of(e, node)->type, n->idle);
+
+    *(n->previous == NONE ? &list->first : &e->nodes[n->previous].next) = n->next;
+    *(n->next == NONE ? &list->last : &e->nodes[n->next].previous) = n->previous;
+    if (n->idle == node_of(e, node)->gpus) e->whole_gpus[node_of(e, node)->type] -= n->idle;
+}
+
+/* Awake ones before those that sleep. */
+static void link_node(adept_engine *e, size_t node)
+{
+    adept_node_now *n = &e->nodes[node];
+    adept_node_list *list = list_of(e, node_of(e, node)->type, n->idle);
+    bool first = n->state == ADEPT_NODE_AWAKE;
+
+    n->previous = first ? NONE : list->last;
+    n->next = first ? list->first : NONE;
+    *(n->previous == NONE ? &list->first : &e->nodes[n->previous].next) = node;
+    *(n->next == NONE ? &list->last : &e->nodes[n->next].previous) = node;
+    if (n->idle == node_of(e, node)->gpus) e->whole_gpus[node_of(e, node)->type] += n->idle;
+}
+
+/* ---------------------------------------------------------------- power ------------------------------------------- */
+
+/* Of everything on a node but jobs. */
+static double power_of(const adept_engine *e, size_t node)
+{
+    const adept_node *about = node_of(e, node);
+    const adept_node_now *n = &e->nodes[node];
+
+    if (n->state == ADEPT_NODE_FAILED) return 0;
+    if (n->state == ADEPT_NODE_ASLEEP) return e->cluster->sleep_w;
+    double busy = about->gpus > 0 ? (double)(about->gpus - n->idle) / about->gpus : 0;
+    return n->idle * e->cluster->types[about->type].idle_w + about->host_idle_w + about->host_busy_w * busy;
+}
+
+static void settle(adept_engine *e, size_t node)
+{
+    double power_w = power_of(e, node);
+
+    e->nodes_power_w += power_w - e->nodes[node].power_w;
+    e->nodes[node].power_w = power_w;
+}
+
+static void wait_for_sleep(adept_engine *e, size_t node)
+{
+    adept_node_now *n = &e->nodes[node];
+
+    n->idle_turn++;
+    if (n->state == ADEPT_NODE_AWAKE && n->idle == node_of(e, node)->gpus && e->cluster->sleep_after_s < INFINITY)
+        adept_engine_event(e, e->now_s + e->cluster->sleep_after_s, ADEPT_EVENT_SLEEP, node, n->idle_turn);
+}
+
+static void use(adept_engine *e, size_t node, int gpus)
+{
+    adept_node_now *n = &e->nodes[node];
+
+    unlink_node(e, node);
+    n->idle -= gpus;
+    if (n->state == ADEPT_NODE_ASLEEP) n->state = ADEPT_NODE_AWAKE;
+    link_node(e, node);
+    wait_for_sleep(e, node);
+    settle(e, node);
+}
+
+/* ---------------------------------------------------------------- what fits --------------------------------------- */
+
+int adept_nodes_most_idle(const adept_engine *e, size_t type)
+{
+    for (int idle = e->most_gpus; idle > 0; idle--)
+        if (list_of(e, type, idle)->first != NONE) return idle > e->whole_gpus[type] ? idle : e->whole_gpus[type];
+    return 0;
+}
+
+bool adept_nodes_fit(const adept_engine *e, const adept_option *option)
+{
+    for (int idle = option->gpus; idle <= e->most_gpus; idle++)
+        if (list_of(e, option->type, idle)->first != NONE) return true;
+    return option->gpus > 0 && e->whole_gpus[option->type] >= option->gpus;
+}
+
+bool adept_nodes_ever_fit(const adept_engine *e, const adept_option *option)
+{
+    int64_t whole = 0;
+
+    for (size_t i = 0; i < e->cluster->n_nodes; i++)
+        if (node_of(e, i)->type == option->type) whole += node_of(e, i)->gpus;
+    return option->gpus > 0 && option->gpus <= whole;
+}
+
+/* As above, of any numbers of idle GPUs. */
+static bool fits_on(const adept_engine *e, const int *idle, const adept_option *option)
+{
+    int whole = 0;
+
+    for (size_t i = 0; i < e->cluster->n_nodes; i++) {
+        if (node_of(e, i)->type != option->type || e->nodes[i].state == ADEPT_NODE_FAILED) continue;
+        if (idle[i] >= option->gpus) return true;
+        if (idle[i] == node_of(e, i)->gpus) whole += idle[i];
+    }
+    return whole >= option->gpus;
+}
+
+static int *copy_idle(const adept_engine *e)
+{
+    int *idle = malloc(e->cluster->n_nodes * sizeof *idle);
+
+    for (size_t i = 0; idle && i < e->cluster->n_nodes; i++)
+        idle[i] = e->nodes[i].idle;
+    return idle;
+}
+
+static void free_run(int *idle, const adept_run_now *run)
+{
+    for (size_t s = 0; s < run->n_shares; s++)
+        idle[run->shares[s].node] += run->shares[s].gpus;
+}
+
+bool adept_nodes_fit_without(const adept_engine *e, const size_t *runs, size_t n, const adept_option *option)
+{
+    int *idle = copy_idle(e);
+
+    for (size_t i = 0; idle && i < n; i++)
+        free_run(idle, &e->runs[runs[i]]);
+    bool fits = idle && fits_on(e, idle, option);
+    free(idle);
+    return fits;
+}
+
+typedef struct ending {
+    double time_s;
+    size_t run;
+} ending;
+
+static int by_time(const void *a, const void *b)
+{
+    const ending *x = a, *y = b;
+    return x->time_s != y->time_s ? (x->time_s > y->time_s) - (x->time_s < y->time_s) : (x->run > y->run) - (x->run < y->run);
+}
+
+double adept_nodes_fit_at(const adept_engine *e, const adept_option *option)
+{
+    int *idle = copy_idle(e);
+    ending *endings = malloc((e->n_runs + 1) * sizeof *endings);
+    double at_s = INFINITY;
+
+    if (idle && endings && fits_on(e, idle, option)) at_s = e->now_s;
+    for (size_t i = 0; endings && i < e->n_runs; i++)
+        endings[i] = (ending){fmax(e->now_s, e->shown[i].expected_end_s), i};
+    if (endings) qsort(endings, e->n_runs, sizeof *endings, by_time);
+    for (size_t i = 0; idle && endings && at_s == INFINITY && i < e->n_runs; i++) {
+        free_run(idle, &e->runs[endings[i].run]);
+        if (fits_on(e, idle, option)) at_s = endings[i].time_s;
+    }
+    free(idle);
+    free(endings);
+    return at_s;
+}
+
+double adept_nodes_added_power_w(const adept_engine *e, const adept_option *option)
+{
+    for (int idle = option->gpus; idle <= e->most_gpus; idle++) {
+        size_t node = list_of(e, option->type, idle)->first;
+        if (node == NONE) continue;
+        const adept_node *about = node_of(e, node);
+        double idle_w = e->cluster->types[option->type].idle_w;
+        double after_w = (e->nodes[node].idle - option->gpus) * idle_w + about->host_idle_w +
+                         about->host_busy_w * (about->gpus - e->nodes[node].idle + option->gpus) / about->gpus;
+        return after_w - e->nodes[node].power_w;
+    }
+    return -option->gpus * e->cluster->types[option->type].idle_w; /* several nodes: hosts are left out */
+}
+
+/* ---------------------------------------------------------------- taking and giving ------------------------------- */
+
+static size_t largest_whole(const adept_engine *e, size_t type)
+{
+    for (int idle = e->most_gpus; idle > 0; idle--)
+        for (size_t node = list_of(e, type, idle)->first; node != NONE; node = e->nodes[node].next)
+            if (node_of(e, node)->gpus == idle) return node;
+    return NONE;
+}
+
+adept_share *adept_nodes_take(adept_engine *e, const adept_option *option, size_t *n, double *ready_s)
+{
+    size_t node = NONE, capacity = 1;
+    int left = option->gpus;
+
+    for (int idle = option->gpus; node == NONE && idle <= e->most_gpus; idle++)
+        node = list_of(e, option->type, idle)->first;
+    if (node == NONE) capacity = e->cluster->n_nodes;
+    adept_share *shares = malloc(capacity * sizeof *shares);
+    *n = 0;
+    *ready_s = e->now_s;
+    while (shares && left > 0) {
+        if (capacity > 1) node = largest_whole(e, option->type);
+        int gpus = left < e->nodes[node].idle ? left : e->nodes[node].idle;
+        if (e->nodes[node].state == ADEPT_NODE_ASLEEP) *ready_s = e->now_s + e->cluster->wake_s;
+        shares[(*n)++] = (adept_share){node, gpus};
+        use(e, node, gpus);
+        left -= gpus;
+    }
+    return shares;
+}
+
+void adept_nodes_give(adept_engine *e, const adept_share *shares, size_t n)
+{
+    for (size_t s = 0; s < n; s++)
+        use(e, shares[s].node, -shares[s].gpus);
+}
+
+void adept_nodes_sleep(adept_engine *e, size_t node, uint64_t turn)
+{
+    adept_node_now *n = &e->nodes[node];
+
+    if (n->idle_turn != turn || n->state != ADEPT_NODE_AWAKE) return;
+    unlink_node(e, node);
+    n->state = ADEPT_NODE_ASLEEP;
+    link_node(e, node);
+    settle(e, node);
+}
+
+void adept_nodes_fail(adept_engine *e, size_t node)
+{
+    unlink_node(e, node);
+    e->nodes[node].state = ADEPT_NODE_FAILED;
+    e->nodes[node].idle_turn++;
+    settle(e, node);
+}
+
+void adept_nodes_repair(adept_engine *e, size_t node)
+{
+    e->nodes[node].state = ADEPT_NODE_AWAKE;
+    link_node(e, node);
+    wait_for_sleep(e, node);
+    settle(e, node);
+}
+
+bool adept_nodes_begin(adept_engine *e)
+{
+    const adept_cluster *c = e->cluster;
+
+    for (size_t i = 0; i < c->n_nodes; i++)
+        if (c->nodes[i].gpus > e->most_gpus) e->most_gpus = c->nodes[i].gpus;
+    size_t n_lists = c->n_types * (size_t)(e->most_gpus + 1);
+    e->nodes = calloc(c->n_nodes + 1, sizeof *e->nodes);
+    e->lists = malloc((n_lists + 1) * sizeof *e->lists);
+    e->whole_gpus = calloc(c->n_types + 1, sizeof *e->whole_gpus);
+    if (!e->nodes || !e->lists || !e->whole_gpus) return false;
+    for (size_t i = 0; i < n_lists; i++)
+        e->lists[i] = (adept_node_list){NONE, NONE};
+    for (size_t i = c->n_nodes; i-- > 0;) { /* each goes to the front: the first is taken first */
+        e->nodes[i].idle = c->nodes[i].gpus;
+        e->total_gpus += c->nodes[i].gpus;
+        link_node(e, i);
+        wait_for_sleep(e, i);
+        settle(e, i);
+        if (c->mtbf_s < INFINITY)
+            adept_engine_event(e, adept_random_exponential(e->in->seed, ADEPT_RANDOM_FAILURES, i << 32, c->mtbf_s), ADEPT_EVENT_FAIL, i, 0);
+    }
+    return true;
+}

@@ -1,0 +1,166 @@
+/** @file engine_view.c  The simulation as a policy sees it, and what a policy does to it. */
+#include "engine.h"
+#include "adept_grow.h"
+#include <stdlib.h>
+#include <string.h>
+
+static adept_engine *engine_of(const adept_view *view)
+{
+    return view->self;
+}
+
+static bool is_queued(const adept_engine *e, size_t queued, size_t option)
+{
+    return queued < e->n_queued && option < e->queue[queued].n_options;
+}
+
+static adept_forecast forecast(const adept_view *view, size_t queued, size_t option)
+{
+    return adept_engine_forecast(engine_of(view), view->queued[queued].job, option);
+}
+
+static int most_idle(const adept_view *view, size_t type)
+{
+    return adept_nodes_most_idle(engine_of(view), type);
+}
+
+static bool fits(const adept_view *view, const adept_option *option)
+{
+    return adept_nodes_fit(engine_of(view), option);
+}
+
+static bool ever_fits(const adept_view *view, const adept_option *option)
+{
+    return adept_nodes_ever_fit(engine_of(view), option);
+}
+
+static double fits_at(const adept_view *view, const adept_option *option)
+{
+    return adept_nodes_fit_at(engine_of(view), option);
+}
+
+static double added_power_w(const adept_view *view, size_t queued, size_t option)
+{
+    return forecast(view, queued, option).power_w +
+           adept_nodes_added_power_w(engine_of(view), &view->queued[queued].options[option]);
+}
+
+static bool frees_for(const adept_view *view, const size_t *running, size_t n, const adept_option *option)
+{
+    return adept_nodes_fit_without(engine_of(view), running, n, option);
+}
+
+static void refresh(adept_view *view)
+{
+    adept_engine *e = engine_of(view);
+
+    for (size_t i = 0; i < e->n_runs; i++)
+        e->shown[i].lost_gpu_s = adept_engine_lost_gpu_s(e, i);
+    view->queued = e->queue;
+    view->n_queued = e->n_queued;
+    view->running = e->shown;
+    view->n_running = e->n_runs;
+    view->power_w = e->believed_jobs_power_w + e->nodes_power_w;
+}
+
+static void start(adept_view *view, size_t queued, size_t option)
+{
+    adept_engine *e = engine_of(view);
+
+    if (!is_queued(e, queued, option) || !adept_nodes_fit(e, &e->queue[queued].options[option])) {
+        e->broken = "it started a job that does not fit, or that is not queued";
+        return;
+    }
+    adept_engine_start(e, e->queue[queued].job, option);
+    e->queue[queued].n_options = 0;
+    e->has_acted = true;
+    refresh(view);
+}
+
+static void preempt(adept_view *view, size_t running)
+{
+    adept_engine *e = engine_of(view);
+
+    if (running >= e->n_runs || e->shown[running].is_urgent) {
+        e->broken = "it preempted a job that is urgent, or that does not run";
+        return;
+    }
+    adept_engine_stop(e, running, false);
+    e->has_acted = true;
+    refresh(view);
+}
+
+static void wake_at(adept_view *view, double time_s)
+{
+    adept_engine *e = engine_of(view);
+
+    e->wake_at_s = fmin(e->wake_at_s, time_s);
+}
+
+/* ---------------------------------------------------------------- the queue --------------------------------------- */
+
+static adept_candidate candidate(const adept_engine *e, size_t job)
+{
+    const adept_job *j = &e->stream->jobs[job];
+    const adept_job_class *c = &e->classes[e->class_of[job]];
+
+    return (adept_candidate){.job = job, .user = j->user, .submit_s = j->submit_s, .is_urgent = j->is_urgent, .deadline_s = j->deadline_s,
+                             .preemptions = e->records[job].preemptions, .options = c->options, .n_options = c->n_options};
+}
+
+static int by_number(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Those that arrived or came back, where they stand by submission: from the end, since most belong there. */
+static void take_returned(adept_engine *e)
+{
+    adept_candidate *queue = adept_grow(e->queue, &e->queue_capacity, e->n_queued + e->n_returned, sizeof *queue);
+
+    if (!queue) {
+        e->failed = true;
+        return;
+    }
+    e->queue = queue;
+    qsort(e->returned, e->n_returned, sizeof *e->returned, by_number);
+    size_t from = e->n_queued, to = e->n_queued + e->n_returned;
+    e->n_queued = to;
+    while (e->n_returned > 0)
+        if (from > 0 && queue[from - 1].job > e->returned[e->n_returned - 1])
+            queue[--to] = queue[--from];
+        else
+            queue[--to] = candidate(e, e->returned[--e->n_returned]);
+}
+
+static void drop_started(adept_engine *e)
+{
+    size_t kept = 0;
+
+    while (kept < e->n_queued && e->queue[kept].n_options > 0)
+        kept++;
+    for (size_t i = kept; i < e->n_queued; i++)
+        if (e->queue[i].n_options > 0) e->queue[kept++] = e->queue[i];
+    e->n_queued = kept;
+}
+
+void adept_engine_decide(adept_engine *e)
+{
+    adept_view view = {.now_s = e->now_s, .n_types = e->cluster->n_types, .user_gpu_s = e->shown_user_gpu_s, .n_users = e->stream->n_users,
+                       .self = e, .forecast = forecast, .most_idle = most_idle, .fits = fits, .ever_fits = ever_fits, .fits_at = fits_at,
+                       .added_power_w = added_power_w, .start = start, .preempt = preempt, .frees_for = frees_for, .wake_at = wake_at};
+
+    if (e->n_returned > 0) take_returned(e);
+    e->n_decisions++;
+    e->has_acted = false;
+    e->wake_at_s = INFINITY;
+    if (e->n_queued == 0 || e->failed) return;
+    memcpy(e->shown_user_gpu_s, e->user_gpu_s, e->stream->n_users * sizeof *e->user_gpu_s);
+    for (size_t i = 0; i < e->n_runs; i++)
+        e->shown_user_gpu_s[e->shown[i].user] += (e->now_s - e->shown[i].start_s) *
+                                                 e->classes[e->class_of[e->shown[i].job]].options[e->shown[i].option].gpus;
+    refresh(&view);
+    e->in->policy->decide(&view, &e->in->policy_options);
+    drop_started(e);
+}
