@@ -1,0 +1,133 @@
+/** @file control.c  The kinds of settings, and setting all devices of one. */
+#include "control.h"
+#include "adept_grow.h"
+#include "units.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const adept_control_kind adept_control_power_limit, adept_control_clock, adept_control_memory_clock,
+    adept_control_governor, adept_control_cpu_power_limit;
+static const adept_control_kind *const kinds[] = {&adept_control_power_limit, &adept_control_clock, &adept_control_memory_clock,
+                                                  &adept_control_governor, &adept_control_cpu_power_limit};
+
+const adept_control_kind *adept_control_kind_of(const char *key)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i]->key, key) == 0) return kinds[i];
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- devices ---------------------------------------- */
+
+adept_control *adept_controls_add(adept_controls *list, const adept_control_kind *kind, const char *name_format, ...)
+{
+    adept_control *items = adept_grow(list->items, &list->capacity, list->n + 1, sizeof *items);
+    va_list words;
+
+    if (!items) return NULL;
+    list->items = items;
+    adept_control *control = &items[list->n++];
+    *control = (adept_control){.kind = kind};
+    va_start(words, name_format);
+    vsnprintf(control->name, sizeof control->name, name_format, words);
+    va_end(words);
+    return control;
+}
+
+bool adept_controls_want(const adept_controls *list, const adept_control_kind *kind, const char *name)
+{
+    bool wanted = list->n_devices == 0;
+
+    for (size_t i = 0; i < list->n_devices; i++)
+        wanted = wanted || strcmp(list->devices[i], name) == 0 || strcmp(list->devices[i], kind->device) == 0;
+    return wanted;
+}
+
+adept_status adept_controls_find(adept_controls *list, const adept_control_kind *kind, adept_error *err)
+{
+    size_t before = list->n;
+    adept_status status = kind->find(list, err);
+
+    if (status != ADEPT_OK || list->n > before) return status;
+    return adept_error_set(err, ADEPT_E_USAGE, "%s: --devices names no %s whose it is", kind->key, kind->device);
+}
+
+void adept_controls_close(adept_controls *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->items[i].kind->close) list->items[i].kind->close(&list->items[i]);
+    free(list->items);
+    list->items = NULL;
+    list->n = list->capacity = 0;
+}
+
+/* ---------------------------------------------------------------- values ----------------------------------------- */
+
+#define MOST_RAW 64
+
+adept_status adept_controls_check(const adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
+                                  adept_error *err)
+{
+    adept_status status = ADEPT_OK;
+    char raw[MOST_RAW];
+
+    for (size_t i = 0; i < list->n && status == ADEPT_OK; i++)
+        if (list->items[i].kind == kind) status = kind->express(raw, sizeof raw, &list->items[i], value, err);
+    return status;
+}
+
+adept_status adept_controls_set(const adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
+                                adept_error *err)
+{
+    adept_status status = ADEPT_OK;
+
+    for (size_t i = 0; i < list->n && status == ADEPT_OK; i++) {
+        const adept_control *c = &list->items[i];
+        char raw[MOST_RAW];
+        if (c->kind != kind) continue;
+        if (value) status = kind->express(raw, sizeof raw, c, value, err);
+        if (status == ADEPT_OK) status = kind->set(c, value ? raw : c->was, err);
+    }
+    return status;
+}
+
+adept_status adept_control_in_range(const adept_control *control, double number, double low, double high, const char *unit,
+                                    adept_error *err)
+{
+    if (number >= low && number <= high) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_USAGE, "%s: %s is outside the range of %s, %s to %s", control->kind->key,
+                           adept_units_si(number, unit).s, control->name, adept_units_si(low, unit).s, adept_units_si(high, unit).s);
+}
+
+/* ---------------------------------------------------------------- files of /sys ---------------------------------- */
+
+/* One write() is one setting (Documentation/filesystems/sysfs.rst); no O_CREAT or O_TRUNC, it is there or it is not. */
+static int write_text(const char *path, const char *text)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC), why = 0;
+    char line[80];
+
+    if (file < 0) return errno;
+    int length = snprintf(line, sizeof line, "%s\n", text);
+    if (write(file, line, (size_t)length) != length) why = errno;
+    if (close(file) && why == 0) why = errno;
+    return why;
+}
+
+adept_status adept_control_write(const adept_control *control, const char *path, const char *as_shell, const char *text,
+                                 adept_error *err)
+{
+    int why = write_text(path, text);
+
+    if (why == 0) return ADEPT_OK;
+    if (why == EACCES || why == EPERM)
+        return adept_error_set(err, ADEPT_E_IO, "%s: %s may not be set: %s; run adept as root, or by hand: echo %s | sudo tee %s",
+                               control->kind->key, control->name, strerror(why), text, as_shell);
+    return adept_error_set(err, ADEPT_E_IO, "%s: %s cannot be set to %s: %s: %s", control->kind->key, control->name, text, path,
+                           strerror(why));
+}
