@@ -44,7 +44,7 @@ typedef struct adept_suffix {
 extern const adept_suffix adept_suffix_sizes[], adept_suffix_watts[];
 
 typedef struct adept_words {
-    const char **words; /* freed by adept_command_run() */
+    const char **words; /* and a NULL behind the last; freed by adept_command_run() */
     size_t n, capacity;
 } adept_words;
 

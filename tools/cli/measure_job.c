@@ -226,7 +226,7 @@ static adept_status begin_journal(adept_cli *cli, const adept_measure_job *job, 
     if (!*journal) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", o->journal, strerror(errno));
     adept_json_begin_object(&w, NULL);
     adept_json_put_members(&w, "host %s started %s", job->run.host, job->run.started);
-    adept_json_put_strings(&w, "command", o->words.words, o->words.n > 0 ? o->words.n - 1 : 0);
+    adept_json_put_strings(&w, "command", o->words.words, o->words.n);
     adept_json_end_object(&w);
     char *line = adept_json_finish(&w);
     if (line) fprintf(*journal, "%s\n", line);

@@ -136,11 +136,12 @@ static adept_status take_amount(adept_cli *cli, const char *option, const char *
 
 static bool append(adept_words *words, const char *word)
 {
-    const char **grown = adept_grow(words->words, &words->capacity, words->n + 1, sizeof *grown);
+    const char **grown = adept_grow(words->words, &words->capacity, words->n + 2, sizeof *grown);
 
     if (!grown) return false;
     words->words = grown;
     words->words[words->n++] = word;
+    words->words[words->n] = NULL;
     return true;
 }
 
