@@ -46,6 +46,10 @@ static adept_status check(adept_cli *cli, void *record)
     if (!o->job.aim_given) o->job.job.aim = (adept_aim)o->objective;
     o->job.job.ignore_memory = o->ignore_memory;
     if (o->vary.n == 0) return adept_cli_usage(cli, "--vary is missing: which numbers are swept?");
+    for (size_t i = 0; i < o->vary.n; i++)
+        if (o->vary.axes[i].level == ADEPT_SWEEP_MACHINE)
+            return adept_cli_usage(cli, "--vary: %s cannot be predicted; --drive measures it (adept sweep --drive --help)",
+                                   o->vary.axes[i].key);
     if (!o->where.gpu && (!varies(o, ADEPT_VARY_GPU) || o->one_at_a_time))
         return adept_run_options_need_gpu(cli, o->where.gpu);
     if (o->where.gpu && varies(o, ADEPT_VARY_GPU) && !o->one_at_a_time)
