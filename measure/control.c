@@ -106,10 +106,10 @@ adept_status adept_control_in_range(const adept_control *control, double number,
 
 /* ---------------------------------------------------------------- files of /sys ---------------------------------- */
 
-/* One write() is one setting (Documentation/filesystems/sysfs.rst); no O_CREAT or O_TRUNC, it is there or it is not. */
+/* One write() is one setting (Documentation/filesystems/sysfs.rst). O_TRUNC is for trees that stand in for /sys. */
 static int write_text(const char *path, const char *text)
 {
-    int file = open(path, O_WRONLY | O_CLOEXEC), why = 0;
+    int file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), why = 0;
     char line[80];
 
     if (file < 0) return errno;

@@ -105,7 +105,8 @@ adept_status adept_option_number(adept_cli *cli, const char *option, const char 
 /* ---- commands ---- */
 
 /** One row of the command table: a subcommand, defined in its own cmd_NAME.c. */
-typedef struct adept_command {
+typedef struct adept_command adept_command;
+struct adept_command {
     const char *name;    /* "predict" */
     const char *summary; /* one line for `adept --help` */
     const char *missing; /* why this build cannot run it; NULL: it can */
@@ -117,7 +118,10 @@ typedef struct adept_command {
     bool takes_program; /* arguments are a program and its own options: from the first on, no word is an option of adept's */
     /** Writes to stdout only what belongs to the result, and only on success. */
     adept_status (*run)(adept_cli *cli, void *options);
-} adept_command;
+    /** What the name stands for where one of `words` is given, with options of its own; NULL: nothing else */
+    const adept_command *variant;
+    const char *const *words; /* of a variant: "--drive", ..., NULL */
+};
 
 /**
  * Parse a command's arguments and run it. --help and --version are added to its options and answered on stdout. Every

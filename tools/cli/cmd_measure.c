@@ -115,7 +115,7 @@ const adept_command adept_command_measure = {
            "A sensor that is missing or dies is named, and its number is unknown, never 0. "
            "A command marks regions by lines \"SECONDS begin|end NAME\" behind the file that ADEPT_MARKS names; Python has adept.mark().",
     .size = sizeof(adept_measure_options),
-    .options = {.parts = {{&adept_measure_options_of, 0}}},
+    .options = {.parts = {{&adept_measure_options_of, 0}, {&adept_reading_options_of, 0}}},
     .arguments = {.takes = "a COMMAND", .most = ADEPT_ANY_NUMBER, .at = offsetof(adept_measure_options, words)},
     .takes_program = true,
     .run = measure,

@@ -6,6 +6,7 @@
 #include "report.h"
 #include "report_sweep.h"
 #include "step_options.h"
+#include "sweep_drive.h"
 #include "sweep_job.h"
 #include "sweep_rows.h"
 #include "load.h"
@@ -64,6 +65,13 @@ static adept_status check(adept_cli *cli, void *record)
     return varies(o, ADEPT_VARY_NODES) ? ADEPT_OK : adept_run_options_check(cli, &o->where);
 }
 
+/* Written in full they never get here. */
+static adept_status of_variant(adept_cli *cli, const char *option, char *text, void *field)
+{
+    (void)text, (void)field;
+    return adept_cli_usage(cli, "write %s in full", option);
+}
+
 static const adept_option_row rows[] = {
     {.group = 3, .help = "What varies:"},
     {"vary", "KEY=VALUES", 3,
@@ -87,6 +95,10 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_FILE, .at = AT(plot)},
     {"html", "FILE", 5, "Write answers, picture and front as one HTML file (needs gnuplot)", ADEPT_OPT_FILE,
      .at = AT(html)},
+    {.group = 6, .help = "What is measured instead:"},
+    {"drive", NULL, 6, "Set each value on this machine and measure a COMMAND: adept sweep --drive --help", ADEPT_OPT_PARSED,
+     .parse = of_variant},
+    {"restore", NULL, 6, "Put back what a killed --drive left", ADEPT_OPT_PARSED, .parse = of_variant},
     {0},
 };
 
@@ -338,7 +350,7 @@ static adept_status sweep(adept_cli *cli, void *options)
 const adept_command adept_command_sweep = {
     .name = "sweep",
     .summary = "predict a grid of points and find the best",
-    .usage = "MODEL|PROFILE --gpu NAME|FILE --vary KEY=VALUES...",
+    .usage = "MODEL|PROFILE --gpu NAME|FILE --vary KEY=VALUES...\n--drive --vary KEY=VALUES... -- COMMAND...\n--restore",
     .doc = "Predict a step at every point of a grid, and say which points are best: least time, least energy, least "
            "product of both, the front between them and its knee. Every point has the numbers that adept predict gives."
            "\vExamples:\n"
@@ -358,4 +370,5 @@ const adept_command adept_command_sweep = {
                           {&adept_set_options_of, AT(set)}}},
     .arguments = {"a MODEL or PROFILE", "one MODEL or PROFILE", 1, AT(model)},
     .run = sweep,
+    .variant = &adept_sweep_drive,
 };

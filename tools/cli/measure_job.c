@@ -20,7 +20,7 @@
 typedef struct live {
     adept_recording *recording;
     adept_measure_job *job;
-    const adept_child *child;
+    adept_child child;
     adept_progress progress;
     double begin_s, last_s;
     double *energies_j; /* when the line was written last, a number for each sensor */
@@ -160,8 +160,8 @@ static void tick(void *record)
 {
     live *l = record;
 
-    if (l->child->signal && !l->job->signal) {
-        l->job->signal = l->child->signal;
+    if (l->child.signal && !l->job->signal) {
+        l->job->signal = l->child.signal;
         if (l->job->on_signal) l->job->on_signal(l->job->data);
     }
     if (l->progress.shown) say(l);
@@ -171,21 +171,20 @@ static adept_status run_command(adept_cli *cli, adept_measure_job *job, live *l)
 {
     const adept_measure_options *o = job->options;
     const double tick_s = 0.5;
-    adept_child child = {0};
+    adept_child *child = &l->child;
 
     l->job = job;
-    l->child = &child;
-    for (int64_t n = 0; n < o->repeat && !child.exit_status && !job->signal; n++) {
-        adept_status status = adept_child_start(&child, o->words.words, &cli->err);
-        cli->exit_code = child.exit_status;
+    for (int64_t n = 0; n < o->repeat && !child->exit_status && !job->signal; n++) {
+        adept_status status = adept_child_start(child, o->words.words, &cli->err);
+        cli->exit_code = child->exit_status;
         if (status != ADEPT_OK) return status;
-        size_t region = o->repeat > 1 ? adept_recording_add_region(job->recording, ADEPT_REPEAT_REGION, child.begin_s, NAN) : SIZE_MAX;
-        adept_child_wait(&child, tick_s, tick, l);
-        adept_recording_leave_at(job->recording, region, child.end_s);
-        if (n == 0) job->run.begin_s = child.begin_s;
-        job->run.end_s = child.end_s;
+        size_t region = o->repeat > 1 ? adept_recording_add_region(job->recording, ADEPT_REPEAT_REGION, child->begin_s, NAN) : SIZE_MAX;
+        adept_child_wait(child, tick_s, tick, l);
+        adept_recording_leave_at(job->recording, region, child->end_s);
+        if (n == 0) job->run.begin_s = child->begin_s;
+        job->run.end_s = child->end_s;
     }
-    job->run.exit_status = cli->exit_code = child.exit_status;
+    job->run.exit_status = cli->exit_code = child->exit_status;
     return ADEPT_OK;
 }
 

@@ -33,6 +33,8 @@ typedef struct adept_measure_options {
 } adept_measure_options;
 
 extern const adept_options adept_measure_options_of;
+/** Those of them that say how sensors are read. */
+extern const adept_options adept_reading_options_of;
 
 /** Of the machine and of the network, ends with NULL. @return how many there are */
 size_t adept_measure_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS]);
@@ -63,6 +65,8 @@ adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job);
 adept_status adept_measure_make(adept_cli *cli, adept_measure_job *job);
 void adept_measure_job_free(adept_measure_job *job);
 
+/** What is missing. */
+void adept_report_missing(FILE *out, const adept_recording *recording);
 /** What there is to be read, and what is missing, for --list. */
 adept_status adept_report_sensors(adept_cli *cli, FILE *out, const adept_recording *recording);
 adept_status adept_report_measured(adept_cli *cli, FILE *out, const adept_measure_job *job);

@@ -11,7 +11,6 @@ static void init(void *record)
 {
     adept_measure_options *o = record;
 
-    o->period_s = ADEPT_PERIOD_S;
     o->repeat = 1;
 }
 
@@ -63,15 +62,11 @@ static adept_status check(adept_cli *cli, void *record)
     adept_status status = check_source(cli, o);
 
     if (status != ADEPT_OK) return status;
-    if (o->period_s < ADEPT_SHORTEST_PERIOD_S)
-        return adept_cli_usage(cli, "--period: at least %g us is needed", 1e6 * ADEPT_SHORTEST_PERIOD_S);
     if (o->ea2p && !o->csv) return adept_cli_usage(cli, "--format ea2p is of a CSV file: --csv FILE");
     if (o->skip > 0 && !o->steps) return adept_cli_usage(cli, "--skip-steps needs --steps-from-marks");
     if (o->row.n > 0 && !o->steps && !o->ea2p) return adept_cli_usage(cli, "--row needs --steps-from-marks, or --format ea2p");
     for (size_t i = 0; i < o->row.n; i++)
         if (!strchr(o->row.words[i], '=')) return adept_cli_usage(cli, "--row: '%s' is not KEY=VALUE", o->row.words[i]);
-    adept_error why = {0};
-    if (adept_dram_options_check(&o->dram, &why) != ADEPT_OK) return adept_cli_usage(cli, "--dram-dimms: %s", why.message);
     return o->plot ? adept_gnuplot_check("--plot", &cli->err) : ADEPT_OK;
 }
 
@@ -103,19 +98,6 @@ static const adept_option_row rows[] = {
     {"idle-fit", "FILE", 1, "Measure the idle machine for 1, 2, 4, 8 and 16 s (or as long as --duration), and write what it draws to FILE",
      ADEPT_OPT_FILE, .at = AT(idle_fit)},
     {"list", NULL, 1, "List the sensors of this machine, and what is missing", ADEPT_OPT_FLAG, .at = AT(list)},
-    {.group = 2, .help = "How:"},
-    {"period", "TIME", 2, "Between two readings: \"100ms\" is the default", ADEPT_OPT_AMOUNT, .at = AT(period_s), .units = times},
-    {"devices", "LIST", 2, "Only these: components (cpu, gpu), kinds (nvml) or sensors (gpu-0)", ADEPT_OPT_LIST, .at = AT(devices)},
-    {"meter", "METER", 2, "A meter besides: \"URL POINTER UNIT [NAME] [COMPONENT]\", where POINTER says which number of the JSON; "
-     "or \"redfish+https://HOST\"", ADEPT_OPT_PARSED, .parse = parse_meter},
-    {"idle", "FILE", 2, "Also say what was used above idle, by --idle-fit's FILE", ADEPT_OPT_FILE, .at = AT(idle)},
-    {"dram-dimms", "LIST", 2, "The memory modules, \"8x64GB DDR4\", where DRAM is estimated and SMBIOS cannot be read", ADEPT_OPT_FILE,
-     .at = AT(dram.dimms)},
-    {"dram-tiers", "NAME", 2, "Which table of memory use: thesis (default) or ea2p", ADEPT_OPT_CHOICE, .at = AT(dram_tiers), .names = tiers_name},
-    {"dram-usage", "NAME", 2, "Memory in use of the system (default) or of the process", ADEPT_OPT_CHOICE, .at = AT(dram_usage), .names = usage_name},
-    {"dram-all-slots", NULL, 2, "Empty slots draw as well, as EA2P has it", ADEPT_OPT_FLAG, .at = AT(dram.all_slots)},
-    {"dram-factor", "F", 2, "What a DDR5 module draws of what the table says (default 1)", ADEPT_OPT_ABOVE_0, .at = AT(dram.ddr5_factor)},
-    {"sysroot", "DIR", 2, "Read /sys and /proc below this directory", ADEPT_OPT_FILE, .at = AT(sysroot)},
     {.group = 3, .help = "What is written:"},
     {"output", "FILE", 3, "Write the report to FILE; \"-\" is standard output. Without it, text goes to standard error, JSON to standard output",
      ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
@@ -134,3 +116,40 @@ static const adept_option_row rows[] = {
 };
 
 const adept_options adept_measure_options_of = {.rows = rows, .init = init, .check = check};
+
+/* ---------------------------------------------------------------- how sensors are read ---------------------------- */
+
+static void init_reading(void *record)
+{
+    ((adept_measure_options *)record)->period_s = ADEPT_PERIOD_S;
+}
+
+static adept_status check_reading(adept_cli *cli, void *record)
+{
+    const adept_measure_options *o = record;
+    adept_error why = {0};
+
+    if (o->period_s < ADEPT_SHORTEST_PERIOD_S)
+        return adept_cli_usage(cli, "--period: at least %g us is needed", 1e6 * ADEPT_SHORTEST_PERIOD_S);
+    if (adept_dram_options_check(&o->dram, &why) != ADEPT_OK) return adept_cli_usage(cli, "--dram-dimms: %s", why.message);
+    return ADEPT_OK;
+}
+
+static const adept_option_row reading_rows[] = {
+    {.group = 2, .help = "How:"},
+    {"period", "TIME", 2, "Between two readings: \"100ms\" is the default", ADEPT_OPT_AMOUNT, .at = AT(period_s), .units = times},
+    {"devices", "LIST", 2, "Only these: components (cpu, gpu), kinds (nvml) or sensors (gpu-0)", ADEPT_OPT_LIST, .at = AT(devices)},
+    {"meter", "METER", 2, "A meter besides: \"URL POINTER UNIT [NAME] [COMPONENT]\", where POINTER says which number of the JSON; "
+     "or \"redfish+https://HOST\"", ADEPT_OPT_PARSED, .parse = parse_meter},
+    {"idle", "FILE", 2, "Also say what was used above idle, by --idle-fit's FILE", ADEPT_OPT_FILE, .at = AT(idle)},
+    {"dram-dimms", "LIST", 2, "The memory modules, \"8x64GB DDR4\", where DRAM is estimated and SMBIOS cannot be read", ADEPT_OPT_FILE,
+     .at = AT(dram.dimms)},
+    {"dram-tiers", "NAME", 2, "Which table of memory use: thesis (default) or ea2p", ADEPT_OPT_CHOICE, .at = AT(dram_tiers), .names = tiers_name},
+    {"dram-usage", "NAME", 2, "Memory in use of the system (default) or of the process", ADEPT_OPT_CHOICE, .at = AT(dram_usage), .names = usage_name},
+    {"dram-all-slots", NULL, 2, "Empty slots draw as well, as EA2P has it", ADEPT_OPT_FLAG, .at = AT(dram.all_slots)},
+    {"dram-factor", "F", 2, "What a DDR5 module draws of what the table says (default 1)", ADEPT_OPT_ABOVE_0, .at = AT(dram.ddr5_factor)},
+    {"sysroot", "DIR", 2, "Read /sys and /proc below this directory", ADEPT_OPT_FILE, .at = AT(sysroot)},
+    {0},
+};
+
+const adept_options adept_reading_options_of = {.rows = reading_rows, .init = init_reading, .check = check_reading};

@@ -451,8 +451,18 @@ static adept_status parse(parser *p)
     return adept_cli_usage(p->cli, "%s needs %s; see adept %s --help", p->command->name, a->needs, p->command->name);
 }
 
+/* Is one of its words among the options? */
+static bool is_asked_for(const adept_command *variant, char *const *argv)
+{
+    for (; *argv && strcmp(*argv, "--") != 0; argv++)
+        for (size_t i = 0; variant->words[i]; i++)
+            if (strcmp(*argv, variant->words[i]) == 0) return true;
+    return false;
+}
+
 adept_status adept_command_run(const adept_command *command, adept_cli *cli, int argc, char **argv)
 {
+    if (command->variant && is_asked_for(command->variant, argv)) command = command->variant;
     parser p = {.cli = cli, .command = command, .next = argv + 1};
 
     (void)argc; /* argv ends with a NULL */
