@@ -23,37 +23,10 @@ static void close_board(adept_control *control)
     free(b);
 }
 
-/* ---------------------------------------------------------------- functions that a library may lack -------------- */
+/* ---------------------------------------------------------------- answers ---------------------------------------- */
 
-static int ask_number(const board *b, const char *function, unsigned *value)
-{
-    int (*get)(void *, unsigned *) = (int (*)(void *, unsigned *))adept_nvml_find(b->library, function);
-    return get ? get(b->device, value) : NVML_FUNCTION_NOT_FOUND;
-}
-
-static int ask_pair(const board *b, const char *function, unsigned *first, unsigned *second)
-{
-    int (*get)(void *, unsigned *, unsigned *) = (int (*)(void *, unsigned *, unsigned *))adept_nvml_find(b->library, function);
-    return get ? get(b->device, first, second) : NVML_FUNCTION_NOT_FOUND;
-}
-
-static int set_one(const board *b, const char *function, unsigned value)
-{
-    int (*set)(void *, unsigned) = (int (*)(void *, unsigned))adept_nvml_find(b->library, function);
-    return set ? set(b->device, value) : NVML_FUNCTION_NOT_FOUND;
-}
-
-static int set_both(const board *b, const char *function, unsigned low, unsigned high)
-{
-    int (*set)(void *, unsigned, unsigned) = (int (*)(void *, unsigned, unsigned))adept_nvml_find(b->library, function);
-    return set ? set(b->device, low, high) : NVML_FUNCTION_NOT_FOUND;
-}
-
-static int set_none(const board *b, const char *function)
-{
-    int (*set)(void *) = (int (*)(void *))adept_nvml_find(b->library, function);
-    return set ? set(b->device) : NVML_FUNCTION_NOT_FOUND;
-}
+/* Call a function of the board's library, which may lack it. */
+#define CALL(b, function, arguments) ((b)->library->function ? (b)->library->function arguments : NVML_FUNCTION_NOT_FOUND)
 
 static adept_status refused(const adept_control *control, int status, const char *what, adept_error *err)
 {
@@ -79,7 +52,6 @@ static adept_status judge(const adept_control *control, int status, const char *
 static adept_status add_board(adept_controls *list, const adept_control_kind *kind, const board *found,
                               int (*ask)(const board *, char *was, size_t size), adept_error *err)
 {
-    int (*uuid)(void *, char *, unsigned) = (int (*)(void *, char *, unsigned))adept_nvml_find(found->library, "nvmlDeviceGetUUID");
     board *b = malloc(sizeof *b);
     adept_control *control = b ? adept_controls_add(list, kind, "gpu-%u", found->index) : NULL;
 
@@ -90,7 +62,7 @@ static adept_status add_board(adept_controls *list, const adept_control_kind *ki
     *b = *found;
     b->library->users++;
     control->state = b;
-    int status = uuid ? uuid(b->device, control->id, sizeof control->id) : NVML_FUNCTION_NOT_FOUND;
+    int status = CALL(b, uuid, (b->device, control->id, sizeof control->id));
     if (status == NVML_SUCCESS) status = ask(b, control->was, sizeof control->was);
     return status == NVML_SUCCESS ? ADEPT_OK : refused(control, status, "has no such setting", err);
 }
@@ -103,6 +75,7 @@ static adept_status find_boards(adept_controls *list, const adept_control_kind *
     unsigned n = 0;
     adept_nvml *library = adept_nvml_open(why, sizeof why, &help);
 
+    if (!library && !*why) return adept_no_memory(err, kind->key);
     if (!library) return adept_error_set(err, ADEPT_E_IO, "%s: no NVIDIA GPU can be set: %s%s%s", kind->key, why, *help ? "; " : "", help);
     int counted = library->count(&n);
     adept_status status = counted == NVML_SUCCESS && n > 0 ? ADEPT_OK
@@ -128,7 +101,7 @@ static adept_status find_boards(adept_controls *list, const adept_control_kind *
 static int ask_limit(const board *b, char *was, size_t size)
 {
     unsigned mw = 0;
-    int status = ask_number(b, "nvmlDeviceGetPowerManagementLimit", &mw);
+    int status = CALL(b, limit_mw, (b->device, &mw));
 
     snprintf(was, size, "%u", mw);
     return status;
@@ -141,8 +114,9 @@ static adept_status find_limits(adept_controls *list, adept_error *err)
 
 static adept_status express_limit(char *raw, size_t size, const adept_control *control, const adept_setting *value, adept_error *err)
 {
+    const board *b = control->state;
     unsigned low_mw = 0, high_mw = 0;
-    int status = ask_pair(control->state, "nvmlDeviceGetPowerManagementLimitConstraints", &low_mw, &high_mw);
+    int status = CALL(b, limits_mw, (b->device, &low_mw, &high_mw));
 
     if (status != NVML_SUCCESS) return refused(control, status, "does not say its range", err);
     snprintf(raw, size, "%.0f", 1e3 * value->number);
@@ -151,11 +125,12 @@ static adept_status express_limit(char *raw, size_t size, const adept_control *c
 
 static adept_status set_limit(const adept_control *control, const char *raw, adept_error *err)
 {
+    const board *b = control->state;
     char option[64];
     unsigned mw = (unsigned)strtoul(raw, NULL, 10);
 
     snprintf(option, sizeof option, "-pl %g", 1e-3 * mw);
-    return judge(control, set_one(control->state, "nvmlDeviceSetPowerManagementLimit", mw), option, err);
+    return judge(control, CALL(b, set_limit, (b->device, mw)), option, err);
 }
 
 const adept_control_kind adept_control_power_limit = {
@@ -182,25 +157,20 @@ static int ask_nothing(const board *b, char *was, size_t size)
 
 static int list_memory_clocks(const board *b, unsigned *n, unsigned *mhz)
 {
-    int (*get)(void *, unsigned *, unsigned *) =
-        (int (*)(void *, unsigned *, unsigned *))adept_nvml_find(b->library, "nvmlDeviceGetSupportedMemoryClocks");
     *n = MOST_CLOCKS;
-    return get ? get(b->device, n, mhz) : NVML_FUNCTION_NOT_FOUND;
+    return CALL(b, memory_clocks_mhz, (b->device, n, mhz));
 }
 
 /* Those at the highest memory clock. */
 static int list_core_clocks(const board *b, unsigned *n, unsigned *mhz)
 {
-    int (*get)(void *, unsigned, unsigned *, unsigned *) =
-        (int (*)(void *, unsigned, unsigned *, unsigned *))adept_nvml_find(b->library, "nvmlDeviceGetSupportedGraphicsClocks");
     int status = list_memory_clocks(b, n, mhz);
     unsigned memory_mhz = 0;
 
     for (unsigned i = 0; status == NVML_SUCCESS && i < *n; i++)
         if (mhz[i] > memory_mhz) memory_mhz = mhz[i];
     *n = MOST_CLOCKS;
-    if (status != NVML_SUCCESS) return status;
-    return get ? get(b->device, memory_mhz, n, mhz) : NVML_FUNCTION_NOT_FOUND;
+    return status == NVML_SUCCESS ? CALL(b, core_clocks_mhz, (b->device, memory_mhz, n, mhz)) : status;
 }
 
 /* The driver takes the step next to the clock. */
@@ -212,7 +182,7 @@ static adept_status express_clock(char *raw, size_t size, const adept_control *c
     int status = list(control->state, &n, mhz);
 
     if (status != NVML_SUCCESS) return refused(control, status, "does not list its clocks", err);
-    for (unsigned i = 0; i < n && i < MOST_CLOCKS; i++) {
+    for (unsigned i = 0; i < n; i++) {
         low_hz = fmin(low_hz, 1e6 * mhz[i]);
         high_hz = fmax(high_hz, 1e6 * mhz[i]);
     }
@@ -220,18 +190,21 @@ static adept_status express_clock(char *raw, size_t size, const adept_control *c
     return adept_control_in_range(control, value->number, low_hz, high_hz, "Hz", err);
 }
 
-/* @param flag  of nvidia-smi: "lgc" locks, "rgc" unlocks; "lmc", "rmc" */
-static adept_status set_clock(const adept_control *control, const char *raw, const char *lock, const char *unlock, const char *flag, adept_error *err)
+static unsigned mhz_of(const char *raw)
 {
-    char option[64];
-    unsigned mhz = (unsigned)strtoul(raw, NULL, 10);
+    return (unsigned)strtoul(raw, NULL, 10);
+}
 
-    if (*raw) {
-        snprintf(option, sizeof option, "-l%s %u,%u", flag, mhz, mhz);
-        return judge(control, set_both(control->state, lock, mhz, mhz), option, err);
-    }
-    snprintf(option, sizeof option, "-r%s", flag);
-    return judge(control, set_none(control->state, unlock), option, err);
+/* @param option  of nvidia-smi: "gc" of -lgc, which locks, and of -rgc */
+static adept_status judge_clock(const adept_control *control, int status, const char *raw, const char *option, adept_error *err)
+{
+    char text[64];
+
+    if (*raw)
+        snprintf(text, sizeof text, "-l%s %u", option, mhz_of(raw));
+    else
+        snprintf(text, sizeof text, "-r%s", option);
+    return judge(control, status, text, err);
 }
 
 static adept_status find_core(adept_controls *list, adept_error *err)
@@ -246,7 +219,10 @@ static adept_status express_core(char *raw, size_t size, const adept_control *co
 
 static adept_status set_core(const adept_control *control, const char *raw, adept_error *err)
 {
-    return set_clock(control, raw, "nvmlDeviceSetGpuLockedClocks", "nvmlDeviceResetGpuLockedClocks", "gc", err);
+    const board *b = control->state;
+    int status = *raw ? CALL(b, lock_core, (b->device, mhz_of(raw), mhz_of(raw))) : CALL(b, unlock_core, (b->device));
+
+    return judge_clock(control, status, raw, "gc", err);
 }
 
 const adept_control_kind adept_control_clock = {
@@ -270,7 +246,10 @@ static adept_status express_memory(char *raw, size_t size, const adept_control *
 
 static adept_status set_memory(const adept_control *control, const char *raw, adept_error *err)
 {
-    return set_clock(control, raw, "nvmlDeviceSetMemoryLockedClocks", "nvmlDeviceResetMemoryLockedClocks", "mc", err);
+    const board *b = control->state;
+    int status = *raw ? CALL(b, lock_memory, (b->device, mhz_of(raw), mhz_of(raw))) : CALL(b, unlock_memory, (b->device));
+
+    return judge_clock(control, status, raw, "mc", err);
 }
 
 const adept_control_kind adept_control_memory_clock = {

@@ -7,7 +7,8 @@
 const char *adept_nvml_text(const adept_nvml *library, int status)
 {
     const char *text = library->error_text ? library->error_text(status) : NULL;
-    return text ? text : "no text for this status";
+    if (text) return text;
+    return status == NVML_FUNCTION_NOT_FOUND ? "a function is missing in this library" : "unknown error";
 }
 
 const char *adept_nvml_help(int status)
@@ -24,11 +25,6 @@ const char *adept_nvml_help(int status)
     }
 }
 
-adept_nvml_function adept_nvml_find(const adept_nvml *library, const char *name)
-{
-    return (adept_nvml_function)dlsym(library->file, name);
-}
-
 adept_nvml *adept_nvml_open(char *why, size_t why_size, const char **help)
 {
     /* "secure_": a program that was given privileges (setcap, for RAPL) must load no library of the caller's. */
@@ -36,10 +32,8 @@ adept_nvml *adept_nvml_open(char *why, size_t why_size, const char **help)
     adept_nvml *l = calloc(1, sizeof *l);
 
     *help = "";
-    if (!l) {
-        snprintf(why, why_size, "out of memory");
-        return NULL;
-    }
+    why[0] = '\0';
+    if (!l) return NULL;
     l->users = 1;
     l->file = dlopen(name && name[0] ? name : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!l->file) {
@@ -49,12 +43,11 @@ adept_nvml *adept_nvml_open(char *why, size_t why_size, const char **help)
         free(l);
         return NULL;
     }
-    int (*init)(void) = (int (*)(void))adept_nvml_find(l, "nvmlInit_v2");
-    l->shutdown = (int (*)(void))adept_nvml_find(l, "nvmlShutdown");
-    l->count = (int (*)(unsigned *))adept_nvml_find(l, "nvmlDeviceGetCount_v2");
-    l->handle = (int (*)(unsigned, void **))adept_nvml_find(l, "nvmlDeviceGetHandleByIndex_v2");
-    l->error_text = (const char *(*)(int))adept_nvml_find(l, "nvmlErrorString");
-    int status = init && l->shutdown && l->count && l->handle ? init() : NVML_FUNCTION_NOT_FOUND;
+    l->error_text = (const char *(*)(int))dlsym(l->file, "nvmlErrorString");
+#define X(field, symbol, arguments) l->field = (int(*) arguments)dlsym(l->file, symbol);
+    ADEPT_NVML_LIST(X)
+#undef X
+    int status = l->init && l->shutdown && l->count && l->handle ? l->init() : NVML_FUNCTION_NOT_FOUND;
     if (status == NVML_SUCCESS) return l;
     snprintf(why, why_size, "NVML does not start: %s (status %d)", adept_nvml_text(l, status), status);
     *help = adept_nvml_help(status);
