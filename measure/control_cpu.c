@@ -143,7 +143,7 @@ static void take_zone(adept_sensor_search *search, const char *entry, void *cont
 
     if (strchr(strchr(entry, ':') + 1, ':')) return; /* a part of a package */
     if (!adept_sysfs_text(package, sizeof package, search, entry, "name") || strncmp(package, "package", strlen("package")) != 0) return;
-    snprintf(name, sizeof name, "cpu-%s", strchr(entry, ':') + 1);
+    snprintf(name, sizeof name, "cpu%s", package + strlen("package")); /* as the sensor of the package is called */
     add_file(search, context, &adept_control_cpu_power_limit, entry, LIMIT, name);
 }
 
