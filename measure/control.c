@@ -81,17 +81,18 @@ adept_status adept_controls_check(const adept_controls *list, const adept_contro
     return status;
 }
 
-adept_status adept_controls_set(const adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
+adept_status adept_controls_set(adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
                                 adept_error *err)
 {
     adept_status status = ADEPT_OK;
 
     for (size_t i = 0; i < list->n && status == ADEPT_OK; i++) {
-        const adept_control *c = &list->items[i];
+        adept_control *c = &list->items[i];
         char raw[MOST_RAW];
-        if (c->kind != kind) continue;
+        if (c->kind != kind || (!value && !c->is_set)) continue;
         if (value) status = kind->express(raw, sizeof raw, c, value, err);
         if (status == ADEPT_OK) status = kind->set(c, value ? raw : c->was, err);
+        if (status == ADEPT_OK) c->is_set = value != NULL;
     }
     return status;
 }

@@ -87,13 +87,14 @@ adept_status adept_restore_write(const adept_restore *r, const adept_controls *l
     return status;
 }
 
-/* Set every control to what it `was`, the last one first. What fails stops nothing else. */
+/* Set what is not as it was, the last one first. What fails stops nothing else. */
 static adept_status put_back(const adept_controls *list, adept_error *err)
 {
     adept_status first = ADEPT_OK;
 
     for (size_t i = list->n; i-- > 0;) {
         const adept_control *c = &list->items[i];
+        if (!c->is_set) continue;
         adept_status status = c->kind->set(c, c->was, first == ADEPT_OK ? err : NULL);
         if (first == ADEPT_OK) first = status;
     }

@@ -36,6 +36,7 @@ struct adept_control {
     char name[32]; /* "gpu-0" */
     char id[96];   /* the same after a restart, where a name may not be: a GPU's UUID */
     char was[64];  /* what it was set to when it was found, as set() takes it */
+    bool is_set;   /* it may not be as it was */
 };
 
 /** Set the first three; the rest is zero. */
@@ -60,7 +61,7 @@ void adept_controls_close(adept_controls *list);
 adept_status adept_controls_check(const adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
                                   adept_error *err);
 /** Set them. @param value  NULL: to what they were set to before */
-adept_status adept_controls_set(const adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
+adept_status adept_controls_set(adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
                                 adept_error *err);
 
 /* ---- the file that says what to put back ---- */
@@ -85,7 +86,7 @@ adept_status adept_restore_open(adept_restore *restore, const char *path, adept_
 adept_status adept_restore_leftovers(const adept_restore *restore, const char *sysroot, size_t *n, adept_error *err);
 /** List these, and let it reach the disk. To be called before anything is set. @return ADEPT_E_IO, ADEPT_E_NOMEM */
 adept_status adept_restore_write(const adept_restore *restore, const adept_controls *list, adept_error *err);
-/** Put all of the list back, and remove the file where that worked. @return the first failure */
+/** Put back what was set of the list, and remove the file where that worked. @return the first failure */
 adept_status adept_restore_all(const adept_restore *restore, const adept_controls *list, adept_error *err);
 void adept_restore_close(adept_restore *restore);
 
