@@ -125,6 +125,23 @@ assert b['measured']['kind'] == 'measured' and len(b['measured']['regions']) >= 
 assert d['answers']['least_edp']['index'] == 1 and d['answers']['least_edp']['power_limit_w'] == 150
 assert [p['index'] for p in d['answers']['pareto']['points']] == [1]"
 
+# ---- rows for calibrate, one as soon as its point is measured
+drive --vary power_limit_w=250,150 --vary clock=1.2GHz --one-at-a-time --steps-from-marks "$work/rows.csv" --skip-steps 1 --row model=mlp,batch_size=8 \
+    -- "$python" "$work/steps"
+ends 0 'of rows'
+cp "$work/rows.csv" "$work/out"
+check 'rows' "
+rows = list(csv.DictReader(io.StringIO(text)))
+assert [(r['model'], r['batch_size'], r['power_limit_w'], r['clock_hz']) for r in rows] == [
+    ('mlp', '8', '250', ''), ('mlp', '8', '150', ''), ('mlp', '8', '', '1200000000')], rows
+assert 0.1 < float(rows[0]['step_time_s']) < 0.15 and 0.05 < float(rows[1]['step_time_s']) < 0.1
+assert rows[0]['power_scope'] == 'gpu' and abs(float(rows[0]['avg_power_w']) - 200) < 20 and 'mean of 3 steps' in rows[0]['source'], rows"
+[ "$(cat "$boards/core-0")" = free ] || fail 'the clock is still locked'
+drive --vary power_limit_w=150,250 --steps-from-marks "$work/rows.csv" -- true
+ends 3 'of a command that marks no step'
+says 'no region "step" was marked'
+is "$limit" 240000 'after a command that marks no step'
+
 if command -v gnuplot >/dev/null; then
     drive --vary power_limit_w=150,200,250 --plot "$work/a.svg" -- sh "$work/command" "$governor"
     ends 0 'of a picture'
@@ -227,4 +244,8 @@ for how in --restore --drive; do
 done
 expect_ok sweep --restore
 shows '^0 settings'
+
+expect_ok sweep --drive --help
+shows '^Usage: adept sweep .*--drive'
+! awk 'length > 79' "$work/out" | grep -q . || fail 'its help is wider than 79 columns'
 finish

@@ -110,7 +110,7 @@ static void refuses(const adept_controls *list, const adept_control_kind *kind, 
     assert_string_equal(err.message, message);
 }
 
-static void sets(const adept_controls *list, const adept_control_kind *kind, adept_setting value)
+static void sets(adept_controls *list, const adept_control_kind *kind, adept_setting value)
 {
     adept_error err = {0};
 

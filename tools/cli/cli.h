@@ -48,9 +48,6 @@ typedef struct adept_words {
     size_t n, capacity;
 } adept_words;
 
-/** Put a NULL behind the words, which counts as one. @return false when memory is out */
-bool adept_words_end(adept_words *words);
-
 /** Reads the value of an option; `field` is where its row says. May cut the text to pieces. */
 typedef adept_status (*adept_option_parser)(adept_cli *cli, const char *option, char *text, void *field);
 

@@ -1,5 +1,6 @@
 /** @file drive_points.c  Setting values, measuring, putting back. */
 #include "adept_json_writer.h"
+#include "measure_rows.h"
 #include "progress.h"
 #include "sweep_drive.h"
 #include <inttypes.h>
@@ -95,7 +96,7 @@ static adept_status take_component(adept_driven *p, const adept_measure_job *job
                                    adept_error *err)
 {
     adept_region_statistics steps;
-    adept_status status = adept_measured_region(&steps, job->recording, ADEPT_STEP_REGION, c, err);
+    adept_status status = adept_measured_region(&steps, job->recording, ADEPT_STEP_REGION, (size_t)job->options->skip, c, err);
 
     if (status != ADEPT_OK) return status;
     *of_run = adept_measured_energy(job->recording, c, job->run.begin_s, job->run.end_s).energy_j;
@@ -121,14 +122,37 @@ static adept_status take_run(adept_driven *p, const adept_measure_job *job, adep
     return status == ADEPT_OK && !p->measured ? adept_no_memory(err, "a measurement") : status;
 }
 
-static adept_status measure_point(adept_cli *cli, adept_drive *d, adept_driven *p)
+/* A row for calibrate: at once, so that no kill loses it. */
+static adept_status put_steps(adept_cli *cli, const adept_drive *d, uint64_t index)
 {
+    const adept_measure_options *o = &d->options->measure;
+    char words[ADEPT_SWEEP_MAX_AXES][160], value[64];
+    const char *list[ADEPT_SWEEP_MAX_AXES];
+    size_t at[ADEPT_SWEEP_MAX_AXES];
+    const adept_words set = {.words = list, .n = d->sweep.n_axes};
+
+    adept_sweep_at(at, &d->sweep, index);
+    for (size_t i = 0; i < set.n; i++) {
+        value[0] = '\0';
+        if (at[i] != ADEPT_SWEEP_UNVARIED) adept_sweep_print_value(value, sizeof value, &d->sweep.axes[i], at[i]);
+        snprintf(words[i], sizeof words[i], "%s=%s", d->sweep.axes[i].key, value);
+        list[i] = words[i];
+    }
+    return adept_measure_append_steps(cli, o->steps, d->job.recording, d->job.run.host, &o->row, &set, (size_t)o->skip);
+}
+
+static adept_status measure_point(adept_cli *cli, adept_drive *d, uint64_t index)
+{
+    adept_driven *p = &d->points[index];
+
     adept_measure_job_free(&d->job);
     d->job = (adept_measure_job){.options = &d->options->measure, .on_signal = put_back_at_once, .data = d};
     adept_status status = adept_measure_make(cli, &d->job);
     if (status != ADEPT_OK) return status;
     cli->exit_code = 0; /* the command's: the point has it */
-    return take_run(p, &d->job, &cli->err);
+    status = take_run(p, &d->job, &cli->err);
+    if (status != ADEPT_OK || !d->options->measure.steps || p->exit_status != 0 || d->interrupted) return status;
+    return put_steps(cli, d, index);
 }
 
 static adept_status interrupted(adept_cli *cli, adept_drive *d)
@@ -145,7 +169,7 @@ static adept_status run_points(adept_cli *cli, adept_drive *d)
     for (uint64_t i = 0; i < d->size && status == ADEPT_OK; i++) {
         if (adept_interrupt_requested) return interrupted(cli, d);
         status = set_point(d, i, &cli->err);
-        if (status == ADEPT_OK) status = measure_point(cli, d, &d->points[i]);
+        if (status == ADEPT_OK) status = measure_point(cli, d, i);
         if (d->interrupted) return interrupted(cli, d);
         if (status != ADEPT_OK) return status;
         failed += d->points[i].exit_status != 0;

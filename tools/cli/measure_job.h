@@ -35,6 +35,8 @@ typedef struct adept_measure_options {
 extern const adept_options adept_measure_options_of;
 /** Those of them that say how sensors are read. */
 extern const adept_options adept_reading_options_of;
+/** And those that say which rows are made of steps. */
+extern const adept_options adept_steps_options_of;
 
 /** Of the machine and of the network, ends with NULL. @return how many there are */
 size_t adept_measure_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS]);

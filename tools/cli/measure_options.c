@@ -63,10 +63,6 @@ static adept_status check(adept_cli *cli, void *record)
 
     if (status != ADEPT_OK) return status;
     if (o->ea2p && !o->csv) return adept_cli_usage(cli, "--format ea2p is of a CSV file: --csv FILE");
-    if (o->skip > 0 && !o->steps) return adept_cli_usage(cli, "--skip-steps needs --steps-from-marks");
-    if (o->row.n > 0 && !o->steps && !o->ea2p) return adept_cli_usage(cli, "--row needs --steps-from-marks, or --format ea2p");
-    for (size_t i = 0; i < o->row.n; i++)
-        if (!strchr(o->row.words[i], '=')) return adept_cli_usage(cli, "--row: '%s' is not KEY=VALUE", o->row.words[i]);
     return o->plot ? adept_gnuplot_check("--plot", &cli->err) : ADEPT_OK;
 }
 
@@ -105,11 +101,6 @@ static const adept_option_row rows[] = {
     {"raw", NULL, 3, "JSON holds every sample", ADEPT_OPT_FLAG, .at = AT(raw)},
     {"csv", "FILE", 3, "Append a row for each sensor and run to FILE", ADEPT_OPT_FILE, .at = AT(csv)},
     {"format", "NAME", 3, "Of --csv: adept (default) or ea2p, whose columns are EA2P's", ADEPT_OPT_CHOICE, .at = AT(ea2p), .names = format_name},
-    {"steps-from-marks", "FILE", 3, "Append what a \"step\" took, as COMMAND marked it, to measurements for adept calibrate", ADEPT_OPT_FILE,
-     .at = AT(steps)},
-    {"skip-steps", "N", 3, "The first N steps warm up and do not count", ADEPT_OPT_COUNT, .at = AT(skip)},
-    {"row", "KEY=VALUE,...", 3, "Columns of that row: model=resnet50,batch_size=32; for ea2p: project, package, algorithm, parameters",
-     ADEPT_OPT_LIST, .at = AT(row)},
     {"plot", "FILE.svg", 3, "Draw power over time, component upon component, marked regions behind them", ADEPT_OPT_FILE, .at = AT(plot)},
     {"samples", "FILE", 3, "Write every sample to FILE as it comes, which nothing may hold yet", ADEPT_OPT_FILE, .at = AT(journal)},
     {0},
@@ -153,3 +144,27 @@ static const adept_option_row reading_rows[] = {
 };
 
 const adept_options adept_reading_options_of = {.rows = reading_rows, .init = init_reading, .check = check_reading};
+
+/* ---------------------------------------------------------------- rows of steps ----------------------------------- */
+
+static adept_status check_steps(adept_cli *cli, void *record)
+{
+    const adept_measure_options *o = record;
+
+    if (o->skip > 0 && !o->steps) return adept_cli_usage(cli, "--skip-steps needs --steps-from-marks");
+    if (o->row.n > 0 && !o->steps && !o->ea2p) return adept_cli_usage(cli, "--row needs --steps-from-marks, or --format ea2p");
+    for (size_t i = 0; i < o->row.n; i++)
+        if (!strchr(o->row.words[i], '=')) return adept_cli_usage(cli, "--row: '%s' is not KEY=VALUE", o->row.words[i]);
+    return ADEPT_OK;
+}
+
+static const adept_option_row steps_rows[] = {
+    {"steps-from-marks", "FILE", 3, "Append what a \"step\" took, as COMMAND marked it, to measurements for adept calibrate", ADEPT_OPT_FILE,
+     .at = AT(steps)},
+    {"skip-steps", "N", 3, "The first N steps warm up and do not count", ADEPT_OPT_COUNT, .at = AT(skip)},
+    {"row", "KEY=VALUE,...", 3, "Columns of that row: model=resnet50,batch_size=32; for ea2p: project, package, algorithm, parameters",
+     ADEPT_OPT_LIST, .at = AT(row)},
+    {0},
+};
+
+const adept_options adept_steps_options_of = {.rows = steps_rows, .check = check_steps};

@@ -145,11 +145,6 @@ static bool append(adept_words *words, const char *word)
     return true;
 }
 
-bool adept_words_end(adept_words *words)
-{
-    return append(words, NULL);
-}
-
 static adept_status take_list(adept_cli *cli, const char *option, char *text, adept_words *words)
 {
     size_t length = strlen(text);

@@ -307,7 +307,7 @@ adept_status adept_drive_report(adept_cli *cli, const adept_drive *d)
     adept_status status = find_answers(&a, &cli->err);
 
     if (status == ADEPT_OK && (o->csv || o->json || o->output)) status = write_points(cli, &a);
-    if (status == ADEPT_OK && (o->output || !(o->csv || o->json)) && !adept_cli_prints(o->output)) status = print_text(cli, stdout, &a);
+    if (status == ADEPT_OK && (o->output || !(o->csv || o->json))) status = print_text(cli, stdout, &a);
     if (status == ADEPT_OK && o->plot) status = draw(cli, &a);
     adept_sweep_cloud_free(&a.cloud);
     adept_sweep_answers_free(&a.found);

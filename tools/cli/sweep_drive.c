@@ -29,6 +29,10 @@ static adept_status check(adept_cli *cli, void *record)
     if (o->restore) return ADEPT_OK;
     if (o->vary.n == 0) return adept_cli_usage(cli, "--vary is missing: " KEYS);
     if (o->measure.words.n == 0) return adept_cli_usage(cli, "sweep --drive needs a COMMAND; see adept sweep --drive --help");
+    if (adept_cli_prints(o->output)) {
+        o->csv = !o->json;
+        o->output = NULL;
+    }
     if (o->csv && o->json) return adept_cli_usage(cli, "--csv and --json exclude each other");
     for (size_t i = 0; i < o->vary.n && status == ADEPT_OK; i++)
         status = check_axis(cli, &o->vary.axes[i]);
@@ -47,7 +51,7 @@ static void release(void *record)
 
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What is set:"},
-    {"drive", NULL, 1, "Set each value, measure COMMAND, and put back what was set before", ADEPT_OPT_FLAG, .at = AT(drive)},
+    {"drive", NULL, 1, "Set each value on all devices, or on those of --devices, measure COMMAND, and put back what was set before", ADEPT_OPT_FLAG, .at = AT(drive)},
     {"vary", "KEY=VALUES", 1,
      "Values V1,V2,... or FROM:TO:STEP of power_limit_w, clock, memory_clock (of GPUs), governor or cpu_power_limit_w (of each package). "
      "Clocks may have a unit: 1.2GHz. Repeatable: all combinations",
@@ -126,7 +130,7 @@ const adept_command adept_sweep_drive = {
            "Setting needs root. What was set before is put back at the end, when the command fails, and at once on INT or TERM; after "
            "anything else by --restore or by the next --drive. What COMMAND prints goes to standard error.",
     .size = sizeof(adept_drive_options),
-    .options = {.rows = rows, .init = init, .check = check, .release = release, .parts = {{&adept_reading_options_of, AT(measure)}}},
+    .options = {.rows = rows, .init = init, .check = check, .release = release, .parts = {{&adept_reading_options_of, AT(measure)}, {&adept_steps_options_of, AT(measure)}}},
     .arguments = {.takes = "a COMMAND", .most = ADEPT_ANY_NUMBER, .at = AT(measure.words)},
     .takes_program = true,
     .run = drive,

@@ -18,9 +18,6 @@ typedef struct adept_drive_options {
     const char *journal; /* what is to be put back; NULL: where adept_restore_open() has it */
 } adept_drive_options;
 
-/** The region of a command that marks its steps. */
-#define ADEPT_STEP_REGION "step"
-
 /** NAN: not known. */
 typedef struct adept_spent {
     double time_s, energy_j; /* the energy that points are compared by: of cpu, dram and gpu, without these of the node */
