@@ -26,6 +26,8 @@ static sigset_t watched(void)
 static void become(const char *const *argv, const sigset_t *mask, int report)
 {
     sigprocmask(SIG_SETMASK, mask, NULL);
+    signal(SIGPIPE, SIG_DFL); /* what adept ignores would stay ignored: `yes | head` would complain */
+    signal(SIGXFSZ, SIG_DFL);
     execvp(argv[0], (char *const *)argv);
     int why = errno;
     ssize_t written = write(report, &why, sizeof why);
