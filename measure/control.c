@@ -1,4 +1,4 @@
-/** @file control.c  The kinds of settings, and setting all devices of one. */
+/** @file control.c  What the kinds of settings share: devices that are wanted, ranges, files of /sys. */
 #include "control.h"
 #include "adept_grow.h"
 #include "units.h"
@@ -6,23 +6,8 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-extern const adept_control_kind adept_control_power_limit, adept_control_clock, adept_control_memory_clock,
-    adept_control_governor, adept_control_cpu_power_limit;
-static const adept_control_kind *const kinds[] = {&adept_control_power_limit, &adept_control_clock, &adept_control_memory_clock,
-                                                  &adept_control_governor, &adept_control_cpu_power_limit};
-
-const adept_control_kind *adept_control_kind_of(const char *key)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i]->key, key) == 0) return kinds[i];
-    return NULL;
-}
-
-/* ---------------------------------------------------------------- devices ---------------------------------------- */
 
 adept_control *adept_controls_add(adept_controls *list, const adept_control_kind *kind, const char *name_format, ...)
 {
@@ -48,61 +33,17 @@ bool adept_controls_want(const adept_controls *list, const adept_control_kind *k
     return wanted;
 }
 
-adept_status adept_controls_find(adept_controls *list, const adept_control_kind *kind, adept_error *err)
-{
-    size_t before = list->n;
-    adept_status status = kind->find(list, err);
-
-    if (status != ADEPT_OK || list->n > before) return status;
-    return adept_error_set(err, ADEPT_E_USAGE, "%s: --devices names no %s whose it is", kind->key, kind->device);
-}
-
-void adept_controls_close(adept_controls *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (list->items[i].kind->close) list->items[i].kind->close(&list->items[i]);
-    free(list->items);
-    list->items = NULL;
-    list->n = list->capacity = 0;
-}
-
-/* ---------------------------------------------------------------- values ----------------------------------------- */
-
-#define MOST_RAW 64
-
-adept_status adept_controls_check(const adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
-                                  adept_error *err)
-{
-    adept_status status = ADEPT_OK;
-    char raw[MOST_RAW];
-
-    for (size_t i = 0; i < list->n && status == ADEPT_OK; i++)
-        if (list->items[i].kind == kind) status = kind->express(raw, sizeof raw, &list->items[i], value, err);
-    return status;
-}
-
-adept_status adept_controls_set(adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
-                                adept_error *err)
-{
-    adept_status status = ADEPT_OK;
-
-    for (size_t i = 0; i < list->n && status == ADEPT_OK; i++) {
-        adept_control *c = &list->items[i];
-        char raw[MOST_RAW];
-        if (c->kind != kind || (!value && !c->is_set)) continue;
-        if (value) status = kind->express(raw, sizeof raw, c, value, err);
-        if (status == ADEPT_OK) status = kind->set(c, value ? raw : c->was, err);
-        if (status == ADEPT_OK) c->is_set = value != NULL;
-    }
-    return status;
-}
-
 adept_status adept_control_in_range(const adept_control *control, double number, double low, double high, const char *unit,
                                     adept_error *err)
 {
     if (number >= low && number <= high) return ADEPT_OK;
     return adept_error_set(err, ADEPT_E_USAGE, "%s: %s is outside the range of %s, %s to %s", control->kind->key,
                            adept_units_si(number, unit).s, control->name, adept_units_si(low, unit).s, adept_units_si(high, unit).s);
+}
+
+const char *adept_control_help(void)
+{
+    return geteuid() != 0 ? "run adept as root, or" : "root may not here, in a container perhaps, or firmware has locked it;";
 }
 
 /* ---------------------------------------------------------------- files of /sys ---------------------------------- */
@@ -127,8 +68,8 @@ adept_status adept_control_write(const adept_control *control, const char *path,
 
     if (why == 0) return ADEPT_OK;
     if (why == EACCES || why == EPERM)
-        return adept_error_set(err, ADEPT_E_IO, "%s: %s may not be set: %s; run adept as root, or by hand: echo %s | sudo tee %s",
-                               control->kind->key, control->name, strerror(why), text, as_shell);
+        return adept_error_set(err, ADEPT_E_IO, "%s: %s may not be set: %s; %s by hand: echo %s | sudo tee %s", control->kind->key,
+                               control->name, strerror(why), adept_control_help(), text, as_shell);
     return adept_error_set(err, ADEPT_E_IO, "%s: %s cannot be set to %s: %s: %s", control->kind->key, control->name, text, path,
                            strerror(why));
 }

@@ -11,6 +11,8 @@ adept_control *adept_controls_add(adept_controls *list, const adept_control_kind
 /** Is a number from `low` to `high`? The message says what they are, in `unit`. @return ADEPT_E_USAGE */
 adept_status adept_control_in_range(const adept_control *control, double number, double low, double high, const char *unit,
                                     adept_error *err);
+/** What to do without permission, in front of the command that does it. */
+const char *adept_control_help(void);
 /** Write a text to a file of /sys and look whether it took it.
  *  @param as_shell  what stands for the file in the command that would do it: a pattern of several files */
 adept_status adept_control_write(const adept_control *control, const char *path, const char *as_shell, const char *text,

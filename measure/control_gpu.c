@@ -42,8 +42,8 @@ static adept_status judge(const adept_control *control, int status, const char *
 
     if (status == NVML_SUCCESS) return ADEPT_OK;
     if (status != NVML_NO_PERMISSION) return refused(control, status, "cannot be set", err);
-    return adept_error_set(err, ADEPT_E_IO, "%s: %s may not be set: %s; run adept as root, or by hand: sudo nvidia-smi -i %u %s",
-                           control->kind->key, control->name, adept_nvml_text(b->library, status), b->index, option);
+    return adept_error_set(err, ADEPT_E_IO, "%s: %s may not be set: %s; %s by hand: sudo nvidia-smi -i %u %s", control->kind->key,
+                           control->name, adept_nvml_text(b->library, status), adept_control_help(), b->index, option);
 }
 
 /* ---------------------------------------------------------------- finding boards --------------------------------- */

@@ -169,7 +169,7 @@ refused 2 'takes power_limit_w itself' --vary power_limit_w=x0.5 -- touch "$work
 refused 2 'edp-optimal is of predictions' --vary power_limit_w=edp-optimal -- touch "$work/ran"
 refused 2 'needs a COMMAND' --vary power_limit_w=150
 refused 2 '--vary is missing' -- touch "$work/ran"
-refused 2 'names no gpu' --vary power_limit_w=150 --devices cpu -- touch "$work/ran"
+refused 2 '--devices leaves no gpu' --vary power_limit_w=150 --devices cpu -- touch "$work/ran"
 refused 2 'unknown option' --vary power_limit_w=150 --batch 4 -- touch "$work/ran"
 refused 127 'cannot run no-such-command' --vary power_limit_w=150,200 -- no-such-command
 FAKE_NVML_REFUSES=1
