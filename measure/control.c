@@ -33,17 +33,19 @@ bool adept_controls_want(const adept_controls *list, const adept_control_kind *k
     return wanted;
 }
 
-adept_status adept_control_in_range(const adept_control *control, double number, double low, double high, const char *unit,
-                                    adept_error *err)
+adept_status adept_control_in_range(const adept_control *control, double number, double low, double high,
+                                    const char *unit, adept_error *err)
 {
     if (number >= low && number <= high) return ADEPT_OK;
     return adept_error_set(err, ADEPT_E_USAGE, "%s: %s is outside the range of %s, %s to %s", control->kind->key,
-                           adept_units_si(number, unit).s, control->name, adept_units_si(low, unit).s, adept_units_si(high, unit).s);
+                           adept_units_si(number, unit).s, control->name, adept_units_si(low, unit).s,
+                           adept_units_si(high, unit).s);
 }
 
 const char *adept_control_help(void)
 {
-    return geteuid() != 0 ? "run adept as root, or" : "root may not here, in a container perhaps, or firmware has locked it;";
+    return geteuid() != 0 ? "run adept as root, or"
+                          : "root may not here, in a container perhaps, or firmware has locked it;";
 }
 
 /* ---------------------------------------------------------------- files of /sys ---------------------------------- */
@@ -68,8 +70,8 @@ adept_status adept_control_write(const adept_control *control, const char *path,
 
     if (why == 0) return ADEPT_OK;
     if (why == EACCES || why == EPERM)
-        return adept_error_set(err, ADEPT_E_IO, "%s: %s may not be set: %s; %s by hand: echo %s | sudo tee %s", control->kind->key,
-                               control->name, strerror(why), adept_control_help(), text, as_shell);
-    return adept_error_set(err, ADEPT_E_IO, "%s: %s cannot be set to %s: %s: %s", control->kind->key, control->name, text, path,
-                           strerror(why));
+        return adept_error_set(err, ADEPT_E_IO, "%s: %s may not be set: %s; %s by hand: echo %s | sudo tee %s",
+                               control->kind->key, control->name, strerror(why), adept_control_help(), text, as_shell);
+    return adept_error_set(err, ADEPT_E_IO, "%s: %s cannot be set to %s: %s: %s", control->kind->key, control->name,
+                           text, path, strerror(why));
 }

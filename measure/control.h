@@ -9,8 +9,8 @@ bool adept_controls_want(const adept_controls *list, const adept_control_kind *k
 adept_control *adept_controls_add(adept_controls *list, const adept_control_kind *kind, const char *name_format, ...)
     ADEPT_PRINTF(3, 4);
 /** Is a number from `low` to `high`? The message says what they are, in `unit`. @return ADEPT_E_USAGE */
-adept_status adept_control_in_range(const adept_control *control, double number, double low, double high, const char *unit,
-                                    adept_error *err);
+adept_status adept_control_in_range(const adept_control *control, double number, double low, double high,
+                                    const char *unit, adept_error *err);
 /** What to do without permission, in front of the command that does it. */
 const char *adept_control_help(void);
 /** Write a text to a file of /sys and look whether it took it.

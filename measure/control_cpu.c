@@ -1,4 +1,5 @@
-/** @file control_cpu.c  What processors are set to by files of /sys: the governor of every CPU, the power limit of every package. */
+/** @file control_cpu.c  What processors are set to by files of /sys: the governor of every CPU, the power limit of
+ * every package. */
 #include "control.h"
 #include "sysfs.h"
 #include <errno.h>
@@ -24,14 +25,15 @@ static void close_folder(adept_control *control)
 }
 
 /* @param folder  below the root; the device's id */
-static void add_file(adept_sensor_search *search, finding *f, const adept_control_kind *kind, const char *folder, const char *file,
-                     const char *name)
+static void add_file(adept_sensor_search *search, finding *f, const adept_control_kind *kind, const char *folder,
+                     const char *file, const char *name)
 {
     char was[64];
 
     if (f->status != ADEPT_OK) return;
     if (!adept_sysfs_text(was, sizeof was, search, folder, file)) {
-        if (errno != ENOENT) f->status = adept_error_set(f->err, ADEPT_E_IO, "%s: %s/%s: %s", kind->key, folder, file, strerror(errno));
+        if (errno != ENOENT)
+            f->status = adept_error_set(f->err, ADEPT_E_IO, "%s: %s/%s: %s", kind->key, folder, file, strerror(errno));
         return;
     }
     f->any = true;
@@ -49,7 +51,8 @@ static void add_file(adept_sensor_search *search, finding *f, const adept_contro
 }
 
 static adept_status find_files(adept_controls *list, const char *folder, const char *prefix,
-                               void (*each)(adept_sensor_search *, const char *, void *), const char *missing, adept_error *err)
+                               void (*each)(adept_sensor_search *, const char *, void *), const char *missing,
+                               adept_error *err)
 {
     adept_sensor_search search = {.settings = {.sysroot = list->sysroot}};
     finding f = {.list = list, .err = err};
@@ -59,11 +62,13 @@ static adept_status find_files(adept_controls *list, const char *folder, const c
     return adept_error_set(err, ADEPT_E_IO, "%s", missing);
 }
 
-static adept_status set_file(const adept_control *control, const char *file, const char *as_shell, const char *raw, adept_error *err)
+static adept_status set_file(const adept_control *control, const char *file, const char *as_shell, const char *raw,
+                             adept_error *err)
 {
     char *path = NULL;
 
-    if (asprintf(&path, "%s/%s", (const char *)control->state, file) < 0) return adept_no_memory(err, control->kind->key);
+    if (asprintf(&path, "%s/%s", (const char *)control->state, file) < 0)
+        return adept_no_memory(err, control->kind->key);
     adept_status status = adept_control_write(control, path, as_shell ? as_shell : path, raw, err);
     free(path);
     return status;
@@ -71,8 +76,8 @@ static adept_status set_file(const adept_control *control, const char *file, con
 
 /* ---------------------------------------------------------------- governors -------------------------------------- */
 
-/* Documentation/admin-guide/pm/cpufreq.rst, "Policy Interface in sysfs": cpuN/cpufreq is a link to the policy of CPU N. The policy
- * of CPUs that share one is written several times, which does no harm. */
+/* Documentation/admin-guide/pm/cpufreq.rst, "Policy Interface in sysfs": cpuN/cpufreq is a link to the policy of CPU N.
+ * The policy of CPUs that share one is written several times, which does no harm. */
 #define CPUS "/sys/devices/system/cpu"
 #define GOVERNOR "scaling_governor"
 
@@ -88,7 +93,8 @@ static void take_cpu(adept_sensor_search *search, const char *entry, void *conte
 
 static adept_status find_governors(adept_controls *list, adept_error *err)
 {
-    return find_files(list, CPUS, "cpu", take_cpu, "governor: the kernel sets no clocks here: no " CPUS "/cpu*/cpufreq/" GOVERNOR, err);
+    return find_files(list, CPUS, "cpu", take_cpu,
+                      "governor: the kernel sets no clocks here: no " CPUS "/cpu*/cpufreq/" GOVERNOR, err);
 }
 
 /* Is the word one of those that the kernel offers, with blanks between? */
@@ -101,16 +107,18 @@ static bool is_listed(const char *list, const char *word)
     return false;
 }
 
-static adept_status express_governor(char *raw, size_t size, const adept_control *control, const adept_setting *value, adept_error *err)
+static adept_status express_governor(char *raw, size_t size, const adept_control *control, const adept_setting *value,
+                                     adept_error *err)
 {
     const adept_sensor_search nowhere = {.n_sensors = 0}; /* the folder has its root */
     char offered[512];
 
     if (!adept_sysfs_text(offered, sizeof offered, &nowhere, control->state, "scaling_available_governors"))
-        return adept_error_set(err, ADEPT_E_IO, "governor: %s/scaling_available_governors: %s", (const char *)control->state,
-                               strerror(errno));
+        return adept_error_set(err, ADEPT_E_IO, "governor: %s/scaling_available_governors: %s",
+                               (const char *)control->state, strerror(errno));
     if (!is_listed(offered, value->word))
-        return adept_error_set(err, ADEPT_E_USAGE, "governor: '%s' is none of those of %s: %s", value->word, control->name, offered);
+        return adept_error_set(err, ADEPT_E_USAGE, "governor: '%s' is none of those of %s: %s", value->word,
+                               control->name, offered);
     snprintf(raw, size, "%s", value->word);
     return ADEPT_OK;
 }
@@ -132,8 +140,8 @@ const adept_control_kind adept_control_governor = {
 
 /* ---------------------------------------------------------------- power limits of packages ----------------------- */
 
-/* Documentation/power/powercap/powercap.rst. Constraint 0 of a package is the one over the longer time, "long_term", which holds the
- * mean power; the kernel numbers it first (intel_rapl_common.c). */
+/* Documentation/power/powercap/powercap.rst. Constraint 0 of a package is the one over the longer time, "long_term",
+ * which holds the mean power; the kernel numbers it first (intel_rapl_common.c). */
 #define ZONES "/sys/class/powercap"
 #define LIMIT "constraint_0_power_limit_uw"
 
@@ -142,25 +150,30 @@ static void take_zone(adept_sensor_search *search, const char *entry, void *cont
     char name[32], package[32];
 
     if (strchr(strchr(entry, ':') + 1, ':')) return; /* a part of a package */
-    if (!adept_sysfs_text(package, sizeof package, search, entry, "name") || strncmp(package, "package", strlen("package")) != 0) return;
+    if (!adept_sysfs_text(package, sizeof package, search, entry, "name") ||
+        strncmp(package, "package", strlen("package")) != 0)
+        return;
     snprintf(name, sizeof name, "cpu%s", package + strlen("package")); /* as the sensor of the package is called */
     add_file(search, context, &adept_control_cpu_power_limit, entry, LIMIT, name);
 }
 
 static adept_status find_packages(adept_controls *list, adept_error *err)
 {
-    return find_files(list, ZONES, "intel-rapl:", take_zone, "cpu_power_limit_w: no package has a limit: no " ZONES "/intel-rapl:*/" LIMIT, err);
+    return find_files(list, ZONES, "intel-rapl:", take_zone,
+                      "cpu_power_limit_w: no package has a limit: no " ZONES "/intel-rapl:*/" LIMIT, err);
 }
 
 /* The kernel takes any number; what no processor can follow is refused here. Many state no range. */
-static adept_status express_limit(char *raw, size_t size, const adept_control *control, const adept_setting *value, adept_error *err)
+static adept_status express_limit(char *raw, size_t size, const adept_control *control, const adept_setting *value,
+                                  adept_error *err)
 {
     const adept_sensor_search nowhere = {.n_sensors = 0};
     double most_w = 1e-6 * adept_sysfs_number(&nowhere, control->state, "constraint_0_max_power_uw");
     double least_w = 1e-6 * adept_sysfs_number(&nowhere, control->state, "constraint_0_min_power_uw");
 
     snprintf(raw, size, "%.0f", 1e6 * value->number);
-    return adept_control_in_range(control, value->number, least_w > 0 ? least_w : 0, most_w > 0 ? most_w : INFINITY, "W", err);
+    return adept_control_in_range(control, value->number, least_w > 0 ? least_w : 0, most_w > 0 ? most_w : INFINITY,
+                                  "W", err);
 }
 
 static adept_status set_limit(const adept_control *control, const char *raw, adept_error *err)

@@ -1,5 +1,6 @@
-/** @file control_gpu.c  What NVIDIA GPUs are set to by NVML: power limit, core clock, memory clock. Setting needs root. The driver forgets
- * settings when the last program that uses the GPU ends, unless it is in persistence mode: NVML stays open while they are needed. */
+/** @file control_gpu.c  What NVIDIA GPUs are set to by NVML: power limit, core clock, memory clock. Setting needs root.
+ * The driver forgets settings when the last program that uses the GPU ends, unless it is in persistence mode: NVML
+ * stays open while they are needed. */
 #include "control.h"
 #include "nvml.h"
 #include <math.h>
@@ -26,7 +27,8 @@ static void close_board(adept_control *control)
 /* ---------------------------------------------------------------- answers ---------------------------------------- */
 
 /* Call a function of the board's library, which may lack it. */
-#define CALL(b, function, arguments) ((b)->library->function ? (b)->library->function arguments : NVML_FUNCTION_NOT_FOUND)
+#define CALL(b, function, arguments)                                                                                   \
+    ((b)->library->function ? (b)->library->function arguments : NVML_FUNCTION_NOT_FOUND)
 
 static adept_status refused(const adept_control *control, int status, const char *what, adept_error *err)
 {
@@ -42,8 +44,9 @@ static adept_status judge(const adept_control *control, int status, const char *
 
     if (status == NVML_SUCCESS) return ADEPT_OK;
     if (status != NVML_NO_PERMISSION) return refused(control, status, "cannot be set", err);
-    return adept_error_set(err, ADEPT_E_IO, "%s: %s may not be set: %s; %s by hand: sudo nvidia-smi -i %u %s", control->kind->key,
-                           control->name, adept_nvml_text(b->library, status), adept_control_help(), b->index, option);
+    return adept_error_set(err, ADEPT_E_IO, "%s: %s may not be set: %s; %s by hand: sudo nvidia-smi -i %u %s",
+                           control->kind->key, control->name, adept_nvml_text(b->library, status), adept_control_help(),
+                           b->index, option);
 }
 
 /* ---------------------------------------------------------------- finding boards --------------------------------- */
@@ -67,8 +70,8 @@ static adept_status add_board(adept_controls *list, const adept_control_kind *ki
     return status == NVML_SUCCESS ? ADEPT_OK : refused(control, status, "has no such setting", err);
 }
 
-static adept_status find_boards(adept_controls *list, const adept_control_kind *kind, int (*ask)(const board *, char *was, size_t size),
-                                adept_error *err)
+static adept_status find_boards(adept_controls *list, const adept_control_kind *kind,
+                                int (*ask)(const board *, char *was, size_t size), adept_error *err)
 {
     char why[256];
     const char *help;
@@ -76,11 +79,14 @@ static adept_status find_boards(adept_controls *list, const adept_control_kind *
     adept_nvml *library = adept_nvml_open(why, sizeof why, &help);
 
     if (!library && !*why) return adept_no_memory(err, kind->key);
-    if (!library) return adept_error_set(err, ADEPT_E_IO, "%s: no NVIDIA GPU can be set: %s%s%s", kind->key, why, *help ? "; " : "", help);
+    if (!library)
+        return adept_error_set(err, ADEPT_E_IO, "%s: no NVIDIA GPU can be set: %s%s%s", kind->key, why,
+                               *help ? "; " : "", help);
     int counted = library->count(&n);
-    adept_status status = counted == NVML_SUCCESS && n > 0 ? ADEPT_OK
-                                                           : adept_error_set(err, ADEPT_E_IO, "%s: NVML counts no GPU: %s (status %d)",
-                                                                             kind->key, adept_nvml_text(library, counted), counted);
+    adept_status status = counted == NVML_SUCCESS && n > 0
+                              ? ADEPT_OK
+                              : adept_error_set(err, ADEPT_E_IO, "%s: NVML counts no GPU: %s (status %d)", kind->key,
+                                                adept_nvml_text(library, counted), counted);
     for (unsigned i = 0; i < n && status == ADEPT_OK; i++) {
         char name[32];
         snprintf(name, sizeof name, "gpu-%u", i);
@@ -90,7 +96,8 @@ static adept_status find_boards(adept_controls *list, const adept_control_kind *
         if (answer == NVML_SUCCESS)
             status = add_board(list, kind, &b, ask, err);
         else
-            status = adept_error_set(err, ADEPT_E_IO, "%s: gpu-%u: %s (NVML status %d)", kind->key, i, adept_nvml_text(library, answer), answer);
+            status = adept_error_set(err, ADEPT_E_IO, "%s: gpu-%u: %s (NVML status %d)", kind->key, i,
+                                     adept_nvml_text(library, answer), answer);
     }
     adept_nvml_leave(library);
     return status;
@@ -112,7 +119,8 @@ static adept_status find_limits(adept_controls *list, adept_error *err)
     return find_boards(list, &adept_control_power_limit, ask_limit, err);
 }
 
-static adept_status express_limit(char *raw, size_t size, const adept_control *control, const adept_setting *value, adept_error *err)
+static adept_status express_limit(char *raw, size_t size, const adept_control *control, const adept_setting *value,
+                                  adept_error *err)
 {
     const board *b = control->state;
     unsigned low_mw = 0, high_mw = 0;
@@ -196,7 +204,8 @@ static unsigned mhz_of(const char *raw)
 }
 
 /* @param option  of nvidia-smi: "gc" of -lgc, which locks, and of -rgc */
-static adept_status judge_clock(const adept_control *control, int status, const char *raw, const char *option, adept_error *err)
+static adept_status judge_clock(const adept_control *control, int status, const char *raw, const char *option,
+                                adept_error *err)
 {
     char text[64];
 
@@ -212,7 +221,8 @@ static adept_status find_core(adept_controls *list, adept_error *err)
     return find_boards(list, &adept_control_clock, ask_nothing, err);
 }
 
-static adept_status express_core(char *raw, size_t size, const adept_control *control, const adept_setting *value, adept_error *err)
+static adept_status express_core(char *raw, size_t size, const adept_control *control, const adept_setting *value,
+                                 adept_error *err)
 {
     return express_clock(raw, size, control, value, list_core_clocks, err);
 }
@@ -239,7 +249,8 @@ static adept_status find_memory(adept_controls *list, adept_error *err)
     return find_boards(list, &adept_control_memory_clock, ask_nothing, err);
 }
 
-static adept_status express_memory(char *raw, size_t size, const adept_control *control, const adept_setting *value, adept_error *err)
+static adept_status express_memory(char *raw, size_t size, const adept_control *control, const adept_setting *value,
+                                   adept_error *err)
 {
     return express_clock(raw, size, control, value, list_memory_clocks, err);
 }
@@ -247,7 +258,8 @@ static adept_status express_memory(char *raw, size_t size, const adept_control *
 static adept_status set_memory(const adept_control *control, const char *raw, adept_error *err)
 {
     const board *b = control->state;
-    int status = *raw ? CALL(b, lock_memory, (b->device, mhz_of(raw), mhz_of(raw))) : CALL(b, unlock_memory, (b->device));
+    int status =
+        *raw ? CALL(b, lock_memory, (b->device, mhz_of(raw), mhz_of(raw))) : CALL(b, unlock_memory, (b->device));
 
     return judge_clock(control, status, raw, "mc", err);
 }

@@ -5,8 +5,9 @@
 
 extern const adept_control_kind adept_control_power_limit, adept_control_clock, adept_control_memory_clock,
     adept_control_governor, adept_control_cpu_power_limit;
-static const adept_control_kind *const kinds[] = {&adept_control_power_limit, &adept_control_clock, &adept_control_memory_clock,
-                                                  &adept_control_governor, &adept_control_cpu_power_limit};
+static const adept_control_kind *const kinds[] = {&adept_control_power_limit, &adept_control_clock,
+                                                  &adept_control_memory_clock, &adept_control_governor,
+                                                  &adept_control_cpu_power_limit};
 
 const adept_control_kind *adept_control_kind_of(const char *key)
 {
@@ -39,8 +40,8 @@ void adept_controls_close(adept_controls *list)
 
 #define MOST_RAW 64
 
-adept_status adept_controls_check(const adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
-                                  adept_error *err)
+adept_status adept_controls_check(const adept_controls *list, const adept_control_kind *kind,
+                                  const adept_setting *value, adept_error *err)
 {
     adept_status status = ADEPT_OK;
     char raw[MOST_RAW];

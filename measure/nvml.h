@@ -1,5 +1,6 @@
-/** @file nvml.h  NVIDIA's management library (NVML), opened at run time. Functions, numbers and units are those of NVIDIA's nvml.h, which
- *  is not needed to build. Private to measure/. Thread-safe as NVML is, but for opening and leaving. Calls: nothing. */
+/** @file nvml.h  NVIDIA's management library (NVML), opened at run time. Functions, numbers and units are those of
+ * NVIDIA's nvml.h, which is not needed to build. Private to measure/. Thread-safe as NVML is, but for opening and
+ * leaving. Calls: nothing. */
 #ifndef ADEPT_NVML_H
 #define ADEPT_NVML_H
 #include <stddef.h>

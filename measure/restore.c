@@ -1,5 +1,6 @@
-/** @file restore.c  The file that says what to put back: written before anything is set, removed when all is as it was. It is a user's, and
- * read as root perhaps: it names settings and devices, never paths, and what it would set is what --vary could. */
+/** @file restore.c  The file that says what to put back: written before anything is set, removed when all is as it was.
+ * It is a user's, and read as root perhaps: it names settings and devices, never paths, and what it would set is what
+ * --vary could. */
 #include "adept_control.h"
 #include "adept_file.h"
 #include "adept_json.h"
@@ -15,7 +16,8 @@
 
 /* ---------------------------------------------------------------- where it is ------------------------------------ */
 
-/* The XDG Base Directory Specification: a path that is not absolute is ignored. A file for each host, for homes are shared. */
+/* The XDG Base Directory Specification: a path that is not absolute is ignored. A file for each host, for homes are
+ * shared. */
 static adept_status default_path(char **path, adept_error *err)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -23,10 +25,13 @@ static adept_status default_path(char **path, adept_error *err)
     char host[256] = "";
 
     if (!given && !(home && home[0] == '/'))
-        return adept_error_set(err, ADEPT_E_IO, "neither XDG_STATE_HOME nor HOME says where to note what to put back: give --journal FILE");
+        return adept_error_set(
+            err, ADEPT_E_IO,
+            "neither XDG_STATE_HOME nor HOME says where to note what to put back: give --journal FILE");
     gethostname(host, sizeof host - 1);
     host[strcspn(host, "/")] = '\0';
-    if (asprintf(path, "%s%s/adept/restore-%s.json", given ? state : home, given ? "" : "/.local/state", host) < 0) *path = NULL;
+    if (asprintf(path, "%s%s/adept/restore-%s.json", given ? state : home, given ? "" : "/.local/state", host) < 0)
+        *path = NULL;
     return *path ? ADEPT_OK : adept_no_memory(err, "a path");
 }
 
@@ -73,7 +78,8 @@ adept_status adept_restore_write(const adept_restore *r, const adept_controls *l
     adept_json_writer w = {.pretty = true};
 
     adept_json_begin_object(&w, NULL);
-    adept_json_put_members(&w, "schema_version %jd kind %s sysroot %s", (intmax_t)1, "restore", list->sysroot ? list->sysroot : "");
+    adept_json_put_members(&w, "schema_version %jd kind %s sysroot %s", (intmax_t)1, "restore",
+                           list->sysroot ? list->sysroot : "");
     adept_json_begin_array(&w, "settings");
     for (size_t i = 0; i < list->n; i++)
         adept_json_put_object(&w, NULL, "key %s device %s id %s was %s", list->items[i].kind->key, list->items[i].name,
@@ -106,7 +112,8 @@ adept_status adept_restore_all(const adept_restore *r, const adept_controls *lis
     adept_error why = {0};
     adept_status status = put_back(list, &why);
 
-    if (status != ADEPT_OK) return adept_error_set(err, status, "not put back (adept sweep --restore tries again): %s", why.message);
+    if (status != ADEPT_OK)
+        return adept_error_set(err, status, "not put back (adept sweep --restore tries again): %s", why.message);
     if (unlink(r->path) && errno != ENOENT) return adept_error_set(err, ADEPT_E_IO, "%s: %s", r->path, strerror(errno));
     return ADEPT_OK;
 }
@@ -141,11 +148,13 @@ static adept_status put_row(adept_json_reader *in, adept_controls *there, const 
     if (in->status != ADEPT_OK) return in->status;
     const adept_control *control = find_control(there, kind, id);
     if (control) return kind->set(control, was, in->err);
-    return adept_error_set(in->err, ADEPT_E_IO, "%s: %s (%s) is not there; if it is gone for good, remove %s", key, device, id, in->name);
+    return adept_error_set(in->err, ADEPT_E_IO, "%s: %s (%s) is not there; if it is gone for good, remove %s", key,
+                           device, id, in->name);
 }
 
 /* What fails stops nothing else. @return the first failure */
-static adept_status put_rows(const adept_restore *r, const cJSON *document, const char *sysroot, size_t *n, adept_error *err)
+static adept_status put_rows(const adept_restore *r, const cJSON *document, const char *sysroot, size_t *n,
+                             adept_error *err)
 {
     adept_error why = {0};
     adept_json_reader in = {.name = r->path, .err = &why};
@@ -181,7 +190,8 @@ adept_status adept_restore_leftovers(const adept_restore *r, const char *sysroot
     adept_status status = adept_file_read(&text, &size, r->path, (size_t)1 << 20, err);
     if (status == ADEPT_OK) status = adept_json_parse(&document, r->path, text, size, err);
     if (status == ADEPT_OK) status = put_rows(r, document, sysroot, n, err);
-    if (status == ADEPT_OK && unlink(r->path)) status = adept_error_set(err, ADEPT_E_IO, "%s: %s", r->path, strerror(errno));
+    if (status == ADEPT_OK && unlink(r->path))
+        status = adept_error_set(err, ADEPT_E_IO, "%s: %s", r->path, strerror(errno));
     cJSON_Delete(document);
     free(text);
     return status;

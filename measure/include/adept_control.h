@@ -1,5 +1,5 @@
-/** @file adept_control.h  What can be set on this machine: power limits, clocks, governors; and how all is put back, also by
- *  another run after this one was killed. Not thread-safe. Calls: adept_error. */
+/** @file adept_control.h  What can be set on this machine: power limits, clocks, governors; and how all is put back,
+ * also by another run after this one was killed. Not thread-safe. Calls: adept_error. */
 #ifndef ADEPT_CONTROL_H
 #define ADEPT_CONTROL_H
 #include "adept_error.h"
@@ -23,7 +23,8 @@ typedef struct adept_control_kind {
     /** Append each device that is wanted. @return ADEPT_E_IO: there is none, or it cannot be asked; ADEPT_E_NOMEM */
     adept_status (*find)(adept_controls *list, adept_error *err);
     /** A value as set() takes it. @return ADEPT_E_USAGE: the device cannot be set to it */
-    adept_status (*express)(char *raw, size_t size, const adept_control *control, const adept_setting *value, adept_error *err);
+    adept_status (*express)(char *raw, size_t size, const adept_control *control, const adept_setting *value,
+                            adept_error *err);
     /** @return ADEPT_E_IO, also without permission; the message then names the command that does it */
     adept_status (*set)(const adept_control *control, const char *raw, adept_error *err);
     void (*close)(adept_control *control); /* frees `state`; NULL: there is none */
@@ -51,15 +52,15 @@ struct adept_controls {
 /** The kind of a key; NULL: there is none. */
 const adept_control_kind *adept_control_kind_of(const char *key);
 
-/** Look for the devices of a kind and append them. @return ADEPT_E_IO: there is none, or it does not answer; ADEPT_E_USAGE:
- *  the words leave none; ADEPT_E_NOMEM */
+/** Look for the devices of a kind and append them. @return ADEPT_E_IO: there is none, or it does not answer;
+ * ADEPT_E_USAGE: the words leave none; ADEPT_E_NOMEM */
 adept_status adept_controls_find(adept_controls *list, const adept_control_kind *kind, adept_error *err);
 /** Close and free all. */
 void adept_controls_close(adept_controls *list);
 
 /** May all devices of a kind be set to a value? @return ADEPT_E_USAGE */
-adept_status adept_controls_check(const adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
-                                  adept_error *err);
+adept_status adept_controls_check(const adept_controls *list, const adept_control_kind *kind,
+                                  const adept_setting *value, adept_error *err);
 /** Set them. @param value  NULL: to what they were set to before */
 adept_status adept_controls_set(adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
                                 adept_error *err);
@@ -81,7 +82,8 @@ adept_status adept_restore_open(adept_restore *restore, const char *path, adept_
 /**
  * Put back what the file lists, which a killed program left, and remove it.
  * @param n  how many settings it lists; 0: there is no such file
- * @return ADEPT_E_INVALID: it is something else, or of another --sysroot; ADEPT_E_IO: not all could be put back, and it stays
+ * @return ADEPT_E_INVALID: it is something else, or of another --sysroot; ADEPT_E_IO: not all could be put back, and it
+ * stays
  */
 adept_status adept_restore_leftovers(const adept_restore *restore, const char *sysroot, size_t *n, adept_error *err);
 /** List these, and let it reach the disk. To be called before anything is set. @return ADEPT_E_IO, ADEPT_E_NOMEM */

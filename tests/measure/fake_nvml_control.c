@@ -1,6 +1,6 @@
-/* What can be set on the boards of fake_nvml.c. Settings are files limit-N (mW), core-N and memory-N (MHz, or "free") of the folder that
- * FAKE_NVML_SETTINGS names, so that they outlive the program as a driver's do; without the folder nothing can be set. FAKE_NVML_REFUSES=1
- * is a user without permission. */
+/* What can be set on the boards of fake_nvml.c. Settings are files limit-N (mW), core-N and memory-N (MHz, or "free")
+ * of the folder that FAKE_NVML_SETTINGS names, so that they outlive the program as a driver's do; without the folder
+ * nothing can be set. FAKE_NVML_REFUSES=1 is a user without permission. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

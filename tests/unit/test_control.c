@@ -1,5 +1,5 @@
-/* What can be set, on a fake tree and on the library that stands in for NVML: found, refused, set, put back; and the file that says what
- * to put back. */
+/* What can be set, on a fake tree and on the library that stands in for NVML: found, refused, set, put back; and the
+ * file that says what to put back. */
 #include "adept_control.h"
 #include "adept_file.h"
 #include "fake_sys.h"
@@ -28,7 +28,8 @@ static void put_cpu(int number)
     fake_sys_put(sys, path, "performance powersave schedutil");
 }
 
-/* Two CPUs, two packages of which the second states what it can be set to, a part of a package, a platform; two boards. */
+/* Two CPUs, two packages of which the second states what it can be set to, a part of a package, a platform; two boards.
+ */
 static int start(void **state)
 {
     char folder[4096];
@@ -102,7 +103,8 @@ static const adept_control_kind *find(adept_controls *list, const char *key)
     return kind;
 }
 
-static void refuses(const adept_controls *list, const adept_control_kind *kind, adept_setting value, const char *message)
+static void refuses(const adept_controls *list, const adept_control_kind *kind, adept_setting value,
+                    const char *message)
 {
     adept_error err = {0};
 
@@ -129,8 +131,10 @@ static void governors_are_set_and_put_back(void **state)
     assert_string_equal(list.items[0].name, "cpu0");
     assert_string_equal(list.items[1].id, "/sys/devices/system/cpu/cpu1/cpufreq");
     assert_string_equal(list.items[1].was, "schedutil");
-    refuses(&list, kind, (adept_setting){.word = "perf"}, "governor: 'perf' is none of those of cpu0: performance powersave schedutil");
-    refuses(&list, kind, (adept_setting){.word = ""}, "governor: '' is none of those of cpu0: performance powersave schedutil");
+    refuses(&list, kind, (adept_setting){.word = "perf"},
+            "governor: 'perf' is none of those of cpu0: performance powersave schedutil");
+    refuses(&list, kind, (adept_setting){.word = ""},
+            "governor: '' is none of those of cpu0: performance powersave schedutil");
     file_is(CPU "cpu0/cpufreq/scaling_governor", "schedutil");
     sets(&list, kind, (adept_setting){.word = "performance"});
     file_is(CPU "cpu0/cpufreq/scaling_governor", "performance");
@@ -150,8 +154,10 @@ static void packages_have_limits(void **state)
     assert_int_equal(list.n, 2); /* neither a part of a package nor the platform */
     assert_string_equal(list.items[0].name, "cpu-1");
     assert_string_equal(list.items[1].name, "cpu-0");
-    refuses(&list, kind, (adept_setting){.number = 151}, "cpu_power_limit_w: 151 W is outside the range of cpu-1, 40.0 W to 150 W");
-    refuses(&list, kind, (adept_setting){.number = 39.9}, "cpu_power_limit_w: 39.9 W is outside the range of cpu-1, 40.0 W to 150 W");
+    refuses(&list, kind, (adept_setting){.number = 151},
+            "cpu_power_limit_w: 151 W is outside the range of cpu-1, 40.0 W to 150 W");
+    refuses(&list, kind, (adept_setting){.number = 39.9},
+            "cpu_power_limit_w: 39.9 W is outside the range of cpu-1, 40.0 W to 150 W");
     sets(&list, kind, (adept_setting){.number = 62.5});
     file_is(ZONE "intel-rapl:0/constraint_0_power_limit_uw", "62500000");
     file_is(ZONE "intel-rapl:1/constraint_0_power_limit_uw", "62500000");
@@ -169,7 +175,8 @@ static void boards_have_limits(void **state)
     assert_string_equal(list.items[1].name, "gpu-1");
     assert_string_equal(list.items[1].id, "GPU-fake-1");
     assert_string_equal(list.items[1].was, "250000");
-    refuses(&list, kind, (adept_setting){.number = 301}, "power_limit_w: 301 W is outside the range of gpu-0, 100 W to 300 W");
+    refuses(&list, kind, (adept_setting){.number = 301},
+            "power_limit_w: 301 W is outside the range of gpu-0, 100 W to 300 W");
     sets(&list, kind, (adept_setting){.number = 123.5});
     file_is("/board/limit-0", "123500");
     file_is("/board/limit-1", "123500");
@@ -185,8 +192,10 @@ static void clocks_are_locked_and_unlocked(void **state)
 
     (void)state;
     assert_int_equal(list.n, 4);
-    refuses(&list, core, (adept_setting){.number = 1.5e9}, "clock_hz: 1.50 GHz is outside the range of gpu-0, 210 MHz to 1.41 GHz");
-    refuses(&list, memory, (adept_setting){.number = 1e8}, "memory_clock_hz: 100 MHz is outside the range of gpu-0, 405 MHz to 1.22 GHz");
+    refuses(&list, core, (adept_setting){.number = 1.5e9},
+            "clock_hz: 1.50 GHz is outside the range of gpu-0, 210 MHz to 1.41 GHz");
+    refuses(&list, memory, (adept_setting){.number = 1e8},
+            "memory_clock_hz: 100 MHz is outside the range of gpu-0, 405 MHz to 1.22 GHz");
     sets(&list, core, (adept_setting){.number = 1.2e9});
     sets(&list, memory, (adept_setting){.number = 810e6});
     file_is("/board/core-0", "1200");
@@ -247,7 +256,8 @@ static void what_is_not_there_is_said(void **state)
     fails("power_limit_w", "power_limit_w: gpu-0 has no such setting: Not Supported (NVML status 3)");
     fake_sys_remove(sys, CPU "cpu0/cpufreq/scaling_governor");
     fake_sys_remove(sys, CPU "cpu1/cpufreq/scaling_governor");
-    fails("governor", "governor: the kernel sets no clocks here: no /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
+    fails("governor",
+          "governor: the kernel sets no clocks here: no /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
     fake_sys_remove(sys, ZONE "intel-rapl:0/constraint_0_power_limit_uw");
     fake_sys_remove(sys, ZONE "intel-rapl:1/constraint_0_power_limit_uw");
     fails("cpu_power_limit_w", "cpu_power_limit_w: no package has a limit");
@@ -263,8 +273,10 @@ static bool is_refused(void *context)
     bool found = adept_controls_find(&list, adept_control_kind_of("governor"), &err) == ADEPT_OK;
     bool refused = found && adept_controls_set(&list, list.items[0].kind, &value, &err) == ADEPT_E_IO;
     adept_controls_close(&list);
-    return refused && strstr(err.message, "governor: cpu0 may not be set: Permission denied; run adept as root, or by hand: echo powersave | "
-                                          "sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
+    return refused &&
+           strstr(err.message,
+                  "governor: cpu0 may not be set: Permission denied; run adept as root, or by hand: echo powersave | "
+                  "sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
 }
 
 static void without_permission_the_command_is_said(void **state)
@@ -316,7 +328,8 @@ static void leave(void)
 
     list.devices = words;
     list.n_devices = 2;
-    const adept_control_kind *limit = find(&list, "power_limit_w"), *governor = find(&list, "governor"), *clock = find(&list, "clock_hz");
+    const adept_control_kind *limit = find(&list, "power_limit_w"), *governor = find(&list, "governor"),
+                             *clock = find(&list, "clock_hz");
     assert_int_equal(adept_restore_write(&restore, &list, NULL), ADEPT_OK);
     sets(&list, limit, (adept_setting){.number = 120});
     sets(&list, clock, (adept_setting){.number = 1e9});
@@ -361,7 +374,8 @@ static void what_cannot_be_put_back_stays_listed(void **state)
     setenv("FAKE_NVML", "boards=1", 1); /* a board was taken out */
     adept_restore restore = opened();
     assert_int_equal(adept_restore_leftovers(&restore, fake_sys_root(sys), &n, &err), ADEPT_E_IO);
-    assert_non_null(strstr(err.message, "power_limit_w: gpu-1 (GPU-fake-1) is not there; if it is gone for good, remove "));
+    assert_non_null(
+        strstr(err.message, "power_limit_w: gpu-1 (GPU-fake-1) is not there; if it is gone for good, remove "));
     file_is(CPU "cpu0/cpufreq/scaling_governor", "schedutil"); /* the rest is done all the same */
     assert_true(is_there("/restore.json"));
     setenv("FAKE_NVML", "boards=2", 1);
@@ -385,7 +399,8 @@ static void a_list_is_put_back(void **state)
     setenv("FAKE_NVML_REFUSES", "1", 1);
     sets(&list, governor, (adept_setting){.word = "powersave"});
     assert_int_equal(adept_restore_all(&restore, &list, &err), ADEPT_E_IO);
-    assert_non_null(strstr(err.message, "not put back (adept sweep --restore tries again): power_limit_w: gpu-1 may not be set"));
+    assert_non_null(
+        strstr(err.message, "not put back (adept sweep --restore tries again): power_limit_w: gpu-1 may not be set"));
     file_is(CPU "cpu1/cpufreq/scaling_governor", "schedutil");
     assert_true(is_there("/restore.json"));
     unsetenv("FAKE_NVML_REFUSES");
@@ -424,9 +439,11 @@ static void hostile_files_are_refused(void **state)
         {"{\"sysroot\":\"%s\",\"settings\":[7]}", "key", ADEPT_E_INVALID},
         {"{\"sysroot\":\"%s\",\"settings\":[{\"key\":\"/etc/passwd\",\"device\":\"x\",\"id\":\"x\",\"was\":\"x\"}]}",
          "'/etc/passwd' is nothing that can be set", ADEPT_E_INVALID},
-        {"{\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu0\",\"id\":\"/board\",\"was\":\"x\"}]}",
+        {"{\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu0\",\"id\":\"/"
+         "board\",\"was\":\"x\"}]}",
          "governor: cpu0 (/board) is not there", ADEPT_E_IO},
-        {"{\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu0\",\"id\":\"x\"}]}", "was", ADEPT_E_INVALID},
+        {"{\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu0\",\"id\":\"x\"}]}", "was",
+         ADEPT_E_INVALID},
     };
     adept_restore restore = opened();
     size_t n;
@@ -437,7 +454,8 @@ static void hostile_files_are_refused(void **state)
         adept_error err = {0};
         const char *root = strstr(files[i].text, "%s");
         int before = root ? (int)(root - files[i].text) : (int)strlen(files[i].text);
-        snprintf(text, sizeof text, "%.*s%s%s", before, files[i].text, root ? fake_sys_root(sys) : "", root ? root + 2 : "");
+        snprintf(text, sizeof text, "%.*s%s%s", before, files[i].text, root ? fake_sys_root(sys) : "",
+                 root ? root + 2 : "");
         fake_sys_put(sys, "/restore.json", "%s", text);
         assert_int_equal(adept_restore_leftovers(&restore, fake_sys_root(sys), &n, &err), files[i].status);
         if (!strstr(err.message, files[i].message)) fail_msg("'%s' does not say '%s'", err.message, files[i].message);

@@ -75,8 +75,8 @@ adept_status adept_drive_leftovers(adept_cli *cli, adept_drive *d)
 
     if (status == ADEPT_OK) status = adept_restore_leftovers(&d->restore, d->options->measure.sysroot, &n, &cli->err);
     if (status == ADEPT_OK && (n > 0 || d->options->restore))
-        fprintf(d->options->restore ? stdout : stderr, "%zu setting%s of a run that was killed %s put back\n", n, n == 1 ? "" : "s",
-                n == 1 ? "is" : "are");
+        fprintf(d->options->restore ? stdout : stderr, "%zu setting%s of a run that was killed %s put back\n", n,
+                n == 1 ? "" : "s", n == 1 ? "is" : "are");
     return status;
 }
 
@@ -87,16 +87,18 @@ static bool has_component(const adept_recording *r, adept_component component)
     bool has = false;
 
     for (size_t i = 0; i < adept_recording_tracks(r); i++)
-        has = has || (component == ADEPT_COMPONENTS ? adept_track_is_summed(r, i) : adept_recording_track(r, i)->sensor->component == component);
+        has = has || (component == ADEPT_COMPONENTS ? adept_track_is_summed(r, i)
+                                                    : adept_recording_track(r, i)->sensor->component == component);
     return has;
 }
 
 /* Of a component, of the whole run and of a step. ADEPT_COMPONENTS: their sum. */
-static adept_status take_component(adept_driven *p, const adept_measure_job *job, adept_component c, double *of_run, double *of_step,
-                                   adept_error *err)
+static adept_status take_component(adept_driven *p, const adept_measure_job *job, adept_component c, double *of_run,
+                                   double *of_step, adept_error *err)
 {
     adept_region_statistics steps;
-    adept_status status = adept_measured_region(&steps, job->recording, ADEPT_STEP_REGION, (size_t)job->options->skip, c, err);
+    adept_status status =
+        adept_measured_region(&steps, job->recording, ADEPT_STEP_REGION, (size_t)job->options->skip, c, err);
 
     if (status != ADEPT_OK) return status;
     *of_run = adept_measured_energy(job->recording, c, job->run.begin_s, job->run.end_s).energy_j;
@@ -158,7 +160,8 @@ static adept_status measure_point(adept_cli *cli, adept_drive *d, uint64_t index
 static adept_status interrupted(adept_cli *cli, adept_drive *d)
 {
     d->interrupted = true;
-    return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "interrupted after %" PRIu64 " of %" PRIu64 " points", d->done, d->size);
+    return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "interrupted after %" PRIu64 " of %" PRIu64 " points", d->done,
+                           d->size);
 }
 
 static adept_status run_points(adept_cli *cli, adept_drive *d)
@@ -176,7 +179,8 @@ static adept_status run_points(adept_cli *cli, adept_drive *d)
         d->done++;
     }
     if (failed == 0) return ADEPT_OK;
-    return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "the command failed at %" PRIu64 " of %" PRIu64 " points", failed, d->size);
+    return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "the command failed at %" PRIu64 " of %" PRIu64 " points",
+                           failed, d->size);
 }
 
 adept_status adept_drive_points(adept_cli *cli, adept_drive *d)

@@ -179,6 +179,7 @@ static adept_status run_command(adept_cli *cli, adept_measure_job *job, live *l)
         cli->exit_code = child->exit_status;
         if (status != ADEPT_OK) return status;
         size_t region = o->repeat > 1 ? adept_recording_add_region(job->recording, ADEPT_REPEAT_REGION, child->begin_s, NAN) : SIZE_MAX;
+        if (adept_interrupt_requested) raise(SIGTERM); /* it came before; now it waits, and goes to the command */
         adept_child_wait(child, tick_s, tick, l);
         adept_recording_leave_at(job->recording, region, child->end_s);
         if (n == 0) job->run.begin_s = child->begin_s;

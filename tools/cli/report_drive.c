@@ -67,7 +67,8 @@ static adept_text remark_of(const answers *a, uint64_t index)
     bool on_front = false;
 
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
-        if (a->found.found[i] && a->found.best[i].index == index) text = adept_cell("%s%s%s", text.s, *text.s ? ", " : "", names[i]);
+        if (a->found.found[i] && a->found.best[i].index == index)
+            text = adept_cell("%s%s%s", text.s, *text.s ? ", " : "", names[i]);
     for (size_t i = 0; i < a->found.front.n; i++) {
         if (adept_sweep_answers_front(&a->found, i).index != index) continue;
         on_front = true;
@@ -142,7 +143,8 @@ static adept_status print_text(adept_cli *cli, FILE *out, const answers *a)
     adept_table table = {.columns = columns};
 
     for (size_t i = 0; i < d->sweep.n_axes; i++)
-        strcat(strcat(strcat(columns, i > 0 ? "|" : ""), d->sweep.axes[i].words ? "" : ">"), d->sweep.axes[i].key); /* our own words: they fit */
+        strcat(strcat(strcat(columns, i > 0 ? "|" : ""), d->sweep.axes[i].words ? "" : ">"),
+               d->sweep.axes[i].key); /* our own words: they fit */
     strcat(columns, a->by_step ? "|>step time|>power" : "|>time|>power");
     for (size_t i = 0; i < n; i++)
         strcat(strcat(columns, "|>"), adept_component_name((size_t)components[i]));
@@ -264,7 +266,8 @@ static char *json_of(const answers *a)
     for (size_t i = 0; i < d->sweep.n_axes; i++)
         adept_json_put_object(&w, NULL, "key %s values %jd", d->sweep.axes[i].key, (intmax_t)d->sweep.axes[i].n);
     adept_json_end_array(&w);
-    adept_json_put_members(&w, "one_at_a_time %d interrupted %d compared %s", d->sweep.one_at_a_time, d->interrupted, a->by_step ? "steps" : "runs");
+    adept_json_put_members(&w, "one_at_a_time %d interrupted %d compared %s", d->sweep.one_at_a_time, d->interrupted,
+                           a->by_step ? "steps" : "runs");
     adept_json_begin_array(&w, "points");
     for (uint64_t i = 0; i < d->done; i++)
         put_point(&w, a, i);
@@ -281,8 +284,10 @@ static adept_status draw(adept_cli *cli, const answers *a)
 {
     char title[128];
     const adept_drive *d = a->drive;
-    const adept_sweep_view view = {.plot = d->options->plot,
-                                   .picture = {.sweep = &d->sweep, .answers = &a->found, .cloud = &a->cloud, .title = title, .of_runs = !a->by_step}};
+    const adept_sweep_view view = {
+        .plot = d->options->plot,
+        .picture = {
+            .sweep = &d->sweep, .answers = &a->found, .cloud = &a->cloud, .title = title, .of_runs = !a->by_step}};
 
     snprintf(title, sizeof title, "%.100s: measured", d->options->measure.words.words[0]);
     return adept_sweep_write_views(cli, &view);

@@ -10,11 +10,13 @@
 
 static adept_status check_axis(adept_cli *cli, const adept_sweep_axis *axis)
 {
-    if (!adept_control_kind_of(axis->key)) return adept_cli_usage(cli, "--vary: --drive sets " KEYS ", not %s", axis->key);
+    if (!adept_control_kind_of(axis->key))
+        return adept_cli_usage(cli, "--vary: --drive sets " KEYS ", not %s", axis->key);
     if (axis->relative) return adept_cli_usage(cli, "--vary: --drive takes %s itself, no multiples of it", axis->key);
     for (size_t i = 0; i < axis->n; i++)
         if (!axis->words && adept_sweep_best_limit_name(axis, i))
-            return adept_cli_usage(cli, "--vary: %s is of predictions; --drive takes watts", adept_sweep_best_limit_name(axis, i));
+            return adept_cli_usage(cli, "--vary: %s is of predictions; --drive takes watts",
+                                   adept_sweep_best_limit_name(axis, i));
     return ADEPT_OK;
 }
 
@@ -28,7 +30,8 @@ static adept_status check(adept_cli *cli, void *record)
         return adept_cli_usage(cli, "--restore takes neither --drive, --vary nor a COMMAND");
     if (o->restore) return ADEPT_OK;
     if (o->vary.n == 0) return adept_cli_usage(cli, "--vary is missing: " KEYS);
-    if (o->measure.words.n == 0) return adept_cli_usage(cli, "sweep --drive needs a COMMAND; see adept sweep --drive --help");
+    if (o->measure.words.n == 0)
+        return adept_cli_usage(cli, "sweep --drive needs a COMMAND; see adept sweep --drive --help");
     if (adept_cli_prints(o->output)) {
         o->csv = !o->json;
         o->output = NULL;
@@ -51,21 +54,28 @@ static void release(void *record)
 
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What is set:"},
-    {"drive", NULL, 1, "Set each value on all devices, or on those of --devices, measure COMMAND, and put back what was set before", ADEPT_OPT_FLAG, .at = AT(drive)},
+    {"drive", NULL, 1,
+     "Set each value on all devices, or on those of --devices, measure COMMAND, and put back what was set before",
+     ADEPT_OPT_FLAG, .at = AT(drive)},
     {"vary", "KEY=VALUES", 1,
-     "Values V1,V2,... or FROM:TO:STEP of power_limit_w, clock, memory_clock (of GPUs), governor or cpu_power_limit_w (of each package). "
+     "Values V1,V2,... or FROM:TO:STEP of power_limit_w, clock, memory_clock (of GPUs), governor or cpu_power_limit_w "
+     "(of each package). "
      "Clocks may have a unit: 1.2GHz. Repeatable: all combinations",
      ADEPT_OPT_PARSED, .at = AT(vary), .parse = adept_vary_add},
-    {"one-at-a-time", NULL, 1, "Vary each key alone, everything else as it is", ADEPT_OPT_FLAG, .at = AT(one_at_a_time)},
+    {"one-at-a-time", NULL, 1, "Vary each key alone, everything else as it is", ADEPT_OPT_FLAG,
+     .at = AT(one_at_a_time)},
     {"restore", NULL, 1, "Put back what a killed run left, and do nothing else", ADEPT_OPT_FLAG, .at = AT(restore)},
-    {"journal", "FILE", 1, "Where it is noted what to put back; default: restore-HOST.json in $XDG_STATE_HOME/adept or ~/.local/state/adept",
+    {"journal", "FILE", 1,
+     "Where it is noted what to put back; default: restore-HOST.json in $XDG_STATE_HOME/adept or ~/.local/state/adept",
      ADEPT_OPT_FILE, .at = AT(journal)},
     {.group = 3, .help = "What is printed:"},
     {"csv", NULL, 3, "Print every point as CSV", ADEPT_OPT_FLAG, .at = AT(csv)},
-    {"json", NULL, 3, "Print every point with all that was measured, and the answers, as JSON", ADEPT_OPT_FLAG, .at = AT(json)},
-    {"output", "FILE", 3, "Write the points to FILE, as CSV unless --json is given, and the answers as text", ADEPT_OPT_FILE,
-     .at = AT(output), .letter = 'o'},
-    {"plot", "FILE.svg", 3, "Draw curves over what varies, and the front of time and energy (needs gnuplot)", ADEPT_OPT_FILE, .at = AT(plot)},
+    {"json", NULL, 3, "Print every point with all that was measured, and the answers, as JSON", ADEPT_OPT_FLAG,
+     .at = AT(json)},
+    {"output", "FILE", 3, "Write the points to FILE, as CSV unless --json is given, and the answers as text",
+     ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+    {"plot", "FILE.svg", 3, "Draw curves over what varies, and the front of time and energy (needs gnuplot)",
+     ADEPT_OPT_FILE, .at = AT(plot)},
     {0},
 };
 
@@ -96,7 +106,8 @@ static adept_status measure(adept_cli *cli, adept_drive *d)
     status = adept_drive_points(cli, d);
     take_output_back(kept);
     if (d->done == 0) return status;
-    adept_status reported = adept_drive_report(status == ADEPT_OK ? cli : &other, d); /* what was measured is not lost */
+    adept_status reported =
+        adept_drive_report(status == ADEPT_OK ? cli : &other, d); /* what was measured is not lost */
     return status == ADEPT_OK ? reported : status;
 }
 
@@ -120,17 +131,23 @@ static const char *const words[] = {"--drive", "--restore", NULL};
 const adept_command adept_sweep_drive = {
     .name = "sweep",
     .usage = "--drive --vary KEY=VALUES... -- COMMAND...\n--restore",
-    .doc = "Set power limits, clocks or governors of this machine, measure a command at every point of the grid as adept measure does, and say "
+    .doc = "Set power limits, clocks or governors of this machine, measure a command at every point of the grid as "
+           "adept measure does, and say "
            "which points are best: least time, least energy, least product of both, and the front between them."
            "\vExamples:\n"
            "  adept sweep --drive --vary power_limit_w=150:300:50 -- ./train\n"
            "  adept sweep --drive --vary clock=1.2GHz,1.4GHz --csv -o a.csv -- ./train\n"
            "  adept sweep --restore\n"
            "\n"
-           "Setting needs root. What was set before is put back at the end, when the command fails, and at once on INT or TERM; after "
+           "Setting needs root. What was set before is put back at the end, when the command fails, and at once on INT "
+           "or TERM; after "
            "anything else by --restore or by the next --drive. What COMMAND prints goes to standard error.",
     .size = sizeof(adept_drive_options),
-    .options = {.rows = rows, .init = init, .check = check, .release = release, .parts = {{&adept_reading_options_of, AT(measure)}, {&adept_steps_options_of, AT(measure)}}},
+    .options = {.rows = rows,
+                .init = init,
+                .check = check,
+                .release = release,
+                .parts = {{&adept_reading_options_of, AT(measure)}, {&adept_steps_options_of, AT(measure)}}},
     .arguments = {.takes = "a COMMAND", .most = ADEPT_ANY_NUMBER, .at = AT(measure.words)},
     .takes_program = true,
     .run = drive,

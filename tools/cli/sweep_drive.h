@@ -1,5 +1,5 @@
-/** @file sweep_drive.h  `adept sweep --drive`: power limits, clocks and governors of this machine are set, and a command is measured at
- *  every point. docs/SWEEP.md. Calls: measure, whatif. */
+/** @file sweep_drive.h  `adept sweep --drive`: power limits, clocks and governors of this machine are set, and a
+ * command is measured at every point. docs/SWEEP.md. Calls: measure, whatif. */
 #ifndef ADEPT_SWEEP_DRIVE_H
 #define ADEPT_SWEEP_DRIVE_H
 #include "adept_control.h"
@@ -20,7 +20,8 @@ typedef struct adept_drive_options {
 
 /** NAN: not known. */
 typedef struct adept_spent {
-    double time_s, energy_j; /* the energy that points are compared by: of cpu, dram and gpu, without these of the node */
+    double time_s,
+        energy_j; /* the energy that points are compared by: of cpu, dram and gpu, without these of the node */
     double energies_j[ADEPT_COMPONENTS];
 } adept_spent;
 
@@ -41,15 +42,16 @@ typedef struct adept_drive {
     uint64_t done;
     adept_controls controls;
     adept_restore restore;
-    bool is_set;      /* something may not be as it was */
-    bool interrupted; /* by a signal */
+    bool is_set;           /* something may not be as it was */
+    bool interrupted;      /* by a signal */
     adept_status put_back; /* what became of putting all back at the signal */
     adept_measure_job job; /* the last run */
 } adept_drive;
 
 /** Put back what a killed run left, and say so. */
 adept_status adept_drive_leftovers(adept_cli *cli, adept_drive *drive);
-/** Measure every point. Whatever happens, all is put back at the end. @return the first failure; what was measured until then is there */
+/** Measure every point. Whatever happens, all is put back at the end. @return the first failure; what was measured
+ * until then is there */
 adept_status adept_drive_points(adept_cli *cli, adept_drive *drive);
 
 /** Table, CSV or JSON, and the picture. */
