@@ -350,7 +350,7 @@ static adept_status sweep(adept_cli *cli, void *options)
 const adept_command adept_command_sweep = {
     .name = "sweep",
     .summary = "predict a grid of points and find the best",
-    .usage = "MODEL|PROFILE --gpu NAME|FILE --vary KEY=VALUES...\n--drive --vary KEY=VALUES... -- COMMAND...\n--restore",
+    .usage = "MODEL|PROFILE --gpu NAME|FILE --vary KEY=VALUES...",
     .doc = "Predict a step at every point of a grid, and say which points are best: least time, least energy, least "
            "product of both, the front between them and its knee. Every point has the numbers that adept predict gives."
            "\vExamples:\n"

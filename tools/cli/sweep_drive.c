@@ -130,7 +130,7 @@ static const char *const words[] = {"--drive", "--restore", NULL};
 
 const adept_command adept_sweep_drive = {
     .name = "sweep",
-    .usage = "--drive --vary KEY=VALUES... -- COMMAND...\n--restore",
+    .usage = "--drive --vary KEY=VALUES... -- COMMAND...",
     .doc = "Set power limits, clocks or governors of this machine, measure a command at every point of the grid as "
            "adept measure does, and say "
            "which points are best: least time, least energy, least product of both, and the front between them."
