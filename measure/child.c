@@ -26,6 +26,8 @@ static sigset_t watched(void)
 static void become(const char *const *argv, const sigset_t *mask, int report)
 {
     sigprocmask(SIG_SETMASK, mask, NULL);
+    signal(SIGPIPE, SIG_DFL); /* what adept ignores would stay ignored: `yes | head` would complain */
+    signal(SIGXFSZ, SIG_DFL);
     execvp(argv[0], (char *const *)argv);
     int why = errno;
     ssize_t written = write(report, &why, sizeof why);
@@ -83,17 +85,24 @@ static int next_signal(siginfo_t *info, double wait_s)
     return sigtimedwait(&set, info, &wait);
 }
 
+static bool ends(int signal)
+{
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
 void adept_child_wait(adept_child *child, double tick_s, void (*tick)(void *data), void *data)
 {
     while (reap(child) && !child->was_left) {
         siginfo_t info;
         int signal = next_signal(&info, tick_s);
-        if (signal < 0 && tick) tick(data);
-        if (signal <= 0 || signal == SIGCHLD) continue;
-        if (child->has_ended)
-            child->was_left = signal == SIGINT || signal == SIGTERM;
-        else if (info.si_code != SI_KERNEL)
-            kill(child->pid, signal);
+        if (ends(signal)) child->signal = signal;
+        if (signal > 0 && signal != SIGCHLD) {
+            if (child->has_ended)
+                child->was_left = signal == SIGINT || signal == SIGTERM;
+            else if (info.si_code != SI_KERNEL)
+                kill(child->pid, signal);
+        }
+        if (tick && (signal < 0 || ends(signal))) tick(data);
     }
     child->end_s = adept_clock_s();
     sigprocmask(SIG_SETMASK, &child->mask, NULL);

@@ -2,69 +2,15 @@
  * are those of NVIDIA's nvml.h, which is not needed to build. */
 #include "adept_clock.h"
 #include "adept_sensor.h"
-#include <dlfcn.h>
+#include "nvml.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 extern const adept_sensor_kind adept_sensor_kind_nvml;
 
-/* nvmlReturn_t */
-enum {
-    NVML_SUCCESS = 0,
-    NVML_UNINITIALIZED = 1,
-    NVML_NO_PERMISSION = 4,
-    NVML_DRIVER_NOT_LOADED = 9,
-    NVML_FUNCTION_NOT_FOUND = 13,
-    NVML_GPU_IS_LOST = 15,
-    NVML_RESET_REQUIRED = 16,
-    NVML_LIB_RM_VERSION_MISMATCH = 18,
-    NVML_NO_DATA = 21,
-    NVML_UNKNOWN = 999
-};
-enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 }; /* nvmlClockType_t */
-enum { NVML_TEMPERATURE_GPU = 0 };              /* nvmlTemperatureSensors_t */
-
-/* nvmlPciInfo_t, as nvmlDeviceGetPciInfo_v3 fills it */
-typedef struct pci_info {
-    char legacy_id[16];
-    unsigned domain, bus, device, device_id, subsystem_id;
-    char bus_id[32];
-} pci_info;
-
-/* nvmlUtilization_t: percent of the last sample period (1/6 s to 1 s) in which a kernel ran, or memory was read or
- * written */
-typedef struct utilization {
-    unsigned gpu, memory;
-} utilization;
-
-/* X(field, symbol, arguments): what is called. A library may lack those that it is too old for; the first four every
- * one has. */
-#define FUNCTION_LIST(X)                                                                                               \
-    X(init, "nvmlInit_v2", (void))                                                                                     \
-    X(shutdown, "nvmlShutdown", (void))                                                                                \
-    X(count, "nvmlDeviceGetCount_v2", (unsigned *n))                                                                   \
-    X(handle, "nvmlDeviceGetHandleByIndex_v2", (unsigned index, void **device))                                        \
-    X(name, "nvmlDeviceGetName", (void *device, char *name, unsigned size))                                            \
-    X(pci, "nvmlDeviceGetPciInfo_v3", (void *device, pci_info *info))                                                  \
-    X(energy_mj, "nvmlDeviceGetTotalEnergyConsumption", (void *device, unsigned long long *mj))                        \
-    X(power_mw, "nvmlDeviceGetPowerUsage", (void *device, unsigned *mw))                                               \
-    X(limit_mw, "nvmlDeviceGetEnforcedPowerLimit", (void *device, unsigned *mw))                                       \
-    X(clock_mhz, "nvmlDeviceGetClockInfo", (void *device, int which, unsigned *mhz))                                   \
-    X(use, "nvmlDeviceGetUtilizationRates", (void *device, utilization *use))                                          \
-    X(temperature_c, "nvmlDeviceGetTemperature", (void *device, int which, unsigned *celsius))
-
-typedef struct nvml {
-    void *file;   /* of dlopen() */
-    size_t users; /* boards, and the search while it looks */
-    const char *(*error_text)(int status);
-#define X(field, symbol, arguments) int(*field) arguments;
-    FUNCTION_LIST(X)
-#undef X
-} nvml;
-
 typedef struct board {
-    nvml *library;
+    adept_nvml *library;
     void *device;
     int gone; /* the status that says so; 0: it is there */
 } board;
@@ -112,23 +58,16 @@ static int get_energy(const board *b, unsigned long long *mj)
 
 static void read_gauges(board *b, double *values)
 {
-    const nvml *l = b->library;
-    utilization use = {0, 0};
+    const adept_nvml *l = b->library;
+    adept_nvml_use use = {0, 0};
 
     values[SM_CLOCK] = ask_which(b, l->clock_mhz, NVML_CLOCK_SM, 1e6);
     values[MEMORY_CLOCK] = ask_which(b, l->clock_mhz, NVML_CLOCK_MEM, 1e6);
-    values[POWER_LIMIT] = ask(b, l->limit_mw, 1e-3);
+    values[POWER_LIMIT] = ask(b, l->enforced_mw, 1e-3);
     values[TEMPERATURE] = ask_which(b, l->temperature_c, NVML_TEMPERATURE_GPU, 1);
     int status = l->use ? l->use(b->device, &use) : NVML_FUNCTION_NOT_FOUND;
     values[GPU_USE] = answer(b, status, use.gpu / 100.0);
     values[MEMORY_USE] = answer(b, status, use.memory / 100.0);
-}
-
-static const char *status_text(const nvml *library, int status)
-{
-    const char *text = library->error_text ? library->error_text(status) : NULL;
-    if (text) return text;
-    return status == NVML_FUNCTION_NOT_FOUND ? "a function is missing in this library" : "unknown error";
 }
 
 static adept_status read_board(adept_sensor *sensor, adept_reading *reading, adept_error *err)
@@ -144,74 +83,16 @@ static adept_status read_board(adept_sensor *sensor, adept_reading *reading, ade
     reading->power_w = ask(b, b->library->power_mw, 1e-3);
     read_gauges(b, reading->gauges);
     if (!b->gone) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_IO, "%s: %s (NVML status %d)", sensor->name, status_text(b->library, b->gone),
+    return adept_error_set(err, ADEPT_E_IO, "%s: %s (NVML status %d)", sensor->name, adept_nvml_text(b->library, b->gone),
                            b->gone);
-}
-
-/* ---------------------------------------------------------------- the library ------------------------------------ */
-
-static void leave_library(nvml *library)
-{
-    if (--library->users > 0) return;
-    library->shutdown();
-    dlclose(library->file);
-    free(library);
 }
 
 static void close_board(adept_sensor *sensor)
 {
     board *b = sensor->state;
 
-    if (b) leave_library(b->library);
+    if (b) adept_nvml_leave(b->library);
     free(b);
-}
-
-static const char *help_for(int status)
-{
-    switch (status) {
-    case NVML_NO_PERMISSION:
-        return "the user needs to read and write /dev/nvidiactl and /dev/nvidia*";
-    case NVML_DRIVER_NOT_LOADED:
-        return "load the driver: modprobe nvidia; in a container: start it with the GPUs";
-    case NVML_LIB_RM_VERSION_MISMATCH:
-        return "the driver was updated while it was loaded: load it again, or restart the machine";
-    default:
-        return "";
-    }
-}
-
-static nvml *open_library(adept_sensor_search *search)
-{
-    /* "secure_": a program that was given privileges (setcap, for RAPL) must load no library of the caller's. */
-    const char *name = secure_getenv("ADEPT_NVML_LIBRARY");
-    nvml *l = calloc(1, sizeof *l);
-
-    if (!l) {
-        search->failed = true;
-        return NULL;
-    }
-    l->users = 1;
-    l->file = dlopen(name && name[0] ? name : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!l->file) {
-        adept_sensor_missing(
-            search, "nvml",
-            "where there is an NVIDIA GPU, its driver has it: package libnvidia-ml1 (Debian), libnvidia-compute-* "
-            "(Ubuntu); in a container: NVIDIA_DRIVER_CAPABILITIES=utility",
-            "%s", dlerror());
-        free(l);
-        return NULL;
-    }
-    l->error_text = (const char *(*)(int))dlsym(l->file, "nvmlErrorString");
-#define X(field, symbol, arguments) l->field = (int(*) arguments)dlsym(l->file, symbol);
-    FUNCTION_LIST(X)
-#undef X
-    int status = l->init && l->shutdown && l->count && l->handle ? l->init() : NVML_FUNCTION_NOT_FOUND;
-    if (status == NVML_SUCCESS) return l;
-    adept_sensor_missing(search, "nvml", help_for(status), "NVML does not start: %s (status %d)",
-                         status_text(l, status), status);
-    dlclose(l->file);
-    free(l);
-    return NULL;
 }
 
 /* ---------------------------------------------------------------- looking for boards ----------------------------- */
@@ -224,8 +105,8 @@ static bool may_answer(int status)
 
 static void add_board(adept_sensor_search *search, const board *found, unsigned index, bool has_counter, bool has_power)
 {
-    const nvml *l = found->library;
-    pci_info pci = {.bus_id = ""};
+    const adept_nvml *l = found->library;
+    adept_nvml_pci pci = {.bus_id = ""};
     char name[64] = "NVIDIA GPU";
     board *b = malloc(sizeof *b);
     adept_sensor *sensor = b ? adept_sensor_add(search, &adept_sensor_kind_nvml, "gpu-%u", index) : NULL;
@@ -254,7 +135,7 @@ static void add_board(adept_sensor_search *search, const board *found, unsigned 
         sensor->gauges[i] = gauges[i];
 }
 
-static void find_board(adept_sensor_search *search, nvml *library, unsigned index)
+static void find_board(adept_sensor_search *search, adept_nvml *library, unsigned index)
 {
     board b = {.library = library, .device = NULL, .gone = 0};
     char name[64];
@@ -264,7 +145,7 @@ static void find_board(adept_sensor_search *search, nvml *library, unsigned inde
     snprintf(name, sizeof name, "gpu-%u", index);
     int status = library->handle(index, &b.device);
     if (status != NVML_SUCCESS) {
-        adept_sensor_missing(search, name, help_for(status), "%s (NVML status %d)", status_text(library, status),
+        adept_sensor_missing(search, name, adept_nvml_help(status), "%s (NVML status %d)", adept_nvml_text(library, status),
                              status);
         return;
     }
@@ -273,23 +154,29 @@ static void find_board(adept_sensor_search *search, nvml *library, unsigned inde
     if (may_answer(energy_status) || may_answer(power_status))
         add_board(search, &b, index, may_answer(energy_status), may_answer(power_status));
     else
-        adept_sensor_missing(search, name, help_for(power_status), "neither energy nor power: %s (NVML status %d)",
-                             status_text(library, power_status), power_status);
+        adept_sensor_missing(search, name, adept_nvml_help(power_status), "neither energy nor power: %s (NVML status %d)",
+                             adept_nvml_text(library, power_status), power_status);
 }
 
 static void find(adept_sensor_search *search)
 {
-    nvml *library = open_library(search);
+    char why[sizeof((adept_sensor_note *)NULL)->why];
+    const char *help;
+    adept_nvml *library = adept_nvml_open(why, sizeof why, &help);
     unsigned n = 0;
 
-    if (!library) return;
+    if (!library) {
+        search->failed = search->failed || !*why;
+        adept_sensor_missing(search, "nvml", help, "%s", why);
+        return;
+    }
     int status = library->count(&n);
     if (status != NVML_SUCCESS || n == 0)
-        adept_sensor_missing(search, "nvml", help_for(status), "NVML counts no board: %s (status %d)",
-                             status_text(library, status), status);
+        adept_sensor_missing(search, "nvml", adept_nvml_help(status), "NVML counts no board: %s (status %d)",
+                             adept_nvml_text(library, status), status);
     for (unsigned i = 0; status == NVML_SUCCESS && i < n; i++)
         find_board(search, library, i);
-    leave_library(library);
+    adept_nvml_leave(library);
 }
 
 const adept_sensor_kind adept_sensor_kind_nvml = {

@@ -41,7 +41,12 @@ const char *adept_sweep_key_name(size_t index)
 /* The name people know it by. */
 static const char *canonical(const char *key)
 {
-    return strcmp(key, SPECS "hbm_bytes_per_s") == 0 ? SPECS "mem_bytes_per_s" : key;
+    static const char *const others[][2] = {
+        {SPECS "hbm_bytes_per_s", SPECS "mem_bytes_per_s"}, {"clock", "clock_hz"}, {"memory_clock", "memory_clock_hz"}};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(key, others[i][0]) == 0) return others[i][1];
+    return key;
 }
 
 static adept_status find_key(adept_sweep_axis *out, const char *text, size_t length, adept_error *err)
@@ -96,16 +101,22 @@ static const struct {
 
 /* ---- values ---- */
 
+/* Words that are no list of ours. */
+static bool has_free_words(const adept_sweep_axis *axis)
+{
+    return axis->kind == ADEPT_VARY_GPU || axis->kind == ADEPT_VARY_GOVERNOR;
+}
+
 static adept_status grow(adept_sweep_axis *axis, size_t more, adept_error *err)
 {
     if (more > MAX_VALUES - axis->n)
         return adept_error_set(err, ADEPT_E_USAGE, "%s: more than %d values", axis->key, MAX_VALUES);
     size_t n = axis->n + more;
-    void *grown = axis->kind == ADEPT_VARY_GPU
+    void *grown = has_free_words(axis)
                       ? adept_grow(axis->words, &axis->capacity, n, sizeof *axis->words)
                       : adept_grow(axis->numbers, &axis->capacity, n, sizeof *axis->numbers);
     if (!grown) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory for %zu values", axis->key, n);
-    if (axis->kind == ADEPT_VARY_GPU)
+    if (has_free_words(axis))
         axis->words = grown;
     else
         axis->numbers = grown;
@@ -116,7 +127,7 @@ static adept_status add_word(adept_sweep_axis *axis, const char *word, adept_err
 {
     adept_status status = grow(axis, 1, err);
     if (status != ADEPT_OK) return status;
-    if (axis->kind == ADEPT_VARY_GPU) {
+    if (has_free_words(axis)) {
         char *copy = strdup(word);
         if (!copy) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", axis->key);
         axis->words[axis->n++] = copy;
@@ -132,12 +143,31 @@ static adept_status add_word(adept_sweep_axis *axis, const char *word, adept_err
     return ADEPT_OK;
 }
 
-/* "x1.5": relative. */
+/* What a unit behind a number multiplies it by; 0: the key has no such unit. */
+static double scale_of(adept_sweep_kind kind, const char *unit)
+{
+    static const struct {
+        const char *name;
+        bool of_clock;
+        double scale;
+    } units[] = {{"Hz", true, 1}, {"kHz", true, 1e3}, {"MHz", true, 1e6}, {"GHz", true, 1e9}, {"W", false, 1}, {"kW", false, 1e3}};
+    bool is_clock = kind == ADEPT_VARY_CLOCK || kind == ADEPT_VARY_MEMORY_CLOCK;
+    bool is_power = kind == ADEPT_VARY_POWER_LIMIT || kind == ADEPT_VARY_CPU_POWER_LIMIT;
+
+    for (size_t i = 0; (is_clock || is_power) && i < sizeof units / sizeof *units; i++)
+        if (units[i].of_clock == is_clock && strcmp(unit, units[i].name) == 0) return units[i].scale;
+    return 0;
+}
+
+/* "x1.5": relative. "1.2GHz": with a unit. */
 static adept_status read_number(double *out, bool *relative, const adept_sweep_axis *axis, const char *text,
                                 adept_error *err)
 {
     *relative = text[0] == 'x';
-    if (!adept_number_parse(out, text + *relative))
+    const char *number = text + *relative, *unit = number + adept_number_length(number);
+    double scale = *relative || unit == number ? 0 : scale_of(axis->kind, unit);
+    if (scale > 0) *out = scale * adept_number_value(number);
+    if (!(scale > 0 && isfinite(*out)) && !adept_number_parse(out, number))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number", axis->key, text);
     return ADEPT_OK;
 }
@@ -247,7 +277,7 @@ static adept_status add_item(adept_sweep_axis *axis, char *item, adept_error *er
         return grown;
     }
     if (!*item) return adept_error_set(err, ADEPT_E_USAGE, "%s: an empty value", axis->key);
-    if (axis->kind == ADEPT_VARY_GPU || fields[axis->kind].names) return add_word(axis, item, err);
+    if (adept_sweep_has_words(axis)) return add_word(axis, item, err);
     char *part[3] = {item, strchr(item, ':'), NULL};
     if (part[1]) {
         *part[1]++ = '\0';
@@ -390,7 +420,7 @@ static const char *word_of(adept_sweep_kind kind, const adept_sweep_point *point
 
 bool adept_sweep_has_words(const adept_sweep_axis *axis)
 {
-    return axis->kind == ADEPT_VARY_GPU || fields[axis->kind].names;
+    return has_free_words(axis) || fields[axis->kind].names;
 }
 
 const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point)
@@ -398,7 +428,7 @@ const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t value, cons
     adept_name_at names = fields[axis->kind].names;
     if (axis->kind == ADEPT_VARY_GPU && point->hw) return point->hw->name;
     if (value == ADEPT_SWEEP_UNVARIED) return word_of(axis->kind, point);
-    if (axis->kind == ADEPT_VARY_GPU) return axis->words[value];
+    if (has_free_words(axis)) return axis->words[value];
     return names ? names((size_t)axis->numbers[value]) : NULL;
 }
 

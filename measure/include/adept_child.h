@@ -13,6 +13,7 @@ typedef struct adept_child {
     int exit_status;       /* as a shell has it: 128 + the signal that ended it; 127 not found, 126 cannot be run */
     bool has_ended;        /* the command itself; what it started may still run */
     bool was_left;         /* a signal ended the waiting for what it had started */
+    int signal;            /* the last that came to end the program: INT, TERM, HUP or QUIT; 0: none */
     sigset_t mask;         /* before */
 } adept_child;
 
@@ -25,7 +26,7 @@ adept_status adept_child_start(adept_child *child, const char *const *argv, adep
 /**
  * Wait until the command and all that it started have ended. INT, TERM, HUP, QUIT, USR1 and USR2 go to the command; what
  * the terminal sends has reached it already. Once the command has ended, INT or TERM ends the waiting.
- * @param tick  called every so often, NULL: never
+ * @param tick  called every so often, and when a signal came to end the program; NULL: never
  */
 void adept_child_wait(adept_child *child, double tick_s, void (*tick)(void *data), void *data);
 /** Wait until some process ends, a time has passed, or INT, TERM or HUP comes.

@@ -51,6 +51,17 @@ assert r["kind"] == "measured" and r["exit_status"] == 0 and r["command"][0] == 
 CHECK
 printf '%020d\n' 1000000 >"$zone/energy_uj"
 
+# ---- a command of as many words as fit the first block of memory, and its line in the file of samples
+measure --samples "$work/words" -- echo $(seq 2 64)
+ends 0 "of a command of 64 words"
+[ "$(cat "$work/out")" = "$(echo $(seq 2 64))" ] || fail "a command of 64 words printed $(cat "$work/out")"
+says "$work/words" '"command":\["echo",.*"63","64"\]'
+
+# ---- signals that adept ignores are the command's again
+measure -- sh -c 'yes | head -1'
+ends 0 "of a pipe that is closed early"
+! grep -q 'Broken pipe' "$work/err" || fail "a closed pipe is an error to the command"
+
 # ---- it waits for what the command leaves behind, and for 10,000 short children
 measure --json -o "$work/r.json" -- sh -c '(sleep 0.5; echo late >'"$work/late"') & exit 0'
 [ -e "$work/late" ] || fail "an orphan was not waited for"

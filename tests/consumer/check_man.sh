@@ -57,6 +57,8 @@ case $section in
         "$ADEPT" "$command" --help >"$work/help" 2>/dev/null || continue # not in this build
         check_command "adept-$command"
     done
+    "$ADEPT" sweep --drive --help >"$work/help"
+    check_command adept-sweep-drive
     set -- "$man"/*.1
     ;;
 3)

@@ -407,6 +407,37 @@ static void ranges_are_exact(void **state)
     adept_sweep_axis_free(&axis);
 }
 
+static void is_no_axis(const char *text, const char *message)
+{
+    adept_sweep_axis axis;
+    adept_error err = {0};
+
+    assert_int_equal(adept_sweep_axis_parse(&axis, text, &err), ADEPT_E_USAGE);
+    assert_string_equal(err.message, message);
+}
+
+static void clocks_and_powers_have_units(void **state)
+{
+    (void)state;
+    check_values("clock=1.2GHz,1410MHz,1.5e9", 3, (const double[]){1.2e9, 1.41e9, 1.5e9});
+    check_values("clock_hz=0.8GHz:1.2GHz:200MHz", 3, (const double[]){8e8, 1e9, 1.2e9});
+    check_values("memory_clock=405MHz", 1, (const double[]){4.05e8});
+    check_values("power_limit_w=0.25kW,300W", 2, (const double[]){250, 300});
+    adept_sweep_axis axis = axis_of("clock=1GHz");
+    assert_string_equal(axis.key, "clock_hz");
+    adept_sweep_axis_free(&axis);
+    is_no_axis("clock=1.2GW", "clock_hz: '1.2GW' is not a number");
+    is_no_axis("power_limit_w=1MHz", "power_limit_w: '1MHz' is not a number");
+    is_no_axis("clock=GHz", "clock_hz: 'GHz' is not a number");
+    is_no_axis("clock=1e308GHz", "clock_hz: '1e308GHz' is not a number");
+    is_no_axis("clock=x1GHz", "clock_hz: 'x1GHz' is not a number");
+    is_no_axis("gpus=1W", "gpus: '1W' is not a number");
+    axis = axis_of("governor=performance,powersave");
+    assert_true(adept_sweep_has_words(&axis) && axis.n == 2 && axis.level == ADEPT_SWEEP_MACHINE);
+    assert_string_equal(axis.words[1], "powersave");
+    adept_sweep_axis_free(&axis);
+}
+
 /* ---- the front ---- */
 
 /* Many points in an order that is bad for a list: each is worse than all after it, or better. */
@@ -482,7 +513,8 @@ static const char model[] = "input x f32:256x1024\n"
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grids_and_questions), cmocka_unit_test(ranges_are_exact), cmocka_unit_test(front_of_many),
+        cmocka_unit_test(grids_and_questions), cmocka_unit_test(ranges_are_exact),
+        cmocka_unit_test(clocks_and_powers_have_units), cmocka_unit_test(front_of_many),
         cmocka_unit_test(front_is_bounded),    cmocka_unit_test(knee_by_hand),
     };
     adept_error err = {0};

@@ -44,12 +44,9 @@ typedef struct adept_suffix {
 extern const adept_suffix adept_suffix_sizes[], adept_suffix_watts[];
 
 typedef struct adept_words {
-    const char **words; /* freed by adept_command_run() */
+    const char **words; /* and a NULL behind the last; freed by adept_command_run() */
     size_t n, capacity;
 } adept_words;
-
-/** Put a NULL behind the words, which counts as one. @return false when memory is out */
-bool adept_words_end(adept_words *words);
 
 /** Reads the value of an option; `field` is where its row says. May cut the text to pieces. */
 typedef adept_status (*adept_option_parser)(adept_cli *cli, const char *option, char *text, void *field);
@@ -105,7 +102,8 @@ adept_status adept_option_number(adept_cli *cli, const char *option, const char 
 /* ---- commands ---- */
 
 /** One row of the command table: a subcommand, defined in its own cmd_NAME.c. */
-typedef struct adept_command {
+typedef struct adept_command adept_command;
+struct adept_command {
     const char *name;    /* "predict" */
     const char *summary; /* one line for `adept --help` */
     const char *missing; /* why this build cannot run it; NULL: it can */
@@ -117,7 +115,10 @@ typedef struct adept_command {
     bool takes_program; /* arguments are a program and its own options: from the first on, no word is an option of adept's */
     /** Writes to stdout only what belongs to the result, and only on success. */
     adept_status (*run)(adept_cli *cli, void *options);
-} adept_command;
+    /** What the name stands for where one of `words` is given, with options of its own; NULL: nothing else */
+    const adept_command *variant;
+    const char *const *words; /* of a variant: "--drive", ..., NULL */
+};
 
 /**
  * Parse a command's arguments and run it. --help and --version are added to its options and answered on stdout. Every

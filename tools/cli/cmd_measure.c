@@ -59,7 +59,7 @@ static adept_status list(adept_cli *cli, adept_measure_job *job)
 static adept_status merge(adept_cli *cli, const adept_measure_options *o)
 {
     adept_merge *merged = NULL;
-    adept_status status = adept_merge_files(&merged, o->words.words, o->words.n - 1, &cli->err); /* the last one is NULL */
+    adept_status status = adept_merge_files(&merged, o->words.words, o->words.n, &cli->err);
 
     if (status == ADEPT_OK) status = (o->json ? adept_merge_print_json : adept_merge_print)(cli, merged);
     adept_merge_free(merged);
@@ -87,7 +87,6 @@ static adept_status measure(adept_cli *cli, void *options)
     adept_measure_job job = {.options = o};
     adept_status status;
 
-    if (o->words.n > 0 && !adept_words_end(&o->words)) return adept_cli_no_memory(cli);
     if (o->merge) return merge(cli, o);
     if (o->list)
         status = list(cli, &job);
@@ -115,7 +114,7 @@ const adept_command adept_command_measure = {
            "A sensor that is missing or dies is named, and its number is unknown, never 0. "
            "A command marks regions by lines \"SECONDS begin|end NAME\" behind the file that ADEPT_MARKS names; Python has adept.mark().",
     .size = sizeof(adept_measure_options),
-    .options = {.parts = {{&adept_measure_options_of, 0}}},
+    .options = {.parts = {{&adept_measure_options_of, 0}, {&adept_reading_options_of, 0}, {&adept_steps_options_of, 0}}},
     .arguments = {.takes = "a COMMAND", .most = ADEPT_ANY_NUMBER, .at = offsetof(adept_measure_options, words)},
     .takes_program = true,
     .run = measure,

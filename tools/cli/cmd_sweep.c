@@ -6,6 +6,7 @@
 #include "report.h"
 #include "report_sweep.h"
 #include "step_options.h"
+#include "sweep_drive.h"
 #include "sweep_job.h"
 #include "sweep_rows.h"
 #include "load.h"
@@ -46,6 +47,10 @@ static adept_status check(adept_cli *cli, void *record)
     if (!o->job.aim_given) o->job.job.aim = (adept_aim)o->objective;
     o->job.job.ignore_memory = o->ignore_memory;
     if (o->vary.n == 0) return adept_cli_usage(cli, "--vary is missing: which numbers are swept?");
+    for (size_t i = 0; i < o->vary.n; i++)
+        if (o->vary.axes[i].level == ADEPT_SWEEP_MACHINE)
+            return adept_cli_usage(cli, "--vary: %s cannot be predicted; --drive measures it (adept sweep --drive --help)",
+                                   o->vary.axes[i].key);
     if (!o->where.gpu && (!varies(o, ADEPT_VARY_GPU) || o->one_at_a_time))
         return adept_run_options_need_gpu(cli, o->where.gpu);
     if (o->where.gpu && varies(o, ADEPT_VARY_GPU) && !o->one_at_a_time)
@@ -58,6 +63,13 @@ static adept_status check(adept_cli *cli, void *record)
     if (o->plot && o->html && strcmp(o->plot, o->html) == 0)
         return adept_cli_usage(cli, "--plot and --html name the same file");
     return varies(o, ADEPT_VARY_NODES) ? ADEPT_OK : adept_run_options_check(cli, &o->where);
+}
+
+/* Written in full they never get here. */
+static adept_status of_variant(adept_cli *cli, const char *option, char *text, void *field)
+{
+    (void)text, (void)field;
+    return adept_cli_usage(cli, "write %s in full", option);
 }
 
 static const adept_option_row rows[] = {
@@ -83,6 +95,10 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_FILE, .at = AT(plot)},
     {"html", "FILE", 5, "Write answers, picture and front as one HTML file (needs gnuplot)", ADEPT_OPT_FILE,
      .at = AT(html)},
+    {.group = 6, .help = "What is measured instead:"},
+    {"drive", NULL, 6, "Set each value on this machine and measure a COMMAND: adept sweep --drive --help", ADEPT_OPT_PARSED,
+     .parse = of_variant},
+    {"restore", NULL, 6, "Put back what a killed --drive left", ADEPT_OPT_PARSED, .parse = of_variant},
     {0},
 };
 
@@ -354,4 +370,5 @@ const adept_command adept_command_sweep = {
                           {&adept_set_options_of, AT(set)}}},
     .arguments = {"a MODEL or PROFILE", "one MODEL or PROFILE", 1, AT(model)},
     .run = sweep,
+    .variant = &adept_sweep_drive,
 };

@@ -19,6 +19,8 @@
 
 typedef struct live {
     adept_recording *recording;
+    adept_measure_job *job;
+    adept_child child;
     adept_progress progress;
     double begin_s, last_s;
     double *energies_j; /* when the line was written last, a number for each sensor */
@@ -154,23 +156,36 @@ adept_sensor_settings adept_measure_settings(const adept_measure_options *o)
 
 /* ---------------------------------------------------------------- running ----------------------------------------- */
 
+static void tick(void *record)
+{
+    live *l = record;
+
+    if (l->child.signal && !l->job->signal) {
+        l->job->signal = l->child.signal;
+        if (l->job->on_signal) l->job->on_signal(l->job->data);
+    }
+    if (l->progress.shown) say(l);
+}
+
 static adept_status run_command(adept_cli *cli, adept_measure_job *job, live *l)
 {
     const adept_measure_options *o = job->options;
     const double tick_s = 0.5;
-    adept_child child = {0};
+    adept_child *child = &l->child;
 
-    for (int64_t n = 0; n < o->repeat && !child.exit_status; n++) {
-        adept_status status = adept_child_start(&child, o->words.words, &cli->err);
-        cli->exit_code = child.exit_status;
+    l->job = job;
+    for (int64_t n = 0; n < o->repeat && !child->exit_status && !job->signal; n++) {
+        adept_status status = adept_child_start(child, o->words.words, &cli->err);
+        cli->exit_code = child->exit_status;
         if (status != ADEPT_OK) return status;
-        size_t region = o->repeat > 1 ? adept_recording_add_region(job->recording, ADEPT_REPEAT_REGION, child.begin_s, NAN) : SIZE_MAX;
-        adept_child_wait(&child, tick_s, l->progress.shown ? say : NULL, l);
-        adept_recording_leave_at(job->recording, region, child.end_s);
-        if (n == 0) job->run.begin_s = child.begin_s;
-        job->run.end_s = child.end_s;
+        size_t region = o->repeat > 1 ? adept_recording_add_region(job->recording, ADEPT_REPEAT_REGION, child->begin_s, NAN) : SIZE_MAX;
+        if (adept_interrupt_requested) raise(SIGTERM); /* it came before; now it waits, and goes to the command */
+        adept_child_wait(child, tick_s, tick, l);
+        adept_recording_leave_at(job->recording, region, child->end_s);
+        if (n == 0) job->run.begin_s = child->begin_s;
+        job->run.end_s = child->end_s;
     }
-    job->run.exit_status = cli->exit_code = child.exit_status;
+    job->run.exit_status = cli->exit_code = child->exit_status;
     return ADEPT_OK;
 }
 
@@ -226,7 +241,7 @@ static adept_status begin_journal(adept_cli *cli, const adept_measure_job *job, 
     if (!*journal) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", o->journal, strerror(errno));
     adept_json_begin_object(&w, NULL);
     adept_json_put_members(&w, "host %s started %s", job->run.host, job->run.started);
-    adept_json_put_strings(&w, "command", o->words.words, o->words.n > 0 ? o->words.n - 1 : 0);
+    adept_json_put_strings(&w, "command", o->words.words, o->words.n);
     adept_json_end_object(&w);
     char *line = adept_json_finish(&w);
     if (line) fprintf(*journal, "%s\n", line);

@@ -33,6 +33,10 @@ typedef struct adept_measure_options {
 } adept_measure_options;
 
 extern const adept_options adept_measure_options_of;
+/** Those of them that say how sensors are read. */
+extern const adept_options adept_reading_options_of;
+/** And those that say which rows are made of steps. */
+extern const adept_options adept_steps_options_of;
 
 /** Of the machine and of the network, ends with NULL. @return how many there are */
 size_t adept_measure_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS]);
@@ -49,6 +53,9 @@ typedef struct adept_measure_job {
     adept_idle_fit idle;
     cJSON *about;         /* of a journal that was read: owns its texts */
     const char **command; /* likewise */
+    int signal;           /* that came to end adept and went to the command; 0: none */
+    void (*on_signal)(void *data); /* called when it comes, though the command may run on; NULL: nothing is */
+    void *data;                    /* for it */
 } adept_measure_job;
 
 /** The region that --repeat enters. */
@@ -60,6 +67,8 @@ adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job);
 adept_status adept_measure_make(adept_cli *cli, adept_measure_job *job);
 void adept_measure_job_free(adept_measure_job *job);
 
+/** What is missing. */
+void adept_report_missing(FILE *out, const adept_recording *recording);
 /** What there is to be read, and what is missing, for --list. */
 adept_status adept_report_sensors(adept_cli *cli, FILE *out, const adept_recording *recording);
 adept_status adept_report_measured(adept_cli *cli, FILE *out, const adept_measure_job *job);

@@ -11,7 +11,6 @@ static void init(void *record)
 {
     adept_measure_options *o = record;
 
-    o->period_s = ADEPT_PERIOD_S;
     o->repeat = 1;
 }
 
@@ -63,15 +62,7 @@ static adept_status check(adept_cli *cli, void *record)
     adept_status status = check_source(cli, o);
 
     if (status != ADEPT_OK) return status;
-    if (o->period_s < ADEPT_SHORTEST_PERIOD_S)
-        return adept_cli_usage(cli, "--period: at least %g us is needed", 1e6 * ADEPT_SHORTEST_PERIOD_S);
     if (o->ea2p && !o->csv) return adept_cli_usage(cli, "--format ea2p is of a CSV file: --csv FILE");
-    if (o->skip > 0 && !o->steps) return adept_cli_usage(cli, "--skip-steps needs --steps-from-marks");
-    if (o->row.n > 0 && !o->steps && !o->ea2p) return adept_cli_usage(cli, "--row needs --steps-from-marks, or --format ea2p");
-    for (size_t i = 0; i < o->row.n; i++)
-        if (!strchr(o->row.words[i], '=')) return adept_cli_usage(cli, "--row: '%s' is not KEY=VALUE", o->row.words[i]);
-    adept_error why = {0};
-    if (adept_dram_options_check(&o->dram, &why) != ADEPT_OK) return adept_cli_usage(cli, "--dram-dimms: %s", why.message);
     return o->plot ? adept_gnuplot_check("--plot", &cli->err) : ADEPT_OK;
 }
 
@@ -103,6 +94,39 @@ static const adept_option_row rows[] = {
     {"idle-fit", "FILE", 1, "Measure the idle machine for 1, 2, 4, 8 and 16 s (or as long as --duration), and write what it draws to FILE",
      ADEPT_OPT_FILE, .at = AT(idle_fit)},
     {"list", NULL, 1, "List the sensors of this machine, and what is missing", ADEPT_OPT_FLAG, .at = AT(list)},
+    {.group = 3, .help = "What is written:"},
+    {"output", "FILE", 3, "Write the report to FILE; \"-\" is standard output. Without it, text goes to standard error, JSON to standard output",
+     ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+    {"json", NULL, 3, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
+    {"raw", NULL, 3, "JSON holds every sample", ADEPT_OPT_FLAG, .at = AT(raw)},
+    {"csv", "FILE", 3, "Append a row for each sensor and run to FILE", ADEPT_OPT_FILE, .at = AT(csv)},
+    {"format", "NAME", 3, "Of --csv: adept (default) or ea2p, whose columns are EA2P's", ADEPT_OPT_CHOICE, .at = AT(ea2p), .names = format_name},
+    {"plot", "FILE.svg", 3, "Draw power over time, component upon component, marked regions behind them", ADEPT_OPT_FILE, .at = AT(plot)},
+    {"samples", "FILE", 3, "Write every sample to FILE as it comes, which nothing may hold yet", ADEPT_OPT_FILE, .at = AT(journal)},
+    {0},
+};
+
+const adept_options adept_measure_options_of = {.rows = rows, .init = init, .check = check};
+
+/* ---------------------------------------------------------------- how sensors are read ---------------------------- */
+
+static void init_reading(void *record)
+{
+    ((adept_measure_options *)record)->period_s = ADEPT_PERIOD_S;
+}
+
+static adept_status check_reading(adept_cli *cli, void *record)
+{
+    const adept_measure_options *o = record;
+    adept_error why = {0};
+
+    if (o->period_s < ADEPT_SHORTEST_PERIOD_S)
+        return adept_cli_usage(cli, "--period: at least %g us is needed", 1e6 * ADEPT_SHORTEST_PERIOD_S);
+    if (adept_dram_options_check(&o->dram, &why) != ADEPT_OK) return adept_cli_usage(cli, "--dram-dimms: %s", why.message);
+    return ADEPT_OK;
+}
+
+static const adept_option_row reading_rows[] = {
     {.group = 2, .help = "How:"},
     {"period", "TIME", 2, "Between two readings: \"100ms\" is the default", ADEPT_OPT_AMOUNT, .at = AT(period_s), .units = times},
     {"devices", "LIST", 2, "Only these: components (cpu, gpu), kinds (nvml) or sensors (gpu-0)", ADEPT_OPT_LIST, .at = AT(devices)},
@@ -116,21 +140,31 @@ static const adept_option_row rows[] = {
     {"dram-all-slots", NULL, 2, "Empty slots draw as well, as EA2P has it", ADEPT_OPT_FLAG, .at = AT(dram.all_slots)},
     {"dram-factor", "F", 2, "What a DDR5 module draws of what the table says (default 1)", ADEPT_OPT_ABOVE_0, .at = AT(dram.ddr5_factor)},
     {"sysroot", "DIR", 2, "Read /sys and /proc below this directory", ADEPT_OPT_FILE, .at = AT(sysroot)},
-    {.group = 3, .help = "What is written:"},
-    {"output", "FILE", 3, "Write the report to FILE; \"-\" is standard output. Without it, text goes to standard error, JSON to standard output",
-     ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
-    {"json", NULL, 3, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
-    {"raw", NULL, 3, "JSON holds every sample", ADEPT_OPT_FLAG, .at = AT(raw)},
-    {"csv", "FILE", 3, "Append a row for each sensor and run to FILE", ADEPT_OPT_FILE, .at = AT(csv)},
-    {"format", "NAME", 3, "Of --csv: adept (default) or ea2p, whose columns are EA2P's", ADEPT_OPT_CHOICE, .at = AT(ea2p), .names = format_name},
+    {0},
+};
+
+const adept_options adept_reading_options_of = {.rows = reading_rows, .init = init_reading, .check = check_reading};
+
+/* ---------------------------------------------------------------- rows of steps ----------------------------------- */
+
+static adept_status check_steps(adept_cli *cli, void *record)
+{
+    const adept_measure_options *o = record;
+
+    if (o->skip > 0 && !o->steps) return adept_cli_usage(cli, "--skip-steps needs --steps-from-marks");
+    if (o->row.n > 0 && !o->steps && !o->ea2p) return adept_cli_usage(cli, "--row needs --steps-from-marks, or --format ea2p");
+    for (size_t i = 0; i < o->row.n; i++)
+        if (!strchr(o->row.words[i], '=')) return adept_cli_usage(cli, "--row: '%s' is not KEY=VALUE", o->row.words[i]);
+    return ADEPT_OK;
+}
+
+static const adept_option_row steps_rows[] = {
     {"steps-from-marks", "FILE", 3, "Append what a \"step\" took, as COMMAND marked it, to measurements for adept calibrate", ADEPT_OPT_FILE,
      .at = AT(steps)},
     {"skip-steps", "N", 3, "The first N steps warm up and do not count", ADEPT_OPT_COUNT, .at = AT(skip)},
     {"row", "KEY=VALUE,...", 3, "Columns of that row: model=resnet50,batch_size=32; for ea2p: project, package, algorithm, parameters",
      ADEPT_OPT_LIST, .at = AT(row)},
-    {"plot", "FILE.svg", 3, "Draw power over time, component upon component, marked regions behind them", ADEPT_OPT_FILE, .at = AT(plot)},
-    {"samples", "FILE", 3, "Write every sample to FILE as it comes, which nothing may hold yet", ADEPT_OPT_FILE, .at = AT(journal)},
     {0},
 };
 
-const adept_options adept_measure_options_of = {.rows = rows, .init = init, .check = check};
+const adept_options adept_steps_options_of = {.rows = steps_rows, .check = check_steps};

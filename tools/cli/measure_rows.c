@@ -10,8 +10,6 @@
 
 /* ---------------------------------------------------------------- steps ------------------------------------------- */
 
-#define STEP "step"
-
 typedef struct columns {
     adept_buffer title, row;
 } columns;
@@ -74,11 +72,11 @@ adept_status adept_measure_append_steps(adept_cli *cli, const char *path, const 
     columns c = {0};
     char source[320];
     adept_status status =
-        adept_measured_region(&s, r, STEP, skip, gpus > 0 ? ADEPT_COMPONENT_GPU : ADEPT_COMPONENT_NODE, &cli->err);
+        adept_measured_region(&s, r, ADEPT_STEP_REGION, skip, gpus > 0 ? ADEPT_COMPONENT_GPU : ADEPT_COMPONENT_NODE, &cli->err);
 
     if (status != ADEPT_OK) return status;
     if (s.time_s.n == 0)
-        return adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no region \"%s\" was marked%s, so there is no row", path, STEP,
+        return adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no region \"%s\" was marked%s, so there is no row", path, ADEPT_STEP_REGION,
                                skip > 0 ? " behind those that are skipped" : "");
     put_words(&c, row);
     put_words(&c, more);

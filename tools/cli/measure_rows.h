@@ -3,6 +3,9 @@
 #define ADEPT_MEASURE_ROWS_H
 #include "measure_job.h"
 
+/** The region of a command that marks its steps. */
+#define ADEPT_STEP_REGION "step"
+
 /** --csv: rows of each run. */
 adept_status adept_measure_put_csv(adept_cli *cli, const adept_measure_job *job);
 /** --steps-from-marks: one row of measurements. @return ADEPT_E_INVALID: nothing was marked, too */

@@ -136,17 +136,13 @@ static adept_status take_amount(adept_cli *cli, const char *option, const char *
 
 static bool append(adept_words *words, const char *word)
 {
-    const char **grown = adept_grow(words->words, &words->capacity, words->n + 1, sizeof *grown);
+    const char **grown = adept_grow(words->words, &words->capacity, words->n + 2, sizeof *grown);
 
     if (!grown) return false;
     words->words = grown;
     words->words[words->n++] = word;
+    words->words[words->n] = NULL;
     return true;
-}
-
-bool adept_words_end(adept_words *words)
-{
-    return append(words, NULL);
 }
 
 static adept_status take_list(adept_cli *cli, const char *option, char *text, adept_words *words)
@@ -450,8 +446,18 @@ static adept_status parse(parser *p)
     return adept_cli_usage(p->cli, "%s needs %s; see adept %s --help", p->command->name, a->needs, p->command->name);
 }
 
+/* Is one of its words among the options? */
+static bool is_asked_for(const adept_command *variant, char *const *argv)
+{
+    for (; *argv && strcmp(*argv, "--") != 0; argv++)
+        for (size_t i = 0; variant->words[i]; i++)
+            if (strcmp(*argv, variant->words[i]) == 0) return true;
+    return false;
+}
+
 adept_status adept_command_run(const adept_command *command, adept_cli *cli, int argc, char **argv)
 {
+    if (command->variant && is_asked_for(command->variant, argv)) command = command->variant;
     parser p = {.cli = cli, .command = command, .next = argv + 1};
 
     (void)argc; /* argv ends with a NULL */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static void report_missing(FILE *out, const adept_recording *r)
+void adept_report_missing(FILE *out, const adept_recording *r)
 {
     size_t n;
     const adept_sensor_note *notes = adept_recording_notes(r, &n);
@@ -27,7 +27,7 @@ adept_status adept_report_sensors(adept_cli *cli, FILE *out, const adept_recordi
     }
     if (adept_recording_tracks(r) == 0) fputs("No sensor answers on this machine.\n", out);
     adept_status status = adept_table_end(cli, &table, adept_recording_tracks(r) > 0 ? out : NULL);
-    report_missing(out, r);
+    adept_report_missing(out, r);
     return status;
 }
 
@@ -125,6 +125,6 @@ adept_status adept_report_measured(adept_cli *cli, FILE *out, const adept_measur
         char text[256];
         if (adept_track_warning(text, sizeof text, adept_recording_track(r, i))) adept_report_warning(out, &headed, text);
     }
-    report_missing(out, r);
+    adept_report_missing(out, r);
     return status;
 }

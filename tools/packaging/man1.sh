@@ -30,11 +30,16 @@ page() {
     done
     echo '.BR libadept (3)'
 } | page adept 'time, power and energy of a deep-learning step before it runs' ./adept
-for command in $commands; do
+# command_page NAME SUMMARY PROGRAM
+command_page() {
     {
         echo '[EXIT STATUS]'
         sed -n '/^Exit codes: /,$ { s/^Exit codes: //; p }' "$out/help"
         printf '[SEE ALSO]\n.BR adept (1),\n.BR libadept (3)\n'
-    } | page "adept-$command" "$(sed -n "s/^  $command  *//p" "$out/help")" "./adept $command"
+    } | page "$1" "$2" "$3"
+}
+for command in $commands; do
+    command_page "adept-$command" "$(sed -n "s/^  $command  *//p" "$out/help")" "./adept $command"
 done
+command_page adept-sweep-drive 'measure a command while power limits, clocks and governors are set' './adept sweep --drive'
 rm "$out/help"

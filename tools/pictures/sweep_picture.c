@@ -48,6 +48,7 @@ static void take_value(quantity *q, const adept_sweep_found *f)
 static quantity quantity_of(const adept_sweep_picture *p, bool energy)
 {
     static const char *const names[2][2] = {{"Step time", "Time per sample"}, {"Energy per step", "Energy per sample"}};
+    static const char *const of_runs[2] = {"Time of a run", "Energy of a run"};
     quantity q = {.energy = energy,
                   .per_sample = p->answers->per_sample,
                   .known = p->cloud->n > 0,
@@ -61,7 +62,8 @@ static quantity quantity_of(const adept_sweep_picture *p, bool energy)
         const adept_sweep_found f = adept_sweep_answers_front(p->answers, i);
         take_value(&q, &f);
     }
-    q.scale = adept_chart_scale(q.axis, sizeof q.axis, names[energy][q.per_sample], energy ? "J" : "s", q.high);
+    const char *name = p->of_runs ? of_runs[energy] : names[energy][q.per_sample];
+    q.scale = adept_chart_scale(q.axis, sizeof q.axis, name, energy ? "J" : "s", q.high);
     q.low *= q.scale;
     q.high *= q.scale;
     return q;

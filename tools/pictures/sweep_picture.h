@@ -32,6 +32,7 @@ typedef struct adept_sweep_picture {
     const adept_sweep_answers *answers; /* finished */
     const adept_sweep_cloud *cloud;
     const char *title;
+    bool of_runs; /* whole runs were measured, no steps */
 } adept_sweep_picture;
 
 /** The program for gnuplot, malloc'ed; NULL when memory is out. A sweep without a point that runs gives a picture that

@@ -27,12 +27,16 @@
     X(HOST_LAUNCH, "host_launch_s", RUN)                                                                         \
     X(BUCKET, "bucket_bytes", RUN)                                                                                     \
     X(ALLREDUCE, "allreduce", RUN)                                                                                     \
-    X(OVERLAP, "overlap", RUN)
+    X(OVERLAP, "overlap", RUN)                                                                                         \
+    X(MEMORY_CLOCK, "memory_clock_hz", MACHINE)                                                                        \
+    X(GOVERNOR, "governor", MACHINE)                                                                                   \
+    X(CPU_POWER_LIMIT, "cpu_power_limit_w", MACHINE)
 typedef enum adept_sweep_level {
     ADEPT_SWEEP_WORKLOAD,
     ADEPT_SWEEP_GPU,
     ADEPT_SWEEP_HARDWARE,
     ADEPT_SWEEP_RUN,
+    ADEPT_SWEEP_MACHINE, /* nothing that is predicted: adept sweep --drive sets it */
     ADEPT_SWEEP_LEVELS
 } adept_sweep_level;
 typedef enum adept_sweep_kind {
@@ -54,8 +58,8 @@ typedef struct adept_sweep_axis {
     size_t spec;   /* which of adept_specs */
     bool relative; /* numbers multiply what is there: the sheet's number, the option given; of a limit the board's own */
     size_t n, capacity;
-    double *numbers; /* n; of words (precision, ...) which of them; NULL for GPUs */
-    char **words;    /* n GPUs, names or files; NULL else */
+    double *numbers; /* n; of words (precision, ...) which of them; NULL for GPUs and governors */
+    char **words;    /* n GPUs, names or files, or n governors; NULL else */
 } adept_sweep_axis;
 
 /* Values of power_limit_w that are worked out for each point: the limits of least energy and of least energy times time. */
@@ -68,7 +72,8 @@ ADEPT_API const char *adept_sweep_best_limit_name(const adept_sweep_axis *axis, 
 ADEPT_API const char *adept_sweep_key_name(size_t index);
 
 /**
- * Read "KEY=V1,V2,..." or "KEY=FROM:TO:STEP"; a list may mix both. Numbers that are not of the workload may be relative,
+ * Read "KEY=V1,V2,..." or "KEY=FROM:TO:STEP"; a list may mix both. "clock" and "memory_clock" are those in Hz; numbers of clocks and
+ * powers may have a unit: 1.2GHz, 1kW. Numbers that are not of the workload may be relative,
  * all of an axis or none: "x0.5,x1,x2", "x0.8:x1.4:x0.1". Both ends of a range are exact: value i is FROM + i * STEP, in decimal,
  * as people write it, and TO is hit if it is a whole number of steps away.
  * @param out  adept_sweep_axis_free() it after ADEPT_OK

@@ -1,0 +1,89 @@
+/** @file nvml.h  NVIDIA's management library (NVML), opened at run time. Functions, numbers and units are those of
+ * NVIDIA's nvml.h, which is not needed to build. Private to measure/. Thread-safe as NVML is, but for opening and
+ * leaving. Calls: nothing. */
+#ifndef ADEPT_NVML_H
+#define ADEPT_NVML_H
+#include <stddef.h>
+
+/* nvmlReturn_t */
+enum {
+    NVML_SUCCESS = 0,
+    NVML_UNINITIALIZED = 1,
+    NVML_NO_PERMISSION = 4,
+    NVML_DRIVER_NOT_LOADED = 9,
+    NVML_FUNCTION_NOT_FOUND = 13,
+    NVML_GPU_IS_LOST = 15,
+    NVML_RESET_REQUIRED = 16,
+    NVML_LIB_RM_VERSION_MISMATCH = 18,
+    NVML_NO_DATA = 21,
+    NVML_UNKNOWN = 999
+};
+enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 }; /* nvmlClockType_t */
+enum { NVML_TEMPERATURE_GPU = 0 };              /* nvmlTemperatureSensors_t */
+
+/* nvmlPciInfo_t, as nvmlDeviceGetPciInfo_v3 fills it */
+typedef struct adept_nvml_pci {
+    char legacy_id[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char bus_id[32];
+} adept_nvml_pci;
+
+/* nvmlUtilization_t: percent of the last sample period (1/6 s to 1 s) in which a kernel ran, or memory was read or
+ * written */
+typedef struct adept_nvml_use {
+    unsigned gpu, memory;
+} adept_nvml_use;
+
+/* X(field, symbol, arguments): what is called. A library may lack those that it is too old for; the first four every
+ * one has. */
+#define ADEPT_NVML_LIST(X)                                                                                             \
+    X(init, "nvmlInit_v2", (void))                                                                                     \
+    X(shutdown, "nvmlShutdown", (void))                                                                                \
+    X(count, "nvmlDeviceGetCount_v2", (unsigned *n))                                                                   \
+    X(handle, "nvmlDeviceGetHandleByIndex_v2", (unsigned index, void **device))                                        \
+    X(name, "nvmlDeviceGetName", (void *device, char *name, unsigned size))                                            \
+    X(uuid, "nvmlDeviceGetUUID", (void *device, char *uuid, unsigned size))                                            \
+    X(pci, "nvmlDeviceGetPciInfo_v3", (void *device, adept_nvml_pci *info))                                            \
+    X(energy_mj, "nvmlDeviceGetTotalEnergyConsumption", (void *device, unsigned long long *mj))                        \
+    X(power_mw, "nvmlDeviceGetPowerUsage", (void *device, unsigned *mw))                                               \
+    X(enforced_mw, "nvmlDeviceGetEnforcedPowerLimit", (void *device, unsigned *mw))                                    \
+    X(clock_mhz, "nvmlDeviceGetClockInfo", (void *device, int which, unsigned *mhz))                                   \
+    X(use, "nvmlDeviceGetUtilizationRates", (void *device, adept_nvml_use *use))                                       \
+    X(temperature_c, "nvmlDeviceGetTemperature", (void *device, int which, unsigned *celsius))                         \
+    X(limit_mw, "nvmlDeviceGetPowerManagementLimit", (void *device, unsigned *mw))                                     \
+    X(limits_mw, "nvmlDeviceGetPowerManagementLimitConstraints", (void *device, unsigned *low, unsigned *high))        \
+    X(set_limit, "nvmlDeviceSetPowerManagementLimit", (void *device, unsigned mw))                                     \
+    X(memory_clocks_mhz, "nvmlDeviceGetSupportedMemoryClocks", (void *device, unsigned *n, unsigned *mhz))             \
+    X(core_clocks_mhz, "nvmlDeviceGetSupportedGraphicsClocks",                                                         \
+      (void *device, unsigned memory_mhz, unsigned *n, unsigned *mhz))                                                 \
+    X(lock_core, "nvmlDeviceSetGpuLockedClocks", (void *device, unsigned low_mhz, unsigned high_mhz))                  \
+    X(unlock_core, "nvmlDeviceResetGpuLockedClocks", (void *device))                                                   \
+    X(lock_memory, "nvmlDeviceSetMemoryLockedClocks", (void *device, unsigned low_mhz, unsigned high_mhz))             \
+    X(unlock_memory, "nvmlDeviceResetMemoryLockedClocks", (void *device))
+
+/** A library that was initialised. */
+typedef struct adept_nvml {
+    void *file;   /* of dlopen() */
+    size_t users; /* boards, and who looks for them */
+    const char *(*error_text)(int status);
+#define X(field, symbol, arguments) int(*field) arguments;
+    ADEPT_NVML_LIST(X)
+#undef X
+} adept_nvml;
+
+/**
+ * Open and initialise it.
+ * @param why   says why it cannot be opened; "": memory is out
+ * @param help  what would help; "": nothing known
+ * @return NULL: it cannot be opened
+ */
+adept_nvml *adept_nvml_open(char *why, size_t why_size, const char **help);
+/** The last of its users shuts it down and closes it. */
+void adept_nvml_leave(adept_nvml *library);
+
+/** What a status means, never NULL. */
+const char *adept_nvml_text(const adept_nvml *library, int status);
+/** What would help against it; "": nothing known. */
+const char *adept_nvml_help(int status);
+
+#endif

@@ -1,0 +1,198 @@
+/** @file restore.c  The file that says what to put back: written before anything is set, removed when all is as it was.
+ * It is a user's, and read as root perhaps: it names settings and devices, never paths, and what it would set is what
+ * --vary could. */
+#include "adept_control.h"
+#include "adept_file.h"
+#include "adept_json.h"
+#include "adept_json_writer.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- where it is ------------------------------------ */
+
+/* The XDG Base Directory Specification: a path that is not absolute is ignored. A file for each host, for homes are
+ * shared. */
+static adept_status default_path(char **path, adept_error *err)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    bool given = state && state[0] == '/';
+    char host[256] = "";
+
+    if (!given && !(home && home[0] == '/'))
+        return adept_error_set(
+            err, ADEPT_E_IO,
+            "neither XDG_STATE_HOME nor HOME says where to note what to put back: give --journal FILE");
+    gethostname(host, sizeof host - 1);
+    host[strcspn(host, "/")] = '\0';
+    if (asprintf(path, "%s%s/adept/restore-%s.json", given ? state : home, given ? "" : "/.local/state", host) < 0)
+        *path = NULL;
+    return *path ? ADEPT_OK : adept_no_memory(err, "a path");
+}
+
+/* The folders above a file, where they are missing. What cannot be made is found when the file is opened. */
+static void make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+}
+
+adept_status adept_restore_open(adept_restore *r, const char *path, adept_error *err)
+{
+    char *lock = NULL;
+
+    *r = (adept_restore){.path = path ? strdup(path) : NULL, .lock = -1};
+    adept_status status = path ? ADEPT_OK : default_path(&r->path, err);
+    if (status != ADEPT_OK) return status;
+    if (!r->path || asprintf(&lock, "%s.lock", r->path) < 0) return adept_no_memory(err, "a path");
+    if (!path) make_folders(lock);
+    r->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (r->lock < 0)
+        status = adept_error_set(err, ADEPT_E_IO, "%s: %s", lock, strerror(errno));
+    else if (flock(r->lock, LOCK_EX | LOCK_NB))
+        status = adept_error_set(err, ADEPT_E_IO, "%s: %s", lock,
+                                 errno == EWOULDBLOCK ? "another adept sweep --drive is running" : strerror(errno));
+    free(lock);
+    return status;
+}
+
+void adept_restore_close(adept_restore *r)
+{
+    if (r->lock >= 0) close(r->lock);
+    free(r->path);
+    *r = (adept_restore){.lock = -1};
+}
+
+/* ---------------------------------------------------------------- what it says ----------------------------------- */
+
+adept_status adept_restore_write(const adept_restore *r, const adept_controls *list, adept_error *err)
+{
+    adept_json_writer w = {.pretty = true};
+
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_members(&w, "schema_version %jd kind %s sysroot %s", (intmax_t)1, "restore",
+                           list->sysroot ? list->sysroot : "");
+    adept_json_begin_array(&w, "settings");
+    for (size_t i = 0; i < list->n; i++)
+        adept_json_put_object(&w, NULL, "key %s device %s id %s was %s", list->items[i].kind->key, list->items[i].name,
+                              list->items[i].id, list->items[i].was);
+    adept_json_end_array(&w);
+    adept_json_end_object(&w);
+    char *text = adept_json_finish(&w);
+    if (!text) return adept_no_memory(err, r->path);
+    adept_status status = adept_file_write(r->path, text, strlen(text), err);
+    free(text);
+    return status;
+}
+
+/* Set what is not as it was, the last one first. What fails stops nothing else. */
+static adept_status put_back(const adept_controls *list, adept_error *err)
+{
+    adept_status first = ADEPT_OK;
+
+    for (size_t i = list->n; i-- > 0;) {
+        const adept_control *c = &list->items[i];
+        if (!c->is_set) continue;
+        adept_status status = c->kind->set(c, c->was, first == ADEPT_OK ? err : NULL);
+        if (first == ADEPT_OK) first = status;
+    }
+    return first;
+}
+
+adept_status adept_restore_all(const adept_restore *r, const adept_controls *list, adept_error *err)
+{
+    adept_error why = {0};
+    adept_status status = put_back(list, &why);
+
+    if (status != ADEPT_OK)
+        return adept_error_set(err, status, "not put back (adept sweep --restore tries again): %s", why.message);
+    if (unlink(r->path) && errno != ENOENT) return adept_error_set(err, ADEPT_E_IO, "%s: %s", r->path, strerror(errno));
+    return ADEPT_OK;
+}
+
+/* ---------------------------------------------------------------- what a killed program left --------------------- */
+
+static adept_control *find_control(adept_controls *list, const adept_control_kind *kind, const char *id)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->items[i].kind == kind && strcmp(list->items[i].id, id) == 0) return &list->items[i];
+    return NULL;
+}
+
+static bool has_kind(const adept_controls *list, const adept_control_kind *kind)
+{
+    bool has = false;
+
+    for (size_t i = 0; i < list->n; i++)
+        has = has || list->items[i].kind == kind;
+    return has;
+}
+
+/* @param there  what is on this machine of the kinds that rows named so far */
+static adept_status put_row(adept_json_reader *in, adept_controls *there, const cJSON *row)
+{
+    const char *key = adept_json_string(in, row, "key"), *id = adept_json_string(in, row, "id");
+    const char *device = adept_json_string(in, row, "device"), *was = adept_json_string(in, row, "was");
+    const adept_control_kind *kind = adept_control_kind_of(key);
+
+    if (in->status == ADEPT_OK && !kind) adept_json_fail(in, "'%s' is nothing that can be set", key);
+    if (in->status == ADEPT_OK && !has_kind(there, kind)) in->status = adept_controls_find(there, kind, in->err);
+    if (in->status != ADEPT_OK) return in->status;
+    const adept_control *control = find_control(there, kind, id);
+    if (control) return kind->set(control, was, in->err);
+    return adept_error_set(in->err, ADEPT_E_IO, "%s: %s (%s) is not there; if it is gone for good, remove %s", key,
+                           device, id, in->name);
+}
+
+/* What fails stops nothing else. @return the first failure */
+static adept_status put_rows(const adept_restore *r, const cJSON *document, const char *sysroot, size_t *n,
+                             adept_error *err)
+{
+    adept_error why = {0};
+    adept_json_reader in = {.name = r->path, .err = &why};
+    adept_controls there = {.sysroot = sysroot};
+    const cJSON *row, *settings = adept_json_array(&in, document, "settings");
+    const char *written_for = adept_json_string(&in, document, "sysroot");
+    adept_status first = in.status;
+
+    if (first == ADEPT_OK && strcmp(written_for, sysroot ? sysroot : "") != 0)
+        first = adept_error_set(&why, ADEPT_E_INVALID, "%s: it is of a run with --sysroot '%s'", r->path, written_for);
+    *n = first == ADEPT_OK ? adept_json_size(settings) : 0;
+    if (first != ADEPT_OK) settings = NULL;
+    cJSON_ArrayForEach(row, settings)
+    {
+        adept_error other = {0};
+        in.status = ADEPT_OK;
+        in.err = first == ADEPT_OK ? &why : &other;
+        adept_status status = put_row(&in, &there, row);
+        if (first == ADEPT_OK) first = status;
+    }
+    adept_controls_close(&there);
+    return first == ADEPT_OK ? ADEPT_OK : adept_error_set(err, first, "%s", why.message);
+}
+
+adept_status adept_restore_leftovers(const adept_restore *r, const char *sysroot, size_t *n, adept_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    cJSON *document = NULL;
+
+    *n = 0;
+    if (access(r->path, F_OK) && errno == ENOENT) return ADEPT_OK;
+    adept_status status = adept_file_read(&text, &size, r->path, (size_t)1 << 20, err);
+    if (status == ADEPT_OK) status = adept_json_parse(&document, r->path, text, size, err);
+    if (status == ADEPT_OK) status = put_rows(r, document, sysroot, n, err);
+    if (status == ADEPT_OK && unlink(r->path))
+        status = adept_error_set(err, ADEPT_E_IO, "%s: %s", r->path, strerror(errno));
+    cJSON_Delete(document);
+    free(text);
+    return status;
+}

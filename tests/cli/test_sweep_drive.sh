@@ -1,0 +1,251 @@
+# adept sweep --drive: values are set before each run and put back after the last, after a failure, after TERM and INT, and after KILL by
+# another run. On a fake tree and the library that stands in for NVML (tests/measure/), whose settings are files.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+need_python json
+: "${ADEPT_FAKE_NVML:?}"
+
+root=$work/root
+cpus=$root/sys/devices/system/cpu
+boards=$work/boards
+mkdir -p "$boards" "$work/state"
+for cpu in 0 1; do
+    mkdir -p "$cpus/cpu$cpu/cpufreq"
+    echo schedutil >"$cpus/cpu$cpu/cpufreq/scaling_governor"
+    echo 'performance powersave schedutil' >"$cpus/cpu$cpu/cpufreq/scaling_available_governors"
+done
+export ADEPT_NVML_LIBRARY="$ADEPT_FAKE_NVML" FAKE_NVML='power=constant:200' FAKE_NVML_SETTINGS="$boards" XDG_STATE_HOME="$work/state"
+limit=$boards/limit-0
+governor=$cpus/cpu1/cpufreq/scaling_governor
+
+# drive ARGUMENT...: leaves rc, $work/out and $work/err
+drive() {
+    run sweep --drive --sysroot "$root" --period 10ms "$@"
+}
+
+# ends CODE WHAT
+ends() {
+    checks=$((checks + 1))
+    [ "$rc" -eq "$1" ] || fail "exit code $rc instead of $1: $2"
+}
+
+# says PATTERN: the last run's stderr has it
+says() {
+    checks=$((checks + 1))
+    grep -Eq -- "$1" "$work/err" || fail "stderr does not show '$1'"
+}
+
+# is FILE TEXT WHEN
+is() {
+    checks=$((checks + 1))
+    [ "$(cat "$1")" = "$2" ] || fail "$1 holds '$(cat "$1")', not '$2', $3"
+}
+
+# nothing_left WHEN
+nothing_left() {
+    checks=$((checks + 1))
+    ! ls "$work"/state/adept/*.json >/dev/null 2>&1 || fail "what is to be put back is still listed $1"
+}
+
+# check WHAT PYTHON: the last run's stdout as `text`
+check() {
+    checks=$((checks + 1))
+    "$python" -c "
+import csv, io, json
+text = open('$work/out').read()
+$2" >"$work/said" 2>&1 || { fail "$1"; sed 's/^/    /' "$work/said"; }
+}
+
+# wait_until COMMAND...: at most 10 seconds
+wait_until() {
+    tries=0
+    until "$@" 2>/dev/null || [ $tries -ge 1000 ]; do
+        sleep 0.01
+        tries=$((tries + 1))
+    done
+    checks=$((checks + 1))
+    [ $tries -lt 1000 ] || fail "never: $*"
+}
+
+# ---- values are set before each run; what the command prints goes to standard error
+cat >"$work/command" <<'END'
+echo "seen $(cat "$FAKE_NVML_SETTINGS/limit-0") $(cat "$1")" >&2
+echo printed
+case $(cat "$FAKE_NVML_SETTINGS/limit-0") in
+150000) sleep 0.5 ;;
+*) sleep 0.2 ;;
+esac
+END
+echo 240000 >"$limit"
+drive --vary power_limit_w=150:250:100 --vary governor=performance,powersave -- sh "$work/command" "$governor"
+ends 0 'of a grid'
+[ "$(grep seen "$work/err" | tr '\n' ';')" = 'seen 150000 performance;seen 150000 powersave;seen 250000 performance;seen 250000 powersave;' ] ||
+    fail "the command saw $(cat "$work/err")"
+says '^printed$'
+shows '^4 of 4 points measured, compared by whole runs of the command$'
+shows '^power_limit_w  governor  .*gpu  .*energy  energy x time'
+shows '^          250  p[a-z]*  .*least energy'
+! grep -q printed "$work/out" || fail 'standard output has what the command prints'
+is "$limit" 240000 'after a grid'
+is "$governor" schedutil 'after a grid'
+nothing_left 'after a grid'
+
+# ---- one key at a time, CSV, JSON, files
+drive --vary power_limit_w=150,250 --vary governor=performance --one-at-a-time --csv -- sh "$work/command" "$governor"
+ends 0 'of CSV'
+check 'CSV' "
+rows = list(csv.DictReader(io.StringIO(text)))
+assert [(r['power_limit_w'], r['governor']) for r in rows] == [('150', ''), ('250', ''), ('', 'performance')], rows
+for r in rows:
+    assert abs(float(r['avg_power_w']) - 200) < 2 and float(r['gpu_energy_j']) == float(r['energy_j']), r
+    assert abs(float(r['energy_j']) * float(r['time_s']) - float(r['edp_js'])) < 1e-9 and r['dram_energy_j'] == '' and r['reason'] == '', r
+assert float(rows[0]['time_s']) > 0.5 > float(rows[1]['time_s']) and rows[0]['remark'] == ''
+assert 'least time' in rows[1]['remark'] + rows[2]['remark'] and 'least energy x time' in rows[1]['remark'] + rows[2]['remark']"
+grep -q 'seen 240000 performance' "$work/err" || fail 'a key that does not vary is not as it was'
+
+cat >"$work/steps" <<'END'
+import os, time
+marks = open(os.environ["ADEPT_MARKS"], "a")
+for step in range(4):
+    marks.write("%.9f begin step\n" % time.clock_gettime(time.CLOCK_MONOTONIC))
+    time.sleep(0.05 if "150000" in open(os.environ["FAKE_NVML_SETTINGS"] + "/limit-0").read() else 0.1)
+    marks.write("%.9f end step\n" % time.clock_gettime(time.CLOCK_MONOTONIC))
+END
+drive --vary power_limit_w=250,150 --json -o "$work/points.json" -- "$python" "$work/steps"
+ends 0 'of a command that marks steps'
+shows 'compared by the mean of the steps that the command marked'
+cp "$work/points.json" "$work/out"
+check 'JSON' "
+d = json.loads(text)
+assert d['schema_version'] == 1 and d['kind'] == 'driven' and d['compared'] == 'steps' and d['interrupted'] is False, d
+a, b = d['points']
+assert a['steps'] == b['steps'] == 4 and a['exit_status'] == 0 and a['reason'] is None and a['power_limit_w'] == 250
+assert 0.1 < a['step']['time_s'] < 0.15 and 0.05 < b['step']['time_s'] < 0.1, (a['step'], b['step'])
+assert abs(b['step']['energy_j'] - 200 * b['step']['time_s']) < 0.1 * b['step']['energy_j'], b['step']
+assert b['measured']['kind'] == 'measured' and len(b['measured']['regions']) >= 1
+assert d['answers']['least_edp']['index'] == 1 and d['answers']['least_edp']['power_limit_w'] == 150
+assert [p['index'] for p in d['answers']['pareto']['points']] == [1]"
+
+# ---- rows for calibrate, one as soon as its point is measured
+drive --vary power_limit_w=250,150 --vary clock=1.2GHz --one-at-a-time --steps-from-marks "$work/rows.csv" --skip-steps 1 --row model=mlp,batch_size=8 \
+    -- "$python" "$work/steps"
+ends 0 'of rows'
+cp "$work/rows.csv" "$work/out"
+check 'rows' "
+rows = list(csv.DictReader(io.StringIO(text)))
+assert [(r['model'], r['batch_size'], r['power_limit_w'], r['clock_hz']) for r in rows] == [
+    ('mlp', '8', '250', ''), ('mlp', '8', '150', ''), ('mlp', '8', '', '1200000000')], rows
+assert 0.1 < float(rows[0]['step_time_s']) < 0.15 and 0.05 < float(rows[1]['step_time_s']) < 0.1
+assert rows[0]['power_scope'] == 'gpu' and abs(float(rows[0]['avg_power_w']) - 200) < 20 and 'mean of 3 steps' in rows[0]['source'], rows"
+[ "$(cat "$boards/core-0")" = free ] || fail 'the clock is still locked'
+drive --vary power_limit_w=150,250 --steps-from-marks "$work/rows.csv" -- true
+ends 3 'of a command that marks no step'
+says 'no region "step" was marked'
+is "$limit" 240000 'after a command that marks no step'
+
+if command -v gnuplot >/dev/null; then
+    drive --vary power_limit_w=150,200,250 --plot "$work/a.svg" -- sh "$work/command" "$governor"
+    ends 0 'of a picture'
+    grep -q 'Time of a run' "$work/a.svg" || fail 'the picture does not say what it shows'
+fi
+
+# ---- refused before anything is changed
+refused() {
+    code=$1
+    pattern=$2
+    shift 2
+    drive "$@"
+    ends "$code" "of $*"
+    says "$pattern"
+    [ "$(wc -l <"$work/err")" -eq 1 ] && [ ! -s "$work/out" ] || fail "not one line: $*"
+    is "$limit" 240000 "after $*"
+    is "$governor" schedutil "after $*"
+    nothing_left "after $*"
+}
+refused 2 'power_limit_w: 310 W is outside the range of gpu-0, 100 W to 300 W' --vary power_limit_w=150,310 -- touch "$work/ran"
+refused 2 "governor: 'fast' is none of those of cpu0" --vary power_limit_w=150 --vary governor=fast -- touch "$work/ran"
+refused 2 'clock_hz: 1.40 kHz is outside the range of gpu-0, 210 MHz to 1.41 GHz' --vary clock=1400 -- touch "$work/ran"
+refused 2 '--drive sets .*, not batch' --vary batch=4 -- touch "$work/ran"
+refused 2 'takes power_limit_w itself' --vary power_limit_w=x0.5 -- touch "$work/ran"
+refused 2 'edp-optimal is of predictions' --vary power_limit_w=edp-optimal -- touch "$work/ran"
+refused 2 'needs a COMMAND' --vary power_limit_w=150
+refused 2 '--vary is missing' -- touch "$work/ran"
+refused 2 '--devices leaves no gpu' --vary power_limit_w=150 --devices cpu -- touch "$work/ran"
+refused 2 'unknown option' --vary power_limit_w=150 --batch 4 -- touch "$work/ran"
+refused 127 'cannot run no-such-command' --vary power_limit_w=150,200 -- no-such-command
+FAKE_NVML_REFUSES=1
+export FAKE_NVML_REFUSES
+refused 1 'sudo nvidia-smi -i 0 -pl 150' --vary power_limit_w=150 -- touch "$work/ran"
+refused 1 'sudo nvidia-smi -i 0 -lgc 1200' --vary governor=performance --vary clock=1.2GHz -- touch "$work/ran"
+unset FAKE_NVML_REFUSES
+[ ! -e "$work/ran" ] || fail 'a command ran'
+expect_error 2 'governor cannot be predicted' sweep "$data/mlp.profile.json" --gpu a100 --vary governor=performance
+expect_error 2 'takes neither' sweep --restore --vary governor=performance
+expect_error 2 'write --drive in full' sweep "$data/mlp.profile.json" --driv
+
+# ---- a command that fails: the other points are measured
+drive --vary power_limit_w=150,200 --csv -- sh -c '[ "$(cat "$FAKE_NVML_SETTINGS/limit-0")" = 200000 ] || exit 3'
+ends 1 'of a command that failed'
+says 'the command failed at 1 of 2 points'
+check 'a point that failed' "
+rows = list(csv.DictReader(io.StringIO(text)))
+assert [r['reason'] for r in rows] == ['the command ended with 3', ''] and rows[0]['remark'] == '' and rows[1]['remark'], rows"
+is "$limit" 240000 'after a command that failed'
+nothing_left 'after a command that failed'
+
+# ---- signals: put back at once, though the command goes on; what was measured is printed
+cat >"$work/stubborn" <<'END'
+[ "$(cat "$FAKE_NVML_SETTINGS/limit-0")" = 200000 ] || exit 0
+trap '' TERM INT
+: >"$1"
+sleep 1.5
+END
+for signal in TERM INT; do
+    rm -f "$work/begun"
+    "$ADEPT" sweep --drive --vary power_limit_w=150,200,250 --csv -- sh "$work/stubborn" "$work/begun" >"$work/out" 2>"$work/err" &
+    pid=$!
+    wait_until test -e "$work/begun"
+    expect_error 1 'another adept sweep --drive is running' sweep --drive --vary power_limit_w=150 -- true
+    : >"$work/out"
+    is "$limit" 200000 'while the second point is measured'
+    kill -s "$signal" $pid
+    wait_until grep -q 240000 "$limit"
+    kill -0 $pid 2>/dev/null || fail "$signal: adept did not wait for the command"
+    rc=0
+    wait $pid || rc=$?
+    ends 1 "after $signal"
+    nothing_left "after $signal"
+done
+
+# ---- killed: another run puts back
+for how in --restore --drive; do
+    rm -f "$work/begun"
+    "$ADEPT" sweep --drive --sysroot "$root" --vary power_limit_w=200 --vary governor=powersave -- sh "$work/stubborn" "$work/begun" 2>/dev/null &
+    pid=$!
+    wait_until test -e "$work/begun"
+    kill -s KILL $pid
+    wait $pid 2>/dev/null
+    is "$limit" 200000 'after KILL'
+    is "$governor" powersave 'after KILL'
+    if [ $how = --restore ]; then
+        expect_error 3 'of a run with --sysroot' sweep --restore
+        expect_ok sweep --restore --sysroot "$root"
+        shows '^3 settings of a run that was killed are put back$'
+        is "$limit" 240000 'after --restore'
+    else
+        drive --vary governor=performance -- cat "$limit" "$governor"
+        ends 0 'of the run after one that was killed'
+        says '^3 settings of a run that was killed are put back$'
+        says '^240000$'
+        says '^performance$'
+    fi
+    is "$limit" 240000 "after $how"
+    is "$governor" schedutil "after $how"
+    nothing_left "after $how"
+done
+expect_ok sweep --restore
+shows '^0 settings'
+
+expect_ok sweep --drive --help
+shows '^Usage: adept sweep .*--drive'
+! awk 'length > 79' "$work/out" | grep -q . || fail 'its help is wider than 79 columns'
+finish

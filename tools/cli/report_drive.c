@@ -1,0 +1,320 @@
+/** @file report_drive.c  What `adept sweep --drive` measured: which points are best, as for what is predicted. */
+#include "adept_csv_writer.h"
+#include "adept_file.h"
+#include "gnuplot.h"
+#include "sweep_drive.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the points say together. */
+typedef struct answers {
+    const adept_drive *drive;
+    bool by_step; /* every run marked its steps: they are compared, not the runs */
+    adept_sweep_answers found;
+    adept_sweep_cloud cloud; /* of --plot */
+} answers;
+
+static bool is_good(const adept_driven *p)
+{
+    return p->exit_status == 0;
+}
+
+static const adept_spent *compared(const answers *a, const adept_driven *p)
+{
+    return a->by_step ? &p->step : &p->run;
+}
+
+static void add_point(answers *a, uint64_t index)
+{
+    const adept_driven *p = &a->drive->points[index];
+    size_t at[ADEPT_SWEEP_MAX_AXES];
+    adept_sweep_point point = {.index = index, .at = at, .reason = ""};
+
+    adept_sweep_at(at, &a->drive->sweep, index);
+    adept_estimate_none(&point.result, ADEPT_OK);
+    point.status = is_good(p) ? ADEPT_OK : ADEPT_E_INTERNAL;
+    point.result.step_time_s = compared(a, p)->time_s;
+    point.result.energy_step_j = compared(a, p)->energy_j;
+    point.result.power_avg_w = compared(a, p)->energy_j / compared(a, p)->time_s;
+    point.result.samples = 1;
+    adept_sweep_answers_add(&a->found, &point);
+    if (a->cloud.dots) adept_sweep_cloud_add(&a->cloud, &point);
+}
+
+static adept_status find_answers(answers *a, adept_error *err)
+{
+    const adept_drive *d = a->drive;
+    adept_status status = adept_sweep_answers_new(&a->found, true, err);
+
+    if (status == ADEPT_OK && d->options->plot) status = adept_sweep_cloud_new(&a->cloud, err);
+    if (status != ADEPT_OK) return status;
+    a->by_step = d->done > 0;
+    for (uint64_t i = 0; i < d->done; i++)
+        a->by_step = a->by_step && (d->points[i].steps > 0 || !is_good(&d->points[i]));
+    for (uint64_t i = 0; i < d->done; i++)
+        add_point(a, i);
+    adept_sweep_answers_finish(&a->found);
+    return ADEPT_OK;
+}
+
+/* "least time, knee": what a point is best in, "front" if it is on the front, "" */
+static adept_text remark_of(const answers *a, uint64_t index)
+{
+    static const char *const names[] = {"least time", "least energy", "least energy x time"};
+    adept_text text = {""};
+    size_t knee = adept_pareto_knee(&a->found.front);
+    bool on_front = false;
+
+    for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
+        if (a->found.found[i] && a->found.best[i].index == index)
+            text = adept_cell("%s%s%s", text.s, *text.s ? ", " : "", names[i]);
+    for (size_t i = 0; i < a->found.front.n; i++) {
+        if (adept_sweep_answers_front(&a->found, i).index != index) continue;
+        on_front = true;
+        if (i == knee) text = adept_cell("%s%s%s", text.s, *text.s ? ", " : "", "knee");
+    }
+    return on_front && !*text.s ? adept_cell("front") : text;
+}
+
+static adept_text reason_of(const adept_driven *p)
+{
+    return is_good(p) ? adept_cell("%s", "") : adept_cell("the command ended with %d", p->exit_status);
+}
+
+/* ---------------------------------------------------------------- text ------------------------------------------- */
+
+/* As people write it, with a unit where the number is large. */
+static void print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at)
+{
+    bool is_clock = strstr(axis->key, "clock_hz") != NULL;
+
+    if (is_clock && at != ADEPT_SWEEP_UNVARIED)
+        snprintf(text, size, "%s", adept_units_si(axis->numbers[at], "Hz").s);
+    else
+        adept_sweep_print_value(text, size, axis, at);
+}
+
+/* Those that some point knows, in the order of their list; as many as a table has columns for. */
+static size_t find_components(int *components, const answers *a)
+{
+    const size_t most = ADEPT_MOST_COLUMNS - 5 - a->drive->sweep.n_axes;
+    size_t n = 0;
+
+    for (int c = 0; c < ADEPT_COMPONENTS && n < most; c++) {
+        bool known = false;
+        for (uint64_t i = 0; i < a->drive->done; i++)
+            known = known || !isnan(compared(a, &a->drive->points[i])->energies_j[c]);
+        if (known) components[n++] = c;
+    }
+    return n;
+}
+
+static void add_row(adept_table *table, const answers *a, uint64_t index, const int *components, size_t n_components)
+{
+    const adept_sweep *sweep = &a->drive->sweep;
+    const adept_driven *p = &a->drive->points[index];
+    const adept_spent *spent = compared(a, p);
+    adept_text texts[ADEPT_MOST_COLUMNS];
+    const char *cells[ADEPT_MOST_COLUMNS];
+    size_t at[ADEPT_SWEEP_MAX_AXES], n = 0;
+
+    adept_sweep_at(at, sweep, index);
+    for (size_t i = 0; i < sweep->n_axes; i++)
+        print_value(texts[n++].s, sizeof *texts, &sweep->axes[i], at[i]);
+    texts[n++] = adept_units_time(spent->time_s);
+    texts[n++] = adept_units_watt(spent->energy_j / spent->time_s);
+    for (size_t i = 0; i < n_components; i++)
+        texts[n++] = adept_units_joule(spent->energies_j[components[i]]);
+    texts[n++] = adept_units_joule(spent->energy_j);
+    texts[n++] = adept_units_si(spent->energy_j * spent->time_s, "Js");
+    texts[n++] = is_good(p) ? remark_of(a, index) : reason_of(p);
+    for (size_t i = 0; i < n; i++)
+        cells[i] = texts[i].s;
+    adept_table_row(table, cells);
+}
+
+static adept_status print_text(adept_cli *cli, FILE *out, const answers *a)
+{
+    const adept_drive *d = a->drive;
+    int components[ADEPT_COMPONENTS];
+    size_t n = find_components(components, a);
+    char columns[512] = "";
+    adept_table table = {.columns = columns};
+
+    for (size_t i = 0; i < d->sweep.n_axes; i++)
+        strcat(strcat(strcat(columns, i > 0 ? "|" : ""), d->sweep.axes[i].words ? "" : ">"),
+               d->sweep.axes[i].key); /* our own words: they fit */
+    strcat(columns, a->by_step ? "|>step time|>power" : "|>time|>power");
+    for (size_t i = 0; i < n; i++)
+        strcat(strcat(columns, "|>"), adept_component_name((size_t)components[i]));
+    strcat(columns, "|>energy|>energy x time|");
+    for (uint64_t i = 0; i < d->done; i++)
+        add_row(&table, a, i, components, n);
+    fprintf(out, "%zu of %zu points measured, compared by %s\n\n", (size_t)d->done, (size_t)d->size,
+            a->by_step ? "the mean of the steps that the command marked" : "whole runs of the command");
+    adept_status status = adept_table_end(cli, &table, out);
+    if (d->job.recording) adept_report_missing(out, d->job.recording);
+    return status;
+}
+
+/* ---------------------------------------------------------------- CSV -------------------------------------------- */
+
+static void put_number(adept_buffer *row, double value)
+{
+    adept_buffer_text(row, ",");
+    adept_csv_put_number(row, value);
+}
+
+static void put_title(adept_buffer *out, const adept_sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->n_axes; i++) {
+        adept_buffer_text(out, sweep->axes[i].key);
+        adept_buffer_text(out, ",");
+    }
+    adept_buffer_text(out, "time_s,energy_j,edp_js,avg_power_w,steps,step_time_s,step_energy_j");
+    for (size_t c = 0; c < ADEPT_COMPONENTS; c++) {
+        adept_buffer_text(out, ",");
+        adept_buffer_text(out, adept_component_name(c));
+        adept_buffer_text(out, "_energy_j");
+    }
+    adept_buffer_text(out, ",remark,reason\n");
+}
+
+static void put_row(adept_buffer *out, const answers *a, uint64_t index)
+{
+    const adept_sweep *sweep = &a->drive->sweep;
+    const adept_driven *p = &a->drive->points[index];
+    size_t at[ADEPT_SWEEP_MAX_AXES];
+
+    adept_sweep_at(at, sweep, index);
+    for (size_t i = 0; i < sweep->n_axes; i++) {
+        if (at[i] != ADEPT_SWEEP_UNVARIED && sweep->axes[i].words)
+            adept_csv_put_text(out, sweep->axes[i].words[at[i]]);
+        else if (at[i] != ADEPT_SWEEP_UNVARIED)
+            adept_csv_put_number(out, sweep->axes[i].numbers[at[i]]);
+        adept_buffer_text(out, ",");
+    }
+    adept_csv_put_number(out, p->run.time_s);
+    put_number(out, p->run.energy_j);
+    put_number(out, compared(a, p)->energy_j * compared(a, p)->time_s);
+    put_number(out, compared(a, p)->energy_j / compared(a, p)->time_s);
+    put_number(out, (double)p->steps);
+    put_number(out, p->step.time_s);
+    put_number(out, p->step.energy_j);
+    for (int c = 0; c < ADEPT_COMPONENTS; c++)
+        put_number(out, p->run.energies_j[c]);
+    adept_buffer_text(out, ",");
+    adept_csv_put_text(out, is_good(p) ? remark_of(a, index).s : "");
+    adept_buffer_text(out, ",");
+    adept_csv_put_text(out, reason_of(p).s);
+    adept_buffer_text(out, "\n");
+}
+
+static char *csv_of(const answers *a)
+{
+    adept_buffer out = {0};
+
+    put_title(&out, &a->drive->sweep);
+    for (uint64_t i = 0; i < a->drive->done; i++)
+        put_row(&out, a, i);
+    return adept_buffer_take(&out);
+}
+
+/* ---------------------------------------------------------------- JSON ------------------------------------------- */
+
+static void put_spent(adept_json_writer *w, const char *key, const adept_spent *spent)
+{
+    adept_json_begin_object(w, key);
+    adept_json_put_members(w, "time_s %g energy_j %g edp_js %g avg_power_w %g", spent->time_s, spent->energy_j,
+                           spent->energy_j * spent->time_s, spent->energy_j / spent->time_s);
+    adept_json_begin_object(w, "by_component");
+    for (size_t c = 0; c < ADEPT_COMPONENTS; c++)
+        if (!isnan(spent->energies_j[c])) adept_json_put_number(w, adept_component_name(c), spent->energies_j[c]);
+    adept_json_end_object(w);
+    adept_json_end_object(w);
+}
+
+static void put_point(adept_json_writer *w, const answers *a, uint64_t index)
+{
+    const adept_driven *p = &a->drive->points[index];
+
+    adept_json_begin_object(w, NULL);
+    adept_sweep_put_values(w, &a->drive->sweep, index);
+    put_spent(w, "run", &p->run);
+    if (p->steps > 0)
+        put_spent(w, "step", &p->step);
+    else
+        adept_json_put_null(w, "step");
+    adept_json_put_members(w, "steps %jd exit_status %jd", (intmax_t)p->steps, (intmax_t)p->exit_status);
+    adept_json_put_known(w, "remark", is_good(p) ? remark_of(a, index).s : "");
+    adept_json_put_known(w, "reason", reason_of(p).s);
+    adept_json_put_text(w, "measured", p->measured);
+    adept_json_end_object(w);
+}
+
+static char *json_of(const answers *a)
+{
+    const adept_drive *d = a->drive;
+    const adept_words *command = &d->options->measure.words;
+    adept_json_writer w = {.pretty = true};
+
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_members(&w, "schema_version %jd kind %s", (intmax_t)1, "driven");
+    adept_json_put_strings(&w, "command", command->words, command->n);
+    adept_json_begin_array(&w, "vary");
+    for (size_t i = 0; i < d->sweep.n_axes; i++)
+        adept_json_put_object(&w, NULL, "key %s values %jd", d->sweep.axes[i].key, (intmax_t)d->sweep.axes[i].n);
+    adept_json_end_array(&w);
+    adept_json_put_members(&w, "one_at_a_time %d interrupted %d compared %s", d->sweep.one_at_a_time, d->interrupted,
+                           a->by_step ? "steps" : "runs");
+    adept_json_begin_array(&w, "points");
+    for (uint64_t i = 0; i < d->done; i++)
+        put_point(&w, a, i);
+    adept_json_end_array(&w);
+    adept_sweep_put_answers(&w, &d->sweep, &a->found, ADEPT_AIM_EDP);
+    adept_json_end_object(&w);
+    adept_buffer_text(&w.out, "\n");
+    return adept_json_finish(&w);
+}
+
+/* ---------------------------------------------------------------- all of it -------------------------------------- */
+
+static adept_status draw(adept_cli *cli, const answers *a)
+{
+    char title[128];
+    const adept_drive *d = a->drive;
+    const adept_sweep_view view = {
+        .plot = d->options->plot,
+        .picture = {
+            .sweep = &d->sweep, .answers = &a->found, .cloud = &a->cloud, .title = title, .of_runs = !a->by_step}};
+
+    snprintf(title, sizeof title, "%.100s: measured", d->options->measure.words.words[0]);
+    return adept_sweep_write_views(cli, &view);
+}
+
+static adept_status write_points(adept_cli *cli, const answers *a)
+{
+    const adept_drive_options *o = a->drive->options;
+    char *text = o->json ? json_of(a) : csv_of(a);
+    adept_status status = text ? ADEPT_OK : adept_cli_no_memory(cli);
+
+    if (status == ADEPT_OK && o->output) status = adept_file_write(o->output, text, strlen(text), &cli->err);
+    if (status == ADEPT_OK && !o->output) fputs(text, stdout);
+    free(text);
+    return status;
+}
+
+adept_status adept_drive_report(adept_cli *cli, const adept_drive *d)
+{
+    const adept_drive_options *o = d->options;
+    answers a = {.drive = d};
+    adept_status status = find_answers(&a, &cli->err);
+
+    if (status == ADEPT_OK && (o->csv || o->json || o->output)) status = write_points(cli, &a);
+    if (status == ADEPT_OK && (o->output || !(o->csv || o->json))) status = print_text(cli, stdout, &a);
+    if (status == ADEPT_OK && o->plot) status = draw(cli, &a);
+    adept_sweep_cloud_free(&a.cloud);
+    adept_sweep_answers_free(&a.found);
+    return status;
+}

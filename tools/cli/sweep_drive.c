@@ -1,0 +1,155 @@
+/** @file sweep_drive.c  `adept sweep --drive`: its options, and the order of what it does. */
+#include "sweep_drive.h"
+#include "gnuplot.h"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define AT(member) offsetof(adept_drive_options, member)
+#define KEYS "power_limit_w, clock, memory_clock, governor or cpu_power_limit_w"
+
+static adept_status check_axis(adept_cli *cli, const adept_sweep_axis *axis)
+{
+    if (!adept_control_kind_of(axis->key))
+        return adept_cli_usage(cli, "--vary: --drive sets " KEYS ", not %s", axis->key);
+    if (axis->relative) return adept_cli_usage(cli, "--vary: --drive takes %s itself, no multiples of it", axis->key);
+    for (size_t i = 0; i < axis->n; i++)
+        if (!axis->words && adept_sweep_best_limit_name(axis, i))
+            return adept_cli_usage(cli, "--vary: %s is of predictions; --drive takes watts",
+                                   adept_sweep_best_limit_name(axis, i));
+    return ADEPT_OK;
+}
+
+static adept_status check(adept_cli *cli, void *record)
+{
+    adept_drive_options *o = record;
+    adept_status status = ADEPT_OK;
+
+    if (!o->drive && !o->restore) return adept_cli_usage(cli, "--drive and other options stand before the COMMAND");
+    if (o->restore && (o->drive || o->vary.n > 0 || o->measure.words.n > 0))
+        return adept_cli_usage(cli, "--restore takes neither --drive, --vary nor a COMMAND");
+    if (o->restore) return ADEPT_OK;
+    if (o->vary.n == 0) return adept_cli_usage(cli, "--vary is missing: " KEYS);
+    if (o->measure.words.n == 0)
+        return adept_cli_usage(cli, "sweep --drive needs a COMMAND; see adept sweep --drive --help");
+    if (adept_cli_prints(o->output)) {
+        o->csv = !o->json;
+        o->output = NULL;
+    }
+    if (o->csv && o->json) return adept_cli_usage(cli, "--csv and --json exclude each other");
+    for (size_t i = 0; i < o->vary.n && status == ADEPT_OK; i++)
+        status = check_axis(cli, &o->vary.axes[i]);
+    return status == ADEPT_OK && o->plot ? adept_gnuplot_check("--plot", &cli->err) : status;
+}
+
+static void init(void *record)
+{
+    ((adept_drive_options *)record)->measure.repeat = 1;
+}
+
+static void release(void *record)
+{
+    adept_vary_release(&((adept_drive_options *)record)->vary);
+}
+
+static const adept_option_row rows[] = {
+    {.group = 1, .help = "What is set:"},
+    {"drive", NULL, 1,
+     "Set each value on all devices, or on those of --devices, measure COMMAND, and put back what was set before",
+     ADEPT_OPT_FLAG, .at = AT(drive)},
+    {"vary", "KEY=VALUES", 1,
+     "Values V1,V2,... or FROM:TO:STEP of power_limit_w, clock, memory_clock (of GPUs), governor or cpu_power_limit_w "
+     "(of each package). "
+     "Clocks may have a unit: 1.2GHz. Repeatable: all combinations",
+     ADEPT_OPT_PARSED, .at = AT(vary), .parse = adept_vary_add},
+    {"one-at-a-time", NULL, 1, "Vary each key alone, everything else as it is", ADEPT_OPT_FLAG,
+     .at = AT(one_at_a_time)},
+    {"restore", NULL, 1, "Put back what a killed run left, and do nothing else", ADEPT_OPT_FLAG, .at = AT(restore)},
+    {"journal", "FILE", 1,
+     "Where it is noted what to put back; default: restore-HOST.json in $XDG_STATE_HOME/adept or ~/.local/state/adept",
+     ADEPT_OPT_FILE, .at = AT(journal)},
+    {.group = 3, .help = "What is printed:"},
+    {"csv", NULL, 3, "Print every point as CSV", ADEPT_OPT_FLAG, .at = AT(csv)},
+    {"json", NULL, 3, "Print every point with all that was measured, and the answers, as JSON", ADEPT_OPT_FLAG,
+     .at = AT(json)},
+    {"output", "FILE", 3, "Write the points to FILE, as CSV unless --json is given, and the answers as text",
+     ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+    {"plot", "FILE.svg", 3, "Draw curves over what varies, and the front of time and energy (needs gnuplot)",
+     ADEPT_OPT_FILE, .at = AT(plot)},
+    {0},
+};
+
+/* Standard output is for the result: what the command prints goes to standard error. */
+static int divert_output(void)
+{
+    fflush(stdout);
+    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    return kept;
+}
+
+static void take_output_back(int kept)
+{
+    dup2(kept, STDOUT_FILENO);
+    close(kept);
+}
+
+static adept_status measure(adept_cli *cli, adept_drive *d)
+{
+    adept_cli other = {.details = NULL};
+    const adept_drive_options *o = d->options;
+
+    d->sweep = (adept_sweep){.n_axes = o->vary.n, .axes = o->vary.axes, .one_at_a_time = o->one_at_a_time};
+    adept_status status = adept_sweep_size(&d->size, &d->sweep, &cli->err);
+    if (status != ADEPT_OK) return status;
+    int kept = divert_output();
+    status = adept_drive_points(cli, d);
+    take_output_back(kept);
+    if (d->done == 0) return status;
+    adept_status reported =
+        adept_drive_report(status == ADEPT_OK ? cli : &other, d); /* what was measured is not lost */
+    return status == ADEPT_OK ? reported : status;
+}
+
+static adept_status drive(adept_cli *cli, void *options)
+{
+    adept_drive d = {.options = options};
+    adept_status status = adept_drive_leftovers(cli, &d);
+
+    if (status == ADEPT_OK && d.options->drive) status = measure(cli, &d);
+    adept_measure_job_free(&d.job);
+    for (uint64_t i = 0; d.points && i < d.size; i++)
+        free(d.points[i].measured);
+    free(d.points);
+    adept_controls_close(&d.controls);
+    adept_restore_close(&d.restore);
+    return status;
+}
+
+static const char *const words[] = {"--drive", "--restore", NULL};
+
+const adept_command adept_sweep_drive = {
+    .name = "sweep",
+    .usage = "--drive --vary KEY=VALUES... -- COMMAND...",
+    .doc = "Set power limits, clocks or governors of this machine, measure a command at every point of the grid as "
+           "adept measure does, and say "
+           "which points are best: least time, least energy, least product of both, and the front between them."
+           "\vExamples:\n"
+           "  adept sweep --drive --vary power_limit_w=150:300:50 -- ./train\n"
+           "  adept sweep --drive --vary clock=1.2GHz,1.4GHz --csv -o a.csv -- ./train\n"
+           "  adept sweep --restore\n"
+           "\n"
+           "Setting needs root. What was set before is put back at the end, when the command fails, and at once on INT "
+           "or TERM; after "
+           "anything else by --restore or by the next --drive. What COMMAND prints goes to standard error.",
+    .size = sizeof(adept_drive_options),
+    .options = {.rows = rows,
+                .init = init,
+                .check = check,
+                .release = release,
+                .parts = {{&adept_reading_options_of, AT(measure)}, {&adept_steps_options_of, AT(measure)}}},
+    .arguments = {.takes = "a COMMAND", .most = ADEPT_ANY_NUMBER, .at = AT(measure.words)},
+    .takes_program = true,
+    .run = drive,
+    .words = words,
+};
