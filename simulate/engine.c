@@ -382,6 +382,7 @@ static void run(adept_engine *e)
 static bool add_class(adept_engine *e, const adept_job *job)
 {
     const adept_template *t = &e->stream->templates[job->template_index];
+    bool sees_limits = adept_policy_sees_limits(e->in->policy, &e->in->policy_options);
     adept_job_class *classes = adept_grow(e->classes, &e->class_capacity, e->n_classes + 1, sizeof *classes);
 
     if (!classes) return false;
@@ -393,7 +394,7 @@ static bool add_class(adept_engine *e, const adept_job *job)
     for (size_t i = 0; c->options && c->of_template && i < t->n_options; i++) {
         const adept_option *o = &t->options[i];
         bool wanted = (job->gpus == 0 || o->gpus == job->gpus) && (job->batch == 0 || o->batch == job->batch) &&
-                      (e->in->policy->uses_limits || !(o->limit_w > 0)) && adept_nodes_ever_fit(e, o);
+                      (sees_limits || !(o->limit_w > 0)) && adept_nodes_ever_fit(e, o);
         if (!wanted) continue;
         c->options[c->n_options] = *o;
         c->of_template[c->n_options++] = i;

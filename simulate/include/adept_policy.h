@@ -3,6 +3,7 @@
  *  Calls: nothing. */
 #ifndef ADEPT_POLICY_H
 #define ADEPT_POLICY_H
+#include "adept_error.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,7 +61,7 @@ typedef struct adept_view {
     void *self;
     /** What the oracle says of queued[i] as options[option], whether or not it fits. */
     adept_forecast (*forecast)(const struct adept_view *view, size_t queued, size_t option);
-    /** How many GPUs of a type a job could get at once now: on one node, or on whole idle nodes. */
+    /** How many GPUs of a type a job could get at once now, on one node or on whole idle nodes: what wants no more fits. */
     int (*most_idle)(const struct adept_view *view, size_t type);
     /** Does a placement fit now? */
     bool (*fits)(const struct adept_view *view, const adept_option *option);
@@ -72,9 +73,9 @@ typedef struct adept_view {
     double (*added_power_w)(const struct adept_view *view, size_t queued, size_t option);
     /** Start queued[i]; it must fit. Afterwards queued[i] has no options and is passed over. */
     void (*start)(struct adept_view *view, size_t queued, size_t option);
-    /** Stop running[i] and queue it again, where it stood; it can be started from the next decision on. */
+    /** Stop running[i] and queue it again, where it stood; it can be started from the next decision on. Indices of running[] change. */
     void (*preempt)(struct adept_view *view, size_t running);
-    /** Would running[i] give its GPUs to the placement: is it on nodes of that type? */
+    /** Would the placement fit if these n of the running jobs, indices of running[], were stopped? */
     bool (*frees_for)(const struct adept_view *view, const size_t *running, size_t n, const adept_option *option);
     /** Be asked again at a time, though nothing has happened. The earliest one counts. */
     void (*wake_at)(struct adept_view *view, double time_s);
@@ -89,22 +90,33 @@ typedef struct adept_policy_options {
     int most_preemptions;   /* of one job; 0: 3 */
     bool is_rigid;          /* only the first option of a job that fits anywhere: one k, one b */
     double slowdown;        /* how much longer than the fastest a job may take for the sake of energy; NAN: the policy's own */
-    const char *placement, *ordering; /* of the ablation: parts of another policy; NULL: the policy's own */
+    const char *placement;  /* of the ablation: "time", "edp", "energy"; NULL or "own": the policy's own */
+    const char *ordering;   /* likewise "fcfs", "sjf", "edp", "energy"; NULL or "own" */
+    const char *limits;     /* does it see options with power limits? "yes", "no"; NULL or "own" */
 } adept_policy_options;
 
 typedef struct adept_policy {
     const char *name;     /* "zeus" */
     const char *alias;    /* "edp"; NULL: none */
     const char *what;     /* one line */
-    bool uses_limits;     /* it chooses power limits; others see options without one only */
-    bool is_time_blind;   /* with the same queue and the same idle GPUs it decides the same at any time: it need not be asked again */
-    /** Decide. Called while jobs are queued. Keeps nothing between calls. */
-    void (*decide)(adept_view *view, const adept_policy_options *options);
+    bool uses_limits;     /* it chooses power limits; others see options without one only: adept_policy_sees_limits() */
+    bool is_packer;       /* it takes a placement and an ordering from the options */
+    /* Asked when it started nothing, it would start nothing later with the same queue, idle GPUs and power: it need not be asked again
+     * before what it named by wake_at(). */
+    bool is_time_blind;
+    /** Decide. Called while jobs are queued. Keeps nothing between calls. @return false: out of memory */
+    bool (*decide)(adept_view *view, const adept_policy_options *options);
 } adept_policy;
 
 /** The table that CMake makes of the files policy_*.c, by name; ends with NULL. */
 const adept_policy *const *adept_policies(void);
 /** By name or alias; NULL: there is none. */
 const adept_policy *adept_policy_by_name(const char *name);
+/** Does the policy see options with power limits? */
+bool adept_policy_sees_limits(const adept_policy *policy, const adept_policy_options *options);
+/** Every option the policy's own; no cap. */
+adept_policy_options adept_policy_options_default(void);
+/** @return ADEPT_E_USAGE: a number out of range, a name that is none, or one that this policy has no use for */
+adept_status adept_policy_options_check(const adept_policy *policy, const adept_policy_options *options, adept_error *err);
 
 #endif

@@ -14,16 +14,17 @@
 
 /* ---------------------------------------------------------------- policies ---------------------------------------- */
 
-static void first_come(adept_view *view, const adept_policy_options *options)
+static bool first_come(adept_view *view, const adept_policy_options *options)
 {
     (void)options;
     for (size_t i = 0; i < view->n_queued; i++) {
         size_t o = 0;
         while (o < view->queued[i].n_options && !view->fits(view, &view->queued[i].options[o]))
             o++;
-        if (o == view->queued[i].n_options) return;
+        if (o == view->queued[i].n_options) break;
         view->start(view, i, o);
     }
+    return true;
 }
 
 static const adept_policy fcfs = {.name = "test-fcfs", .what = "", .is_time_blind = true, .decide = first_come};
@@ -36,7 +37,7 @@ static size_t draw(size_t n)
     return (size_t)(chance % n);
 }
 
-static void whatever(adept_view *view, const adept_policy_options *options)
+static bool whatever(adept_view *view, const adept_policy_options *options)
 {
     (void)options;
     for (size_t n = view->n_running; n > 0 && draw(3) == 0; n = view->n_running) {
@@ -49,6 +50,7 @@ static void whatever(adept_view *view, const adept_policy_options *options)
         if (view->fits(view, &view->queued[i].options[o])) view->start(view, i, o);
     }
     if (view->n_queued > 0) view->wake_at(view, view->now_s + 5);
+    return true;
 }
 
 static const adept_policy random_policy = {.name = "test-random", .what = "", .uses_limits = true, .is_time_blind = true, .decide = whatever};
@@ -212,13 +214,14 @@ static void test_three_jobs(void **state)
     scenario_free(s);
 }
 
-static void stop_at_4(adept_view *view, const adept_policy_options *options)
+static bool stop_at_4(adept_view *view, const adept_policy_options *options)
 {
     first_come(view, options);
     if (view->now_s < 4)
         view->wake_at(view, 4);
     else if (view->now_s == 4 && view->n_running > 0 && view->running[0].preemptions == 0)
         view->preempt(view, 0);
+    return true;
 }
 
 static const adept_policy stops = {.name = "test-stops", .what = "", .is_time_blind = true, .decide = stop_at_4};
