@@ -95,6 +95,7 @@ typedef struct adept_observed {
 
 typedef enum adept_loss { ADEPT_LOSS_ALL, ADEPT_LOSS_ITERATION, ADEPT_LOSS_CHECKPOINT } adept_loss;
 
+struct adept_observed;
 typedef struct adept_simulation {
     const adept_cluster *cluster;
     const adept_job_stream *stream;
@@ -109,7 +110,7 @@ typedef struct adept_simulation {
     adept_loss loss;       /* what a preempted or failed job has to do again */
     double checkpoint_s;   /* ADEPT_LOSS_CHECKPOINT: it saved every so often */
     bool never_skips;      /* the policy is asked at every tick, whether or not anything can have changed: for the test of skipping */
-    bool keeps_series;     /* the power curve */
+    bool keeps_series;     /* the power curve, and what ran where */
     /** Called after every event, for tests of invariants; NULL: not at all. */
     void (*observe)(void *context, const adept_observed *now);
     void *context;
@@ -118,6 +119,13 @@ typedef struct adept_simulation {
 typedef struct adept_power_point {
     double time_s, power_w; /* from this time on */
 } adept_power_point;
+
+/** A job on a node, for pictures. */
+typedef struct adept_span {
+    size_t job, node, option;
+    int gpus;
+    double start_s, end_s; /* NAN: it still runs in the end */
+} adept_span;
 
 /** What came of it. NAN: there is no such number, as the mean of nothing. */
 typedef struct adept_outcome {
@@ -148,6 +156,8 @@ typedef struct adept_run_result {
     adept_job_record *records; /* one for each job of the stream */
     adept_power_point *series; /* where it was asked for */
     size_t n_series;
+    adept_span *spans; /* likewise; each time a job was placed, one for each of its nodes, by their start */
+    size_t n_spans;
 } adept_run_result;
 
 /**
