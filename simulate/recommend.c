@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const adept_aim_limits adept_aim_usual = {.throughput_sigma = 1, .least_jain = 0.9, .most_missed = 0.01};
+const adept_sim_aim_limits adept_sim_aim_usual = {.throughput_sigma = 1, .least_jain = 0.9, .most_missed = 0.01};
 
 /* What a policy keeps to, and what the best of those has most or least of. */
 typedef struct leaf {
@@ -13,16 +13,16 @@ typedef struct leaf {
     const char *superlative;
 } leaf;
 
-static const leaf leaves[ADEPT_AIMS] = {
+static const leaf leaves[ADEPT_SIM_AIMS] = {
     {"energy-performance", "throughput_per_h", "energy_per_job_j", "least energy per finished job"},
     {"energy-fairness", "jain", "energy_per_job_j", "least energy per finished job"},
     {"strict-sla", "miss_rate", "energy_per_job_j", "least energy per finished job"},
     {"power-budget", "peak_power_w", "throughput_per_h", "highest throughput"},
 };
 
-const char *adept_aim_name(size_t aim)
+const char *adept_sim_aim_name(size_t aim)
 {
-    return aim < ADEPT_AIMS ? leaves[aim].name : NULL;
+    return aim < ADEPT_SIM_AIMS ? leaves[aim].name : NULL;
 }
 
 typedef struct chooser {
@@ -47,15 +47,15 @@ static void print_value(char *out, size_t size, const adept_metric *metric, doub
 }
 
 /* The first policy is the reference: it may be missed by what seeds differ in. */
-static adept_status find_limit(chooser *k, adept_aim aim, const adept_aim_limits *limits, adept_error *err)
+static adept_status find_limit(chooser *k, adept_sim_aim aim, const adept_sim_aim_limits *limits, adept_error *err)
 {
     adept_statistics s;
     adept_status status = adept_comparison_statistics(&s, k->c, 0, k->limited, err);
 
     if (status != ADEPT_OK) return status;
-    k->limit = aim == ADEPT_AIM_PERFORMANCE ? s.mean - limits->throughput_sigma * (isnan(s.sd) ? 0 : s.sd)
-               : aim == ADEPT_AIM_FAIRNESS  ? limits->least_jain
-               : aim == ADEPT_AIM_DEADLINES ? limits->most_missed
+    k->limit = aim == ADEPT_SIM_AIM_PERFORMANCE ? s.mean - limits->throughput_sigma * (isnan(s.sd) ? 0 : s.sd)
+               : aim == ADEPT_SIM_AIM_FAIRNESS  ? limits->least_jain
+               : aim == ADEPT_SIM_AIM_DEADLINES ? limits->most_missed
                                             : k->c->cap_w;
     return ADEPT_OK;
 }
@@ -123,7 +123,7 @@ static adept_status tell(adept_recommendation *r, const chooser *k, adept_error 
     return r->second == SIZE_MAX ? ADEPT_OK : tell_second(r->why + at, sizeof r->why - (size_t)at, k, r, err);
 }
 
-adept_status adept_recommend(adept_recommendation *out, const adept_comparison *c, adept_aim aim, const adept_aim_limits *limits,
+adept_status adept_recommend(adept_recommendation *out, const adept_comparison *c, adept_sim_aim aim, const adept_sim_aim_limits *limits,
                              adept_error *err)
 {
     chooser k = {.c = c, .leaf = &leaves[aim], .limited = adept_metric_by_name(leaves[aim].limited),
@@ -131,11 +131,11 @@ adept_status adept_recommend(adept_recommendation *out, const adept_comparison *
     adept_recommendation r = {.policy = SIZE_MAX, .second = SIZE_MAX};
     adept_status status = k.values ? find_limit(&k, aim, limits, err) : adept_no_memory(err, "recommendations");
 
-    if (status == ADEPT_OK && aim == ADEPT_AIM_BUDGET && !isfinite(c->cap_w)) {
+    if (status == ADEPT_OK && aim == ADEPT_SIM_AIM_BUDGET && !isfinite(c->cap_w)) {
         snprintf(r.why, sizeof r.why, "no power budget is given");
     } else if (status == ADEPT_OK) {
         for (size_t p = 0; status == ADEPT_OK && p < c->n_policies; p++) {
-            status = weigh(&k, p, aim == ADEPT_AIM_BUDGET, err);
+            status = weigh(&k, p, aim == ADEPT_SIM_AIM_BUDGET, err);
             r.n_kept += status == ADEPT_OK && !isnan(k.values[p]);
         }
         r.policy = best_but(&k, SIZE_MAX);

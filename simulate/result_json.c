@@ -79,11 +79,11 @@ static adept_status put_recommendations(adept_json_writer *w, const adept_compar
     adept_status status = ADEPT_OK;
 
     adept_json_begin_array(w, "recommendations");
-    for (size_t aim = 0; status == ADEPT_OK && adept_comparison_is_whole(c) && aim < ADEPT_AIMS; aim++) {
+    for (size_t aim = 0; status == ADEPT_OK && adept_comparison_is_whole(c) && aim < ADEPT_SIM_AIMS; aim++) {
         adept_recommendation r;
-        status = adept_recommend(&r, c, (adept_aim)aim, &adept_aim_usual, err);
+        status = adept_recommend(&r, c, (adept_sim_aim)aim, &adept_sim_aim_usual, err);
         if (status == ADEPT_OK)
-            adept_json_put_object(w, NULL, "aim %s policy %s why %s", adept_aim_name(aim),
+            adept_json_put_object(w, NULL, "aim %s policy %s why %s", adept_sim_aim_name(aim),
                                   r.policy < c->n_policies ? c->policies[r.policy] : NULL, r.why);
     }
     adept_json_end_array(w);

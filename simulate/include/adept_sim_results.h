@@ -87,23 +87,23 @@ void adept_sim_put_power(adept_buffer *csv, uint64_t seed, const char *policy, c
 
 /* ---------------------------------------------------------------- recommendations --------------------------------- */
 
-typedef enum adept_aim {
-    ADEPT_AIM_PERFORMANCE, /* least energy at a throughput that is not lower than the first policy's */
-    ADEPT_AIM_FAIRNESS,    /* least energy where users fare alike */
-    ADEPT_AIM_DEADLINES,   /* least energy where deadlines are met */
-    ADEPT_AIM_BUDGET,      /* most throughput below the cap */
-    ADEPT_AIMS
-} adept_aim;
+typedef enum adept_sim_aim {
+    ADEPT_SIM_AIM_PERFORMANCE, /* least energy at a throughput that is not lower than the first policy's */
+    ADEPT_SIM_AIM_FAIRNESS,    /* least energy where users fare alike */
+    ADEPT_SIM_AIM_DEADLINES,   /* least energy where deadlines are met */
+    ADEPT_SIM_AIM_BUDGET,      /* most throughput below the cap */
+    ADEPT_SIM_AIMS
+} adept_sim_aim;
 /** "energy-performance", "energy-fairness", "strict-sla", "power-budget"; NULL behind the last. */
-const char *adept_aim_name(size_t aim);
+const char *adept_sim_aim_name(size_t aim);
 
 /** What a policy has to keep to. */
-typedef struct adept_aim_limits {
+typedef struct adept_sim_aim_limits {
     double throughput_sigma; /* it may be lower by so many deviations of the first policy's over seeds */
     double least_jain;
     double most_missed; /* a share of the deadlines */
-} adept_aim_limits;
-extern const adept_aim_limits adept_aim_usual; /* 1 sigma, 0.9, 1 % */
+} adept_sim_aim_limits;
+extern const adept_sim_aim_limits adept_sim_aim_usual; /* 1 sigma, 0.9, 1 % */
 
 typedef struct adept_recommendation {
     size_t policy, second; /* SIZE_MAX: none keeps to the limit; no other one does */
@@ -112,7 +112,7 @@ typedef struct adept_recommendation {
 } adept_recommendation;
 
 /** The best of the policies for an aim by what came out. @param c  whole. @return ADEPT_E_NOMEM */
-adept_status adept_recommend(adept_recommendation *out, const adept_comparison *c, adept_aim aim, const adept_aim_limits *limits,
+adept_status adept_recommend(adept_recommendation *out, const adept_comparison *c, adept_sim_aim aim, const adept_sim_aim_limits *limits,
                              adept_error *err);
 
 #endif
