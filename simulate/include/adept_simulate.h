@@ -95,7 +95,6 @@ typedef struct adept_observed {
 
 typedef enum adept_loss { ADEPT_LOSS_ALL, ADEPT_LOSS_ITERATION, ADEPT_LOSS_CHECKPOINT } adept_loss;
 
-struct adept_observed;
 typedef struct adept_simulation {
     const adept_cluster *cluster;
     const adept_job_stream *stream;
@@ -156,7 +155,7 @@ typedef struct adept_run_result {
     adept_job_record *records; /* one for each job of the stream */
     adept_power_point *series; /* where it was asked for */
     size_t n_series;
-    adept_span *spans; /* likewise; each time a job was placed, one for each of its nodes, by their start */
+    adept_span *spans; /* likewise; each time a job was placed, one for each of its nodes; in the order in which they ended */
     size_t n_spans;
 } adept_run_result;
 
