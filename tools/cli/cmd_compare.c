@@ -201,13 +201,13 @@ static adept_status print_rows(adept_cli *cli, const compare_options *o, adept_c
     return status;
 }
 
-static adept_status print_text(adept_cli *cli, const compare_options *o, adept_compare *c, const adept_goals *goals, size_t *missed)
+static adept_status print_text(adept_cli *cli, const compare_options *o, adept_compare *c, const adept_goals *goals)
 {
     bool headed = false;
 
     for (int i = 0; i < 2; i++)
         adept_print_format(stdout, "%s  %s: %s\n", letters[i], c->sides[i].path, c->sides[i].what);
-    adept_status status = o->goal ? adept_goals_print(cli, goals, c, o->goal, missed) : print_rows(cli, o, c);
+    adept_status status = o->goal ? adept_goals_print(cli, goals) : print_rows(cli, o, c);
     for (int i = 0; i < 2; i++)
         say(&c->sides[i], tell_text, &headed);
     return status;
@@ -243,10 +243,9 @@ static void put_side(adept_json_writer *w, const char *key, const adept_compare_
     adept_json_put_object(w, key, "path %s kind %s what %s", side->path, adept_compare_kind_name(side->kind), side->what);
 }
 
-static adept_status print_json(adept_cli *cli, const compare_options *o, adept_compare *c, const adept_goals *goals, size_t *missed)
+static adept_status print_json(adept_cli *cli, const compare_options *o, adept_compare *c, const adept_goals *goals)
 {
     adept_json_writer w = {.pretty = true};
-    adept_status status = ADEPT_OK;
 
     adept_json_begin_object(&w, NULL);
     adept_json_put_members(&w, "schema_version %jd kind %s", (intmax_t)1, "comparison");
@@ -262,18 +261,13 @@ static adept_status print_json(adept_cli *cli, const compare_options *o, adept_c
                                (intmax_t)count_failed(o, c));
         adept_json_end_object(&w);
     }
-    if (o->goal)
-        status = adept_goals_put(&w, goals, c, o->goal, missed, &cli->err);
-    else
-        adept_json_put_null(&w, "goal");
+    adept_goals_put(&w, "goal", goals);
     adept_json_begin_array(&w, "warnings");
     for (int i = 0; i < 2; i++)
         say(&c->sides[i], tell_json, &w);
     adept_json_end_array(&w);
     adept_json_end_object(&w);
-    if (status == ADEPT_OK) return adept_json_emit(cli, &w);
-    adept_buffer_free(&w.out);
-    return status;
+    return adept_json_emit(cli, &w);
 }
 
 /* ---------------------------------------------------------------- the command ------------------------------------ */
@@ -291,19 +285,19 @@ static void select_rows(adept_compare *c, const bool *only)
 static adept_status compare(adept_cli *cli, void *options)
 {
     compare_options *o = options;
-    adept_goals goals = {.n = 0};
+    adept_goals goals = {.path = NULL};
     adept_compare c = {.n_rows = 0};
-    size_t missed = 0;
     adept_status status = o->goal ? adept_goals_read(&goals, o->goal, &cli->err) : ADEPT_OK;
 
     if (goals.reference[0] && !o->choice.policies[0]) o->choice.policies[0] = goals.reference;
     if (goals.candidate[0] && !o->choice.policies[1]) o->choice.policies[1] = goals.candidate;
     if (status == ADEPT_OK) status = adept_compare_files(&c, o->paths, &o->choice, &cli->err);
     select_rows(&c, o->only);
-    if (status == ADEPT_OK) status = (o->json ? print_json : print_text)(cli, o, &c, &goals, &missed);
+    if (status == ADEPT_OK) status = adept_goals_judge(&goals, &c, &cli->err);
+    if (status == ADEPT_OK) status = (o->json ? print_json : print_text)(cli, o, &c, &goals);
     if (status == ADEPT_OK) status = verdict(cli, o, &c);
-    if (status == ADEPT_OK && missed > 0 && fflush(stdout) == 0)
-        status = adept_error_set(&cli->err, ADEPT_E_CHECK, "%zu of %zu goals are missed", missed, goals.n);
+    if (status == ADEPT_OK && goals.failed > 0 && fflush(stdout) == 0)
+        status = adept_error_set(&cli->err, ADEPT_E_CHECK, "%zu of %zu goals are missed", goals.failed, goals.n);
     adept_compare_free(&c);
     adept_goals_free(&goals);
     return status;

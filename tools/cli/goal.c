@@ -31,7 +31,7 @@ adept_status adept_goals_read(adept_goals *out, const char *path, adept_error *e
     const cJSON *item = NULL;
     adept_json_reader r = {.name = path, .err = err};
 
-    *out = (adept_goals){.n = 0};
+    *out = (adept_goals){.path = path};
     r.status = adept_result_read(&tree, path, err);
     if (r.status == ADEPT_OK) {
         const cJSON *goals = adept_json_array(&r, tree, "goals");
@@ -50,7 +50,7 @@ adept_status adept_goals_read(adept_goals *out, const char *path, adept_error *e
 void adept_goals_free(adept_goals *goals)
 {
     free(goals->goals);
-    *goals = (adept_goals){.n = 0};
+    *goals = (adept_goals){.path = NULL};
 }
 
 /* ---------------------------------------------------------------- judging ---------------------------------------- */
@@ -67,27 +67,35 @@ static size_t strength_of(const char *origin)
     return i;
 }
 
-adept_status adept_goal_judge(adept_goal_result *out, const adept_goal *goal, const adept_compare *c, const char *path, adept_error *err)
+static adept_status judge(adept_goal *g, const adept_compare *c, const char *path, adept_error *err)
 {
-    const adept_compare_row *row = NULL;
-
-    for (size_t i = 0; i < c->n_rows && !row; i++)
-        if (strcmp(c->rows[i].name, goal->metric) == 0) row = &c->rows[i];
-    if (!row) return adept_error_set(err, ADEPT_E_INVALID, "%s: nothing that is compared is called '%.80s'", path, goal->metric);
-    const adept_compare_value *a = &row->sides[0], *b = &row->sides[1];
-    double sign = goal->is_higher ? 1 : -1, missed = goal->tolerance > 0 ? goal->tolerance * a->sd / fabs(a->value) : 0;
+    for (size_t i = 0; i < c->n_rows && !g->row; i++)
+        if (strcmp(c->rows[i].name, g->metric) == 0) g->row = &c->rows[i];
+    if (!g->row) return adept_error_set(err, ADEPT_E_INVALID, "%s: nothing that is compared is called '%.80s'", path, g->metric);
+    const adept_compare_value *a = &g->row->sides[0], *b = &g->row->sides[1];
+    double sign = g->is_higher ? 1 : -1, missed = g->tolerance > 0 ? g->tolerance * a->sd / fabs(a->value) : 0;
     size_t one = strength_of(a->origin), two = strength_of(b->origin);
-    *out = (adept_goal_result){.row = row, .change = a->value != 0 ? (b->value - a->value) / fabs(a->value) : b->value == 0 ? 0 : NAN,
-                               .low = row->low / fabs(a->value), .high = row->high / fabs(a->value),
-                               .needed = sign * (goal->threshold - missed), .origin = origins[one > two ? one : two]};
-    out->passed = sign * (out->change - out->needed) >= -1e-12; /* 51.3 is 10 % below 57 */
+    g->change = b->value == a->value ? 0 : a->value != 0 ? (b->value - a->value) / fabs(a->value) : NAN;
+    g->low = g->row->low / fabs(a->value);
+    g->high = g->row->high / fabs(a->value);
+    g->needed = sign * (g->threshold - missed);
+    g->origin = origins[one > two ? one : two];
+    g->passed = sign * (g->change - g->needed) >= -1e-12; /* 51.3 is 10 % below 57 */
     return ADEPT_OK;
 }
 
-/* Only what was measured before and after validates anything. */
-static bool is_validation(const adept_compare *c)
+adept_status adept_goals_judge(adept_goals *goals, const adept_compare *c, adept_error *err)
 {
-    return c->sides[0].kind == ADEPT_COMPARE_MEASURED && c->sides[1].kind == ADEPT_COMPARE_MEASURED;
+    adept_status status = ADEPT_OK;
+
+    goals->is_validation = true;
+    for (size_t i = 0; i < goals->n; i++) {
+        status = judge(&goals->goals[i], c, goals->path, err);
+        if (status != ADEPT_OK) break;
+        goals->failed += !goals->goals[i].passed;
+        goals->is_validation = goals->is_validation && goals->goals[i].origin == origins[0];
+    }
+    return status;
 }
 
 /* ---------------------------------------------------------------- printing --------------------------------------- */
@@ -97,56 +105,41 @@ static adept_text percent(double share)
     return isnan(share) ? adept_cell("-") : adept_units_change(share);
 }
 
-adept_status adept_goals_print(adept_cli *cli, const adept_goals *goals, const adept_compare *c, const char *path, size_t *failed)
+adept_status adept_goals_print(adept_cli *cli, const adept_goals *goals)
 {
     adept_table table = {.columns = "goal|>A|>B|>change|>95 %|>needed|origin|verdict"};
-    adept_status status = ADEPT_OK;
 
-    *failed = 0;
-    for (size_t i = 0; status == ADEPT_OK && i < goals->n; i++) {
-        adept_goal_result r;
-        status = adept_goal_judge(&r, &goals->goals[i], c, path, &cli->err);
-        if (status != ADEPT_OK) break;
-        *failed += !r.passed;
-        adept_table_row(&table, ADEPT_CELLS(r.row->name, adept_compare_amount(r.row, r.row->sides[0].value).s,
-                                            adept_compare_amount(r.row, r.row->sides[1].value).s, percent(r.change).s,
-                                            isnan(r.low) ? "" : adept_cell("%s to %s", percent(r.low).s, percent(r.high).s).s,
-                                            adept_cell("%s or %s", percent(r.needed).s, goals->goals[i].is_higher ? "more" : "less").s, r.origin,
-                                            r.passed ? "PASS" : "FAIL"));
+    for (size_t i = 0; i < goals->n; i++) {
+        const adept_goal *g = &goals->goals[i];
+        adept_table_row(&table, ADEPT_CELLS(g->metric, adept_compare_amount(g->row, g->row->sides[0].value).s,
+                                            adept_compare_amount(g->row, g->row->sides[1].value).s, percent(g->change).s,
+                                            isnan(g->low) ? "" : adept_cell("%s to %s", percent(g->low).s, percent(g->high).s).s,
+                                            adept_cell("%s or %s", percent(g->needed).s, g->is_higher ? "more" : "less").s, g->origin,
+                                            g->passed ? "PASS" : "FAIL"));
     }
-    adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK ? stdout : NULL);
-    if (status != ADEPT_OK || printed != ADEPT_OK) return status != ADEPT_OK ? status : printed;
-    printf("\n%s: %zu of %zu goals are reached%s\n", *failed == 0 ? "PASS" : "FAIL", goals->n - *failed, goals->n,
-           is_validation(c) ? ", as measured." : ". Not all of it was measured: this is no validation.");
-    return ADEPT_OK;
+    adept_status status = adept_table_end(cli, &table, stdout);
+    printf("\n%s: %zu of %zu goals are reached%s\n", goals->failed == 0 ? "PASS" : "FAIL", goals->n - goals->failed, goals->n,
+           goals->is_validation ? ", as measured." : ". Not all of it was measured: this is no validation.");
+    return status;
 }
 
-adept_status adept_goals_put(adept_json_writer *w, const adept_goals *goals, const adept_compare *c, const char *path, size_t *failed,
-                             adept_error *err)
+void adept_goals_put(adept_json_writer *w, const char *key, const adept_goals *goals)
 {
-    adept_status status = ADEPT_OK;
-
-    *failed = 0;
-    adept_json_begin_object(w, "goal");
-    adept_json_put_string(w, "path", path);
+    if (!adept_json_begin_known(w, key, goals->path != NULL)) return;
+    adept_json_put_string(w, "path", goals->path);
     adept_json_begin_array(w, "goals");
-    for (size_t i = 0; status == ADEPT_OK && i < goals->n; i++) {
+    for (size_t i = 0; i < goals->n; i++) {
         const adept_goal *g = &goals->goals[i];
-        adept_goal_result r;
-        status = adept_goal_judge(&r, g, c, path, err);
-        if (status != ADEPT_OK) break;
-        *failed += !r.passed;
         adept_json_begin_object(w, NULL);
-        adept_json_put_members(w, "metric %s unit %s direction %s threshold_percent %g tolerance_sigma %g", g->metric, r.row->unit,
+        adept_json_put_members(w, "metric %s unit %s direction %s threshold_percent %g tolerance_sigma %g", g->metric, g->row->unit,
                                g->is_higher ? "higher" : "lower", 100 * g->threshold, g->tolerance);
-        adept_json_put_members(w, "reference %g value %g change_percent %g needed_percent %g", r.row->sides[0].value, r.row->sides[1].value,
-                               100 * r.change, 100 * r.needed);
-        adept_json_put_pair(w, "interval95_percent", 100 * r.low, 100 * r.high);
-        adept_json_put_members(w, "origin %s passed %d", r.origin, r.passed);
+        adept_json_put_members(w, "reference %g value %g change_percent %g needed_percent %g", g->row->sides[0].value,
+                               g->row->sides[1].value, 100 * g->change, 100 * g->needed);
+        adept_json_put_pair(w, "interval95_percent", 100 * g->low, 100 * g->high);
+        adept_json_put_members(w, "origin %s passed %d", g->origin, g->passed);
         adept_json_end_object(w);
     }
     adept_json_end_array(w);
-    adept_json_put_members(w, "passed %d failed %jd is_validation %d", *failed == 0, (intmax_t)*failed, is_validation(c));
+    adept_json_put_members(w, "passed %d failed %jd is_validation %d", goals->failed == 0, (intmax_t)goals->failed, goals->is_validation);
     adept_json_end_object(w);
-    return status;
 }
