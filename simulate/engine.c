@@ -175,6 +175,22 @@ void adept_engine_start(adept_engine *e, size_t job, size_t option)
     update_neighbours(e, r.shares, r.n_shares);
 }
 
+/* For pictures. @param end_s  NAN: it still runs in the end */
+static void add_spans(adept_engine *e, size_t run, double end_s)
+{
+    const adept_run_now *r = &e->runs[run];
+    adept_span *spans = adept_grow(e->spans, &e->span_capacity, e->n_spans + r->n_shares, sizeof *spans);
+
+    if (!spans) {
+        e->failed = true;
+        return;
+    }
+    e->spans = spans;
+    for (size_t i = 0; i < r->n_shares; i++)
+        spans[e->n_spans++] = (adept_span){.job = r->job, .node = r->shares[i].node, .option = e->records[r->job].option,
+                                           .gpus = r->shares[i].gpus, .start_s = e->records[r->job].start_s, .end_s = end_s};
+}
+
 /* What a run drew and used until now goes to its job; its GPUs are free. */
 static void close_run(adept_engine *e, size_t run)
 {
@@ -183,6 +199,7 @@ static void close_run(adept_engine *e, size_t run)
     adept_job_record *record = &e->records[r.job];
     double ran_s = e->now_s - record->start_s;
 
+    if (e->in->keeps_series) add_spans(e, run, e->now_s);
     record->energy_j += r.power_w * ran_s;
     record->gpu_s += o->gpus * ran_s;
     e->user_gpu_s[e->stream->jobs[r.job].user] += o->gpus * ran_s;
@@ -374,6 +391,8 @@ static void run(adept_engine *e)
         observe(e);
     }
     if (horizon_s < INFINITY) e->now_s = horizon_s;
+    for (size_t i = 0; e->in->keeps_series && i < e->n_runs; i++)
+        add_spans(e, i, NAN);
     add_energy(e);
 }
 
@@ -447,7 +466,7 @@ static void end(adept_engine *e)
     for (size_t i = 0; i < e->n_runs; i++)
         free(e->runs[i].shares);
     void *const owned[] = {e->nodes, e->lists, e->whole_gpus, e->classes, e->class_of, e->records, e->queue, e->returned, e->runs,
-                           e->shown, e->run_of, e->user_gpu_s, e->shown_user_gpu_s, e->events, e->series};
+                           e->shown, e->run_of, e->user_gpu_s, e->shown_user_gpu_s, e->events, e->series, e->spans};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }
@@ -472,6 +491,9 @@ adept_status adept_simulate(adept_run_result *out, const adept_simulation *simul
             out->series = e.series;
             out->n_series = e.n_series;
             e.series = NULL;
+            out->spans = e.spans;
+            out->n_spans = e.n_spans;
+            e.spans = NULL;
         }
     }
     end(&e);
@@ -482,5 +504,6 @@ void adept_run_result_free(adept_run_result *result)
 {
     free(result->records);
     free(result->series);
+    free(result->spans);
     *result = (adept_run_result){.records = NULL};
 }

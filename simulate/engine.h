@@ -105,6 +105,8 @@ typedef struct adept_engine {
     double over_cap_s;
     adept_power_point *series;
     size_t n_series, series_capacity;
+    adept_span *spans;
+    size_t n_spans, span_capacity;
 
     double decide_at_s, wake_at_s;
     bool has_acted; /* the policy, in this decision */

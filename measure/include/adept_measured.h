@@ -5,17 +5,7 @@
 #include "adept_idle_fit.h"
 #include "adept_json_writer.h"
 #include "adept_recording.h"
-
-/** Of n values. */
-typedef struct adept_statistics {
-    size_t n;
-    double mean, sd;  /* sd with divisor n - 1; NAN of fewer than two */
-    double low, high; /* 95 % interval of the mean, by Student's t; NAN of fewer than two */
-    double least, most, total;
-} adept_statistics;
-
-/** NAN where any value is not known. */
-adept_statistics adept_statistics_of(const double *values, size_t n);
+#include "adept_statistics.h"
 
 /** Energy of all sensors of a component between two times; not known where one is lost, or where there is none.
  *  @param component  ADEPT_COMPONENTS: the total, which is cpu, dram and gpu as far as there are sensors of them */

@@ -109,7 +109,7 @@ typedef struct adept_simulation {
     adept_loss loss;       /* what a preempted or failed job has to do again */
     double checkpoint_s;   /* ADEPT_LOSS_CHECKPOINT: it saved every so often */
     bool never_skips;      /* the policy is asked at every tick, whether or not anything can have changed: for the test of skipping */
-    bool keeps_series;     /* the power curve */
+    bool keeps_series;     /* the power curve, and what ran where */
     /** Called after every event, for tests of invariants; NULL: not at all. */
     void (*observe)(void *context, const adept_observed *now);
     void *context;
@@ -118,6 +118,13 @@ typedef struct adept_simulation {
 typedef struct adept_power_point {
     double time_s, power_w; /* from this time on */
 } adept_power_point;
+
+/** A job on a node, for pictures. */
+typedef struct adept_span {
+    size_t job, node, option;
+    int gpus;
+    double start_s, end_s; /* NAN: it still runs in the end */
+} adept_span;
 
 /** What came of it. NAN: there is no such number, as the mean of nothing. */
 typedef struct adept_outcome {
@@ -148,6 +155,8 @@ typedef struct adept_run_result {
     adept_job_record *records; /* one for each job of the stream */
     adept_power_point *series; /* where it was asked for */
     size_t n_series;
+    adept_span *spans; /* likewise; each time a job was placed, one for each of its nodes; in the order in which they ended */
+    size_t n_spans;
 } adept_run_result;
 
 /**

@@ -427,6 +427,23 @@ static scenario *random_scenario(uint64_t seed)
     return s;
 }
 
+/* What ran where is what the records say: GPU-seconds of each job, on nodes of the type of its last placement. */
+static void check_spans(const scenario *s, const adept_run_result *r)
+{
+    for (size_t job = 0; job < s->stream.n_jobs; job++) {
+        double gpu_s = 0;
+        for (size_t i = 0; i < r->n_spans; i++) {
+            const adept_span *span = &r->spans[i];
+            if (span->job != job) continue;
+            const adept_option *option = &s->templates[s->stream.jobs[job].template_index].options[span->option];
+            assert_true(span->gpus >= 1 && span->gpus <= s->nodes[span->node].gpus && s->nodes[span->node].type == option->type);
+            gpu_s += span->gpus * ((isnan(span->end_s) ? r->outcome.end_s : span->end_s) - span->start_s);
+            if (isnan(span->end_s)) assert_true(r->records[job].state == ADEPT_JOB_RUNNING && span->start_s == r->records[job].start_s);
+        }
+        NEAR(gpu_s, r->records[job].gpu_s);
+    }
+}
+
 static void test_invariants_of_random_clusters(void **state)
 {
     (void)state;
@@ -451,6 +468,7 @@ static void test_invariants_of_random_clusters(void **state)
         for (size_t i = 0; i < r.n_series; i++)
             area_j += r.series[i].power_w * ((i + 1 < r.n_series ? r.series[i + 1].time_s : o->end_s) - r.series[i].time_s);
         NEAR(area_j, o->energy_j);
+        check_spans(s, &r);
         adept_run_result_free(&r);
         scenario_free(s);
     }

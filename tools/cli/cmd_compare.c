@@ -1,7 +1,6 @@
-/** @file cmd_compare.c  `adept compare`: predicted and measured, number by number; a check for CI. */
+/** @file cmd_compare.c  `adept compare`: predicted, measured and simulated, number by number; a check for CI. */
 #include "adept_result.h"
-#include "compare.h"
-#include "table.h"
+#include "goal.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +8,11 @@
 
 typedef struct compare_options {
     const char *paths[2];
-    const char *region;
-    double within; /* a share; NAN: nothing is checked */
-    bool only[3];  /* of these quantities */
+    adept_compare_choice choice;
+    adept_words policies;
+    const char *goal; /* a file; NULL: none */
+    double within;    /* a share; NAN: nothing is checked */
+    bool only[ADEPT_COMPARE_QUANTITIES];
     bool json;
 } compare_options;
 
@@ -47,15 +48,29 @@ static void init(void *record)
     compare_options *o = record;
 
     o->within = NAN;
-    o->only[ADEPT_COMPARE_TIME] = o->only[ADEPT_COMPARE_POWER] = o->only[ADEPT_COMPARE_ENERGY] = true;
+    for (size_t i = 0; i < ADEPT_COMPARE_QUANTITIES; i++)
+        o->only[i] = true;
+}
+
+static adept_status check(adept_cli *cli, void *record)
+{
+    compare_options *o = record;
+
+    if (o->policies.n > 2) return adept_cli_usage(cli, "--policy takes one policy, or one of A and one of B");
+    if (o->goal && !isnan(o->within)) return adept_cli_usage(cli, "--goal and --within are two checks: give one of them");
+    for (size_t i = 0; i < 2 && o->policies.n > 0; i++)
+        o->choice.policies[i] = o->policies.words[o->policies.n == 2 ? i : 0];
+    return ADEPT_OK;
 }
 
 static const adept_option_row rows[] = {
     {"region", "NAME", 1, "What a step is called in the measurement; \"step\" is the default", ADEPT_OPT_FILE,
-     .at = AT(region)},
-    {"only", "LIST", 1, "Only these: time, power, energy", ADEPT_OPT_PARSED, .at = AT(only), .parse = parse_only},
+     .at = AT(choice.region)},
+    {"policy", "A[,B]", 1, "Which policy of a simulation, of both files or of each", ADEPT_OPT_LIST, .at = AT(policies)},
+    {"only", "LIST", 1, "Only these: time, power, energy, other", ADEPT_OPT_PARSED, .at = AT(only), .parse = parse_only},
     {"within", "PERCENT", 1, "Exit with 7 if a number differs by more than this, or is not known", ADEPT_OPT_PARSED,
      .at = AT(within), .parse = parse_percent},
+    {"goal", "FILE", 1, "Judge B by goals, with A as the reference; exit with 7 if one is missed", ADEPT_OPT_FILE, .at = AT(goal)},
     {"json", NULL, 1, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };
@@ -99,20 +114,12 @@ static adept_status verdict(adept_cli *cli, const compare_options *o, const adep
 
 static const char letters[2][2] = {"A", "B"};
 
-static adept_text amount(adept_compare_quantity quantity, double value)
-{
-    if (isnan(value)) return adept_cell("-");
-    return quantity == ADEPT_COMPARE_TIME    ? adept_units_time(value)
-           : quantity == ADEPT_COMPARE_POWER ? adept_units_watt(value)
-                                             : adept_units_joule(value);
-}
-
 static adept_text interval_of(const adept_compare_row *row, int side)
 {
     const adept_compare_value *v = &row->sides[side];
 
     if (isnan(v->low) || isnan(v->high) || !v->origin) return adept_cell("%s", "");
-    return adept_cell("%s to %s", amount(row->quantity, v->low).s, amount(row->quantity, v->high).s);
+    return adept_cell("%s to %s", adept_compare_amount(row, v->low).s, adept_compare_amount(row, v->high).s);
 }
 
 static const char *origin_of(const adept_compare_row *row, int side)
@@ -120,15 +127,20 @@ static const char *origin_of(const adept_compare_row *row, int side)
     return row->sides[side].origin ? row->sides[side].origin : "not in the file";
 }
 
+static adept_text signed_amount(const adept_compare_row *row, double value)
+{
+    return adept_cell("%s%s", value < 0 ? "-" : "+", adept_compare_amount(row, fabs(value)).s);
+}
+
 static void add_row(adept_table *table, const compare_options *o, const adept_compare_row *row)
 {
-    adept_text difference =
-        adept_cell("%s%s", row->difference < 0 ? "-" : "+", amount(row->quantity, fabs(row->difference)).s);
+    adept_text difference = signed_amount(row, row->difference);
 
     adept_table_row(table,
-                    ADEPT_CELLS(row->name, amount(row->quantity, row->sides[0].value).s, interval_of(row, 0).s,
-                                origin_of(row, 0), amount(row->quantity, row->sides[1].value).s, interval_of(row, 1).s,
+                    ADEPT_CELLS(row->name, adept_compare_amount(row, row->sides[0].value).s, interval_of(row, 0).s,
+                                origin_of(row, 0), adept_compare_amount(row, row->sides[1].value).s, interval_of(row, 1).s,
                                 origin_of(row, 1), isnan(row->difference) ? "-" : difference.s,
+                                isnan(row->low) ? "" : adept_cell("%s to %s", signed_amount(row, row->low).s, signed_amount(row, row->high).s).s,
                                 isnan(row->share) ? "-" : adept_units_change(row->share).s,
                                 row->overlap < 0 ? ""
                                 : row->overlap   ? "overlap"
@@ -173,13 +185,10 @@ static void tell_json(void *writer, const char *text)
     adept_json_put_string(writer, NULL, text);
 }
 
-static adept_status print_text(adept_cli *cli, const compare_options *o, adept_compare *c)
+static adept_status print_rows(adept_cli *cli, const compare_options *o, adept_compare *c)
 {
-    adept_table table = {.columns = "|>A|>interval|origin|>B|>interval|origin|>difference|>percent|intervals|check"};
-    bool headed = false;
+    adept_table table = {.columns = "|>A|>interval|origin|>B|>interval|origin|>difference|>95 % of it|>percent|intervals|check"};
 
-    for (int i = 0; i < 2; i++)
-        adept_print_format(stdout, "%s  %s: %s\n", letters[i], c->sides[i].path, c->sides[i].what);
     printf("Differences are %s - %s, in percent of %s.\n\n", letters[1 - c->reference], letters[c->reference],
            letters[c->reference]);
     for (size_t i = 0; i < c->n_rows; i++)
@@ -189,6 +198,16 @@ static adept_status print_text(adept_cli *cli, const compare_options *o, adept_c
     if (!isnan(o->within))
         printf("\n%s: %zu of %zu within %.3g %%\n", failed == 0 ? "PASS" : "FAIL", c->n_rows - failed, c->n_rows,
                100 * o->within);
+    return status;
+}
+
+static adept_status print_text(adept_cli *cli, const compare_options *o, adept_compare *c, const adept_goals *goals)
+{
+    bool headed = false;
+
+    for (int i = 0; i < 2; i++)
+        adept_print_format(stdout, "%s  %s: %s\n", letters[i], c->sides[i].path, c->sides[i].what);
+    adept_status status = o->goal ? adept_goals_print(cli, goals) : print_rows(cli, o, c);
     for (int i = 0; i < 2; i++)
         say(&c->sides[i], tell_text, &headed);
     return status;
@@ -208,14 +227,12 @@ static void put_value(adept_json_writer *w, const char *key, const adept_compare
 
 static void put_row(adept_json_writer *w, const compare_options *o, const adept_compare_row *row)
 {
-    static const char *const units[] = {"s", "W", "J"};
-
     adept_json_begin_object(w, NULL);
-    adept_json_put_members(w, "name %s quantity %s unit %s", row->name, adept_compare_quantity_name(row->quantity),
-                           units[row->quantity]);
+    adept_json_put_members(w, "name %s quantity %s unit %s", row->name, adept_compare_quantity_name(row->quantity), row->unit);
     put_value(w, "a", &row->sides[0]);
     put_value(w, "b", &row->sides[1]);
     adept_json_put_members(w, "difference %g percent %g", row->difference, 100 * row->share);
+    adept_json_put_pair(w, "difference_interval95", row->low, row->high);
     adept_json_put_text(w, "intervals_overlap", row->overlap < 0 ? "null" : row->overlap ? "true" : "false");
     adept_json_put_text(w, "within", isnan(o->within) ? "null" : passes(o, row) ? "true" : "false");
     adept_json_end_object(w);
@@ -223,11 +240,10 @@ static void put_row(adept_json_writer *w, const compare_options *o, const adept_
 
 static void put_side(adept_json_writer *w, const char *key, const adept_compare_side *side)
 {
-    adept_json_put_object(w, key, "path %s kind %s what %s", side->path, side->is_measured ? "measured" : "predicted",
-                          side->what);
+    adept_json_put_object(w, key, "path %s kind %s what %s", side->path, adept_compare_kind_name(side->kind), side->what);
 }
 
-static adept_status print_json(adept_cli *cli, const compare_options *o, adept_compare *c)
+static adept_status print_json(adept_cli *cli, const compare_options *o, adept_compare *c, const adept_goals *goals)
 {
     adept_json_writer w = {.pretty = true};
 
@@ -245,6 +261,7 @@ static adept_status print_json(adept_cli *cli, const compare_options *o, adept_c
                                (intmax_t)count_failed(o, c));
         adept_json_end_object(&w);
     }
+    adept_goals_put(&w, "goal", goals);
     adept_json_begin_array(&w, "warnings");
     for (int i = 0; i < 2; i++)
         say(&c->sides[i], tell_json, &w);
@@ -267,33 +284,42 @@ static void select_rows(adept_compare *c, const bool *only)
 
 static adept_status compare(adept_cli *cli, void *options)
 {
-    const compare_options *o = options;
-    adept_compare c;
-    adept_status status = adept_compare_files(&c, o->paths, o->region, &cli->err);
+    compare_options *o = options;
+    adept_goals goals = {.path = NULL};
+    adept_compare c = {.n_rows = 0};
+    adept_status status = o->goal ? adept_goals_read(&goals, o->goal, &cli->err) : ADEPT_OK;
 
+    if (goals.reference[0] && !o->choice.policies[0]) o->choice.policies[0] = goals.reference;
+    if (goals.candidate[0] && !o->choice.policies[1]) o->choice.policies[1] = goals.candidate;
+    if (status == ADEPT_OK) status = adept_compare_files(&c, o->paths, &o->choice, &cli->err);
     select_rows(&c, o->only);
-    if (status == ADEPT_OK) status = o->json ? print_json(cli, o, &c) : print_text(cli, o, &c);
+    if (status == ADEPT_OK) status = adept_goals_judge(&goals, &c, &cli->err);
+    if (status == ADEPT_OK) status = (o->json ? print_json : print_text)(cli, o, &c, &goals);
     if (status == ADEPT_OK) status = verdict(cli, o, &c);
+    if (status == ADEPT_OK && goals.failed > 0 && fflush(stdout) == 0)
+        status = adept_error_set(&cli->err, ADEPT_E_CHECK, "%zu of %zu goals are missed", goals.failed, goals.n);
     adept_compare_free(&c);
+    adept_goals_free(&goals);
     return status;
 }
 
 const adept_command adept_command_compare = {
     .name = "compare",
-    .summary = "predicted and measured, number by number",
+    .summary = "predicted, measured and simulated, number by number",
     .usage = "A.json B.json",
-    .doc = "Compare two files that `adept predict --json` and `adept measure --json` wrote: differences, in percent of "
-           "what "
-           "was measured, or of A where both are of a kind. A prediction is compared with a region of the measurement, "
-           "one "
-           "step of it; two measurements in total, by component and by region. A number that is not known is none, "
-           "never 0."
+    .doc = "Compare two files that `adept predict --json`, `adept measure --json` and `adept simulate --json` wrote: differences, in "
+           "percent of what was measured, or of A where both are of a kind. A prediction is compared with a region of the measurement, "
+           "one step of it; two measurements in total, by component and by region; two simulations by policy, seed by seed where they "
+           "met the same jobs. A number that is not known is none, never 0. --goal judges B by what a file asks for. A simulation "
+           "validates nothing, and the verdict says so."
            "\vExamples:\n"
            "  adept compare predicted.json measured.json\n"
            "  adept compare predicted.json measured.json --region epoch --within 10\n"
-           "  adept compare before.json after.json --only energy --within 2 --json\n",
+           "  adept compare before.json after.json --only energy --within 2 --json\n"
+           "  adept compare policies.json policies.json --policy sjf,edp\n"
+           "  adept compare before.json after.json --goal goal.json\n",
     .size = sizeof(compare_options),
-    .options = {.rows = rows, .init = init},
+    .options = {.rows = rows, .init = init, .check = check},
     .arguments = {"two files", "A and B", 2, AT(paths)},
     .run = compare,
 };

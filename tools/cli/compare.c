@@ -1,5 +1,5 @@
-/** @file compare.c  What two files have in common: a step of predictions and of a measured region; all of two
- * measurements. */
+/** @file compare.c  What two files have in common: a step of predictions and of a measured region; all of two measurements, or of two
+ *  simulations; the totals of a measurement and a simulation. */
 #include "compare.h"
 #include "adept_grow.h"
 #include "adept_result.h"
@@ -11,9 +11,32 @@
 
 const char *adept_compare_quantity_name(size_t quantity)
 {
-    static const char *const names[] = {"time", "power", "energy"};
+    static const char *const names[ADEPT_COMPARE_QUANTITIES] = {"time", "power", "energy", "other"};
 
-    return quantity < sizeof names / sizeof *names ? names[quantity] : NULL;
+    return quantity < ADEPT_COMPARE_QUANTITIES ? names[quantity] : NULL;
+}
+
+const char *adept_compare_kind_name(adept_compare_kind kind)
+{
+    static const char *const names[] = {"predicted", "measured", "simulated"};
+
+    return names[kind];
+}
+
+adept_text adept_compare_amount(const adept_compare_row *row, double value)
+{
+    bool is_simulated = true;
+
+    for (int side = 0; side < 2; side++)
+        is_simulated = is_simulated && (!row->sides[side].origin || strcmp(row->sides[side].origin, "simulated") == 0);
+    if (isnan(value)) return adept_cell("-");
+    switch (row->quantity) {
+    case ADEPT_COMPARE_TIME: return adept_units_time(value);
+    case ADEPT_COMPARE_POWER: return adept_units_watt(value);
+    case ADEPT_COMPARE_ENERGY: /* of a cluster, as bills have it */
+        return is_simulated ? adept_units_kwh(value / 3.6e6) : adept_units_joule(value);
+    default: return adept_cell("%s%s%s", adept_units_digits(value).s, *row->unit ? " " : "", row->unit);
+    }
 }
 
 static const cJSON *member(const cJSON *object, const char *key)
@@ -29,7 +52,9 @@ static adept_compare_value *value_of(adept_compare *c, int side, adept_compare_q
                                      ...)
 {
     static adept_compare_value nowhere;
-    adept_compare_row row = {.quantity = quantity, .sides = {{.value = NAN}, {.value = NAN}}};
+    static const char *const units[ADEPT_COMPARE_QUANTITIES] = {"s", "W", "J", ""};
+    const adept_compare_value unknown = {.value = NAN, .low = NAN, .high = NAN, .sd = NAN};
+    adept_compare_row row = {.quantity = quantity, .unit = units[quantity], .low = NAN, .high = NAN, .sides = {unknown, unknown}};
     va_list words;
 
     va_start(words, format);
@@ -47,7 +72,7 @@ static adept_compare_value *value_of(adept_compare *c, int side, adept_compare_q
 
 static adept_compare_value number(const char *origin, double value)
 {
-    return (adept_compare_value){.value = value, .low = NAN, .high = NAN, .origin = origin};
+    return (adept_compare_value){.value = value, .low = NAN, .high = NAN, .sd = NAN, .origin = origin};
 }
 
 /* With the interval that [low, high] at a key is. */
@@ -119,8 +144,10 @@ static const char *origin_of(const cJSON *tree, const char *component)
 static adept_compare_value mean(const cJSON *region, const char *key, const char *origin)
 {
     const cJSON *statistics = member(region, key);
+    adept_compare_value v = with_interval(origin, adept_result_number(statistics, "mean"), statistics, "interval95", "95 %% of means");
 
-    return with_interval(origin, adept_result_number(statistics, "mean"), statistics, "interval95", "95 %% of means");
+    v.sd = adept_result_number(statistics, "sd");
+    return v;
 }
 
 /* A region under these three names. */
@@ -219,6 +246,96 @@ static void describe_measured(adept_compare_side *side)
     }
 }
 
+/* ---------------------------------------------------------------- a simulation ----------------------------------- */
+
+static adept_status add_metric(adept_compare *c, int side, const adept_metric *metric, const char *name, adept_error *err)
+{
+    static const char letters[] = "sWJ"; /* of the quantities */
+    const adept_compare_side *s = &c->sides[side];
+    const char *letter = *metric->unit && !metric->unit[1] ? strchr(letters, *metric->unit) : NULL;
+    adept_compare_quantity quantity = letter ? (adept_compare_quantity)(letter - letters) : ADEPT_COMPARE_OTHER;
+    adept_statistics n;
+    adept_status status = adept_comparison_statistics(&n, &s->simulated, s->policy, metric, err);
+
+    if (status == ADEPT_OK)
+        *value_of(c, side, quantity, "%s", name) = (adept_compare_value){
+            .value = n.mean, .low = n.low, .high = n.high, .sd = n.sd, .interval = "95 % of means", .origin = "simulated"};
+    return status;
+}
+
+/* What is not known of either, as misses where no job has a deadline, is no row. */
+static adept_status add_metrics(adept_compare *c, adept_error *err)
+{
+    adept_status status = ADEPT_OK;
+
+    for (const adept_metric *m = adept_metrics; status == ADEPT_OK && m->name; m++) {
+        status = add_metric(c, 0, m, m->name, err);
+        if (status == ADEPT_OK) status = add_metric(c, 1, m, m->name, err);
+        if (status != ADEPT_OK || c->failed) break;
+        adept_compare_row *row = &c->rows[c->n_rows - 1];
+        row->unit = m->unit;
+        if (isnan(row->sides[0].value) && isnan(row->sides[1].value)) c->n_rows--;
+    }
+    return status;
+}
+
+/* Under the names that the totals of a measurement have. */
+static adept_status add_simulated_totals(adept_compare *c, int side, adept_error *err)
+{
+    static const char *const rows[][2] = {{"time", "end_s"}, {"power", "mean_power_w"}, {"energy", "energy_j"}};
+    adept_status status = ADEPT_OK;
+
+    for (size_t i = 0; status == ADEPT_OK && i < sizeof rows / sizeof *rows; i++)
+        status = add_metric(c, side, adept_metric_by_name(rows[i][1]), rows[i][0], err);
+    return status;
+}
+
+/* Seed by seed, where both met the same jobs on the same cluster. */
+static adept_status add_paired(adept_compare *c, adept_error *err)
+{
+    const adept_comparison *a = &c->sides[0].simulated, *b = &c->sides[1].simulated;
+    size_t n = a->n_seeds;
+    adept_status status = ADEPT_OK;
+
+    if (n != b->n_seeds || memcmp(a->seeds, b->seeds, n * sizeof *a->seeds) != 0 ||
+        !cJSON_Compare(member(a->setup, "jobs"), member(b->setup, "jobs"), true) ||
+        !cJSON_Compare(member(a->setup, "cluster"), member(b->setup, "cluster"), true))
+        return ADEPT_OK;
+    double *values = malloc((2 * n + 1) * sizeof *values);
+    for (size_t i = 0; values && status == ADEPT_OK && i < c->n_rows; i++) {
+        const adept_metric *m = adept_metric_by_name(c->rows[i].name);
+        adept_paired paired = {.low = NAN, .high = NAN};
+        adept_comparison_values(values, a, c->sides[0].policy, m);
+        adept_comparison_values(values + n, b, c->sides[1].policy, m);
+        status = adept_paired_differences(&paired, values, values + n, n, m->better, err);
+        c->rows[i].low = paired.low;
+        c->rows[i].high = paired.high;
+    }
+    free(values);
+    return values ? status : adept_no_memory(err, "a comparison");
+}
+
+static adept_status find_policy(adept_compare_side *side, const char *name, adept_error *err)
+{
+    const adept_comparison *c = &side->simulated;
+    char names[256] = "";
+
+    if (!adept_comparison_is_whole(c))
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: is shard %zu of %zu; put all of them together first: adept simulate --merge", side->path,
+                               c->shard.index, c->shard.of);
+    for (side->policy = 0; side->policy < c->n_policies; side->policy++) {
+        size_t used = strlen(names);
+        if (name ? strcmp(name, c->policies[side->policy]) == 0 : c->n_policies == 1) break;
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", c->policies[side->policy]);
+    }
+    if (side->policy == c->n_policies && name)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: has no policy '%s'; it has: %s", side->path, name, names);
+    if (side->policy == c->n_policies)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: has several policies; name one by --policy: %s", side->path, names);
+    snprintf(side->what, sizeof side->what, "policy %.64s, %zu seed%s", c->policies[side->policy], c->n_seeds, c->n_seeds == 1 ? "" : "s");
+    return ADEPT_OK;
+}
+
 /* ---------------------------------------------------------------- differences ------------------------------------ */
 
 static bool has_interval(const adept_compare_value *v)
@@ -250,53 +367,85 @@ static void work_out(adept_compare_row *row, int reference)
 
 /* ---------------------------------------------------------------- files ------------------------------------------ */
 
-static adept_status open_side(adept_compare_side *side, const char *path, adept_error *err)
+static adept_status open_side(adept_compare_side *side, const char *path, const char *policy, adept_error *err)
 {
     adept_status status = adept_result_read(&side->tree, path, err);
 
     side->path = path;
     if (status != ADEPT_OK) return status;
-    side->is_measured = adept_result_is_measured(side->tree);
-    if (side->is_measured)
+    if (adept_result_is_measured(side->tree)) {
+        side->kind = ADEPT_COMPARE_MEASURED;
         describe_measured(side);
-    else if (member(side->tree, "step_time_s"))
+    } else if (strcmp(adept_result_text(side->tree, "kind"), "simulated") == 0) {
+        side->kind = ADEPT_COMPARE_SIMULATED;
+        status = adept_comparison_read(&side->simulated, side->tree, path, err);
+        if (status == ADEPT_OK) status = find_policy(side, policy, err);
+    } else if (member(side->tree, "step_time_s")) {
         describe_predicted(side);
+    } else {
+        status = adept_error_set(err, ADEPT_E_INVALID,
+                                 "%s: neither `adept predict --json` nor `adept measure --json` wrote it, nor `adept simulate --json`", path);
+    }
+    return status;
+}
+
+static adept_status add_side(adept_compare *c, int side, const char *region, adept_error *err)
+{
+    adept_compare_kind kind = c->sides[side].kind, other = c->sides[1 - side].kind;
+
+    if (kind == ADEPT_COMPARE_SIMULATED) return add_simulated_totals(c, side, err);
+    if (kind == ADEPT_COMPARE_PREDICTED)
+        add_predicted(c, side);
+    else if (other == ADEPT_COMPARE_PREDICTED)
+        return add_measured_step(c, side, region ? region : "step", err);
     else
-        return adept_error_set(err, ADEPT_E_INVALID,
-                               "%s: neither `adept predict --json` nor `adept measure --json` wrote it", path);
+        add_measured(c, side);
     return ADEPT_OK;
 }
 
-adept_status adept_compare_files(adept_compare *out, const char *const paths[2], const char *region, adept_error *err)
+/* Do the files have what is asked for? */
+static adept_status check_kinds(const adept_compare *c, const adept_compare_choice *choice, adept_error *err)
+{
+    adept_compare_kind a = c->sides[0].kind, b = c->sides[1].kind;
+
+    if (choice->region && (a == b || a == ADEPT_COMPARE_SIMULATED || b == ADEPT_COMPARE_SIMULATED))
+        return adept_error_set(err, ADEPT_E_USAGE, "--region is for a prediction and a measurement");
+    for (int side = 0; side < 2; side++)
+        if (choice->policies[side] && c->sides[side].kind != ADEPT_COMPARE_SIMULATED)
+            return adept_error_set(err, ADEPT_E_USAGE, "%s: is no simulation and has no policy '%s'", c->sides[side].path, choice->policies[side]);
+    if (a != b && (a == ADEPT_COMPARE_SIMULATED || b == ADEPT_COMPARE_SIMULATED) &&
+        (a == ADEPT_COMPARE_PREDICTED || b == ADEPT_COMPARE_PREDICTED))
+        return adept_error_set(err, ADEPT_E_USAGE, "a predicted step and a simulated cluster have nothing in common");
+    return ADEPT_OK;
+}
+
+adept_status adept_compare_files(adept_compare *out, const char *const paths[2], const adept_compare_choice *choice, adept_error *err)
 {
     adept_compare *c = out;
     adept_status status = ADEPT_OK;
 
     *c = (adept_compare){.reference = 0};
     for (int side = 0; status == ADEPT_OK && side < 2; side++)
-        status = open_side(&c->sides[side], paths[side], err);
+        status = open_side(&c->sides[side], paths[side], choice->policies[side], err);
+    if (status == ADEPT_OK) status = check_kinds(c, choice, err);
     if (status != ADEPT_OK) return status;
-    bool both = c->sides[0].is_measured && c->sides[1].is_measured;
-    bool mixed = c->sides[0].is_measured != c->sides[1].is_measured;
-    if (region && !mixed) return adept_error_set(err, ADEPT_E_USAGE, "--region is for a prediction and a measurement");
-    for (int side = 0; status == ADEPT_OK && side < 2; side++) {
-        if (both)
-            add_measured(c, side);
-        else if (c->sides[side].is_measured)
-            status = add_measured_step(c, side, region ? region : "step", err);
-        else
-            add_predicted(c, side);
-    }
-    c->reference = mixed && c->sides[1].is_measured;
+    bool both_simulated = c->sides[0].kind == ADEPT_COMPARE_SIMULATED && c->sides[1].kind == ADEPT_COMPARE_SIMULATED;
+    if (both_simulated) status = add_metrics(c, err);
+    for (int side = 0; !both_simulated && status == ADEPT_OK && side < 2; side++)
+        status = add_side(c, side, choice->region, err);
+    c->reference = c->sides[0].kind != ADEPT_COMPARE_MEASURED && c->sides[1].kind == ADEPT_COMPARE_MEASURED;
     for (size_t i = 0; i < c->n_rows; i++)
         work_out(&c->rows[i], c->reference);
+    if (both_simulated && status == ADEPT_OK && !c->failed) status = add_paired(c, err);
     return status == ADEPT_OK && c->failed ? adept_no_memory(err, "a comparison") : status;
 }
 
 void adept_compare_free(adept_compare *compare)
 {
-    for (int side = 0; side < 2; side++)
+    for (int side = 0; side < 2; side++) {
         cJSON_Delete(compare->sides[side].tree);
+        adept_comparison_free(&compare->sides[side].simulated);
+    }
     free(compare->rows);
     *compare = (adept_compare){.reference = 0};
 }
