@@ -7,11 +7,11 @@
 
 /* ---------------------------------------------------------------- names ------------------------------------------- */
 
-bool adept_metric_by_name(adept_metric *out, const char *name)
+bool adept_rule_by_name(adept_rule *out, const char *name)
 {
     static const struct {
         const char *name;
-        adept_metric metric;
+        adept_rule metric;
     } names[] = {{"fcfs", ADEPT_BY_SUBMISSION},
                  {"sjf", ADEPT_BY_TIME},
                  {"time", ADEPT_BY_TIME},
@@ -115,7 +115,7 @@ static bool keeps_cap(const pass *p, size_t queued, size_t option)
     return p->cap_w == INFINITY || p->view->power_w + p->view->added_power_w(p->view, queued, option) <= p->cap_w;
 }
 
-static double metric_of(const pass *p, adept_metric metric, size_t queued, size_t option, adept_forecast f)
+static double metric_of(const pass *p, adept_rule metric, size_t queued, size_t option, adept_forecast f)
 {
     switch (metric) {
     case ADEPT_BY_SUBMISSION:
@@ -247,9 +247,9 @@ static void dispatch(pass *p)
     }
 }
 
-static adept_metric replaced(adept_metric own, const char *name)
+static adept_rule replaced(adept_rule own, const char *name)
 {
-    adept_metric_by_name(&own, name ? name : "own");
+    adept_rule_by_name(&own, name ? name : "own");
     return own;
 }
 

@@ -5,20 +5,20 @@
 #include "adept_policy.h"
 
 /** What a placement, or an order of jobs, has least of. */
-typedef enum adept_metric {
+typedef enum adept_rule {
     ADEPT_BY_SUBMISSION, /* orders only */
     ADEPT_BY_TIME,
     ADEPT_BY_EDP,
     ADEPT_BY_ENERGY,
     ADEPT_BY_THRIFT, /* what the cluster draws more, weighed by how scarce GPUs are */
-} adept_metric;
+} adept_rule;
 
 /** "fcfs", "sjf" or "time", "edp", "energy". @return false: none of them */
-bool adept_metric_by_name(adept_metric *out, const char *name);
+bool adept_rule_by_name(adept_rule *out, const char *name);
 
 /** A policy as a row. */
 typedef struct adept_packing {
-    adept_metric placement,
+    adept_rule placement,
         ordering;      /* by ADEPT_BY_TIME a second of age counts 0.1 s; by others it divides by 1 + 0.001 a second */
     double slowdown;   /* a placement takes no longer than the fastest that fits times 1 + this; INFINITY: any time */
     bool is_fair;      /* the use of the cluster by users counts, not the ages of jobs */
