@@ -28,7 +28,7 @@ adept_policy_options adept_policy_options_default(void)
 
 adept_status adept_policy_options_check(const adept_policy *policy, const adept_policy_options *o, adept_error *err)
 {
-    adept_metric metric;
+    adept_rule metric;
     const char *limits = is_own(o->limits) ? "no" : o->limits;
 
     if (o->age_weight < 0 || isinf(o->age_weight))
@@ -43,9 +43,9 @@ adept_status adept_policy_options_check(const adept_policy *policy, const adept_
         return adept_error_set(err, ADEPT_E_USAGE, "a job cannot be preempted %d times at most", o->most_preemptions);
     if (o->slowdown < 0)
         return adept_error_set(err, ADEPT_E_USAGE, "the slowdown must be 0 or more, not %g", o->slowdown);
-    if (!is_own(o->placement) && (!adept_metric_by_name(&metric, o->placement) || metric == ADEPT_BY_SUBMISSION))
+    if (!is_own(o->placement) && (!adept_rule_by_name(&metric, o->placement) || metric == ADEPT_BY_SUBMISSION))
         return adept_error_set(err, ADEPT_E_USAGE, "unknown placement '%s': time, edp, energy or own", o->placement);
-    if (!is_own(o->ordering) && !adept_metric_by_name(&metric, o->ordering))
+    if (!is_own(o->ordering) && !adept_rule_by_name(&metric, o->ordering))
         return adept_error_set(err, ADEPT_E_USAGE, "unknown ordering '%s': fcfs, sjf, edp, energy or own", o->ordering);
     if (strcmp(limits, "yes") != 0 && strcmp(limits, "no") != 0)
         return adept_error_set(err, ADEPT_E_USAGE, "power limits are seen: yes, no or own, not '%s'", limits);
