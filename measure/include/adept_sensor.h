@@ -68,7 +68,7 @@ struct adept_sensor {
     const adept_sensor_kind *kind;
     void *state;      /* the kind's own */
     char name[64];    /* "cpu-0": unique; what --devices selects, and a column's title */
-    char device[128]; /* what it is: "NVIDIA A100-SXM4-40GB 00000000:07:00.0, driver 550.54"; with its address on the PCI bus */
+    char device[128]; /* what it is, and where on the PCI bus: "NVIDIA A100-SXM4-40GB 00000000:07:00.0, driver 550.54" */
     char source[192]; /* what is read: "/sys/class/powercap/intel-rapl:0/energy_uj", "nvmlDeviceGetTotalEnergyConsumption" */
     adept_component component;
     bool is_estimated; /* computed by a model, not measured */

@@ -56,15 +56,17 @@ class InThisProcess(unittest.TestCase):
     def test_region_is_the_integral(self):
         times = {"outer": [], "inner": []}
 
+        def visit(m, name, work):
+            """Its times as seen from without and from within, between which those of the region are."""
+            without_s = time.monotonic()
+            with m.region(name):
+                within_s = time.monotonic()
+                work()
+                ended_s = time.monotonic()
+            times[name].append((without_s, within_s, ended_s, time.monotonic()))
+
         def work(m, pause_s):
-            with m.region("outer"):
-                begin_s = time.monotonic()
-                for _ in range(2):
-                    with m.region("inner"):
-                        inner_s = time.monotonic()
-                        time.sleep(pause_s)
-                        times["inner"].append((inner_s, time.monotonic()))
-                times["outer"].append((begin_s, time.monotonic()))
+            visit(m, "outer", lambda: [visit(m, "inner", lambda: time.sleep(pause_s)) for _ in range(2)])
 
         with board("power=ramp:100,400,3"), adept.measure(period_s=0.01, devices=["gpu"]) as m:
             threads = [threading.Thread(target=work, args=(m, 0.15 + 0.05 * i)) for i in range(3)]
@@ -73,10 +75,12 @@ class InThisProcess(unittest.TestCase):
             for thread in threads:
                 thread.join()
         for name, count in (("outer", 3), ("inner", 6)):
-            measured, expected_j = m.read("gpu", name), sum(self.integral_j(*pair) for pair in times[name])
-            self.assertEqual(measured.count, count)
-            self.assertAlmostEqual(measured.energy_j, expected_j, delta=0.005 * expected_j)
-            self.assertAlmostEqual(measured.time_s, sum(end_s - begin_s for begin_s, end_s in times[name]), delta=0.01)
+            measured = m.read("gpu", name)
+            self.assertEqual((measured.count, len(times[name])), (count, count))
+            self.assertGreaterEqual(measured.time_s, sum(t[2] - t[1] for t in times[name]))
+            self.assertLessEqual(measured.time_s, sum(t[3] - t[0] for t in times[name]))
+            self.assertGreaterEqual(measured.energy_j, 0.995 * sum(self.integral_j(t[1], t[2]) for t in times[name]))
+            self.assertLessEqual(measured.energy_j, 1.005 * sum(self.integral_j(t[0], t[3]) for t in times[name]))
         self.assertEqual([region["name"] for region in m.json()["regions"]], ["outer", "inner"])
 
     def test_interval_holds_the_integral(self):
@@ -87,12 +91,12 @@ class InThisProcess(unittest.TestCase):
             run, measured = m.json(), m.read("gpu")
             expected_j = self.integral_j(run["begin_s"], run["begin_s"] + run["time_s"])
             self.assertTrue(measured.low_j <= expected_j <= measured.high_j, (play, measured, expected_j))
-            self.assertLess(measured.high_j - measured.low_j, 0.5 * expected_j, play)
+            self.assertLess(measured.high_j, 2 * expected_j, play)
             self.assertAlmostEqual(measured.time_s, run["time_s"])
             m.close()  # the stand-in learns what to play when it is opened
 
     def test_no_counter(self):
-        with board("power=ramp:100,400,1 counter=0"), adept.measure(period_s=0.01, devices=["gpu"]) as m:
+        with board("power=ramp:100,400,3 counter=0"), adept.measure(period_s=0.01, devices=["gpu"]) as m:
             time.sleep(0.5)
         run, measured = m.json(), m.read("gpu")
         expected_j = self.integral_j(run["begin_s"], run["begin_s"] + run["time_s"])
@@ -151,16 +155,21 @@ class UnderTheProgram(unittest.TestCase):
     def test_marks_arrive(self):
         said = self.run_under("""
 import adept, json, os, threading, time
-times = {"epoch": 0, "step": 0, "load": 0}
+times = {"epoch": [0, 0], "step": [0, 0], "load": [0, 0]} # as seen from within and from without
 lock = threading.Lock()
 
 def passes(name, seconds, inside=lambda: None):
-    with adept.mark(name):
-        begin = time.monotonic()
-        inside()
-        time.sleep(seconds)
+    without_s = time.monotonic()
+    try:
+        with adept.mark(name):
+            within_s = time.monotonic()
+            time.sleep(seconds)
+            ended_s = time.monotonic()
+            inside()
+    finally:
         with lock:
-            times[name] += time.monotonic() - begin
+            times[name][0] += ended_s - within_s
+            times[name][1] += time.monotonic() - without_s
 
 def steps():
     for _ in range(3):
@@ -186,10 +195,10 @@ print(json.dumps(times))
             regions = {region["name"]: region for region in json.load(file)["regions"]}
         self.assertEqual({name: region["count"] for name, region in regions.items()},
                          {"epoch": 1, "step": 4, "load": 20, "of a child, and with words": 1})
-        for name, time_s in json.loads(said).items():
-            measured = regions[name]
-            self.assertAlmostEqual(measured["time_s"]["total"], time_s, delta=0.02)
-            self.assertAlmostEqual(measured["gpu"]["energy_j"]["total"], WATTS * measured["time_s"]["total"], delta=0.005 * WATTS * time_s)
+        for name, (within_s, without_s) in json.loads(said).items():
+            time_s = regions[name]["time_s"]["total"]
+            self.assertTrue(within_s <= time_s <= without_s, (name, within_s, time_s, without_s))
+            self.assertAlmostEqual(regions[name]["gpu"]["energy_j"]["total"], WATTS * time_s, delta=0.005 * WATTS * time_s)
 
     def test_marks_without_it_are_nothing(self):
         self.assertNotIn("ADEPT_MARKS", os.environ)
