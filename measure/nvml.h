@@ -41,6 +41,7 @@ typedef struct adept_nvml_use {
     X(shutdown, "nvmlShutdown", (void))                                                                                \
     X(count, "nvmlDeviceGetCount_v2", (unsigned *n))                                                                   \
     X(handle, "nvmlDeviceGetHandleByIndex_v2", (unsigned index, void **device))                                        \
+    X(driver, "nvmlSystemGetDriverVersion", (char *text, unsigned size))                                               \
     X(name, "nvmlDeviceGetName", (void *device, char *name, unsigned size))                                            \
     X(uuid, "nvmlDeviceGetUUID", (void *device, char *uuid, unsigned size))                                            \
     X(pci, "nvmlDeviceGetPciInfo_v3", (void *device, adept_nvml_pci *info))                                            \

@@ -107,7 +107,7 @@ static void add_board(adept_sensor_search *search, const board *found, unsigned 
 {
     const adept_nvml *l = found->library;
     adept_nvml_pci pci = {.bus_id = ""};
-    char name[64] = "NVIDIA GPU";
+    char name[64] = "NVIDIA GPU", driver[32] = "not known";
     board *b = malloc(sizeof *b);
     adept_sensor *sensor = b ? adept_sensor_add(search, &adept_sensor_kind_nvml, "gpu-%u", index) : NULL;
 
@@ -120,8 +120,9 @@ static void add_board(adept_sensor_search *search, const board *found, unsigned 
     b->library->users++;
     if (l->name) l->name(b->device, name, sizeof name);
     if (l->pci) l->pci(b->device, &pci);
+    if (l->driver) l->driver(driver, sizeof driver);
     sensor->state = b;
-    snprintf(sensor->device, sizeof sensor->device, "%.63s %.31s", name, pci.bus_id);
+    snprintf(sensor->device, sizeof sensor->device, "%.63s %.16s, driver %.31s", name, pci.bus_id, driver);
     snprintf(sensor->source, sizeof sensor->source, "%s%s%s", has_counter ? "nvmlDeviceGetTotalEnergyConsumption" : "",
              has_counter && has_power ? ", " : "", has_power ? "nvmlDeviceGetPowerUsage" : "");
     sensor->component = ADEPT_COMPONENT_GPU;

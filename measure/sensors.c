@@ -71,7 +71,8 @@ static bool is_called(const adept_sensor *sensor, const char *word)
 
     return strcmp(sensor->name, word) == 0 || strcmp(sensor->kind->name, word) == 0 ||
            strcmp(adept_component_name(sensor->component), word) == 0 ||
-           (strncmp(sensor->name, word, length) == 0 && sensor->name[length] == '-');
+           (strncmp(sensor->name, word, length) == 0 && sensor->name[length] == '-') ||
+           (strchr(word, ':') && strcasestr(sensor->device, word)); /* NVML has eight digits of the domain, CUDA four */
 }
 
 /* Keep the sensors that some word selects; note words that select none. */

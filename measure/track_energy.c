@@ -28,6 +28,16 @@ static double energy_until(const adept_track *track, double time_s)
     return a->energy_j + (b->energy_j - a->energy_j) * (time_s - a->time_s) / (b->time_s - a->time_s);
 }
 
+/* What a device draws at the end, at most, if it goes on: a counter that moves in steps shows as little as half of what
+ * flowed in two of them, and nothing between two readings. */
+static double last_power_w(const adept_track *track, double late_s)
+{
+    const adept_sample *last = &track->samples[track->n_samples - 1];
+    const adept_sample *a = &track->samples[sample_before(track, last->time_s - 2 * late_s)];
+
+    return 2 * (last->energy_j - a->energy_j) / (last->time_s - a->time_s);
+}
+
 /* What a counter had certainly counted at a time (`least`), or what it can have counted at most. It shows at each sample
  * what had flowed some time before, at most `late_s`. */
 static double counted(const adept_track *track, double time_s, double late_s, bool least)
@@ -36,7 +46,8 @@ static double counted(const adept_track *track, double time_s, double late_s, bo
 
     if (least) return time_s < first->time_s ? energy_until(track, time_s) :
                       time_s >= last->time_s ? last->energy_j : track->samples[sample_before(track, time_s)].energy_j;
-    if (time_s + late_s > last->time_s) return energy_until(track, time_s + late_s);
+    if (time_s + late_s > last->time_s)
+        return last->energy_j + last_power_w(track, late_s) * (time_s + late_s - last->time_s);
     for (size_t i = sample_before(track, time_s + late_s);; i++)
         if (track->samples[i].time_s >= time_s + late_s) return track->samples[i].energy_j;
 }

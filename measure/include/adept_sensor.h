@@ -68,7 +68,7 @@ struct adept_sensor {
     const adept_sensor_kind *kind;
     void *state;      /* the kind's own */
     char name[64];    /* "cpu-0": unique; what --devices selects, and a column's title */
-    char device[96];  /* what it is: "NVIDIA A100-SXM4-40GB" */
+    char device[128]; /* what it is, and where on the PCI bus: "NVIDIA A100-SXM4-40GB 00000000:07:00.0, driver 550.54" */
     char source[192]; /* what is read: "/sys/class/powercap/intel-rapl:0/energy_uj", "nvmlDeviceGetTotalEnergyConsumption" */
     adept_component component;
     bool is_estimated; /* computed by a model, not measured */
@@ -148,7 +148,8 @@ const adept_sensor_kind *const *adept_sensor_kinds(void);
  * Look for everything that some kinds know.
  * @param kinds    ends with NULL
  * @param devices  only sensors whose name, kind or component is among these words, or whose name begins with one and
- *                 '-'; NULL: all. A word that selects nothing is a note
+ *                 '-', or whose device has one with a ':', an address on the PCI bus; NULL: all. A word that selects
+ *                 nothing is a note
  * @return ADEPT_E_NOMEM only
  */
 adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_kind *const *kinds,

@@ -2,6 +2,7 @@
 import csv
 import json
 import math
+import os
 import sys
 import time
 
@@ -29,16 +30,19 @@ def check_power(library):
     """The fake board: 250 W limit; its counter runs at 200 W where it has one; its readings are 120 W."""
     sys.path.insert(0, sys.argv[3])
     import power
-    meter, problem = power.open_meter("0000:01:00.0", path=library)
-    assert problem is None and meter.nvml.limit_w() == 250 and meter.nvml.driver() == "1.2.3"
+    os.environ["ADEPT_NVML_LIBRARY"] = library
+    meter = power.Meter("0000:01:00.0", idle_s=0.3)
+    assert meter.why_no_power is None and meter.limit_w == 250 and meter.driver == "1.2.3", vars(meter)
     expected_w = {"energy counter": 200, "sampling": 120}[meter.method]
     meter.start()
     time.sleep(0.3)
     watts = meter.stop()
-    assert math.isclose(watts, expected_w, rel_tol=0.05), watts
+    assert math.isclose(watts, expected_w, rel_tol=0.05) and math.isclose(meter.idle_w, expected_w, rel_tol=0.05), (watts, meter.idle_w)
     print(meter.method)
-    meter, problem = power.open_meter(path="libno-such-thing.so")
-    assert meter.method == "none" and meter.stop() is None and "no-such-thing" in problem
+    os.environ["ADEPT_NVML_LIBRARY"] = "libno-such-thing.so"
+    meter = power.Meter("0000:01:00.0", idle_s=0)
+    meter.start()
+    assert meter.method == "none" and meter.stop() is meter.idle_w is None and "no-such-thing" in meter.why_no_power, vars(meter)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ S
 cat >bin/stand-in <<'S'
 #!/bin/sh
 case $1 in
-    -c) exit 0 ;;
+    -c) case $2${ADEPT_LIBRARY:-} in *import_adept*/none) exec python3 "$@" ;; esac; exit 0 ;;
     -) exec python3 "$@" ;;
 esac
 echo "$*" | sed 's/.*\/\(measure_[a-z]*\).py/\1/; s/ --out .*\/\([a-z]*.csv\)/ > \1/' >>calls
@@ -109,6 +109,10 @@ logged '"power limits: nvidia-smi -pl is not permitted' g/campaign.json
 checks=$((checks + 1))
 [ "$(grep -c '^limit' calls)" -eq 1 ] || fail "a limit is set that nobody may set"
 campaign 0 'skipped' --quick g
+hold_library=${ADEPT_LIBRARY:-}
+export ADEPT_LIBRARY=/none
+campaign 2 'or set ADEPT_LIBRARY' g
+ADEPT_LIBRARY=$hold_library
 PATH=$hold
 PYTHON=$(command -v false)
 campaign 2 'nvidia-smi does not know GPU|has no PyTorch' g

@@ -58,6 +58,7 @@ if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
     expect_ok profile "$work/models/squeezenet1_1.pt" --input Bx3x32x32 --batch 2
 fi
 
+[ -n "${ADEPT_LIBRARY:-}" ] || { echo "skipped: the power meter (no libadept that Python can load)"; finish; }
 # the power meter, on a library that stands in for NVML: a board with an energy counter, and one without
 for counter in 1 0; do
     checks=$((checks + 1))
@@ -66,4 +67,7 @@ for counter in 1 0; do
         fail "the meter reads the fake board wrongly"
 done
 shows '^sampling$'
+checks=$((checks + 1))
+ADEPT_LIBRARY=$work/none "$python" "$checker" power "$ADEPT_FAKE_NVML" "$ADEPT_SOURCE_DIR/tools/measure" >"$work/out" 2>"$work/err"
+grep -q 'Build it (.*), or set ADEPT_LIBRARY' "$work/err" || fail "it does not say how to build libadept"
 finish

@@ -26,7 +26,6 @@ enum {
     UNINITIALIZED = 1,
     INVALID = 2,
     NOT_SUPPORTED = 3,
-    NOT_FOUND = 6,
     LOST = 15,
     NO_DATA = 21,
     UNKNOWN = 999
@@ -208,13 +207,6 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
     if (index >= MOST_BOARDS) return INVALID;
     *device = boards + index;
     return board_status(*device);
-}
-
-int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device);
-int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device)
-{
-    unsigned bus;
-    return sscanf(id, "%*x:%x:00.0", &bus) == 1 && bus > 0 ? nvmlDeviceGetHandleByIndex_v2(bus - 1, device) : NOT_FOUND;
 }
 
 int nvmlDeviceGetName(void *device, char *name, unsigned size);

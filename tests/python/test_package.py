@@ -8,12 +8,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import types
 import unittest
 from unittest import mock
 
 import adept
-from adept import _callback, _program
+from adept import _callback, _measure, _program
 
 try:
     import torch
@@ -251,17 +252,36 @@ class Modules(unittest.TestCase):
 
 
 class FakeClock:
-    """Time that passes where the test says so, and a board of 200 W."""
+    """Time that passes where the test says so, and boards of 200 W together, which are measured."""
 
     def __init__(self, test):
-        self.now_s, self.watts = 0.0, 200.0
-        for name, what in (("_now_s", lambda: self.now_s), ("_EnergyMeter", lambda gpus: self)):
+        self.now_s, self.watts, self.boards = 0.0, 200.0, 2
+        for name, what in (("_now_s", lambda: self.now_s), ("_measure_boards", self.begin)):
             patch = mock.patch.object(_callback, name, what)
             patch.start()
             test.addCleanup(patch.stop)
 
-    def read_j(self):
-        return self.now_s * self.watts if self.watts else None
+    def begin(self, gpus):
+        self.regions = []
+        return self
+
+    def _enter(self, name):
+        self.regions.append([name, self.now_s, None])
+        return len(self.regions) - 1
+
+    def _leave(self, entered):
+        self.regions[entered][2] = self.now_s
+
+    def stop(self):
+        for region in self.regions:
+            region[2] = region[2] or self.now_s
+
+    def read(self, component, region):
+        time_s = sum(end_s - begin_s for name, begin_s, end_s in self.regions if (component, name) == ("gpu", region))
+        return adept.Measured(count=len(self.regions), time_s=time_s, energy_j=time_s * self.watts, avg_power_w=self.watts)
+
+    def json(self):
+        return {"sensors": self.boards * [{}]}
 
 
 class Callbacks(unittest.TestCase):
@@ -319,7 +339,15 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(run(0.5, 0.0, 10)["avg_power_w"], "200.0")
         self.assertEqual(run(0.1, 0.0, 10)["avg_power_w"], "") # too short
         self.assertEqual(run(0.5, 0.5, 10)["avg_power_w"], "") # half of it is no step
-        self.clock.watts = 0
+        with self.callback(warmup=1) as callback:
+            for _ in range(10):
+                self.clock.now_s += 0.5
+                callback.step()
+            self.clock.now_s += 1 # no step ends here
+        self.assertEqual(self.rows()[-1]["avg_power_w"], "")
+        self.clock.boards = 1 # of two
+        self.assertEqual(run(0.5, 0.0, 10)["avg_power_w"], "")
+        self.clock.boards, self.clock.watts = 2, math.nan
         row = run(0.5, 0.0, 10)
         self.assertEqual((row["avg_power_w"], row["power_scope"], row["step_time_s"]), ("", "", "0.5"))
 
@@ -407,31 +435,69 @@ class Types(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout.decode())
 
 
-class Meter(unittest.TestCase):
-    def meter(self, gpus, visible, fails=False):
-        """The boards that are read, of a machine with four of which `visible` are shown."""
-        cuda = types.SimpleNamespace(device_count=lambda: len(visible.split(",")) if visible else 4, current_device=lambda: 1)
+class Boards(unittest.TestCase):
+    """Which boards a callback measures, and what it says of them, with a library that stands in for NVIDIA's."""
 
-        def read(handle):
-            if fails:
-                raise RuntimeError("not supported")
-            return 5000
-        nvml = types.SimpleNamespace(nvmlInit=lambda: None, nvmlDeviceGetHandleByIndex=lambda i: i, nvmlDeviceGetHandleByUUID=lambda u: u,
-                                     nvmlDeviceGetTotalEnergyConsumption=read)
-        with mock.patch.dict(sys.modules, {"torch": types.SimpleNamespace(cuda=cuda), "pynvml": nvml}), \
-                mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": visible}):
-            return _callback._EnergyMeter(gpus)
+    def setUp(self):
+        played = {"ADEPT_NVML_LIBRARY": os.environ["ADEPT_FAKE_NVML"], "FAKE_NVML": "boards=4 power=constant:100"}
+        patch = mock.patch.dict(os.environ, played)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def torch(self, count, current=0):
+        cuda = types.SimpleNamespace(is_available=lambda: True, device_count=lambda: count, current_device=lambda: current,
+                                     synchronize=lambda: None)
+        return mock.patch.dict(sys.modules, {"torch": types.SimpleNamespace(cuda=cuda)})
+
+    def names(self, gpus, count, visible):
+        """`visible`: the boards that CUDA shows, as NVML counts them."""
+        with self.torch(count, current=1), mock.patch.object(_callback, "cuda_address", lambda i: "0000:%02x:00.0" % (visible[i] + 1)):
+            boards = _callback._measure_boards(gpus)
+            if boards is None:
+                return None
+            boards.stop()
+            return [sensor["name"] for sensor in boards.json()["sensors"]]
 
     def test_boards(self):
-        self.assertEqual(self.meter(1, "").handles, [1])
-        self.assertEqual(self.meter(2, "").handles, [0, 1])
-        self.assertEqual(self.meter(1, "3,2").handles, [2])
-        self.assertEqual(self.meter(2, "GPU-a,GPU-b").handles, ["GPU-a", "GPU-b"])
-        self.assertEqual(self.meter(2, "").read_j(), 10)
-        self.assertIsNone(self.meter(2, "0").read_j()) # the second is another process's
-        self.assertIsNone(self.meter(1, "", fails=True).read_j())
-        with mock.patch.dict(sys.modules, {"pynvml": None}):
-            self.assertIsNone(_callback._EnergyMeter(1).read_j())
+        self.assertEqual(self.names(1, 4, [0, 1, 2, 3]), ["gpu-1"])
+        self.assertEqual(self.names(2, 4, [0, 1, 2, 3]), ["gpu-0", "gpu-1"])
+        self.assertEqual(self.names(1, 2, [3, 2]), ["gpu-2"])
+        self.assertIsNone(self.names(2, 1, [0])) # the second is another process's
+        with mock.patch.dict(sys.modules, {"torch": None}):
+            self.assertIsNone(_callback._measure_boards(1))
+        with self.torch(1), mock.patch.object(_callback, "cuda_address", mock.Mock(side_effect=OSError)):
+            self.assertIsNone(_callback._measure_boards(1))
+
+    def test_address(self):
+        class Driver:
+            @staticmethod
+            def cuInit(flags):
+                return 0
+
+            @staticmethod
+            def cuDeviceGet(device, index):
+                device._obj.value = index + 7
+                return 101 if index > 1 else 0
+
+            @staticmethod
+            def cuDeviceGetPCIBusId(text, size, device):
+                text.value = b"0000:%02X:00.0" % (device.value + 3)
+                return 0
+
+        with mock.patch("ctypes.CDLL", lambda name: Driver):
+            self.assertEqual([_measure.cuda_address(i) for i in (0, 1)], ["0000:0A:00.0", "0000:0B:00.0"])
+            with self.assertRaisesRegex(OSError, "address of GPU 2"):
+                _measure.cuda_address(2)
+
+    def test_power(self):
+        prediction = adept.predict(PROFILE, gpu=GPU, gpus=2)
+        with self.torch(2), mock.patch.object(_callback, "cuda_address", lambda i: "0000:%02x:00.0" % (i + 1)):
+            with adept.Callback(prediction, report=None, warmup=1) as callback:
+                for _ in range(12):
+                    time.sleep(0.2)
+                    callback.step()
+                self.assertIsNone(callback.power_avg_w)
+        self.assertAlmostEqual(callback.power_avg_w, 300, delta=3)
 
 
 if __name__ == "__main__":

@@ -222,6 +222,19 @@ static void test_bounds_of_a_slow_counter(void **state)
     adept_recording_free(r);
 }
 
+/* What it did not count yet when the recording ended is between them too. */
+static void test_bounds_at_the_end_of_a_slow_counter(void **state)
+{
+    (void)state;
+    for (double time_s = 0.32; time_s < 0.5; time_s += 0.06) {
+        adept_recording *r = record((device){.mean_w = 100, .counts = true, .refresh_s = 0.1}, 0.01, time_s);
+        adept_energy e = whole(r);
+        double truth = whole_truth_j(r);
+        if (!(e.low_j <= truth && truth <= e.high_j)) fail_msg("%g is not between %g and %g", truth, e.low_j, e.high_j);
+        adept_recording_free(r);
+    }
+}
+
 static void test_two_ways_to_measure_are_compared(void **state)
 {
     (void)state;
@@ -436,7 +449,8 @@ int main(void)
         cmocka_unit_test(test_counter_of_a_square_wave), cmocka_unit_test(test_power_of_a_square_wave),
         cmocka_unit_test(test_ramp), cmocka_unit_test(test_counter_that_starts_again),
         cmocka_unit_test(test_start_that_may_have_been_missed), cmocka_unit_test(test_counter_that_is_set_back),
-        cmocka_unit_test(test_bounds_of_a_slow_counter), cmocka_unit_test(test_two_ways_to_measure_are_compared),
+        cmocka_unit_test(test_bounds_of_a_slow_counter), cmocka_unit_test(test_bounds_at_the_end_of_a_slow_counter),
+        cmocka_unit_test(test_two_ways_to_measure_are_compared),
         cmocka_unit_test(test_sensor_that_dies), cmocka_unit_test(test_silence), cmocka_unit_test(test_counter_that_stands_still),
         cmocka_unit_test(test_no_sensor), cmocka_unit_test(test_regions_nest_and_are_sums), cmocka_unit_test(test_statistics),
         cmocka_unit_test(test_journal_reads_back), cmocka_unit_test(test_journals_that_are_none),

@@ -92,7 +92,7 @@ static void boards_have_names_units_and_gauges(void **state)
     assert_int_equal(users(), 1); /* shared by both boards */
     assert_string_equal(search.sensors[0]->name, "gpu-0");
     assert_string_equal(search.sensors[1]->name, "gpu-1");
-    assert_string_equal(search.sensors[1]->device, "NVIDIA Fake-2 00000000:02:00.0");
+    assert_string_equal(search.sensors[1]->device, "NVIDIA Fake-2 00000000:02:00.0, driver 1.2.3");
     assert_string_equal(search.sensors[1]->source, "nvmlDeviceGetTotalEnergyConsumption, nvmlDeviceGetPowerUsage");
     assert_int_equal(search.sensors[1]->component, ADEPT_COMPONENT_GPU);
     assert_true(search.sensors[1]->is_slow && !search.sensors[1]->is_estimated);
@@ -106,6 +106,19 @@ static void boards_have_names_units_and_gauges(void **state)
         assert_near(r.gauges[i], expected[i].value, 1e-6 * expected[i].value);
     }
     assert_null(search.sensors[1]->gauges[6].name);
+    done(&search);
+}
+
+static void a_board_is_selected_by_its_address(void **state)
+{
+    (void)state;
+    static const char *const address[] = {"0000:0a:00.0"}; /* as CUDA has it */
+    adept_sensor_search search = {.n_sensors = 0};
+
+    setenv("FAKE_NVML", "boards=12", 1);
+    assert_int_equal(adept_sensors_find(&search, kinds, address, 1, NULL), ADEPT_OK);
+    assert_int_equal(search.n_sensors, 1);
+    assert_string_equal(search.sensors[0]->name, "gpu-9");
     done(&search);
 }
 
@@ -304,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(boards_have_names_units_and_gauges),
+        cmocka_unit_test(a_board_is_selected_by_its_address),
         cmocka_unit_test(counted_energy_is_the_integral),
         cmocka_unit_test(recorded_energy_is_the_integral),
         cmocka_unit_test(what_was_recorded_of_a_lost_board_is_a_least),

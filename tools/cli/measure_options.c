@@ -129,7 +129,8 @@ static adept_status check_reading(adept_cli *cli, void *record)
 static const adept_option_row reading_rows[] = {
     {.group = 2, .help = "How:"},
     {"period", "TIME", 2, "Between two readings: \"100ms\" is the default", ADEPT_OPT_AMOUNT, .at = AT(period_s), .units = times},
-    {"devices", "LIST", 2, "Only these: components (cpu, gpu), kinds (nvml) or sensors (gpu-0)", ADEPT_OPT_LIST, .at = AT(devices)},
+    {"devices", "LIST", 2, "Only these: components (cpu, gpu), kinds (nvml), sensors (gpu-0) or PCI addresses", ADEPT_OPT_LIST,
+     .at = AT(devices)},
     {"meter", "METER", 2, "A meter besides: \"URL POINTER UNIT [NAME] [COMPONENT]\", where POINTER says which number of the JSON; "
      "or \"redfish+https://HOST\"", ADEPT_OPT_PARSED, .parse = parse_meter},
     {"idle", "FILE", 2, "Also say what was used above idle, by --idle-fit's FILE", ADEPT_OPT_FILE, .at = AT(idle)},

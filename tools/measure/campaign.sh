@@ -12,7 +12,8 @@
 # Steps: resnet50, vit_b_16, bert, gpt2 and a Llama, in fp32, tf32 and bf16 (fp16 before Ampere); channels_last; lower power
 # limits, where nvidia-smi may set them; torch.compile and CUDA graphs. Kernels: measure_kernels.py. Then `adept calibrate`.
 # Started again with the same OUTDIR it goes on where it stopped. ADEPT names the program, PYTHON the Python with PyTorch.
-# Needs Python 3 with PyTorch and torchvision, timeout (coreutils), and an adept that reads TorchScript and calibrates.
+# Needs Python 3 with PyTorch and torchvision, timeout (coreutils), an adept that reads TorchScript and calibrates, and libadept
+# (ADEPT_LIBRARY; default: that of build/).
 # docs: docs/CALIBRATION.md, data/measurements/README.md
 #
 # The path for CUDA HAS NOT RUN ON A GPU YET: it was tried on a CPU and with a stand-in for nvidia-smi. Report what fails.
@@ -200,6 +201,8 @@ measure_gpu() {
 
 if [ -z "$fit_only" ]; then
     "$python" -c 'import torch, torchvision' 2>>"$log" || die "$python has no PyTorch with torchvision (set PYTHON)"
+    [ "$device" = cpu ] || "$python" -c 'import sys; sys.path.insert(0, sys.argv[1]); import power; power.import_adept()' "$here" ||
+        die "power cannot be measured"
     case $device$quick in
         cpu--quick) measure_quick_cpu ;;
         cpu) measure_cpu ;;

@@ -139,12 +139,12 @@ def gpu_facts(torch, meter):
     properties = torch.cuda.get_device_properties(0)
     facts = {"name": properties.name, "memory_bytes": properties.total_memory, "cuda": torch.version.cuda,
              "cudnn": torch.backends.cudnn.version()}
-    if meter.nvml:
-        facts["driver"] = meter.nvml.driver()
+    if meter.driver:
+        facts["driver"] = meter.driver
     return facts
 
 
-def provenance(torch, args, meter, why_no_power, memory_kept):
+def provenance(torch, args, meter, memory_kept):
     """What a reader needs to judge or repeat the rows. Names of machines and paths do not belong here."""
     import torchvision
     facts = {"step": STEP, "python": platform.python_version(), "torch": torch.__version__,
@@ -152,7 +152,7 @@ def provenance(torch, args, meter, why_no_power, memory_kept):
              "cpu": {"name": cpu_name(), "threads": torch.get_num_threads(), "allocator_keeps_memory": memory_kept,
                      "libraries": math_libraries()},
              "protocol": {name: getattr(args, name) for name in PROTOCOL},
-             "power": meter.method if why_no_power is None else "none: " + why_no_power}
+             "power": meter.method if meter.why_no_power is None else "none: " + meter.why_no_power}
     if args.device == "cuda":
         facts["gpu"] = gpu_facts(torch, meter)
     return facts
@@ -190,14 +190,14 @@ def model_column(trace, workload, args):
     return os.path.relpath(trace, os.path.dirname(os.path.abspath(args.out))).replace(os.sep, "/")
 
 
-def blank_row(args, config, workload, trace, limit_w, torch):
+def blank_row(args, config, workload, trace, meter, torch):
     import table
     row = dict.fromkeys(table.COLUMNS, "")
     row.update(model=model_column(trace, workload, args), input=" ".join(workload.inputs), batch_size=config.batch,
                gpu=args.gpu, gpus=1, precision=config.precision, mode=config.mode, grad_accum=config.grad_accum,
                optimizer=config.optimizer if config.mode == "train" else "none", source=args.source,
                memory_format=config.memory_format, execution=config.execution,
-               power_limit_w="" if limit_w is None else limit_w, torch=torch.__version__, threads=torch.get_num_threads(),
+               power_limit_w="" if meter.limit_w is None else meter.limit_w, torch=torch.__version__, threads=torch.get_num_threads(),
                device=torch.cuda.get_device_name(0) if args.device == "cuda" else cpu_name())
     return row
 
@@ -206,12 +206,12 @@ def digits(value):
     return "" if value is None else "{:.6g}".format(value)
 
 
-def fill(row, timing, repeats, meter, idle_w):
+def fill(row, timing, repeats, meter):
     row.update(step_time_s=digits(timing.median_s), time_min_s=digits(min(timing.windows_s)),
                time_p10_s=digits(timing.quantile(0.1)), time_p90_s=digits(timing.quantile(0.9)),
                time_std_s=digits(timing.std_s), steps=timing.steps, windows=len(timing.windows_s), repeats=repeats,
                cpu_share="{:.3f}".format(timing.cpu_share), warmup_steps=timing.warmup_steps, date=now(),
-               power_method=meter.method, avg_power_w=digits(timing.power_w), idle_power_w=digits(idle_w))
+               power_method=meter.method, avg_power_w=digits(timing.power_w), idle_power_w=digits(meter.idle_w))
     if timing.power_w is not None:
         row["power_scope"] = "gpu"
 
@@ -227,16 +227,14 @@ class Session:
         if args.threads:
             torch.set_num_threads(args.threads)
         self.table = table.Table(args.out, args.resume)
-        self.meter, why_no_power, self.limit_w, self.idle_w = power.NoMeter(), "no meter for a CPU", None, None
+        self.meter = power.NoMeter()
         if args.device == "cuda":
             use_gpu(torch)
-            self.meter, why_no_power = power.open_meter(pci_bus_id())
-            if self.meter.nvml:
-                self.limit_w, self.idle_w = self.meter.nvml.limit_w(), power.idle_power_w(self.meter)
-            else:
-                print("no power: " + why_no_power, file=sys.stderr)
+            self.meter = power.Meter()
+            if self.meter.why_no_power:
+                print("no power: " + self.meter.why_no_power, file=sys.stderr)
         self.plan = timing.Plan(args.warmup_steps, args.warmup_seconds, args.steps, args.seconds, args.window)
-        self.facts = provenance(torch, args, self.meter, why_no_power, memory_kept)
+        self.facts = provenance(torch, args, self.meter, memory_kept)
         self.failed = 0
 
     def configurations(self, workload):
@@ -257,7 +255,7 @@ class Session:
         workload = workloads.find(name, self.args.input)
         folder = self.args.traces or os.path.join(os.path.dirname(os.path.abspath(self.args.out)), "models")
         trace = workloads.trace_of(workload, self.args.bundled, folder)
-        rows = [(config, blank_row(self.args, config, workload, trace, self.limit_w, self.torch))
+        rows = [(config, blank_row(self.args, config, workload, trace, self.meter, self.torch))
                 for config in self.configurations(workload)]
         rows = [(config, row) for config, row in rows if not self.table.has(row)]
         if rows:
@@ -287,7 +285,7 @@ class Session:
         step = workloads.Step(workload, config, self.args.device)
         best, repeats = timing.measure_steadily(step, step.synchronize, self.meter, self.plan, self.is_steady,
                                                 self.args.repeats)
-        fill(row, best, repeats, self.meter, self.idle_w)
+        fill(row, best, repeats, self.meter)
         if self.args.device == "cuda":
             row["peak_memory_bytes"] = self.torch.cuda.max_memory_allocated()
         self.table.append(row)
@@ -305,15 +303,6 @@ def use_gpu(torch):
     else:
         torch.set_default_device("cuda")
     torch.zeros(1, device="cuda")   # the context, which idle power includes
-
-
-def pci_bus_id():
-    """Of the first visible GPU. NVML counts boards without regard to CUDA_VISIBLE_DEVICES; the bus address is common."""
-    cuda = ctypes.CDLL("libcuda.so.1")
-    device, text = ctypes.c_int(), ctypes.create_string_buffer(32)
-    if cuda.cuInit(0) or cuda.cuDeviceGet(ctypes.byref(device), 0) or cuda.cuDeviceGetPCIBusId(text, len(text), device):
-        raise RuntimeError("the CUDA driver does not tell the GPU's bus address")
-    return text.value.decode()
 
 
 def main(arguments=None):

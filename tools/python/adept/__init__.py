@@ -12,11 +12,11 @@ from . import _lib
 from ._callback import Callback
 from ._export import export
 from ._lib import *  # the names of <adept/adept.h>
-from ._measure import Measurement, mark, measure
+from ._measure import Measurement, cuda_address, mark, measure
 from ._predict import Prediction, Sweep, calibrate, predict, sweep
 from ._words import Attention, Execution, MemoryFormat, Mode, Optimizer, Precision
 
-__all__ = ["Attention", "Callback", "Execution", "Measurement", "MemoryFormat", "Mode", "Optimizer", "Precision", "Prediction", "Sweep", "calibrate", "export",
-           "mark", "measure", "predict", "sweep"]
+__all__ = ["Attention", "Callback", "Execution", "Measurement", "MemoryFormat", "Mode", "Optimizer", "Precision", "Prediction", "Sweep", "calibrate", "cuda_address",
+           "export", "mark", "measure", "predict", "sweep"]
 __all__ += _lib.__all__
 __version__ = _lib.version_text()

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import math
 import os
 import statistics
 import sys
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional
 
+from ._measure import Measurement, cuda_address, measure
 from ._predict import Path, Prediction, _si
 
 _CONFIGURATION = ("batch_size gpus precision mode optimizer optimizer_impl optimizer_extras grad_accum attention memory_format execution "
@@ -20,32 +22,16 @@ _LEAST_WINDOW_S = 2.0
 _LEAST_SHARE_IN_STEPS = 0.9
 
 
-class _EnergyMeter:
-    """The counters of energy of the visible GPUs, by NVML. Without pynvml or counters, energy is not known."""
-
-    def __init__(self, gpus: int) -> None:
-        self.handles: List[Any] = []
-        try:
-            import pynvml  # type: ignore[import]
-            import torch
-            self.nvml = pynvml
-            if gpus > torch.cuda.device_count():
-                return  # they are other processes'
-            pynvml.nvmlInit()
-            shown = [word for word in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if word]
-            first = torch.cuda.current_device() if gpus == 1 else 0
-            for i in range(first, first + gpus):
-                word = shown[i] if shown else str(i)
-                self.handles.append(pynvml.nvmlDeviceGetHandleByIndex(int(word)) if word.isdigit()
-                                    else pynvml.nvmlDeviceGetHandleByUUID(word))
-            self.read_j()
-        except Exception:  # whatever the driver or the package says: the column stays empty
-            self.handles = []
-
-    def read_j(self) -> Optional[float]:
-        if not self.handles:
-            return None
-        return float(sum(self.nvml.nvmlDeviceGetTotalEnergyConsumption(h) for h in self.handles)) / 1e3
+def _measure_boards(gpus: int) -> Optional[Measurement]:
+    """The boards that this process uses, read from now on; None where it uses none, or they are other processes'."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available() or gpus > torch.cuda.device_count() or not _is_first_process():
+        return None
+    first = torch.cuda.current_device() if gpus == 1 else 0
+    try:
+        return measure(devices=[cuda_address(i) for i in range(first, first + gpus)])
+    except OSError:  # GPUs of another vendor
+        return None
 
 
 def _now_s() -> float:
@@ -77,8 +63,8 @@ class Callback:
     Of Hugging Face: Trainer(..., callbacks=[callback]). Of Lightning: Trainer(callbacks=[callback.lightning()]).
 
     The first `warmup` steps are not counted. The time is the median of the others, after torch.cuda.synchronize() where there is CUDA.
-    The power is that of NVML's counter of energy, if pynvml is there, over at least two seconds of which steps took nine tenths; else the
-    column is empty. Without `model`, a file's path goes into the row; of a module the profile is written beside the CSV file.
+    The power is that of the boards in these steps by adept.measure(), once finish() has ended it; it needs at least two seconds, of which
+    steps took nine tenths, else the column is empty. Without `model`, a file's path goes into the row; of a module the profile is written beside the CSV file.
     In a distributed job only the process of rank 0 reports and writes.
     """
 
@@ -86,10 +72,12 @@ class Callback:
                  warmup: int = 5, report: Optional[Callable[[str], Any]] = print) -> None:
         self.prediction, self.csv, self.model, self.source, self.warmup, self.report = prediction, csv, model, source, warmup, report
         self.times_s: List[float] = []  # of every step after the warm-up
-        self._meter = _EnergyMeter(int(prediction["config"]["gpus"]))
+        self.power_avg_w: Optional[float] = None  # of all boards, once it has finished
+        self._boards: Optional[Measurement] = None
+        self._region: Optional[int] = None  # of the step that runs
         self._seen = 0
         self._begin_s: Optional[float] = None
-        self._window: List[Tuple[float, Optional[float]]] = []  # time and energy at the window's begin and end
+        self._first_s = self._last_s = 0.0  # when the counted steps began and ended
         self._finished = False
         self._columns, self._configuration = _COLUMNS, {}  # type: List[str], Dict[str, Any]
         if csv is not None:  # what is wrong with it is found before the steps, not after them
@@ -100,6 +88,11 @@ class Callback:
 
     def begin(self) -> None:
         """A step begins."""
+        if self._seen == 0 and self._begin_s is None:
+            self._boards = _measure_boards(int(self.prediction["config"]["gpus"]))
+        self._leave()
+        if self._boards and self._seen >= self.warmup:
+            self._region = self._boards._enter("step")
         self._begin_s = _now_s()
 
     def end(self) -> None:
@@ -107,12 +100,19 @@ class Callback:
         if self._begin_s is None:
             raise ValueError("end() of a step without begin()")
         end_s = _now_s()
-        self._seen += 1
-        if self._seen > self.warmup:
-            self.times_s.append(end_s - self._begin_s)
+        self._leave()
         if self._seen >= self.warmup:
-            self._window = self._window[:1] + [(end_s, self._meter.read_j())]
+            if not self.times_s:
+                self._first_s = self._begin_s
+            self._last_s = end_s
+            self.times_s.append(end_s - self._begin_s)
+        self._seen += 1
         self._begin_s = None
+
+    def _leave(self) -> None:
+        if self._boards and self._region is not None:
+            self._boards._leave(self._region)
+        self._region = None
 
     def step(self) -> None:
         """A step ends, and the next begins."""
@@ -127,6 +127,8 @@ class Callback:
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         if kind is None:
             self.finish()
+        elif self._boards:
+            self._boards.stop()
 
     # ---- what came of it ----
 
@@ -134,15 +136,16 @@ class Callback:
     def step_time_s(self) -> Optional[float]:
         return statistics.median(self.times_s) if self.times_s else None
 
-    @property
-    def power_avg_w(self) -> Optional[float]:
-        if len(self._window) < 2:
-            return None
-        (begin_s, begin_j), (end_s, end_j) = self._window
-        took_s = end_s - begin_s
-        if begin_j is None or end_j is None or took_s < _LEAST_WINDOW_S or sum(self.times_s) < _LEAST_SHARE_IN_STEPS * took_s:
-            return None
-        return (end_j - begin_j) / took_s
+    def _read_boards(self) -> None:
+        if not self._boards:
+            return
+        self._boards.stop()
+        took_s = self._last_s - self._first_s
+        if took_s < _LEAST_WINDOW_S or len(self._boards.json()["sensors"]) < self.prediction["config"]["gpus"]:
+            return
+        measured = self._boards.read("gpu", "step")  # a step that was begun and not ended is in it
+        if sum(self.times_s) >= _LEAST_SHARE_IN_STEPS * max(took_s, measured.time_s) and not math.isnan(measured.avg_power_w):
+            self.power_avg_w = measured.avg_power_w
 
     def comparison(self) -> Dict[str, Any]:
         """Predicted and measured, the prediction's error in percent of what was measured, and whether that lies in the interval."""
@@ -218,6 +221,7 @@ class Callback:
         if self._finished or not _is_first_process():
             return
         self._finished = True
+        self._read_boards()
         if self.report:
             self.report(str(self))
         if self.csv is not None and self.times_s:

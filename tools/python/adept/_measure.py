@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
+import os
 from ctypes import byref, c_char_p, c_void_p
 from typing import Any, Dict, Iterator, Optional, Sequence
 
@@ -17,7 +19,16 @@ class Measurement(_lib._Handle):
         options = _lib._MeasureOptions(period_s=period_s, devices=words, n_devices=len(devices), sysroot=_lib._encode(sysroot))
         pointer = c_void_p()
         _lib._call("measure_start", byref(pointer), byref(options))
+        self._pid = os.getpid()
         super().__init__(pointer, _lib._lib.adept_measure_free)
+
+    def close(self) -> None:
+        if self._is_ours():
+            super().close()
+
+    def _is_ours(self) -> bool:
+        """In a child of fork(), the threads to wait for are the parent's: data loaders would never end."""
+        return os.getpid() == self._pid
 
     def __enter__(self) -> "Measurement":
         return self
@@ -29,15 +40,22 @@ class Measurement(_lib._Handle):
     def region(self, name: str) -> Iterator[None]:
         """Measure a part: `with m.region("step")`. Regions nest and may be entered by any thread."""
         with mark(name):
-            entered = _lib._lib.adept_measure_enter(self, _lib._encode(name))
+            entered = self._enter(name)
             try:
                 yield
             finally:
-                _lib._lib.adept_measure_leave(self, entered)
+                self._leave(entered)
+
+    def _enter(self, name: str) -> int:
+        return int(_lib._lib.adept_measure_enter(self, _lib._encode(name)))
+
+    def _leave(self, entered: int) -> None:
+        _lib._lib.adept_measure_leave(self, entered)
 
     def stop(self) -> None:
         """End; read() and json() are for what has ended."""
-        _lib._lib.adept_measure_stop(self)
+        if self._is_ours():
+            _lib._lib.adept_measure_stop(self)
 
     def read(self, component: Optional[str] = None, region: Optional[str] = None) -> _lib.Measured:
         """Of a component ("cpu", "gpu", ...), or of cpu, dram and gpu together; of a region, or of the whole."""
@@ -70,3 +88,13 @@ def mark(name: str) -> Iterator[None]:
         yield
     finally:
         _lib._call("mark", _lib._encode(name), 0)
+
+
+def cuda_address(index: int = 0) -> str:
+    """The PCI address of a GPU as CUDA counts them, which is a word for `devices`. NVML counts boards without regard to
+    CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER; the address is common. Raises OSError."""
+    cuda = ctypes.CDLL("libcuda.so.1")
+    device, text = ctypes.c_int(), ctypes.create_string_buffer(32)
+    if cuda.cuInit(0) or cuda.cuDeviceGet(byref(device), index) or cuda.cuDeviceGetPCIBusId(text, len(text), device):
+        raise OSError("the CUDA driver does not tell the address of GPU %d" % index)
+    return text.value.decode()
