@@ -1,0 +1,146 @@
+/** @file report_simulate.c  Simulated policies as text: policies are rows, metrics are columns. */
+#include "report_simulate.h"
+#include <math.h>
+
+/* ---------------------------------------------------------------- tables ----------------------------------------- */
+
+static adept_text kwh(double energy_j)
+{
+    return adept_units_kwh(energy_j / 3.6e6);
+}
+
+typedef struct shown {
+    const char *metric;
+    adept_text (*print)(double value);
+} shown;
+
+#define MOST_SHOWN 8
+
+/* A column behind the policy's for each metric, in this order. */
+static const struct {
+    const char *columns;
+    shown metrics[MOST_SHOWN];
+} tables[] = {
+    [ADEPT_SIM_TABLE_JOBS] = {"policy|>jobs/h|>energy|>energy/job|>completion|>censored|>missed|>Jain",
+                              {{"throughput_per_h", adept_units_digits},
+                               {"energy_j", kwh},
+                               {"energy_per_job_j", kwh},
+                               {"mean_completion_s", adept_units_time},
+                               {"censored_completion_s", adept_units_time},
+                               {"miss_rate", adept_units_percent},
+                               {"jain", adept_units_digits}}},
+    [ADEPT_SIM_TABLE_CLUSTER] = {"policy|>wait|>GPUs used|>idle energy|>lost energy|>mean power|>peak power|>over the cap|>unfinished",
+                                 {{"mean_wait_s", adept_units_time},
+                                  {"utilisation", adept_units_percent},
+                                  {"idle_energy_j", kwh},
+                                  {"lost_energy_j", kwh},
+                                  {"mean_power_w", adept_units_watt},
+                                  {"peak_power_w", adept_units_watt},
+                                  {"over_cap_s", adept_units_time},
+                                  {"n_unfinished", adept_units_digits}}},
+    [ADEPT_SIM_TABLE_PAIRS] = {"policy|>jobs/h|>energy|>energy/job|>completion|>censored|>missed",
+                               {{"throughput_per_h", NULL},
+                                {"energy_j", NULL},
+                                {"energy_per_job_j", NULL},
+                                {"mean_completion_s", NULL},
+                                {"censored_completion_s", NULL},
+                                {"miss_rate", NULL}}},
+};
+
+/* "57.0 kWh +-570 Wh" */
+static adept_status mean_cell(adept_text *out, const adept_comparison *c, size_t policy, const shown *column, adept_error *err)
+{
+    adept_statistics s;
+    adept_status status = adept_comparison_statistics(&s, c, policy, adept_metric_by_name(column->metric), err);
+
+    if (status != ADEPT_OK) return status;
+    if (isnan(s.mean))
+        *out = adept_cell("-");
+    else
+        *out = isnan(s.sd) ? column->print(s.mean) : adept_cell("%s +-%s", column->print(s.mean).s, column->print(s.sd).s);
+    return ADEPT_OK;
+}
+
+/* "-10.5 % (-12.1 % to -9.0 %)" of what the first policy has */
+static adept_status pair_cell(adept_text *out, const adept_comparison *c, size_t policy, const shown *column, adept_error *err)
+{
+    const adept_metric *metric = adept_metric_by_name(column->metric);
+    adept_paired p;
+    adept_statistics first;
+    adept_status status = adept_comparison_paired(&p, c, 0, policy, metric, err);
+
+    if (status == ADEPT_OK) status = adept_comparison_statistics(&first, c, 0, metric, err);
+    if (status != ADEPT_OK) return status;
+    double low = p.low / fabs(first.mean), high = p.high / fabs(first.mean);
+    if (isnan(p.share))
+        *out = adept_cell("-");
+    else
+        *out = isnan(low) ? adept_units_change(p.share)
+                          : adept_cell("%s (%s to %s)", adept_units_change(p.share).s, adept_units_change(low).s, adept_units_change(high).s);
+    return ADEPT_OK;
+}
+
+adept_status adept_sim_table_of(adept_table *out, const adept_comparison *c, adept_sim_table which, adept_error *err)
+{
+    adept_status status = ADEPT_OK;
+    bool pairs = which == ADEPT_SIM_TABLE_PAIRS;
+
+    *out = (adept_table){.columns = tables[which].columns};
+    for (size_t p = pairs; status == ADEPT_OK && p < c->n_policies; p++) {
+        adept_text texts[MOST_SHOWN];
+        const char *cells[MOST_SHOWN + 1] = {c->policies[p]};
+        for (size_t i = 0; status == ADEPT_OK && i + 1 < adept_columns_count(out->columns); i++) {
+            status = (pairs ? pair_cell : mean_cell)(&texts[i], c, p, &tables[which].metrics[i], err);
+            cells[i + 1] = texts[i].s;
+        }
+        if (status == ADEPT_OK) adept_table_row(out, cells);
+    }
+    return status;
+}
+
+adept_text adept_sim_table_caption(const adept_comparison *c, adept_sim_table which)
+{
+    const char *plural = c->n_seeds == 1 ? "" : "s";
+
+    if (which == ADEPT_SIM_TABLE_JOBS) return adept_cell("Mean of %zu seed%s, +- one deviation", c->n_seeds, plural);
+    if (which == ADEPT_SIM_TABLE_CLUSTER) return adept_cell("The cluster");
+    return adept_cell("Change from %.24s over %zu seed%s (95 %%)", c->policies[0], c->n_seeds, plural);
+}
+
+/* ---------------------------------------------------------------- the report ------------------------------------- */
+
+static adept_status print_recommendations(adept_cli *cli, FILE *out, const adept_comparison *c)
+{
+    adept_table table = {.columns = "aim|policy|why"};
+    adept_status status = ADEPT_OK;
+
+    for (size_t aim = 0; status == ADEPT_OK && aim < ADEPT_SIM_AIMS; aim++) {
+        adept_recommendation r;
+        status = adept_recommend(&r, c, (adept_sim_aim)aim, &adept_sim_aim_usual, &cli->err);
+        if (status == ADEPT_OK)
+            adept_table_row(&table, ADEPT_CELLS(adept_sim_aim_name(aim), r.policy < c->n_policies ? c->policies[r.policy] : "-", r.why));
+    }
+    if (status == ADEPT_OK) fputs("\nBy what came out\n\n", out);
+    adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK ? out : NULL);
+    return status == ADEPT_OK ? printed : status;
+}
+
+adept_status adept_report_simulation(adept_cli *cli, FILE *out, const adept_comparison *c, bool recommends)
+{
+    adept_status status = ADEPT_OK;
+    bool headed = false;
+
+    for (int which = ADEPT_SIM_TABLE_JOBS; status == ADEPT_OK && which <= ADEPT_SIM_TABLE_PAIRS; which++) {
+        adept_table table;
+        if (which == ADEPT_SIM_TABLE_PAIRS && c->n_policies < 2) break;
+        status = adept_sim_table_of(&table, c, (adept_sim_table)which, &cli->err);
+        if (status == ADEPT_OK)
+            adept_print_format(out, "%s%s\n", which == ADEPT_SIM_TABLE_JOBS ? "" : "\n", adept_sim_table_caption(c, (adept_sim_table)which).s);
+        adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK ? out : NULL);
+        if (status == ADEPT_OK) status = printed;
+    }
+    if (status == ADEPT_OK) fputs("\nCompletion is of finished jobs; censored counts the others until the end.\n", out);
+    if (status == ADEPT_OK && recommends) status = print_recommendations(cli, out, c);
+    adept_report_warnings(out, &headed, (const char *const *)c->warnings, c->n_warnings);
+    return status;
+}
