@@ -9,7 +9,7 @@ static bool decide(adept_view *view, const adept_policy_options *options)
 }
 
 const adept_policy adept_policy_min_energy = {
-    .name = "min_energy",
+    .name = "min-energy",
     .alias = "energy",
     .what = "placement and order by least energy of the job's GPUs, divided by 1 + 0.001 a second of age",
     .is_packer = true,

@@ -11,7 +11,7 @@ packages_of() {
     serve) echo libmicrohttpd-dev ;;                    # adept serve
     meters) echo libcurl4-openssl-dev ;;                # adept measure --meter
     plots) echo gnuplot-nox ;;                          # --plot, adept report
-    tests) echo libcmocka-dev python3 help2man ;;       # python3: for the Python binding and adept serve; help2man: for the manual
+    tests) echo libcmocka-dev python3 python3-simpy3 help2man ;; # python3: for the Python binding and adept serve; help2man: for the manual
     slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
     packages) echo dpkg-dev file help2man lintian debootstrap git python3 ;; # cpack, tests/consumer/check_all.sh
     ci) echo clang libclang-rt-dev chromium ;;           # chromium: the reports as a browser shows them

@@ -24,7 +24,7 @@ GPUS, STEP_S = 8, {"small": 0.125, "large": 0.75}
 def make_jobs(seed):
     rng = random.Random(seed)
     time_s, jobs = 0.0, []
-    for number in range(300):
+    for number in range(1, 301):
         time_s += rng.expovariate(1 / 40)
         jobs.append({"job_id": number, "submit_s": time_s, "template": rng.choice(sorted(STEP_S)), "gpus": rng.choice([1, 1, 2, 4, 8]),
                      "steps": rng.randrange(20, 900)})
@@ -68,9 +68,11 @@ def independent(jobs, shortest_first):
 
 
 def ours(adept, jobs, policy, folder):
-    cluster, table, stream, out = (os.path.join(folder, name) for name in ("cluster.json", "steps.csv", "jobs.csv", "out.csv"))
+    cluster, table, kinds, stream, out = (os.path.join(folder, name) for name in ("cluster.json", "steps.csv", "kinds.json", "jobs.csv", "out.csv"))
     with open(cluster, "w", encoding="utf-8") as file:
-        json.dump({"schema_version": 1, "nodes": [{"name": "n", "gpu": "x", "gpus": GPUS}], "gpus": {"x": {"idle_w": 50, "tdp_w": 300}}}, file)
+        json.dump({"schema_version": 1, "name": "c", "nodes": [{"name": "n", "gpu": "x", "gpus": GPUS}], "gpus": {"x": {"idle_w": 50, "tdp_w": 300}}}, file)
+    with open(kinds, "w", encoding="utf-8") as file:
+        json.dump({"schema_version": 1, "name": "k", "step_times": {"file": "steps.csv", "power_share": 0.8}}, file)
     with open(table, "w", encoding="utf-8") as file:
         file.write("job_type,gpus,gpu,step_time_s\n")
         for name, step_s in STEP_S.items():
@@ -80,7 +82,7 @@ def ours(adept, jobs, policy, folder):
         file.write("job_id,submit_s,user,template,samples,gpus\n")
         for job in jobs:  # a table counts steps of all its GPUs together
             file.write("%d,%r,u,%s,%d,%d\n" % (job["job_id"], job["submit_s"], job["template"], job["steps"] * job["gpus"], job["gpus"]))
-    subprocess.run([adept, "simulate", cluster, stream, "--table", table, "--policy", policy, "--age-weight", "0", "--tick", "0s", "--jobs-csv", out],
+    subprocess.run([adept, "simulate", cluster, stream, "--templates", kinds, "--policy", policy, "--age-weight", "0", "--tick", "0", "--jobs-csv", out],
                    check=True, stdout=subprocess.DEVNULL)
     with open(out, encoding="utf-8", newline="") as file:
         return {int(row["job"]): (float(row["start_s"]), float(row["finish_s"])) for row in csv.DictReader(file)}

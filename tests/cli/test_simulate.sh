@@ -1,0 +1,104 @@
+# adept simulate: the program from files to reports; threads and shards change nothing; SimPy agrees; bad files are named.
+# Engine, policies, inputs and statistics have unit tests of their own.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+need_python json
+
+cat >"$work/cluster.json" <<'JSON'
+{"schema_version": 1, "name": "small", "nodes": [
+  {"name": "a", "gpu": "a100-sxm-40gb", "gpus": 4, "host_idle_w": 150, "host_busy_w": 100},
+  {"name": "v", "gpu": "v100-sxm2-32gb", "gpus": 4, "count": 2, "host_idle_w": 150, "host_busy_w": 100}],
+ "gpus": {"v100-sxm2-32gb": {"idle_w": 43}}}
+JSON
+sed "s|MODEL|$data/mlp.profile.json|" >"$work/jobs.json" <<'JSON'
+{"schema_version": 1, "name": "small", "templates": [
+  {"name": "short", "model": "MODEL", "gpus": [1, 2, 4], "batches": [64, 256], "limits": "auto",
+   "samples_for_s": {"seconds": 120, "gpu": "a100-sxm-40gb"}},
+  {"name": "long", "model": "MODEL", "gpus": [1, 2, 4], "batches": [64, 256], "limits": "auto", "weight": 0.5,
+   "samples_for_s": {"seconds": 900, "gpu": "a100-sxm-40gb"}}],
+ "arrivals": {"rate_per_s": 0.02, "horizon_s": 7200}, "users": 3, "urgent": {"share": 0.2, "deadline_factor": 3}, "rigid": {"gpus": 2, "batch": 64}}
+JSON
+all=fcfs,easy,pollux,themis,chronos,zeus,hades,charon,aurachronos,min-energy,thrift
+simulate() { run simulate "$work/cluster.json" "$work/jobs.json" "$@"; }
+
+# ---- every policy, as text and as JSON, whose numbers hold together
+expect_ok simulate "$work/cluster.json" "$work/jobs.json" --policy $all --seeds 3
+shows '^thrift +[0-9.]+ '
+simulate --policy $all --seeds 3 --cap 2kW --json --jobs-csv "$work/jobs.csv" --power-csv "$work/power.csv" --threads 1
+cp "$work/out" "$work/one.json"
+checks=$((checks + 1))
+[ "$rc" -eq 0 ] || fail "exit code $rc"
+"$python" - "$work/one.json" "$work/jobs.csv" "$work/power.csv" <<'CHECK' || fail "the numbers do not hold together"
+import csv, json, sys
+result = json.load(open(sys.argv[1]))
+assert result["kind"] == "simulated" and len(result["policies"]) == 11, result["policies"]
+rows, curve = list(csv.DictReader(open(sys.argv[2]))), list(csv.DictReader(open(sys.argv[3])))
+for policy in result["policies"]:
+    o = {name: metric["per_seed"] for name, metric in policy["outcome"].items()}
+    for i, seed in enumerate(result["seeds"]):
+        mine = [row for row in rows if row["policy"] == policy["name"] and int(row["seed"]) == seed]
+        assert abs(o["energy_j"][i] - o["jobs_energy_j"][i] - o["idle_energy_j"][i]) < 1e-9 * o["energy_j"][i]
+        assert abs(sum(float(row["energy_j"]) for row in mine) - o["jobs_energy_j"][i]) < 1e-9 * o["energy_j"][i]
+        assert sum(row["finish_s"] != "" for row in mine) == o["n_finished"][i] and len(mine) == o["n_jobs"][i]
+        points = [(float(p["time_s"]), float(p["power_w"])) for p in curve if p["policy"] == policy["name"] and int(p["seed"]) == seed]
+        area = sum(w * (t1 - t0) for (t0, w), (t1, _) in zip(points, points[1:] + [(o["end_s"][i], 0)]))
+        assert abs(area - o["energy_j"][i]) < 1e-9 * area, (area, o["energy_j"][i])
+        if policy["name"] in ("charon", "thrift"):
+            assert o["over_cap_s"][i] == 0, policy["name"]
+# common random numbers: all policies meet the same jobs
+for seed in result["seeds"]:
+    streams = {tuple((r["job"], r["submit_s"], r["template"], r["user"]) for r in rows if r["policy"] == p["name"] and int(r["seed"]) == seed)
+               for p in result["policies"]}
+    assert len(streams) == 1
+CHECK
+
+# ---- threads and shards change no byte; asking at every tick changes no outcome
+simulate --policy $all --seeds 3 --cap 2kW --json --threads 4
+cmp -s "$work/out" "$work/one.json" || fail "threads change the result"
+for k in 1 2 3; do
+    simulate --policy $all --seeds 3 --cap 2kW --json --shard $k/3
+    cp "$work/out" "$work/part$k.json"
+done
+run simulate --merge --json "$work/part1.json" "$work/part3.json" "$work/part2.json"
+cmp -s "$work/out" "$work/one.json" || fail "the sum of shards is not one run"
+expect_error 3 'part3' simulate --merge --json "$work/part3.json" "$work/part3.json" "$work/part2.json"
+simulate --policy pollux,zeus,aurachronos,easy,thrift --seeds 2 --json --jobs-csv "$work/a.csv"
+simulate --policy pollux,zeus,aurachronos,easy,thrift --seeds 2 --json --jobs-csv "$work/b.csv" --never-skip
+cmp -s "$work/a.csv" "$work/b.csv" || fail "a skipped tick mattered"
+
+# ---- an independent simulator
+rc=0
+simpy=$python
+/usr/bin/python3 -c 'import simpy' 2>/dev/null && simpy=/usr/bin/python3
+"$simpy" -B "$ADEPT_SOURCE_DIR/tests/simulate/check_simpy.py" "$ADEPT" >"$work/out" 2>"$work/err" || rc=$?
+checks=$((checks + 1))
+[ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || fail "SimPy has other times"
+
+# ---- options of the world and of policies
+for options in "--rigid" "--noise 10%" "--reality-noise 5%" "--interference 10%" "--no-idle" "--tick 0" "--horizon 30min" "--preempt-loss checkpoint:60" \
+    "--age-weight 0" "--fairness printed"; do
+    expect_ok simulate "$work/cluster.json" "$work/jobs.json" --policy zeus,themis $options
+done
+expect_ok simulate "$work/cluster.json" "$work/jobs.json" --policy pollux --placement edp --ordering sjf --limits yes
+
+# ---- wrong usage and bad files
+expect_error 2 "'sfj' is not one of" simulate "$work/cluster.json" "$work/jobs.json" --policy sfj
+expect_error 2 "'zeus' twice" simulate "$work/cluster.json" "$work/jobs.json" --policy zeus,edp
+expect_error 2 'needs --policy' simulate "$work/cluster.json" "$work/jobs.json"
+expect_error 2 'not one of all, iteration' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --preempt-loss some
+expect_error 2 'is not K/N' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --json --shard 4/3
+expect_error 3 'nodes' simulate "$work/jobs.json" "$work/jobs.json" --policy zeus
+echo '{"schema_version": 1, "name": "none", "nodes": []}' >"$work/empty.json"
+expect_error 3 'empty.json' simulate "$work/empty.json" "$work/jobs.json" --policy zeus
+printf 'job_id,submit_s,user,template,samples,gpus\n1,0,u,short,1e6,64\n' >"$work/trace.csv"
+expect_error 3 'trace.csv:2' simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy zeus
+
+# ---- a goal, and the page
+cat >"$work/goal.json" <<'JSON'
+{"schema_version": 1, "goals": [{"metric": "energy_j", "reference": "pollux", "direction": "lower", "threshold_percent": 1000}]}
+JSON
+if command -v gnuplot >/dev/null && "$ADEPT" report --help >/dev/null 2>&1; then
+    run simulate "$work/cluster.json" "$work/jobs.json" --policy pollux,thrift --seeds 2 --html "$work/page.html"
+    checks=$((checks + 1))
+    [ "$rc" -eq 0 ] && grep -q '<svg' "$work/page.html" || fail "no page"
+fi
+finish

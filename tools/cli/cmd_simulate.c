@@ -1,0 +1,264 @@
+/** @file cmd_simulate.c  `adept simulate`: schedulers compared on time and energy, on a cluster and jobs that a file describes. */
+#include "adept_file.h"
+#include "adept_result.h"
+#include "report_simulate.h"
+#include "simulate_job.h"
+#include "table.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(member) offsetof(adept_simulate_options, member)
+
+static const adept_suffix times[] = {{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
+
+static const char *policy_name(size_t index)
+{
+    return adept_policies()[index] ? adept_policies()[index]->name : NULL;
+}
+
+static void init(void *record)
+{
+    adept_simulate_options *o = record;
+
+    o->seeds = 1;
+    o->tick_s = 1;
+    o->policy = adept_policy_options_default();
+}
+
+static adept_status check(adept_cli *cli, void *record)
+{
+    adept_simulate_options *o = record;
+
+    if (o->merge) return o->words.n > 0 ? ADEPT_OK : adept_cli_usage(cli, "--merge needs FILES");
+    if (o->words.n != 2) return adept_cli_usage(cli, "simulate needs CLUSTER.json and JOBS; see adept simulate --help");
+    if (o->policies.n == 0) return adept_cli_usage(cli, "simulate needs --policy NAME[,NAME...]");
+    for (size_t i = 0; i < o->policies.n; i++) {
+        const adept_policy *policy = adept_policy_by_name(o->policies.words[i]);
+        if (!policy) return adept_option_unknown(cli, "--policy", o->policies.words[i], policy_name);
+        o->policies.words[i] = policy->name;
+        adept_error why = {0};
+        if (adept_policy_options_check(policy, &o->policy, &why) != ADEPT_OK) return adept_cli_usage(cli, "%s", why.message);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(o->policies.words[k], policy->name) == 0) return adept_cli_usage(cli, "--policy: '%s' twice", policy->name);
+    }
+    if (!o->templates && (o->trace_format || o->is_malleable || o->drops_impossible))
+        return adept_cli_usage(cli, "--trace-format, --malleable and --drop-impossible are for traces, which need --templates");
+    if (o->noise >= 1 || o->reality_noise >= 1) return adept_cli_usage(cli, "noise must be below 100 %%");
+    if (o->shard.of > 1 && !o->json) return adept_cli_usage(cli, "--shard writes its part as --json, which --merge puts together");
+    return ADEPT_OK;
+}
+
+/* "5%" or "0.05" */
+static adept_status parse_share(adept_cli *cli, const char *option, char *text, void *field)
+{
+    double *share = field;
+    size_t length = strlen(text);
+    bool percent = length > 0 && text[length - 1] == '%';
+
+    if (percent) text[length - 1] = '\0';
+    adept_status status = adept_option_number(cli, option, text, 0, share);
+    if (percent) *share /= 100;
+    return status;
+}
+
+/* "all", "iteration", "checkpoint:600" */
+static adept_status parse_loss(adept_cli *cli, const char *option, char *text, void *record)
+{
+    adept_simulate_options *o = record;
+    const char *seconds = strncmp(text, "checkpoint:", 11) == 0 ? text + 11 : NULL;
+
+    o->loss = seconds ? ADEPT_LOSS_CHECKPOINT : strcmp(text, "iteration") == 0 ? ADEPT_LOSS_ITERATION : ADEPT_LOSS_ALL;
+    if (!seconds && o->loss == ADEPT_LOSS_ALL && strcmp(text, "all") != 0)
+        return adept_cli_usage(cli, "%s: '%s' is not one of all, iteration, checkpoint:SECONDS", option, text);
+    adept_status status = seconds ? adept_option_number(cli, option, seconds, 0, &o->checkpoint_s) : ADEPT_OK;
+    if (status == ADEPT_OK && seconds && !(o->checkpoint_s > 0)) return adept_cli_usage(cli, "%s: SECONDS must be above 0", option);
+    return status;
+}
+
+static adept_status parse_shard(adept_cli *cli, const char *option, char *text, void *field)
+{
+    adept_shard *shard = field;
+    char *end;
+    unsigned long index = strtoul(text, &end, 10), of = *end == '/' ? strtoul(end + 1, &end, 10) : 0;
+
+    if (*end || strchr(text, '-') || index < 1 || of < index || of > 100000)
+        return adept_cli_usage(cli, "%s: '%s' is not K/N, as in 1/8", option, text);
+    *shard = (adept_shard){index, of};
+    return ADEPT_OK;
+}
+
+static const char *part_name(size_t index)
+{
+    static const char *const names[] = {"time", "edp", "energy", "own"};
+    return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
+static const char *order_name(size_t index)
+{
+    static const char *const names[] = {"fcfs", "sjf", "edp", "energy", "own"};
+    return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
+static const char *limits_name(size_t index)
+{
+    static const char *const names[] = {"yes", "no", "own"};
+    return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
+static const char *fairness_name(size_t index)
+{
+    static const char *const names[] = {"fair", "printed"};
+    return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
+static const adept_option_row rows[] = {
+    {.group = 1, .help = "What is simulated:"},
+    {"policy", "NAME,...", 1, "Which policies: `adept simulate --help` lists them below", ADEPT_OPT_LIST, .at = AT(policies)},
+    {"templates", "JOBS.json", 1, "JOBS is a trace, and this file says what its jobs are", ADEPT_OPT_FILE, .at = AT(templates)},
+    {"trace-format", "NAME", 1, "Of a trace whose header does not tell: native, adaptdl, philly, gavel, openb, sacct", ADEPT_OPT_TEXT,
+     .at = AT(trace_format)},
+    {"malleable", NULL, 1, "Jobs of a trace may run on any number of GPUs", ADEPT_OPT_FLAG, .at = AT(is_malleable)},
+    {"drop-impossible", NULL, 1, "Leave out jobs of a trace that no placement can run", ADEPT_OPT_FLAG, .at = AT(drops_impossible)},
+    {"rigid", NULL, 1, "Jobs run on the jobs file's \"rigid\" number of GPUs and batch only", ADEPT_OPT_FLAG, .at = AT(policy.is_rigid)},
+    {"horizon", "TIME", 1, "End after so long, \"10h\" (default: the jobs file's; of a trace when all have ended)", ADEPT_OPT_AMOUNT,
+     .at = AT(horizon_s), .units = times},
+    {"seeds", "N", 1, "Repeat with N seeds: mean, deviation, paired differences (default 1)", ADEPT_OPT_COUNT, .at = AT(seeds), .low = 1, .high = 100000},
+    {"seed", "N", 1, "The first seed (default 0)", ADEPT_OPT_COUNT, .at = AT(seed)},
+    {.group = 2, .help = "How the world is:"},
+    {"tick", "S", 2, "The scheduler wakes every S seconds (default 1; 0: at every event)", ADEPT_OPT_NUMBER, .at = AT(tick_s)},
+    {"noise", "SHARE", 2, "The oracle is wrong by up to this, 10%", ADEPT_OPT_PARSED, .at = AT(noise), .parse = parse_share},
+    {"reality-noise", "SHARE", 2, "So is what happens, independently", ADEPT_OPT_PARSED, .at = AT(reality_noise), .parse = parse_share},
+    {"interference", "SHARE", 2, "Jobs on one node slow each other down by this", ADEPT_OPT_PARSED, .at = AT(interference), .parse = parse_share},
+    {"preempt-loss", "WHAT", 2, "What a preempted job does again: all (default), iteration, checkpoint:SECONDS", ADEPT_OPT_PARSED,
+     .parse = parse_loss},
+    {"no-idle", NULL, 2, "What does nothing draws nothing", ADEPT_OPT_FLAG, .at = AT(no_idle)},
+    {.group = 3, .help = "Parameters of policies:"},
+    {"cap", "W", 3, "Power that the cluster may draw, \"4.5kW\" (default: the cluster file's)", ADEPT_OPT_AMOUNT, .at = AT(policy.cap_w), .units = adept_suffix_watts},
+    {"cap-margin", "SHARE", 3, "Keep this share of the cap free", ADEPT_OPT_PARSED, .at = AT(policy.cap_margin), .parse = parse_share},
+    {"age-weight", "W", 3, "How much waiting counts (W_age; 0: nothing)", ADEPT_OPT_NUMBER, .at = AT(policy.age_weight)},
+    {"fairness", "NAME", 3, "fair (default), or as the thesis prints it, by which heavy users go first", ADEPT_OPT_CHOICE, .at = AT(fairness),
+     .names = fairness_name},
+    {"risk", "RHO", 3, "When AuraChronos takes an urgent job for endangered (default 0.5)", ADEPT_OPT_NUMBER, .at = AT(policy.risk)},
+    {"most-preemptions", "N", 3, "Of one job (default 3)", ADEPT_OPT_INT, .at = AT(policy.most_preemptions), .low = 1, .high = 1e6},
+    {"slowdown", "SHARE", 3, "How much longer thrift lets a job take for the sake of energy", ADEPT_OPT_PARSED, .at = AT(policy.slowdown), .parse = parse_share},
+    {"placement", "RULE", 3, "Ablation: policies place by time, edp, energy, or their own rule", ADEPT_OPT_NAME, .at = AT(policy.placement), .names = part_name},
+    {"ordering", "RULE", 3, "Ablation: policies order by fcfs, sjf, edp, energy, or their own rule", ADEPT_OPT_NAME, .at = AT(policy.ordering), .names = order_name},
+    {"limits", "yes|no|own", 3, "Ablation: policies see placements with power limits, or do not", ADEPT_OPT_NAME, .at = AT(policy.limits), .names = limits_name},
+    {.group = 4, .help = "Output:"},
+    {"output", "FILE", 4, "Write the report to FILE instead of standard output", ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+    {"json", NULL, 4, "Print JSON, which `adept compare` and --merge read", ADEPT_OPT_FLAG, .at = AT(json)},
+    {"recommend", NULL, 4, "Also say which policy suits which goal, by these results", ADEPT_OPT_FLAG, .at = AT(recommend)},
+    {"jobs-csv", "FILE", 4, "Write a row for each job, policy and seed", ADEPT_OPT_FILE, .at = AT(jobs_csv)},
+    {"power-csv", "FILE", 4, "Write the power curve of each policy and seed", ADEPT_OPT_FILE, .at = AT(power_csv)},
+    {"html", "FILE", 4, "Write a page: Gantt chart, power against the cap, trade-offs, tables", ADEPT_OPT_FILE, .at = AT(html)},
+    {"shard", "K/N", 4, "Run only the K-th of N parts of all seeds and policies", ADEPT_OPT_PARSED, .at = AT(shard), .parse = parse_shard},
+    {"merge", NULL, 4, "The arguments are FILES of shards: put them together", ADEPT_OPT_FLAG, .at = AT(merge)},
+    {"threads", "N", 4, "Default: as many as there are cores. They change no result", ADEPT_OPT_COUNT, .at = AT(threads), .low = 1, .high = 256},
+    {"never-skip", NULL, 4, NULL, ADEPT_OPT_FLAG, .at = AT(never_skips)},
+    {0},
+};
+
+/* ---------------------------------------------------------------- output ------------------------------------------ */
+
+static adept_status write_csv(adept_cli *cli, const adept_simulate_job *job, const char *path, bool is_power)
+{
+    const adept_comparison *c = &job->comparison;
+    adept_buffer csv = {0};
+    adept_file_out file = {.stream = NULL};
+    adept_status status = adept_file_begin(&file, path, &cli->err);
+
+    if (status != ADEPT_OK) return status;
+    fputs(is_power ? adept_sim_power_title : adept_sim_jobs_title, file.stream);
+    for (size_t p = 0; status == ADEPT_OK && p < c->n_policies; p++)
+        for (size_t s = 0; status == ADEPT_OK && s < c->n_seeds; s++) {
+            if (!adept_comparison_has(c, p, s)) continue;
+            const adept_run_result *result = &job->results[p * c->n_seeds + s];
+            const adept_job_stream *stream = &job->streams[job->n_streams > 1 ? s : 0];
+            csv.size = 0;
+            if (is_power)
+                adept_sim_put_power(&csv, c->seeds[s], c->policies[p], result);
+            else
+                adept_sim_put_jobs(&csv, c->seeds[s], c->policies[p], &job->scenario.cluster, stream, result);
+            if (csv.failed) status = adept_cli_no_memory(cli);
+            if (status == ADEPT_OK && csv.size > 0) fwrite(csv.data, 1, csv.size, file.stream);
+        }
+    adept_buffer_free(&csv);
+    adept_status ended = adept_file_end(&file, status == ADEPT_OK, &cli->err);
+    return status == ADEPT_OK ? ended : status;
+}
+
+static adept_status print(adept_cli *cli, FILE *out, const adept_comparison *c, const adept_simulate_options *o)
+{
+    if (!o->json) return adept_report_simulation(cli, out, c, o->recommend);
+    adept_json_writer w = {.pretty = true};
+    adept_status status = adept_comparison_write(&w, c, &cli->err);
+    char *text = adept_json_finish(&w);
+    if (status == ADEPT_OK && !text) status = adept_cli_no_memory(cli);
+    if (status == ADEPT_OK) fprintf(out, "%s\n", text);
+    free(text);
+    return status;
+}
+
+static adept_status write_report(adept_cli *cli, const adept_comparison *c, const adept_simulate_options *o)
+{
+    adept_file_out file;
+
+    if (!o->output || adept_cli_prints(o->output)) return print(cli, stdout, c, o);
+    adept_status status = adept_file_begin(&file, o->output, &cli->err);
+    if (status != ADEPT_OK) return status;
+    status = print(cli, file.stream, c, o);
+    adept_status ended = adept_file_end(&file, status == ADEPT_OK, &cli->err);
+    return status == ADEPT_OK ? ended : status;
+}
+
+static adept_status merge(adept_cli *cli, const adept_simulate_options *o)
+{
+    cJSON **trees = calloc(o->words.n, sizeof *trees);
+    adept_comparison c = {.n_policies = 0};
+    adept_status status = trees ? ADEPT_OK : adept_cli_no_memory(cli);
+
+    for (size_t i = 0; status == ADEPT_OK && i < o->words.n; i++)
+        status = adept_result_read(&trees[i], o->words.words[i], &cli->err);
+    if (status == ADEPT_OK)
+        status = adept_comparison_merge(&c, (const cJSON *const *)trees, o->words.words, o->words.n, &cli->err);
+    if (status == ADEPT_OK) status = write_report(cli, &c, o);
+    for (size_t i = 0; trees && i < o->words.n; i++)
+        cJSON_Delete(trees[i]);
+    free(trees);
+    adept_comparison_free(&c);
+    return status;
+}
+
+static adept_status simulate(adept_cli *cli, void *options)
+{
+    const adept_simulate_options *o = options;
+    adept_simulate_job job = {.options = o};
+
+    if (o->merge) return merge(cli, o);
+    adept_status status = adept_simulate_make(cli, &job);
+    if (status == ADEPT_OK && o->jobs_csv) status = write_csv(cli, &job, o->jobs_csv, false);
+    if (status == ADEPT_OK && o->power_csv) status = write_csv(cli, &job, o->power_csv, true);
+    if (status == ADEPT_OK && o->html) status = adept_simulation_write_page(cli, o->html, "Simulated policies", &job.comparison);
+    if (status == ADEPT_OK) status = write_report(cli, &job.comparison, o);
+    adept_simulate_job_free(&job);
+    return status;
+}
+
+const adept_command adept_command_simulate = {
+    .name = "simulate",
+    .summary = "schedulers compared on time and energy",
+    .usage = "CLUSTER.json JOBS --policy NAME[,NAME...]",
+    .doc = "Simulate a cluster under scheduling policies: throughput, energy, completion times, missed deadlines, fairness, power. "
+           "JOBS is a jobs file with arrivals, or a trace with --templates."
+           "\vExamples:\n"
+           "  adept simulate cluster.json jobs.json --policy pollux,zeus --seeds 10\n"
+           "  adept simulate --merge part1.json part2.json --json -o all.json\n"
+           "\n"
+           "Policies: fcfs, easy (backfill), pollux (sjf), themis (fairshare), chronos (slack), zeus (edp), hades, charon, aurachronos, "
+           "min-energy, and thrift, which chooses power limits. docs/SIMULATE.md describes files, policies and numbers.",
+    .size = sizeof(adept_simulate_options),
+    .options = {.rows = rows, .init = init, .check = check},
+    .arguments = {.takes = "CLUSTER.json and JOBS", .most = ADEPT_ANY_NUMBER, .at = AT(words)},
+    .run = simulate,
+};

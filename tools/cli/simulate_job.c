@@ -1,0 +1,255 @@
+/** @file simulate_job.c  Policies on seeds, on threads: each run is its own, so that threads change nothing. */
+#include "simulate_job.h"
+#include "progress.h"
+#include "simulate_models.h"
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- inputs ------------------------------------------ */
+
+static adept_status make_streams(adept_cli *cli, adept_simulate_job *job)
+{
+    const adept_simulate_options *o = job->options;
+    const char *jobs = o->words.words[1];
+    const adept_trace_options trace = {.format = o->trace_format, .seed = (uint64_t)o->seed, .is_malleable = o->is_malleable,
+                                       .drops_impossible = o->drops_impossible};
+    bool is_trace = o->templates != NULL;
+
+    job->streams = calloc((size_t)o->seeds, sizeof *job->streams);
+    if (!job->streams) return adept_cli_no_memory(cli);
+    for (int64_t s = 0; s < (is_trace ? 1 : o->seeds); s++) {
+        adept_job_stream *stream = &job->streams[s];
+        adept_status status = is_trace ? adept_jobs_trace(stream, job->jobs, jobs, &trace, &job->notes, &cli->err)
+                                       : adept_jobs_arrivals(stream, job->jobs, (uint64_t)(o->seed + s), &cli->err);
+        if (status != ADEPT_OK) return status;
+        job->n_streams++;
+    }
+    return ADEPT_OK;
+}
+
+static void take_idle_power(adept_cluster *c)
+{
+    for (size_t i = 0; i < c->n_types; i++)
+        c->types[i].idle_w = 0;
+    for (size_t i = 0; i < c->n_nodes; i++)
+        c->nodes[i].host_idle_w = c->nodes[i].host_busy_w = 0;
+    c->sleep_w = 0;
+}
+
+static adept_status read_inputs(adept_cli *cli, adept_simulate_job *job)
+{
+    const adept_simulate_options *o = job->options;
+    adept_cli loading = {.details = NULL};
+    const adept_model_loader loader = {adept_simulate_load_model, &loading};
+    adept_status status = adept_cluster_read(&job->scenario, o->words.words[0], &job->notes, &cli->err);
+
+    if (status == ADEPT_OK)
+        status = adept_jobs_read(&job->jobs, o->templates ? o->templates : o->words.words[1], &job->scenario, &loader, &job->notes, &cli->err);
+    free(loading.details);
+    if (status != ADEPT_OK) return status;
+    if (o->no_idle) take_idle_power(&job->scenario.cluster);
+    if (o->policy.is_rigid && job->jobs->rigid_gpus == 0)
+        return adept_cli_usage(cli, "--rigid: the jobs file has no \"rigid\" number of GPUs and batch");
+    status = make_streams(cli, job);
+    if (status == ADEPT_OK && job->notes.failed) status = adept_cli_no_memory(cli);
+    return status;
+}
+
+/* ---------------------------------------------------------------- runs -------------------------------------------- */
+
+typedef struct pool {
+    adept_simulate_job *job;
+    adept_simulation base;
+    const adept_policy **policies;
+    pthread_mutex_t lock; /* of all that follows */
+    size_t next, done;
+    size_t failed; /* the lowest number of a run that failed; SIZE_MAX */
+    adept_error err;
+    adept_progress progress;
+} pool;
+
+static bool keeps_results(const adept_simulate_options *o)
+{
+    return o->jobs_csv || o->power_csv || o->html;
+}
+
+static adept_status run_one(pool *p, size_t number, adept_error *err)
+{
+    const adept_comparison *c = &p->job->comparison;
+    size_t policy = number / c->n_seeds, seed = number % c->n_seeds;
+    adept_simulation s = p->base;
+    adept_run_result result = {.records = NULL};
+
+    if (!adept_comparison_has(c, policy, seed)) return ADEPT_OK;
+    s.policy = p->policies[policy];
+    s.seed = c->seeds[seed];
+    s.stream = &p->job->streams[p->job->n_streams > 1 ? seed : 0];
+    adept_status status = adept_simulate(&result, &s, err);
+    if (status != ADEPT_OK) return status;
+    p->job->comparison.outcomes[number] = result.outcome;
+    if (p->job->results)
+        p->job->results[number] = result;
+    else
+        adept_run_result_free(&result);
+    return ADEPT_OK;
+}
+
+static void *work(void *record)
+{
+    pool *p = record;
+    size_t n = p->job->comparison.n_policies * p->job->comparison.n_seeds;
+    adept_error err = {0};
+
+    pthread_mutex_lock(&p->lock);
+    while (p->next < n && p->failed == SIZE_MAX && !adept_interrupt_requested) {
+        size_t number = p->next++;
+        pthread_mutex_unlock(&p->lock);
+        adept_status status = run_one(p, number, &err);
+        pthread_mutex_lock(&p->lock);
+        adept_progress_say(&p->progress, "%zu of %zu runs", ++p->done, n);
+        if (status != ADEPT_OK && number < p->failed) {
+            p->failed = number;
+            p->err = err;
+            p->err.status = status;
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static adept_status run_all(adept_cli *cli, pool *p)
+{
+    const adept_simulate_options *o = p->job->options;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t wanted = o->threads > 0 ? (size_t)o->threads : cores > 0 ? (size_t)cores : 1, started = 0;
+    pthread_t threads[256];
+
+    p->failed = SIZE_MAX;
+    if (pthread_mutex_init(&p->lock, NULL)) return adept_cli_no_memory(cli);
+    adept_progress_init(&p->progress);
+    adept_interrupt_catch();
+    while (started + 1 < wanted && started < sizeof threads / sizeof *threads && pthread_create(&threads[started], NULL, work, p) == 0)
+        started++;
+    work(p); /* this thread works as well: with none besides it takes longer, that is all */
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    adept_progress_end(&p->progress);
+    pthread_mutex_destroy(&p->lock);
+    if (p->failed != SIZE_MAX) return adept_error_set(&cli->err, p->err.status, "%s", p->err.message);
+    if (adept_interrupt_requested) return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "interrupted; nothing was written");
+    return ADEPT_OK;
+}
+
+/* What was simulated, so that shards of different things are never put together. */
+static cJSON *setup_of(const adept_simulate_options *o)
+{
+    const adept_policy_options *q = &o->policy;
+    cJSON *setup = cJSON_CreateObject(), *options = setup ? cJSON_AddObjectToObject(setup, "options") : NULL;
+
+    if (!options) {
+        cJSON_Delete(setup);
+        return NULL;
+    }
+    cJSON_AddStringToObject(setup, "cluster", o->words.words[0]);
+    cJSON_AddStringToObject(setup, "jobs", o->words.words[1]);
+    if (o->templates) cJSON_AddStringToObject(options, "templates", o->templates);
+    const struct {
+        const char *name;
+        double value;
+        bool is_set;
+    } numbers[] = {{"horizon_s", o->horizon_s, o->horizon_s > 0}, {"tick_s", o->tick_s, true}, {"noise", o->noise, true},
+                   {"reality_noise", o->reality_noise, true}, {"interference", o->interference, true}, {"loss", o->loss, true},
+                   {"checkpoint_s", o->checkpoint_s, o->loss == ADEPT_LOSS_CHECKPOINT}, {"age_weight", q->age_weight, !isnan(q->age_weight)},
+                   {"risk", q->risk, !isnan(q->risk)}, {"slowdown", q->slowdown, !isnan(q->slowdown)},
+                   {"cap_margin", q->cap_margin, q->cap_margin > 0}, {"most_preemptions", q->most_preemptions, q->most_preemptions > 0}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].is_set) cJSON_AddNumberToObject(options, numbers[i].name, numbers[i].value);
+    const struct {
+        const char *name;
+        bool value;
+    } flags[] = {{"rigid", q->is_rigid}, {"malleable", o->is_malleable}, {"no_idle", o->no_idle}, {"printed_fairness", o->fairness == ADEPT_FAIRNESS_PRINTED}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (flags[i].value) cJSON_AddTrueToObject(options, flags[i].name);
+    if (q->placement) cJSON_AddStringToObject(options, "placement", q->placement);
+    if (q->ordering) cJSON_AddStringToObject(options, "ordering", q->ordering);
+    if (q->limits) cJSON_AddStringToObject(options, "limits", q->limits);
+    return setup;
+}
+
+static adept_status begin_comparison(adept_cli *cli, adept_simulate_job *job)
+{
+    const adept_simulate_options *o = job->options;
+    uint64_t *seeds = calloc((size_t)o->seeds, sizeof *seeds);
+
+    if (!seeds) return adept_cli_no_memory(cli);
+    for (int64_t s = 0; s < o->seeds; s++)
+        seeds[s] = (uint64_t)(o->seed + s);
+    adept_status status = adept_comparison_begin(&job->comparison, setup_of(o), o->policies.words, o->policies.n, seeds, (size_t)o->seeds, &cli->err);
+    free(seeds);
+    job->comparison.shard = o->shard;
+    job->comparison.cap_w = fmin(o->policy.cap_w, job->scenario.power_cap_w);
+    for (size_t i = 0; status == ADEPT_OK && i < job->notes.n; i++)
+        status = adept_comparison_warn(&job->comparison, job->notes.texts[i], &cli->err);
+    return status;
+}
+
+static void show_first_seed(adept_simulate_job *job)
+{
+    adept_comparison *c = &job->comparison;
+
+    for (size_t p = 0; job->results && job->drawn && p < c->n_policies; p++)
+        job->drawn[p] = (adept_drawn_run){&job->streams[0], adept_comparison_has(c, p, 0) ? &job->results[p * c->n_seeds] : NULL};
+    c->cluster = &job->scenario.cluster;
+    c->drawn = job->drawn;
+}
+
+adept_status adept_simulate_make(adept_cli *cli, adept_simulate_job *job)
+{
+    const adept_simulate_options *o = job->options;
+    adept_status status = read_inputs(cli, job);
+
+    if (status == ADEPT_OK) status = begin_comparison(cli, job);
+    if (status != ADEPT_OK) return status;
+    size_t n_runs = o->policies.n * (size_t)o->seeds;
+    const adept_policy **policies = calloc(o->policies.n, sizeof *policies);
+    if (keeps_results(o)) {
+        job->results = calloc(n_runs, sizeof *job->results);
+        job->drawn = calloc(o->policies.n, sizeof *job->drawn);
+    }
+    if (!policies || (keeps_results(o) && (!job->results || !job->drawn))) {
+        free(policies);
+        return adept_cli_no_memory(cli);
+    }
+    for (size_t i = 0; i < o->policies.n; i++)
+        policies[i] = adept_policy_by_name(o->policies.words[i]);
+    double horizon_s = o->horizon_s > 0 ? o->horizon_s : !o->templates && job->jobs->horizon_s > 0 ? job->jobs->horizon_s : INFINITY;
+    pool p = {.job = job, .policies = policies,
+              .base = {.cluster = &job->scenario.cluster, .horizon_s = horizon_s, .tick_s = o->tick_s, .noise = o->noise,
+                       .reality_noise = o->reality_noise, .interference = o->interference, .loss = o->loss, .checkpoint_s = o->checkpoint_s,
+                       .never_skips = o->never_skips, .keeps_series = o->power_csv || o->html, .policy_options = o->policy}};
+    p.base.policy_options.cap_w = job->comparison.cap_w;
+    p.base.policy_options.printed_fairness = o->fairness == ADEPT_FAIRNESS_PRINTED;
+    status = run_all(cli, &p);
+    free(policies);
+    if (status == ADEPT_OK) show_first_seed(job);
+    return status;
+}
+
+void adept_simulate_job_free(adept_simulate_job *job)
+{
+    for (size_t i = 0; job->results && i < job->comparison.n_policies * job->comparison.n_seeds; i++)
+        adept_run_result_free(&job->results[i]);
+    free(job->results);
+    free(job->drawn);
+    adept_comparison_free(&job->comparison);
+    for (size_t i = 0; i < job->n_streams; i++)
+        adept_job_stream_free(&job->streams[i]);
+    free(job->streams);
+    adept_jobs_free(job->jobs);
+    adept_notes_free(&job->notes);
+    adept_scenario_free(&job->scenario);
+}
