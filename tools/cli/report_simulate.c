@@ -47,7 +47,7 @@ static const struct {
                                 {"miss_rate", NULL}}},
 };
 
-/* "57.0 kWh +-570 Wh" */
+/* "57.0 kWh +-570 Wh"; what seeds agree on has no deviation */
 static adept_status mean_cell(adept_text *out, const adept_comparison *c, size_t policy, const shown *column, adept_error *err)
 {
     adept_statistics s;
@@ -57,7 +57,7 @@ static adept_status mean_cell(adept_text *out, const adept_comparison *c, size_t
     if (isnan(s.mean))
         *out = adept_cell("-");
     else
-        *out = isnan(s.sd) ? column->print(s.mean) : adept_cell("%s +-%s", column->print(s.mean).s, column->print(s.sd).s);
+        *out = !(s.sd > 0) ? column->print(s.mean) : adept_cell("%s +-%s", column->print(s.mean).s, column->print(s.sd).s);
     return ADEPT_OK;
 }
 
@@ -134,8 +134,8 @@ adept_status adept_report_simulation(adept_cli *cli, FILE *out, const adept_comp
         adept_table table;
         if (which == ADEPT_SIM_TABLE_PAIRS && c->n_policies < 2) break;
         status = adept_sim_table_of(&table, c, (adept_sim_table)which, &cli->err);
-        if (status == ADEPT_OK)
-            adept_print_format(out, "%s%s\n", which == ADEPT_SIM_TABLE_JOBS ? "" : "\n", adept_sim_table_caption(c, (adept_sim_table)which).s);
+        if (which != ADEPT_SIM_TABLE_JOBS) fputc('\n', out);
+        if (status == ADEPT_OK) adept_print_format(out, "%s\n", adept_sim_table_caption(c, (adept_sim_table)which).s);
         adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK ? out : NULL);
         if (status == ADEPT_OK) status = printed;
     }
