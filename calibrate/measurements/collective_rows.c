@@ -1,7 +1,7 @@
 /** @file collective_rows.c  The CSV of measured all-reduces. */
 #include "adept_collective_rows.h"
 #include "adept_grow.h"
-#include "csv.h"
+#include "adept_csv.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

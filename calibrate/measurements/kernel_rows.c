@@ -2,7 +2,7 @@
 #include "adept_grow.h"
 #include "adept_kernel_rows.h"
 #include "adept_operator_model.h"
-#include "csv.h"
+#include "adept_csv.h"
 #include "sha256.h"
 #include <math.h>
 #include <stdio.h>

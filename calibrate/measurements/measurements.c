@@ -3,7 +3,7 @@
 #include "adept_file.h"
 #include "adept_number.h"
 #include "adept_optimizer.h"
-#include "csv.h"
+#include "adept_csv.h"
 #include "dataset_private.h"
 #include "nearest.h"
 #include "sha256.h"

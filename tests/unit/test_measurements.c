@@ -1,7 +1,7 @@
 /* Measurement files: what is read, with which defaults, what is refused and with which words; rows of other GPUs; rows
  * that look wrong. */
 #include "adept_measurements.h"
-#include "csv.h"
+#include "adept_csv.h"
 #include "toy_model.h"
 #include <locale.h>
 #include <math.h>

@@ -1,6 +1,6 @@
-/** @file csv.c  RFC 4180, strictly: what a spreadsheet would guess about is an error with its place. Line ends are LF
+/** @file csv_read.c  RFC 4180, strictly: what a spreadsheet would guess about is an error with its place. Line ends are LF
  * or CRLF; quoted cells may hold commas, doubled quotes and line ends. */
-#include "csv.h"
+#include "adept_csv.h"
 #include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_number.h"
@@ -51,6 +51,7 @@ adept_status adept_csv_open(adept_csv *csv, const char *name, const char *text, 
     csv->err = err;
     csv->max_line_bytes = max_line_bytes;
     csv->line = csv->next_line = 1;
+    csv->separator = ',';
     adept_status status = check_bytes(csv, text, size);
     if (status != ADEPT_OK) return status;
     csv->line = 1;
@@ -74,7 +75,7 @@ static size_t record_bytes(const adept_csv *csv, long *lines)
     const char *p = csv->at;
 
     for (*lines = 0; p < csv->end; p++) {
-        if (*p == '"') quoted = !quoted; /* a doubled quote toggles twice */
+        if (*p == '"' && csv->separator == ',') quoted = !quoted; /* a doubled quote toggles twice */
         if (*p != '\n') continue;
         ++*lines;
         if (!quoted) return (size_t)(p + 1 - csv->at);
@@ -108,8 +109,8 @@ static adept_status take_quoted(const adept_csv *csv, const char **p, const char
 
 static adept_status take_plain(const adept_csv *csv, const char **p, const char *end, char **to)
 {
-    for (; *p < end && **p != ','; ++*p) {
-        if (**p == '"')
+    for (; *p < end && **p != csv->separator; ++*p) {
+        if (**p == '"' && csv->separator == ',')
             return adept_csv_fail(csv, "column %zu: a quote inside a cell; enclose the cell in quotes and double the quote",
                                   csv->n_cells + 1);
         if (**p == '\r')
@@ -124,11 +125,11 @@ static adept_status split(adept_csv *csv, const char *p, const char *end)
 {
     char *to = csv->buffer;
 
-    for (csv->n_cells = 0;; p++) { /* p++: over the comma */
+    for (csv->n_cells = 0;; p++) { /* p++: over the separator */
         if (csv->n_cells == ADEPT_CSV_MAX_CELLS)
             return adept_csv_fail(csv, "more than %d columns", ADEPT_CSV_MAX_CELLS);
         adept_csv_cell *cell = &csv->cells[csv->n_cells];
-        *cell = (adept_csv_cell){.text = to, .quoted = p < end && *p == '"'};
+        *cell = (adept_csv_cell){.text = to, .quoted = p < end && *p == '"' && csv->separator == ','};
         adept_status status = cell->quoted ? take_quoted(csv, &p, end, &to) : take_plain(csv, &p, end, &to);
         if (status != ADEPT_OK) return status;
         *to++ = '\0';
@@ -152,7 +153,7 @@ adept_status adept_csv_next(adept_csv *csv, bool *more)
         if (size > 0 && begin[size - 1] == '\n') size--;
         if (size > 0 && begin[size - 1] == '\r') size--;
         if (size == 0) continue;
-        /* A text is never longer than its bytes in the file; each comma becomes a zero, and the last cell needs one. */
+        /* A text is never longer than its bytes in the file; each separator becomes a zero, and the last cell needs one. */
         if (!reserve(csv, size + 1)) return adept_error_set(csv->err, ADEPT_E_NOMEM, "%s: out of memory", csv->name);
         *more = true;
         return split(csv, begin, begin + size);
@@ -185,14 +186,25 @@ static adept_status read_header(adept_csv_table *t)
     return ADEPT_OK;
 }
 
+adept_status adept_csv_table_take(adept_csv_table *t, const char *name, char *text, size_t size, char separator,
+                                  const char *const *names, int n_names, adept_error *err)
+{
+    *t = (adept_csv_table){.names = names, .n_names = n_names, .text = text, .size = size};
+    t->status = adept_csv_open(&t->csv, name, text, size, MAX_LINE_BYTES, err);
+    t->csv.separator = separator;
+    if (t->status == ADEPT_OK) t->status = read_header(t);
+    return t->status;
+}
+
 adept_status adept_csv_table_open(adept_csv_table *t, const char *path, size_t max_bytes, const char *const *names,
                                   int n_names, adept_error *err)
 {
-    *t = (adept_csv_table){.names = names, .n_names = n_names};
-    t->status = adept_file_read(&t->text, &t->size, path, max_bytes, err);
-    if (t->status == ADEPT_OK) t->status = adept_csv_open(&t->csv, path, t->text, t->size, MAX_LINE_BYTES, err);
-    if (t->status == ADEPT_OK) t->status = read_header(t);
-    return t->status;
+    char *text;
+    size_t size;
+
+    *t = (adept_csv_table){0};
+    t->status = adept_file_read(&text, &size, path, max_bytes, err);
+    return t->status == ADEPT_OK ? adept_csv_table_take(t, path, text, size, ',', names, n_names, err) : t->status;
 }
 
 void adept_csv_table_need(adept_csv_table *t, int column)

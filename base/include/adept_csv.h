@@ -1,5 +1,5 @@
-/** @file csv.h  Records of a CSV text, RFC 4180, and of files with known columns. Private to measurements/. Calls:
- *  adept_error. */
+/** @file adept_csv.h  Records of a CSV text, RFC 4180, and of files with known columns. Thread-safe on different readers.
+ *  Calls: adept_error, adept_file. */
 #ifndef ADEPT_CSV_H
 #define ADEPT_CSV_H
 #include "adept_error.h"
@@ -19,6 +19,7 @@ typedef struct adept_csv {
     adept_error *err; /* where they go */
     const char *at, *end;
     size_t max_line_bytes;
+    char separator; /* of cells: ','. With any other one, quotes are characters like others and cells end with their line */
     long next_line;
     char *buffer; /* texts of the current record, one behind the other; it never outgrows the record's bytes */
     size_t buffer_bytes;
@@ -63,6 +64,9 @@ typedef struct adept_csv_table {
 /** Read a file and its header. @return status; adept_csv_table_close() whatever it is */
 adept_status adept_csv_table_open(adept_csv_table *t, const char *path, size_t max_bytes, const char *const *names,
                                   int n_names, adept_error *err);
+/** The same of a text in memory, malloc'ed, which is the table's from now on. `name` must outlive it. */
+adept_status adept_csv_table_take(adept_csv_table *t, const char *name, char *text, size_t size, char separator,
+                                  const char *const *names, int n_names, adept_error *err);
 /** A column must be there. */
 void adept_csv_table_need(adept_csv_table *t, int column);
 /** The next record. @return false: there is none, or something failed */
