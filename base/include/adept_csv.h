@@ -46,7 +46,7 @@ adept_status adept_csv_fail(const adept_csv *csv, const char *format, ...) ADEPT
 
 /* ---- a file with known columns ---- */
 
-#define ADEPT_CSV_MAX_COLUMNS 32
+#define ADEPT_CSV_MAX_COLUMNS 40
 
 /** The first failure stays in `status`. */
 typedef struct adept_csv_table {
