@@ -231,10 +231,14 @@ double adept_csv_table_number(adept_csv_table *t, int column, double low, double
 {
     double value = 1.0;
     if (t->status != ADEPT_OK) return value;
-    if (adept_number_parse(&value, t->cells[column]) && value >= low && value <= high &&
+    bool is_number = adept_number_parse(&value, t->cells[column]);
+    if (is_number && value >= low && value <= high &&
         (!whole || value == floor(value)))
         return value;
-    t->status = adept_csv_fail(&t->csv, "column %s: \"%.60s\" is not %s of at least %g", t->names[column],
+    if (is_number && value > high)
+        t->status = adept_csv_fail(&t->csv, "column %s: \"%.60s\" is more than %g", t->names[column], t->cells[column], high);
+    else
+        t->status = adept_csv_fail(&t->csv, "column %s: \"%.60s\" is not %s of at least %g", t->names[column],
                                t->cells[column], whole ? "a whole number" : "a number", low);
     return 1.0;
 }

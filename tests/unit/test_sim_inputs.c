@@ -199,7 +199,7 @@ static void several_nodes_and_no_room(void **state)
     assert_true(noted(&notes, "mlp: batch 100000000 does not fit the memory of a100-sxm-40gb"));
     assert_true(noted(&notes, "left out on k80"));
     assert_true(noted(&notes, "placements on a100-sxm-40gb cannot run"));
-    double spread_s = predicted("--gpu a100-sxm-40gb --gpus 12 --nodes 2 --internode-bandwidth 25e9 --batch 64", "step_time_s");
+    double spread_s = predicted("--gpu a100-sxm-40gb --gpus 12 --nodes 2 --internode-bandwidth 25GB/s --batch 64", "step_time_s");
     assert_true(fabs(option_of(t, 0, 12, 64, 0)->step_time_s / spread_s - 1) < 1e-12);
     adept_jobs_free(jobs);
     adept_scenario_free(&s);
