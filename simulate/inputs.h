@@ -66,6 +66,8 @@ size_t adept_scenario_type(const adept_scenario *scenario, const char *gpu);
 
 /** Read a table of measured step times into `jobs`. @param power_share  of a board's TDP, which each GPU draws */
 adept_status adept_step_times_read(adept_jobs *jobs, const char *path, double power_share, adept_notes *notes, adept_error *err);
+/** Add the placements of so many GPUs to a template, as if those of fewer scaled linearly. */
+adept_status adept_step_times_extend(adept_jobs *jobs, size_t kind, const double *gpus, size_t n_gpus, adept_notes *notes, adept_error *err);
 
 /** Until all samples are trained. */
 double adept_option_time_s(const adept_option *option, double samples);

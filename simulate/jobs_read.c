@@ -221,7 +221,11 @@ static void read_reference(jobs_reader *j)
 static void read_measured(jobs_reader *j, const cJSON *measured)
 {
     adept_json_reader *r = &j->file.reader;
-    adept_input_known(r, measured, "file power_share");
+    const char *scaling = adept_json_string_or(r, measured, "scaling", "measured");
+    adept_input_known(r, measured, "file power_share scaling");
+    j->jobs->scales_linearly = strcmp(scaling, "linear") == 0;
+    if (!j->jobs->scales_linearly && strcmp(scaling, "measured") != 0)
+        adept_json_fail(r, "\"scaling\" is \"%.40s\", neither \"measured\" nor \"linear\"", scaling);
     double share = adept_input_number(r, measured, "power_share", NAN, 1e-3, 1);
     char *path = adept_input_beside(j->file.path, adept_json_string(r, measured, "file"));
     if (!path) adept_json_no_memory(r);

@@ -64,6 +64,36 @@ static void take_row(measured *m)
     if (!adept_template_put(template, &m->capacities[kind], &o)) t->status = adept_no_memory(m->err, "placements");
 }
 
+/* Of the placements on a type, that of the most GPUs below a number; NULL: there is none. */
+static const adept_option *next_below(const adept_template *t, size_t type, int gpus)
+{
+    const adept_option *best = NULL;
+    for (size_t i = 0; i < t->n_options; i++)
+        if (t->options[i].type == type && t->options[i].gpus < gpus && (!best || t->options[i].gpus > best->gpus)) best = &t->options[i];
+    return best;
+}
+
+adept_status adept_step_times_extend(adept_jobs *jobs, size_t kind, const double *gpus, size_t n_gpus, adept_notes *notes, adept_error *err)
+{
+    const adept_cluster *cluster = &jobs->scenario->cluster;
+    adept_template *template = &jobs->templates[kind];
+    size_t capacity = template->n_options;
+
+    for (size_t k = 0; k < n_gpus; k++) {
+        for (size_t type = 0; type < cluster->n_types; type++) {
+            const adept_option *below = next_below(template, type, (int)gpus[k]);
+            if (!below || adept_cluster_nodes_for(cluster, type, gpus[k]) == 0) continue;
+            adept_option o = *below;
+            o.gpus = (int)gpus[k];
+            o.power_w = below->power_w / below->gpus * gpus[k];
+            adept_notes_add(notes, "%s: nobody timed %d of %s: taken to scale linearly from %d", template->name, o.gpus,
+                            cluster->types[type].name, below->gpus);
+            if (!adept_template_put(template, &capacity, &o)) return adept_no_memory(err, "placements");
+        }
+    }
+    return ADEPT_OK;
+}
+
 adept_status adept_step_times_read(adept_jobs *jobs, const char *path, double power_share, adept_notes *notes, adept_error *err)
 {
     measured m = {.jobs = jobs, .power_share = power_share, .notes = notes, .err = err};

@@ -216,7 +216,9 @@ static adept_status add_counts(trace_reader *t, size_t kind)
                                    t->rows[i].line, template->name, MOST_COUNTS);
         known[n_known++] = fresh[n_fresh++] = job->gpus;
     }
-    return n_fresh == 0 ? ADEPT_OK : adept_placements_add(t->jobs, kind, fresh, n_fresh, t->notes, t->err);
+    if (n_fresh == 0) return ADEPT_OK;
+    return t->jobs->kinds[kind].source ? adept_placements_add(t->jobs, kind, fresh, n_fresh, t->notes, t->err)
+                                       : adept_step_times_extend(t->jobs, kind, fresh, n_fresh, t->notes, t->err);
 }
 
 static bool has_placement(const adept_template *template, const adept_job *job)
@@ -314,7 +316,7 @@ static adept_status finish(trace_reader *t, adept_job_stream *s)
     adept_status status = ADEPT_OK;
 
     for (size_t k = 0; k < t->jobs->n_templates && !t->options.is_malleable && status == ADEPT_OK; k++)
-        if (t->jobs->kinds[k].source) status = add_counts(t, k);
+        if (t->jobs->kinds[k].source || t->jobs->scales_linearly) status = add_counts(t, k);
     qsort(t->rows, t->n_rows, sizeof *t->rows, by_submission);
     s->jobs = calloc(t->n_rows + 1, sizeof *s->jobs);
     if (status == ADEPT_OK && !s->jobs) status = adept_no_memory(t->err, "the jobs of a trace");

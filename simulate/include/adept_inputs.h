@@ -54,6 +54,7 @@ typedef struct adept_jobs {
     double urgent_share, deadline_factor;
     int rigid_gpus; /* its placements come first in every template; 0: none */
     int64_t rigid_batch;
+    bool scales_linearly; /* measured step times, for GPU counts of traces that nobody measured */
     size_t reference_type; /* where GPU-seconds of traces were spent; SIZE_MAX: on the first type that a template runs on */
 } adept_jobs;
 

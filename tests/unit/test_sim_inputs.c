@@ -372,6 +372,49 @@ static void a_loader(void **state)
     adept_scenario_free(&s);
 }
 
+/* Bundled models by the program, which has the module that reads them. */
+static adept_status load_bundled(void *self, adept_workload **out, const char *model, const adept_model_options *options, adept_error *err)
+{
+    const char *path = put("profile.json", "");
+    char command[1024];
+    snprintf(command, sizeof command, "%s profile " ADEPT_SOURCE_DIR "/data/models/%s.pt -o %s >/dev/null", (const char *)self, model, path);
+    if (system(command) != 0) return adept_error_set(err, ADEPT_E_INVALID, "%s", command);
+    adept_status status = adept_workload_open(out, path, options, err);
+    unlink(path);
+    return status;
+}
+
+static void bundled_files(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"thesis", "adaptdl"};
+    const adept_model_loader loader = {load_bundled, getenv("ADEPT")};
+    if (!getenv("ADEPT_TORCH_MODULE") || !loader.self) skip();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char cluster[256], file[256];
+        adept_error err = {0};
+        adept_notes notes = {0};
+        adept_jobs *jobs = NULL;
+        adept_scenario s;
+        snprintf(cluster, sizeof cluster, ADEPT_SOURCE_DIR "/data/clusters/%s.json", names[i]);
+        snprintf(file, sizeof file, ADEPT_SOURCE_DIR "/data/clusters/%s_jobs.json", names[i]);
+        if (adept_cluster_read(&s, cluster, &notes, &err) != ADEPT_OK) fail_msg("%s", err.message);
+        if (adept_jobs_read(&jobs, file, &s, &loader, &notes, &err) != ADEPT_OK) fail_msg("%s", err.message);
+        for (size_t t = 0; t < jobs->n_templates; t++) {
+            const adept_template *template = &jobs->templates[t];
+            const adept_option *first = &template->options[0];
+            print_message("%s: %zu placements; %g samples/s, %g W on %d of %s\n", template->name, template->n_options,
+                          first->gpus * (double)first->batch / first->step_time_s, first->power_w, first->gpus, s.cluster.types[first->type].name);
+            assert_true(template->n_options >= 30 && first->limit_w == 0);
+        }
+        for (size_t n = 0; n < notes.n; n++)
+            print_message("  note: %s\n", notes.texts[n]);
+        adept_jobs_free(jobs);
+        adept_scenario_free(&s);
+        adept_notes_free(&notes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +422,7 @@ int main(void)
         cmocka_unit_test(placements_are_predictions), cmocka_unit_test(sizes_and_limits),   cmocka_unit_test(several_nodes_and_no_room),
         cmocka_unit_test(wrong_jobs),          cmocka_unit_test(poisson_arrivals),          cmocka_unit_test(streams_are_separate),
         cmocka_unit_test(arrivals_need_sizes), cmocka_unit_test(a_loader),
+        cmocka_unit_test(bundled_files),
     };
     return cmocka_run_group_tests(tests, sim_folder_make, sim_folder_remove);
 }

@@ -379,13 +379,20 @@ static void a_million_jobs(void **state)
     "{\"schema_version\": 1, \"name\": \"wide\", \"internode_bytes_per_s\": 25e9, \"nodes\": ["                                   \
     "{\"name\": \"a\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 8, \"count\": 300, \"host_idle_w\": 0}]}"
 
-static size_t n_jobs_of(const char *trace, const char *jobs, const char *cluster, adept_notes *notes)
+#define GAVEL                                                                                                                   \
+    "{\"schema_version\": 1, \"name\": \"g\", \"gpus\": {\"k80\": {\"idle_w\": 25, \"tdp_w\": 150},"                              \
+    "\"p100\": {\"idle_w\": 26, \"tdp_w\": 250}, \"v100\": {\"idle_w\": 40, \"tdp_w\": 300}}, \"nodes\": ["                       \
+    "{\"name\": \"k\", \"gpu\": \"k80\", \"gpus\": 8, \"count\": 4, \"host_idle_w\": 0},"                                         \
+    "{\"name\": \"p\", \"gpu\": \"p100\", \"gpus\": 8, \"count\": 4, \"host_idle_w\": 0},"                                        \
+    "{\"name\": \"v\", \"gpu\": \"v100\", \"gpus\": 8, \"count\": 4, \"host_idle_w\": 0}]}"
+
+static size_t n_jobs_of(const char *trace, const char *jobs, const char *cluster, bool drops, adept_notes *notes)
 {
     adept_scenario s;
     adept_job_stream stream;
     begin_cluster(&s, cluster, NULL);
     adept_jobs *of = begin_jobs(&s, jobs, NULL);
-    begin_trace(&stream, of, trace, (adept_trace_options){0}, notes);
+    begin_trace(&stream, of, trace, (adept_trace_options){.drops_impossible = drops}, notes);
     size_t n = stream.n_jobs;
     for (size_t i = 0; i < n; i++)
         assert_true(stream.jobs[i].samples >= 1 && stream.jobs[i].gpus >= 1 && (i == 0 || stream.jobs[i].submit_s >= stream.jobs[i - 1].submit_s));
@@ -406,22 +413,24 @@ static void published_traces(void **state)
         assert_int_equal(n_jobs_of(path,
                                    JOBS(TEMPLATE("m", ", \"samples\": 100000, \"applications\": [\"cifar10\", \"bert\", \"imagenet\", \"yolov3\", "
                                                       "\"deepspeech2\", \"ncf\"]"), ""),
-                                   WIDE, &notes),
+                                   WIDE, false, &notes),
                          160);
     }
-    assert_int_equal(n_jobs_of(TRACES "/adaptdl/philly.csv.gz", JOBS(TEMPLATE("m", ""), ""), WIDE, &notes), 82247); /* and an empty line */
-    assert_int_equal(notes.n, 0);
-    assert_int_equal(n_jobs_of(TRACES "/openb/openb_pod_list_default.csv", JOBS(TEMPLATE("m", ""), ""), WIDE, &notes), 8152 - 1088 - 861);
+    assert_int_equal(n_jobs_of(TRACES "/adaptdl/philly.csv.gz", JOBS(TEMPLATE("m", ""), ""), WIDE, false, &notes), 82247); /* and an empty line */
+    for (size_t i = 0; i < notes.n; i++)
+        assert_null(strstr(notes.texts[i], "left out"));
+    assert_int_equal(n_jobs_of(TRACES "/openb/openb_pod_list_default.csv", JOBS(TEMPLATE("m", ""), ""), WIDE, false, &notes), 8152 - 1088 - 861);
     assert_true(noted(&notes, "1088 rows left out: they asked for no GPU") && noted(&notes, "861 rows left out: they never ran"));
     assert_true(noted(&notes, "2573 jobs held a share of a GPU"));
-    assert_int_equal(n_jobs_of(TRACES "/gavel/msr_a.csv",
-                               "{\"schema_version\": 1, \"step_times\": {\"file\": \"" TRACES "/gavel/step_times.csv\", \"power_share\": 0.7}}",
-                               "{\"schema_version\": 1, \"name\": \"g\", \"gpus\": {\"k80\": {\"idle_w\": 25, \"tdp_w\": 150},"
-                               "\"p100\": {\"idle_w\": 26, \"tdp_w\": 250}, \"v100\": {\"idle_w\": 40, \"tdp_w\": 300}}, \"nodes\": ["
-                               "{\"name\": \"k\", \"gpu\": \"k80\", \"gpus\": 8, \"count\": 4}, {\"name\": \"p\", \"gpu\": \"p100\", \"gpus\": 8, \"count\": 4},"
-                               "{\"name\": \"v\", \"gpu\": \"v100\", \"gpus\": 8, \"count\": 4}]}",
-                               &notes),
-                     607);
+    /* The table has 1, 2, 4 and 8 GPUs of most kinds of jobs and 1 of the others. */
+    static const char *const scalings[] = {"measured", "linear"};
+    for (size_t i = 0; i < 2; i++) {
+        char jobs[512];
+        snprintf(jobs, sizeof jobs, "{\"schema_version\": 1, \"step_times\": {\"file\": \"%s/gavel/step_times.csv\", \"power_share\": 0.7, \"scaling\": \"%s\"}}",
+                 TRACES, scalings[i]);
+        assert_int_equal(n_jobs_of(TRACES "/gavel/msr_a.csv", jobs, GAVEL, i == 0, &notes), i == 0 ? 607 - 103 : 607);
+        assert_true(noted(&notes, i == 0 ? "103 jobs left out: no placement has their GPUs" : "nobody timed 24 of v100: taken to scale linearly from 8"));
+    }
     adept_notes_free(&notes);
 }
 
