@@ -1,4 +1,5 @@
-/** @file arrivals.c  Poisson arrivals, and what is drawn for jobs: each thing from a stream of its own. Calls: adept_random. */
+/** @file arrivals.c  Poisson arrivals, and what is drawn for jobs: each thing from a stream of its own. Calls:
+ * adept_random. */
 #include "inputs.h"
 #include "adept_grow.h"
 #include "adept_random.h"
@@ -61,7 +62,8 @@ static adept_status template_shares(double **out, const adept_jobs *jobs, adept_
     double sum = 0;
     for (size_t t = 0; t < jobs->n_templates; t++) {
         if (jobs->kinds[t].weight > 0 && isnan(jobs->kinds[t].samples))
-            return adept_error_set(err, ADEPT_E_USAGE, "template %s has neither \"samples\" nor \"samples_for_s\", which arrivals need",
+            return adept_error_set(err, ADEPT_E_USAGE,
+                                   "template %s has neither \"samples\" nor \"samples_for_s\", which arrivals need",
                                    jobs->templates[t].name);
         sum += jobs->kinds[t].weight;
     }
@@ -74,7 +76,8 @@ static adept_status template_shares(double **out, const adept_jobs *jobs, adept_
     return ADEPT_OK;
 }
 
-static adept_status draw_jobs(adept_job_stream *s, const adept_jobs *jobs, uint64_t seed, const double *shares, adept_error *err)
+static adept_status draw_jobs(adept_job_stream *s, const adept_jobs *jobs, uint64_t seed, const double *shares,
+                              adept_error *err)
 {
     size_t capacity = 0;
     double now_s = 0;
@@ -88,7 +91,8 @@ static adept_status draw_jobs(adept_job_stream *s, const adept_jobs *jobs, uint6
         s->jobs = grown;
         adept_job *job = &s->jobs[index];
         *job = (adept_job){.id = (int64_t)index + 1, .submit_s = now_s};
-        job->template_index = adept_draw_share(shares, jobs->n_templates, adept_random(seed, ADEPT_RANDOM_TEMPLATES, index));
+        job->template_index =
+            adept_draw_share(shares, jobs->n_templates, adept_random(seed, ADEPT_RANDOM_TEMPLATES, index));
         job->samples = jobs->kinds[job->template_index].samples;
         job->user = adept_jobs_draw_user(jobs, seed, index);
         adept_jobs_draw_urgency(jobs, job, seed, index);
@@ -100,7 +104,8 @@ adept_status adept_jobs_arrivals(adept_job_stream *out, const adept_jobs *jobs, 
     adept_job_stream s = {.templates = jobs->templates, .n_templates = jobs->n_templates};
     double *shares = NULL;
 
-    if (isnan(jobs->rate_per_s)) return adept_error_set(err, ADEPT_E_USAGE, "the jobs file has no \"arrivals\", and no trace is given");
+    if (isnan(jobs->rate_per_s))
+        return adept_error_set(err, ADEPT_E_USAGE, "the jobs file has no \"arrivals\", and no trace is given");
     adept_status status = template_shares(&shares, jobs, err);
     if (status == ADEPT_OK && !adept_jobs_users(jobs, &s)) status = adept_no_memory(err, "arrivals");
     if (status == ADEPT_OK) status = draw_jobs(&s, jobs, seed, shares, err);

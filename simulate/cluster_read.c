@@ -14,7 +14,8 @@ typedef struct cluster_reader {
     adept_notes *notes;
 } cluster_reader;
 
-/* Idle powers of a board whose sheet has none: specs of the thesis's simulation, which says 50 W of its A100 and assumes 70 W of the H100. */
+/* Idle powers of a board whose sheet has none: specs of the thesis's simulation, which says 50 W of its A100 and
+ * assumes 70 W of the H100. */
 static double assumed_idle_w(const adept_gpu_info *sheet)
 {
     if (strncmp(sheet->name, "a100", 4) == 0) return 50;
@@ -32,8 +33,11 @@ static void describe_type(cluster_reader *c, adept_gpu_type *type, const cJSON *
     double idle_w = adept_input_number(r, own, "idle_w", isnan(sheet.idle_w) ? -1 : sheet.idle_w, 0, type->tdp_w);
     if (idle_w < 0) {
         idle_w = assumed_idle_w(&sheet);
-        if (isnan(idle_w)) adept_json_fail(r, "no idle power of %s is known: give \"gpus\": {\"%s\": {\"idle_w\": ...}}", type->name, type->name);
-        adept_notes_add(c->notes, "%s: an idle %s is taken to draw %g W, which no sheet says", c->file.path, type->name, idle_w);
+        if (isnan(idle_w))
+            adept_json_fail(r, "no idle power of %s is known: give \"gpus\": {\"%s\": {\"idle_w\": ...}}", type->name,
+                            type->name);
+        adept_notes_add(c->notes, "%s: an idle %s is taken to draw %g W, which no sheet says", c->file.path, type->name,
+                        idle_w);
     }
     type->idle_w = idle_w;
 }
@@ -87,13 +91,16 @@ static void read_nodes(cluster_reader *c, const cJSON *row)
     size_t count = (size_t)adept_input_count(r, row, "count", 1, 1, ADEPT_MOST_GPUS);
     node.host_idle_w = adept_input_number(r, row, "host_idle_w", 0, 0, MOST_W);
     node.host_busy_w = adept_input_number(r, row, "host_busy_w", 0, 0, MOST_W);
-    if (r->status == ADEPT_OK && (cluster->n_nodes + count) > ADEPT_MOST_GPUS) adept_json_fail(r, "more than %d nodes", ADEPT_MOST_GPUS);
+    if (r->status == ADEPT_OK && (cluster->n_nodes + count) > ADEPT_MOST_GPUS)
+        adept_json_fail(r, "more than %d nodes", ADEPT_MOST_GPUS);
     if (r->status != ADEPT_OK) return;
     if (!cJSON_GetObjectItemCaseSensitive(row, "host_idle_w"))
-        adept_notes_add(c->notes, "%s: node %s has no \"host_idle_w\": its host is not counted while idle", c->file.path, node.name);
+        adept_notes_add(c->notes, "%s: node %s has no \"host_idle_w\": its host is not counted while idle",
+                        c->file.path, node.name);
     node.type = adept_scenario_type(c->out, gpu);
     if (node.type == SIZE_MAX) node.type = add_type(c, gpu);
-    adept_node *grown = r->status == ADEPT_OK ? realloc(cluster->nodes, (cluster->n_nodes + count) * sizeof *grown) : NULL;
+    adept_node *grown =
+        r->status == ADEPT_OK ? realloc(cluster->nodes, (cluster->n_nodes + count) * sizeof *grown) : NULL;
     if (!grown) {
         adept_json_no_memory(r);
         return;
@@ -158,8 +165,9 @@ adept_status adept_cluster_read(adept_scenario *out, const char *path, adept_not
 
     *out = (adept_scenario){0};
     if (adept_input_open(&c.file, path, err) == ADEPT_OK) {
-        adept_input_known(r, c.file.root,
-                          "schema_version name gpus nodes power_cap_w sleep failures internode_bytes_per_s internode_latency_s");
+        adept_input_known(
+            r, c.file.root,
+            "schema_version name gpus nodes power_cap_w sleep failures internode_bytes_per_s internode_latency_s");
         adept_input_name(r, out->name, c.file.root, "name");
         c.described = adept_json_object_or_null(r, c.file.root, "gpus", "\"gpus\"");
         read_all_nodes(&c);

@@ -66,8 +66,9 @@ void adept_input_known(adept_json_reader *r, const cJSON *object, const char *wo
 {
     for (const cJSON *item = object ? object->child : NULL; item; item = item->next)
         if (strcmp(item->string, "note") != 0 && !is_word_of(words, item->string))
-            adept_json_fail(r, "\"%.60s\" is not known%s%.60s%s; known are: %s, note", item->string, object->string ? " in \"" : "",
-                            object->string ? object->string : "", object->string ? "\"" : "", words);
+            adept_json_fail(r, "\"%.60s\" is not known%s%.60s%s; known are: %s, note", item->string,
+                            object->string ? " in \"" : "", object->string ? object->string : "",
+                            object->string ? "\"" : "", words);
 }
 
 static bool is_within(double value, double low, double high)
@@ -75,7 +76,8 @@ static bool is_within(double value, double low, double high)
     return value >= low && value <= high;
 }
 
-double adept_input_number(adept_json_reader *r, const cJSON *parent, const char *key, double fallback, double low, double high)
+double adept_input_number(adept_json_reader *r, const cJSON *parent, const char *key, double fallback, double low,
+                          double high)
 {
     if (!isnan(fallback) && !cJSON_GetObjectItemCaseSensitive(parent, key)) return fallback;
     double value = adept_json_number(r, parent, key);
@@ -84,10 +86,12 @@ double adept_input_number(adept_json_reader *r, const cJSON *parent, const char 
     return value;
 }
 
-int64_t adept_input_count(adept_json_reader *r, const cJSON *parent, const char *key, double fallback, double low, double high)
+int64_t adept_input_count(adept_json_reader *r, const cJSON *parent, const char *key, double fallback, double low,
+                          double high)
 {
     double value = adept_input_number(r, parent, key, fallback, low, high);
-    if (r->status == ADEPT_OK && value != floor(value)) adept_json_fail(r, "\"%s\" is %g, not a whole number", key, value);
+    if (r->status == ADEPT_OK && value != floor(value))
+        adept_json_fail(r, "\"%s\" is %g, not a whole number", key, value);
     return r->status == ADEPT_OK ? (int64_t)value : 1;
 }
 
@@ -99,8 +103,8 @@ void adept_input_name(adept_json_reader *r, char name[64], const cJSON *parent, 
     snprintf(name, 64, "%s", text);
 }
 
-double *adept_input_numbers(adept_json_reader *r, const cJSON *parent, const char *key, double low, double high, bool whole,
-                            size_t *n)
+double *adept_input_numbers(adept_json_reader *r, const cJSON *parent, const char *key, double low, double high,
+                            bool whole, size_t *n)
 {
     *n = 0;
     if (!cJSON_GetObjectItemCaseSensitive(parent, key)) return NULL;
@@ -110,7 +114,8 @@ double *adept_input_numbers(adept_json_reader *r, const cJSON *parent, const cha
     for (const cJSON *item = array ? array->child : NULL; item && r->status == ADEPT_OK; item = item->next) {
         double value = cJSON_IsNumber(item) ? item->valuedouble : NAN;
         if (!is_within(value, low, high) || (whole && value != floor(value)))
-            adept_json_fail(r, "an entry of \"%s\" is not a %snumber from %g to %g", key, whole ? "whole " : "", low, high);
+            adept_json_fail(r, "an entry of \"%s\" is not a %snumber from %g to %g", key, whole ? "whole " : "", low,
+                            high);
         else if (whole && *n > 0 && value <= numbers[*n - 1])
             adept_json_fail(r, "\"%s\" does not ascend at %g", key, value);
         else

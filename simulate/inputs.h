@@ -21,22 +21,24 @@ void adept_input_close(adept_input_file *file);
 /** All members must be among the words, or "note". */
 void adept_input_known(adept_json_reader *r, const cJSON *object, const char *words);
 /** A number of low .. high. @param fallback  NAN: it must be there */
-double adept_input_number(adept_json_reader *r, const cJSON *parent, const char *key, double fallback, double low, double high);
+double adept_input_number(adept_json_reader *r, const cJSON *parent, const char *key, double fallback, double low,
+                          double high);
 /** The same, whole. */
-int64_t adept_input_count(adept_json_reader *r, const cJSON *parent, const char *key, double fallback, double low, double high);
+int64_t adept_input_count(adept_json_reader *r, const cJSON *parent, const char *key, double fallback, double low,
+                          double high);
 /** A text of 1 to 63 bytes. */
 void adept_input_name(adept_json_reader *r, char name[64], const cJSON *parent, const char *key);
 /** Numbers of an array, malloc'ed; whole ones must ascend. NULL where there is none. */
-double *adept_input_numbers(adept_json_reader *r, const cJSON *parent, const char *key, double low, double high, bool whole,
-                            size_t *n);
+double *adept_input_numbers(adept_json_reader *r, const cJSON *parent, const char *key, double low, double high,
+                            bool whole, size_t *n);
 /** A path in a file, which counts from the file's folder; malloc'ed. NULL: memory is out */
 char *adept_input_beside(const char *path, const char *name);
 
 /** What is known of a template beside its name and placements. */
 typedef struct adept_kind {
-    double weight;          /* among Poisson arrivals, and where a trace names no template */
-    double samples;         /* of a job; NAN: not given */
-    int typical_gpus;       /* of jobs of traces that name no template: those nearest to it are of this kind */
+    double weight;            /* among Poisson arrivals, and where a trace names no template */
+    double samples;           /* of a job; NAN: not given */
+    int typical_gpus;         /* of jobs of traces that name no template: those nearest to it are of this kind */
     char (*applications)[64]; /* other names that traces have for it */
     size_t n_applications;
     /* of predicted ones */
@@ -52,7 +54,8 @@ typedef struct adept_kind {
 } adept_kind;
 
 /** Add the placements of so many GPUs to a template. */
-adept_status adept_placements_add(adept_jobs *jobs, size_t t, const double *gpus, size_t n_gpus, adept_notes *notes, adept_error *err);
+adept_status adept_placements_add(adept_jobs *jobs, size_t t, const double *gpus, size_t n_gpus, adept_notes *notes,
+                                  adept_error *err);
 /** Samples that the template trains in kind.for_s seconds, with the best of its batches. */
 adept_status adept_placements_samples(adept_jobs *jobs, size_t t, adept_error *err);
 /** One more placement. False: memory is out */
@@ -65,9 +68,11 @@ int64_t adept_cluster_nodes_for(const adept_cluster *cluster, size_t type, doubl
 size_t adept_scenario_type(const adept_scenario *scenario, const char *gpu);
 
 /** Read a table of measured step times into `jobs`. @param power_share  of a board's TDP, which each GPU draws */
-adept_status adept_step_times_read(adept_jobs *jobs, const char *path, double power_share, adept_notes *notes, adept_error *err);
+adept_status adept_step_times_read(adept_jobs *jobs, const char *path, double power_share, adept_notes *notes,
+                                   adept_error *err);
 /** Add the placements of so many GPUs to a template, as if those of fewer scaled linearly. */
-adept_status adept_step_times_extend(adept_jobs *jobs, size_t kind, const double *gpus, size_t n_gpus, adept_notes *notes, adept_error *err);
+adept_status adept_step_times_extend(adept_jobs *jobs, size_t kind, const double *gpus, size_t n_gpus,
+                                     adept_notes *notes, adept_error *err);
 
 /** Until all samples are trained. */
 double adept_option_time_s(const adept_option *option, double samples);

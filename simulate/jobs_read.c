@@ -21,7 +21,8 @@ typedef struct jobs_reader {
 static char *model_path(jobs_reader *j, const char *model)
 {
     const char *dot = strrchr(model, '.');
-    bool is_file = strchr(model, '/') || (dot && (strcmp(dot, ".json") == 0 || strcmp(dot, ".pt") == 0 || strcmp(dot, ".pt2") == 0));
+    bool is_file = strchr(model, '/') ||
+                   (dot && (strcmp(dot, ".json") == 0 || strcmp(dot, ".pt") == 0 || strcmp(dot, ".pt2") == 0));
     char *path = is_file ? adept_input_beside(j->file.path, model) : strdup(model);
     if (!path) adept_json_no_memory(&j->file.reader);
     return path;
@@ -58,7 +59,9 @@ static void load_model(jobs_reader *j, adept_kind *kind, const cJSON *row)
     for (size_t b = 0; b < kind->n_batches && r->status == ADEPT_OK; b++) {
         char batch[40];
         snprintf(batch, sizeof batch, "batch %.0f", kind->batches[b]);
-        fail_model(j, batch, adept_workload_at(&kind->workloads[b], kind->source, (int64_t)kind->batches[b], 0, &reason), &reason);
+        fail_model(j, batch,
+                   adept_workload_at(&kind->workloads[b], kind->source, (int64_t)kind->batches[b], 0, &reason),
+                   &reason);
     }
     free(path);
 }
@@ -81,7 +84,8 @@ static void read_samples(jobs_reader *j, adept_kind *kind, const cJSON *row)
     kind->for_s = adept_input_number(r, anchor, "seconds", NAN, 1e-3, 1e9);
     kind->for_gpus = (int)adept_input_count(r, anchor, "gpus", 1, 1, 1024);
     adept_input_name(r, gpu, anchor, "gpu");
-    if (r->status == ADEPT_OK) fail_model(j, "\"samples_for_s\"", adept_gpu_open(&kind->for_gpu, gpu, &reason), &reason);
+    if (r->status == ADEPT_OK)
+        fail_model(j, "\"samples_for_s\"", adept_gpu_open(&kind->for_gpu, gpu, &reason), &reason);
 }
 
 static void read_limits(jobs_reader *j, adept_kind *kind, const cJSON *row)
@@ -90,7 +94,8 @@ static void read_limits(jobs_reader *j, adept_kind *kind, const cJSON *row)
     const char *automatic = adept_json_string_or(r, row, "limits", NULL);
 
     kind->auto_limits = automatic != NULL;
-    if (automatic && strcmp(automatic, "auto") != 0) adept_json_fail(r, "\"limits\" is \"%.40s\", not \"auto\"", automatic);
+    if (automatic && strcmp(automatic, "auto") != 0)
+        adept_json_fail(r, "\"limits\" is \"%.40s\", not \"auto\"", automatic);
     kind->limits_w = adept_input_numbers(r, row, "limits_w", 1, 1e5, false, &kind->n_limits);
     if (kind->n_limits > MOST_LIMITS) adept_json_fail(r, "\"limits_w\" has more than %d entries", MOST_LIMITS);
 }
@@ -120,8 +125,10 @@ static void read_template(jobs_reader *j, size_t t, const cJSON *row)
     for (size_t other = 0; other < t; other++)
         if (strcmp(j->jobs->templates[other].name, *name) == 0) adept_json_fail(r, "the second template \"%s\"", *name);
     if (r->status == ADEPT_OK) r->where = *name;
-    adept_input_known(r, row, "name model mode precision optimizer seq_length input gpus batches limits_w limits weight samples "
-                              "samples_for_s typical_gpus applications");
+    adept_input_known(
+        r, row,
+        "name model mode precision optimizer seq_length input gpus batches limits_w limits weight samples "
+        "samples_for_s typical_gpus applications");
     kind->batches = adept_input_numbers(r, row, "batches", 1, 1e9, true, &kind->n_batches);
     kind->gpus = adept_input_numbers(r, row, "gpus", 1, ADEPT_MOST_GPUS, true, &kind->n_gpus);
     if (kind->n_batches == 0 || kind->n_gpus == 0) adept_json_fail(r, "\"batches\" and \"gpus\" need an entry each");
@@ -195,7 +202,8 @@ static void read_arrivals(jobs_reader *j)
         jobs->rate_per_s = adept_input_number(r, arrivals, "rate_per_s", NAN, 1e-9, 1e6);
         jobs->horizon_s = adept_input_number(r, arrivals, "horizon_s", NAN, 1e-3, 1e12);
         if (r->status == ADEPT_OK && jobs->rate_per_s * jobs->horizon_s > ADEPT_MOST_JOBS / 2.0)
-            adept_json_fail(r, "\"arrivals\" make %g jobs, more than %g", jobs->rate_per_s * jobs->horizon_s, ADEPT_MOST_JOBS / 2.0);
+            adept_json_fail(r, "\"arrivals\" make %g jobs, more than %g", jobs->rate_per_s * jobs->horizon_s,
+                            ADEPT_MOST_JOBS / 2.0);
     }
     if (urgent) {
         adept_input_known(r, urgent, "share deadline_factor");
@@ -214,7 +222,8 @@ static void read_reference(jobs_reader *j)
     adept_json_reader *r = &j->file.reader;
     const char *gpu = adept_json_string_or(r, j->file.root, "reference_gpu", NULL);
     j->jobs->reference_type = gpu ? adept_scenario_type(j->jobs->scenario, gpu) : SIZE_MAX;
-    if (gpu && j->jobs->reference_type == SIZE_MAX) adept_json_fail(r, "\"reference_gpu\" is %.60s, which the cluster has not", gpu);
+    if (gpu && j->jobs->reference_type == SIZE_MAX)
+        adept_json_fail(r, "\"reference_gpu\" is %.60s, which the cluster has not", gpu);
 }
 
 /* Measured step times in place of templates. */
@@ -233,8 +242,8 @@ static void read_measured(jobs_reader *j, const cJSON *measured)
     free(path);
 }
 
-adept_status adept_jobs_read(adept_jobs **out, const char *path, const adept_scenario *scenario, const adept_model_loader *loader,
-                             adept_notes *notes, adept_error *err)
+adept_status adept_jobs_read(adept_jobs **out, const char *path, const adept_scenario *scenario,
+                             const adept_model_loader *loader, adept_notes *notes, adept_error *err)
 {
     jobs_reader j = {.jobs = calloc(1, sizeof *j.jobs), .loader = loader, .notes = notes};
     adept_json_reader *r = &j.file.reader;
@@ -243,11 +252,13 @@ adept_status adept_jobs_read(adept_jobs **out, const char *path, const adept_sce
     j.jobs->scenario = scenario;
     if (adept_input_open(&j.file, path, err) == ADEPT_OK) {
         const cJSON *measured = adept_json_object_or_null(r, j.file.root, "step_times", "\"step_times\"");
-        adept_input_known(r, j.file.root, "schema_version name templates step_times arrivals users shares urgent rigid reference_gpu");
+        adept_input_known(r, j.file.root,
+                          "schema_version name templates step_times arrivals users shares urgent rigid reference_gpu");
         read_users(&j);
         read_arrivals(&j);
         read_reference(&j);
-        if (measured && cJSON_GetObjectItemCaseSensitive(j.file.root, "templates")) adept_json_fail(r, "both \"step_times\" and \"templates\"");
+        if (measured && cJSON_GetObjectItemCaseSensitive(j.file.root, "templates"))
+            adept_json_fail(r, "both \"step_times\" and \"templates\"");
         if (r->status == ADEPT_OK) measured ? read_measured(&j, measured) : read_templates(&j);
     }
     if (r->status == ADEPT_OK && notes && notes->failed) adept_json_no_memory(r);

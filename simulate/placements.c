@@ -1,5 +1,5 @@
-/** @file placements.c  What a kind of job can run as: predictions of libadept for every type of GPU, batch, count and power limit.
- *  Calls: adept/predict. */
+/** @file placements.c  What a kind of job can run as: predictions of libadept for every type of GPU, batch, count and
+ * power limit. Calls: adept/predict. */
 #include "inputs.h"
 #include "adept_grow.h"
 #include <adept/predict.h>
@@ -88,7 +88,8 @@ static void list_limits(placing *p)
             adept_notes_add(p->notes, "%s: %s cannot be set to %g W", p->template->name, sheet.name, limit_w);
     }
     if (p->kind->auto_limits && p->n_limits == 1)
-        adept_notes_add(p->notes, "%s: no power limits: the sheet of %s does not say what it can be set to", p->template->name, sheet.name);
+        adept_notes_add(p->notes, "%s: no power limits: the sheet of %s does not say what it can be set to",
+                        p->template->name, sheet.name);
 }
 
 /* @return false: not a placement */
@@ -97,16 +98,19 @@ static bool judge(placing *p, adept_option *o, const adept_estimate *e, double g
     const adept_gpu_type *type = &p->jobs->scenario->cluster.types[p->type];
 
     if (e->notes & ADEPT_NOTE_NO_ROOM) {
-        adept_notes_add(p->notes, "%s: batch %lld does not fit the memory of %s", p->template->name, (long long)o->batch, type->name);
+        adept_notes_add(p->notes, "%s: batch %lld does not fit the memory of %s", p->template->name,
+                        (long long)o->batch, type->name);
         return false;
     }
     if (e->notes & ADEPT_NOTE_ABOVE_LIMIT) {
-        adept_notes_add(p->notes, "%s: %s draws more than %g W at its lowest clock", p->template->name, type->name, o->limit_w);
+        adept_notes_add(p->notes, "%s: %s draws more than %g W at its lowest clock", p->template->name, type->name,
+                        o->limit_w);
         return false;
     }
     if (e->notes & ADEPT_NOTE_UNCALIBRATED)
         adept_notes_add(p->notes, "%s: nobody measured it in this precision: times are those of its sheet", type->name);
-    if (e->notes & ADEPT_NOTE_TRANSFERRED) adept_notes_add(p->notes, "%s: parameters were fitted to other GPUs", type->name);
+    if (e->notes & ADEPT_NOTE_TRANSFERRED)
+        adept_notes_add(p->notes, "%s: parameters were fitted to other GPUs", type->name);
     o->power_w = e->power_avg_w;
     if (isfinite(o->power_w)) return true;
     if (isinf(type->tdp_w)) {
@@ -114,7 +118,8 @@ static bool judge(placing *p, adept_option *o, const adept_estimate *e, double g
         return false;
     }
     o->power_w = gpus * (o->limit_w > 0 ? o->limit_w : type->tdp_w);
-    adept_notes_add(p->notes, "%s on %s: power is not known and taken as the board's limit", p->template->name, type->name);
+    adept_notes_add(p->notes, "%s on %s: power is not known and taken as the board's limit", p->template->name,
+                    type->name);
     return true;
 }
 
@@ -128,7 +133,10 @@ static adept_status ask(placing *p, const adept_oracle *oracle, int64_t batch, d
 
     if (nodes == 0) return ADEPT_OK; /* the cluster has not so many */
     for (size_t i = 0; i < p->n_limits; i++)
-        requests[i] = (adept_request){.oracle = oracle, .gpus = (int64_t)gpus, .nodes = nodes, .power_limit_w = p->limits_w[i],
+        requests[i] = (adept_request){.oracle = oracle,
+                                      .gpus = (int64_t)gpus,
+                                      .nodes = nodes,
+                                      .power_limit_w = p->limits_w[i],
                                       .internode_bytes_per_s = nodes > 1 ? s->internode_bytes_per_s : 0,
                                       .internode_latency_s = nodes > 1 ? s->internode_latency_s : 0};
     adept_predict_many(estimates, requests, p->n_limits, &reason);
@@ -152,7 +160,8 @@ static adept_status place_batch(placing *p, size_t b, const double *gpus, size_t
 
     if (status == ADEPT_E_NOMEM) return adept_no_memory(p->err, "an oracle");
     if (status != ADEPT_OK) {
-        adept_notes_add(p->notes, "%s: left out on %s: %s", p->template->name, p->jobs->scenario->cluster.types[p->type].name, reason.message);
+        adept_notes_add(p->notes, "%s: left out on %s: %s", p->template->name,
+                        p->jobs->scenario->cluster.types[p->type].name, reason.message);
         return ADEPT_OK;
     }
     for (size_t k = 0; k < n_gpus && status == ADEPT_OK; k++)
@@ -161,7 +170,8 @@ static adept_status place_batch(placing *p, size_t b, const double *gpus, size_t
     return status;
 }
 
-adept_status adept_placements_add(adept_jobs *jobs, size_t t, const double *gpus, size_t n_gpus, adept_notes *notes, adept_error *err)
+adept_status adept_placements_add(adept_jobs *jobs, size_t t, const double *gpus, size_t n_gpus, adept_notes *notes,
+                                  adept_error *err)
 {
     const adept_scenario *s = jobs->scenario;
     adept_template *template = &jobs->templates[t];
@@ -169,17 +179,24 @@ adept_status adept_placements_add(adept_jobs *jobs, size_t t, const double *gpus
     size_t capacity = template->n_options;
 
     for (size_t type = 0; type < s->cluster.n_types && status == ADEPT_OK; type++) {
-        placing p = {.jobs = jobs, .template = template, .kind = &jobs->kinds[t], .type = type, .capacity = &capacity, .notes = notes, .err = err};
+        placing p = {.jobs = jobs,
+                     .template = template,
+                     .kind = &jobs->kinds[t],
+                     .type = type,
+                     .capacity = &capacity,
+                     .notes = notes,
+                     .err = err};
         if (!s->gpus[type]) {
-            adept_notes_add(notes, "%s: left out on %s, of which libadept has no sheet", template->name, s->cluster.types[type].name);
+            adept_notes_add(notes, "%s: left out on %s, of which libadept has no sheet", template->name,
+                            s->cluster.types[type].name);
             continue;
         }
         list_limits(&p);
         for (size_t b = 0; b < p.kind->n_batches && status == ADEPT_OK; b++)
             status = place_batch(&p, b, gpus, n_gpus);
         if (p.n_failed > 0)
-            adept_notes_add(notes, "%s: %zu placements on %s cannot run: %.120s", template->name, p.n_failed, s->cluster.types[type].name,
-                            p.reason.message);
+            adept_notes_add(notes, "%s: %zu placements on %s cannot run: %.120s", template->name, p.n_failed,
+                            s->cluster.types[type].name, p.reason.message);
     }
     adept_template_order(template, jobs->rigid_gpus, jobs->rigid_batch);
     return status;
@@ -196,7 +213,8 @@ adept_status adept_placements_samples(adept_jobs *jobs, size_t t, adept_error *e
         adept_estimate e = {0};
         if (adept_oracle_new(&oracle, kind->workloads[b], kind->for_gpu, NULL, &reason) != ADEPT_OK) continue;
         const adept_request request = {.oracle = oracle, .gpus = kind->for_gpus};
-        if (adept_predict_one(&e, &request, &reason) == ADEPT_OK && !(e.notes & ADEPT_NOTE_NO_ROOM) && e.samples_per_s > best)
+        if (adept_predict_one(&e, &request, &reason) == ADEPT_OK && !(e.notes & ADEPT_NOTE_NO_ROOM) &&
+            e.samples_per_s > best)
             best = e.samples_per_s;
         adept_oracle_free(oracle);
     }

@@ -57,7 +57,8 @@ static void take_row(measured *m)
         if (template->options[i].type == type && template->options[i].gpus == gpus)
             t->status = adept_csv_fail(&t->csv, "%s on %d of %s occurs twice", template->name, gpus, gpu);
     if (isinf(cluster->types[type].tdp_w))
-        t->status = adept_csv_fail(&t->csv, "the power of %s is not known: give its \"tdp_w\" in the cluster file", gpu);
+        t->status =
+            adept_csv_fail(&t->csv, "the power of %s is not known: give its \"tdp_w\" in the cluster file", gpu);
     if (t->status != ADEPT_OK || adept_cluster_nodes_for(cluster, type, gpus) == 0) return;
     /* Throughput of the published table is summed over workers: a step of k GPUs is k of a job's steps. */
     const adept_option o = {type, gpus, 1, 0, step_time_s, gpus * m->power_share * cluster->types[type].tdp_w};
@@ -69,11 +70,13 @@ static const adept_option *next_below(const adept_template *t, size_t type, int 
 {
     const adept_option *best = NULL;
     for (size_t i = 0; i < t->n_options; i++)
-        if (t->options[i].type == type && t->options[i].gpus < gpus && (!best || t->options[i].gpus > best->gpus)) best = &t->options[i];
+        if (t->options[i].type == type && t->options[i].gpus < gpus && (!best || t->options[i].gpus > best->gpus))
+            best = &t->options[i];
     return best;
 }
 
-adept_status adept_step_times_extend(adept_jobs *jobs, size_t kind, const double *gpus, size_t n_gpus, adept_notes *notes, adept_error *err)
+adept_status adept_step_times_extend(adept_jobs *jobs, size_t kind, const double *gpus, size_t n_gpus,
+                                     adept_notes *notes, adept_error *err)
 {
     const adept_cluster *cluster = &jobs->scenario->cluster;
     adept_template *template = &jobs->templates[kind];
@@ -94,7 +97,8 @@ adept_status adept_step_times_extend(adept_jobs *jobs, size_t kind, const double
     return ADEPT_OK;
 }
 
-adept_status adept_step_times_read(adept_jobs *jobs, const char *path, double power_share, adept_notes *notes, adept_error *err)
+adept_status adept_step_times_read(adept_jobs *jobs, const char *path, double power_share, adept_notes *notes,
+                                   adept_error *err)
 {
     measured m = {.jobs = jobs, .power_share = power_share, .notes = notes, .err = err};
 
@@ -117,7 +121,8 @@ adept_status adept_step_times_read(adept_jobs *jobs, const char *path, double po
     }
     if (m.table.status == ADEPT_OK && usable == 0)
         m.table.status = adept_error_set(err, ADEPT_E_INVALID, "%s: no step time is of a GPU of this cluster", path);
-    adept_notes_add(notes, "%s: powers are not measured: a GPU at work is taken to draw %g of its board's TDP", path, power_share);
+    adept_notes_add(notes, "%s: powers are not measured: a GPU at work is taken to draw %g of its board's TDP", path,
+                    power_share);
     adept_csv_table_close(&m.table);
     free(m.capacities);
     return m.table.status;

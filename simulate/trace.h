@@ -21,9 +21,9 @@ typedef struct adept_trace_row {
     const char *application; /* name of a template; NULL: none */
     double samples, gpu_s;   /* one of them; both NAN: what the template has */
     int gpus;
-    double batch;            /* per GPU; 0: none */
-    bool batch_is_near;      /* the nearest batch of the template is meant */
-    bool shares_gpu;         /* held a part of a GPU, which counts as a whole one */
+    double batch;       /* per GPU; 0: none */
+    bool batch_is_near; /* the nearest batch of the template is meant */
+    bool shares_gpu;    /* held a part of a GPU, which counts as a whole one */
     bool tells_urgency, is_urgent;
     double deadline_s; /* INFINITY: none */
 } adept_trace_row;

@@ -1,4 +1,5 @@
-/** @file trace_formats.c  Formats of published traces, one function a row each. What a trace does not say stays open. Calls: adept_csv. */
+/** @file trace_formats.c  Formats of published traces, one function a row each. What a trace does not say stays open.
+ * Calls: adept_csv. */
 #include "trace.h"
 #include "adept_number.h"
 #include <ctype.h>
@@ -10,15 +11,15 @@
 #define MOST_SAMPLES 1e15
 
 /* X(identifier, header) */
-#define COLUMNS(X)                                                                                                             \
-    X(JOB_ID, "job_id") X(SUBMIT_S, "submit_s") X(USER, "user") X(TEMPLATE, "template") X(SAMPLES, "samples")                  \
-    X(GPU_SECONDS, "gpu_seconds") X(GPUS, "gpus") X(BATCH, "batch") X(URGENT, "urgent") X(DEADLINE_S, "deadline_s")            \
-    X(TIME, "time") X(APPLICATION, "application") X(NUM_REPLICAS, "num_replicas") X(BATCH_SIZE, "batch_size")                  \
-    X(TIMESTAMP, "timestamp") X(DURATION, "duration") X(NUM_GPUS, "num_gpus") X(CLUSTER, "cluster")                            \
-    X(JOB_TYPE, "job_type") X(STEPS, "steps") X(ARRIVAL_S, "arrival_s")                                                        \
-    X(NUM_GPU, "num_gpu") X(GPU_MILLI, "gpu_milli") X(CREATION, "creation_time") X(DELETION, "deletion_time")                  \
-    X(SCHEDULED, "scheduled_time")                                                                                             \
-    X(SLURM_ID, "JobID") X(SLURM_RAW_ID, "JobIDRaw") X(SLURM_USER, "User") X(SLURM_SUBMIT, "Submit")                           \
+#define COLUMNS(X)                                                                                                     \
+    X(JOB_ID, "job_id") X(SUBMIT_S, "submit_s") X(USER, "user") X(TEMPLATE, "template") X(SAMPLES, "samples")          \
+    X(GPU_SECONDS, "gpu_seconds") X(GPUS, "gpus") X(BATCH, "batch") X(URGENT, "urgent") X(DEADLINE_S, "deadline_s")    \
+    X(TIME, "time") X(APPLICATION, "application") X(NUM_REPLICAS, "num_replicas") X(BATCH_SIZE, "batch_size")          \
+    X(TIMESTAMP, "timestamp") X(DURATION, "duration") X(NUM_GPUS, "num_gpus") X(CLUSTER, "cluster")                    \
+    X(JOB_TYPE, "job_type") X(STEPS, "steps") X(ARRIVAL_S, "arrival_s")                                                \
+    X(NUM_GPU, "num_gpu") X(GPU_MILLI, "gpu_milli") X(CREATION, "creation_time") X(DELETION, "deletion_time")          \
+    X(SCHEDULED, "scheduled_time")                                                                                     \
+    X(SLURM_ID, "JobID") X(SLURM_RAW_ID, "JobIDRaw") X(SLURM_USER, "User") X(SLURM_SUBMIT, "Submit")                   \
     X(SLURM_ELAPSED, "Elapsed") X(SLURM_TRES, "AllocTRES") X(SLURM_WANTED, "ReqTRES")
 
 enum {
@@ -53,36 +54,33 @@ static bool given(const adept_csv_table *t, int column)
 static void fail_cell(adept_csv_table *t, int column, const char *should)
 {
     if (t->status == ADEPT_OK)
-        t->status = adept_csv_fail(&t->csv, "column %s: \"%.60s\" is not %s", t->names[column], t->cells[column], should);
+        t->status =
+            adept_csv_fail(&t->csv, "column %s: \"%.60s\" is not %s", t->names[column], t->cells[column], should);
 }
 
 /* ---------------------------------------------------------------- times ------------------------------------------- */
 
-/* Days from 1970-01-01 in the Gregorian calendar (H. Hinnant, "chrono-compatible low-level date algorithms"). */
+/* Days from 1970-01-01 in the Gregorian calendar: March begins the year, so that leap days end it. */
 static int64_t days_of(int64_t year, int month, int day)
 {
     year -= month <= 2;
-    int64_t era = (year >= 0 ? year : year - 399) / 400;
-    int64_t of_era = year - era * 400;
     int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+    return 365 * year + year / 4 - year / 100 + year / 400 + of_year - 719468;
 }
 
 /* "2017-10-09 07:01:55", or with a T. Time zones and their changes are not known to the traces. */
 static double date_s(adept_csv_table *t, int column)
 {
-    static const char shape[] = "dddd-dd-dd dd:dd:dd";
     const char *text = t->cells[column];
-    size_t i = 0;
+    int year, month, day, hour, minute, second, used = 0;
 
-    while (shape[i] && (shape[i] == 'd' ? isdigit((unsigned char)text[i]) : shape[i] == ' ' ? text[i] == ' ' || text[i] == 'T' : text[i] == shape[i]))
-        i++;
-    int month = shape[i] ? 0 : atoi(text + 5), day = shape[i] ? 0 : atoi(text + 8);
-    if (shape[i] || text[i] || month < 1 || month > 12 || day < 1 || day > 31) {
-        fail_cell(t, column, "a time YYYY-MM-DD hh:mm:ss");
-        return 0;
-    }
-    return (double)days_of(atoi(text), month, day) * 86400 + atoi(text + 11) * 3600 + atoi(text + 14) * 60 + atoi(text + 17);
+    bool is_date = strlen(text) == strlen("YYYY-MM-DD hh:mm:ss") && strspn(text, "0123456789-: T") == strlen(text) &&
+                   sscanf(text, "%4d-%2d-%2d%*1[ T]%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &used) == 6;
+    if (is_date && text[used] == '\0' && year >= 1970 && month >= 1 && month <= 12 && day >= 1 && day <= 31 &&
+        hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second <= 60)
+        return (double)days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+    fail_cell(t, column, "a time YYYY-MM-DD hh:mm:ss");
+    return 0;
 }
 
 /* Slurm's [DD-[hh:]]mm:ss. */
@@ -170,7 +168,8 @@ static adept_trace_skip take_openb(adept_csv_table *t, adept_trace_row *row)
     return end_s > start_s ? ADEPT_ROW_IS_JOB : ADEPT_ROW_NEVER_RAN;
 }
 
-/* "billing=8,gres/gpu:a100=2,gres/gpu=2": the entry without a type is the sum of the typed ones, which older versions lack. */
+/* "billing=8,gres/gpu:a100=2,gres/gpu=2": the entry without a type is the sum of the typed ones, which older versions
+ * lack. */
 static int tres_gpus(adept_csv_table *t, int column)
 {
     static const char gpu[] = "gres/gpu";
@@ -202,7 +201,8 @@ static adept_trace_skip take_sacct(adept_csv_table *t, adept_trace_row *row)
     if (t->status == ADEPT_OK && duration_s == 0) return ADEPT_ROW_NEVER_RAN;
     double number;
     if (!adept_number_parse(&number, id) || !(number >= 1 && number <= 9e15) || number != floor(number))
-        fail_cell(t, t->present[SLURM_RAW_ID] ? SLURM_RAW_ID : SLURM_ID, "a job's number; of array jobs ask sacct for JobIDRaw");
+        fail_cell(t, t->present[SLURM_RAW_ID] ? SLURM_RAW_ID : SLURM_ID,
+                  "a job's number; of array jobs ask sacct for JobIDRaw");
     else
         row->id = (int64_t)number;
     row->submit_s = date_s(t, SLURM_SUBMIT);

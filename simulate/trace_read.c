@@ -1,4 +1,5 @@
-/** @file trace_read.c  Traces as streams of jobs: rows, then placements of their GPU counts, then their samples. Calls: adept_csv, zlib. */
+/** @file trace_read.c  Traces as streams of jobs: rows, then placements of their GPU counts, then their samples. Calls:
+ * adept_csv, zlib. */
 #include "trace.h"
 #include "adept_arena.h"
 #include "adept_grow.h"
@@ -53,12 +54,15 @@ static adept_status read_text(char **text, size_t *size, const char *path, adept
     }
     int code;
     const char *why = gzerror(file, &code);
-    adept_status status = b.failed                     ? adept_no_memory(err, path)
-                          : b.size > MAX_TEXT_BYTES    ? fail_file(path, "larger than 1 GiB", err)
-                          : n < 0 && code == Z_ERRNO   ? fail_file(path, strerror(errno), err)
-                          : n < 0                      ? fail_file(path, why, err)
-                                                       : ADEPT_OK;
-    if (gzclose(file) == Z_BUF_ERROR && status == ADEPT_OK) status = fail_file(path, "the packed file ends in the middle", err);
+    adept_status status = ADEPT_OK;
+    if (b.failed)
+        status = adept_no_memory(err, path);
+    else if (b.size > MAX_TEXT_BYTES)
+        status = fail_file(path, "larger than 1 GiB", err);
+    else if (n < 0)
+        status = fail_file(path, code == Z_ERRNO ? strerror(errno) : why, err);
+    if (gzclose(file) == Z_BUF_ERROR && status == ADEPT_OK)
+        status = fail_file(path, "the packed file ends in the middle", err);
     if (status == ADEPT_OK) {
         *size = b.size;
         *text = adept_buffer_take(&b);
@@ -79,17 +83,19 @@ static adept_status choose_format(trace_reader *t)
         snprintf(all + n, sizeof all - n, "%s%s (%s)", n ? "; " : "", f->name, f->columns);
     }
     if (!t->format && t->options.format)
-        return adept_error_set(t->err, ADEPT_E_USAGE, "no trace format is called %.40s; there are: %s", t->options.format, all);
+        return adept_error_set(t->err, ADEPT_E_USAGE, "no trace format is called %.40s; there are: %s",
+                               t->options.format, all);
     if (!t->format) return adept_csv_fail(&t->table.csv, "the header is of no known format: %s", all);
     if (adept_trace_has_columns(&t->table, t->format)) return ADEPT_OK;
-    return adept_csv_fail(&t->table.csv, "the header is not that of %s: it needs %s%s", t->format->name, t->format->columns,
-                          t->format->is_calendar && t->format->columns[0] == 'U' ? ", JobID and AllocTRES or ReqTRES" : "");
+    return adept_csv_fail(
+        &t->table.csv, "the header is not that of %s: it needs %s%s", t->format->name, t->format->columns,
+        t->format->is_calendar && t->format->columns[0] == 'U' ? ", JobID and AllocTRES or ReqTRES" : "");
 }
 
 /* ---------------------------------------------------------------- rows -------------------------------------------- */
 
-/* The kind of a job that the trace does not name: of the kinds whose usual number of GPUs is nearest, as a ratio, one by weight, drawn by
- * the job's number alone, so that a trace is the same under every seed. */
+/* The kind of a job that the trace does not name: of the kinds whose usual number of GPUs is nearest, as a ratio, one
+ * by weight, drawn by the job's number alone, so that a trace is the same under every seed. */
 static size_t nearest_kind(const adept_jobs *jobs, const adept_trace_row *row)
 {
     double best = INFINITY, sum = 0, at = 0;
@@ -121,8 +127,9 @@ static bool find_template(trace_reader *t, const adept_trace_row *row, size_t *i
     else if (found)
         *index = (size_t)*found;
     else
-        t->table.status = adept_csv_fail(&t->table.csv, "job %lld: no template is called \"%.60s\", or has it in \"applications\"",
-                                         (long long)row->id, row->application);
+        t->table.status =
+            adept_csv_fail(&t->table.csv, "job %lld: no template is called \"%.60s\", or has it in \"applications\"",
+                           (long long)row->id, row->application);
     return t->table.status == ADEPT_OK;
 }
 
@@ -132,7 +139,8 @@ static bool find_user(trace_reader *t, const char *name, size_t *index)
     *index = found ? (size_t)*found : t->users.n;
     if (found) return true;
     if (!*name || strlen(name) > 63) {
-        t->table.status = adept_csv_fail(&t->table.csv, "a user's name of 1 to 63 bytes is needed, not \"%.80s\"", name);
+        t->table.status =
+            adept_csv_fail(&t->table.csv, "a user's name of 1 to 63 bytes is needed, not \"%.80s\"", name);
         return false;
     }
     char *kept = adept_arena_strdup(t->names, name);
@@ -166,7 +174,8 @@ static void take_row(trace_reader *t)
         t->n_skipped[skip]++;
         return;
     }
-    trace_job *rows = t->n_rows < ADEPT_MOST_JOBS ? adept_grow(t->rows, &t->capacity, t->n_rows + 1, sizeof *rows) : NULL;
+    trace_job *rows =
+        t->n_rows < ADEPT_MOST_JOBS ? adept_grow(t->rows, &t->capacity, t->n_rows + 1, sizeof *rows) : NULL;
     if (!rows) {
         t->table.status = adept_no_memory(t->err, "the jobs of a trace");
         return;
@@ -175,7 +184,11 @@ static void take_row(trace_reader *t)
     trace_job *to = &rows[t->n_rows];
     *to = (trace_job){.gpu_s = row.gpu_s, .line = t->table.csv.line};
     adept_job *job = &to->job;
-    *job = (adept_job){.id = row.id, .submit_s = row.submit_s, .samples = row.samples, .gpus = row.gpus, .is_urgent = row.is_urgent,
+    *job = (adept_job){.id = row.id,
+                       .submit_s = row.submit_s,
+                       .samples = row.samples,
+                       .gpus = row.gpus,
+                       .is_urgent = row.is_urgent,
                        .deadline_s = row.tells_urgency ? row.deadline_s : NAN}; /* NAN: to be drawn */
     if (!find_template(t, &row, &job->template_index)) return;
     if (!row.user)
@@ -212,7 +225,8 @@ static adept_status add_counts(trace_reader *t, size_t kind)
         const adept_job *job = &t->rows[i].job;
         if (job->template_index != kind || job->gpus == 0 || has_count(known, n_known, job->gpus)) continue;
         if (n_known == MOST_COUNTS)
-            return adept_error_set(t->err, ADEPT_E_INVALID, "%s:%ld: jobs of %s have more than %d different numbers of GPUs", t->table.csv.name,
+            return adept_error_set(t->err, ADEPT_E_INVALID,
+                                   "%s:%ld: jobs of %s have more than %d different numbers of GPUs", t->table.csv.name,
                                    t->rows[i].line, template->name, MOST_COUNTS);
         known[n_known++] = fresh[n_fresh++] = job->gpus;
     }
@@ -236,19 +250,21 @@ static adept_status fail_impossible(const trace_reader *t, const trace_job *row)
         bool seen = false;
         for (size_t j = 0; j < i && !seen; j++)
             seen = template->options[j].gpus == template->options[i].gpus;
-        if (!seen) n += (size_t)snprintf(counts + n, sizeof counts - n, "%s%d", n ? ", " : "", template->options[i].gpus);
+        if (!seen)
+            n += (size_t)snprintf(counts + n, sizeof counts - n, "%s%d", n ? ", " : "", template->options[i].gpus);
     }
     if (row->job.batch > 0) snprintf(batch, sizeof batch, " with batch %lld", (long long)row->job.batch);
-    adept_status status = adept_error_set(t->err, ADEPT_E_INVALID, "%s:%ld: job %lld needs %d GPUs%s: here %s can run on %s only", t->table.csv.name,
-                                          row->line, (long long)row->job.id, row->job.gpus, batch, template->name, *counts ? counts : "none");
+    adept_status status = adept_error_set(
+        t->err, ADEPT_E_INVALID, "%s:%ld: job %lld needs %d GPUs%s: here %s can run on %s only", t->table.csv.name,
+        row->line, (long long)row->job.id, row->job.gpus, batch, template->name, *counts ? counts : "none");
     if (t->err) t->err->line = (int)row->line;
     return status;
 }
 
 /* ---------------------------------------------------------------- samples ----------------------------------------- */
 
-/* Where GPU-seconds were spent: on the reference GPU, at the job's batch or else the rigid configuration's or else the first one, on the
- * job's number of GPUs or the one nearest to it. */
+/* Where GPU-seconds were spent: on the reference GPU, at the job's batch or else the rigid configuration's or else the
+ * first one, on the job's number of GPUs or the one nearest to it. */
 static const adept_option *reference_of(const adept_jobs *jobs, const adept_job *job)
 {
     const adept_template *template = &jobs->templates[job->template_index];
@@ -283,8 +299,10 @@ static adept_status find_samples(trace_reader *t, const trace_job *row, adept_jo
         job->samples = kind->samples;
     }
     if (!isnan(job->samples)) return ADEPT_OK;
-    return adept_error_set(t->err, ADEPT_E_INVALID, isnan(row->gpu_s) ? "%s:%ld: job %lld: template %s has neither \"samples\" nor \"samples_for_s\""
-                                                                     : "%s:%ld: job %lld: template %s has no placement on the reference GPU",
+    return adept_error_set(t->err, ADEPT_E_INVALID,
+                           isnan(row->gpu_s)
+                               ? "%s:%ld: job %lld: template %s has neither \"samples\" nor \"samples_for_s\""
+                               : "%s:%ld: job %lld: template %s has no placement on the reference GPU",
                            t->table.csv.name, row->line, (long long)job->id, name);
 }
 
@@ -299,7 +317,8 @@ static adept_status finish_job(trace_reader *t, const trace_job *row, uint64_t i
     else if (job->is_urgent && isinf(job->deadline_s) && t->jobs->deadline_factor > 0)
         adept_jobs_deadline(t->jobs, job);
     if (!job->is_urgent || isfinite(job->deadline_s)) return ADEPT_OK;
-    return adept_error_set(t->err, ADEPT_E_INVALID, "%s:%ld: job %lld is urgent without \"deadline_s\", and the jobs file has no \"urgent\"",
+    return adept_error_set(t->err, ADEPT_E_INVALID,
+                           "%s:%ld: job %lld is urgent without \"deadline_s\", and the jobs file has no \"urgent\"",
                            t->table.csv.name, row->line, (long long)job->id);
 }
 
@@ -343,10 +362,14 @@ static void note_counts(const trace_reader *t)
 {
     const char *name = t->table.csv.name;
     for (size_t s = 1; s < ADEPT_ROW_SKIPS; s++)
-        if (t->n_skipped[s] > 0) adept_notes_add(t->notes, "%s: %zu rows left out: they %s", name, t->n_skipped[s], adept_trace_skip_texts[s]);
-    if (t->n_shared > 0) adept_notes_add(t->notes, "%s: %zu jobs held a share of a GPU, which counts as a whole one", name, t->n_shared);
+        if (t->n_skipped[s] > 0)
+            adept_notes_add(t->notes, "%s: %zu rows left out: they %s", name, t->n_skipped[s],
+                            adept_trace_skip_texts[s]);
+    if (t->n_shared > 0)
+        adept_notes_add(t->notes, "%s: %zu jobs held a share of a GPU, which counts as a whole one", name, t->n_shared);
     if (t->n_impossible > 0)
-        adept_notes_add(t->notes, "%s: %zu jobs left out: no placement has their GPUs and batch", name, t->n_impossible);
+        adept_notes_add(t->notes, "%s: %zu jobs left out: no placement has their GPUs and batch", name,
+                        t->n_impossible);
 }
 
 static adept_status set_users(const trace_reader *t, adept_job_stream *s)
@@ -378,12 +401,13 @@ static adept_status open_trace(trace_reader *t, const char *path)
     if (status != ADEPT_OK) return status;
     size_t header = strcspn(text, "\n");
     char separator = memchr(text, '|', header) && !memchr(text, ',', header) ? '|' : ','; /* sacct -P */
-    status = adept_csv_table_take(&t->table, path, text, size, separator, adept_trace_columns, adept_trace_n_columns, t->err);
+    status = adept_csv_table_take(&t->table, path, text, size, separator, adept_trace_columns, adept_trace_n_columns,
+                                  t->err);
     return status == ADEPT_OK ? choose_format(t) : status;
 }
 
-adept_status adept_jobs_trace(adept_job_stream *out, adept_jobs *jobs, const char *path, const adept_trace_options *options,
-                              adept_notes *notes, adept_error *err)
+adept_status adept_jobs_trace(adept_job_stream *out, adept_jobs *jobs, const char *path,
+                              const adept_trace_options *options, adept_notes *notes, adept_error *err)
 {
     trace_reader t = {.jobs = jobs, .notes = notes, .err = err, .names = adept_arena_new()};
     adept_job_stream s = {0};

@@ -5,7 +5,7 @@ set -eu
 
 packages_of() {
     case $1 in
-    base) echo gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libzip-dev libssl-dev ;;
+    base) echo gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libzip-dev libssl-dev zlib1g-dev ;;
     torch) echo g++ libtorch-dev ;;                     # to read TorchScript files
     calibrate) echo libgsl-dev libnlopt-dev ;;          # to fit a GPU to measurements, and to evaluate
     serve) echo libmicrohttpd-dev ;;                    # adept serve

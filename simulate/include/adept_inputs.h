@@ -1,6 +1,6 @@
-/** @file adept_inputs.h  Clusters, jobs and traces from files, and option tables from libadept's public interface. All files are
- *  hostile: what is wrong is said with file and line, nothing is guessed; what is assumed or left out becomes a note.
- *  Formats: docs/SIMULATE.md. Calls: adept/workload, adept/predict, adept_simulate, adept_random. */
+/** @file adept_inputs.h  Clusters, jobs and traces from files, and option tables from libadept's public interface. All
+ * files are hostile: what is wrong is said with file and line, nothing is guessed; what is assumed or left out becomes
+ * a note. Formats: docs/SIMULATE.md. Calls: adept/workload, adept/predict, adept_simulate, adept_random. */
 #ifndef ADEPT_INPUTS_H
 #define ADEPT_INPUTS_H
 #include "adept_simulate.h"
@@ -21,8 +21,8 @@ void adept_notes_free(adept_notes *notes);
 typedef struct adept_scenario {
     char name[64];
     adept_cluster cluster;
-    adept_gpu **gpus;   /* of each type; NULL: libadept does not know it */
-    double power_cap_w; /* INFINITY: none */
+    adept_gpu **gpus;                                  /* of each type; NULL: libadept does not know it */
+    double power_cap_w;                                /* INFINITY: none */
     double internode_bytes_per_s, internode_latency_s; /* as of adept_request; 0: not given */
 } adept_scenario;
 
@@ -54,20 +54,21 @@ typedef struct adept_jobs {
     double urgent_share, deadline_factor;
     int rigid_gpus; /* its placements come first in every template; 0: none */
     int64_t rigid_batch;
-    bool scales_linearly; /* measured step times, for GPU counts of traces that nobody measured */
-    size_t reference_type; /* where GPU-seconds of traces were spent; SIZE_MAX: on the first type that a template runs on */
+    bool scales_linearly;  /* measured step times, for GPU counts of traces that nobody measured */
+    size_t reference_type; /* where GPU-seconds of traces were spent; SIZE_MAX: on the first type that a template runs
+                              on */
 } adept_jobs;
 
 /**
- * Read JOBS.json, and predict every placement of its templates on every type of GPU of the cluster; or read measured step times, where
- * it names a table of these. Placements without room in memory are left out.
+ * Read JOBS.json, and predict every placement of its templates on every type of GPU of the cluster; or read measured
+ * step times, where it names a table of these. Placements without room in memory are left out.
  * @param out       adept_jobs_free(); set only on ADEPT_OK
  * @param scenario  borrowed, must outlive *out
  * @param loader    NULL: adept_workload_open() loads models
  * @return ADEPT_E_INVALID, ADEPT_E_USAGE for a template without any placement, or what the loader says
  */
-adept_status adept_jobs_read(adept_jobs **out, const char *path, const adept_scenario *scenario, const adept_model_loader *loader,
-                             adept_notes *notes, adept_error *err);
+adept_status adept_jobs_read(adept_jobs **out, const char *path, const adept_scenario *scenario,
+                             const adept_model_loader *loader, adept_notes *notes, adept_error *err);
 void adept_jobs_free(adept_jobs *jobs);
 
 /**
@@ -87,13 +88,13 @@ typedef struct adept_trace_options {
 } adept_trace_options;
 
 /**
- * Read a trace, gzip'ed or not. The placements of its GPU counts are added to the templates, so no other stream of `jobs` may be in
- * use; a second reading changes nothing.
+ * Read a trace, gzip'ed or not. The placements of its GPU counts are added to the templates, so no other stream of
+ * `jobs` may be in use; a second reading changes nothing.
  * @param out  as of adept_jobs_arrivals()
  * @return ADEPT_E_INVALID with file and line
  */
-adept_status adept_jobs_trace(adept_job_stream *out, adept_jobs *jobs, const char *path, const adept_trace_options *options,
-                              adept_notes *notes, adept_error *err);
+adept_status adept_jobs_trace(adept_job_stream *out, adept_jobs *jobs, const char *path,
+                              const adept_trace_options *options, adept_notes *notes, adept_error *err);
 /** The templates stay. */
 void adept_job_stream_free(adept_job_stream *stream);
 

@@ -59,7 +59,8 @@ static inline adept_jobs *begin_jobs(const adept_scenario *s, const char *text, 
     return jobs;
 }
 
-static inline void begin_trace(adept_job_stream *stream, adept_jobs *jobs, const char *path, adept_trace_options options, adept_notes *notes)
+static inline void begin_trace(adept_job_stream *stream, adept_jobs *jobs, const char *path,
+                               adept_trace_options options, adept_notes *notes)
 {
     adept_error err = {0};
     if (adept_jobs_trace(stream, jobs, path, &options, notes, &err) != ADEPT_OK) fail_msg("%s", err.message);
@@ -74,12 +75,13 @@ static inline bool noted(const adept_notes *notes, const char *part)
     return false;
 }
 
-#define TWO_NODES                                                                                              \
-    "{\"schema_version\": 1, \"name\": \"two\", \"nodes\": ["                                                    \
-    "{\"name\": \"A\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 8, \"host_idle_w\": 0},"                            \
+#define TWO_NODES                                                                                                      \
+    "{\"schema_version\": 1, \"name\": \"two\", \"nodes\": ["                                                          \
+    "{\"name\": \"A\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 8, \"host_idle_w\": 0},"                                  \
     "{\"name\": \"H\", \"gpu\": \"h100-sxm-80gb\", \"gpus\": 8, \"host_idle_w\": 0}]}"
 
-#define TEMPLATE(name, more) "{\"name\": \"" name "\", \"model\": \"" MLP "\", \"gpus\": [1, 2, 4, 8], \"batches\": [64, 256]" more "}"
+#define TEMPLATE(name, more)                                                                                           \
+    "{\"name\": \"" name "\", \"model\": \"" MLP "\", \"gpus\": [1, 2, 4, 8], \"batches\": [64, 256]" more "}"
 #define JOBS(templates, more) "{\"schema_version\": 1, \"templates\": [" templates "]" more "}"
 
 /** A text, and what must be said of it. */

@@ -12,9 +12,11 @@ static void a_cluster(void **state)
     begin_cluster(&s,
                   "{\"schema_version\": 1, \"name\": \"mixed\", \"note\": \"any text\", \"power_cap_w\": 4500,"
                   "\"gpus\": {\"k80\": {\"idle_w\": 25, \"tdp_w\": 150}, \"a100-sxm-40gb\": {\"idle_w\": 40}},"
-                  "\"sleep\": {\"after_s\": 600, \"power_w\": 30, \"wake_s\": 120}, \"failures\": {\"mtbf_h\": 2, \"repair_s\": 900},"
+                  "\"sleep\": {\"after_s\": 600, \"power_w\": 30, \"wake_s\": 120}, \"failures\": {\"mtbf_h\": 2, "
+                  "\"repair_s\": 900},"
                   "\"internode_bytes_per_s\": 25e9, \"internode_latency_s\": 5e-6,"
-                  "\"nodes\": [{\"name\": \"h\", \"gpu\": \"h100-sxm-80gb\", \"gpus\": 8, \"host_idle_w\": 300, \"host_busy_w\": 200},"
+                  "\"nodes\": [{\"name\": \"h\", \"gpu\": \"h100-sxm-80gb\", \"gpus\": 8, \"host_idle_w\": 300, "
+                  "\"host_busy_w\": 200},"
                   "{\"name\": \"old\", \"gpu\": \"k80\", \"gpus\": 4, \"count\": 3},"
                   "{\"name\": \"a\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 2},"
                   "{\"name\": \"h2\", \"gpu\": \"h100-sxm-80gb\", \"gpus\": 4}]}",
@@ -32,7 +34,8 @@ static void a_cluster(void **state)
     assert_true(s.power_cap_w == 4500 && s.internode_bytes_per_s == 25e9 && s.internode_latency_s == 5e-6);
     assert_true(s.cluster.sleep_after_s == 600 && s.cluster.sleep_w == 30 && s.cluster.wake_s == 120);
     assert_true(s.cluster.mtbf_s == 7200 && s.cluster.repair_s == 900);
-    assert_true(noted(&notes, "an idle h100-sxm-80gb is taken to draw 70 W") && noted(&notes, "node old has no \"host_idle_w\""));
+    assert_true(noted(&notes, "an idle h100-sxm-80gb is taken to draw 70 W") &&
+                noted(&notes, "node old has no \"host_idle_w\""));
     adept_scenario_free(&s);
     adept_notes_free(&notes);
 }
@@ -61,13 +64,17 @@ static void wrong_clusters(void **state)
         {HEAD "\"nodes\": []}", "\"nodes\" is empty: a cluster needs at least one"},
         {HEAD "\"nodes\": 3}", "\"nodes\" is not an array"},
         {HEAD "\"nodes\": [4]}", "nodes[0]: \"name\" is missing"},
-        {HEAD "\"nodes\": [{\"name\": \"a\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 0}]}", "nodes[0]: \"gpus\" is 0, not from 1 to 1024"},
-        {HEAD "\"nodes\": [{\"name\": \"a\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 1.5}]}", "\"gpus\" is 1.5, not a whole number"},
-        {HEAD "\"nodes\": [{\"name\": \"a\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 8, \"count\": 1e9}]}", "\"count\" is 1e+09, not from 1 to"},
+        {HEAD "\"nodes\": [{\"name\": \"a\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 0}]}",
+         "nodes[0]: \"gpus\" is 0, not from 1 to 1024"},
+        {HEAD "\"nodes\": [{\"name\": \"a\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 1.5}]}",
+         "\"gpus\" is 1.5, not a whole number"},
+        {HEAD "\"nodes\": [{\"name\": \"a\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 8, \"count\": 1e9}]}",
+         "\"count\" is 1e+09, not from 1 to"},
         {HEAD "\"nodes\": [{\"name\": \"a\", \"gpu\": \"a100-sxm-4gb\", \"gpus\": 8}]}", "or describe it in \"gpus\""},
         {HEAD "\"gpus\": {\"k80\": {\"tdp_w\": 150}}, \"nodes\": [{\"name\": \"a\", \"gpu\": \"k80\", \"gpus\": 8}]}",
          "no idle power of k80 is known: give \"gpus\": {\"k80\": {\"idle_w\": ...}}"},
-        {HEAD "\"gpus\": {\"k80\": {\"idle_w\": 300, \"tdp_w\": 150}}, \"nodes\": [{\"name\": \"a\", \"gpu\": \"k80\", \"gpus\": 8}]}",
+        {HEAD "\"gpus\": {\"k80\": {\"idle_w\": 300, \"tdp_w\": 150}}, \"nodes\": [{\"name\": \"a\", \"gpu\": \"k80\", "
+              "\"gpus\": 8}]}",
          "\"idle_w\" is 300, not from 0 to 150"},
         {HEAD NODE ", \"power_cap_kw\": 4.5}", "\"power_cap_kw\" is not known; known are: schema_version"},
         {HEAD NODE ", \"power_cap_w\": -1}", "\"power_cap_w\" is -1"},
@@ -130,13 +137,17 @@ static void placements_are_predictions(void **state)
     adept_notes notes = {0};
     adept_scenario s;
     begin_cluster(&s, TWO_NODES, &notes);
-    adept_jobs *jobs = begin_jobs(&s, JOBS(TEMPLATE("mlp", ", \"limits_w\": [200, 350, 600]"), ", \"rigid\": {\"gpus\": 4, \"batch\": 256}"), &notes);
+    adept_jobs *jobs = begin_jobs(
+        &s, JOBS(TEMPLATE("mlp", ", \"limits_w\": [200, 350, 600]"), ", \"rigid\": {\"gpus\": 4, \"batch\": 256}"),
+        &notes);
     const adept_template *t = &jobs->templates[0];
     /* 4 counts, 2 batches; the A100 has 2 of the limits, the H100 all 3, and both have none */
     assert_int_equal(t->n_options, 8 * (3 + 4));
     assert_true(noted(&notes, "mlp: a100-sxm-40gb cannot be set to 600 W"));
-    assert_true(t->options[0].gpus == 4 && t->options[0].batch == 256 && t->options[0].type == 0 && t->options[0].limit_w == 0);
-    assert_true(t->options[1].gpus == 4 && t->options[1].batch == 256 && t->options[1].type == 1 && t->options[1].limit_w == 0);
+    assert_true(t->options[0].gpus == 4 && t->options[0].batch == 256 && t->options[0].type == 0 &&
+                t->options[0].limit_w == 0);
+    assert_true(t->options[1].gpus == 4 && t->options[1].batch == 256 && t->options[1].type == 1 &&
+                t->options[1].limit_w == 0);
     for (size_t i = 0; getenv("ADEPT") && i < sizeof cases / sizeof cases[0]; i++) {
         const adept_option *o = option_of(t, cases[i].type, cases[i].gpus, cases[i].batch, cases[i].limit_w);
         assert_non_null(o);
@@ -154,11 +165,12 @@ static void sizes_and_limits(void **state)
     adept_notes notes = {0};
     adept_scenario s;
     begin_cluster(&s, TWO_NODES, &notes);
-    adept_jobs *jobs = begin_jobs(&s,
-                                  JOBS(TEMPLATE("mlp", ", \"limits\": \"auto\", \"samples_for_s\": {\"seconds\": 450, \"gpu\": "
-                                                       "\"a100-sxm-40gb\", \"gpus\": 8}"),
-                                       ", \"arrivals\": {\"rate_per_s\": 0.01, \"horizon_s\": 10000}"),
-                                  &notes);
+    adept_jobs *jobs =
+        begin_jobs(&s,
+                   JOBS(TEMPLATE("mlp", ", \"limits\": \"auto\", \"samples_for_s\": {\"seconds\": 450, \"gpu\": "
+                                        "\"a100-sxm-40gb\", \"gpus\": 8}"),
+                        ", \"arrivals\": {\"rate_per_s\": 0.01, \"horizon_s\": 10000}"),
+                   &notes);
     const adept_template *t = &jobs->templates[0];
     assert_int_equal(t->n_options, 2 * 8 * 6);
     assert_non_null(option_of(t, 0, 8, 64, 100)); /* five limits from 100 W up to below 400 W */
@@ -178,19 +190,23 @@ static void sizes_and_limits(void **state)
     adept_notes_free(&notes);
 }
 
-/* 12 GPUs take two nodes of eight, six each; a batch without room, and a GPU that libadept does not know, are left out. */
+/* 12 GPUs take two nodes of eight, six each; a batch without room, and a GPU that libadept does not know, are left out.
+ */
 static void several_nodes_and_no_room(void **state)
 {
     (void)state;
     adept_notes notes = {0};
     adept_scenario s;
-    begin_cluster(&s,
-                  "{\"schema_version\": 1, \"name\": \"many\", \"internode_bytes_per_s\": 25e9, \"gpus\": {\"k80\": {\"idle_w\": 25, \"tdp_w\": 150}},"
-                  "\"nodes\": [{\"name\": \"a\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 8, \"count\": 2, \"host_idle_w\": 0},"
-                  "{\"name\": \"k\", \"gpu\": \"k80\", \"gpus\": 8, \"host_idle_w\": 0}]}",
-                  &notes);
+    begin_cluster(
+        &s,
+        "{\"schema_version\": 1, \"name\": \"many\", \"internode_bytes_per_s\": 25e9, \"gpus\": {\"k80\": {\"idle_w\": "
+        "25, \"tdp_w\": 150}},"
+        "\"nodes\": [{\"name\": \"a\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 8, \"count\": 2, \"host_idle_w\": 0},"
+        "{\"name\": \"k\", \"gpu\": \"k80\", \"gpus\": 8, \"host_idle_w\": 0}]}",
+        &notes);
     adept_jobs *jobs = begin_jobs(&s,
-                                  "{\"schema_version\": 1, \"templates\": [{\"name\": \"mlp\", \"model\": \"" MLP "\", \"gpus\": [8, 9, 12, 24],"
+                                  "{\"schema_version\": 1, \"templates\": [{\"name\": \"mlp\", \"model\": \"" MLP
+                                  "\", \"gpus\": [8, 9, 12, 24],"
                                   "\"batches\": [64, 100000000]}]}",
                                   &notes);
     const adept_template *t = &jobs->templates[0];
@@ -199,7 +215,8 @@ static void several_nodes_and_no_room(void **state)
     assert_true(noted(&notes, "mlp: batch 100000000 does not fit the memory of a100-sxm-40gb"));
     assert_true(noted(&notes, "left out on k80"));
     assert_true(noted(&notes, "placements on a100-sxm-40gb cannot run"));
-    double spread_s = predicted("--gpu a100-sxm-40gb --gpus 12 --nodes 2 --internode-bandwidth 25GB/s --batch 64", "step_time_s");
+    double spread_s =
+        predicted("--gpu a100-sxm-40gb --gpus 12 --nodes 2 --internode-bandwidth 25GB/s --batch 64", "step_time_s");
     assert_true(fabs(option_of(t, 0, 12, 64, 0)->step_time_s / spread_s - 1) < 1e-12);
     adept_jobs_free(jobs);
     adept_scenario_free(&s);
@@ -213,25 +230,33 @@ static void wrong_jobs(void **state)
         {JOBS("", ""), "\"templates\" has not 1 to"},
         {JOBS("{}", ""), "\"name\" is missing"},
         {JOBS("{\"name\": \"m\", \"model\": \"nothing.json\", \"gpus\": [1], \"batches\": [1]}", ""), "m: "},
-        {JOBS("{\"name\": \"m\", \"model\": \"" MLP "\", \"gpus\": [], \"batches\": [1]}", ""), "m: \"batches\" and \"gpus\" need an entry each"},
-        {JOBS("{\"name\": \"m\", \"model\": \"" MLP "\", \"gpus\": [2, 1], \"batches\": [1]}", ""), "m: \"gpus\" does not ascend at 1"},
-        {JOBS("{\"name\": \"m\", \"model\": \"" MLP "\", \"gpus\": [1], \"batches\": [0.5]}", ""), "an entry of \"batches\" is not a whole number"},
-        {JOBS("{\"name\": \"m\", \"model\": \"" MLP "\", \"gpus\": [64], \"batches\": [1]}", ""), "m can run nowhere on this cluster"},
+        {JOBS("{\"name\": \"m\", \"model\": \"" MLP "\", \"gpus\": [], \"batches\": [1]}", ""),
+         "m: \"batches\" and \"gpus\" need an entry each"},
+        {JOBS("{\"name\": \"m\", \"model\": \"" MLP "\", \"gpus\": [2, 1], \"batches\": [1]}", ""),
+         "m: \"gpus\" does not ascend at 1"},
+        {JOBS("{\"name\": \"m\", \"model\": \"" MLP "\", \"gpus\": [1], \"batches\": [0.5]}", ""),
+         "an entry of \"batches\" is not a whole number"},
+        {JOBS("{\"name\": \"m\", \"model\": \"" MLP "\", \"gpus\": [64], \"batches\": [1]}", ""),
+         "m can run nowhere on this cluster"},
         {JOBS(TEMPLATE("m", ", \"precision\": \"fp31\""), ""), "fp31"},
         {JOBS(TEMPLATE("m", ", \"limits\": \"all\""), ""), "\"limits\" is \"all\", not \"auto\""},
         {JOBS(TEMPLATE("m", ", \"samples\": 0"), ""), "m: \"samples\" is 0"},
-        {JOBS(TEMPLATE("m", ", \"samples\": 1, \"samples_for_s\": {\"seconds\": 1, \"gpu\": \"t4\"}"), ""), "both \"samples\" and"},
+        {JOBS(TEMPLATE("m", ", \"samples\": 1, \"samples_for_s\": {\"seconds\": 1, \"gpu\": \"t4\"}"), ""),
+         "both \"samples\" and"},
         {JOBS(TEMPLATE("m", ", \"samples_for_s\": {\"seconds\": 1, \"gpu\": \"z4\"}"), ""), "\"samples_for_s\": "},
         {JOBS(TEMPLATE("m", ", \"wieght\": 1"), ""), "\"wieght\" is not known"},
         {JOBS(TEMPLATE("m", "") ", " TEMPLATE("m", ""), ""), "the second template \"m\""},
         {JOBS(TEMPLATE("m", ""), ", \"users\": 0"), "\"users\" is 0"},
         {JOBS(TEMPLATE("m", ""), ", \"users\": 2, \"shares\": [1]"), "both \"users\" and \"shares\""},
         {JOBS(TEMPLATE("m", ""), ", \"shares\": [0, 0]"), "\"shares\" are all 0"},
-        {JOBS(TEMPLATE("m", ""), ", \"urgent\": {\"share\": 10, \"deadline_factor\": 3}"), "\"share\" is 10, not from 0 to 1"},
+        {JOBS(TEMPLATE("m", ""), ", \"urgent\": {\"share\": 10, \"deadline_factor\": 3}"),
+         "\"share\" is 10, not from 0 to 1"},
         {JOBS(TEMPLATE("m", ""), ", \"arrivals\": {\"rate_per_s\": 0.1}"), "\"horizon_s\" is missing"},
-        {JOBS(TEMPLATE("m", ""), ", \"arrivals\": {\"rate_per_s\": 1e3, \"horizon_s\": 1e9}"), "\"arrivals\" make 1e+12 jobs"},
+        {JOBS(TEMPLATE("m", ""), ", \"arrivals\": {\"rate_per_s\": 1e3, \"horizon_s\": 1e9}"),
+         "\"arrivals\" make 1e+12 jobs"},
         {JOBS(TEMPLATE("m", ""), ", \"reference_gpu\": \"t4\""), "\"reference_gpu\" is t4, which the cluster has not"},
-        {"{\"schema_version\": 1, \"step_times\": {\"file\": \"t.csv\", \"power_share\": 70}}", "\"power_share\" is 70, not from 0.001 to 1"},
+        {"{\"schema_version\": 1, \"step_times\": {\"file\": \"t.csv\", \"power_share\": 70}}",
+         "\"power_share\" is 70, not from 0.001 to 1"},
     };
     adept_scenario s;
     begin_cluster(&s, TWO_NODES, NULL);
@@ -250,7 +275,8 @@ static void wrong_jobs(void **state)
 static void within(const char *what, double count, double of, double share)
 {
     double sigma = sqrt(of * share * (1 - share));
-    if (fabs(count - of * share) > 3 * sigma) fail_msg("%s: %g of %g, expected %g +- %g", what, count, of, of * share, sigma);
+    if (fabs(count - of * share) > 3 * sigma)
+        fail_msg("%s: %g of %g, expected %g +- %g", what, count, of, of * share, sigma);
 }
 
 static void poisson_arrivals(void **state)
@@ -259,11 +285,12 @@ static void poisson_arrivals(void **state)
     enum { SEEDS = 400 };
     adept_scenario s;
     begin_cluster(&s, TWO_NODES, NULL);
-    adept_jobs *jobs = begin_jobs(&s,
-                                  JOBS(TEMPLATE("a", ", \"samples\": 100000, \"weight\": 3") ", " TEMPLATE("b", ", \"samples\": 50000"),
-                                       ", \"arrivals\": {\"rate_per_s\": 0.005, \"horizon_s\": 36000}, \"shares\": [4, 1, 1, 1, 1],"
-                                       "\"urgent\": {\"share\": 0.1, \"deadline_factor\": 3.5}"),
-                                  NULL);
+    adept_jobs *jobs = begin_jobs(
+        &s,
+        JOBS(TEMPLATE("a", ", \"samples\": 100000, \"weight\": 3") ", " TEMPLATE("b", ", \"samples\": 50000"),
+             ", \"arrivals\": {\"rate_per_s\": 0.005, \"horizon_s\": 36000}, \"shares\": [4, 1, 1, 1, 1],"
+             "\"urgent\": {\"share\": 0.1, \"deadline_factor\": 3.5}"),
+        NULL);
     double sum = 0, squares = 0, of_a = 0, of_user0 = 0, urgent = 0, both = 0;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         adept_job_stream stream;
@@ -277,7 +304,8 @@ static void poisson_arrivals(void **state)
             urgent += job->is_urgent;
             both += job->is_urgent && job->template_index == 0;
             assert_true(job->submit_s < 36000 && (i == 0 || job->submit_s >= stream.jobs[i - 1].submit_s));
-            assert_true(job->samples == (job->template_index == 0 ? 100000 : 50000) && isfinite(job->deadline_s) == job->is_urgent);
+            assert_true(job->samples == (job->template_index == 0 ? 100000 : 50000) &&
+                        isfinite(job->deadline_s) == job->is_urgent);
         }
         assert_int_equal(stream.n_users, 5);
         adept_job_stream_free(&stream);
@@ -300,11 +328,15 @@ static void streams_are_separate(void **state)
     adept_scenario s;
     begin_cluster(&s, TWO_NODES, NULL);
 #define ARRIVALS ", \"arrivals\": {\"rate_per_s\": 0.005, \"horizon_s\": 36000}"
-    adept_jobs *one = begin_jobs(&s, JOBS(TEMPLATE("a", ", \"samples\": 100000") ", " TEMPLATE("b", ", \"samples\": 1"), ARRIVALS ", \"users\": 5"), NULL);
-    adept_jobs *two = begin_jobs(&s,
-                                 JOBS(TEMPLATE("a", ", \"samples\": 100000, \"weight\": 9") ", " TEMPLATE("b", ", \"samples\": 1"),
-                                      ARRIVALS ", \"users\": 5, \"urgent\": {\"share\": 0.5, \"deadline_factor\": 2}"),
-                                 NULL);
+    adept_jobs *one = begin_jobs(
+        &s,
+        JOBS(TEMPLATE("a", ", \"samples\": 100000") ", " TEMPLATE("b", ", \"samples\": 1"), ARRIVALS ", \"users\": 5"),
+        NULL);
+    adept_jobs *two =
+        begin_jobs(&s,
+                   JOBS(TEMPLATE("a", ", \"samples\": 100000, \"weight\": 9") ", " TEMPLATE("b", ", \"samples\": 1"),
+                        ARRIVALS ", \"users\": 5, \"urgent\": {\"share\": 0.5, \"deadline_factor\": 2}"),
+                   NULL);
     adept_job_stream x, y;
     assert_int_equal(adept_jobs_arrivals(&x, one, 7, NULL), ADEPT_OK);
     assert_int_equal(adept_jobs_arrivals(&y, two, 7, NULL), ADEPT_OK);
@@ -316,8 +348,10 @@ static void streams_are_separate(void **state)
         double least_s = INFINITY;
         const adept_template *t = &two->templates[y.jobs[i].template_index];
         for (size_t o = 0; o < t->n_options; o++)
-            least_s = fmin(least_s, ceil(y.jobs[i].samples / (t->options[o].gpus * (double)t->options[o].batch)) * t->options[o].step_time_s);
-        if (y.jobs[i].is_urgent) assert_true(fabs((y.jobs[i].deadline_s - y.jobs[i].submit_s) / (2 * least_s) - 1) < 1e-6);
+            least_s = fmin(least_s, ceil(y.jobs[i].samples / (t->options[o].gpus * (double)t->options[o].batch)) *
+                                        t->options[o].step_time_s);
+        if (y.jobs[i].is_urgent)
+            assert_true(fabs((y.jobs[i].deadline_s - y.jobs[i].submit_s) / (2 * least_s) - 1) < 1e-6);
     }
     adept_job_stream_free(&x);
     adept_job_stream_free(&y);
@@ -346,7 +380,8 @@ static void arrivals_need_sizes(void **state)
 
 /* ---------------------------------------------------------------- who loads models -------------------------------- */
 
-static adept_status load(void *self, adept_workload **out, const char *model, const adept_model_options *options, adept_error *err)
+static adept_status load(void *self, adept_workload **out, const char *model, const adept_model_options *options,
+                         adept_error *err)
 {
     assert_string_equal(model, "a_bundled_model");
     assert_string_equal(options->precision, "tf32");
@@ -363,7 +398,9 @@ static void a_loader(void **state)
     adept_scenario s;
     begin_cluster(&s, TWO_NODES, NULL);
     const adept_model_loader loader = {load, &calls};
-    const char *path = put("jobs.json", JOBS("{\"name\": \"m\", \"model\": \"a_bundled_model\", \"precision\": \"tf32\", \"gpus\": [1], \"batches\": [8]}", ""));
+    const char *path = put("jobs.json", JOBS("{\"name\": \"m\", \"model\": \"a_bundled_model\", \"precision\": "
+                                             "\"tf32\", \"gpus\": [1], \"batches\": [8]}",
+                                             ""));
     assert_int_equal(adept_jobs_read(&jobs, path, &s, &loader, NULL, &err), ADEPT_OK);
     assert_true(calls == 1 && jobs->templates[0].n_options == 2);
     adept_jobs_free(jobs);
@@ -373,11 +410,13 @@ static void a_loader(void **state)
 }
 
 /* Bundled models by the program, which has the module that reads them. */
-static adept_status load_bundled(void *self, adept_workload **out, const char *model, const adept_model_options *options, adept_error *err)
+static adept_status load_bundled(void *self, adept_workload **out, const char *model,
+                                 const adept_model_options *options, adept_error *err)
 {
     const char *path = put("profile.json", "");
     char command[1024];
-    snprintf(command, sizeof command, "%s profile " ADEPT_SOURCE_DIR "/data/models/%s.pt -o %s >/dev/null", (const char *)self, model, path);
+    snprintf(command, sizeof command, "%s profile " ADEPT_SOURCE_DIR "/data/models/%s.pt -o %s >/dev/null",
+             (const char *)self, model, path);
     if (system(command) != 0) return adept_error_set(err, ADEPT_E_INVALID, "%s", command);
     adept_status status = adept_workload_open(out, path, options, err);
     unlink(path);
@@ -404,7 +443,8 @@ static void bundled_files(void **state)
             const adept_template *template = &jobs->templates[t];
             const adept_option *first = &template->options[0];
             print_message("%s: %zu placements; %g samples/s, %g W on %d of %s\n", template->name, template->n_options,
-                          first->gpus * (double)first->batch / first->step_time_s, first->power_w, first->gpus, s.cluster.types[first->type].name);
+                          first->gpus * (double)first->batch / first->step_time_s, first->power_w, first->gpus,
+                          s.cluster.types[first->type].name);
             assert_true(template->n_options >= 30 && first->limit_w == 0);
         }
         for (size_t n = 0; n < notes.n; n++)
@@ -418,10 +458,17 @@ static void bundled_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cluster),           cmocka_unit_test(defaults_of_a_cluster),     cmocka_unit_test(wrong_clusters),
-        cmocka_unit_test(placements_are_predictions), cmocka_unit_test(sizes_and_limits),   cmocka_unit_test(several_nodes_and_no_room),
-        cmocka_unit_test(wrong_jobs),          cmocka_unit_test(poisson_arrivals),          cmocka_unit_test(streams_are_separate),
-        cmocka_unit_test(arrivals_need_sizes), cmocka_unit_test(a_loader),
+        cmocka_unit_test(a_cluster),
+        cmocka_unit_test(defaults_of_a_cluster),
+        cmocka_unit_test(wrong_clusters),
+        cmocka_unit_test(placements_are_predictions),
+        cmocka_unit_test(sizes_and_limits),
+        cmocka_unit_test(several_nodes_and_no_room),
+        cmocka_unit_test(wrong_jobs),
+        cmocka_unit_test(poisson_arrivals),
+        cmocka_unit_test(streams_are_separate),
+        cmocka_unit_test(arrivals_need_sizes),
+        cmocka_unit_test(a_loader),
         cmocka_unit_test(bundled_files),
     };
     return cmocka_run_group_tests(tests, sim_folder_make, sim_folder_remove);

@@ -1,4 +1,5 @@
-/* Traces as streams of jobs: every format, how work becomes samples, what is left out and what is refused, and the published ones. */
+/* Traces as streams of jobs: every format, how work becomes samples, what is left out and what is refused, and the
+ * published ones. */
 #include "sim_files.h"
 #include <math.h>
 #include <sys/resource.h>
@@ -39,7 +40,8 @@ static void read_text(setup *b, const char *text, adept_trace_options options)
 static const adept_option *find(const adept_template *t, size_t type, int gpus, int64_t batch)
 {
     for (size_t i = 0; i < t->n_options; i++)
-        if (t->options[i].type == type && t->options[i].gpus == gpus && t->options[i].batch == batch && t->options[i].limit_w == 0)
+        if (t->options[i].type == type && t->options[i].gpus == gpus && t->options[i].batch == batch &&
+            t->options[i].limit_w == 0)
             return &t->options[i];
     fail_msg("no placement of %d GPUs, batch %d", gpus, (int)batch);
     return NULL;
@@ -52,8 +54,9 @@ static double time_there_s(const setup *b, const adept_job *job, size_t type, in
     return job->samples / (o->gpus * (double)o->batch) * o->step_time_s;
 }
 
-#define ONE_KIND JOBS(TEMPLATE("mlp", ", \"samples\": 100000"), ", \"users\": 3, \"rigid\": {\"gpus\": 4, \"batch\": 256}," \
-                      "\"reference_gpu\": \"h100-sxm-80gb\"")
+#define ONE_KIND                                                                                                       \
+    JOBS(TEMPLATE("mlp", ", \"samples\": 100000"), ", \"users\": 3, \"rigid\": {\"gpus\": 4, \"batch\": 256},"         \
+                                                   "\"reference_gpu\": \"h100-sxm-80gb\"")
 #define URGENT ", \"urgent\": {\"share\": 0.5, \"deadline_factor\": 2}"
 
 /* ---------------------------------------------------------------- formats ----------------------------------------- */
@@ -74,22 +77,30 @@ static void native(void **state)
     const adept_job *j = b.stream.jobs; /* by submission, then as in the file */
     assert_true(j[0].id == 7 && j[1].id == 12 && j[2].id == 9);
     assert_string_equal(b.stream.users[j[0].user], "bob");
-    assert_true(j[0].submit_s == 10.5 && !j[0].is_urgent && isinf(j[0].deadline_s) && j[0].gpus == 2 && j[0].batch == 256);
+    assert_true(j[0].submit_s == 10.5 && !j[0].is_urgent && isinf(j[0].deadline_s) && j[0].gpus == 2 &&
+                j[0].batch == 256);
     assert_true(fabs(time_there_s(&b, &j[0], 0, 2) - 1800) < 0.1);
-    assert_true(j[1].samples == 2000 && j[1].is_urgent && j[1].deadline_s == 99.5 && j[1].gpus == 4 && j[1].batch == 64);
-    assert_true(j[2].samples == 500 && j[2].is_urgent && j[2].deadline_s > 50 && isfinite(j[2].deadline_s) && j[2].gpus == 0);
+    assert_true(j[1].samples == 2000 && j[1].is_urgent && j[1].deadline_s == 99.5 && j[1].gpus == 4 &&
+                j[1].batch == 64);
+    assert_true(j[2].samples == 500 && j[2].is_urgent && j[2].deadline_s > 50 && isfinite(j[2].deadline_s) &&
+                j[2].gpus == 0);
     end(&b);
 }
 
 static void adaptdl(void **state)
 {
     (void)state;
-    static const char text[] = "name,time,application,num_replicas,batch_size\nbert-0,259,bert,6,384\nmlp-1,289,mlp,6,1400\n";
+    static const char text[] =
+        "name,time,application,num_replicas,batch_size\nbert-0,259,bert,6,384\nmlp-1,289,mlp,6,1400\n";
     setup b;
-    begin(&b, TWO_NODES, JOBS(TEMPLATE("mlp", ", \"samples\": 100000") ", " TEMPLATE("lm", ", \"samples\": 7, \"applications\": [\"bert\"]"), ""));
+    begin(&b, TWO_NODES,
+          JOBS(TEMPLATE("mlp", ", \"samples\": 100000") ", " TEMPLATE("lm",
+                                                                      ", \"samples\": 7, \"applications\": [\"bert\"]"),
+               ""));
     read_text(&b, text, (adept_trace_options){0});
     const adept_job *j = b.stream.jobs;
-    assert_true(b.stream.n_jobs == 2 && j[0].template_index == 1 && j[0].samples == 7 && j[0].gpus == 6 && j[0].submit_s == 259);
+    assert_true(b.stream.n_jobs == 2 && j[0].template_index == 1 && j[0].samples == 7 && j[0].gpus == 6 &&
+                j[0].submit_s == 259);
     assert_true(j[0].batch == 64 && j[1].batch == 256); /* nearest to 64 and to 233 */
     find(&b.jobs->templates[0], 0, 6, 256);             /* a count that only the trace has */
     adept_job_stream_free(&b.stream);
@@ -112,7 +123,8 @@ static void philly(void **state)
     const adept_job *j = b.stream.jobs;
     assert_true(b.stream.n_jobs == 2 && j[0].submit_s == 0 && j[1].submit_s == 86400 + 20); /* a leap year */
     assert_true(j[0].id == 2 && j[1].id == 1 && j[1].gpus == 4 && j[1].batch == 256);
-    assert_true(fabs(time_there_s(&b, &j[1], 1, 4) / 100 - 1) < 1e-4 && fabs(time_there_s(&b, &j[0], 1, 1) / 50 - 1) < 1e-4);
+    assert_true(fabs(time_there_s(&b, &j[1], 1, 4) / 100 - 1) < 1e-4 &&
+                fabs(time_there_s(&b, &j[0], 1, 1) / 50 - 1) < 1e-4);
     assert_string_equal(b.stream.users[j[1].user], "vc2");
     assert_true(noted(&b.notes, "1 rows left out: they never ran"));
     end(&b);
@@ -122,19 +134,25 @@ static void gavel(void **state)
 {
     (void)state;
     setup b;
-    put("step_times.csv", "job_type,gpus,gpu,step_time_s\nA3C,1,k80,0.5\nA3C,2,k80,0.6\nLM (batch size 5),1,k80,0.1\nA3C,1,v100,0.1\nA3C,1,p100,0.2\n");
+    put("step_times.csv", "job_type,gpus,gpu,step_time_s\nA3C,1,k80,0.5\nA3C,2,k80,0.6\nLM (batch size "
+                          "5),1,k80,0.1\nA3C,1,v100,0.1\nA3C,1,p100,0.2\n");
     begin(&b,
-          "{\"schema_version\": 1, \"name\": \"g\", \"gpus\": {\"k80\": {\"idle_w\": 25, \"tdp_w\": 150}, \"v100\": {\"idle_w\": 40, \"tdp_w\": 300}},"
-          "\"nodes\": [{\"name\": \"k\", \"gpu\": \"k80\", \"gpus\": 4, \"host_idle_w\": 0}, {\"name\": \"v\", \"gpu\": \"v100\", \"gpus\": 4, \"host_idle_w\": 0}]}",
+          "{\"schema_version\": 1, \"name\": \"g\", \"gpus\": {\"k80\": {\"idle_w\": 25, \"tdp_w\": 150}, \"v100\": "
+          "{\"idle_w\": 40, \"tdp_w\": 300}},"
+          "\"nodes\": [{\"name\": \"k\", \"gpu\": \"k80\", \"gpus\": 4, \"host_idle_w\": 0}, {\"name\": \"v\", "
+          "\"gpu\": \"v100\", \"gpus\": 4, \"host_idle_w\": 0}]}",
           "{\"schema_version\": 1, \"step_times\": {\"file\": \"step_times.csv\", \"power_share\": 0.7}}");
     assert_int_equal(b.jobs->n_templates, 2);
-    assert_true(find(&b.jobs->templates[0], 0, 2, 1)->step_time_s == 0.6 && find(&b.jobs->templates[0], 0, 2, 1)->power_w == 2 * 0.7 * 150);
+    assert_true(find(&b.jobs->templates[0], 0, 2, 1)->step_time_s == 0.6 &&
+                find(&b.jobs->templates[0], 0, 2, 1)->power_w == 2 * 0.7 * 150);
     assert_true(find(&b.jobs->templates[0], 1, 1, 1)->power_w == 0.7 * 300);
     assert_true(noted(&b.notes, "powers are not measured: a GPU at work is taken to draw 0.7 of its board's TDP"));
     assert_true(noted(&b.notes, "step times on p100 are passed over"));
-    read_text(&b, "job_type,steps,arrival_s,gpus\nLM (batch size 5),1000,0.5,1\nA3C,10,7,2\n", (adept_trace_options){0});
+    read_text(&b, "job_type,steps,arrival_s,gpus\nLM (batch size 5),1000,0.5,1\nA3C,10,7,2\n",
+              (adept_trace_options){0});
     const adept_job *j = b.stream.jobs;
-    assert_true(b.stream.n_jobs == 2 && j[0].template_index == 1 && j[0].samples == 1000 && j[1].gpus == 2 && j[1].submit_s == 7);
+    assert_true(b.stream.n_jobs == 2 && j[0].template_index == 1 && j[0].samples == 1000 && j[1].gpus == 2 &&
+                j[1].submit_s == 7);
     assert_true(fabs(time_there_s(&b, &j[1], 0, 2) - 10 * 0.6 / 2) < 1e-12); /* steps times step time over workers */
     end(&b);
 }
@@ -145,7 +163,8 @@ static void openb(void **state)
     setup b;
     begin(&b, TWO_NODES, ONE_KIND);
     read_text(&b,
-              "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+              "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
+              "scheduled_time\n"
               "p0,1,1,2,1000,,LS,Running,5,205,105\n"
               "p1,1,1,1,460,,BE,Failed,6,26,16\n"
               "p2,1,1,0,0,,LS,Running,7,100,8\n"
@@ -153,8 +172,10 @@ static void openb(void **state)
               (adept_trace_options){0});
     const adept_job *j = b.stream.jobs;
     assert_true(b.stream.n_jobs == 2 && j[0].submit_s == 5 && j[0].gpus == 2 && j[1].gpus == 1);
-    assert_true(fabs(time_there_s(&b, &j[0], 1, 2) / 100 - 1) < 1e-3 && fabs(time_there_s(&b, &j[1], 1, 1) / 10 - 1) < 1e-3);
-    assert_true(noted(&b.notes, "1 rows left out: they asked for no GPU") && noted(&b.notes, "1 rows left out: they never ran"));
+    assert_true(fabs(time_there_s(&b, &j[0], 1, 2) / 100 - 1) < 1e-3 &&
+                fabs(time_there_s(&b, &j[1], 1, 1) / 10 - 1) < 1e-3);
+    assert_true(noted(&b.notes, "1 rows left out: they asked for no GPU") &&
+                noted(&b.notes, "1 rows left out: they never ran"));
     assert_true(noted(&b.notes, "1 jobs held a share of a GPU, which counts as a whole one"));
     end(&b);
 }
@@ -166,7 +187,8 @@ static void sacct(void **state)
     begin(&b, TWO_NODES, ONE_KIND);
     read_text(&b,
               "JobID|JobName|User|Submit|Elapsed|AllocTRES\n"
-              "77|say \"hi\", twice|ann|2024-05-01T10:00:30|1-00:01:40|billing=8,cpu=8,gres/gpu:a100=2,gres/gpu=2,mem=4G,node=1\n"
+              "77|say \"hi\", "
+              "twice|ann|2024-05-01T10:00:30|1-00:01:40|billing=8,cpu=8,gres/gpu:a100=2,gres/gpu=2,mem=4G,node=1\n"
               "77.batch|batch||2024-05-01T10:00:30|1-00:01:40|cpu=8,gres/gpu:a100=2\n"
               "76|x|bob|2024-05-01T10:00:00|00:10:00|cpu=1,gres/gpu:h100=1\n"
               "75|cpus|bob|2024-05-01T09:00:00|10:00|cpu=1\n"
@@ -174,15 +196,18 @@ static void sacct(void **state)
               (adept_trace_options){0});
     const adept_job *j = b.stream.jobs;
     assert_true(b.stream.n_jobs == 2 && j[0].id == 76 && j[1].id == 77 && j[1].submit_s == 30 && j[1].gpus == 2);
-    assert_true(fabs(time_there_s(&b, &j[1], 1, 2) / 86500 - 1) < 1e-4 && fabs(time_there_s(&b, &j[0], 1, 1) / 600 - 1) < 1e-4);
+    assert_true(fabs(time_there_s(&b, &j[1], 1, 2) / 86500 - 1) < 1e-4 &&
+                fabs(time_there_s(&b, &j[0], 1, 1) / 600 - 1) < 1e-4);
     assert_string_equal(b.stream.users[j[1].user], "ann");
-    assert_true(noted(&b.notes, "1 rows left out: they are steps of jobs") && noted(&b.notes, "1 rows left out: they asked for no GPU"));
+    assert_true(noted(&b.notes, "1 rows left out: they are steps of jobs") &&
+                noted(&b.notes, "1 rows left out: they asked for no GPU"));
     end(&b);
 }
 
 /* ---------------------------------------------------------------- rules ------------------------------------------- */
 
-/* A job without a template gets one of those whose usual number of GPUs is nearest, by its number alone; what a trace does not tell is drawn. */
+/* A job without a template gets one of those whose usual number of GPUs is nearest, by its number alone; what a trace
+ * does not tell is drawn. */
 static void what_is_not_told(void **state)
 {
     (void)state;
@@ -193,8 +218,9 @@ static void what_is_not_told(void **state)
         n += (size_t)sprintf(text + n, "%d,1000,1\n%d,1000,8\n", i, i);
     setup b;
     begin(&b, TWO_NODES,
-          JOBS(TEMPLATE("small", ", \"typical_gpus\": 1") ", " TEMPLATE("small2", ", \"typical_gpus\": 1, \"weight\": 3") ", "
-               TEMPLATE("large", ", \"typical_gpus\": 6"), ", \"users\": 4" URGENT));
+          JOBS(TEMPLATE("small", ", \"typical_gpus\": 1") ", " TEMPLATE(
+                   "small2", ", \"typical_gpus\": 1, \"weight\": 3") ", " TEMPLATE("large", ", \"typical_gpus\": 6"),
+               ", \"users\": 4" URGENT));
     read_text(&b, text, (adept_trace_options){.seed = 1});
     double of_second = 0, urgent = 0, of_user = 0;
     for (size_t i = 0; i < b.stream.n_jobs; i++) {
@@ -227,11 +253,13 @@ static void impossible_jobs_are_left_out(void **state)
     (void)state;
     setup b;
     begin(&b, TWO_NODES, ONE_KIND);
-    read_text(&b, "job_id,submit_s,gpus,gpu_seconds\n1,0,4,100\n2,0,64,100\n", (adept_trace_options){.drops_impossible = true});
+    read_text(&b, "job_id,submit_s,gpus,gpu_seconds\n1,0,4,100\n2,0,64,100\n",
+              (adept_trace_options){.drops_impossible = true});
     assert_int_equal(b.stream.n_jobs, 1);
     assert_true(noted(&b.notes, "1 jobs left out: no placement has their GPUs and batch"));
     adept_job_stream_free(&b.stream);
-    read_text(&b, "job_id,submit_s,gpus,gpu_seconds\n1,0,4,100\n2,0,64,6400\n", (adept_trace_options){.is_malleable = true});
+    read_text(&b, "job_id,submit_s,gpus,gpu_seconds\n1,0,4,100\n2,0,64,6400\n",
+              (adept_trace_options){.is_malleable = true});
     assert_int_equal(b.stream.n_jobs, 2); /* on fewer GPUs it can run */
     assert_true(b.stream.jobs[1].gpus == 0 && b.stream.jobs[1].samples > 50 * b.stream.jobs[0].samples);
     end(&b);
@@ -280,15 +308,18 @@ static void wrong_traces(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         adept_error err = {0};
         adept_job_stream stream;
-        if (adept_jobs_trace(&stream, jobs, put("trace", cases[i].text), NULL, NULL, &err) != ADEPT_E_INVALID || !strstr(err.message, cases[i].says))
+        if (adept_jobs_trace(&stream, jobs, put("trace", cases[i].text), NULL, NULL, &err) != ADEPT_E_INVALID ||
+            !strstr(err.message, cases[i].says))
             fail_msg("%s: %s", cases[i].says, err.message);
     }
     adept_error err = {0};
     adept_job_stream stream;
     const char *path = put("trace", NATIVE "1,0,mlp,5,4,,\n");
-    assert_int_equal(adept_jobs_trace(&stream, jobs, path, &(adept_trace_options){.format = "filly"}, NULL, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_jobs_trace(&stream, jobs, path, &(adept_trace_options){.format = "filly"}, NULL, &err),
+                     ADEPT_E_USAGE);
     assert_non_null(strstr(err.message, "no trace format is called filly; there are: native (submit_s); adaptdl"));
-    assert_int_equal(adept_jobs_trace(&stream, jobs, path, &(adept_trace_options){.format = "philly"}, NULL, &err), ADEPT_E_INVALID);
+    assert_int_equal(adept_jobs_trace(&stream, jobs, path, &(adept_trace_options){.format = "philly"}, NULL, &err),
+                     ADEPT_E_INVALID);
     assert_non_null(strstr(err.message, "the header is not that of philly: it needs timestamp,"));
     assert_int_equal(adept_jobs_trace(&stream, jobs, "/nowhere/at/all", NULL, NULL, &err), ADEPT_E_INVALID);
     assert_int_equal(adept_jobs_trace(&stream, jobs, "/", NULL, NULL, &err), ADEPT_E_INVALID);
@@ -313,7 +344,9 @@ static void wrong_step_times(void **state)
         adept_error err = {0};
         adept_jobs *jobs = NULL;
         put("step_times.csv", cases[i].text);
-        const char *path = put("jobs.json", "{\"schema_version\": 1, \"step_times\": {\"file\": \"step_times.csv\", \"power_share\": 0.7}}");
+        const char *path =
+            put("jobs.json",
+                "{\"schema_version\": 1, \"step_times\": {\"file\": \"step_times.csv\", \"power_share\": 0.7}}");
         if (adept_jobs_read(&jobs, path, &s, NULL, NULL, &err) == ADEPT_OK || !strstr(err.message, cases[i].says))
             fail_msg("%s: %s", cases[i].says, err.message);
     }
@@ -352,7 +385,8 @@ static void a_million_jobs(void **state)
     FILE *file = fopen(path, "w");
     fputs("job_id,submit_s,user,gpu_seconds,gpus\n", file);
     for (int i = 0; i < 1000000; i++)
-        fprintf(file, "%d,%d.5,user%d,%d,%d\n", i + 1, (int)(i * 7919L % 1000003), i % 1000, i % 100000 + 1, 1 << i % 4);
+        fprintf(file, "%d,%d.5,user%d,%d,%d\n", i + 1, (int)(i * 7919L % 1000003), i % 1000, i % 100000 + 1,
+                1 << i % 4);
     assert_int_equal(fclose(file), 0);
     setup b;
     begin(&b, TWO_NODES, JOBS(TEMPLATE("mlp", ", \"limits\": \"auto\""), URGENT));
@@ -362,7 +396,8 @@ static void a_million_jobs(void **state)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    print_message("10^6 jobs: %.2f s, %ld MB\n", (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec),
+    print_message("10^6 jobs: %.2f s, %ld MB\n",
+                  (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec),
                   usage.ru_maxrss / 1024);
     assert_int_equal(b.stream.n_jobs, 1000000);
     for (size_t i = 1; i < b.stream.n_jobs; i++)
@@ -375,15 +410,15 @@ static void a_million_jobs(void **state)
 
 /* ---------------------------------------------------------------- the published ones ------------------------------ */
 
-#define WIDE                                                                                                                    \
-    "{\"schema_version\": 1, \"name\": \"wide\", \"internode_bytes_per_s\": 25e9, \"nodes\": ["                                   \
+#define WIDE                                                                                                           \
+    "{\"schema_version\": 1, \"name\": \"wide\", \"internode_bytes_per_s\": 25e9, \"nodes\": ["                        \
     "{\"name\": \"a\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 8, \"count\": 300, \"host_idle_w\": 0}]}"
 
-#define GAVEL                                                                                                                   \
-    "{\"schema_version\": 1, \"name\": \"g\", \"gpus\": {\"k80\": {\"idle_w\": 25, \"tdp_w\": 150},"                              \
-    "\"p100\": {\"idle_w\": 26, \"tdp_w\": 250}, \"v100\": {\"idle_w\": 40, \"tdp_w\": 300}}, \"nodes\": ["                       \
-    "{\"name\": \"k\", \"gpu\": \"k80\", \"gpus\": 8, \"count\": 4, \"host_idle_w\": 0},"                                         \
-    "{\"name\": \"p\", \"gpu\": \"p100\", \"gpus\": 8, \"count\": 4, \"host_idle_w\": 0},"                                        \
+#define GAVEL                                                                                                          \
+    "{\"schema_version\": 1, \"name\": \"g\", \"gpus\": {\"k80\": {\"idle_w\": 25, \"tdp_w\": 150},"                   \
+    "\"p100\": {\"idle_w\": 26, \"tdp_w\": 250}, \"v100\": {\"idle_w\": 40, \"tdp_w\": 300}}, \"nodes\": ["            \
+    "{\"name\": \"k\", \"gpu\": \"k80\", \"gpus\": 8, \"count\": 4, \"host_idle_w\": 0},"                              \
+    "{\"name\": \"p\", \"gpu\": \"p100\", \"gpus\": 8, \"count\": 4, \"host_idle_w\": 0},"                             \
     "{\"name\": \"v\", \"gpu\": \"v100\", \"gpus\": 8, \"count\": 4, \"host_idle_w\": 0}]}"
 
 static size_t n_jobs_of(const char *trace, const char *jobs, const char *cluster, bool drops, adept_notes *notes)
@@ -395,7 +430,8 @@ static size_t n_jobs_of(const char *trace, const char *jobs, const char *cluster
     begin_trace(&stream, of, trace, (adept_trace_options){.drops_impossible = drops}, notes);
     size_t n = stream.n_jobs;
     for (size_t i = 0; i < n; i++)
-        assert_true(stream.jobs[i].samples >= 1 && stream.jobs[i].gpus >= 1 && (i == 0 || stream.jobs[i].submit_s >= stream.jobs[i - 1].submit_s));
+        assert_true(stream.jobs[i].samples >= 1 && stream.jobs[i].gpus >= 1 &&
+                    (i == 0 || stream.jobs[i].submit_s >= stream.jobs[i - 1].submit_s));
     adept_job_stream_free(&stream);
     adept_jobs_free(of);
     adept_scenario_free(&s);
@@ -410,26 +446,38 @@ static void published_traces(void **state)
     char path[512];
     for (int i = 1; i <= 6; i++) {
         snprintf(path, sizeof path, "%s/adaptdl/workload-%d.csv", TRACES, i);
-        assert_int_equal(n_jobs_of(path,
-                                   JOBS(TEMPLATE("m", ", \"samples\": 100000, \"applications\": [\"cifar10\", \"bert\", \"imagenet\", \"yolov3\", "
-                                                      "\"deepspeech2\", \"ncf\"]"), ""),
-                                   WIDE, false, &notes),
-                         160);
+        assert_int_equal(
+            n_jobs_of(
+                path,
+                JOBS(TEMPLATE(
+                         "m",
+                         ", \"samples\": 100000, \"applications\": [\"cifar10\", \"bert\", \"imagenet\", \"yolov3\", "
+                         "\"deepspeech2\", \"ncf\"]"),
+                     ""),
+                WIDE, false, &notes),
+            160);
     }
-    assert_int_equal(n_jobs_of(TRACES "/adaptdl/philly.csv.gz", JOBS(TEMPLATE("m", ""), ""), WIDE, false, &notes), 82247); /* and an empty line */
+    assert_int_equal(n_jobs_of(TRACES "/adaptdl/philly.csv.gz", JOBS(TEMPLATE("m", ""), ""), WIDE, false, &notes),
+                     82247); /* and an empty line */
     for (size_t i = 0; i < notes.n; i++)
         assert_null(strstr(notes.texts[i], "left out"));
-    assert_int_equal(n_jobs_of(TRACES "/openb/openb_pod_list_default.csv", JOBS(TEMPLATE("m", ""), ""), WIDE, false, &notes), 8152 - 1088 - 861);
-    assert_true(noted(&notes, "1088 rows left out: they asked for no GPU") && noted(&notes, "861 rows left out: they never ran"));
+    assert_int_equal(
+        n_jobs_of(TRACES "/openb/openb_pod_list_default.csv", JOBS(TEMPLATE("m", ""), ""), WIDE, false, &notes),
+        8152 - 1088 - 861);
+    assert_true(noted(&notes, "1088 rows left out: they asked for no GPU") &&
+                noted(&notes, "861 rows left out: they never ran"));
     assert_true(noted(&notes, "2573 jobs held a share of a GPU"));
     /* The table has 1, 2, 4 and 8 GPUs of most kinds of jobs and 1 of the others. */
     static const char *const scalings[] = {"measured", "linear"};
     for (size_t i = 0; i < 2; i++) {
         char jobs[512];
-        snprintf(jobs, sizeof jobs, "{\"schema_version\": 1, \"step_times\": {\"file\": \"%s/gavel/step_times.csv\", \"power_share\": 0.7, \"scaling\": \"%s\"}}",
+        snprintf(jobs, sizeof jobs,
+                 "{\"schema_version\": 1, \"step_times\": {\"file\": \"%s/gavel/step_times.csv\", \"power_share\": "
+                 "0.7, \"scaling\": \"%s\"}}",
                  TRACES, scalings[i]);
         assert_int_equal(n_jobs_of(TRACES "/gavel/msr_a.csv", jobs, GAVEL, i == 0, &notes), i == 0 ? 607 - 103 : 607);
-        assert_true(noted(&notes, i == 0 ? "103 jobs left out: no placement has their GPUs" : "nobody timed 24 of v100: taken to scale linearly from 8"));
+        assert_true(noted(&notes, i == 0 ? "103 jobs left out: no placement has their GPUs"
+                                         : "nobody timed 24 of v100: taken to scale linearly from 8"));
     }
     adept_notes_free(&notes);
 }
@@ -437,12 +485,18 @@ static void published_traces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(native),           cmocka_unit_test(adaptdl),
-        cmocka_unit_test(philly),           cmocka_unit_test(gavel),
-        cmocka_unit_test(openb),            cmocka_unit_test(sacct),
-        cmocka_unit_test(what_is_not_told), cmocka_unit_test(impossible_jobs_are_left_out),
-        cmocka_unit_test(wrong_traces),     cmocka_unit_test(wrong_step_times),
-        cmocka_unit_test(packed_and_cut),   cmocka_unit_test(a_million_jobs),
+        cmocka_unit_test(native),
+        cmocka_unit_test(adaptdl),
+        cmocka_unit_test(philly),
+        cmocka_unit_test(gavel),
+        cmocka_unit_test(openb),
+        cmocka_unit_test(sacct),
+        cmocka_unit_test(what_is_not_told),
+        cmocka_unit_test(impossible_jobs_are_left_out),
+        cmocka_unit_test(wrong_traces),
+        cmocka_unit_test(wrong_step_times),
+        cmocka_unit_test(packed_and_cut),
+        cmocka_unit_test(a_million_jobs),
         cmocka_unit_test(published_traces),
     };
     return cmocka_run_group_tests(tests, sim_folder_make, sim_folder_remove);
