@@ -80,7 +80,7 @@ adept_status adept_step_times_extend(adept_jobs *jobs, size_t kind, const double
 {
     const adept_cluster *cluster = &jobs->scenario->cluster;
     adept_template *template = &jobs->templates[kind];
-    size_t capacity = template->n_options;
+    size_t before = template->n_options, capacity = before;
 
     for (size_t k = 0; k < n_gpus; k++) {
         for (size_t type = 0; type < cluster->n_types; type++) {
@@ -89,11 +89,12 @@ adept_status adept_step_times_extend(adept_jobs *jobs, size_t kind, const double
             adept_option o = *below;
             o.gpus = (int)gpus[k];
             o.power_w = below->power_w / below->gpus * gpus[k];
-            adept_notes_add(notes, "%s: nobody timed %d of %s: taken to scale linearly from %d", template->name, o.gpus,
-                            cluster->types[type].name, below->gpus);
             if (!adept_template_put(template, &capacity, &o)) return adept_no_memory(err, "placements");
         }
     }
+    if (template->n_options > before)
+        adept_notes_add(notes, "%s: nobody timed %zu of its placements: they are taken to scale linearly", template->name,
+                        template->n_options - before);
     return ADEPT_OK;
 }
 

@@ -25,6 +25,7 @@ FOLDERS = {
     "whatif": (["adept_model.h"], ["adept_import.h", "step.h", "adept_calibrate.h", "cli.h", "adept/predict.h"]),
     "measure": (["adept_json_writer.h"], ["adept_model.h", "adept_profile.h", "adept_graph.h", "cli.h", "adept/measure.h"]),
     "library": (["adept_model.h", "adept_recording.h"], ["step.h", "interp.h", "adept_calibrate.h", "cli.h", "archive.h"]),
+    "simulate": (["adept/predict.h", "adept_csv.h"], ["adept_model.h", "adept_profile.h", "adept_graph.h", "handles.h", "cli.h"]),
     "calibrate/measurements": (["adept_model.h", "adept_import.h"],
                                ["adept_calibrate.h", "objective.h", "adept_fit_report.h", "step.h", "interp.h", "adept_sweep.h", "adept/predict.h"]),
     "calibrate/fit": (["adept_measurements.h"],
