@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define MOST_LIMITS 32
+#define MOST_SIZES 64 /* batches, and numbers of GPUs, of a template */
 #define MOST_TEMPLATES 10000
 
 typedef struct jobs_reader {
@@ -131,7 +132,8 @@ static void read_template(jobs_reader *j, size_t t, const cJSON *row)
         "samples_for_s typical_gpus applications");
     kind->batches = adept_input_numbers(r, row, "batches", 1, 1e9, true, &kind->n_batches);
     kind->gpus = adept_input_numbers(r, row, "gpus", 1, ADEPT_MOST_GPUS, true, &kind->n_gpus);
-    if (kind->n_batches == 0 || kind->n_gpus == 0) adept_json_fail(r, "\"batches\" and \"gpus\" need an entry each");
+    if (kind->n_batches < 1 || kind->n_gpus < 1 || kind->n_batches > MOST_SIZES || kind->n_gpus > MOST_SIZES)
+        adept_json_fail(r, "\"batches\" and \"gpus\" need 1 to %d entries each", MOST_SIZES);
     kind->workloads = calloc(kind->n_batches + 1, sizeof(adept_workload *));
     if (!kind->workloads) adept_json_no_memory(r);
     kind->weight = adept_input_number(r, row, "weight", 1, 0, 1e9);

@@ -102,7 +102,7 @@ static bool judge(placing *p, adept_option *o, const adept_estimate *e, double g
                         (long long)o->batch, type->name);
         return false;
     }
-    if (e->notes & ADEPT_NOTE_ABOVE_LIMIT) {
+    if (o->limit_w > 0 && (e->notes & ADEPT_NOTE_ABOVE_LIMIT)) {
         adept_notes_add(p->notes, "%s: %s draws more than %g W at its lowest clock", p->template->name, type->name,
                         o->limit_w);
         return false;

@@ -231,7 +231,7 @@ static void wrong_jobs(void **state)
         {JOBS("{}", ""), "\"name\" is missing"},
         {JOBS("{\"name\": \"m\", \"model\": \"nothing.json\", \"gpus\": [1], \"batches\": [1]}", ""), "m: "},
         {JOBS("{\"name\": \"m\", \"model\": \"" MLP "\", \"gpus\": [], \"batches\": [1]}", ""),
-         "m: \"batches\" and \"gpus\" need an entry each"},
+         "m: \"batches\" and \"gpus\" need 1 to 64 entries each"},
         {JOBS("{\"name\": \"m\", \"model\": \"" MLP "\", \"gpus\": [2, 1], \"batches\": [1]}", ""),
          "m: \"gpus\" does not ascend at 1"},
         {JOBS("{\"name\": \"m\", \"model\": \"" MLP "\", \"gpus\": [1], \"batches\": [0.5]}", ""),
