@@ -48,9 +48,13 @@ static size_t add_type(cluster_reader *c, const char *name)
     adept_cluster *cluster = &c->out->cluster;
     adept_error reason = {0};
     adept_gpu *gpu = NULL;
+    bool is_file = strchr(name, '/') || (strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".json") == 0);
+    char *path = adept_input_beside(is_file ? c->file.path : "", name);
     const cJSON *own = c->described ? cJSON_GetObjectItemCaseSensitive(c->described, name) : NULL;
 
-    adept_status status = adept_gpu_open(&gpu, name, &reason);
+    if (!path) adept_json_no_memory(r);
+    adept_status status = path ? adept_gpu_open(&gpu, path, &reason) : ADEPT_E_NOMEM;
+    free(path);
     if (status != ADEPT_OK && !own && r->status == ADEPT_OK)
         r->status = adept_error_set(r->err, status, "%s: %s%s", c->file.path, reason.message,
                                     status == ADEPT_E_UNKNOWN_GPU ? "; or describe it in \"gpus\"" : "");
@@ -66,7 +70,7 @@ static size_t add_type(cluster_reader *c, const char *name)
     return cluster->n_types++;
 }
 
-size_t adept_scenario_type(const adept_scenario *s, const char *gpu)
+static size_t find_type(const adept_scenario *s, const char *gpu)
 {
     for (size_t t = 0; t < s->cluster.n_types; t++) {
         adept_gpu_info sheet = {.name = ""};
@@ -74,6 +78,19 @@ size_t adept_scenario_type(const adept_scenario *s, const char *gpu)
         if (strcmp(s->cluster.types[t].name, gpu) == 0 || strcmp(sheet.name, gpu) == 0) return t;
     }
     return SIZE_MAX;
+}
+
+size_t adept_scenario_type(const adept_scenario *s, const char *gpu)
+{
+    size_t type = find_type(s, gpu);
+    adept_gpu *known = NULL;
+    adept_gpu_info sheet;
+
+    if (type != SIZE_MAX || adept_gpu_open(&known, gpu, NULL) != ADEPT_OK) return type;
+    adept_gpu_describe(&sheet, known); /* it can go by several names */
+    type = find_type(s, sheet.name);
+    adept_gpu_free(known);
+    return type;
 }
 
 /* One row of "nodes": so many of a kind. */
@@ -132,6 +149,19 @@ static void read_all_nodes(cluster_reader *c)
     }
 }
 
+/* What is described but nowhere used is a name mistyped, or another name of a GPU that is used. */
+static void check_described(cluster_reader *c)
+{
+    for (const cJSON *own = c->described ? c->described->child : NULL; own; own = own->next) {
+        size_t t = 0;
+        while (t < c->out->cluster.n_types && strcmp(c->out->cluster.types[t].name, own->string) != 0)
+            t++;
+        if (t == c->out->cluster.n_types)
+            adept_json_fail(&c->file.reader, "\"gpus\" describes %.60s, which no node has under that name",
+                            own->string);
+    }
+}
+
 static void read_rest(cluster_reader *c)
 {
     adept_json_reader *r = &c->file.reader;
@@ -171,6 +201,7 @@ adept_status adept_cluster_read(adept_scenario *out, const char *path, adept_not
         adept_input_name(r, out->name, c.file.root, "name");
         c.described = adept_json_object_or_null(r, c.file.root, "gpus", "\"gpus\"");
         read_all_nodes(&c);
+        check_described(&c);
         read_rest(&c);
     }
     if (r->status == ADEPT_OK && notes && notes->failed) adept_json_no_memory(r);

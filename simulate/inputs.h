@@ -64,7 +64,7 @@ bool adept_template_put(adept_template *t, size_t *capacity, const adept_option 
 void adept_template_order(adept_template *t, int rigid_gpus, int64_t rigid_batch);
 /** Can the cluster ever hold so many GPUs of a type? On how many nodes? 0: no */
 int64_t adept_cluster_nodes_for(const adept_cluster *cluster, size_t type, double gpus);
-/** By name, as the cluster file or `adept gpus` has it; SIZE_MAX: none. */
+/** By any name that the cluster file or `adept gpus` has for it; SIZE_MAX: none. */
 size_t adept_scenario_type(const adept_scenario *scenario, const char *gpu);
 
 /** Read a table of measured step times into `jobs`. @param power_share  of a board's TDP, which each GPU draws */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_FILE_BYTES ((size_t)16 << 20)
+#define MAX_FILE_BYTES ((size_t)1 << 20)
 #define MOST_KINDS 1000
 
 enum { JOB_TYPE, GPUS, GPU, STEP_TIME, N_COLUMNS };
@@ -93,8 +93,8 @@ adept_status adept_step_times_extend(adept_jobs *jobs, size_t kind, const double
         }
     }
     if (template->n_options > before)
-        adept_notes_add(notes, "%s: nobody timed %zu of its placements: they are taken to scale linearly", template->name,
-                        template->n_options - before);
+        adept_notes_add(notes, "%s: nobody timed %zu of its placements: they are taken to scale linearly",
+                        template->name, template->n_options - before);
     return ADEPT_OK;
 }
 

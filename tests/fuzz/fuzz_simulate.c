@@ -1,5 +1,5 @@
-/** @file fuzz_simulate.c  Inputs of the simulator. The first byte says which: c a cluster, j a jobs file, else a trace. Whatever comes,
- *  what is read is within its bounds, or one line names the file. */
+/** @file fuzz_simulate.c  Inputs of the simulator. The first byte says which: c a cluster, j a jobs file, else a trace.
+ * Whatever comes, what is read is within its bounds, or one line names the file. */
 #include "adept_inputs.h"
 #include "fuzz_require.h"
 #include <stdint.h>
@@ -36,7 +36,8 @@ static void check_cluster(const char *path)
     if (status != ADEPT_OK) check_message(status, &err);
     if (status == ADEPT_OK) REQUIRE(s.cluster.n_nodes > 0 && s.cluster.n_types > 0 && s.power_cap_w > 0);
     for (size_t i = 0; status == ADEPT_OK && i < s.cluster.n_nodes; i++)
-        REQUIRE(s.cluster.nodes[i].type < s.cluster.n_types && s.cluster.nodes[i].gpus > 0 && s.cluster.nodes[i].host_idle_w >= 0);
+        REQUIRE(s.cluster.nodes[i].type < s.cluster.n_types && s.cluster.nodes[i].gpus > 0 &&
+                s.cluster.nodes[i].host_idle_w >= 0);
     adept_scenario_free(&s);
 }
 
@@ -83,10 +84,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool is_part = *data == 'c' || *data == 'j';
     int fds[4] = {file_of(cluster, cluster_text, strlen(cluster_text)), file_of(table, table_text, strlen(table_text)),
                   file_of(given, data + is_part, size - is_part)};
-    snprintf(jobs_text, sizeof jobs_text,
-             "{\"schema_version\": 1, \"step_times\": {\"file\": \"%s\", \"power_share\": 0.7, \"scaling\": \"linear\"},"
-             "\"urgent\": {\"share\": 0.3, \"deadline_factor\": 2}}",
-             table);
+    snprintf(
+        jobs_text, sizeof jobs_text,
+        "{\"schema_version\": 1, \"step_times\": {\"file\": \"%s\", \"power_share\": 0.7, \"scaling\": \"linear\"},"
+        "\"urgent\": {\"share\": 0.3, \"deadline_factor\": 2}}",
+        table);
     fds[3] = file_of(jobs, jobs_text, strlen(jobs_text));
     adept_scenario s;
     REQUIRE(adept_cluster_read(&s, cluster, NULL, NULL) == ADEPT_OK);

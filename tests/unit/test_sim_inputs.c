@@ -19,7 +19,7 @@ static void a_cluster(void **state)
                   "\"host_busy_w\": 200},"
                   "{\"name\": \"old\", \"gpu\": \"k80\", \"gpus\": 4, \"count\": 3},"
                   "{\"name\": \"a\", \"gpu\": \"a100-sxm-40gb\", \"gpus\": 2},"
-                  "{\"name\": \"h2\", \"gpu\": \"h100-sxm-80gb\", \"gpus\": 4}]}",
+                  "{\"name\": \"h2\", \"gpu\": \"H100\", \"gpus\": 4}]}",
                   &notes);
     assert_string_equal(s.name, "mixed");
     assert_int_equal(s.cluster.n_types, 3);
@@ -76,6 +76,9 @@ static void wrong_clusters(void **state)
         {HEAD "\"gpus\": {\"k80\": {\"idle_w\": 300, \"tdp_w\": 150}}, \"nodes\": [{\"name\": \"a\", \"gpu\": \"k80\", "
               "\"gpus\": 8}]}",
          "\"idle_w\" is 300, not from 0 to 150"},
+        {HEAD "\"gpus\": {\"a100\": {\"idle_w\": 30}}, " NODE "}",
+         "\"gpus\" describes a100, which no node has under that name"},
+        {HEAD "\"nodes\": [{\"name\": \"a\", \"gpu\": \"./no.json\", \"gpus\": 8}]}", "/./no.json: "},
         {HEAD NODE ", \"power_cap_kw\": 4.5}", "\"power_cap_kw\" is not known; known are: schema_version"},
         {HEAD NODE ", \"power_cap_w\": -1}", "\"power_cap_w\" is -1"},
         {HEAD NODE ", \"sleep\": {\"after_min\": 10}}", "\"after_min\" is not known in \"sleep\""},
