@@ -336,7 +336,7 @@ static adept_status finish(trace_reader *t, adept_job_stream *s)
 
     for (size_t k = 0; k < t->jobs->n_templates && !t->options.is_malleable && status == ADEPT_OK; k++)
         if (t->jobs->kinds[k].source || t->jobs->scales_linearly) status = add_counts(t, k);
-    qsort(t->rows, t->n_rows, sizeof *t->rows, by_submission);
+    if (t->n_rows > 0) qsort(t->rows, t->n_rows, sizeof *t->rows, by_submission);
     s->jobs = calloc(t->n_rows + 1, sizeof *s->jobs);
     if (status == ADEPT_OK && !s->jobs) status = adept_no_memory(t->err, "the jobs of a trace");
     double first_s = t->format->is_calendar && t->n_rows > 0 ? t->rows[0].job.submit_s : 0;
