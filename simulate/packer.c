@@ -98,6 +98,15 @@ typedef struct ranked {
     double score;
 } ranked;
 
+/* When a placement will fit, as long as nothing is started. */
+typedef struct promise {
+    size_t type, n_started;
+    int gpus; /* 0: nothing is kept here */
+    double time_s;
+} promise;
+
+#define PROMISES 64
+
 typedef struct pass {
     adept_view *view;
     const adept_policy_options *options;
@@ -106,8 +115,10 @@ typedef struct pass {
     adept_room room;
     considered *considered; /* of one job */
     double *ahead_s;        /* of each type: run times of jobs that wait for it */
+    double *sample_gpu_s;   /* of each type: the least GPU-seconds of one job's sample; INFINITY: it cannot run there */
     ranked *heap;
-    size_t n_heap;
+    size_t n_heap, n_started;
+    promise promises[PROMISES];
 } pass;
 
 static bool keeps_cap(const pass *p, size_t queued, size_t option)
@@ -115,17 +126,52 @@ static bool keeps_cap(const pass *p, size_t queued, size_t option)
     return p->cap_w == INFINITY || p->view->power_w + p->view->added_power_w(p->view, queued, option) <= p->cap_w;
 }
 
-static double metric_of(const pass *p, adept_rule metric, size_t queued, size_t option, adept_forecast f)
+static double fits_at(pass *p, const adept_option *option)
 {
-    switch (metric) {
-    case ADEPT_BY_SUBMISSION:
-        return 0;
+    promise *kept = &p->promises[(option->type * 31 + (size_t)option->gpus) % PROMISES];
+
+    if (kept->gpus != option->gpus || kept->type != option->type || kept->n_started != p->n_started)
+        *kept = (promise){option->type, p->n_started, option->gpus, p->view->fits_at(p->view, option)};
+    return kept->time_s;
+}
+
+/* How long a job would wait for a placement. What is promised counts twice: others will come and want the same GPUs. */
+static double wait_s(pass *p, const adept_option *option)
+{
+    return 2 * fmax(0, fits_at(p, option) - p->view->now_s) + p->ahead_s[option->type];
+}
+
+/* How much slower a job is on a type of GPU than on all types on average. */
+static double relative_time(const pass *p, size_t queued, size_t type)
+{
+    const adept_candidate *job = &p->view->queued[queued];
+    double sum = 0, n = 0;
+
+    for (size_t t = 0; t < p->view->n_types; t++)
+        p->sample_gpu_s[t] = INFINITY;
+    for (size_t o = 0; o < job->n_options; o++) {
+        const adept_option *option = &job->options[o];
+        p->sample_gpu_s[option->type] =
+            fmin(p->sample_gpu_s[option->type], option->step_time_s / (double)option->batch);
+    }
+    for (size_t t = 0; t < p->view->n_types; t++)
+        if (p->sample_gpu_s[t] < INFINITY) {
+            sum += log(p->sample_gpu_s[t]);
+            n++;
+        }
+    return p->sample_gpu_s[type] / exp(sum / n);
+}
+
+static double placement_metric(const pass *p, size_t queued, size_t option, adept_forecast f)
+{
+    switch (p->packing.placement) {
     case ADEPT_BY_TIME:
         return f.time_s;
     case ADEPT_BY_EDP:
         return adept_score_edp(f.time_s, f.power_w);
     case ADEPT_BY_ENERGY:
         return f.power_w * f.time_s;
+    case ADEPT_BY_SUBMISSION:
     case ADEPT_BY_THRIFT:
         break;
     }
@@ -134,9 +180,11 @@ static double metric_of(const pass *p, adept_rule metric, size_t queued, size_t 
     return adept_score_thrift(added_w * f.time_s, p->view->queued[queued].options[option].gpus * f.time_s, p->scarcity);
 }
 
-static void consider(pass *p, size_t queued, bool looks_ahead)
+/* @return when the job would have ended, from now, in the fastest placement */
+static double consider(pass *p, size_t queued, bool looks_ahead)
 {
     const adept_candidate *job = &p->view->queued[queued];
+    double soonest_s = INFINITY;
 
     for (size_t o = 0; o < job->n_options; o++) {
         considered *c = &p->considered[o];
@@ -146,29 +194,44 @@ static void consider(pass *p, size_t queued, bool looks_ahead)
         if (p->packing.sees_cap && !keeps_cap(p, queued, o)) continue;
         c->forecast = p->view->forecast(p->view, queued, o);
         c->end_s = c->forecast.time_s;
-        if (!fits)
-            c->end_s += fmax(0, p->view->fits_at(p->view, &job->options[o]) - p->view->now_s) +
-                        p->ahead_s[job->options[o].type];
+        if (!fits) c->end_s += wait_s(p, &job->options[o]);
+        soonest_s = fmin(soonest_s, c->end_s);
     }
+    return soonest_s;
+}
+
+/* How long a job may take: so much longer than as it would run for the least product of energy and time, without power
+ * limits. */
+static double longest(const pass *p, const adept_candidate *job, double soonest_s)
+{
+    double least = INFINITY, end_s = soonest_s;
+
+    if (p->slowdown == INFINITY) return INFINITY;
+    for (size_t o = 0; o < job->n_options; o++) {
+        const considered *c = &p->considered[o];
+        double edp = c->forecast.power_w * c->forecast.time_s * c->end_s;
+        if (isnan(c->end_s) || job->options[o].limit_w > 0 || edp >= least) continue;
+        least = edp;
+        end_s = c->end_s;
+    }
+    return end_s * (1 + p->slowdown);
 }
 
 /* The best placement of a job. */
 static bool choose(pass *p, size_t queued, bool looks_ahead, size_t *option)
 {
     const adept_candidate *job = &p->view->queued[queued];
-    double soonest_s = INFINITY, least = INFINITY;
+    double soonest_s = consider(p, queued, looks_ahead), least = INFINITY;
 
-    consider(p, queued, looks_ahead);
-    for (size_t o = 0; o < job->n_options; o++)
-        soonest_s = fmin(soonest_s, p->considered[o].end_s);
     if (soonest_s == INFINITY) return false;
-    double most_s = p->slowdown < INFINITY ? soonest_s * (1 + p->slowdown) : INFINITY;
+    double most_s = longest(p, job, soonest_s);
     if (p->packing.urgent_first && job->is_urgent)
         most_s = fmin(most_s, fmax(soonest_s, job->deadline_s - p->view->now_s));
     for (size_t o = 0; o < job->n_options; o++) {
-        if (!(p->considered[o].end_s <= most_s)) continue;
-        double metric = metric_of(p, p->packing.placement, queued, o, p->considered[o].forecast);
-        if (metric > least || (metric == least && p->considered[o].end_s >= p->considered[*option].end_s)) continue;
+        const considered *c = &p->considered[o];
+        if (!(c->end_s <= most_s)) continue;
+        double metric = placement_metric(p, queued, o, c->forecast);
+        if (metric > least || (metric == least && c->end_s >= p->considered[*option].end_s)) continue;
         least = metric;
         *option = o;
     }
@@ -177,20 +240,41 @@ static bool choose(pass *p, size_t queued, bool looks_ahead, size_t *option)
 
 /* ---------------------------------------------------------------- order ------------------------------------------- */
 
+static double ordering_metric(const pass *p, size_t queued, size_t option)
+{
+    const adept_forecast f = p->considered[option].forecast;
+    double relative;
+
+    switch (p->packing.ordering) {
+    case ADEPT_BY_SUBMISSION:
+        break;
+    case ADEPT_BY_TIME:
+        return f.time_s;
+    case ADEPT_BY_EDP:
+        return adept_score_edp(f.time_s, f.power_w);
+    case ADEPT_BY_ENERGY:
+        return f.power_w * f.time_s;
+    case ADEPT_BY_THRIFT:
+        relative = relative_time(p, queued, p->view->queued[queued].options[option].type);
+        return adept_score_edp(f.time_s, f.power_w) * relative * relative;
+    }
+    return 0;
+}
+
 static ranked rank(const pass *p, size_t queued, size_t option)
 {
     const adept_candidate *job = &p->view->queued[queued];
-    const adept_forecast f = p->considered[option].forecast;
+    double age_s = p->view->now_s - job->submit_s, metric = ordering_metric(p, queued, option), score;
     bool is_urgent = p->packing.urgent_first && job->is_urgent;
-    double age_s = p->view->now_s - job->submit_s, metric = metric_of(p, p->packing.ordering, queued, option, f);
-    double score = adept_score_aged(metric, p->age_weight, age_s);
 
     if (is_urgent)
-        score = adept_score_slack(job->deadline_s, p->view->now_s, f.time_s);
+        score = adept_score_slack(job->deadline_s, p->view->now_s, p->considered[option].forecast.time_s);
     else if (p->packing.is_fair)
         score = adept_score_fair(metric, p->view->user_gpu_s[job->user], p->mean_gpu_s, p->options->printed_fairness);
     else if (p->packing.ordering == ADEPT_BY_TIME)
         score = adept_score_aged_time(metric, p->age_weight, age_s);
+    else
+        score = adept_score_aged(metric, p->age_weight, age_s);
     return (ranked){queued, option, is_urgent, score};
 }
 
@@ -239,10 +323,12 @@ static void dispatch(pass *p)
         ranked best = take_best(p);
         const adept_option *options = p->view->queued[best.queued].options;
         if (p->packing.looks_ahead && !choose(p, best.queued, true, &best.option)) continue;
-        if (adept_room_fits(&p->room, &options[best.option])) {
-            if (keeps_cap(p, best.queued, best.option)) adept_room_start(&p->room, p->view, best.queued, best.option);
-        } else if (p->packing.looks_ahead) {
-            p->ahead_s[options[best.option].type] += p->considered[best.option].forecast.time_s;
+        if (!adept_room_fits(&p->room, &options[best.option])) {
+            if (p->packing.looks_ahead)
+                p->ahead_s[options[best.option].type] += p->considered[best.option].forecast.time_s;
+        } else if (keeps_cap(p, best.queued, best.option)) {
+            adept_room_start(&p->room, p->view, best.queued, best.option);
+            p->n_started++;
         }
     }
 }
@@ -297,14 +383,16 @@ bool adept_pack(adept_view *view, const adept_policy_options *options, const ade
     resolve(&p, own);
     p.considered = malloc(most_options * sizeof *p.considered);
     p.ahead_s = calloc(view->n_types + 1, sizeof *p.ahead_s);
+    p.sample_gpu_s = malloc((view->n_types + 1) * sizeof *p.sample_gpu_s);
     p.heap = malloc((view->n_queued + 1) * sizeof *p.heap);
-    bool done = p.considered && p.ahead_s && p.heap;
+    bool done = p.considered && p.ahead_s && p.sample_gpu_s && p.heap;
     if (done) {
         rank_all(&p);
         dispatch(&p);
     }
     free(p.considered);
     free(p.ahead_s);
+    free(p.sample_gpu_s);
     free(p.heap);
     adept_room_end(&p.room);
     return done;

@@ -10,7 +10,9 @@ typedef enum adept_rule {
     ADEPT_BY_TIME,
     ADEPT_BY_EDP,
     ADEPT_BY_ENERGY,
-    ADEPT_BY_THRIFT, /* what the cluster draws more, weighed by how scarce GPUs are */
+    /* Placements: what the cluster draws more, weighed by how scarce GPUs are. Orders: energy times time, weighed by
+     * how much slower the job is on such GPUs than on others. */
+    ADEPT_BY_THRIFT
 } adept_rule;
 
 /** "fcfs", "sjf" or "time", "edp", "energy". @return false: none of them */

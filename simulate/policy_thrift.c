@@ -1,12 +1,13 @@
-/** @file policy_thrift.c  Our own: least added energy within a slack. */
+/** @file policy_thrift.c  Our own policy: the least energy that the cluster draws more, by power limits, fewer GPUs and a short wait for
+ *  better ones. A job ends at most 1 + slowdown later than in zeus's placement. The more jobs wait, the less it may be later, and the more
+ *  GPU-seconds count (as in drift plus penalty of Neely 2010, where the queue is the price). */
 #include "packer.h"
-#include <math.h>
 
 static bool decide(adept_view *view, const adept_policy_options *options)
 {
     static const adept_packing row = {.placement = ADEPT_BY_THRIFT,
-                                      .ordering = ADEPT_BY_TIME,
-                                      .slowdown = 0.5,
+                                      .ordering = ADEPT_BY_THRIFT,
+                                      .slowdown = 0.25,
                                       .urgent_first = true,
                                       .keeps_cap = true,
                                       .sees_cap = true,
@@ -16,7 +17,7 @@ static bool decide(adept_view *view, const adept_policy_options *options)
 
 const adept_policy adept_policy_thrift = {
     .name = "thrift",
-    .what = "least added energy",
+    .what = "least added energy at about zeus's speed, by power limits, fewer GPUs and waits; GPU-seconds count when jobs wait; keeps a cap",
     .uses_limits = true,
     .is_packer = true,
     .decide = decide,

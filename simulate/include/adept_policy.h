@@ -89,7 +89,7 @@ typedef struct adept_policy_options {
     double risk;            /* rho of AuraChronos; NAN: 0.5 */
     int most_preemptions;   /* of one job; 0: 3 */
     bool is_rigid;          /* only the first option of a job that fits anywhere: one k, one b */
-    double slowdown;        /* how much longer than the fastest a job may take for the sake of energy; NAN: the policy's own */
+    double slowdown;        /* how much later than in its placement of least EDP a job may end for the sake of energy; NAN: the policy's own */
     const char *placement;  /* of the ablation: "time", "edp", "energy"; NULL or "own": the policy's own */
     const char *ordering;   /* likewise "fcfs", "sjf", "edp", "energy"; NULL or "own" */
     const char *limits;     /* does it see options with power limits? "yes", "no"; NULL or "own" */
