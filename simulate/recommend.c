@@ -1,7 +1,9 @@
 /** @file recommend.c  Which policy for which aim: the four leaves of the thesis's decision tree, but decided by what came out. */
 #include "adept_sim_results.h"
+#include "units.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const adept_sim_aim_limits adept_sim_aim_usual = {.throughput_sigma = 1, .least_jain = 0.9, .most_missed = 0.01};
 
@@ -35,15 +37,11 @@ typedef struct chooser {
     size_t closest_policy;
 } chooser;
 
-/* In the metric's own unit. */
-static void print_value(char *out, size_t size, const adept_metric *metric, double value)
+static adept_text text_of(const adept_metric *metric, double value)
 {
-    bool is_share = metric->at == offsetof(adept_outcome, miss_rate);
-
-    if (isnan(value))
-        snprintf(out, size, "not known");
-    else
-        snprintf(out, size, "%.4g%s%s", is_share ? 100 * value : value, is_share ? " %" : *metric->unit ? " " : "", metric->unit);
+    if (metric->at == offsetof(adept_outcome, miss_rate)) return adept_units_percent(value);
+    if (strcmp(metric->unit, "J") == 0) return adept_units_kwh(value / 3.6e6);
+    return *metric->unit == 'W' ? adept_units_watt(value) : adept_cell("%s%s%s", adept_units_digits(value).s, *metric->unit ? " " : "", metric->unit);
 }
 
 /* The first policy is the reference: it may be missed by what seeds differ in. */
@@ -106,20 +104,18 @@ static adept_status tell_second(char *why, size_t size, const chooser *k, const 
 
 static adept_status tell(adept_recommendation *r, const chooser *k, adept_error *err)
 {
-    char limit[64], condition[160], value[64];
+    char condition[160];
 
-    print_value(limit, sizeof limit, k->limited, k->limit);
-    snprintf(condition, sizeof condition, "%s %s %s", k->limited->name, k->limited->better > 0 ? ">=" : "<=", limit);
+    snprintf(condition, sizeof condition, "%s %s %s", k->limited->name, k->limited->better > 0 ? ">=" : "<=", text_of(k->limited, k->limit).s);
     if (r->policy == SIZE_MAX) {
         int at = snprintf(r->why, sizeof r->why, "none of %zu has %s", k->c->n_policies, condition);
-        print_value(value, sizeof value, k->limited, k->closest);
         if (!isnan(k->closest))
-            snprintf(r->why + at, sizeof r->why - (size_t)at, "; %.60s comes closest with %s", k->c->policies[k->closest_policy], value);
+            snprintf(r->why + at, sizeof r->why - (size_t)at, "; %.60s comes closest with %s", k->c->policies[k->closest_policy],
+                     text_of(k->limited, k->closest).s);
         return ADEPT_OK;
     }
-    print_value(value, sizeof value, k->wanted, k->values[r->policy]);
-    int at = snprintf(r->why, sizeof r->why, "%s, %s, of %zu of %zu with %s", k->leaf->superlative, value, r->n_kept, k->c->n_policies,
-                      condition);
+    int at = snprintf(r->why, sizeof r->why, "%s, %s, of %zu of %zu with %s", k->leaf->superlative,
+                      text_of(k->wanted, k->values[r->policy]).s, r->n_kept, k->c->n_policies, condition);
     return r->second == SIZE_MAX ? ADEPT_OK : tell_second(r->why + at, sizeof r->why - (size_t)at, k, r, err);
 }
 

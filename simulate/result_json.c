@@ -56,6 +56,7 @@ static adept_status put_pair(adept_json_writer *w, const adept_comparison *c, si
         adept_json_put_members(w, "a %s b %s metric %s difference %g percent %g", c->policies[a], c->policies[b], m->name, p.difference,
                                100 * p.share);
         adept_json_put_pair(w, "interval95", p.low, p.high);
+        adept_json_put_pair(w, "percent_interval95", 100 * p.share_low, 100 * p.share_high);
         adept_json_put_members(w, "seeds %jd wins %jd", (intmax_t)p.n, (intmax_t)p.wins);
         adept_json_end_object(w);
     }

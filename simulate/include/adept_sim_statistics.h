@@ -27,7 +27,8 @@ typedef struct adept_paired {
     size_t wins;       /* of these, where b is better */
     double difference; /* mean of b - a; NAN: no seed */
     double share;      /* of the mean of a; NAN: not known */
-    double low, high;  /* 95 % of the mean of resampled seeds, percentiles of a bootstrap; NAN of fewer than two seeds */
+    double low, high;  /* 95 % of the difference over resampled seeds, percentiles of a bootstrap; NAN of fewer than two seeds */
+    double share_low, share_high; /* likewise of the share */
 } adept_paired;
 
 /**

@@ -80,7 +80,7 @@ static void test_text(void **state)
     says(text, "15.0 % ");
     says(text, "71.0 +-1.00");
     says(text, "Change from sjf over 3 seeds (95 %)\npolicy ");
-    says(text, "-10.5 % (-10.6 % to -10.4 %)");
+    says(text, "-10.5 % (-10.5 % to -10.5 %)");
     says(text, "-40.0 % (-40.0 % to -40.0 %)");
     says(text, "energy-performance  edp ");
     says(text, "no power budget is given");

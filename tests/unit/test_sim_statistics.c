@@ -67,6 +67,8 @@ static void test_differences_by_hand(void **state)
     assert_float_equal(p.share, -0.2, 1e-12);
     /* resampled means lie between those of one seed alone; both tails beyond -3.75 and -0.25 have less than 2.5 % */
     assert_true(p.low >= -3.75 && p.low <= -3.25 && p.high <= -0.25 && p.high >= -0.75);
+    /* of the share: a seed alone says -1/8, -3/12, 0 or -4/14 */
+    assert_true(p.share_low >= -4. / 14 && p.share_low <= -0.26 && p.share_high <= -0.03 && p.share_high >= -0.08);
     assert_int_equal(paired(a, b, 4, 1).wins, 0);
     assert_int_equal(paired(a, b, 4, 0).wins, 0);
     adept_paired again = paired(a, b, 4, -1);
@@ -85,7 +87,10 @@ static void test_what_is_not_known(void **state)
     p = paired(zero, zero, 3, 1);
     assert_true(p.difference == 0 && p.share == 0 && p.low == 0 && p.high == 0 && p.wins == 0);
     p = paired(zero, (const double[]){1, 1, 1}, 3, 1);
-    assert_true(p.difference == 1 && isnan(p.share) && p.low == 1 && p.high == 1);
+    assert_true(p.difference == 1 && isnan(p.share) && p.low == 1 && p.high == 1 && isnan(p.share_low));
+    /* what vanishes in every seed is gone by 100 %, surely, however much there was */
+    p = paired((const double[]){1, 5, 9}, zero, 3, -1);
+    assert_true(p.share == -1 && p.share_low == -1 && p.share_high == -1 && p.low < p.high);
 }
 
 /* By Box and Muller, of a stream that the bootstrap does not use. */

@@ -54,7 +54,8 @@ static adept_compare_value *value_of(adept_compare *c, int side, adept_compare_q
     static adept_compare_value nowhere;
     static const char *const units[ADEPT_COMPARE_QUANTITIES] = {"s", "W", "J", ""};
     const adept_compare_value unknown = {.value = NAN, .low = NAN, .high = NAN, .sd = NAN};
-    adept_compare_row row = {.quantity = quantity, .unit = units[quantity], .low = NAN, .high = NAN, .sides = {unknown, unknown}};
+    adept_compare_row row = {.quantity = quantity, .unit = units[quantity], .low = NAN, .high = NAN, .share_low = NAN, .share_high = NAN,
+                             .sides = {unknown, unknown}};
     va_list words;
 
     va_start(words, format);
@@ -304,12 +305,14 @@ static adept_status add_paired(adept_compare *c, adept_error *err)
     double *values = malloc((2 * n + 1) * sizeof *values);
     for (size_t i = 0; values && status == ADEPT_OK && i < c->n_rows; i++) {
         const adept_metric *m = adept_metric_by_name(c->rows[i].name);
-        adept_paired paired = {.low = NAN, .high = NAN};
+        adept_paired paired = {.n = 0};
         adept_comparison_values(values, a, c->sides[0].policy, m);
         adept_comparison_values(values + n, b, c->sides[1].policy, m);
         status = adept_paired_differences(&paired, values, values + n, n, m->better, err);
         c->rows[i].low = paired.low;
         c->rows[i].high = paired.high;
+        c->rows[i].share_low = paired.share_low;
+        c->rows[i].share_high = paired.share_high;
     }
     free(values);
     return values ? status : adept_no_memory(err, "a comparison");

@@ -31,6 +31,7 @@ typedef struct adept_compare_row {
     adept_compare_value sides[2];
     double difference, share; /* of the other side to the reference, and of that; NAN: not known */
     double low, high;         /* 95 % of the difference, of policies that met the same jobs; NAN: not known */
+    double share_low, share_high; /* likewise of the share */
     int overlap;              /* do the intervals, one of which may be a number alone? -1: neither has one */
 } adept_compare_row;
 

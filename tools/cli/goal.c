@@ -76,8 +76,8 @@ static adept_status judge(adept_goal *g, const adept_compare *c, const char *pat
     double sign = g->is_higher ? 1 : -1, missed = g->tolerance > 0 ? g->tolerance * a->sd / fabs(a->value) : 0;
     size_t one = strength_of(a->origin), two = strength_of(b->origin);
     g->change = b->value == a->value ? 0 : a->value != 0 ? (b->value - a->value) / fabs(a->value) : NAN;
-    g->low = g->row->low / fabs(a->value);
-    g->high = g->row->high / fabs(a->value);
+    g->low = g->row->share_low;
+    g->high = g->row->share_high;
     g->needed = sign * (g->threshold - missed);
     g->origin = origins[one > two ? one : two];
     g->passed = sign * (g->change - g->needed) >= -1e-12; /* 51.3 is 10 % below 57 */

@@ -57,26 +57,23 @@ static adept_status mean_cell(adept_text *out, const adept_comparison *c, size_t
     if (isnan(s.mean))
         *out = adept_cell("-");
     else
-        *out = !(s.sd > 0) ? column->print(s.mean) : adept_cell("%s +-%s", column->print(s.mean).s, column->print(s.sd).s);
+        *out = !(s.sd > 1e-12 * fabs(s.mean)) ? column->print(s.mean) : adept_cell("%s +-%s", column->print(s.mean).s, column->print(s.sd).s);
     return ADEPT_OK;
 }
 
-/* "-10.5 % (-12.1 % to -9.0 %)" of what the first policy has */
+/* "-10.5 % (-12.1 % to -9.0 %)" of what the first policy has; nothing where a seed is missing, as one in which no job ended */
 static adept_status pair_cell(adept_text *out, const adept_comparison *c, size_t policy, const shown *column, adept_error *err)
 {
-    const adept_metric *metric = adept_metric_by_name(column->metric);
     adept_paired p;
-    adept_statistics first;
-    adept_status status = adept_comparison_paired(&p, c, 0, policy, metric, err);
+    adept_status status = adept_comparison_paired(&p, c, 0, policy, adept_metric_by_name(column->metric), err);
 
-    if (status == ADEPT_OK) status = adept_comparison_statistics(&first, c, 0, metric, err);
     if (status != ADEPT_OK) return status;
-    double low = p.low / fabs(first.mean), high = p.high / fabs(first.mean);
-    if (isnan(p.share))
+    if (isnan(p.share) || p.n < c->n_seeds)
         *out = adept_cell("-");
     else
-        *out = isnan(low) ? adept_units_change(p.share)
-                          : adept_cell("%s (%s to %s)", adept_units_change(p.share).s, adept_units_change(low).s, adept_units_change(high).s);
+        *out = isnan(p.share_low) ? adept_units_change(p.share)
+                                  : adept_cell("%s (%s to %s)", adept_units_change(p.share).s, adept_units_change(p.share_low).s,
+                                               adept_units_change(p.share_high).s);
     return ADEPT_OK;
 }
 
