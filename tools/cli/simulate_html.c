@@ -89,7 +89,7 @@ static adept_status put_power(adept_page *page, const adept_comparison *c, adept
     char caption[256];
     char *script = adept_sim_power_script(c, &thinned);
 
-    snprintf(caption, sizeof caption, "The first seed, idle parts too%s.%s", isfinite(c->cap_w) ? ", and the cap" : "",
+    snprintf(caption, sizeof caption, "The first seed, idle parts too%s.%s", isfinite(c->cap_w) ? "; dashed is the cap" : "",
              thinned ? " The curves have more changes than points: each point is the highest of its interval." : "");
     adept_page_section(page, "power", "Power over time");
     return put_chart(page, script, "Power of the cluster over time, a curve for each policy. The table has its mean and its peak.", caption, err);

@@ -3,10 +3,10 @@
 #define ADEPT_SIM_PLOTS_H
 #include "adept_sim_results.h"
 
-#define ADEPT_POWER_CURVES 4  /* that a chart has at most: more of them hide each other */
+#define ADEPT_POWER_CURVES 4    /* that are drawn, the first ones, each in a panel of its own */
 #define ADEPT_POWER_POINTS 1000 /* of a curve */
 
-/** Watts over time of the drawn runs, the first ones, and the cap. *thinned: curves had more changes than are drawn; of each interval
+/** Watts over time of the drawn runs, and the cap. *thinned: curves had more changes than are drawn; of each interval
  *  the highest one is. @return the program, malloc'ed; NULL when memory is out */
 char *adept_sim_power_script(const adept_comparison *c, bool *thinned);
 
