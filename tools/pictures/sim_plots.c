@@ -57,7 +57,7 @@ static void put_panel(FILE *out, const adept_comparison *c, adept_chart *chart, 
     if (i + 1 == n) fputs("set format x\nset xlabel time_axis\n", out);
     fprintf(out, "plot $power%zu using 1:2 with steps lw 1.2 lc rgb '#0072B2' notitle", i);
     if (isfinite(c->cap_w)) fprintf(out, ", %.9g with lines lw 1.5 dt 2 lc rgb '#D55E00' notitle", c->cap_w);
-    fputc('\n', out);
+    fputs("\nunset label\n", out); /* the next panel would draw them again */
 }
 
 char *adept_sim_power_script(const adept_comparison *c, bool *thinned)
