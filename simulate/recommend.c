@@ -88,6 +88,16 @@ static size_t best_but(const chooser *k, size_t other)
     return best;
 }
 
+/* What less energy costs: the limit may be on something else. */
+static adept_status tell_throughput(char *why, size_t size, const chooser *k, const adept_recommendation *r, adept_error *err)
+{
+    adept_paired p;
+    adept_status status = adept_comparison_paired(&p, k->c, 0, r->policy, adept_metric_by_name("throughput_per_h"), err);
+
+    if (status == ADEPT_OK && !isnan(p.share)) snprintf(why, size, "; its throughput differs by %s from that of %.60s", adept_units_change(p.share).s, k->c->policies[0]);
+    return status;
+}
+
 /* How much worse the second is, and whether seeds tell them apart. */
 static adept_status tell_second(char *why, size_t size, const chooser *k, const adept_recommendation *r, adept_error *err)
 {
@@ -116,7 +126,10 @@ static adept_status tell(adept_recommendation *r, const chooser *k, adept_error 
     }
     int at = snprintf(r->why, sizeof r->why, "%s, %s, of %zu of %zu with %s", k->leaf->superlative,
                       text_of(k->wanted, k->values[r->policy]).s, r->n_kept, k->c->n_policies, condition);
-    return r->second == SIZE_MAX ? ADEPT_OK : tell_second(r->why + at, sizeof r->why - (size_t)at, k, r, err);
+    adept_status status = r->second == SIZE_MAX ? ADEPT_OK : tell_second(r->why + at, sizeof r->why - (size_t)at, k, r, err);
+    if (status != ADEPT_OK || k->wanted->better > 0 || r->policy == 0) return status;
+    size_t used = strlen(r->why);
+    return tell_throughput(r->why + used, sizeof r->why - used, k, r, err);
 }
 
 adept_status adept_recommend(adept_recommendation *out, const adept_comparison *c, adept_sim_aim aim, const adept_sim_aim_limits *limits,

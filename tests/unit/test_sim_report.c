@@ -121,10 +121,10 @@ static void test_gantt(void **state)
     assert_null(strstr(svg, "job 13")); /* it never ran */
     says(svg, "node &lt;a&gt;: 8 x a100");
     assert_int_equal(count(svg, "fill-opacity=\"0.45\""), 1);
-    /* 8 GPUs of 12 px from the first row on, 860 px for 100 s: job 10 begins at 130 and is 86 wide */
-    says(svg, "<rect x=\"130.00\" y=\"40.00\" width=\"86.00\" height=\"96.00\"");
+    /* 8 GPUs of 12 px from the first row on, 800 px for 100 s: job 10 begins at 190 and is 80 wide */
+    says(svg, "<rect x=\"190.00\" y=\"40.00\" width=\"80.00\" height=\"96.00\"");
     /* node-h is below: 40 + 8 * 12 + 3 */
-    says(svg, "<rect x=\"138.60\" y=\"139.00\" width=\"808.40\" height=\"48.00\"");
+    says(svg, "<rect x=\"198.00\" y=\"139.00\" width=\"752.00\" height=\"48.00\"");
     free(svg);
 }
 

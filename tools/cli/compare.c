@@ -35,7 +35,7 @@ adept_text adept_compare_amount(const adept_compare_row *row, double value)
     case ADEPT_COMPARE_POWER: return adept_units_watt(value);
     case ADEPT_COMPARE_ENERGY: /* of a cluster, as bills have it */
         return is_simulated ? adept_units_kwh(value / 3.6e6) : adept_units_joule(value);
-    default: return adept_cell("%s%s%s", adept_units_digits(value).s, *row->unit ? " " : "", row->unit);
+    default: return fabs(value) >= 1e6 ? adept_units_si(value, row->unit) : adept_cell("%s%s%s", adept_units_digits(value).s, *row->unit ? " " : "", row->unit);
     }
 }
 

@@ -97,11 +97,11 @@ adept_status adept_sim_table_of(adept_table *out, const adept_comparison *c, ade
 
 adept_text adept_sim_table_caption(const adept_comparison *c, adept_sim_table which)
 {
-    const char *plural = c->n_seeds == 1 ? "" : "s";
-
-    if (which == ADEPT_SIM_TABLE_JOBS) return adept_cell("Mean of %zu seed%s, +- one deviation", c->n_seeds, plural);
+    if (which == ADEPT_SIM_TABLE_JOBS && c->n_seeds == 1) return adept_cell("One seed");
+    if (which == ADEPT_SIM_TABLE_JOBS) return adept_cell("Mean of %zu seeds, +- one deviation", c->n_seeds);
     if (which == ADEPT_SIM_TABLE_CLUSTER) return adept_cell("The cluster");
-    return adept_cell("Change from %.24s over %zu seed%s (95 %%)", c->policies[0], c->n_seeds, plural);
+    return c->n_seeds == 1 ? adept_cell("Change from %.24s", c->policies[0])
+                           : adept_cell("Change from %.24s over %zu seeds (95 %%)", c->policies[0], c->n_seeds);
 }
 
 /* ---------------------------------------------------------------- the report ------------------------------------- */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT 130.0
+#define LEFT 190.0
 #define RIGHT 990.0
 #define AXIS 40.0
 #define LEGEND_ROW 20.0
