@@ -185,7 +185,7 @@ static adept_status read_frame(adept_comparison *out, adept_json_reader *r, cons
     if (r->status == ADEPT_OK)
         cJSON_ArrayForEach(item, seeds)
         {
-            bool is_seed = cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53;
+            bool is_seed = cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53 && item->valuedouble == floor(item->valuedouble);
             if (!is_seed) adept_json_fail(r, "\"seeds\" has what is no whole number below 2^53");
             numbers[n++] = is_seed ? (uint64_t)item->valuedouble : 0;
         }

@@ -228,6 +228,7 @@ static void test_hostile_files(void **state)
     not_read(spoilt("seeds", "[1, 2]"), "has not one value for each seed");
     not_read(spoilt("seeds", "[1, -2, 3, 4]"), "whole number below 2^53");
     not_read(spoilt("seeds", "[1, 2, 3, 1e300]"), "whole number below 2^53");
+    not_read(spoilt("seeds", "[1, 2, 3, 4.5]"), "whole number below 2^53");
     not_read(spoilt("policies", "[]"), "no seeds or no policies");
     not_read(spoilt("policies", "[7]"), "name");
     not_read(spoilt("policies", "[{\"name\": \"x\"}]"), "outcome");
