@@ -70,11 +70,12 @@ adept_status adept_comparison_warn(adept_comparison *c, const char *text, adept_
 void adept_comparison_values(double *values, const adept_comparison *c, size_t policy, const adept_metric *metric)
 {
     for (size_t s = 0; s < c->n_seeds; s++)
-        values[s] = adept_comparison_has(c, policy, s) ? adept_metric_get(metric, &c->outcomes[policy * c->n_seeds + s]) : NAN;
+        values[s] =
+            adept_comparison_has(c, policy, s) ? adept_metric_get(metric, &c->outcomes[policy * c->n_seeds + s]) : NAN;
 }
 
-adept_status adept_comparison_statistics(adept_statistics *out, const adept_comparison *c, size_t policy, const adept_metric *metric,
-                                         adept_error *err)
+adept_status adept_comparison_statistics(adept_statistics *out, const adept_comparison *c, size_t policy,
+                                         const adept_metric *metric, adept_error *err)
 {
     double *values = malloc((c->n_seeds + 1) * sizeof *values);
 
@@ -85,8 +86,8 @@ adept_status adept_comparison_statistics(adept_statistics *out, const adept_comp
     return ADEPT_OK;
 }
 
-adept_status adept_comparison_paired(adept_paired *out, const adept_comparison *c, size_t a, size_t b, const adept_metric *metric,
-                                     adept_error *err)
+adept_status adept_comparison_paired(adept_paired *out, const adept_comparison *c, size_t a, size_t b,
+                                     const adept_metric *metric, adept_error *err)
 {
     double *values = malloc((2 * c->n_seeds + 1) * sizeof *values);
 

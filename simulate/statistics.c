@@ -6,8 +6,14 @@
 
 /* ---------------------------------------------------------------- metrics ---------------------------------------- */
 
-#define NUMBER(name, unit, better) {#name, unit, offsetof(adept_outcome, name), ADEPT_METRIC_NUMBER, better}
-#define COUNT(name, better) {#name, "", offsetof(adept_outcome, name), ADEPT_METRIC_COUNT, better}
+#define NUMBER(name, unit, better)                                                                                     \
+    {                                                                                                                  \
+#name, unit, offsetof(adept_outcome, name), ADEPT_METRIC_NUMBER, better                                        \
+    }
+#define COUNT(name, better)                                                                                            \
+    {                                                                                                                  \
+#name, "", offsetof(adept_outcome, name), ADEPT_METRIC_COUNT, better                                           \
+    }
 
 const adept_metric adept_metrics[] = {
     COUNT(n_jobs, 0),
@@ -112,7 +118,8 @@ static void percentiles(double *low, double *high, double *values)
 
 /* The percentile interval (Efron 1979). Few seeds make it too narrow: ten normal ones are covered 90 % of the time.
  * @param differences, references  of n seeds */
-static adept_status bootstrap(adept_paired *out, const double *differences, const double *references, size_t n, adept_error *err)
+static adept_status bootstrap(adept_paired *out, const double *differences, const double *references, size_t n,
+                              adept_error *err)
 {
     double *means = malloc(2 * RESAMPLES * sizeof *means), *shares = means + RESAMPLES;
     bool all_known = true; /* a resample of seeds with nothing in them has no share */
@@ -135,9 +142,11 @@ static adept_status bootstrap(adept_paired *out, const double *differences, cons
     return ADEPT_OK;
 }
 
-adept_status adept_paired_differences(adept_paired *out, const double *a, const double *b, size_t n, int better, adept_error *err)
+adept_status adept_paired_differences(adept_paired *out, const double *a, const double *b, size_t n, int better,
+                                      adept_error *err)
 {
-    double sum = 0, reference = 0, *differences = malloc((2 * n + 1) * sizeof *differences), *references = differences + n;
+    double sum = 0, reference = 0, *differences = malloc((2 * n + 1) * sizeof *differences),
+           *references = differences + n;
     adept_paired p = {.difference = NAN, .share = NAN, .low = NAN, .high = NAN, .share_low = NAN, .share_high = NAN};
 
     if (!differences) return adept_no_memory(err, "differences");

@@ -1,5 +1,5 @@
-/** @file fuzz_result.c  Files that `adept measure`, `adept predict` and `adept simulate` are said to have written: merged, compared with
- * themselves, put into rows; and goals. What is accepted gives numbers or none, and no crash. */
+/** @file fuzz_result.c  Files that `adept measure`, `adept predict` and `adept simulate` are said to have written:
+ * merged, compared with themselves, put into rows; and goals. What is accepted gives numbers or none, and no crash. */
 #include "adept_idle_fit.h"
 #include "adept_merge.h"
 #include "adept_result.h"

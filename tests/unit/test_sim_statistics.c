@@ -19,7 +19,9 @@ static void test_every_member_is_a_metric(void **state)
     (void)state;
     for (const adept_metric *m = adept_metrics; m->name; m++, n++) {
         assert_int_equal(m->at, end); /* nothing of adept_outcome is left out */
-        end = m->at + (m->kind == ADEPT_METRIC_NUMBER ? sizeof(double) : m->kind == ADEPT_METRIC_COUNT ? sizeof(size_t) : sizeof(uint64_t));
+        end = m->at + (m->kind == ADEPT_METRIC_NUMBER  ? sizeof(double)
+                       : m->kind == ADEPT_METRIC_COUNT ? sizeof(size_t)
+                                                       : sizeof(uint64_t));
         assert_ptr_equal(adept_metric_by_name(m->name), m);
         adept_metric_set(m, &o, (double)n + 3);
     }
@@ -38,7 +40,8 @@ static void test_which_is_better(void **state)
     static const struct {
         const char *name;
         int better;
-    } rows[] = {{"throughput_per_h", 1}, {"energy_j", -1}, {"jain", 1}, {"miss_rate", -1}, {"n_jobs", 0}, {"n_unfinished", -1}};
+    } rows[] = {{"throughput_per_h", 1}, {"energy_j", -1}, {"jain", 1},
+                {"miss_rate", -1},       {"n_jobs", 0},    {"n_unfinished", -1}};
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -96,7 +99,8 @@ static void test_what_is_not_known(void **state)
 /* By Box and Muller, of a stream that the bootstrap does not use. */
 static double normal(uint64_t seed, uint64_t index)
 {
-    double u = adept_random(seed, ADEPT_RANDOM_SIZES, 2 * index), v = adept_random(seed, ADEPT_RANDOM_SIZES, 2 * index + 1);
+    double u = adept_random(seed, ADEPT_RANDOM_SIZES, 2 * index),
+           v = adept_random(seed, ADEPT_RANDOM_SIZES, 2 * index + 1);
 
     return sqrt(-2 * log1p(-u)) * cos(2 * acos(-1) * v);
 }
@@ -104,8 +108,8 @@ static double normal(uint64_t seed, uint64_t index)
 #define SAMPLES 300
 #define SEEDS 30
 
-/* 95 % intervals of 300 samples, each 30 normal differences around 5, hold the 5 in 91 to 98 % of them: percentiles are a little
- * narrow, and 300 have a deviation of 1.3 %. */
+/* 95 % intervals of 300 samples, each 30 normal differences around 5, hold the 5 in 91 to 98 % of them: percentiles are
+ * a little narrow, and 300 have a deviation of 1.3 %. */
 static void test_intervals_cover(void **state)
 {
     size_t covered = 0;
@@ -128,8 +132,9 @@ static void test_intervals_cover(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_member_is_a_metric), cmocka_unit_test(test_which_is_better), cmocka_unit_test(test_differences_by_hand),
-        cmocka_unit_test(test_what_is_not_known),        cmocka_unit_test(test_intervals_cover),
+        cmocka_unit_test(test_every_member_is_a_metric), cmocka_unit_test(test_which_is_better),
+        cmocka_unit_test(test_differences_by_hand),      cmocka_unit_test(test_what_is_not_known),
+        cmocka_unit_test(test_intervals_cover),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,15 +29,16 @@ static const struct {
                                {"censored_completion_s", adept_units_time},
                                {"miss_rate", adept_units_percent},
                                {"jain", adept_units_digits}}},
-    [ADEPT_SIM_TABLE_CLUSTER] = {"policy|>wait|>GPUs used|>idle energy|>lost energy|>mean power|>peak power|>over the cap|>unfinished",
-                                 {{"mean_wait_s", adept_units_time},
-                                  {"utilisation", adept_units_percent},
-                                  {"idle_energy_j", kwh},
-                                  {"lost_energy_j", kwh},
-                                  {"mean_power_w", adept_units_watt},
-                                  {"peak_power_w", adept_units_watt},
-                                  {"over_cap_s", adept_units_time},
-                                  {"n_unfinished", adept_units_digits}}},
+    [ADEPT_SIM_TABLE_CLUSTER] =
+        {"policy|>wait|>GPUs used|>idle energy|>lost energy|>mean power|>peak power|>over the cap|>unfinished",
+         {{"mean_wait_s", adept_units_time},
+          {"utilisation", adept_units_percent},
+          {"idle_energy_j", kwh},
+          {"lost_energy_j", kwh},
+          {"mean_power_w", adept_units_watt},
+          {"peak_power_w", adept_units_watt},
+          {"over_cap_s", adept_units_time},
+          {"n_unfinished", adept_units_digits}}},
     [ADEPT_SIM_TABLE_PAIRS] = {"policy|>jobs/h|>energy|>energy/job|>completion|>censored|>missed",
                                {{"throughput_per_h", NULL},
                                 {"energy_j", NULL},
@@ -48,7 +49,8 @@ static const struct {
 };
 
 /* "57.0 kWh +-570 Wh"; what seeds agree on has no deviation */
-static adept_status mean_cell(adept_text *out, const adept_comparison *c, size_t policy, const shown *column, adept_error *err)
+static adept_status mean_cell(adept_text *out, const adept_comparison *c, size_t policy, const shown *column,
+                              adept_error *err)
 {
     adept_statistics s;
     adept_status status = adept_comparison_statistics(&s, c, policy, adept_metric_by_name(column->metric), err);
@@ -57,12 +59,15 @@ static adept_status mean_cell(adept_text *out, const adept_comparison *c, size_t
     if (isnan(s.mean))
         *out = adept_cell("-");
     else
-        *out = !(s.sd > 1e-12 * fabs(s.mean)) ? column->print(s.mean) : adept_cell("%s +-%s", column->print(s.mean).s, column->print(s.sd).s);
+        *out = !(s.sd > 1e-12 * fabs(s.mean)) ? column->print(s.mean)
+                                              : adept_cell("%s +-%s", column->print(s.mean).s, column->print(s.sd).s);
     return ADEPT_OK;
 }
 
-/* "-10.5 % (-12.1 % to -9.0 %)" of what the first policy has; nothing where a seed is missing, as one in which no job ended */
-static adept_status pair_cell(adept_text *out, const adept_comparison *c, size_t policy, const shown *column, adept_error *err)
+/* "-10.5 % (-12.1 % to -9.0 %)" of what the first policy has; nothing where a seed is missing, as one in which no job
+ * ended */
+static adept_status pair_cell(adept_text *out, const adept_comparison *c, size_t policy, const shown *column,
+                              adept_error *err)
 {
     adept_paired p;
     adept_status status = adept_comparison_paired(&p, c, 0, policy, adept_metric_by_name(column->metric), err);
@@ -72,8 +77,8 @@ static adept_status pair_cell(adept_text *out, const adept_comparison *c, size_t
         *out = adept_cell("-");
     else
         *out = isnan(p.share_low) ? adept_units_change(p.share)
-                                  : adept_cell("%s (%s to %s)", adept_units_change(p.share).s, adept_units_change(p.share_low).s,
-                                               adept_units_change(p.share_high).s);
+                                  : adept_cell("%s (%s to %s)", adept_units_change(p.share).s,
+                                               adept_units_change(p.share_low).s, adept_units_change(p.share_high).s);
     return ADEPT_OK;
 }
 
@@ -115,7 +120,8 @@ static adept_status print_recommendations(adept_cli *cli, FILE *out, const adept
         adept_recommendation r;
         status = adept_recommend(&r, c, (adept_sim_aim)aim, &adept_sim_aim_usual, &cli->err);
         if (status == ADEPT_OK)
-            adept_table_row(&table, ADEPT_CELLS(adept_sim_aim_name(aim), r.policy < c->n_policies ? c->policies[r.policy] : "-", r.why));
+            adept_table_row(&table, ADEPT_CELLS(adept_sim_aim_name(aim),
+                                                r.policy < c->n_policies ? c->policies[r.policy] : "-", r.why));
     }
     if (status == ADEPT_OK) fputs("\nBy what came out\n\n", out);
     adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK ? out : NULL);

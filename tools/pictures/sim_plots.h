@@ -11,6 +11,7 @@
 char *adept_sim_power_script(const adept_comparison *c, bool *thinned);
 
 /** Energy over another metric: a point for each policy, with one deviation to all sides. @return likewise */
-char *adept_sim_trade_off_script(const adept_comparison *c, const char *title, const char *metric, const char *axis, const char *unit);
+char *adept_sim_trade_off_script(const adept_comparison *c, const char *title, const char *metric, const char *axis,
+                                 const char *unit);
 
 #endif
