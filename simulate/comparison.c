@@ -87,14 +87,15 @@ adept_status adept_comparison_statistics(adept_statistics *out, const adept_comp
 }
 
 adept_status adept_comparison_paired(adept_paired *out, const adept_comparison *c, size_t a, size_t b,
-                                     const adept_metric *metric, adept_error *err)
+                                     const adept_metric *metric, const adept_resamples *resamples, adept_error *err)
 {
     double *values = malloc((2 * c->n_seeds + 1) * sizeof *values);
 
     if (!values) return adept_no_memory(err, "a pair of policies");
     adept_comparison_values(values, c, a, metric);
     adept_comparison_values(values + c->n_seeds, c, b, metric);
-    adept_status status = adept_paired_differences(out, values, values + c->n_seeds, c->n_seeds, metric->better, err);
+    adept_status status =
+        adept_paired_differences(out, values, values + c->n_seeds, c->n_seeds, metric->better, resamples, err);
     free(values);
     return status;
 }

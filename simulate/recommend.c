@@ -97,7 +97,7 @@ static adept_status tell_throughput(char *why, size_t size, const chooser *k, co
 {
     adept_paired p;
     adept_status status =
-        adept_comparison_paired(&p, k->c, 0, r->policy, adept_metric_by_name("throughput_per_h"), err);
+        adept_comparison_paired(&p, k->c, 0, r->policy, adept_metric_by_name("throughput_per_h"), NULL, err);
 
     if (status == ADEPT_OK && !isnan(p.share))
         snprintf(why, size, "; its throughput differs by %s from that of %.60s", adept_units_change(p.share).s,
@@ -110,7 +110,7 @@ static adept_status tell_second(char *why, size_t size, const chooser *k, const 
                                 adept_error *err)
 {
     adept_paired p = {.n = 0};
-    adept_status status = adept_comparison_paired(&p, k->c, r->policy, r->second, k->wanted, err);
+    adept_status status = adept_comparison_paired(&p, k->c, r->policy, r->second, k->wanted, NULL, err);
     bool apart = p.low * p.high > 0;
 
     if (status != ADEPT_OK) return status;

@@ -45,14 +45,15 @@ static adept_status put_policies(adept_json_writer *w, const adept_comparison *c
     return ADEPT_OK;
 }
 
-static adept_status put_pair(adept_json_writer *w, const adept_comparison *c, size_t a, size_t b, adept_error *err)
+static adept_status put_pair(adept_json_writer *w, const adept_comparison *c, size_t a, size_t b,
+                             const adept_resamples *resamples, adept_error *err)
 {
     adept_status status = ADEPT_OK;
 
     for (const adept_metric *m = adept_metrics; status == ADEPT_OK && m->name; m++) {
         adept_paired p = {.n = 0};
         if (m->better == 0) continue;
-        status = adept_comparison_paired(&p, c, a, b, m, err);
+        status = adept_comparison_paired(&p, c, a, b, m, resamples, err);
         adept_json_begin_object(w, NULL);
         adept_json_put_members(w, "a %s b %s metric %s difference %g percent %g", c->policies[a], c->policies[b],
                                m->name, p.difference, 100 * p.share);
@@ -66,13 +67,15 @@ static adept_status put_pair(adept_json_writer *w, const adept_comparison *c, si
 
 static adept_status put_pairs(adept_json_writer *w, const adept_comparison *c, adept_error *err)
 {
-    adept_status status = ADEPT_OK;
+    adept_resamples resamples = {.n = 0};
+    adept_status status = adept_comparison_is_whole(c) ? adept_resamples_draw(&resamples, c->n_seeds, err) : ADEPT_OK;
 
     adept_json_begin_array(w, "pairs");
     for (size_t a = 0; a < c->n_policies; a++)
         for (size_t b = a + 1; status == ADEPT_OK && adept_comparison_is_whole(c) && b < c->n_policies; b++)
-            status = put_pair(w, c, a, b, err);
+            status = put_pair(w, c, a, b, &resamples, err);
     adept_json_end_array(w);
+    adept_resamples_free(&resamples);
     return status;
 }
 

@@ -82,7 +82,9 @@ void adept_metric_set(const adept_metric *metric, adept_outcome *outcome, double
 /* ---------------------------------------------------------------- paired differences ----------------------------- */
 
 #define RESAMPLES 10000
-#define BOOTSTRAP_SEED 0 /* the same resamples for every pair and metric, so that a page and a merged file agree */
+#define LEAST_RESAMPLES 1000
+#define MOST_DRAWS 10000000 /* more than a thousand seeds get fewer resamples: memory and time stay bounded */
+#define BOOTSTRAP_SEED 0    /* the same resamples for every pair and metric, so that a page and a merged file agree */
 
 /* The value that would stand at `rank` if they were sorted (Hoare 1961): half of a sort's work would be for nothing. */
 static double ranked(double *values, size_t n, size_t rank)
@@ -110,40 +112,65 @@ static double ranked(double *values, size_t n, size_t rank)
     return values[rank];
 }
 
-static void percentiles(double *low, double *high, double *values)
+static void percentiles(double *low, double *high, double *values, size_t n)
 {
-    *low = ranked(values, RESAMPLES, RESAMPLES / 40 - 1);
-    *high = ranked(values, RESAMPLES, RESAMPLES - RESAMPLES / 40);
+    *low = ranked(values, n, n / 40 - 1);
+    *high = ranked(values, n, n - n / 40);
+}
+
+static size_t count_of(size_t n_seeds)
+{
+    size_t affordable = MOST_DRAWS / (n_seeds > 0 ? n_seeds : 1);
+
+    return affordable > RESAMPLES ? RESAMPLES : affordable < LEAST_RESAMPLES ? LEAST_RESAMPLES : affordable;
+}
+
+adept_status adept_resamples_draw(adept_resamples *out, size_t n, adept_error *err)
+{
+    size_t draws = count_of(n) * n;
+
+    *out = (adept_resamples){n, malloc((draws + 1) * sizeof *out->seeds)};
+    if (!out->seeds) return adept_no_memory(err, "resampled seeds");
+    for (size_t i = 0; i < draws; i++)
+        out->seeds[i] = (uint32_t)(adept_random(BOOTSTRAP_SEED, ADEPT_RANDOM_BOOTSTRAP, i) * (double)n);
+    return ADEPT_OK;
+}
+
+void adept_resamples_free(adept_resamples *resamples)
+{
+    free(resamples->seeds);
+    *resamples = (adept_resamples){.n = 0};
 }
 
 /* The percentile interval (Efron 1979). Few seeds make it too narrow: ten normal ones are covered 90 % of the time.
- * @param differences, references  of n seeds */
-static adept_status bootstrap(adept_paired *out, const double *differences, const double *references, size_t n,
-                              adept_error *err)
+ * @param differences, references  of the resamples' seeds */
+static adept_status bootstrap(adept_paired *out, const double *differences, const double *references,
+                              const adept_resamples *resamples, adept_error *err)
 {
-    double *means = malloc(2 * RESAMPLES * sizeof *means), *shares = means + RESAMPLES;
+    size_t count = count_of(resamples->n);
+    double *means = malloc(2 * count * sizeof *means), *shares = means + count;
     bool all_known = true; /* a resample of seeds with nothing in them has no share */
+    const uint32_t *seed = resamples->seeds;
 
     if (!means) return adept_no_memory(err, "resampled seeds");
-    for (size_t i = 0; i < RESAMPLES; i++) {
+    for (size_t i = 0; i < count; i++) {
         double sum = 0, reference = 0;
-        for (size_t k = 0; k < n; k++) {
-            size_t seed = (size_t)(adept_random(BOOTSTRAP_SEED, ADEPT_RANDOM_BOOTSTRAP, i * n + k) * (double)n);
-            sum += differences[seed];
-            reference += references[seed];
+        for (size_t k = 0; k < resamples->n; k++, seed++) {
+            sum += differences[*seed];
+            reference += references[*seed];
         }
-        means[i] = sum / (double)n;
+        means[i] = sum / (double)resamples->n;
         shares[i] = sum / fabs(reference);
         all_known = all_known && isfinite(shares[i]);
     }
-    percentiles(&out->low, &out->high, means);
-    if (all_known) percentiles(&out->share_low, &out->share_high, shares);
+    percentiles(&out->low, &out->high, means, count);
+    if (all_known) percentiles(&out->share_low, &out->share_high, shares, count);
     free(means);
     return ADEPT_OK;
 }
 
 adept_status adept_paired_differences(adept_paired *out, const double *a, const double *b, size_t n, int better,
-                                      adept_error *err)
+                                      const adept_resamples *resamples, adept_error *err)
 {
     double sum = 0, reference = 0, *differences = malloc((2 * n + 1) * sizeof *differences),
            *references = differences + n;
@@ -161,7 +188,12 @@ adept_status adept_paired_differences(adept_paired *out, const double *a, const 
     }
     if (p.n > 0) p.difference = sum / (double)p.n;
     if (p.n > 0) p.share = sum == 0 ? 0 : reference != 0 ? sum / fabs(reference) : NAN;
-    adept_status status = p.n > 1 ? bootstrap(&p, differences, references, p.n, err) : ADEPT_OK;
+    adept_resamples own = {.n = 0};
+    bool is_given = resamples && resamples->n == p.n;
+    adept_status status = p.n > 1 && !is_given ? adept_resamples_draw(&own, p.n, err) : ADEPT_OK;
+    if (status == ADEPT_OK && p.n > 1)
+        status = bootstrap(&p, differences, references, is_given ? resamples : &own, err);
+    adept_resamples_free(&own);
     free(differences);
     if (status == ADEPT_OK) *out = p;
     return status;

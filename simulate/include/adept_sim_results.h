@@ -60,9 +60,9 @@ void adept_comparison_values(double *values, const adept_comparison *c, size_t p
 /** @return ADEPT_E_NOMEM */
 adept_status adept_comparison_statistics(adept_statistics *out, const adept_comparison *c, size_t policy,
                                          const adept_metric *metric, adept_error *err);
-/** b less a. @return ADEPT_E_NOMEM */
+/** b less a. @param resamples  as of adept_paired_differences(). @return ADEPT_E_NOMEM */
 adept_status adept_comparison_paired(adept_paired *out, const adept_comparison *c, size_t a, size_t b,
-                                     const adept_metric *metric, adept_error *err);
+                                     const adept_metric *metric, const adept_resamples *resamples, adept_error *err);
 
 /** The document of `adept simulate --json`. A shard has neither means nor pairs. @return ADEPT_E_NOMEM */
 adept_status adept_comparison_write(adept_json_writer *w, const adept_comparison *c, adept_error *err);

@@ -33,11 +33,21 @@ typedef struct adept_paired {
     double share_low, share_high; /* likewise of the share */
 } adept_paired;
 
+/** Which seeds every resample has: drawn once for many metrics, for drawing takes most of the time. */
+typedef struct adept_resamples {
+    size_t n;        /* seeds */
+    uint32_t *seeds; /* n for each resample */
+} adept_resamples;
+/** @param out  adept_resamples_free(). @return ADEPT_E_NOMEM */
+adept_status adept_resamples_draw(adept_resamples *out, size_t n, adept_error *err);
+void adept_resamples_free(adept_resamples *resamples);
+
 /**
- * @param better  as a metric has it
+ * @param better     as a metric has it
+ * @param resamples  of n seeds; NULL, or where fewer are known: drawn here, the same ones
  * @return ADEPT_E_NOMEM
  */
 adept_status adept_paired_differences(adept_paired *out, const double *a, const double *b, size_t n, int better,
-                                      adept_error *err);
+                                      const adept_resamples *resamples, adept_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -54,7 +55,7 @@ static adept_paired paired(const double *a, const double *b, size_t n, int bette
 {
     adept_paired p;
 
-    assert_int_equal(adept_paired_differences(&p, a, b, n, better, NULL), ADEPT_OK);
+    assert_int_equal(adept_paired_differences(&p, a, b, n, better, NULL, NULL), ADEPT_OK);
     return p;
 }
 
@@ -76,6 +77,24 @@ static void test_differences_by_hand(void **state)
     assert_int_equal(paired(a, b, 4, 0).wins, 0);
     adept_paired again = paired(a, b, 4, -1);
     assert_memory_equal(&again, &p, sizeof p);
+}
+
+/* Drawn for many metrics, or for each: the same. */
+static void test_shared_resamples(void **state)
+{
+    const double a[] = {8, 12, 6, 14, 9}, b[] = {7, 9, 6, 10, 3}, holes[] = {7, NAN, 6, 10, 3};
+    adept_resamples resamples;
+    adept_paired p, q;
+
+    (void)state;
+    assert_int_equal(adept_resamples_draw(&resamples, 5, NULL), ADEPT_OK);
+    assert_int_equal(adept_paired_differences(&p, a, b, 5, -1, &resamples, NULL), ADEPT_OK);
+    q = paired(a, b, 5, -1);
+    assert_memory_equal(&p, &q, sizeof p);
+    assert_int_equal(adept_paired_differences(&p, a, holes, 5, -1, &resamples, NULL), ADEPT_OK); /* four are known */
+    q = paired(a, holes, 5, -1);
+    assert_memory_equal(&p, &q, sizeof p);
+    adept_resamples_free(&resamples);
 }
 
 static void test_what_is_not_known(void **state)
@@ -129,12 +148,34 @@ static void test_intervals_cover(void **state)
     assert_in_range(covered, 273, 294);
 }
 
+/* 100,000 seeds: an interval in bounded time and memory, as wide as the theory has it: 2 * 1.96 / sqrt(100,000) =
+ * 0.0124. */
+static void test_many_seeds(void **state)
+{
+    enum { MANY = 100000 };
+    double *values = malloc(2 * MANY * sizeof *values);
+
+    (void)state;
+    assert_non_null(values);
+    for (uint64_t i = 0; i < MANY; i++) {
+        values[i] = 10;
+        values[MANY + i] = 11 + normal(1, i);
+    }
+    adept_paired p = paired(values, values + MANY, MANY, 1);
+    assert_true(p.low < 1.01 && p.high > 0.99 && p.high - p.low > 0.011 && p.high - p.low < 0.014);
+    free(values);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_member_is_a_metric), cmocka_unit_test(test_which_is_better),
-        cmocka_unit_test(test_differences_by_hand),      cmocka_unit_test(test_what_is_not_known),
+        cmocka_unit_test(test_every_member_is_a_metric),
+        cmocka_unit_test(test_which_is_better),
+        cmocka_unit_test(test_differences_by_hand),
+        cmocka_unit_test(test_shared_resamples),
+        cmocka_unit_test(test_what_is_not_known),
         cmocka_unit_test(test_intervals_cover),
+        cmocka_unit_test(test_many_seeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,7 +323,7 @@ static adept_status add_paired(adept_compare *c, adept_error *err)
         adept_paired paired = {.n = 0};
         adept_comparison_values(values, a, c->sides[0].policy, m);
         adept_comparison_values(values + n, b, c->sides[1].policy, m);
-        status = adept_paired_differences(&paired, values, values + n, n, m->better, err);
+        status = adept_paired_differences(&paired, values, values + n, n, m->better, NULL, err);
         c->rows[i].low = paired.low;
         c->rows[i].high = paired.high;
         c->rows[i].share_low = paired.share_low;
